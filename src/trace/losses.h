@@ -1,0 +1,49 @@
+// Every way in which a recording can be incomplete: a named counter with a sentence for the user.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace turnpike::trace {
+
+// The numbers stand in files: never reuse one.
+enum class Loss : std::uint32_t {
+  kCuptiDropped = 1,          // CUPTI ran out of buffers inside the driver
+  kActivityBuffersFull = 2,   // records in buffers that the pool had no room for
+  kCallBuffersFull = 3,       // calls that a thread could not hand over in time
+  kUnknownActivity = 4,       // activity records of a shape that this version does not know
+  kInvalidDeviceTimes = 5,    // device records whose times CUPTI could not give
+  kStacksFull = 6,            // stacks beyond what the table of stacks holds
+  kStackNotWalked = 7,        // calls whose stack could not be walked at all
+  kStackTruncated = 8,        // stacks deeper than what is kept
+  kWriteFailed = 9,           // bytes that could not be written (disk full, quota, I/O error)
+  kOtherCuptiUser = 10,       // another tool held or took CUPTI
+  kCuptiCallFailed = 11,      // a CUPTI function failed: what it would have switched on is missing
+  kClockStepped = 12,         // the system clock was set while recording
+  kUnnamedLibrary = 13,       // native frames whose module could not be read for names
+  kForkedWhileRecording = 14, // children forked from a process with CUDA up; CUDA does not work in those
+  kNvtxTooLate = 15,          // NVTX was in use before Turnpike could see it: ranges are missing
+  kFlushUnfinished = 16,      // the process ended before the last records could be collected
+  // Found by readers:
+  kNotClosed = 100,           // the file has no end: the process was killed or left by _exit
+  kDamagedBytes = 101,        // bytes that belong to no whole chunk
+  kUnknownChunk = 102,        // chunks of a type this version does not know
+  kUnknownRecord = 103,       // records of a kind this version does not know
+  kUndefinedReference = 104,  // ids of strings, frames or stacks that the file does not define
+  kUnmatchedActivity = 105,   // device records whose call is not in the file
+  kCountMismatch = 106,       // records that the recorder counted and the file does not hold
+};
+
+struct LossInfo {
+  Loss loss;
+  std::string_view name;      // the key in `report --json`, e.g. "cupti_dropped"
+  std::string_view sentence;  // what it means and what to do, for the user
+};
+
+// All of them, in the order of the enum.
+std::span<const LossInfo> all_losses() noexcept;
+// nullptr for a number that this version does not know.
+const LossInfo* find_loss(std::uint32_t number) noexcept;
+
+}  // namespace turnpike::trace

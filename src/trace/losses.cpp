@@ -1,0 +1,100 @@
+// The losses: their names in reports, what each means and what to do about it.
+#include "trace/losses.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace turnpike::trace {
+namespace {
+
+constexpr LossInfo kLosses[] = {
+    {Loss::kCuptiDropped, "cupti_dropped",
+     "The CUDA driver ran out of buffers and dropped records of device work. Record a shorter part of the program, or "
+     "with --detail transfers."},
+    {Loss::kActivityBuffersFull, "activity_buffers_full",
+     "Records of device work came faster than they could be written, and there was no room to keep them. Write the run "
+     "to a faster disk, or record with --detail transfers."},
+    {Loss::kCallBuffersFull, "call_buffers_full",
+     "Calls of the CUDA API came faster than they could be written. Write the run to a faster disk, or record with "
+     "--detail transfers."},
+    {Loss::kUnknownActivity, "unknown_activity",
+     "CUPTI delivered records of a shape that this version of Turnpike does not know, and they were left out. Update "
+     "Turnpike to one that knows the installed CUDA."},
+    {Loss::kInvalidDeviceTimes, "invalid_device_times",
+     "The driver gave no times for some device work, which counts in bytes but not in time. Nothing needs doing unless "
+     "there are many: then update the driver."},
+    {Loss::kStacksFull, "stacks_full",
+     "The program has more different call stacks than are kept, so some calls have no line of code. Record a shorter "
+     "part of the program."},
+    {Loss::kStackNotWalked, "stack_not_walked",
+     "The line of code could not be found for some calls. Check in the report's process list that this Python version "
+     "is supported."},
+    {Loss::kStackTruncated, "stack_truncated",
+     "Some call stacks are deeper than what is kept, and their outermost frames are missing. The line that made the "
+     "call is still right: nothing needs doing."},
+    {Loss::kWriteFailed, "write_failed",
+     "These bytes could not be written to the run, because the disk or a quota was full or failed. Free some room or "
+     "choose another place with -o, and record again."},
+    {Loss::kOtherCuptiUser, "other_cupti_user",
+     "Another profiler held CUPTI, which serves one at a time, so parts of the program were not recorded. Switch off "
+     "torch.profiler, Nsight or other profilers while recording."},
+    {Loss::kCuptiCallFailed, "cupti_call_failed",
+     "A function of CUPTI failed, and what it would have switched on is missing. Check that the installed CUPTI "
+     "belongs "
+     "to the CUDA version of the program, and that profiling is permitted."},
+    {Loss::kClockStepped, "clock_stepped",
+     "The system clock was set while recording, so times before and after the step do not compare. Record again while "
+     "the clock is left alone."},
+    {Loss::kUnnamedLibrary, "unnamed_library",
+     "A library in a call stack could not be read, so its functions have no names. Check that the library's file is "
+     "still there and readable."},
+    {Loss::kForkedWhileRecording, "forked_while_recording",
+     "The program forked after CUDA was up, and such a child can neither use CUDA nor be recorded. If children should "
+     "use the GPU, start them with multiprocessing's spawn method."},
+    {Loss::kNvtxTooLate, "nvtx_too_late",
+     "NVTX was in use before Turnpike could see it, so ranges are missing. Start the program with `turnpike record` "
+     "rather than starting a recording inside it."},
+    {Loss::kFlushUnfinished, "flush_unfinished",
+     "The process ended before the last records could be collected, so its end is missing. Let the program end by "
+     "itself, or stop the recording before it ends."},
+    {Loss::kNotClosed, "not_closed",
+     "The file has no end: the process was killed or left by _exit, and what came after the last write is missing. Let "
+     "the program end by itself, or stop the recording before it ends."},
+    {Loss::kDamagedBytes, "damaged_bytes",
+     "These bytes of the file are damaged or cut off and were passed over. Copy the run again from where it was made, "
+     "or record again."},
+    {Loss::kUnknownChunk, "unknown_chunk",
+     "The file has parts of a type that this version of Turnpike does not know. Update Turnpike to the version that "
+     "wrote the file."},
+    {Loss::kUnknownRecord, "unknown_record",
+     "The file has records of a kind that this version of Turnpike does not know. Update Turnpike to the version that "
+     "wrote the file."},
+    {Loss::kUndefinedReference, "undefined_reference",
+     "Some names or lines of code that records point to are not in the file, because their part of it was lost. See "
+     "the "
+     "other losses for the reason, and record again."},
+    {Loss::kUnmatchedActivity, "unmatched_activity",
+     "Some device work has no call in the file that caused it, so its line of code is unknown. Usually the call was "
+     "made before recording started: start recording earlier."},
+    {Loss::kCountMismatch, "count_mismatch",
+     "The file holds fewer or more records than the recorder counted. See the other losses for the reason; where there "
+     "are none, please report this as a bug."},
+};
+
+static_assert(std::is_sorted(std::begin(kLosses), std::end(kLosses),
+                             [](const LossInfo& a, const LossInfo& b) { return a.loss < b.loss; }));
+
+}  // namespace
+
+std::span<const LossInfo> all_losses() noexcept {
+  return kLosses;
+}
+
+const LossInfo* find_loss(std::uint32_t number) noexcept {
+  const auto found = std::lower_bound(
+      std::begin(kLosses), std::end(kLosses), number,
+      [](const LossInfo& info, std::uint32_t wanted) { return static_cast<std::uint32_t>(info.loss) < wanted; });
+  return found != std::end(kLosses) && static_cast<std::uint32_t>(found->loss) == number ? found : nullptr;
+}
+
+}  // namespace turnpike::trace

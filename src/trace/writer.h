@@ -1,0 +1,48 @@
+// Appends chunks to one trace file. Lives inside the user's process: never throws, allocates only while opening.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "trace/format.h"
+
+namespace turnpike::trace {
+
+// One thread at a time. errno is left as it was, except by a failing open.
+class Writer {
+ public:
+  Writer() = default;
+  ~Writer() { close(); }
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  // Makes the file, which must not exist yet, and writes `header`; magic, version and header_bytes are filled in here.
+  // False when that failed: errno says why, and no file is left behind.
+  bool open(const char* path, const FileHeader& header) noexcept;
+  bool is_open() const noexcept { return file_ >= 0; }
+
+  // Writes one chunk, its payload padded with zeros to a multiple of 8. False when the file could not take all of it:
+  // its bytes then count as lost and what was written of it is cut off again, so that later chunks stay readable. The
+  // next call tries again: a full disk may have room by then. Refused as lost: payloads over kMaxChunkBytes, a closed
+  // writer.
+  bool append(ChunkType type, const void* payload, std::size_t size) noexcept;
+
+  // Bytes of the header and of whole chunks that the file took, and of chunks that it did not take.
+  std::uint64_t written_bytes() const noexcept { return written_bytes_; }
+  std::uint64_t lost_bytes() const noexcept { return lost_bytes_; }
+  // Why the latest failing append failed; 0 when none has.
+  int last_errno() const noexcept { return last_errno_; }
+
+  // Keeps the counters. Closing twice is allowed.
+  void close() noexcept;
+
+ private:
+  int file_ = -1;
+  int last_errno_ = 0;
+  // Where the next chunk starts: written_bytes_, and the remains of a chunk that could not be cut off.
+  std::uint64_t end_bytes_ = 0;
+  std::uint64_t written_bytes_ = 0;
+  std::uint64_t lost_bytes_ = 0;
+};
+
+}  // namespace turnpike::trace

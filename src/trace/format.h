@@ -85,10 +85,10 @@ static_assert(sizeof(FrameEntry) == 32);
 struct StackEntry {
   std::uint32_t id;
   std::uint16_t frame_count;
-  std::uint16_t flags;  // kStackTruncated
+  std::uint16_t flags;  // kStackIsTruncated
 };
 static_assert(sizeof(StackEntry) == 8);
-inline constexpr std::uint16_t kStackTruncated = 1;  // deeper than what was kept, or a frame that could not be walked
+inline constexpr std::uint16_t kStackIsTruncated = 1;  // deeper than what was kept, or a frame that could not be walked
 
 // The same moment on each clock. Records use CLOCK_REALTIME, the clock of CUPTI; a step of it shows against the monotonic one.
 struct ClockSample {

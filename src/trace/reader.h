@@ -1,6 +1,7 @@
 // Reads trace files: the readable part of whatever is there, with what could not be read counted as losses.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <vector>
@@ -15,11 +16,12 @@ namespace turnpike::trace {
 using Progress = std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)>;
 
 // Reads one file. Memory: the definitions and one chunk; records go to `sink` and are not kept.
-// Fails when the file is no trace at all (missing, unreadable, empty, other magic, newer version); damage inside is a loss.
+// Fails when the file is no trace at all (missing, unreadable, empty, other magic, newer version); damage inside is a
+// loss.
 Result<Process> read_file(const std::filesystem::path& path, RecordSink& sink, const Progress& progress = {});
 
-// The trace files of a run: those in the directory `run` (NAME.tpk), or `run` itself when it is one file, by name.
-// Fails when there is none; other things in the directory are passed over.
+// The trace files of a run, sorted by name: those in the directory `run` (one *.tpt per process), or `run` itself when
+// it is a file. Fails when there is none; other things in the directory are passed over.
 Result<std::vector<std::filesystem::path>> run_files(const std::filesystem::path& run);
 
 inline constexpr const char* kFileExtension = ".tpt";

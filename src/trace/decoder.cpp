@@ -1,0 +1,265 @@
+// Every length that a file gives is compared with the bytes that are there before it is believed.
+#include "trace/decoder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <unordered_set>
+
+namespace turnpike::trace {
+namespace {
+
+// Frames carry copies of their strings, so that a small file could ask for any amount of memory. Real ones need a
+// hundredth of this; names beyond it are left out and counted.
+constexpr std::uint64_t kMaxFrameNameBytes = std::uint64_t{512} << 20;
+
+template <typename T>
+bool take(std::span<const std::byte>& rest, T& value) {
+  if (rest.size() < sizeof value) return false;
+  std::memcpy(&value, rest.data(), sizeof value);
+  rest = rest.subspan(sizeof value);
+  return true;
+}
+
+// Takes `size` bytes and the padding behind them.
+bool take_padded(std::span<const std::byte>& rest, std::uint64_t size, std::string_view& text) {
+  const std::uint64_t padded = (size + 7) / 8 * 8;
+  if (rest.size() < padded) return false;
+  text = {reinterpret_cast<const char*>(rest.data()), static_cast<std::size_t>(size)};
+  rest = rest.subspan(static_cast<std::size_t>(padded));
+  return true;
+}
+
+bool is_definable(std::uint32_t id) {
+  return id != kNoId && id != kUnknownId;
+}
+
+std::uint64_t distance(std::uint64_t a, std::uint64_t b) {
+  return a > b ? a - b : b - a;
+}
+
+// A longer record comes from a later writer, which adds fields at the end: its beginning is a T all the same.
+template <typename T>
+std::optional<T> as(const RecordHeader& header, const std::byte* record) {
+  if (header.bytes < sizeof(T)) return std::nullopt;
+  T value;
+  std::memcpy(&value, record, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+void Decoder::decode(const Chunk& chunk) {
+  switch (chunk.type) {
+    case ChunkType::kMetadata:
+      return decode_metadata(chunk.payload);
+    case ChunkType::kStrings:
+      return decode_strings(chunk.payload);
+    case ChunkType::kFrames:
+      return decode_frames(chunk.payload);
+    case ChunkType::kStacks:
+      return decode_stacks(chunk.payload);
+    case ChunkType::kRecords:
+      return decode_records(chunk.payload);
+    case ChunkType::kClock:
+      return decode_clock(chunk.payload);
+    case ChunkType::kLosses:
+      return decode_losses(chunk.payload);
+    case ChunkType::kEnd:
+      return decode_end(chunk.payload);
+  }
+  count_loss(Loss::kUnknownChunk, 1);
+}
+
+void Decoder::count_loss(Loss loss, std::uint64_t count) {
+  if (count > 0) reader_losses_[static_cast<std::uint32_t>(loss)] += count;
+}
+
+void Decoder::decode_metadata(Bytes rest) {
+  while (!rest.empty()) {
+    const std::size_t before = rest.size();
+    MetadataEntry entry;
+    std::string_view text;
+    if (!take(rest, entry) || !take_padded(rest, std::uint64_t{entry.key_bytes} + entry.value_bytes, text)) {
+      return count_loss(Loss::kDamagedBytes, before);
+    }
+    process_.metadata.insert_or_assign(std::string(text.substr(0, entry.key_bytes)),
+                                       std::string(text.substr(entry.key_bytes)));
+  }
+}
+
+void Decoder::decode_strings(Bytes rest) {
+  while (!rest.empty()) {
+    const std::size_t before = rest.size();
+    StringEntry entry;
+    std::string_view text;
+    if (!take(rest, entry) || !take_padded(rest, entry.bytes, text)) return count_loss(Loss::kDamagedBytes, before);
+    if (is_definable(entry.id)) {
+      process_.strings.insert_or_assign(entry.id, std::string(text));
+    } else {
+      count_loss(Loss::kDamagedBytes, before - rest.size());
+    }
+  }
+}
+
+void Decoder::decode_frames(Bytes rest) {
+  FrameEntry entry;
+  while (take(rest, entry)) {
+    if (!is_definable(entry.id)) {
+      count_loss(Loss::kDamagedBytes, sizeof entry);
+    } else if (entry.kind != FrameKind::kPython && entry.kind != FrameKind::kNative) {
+      count_loss(Loss::kUnknownRecord, 1);
+    } else {
+      frames_.push_back(entry);
+    }
+  }
+  count_loss(Loss::kDamagedBytes, rest.size());
+}
+
+void Decoder::decode_stacks(Bytes rest) {
+  while (!rest.empty()) {
+    const std::size_t before = rest.size();
+    StackEntry entry;
+    std::string_view ids;
+    if (!take(rest, entry) || !take_padded(rest, entry.frame_count * sizeof(std::uint32_t), ids)) {
+      return count_loss(Loss::kDamagedBytes, before);
+    }
+    if (!is_definable(entry.id)) {
+      count_loss(Loss::kDamagedBytes, before - rest.size());
+      continue;
+    }
+    Stack& stack = process_.stacks[entry.id];
+    stack.frames.resize(entry.frame_count);
+    if (!ids.empty()) std::memcpy(stack.frames.data(), ids.data(), ids.size());
+    stack.is_truncated = (entry.flags & kStackIsTruncated) != 0;
+  }
+}
+
+void Decoder::decode_records(Bytes rest) {
+  while (!rest.empty()) {
+    RecordHeader header;
+    Bytes after = rest;
+    if (!take(after, header) || header.bytes < 8 || header.bytes % 8 != 0 || header.bytes > rest.size()) {
+      return count_loss(Loss::kDamagedBytes, rest.size());
+    }
+    if (!deliver(header, rest.data())) count_loss(Loss::kUnknownRecord, 1);
+    rest = rest.subspan(header.bytes);
+  }
+}
+
+// False for a record of a kind or a size that this version does not know.
+bool Decoder::deliver(const RecordHeader& header, const std::byte* record) {
+  const auto hand_on = [&]<typename T>(const std::optional<T>& value) {
+    if (value) sink_.on(*value);
+    return value.has_value();
+  };
+  switch (header.kind) {
+    case RecordKind::kCall: {
+      const bool is_known = hand_on(as<CallRecord>(header, record));
+      read_.call_count += is_known;
+      return is_known;
+    }
+    case RecordKind::kMemcpy: {
+      const auto copy = as<MemcpyRecord>(header, record);
+      read_.memcpy_count += copy.has_value();
+      read_.memcpy_bytes += copy ? copy->bytes : 0;
+      return hand_on(copy);
+    }
+    case RecordKind::kMemset: {
+      const bool is_known = hand_on(as<MemsetRecord>(header, record));
+      read_.memset_count += is_known;
+      return is_known;
+    }
+    case RecordKind::kKernel: {
+      const bool is_known = hand_on(as<KernelRecord>(header, record));
+      read_.kernel_count += is_known;
+      return is_known;
+    }
+    case RecordKind::kRange:
+      return hand_on(as<RangeRecord>(header, record));
+    case RecordKind::kDevice:
+      return hand_on(as<DeviceRecord>(header, record));
+    case RecordKind::kThread:
+      return hand_on(as<ThreadRecord>(header, record));
+    case RecordKind::kStream:
+      return hand_on(as<StreamRecord>(header, record));
+    case RecordKind::kMigration:
+      return hand_on(as<MigrationRecord>(header, record));
+    case RecordKind::kGraphNode:
+      return hand_on(as<GraphNodeRecord>(header, record));
+  }
+  return false;
+}
+
+void Decoder::decode_clock(Bytes rest) {
+  ClockSample sample;
+  while (take(rest, sample)) process_.clock_samples.push_back(sample);
+  count_loss(Loss::kDamagedBytes, rest.size());
+}
+
+void Decoder::decode_losses(Bytes rest) {
+  recorder_losses_.clear();
+  LossEntry entry;
+  while (take(rest, entry)) {
+    if (entry.count > 0) recorder_losses_[entry.loss] = entry.count;
+  }
+  count_loss(Loss::kDamagedBytes, rest.size());
+}
+
+void Decoder::decode_end(Bytes rest) {
+  EndEntry entry;
+  if (take(rest, entry)) process_.end = entry;
+  count_loss(Loss::kDamagedBytes, rest.size());
+}
+
+Process Decoder::finish() {
+  name_frames();
+  check_stacks();
+  reconcile_end();
+  process_.losses = std::move(recorder_losses_);
+  for (const auto& [loss, count] : reader_losses_) process_.losses[loss] += count;
+  return std::move(process_);
+}
+
+void Decoder::name_frames() {
+  std::uint64_t copied_bytes = 0;
+  std::unordered_set<std::uint32_t> undefined;
+  const auto text_of = [&](std::uint32_t id) -> std::string {
+    if (id == kNoId) return {};
+    const auto found = process_.strings.find(id);
+    if (found == process_.strings.end() || copied_bytes + found->second.size() > kMaxFrameNameBytes) {
+      undefined.insert(id);
+      return {};
+    }
+    copied_bytes += found->second.size();
+    return found->second;
+  };
+  for (const FrameEntry& entry : frames_) {
+    process_.frames.insert_or_assign(entry.id, Frame{entry.kind, text_of(entry.function), text_of(entry.file),
+                                                     entry.line, entry.first_line, entry.module_offset});
+  }
+  count_loss(Loss::kUndefinedReference, undefined.size());
+}
+
+void Decoder::check_stacks() {
+  std::unordered_set<std::uint32_t> undefined;
+  for (const auto& [id, stack] : process_.stacks) {
+    for (const std::uint32_t frame : stack.frames) {
+      if (!process_.frames.contains(frame)) undefined.insert(frame);
+    }
+  }
+  count_loss(Loss::kUndefinedReference, undefined.size());
+}
+
+void Decoder::reconcile_end() {
+  if (!process_.end) return count_loss(Loss::kNotClosed, 1);
+  const EndEntry& end = *process_.end;
+  const std::uint64_t missing =
+      distance(end.call_count, read_.call_count) + distance(end.memcpy_count, read_.memcpy_count) +
+      distance(end.memset_count, read_.memset_count) + distance(end.kernel_count, read_.kernel_count);
+  // The right number of copies with the wrong bytes is at least one wrong copy.
+  count_loss(Loss::kCountMismatch, missing > 0 ? missing : end.memcpy_bytes != read_.memcpy_bytes);
+}
+
+}  // namespace turnpike::trace

@@ -1,0 +1,52 @@
+// Turns the chunks of one file into records, which it hands on at once, and into what the file says of the process.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trace/chunk_reader.h"
+#include "trace/losses.h"
+#include "trace/process.h"
+#include "trace/record_sink.h"
+
+namespace turnpike::trace {
+
+class Decoder {
+ public:
+  // `sink` must outlive the decoder.
+  explicit Decoder(RecordSink& sink) : sink_(sink) {}
+
+  void decode(const Chunk& chunk);
+  void count_loss(Loss loss, std::uint64_t count);
+
+  // Names the frames and compares the file with itself, when every chunk has been decoded. Call once.
+  Process finish();
+
+ private:
+  using Bytes = std::span<const std::byte>;
+
+  void decode_metadata(Bytes rest);
+  void decode_strings(Bytes rest);
+  void decode_frames(Bytes rest);
+  void decode_stacks(Bytes rest);
+  void decode_records(Bytes rest);
+  void decode_clock(Bytes rest);
+  void decode_losses(Bytes rest);
+  void decode_end(Bytes rest);
+  bool deliver(const RecordHeader& header, const std::byte* record);
+  void name_frames();
+  void check_stacks();
+  void reconcile_end();
+
+  RecordSink& sink_;
+  Process process_;
+  std::vector<FrameEntry> frames_;  // until their strings are all known
+  std::map<std::uint32_t, std::uint64_t> recorder_losses_;
+  std::map<std::uint32_t, std::uint64_t> reader_losses_;
+  EndEntry read_{};  // what was read of each
+};
+
+}  // namespace turnpike::trace

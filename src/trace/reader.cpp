@@ -1,0 +1,145 @@
+// Opens trace files, says in words why one is none, and drives chunks through the decoder.
+#include "trace/reader.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "trace/chunk_reader.h"
+#include "trace/decoder.h"
+
+namespace turnpike::trace {
+namespace {
+
+constexpr std::uint64_t kProgressStepBytes = 16u << 20;
+// A header longer than this is no header of a later writer but damage.
+constexpr std::uint32_t kMaxHeaderBytes = 4096;
+
+class File {
+ public:
+  explicit File(int descriptor) : descriptor_(descriptor) {}
+  ~File() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  File(File&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  File& operator=(File&&) = delete;
+  int descriptor() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+Error cannot_read(const std::filesystem::path& path, int reason) {
+  return Error{"Cannot read " + path.string() + ": " + std::strerror(reason) +
+               (reason == ENOENT ? ". Check the name, or make a recording with `turnpike record`."
+                                 : ". Check the file's permissions and its disk, or copy the run elsewhere.")};
+}
+
+// The file, and its size now.
+Result<std::pair<File, std::uint64_t>> open_file(const std::filesystem::path& path) {
+  // Not blocking, so that a named pipe in the place of a file does not hang.
+  File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.descriptor() < 0) return cannot_read(path, errno);
+  struct stat status{};
+  if (::fstat(file.descriptor(), &status) != 0) return cannot_read(path, errno);
+  if (S_ISDIR(status.st_mode)) {
+    return Error{path.string() + " is a directory. Give one of the trace files in it (*" + kFileExtension + ")."};
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return Error{path.string() + " is not a regular file. Copy the trace to a file and give that."};
+  }
+  if (status.st_size == 0) {
+    return Error{path.string() + " is empty: the process ended before anything was recorded. Record again."};
+  }
+  return std::pair{std::move(file), static_cast<std::uint64_t>(status.st_size)};
+}
+
+Result<FileHeader> read_header(int file, const std::filesystem::path& path) {
+  FileHeader header{};
+  const ssize_t count = ::read(file, &header, sizeof header);
+  if (count < 0) return cannot_read(path, errno);
+  const auto magic_bytes = std::min(static_cast<std::size_t>(count), sizeof kFileMagic);
+  if (std::memcmp(header.magic, kFileMagic, magic_bytes) != 0) {
+    return Error{path.string() +
+                 " is not a Turnpike trace. Give a run that `turnpike record` made, or a file of one (*" +
+                 kFileExtension + ")."};
+  }
+  if (static_cast<std::size_t>(count) < sizeof header) {
+    return Error{path.string() +
+                 " is cut off inside its header, so that nothing can be read. Copy the run again from "
+                 "where it was made, or record again."};
+  }
+  if (header.version > kFormatVersion) {
+    return Error{path.string() + " was written by a newer Turnpike: its format is version " +
+                 std::to_string(header.version) + ", this Turnpike reads up to " + std::to_string(kFormatVersion) +
+                 ". Update Turnpike."};
+  }
+  if (header.version == 0) {
+    return Error{path.string() + " has a damaged header. Copy the run again from where it was made, or record again."};
+  }
+  return header;
+}
+
+}  // namespace
+
+Result<Process> read_file(const std::filesystem::path& path, RecordSink& sink, const Progress& progress) {
+  auto opened = open_file(path);
+  if (!opened) return opened.error();
+  const auto& [file, file_bytes] = *opened;
+  const auto header = read_header(file.descriptor(), path);
+  if (!header) return header.error();
+
+  Decoder decoder(sink);
+  const std::uint32_t claimed = header->header_bytes;
+  const bool is_plausible = claimed >= sizeof(FileHeader) && claimed <= kMaxHeaderBytes && claimed % 8 == 0;
+  if (!is_plausible) decoder.count_loss(Loss::kDamagedBytes, sizeof claimed);
+  ChunkReader chunks(file.descriptor(), file_bytes, sizeof(FileHeader), is_plausible ? claimed : sizeof(FileHeader));
+  std::uint64_t reported_bytes = 0;
+  for (Chunk chunk; chunks.next(chunk);) {
+    decoder.decode(chunk);
+    if (progress && chunks.offset() - reported_bytes >= kProgressStepBytes) {
+      reported_bytes = chunks.offset();
+      progress(reported_bytes, file_bytes);
+    }
+  }
+  if (chunks.read_errno() != 0) return cannot_read(path, chunks.read_errno());
+  decoder.count_loss(Loss::kDamagedBytes, chunks.damaged_bytes());
+  if (progress) progress(file_bytes, file_bytes);
+
+  Process process = decoder.finish();
+  process.path = path.string();
+  process.pid = header->pid;
+  process.parent_pid = header->parent_pid;
+  process.start_realtime_ns = header->start_realtime_ns;
+  return process;
+}
+
+Result<std::vector<std::filesystem::path>> run_files(const std::filesystem::path& run) {
+  std::error_code error;
+  const auto status = std::filesystem::status(run, error);
+  if (!std::filesystem::exists(status)) return cannot_read(run, error ? error.value() : ENOENT);
+  if (!std::filesystem::is_directory(status)) return std::vector{run};
+
+  std::vector<std::filesystem::path> files;
+  std::filesystem::directory_iterator entry(run, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    std::error_code ignored;  // an entry that cannot be looked at is no file of ours
+    if (entry->path().extension() == kFileExtension && entry->is_regular_file(ignored)) files.push_back(entry->path());
+  }
+  if (error) return cannot_read(run, error.value());
+  if (files.empty()) {
+    return Error{run.string() + " holds no trace files (*" + kFileExtension +
+                 "). Either it is no run of Turnpike, or no process of the recorded program used CUDA."};
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace turnpike::trace

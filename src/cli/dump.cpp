@@ -1,6 +1,61 @@
-// turnpike dump
+// turnpike dump: the raw records of a run, one per line.
+#include "trace/dump.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "cli/commands.h"
+#include "trace/reader.h"
 
 namespace turnpike::cli {
-void add_dump(CLI::App&, int&) {}
+namespace {
+
+struct DumpOptions {
+  std::string run;
+  std::vector<std::string> kinds;
+};
+
+// A reader that has seen enough (`| head`) is no failure.
+extern "C" void leave_quietly(int) {
+  _exit(kFine);
+}
+
+int dump(const DumpOptions& options) {
+  ::signal(SIGPIPE, leave_quietly);
+  const auto files = trace::run_files(options.run);
+  if (!files) {
+    std::fprintf(stderr, "turnpike dump: %s\n", files.error().message.c_str());
+    return kUnreadableInput;
+  }
+  const std::set<std::string, std::less<>> kinds(options.kinds.begin(), options.kinds.end());
+  int status = kFine;
+  for (const auto& file : *files) {
+    const Status dumped = trace::dump_file(file, kinds, stdout);
+    if (dumped.is_ok()) continue;
+    std::fprintf(stderr, "turnpike dump: %s\n", dumped.error().message.c_str());
+    status = kUnreadableInput;
+    if (std::ferror(stdout)) return kCheckFailed;
+  }
+  return status;
+}
+
+}  // namespace
+
+void add_dump(CLI::App& app, int& status) {
+  CLI::App* const command = app.add_subcommand("dump", "Print the raw records of a run, one per line");
+  const auto options = std::make_shared<DumpOptions>();
+  command->add_option("RUN", options->run, "A run's directory, or one trace file of it")->required();
+  const auto known = trace::dump_kinds();
+  command->add_option("--kind", options->kinds, "Only these lines, e.g. call,memcpy; also: metadata, stack, loss, ...")
+      ->delimiter(',')
+      ->check(CLI::IsMember(std::set<std::string>(known.begin(), known.end())));
+  command->callback([options, &status] { status = dump(*options); });
+}
+
 }  // namespace turnpike::cli

@@ -1,9 +1,9 @@
 // The trace format: every structure that stands in a file, byte for byte. docs/format.md draws the same in words.
 //
-// A trace file is a FileHeader followed by chunks; a chunk is a ChunkHeader followed by `size` bytes. Little-endian, every
-// structure a multiple of 8 bytes. Files are only ever appended to. A definition (string, frame, stack) may stand after
-// its first use. Versions: a reader accepts every version up to its own; within a version only chunk types, record kinds,
-// loss names and metadata keys may be added, and a reader skips those it does not know.
+// A trace file is a FileHeader followed by chunks; a chunk is a ChunkHeader followed by `size` bytes. Little-endian,
+// every structure a multiple of 8 bytes. Files are only ever appended to. A definition (string, frame, stack) may stand
+// after its first use. Versions: a reader accepts every version up to its own; within a version only chunk types,
+// record kinds, loss names and metadata keys may be added, and a reader skips those it does not know.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct FileHeader {
 static_assert(sizeof(FileHeader) == 64);
 
 enum class ChunkType : std::uint32_t {
-  kMetadata = 1,  // pairs of text: MetadataEntry, key, value, padding to 8, repeated. A later key replaces an earlier one
+  kMetadata = 1,  // MetadataEntry, key, value, padding to 8, repeated. A later value of a key replaces an earlier one
   kStrings = 2,   // StringEntry, bytes, padding to 8, repeated
   kFrames = 3,    // FrameEntry, repeated
   kStacks = 4,    // StackEntry, frame ids (innermost first), padding to 8, repeated
@@ -74,10 +74,10 @@ enum class FrameKind : std::uint32_t { kPython = 1, kNative = 2 };
 struct FrameEntry {
   std::uint32_t id;
   FrameKind kind;
-  std::uint32_t function;  // string id; kNoId when it has no name
-  std::uint32_t file;      // string id: source file (Python) or module (native)
-  std::uint32_t line;      // 0: unknown
-  std::uint32_t first_line;  // Python: the line of the `def`; 0: unknown
+  std::uint32_t function;       // string id; kNoId when it has no name
+  std::uint32_t file;           // string id: source file (Python) or module (native)
+  std::uint32_t line;           // 0: unknown
+  std::uint32_t first_line;     // Python: the line of the `def`; 0: unknown
   std::uint64_t module_offset;  // native: address of the call in the module, as in its ELF file; else 0
 };
 static_assert(sizeof(FrameEntry) == 32);
@@ -90,7 +90,8 @@ struct StackEntry {
 static_assert(sizeof(StackEntry) == 8);
 inline constexpr std::uint16_t kStackIsTruncated = 1;  // deeper than what was kept, or a frame that could not be walked
 
-// The same moment on each clock. Records use CLOCK_REALTIME, the clock of CUPTI; a step of it shows against the monotonic one.
+// The same moment on each clock. Records use CLOCK_REALTIME, the clock of CUPTI; a step of it shows against the
+// monotonic one.
 struct ClockSample {
   std::int64_t realtime_ns;
   std::int64_t monotonic_ns;
@@ -139,9 +140,9 @@ static_assert(sizeof(RecordHeader) == 4);
 // What a call of the CUDA API is for.
 enum class CallKind : std::uint8_t {
   kOther = 0,
-  kCopy = 1,           // bytes, dst, src
-  kMemset = 2,         // bytes, dst
-  kSynchronize = 3,    // device, stream, event or context; object is the event for event synchronisation
+  kCopy = 1,         // bytes, dst, src
+  kMemset = 2,       // bytes, dst
+  kSynchronize = 3,  // device, stream, event or context; object is the event for event synchronisation
   kLaunch = 4,
   kGraphLaunch = 5,
   kEventRecord = 6,    // object: the event
@@ -158,8 +159,8 @@ enum class CallKind : std::uint8_t {
 
 enum class Api : std::uint8_t { kRuntime = 1, kDriver = 2 };
 
-// Whether `autograd_sequence` holds, and what: the number that the next autograd node of this thread will get (in a forward
-// pass), or the number of the node that is being evaluated (in a backward pass).
+// Whether `autograd_sequence` holds, and what: the number that the next autograd node of this thread will get (in a
+// forward pass), or the number of the node that is being evaluated (in a backward pass).
 enum class AutogradRole : std::uint8_t { kUnknown = 0, kForward = 1, kBackward = 2 };
 
 // One call of the CUDA API, on the host. A runtime call that is made of driver calls is one record, the outer one.
@@ -189,11 +190,27 @@ static_assert(sizeof(CallRecord) == 96);
 
 // CUPTI's numbers.
 enum class CopyKind : std::uint8_t {
-  kUnknown = 0, kHostToDevice = 1, kDeviceToHost = 2, kHostToArray = 3, kArrayToHost = 4, kArrayToArray = 5,
-  kArrayToDevice = 6, kDeviceToArray = 7, kDeviceToDevice = 8, kHostToHost = 9, kPeerToPeer = 10,
+  kUnknown = 0,
+  kHostToDevice = 1,
+  kDeviceToHost = 2,
+  kHostToArray = 3,
+  kArrayToHost = 4,
+  kArrayToArray = 5,
+  kArrayToDevice = 6,
+  kDeviceToArray = 7,
+  kDeviceToDevice = 8,
+  kHostToHost = 9,
+  kPeerToPeer = 10,
 };
 enum class MemoryKind : std::uint8_t {
-  kUnknown = 0, kPageable = 1, kPinned = 2, kDevice = 3, kArray = 4, kManaged = 5, kDeviceStatic = 6, kManagedStatic = 7,
+  kUnknown = 0,
+  kPageable = 1,
+  kPinned = 2,
+  kDevice = 3,
+  kArray = 4,
+  kManaged = 5,
+  kDeviceStatic = 6,
+  kManagedStatic = 7,
 };
 
 // A copy as the device (or, for host to host, the driver) carried it out.
@@ -312,7 +329,7 @@ static_assert(sizeof(MigrationRecord) == 48);
 // Where a node of a CUDA graph was made: the line that captured it, to which its copies belong.
 struct GraphNodeRecord {
   RecordHeader header;
-  std::uint32_t stack;       // kNoId for a clone
+  std::uint32_t stack;  // kNoId for a clone
   std::uint64_t node;
   std::uint64_t cloned_from;  // the node that an instantiation copied; 0: none
 };

@@ -14,8 +14,8 @@ namespace turnpike::trace {
 
 struct Frame {
   FrameKind kind;
-  std::string function;  // Python: qualified name; native: mangled symbol; empty when unknown
-  std::string file;      // Python: source file; native: path of the module
+  std::string function;          // Python: qualified name; native: mangled symbol; empty when unknown
+  std::string file;              // Python: source file; native: path of the module
   std::uint32_t line = 0;        // executing line; 0: unknown
   std::uint32_t first_line = 0;  // line of the `def`; 0: unknown
   std::uint64_t module_offset = 0;

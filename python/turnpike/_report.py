@@ -1,0 +1,227 @@
+"""The report on a run as Python objects. Times are integer nanoseconds, sizes bytes, rates 1e9 bytes per second.
+
+The fields are those of `turnpike report --json` (schema 1). None means that the source cannot tell: it is never 0.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import os
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from turnpike import _core
+
+Path = str | os.PathLike[str]
+_Row = TypeVar("_Row")
+
+
+@dataclasses.dataclass(frozen=True)
+class Device:
+    """One GPU of the run."""
+
+    id: int
+    name: str | None
+    memory_bytes: int | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Where the report comes from: files, number of processes, GPUs, command line and versions of the program."""
+
+    kind: str
+    paths: list[str]
+    processes: int
+    devices: list[Device]
+    program: str | None
+    detail: str | None
+    versions: dict[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Total:
+    """All transfers of one direction. `pageable_*`: those with ordinary, not page-locked memory on the host's side."""
+
+    count: int
+    bytes: int
+    device_time_ns: int | None
+    host_blocked_ns: int | None
+    pageable_count: int
+    pageable_bytes: int
+    bandwidth_gbps: float | None
+    link_gbps: float | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Syncs:
+    """All synchronisations. `of_transfers_*`: those of them in which an operator waited for its own transfer."""
+
+    count: int
+    host_blocked_ns: int | None
+    of_transfers_count: int
+    of_transfers_host_blocked_ns: int | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Steps:
+    """The steps that were found in the run, and by what."""
+
+    count: int
+    median_ns: int
+    source: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What bounds the run (gpu, transfer, sync, launch, input or mixed), and the figures that decided it."""
+
+    bound_by: str | None
+    gpu_busy_pct: float | None
+    gpu_idle_pct: float | None
+    exposed_transfer_pct: float | None
+    why: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Site:
+    """The transfers of one line with one operator, phase, direction and pair of memory kinds."""
+
+    site: str
+    file: str | None
+    line: int | None
+    function: str | None
+    op: str | None
+    inner_op: str | None
+    api: str | None
+    phase: str | None
+    direction: str
+    src_kind: str | None
+    dst_kind: str | None
+    forward_site: str | None
+    streams: list[int]
+    stack: list[str]
+    in_graph: bool
+    count: int
+    bytes: int
+    blocked_count: int
+    device_time_ns: int | None
+    host_blocked_ns: int | None
+    exposed_ns: int | None
+    gpu_idle_ns: int | None
+    overlapped_pct: float | None
+    bandwidth_gbps: float | None
+
+
+@dataclasses.dataclass(frozen=True)
+class SyncSite:
+    """The synchronisations of one line with one operator and phase."""
+
+    site: str
+    file: str | None
+    line: int | None
+    function: str | None
+    op: str | None
+    api: str | None
+    phase: str | None
+    forward_site: str | None
+    stack: list[str]
+    count: int
+    of_transfers_count: int
+    host_blocked_ns: int | None
+    gpu_idle_ns: int | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One thing worth changing: what was seen, what changing it would save, and the code to write."""
+
+    rule: str
+    severity: str
+    title: str
+    site: str
+    saving_ns: int | None
+    saving_pct: float | None
+    evidence: str
+    advice: str
+    docs: str
+
+
+class Report:
+    """What happened in a run and what it cost. Made by :func:`report`; `print` shows it as the command line does."""
+
+    source: Source
+    span_ns: int  #: from the first to the last record
+    totals: dict[str, Total]  #: by direction: h2d, d2h, d2d, p2p, h2h, memset
+    syncs: Syncs
+    steps: Steps | None  #: None when no steps were found
+    verdict: Verdict
+    sites: list[Site]  #: ranked by the time the host was blocked plus the device time that nothing hid
+    sync_sites: list[SyncSite]  #: ranked by the time the host was blocked
+    findings: list[Finding]
+    losses: dict[str, int]  #: by name, only those that happened: what the recording lacks
+    loss_sentences: dict[str, str]  #: what each of them means and what to do
+
+    def __init__(self, analysis: _core.Analysis) -> None:
+        self._analysis = analysis
+        values: dict[str, Any] = json.loads(analysis.json())
+        self._values = values
+        self.source = _row(Source, {**values["source"], "devices": _rows(Device, values["source"]["devices"])})
+        self.span_ns = values["span_ns"]
+        self.totals = {direction: _row(Total, total) for direction, total in values["totals"].items()}
+        self.syncs = _row(Syncs, values["syncs"])
+        self.steps = None if values["steps"] is None else _row(Steps, values["steps"])
+        self.verdict = _row(Verdict, values["verdict"])
+        self.sites = _rows(Site, values["sites"])
+        self.sync_sites = _rows(SyncSite, values["sync_sites"])
+        self.findings = _rows(Finding, values["findings"])
+        self.losses = values["losses"]
+        self.loss_sentences = values["loss_sentences"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object of `turnpike report --json`, as a copy of its own."""
+        return copy.deepcopy(self._values)
+
+    def text(self, *, width: int = 100, top: int = 15) -> str:
+        """The report as the command prints it: lines of at most `width` columns (60 or more), `top` rows a table."""
+        return self._analysis.text(width, top)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        transfers = sum(total.count for name, total in self.totals.items() if name != "memset")
+        size_bytes = sum(total.bytes for name, total in self.totals.items() if name != "memset")
+        bound = f", bound by {self.verdict.bound_by}" if self.verdict.bound_by else ""
+        return (
+            f"<turnpike.Report of {', '.join(self.source.paths)}: {self.span_ns / 1e9:.3g} s, "
+            f"{transfers} transfers, {size_bytes} bytes, {self.syncs.count} synchronisations{bound}>"
+        )
+
+    def _repr_html_(self) -> str:
+        from turnpike import _html
+
+        return _html.of_report(self)
+
+
+def report(paths: Path | Iterable[Path]) -> Report:
+    """Analyzes a run, or several that belong together (ranks).
+
+    paths: a run directory (NAME.tpk), one file of it, or an iterable of such.
+
+    Raises turnpike.Error when there is no run at a path or none of it can be read; what is damaged or missing inside a
+    run is counted in :attr:`Report.losses`. Needs neither a GPU nor PyTorch.
+    """
+    names = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    return Report(_core.analyze([os.fspath(name) for name in names]))
+
+
+def _row(row_type: type[_Row], values: dict[str, Any]) -> _Row:
+    # Keys are only ever added to the schema: one without a field stays reachable by to_dict().
+    names = [field.name for field in dataclasses.fields(row_type)]  # type: ignore[arg-type]
+    return row_type(**{name: values[name] for name in names})
+
+
+def _rows(row_type: type[_Row], values: list[dict[str, Any]]) -> list[_Row]:
+    return [_row(row_type, row) for row in values]

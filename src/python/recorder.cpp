@@ -1,0 +1,57 @@
+// The recorder's library as Python controls it.
+#include "python/recorder.h"
+
+#include <dlfcn.h>
+
+#include <array>
+
+#include "record/session.h"
+
+namespace turnpike::python {
+namespace {
+
+// The library is ours and of the same build (the wheel holds both), so every name of session.h is there.
+template <typename Function>
+Function* find(void* library, const char* name) {
+  return reinterpret_cast<Function*>(dlsym(library, name));
+}
+
+}  // namespace
+
+Result<Recorder> Recorder::load(const std::string& path) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return Error{std::string("The recorder could not be loaded: ") + dlerror()};
+  for (const char* name : {"turnpike_start", "turnpike_stop", "turnpike_is_recording", "turnpike_file"}) {
+    if (dlsym(library, name) == nullptr) {
+      return Error{path + " lacks " + name + ": it is of another version of Turnpike. Install the package again."};
+    }
+  }
+  return Recorder(library);
+}
+
+Status Recorder::start(const std::string& run_directory, std::uint32_t detail, bool has_stacks) const {
+  std::array<char, 1024> sentence{};
+  const TurnpikeOptions options{
+      .struct_bytes = sizeof(TurnpikeOptions),
+      .detail = detail,
+      .stacks = has_stacks ? 1u : 0u,
+      .reserved = 0,
+      .run_directory = run_directory.c_str(),
+  };
+  const auto start = find<decltype(turnpike_start)>(library_, "turnpike_start");
+  if (start(&options, sentence.data(), sentence.size()) != 0) return Error{sentence.data()};
+  return Status();
+}
+
+Result<std::string> Recorder::stop() const {
+  std::array<char, 1024> sentence{};
+  const auto stop = find<decltype(turnpike_stop)>(library_, "turnpike_stop");
+  if (stop(sentence.data(), sentence.size()) != 0) return Error{sentence.data()};
+  return std::string(find<decltype(turnpike_file)>(library_, "turnpike_file")());
+}
+
+bool Recorder::is_recording() const {
+  return find<decltype(turnpike_is_recording)>(library_, "turnpike_is_recording")() != 0;
+}
+
+}  // namespace turnpike::python

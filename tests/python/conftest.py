@@ -1,0 +1,41 @@
+"""Runs to report on, made without a GPU."""
+
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import tracefile  # noqa: E402
+
+MS = 1_000_000
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run of one process: three blocking uploads on line 7 of train.py beside two kernels, and one loss."""
+    trace = tracefile.TraceFile()
+    trace.metadata = {"command": "python train.py", "detail": "full"}
+    trace.device("Test GPU")
+    stack = trace.stack(
+        trace.frame(tracefile.NATIVE_FRAME, "_ZN2at4_ops5copy_4callERNS_6TensorERKS2_b", "libtorch_cpu.so"),
+        trace.frame(tracefile.NATIVE_FRAME, "_ZN2at4_ops15to_dtype_layout4callE", "libtorch_cpu.so"),
+        trace.frame(tracefile.PYTHON_FRAME, "<b>train</b>", "/home/someone/train.py", 7),
+    )
+    for index in range(3):
+        start = index * 10 * MS
+        trace.call(
+            "cudaMemcpyAsync", tracefile.COPY_CALL, index + 1, start, start + 2 * MS, stack=stack, size_bytes=4096
+        )
+        trace.memcpy(
+            tracefile.HOST_TO_DEVICE, tracefile.PAGEABLE, tracefile.DEVICE, 4096, index + 1, start + MS, start + 2 * MS
+        )
+    for index in range(2):
+        start = 40 * MS + index * MS
+        trace.call("cudaLaunchKernel", tracefile.LAUNCH_CALL, 10 + index, start, start + 1000, stack=stack)
+        trace.kernel("kernel", 10 + index, start, start + MS)
+    trace.losses = {1: 5}
+    folder = tmp_path / "run.tpk"
+    folder.mkdir()
+    trace.write(folder / "100.tpt")
+    return folder

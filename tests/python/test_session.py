@@ -1,0 +1,139 @@
+"""turnpike.start, stop and record: against a library that only notes what it is told, and against the real one."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import turnpike as tp
+from turnpike import _native
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# Speaks the C interface and records nothing: turnpike_file() tells what start was given.
+FAKE_LIBRARY = r"""
+#include "record/session.h"
+#include <stdio.h>
+#include <string.h>
+static int recording;
+static char file[4096];
+int turnpike_start(const TurnpikeOptions* options, char* error, uint64_t error_bytes) {
+  if (strstr(options->run_directory, "refused")) {
+    snprintf(error, error_bytes, "The fake refuses %s.", options->run_directory);
+    return -1;
+  }
+  snprintf(file, sizeof file, "%s/%u-%u-%u", options->run_directory, options->struct_bytes, options->detail,
+           options->stacks);
+  recording = 1;
+  return 0;
+}
+int turnpike_stop(char* error, uint64_t error_bytes) {
+  if (!recording) {
+    snprintf(error, error_bytes, "Nothing is being recorded.");
+    return -1;
+  }
+  recording = 0;
+  return 0;
+}
+int turnpike_is_recording(void) { return recording; }
+const char* turnpike_file(void) { return file; }
+"""
+OPTIONS_BYTES = 24
+
+
+@pytest.fixture(scope="module")
+def fake_library(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fake")
+    (folder / "fake.c").write_text(FAKE_LIBRARY)
+    library = folder / "libfake_record.so"
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-I", ROOT / "src", "-o", library, folder / "fake.c"],
+        check=True,
+        capture_output=True,
+    )
+    return str(library)
+
+
+@pytest.fixture
+def fake(fake_library, monkeypatch):
+    monkeypatch.setattr(_native, "RECORD_LIBRARY", fake_library)
+    yield
+    if tp.is_recording():
+        tp.stop()
+
+
+def test_start_hands_over_its_options_and_stop_names_the_file(fake, tmp_path):
+    tp.start(tmp_path / "a.tpk")
+    assert tp.is_recording()
+    assert tp.stop() == tmp_path / "a.tpk" / f"{OPTIONS_BYTES}-2-1"
+    assert not tp.is_recording()
+    tp.start(str(tmp_path / "b.tpk"), detail="transfers", stacks=False)
+    assert tp.stop() == tmp_path / "b.tpk" / f"{OPTIONS_BYTES}-1-0"
+
+
+def test_a_relative_path_is_made_absolute(fake, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tp.start("run.tpk")
+    monkeypatch.chdir("/")
+    assert tp.stop().parent == tmp_path / "run.tpk"
+
+
+def test_the_sentence_of_the_library_becomes_the_error(fake, tmp_path):
+    with pytest.raises(tp.Error, match=r"^The fake refuses .*refused\.tpk\.$"):
+        tp.start(tmp_path / "refused.tpk")
+    with pytest.raises(tp.Error, match="Nothing is being recorded"):
+        tp.stop()
+
+
+def test_an_unknown_detail_is_refused_before_anything_starts(fake, tmp_path):
+    with pytest.raises(ValueError, match="transfers"):
+        tp.start(tmp_path, detail="everything")
+    assert not tp.is_recording()
+
+
+def test_record_stops_when_the_block_raises(fake, tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        with tp.record(tmp_path / "run.tpk"):
+            assert tp.is_recording()
+            raise ZeroDivisionError
+    assert not tp.is_recording()
+
+
+def test_record_can_be_stopped_early_and_used_again(fake, tmp_path):
+    for index in range(3):
+        with tp.record(tmp_path / f"{index}.tpk") as run:
+            assert run == tmp_path / f"{index}.tpk"
+            if index == 1:
+                tp.stop()
+        assert not tp.is_recording()
+
+
+def test_a_missing_library_is_an_error_that_names_it(monkeypatch):
+    monkeypatch.setattr(_native, "RECORD_LIBRARY", "/nowhere/libturnpike_record.so")
+    with pytest.raises(tp.Error, match="/nowhere/libturnpike_record.so"):
+        tp.is_recording()
+
+
+def test_a_library_of_another_version_is_refused(monkeypatch, tmp_path):
+    (tmp_path / "old.c").write_text("int turnpike_start(void) { return 0; }\n")
+    library = tmp_path / "libold.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, tmp_path / "old.c"], check=True)
+    monkeypatch.setattr(_native, "RECORD_LIBRARY", str(library))
+    with pytest.raises(tp.Error, match="turnpike_stop.*another version"):
+        tp.is_recording()
+
+
+def in_fresh_process(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+
+
+def test_the_real_library_is_not_recording_at_first():
+    result = in_fresh_process("import turnpike as tp; print(tp.is_recording())")
+    assert result.stdout == "False\n", result.stderr
+
+
+def test_stopping_what_never_started_says_so():
+    result = in_fresh_process(
+        "import turnpike as tp\ntry: tp.stop()\nexcept tp.Error as error: print(len(str(error)) > 10, error)"
+    )
+    assert result.stdout.startswith("True "), result.stderr

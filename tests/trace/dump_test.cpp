@@ -1,0 +1,211 @@
+// The text of a small file, line by line: tests elsewhere and people's scripts rely on it.
+#include "trace/dump.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <sstream>
+
+#include "trace_file.h"
+
+namespace turnpike::trace {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+using testing::StartsWith;
+
+class Dump : public TraceFileTest {
+ protected:
+  // The lines of the dump of `bytes`.
+  std::vector<std::string> dump(const std::string& bytes, const std::set<std::string, std::less<>>& kinds = {}) {
+    char* text = nullptr;
+    std::size_t size = 0;
+    std::FILE* const out = ::open_memstream(&text, &size);
+    const Status status = dump_file(write(bytes), kinds, out);
+    std::fclose(out);
+    EXPECT_TRUE(status.is_ok());
+    std::istringstream stream(std::string(text, size));
+    std::free(text);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    return lines;
+  }
+
+  std::string line_of(const std::string& record_bytes) {
+    const auto lines = dump(file_header() + chunk(ChunkType::kStrings, string_entry(1, "a name")) +
+                            chunk(ChunkType::kRecords, record_bytes));
+    return lines.empty() ? "" : lines.back();
+  }
+};
+
+TEST_F(Dump, PrintsEverythingOfSmallFileInOrder) {
+  EXPECT_THAT(
+      dump(small_file()),
+      ElementsAre(
+          "process path=\"" + (directory_ / "a.tpt").string() + "\" pid=4242 parent=4241 start=1700000000000000000",
+          R"(metadata key="program" value="python\x1ftrain.py")", R"(metadata key="rank" value="0")",
+          R"(string id=1 text="cudaMemcpyAsync")", R"(string id=2 text="step")",
+          R"(string id=3 text="/home/me/train.py")",
+          R"(frame id=5 kind=python function="step" file="/home/me/train.py" line=12 first_line=10 module_offset=0x0)",
+          "stack id=9 truncated=0 frames=5", "clock realtime=1 monotonic=2 cupti=unknown tsc=4",
+          StartsWith("loss name=clock_stepped number=12 count=1 sentence=\""),
+          "end time=0 calls=1 memcpys=2 memcpy_bytes=401408 memsets=1 kernels=1",
+          "call thread=0 start=0 end=0 correlation=3 name=\"cudaMemcpyAsync\" kind=other api=unknown result=0 device=0 "
+          "context=0 stream=0 bytes=0 dst=0x0 src=0x0 object=0x0 autograd=unknown autograd_sequence=unknown stack=9 "
+          "at=\"/home/me/train.py:12\" in=\"step\"",
+          StartsWith("memcpy device=0 context=0 stream=0 correlation=3 start=0 end=0 bytes=200704 kind=unknown"),
+          StartsWith("memcpy "), StartsWith("memset "), StartsWith("kernel ")));
+}
+
+TEST_F(Dump, PrintsMemcpy) {
+  auto copy = record<MemcpyRecord>(RecordKind::kMemcpy);
+  copy.context = 1;
+  copy.stream = 7;
+  copy.correlation = 3;
+  copy.start_ns = 1000;
+  copy.end_ns = 2000;
+  copy.bytes = 200704;
+  copy.copy_kind = CopyKind::kHostToDevice;
+  copy.src_kind = MemoryKind::kPageable;
+  copy.dst_kind = MemoryKind::kDevice;
+  copy.is_async = 1;
+  copy.src_device = copy.dst_device = kUnknownId;
+  copy.copy_count = 1;
+  EXPECT_EQ(line_of(bytes_of(copy)),
+            "memcpy device=0 context=1 stream=7 correlation=3 start=1000 end=2000 bytes=200704 kind=h2d src=pageable "
+            "dst=device async=1 src_device=unknown dst_device=unknown copies=1 graph=0 graph_node=0");
+}
+
+TEST_F(Dump, PrintsCallOfBackwardPass) {
+  auto call = record<CallRecord>(RecordKind::kCall);
+  call.thread = 55;
+  call.name = 1;
+  call.kind = CallKind::kSynchronize;
+  call.api = Api::kDriver;
+  call.result = -1;
+  call.device = call.stream = call.context = kUnknownId;
+  call.bytes = kUnknownSize;
+  call.object = 0xABC;
+  call.autograd_role = AutogradRole::kBackward;
+  call.autograd_sequence = 12;
+  EXPECT_EQ(line_of(bytes_of(call)),
+            "call thread=55 start=0 end=0 correlation=0 name=\"a name\" kind=synchronize api=driver result=-1 "
+            "device=unknown context=unknown stream=unknown bytes=unknown dst=0x0 src=0x0 object=0xabc "
+            "autograd=backward autograd_sequence=12 stack=0 at=unknown in=unknown");
+}
+
+TEST_F(Dump, PrintsMemset) {
+  auto set = record<MemsetRecord>(RecordKind::kMemset);
+  set.start_ns = set.end_ns = kUnknownTime;
+  set.bytes = 64;
+  set.value = 255;
+  set.memory_kind = MemoryKind::kManaged;
+  set.graph_node = 8;
+  EXPECT_EQ(line_of(bytes_of(set)),
+            "memset device=0 context=0 stream=0 correlation=0 start=unknown end=unknown bytes=64 value=255 "
+            "memory=managed graph_node=8");
+}
+
+TEST_F(Dump, PrintsKernel) {
+  auto kernel = record<KernelRecord>(RecordKind::kKernel);
+  kernel.name = 1;
+  kernel.graph = 4;
+  EXPECT_EQ(line_of(bytes_of(kernel)),
+            "kernel device=0 context=0 stream=0 correlation=0 start=0 end=0 name=\"a name\" graph=4 graph_node=0");
+}
+
+TEST_F(Dump, PrintsRange) {
+  auto range = record<RangeRecord>(RecordKind::kRange);
+  range.thread = 5;
+  range.end_thread = 6;
+  range.name = 1;
+  range.color = 0xFF00FF00;
+  EXPECT_EQ(line_of(bytes_of(range)),
+            "range thread=5 end_thread=6 start=0 end=0 name=\"a name\" domain=\"\" color=0xff00ff00");
+}
+
+TEST_F(Dump, PrintsDevice) {
+  auto device = record<DeviceRecord>(RecordKind::kDevice);
+  device.name = 1;
+  device.multiprocessors = 132;
+  device.memory_bytes = 80;
+  device.pci_bus = 0x1B;
+  device.numa_node = 0xFFFF;
+  EXPECT_EQ(line_of(bytes_of(device)),
+            "device device=0 name=\"a name\" multiprocessors=132 memory_bytes=80 pci=0000:1b:00 numa_node=unknown");
+}
+
+TEST_F(Dump, PrintsThreadAndStream) {
+  auto thread = record<ThreadRecord>(RecordKind::kThread);
+  thread.thread = 9;
+  thread.name = 1;
+  EXPECT_EQ(line_of(bytes_of(thread)), "thread thread=9 name=\"a name\"");
+  auto stream = record<StreamRecord>(RecordKind::kStream);
+  stream.stream = 7;
+  stream.is_default = 1;
+  EXPECT_EQ(line_of(bytes_of(stream)), "stream device=0 context=0 stream=7 name=\"\" default=1");
+}
+
+TEST_F(Dump, PrintsMigration) {
+  auto migration = record<MigrationRecord>(RecordKind::kMigration);
+  migration.address = 0x7F00;
+  migration.bytes = 4096;
+  migration.kind = MigrationKind::kFault;
+  EXPECT_EQ(line_of(bytes_of(migration)), "migration device=0 start=0 end=0 bytes=4096 address=0x7f00 kind=fault");
+}
+
+TEST_F(Dump, PrintsGraphNode) {
+  auto node = record<GraphNodeRecord>(RecordKind::kGraphNode);
+  node.node = 12;
+  node.cloned_from = 11;
+  EXPECT_EQ(line_of(bytes_of(node)), "graph_node node=12 cloned_from=11 stack=0 at=unknown in=unknown");
+}
+
+TEST_F(Dump, PrintsNumbersThatItHasNoWordFor) {
+  auto copy = record<MemcpyRecord>(RecordKind::kMemcpy);
+  copy.copy_kind = CopyKind{200};
+  EXPECT_THAT(line_of(bytes_of(copy)), HasSubstr(" kind=200 "));
+}
+
+TEST_F(Dump, PrintsOnlyWantedKinds) {
+  EXPECT_THAT(dump(small_file(), {"memcpy", "stack"}),
+              ElementsAre(StartsWith("stack "), StartsWith("memcpy "), StartsWith("memcpy ")));
+}
+
+TEST_F(Dump, KnowsTheKindOfEveryLine) {
+  for (const std::string& line : dump(small_file())) {
+    EXPECT_THAT(dump_kinds(), Contains(line.substr(0, line.find(' '))));
+  }
+}
+
+TEST_F(Dump, KeepsNamesOnTheirLine) {
+  EXPECT_THAT(dump(file_header() + chunk(ChunkType::kMetadata, metadata("a\nb", "\x1b[2J")), {"metadata"}),
+              ElementsAre(R"(metadata key="a\x0ab" value="\x1b[2J")"));
+}
+
+TEST_F(Dump, PrintsLossesOfDamagedFile) {
+  EXPECT_THAT(dump(file_header() + "garbage!", {"loss"}),
+              ElementsAre(StartsWith("loss name=not_closed number=100 count=1"),
+                          StartsWith("loss name=damaged_bytes number=101 count=8")));
+}
+
+TEST_F(Dump, FailsWhenTheOutputIsFull) {
+  std::FILE* const full = std::fopen("/dev/full", "w");
+  ASSERT_NE(full, nullptr);
+  const Status status = dump_file(write(small_file()), {}, full);
+  std::fclose(full);
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message, HasSubstr("No space left"));
+}
+
+TEST_F(Dump, FailsOnWhatIsNoTrace) {
+  const Status status = dump_file(write("no trace"), {}, stdout);
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message, HasSubstr("is not a Turnpike trace"));
+}
+
+}  // namespace
+}  // namespace turnpike::trace

@@ -1,0 +1,301 @@
+// What the reader makes of whole files: every record, every definition, and files that are no trace.
+#include "trace/reader.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include "trace_file.h"
+
+namespace turnpike::trace {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class Reader : public TraceFileTest {
+ protected:
+  std::string error_of(const std::filesystem::path& path) {
+    const auto process = read_file(path, collector_);
+    return process ? "no error" : process.error().message;
+  }
+};
+
+TEST_F(Reader, HandsOnEveryKindOfRecordUnchanged) {
+  const std::vector<std::string> records = {
+      bytes_of(record<CallRecord>(RecordKind::kCall, 0xA1)),
+      bytes_of(record<MemcpyRecord>(RecordKind::kMemcpy, 0xA2)),
+      bytes_of(record<MemsetRecord>(RecordKind::kMemset, 0xA3)),
+      bytes_of(record<KernelRecord>(RecordKind::kKernel, 0xA4)),
+      bytes_of(record<RangeRecord>(RecordKind::kRange, 0xA5)),
+      bytes_of(record<DeviceRecord>(RecordKind::kDevice, 0xA6)),
+      bytes_of(record<ThreadRecord>(RecordKind::kThread, 0xA7)),
+      bytes_of(record<StreamRecord>(RecordKind::kStream, 0xA8)),
+      bytes_of(record<MigrationRecord>(RecordKind::kMigration, 0xA9)),
+      bytes_of(record<GraphNodeRecord>(RecordKind::kGraphNode, 0xAA)),
+  };
+  std::string payload;
+  for (const std::string& each : records) payload += each;
+  const auto process = read(file_header() + chunk(ChunkType::kRecords, payload));
+  ASSERT_TRUE(process);
+  EXPECT_EQ(collector_.records, records);
+  EXPECT_EQ(loss_of(*process, Loss::kUnknownRecord), 0u);
+}
+
+TEST_F(Reader, TellsWhoTheProcessWas) {
+  const auto process = read(small_file());
+  ASSERT_TRUE(process);
+  EXPECT_EQ(process->path, (directory_ / "a.tpt").string());
+  EXPECT_EQ(process->pid, 4242u);
+  EXPECT_EQ(process->parent_pid, 4241u);
+  EXPECT_EQ(process->start_realtime_ns, 1'700'000'000'000'000'000);
+  EXPECT_EQ(process->metadata.at("program"), "python\x1ftrain.py");
+  EXPECT_EQ(process->metadata.at("rank"), "0");
+}
+
+TEST_F(Reader, ResolvesDefinitionsThatStandBehindTheirUse) {
+  const auto process = read(small_file());
+  ASSERT_TRUE(process);
+  EXPECT_EQ(process->string(1), "cudaMemcpyAsync");
+  const Frame& frame = process->frames.at(process->stacks.at(9).frames.at(0));
+  EXPECT_EQ(frame.kind, FrameKind::kPython);
+  EXPECT_EQ(frame.function, "step");
+  EXPECT_EQ(frame.file, "/home/me/train.py");
+  EXPECT_EQ(frame.line, 12u);
+  EXPECT_EQ(frame.first_line, 10u);
+}
+
+TEST_F(Reader, FindsNoLossInConsistentFile) {
+  const auto process = read(small_file());
+  ASSERT_TRUE(process);
+  EXPECT_EQ(collector_.records.size(), 5u);
+  ASSERT_EQ(process->clock_samples.size(), 1u);
+  EXPECT_EQ(process->clock_samples[0].cupti_ns, kUnknownTime);
+  EXPECT_EQ(process->losses.size(), 1u) << "only the recorder's own";
+  EXPECT_EQ(loss_of(*process, Loss::kClockStepped), 1u);
+  ASSERT_TRUE(process->end);
+  EXPECT_EQ(process->end->memcpy_count, 2u);
+}
+
+TEST_F(Reader, KeepsStacksAsTheyAre) {
+  const auto process = read(file_header() + chunk(ChunkType::kStacks, stack_entry(1, {7, 8, 9}, kStackIsTruncated) +
+                                                                          stack_entry(2, {}) + stack_entry(3, {7, 8})));
+  ASSERT_TRUE(process);
+  EXPECT_THAT(process->stacks.at(1).frames, ElementsAre(7, 8, 9));
+  EXPECT_TRUE(process->stacks.at(1).is_truncated);
+  EXPECT_THAT(process->stacks.at(2).frames, IsEmpty());
+  EXPECT_THAT(process->stacks.at(3).frames, ElementsAre(7, 8));
+  EXPECT_FALSE(process->stacks.at(3).is_truncated);
+}
+
+TEST_F(Reader, ReadsTextOfEveryLengthAndItsPadding) {
+  std::string strings;
+  std::string pairs;
+  for (std::uint32_t size = 0; size < 20; ++size) {
+    strings += string_entry(size + 1, std::string(size, 'x'));
+    pairs += metadata("key" + std::to_string(size), std::string(size, 'y'));
+  }
+  const auto process = read(file_header() + chunk(ChunkType::kStrings, strings) + chunk(ChunkType::kMetadata, pairs));
+  ASSERT_TRUE(process);
+  for (std::uint32_t size = 0; size < 20; ++size) {
+    EXPECT_EQ(process->strings.at(size + 1), std::string(size, 'x'));
+    EXPECT_EQ(process->metadata.at("key" + std::to_string(size)), std::string(size, 'y'));
+  }
+}
+
+TEST_F(Reader, LetsLaterMetadataAndLossesReplaceEarlierOnes) {
+  const auto lost = [](Loss loss, std::uint64_t count) {
+    return chunk(ChunkType::kLosses, bytes_of(LossEntry{static_cast<std::uint32_t>(loss), 0, count}));
+  };
+  const auto process =
+      read(file_header() + chunk(ChunkType::kMetadata, metadata("rank", "0")) + lost(Loss::kCuptiDropped, 5) +
+           chunk(ChunkType::kMetadata, metadata("rank", "3")) + lost(Loss::kCuptiDropped, 7));
+  ASSERT_TRUE(process);
+  EXPECT_EQ(process->metadata.at("rank"), "3");
+  EXPECT_EQ(loss_of(*process, Loss::kCuptiDropped), 7u);
+}
+
+TEST_F(Reader, KeepsLossesThatItHasNoNameFor) {
+  const auto process = read(file_header() + chunk(ChunkType::kLosses, bytes_of(LossEntry{77, 0, 6})));
+  ASSERT_TRUE(process);
+  EXPECT_EQ(process->losses.at(77), 6u);
+}
+
+TEST_F(Reader, SkipsAndCountsUnknownChunks) {
+  const std::string copy = bytes_of(record<MemcpyRecord>(RecordKind::kMemcpy));
+  const auto process = read(file_header() + chunk(ChunkType{99}, "whatever") + chunk(ChunkType{100}, "") +
+                            chunk(ChunkType::kRecords, copy));
+  ASSERT_TRUE(process);
+  EXPECT_EQ(loss_of(*process, Loss::kUnknownChunk), 2u);
+  EXPECT_EQ(loss_of(*process, Loss::kDamagedBytes), 0u);
+  EXPECT_EQ(collector_.records.size(), 1u);
+}
+
+TEST_F(Reader, SkipsAndCountsUnknownRecords) {
+  const std::string unknown = bytes_of(RecordHeader{RecordKind{77}, 16}) + std::string(12, 'u');
+  const std::string copy = bytes_of(record<MemcpyRecord>(RecordKind::kMemcpy));
+  const auto process = read(file_header() + chunk(ChunkType::kRecords, unknown + copy + unknown));
+  ASSERT_TRUE(process);
+  EXPECT_EQ(loss_of(*process, Loss::kUnknownRecord), 2u);
+  EXPECT_THAT(collector_.records, ElementsAre(copy));
+}
+
+TEST_F(Reader, TakesTheBeginningOfLongerRecords) {
+  auto longer = record<KernelRecord>(RecordKind::kKernel, 0x33);
+  longer.header.bytes = sizeof longer + 8;
+  const auto process = read(file_header() + chunk(ChunkType::kRecords, bytes_of(longer) + "new data"));
+  ASSERT_TRUE(process);
+  EXPECT_THAT(collector_.records, ElementsAre(bytes_of(longer)));
+  EXPECT_EQ(loss_of(*process, Loss::kUnknownRecord), 0u);
+}
+
+TEST_F(Reader, RefusesShorterRecordsAsUnknown) {
+  auto shorter = record<KernelRecord>(RecordKind::kKernel);
+  shorter.header.bytes = sizeof shorter - 8;
+  const auto process =
+      read(file_header() + chunk(ChunkType::kRecords, bytes_of(shorter).substr(0, shorter.header.bytes)));
+  ASSERT_TRUE(process);
+  EXPECT_THAT(collector_.records, IsEmpty());
+  EXPECT_EQ(loss_of(*process, Loss::kUnknownRecord), 1u);
+}
+
+TEST_F(Reader, ReportsProgressUpToTheEnd) {
+  const std::string big = chunk(ChunkType::kStrings, string_entry(1, std::string(20u << 20, 'x')));
+  std::vector<std::uint64_t> done;
+  std::uint64_t total = 0;
+  const auto path = write(file_header() + big + big);
+  ASSERT_TRUE(read_file(path, collector_, [&](std::uint64_t done_bytes, std::uint64_t total_bytes) {
+    done.push_back(done_bytes);
+    total = total_bytes;
+  }));
+  EXPECT_EQ(total, std::filesystem::file_size(path));
+  ASSERT_GE(done.size(), 2u);
+  EXPECT_TRUE(std::is_sorted(done.begin(), done.end()));
+  EXPECT_EQ(done.back(), total);
+}
+
+TEST_F(Reader, ReadsChunksOfTheLargestSize) {
+  const std::string text((kMaxChunkBytes) - sizeof(StringEntry), 'z');
+  const auto process = read(file_header() + chunk(ChunkType::kStrings, string_entry(4, text)));
+  ASSERT_TRUE(process);
+  EXPECT_EQ(process->string(4), text);
+  EXPECT_EQ(loss_of(*process, Loss::kDamagedBytes), 0u);
+}
+
+TEST_F(Reader, CountsFilesThatWereNotClosed) {
+  const auto process = read(file_header());
+  ASSERT_TRUE(process);
+  EXPECT_FALSE(process->end);
+  EXPECT_EQ(loss_of(*process, Loss::kNotClosed), 1u);
+}
+
+TEST_F(Reader, CountsRecordsThatTheRecorderCountedAndTheFileLacks) {
+  EndEntry end{};
+  end.call_count = 2;
+  end.kernel_count = 1;
+  const auto process = read(file_header() + chunk(ChunkType::kEnd, bytes_of(end)));
+  ASSERT_TRUE(process);
+  EXPECT_EQ(loss_of(*process, Loss::kCountMismatch), 3u);
+}
+
+TEST_F(Reader, CountsMismatchWhenOnlyTheBytesDiffer) {
+  auto copy = record<MemcpyRecord>(RecordKind::kMemcpy);
+  copy.bytes = 100;
+  EndEntry end{};
+  end.memcpy_count = 1;
+  end.memcpy_bytes = 101;
+  const auto process =
+      read(file_header() + chunk(ChunkType::kRecords, bytes_of(copy)) + chunk(ChunkType::kEnd, bytes_of(end)));
+  ASSERT_TRUE(process);
+  EXPECT_EQ(loss_of(*process, Loss::kCountMismatch), 1u);
+}
+
+TEST_F(Reader, CountsUndefinedFramesAndStrings) {
+  const auto process =
+      read(file_header() + chunk(ChunkType::kStacks, stack_entry(1, {5, 6}) + stack_entry(2, {6})) +
+           chunk(ChunkType::kFrames, bytes_of(FrameEntry{5, FrameKind::kNative, 40, 41, 0, 0, 64}) +
+                                         bytes_of(FrameEntry{7, FrameKind::kNative, 0, 41, 0, 0, 64})));
+  ASSERT_TRUE(process);
+  EXPECT_EQ(loss_of(*process, Loss::kUndefinedReference), 3u) << "frame 6, strings 40 and 41";
+  EXPECT_EQ(process->frames.at(5).function, "");
+}
+
+TEST_F(Reader, LeavesOutNamesOfFramesThatAskForTooMuchMemory) {
+  std::string frames;
+  for (std::uint32_t id = 1; id <= 600; ++id) frames += bytes_of(FrameEntry{id, FrameKind::kPython, 1, 0, 0, 0, 0});
+  const auto process = read(file_header() + chunk(ChunkType::kStrings, string_entry(1, std::string(1u << 20, 'x'))) +
+                            chunk(ChunkType::kFrames, frames));
+  ASSERT_TRUE(process);
+  EXPECT_EQ(process->frames.size(), 600u);
+  EXPECT_EQ(process->frames.at(600).function, "");
+  EXPECT_EQ(loss_of(*process, Loss::kUndefinedReference), 1u);
+}
+
+TEST_F(Reader, RefusesMissingFile) {
+  EXPECT_THAT(error_of(directory_ / "none.tpt"), HasSubstr("none.tpt: No such file"));
+}
+
+TEST_F(Reader, RefusesDirectory) {
+  EXPECT_THAT(error_of(directory_.path()), HasSubstr("is a directory"));
+}
+
+TEST_F(Reader, RefusesEmptyFile) {
+  EXPECT_THAT(error_of(write("")), HasSubstr("is empty"));
+}
+
+TEST_F(Reader, RefusesNamedPipeWithoutWaiting) {
+  ASSERT_EQ(::mkfifo((directory_ / "pipe.tpt").c_str(), 0600), 0);
+  EXPECT_THAT(error_of(directory_ / "pipe.tpt"), HasSubstr("is not a regular file"));
+}
+
+TEST_F(Reader, RefusesOtherFiles) {
+  EXPECT_THAT(error_of(write("{\"traceEvents\": []}")), HasSubstr("is not a Turnpike trace"));
+  EXPECT_THAT(error_of(write("T")), HasSubstr("cut off inside its header"));
+  EXPECT_THAT(error_of(write("x")), HasSubstr("is not a Turnpike trace"));
+}
+
+TEST_F(Reader, RefusesNewerVersion) {
+  EXPECT_THAT(error_of(write(file_header(kFormatVersion + 1))), HasSubstr("written by a newer Turnpike"));
+}
+
+TEST_F(Reader, RefusesVersionZero) {
+  EXPECT_THAT(error_of(write(file_header(0))), HasSubstr("damaged header"));
+}
+
+TEST_F(Reader, AcceptsLongerHeaderOfLaterWriter) {
+  std::string longer = file_header();
+  const std::uint32_t header_bytes = 96;
+  longer.replace(12, 4, bytes_of(header_bytes));
+  const std::string copy = bytes_of(record<MemcpyRecord>(RecordKind::kMemcpy));
+  const auto process = read(longer + std::string(32, 'h') + chunk(ChunkType::kRecords, copy));
+  ASSERT_TRUE(process);
+  EXPECT_EQ(loss_of(*process, Loss::kDamagedBytes), 0u);
+  EXPECT_THAT(collector_.records, ElementsAre(copy));
+}
+
+TEST_F(Reader, FindsFilesOfRunByName) {
+  write("", "host-20.tpt");
+  write("", "host-10.tpt");
+  write("", "notes.txt");
+  std::filesystem::create_directory(directory_ / "folder.tpt");
+  const auto files = run_files(directory_.path());
+  ASSERT_TRUE(files);
+  EXPECT_THAT(*files, ElementsAre(directory_ / "host-10.tpt", directory_ / "host-20.tpt"));
+}
+
+TEST_F(Reader, TakesSingleFileForRun) {
+  const auto path = write(small_file(), "any.name");
+  const auto files = run_files(path);
+  ASSERT_TRUE(files);
+  EXPECT_THAT(*files, ElementsAre(path));
+}
+
+TEST_F(Reader, RefusesRunWithoutFiles) {
+  const auto files = run_files(directory_.path());
+  ASSERT_FALSE(files);
+  EXPECT_THAT(files.error().message, HasSubstr("holds no trace files"));
+  EXPECT_THAT(run_files(directory_ / "none.tpk").error().message, HasSubstr("No such file"));
+}
+
+}  // namespace
+}  // namespace turnpike::trace

@@ -2,12 +2,18 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace turnpike::cli {
 
 enum ExitCode : int { kFine = 0, kCheckFailed = 1, kUsage = 2, kUnreadableInput = 3 };
 
-void add_record(CLI::App& app, int& status);
+// Cuts what stands behind the first "--" of `turnpike record` off the arguments, before CLI11 sees them: it would take words of
+// the command for its own. {} for other subcommands.
+std::vector<std::string> take_recorded_command(int& argc, char** argv);
+
+void add_record(CLI::App& app, int& status, std::vector<std::string> command);
 void add_report(CLI::App& app, int& status);
 void add_export(CLI::App& app, int& status);
 void add_dump(CLI::App& app, int& status);

@@ -1,6 +1,209 @@
-// turnpike record
+// turnpike record: runs a command with the recorder in it.
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
 #include "cli/commands.h"
+#include "cli/launch.h"
+#include "cli/record_summary.h"
+#include "cli/recorder_environment.h"
+#include "cli/run_directory.h"
+#include "cli/shared_status.h"
+#include "cli/status_line.h"
 
 namespace turnpike::cli {
-void add_record(CLI::App&, int&) {}
+namespace {
+
+// As shells say it.
+constexpr int kCannotExecute = 126;
+constexpr int kNotFound = 127;
+
+constexpr const char* kAbout = "Run a command and record every transfer between CPU and GPU in it and its children";
+
+constexpr const char* kExamples =
+    R"(The program needs no change: its output, results, signals and exit code stay its own.
+
+Examples:
+  turnpike record -- python train.py --epochs 1        records into train.tpk
+  turnpike record -o before.tpk -- python train.py     ... into a run of that name, for `turnpike diff`
+  turnpike record -- torchrun --nproc-per-node 2 train.py
+                                                       all ranks: one file for each process
+  turnpike record --delay 30 --duration 10 -- python serve.py
+                                                       ten seconds, once the program is warm
+  turnpike record --capture-range nvtx:step -- python train.py
+                                                       only what runs inside the NVTX range "step"
+  turnpike record -- jupyter lab                       every kernel (or use `turnpike.record` in a cell)
+  turnpike record -- ./build/inference model.pt        C++ and CUDA programs too
+Then: turnpike report train.tpk
+
+Exit code: COMMAND's own. 2: wrong usage, nothing was run. 126, 127: COMMAND cannot be executed, is not found.
+The recorder is libturnpike_record.so beside this executable; TURNPIKE_RECORD_LIBRARY names another.)";
+
+class RecordHelp : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: turnpike record [OPTIONS] -- COMMAND...\n";
+  }
+};
+
+struct Arguments {
+  std::string run;  // "": named after the command
+  std::string detail = "full";
+  bool no_stacks = false;
+  std::string capture_range;
+  double delay_s = 0;
+  double duration_s = 0;
+  bool is_quiet = false;
+  bool is_forced = false;
+};
+
+int fail(const std::string& message, int code = kUsage) {
+  std::fprintf(stderr, "turnpike record: %s\n", message.c_str());
+  return code;
+}
+
+std::optional<std::uint64_t> milliseconds(const CLI::App& app, const char* option, double seconds) {
+  if (app.count(option) == 0) return std::nullopt;
+  return static_cast<std::uint64_t>(std::llround(seconds * 1000));
+}
+
+RecordOptions options_of(const CLI::App& app, const Arguments& arguments) {
+  RecordOptions options;
+  options.has_kernels = arguments.detail == "full";
+  options.has_stacks = !arguments.no_stacks;
+  options.is_quiet = arguments.is_quiet;
+  options.capture_range = arguments.capture_range;
+  options.delay_ms = milliseconds(app, "--delay", arguments.delay_s);
+  options.duration_ms = milliseconds(app, "--duration", arguments.duration_s);
+  return options;
+}
+
+// Runs the command and shows how it goes.
+Result<Ending> run_watched(const std::vector<std::string>& command, const std::vector<Variable>& variables,
+                           const SharedStatus& status, bool is_quiet) {
+  if (is_quiet) return launch(command, variables, {});
+  StatusLine line(STDERR_FILENO);
+  const auto start = std::chrono::steady_clock::now();
+  const auto show = [&] {
+    const auto elapsed = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start);
+    const std::string text = status_line_text(status.read(), elapsed);
+    if (!text.empty()) line.show(text);
+  };
+  return launch(command, variables, {show, [&] { line.erase(); }});
+}
+
+int start_failure(const std::vector<std::string>& command, int code) {
+  if (code == ENOENT) return fail(command.front() + ": command not found", kNotFound);
+  return fail(command.front() + ": cannot be executed: " + std::strerror(code), kCannotExecute);
+}
+
+void print_summary(const TurnpikeStatus& status, const RunDirectory& directory) {
+  // The program may have left the cursor at the end of a line.
+  const char* separator = isatty(STDERR_FILENO) != 0 ? "\n" : "";
+  std::fputs((separator + summary_text(status, directory.path().string(), directory.has_recordings())).c_str(), stderr);
+}
+
+// An Error unless the command was given, behind "--", and nothing stands before that which is not an option.
+Status check_usage(const CLI::App& app, const std::vector<std::string>& command) {
+  const auto strays = app.remaining();
+  if (!strays.empty() && strays.front().starts_with("-")) {
+    return Error{"there is no option " + strays.front() +
+                 " (turnpike record --help lists them; COMMAND's go behind --)"};
+  }
+  if (!strays.empty() || command.empty()) {
+    return Error{"put the command to run behind --, as in: turnpike record -- " +
+                 (strays.empty() ? "python train.py" : CLI::detail::join(strays, " "))};
+  }
+  return {};
+}
+
+int record(const CLI::App& app, const Arguments& arguments, const std::vector<std::string>& command) {
+  if (auto usage = check_usage(app, command); !usage) return fail(usage.error().message);
+  if (auto free = check_no_other_injection(); !free) return fail(free.error().message);
+  const auto library = find_record_library();
+  if (!library) return fail(library.error().message);
+  const auto status = SharedStatus::make();
+  if (!status) return fail(status.error().message);
+  const auto directory = arguments.run.empty() ? RunDirectory::make_new(default_run_name(command))
+                                               : RunDirectory::make_at(arguments.run, arguments.is_forced);
+  if (!directory) return fail(directory.error().message);
+
+  const auto variables = recorder_environment(options_of(app, arguments), *library, directory->path(), status->path());
+  const auto ending = run_watched(command, variables, *status, arguments.is_quiet);
+  if (!ending || ending->start_error != 0) {
+    directory->remove_if_empty();
+    return ending ? start_failure(command, ending->start_error) : fail(ending.error().message);
+  }
+  if (!arguments.is_quiet) print_summary(status->read(), *directory);
+  directory->remove_if_empty();
+  if (ending->signal != 0) die_by(ending->signal);
+  return ending->exit_code;
+}
+
+std::string check_capture_range(const std::string& text) {
+  const std::string nvtx = "nvtx:";
+  if (text == "cuda-profiler-api" || (text.starts_with(nvtx) && text.size() > nvtx.size())) return "";
+  return "'" + text + "' is neither cuda-profiler-api nor nvtx:NAME";
+}
+
+// At least the millisecond that is passed on; NaN is no number of seconds.
+std::string check_seconds(const std::string& text) {
+  double seconds = 0;
+  const bool is_number = CLI::detail::lexical_cast(text, seconds);
+  return is_number && seconds >= 0.001 && seconds <= 1e9 ? "" : "'" + text + "' is no number of seconds from 0.001 on";
+}
+
+std::string check_run(const std::string& text) {
+  return text.empty() ? "a run needs a name" : "";
+}
+
+}  // namespace
+
+std::vector<std::string> take_recorded_command(int& argc, char** argv) {
+  if (argc < 2 || std::strcmp(argv[1], "record") != 0) return {};
+  for (int at = 2; at < argc; ++at) {
+    if (std::strcmp(argv[at], "--") != 0) continue;
+    std::vector<std::string> command(argv + at + 1, argv + argc);
+    argc = at;
+    return command;
+  }
+  return {};
+}
+
+void add_record(CLI::App& app, int& status, std::vector<std::string> command) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* sub = app.add_subcommand("record", kAbout);
+  sub->formatter(std::make_shared<RecordHelp>());
+  sub->allow_extras();  // for a better message than CLI11's
+  sub->footer(kExamples);
+  sub->add_option("-o,--output", arguments->run, "The run to write, a directory (default: COMMAND's script + .tpk)")
+      ->type_name("RUN")
+      ->check(check_run);
+  sub->add_flag("--force", arguments->is_forced, "Replace the recording that is in RUN");
+  sub->add_option("--detail", arguments->detail,
+                  "full (default): copies, synchronisations, kernels and launches\n"
+                  "transfers: no kernels; the cheapest, but then the report cannot say\n"
+                  "what ran beside the copies")
+      ->type_name("full|transfers")
+      ->check(CLI::IsMember({"full", "transfers"}).description(""));
+  sub->add_flag("--no-stacks", arguments->no_stacks, "Do not note where in the code a call was made");
+  sub->add_option("--capture-range", arguments->capture_range,
+                  "cuda-profiler-api: only between cudaProfilerStart and -Stop\n"
+                  "nvtx:NAME: only inside NVTX ranges of that name")
+      ->type_name("RANGE")
+      ->check(check_capture_range);
+  sub->add_option("--delay", arguments->delay_s, "Start to record this long after CUDA was initialised")
+      ->type_name("SECONDS")
+      ->check(check_seconds);
+  sub->add_option("--duration", arguments->duration_s, "Stop recording after this long; the program runs on")
+      ->type_name("SECONDS")
+      ->check(check_seconds);
+  sub->add_flag("--quiet", arguments->is_quiet, "Print nothing: no status line, no summary, no notices");
+  sub->callback(
+      [sub, arguments, &status, command = std::move(command)] { status = record(*sub, *arguments, command); });
+}
+
 }  // namespace turnpike::cli

@@ -1,0 +1,149 @@
+// fork, exec and wait, with signals passed on.
+#include "cli/launch.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+namespace turnpike::cli {
+namespace {
+
+// SIGINT and SIGQUIT are taken to be dropped: they are the terminal's, which sends them to the command as well.
+constexpr int kTaken[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP};
+
+// What this process was started with; the command gets it back before exec.
+struct SignalState {
+  sigset_t mask;
+  struct sigaction on_child;
+};
+
+// Blocks what the wait takes by sigtimedwait. SIGCHLD gets its default: where it was ignored, the kernel would keep the
+// exit status to itself.
+SignalState take_signals(sigset_t& awaited) {
+  SignalState before{};
+  sigemptyset(&awaited);
+  for (const int number : kTaken) sigaddset(&awaited, number);
+  sigprocmask(SIG_BLOCK, &awaited, &before.mask);
+  struct sigaction by_default{};
+  by_default.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &by_default, &before.on_child);
+  return before;
+}
+
+void apply(const std::vector<Variable>& variables) {
+  for (const auto& [name, value] : variables) {
+    if (value) {
+      setenv(name.c_str(), value->c_str(), 1);
+    } else {
+      unsetenv(name.c_str());
+    }
+  }
+}
+
+// In the child. Tells errno through the pipe when it comes back from exec, and nothing when it does not.
+[[noreturn]] void become(const std::vector<std::string>& command, const std::vector<Variable>& variables,
+                         const SignalState& before, int error_pipe) {
+  std::vector<char*> arguments;
+  for (const auto& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  apply(variables);
+  sigaction(SIGCHLD, &before.on_child, nullptr);
+  sigprocmask(SIG_SETMASK, &before.mask, nullptr);
+  execvp(arguments[0], arguments.data());
+  const int code = errno;
+  [[maybe_unused]] const auto written = write(error_pipe, &code, sizeof code);
+  _exit(127);
+}
+
+// 0 once exec has succeeded, else its errno.
+int await_exec(int error_pipe) {
+  int code = 0;
+  ssize_t got = 0;
+  do {
+    got = read(error_pipe, &code, sizeof code);
+  } while (got < 0 && errno == EINTR);
+  return got == static_cast<ssize_t>(sizeof code) ? code : 0;
+}
+
+// Ctrl-Z reached the command too; this process stops as well, so that the shell sees its job stop.
+void suspend() {
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, SIGTSTP);
+  raise(SIGTSTP);
+  sigprocmask(SIG_UNBLOCK, &only, nullptr);  // stops here, and goes on at SIGCONT
+  sigprocmask(SIG_BLOCK, &only, nullptr);
+}
+
+void handle(const siginfo_t& taken, pid_t child, const LaunchWatcher& watcher) {
+  if (taken.si_signo == SIGCHLD || taken.si_signo == SIGINT || taken.si_signo == SIGQUIT) return;
+  // What the terminal sends (SI_KERNEL), it sends to the whole group: passed on, it would come twice.
+  const bool is_for_us_alone = taken.si_code != SI_KERNEL && taken.si_pid != child;
+  if (is_for_us_alone) kill(child, taken.si_signo);
+  if (taken.si_signo != SIGTSTP) return;
+  if (watcher.before_suspend) watcher.before_suspend();
+  suspend();
+  if (is_for_us_alone) kill(child, SIGCONT);
+}
+
+Ending ending_of(int wait_status) {
+  Ending ending;
+  if (WIFSIGNALED(wait_status)) {
+    ending.signal = WTERMSIG(wait_status);
+  } else {
+    ending.exit_code = WEXITSTATUS(wait_status);
+  }
+  return ending;
+}
+
+Ending wait_for(pid_t child, const sigset_t& awaited, const LaunchWatcher& watcher) {
+  const timespec tick{0, std::chrono::nanoseconds(kTick).count()};
+  for (int status = 0;;) {
+    if (waitpid(child, &status, WNOHANG) == child) return ending_of(status);
+    siginfo_t taken{};
+    if (sigtimedwait(&awaited, &taken, &tick) > 0) handle(taken, child, watcher);
+    if (watcher.on_tick) watcher.on_tick();
+  }
+}
+
+}  // namespace
+
+Result<Ending> launch(const std::vector<std::string>& command, const std::vector<Variable>& variables,
+                      const LaunchWatcher& watcher) {
+  int error_pipe[2];
+  if (pipe2(error_pipe, O_CLOEXEC) != 0) return Error{std::string("cannot make a pipe: ") + std::strerror(errno)};
+  sigset_t awaited;
+  const SignalState before = take_signals(awaited);
+  const pid_t child = fork();
+  if (child < 0) return Error{std::string("cannot start a process: ") + std::strerror(errno)};
+  if (child == 0) become(command, variables, before, error_pipe[1]);
+
+  close(error_pipe[1]);
+  const int start_error = await_exec(error_pipe[0]);
+  close(error_pipe[0]);
+  if (start_error == 0) return wait_for(child, awaited, watcher);
+  waitpid(child, nullptr, 0);
+  Ending ending;
+  ending.start_error = start_error;
+  return ending;
+}
+
+void die_by(int signal_number) {
+  prctl(PR_SET_DUMPABLE, 0);
+  signal(signal_number, SIG_DFL);
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal_number);
+  sigprocmask(SIG_UNBLOCK, &only, nullptr);
+  kill(getpid(), signal_number);
+  _exit(128 + signal_number);  // only a signal that no longer kills comes here
+}
+
+}  // namespace turnpike::cli

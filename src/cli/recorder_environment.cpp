@@ -1,0 +1,73 @@
+// Finds the record library and names the variables of record/session.h.
+#include "cli/recorder_environment.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "record/session.h"
+
+namespace turnpike::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLibraryName = "libturnpike_record.so";
+constexpr const char* kLibraryVariable = "TURNPIKE_RECORD_LIBRARY";
+constexpr const char* kCudaInjection = "CUDA_INJECTION64_PATH";
+constexpr const char* kNvtxInjection = "NVTX_INJECTION64_PATH";
+
+std::optional<std::string> text_of(const std::optional<std::uint64_t>& number) {
+  return number ? std::optional(std::to_string(*number)) : std::nullopt;
+}
+
+}  // namespace
+
+Result<fs::path> find_record_library() {
+  if (const char* named = std::getenv(kLibraryVariable); named != nullptr && *named != '\0') {
+    if (access(named, R_OK) == 0) return fs::absolute(named);
+    return Error{std::string(kLibraryVariable) + " names " + named + ", which cannot be read. Unset it, or set it to " +
+                 kLibraryName + "."};
+  }
+  std::error_code failed;
+  const fs::path here = fs::read_symlink("/proc/self/exe", failed).parent_path();
+  const std::array candidates = {here / kLibraryName, (here / "../lib/turnpike" / kLibraryName).lexically_normal()};
+  for (const auto& candidate : candidates) {
+    if (access(candidate.c_str(), R_OK) == 0) return candidate;
+  }
+  return Error{std::string("the recorder, ") + kLibraryName + ", is neither at " + candidates[0].string() + " nor at " +
+               candidates[1].string() + ". Install Turnpike again, or set " + kLibraryVariable + " to its path."};
+}
+
+Status check_no_other_injection() {
+  for (const char* variable : {kCudaInjection, kNvtxInjection}) {
+    const char* other = std::getenv(variable);
+    if (other == nullptr || *other == '\0' || fs::path(other).filename() == kLibraryName) continue;
+    return Error{
+        std::string("another tool is to be loaded into the program (") + variable + "=" + other +
+        "), and the CUDA driver loads only one. Run without that tool (nsys, ncu, a profiling service), or: unset " +
+        variable};
+  }
+  return {};
+}
+
+std::vector<Variable> recorder_environment(const RecordOptions& options, const fs::path& library,
+                                           const fs::path& run_directory, const std::string& status_path) {
+  std::vector<Variable> variables = {
+      {kCudaInjection, library.string()},
+      {kNvtxInjection, library.string()},
+      {TURNPIKE_ENV_RUN, fs::absolute(run_directory).string()},
+      {TURNPIKE_ENV_DETAIL, options.has_kernels ? "full" : "transfers"},
+      {TURNPIKE_ENV_STACKS, options.has_stacks ? "1" : "0"},
+      {TURNPIKE_ENV_CAPTURE_RANGE, std::nullopt},
+      {TURNPIKE_ENV_DELAY_MS, text_of(options.delay_ms)},
+      {TURNPIKE_ENV_DURATION_MS, text_of(options.duration_ms)},
+      {TURNPIKE_ENV_STATUS, status_path},
+  };
+  if (!options.capture_range.empty()) variables[5].second = options.capture_range;
+  if (options.is_quiet) variables.emplace_back(TURNPIKE_ENV_QUIET, "1");
+  return variables;
+}
+
+}  // namespace turnpike::cli

@@ -1,0 +1,118 @@
+// Names, makes and removes the directory of a recording.
+#include "cli/run_directory.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace turnpike::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr mode_t kMode = 0777;  // less the umask
+
+Error cannot(const char* do_what, const fs::path& path, int code) {
+  return Error{std::string("cannot ") + do_what + " the run directory " + path.string() + ": " + std::strerror(code) +
+               ". Name another with -o."};
+}
+
+bool is_recording(const fs::path& file) {
+  return file.extension() == ".tpt";
+}
+
+std::string without(const std::string& name, const std::string& ending) {
+  const bool has_ending = name.size() > ending.size() && name.ends_with(ending);
+  return has_ending ? name.substr(0, name.size() - ending.size()) : name;
+}
+
+// An empty directory that files can be made in, or an Error.
+Status clear(const fs::path& path, bool is_forced) {
+  std::error_code failed;
+  std::vector<fs::path> recordings;
+  bool is_empty = true;
+  for (fs::directory_iterator entry(path, failed), end; !failed && entry != end; entry.increment(failed)) {
+    is_empty = false;
+    if (is_recording(entry->path())) recordings.push_back(entry->path());
+  }
+  if (failed) return cannot("read", path, failed.value());
+  if (!is_empty && !is_forced) {
+    return Error{path.string() +
+                 " exists and is not empty. Name another run with -o, or replace the recording in it with " +
+                 "--force."};
+  }
+  for (const auto& recording : recordings) {
+    if (!fs::remove(recording, failed)) return cannot("clear", path, failed.value());
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string default_run_name(const std::vector<std::string>& command) {
+  const auto name_of = [](const std::string& path) { return fs::path(path).filename().string(); };
+  const auto script = std::find_if(command.begin(), command.end(), [](const std::string& argument) {
+    return argument.ends_with(".py") && !argument.starts_with("-");
+  });
+  if (script != command.end() && name_of(*script) != ".py") return without(name_of(*script), ".py");
+
+  const std::string program = command.empty() ? "" : name_of(command.front());
+  const auto module = std::find(command.begin(), command.end(), "-m");
+  if (program.starts_with("python") && module != command.end() && module + 1 != command.end()) {
+    const std::string name = name_of(*(module + 1));
+    return name.substr(name.find_last_of('.') + 1);
+  }
+  return program.empty() ? "run" : without(program, ".sh");
+}
+
+Result<RunDirectory> RunDirectory::make_new(const std::string& name) {
+  for (int number = 1;; ++number) {
+    RunDirectory directory(name + (number == 1 ? "" : "-" + std::to_string(number)) + ".tpk");
+    if (mkdir(directory.path_.c_str(), kMode) == 0) {
+      directory.made_.push_back(directory.path_);
+      return directory;
+    }
+    if (errno != EEXIST) return cannot("make", directory.path_, errno);
+  }
+}
+
+Result<RunDirectory> RunDirectory::make_at(const fs::path& path, bool is_forced) {
+  RunDirectory directory(path);
+  fs::path prefix;
+  for (const auto& part : path) {
+    prefix /= part;
+    if (prefix.empty() || mkdir(prefix.c_str(), kMode) == 0) {
+      if (!part.empty()) directory.made_.push_back(prefix);
+      continue;
+    }
+    struct stat found{};
+    const int code = errno;
+    if (stat(prefix.c_str(), &found) != 0) {
+      directory.remove_if_empty();
+      return cannot("make", path, code);
+    }
+    if (!S_ISDIR(found.st_mode)) return cannot("make", path, ENOTDIR);
+  }
+  if (auto cleared = clear(path, is_forced); !cleared) return cleared.error();
+  if (access(path.c_str(), W_OK | X_OK) != 0) return cannot("write into", path, errno);
+  return directory;
+}
+
+bool RunDirectory::has_recordings() const {
+  std::error_code failed;
+  for (fs::directory_iterator entry(path_, failed), end; !failed && entry != end; entry.increment(failed)) {
+    if (is_recording(entry->path())) return true;
+  }
+  return false;
+}
+
+void RunDirectory::remove_if_empty() const {
+  for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
+    if (rmdir(made->c_str()) != 0) return;
+  }
+}
+
+}  // namespace turnpike::cli

@@ -1,0 +1,38 @@
+// The directory that a recording is written into: its name, its making, and its removal when nothing came of it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace turnpike::cli {
+
+// The name a recording of `command` gets by itself, without ".tpk": the script's (`torchrun -n 2 train.py`: train), the
+// module's
+// (`python -m pkg.train`: train), else the program's.
+std::string default_run_name(const std::vector<std::string>& command);
+
+class RunDirectory {
+ public:
+  // Makes NAME.tpk in the working directory, or NAME-2.tpk, NAME-3.tpk, ...: never one that exists.
+  static Result<RunDirectory> make_new(const std::string& name);
+  // Makes `path` with its parents, or takes it where it is an empty directory. One that is not empty is an Error,
+  // unless `is_forced`: then the recording's files (*.tpt) in it are removed, and nothing else.
+  static Result<RunDirectory> make_at(const std::filesystem::path& path, bool is_forced);
+
+  // As the user would write it.
+  const std::filesystem::path& path() const { return path_; }
+  bool has_recordings() const;
+  // Removes the directories that were made here, where they are still empty.
+  void remove_if_empty() const;
+
+ private:
+  explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
+
+  std::filesystem::path path_;
+  std::vector<std::filesystem::path> made_;  // outermost first
+};
+
+}  // namespace turnpike::cli

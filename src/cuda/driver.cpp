@@ -1,0 +1,109 @@
+// Looks up the functions of libcuda.so.1 and checks their types against cuda.h.
+#include "cuda/driver.h"
+
+#include <cuda.h>
+#include <dlfcn.h>
+
+#include <type_traits>
+
+namespace turnpike::cuda {
+namespace {
+
+constexpr const char* kLibrary = "libcuda.so.1";
+
+// cuda.h's enums cross the C interface as int; everything else must be the very same type.
+template <typename T>
+using AsPassed = std::conditional_t<std::is_enum_v<T>, int, T>;
+
+template <typename Ours, typename Theirs>
+struct SameCall : std::false_type {};
+template <typename OurResult, typename... Ours, typename TheirResult, typename... Theirs>
+struct SameCall<OurResult (*)(Ours...), TheirResult (*)(Theirs...)>
+    : std::is_same<OurResult (*)(Ours...), AsPassed<TheirResult> (*)(AsPassed<Theirs>...)> {};
+
+class LookUp {
+ public:
+  explicit LookUp(void* library) : library_(library) {}
+
+  template <typename Function>
+  void find(Function& function, const char* symbol) {
+    function = reinterpret_cast<Function>(dlsym(library_, symbol));
+    if (function == nullptr && missing_ == nullptr) missing_ = symbol;
+  }
+  // The first function that was not there; nullptr: all were.
+  const char* missing() const { return missing_; }
+
+ private:
+  void* library_;
+  const char* missing_ = nullptr;
+};
+
+// `symbol` carries its version by hand: cuda.h renames by macro, and the oldest version that does the job is in every
+// driver.
+#define TURNPIKE_FIND(member, symbol)                                       \
+  static_assert(SameCall<decltype(Driver::member), decltype(&::symbol)>{}); \
+  look_up.find(driver.member, #symbol)
+
+Result<Driver> table_of(void* library) {
+  Driver driver;
+  LookUp look_up(library);
+  TURNPIKE_FIND(init, cuInit);
+  TURNPIKE_FIND(driver_get_version, cuDriverGetVersion);
+  TURNPIKE_FIND(get_error_string, cuGetErrorString);
+  TURNPIKE_FIND(device_get_count, cuDeviceGetCount);
+  TURNPIKE_FIND(device_get, cuDeviceGet);
+  TURNPIKE_FIND(device_get_name, cuDeviceGetName);
+  TURNPIKE_FIND(device_total_mem, cuDeviceTotalMem_v2);
+  TURNPIKE_FIND(device_get_attribute, cuDeviceGetAttribute);
+  TURNPIKE_FIND(device_primary_ctx_retain, cuDevicePrimaryCtxRetain);
+  TURNPIKE_FIND(device_primary_ctx_release, cuDevicePrimaryCtxRelease_v2);
+  TURNPIKE_FIND(ctx_set_current, cuCtxSetCurrent);
+  TURNPIKE_FIND(mem_alloc, cuMemAlloc_v2);
+  TURNPIKE_FIND(mem_free, cuMemFree_v2);
+  TURNPIKE_FIND(mem_host_alloc, cuMemHostAlloc);
+  TURNPIKE_FIND(mem_free_host, cuMemFreeHost);
+  TURNPIKE_FIND(memcpy_htod_async, cuMemcpyHtoDAsync_v2);
+  TURNPIKE_FIND(memcpy_dtoh_async, cuMemcpyDtoHAsync_v2);
+  TURNPIKE_FIND(memcpy_peer_async, cuMemcpyPeerAsync);
+  TURNPIKE_FIND(stream_create, cuStreamCreate);
+  TURNPIKE_FIND(stream_destroy, cuStreamDestroy_v2);
+  TURNPIKE_FIND(stream_synchronize, cuStreamSynchronize);
+  TURNPIKE_FIND(event_create, cuEventCreate);
+  TURNPIKE_FIND(event_record, cuEventRecord);
+  TURNPIKE_FIND(event_elapsed_time, cuEventElapsedTime);
+  TURNPIKE_FIND(event_synchronize, cuEventSynchronize);
+  TURNPIKE_FIND(event_destroy, cuEventDestroy_v2);
+  if (look_up.missing() != nullptr) {
+    return Error{std::string(kLibrary) + " has no " + look_up.missing() +
+                 ": the NVIDIA driver is too old for Turnpike; install a newer one"};
+  }
+  return driver;
+}
+
+#undef TURNPIKE_FIND
+
+}  // namespace
+
+std::string Driver::describe(DriverCode code) const {
+  const char* sentence = nullptr;
+  if (get_error_string(code, &sentence) != 0 || sentence == nullptr) return "CUDA error " + std::to_string(code);
+  return std::string(sentence) + " (CUDA error " + std::to_string(code) + ")";
+}
+
+Result<Driver> load_driver() {
+  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* reason = dlerror();
+    return Error{"no CUDA driver on this machine (" + std::string(reason == nullptr ? kLibrary : reason) +
+                 "). It comes with the NVIDIA driver."};
+  }
+  return table_of(library);
+}
+
+Result<Driver> find_loaded_driver() {
+  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  if (library == nullptr) return Error{std::string(kLibrary) + " is not loaded in this process"};
+  return table_of(library);
+}
+
+}  // namespace turnpike::cuda

@@ -1,0 +1,60 @@
+// The functions of the CUDA driver that Turnpike calls, found at run time: nothing of Turnpike links against libcuda.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/result.h"
+
+// The driver's own opaque types; driver.cpp checks every signature below against cuda.h.
+struct CUctx_st;
+struct CUevent_st;
+struct CUstream_st;
+
+namespace turnpike::cuda {
+
+using DriverCode = int;                    // CUresult; 0 is success
+using DevicePointer = unsigned long long;  // CUdeviceptr
+
+// A table of plain function pointers: safe from any thread once loaded, and a test puts its own functions in their
+// place.
+struct Driver {
+  DriverCode (*init)(unsigned int flags) = nullptr;
+  DriverCode (*driver_get_version)(int* version) = nullptr;
+  DriverCode (*get_error_string)(DriverCode code, const char** sentence) = nullptr;
+  DriverCode (*device_get_count)(int* count) = nullptr;
+  DriverCode (*device_get)(int* device, int ordinal) = nullptr;
+  DriverCode (*device_get_name)(char* name, int name_bytes, int device) = nullptr;
+  DriverCode (*device_total_mem)(std::size_t* size_bytes, int device) = nullptr;
+  DriverCode (*device_get_attribute)(int* value, int attribute, int device) = nullptr;
+  DriverCode (*device_primary_ctx_retain)(CUctx_st** context, int device) = nullptr;
+  DriverCode (*device_primary_ctx_release)(int device) = nullptr;
+  DriverCode (*ctx_set_current)(CUctx_st* context) = nullptr;
+  DriverCode (*mem_alloc)(DevicePointer* pointer, std::size_t size_bytes) = nullptr;
+  DriverCode (*mem_free)(DevicePointer pointer) = nullptr;
+  DriverCode (*mem_host_alloc)(void** pointer, std::size_t size_bytes, unsigned int flags) = nullptr;
+  DriverCode (*mem_free_host)(void* pointer) = nullptr;
+  DriverCode (*memcpy_htod_async)(DevicePointer to, const void* from, std::size_t size_bytes,
+                                  CUstream_st* stream) = nullptr;
+  DriverCode (*memcpy_dtoh_async)(void* to, DevicePointer from, std::size_t size_bytes, CUstream_st* stream) = nullptr;
+  DriverCode (*memcpy_peer_async)(DevicePointer to, CUctx_st* to_context, DevicePointer from, CUctx_st* from_context,
+                                  std::size_t size_bytes, CUstream_st* stream) = nullptr;
+  DriverCode (*stream_create)(CUstream_st** stream, unsigned int flags) = nullptr;
+  DriverCode (*stream_destroy)(CUstream_st* stream) = nullptr;
+  DriverCode (*stream_synchronize)(CUstream_st* stream) = nullptr;
+  DriverCode (*event_create)(CUevent_st** event, unsigned int flags) = nullptr;
+  DriverCode (*event_record)(CUevent_st* event, CUstream_st* stream) = nullptr;
+  DriverCode (*event_elapsed_time)(float* milliseconds, CUevent_st* start, CUevent_st* end) = nullptr;
+  DriverCode (*event_synchronize)(CUevent_st* event) = nullptr;
+  DriverCode (*event_destroy)(CUevent_st* event) = nullptr;
+
+  // The driver's own words for a code, or its number where it has none.
+  std::string describe(DriverCode code) const;
+};
+
+// Opens libcuda.so.1. It is never closed again: the driver does not survive that. Initialises nothing.
+Result<Driver> load_driver();
+// The same, but only when the process has libcuda already: never brings CUDA into a program that does without.
+Result<Driver> find_loaded_driver();
+
+}  // namespace turnpike::cuda

@@ -1,0 +1,188 @@
+// Times copies by events on a stream of their own, and checks the bytes that arrive.
+#include "move/link_rate.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+#include "cuda/driver.h"
+
+namespace turnpike::move {
+namespace {
+
+using cuda::Driver;
+using cuda::DriverCode;
+
+// Everything that a measurement holds on one device; given back in the opposite order, whatever was reached.
+class Bench {
+ public:
+  Bench(const Driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {}
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+  ~Bench();
+
+  // Milliseconds of each repetition, both ways.
+  struct Times {
+    std::array<double, kRepetitions> h2d_ms;
+    std::array<double, kRepetitions> d2h_ms;
+  };
+
+  // These are false after a failure, of which failure() tells.
+  bool open();
+  bool run(std::size_t size_bytes, Times& times);
+
+  const char* device_name() const { return device_name_.data(); }
+  Error failure() const { return Error{"measuring the link of device " + std::to_string(ordinal_) + ": " + failure_}; }
+
+ private:
+  bool is_done(DriverCode code, const char* what);
+  template <typename Copy>
+  bool time(std::array<double, kRepetitions>& times_ms, const char* what, Copy copy);
+
+  const Driver& driver_;
+  int ordinal_;
+  int device_ = 0;
+  std::array<char, 256> device_name_{};
+  std::string failure_;
+  CUctx_st* context_ = nullptr;
+  CUstream_st* stream_ = nullptr;
+  CUevent_st* start_ = nullptr;
+  CUevent_st* end_ = nullptr;
+  cuda::DevicePointer device_memory_ = 0;
+  void* source_ = nullptr;
+  void* returned_ = nullptr;
+};
+
+Bench::~Bench() {
+  if (returned_ != nullptr) driver_.mem_free_host(returned_);
+  if (source_ != nullptr) driver_.mem_free_host(source_);
+  if (device_memory_ != 0) driver_.mem_free(device_memory_);
+  if (end_ != nullptr) driver_.event_destroy(end_);
+  if (start_ != nullptr) driver_.event_destroy(start_);
+  if (stream_ != nullptr) driver_.stream_destroy(stream_);
+  if (context_ != nullptr) driver_.device_primary_ctx_release(device_);
+}
+
+bool Bench::is_done(DriverCode code, const char* what) {
+  if (code != 0) failure_ = std::string(what) + " failed: " + driver_.describe(code);
+  return code == 0;
+}
+
+bool Bench::open() {
+  constexpr unsigned int kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING: no waiting for the default stream
+  const int name_bytes = static_cast<int>(device_name_.size()) - 1;
+  return is_done(driver_.device_get(&device_, ordinal_), "finding the device") &&
+         is_done(driver_.device_get_name(device_name_.data(), name_bytes, device_), "asking for the name") &&
+         is_done(driver_.device_primary_ctx_retain(&context_, device_), "opening the device") &&
+         is_done(driver_.ctx_set_current(context_), "opening the device") &&
+         is_done(driver_.stream_create(&stream_, kNonBlocking), "making a stream") &&
+         is_done(driver_.event_create(&start_, 0), "making an event") &&
+         is_done(driver_.event_create(&end_, 0), "making an event") &&
+         is_done(driver_.mem_alloc(&device_memory_, kRateBytes), "allocating 256 MiB on the device") &&
+         is_done(driver_.mem_host_alloc(&source_, kRateBytes, 0), "page-locking 256 MiB of host memory") &&
+         is_done(driver_.mem_host_alloc(&returned_, kRateBytes, 0), "page-locking 256 MiB of host memory");
+}
+
+// Words that differ from place to place and from size to size, so that bytes that moved or that stayed from before are
+// noticed.
+void fill(void* memory, std::size_t size_bytes) {
+  std::uint64_t state = 0x9e3779b97f4a7c15ULL ^ size_bytes;
+  auto* bytes = static_cast<unsigned char*>(memory);
+  for (std::size_t at = 0; at < size_bytes; at += sizeof state) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    std::memcpy(bytes + at, &state, sizeof state);
+  }
+}
+
+template <typename Copy>
+bool Bench::time(std::array<double, kRepetitions>& times_ms, const char* what, Copy copy) {
+  for (int turn = -kWarmUps; turn < kRepetitions; ++turn) {
+    float took_ms = 0;
+    if (!is_done(driver_.event_record(start_, stream_), "recording an event") || !is_done(copy(), what) ||
+        !is_done(driver_.event_record(end_, stream_), "recording an event") ||
+        !is_done(driver_.stream_synchronize(stream_), what) ||
+        !is_done(driver_.event_elapsed_time(&took_ms, start_, end_), "reading the time")) {
+      return false;
+    }
+    if (took_ms <= 0) {
+      failure_ = std::string("no time passed while ") + what;
+      return false;
+    }
+    if (turn >= 0) times_ms[static_cast<std::size_t>(turn)] = took_ms;
+  }
+  return true;
+}
+
+bool Bench::run(std::size_t size_bytes, Times& times) {
+  fill(source_, size_bytes);
+  std::memset(returned_, 0, size_bytes);
+  if (!time(times.h2d_ms, "copying to the device",
+            [&] { return driver_.memcpy_htod_async(device_memory_, source_, size_bytes, stream_); }) ||
+      !time(times.d2h_ms, "copying from the device",
+            [&] { return driver_.memcpy_dtoh_async(returned_, device_memory_, size_bytes, stream_); })) {
+    return false;
+  }
+  if (std::memcmp(source_, returned_, size_bytes) == 0) return true;
+  failure_ = "other bytes came back than were sent (" + std::to_string(size_bytes) +
+             " bytes): the device, its memory or its link is faulty";
+  return false;
+}
+
+// `value` of each time, in ascending order of value, at the quartiles: kRepetitions is odd, so each is a measured one.
+template <typename Value>
+Spread spread_of(const std::array<double, kRepetitions>& times_ms, Value value) {
+  static_assert(kRepetitions % 4 == 1);
+  std::array<double, kRepetitions> values;
+  std::transform(times_ms.begin(), times_ms.end(), values.begin(), value);
+  std::sort(values.begin(), values.end());
+  return {values[kRepetitions / 4], values[kRepetitions / 2], values[kRepetitions * 3 / 4]};
+}
+
+Result<LinkRate> measure_link(const Driver& driver, int ordinal) {
+  Bench bench(driver, ordinal);
+  Bench::Times rate;
+  Bench::Times latency;
+  if (!bench.open() || !bench.run(kRateBytes, rate) || !bench.run(kLatencyBytes, latency)) return bench.failure();
+
+  const auto gbps = [](double took_ms) { return static_cast<double>(kRateBytes) / (took_ms * 1e6); };
+  const auto us = [](double took_ms) { return took_ms * 1e3; };
+  return LinkRate{ordinal,
+                  bench.device_name(),
+                  spread_of(rate.h2d_ms, gbps),
+                  spread_of(rate.d2h_ms, gbps),
+                  spread_of(latency.h2d_ms, us),
+                  spread_of(latency.d2h_ms, us)};
+}
+
+}  // namespace
+
+Result<std::vector<LinkRate>> measure_links(const Driver& driver, std::optional<int> device) {
+  int count = 0;
+  if (const auto code = driver.init(0); code != 0) {
+    return Error{"the CUDA driver does not start: " + driver.describe(code)};
+  }
+  if (const auto code = driver.device_get_count(&count); code != 0) {
+    return Error{"the CUDA driver does not count its devices: " + driver.describe(code)};
+  }
+  if (count == 0) return Error{"the CUDA driver sees no GPU (is CUDA_VISIBLE_DEVICES set to none?)"};
+  if (device && (*device < 0 || *device >= count)) {
+    return Error{"there is no device " + std::to_string(*device) + ": the CUDA driver sees " + std::to_string(count) +
+                 ", counted from 0"};
+  }
+  std::vector<LinkRate> links;
+  for (int ordinal = device.value_or(0); ordinal < (device ? *device + 1 : count); ++ordinal) {
+    const auto link = measure_link(driver, ordinal);
+    if (!link) return link.error();
+    links.push_back(*link);
+  }
+  return links;
+}
+
+Result<std::vector<LinkRate>> measure_links(std::optional<int> device) {
+  const auto driver = cuda::load_driver();
+  if (!driver) return driver.error();
+  return measure_links(*driver, device);
+}
+
+}  // namespace turnpike::move

@@ -1,0 +1,45 @@
+// Measures how fast each device's link to host memory is: what every transfer of a report is compared with.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace turnpike::cuda {
+struct Driver;
+}
+
+namespace turnpike::move {
+
+// Median and quartiles over the repetitions.
+struct Spread {
+  double low = 0;
+  double median = 0;
+  double high = 0;
+};
+
+struct LinkRate {
+  int device = 0;
+  std::string device_name;
+  Spread h2d_pinned_gbps;  // 10^9 bytes a second, kRateBytes at a time from and to page-locked memory
+  Spread d2h_pinned_gbps;
+  Spread h2d_latency_us;  // device time of one copy of kLatencyBytes
+  Spread d2h_latency_us;
+};
+
+constexpr std::size_t kRateBytes = std::size_t{256} << 20;
+constexpr std::size_t kLatencyBytes = 4096;
+constexpr int kWarmUps = 2;
+constexpr int kRepetitions = 9;
+
+// Measures one device, or all where `device` is none. Takes about a second a device, two times kRateBytes of
+// page-locked host memory and kRateBytes of device memory. An Error where there is no GPU, or where a copy brought
+// other bytes than it was given.
+Result<std::vector<LinkRate>> measure_links(const cuda::Driver& driver, std::optional<int> device);
+
+// The same, with this machine's driver.
+Result<std::vector<LinkRate>> measure_links(std::optional<int> device);
+
+}  // namespace turnpike::move

@@ -9,6 +9,11 @@
 namespace turnpike::cuda {
 namespace {
 
+static_assert(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT == kAttributeMultiprocessorCount);
+static_assert(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID == kAttributePciBus);
+static_assert(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID == kAttributePciDevice);
+static_assert(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID == kAttributePciDomain);
+
 constexpr const char* kLibrary = "libcuda.so.1";
 
 // cuda.h's enums cross the C interface as int; everything else must be the very same type.

@@ -16,6 +16,12 @@ namespace turnpike::cuda {
 using DriverCode = int;                    // CUresult; 0 is success
 using DevicePointer = unsigned long long;  // CUdeviceptr
 
+// For device_get_attribute.
+inline constexpr int kAttributeMultiprocessorCount = 16;
+inline constexpr int kAttributePciBus = 33;
+inline constexpr int kAttributePciDevice = 34;
+inline constexpr int kAttributePciDomain = 50;
+
 // A table of plain function pointers: safe from any thread once loaded, and a test puts its own functions in their
 // place.
 struct Driver {

@@ -1,0 +1,267 @@
+// The classes of calls by name, and their arguments by NVIDIA's parameter structs.
+#include "cuda/api_calls.h"
+
+#include <cupti.h>
+
+namespace turnpike::cuda {
+namespace {
+
+struct Prefix {
+  std::string_view prefix;
+  CallClass call_class;
+};
+
+// The first that fits counts: longer ones stand before their own beginnings.
+constexpr Prefix kRuntimePrefixes[] = {
+    {"cudaMemcpy", CallClass::kCopy},
+    {"cudaMemset", CallClass::kMemset},
+    {"cudaStreamSynchronize", CallClass::kSynchronize},
+    {"cudaDeviceSynchronize", CallClass::kSynchronize},
+    {"cudaThreadSynchronize", CallClass::kSynchronize},
+    {"cudaEventSynchronize", CallClass::kSynchronize},
+    {"cudaGraphLaunch", CallClass::kGraphLaunch},
+    {"cudaEventRecord", CallClass::kEventRecord},
+    {"cudaStreamWaitEvent", CallClass::kStreamWait},
+    {"cudaMallocHost", CallClass::kHostAlloc},
+    {"cudaMallocManaged", CallClass::kManagedAlloc},
+    {"cudaMalloc", CallClass::kDeviceAlloc},
+    {"cudaHostAlloc", CallClass::kHostAlloc},
+    {"cudaFreeHost", CallClass::kHostFree},
+    {"cudaFree", CallClass::kDeviceFree},
+    {"cudaHostRegister", CallClass::kHostRegister},
+    {"cudaHostUnregister", CallClass::kHostUnregister},
+    {"cudaMemPrefetch", CallClass::kPrefetch},
+    {"cudaProfilerStart", CallClass::kProfilerStart},
+    {"cudaProfilerStop", CallClass::kProfilerStop},
+};
+
+// Kernel launches are listened to here alone: the runtime's all end in a driver call, and libraries such as cuBLAS make
+// driver calls of their own. One callback per launch instead of two.
+constexpr Prefix kDriverPrefixes[] = {
+    {"cuMemcpy", CallClass::kCopy},
+    {"cuMemset", CallClass::kMemset},
+    {"cuStreamSynchronize", CallClass::kSynchronize},
+    {"cuCtxSynchronize", CallClass::kSynchronize},
+    {"cuEventSynchronize", CallClass::kSynchronize},
+    {"cuGraphLaunch", CallClass::kGraphLaunch},
+    {"cuLaunchHostFunc", CallClass::kOther},
+    {"cuLaunch", CallClass::kLaunch},
+    {"cuEventRecord", CallClass::kEventRecord},
+    {"cuStreamWaitEvent", CallClass::kStreamWait},
+    {"cuMemAllocHost", CallClass::kHostAlloc},
+    {"cuMemHostAlloc", CallClass::kHostAlloc},
+    {"cuMemAllocManaged", CallClass::kManagedAlloc},
+    {"cuMemAlloc", CallClass::kDeviceAlloc},
+    {"cuMemFreeHost", CallClass::kHostFree},
+    {"cuMemFree", CallClass::kDeviceFree},
+    {"cuMemHostRegister", CallClass::kHostRegister},
+    {"cuMemHostUnregister", CallClass::kHostUnregister},
+    {"cuMemPrefetch", CallClass::kPrefetch},
+    {"cuProfilerStart", CallClass::kProfilerStart},
+    {"cuProfilerStop", CallClass::kProfilerStop},
+};
+
+std::uint64_t number(const volatile void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
+std::uint64_t number(unsigned long long value) { return value; }
+
+// Takes every field of a parameter struct that has a name we know; what a struct lacks, it lacks at compile time.
+template <typename Parameters>
+void take(const void* raw, CallArguments& out) {
+  const auto& p = *static_cast<const Parameters*>(raw);
+  if constexpr (requires { p.count; }) out.bytes = p.count;
+  if constexpr (requires { p.ByteCount; }) out.bytes = p.ByteCount;
+  if constexpr (requires { p.size; }) out.bytes = p.size;
+  if constexpr (requires { p.bytesize; }) out.bytes = p.bytesize;
+  if constexpr (requires { p.width; p.height; }) out.bytes = p.width * p.height;
+  if constexpr (requires { p.dst; }) out.dst = number(p.dst);
+  if constexpr (requires { p.dstHost; }) out.dst = number(p.dstHost);
+  if constexpr (requires { p.dstDevice; }) out.dst = number(p.dstDevice);
+  if constexpr (requires { p.src; }) out.src = number(p.src);
+  if constexpr (requires { p.srcHost; }) out.src = number(p.srcHost);
+  if constexpr (requires { p.srcDevice; }) out.src = number(p.srcDevice);
+  if constexpr (requires { p.event; }) out.object = number(p.event);
+  if constexpr (requires { p.hEvent; }) out.object = number(p.hEvent);
+  if constexpr (requires { p.stream; }) {
+    out.stream = p.stream;
+    out.has_stream = true;
+  }
+  if constexpr (requires { p.hStream; }) {
+    out.stream = p.hStream;
+    out.has_stream = true;
+  }
+}
+
+// Memory that the call returns: `field` is the place it wrote the address to.
+template <typename Pointer>
+void take_returned(Pointer* const* field, std::size_t bytes, CallArguments& out) {
+  out.bytes = bytes;
+  if (field != nullptr) out.dst = number(*field);
+}
+void take_returned(const CUdeviceptr* field, std::size_t bytes, CallArguments& out) {
+  out.bytes = bytes;
+  if (field != nullptr) out.dst = *field;
+}
+
+#define RUNTIME_CASE(name)                                \
+  case CUPTI_RUNTIME_TRACE_CBID_##name:                   \
+    return take<name##_params>(parameters, out)
+#define DRIVER_CASE(name)                                 \
+  case CUPTI_DRIVER_TRACE_CBID_##name:                    \
+    return take<name##_params>(parameters, out)
+
+void read_runtime(std::uint32_t id, const void* parameters, CallArguments& out) {
+  switch (id) {
+    RUNTIME_CASE(cudaMemcpy_v3020);
+    RUNTIME_CASE(cudaMemcpy_ptds_v7000);
+    RUNTIME_CASE(cudaMemcpyAsync_v3020);
+    RUNTIME_CASE(cudaMemcpyAsync_ptsz_v7000);
+    RUNTIME_CASE(cudaMemcpyPeer_v4000);
+    RUNTIME_CASE(cudaMemcpyPeerAsync_v4000);
+    RUNTIME_CASE(cudaMemcpy2D_v3020);
+    RUNTIME_CASE(cudaMemcpy2DAsync_v3020);
+    RUNTIME_CASE(cudaMemcpyToSymbol_v3020);
+    RUNTIME_CASE(cudaMemcpyFromSymbol_v3020);
+    RUNTIME_CASE(cudaMemcpyToSymbolAsync_v3020);
+    RUNTIME_CASE(cudaMemcpyFromSymbolAsync_v3020);
+    RUNTIME_CASE(cudaMemset_v3020);
+    RUNTIME_CASE(cudaMemsetAsync_v3020);
+    RUNTIME_CASE(cudaMemsetAsync_ptsz_v7000);
+    RUNTIME_CASE(cudaStreamSynchronize_v3020);
+    RUNTIME_CASE(cudaStreamSynchronize_ptsz_v7000);
+    RUNTIME_CASE(cudaEventSynchronize_v3020);
+    RUNTIME_CASE(cudaEventRecord_v3020);
+    RUNTIME_CASE(cudaEventRecord_ptsz_v7000);
+    RUNTIME_CASE(cudaEventRecordWithFlags_v11010);
+    RUNTIME_CASE(cudaStreamWaitEvent_v3020);
+    RUNTIME_CASE(cudaStreamWaitEvent_ptsz_v7000);
+    RUNTIME_CASE(cudaGraphLaunch_v10000);
+    RUNTIME_CASE(cudaGraphLaunch_ptsz_v10000);
+    case CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020: {
+      const auto& p = *static_cast<const cudaMalloc_v3020_params*>(parameters);
+      return take_returned(p.devPtr, p.size, out);
+    }
+    case CUPTI_RUNTIME_TRACE_CBID_cudaMallocAsync_v11020: {
+      const auto& p = *static_cast<const cudaMallocAsync_v11020_params*>(parameters);
+      return take_returned(p.devPtr, p.size, out);
+    }
+    case CUPTI_RUNTIME_TRACE_CBID_cudaMallocHost_v3020: {
+      const auto& p = *static_cast<const cudaMallocHost_v3020_params*>(parameters);
+      return take_returned(p.ptr, p.size, out);
+    }
+    case CUPTI_RUNTIME_TRACE_CBID_cudaHostAlloc_v3020: {
+      const auto& p = *static_cast<const cudaHostAlloc_v3020_params*>(parameters);
+      return take_returned(p.pHost, p.size, out);
+    }
+    case CUPTI_RUNTIME_TRACE_CBID_cudaMallocManaged_v6000: {
+      const auto& p = *static_cast<const cudaMallocManaged_v6000_params*>(parameters);
+      return take_returned(p.devPtr, p.size, out);
+    }
+    case CUPTI_RUNTIME_TRACE_CBID_cudaFree_v3020:
+      out.dst = number(static_cast<const cudaFree_v3020_params*>(parameters)->devPtr);
+      return;
+    case CUPTI_RUNTIME_TRACE_CBID_cudaFreeHost_v3020:
+      out.dst = number(static_cast<const cudaFreeHost_v3020_params*>(parameters)->ptr);
+      return;
+    case CUPTI_RUNTIME_TRACE_CBID_cudaHostRegister_v4000: {
+      const auto& p = *static_cast<const cudaHostRegister_v4000_params*>(parameters);
+      out.bytes = p.size;
+      out.dst = number(p.ptr);
+      return;
+    }
+    case CUPTI_RUNTIME_TRACE_CBID_cudaHostUnregister_v4000:
+      out.dst = number(static_cast<const cudaHostUnregister_v4000_params*>(parameters)->ptr);
+      return;
+    default:
+      return;
+  }
+}
+
+void read_driver(std::uint32_t id, const void* parameters, CallArguments& out) {
+  switch (id) {
+    DRIVER_CASE(cuMemcpy);
+    DRIVER_CASE(cuMemcpyAsync);
+    DRIVER_CASE(cuMemcpy_ptds);
+    DRIVER_CASE(cuMemcpyAsync_ptsz);
+    DRIVER_CASE(cuMemcpyHtoD_v2);
+    DRIVER_CASE(cuMemcpyHtoDAsync_v2);
+    DRIVER_CASE(cuMemcpyHtoD_v2_ptds);
+    DRIVER_CASE(cuMemcpyHtoDAsync_v2_ptsz);
+    DRIVER_CASE(cuMemcpyDtoH_v2);
+    DRIVER_CASE(cuMemcpyDtoHAsync_v2);
+    DRIVER_CASE(cuMemcpyDtoH_v2_ptds);
+    DRIVER_CASE(cuMemcpyDtoHAsync_v2_ptsz);
+    DRIVER_CASE(cuMemcpyDtoD_v2);
+    DRIVER_CASE(cuMemcpyDtoDAsync_v2);
+    DRIVER_CASE(cuMemcpyPeer);
+    DRIVER_CASE(cuMemcpyPeerAsync);
+    DRIVER_CASE(cuStreamSynchronize);
+    DRIVER_CASE(cuStreamSynchronize_ptsz);
+    DRIVER_CASE(cuEventSynchronize);
+    DRIVER_CASE(cuEventRecord);
+    DRIVER_CASE(cuEventRecord_ptsz);
+    DRIVER_CASE(cuEventRecordWithFlags);
+    DRIVER_CASE(cuStreamWaitEvent);
+    DRIVER_CASE(cuStreamWaitEvent_ptsz);
+    DRIVER_CASE(cuGraphLaunch);
+    DRIVER_CASE(cuGraphLaunch_ptsz);
+    case CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2: {
+      const auto& p = *static_cast<const cuMemAlloc_v2_params*>(parameters);
+      return take_returned(p.dptr, p.bytesize, out);
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuMemAllocAsync: {
+      const auto& p = *static_cast<const cuMemAllocAsync_params*>(parameters);
+      return take_returned(p.dptr, p.bytesize, out);
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuMemAllocManaged: {
+      const auto& p = *static_cast<const cuMemAllocManaged_params*>(parameters);
+      return take_returned(p.dptr, p.bytesize, out);
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuMemHostAlloc: {
+      const auto& p = *static_cast<const cuMemHostAlloc_params*>(parameters);
+      return take_returned(p.pp, p.bytesize, out);
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2:
+      out.dst = static_cast<const cuMemFree_v2_params*>(parameters)->dptr;
+      return;
+    case CUPTI_DRIVER_TRACE_CBID_cuMemFreeHost:
+      out.dst = number(static_cast<const cuMemFreeHost_params*>(parameters)->p);
+      return;
+    case CUPTI_DRIVER_TRACE_CBID_cuMemHostRegister_v2: {
+      const auto& p = *static_cast<const cuMemHostRegister_v2_params*>(parameters);
+      out.bytes = p.bytesize;
+      out.dst = number(p.p);
+      return;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuMemHostUnregister:
+      out.dst = number(static_cast<const cuMemHostUnregister_params*>(parameters)->p);
+      return;
+    default:
+      return;
+  }
+}
+
+#undef RUNTIME_CASE
+#undef DRIVER_CASE
+
+}  // namespace
+
+CallClass classify(CallbackDomain domain, std::string_view name) noexcept {
+  const auto in = [name](const auto& prefixes) {
+    for (const Prefix& entry : prefixes) {
+      if (name.starts_with(entry.prefix)) return entry.call_class;
+    }
+    return CallClass::kOther;
+  };
+  if (domain == CallbackDomain::kRuntimeApi) return in(kRuntimePrefixes);
+  if (domain == CallbackDomain::kDriverApi) return in(kDriverPrefixes);
+  return CallClass::kOther;
+}
+
+void read_arguments(CallbackDomain domain, std::uint32_t callback_id, const void* parameters,
+                    CallArguments& arguments) noexcept {
+  if (parameters == nullptr) return;
+  if (domain == CallbackDomain::kRuntimeApi) read_runtime(callback_id, parameters, arguments);
+  if (domain == CallbackDomain::kDriverApi) read_driver(callback_id, parameters, arguments);
+}
+
+}  // namespace turnpike::cuda

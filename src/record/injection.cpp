@@ -1,0 +1,104 @@
+// The doors of the library: what the driver, NVTX, the command line and Python call. No exception leaves here.
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "record/recorder.h"
+#include "record/session.h"
+
+using turnpike::record::Detail;
+using turnpike::record::Options;
+using turnpike::record::Recorder;
+
+namespace {
+
+void copy_text(const std::string& text, char* to, uint64_t bytes) {
+  if (to == nullptr || bytes == 0) return;
+  std::snprintf(to, bytes, "%s", text.c_str());
+}
+
+// A process that leaves by exit() or by returning from main hands over everything. The handler stays with forked children,
+// who have nothing to hand over.
+void finish_at_exit() {
+  static std::atomic<bool> is_registered{false};
+  if (is_registered.exchange(true)) return;
+  std::atexit([] { Recorder::instance().finish_process(); });
+}
+
+bool start_once(const Options& options, std::string& error) {
+  if (!Recorder::instance().start(options, error)) return false;
+  finish_at_exit();
+  return true;
+}
+
+}  // namespace
+
+#define TURNPIKE_EXPORT extern "C" __attribute__((visibility("default")))
+
+TURNPIKE_EXPORT int InitializeInjection(void) {
+  // The driver calls this once per process; programs that load several CUDA tools have been seen to call it again.
+  static std::atomic<bool> is_called{false};
+  if (is_called.exchange(true)) return 1;
+  try {
+    const Options options = turnpike::record::options_from_environment();
+    if (options.run_directory.empty()) return 1;
+    std::string error;
+    if (!start_once(options, error) && !options.is_quiet) {
+      std::fprintf(stderr, "turnpike: process %d is not recorded: %s\n", static_cast<int>(getpid()), error.c_str());
+    }
+  } catch (...) {
+  }
+  return 1;  // anything else makes the driver refuse to start
+}
+
+TURNPIKE_EXPORT int InitializeInjectionNvtx2(void* get_export_table) {
+  try {
+    return turnpike::record::NvtxObserver::install(Recorder::instance().nvtx(), get_export_table) ? 1 : 0;
+  } catch (...) {
+    return 0;
+  }
+}
+
+TURNPIKE_EXPORT int turnpike_start(const TurnpikeOptions* given, char* error_text, uint64_t error_bytes) {
+  std::string error;
+  try {
+    Options options;
+    if (given == nullptr || given->struct_bytes < sizeof(TurnpikeOptions) || given->run_directory == nullptr) {
+      error = "turnpike_start was called with options of another version";
+    } else {
+      options.run_directory = given->run_directory;
+      options.detail = given->detail == TURNPIKE_DETAIL_TRANSFERS ? Detail::kTransfers : Detail::kFull;
+      options.has_stacks = given->stacks != 0;
+      if (start_once(options, error)) {
+        copy_text("", error_text, error_bytes);
+        return 0;
+      }
+    }
+  } catch (...) {
+    error = "there is no memory to start recording";
+  }
+  copy_text(error, error_text, error_bytes);
+  return -1;
+}
+
+TURNPIKE_EXPORT int turnpike_stop(char* error_text, uint64_t error_bytes) {
+  try {
+    if (Recorder::instance().stop()) return 0;
+    copy_text("nothing is being recorded in this process", error_text, error_bytes);
+  } catch (...) {
+    copy_text("there is no memory to stop recording", error_text, error_bytes);
+  }
+  return -1;
+}
+
+TURNPIKE_EXPORT int turnpike_is_recording(void) { return Recorder::instance().is_recording() ? 1 : 0; }
+
+TURNPIKE_EXPORT const char* turnpike_file(void) { return Recorder::instance().file().c_str(); }
+
+TURNPIKE_EXPORT void turnpike_status(TurnpikeStatus* status) {
+  if (status != nullptr) *status = Recorder::instance().status();
+}

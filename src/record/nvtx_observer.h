@@ -1,0 +1,32 @@
+// Hears of the program's NVTX ranges, and starts and stops the recording at one of them when that was asked for.
+#pragma once
+
+#include <string>
+
+namespace turnpike::record {
+
+class StringTable;
+class ThreadHandover;
+
+class NvtxObserver {
+ public:
+  NvtxObserver(StringTable& strings, ThreadHandover& handover) : strings_(strings), handover_(handover) {}
+
+  void set_listening(bool is_listening) noexcept;
+  using CaptureRange = void (*)(bool is_start);
+  // Calls `function` when a range named `name` starts and when it ends, also while not listening. Before the first range only.
+  void set_capture_range(std::string name, CaptureRange function);
+
+  // Becomes the listener of one loaded copy of NVTX. There is one observer per process.
+  static bool install(NvtxObserver& observer, void* get_export_table) noexcept;
+
+ private:
+  friend struct NvtxEvents;
+
+  StringTable& strings_;
+  ThreadHandover& handover_;
+  std::string capture_name_;
+  CaptureRange capture_range_ = nullptr;
+};
+
+}  // namespace turnpike::record

@@ -1,0 +1,203 @@
+// The life of a recording.
+#include "record/recorder.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "record/process_metadata.h"
+
+namespace turnpike::record {
+
+using cuda::ActivityKind;
+using trace::Loss;
+
+namespace {
+
+// Kernels are what makes a recording dear: they are left out when only transfers are asked for.
+constexpr ActivityKind kTransferKinds[] = {ActivityKind::kMemcpy, ActivityKind::kPeerMemcpy, ActivityKind::kMemset};
+
+std::int64_t seconds(int count) { return count * std::int64_t{1'000'000'000}; }
+
+}  // namespace
+
+Recorder& Recorder::instance() {
+  static auto& recorder = *new Recorder;
+  return recorder;
+}
+
+Recorder::Recorder() {
+  pthread_atfork(nullptr, nullptr, [] { instance().in_forked_child(); });
+  collector_.set_tick([](std::int64_t since_start_ns) { instance().on_tick(since_start_ns); });
+}
+
+bool Recorder::start(const Options& options, std::string& error) {
+  const std::lock_guard lock(mutex_);
+  switch (state_) {
+    case State::kRecording:
+      error = "this process is being recorded already, to " + file_;
+      return false;
+    case State::kForked:
+      error = "this process was forked from one that was being recorded: CUDA does not work in it. Start it by spawn";
+      return false;
+    case State::kIdle:
+      return start_locked(options, error);
+  }
+  return false;
+}
+
+bool Recorder::start_locked(const Options& options, std::string& error) {
+  options_ = options;
+  losses_.reset();
+  is_over_ = false;
+  status_.open();
+  if (!prepare_cupti(error)) {
+    leave_note(options, error);
+    return false;
+  }
+  if (!api_.subscribe(cupti_, options, error) || !enable_activities()) {
+    if (error.empty()) error = "CUPTI cannot record copies in this process";
+    api_.unsubscribe();
+    leave_note(options, error);
+    return false;
+  }
+  Metadata metadata = describe_process(options);
+  add_versions(metadata, &cupti_);
+  if (!collector_.start(options, &cupti_, std::move(metadata), error)) {
+    api_.unsubscribe();
+    return false;
+  }
+  file_ = collector_.path();
+  status_.note_process();
+  api_.set_profiler_range(nullptr);
+  if (options.capture_range == CaptureRange::kCudaProfilerApi) {
+    api_.set_profiler_range([](bool is_start) { instance().set_collecting(is_start); });
+  }
+  if (options.capture_range == CaptureRange::kNvtx) {
+    nvtx_.set_capture_range(options.nvtx_range, [](bool is_start) { instance().set_collecting(is_start); });
+  }
+  state_.store(State::kRecording, std::memory_order_release);
+  is_collecting_ = true;  // the activity kinds are on
+  if (options.capture_range != CaptureRange::kWholeRun || options.delay_ns > 0) {
+    set_collecting(false);
+  } else {
+    api_.set_listening(true);
+    nvtx_.set_listening(true);
+  }
+  return true;
+}
+
+bool Recorder::prepare_cupti(std::string& error) {
+  if (!is_cupti_loaded_) {
+    std::string message;
+    if (!cuda::load_cupti(std::getenv(TURNPIKE_ENV_CUPTI), cupti_, message)) {
+      error = message;
+      return false;
+    }
+    is_cupti_loaded_ = true;
+  }
+  if (!pool_.prepare()) {
+    error = "there is no memory for the recorder's buffers";
+    return false;
+  }
+  return true;
+}
+
+bool Recorder::enable_activities() {
+  // We zero buffers on our own thread. An old CUPTI that does not know the attribute zeroes them itself.
+  std::uint8_t is_zeroed = 1;
+  std::size_t size = sizeof(is_zeroed);
+  cupti_.activity_set_attribute(cuda::ActivityAttribute::kZeroedOutBuffers, &size, &is_zeroed);
+  const cuda::CuptiResult registered = cupti_.activity_register_callbacks(
+      [](std::uint8_t** buffer, std::size_t* size_bytes, std::size_t* max_records) {
+        *buffer = instance().pool_.request(size_bytes);
+        *max_records = 0;  // as many as fit
+      },
+      [](void*, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid_bytes) {
+        instance().pool_.complete(buffer, valid_bytes);
+      });
+  if (registered != cuda::kCuptiSuccess) {
+    losses_.add(Loss::kCuptiCallFailed);
+    return false;
+  }
+  for (const ActivityKind kind : kTransferKinds) {
+    if (cupti_.activity_enable(kind) == cuda::kCuptiSuccess) continue;
+    losses_.add(Loss::kCuptiCallFailed);
+    if (kind == ActivityKind::kMemcpy) return false;
+  }
+  if (options_.detail == Detail::kFull && cupti_.activity_enable(ActivityKind::kConcurrentKernel) != cuda::kCuptiSuccess) {
+    losses_.add(Loss::kCuptiCallFailed);
+  }
+  return true;
+}
+
+// The report of the run shall say that this process was there and why it is missing.
+void Recorder::leave_note(const Options& options, const std::string& reason) {
+  status_.note_unusable();
+  Metadata metadata = describe_process(options);
+  add_versions(metadata, is_cupti_loaded_ ? &cupti_ : nullptr);
+  metadata["unusable"] = reason;
+  std::string ignored;
+  if (collector_.start(options, nullptr, std::move(metadata), ignored)) file_ = collector_.path();
+}
+
+void Recorder::set_collecting(bool is_collecting) noexcept {
+  const std::lock_guard lock(collecting_mutex_);
+  if (is_collecting && is_over_) return;
+  if (is_collecting == is_collecting_) return;
+  is_collecting_ = is_collecting;
+  const auto switch_kind = is_collecting ? cupti_.activity_enable : cupti_.activity_disable;
+  if (is_collecting) nvtx_.set_listening(true);
+  for (const ActivityKind kind : kTransferKinds) switch_kind(kind);
+  if (options_.detail == Detail::kFull) switch_kind(ActivityKind::kConcurrentKernel);
+  api_.set_listening(is_collecting);
+  if (!is_collecting) nvtx_.set_listening(false);
+}
+
+void Recorder::on_tick(std::int64_t since_start_ns) noexcept {
+  if (options_.delay_ns > 0 && since_start_ns >= options_.delay_ns && options_.capture_range == CaptureRange::kWholeRun) {
+    set_collecting(true);
+  }
+  if (options_.duration_ns > 0 && since_start_ns >= options_.delay_ns + options_.duration_ns) {
+    {
+      const std::lock_guard lock(collecting_mutex_);
+      is_over_ = true;
+    }
+    set_collecting(false);
+  }
+}
+
+bool Recorder::stop() {
+  const std::lock_guard lock(mutex_);
+  if (state_ != State::kRecording) return false;
+  set_collecting(false);
+  collector_.finish(seconds(30));
+  api_.unsubscribe();
+  state_.store(State::kIdle, std::memory_order_release);
+  return true;
+}
+
+void Recorder::finish_process() noexcept {
+  if (state_ != State::kRecording) return;
+  try {
+    const std::lock_guard lock(mutex_);
+    // Not more: other handlers of this exit may still call CUDA, and taking CUPTI down under them is known to crash.
+    api_.set_listening(false);
+    nvtx_.set_listening(false);
+    collector_.finish(seconds(10));
+    state_.store(State::kIdle, std::memory_order_release);
+  } catch (...) {
+  }
+}
+
+void Recorder::in_forked_child() noexcept {
+  if (state_ != State::kRecording) return;
+  // No lock is taken: whoever held one is not in this process.
+  state_.store(State::kForked, std::memory_order_release);
+  api_.set_listening(false);
+  nvtx_.set_listening(false);
+  collector_.abandon();
+}
+
+}  // namespace turnpike::record

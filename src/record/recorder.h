@@ -1,0 +1,75 @@
+// The recorder of this process: puts its parts together, starts and stops them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+#include "cuda/cupti.h"
+#include "record/activity_pool.h"
+#include "record/api_observer.h"
+#include "record/collector.h"
+#include "record/loss_counters.h"
+#include "record/nvtx_observer.h"
+#include "record/options.h"
+#include "record/stack_table.h"
+#include "record/status_page.h"
+#include "record/string_table.h"
+#include "record/thread_handover.h"
+
+namespace turnpike::record {
+
+class Recorder {
+ public:
+  // Made at the first call and never destroyed: CUDA calls come until the very end of a process.
+  static Recorder& instance();
+
+  // False: `error` says why. When CUPTI cannot be used, a file that says so is left in the run directory.
+  bool start(const Options& options, std::string& error);
+  // Collects what is under way and closes the file. False when nothing was being recorded.
+  bool stop();
+  // At the end of the process: as stop, but CUPTI is left alone where it can be.
+  void finish_process() noexcept;
+
+  bool is_recording() const noexcept { return state_.load(std::memory_order_acquire) == State::kRecording; }
+  const std::string& file() const { return file_; }
+  TurnpikeStatus status() const { return collector_.status(); }
+  NvtxObserver& nvtx() { return nvtx_; }
+
+ private:
+  // kForked: a child of a process that was recording. CUDA does not work in it, and neither does anything here.
+  enum class State { kIdle, kRecording, kForked };
+
+  Recorder();
+  bool start_locked(const Options& options, std::string& error);
+  bool prepare_cupti(std::string& error);
+  bool enable_activities();
+  void leave_note(const Options& options, const std::string& reason);
+  // Whether records are taken now: switched by the capture range, the delay and the duration.
+  void set_collecting(bool is_collecting) noexcept;
+  void on_tick(std::int64_t since_start_ns) noexcept;
+  void in_forked_child() noexcept;
+
+  StringTable strings_;
+  StackTable stacks_{strings_};
+  LossCounters losses_;
+  ThreadHandover handover_{losses_};
+  ActivityPool pool_;
+  StatusPage status_;
+  ApiObserver api_{strings_, stacks_, losses_, handover_};
+  NvtxObserver nvtx_{strings_, handover_};
+  Collector collector_{{strings_, stacks_, losses_, handover_, pool_, status_}};
+
+  std::mutex mutex_;  // of start and stop
+  std::mutex collecting_mutex_;
+  std::atomic<State> state_{State::kIdle};
+  bool is_collecting_ = false;
+  bool is_over_ = false;  // the duration has passed
+  cuda::Cupti cupti_{};
+  bool is_cupti_loaded_ = false;
+  Options options_;
+  std::string file_;
+};
+
+}  // namespace turnpike::record

@@ -1,0 +1,100 @@
+// A ring per thread through which the program's threads hand their records to the collector, without locks.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "trace/format.h"
+
+namespace turnpike::record {
+
+// The name of a thread as it travels in a ring: the collector makes a trace::ThreadRecord of it. Never in a file.
+inline constexpr auto kThreadNameKind = static_cast<trace::RecordKind>(0xFFFF);
+struct ThreadName {
+  trace::RecordHeader header;
+  std::uint32_t thread;
+  char text[16];  // pthread names have at most 15 characters
+};
+
+// One producer (its thread), one consumer (the collector). Lives in its own pages, which are touched as they are used.
+class ThreadBuffer {
+ public:
+  static constexpr std::size_t kSlotBytes = sizeof(trace::CallRecord);  // the largest record that threads make
+  // 192 KiB: at the fastest rate seen (one call each 2 us) 4 ms, and the collector is woken at half of it.
+  static constexpr std::uint32_t kSlots = 2048;
+
+  // Producer. False when the ring is full.
+  bool try_push(const void* record, std::size_t size) noexcept {
+    const std::uint32_t head = head_.load(std::memory_order_relaxed);
+    if (head - tail_.load(std::memory_order_acquire) == kSlots) return false;
+    std::memcpy(slots_[head % kSlots].data(), record, size);
+    head_.store(head + 1, std::memory_order_release);
+    return true;
+  }
+  // Producer: whether this push made the ring half full, the moment to wake the collector.
+  bool has_become_half_full() const noexcept {
+    const std::uint32_t used = head_.load(std::memory_order_relaxed) - tail_.load(std::memory_order_relaxed);
+    return used == kSlots / 2;
+  }
+
+  // Consumer: calls `take(const std::byte* slot)` for each record and frees their slots.
+  template <typename Take>
+  void drain(Take take) {
+    const std::uint32_t head = head_.load(std::memory_order_acquire);
+    std::uint32_t tail = tail_.load(std::memory_order_relaxed);
+    for (; tail != head; ++tail) {
+      take(slots_[tail % kSlots].data());
+      tail_.store(tail + 1, std::memory_order_release);
+    }
+  }
+
+  std::uint32_t thread = 0;
+  // Producer's own: the call that is under way, to tell driver calls that are made inside it.
+  std::uint32_t open_correlation = 0;
+
+ private:
+  friend class ThreadBuffers;
+  enum class Use : std::uint32_t { kFree, kOwned, kLeft };
+
+  std::atomic<Use> use_{Use::kFree};
+  ThreadBuffer* next_ = nullptr;
+  alignas(64) std::atomic<std::uint32_t> head_{0};
+  alignas(64) std::atomic<std::uint32_t> tail_{0};
+  alignas(64) std::array<std::array<std::byte, kSlotBytes>, kSlots> slots_;
+};
+
+// All rings of the process. Threads get theirs on their first record; a ring whose thread has ended is reused when it is empty.
+class ThreadBuffers {
+ public:
+  // The calling thread's ring, or nullptr when there is no memory for one. `is_new` tells that the thread has just got it.
+  ThreadBuffer* mine(bool& is_new) noexcept;
+
+  template <typename Visit>
+  void for_each(Visit visit) {
+    for (ThreadBuffer* buffer = first_.load(std::memory_order_acquire); buffer != nullptr; buffer = buffer->next_) {
+      visit(*buffer);
+    }
+  }
+  // The thread of this ring ends: what it still holds is for the collector.
+  static void mark_left(ThreadBuffer& buffer) noexcept {
+    buffer.use_.store(ThreadBuffer::Use::kLeft, std::memory_order_release);
+  }
+  // Collector: a ring that had been left before it was drained is empty for good and may be taken by another thread.
+  static bool is_left(const ThreadBuffer& buffer) noexcept {
+    return buffer.use_.load(std::memory_order_acquire) == ThreadBuffer::Use::kLeft;
+  }
+  static void make_free(ThreadBuffer& buffer) noexcept {
+    buffer.use_.store(ThreadBuffer::Use::kFree, std::memory_order_release);
+  }
+
+ private:
+  ThreadBuffer* take_free() noexcept;
+  ThreadBuffer* add() noexcept;
+
+  std::atomic<ThreadBuffer*> first_{nullptr};
+};
+
+}  // namespace turnpike::record

@@ -1,0 +1,195 @@
+// The way of activity records through the fake CUPTI.
+#include "activity.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "device_clock.h"
+#include "records.h"
+#include "script.h"
+
+namespace turnpike::fake {
+namespace {
+
+// The caller hands work over itself when so much is pending, so that request callbacks come on its thread too.
+constexpr std::size_t kDrainAt = 512;
+// Raw ticks as torch.profiler's clock gives them: another origin and another rate than nanoseconds.
+std::uint64_t as_ticks(std::uint64_t time_ns) {
+  return (time_ns & 0xFFFFFFFFFFFFu) * 2 + 12345;
+}
+
+bool is_every(std::uint64_t period, std::uint64_t number) {
+  return period != 0 && number % period == 0;
+}
+
+}  // namespace
+
+Activity& activity() {
+  static Activity& instance = *new Activity;
+  return instance;
+}
+
+void Activity::set_callbacks(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete) {
+  request_ = request;
+  complete_ = complete;
+  std::call_once(worker_started_, [this] {
+    if (script().reorder_seed) shuffler_.seed(*script().reorder_seed);
+    std::thread(&Activity::run_worker, this).detach();
+  });
+}
+
+void Activity::enable(CUpti_ActivityKind kind, bool is_enabled) {
+  is_enabled_[kind] = is_enabled;
+}
+
+void Activity::work(const DeviceWork& work) {
+  if (!is_enabled_[activity_kind(work.kind)].load(std::memory_order_relaxed)) return;
+  ++truth_.produced;
+  if (script().is_per_thread) {
+    const std::lock_guard lock(fill_mutex_);
+    put(thread_buffers_[std::this_thread::get_id()], work);
+    return;
+  }
+  bool is_much = false;
+  {
+    const std::lock_guard lock(pending_mutex_);
+    pending_.push_back(work);
+    is_much = pending_.size() % kDrainAt == 0;
+  }
+  if (is_much) drain(false);
+}
+
+bool Activity::flush(bool is_forced) {
+  if (complete_.load() == nullptr) return false;
+  drain(is_forced);
+  {
+    const std::lock_guard lock(fill_mutex_);
+    close(shared_buffer_);
+    for (auto& [thread, buffer] : thread_buffers_) close(buffer);
+  }
+  deliver_all();
+  std::unique_lock lock(full_mutex_);
+  full_changed_.wait(lock, [this] { return delivering_ == 0 && full_.empty(); });
+  return true;
+}
+
+std::uint64_t Activity::take_dropped() {
+  const std::lock_guard lock(fill_mutex_);
+  return std::exchange(dropped_, 0);
+}
+
+void Activity::run_worker() {
+  const auto period = std::chrono::milliseconds(script().period_ms);
+  for (;;) {
+    {
+      std::unique_lock lock(full_mutex_);
+      full_changed_.wait_for(lock, period, [this] { return !full_.empty(); });
+    }
+    drain(false);
+    deliver_all();
+  }
+}
+
+void Activity::drain(bool is_forced) {
+  std::vector<DeviceWork> finished = take_finished(is_forced);
+  if (finished.empty()) return;
+  const std::lock_guard lock(fill_mutex_);
+  if (script().reorder_seed) std::shuffle(finished.begin(), finished.end(), shuffler_);
+  for (const DeviceWork& work : finished) put(shared_buffer_, work);
+}
+
+std::vector<DeviceWork> Activity::take_finished(bool is_forced) {
+  const std::uint64_t now = clock_realtime_ns();
+  const std::uint64_t delay_ns = script().delay_ms * 1'000'000;
+  std::vector<DeviceWork> finished;
+  const std::lock_guard lock(pending_mutex_);
+  auto is_finished = [&](const DeviceWork& work) { return work.end_ns + delay_ns <= now; };
+  const auto first = std::stable_partition(pending_.begin(), pending_.end(),
+                                           [&](const DeviceWork& work) { return !is_forced && !is_finished(work); });
+  finished.assign(first, pending_.end());
+  pending_.erase(first, pending_.end());
+  // What a forced flush tears out of the device has no times yet.
+  for (DeviceWork& work : finished) {
+    if (work.end_ns > now) work.start_ns = work.end_ns = 0;
+  }
+  return finished;
+}
+
+void Activity::put(Buffer& buffer, DeviceWork work) {
+  const Script& told = script();
+  const std::uint64_t number = ++record_number_;
+  if (is_every(told.drop_every, number)) {
+    ++dropped_;
+    ++truth_.dropped;
+    return;
+  }
+  if (is_every(told.zero_times_every, number)) work.start_ns = work.end_ns = 0;
+  if (told.tsc_after && number >= *told.tsc_after) {
+    work.start_ns = as_ticks(work.start_ns);
+    work.end_ns = as_ticks(work.end_ns);
+  }
+  scratch_.clear();
+  append_record(scratch_, work);
+  if (is_every(told.unknown_every, number)) append_unknown_record(scratch_);
+  if (!make_room(buffer, scratch_.size())) {
+    ++dropped_;
+    ++truth_.dropped;
+    return;
+  }
+  std::memcpy(buffer.data + buffer.used, scratch_.data(), scratch_.size());
+  buffer.used += scratch_.size();
+  ++buffer.records;
+  ++truth_.delivered;
+}
+
+bool Activity::make_room(Buffer& buffer, std::size_t bytes) {
+  const bool is_full = buffer.capacity - buffer.used < bytes ||
+                       (buffer.max_records != 0 && buffer.records >= buffer.max_records) ||
+                       (script().buffer_records != 0 && buffer.records >= script().buffer_records);
+  if (buffer.data != nullptr && !is_full) return true;
+  close(buffer);
+  const auto request = request_.load();
+  if (request == nullptr) return false;
+  ++truth_.requests;
+  request(&buffer.data, &buffer.capacity, &buffer.max_records);
+  if (buffer.data == nullptr || buffer.capacity < bytes) {
+    buffer = {};
+    return false;
+  }
+  if (!is_zeroed_by_client_) std::memset(buffer.data, 0, buffer.capacity);
+  return true;
+}
+
+void Activity::close(Buffer& buffer) {
+  if (buffer.data == nullptr) return;
+  {
+    const std::lock_guard lock(full_mutex_);
+    full_.push_back(buffer);
+  }
+  buffer = {};
+  full_changed_.notify_all();
+}
+
+void Activity::deliver_all() {
+  for (;;) {
+    Buffer buffer;
+    {
+      const std::lock_guard lock(full_mutex_);
+      if (full_.empty()) return;
+      buffer = full_.front();
+      full_.pop_front();
+      ++delivering_;
+    }
+    ++truth_.completions;
+    complete_.load()(nullptr, 0, buffer.data, buffer.capacity, buffer.used);
+    {
+      const std::lock_guard lock(full_mutex_);
+      --delivering_;
+    }
+    full_changed_.notify_all();
+  }
+}
+
+}  // namespace turnpike::fake

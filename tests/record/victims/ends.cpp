@@ -1,0 +1,133 @@
+// Victims that end in every way in which a process can, and that fork.
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "gpu.h"
+#include "scenarios.h"
+
+namespace victim {
+namespace {
+
+[[noreturn]] void end_by(const std::string& way) {
+  if (way == "exit") std::exit(5);
+  if (way == "_exit") _exit(6);
+  if (way == "quick_exit") std::quick_exit(7);
+  if (way == "abort") std::abort();
+  if (way == "segv") {
+    // By the kernel, not by raise(): the handler chain of a real crash.
+    volatile int* nowhere = nullptr;
+    *nowhere = 1;
+  }
+  if (way == "sigint") raise(SIGINT);
+  if (way == "sigterm") raise(SIGTERM);
+  if (way == "pthread_exit") {
+    std::thread([] {
+      const Buffers buffers;
+      upload(buffers, 10, 51);
+      MUST(cudaDeviceSynchronize());
+    }).detach();
+    pthread_exit(nullptr);
+  }
+  std::fprintf(stderr, "no such way: %s\n", way.c_str());
+  _exit(64);
+}
+
+int status_of(pid_t child) {
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+int exit_by(Arguments arguments) {
+  const Buffers buffers;
+  upload(buffers, 50, 50);
+  MUST(cudaDeviceSynchronize());
+  std::printf("ending\n");
+  std::fflush(stdout);
+  if (std::strcmp(arguments[0], "return") == 0) return 4;
+  end_by(arguments[0]);
+}
+
+int fork_before(Arguments) {
+  const pid_t child = fork();
+  const Buffers buffers;
+  upload(buffers, child == 0 ? 5 : 7, child == 0 ? 4001 : 4002);
+  MUST(cudaDeviceSynchronize());
+  if (child == 0) return 0;
+  const int status = status_of(child);
+  std::printf("child %d\n", status);
+  return 0;
+}
+
+int fork_after(Arguments arguments) {
+  const Buffers buffers;
+  upload(buffers, 7, 4002);
+  MUST(cudaDeviceSynchronize());
+  const pid_t child = fork();
+  if (child == 0) {
+    // CUDA does not work in such a child: the victim goes on without it, as a DataLoader's worker does.
+    const cudaError_t result = cudaMemcpyAsync(buffers.device, buffers.pinned, 1, cudaMemcpyHostToDevice, nullptr);
+    std::vector<char> work(1 << 20, 1);
+    std::printf("child: %d %zu\n", static_cast<int>(result), work.size());
+    std::fflush(stdout);
+    if (std::strcmp(arguments[0], "return") == 0) return 9;
+    end_by(arguments[0]);
+  }
+  const int status = status_of(child);
+  upload(buffers, 3, 4003);
+  MUST(cudaDeviceSynchronize());
+  std::printf("parent: child ended with %d\n", status);
+  return 0;
+}
+
+int fork_storm(Arguments arguments) {
+  const Buffers buffers;
+  std::atomic<bool> is_over{false};
+  std::vector<std::thread> copying;
+  for (int i = 0; i < 4; ++i) {
+    copying.emplace_back([&buffers, &is_over] {
+      void* device = nullptr;
+      MUST(cudaMalloc(&device, 4096));
+      while (!is_over.load()) {
+        MUST(cudaMemcpyAsync(device, buffers.pinned, 16, cudaMemcpyHostToDevice, nullptr));
+      }
+    });
+  }
+  std::uint64_t good = 0;
+  for (std::uint64_t i = 0; i < number(arguments[0]); ++i) {
+    const pid_t child = fork();
+    if (child == 0) std::exit(9);
+    good += status_of(child) == 9;
+  }
+  is_over = true;
+  for (std::thread& thread : copying) thread.join();
+  std::printf("children %lu\n", good);
+  return 0;
+}
+
+int run_self(Arguments arguments) {
+  const Buffers buffers;
+  upload(buffers, 7, 4002);
+  MUST(cudaDeviceSynchronize());
+  const pid_t child = fork();
+  if (child == 0) {
+    std::vector<char*> command{const_cast<char*>("victim")};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    command.push_back(nullptr);
+    execv("/proc/self/exe", command.data());
+    _exit(127);
+  }
+  std::printf("child %d\n", status_of(child));
+  return 0;
+}
+
+}  // namespace victim

@@ -1,0 +1,47 @@
+// The program that the recorder's tests run: the first argument says which of the victims it is.
+#include <cstdio>
+#include <cstring>
+
+#include "scenarios.h"
+
+namespace {
+
+struct Scenario {
+  const char* name;
+  int (*run)(victim::Arguments);
+};
+
+constexpr Scenario kScenarios[] = {
+    {"every_kind", victim::every_kind},
+    {"uploads", victim::uploads},
+    {"paced", victim::paced},
+    {"endless", victim::endless},
+    {"many", victim::many},
+    {"threads", victim::threads},
+    {"short_threads", victim::short_threads},
+    {"graph", victim::graph},
+    {"ranges", victim::ranges},
+    {"profiler_range", victim::profiler_range},
+    {"nvtx_range", victim::nvtx_range},
+    {"exit_by", victim::exit_by},
+    {"fork_before", victim::fork_before},
+    {"fork_after", victim::fork_after},
+    {"fork_storm", victim::fork_storm},
+    {"run_self", victim::run_self},
+    {"other_subscriber", victim::other_subscriber},
+    {"steal_buffers", victim::steal_buffers},
+    {"sessions", victim::sessions},
+    {"bad_session", victim::bad_session},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (const Scenario& scenario : kScenarios) {
+    if (argc > 1 && std::strcmp(argv[1], scenario.name) == 0) {
+      return scenario.run(victim::Arguments(argv + 2, static_cast<std::size_t>(argc - 2)));
+    }
+  }
+  std::fprintf(stderr, "no such victim\n");
+  return 64;
+}

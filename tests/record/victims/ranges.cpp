@@ -1,0 +1,80 @@
+// Victims that mark ranges: NVTX as a program uses it, and the switches of the profiler API.
+#include <nvtx3/nvToolsExt.h>
+
+#include <thread>
+
+#include "gpu.h"
+#include "scenarios.h"
+
+namespace victim {
+
+int ranges(Arguments) {
+  const Buffers buffers;
+  nvtxNameOsThreadA(0, "unused");
+  nvtxRangePushA("outer");
+  nvtxRangePushA("inner");
+  upload(buffers, 1, 64);
+  nvtxRangePop();
+  nvtxRangePop();
+
+  nvtxEventAttributes_t attributes{};
+  attributes.version = NVTX_VERSION;
+  attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  attributes.colorType = NVTX_COLOR_ARGB;
+  attributes.color = 0xFF112233;
+  attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  attributes.message.ascii = "coloured";
+  nvtxDomainHandle_t domain = nvtxDomainCreateA("my domain");
+  nvtxDomainRangePushEx(domain, &attributes);
+  nvtxDomainRangePop(domain);
+
+  const nvtxRangeId_t crossing = nvtxRangeStartA("crossing");
+  std::thread([crossing] { nvtxRangeEnd(crossing); }).join();
+  nvtxMarkA("mark");
+
+  nvtxStringHandle_t registered = nvtxDomainRegisterStringA(domain, "registered");
+  attributes.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+  attributes.message.registered = registered;
+  nvtxDomainRangePushEx(domain, &attributes);
+  nvtxDomainRangePop(domain);
+  nvtxRangePushA("never popped");
+  MUST(cudaDeviceSynchronize());
+  std::printf("ranges\n");
+  return 0;
+}
+
+int profiler_range(Arguments) {
+  const Buffers buffers;
+  for (int round = 0; round < 2; ++round) {
+    upload(buffers, 10, 3001);
+    MUST(cudaDeviceSynchronize());
+    MUST(cudaProfilerStart());
+    upload(buffers, 7, 3002);
+    MUST(cudaDeviceSynchronize());
+    MUST(cudaProfilerStop());
+    upload(buffers, 5, 3003);
+    MUST(cudaDeviceSynchronize());
+  }
+  std::printf("profiler range\n");
+  return 0;
+}
+
+int nvtx_range(Arguments) {
+  const Buffers buffers;
+  for (int round = 0; round < 2; ++round) {
+    nvtxRangePushA("other");
+    upload(buffers, 10, 3001);
+    MUST(cudaDeviceSynchronize());
+    nvtxRangePushA("wanted");
+    upload(buffers, 7, 3002);
+    MUST(cudaDeviceSynchronize());
+    nvtxRangePop();
+    upload(buffers, 5, 3003);
+    MUST(cudaDeviceSynchronize());
+    nvtxRangePop();
+  }
+  std::printf("nvtx range\n");
+  return 0;
+}
+
+}  // namespace victim

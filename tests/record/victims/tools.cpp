@@ -1,0 +1,132 @@
+// Victims that use CUPTI or the recorder themselves.
+#include <cupti.h>
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+#include "gpu.h"
+#include "record/session.h"
+#include "scenarios.h"
+
+namespace victim {
+namespace {
+
+template <typename Function>
+Function* find(void* library, const char* name) {
+  void* found = dlsym(library, name);
+  if (found == nullptr) {
+    std::fprintf(stderr, "%s is missing\n", name);
+    std::_Exit(71);
+  }
+  return reinterpret_cast<Function*>(found);
+}
+
+void* open(const char* path) {
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    std::fprintf(stderr, "%s\n", dlerror());
+    std::_Exit(71);
+  }
+  return library;
+}
+
+void ignore(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
+
+void request(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
+  *size = 1 << 20;
+  *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(8, *size));
+  *max_records = 0;
+}
+
+void complete(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t) {
+  std::free(buffer);
+}
+
+struct Recorder {
+  decltype(turnpike_start)* start;
+  decltype(turnpike_stop)* stop;
+  decltype(turnpike_is_recording)* is_recording;
+  decltype(turnpike_file)* file;
+
+  explicit Recorder(const char* path) {
+    void* library = open(path);
+    start = find<decltype(turnpike_start)>(library, "turnpike_start");
+    stop = find<decltype(turnpike_stop)>(library, "turnpike_stop");
+    is_recording = find<decltype(turnpike_is_recording)>(library, "turnpike_is_recording");
+    file = find<decltype(turnpike_file)>(library, "turnpike_file");
+  }
+
+  int begin(const char* run, char* error, std::uint64_t error_bytes) const {
+    TurnpikeOptions options{};
+    options.struct_bytes = sizeof options;
+    options.detail = TURNPIKE_DETAIL_FULL;
+    options.stacks = 1;
+    options.run_directory = run;
+    return start(&options, error, error_bytes);
+  }
+};
+
+}  // namespace
+
+int other_subscriber(Arguments) {
+  void* cupti = open(std::getenv("TURNPIKE_CUPTI"));
+  CUpti_SubscriberHandle handle = nullptr;
+  if (find<decltype(cuptiSubscribe)>(cupti, "cuptiSubscribe")(&handle, ignore, nullptr) != CUPTI_SUCCESS) return 72;
+  const Buffers buffers;
+  upload(buffers, 20, 20);
+  std::printf("checksum %lu\n", checksum(buffers));
+  return 0;
+}
+
+int steal_buffers(Arguments) {
+  const Buffers buffers;
+  upload(buffers, 20, 21);
+  MUST(cudaDeviceSynchronize());
+  void* cupti = open(std::getenv("TURNPIKE_CUPTI"));
+  find<decltype(cuptiActivityFlushAll)>(cupti, "cuptiActivityFlushAll")(0);
+  find<decltype(cuptiActivityRegisterCallbacks)>(cupti, "cuptiActivityRegisterCallbacks")(request, complete);
+  upload(buffers, 20, 22);
+  std::printf("checksum %lu\n", checksum(buffers));
+  return 0;
+}
+
+int sessions(Arguments arguments) {
+  const Recorder recorder(arguments[0]);
+  char error[256];
+  const Buffers buffers;
+  upload(buffers, 2, 5000);
+  for (int round = 0; round < 2; ++round) {
+    if (recorder.begin(arguments[1 + round], error, sizeof error) != 0) {
+      std::printf("start: %s\n", error);
+      return 1;
+    }
+    if (recorder.is_recording() != 1) return 2;
+    upload(buffers, round == 0 ? 5 : 4, round == 0 ? 5001 : 5003);
+    MUST(cudaDeviceSynchronize());
+    if (recorder.stop(error, sizeof error) != 0) {
+      std::printf("stop: %s\n", error);
+      return 1;
+    }
+    if (recorder.is_recording() != 0) return 2;
+    std::printf("file %s\n", recorder.file());
+    upload(buffers, 3, 5002);
+    MUST(cudaDeviceSynchronize());
+  }
+  return 0;
+}
+
+int bad_session(Arguments arguments) {
+  const Recorder recorder(arguments[0]);
+  char error[256];
+  std::printf("stop first: %d %s\n", recorder.stop(error, sizeof error), error);
+  std::printf("file: '%s'\n", recorder.file());
+  std::printf("bad directory: %d", recorder.begin("/proc/nowhere/run", error, sizeof error));
+  std::printf(" %s\n", error);
+  std::printf("recording: %d\n", recorder.is_recording());
+  const Buffers buffers;
+  upload(buffers, 3, 60);
+  std::printf("checksum %lu\n", checksum(buffers));
+  return 0;
+}
+
+}  // namespace victim

@@ -1,0 +1,9 @@
+"""clip_grad_norm_ stays on the GPU, unless it is to raise an error."""
+import torch
+
+weight = torch.nn.Parameter(torch.ones(100, device="cuda"))
+weight.grad = torch.ones(100, device="cuda")
+torch.nn.utils.clip_grad_norm_([weight], 1.0)
+torch.nn.utils.clip_grad_norm_([weight], 1.0, error_if_nonfinite=True)  # <- T1
+
+# expect T1: d2h count=1 bytes=1 kinds=device->pinned op=aten::is_nonzero blocked=1 phase=optimizer

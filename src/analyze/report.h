@@ -11,7 +11,14 @@
 
 namespace turnpike::analyze {
 
-enum class Direction { kHostToDevice, kDeviceToHost, kDeviceToDevice, kPeerToPeer, kHostToHost, kMemset };
+enum class Direction : std::uint8_t {
+  kHostToDevice,
+  kDeviceToHost,
+  kDeviceToDevice,
+  kPeerToPeer,
+  kHostToHost,
+  kMemset
+};
 inline constexpr std::size_t kDirectionCount = 6;
 const char* name_of(Direction direction);  // h2d, d2h, d2d, p2p, h2h, memset
 
@@ -29,9 +36,10 @@ struct Source {
   std::vector<std::string> paths;
   std::size_t process_count = 0;
   std::vector<Device> devices;
-  std::string program;  // the command line of the first process; empty when unknown
+  std::string program;                          // the command line of the first process; empty when unknown
   std::map<std::string, std::string> versions;  // python, torch, cuda driver, ...
   std::string detail;                           // transfers | full
+  std::vector<std::string> hosts;               // names of the machines it ran on, each once; empty: unknown
 };
 
 struct Total {
@@ -41,8 +49,8 @@ struct Total {
   std::optional<std::int64_t> host_blocked_ns;
   std::uint64_t pageable_count = 0;
   std::uint64_t pageable_bytes = 0;
-  std::optional<double> bandwidth_gbps;       // bytes over device time, 1e9 bytes per second
-  std::optional<double> link_gbps;            // measured by `turnpike bench link` on this device; unknown otherwise
+  std::optional<double> bandwidth_gbps;  // bytes over device time, 1e9 bytes per second
+  std::optional<double> link_gbps;       // measured by `turnpike bench link` on this device; unknown otherwise
 };
 
 struct Syncs {
@@ -73,7 +81,7 @@ struct Site {
   std::optional<std::string> file;
   std::optional<std::uint32_t> line;
   std::optional<std::string> function;
-  std::optional<std::string> op;        // as PyTorch names it, e.g. aten::to: the outermost operator that the line called
+  std::optional<std::string> op;  // as PyTorch names it, e.g. aten::to: the outermost operator that the line called
   std::optional<std::string> inner_op;  // the innermost, e.g. aten::copy_
   std::optional<std::string> api;       // e.g. cudaMemcpyAsync
   std::optional<Phase> phase;
@@ -86,12 +94,12 @@ struct Site {
   bool in_graph = false;           // replayed from a CUDA graph: the line is the one that captured it
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t blocked_count = 0;                 // how many of them held the host until they were done
+  std::uint64_t blocked_count = 0;  // how many of them held the host until they were done
   std::optional<std::int64_t> device_time_ns;
   std::optional<std::int64_t> host_blocked_ns;
-  std::optional<std::int64_t> exposed_ns;          // device time during which no kernel ran on that device
-  std::optional<std::int64_t> gpu_idle_ns;         // device doing nothing while the host was held by this site
-  std::optional<double> overlapped_pct;            // of the device time
+  std::optional<std::int64_t> exposed_ns;   // device time during which no kernel ran on that device
+  std::optional<std::int64_t> gpu_idle_ns;  // device doing nothing while the host was held by this site
+  std::optional<double> overlapped_pct;     // of the device time
   std::optional<double> bandwidth_gbps;
 };
 

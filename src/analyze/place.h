@@ -1,0 +1,37 @@
+// The place in the program that a call belongs to: the user's line, with the operator and the phase.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyze/report.h"
+#include "trace/process.h"
+
+namespace turnpike::analyze {
+
+// The fields are those of Site.
+struct Place {
+  std::string site;
+  std::optional<std::string> file;
+  std::optional<std::uint32_t> line;
+  std::optional<std::string> function;
+  std::optional<std::string> op;
+  std::optional<std::string> inner_op;
+  std::optional<Phase> phase;
+  std::vector<std::string> stack;
+};
+
+// The user's line is the innermost Python frame outside of installed packages and the standard library, else the
+// innermost Python frame. Without Python: the innermost native frame that belongs to the program and not to CUDA,
+// PyTorch or the C and C++ runtime; in a backward thread, where there is none, the autograd node ("ToCopyBackward0
+// (libtorch_cpu.so)"). A stack of which nothing is known has the site `otherwise`.
+Place place_of(std::span<const trace::Frame* const> frames, bool is_backward_thread, std::string_view otherwise);
+
+// Whether a Python file belongs to an installed package or the standard library.
+bool is_library_file(std::string_view path);
+
+}  // namespace turnpike::analyze

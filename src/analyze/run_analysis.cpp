@@ -1,0 +1,121 @@
+// Sums up what processes have in common: source, span, steps, verdict, losses.
+#include "analyze/run_analysis.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "analyze/process_analysis.h"
+#include "trace/losses.h"
+
+namespace turnpike::analyze {
+namespace {
+
+std::string name_of_loss(std::uint32_t number) {
+  const trace::LossInfo* info = trace::find_loss(number);
+  return info != nullptr ? std::string(info->name) : "loss_" + std::to_string(number);
+}
+
+std::string name_of_loss(trace::Loss loss) {
+  return name_of_loss(static_cast<std::uint32_t>(loss));
+}
+
+// Ids that records name and the process does not define. Those that frames and stacks name, the reader counts.
+std::uint64_t count_undefined(const trace::Process& process, const Timeline& timeline) {
+  std::unordered_set<std::uint32_t> names = timeline.other_names;
+  std::unordered_set<std::uint32_t> stacks;
+  for (const Call& call : timeline.calls) {
+    names.insert(call.name);
+    stacks.insert(call.stack);
+  }
+  for (const Range& range : timeline.ranges) names.insert(range.name);
+  for (const auto& device : timeline.devices) names.insert(device.name);
+  for (const auto& [thread, name] : timeline.thread_names) names.insert(name);
+  for (const auto& [node, made] : timeline.graph_nodes) stacks.insert(made.stack);
+  const auto undefined_in = [](const auto& ids, const auto& defined) {
+    return static_cast<std::uint64_t>(std::count_if(
+        ids.begin(), ids.end(), [&](std::uint32_t id) { return id != trace::kNoId && !defined.contains(id); }));
+  };
+  return undefined_in(names, process.strings) + undefined_in(stacks, process.stacks);
+}
+
+bool is_better(const FoundSteps& candidate, const FoundSteps& known) {
+  if (candidate.source != known.source) return candidate.source < known.source;
+  return candidate.steps.count > known.steps.count;
+}
+
+}  // namespace
+
+void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
+  add_source(process, timeline);
+  add_losses(process, timeline);
+  ProcessAnalysis analysis(sums_, process, timeline);
+  analysis.add_transfers();
+  analysis.add_synchronisations();
+  offer_steps(analysis.steps());
+  const auto span = span_of(timeline);
+  if (!span) return;
+  if (!span_) span_ = span;
+  span_ = Interval{std::min(span_->start_ns, span->start_ns), std::max(span_->end_ns, span->end_ns)};
+  are_kernels_known_ = are_kernels_known_ && analysis.are_kernels_known();
+  if (analysis.are_kernels_known()) device_time_.add(analysis.device_time(*span));
+}
+
+void RunAnalysis::add_source(const trace::Process& process, const Timeline& timeline) {
+  Source& source = report_.source;
+  ++source.process_count;
+  for (const auto& record : timeline.devices) {
+    Device device{.id = record.device, .name = process.string(record.name), .memory_bytes = record.memory_bytes};
+    const auto is_same = [&](const Device& known) { return known.id == device.id && known.name == device.name; };
+    if (std::none_of(source.devices.begin(), source.devices.end(), is_same))
+      source.devices.push_back(std::move(device));
+  }
+  for (const auto& [key, value] : process.metadata) {
+    if (key == "program") {
+      if (source.program.empty()) source.program = value;
+    } else if (key == "detail") {
+      if (source.detail.empty()) source.detail = value;
+    } else if (key == "host") {
+      if (std::find(source.hosts.begin(), source.hosts.end(), value) == source.hosts.end())
+        source.hosts.push_back(value);
+    }
+  }
+}
+
+void RunAnalysis::add_losses(const trace::Process& process, const Timeline& timeline) {
+  for (const auto& [number, count] : process.losses) count_loss(name_of_loss(number), count);
+  count_loss(name_of_loss(trace::Loss::kUnmatchedActivity), timeline.unmatched_count);
+  count_loss(name_of_loss(trace::Loss::kUnknownActivity), timeline.unclassified_count);
+  count_loss(name_of_loss(trace::Loss::kUndefinedReference), count_undefined(process, timeline));
+}
+
+void RunAnalysis::count_loss(const std::string& name, std::uint64_t count) {
+  if (count > 0) report_.losses[name] += count;
+}
+
+// Steps of several processes run beside each other: the process that tells most speaks for all.
+void RunAnalysis::offer_steps(std::optional<FoundSteps> found) {
+  if (found && (!steps_ || is_better(*found, *steps_))) steps_ = std::move(found);
+}
+
+Report RunAnalysis::finish() {
+  for (std::size_t i = 0; i < kDirectionCount; ++i) {
+    TotalSums& sums = sums_.totals[i];
+    sums.total.bandwidth_gbps = bandwidth_gbps(sums.timed_bytes, sums.total.device_time_ns);
+    report_.totals[i] = sums.total;
+  }
+  report_.syncs = sums_.syncs;
+  report_.sites = sums_.sites.take_ranked();
+  report_.sync_sites = sums_.sync_sites.take_ranked();
+  if (span_) report_.span_ns = span_->end_ns - span_->start_ns;
+  if (steps_) report_.steps = std::move(steps_->steps);
+  report_.verdict = judge(device_time_, are_kernels_known_);
+  auto& devices = report_.source.devices;
+  std::sort(devices.begin(), devices.end(),
+            [](const Device& a, const Device& b) { return std::tie(a.id, a.name) < std::tie(b.id, b.name); });
+  Report report = std::move(report_);
+  *this = RunAnalysis();
+  return report;
+}
+
+}  // namespace turnpike::analyze

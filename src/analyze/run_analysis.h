@@ -1,0 +1,40 @@
+// A report in the making: processes are added one by one, and can be dropped once they are in.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "analyze/report.h"
+#include "analyze/site_table.h"
+#include "analyze/steps.h"
+#include "analyze/timeline.h"
+#include "analyze/verdict.h"
+#include "trace/process.h"
+
+namespace turnpike::analyze {
+
+class RunAnalysis {
+ public:
+  void add(const trace::Process& process, const Timeline& timeline);
+  // `name`: as in trace::LossInfo, or one that only the analysis knows.
+  void count_loss(const std::string& name, std::uint64_t count);
+  // The caller fills in source.kind, source.paths and link_gbps. Empties the analysis.
+  Report finish();
+
+ private:
+  void add_source(const trace::Process& process, const Timeline& timeline);
+  void add_losses(const trace::Process& process, const Timeline& timeline);
+  void offer_steps(std::optional<FoundSteps> found);
+
+  Report report_;
+  RunSums sums_;
+  std::optional<Interval> span_;
+  std::optional<FoundSteps> steps_;
+  DeviceTime device_time_;
+  bool are_kernels_known_ = true;
+};
+
+}  // namespace turnpike::analyze

@@ -1,0 +1,51 @@
+// What the stacks of one process say, worked out once for each stack.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "analyze/place.h"
+#include "analyze/timeline.h"
+#include "trace/process.h"
+
+namespace turnpike::analyze {
+
+struct StackFacts {
+  Place place;
+  std::uint32_t python_frames = 0;  // equal for stacks with the same frames of Python; 0: none
+  bool is_optimizer_step = false;
+  bool is_place_known = false;  // false: `place.site` is only the name of the call
+};
+
+class Stacks {
+ public:
+  // Keeps references to both.
+  Stacks(const trace::Process& process, const Timeline& timeline);
+
+  // An index for `facts`, the same for calls with the same stack on the same side of autograd.
+  std::uint32_t of_call(const Call& call);
+  // Of device work: of the line that captured it when it is part of a graph, else of its call.
+  std::uint32_t of_transfer(const Transfer& transfer);
+  // Valid as long as this object.
+  const StackFacts& facts(std::uint32_t index) const { return facts_[index]; }
+
+ private:
+  std::uint32_t find_or_make(std::uint32_t stack, bool is_backward, const std::string& otherwise);
+  std::vector<const trace::Frame*> frames_of(std::uint32_t stack) const;
+  std::uint32_t python_frames_of(std::uint32_t stack);
+  bool is_backward(const Call& call) const;
+
+  const trace::Process& process_;
+  const Timeline& timeline_;
+  std::set<std::uint32_t> autograd_threads_;
+  std::deque<StackFacts> facts_;
+  std::unordered_map<std::uint64_t, std::uint32_t> by_stack_;
+  std::map<std::pair<std::string, bool>, std::uint32_t> by_name_;  // calls without a stack
+  std::map<std::vector<std::uint32_t>, std::uint32_t> python_frames_;
+};
+
+}  // namespace turnpike::analyze

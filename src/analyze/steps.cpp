@@ -1,0 +1,149 @@
+// The three sources of steps.
+#include "analyze/steps.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+
+namespace turnpike::analyze {
+namespace {
+
+constexpr std::size_t kMinRanges = 3;
+constexpr std::size_t kMinBursts = 3;
+constexpr std::size_t kMinTransfers = 5;
+constexpr double kMaxVariation = 0.5;
+
+// Needs two starts or more, sorted.
+Steps steps_from(const std::vector<std::int64_t>& starts_ns, std::string source) {
+  std::vector<std::int64_t> distances_ns;
+  for (std::size_t i = 1; i < starts_ns.size(); ++i) distances_ns.push_back(starts_ns[i] - starts_ns[i - 1]);
+  const auto middle = distances_ns.begin() + static_cast<std::ptrdiff_t>(distances_ns.size() / 2);
+  std::nth_element(distances_ns.begin(), middle, distances_ns.end());
+  return {.count = starts_ns.size(), .median_ns = *middle, .source = std::move(source)};
+}
+
+// "ProfilerStep" for "ProfilerStep#12", "step" for "step 3".
+std::string_view without_number(std::string_view name) {
+  const auto last = name.find_last_not_of("0123456789#:_-/ =()[]");
+  return name.substr(0, last + 1);
+}
+
+bool names_a_step(std::string_view name) {
+  std::string lower(name);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char letter) { return static_cast<char>(std::tolower(static_cast<unsigned char>(letter))); });
+  if (lower.find("optim") != std::string::npos || lower.find("sched") != std::string::npos) return false;
+  for (const std::string_view word : {"step", "iteration"}) {
+    if (!lower.ends_with(word)) continue;
+    const auto before = lower.size() - word.size();
+    // A word of its own, or of a CamelCase name.
+    if (before == 0 || std::isalpha(static_cast<unsigned char>(lower[before - 1])) == 0 ||
+        std::isupper(static_cast<unsigned char>(name[before])) != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::optional<FoundSteps> steps_of_ranges(const trace::Process& process, const Timeline& timeline) {
+  struct Named {
+    std::vector<std::int64_t> starts_ns;
+    std::int64_t total_ns = 0;
+  };
+  std::unordered_map<std::uint32_t, bool> is_step;
+  std::map<std::string_view, Named> by_name;
+  for (const Range& range : timeline.ranges) {
+    const std::string_view name = without_number(process.string(range.name));
+    const auto [known, is_new] = is_step.try_emplace(range.name, false);
+    if (is_new) known->second = names_a_step(name);
+    if (!known->second) continue;
+    Named& named = by_name[name];
+    named.starts_ns.push_back(range.start_ns);
+    named.total_ns += range.end_ns - range.start_ns;
+  }
+  std::erase_if(by_name, [](const auto& entry) { return entry.second.starts_ns.size() < kMinRanges; });
+  const auto most = std::max_element(by_name.begin(), by_name.end(), [](const auto& a, const auto& b) {
+    return a.second.total_ns < b.second.total_ns;
+  });
+  if (most == by_name.end()) return std::nullopt;
+  return FoundSteps{StepSource::kRanges, steps_from(most->second.starts_ns, "nvtx:" + std::string(most->first))};
+}
+
+std::optional<FoundSteps> steps_of_optimizer(const Timeline& timeline, Stacks& stacks) {
+  using Line = std::pair<std::uint32_t, std::string>;              // thread, line of the program
+  std::unordered_map<std::uint32_t, const std::string*> stepping;  // thread -> the line whose burst is under way
+  std::map<Line, std::vector<std::int64_t>> bursts;
+  for (const Call& call : timeline.calls) {
+    if (call.kind != trace::CallKind::kLaunch || !call.has_times()) continue;
+    const StackFacts& facts = stacks.facts(stacks.of_call(call));
+    const std::string*& line = stepping[call.thread];
+    if (!facts.is_optimizer_step) {
+      line = nullptr;
+    } else if (line == nullptr || *line != facts.place.site) {
+      line = &facts.place.site;
+      bursts[{call.thread, facts.place.site}].push_back(call.start_ns);
+    }
+  }
+  const auto most = std::max_element(bursts.begin(), bursts.end(),
+                                     [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  if (most == bursts.end() || most->second.size() < kMinBursts) return std::nullopt;
+  return FoundSteps{StepSource::kOptimizer, steps_from(most->second, "optimizer.step")};
+}
+
+// Mean and variance of the intervals of a site, in one pass (Welford).
+struct Rhythm {
+  std::size_t count = 0;  // transfers
+  std::int64_t last_ns = 0;
+  double mean_ns = 0;
+  double squares_ns2 = 0;
+
+  void add(std::int64_t start_ns) {
+    if (count++ > 0) {
+      const auto interval_ns = static_cast<double>(start_ns - last_ns);
+      const double from_mean_ns = interval_ns - mean_ns;
+      mean_ns += from_mean_ns / static_cast<double>(count - 1);
+      squares_ns2 += from_mean_ns * (interval_ns - mean_ns);
+    }
+    last_ns = start_ns;
+  }
+  bool is_regular() const {
+    if (count < kMinTransfers || mean_ns <= 0) return false;
+    return std::sqrt(squares_ns2 / static_cast<double>(count - 1)) < kMaxVariation * mean_ns;
+  }
+};
+
+std::optional<FoundSteps> steps_of_transfers(const Timeline& timeline, Stacks& stacks,
+                                             std::span<const std::uint32_t> site_of_transfer) {
+  std::map<std::uint32_t, Rhythm> rhythms;
+  const auto counts = [&](std::size_t index) {
+    return site_of_transfer[index] != kNone && timeline.transfers[index].has_times();
+  };
+  for (std::size_t i = 0; i < timeline.transfers.size(); ++i) {
+    if (counts(i)) rhythms[site_of_transfer[i]].add(timeline.transfers[i].start_ns);
+  }
+  std::erase_if(rhythms, [](const auto& entry) { return !entry.second.is_regular(); });
+  const auto most = std::max_element(rhythms.begin(), rhythms.end(),
+                                     [](const auto& a, const auto& b) { return a.second.count < b.second.count; });
+  if (most == rhythms.end()) return std::nullopt;
+  std::vector<std::int64_t> starts_ns;
+  std::string place;
+  for (std::size_t i = 0; i < timeline.transfers.size(); ++i) {
+    if (!counts(i) || site_of_transfer[i] != most->first) continue;
+    if (starts_ns.empty()) place = stacks.facts(stacks.of_transfer(timeline.transfers[i])).place.site;
+    starts_ns.push_back(timeline.transfers[i].start_ns);
+  }
+  return FoundSteps{StepSource::kTransfers, steps_from(starts_ns, "transfers of " + place)};
+}
+
+}  // namespace
+
+std::optional<FoundSteps> find_steps(const trace::Process& process, const Timeline& timeline, Stacks& stacks,
+                                     std::span<const std::uint32_t> site_of_transfer) {
+  if (auto found = steps_of_ranges(process, timeline)) return found;
+  if (auto found = steps_of_optimizer(timeline, stacks)) return found;
+  return steps_of_transfers(timeline, stacks, site_of_transfer);
+}
+
+}  // namespace turnpike::analyze

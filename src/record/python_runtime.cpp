@@ -150,12 +150,15 @@ int look() noexcept {
   g_runtime.this_thread_state = symbol<void* (*)()>("PyGILState_GetThisThreadState");
   if (g_runtime.this_thread_state == nullptr) return kNone;
   g_runtime.layout = layout_of_this_python();
+  g_runtime.holds_gil = symbol<int (*)()>("PyGILState_Check");
+  g_runtime.is_initialized = symbol<int (*)()>("Py_IsInitialized");
   g_runtime.is_finalizing = symbol<int (*)()>("_Py_IsFinalizing");
   if (g_runtime.is_finalizing == nullptr) g_runtime.is_finalizing = symbol<int (*)()>("Py_IsFinalizing");
   g_runtime.code_type = symbol<const void*>("PyCode_Type");
   g_runtime.str_type = symbol<const void*>("PyUnicode_Type");
   g_runtime.bytes_type = symbol<const void*>("PyBytes_Type");
-  const bool is_usable = g_runtime.layout != nullptr && g_runtime.is_finalizing != nullptr &&
+  const bool is_usable = g_runtime.layout != nullptr && g_runtime.holds_gil != nullptr &&
+                         g_runtime.is_initialized != nullptr && g_runtime.is_finalizing != nullptr &&
                          g_runtime.code_type != nullptr && g_runtime.str_type != nullptr &&
                          g_runtime.bytes_type != nullptr;
   return is_usable ? kFound : kNotUsable;

@@ -47,6 +47,8 @@ inline constexpr std::size_t kStrState = 32;
 struct PythonRuntime {
   const PythonLayout* layout;
   void* (*this_thread_state)();
+  int (*holds_gil)();
+  int (*is_initialized)();
   int (*is_finalizing)();
   // Addresses of the type objects: what an object's type must be before it is read as one.
   const void* code_type;

@@ -2,6 +2,7 @@
 #include "record/python_stack.h"
 
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,35 +34,144 @@ bool has_type(Pointer object, const void* type) noexcept {
   return object != nullptr && read<const void*>(object, kObjectType) == type;
 }
 
-bool is_walkable(const PythonRuntime& python) noexcept {
-  return python.is_finalizing() == 0 || syscall(SYS_gettid) == getpid();
-}
+// Reads frames where they stand.
+class DirectReader {
+ public:
+  template <typename T>
+  T get(Pointer object, std::size_t offset) noexcept {
+    return read<T>(object, offset);
+  }
+  bool has_failed() const noexcept { return false; }
+};
 
-Pointer innermost_frame(const PythonLayout& layout, Pointer thread, std::uintptr_t& evaluator) noexcept {
-  evaluator = 0;
-  if (layout.thread_cframe == 0) return read<Pointer>(thread, layout.thread_frame);
-  const auto cframe = read<Pointer>(thread, layout.thread_cframe);
+// Reads frames through the kernel, a page at a time: memory that is gone reads as 0, and has_failed() says so.
+class CarefulReader {
+ public:
+  template <typename T>
+  T get(Pointer object, std::size_t offset) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(object) + offset;
+    const std::uintptr_t page = address & ~(sizeof page_bytes_ - 1);
+    // Fields are aligned: none lies across two pages.
+    if ((address & (sizeof(T) - 1)) != 0 || (page != page_ && !load(page))) {
+      has_failed_ = true;
+      return T{};
+    }
+    return read<T>(page_bytes_, address - page);
+  }
+  bool has_failed() const noexcept { return has_failed_; }
+
+ private:
+  bool load(std::uintptr_t page) noexcept {
+    const iovec local{page_bytes_, sizeof page_bytes_};
+    const iovec remote{reinterpret_cast<void*>(page), sizeof page_bytes_};
+    const bool is_read = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == sizeof page_bytes_;
+    page_ = is_read ? page : 0;
+    return is_read;
+  }
+
+  std::uintptr_t page_ = 0;
+  bool has_failed_ = false;
+  alignas(8) char page_bytes_[4096];
+};
+
+template <typename Reader>
+Pointer innermost_frame(const PythonLayout& layout, Reader& reader, Pointer thread,
+                        std::uintptr_t& evaluator) noexcept {
+  if (layout.thread_cframe == 0) return reader.template get<Pointer>(thread, layout.thread_frame);
+  const auto cframe = reader.template get<Pointer>(thread, layout.thread_cframe);
   evaluator = reinterpret_cast<std::uintptr_t>(cframe);
-  if (layout.cframe_frame == kNotThere) return read<Pointer>(thread, layout.thread_frame);
-  return cframe == nullptr ? nullptr : read<Pointer>(cframe, layout.cframe_frame);
+  if (layout.cframe_frame == kNotThere) return reader.template get<Pointer>(thread, layout.thread_frame);
+  return cframe == nullptr ? nullptr : reader.template get<Pointer>(cframe, layout.cframe_frame);
 }
 
-std::int32_t instruction_byte(const PythonLayout& layout, Pointer frame, Pointer code) noexcept {
-  if (layout.code_bytecode == kNotThere) return read<std::int32_t>(frame, layout.frame_instruction) * 2;
-  return static_cast<std::int32_t>(read<Pointer>(frame, layout.frame_instruction) - (code + layout.code_bytecode));
+template <typename Reader>
+std::int32_t instruction_byte(const PythonLayout& layout, Reader& reader, Pointer frame, Pointer code) noexcept {
+  if (layout.code_bytecode == kNotThere) return reader.template get<std::int32_t>(frame, layout.frame_instruction) * 2;
+  const auto instruction = reader.template get<Pointer>(frame, layout.frame_instruction);
+  return static_cast<std::int32_t>(instruction - (code + layout.code_bytecode));
+}
+
+template <typename Reader>
+bool is_evaluators_own(const PythonLayout& layout, Reader& reader, Pointer frame) noexcept {
+  return layout.evaluator_owner != kNoSuchOwner &&
+         reader.template get<std::uint8_t>(frame, layout.frame_owner) == layout.evaluator_owner;
+}
+
+// Collects the chain of frames without looking at their code objects.
+template <typename Reader>
+void walk_frames(const PythonLayout& layout, Reader& reader, Pointer thread, PythonStack& stack) noexcept {
+  Pointer frame = innermost_frame(layout, reader, thread, stack.evaluator);
+  for (std::uint32_t step = 0; frame != nullptr && !reader.has_failed(); ++step) {
+    if (step == kMaxSteps) break;
+    if (is_evaluators_own(layout, reader, frame)) {
+      if (stack.evaluator == 0) stack.evaluator = reinterpret_cast<std::uintptr_t>(frame);
+    } else {
+      if (stack.count == kMaxPythonFrames) break;
+      const auto code = reader.template get<Pointer>(frame, layout.frame_code);
+      stack.frames[stack.count++] = {code, instruction_byte(layout, reader, frame, code)};
+    }
+    frame = reader.template get<Pointer>(frame, layout.frame_previous);
+  }
+  stack.is_truncated = frame != nullptr;
+}
+
+bool is_main_thread() noexcept {
+  // Asked of the kernel once a thread. 0: not asked yet.
+  thread_local int t_answer;
+  if (t_answer == 0) t_answer = syscall(SYS_gettid) == getpid() ? 1 : 2;
+  return t_answer == 1;
+}
+
+// Where the kernel forbids it to a process to read itself, frames are read directly: the sandbox is likelier than the
+// end.
+bool can_read_itself() noexcept {
+  static const bool answer = [] {
+    char from = 1;
+    char to = 0;
+    const iovec local{&to, 1};
+    const iovec remote{&from, 1};
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
+  }();
+  return answer;
+}
+
+void walk_carefully(const PythonRuntime& python, Pointer thread, PythonStack& stack) noexcept {
+  CarefulReader reader;
+  walk_frames(*python.layout, reader, thread, stack);
+  const bool is_ending = python.is_initialized() == 0 || python.is_finalizing() != 0;
+  if (!is_ending && !reader.has_failed()) return;
+  stack.count = 0;
+  stack.evaluator = 0;
+  stack.is_truncated = true;
+}
+
+std::uint64_t read_up_to_8(Pointer bytes, std::size_t size) noexcept {
+  std::uint64_t word = 0;
+  for (std::size_t i = 0; i < size; ++i) word = word << 8 | static_cast<unsigned char>(bytes[i]);
+  return word;
+}
+
+// Four lanes, so that one multiplication need not wait for the one before: most of a capture in 3.10 and 3.11 is here.
+std::uint64_t hash_bytes(std::uint64_t hash, Pointer bytes, std::size_t size) noexcept {
+  constexpr std::uint64_t kFactor = 0xD6E8FEB86659FD93u;
+  std::uint64_t lanes[4] = {1, 2, 3, 4};
+  std::size_t at = 0;
+  for (; at + 32 <= size; at += 32) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      const std::uint64_t word = lanes[i] ^ read<std::uint64_t>(bytes, at + i * 8);
+      lanes[i] = (word << 29 | word >> 35) * kFactor;
+    }
+  }
+  hash = mix(mix(hash, lanes[0] + (lanes[1] << 17 | lanes[1] >> 47)), lanes[2] + (lanes[3] << 17 | lanes[3] >> 47));
+  for (; at + 8 <= size; at += 8) hash = mix(hash, read<std::uint64_t>(bytes, at));
+  return mix(hash, read_up_to_8(bytes + at, size - at));
 }
 
 // Up to `limit` bytes of a text, from both ends: what tells it from another that took its place in memory.
 std::uint64_t sample(std::uint64_t hash, Pointer bytes, std::size_t size, std::size_t limit) noexcept {
   hash = mix(hash, size);
-  const std::size_t head = size <= limit ? size : limit / 2;
-  std::size_t at = 0;
-  for (; at + 8 <= head; at += 8) hash = mix(hash, read<std::uint64_t>(bytes, at));
-  for (; at < head; ++at) hash = mix(hash, static_cast<unsigned char>(bytes[at]));
-  if (size > limit) {
-    for (at = size - limit / 2; at + 8 <= size; at += 8) hash = mix(hash, read<std::uint64_t>(bytes, at));
-  }
-  return hash;
+  if (size <= limit) return hash_bytes(hash, bytes, size);
+  return hash_bytes(hash_bytes(hash, bytes, limit / 2), bytes + size - limit / 2, limit / 2);
 }
 
 unsigned str_state(Pointer text) noexcept {
@@ -165,30 +275,22 @@ void walk_python_stack(PythonStack& stack) noexcept {
   stack.evaluator = 0;
   stack.hash = kHashSeed;
   const PythonRuntime* python = known_python();
-  if (python == nullptr || !is_walkable(*python)) return;
+  if (python == nullptr) return;
   const auto thread = static_cast<Pointer>(python->this_thread_state());
   if (thread == nullptr) return;
-  const PythonLayout& layout = *python->layout;
-  Pointer frame = innermost_frame(layout, thread, stack.evaluator);
-  for (std::uint32_t step = 0; frame != nullptr; ++step) {
-    if (step == kMaxSteps) {
+  if (is_main_thread() || python->holds_gil() != 0 || !can_read_itself()) {
+    DirectReader reader;
+    walk_frames(*python->layout, reader, thread, stack);
+  } else {
+    walk_carefully(*python, thread, stack);
+  }
+  for (std::uint32_t i = 0; i < stack.count; ++i) {
+    if (!has_type(stack.frames[i].code, python->code_type)) {
+      stack.count = i;
       stack.is_truncated = true;
-      break;
+      return;
     }
-    const auto owner = layout.frame_owner == kNotThere ? kNoSuchOwner : read<std::uint8_t>(frame, layout.frame_owner);
-    if (owner == layout.evaluator_owner && owner != kNoSuchOwner) {
-      if (stack.evaluator == 0) stack.evaluator = reinterpret_cast<std::uintptr_t>(frame);
-    } else {
-      const auto code = read<Pointer>(frame, layout.frame_code);
-      if (!has_type(code, python->code_type) || stack.count == kMaxPythonFrames) {
-        stack.is_truncated = true;
-        break;
-      }
-      PythonFrame& kept = stack.frames[stack.count++];
-      kept = {code, instruction_byte(layout, frame, code)};
-      stack.hash = hash_frame(*python, stack.hash, kept);
-    }
-    frame = read<Pointer>(frame, layout.frame_previous);
+    stack.hash = hash_frame(*python, stack.hash, stack.frames[i]);
   }
 }
 

@@ -27,8 +27,10 @@ struct PythonStack {
 // The calling thread's frames; count is 0 when it has none or this process has no Python that is understood.
 //
 // Why this is safe without the GIL: the calling thread is inside C code, so nobody moves its chain of frames, and its
-// frames hold references to their code objects and those to their strings. The one exception is a daemon thread whose
-// interpreter is being torn down: once the runtime is finalizing, only the main thread is walked.
+// frames hold references to their code objects and those to their strings. The exception is an interpreter that ends:
+// it frees the frames of threads that still run (daemons, as a DataLoader's pinning thread). So a thread that is not
+// the main one and does not hold the GIL reads its frames through the kernel, which cannot fault, and believes them
+// only when the interpreter was not ending afterwards. That costs such threads one system call a page of frames.
 void walk_python_stack(PythonStack& stack) noexcept;
 
 struct PythonFrameText {

@@ -1,0 +1,164 @@
+// libturnpike_stack_probe.so: the recorder's stacks behind a C interface, for tests that call it from Python.
+#include <dlfcn.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "record/autograd.h"
+#include "record/stack_table.h"
+#include "record/string_table.h"
+
+namespace {
+
+using turnpike::record::StackTable;
+using turnpike::record::StringTable;
+namespace trace = turnpike::trace;
+
+// Never destroyed: daemon threads capture until the process is gone.
+StringTable& strings() {
+  static auto* const table = new StringTable;
+  return *table;
+}
+StackTable& stacks() {
+  static auto* const table = new StackTable(strings());
+  return *table;
+}
+
+// What a reader of the file would know: filled from drained payloads and from nothing else.
+struct Definitions {
+  std::map<std::uint32_t, std::string> strings;
+  std::map<std::uint32_t, trace::FrameEntry> frames;
+  std::map<std::uint32_t, std::pair<trace::StackEntry, std::vector<std::uint32_t>>> stacks;
+};
+Definitions g_read;
+
+template <typename T>
+T take(const std::vector<std::byte>& payload, std::size_t& at) {
+  T value;
+  std::memcpy(&value, payload.data() + at, sizeof value);
+  at += sizeof value;
+  return value;
+}
+
+void read_everything_new() {
+  std::vector<std::byte> frames, found, texts;
+  stacks().drain(frames, found);
+  strings().drain(texts);
+  for (std::size_t at = 0; at < texts.size(); at = (at + 7) & ~std::size_t{7}) {
+    const auto entry = take<trace::StringEntry>(texts, at);
+    g_read.strings[entry.id].assign(reinterpret_cast<const char*>(texts.data() + at), entry.bytes);
+    at += entry.bytes;
+  }
+  for (std::size_t at = 0; at < frames.size();) {
+    const auto entry = take<trace::FrameEntry>(frames, at);
+    g_read.frames[entry.id] = entry;
+  }
+  for (std::size_t at = 0; at < found.size(); at = (at + 7) & ~std::size_t{7}) {
+    const auto entry = take<trace::StackEntry>(found, at);
+    std::vector<std::uint32_t> ids;
+    for (int i = 0; i < entry.frame_count; ++i) ids.push_back(take<std::uint32_t>(found, at));
+    g_read.stacks[entry.id] = {entry, ids};
+  }
+}
+
+std::string text_of(const trace::FrameEntry& frame) {
+  const char* kind = frame.kind == trace::FrameKind::kPython ? "P" : "N";
+  return std::string(kind) + '\t' + g_read.strings[frame.function] + '\t' + g_read.strings[frame.file] + '\t' +
+         std::to_string(frame.line) + '\t' + std::to_string(frame.first_line) + '\t' +
+         std::to_string(frame.module_offset) + '\n';
+}
+
+thread_local int t_armed;
+thread_local std::uint32_t t_at_allocation;
+
+}  // namespace
+
+#define PROBE extern "C" __attribute__((visibility("default"), noinline))
+
+PROBE std::uint32_t probe_capture() {
+  const std::uint32_t id = stacks().capture();
+  asm volatile("" ::: "memory");  // keeps this frame: no tail call
+  return id;
+}
+
+// Calls back, so that Python can be entered from C from Python.
+PROBE std::uint32_t probe_call(std::uint32_t (*callback)()) {
+  const std::uint32_t id = callback();
+  asm volatile("" ::: "memory");
+  return id;
+}
+
+// Writes a stack, one frame a line, after a line with its flags; -1 when it is not defined.
+PROBE int probe_text(std::uint32_t id, char* text, std::size_t size) {
+  read_everything_new();
+  const auto found = g_read.stacks.find(id);
+  if (found == g_read.stacks.end()) return -1;
+  std::string all = std::to_string(found->second.first.flags) + '\n';
+  for (const std::uint32_t frame : found->second.second) {
+    if (g_read.frames.count(frame) == 0) return -1;
+    all += text_of(g_read.frames[frame]);
+  }
+  return std::snprintf(text, size, "%s", all.c_str());
+}
+
+// A new file: everything must come again.
+PROBE void probe_restart() {
+  g_read = Definitions{};
+  stacks().restart();
+  strings().restart();
+}
+
+PROBE void probe_losses(std::uint64_t* four) {
+  const StackTable::Losses losses = stacks().losses();
+  four[0] = losses.full;
+  four[1] = losses.not_walked;
+  four[2] = losses.truncated;
+  four[3] = losses.unnamed_library;
+}
+
+PROBE int probe_autograd(std::uint64_t* sequence) {
+  const auto mark = turnpike::record::autograd_mark();
+  *sequence = mark.sequence;
+  return static_cast<int>(mark.role);
+}
+
+// Nanoseconds a capture of the same stack takes, and of an autograd mark.
+PROBE double probe_time_capture(int count) {
+  const auto start = std::chrono::steady_clock::now();
+  std::uint32_t first = stacks().capture();
+  for (int i = 0; i < count; ++i) {
+    if (stacks().capture() != first) first = stacks().capture();
+  }
+  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
+  return took.count() / count;
+}
+PROBE double probe_time_autograd(int count) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < count; ++i) turnpike::record::autograd_mark();
+  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
+  return took.count() / count;
+}
+
+// With this library preloaded: the stack of the next aligned allocation of this thread, which is how PyTorch makes a
+// tensor's memory on the CPU. It stands in for the CUDA call that an operator would make.
+PROBE void probe_arm() {
+  t_armed = 1;
+}
+PROBE std::uint32_t probe_at_allocation() {
+  t_armed = 0;
+  return std::exchange(t_at_allocation, 0);
+}
+PROBE int posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
+  using Function = int (*)(void**, std::size_t, std::size_t);
+  static const auto next = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "posix_memalign"));
+  if (t_armed != 0) {
+    t_armed = 0;
+    t_at_allocation = stacks().capture();
+  }
+  return next(memory, alignment, size);
+}

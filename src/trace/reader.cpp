@@ -138,7 +138,9 @@ Result<std::vector<std::filesystem::path>> run_files(const std::filesystem::path
     return Error{run.string() + " holds no trace files (*" + kFileExtension +
                  "). Either it is no run of Turnpike, or no process of the recorded program used CUDA."};
   }
-  std::sort(files.begin(), files.end());
+  // By name, numbers in it by value: rank 2 before rank 10.
+  std::sort(files.begin(), files.end(),
+            [](const auto& a, const auto& b) { return ::strverscmp(a.c_str(), b.c_str()) < 0; });
   return files;
 }
 

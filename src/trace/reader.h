@@ -20,8 +20,8 @@ using Progress = std::function<void(std::uint64_t done_bytes, std::uint64_t tota
 // loss.
 Result<Process> read_file(const std::filesystem::path& path, RecordSink& sink, const Progress& progress = {});
 
-// The trace files of a run, sorted by name: those in the directory `run` (one *.tpt per process), or `run` itself when
-// it is a file. Fails when there is none; other things in the directory are passed over.
+// The trace files of a run, sorted by name (rank2 before rank10): those in the directory `run` (one *.tpt per process),
+// or `run` itself when it is a file. Fails when there is none; other things in the directory are passed over.
 Result<std::vector<std::filesystem::path>> run_files(const std::filesystem::path& run);
 
 inline constexpr const char* kFileExtension = ".tpt";

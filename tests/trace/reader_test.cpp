@@ -274,13 +274,13 @@ TEST_F(Reader, AcceptsLongerHeaderOfLaterWriter) {
 }
 
 TEST_F(Reader, FindsFilesOfRunByName) {
-  write("", "host-20.tpt");
-  write("", "host-10.tpt");
+  write("", "rank10-5.tpt");
+  write("", "rank2-7.tpt");
   write("", "notes.txt");
   std::filesystem::create_directory(directory_ / "folder.tpt");
   const auto files = run_files(directory_.path());
   ASSERT_TRUE(files);
-  EXPECT_THAT(*files, ElementsAre(directory_ / "host-10.tpt", directory_ / "host-20.tpt"));
+  EXPECT_THAT(*files, ElementsAre(directory_ / "rank2-7.tpt", directory_ / "rank10-5.tpt"));
 }
 
 TEST_F(Reader, TakesSingleFileForRun) {

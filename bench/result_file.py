@@ -12,21 +12,21 @@ import re
 import shlex
 import subprocess
 import sys
-from typing import Any, Optional
+from typing import Any
 
 
 def row(
     case: str,
     metric: str,
     unit: str,
-    value: Optional[float],
+    value: float | None,
     *,
     spread: Any = None,
     samples: int = 1,
-    baseline: Optional[str] = None,
-    baseline_value: Optional[float] = None,
-    target: Optional[float] = None,
-    met: Optional[bool] = None,
+    baseline: str | None = None,
+    baseline_value: float | None = None,
+    target: float | None = None,
+    met: bool | None = None,
     **more: Any,
 ) -> dict[str, Any]:
     """One row of a result file.
@@ -51,7 +51,7 @@ def row(
     }
 
 
-def write(path: str, name: str, rows: list[dict[str, Any]], command: Optional[list[str]] = None, **more: Any) -> None:
+def write(path: str, name: str, rows: list[dict[str, Any]], command: list[str] | None = None, **more: Any) -> None:
     """Writes `rows` as the result file `path`, whole or not at all. command: what to run again; sys.argv by default."""
     gpus = gpu_names()
     result = {
@@ -86,7 +86,7 @@ def short_gpu_name() -> str:
     return (models[0] if models else names[0].split()[-1]).lower()
 
 
-def versions() -> dict[str, Optional[str]]:
+def versions() -> dict[str, str | None]:
     """What the figures depend on. None: not installed, or not known."""
     driver = _nvidia_smi("driver_version")
     return {
@@ -100,7 +100,7 @@ def versions() -> dict[str, Optional[str]]:
     }
 
 
-def _package(name: str) -> Optional[str]:
+def _package(name: str) -> str | None:
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:

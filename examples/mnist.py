@@ -4,8 +4,8 @@
     turnpike record -o mnist.tpk -- python examples/mnist.py  # train, and see every transfer
     turnpike report mnist.tpk
 
-Nothing in here knows about Turnpike. Three lines of the loop move data between CPU and GPU on every step; the report finds
-them and says what they cost. Without a GPU the same program trains on the CPU, where there is nothing to find.
+Nothing in here knows about Turnpike. Three lines of the loop move data between CPU and GPU on every step; the report
+finds them and says what they cost. Without a GPU the same program trains on the CPU, where there is nothing to find.
 """
 
 import argparse

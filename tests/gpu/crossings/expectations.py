@@ -15,10 +15,10 @@ A program carries its expectations as comments, in Python behind #, in C++ behin
     op        the outermost operator, e.g. aten::to; `none` where there is no operator
     function, phase, api, forward (a name of a line), graph (yes/no)
 
-kinds and op, where given, also select: two expectations of a line may differ in them. What is not given is not compared.
-`expect nothing` stands in a program in which no transfer may be found. Every transfer that is reported at the program's
-lines, or natively, must be covered by an expectation: nothing missing, nothing extra. Synchronisations are only compared
-where one is expected.
+kinds and op, where given, also select: two expectations of a line may differ in them. What is not given is not
+compared. `expect nothing` stands in a program in which no transfer may be found. Every transfer that is reported at the
+program's lines, or natively, must be covered by an expectation: nothing missing, nothing extra. Synchronisations are
+only compared where one is expected.
 
     # suite: count=truth processes=2 gpus=2 needs=cupy
 
@@ -36,7 +36,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from typing import Any, Optional
+from typing import Any
 
 DIRECTIONS = ("h2d", "d2h", "d2d", "p2p", "h2h", "memset")
 _INTEGERS = ("count", "bytes", "blocked")
@@ -53,8 +53,8 @@ class ProgramError(Exception):
 @dataclasses.dataclass
 class Expectation:
     place: str
-    line: Optional[int]  # None: native
-    file: Optional[str]  # None: the program's own
+    line: int | None  # None: native
+    file: str | None  # None: the program's own
     what: str
     values: dict[str, Any]
 
@@ -170,12 +170,12 @@ def compare(program: Program, report: dict[str, Any]) -> list[str]:
                 assigned[index].append(row)
             elif what == "transfers" and _is_in_scope(row, program):
                 problems.append(f"extra: {describe(row, program)}")
-        for expectation, found in zip(expectations, assigned):
+        for expectation, found in zip(expectations, assigned, strict=True):
             problems += _compare_one(expectation, found, program)
     return problems
 
 
-def compare_totals(report: dict[str, Any], other: Optional[dict[str, tuple[int, int]]], name: str) -> list[str]:
+def compare_totals(report: dict[str, Any], other: dict[str, tuple[int, int]] | None, name: str) -> list[str]:
     """Differences between the report's totals, its sites, and the independent count `other` (if any) called `name`."""
     problems = []
     for direction in DIRECTIONS:
@@ -190,7 +190,7 @@ def compare_totals(report: dict[str, Any], other: Optional[dict[str, tuple[int, 
     return problems
 
 
-def describe(row: dict[str, Any], program: Optional[Program] = None) -> str:
+def describe(row: dict[str, Any], program: Program | None = None) -> str:
     """A row of the report in the words of an expectation."""
     what = row.get("direction", "sync")
     words = [f"{_place(row, program)}: {what} count={row['count']}"]
@@ -211,7 +211,7 @@ def describe(row: dict[str, Any], program: Optional[Program] = None) -> str:
     return " ".join(words)
 
 
-def _place(row: dict[str, Any], program: Optional[Program]) -> str:
+def _place(row: dict[str, Any], program: Program | None) -> str:
     if row["file"] is None:
         return "native"
     if program and _is_of_program(row["file"], program):
@@ -227,7 +227,7 @@ def _is_of_program(file: str, program: Program) -> bool:
 def _is_in_scope(row: dict[str, Any], program: Program) -> bool:
     if row["file"] is None or _is_of_program(row["file"], program):
         return True
-    # A transfer that is reported at a line of a library although a line of the program led to it is one reported wrongly.
+    # Reported at a line of a library although a line of the program led to it: reported wrongly.
     named = [e.file for e in program.expectations if e.file]
     return row["file"] in named or any(os.path.basename(program.path) in frame for frame in row["stack"])
 
@@ -280,7 +280,7 @@ def _compare_one(expectation: Expectation, rows: list[dict[str, Any]], program: 
     return problems
 
 
-def _is_same_text(wanted: str, found: Optional[str]) -> bool:
+def _is_same_text(wanted: str, found: str | None) -> bool:
     # A native function is written with its parameters and, from some demanglers, its return type: its name decides.
     return found is not None and (found == wanted or re.search(rf"(^|[\s:]){re.escape(wanted)}\(", found) is not None)
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The crossings suite: runs every program in programs/ under `turnpike record` and compares what is reported with what must be.
+"""The crossings suite: runs every program in programs/ under `turnpike record` and compares the report with what must be.
 
     tests/gpu/crossings/run.py [--only NAME]... [--learn] [--out RESULTS.json]
 
-Each program runs three times: plainly, recorded, and once more for an independent count of its transfers (expectations.py says
-which). Its exit code and output must be the same recorded as plain, its losses none, its transfers those that stand in it,
-and its totals those of the independent count. Exits 1 when anything differs.
+Each program runs three times: plainly, recorded, and once more for an independent count of its transfers
+(expectations.py says which). Its exit code and output must be the same recorded as plain, its losses none, its transfers
+those that stand in it, and its totals those of the independent count. Exits 1 when anything differs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Any, Optional
+from typing import Any
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 COUNTERS = os.path.join(HERE, "..", "independent_count")
@@ -37,9 +37,9 @@ import result_file  # noqa: E402
 class Outcome:
     program: ex.Program
     problems: list[str] = dataclasses.field(default_factory=list)
-    skipped: Optional[str] = None
-    report: Optional[dict[str, Any]] = None
-    counted: Optional[dict[str, tuple[int, int]]] = None
+    skipped: str | None = None
+    report: dict[str, Any] | None = None
+    counted: dict[str, tuple[int, int]] | None = None
     seconds: float = 0.0
 
 
@@ -67,7 +67,7 @@ class Suite:
         outcome.seconds = time.monotonic() - started
         return outcome
 
-    def _lacks(self, program: ex.Program) -> Optional[str]:
+    def _lacks(self, program: ex.Program) -> str | None:
         gpus = int(program.suite.get("gpus", "1"))
         if gpus > self.gpu_count:
             return f"needs {gpus} GPUs"
@@ -124,7 +124,7 @@ class Suite:
             raise RuntimeError(f"nvcc failed: {built.stderr.strip()}")
         return [binary]
 
-    def _count(self, program: ex.Program, command: list[str], folder: str) -> Optional[dict[str, tuple[int, int]]]:
+    def _count(self, program: ex.Program, command: list[str], folder: str) -> dict[str, tuple[int, int]] | None:
         if program.count == "none":
             return None
         if program.count == "truth":
@@ -146,9 +146,15 @@ class Suite:
         with open(out) as file:
             return {direction: tuple(pair) for direction, pair in json.load(file).items()}
 
-    def _execute(self, command: list[str], folder: str, env: Optional[dict[str, str]] = None):
+    def _execute(self, command: list[str], folder: str, env: dict[str, str] | None = None):
         return subprocess.run(
-            command, cwd=folder, env=env, capture_output=True, text=True, timeout=self.timeout_s, stdin=subprocess.DEVNULL
+            command,
+            cwd=folder,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=self.timeout_s,
+            stdin=subprocess.DEVNULL,
         )
 
 
@@ -205,7 +211,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--turnpike", default="turnpike", help="the command to test (default: the one on PATH)")
     parser.add_argument("--out", help="write a result file here")
-    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="run this program alone; may be repeated")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="NAME", help="run this program alone; may be repeated"
+    )
     parser.add_argument("--learn", action="store_true", help="print what was observed next to the independent count")
     parser.add_argument("--jobs", type=int, default=8, help="programs at once")
     parser.add_argument("--timeout", type=float, default=120, help="seconds for one run of one program")
@@ -215,7 +223,9 @@ def main() -> int:
     turnpike = shutil.which(args.turnpike)
     if turnpike is None:
         parser.error(f"no command {args.turnpike}: install Turnpike or say --turnpike PATH")
-    paths = sorted(glob.glob(os.path.join(HERE, "programs", "*.py")) + glob.glob(os.path.join(HERE, "programs", "*.cpp")))
+    paths = sorted(
+        glob.glob(os.path.join(HERE, "programs", "*.py")) + glob.glob(os.path.join(HERE, "programs", "*.cpp"))
+    )
     paths = [path for path in paths if not os.path.basename(path).startswith("_")]
     if args.only:
         paths = [path for path in paths if os.path.splitext(os.path.basename(path))[0] in args.only]

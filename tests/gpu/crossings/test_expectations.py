@@ -1,4 +1,4 @@
-"""The suite's own comparison, on reports made by hand: a suite that cannot find a difference proves nothing. Needs no GPU."""
+"""The suite's own comparison, on reports made by hand: a suite that finds no difference proves nothing. Needs no GPU."""
 
 import glob
 import os
@@ -31,7 +31,9 @@ def program(tmp_path):
 
 def site(line, direction, count, size, kinds, op, **more):
     src_kind, dst_kind = kinds.split("->")
-    row = dict(site="", file="/x/case.py", line=line, function="f", op=op, inner_op=None, api="cudaMemcpyAsync", phase="other")
+    row = dict(
+        site="", file="/x/case.py", line=line, function="f", op=op, inner_op=None, api="cudaMemcpyAsync", phase="other"
+    )
     row.update(direction=direction, src_kind=src_kind, dst_kind=dst_kind, forward_site=None, stack=[], in_graph=False)
     row.update(count=count, bytes=size, blocked_count=count)
     return {**row, **more}
@@ -90,7 +92,16 @@ def test_finds_a_missing_and_an_extra_transfer(program):
 def test_finds_a_transfer_that_is_reported_at_a_library_line(program):
     report = right_report()
     report["sites"].append(
-        site(7, "h2d", 1, 4, "pageable->device", None, file="/lib/torch/x.py", stack=["g (/lib/torch/x.py:7)", "f (/x/case.py:2)"])
+        site(
+            7,
+            "h2d",
+            1,
+            4,
+            "pageable->device",
+            None,
+            file="/lib/torch/x.py",
+            stack=["g (/lib/torch/x.py:7)", "f (/x/case.py:2)"],
+        )
     )
     assert any("extra" in problem for problem in ex.compare(program, report))
 

@@ -1,4 +1,5 @@
 """libcudart and libcuda through ctypes, for the programs that call them without a framework. Not a program itself."""
+
 import ctypes
 import glob
 import importlib.util

@@ -1,4 +1,5 @@
-"""The gradient of an upload is a download: on autograd's thread, without a Python frame, but due to the forward line."""
+"""The gradient of an upload is a download: on autograd's thread, without a Python frame, due to the forward line."""
+
 import torch
 
 x = torch.ones(1000, requires_grad=True)

@@ -1,4 +1,5 @@
 """A hook that reads a gradient: a transfer in the backward pass with a Python line of its own."""
+
 import torch
 
 

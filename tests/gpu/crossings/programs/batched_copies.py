@@ -1,4 +1,5 @@
 """cudaMemcpyBatchAsync: four copies in one call are four transfers."""
+
 import ctypes
 
 import _cuda

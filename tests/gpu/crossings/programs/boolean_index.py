@@ -1,4 +1,5 @@
 """Reading by a boolean mask fetches a count; writing a number through one does not."""
+
 import torch
 
 x = torch.arange(100, dtype=torch.float32, device="cuda")

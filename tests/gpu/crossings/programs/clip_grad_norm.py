@@ -1,4 +1,5 @@
 """clip_grad_norm_ stays on the GPU, unless it is to raise an error."""
+
 import torch
 
 weight = torch.nn.Parameter(torch.ones(100, device="cuda"))

@@ -1,4 +1,5 @@
 """Comparisons that answer with a Python bool."""
+
 import torch
 
 x = torch.ones(100, device="cuda")

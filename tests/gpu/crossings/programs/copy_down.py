@@ -1,4 +1,5 @@
 """copy_ from the GPU: pageable and pinned, blocking and not. Into pageable memory the call always waits."""
+
 import torch
 
 pageable = torch.zeros(16 << 20)

@@ -1,4 +1,5 @@
 """copy_ to the GPU: pageable and pinned, blocking and not."""
+
 import torch
 
 pageable = torch.ones(16 << 20)

@@ -1,4 +1,5 @@
 """Tensor.cpu, and Tensor.to("cpu") that does not block: the second lands in pinned memory."""
+
 import torch
 
 x = torch.ones(16 << 20, device="cuda")

@@ -1,4 +1,5 @@
 """CPU numbers and CPU scalar tensors in GPU operators travel with the launch: there is no transfer."""
+
 import torch
 
 x = torch.ones(100, device="cuda")

@@ -1,4 +1,5 @@
 """The driver API called through ctypes: nothing but libcuda in the process."""
+
 import ctypes
 
 import _cuda

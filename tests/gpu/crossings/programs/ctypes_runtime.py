@@ -1,4 +1,5 @@
 """The runtime API called through ctypes: no framework, no operator, the lines all the same."""
+
 import ctypes
 
 import _cuda

@@ -1,4 +1,5 @@
 """Copies captured in a CUDA graph: each replay makes them again, and they belong to the lines that captured them."""
+
 import torch
 
 source = torch.ones(1000).pin_memory()

@@ -1,4 +1,5 @@
 """Tensor.cuda, blocking from pageable and not blocking from pinned memory."""
+
 import torch
 
 pageable = torch.ones(1000)

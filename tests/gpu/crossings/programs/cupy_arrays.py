@@ -1,4 +1,5 @@
 """CuPy: asarray stages through pinned memory of its own; get waits for the copy."""
+
 import cupy
 import numpy as np
 

@@ -1,4 +1,5 @@
 """Copies within the GPU: contiguous ones are copies, strided or converting ones are kernels."""
+
 import torch
 
 x = torch.ones(8192, 8192, device="cuda")

@@ -1,4 +1,5 @@
-"""Copies that change the type: a blocking upload converts on the CPU first, one that does not block converts on the GPU."""
+"""Copies that change the type: a blocking upload converts on the CPU, one that does not block on the GPU."""
+
 import torch
 
 x = torch.ones(1000, dtype=torch.float64)

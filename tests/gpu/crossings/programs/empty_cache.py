@@ -1,4 +1,5 @@
 """Memory taken and given back: no transfer."""
+
 import torch
 
 x = torch.empty(1 << 20, device="cuda")

@@ -1,4 +1,5 @@
 """Code that stands in no file: compiled and executed under a name of its own."""
+
 import torch
 
 CODE = """

@@ -1,4 +1,5 @@
 """A process that uses CUDA forks a child that does not: neither disturbs the other."""
+
 import os
 
 import torch

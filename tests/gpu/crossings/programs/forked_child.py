@@ -1,4 +1,5 @@
 """A child forked before CUDA is up uses it; the parent never does."""
+
 import os
 import sys
 

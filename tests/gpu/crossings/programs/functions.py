@@ -1,10 +1,11 @@
 """Lambdas, closures, methods, comprehensions and decorated functions, by their qualified names."""
+
 import functools
 
 import torch
 
 x = torch.ones(1000)
-upload = lambda t: t.to("cuda")  # <- T1
+upload = lambda t: t.to("cuda")  # <- T1  # noqa: E731
 
 
 def make_uploader():
@@ -15,7 +16,7 @@ def make_uploader():
 
 
 class Uploader:
-    @functools.lru_cache
+    @functools.lru_cache  # noqa: B019
     def once(self, size):
         return torch.ones(size).to("cuda")  # <- T3
 

@@ -1,4 +1,5 @@
 """Transfers inside a generator: its own line, not that of the loop that drives it."""
+
 import torch
 
 

@@ -1,4 +1,5 @@
 """GradScaler reads on every step whether a gradient was infinite."""
+
 import torch
 
 model = torch.nn.Linear(8, 8, device="cuda")

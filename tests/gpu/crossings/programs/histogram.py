@@ -1,4 +1,5 @@
 """histc without limits and bincount fetch the smallest and the largest value."""
+
 import torch
 
 x = torch.arange(100, dtype=torch.float32, device="cuda")

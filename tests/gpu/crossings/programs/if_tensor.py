@@ -1,4 +1,5 @@
 """A tensor as a condition."""
+
 import torch
 
 x = torch.ones((), device="cuda")

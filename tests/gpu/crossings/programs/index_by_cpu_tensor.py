@@ -1,4 +1,5 @@
 """A GPU tensor indexed by a CPU tensor: the index is uploaded first."""
+
 import torch
 
 x = torch.arange(100, dtype=torch.float32, device="cuda")

@@ -1,4 +1,5 @@
 """The ways to read one number: item, int, float, an index, a format string."""
+
 import torch
 
 x = torch.ones((), device="cuda")

@@ -1,4 +1,5 @@
 """300 MiB of pageable memory: however the driver cuts it, one transfer each way."""
+
 import torch
 
 x = torch.ones(75 << 20)

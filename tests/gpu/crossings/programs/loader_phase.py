@@ -1,4 +1,5 @@
 """A dataset that puts its samples on the GPU itself: a transfer of the loader, not of the step."""
+
 import torch
 from torch.utils.data import DataLoader, Dataset
 

@@ -1,4 +1,5 @@
 """A DataLoader with workers and a pinning thread: the batches arrive in pinned memory, the loop uploads them."""
+
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 

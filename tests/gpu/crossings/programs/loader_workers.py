@@ -1,4 +1,5 @@
 """Worker processes that are forked while CUDA is up and never touch it."""
+
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 

@@ -1,4 +1,5 @@
 """Managed memory, 64 KiB of it: copies into and out of it."""
+
 import ctypes
 
 import _cuda

@@ -1,4 +1,5 @@
 """A thousand small uploads at one line: every one is counted."""
+
 import torch
 
 tensors = [torch.full((4,), float(i)) for i in range(1000)]

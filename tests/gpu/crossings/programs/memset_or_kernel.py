@@ -1,7 +1,7 @@
 """Tensor.zero_ is a kernel; cudaMemset on the same memory is a memset."""
-import torch
 
 import _cuda
+import torch
 
 cuda = _cuda.runtime()
 x = torch.zeros(1024, device="cuda")

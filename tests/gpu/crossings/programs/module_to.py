@@ -1,4 +1,5 @@
 """Module.to: one upload for each parameter and buffer, at the line that asked for it."""
+
 import torch
 
 model = torch.nn.Sequential(torch.nn.Linear(10, 20), torch.nn.BatchNorm1d(20))

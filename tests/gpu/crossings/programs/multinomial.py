@@ -1,4 +1,5 @@
 """multinomial without replacement checks its probabilities on the host."""
+
 import torch
 
 torch.manual_seed(0)

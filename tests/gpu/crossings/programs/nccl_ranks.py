@@ -1,4 +1,5 @@
 """Two ranks under torchrun: a file each; what NCCL sends is kernels, what the program uploads is its own."""
+
 import os
 
 import torch
@@ -15,7 +16,7 @@ if rank == 0:
 torch.cuda.synchronize()
 dist.destroy_process_group()  # <- N4
 
-# NCCL copies tables of its own while it sets up its rings: how many is its business, so nothing else counts this program.
+# NCCL copies tables of its own while it sets up its rings: how many is its business, so nothing counts this program.
 # suite: gpus=2 processes=2 launch=torchrun count=none
 # expect N1: any
 # expect N2: any

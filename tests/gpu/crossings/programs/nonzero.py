@@ -1,4 +1,5 @@
 """Operators whose output size depends on the values: each fetches a count."""
+
 import torch
 
 x = torch.arange(100, device="cuda")

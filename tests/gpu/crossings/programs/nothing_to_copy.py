@@ -1,7 +1,7 @@
 """Copies of no bytes are no transfers."""
-import torch
 
 import _cuda
+import torch
 
 cuda = _cuda.runtime()
 x = torch.empty(0).to("cuda")

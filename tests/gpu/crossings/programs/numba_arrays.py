@@ -1,4 +1,5 @@
 """Numba: to_device and copy_to_host, through the driver API."""
+
 import numpy as np
 from numba import cuda
 

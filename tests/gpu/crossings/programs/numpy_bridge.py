@@ -1,4 +1,5 @@
 """From and to NumPy: from_numpy and as_tensor up, cpu().numpy() down."""
+
 import numpy as np
 import torch
 

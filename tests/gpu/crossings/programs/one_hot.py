@@ -1,4 +1,5 @@
 """one_hot without the number of classes fetches the largest label."""
+
 import torch
 import torch.nn.functional as F
 

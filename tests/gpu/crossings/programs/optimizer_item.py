@@ -1,4 +1,5 @@
 """An optimizer that reads a norm on every step."""
+
 import torch
 
 

@@ -1,4 +1,5 @@
 """From one GPU to the other on side streams of both."""
+
 import torch
 
 x = torch.ones(16 << 20, device="cuda:0")

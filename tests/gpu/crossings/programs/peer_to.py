@@ -1,4 +1,5 @@
 """From one GPU to the other."""
+
 import torch
 
 x = torch.ones(16 << 20, device="cuda:0")

@@ -1,4 +1,5 @@
 """Between GPUs without peer access, by the runtime API: the driver stages it through the host."""
+
 import _cuda
 
 SIZE = 16 << 20

@@ -1,4 +1,5 @@
 """Page-locking memory moves nothing between CPU and GPU."""
+
 import torch
 
 x = torch.ones(1 << 20)

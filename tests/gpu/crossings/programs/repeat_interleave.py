@@ -1,4 +1,5 @@
-"""repeat_interleave with counts on the GPU fetches their sum and whether one is negative; with the output's size, nothing."""
+"""repeat_interleave with counts on the GPU fetches their sum and whether one is negative; told the size, nothing."""
+
 import torch
 
 x = torch.arange(4, device="cuda")

@@ -1,4 +1,5 @@
 """torch.save of a GPU tensor copies its storage down; torch.load with map_location copies it up."""
+
 import io
 
 import torch

@@ -1,4 +1,5 @@
-"""One element written: the number becomes a CPU tensor and is uploaded, and PyTorch waits. Into a slice, it is a kernel."""
+"""One element written: the number becomes a CPU tensor, is uploaded, and PyTorch waits. Into a slice: a kernel."""
+
 import torch
 
 x = torch.zeros(100, device="cuda")

@@ -1,4 +1,5 @@
 """Copies on a stream of their own, and a wait for that stream alone."""
+
 import torch
 
 source = torch.ones(16 << 20).pin_memory()

@@ -1,4 +1,5 @@
 """A spawned child and its parent, both with CUDA: a file each."""
+
 import multiprocessing
 
 import torch

@@ -1,4 +1,5 @@
 """Tensors that are not contiguous: gathered first, then one copy; a transposed one crosses as it lies."""
+
 import torch
 
 x = torch.arange(10000, dtype=torch.float32).reshape(100, 100)

@@ -1,4 +1,5 @@
 """A program started by the program, with its code on the command line."""
+
 import subprocess
 import sys
 

@@ -1,4 +1,5 @@
 """The ways to wait for the GPU, none of which moves anything."""
+
 import torch
 
 x = torch.ones(1000, device="cuda")

@@ -1,4 +1,5 @@
 """A tensor made on the GPU from Python numbers: a pageable upload that waits."""
+
 import torch
 
 a = torch.tensor([1, 2, 3, 4], device="cuda")  # <- T1

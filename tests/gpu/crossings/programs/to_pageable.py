@@ -1,4 +1,5 @@
 """Tensor.to of ordinary, pageable memory: staged by the driver, and PyTorch waits for it."""
+
 import torch
 
 x = torch.arange(1000, dtype=torch.float32)

@@ -1,4 +1,5 @@
 """Tensor.tolist: one copy of the whole tensor."""
+
 import torch
 
 x = torch.arange(10, device="cuda")

@@ -1,4 +1,5 @@
 """An ordinary training loop: two uploads and one read on every step, the parameters once."""
+
 import torch
 import torch.nn.functional as F
 

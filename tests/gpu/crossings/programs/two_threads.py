@@ -1,4 +1,5 @@
 """Two threads that copy at the same time, each on its own stream."""
+
 import threading
 
 import torch

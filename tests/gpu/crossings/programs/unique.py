@@ -1,4 +1,5 @@
 """unique fetches the number of values."""
+
 import torch
 
 x = torch.arange(100, device="cuda") // 10

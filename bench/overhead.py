@@ -1,0 +1,322 @@
+#!/usr/bin/env python3
+"""What recording costs: real training steps with the recorder switched on and off in alternating blocks of one process.
+
+    bench/overhead.py [--seconds 25] [--out bench/results/overhead-GPU.json]
+
+A pair is two neighbouring blocks of the same number of steps, one recorded and one not, in random order; starting,
+stopping and the first steps of a block are not timed. The figure is the median over the pairs of on/off, with a 95 %
+interval by bootstrap: as many pairs as make it +-1 %, or as fit into the time of a mode. torch.profiler is measured in
+the same manner, in a second process, since it and a recorder cannot both hold CUPTI. What was recorded is checked, every
+twentieth block, against the steps that ran.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import result_file  # noqa: E402
+from overhead_workloads import WORKLOADS, Workload  # noqa: E402
+
+# Fewer pairs than this say nothing about the width of the interval.
+MIN_PAIRS = 20
+# The figure is good enough when its interval is this wide on each side.
+WANTED_HALF_WIDTH = 0.01
+TARGETS = {"transfers": 1.01, "full": 1.05}
+
+
+class TurnpikeMode:
+    """The recorder, on for a block; checks what it recorded against the steps of that block."""
+
+    def __init__(self, detail: str, stacks: bool) -> None:
+        self.options = {"detail": detail, "stacks": stacks}
+        self.folder = tempfile.mkdtemp(prefix="overhead-")
+        self.problems: list[str] = []
+        self.trace_bytes_per_step = 0.0
+
+    def start(self) -> None:
+        import turnpike
+
+        turnpike.start(os.path.join(self.folder, "block.tpk"), **self.options)
+
+    def stop(self) -> None:
+        import turnpike
+
+        self.file = turnpike.stop()
+
+    def check(self, workload: Workload, steps: int) -> None:
+        import turnpike
+
+        self.trace_bytes_per_step = os.path.getsize(self.file) / steps
+        report = turnpike.report(self.file)
+        wanted = {"h2d": workload.uploads_per_step * steps, "d2h": steps}
+        found = {direction: report.totals[direction].count for direction in wanted}
+        if found != wanted:
+            self.problems.append(f"{steps} steps: {wanted} expected, {found} recorded")
+        if report.losses:
+            self.problems.append(f"losses: {report.losses}")
+
+    def clear(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.makedirs(self.folder, exist_ok=True)
+
+    def close(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class ProfilerMode:
+    """torch.profiler, on for a block."""
+
+    def __init__(self, cpu: bool, stacks: bool) -> None:
+        activities = [torch.profiler.ProfilerActivity.CUDA]
+        if cpu:
+            activities.append(torch.profiler.ProfilerActivity.CPU)
+        self.options = {"activities": activities, "with_stack": stacks}
+        self.problems: list[str] = []
+        self.profiler: torch.profiler.profile | None = None
+
+    def start(self) -> None:
+        self.profiler = torch.profiler.profile(**self.options)
+        self.profiler.start()
+
+    def stop(self) -> None:
+        self.profiler.stop()
+
+    def check(self, workload: Workload, steps: int) -> None:
+        events = self.profiler.profiler.kineto_results.events()
+        kernels = sum(event.device_type() == torch.autograd.DeviceType.CUDA for event in events)
+        if kernels < steps:
+            self.problems.append(f"torch.profiler recorded {kernels} device events in {steps} steps")
+
+    def clear(self) -> None:
+        self.profiler = None
+
+    def close(self) -> None:
+        pass
+
+
+TURNPIKE_MODES = {
+    "transfers": lambda: TurnpikeMode("transfers", True),
+    "transfers, no stacks": lambda: TurnpikeMode("transfers", False),
+    "full": lambda: TurnpikeMode("full", True),
+    "full, no stacks": lambda: TurnpikeMode("full", False),
+}
+PROFILER_MODES = {
+    "torch.profiler CUDA": lambda: ProfilerMode(False, False),
+    "torch.profiler CPU+CUDA": lambda: ProfilerMode(True, False),
+    "torch.profiler CPU+CUDA, stacks": lambda: ProfilerMode(True, True),
+}
+
+
+def timed_block(
+    workload: Workload, steps: int, warm_steps: int, synchronize: Callable[[], None]
+) -> tuple[float, float]:
+    """Seconds of `steps` steps, and of their median step, after `warm_steps` that do not count."""
+    for _ in range(warm_steps):
+        workload.step()
+    values, ends = [], []
+    synchronize()
+    start = time.perf_counter()
+    for _ in range(steps):
+        values.append(workload.step())
+        ends.append(time.perf_counter())
+    synchronize()
+    whole = time.perf_counter() - start
+    workload.check(values)
+    return whole, float(np.median(np.diff([start, *ends])))
+
+
+def median_interval(ratios: list[float], resamples: int = 2000) -> tuple[float, float, float]:
+    """Median and the 95 % interval that the bootstrap gives it."""
+    values = np.asarray(ratios)
+    picks = np.random.default_rng(0).integers(0, len(values), (resamples, len(values)))
+    medians = np.median(values[picks], axis=1)
+    low, high = np.percentile(medians, [2.5, 97.5])
+    return float(np.median(values)), float(low), float(high)
+
+
+def measure(
+    workload: Workload, mode: Any, seconds: float, block_s: float, synchronize: Callable[[], None]
+) -> dict[str, Any]:
+    """Pairs of blocks until the interval is narrow enough or `seconds` are over."""
+    steps, warm_steps = block_length(workload, block_s, synchronize)
+    wholes: list[float] = []
+    medians: list[float] = []
+    off_s: list[float] = []
+    order = random.Random(0)
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        times = {}
+        for is_on in order.sample([True, False], 2):
+            if is_on:
+                mode.start()
+                times[True] = timed_block(workload, steps, warm_steps, synchronize)
+                mode.stop()
+                if not wholes or len(wholes) % 20 == 0:
+                    mode.check(workload, steps + warm_steps)
+                mode.clear()
+            else:
+                times[False] = timed_block(workload, steps, warm_steps, synchronize)
+        wholes.append(times[True][0] / times[False][0])
+        medians.append(times[True][1] / times[False][1])
+        off_s.append(times[False][0] / steps)
+        gc.collect()
+        if len(wholes) >= MIN_PAIRS and len(wholes) % 5 == 0 and is_narrow(wholes):
+            break
+    mode.close()
+    return {"wholes": wholes, "medians": medians, "off_step_s": float(np.median(off_s)), "steps": steps}
+
+
+def is_narrow(ratios: list[float]) -> bool:
+    _, low, high = median_interval(ratios)
+    return (high - low) / 2 <= WANTED_HALF_WIDTH
+
+
+def block_length(workload: Workload, block_s: float, synchronize: Callable[[], None]) -> tuple[int, int]:
+    """Steps for a block of about `block_s`, and how many to leave out before it."""
+    timed_block(workload, 10, 10, synchronize)
+    seconds = timed_block(workload, 20, 0, synchronize)[0] / 20
+    steps = max(5, round(block_s / seconds))
+    return steps, max(2, steps // 10)
+
+
+def rows_of(case: str, name: str, mode: Any, found: dict[str, Any]) -> list[dict[str, Any]]:
+    value, low, high = median_interval(found["wholes"])
+    middle, middle_low, middle_high = median_interval(found["medians"])
+    target = TARGETS.get(name)
+    common = {"samples": len(found["wholes"]), "problems": mode.problems}
+    first = result_file.row(
+        f"{case}, {name}",
+        "time of a block, recorded over not recorded",
+        "ratio",
+        round(value, 4),
+        spread=[round(low, 4), round(high, 4)],
+        baseline="not recorded",
+        baseline_value=1.0,
+        target=target,
+        met=None if target is None else value <= target and not mode.problems,
+        off_step_us=round(found["off_step_s"] * 1e6, 1),
+        steps_per_block=found["steps"],
+        trace_bytes_per_step=round(getattr(mode, "trace_bytes_per_step", 0)) or None,
+        **common,
+    )
+    second = result_file.row(
+        f"{case}, {name}",
+        "median step, recorded over not recorded",
+        "ratio",
+        round(middle, 4),
+        spread=[round(middle_low, 4), round(middle_high, 4)],
+        baseline="not recorded",
+        baseline_value=1.0,
+        **common,
+    )
+    return [first, second]
+
+
+def show(row: dict[str, Any]) -> None:
+    low, high = row["spread"]
+    judged = "" if row["met"] is None else f"  target {row['target']} {'met' if row['met'] else 'MISSED'}"
+    print(f"{row['case']:48} {row['metric'].split(',')[0]:16} {row['value']:.3f}  [{low:.3f}, {high:.3f}]", end="")
+    print(f"  {row['samples']} pairs{judged}", flush=True)
+    for problem in row["problems"]:
+        print(f"    {problem}", flush=True)
+
+
+def run_modes(modes: dict[str, Callable[[], Any]], args: argparse.Namespace, seconds: float) -> list[dict[str, Any]]:
+    synchronize = torch.cuda.synchronize if args.device == "cuda" else lambda: None
+    rows = []
+    for case in args.workload:
+        torch.manual_seed(1)
+        workload = WORKLOADS[case](args.device)
+        for name, make in modes.items():
+            if args.mode and name not in args.mode:
+                continue
+            mode = make()
+            found = measure(workload, mode, seconds, args.block, synchronize)
+            for row in rows_of(case, name, mode, found):
+                show(row)
+                rows.append(row)
+    return rows
+
+
+@contextlib.contextmanager
+def no_garbage_collection():
+    # A collection in one block of a pair and not in the other is noise of 10 ms.
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def profiler_rows(args: argparse.Namespace) -> list[dict[str, Any]]:
+    """The rows of torch.profiler, from a process of its own."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        command = [sys.executable, os.path.abspath(__file__), "--only-profilers", file.name, "--device", args.device]
+        command += ["--profiler-seconds", str(args.profiler_seconds), "--block", str(args.block)]
+        for case in args.workload:
+            command += ["--workload", case]
+        subprocess.run(command, check=True)
+        with open(file.name) as rows:
+            return json.load(rows)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=25, help="for each mode of the recorder on each workload")
+    parser.add_argument(
+        "--profiler-seconds", type=float, default=8, help="for each mode of torch.profiler; 0: leave it out"
+    )
+    parser.add_argument("--block", type=float, default=0.12, help="seconds of a block")
+    parser.add_argument("--workload", action="append", choices=WORKLOADS, help="may be repeated; default: all")
+    parser.add_argument("--mode", action="append", choices=TURNPIKE_MODES, help="may be repeated; default: all but one")
+    parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"], help="cpu: to try the program itself out")
+    parser.add_argument("--out", help="default: bench/results/overhead-GPU.json")
+    parser.add_argument("--only-profilers", metavar="FILE", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    args.workload = args.workload or list(WORKLOADS)
+    if args.device == "cuda" and not torch.cuda.is_available():
+        parser.error("PyTorch sees no GPU")
+    warnings.filterwarnings("ignore", module="torch.profiler")
+
+    if args.only_profilers:
+        with no_garbage_collection():
+            rows = run_modes(PROFILER_MODES, args, args.profiler_seconds)
+        with open(args.only_profilers, "w") as file:
+            json.dump(rows, file)
+        return 0
+
+    args.mode = args.mode or [name for name in TURNPIKE_MODES if name != "transfers, no stacks"]
+    with no_garbage_collection():
+        rows = run_modes(TURNPIKE_MODES, args, args.seconds)
+    out = args.out or os.path.join(HERE, "results", f"overhead-{result_file.short_gpu_name()}.json")
+    # Written before torch.profiler has its turn: what is measured stays if that fails.
+    result_file.write(out, "overhead", rows)
+    if args.profiler_seconds > 0:
+        rows += profiler_rows(args)
+        result_file.write(out, "overhead", rows)
+    return 1 if any(row["met"] is False or row["problems"] for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,8 +6,8 @@
 A pair is two neighbouring blocks of the same number of steps, one recorded and one not, in random order; starting,
 stopping and the first steps of a block are not timed. The figure is the median over the pairs of on/off, with a 95 %
 interval by bootstrap: as many pairs as make it +-1 %, or as fit into the time of a mode. torch.profiler is measured in
-the same manner, in a second process, since it and a recorder cannot both hold CUPTI. What was recorded is checked, every
-twentieth block, against the steps that ran.
+the same manner, in a second process, since it and a recorder cannot both hold CUPTI. Every twentieth recorded block is
+checked against the steps that ran.
 """
 
 from __future__ import annotations

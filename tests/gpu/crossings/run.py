@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The crossings suite: runs every program in programs/ under `turnpike record` and compares the report with what must be.
+"""The crossings suite: runs each program of programs/ under `turnpike record` and compares the report with what must be.
 
     tests/gpu/crossings/run.py [--only NAME]... [--learn] [--out RESULTS.json]
 
 Each program runs three times: plainly, recorded, and once more for an independent count of its transfers
-(expectations.py says which). Its exit code and output must be the same recorded as plain, its losses none, its transfers
-those that stand in it, and its totals those of the independent count. Exits 1 when anything differs.
+(expectations.py says which). Its exit code and output must be the same recorded as plain, its losses none, its
+transfers those that stand in it, and its totals those of the independent count. Exits 1 when anything differs.
 """
 
 from __future__ import annotations
@@ -98,16 +98,15 @@ class Suite:
             outcome.problems.append(f"turnpike report: exit code {reported.returncode}: {_last_line(reported.stderr)}")
             return
         report = outcome.report = json.loads(reported.stdout)
-        outcome.counted = self._count(program, command, folder)
-
         outcome.problems += ex.compare(program, report)
-        outcome.problems += ex.compare_totals(report, outcome.counted, program.count)
         losses = {name: count for name, count in report["losses"].items() if name not in program.allowed_losses}
         if losses:
             outcome.problems.append(f"losses: {losses}")
         processes = int(program.suite.get("processes", "1"))
         if report["source"]["processes"] != processes:
             outcome.problems.append(f"processes: expected {processes}, found {report['source']['processes']}")
+        outcome.counted = self._count(program, command, folder)
+        outcome.problems += ex.compare_totals(report, outcome.counted, program.count)
 
     def _command(self, program: ex.Program, folder: str) -> list[str]:
         if program.path.endswith(".py"):

@@ -1,4 +1,4 @@
-"""The suite's own comparison, on reports made by hand: a suite that finds no difference proves nothing. Needs no GPU."""
+"""The suite's own comparison, on reports made by hand: one that finds no difference proves nothing. Needs no GPU."""
 
 import glob
 import os

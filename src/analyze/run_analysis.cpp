@@ -2,6 +2,8 @@
 #include "analyze/run_analysis.h"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 
@@ -44,6 +46,26 @@ bool is_better(const FoundSteps& candidate, const FoundSteps& known) {
   return candidate.steps.count > known.steps.count;
 }
 
+// The recorder separates the arguments of a command line by this.
+constexpr char kArgumentSeparator = '\x1f';
+constexpr std::string_view kVersionSuffix = "_version";
+
+std::string command_line_of(std::string arguments) {
+  std::replace(arguments.begin(), arguments.end(), kArgumentSeparator, ' ');
+  return arguments;
+}
+
+// What the first process says stands for all, except the machine's name.
+void add_metadata(const std::string& key, const std::string& value, Source& source) {
+  if (key == "program" && source.program.empty()) source.program = command_line_of(value);
+  if (key == "detail" && source.detail.empty()) source.detail = value;
+  if (key.ends_with(kVersionSuffix)) {
+    source.versions.try_emplace(key.substr(0, key.size() - kVersionSuffix.size()), value);
+  }
+  const bool is_known_host = std::find(source.hosts.begin(), source.hosts.end(), value) != source.hosts.end();
+  if (key == "host" && !is_known_host) source.hosts.push_back(value);
+}
+
 }  // namespace
 
 void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
@@ -70,16 +92,7 @@ void RunAnalysis::add_source(const trace::Process& process, const Timeline& time
     if (std::none_of(source.devices.begin(), source.devices.end(), is_same))
       source.devices.push_back(std::move(device));
   }
-  for (const auto& [key, value] : process.metadata) {
-    if (key == "program") {
-      if (source.program.empty()) source.program = value;
-    } else if (key == "detail") {
-      if (source.detail.empty()) source.detail = value;
-    } else if (key == "host") {
-      if (std::find(source.hosts.begin(), source.hosts.end(), value) == source.hosts.end())
-        source.hosts.push_back(value);
-    }
-  }
+  for (const auto& [key, value] : process.metadata) add_metadata(key, value, source);
 }
 
 void RunAnalysis::add_losses(const trace::Process& process, const Timeline& timeline) {

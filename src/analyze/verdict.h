@@ -38,10 +38,10 @@ struct DeviceTime {
 
 // What the host of a process did.
 struct HostActivity {
-  Interval span{0, 0};               // of the process
-  std::vector<Interval> calls;       // all calls of the threads that launch, waits included
-  std::vector<Interval> copy_waits;  // held by a copy, or by the synchronisation paired with it
-  std::vector<Interval> sync_waits;  // held by other synchronisations
+  Interval span{0, 0};                 // of the process
+  std::vector<Interval> calls{};       // all calls of the threads that launch, waits included
+  std::vector<Interval> copy_waits{};  // held by a copy, or by the synchronisation paired with it
+  std::vector<Interval> sync_waits{};  // held by other synchronisations
 };
 
 // Summed over the devices that did anything.

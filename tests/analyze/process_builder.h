@@ -1,0 +1,197 @@
+// Makes the records of a process by hand: names and stacks are interned, and what a test leaves out has a harmless
+// value.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analyze/analyze.h"
+
+namespace turnpike::analyze {
+
+inline constexpr std::uint32_t kMainThread = 100;
+inline constexpr std::uint32_t kDefaultStream = 7;
+
+struct CallSpec {
+  trace::CallKind kind = trace::CallKind::kCopy;
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::uint32_t correlation = 0;
+  std::uint32_t stack = trace::kNoId;
+  std::string name = "cudaMemcpyAsync";
+  std::uint32_t thread = kMainThread;
+  std::uint32_t device = trace::kUnknownId;
+  std::uint32_t context = 1;
+  trace::AutogradRole role = trace::AutogradRole::kUnknown;
+  std::uint64_t sequence = 0;
+};
+
+struct CopySpec {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::uint32_t correlation = 0;
+  std::uint64_t bytes = 0;
+  trace::CopyKind kind = trace::CopyKind::kHostToDevice;
+  trace::MemoryKind src = trace::MemoryKind::kPinned;
+  trace::MemoryKind dst = trace::MemoryKind::kDevice;
+  std::uint32_t device = 0;
+  std::uint32_t stream = kDefaultStream;
+  std::uint32_t src_device = trace::kUnknownId;
+  std::uint32_t dst_device = trace::kUnknownId;
+  std::uint32_t count = 1;
+  std::uint64_t graph_node = 0;
+};
+
+struct KernelSpec {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::uint32_t correlation = 0;
+  std::uint32_t device = 0;
+};
+
+class ProcessBuilder {
+ public:
+  explicit ProcessBuilder(const std::string& detail = "full") { process_.metadata["detail"] = detail; }
+
+  trace::Process& process() { return process_; }
+  TimelineLoader& loader() { return loader_; }
+
+  std::uint32_t string(const std::string& text) {
+    if (text.empty()) return trace::kNoId;
+    const auto [entry, is_new] = strings_.try_emplace(text, static_cast<std::uint32_t>(strings_.size() + 1));
+    if (is_new) process_.strings[entry->second] = text;
+    return entry->second;
+  }
+  std::uint32_t python(const std::string& function, const std::string& file, std::uint32_t line) {
+    return frame({.kind = trace::FrameKind::kPython, .function = function, .file = file, .line = line});
+  }
+  std::uint32_t native(const std::string& symbol, const std::string& module) {
+    return frame({.kind = trace::FrameKind::kNative, .function = symbol, .file = module});
+  }
+  // An operator's frame: at::_ops::STRUCTURE::call.
+  std::uint32_t op(const std::string& structure) {
+    return native("_ZN2at4_ops" + std::to_string(structure.size()) + structure + "4callERKNS_6TensorE",
+                  "/lib/libtorch_cpu.so");
+  }
+  // Innermost first.
+  std::uint32_t stack(std::vector<std::uint32_t> frames) {
+    const auto id = static_cast<std::uint32_t>(process_.stacks.size() + 1);
+    process_.stacks[id].frames = std::move(frames);
+    return id;
+  }
+  // One line of Python.
+  std::uint32_t line(const std::string& file, std::uint32_t number) { return stack({python("main", file, number)}); }
+
+  void call(const CallSpec& spec) {
+    trace::CallRecord record{};
+    record.kind = spec.kind;
+    record.start_ns = spec.start_ns;
+    record.end_ns = spec.end_ns;
+    record.correlation = spec.correlation;
+    record.stack = spec.stack;
+    record.name = string(spec.name);
+    record.thread = spec.thread;
+    record.device = spec.device;
+    record.context = spec.context;
+    record.autograd_role = spec.role;
+    record.autograd_sequence = spec.sequence;
+    loader_.on(record);
+  }
+  void copy(const CopySpec& spec) {
+    trace::MemcpyRecord record{};
+    record.start_ns = spec.start_ns;
+    record.end_ns = spec.end_ns;
+    record.correlation = spec.correlation;
+    record.bytes = spec.bytes;
+    record.copy_kind = spec.kind;
+    record.src_kind = spec.src;
+    record.dst_kind = spec.dst;
+    record.device = spec.device;
+    record.context = spec.device + 1;
+    record.stream = spec.stream;
+    record.src_device = spec.src_device;
+    record.dst_device = spec.dst_device;
+    record.copy_count = spec.count;
+    record.graph_node = spec.graph_node;
+    loader_.on(record);
+  }
+  void kernel(const KernelSpec& spec) {
+    trace::KernelRecord record{};
+    record.start_ns = spec.start_ns;
+    record.end_ns = spec.end_ns;
+    record.correlation = spec.correlation;
+    record.device = spec.device;
+    record.context = spec.device + 1;
+    record.name = string("_Z6kernelv");
+    loader_.on(record);
+  }
+  void memset(std::int64_t start_ns, std::int64_t end_ns, std::uint32_t correlation, std::uint64_t bytes) {
+    trace::MemsetRecord record{};
+    record.start_ns = start_ns;
+    record.end_ns = end_ns;
+    record.correlation = correlation;
+    record.bytes = bytes;
+    record.context = 1;
+    record.stream = kDefaultStream;
+    record.memory_kind = trace::MemoryKind::kDevice;
+    loader_.on(record);
+  }
+  void migration(trace::MigrationKind kind, std::int64_t start_ns, std::int64_t end_ns, std::uint64_t bytes) {
+    trace::MigrationRecord record{};
+    record.kind = kind;
+    record.start_ns = start_ns;
+    record.end_ns = end_ns;
+    record.bytes = bytes;
+    loader_.on(record);
+  }
+  void range(const std::string& name, std::int64_t start_ns, std::int64_t end_ns) {
+    trace::RangeRecord record{};
+    record.thread = kMainThread;
+    record.end_thread = kMainThread;
+    record.name = string(name);
+    record.start_ns = start_ns;
+    record.end_ns = end_ns;
+    loader_.on(record);
+  }
+  void device(std::uint32_t id, const std::string& name) {
+    trace::DeviceRecord record{};
+    record.device = id;
+    record.name = string(name);
+    loader_.on(record);
+  }
+  void thread(std::uint32_t id, const std::string& name) {
+    trace::ThreadRecord record{};
+    record.thread = id;
+    record.name = string(name);
+    loader_.on(record);
+  }
+  void graph_node(std::uint64_t node, std::uint32_t stack, std::uint64_t cloned_from) {
+    trace::GraphNodeRecord record{};
+    record.node = node;
+    record.stack = stack;
+    record.cloned_from = cloned_from;
+    loader_.on(record);
+  }
+
+  LoadedProcess take() { return {std::move(process_), loader_.take()}; }
+  Report report() {
+    const LoadedProcess processes[] = {take()};
+    return analyze_processes(processes);
+  }
+
+ private:
+  std::uint32_t frame(trace::Frame frame) {
+    const auto id = static_cast<std::uint32_t>(process_.frames.size() + 1);
+    process_.frames[id] = std::move(frame);
+    return id;
+  }
+
+  trace::Process process_;
+  TimelineLoader loader_;
+  std::map<std::string, std::uint32_t> strings_;
+};
+
+}  // namespace turnpike::analyze

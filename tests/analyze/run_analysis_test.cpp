@@ -1,0 +1,136 @@
+// Several processes in one report.
+#include "analyze/run_analysis.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "analyze/process_builder.h"
+
+namespace turnpike::analyze {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+using ::testing::SizeIs;
+
+// One upload of 100 bytes at `line`, its call blocking for 5 us.
+LoadedProcess rank(std::int64_t start_ns, std::uint32_t line, std::uint32_t stream,
+                   const std::string& device = "H100") {
+  ProcessBuilder builder;
+  builder.line("/home/user/other.py", 1);  // ids differ between processes
+  const auto stack = builder.line("/home/user/train.py", line);
+  builder.call({.start_ns = start_ns, .end_ns = start_ns + 5'000, .correlation = 1, .stack = stack});
+  builder.copy(
+      {.start_ns = start_ns + 1'000, .end_ns = start_ns + 2'000, .correlation = 1, .bytes = 100, .stream = stream});
+  builder.device(0, device);
+  return builder.take();
+}
+
+Report report_of(const std::vector<LoadedProcess>& processes) {
+  return analyze_processes(processes);
+}
+
+TEST(RunAnalysis, MergesTheSamePlaceOfSeveralProcesses) {
+  std::vector<LoadedProcess> processes;
+  processes.push_back(rank(0, 5, 9));
+  processes.push_back(rank(100, 5, 7));
+  processes.push_back(rank(200, 6, 7));
+  const Report report = report_of(processes);
+  ASSERT_THAT(report.sites, SizeIs(2));
+  EXPECT_EQ(report.sites[0].site, "train.py:5");
+  EXPECT_EQ(report.sites[0].count, 2u);
+  EXPECT_EQ(report.sites[0].host_blocked_ns, 10'000);
+  EXPECT_THAT(report.sites[0].streams, ElementsAre(7u, 9u));
+  EXPECT_EQ(report.totals[0].bytes, 300u);
+  EXPECT_EQ(report.source.process_count, 3u);
+}
+
+TEST(RunAnalysis, SpansAllProcesses) {
+  std::vector<LoadedProcess> processes;
+  processes.push_back(rank(50'000, 5, 7));
+  processes.push_back(rank(0, 5, 7));
+  EXPECT_EQ(report_of(processes).span_ns, 55'000);
+}
+
+TEST(RunAnalysis, ListsDevicesByIdAndName) {
+  std::vector<LoadedProcess> processes;
+  processes.push_back(rank(0, 5, 7, "H200"));
+  processes.push_back(rank(0, 5, 7, "H100"));
+  processes.push_back(rank(0, 5, 7, "H100"));
+  const Report report = report_of(processes);
+  ASSERT_THAT(report.source.devices, SizeIs(2));
+  EXPECT_EQ(report.source.devices[0].name, "H100");
+  EXPECT_EQ(report.source.devices[1].name, "H200");
+}
+
+TEST(RunAnalysis, SumsLossesByName) {
+  std::vector<LoadedProcess> processes;
+  processes.push_back(rank(0, 5, 7));
+  processes.push_back(rank(0, 5, 7));
+  processes[0].process.losses = {{1, 3}, {100, 1}};
+  processes[1].process.losses = {{1, 4}, {9999, 2}};
+  EXPECT_THAT(report_of(processes).losses,
+              ElementsAre(Pair("cupti_dropped", 7u), Pair("loss_9999", 2u), Pair("not_closed", 1u)));
+}
+
+TEST(RunAnalysis, CountsIdsThatTheProcessDoesNotDefine) {
+  ProcessBuilder builder;
+  builder.call({.start_ns = 0, .end_ns = 1, .correlation = 1, .stack = 4711});
+  builder.call({.start_ns = 2, .end_ns = 3, .correlation = 2, .stack = 4711});
+  builder.copy({.start_ns = 4, .end_ns = 5, .correlation = 1});
+  trace::KernelRecord kernel{};
+  kernel.name = 815;
+  kernel.correlation = 2;
+  builder.loader().on(kernel);
+  const Report report = builder.report();
+  EXPECT_THAT(report.losses, ElementsAre(Pair("undefined_reference", 2u)));
+  EXPECT_EQ(report.sites.at(0).site, "cudaMemcpyAsync");
+}
+
+TEST(RunAnalysis, CountsCopiesWithoutADirection) {
+  ProcessBuilder builder;
+  builder.copy({.kind = trace::CopyKind::kUnknown, .src = trace::MemoryKind::kUnknown});
+  EXPECT_THAT(builder.report().losses, ElementsAre(Pair("unknown_activity", 1u)));
+}
+
+TEST(RunAnalysis, SaysTheProgramAndTheDetail) {
+  std::vector<LoadedProcess> processes;
+  processes.push_back(rank(0, 5, 7));
+  processes[0].process.metadata["program"] = "python train.py";
+  const Source source = report_of(processes).source;
+  EXPECT_EQ(source.program, "python train.py");
+  EXPECT_EQ(source.detail, "full");
+}
+
+TEST(RunAnalysis, TakesTheStepsOfTheProcessThatTellsMost) {
+  std::vector<LoadedProcess> processes;
+  for (const int count : {3, 5}) {
+    ProcessBuilder builder;
+    for (int i = 0; i < count; ++i) builder.range("step", i * 100, i * 100 + 50);
+    processes.push_back(builder.take());
+  }
+  EXPECT_EQ(report_of(processes).steps->count, 5u);
+}
+
+TEST(RunAnalysis, GivesNoVerdictWhenOneProcessRecordedNoKernels) {
+  std::vector<LoadedProcess> processes;
+  processes.push_back(rank(0, 5, 7));
+  EXPECT_EQ(report_of(processes).verdict.bound_by, "transfer");
+  processes.push_back(rank(0, 5, 7));
+  processes[1].process.metadata["detail"] = "transfers";
+  const Report report = report_of(processes);
+  EXPECT_EQ(report.verdict.bound_by, "");
+  EXPECT_EQ(report.sites.at(0).exposed_ns, 1'000);  // of the process that tells
+  EXPECT_DOUBLE_EQ(*report.sites.at(0).overlapped_pct, 0.0);
+}
+
+TEST(RunAnalysis, OfNoProcessIsEmpty) {
+  const Report report = report_of({});
+  EXPECT_EQ(report.source.process_count, 0u);
+  EXPECT_EQ(report.verdict.bound_by, "");
+}
+
+}  // namespace
+}  // namespace turnpike::analyze

@@ -145,7 +145,9 @@ void walk_carefully(const PythonRuntime& python, Pointer thread, PythonStack& st
   stack.is_truncated = true;
 }
 
-std::uint64_t read_up_to_8(Pointer bytes, std::size_t size) noexcept {
+// The last 8 bytes, or fewer where there are not so many.
+std::uint64_t read_last(Pointer bytes, std::size_t size) noexcept {
+  if (size >= 8) return read<std::uint64_t>(bytes, size - 8);
   std::uint64_t word = 0;
   for (std::size_t i = 0; i < size; ++i) word = word << 8 | static_cast<unsigned char>(bytes[i]);
   return word;
@@ -163,8 +165,8 @@ std::uint64_t hash_bytes(std::uint64_t hash, Pointer bytes, std::size_t size) no
     }
   }
   hash = mix(mix(hash, lanes[0] + (lanes[1] << 17 | lanes[1] >> 47)), lanes[2] + (lanes[3] << 17 | lanes[3] >> 47));
-  for (; at + 8 <= size; at += 8) hash = mix(hash, read<std::uint64_t>(bytes, at));
-  return mix(hash, read_up_to_8(bytes + at, size - at));
+  for (; at + 8 < size; at += 8) hash = mix(hash, read<std::uint64_t>(bytes, at));
+  return mix(hash, read_last(bytes, size));
 }
 
 // Up to `limit` bytes of a text, from both ends: what tells it from another that took its place in memory.

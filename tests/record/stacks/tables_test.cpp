@@ -1,0 +1,315 @@
+// The tables of strings and stacks, and the caches and symbols behind them.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "record/loaded_module.h"
+#include "record/module_symbols.h"
+#include "record/python_lines.h"
+#include "record/stack_table.h"
+#include "record/string_table.h"
+#include "record/word_cache.h"
+
+extern "C" __attribute__((noinline, visibility("default"))) int turnpike_named_function(int value) {
+  static volatile int sink;
+  sink = value;
+  return sink + 1;
+}
+
+namespace turnpike::record {
+namespace {
+
+std::map<std::uint32_t, std::string> read_strings(const std::vector<std::byte>& payload) {
+  std::map<std::uint32_t, std::string> strings;
+  EXPECT_EQ(payload.size() % 8, 0u);
+  for (std::size_t at = 0; at < payload.size();) {
+    trace::StringEntry entry;
+    std::memcpy(&entry, payload.data() + at, sizeof entry);
+    at += sizeof entry;
+    strings[entry.id] = std::string(reinterpret_cast<const char*>(payload.data() + at), entry.bytes);
+    at += (entry.bytes + 7u) & ~7u;
+  }
+  return strings;
+}
+
+TEST(StringTable, GivesOneTextOneNumberAndDrainsItOnce) {
+  StringTable table;
+  const std::uint32_t a = table.intern("cudaMemcpyAsync");
+  const std::uint32_t b = table.intern("größe");
+  const std::uint32_t empty = table.intern("");
+  EXPECT_NE(a, trace::kNoId);
+  EXPECT_NE(empty, trace::kNoId);
+  EXPECT_EQ(table.intern("cudaMemcpyAsync"), a);
+  std::vector<std::byte> payload;
+  table.drain(payload);
+  const std::map<std::uint32_t, std::string> expected{{a, "cudaMemcpyAsync"}, {b, "größe"}, {empty, ""}};
+  EXPECT_EQ(read_strings(payload), expected);
+  payload.clear();
+  table.drain(payload);
+  EXPECT_TRUE(payload.empty());
+  table.restart();
+  table.drain(payload);
+  EXPECT_EQ(read_strings(payload), expected);
+}
+
+TEST(StringTable, KeepsManyTextsOfManySizes) {
+  StringTable table;
+  std::map<std::uint32_t, std::string> expected;
+  for (std::size_t i = 0; i < 3000; ++i) {
+    const std::string text = std::to_string(i) + std::string(i * 37 % 5000, 'x');
+    expected[table.intern(text)] = text;
+  }
+  EXPECT_EQ(expected.size(), 3000u);
+  std::vector<std::byte> payload;
+  table.drain(payload);
+  EXPECT_EQ(read_strings(payload), expected);
+}
+
+TEST(StringTable, CutsAnEndlessTextBetweenCharacters) {
+  StringTable table;
+  std::string endless = "x";
+  while (endless.size() < 100000) endless += "ü";
+  const std::uint32_t id = table.intern(endless);
+  std::vector<std::byte> payload;
+  table.drain(payload);
+  const std::string kept = read_strings(payload)[id];
+  EXPECT_LT(kept.size(), endless.size());
+  EXPECT_EQ(kept.size() % 2, 1u);
+  EXPECT_EQ(endless.substr(0, kept.size()), kept);
+}
+
+TEST(StringTable, RefusesWhatDoesNotFitOneChunk) {
+  StringTable table;
+  std::uint32_t last = 1;
+  std::size_t accepted = 0;
+  for (; last != trace::kNoId && accepted < 2000; ++accepted) {
+    last = table.intern(std::to_string(accepted) + std::string(60000, 'y'));
+  }
+  EXPECT_EQ(last, trace::kNoId);
+  std::vector<std::byte> payload;
+  table.drain(payload);
+  EXPECT_LT(payload.size(), trace::kMaxChunkBytes);
+  EXPECT_NE(table.intern("small"), trace::kNoId) << "a large text that is refused takes no room from a small one";
+}
+
+TEST(StringTable, ThreadsAgree) {
+  StringTable table;
+  std::vector<std::vector<std::uint32_t>> seen(4);
+  std::vector<std::thread> threads;
+  for (auto& numbers : seen) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 2000; ++i) numbers.push_back(table.intern(std::to_string(i % 500)));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& numbers : seen) EXPECT_EQ(numbers, seen[0]);
+}
+
+TEST(WordCache, FindsWhatWasInsertedUntilItIsPushedOut) {
+  WordCache cache(4);
+  std::uint64_t value = 0;
+  EXPECT_FALSE(cache.find(1, value));
+  for (std::uint64_t key = 1; key < 1000; ++key) {
+    cache.insert(key, key * 3);
+    ASSERT_TRUE(cache.find(key, value));
+    EXPECT_EQ(value, key * 3);
+  }
+  std::size_t kept = 0;
+  for (std::uint64_t key = 1; key < 1000; ++key) {
+    if (!cache.find(key, value)) continue;
+    ++kept;
+    EXPECT_EQ(value, key * 3);
+  }
+  EXPECT_GT(kept, 32u);
+  EXPECT_LE(kept, 64u);
+  cache.clear();
+  for (std::uint64_t key = 1; key < 1000; ++key) EXPECT_FALSE(cache.find(key, value));
+}
+
+TEST(WordCache, NeverGivesAnotherKeysValueWhileThreadsWrite) {
+  WordCache cache(2);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      std::mt19937_64 random(t);
+      for (int i = 0; i < 200000; ++i) {
+        const std::uint64_t key = random() % 64 + 1;
+        std::uint64_t value = 0;
+        if (cache.find(key, value) && value != key * 0x9E3779B97F4A7C15u) ++wrong;
+        cache.insert(key, key * 0x9E3779B97F4A7C15u);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong.load(), 0);
+}
+
+TEST(PythonLines, AnyBytesAreATable) {
+  std::mt19937 random(5);
+  for (int i = 0; i < 20000; ++i) {
+    std::vector<unsigned char> table(random() % 40);
+    for (unsigned char& byte : table) byte = static_cast<unsigned char>(random());
+    const auto at = static_cast<std::int32_t>(random() % 200) - 2;
+    line_of_instruction(table, static_cast<std::int32_t>(random()), at);
+    line_of_instruction_310(table, static_cast<std::int32_t>(random()), at);
+  }
+}
+
+TEST(PythonLines, ReadsTheTableOf310) {
+  // Two units of line 11, then none, then line 9.
+  const std::vector<unsigned char> table{4, 1, 2, 0x80, 6, 0xFE};
+  EXPECT_EQ(line_of_instruction_310(table, 10, 0), 11u);
+  EXPECT_EQ(line_of_instruction_310(table, 10, 3), 11u);
+  EXPECT_EQ(line_of_instruction_310(table, 10, 4), 0u);
+  EXPECT_EQ(line_of_instruction_310(table, 10, 6), 9u);
+  EXPECT_EQ(line_of_instruction_310(table, 10, 100), 0u);
+  EXPECT_EQ(line_of_instruction_310(table, 10, -2), 10u);
+}
+
+TEST(ModuleSymbols, NamesAFunctionFromItsAddressInTheFile) {
+  const auto address = reinterpret_cast<std::uintptr_t>(&turnpike_named_function);
+  LoadedModule module;
+  ASSERT_TRUE(find_module(address, module));
+  ModuleSymbols symbols;
+  bool is_readable = false;
+  EXPECT_EQ(symbols.function_at(file_of(module), address - module.base, is_readable), "turnpike_named_function");
+  EXPECT_TRUE(is_readable);
+  EXPECT_EQ(symbols.function_at(file_of(module), address - module.base + 3, is_readable), "turnpike_named_function");
+  EXPECT_EQ(symbols.function_at(file_of(module), 1, is_readable), "");
+}
+
+TEST(ModuleSymbols, NamesFunctionsOfAStrippedLibraryFromItsDynamicSymbols) {
+  const auto address = reinterpret_cast<std::uintptr_t>(dlsym(RTLD_DEFAULT, "qsort"));
+  LoadedModule module;
+  ASSERT_TRUE(find_module(address, module));
+  ModuleSymbols symbols;
+  bool is_readable = false;
+  const std::string_view name = symbols.function_at(file_of(module), address - module.base, is_readable);
+  EXPECT_EQ(name.substr(0, 5), "qsort");
+}
+
+TEST(ModuleSymbols, SaysWhichFilesCannotBeRead) {
+  ModuleSymbols symbols;
+  bool is_readable = true;
+  EXPECT_EQ(symbols.function_at("linux-vdso.so.1", 0x1000, is_readable), "");
+  EXPECT_FALSE(is_readable);
+  is_readable = true;
+  symbols.function_at("/", 0, is_readable);
+  EXPECT_FALSE(is_readable);
+}
+
+TEST(ModuleSymbols, DamagedFilesAreHarmless) {
+  std::ifstream self("/proc/self/exe", std::ios::binary);
+  std::string good((std::istreambuf_iterator<char>(self)), {});
+  const std::string path = testing::TempDir() + "turnpike_damaged_" + std::to_string(getpid());
+  std::mt19937 random(9);
+  const auto read_all = [&](const std::string& bytes) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+    ModuleSymbols symbols;
+    bool is_readable = false;
+    for (std::uint64_t address = 0; address < good.size(); address += 9973) {
+      symbols.function_at(path, address, is_readable);
+    }
+  };
+  for (int i = 0; i < 40; ++i) {
+    std::string bad = good;
+    // The header, and the table of sections at the end.
+    for (int flip = 0; flip < 4; ++flip) bad[random() % 64] = static_cast<char>(random());
+    if (i % 2 != 0) std::memcpy(bad.data(), good.data(), 64);
+    for (int flip = 0; flip < 40; ++flip) bad[bad.size() - 1 - random() % 3000] = static_cast<char>(random());
+    if (i % 4 == 0) bad.resize(random() % bad.size());
+    read_all(bad);
+  }
+  unlink(path.c_str());
+}
+
+std::uint32_t count_of(const std::vector<std::byte>& payload, std::size_t entry_bytes) {
+  return static_cast<std::uint32_t>(payload.size() / entry_bytes);
+}
+
+TEST(StackTable, GivesOneStackOneNumberAndDrainsItOnce) {
+  StringTable strings;
+  StackTable table(strings);
+  std::uint32_t numbers[2];
+  for (std::uint32_t& number : numbers) number = table.capture();
+  EXPECT_NE(numbers[0], trace::kNoId);
+  EXPECT_EQ(numbers[0], numbers[1]);
+  std::vector<std::byte> frames, stacks, texts;
+  table.drain(frames, stacks);
+  strings.drain(texts);
+  EXPECT_GT(count_of(frames, sizeof(trace::FrameEntry)), 0u);
+  EXPECT_EQ(stacks.size() % 8, 0u);
+  EXPECT_FALSE(stacks.empty());
+  const std::vector<std::byte> first = frames;
+  frames.clear();
+  stacks.clear();
+  table.drain(frames, stacks);
+  EXPECT_TRUE(frames.empty());
+  EXPECT_TRUE(stacks.empty());
+  table.restart();
+  table.drain(frames, stacks);
+  EXPECT_EQ(frames, first);
+  EXPECT_EQ(table.losses().full, 0u);
+  EXPECT_EQ(table.losses().not_walked, 0u);
+}
+
+TEST(StackTable, ThreadsAgreeOnNumbersAndEveryNumberIsDefined) {
+  StringTable strings;
+  StackTable table(strings);
+  std::vector<std::vector<std::uint32_t>> seen(4);
+  std::vector<std::thread> threads;
+  std::atomic<bool> stop{false};
+  std::vector<std::byte> frames, stacks;
+  std::thread writer([&] {
+    while (!stop) table.drain(frames, stacks);
+  });
+  for (auto& numbers : seen) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 500; ++i) numbers.push_back(table.capture());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  stop = true;
+  writer.join();
+  table.drain(frames, stacks);
+  for (const auto& numbers : seen) EXPECT_EQ(numbers, seen[0]);
+  EXPECT_NE(seen[0][0], trace::kNoId);
+  EXPECT_EQ(std::memcmp(stacks.data(), &seen[0][0], sizeof(std::uint32_t)), 0) << "the only stack is the first defined";
+}
+
+StackTable* g_table;
+std::atomic<std::uint32_t> g_interruptions;
+
+TEST(StackTable, ASignalHandlerMayCaptureInsideACapture) {
+  StringTable strings;
+  StackTable table(strings);
+  g_table = &table;
+  struct sigaction action{};
+  action.sa_handler = [](int) {
+    g_table->capture();
+    ++g_interruptions;
+  };
+  struct sigaction before;
+  ASSERT_EQ(sigaction(SIGPROF, &action, &before), 0);
+  const itimerval often{{0, 500}, {0, 500}};
+  ASSERT_EQ(setitimer(ITIMER_PROF, &often, nullptr), 0);
+  while (g_interruptions < 40) table.capture();
+  const itimerval never{};
+  setitimer(ITIMER_PROF, &never, nullptr);
+  sigaction(SIGPROF, &before, nullptr);
+  EXPECT_NE(table.capture(), trace::kNoId);
+}
+
+}  // namespace
+}  // namespace turnpike::record

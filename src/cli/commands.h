@@ -7,7 +7,8 @@
 
 namespace turnpike::cli {
 
-enum ExitCode : int { kFine = 0, kCheckFailed = 1, kUsage = 2, kUnreadableInput = 3 };
+// kFailed: the input was fine, and something else was not, e.g. the output could not be written.
+enum ExitCode : int { kFine = 0, kCheckFailed = 1, kUsage = 2, kUnreadableInput = 3, kFailed = 4 };
 
 // Cuts what stands behind the first "--" of `turnpike record` off the arguments, before CLI11 sees them: it would take words of
 // the command for its own. {} for other subcommands.

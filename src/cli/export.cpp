@@ -1,6 +1,111 @@
-// turnpike export
+// turnpike export: a run as a file for another tool.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
 #include "cli/commands.h"
+#include "cli/foreign_input.h"
+#include "cli/output_file.h"
+#include "cli/progress.h"
+#include "report/chrome.h"
+#include "trace/reader.h"
 
 namespace turnpike::cli {
-void add_export(CLI::App&, int&) {}
+namespace {
+
+namespace fs = std::filesystem;
+using Paths = std::vector<fs::path>;
+
+constexpr const char* kExamples = R"(Examples:
+  turnpike export train.tpk --to chrome              writes train.chrome.json: open it at ui.perfetto.dev
+  turnpike export train.tpk --to perfetto -o t.json  the same under another name
+  turnpike export train.tpk --to chrome -o - | gzip  to standard output
+
+Exit code: 0, 2 wrong usage, 3 a run cannot be read, 4 the file cannot be written.)";
+
+struct Arguments {
+  Paths runs;
+  std::string tool;
+  std::string output;
+};
+
+int fail(const std::string& message, int code) {
+  std::fprintf(stderr, "turnpike export: %s\n", message.c_str());
+  return code;
+}
+
+// "train.chrome.json" for "runs/train.tpk/", in the working directory.
+fs::path default_output(const fs::path& run) {
+  const fs::path plain = run.has_filename() ? run : run.parent_path();
+  return plain.filename().replace_extension(".chrome.json");
+}
+
+Result<Paths> files_of(const Paths& runs) {
+  if (auto own = check_are_turnpike_runs(runs); !own) return own.error();
+  Paths all;
+  for (const fs::path& run : runs) {
+    const auto files = trace::run_files(run);
+    if (!files) return files.error();
+    all.insert(all.end(), files->begin(), files->end());
+  }
+  return all;
+}
+
+Result<std::vector<report::ChromeIndex>> indexed(const Paths& files) {
+  std::vector<report::ChromeIndex> indexes(files.size());
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    ProgressBar bar("reading " + files[i].filename().string());
+    auto process = trace::read_file(files[i], indexes[i], bar.callback());
+    if (!process) return process.error();
+    indexes[i].finish(std::move(*process));
+  }
+  return indexes;
+}
+
+Status write_events(const Paths& files, const std::vector<report::ChromeIndex>& indexes, OutputFile& output) {
+  report::ChromeExporter exporter(indexes, [&](std::string_view bytes) { output.write(bytes); });
+  for (std::size_t i = 0; i < files.size() && !output.has_failed(); ++i) {
+    ProgressBar bar("writing " + files[i].filename().string());
+    const auto process = trace::read_file(files[i], *exporter.second_pass(i), bar.callback());
+    if (!process) return process.error();
+  }
+  exporter.close();
+  return {};
+}
+
+void tell(const fs::path& path, const OutputFile& output) {
+  std::fprintf(stderr, "Wrote %s (%.1f MB). Open it at https://ui.perfetto.dev or chrome://tracing.\n", path.c_str(),
+               static_cast<double>(output.size_bytes()) / 1e6);
+}
+
+int export_run(const Arguments& arguments) {
+  const auto files = files_of(arguments.runs);
+  if (!files) return fail(files.error().message, kUnreadableInput);
+  const auto indexes = indexed(*files);
+  if (!indexes) return fail(indexes.error().message, kUnreadableInput);
+  const fs::path path = arguments.output.empty() ? default_output(arguments.runs.front()) : fs::path(arguments.output);
+  auto output = OutputFile::create(path);
+  if (!output) return fail(output.error().message, kFailed);
+  if (auto read = write_events(*files, *indexes, *output); !read) return fail(read.error().message, kUnreadableInput);
+  if (auto written = output->commit(); !written) return fail(written.error().message, kFailed);
+  if (path != "-") tell(path, *output);
+  return kFine;
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, int& status) {
+  CLI::App* const command = app.add_subcommand("export", "Write a run as a file that a trace viewer opens");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("RUN", arguments->runs, "A run (NAME.tpk), or several: the ranks of one program")->required()->type_name("");
+  command->add_option("--to", arguments->tool, "For which tool: chrome or perfetto (the same file opens in both)")
+      ->required()
+      ->check(CLI::IsMember({"chrome", "perfetto"}))
+      ->type_name("TOOL");
+  command->add_option("-o,--output", arguments->output, "The file, or - (default: NAME.chrome.json here)")
+      ->type_name("FILE");
+  command->footer(kExamples);
+  command->callback([arguments, &status] { status = export_run(*arguments); });
+}
+
 }  // namespace turnpike::cli

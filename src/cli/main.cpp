@@ -1,14 +1,128 @@
 // The command `turnpike`: puts the subcommands together.
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "cli/commands.h"
 
-int main(int argc, char** argv) {
-  CLI::App app{"turnpike"};
-  int status = 0;
-  turnpike::cli::add_record(app, status, turnpike::cli::take_recorded_command(argc, argv));
-  turnpike::cli::add_report(app, status);
-  turnpike::cli::add_export(app, status);
-  turnpike::cli::add_dump(app, status);
-  turnpike::cli::add_bench(app, status);
-  CLI11_PARSE(app, argc, argv);
+namespace turnpike::cli {
+namespace {
+
+constexpr const char* kAbout =
+    "Turnpike finds every transfer between CPU and GPU in a program, and what each one costs.";
+
+constexpr const char* kExamples = R"(Examples:
+  turnpike record -- python train.py              run a program and record it into train.tpk
+  turnpike report train.tpk                       which lines moved data, how fast, and who waited
+  turnpike report train.tpk --json                the same for other programs
+  turnpike export train.tpk --to perfetto         as a timeline for ui.perfetto.dev
+  turnpike bench link                             how fast this machine's link is (once; reports use it)
+
+`turnpike COMMAND --help` tells more about each.
+
+Exit codes: 0 fine; 1 a check failed; 2 wrong usage; 3 the input cannot be read; 4 something else failed,
+e.g. the output cannot be written. `record` ends as the program that it ran.)";
+
+// How many letters must change, come or go to make one word of the other.
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j - 1] + 1, row[j] + 1});
+    }
+  }
+  return row.back();
+}
+
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+bool is_command(const CLI::App& app, const std::string& word) {
+  const auto commands = commands_of(app);
+  return std::any_of(commands.begin(), commands.end(), [&](const CLI::App* one) { return one->get_name() == word; });
+}
+
+// "" when nothing is close.
+std::string closest_command(const CLI::App& app, const std::string& word) {
+  constexpr std::size_t kMaxDistance = 2;
+  std::string closest;
+  std::size_t least = kMaxDistance + 1;
+  for (const CLI::App* command : commands_of(app)) {
+    const std::size_t distance = edit_distance(word, command->get_name());
+    if (distance >= least) continue;
+    least = distance;
+    closest = command->get_name();
+  }
+  return closest;
+}
+
+int unknown_command(const CLI::App& app, const std::string& word) {
+  const std::string closest = closest_command(app, word);
+  const std::string hint =
+      closest.empty() ? "`turnpike --help` lists the commands." : "Did you mean `turnpike " + closest + "`?";
+  std::fprintf(stderr, "turnpike: there is no command \"%s\". %s\n", word.c_str(), hint.c_str());
+  return kUsage;
+}
+
+std::string usage_error(const CLI::App* app, const CLI::Error& error) {
+  const CLI::App* used = app->get_subcommands().empty() ? app : app->get_subcommands().front();
+  const std::string name = used == app ? "turnpike" : "turnpike " + used->get_name();
+  return name + ": " + error.what() + "\nRun `" + name + " --help` for how it is used.\n";
+}
+
+void describe(CLI::App& app) {
+  app.name("turnpike");
+  app.set_version_flag("--version", "turnpike " TURNPIKE_VERSION, "Print the version and exit");
+  app.footer(kExamples);
+  app.get_formatter()->column_width(24);
+  app.get_formatter()->label("Subcommands", "Commands");
+  app.failure_message(usage_error);
+}
+
+int parse(CLI::App& app, int argc, char** argv, const int& status) {
+  if (argc < 2) {
+    std::fputs(app.help().c_str(), stderr);
+    return kUsage;
+  }
+  const std::string first = argv[1];
+  if (!first.starts_with("-") && !is_command(app, first)) return unknown_command(app, first);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kFine : kUsage;
+  }
   return status;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{kAbout};
+  int status = kFine;
+  describe(app);
+  add_record(app, status, take_recorded_command(argc, argv));
+  add_report(app, status);
+  add_export(app, status);
+  add_dump(app, status);
+  add_bench(app, status);
+  return parse(app, argc, argv, status);
+}
+
+}  // namespace
+}  // namespace turnpike::cli
+
+int main(int argc, char** argv) {
+  try {
+    return turnpike::cli::run(argc, argv);
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "turnpike: failed: %s\n", failure.what());
+    return turnpike::cli::kFailed;
+  }
 }

@@ -1,0 +1,16 @@
+// What standard output and standard error lead to.
+#pragma once
+
+#include <cstddef>
+
+namespace turnpike::cli {
+
+// Columns a text may take on `descriptor`: those of the terminal, at most `most`; `most` where it is no terminal.
+std::size_t usable_width(int descriptor, std::size_t most);
+
+// Whether colour belongs there: a terminal, and neither NO_COLOR (no-color.org) nor TERM=dumb in the environment.
+bool has_colour(int descriptor);
+
+bool is_terminal(int descriptor);
+
+}  // namespace turnpike::cli

@@ -1,0 +1,188 @@
+// The sections of the text report that go by line of the program: transfers, and synchronisations.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "report/source_lines.h"
+#include "report/table.h"
+#include "report/terminal_sections.h"
+#include "report/text_width.h"
+#include "report/units.h"
+
+namespace turnpike::report {
+namespace {
+
+using analyze::Site;
+using analyze::SyncSite;
+
+// So many of the first rows show their line of code.
+constexpr std::size_t kRowsWithCode = 5;
+// No single name from the program may push the rest of its line off the page.
+constexpr std::size_t kMaxNameWidth = 36;
+constexpr const char* kIndent = "      ";
+
+std::string short_name(const std::string& name) {
+  return shortened_middle(cleaned(name), kMaxNameWidth);
+}
+
+// What a row is called: the site's own name, or its path where two files share that name.
+template <typename AnySite>
+class Names {
+ public:
+  explicit Names(const std::vector<AnySite>& sites) {
+    for (const AnySite& site : sites) files_[site.site].insert(site.file.value_or(""));
+  }
+  std::string of(const AnySite& site) const {
+    const bool is_shared = files_.at(site.site).size() > 1 && site.file;
+    return is_shared ? fmt::format("{}:{}", *site.file, site.line.value_or(0)) : site.site;
+  }
+
+ private:
+  std::map<std::string, std::set<std::string>> files_;
+};
+
+std::string phase_text(const std::optional<analyze::Phase>& phase) {
+  if (!phase) return "phase unknown";
+  switch (*phase) {
+    case analyze::Phase::kForward:
+      return "forward pass";
+    case analyze::Phase::kBackward:
+      return "backward pass";
+    case analyze::Phase::kOptimizer:
+      return "optimizer";
+    case analyze::Phase::kLoader:
+      return "data loading";
+    case analyze::Phase::kOther:
+      return "outside model and optimizer";
+  }
+  return "phase unknown";
+}
+
+template <typename AnySite>
+std::string operator_text(const AnySite& site) {
+  const std::string function = site.function ? "in " + short_name(*site.function) + ": " : "";
+  if (site.op) return function + short_name(*site.op);
+  return function + (site.api ? short_name(*site.api) : "operator unknown");
+}
+
+std::string kinds_text(const Site& site) {
+  if (site.direction == analyze::Direction::kMemset) return short_name(site.dst_kind.value_or("memory unknown"));
+  return short_name(site.src_kind.value_or("unknown")) + " > " + short_name(site.dst_kind.value_or("unknown"));
+}
+
+std::string waits_text(const Site& site) {
+  if (site.blocked_count == 0) return "";
+  const std::string times = site.blocked_count == site.count ? "every time" : count_text(site.blocked_count) + " times";
+  return ", CPU waited " + times;
+}
+
+std::string each_text(const Site& site) {
+  if (site.count == 0) return kUnknownText;
+  return (site.bytes % site.count == 0 ? "" : "~") + size_text(site.bytes / site.count);
+}
+
+template <typename AnySite>
+void add_code(const AnySite& site, const SourceLines& sources, Table& table) {
+  if (!site.file || !site.line) return;
+  const auto code = sources.line(*site.file, *site.line);
+  if (code) table.add_note(kIndent + *code, Style::kCode);
+}
+
+template <typename AnySite>
+void add_forward_line(const AnySite& site, Table& table) {
+  if (site.forward_site) table.add_note(kIndent + ("made by the forward line " + *site.forward_site));
+}
+
+void add_site(const Site& site, std::size_t rank, const std::string& name, Table& table) {
+  table.add_row({fmt::format("{:>3}", rank), name, words_for(site.direction), count_text(site.count), each_text(site),
+                 size_text(site.bytes), duration_text(site.device_time_ns), rate_text(site.bandwidth_gbps),
+                 duration_text(site.host_blocked_ns), percent_text(site.overlapped_pct)});
+}
+
+void add_site_notes(const Site& site, bool with_code, const SourceLines& sources, Table& table) {
+  if (with_code) add_code(site, sources, table);
+  table.add_note(kIndent + fmt::format("{}, {}, {}{}", operator_text(site), phase_text(site.phase), kinds_text(site),
+                                       waits_text(site)));
+  if (site.in_graph)
+    table.add_note(kIndent + std::string("replayed by a CUDA graph; the line is where it was captured"));
+  add_forward_line(site, table);
+}
+
+void print_rest(std::size_t total, std::size_t shown, Page& page) {
+  if (shown < total) page.line(fmt::format("  {} more: --top {} shows them all", total - shown, total), Style::kNote);
+}
+
+std::string sync_summary(const analyze::Syncs& syncs) {
+  std::string text =
+      fmt::format("{} in all, CPU blocked {}", count_text(syncs.count), duration_text(syncs.host_blocked_ns));
+  if (syncs.of_transfers_count > 0) {
+    text += fmt::format(
+        "; {} of them ({}) were made by operators to wait for a transfer above, where that time is counted "
+        "too",
+        count_text(syncs.of_transfers_count), duration_text(syncs.of_transfers_host_blocked_ns));
+  }
+  return text + ".";
+}
+
+}  // namespace
+
+void print_sites(const analyze::Report& report, std::size_t top, Page& page) {
+  if (report.sites.empty()) return;
+  page.blank();
+  page.line("TRANSFERS BY LINE", Style::kHeading);
+  page.paragraph("  ", "worst first: time the CPU was blocked plus time the GPU copied without computing",
+                 Style::kNote);
+  Table table({{"  #", Align::kLeft},
+               {"where", Align::kLeft, true},
+               {"direction", Align::kLeft},
+               {"count"},
+               {"each"},
+               {"total"},
+               {"device"},
+               {"speed"},
+               {"blocked"},
+               {"overlap"}});
+  const Names names(report.sites);
+  const SourceLines sources(report.source.paths);
+  const std::size_t shown = std::min(top, report.sites.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    add_site(report.sites[i], i + 1, names.of(report.sites[i]), table);
+    add_site_notes(report.sites[i], i < kRowsWithCode, sources, table);
+  }
+  table.print(page);
+  print_rest(report.sites.size(), shown, page);
+  page.paragraph("  ", "overlap: the share of the copying during which the GPU computed. More is better.",
+                 Style::kNote);
+}
+
+void print_syncs(const analyze::Report& report, std::size_t top, Page& page) {
+  page.blank();
+  page.line("SYNCHRONISATIONS BY LINE", Style::kHeading);
+  if (report.syncs.count == 0) return page.line("  none: the CPU never waited for the GPU explicitly");
+  page.paragraph("  ", sync_summary(report.syncs));
+  Table table({{"  #", Align::kLeft},
+               {"where", Align::kLeft, true},
+               {"call", Align::kLeft},
+               {"count"},
+               {"for transfers"},
+               {"CPU blocked"},
+               {"GPU idle"}});
+  const Names names(report.sync_sites);
+  const SourceLines sources(report.source.paths);
+  const std::size_t shown = std::min(top, report.sync_sites.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const SyncSite& site = report.sync_sites[i];
+    table.add_row({fmt::format("{:>3}", i + 1), names.of(site), short_name(site.api.value_or(kUnknownText)),
+                   count_text(site.count), count_text(site.of_transfers_count), duration_text(site.host_blocked_ns),
+                   duration_text(site.gpu_idle_ns)});
+    if (i < kRowsWithCode) add_code(site, sources, table);
+    table.add_note(kIndent + fmt::format("{}, {}", operator_text(site), phase_text(site.phase)));
+    add_forward_line(site, table);
+  }
+  table.print(page);
+  print_rest(report.sync_sites.size(), shown, page);
+}
+
+}  // namespace turnpike::report

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The crossings suite: runs each program of programs/ under `turnpike record` and compares the report with what must be.
+"""The crossings suite: runs each program of programs/ under `turnpike record`, compares the report with what must be.
 
     tests/gpu/crossings/run.py [--only NAME]... [--learn] [--out RESULTS.json]
 
@@ -117,7 +117,9 @@ class Suite:
             return [sys.executable, program.path]
         binary = os.path.join(folder, program.name)
         runtime = program.suite.get("cudart", "shared")
+        library_folder = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("nvcc")))), "lib64")
         build = ["nvcc", "-O1", "-g", "-cudart", runtime, "-o", binary, program.path]
+        build += ["-Xlinker", f"-rpath={library_folder}"]
         built = subprocess.run(build, capture_output=True, text=True, timeout=self.timeout_s)
         if built.returncode != 0:
             raise RuntimeError(f"nvcc failed: {built.stderr.strip()}")

@@ -104,7 +104,7 @@ int bench_link(const BenchLinkOptions& options) {
   const auto links = move::measure_links(options.device);
   if (!links) {
     fmt::print(stderr, "turnpike bench link: {}\n", links.error().message);
-    return kUnreadableInput;
+    return kFailed;
   }
   keep(*links);
   options.is_json ? print_json(*links) : print_table(*links);

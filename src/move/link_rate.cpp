@@ -17,7 +17,8 @@ using cuda::DriverCode;
 // Everything that a measurement holds on one device; given back in the opposite order, whatever was reached.
 class Bench {
  public:
-  Bench(const Driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {}
+  Bench(const Driver& driver, int ordinal, std::size_t capacity_bytes)
+      : driver_(driver), ordinal_(ordinal), capacity_bytes_(capacity_bytes) {}
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
   ~Bench();
@@ -42,6 +43,7 @@ class Bench {
 
   const Driver& driver_;
   int ordinal_;
+  std::size_t capacity_bytes_;
   int device_ = 0;
   std::array<char, 256> device_name_{};
   std::string failure_;
@@ -79,9 +81,9 @@ bool Bench::open() {
          is_done(driver_.stream_create(&stream_, kNonBlocking), "making a stream") &&
          is_done(driver_.event_create(&start_, 0), "making an event") &&
          is_done(driver_.event_create(&end_, 0), "making an event") &&
-         is_done(driver_.mem_alloc(&device_memory_, kRateBytes), "allocating 256 MiB on the device") &&
-         is_done(driver_.mem_host_alloc(&source_, kRateBytes, 0), "page-locking 256 MiB of host memory") &&
-         is_done(driver_.mem_host_alloc(&returned_, kRateBytes, 0), "page-locking 256 MiB of host memory");
+         is_done(driver_.mem_alloc(&device_memory_, capacity_bytes_), "allocating device memory") &&
+         is_done(driver_.mem_host_alloc(&source_, capacity_bytes_, 0), "page-locking host memory") &&
+         is_done(driver_.mem_host_alloc(&returned_, capacity_bytes_, 0), "page-locking host memory");
 }
 
 // Words that differ from place to place and from size to size, so that bytes that moved or that stayed from before are
@@ -139,13 +141,13 @@ Spread spread_of(const std::array<double, kRepetitions>& times_ms, Value value) 
   return {values[kRepetitions / 4], values[kRepetitions / 2], values[kRepetitions * 3 / 4]};
 }
 
-Result<LinkRate> measure_link(const Driver& driver, int ordinal) {
-  Bench bench(driver, ordinal);
+Result<LinkRate> measure_link(const Driver& driver, int ordinal, std::size_t rate_bytes) {
+  Bench bench(driver, ordinal, rate_bytes);
   Bench::Times rate;
   Bench::Times latency;
-  if (!bench.open() || !bench.run(kRateBytes, rate) || !bench.run(kLatencyBytes, latency)) return bench.failure();
+  if (!bench.open() || !bench.run(rate_bytes, rate) || !bench.run(kLatencyBytes, latency)) return bench.failure();
 
-  const auto gbps = [](double took_ms) { return static_cast<double>(kRateBytes) / (took_ms * 1e6); };
+  const auto gbps = [&](double took_ms) { return static_cast<double>(rate_bytes) / (took_ms * 1e6); };
   const auto us = [](double took_ms) { return took_ms * 1e3; };
   return LinkRate{ordinal,
                   bench.device_name(),
@@ -157,7 +159,7 @@ Result<LinkRate> measure_link(const Driver& driver, int ordinal) {
 
 }  // namespace
 
-Result<std::vector<LinkRate>> measure_links(const Driver& driver, std::optional<int> device) {
+Result<std::vector<LinkRate>> measure_links(const Driver& driver, std::optional<int> device, std::size_t rate_bytes) {
   int count = 0;
   if (const auto code = driver.init(0); code != 0) {
     return Error{"the CUDA driver does not start: " + driver.describe(code)};
@@ -172,7 +174,7 @@ Result<std::vector<LinkRate>> measure_links(const Driver& driver, std::optional<
   }
   std::vector<LinkRate> links;
   for (int ordinal = device.value_or(0); ordinal < (device ? *device + 1 : count); ++ordinal) {
-    const auto link = measure_link(driver, ordinal);
+    const auto link = measure_link(driver, ordinal, rate_bytes);
     if (!link) return link.error();
     links.push_back(*link);
   }
@@ -182,7 +184,7 @@ Result<std::vector<LinkRate>> measure_links(const Driver& driver, std::optional<
 Result<std::vector<LinkRate>> measure_links(std::optional<int> device) {
   const auto driver = cuda::load_driver();
   if (!driver) return driver.error();
-  return measure_links(*driver, device);
+  return measure_links(*driver, device, kRateBytes);
 }
 
 }  // namespace turnpike::move

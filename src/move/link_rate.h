@@ -1,6 +1,7 @@
 // Measures how fast each device's link to host memory is: what every transfer of a report is compared with.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,17 +30,19 @@ struct LinkRate {
   Spread d2h_latency_us;
 };
 
+// Large enough that what a copy costs to start no longer shows.
 constexpr std::size_t kRateBytes = std::size_t{256} << 20;
 constexpr std::size_t kLatencyBytes = 4096;
 constexpr int kWarmUps = 2;
 constexpr int kRepetitions = 9;
 
-// Measures one device, or all where `device` is none. Takes about a second a device, two times kRateBytes of
-// page-locked host memory and kRateBytes of device memory. An Error where there is no GPU, or where a copy brought
-// other bytes than it was given.
-Result<std::vector<LinkRate>> measure_links(const cuda::Driver& driver, std::optional<int> device);
-
-// The same, with this machine's driver.
+// Measures one device, or all where `device` is none, with this machine's driver. Takes about a second a device, two
+// times kRateBytes of page-locked host memory and kRateBytes of device memory. An Error where there is no driver, where
+// there is no GPU, and where a copy brought other bytes than it was given.
 Result<std::vector<LinkRate>> measure_links(std::optional<int> device);
+
+// The same with another driver and, for the rate, copies of `rate_bytes` (a multiple of 8, at least kLatencyBytes).
+Result<std::vector<LinkRate>> measure_links(const cuda::Driver& driver, std::optional<int> device,
+                                            std::size_t rate_bytes);
 
 }  // namespace turnpike::move

@@ -1,0 +1,102 @@
+"""The built executable, with a program and a recorder that stand for CUDA and Turnpike: recording without a GPU."""
+
+import os
+import pathlib
+import signal
+import subprocess
+
+import pytest
+
+
+def built(name):
+    """A file of the build folder that TURNPIKE_BUILD names."""
+    folder = os.environ.get("TURNPIKE_BUILD")
+    if not folder:
+        pytest.fail(
+            "TURNPIKE_BUILD is not set: name the folder in which Turnpike was built, with its tests", pytrace=False
+        )
+    path = pathlib.Path(folder).resolve() / name
+    if not path.exists():
+        pytest.fail(f"{path} is not there: build it first", pytrace=False)
+    return path
+
+
+@pytest.fixture(scope="session")
+def turnpike():
+    return built("src/cli/turnpike")
+
+
+@pytest.fixture(scope="session")
+def fake_recorder():
+    return built("tests/cli/libturnpike_fake_recorder.so")
+
+
+@pytest.fixture(scope="session")
+def cuda_program():
+    return built("tests/cli/fake_cuda_program")
+
+
+@pytest.fixture
+def environment(fake_recorder, tmp_path):
+    """What `turnpike` is started with: nothing of Turnpike's or CUDA's from outside, and the fake recorder."""
+    clean = {
+        name: value for name, value in os.environ.items() if not name.startswith(("TURNPIKE", "CUDA", "NVTX", "XDG"))
+    }
+    return {**clean, "TURNPIKE_RECORD_LIBRARY": str(fake_recorder), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+
+class Record:
+    """`turnpike record` in a directory of its own."""
+
+    def __init__(self, turnpike, directory, environment):
+        self.turnpike = turnpike
+        self.directory = directory
+        self.environment = environment
+
+    def arguments(self, *command, options=()):
+        return [str(word) for word in (self.turnpike, "record", *options, "--", *command)]
+
+    def __call__(self, *command, options=(), **more):
+        """Runs it to its end. The result's output is bytes in stdout, text in stderr."""
+        result = subprocess.run(
+            self.arguments(*command, options=options),
+            **{"cwd": self.directory, "env": self.environment, "capture_output": True, "timeout": 60, **more},
+        )
+        result.stderr = (result.stderr or b"").decode()
+        return result
+
+    def start(self, *command, options=(), **more):
+        """Starts it in a process group of its own, as a shell would."""
+        return subprocess.Popen(
+            self.arguments(*command, options=options),
+            **{
+                "cwd": self.directory,
+                "env": self.environment,
+                "stdout": subprocess.PIPE,
+                "stderr": subprocess.PIPE,
+                "preexec_fn": os.setpgrp,
+                **more,
+            },
+        )
+
+    def runs(self):
+        return sorted(path.name for path in self.directory.glob("*.tpk"))
+
+
+@pytest.fixture
+def record(turnpike, environment, tmp_path):
+    directory = tmp_path / "work"
+    directory.mkdir()
+    return Record(turnpike, directory, environment)
+
+
+@pytest.fixture(autouse=True)
+def default_signals():
+    """A runner in the background has SIGINT ignored, which children would inherit."""
+    before = {number: signal.signal(number, handler) for number, handler in DEFAULTS.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+DEFAULTS = {signal.SIGINT: signal.default_int_handler, signal.SIGQUIT: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}

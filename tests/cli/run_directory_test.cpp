@@ -1,0 +1,36 @@
+// The names that runs get by themselves.
+#include "cli/run_directory.h"
+
+#include <gtest/gtest.h>
+
+namespace turnpike::cli {
+namespace {
+
+TEST(DefaultRunName, IsThatOfTheScript) {
+  EXPECT_EQ(default_run_name({"python", "train.py"}), "train");
+  EXPECT_EQ(default_run_name({"/usr/bin/python3", "-X", "dev", "dir/train.py", "eval.py"}), "train");
+  EXPECT_EQ(default_run_name({"torchrun", "--nproc-per-node", "2", "train.py"}), "train");
+  EXPECT_EQ(default_run_name({"./train.py"}), "train");
+}
+
+TEST(DefaultRunName, IsThatOfTheModule) {
+  EXPECT_EQ(default_run_name({"python3.12", "-m", "package.train", "--epochs", "2"}), "train");
+  EXPECT_EQ(default_run_name({"python", "-m", "torch.distributed.run", "train.py"}), "train");
+}
+
+TEST(DefaultRunName, IsThatOfTheProgramOtherwise) {
+  EXPECT_EQ(default_run_name({"./build/inference", "-m", "model.pt"}), "inference");
+  EXPECT_EQ(default_run_name({"./run.sh"}), "run");
+  EXPECT_EQ(default_run_name({"a.out"}), "a.out");
+  EXPECT_EQ(default_run_name({"python", "-c", "pass"}), "python");
+  EXPECT_EQ(default_run_name({"python", "-m"}), "python");
+}
+
+TEST(DefaultRunName, IsNeverEmpty) {
+  EXPECT_EQ(default_run_name({""}), "run");
+  EXPECT_EQ(default_run_name({"dir/"}), "run");
+  EXPECT_EQ(default_run_name({".py"}), ".py");
+}
+
+}  // namespace
+}  // namespace turnpike::cli

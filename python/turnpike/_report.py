@@ -29,12 +29,13 @@ class Device:
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """Where the report comes from: files, number of processes, GPUs, command line and versions of the program."""
+    """Where the report comes from: files, number of processes, GPUs, machines, command line, versions."""
 
     kind: str
     paths: list[str]
     processes: int
     devices: list[Device]
+    hosts: list[str]
     program: str | None
     detail: str | None
     versions: dict[str, str]

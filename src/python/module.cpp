@@ -1,5 +1,6 @@
 // The extension turnpike._core: conversions between Python and the C++ of Turnpike, and nothing else.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -68,7 +69,9 @@ NB_MODULE(_core, module) {
           nb::arg("width"), nb::arg("top"), without_gil);
   module.def(
       "analyze",
-      [](const std::vector<std::string>& paths) { return python::value_or_throw(analyze::analyze_run(paths)); },
+      [](const std::vector<std::filesystem::path>& paths) {
+        return python::value_or_throw(analyze::analyze_run(paths));
+      },
       nb::arg("paths"), without_gil);
   module.def("start", &python::start, nb::arg("library"), nb::arg("run_directory"), nb::arg("detail"),
              nb::arg("stacks"), without_gil);

@@ -15,7 +15,7 @@ MS = 1_000_000
 def run(tmp_path):
     """A run of one process: three blocking uploads on line 7 of train.py beside two kernels, and one loss."""
     trace = tracefile.TraceFile()
-    trace.metadata = {"command": "python train.py", "detail": "full"}
+    trace.metadata = {"program": "python\x1ftrain.py", "detail": "full"}
     trace.device("Test GPU")
     stack = trace.stack(
         trace.frame(tracefile.NATIVE_FRAME, "_ZN2at4_ops5copy_4callERNS_6TensorERKS2_b", "libtorch_cpu.so"),

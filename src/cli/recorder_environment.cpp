@@ -54,18 +54,18 @@ Status check_no_other_injection() {
 
 std::vector<Variable> recorder_environment(const RecordOptions& options, const fs::path& library,
                                            const fs::path& run_directory, const std::string& status_path) {
+  const std::string& range = options.capture_range;
   std::vector<Variable> variables = {
       {kCudaInjection, library.string()},
       {kNvtxInjection, library.string()},
       {TURNPIKE_ENV_RUN, fs::absolute(run_directory).string()},
       {TURNPIKE_ENV_DETAIL, options.has_kernels ? "full" : "transfers"},
       {TURNPIKE_ENV_STACKS, options.has_stacks ? "1" : "0"},
-      {TURNPIKE_ENV_CAPTURE_RANGE, std::nullopt},
+      {TURNPIKE_ENV_CAPTURE_RANGE, range.empty() ? std::nullopt : std::optional(range)},
       {TURNPIKE_ENV_DELAY_MS, text_of(options.delay_ms)},
       {TURNPIKE_ENV_DURATION_MS, text_of(options.duration_ms)},
       {TURNPIKE_ENV_STATUS, status_path},
   };
-  if (!options.capture_range.empty()) variables[5].second = options.capture_range;
   if (options.is_quiet) variables.emplace_back(TURNPIKE_ENV_QUIET, "1");
   return variables;
 }

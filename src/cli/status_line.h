@@ -6,8 +6,8 @@
 namespace turnpike::cli {
 
 // The program writes to the same terminal and cannot be seen doing so. So the line never shares a row with it: the
-// terminal is told to scroll all rows but the last, which is ours (as apt does). Erasing gives the row back. One
-// thread.
+// terminal is told to scroll all rows but the last, which is ours (as apt does). Erasing gives the row back; a
+// turnpike killed by SIGKILL cannot do so, and leaves it to `reset`. One thread.
 class StatusLine {
  public:
   // Shows nothing, ever, where `descriptor` is no terminal, or one that knows no such rows (TERM=dumb, too small).

@@ -25,7 +25,8 @@ TEST(Result, HoldsError) {
 }
 
 TEST(Result, KeepsFalsyValueApartFromError) {
-  EXPECT_TRUE(Result<int>(0).has_value());
+  const Result<int> zero = 0;
+  EXPECT_TRUE(zero.has_value());
 }
 
 TEST(Result, MovesValueOut) {

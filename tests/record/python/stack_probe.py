@@ -4,6 +4,7 @@ import collections
 import ctypes
 import os
 import sys
+import threading
 import traceback
 
 Frame = collections.namedtuple("Frame", "kind function file line first_line offset")
@@ -16,16 +17,20 @@ path = os.environ["TURNPIKE_STACK_PROBE"]
 library = ctypes.CDLL(path)
 library_with_gil = ctypes.PyDLL(path)
 library.probe_time_capture.restype = ctypes.c_double
+library.probe_time_at_allocation.restype = ctypes.c_double
 library.probe_time_autograd.restype = ctypes.c_double
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_uint32)
-_text = ctypes.create_string_buffer(1 << 20)
+_of_thread = threading.local()
 
 
 def read(number):
     """The stack of a number, as a reader of the file would know it."""
-    size = library_with_gil.probe_text(number, _text, len(_text))
-    assert 0 <= size < len(_text), f"stack {number} is not defined"
-    lines = _text.value.decode("utf-8").split("\n")[:-1]
+    if not hasattr(_of_thread, "text"):
+        _of_thread.text = ctypes.create_string_buffer(1 << 18)
+    text = _of_thread.text
+    size = library_with_gil.probe_text(number, text, len(text))
+    assert 0 <= size < len(text), f"stack {number} is not defined"
+    lines = text.value.decode("utf-8").split("\n")[:-1]
     frames = []
     for line in lines[1:]:
         kind, function, file, number_text, first, offset = line.split("\t")

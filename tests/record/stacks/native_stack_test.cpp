@@ -168,7 +168,7 @@ TEST(NativeStack, KeepsTheInnermostOfADeepStackAndSaysSo) {
 }
 
 TEST(NativeStack, ReachesTheEndOfAThreadWithItsOwnStack) {
-  constexpr std::size_t kStackBytes = 256 * 1024;
+  constexpr std::size_t kStackBytes = 2 * 1024 * 1024;  // sanitizers want room of their own
   void* memory = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
   pthread_attr_t attributes;

@@ -190,13 +190,12 @@ TEST(ModuleSymbols, NamesAFunctionFromItsAddressInTheFile) {
 }
 
 TEST(ModuleSymbols, NamesFunctionsOfAStrippedLibraryFromItsDynamicSymbols) {
-  const auto address = reinterpret_cast<std::uintptr_t>(dlsym(RTLD_DEFAULT, "qsort"));
+  const auto address = reinterpret_cast<std::uintptr_t>(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
   LoadedModule module;
   ASSERT_TRUE(find_module(address, module));
   ModuleSymbols symbols;
   bool is_readable = false;
-  const std::string_view name = symbols.function_at(file_of(module), address - module.base, is_readable);
-  EXPECT_EQ(name.substr(0, 5), "qsort");
+  EXPECT_EQ(symbols.function_at(file_of(module), address - module.base, is_readable), "gnu_get_libc_version");
 }
 
 TEST(ModuleSymbols, SaysWhichFilesCannotBeRead) {

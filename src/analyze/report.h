@@ -37,9 +37,11 @@ struct Source {
   std::size_t process_count = 0;
   std::vector<Device> devices;
   std::string program;                          // the command line of the first process; empty when unknown
-  std::map<std::string, std::string> versions;  // python, torch, cuda driver, ...
+  std::map<std::string, std::string> versions;  // python, torch, cuda_driver, ...
   std::string detail;                           // transfers | full
-  std::vector<std::string> hosts;               // names of the machines it ran on, each once; empty: unknown
+  // Why processes could not be recorded, in sentences, each once; empty when all could.
+  std::vector<std::string> unusable;
+  std::vector<std::string> hosts;  // names of the machines it ran on, each once; empty: unknown
 };
 
 struct Total {

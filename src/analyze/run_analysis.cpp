@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <string>
-#include <string_view>
 #include <unordered_set>
 #include <utility>
 
 #include "analyze/process_analysis.h"
+#include "analyze/source.h"
 #include "trace/losses.h"
 
 namespace turnpike::analyze {
@@ -46,30 +46,10 @@ bool is_better(const FoundSteps& candidate, const FoundSteps& known) {
   return candidate.steps.count > known.steps.count;
 }
 
-// The recorder separates the arguments of a command line by this.
-constexpr char kArgumentSeparator = '\x1f';
-constexpr std::string_view kVersionSuffix = "_version";
-
-std::string command_line_of(std::string arguments) {
-  std::replace(arguments.begin(), arguments.end(), kArgumentSeparator, ' ');
-  return arguments;
-}
-
-// What the first process says stands for all, except the machine's name.
-void add_metadata(const std::string& key, const std::string& value, Source& source) {
-  if (key == "program" && source.program.empty()) source.program = command_line_of(value);
-  if (key == "detail" && source.detail.empty()) source.detail = value;
-  if (key.ends_with(kVersionSuffix)) {
-    source.versions.try_emplace(key.substr(0, key.size() - kVersionSuffix.size()), value);
-  }
-  const bool is_known_host = std::find(source.hosts.begin(), source.hosts.end(), value) != source.hosts.end();
-  if (key == "host" && !is_known_host) source.hosts.push_back(value);
-}
-
 }  // namespace
 
 void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
-  add_source(process, timeline);
+  add_process(report_.source, process, timeline);
   add_losses(process, timeline);
   ProcessAnalysis analysis(sums_, process, timeline);
   analysis.add_transfers();
@@ -81,18 +61,6 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   span_ = Interval{std::min(span_->start_ns, span->start_ns), std::max(span_->end_ns, span->end_ns)};
   are_kernels_known_ = are_kernels_known_ && analysis.are_kernels_known();
   if (analysis.are_kernels_known()) device_time_.add(analysis.device_time(*span));
-}
-
-void RunAnalysis::add_source(const trace::Process& process, const Timeline& timeline) {
-  Source& source = report_.source;
-  ++source.process_count;
-  for (const auto& record : timeline.devices) {
-    Device device{.id = record.device, .name = process.string(record.name), .memory_bytes = record.memory_bytes};
-    const auto is_same = [&](const Device& known) { return known.id == device.id && known.name == device.name; };
-    if (std::none_of(source.devices.begin(), source.devices.end(), is_same))
-      source.devices.push_back(std::move(device));
-  }
-  for (const auto& [key, value] : process.metadata) add_metadata(key, value, source);
 }
 
 void RunAnalysis::add_losses(const trace::Process& process, const Timeline& timeline) {
@@ -123,9 +91,6 @@ Report RunAnalysis::finish() {
   if (span_) report_.span_ns = span_->end_ns - span_->start_ns;
   if (steps_) report_.steps = std::move(steps_->steps);
   report_.verdict = judge(device_time_, are_kernels_known_);
-  auto& devices = report_.source.devices;
-  std::sort(devices.begin(), devices.end(),
-            [](const Device& a, const Device& b) { return std::tie(a.id, a.name) < std::tie(b.id, b.name); });
   Report report = std::move(report_);
   *this = RunAnalysis();
   return report;

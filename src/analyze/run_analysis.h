@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 
@@ -25,7 +24,6 @@ class RunAnalysis {
   Report finish();
 
  private:
-  void add_source(const trace::Process& process, const Timeline& timeline);
   void add_losses(const trace::Process& process, const Timeline& timeline);
   void offer_steps(std::optional<FoundSteps> found);
 

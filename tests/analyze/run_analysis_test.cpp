@@ -16,15 +16,13 @@ using ::testing::Pair;
 using ::testing::SizeIs;
 
 // One upload of 100 bytes at `line`, its call blocking for 5 us.
-LoadedProcess rank(std::int64_t start_ns, std::uint32_t line, std::uint32_t stream,
-                   const std::string& device = "H100") {
+LoadedProcess rank(std::int64_t start_ns, std::uint32_t line, std::uint32_t stream) {
   ProcessBuilder builder;
   builder.line("/home/user/other.py", 1);  // ids differ between processes
   const auto stack = builder.line("/home/user/train.py", line);
   builder.call({.start_ns = start_ns, .end_ns = start_ns + 5'000, .correlation = 1, .stack = stack});
   builder.copy(
       {.start_ns = start_ns + 1'000, .end_ns = start_ns + 2'000, .correlation = 1, .bytes = 100, .stream = stream});
-  builder.device(0, device);
   return builder.take();
 }
 
@@ -52,17 +50,6 @@ TEST(RunAnalysis, SpansAllProcesses) {
   processes.push_back(rank(50'000, 5, 7));
   processes.push_back(rank(0, 5, 7));
   EXPECT_EQ(report_of(processes).span_ns, 55'000);
-}
-
-TEST(RunAnalysis, ListsDevicesByIdAndName) {
-  std::vector<LoadedProcess> processes;
-  processes.push_back(rank(0, 5, 7, "H200"));
-  processes.push_back(rank(0, 5, 7, "H100"));
-  processes.push_back(rank(0, 5, 7, "H100"));
-  const Report report = report_of(processes);
-  ASSERT_THAT(report.source.devices, SizeIs(2));
-  EXPECT_EQ(report.source.devices[0].name, "H100");
-  EXPECT_EQ(report.source.devices[1].name, "H200");
 }
 
 TEST(RunAnalysis, SumsLossesByName) {
@@ -93,15 +80,6 @@ TEST(RunAnalysis, CountsCopiesWithoutADirection) {
   ProcessBuilder builder;
   builder.copy({.kind = trace::CopyKind::kUnknown, .src = trace::MemoryKind::kUnknown});
   EXPECT_THAT(builder.report().losses, ElementsAre(Pair("unknown_activity", 1u)));
-}
-
-TEST(RunAnalysis, SaysTheProgramAndTheDetail) {
-  std::vector<LoadedProcess> processes;
-  processes.push_back(rank(0, 5, 7));
-  processes[0].process.metadata["program"] = "python train.py";
-  const Source source = report_of(processes).source;
-  EXPECT_EQ(source.program, "python train.py");
-  EXPECT_EQ(source.detail, "full");
 }
 
 TEST(RunAnalysis, TakesTheStepsOfTheProcessThatTellsMost) {

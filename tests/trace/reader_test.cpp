@@ -43,7 +43,7 @@ TEST_F(Reader, HandsOnEveryKindOfRecordUnchanged) {
 }
 
 TEST_F(Reader, TellsWhoTheProcessWas) {
-  const auto process = read(small_file());
+  const auto process = read_file(write(small_file()), collector_);
   ASSERT_TRUE(process);
   EXPECT_EQ(process->path, (directory_ / "a.tpt").string());
   EXPECT_EQ(process->pid, 4242u);

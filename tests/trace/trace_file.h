@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -140,10 +142,14 @@ class TraceFileTest : public testing::Test {
     return directory_ / name;
   }
 
-  // Reads `bytes` as a file; the records go to collector_.
+  // Reads `bytes` as a file, which is in memory because some tests read thousands; the records go to collector_.
   Result<Process> read(const std::string& bytes) {
     collector_.records.clear();
-    return read_file(write(bytes), collector_);
+    const int file = ::memfd_create("trace", MFD_CLOEXEC);
+    EXPECT_EQ(::write(file, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    auto process = read_file("/proc/self/fd/" + std::to_string(file), collector_);
+    ::close(file);
+    return process;
   }
 
   TemporaryDirectory directory_;

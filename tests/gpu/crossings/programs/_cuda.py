@@ -7,12 +7,13 @@ import os
 from ctypes import POINTER, c_int, c_size_t, c_ubyte, c_uint, c_void_p
 
 
-def _load(pattern):
+def _load_runtime():
     spec = importlib.util.find_spec("nvidia")
-    folders = list(spec.submodule_search_locations) if spec else []
-    places = [path for folder in folders for path in sorted(glob.glob(os.path.join(folder, "*", "lib", pattern)))]
-    places += sorted(glob.glob(os.path.join("/usr/local/cuda/lib64", pattern)))
-    return ctypes.CDLL(places[0] if places else pattern)
+    folders = [os.path.join(path, "*", "lib") for path in spec.submodule_search_locations] if spec else []
+    for folder in [*folders, "/usr/local/cuda/lib64"]:
+        if places := sorted(glob.glob(os.path.join(folder, "libcudart.so.1[23]"))):
+            return ctypes.CDLL(places[-1])
+    return ctypes.CDLL("libcudart.so.13")
 
 
 class Location(ctypes.Structure):
@@ -69,14 +70,17 @@ def _checked(result, function, arguments):
 
 def _functions(library, signatures):
     for name, arguments in signatures.items():
-        function = getattr(library, name)
+        # Older runtimes lack the newest: a program that needs one fails at its own line.
+        function = getattr(library, name, None)
+        if function is None:
+            continue
         function.argtypes, function.restype, function.errcheck = arguments, c_int, _checked
     return library
 
 
 def runtime():
     """libcudart; every function raises on an error."""
-    return _functions(_load("libcudart.so.1[23]"), _RUNTIME)
+    return _functions(_load_runtime(), _RUNTIME)
 
 
 def driver():

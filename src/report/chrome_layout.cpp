@@ -1,7 +1,10 @@
 #include "report/chrome_layout.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
+
+#include "report/text_width.h"
 
 namespace turnpike::report {
 namespace {
@@ -9,17 +12,32 @@ namespace {
 // Above every id that Linux gives (2^22) and below 2^31, which viewers take.
 constexpr std::uint32_t kFirstMadePid = 10'000'000;
 constexpr std::uint32_t kFirstMadeTid = 100'000'000;
+constexpr std::size_t kMaxNameWidth = 80;
+// Between the arguments of a command line (docs/format.md).
+constexpr char kArgumentSeparator = '\x1f';
 
+// What the process ran, else the name of its file.
 std::string process_name(const trace::Process& process) {
-  return std::filesystem::path(process.path).stem().string() + " (process " + std::to_string(process.pid) + ")";
+  const auto program = process.metadata.find("program");
+  std::string name =
+      program == process.metadata.end() ? std::filesystem::path(process.path).stem().string() : program->second;
+  std::replace(name.begin(), name.end(), kArgumentSeparator, ' ');
+  const auto rank = process.metadata.find("rank");
+  const std::string of_rank = rank == process.metadata.end() ? "" : ", rank " + rank->second;
+  return shortened_middle(cleaned(name), kMaxNameWidth) + " (process " + std::to_string(process.pid) + of_rank + ")";
+}
+
+std::string thread_name(const ChromeIndex& index, std::uint32_t thread) {
+  const std::string name = index.thread_name(thread);
+  return thread == index.process().pid ? name + " (main)" : name;
 }
 
 std::string track_name(const ChromeIndex& index, const Track& track) {
   switch (track.kind) {
     case TrackKind::kThread:
-      return index.thread_name(track.owner);
+      return thread_name(index, track.owner);
     case TrackKind::kRanges:
-      return "NVTX of " + index.thread_name(track.owner);
+      return "NVTX of " + thread_name(index, track.owner);
     case TrackKind::kStream:
       return index.stream_name(track.owner, track.stream);
     case TrackKind::kMigrations:

@@ -136,7 +136,8 @@ Json to_object(const analyze::Source& source) {
           {"hosts", source.hosts},
           {"program", or_null(source.program)},
           {"detail", or_null(source.detail)},
-          {"versions", source.versions}};
+          {"versions", source.versions},
+          {"unusable", source.unusable}};
 }
 
 Json loss_sentences(const std::map<std::string, std::uint64_t>& losses) {

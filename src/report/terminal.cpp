@@ -93,7 +93,10 @@ void print_verdict(const analyze::Verdict& verdict, Page& page) {
 void print_losses(const analyze::Report& report, Page& page) {
   page.blank();
   page.line("LOSSES", Style::kHeading);
-  if (report.losses.empty()) page.line("  nothing was lost");
+  if (report.losses.empty() && report.source.unusable.empty()) page.line("  nothing was lost");
+  for (const std::string& reason : report.source.unusable) {
+    page.paragraph("  ", "a process could not be recorded: " + reason, Style::kWarning);
+  }
   for (const auto& [name, count] : report.losses) {
     const std::string_view meaning = loss_sentence(name);
     const std::string sentence = meaning.empty() ? "" : ": " + std::string(meaning);

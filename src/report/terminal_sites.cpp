@@ -55,16 +55,15 @@ std::string phase_text(const std::optional<analyze::Phase>& phase) {
     case analyze::Phase::kLoader:
       return "data loading";
     case analyze::Phase::kOther:
-      return "outside model and optimizer";
+      return "other phase";
   }
   return "phase unknown";
 }
 
 template <typename AnySite>
 std::string operator_text(const AnySite& site) {
-  const std::string function = site.function ? "in " + short_name(*site.function) + ": " : "";
-  if (site.op) return function + short_name(*site.op);
-  return function + (site.api ? short_name(*site.api) : "operator unknown");
+  const std::string what = short_name(site.op ? *site.op : site.api.value_or("operator unknown"));
+  return site.function ? what + " in " + short_name(*site.function) : what;
 }
 
 std::string kinds_text(const Site& site) {

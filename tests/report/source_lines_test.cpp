@@ -1,0 +1,67 @@
+// Lines of source beside the figures.
+#include "report/source_lines.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <fstream>
+
+namespace turnpike::report {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+class SourceLinesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = fs::temp_directory_path() / "turnpike_lines_XXXXXX";
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    source_ = folder_ / "train.py";
+    std::ofstream(source_) << "first\n\tsecond  \n\n" << std::string(10'000, 'x') << "\nlast without newline";
+    run_ = folder_ / "run.tpk";
+    std::ofstream(run_) << "run";
+    fs::last_write_time(source_, fs::last_write_time(run_) - 1h);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::optional<std::string> line(std::uint32_t number) const { return SourceLines({run_}).line(source_, number); }
+
+  fs::path folder_, source_, run_;
+};
+
+TEST_F(SourceLinesTest, GivesALineWithoutItsIndent) {
+  EXPECT_EQ(line(1), "first");
+  EXPECT_EQ(line(2), "second");
+  EXPECT_EQ(line(5), "last without newline");
+}
+
+TEST_F(SourceLinesTest, GivesNothingWhereThereIsNothing) {
+  EXPECT_EQ(line(0), std::nullopt);
+  EXPECT_EQ(line(3), std::nullopt) << "an empty line";
+  EXPECT_EQ(line(6), std::nullopt);
+  EXPECT_EQ(line(4'000'000'000), std::nullopt);
+  EXPECT_EQ(SourceLines({run_}).line("/no/such/file.py", 1), std::nullopt);
+  EXPECT_EQ(SourceLines({run_}).line("train.py", 1), std::nullopt) << "relative to what?";
+}
+
+TEST_F(SourceLinesTest, DoesNotShowAFileThatChangedSinceTheRun) {
+  fs::last_write_time(source_, fs::last_write_time(run_) + 1h);
+  EXPECT_EQ(line(1), std::nullopt);
+}
+
+TEST_F(SourceLinesTest, BoundsALineThatNeverEnds) {
+  EXPECT_EQ(line(4)->size(), 4096u);
+}
+
+TEST_F(SourceLinesTest, DoesNotWaitForAPipe) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(SourceLines({run_}).line(pipe, 1), std::nullopt);
+}
+
+}  // namespace
+}  // namespace turnpike::report

@@ -1,0 +1,106 @@
+// The report as text: what it says, and that it fits.
+#include "report/terminal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "report/text_width.h"
+#include "sample_report.h"
+
+namespace turnpike::report {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// Compares with a file of golden/. To accept a change, run the test with TURNPIKE_ACCEPT_GOLDEN=1 and look at the
+// difference.
+void expect_golden(const std::string& text, const std::string& name) {
+  const std::string path = std::string(TURNPIKE_GOLDEN) + "/" + name;
+  if (std::getenv("TURNPIKE_ACCEPT_GOLDEN") != nullptr) std::ofstream(path, std::ios::binary) << text;
+  std::ifstream file(path, std::ios::binary);
+  ASSERT_TRUE(file) << path;
+  EXPECT_EQ(text, std::string(std::istreambuf_iterator<char>(file), {}));
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+void expect_fits(const analyze::Report& report, std::size_t width) {
+  for (const std::string& line : lines_of(to_text(report, {.width = width}))) {
+    EXPECT_LE(display_width(line), width) << line;
+    EXPECT_EQ(cleaned(line), line) << "a line that a terminal would obey";
+  }
+}
+
+TEST(Terminal, SaysEverythingOfAnOrdinaryRun) {
+  expect_golden(to_text(ordinary_report(), {}), "ordinary.txt");
+}
+
+TEST(Terminal, SaysThatAnEmptyRunIsEmpty) {
+  expect_golden(to_text(analyze::Report{}, {}), "empty.txt");
+}
+
+TEST(Terminal, NeverWiderThanItsWidthWhateverTheNames) {
+  for (const std::size_t width : {60u, 80u, 100u}) expect_fits(hostile_report(), width);
+  expect_fits(ordinary_report(), 60);
+}
+
+TEST(Terminal, NarrowerThanReadableIsNotTried) {
+  EXPECT_EQ(to_text(ordinary_report(), {.width = 1}), to_text(ordinary_report(), {.width = 60}));
+}
+
+TEST(Terminal, ColourOnlyWhereAsked) {
+  EXPECT_THAT(to_text(ordinary_report(), {}), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(to_text(ordinary_report(), {.has_colour = true}), HasSubstr("\x1b[1mTRANSFERS\x1b[0m\n"));
+}
+
+TEST(Terminal, TopLimitsTheRowsAndSaysHowManyAreLeft) {
+  const std::string text = to_text(ordinary_report(), {.top = 1});
+  EXPECT_THAT(text, HasSubstr("train.py:23"));
+  EXPECT_THAT(text, Not(HasSubstr("hooks.py:8")));
+  EXPECT_THAT(text, HasSubstr("1 more: --top 2 shows them all"));
+}
+
+TEST(Terminal, LinkIsSaidToBeUnknownWhereItWasNotMeasured) {
+  analyze::Report report = ordinary_report();
+  total_of(report, analyze::Direction::kHostToDevice).link_gbps.reset();
+  EXPECT_THAT(to_text(report, {}), HasSubstr("turnpike bench link"));
+  total_of(report, analyze::Direction::kHostToDevice).link_gbps = 55;
+  total_of(report, analyze::Direction::kDeviceToHost).link_gbps = 55;
+  EXPECT_THAT(to_text(report, {}), Not(HasSubstr("turnpike bench link")));
+}
+
+TEST(Terminal, FilesThatShareANameAreToldApartByTheirPaths) {
+  analyze::Report report = ordinary_report();
+  report.sites[1].site = report.sites[0].site;
+  report.sites[1].file = "/b/train.py";
+  report.sites[1].line = 23;
+  EXPECT_THAT(to_text(report, {}), HasSubstr("/b/train.py:23"));
+}
+
+TEST(Terminal, AProcessThatCouldNotBeRecordedIsALoss) {
+  analyze::Report report = ordinary_report();
+  report.losses.clear();
+  report.source.unusable = {"The driver is too old."};
+  EXPECT_THAT(to_text(report, {}), HasSubstr("a process could not be recorded: The driver is too old."));
+  EXPECT_THAT(to_text(report, {}), Not(HasSubstr("nothing was lost")));
+}
+
+TEST(Terminal, NothingLostIsSaid) {
+  analyze::Report report = ordinary_report();
+  report.losses.clear();
+  EXPECT_THAT(to_text(report, {}), HasSubstr("nothing was lost"));
+}
+
+}  // namespace
+}  // namespace turnpike::report

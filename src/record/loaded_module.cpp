@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <cstring>
 #include <new>
+
+#include "record/mix.h"
 
 namespace turnpike::record {
 namespace {
@@ -39,6 +42,7 @@ int look_at(dl_phdr_info* info, std::size_t, void* data) noexcept {
     }
   }
   if (module.begin == 0) return 0;
+  module.segments_hash = hash_segments(info->dlpi_phdr, info->dlpi_phnum);
   try {
     module.path = info->dlpi_name;
   } catch (const std::bad_alloc&) {
@@ -53,6 +57,17 @@ int read_unloads(dl_phdr_info* info, std::size_t, void* data) noexcept {
 }
 
 }  // namespace
+
+std::uint64_t hash_segments(const void* headers, std::size_t count) noexcept {
+  std::uint64_t hash = kHashSeed;
+  for (std::size_t i = 0; i < count; ++i) {
+    ElfW(Phdr) header;
+    std::memcpy(&header, static_cast<const char*>(headers) + i * sizeof header, sizeof header);
+    hash = mix(mix(hash, header.p_type), header.p_offset);
+    hash = mix(mix(mix(hash, header.p_vaddr), header.p_filesz), header.p_memsz);
+  }
+  return hash;
+}
 
 bool find_module(std::uintptr_t address, LoadedModule& module) {
   Search search{address, &module, false};

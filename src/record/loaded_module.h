@@ -1,6 +1,7 @@
 // The module (program or shared library) that an address of this process belongs to.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -13,8 +14,13 @@ struct LoadedModule {
   const unsigned char* eh_frame_hdr = nullptr;  // nullptr when it has none
   std::uintptr_t mapped_begin = 0;              // all its segments: what an unwind table may point into
   std::uintptr_t mapped_end = 0;
-  std::string path;  // as the loader knows it; empty for the program itself
+  std::uint64_t segments_hash = 0;  // see hash_segments
+  std::string path;                 // as the loader knows it; empty for the program itself
 };
+
+// What tells a module in memory from another build of it in the file of its name: the kinds, places and sizes of all
+// segments. `headers` are `count` program headers (Elf64_Phdr).
+std::uint64_t hash_segments(const void* headers, std::size_t count) noexcept;
 
 // Asks the loader, under the loader's lock: not for a path that runs often. False for an address in no module (code
 // made at run time). Throws std::bad_alloc.

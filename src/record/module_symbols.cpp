@@ -11,6 +11,8 @@
 #include <cstring>
 #include <limits>
 
+#include "record/loaded_module.h"
+
 namespace turnpike::record {
 namespace {
 
@@ -48,6 +50,10 @@ bool SymbolFile::read_symbols() {
   if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff > file_bytes_ ||
       (file_bytes_ - header.e_shoff) / sizeof(Elf64_Shdr) < header.e_shnum) {
     return false;
+  }
+  if (header.e_phentsize == sizeof(Elf64_Phdr) && header.e_phoff <= file_bytes_ &&
+      (file_bytes_ - header.e_phoff) / sizeof(Elf64_Phdr) >= header.e_phnum) {
+    segments_hash_ = hash_segments(file_ + header.e_phoff, header.e_phnum);
   }
   const auto section = [&](std::uint32_t index) {
     Elf64_Shdr found{};
@@ -103,7 +109,8 @@ std::string_view SymbolFile::function_at(std::uint64_t address) const noexcept {
   return {};
 }
 
-std::string_view ModuleSymbols::function_at(const std::string& path, std::uint64_t address, bool& is_readable) {
+std::string_view ModuleSymbols::function_at(const std::string& path, std::uint64_t segments_hash, std::uint64_t address,
+                                            bool& is_readable) {
   auto found = std::find_if(opened_.begin(), opened_.end(), [&](const Opened& each) { return each.path == path; });
   if (found == opened_.end()) {
     opened_.push_front({path, SymbolFile::open(path)});
@@ -112,7 +119,7 @@ std::string_view ModuleSymbols::function_at(const std::string& path, std::uint64
     opened_.splice(opened_.begin(), opened_, found);
   }
   const SymbolFile* file = opened_.front().file.get();
-  is_readable = file != nullptr;
+  is_readable = file != nullptr && file->segments_hash() == segments_hash;
   return is_readable ? file->function_at(address) : std::string_view();
 }
 

@@ -22,6 +22,7 @@ class SymbolFile {
   // The mangled name of the function at an address of the file; empty when none covers it. Valid as long as this
   // object.
   std::string_view function_at(std::uint64_t address) const noexcept;
+  std::uint64_t segments_hash() const noexcept { return segments_hash_; }
   std::size_t size_bytes() const noexcept { return functions_.capacity() * sizeof(Function); }
 
  private:
@@ -37,6 +38,7 @@ class SymbolFile {
 
   const char* file_ = nullptr;
   std::size_t file_bytes_ = 0;
+  std::uint64_t segments_hash_ = 0;
   std::string_view names_;
   std::vector<Function> functions_;
 };
@@ -44,9 +46,11 @@ class SymbolFile {
 // The symbol files that were asked for last: at most 32 MiB of tables, whatever the program loads. One thread.
 class ModuleSymbols {
  public:
-  // As SymbolFile::function_at. `is_readable` is false when there is no such file. Valid until the next call.
-  // Throws std::bad_alloc.
-  std::string_view function_at(const std::string& path, std::uint64_t address, bool& is_readable);
+  // As SymbolFile::function_at, for a module that was loaded from `path` with these segments (hash_segments).
+  // `is_readable` is false when the file is not there, or is another build: pip may replace what a program has loaded.
+  // Valid until the next call. Throws std::bad_alloc.
+  std::string_view function_at(const std::string& path, std::uint64_t segments_hash, std::uint64_t address,
+                               bool& is_readable);
 
  private:
   struct Opened {

@@ -143,7 +143,7 @@ std::uint32_t StackTable::native_frame(std::uintptr_t return_address) {
   std::uint32_t file = kNoFile;
   if (module != nullptr) {
     file = module->file;
-    entry.file = strings_.intern(files_[file]);
+    entry.file = strings_.intern(files_[file].path);
     entry.module_offset = call - module->base;
   }
   // Code in no module has no address that would mean anything to a reader: all of it is one frame.
@@ -171,9 +171,9 @@ const StackTable::Module* StackTable::module_of(std::uintptr_t address) {
   }
   LoadedModule loaded;
   if (!find_module(address, loaded)) return nullptr;
-  std::string path = file_of(loaded);
-  auto file = std::find(files_.begin(), files_.end(), path);
-  if (file == files_.end()) file = files_.insert(files_.end(), std::move(path));
+  File loaded_from{file_of(loaded), loaded.segments_hash};
+  auto file = std::find(files_.begin(), files_.end(), loaded_from);
+  if (file == files_.end()) file = files_.insert(files_.end(), std::move(loaded_from));
   modules_.push_back({loaded.begin, loaded.end, loaded.base, static_cast<std::uint32_t>(file - files_.begin())});
   return &modules_.back();
 }
@@ -183,7 +183,7 @@ void StackTable::drain(std::vector<std::byte>& frames, std::vector<std::byte>& s
   const std::size_t stacks_before = stacks.size();
   try {
     std::vector<Frame> named;
-    std::vector<std::string> files;
+    std::vector<File> files;
     {
       const std::lock_guard lock(mutex_);
       named.assign(frames_.begin() + static_cast<std::ptrdiff_t>(drained_frames_), frames_.end());
@@ -214,10 +214,12 @@ void StackTable::append_stack(std::size_t index, std::vector<std::byte>& payload
   payload.resize((payload.size() + 7) & ~std::size_t{7});
 }
 
-void StackTable::name(Frame& frame, const std::vector<std::string>& files) {
+void StackTable::name(Frame& frame, const std::vector<File>& files) {
   if (frame.file == kNoFile) return;
   bool is_readable = false;
-  const std::string_view function = symbols_.function_at(files[frame.file], frame.entry.module_offset, is_readable);
+  const File& file = files[frame.file];
+  const std::string_view function =
+      symbols_.function_at(file.path, file.segments_hash, frame.entry.module_offset, is_readable);
   if (!is_readable) count(unnamed_library_);
   if (!function.empty()) frame.entry.function = strings_.intern(function);
   // Named once: after a restart the name is drained again, not looked up again.

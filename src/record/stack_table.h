@@ -23,7 +23,8 @@ namespace turnpike::record {
 // entered behind a mutex. Once capture() has returned a number, a drain() that starts later has it, or an earlier had:
 // who drains events first and definitions after has written every definition that the events need.
 //
-// Memory: at most 131072 stacks of 8 Mi frames together and 262144 frames: under 100 MiB, and in a usual run far less.
+// Memory: at most 131072 stacks of 8 Mi frames together, 262144 frames and 32 MiB of symbols: under 150 MiB, and in a
+// usual run a few.
 class StackTable {
  public:
   explicit StackTable(StringTable& strings) noexcept;
@@ -37,7 +38,7 @@ class StackTable {
   // new since the last drain: drain the strings after this. When memory runs out, the rest stays for the next one.
   void drain(std::vector<std::byte>& frames, std::vector<std::byte>& stacks) noexcept;
 
-  // A new file begins: everything will be drained again.
+  // A new file begins: everything will be drained again. Not while another thread drains.
   void restart() noexcept;
 
   // Counts since the process started.
@@ -66,6 +67,11 @@ class StackTable {
     std::uint16_t flags;
     std::uint32_t next;  // another stack of the same hash; 0: none
   };
+  struct File {
+    std::string path;
+    std::uint64_t segments_hash;
+    bool operator==(const File&) const = default;
+  };
   struct Module {
     std::uintptr_t begin;  // of the segment that was asked for
     std::uintptr_t end;
@@ -80,7 +86,7 @@ class StackTable {
   std::uint32_t frame_id(const FrameKey& key, const trace::FrameEntry& entry, std::uint32_t file);
   const Module* module_of(std::uintptr_t address);
   void append_stack(std::size_t index, std::vector<std::byte>& payload) const;
-  void name(Frame& frame, const std::vector<std::string>& files);
+  void name(Frame& frame, const std::vector<File>& files);
 
   StringTable& strings_;
   UnwindTable unwind_table_;
@@ -96,7 +102,7 @@ class StackTable {
   std::vector<std::uint32_t> words_;
   std::vector<Stack> stacks_;
   std::unordered_map<std::uint64_t, std::uint32_t> stack_ids_;  // hash of frame ids -> the first stack of that hash
-  std::vector<std::string> files_;                              // paths of modules; only ever appended to
+  std::vector<File> files_;                                     // only ever appended to
   std::vector<Module> modules_;                                 // what stands where since the last unload
   std::uint64_t modules_generation_ = 0;
   std::size_t drained_frames_ = 0;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
@@ -183,10 +184,12 @@ TEST(ModuleSymbols, NamesAFunctionFromItsAddressInTheFile) {
   ASSERT_TRUE(find_module(address, module));
   ModuleSymbols symbols;
   bool is_readable = false;
-  EXPECT_EQ(symbols.function_at(file_of(module), address - module.base, is_readable), "turnpike_named_function");
+  EXPECT_EQ(symbols.function_at(file_of(module), module.segments_hash, address - module.base, is_readable),
+            "turnpike_named_function");
   EXPECT_TRUE(is_readable);
-  EXPECT_EQ(symbols.function_at(file_of(module), address - module.base + 3, is_readable), "turnpike_named_function");
-  EXPECT_EQ(symbols.function_at(file_of(module), 1, is_readable), "");
+  EXPECT_EQ(symbols.function_at(file_of(module), module.segments_hash, address - module.base + 3, is_readable),
+            "turnpike_named_function");
+  EXPECT_EQ(symbols.function_at(file_of(module), module.segments_hash, 1, is_readable), "");
 }
 
 TEST(ModuleSymbols, NamesFunctionsOfAStrippedLibraryFromItsDynamicSymbols) {
@@ -195,16 +198,27 @@ TEST(ModuleSymbols, NamesFunctionsOfAStrippedLibraryFromItsDynamicSymbols) {
   ASSERT_TRUE(find_module(address, module));
   ModuleSymbols symbols;
   bool is_readable = false;
-  EXPECT_EQ(symbols.function_at(file_of(module), address - module.base, is_readable), "gnu_get_libc_version");
+  EXPECT_EQ(symbols.function_at(file_of(module), module.segments_hash, address - module.base, is_readable),
+            "gnu_get_libc_version");
 }
 
 TEST(ModuleSymbols, SaysWhichFilesCannotBeRead) {
   ModuleSymbols symbols;
   bool is_readable = true;
-  EXPECT_EQ(symbols.function_at("linux-vdso.so.1", 0x1000, is_readable), "");
+  EXPECT_EQ(symbols.function_at("linux-vdso.so.1", 0, 0x1000, is_readable), "");
   EXPECT_FALSE(is_readable);
   is_readable = true;
-  symbols.function_at("/", 0, is_readable);
+  symbols.function_at("/", 0, 0, is_readable);
+  EXPECT_FALSE(is_readable);
+}
+
+TEST(ModuleSymbols, RefusesTheFileOfAnotherBuild) {
+  const auto address = reinterpret_cast<std::uintptr_t>(&turnpike_named_function);
+  LoadedModule module;
+  ASSERT_TRUE(find_module(address, module));
+  ModuleSymbols symbols;
+  bool is_readable = true;
+  EXPECT_EQ(symbols.function_at(file_of(module), module.segments_hash + 1, address - module.base, is_readable), "");
   EXPECT_FALSE(is_readable);
 }
 
@@ -213,12 +227,13 @@ TEST(ModuleSymbols, DamagedFilesAreHarmless) {
   std::string good((std::istreambuf_iterator<char>(self)), {});
   const std::string path = testing::TempDir() + "turnpike_damaged_" + std::to_string(getpid());
   std::mt19937 random(9);
+  int named = 0;
   const auto read_all = [&](const std::string& bytes) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
-    ModuleSymbols symbols;
-    bool is_readable = false;
+    const std::unique_ptr<SymbolFile> symbols = SymbolFile::open(path);
+    if (symbols == nullptr) return;
     for (std::uint64_t address = 0; address < good.size(); address += 9973) {
-      symbols.function_at(path, address, is_readable);
+      named += symbols->function_at(address).empty() ? 0 : 1;
     }
   };
   for (int i = 0; i < 40; ++i) {
@@ -231,6 +246,7 @@ TEST(ModuleSymbols, DamagedFilesAreHarmless) {
     read_all(bad);
   }
   unlink(path.c_str());
+  EXPECT_GT(named, 0) << "no damage left anything to read";
 }
 
 std::uint32_t count_of(const std::vector<std::byte>& payload, std::size_t entry_bytes) {

@@ -101,6 +101,14 @@ TEST_F(Damage, ReadsOnBehindGarbageThatIsLargerThanTheReadAhead) {
   EXPECT_EQ(loss_of(*process, Loss::kDamagedBytes), garbage.size() + 5);
 }
 
+TEST_F(Damage, FindsChunksThatLieAcrossTheEndOfTheReadAhead) {
+  const std::size_t read_ahead = 1u << 20;
+  for (std::size_t size = read_ahead - 24; size < read_ahead + 2; ++size) {
+    ASSERT_TRUE(read(file_header() + std::string(size, 'C') + chunk(ChunkType::kRecords, copy_)));
+    ASSERT_THAT(collector_.records, ElementsAre(copy_)) << size;
+  }
+}
+
 TEST_F(Damage, DoesNotBelieveSizesBeyondTheFile) {
   ChunkHeader header{kChunkMagic, ChunkType::kRecords, kMaxChunkBytes, 0};
   const auto process = read(file_header() + bytes_of(header) + chunk(ChunkType::kRecords, copy_));

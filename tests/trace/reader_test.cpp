@@ -107,12 +107,13 @@ TEST_F(Reader, LetsLaterMetadataAndLossesReplaceEarlierOnes) {
   const auto lost = [](Loss loss, std::uint64_t count) {
     return chunk(ChunkType::kLosses, bytes_of(LossEntry{static_cast<std::uint32_t>(loss), 0, count}));
   };
-  const auto process =
-      read(file_header() + chunk(ChunkType::kMetadata, metadata("rank", "0")) + lost(Loss::kCuptiDropped, 5) +
-           chunk(ChunkType::kMetadata, metadata("rank", "3")) + lost(Loss::kCuptiDropped, 7));
+  const auto process = read(file_header() + chunk(ChunkType::kMetadata, metadata("rank", "0")) +
+                            lost(Loss::kStacksFull, 2) + lost(Loss::kCuptiDropped, 5) +
+                            chunk(ChunkType::kMetadata, metadata("rank", "3")) + lost(Loss::kCuptiDropped, 7));
   ASSERT_TRUE(process);
   EXPECT_EQ(process->metadata.at("rank"), "3");
   EXPECT_EQ(loss_of(*process, Loss::kCuptiDropped), 7u);
+  EXPECT_EQ(loss_of(*process, Loss::kStacksFull), 0u) << "a later chunk replaces all of an earlier one";
 }
 
 TEST_F(Reader, KeepsLossesThatItHasNoNameFor) {

@@ -39,6 +39,7 @@ class Source:
     program: str | None
     detail: str | None
     versions: dict[str, str]
+    unusable: list[str]  #: why processes that use CUDA could not be recorded
 
 
 @dataclasses.dataclass(frozen=True)

@@ -58,7 +58,8 @@ struct PythonRuntime {
 
 // nullptr while this process has no CPython, and for good when it has one whose structures are not known here (other
 // versions, free-threaded and Py_TRACE_REFS builds). A program may load Python after CUDA, so as long as none was found
-// every call looks again: callers space their calls. Any thread.
+// every call looks again: callers space their calls. A libpython that a host loaded RTLD_LOCAL is not found. Any
+// thread.
 const PythonRuntime* find_python() noexcept;
 
 // What find_python() last found, without looking.

@@ -5,7 +5,6 @@
 #include "record/call_frame_info.h"
 
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <string_view>
@@ -51,6 +50,9 @@ class Bytes {
     }
   }
 
+  // An unsigned number that is used as a distance.
+  std::int64_t length() { return static_cast<std::int64_t>(uleb()); }
+
   std::int64_t sleb() {
     std::uint64_t value = 0;
     unsigned shift = 0;
@@ -68,49 +70,26 @@ class Bytes {
   std::uintptr_t encoded(unsigned encoding, std::uintptr_t table) {
     const auto itself = reinterpret_cast<std::uintptr_t>(at_);
     std::uintptr_t value = 0;
+    // clang-format off
     switch (encoding & 0x0F) {
-      case 0x00:
-        value = fixed<std::uint64_t>();
-        break;
-      case 0x01:
-        value = uleb();
-        break;
-      case 0x02:
-        value = fixed<std::uint16_t>();
-        break;
-      case 0x03:
-        value = fixed<std::uint32_t>();
-        break;
-      case 0x04:
-        value = fixed<std::uint64_t>();
-        break;
-      case 0x09:
-        value = static_cast<std::uintptr_t>(sleb());
-        break;
-      case 0x0A:
-        value = static_cast<std::uintptr_t>(std::int64_t{fixed<std::int16_t>()});
-        break;
-      case 0x0B:
-        value = static_cast<std::uintptr_t>(std::int64_t{fixed<std::int32_t>()});
-        break;
-      case 0x0C:
-        value = fixed<std::uint64_t>();
-        break;
-      default:
-        is_good_ = false;
+      case 0x00: value = fixed<std::uint64_t>(); break;
+      case 0x01: value = uleb(); break;
+      case 0x02: value = fixed<std::uint16_t>(); break;
+      case 0x03: value = fixed<std::uint32_t>(); break;
+      case 0x04: value = fixed<std::uint64_t>(); break;
+      case 0x09: value = static_cast<std::uintptr_t>(sleb()); break;
+      case 0x0A: value = static_cast<std::uintptr_t>(std::int64_t{fixed<std::int16_t>()}); break;
+      case 0x0B: value = static_cast<std::uintptr_t>(std::int64_t{fixed<std::int32_t>()}); break;
+      case 0x0C: value = fixed<std::uint64_t>(); break;
+      default: is_good_ = false;
     }
     switch (encoding & 0x70) {
-      case 0:
-        break;
-      case kRelativeToItself:
-        value += itself;
-        break;
-      case kRelativeToTable:
-        value += table;
-        break;
-      default:
-        is_good_ = false;
+      case 0: break;
+      case kRelativeToItself: value += itself; break;
+      case kRelativeToTable: value += table; break;
+      default: is_good_ = false;
     }
+    // clang-format on
     return value;
   }
 
@@ -283,7 +262,20 @@ class Program {
     if (number == kRbp) state_.rbp = initial_.rbp;
     if (number == kReturnAddress) state_.return_address = initial_.return_address;
   }
+  // Unsigned inside: a damaged table may hold any number.
+  std::int64_t scaled(std::int64_t factored) const {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(factored) *
+                                     static_cast<std::uint64_t>(common_.data_alignment));
+  }
   void advance(std::uint64_t units) { location_ += units * common_.code_alignment; }
+  void remember_state() {
+    is_understood_ = is_understood_ && remembered_count_ < kMaxRemembered;
+    if (is_understood_) remembered_[remembered_count_++] = state_;
+  }
+  void restore_state() {
+    is_understood_ = is_understood_ && remembered_count_ > 0;
+    if (is_understood_) state_ = remembered_[--remembered_count_];
+  }
   void set_cfa_register(std::uint64_t number) {
     state_.cfa_kind = number == kRsp ? CfaKind::kFromRsp : number == kRbp ? CfaKind::kFromRbp : CfaKind::kNone;
   }
@@ -330,7 +322,7 @@ void Program::step(Bytes& in) {
       advance(operand);
       break;  // advance_loc
     case 2:
-      set(operand, Where::kAtCfa, static_cast<std::int64_t>(in.uleb()) * common_.data_alignment);
+      set(operand, Where::kAtCfa, scaled(in.length()));
       break;  // offset
     case 3:
       restore(operand);
@@ -341,106 +333,44 @@ void Program::step(Bytes& in) {
 }
 
 // One case for each DW_CFA_*, in the order of their numbers.
+// clang-format off
 void Program::extended_step(unsigned code, Bytes& in) {
   std::uint64_t number = 0;
   switch (code) {
-    case 0x00:
-      break;  // nop
-    case 0x01:
-      location_ = in.encoded(common_.pointer_encoding, 0);
-      break;  // set_loc
-    case 0x02:
-      advance(in.fixed<std::uint8_t>());
-      break;  // advance_loc1
-    case 0x03:
-      advance(in.fixed<std::uint16_t>());
-      break;  // advance_loc2
-    case 0x04:
-      advance(in.fixed<std::uint32_t>());
-      break;    // advance_loc4
-    case 0x05:  // offset_extended
-      number = in.uleb();
-      set(number, Where::kAtCfa, static_cast<std::int64_t>(in.uleb()) * common_.data_alignment);
-      break;
-    case 0x06:
-      restore(in.uleb());
-      break;  // restore_extended
-    case 0x07:
-      set(in.uleb(), Where::kUndefined);
-      break;  // undefined
-    case 0x08:
-      set(in.uleb(), Where::kUnchanged);
-      break;  // same_value
-    case 0x09:
-      number = in.uleb();
-      in.uleb();
-      set(number, Where::kElsewhere);
-      break;    // register
-    case 0x0A:  // remember_state
-      if (remembered_count_ == kMaxRemembered) {
-        is_understood_ = false;
-      } else {
-        remembered_[remembered_count_++] = state_;
-      }
-      break;
-    case 0x0B:  // restore_state
-      if (remembered_count_ == 0) {
-        is_understood_ = false;
-      } else {
-        state_ = remembered_[--remembered_count_];
-      }
-      break;
-    case 0x0C:  // def_cfa
-      set_cfa_register(in.uleb());
-      state_.cfa_offset = static_cast<std::int64_t>(in.uleb());
-      break;
-    case 0x0D:
-      set_cfa_register(in.uleb());
-      break;  // def_cfa_register
-    case 0x0E:
-      state_.cfa_offset = static_cast<std::int64_t>(in.uleb());
-      break;  // def_cfa_offset
-    case 0x0F:
-      set_cfa_expression(in.take(in.uleb()));
-      break;  // def_cfa_expression
-    case 0x10:
-      number = in.uleb();
-      set_expression(number, in.take(in.uleb()));
-      break;    // expression
-    case 0x11:  // offset_extended_sf
-      number = in.uleb();
-      set(number, Where::kAtCfa, in.sleb() * common_.data_alignment);
-      break;
-    case 0x12:  // def_cfa_sf
-      set_cfa_register(in.uleb());
-      state_.cfa_offset = in.sleb() * common_.data_alignment;
-      break;
-    case 0x13:
-      state_.cfa_offset = in.sleb() * common_.data_alignment;
-      break;    // def_cfa_offset_sf
-    case 0x14:  // val_offset
-    case 0x15:
-      number = in.uleb();
-      in.sleb();
-      set(number, Where::kElsewhere);
-      break;  // val_offset_sf
-    case 0x16:
-      number = in.uleb();
-      in.take(in.uleb());
-      set(number, Where::kElsewhere);
-      break;  // val_expression
-    case 0x2E:
-      in.uleb();
-      break;  // GNU_args_size
-    default:
-      is_understood_ = false;
+    case 0x00: break;                                                                          // nop
+    case 0x01: location_ = in.encoded(common_.pointer_encoding, 0); break;                     // set_loc
+    case 0x02: advance(in.fixed<std::uint8_t>()); break;                                       // advance_loc1
+    case 0x03: advance(in.fixed<std::uint16_t>()); break;                                      // advance_loc2
+    case 0x04: advance(in.fixed<std::uint32_t>()); break;                                      // advance_loc4
+    case 0x05: number = in.uleb(); set(number, Where::kAtCfa, scaled(in.length())); break;     // offset_extended
+    case 0x06: restore(in.uleb()); break;                                                      // restore_extended
+    case 0x07: set(in.uleb(), Where::kUndefined); break;                                       // undefined
+    case 0x08: set(in.uleb(), Where::kUnchanged); break;                                       // same_value
+    case 0x09: number = in.uleb(); in.uleb(); set(number, Where::kElsewhere); break;           // register
+    case 0x0A: remember_state(); break;                                                        // remember_state
+    case 0x0B: restore_state(); break;                                                         // restore_state
+    case 0x0C: set_cfa_register(in.uleb()); state_.cfa_offset = in.length(); break;            // def_cfa
+    case 0x0D: set_cfa_register(in.uleb()); break;                                             // def_cfa_register
+    case 0x0E: state_.cfa_offset = in.length(); break;                                         // def_cfa_offset
+    case 0x0F: set_cfa_expression(in.take(in.uleb())); break;                                  // def_cfa_expression
+    case 0x10: number = in.uleb(); set_expression(number, in.take(in.uleb())); break;          // expression
+    case 0x11: number = in.uleb(); set(number, Where::kAtCfa, scaled(in.sleb())); break;       // offset_extended_sf
+    case 0x12: set_cfa_register(in.uleb()); state_.cfa_offset = scaled(in.sleb()); break;      // def_cfa_sf
+    case 0x13: state_.cfa_offset = scaled(in.sleb()); break;                                   // def_cfa_offset_sf
+    case 0x14:                                                                                 // val_offset
+    case 0x15: number = in.uleb(); in.sleb(); set(number, Where::kElsewhere); break;           // val_offset_sf
+    case 0x16: number = in.uleb(); in.take(in.uleb()); set(number, Where::kElsewhere); break;  // val_expression
+    case 0x2E: in.uleb(); break;                                                               // GNU_args_size
+    default: is_understood_ = false;
   }
 }
+// clang-format on
 
 bool fits(const State& state) {
   constexpr std::int64_t kMaxCfaOffset = std::numeric_limits<std::int32_t>::max();
   constexpr std::int64_t kMaxRbpOffset = std::int64_t{std::numeric_limits<std::int16_t>::max()} * 8;
-  return std::abs(state.cfa_offset) <= kMaxCfaOffset && std::abs(state.rbp.offset) <= kMaxRbpOffset &&
+  const auto is_within = [](std::int64_t offset, std::int64_t limit) { return offset >= -limit && offset <= limit; };
+  return is_within(state.cfa_offset, kMaxCfaOffset) && is_within(state.rbp.offset, kMaxRbpOffset) &&
          state.rbp.offset % 8 == 0;
 }
 

@@ -73,7 +73,11 @@ void take(const void* raw, CallArguments& out) {
   if constexpr (requires { p.size; }) out.bytes = p.size;
   if constexpr (requires { p.bytesize; }) out.bytes = p.bytesize;
   if constexpr (requires { p.width; p.height; }) out.bytes = p.width * p.height;
+  if constexpr (requires { p.N; p.uc; }) out.bytes = p.N;
+  if constexpr (requires { p.N; p.us; }) out.bytes = p.N * sizeof(p.us);
+  if constexpr (requires { p.N; p.ui; }) out.bytes = p.N * sizeof(p.ui);
   if constexpr (requires { p.dst; }) out.dst = number(p.dst);
+  if constexpr (requires { p.devPtr; }) out.dst = number(p.devPtr);
   if constexpr (requires { p.dstHost; }) out.dst = number(p.dstHost);
   if constexpr (requires { p.dstDevice; }) out.dst = number(p.dstDevice);
   if constexpr (requires { p.src; }) out.src = number(p.src);
@@ -126,6 +130,8 @@ void read_runtime(std::uint32_t id, const void* parameters, CallArguments& out) 
     RUNTIME_CASE(cudaMemset_v3020);
     RUNTIME_CASE(cudaMemsetAsync_v3020);
     RUNTIME_CASE(cudaMemsetAsync_ptsz_v7000);
+    RUNTIME_CASE(cudaMemPrefetchAsync_v12020);
+    RUNTIME_CASE(cudaMemPrefetchAsync_ptsz_v12020);
     RUNTIME_CASE(cudaStreamSynchronize_v3020);
     RUNTIME_CASE(cudaStreamSynchronize_ptsz_v7000);
     RUNTIME_CASE(cudaEventSynchronize_v3020);
@@ -168,6 +174,14 @@ void read_runtime(std::uint32_t id, const void* parameters, CallArguments& out) 
       out.dst = number(p.ptr);
       return;
     }
+    // Of CUDA 12; the headers of 13 have no struct for them. Address and size stand first, as in their successor's.
+    case CUPTI_RUNTIME_TRACE_CBID_cudaMemPrefetchAsync_v8000:
+    case CUPTI_RUNTIME_TRACE_CBID_cudaMemPrefetchAsync_ptsz_v8000: {
+      const auto& p = *static_cast<const cudaMemPrefetchAsync_v12020_params*>(parameters);
+      out.bytes = p.count;
+      out.dst = number(p.devPtr);
+      return;
+    }
     case CUPTI_RUNTIME_TRACE_CBID_cudaHostUnregister_v4000:
       out.dst = number(static_cast<const cudaHostUnregister_v4000_params*>(parameters)->ptr);
       return;
@@ -194,6 +208,19 @@ void read_driver(std::uint32_t id, const void* parameters, CallArguments& out) {
     DRIVER_CASE(cuMemcpyDtoDAsync_v2);
     DRIVER_CASE(cuMemcpyPeer);
     DRIVER_CASE(cuMemcpyPeerAsync);
+    DRIVER_CASE(cuMemsetD8_v2);
+    DRIVER_CASE(cuMemsetD16_v2);
+    DRIVER_CASE(cuMemsetD32_v2);
+    DRIVER_CASE(cuMemsetD8Async);
+    DRIVER_CASE(cuMemsetD16Async);
+    DRIVER_CASE(cuMemsetD32Async);
+    DRIVER_CASE(cuMemsetD8Async_ptsz);
+    DRIVER_CASE(cuMemsetD16Async_ptsz);
+    DRIVER_CASE(cuMemsetD32Async_ptsz);
+    DRIVER_CASE(cuMemPrefetchAsync);
+    DRIVER_CASE(cuMemPrefetchAsync_ptsz);
+    DRIVER_CASE(cuMemPrefetchAsync_v2);
+    DRIVER_CASE(cuMemPrefetchAsync_v2_ptsz);
     DRIVER_CASE(cuStreamSynchronize);
     DRIVER_CASE(cuStreamSynchronize_ptsz);
     DRIVER_CASE(cuEventSynchronize);

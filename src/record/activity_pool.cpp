@@ -14,7 +14,7 @@ bool ActivityPool::prepare() noexcept {
   void* memory = mmap(nullptr, kPoolBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return false;
   try {
-    // Overflow buffers can come on top: beyond that, complete() drops rather than allocates.
+    // As many overflow buffers can come on top: complete() never allocates.
     filled_.reserve(2 * kActivityBufferCount);
   } catch (...) {
     munmap(memory, kPoolBytes);
@@ -34,18 +34,29 @@ std::uint8_t* ActivityPool::request(std::size_t* size_bytes) noexcept {
   constexpr auto kPatience = std::chrono::milliseconds(200);
   {
     std::unique_lock lock(mutex_);
-    if (freed_.wait_for(lock, kPatience, [this] { return free_count_ > 0; })) {
+    // CUPTI may hold a lock around this that the collector needs to free buffers: then no wait helps, and one after the
+    // other would add up.
+    const auto patience = has_waited_in_vain_ ? std::chrono::milliseconds(0) : kPatience;
+    if (freed_.wait_for(lock, patience, [this] { return free_count_ > 0; })) {
       *size_bytes = kActivityBufferBytes;
       return free_[--free_count_];
     }
+    has_waited_in_vain_ = true;
   }
   *size_bytes = kOverflowBytes;
   return static_cast<std::uint8_t*>(std::calloc(1, kOverflowBytes));
 }
 
-void ActivityPool::complete(std::uint8_t* data, std::size_t valid_bytes) noexcept {
+bool ActivityPool::complete(std::uint8_t* data, std::size_t valid_bytes) noexcept {
   const std::lock_guard lock(mutex_);
-  if (filled_.size() < filled_.capacity()) filled_.push_back({data, valid_bytes});
+  // The other half of the room is for the pool's own, which must all find a place.
+  if (is_overflow(data) && filled_.size() >= kActivityBufferCount) return false;
+  filled_.push_back({data, valid_bytes});
+  return true;
+}
+
+void ActivityPool::discard(std::uint8_t* data) noexcept {
+  std::free(data);
 }
 
 void ActivityPool::take_filled(std::vector<Filled>& filled) {
@@ -66,6 +77,7 @@ void ActivityPool::recycle(const Filled& buffer) noexcept {
   {
     const std::lock_guard lock(mutex_);
     free_[free_count_++] = buffer.data;
+    has_waited_in_vain_ = false;
   }
   freed_.notify_one();
 }

@@ -11,8 +11,8 @@
 
 namespace turnpike::record {
 
-// Why these sizes: since CUDA 13 each thread that launches holds a buffer of its own, so small ones cost less memory; below
-// some 100 KiB the switching itself shows. The bound is what is said to users in docs/record.md.
+// Why these sizes: since CUDA 13 each thread that launches holds a buffer of its own, so small ones cost less memory;
+// below some 100 KiB the switching itself shows. The bound is what is said to users in docs/record.md.
 inline constexpr std::size_t kActivityBufferBytes = 512 * 1024;
 inline constexpr std::size_t kActivityBufferCount = 128;  // 64 MiB in all; pages are only taken when they are used
 
@@ -26,20 +26,25 @@ class ActivityPool {
   // Reserves the address range. False: no memory.
   bool prepare() noexcept;
 
-  // For CUPTI, on any of the program's threads: a zeroed buffer. When all are in use it waits a moment for the collector;
-  // then it gives an overflow buffer, whose records will be counted and dropped. nullptr only when memory is out.
+  // For CUPTI, on any of the program's threads: a zeroed buffer. When all are in use it waits a moment for the
+  // collector, once for all threads; then it gives an overflow buffer, whose records will be counted and dropped.
+  // nullptr only when memory is out.
   std::uint8_t* request(std::size_t* size_bytes) noexcept;
-  // For CUPTI: `data` comes back with records in its first `valid_bytes`.
-  void complete(std::uint8_t* data, std::size_t valid_bytes) noexcept;
+  // For CUPTI: `data` comes back with records in its first `valid_bytes`. False for an overflow buffer when there are
+  // many already: nobody will read it, and it is the caller's to count and to discard.
+  bool complete(std::uint8_t* data, std::size_t valid_bytes) noexcept;
 
   // Collector: the filled buffers, oldest first.
   void take_filled(std::vector<Filled>& filled);
   // Collector: whether the pool had no room when this one was given out.
   bool is_overflow(const std::uint8_t* data) const noexcept { return data < base_ || data >= base_ + kPoolBytes; }
+  // Frees a buffer that complete() refused.
+  static void discard(std::uint8_t* data) noexcept;
   // Collector: the buffer has been read.
   void recycle(const Filled& buffer) noexcept;
   // Whether the collector should hurry.
   bool is_pressed() const noexcept { return free_count_.load(std::memory_order_relaxed) < kActivityBufferCount / 2; }
+  bool is_exhausted() const noexcept { return free_count_.load(std::memory_order_relaxed) == 0; }
 
  private:
   static constexpr std::size_t kPoolBytes = kActivityBufferBytes * kActivityBufferCount;
@@ -51,6 +56,7 @@ class ActivityPool {
   std::array<std::uint8_t*, kActivityBufferCount> free_{};
   std::atomic<std::size_t> free_count_{0};
   std::vector<Filled> filled_;
+  bool has_waited_in_vain_ = false;  // since a buffer was last freed
 };
 
 }  // namespace turnpike::record

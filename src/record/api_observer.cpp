@@ -92,16 +92,19 @@ bool ApiObserver::subscribe(const cuda::Cupti& cupti, const Options& options, st
 // Returns how many functions could not be enabled.
 std::uint32_t ApiObserver::enable_calls(CallbackDomain domain) {
   std::uint32_t failures = 0;
+  std::uint32_t names = 0;
   for (std::uint32_t id = 1; id < kCallbacks; ++id) {
     const char* name = nullptr;
     if (cupti_->get_callback_name(domain, id, &name) != cuda::kCuptiSuccess || name == nullptr) continue;
+    ++names;
     Function& function = functions_[index_of(domain)][id];
     function.call_class = cuda::classify(domain, name);
     if (!is_wanted(function.call_class)) continue;
     function.name = strings_.intern(plain_name(domain, name));
     if (cupti_->enable_callback(1, subscriber_, domain, id) != cuda::kCuptiSuccess) ++failures;
   }
-  return failures;
+  // A domain without a single name: CUPTI does not tell which function is which.
+  return names == 0 ? 1 : failures;
 }
 
 void ApiObserver::unsubscribe() noexcept {

@@ -150,7 +150,10 @@ void Collector::run() noexcept {
 void Collector::turn(bool is_last) {
   const std::int64_t since_start = monotonic_ns() - first_clock_.monotonic_ns;
   if (tick_ != nullptr && !is_last) tick_(since_start);
-  if (is_last || since_start - last_flush_ns_ >= kFlushNs || from_.pool.is_pressed()) {
+  // First, because a thread of the program may be waiting for a buffer with CUPTI's locks held, and a flush needs them.
+  const bool has_activities = collect_activities();
+  const bool is_due = since_start - last_flush_ns_ >= kFlushNs && !(has_activities && from_.pool.is_pressed());
+  if (is_last || is_due || (from_.pool.is_exhausted() && !has_activities)) {
     flush_cupti(is_last);
     last_flush_ns_ = since_start;
   }
@@ -180,8 +183,10 @@ void Collector::flush_cupti(bool is_last) {
   const cuda::CuptiResult result = cupti_->activity_flush_all(is_last ? cuda::kFlushForced : 0);
   if (result != cuda::kCuptiSuccess) from_.losses.add(Loss::kCuptiCallFailed);
   std::size_t dropped = 0;
-  if (cupti_->activity_get_num_dropped_records(nullptr, 0, &dropped) == cuda::kCuptiSuccess && dropped > 0) {
-    from_.losses.add(Loss::kCuptiDropped, dropped);
+  if (cupti_->activity_get_num_dropped_records(nullptr, 0, &dropped) == cuda::kCuptiSuccess) {
+    if (dropped > 0) from_.losses.add(Loss::kCuptiDropped, dropped);
+  } else if (is_last) {
+    from_.losses.add(Loss::kCuptiCallFailed);  // once: drops, if there were any, are not known
   }
 }
 
@@ -203,7 +208,8 @@ void Collector::collect_threads() {
   });
 }
 
-void Collector::collect_activities() {
+// Whether there were any.
+bool Collector::collect_activities() {
   from_.pool.take_filled(filled_);
   for (const ActivityPool::Filled& buffer : filled_) {
     if (from_.pool.is_overflow(buffer.data)) {
@@ -214,6 +220,7 @@ void Collector::collect_activities() {
     from_.pool.recycle(buffer);
     if (batch_.bytes().size() >= kMaxBatchBytes) write();
   }
+  return !filled_.empty();
 }
 
 // Late, because inside cuInit, where recording starts, the driver cannot be asked yet.

@@ -55,7 +55,7 @@ class Collector {
   void run() noexcept;
   void turn(bool is_last);
   void collect_threads();
-  void collect_activities();
+  bool collect_activities();
   void flush_cupti(bool is_last);
   void describe_devices();
   void write();

@@ -63,9 +63,8 @@ struct NvtxEvents {
     return range;
   }
 
-  static void close(const OpenRange& range) {
+  static void close(const OpenRange& range, std::int64_t end_ns = realtime_ns()) {
     NvtxObserver& self = *g_observer;
-    const std::int64_t end_ns = realtime_ns();
     ThreadBuffer* buffer = self.handover_.mine();
     if (buffer != nullptr && g_is_listening.load(std::memory_order_relaxed)) {
       auto record = make_record<trace::RangeRecord>(trace::RecordKind::kRange);
@@ -125,7 +124,8 @@ struct NvtxEvents {
 
   static void on_mark(const char* domain, const char* text, std::uint32_t color) noexcept try {
     if (!g_is_listening.load(std::memory_order_relaxed)) return;
-    close(describe(domain, text, color));
+    const OpenRange mark = describe(domain, text, color);
+    close(mark, mark.start_ns);
   } catch (...) {
   }
 };

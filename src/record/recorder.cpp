@@ -18,7 +18,9 @@ namespace {
 // Kernels are what makes a recording dear: they are left out when only transfers are asked for.
 constexpr ActivityKind kTransferKinds[] = {ActivityKind::kMemcpy, ActivityKind::kPeerMemcpy, ActivityKind::kMemset};
 
-std::int64_t seconds(int count) { return count * std::int64_t{1'000'000'000}; }
+std::int64_t seconds(int count) {
+  return count * std::int64_t{1'000'000'000};
+}
 
 }  // namespace
 
@@ -115,7 +117,7 @@ bool Recorder::enable_activities() {
         *max_records = 0;  // as many as fit
       },
       [](void*, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid_bytes) {
-        instance().pool_.complete(buffer, valid_bytes);
+        if (!instance().pool_.complete(buffer, valid_bytes)) instance().give_up(buffer, valid_bytes);
       });
   if (registered != cuda::kCuptiSuccess) {
     losses_.add(Loss::kCuptiCallFailed);
@@ -126,10 +128,19 @@ bool Recorder::enable_activities() {
     losses_.add(Loss::kCuptiCallFailed);
     if (kind == ActivityKind::kMemcpy) return false;
   }
-  if (options_.detail == Detail::kFull && cupti_.activity_enable(ActivityKind::kConcurrentKernel) != cuda::kCuptiSuccess) {
+  if (options_.detail == Detail::kFull &&
+      cupti_.activity_enable(ActivityKind::kConcurrentKernel) != cuda::kCuptiSuccess) {
     losses_.add(Loss::kCuptiCallFailed);
   }
   return true;
+}
+
+void Recorder::give_up(std::uint8_t* buffer, std::size_t valid_bytes) noexcept {
+  std::uint64_t count = 0;
+  void* record = nullptr;
+  while (cupti_.activity_get_next_record(buffer, valid_bytes, &record) == cuda::kCuptiSuccess) ++count;
+  losses_.add(Loss::kActivityBuffersFull, count);
+  ActivityPool::discard(buffer);
 }
 
 // The report of the run shall say that this process was there and why it is missing.
@@ -156,7 +167,8 @@ void Recorder::set_collecting(bool is_collecting) noexcept {
 }
 
 void Recorder::on_tick(std::int64_t since_start_ns) noexcept {
-  if (options_.delay_ns > 0 && since_start_ns >= options_.delay_ns && options_.capture_range == CaptureRange::kWholeRun) {
+  if (options_.delay_ns > 0 && since_start_ns >= options_.delay_ns &&
+      options_.capture_range == CaptureRange::kWholeRun) {
     set_collecting(true);
   }
   if (options_.duration_ns > 0 && since_start_ns >= options_.delay_ns + options_.duration_ns) {

@@ -45,6 +45,8 @@ class Recorder {
   bool start_locked(const Options& options, std::string& error);
   bool prepare_cupti(std::string& error);
   bool enable_activities();
+  // Counts the records of a buffer that nobody will read, and frees it.
+  void give_up(std::uint8_t* buffer, std::size_t valid_bytes) noexcept;
   void leave_note(const Options& options, const std::string& reason);
   // Whether records are taken now: switched by the capture range, the delay and the duration.
   void set_collecting(bool is_collecting) noexcept;

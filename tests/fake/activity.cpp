@@ -15,9 +15,22 @@ namespace {
 
 // The caller hands work over itself when so much is pending, so that request callbacks come on its thread too.
 constexpr std::size_t kDrainAt = 512;
-// Raw ticks as torch.profiler's clock gives them: another origin and another rate than nanoseconds.
+// Raw ticks of the processor, as torch.profiler's clock gives them.
 std::uint64_t as_ticks(std::uint64_t time_ns) {
-  return (time_ns & 0xFFFFFFFFFFFFu) * 2 + 12345;
+  struct Moment {
+    std::uint64_t ns = clock_realtime_ns();
+    std::uint64_t ticks = __builtin_ia32_rdtsc();
+  };
+  // Two moments far enough apart to tell the rate.
+  static const Moment first;
+  static const Moment second = [] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return Moment();
+  }();
+  const double ticks_per_ns =
+      static_cast<double>(second.ticks - first.ticks) / static_cast<double>(second.ns - first.ns);
+  const auto since_first = static_cast<double>(static_cast<std::int64_t>(time_ns - first.ns));
+  return first.ticks + static_cast<std::uint64_t>(static_cast<std::int64_t>(since_first * ticks_per_ns));
 }
 
 bool is_every(std::uint64_t period, std::uint64_t number) {
@@ -69,9 +82,15 @@ bool Activity::flush(bool is_forced) {
     close(shared_buffer_);
     for (auto& [thread, buffer] : thread_buffers_) close(buffer);
   }
+  std::uint64_t closed = 0;
+  {
+    const std::lock_guard lock(full_mutex_);
+    closed = closed_count_;
+  }
   deliver_all();
+  // The worker may still be delivering one of them; what is closed meanwhile is not waited for.
   std::unique_lock lock(full_mutex_);
-  full_changed_.wait(lock, [this] { return delivering_ == 0 && full_.empty(); });
+  full_changed_.wait(lock, [&] { return delivered_count_ >= closed; });
   return true;
 }
 
@@ -167,6 +186,7 @@ void Activity::close(Buffer& buffer) {
   {
     const std::lock_guard lock(full_mutex_);
     full_.push_back(buffer);
+    ++closed_count_;
   }
   buffer = {};
   full_changed_.notify_all();
@@ -180,13 +200,12 @@ void Activity::deliver_all() {
       if (full_.empty()) return;
       buffer = full_.front();
       full_.pop_front();
-      ++delivering_;
     }
     ++truth_.completions;
     complete_.load()(nullptr, 0, buffer.data, buffer.capacity, buffer.used);
     {
       const std::lock_guard lock(full_mutex_);
-      --delivering_;
+      ++delivered_count_;
     }
     full_changed_.notify_all();
   }

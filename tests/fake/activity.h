@@ -79,7 +79,8 @@ class Activity {
   std::mutex full_mutex_;
   std::condition_variable full_changed_;
   std::deque<Buffer> full_;
-  int delivering_ = 0;
+  std::uint64_t closed_count_ = 0;
+  std::uint64_t delivered_count_ = 0;
 };
 
 Activity& activity();

@@ -85,6 +85,15 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice) {
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorString(CUresult error, const char** text) {
+  *text = error == CUDA_SUCCESS ? "no error" : "an error of the fake driver";
+  return CUDA_SUCCESS;
+}
+
 CUresult cuCtxSetCurrent(CUcontext context) {
   if (context != nullptr) fake_cuda_set_device(context->device);
   return CUDA_SUCCESS;

@@ -95,6 +95,13 @@ CUresult cuEventQuery(CUevent event) {
                    [&] { return now_ns() < event->time_ns ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS; });
 }
 
+// By its old name: cuda.h makes the plain one a macro for _v2.
+CUresult elapsed_time(float* milliseconds, CUevent start, CUevent end) __asm__("cuEventElapsedTime");
+CUresult elapsed_time(float* milliseconds, CUevent start, CUevent end) {
+  *milliseconds = static_cast<float>(end->time_ns - start->time_ns) / 1e6f;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
   const cuStreamBeginCapture_v2_params params{stream, mode};
   return FAKE_CALL(cuStreamBeginCapture_v2, params, [&] {

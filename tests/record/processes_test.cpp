@@ -1,0 +1,161 @@
+// Threads, children and the ways in which a process ends.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <random>
+#include <set>
+
+#include "victim_run.h"
+
+namespace turnpike::record_tests {
+namespace {
+
+using trace::Loss;
+
+TEST(Threads, SixtyFourAtOnceLoseNothing) {
+  const VictimRun run({"threads", "64", "1000"});
+  EXPECT_EQ(run.outcome().exit_code, 0) << run.outcome().err;
+  const Trace trace = run.trace();
+  EXPECT_EQ(trace.losses(), "");
+  std::map<std::uint64_t, std::set<std::uint32_t>> threads_of_size;
+  for (const auto& call : trace.calls_named("cudaMemcpyAsync")) threads_of_size[call.bytes].insert(call.thread);
+  for (std::uint64_t i = 0; i < 64; ++i) {
+    EXPECT_EQ(trace.copies_of(100 + i).size(), 1000u) << i;
+    EXPECT_EQ(threads_of_size[100 + i].size(), 1u) << i;
+  }
+}
+
+TEST(Threads, ThreadsThatHaveEndedKeepTheirRecords) {
+  const Trace trace = VictimRun({"short_threads", "500"}).trace();
+  EXPECT_EQ(trace.losses(), "");
+  for (std::uint64_t i = 0; i < 500; ++i) EXPECT_EQ(trace.copies_of(100 + i).size(), 1u) << i;
+  EXPECT_EQ(trace.calls_named("cudaMemcpyAsync").size(), 500u);
+}
+
+struct Ending {
+  const char* way;
+  bool is_closed;
+};
+class Endings : public testing::TestWithParam<Ending> {};
+TEST_P(Endings, AreTheProgramsOwn) {
+  const VictimRun plain({"exit_by", GetParam().way}, {.is_recorded = false});
+  const VictimRun run({"exit_by", GetParam().way});
+  EXPECT_EQ(run.outcome().exit_code, plain.outcome().exit_code);
+  EXPECT_EQ(run.outcome().signal, plain.outcome().signal);
+  EXPECT_EQ(run.outcome().out, plain.outcome().out);
+  if (!is_sanitized()) {
+    EXPECT_EQ(run.outcome().err, plain.outcome().err);
+  }
+  const Trace trace = run.trace();
+  EXPECT_EQ(trace.process.end.has_value(), GetParam().is_closed);
+  EXPECT_EQ(trace.loss(Loss::kNotClosed), GetParam().is_closed ? 0u : 1u);
+  EXPECT_EQ(trace.loss(Loss::kDamagedBytes), 0u);
+  if (GetParam().is_closed) {
+    EXPECT_EQ(trace.copies_of(50).size(), 50u);
+    EXPECT_EQ(trace.losses(), "");
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Ways, Endings,
+                         testing::Values(Ending{"return", true}, Ending{"exit", true}, Ending{"_exit", false},
+                                         Ending{"quick_exit", false}, Ending{"abort", false}, Ending{"segv", false},
+                                         Ending{"sigint", false}, Ending{"sigterm", false},
+                                         Ending{"pthread_exit", true}),
+                         [](const auto& ending) { return std::string("By_") + ending.param.way; });
+
+TEST(Endings, MainThreadMayLeaveBeforeTheOthers) {
+  const Trace trace = VictimRun({"exit_by", "pthread_exit"}).trace();
+  EXPECT_EQ(trace.copies_of(51).size(), 10u);
+}
+
+TEST(Fork, BeforeCudaGivesEachProcessItsFile) {
+  const VictimRun run({"fork_before"});
+  EXPECT_EQ(run.outcome().out, "child 0\n");
+  const auto traces = run.traces();
+  ASSERT_EQ(traces.size(), 2u);
+  const Trace& child = traces[0].copies_of(4001).empty() ? traces[1] : traces[0];
+  const Trace& parent = traces[0].copies_of(4001).empty() ? traces[0] : traces[1];
+  EXPECT_EQ(child.copies_of(4001).size(), 5u);
+  EXPECT_EQ(child.copies_of(4002).size(), 0u);
+  EXPECT_EQ(parent.copies_of(4002).size(), 7u);
+  EXPECT_EQ(child.process.parent_pid, parent.process.pid);
+  EXPECT_EQ(child.losses() + parent.losses(), "");
+  EXPECT_EQ(run.status().process_count, 2u);
+}
+
+class ForkWithCuda : public testing::TestWithParam<const char*> {};
+TEST_P(ForkWithCuda, LeavesTheParentsFileAlone) {
+  const VictimRun plain({"fork_after", GetParam()}, {.is_recorded = false});
+  const VictimRun run({"fork_after", GetParam()});
+  EXPECT_EQ(run.outcome().out, plain.outcome().out);
+  EXPECT_EQ(run.outcome().exit_code, 0);
+  const Trace trace = run.trace();  // one file: the child has none
+  EXPECT_EQ(trace.copies_of(4002).size(), 7u);
+  EXPECT_EQ(trace.copies_of(4003).size(), 3u);
+  EXPECT_EQ(trace.copies.size(), 10u);
+  EXPECT_TRUE(trace.process.end.has_value());
+  EXPECT_EQ(trace.loss(Loss::kDamagedBytes), 0u);
+  EXPECT_EQ(trace.loss(Loss::kCountMismatch), 0u);
+}
+INSTANTIATE_TEST_SUITE_P(Ways, ForkWithCuda, testing::Values("return", "exit", "_exit", "abort", "segv", "sigterm"));
+
+TEST(Fork, AmidCopyingThreadsNeverHangsAChild) {
+  const VictimRun run({"fork_storm", "100"});
+  EXPECT_EQ(run.outcome().out, "children 100\n");
+  const Trace trace = run.trace();
+  EXPECT_EQ(trace.copies.size(), run.truth().at("produced"));
+  EXPECT_TRUE(trace.process.end.has_value());
+}
+
+TEST(Fork, ExecutedChildRecordsIntoItsOwnFile) {
+  const VictimRun run({"run_self", "uploads", "50"});
+  EXPECT_EQ(run.outcome().exit_code, 0);
+  const auto traces = run.traces();
+  ASSERT_EQ(traces.size(), 2u);
+  EXPECT_EQ(traces[0].copies.size() + traces[1].copies.size(), 7u + 51u);
+  EXPECT_TRUE(traces[0].process.end && traces[1].process.end);
+}
+
+// Uploads of 1, 2, 3, ... bytes until the end: a hole would show.
+void expect_unbroken(const Trace& trace) {
+  std::set<std::uint64_t> called;
+  for (const auto& call : trace.calls_named("cudaMemcpyAsync")) called.insert(call.bytes);
+  EXPECT_TRUE(called.empty() || (*called.begin() == 1 && *called.rbegin() == called.size()));
+  std::set<std::uint64_t> copied;
+  for (const auto& copy : trace.copies) copied.insert(copy.bytes);
+  EXPECT_TRUE(copied.empty() || (*copied.begin() == 1 && *copied.rbegin() == copied.size()));
+}
+
+TEST(Kill, TwoHundredTimesLeavesAReadableFileWithAllThatWasWritten) {
+  std::mt19937 random(1);
+  std::uint64_t with_records = 0;
+  for (int i = 0; i < 200; ++i) {
+    Setting setting;
+    // From before cuInit until well after the second flush.
+    const auto pause_us = static_cast<useconds_t>(random() % 330'000) / (i % 4 == 0 ? 20 : 1);
+    setting.meanwhile = [pause_us](pid_t child) {
+      usleep(pause_us);
+      kill(child, SIGKILL);
+    };
+    const VictimRun run({"endless"}, setting);
+    ASSERT_EQ(run.outcome().signal, SIGKILL);
+    const TurnpikeStatus status = run.status();
+    const auto files = run.files();
+    if (files.empty() || std::filesystem::file_size(files[0]) == 0) {
+      EXPECT_EQ(status.written_bytes, 0u);
+      continue;
+    }
+    const Trace trace = read_trace(files[0]);
+    expect_unbroken(trace);
+    EXPECT_EQ(trace.loss(Loss::kNotClosed), 1u);
+    // The kernel may stop a large write half-way: then the last chunk is torn, and no other.
+    EXPECT_LT(trace.loss(Loss::kDamagedBytes), 8u << 20);
+    // What the status page tells has been written.
+    EXPECT_GE(trace.copies.size(), status.transfer_count[0]);
+    with_records += !trace.copies.empty();
+  }
+  EXPECT_GT(with_records, 50u);
+}
+
+}  // namespace
+}  // namespace turnpike::record_tests

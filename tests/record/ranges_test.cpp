@@ -1,0 +1,149 @@
+// NVTX ranges, and the switches that narrow what is recorded: capture ranges, delay and duration.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "victim_run.h"
+
+namespace turnpike::record_tests {
+namespace {
+
+class Nvtx : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { trace_ = new Trace(VictimRun({"ranges"}).trace()); }
+  static void TearDownTestSuite() { delete trace_; }
+  static std::vector<trace::RangeRecord> ranges_named(const std::string& name) {
+    std::vector<trace::RangeRecord> found;
+    for (const auto& range : trace_->ranges) {
+      if (trace_->process.string(range.name) == name) found.push_back(range);
+    }
+    return found;
+  }
+  static Trace* trace_;
+};
+Trace* Nvtx::trace_ = nullptr;
+
+TEST_F(Nvtx, RangesNestAndSurroundTheirCopies) {
+  const auto outer = ranges_named("outer");
+  const auto inner = ranges_named("inner");
+  ASSERT_EQ(outer.size(), 1u);
+  ASSERT_EQ(inner.size(), 1u);
+  EXPECT_LE(outer[0].start_ns, inner[0].start_ns);
+  EXPECT_GE(outer[0].end_ns, inner[0].end_ns);
+  const auto copies = trace_->copies_of(64);
+  ASSERT_EQ(copies.size(), 1u);
+  const trace::CallRecord* call = trace_->call_of(copies[0].correlation);
+  ASSERT_NE(call, nullptr);
+  EXPECT_LE(inner[0].start_ns, call->start_ns);
+  EXPECT_GE(inner[0].end_ns, call->end_ns);
+  EXPECT_EQ(inner[0].thread, call->thread);
+  EXPECT_EQ(inner[0].end_thread, call->thread);
+}
+
+TEST_F(Nvtx, DomainColourAndRegisteredNamesAreKept) {
+  const auto coloured = ranges_named("coloured");
+  ASSERT_EQ(coloured.size(), 1u);
+  EXPECT_EQ(coloured[0].color, 0xFF112233u);
+  EXPECT_EQ(trace_->process.string(coloured[0].domain), "my domain");
+  const auto registered = ranges_named("registered");
+  ASSERT_EQ(registered.size(), 1u);
+  EXPECT_EQ(trace_->process.string(registered[0].domain), "my domain");
+}
+
+TEST_F(Nvtx, RangeThatCrossesThreadsHasBoth) {
+  const auto crossing = ranges_named("crossing");
+  ASSERT_EQ(crossing.size(), 1u);
+  EXPECT_NE(crossing[0].thread, crossing[0].end_thread);
+  EXPECT_LE(crossing[0].start_ns, crossing[0].end_ns);
+}
+
+TEST_F(Nvtx, MarkIsAnInstant) {
+  const auto marks = ranges_named("mark");
+  ASSERT_EQ(marks.size(), 1u);
+  EXPECT_EQ(marks[0].start_ns, marks[0].end_ns);
+}
+
+TEST_F(Nvtx, OnlyWhatEndedIsWritten) {
+  EXPECT_TRUE(ranges_named("never popped").empty());
+  EXPECT_EQ(trace_->ranges.size(), 6u);
+  EXPECT_EQ(trace_->losses(), "");
+}
+
+void expect_only_inside(const Trace& trace) {
+  EXPECT_EQ(trace.copies_of(3001).size(), 0u);
+  EXPECT_EQ(trace.copies_of(3002).size(), 14u);
+  EXPECT_EQ(trace.copies_of(3003).size(), 0u);
+  EXPECT_EQ(trace.calls_named("cudaMemcpyAsync").size(), 14u);
+  EXPECT_EQ(trace.losses(), "");
+}
+
+TEST(CaptureRange, ProfilerApiSwitchesRecording) {
+  const VictimRun run({"profiler_range"}, {.variables = {{TURNPIKE_ENV_CAPTURE_RANGE, "cuda-profiler-api"}}});
+  EXPECT_EQ(run.outcome().out, "profiler range\n");
+  expect_only_inside(run.trace());
+}
+
+TEST(CaptureRange, ProfilerApiMeansNothingWithoutTheOption) {
+  const Trace trace = VictimRun({"profiler_range"}).trace();
+  EXPECT_EQ(trace.copies.size(), 44u);
+}
+
+TEST(CaptureRange, NvtxRangeSwitchesRecording) {
+  const VictimRun run({"nvtx_range"}, {.variables = {{TURNPIKE_ENV_CAPTURE_RANGE, "nvtx:wanted"}}});
+  EXPECT_EQ(run.outcome().out, "nvtx range\n");
+  expect_only_inside(run.trace());
+}
+
+TEST(CaptureRange, RangeThatNeverComesRecordsNothing) {
+  const Trace trace = VictimRun({"nvtx_range"}, {.variables = {{TURNPIKE_ENV_CAPTURE_RANGE, "nvtx:absent"}}}).trace();
+  EXPECT_TRUE(trace.copies.empty());
+  EXPECT_TRUE(trace.calls.empty());
+  EXPECT_TRUE(trace.process.end.has_value());
+}
+
+// Uploads of 1, 2, 3, ... bytes, one each 2 ms: which sizes are there tells when recording was on.
+struct Seen {
+  std::uint64_t first;
+  std::uint64_t last;
+  std::uint64_t count;
+};
+Seen seen_of(const Trace& trace) {
+  Seen seen{~0ull, 0, 0};
+  for (const auto& copy : trace.copies) {
+    seen.first = std::min(seen.first, copy.bytes);
+    seen.last = std::max(seen.last, copy.bytes);
+    ++seen.count;
+  }
+  return seen;
+}
+
+TEST(Delay, TheBeginningIsLeftOut) {
+  const Trace trace = VictimRun({"paced", "200", "2"}, {.variables = {{TURNPIKE_ENV_DELAY_MS, "150"}}}).trace();
+  const Seen seen = seen_of(trace);
+  EXPECT_GT(seen.first, 10u);
+  EXPECT_EQ(seen.last, 200u);
+  EXPECT_EQ(seen.count, seen.last - seen.first + 1) << "no hole";
+}
+
+TEST(Duration, TheEndIsLeftOut) {
+  const VictimRun run({"paced", "200", "2"}, {.variables = {{TURNPIKE_ENV_DURATION_MS, "150"}}});
+  EXPECT_EQ(run.outcome().out, "paced 200\n");
+  const Seen seen = seen_of(run.trace());
+  EXPECT_EQ(seen.first, 1u);
+  EXPECT_LT(seen.last, 150u);
+  EXPECT_GT(seen.last, 20u);
+  EXPECT_EQ(seen.count, seen.last);
+}
+
+TEST(Duration, CountsFromTheEndOfTheDelay) {
+  const Trace trace = VictimRun({"paced", "300", "2"},
+                                {.variables = {{TURNPIKE_ENV_DELAY_MS, "150"}, {TURNPIKE_ENV_DURATION_MS, "150"}}})
+                          .trace();
+  const Seen seen = seen_of(trace);
+  EXPECT_GT(seen.first, 10u);
+  EXPECT_LT(seen.last, 250u);
+  EXPECT_EQ(seen.count, seen.last - seen.first + 1) << "no hole";
+}
+
+}  // namespace
+}  // namespace turnpike::record_tests

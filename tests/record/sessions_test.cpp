@@ -1,0 +1,82 @@
+// turnpike_start and turnpike_stop: recording parts of a process, more than once.
+#include <gtest/gtest.h>
+
+#include "trace/reader.h"
+#include "victim_run.h"
+
+namespace turnpike::record_tests {
+namespace {
+
+// Not injected: the program loads the library itself.
+Setting by_hand() {
+  return {.variables = {{"CUDA_INJECTION64_PATH", ""}, {"NVTX_INJECTION64_PATH", ""}, {TURNPIKE_ENV_RUN, ""}}};
+}
+
+Trace only_trace(const std::filesystem::path& run) {
+  const auto files = trace::run_files(run);
+  EXPECT_TRUE(files && files->size() == 1) << run;
+  return read_trace(files->at(0));
+}
+
+TEST(Sessions, EachHoldsItsOwnPart) {
+  const ScratchFolder folder;
+  const auto first_run = folder.path() / "a.tpk";
+  const auto second_run = folder.path() / "b.tpk";
+  const VictimRun run({"sessions", record_library(), first_run, second_run}, by_hand());
+  ASSERT_EQ(run.outcome().exit_code, 0) << run.outcome().out << run.outcome().err;
+  const Trace first = only_trace(first_run);
+  const Trace second = only_trace(second_run);
+  EXPECT_EQ(first.copies_of(5001).size(), 5u);
+  EXPECT_EQ(first.copies.size(), 5u);
+  EXPECT_EQ(second.copies_of(5003).size(), 4u);
+  EXPECT_EQ(second.copies.size(), 4u);
+  EXPECT_EQ(first.calls_named("cudaMemcpyAsync").size(), 5u);
+  EXPECT_EQ(second.calls_named("cudaMemcpyAsync").size(), 4u);
+  EXPECT_EQ(first.losses() + second.losses(), "");
+  EXPECT_NE(run.outcome().out.find(first_run.string()), std::string::npos);
+}
+
+TEST(Sessions, TwoInOneDirectoryAreTwoFiles) {
+  const ScratchFolder folder;
+  const auto path = folder.path() / "a.tpk";
+  const VictimRun run({"sessions", record_library(), path, path}, by_hand());
+  ASSERT_EQ(run.outcome().exit_code, 0) << run.outcome().out << run.outcome().err;
+  const auto files = trace::run_files(path);
+  ASSERT_TRUE(files);
+  ASSERT_EQ(files->size(), 2u);
+  EXPECT_EQ(read_trace(files->at(0)).copies.size() + read_trace(files->at(1)).copies.size(), 9u);
+}
+
+TEST(Sessions, DefinitionsOfStacksAreInEachFile) {
+  const ScratchFolder folder;
+  const VictimRun run({"sessions", record_library(), folder.path() / "a.tpk", folder.path() / "b.tpk"}, by_hand());
+  const Trace second = only_trace(folder.path() / "b.tpk");
+  for (const auto& call : second.calls_named("cudaMemcpyAsync")) {
+    ASSERT_TRUE(second.process.stacks.contains(call.stack));
+    for (const std::uint32_t frame : second.process.stacks.at(call.stack).frames) {
+      EXPECT_TRUE(second.process.frames.contains(frame));
+    }
+  }
+  EXPECT_EQ(second.loss(trace::Loss::kUndefinedReference), 0u);
+}
+
+TEST(Sessions, RefusalsSayWhyAndHarmNothing) {
+  const VictimRun run({"bad_session", record_library()}, by_hand());
+  EXPECT_EQ(run.outcome().exit_code, 0);
+  EXPECT_NE(run.outcome().out.find("stop first: -1 nothing is being recorded"), std::string::npos) << run.outcome().out;
+  EXPECT_NE(run.outcome().out.find("file: ''"), std::string::npos);
+  EXPECT_NE(run.outcome().out.find("bad directory: -1 "), std::string::npos);
+  EXPECT_NE(run.outcome().out.find("/proc/nowhere/run"), std::string::npos);
+  EXPECT_NE(run.outcome().out.find("recording: 0"), std::string::npos);
+}
+
+TEST(Sessions, StartInAnInjectedProcessIsRefused) {
+  const ScratchFolder folder;
+  const VictimRun run({"sessions", record_library(), folder.path() / "a.tpk", folder.path() / "b.tpk"});
+  EXPECT_EQ(run.outcome().exit_code, 1);
+  EXPECT_NE(run.outcome().out.find("being recorded already"), std::string::npos) << run.outcome().out;
+  EXPECT_EQ(run.trace().copies_of(5000).size(), 2u);
+}
+
+}  // namespace
+}  // namespace turnpike::record_tests

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the report on a recorded examples/mnist.py: the two uploads and the read of every step, at their lines, exactly.
+"""Checks the report on a recorded examples/mnist.py: the two uploads and the read of each step, at their lines.
 
 turnpike report RUN --json | tests/gpu/check_mnist.py STEPS [BATCH]
 """

@@ -97,7 +97,9 @@ int export_run(const Arguments& arguments) {
 void add_export(CLI::App& app, int& status) {
   CLI::App* const command = app.add_subcommand("export", "Write a run as a file that a trace viewer opens");
   const auto arguments = std::make_shared<Arguments>();
-  command->add_option("RUN", arguments->runs, "A run (NAME.tpk), or several: the ranks of one program")->required()->type_name("");
+  command->add_option("RUN", arguments->runs, "A run (NAME.tpk), or several: the ranks of one program")
+      ->required()
+      ->type_name("");
   command->add_option("--to", arguments->tool, "For which tool: chrome or perfetto (the same file opens in both)")
       ->required()
       ->check(CLI::IsMember({"chrome", "perfetto"}))

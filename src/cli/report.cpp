@@ -7,11 +7,11 @@
 #include "analyze/analyze.h"
 #include "cli/commands.h"
 #include "cli/foreign_input.h"
-#include "cli/link_cache.h"
 #include "cli/output_file.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "report/json.h"
+#include "report/link_rates.h"
 #include "report/terminal.h"
 
 namespace turnpike::cli {
@@ -39,35 +39,14 @@ int fail(const std::string& message, int code) {
   return code;
 }
 
-// The kept rate of the link that all devices of the run have; nullptr where they differ or none was measured.
-const KeptLink* link_of(const analyze::Source& source, const std::vector<KeptLink>& links) {
-  if (source.hosts.size() != 1) return nullptr;
-  const KeptLink* common = nullptr;
-  for (const analyze::Device& device : source.devices) {
-    const KeptLink* link = find_link(links, device.name, source.hosts.front());
-    if (link == nullptr || (common != nullptr && link != common)) return nullptr;
-    common = link;
-  }
-  return common;
-}
-
-void add_link_rates(analyze::Report& report) {
-  const auto links = read_link_cache(link_cache_path());
-  if (!links) {
-    std::fprintf(stderr, "turnpike report: %s\n", links.error().message.c_str());
-    return;
-  }
-  const KeptLink* link = link_of(report.source, *links);
-  if (link == nullptr) return;
-  report.totals[static_cast<std::size_t>(analyze::Direction::kHostToDevice)].link_gbps = link->h2d_pinned_gbps;
-  report.totals[static_cast<std::size_t>(analyze::Direction::kDeviceToHost)].link_gbps = link->d2h_pinned_gbps;
-}
-
 Result<analyze::Report> analyzed(const std::vector<std::filesystem::path>& runs) {
   if (auto own = check_are_turnpike_runs(runs); !own) return own.error();
   ProgressBar bar("reading");
   auto report = analyze::analyze_run(runs, bar.callback());
-  if (report) add_link_rates(*report);
+  if (!report) return report;
+  if (auto rates = report::add_link_rates(*report); !rates) {
+    std::fprintf(stderr, "turnpike report: %s\n", rates.error().message.c_str());
+  }
   return report;
 }
 
@@ -92,7 +71,9 @@ int report(const Arguments& arguments) {
 void add_report(CLI::App& app, int& status) {
   CLI::App* const command = app.add_subcommand("report", "Show what a run's transfers cost, and which lines made them");
   const auto arguments = std::make_shared<Arguments>();
-  command->add_option("RUN", arguments->runs, "A run (NAME.tpk), or several: the ranks of one program")->required()->type_name("");
+  command->add_option("RUN", arguments->runs, "A run (NAME.tpk), or several: the ranks of one program")
+      ->required()
+      ->type_name("");
   command->add_flag("--json", arguments->is_json, "As JSON, for other programs; nothing is left out");
   command->add_option("--top", arguments->top, "How many lines of the program to show (default: 15)")->type_name("N");
   command->add_flag("--no-colour,--no-color", arguments->no_colour, "Plain text on a terminal too (also: NO_COLOR=1)");

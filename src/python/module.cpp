@@ -10,6 +10,7 @@
 #include "python/recorder.h"
 #include "record/session.h"
 #include "report/json.h"
+#include "report/link_rates.h"
 #include "report/terminal.h"
 
 namespace nb = nanobind;
@@ -26,6 +27,19 @@ template <typename T>
 T value_or_throw(Result<T> result) {
   if (!result) throw PythonError(result.error().message);
   return std::move(*result);
+}
+
+analyze::Report analyze(const std::vector<std::filesystem::path>& paths) {
+  Status rates;
+  analyze::Report report;
+  {
+    const nb::gil_scoped_release without_gil;
+    report = value_or_throw(analyze::analyze_run(paths));
+    rates = report::add_link_rates(report);
+  }
+  // The report stands without the rates: a warning, as the command line gives one.
+  if (!rates && PyErr_WarnEx(PyExc_RuntimeWarning, rates.error().message.c_str(), 2) != 0) throw nb::python_error();
+  return report;
 }
 
 std::uint32_t to_detail(const std::string& name) {
@@ -67,12 +81,7 @@ NB_MODULE(_core, module) {
             return report::to_text(report, {.width = width, .has_colour = false, .top = top});
           },
           nb::arg("width"), nb::arg("top"), without_gil);
-  module.def(
-      "analyze",
-      [](const std::vector<std::filesystem::path>& paths) {
-        return python::value_or_throw(analyze::analyze_run(paths));
-      },
-      nb::arg("paths"), without_gil);
+  module.def("analyze", &python::analyze, nb::arg("paths"));
   module.def("start", &python::start, nb::arg("library"), nb::arg("run_directory"), nb::arg("detail"),
              nb::arg("stacks"), without_gil);
   module.def("stop", &python::stop, nb::arg("library"), without_gil);

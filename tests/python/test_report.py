@@ -112,6 +112,15 @@ def test_html_escapes_file_names(tmp_path):
     assert "<script>" not in rep._repr_html_()
 
 
+def test_link_rates_that_cannot_be_read_are_a_warning(run, tmp_path, monkeypatch):
+    (tmp_path / "turnpike").mkdir()
+    (tmp_path / "turnpike" / "link.json").write_text("no JSON")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.warns(RuntimeWarning, match="link.json"):
+        rep = tp.report(run)
+    assert rep.totals["h2d"].link_gbps is None
+
+
 def test_reading_a_report_needs_neither_torch_nor_cuda(run):
     code = f"import sys, turnpike; turnpike.report({str(run)!r}); print('torch' in sys.modules, 'numpy' in sys.modules)"
     maps = "print(any('libcuda' in line or 'record' in line for line in open('/proc/self/maps')))"

@@ -1,5 +1,5 @@
 // The file of measured link rates.
-#include "cli/link_cache.h"
+#include "report/link_cache.h"
 
 #include <gmock/gmock.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace turnpike::cli {
+namespace turnpike::report {
 namespace {
 
 using ::testing::HasSubstr;
@@ -94,4 +94,4 @@ TEST_F(LinkCache, SaysWhereItCannotWrite) {
 }
 
 }  // namespace
-}  // namespace turnpike::cli
+}  // namespace turnpike::report

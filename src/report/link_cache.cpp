@@ -1,6 +1,6 @@
 // Reads and writes link.json: {"schema": 1, "links": [{"device_name", "host", "h2d_pinned_gbps", "d2h_pinned_gbps",
 // "date"}]}.
-#include "cli/link_cache.h"
+#include "report/link_cache.h"
 
 #include <unistd.h>
 
@@ -14,7 +14,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-namespace turnpike::cli {
+namespace turnpike::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -99,4 +99,4 @@ const KeptLink* find_link(const std::vector<KeptLink>& links, const std::string&
   return found == links.end() ? nullptr : &*found;
 }
 
-}  // namespace turnpike::cli
+}  // namespace turnpike::report

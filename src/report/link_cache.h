@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace turnpike::cli {
+namespace turnpike::report {
 
 struct KeptLink {
   std::string device_name;  // as the driver names it
@@ -28,4 +28,4 @@ Status keep_links(const std::string& path, const std::vector<KeptLink>& links);
 
 const KeptLink* find_link(const std::vector<KeptLink>& links, const std::string& device_name, const std::string& host);
 
-}  // namespace turnpike::cli
+}  // namespace turnpike::report

@@ -1,0 +1,65 @@
+// Which runs get the kept rates of a link.
+#include "report/link_rates.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "report/link_cache.h"
+
+namespace turnpike::report {
+namespace {
+
+// Gives each test a cache directory of its own, in which one device of one machine was measured.
+class LinkRates : public ::testing::Test {
+ protected:
+  LinkRates() {
+    std::string pattern = ::testing::TempDir() + "link_rates_XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+    setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
+    EXPECT_TRUE(keep_links(link_cache_path(), {{"Some GPU", "here", 55.25, 54.5, "2026-11-20T22:00:00Z"},
+                                               {"Other GPU", "here", 25.0, 24.0, "2026-11-20T22:00:00Z"}}));
+  }
+  ~LinkRates() override { std::filesystem::remove_all(folder_); }
+
+  static analyze::Report run_of(std::vector<std::string> devices, std::vector<std::string> hosts) {
+    analyze::Report report;
+    for (const std::string& name : devices) report.source.devices.push_back({.id = 0, .name = name, .memory_bytes = 0});
+    report.source.hosts = std::move(hosts);
+    return report;
+  }
+  static std::optional<double> rate(const analyze::Report& report, analyze::Direction direction) {
+    return report.totals[static_cast<std::size_t>(direction)].link_gbps;
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(LinkRates, GoToARunOfTheMeasuredDevices) {
+  auto report = run_of({"Some GPU", "Some GPU"}, {"here"});
+  ASSERT_TRUE(add_link_rates(report));
+  EXPECT_EQ(rate(report, analyze::Direction::kHostToDevice), 55.25);
+  EXPECT_EQ(rate(report, analyze::Direction::kDeviceToHost), 54.5);
+  EXPECT_EQ(rate(report, analyze::Direction::kDeviceToDevice), std::nullopt);
+}
+
+TEST_F(LinkRates, StayUnknownForAnotherMachineAnotherDeviceOrSeveral) {
+  for (auto report : {run_of({"Some GPU"}, {"elsewhere"}), run_of({"New GPU"}, {"here"}), run_of({"Some GPU"}, {}),
+                      run_of({"Some GPU", "Other GPU"}, {"here"}), run_of({"Some GPU"}, {"here", "elsewhere"})}) {
+    ASSERT_TRUE(add_link_rates(report));
+    EXPECT_EQ(rate(report, analyze::Direction::kHostToDevice), std::nullopt);
+  }
+}
+
+TEST_F(LinkRates, SayWhenTheFileCannotBeUnderstood) {
+  std::ofstream(link_cache_path()) << "no JSON";
+  auto report = run_of({"Some GPU"}, {"here"});
+  const Status status = add_link_rates(report);
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.error().message.find("link.json"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace turnpike::report

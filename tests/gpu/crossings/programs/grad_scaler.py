@@ -14,4 +14,6 @@ for _ in range(3):
     scaler.step(optimizer)  # <- T1
     scaler.update()
 
+# The scaler hands each device a copy of its inverse scale and of its flag, even when there is one device.
+# expect T1: d2d count=6 bytes=24 kinds=device->device op=aten::to blocked=0 phase=optimizer
 # expect T1: d2h count=3 bytes=12 kinds=device->pinned op=aten::item blocked=3 phase=optimizer

@@ -9,4 +9,6 @@ print(torch.histc(x, bins=10, min=0, max=100).shape)
 print(torch.bincount(n).shape)  # <- T2
 
 # expect T1: d2h count=2 bytes=8 kinds=device->pageable op=aten::histc blocked=2
-# expect T2: d2h count=2 bytes=16 kinds=device->pageable op=aten::bincount blocked=2
+# The smallest value by .cpu(), the largest by .item().
+# expect T2: d2h count=1 bytes=8 kinds=device->pageable op=aten::bincount blocked=1
+# expect T2: d2h count=1 bytes=8 kinds=device->pinned op=aten::bincount blocked=1

@@ -12,4 +12,5 @@ cuda.cudaMemcpyPeerAsync(b, 1, a, 0, SIZE, None)  # <- T1
 cuda.cudaDeviceSynchronize()
 
 # suite: gpus=2
-# expect T1: p2p count=1 bytes=16777216 kinds=device->device op=none
+# expect T1: d2h count=1 bytes=16777216 kinds=device->device op=none
+# expect T1: h2d count=1 bytes=16777216 kinds=device->device op=none

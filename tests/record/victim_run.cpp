@@ -143,7 +143,7 @@ VictimRun::VictimRun(std::vector<std::string> arguments, Setting setting) {
     const TurnpikeStatus empty{};
     status.write(reinterpret_cast<const char*>(&empty), sizeof empty);
   }
-  arguments.insert(arguments.begin(), victim_path());
+  arguments.insert(arguments.begin(), setting.program.empty() ? victim_path() : setting.program);
   std::vector<std::string> variables;
   for (const auto& [name, value] : variables_of(setting, folder_.path())) variables.push_back(name + "=" + value);
   std::vector<char*> argument_pointers = pointers(arguments);

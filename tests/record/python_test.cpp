@@ -1,0 +1,83 @@
+// Programs in Python: each copy leads to its executing line, in every CPython that is installed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "victim_run.h"
+
+namespace turnpike::record_tests {
+namespace {
+
+std::vector<std::string> interpreters() {
+  std::vector<std::string> found;
+  std::istringstream paths(TEST_PYTHONS);
+  for (std::string path; std::getline(paths, path, ':');) {
+    if (!path.empty()) found.push_back(path);
+  }
+  return found;
+}
+
+// The number of the line that ends with the comment `# line NAME`.
+std::uint32_t line_of(const std::string& name) {
+  std::ifstream script(PYTHON_VICTIM);
+  std::uint32_t number = 0;
+  for (std::string line; std::getline(script, line);) {
+    ++number;
+    if (line.ends_with("# line " + name)) return number;
+  }
+  return 0;
+}
+
+class PythonVictim : public testing::TestWithParam<std::string> {
+ protected:
+  // The Python frames of the call that uploaded so many bytes, innermost first.
+  static std::vector<trace::Frame> frames_of(const Trace& trace, std::uint64_t bytes) {
+    std::vector<trace::Frame> found;
+    for (const auto& call : trace.calls_named("cudaMemcpy")) {
+      if (call.bytes != bytes || !trace.process.stacks.contains(call.stack)) continue;
+      for (const std::uint32_t frame : trace.process.stacks.at(call.stack).frames) {
+        if (trace.process.frames.at(frame).kind == trace::FrameKind::kPython) {
+          found.push_back(trace.process.frames.at(frame));
+        }
+      }
+      return found;
+    }
+    return found;
+  }
+};
+
+TEST_P(PythonVictim, EachCopyHasItsLine) {
+  if (is_sanitized()) GTEST_SKIP() << "an interpreter without a sanitizer cannot load libraries with one";
+  const VictimRun run({PYTHON_VICTIM}, {.program = GetParam()});
+  EXPECT_EQ(run.outcome().exit_code, 0) << run.outcome().err;
+  EXPECT_EQ(run.outcome().out, "python 3\n");
+  const Trace trace = run.trace();
+  EXPECT_EQ(trace.losses(), "");
+  EXPECT_EQ(trace.copies.size(), 305u);
+  for (const char* name : {"101", "102", "103", "104", "106"}) {
+    const auto frames = frames_of(trace, std::strtoull(name, nullptr, 10));
+    ASSERT_GE(frames.size(), 2u) << name;
+    EXPECT_EQ(frames[0].function, "upload");
+    EXPECT_EQ(frames[0].file, PYTHON_VICTIM);
+    EXPECT_EQ(frames[1].line, line_of(name)) << name;
+  }
+  EXPECT_EQ(frames_of(trace, 105).at(1).file, "<made up>");
+  EXPECT_NE(frames_of(trace, 103).at(1).function.find("forward"), std::string::npos);
+}
+
+TEST_P(PythonVictim, WorksTheSameUnrecorded) {
+  if (is_sanitized()) GTEST_SKIP() << "an interpreter without a sanitizer cannot load libraries with one";
+  const VictimRun run({PYTHON_VICTIM}, {.is_recorded = false, .program = GetParam()});
+  EXPECT_EQ(run.outcome().exit_code, 0) << run.outcome().err;
+  EXPECT_EQ(run.outcome().out, "python 3\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(Interpreters, PythonVictim, testing::ValuesIn(interpreters()),
+                         [](const auto& path) { return "Number" + std::to_string(path.index); });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PythonVictim);
+
+}  // namespace
+}  // namespace turnpike::record_tests

@@ -38,9 +38,15 @@ std::string_view plain_name(CallbackDomain domain, std::string_view name) {
   return name;
 }
 
-// Calls whose place in the code is never asked for, only their order.
+// Calls of which only the order is asked for.
+bool is_order_only(CallClass call_class) {
+  return call_class == CallClass::kEventRecord || call_class == CallClass::kStreamWait;
+}
+
+// Not launches: a stack for each of the 60 kernels of a small training step makes that step 6 to 8 % slower (H100,
+// bench/overhead.py), more than everything else together. Their autograd mark says in which pass they are.
 bool needs_stack(CallClass call_class) {
-  return call_class != CallClass::kEventRecord && call_class != CallClass::kStreamWait;
+  return !is_order_only(call_class) && call_class != CallClass::kLaunch;
 }
 
 }  // namespace
@@ -175,12 +181,12 @@ void ApiObserver::on_exit(ThreadBuffer& buffer, CallbackDomain domain, std::uint
   record.src = arguments.src;
   record.object = arguments.object;
   // Device work brings its stream's id with it; the others have to ask for it.
-  const bool is_order_only = function.call_class == CallClass::kSynchronize || !needs_stack(function.call_class);
-  if (is_order_only && arguments.has_stream && call.context != nullptr) {
+  const bool has_no_device_work = function.call_class == CallClass::kSynchronize || is_order_only(function.call_class);
+  if (has_no_device_work && arguments.has_stream && call.context != nullptr) {
     cupti_->get_stream_id(call.context, arguments.stream, 0, &record.stream);
   }
-  if (needs_stack(function.call_class)) {
-    if (has_stacks_) record.stack = stacks_.capture();
+  if (has_stacks_ && needs_stack(function.call_class)) record.stack = stacks_.capture();
+  if (!is_order_only(function.call_class)) {
     const AutogradMark mark = autograd_mark();
     record.autograd_role = mark.role;
     record.autograd_sequence = mark.sequence;

@@ -48,15 +48,6 @@ constexpr LossInfo kLosses[] = {
     {Loss::kUnnamedLibrary, "unnamed_library",
      "A library in a call stack could not be read, so its functions have no names. Check that the library's file is "
      "still there and readable."},
-    {Loss::kForkedWhileRecording, "forked_while_recording",
-     "The program forked after CUDA was up, and such a child can neither use CUDA nor be recorded. If children should "
-     "use the GPU, start them with multiprocessing's spawn method."},
-    {Loss::kNvtxTooLate, "nvtx_too_late",
-     "NVTX was in use before Turnpike could see it, so ranges are missing. Start the program with `turnpike record` "
-     "rather than starting a recording inside it."},
-    {Loss::kFlushUnfinished, "flush_unfinished",
-     "The process ended before the last records could be collected, so its end is missing. Let the program end by "
-     "itself, or stop the recording before it ends."},
     {Loss::kNotClosed, "not_closed",
      "The file has no end: the process was killed or left by _exit, and what came after the last write is missing. Let "
      "the program end by itself, or stop the recording before it ends."},

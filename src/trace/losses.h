@@ -9,22 +9,19 @@ namespace turnpike::trace {
 
 // The numbers stand in files: never reuse one.
 enum class Loss : std::uint32_t {
-  kCuptiDropped = 1,           // CUPTI ran out of buffers inside the driver
-  kActivityBuffersFull = 2,    // records in buffers that the pool had no room for
-  kCallBuffersFull = 3,        // calls that a thread could not hand over in time
-  kUnknownActivity = 4,        // activity records of a shape that this version does not know
-  kInvalidDeviceTimes = 5,     // device records whose times CUPTI could not give
-  kStacksFull = 6,             // stacks beyond what the table of stacks holds
-  kStackNotWalked = 7,         // calls whose stack could not be walked at all
-  kStackTruncated = 8,         // stacks deeper than what is kept
-  kWriteFailed = 9,            // bytes that could not be written (disk full, quota, I/O error)
-  kOtherCuptiUser = 10,        // another tool held or took CUPTI
-  kCuptiCallFailed = 11,       // a CUPTI function failed: what it would have switched on is missing
-  kClockStepped = 12,          // the system clock was set while recording
-  kUnnamedLibrary = 13,        // native frames whose module could not be read for names
-  kForkedWhileRecording = 14,  // children forked from a process with CUDA up; CUDA does not work in those
-  kNvtxTooLate = 15,           // NVTX was in use before Turnpike could see it: ranges are missing
-  kFlushUnfinished = 16,       // the process ended before the last records could be collected
+  kCuptiDropped = 1,         // CUPTI ran out of buffers inside the driver
+  kActivityBuffersFull = 2,  // records in buffers that the pool had no room for
+  kCallBuffersFull = 3,      // calls that a thread could not hand over in time
+  kUnknownActivity = 4,      // activity records of a shape that this version does not know
+  kInvalidDeviceTimes = 5,   // device records whose times CUPTI could not give
+  kStacksFull = 6,           // stacks beyond what the table of stacks holds
+  kStackNotWalked = 7,       // calls whose stack could not be walked at all
+  kStackTruncated = 8,       // stacks deeper than what is kept
+  kWriteFailed = 9,          // bytes that could not be written (disk full, quota, I/O error)
+  kOtherCuptiUser = 10,      // another tool held or took CUPTI
+  kCuptiCallFailed = 11,     // a CUPTI function failed: what it would have switched on is missing
+  kClockStepped = 12,        // the system clock was set while recording
+  kUnnamedLibrary = 13,      // native frames whose module could not be read for names
   // Found by readers:
   kNotClosed = 100,           // the file has no end: the process was killed or left by _exit
   kDamagedBytes = 101,        // bytes that belong to no whole chunk

@@ -12,6 +12,5 @@ if pid == 0:
 print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 print(y.sum().item())  # <- T2
 
-# suite: losses=forked_while_recording
 # expect T1: h2d count=1 bytes=4000 kinds=pageable->device op=aten::to blocked=1
 # expect T2: d2h count=1 bytes=4 kinds=device->pinned op=aten::item blocked=1

@@ -15,6 +15,5 @@ def main():
 if __name__ == "__main__":
     main()
 
-# suite: losses=forked_while_recording
 # expect T1: h2d count=4 bytes=1048576 kinds=pageable->device op=aten::to blocked=4
 # expect T2: d2h count=1 bytes=4 kinds=device->pinned op=aten::item blocked=1

@@ -112,9 +112,10 @@ void Activity::run_worker() {
 }
 
 void Activity::drain(bool is_forced) {
+  // Taken and put under one lock: records keep the order of the work unless the script says otherwise.
+  const std::lock_guard lock(fill_mutex_);
   std::vector<DeviceWork> finished = take_finished(is_forced);
   if (finished.empty()) return;
-  const std::lock_guard lock(fill_mutex_);
   if (script().reorder_seed) std::shuffle(finished.begin(), finished.end(), shuffler_);
   for (const DeviceWork& work : finished) put(shared_buffer_, work);
 }

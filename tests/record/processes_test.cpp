@@ -157,7 +157,7 @@ TEST(Kill, TwoHundredTimesLeavesAReadableFileWithAllThatWasWritten) {
     EXPECT_GE(trace.copies.size(), status.transfer_count[0]);
     with_records += !trace.copies.empty();
   }
-  EXPECT_GT(with_records, 50u);
+  EXPECT_GT(with_records, is_sanitized() ? 10u : 50u);
 }
 
 }  // namespace

@@ -1,19 +1,24 @@
-// Whether a copy held the host, and for how long: decided by measured times and memory kinds, never by a function's
-// name.
+// Whether a copy held the host, and for how long: by what CUDA documents for its memory, then by measured times; never
+// by a function's name.
 //
-// A copy held the host when
-//  (a) its call returned at or after the end of the copy on the device, give or take kClockTolerance; or
-//  (b) its host side is pageable and it is larger than what the driver takes along with the command: staging is the
-//      call's own work.
-// The time is the whole of the call then, and 0 otherwise. The launch of a graph holds the host for none of its copies.
-// Without the times of the call, and for (a) of the device, it is unknown. A very short pinned copy can be over before
-// its asynchronous call returns and counts as (a): the host could indeed not have waited less.
+// An asynchronous copy can be over before its call returns, though nothing waited. So the times decide only where
+// CUDA's documentation ("API synchronization behavior" of the runtime) lets a copy hold the host at all:
+//  - device to device and between devices, and memsets: never. (A memset of page-locked or managed memory may: times.)
+//  - host side page-locked: an asynchronous copy never (CUPTI's flag of the copy); a synchronous one by the times.
+//  - device to pageable host: by the times. It returns once the copy has completed, so it should always be held.
+//  - pageable host to device: above 64 KiB always, staging is the call's own work. Up to 64 KiB an asynchronous copy
+//    never, as it is taken along with the command; a synchronous one by the times.
+//  - all else (host to host, managed or unknown memory): by the times.
+// By the times: held when the call returned at or after the end of the copy, give or take kClockToleranceNs; unknown
+// without these times. The time is the whole of the call then, and 0 when it was not held. The launch of a graph holds
+// the host for none of its copies.
 //
 // Pairing. PyTorch makes a blocking copy of an asynchronous one and a synchronisation behind it, which is the larger
 // part of the wait. A synchronisation belongs to a copy when it is the next call on the same thread after the copy's,
-// has the same frames of Python (so the same executing line), and comes from the same outermost operator. Both must
-// have an operator: in a program without PyTorch nothing is paired. It then counts as a synchronisation and in its
-// copy.
+// has the same frames of Python (so the same executing line), and comes from the same outermost operator. Event records
+// and waits of streams between the two are passed over: not every detail level records them, and they hold nothing.
+// Both must have an operator: in a program without PyTorch nothing is paired. It then counts as a synchronisation and
+// in its copy.
 #pragma once
 
 #include <cstdint>

@@ -107,7 +107,8 @@ void TimelineLoader::on(const trace::MemcpyRecord& record) {
                                  .direction = *direction,
                                  .src_kind = record.src_kind,
                                  .dst_kind = record.dst_kind,
-                                 .is_migration = false});
+                                 .is_migration = false,
+                                 .is_async = record.is_async != 0});
 }
 
 void TimelineLoader::on(const trace::MemsetRecord& record) {
@@ -124,7 +125,8 @@ void TimelineLoader::on(const trace::MemsetRecord& record) {
                                  .direction = Direction::kMemset,
                                  .src_kind = trace::MemoryKind::kUnknown,
                                  .dst_kind = record.memory_kind,
-                                 .is_migration = false});
+                                 .is_migration = false,
+                                 .is_async = false});
 }
 
 void TimelineLoader::on(const trace::KernelRecord& record) {
@@ -173,7 +175,8 @@ void TimelineLoader::on(const trace::MigrationRecord& record) {
                                  .direction = *direction,
                                  .src_kind = trace::MemoryKind::kManaged,
                                  .dst_kind = trace::MemoryKind::kManaged,
-                                 .is_migration = true});
+                                 .is_migration = true,
+                                 .is_async = false});
 }
 
 void TimelineLoader::on(const trace::GraphNodeRecord& record) {

@@ -54,7 +54,9 @@ struct Transfer {
   Direction direction;
   trace::MemoryKind src_kind;  // kUnknown for a memset
   trace::MemoryKind dst_kind;
-  bool is_migration;
+  // One byte for both. `is_async`: CUPTI's flag of a copy; false for a memset or a migration.
+  bool is_migration : 1;
+  bool is_async : 1;
 
   bool has_times() const { return analyze::has_times(start_ns, end_ns); }
   std::int64_t duration_ns() const { return end_ns - start_ns; }

@@ -1,4 +1,5 @@
-// Result<T>: a value or an Error with a sentence for the user. Inside Turnpike nothing throws; edges turn errors into exceptions.
+// Result<T>: a value or an Error with a sentence for the user. Inside Turnpike nothing throws; edges turn errors into
+// exceptions.
 #pragma once
 
 #include <optional>

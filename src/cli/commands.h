@@ -1,4 +1,5 @@
-// The subcommands of `turnpike`: each function adds one. When its subcommand was called, `status` is left with the exit code.
+// The subcommands of `turnpike`: each function adds one. When its subcommand was called, `status` is left with the exit
+// code.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,8 +11,8 @@ namespace turnpike::cli {
 // kFailed: the input was fine, and something else was not, e.g. the output could not be written.
 enum ExitCode : int { kFine = 0, kCheckFailed = 1, kUsage = 2, kUnreadableInput = 3, kFailed = 4 };
 
-// Cuts what stands behind the first "--" of `turnpike record` off the arguments, before CLI11 sees them: it would take words of
-// the command for its own. {} for other subcommands.
+// Cuts what stands behind the first "--" of `turnpike record` off the arguments, before CLI11 sees them: it would take
+// words of the command for its own. {} for other subcommands.
 std::vector<std::string> take_recorded_command(int& argc, char** argv);
 
 void add_record(CLI::App& app, int& status, std::vector<std::string> command);

@@ -9,8 +9,8 @@
 namespace turnpike::cuda {
 namespace {
 
-#define SAME_PLACE(vendor_type, vendor_field, our_type, our_field)                       \
-  static_assert(offsetof(vendor_type, vendor_field) == offsetof(our_type, our_field) &&  \
+#define SAME_PLACE(vendor_type, vendor_field, our_type, our_field)                      \
+  static_assert(offsetof(vendor_type, vendor_field) == offsetof(our_type, our_field) && \
                 sizeof(vendor_type::vendor_field) == sizeof(our_type::our_field))
 
 SAME_PLACE(CUpti_ActivityMemcpy6, dstKind, MemcpyActivity, dst_kind);
@@ -60,7 +60,8 @@ std::uint32_t copy_count(const MemcpyActivity& record, std::uint32_t cupti_versi
   if (cupti_version < kFirstVersionWithCopyCount) return 1;
   std::uint64_t count = 0;
   static_assert(sizeof(CUpti_ActivityMemcpy6::copyCount) == sizeof(count));
-  std::memcpy(&count, reinterpret_cast<const char*>(&record) + offsetof(CUpti_ActivityMemcpy6, copyCount), sizeof(count));
+  std::memcpy(&count, reinterpret_cast<const char*>(&record) + offsetof(CUpti_ActivityMemcpy6, copyCount),
+              sizeof(count));
   return count == 0 ? 1 : static_cast<std::uint32_t>(count);
 }
 

@@ -1,5 +1,6 @@
-// The activity records of CUPTI, read by prefix: only fields whose place has not moved since CUDA 11.8. Newer CUPTIs append
-// fields, so records are stepped through by cuptiActivityGetNextRecord and never by sizeof. Checked in activity.cpp.
+// The activity records of CUPTI, read by prefix: only fields whose place has not moved since CUDA 11.8. Newer CUPTIs
+// append fields, so records are stepped through by cuptiActivityGetNextRecord and never by sizeof. Checked in
+// activity.cpp.
 #pragma once
 
 #include <cstdint>

@@ -61,8 +61,12 @@ constexpr Prefix kDriverPrefixes[] = {
     {"cuProfilerStop", CallClass::kProfilerStop},
 };
 
-std::uint64_t number(const volatile void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
-std::uint64_t number(unsigned long long value) { return value; }
+std::uint64_t number(const volatile void* pointer) {
+  return reinterpret_cast<std::uint64_t>(pointer);
+}
+std::uint64_t number(unsigned long long value) {
+  return value;
+}
 
 // Takes every field of a parameter struct that has a name we know; what a struct lacks, it lacks at compile time.
 template <typename Parameters>
@@ -72,10 +76,26 @@ void take(const void* raw, CallArguments& out) {
   if constexpr (requires { p.ByteCount; }) out.bytes = p.ByteCount;
   if constexpr (requires { p.size; }) out.bytes = p.size;
   if constexpr (requires { p.bytesize; }) out.bytes = p.bytesize;
-  if constexpr (requires { p.width; p.height; }) out.bytes = p.width * p.height;
-  if constexpr (requires { p.N; p.uc; }) out.bytes = p.N;
-  if constexpr (requires { p.N; p.us; }) out.bytes = p.N * sizeof(p.us);
-  if constexpr (requires { p.N; p.ui; }) out.bytes = p.N * sizeof(p.ui);
+  if constexpr (requires {
+                  p.width;
+                  p.height;
+                })
+    out.bytes = p.width * p.height;
+  if constexpr (requires {
+                  p.N;
+                  p.uc;
+                })
+    out.bytes = p.N;
+  if constexpr (requires {
+                  p.N;
+                  p.us;
+                })
+    out.bytes = p.N * sizeof(p.us);
+  if constexpr (requires {
+                  p.N;
+                  p.ui;
+                })
+    out.bytes = p.N * sizeof(p.ui);
   if constexpr (requires { p.dst; }) out.dst = number(p.dst);
   if constexpr (requires { p.devPtr; }) out.dst = number(p.devPtr);
   if constexpr (requires { p.dstHost; }) out.dst = number(p.dstHost);
@@ -106,11 +126,11 @@ void take_returned(const CUdeviceptr* field, std::size_t bytes, CallArguments& o
   if (field != nullptr) out.dst = *field;
 }
 
-#define RUNTIME_CASE(name)                                \
-  case CUPTI_RUNTIME_TRACE_CBID_##name:                   \
+#define RUNTIME_CASE(name)              \
+  case CUPTI_RUNTIME_TRACE_CBID_##name: \
     return take<name##_params>(parameters, out)
-#define DRIVER_CASE(name)                                 \
-  case CUPTI_DRIVER_TRACE_CBID_##name:                    \
+#define DRIVER_CASE(name)              \
+  case CUPTI_DRIVER_TRACE_CBID_##name: \
     return take<name##_params>(parameters, out)
 
 void read_runtime(std::uint32_t id, const void* parameters, CallArguments& out) {

@@ -1,5 +1,5 @@
-// CUPTI as the recorder sees it: its functions in one table, loaded at run time, and the little of its types that callers
-// need, in our own words. Checked against NVIDIA's headers in cupti.cpp; no vendor header is included here.
+// CUPTI as the recorder sees it: its functions in one table, loaded at run time, and the little of its types that
+// callers need, in our own words. Checked against NVIDIA's headers in cupti.cpp; no vendor header is included here.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +25,10 @@ inline constexpr std::uint32_t kGraphNodeCloned = 20;
 struct ApiCallback {
   CallbackSite site;
   const char* function_name;
-  const void* parameters;     // the struct of the call's arguments, see api_calls.h
-  void* return_value;         // CUresult* or cudaError_t*, at exit
+  const void* parameters;  // the struct of the call's arguments, see api_calls.h
+  void* return_value;      // CUresult* or cudaError_t*, at exit
   const char* symbol_name;
-  void* context;              // CUcontext
+  void* context;  // CUcontext
   std::uint32_t context_id;
   std::uint64_t* slot;        // kept by CUPTI between enter and exit of one call
   std::uint32_t correlation;  // unique in the process; a driver call inside a runtime call has the runtime call's
@@ -64,7 +64,8 @@ enum class ActivityAttribute : std::uint32_t { kZeroedOutBuffers = 5 };
 
 inline constexpr std::uint32_t kFlushForced = 1;
 
-// The functions of one loaded libcupti. A null member does not exist in that version (only those marked optional may be null).
+// The functions of one loaded libcupti. A null member does not exist in that version (only those marked optional may be
+// null).
 struct Cupti {
   CuptiResult (*get_version)(std::uint32_t* version);
   CuptiResult (*get_result_string)(CuptiResult result, const char** text);
@@ -82,7 +83,7 @@ struct Cupti {
   CuptiResult (*activity_set_attribute)(ActivityAttribute attribute, std::size_t* value_bytes, void* value);
   CuptiResult (*get_stream_id)(void* context, void* stream, std::uint8_t per_thread, std::uint32_t* id);
   CuptiResult (*get_device_id)(void* context, std::uint32_t* device);
-  CuptiResult (*get_graph_node_id)(void* node, std::uint64_t* id);                    // optional: CUDA 11.1
+  CuptiResult (*get_graph_node_id)(void* node, std::uint64_t* id);                           // optional: CUDA 11.1
   CuptiResult (*configure_managed_memory)(const void* configurations, std::uint32_t count);  // optional
 
   // The text that CUPTI has for a result, e.g. CUPTI_ERROR_INVALID_PARAMETER.
@@ -91,9 +92,9 @@ struct Cupti {
   CuptiResult configure_managed_memory_counters() const noexcept;
 };
 
-// Fills `cupti` from the library that belongs to this process: `path` when it is not null or empty, else a libcupti that is already
-// loaded, else the one beside the process's CUDA libraries or in the usual places, of the major version of its CUDA
-// runtime (or driver). `message` says what was tried on failure, and the library's path on success.
+// Fills `cupti` from the library that belongs to this process: `path` when it is not null or empty, else a libcupti
+// that is already loaded, else the one beside the process's CUDA libraries or in the usual places, of the major version
+// of its CUDA runtime (or driver). `message` says what was tried on failure, and the library's path on success.
 bool load_cupti(const char* path, Cupti& cupti, std::string& message);
 
 }  // namespace turnpike::cuda

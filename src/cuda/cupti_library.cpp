@@ -1,4 +1,5 @@
-// The search for libcupti. PyTorch's wheels carry one beside the other CUDA libraries; a toolkit has it under extras/CUPTI or lib.
+// The search for libcupti. PyTorch's wheels carry one beside the other CUDA libraries; a toolkit has it under
+// extras/CUPTI or lib.
 #include "cuda/cupti_library.h"
 
 #include <dlfcn.h>
@@ -33,8 +34,10 @@ int note_library(dl_phdr_info* info, std::size_t, void* user) {
   return 0;
 }
 
+// Of the driver's CUDA version. Loads the driver where nobody has yet: recording may start before the first use of
+// CUDA.
 int driver_major() {
-  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (driver == nullptr) return 0;
   const auto get_version = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDriverGetVersion"));
   int version = 0;
@@ -96,7 +99,7 @@ void* open_cupti_library(const char* path, std::string& message) {
   int major = loaded.runtime_major;
   if (major == 0) major = driver_major();
   if (major == 0) {
-    message = "no CUDA driver is loaded in this process";
+    message = "there is no CUDA driver on this machine (libcuda.so.1, which the NVIDIA driver brings)";
     return nullptr;
   }
   const std::string name = "libcupti.so." + std::to_string(major);

@@ -5,7 +5,8 @@
 
 namespace turnpike::cuda {
 
-// A dlopen handle that is never closed, or nullptr. `message`: the path that was opened, or what was tried and what to do.
+// A dlopen handle that is never closed, or nullptr. `message`: the path that was opened, or what was tried and what to
+// do.
 void* open_cupti_library(const char* path, std::string& message);
 
 }  // namespace turnpike::cuda

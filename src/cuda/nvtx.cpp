@@ -17,8 +17,8 @@ std::atomic<std::uint64_t> g_next_range{1};
 // Push and pop report how deep a thread is; NVTX hands that number on to the program.
 thread_local int t_depth = 0;
 
-// Domains and registered strings are handles that the program keeps for good: their texts are never freed. The same text
-// gets the same handle, so a program that registers in a loop does not grow.
+// Domains and registered strings are handles that the program keeps for good: their texts are never freed. The same
+// text gets the same handle, so a program that registers in a loop does not grow.
 const std::string* keep(std::string text) {
   static std::mutex mutex;
   static auto& kept = *new std::set<std::string>;
@@ -79,7 +79,9 @@ struct Message {
   }
 };
 
-const char* or_empty(const char* text) { return text == nullptr ? "" : text; }
+const char* or_empty(const char* text) {
+  return text == nullptr ? "" : text;
+}
 
 int push(const char* domain, const char* text, std::uint32_t color) {
   g_listener.on_push(domain, text, color);
@@ -106,34 +108,72 @@ auto guarded(Body body) noexcept -> decltype(body()) {
 }
 
 void NVTX_API mark_ex(const nvtxEventAttributes_t* a) {
-  guarded([&] { const Message m(a); g_listener.on_mark("", m.text.c_str(), m.color); });
+  guarded([&] {
+    const Message m(a);
+    g_listener.on_mark("", m.text.c_str(), m.color);
+  });
 }
-void NVTX_API mark_a(const char* text) { g_listener.on_mark("", or_empty(text), 0); }
-void NVTX_API mark_w(const wchar_t* text) { guarded([&] { g_listener.on_mark("", to_utf8(text).c_str(), 0); }); }
+void NVTX_API mark_a(const char* text) {
+  g_listener.on_mark("", or_empty(text), 0);
+}
+void NVTX_API mark_w(const wchar_t* text) {
+  guarded([&] { g_listener.on_mark("", to_utf8(text).c_str(), 0); });
+}
 nvtxRangeId_t NVTX_API start_ex(const nvtxEventAttributes_t* a) {
-  return guarded([&] { const Message m(a); return start("", m.text.c_str(), m.color); });
+  return guarded([&] {
+    const Message m(a);
+    return start("", m.text.c_str(), m.color);
+  });
 }
-nvtxRangeId_t NVTX_API start_a(const char* text) { return start("", or_empty(text), 0); }
-nvtxRangeId_t NVTX_API start_w(const wchar_t* text) { return guarded([&] { return start("", to_utf8(text).c_str(), 0); }); }
-void NVTX_API range_end(nvtxRangeId_t range) { g_listener.on_end(range); }
+nvtxRangeId_t NVTX_API start_a(const char* text) {
+  return start("", or_empty(text), 0);
+}
+nvtxRangeId_t NVTX_API start_w(const wchar_t* text) {
+  return guarded([&] { return start("", to_utf8(text).c_str(), 0); });
+}
+void NVTX_API range_end(nvtxRangeId_t range) {
+  g_listener.on_end(range);
+}
 int NVTX_API push_ex(const nvtxEventAttributes_t* a) {
-  return guarded([&] { const Message m(a); return push("", m.text.c_str(), m.color); });
+  return guarded([&] {
+    const Message m(a);
+    return push("", m.text.c_str(), m.color);
+  });
 }
-int NVTX_API push_a(const char* text) { return push("", or_empty(text), 0); }
-int NVTX_API push_w(const wchar_t* text) { return guarded([&] { return push("", to_utf8(text).c_str(), 0); }); }
-int NVTX_API range_pop() { return pop(""); }
+int NVTX_API push_a(const char* text) {
+  return push("", or_empty(text), 0);
+}
+int NVTX_API push_w(const wchar_t* text) {
+  return guarded([&] { return push("", to_utf8(text).c_str(), 0); });
+}
+int NVTX_API range_pop() {
+  return pop("");
+}
 
 void NVTX_API domain_mark_ex(nvtxDomainHandle_t d, const nvtxEventAttributes_t* a) {
-  guarded([&] { const Message m(a); g_listener.on_mark(domain_name(d), m.text.c_str(), m.color); });
+  guarded([&] {
+    const Message m(a);
+    g_listener.on_mark(domain_name(d), m.text.c_str(), m.color);
+  });
 }
 nvtxRangeId_t NVTX_API domain_start_ex(nvtxDomainHandle_t d, const nvtxEventAttributes_t* a) {
-  return guarded([&] { const Message m(a); return start(domain_name(d), m.text.c_str(), m.color); });
+  return guarded([&] {
+    const Message m(a);
+    return start(domain_name(d), m.text.c_str(), m.color);
+  });
 }
-void NVTX_API domain_range_end(nvtxDomainHandle_t, nvtxRangeId_t range) { g_listener.on_end(range); }
+void NVTX_API domain_range_end(nvtxDomainHandle_t, nvtxRangeId_t range) {
+  g_listener.on_end(range);
+}
 int NVTX_API domain_push_ex(nvtxDomainHandle_t d, const nvtxEventAttributes_t* a) {
-  return guarded([&] { const Message m(a); return push(domain_name(d), m.text.c_str(), m.color); });
+  return guarded([&] {
+    const Message m(a);
+    return push(domain_name(d), m.text.c_str(), m.color);
+  });
 }
-int NVTX_API domain_pop(nvtxDomainHandle_t d) { return pop(domain_name(d)); }
+int NVTX_API domain_pop(nvtxDomainHandle_t d) {
+  return pop(domain_name(d));
+}
 
 template <typename Handle>
 Handle as_handle(const std::string* text) {

@@ -34,12 +34,13 @@ class ApiObserver {
   void set_profiler_range(ProfilerRange function) noexcept { profiler_range_ = function; }
 
  private:
-  static constexpr std::size_t kDomains = 2;      // driver, runtime
+  static constexpr std::size_t kDomains = 2;       // driver, runtime
   static constexpr std::size_t kCallbacks = 1024;  // CUDA 13 has some 800 in the driver's domain
 
   static void on_callback(void* self, cuda::CallbackDomain domain, std::uint32_t id, const void* data);
   void on_api(cuda::CallbackDomain domain, std::uint32_t id, const cuda::ApiCallback& call) noexcept;
-  void on_exit(ThreadBuffer& buffer, cuda::CallbackDomain domain, std::uint32_t id, const cuda::ApiCallback& call) noexcept;
+  void on_exit(ThreadBuffer& buffer, cuda::CallbackDomain domain, std::uint32_t id,
+               const cuda::ApiCallback& call) noexcept;
   void on_graph_node(std::uint32_t id, const cuda::ResourceCallback& resource) noexcept;
   void watch_managed_memory() noexcept;
   std::uint32_t device_of(void* context, std::uint32_t context_id) noexcept;
@@ -63,7 +64,8 @@ class ApiObserver {
   std::atomic<bool> is_listening_{false};
   std::atomic<bool> is_managed_memory_watched_{false};
   std::array<std::array<Function, kCallbacks>, kDomains> functions_{};
-  // By context id, modulo: device + 1, and the id it is for; 0: not asked yet. A wrong guess is never used, only asked again.
+  // By context id, modulo: device + 1, and the id it is for; 0: not asked yet. A wrong guess is never used, only asked
+  // again.
   struct ContextDevice {
     std::atomic<std::uint64_t> packed{0};
   };

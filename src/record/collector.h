@@ -2,10 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <string>
-#include <condition_variable>
 #include <vector>
 
 #include "cuda/cupti.h"
@@ -40,7 +40,8 @@ class Collector {
   // Opens the file of this process in `options.run_directory` (made when missing) and starts the thread. `cupti` may be
   // nullptr: then only the reason in `metadata` is written. False: `error` says why.
   bool start(const Options& options, const cuda::Cupti* cupti, Metadata metadata, std::string& error);
-  // Collects what is under way, closes the file and ends the thread. Waits at most `patience_ns`; false: it was not done by then.
+  // Collects what is under way, closes the file and ends the thread. Waits at most `patience_ns`; false: it was not
+  // done by then.
   bool finish(std::int64_t patience_ns);
   // In a forked child: the thread is not there, and the file is the parent's.
   void abandon() noexcept;

@@ -21,8 +21,8 @@ void copy_text(const std::string& text, char* to, uint64_t bytes) {
   std::snprintf(to, bytes, "%s", text.c_str());
 }
 
-// A process that leaves by exit() or by returning from main hands over everything. The handler stays with forked children,
-// who have nothing to hand over.
+// A process that leaves by exit() or by returning from main hands over everything. The handler stays with forked
+// children, who have nothing to hand over.
 void finish_at_exit() {
   static std::atomic<bool> is_registered{false};
   if (is_registered.exchange(true)) return;
@@ -95,9 +95,13 @@ TURNPIKE_EXPORT int turnpike_stop(char* error_text, uint64_t error_bytes) {
   return -1;
 }
 
-TURNPIKE_EXPORT int turnpike_is_recording(void) { return Recorder::instance().is_recording() ? 1 : 0; }
+TURNPIKE_EXPORT int turnpike_is_recording(void) {
+  return Recorder::instance().is_recording() ? 1 : 0;
+}
 
-TURNPIKE_EXPORT const char* turnpike_file(void) { return Recorder::instance().file().c_str(); }
+TURNPIKE_EXPORT const char* turnpike_file(void) {
+  return Recorder::instance().file().c_str();
+}
 
 TURNPIKE_EXPORT void turnpike_status(TurnpikeStatus* status) {
   if (status != nullptr) *status = Recorder::instance().status();

@@ -14,7 +14,8 @@ class NvtxObserver {
 
   void set_listening(bool is_listening) noexcept;
   using CaptureRange = void (*)(bool is_start);
-  // Calls `function` when a range named `name` starts and when it ends, also while not listening. Before the first range only.
+  // Calls `function` when a range named `name` starts and when it ends, also while not listening. Before the first
+  // range only.
   void set_capture_range(std::string name, CaptureRange function);
 
   // Becomes the listener of one loaded copy of NVTX. There is one observer per process.

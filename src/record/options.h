@@ -20,8 +20,8 @@ struct Options {
   bool is_quiet = false;
 };
 
-// From the TURNPIKE_ variables of session.h. Values that mean nothing are taken as if they were not set: the command line
-// has checked them before.
+// From the TURNPIKE_ variables of session.h. Values that mean nothing are taken as if they were not set: the command
+// line has checked them before.
 Options options_from_environment();
 
 const char* name_of(Detail detail) noexcept;

@@ -21,7 +21,8 @@ void add_versions(Metadata& metadata, const cuda::Cupti* cupti);
 // As the payload of a kMetadata chunk.
 std::vector<std::byte> encode(const Metadata& metadata);
 
-// The name of this process's file: its rank, when it has one, and its id, e.g. "rank3-4711.tpt". `attempt` > 1 makes another.
+// The name of this process's file: its rank, when it has one, and its id, e.g. "rank3-4711.tpt". `attempt` > 1 makes
+// another.
 std::string trace_file_name(int attempt);
 
 }  // namespace turnpike::record

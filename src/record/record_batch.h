@@ -17,7 +17,7 @@ struct RecordCounts {
   std::uint64_t memsets = 0;
   std::uint64_t kernels = 0;
   std::uint64_t syncs = 0;
-  std::int64_t waiting_ns = 0;           // in calls that synchronise or copy
+  std::int64_t waiting_ns = 0;            // in calls that synchronise or copy
   std::uint64_t transfer_counts[6] = {};  // h2d, d2h, d2d, p2p, h2h, memset
   std::uint64_t transfer_bytes[6] = {};
 };

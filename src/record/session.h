@@ -9,29 +9,30 @@ extern "C" {
 #endif
 
 /* Where the options stand when the library is injected by the driver. */
-#define TURNPIKE_ENV_RUN "TURNPIKE_RUN"                     /* the run directory, absolute; recording starts at cuInit */
-#define TURNPIKE_ENV_DETAIL "TURNPIKE_DETAIL"               /* transfers | full */
-#define TURNPIKE_ENV_STACKS "TURNPIKE_STACKS"               /* 0 | 1 */
+#define TURNPIKE_ENV_RUN "TURNPIKE_RUN"       /* the run directory, absolute; recording starts at cuInit */
+#define TURNPIKE_ENV_DETAIL "TURNPIKE_DETAIL" /* transfers | full */
+#define TURNPIKE_ENV_STACKS "TURNPIKE_STACKS" /* 0 | 1 */
 #define TURNPIKE_ENV_CAPTURE_RANGE "TURNPIKE_CAPTURE_RANGE" /* cuda-profiler-api | nvtx:NAME */
 #define TURNPIKE_ENV_DELAY_MS "TURNPIKE_DELAY_MS"           /* from the start of recording */
 #define TURNPIKE_ENV_DURATION_MS "TURNPIKE_DURATION_MS"     /* 0: until the end */
-#define TURNPIKE_ENV_STATUS "TURNPIKE_STATUS"               /* a file of one TurnpikeStatus that is mapped and updated */
-#define TURNPIKE_ENV_CUPTI "TURNPIKE_CUPTI"                 /* path of libcupti, instead of searching */
-#define TURNPIKE_ENV_QUIET "TURNPIKE_QUIET"                 /* 1: print nothing, ever */
+#define TURNPIKE_ENV_STATUS "TURNPIKE_STATUS" /* a file of one TurnpikeStatus that is mapped and updated */
+#define TURNPIKE_ENV_CUPTI "TURNPIKE_CUPTI"   /* path of libcupti, instead of searching */
+#define TURNPIKE_ENV_QUIET "TURNPIKE_QUIET"   /* 1: print nothing, ever */
 
 enum { TURNPIKE_DETAIL_TRANSFERS = 1, TURNPIKE_DETAIL_FULL = 2 };
 
 typedef struct TurnpikeOptions {
-  uint32_t struct_bytes;     /* sizeof(TurnpikeOptions) of the caller */
-  uint32_t detail;           /* TURNPIKE_DETAIL_* */
-  uint32_t stacks;           /* 0 or 1 */
+  uint32_t struct_bytes; /* sizeof(TurnpikeOptions) of the caller */
+  uint32_t detail;       /* TURNPIKE_DETAIL_* */
+  uint32_t stacks;       /* 0 or 1 */
   uint32_t reserved;
   const char* run_directory; /* made if it is missing; one file per process goes in */
 } TurnpikeOptions;
 
-/* Counters of one or more recorded processes, updated with relaxed atomic adds in a shared mapping. Zeroed by its maker. */
+/* Counters of one or more recorded processes, updated with relaxed atomic adds in a shared mapping. Zeroed by its
+ * maker. */
 typedef struct TurnpikeStatus {
-  uint64_t process_count; /* processes that started recording */
+  uint64_t process_count;     /* processes that started recording */
   uint64_t transfer_count[6]; /* h2d, d2h, d2d, p2p, h2h, memset */
   uint64_t transfer_bytes[6];
   uint64_t sync_count;
@@ -42,8 +43,8 @@ typedef struct TurnpikeStatus {
   uint64_t unusable_count; /* processes that use CUDA but could not be recorded; the reason is in their file */
 } TurnpikeStatus;
 
-/* Starts recording in this process. 0, or -1 with a sentence in `error` (always terminated). Safe at any time, also after
- * CUDA is up; not from a CUPTI callback. */
+/* Starts recording in this process. 0, or -1 with a sentence in `error` (always terminated). Safe at any time, also
+ * after CUDA is up; not from a CUPTI callback. */
 int turnpike_start(const TurnpikeOptions* options, char* error, uint64_t error_bytes);
 /* Stops, collects what is under way, closes the file. 0, or -1 when nothing was being recorded. */
 int turnpike_stop(char* error, uint64_t error_bytes);

@@ -66,10 +66,12 @@ class ThreadBuffer {
   alignas(64) std::array<std::array<std::byte, kSlotBytes>, kSlots> slots_;
 };
 
-// All rings of the process. Threads get theirs on their first record; a ring whose thread has ended is reused when it is empty.
+// All rings of the process. Threads get theirs on their first record; a ring whose thread has ended is reused when it
+// is empty.
 class ThreadBuffers {
  public:
-  // The calling thread's ring, or nullptr when there is no memory for one. `is_new` tells that the thread has just got it.
+  // The calling thread's ring, or nullptr when there is no memory for one. `is_new` tells that the thread has just got
+  // it.
   ThreadBuffer* mine(bool& is_new) noexcept;
 
   template <typename Visit>

@@ -17,7 +17,8 @@ class ThreadHandover {
 
   // The calling thread's ring; announces the thread by its name when it is new. nullptr: no memory (counted).
   ThreadBuffer* mine() noexcept;
-  // Hands a record over. When the ring is full it wakes the collector and waits a moment; then the record is lost and counted.
+  // Hands a record over. When the ring is full it wakes the collector and waits a moment; then the record is lost and
+  // counted.
   void push(ThreadBuffer& buffer, const void* record, std::size_t size) noexcept;
 
   // Collector: sleeps until it is woken or the time is over.

@@ -43,6 +43,7 @@ struct CopySpec {
   std::uint32_t dst_device = trace::kUnknownId;
   std::uint32_t count = 1;
   std::uint64_t graph_node = 0;
+  bool is_async = false;
 };
 
 struct KernelSpec {
@@ -116,6 +117,7 @@ class ProcessBuilder {
     record.dst_device = spec.dst_device;
     record.copy_count = spec.count;
     record.graph_node = spec.graph_node;
+    record.is_async = spec.is_async ? 1 : 0;
     loader_.on(record);
   }
   void kernel(const KernelSpec& spec) {
@@ -128,7 +130,8 @@ class ProcessBuilder {
     record.name = string("_Z6kernelv");
     loader_.on(record);
   }
-  void memset(std::int64_t start_ns, std::int64_t end_ns, std::uint32_t correlation, std::uint64_t bytes) {
+  void memset(std::int64_t start_ns, std::int64_t end_ns, std::uint32_t correlation, std::uint64_t bytes,
+              trace::MemoryKind kind = trace::MemoryKind::kDevice) {
     trace::MemsetRecord record{};
     record.start_ns = start_ns;
     record.end_ns = end_ns;
@@ -136,7 +139,7 @@ class ProcessBuilder {
     record.bytes = bytes;
     record.context = 1;
     record.stream = kDefaultStream;
-    record.memory_kind = trace::MemoryKind::kDevice;
+    record.memory_kind = kind;
     loader_.on(record);
   }
   void migration(trace::MigrationKind kind, std::int64_t start_ns, std::int64_t end_ns, std::uint64_t bytes) {

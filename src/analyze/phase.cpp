@@ -55,12 +55,4 @@ std::optional<Phase> phase_of(std::span<const trace::Frame* const> frames, bool 
   return frames.empty() ? std::nullopt : std::optional(Phase::kOther);
 }
 
-bool is_optimizer_step(std::span<const trace::Frame* const> frames) {
-  return std::any_of(frames.begin(), frames.end(), [](const trace::Frame* frame) {
-    return frame->kind == trace::FrameKind::kPython && is_in(frame->file, "torch/optim/") &&
-           (frame->function == "step" || frame->function.ends_with(".step") ||
-            frame->function.find("profile_hook_step") != std::string::npos);
-  });
-}
-
 }  // namespace turnpike::analyze

@@ -15,7 +15,4 @@ namespace turnpike::analyze {
 // frames, and nothing else that tells.
 std::optional<Phase> phase_of(std::span<const trace::Frame* const> frames, bool is_backward_thread);
 
-// Whether a frame of the stack is the step of a torch.optim optimizer.
-bool is_optimizer_step(std::span<const trace::Frame* const> frames);
-
 }  // namespace turnpike::analyze

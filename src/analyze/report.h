@@ -66,7 +66,7 @@ struct Syncs {
 struct Steps {
   std::uint64_t count = 0;
   std::int64_t median_ns = 0;
-  std::string source;  // how they were found, e.g. "optimizer.step" or "nvtx:step"
+  std::string source;  // how they were found, e.g. "backward pass" or "nvtx:step"
 };
 
 struct Verdict {

@@ -1,8 +1,6 @@
 // Resolves stack ids to frames, and frames to a place.
 #include "analyze/stacks.h"
 
-#include "analyze/phase.h"
-
 namespace turnpike::analyze {
 namespace {
 
@@ -48,7 +46,6 @@ std::uint32_t Stacks::find_or_make(std::uint32_t stack, bool is_backward, const 
   }
   facts_.push_back({.place = place_of(frames, is_backward, otherwise),
                     .python_frames = python_frames_of(stack),
-                    .is_optimizer_step = analyze::is_optimizer_step(frames),
                     .is_place_known = true});
   by_stack_.emplace(key, next);
   return next;

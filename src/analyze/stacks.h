@@ -17,8 +17,7 @@ namespace turnpike::analyze {
 struct StackFacts {
   Place place;
   std::uint32_t python_frames = 0;  // equal for stacks with the same frames of Python; 0: none
-  bool is_optimizer_step = false;
-  bool is_place_known = false;  // false: `place.site` is only the name of the call
+  bool is_place_known = false;      // false: `place.site` is only the name of the call
 };
 
 class Stacks {

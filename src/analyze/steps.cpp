@@ -4,24 +4,37 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
 namespace turnpike::analyze {
 namespace {
 
 constexpr std::size_t kMinRanges = 3;
-constexpr std::size_t kMinBursts = 3;
+constexpr std::size_t kMinPasses = 3;
 constexpr std::size_t kMinTransfers = 5;
 constexpr double kMaxVariation = 0.5;
 
-// Needs two starts or more, sorted.
-Steps steps_from(const std::vector<std::int64_t>& starts_ns, std::string source) {
+std::int64_t median_distance_ns(const std::vector<std::int64_t>& starts_ns) {
   std::vector<std::int64_t> distances_ns;
   for (std::size_t i = 1; i < starts_ns.size(); ++i) distances_ns.push_back(starts_ns[i] - starts_ns[i - 1]);
   const auto middle = distances_ns.begin() + static_cast<std::ptrdiff_t>(distances_ns.size() / 2);
   std::nth_element(distances_ns.begin(), middle, distances_ns.end());
-  return {.count = starts_ns.size(), .median_ns = *middle, .source = std::move(source)};
+  return *middle;
+}
+
+// Needs two starts or more, sorted. The end of the last step is unknown.
+FoundSteps steps_from(StepSource source, std::vector<std::int64_t> starts_ns, std::string name) {
+  FoundSteps found{
+      .source = source,
+      .steps = {.count = starts_ns.size(), .median_ns = median_distance_ns(starts_ns), .source = std::move(name)},
+      .starts_ns = {},
+      .window = {starts_ns.front(), starts_ns.back()},
+      .whole_count = starts_ns.size() - 1};
+  found.starts_ns = std::move(starts_ns);
+  return found;
 }
 
 // "ProfilerStep" for "ProfilerStep#12", "step" for "step 3".
@@ -51,6 +64,7 @@ std::optional<FoundSteps> steps_of_ranges(const trace::Process& process, const T
   struct Named {
     std::vector<std::int64_t> starts_ns;
     std::int64_t total_ns = 0;
+    std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
   };
   std::unordered_map<std::uint32_t, bool> is_step;
   std::map<std::string_view, Named> by_name;
@@ -62,34 +76,39 @@ std::optional<FoundSteps> steps_of_ranges(const trace::Process& process, const T
     Named& named = by_name[name];
     named.starts_ns.push_back(range.start_ns);
     named.total_ns += range.end_ns - range.start_ns;
+    named.end_ns = std::max(named.end_ns, range.end_ns);
   }
   std::erase_if(by_name, [](const auto& entry) { return entry.second.starts_ns.size() < kMinRanges; });
   const auto most = std::max_element(by_name.begin(), by_name.end(), [](const auto& a, const auto& b) {
     return a.second.total_ns < b.second.total_ns;
   });
   if (most == by_name.end()) return std::nullopt;
-  return FoundSteps{StepSource::kRanges, steps_from(most->second.starts_ns, "nvtx:" + std::string(most->first))};
+  FoundSteps found =
+      steps_from(StepSource::kRanges, std::move(most->second.starts_ns), "nvtx:" + std::string(most->first));
+  found.window.end_ns = most->second.end_ns;
+  found.whole_count = found.steps.count;
+  return found;
 }
 
-std::optional<FoundSteps> steps_of_optimizer(const Timeline& timeline, Stacks& stacks) {
-  using Line = std::pair<std::uint32_t, std::string>;              // thread, line of the program
-  std::unordered_map<std::uint32_t, const std::string*> stepping;  // thread -> the line whose burst is under way
-  std::map<Line, std::vector<std::int64_t>> bursts;
+bool is_launch_or_copy(const Call& call) {
+  return call.kind == trace::CallKind::kLaunch || call.kind == trace::CallKind::kGraphLaunch ||
+         call.kind == trace::CallKind::kCopy;
+}
+
+std::optional<FoundSteps> steps_of_backward(const Timeline& timeline) {
+  std::vector<std::int64_t> starts_ns;
+  bool is_in_pass = false;
   for (const Call& call : timeline.calls) {
-    if (call.kind != trace::CallKind::kLaunch || !call.has_times()) continue;
-    const StackFacts& facts = stacks.facts(stacks.of_call(call));
-    const std::string*& line = stepping[call.thread];
-    if (!facts.is_optimizer_step) {
-      line = nullptr;
-    } else if (line == nullptr || *line != facts.place.site) {
-      line = &facts.place.site;
-      bursts[{call.thread, facts.place.site}].push_back(call.start_ns);
+    if (!call.has_times()) continue;
+    if (call.autograd_role == trace::AutogradRole::kBackward) {
+      if (!is_in_pass) starts_ns.push_back(call.start_ns);
+      is_in_pass = true;
+    } else if (call.autograd_role == trace::AutogradRole::kForward && is_launch_or_copy(call)) {
+      is_in_pass = false;
     }
   }
-  const auto most = std::max_element(bursts.begin(), bursts.end(),
-                                     [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
-  if (most == bursts.end() || most->second.size() < kMinBursts) return std::nullopt;
-  return FoundSteps{StepSource::kOptimizer, steps_from(most->second, "optimizer.step")};
+  if (starts_ns.size() < kMinPasses) return std::nullopt;
+  return steps_from(StepSource::kBackward, std::move(starts_ns), "backward pass");
 }
 
 // Mean and variance of the intervals of a site, in one pass (Welford).
@@ -131,10 +150,13 @@ std::optional<FoundSteps> steps_of_transfers(const Timeline& timeline, Stacks& s
   std::string place;
   for (std::size_t i = 0; i < timeline.transfers.size(); ++i) {
     if (!counts(i) || site_of_transfer[i] != most->first) continue;
-    if (starts_ns.empty()) place = stacks.facts(stacks.of_transfer(timeline.transfers[i])).place.site;
-    starts_ns.push_back(timeline.transfers[i].start_ns);
+    const Transfer& transfer = timeline.transfers[i];
+    if (starts_ns.empty()) place = stacks.facts(stacks.of_transfer(transfer)).place.site;
+    const Call* call = transfer.call == kNone ? nullptr : &timeline.calls[transfer.call];
+    starts_ns.push_back(call != nullptr && call->has_times() ? call->start_ns : transfer.start_ns);
   }
-  return FoundSteps{StepSource::kTransfers, steps_from(starts_ns, "transfers of " + place)};
+  std::sort(starts_ns.begin(), starts_ns.end());
+  return steps_from(StepSource::kTransfers, std::move(starts_ns), "transfers of " + place);
 }
 
 }  // namespace
@@ -142,7 +164,7 @@ std::optional<FoundSteps> steps_of_transfers(const Timeline& timeline, Stacks& s
 std::optional<FoundSteps> find_steps(const trace::Process& process, const Timeline& timeline, Stacks& stacks,
                                      std::span<const std::uint32_t> site_of_transfer) {
   if (auto found = steps_of_ranges(process, timeline)) return found;
-  if (auto found = steps_of_optimizer(timeline, stacks)) return found;
+  if (auto found = steps_of_backward(timeline)) return found;
   return steps_of_transfers(timeline, stacks, site_of_transfer);
 }
 

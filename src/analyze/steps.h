@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analyze/intervals.h"
 #include "analyze/report.h"
 #include "analyze/stacks.h"
 #include "analyze/timeline.h"
@@ -15,21 +16,28 @@
 namespace turnpike::analyze {
 
 // Where steps can come from, the most trustworthy first.
-enum class StepSource { kRanges, kOptimizer, kTransfers };
+enum class StepSource { kRanges, kBackward, kTransfers };
 
 struct FoundSteps {
   StepSource source;
   Steps steps;
+  std::vector<std::int64_t> starts_ns;  // rising, one for each step
+  // From the first start to the end of the last step whose end is known.
+  Interval window;
+  std::uint64_t whole_count;  // steps that lie in the window as a whole
 };
 
 // The steps of one process:
 //  1. NVTX ranges whose name ends in the word step or iteration ("train_step", "ProfilerStep#12"; not those of an
-//  optimizer) and
-//     comes at least 3 times, numbers apart. Of several names the one with the most time: the outermost.
-//  2. Launches from the step of a torch.optim optimizer: those that follow each other on a thread from one line of the
-//     program are one step. Of several lines (several optimizers) the one with the most, at least 3.
+//     optimizer) and comes at least 3 times, numbers apart. Of several names the one with the most time: the outermost.
+//  2. Backward passes, at least 3: calls that PyTorch makes while it evaluates a node of a backward pass, on whatever
+//     thread, follow each other until a kernel launch or a copy from elsewhere. A step lasts from the first call of one
+//     pass to that of the next. So with gradient accumulation every pass is a step, though the optimizer runs less
+//     often, and so is every pass of an iteration with several losses. Calls of which PyTorch tells nothing count for
+//     neither side.
 //  3. The place whose transfers (at least 5) come most often among those that come regularly: the standard deviation of
-//     the intervals is below half of their mean.
+//     the intervals is below half of their mean. A step starts with the call of its transfer.
+// Where only starts are known (2 and 3), the last step has no end and lies outside of the window.
 // `site_of_transfer`: for each transfer of the timeline the row of its site; kNone for places that are not known.
 std::optional<FoundSteps> find_steps(const trace::Process& process, const Timeline& timeline, Stacks& stacks,
                                      std::span<const std::uint32_t> site_of_transfer);

@@ -85,17 +85,5 @@ TEST(Phase, IsNotToldByFilesThatOnlyEndAlike) {
   EXPECT_EQ(phase({&own}), Phase::kOther);
 }
 
-TEST(OptimizerStep, IsAStepInsideTorchOptim) {
-  const trace::Frame zero = python("Optimizer.zero_grad", kTorch + "optim/optimizer.py");
-  const trace::Frame wrapper = python("Optimizer.profile_hook_step.<locals>.wrapper", kTorch + "optim/optimizer.py");
-  const trace::Frame update = python("_single_tensor_adam", kTorch + "optim/adam.py");
-  const std::vector<const trace::Frame*> step = {&update, &kAdam, &kMain};
-  const std::vector<const trace::Frame*> hooked = {&update, &wrapper, &kMain};
-  const std::vector<const trace::Frame*> zeroing = {&zero, &kMain};
-  EXPECT_TRUE(is_optimizer_step(step));
-  EXPECT_TRUE(is_optimizer_step(hooked));
-  EXPECT_FALSE(is_optimizer_step(zeroing));
-}
-
 }  // namespace
 }  // namespace turnpike::analyze

@@ -1,6 +1,7 @@
-// Steps from ranges, from the optimizer, from regular transfers.
+// Steps from ranges, from backward passes, from regular transfers.
 #include "analyze/steps.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "analyze/process_builder.h"
@@ -8,6 +9,8 @@
 namespace turnpike::analyze {
 namespace {
 
+using ::testing::ElementsAre;
+using trace::AutogradRole;
 using trace::CallKind;
 
 std::optional<FoundSteps> find(ProcessBuilder& builder, const std::vector<std::uint32_t>& site_of_transfer = {}) {
@@ -18,13 +21,14 @@ std::optional<FoundSteps> find(ProcessBuilder& builder, const std::vector<std::u
   return find_steps(loaded.process, loaded.timeline, stacks, sites);
 }
 
-std::uint32_t optimizer_stack(ProcessBuilder& builder, std::uint32_t user_line) {
-  return builder.stack({builder.python("Adam.step", "/venv/lib/python3.12/site-packages/torch/optim/adam.py", 200),
-                        builder.python("main", "/home/user/train.py", user_line)});
-}
+constexpr std::uint32_t kAutogradThread = 200;
 
-void launch(ProcessBuilder& builder, std::int64_t start_ns, std::uint32_t stack) {
-  builder.call({.kind = CallKind::kLaunch, .start_ns = start_ns, .end_ns = start_ns + 1, .stack = stack});
+void launch(ProcessBuilder& builder, std::int64_t start_ns, AutogradRole role, CallKind kind = CallKind::kLaunch) {
+  builder.call({.kind = kind,
+                .start_ns = start_ns,
+                .end_ns = start_ns + 1,
+                .thread = role == AutogradRole::kBackward ? kAutogradThread : kMainThread,
+                .role = role});
 }
 
 TEST(Steps, AreUnknownOfNothing) {
@@ -73,60 +77,73 @@ TEST(Steps, AreNotRangesThatComeTwiceOrAreNamedOtherwise) {
   EXPECT_FALSE(find(builder));
 }
 
-TEST(Steps, AreBurstsOfTheOptimizer) {
-  ProcessBuilder builder;
-  const auto optimizer = optimizer_stack(builder, 30);
-  const auto model = builder.line("/home/user/train.py", 20);
-  for (const std::int64_t start : {0, 1000, 2100, 3100}) {
-    launch(builder, start, model);
-    launch(builder, start + 500, optimizer);
-    launch(builder, start + 510, optimizer);
-    launch(builder, start + 520, optimizer);
+// Forward, backward and optimizer of steps that start at `starts`.
+void train(ProcessBuilder& builder, const std::vector<std::int64_t>& starts) {
+  for (const std::int64_t start : starts) {
+    launch(builder, start, AutogradRole::kForward);
+    for (const std::int64_t at : {300, 310, 320}) launch(builder, start + at, AutogradRole::kBackward);
+    launch(builder, start + 500, AutogradRole::kForward);
   }
+}
+
+TEST(Steps, AreBackwardPasses) {
+  ProcessBuilder builder;
+  train(builder, {0, 1000, 2100, 3100});
   const auto found = find(builder);
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->source, StepSource::kOptimizer);
+  EXPECT_EQ(found->source, StepSource::kBackward);
   EXPECT_EQ(found->steps.count, 4u);
   EXPECT_EQ(found->steps.median_ns, 1000);
-  EXPECT_EQ(found->steps.source, "optimizer.step");
+  EXPECT_EQ(found->steps.source, "backward pass");
+  EXPECT_THAT(found->starts_ns, ElementsAre(300, 1300, 2400, 3400));
 }
 
-TEST(Steps, OfTwoOptimizersAreThoseOfOneLine) {
+TEST(Steps, OfBackwardPassesAreWholeFromTheFirstPassToTheLast) {
   ProcessBuilder builder;
-  const auto discriminator = optimizer_stack(builder, 30);
-  const auto generator = optimizer_stack(builder, 40);
-  for (std::int64_t i = 0; i < 3; ++i) {
-    launch(builder, i * 1000, discriminator);
-    launch(builder, i * 1000 + 10, generator);
+  train(builder, {0, 1000, 2100, 3100});
+  const auto found = find(builder);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->window, (Interval{300, 3400}));
+  EXPECT_EQ(found->whole_count, 3u);
+}
+
+TEST(Steps, OfRangesAreWholeToTheEndOfTheLast) {
+  ProcessBuilder builder;
+  for (const std::int64_t start : {0, 100, 200}) builder.range("step", start, start + 90);
+  const auto found = find(builder);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->window, (Interval{0, 290}));
+  EXPECT_EQ(found->whole_count, 3u);
+  EXPECT_THAT(found->starts_ns, ElementsAre(0, 100, 200));
+}
+
+// A gradient that is copied in a hook, an upload by an unknown call, a synchronisation: none of them ends the pass.
+TEST(Steps, AreOneForAPassThatOtherCallsInterrupt) {
+  ProcessBuilder builder;
+  train(builder, {0, 1000, 2000});
+  for (const std::int64_t start : {0, 1000, 2000}) {
+    launch(builder, start + 305, AutogradRole::kUnknown);
+    launch(builder, start + 306, AutogradRole::kForward, CallKind::kSynchronize);
+    launch(builder, start + 307, AutogradRole::kBackward, CallKind::kCopy);
+    launch(builder, start + 308, AutogradRole::kForward, CallKind::kEventRecord);
   }
   EXPECT_EQ(find(builder)->steps.count, 3u);
 }
 
-TEST(Steps, OfTheOptimizerIgnoreOtherThreadsInBetween) {
-  ProcessBuilder builder;
-  const auto optimizer = optimizer_stack(builder, 30);
-  const auto other = builder.line("/home/user/train.py", 20);
-  for (std::int64_t i = 0; i < 3; ++i) {
-    launch(builder, i * 1000, optimizer);
-    builder.call({.kind = CallKind::kLaunch,
-                  .start_ns = i * 1000 + 5,
-                  .end_ns = i * 1000 + 6,
-                  .stack = other,
-                  .thread = kMainThread + 1});
-    launch(builder, i * 1000 + 10, optimizer);
-    launch(builder, i * 1000 + 20, other);
+TEST(Steps, AreEndedByACopyOrAGraphToo) {
+  for (const CallKind kind : {CallKind::kCopy, CallKind::kGraphLaunch}) {
+    ProcessBuilder builder;
+    for (std::int64_t i = 0; i < 3; ++i) {
+      launch(builder, i * 1000, AutogradRole::kForward, kind);
+      launch(builder, i * 1000 + 10, AutogradRole::kBackward, kind);
+    }
+    EXPECT_EQ(find(builder)->steps.count, 3u);
   }
-  EXPECT_EQ(find(builder)->steps.count, 3u);
 }
 
-TEST(Steps, NeedThreeBurstsOfTheOptimizer) {
+TEST(Steps, NeedThreeBackwardPasses) {
   ProcessBuilder builder;
-  const auto optimizer = optimizer_stack(builder, 30);
-  const auto model = builder.line("/home/user/train.py", 20);
-  for (std::int64_t i = 0; i < 2; ++i) {
-    launch(builder, i * 1000, optimizer);
-    launch(builder, i * 1000 + 10, model);
-  }
+  train(builder, {0, 1000});
   EXPECT_FALSE(find(builder));
 }
 
@@ -147,6 +164,18 @@ TEST(Steps, AreRegularTransfersOfOnePlace) {
   EXPECT_EQ(found->steps.count, 5u);
   EXPECT_EQ(found->steps.median_ns, 100);
   EXPECT_EQ(found->steps.source, "transfers of train.py:12");
+  EXPECT_EQ(found->window, (Interval{0, 400}));
+  EXPECT_EQ(found->whole_count, 4u);
+}
+
+TEST(Steps, OfTransfersStartWithTheirCalls) {
+  ProcessBuilder builder;
+  const auto stack = builder.line("/home/user/train.py", 12);
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    builder.call({.start_ns = i * 100, .end_ns = i * 100 + 1, .correlation = i + 1, .stack = stack});
+    builder.copy({.start_ns = i * 100 + 30, .end_ns = i * 100 + 31, .correlation = i + 1});
+  }
+  EXPECT_THAT(find(builder, {0, 0, 0, 0, 0})->starts_ns, ElementsAre(0, 100, 200, 300, 400));
 }
 
 TEST(Steps, AreNotIrregularOrFewTransfers) {
@@ -169,9 +198,17 @@ TEST(Steps, AreTheMostFrequentOfRegularTransfers) {
   EXPECT_EQ(found->steps.median_ns, 50);
 }
 
-TEST(Steps, TrustRangesMoreThanTransfers) {
+TEST(Steps, TrustBackwardPassesMoreThanTransfers) {
   ProcessBuilder builder;
   copies_at(builder, {0, 100, 200, 300, 400}, builder.line("/home/user/train.py", 12));
+  train(builder, {0, 1000, 2000});
+  EXPECT_EQ(find(builder, {0, 0, 0, 0, 0})->source, StepSource::kBackward);
+}
+
+TEST(Steps, TrustRangesMoreThanAllElse) {
+  ProcessBuilder builder;
+  copies_at(builder, {0, 100, 200, 300, 400}, builder.line("/home/user/train.py", 12));
+  train(builder, {0, 1000, 2000});
   for (std::int64_t i = 0; i < 3; ++i) builder.range("step", i * 70, i * 70 + 60);
   EXPECT_EQ(find(builder, {0, 0, 0, 0, 0})->source, StepSource::kRanges);
 }

@@ -45,12 +45,26 @@ void sort_by_start(std::vector<Record>& records) {
   if (!std::is_sorted(records.begin(), records.end(), earlier)) std::sort(records.begin(), records.end(), earlier);
 }
 
+// Sizes that are not in the call's arguments (2D and batched copies) may be 0: nothing is asked of those.
+bool must_copy(const trace::CallRecord& record) {
+  return record.kind == trace::CallKind::kCopy && record.result == 0 && record.is_captured == 0 && record.bytes != 0 &&
+         record.bytes != trace::kUnknownSize;
+}
+
 void join_to_calls(Timeline& timeline) {
   const CallsByCorrelation calls(timeline.calls);
+  std::vector<bool> has_record(timeline.calls.size());
   for (Transfer& transfer : timeline.transfers) {
     if (transfer.is_migration) continue;
     transfer.call = calls.find(transfer.correlation);
-    if (transfer.call == kNone) ++timeline.unmatched_count;
+    if (transfer.call == kNone) {
+      ++timeline.unmatched_count;
+    } else {
+      has_record[transfer.call] = true;
+    }
+  }
+  for (std::size_t index = 0; index < timeline.calls.size(); ++index) {
+    if (timeline.calls[index].must_copy && !has_record[index]) ++timeline.missing_count;
   }
   for (const Kernel& kernel : timeline.kernels) {
     if (calls.find(kernel.correlation) == kNone) ++timeline.unmatched_count;
@@ -85,7 +99,8 @@ void TimelineLoader::on(const trace::CallRecord& record) {
                              .context = record.context,
                              .device = record.device,
                              .kind = record.kind,
-                             .autograd_role = record.autograd_role});
+                             .autograd_role = record.autograd_role,
+                             .must_copy = must_copy(record)});
 }
 
 void TimelineLoader::on(const trace::MemcpyRecord& record) {

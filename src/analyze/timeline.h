@@ -35,6 +35,7 @@ struct Call {
   std::uint32_t device;  // of the call, else of its context as far as device work tells; kUnknownId
   trace::CallKind kind;
   trace::AutogradRole autograd_role;
+  bool must_copy;  // asked the device for a copy of at least a byte, and not to capture one
 
   bool has_times() const { return analyze::has_times(start_ns, end_ns); }
   std::int64_t duration_ns() const { return end_ns - start_ns; }
@@ -91,6 +92,7 @@ struct Timeline {
   std::unordered_map<std::uint64_t, GraphNode> graph_nodes;       // the last of each address
   std::unordered_set<std::uint32_t> other_names;                  // string ids that no other member holds
   std::uint64_t unmatched_count = 0;                              // device records without their call
+  std::uint64_t missing_count = 0;                                // calls that must copy, without a device record
   std::uint64_t unclassified_count = 0;                           // copies whose direction cannot be told
 
   // The stack that captured a node of a CUDA graph, through its clones; kNoId when it is not known.

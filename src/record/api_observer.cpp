@@ -146,6 +146,7 @@ void ApiObserver::on_api(CallbackDomain domain, std::uint32_t id, const cuda::Ap
   if (call.site == cuda::CallbackSite::kEnter) {
     const bool is_nested = buffer->open_correlation == call.correlation;
     buffer->open_correlation = call.correlation;
+    if (!is_nested) buffer->has_made_graph_node = false;
     if (call_class == CallClass::kManagedAlloc) watch_managed_memory();
     *call.slot = is_nested ? 0 : static_cast<std::uint64_t>(realtime_ns());
   } else {
@@ -169,6 +170,7 @@ void ApiObserver::on_exit(ThreadBuffer& buffer, CallbackDomain domain, std::uint
   record.name = function.name;
   record.kind = static_cast<trace::CallKind>(function.call_class);
   record.api = domain == CallbackDomain::kDriverApi ? trace::Api::kDriver : trace::Api::kRuntime;
+  record.is_captured = buffer.has_made_graph_node ? 1 : 0;
   if (call.return_value != nullptr) std::memcpy(&record.result, call.return_value, sizeof(record.result));
   record.context = call.context == nullptr ? trace::kUnknownId : call.context_id;
   record.device = device_of(call.context, call.context_id);
@@ -205,7 +207,10 @@ void ApiObserver::on_graph_node(std::uint32_t id, const cuda::ResourceCallback& 
   } else if (has_stacks_) {
     record.stack = stacks_.capture();
   }
-  if (ThreadBuffer* buffer = handover_.mine(); buffer != nullptr) handover_.push(*buffer, &record, sizeof(record));
+  ThreadBuffer* buffer = handover_.mine();
+  if (buffer == nullptr) return;
+  if (id == cuda::kGraphNodeCreated) buffer->has_made_graph_node = true;
+  handover_.push(*buffer, &record, sizeof(record));
 }
 
 // Asked for only when a program allocates managed memory: the counters cost those that do not.

@@ -158,12 +158,18 @@ void Recorder::set_collecting(bool is_collecting) noexcept {
   if (is_collecting && is_over_) return;
   if (is_collecting == is_collecting_) return;
   is_collecting_ = is_collecting;
+  // A call that is heard must have its device's record: the device is on before the calls and off after them.
+  if (!is_collecting) {
+    api_.set_listening(false);
+    nvtx_.set_listening(false);
+  }
   const auto switch_kind = is_collecting ? cupti_.activity_enable : cupti_.activity_disable;
-  if (is_collecting) nvtx_.set_listening(true);
   for (const ActivityKind kind : kTransferKinds) switch_kind(kind);
   if (options_.detail == Detail::kFull) switch_kind(ActivityKind::kConcurrentKernel);
-  api_.set_listening(is_collecting);
-  if (!is_collecting) nvtx_.set_listening(false);
+  if (is_collecting) {
+    nvtx_.set_listening(true);
+    api_.set_listening(true);
+  }
 }
 
 void Recorder::on_tick(std::int64_t since_start_ns) noexcept {

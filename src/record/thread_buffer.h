@@ -54,6 +54,8 @@ class ThreadBuffer {
   std::uint32_t thread = 0;
   // Producer's own: the call that is under way, to tell driver calls that are made inside it.
   std::uint32_t open_correlation = 0;
+  // Producer's own: whether that call made a node of a CUDA graph.
+  bool has_made_graph_node = false;
 
  private:
   friend class ThreadBuffers;

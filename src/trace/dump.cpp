@@ -132,6 +132,7 @@ class RecordPrinter : public RecordSink {
     lines_.choice("kind", call.kind, kCallKinds).choice("api", call.api, kApis).number("result", call.result);
     lines_.id("device", call.device).id("context", call.context).id("stream", call.stream).size("bytes", call.bytes);
     lines_.address("dst", call.dst).address("src", call.src).address("object", call.object);
+    lines_.count("captured", call.is_captured);
     lines_.choice("autograd", call.autograd_role, kAutogradRoles);
     if (call.autograd_role == AutogradRole::kUnknown) {
       lines_.word("autograd_sequence", "unknown");

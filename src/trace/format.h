@@ -175,13 +175,13 @@ struct CallRecord {
   CallKind kind;
   Api api;
   AutogradRole autograd_role;
-  std::uint8_t reserved;
-  std::int32_t result;    // what the call returned (cudaError_t or CUresult)
-  std::uint32_t context;  // CUPTI's context id; kUnknownId
-  std::uint32_t stream;   // CUPTI's stream id; kUnknownId where the call names none or it was not asked for
-  std::uint32_t device;   // kUnknownId where not known
-  std::uint64_t bytes;    // kUnknownSize where the call has none
-  std::uint64_t dst;      // addresses as the call was given them; 0 where it has none
+  std::uint8_t is_captured;  // 1: made a node of a CUDA graph instead of device work
+  std::int32_t result;       // what the call returned (cudaError_t or CUresult)
+  std::uint32_t context;     // CUPTI's context id; kUnknownId
+  std::uint32_t stream;      // CUPTI's stream id; kUnknownId where the call names none or it was not asked for
+  std::uint32_t device;      // kUnknownId where not known
+  std::uint64_t bytes;       // kUnknownSize where the call has none
+  std::uint64_t dst;         // addresses as the call was given them; 0 where it has none
   std::uint64_t src;
   std::uint64_t object;
   std::uint64_t autograd_sequence;

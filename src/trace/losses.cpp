@@ -70,6 +70,10 @@ constexpr LossInfo kLosses[] = {
     {Loss::kCountMismatch, "count_mismatch",
      "The file holds fewer or more records than the recorder counted. See the other losses for the reason; where there "
      "are none, please report this as a bug."},
+    {Loss::kMissingActivity, "missing_activity",
+     "The program asked for copies whose record from the GPU never came, so they are missing from the figures: another "
+     "user of CUPTI, such as torch.profiler, took the records, or the process ended before they came. Record without "
+     "other profilers, and let the program end by itself."},
 };
 
 static_assert(std::is_sorted(std::begin(kLosses), std::end(kLosses),

@@ -30,6 +30,7 @@ enum class Loss : std::uint32_t {
   kUndefinedReference = 104,  // ids of strings, frames or stacks that the file does not define
   kUnmatchedActivity = 105,   // device records whose call is not in the file
   kCountMismatch = 106,       // records that the recorder counted and the file does not hold
+  kMissingActivity = 107,     // copies that were called and whose device record never came
 };
 
 struct LossInfo {

@@ -242,6 +242,23 @@ TEST(Analysis, KeepsATransferWithoutItsCall) {
   EXPECT_EQ(report.losses.at("unmatched_activity"), 1u);
 }
 
+TEST(Analysis, CountsCopiesWhoseDeviceRecordNeverCame) {
+  ProcessBuilder builder;
+  builder.call({.start_ns = 0, .end_ns = 10, .correlation = 1, .bytes = 64});
+  builder.call({.start_ns = 20, .end_ns = 30, .correlation = 2, .bytes = 64});
+  builder.copy({.start_ns = 25, .end_ns = 28, .correlation = 2, .bytes = 64});
+  EXPECT_EQ(builder.report().losses.at("missing_activity"), 1u);
+}
+
+TEST(Analysis, MissesNoRecordOfACopyThatMovesNothing) {
+  ProcessBuilder builder;
+  builder.call({.start_ns = 0, .end_ns = 10, .correlation = 1, .bytes = 0});
+  builder.call({.start_ns = 20, .end_ns = 30, .correlation = 2, .bytes = trace::kUnknownSize});
+  builder.call({.start_ns = 40, .end_ns = 50, .correlation = 3, .bytes = 64, .result = 1});
+  builder.call({.start_ns = 60, .end_ns = 70, .correlation = 4, .bytes = 64, .is_captured = true});
+  EXPECT_TRUE(builder.report().losses.empty());
+}
+
 TEST(Analysis, NamesASiteWithoutStackByItsCall) {
   ProcessBuilder builder;
   builder.call({.start_ns = 0, .end_ns = 1, .correlation = 1, .name = "cuMemcpyHtoD_v2"});

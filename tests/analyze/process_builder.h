@@ -27,6 +27,9 @@ struct CallSpec {
   std::uint32_t context = 1;
   trace::AutogradRole role = trace::AutogradRole::kUnknown;
   std::uint64_t sequence = 0;
+  std::uint64_t bytes = 0;
+  std::int32_t result = 0;
+  bool is_captured = false;
 };
 
 struct CopySpec {
@@ -99,6 +102,9 @@ class ProcessBuilder {
     record.context = spec.context;
     record.autograd_role = spec.role;
     record.autograd_sequence = spec.sequence;
+    record.bytes = spec.bytes;
+    record.result = spec.result;
+    record.is_captured = spec.is_captured ? 1 : 0;
     loader_.on(record);
   }
   void copy(const CopySpec& spec) {

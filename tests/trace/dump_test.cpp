@@ -54,7 +54,7 @@ TEST_F(Dump, PrintsEverythingOfSmallFileInOrder) {
           StartsWith("loss name=clock_stepped number=12 count=1 sentence=\""),
           "end time=0 calls=1 memcpys=2 memcpy_bytes=401408 memsets=1 kernels=1",
           "call thread=0 start=0 end=0 correlation=3 name=\"cudaMemcpyAsync\" kind=other api=unknown result=0 device=0 "
-          "context=0 stream=0 bytes=0 dst=0x0 src=0x0 object=0x0 autograd=unknown autograd_sequence=unknown stack=9 "
+          "context=0 stream=0 bytes=0 dst=0x0 src=0x0 object=0x0 captured=0 autograd=unknown autograd_sequence=unknown stack=9 "
           "at=\"/home/me/train.py:12\" in=\"step\"",
           StartsWith("memcpy device=0 context=0 stream=0 correlation=3 start=0 end=0 bytes=200704 kind=unknown"),
           StartsWith("memcpy "), StartsWith("memset "), StartsWith("kernel ")));
@@ -94,7 +94,7 @@ TEST_F(Dump, PrintsCallOfBackwardPass) {
   EXPECT_EQ(line_of(bytes_of(call)),
             "call thread=55 start=0 end=0 correlation=0 name=\"a name\" kind=synchronize api=driver result=-1 "
             "device=unknown context=unknown stream=unknown bytes=unknown dst=0x0 src=0x0 object=0xabc "
-            "autograd=backward autograd_sequence=12 stack=0 at=unknown in=unknown");
+            "captured=0 autograd=backward autograd_sequence=12 stack=0 at=unknown in=unknown");
 }
 
 TEST_F(Dump, PrintsMemset) {

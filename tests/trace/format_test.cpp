@@ -59,7 +59,7 @@ std::vector<Layout> layouts_in_memory() {
       FIELDS_OF(RecordHeader, AT(RecordHeader, kind), AT(RecordHeader, bytes)),
       FIELDS_OF(CallRecord, AT(CallRecord, header), AT(CallRecord, thread), AT(CallRecord, start_ns),
                 AT(CallRecord, end_ns), AT(CallRecord, correlation), AT(CallRecord, stack), AT(CallRecord, name),
-                AT(CallRecord, kind), AT(CallRecord, api), AT(CallRecord, autograd_role), AT(CallRecord, reserved),
+                AT(CallRecord, kind), AT(CallRecord, api), AT(CallRecord, autograd_role), AT(CallRecord, is_captured),
                 AT(CallRecord, result), AT(CallRecord, context), AT(CallRecord, stream), AT(CallRecord, device),
                 AT(CallRecord, bytes), AT(CallRecord, dst), AT(CallRecord, src), AT(CallRecord, object),
                 AT(CallRecord, autograd_sequence)),

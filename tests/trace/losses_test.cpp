@@ -16,7 +16,7 @@ TEST(Losses, AreAllThereInOrder) {
       Loss::kInvalidDeviceTimes, Loss::kStacksFull,          Loss::kStackNotWalked,    Loss::kStackTruncated,
       Loss::kWriteFailed,        Loss::kOtherCuptiUser,      Loss::kCuptiCallFailed,   Loss::kClockStepped,
       Loss::kUnnamedLibrary,     Loss::kNotClosed,           Loss::kDamagedBytes,      Loss::kUnknownChunk,
-      Loss::kUnknownRecord,      Loss::kUndefinedReference,  Loss::kUnmatchedActivity, Loss::kCountMismatch};
+      Loss::kUnknownRecord,      Loss::kUndefinedReference,  Loss::kUnmatchedActivity, Loss::kCountMismatch, Loss::kMissingActivity};
   ASSERT_EQ(all_losses().size(), std::size(every));
   for (std::size_t i = 0; i < std::size(every); ++i) EXPECT_EQ(all_losses()[i].loss, every[i]) << i;
 }
@@ -45,7 +45,7 @@ TEST(Losses, AreFoundByNumber) {
 }
 
 TEST(Losses, AreNotFoundByNumbersOfLaterVersions) {
-  for (const std::uint32_t number : {0u, 17u, 99u, 107u, 0xFFFFFFFFu}) EXPECT_EQ(find_loss(number), nullptr) << number;
+  for (const std::uint32_t number : {0u, 17u, 99u, 108u, 0xFFFFFFFFu}) EXPECT_EQ(find_loss(number), nullptr) << number;
 }
 
 }  // namespace

@@ -28,8 +28,8 @@ std::string processes(std::uint64_t count) {
   return counted(count, "process", "processes");
 }
 
-std::string blocked_text(const TurnpikeStatus& status) {
-  return status.host_blocked_ns == 0 ? "0 s" : duration_text(static_cast<std::int64_t>(status.host_blocked_ns));
+std::string host_time_text(const TurnpikeStatus& status) {
+  return status.host_time_ns == 0 ? "0 s" : duration_text(static_cast<std::int64_t>(status.host_time_ns));
 }
 
 // As a word that a shell reads back as `text`.
@@ -51,7 +51,7 @@ std::string counters_text(const TurnpikeStatus& status) {
   if (text.empty()) text = "  no transfers\n";
   text += fmt::format("  {:<18}{:>10}\n", "synchronisations", count_text(status.sync_count));
   if (status.kernel_count != 0) text += fmt::format("  {:<18}{:>10}\n", "kernels", count_text(status.kernel_count));
-  return text + fmt::format("  {:<18}{:>10}\n", "host blocked", blocked_text(status));
+  return text + fmt::format("  {:<18}{:>10}\n", "copies and waits", host_time_text(status));
 }
 
 std::string nothing_text() {
@@ -73,7 +73,7 @@ std::string status_line_text(const TurnpikeStatus& status, std::chrono::seconds 
   };
   add("to device", kHostToDevice);
   add("to host", kDeviceToHost);
-  text += fmt::format(" | blocked {}", blocked_text(status));
+  text += fmt::format(" | copies and waits {}", host_time_text(status));
   if (status.loss_count != 0) text += fmt::format(" | lost {}", count_text(status.loss_count));
   return text;
 }

@@ -36,7 +36,7 @@ typedef struct TurnpikeStatus {
   uint64_t transfer_count[6]; /* h2d, d2h, d2d, p2p, h2h, memset */
   uint64_t transfer_bytes[6];
   uint64_t sync_count;
-  uint64_t host_blocked_ns; /* time in calls that synchronise, and in blocking copies */
+  uint64_t host_time_ns; /* time of the host in calls that copy or synchronise, blocked or not */
   uint64_t kernel_count;
   uint64_t loss_count;
   uint64_t written_bytes;

@@ -61,7 +61,7 @@ TurnpikeStatus to_status(const RecordCounts& counts, std::uint64_t losses, std::
     status.transfer_bytes[i] = counts.transfer_bytes[i];
   }
   status.sync_count = counts.syncs;
-  status.host_blocked_ns = static_cast<std::uint64_t>(counts.waiting_ns);
+  status.host_time_ns = static_cast<std::uint64_t>(counts.waiting_ns);
   status.kernel_count = counts.kernels;
   status.loss_count = losses;
   status.written_bytes = written_bytes;

@@ -22,7 +22,7 @@ void add(std::uint64_t& counter, std::uint64_t value) {
 std::uint64_t* counter_of(std::string_view name) {
   if (name == "process") return &g_status->process_count;
   if (name == "sync") return &g_status->sync_count;
-  if (name == "blocked_ns") return &g_status->host_blocked_ns;
+  if (name == "host_time_ns") return &g_status->host_time_ns;
   if (name == "kernel") return &g_status->kernel_count;
   if (name == "loss") return &g_status->loss_count;
   if (name == "written") return &g_status->written_bytes;

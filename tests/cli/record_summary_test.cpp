@@ -16,7 +16,7 @@ TurnpikeStatus one_process() {
   status.transfer_count[0] = 24;
   status.transfer_bytes[0] = 1'200'000;
   status.sync_count = 7;
-  status.host_blocked_ns = 61'200'000;
+  status.host_time_ns = 61'200'000;
   status.written_bytes = 5000;
   return status;
 }
@@ -27,7 +27,7 @@ TEST(StatusLineText, IsEmptyUntilAProcessRecords) {
 
 TEST(StatusLineText, ShowsBothDirectionsTimeAndBlocking) {
   EXPECT_EQ(status_line_text(one_process(), seconds(65)),
-            "turnpike 1:05 | to device 24, 1.20 MB | to host 0, 0 B | blocked 61.2 ms");
+            "turnpike 1:05 | to device 24, 1.20 MB | to host 0, 0 B | copies and waits 61.2 ms");
 }
 
 TEST(StatusLineText, ShowsLossesAndProcessesOnlyWhereThereAreSome) {

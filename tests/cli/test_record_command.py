@@ -308,7 +308,7 @@ def test_an_unwritable_directory_is_said_before_anything_runs(record):
 
 def test_the_summary_tells_what_was_recorded_and_what_comes_next(record, cuda_program):
     result = record(
-        cuda_program, "process=1", "h2d=1000", "h2d=500", "d2h=4", "sync=3", "blocked_ns=61200000", "written=2048"
+        cuda_program, "process=1", "h2d=1000", "h2d=500", "d2h=4", "sync=3", "host_time_ns=61200000", "written=2048"
     )
     assert result.returncode == 0
     words = " ".join(result.stderr.split())
@@ -316,7 +316,7 @@ def test_the_summary_tells_what_was_recorded_and_what_comes_next(record, cuda_pr
     assert "host to device 2 1.50 kB" in words
     assert "device to host 1 4 B" in words
     assert "synchronisations 3" in words
-    assert "host blocked 61.2 ms" in words
+    assert "copies and waits 61.2 ms" in words
     assert "lost" not in words
     assert result.stderr.endswith("next: turnpike report fake_cuda_program.tpk\n")
 

@@ -82,7 +82,7 @@ void show_python(Place& place, const Frame& frame) {
   }
 }
 
-void show_native(Place& place, std::string function, const Frame& frame) {
+void show_native(Place& place, const std::string& function, const Frame& frame) {
   const std::string module(file_name_of(frame.file));
   if (!function.empty()) place.function = function;
   place.site = function.empty() ? module : function + (module.empty() ? "" : " (" + module + ')');

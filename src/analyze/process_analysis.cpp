@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "analyze/batch_gaps.h"
 #include "analyze/blocking.h"
 #include "analyze/direction.h"
 
@@ -234,8 +235,14 @@ std::optional<FoundSteps> ProcessAnalysis::steps() {
   return find_steps(process_, timeline_, stacks_, row_of_transfer_);
 }
 
-DeviceTime ProcessAnalysis::device_time(Interval span) const {
-  HostActivity host{.span = span, .calls = {}, .copy_waits = copy_waits_, .sync_waits = sync_waits_};
+DeviceTime ProcessAnalysis::device_time(const std::optional<FoundSteps>& steps) {
+  HostActivity host{.copy_waits = copy_waits_, .sync_waits = sync_waits_};
+  if (steps) {
+    host.span = steps->window;
+    host.batch_gaps = find_batch_gaps(timeline_, stacks_, host_threads_, steps->starts_ns);
+  } else {
+    host.span = span_of(timeline_).value_or(Interval{0, 0});
+  }
   for (const Call& call : timeline_.calls) {
     if (call.has_times()) note_wait(host.calls, call);
   }

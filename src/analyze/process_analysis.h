@@ -30,7 +30,8 @@ class ProcessAnalysis {
   void add_transfers();
   void add_synchronisations();
   std::optional<FoundSteps> steps();
-  DeviceTime device_time(Interval span) const;
+  // `steps`: what steps() gave, whose window is looked at; nullopt: the whole span.
+  DeviceTime device_time(const std::optional<FoundSteps>& steps);
 
   // Whether overlap and idling can be told.
   bool are_kernels_known() const { return activity_.is_known(); }

@@ -6,7 +6,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include "analyze/process_analysis.h"
 #include "analyze/source.h"
 #include "trace/losses.h"
 
@@ -54,18 +53,31 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   ProcessAnalysis analysis(sums_, process, timeline);
   analysis.add_transfers();
   analysis.add_synchronisations();
-  offer_steps(analysis.steps());
+  auto steps = analysis.steps();
   const auto span = span_of(timeline);
-  if (!span) return;
-  if (!span_) span_ = span;
-  span_ = Interval{std::min(span_->start_ns, span->start_ns), std::max(span_->end_ns, span->end_ns)};
-  are_kernels_known_ = are_kernels_known_ && analysis.are_kernels_known();
-  if (analysis.are_kernels_known()) device_time_.add(analysis.device_time(*span));
+  if (span) {
+    if (!span_) span_ = span;
+    span_ = Interval{std::min(span_->start_ns, span->start_ns), std::max(span_->end_ns, span->end_ns)};
+    are_kernels_known_ = are_kernels_known_ && analysis.are_kernels_known();
+    if (analysis.are_kernels_known()) add_device_time(analysis, steps);
+  }
+  offer_steps(std::move(steps));
+}
+
+void RunAnalysis::add_device_time(ProcessAnalysis& analysis, const std::optional<FoundSteps>& steps) {
+  const DeviceTime time = analysis.device_time(steps);
+  if (!steps) return time_of_runs_.add(time);
+  if (time.span_ns == 0) return;  // no device in these steps
+  time_of_steps_.add(time);
+  scope_.whole_steps += steps->whole_count;
+  ++scope_.processes;
+  scope_.has_warm_up = scope_.has_warm_up || steps->has_warm_up;
 }
 
 void RunAnalysis::add_losses(const trace::Process& process, const Timeline& timeline) {
   for (const auto& [number, count] : process.losses) count_loss(name_of_loss(number), count);
   count_loss(name_of_loss(trace::Loss::kUnmatchedActivity), timeline.unmatched_count);
+  count_loss(name_of_loss(trace::Loss::kMissingActivity), timeline.missing_count);
   count_loss(name_of_loss(trace::Loss::kUnknownActivity), timeline.unclassified_count);
   count_loss(name_of_loss(trace::Loss::kUndefinedReference), count_undefined(process, timeline));
 }
@@ -90,7 +102,7 @@ Report RunAnalysis::finish() {
   report_.sync_sites = sums_.sync_sites.take_ranked();
   if (span_) report_.span_ns = span_->end_ns - span_->start_ns;
   if (steps_) report_.steps = std::move(steps_->steps);
-  report_.verdict = judge(device_time_, are_kernels_known_);
+  report_.verdict = judge(scope_.processes > 0 ? time_of_steps_ : time_of_runs_, scope_, are_kernels_known_);
   Report report = std::move(report_);
   *this = RunAnalysis();
   return report;

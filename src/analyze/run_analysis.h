@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "analyze/process_analysis.h"
 #include "analyze/report.h"
 #include "analyze/site_table.h"
 #include "analyze/steps.h"
@@ -25,13 +26,17 @@ class RunAnalysis {
 
  private:
   void add_losses(const trace::Process& process, const Timeline& timeline);
+  void add_device_time(ProcessAnalysis& analysis, const std::optional<FoundSteps>& steps);
   void offer_steps(std::optional<FoundSteps> found);
 
   Report report_;
   RunSums sums_;
   std::optional<Interval> span_;
   std::optional<FoundSteps> steps_;
-  DeviceTime device_time_;
+  // Of processes with steps over these; of those without over their whole span, which counts only where none has steps.
+  DeviceTime time_of_steps_;
+  DeviceTime time_of_runs_;
+  VerdictScope scope_;
   bool are_kernels_known_ = true;
 };
 

@@ -15,6 +15,8 @@ namespace {
 constexpr std::size_t kMinRanges = 3;
 constexpr std::size_t kMinPasses = 3;
 constexpr std::size_t kMinTransfers = 5;
+constexpr std::int64_t kWarmUpMedians = 3;
+constexpr std::size_t kMinSteady = 2;  // so many starts at least stay in the window
 constexpr double kMaxVariation = 0.5;
 
 std::int64_t median_distance_ns(const std::vector<std::int64_t>& starts_ns) {
@@ -25,6 +27,18 @@ std::int64_t median_distance_ns(const std::vector<std::int64_t>& starts_ns) {
   return *middle;
 }
 
+void leave_out_warm_up(FoundSteps& found) {
+  const auto& starts_ns = found.starts_ns;
+  std::size_t first = 0;
+  while (first + kMinSteady < starts_ns.size() &&
+         starts_ns[first + 1] - starts_ns[first] > kWarmUpMedians * found.steps.median_ns) {
+    ++first;
+  }
+  found.window.start_ns = starts_ns[first];
+  found.whole_count -= first;
+  found.has_warm_up = first > 0;
+}
+
 // Needs two starts or more, sorted. The end of the last step is unknown.
 FoundSteps steps_from(StepSource source, std::vector<std::int64_t> starts_ns, std::string name) {
   FoundSteps found{
@@ -32,8 +46,10 @@ FoundSteps steps_from(StepSource source, std::vector<std::int64_t> starts_ns, st
       .steps = {.count = starts_ns.size(), .median_ns = median_distance_ns(starts_ns), .source = std::move(name)},
       .starts_ns = {},
       .window = {starts_ns.front(), starts_ns.back()},
-      .whole_count = starts_ns.size() - 1};
+      .whole_count = starts_ns.size() - 1,
+      .has_warm_up = false};
   found.starts_ns = std::move(starts_ns);
+  leave_out_warm_up(found);
   return found;
 }
 
@@ -86,7 +102,7 @@ std::optional<FoundSteps> steps_of_ranges(const trace::Process& process, const T
   FoundSteps found =
       steps_from(StepSource::kRanges, std::move(most->second.starts_ns), "nvtx:" + std::string(most->first));
   found.window.end_ns = most->second.end_ns;
-  found.whole_count = found.steps.count;
+  ++found.whole_count;  // the end of the last is known
   return found;
 }
 

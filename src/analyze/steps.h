@@ -22,9 +22,11 @@ struct FoundSteps {
   StepSource source;
   Steps steps;
   std::vector<std::int64_t> starts_ns;  // rising, one for each step
-  // From the first start to the end of the last step whose end is known.
+  // From the first start to the end of the last step whose end is known, without the steps that warm up: those at the
+  // start that last more than 3 times the median. They load kernels and try algorithms, which says nothing of the rest.
   Interval window;
   std::uint64_t whole_count;  // steps that lie in the window as a whole
+  bool has_warm_up;           // whether steps were left out of the window
 };
 
 // The steps of one process:

@@ -20,20 +20,35 @@ IntervalSet times_of_issuing(std::vector<Interval> calls) {
   return IntervalSet(std::move(issuing));
 }
 
-DeviceTime account(const DeviceActivity& device, Interval span, const IntervalSet& copy_waits,
-                   const IntervalSet& sync_waits, const IntervalSet& issuing) {
+// What the host did, as sets.
+struct Host {
+  Interval span;
+  IntervalSet copy_waits;
+  IntervalSet sync_waits;
+  IntervalSet batch_gaps;
+  IntervalSet issuing;
+};
+
+// Takes the part of `rest` that lies in `cause` out of it, and gives its length.
+std::int64_t take_ns(IntervalSet& rest, const IntervalSet& cause) {
+  const std::int64_t before_ns = rest.total_ns();
+  rest = rest.subtract(cause);
+  return before_ns - rest.total_ns();
+}
+
+DeviceTime account(const DeviceActivity& device, const Host& host) {
+  const IntervalSet span({host.span});
   DeviceTime time;
-  time.span_ns = span.end_ns - span.start_ns;
-  time.kernel_ns = device.kernels.total_ns();
-  time.exposed_transfer_ns = device.busy.total_ns() - time.kernel_ns;
-  const IntervalSet idle = IntervalSet({span}).subtract(device.busy);
+  time.span_ns = span.total_ns();
+  time.kernel_ns = device.kernels.intersect(span).total_ns();
+  IntervalSet idle = span.subtract(device.busy);
   time.idle_ns = idle.total_ns();
-  time.copy_wait_ns = idle.intersect(copy_waits).total_ns();
-  const IntervalSet not_copying = idle.subtract(copy_waits);
-  time.sync_wait_ns = not_copying.intersect(sync_waits).total_ns();
-  const IntervalSet not_waiting = not_copying.subtract(sync_waits);
-  time.launch_ns = not_waiting.intersect(issuing).total_ns();
-  time.quiet_ns = not_waiting.total_ns() - time.launch_ns;
+  time.exposed_transfer_ns = time.span_ns - time.kernel_ns - time.idle_ns;
+  time.copy_wait_ns = take_ns(idle, host.copy_waits);
+  time.sync_wait_ns = take_ns(idle, host.sync_waits);
+  time.input_ns = take_ns(idle, host.batch_gaps);
+  time.launch_ns = take_ns(idle, host.issuing);
+  time.quiet_ns = idle.total_ns();
   return time;
 }
 
@@ -47,20 +62,29 @@ std::string one_decimal(double value) {
   return text;
 }
 
-std::string sentence(const DeviceTime& time) {
+std::string scope_text(const VerdictScope& scope) {
+  if (scope.whole_steps == 0) return "Over the whole run, start-up included";
+  std::string text = "Over the " + std::to_string(scope.whole_steps) + " whole steps";
+  if (scope.processes > 1) text += " of " + std::to_string(scope.processes) + " processes";
+  if (scope.has_warm_up) text += " after the warm-up";
+  return text;
+}
+
+std::string sentence(const DeviceTime& time, const VerdictScope& scope) {
   const auto share = [&](std::int64_t part_ns) { return one_decimal(percent(part_ns, time.span_ns)); };
-  return "Kernels ran for " + share(time.kernel_ns) + " of the time; for " + share(time.exposed_transfer_ns) +
-         " only transfers ran, and for " + share(time.idle_ns) + " nothing did: the host was held by copies for " +
-         share(time.copy_wait_ns) + ", by synchronisations for " + share(time.sync_wait_ns) +
-         ", was issuing work for " + share(time.launch_ns) + " and did not call CUDA for " + share(time.quiet_ns) + ".";
+  return scope_text(scope) + ", kernels ran for " + share(time.kernel_ns) + " of the time, only transfers for " +
+         share(time.exposed_transfer_ns) + ", and nothing for " + share(time.idle_ns) +
+         ": the host was held by copies for " + share(time.copy_wait_ns) + ", by synchronisations for " +
+         share(time.sync_wait_ns) + ", got the next batch ready for " + share(time.input_ns) + ", issued work for " +
+         share(time.launch_ns) + " and made no call to CUDA elsewhere for " + share(time.quiet_ns) + ".";
 }
 
 std::string largest_cause(const DeviceTime& time) {
   const std::array<std::pair<std::int64_t, const char*>, 4> causes = {{
       {time.exposed_transfer_ns + time.copy_wait_ns, "transfer"},
       {time.sync_wait_ns, "sync"},
-      {time.launch_ns, "launch"},
-      {time.quiet_ns, "input"},
+      {time.launch_ns + time.quiet_ns, "launch"},
+      {time.input_ns, "input"},
   }};
   const auto [cause_ns, name] =
       *std::max_element(causes.begin(), causes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -76,22 +100,23 @@ void DeviceTime::add(const DeviceTime& other) {
   idle_ns += other.idle_ns;
   copy_wait_ns += other.copy_wait_ns;
   sync_wait_ns += other.sync_wait_ns;
+  input_ns += other.input_ns;
   launch_ns += other.launch_ns;
   quiet_ns += other.quiet_ns;
 }
 
 DeviceTime account(const Activity& activity, HostActivity host) {
+  const Host sets{.span = host.span,
+                  .copy_waits = IntervalSet(std::move(host.copy_waits)),
+                  .sync_waits = IntervalSet(std::move(host.sync_waits)),
+                  .batch_gaps = IntervalSet(std::move(host.batch_gaps)),
+                  .issuing = times_of_issuing(std::move(host.calls))};
   DeviceTime sum;
-  const IntervalSet copy_waits(std::move(host.copy_waits));
-  const IntervalSet sync_waits(std::move(host.sync_waits));
-  const IntervalSet issuing = times_of_issuing(std::move(host.calls));
-  for (const auto& [id, device] : activity.devices()) {
-    sum.add(account(device, host.span, copy_waits, sync_waits, issuing));
-  }
+  for (const auto& [id, device] : activity.devices()) sum.add(account(device, sets));
   return sum;
 }
 
-Verdict judge(const DeviceTime& time, bool is_known) {
+Verdict judge(const DeviceTime& time, const VerdictScope& scope, bool is_known) {
   Verdict verdict;
   if (!is_known) {
     verdict.why =
@@ -106,7 +131,7 @@ Verdict judge(const DeviceTime& time, bool is_known) {
   verdict.gpu_idle_pct = percent(time.idle_ns, time.span_ns);
   verdict.exposed_transfer_pct = percent(time.exposed_transfer_ns, time.span_ns);
   verdict.bound_by = *verdict.gpu_busy_pct >= kGpuBoundPct ? "gpu" : largest_cause(time);
-  verdict.why = sentence(time);
+  verdict.why = sentence(time, scope);
   return verdict;
 }
 

@@ -14,6 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Pair;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 // One upload of 100 bytes at `line`, its call blocking for 5 us.
 LoadedProcess rank(std::int64_t start_ns, std::uint32_t line, std::uint32_t stream) {
@@ -102,6 +103,68 @@ TEST(RunAnalysis, GivesNoVerdictWhenOneProcessRecordedNoKernels) {
   EXPECT_EQ(report.verdict.bound_by, "");
   EXPECT_EQ(report.sites.at(0).exposed_ns, 1'000);  // of the process that tells
   EXPECT_DOUBLE_EQ(*report.sites.at(0).overlapped_pct, 0.0);
+}
+
+// Training steps of 100 ms that start at 1 s, after a start-up in which a kernel runs all the time. In each step the
+// batch is uploaded after `loading_ms`, and a kernel of 20 ms runs.
+LoadedProcess training(std::int64_t loading_ms) {
+  constexpr std::int64_t kMs = 1'000'000;
+  ProcessBuilder builder;
+  std::uint32_t correlation = 0;
+  const auto launch = [&](std::int64_t at_ns, std::int64_t kernel_ns, trace::AutogradRole role) {
+    builder.call({.kind = trace::CallKind::kLaunch,
+                  .start_ns = at_ns,
+                  .end_ns = at_ns + 10'000,
+                  .correlation = ++correlation,
+                  .role = role});
+    builder.kernel({.start_ns = at_ns, .end_ns = at_ns + kernel_ns, .correlation = correlation});
+  };
+  launch(0, 1000 * kMs, trace::AutogradRole::kForward);
+  for (std::int64_t step = 0; step < 5; ++step) {
+    const std::int64_t at_ns = (1000 + 100 * step) * kMs;
+    launch(at_ns, 20 * kMs, trace::AutogradRole::kBackward);
+    builder.call({.start_ns = at_ns + loading_ms * kMs,
+                  .end_ns = at_ns + loading_ms * kMs + 10'000,
+                  .correlation = ++correlation,
+                  .role = trace::AutogradRole::kForward});
+    builder.copy({.start_ns = at_ns + loading_ms * kMs,
+                  .end_ns = at_ns + loading_ms * kMs + 5'000,
+                  .correlation = correlation,
+                  .is_async = true});
+  }
+  return builder.take();
+}
+
+TEST(RunAnalysis, JudgesTheStepsAndNotTheStartUp) {
+  std::vector<LoadedProcess> processes;
+  processes.push_back(training(90));
+  const Report report = report_of(processes);
+  EXPECT_EQ(report.steps->source, "backward pass");
+  EXPECT_DOUBLE_EQ(*report.verdict.gpu_busy_pct, 20.0);
+  EXPECT_EQ(report.verdict.bound_by, "input");
+  EXPECT_THAT(report.verdict.why, StartsWith("Over the 4 whole steps, "));
+}
+
+TEST(RunAnalysis, TakesSlownessBehindTheUploadForLaunching) {
+  std::vector<LoadedProcess> processes;
+  processes.push_back(training(25));
+  EXPECT_EQ(report_of(processes).verdict.bound_by, "launch");
+}
+
+TEST(RunAnalysis, JudgesTheProcessesThatHaveSteps) {
+  std::vector<LoadedProcess> processes;
+  processes.push_back(training(90));
+  processes.push_back(rank(0, 5, 7));
+  processes.push_back(training(90));
+  const Report report = report_of(processes);
+  EXPECT_DOUBLE_EQ(*report.verdict.gpu_busy_pct, 20.0);
+  EXPECT_THAT(report.verdict.why, StartsWith("Over the 8 whole steps of 2 processes, "));
+}
+
+TEST(RunAnalysis, JudgesTheWholeRunWithoutSteps) {
+  std::vector<LoadedProcess> processes;
+  processes.push_back(rank(0, 5, 7));
+  EXPECT_THAT(report_of(processes).verdict.why, StartsWith("Over the whole run, start-up included, "));
 }
 
 TEST(RunAnalysis, OfNoProcessIsEmpty) {

@@ -105,6 +105,19 @@ TEST(Steps, OfBackwardPassesAreWholeFromTheFirstPassToTheLast) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->window, (Interval{300, 3400}));
   EXPECT_EQ(found->whole_count, 3u);
+  EXPECT_FALSE(found->has_warm_up);
+}
+
+TEST(Steps, ThatWarmUpAreLeftOutOfTheWindow) {
+  ProcessBuilder builder;
+  train(builder, {0, 4000, 7100, 8100, 9100, 10'100, 14'000, 15'000, 16'000});
+  const auto found = find(builder);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->steps.count, 9u);
+  EXPECT_EQ(found->steps.median_ns, 1000);
+  EXPECT_EQ(found->window, (Interval{7400, 16'300}));  // the slow step later on stays in
+  EXPECT_EQ(found->whole_count, 6u);
+  EXPECT_TRUE(found->has_warm_up);
 }
 
 TEST(Steps, OfRangesAreWholeToTheEndOfTheLast) {

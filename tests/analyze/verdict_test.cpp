@@ -1,12 +1,17 @@
 // The division of a device's time, and the verdict drawn from it.
 #include "analyze/verdict.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string>
 
 #include "analyze/process_builder.h"
 
 namespace turnpike::analyze {
 namespace {
+
+using ::testing::StartsWith;
 
 constexpr std::int64_t kMs = 1'000'000;
 
@@ -20,6 +25,7 @@ TEST(DeviceTime, GivesEveryMomentToOneCause) {
   host.calls = {{0, 1 * kMs}, {2 * kMs, 3 * kMs}, {38 * kMs, 60 * kMs}, {95 * kMs, 100 * kMs}};
   host.copy_waits = {{38 * kMs, 50 * kMs}};
   host.sync_waits = {{45 * kMs, 60 * kMs}};
+  host.batch_gaps = {{60 * kMs, 80 * kMs}};
   const DeviceTime time = account(activity, host);
   EXPECT_EQ(time.span_ns, 100 * kMs);
   EXPECT_EQ(time.kernel_ns, 20 * kMs);
@@ -28,7 +34,28 @@ TEST(DeviceTime, GivesEveryMomentToOneCause) {
   EXPECT_EQ(time.copy_wait_ns, 10 * kMs);
   EXPECT_EQ(time.sync_wait_ns, 10 * kMs);
   EXPECT_EQ(time.launch_ns, 8 * kMs);  // 0 to 3, the pause of 1 ms included, and 95 to 100
-  EXPECT_EQ(time.quiet_ns, 42 * kMs);  // 3 to 10, 60 to 95
+  EXPECT_EQ(time.input_ns, 20 * kMs);
+  EXPECT_EQ(time.quiet_ns, 22 * kMs);  // 3 to 10, 80 to 95
+}
+
+TEST(DeviceTime, CountsNothingOutsideOfItsSpan) {
+  ProcessBuilder builder;
+  builder.kernel({.start_ns = 0, .end_ns = 30 * kMs});
+  builder.copy({.start_ns = 40 * kMs, .end_ns = 90 * kMs});
+  HostActivity host;
+  host.span = {20 * kMs, 50 * kMs};
+  host.calls = {{0, 100 * kMs}};
+  host.copy_waits = {{35 * kMs, 100 * kMs}};
+  host.batch_gaps = {{0, 33 * kMs}};
+  const DeviceTime time = account(Activity(builder.take().timeline, true), host);
+  EXPECT_EQ(time.span_ns, 30 * kMs);
+  EXPECT_EQ(time.kernel_ns, 10 * kMs);
+  EXPECT_EQ(time.exposed_transfer_ns, 10 * kMs);
+  EXPECT_EQ(time.idle_ns, 10 * kMs);
+  EXPECT_EQ(time.copy_wait_ns, 5 * kMs);
+  EXPECT_EQ(time.input_ns, 3 * kMs);
+  EXPECT_EQ(time.launch_ns, 2 * kMs);
+  EXPECT_EQ(time.quiet_ns, 0);
 }
 
 TEST(DeviceTime, AddsUpOverDevices) {
@@ -41,49 +68,68 @@ TEST(DeviceTime, AddsUpOverDevices) {
   EXPECT_EQ(time.idle_ns, 140);
 }
 
-DeviceTime time_of(std::int64_t kernel, std::int64_t transfer, std::int64_t copy, std::int64_t sync,
+// In the order of the sentence.
+DeviceTime time_of(std::int64_t kernel, std::int64_t transfer, std::int64_t copy, std::int64_t sync, std::int64_t input,
                    std::int64_t launch, std::int64_t quiet) {
-  return {.span_ns = kernel + transfer + copy + sync + launch + quiet,
+  return {.span_ns = kernel + transfer + copy + sync + input + launch + quiet,
           .kernel_ns = kernel,
           .exposed_transfer_ns = transfer,
-          .idle_ns = copy + sync + launch + quiet,
+          .idle_ns = copy + sync + input + launch + quiet,
           .copy_wait_ns = copy,
           .sync_wait_ns = sync,
+          .input_ns = input,
           .launch_ns = launch,
           .quiet_ns = quiet};
 }
 
+std::string bound_of(const DeviceTime& time) {
+  return judge(time, {}, true).bound_by;
+}
+
 TEST(Verdict, IsTheGpuFromNinetyPercentOn) {
-  EXPECT_EQ(judge(time_of(90, 10, 0, 0, 0, 0), true).bound_by, "gpu");
-  EXPECT_EQ(judge(time_of(89, 11, 0, 0, 0, 0), true).bound_by, "transfer");
+  EXPECT_EQ(bound_of(time_of(90, 10, 0, 0, 0, 0, 0)), "gpu");
+  EXPECT_EQ(bound_of(time_of(89, 11, 0, 0, 0, 0, 0)), "transfer");
 }
 
 TEST(Verdict, IsTheCauseOfMoreThanHalfOfTheRest) {
-  EXPECT_EQ(judge(time_of(40, 20, 15, 25, 0, 0), true).bound_by, "transfer");
-  EXPECT_EQ(judge(time_of(40, 10, 0, 31, 19, 0), true).bound_by, "sync");
-  EXPECT_EQ(judge(time_of(40, 0, 0, 0, 40, 20), true).bound_by, "launch");
-  EXPECT_EQ(judge(time_of(40, 0, 0, 0, 0, 60), true).bound_by, "input");
+  EXPECT_EQ(bound_of(time_of(40, 20, 15, 25, 0, 0, 0)), "transfer");
+  EXPECT_EQ(bound_of(time_of(40, 10, 0, 31, 0, 19, 0)), "sync");
+  EXPECT_EQ(bound_of(time_of(40, 0, 0, 0, 20, 40, 0)), "launch");
+  EXPECT_EQ(bound_of(time_of(40, 0, 0, 0, 40, 20, 0)), "input");
+}
+
+TEST(Verdict, IsLaunchWhenTheHostIsElsewhereWithoutWaiting) {
+  EXPECT_EQ(bound_of(time_of(40, 0, 0, 0, 0, 0, 60)), "launch");
+  EXPECT_EQ(bound_of(time_of(40, 0, 5, 5, 10, 20, 20)), "launch");
 }
 
 TEST(Verdict, IsMixedWhenNoCauseExplainsMoreThanHalf) {
-  EXPECT_EQ(judge(time_of(40, 0, 30, 30, 0, 0), true).bound_by, "mixed");
-  EXPECT_EQ(judge(time_of(0, 25, 0, 25, 25, 25), true).bound_by, "mixed");
+  EXPECT_EQ(bound_of(time_of(40, 0, 30, 30, 0, 0, 0)), "mixed");
+  EXPECT_EQ(bound_of(time_of(0, 25, 0, 25, 25, 25, 0)), "mixed");
 }
 
 TEST(Verdict, SaysItsNumbers) {
-  const Verdict verdict = judge(time_of(400, 100, 50, 250, 150, 50), true);
+  const Verdict verdict = judge(time_of(400, 100, 50, 250, 20, 130, 50), {.whole_steps = 39, .processes = 1}, true);
   EXPECT_DOUBLE_EQ(*verdict.gpu_busy_pct, 40.0);
   EXPECT_DOUBLE_EQ(*verdict.gpu_idle_pct, 50.0);
   EXPECT_DOUBLE_EQ(*verdict.exposed_transfer_pct, 10.0);
-  EXPECT_EQ(
-      verdict.why,
-      "Kernels ran for 40.0 % of the time; for 10.0 % only transfers ran, and for 50.0 % nothing did: the host was "
-      "held by copies for 5.0 %, by synchronisations for 25.0 %, was issuing work for 15.0 % and did not call "
-      "CUDA for 5.0 %.");
+  EXPECT_EQ(verdict.why,
+            "Over the 39 whole steps, kernels ran for 40.0 % of the time, only transfers for 10.0 %, and nothing for "
+            "50.0 %: the host was held by copies for 5.0 %, by synchronisations for 25.0 %, got the next batch ready "
+            "for 2.0 %, issued work for 13.0 % and made no call to CUDA elsewhere for 5.0 %.");
+}
+
+TEST(Verdict, SaysWhatItIsAbout) {
+  const DeviceTime time = time_of(1, 1, 1, 1, 1, 1, 1);
+  EXPECT_THAT(judge(time, {}, true).why, StartsWith("Over the whole run, start-up included, "));
+  EXPECT_THAT(judge(time, {.whole_steps = 80, .processes = 2}, true).why,
+              StartsWith("Over the 80 whole steps of 2 processes, "));
+  EXPECT_THAT(judge(time, {.whole_steps = 38, .processes = 1, .has_warm_up = true}, true).why,
+              StartsWith("Over the 38 whole steps after the warm-up, "));
 }
 
 TEST(Verdict, IsUnknownWithoutKernels) {
-  const Verdict verdict = judge({}, false);
+  const Verdict verdict = judge({}, {}, false);
   EXPECT_EQ(verdict.bound_by, "");
   EXPECT_EQ(verdict.gpu_busy_pct, std::nullopt);
   EXPECT_EQ(verdict.gpu_idle_pct, std::nullopt);
@@ -92,8 +138,8 @@ TEST(Verdict, IsUnknownWithoutKernels) {
 }
 
 TEST(Verdict, IsUnknownWhenNoDeviceDidAnything) {
-  EXPECT_EQ(judge({}, true).bound_by, "");
-  EXPECT_EQ(judge({}, true).gpu_busy_pct, std::nullopt);
+  EXPECT_EQ(judge({}, {}, true).bound_by, "");
+  EXPECT_EQ(judge({}, {}, true).gpu_busy_pct, std::nullopt);
 }
 
 }  // namespace

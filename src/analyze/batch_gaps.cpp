@@ -2,6 +2,7 @@
 #include "analyze/batch_gaps.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace turnpike::analyze {
 namespace {

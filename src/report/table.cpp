@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t kGap = 2;
 // The flexible column never gets narrower; a page too narrow for that cuts the line at its end.
 constexpr std::size_t kMinFlexibleWidth = 12;
+constexpr const char* kNoteIndent = "      ";
 
 std::string padded(const std::string& text, std::size_t width, Align align) {
   const std::size_t used = display_width(text);
@@ -61,6 +62,9 @@ void Table::print(Page& page) const {
   page.line(row_text(titles, column_widths), Style::kNote);
   for (const Row& row : rows_) {
     page.line(row_text(row.cells, column_widths));
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (display_width(row.cells[i]) > column_widths[i]) page.line(kNoteIndent + row.cells[i], Style::kNote);
+    }
     for (const Note& note : row.notes) page.line(note.text, note.style);
   }
 }

@@ -13,7 +13,9 @@ enum class Align { kLeft, kRight };
 struct Column {
   std::string title;
   Align align = Align::kRight;
-  bool is_flexible = false;  // shortened in the middle when there is no room; at most one column of a table
+  // Shortened in the middle when there is no room; a note below the row then has the whole. At most one column of a
+  // table.
+  bool is_flexible = false;
 };
 
 class Table {

@@ -27,7 +27,16 @@ std::string short_name(const std::string& name) {
   return shortened_middle(cleaned(name), kMaxNameWidth);
 }
 
-// What a row is called: the site's own name, or its path where two files share that name.
+constexpr const char* kBackwardMark = " (bwd)";
+
+// Whether a row stands at the forward line that made its work: no line of Python runs in most backward passes.
+template <typename AnySite>
+bool is_at_forward_line(const AnySite& site) {
+  return !site.file && site.forward_site && site.phase == analyze::Phase::kBackward;
+}
+
+// What a row is called: its line, with the path where two files share the name; the forward line, marked, of work that
+// a backward pass made; else the native function.
 template <typename AnySite>
 class Names {
  public:
@@ -35,6 +44,8 @@ class Names {
     for (const AnySite& site : sites) files_[site.site].insert(site.file.value_or(""));
   }
   std::string of(const AnySite& site) const {
+    if (is_at_forward_line(site)) return *site.forward_site + kBackwardMark;
+    if (!site.file && site.function) return *site.function;
     const bool is_shared = files_.at(site.site).size() > 1 && site.file;
     return is_shared ? fmt::format("{}:{}", *site.file, site.line.value_or(0)) : site.site;
   }
@@ -60,10 +71,18 @@ std::string phase_text(const std::optional<analyze::Phase>& phase) {
   return "phase unknown";
 }
 
+// With its module, where it is native.
+template <typename AnySite>
+std::string function_text(const AnySite& site) {
+  const std::string& function = *site.function;
+  const bool has_module = !site.file && site.site.starts_with(function);
+  return short_name(function) + (has_module ? short_name(site.site.substr(function.size())) : "");
+}
+
 template <typename AnySite>
 std::string operator_text(const AnySite& site) {
   const std::string what = short_name(site.op ? *site.op : site.api.value_or("operator unknown"));
-  return site.function ? what + " in " + short_name(*site.function) : what;
+  return site.function ? what + " in " + function_text(site) : what;
 }
 
 std::string kinds_text(const Site& site) {
@@ -71,10 +90,10 @@ std::string kinds_text(const Site& site) {
   return short_name(site.src_kind.value_or("unknown")) + " > " + short_name(site.dst_kind.value_or("unknown"));
 }
 
-std::string waits_text(const Site& site) {
+std::string blocked_text(const Site& site) {
   if (site.blocked_count == 0) return "";
-  const std::string times = site.blocked_count == site.count ? "every time" : count_text(site.blocked_count) + " times";
-  return ", CPU waited " + times;
+  if (site.blocked_count == site.count) return ", CPU blocked every time";
+  return ", CPU blocked " + (site.blocked_count == 1 ? "once" : count_text(site.blocked_count) + " times");
 }
 
 std::string each_text(const Site& site) {
@@ -91,7 +110,8 @@ void add_code(const AnySite& site, const SourceLines& sources, Table& table) {
 
 template <typename AnySite>
 void add_forward_line(const AnySite& site, Table& table) {
-  if (site.forward_site) table.add_note(kIndent + ("made by the forward line " + *site.forward_site));
+  if (site.forward_site && !is_at_forward_line(site))
+    table.add_note(kIndent + ("made by the forward line " + *site.forward_site));
 }
 
 void add_site(const Site& site, std::size_t rank, const std::string& name, Table& table) {
@@ -103,10 +123,18 @@ void add_site(const Site& site, std::size_t rank, const std::string& name, Table
 void add_site_notes(const Site& site, bool with_code, const SourceLines& sources, Table& table) {
   if (with_code) add_code(site, sources, table);
   table.add_note(kIndent + fmt::format("{}, {}, {}{}", operator_text(site), phase_text(site.phase), kinds_text(site),
-                                       waits_text(site)));
+                                       blocked_text(site)));
   if (site.in_graph)
     table.add_note(kIndent + std::string("replayed by a CUDA graph; the line is where it was captured"));
   add_forward_line(site, table);
+}
+
+template <typename AnySite>
+void print_backward_note(const std::vector<AnySite>& sites, std::size_t shown, Page& page) {
+  if (!std::any_of(sites.begin(), sites.begin() + static_cast<std::ptrdiff_t>(shown), is_at_forward_line<AnySite>)) {
+    return;
+  }
+  page.paragraph("  ", "(bwd): made by the backward pass of that line.", Style::kNote);
 }
 
 void print_rest(std::size_t total, std::size_t shown, Page& page) {
@@ -152,6 +180,7 @@ void print_sites(const analyze::Report& report, std::size_t top, Page& page) {
   }
   table.print(page);
   print_rest(report.sites.size(), shown, page);
+  print_backward_note(report.sites, shown, page);
   page.paragraph("  ", "overlap: the share of the copying during which the GPU computed. More is better.",
                  Style::kNote);
 }
@@ -182,6 +211,7 @@ void print_syncs(const analyze::Report& report, std::size_t top, Page& page) {
   }
   table.print(page);
   print_rest(report.sync_sites.size(), shown, page);
+  print_backward_note(report.sync_sites, shown, page);
 }
 
 }  // namespace turnpike::report

@@ -132,7 +132,10 @@ TEST(Json, HoldsTheFiguresOfTheReport) {
 }
 
 TEST(Json, UnknownIsNull) {
-  const Json json = Json::parse(to_json(ordinary_report()));
+  analyze::Report report = ordinary_report();
+  report.sites[1].file.reset();
+  report.sites[1].line.reset();
+  const Json json = Json::parse(to_json(report));
   for (const char* key : {"file", "line", "function", "device_time_ns", "host_blocked_ns", "overlapped_pct"}) {
     EXPECT_TRUE(json["sites"][1][key].is_null()) << key;
   }

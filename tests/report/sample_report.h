@@ -42,6 +42,8 @@ inline analyze::Site upload_site() {
 inline analyze::Site gradient_site() {
   analyze::Site site;
   site.site = "hooks.py:8";
+  site.file = "/home/me/project/hooks.py";
+  site.line = 8;
   site.direction = analyze::Direction::kDeviceToHost;
   site.phase = analyze::Phase::kBackward;
   site.op = "aten::copy_";
@@ -70,11 +72,13 @@ inline analyze::Report ordinary_report() {
   analyze::Total& down = total_of(report, analyze::Direction::kDeviceToHost);
   down = {3, 1000, std::nullopt, std::nullopt, 0, 0, std::nullopt, std::nullopt};
   report.syncs = {1876, 1'200'000'000, 938, 900'000'000};
-  report.steps = analyze::Steps{938, 3'210'000, "optimizer.step"};
+  report.steps = analyze::Steps{938, 3'210'000, "backward pass"};
   report.verdict = {"transfer", 31.0, 69.0, 22.0, "The GPU waited for uploads in 22 % of the time."};
   report.sites = {upload_site(), gradient_site()};
   analyze::SyncSite sync;
   sync.site = "train.py:31";
+  sync.file = "/home/me/project/train.py";
+  sync.line = 31;
   sync.function = "train_one_epoch";
   sync.op = "aten::item";
   sync.api = "cudaStreamSynchronize";

@@ -88,6 +88,66 @@ TEST(Terminal, FilesThatShareANameAreToldApartByTheirPaths) {
   EXPECT_THAT(to_text(report, {}), HasSubstr("/b/train.py:23"));
 }
 
+// What stands in the backward pass of a model: no Python, but the forward line is known.
+void make_native_backward(analyze::Site& site) {
+  site.site = "ConvolutionBackward0 (libtorch_cpu.so)";
+  site.file.reset();
+  site.line.reset();
+  site.function = "ConvolutionBackward0";
+  site.phase = analyze::Phase::kBackward;
+  site.op = "aten::convolution_backward";
+}
+
+TEST(Terminal, BackwardWorkWithoutPythonStandsAtItsForwardLine) {
+  analyze::Report report = ordinary_report();
+  make_native_backward(report.sites[0]);
+  report.sites[0].forward_site = "mnist.py:30";
+  const std::string text = to_text(report, {});
+  EXPECT_THAT(text, HasSubstr("  1  mnist.py:30 (bwd)  "));
+  EXPECT_THAT(text, HasSubstr("aten::convolution_backward in ConvolutionBackward0 (libtorch_cpu.so), backward pass"));
+  EXPECT_THAT(text, Not(HasSubstr("made by the forward line mnist.py:30")));
+  EXPECT_THAT(text, HasSubstr("(bwd): made by the backward pass of that line."));
+}
+
+TEST(Terminal, BackwardSynchronisationsStandAtTheirForwardLineToo) {
+  analyze::Report report = ordinary_report();
+  analyze::SyncSite& sync = report.sync_sites[0];
+  sync.file.reset();
+  sync.line.reset();
+  sync.phase = analyze::Phase::kBackward;
+  sync.forward_site = "model.py:7";
+  EXPECT_THAT(to_text(report, {}), HasSubstr("  1  model.py:7 (bwd)  "));
+}
+
+TEST(Terminal, NativePlacesAreTheirFunctionAndNameTheModuleBelow) {
+  analyze::Report report = ordinary_report();
+  make_native_backward(report.sites[0]);
+  const std::string text = to_text(report, {});
+  EXPECT_THAT(text, HasSubstr("  1  ConvolutionBackward0  "));
+  EXPECT_THAT(text, HasSubstr("in ConvolutionBackward0 (libtorch_cpu.so), backward pass"));
+  EXPECT_THAT(text, Not(HasSubstr("(bwd)")));
+}
+
+TEST(Terminal, APlaceTooLongForItsColumnStandsWholeBelowTheRow) {
+  analyze::Report report = ordinary_report();
+  report.sites[0].site = "train_the_transformer_language_model.py:1234";
+  const std::string text = to_text(report, {});
+  EXPECT_THAT(text, HasSubstr("\n      train_the_transformer_language_model.py:1234\n"));
+  report.sites[0].site = "train_model.py:12";
+  EXPECT_THAT(to_text(report, {}), Not(HasSubstr("\n      train_model.py:12\n")));
+}
+
+TEST(Terminal, BlockedIsCounted) {
+  analyze::Report report = ordinary_report();
+  EXPECT_THAT(to_text(report, {}), HasSubstr(", CPU blocked every time\n"));
+  report.sites[0].blocked_count = 1;
+  EXPECT_THAT(to_text(report, {}), HasSubstr(", CPU blocked once\n"));
+  report.sites[0].blocked_count = 900;
+  EXPECT_THAT(to_text(report, {}), HasSubstr(", CPU blocked 900 times\n"));
+  report.sites[0].blocked_count = 0;
+  EXPECT_THAT(to_text(report, {}), HasSubstr("pageable > device\n"));
+}
+
 TEST(Terminal, AProcessThatCouldNotBeRecordedIsALoss) {
   analyze::Report report = ordinary_report();
   report.losses.clear();

@@ -5,6 +5,7 @@
 // It is given only where nothing else fits:
 //  - the first call after node N was made must carry exactly N + 1: a higher number is of a later operation;
 //  - numbers are counted on each thread, so no second thread may have made a node N before the backward call.
+// The launches must have been recorded, though they carry no stack: where one comes first, the line is not known.
 // What can still mislead: an operation that makes a node without calling CUDA (a view), followed at once by one that
 // calls CUDA without making a node.
 #pragma once

@@ -185,6 +185,8 @@ std::uint32_t ProcessAnalysis::row_of(const Transfer& transfer) {
 }
 
 std::uint32_t ProcessAnalysis::forward_facts_of(const Call& call) {
+  // Without launches the first call with a number may be of a later operation: a line would be guessed.
+  if (!activity_.is_known()) return kNone;
   const std::uint32_t forward = forward_lines_.find(call);
   if (forward == kNone) return kNone;
   const std::uint32_t facts = stacks_.of_call(timeline_.calls[forward]);

@@ -392,7 +392,9 @@ TEST(Analysis, LeadsABackwardTransferToItsForwardLine) {
 
 // The launch that came first for a node may be missing, and a later operation's copy be the first that was recorded.
 TEST(Analysis, GuessesNoForwardLineWithoutLaunches) {
-  for (const Site& site : report_of_backward("transfers").sites) EXPECT_EQ(site.forward_site, std::nullopt);
+  const Report report = report_of_backward("transfers");
+  ASSERT_THAT(report.sites, SizeIs(1));
+  EXPECT_EQ(report.sites[0].forward_site, std::nullopt);
 }
 
 TEST(Analysis, TakesAThreadOfAutogradForBackward) {

@@ -36,6 +36,8 @@ static_assert(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL == static_cast<int>(Activity
 static_assert(CUPTI_ACTIVITY_KIND_MEMCPY2 == static_cast<int>(ActivityKind::kPeerMemcpy));
 static_assert(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER == static_cast<int>(ActivityKind::kManagedMemory));
 static_assert(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER == static_cast<int>(ActivityAttribute::kZeroedOutBuffers));
+static_assert(CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED ==
+              static_cast<int>(ActivityAttribute::kPinnedHostMemory));
 static_assert(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED == kFlushForced);
 
 template <typename Function>

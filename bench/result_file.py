@@ -14,6 +14,8 @@ import subprocess
 import sys
 from typing import Any
 
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
 
 def row(
     case: str,
@@ -61,7 +63,7 @@ def write(path: str, name: str, rows: list[dict[str, Any]], command: list[str] |
         "device": gpus[0] if gpus else "none",
         "device_count": len(gpus),
         "versions": versions(),
-        "command": shlex.join(command if command is not None else ["python", *sys.argv]),
+        "command": shlex.join(command if command is not None else ["python", *map(_anywhere, sys.argv)]),
         **more,
         "rows": rows,
     }
@@ -70,6 +72,14 @@ def write(path: str, name: str, rows: list[dict[str, Any]], command: list[str] |
         json.dump(_finite(result), file, indent=1)
         file.write("\n")
     os.replace(path + ".new", path)
+
+
+def _anywhere(argument: str) -> str:
+    """An argument as it can be given on any machine: paths below the project from its root, others without folders."""
+    if not os.path.isabs(argument):
+        return argument
+    below = os.path.relpath(argument, ROOT)
+    return os.path.basename(argument) if below.startswith("..") else below
 
 
 def gpu_names() -> list[str]:

@@ -54,7 +54,8 @@ TEST_F(Dump, PrintsEverythingOfSmallFileInOrder) {
           StartsWith("loss name=clock_stepped number=12 count=1 sentence=\""),
           "end time=0 calls=1 memcpys=2 memcpy_bytes=401408 memsets=1 kernels=1",
           "call thread=0 start=0 end=0 correlation=3 name=\"cudaMemcpyAsync\" kind=other api=unknown result=0 device=0 "
-          "context=0 stream=0 bytes=0 dst=0x0 src=0x0 object=0x0 captured=0 autograd=unknown autograd_sequence=unknown stack=9 "
+          "context=0 stream=0 bytes=0 dst=0x0 src=0x0 object=0x0 captured=0 autograd=unknown autograd_sequence=unknown "
+          "stack=9 "
           "at=\"/home/me/train.py:12\" in=\"step\"",
           StartsWith("memcpy device=0 context=0 stream=0 correlation=3 start=0 end=0 bytes=200704 kind=unknown"),
           StartsWith("memcpy "), StartsWith("memset "), StartsWith("kernel ")));

@@ -135,11 +135,14 @@ bool can_read_itself() noexcept {
   return answer;
 }
 
+bool is_ending(const PythonRuntime& python) noexcept {
+  return python.is_initialized() == 0 || python.is_finalizing() != 0;
+}
+
 void walk_carefully(const PythonRuntime& python, Pointer thread, PythonStack& stack) noexcept {
   CarefulReader reader;
   walk_frames(*python.layout, reader, thread, stack);
-  const bool is_ending = python.is_initialized() == 0 || python.is_finalizing() != 0;
-  if (!is_ending && !reader.has_failed()) return;
+  if (!is_ending(python) && !reader.has_failed()) return;
   stack.count = 0;
   stack.evaluator = 0;
   stack.is_truncated = true;
@@ -280,7 +283,10 @@ void walk_python_stack(PythonStack& stack) noexcept {
   if (python == nullptr) return;
   const auto thread = static_cast<Pointer>(python->this_thread_state());
   if (thread == nullptr) return;
-  if (is_main_thread() || python->holds_gil() != 0 || !can_read_itself()) {
+  // Asked first whether Python is ending: from then on it says of every thread that it holds the GIL, while the frames
+  // of daemon threads are being freed.
+  const bool is_safe = !is_ending(*python) && python->holds_gil() != 0;
+  if (is_main_thread() || is_safe || !can_read_itself()) {
     DirectReader reader;
     walk_frames(*python->layout, reader, thread, stack);
   } else {

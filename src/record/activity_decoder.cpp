@@ -47,8 +47,9 @@ void ActivityDecoder::decode_one(const void* activity, RecordBatch& batch) {
   losses_.add(trace::Loss::kUnknownActivity);
 }
 
-void ActivityDecoder::decode_memcpy(const void* activity, RecordBatch& batch) {
-  const auto& from = *static_cast<const cuda::MemcpyActivity*>(activity);
+// What copies on one device and copies between two have in common.
+template <typename Activity>
+trace::MemcpyRecord ActivityDecoder::copy_of(const Activity& from) {
   auto to = make_record<trace::MemcpyRecord>(trace::RecordKind::kMemcpy);
   to.device = from.device;
   set_times(from.start_ns, from.end_ns, to.start_ns, to.end_ns);
@@ -64,28 +65,22 @@ void ActivityDecoder::decode_memcpy(const void* activity, RecordBatch& batch) {
   to.dst_device = trace::kUnknownId;
   to.graph = from.graph;
   to.graph_node = from.graph_node;
+  to.copy_count = 1;
+  return to;
+}
+
+void ActivityDecoder::decode_memcpy(const void* activity, RecordBatch& batch) {
+  const auto& from = *static_cast<const cuda::MemcpyActivity*>(activity);
+  trace::MemcpyRecord to = copy_of(from);
   to.copy_count = cuda::copy_count(from, cupti_version_);
   batch.add(to);
 }
 
 void ActivityDecoder::decode_peer_memcpy(const void* activity, RecordBatch& batch) {
   const auto& from = *static_cast<const cuda::PeerMemcpyActivity*>(activity);
-  auto to = make_record<trace::MemcpyRecord>(trace::RecordKind::kMemcpy);
-  to.device = from.device;
-  set_times(from.start_ns, from.end_ns, to.start_ns, to.end_ns);
-  to.bytes = from.bytes;
-  to.correlation = from.correlation;
-  to.context = from.context;
-  to.stream = from.stream;
-  to.copy_kind = trace::CopyKind{from.copy_kind};
-  to.src_kind = trace::MemoryKind{from.src_kind};
-  to.dst_kind = trace::MemoryKind{from.dst_kind};
-  to.is_async = from.flags & 1;
+  trace::MemcpyRecord to = copy_of(from);
   to.src_device = from.src_device;
   to.dst_device = from.dst_device;
-  to.graph = from.graph;
-  to.graph_node = from.graph_node;
-  to.copy_count = 1;
   batch.add(to);
 }
 

@@ -29,6 +29,8 @@ class ActivityDecoder {
 
  private:
   void decode_one(const void* activity, RecordBatch& batch);
+  template <typename Activity>
+  trace::MemcpyRecord copy_of(const Activity& from);
   void decode_memcpy(const void* activity, RecordBatch& batch);
   void decode_peer_memcpy(const void* activity, RecordBatch& batch);
   void decode_memset(const void* activity, RecordBatch& batch);

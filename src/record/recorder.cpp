@@ -108,9 +108,9 @@ bool Recorder::prepare_cupti(std::string& error) {
 
 bool Recorder::enable_activities() {
   // Zeroed: we zero buffers on our own thread. Pinned: the GPU writes its times into page-locked host memory rather
-  // than its own, from which CUPTI would have to copy them: 1.10 -> 1.05 on a CPU-bound step (H100, bench/overhead.py),
-  // for some 10 MB a context. A CUPTI that does not know an attribute, or may not pin (confidential computing), does
-  // without.
+  // than its own, from which CUPTI would have to copy them; a CPU-bound step with all its kernels ran 1.08 to 1.11
+  // times as long without, 1.05 to 1.09 with (H100, bench/overhead.py), for some 10 MB a context. A CUPTI that does not
+  // know an attribute, or may not pin (confidential computing), does without.
   for (const auto attribute :
        {cuda::ActivityAttribute::kZeroedOutBuffers, cuda::ActivityAttribute::kPinnedHostMemory}) {
     std::uint8_t is_on = 1;

@@ -47,16 +47,23 @@ void ActivityDecoder::decode_one(const void* activity, RecordBatch& batch) {
   losses_.add(trace::Loss::kUnknownActivity);
 }
 
+// What all work on a stream has in common.
+template <typename Activity, typename Record>
+void ActivityDecoder::take_work(const Activity& from, Record& to) {
+  to.device = from.device;
+  set_times(from.start_ns, from.end_ns, to.start_ns, to.end_ns);
+  to.correlation = from.correlation;
+  to.context = from.context;
+  to.stream = from.stream;
+  to.graph_node = from.graph_node;
+}
+
 // What copies on one device and copies between two have in common.
 template <typename Activity>
 trace::MemcpyRecord ActivityDecoder::copy_of(const Activity& from) {
   auto to = make_record<trace::MemcpyRecord>(trace::RecordKind::kMemcpy);
-  to.device = from.device;
-  set_times(from.start_ns, from.end_ns, to.start_ns, to.end_ns);
+  take_work(from, to);
   to.bytes = from.bytes;
-  to.correlation = from.correlation;
-  to.context = from.context;
-  to.stream = from.stream;
   to.copy_kind = trace::CopyKind{from.copy_kind};
   to.src_kind = trace::MemoryKind{from.src_kind};
   to.dst_kind = trace::MemoryKind{from.dst_kind};
@@ -64,7 +71,6 @@ trace::MemcpyRecord ActivityDecoder::copy_of(const Activity& from) {
   to.src_device = trace::kUnknownId;
   to.dst_device = trace::kUnknownId;
   to.graph = from.graph;
-  to.graph_node = from.graph_node;
   to.copy_count = 1;
   return to;
 }
@@ -87,14 +93,9 @@ void ActivityDecoder::decode_peer_memcpy(const void* activity, RecordBatch& batc
 void ActivityDecoder::decode_memset(const void* activity, RecordBatch& batch) {
   const auto& from = *static_cast<const cuda::MemsetActivity*>(activity);
   auto to = make_record<trace::MemsetRecord>(trace::RecordKind::kMemset);
-  to.device = from.device;
-  set_times(from.start_ns, from.end_ns, to.start_ns, to.end_ns);
+  take_work(from, to);
   to.bytes = from.bytes;
-  to.correlation = from.correlation;
-  to.context = from.context;
-  to.stream = from.stream;
   to.value = from.value;
-  to.graph_node = from.graph_node;
   to.memory_kind = static_cast<trace::MemoryKind>(from.memory_kind);
   batch.add(to);
 }
@@ -102,13 +103,8 @@ void ActivityDecoder::decode_memset(const void* activity, RecordBatch& batch) {
 void ActivityDecoder::decode_kernel(const void* activity, RecordBatch& batch) {
   const auto& from = *static_cast<const cuda::KernelActivity*>(activity);
   auto to = make_record<trace::KernelRecord>(trace::RecordKind::kKernel);
-  to.device = from.device;
-  set_times(from.start_ns, from.end_ns, to.start_ns, to.end_ns);
-  to.correlation = from.correlation;
-  to.context = from.context;
-  to.stream = from.stream;
+  take_work(from, to);
   to.name = kernel_name(from.name);
-  to.graph_node = from.graph_node;
   to.graph = from.graph;
   batch.add(to);
 }

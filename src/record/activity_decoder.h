@@ -29,6 +29,8 @@ class ActivityDecoder {
 
  private:
   void decode_one(const void* activity, RecordBatch& batch);
+  template <typename Activity, typename Record>
+  void take_work(const Activity& from, Record& to);
   template <typename Activity>
   trace::MemcpyRecord copy_of(const Activity& from);
   void decode_memcpy(const void* activity, RecordBatch& batch);

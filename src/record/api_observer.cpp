@@ -21,6 +21,7 @@ using trace::Loss;
 namespace {
 
 static_assert(static_cast<int>(CallClass::kPrefetch) == static_cast<int>(trace::CallKind::kPrefetch));
+static_assert(cuda::CallArguments{}.bytes == trace::kUnknownSize);
 
 std::size_t index_of(CallbackDomain domain) {
   return domain == CallbackDomain::kDriverApi ? 0 : 1;
@@ -175,7 +176,6 @@ void ApiObserver::on_exit(ThreadBuffer& buffer, CallbackDomain domain, std::uint
   record.context = call.context == nullptr ? trace::kUnknownId : call.context_id;
   record.device = device_of(call.context, call.context_id);
   record.stream = trace::kUnknownId;
-  record.bytes = trace::kUnknownSize;
   cuda::CallArguments arguments;
   cuda::read_arguments(domain, id, call.parameters, arguments);
   record.bytes = arguments.bytes;

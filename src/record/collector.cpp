@@ -41,9 +41,6 @@ bool Collector::open_file(const Options& options, std::string& error) {
     return false;
   }
   trace::FileHeader header{};
-  std::memcpy(header.magic, trace::kFileMagic, sizeof(header.magic));
-  header.version = trace::kFormatVersion;
-  header.header_bytes = sizeof(header);
   header.start_realtime_ns = first_clock_.realtime_ns;
   header.start_monotonic_ns = first_clock_.monotonic_ns;
   header.pid = static_cast<std::uint32_t>(getpid());
@@ -72,8 +69,7 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   are_devices_described_ = false;
   last_status_ = {};
   if (!open_file(options, error)) return false;
-  const std::vector<std::byte> payload = encode(metadata_);
-  writer_.append(ChunkType::kMetadata, payload.data(), payload.size());
+  write_metadata();
   if (cupti_ == nullptr) {
     write_losses();
     write_end();
@@ -168,13 +164,13 @@ void Collector::turn(bool is_last) {
   write_losses();
   if (is_last) {
     add_versions(metadata_, cupti_);
-    const std::vector<std::byte> payload = encode(metadata_);
-    writer_.append(ChunkType::kMetadata, payload.data(), payload.size());
+    write_metadata();
     write_end();
   }
-  from_.status.update(batch_.counts(), from_.losses.total(), writer_.written_bytes());
+  const TurnpikeStatus now = to_status(batch_.counts(), from_.losses.total(), writer_.written_bytes());
+  from_.status.update(now);
   const std::lock_guard lock(done_mutex_);
-  last_status_ = to_status(batch_.counts(), from_.losses.total(), writer_.written_bytes());
+  last_status_ = now;
 }
 
 // Activity records come only when they are asked for, or when a buffer is full. Forced at the end: also from buffers
@@ -269,6 +265,11 @@ void Collector::write() {
   append(ChunkType::kStacks, stacks_payload_);
   append(ChunkType::kRecords, batch_.bytes());
   batch_.clear();
+}
+
+void Collector::write_metadata() {
+  const std::vector<std::byte> payload = encode(metadata_);
+  writer_.append(ChunkType::kMetadata, payload.data(), payload.size());
 }
 
 void Collector::write_losses() {

@@ -60,6 +60,7 @@ class Collector {
   void flush_cupti(bool is_last);
   void describe_devices();
   void write();
+  void write_metadata();
   void write_losses();
   void sample_clocks();
   void write_end();

@@ -44,9 +44,8 @@ void StatusPage::note_unusable() noexcept {
   if (page_ != nullptr) add(page_->unusable_count, 1);
 }
 
-void StatusPage::update(const RecordCounts& counts, std::uint64_t losses, std::uint64_t written_bytes) noexcept {
+void StatusPage::update(const TurnpikeStatus& now) noexcept {
   if (page_ == nullptr) return;
-  TurnpikeStatus now = to_status(counts, losses, written_bytes);
   auto* page = reinterpret_cast<std::uint64_t*>(page_);
   const auto* fresh = reinterpret_cast<const std::uint64_t*>(&now);
   const auto* old = reinterpret_cast<const std::uint64_t*>(&last_);

@@ -13,8 +13,8 @@ class StatusPage {
   void open() noexcept;
   void note_process() noexcept;
   void note_unusable() noexcept;
-  // Adds what has changed since the last update.
-  void update(const RecordCounts& counts, std::uint64_t losses, std::uint64_t written_bytes) noexcept;
+  // Adds what has changed since the last update: `now` counts from the start of the recording.
+  void update(const TurnpikeStatus& now) noexcept;
   // A new recording begins: its counts start from 0.
   void restart() noexcept { last_ = {}; }
 

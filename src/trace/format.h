@@ -67,10 +67,11 @@ struct StringEntry {
 };
 static_assert(sizeof(StringEntry) == 8);
 
-enum class FrameKind : std::uint32_t { kPython = 1, kNative = 2 };
+enum class FrameKind : std::uint32_t { kPython = 1, kNative = 2, kOperator = 3 };
 
 // One place in the code. Python: the qualified function name, the file, the executing line. Native: the symbol as the
-// linker knows it (mangled), the path of its module, and where in the module.
+// linker knows it (mangled), the path of its module, and where in the module. Operator: PyTorch's name of it
+// ("aten::to") as `function`; the recorder writes none, other tools' files name operators and not symbols.
 struct FrameEntry {
   std::uint32_t id;
   FrameKind kind;
@@ -129,6 +130,9 @@ enum class RecordKind : std::uint16_t {
   kStream = 8,
   kMigration = 9,
   kGraphNode = 10,
+  kContent = 11,
+  kMemory = 12,
+  kSample = 13,
 };
 
 struct RecordHeader {
@@ -334,5 +338,41 @@ struct GraphNodeRecord {
   std::uint64_t cloned_from;  // the node that an instantiation copied; 0: none
 };
 static_assert(sizeof(GraphNodeRecord) == 24);
+
+enum class ContentSide : std::uint8_t { kSource = 1, kDestination = 2 };
+
+// What stood in the host memory of a copy: equal hashes of equally many bytes mean equal content, as far as it was
+// hashed. An upload is hashed when its call returns, a download when its bytes have arrived.
+struct ContentRecord {
+  RecordHeader header;
+  std::uint32_t correlation;  // of the copy
+  std::uint64_t hash;
+  std::uint64_t bytes;         // of the copy
+  std::uint64_t hashed_bytes;  // fewer than `bytes`: a sample of places spread over it
+  std::uint64_t address;       // of the host memory
+  ContentSide side;            // which side of the copy the host memory is
+  std::uint8_t reserved[7];
+};
+static_assert(sizeof(ContentRecord) == 48);
+
+// The memory of the process at a moment.
+struct MemoryRecord {
+  RecordHeader header;
+  std::uint32_t reserved;
+  std::int64_t time_ns;
+  std::uint64_t resident_bytes;  // of the whole process, as the system counts it
+  std::uint64_t reserved2;
+};
+static_assert(sizeof(MemoryRecord) == 32);
+
+// Where a thread was in the code at a moment.
+struct SampleRecord {
+  RecordHeader header;
+  std::uint32_t thread;
+  std::int64_t time_ns;
+  std::uint32_t stack;
+  std::uint32_t reserved;
+};
+static_assert(sizeof(SampleRecord) == 24);
 
 }  // namespace turnpike::trace

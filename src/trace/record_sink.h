@@ -19,6 +19,9 @@ class RecordSink {
   virtual void on(const StreamRecord&) {}
   virtual void on(const MigrationRecord&) {}
   virtual void on(const GraphNodeRecord&) {}
+  virtual void on(const ContentRecord&) {}
+  virtual void on(const MemoryRecord&) {}
+  virtual void on(const SampleRecord&) {}
 };
 
 }  // namespace turnpike::trace

@@ -108,7 +108,8 @@ void Decoder::decode_frames(Bytes rest) {
   while (take(rest, entry)) {
     if (!is_definable(entry.id)) {
       count_loss(Loss::kDamagedBytes, sizeof entry);
-    } else if (entry.kind != FrameKind::kPython && entry.kind != FrameKind::kNative) {
+    } else if (entry.kind != FrameKind::kPython && entry.kind != FrameKind::kNative &&
+               entry.kind != FrameKind::kOperator) {
       count_loss(Loss::kUnknownRecord, 1);
     } else {
       frames_.push_back(entry);
@@ -188,6 +189,12 @@ bool Decoder::deliver(const RecordHeader& header, const std::byte* record) {
       return hand_on(as<MigrationRecord>(header, record));
     case RecordKind::kGraphNode:
       return hand_on(as<GraphNodeRecord>(header, record));
+    case RecordKind::kContent:
+      return hand_on(as<ContentRecord>(header, record));
+    case RecordKind::kMemory:
+      return hand_on(as<MemoryRecord>(header, record));
+    case RecordKind::kSample:
+      return hand_on(as<SampleRecord>(header, record));
   }
   return false;
 }

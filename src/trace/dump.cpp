@@ -19,9 +19,10 @@ namespace {
 
 constexpr std::size_t kFlushBytes = 64u << 10;
 
-constexpr std::array<std::string_view, 18> kKinds = {
-    "process", "metadata", "string", "frame", "stack",  "clock",  "loss",   "end",       "call",
-    "memcpy",  "memset",   "kernel", "range", "device", "thread", "stream", "migration", "graph_node"};
+constexpr std::array<std::string_view, 21> kKinds = {
+    "process", "metadata", "string",    "frame",      "stack",   "clock",  "loss",
+    "end",     "call",     "memcpy",    "memset",     "kernel",  "range",  "device",
+    "thread",  "stream",   "migration", "graph_node", "content", "memory", "sample"};
 
 constexpr std::string_view kCallKinds[] = {
     "other",         "copy",         "memset",      "synchronize", "launch",    "graph_launch",  "event_record",
@@ -34,7 +35,8 @@ constexpr std::string_view kCopyKinds[] = {"unknown", "h2d", "d2h", "h2a", "a2h"
 constexpr std::string_view kMemoryKinds[] = {"unknown", "pageable", "pinned",        "device",
                                              "array",   "managed",  "device_static", "managed_static"};
 constexpr std::string_view kMigrationKinds[] = {"unknown", "h2d", "d2h", "d2d", "fault"};
-constexpr std::string_view kFrameKinds[] = {"unknown", "python", "native"};
+constexpr std::string_view kFrameKinds[] = {"unknown", "python", "native", "operator"};
+constexpr std::string_view kContentSides[] = {"unknown", "source", "destination"};
 
 // Gathers lines and hands them to the output in large pieces.
 class Lines {
@@ -123,6 +125,9 @@ class RecordPrinter : public RecordSink {
     wants_stream_ = wants("stream");
     wants_migration_ = wants("migration");
     wants_graph_node_ = wants("graph_node");
+    wants_content_ = wants("content");
+    wants_memory_ = wants("memory");
+    wants_sample_ = wants("sample");
   }
 
   void on(const CallRecord& call) override {
@@ -197,6 +202,22 @@ class RecordPrinter : public RecordSink {
     place(node.stack);
     lines_.finish();
   }
+  void on(const ContentRecord& content) override {
+    if (!wants_content_) return;
+    lines_.start("content").id("correlation", content.correlation).choice("side", content.side, kContentSides);
+    lines_.address("address", content.address).size("bytes", content.bytes).count("hashed", content.hashed_bytes);
+    lines_.word("hash", fmt::format("{:016x}", content.hash)).finish();
+  }
+  void on(const MemoryRecord& memory) override {
+    if (!wants_memory_) return;
+    lines_.start("memory").time("time", memory.time_ns).size("resident", memory.resident_bytes).finish();
+  }
+  void on(const SampleRecord& sample) override {
+    if (!wants_sample_) return;
+    lines_.start("sample").id("thread", sample.thread).time("time", sample.time_ns);
+    place(sample.stack);
+    lines_.finish();
+  }
 
  private:
   template <typename Record>
@@ -224,7 +245,7 @@ class RecordPrinter : public RecordSink {
   const Process& process_;
   Lines& lines_;
   bool wants_call_, wants_memcpy_, wants_memset_, wants_kernel_, wants_range_, wants_device_, wants_thread_,
-      wants_stream_, wants_migration_, wants_graph_node_;
+      wants_stream_, wants_migration_, wants_graph_node_, wants_content_, wants_memory_, wants_sample_;
 };
 
 template <typename Map>

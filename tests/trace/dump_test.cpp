@@ -165,6 +165,41 @@ TEST_F(Dump, PrintsGraphNode) {
   EXPECT_EQ(line_of(bytes_of(node)), "graph_node node=12 cloned_from=11 stack=0 at=unknown in=unknown");
 }
 
+TEST_F(Dump, PrintsContent) {
+  auto content = record<ContentRecord>(RecordKind::kContent);
+  content.correlation = 3;
+  content.hash = 0xBEEF;
+  content.bytes = 200704;
+  content.hashed_bytes = 3072;
+  content.address = 0x7F00;
+  content.side = ContentSide::kDestination;
+  EXPECT_EQ(line_of(bytes_of(content)),
+            "content correlation=3 side=destination address=0x7f00 bytes=200704 hashed=3072 hash=000000000000beef");
+}
+
+TEST_F(Dump, PrintsMemory) {
+  auto memory = record<MemoryRecord>(RecordKind::kMemory);
+  memory.time_ns = 7;
+  memory.resident_bytes = 4096;
+  EXPECT_EQ(line_of(bytes_of(memory)), "memory time=7 resident=4096");
+}
+
+TEST_F(Dump, PrintsSample) {
+  auto sample = record<SampleRecord>(RecordKind::kSample);
+  sample.thread = 9;
+  sample.time_ns = 7;
+  sample.stack = 4;
+  EXPECT_EQ(line_of(bytes_of(sample)), "sample thread=9 time=7 stack=4 at=unknown in=unknown");
+}
+
+TEST_F(Dump, PrintsOperatorFrames) {
+  EXPECT_THAT(dump(file_header() + chunk(ChunkType::kStrings, string_entry(1, "aten::to")) +
+                       chunk(ChunkType::kFrames, bytes_of(FrameEntry{5, FrameKind::kOperator, 1, 0, 0, 0, 0})),
+                   {"frame"}),
+              ElementsAre("frame id=5 kind=operator function=\"aten::to\" file=\"\" line=0 first_line=0 "
+                          "module_offset=0x0"));
+}
+
 TEST_F(Dump, PrintsNumbersThatItHasNoWordFor) {
   auto copy = record<MemcpyRecord>(RecordKind::kMemcpy);
   copy.copy_kind = CopyKind{200};

@@ -92,7 +92,14 @@ std::vector<Layout> layouts_in_memory() {
                 AT(MigrationRecord, start_ns), AT(MigrationRecord, end_ns), AT(MigrationRecord, bytes),
                 AT(MigrationRecord, address), AT(MigrationRecord, kind), AT(MigrationRecord, reserved)),
       FIELDS_OF(GraphNodeRecord, AT(GraphNodeRecord, header), AT(GraphNodeRecord, stack), AT(GraphNodeRecord, node),
-                AT(GraphNodeRecord, cloned_from))};
+                AT(GraphNodeRecord, cloned_from)),
+      FIELDS_OF(ContentRecord, AT(ContentRecord, header), AT(ContentRecord, correlation), AT(ContentRecord, hash),
+                AT(ContentRecord, bytes), AT(ContentRecord, hashed_bytes), AT(ContentRecord, address),
+                AT(ContentRecord, side), AT(ContentRecord, reserved)),
+      FIELDS_OF(MemoryRecord, AT(MemoryRecord, header), AT(MemoryRecord, reserved), AT(MemoryRecord, time_ns),
+                AT(MemoryRecord, resident_bytes), AT(MemoryRecord, reserved2)),
+      FIELDS_OF(SampleRecord, AT(SampleRecord, header), AT(SampleRecord, thread), AT(SampleRecord, time_ns),
+                AT(SampleRecord, stack), AT(SampleRecord, reserved))};
 }
 
 std::size_t bytes_of_type(const std::string& type) {

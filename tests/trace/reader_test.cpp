@@ -33,6 +33,9 @@ TEST_F(Reader, HandsOnEveryKindOfRecordUnchanged) {
       bytes_of(record<StreamRecord>(RecordKind::kStream, 0xA8)),
       bytes_of(record<MigrationRecord>(RecordKind::kMigration, 0xA9)),
       bytes_of(record<GraphNodeRecord>(RecordKind::kGraphNode, 0xAA)),
+      bytes_of(record<ContentRecord>(RecordKind::kContent, 0xAB)),
+      bytes_of(record<MemoryRecord>(RecordKind::kMemory, 0xAC)),
+      bytes_of(record<SampleRecord>(RecordKind::kSample, 0xAD)),
   };
   std::string payload;
   for (const std::string& each : records) payload += each;
@@ -230,6 +233,15 @@ TEST_F(Reader, LeavesOutNamesOfFramesThatAskForTooMuchMemory) {
   EXPECT_EQ(process->frames.size(), 600u);
   EXPECT_EQ(process->frames.at(600).function, "");
   EXPECT_EQ(loss_of(*process, Loss::kUndefinedReference), 1u);
+}
+
+TEST_F(Reader, KeepsFramesOfOperators) {
+  const auto process = read(file_header() + chunk(ChunkType::kStrings, string_entry(1, "aten::to")) +
+                            chunk(ChunkType::kFrames, bytes_of(FrameEntry{5, FrameKind::kOperator, 1, 0, 0, 0, 0})));
+  ASSERT_TRUE(process);
+  EXPECT_EQ(process->frames.at(5).kind, FrameKind::kOperator);
+  EXPECT_EQ(process->frames.at(5).function, "aten::to");
+  EXPECT_EQ(loss_of(*process, Loss::kUnknownRecord), 0u);
 }
 
 TEST_F(Reader, RefusesMissingFile) {

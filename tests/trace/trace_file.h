@@ -112,6 +112,9 @@ class Collector : public RecordSink {
   void on(const StreamRecord& value) override { records.push_back(bytes_of(value)); }
   void on(const MigrationRecord& value) override { records.push_back(bytes_of(value)); }
   void on(const GraphNodeRecord& value) override { records.push_back(bytes_of(value)); }
+  void on(const ContentRecord& value) override { records.push_back(bytes_of(value)); }
+  void on(const MemoryRecord& value) override { records.push_back(bytes_of(value)); }
+  void on(const SampleRecord& value) override { records.push_back(bytes_of(value)); }
 
   std::vector<std::string> records;
 };

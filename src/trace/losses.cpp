@@ -74,6 +74,12 @@ constexpr LossInfo kLosses[] = {
      "The program asked for copies whose record from the GPU never came, so they are missing from the figures: another "
      "user of CUPTI, such as torch.profiler, took the records, or the process ended before they came. Record without "
      "other profilers, and let the program end by itself."},
+    {Loss::kUnreadableEvent, "unreadable_event",
+     "These events of the file make no sense, such as a text where a number belongs, and were left out. The file is "
+     "damaged or was changed: export or record it again."},
+    {Loss::kHiddenGraphCopies, "hidden_graph_copies",
+     "These launches of CUDA graphs were recorded as one piece each, so the copies inside them cannot be seen. Record "
+     "again with `nsys profile --cuda-graph-trace=node`."},
 };
 
 static_assert(std::is_sorted(std::begin(kLosses), std::end(kLosses),

@@ -31,6 +31,8 @@ enum class Loss : std::uint32_t {
   kUnmatchedActivity = 105,   // device records whose call is not in the file
   kCountMismatch = 106,       // records that the recorder counted and the file does not hold
   kMissingActivity = 107,     // copies that were called and whose device record never came
+  kUnreadableEvent = 108,     // events of another tool's file that make no sense: wrong types, impossible values
+  kHiddenGraphCopies = 109,   // launches of CUDA graphs that another tool recorded as one piece each
 };
 
 struct LossInfo {

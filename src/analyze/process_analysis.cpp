@@ -39,6 +39,19 @@ bool is_pageable(const Transfer& transfer) {
          (transfer.src_kind == trace::MemoryKind::kPageable || transfer.dst_kind == trace::MemoryKind::kPageable);
 }
 
+bool holds(const Interval& interval, std::int64_t time_ns) {
+  return interval.start_ns <= time_ns && time_ns < interval.end_ns;
+}
+
+// In the order in which the transfers' calls were made; those of one call in that of the device.
+std::vector<std::uint32_t> ordered_by_call(const std::vector<Transfer>& transfers) {
+  std::vector<std::uint32_t> order(transfers.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return transfers[a].call < transfers[b].call; });
+  return order;
+}
+
 // A row without figures.
 template <typename Row>
 Row row_at(const Place& place) {
@@ -56,6 +69,15 @@ Row row_at(const Place& place) {
 void add_stream(Site& site, std::uint32_t stream) {
   if (stream == trace::kUnknownId) return;
   if (std::find(site.streams.begin(), site.streams.end(), stream) == site.streams.end()) site.streams.push_back(stream);
+}
+
+// Needs the times of the call.
+void count_synchronisation(Syncs& syncs, const Call& call, bool is_of_transfer) {
+  ++syncs.count;
+  add_known(syncs.host_blocked_ns, call.duration_ns());
+  if (!is_of_transfer) return;
+  ++syncs.of_transfers_count;
+  add_known(syncs.of_transfers_host_blocked_ns, call.duration_ns());
 }
 
 template <typename Record>
@@ -90,20 +112,17 @@ ProcessAnalysis::ProcessAnalysis(RunSums& sums, const trace::Process& process, c
       activity_(timeline, are_kernels_recorded(timeline, detail_of(process))),
       paired_(pair_synchronisations(timeline, stacks_)),
       host_threads_(host_threads_of(timeline)),
+      order_(ordered_by_call(timeline.transfers)),
       row_of_transfer_(timeline.transfers.size(), kNone) {}
 
 void ProcessAnalysis::add_transfers() {
-  std::vector<std::uint32_t> order(timeline_.transfers.size());
-  std::iota(order.begin(), order.end(), 0u);
   const auto call_of = [this](std::uint32_t index) { return timeline_.transfers[index].call; };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return call_of(a) < call_of(b); });
   std::vector<const Transfer*> group;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    group.push_back(&timeline_.transfers[order[i]]);
-    const bool is_last = i + 1 == order.size() || call_of(order[i + 1]) != call_of(order[i]);
-    if (!is_last && call_of(order[i]) != kNone) continue;
-    add_caused_by(call_of(order[i]), group);
+  for (std::size_t i = 0; i < order_.size(); ++i) {
+    group.push_back(&timeline_.transfers[order_[i]]);
+    const bool is_last = i + 1 == order_.size() || call_of(order_[i + 1]) != call_of(order_[i]);
+    if (!is_last && call_of(order_[i]) != kNone) continue;
+    add_caused_by(call_of(order_[i]), group);
     group.clear();
   }
 }
@@ -148,6 +167,7 @@ void ProcessAnalysis::add_transfer(const Transfer& transfer, TransferCost cost) 
   cost.count = transfer.count;
   cost.bytes = transfer.bytes;
   cost.is_pageable = is_pageable(transfer);
+  cost.is_in_steps = is_in_steps(transfer);
   if (transfer.has_times()) cost.device_time_ns = transfer.duration_ns();
   cost.exposed_ns = activity_.exposed_ns(transfer);
   const std::uint32_t row = row_of(transfer);
@@ -155,6 +175,13 @@ void ProcessAnalysis::add_transfer(const Transfer& transfer, TransferCost cost) 
   sums.add(cost);
   add_stream(sums.site, transfer.stream);
   sums_.totals[static_cast<std::size_t>(transfer.direction)].add(cost);
+}
+
+// A transfer belongs to the step whose code asked for it, whenever the device did it.
+bool ProcessAnalysis::is_in_steps(const Transfer& transfer) const {
+  const Call* call = transfer.call == kNone ? nullptr : &timeline_.calls[transfer.call];
+  if (call != nullptr && call->has_times()) return holds(steps_window_, call->start_ns);
+  return transfer.has_times() && holds(steps_window_, transfer.start_ns);
 }
 
 std::uint32_t ProcessAnalysis::row_of(const Transfer& transfer) {
@@ -208,6 +235,9 @@ void ProcessAnalysis::add_synchronisation(std::uint32_t call_index) {
   if (forward_facts != kNone) like.forward_site = stacks_.facts(forward_facts).place.site;
 
   SyncSite& site = sums_.sync_sites.row(sums_.sync_sites.row_of(like));
+  if (call.has_times() && holds(steps_window_, call.start_ns)) {
+    count_synchronisation(site.in_steps, call, is_of_transfer);
+  }
   ++site.count;
   ++sums_.syncs.count;
   if (is_of_transfer) {
@@ -234,7 +264,10 @@ void ProcessAnalysis::note_wait(std::vector<Interval>& waits, const Call& call) 
 }
 
 std::optional<FoundSteps> ProcessAnalysis::steps() {
-  return find_steps(process_, timeline_, stacks_, row_of_transfer_);
+  for (const std::uint32_t index : order_) row_of(timeline_.transfers[index]);
+  auto found = find_steps(process_, timeline_, stacks_, row_of_transfer_);
+  if (found) steps_window_ = found->window;
+  return found;
 }
 
 DeviceTime ProcessAnalysis::device_time(const std::optional<FoundSteps>& steps) {

@@ -27,9 +27,10 @@ class ProcessAnalysis {
   ProcessAnalysis(RunSums& sums, const trace::Process& process, const Timeline& timeline);
 
   // Call them in this order, each once.
+  // First, because the sums of the places say apart what was done inside of the steps.
+  std::optional<FoundSteps> steps();
   void add_transfers();
   void add_synchronisations();
-  std::optional<FoundSteps> steps();
   // `steps`: what steps() gave, whose window is looked at; nullopt: the whole span.
   DeviceTime device_time(const std::optional<FoundSteps>& steps);
 
@@ -58,6 +59,7 @@ class ProcessAnalysis {
   std::uint32_t forward_facts_of(const Call& call);
   std::optional<std::int64_t> idle_ns(std::uint32_t device, const Call& call) const;
   void note_wait(std::vector<Interval>& waits, const Call& call) const;
+  bool is_in_steps(const Transfer& transfer) const;
 
   RunSums& sums_;
   const trace::Process& process_;
@@ -66,7 +68,9 @@ class ProcessAnalysis {
   ForwardLines forward_lines_;
   Activity activity_;
   std::vector<std::uint32_t> paired_;  // by call: its synchronisation
+  Interval steps_window_{0, 0};
   std::unordered_set<std::uint32_t> host_threads_;
+  std::vector<std::uint32_t> order_;  // of the transfers, by call
   std::vector<std::uint32_t> row_of_transfer_;
   std::unordered_map<RowKey, std::uint32_t, RowKeyHash> row_cache_;
   std::unordered_set<std::uint32_t> synchronisations_of_transfers_;

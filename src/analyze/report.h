@@ -67,6 +67,18 @@ struct Steps {
   std::uint64_t count = 0;
   std::int64_t median_ns = 0;
   std::string source;  // how they were found, e.g. "backward pass" or "nvtx:step"
+  // Of all processes, without warm-up: what every in_steps below is the sum of.
+  std::uint64_t whole_count = 0;
+};
+
+// What a place did in the whole steps of its processes; start-up, warm-up and what comes behind the last are no part of
+// it. Times are nullopt where they are unknown and where there were none.
+struct InSteps {
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
+  std::optional<std::int64_t> device_time_ns;
+  std::optional<std::int64_t> host_blocked_ns;
+  std::optional<std::int64_t> exposed_ns;
 };
 
 struct Verdict {
@@ -103,6 +115,7 @@ struct Site {
   std::optional<std::int64_t> gpu_idle_ns;  // device doing nothing while the host was held by this site
   std::optional<double> overlapped_pct;     // of the device time
   std::optional<double> bandwidth_gbps;
+  InSteps in_steps;
 };
 
 // Synchronisations by line.
@@ -120,6 +133,7 @@ struct SyncSite {
   std::uint64_t of_transfers_count = 0;
   std::optional<std::int64_t> host_blocked_ns;
   std::optional<std::int64_t> gpu_idle_ns;
+  Syncs in_steps;  // as InSteps
 };
 
 struct Finding {

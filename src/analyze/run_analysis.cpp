@@ -51,9 +51,10 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   add_process(report_.source, process, timeline);
   add_losses(process, timeline);
   ProcessAnalysis analysis(sums_, process, timeline);
+  auto steps = analysis.steps();
   analysis.add_transfers();
   analysis.add_synchronisations();
-  auto steps = analysis.steps();
+  if (steps) whole_steps_ += steps->whole_count;
   const auto span = span_of(timeline);
   if (span) {
     if (!span_) span_ = span;
@@ -101,7 +102,10 @@ Report RunAnalysis::finish() {
   report_.sites = sums_.sites.take_ranked();
   report_.sync_sites = sums_.sync_sites.take_ranked();
   if (span_) report_.span_ns = span_->end_ns - span_->start_ns;
-  if (steps_) report_.steps = std::move(steps_->steps);
+  if (steps_) {
+    report_.steps = std::move(steps_->steps);
+    report_.steps->whole_count = whole_steps_;
+  }
   report_.verdict = judge(scope_.processes > 0 ? time_of_steps_ : time_of_runs_, scope_, are_kernels_known_);
   Report report = std::move(report_);
   *this = RunAnalysis();

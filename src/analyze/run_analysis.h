@@ -33,6 +33,7 @@ class RunAnalysis {
   RunSums sums_;
   std::optional<Interval> span_;
   std::optional<FoundSteps> steps_;
+  std::uint64_t whole_steps_ = 0;  // of all processes
   // Of processes with steps over these; of those without over their whole span, which counts only where none has steps.
   DeviceTime time_of_steps_;
   DeviceTime time_of_runs_;

@@ -21,6 +21,14 @@ void finish(SiteSums& sums) {
   std::sort(site.streams.begin(), site.streams.end());
 }
 
+void add_in_steps(InSteps& sums, const TransferCost& cost) {
+  sums.count += cost.count;
+  sums.bytes += cost.bytes;
+  add_known(sums.device_time_ns, cost.device_time_ns);
+  add_known(sums.host_blocked_ns, cost.host_blocked_ns);
+  add_known(sums.exposed_ns, cost.exposed_ns);
+}
+
 }  // namespace
 
 void add_known(std::optional<std::int64_t>& sum, std::optional<std::int64_t> value) {
@@ -42,6 +50,7 @@ void SiteSums::add(const TransferCost& cost) {
   add_known(site.host_blocked_ns, cost.host_blocked_ns);
   add_known(site.exposed_ns, cost.exposed_ns);
   add_known(site.gpu_idle_ns, cost.gpu_idle_ns);
+  if (cost.is_in_steps) add_in_steps(site.in_steps, cost);
 }
 
 void TotalSums::add(const TransferCost& cost) {

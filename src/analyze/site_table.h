@@ -23,6 +23,7 @@ struct TransferCost {
   std::uint64_t bytes = 0;
   bool is_pageable = false;
   bool is_blocked = false;
+  bool is_in_steps = false;
   std::optional<std::int64_t> device_time_ns;
   std::optional<std::int64_t> host_blocked_ns;
   std::optional<std::int64_t> exposed_ns;

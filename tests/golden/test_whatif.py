@@ -1,0 +1,60 @@
+"""The predictions of bench/whatif again, from its recordings: without a GPU, against what was measured on one.
+
+tests/golden/whatif holds PAIR.tpk, the recording of the program as it is, and PAIR.json, what was measured beside it.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+FOLDER = pathlib.Path(__file__).parent / "whatif"
+FACTS = sorted(FOLDER.rglob("*.json"))
+TOLERANCE = 0.05
+SELF_TEST_TOLERANCE = 0.02
+
+
+@pytest.fixture(scope="module")
+def whatif():
+    build = os.environ.get("TURNPIKE_BUILD")
+    if not build:
+        pytest.fail("TURNPIKE_BUILD is not set: name the folder in which Turnpike was built", pytrace=False)
+    executable = pathlib.Path(build).resolve() / "src/cli/turnpike"
+
+    def run(trace, edits):
+        options = [word for edit in edits for word in ("--edit", edit)]
+        command = [executable, "whatif", trace, *options, "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run
+
+
+def pairs():
+    if not FACTS:
+        reason = f"there are no recordings in {FOLDER.name}: python -m bench.whatif --traces on a GPU makes them"
+        return [pytest.param(None, marks=pytest.mark.skip(reason=reason))]
+    return [pytest.param(path, id=str(path.relative_to(FOLDER).with_suffix(""))) for path in FACTS]
+
+
+@pytest.mark.parametrize("path", pairs())
+def test_the_predicted_step_is_the_measured_one(whatif, path):
+    facts = json.loads(path.read_text())
+    prediction = whatif(path.with_suffix(".tpk"), facts["edits"])
+    # The recorded program is slower than the measured one: the ratio counts.
+    ratio = prediction["predicted_step_ns"] / prediction["measured_step_ns"]
+    predicted_ns = facts["measured_as_is_ns"] * ratio
+    measured_ns = facts["measured_fixed_ns"]
+    assert (ratio < 1) == (measured_ns < facts["measured_as_is_ns"]), "the sign is wrong"
+    error = predicted_ns / measured_ns - 1
+    assert abs(error) <= TOLERANCE, f"{predicted_ns / 1e3:.1f} us predicted, {measured_ns / 1e3:.1f} us measured"
+
+
+@pytest.mark.parametrize("path", pairs())
+def test_without_an_edit_the_prediction_is_what_was_recorded(whatif, path):
+    prediction = whatif(path.with_suffix(".tpk"), [])
+    error = prediction["predicted_step_ns"] / prediction["measured_step_ns"] - 1
+    assert abs(error) <= SELF_TEST_TOLERANCE

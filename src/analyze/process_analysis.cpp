@@ -270,6 +270,10 @@ std::optional<FoundSteps> ProcessAnalysis::steps() {
   return found;
 }
 
+ProcessModel ProcessAnalysis::model(std::optional<FoundSteps> steps, const LinkRates& rates) {
+  return ProcessModel(process_, timeline_, stacks_, paired_, std::move(steps), rates);
+}
+
 DeviceTime ProcessAnalysis::device_time(const std::optional<FoundSteps>& steps) {
   HostActivity host{.copy_waits = copy_waits_, .sync_waits = sync_waits_};
   if (steps) {

@@ -12,6 +12,7 @@
 
 #include "analyze/activity.h"
 #include "analyze/forward_line.h"
+#include "analyze/process_model.h"
 #include "analyze/site_table.h"
 #include "analyze/stacks.h"
 #include "analyze/steps.h"
@@ -33,6 +34,9 @@ class ProcessAnalysis {
   void add_synchronisations();
   // `steps`: what steps() gave, whose window is looked at; nullopt: the whole span.
   DeviceTime device_time(const std::optional<FoundSteps>& steps);
+
+  // What findings are looked for in. Refers to this object.
+  ProcessModel model(std::optional<FoundSteps> steps, const LinkRates& rates);
 
   // Whether overlap and idling can be told.
   bool are_kernels_known() const { return activity_.is_known(); }

@@ -30,6 +30,8 @@ std::uint64_t count_undefined(const trace::Process& process, const Timeline& tim
     stacks.insert(call.stack);
   }
   for (const Range& range : timeline.ranges) names.insert(range.name);
+  for (const Kernel& kernel : timeline.kernels) names.insert(kernel.name);
+  for (const auto& sample : timeline.samples) stacks.insert(sample.stack);
   for (const auto& device : timeline.devices) names.insert(device.name);
   for (const auto& [thread, name] : timeline.thread_names) names.insert(name);
   for (const auto& [node, made] : timeline.graph_nodes) stacks.insert(made.stack);

@@ -10,7 +10,7 @@
 namespace turnpike::analyze {
 namespace {
 
-static_assert(sizeof(Call) == 56 && sizeof(Transfer) == 56 && sizeof(Kernel) == 24);
+static_assert(sizeof(Call) == 96 && sizeof(Transfer) == 56 && sizeof(Kernel) == 40);
 
 // A chain of clones is as long as a graph was cloned before it was instantiated; a longer one is a circle of reused
 // addresses.
@@ -66,8 +66,9 @@ void join_to_calls(Timeline& timeline) {
   for (std::size_t index = 0; index < timeline.calls.size(); ++index) {
     if (timeline.calls[index].must_copy && !has_record[index]) ++timeline.missing_count;
   }
-  for (const Kernel& kernel : timeline.kernels) {
-    if (calls.find(kernel.correlation) == kNone) ++timeline.unmatched_count;
+  for (Kernel& kernel : timeline.kernels) {
+    kernel.call = calls.find(kernel.correlation);
+    if (kernel.call == kNone) ++timeline.unmatched_count;
   }
 }
 
@@ -98,6 +99,12 @@ void TimelineLoader::on(const trace::CallRecord& record) {
                              .name = record.name,
                              .context = record.context,
                              .device = record.device,
+                             .stream = record.stream,
+                             .result = record.result,
+                             .bytes = record.bytes,
+                             .dst = record.dst,
+                             .src = record.src,
+                             .object = record.object,
                              .kind = record.kind,
                              .autograd_role = record.autograd_role,
                              .must_copy = must_copy(record)});
@@ -146,11 +153,14 @@ void TimelineLoader::on(const trace::MemsetRecord& record) {
 
 void TimelineLoader::on(const trace::KernelRecord& record) {
   learn_device(record.context, record.device);
-  timeline_.other_names.insert(record.name);
   timeline_.kernels.push_back({.start_ns = record.start_ns,
                                .end_ns = record.end_ns,
                                .device = record.device,
-                               .correlation = record.correlation});
+                               .stream = record.stream,
+                               .correlation = record.correlation,
+                               .call = kNone,
+                               .name = record.name,
+                               .is_in_graph = record.graph_node != 0});
 }
 
 void TimelineLoader::on(const trace::RangeRecord& record) {
@@ -198,6 +208,18 @@ void TimelineLoader::on(const trace::GraphNodeRecord& record) {
   timeline_.graph_nodes[record.node] = {record.stack, record.cloned_from};
 }
 
+void TimelineLoader::on(const trace::ContentRecord& record) {
+  timeline_.contents.push_back(record);
+}
+
+void TimelineLoader::on(const trace::MemoryRecord& record) {
+  timeline_.memory.push_back(record);
+}
+
+void TimelineLoader::on(const trace::SampleRecord& record) {
+  timeline_.samples.push_back(record);
+}
+
 Timeline TimelineLoader::take() {
   for (Call& call : timeline_.calls) {
     if (call.device != trace::kUnknownId) continue;
@@ -210,6 +232,12 @@ Timeline TimelineLoader::take() {
   std::sort(timeline_.ranges.begin(), timeline_.ranges.end(), [](const Range& a, const Range& b) {
     return std::tie(a.start_ns, a.end_ns) < std::tie(b.start_ns, b.end_ns);
   });
+  std::sort(timeline_.contents.begin(), timeline_.contents.end(),
+            [](const auto& a, const auto& b) { return a.correlation < b.correlation; });
+  std::sort(timeline_.memory.begin(), timeline_.memory.end(),
+            [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
+  std::sort(timeline_.samples.begin(), timeline_.samples.end(),
+            [](const auto& a, const auto& b) { return std::tie(a.thread, a.time_ns) < std::tie(b.thread, b.time_ns); });
   join_to_calls(timeline_);
   device_of_context_.clear();
   return std::exchange(timeline_, {});

@@ -1,5 +1,5 @@
 // The records of one process as the analysis keeps them: sorted by time, device work joined to the calls that caused
-// it. Memory: 56 bytes for each call and each transfer, 24 for each kernel.
+// it. Memory: 96 bytes for each call, 56 for each transfer, 40 for each kernel.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,12 @@ struct Call {
   std::uint32_t name;
   std::uint32_t context;
   std::uint32_t device;  // of the call, else of its context as far as device work tells; kUnknownId
+  std::uint32_t stream;  // that it names and that is no device work's: of a wait, an event; kUnknownId
+  std::int32_t result;
+  std::uint64_t bytes;  // as in trace::CallRecord, like the three below
+  std::uint64_t dst;
+  std::uint64_t src;
+  std::uint64_t object;
   trace::CallKind kind;
   trace::AutogradRole autograd_role;
   bool must_copy;  // asked the device for a copy of at least a byte, and not to capture one
@@ -67,7 +73,14 @@ struct Kernel {
   std::int64_t start_ns;
   std::int64_t end_ns;
   std::uint32_t device;
+  std::uint32_t stream;
   std::uint32_t correlation;
+  std::uint32_t call;  // index of the call that launched it; kNone
+  std::uint32_t name;  // string id
+  bool is_in_graph;
+
+  bool has_times() const { return analyze::has_times(start_ns, end_ns); }
+  std::int64_t duration_ns() const { return end_ns - start_ns; }
 };
 
 struct Range {
@@ -91,6 +104,9 @@ struct Timeline {
   std::unordered_map<std::uint32_t, std::uint32_t> thread_names;  // thread -> string id; the last one given
   std::unordered_map<std::uint64_t, GraphNode> graph_nodes;       // the last of each address
   std::unordered_set<std::uint32_t> other_names;                  // string ids that no other member holds
+  std::vector<trace::ContentRecord> contents;                     // by correlation
+  std::vector<trace::MemoryRecord> memory;                        // by time
+  std::vector<trace::SampleRecord> samples;                       // by thread, then time
   std::uint64_t unmatched_count = 0;                              // device records without their call
   std::uint64_t missing_count = 0;                                // calls that must copy, without a device record
   std::uint64_t unclassified_count = 0;                           // copies whose direction cannot be told
@@ -112,6 +128,9 @@ class TimelineLoader final : public trace::RecordSink {
   void on(const trace::StreamRecord& record) override;
   void on(const trace::MigrationRecord& record) override;
   void on(const trace::GraphNodeRecord& record) override;
+  void on(const trace::ContentRecord& record) override;
+  void on(const trace::MemoryRecord& record) override;
+  void on(const trace::SampleRecord& record) override;
 
   // Sorts and joins what was received. The loader is empty afterwards.
   Timeline take();

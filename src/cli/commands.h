@@ -19,6 +19,7 @@ void add_record(CLI::App& app, int& status, std::vector<std::string> command);
 void add_report(CLI::App& app, int& status);
 void add_export(CLI::App& app, int& status);
 void add_dump(CLI::App& app, int& status);
+void add_whatif(CLI::App& app, int& status);
 void add_bench(CLI::App& app, int& status);
 
 }  // namespace turnpike::cli

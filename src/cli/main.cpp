@@ -109,6 +109,7 @@ int run(int argc, char** argv) {
   describe(app);
   add_record(app, status, take_recorded_command(argc, argv));
   add_report(app, status);
+  add_whatif(app, status);
   add_export(app, status);
   add_dump(app, status);
   add_bench(app, status);

@@ -1,0 +1,243 @@
+// What each operation of a device had to wait for, and how long after that it began.
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+#include <vector>
+
+#include "analyze/graph/draft.h"
+
+namespace turnpike::analyze {
+namespace {
+
+// Where nothing in the recording tells: figures of an H100, in nanoseconds.
+constexpr std::int64_t kUsualLaunchNs = 6000;
+constexpr std::int64_t kUsualGapNs = 1000;
+constexpr std::int64_t kUsualEventNs = 2000;
+// An operation with so much queued before it did not wait for its launch.
+constexpr std::int64_t kBacklogNs = 20'000;
+// A start that is so much later than its constraints explain asks for another reason.
+constexpr std::int64_t kUnexplainedNs = 8000;
+// So shortly before a start ends what it made room for.
+constexpr std::int64_t kMadeRoomNs = 4000;
+
+// Follows the calls in order, with what was issued last on each stream and what events stand for.
+class Issued {
+ public:
+  explicit Issued(Draft& draft) : draft_(draft) {}
+
+  void pass(std::uint32_t index) {
+    const Call& call = draft_.call(index);
+    switch (call.kind) {
+      case trace::CallKind::kEventRecord:
+        events_[call.object] = {last_of_[{call.device, call.stream}], index};
+        break;
+      case trace::CallKind::kStreamWait:
+        if (const auto event = events_.find(call.object); event != events_.end()) {
+          waits_[{call.device, call.stream}].push_back(event->second);
+        }
+        break;
+      default:
+        break;
+    }
+    for (const std::uint32_t operation : draft_.operations_of_call[index]) issue(operation);
+  }
+
+ private:
+  struct Event {
+    std::uint32_t operation_plus_one;
+    std::uint32_t record_call;
+  };
+
+  void issue(std::uint32_t index) {
+    const Operation& operation = draft_.graph.operations[index];
+    const StreamKey stream{operation.device, operation.stream};
+    last_of_[stream] = index + 1;
+    const auto waits = waits_.find(stream);
+    if (waits == waits_.end()) return;
+    for (const Event& event : waits->second) {
+      if (event.operation_plus_one != 0 && event.operation_plus_one != index + 1) {
+        draft_.constraints.push_back(
+            {index, draft_.graph.operation_end(event.operation_plus_one - 1), EdgeKind::kEvent});
+      }
+    }
+    waits_.erase(waits);
+  }
+
+  Draft& draft_;
+  std::map<StreamKey, std::uint32_t> last_of_;  // plus one
+  std::unordered_map<std::uint64_t, Event> events_;
+  std::map<StreamKey, std::vector<Event>> waits_;
+};
+
+// The engine that carries a transfer: one for each direction over the link; copies within a device need none.
+bool needs_engine(Direction direction) {
+  return direction == Direction::kHostToDevice || direction == Direction::kDeviceToHost;
+}
+
+void find_constraints(Draft& draft) {
+  Graph& graph = draft.graph;
+  std::map<std::pair<std::uint32_t, Direction>, std::uint32_t> last_of_engine;
+  for (std::uint32_t index = 0; index < graph.operations.size(); ++index) {
+    const Operation& operation = graph.operations[index];
+    if (operation.call != kNone) {
+      draft.constraints.push_back({index, graph.call_start(operation.call), EdgeKind::kLaunch});
+    }
+    if (operation.before != kNone) {
+      // Branches of a CUDA graph run beside each other under one stream's name.
+      const bool is_over = graph.operations[operation.before].end_ns <= operation.start_ns + kClockSlackNs;
+      draft.constraints.push_back(
+          {index, is_over ? graph.operation_end(operation.before) : graph.operation_start(operation.before),
+           EdgeKind::kStream});
+    }
+    if (operation.transfer == kNone) continue;
+    const Direction direction = draft.timeline.transfers[operation.transfer].direction;
+    if (!needs_engine(direction)) continue;
+    const auto [last, is_first] = last_of_engine.try_emplace({operation.device, direction}, index);
+    if (is_first) continue;
+    const std::uint32_t before = std::exchange(last->second, index);
+    if (before == operation.before || graph.operations[before].end_ns > operation.start_ns) continue;
+    draft.constraints.push_back({index, graph.operation_end(before), EdgeKind::kEngine});
+  }
+  Issued issued(draft);
+  for (std::uint32_t index = 0; index < graph.calls.size(); ++index) issued.pass(index);
+  std::stable_sort(draft.constraints.begin(), draft.constraints.end(),
+                   [](const Constraint& a, const Constraint& b) { return a.operation < b.operation; });
+}
+
+std::int64_t slack_of(const Draft& draft, const Constraint& constraint) {
+  return draft.graph.measured_ns[draft.graph.operation_start(constraint.operation)] -
+         draft.graph.measured_ns[constraint.from];
+}
+
+// The lags of operations for which one reason alone can have decided.
+void learn_lags(Draft& draft) {
+  Graph& graph = draft.graph;
+  std::vector<std::int64_t> kernel_launch;
+  std::vector<std::int64_t> transfer_launch;
+  std::vector<std::int64_t> stream;
+  for (const Operation& operation : graph.operations) {
+    if (operation.call == kNone || operation.before == kNone) continue;
+    const Operation& before = graph.operations[operation.before];
+    const Call& call = draft.call(operation.call);
+    if (before.end_ns < call.start_ns) {
+      (operation.kernel != kNone ? kernel_launch : transfer_launch).push_back(operation.start_ns - call.start_ns);
+    } else if (before.end_ns > call.end_ns + kBacklogNs && operation.start_ns >= before.end_ns) {
+      stream.push_back(operation.start_ns - before.end_ns);
+    }
+  }
+  graph.typical.kernel_launch = median_or(kernel_launch, kUsualLaunchNs);
+  graph.typical.transfer_launch = median_or(transfer_launch, graph.typical.kernel_launch);
+  graph.typical.stream = median_or(stream, kUsualGapNs);
+  std::vector<std::int64_t> event;
+  for (const Constraint& constraint : draft.constraints) {
+    if (constraint.kind != EdgeKind::kEvent) continue;
+    const Operation& operation = graph.operations[constraint.operation];
+    if (operation.call == kNone) continue;
+    const std::int64_t slack_ns = slack_of(draft, constraint);
+    const bool was_decided_by_it = graph.measured_ns[constraint.from] > draft.end_of_call(operation.call) + kBacklogNs;
+    if (was_decided_by_it && slack_ns >= 0 && slack_ns < kBacklogNs) event.push_back(slack_ns);
+  }
+  graph.typical.event = median_or(event, kUsualEventNs);
+}
+
+std::int64_t typical_lag(const Draft& draft, const Constraint& constraint) {
+  const TypicalLags& typical = draft.graph.typical;
+  switch (constraint.kind) {
+    case EdgeKind::kLaunch:
+      return draft.graph.operations[constraint.operation].kernel != kNone ? typical.kernel_launch
+                                                                          : typical.transfer_launch;
+    case EdgeKind::kEvent:
+      return typical.event;
+    default:
+      return typical.stream;
+  }
+}
+
+// The operations of a device in the order of their ends.
+class Ends {
+ public:
+  explicit Ends(const Graph& graph) {
+    for (std::uint32_t index = 0; index < graph.operations.size(); ++index) {
+      by_device_[graph.operations[index].device].push_back(index);
+    }
+    for (auto& [device, operations] : by_device_) {
+      std::stable_sort(operations.begin(), operations.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return graph.operations[a].end_ns < graph.operations[b].end_ns;
+      });
+    }
+  }
+
+  // The kernel of another stream that ended last before `operation` began, if it did so just then.
+  std::uint32_t made_room_for(const Graph& graph, const Operation& operation) const {
+    const auto& operations = by_device_.at(operation.device);
+    auto after = std::upper_bound(
+        operations.begin(), operations.end(), operation.start_ns,
+        [&](std::int64_t time_ns, std::uint32_t index) { return time_ns < graph.operations[index].end_ns; });
+    while (after != operations.begin()) {
+      const Operation& candidate = graph.operations[*--after];
+      if (candidate.end_ns < operation.start_ns - kMadeRoomNs) return kNone;
+      if (candidate.stream != operation.stream && candidate.kernel != kNone) return *after;
+    }
+    return kNone;
+  }
+
+ private:
+  std::map<std::uint32_t, std::vector<std::uint32_t>> by_device_;
+};
+
+// Draws the edges into one operation.
+void settle(Draft& draft, std::uint32_t index, std::span<const Constraint> constraints, const Ends& ends) {
+  Graph& graph = draft.graph;
+  const std::uint32_t point = graph.operation_start(index);
+  const std::int64_t start_ns = graph.measured_ns[point];
+  const Constraint* decisive = nullptr;
+  std::int64_t expected_ns = 0;
+  for (const Constraint& constraint : constraints) {
+    if (slack_of(draft, constraint) < -kClockSlackNs) continue;
+    const std::int64_t ready_ns = graph.measured_ns[constraint.from] + typical_lag(draft, constraint);
+    if (decisive != nullptr && ready_ns <= expected_ns) continue;
+    decisive = &constraint;
+    expected_ns = ready_ns;
+  }
+  if (decisive == nullptr) {
+    draft.add_edge(Graph::kOriginPoint, point, start_ns, EdgeKind::kOrigin);
+    graph.contradicted_count += constraints.size();
+    return;
+  }
+  std::uint32_t room = kNone;
+  if (start_ns > expected_ns + kUnexplainedNs) room = ends.made_room_for(graph, graph.operations[index]);
+  if (room != kNone) {
+    draft.add_edge(graph.operation_end(room), point, start_ns - draft.end_of_operation(room), EdgeKind::kResource);
+  }
+  for (const Constraint& constraint : constraints) {
+    const std::int64_t slack_ns = slack_of(draft, constraint);
+    if (slack_ns < -kClockSlackNs) {
+      ++graph.contradicted_count;
+      continue;
+    }
+    const bool keeps_measured = &constraint == decisive && room == kNone && draft.lags == Lags::kMeasured;
+    const std::int64_t typical_ns = typical_lag(draft, constraint);
+    const bool is_typical = draft.lags == Lags::kTypical;
+    const std::int64_t lag_ns = keeps_measured ? slack_ns : is_typical ? typical_ns : std::min(slack_ns, typical_ns);
+    draft.add_edge(constraint.from, point, lag_ns, constraint.kind);
+  }
+}
+
+}  // namespace
+
+void add_device_edges(Draft& draft) {
+  find_constraints(draft);
+  learn_lags(draft);
+  const Ends ends(draft.graph);
+  std::size_t first = 0;
+  for (std::uint32_t index = 0; index < draft.graph.operations.size(); ++index) {
+    std::size_t last = first;
+    while (last < draft.constraints.size() && draft.constraints[last].operation == index) ++last;
+    settle(draft, index, std::span(draft.constraints).subspan(first, last - first), ends);
+    first = last;
+    draft.add_edge(draft.graph.operation_start(index), draft.graph.operation_end(index),
+                   draft.graph.operations[index].end_ns - draft.graph.operations[index].start_ns, EdgeKind::kOperation);
+  }
+}
+
+}  // namespace turnpike::analyze

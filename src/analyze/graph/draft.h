@@ -1,0 +1,56 @@
+// A graph in the making: what its parts share while the edges are drawn.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "analyze/graph/build.h"
+#include "analyze/graph/graph.h"
+#include "trace/process.h"
+
+namespace turnpike::analyze {
+
+// Clocks of host and device agree to about this much: an effect that comes so little before its cause is no
+// contradiction.
+inline constexpr std::int64_t kClockSlackNs = 3000;
+
+// A stream of a device; CUPTI's ids are unique within a context.
+using StreamKey = std::pair<std::uint32_t, std::uint32_t>;
+
+// Something that an operation may have had to wait for.
+struct Constraint {
+  std::uint32_t operation;  // that waits
+  std::uint32_t from;       // point
+  EdgeKind kind;
+};
+
+struct Draft {
+  const trace::Process& process;
+  const Timeline& timeline;
+  Lags lags;
+  Graph graph;
+  std::vector<std::vector<std::uint32_t>> operations_of_call;
+  std::vector<Constraint> constraints;
+
+  const Call& call(std::uint32_t index) const { return timeline.calls[graph.calls[index]]; }
+  std::int64_t start_of_call(std::uint32_t index) const { return graph.measured_ns[graph.call_start(index)]; }
+  std::int64_t end_of_call(std::uint32_t index) const { return graph.measured_ns[graph.call_end(index)]; }
+  std::int64_t end_of_operation(std::uint32_t index) const { return graph.measured_ns[graph.operation_end(index)]; }
+  void add_edge(std::uint32_t from, std::uint32_t to, std::int64_t lag_ns, EdgeKind kind) {
+    graph.edges.push_back({from, to, lag_ns, kind});
+  }
+};
+
+// What the host did between its calls, thread by thread.
+void add_host_edges(Draft& draft);
+// What each operation had to wait for, with the lags of each kind.
+void add_device_edges(Draft& draft);
+// What each call waited for, and its own work. After add_device_edges, whose constraints tell what was under way.
+void add_wait_edges(Draft& draft);
+
+// The median; `otherwise` when there is none.
+std::int64_t median_or(std::vector<std::int64_t>& values, std::int64_t otherwise);
+
+}  // namespace turnpike::analyze

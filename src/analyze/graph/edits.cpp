@@ -1,0 +1,107 @@
+// Finds the edges of what is changed, and sets their lags.
+#include "analyze/graph/edits.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace turnpike::analyze {
+namespace {
+
+bool is_wait(const Edge& edge) {
+  return edge.kind == EdgeKind::kWait || edge.kind == EdgeKind::kQueue;
+}
+
+bool is_gap(const Edge& edge) {
+  return edge.kind == EdgeKind::kProgram || edge.kind == EdgeKind::kHandover;
+}
+
+}  // namespace
+
+void remove_operation(Graph& graph, std::uint32_t operation) {
+  set_duration(graph, operation, 0);
+  for (Edge& edge : graph.edges_to(graph.operation_start(operation))) {
+    if (edge.kind == EdgeKind::kStream) {
+      edge.lag_ns = 0;
+    } else if (edge.kind != EdgeKind::kEvent) {  // what it waited for by an event, the next one waits for
+      edge.lag_ns = kRemoved;
+    }
+  }
+}
+
+void remove_call(Graph& graph, std::uint32_t call, bool with_gap) {
+  remove_waits(graph, call, 0);
+  if (with_gap) set_gap(graph, call, 0);
+}
+
+void remove_waits(Graph& graph, std::uint32_t call, std::int64_t own_ns) {
+  for (Edge& edge : graph.edges_to(graph.call_end(call))) {
+    if (is_wait(edge)) edge.lag_ns = kRemoved;
+    if (edge.kind == EdgeKind::kCall) edge.lag_ns = own_ns;
+  }
+}
+
+bool has_waits(const Graph& graph, std::uint32_t call) {
+  const auto edges = graph.edges_to(graph.call_end(call));
+  return std::any_of(edges.begin(), edges.end(),
+                     [](const Edge& edge) { return is_wait(edge) && edge.lag_ns != kRemoved; });
+}
+
+void set_duration(Graph& graph, std::uint32_t operation, std::int64_t duration_ns) {
+  for (Edge& edge : graph.edges_to(graph.operation_end(operation))) {
+    if (edge.kind == EdgeKind::kOperation) edge.lag_ns = duration_ns;
+  }
+}
+
+void set_gap(Graph& graph, std::uint32_t call, std::int64_t gap_ns) {
+  for (Edge& edge : graph.edges_to(graph.call_start(call))) {
+    if (is_gap(edge)) edge.lag_ns = gap_ns;
+  }
+}
+
+std::int64_t gap_ns(const Graph& graph, std::uint32_t call) {
+  for (const Edge& edge : graph.edges_to(graph.call_start(call))) {
+    if (is_gap(edge)) return edge.lag_ns;
+  }
+  return 0;
+}
+
+void detach_from_stream(Graph& graph, std::uint32_t operation) {
+  Operation& moved = graph.operations[operation];
+  for (Edge& edge : graph.edges_to(graph.operation_start(operation))) {
+    if (edge.kind == EdgeKind::kStream || edge.kind == EdgeKind::kEvent || edge.kind == EdgeKind::kResource) {
+      edge.lag_ns = kRemoved;
+    }
+  }
+  if (moved.after != kNone) {
+    for (Edge& edge : graph.edges_to(graph.operation_start(moved.after))) {
+      if (edge.kind != EdgeKind::kStream) continue;
+      if (moved.before == kNone) {
+        edge.lag_ns = kRemoved;
+      } else {
+        edge.from = graph.operation_end(moved.before);
+        edge.lag_ns = std::min(edge.lag_ns, graph.typical.stream);
+      }
+    }
+    graph.operations[moved.after].before = moved.before;
+  }
+  if (moved.before != kNone) graph.operations[moved.before].after = moved.after;
+  moved.before = kNone;
+  moved.after = kNone;
+}
+
+void remove_events_from(Graph& graph, std::span<const std::uint32_t> points) {
+  const std::unordered_set<std::uint32_t> sources(points.begin(), points.end());
+  for (Edge& edge : graph.edges) {
+    if (edge.kind == EdgeKind::kEvent && sources.contains(edge.from)) edge.lag_ns = kRemoved;
+  }
+}
+
+void launch_from(Graph& graph, std::uint32_t operation, std::uint32_t call) {
+  for (Edge& edge : graph.edges_to(graph.operation_start(operation))) {
+    if (edge.kind != EdgeKind::kLaunch) continue;
+    edge.from = graph.call_start(call);
+    edge.lag_ns = std::min(edge.lag_ns, graph.typical.transfer_launch);
+  }
+}
+
+}  // namespace turnpike::analyze

@@ -1,0 +1,117 @@
+// The dependencies of a stretch of one process's run, as points in time and the edges between them, and their
+// re-timing.
+//
+// Every call of the CUDA API has two points, its start and its end, and so has every operation of a device (a kernel, a
+// copy, a memset). An edge says that one point cannot come before another plus a lag. The time of a point is the latest
+// that its edges ask for: re-timing is a longest path, linear in the number of edges.
+//
+// What decided a start in the recording keeps its measured lag; what did not gets the lag that is typical of its kind,
+// or less where the recording shows that it took less. So the unchanged graph gives the recording again, and a changed
+// one lets the next constraint take over.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analyze/intervals.h"
+#include "analyze/timeline.h"
+
+namespace turnpike::analyze {
+
+enum class EdgeKind : std::uint8_t {
+  kOrigin,     // work that was under way, or threads that ran, when the stretch began
+  kProgram,    // the end of a call to the next call of its thread: what the host did between them
+  kHandover,   // one thread went on where another stopped: into a backward pass and out of it
+  kCall,       // a call's own work on the host
+  kLaunch,     // a call to the operation that it asked for
+  kStream,     // the operation before on the same stream
+  kEvent,      // cudaStreamWaitEvent
+  kEngine,     // the copy before in the same direction: a device has one engine for each
+  kResource,   // an operation of another stream that had to make room
+  kOperation,  // an operation's duration
+  kWait,       // a call that waited for an operation
+  kQueue,      // a launch that waited for room in the queue
+  kEdit,       // made by a what-if
+};
+
+// An edge that counts no longer.
+inline constexpr std::int64_t kRemoved = std::numeric_limits<std::int64_t>::min();
+
+struct Edge {
+  std::uint32_t from;
+  std::uint32_t to;
+  std::int64_t lag_ns;
+  EdgeKind kind;
+};
+
+// An operation of a device.
+struct Operation {
+  std::uint32_t transfer;  // index into the timeline's; kNone for a kernel
+  std::uint32_t kernel;    // index into the timeline's; kNone for a transfer
+  std::uint32_t call;      // index into Graph::calls; kNone: it came from before the stretch, or from no known call
+  std::uint32_t device;
+  std::uint32_t stream;
+  std::uint32_t before;  // the operation before it on its stream; kNone
+  std::uint32_t after;
+  std::int64_t start_ns;  // measured
+  std::int64_t end_ns;
+};
+
+// Lags that are typical of this recording, in nanoseconds.
+struct TypicalLags {
+  std::int64_t kernel_launch = 0;    // start of a launch to the start of its kernel on an idle stream
+  std::int64_t transfer_launch = 0;  // start of a copy's call to the start of the copy on an idle stream
+  std::int64_t stream = 0;           // end of an operation to the start of the next that waits for it
+  std::int64_t event = 0;
+  std::int64_t wait = 0;       // end of an operation to the return of the call that waited for it
+  std::int64_t copy_call = 0;  // duration of a copy's call that waits for nothing
+  std::int64_t sync_call = 0;  // duration of a synchronisation that finds nothing to wait for
+  std::int64_t launch_call = 0;
+};
+
+class Graph {
+ public:
+  static constexpr std::uint32_t kOriginPoint = 0;
+
+  Interval window{0, 0};              // measured
+  std::vector<std::uint32_t> calls;   // by start: index into the timeline's
+  std::vector<Operation> operations;  // by start
+  // Those of the recording by the point they lead to, then what edits added.
+  std::vector<Edge> edges;
+  std::vector<std::uint32_t> first_edge;     // by point: where its edges begin
+  std::vector<std::int64_t> measured_ns;     // by point
+  std::vector<std::int64_t> step_starts_ns;  // rising; the last one is the end of the last step. Empty: no steps
+  std::vector<std::uint32_t> previous_call;  // by call: the one before on its thread; kNone
+  TypicalLags typical;
+  std::uint64_t contradicted_count = 0;  // dependencies that the measured times rule out: left away
+
+  std::uint32_t call_start(std::uint32_t call) const { return 1 + 2 * call; }
+  std::uint32_t call_end(std::uint32_t call) const { return 2 + 2 * call; }
+  std::uint32_t operation_start(std::uint32_t operation) const {
+    return static_cast<std::uint32_t>(1 + 2 * (calls.size() + operation));
+  }
+  std::uint32_t operation_end(std::uint32_t operation) const { return operation_start(operation) + 1; }
+  std::size_t point_count() const { return 1 + 2 * (calls.size() + operations.size()); }
+  // What leads to a point, without what edits added.
+  std::span<Edge> edges_to(std::uint32_t point) {
+    return std::span(edges).subspan(first_edge[point], first_edge[point + 1] - first_edge[point]);
+  }
+  std::span<const Edge> edges_to(std::uint32_t point) const {
+    return std::span(edges).subspan(first_edge[point], first_edge[point + 1] - first_edge[point]);
+  }
+  // The step that a measured moment lies in; kNone outside of all.
+  std::uint32_t step_at(std::int64_t time_ns) const;
+};
+
+// The time of every point, counted from the start of the window; nullopt: the edges go round in a circle.
+std::optional<std::vector<std::int64_t>> retime(const Graph& graph);
+
+// How long a step takes, in the measured times or in re-timed ones: the distance between the moments at which all work
+// of a step is done, on the host and on the devices, over the second half of the steps, when what went ahead has
+// settled. Without steps: from the start to the end of everything.
+double step_ns(const Graph& graph, std::span<const std::int64_t> times_ns);
+
+}  // namespace turnpike::analyze

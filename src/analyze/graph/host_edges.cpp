@@ -1,0 +1,77 @@
+// What the host did between its calls: on one thread, and where autograd's threads take over from the main one.
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "analyze/graph/draft.h"
+
+namespace turnpike::analyze {
+namespace {
+
+// The threads on which PyTorch evaluates backward passes: they do little else.
+std::unordered_set<std::uint32_t> autograd_threads_of(const Draft& draft) {
+  std::unordered_map<std::uint32_t, std::int64_t> more_backward;
+  for (std::uint32_t index = 0; index < draft.graph.calls.size(); ++index) {
+    const Call& call = draft.call(index);
+    if (call.autograd_role == trace::AutogradRole::kBackward) ++more_backward[call.thread];
+    if (call.autograd_role == trace::AutogradRole::kForward) --more_backward[call.thread];
+  }
+  std::unordered_set<std::uint32_t> threads;
+  for (const auto& [thread, more] : more_backward) {
+    if (more > 0) threads.insert(thread);
+  }
+  return threads;
+}
+
+// Threads of which one at a time goes on: those that launch, and autograd's.
+std::unordered_set<std::uint32_t> threads_that_take_turns(const Draft& draft,
+                                                          const std::unordered_set<std::uint32_t>& autograd) {
+  std::unordered_set<std::uint32_t> threads = autograd;
+  if (autograd.empty()) return threads;
+  for (std::uint32_t index = 0; index < draft.graph.calls.size(); ++index) {
+    const Call& call = draft.call(index);
+    if (call.autograd_role == trace::AutogradRole::kForward) threads.insert(call.thread);
+  }
+  return threads;
+}
+
+}  // namespace
+
+void add_host_edges(Draft& draft) {
+  Graph& graph = draft.graph;
+  const auto autograd = autograd_threads_of(draft);
+  const auto turns = threads_that_take_turns(draft, autograd);
+  graph.previous_call.assign(graph.calls.size(), kNone);
+  std::unordered_map<std::uint32_t, std::uint32_t> last_of_thread;
+  std::uint32_t last_of_turns = kNone;
+  for (std::uint32_t index = 0; index < graph.calls.size(); ++index) {
+    const Call& call = draft.call(index);
+    const std::int64_t start_ns = draft.start_of_call(index);
+    const auto [last, is_first] = last_of_thread.try_emplace(call.thread, index);
+    const std::uint32_t own_before = is_first ? kNone : std::exchange(last->second, index);
+    graph.previous_call[index] = own_before;
+    std::uint32_t other = kNone;
+    if (turns.contains(call.thread)) {
+      other = std::exchange(last_of_turns, index);
+      const bool is_handover = other != kNone && draft.call(other).thread != call.thread &&
+                               (autograd.contains(call.thread) || autograd.contains(draft.call(other).thread)) &&
+                               draft.end_of_call(other) <= start_ns;
+      if (!is_handover) other = kNone;
+    }
+    if (other != kNone) {
+      // The thread that goes on did nothing but wait since its own last call.
+      draft.add_edge(graph.call_end(other), graph.call_start(index), start_ns - draft.end_of_call(other),
+                     EdgeKind::kHandover);
+    } else if (own_before == kNone) {
+      draft.add_edge(Graph::kOriginPoint, graph.call_start(index), start_ns, EdgeKind::kOrigin);
+    } else if (draft.end_of_call(own_before) <= start_ns) {
+      draft.add_edge(graph.call_end(own_before), graph.call_start(index), start_ns - draft.end_of_call(own_before),
+                     EdgeKind::kProgram);
+    } else {  // a call inside of another one
+      draft.add_edge(graph.call_start(own_before), graph.call_start(index), start_ns - draft.start_of_call(own_before),
+                     EdgeKind::kProgram);
+    }
+  }
+}
+
+}  // namespace turnpike::analyze

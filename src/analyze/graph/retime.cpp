@@ -1,0 +1,92 @@
+// The longest path to every point.
+#include <algorithm>
+#include <numeric>
+
+#include "analyze/graph/graph.h"
+
+namespace turnpike::analyze {
+namespace {
+
+// The edges in the order of where they start.
+class Outgoing {
+ public:
+  explicit Outgoing(const Graph& graph) : first_(graph.point_count() + 1, 0), edges_(graph.edges.size()) {
+    for (const Edge& edge : graph.edges) ++first_[edge.from + 1];
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
+    for (std::uint32_t index = 0; index < graph.edges.size(); ++index) edges_[next[graph.edges[index].from]++] = index;
+  }
+
+  std::span<const std::uint32_t> of(std::uint32_t point) const {
+    return std::span(edges_).subspan(first_[point], first_[point + 1] - first_[point]);
+  }
+
+ private:
+  std::vector<std::uint32_t> first_;
+  std::vector<std::uint32_t> edges_;
+};
+
+// When all work of each step is done.
+std::vector<std::int64_t> completions_of(const Graph& graph, std::span<const std::int64_t> times_ns) {
+  std::vector<std::int64_t> done_ns(graph.step_starts_ns.size() - 1, 0);
+  const auto add = [&](std::uint32_t step, std::uint32_t point) {
+    if (step != kNone) done_ns[step] = std::max(done_ns[step], times_ns[point]);
+  };
+  std::vector<std::uint32_t> step_of_call(graph.calls.size());
+  for (std::uint32_t call = 0; call < graph.calls.size(); ++call) {
+    step_of_call[call] = graph.step_at(graph.measured_ns[graph.call_start(call)]);
+    add(step_of_call[call], graph.call_end(call));
+  }
+  for (std::uint32_t index = 0; index < graph.operations.size(); ++index) {
+    const std::uint32_t call = graph.operations[index].call;
+    if (call != kNone) add(step_of_call[call], graph.operation_end(index));
+  }
+  // A step without any work of its own is done with the one before it.
+  std::partial_sum(done_ns.begin(), done_ns.end(), done_ns.begin(),
+                   [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
+  return done_ns;
+}
+
+}  // namespace
+
+std::uint32_t Graph::step_at(std::int64_t time_ns) const {
+  const auto after = std::upper_bound(step_starts_ns.begin(), step_starts_ns.end(), time_ns);
+  if (after == step_starts_ns.begin() || after == step_starts_ns.end()) return kNone;
+  return static_cast<std::uint32_t>(after - step_starts_ns.begin() - 1);
+}
+
+std::optional<std::vector<std::int64_t>> retime(const Graph& graph) {
+  const Outgoing outgoing(graph);
+  std::vector<std::uint32_t> missing(graph.point_count(), 0);
+  for (const Edge& edge : graph.edges) missing[edge.to] += edge.lag_ns != kRemoved ? 1 : 0;
+  std::vector<std::int64_t> times_ns(graph.point_count(), 0);
+  std::vector<std::uint32_t> ready;
+  for (std::uint32_t point = 0; point < missing.size(); ++point) {
+    if (missing[point] == 0) ready.push_back(point);
+  }
+  std::size_t done_count = 0;
+  while (!ready.empty()) {
+    const std::uint32_t point = ready.back();
+    ready.pop_back();
+    ++done_count;
+    for (const std::uint32_t index : outgoing.of(point)) {
+      const Edge& edge = graph.edges[index];
+      if (edge.lag_ns == kRemoved) continue;
+      times_ns[edge.to] = std::max(times_ns[edge.to], times_ns[point] + edge.lag_ns);
+      if (--missing[edge.to] == 0) ready.push_back(edge.to);
+    }
+  }
+  if (done_count != graph.point_count()) return std::nullopt;
+  return times_ns;
+}
+
+double step_ns(const Graph& graph, std::span<const std::int64_t> times_ns) {
+  if (graph.step_starts_ns.size() < 3) {
+    return static_cast<double>(*std::max_element(times_ns.begin(), times_ns.end()));
+  }
+  const std::vector<std::int64_t> done_ns = completions_of(graph, times_ns);
+  const std::size_t middle = (done_ns.size() - 1) / 2;
+  return static_cast<double>(done_ns.back() - done_ns[middle]) / static_cast<double>(done_ns.size() - 1 - middle);
+}
+
+}  // namespace turnpike::analyze

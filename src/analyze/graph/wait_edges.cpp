@@ -1,0 +1,222 @@
+// What each call waited for, and how long its own work took.
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "analyze/blocking.h"
+#include "analyze/graph/draft.h"
+
+namespace turnpike::analyze {
+namespace {
+
+constexpr std::int64_t kUsualCallNs = 4000;
+constexpr std::int64_t kUsualWaitNs = 8000;
+// A call of another kind that takes longer, and ends when an operation does, may have waited for it.
+constexpr std::int64_t kLongCallNs = 30'000;
+// So shortly after the end of an operation returns a call that waited for it.
+constexpr std::int64_t kReturnNs = 25'000;
+// The driver's queue holds about a thousand launches; with so many under way it may have been full.
+constexpr std::size_t kLongQueue = 256;
+
+enum class Scope { kEvent, kStream, kDevice };
+
+Scope scope_of(std::string_view name) {
+  if (name.find("Event") != std::string_view::npos) return Scope::kEvent;
+  if (name.find("Stream") != std::string_view::npos) return Scope::kStream;
+  return Scope::kDevice;
+}
+
+// Calls that the driver may carry out only when the device is done with all it has.
+bool may_wait_for_device(trace::CallKind kind) {
+  switch (kind) {
+    case trace::CallKind::kDeviceAlloc:
+    case trace::CallKind::kDeviceFree:
+    case trace::CallKind::kHostAlloc:
+    case trace::CallKind::kHostFree:
+    case trace::CallKind::kHostRegister:
+    case trace::CallKind::kHostUnregister:
+    case trace::CallKind::kManagedAlloc:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Follows the calls in order and tells what each waited for.
+class Waits {
+ public:
+  explicit Waits(Draft& draft) : draft_(draft) {}
+
+  void pass(std::uint32_t index) {
+    const Call& call = draft_.call(index);
+    std::uint32_t awaited = kNone;
+    EdgeKind kind = EdgeKind::kWait;
+    if (call.kind == trace::CallKind::kSynchronize) {
+      awaited = awaited_by_synchronisation(index);
+    } else if (is_held(index)) {
+      awaited = latest(draft_.operations_of_call[index]);
+    } else if (may_wait_for_device(call.kind) && call.duration_ns() > kLongCallNs) {
+      awaited = ended_just_before(index, 1);
+    } else if (call.duration_ns() > kLongCallNs) {
+      awaited = ended_just_before(index, kLongQueue);
+      kind = EdgeKind::kQueue;
+    }
+    awaited_.push_back({awaited, kind});
+    if (call.kind == trace::CallKind::kEventRecord) events_[call.object] = last_of({call.device, call.stream});
+    for (const std::uint32_t operation : draft_.operations_of_call[index]) issue(operation);
+  }
+
+  // Once all calls were passed.
+  void draw() {
+    learn_durations();
+    for (std::uint32_t index = 0; index < awaited_.size(); ++index) draw(index);
+  }
+
+ private:
+  struct Awaited {
+    std::uint32_t operation;
+    EdgeKind kind;
+  };
+
+  std::uint32_t last_of(const StreamKey& stream) const {
+    const auto found = last_of_.find(stream);
+    return found == last_of_.end() ? kNone : found->second;
+  }
+
+  void issue(std::uint32_t index) {
+    const Operation& operation = draft_.graph.operations[index];
+    last_of_[{operation.device, operation.stream}] = index;
+    under_way_.push_back(index);
+  }
+
+  // The one that ends last.
+  std::uint32_t latest(std::span<const std::uint32_t> operations) const {
+    std::uint32_t found = kNone;
+    for (const std::uint32_t index : operations) {
+      if (index != kNone && (found == kNone || end_of(index) > end_of(found))) found = index;
+    }
+    return found;
+  }
+
+  std::int64_t end_of(std::uint32_t operation) const { return draft_.end_of_operation(operation); }
+
+  std::uint32_t awaited_by_synchronisation(std::uint32_t index) const {
+    const Call& call = draft_.call(index);
+    const Scope scope = scope_of(draft_.process.string(call.name));
+    if (scope == Scope::kEvent && call.object != 0) {
+      const auto event = events_.find(call.object);
+      if (event != events_.end()) return event->second;
+    }
+    if (scope == Scope::kStream && call.stream != trace::kUnknownId) return last_of({call.device, call.stream});
+    std::vector<std::uint32_t> candidates;
+    for (const auto& [stream, operation] : last_of_) {
+      if (call.device != trace::kUnknownId && stream.first != call.device) continue;
+      // Which event or stream it was is not known: what ended after the call cannot have been it.
+      const bool is_ruled_out =
+          scope != Scope::kDevice && end_of(operation) > draft_.end_of_call(index) + kClockSlackNs;
+      if (!is_ruled_out) candidates.push_back(operation);
+    }
+    return latest(candidates);
+  }
+
+  bool is_held(std::uint32_t index) const {
+    const auto& operations = draft_.operations_of_call[index];
+    std::vector<const Transfer*> transfers;
+    for (const std::uint32_t operation : operations) {
+      const std::uint32_t transfer = draft_.graph.operations[operation].transfer;
+      if (transfer != kNone) transfers.push_back(&draft_.timeline.transfers[transfer]);
+    }
+    return !transfers.empty() && is_held_by_copy(draft_.call(index), transfers).value_or(false);
+  }
+
+  // Of the operations under way when the call began, the one that ended last before it returned, if it did so just
+  // then; kNone when fewer than `at_least` were under way.
+  std::uint32_t ended_just_before(std::uint32_t index, std::size_t at_least) {
+    const std::int64_t start_ns = draft_.start_of_call(index);
+    const std::int64_t end_ns = draft_.end_of_call(index);
+    std::erase_if(under_way_, [&](std::uint32_t operation) { return end_of(operation) <= start_ns; });
+    if (under_way_.size() < at_least) return kNone;
+    std::uint32_t found = kNone;
+    for (const std::uint32_t operation : under_way_) {
+      const std::int64_t before_ns = end_ns - end_of(operation);
+      if (before_ns < -kClockSlackNs || before_ns > kReturnNs) continue;
+      if (found == kNone || end_of(operation) > end_of(found)) found = operation;
+    }
+    return found;
+  }
+
+  bool has_waited(std::uint32_t index) const {
+    const std::uint32_t awaited = awaited_[index].operation;
+    return awaited != kNone && end_of(awaited) > draft_.start_of_call(index);
+  }
+
+  void learn_durations() {
+    std::vector<std::int64_t> launches;
+    std::vector<std::int64_t> copies;
+    std::vector<std::int64_t> synchronisations;
+    std::vector<std::int64_t> returns;
+    for (std::uint32_t index = 0; index < awaited_.size(); ++index) {
+      const Call& call = draft_.call(index);
+      if (has_waited(index)) {
+        const std::int64_t return_ns = draft_.end_of_call(index) - end_of(awaited_[index].operation);
+        if (return_ns >= 0) returns.push_back(return_ns);
+      } else if (call.kind == trace::CallKind::kLaunch) {
+        launches.push_back(call.duration_ns());
+      } else if (call.kind == trace::CallKind::kCopy) {
+        copies.push_back(call.duration_ns());
+      } else if (call.kind == trace::CallKind::kSynchronize) {
+        synchronisations.push_back(call.duration_ns());
+      }
+    }
+    TypicalLags& typical = draft_.graph.typical;
+    typical.launch_call = median_or(launches, kUsualCallNs);
+    typical.copy_call = median_or(copies, typical.launch_call);
+    typical.sync_call = median_or(synchronisations, typical.launch_call);
+    typical.wait = median_or(returns, kUsualWaitNs);
+  }
+
+  std::int64_t own_work_ns(const Call& call) const {
+    const TypicalLags& typical = draft_.graph.typical;
+    const std::int64_t usual_ns = call.kind == trace::CallKind::kSynchronize ? typical.sync_call
+                                  : call.kind == trace::CallKind::kCopy      ? typical.copy_call
+                                                                             : typical.launch_call;
+    return std::min(call.duration_ns(), usual_ns);
+  }
+
+  void draw(std::uint32_t index) {
+    Graph& graph = draft_.graph;
+    const Call& call = draft_.call(index);
+    const auto [awaited, kind] = awaited_[index];
+    const bool was_held = has_waited(index);
+    draft_.add_edge(graph.call_start(index), graph.call_end(index), was_held ? own_work_ns(call) : call.duration_ns(),
+                    EdgeKind::kCall);
+    if (awaited == kNone) return;
+    const std::int64_t slack_ns = draft_.end_of_call(index) - end_of(awaited);
+    if (slack_ns < -kClockSlackNs) {
+      ++graph.contradicted_count;
+      return;
+    }
+    const bool is_typical = draft_.lags == Lags::kTypical;
+    const std::int64_t lag_ns = is_typical ? graph.typical.wait
+                                : was_held ? slack_ns
+                                           : std::min(slack_ns, graph.typical.wait);
+    draft_.add_edge(graph.operation_end(awaited), graph.call_end(index), lag_ns, kind);
+  }
+
+  Draft& draft_;
+  std::map<StreamKey, std::uint32_t> last_of_;
+  std::unordered_map<std::uint64_t, std::uint32_t> events_;
+  std::vector<std::uint32_t> under_way_;
+  std::vector<Awaited> awaited_;
+};
+
+}  // namespace
+
+void add_wait_edges(Draft& draft) {
+  Waits waits(draft);
+  for (std::uint32_t index = 0; index < draft.graph.calls.size(); ++index) waits.pass(index);
+  waits.draw();
+}
+
+}  // namespace turnpike::analyze

@@ -1,0 +1,58 @@
+// What a step would take if the program did its transfers otherwise: changes by name, made to the graph and re-timed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyze/process_model.h"
+
+namespace turnpike::analyze {
+
+enum class Change : std::uint8_t {
+  kPin,              // uploads and downloads use page-locked memory and non_blocking=True
+  kRemoveSync,       // nothing is read back here: neither the copy down nor the wait for it
+  kDeferSync,        // the result is read one step later
+  kHoistUpload,      // the upload is made once, before the loop
+  kMergeCopies,      // the copies of a step that follow each other cross as one
+  kPrefetch,         // the upload runs on a side stream, one step ahead
+  kSideStreams,      // the copy between GPUs runs on side streams of both
+  kFullLinkSpeed,    // the copy reaches the link's rate
+  kFasterLoader,     // the next batch is ready when it is asked for
+  kGraphLaunch,      // the launches of a step become one
+  kConvertOnDevice,  // the data crosses as it is stored, and is converted on the device: a quarter of the bytes
+  kKeepOnDevice,     // down, changed on the host and up again: the work stays on the device
+  kRemoveAllocation  // nothing is allocated or freed here
+};
+// E.g. "hoist_upload".
+const char* name_of(Change change);
+std::optional<Change> change_named(std::string_view name);
+std::span<const Change> all_changes();
+
+// The calls that a change is about, as indices of the graph's, rising. Those that it cannot apply to are passed over.
+using Selection = std::vector<std::uint32_t>;
+
+// The calls of one line ("train.py:30", or the end of a path with a line), of all lines when `site` is empty.
+Selection calls_at(const ProcessModel& model, std::string_view site);
+
+// Makes the change in `graph`, a copy of the model's. How many calls it applied to; nullopt: a figure that it needs is
+// not known (the link's rate).
+std::optional<std::size_t> apply(const ProcessModel& model, Graph& graph, Change change, const Selection& calls);
+
+struct Prediction {
+  double step_ns;       // with the changes
+  std::size_t changed;  // calls
+};
+
+struct NamedChange {
+  Change change;
+  Selection calls;
+};
+
+// All changes together, one after the other; nullopt where one cannot be predicted.
+std::optional<Prediction> predict(const ProcessModel& model, std::span<const NamedChange> changes);
+
+}  // namespace turnpike::analyze

@@ -1,0 +1,150 @@
+// turnpike whatif: what a step would take if the program did its transfers otherwise.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "analyze/whatif_run.h"
+#include "cli/commands.h"
+#include "trace/reader.h"
+
+namespace turnpike::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  turnpike whatif train.tpk                                   what the model says of the run as it is
+  turnpike whatif train.tpk --edit remove_sync@train.py:34    if nothing were read back at this line
+  turnpike whatif train.tpk --edit pin --edit prefetch        everywhere, both together
+
+Changes:
+  pin                page-locked memory and non_blocking=True, for uploads and downloads
+  remove_sync        nothing is read back here: neither the copy down nor the wait for it
+  defer_sync         the result is read one step later
+  hoist_upload       the upload is made once, before the loop
+  merge_copies       the copies of a step that follow each other cross as one
+  prefetch           the upload runs on a side stream, one step ahead
+  side_streams       the copy between GPUs runs on side streams of both
+  full_link_speed    the copy reaches the link's rate
+  faster_loader      the next batch is ready when it is asked for
+  graph_launch       the launches of a step become one (a CUDA graph)
+  convert_on_device  a quarter of the bytes crosses, and is converted on the GPU
+  keep_on_device     no copy down, work on the host and copy up again: the work stays on the GPU
+  remove_allocation  nothing is allocated or freed here
+
+Exit code: 0, 2 wrong usage, 3 the run cannot be read.)";
+
+struct Arguments {
+  std::filesystem::path run;
+  std::vector<std::string> edits;
+  std::optional<double> link_gbps;
+  bool is_json = false;
+};
+
+int fail(const std::string& message, int code) {
+  std::fprintf(stderr, "turnpike whatif: %s\n", message.c_str());
+  return code;
+}
+
+// "remove_sync@train.py:34"
+Result<analyze::AskedChange> parse(const std::string& text) {
+  const auto at = text.find('@');
+  const std::string name = text.substr(0, at);
+  const auto change = analyze::change_named(name);
+  if (!change) return Error{"There is no change \"" + name + "\". `turnpike whatif --help` lists them."};
+  return analyze::AskedChange{*change, at == std::string::npos ? std::string() : text.substr(at + 1)};
+}
+
+// The process of the run with the most calls.
+Result<analyze::LoadedProcess> load(const std::filesystem::path& run) {
+  const auto files = trace::run_files(run);
+  if (!files) return files.error();
+  std::optional<analyze::LoadedProcess> busiest;
+  std::optional<Error> error;
+  for (const auto& file : *files) {
+    analyze::TimelineLoader loader;
+    auto process = trace::read_file(file, loader);
+    if (!process) {
+      error = process.error();
+      continue;
+    }
+    analyze::Timeline timeline = loader.take();
+    if (busiest && busiest->timeline.calls.size() >= timeline.calls.size()) continue;
+    busiest = analyze::LoadedProcess{std::move(*process), std::move(timeline)};
+  }
+  if (!busiest) return error.value_or(Error{run.string() + " holds no process."});
+  return std::move(*busiest);
+}
+
+nlohmann::json to_json(const analyze::WhatIfAnswer& answer, const std::vector<std::string>& edits) {
+  const auto rounded = [](double value) { return static_cast<std::int64_t>(value + 0.5); };
+  nlohmann::json json = {{"steps", answer.step_count},
+                         {"measured_step_ns", rounded(answer.measured_step_ns)},
+                         {"retimed_step_ns", rounded(answer.retimed_step_ns)},
+                         {"typical_step_ns", rounded(answer.typical_step_ns)},
+                         {"contradicted", answer.contradicted_count},
+                         {"predicted_step_ns", nullptr},
+                         {"edits", nlohmann::json::array()}};
+  if (answer.predicted_step_ns) json["predicted_step_ns"] = rounded(*answer.predicted_step_ns);
+  for (std::size_t i = 0; i < edits.size(); ++i) {
+    json["edits"].push_back({{"edit", edits[i]}, {"calls", answer.changed[i]}});
+  }
+  return json;
+}
+
+void print(const analyze::WhatIfAnswer& answer, const std::vector<std::string>& edits) {
+  const double model_pct = 100 * (answer.typical_step_ns / answer.measured_step_ns - 1);
+  fmt::print("A step takes {:.3f} ms (of {}); the dependencies alone explain it to {:+.1f} %.\n",
+             answer.measured_step_ns / 1e6, answer.step_count, model_pct);
+  for (std::size_t i = 0; i < edits.size(); ++i) fmt::print("  {}: {} calls\n", edits[i], answer.changed[i]);
+  if (edits.empty()) return;
+  if (!answer.predicted_step_ns) {
+    fmt::print(
+        "It cannot be said what that gives: the rate of the link is not known. Measure it: turnpike bench link\n");
+    return;
+  }
+  fmt::print("With {} it would take {:.3f} ms ({:+.1f} %).\n", edits.size() == 1 ? "that" : "all of that",
+             *answer.predicted_step_ns / 1e6, 100 * (*answer.predicted_step_ns / answer.measured_step_ns - 1));
+}
+
+int what_if(const Arguments& arguments) {
+  std::vector<analyze::AskedChange> changes;
+  for (const std::string& edit : arguments.edits) {
+    auto change = parse(edit);
+    if (!change) return fail(change.error().message, kUsage);
+    changes.push_back(std::move(*change));
+  }
+  const auto loaded = load(arguments.run);
+  if (!loaded) return fail(loaded.error().message, kUnreadableInput);
+  const analyze::LinkRates rates = [&](const std::string&, const std::string&) {
+    return analyze::LinkRate{arguments.link_gbps, arguments.link_gbps};
+  };
+  const auto answer = analyze::what_if(loaded->process, loaded->timeline, changes, rates);
+  if (!answer) return fail(answer.error().message, kUnreadableInput);
+  if (arguments.is_json) {
+    fmt::print("{}\n", to_json(*answer, arguments.edits).dump(2));
+  } else {
+    print(*answer, arguments.edits);
+  }
+  return kFine;
+}
+
+}  // namespace
+
+void add_whatif(CLI::App& app, int& status) {
+  CLI::App* const command =
+      app.add_subcommand("whatif", "Predict what a step would take if transfers were done otherwise");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("RUN", arguments->run, "A run (NAME.tpk)")->required()->type_name("");
+  command->add_option("--edit", arguments->edits, "CHANGE or CHANGE@FILE:LINE; may be given again")->type_name("EDIT");
+  command
+      ->add_option("--link-gbps", arguments->link_gbps,
+                   "What the link can do, where `turnpike bench link` has not told")
+      ->type_name("GBPS");
+  command->add_flag("--json", arguments->is_json, "As JSON, for other programs");
+  command->footer(kExamples);
+  command->callback([arguments, &status] { status = what_if(*arguments); });
+}
+
+}  // namespace turnpike::cli

@@ -23,6 +23,7 @@ from typing import Any
 import torch
 
 PAIRS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pairs")
+Build = Callable[[str], tuple[Callable[[int], None], Callable[[], torch.Tensor]]]
 MARKER = re.compile(r"# <- edit(?: (\w+))?$")
 
 
@@ -49,6 +50,10 @@ class Pair:
         places = {name: f"{os.path.basename(self.path)}:{line}" for name, line in marked_lines(self.path).items()}
         return [edit.format_map(places) for edit in self.module.EDITS]
 
+    def loops(self, device: str) -> tuple[Loop, Loop]:
+        """Both programs, not yet run: as it is, fixed."""
+        return tuple(Loop(build, device, self.gpus) for build in (self.module.as_is, self.module.fixed))
+
     def compare(self, one: torch.Tensor, other: torch.Tensor) -> None:
         """Raises AssertionError when the two programs did not compute the same."""
         if not bool(torch.isfinite(one).all()):
@@ -59,8 +64,9 @@ class Pair:
 class Loop:
     """One of the two programs, as far as it has run."""
 
-    def __init__(self, build: Callable[[str], tuple[Callable[[int], None], Callable[[], torch.Tensor]]], device: str):
+    def __init__(self, build: Build, device: str, gpus: int) -> None:
         self.step, self.result = build(device)
+        self.gpus = gpus
         self.done = 0
 
     def run(self, steps: int, *, marked: bool = False) -> None:
@@ -74,6 +80,11 @@ class Loop:
         for i in range(first, first + steps):
             with torch.cuda.nvtx.range("step"):
                 step(i)
+
+    def wait(self) -> None:
+        """Until the GPUs are done."""
+        for gpu in range(self.gpus):
+            torch.cuda.synchronize(gpu)
 
 
 def names() -> list[str]:

@@ -69,10 +69,10 @@ class Measured:
 def timed_block(loop: Loop, steps: int) -> float:
     """Microseconds a step in a running loop."""
     loop.run(max(3, steps // 10))
-    torch.cuda.synchronize()
+    loop.wait()
     start = time.perf_counter()
     loop.run(steps)
-    torch.cuda.synchronize()
+    loop.wait()
     return (time.perf_counter() - start) / steps * 1e6
 
 
@@ -92,13 +92,13 @@ def record(loop: Loop, path: str, steps: int) -> float:
     """Records `steps` steps into the run directory `path`. Returns microseconds a step while recording."""
     import turnpike
 
-    torch.cuda.synchronize()
+    loop.wait()
     with turnpike.record(path):
         loop.run(RECORD_WARM_STEPS)
-        torch.cuda.synchronize()
+        loop.wait()
         start = time.perf_counter()
         loop.run(steps, marked=True)
-        torch.cuda.synchronize()
+        loop.wait()
         recorded_us = (time.perf_counter() - start) / steps * 1e6
     return recorded_us
 
@@ -167,7 +167,7 @@ def _rounded(value: float | None) -> float | None:
 
 def run_pair(pair: Pair, folder: str, traces: str | None) -> dict[str, Any]:
     """Measures, records and predicts one pair."""
-    as_is, fixed = Loop(pair.module.as_is, "cuda"), Loop(pair.module.fixed, "cuda")
+    as_is, fixed = pair.loops("cuda")
     check(pair, as_is, fixed, CHECK_STEPS)
     measured = measure(as_is, fixed)
     problems: list[str] = []
@@ -197,7 +197,7 @@ def check(pair: Pair, as_is: Loop, fixed: Loop, steps: int) -> None:
     """Runs both for as many steps and compares what they computed."""
     as_is.run(steps)
     fixed.run(steps)
-    torch.cuda.synchronize()
+    as_is.wait()
     pair.compare(as_is.result(), fixed.result())
 
 
@@ -275,7 +275,7 @@ def dry_run(names: list[str], device: str) -> list[str]:
             if device == "cuda" and pair.gpus > torch.cuda.device_count():
                 print(f"{name:18} skipped: it needs {pair.gpus} GPUs")
                 continue
-            as_is, fixed = Loop(pair.module.as_is, device), Loop(pair.module.fixed, device)
+            as_is, fixed = pair.loops(device)
             check(pair, as_is, fixed, DRY_STEPS)
             for loop in (as_is, fixed):
                 loop.run(3, marked=True)

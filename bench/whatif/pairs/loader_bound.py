@@ -47,8 +47,8 @@ def as_is(device):
 
     @torch.no_grad()
     def step(i):
-        x = next(loader)  # <- edit
-        total.add_(model(x.to(device)).mean())
+        x = next(loader).to(device)  # <- edit
+        total.add_(model(x).mean())
 
     return step, lambda: total
 
@@ -59,7 +59,7 @@ def fixed(device):
 
     @torch.no_grad()
     def step(i):
-        x = batches[i % len(batches)]
-        total.add_(model(x.to(device)).mean())
+        x = batches[i % len(batches)].to(device)
+        total.add_(model(x).mean())
 
     return step, lambda: total

@@ -12,6 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench" / "whatif"))
 
 import pair as pairs  # noqa: E402
+import run as whatif  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -56,3 +57,35 @@ def test_results_that_differ_are_found():
         pair.compare(torch.tensor(1.0), torch.tensor(1.01))
     with pytest.raises(AssertionError):
         pair.compare(torch.tensor(float("nan")), torch.tensor(float("nan")))
+
+
+MEASURED = {"as_is": [990.0, 1000.0, 1010.0], "fixed": [495.0, 500.0, 505.0], "steps_per_block": 20}
+
+
+def row(recorded_ns, predicted_ns):
+    prediction = {"measured_step_ns": recorded_ns, "predicted_step_ns": predicted_ns}
+    measured = whatif.Measured(**MEASURED)
+    return whatif.result_row(pairs.load("reupload"), measured, prediction=prediction if recorded_ns else None)
+
+
+def test_the_ratio_of_the_recording_is_applied_to_the_measured_step():
+    # 10 % slower while it was recorded, and predicted to take half.
+    found = row(1_100_000, 550_000)
+    assert (found["value"], found["predicted_fixed_raw"], found["error_pct"]) == (500, 550, 0)
+    assert found["met"] and found["sign_right"]
+
+
+def test_a_prediction_that_is_off_by_more_than_the_target_is_missed():
+    assert row(1_000_000, 524_000)["met"]
+    assert not row(1_000_000, 526_000)["met"]
+    assert not row(1_000_000, 474_000)["met"]
+
+
+def test_a_loss_predicted_where_there_was_a_gain_has_the_wrong_sign():
+    found = row(1_000_000, 1_010_000)
+    assert found["sign_right"] is False and found["met"] is False
+
+
+def test_a_pair_without_a_prediction_is_missed():
+    found = row(None, None)
+    assert found["value"] is None and found["met"] is False and found["baseline_value"] == 500

@@ -53,6 +53,7 @@ struct Arguments {
   std::string run;  // "": named after the command
   std::string detail = "full";
   bool no_stacks = false;
+  bool is_content_verified = false;
   std::string capture_range;
   double delay_s = 0;
   double duration_s = 0;
@@ -74,6 +75,7 @@ RecordOptions options_of(const CLI::App& app, const Arguments& arguments) {
   RecordOptions options;
   options.has_kernels = arguments.detail == "full";
   options.has_stacks = !arguments.no_stacks;
+  options.is_content_verified = arguments.is_content_verified;
   options.is_quiet = arguments.is_quiet;
   options.capture_range = arguments.capture_range;
   options.delay_ms = milliseconds(app, "--delay", arguments.delay_s);
@@ -190,6 +192,9 @@ void add_record(CLI::App& app, int& status, std::vector<std::string> command) {
       ->type_name("full|transfers")
       ->check(CLI::IsMember({"full", "transfers"}).description(""));
   sub->add_flag("--no-stacks", arguments->no_stacks, "Do not note where in the code a call was made");
+  sub->add_flag("--verify-content", arguments->is_content_verified,
+                "Compare every byte of what crosses, not samples of it, to find data\n"
+                "that crosses twice; the program waits 0.2 ms for each MiB copied");
   sub->add_option("--capture-range", arguments->capture_range,
                   "cuda-profiler-api: only between cudaProfilerStart and -Stop\n"
                   "nvtx:NAME: only inside NVTX ranges of that name")

@@ -64,6 +64,7 @@ std::vector<Variable> recorder_environment(const RecordOptions& options, const f
       {TURNPIKE_ENV_CAPTURE_RANGE, range.empty() ? std::nullopt : std::optional(range)},
       {TURNPIKE_ENV_DELAY_MS, text_of(options.delay_ms)},
       {TURNPIKE_ENV_DURATION_MS, text_of(options.duration_ms)},
+      {TURNPIKE_ENV_VERIFY_CONTENT, options.is_content_verified ? std::optional<std::string>("1") : std::nullopt},
       {TURNPIKE_ENV_STATUS, status_path},
   };
   if (options.is_quiet) variables.emplace_back(TURNPIKE_ENV_QUIET, "1");

@@ -16,6 +16,7 @@ namespace turnpike::cli {
 struct RecordOptions {
   bool has_kernels = true;  // --detail full
   bool has_stacks = true;
+  bool is_content_verified = false;
   bool is_quiet = false;
   std::string capture_range;  // "": everything
   std::optional<std::uint64_t> delay_ms;

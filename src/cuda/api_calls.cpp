@@ -68,6 +68,12 @@ std::uint64_t number(unsigned long long value) {
   return value;
 }
 
+HostSide host_side(cudaMemcpyKind kind) {
+  if (kind == cudaMemcpyHostToDevice) return HostSide::kSource;
+  if (kind == cudaMemcpyDeviceToHost) return HostSide::kDestination;
+  return HostSide::kUnknown;
+}
+
 // Takes every field of a parameter struct that has a name we know; what a struct lacks, it lacks at compile time.
 template <typename Parameters>
 void take(const void* raw, CallArguments& out) {
@@ -103,6 +109,11 @@ void take(const void* raw, CallArguments& out) {
   if constexpr (requires { p.src; }) out.src = number(p.src);
   if constexpr (requires { p.srcHost; }) out.src = number(p.srcHost);
   if constexpr (requires { p.srcDevice; }) out.src = number(p.srcDevice);
+  if constexpr (requires { p.kind; }) out.host_side = host_side(p.kind);
+  if constexpr (requires { p.srcHost; }) out.host_side = HostSide::kSource;
+  if constexpr (requires { p.dstHost; }) out.host_side = HostSide::kDestination;
+  // Rows with gaps between them are not the `bytes` that stand behind the address.
+  if constexpr (requires { p.height; }) out.host_side = HostSide::kUnknown;
   if constexpr (requires { p.event; }) out.object = number(p.event);
   if constexpr (requires { p.hEvent; }) out.object = number(p.hEvent);
   if constexpr (requires { p.stream; }) {

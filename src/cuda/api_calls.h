@@ -35,6 +35,12 @@ enum class CallClass : std::uint8_t {
 // `name` as CUPTI has it, with or without its version suffix: "cudaMemcpyAsync", "cuMemcpyHtoDAsync_v2".
 CallClass classify(CallbackDomain domain, std::string_view name) noexcept;
 
+// Which side of a copy is host memory, as far as the call itself says so.
+enum class HostSide : std::uint8_t { kUnknown, kSource, kDestination };
+
+// What a call that was compiled with --default-stream per-thread means by a null stream.
+inline void* const kPerThreadStream = reinterpret_cast<void*>(std::uintptr_t{2});
+
 // The arguments that matter of one call. Valid at the exit of the call, when addresses that it returns are there.
 struct CallArguments {
   std::uint64_t bytes = ~std::uint64_t{0};  // all ones: the call has none
@@ -43,6 +49,7 @@ struct CallArguments {
   std::uint64_t object = 0;  // the event of event calls
   void* stream = nullptr;
   bool has_stream = false;
+  HostSide host_side = HostSide::kUnknown;  // of copies of contiguous memory
 };
 
 // Functions that are not known here leave `arguments` as it is: their sizes come with the device's record.

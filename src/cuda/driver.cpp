@@ -13,6 +13,7 @@ static_assert(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT == kAttributeMultiprocess
 static_assert(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID == kAttributePciBus);
 static_assert(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID == kAttributePciDevice);
 static_assert(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID == kAttributePciDomain);
+static_assert(CU_POINTER_ATTRIBUTE_IS_MANAGED == kPointerIsManaged);
 
 constexpr const char* kLibrary = "libcuda.so.1";
 
@@ -67,6 +68,7 @@ Result<Driver> table_of(void* library) {
   TURNPIKE_FIND(mem_free, cuMemFree_v2);
   TURNPIKE_FIND(mem_host_alloc, cuMemHostAlloc);
   TURNPIKE_FIND(mem_free_host, cuMemFreeHost);
+  TURNPIKE_FIND(pointer_get_attribute, cuPointerGetAttribute);
   TURNPIKE_FIND(memcpy_htod_async, cuMemcpyHtoDAsync_v2);
   TURNPIKE_FIND(memcpy_dtoh_async, cuMemcpyDtoHAsync_v2);
   TURNPIKE_FIND(memcpy_peer_async, cuMemcpyPeerAsync);

@@ -21,6 +21,8 @@ inline constexpr int kAttributeMultiprocessorCount = 16;
 inline constexpr int kAttributePciBus = 33;
 inline constexpr int kAttributePciDevice = 34;
 inline constexpr int kAttributePciDomain = 50;
+// For pointer_get_attribute: an unsigned int, 1 for managed memory. An error for memory that the driver does not know.
+inline constexpr int kPointerIsManaged = 8;
 
 // A table of plain function pointers: safe from any thread once loaded, and a test puts its own functions in their
 // place.
@@ -40,6 +42,7 @@ struct Driver {
   DriverCode (*mem_free)(DevicePointer pointer) = nullptr;
   DriverCode (*mem_host_alloc)(void** pointer, std::size_t size_bytes, unsigned int flags) = nullptr;
   DriverCode (*mem_free_host)(void* pointer) = nullptr;
+  DriverCode (*pointer_get_attribute)(void* value, int attribute, DevicePointer pointer) = nullptr;
   DriverCode (*memcpy_htod_async)(DevicePointer to, const void* from, std::size_t size_bytes,
                                   CUstream_st* stream) = nullptr;
   DriverCode (*memcpy_dtoh_async)(void* to, DevicePointer from, std::size_t size_bytes, CUstream_st* stream) = nullptr;

@@ -39,6 +39,11 @@ std::string_view plain_name(CallbackDomain domain, std::string_view name) {
   return name;
 }
 
+// Compiled with --default-stream per-thread.
+bool is_of_per_thread_stream(std::string_view name) {
+  return name.find("_ptsz") != std::string_view::npos || name.find("_ptds") != std::string_view::npos;
+}
+
 // Calls of which only the order is asked for.
 bool is_order_only(CallClass call_class) {
   return call_class == CallClass::kEventRecord || call_class == CallClass::kStreamWait;
@@ -53,7 +58,7 @@ bool needs_stack(CallClass call_class) {
 }  // namespace
 
 ApiObserver::ApiObserver(StringTable& strings, StackTable& stacks, LossCounters& losses, ThreadHandover& handover)
-    : strings_(strings), stacks_(stacks), losses_(losses), handover_(handover) {}
+    : strings_(strings), stacks_(stacks), losses_(losses), handover_(handover), content_(handover) {}
 
 bool ApiObserver::is_wanted(CallClass call_class) const noexcept {
   switch (call_class) {
@@ -72,6 +77,7 @@ bool ApiObserver::subscribe(const cuda::Cupti& cupti, const Options& options, st
   cupti_ = &cupti;
   detail_ = options.detail;
   has_stacks_ = options.has_stacks;
+  content_.configure(options);
   const cuda::CuptiResult result = cupti.subscribe(&subscriber_, &ApiObserver::on_callback, this);
   if (result == cuda::kCuptiMultipleSubscribers) {
     losses_.add(Loss::kOtherCuptiUser);
@@ -108,6 +114,7 @@ std::uint32_t ApiObserver::enable_calls(CallbackDomain domain) {
     function.call_class = cuda::classify(domain, name);
     if (!is_wanted(function.call_class)) continue;
     function.name = strings_.intern(plain_name(domain, name));
+    function.is_per_thread = is_of_per_thread_stream(name);
     if (cupti_->enable_callback(1, subscriber_, domain, id) != cuda::kCuptiSuccess) ++failures;
   }
   // A domain without a single name: CUPTI does not tell which function is which.
@@ -185,7 +192,7 @@ void ApiObserver::on_exit(ThreadBuffer& buffer, CallbackDomain domain, std::uint
   // Device work brings its stream's id with it; the others have to ask for it.
   const bool has_no_device_work = function.call_class == CallClass::kSynchronize || is_order_only(function.call_class);
   if (has_no_device_work && arguments.has_stream && call.context != nullptr) {
-    cupti_->get_stream_id(call.context, arguments.stream, 0, &record.stream);
+    cupti_->get_stream_id(call.context, arguments.stream, function.is_per_thread ? 1 : 0, &record.stream);
   }
   if (has_stacks_ && needs_stack(function.call_class)) record.stack = stacks_.capture();
   if (!is_order_only(function.call_class)) {
@@ -194,6 +201,15 @@ void ApiObserver::on_exit(ThreadBuffer& buffer, CallbackDomain domain, std::uint
     record.autograd_sequence = mark.sequence;
   }
   handover_.push(buffer, &record, sizeof(record));
+  if (record.result == 0 && record.is_captured == 0) look_at_content(buffer, function, arguments, record);
+}
+
+void ApiObserver::look_at_content(ThreadBuffer& buffer, const Function& function, const cuda::CallArguments& arguments,
+                                  const trace::CallRecord& record) noexcept {
+  void* stream = arguments.stream;
+  if (stream == nullptr && function.is_per_thread) stream = cuda::kPerThreadStream;
+  if (function.call_class == CallClass::kCopy) content_.on_copy(buffer, arguments, record, stream);
+  if (function.call_class == CallClass::kSynchronize) content_.on_synchronize(buffer, arguments, record, stream);
 }
 
 void ApiObserver::on_graph_node(std::uint32_t id, const cuda::ResourceCallback& resource) noexcept {
@@ -216,6 +232,7 @@ void ApiObserver::on_graph_node(std::uint32_t id, const cuda::ResourceCallback& 
 // Asked for only when a program allocates managed memory: the counters cost those that do not.
 void ApiObserver::watch_managed_memory() noexcept {
   if (is_managed_memory_watched_.exchange(true, std::memory_order_relaxed)) return;
+  content_.note_managed_memory();
   if (cupti_->configure_managed_memory_counters() != cuda::kCuptiSuccess ||
       cupti_->activity_enable(cuda::ActivityKind::kManagedMemory) != cuda::kCuptiSuccess) {
     losses_.add(Loss::kCuptiCallFailed);

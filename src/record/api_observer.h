@@ -8,6 +8,7 @@
 
 #include "cuda/api_calls.h"
 #include "cuda/cupti.h"
+#include "record/content_observer.h"
 #include "record/options.h"
 
 namespace turnpike::record {
@@ -37,25 +38,29 @@ class ApiObserver {
   static constexpr std::size_t kDomains = 2;       // driver, runtime
   static constexpr std::size_t kCallbacks = 1024;  // CUDA 13 has some 800 in the driver's domain
 
+  struct Function {
+    cuda::CallClass call_class = cuda::CallClass::kOther;
+    bool is_per_thread = false;  // takes a null stream for the thread's own default stream
+    std::uint32_t name = 0;      // string id
+  };
+
   static void on_callback(void* self, cuda::CallbackDomain domain, std::uint32_t id, const void* data);
   void on_api(cuda::CallbackDomain domain, std::uint32_t id, const cuda::ApiCallback& call) noexcept;
   void on_exit(ThreadBuffer& buffer, cuda::CallbackDomain domain, std::uint32_t id,
                const cuda::ApiCallback& call) noexcept;
+  void look_at_content(ThreadBuffer& buffer, const Function& function, const cuda::CallArguments& arguments,
+                       const trace::CallRecord& record) noexcept;
   void on_graph_node(std::uint32_t id, const cuda::ResourceCallback& resource) noexcept;
   void watch_managed_memory() noexcept;
   std::uint32_t device_of(void* context, std::uint32_t context_id) noexcept;
   std::uint32_t enable_calls(cuda::CallbackDomain domain);
   bool is_wanted(cuda::CallClass call_class) const noexcept;
 
-  struct Function {
-    cuda::CallClass call_class = cuda::CallClass::kOther;
-    std::uint32_t name = 0;  // string id
-  };
-
   StringTable& strings_;
   StackTable& stacks_;
   LossCounters& losses_;
   ThreadHandover& handover_;
+  ContentObserver content_;
   const cuda::Cupti* cupti_ = nullptr;
   void* subscriber_ = nullptr;
   Detail detail_ = Detail::kFull;

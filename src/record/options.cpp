@@ -38,6 +38,7 @@ Options options_from_environment() {
   }
   options.delay_ns = milliseconds(TURNPIKE_ENV_DELAY_MS);
   options.duration_ns = milliseconds(TURNPIKE_ENV_DURATION_MS);
+  options.is_content_verified = std::strcmp(variable(TURNPIKE_ENV_VERIFY_CONTENT), "1") == 0;
   options.is_quiet = std::strcmp(variable(TURNPIKE_ENV_QUIET), "1") == 0;
   return options;
 }

@@ -16,7 +16,8 @@ struct Options {
   CaptureRange capture_range = CaptureRange::kWholeRun;
   std::string nvtx_range;  // the name of the range to record, for CaptureRange::kNvtx
   std::int64_t delay_ns = 0;
-  std::int64_t duration_ns = 0;  // 0: until the end
+  std::int64_t duration_ns = 0;      // 0: until the end
+  bool is_content_verified = false;  // hash every byte of host buffers instead of a sample
   bool is_quiet = false;
 };
 

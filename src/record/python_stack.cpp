@@ -2,7 +2,6 @@
 #include "record/python_stack.h"
 
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <string_view>
 
 #include "record/mix.h"
+#include "record/own_memory.h"
 #include "record/python_lines.h"
 #include "record/python_runtime.h"
 
@@ -62,9 +62,7 @@ class CarefulReader {
 
  private:
   bool load(std::uintptr_t page) noexcept {
-    const iovec local{page_bytes_, sizeof page_bytes_};
-    const iovec remote{reinterpret_cast<void*>(page), sizeof page_bytes_};
-    const bool is_read = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == sizeof page_bytes_;
+    const bool is_read = read_own_memory(page, page_bytes_, sizeof page_bytes_);
     page_ = is_read ? page : 0;
     return is_read;
   }
@@ -120,19 +118,6 @@ bool is_main_thread() noexcept {
   thread_local int t_answer;
   if (t_answer == 0) t_answer = syscall(SYS_gettid) == getpid() ? 1 : 2;
   return t_answer == 1;
-}
-
-// Where the kernel forbids it to a process to read itself, frames are read directly: the sandbox is likelier than the
-// end.
-bool can_read_itself() noexcept {
-  static const bool answer = [] {
-    char from = 1;
-    char to = 0;
-    const iovec local{&to, 1};
-    const iovec remote{&from, 1};
-    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
-  }();
-  return answer;
 }
 
 bool is_ending(const PythonRuntime& python) noexcept {
@@ -286,7 +271,8 @@ void walk_python_stack(PythonStack& stack) noexcept {
   // Asked first whether Python is ending: from then on it says of every thread that it holds the GIL, while the frames
   // of daemon threads are being freed.
   const bool is_safe = !is_ending(*python) && python->holds_gil() != 0;
-  if (is_main_thread() || is_safe || !can_read_itself()) {
+  // Where the kernel forbids it to read oneself, frames are read directly: the sandbox is likelier than the end.
+  if (is_main_thread() || is_safe || !can_read_own_memory()) {
     DirectReader reader;
     walk_frames(*python->layout, reader, thread, stack);
   } else {

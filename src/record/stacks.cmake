@@ -6,6 +6,7 @@ add_library(
   ${CMAKE_CURRENT_LIST_DIR}/loaded_module.cpp
   ${CMAKE_CURRENT_LIST_DIR}/module_symbols.cpp
   ${CMAKE_CURRENT_LIST_DIR}/native_stack.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/own_memory.cpp
   ${CMAKE_CURRENT_LIST_DIR}/python_lines.cpp
   ${CMAKE_CURRENT_LIST_DIR}/python_runtime.cpp
   ${CMAKE_CURRENT_LIST_DIR}/python_stack.cpp

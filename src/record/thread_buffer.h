@@ -1,6 +1,7 @@
 // A ring per thread through which the program's threads hand their records to the collector, without locks.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -17,6 +18,41 @@ struct ThreadName {
   trace::RecordHeader header;
   std::uint32_t thread;
   char text[16];  // pthread names have at most 15 characters
+};
+
+// A download into page-locked memory whose bytes may not have arrived yet.
+struct PendingDownload {
+  std::uint64_t address;
+  std::uint64_t bytes;
+  void* stream;
+  std::uint32_t correlation;
+  std::uint32_t context;
+};
+
+// A few of them, in order; the oldest gives way.
+class PendingDownloads {
+ public:
+  bool is_empty() const noexcept { return count_ == 0; }
+  void clear() noexcept { count_ = 0; }
+  void add(const PendingDownload& download) noexcept {
+    if (count_ == downloads_.size()) {
+      std::memmove(downloads_.data(), downloads_.data() + 1, (count_ - 1) * sizeof(PendingDownload));
+      --count_;
+    }
+    downloads_[count_++] = download;
+  }
+  // Whether `test` held for any; those are gone.
+  template <typename Test>
+  bool drop_if(Test test) noexcept {
+    const auto end = downloads_.begin() + count_;
+    const auto kept = std::remove_if(downloads_.begin(), end, test);
+    count_ = static_cast<std::uint32_t>(kept - downloads_.begin());
+    return kept != end;
+  }
+
+ private:
+  std::uint32_t count_ = 0;
+  std::array<PendingDownload, 16> downloads_;
 };
 
 // One producer (its thread), one consumer (the collector). Lives in its own pages, which are touched as they are used.
@@ -56,6 +92,10 @@ class ThreadBuffer {
   std::uint32_t open_correlation = 0;
   // Producer's own: whether that call made a node of a CUDA graph.
   bool has_made_graph_node = false;
+  // Producer's own: what it will look at when they have arrived, and where it puts what it looks at.
+  PendingDownloads pending_downloads;
+  static constexpr std::size_t kWindowBytes = 256 << 10;
+  std::array<std::byte, kWindowBytes> window;
 
  private:
   friend class ThreadBuffers;

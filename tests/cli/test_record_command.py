@@ -108,12 +108,14 @@ def test_the_environment_leads_the_driver_to_the_recorder(record, fake_recorder)
     assert seen["TURNPIKE_RUN"] == str(record.directory / "here.tpk")
     assert seen["TURNPIKE_DETAIL"] == "full"
     assert seen["TURNPIKE_STACKS"] == "1"
-    for unset in ("TURNPIKE_CAPTURE_RANGE", "TURNPIKE_DELAY_MS", "TURNPIKE_DURATION_MS", "TURNPIKE_QUIET"):
+    for unset in ("TURNPIKE_CAPTURE_RANGE", "TURNPIKE_DELAY_MS", "TURNPIKE_DURATION_MS", "TURNPIKE_QUIET",
+                  "TURNPIKE_VERIFY_CONTENT"):
         assert unset not in seen
 
 
 def test_the_options_reach_the_recorder(record):
     options = "--detail transfers --no-stacks --capture-range nvtx:step --delay 1.5 --duration 0.25 --quiet".split()
+    options.append("--verify-content")
     seen = environment_of(record, options)
     assert seen["TURNPIKE_DETAIL"] == "transfers"
     assert seen["TURNPIKE_STACKS"] == "0"
@@ -121,6 +123,7 @@ def test_the_options_reach_the_recorder(record):
     assert seen["TURNPIKE_DELAY_MS"] == "1500"
     assert seen["TURNPIKE_DURATION_MS"] == "250"
     assert seen["TURNPIKE_QUIET"] == "1"
+    assert seen["TURNPIKE_VERIFY_CONTENT"] == "1"
 
 
 def test_options_of_an_outer_recording_do_not_leak_in(record, fake_recorder, environment, tmp_path):

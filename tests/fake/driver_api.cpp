@@ -173,6 +173,14 @@ CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, std::size_t bytes, CUmemLoca
   });
 }
 
+CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr address) {
+  if (attribute != CU_POINTER_ATTRIBUTE_IS_MANAGED) return CUDA_ERROR_NOT_SUPPORTED;
+  const std::uint8_t kind = memory_kind(pointer(address));
+  if (kind == CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE) return CUDA_ERROR_INVALID_VALUE;
+  *static_cast<unsigned int*>(value) = kind == CUPTI_ACTIVITY_MEMORY_KIND_MANAGED ? 1 : 0;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void* src, std::size_t bytes) {
   const cuMemcpyHtoD_v2_params params{dst, src, bytes};
   return FAKE_CALL(cuMemcpyHtoD_v2, params, [&] { return copy(resolve(nullptr), pointer(dst), src, bytes, false); });

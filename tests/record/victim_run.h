@@ -45,6 +45,9 @@ struct Trace : trace::RecordSink {
   std::vector<trace::StreamRecord> streams;
   std::vector<trace::MigrationRecord> migrations;
   std::vector<trace::GraphNodeRecord> graph_nodes;
+  std::vector<trace::ContentRecord> contents;
+  std::vector<trace::MemoryRecord> memories;
+  std::vector<trace::SampleRecord> samples;
 
   void on(const trace::CallRecord& record) override { calls.push_back(record); }
   void on(const trace::MemcpyRecord& record) override { copies.push_back(record); }
@@ -56,6 +59,9 @@ struct Trace : trace::RecordSink {
   void on(const trace::StreamRecord& record) override { streams.push_back(record); }
   void on(const trace::MigrationRecord& record) override { migrations.push_back(record); }
   void on(const trace::GraphNodeRecord& record) override { graph_nodes.push_back(record); }
+  void on(const trace::ContentRecord& record) override { contents.push_back(record); }
+  void on(const trace::MemoryRecord& record) override { memories.push_back(record); }
+  void on(const trace::SampleRecord& record) override { samples.push_back(record); }
 
   std::uint64_t loss(trace::Loss loss) const;
   // Every loss with its count, for messages: empty when nothing was lost.

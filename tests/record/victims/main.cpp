@@ -20,6 +20,7 @@ constexpr Scenario kScenarios[] = {
     {"threads", victim::threads},
     {"short_threads", victim::short_threads},
     {"graph", victim::graph},
+    {"contents", victim::contents},
     {"ranges", victim::ranges},
     {"profiler_range", victim::profiler_range},
     {"nvtx_range", victim::nvtx_range},

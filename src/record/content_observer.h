@@ -1,0 +1,52 @@
+// Notes what stood in the host memory of copies, so that the same data crossing twice can be seen.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "cuda/api_calls.h"
+#include "record/options.h"
+#include "trace/format.h"
+
+namespace turnpike::record {
+
+class ThreadBuffer;
+class ThreadHandover;
+
+// Unknown content is no record and no loss. It is unknown for copies
+// - of less than 64 bytes, of rows with gaps, batched, captured in a graph, or of a direction that the call leaves
+// open;
+// - from or to managed memory: looking at it could make it move;
+// - down into page-locked memory, when no synchronisation of its stream or context follows on the same thread, or the
+//   thread uses the memory in another copy before.
+class ContentObserver {
+ public:
+  explicit ContentObserver(ThreadHandover& handover) : handover_(handover) {}
+
+  void configure(const Options& options) noexcept { is_verifying_ = options.is_content_verified; }
+
+  // On the calling thread, at the exit of a call that succeeded and was not captured. `stream`: as the call was given
+  // it, the thread's own default stream told from the legacy one.
+  void on_copy(ThreadBuffer& buffer, const cuda::CallArguments& arguments, const trace::CallRecord& call,
+               void* stream) noexcept;
+  void on_synchronize(ThreadBuffer& buffer, const cuda::CallArguments& arguments, const trace::CallRecord& call,
+                      void* stream) noexcept;
+  // Some memory is managed: from now on each address is asked about.
+  void note_managed_memory() noexcept { has_managed_memory_.store(true, std::memory_order_relaxed); }
+
+ private:
+  enum class Memory { kUnknown, kPageable, kPinned, kManaged };
+
+  Memory memory_at(std::uint64_t address) noexcept;
+  void note(ThreadBuffer& buffer, std::uint32_t correlation, std::uint64_t address, std::uint64_t bytes,
+            trace::ContentSide side) noexcept;
+
+  using PointerAttribute = int (*)(void* value, int attribute, unsigned long long pointer);
+
+  ThreadHandover& handover_;
+  bool is_verifying_ = false;
+  std::atomic<bool> has_managed_memory_{false};
+  std::atomic<PointerAttribute> pointer_attribute_{nullptr};
+};
+
+}  // namespace turnpike::record

@@ -249,6 +249,7 @@ void ProcessAnalysis::add_synchronisation(std::uint32_t call_index) {
   add_known(site.gpu_idle_ns, idle_ns(call.device, call));
   add_known(sums_.syncs.host_blocked_ns, call.duration_ns());
   if (is_of_transfer) {
+    add_known(site.of_transfers_host_blocked_ns, call.duration_ns());
     add_known(sums_.syncs.of_transfers_host_blocked_ns, call.duration_ns());
   } else {
     note_wait(sync_waits_, call);

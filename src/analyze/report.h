@@ -132,6 +132,7 @@ struct SyncSite {
   std::uint64_t count = 0;
   std::uint64_t of_transfers_count = 0;
   std::optional<std::int64_t> host_blocked_ns;
+  std::optional<std::int64_t> of_transfers_host_blocked_ns;
   std::optional<std::int64_t> gpu_idle_ns;
   Syncs in_steps;  // as InSteps
 };

@@ -19,6 +19,7 @@ constexpr const char* kExamples = R"(Examples:
   turnpike record -- python train.py              run a program and record it into train.tpk
   turnpike report train.tpk                       which lines moved data, how fast, and who waited
   turnpike report train.tpk --json                the same for other programs
+  turnpike diff before.tpk after.tpk              what a change of the program changed
   turnpike export train.tpk --to perfetto         as a timeline for ui.perfetto.dev
   turnpike bench link                             how fast this machine's link is (once; reports use it)
 
@@ -110,6 +111,7 @@ int run(int argc, char** argv) {
   add_record(app, status, take_recorded_command(argc, argv));
   add_report(app, status);
   add_whatif(app, status);
+  add_diff(app, status);
   add_export(app, status);
   add_dump(app, status);
   add_bench(app, status);

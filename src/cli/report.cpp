@@ -4,14 +4,11 @@
 #include <cstdio>
 #include <memory>
 
-#include "analyze/analyze.h"
 #include "cli/commands.h"
-#include "cli/foreign_input.h"
+#include "cli/open_run.h"
 #include "cli/output_file.h"
-#include "cli/progress.h"
 #include "cli/terminal.h"
 #include "report/json.h"
-#include "report/link_rates.h"
 #include "report/terminal.h"
 
 namespace turnpike::cli {
@@ -39,17 +36,6 @@ int fail(const std::string& message, int code) {
   return code;
 }
 
-Result<analyze::Report> analyzed(const std::vector<std::filesystem::path>& runs) {
-  if (auto own = check_are_turnpike_runs(runs); !own) return own.error();
-  ProgressBar bar("reading");
-  auto report = analyze::analyze_run(runs, bar.callback());
-  if (!report) return report;
-  if (auto rates = report::add_link_rates(*report); !rates) {
-    std::fprintf(stderr, "turnpike report: %s\n", rates.error().message.c_str());
-  }
-  return report;
-}
-
 std::string text_of(const analyze::Report& report, const Arguments& arguments) {
   if (arguments.is_json) return report::to_json(report);
   return report::to_text(report, {.width = usable_width(STDOUT_FILENO, kPageWidth),
@@ -58,7 +44,7 @@ std::string text_of(const analyze::Report& report, const Arguments& arguments) {
 }
 
 int report(const Arguments& arguments) {
-  const auto report = analyzed(arguments.runs);
+  const auto report = open_run(arguments.runs, "turnpike report");
   if (!report) return fail(report.error().message, kUnreadableInput);
   auto output = OutputFile::create("-");
   output->write(text_of(*report, arguments));

@@ -114,9 +114,30 @@ def turnpike_json(*arguments: str) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-def whatif(run: str, edits: list[str]) -> dict[str, Any]:
+def whatif(run: str, edits: list[str], link_gbps: float) -> dict[str, Any]:
+    """The prediction. Raises when there is none, or an edit found nothing to change."""
     options = [word for edit in edits for word in ("--edit", edit)]
-    return turnpike_json("whatif", run, *options, "--json")
+    answer = turnpike_json("whatif", run, *options, "--link-gbps", str(link_gbps), "--json")
+    if answer["predicted_step_ns"] is None:
+        raise RuntimeError(f"turnpike whatif predicts nothing: {answer}")
+    if idle := [edit["edit"] for edit in answer["edits"] if edit["calls"] == 0]:
+        raise RuntimeError(f"turnpike whatif found nothing to change for {', '.join(idle)}")
+    return answer
+
+
+def measure_link_gbps() -> float:
+    """What uploads from page-locked memory reach, in 1e9 bytes a second: the best of ten."""
+    host = torch.zeros(1 << 28, dtype=torch.uint8).pin_memory()
+    device = torch.empty_like(host, device="cuda")
+    rates = []
+    for _ in range(10):
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        device.copy_(host, non_blocking=True)
+        end.record()
+        end.synchronize()
+        rates.append(host.numel() / start.elapsed_time(end) / 1e6)
+    return round(max(rates), 2)
 
 
 def interval(values: list[float], resamples: int = 1000) -> list[float]:
@@ -157,6 +178,7 @@ def result_row(pair: Pair, measured: Measured, **more: Any) -> dict[str, Any]:
         sign_right=sign_right,
         steps_per_block=measured.steps_per_block,
         edits=pair.edits(),
+        model={key: (prediction or {}).get(key) for key in ("retimed_step_ns", "typical_step_ns", "contradicted")},
         **more,
     )
 
@@ -165,7 +187,7 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 2)
 
 
-def run_pair(pair: Pair, folder: str, traces: str | None) -> dict[str, Any]:
+def run_pair(pair: Pair, folder: str, traces: str | None, link_gbps: float) -> dict[str, Any]:
     """Measures, records and predicts one pair."""
     as_is, fixed = pair.loops("cuda")
     check(pair, as_is, fixed, CHECK_STEPS)
@@ -179,14 +201,14 @@ def run_pair(pair: Pair, folder: str, traces: str | None) -> dict[str, Any]:
         more["recorded_wall_fixed"] = _rounded(record(fixed, runs[1], pair.steps))
         more["trace_bytes"] = sum(entry.stat().st_size for entry in os.scandir(runs[0]))
         if traces:
-            keep_trace(pair, measured, runs[0], traces)
+            keep_trace(pair, measured, runs[0], traces, link_gbps)
         reports = [turnpike_json("report", run, "--json") for run in runs]
         more["findings"] = [
             {key: finding.get(key) for key in ("rule", "site", "saving_ns", "saving_pct")}
             for finding in reports[0]["findings"]
         ]
         problems += [f"losses: {report['losses']}" for report in reports if report["losses"]]
-        prediction = whatif(runs[0], pair.edits())
+        prediction = whatif(runs[0], pair.edits(), link_gbps)
     except Exception as error:  # what was measured is worth keeping without a prediction
         problems.append(f"{type(error).__name__}: {error}")
     pair.compare(as_is.result(), fixed.result())
@@ -201,7 +223,7 @@ def check(pair: Pair, as_is: Loop, fixed: Loop, steps: int) -> None:
     pair.compare(as_is.result(), fixed.result())
 
 
-def keep_trace(pair: Pair, measured: Measured, run: str, folder: str) -> None:
+def keep_trace(pair: Pair, measured: Measured, run: str, folder: str, link_gbps: float) -> None:
     """Keeps a recording and what was measured beside it, for tests/golden/test_whatif.py."""
     kept = os.path.join(folder, f"{pair.name}.tpk")
     shutil.rmtree(kept, ignore_errors=True)
@@ -211,6 +233,7 @@ def keep_trace(pair: Pair, measured: Measured, run: str, folder: str) -> None:
         "edits": pair.edits(),
         "measured_as_is_ns": round(statistics.median(measured.as_is) * 1e3),
         "measured_fixed_ns": round(statistics.median(measured.fixed) * 1e3),
+        "link_gbps": link_gbps,
         "device": result_file.gpu_names()[0],
         "torch": torch.__version__,
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
@@ -246,6 +269,7 @@ def release() -> None:
 def run_all(names: list[str], folder: str, traces: str | None) -> tuple[list[dict[str, Any]], list[str]]:
     """The rows of the pairs that ran, and a sentence for each that failed."""
     rows, failures = [], []
+    link_gbps = measure_link_gbps()
     show_head()
     for name in names:
         pair = pairs.load(name)
@@ -253,7 +277,7 @@ def run_all(names: list[str], folder: str, traces: str | None) -> tuple[list[dic
             print(f"{name:18} skipped: it needs {pair.gpus} GPUs", flush=True)
             continue
         try:
-            rows.append(run_pair(pair, folder, traces))
+            rows.append(run_pair(pair, folder, traces, link_gbps))
             show(rows[-1])
             if rows[-1]["problems"]:
                 failures.append(f"{name}: {rows[-1]['problems'][0]}")

@@ -5,7 +5,7 @@ page-locked memory, and read one step later, when its event has long fired.
 import torch
 from workloads import layers
 
-EDITS = ["read_later@{line}"]
+EDITS = ["pin@{line}"]
 ROWS = 1024
 WIDTH = 1024
 DRY_RUN = {"ROWS": 8, "WIDTH": 16}

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 import workloads
 from torch import nn
 
-EDITS = ["cuda_graph"]
+EDITS = ["graph_launch"]
 STEPS = 60
 BATCH = 64
 DRY_RUN = {"BATCH": 8}

@@ -5,7 +5,7 @@ batches and `non_blocking=True`.
 import torch
 from workloads import layers
 
-EDITS = ["pin_async@{line}"]
+EDITS = ["pin@{line}"]
 ROWS = 1024
 WIDTH = 4096
 DRY_RUN = {"ROWS": 8, "WIDTH": 32}

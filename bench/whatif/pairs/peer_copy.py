@@ -5,7 +5,7 @@ event protects carry the data.
 
 import torch
 
-EDITS = ["peer_side_streams@{line}"]
+EDITS = ["side_streams@{line}"]
 GPUS = 2
 ROWS = 32768
 WIDTH = 4096

@@ -4,7 +4,7 @@ while this one is computed; two slots, each with an event of the consumer that t
 
 import torch
 
-EDITS = ["side_stream@{line}"]
+EDITS = ["prefetch@{line}"]
 WIDTH = 4096
 DRY_RUN = {"WIDTH": 64}
 

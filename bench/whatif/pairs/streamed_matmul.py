@@ -4,7 +4,7 @@ while it multiplies. Fixed: three streams in turn, so that the three parts of ne
 
 import torch
 
-EDITS = ["side_stream@{up}", "side_stream@{down}"]
+EDITS = ["prefetch@{up}", "side_streams@{down}"]
 WIDTH = 4096
 SLOTS = 3
 DRY_RUN = {"WIDTH": 64}

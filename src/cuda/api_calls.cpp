@@ -52,8 +52,10 @@ constexpr Prefix kDriverPrefixes[] = {
     {"cuMemHostAlloc", CallClass::kHostAlloc},
     {"cuMemAllocManaged", CallClass::kManagedAlloc},
     {"cuMemAlloc", CallClass::kDeviceAlloc},
+    {"cuMemCreate", CallClass::kDeviceAlloc},
     {"cuMemFreeHost", CallClass::kHostFree},
     {"cuMemFree", CallClass::kDeviceFree},
+    {"cuMemRelease", CallClass::kDeviceFree},
     {"cuMemHostRegister", CallClass::kHostRegister},
     {"cuMemHostUnregister", CallClass::kHostUnregister},
     {"cuMemPrefetch", CallClass::kPrefetch},
@@ -137,12 +139,58 @@ void take_returned(const CUdeviceptr* field, std::size_t bytes, CallArguments& o
   if (field != nullptr) out.dst = *field;
 }
 
+// The structs of all calls that return plain memory, and of all that take it back, name their fields alike.
+template <typename Parameters>
+void take_allocation(const void* raw, CallArguments& out) {
+  const auto& p = *static_cast<const Parameters*>(raw);
+  if constexpr (requires { p.devPtr; }) take_returned(p.devPtr, p.size, out);
+  if constexpr (requires { p.ptr; }) take_returned(p.ptr, p.size, out);
+  if constexpr (requires { p.pHost; }) take_returned(p.pHost, p.size, out);
+  if constexpr (requires { p.dptr; }) take_returned(p.dptr, p.bytesize, out);
+  if constexpr (requires { p.pp; }) take_returned(p.pp, p.bytesize, out);
+}
+template <typename Parameters>
+void take_free(const void* raw, CallArguments& out) {
+  const auto& p = *static_cast<const Parameters*>(raw);
+  if constexpr (requires { p.devPtr; }) out.dst = number(p.devPtr);
+  if constexpr (requires { p.ptr; }) out.dst = number(p.ptr);
+  if constexpr (requires { p.dptr; }) out.dst = number(p.dptr);
+  if constexpr (requires { p.p; }) out.dst = number(p.p);
+  if constexpr (requires { p.handle; }) out.dst = number(p.handle);
+}
+
+void take_pitched(const void* raw, CallArguments& out) {
+  const auto& p = *static_cast<const cudaMallocPitch_v3020_params*>(raw);
+  if (p.devPtr != nullptr && p.pitch != nullptr) take_returned(p.devPtr, *p.pitch * p.height, out);
+}
+
+// Physical memory, as PyTorch's expandable segments take it. That of the host is nothing that a device lacks.
+void take_created(const void* raw, CallArguments& out) {
+  const auto& p = *static_cast<const cuMemCreate_params*>(raw);
+  if (p.handle == nullptr || p.prop == nullptr || p.prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return;
+  out.bytes = p.size;
+  out.dst = *p.handle;
+}
+
 #define RUNTIME_CASE(name)              \
   case CUPTI_RUNTIME_TRACE_CBID_##name: \
     return take<name##_params>(parameters, out)
 #define DRIVER_CASE(name)              \
   case CUPTI_DRIVER_TRACE_CBID_##name: \
     return take<name##_params>(parameters, out)
+
+#define RUNTIME_ALLOCATION(name)        \
+  case CUPTI_RUNTIME_TRACE_CBID_##name: \
+    return take_allocation<name##_params>(parameters, out)
+#define RUNTIME_FREE(name)              \
+  case CUPTI_RUNTIME_TRACE_CBID_##name: \
+    return take_free<name##_params>(parameters, out)
+#define DRIVER_ALLOCATION(name)        \
+  case CUPTI_DRIVER_TRACE_CBID_##name: \
+    return take_allocation<name##_params>(parameters, out)
+#define DRIVER_FREE(name)              \
+  case CUPTI_DRIVER_TRACE_CBID_##name: \
+    return take_free<name##_params>(parameters, out)
 
 void read_runtime(std::uint32_t id, const void* parameters, CallArguments& out) {
   switch (id) {
@@ -173,32 +221,21 @@ void read_runtime(std::uint32_t id, const void* parameters, CallArguments& out) 
     RUNTIME_CASE(cudaStreamWaitEvent_ptsz_v7000);
     RUNTIME_CASE(cudaGraphLaunch_v10000);
     RUNTIME_CASE(cudaGraphLaunch_ptsz_v10000);
-    case CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020: {
-      const auto& p = *static_cast<const cudaMalloc_v3020_params*>(parameters);
-      return take_returned(p.devPtr, p.size, out);
-    }
-    case CUPTI_RUNTIME_TRACE_CBID_cudaMallocAsync_v11020: {
-      const auto& p = *static_cast<const cudaMallocAsync_v11020_params*>(parameters);
-      return take_returned(p.devPtr, p.size, out);
-    }
-    case CUPTI_RUNTIME_TRACE_CBID_cudaMallocHost_v3020: {
-      const auto& p = *static_cast<const cudaMallocHost_v3020_params*>(parameters);
-      return take_returned(p.ptr, p.size, out);
-    }
-    case CUPTI_RUNTIME_TRACE_CBID_cudaHostAlloc_v3020: {
-      const auto& p = *static_cast<const cudaHostAlloc_v3020_params*>(parameters);
-      return take_returned(p.pHost, p.size, out);
-    }
-    case CUPTI_RUNTIME_TRACE_CBID_cudaMallocManaged_v6000: {
-      const auto& p = *static_cast<const cudaMallocManaged_v6000_params*>(parameters);
-      return take_returned(p.devPtr, p.size, out);
-    }
-    case CUPTI_RUNTIME_TRACE_CBID_cudaFree_v3020:
-      out.dst = number(static_cast<const cudaFree_v3020_params*>(parameters)->devPtr);
-      return;
-    case CUPTI_RUNTIME_TRACE_CBID_cudaFreeHost_v3020:
-      out.dst = number(static_cast<const cudaFreeHost_v3020_params*>(parameters)->ptr);
-      return;
+    RUNTIME_ALLOCATION(cudaMalloc_v3020);
+    RUNTIME_ALLOCATION(cudaMallocAsync_v11020);
+    RUNTIME_ALLOCATION(cudaMallocAsync_ptsz_v11020);
+    RUNTIME_ALLOCATION(cudaMallocFromPoolAsync_v11020);
+    RUNTIME_ALLOCATION(cudaMallocFromPoolAsync_ptsz_v11020);
+    RUNTIME_ALLOCATION(cudaMallocHost_v3020);
+    RUNTIME_ALLOCATION(cudaHostAlloc_v3020);
+    RUNTIME_ALLOCATION(cudaMallocManaged_v6000);
+    RUNTIME_FREE(cudaFree_v3020);
+    RUNTIME_FREE(cudaFreeAsync_v11020);
+    RUNTIME_FREE(cudaFreeAsync_ptsz_v11020);
+    RUNTIME_FREE(cudaFreeHost_v3020);
+    RUNTIME_FREE(cudaHostUnregister_v4000);
+    case CUPTI_RUNTIME_TRACE_CBID_cudaMallocPitch_v3020:
+      return take_pitched(parameters, out);
     case CUPTI_RUNTIME_TRACE_CBID_cudaHostRegister_v4000: {
       const auto& p = *static_cast<const cudaHostRegister_v4000_params*>(parameters);
       out.bytes = p.size;
@@ -213,9 +250,6 @@ void read_runtime(std::uint32_t id, const void* parameters, CallArguments& out) 
       out.dst = number(p.devPtr);
       return;
     }
-    case CUPTI_RUNTIME_TRACE_CBID_cudaHostUnregister_v4000:
-      out.dst = number(static_cast<const cudaHostUnregister_v4000_params*>(parameters)->ptr);
-      return;
     default:
       return;
   }
@@ -262,37 +296,28 @@ void read_driver(std::uint32_t id, const void* parameters, CallArguments& out) {
     DRIVER_CASE(cuStreamWaitEvent_ptsz);
     DRIVER_CASE(cuGraphLaunch);
     DRIVER_CASE(cuGraphLaunch_ptsz);
-    case CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2: {
-      const auto& p = *static_cast<const cuMemAlloc_v2_params*>(parameters);
-      return take_returned(p.dptr, p.bytesize, out);
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuMemAllocAsync: {
-      const auto& p = *static_cast<const cuMemAllocAsync_params*>(parameters);
-      return take_returned(p.dptr, p.bytesize, out);
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuMemAllocManaged: {
-      const auto& p = *static_cast<const cuMemAllocManaged_params*>(parameters);
-      return take_returned(p.dptr, p.bytesize, out);
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuMemHostAlloc: {
-      const auto& p = *static_cast<const cuMemHostAlloc_params*>(parameters);
-      return take_returned(p.pp, p.bytesize, out);
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2:
-      out.dst = static_cast<const cuMemFree_v2_params*>(parameters)->dptr;
-      return;
-    case CUPTI_DRIVER_TRACE_CBID_cuMemFreeHost:
-      out.dst = number(static_cast<const cuMemFreeHost_params*>(parameters)->p);
-      return;
+    DRIVER_ALLOCATION(cuMemAlloc_v2);
+    DRIVER_ALLOCATION(cuMemAllocAsync);
+    DRIVER_ALLOCATION(cuMemAllocAsync_ptsz);
+    DRIVER_ALLOCATION(cuMemAllocFromPoolAsync);
+    DRIVER_ALLOCATION(cuMemAllocFromPoolAsync_ptsz);
+    DRIVER_ALLOCATION(cuMemAllocManaged);
+    DRIVER_ALLOCATION(cuMemAllocHost_v2);
+    DRIVER_ALLOCATION(cuMemHostAlloc);
+    DRIVER_FREE(cuMemFree_v2);
+    DRIVER_FREE(cuMemFreeAsync);
+    DRIVER_FREE(cuMemFreeAsync_ptsz);
+    DRIVER_FREE(cuMemFreeHost);
+    DRIVER_FREE(cuMemHostUnregister);
+    DRIVER_FREE(cuMemRelease);
+    case CUPTI_DRIVER_TRACE_CBID_cuMemCreate:
+      return take_created(parameters, out);
     case CUPTI_DRIVER_TRACE_CBID_cuMemHostRegister_v2: {
       const auto& p = *static_cast<const cuMemHostRegister_v2_params*>(parameters);
       out.bytes = p.bytesize;
       out.dst = number(p.p);
       return;
     }
-    case CUPTI_DRIVER_TRACE_CBID_cuMemHostUnregister:
-      out.dst = number(static_cast<const cuMemHostUnregister_params*>(parameters)->p);
-      return;
     default:
       return;
   }
@@ -300,6 +325,10 @@ void read_driver(std::uint32_t id, const void* parameters, CallArguments& out) {
 
 #undef RUNTIME_CASE
 #undef DRIVER_CASE
+#undef RUNTIME_ALLOCATION
+#undef RUNTIME_FREE
+#undef DRIVER_ALLOCATION
+#undef DRIVER_FREE
 
 }  // namespace
 

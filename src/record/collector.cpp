@@ -61,6 +61,7 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   metadata_ = std::move(metadata);
   first_clock_ = read_clocks();
   batch_.restart();
+  memory_watch_.restart();
   from_.status.restart();
   from_.strings.restart();
   from_.stacks.restart();
@@ -79,6 +80,8 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   cupti_->get_version(&version);
   decoder_.restart(cupti_, version, first_clock_);
   sample_clocks();
+  note_memory(0, false);
+  write();
 
   must_finish_ = false;
   is_done_ = false;
@@ -160,6 +163,7 @@ void Collector::turn(bool is_last) {
   collect_threads();
   collect_activities();
   if (!are_devices_described_ && !batch_.is_empty()) describe_devices();
+  note_memory(since_start, is_last);
   write();
   write_losses();
   if (is_last) {
@@ -247,6 +251,15 @@ void Collector::describe_devices() {
     record.numa_node = 0xFFFF;
     batch_.add(record);
   }
+}
+
+void Collector::note_memory(std::int64_t since_start_ns, bool is_last) {
+  const auto bytes = memory_watch_.look(since_start_ns, is_last);
+  if (!bytes) return;
+  auto record = make_record<trace::MemoryRecord>(trace::RecordKind::kMemory);
+  record.time_ns = realtime_ns();
+  record.resident_bytes = *bytes;
+  batch_.add(record);
 }
 
 // Definitions after the records were taken and before they are written: every id that a record carries is defined by

@@ -15,6 +15,7 @@
 #include "record/options.h"
 #include "record/process_metadata.h"
 #include "record/record_batch.h"
+#include "record/resident_memory.h"
 #include "record/stack_table.h"
 #include "record/status_page.h"
 #include "record/string_table.h"
@@ -59,6 +60,7 @@ class Collector {
   bool collect_activities();
   void flush_cupti(bool is_last);
   void describe_devices();
+  void note_memory(std::int64_t since_start_ns, bool is_last);
   void write();
   void write_metadata();
   void write_losses();
@@ -75,6 +77,7 @@ class Collector {
   std::string path_;
   Tick tick_ = nullptr;
   RecordBatch batch_;
+  MemoryWatch memory_watch_;
   std::vector<ActivityPool::Filled> filled_;
   std::vector<std::byte> strings_payload_, frames_payload_, stacks_payload_;
   trace::ClockSample first_clock_{};

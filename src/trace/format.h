@@ -151,7 +151,7 @@ enum class CallKind : std::uint8_t {
   kGraphLaunch = 5,
   kEventRecord = 6,    // object: the event
   kStreamWait = 7,     // object: the event
-  kDeviceAlloc = 8,    // bytes, dst: the new address
+  kDeviceAlloc = 8,    // bytes, dst: the new address; of physical memory (cuMemCreate): its handle
   kDeviceFree = 9,     // dst
   kHostAlloc = 10,     // page-locked memory: bytes, dst
   kHostFree = 11,      // dst

@@ -125,6 +125,55 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
   });
 }
 
+CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream stream) {
+  const cuMemAllocAsync_params params{address, bytes, stream};
+  return FAKE_CALL(cuMemAllocAsync, params,
+                   [&] { return made(allocate(bytes, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE), address); });
+}
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, std::size_t bytes, CUmemoryPool pool, CUstream stream) {
+  const cuMemAllocFromPoolAsync_params params{address, bytes, pool, stream};
+  return FAKE_CALL(cuMemAllocFromPoolAsync, params,
+                   [&] { return made(allocate(bytes, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE), address); });
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
+  const cuMemFreeAsync_params params{address, stream};
+  return FAKE_CALL(cuMemFreeAsync, params,
+                   [&] { return release(pointer(address)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; });
+}
+
+CUresult cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::size_t width, std::size_t height,
+                            unsigned int element_bytes) {
+  const cuMemAllocPitch_v2_params params{address, pitch, width, height, element_bytes};
+  return FAKE_CALL(cuMemAllocPitch_v2, params, [&] {
+    *pitch = (width + 511) / 512 * 512;
+    return made(allocate(*pitch * height, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE), address);
+  });
+}
+
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes, const CUmemAllocationProp* properties,
+                     unsigned long long flags) {
+  const cuMemCreate_params params{handle, bytes, properties, flags};
+  return FAKE_CALL(cuMemCreate, params, [&] {
+    *handle = next_id();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
+  const cuMemRelease_params params{handle};
+  return FAKE_CALL(cuMemRelease, params, [] { return CUDA_SUCCESS; });
+}
+
+CUresult cuMemAllocHost_v2(void** address, std::size_t bytes) {
+  const cuMemAllocHost_v2_params params{address, bytes};
+  return FAKE_CALL(cuMemAllocHost_v2, params, [&] {
+    *address = allocate(bytes, CUPTI_ACTIVITY_MEMORY_KIND_PINNED);
+    return *address == nullptr ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+  });
+}
+
 CUresult cuMemHostAlloc(void** address, std::size_t bytes, unsigned int flags) {
   const cuMemHostAlloc_params params{address, bytes, flags};
   return FAKE_CALL(cuMemHostAlloc, params, [&] {

@@ -72,6 +72,31 @@ cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
                    [&] { return cuMemAlloc_v2(reinterpret_cast<CUdeviceptr*>(pointer), bytes); });
 }
 
+cudaError_t cudaMallocAsync(void** pointer, std::size_t bytes, cudaStream_t stream) {
+  const cudaMallocAsync_v11020_params params{pointer, bytes, stream};
+  return FAKE_CALL(cudaMallocAsync, v11020, params,
+                   [&] { return cuMemAllocAsync(reinterpret_cast<CUdeviceptr*>(pointer), bytes, stream); });
+}
+
+cudaError_t cudaMallocFromPoolAsync(void** pointer, std::size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
+  const cudaMallocFromPoolAsync_v11020_params params{pointer, bytes, pool, stream};
+  return FAKE_CALL(cudaMallocFromPoolAsync, v11020, params, [&] {
+    return cuMemAllocFromPoolAsync(reinterpret_cast<CUdeviceptr*>(pointer), bytes, pool, stream);
+  });
+}
+
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
+  const cudaFreeAsync_v11020_params params{pointer, stream};
+  return FAKE_CALL(cudaFreeAsync, v11020, params, [&] { return cuMemFreeAsync(address(pointer), stream); });
+}
+
+cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {
+  const cudaMallocPitch_v3020_params params{pointer, pitch, width, height};
+  return FAKE_CALL(cudaMallocPitch, v3020, params, [&] {
+    return cuMemAllocPitch_v2(reinterpret_cast<CUdeviceptr*>(pointer), pitch, width, height, 4);
+  });
+}
+
 cudaError_t cudaFree(void* pointer) {
   const cudaFree_v3020_params params{pointer};
   return FAKE_CALL(cudaFree, v3020, params, [&] { return cuMemFree_v2(address(pointer)); });

@@ -21,6 +21,8 @@ constexpr Scenario kScenarios[] = {
     {"short_threads", victim::short_threads},
     {"graph", victim::graph},
     {"contents", victim::contents},
+    {"grow", victim::grow},
+    {"allocations", victim::allocations},
     {"ranges", victim::ranges},
     {"profiler_range", victim::profiler_range},
     {"nvtx_range", victim::nvtx_range},

@@ -16,6 +16,8 @@ int threads(Arguments arguments);           // THREADS COUNT: uploads of 100 + t
 int short_threads(Arguments arguments);     // THREADS: one after the other, each with one upload of 100 + thread bytes
 int graph(Arguments arguments);             // LAUNCHES of a graph: upload 2001, kernel, download 2002
 int contents(Arguments arguments);          // copies of the same and of other bytes, in every way
+int grow(Arguments arguments);              // BYTES of memory, held for a third of a second
+int allocations(Arguments arguments);       // device and pinned memory in the ways that every_kind leaves out
 int ranges(Arguments arguments);            // NVTX ranges of each sort, an upload of 64 bytes inside
 int profiler_range(Arguments arguments);    // uploads around and inside cudaProfilerStart and Stop, twice
 int nvtx_range(Arguments arguments);        // the same with the ranges `other` and `wanted`

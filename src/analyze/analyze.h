@@ -2,7 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "analyze/report.h"
@@ -10,16 +12,32 @@
 #include "base/result.h"
 #include "trace/process.h"
 #include "trace/reader.h"
+#include "trace/record_sink.h"
 
 namespace turnpike::analyze {
 
 // The key of Report::losses for files of a run that could not be read while others could.
 inline constexpr const char* kUnreadableFile = "unreadable_file";
 
-// Analyzes Turnpike runs together: every trace file of every input is one process. Files are read one after the other,
-// and only one is in memory at a time. `progress` counts the bytes of all files. Fails when no file can be read; one
-// that cannot beside others that can is a loss. Total::link_gbps stays empty: it is measured elsewhere.
-Result<Report> analyze_run(const std::vector<std::filesystem::path>& inputs, const trace::Progress& progress = {});
+// How a file becomes processes. The analysis knows no kinds of files: who starts it brings what reads them.
+struct FileReader {
+  // The value of Source::kind for such a file.
+  std::function<Result<std::string>(const std::filesystem::path&)> kind_of;
+  // Asks for a sink for each process, in the order of the processes that it returns.
+  std::function<Result<std::vector<trace::Process>>(
+      const std::filesystem::path&, const std::function<trace::RecordSink&()>& sink_of_process, const trace::Progress&)>
+      read;
+};
+
+// The trace files of our own recorder and no others.
+FileReader own_files();
+
+// Analyzes runs together: every file of every input is one process or several. Files are read one after the other, and
+// only one is in memory at a time. `progress` counts the bytes of all files. Fails when no file can be read; one that
+// cannot beside others that can is a loss. Source::kind is that of the files, "mixed" where they differ.
+// Total::link_gbps stays empty: it is measured elsewhere.
+Result<Report> analyze_run(const std::vector<std::filesystem::path>& inputs, const FileReader& reader,
+                           const trace::Progress& progress = {});
 
 // A process of any source, its records loaded.
 struct LoadedProcess {

@@ -1,12 +1,13 @@
 // turnpike export: a run as a file for another tool.
 #include <algorithm>
 #include <cstdio>
+#include <deque>
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/foreign_input.h"
 #include "cli/output_file.h"
 #include "cli/progress.h"
+#include "ingest/run_reader.h"
 #include "report/chrome.h"
 #include "trace/reader.h"
 
@@ -41,7 +42,6 @@ fs::path default_output(const fs::path& run) {
 }
 
 Result<Paths> files_of(const Paths& runs) {
-  if (auto own = check_are_turnpike_runs(runs); !own) return own.error();
   Paths all;
   for (const fs::path& run : runs) {
     const auto files = trace::run_files(run);
@@ -51,23 +51,34 @@ Result<Paths> files_of(const Paths& runs) {
   return all;
 }
 
+// One index for each process of each file.
 Result<std::vector<report::ChromeIndex>> indexed(const Paths& files) {
-  std::vector<report::ChromeIndex> indexes(files.size());
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    ProgressBar bar("reading " + files[i].filename().string());
-    auto process = trace::read_file(files[i], indexes[i], bar.callback());
-    if (!process) return process.error();
-    indexes[i].finish(std::move(*process));
+  std::vector<report::ChromeIndex> indexes;
+  for (const fs::path& file : files) {
+    ProgressBar bar("reading " + file.filename().string());
+    std::deque<report::ChromeIndex> of_file;  // stay where they are while they are filled
+    auto processes =
+        ingest::read_file(file, [&]() -> trace::RecordSink& { return of_file.emplace_back(); }, bar.callback());
+    if (!processes) return processes.error();
+    for (std::size_t i = 0; i < processes->size(); ++i) {
+      of_file[i].finish(std::move((*processes)[i]));
+      indexes.push_back(std::move(of_file[i]));
+    }
   }
   return indexes;
 }
 
 Status write_events(const Paths& files, const std::vector<report::ChromeIndex>& indexes, OutputFile& output) {
   report::ChromeExporter exporter(indexes, [&](std::string_view bytes) { output.write(bytes); });
+  std::size_t next_process = 0;
   for (std::size_t i = 0; i < files.size() && !output.has_failed(); ++i) {
     ProgressBar bar("writing " + files[i].filename().string());
-    const auto process = trace::read_file(files[i], *exporter.second_pass(i), bar.callback());
-    if (!process) return process.error();
+    std::vector<std::unique_ptr<trace::RecordSink>> passes;
+    const auto next_pass = [&]() -> trace::RecordSink& {
+      return *passes.emplace_back(exporter.second_pass(next_process++));
+    };
+    const auto processes = ingest::read_file(files[i], next_pass, bar.callback());
+    if (!processes) return processes.error();
   }
   exporter.close();
   return {};
@@ -97,7 +108,10 @@ int export_run(const Arguments& arguments) {
 void add_export(CLI::App& app, int& status) {
   CLI::App* const command = app.add_subcommand("export", "Write a run as a file that a trace viewer opens");
   const auto arguments = std::make_shared<Arguments>();
-  command->add_option("RUN", arguments->runs, "A run (NAME.tpk), or several: the ranks of one program")
+  command
+      ->add_option("RUN", arguments->runs,
+                   "A run (NAME.tpk), a trace of torch.profiler (.json, .json.gz) or an export of Nsight Systems\n"
+                   "(.sqlite); or several: the ranks of one program")
       ->required()
       ->type_name("");
   command->add_option("--to", arguments->tool, "For which tool: chrome or perfetto (the same file opens in both)")

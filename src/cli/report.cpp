@@ -21,6 +21,8 @@ constexpr const char* kExamples = R"(Examples:
   turnpike report train.tpk --top 50     more lines of the program
   turnpike report train.tpk --json       for other programs
   turnpike report rank0.tpk rank1.tpk    several runs as one
+  turnpike report trace.json.gz          a trace of torch.profiler
+  turnpike report profile.sqlite         an export of Nsight Systems (nsys export --type sqlite)
 
 Exit code: 0, 2 wrong usage, 3 a run cannot be read, 4 the report cannot be written.)";
 
@@ -57,7 +59,10 @@ int report(const Arguments& arguments) {
 void add_report(CLI::App& app, int& status) {
   CLI::App* const command = app.add_subcommand("report", "Show what a run's transfers cost, and which lines made them");
   const auto arguments = std::make_shared<Arguments>();
-  command->add_option("RUN", arguments->runs, "A run (NAME.tpk), or several: the ranks of one program")
+  command
+      ->add_option("RUN", arguments->runs,
+                   "A run (NAME.tpk), a trace of torch.profiler (.json, .json.gz) or an export of Nsight Systems\n"
+                   "(.sqlite); or several: the ranks of one program")
       ->required()
       ->type_name("");
   command->add_flag("--json", arguments->is_json, "As JSON, for other programs; nothing is left out");

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "ingest/kineto.h"
+
 namespace turnpike::ingest {
 namespace {
 
@@ -61,6 +63,13 @@ Error no_known_kind(const Path& path) {
                ".json.gz) or an export of Nsight Systems (.sqlite)."};
 }
 
+Result<std::vector<trace::Process>> as_list(Result<trace::Process> process) {
+  if (!process) return process.error();
+  std::vector<trace::Process> processes;
+  processes.push_back(std::move(*process));
+  return processes;
+}
+
 }  // namespace
 
 Result<std::string> kind_of(const Path& path) {
@@ -85,13 +94,8 @@ Result<std::vector<trace::Process>> read_file(const Path& path, const SinkOfProc
                                               const trace::Progress& progress) {
   const auto kind = kind_of(path);
   if (!kind) return kind.error();
-  if (*kind == "turnpike") {
-    auto process = trace::read_file(path, sink_of_process(), progress);
-    if (!process) return process.error();
-    std::vector<trace::Process> processes;
-    processes.push_back(std::move(*process));
-    return processes;
-  }
+  if (*kind == "turnpike") return as_list(trace::read_file(path, sink_of_process(), progress));
+  if (*kind == "kineto") return as_list(read_kineto(path, sink_of_process(), progress));
   return no_known_kind(path);
 }
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "analyze/analyze.h"
+#include "ingest/run_reader.h"
 #include "python/recorder.h"
 #include "record/session.h"
 #include "report/json.h"
@@ -34,7 +35,7 @@ analyze::Report analyze(const std::vector<std::filesystem::path>& paths) {
   analyze::Report report;
   {
     const nb::gil_scoped_release without_gil;
-    report = value_or_throw(analyze::analyze_run(paths));
+    report = value_or_throw(analyze::analyze_run(paths, {.kind_of = ingest::kind_of, .read = ingest::read_file}));
     rates = report::add_link_rates(report);
   }
   // The report stands without the rates: a warning, as the command line gives one.

@@ -80,6 +80,9 @@ constexpr LossInfo kLosses[] = {
     {Loss::kHiddenGraphCopies, "hidden_graph_copies",
      "These launches of CUDA graphs were recorded as one piece each, so the copies inside them cannot be seen. Record "
      "again with `nsys profile --cuda-graph-trace=node`."},
+    {Loss::kUnknownCopySize, "unknown_copy_size",
+     "The file does not tell the size of these copies, so they count as 0 bytes. Record again with a newer version of "
+     "the tool that wrote the file, or with `turnpike record`."},
 };
 
 static_assert(std::is_sorted(std::begin(kLosses), std::end(kLosses),

@@ -33,6 +33,7 @@ enum class Loss : std::uint32_t {
   kMissingActivity = 107,     // copies that were called and whose device record never came
   kUnreadableEvent = 108,     // events of another tool's file that make no sense: wrong types, impossible values
   kHiddenGraphCopies = 109,   // launches of CUDA graphs that another tool recorded as one piece each
+  kUnknownCopySize = 110,     // copies and memsets whose size another tool's file does not tell
 };
 
 struct LossInfo {

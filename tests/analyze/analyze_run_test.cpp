@@ -66,7 +66,7 @@ TEST(AnalyzeRun, TakesEveryFileOfARunForAProcess) {
   const Folder run;
   write_process(run / "1.tpt", 100);
   write_process(run / "2.tpt", 20);
-  const auto report = analyze_run({run.path()});
+  const auto report = analyze_run({run.path()}, own_files());
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->source.kind, "turnpike");
   EXPECT_THAT(report->source.paths, ElementsAre(run.path().string()));
@@ -80,7 +80,7 @@ TEST(AnalyzeRun, TakesSeveralRunsTogether) {
   const Folder second;
   write_process(first / "1.tpt", 100);
   write_process(second / "1.tpt", 20);
-  const auto report = analyze_run({first.path(), second / "1.tpt"});
+  const auto report = analyze_run({first.path(), second / "1.tpt"}, own_files());
   ASSERT_TRUE(report);
   EXPECT_EQ(report->totals[0].bytes, 120u);
 }
@@ -89,7 +89,7 @@ TEST(AnalyzeRun, CarriesOnWithoutAFileThatCannotBeRead) {
   const Folder run;
   write_process(run / "1.tpt", 100);
   write_text(run / "2.tpt", "This is not a trace.");
-  const auto report = analyze_run({run.path(), run / "missing.tpk"});
+  const auto report = analyze_run({run.path(), run / "missing.tpk"}, own_files());
   ASSERT_TRUE(report);
   EXPECT_EQ(report->totals[0].bytes, 100u);
   EXPECT_THAT(report->losses, ElementsAre(Pair("unreadable_file", 2u)));
@@ -98,11 +98,50 @@ TEST(AnalyzeRun, CarriesOnWithoutAFileThatCannotBeRead) {
 TEST(AnalyzeRun, FailsWhenNoFileCanBeRead) {
   const Folder run;
   write_text(run / "1.tpt", "This is not a trace.");
-  const auto report = analyze_run({run.path()});
+  const auto report = analyze_run({run.path()}, own_files());
   ASSERT_FALSE(report);
   EXPECT_THAT(report.error().message, ::testing::HasSubstr("1.tpt"));
-  EXPECT_FALSE(analyze_run({run / "missing.tpk"}));
-  EXPECT_FALSE(analyze_run({}));
+  EXPECT_FALSE(analyze_run({run / "missing.tpk"}, own_files()));
+  EXPECT_FALSE(analyze_run({}, own_files()));
+}
+
+// Files of one byte: what it is tells the kind, and how many processes are in it.
+FileReader letters() {
+  const auto letter_of = [](const fs::path& file) {
+    return std::string(1, static_cast<char>(std::ifstream(file).get()));
+  };
+  return {.kind_of = [=](const fs::path& file) -> Result<std::string> { return letter_of(file); },
+          .read = [=](const fs::path& file, const auto& sink_of_process,
+                      const auto&) -> Result<std::vector<trace::Process>> {
+            std::vector<trace::Process> processes(letter_of(file) == "2" ? 2 : 1);
+            for (std::size_t i = 0; i < processes.size(); ++i) {
+              trace::MemcpyRecord copy{};
+              copy.bytes = 10;
+              copy.copy_kind = trace::CopyKind::kHostToDevice;
+              sink_of_process().on(copy);
+            }
+            return processes;
+          }};
+}
+
+TEST(AnalyzeRun, TakesEveryProcessOfAFile) {
+  const Folder run;
+  write_text(run / "1.tpt", "1");
+  write_text(run / "2.tpt", "2");
+  const auto report = analyze_run({run / "2.tpt"}, letters());
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->source.kind, "2");
+  EXPECT_EQ(report->source.process_count, 2u);
+  EXPECT_EQ(report->totals[0].bytes, 20u);
+}
+
+TEST(AnalyzeRun, CallsInputsOfSeveralKindsMixed) {
+  const Folder run;
+  for (const char* name : {"1", "2", "3"}) write_text(run / (std::string(name) + ".tpt"), name);
+  const auto report = analyze_run({run / "1.tpt", run / "2.tpt"}, letters());
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->source.kind, "mixed");
+  EXPECT_EQ(analyze_run({run.path()}, letters())->source.kind, "mixed");
 }
 
 TEST(AnalyzeRun, CountsProgressOverAllFiles) {
@@ -111,7 +150,7 @@ TEST(AnalyzeRun, CountsProgressOverAllFiles) {
   write_process(run / "2.tpt", 20);
   std::uint64_t last_done = 0;
   std::uint64_t last_all = 0;
-  const auto report = analyze_run({run.path()}, [&](std::uint64_t done_bytes, std::uint64_t all_bytes) {
+  const auto report = analyze_run({run.path()}, own_files(), [&](std::uint64_t done_bytes, std::uint64_t all_bytes) {
     EXPECT_GE(done_bytes, last_done);
     last_done = done_bytes;
     last_all = all_bytes;

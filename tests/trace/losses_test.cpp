@@ -17,7 +17,7 @@ TEST(Losses, AreAllThereInOrder) {
       Loss::kWriteFailed,        Loss::kOtherCuptiUser,      Loss::kCuptiCallFailed,   Loss::kClockStepped,
       Loss::kUnnamedLibrary,     Loss::kNotClosed,           Loss::kDamagedBytes,      Loss::kUnknownChunk,
       Loss::kUnknownRecord,      Loss::kUndefinedReference,  Loss::kUnmatchedActivity, Loss::kCountMismatch,
-      Loss::kMissingActivity,    Loss::kUnreadableEvent,     Loss::kHiddenGraphCopies};
+      Loss::kMissingActivity,    Loss::kUnreadableEvent,     Loss::kHiddenGraphCopies, Loss::kUnknownCopySize};
   ASSERT_EQ(all_losses().size(), std::size(every));
   for (std::size_t i = 0; i < std::size(every); ++i) EXPECT_EQ(all_losses()[i].loss, every[i]) << i;
 }
@@ -46,7 +46,7 @@ TEST(Losses, AreFoundByNumber) {
 }
 
 TEST(Losses, AreNotFoundByNumbersOfLaterVersions) {
-  for (const std::uint32_t number : {0u, 17u, 99u, 110u, 0xFFFFFFFFu}) EXPECT_EQ(find_loss(number), nullptr) << number;
+  for (const std::uint32_t number : {0u, 17u, 99u, 111u, 0xFFFFFFFFu}) EXPECT_EQ(find_loss(number), nullptr) << number;
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ std::vector<std::string> take_recorded_command(int& argc, char** argv);
 
 void add_record(CLI::App& app, int& status, std::vector<std::string> command);
 void add_report(CLI::App& app, int& status);
+void add_check(CLI::App& app, int& status);
 void add_diff(CLI::App& app, int& status);
 void add_export(CLI::App& app, int& status);
 void add_dump(CLI::App& app, int& status);

@@ -20,6 +20,7 @@ constexpr const char* kExamples = R"(Examples:
   turnpike report train.tpk                       which lines moved data, how fast, and who waited
   turnpike report train.tpk --json                the same for other programs
   turnpike diff before.tpk after.tpk              what a change of the program changed
+  turnpike check train.tpk                        does it keep to turnpike.toml? (for CI)
   turnpike export train.tpk --to perfetto         as a timeline for ui.perfetto.dev
   turnpike bench link                             how fast this machine's link is (once; reports use it)
 
@@ -112,6 +113,7 @@ int run(int argc, char** argv) {
   add_report(app, status);
   add_whatif(app, status);
   add_diff(app, status);
+  add_check(app, status);
   add_export(app, status);
   add_dump(app, status);
   add_bench(app, status);

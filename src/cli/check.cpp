@@ -1,0 +1,166 @@
+// turnpike check: whether a run keeps to a budget.
+#include "analyze/check.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
+#include "analyze/budget_file.h"
+#include "cli/commands.h"
+#include "cli/open_run.h"
+#include "cli/output_file.h"
+#include "cli/terminal.h"
+#include "report/budget_text.h"
+#include "report/check_json.h"
+#include "report/check_text.h"
+#include "report/github.h"
+#include "report/sarif.h"
+
+namespace turnpike::cli {
+namespace {
+
+constexpr std::size_t kPageWidth = 100;
+constexpr const char* kCommand = "turnpike check";
+
+constexpr const char* kExamples = R"(Examples:
+  turnpike check --init train.tpk                    write turnpike.toml: what train.tpk costs, and room
+  turnpike check train.tpk                           does it keep to turnpike.toml?
+  turnpike check train.tpk --budget ci/gpu.toml      another budget
+  turnpike check train.tpk --sarif turnpike.sarif    for code review and editors, beside the text
+
+A budget:
+  [per_step]             # means over the steps, without warm-up; [per_run] limits a whole run
+  h2d_count = 2          # transfers CPU to GPU; also d2h, d2d, p2p, h2h, memset; bytes, blocked, exposed
+  d2h_bytes = "4 B"
+  syncs = 1
+  blocked = "0.2 ms"     # time in which the CPU was blocked
+
+  [[allow]]              # not counted
+  site = "train.py:save_checkpoint"
+  reason = "once in a while"
+
+  [[limit]]              # for one place
+  site = "model.py:*"
+  direction = "d2h"
+  count = 0
+
+In GitHub Actions breaches are annotations at their lines as well (--no-github: not).
+
+Exit code: 0 kept, 1 a limit is exceeded or cannot be checked, 2 wrong usage or a mistake in the budget,
+3 a run cannot be read, 4 the result cannot be written.)";
+
+struct Arguments {
+  std::vector<std::filesystem::path> runs;
+  std::filesystem::path budget = "turnpike.toml";
+  std::filesystem::path sarif;
+  bool is_init = false;
+  bool is_json = false;
+  bool is_github = false;
+  bool no_github = false;
+  bool no_colour = false;
+};
+
+int fail(const std::string& message, int code) {
+  std::fprintf(stderr, "%s: %s\n", kCommand, message.c_str());
+  return code;
+}
+
+bool is_in_github_actions() {
+  const char* value = std::getenv("GITHUB_ACTIONS");
+  return value != nullptr && std::string_view(value) == "true";
+}
+
+// The top of the checkout: what GitHub's paths start from.
+std::filesystem::path repository_root() {
+  const char* workspace = std::getenv("GITHUB_WORKSPACE");
+  if (is_in_github_actions() && workspace != nullptr && *workspace != '\0') return workspace;
+  std::error_code failed;
+  return std::filesystem::current_path(failed);
+}
+
+Status write_file(const std::filesystem::path& path, const std::string& text) {
+  auto output = OutputFile::create(path);
+  if (!output) return output.error();
+  output->write(text);
+  return output->commit();
+}
+
+std::string joined(const std::vector<std::filesystem::path>& paths) {
+  std::string text;
+  for (const auto& path : paths) text += (text.empty() ? "" : ", ") + path.string();
+  return text;
+}
+
+int init(const Arguments& arguments) {
+  std::error_code failed;
+  if (std::filesystem::exists(std::filesystem::symlink_status(arguments.budget, failed))) {
+    return fail(
+        arguments.budget.string() + " is there already and stays as it is. Remove it, or name another with --budget.",
+        kFailed);
+  }
+  const auto report = open_run(arguments.runs, kCommand);
+  if (!report) return fail(report.error().message, kUnreadableInput);
+  const Status written = write_file(arguments.budget, report::budget_for(*report, joined(arguments.runs)));
+  if (!written) return fail(written.error().message, kFailed);
+  std::fprintf(stderr, "%s: wrote %s. Read it, tighten it, and run `turnpike check RUN` wherever you record.\n",
+               kCommand, arguments.budget.c_str());
+  return kFine;
+}
+
+std::string text_of(const analyze::CheckResult& result, const analyze::Report& report, const analyze::Budget& budget,
+                    const Arguments& arguments) {
+  if (arguments.is_json) return report::to_json(result, report, budget);
+  std::string text = report::to_text(result, report, budget,
+                                     {.width = usable_width(STDOUT_FILENO, kPageWidth),
+                                      .has_colour = !arguments.no_colour && has_colour(STDOUT_FILENO)});
+  const bool is_github = arguments.is_github || (is_in_github_actions() && !arguments.no_github);
+  if (is_github) text += report::to_github(result, budget, report::Repository(repository_root()));
+  return text;
+}
+
+int check(const Arguments& arguments) {
+  if (arguments.is_init) return init(arguments);
+  const auto budget = analyze::read_budget(arguments.budget);
+  if (!budget) return fail(budget.error().message, kUsage);
+  const auto report = open_run(arguments.runs, kCommand);
+  if (!report) return fail(report.error().message, kUnreadableInput);
+  const analyze::CheckResult result = analyze::check(*report, *budget);
+  auto output = OutputFile::create("-");
+  output->write(text_of(result, *report, *budget, arguments));
+  if (const Status written = output->commit(); !written) return fail(written.error().message, kFailed);
+  if (!arguments.sarif.empty()) {
+    const report::Repository repository(repository_root());
+    const Status written = write_file(arguments.sarif, report::to_sarif(result, *budget, repository));
+    if (!written) return fail(written.error().message, kFailed);
+  }
+  return result.is_passed() ? kFine : kCheckFailed;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, int& status) {
+  CLI::App* const command = app.add_subcommand("check", "Fail when a run exceeds its budget (for CI)");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("RUN", arguments->runs, "A run (NAME.tpk), or several: the ranks of one program")
+      ->required()
+      ->type_name("");
+  command->add_option("--budget", arguments->budget, "The file with the limits (default: turnpike.toml)")
+      ->type_name("FILE");
+  auto* const init = command->add_flag("--init", arguments->is_init, "Write a budget that RUN keeps, to start from");
+  auto* const json = command->add_flag("--json", arguments->is_json, "As JSON, for other programs");
+  auto* const github =
+      command->add_flag("--github", arguments->is_github, "Annotations for GitHub Actions, also outside of it");
+  auto* const no_github = command->add_flag("--no-github", arguments->no_github, "No annotations in GitHub Actions");
+  auto* const sarif = command->add_option("--sarif", arguments->sarif, "Write the breaches as SARIF 2.1.0, too");
+  sarif->type_name("FILE");
+  command->add_flag("--no-colour,--no-color", arguments->no_colour, "Plain text on a terminal too (also: NO_COLOR=1)");
+  github->excludes(json)->excludes(no_github);
+  init->excludes(json)->excludes(github)->excludes(sarif);
+  command->footer(kExamples);
+  command->callback([arguments, &status] { status = check(*arguments); });
+}
+
+}  // namespace turnpike::cli

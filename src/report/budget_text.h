@@ -1,0 +1,14 @@
+// A budget to start from: the limits that a run keeps today.
+#pragma once
+
+#include <string>
+
+#include "analyze/report.h"
+
+namespace turnpike::report {
+
+// TOML that the run itself passes: its counts, its bytes with a tenth to spare, its times with as much again. Says in
+// comments what was measured and how to go on. `run` names the run in a comment.
+std::string budget_for(const analyze::Report& report, const std::string& run);
+
+}  // namespace turnpike::report

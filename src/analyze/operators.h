@@ -1,4 +1,5 @@
-// The PyTorch operator behind a native frame: at::_ops::to_dtype_layout::call is aten::to.
+// The PyTorch operator behind a frame: at::_ops::to_dtype_layout::call is aten::to; other tools' files name it
+// outright.
 #pragma once
 
 #include <optional>

@@ -21,10 +21,23 @@ bool is_backward_entry(const trace::Frame& frame) {
           (frame.function.ends_with("backward") || frame.function.ends_with("grad")));
 }
 
+// What torch.profiler puts into its list of operators besides them.
+std::optional<Phase> phase_of_operator(const std::string& name) {
+  if (name.starts_with("autograd::engine::evaluate_function")) return Phase::kBackward;
+  if (name.starts_with("Optimizer.")) return Phase::kOptimizer;
+  if (name.starts_with("enumerate(DataLoader)")) return Phase::kLoader;
+  return std::nullopt;
+}
+
+std::optional<Phase> phase_of_native(const std::string& symbol) {
+  if (symbol.starts_with(kEvaluateFunction)) return Phase::kBackward;
+  if (symbol.starts_with("nn.Module: ")) return Phase::kForward;  // as torch.profiler names a call of a module
+  return std::nullopt;
+}
+
 std::optional<Phase> phase_of_frame(const trace::Frame& frame) {
-  if (frame.kind == trace::FrameKind::kNative) {
-    return frame.function.starts_with(kEvaluateFunction) ? std::optional(Phase::kBackward) : std::nullopt;
-  }
+  if (frame.kind == trace::FrameKind::kNative) return phase_of_native(frame.function);
+  if (frame.kind == trace::FrameKind::kOperator) return phase_of_operator(frame.function);
   if (is_backward_entry(frame)) return Phase::kBackward;
   if (is_in(frame.file, "torch/optim/") || is_in(frame.file, "torch/amp/grad_scaler.py") ||
       is_in(frame.file, "torch/nn/utils/clip_grad.py")) {
@@ -52,7 +65,11 @@ std::optional<Phase> phase_of(std::span<const trace::Frame* const> frames, bool 
   }
   if (is_backward_thread) return Phase::kBackward;
   if (innermost) return innermost;
-  return frames.empty() ? std::nullopt : std::optional(Phase::kOther);
+  // Operators alone do not tell a forward pass from anything else.
+  const bool is_code_known = std::any_of(frames.begin(), frames.end(), [](const trace::Frame* frame) {
+    return frame->kind != trace::FrameKind::kOperator;
+  });
+  return is_code_known ? std::optional(Phase::kOther) : std::nullopt;
 }
 
 }  // namespace turnpike::analyze

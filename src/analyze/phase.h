@@ -12,7 +12,7 @@ namespace turnpike::analyze {
 // The innermost frame that tells decides, with one exception: a forward frame that runs inside a backward pass (a hook,
 // a checkpoint that computes its forward part again) is backward. An optimizer or a loader inside a backward pass is
 // not. `is_backward_thread`: the call was made by an autograd thread, or while PyTorch evaluated a node. nullopt: no
-// frames, and nothing else that tells.
+// frames but operators, and nothing else that tells.
 std::optional<Phase> phase_of(std::span<const trace::Frame* const> frames, bool is_backward_thread);
 
 }  // namespace turnpike::analyze

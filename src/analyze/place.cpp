@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 
 #include "analyze/operators.h"
 #include "analyze/phase.h"
@@ -48,10 +49,11 @@ const Frame* python_frame_to_show(Frames frames) {
   return innermost;
 }
 
+// Native frames that tell no module are functions of C that Python called, as torch.profiler names them.
 const Frame* program_frame(Frames frames) {
   const auto found = std::find_if(frames.begin(), frames.end(), [](const Frame* frame) {
-    return !is_plumbing_module(frame->file) && !is_cuda_name(frame->function) &&
-           !(frame->function.empty() && frame->file.empty());
+    return frame->kind == FrameKind::kNative && !frame->file.empty() && !is_plumbing_module(frame->file) &&
+           !is_cuda_name(frame->function);
   });
   return found == frames.end() ? nullptr : *found;
 }
@@ -79,6 +81,9 @@ void show_python(Place& place, const Frame& frame) {
   if (frame.line != 0) {
     place.line = frame.line;
     place.site += ':' + std::to_string(frame.line);
+  } else if (!frame.function.empty()) {
+    // torch.profiler knows the function, and not the line in it.
+    place.site += " (" + frame.function + ')';
   }
 }
 
@@ -100,11 +105,16 @@ void show_without_python(Place& place, Frames frames, bool is_backward_thread, s
   }
 }
 
+std::string line_in_stack(const Frame& frame) {
+  if (frame.line != 0) return ':' + std::to_string(frame.line);
+  return frame.first_line != 0 ? ", defined at line " + std::to_string(frame.first_line) : std::string();
+}
+
 std::vector<std::string> python_stack(Frames frames) {
   std::vector<std::string> lines;
   for (const Frame* frame : frames) {
     if (frame->kind != FrameKind::kPython) continue;
-    lines.push_back(frame->function + " (" + frame->file + ':' + std::to_string(frame->line) + ')');
+    lines.push_back(frame->function + " (" + frame->file + line_in_stack(*frame) + ')');
   }
   return lines;
 }
@@ -118,10 +128,23 @@ bool is_standard_library(std::string_view path) {
   return version_end != std::string_view::npos && version_end > at + kFolder.size() && path[version_end] == '/';
 }
 
+constexpr std::string_view kLibraryNames[] = {
+#include "analyze/library_names.inc"
+};
+
+// torch.profiler shortens paths by the folders that Python imports from: "torch/optim/adam.py", "threading.py".
+bool is_shortened_library(std::string_view path) {
+  if (path.starts_with('/')) return false;
+  const auto slash = path.find('/');
+  std::string_view name = path.substr(0, slash);
+  if (slash == std::string_view::npos && name.ends_with(".py")) name.remove_suffix(3);
+  return std::binary_search(std::begin(kLibraryNames), std::end(kLibraryNames), name);
+}
+
 }  // namespace
 
 bool is_library_file(std::string_view path) {
-  return path.find("/site-packages/") != std::string_view::npos ||
+  return is_shortened_library(path) || path.find("/site-packages/") != std::string_view::npos ||
          path.find("/dist-packages/") != std::string_view::npos || path.starts_with("<frozen ") ||
          is_standard_library(path);
 }

@@ -28,10 +28,12 @@ struct Place {
 // The user's line is the innermost Python frame outside of installed packages and the standard library, else the
 // innermost Python frame. Without Python: the innermost native frame that belongs to the program and not to CUDA,
 // PyTorch or the C and C++ runtime; in a backward thread, where there is none, the autograd node ("ToCopyBackward0
-// (libtorch_cpu.so)"). A stack of which nothing is known has the site `otherwise`.
+// (libtorch_cpu.so)"). A stack of which nothing is known has the site `otherwise`. Where the source knows functions and
+// not lines, `line` is empty and the site names the function: "train.py (train_step)".
 Place place_of(std::span<const trace::Frame* const> frames, bool is_backward_thread, std::string_view otherwise);
 
-// Whether a Python file belongs to an installed package or the standard library.
+// Whether a Python file belongs to an installed package or the standard library. A path that is not absolute does when
+// its first part is the name of a well-known one.
 bool is_library_file(std::string_view path);
 
 }  // namespace turnpike::analyze

@@ -17,8 +17,12 @@ using trace::CallKind;
 
 // What numbers stored as bytes become on the host: 32-bit floats.
 constexpr std::uint64_t kBytesPerStoredByte = 4;
-// Packing on the host: so many bytes in a nanosecond, by one thread.
+// One thread of the host copies so many bytes in a nanosecond: packing, and the driver's staging of pageable memory.
 constexpr double kHostCopyGbps = 8.0;
+// What taking one tensor out of a packed one costs the host: a view.
+constexpr std::int64_t kViewNs = 1000;
+// A CUDA graph is launched once for all of its nodes.
+constexpr std::int64_t kGraphLaunchNs = 10'000;
 // What is left to do before a batch that is ready can be used.
 constexpr std::int64_t kReadyBatchNs = 100'000;
 
@@ -125,14 +129,21 @@ class Changer {
     }
   }
 
+  // Copies between GPUs wait for nothing on the streams that compute; copies to the host wait for what they read.
   void use_side_streams(const Selection& calls) {
     std::vector<std::uint32_t> ends;
     for (const std::uint32_t call : calls) {
       for (const std::uint32_t operation : model_.operations_of(call)) {
         const Transfer* transfer = model_.transfer_of(graph_.operations[operation]);
-        if (transfer == nullptr || transfer->direction != Direction::kPeerToPeer) continue;
-        ends.push_back(graph_.operation_end(operation));
-        detach_from_stream(graph_, operation);
+        if (transfer == nullptr) continue;
+        if (transfer->direction == Direction::kPeerToPeer) {
+          ends.push_back(graph_.operation_end(operation));
+          detach_from_stream(graph_, operation);
+        } else if (transfer->direction == Direction::kDeviceToHost) {
+          move_behind_producer(operation);
+        } else {
+          continue;
+        }
         ++count_;
       }
     }
@@ -154,14 +165,17 @@ class Changer {
     ++count_;
   }
 
-  // The first launch of a step stands for all of them.
+  // The first launch of a step stands for all that can be captured.
   void launch_as_graph(const Selection& calls) {
     std::uint32_t step = kNone;
     for (const std::uint32_t call : calls) {
-      if (model_.call(call).kind != CallKind::kLaunch) continue;
+      if (!can_be_captured(call)) continue;
       const std::uint32_t own = model_.step_of(call);
-      if (std::exchange(step, own) != own) continue;
-      remove_call(graph_, call, true);
+      if (std::exchange(step, own) != own) {
+        remove_waits(graph_, call, kGraphLaunchNs);
+      } else {
+        remove_call(graph_, call, true);
+      }
       ++count_;
     }
   }
@@ -210,6 +224,20 @@ class Changer {
       const Transfer* transfer = model_.transfer_of(graph_.operations[operation]);
       return transfer != nullptr && transfer->direction == direction && transfer->graph_node == 0;
     });
+  }
+
+  bool can_be_captured(std::uint32_t call) const {
+    switch (model_.call(call).kind) {
+      case CallKind::kLaunch:
+      case CallKind::kMemset:
+      case CallKind::kEventRecord:
+      case CallKind::kStreamWait:
+        return true;
+      case CallKind::kCopy:
+        return is_of(call, Direction::kDeviceToDevice);
+      default:
+        return false;
+    }
   }
 
   bool is_over_link(std::uint32_t operation) const {
@@ -273,13 +301,17 @@ class Changer {
       for (const std::uint32_t operation : model_.operations_of(call)) bytes += bytes_of(operation);
     }
     const std::uint32_t first = group.front();
-    if (!run_at_link_speed(model_.operations_of(first).front(), bytes)) return;
+    const std::uint32_t carrier = model_.operations_of(first).front();
+    if (!run_at_link_speed(carrier, bytes)) return;
+    const auto host_copy_ns = static_cast<std::int64_t>(static_cast<double>(bytes) / kHostCopyGbps);
+    const bool is_staged = model_.transfer_of(graph_.operations[carrier])->src_kind == trace::MemoryKind::kPageable;
+    if (is_staged) set_duration(graph_, carrier, host_copy_ns);
     for (auto call = group.begin() + 1; call != group.end(); ++call) {
       drop_copy(*call);
       remove_call(graph_, *call, true);
     }
-    const auto packing_ns = static_cast<std::int64_t>(static_cast<double>(bytes) / kHostCopyGbps);
-    set_gap(graph_, first, gap_ns(graph_, first) + packing_ns);
+    const std::int64_t views_ns = kViewNs * static_cast<std::int64_t>(group.size());
+    set_gap(graph_, first, gap_ns(graph_, first) + host_copy_ns + views_ns);
     count_ += group.size();
   }
 
@@ -296,6 +328,14 @@ class Changer {
     if (consumer == kNone) return;
     graph_.edges.push_back(
         {graph_.operation_end(operation), graph_.operation_start(consumer), graph_.typical.event, EdgeKind::kEdit});
+  }
+
+  void move_behind_producer(std::uint32_t operation) {
+    const std::uint32_t producer = graph_.operations[operation].before;
+    detach_from_stream(graph_, operation);
+    if (producer == kNone) return;
+    graph_.edges.push_back({graph_.operation_end(producer), graph_.operation_start(operation), graph_.typical.event,
+                            EdgeKind::kEdit});
   }
 
   std::uint32_t consumer_of(std::uint32_t operation) const {

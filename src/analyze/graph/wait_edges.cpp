@@ -193,14 +193,16 @@ class Waits {
                     EdgeKind::kCall);
     if (awaited == kNone) return;
     const std::int64_t slack_ns = draft_.end_of_call(index) - end_of(awaited);
-    if (slack_ns < -kClockSlackNs) {
+    // The call of a staged copy returns when its last part is staged, shortly before that part has crossed.
+    const bool is_own = graph.operations[awaited].call == index;
+    if (slack_ns < -kClockSlackNs && !is_own) {
       ++graph.contradicted_count;
       return;
     }
     const bool is_typical = draft_.lags == Lags::kTypical;
-    const std::int64_t lag_ns = is_typical ? graph.typical.wait
-                                : was_held ? slack_ns
-                                           : std::min(slack_ns, graph.typical.wait);
+    const std::int64_t lag_ns = is_typical && slack_ns >= 0 ? graph.typical.wait
+                                : was_held                  ? slack_ns
+                                                            : std::min(slack_ns, graph.typical.wait);
     draft_.add_edge(graph.operation_end(awaited), graph.call_end(index), lag_ns, kind);
   }
 

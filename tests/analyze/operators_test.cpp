@@ -89,5 +89,36 @@ TEST(OperatorsOf, IgnoresFramesOfPythonThatAreNamedLikeOne) {
   EXPECT_FALSE(operators_of(stack).outermost);
 }
 
+trace::Frame operation(std::string name) {
+  return {.kind = trace::FrameKind::kOperator, .function = std::move(name), .file = {}};
+}
+
+Operators operators(const std::vector<trace::Frame>& frames) {
+  std::vector<const trace::Frame*> pointers;
+  for (const trace::Frame& frame : frames) pointers.push_back(&frame);
+  return operators_of(pointers);
+}
+
+TEST(Operators, AreTakenFromFramesThatNameThem) {
+  const auto found = operators({operation("aten::copy_"), operation("aten::_to_copy"), operation("aten::to")});
+  EXPECT_EQ(found.innermost, "aten::copy_");
+  EXPECT_EQ(found.outermost, "aten::to");
+}
+
+TEST(Operators, AreNotTheNodesOfABackwardPass) {
+  const auto found = operators({operation("aten::mm"), operation("AddmmBackward0"),
+                                operation("autograd::engine::evaluate_function: AddmmBackward0")});
+  EXPECT_EQ(found.innermost, "aten::mm");
+  EXPECT_EQ(found.outermost, "aten::mm");
+  EXPECT_FALSE(operators({operation("torch::autograd::AccumulateGrad")}).outermost);
+}
+
+TEST(Operators, EndAtThePythonThatCalledThem) {
+  const trace::Frame python{.kind = trace::FrameKind::kPython, .function = "forward", .file = "model.py"};
+  const auto found = operators({operation("aten::copy_"), python, operation("mylib::custom")});
+  EXPECT_EQ(found.outermost, "aten::copy_");
+  EXPECT_EQ(operators({python, operation("mylib::custom")}).outermost, "mylib::custom");
+}
+
 }  // namespace
 }  // namespace turnpike::analyze

@@ -85,5 +85,32 @@ TEST(Phase, IsNotToldByFilesThatOnlyEndAlike) {
   EXPECT_EQ(phase({&own}), Phase::kOther);
 }
 
+trace::Frame operation(std::string name) {
+  return {.kind = trace::FrameKind::kOperator, .function = std::move(name), .file = {}};
+}
+
+TEST(Phase, IsToldByWhatTorchProfilerListsAmongOperators) {
+  const trace::Frame copy = operation("aten::copy_");
+  const trace::Frame evaluate = operation("autograd::engine::evaluate_function: AddmmBackward0");
+  const trace::Frame step = operation("Optimizer.step#AdamW.step");
+  const trace::Frame next = operation("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__");
+  EXPECT_EQ(phase({&copy, &evaluate}), Phase::kBackward);
+  EXPECT_EQ(phase({&copy, &step}), Phase::kOptimizer);
+  EXPECT_EQ(phase({&copy, &next}), Phase::kLoader);
+}
+
+TEST(Phase, IsForwardInsideAModule) {
+  const trace::Frame copy = operation("aten::copy_");
+  const trace::Frame module{.kind = trace::FrameKind::kNative, .function = "nn.Module: Linear_0", .file = {}};
+  EXPECT_EQ(phase({&copy, &module, &kMain}), Phase::kForward);
+}
+
+TEST(Phase, IsUnknownWhereOnlyOperatorsAre) {
+  const trace::Frame copy = operation("aten::copy_");
+  EXPECT_EQ(phase({&copy}), std::nullopt);
+  EXPECT_EQ(phase({&copy}, true), Phase::kBackward);
+  EXPECT_EQ(phase({&copy, &kMain}), Phase::kOther);
+}
+
 }  // namespace
 }  // namespace turnpike::analyze

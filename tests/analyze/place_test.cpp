@@ -48,10 +48,54 @@ TEST(Place, IsTheInnermostLineOfPythonWhereNoneIsTheUsers) {
   EXPECT_EQ(place({kCudart, kModule}).site, "module.py:1300");
 }
 
-TEST(Place, WithoutALineNumberIsTheFile) {
-  const Place found = place({python("train", "/home/user/train.py", 0)});
-  EXPECT_EQ(found.site, "train.py");
+TEST(Place, WithoutALineNumberIsTheFunction) {
+  const Place found = place(
+      {{.kind = trace::FrameKind::kPython, .function = "train_step", .file = "/home/user/train.py", .first_line = 12},
+       python("", "/home/user/main.py", 0)});
+  EXPECT_EQ(found.site, "train.py (train_step)");
   EXPECT_EQ(found.line, std::nullopt);
+  EXPECT_EQ(found.function, "train_step");
+  EXPECT_THAT(found.stack,
+              ElementsAre("train_step (/home/user/train.py, defined at line 12)", " (/home/user/main.py)"));
+}
+
+TEST(Place, WithoutALineNumberAndAFunctionIsTheFile) {
+  EXPECT_EQ(place({python("", "/home/user/train.py", 0)}).site, "train.py");
+}
+
+// As torch.profiler tells them: operators and functions by name, paths shortened.
+trace::Frame operation(std::string name) {
+  return {.kind = trace::FrameKind::kOperator, .function = std::move(name), .file = {}};
+}
+const trace::Frame kBuiltIn = native("<built-in method to of Tensor object", "");
+
+TEST(Place, LooksThroughOperatorsAndFunctionsOfC) {
+  const Place found = place({operation("aten::copy_"), operation("aten::to"), kBuiltIn, python("step", "train.py", 0)});
+  EXPECT_EQ(found.site, "train.py (step)");
+  EXPECT_EQ(found.op, "aten::to");
+  EXPECT_EQ(found.inner_op, "aten::copy_");
+}
+
+TEST(Place, IsTheOperatorWhereNoFunctionOfTheProgramIsKnown) {
+  EXPECT_EQ(place({operation("aten::copy_"), operation("aten::to"), kBuiltIn}).site, "aten::to");
+  EXPECT_EQ(place({kBuiltIn, native("nn.Module: Linear_0", "")}).site, "cudaMemcpyAsync");
+}
+
+TEST(Place, PassesOverLibrariesWithShortenedPaths) {
+  EXPECT_EQ(
+      place({python("step", "torch/optim/adam.py", 0), python("get", "queue.py", 0), python("f", "app/run.py", 0)})
+          .site,
+      "run.py (f)");
+}
+
+TEST(LibraryFile, IsToldByTheFirstPartOfAShortenedPath) {
+  for (const char* path :
+       {"torch/_tensor.py", "threading.py", "numpy/core/x.py", "cProfile.py", "zmq/a.py", "abc.py"}) {
+    EXPECT_TRUE(is_library_file(path)) << path;
+  }
+  for (const char* path : {"train.py", "torchlike/a.py", "models/torch/a.py", "/home/user/torch/a.py", ""}) {
+    EXPECT_FALSE(is_library_file(path)) << path;
+  }
 }
 
 TEST(Place, WithoutPythonIsTheFunctionOfTheProgram) {

@@ -78,6 +78,7 @@ std::optional<NsysDeviceWork::Work> NsysDeviceWork::work_of(SqliteRow& row) {
   if (!process && processes.all().size() != 1) row.set_unreadable();
   if (!row.is_readable()) return std::nullopt;
   work.process = process ? &processes.get(process_of(*process)) : &processes.all().front();
+  if (work.device != trace::kUnknownId) work.process->devices.insert(work.device);
   if (work.end_ns < work.start_ns) {
     work.start_ns = work.end_ns = trace::kUnknownTime;
     work.process->count(trace::Loss::kInvalidDeviceTimes);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -41,6 +42,7 @@ class NsysProcess {
   const ProcessKey key;
   trace::RecordSink& sink;
   trace::Process process;
+  std::set<std::uint32_t> devices;  // those that worked for it
 
   // Makes the name one of this process, and returns it.
   std::uint32_t use(std::uint32_t name);

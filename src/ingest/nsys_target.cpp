@@ -73,9 +73,14 @@ void give_device(NsysProcess& process, std::uint32_t device, const Gpu& gpu) {
 }
 
 // Events number devices as their process saw them (CUDA_VISIBLE_DEVICES), the table of GPUs as the machine has them.
+// Devices that worked and that nothing tells more of are given all the same, without a name.
 void give_devices(NsysExport& from) {
   const auto gpus = read_gpus(from);
   bool is_mapped = false;
+  const auto give = [&](NsysProcess& process, std::uint32_t device, const Gpu& gpu) {
+    process.devices.erase(device);
+    give_device(process, device, gpu);
+  };
   from.scan("TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId", "pid"}, 3, [&](SqliteRow& row) {
     const auto gpu = gpus.find(row.needed_integer(0));
     const std::uint32_t device = id_or_unknown(row.needed_integer(1));
@@ -83,14 +88,15 @@ void give_devices(NsysExport& from) {
     if (!row.is_readable() || gpu == gpus.end()) return;
     is_mapped = true;
     for (NsysProcess& process : from.processes.all()) {
-      if (process.process.pid == pid) give_device(process, device, gpu->second);
+      if (process.process.pid == pid) give(process, device, gpu->second);
     }
   });
-  if (is_mapped) return;
-  // Old exports have no such table: the numbers are the same where nothing was hidden from the process.
-  for (const auto& [id, gpu] : gpus) {
-    const std::uint32_t device = id_or_unknown(id);
-    for (NsysProcess& process : from.processes.all()) give_device(process, device, gpu);
+  for (NsysProcess& process : from.processes.all()) {
+    // Old exports have no such table: the numbers are the same where nothing was hidden from the process.
+    for (const auto& [id, gpu] : gpus) {
+      if (!is_mapped) give(process, id_or_unknown(id), gpu);
+    }
+    for (const std::uint32_t device : process.devices) give_device(process, device, {});
   }
 }
 

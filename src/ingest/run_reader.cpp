@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "ingest/kineto.h"
+#include "ingest/nsys.h"
 
 namespace turnpike::ingest {
 namespace {
@@ -96,7 +97,7 @@ Result<std::vector<trace::Process>> read_file(const Path& path, const SinkOfProc
   if (!kind) return kind.error();
   if (*kind == "turnpike") return as_list(trace::read_file(path, sink_of_process(), progress));
   if (*kind == "kineto") return as_list(read_kineto(path, sink_of_process(), progress));
-  return no_known_kind(path);
+  return read_nsys(path, sink_of_process, progress);
 }
 
 }  // namespace turnpike::ingest

@@ -367,6 +367,14 @@ TEST(NsysReader, NumbersDevicesAsTheProcessSawThem) {
   EXPECT_EQ(devices[0].pci_bus, 0xC4);
 }
 
+TEST(NsysReader, GivesDevicesThatWorkedWithoutAName) {
+  const ReadExport read = read_sql(tables_of(Schema::k3_25) + copy_of_kinds(1, 1, 0, 2) + copy_of_kinds(2, 1, 0, 2));
+  const auto& devices = read.records.at(0).devices;
+  ASSERT_EQ(devices.size(), 1u);
+  EXPECT_EQ(devices[0].device, 0u);
+  EXPECT_EQ(devices[0].name, trace::kNoId);
+}
+
 TEST(NsysReader, KnowsTheDefaultStreams) {
   const ReadExport read =
       read_sql(tables_of(Schema::k3_25) + string_id(1, "cudaMalloc_v3020") + row(kRuntime, call(1, 1, 1, 2)) +

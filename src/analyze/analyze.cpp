@@ -92,10 +92,11 @@ FileReader own_files() {
           }};
 }
 
-Result<Report> analyze_run(const std::vector<Path>& inputs, const FileReader& reader, const trace::Progress& progress) {
+Result<Report> analyze_run(const std::vector<Path>& inputs, const FileReader& reader, const LinkRates& rates,
+                           const trace::Progress& progress) {
   Files files = files_of(inputs);
   const std::uint64_t all_bytes = files.size_bytes();
-  RunAnalysis analysis;
+  RunAnalysis analysis(rates);
   std::uint64_t read_bytes = 0;
   std::string kind;
   for (const Path& file : files.paths) {
@@ -115,8 +116,8 @@ Result<Report> analyze_run(const std::vector<Path>& inputs, const FileReader& re
   return report;
 }
 
-Report analyze_processes(std::span<const LoadedProcess> processes) {
-  RunAnalysis analysis;
+Report analyze_processes(std::span<const LoadedProcess> processes, const LinkRates& rates) {
+  RunAnalysis analysis(rates);
   for (const LoadedProcess& loaded : processes) analysis.add(loaded.process, loaded.timeline);
   return analysis.finish();
 }

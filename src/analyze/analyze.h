@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analyze/process_model.h"
 #include "analyze/report.h"
 #include "analyze/timeline.h"
 #include "base/result.h"
@@ -35,9 +36,9 @@ FileReader own_files();
 // Analyzes runs together: every file of every input is one process or several. Files are read one after the other, and
 // only one is in memory at a time. `progress` counts the bytes of all files. Fails when no file can be read; one that
 // cannot beside others that can is a loss. Source::kind is that of the files, "mixed" where they differ.
-// Total::link_gbps stays empty: it is measured elsewhere.
+// Total::link_gbps stays empty. `rates` serves the findings: what a link could do.
 Result<Report> analyze_run(const std::vector<std::filesystem::path>& inputs, const FileReader& reader,
-                           const trace::Progress& progress = {});
+                           const LinkRates& rates = {}, const trace::Progress& progress = {});
 
 // A process of any source, its records loaded.
 struct LoadedProcess {
@@ -46,6 +47,6 @@ struct LoadedProcess {
 };
 
 // Analyzes processes that are already in memory. The caller fills in source.kind and source.paths.
-Report analyze_processes(std::span<const LoadedProcess> processes);
+Report analyze_processes(std::span<const LoadedProcess> processes, const LinkRates& rates = {});
 
 }  // namespace turnpike::analyze

@@ -137,9 +137,12 @@ struct SyncSite {
   Syncs in_steps;  // as InSteps
 };
 
+// Something that should be done otherwise. Savings are differences between a re-timed run with the change and the run
+// as it is; those of several findings overlap and cannot be added up.
 struct Finding {
-  std::string rule, severity, title, site;
-  std::optional<std::int64_t> saving_ns;
+  std::string rule, severity, title, site;     // severity: info|warning|error; site: "" for the step as a whole
+  std::optional<std::int64_t> saving_ns;       // over all steps of the process; nullopt: none is claimed, or not known
+  std::optional<std::int64_t> saving_step_ns;  // of one step; of the whole run where there are no steps
   std::optional<double> saving_pct;
   std::string evidence, advice, docs;
 };
@@ -151,9 +154,10 @@ struct Report {
   Syncs syncs;
   std::optional<Steps> steps;
   Verdict verdict;
-  std::vector<Site> sites;           // ranked: host-blocked plus exposed device time, most first
-  std::vector<SyncSite> sync_sites;  // ranked by host-blocked time
-  std::vector<Finding> findings;
+  std::vector<Site> sites;                      // ranked: host-blocked plus exposed device time, most first
+  std::vector<SyncSite> sync_sites;             // ranked by host-blocked time
+  std::vector<Finding> findings;                // errors first, then most saving
+  std::optional<double> saving_pct_all;         // with all of them done together
   std::map<std::string, std::uint64_t> losses;  // by name; only those that happened
 };
 

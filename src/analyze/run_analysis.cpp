@@ -63,6 +63,7 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
     span_ = Interval{std::min(span_->start_ns, span->start_ns), std::max(span_->end_ns, span->end_ns)};
     are_kernels_known_ = are_kernels_known_ && analysis.are_kernels_known();
     if (analysis.are_kernels_known()) add_device_time(analysis, steps);
+    if (analysis.are_kernels_known()) add_findings(find_findings(analysis.model(steps, rates_)));
   }
   offer_steps(std::move(steps));
 }
@@ -94,6 +95,21 @@ void RunAnalysis::offer_steps(std::optional<FoundSteps> found) {
   if (found && (!steps_ || is_better(*found, *steps_))) steps_ = std::move(found);
 }
 
+// Ranks of one program have the same findings: the process that would gain most speaks for all.
+void RunAnalysis::add_findings(FoundFindings found) {
+  for (Finding& finding : found.findings) {
+    const auto known = std::find_if(report_.findings.begin(), report_.findings.end(), [&](const Finding& other) {
+      return other.rule == finding.rule && other.site == finding.site;
+    });
+    if (known == report_.findings.end()) {
+      report_.findings.push_back(std::move(finding));
+    } else if (finding.saving_pct > known->saving_pct) {
+      *known = std::move(finding);
+    }
+  }
+  report_.saving_pct_all = std::max(report_.saving_pct_all, found.saving_pct_all);
+}
+
 Report RunAnalysis::finish() {
   for (std::size_t i = 0; i < kDirectionCount; ++i) {
     TotalSums& sums = sums_.totals[i];
@@ -109,6 +125,7 @@ Report RunAnalysis::finish() {
     report_.steps->whole_count = whole_steps_;
   }
   report_.verdict = judge(scope_.processes > 0 ? time_of_steps_ : time_of_runs_, scope_, are_kernels_known_);
+  std::stable_sort(report_.findings.begin(), report_.findings.end(), comes_before);
   Report report = std::move(report_);
   *this = RunAnalysis();
   return report;

@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "analyze/findings.h"
 #include "analyze/process_analysis.h"
+#include "analyze/process_model.h"
 #include "analyze/report.h"
 #include "analyze/site_table.h"
 #include "analyze/steps.h"
@@ -18,6 +21,9 @@ namespace turnpike::analyze {
 
 class RunAnalysis {
  public:
+  // `rates`: what the links of the run's machines can do; may be empty.
+  explicit RunAnalysis(LinkRates rates = {}) : rates_(std::move(rates)) {}
+
   void add(const trace::Process& process, const Timeline& timeline);
   // `name`: as in trace::LossInfo, or one that only the analysis knows.
   void count_loss(const std::string& name, std::uint64_t count);
@@ -28,7 +34,9 @@ class RunAnalysis {
   void add_losses(const trace::Process& process, const Timeline& timeline);
   void add_device_time(ProcessAnalysis& analysis, const std::optional<FoundSteps>& steps);
   void offer_steps(std::optional<FoundSteps> found);
+  void add_findings(FoundFindings found);
 
+  LinkRates rates_;
   Report report_;
   RunSums sums_;
   std::optional<Interval> span_;

@@ -334,8 +334,8 @@ class Changer {
     const std::uint32_t producer = graph_.operations[operation].before;
     detach_from_stream(graph_, operation);
     if (producer == kNone) return;
-    graph_.edges.push_back({graph_.operation_end(producer), graph_.operation_start(operation), graph_.typical.event,
-                            EdgeKind::kEdit});
+    graph_.edges.push_back(
+        {graph_.operation_end(producer), graph_.operation_start(operation), graph_.typical.event, EdgeKind::kEdit});
   }
 
   std::uint32_t consumer_of(std::uint32_t operation) const {

@@ -31,12 +31,13 @@ T value_or_throw(Result<T> result) {
 }
 
 analyze::Report analyze(const std::vector<std::filesystem::path>& paths) {
-  Status rates;
+  const auto rates = report::kept_link_rates();
   analyze::Report report;
   {
     const nb::gil_scoped_release without_gil;
-    report = value_or_throw(analyze::analyze_run(paths, {.kind_of = ingest::kind_of, .read = ingest::read_file}));
-    rates = report::add_link_rates(report);
+    report = value_or_throw(analyze::analyze_run(paths, {.kind_of = ingest::kind_of, .read = ingest::read_file},
+                                                rates ? *rates : analyze::LinkRates()));
+    if (rates) report::add_link_rates(report, *rates);
   }
   // The report stands without the rates: a warning, as the command line gives one.
   if (!rates && PyErr_WarnEx(PyExc_RuntimeWarning, rates.error().message.c_str(), 2) != 0) throw nb::python_error();

@@ -115,6 +115,7 @@ Json to_object(const analyze::Finding& finding) {
           {"title", finding.title},
           {"site", finding.site},
           {"saving_ns", or_null(finding.saving_ns)},
+          {"saving_step_ns", or_null(finding.saving_step_ns)},
           {"saving_pct", or_null(finding.saving_pct)},
           {"evidence", finding.evidence},
           {"advice", finding.advice},
@@ -159,6 +160,7 @@ std::string to_json(const analyze::Report& report) {
                        {"sites", to_array(report.sites)},
                        {"sync_sites", to_array(report.sync_sites)},
                        {"findings", to_array(report.findings)},
+                       {"saving_pct_all", or_null(report.saving_pct_all)},
                        {"losses", report.losses},
                        {"loss_sentences", loss_sentences(report.losses)}};
   return object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -8,6 +8,8 @@ namespace turnpike::report {
 
 void print_header(const analyze::Report& report, Page& page);
 void print_verdict(const analyze::Verdict& verdict, Page& page);
+// What to do, ranked by what it would gain.
+void print_findings(const analyze::Report& report, Page& page);
 void print_totals(const analyze::Report& report, Page& page);
 void print_sites(const analyze::Report& report, std::size_t top, Page& page);
 void print_syncs(const analyze::Report& report, std::size_t top, Page& page);

@@ -1,0 +1,88 @@
+// Re-times what the rules name.
+#include "analyze/findings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "analyze/rules/rule.h"
+
+namespace turnpike::analyze {
+namespace {
+
+// Less than this of a step is within what the model cannot tell.
+constexpr double kMinSavingPct = 1.0;
+constexpr const char* kPages = "docs/rules/";
+
+struct Judged {
+  Finding finding;
+  std::vector<NamedChange> changes;
+};
+
+Finding finding_of(const char* rule, const Candidate& candidate) {
+  Finding finding;
+  finding.rule = rule;
+  finding.severity = name_of(candidate.severity);
+  finding.title = candidate.title;
+  finding.site = candidate.site;
+  finding.evidence = candidate.evidence;
+  finding.advice = candidate.advice;
+  finding.docs = std::string(kPages) + rule + ".md";
+  return finding;
+}
+
+// False when the candidate is not worth to be told.
+bool add_saving(const ProcessModel& model, const std::vector<NamedChange>& changes, Finding& finding) {
+  if (changes.empty()) return true;
+  const auto prediction = predict(model, changes);
+  if (!prediction) return true;  // it is the matter; what it would gain cannot be told
+  const double saving_ns = model.measured_step_ns() - prediction->step_ns;
+  finding.saving_pct = 100 * saving_ns / model.measured_step_ns();
+  finding.saving_step_ns = static_cast<std::int64_t>(std::llround(saving_ns));
+  const double steps = model.steps() ? static_cast<double>(model.steps()->steps.count) : 1.0;
+  finding.saving_ns = static_cast<std::int64_t>(std::llround(saving_ns * steps));
+  return *finding.saving_pct >= kMinSavingPct;
+}
+
+std::optional<double> saving_of_all(const ProcessModel& model, const std::vector<Judged>& judged) {
+  std::vector<NamedChange> changes;
+  for (const Judged& one : judged) {
+    if (one.finding.saving_pct) changes.insert(changes.end(), one.changes.begin(), one.changes.end());
+  }
+  if (changes.empty()) return std::nullopt;
+  const auto prediction = predict(model, changes);
+  if (!prediction) return std::nullopt;
+  return 100 * (1 - prediction->step_ns / model.measured_step_ns());
+}
+
+}  // namespace
+
+bool comes_before(const Finding& a, const Finding& b) {
+  const bool is_error_a = a.severity == name_of(Severity::kError);
+  const bool is_error_b = b.severity == name_of(Severity::kError);
+  if (is_error_a != is_error_b) return is_error_a;
+  return a.saving_pct.value_or(0) > b.saving_pct.value_or(0);
+}
+
+FoundFindings find_findings(const ProcessModel& model) {
+  FoundFindings found;
+  if (model.graph().calls.empty() || model.measured_step_ns() <= 0) return found;
+  const RuleInput input = rule_input(model);
+  std::vector<Judged> judged;
+  for (const Rule& rule : all_rules()) {
+    std::vector<Candidate> candidates;
+    rule.find(input, candidates);
+    for (Candidate& candidate : candidates) {
+      Judged one{finding_of(rule.name, candidate), std::move(candidate.changes)};
+      if (add_saving(model, one.changes, one.finding)) judged.push_back(std::move(one));
+    }
+  }
+  std::stable_sort(judged.begin(), judged.end(),
+                   [](const Judged& a, const Judged& b) { return comes_before(a.finding, b.finding); });
+  found.saving_pct_all = saving_of_all(model, judged);
+  for (Judged& one : judged) found.findings.push_back(std::move(one.finding));
+  return found;
+}
+
+}  // namespace turnpike::analyze

@@ -1,0 +1,110 @@
+// Counts from the records; words for people.
+#include "analyze/rules/measure.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include "analyze/blocking.h"
+
+namespace turnpike::analyze {
+namespace {
+
+// Three digits that count.
+std::string three_digits(double value) {
+  char text[32];
+  const int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return text;
+}
+
+std::vector<const Transfer*> transfers_of(const ProcessModel& model, std::uint32_t call) {
+  std::vector<const Transfer*> transfers;
+  for (const std::uint32_t operation : model.operations_of(call)) {
+    const Transfer* transfer = model.transfer_of(model.graph().operations[operation]);
+    if (transfer != nullptr) transfers.push_back(transfer);
+  }
+  return transfers;
+}
+
+bool is_held_by_itself(const ProcessModel& model, std::uint32_t call) {
+  const auto transfers = transfers_of(model, call);
+  return !transfers.empty() && is_held_by_copy(model.call(call), transfers).value_or(false);
+}
+
+}  // namespace
+
+bool is_held(const ProcessModel& model, std::uint32_t call) {
+  return model.synchronisation_of(call) != kNone || is_held_by_itself(model, call);
+}
+
+std::int64_t held_ns(const ProcessModel& model, std::uint32_t call) {
+  const std::uint32_t synchronisation = model.synchronisation_of(call);
+  const std::int64_t behind_ns = synchronisation == kNone ? 0 : model.call(synchronisation).duration_ns();
+  return behind_ns + (is_held_by_itself(model, call) ? model.call(call).duration_ns() : 0);
+}
+
+Selection copies_of(const ProcessModel& model, const SiteCalls& site, Direction direction) {
+  Selection calls;
+  for (const std::uint32_t call : site.calls) {
+    for (const Transfer* transfer : transfers_of(model, call)) {
+      if (transfer->direction != direction || transfer->graph_node != 0) continue;
+      calls.push_back(call);
+      break;
+    }
+  }
+  return calls;
+}
+
+CopyCount count_copies(const ProcessModel& model, const SiteCalls& site, Direction direction) {
+  CopyCount sum;
+  for (const std::uint32_t call : copies_of(model, site, direction)) {
+    sum.host_ns += held_ns(model, call);
+    for (const Transfer* transfer : transfers_of(model, call)) {
+      if (transfer->direction != direction) continue;
+      sum.count += transfer->count;
+      sum.bytes += transfer->bytes;
+      sum.device_ns += transfer->duration_ns();
+      const bool is_pageable =
+          transfer->src_kind == trace::MemoryKind::kPageable || transfer->dst_kind == trace::MemoryKind::kPageable;
+      if (is_pageable) sum.pageable_count += transfer->count;
+    }
+  }
+  return sum;
+}
+
+std::string times_a_step(const ProcessModel& model, std::uint64_t count) {
+  if (!model.steps()) return count == 1 ? "once" : std::to_string(count) + " times";
+  const double each = static_cast<double>(count) / static_cast<double>(model.step_count());
+  if (each < 0.95) return "in " + std::to_string(count) + " of " + std::to_string(model.step_count()) + " steps";
+  if (each < 1.05) return "once a step";
+  if (std::abs(each - 2) < 0.05) return "twice a step";
+  const double rounded = std::round(each);
+  if (std::abs(each - rounded) < 0.05) return std::to_string(static_cast<std::uint64_t>(rounded)) + " times a step";
+  return three_digits(each) + " times a step";
+}
+
+std::string time_a_step(const ProcessModel& model, std::int64_t total_ns) {
+  const auto total = static_cast<double>(total_ns);
+  if (!model.steps()) return time_text(total);
+  return time_text(total / static_cast<double>(model.step_count())) + " a step";
+}
+
+std::string time_text(double nanoseconds) {
+  if (nanoseconds < 999.5) return std::to_string(std::llround(nanoseconds)) + " ns";
+  if (nanoseconds < 999.5e3) return three_digits(nanoseconds / 1e3) + " us";
+  if (nanoseconds < 999.5e6) return three_digits(nanoseconds / 1e6) + " ms";
+  return three_digits(nanoseconds / 1e9) + " s";
+}
+
+std::string bytes_text(double bytes) {
+  if (bytes < 999.5) return std::to_string(std::llround(bytes)) + " B";
+  if (bytes < 999.5e3) return three_digits(bytes / 1e3) + " kB";
+  if (bytes < 999.5e6) return three_digits(bytes / 1e6) + " MB";
+  return three_digits(bytes / 1e9) + " GB";
+}
+
+std::string rate_text(double gbps) {
+  return three_digits(gbps) + " GB/s";
+}
+
+}  // namespace turnpike::analyze

@@ -1,0 +1,38 @@
+// What rules count at a place, and how they put it into words.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "analyze/rules/rule.h"
+
+namespace turnpike::analyze {
+
+// The copies of one direction that a place made, over the stretch.
+struct CopyCount {
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
+  std::int64_t device_ns = 0;
+  std::int64_t host_ns = 0;  // in the calls that were held, and in the synchronisations behind them
+  std::uint64_t pageable_count = 0;
+};
+CopyCount count_copies(const ProcessModel& model, const SiteCalls& site, Direction direction);
+
+// Whether the host stood still in this call until a copy was done, or in the synchronisation that its operator made
+// behind it.
+bool is_held(const ProcessModel& model, std::uint32_t call);
+// For how long.
+std::int64_t held_ns(const ProcessModel& model, std::uint32_t call);
+
+// The calls of a place that copy in a direction.
+Selection copies_of(const ProcessModel& model, const SiteCalls& site, Direction direction);
+
+// "3 times a step", "once a step", "twice a step", "in 1 of 8 steps"; without steps "12 times".
+std::string times_a_step(const ProcessModel& model, std::uint64_t count);
+// "1.3 ms a step"; without steps "1.3 ms".
+std::string time_a_step(const ProcessModel& model, std::int64_t total_ns);
+std::string time_text(double nanoseconds);  // "1.30 ms"
+std::string bytes_text(double bytes);       // "12.8 MB"
+std::string rate_text(double gbps);         // "8.5 GB/s"
+
+}  // namespace turnpike::analyze

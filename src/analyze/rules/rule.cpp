@@ -1,0 +1,44 @@
+// The list of the rules, and the places that they look at.
+#include "analyze/rules/rule.h"
+
+#include <algorithm>
+#include <array>
+
+#include "analyze/rules/rules.h"
+
+namespace turnpike::analyze {
+
+const char* name_of(Severity severity) {
+  switch (severity) {
+    case Severity::kInfo:
+      return "info";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kError:
+      return "error";
+  }
+  return "";
+}
+
+RuleInput rule_input(const ProcessModel& model) {
+  RuleInput input{model, {}};
+  std::map<const StackFacts*, std::size_t> index;
+  for (std::uint32_t call = 0; call < model.graph().calls.size(); ++call) {
+    if (model.call(call).kind == trace::CallKind::kLaunch) continue;
+    const StackFacts& facts = model.facts_of_call(call);
+    const auto [entry, is_new] = index.try_emplace(&facts, input.sites.size());
+    if (is_new) input.sites.push_back({&facts, {}});
+    input.sites[entry->second].calls.push_back(call);
+  }
+  return input;
+}
+
+std::span<const Rule> all_rules() {
+  static constexpr std::array kRules = {
+      Rule{"pageable_async_copy", find_pageable_async_copy},
+      Rule{"implicit_sync", find_implicit_sync},
+  };
+  return kRules;
+}
+
+}  // namespace turnpike::analyze

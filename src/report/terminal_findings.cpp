@@ -1,0 +1,60 @@
+// What to do, ranked by what it would gain: three lines for each.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/terminal_sections.h"
+#include "report/text_width.h"
+#include "report/units.h"
+
+namespace turnpike::report {
+namespace {
+
+constexpr std::size_t kMaxFindings = 10;
+
+std::string saving_text(const analyze::Finding& finding, bool has_steps) {
+  if (!finding.saving_pct) return finding.severity == "error" ? "results may be wrong" : "gain unknown";
+  const std::string time = duration_text(finding.saving_step_ns.value_or(0));
+  return fmt::format("saves {}{} ({})", time, has_steps ? " a step" : "", percent_text(finding.saving_pct));
+}
+
+std::string place_text(const analyze::Finding& finding) {
+  return finding.site.empty() ? std::string("the step as a whole") : cleaned(finding.site);
+}
+
+void print_finding(const analyze::Finding& finding, std::size_t number, bool has_steps, Page& page) {
+  const Style style = finding.severity == "error" ? Style::kWarning : Style::kHeading;
+  page.paragraph(
+      fmt::format("{:>3}  ", number),
+      fmt::format("{}: {}; {}", place_text(finding), cleaned(finding.title), saving_text(finding, has_steps)), style);
+  page.paragraph("     what  ", cleaned(finding.evidence));
+  page.paragraph("     fix   ", cleaned(finding.advice));
+}
+
+}  // namespace
+
+void print_findings(const analyze::Report& report, Page& page) {
+  if (!report.verdict.gpu_busy_pct) return;  // without kernels nothing was looked for
+  page.blank();
+  page.line("WHAT TO DO", Style::kHeading);
+  if (report.findings.empty()) {
+    page.line("  nothing was found that would gain 1 % of a step or more");
+    return;
+  }
+  const bool has_steps = report.steps.has_value();
+  const std::size_t count = std::min(report.findings.size(), kMaxFindings);
+  for (std::size_t index = 0; index < count; ++index) {
+    print_finding(report.findings[index], index + 1, has_steps, page);
+  }
+  if (report.findings.size() > count) {
+    page.line(fmt::format("  and {} more: --json holds all", report.findings.size() - count));
+  }
+  if (report.saving_pct_all && report.findings.size() > 1) {
+    page.paragraph("  ", fmt::format("All of it together saves {} of a step: savings overlap and do not add up.",
+                                     percent_text(report.saving_pct_all)));
+  }
+  page.paragraph(
+      "  ", "Savings are predicted by re-timing the recorded run with the change. `turnpike whatif` tries others.");
+}
+
+}  // namespace turnpike::report

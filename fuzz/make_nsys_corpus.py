@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Writes the seeds of corpus/nsys: small SQLite databases as Nsight Systems exports them."""
+import pathlib
+import sqlite3
+import sys
+
+PROCESS = (1 << 48) | (77 << 24)
+THREAD = PROCESS | 78
+OTHER = (2 << 48) | (77 << 24)
+
+NAMES = """
+CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
+INSERT INTO StringIds VALUES (1,'cudaMemcpyAsync_v3020'),(2,'cudaLaunchKernel_v7000'),(3,'cudaStreamSynchronize_v3020'),
+  (4,'_Z3addPf'),(5,'at::_ops::copy_::call(at::Tensor&)'),(6,'/lib/libtorch.so'),(7,'train'),(8,'train.py:3'),
+  (9,'cuMemcpyHtoD_v2');
+"""
+WORK = "start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER"
+CALLS = f"""
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER, globalTid INTEGER,
+  correlationId INTEGER, nameId INTEGER, returnValue INTEGER, callchainId INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (10,20,0,{THREAD},1,1,0,1),(21,23,0,{THREAD},2,2,0,2),
+  (24,90,0,{THREAD},3,3,0,NULL),(11,19,1,{THREAD},1,9,0,0),(91,92,1,{OTHER | 5},1,9,0,0);
+"""
+SYNC = f"""
+CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION ({WORK}, syncType INTEGER, eventId INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (25,89,0,1,7,3,{PROCESS},3,4294967295);
+"""
+DEVICE = f"""
+CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY ({WORK}, bytes INTEGER, copyKind INTEGER, srcKind INTEGER, dstKind INTEGER,
+  srcDeviceId INTEGER, dstDeviceId INTEGER, graphNodeId INTEGER, virtualAddress INTEGER, copyCount INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (30,40,0,1,7,1,{PROCESS},4096,1,0,2,NULL,NULL,NULL,NULL,1),
+  (41,50,0,1,7,0,{PROCESS},65536,11,4,2,NULL,NULL,NULL,4096,1);
+CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET ({WORK}, value INTEGER, bytes INTEGER, graphNodeId INTEGER, memKind INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (51,52,0,1,7,0,{PROCESS},0,64,NULL,2);
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL ({WORK}, demangledName INTEGER, shortName INTEGER, mangledName INTEGER, graphNodeId INTEGER,
+  graphId INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (53,80,0,1,7,2,{PROCESS},4,4,4,NULL,0);
+CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE ({WORK}, graphId INTEGER, graphExecId INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (81,85,0,1,7,2,{PROCESS},1,2);
+"""
+RANGES = f"""
+CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, rangeId INTEGER, category INTEGER,
+  color INTEGER, text TEXT, globalTid INTEGER, endGlobalTid INTEGER, textId INTEGER, domainId INTEGER);
+INSERT INTO NVTX_EVENTS VALUES (1,99,59,0,0,255,'step 1',{THREAD},NULL,NULL,0),
+  (5,60,59,0,0,0,'aten::to, seq = 3, op_id = 1',{THREAD},NULL,NULL,0),(6,30,59,0,0,0,'aten::copy_, op_id = 2',{THREAD},NULL,NULL,0),
+  (61,95,59,0,0,0,'autograd::engine::evaluate_function: MulBackward0, seq = 3, op_id = 4',{THREAD},NULL,NULL,0),
+  (7,NULL,34,0,0,0,NULL,{THREAD},NULL,7,1),(0,NULL,75,0,0,0,'mine',{THREAD},NULL,NULL,1),(8,NULL,39,0,0,0,'main',{THREAD},NULL,NULL,0);
+"""
+STACKS = """
+CREATE TABLE CUDA_CALLCHAINS (id INTEGER NOT NULL, symbol INTEGER NOT NULL, module INTEGER NOT NULL, unresolved INTEGER,
+  originalIP INTEGER, stackDepth INTEGER NOT NULL, PRIMARY KEY (id, stackDepth));
+INSERT INTO CUDA_CALLCHAINS VALUES (1,5,6,NULL,NULL,0),(1,7,8,NULL,NULL,1),(2,5,6,1,7,0);
+"""
+TARGET = f"""
+CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT);
+INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000,'x');
+CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, busLocation TEXT, totalMemory INTEGER, smCount INTEGER);
+INSERT INTO TARGET_INFO_GPU VALUES (0,'H100','0000:c4:00.0',85520809984,132);
+CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, pid INTEGER);
+INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (0,0,77);
+CREATE TABLE TARGET_INFO_CUDA_CONTEXT_INFO (nullStreamId INTEGER, hwId INTEGER, vmId INTEGER, processId INTEGER, deviceId INTEGER,
+  contextId INTEGER);
+INSERT INTO TARGET_INFO_CUDA_CONTEXT_INFO VALUES (7,0,1,77,0,1);
+CREATE TABLE TARGET_INFO_CUDA_STREAM (streamId INTEGER, hwId INTEGER, vmId INTEGER, processId INTEGER, contextId INTEGER,
+  priority INTEGER, flag INTEGER);
+INSERT INTO TARGET_INFO_CUDA_STREAM VALUES (13,0,1,77,1,0,2);
+CREATE TABLE ThreadNames (nameId INTEGER, priority INTEGER, globalTid INTEGER);
+INSERT INTO ThreadNames VALUES (7,0,{THREAD});
+CREATE TABLE META_DATA_CAPTURE (name TEXT NOT NULL, value TEXT);
+INSERT INTO META_DATA_CAPTURE VALUES ('PROCESS_0:COMMAND','python'),('PROCESS_0:ARGUMENT_0','train.py'),
+  ('PROCESS_0:ENVIRONMENT_VARIABLE','RANK="1"');
+"""
+ENUMS = """
+CREATE TABLE ENUM_CUDA_MEM_KIND (id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT);
+INSERT INTO ENUM_CUDA_MEM_KIND VALUES (0,'CUDA_MEMOPR_MEMORY_KIND_PAGEABLE','Pageable'),(2,'x','Device');
+CREATE TABLE ENUM_CUDA_MEMCPY_OPER (id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT);
+INSERT INTO ENUM_CUDA_MEMCPY_OPER VALUES (1,'CUDA_MEMCPY_KIND_HTOD','Host-to-Device'),(11,'CUDA_MEMCPY_KIND_UVM_HTOD','y');
+"""
+NODES = f"""
+CREATE TABLE CUDA_GRAPH_NODE_EVENTS (start INTEGER, end INTEGER, globalTid INTEGER, graphNodeId INTEGER, originalGraphNodeId INTEGER);
+INSERT INTO CUDA_GRAPH_NODE_EVENTS VALUES (12,13,{THREAD},5,NULL),(14,15,{THREAD},6,5);
+CREATE TABLE CUDA_UM_CPU_PAGE_FAULT_EVENTS (start INTEGER, globalPid INTEGER, address INTEGER);
+INSERT INTO CUDA_UM_CPU_PAGE_FAULT_EVENTS VALUES (3,{PROCESS},4096);
+"""
+
+SEEDS = {
+    "calls": NAMES + CALLS,
+    "copies": NAMES + DEVICE + ENUMS,
+    "ranges": NAMES + CALLS + RANGES,
+    "stacks": NAMES + CALLS + STACKS,
+    "target": CALLS + TARGET,
+    "nodes": CALLS + NODES + SYNC,
+    "names_without_key": CALLS + "CREATE TABLE StringIds (id INTEGER, value TEXT); INSERT INTO StringIds VALUES (1,'cudaFree');",
+    "view": NAMES + CALLS + "CREATE VIEW NVTX_EVENTS AS SELECT start, 59 AS eventType FROM CUPTI_ACTIVITY_KIND_RUNTIME;",
+    "other": "CREATE TABLE bookmarks (url TEXT);",
+}
+
+
+def main() -> None:
+    folder = pathlib.Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, script in SEEDS.items():
+        path = folder / name
+        path.unlink(missing_ok=True)
+        database = sqlite3.connect(path)
+        # Small pages, so that a change of a byte is likely to matter.
+        database.executescript("PRAGMA page_size=512;" + script)
+        database.close()
+
+
+if __name__ == "__main__":
+    main()

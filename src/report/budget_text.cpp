@@ -53,8 +53,11 @@ double rounded_up(double value) {
 
 // Whole where it is whole; else up to the next hundredth.
 std::string count_limit(double count) {
-  const double hundredths = std::max(std::ceil(count * 100 - 1e-6), 0.0);
-  return fmt::format("{:g}", hundredths / 100);
+  // From here on not every whole number is a double; TOML has no larger integers than 64 bits either.
+  constexpr double kFirstInexact = 1e15;
+  if (count >= kFirstInexact) return fmt::format("{:.17g}", count);
+  if (std::fabs(count - std::round(count)) < 1e-6) return fmt::format("{:.0f}", std::fabs(std::round(count)));
+  return fmt::format("{:.2f}", std::ceil(count * 100) / 100);
 }
 
 std::string scaled_limit(double value, std::initializer_list<std::pair<double, const char*>> units) {
@@ -106,9 +109,18 @@ std::string limits_text(const analyze::Report& report, Unit unit) {
   return text;
 }
 
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char letter : cleaned(text)) {
+    if (letter == '"' || letter == '\\') result += '\\';
+    result += letter;
+  }
+  return result + '"';
+}
+
 std::string verdict_text(const analyze::Verdict& verdict) {
   const std::string bound = verdict.bound_by.empty() ? "gpu" : verdict.bound_by;
-  const std::string also = bound == "gpu" ? "\"gpu\"" : fmt::format("\"gpu\", \"{}\"", cleaned(bound));
+  const std::string also = bound == "gpu" ? "\"gpu\"" : "\"gpu\", " + quoted(bound);
   std::string text = "\n# [verdict]\n";
   text += line("# bound_by", "[" + also + "]", "of gpu, transfer, sync, launch, input, mixed");
   text += line("# max_exposed_transfer_pct", "5", "share of time in which the GPU only copied");
@@ -117,7 +129,7 @@ std::string verdict_text(const analyze::Verdict& verdict) {
 
 std::string losses_text(const analyze::Report& report) {
   std::string names;
-  for (const auto& [name, count] : report.losses) names += (names.empty() ? "\"" : ", \"") + cleaned(name) + "\"";
+  for (const auto& [name, count] : report.losses) names += (names.empty() ? "" : ", ") + quoted(name);
   if (!report.source.unusable.empty())
     return "\n[losses]\nallow = true  # processes of this run could not be recorded\n";
   if (names.empty()) return "\n[losses]\nallow = false  # a run that lost records may have exceeded a limit unseen\n";

@@ -44,7 +44,7 @@ const char* label_of(Outcome outcome) {
 
 std::string basis_text(const analyze::Report& report) {
   if (!analyze::has_whole_steps(report))
-    return "no steps were found in this run; limits on the whole run can be checked";
+    return "no steps were found in this run: only limits of [per_run] can be checked";
   return fmt::format("per step: means over {} whole steps (found by {}), without start-up and warm-up",
                      count_text(report.steps->whole_count), report.steps->source);
 }
@@ -68,7 +68,7 @@ std::string outcome_text(const CheckResult& result) {
   std::vector<std::string> parts;
   if (result.exceeded_count > 0) parts.push_back(fmt::format("{} of {} limits exceeded", result.exceeded_count, all));
   if (result.unknown_count > 0)
-    parts.push_back(fmt::format("{} of {} could not be checked", result.unknown_count, all));
+    parts.push_back(fmt::format("{} of {} limits could not be checked", result.unknown_count, all));
   return fmt::format("FAILED: {}.", fmt::join(parts, ", "));
 }
 

@@ -109,6 +109,7 @@ void print_diff_totals(const Comparison& comparison, Page& page) {
                  is_step ? "means over the whole steps, without start-up and warm-up"
                          : "everything from the first to the last record, start-up included",
                  Style::kNote);
+  if (comparison.items.empty()) return page.line("  none was recorded");
   Table table({{"  direction", Align::kLeft}, {"count"}, {"bytes"}, {"device time"}, {"CPU blocked"}});
   for (std::size_t i = 0; i < analyze::kDirectionCount; ++i) {
     add_total(table, words_for(static_cast<analyze::Direction>(i)), comparison.before.totals[i],
@@ -152,7 +153,9 @@ std::string signed_time(std::optional<double> change_ns) {
 }
 
 std::string note_of(const ItemChange& change) {
-  const std::string code = code_text(change.any());
+  // A long name must not push the memory off the page.
+  constexpr std::size_t kMaxCodeWidth = 50;
+  const std::string code = shortened_middle(cleaned(code_text(change.any())), kMaxCodeWidth);
   if (change.any().is_sync()) return code;
   if (!change.before || !change.after) return code + ", " + memory_text(change.any());
   return code + ", " + pair_text(memory_text(*change.before), memory_text(*change.after));
@@ -166,7 +169,7 @@ void add_change(Table& table, const ItemChange& change) {
                  pair_of(amount_text, &Figures::count),
                  change.any().is_sync() ? "" : pair_of(bytes_text, &Figures::bytes),
                  pair_text(cost_text(change.before), cost_text(change.after)), signed_time(cost_change_ns(change))});
-  table.add_note(kNoteIndent + shortened_middle(cleaned(note_of(change)), kMinWidth));
+  table.add_note(kNoteIndent + note_of(change));
 }
 
 std::string same_text(const Comparison& comparison) {
@@ -179,7 +182,8 @@ std::string same_text(const Comparison& comparison) {
   }
   if (same == 0) return "";
   std::string text = fmt::format("{} place{} as before", same, same == 1 ? " is" : "s are");
-  if (moved > 0) text += fmt::format(", {} of them on another line", moved);
+  if (moved > 0 && moved < same) text += fmt::format(", {} of them on another line", moved);
+  if (moved == same) text += same == 1 ? ", on another line" : ", on other lines";
   return text + ".";
 }
 

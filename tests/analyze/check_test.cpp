@@ -1,0 +1,197 @@
+// Runs against budgets.
+#include "analyze/check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analyze/budget_file.h"
+#include "analyze/report_maker.h"
+
+namespace turnpike::analyze {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+CheckResult checked(const Report& report, const std::string& budget) {
+  const auto parsed = parse_budget(budget, "b.toml");
+  EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().message);
+  return parsed ? check(report, *parsed) : CheckResult{};
+}
+
+// Of a budget with one limit.
+LimitResult checked_one(const Report& report, const std::string& budget) {
+  const CheckResult result = checked(report, budget);
+  return result.limits.empty() ? LimitResult{} : result.limits.front();
+}
+
+Report two_uploads_and_a_download() {
+  Report report = report_with({site_of({.line = 30, .bytes = 5000, .blocked_ns = 100'000}), site_of({.line = 31}),
+                               site_of({.line = 40, .bytes = 4, .direction = Direction::kDeviceToHost}),
+                               site_of({.line = 50, .bytes = 1'000'000, .direction = Direction::kMemset})});
+  report.sync_sites = {sync_of(40, 1, 8'000, 8'000), sync_of(60, 2, 30'000)};
+  return report;
+}
+
+TEST(Check, ALimitThatIsMetIsKept) {
+  const LimitResult limit = checked_one(two_uploads_and_a_download(), "[per_step]\nh2d_count = 2\n");
+  EXPECT_EQ(limit.outcome, Outcome::kWithin);
+  EXPECT_EQ(limit.measured, 2.0);
+  EXPECT_THAT(limit.culprits, IsEmpty());
+}
+
+TEST(Check, ABreachNamesItsPlacesLargestFirst) {
+  const LimitResult limit = checked_one(two_uploads_and_a_download(), "[per_step]\nh2d_bytes = \"5 kB\"\n");
+  EXPECT_EQ(limit.outcome, Outcome::kExceeded);
+  EXPECT_EQ(limit.measured, 6000.0);
+  ASSERT_THAT(limit.culprits, SizeIs(2));
+  EXPECT_EQ(limit.culprits[0].item.line, 30u);
+  EXPECT_EQ(limit.culprits[0].share, 5000);
+}
+
+TEST(Check, MemsetCountsOnlyWhereItIsNamed) {
+  const Report report = two_uploads_and_a_download();
+  EXPECT_EQ(checked_one(report, "[per_step]\ncount = 9\n").measured, 3.0);
+  EXPECT_EQ(checked_one(report, "[per_step]\nmemset_count = 9\n").measured, 1.0);
+}
+
+TEST(Check, BlockedTimeCountsEachWaitOnce) {
+  // 100 + 10 + 10 of copies, and 60 of synchronisations; 8 of these belong to a copy.
+  EXPECT_EQ(checked_one(two_uploads_and_a_download(), "[per_step]\nblocked = \"1 s\"\n").measured, 150'000.0);
+  EXPECT_EQ(checked_one(two_uploads_and_a_download(), "[per_step]\nh2d_blocked = \"1 s\"\n").measured, 110'000.0);
+}
+
+TEST(Check, SynchronisationsAreCounted) {
+  const LimitResult limit = checked_one(two_uploads_and_a_download(), "[per_step]\nsyncs = 1\n");
+  EXPECT_EQ(limit.measured, 3.0);
+  EXPECT_EQ(limit.culprits[0].item.line, 60u);
+}
+
+TEST(Check, AllowedPlacesAreNotCounted) {
+  const LimitResult limit =
+      checked_one(two_uploads_and_a_download(), "[per_step]\nh2d_count = 1\n[[allow]]\nsite = \"train.py:30\"\n");
+  EXPECT_EQ(limit.outcome, Outcome::kWithin);
+  EXPECT_EQ(limit.measured, 1.0);
+}
+
+TEST(Check, AnAllowanceCanBeOfOneDirection) {
+  const std::string allow = "[[allow]]\nsite = \"train.py\"\ndirection = \"d2h\"\n";
+  EXPECT_EQ(checked_one(two_uploads_and_a_download(), "[per_step]\ncount = 9\n" + allow).measured, 2.0);
+  EXPECT_EQ(checked_one(two_uploads_and_a_download(), "[per_step]\nd2h_count = 9\n" + allow).measured, 0.0);
+}
+
+TEST(Check, ALimitForOnePlaceIsAboutThatPlace) {
+  EXPECT_EQ(checked_one(two_uploads_and_a_download(), "[[limit]]\nsite = \"train.py:40\"\ncount = 0\n").outcome,
+            Outcome::kExceeded);
+  EXPECT_EQ(checked_one(two_uploads_and_a_download(), "[[limit]]\nsite = \"train.py:41\"\ncount = 0\n").outcome,
+            Outcome::kWithin);
+}
+
+TEST(Check, APatternThatFitsNothingIsNoted) {
+  const CheckResult result = checked(two_uploads_and_a_download(),
+                                     "[[limit]]\nsite = \"train.py:41\"\ncount = 0\n[[allow]]\nsite = "
+                                     "\"gone.py\"\n[[allow]]\nsite = \"train.py:30\"\n");
+  EXPECT_THAT(result.notes, ElementsAre(HasSubstr("gone.py ([[allow]], line 4"), HasSubstr("train.py:41 ([[limit]]")));
+  EXPECT_TRUE(result.is_passed());
+}
+
+TEST(Check, LimitsOfAStepFailWithoutSteps) {
+  Report report = two_uploads_and_a_download();
+  report.steps.reset();
+  const LimitResult limit = checked_one(report, "[per_step]\nh2d_count = 100\n");
+  EXPECT_EQ(limit.outcome, Outcome::kUnknown);
+  EXPECT_EQ(limit.measured, std::nullopt);
+  EXPECT_THAT(limit.why, HasSubstr("range_push(\"step\")"));
+  EXPECT_THAT(limit.why, HasSubstr("[per_run]"));
+}
+
+TEST(Check, LimitsOfARunNeedNoSteps) {
+  Report report = two_uploads_and_a_download();
+  report.steps.reset();
+  EXPECT_EQ(checked_one(report, "[per_run]\nh2d_count = 22\nduration = \"1 s\"\n").measured, 22.0);
+  EXPECT_EQ(checked_one(report, "[per_run]\nduration = \"1 s\"\n").measured, 1e8);
+}
+
+TEST(Check, WhatTheRunCannotTellFails) {
+  Report report = two_uploads_and_a_download();
+  report.sites[1].in_steps.host_blocked_ns.reset();
+  const LimitResult limit = checked_one(report, "[per_step]\nblocked = \"1 s\"\n");
+  EXPECT_EQ(limit.outcome, Outcome::kUnknown);
+  EXPECT_THAT(limit.why, HasSubstr("train.py:31"));
+  EXPECT_FALSE(checked(report, "[per_step]\nblocked = \"1 s\"\n").is_passed());
+}
+
+TEST(Check, WhatIsKnownCanBeTooMuchAlready) {
+  Report report = two_uploads_and_a_download();
+  report.sites[1].in_steps.host_blocked_ns.reset();
+  EXPECT_EQ(checked_one(report, "[per_step]\nblocked = \"20 us\"\n").outcome, Outcome::kExceeded);
+}
+
+TEST(Check, TheVerdictIsOneOfThoseThatAreFine) {
+  EXPECT_EQ(checked_one(report_with({}), "[verdict]\nbound_by = [\"gpu\", \"sync\"]\n").outcome, Outcome::kWithin);
+  const LimitResult limit = checked_one(report_with({}), "[verdict]\nbound_by = [\"gpu\"]\n");
+  EXPECT_EQ(limit.outcome, Outcome::kExceeded);
+  EXPECT_EQ(limit.measured_text, "sync");
+  EXPECT_EQ(limit.why, "Why.");
+}
+
+TEST(Check, AnUnknownVerdictFails) {
+  Report report = report_with({});
+  report.verdict = {};
+  EXPECT_EQ(checked_one(report, "[verdict]\nbound_by = [\"gpu\"]\n").outcome, Outcome::kUnknown);
+  EXPECT_EQ(checked_one(report, "[verdict]\nmax_exposed_transfer_pct = 100\n").outcome, Outcome::kUnknown);
+  EXPECT_EQ(checked_one(report, "[verdict]\nmax_gpu_idle_pct = 100\n").outcome, Outcome::kUnknown);
+}
+
+TEST(Check, ForbiddenFindingsFail) {
+  Report report = two_uploads_and_a_download();
+  report.findings = {finding_of("implicit_sync", "train.py:40", 12.0), finding_of("late_loader", "train.py:30", 2.0)};
+  const LimitResult limit = checked_one(report, "[findings]\nforbid = [\"implicit_*\"]\n");
+  EXPECT_EQ(limit.outcome, Outcome::kExceeded);
+  EXPECT_EQ(limit.measured_text, "implicit_sync at train.py:40");
+  ASSERT_THAT(limit.culprits, SizeIs(1));
+  EXPECT_EQ(limit.culprits[0].item.file, "/home/me/train.py");
+  EXPECT_EQ(checked_one(report, "[findings]\nforbid = [\"many_small_copies\"]\n").outcome, Outcome::kWithin);
+  EXPECT_EQ(checked_one(report, "[findings]\nforbid = [\"*\"]\n[[allow]]\nsite = \"train.py:*\"\n").outcome,
+            Outcome::kWithin);
+}
+
+TEST(Check, ASavingLeftIsLimited) {
+  Report report = two_uploads_and_a_download();
+  report.findings = {finding_of("implicit_sync", "train.py:40", 12.0), finding_of("unsafe_use", "train.py:30")};
+  const LimitResult limit = checked_one(report, "[findings]\nmax_saving_pct = 5\n");
+  EXPECT_EQ(limit.outcome, Outcome::kExceeded);
+  EXPECT_EQ(limit.measured, 12.0);
+  EXPECT_EQ(checked_one(report, "[findings]\nmax_saving_pct = 12\n").outcome, Outcome::kWithin);
+}
+
+TEST(Check, LossesFailUnlessTheyAreAllowed) {
+  Report report = report_with({});
+  report.losses = {{"cupti_dropped", 7}};
+  const std::string limit = "[per_step]\ncount = 9\n";
+  EXPECT_FALSE(checked(report, limit).is_passed());
+  EXPECT_EQ(checked(report, limit).limits.back().measured_text, "7 x cupti_dropped");
+  EXPECT_FALSE(checked(report, limit + "[losses]\nallow = false\n").is_passed());
+  EXPECT_FALSE(checked(report, limit + "[losses]\nallow = [\"stack_truncated\"]\n").is_passed());
+  EXPECT_TRUE(checked(report, limit + "[losses]\nallow = [\"cupti_dropped\"]\n").is_passed());
+  EXPECT_TRUE(checked(report, limit + "[losses]\nallow = true\n").is_passed());
+}
+
+TEST(Check, AProcessThatCouldNotBeRecordedIsALoss) {
+  Report report = report_with({});
+  report.source.unusable = {"no CUPTI"};
+  EXPECT_FALSE(checked(report, "[per_step]\ncount = 9\n").is_passed());
+}
+
+TEST(Check, ResultsStandAsInTheFile) {
+  const CheckResult result =
+      checked(two_uploads_and_a_download(), "[verdict]\nbound_by = \"sync\"\n[per_step]\nsyncs = 9\ncount = 9\n");
+  std::vector<std::string> names;
+  for (const LimitResult& limit : result.limits) names.push_back(limit.name);
+  EXPECT_THAT(names, ElementsAre("verdict.bound_by", "per_step.syncs", "per_step.count", "losses.allow"));
+}
+
+}  // namespace
+}  // namespace turnpike::analyze

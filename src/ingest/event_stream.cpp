@@ -64,11 +64,21 @@ Status EventStream::refill() {
 Result<Scan> EventStream::with_enough_text(const std::function<Scan(JsonCursor&)>& step) {
   while (true) {
     JsonCursor text = cursor();
+    text.peek();
+    begin_ = text.at();  // white space is not held: there can be more of it than memory
     const Scan scan = step(text);
     if (scan == Scan::kOk) begin_ = text.at();
     if (scan != Scan::kMore || has_source_ended_) return scan;
     if (held_bytes() > max_event_bytes_) return Scan::kBad;
     if (auto filled = refill(); !filled) return filled.error();
+  }
+}
+
+Status EventStream::skip_separators() {
+  while (true) {
+    while (begin_ < end_ && (is_space(*begin_) || *begin_ == ',')) ++begin_;
+    if (begin_ < end_ || has_source_ended_) return {};
+    if (auto filled = refill(); !filled) return filled;
   }
 }
 
@@ -131,8 +141,8 @@ Result<EventStream::Next> EventStream::read_events(const OnEvent& on_event) {
   JsonValue ignored;
   char first = '\0';
   while (true) {
+    if (auto skipped = skip_separators(); !skipped) return skipped.error();
     const auto scan = with_enough_text([&](JsonCursor& text) {
-      while (text.peek() == ',') text.advance();
       first = text.peek();
       if (first == '{') return read_event(text, event);
       if (first != ']') return text.value(ignored);

@@ -50,6 +50,8 @@ class EventStream {
   JsonCursor cursor() const { return {begin_, end_}; }
   std::size_t held_bytes() const { return static_cast<std::size_t>(end_ - begin_); }
   Status refill();
+  // Moves to the next event, whatever stands between.
+  Status skip_separators();
   // Runs `step` on the text, with more of it as long as the step says kMore and there is more.
   Result<Scan> with_enough_text(const std::function<Scan(JsonCursor&)>& step);
   Result<Next> read_top_level(const OnKey& on_key);

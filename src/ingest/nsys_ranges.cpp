@@ -136,13 +136,21 @@ NsysRanges::Operator NsysRanges::operator_from(const Event& event, const TorchNa
     if (torch.name.starts_with(kEvaluateFunction) && torch.sequence) made.role = trace::AutogradRole::kBackward;
   } else {
     made.name = export_.names.intern(torch.name);
-    if (torch.sequence) {
-      // The operator's own node takes the number it had found, before the operator calls CUDA.
-      made.role = trace::AutogradRole::kForward;
-      ++made.sequence;
-    }
+    if (torch.sequence) made.role = trace::AutogradRole::kForward;
   }
   return made;
+}
+
+// An operator names the number that the next node of autograd gets. Most make that node themselves, before they call
+// CUDA: then the next number is one higher. One that did not is followed by another operator with the same number.
+void NsysRanges::count_own_nodes(std::vector<Operator>& operators) {
+  std::unordered_map<std::uint64_t, std::int64_t> last_start_ns;
+  for (const Operator& entry : operators) {
+    if (entry.role == trace::AutogradRole::kForward) last_start_ns[entry.sequence] = entry.start_ns;
+  }
+  for (Operator& entry : operators) {
+    if (entry.role == trace::AutogradRole::kForward && last_start_ns[entry.sequence] < entry.end_ns) ++entry.sequence;
+  }
 }
 
 // Operators of a thread lie inside of one another: each takes over what is known of those around it.
@@ -150,6 +158,7 @@ void NsysRanges::nest(std::vector<Operator>& operators) {
   std::sort(operators.begin(), operators.end(), [](const Operator& a, const Operator& b) {
     return std::tie(a.start_ns, b.end_ns) < std::tie(b.start_ns, a.end_ns);
   });
+  count_own_nodes(operators);
   std::uint32_t around = kNone;
   for (std::uint32_t index = 0; index < operators.size(); ++index) {
     Operator& inner = operators[index];

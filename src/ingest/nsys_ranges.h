@@ -81,6 +81,7 @@ class NsysRanges {
 
   void keep_range(const Event& event);
   Operator operator_from(const Event& event, const TorchName& torch);
+  static void count_own_nodes(std::vector<Operator>& operators);
   void nest(std::vector<Operator>& operators);
 
   NsysExport& export_;

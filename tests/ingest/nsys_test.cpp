@@ -322,6 +322,20 @@ TEST(NsysReader, TakesOperatorsFromTheRangesOfPyTorch) {
   EXPECT_EQ(read.text(read.records[0].ranges[0].name), "train");
 }
 
+TEST(NsysReader, TellsOperatorsThatMadeNoNodeOfAutograd) {
+  const ReadExport read =
+      read_sql(tables_of(Schema::k3_25) + string_id(1, "cudaLaunchKernel_v7000") +
+               row(kNvtx, range(10, 20, "aten::detach, seq = 5, op_id = 1")) +
+               row(kNvtx, range(30, 50, "aten::linear, seq = 5, op_id = 2")) +
+               row(kNvtx, range(31, 40, "aten::addmm, seq = 5, op_id = 3")) + row(kRuntime, call(1, 1, 12, 13)) +
+               row(kRuntime, call(1, 2, 35, 36)) + row(kRuntime, call(1, 3, 45, 46)));
+  const auto& calls = read.records.at(0).calls;
+  ASSERT_EQ(calls.size(), 3u);
+  EXPECT_EQ(calls[0].autograd_sequence, 5u) << "node 5 was made later";
+  EXPECT_EQ(calls[1].autograd_sequence, 6u);
+  EXPECT_EQ(calls[2].autograd_sequence, 6u);
+}
+
 TEST(NsysReader, TakesStacksFromCallchains) {
   const std::string chains =
       "CREATE TABLE CUDA_CALLCHAINS (id INTEGER NOT NULL, symbol INTEGER NOT NULL, module INTEGER NOT NULL, unresolved "

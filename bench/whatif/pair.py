@@ -4,7 +4,7 @@ The file defines `as_is(device)` and `fixed(device)`. Each returns `step`, calle
 called after the last step, whose tensor must be the same for both. It also says
     EDITS    what `turnpike whatif` shall change in a recording of as_is: "NAME@{MARKER}", or "NAME" without a line.
              {MARKER} stands for the line that ends in "# <- edit MARKER"; {line} for the one that ends in "# <- edit".
-    STEPS    how many steps to record (100)
+    STEPS    how many steps to record (60)
     GPUS     how many GPUs it needs (1)
     RTOL     how far, relatively, the two results may be apart (1e-4)
     DRY_RUN  smaller values of its constants, for trying it out on a CPU
@@ -35,7 +35,7 @@ class Pair:
 
     @property
     def steps(self) -> int:
-        return getattr(self.module, "STEPS", 100)
+        return getattr(self.module, "STEPS", 60)
 
     @property
     def gpus(self) -> int:

@@ -2,8 +2,10 @@
 #include "analyze/process_model.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
+#include "analyze/batch_gaps.h"
 #include "analyze/graph/build.h"
 
 namespace turnpike::analyze {
@@ -71,6 +73,15 @@ std::uint32_t ProcessModel::synchronisation_of(std::uint32_t call) const {
 
 std::uint32_t ProcessModel::step_of(std::uint32_t call) const {
   return graph_.step_at(graph_.measured_ns[graph_.call_start(call)]);
+}
+
+std::vector<Interval> ProcessModel::batch_gaps() const {
+  if (!steps_) return {};
+  std::unordered_set<std::uint32_t> threads;
+  for (const Call& one : timeline_.calls) {
+    if (one.kind == trace::CallKind::kLaunch || one.kind == trace::CallKind::kGraphLaunch) threads.insert(one.thread);
+  }
+  return find_batch_gaps(timeline_, stacks_, threads, steps_->starts_ns);
 }
 
 void ProcessModel::learn_links(const LinkRates& rates) {

@@ -56,6 +56,8 @@ class ProcessModel {
   // The synchronisation by which an operator of PyTorch waits for the copy of this call; kNone. Indices of the graph's.
   std::uint32_t synchronisation_of(std::uint32_t call) const;
   std::uint32_t step_of(std::uint32_t call) const;
+  // Where the threads that launch did nothing but get the next batch ready; see batch_gaps.h. None without steps.
+  std::vector<Interval> batch_gaps() const;
   // Of page-locked memory: what `turnpike bench link` measured, else the best that large copies of the run reached.
   std::optional<double> link_gbps(std::uint32_t device, Direction direction) const;
   // Time for so many bytes over the link; nullopt when its rate is not known.

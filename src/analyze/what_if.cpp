@@ -26,7 +26,7 @@ constexpr std::int64_t kGraphLaunchNs = 10'000;
 // What is left to do before a batch that is ready can be used.
 constexpr std::int64_t kReadyBatchNs = 100'000;
 
-constexpr std::array<std::pair<Change, const char*>, 13> kNames = {{
+constexpr std::array<std::pair<Change, const char*>, 14> kNames = {{
     {Change::kPin, "pin"},
     {Change::kRemoveSync, "remove_sync"},
     {Change::kDeferSync, "defer_sync"},
@@ -37,6 +37,7 @@ constexpr std::array<std::pair<Change, const char*>, 13> kNames = {{
     {Change::kFullLinkSpeed, "full_link_speed"},
     {Change::kFasterLoader, "faster_loader"},
     {Change::kGraphLaunch, "graph_launch"},
+    {Change::kSkipHostCopy, "skip_host_copy"},
     {Change::kConvertOnDevice, "convert_on_device"},
     {Change::kKeepOnDevice, "keep_on_device"},
     {Change::kRemoveAllocation, "remove_allocation"},
@@ -178,6 +179,17 @@ class Changer {
       }
       ++count_;
     }
+  }
+
+  // Of the gap before the call only what such a copy takes goes: the rest may be the program's own.
+  void skip_host_copy(std::uint32_t call) {
+    if (!is_of(call, Direction::kHostToDevice)) return;
+    std::uint64_t bytes = 0;
+    for (const std::uint32_t operation : model_.operations_of(call)) bytes += bytes_of(operation);
+    const auto host_copy_ns = static_cast<std::int64_t>(static_cast<double>(bytes) / kHostCopyGbps);
+    const std::int64_t gap = gap_ns(graph_, call);
+    set_gap(graph_, call, std::max(gap - host_copy_ns, std::min(gap, usual_gap_ns())));
+    ++count_;
   }
 
   void convert_on_device(std::uint32_t call) {
@@ -387,6 +399,8 @@ void change_all(Changer& changer, Change change, const Selection& calls) {
       return each(&Changer::load_faster);
     case Change::kGraphLaunch:
       return changer.launch_as_graph(calls);
+    case Change::kSkipHostCopy:
+      return each(&Changer::skip_host_copy);
     case Change::kConvertOnDevice:
       return each(&Changer::convert_on_device);
     case Change::kKeepOnDevice:

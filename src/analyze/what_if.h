@@ -23,6 +23,7 @@ enum class Change : std::uint8_t {
   kFullLinkSpeed,    // the copy reaches the link's rate
   kFasterLoader,     // the next batch is ready when it is asked for
   kGraphLaunch,      // the launches of a step become one
+  kSkipHostCopy,     // the host makes no copy of the data, gathered or converted, before the upload
   kConvertOnDevice,  // the data crosses as it is stored, and is converted on the device: a quarter of the bytes
   kKeepOnDevice,     // down, changed on the host and up again: the work stays on the device
   kRemoveAllocation  // nothing is allocated or freed here

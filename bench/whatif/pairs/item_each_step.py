@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from workloads import Sampler, layers
 
 EDITS = ["remove_sync@{line}"]
-STEPS = 60
+STEPS = 40
 TOTAL = 50_000
 ROWS = 512
 WIDTH = 2048
@@ -20,7 +20,7 @@ class Training:
         torch.manual_seed(0)
         self.device = device
         self.data = torch.randn(TOTAL, WIDTH, device=device)
-        self.model = layers(WIDTH, 8, device)
+        self.model = layers(WIDTH, 16, device)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-3)
         self.sampler = Sampler(TOTAL)
 

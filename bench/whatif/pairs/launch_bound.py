@@ -10,7 +10,7 @@ import workloads
 from torch import nn
 
 EDITS = ["graph_launch"]
-STEPS = 60
+STEPS = 40
 BATCH = 64
 DRY_RUN = {"BATCH": 8}
 RTOL = 1e-2  # weights after a thousand updates whose sums may be taken in another order

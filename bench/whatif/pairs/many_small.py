@@ -8,6 +8,7 @@ from workloads import layers
 EDITS = ["merge_copies@{line}"]
 COUNT = 200
 LENGTH = 4096
+STEPS = 20
 DRY_RUN = {"COUNT": 10, "LENGTH": 32}
 
 

@@ -105,8 +105,11 @@ void sort_edges(Graph& graph) {
 
 }  // namespace
 
-std::int64_t median_or(std::vector<std::int64_t>& values, std::int64_t otherwise) {
+std::int64_t usual_or(std::vector<std::int64_t>& values, std::int64_t otherwise, Lags lags) {
   if (values.empty()) return otherwise;
+  if (lags == Lags::kTypical) {
+    return std::accumulate(values.begin(), values.end(), std::int64_t{0}) / static_cast<std::int64_t>(values.size());
+  }
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analyze/blocking.h"
 #include "analyze/graph/draft.h"
 
 namespace turnpike::analyze {
@@ -109,25 +110,48 @@ std::int64_t slack_of(const Draft& draft, const Constraint& constraint) {
          draft.graph.measured_ns[constraint.from];
 }
 
+enum class LaunchKind { kKernel, kCopy, kStagedCopy };
+
+LaunchKind launch_kind_of(const Draft& draft, const Operation& operation) {
+  if (operation.kernel != kNone) return LaunchKind::kKernel;
+  const Transfer& transfer = draft.timeline.transfers[operation.transfer];
+  if (transfer.direction == Direction::kMemset) return LaunchKind::kKernel;
+  const bool is_staged = transfer.direction == Direction::kHostToDevice &&
+                         transfer.src_kind == trace::MemoryKind::kPageable && transfer.bytes > kStagedAboveBytes;
+  return is_staged ? LaunchKind::kStagedCopy : LaunchKind::kCopy;
+}
+
+std::int64_t typical_launch(const TypicalLags& typical, LaunchKind kind) {
+  switch (kind) {
+    case LaunchKind::kKernel:
+      return typical.kernel_launch;
+    case LaunchKind::kCopy:
+      return typical.copy_launch;
+    case LaunchKind::kStagedCopy:
+      return typical.staged_launch;
+  }
+  return 0;
+}
+
 // The lags of operations for which one reason alone can have decided.
 void learn_lags(Draft& draft) {
   Graph& graph = draft.graph;
-  std::vector<std::int64_t> kernel_launch;
-  std::vector<std::int64_t> transfer_launch;
+  std::array<std::vector<std::int64_t>, 3> launch;  // by LaunchKind
   std::vector<std::int64_t> stream;
   for (const Operation& operation : graph.operations) {
     if (operation.call == kNone || operation.before == kNone) continue;
     const Operation& before = graph.operations[operation.before];
     const Call& call = draft.call(operation.call);
     if (before.end_ns < call.start_ns) {
-      (operation.kernel != kNone ? kernel_launch : transfer_launch).push_back(operation.start_ns - call.start_ns);
+      launch[static_cast<std::size_t>(launch_kind_of(draft, operation))].push_back(operation.start_ns - call.start_ns);
     } else if (before.end_ns > call.end_ns + kBacklogNs && operation.start_ns >= before.end_ns) {
       stream.push_back(operation.start_ns - before.end_ns);
     }
   }
-  graph.typical.kernel_launch = median_or(kernel_launch, kUsualLaunchNs);
-  graph.typical.transfer_launch = median_or(transfer_launch, graph.typical.kernel_launch);
-  graph.typical.stream = median_or(stream, kUsualGapNs);
+  graph.typical.kernel_launch = usual_or(launch[0], kUsualLaunchNs, draft.lags);
+  graph.typical.copy_launch = usual_or(launch[1], graph.typical.kernel_launch, draft.lags);
+  graph.typical.staged_launch = usual_or(launch[2], graph.typical.copy_launch, draft.lags);
+  graph.typical.stream = usual_or(stream, kUsualGapNs, draft.lags);
   std::vector<std::int64_t> event;
   for (const Constraint& constraint : draft.constraints) {
     if (constraint.kind != EdgeKind::kEvent) continue;
@@ -137,15 +161,14 @@ void learn_lags(Draft& draft) {
     const bool was_decided_by_it = graph.measured_ns[constraint.from] > draft.end_of_call(operation.call) + kBacklogNs;
     if (was_decided_by_it && slack_ns >= 0 && slack_ns < kBacklogNs) event.push_back(slack_ns);
   }
-  graph.typical.event = median_or(event, kUsualEventNs);
+  graph.typical.event = usual_or(event, kUsualEventNs, draft.lags);
 }
 
 std::int64_t typical_lag(const Draft& draft, const Constraint& constraint) {
   const TypicalLags& typical = draft.graph.typical;
   switch (constraint.kind) {
     case EdgeKind::kLaunch:
-      return draft.graph.operations[constraint.operation].kernel != kNone ? typical.kernel_launch
-                                                                          : typical.transfer_launch;
+      return typical_launch(typical, launch_kind_of(draft, draft.graph.operations[constraint.operation]));
     case EdgeKind::kEvent:
       return typical.event;
     default:

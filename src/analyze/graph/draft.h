@@ -50,7 +50,8 @@ void add_device_edges(Draft& draft);
 // What each call waited for, and its own work. After add_device_edges, whose constraints tell what was under way.
 void add_wait_edges(Draft& draft);
 
-// The median; `otherwise` when there is none.
-std::int64_t median_or(std::vector<std::int64_t>& values, std::int64_t otherwise);
+// One value in the place of many: the median, which an outlier does not move; the mean where the sum must come out
+// (Lags::kTypical). `otherwise` when there are none.
+std::int64_t usual_or(std::vector<std::int64_t>& values, std::int64_t otherwise, Lags lags);
 
 }  // namespace turnpike::analyze

@@ -100,7 +100,7 @@ void launch_from(Graph& graph, std::uint32_t operation, std::uint32_t call) {
   for (Edge& edge : graph.edges_to(graph.operation_start(operation))) {
     if (edge.kind != EdgeKind::kLaunch) continue;
     edge.from = graph.call_start(call);
-    edge.lag_ns = std::min(edge.lag_ns, graph.typical.transfer_launch);
+    edge.lag_ns = std::min(edge.lag_ns, graph.typical.copy_launch);
   }
 }
 

@@ -151,16 +151,27 @@ class Waits {
     return awaited != kNone && end_of(awaited) > draft_.start_of_call(index);
   }
 
+  // Whether it waited for its own copy. The call of a staged one returns when the last part is staged, shortly before
+  // that part has crossed.
+  bool is_own(std::uint32_t index) const {
+    return draft_.graph.operations[awaited_[index].operation].call == index;
+  }
+
   void learn_durations() {
     std::vector<std::int64_t> launches;
     std::vector<std::int64_t> copies;
     std::vector<std::int64_t> synchronisations;
     std::vector<std::int64_t> returns;
+    std::vector<std::int64_t> copy_returns;
     for (std::uint32_t index = 0; index < awaited_.size(); ++index) {
       const Call& call = draft_.call(index);
       if (has_waited(index)) {
         const std::int64_t return_ns = draft_.end_of_call(index) - end_of(awaited_[index].operation);
-        if (return_ns >= 0) returns.push_back(return_ns);
+        if (is_own(index)) {
+          copy_returns.push_back(return_ns);
+        } else if (return_ns >= 0) {
+          returns.push_back(return_ns);
+        }
       } else if (call.kind == trace::CallKind::kLaunch) {
         launches.push_back(call.duration_ns());
       } else if (call.kind == trace::CallKind::kCopy) {
@@ -170,10 +181,11 @@ class Waits {
       }
     }
     TypicalLags& typical = draft_.graph.typical;
-    typical.launch_call = median_or(launches, kUsualCallNs);
-    typical.copy_call = median_or(copies, typical.launch_call);
-    typical.sync_call = median_or(synchronisations, typical.launch_call);
-    typical.wait = median_or(returns, kUsualWaitNs);
+    typical.launch_call = usual_or(launches, kUsualCallNs, draft_.lags);
+    typical.copy_call = usual_or(copies, typical.launch_call, draft_.lags);
+    typical.sync_call = usual_or(synchronisations, typical.launch_call, draft_.lags);
+    typical.wait = usual_or(returns, kUsualWaitNs, draft_.lags);
+    typical.copy_return = usual_or(copy_returns, typical.wait, draft_.lags);
   }
 
   std::int64_t own_work_ns(const Call& call) const {
@@ -193,16 +205,13 @@ class Waits {
                     EdgeKind::kCall);
     if (awaited == kNone) return;
     const std::int64_t slack_ns = draft_.end_of_call(index) - end_of(awaited);
-    // The call of a staged copy returns when its last part is staged, shortly before that part has crossed.
-    const bool is_own = graph.operations[awaited].call == index;
-    if (slack_ns < -kClockSlackNs && !is_own) {
+    if (slack_ns < -kClockSlackNs && !is_own(index)) {
       ++graph.contradicted_count;
       return;
     }
     const bool is_typical = draft_.lags == Lags::kTypical;
-    const std::int64_t lag_ns = is_typical && slack_ns >= 0 ? graph.typical.wait
-                                : was_held                  ? slack_ns
-                                                            : std::min(slack_ns, graph.typical.wait);
+    const std::int64_t typical_ns = is_own(index) ? graph.typical.copy_return : graph.typical.wait;
+    const std::int64_t lag_ns = is_typical ? typical_ns : was_held ? slack_ns : std::min(slack_ns, typical_ns);
     draft_.add_edge(graph.operation_end(awaited), graph.call_end(index), lag_ns, kind);
   }
 

@@ -1,30 +1,61 @@
 // A value is read back from the GPU (.item(), .cpu(), nonzero, a boolean index, print), so the host waits for all work
 // that was queued before it, and the GPU then waits for the host.
-#include "analyze/rules/measure.h"
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "analyze/rules/copy_fault.h"
 #include "analyze/rules/rules.h"
 
 namespace turnpike::analyze {
 namespace {
 
-// Larger ones are results that someone wants, not a value that decides something.
-constexpr std::uint64_t kValueBytes = 4096;
+// Operators whose result has a size that only the GPU knows.
+constexpr std::array<std::string_view, 11> kSizedByData = {
+    "aten::nonzero",       "aten::index",      "aten::index_put_", "aten::_index_put_impl_",
+    "aten::masked_select", "aten::unique_dim", "aten::_unique2",   "aten::unique_consecutive",
+    "aten::nonzero_numpy", "aten::bincount",   "aten::argwhere"};
+
+// With so many in a step they are worth to be read together.
+constexpr double kManyPerStep = 8;
+
+std::string advice_for(const std::string& op, double times_a_step) {
+  if (std::find(kSizedByData.begin(), kSizedByData.end(), op) != kSizedByData.end()) {
+    return "The CPU needs to know how many elements there are. Keep the shape instead: torch.where(mask, x, 0), or "
+           "multiply by the mask; or take the indices where they are made on the CPU.";
+  }
+  if (op == "aten::repeat_interleave") {
+    return "The CPU needs to know the length of the result. Say it: torch.repeat_interleave(x, n, output_size=total).";
+  }
+  if (op == "aten::is_nonzero") {
+    return "An `if` or `while` on a tensor needs its value on the CPU. Decide on the GPU with torch.where(condition, "
+           "a, "
+           "b), or only in every hundredth step.";
+  }
+  if (times_a_step >= kManyPerStep) {
+    return "Keep the values on the GPU and read them together, once: torch.stack(values).tolist(). Or read them "
+           "without "
+           "waiting: pending = tp.fetch(torch.stack(values)), later pending.result().";
+  }
+  return "Keep the value on the GPU (total += loss.detach()) and read it at the end or every hundredth step. Or read "
+         "it "
+         "without waiting: value = tp.fetch(loss), later value.item().";
+}
 
 }  // namespace
 
 void find_implicit_sync(const RuleInput& input, std::vector<Candidate>& found) {
   const ProcessModel& model = input.model;
   for (const SiteCalls& site : input.sites) {
+    if (download_fault(model, site) != CopyFault::kValue) continue;
     const CopyCount copies = count_copies(model, site, Direction::kDeviceToHost);
-    if (copies.count == 0 || copies.host_ns == 0 || copies.bytes / copies.count > kValueBytes) continue;
     const std::string op = site.facts->place.op.value_or("a copy to the CPU");
+    const double times = static_cast<double>(copies.count) / static_cast<double>(model.step_count());
     found.push_back({.site = site.facts->place.site,
                      .title = op + " makes the CPU wait for the GPU",
-                     .evidence = times_a_step(model, copies.count) + ", for " +
-                                 bytes_text(static_cast<double>(copies.bytes) / static_cast<double>(copies.count)) +
+                     .evidence = times_a_step(model, copies.count) + ", for " + mean_bytes_text(copies) +
                                  "; the CPU waited for " + time_a_step(model, copies.host_ns),
-                     .advice =
-                         "Keep the value on the GPU (total += loss.detach()) and read it at the end or every "
-                         "hundredth step. Or read it without waiting: value = tp.fetch(loss), later value.item().",
+                     .advice = advice_for(op, times),
                      .changes = {{Change::kRemoveSync, copies_of(model, site, Direction::kDeviceToHost)}}});
   }
 }

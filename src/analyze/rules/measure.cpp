@@ -1,13 +1,18 @@
 // Counts from the records; words for people.
 #include "analyze/rules/measure.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <set>
 
 #include "analyze/blocking.h"
 
 namespace turnpike::analyze {
 namespace {
+
+// Of a step: less is within what the re-timing cannot tell.
+constexpr double kMinShare = 0.01;
 
 // Three digits that count.
 std::string three_digits(double value) {
@@ -72,6 +77,33 @@ CopyCount count_copies(const ProcessModel& model, const SiteCalls& site, Directi
   return sum;
 }
 
+bool matters(const ProcessModel& model, std::int64_t total_ns) {
+  const double steps = static_cast<double>(model.step_count());
+  return static_cast<double>(total_ns) >= kMinShare * model.measured_step_ns() * steps;
+}
+
+Selection calls_of(const SiteCalls& site, const ProcessModel& model, std::initializer_list<trace::CallKind> kinds) {
+  Selection calls;
+  for (const std::uint32_t call : site.calls) {
+    if (std::find(kinds.begin(), kinds.end(), model.call(call).kind) != kinds.end()) calls.push_back(call);
+  }
+  return calls;
+}
+
+bool is_regular(const ProcessModel& model, const Selection& calls) {
+  constexpr std::size_t kOften = 5;
+  if (!model.steps()) return calls.size() >= kOften;
+  std::set<std::uint32_t> steps;
+  for (const std::uint32_t call : calls) steps.insert(model.step_of(call));
+  return 2 * steps.size() >= model.step_count();
+}
+
+std::int64_t duration_ns(const ProcessModel& model, const Selection& calls) {
+  std::int64_t sum_ns = 0;
+  for (const std::uint32_t call : calls) sum_ns += model.call(call).duration_ns();
+  return sum_ns;
+}
+
 std::string times_a_step(const ProcessModel& model, std::uint64_t count) {
   if (!model.steps()) return count == 1 ? "once" : std::to_string(count) + " times";
   const double each = static_cast<double>(count) / static_cast<double>(model.step_count());
@@ -101,6 +133,11 @@ std::string bytes_text(double bytes) {
   if (bytes < 999.5e3) return three_digits(bytes / 1e3) + " kB";
   if (bytes < 999.5e6) return three_digits(bytes / 1e6) + " MB";
   return three_digits(bytes / 1e9) + " GB";
+}
+
+std::string mean_bytes_text(const CopyCount& copies) {
+  if (copies.count == 0) return bytes_text(0);
+  return bytes_text(static_cast<double>(copies.bytes) / static_cast<double>(copies.count));
 }
 
 std::string rate_text(double gbps) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 
 #include "analyze/rules/rule.h"
@@ -27,12 +28,24 @@ std::int64_t held_ns(const ProcessModel& model, std::uint32_t call);
 // The calls of a place that copy in a direction.
 Selection copies_of(const ProcessModel& model, const SiteCalls& site, Direction direction);
 
+// Whether so much time over the stretch is a share of it that is worth to be told.
+bool matters(const ProcessModel& model, std::int64_t total_ns);
+
+// The calls of a place that are of one of these kinds.
+Selection calls_of(const SiteCalls& site, const ProcessModel& model, std::initializer_list<trace::CallKind> kinds);
+// Whether they come all the time and not only when the program starts: in at least half of the steps; without steps at
+// least five times.
+bool is_regular(const ProcessModel& model, const Selection& calls);
+// The time in the calls themselves.
+std::int64_t duration_ns(const ProcessModel& model, const Selection& calls);
+
 // "3 times a step", "once a step", "twice a step", "in 1 of 8 steps"; without steps "12 times".
 std::string times_a_step(const ProcessModel& model, std::uint64_t count);
 // "1.3 ms a step"; without steps "1.3 ms".
 std::string time_a_step(const ProcessModel& model, std::int64_t total_ns);
 std::string time_text(double nanoseconds);  // "1.30 ms"
 std::string bytes_text(double bytes);       // "12.8 MB"
+std::string mean_bytes_text(const CopyCount& copies);
 std::string rate_text(double gbps);         // "8.5 GB/s"
 
 }  // namespace turnpike::analyze

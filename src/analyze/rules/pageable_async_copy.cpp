@@ -1,30 +1,43 @@
 // Uploads from ordinary memory, which the GPU cannot reach: the driver stages them while the host waits.
-#include "analyze/rules/measure.h"
+#include <algorithm>
+
+#include "analyze/rules/copy_fault.h"
 #include "analyze/rules/rules.h"
 
 namespace turnpike::analyze {
 namespace {
 
-// Below this the driver takes the bytes along with the command, and pinning gains nothing.
-constexpr std::uint64_t kStagedBytes = 64u << 10;
+std::string evidence_of(const ProcessModel& model, const CopyCount& copies, const Selection& calls) {
+  std::string text = times_a_step(model, copies.count) + ", " + mean_bytes_text(copies) + " each";
+  if (copies.device_ns > 0) {
+    text += " at " + rate_text(static_cast<double>(copies.bytes) / static_cast<double>(copies.device_ns));
+    const std::uint32_t device = model.graph().operations[model.operations_of(calls.front()).front()].device;
+    const auto link_gbps = model.link_gbps(device, Direction::kHostToDevice);
+    if (link_gbps) text += ", where the link does " + rate_text(*link_gbps);
+  }
+  return text + "; the CPU stood still for " + time_a_step(model, copies.host_ns);
+}
 
 }  // namespace
 
 void find_pageable_async_copy(const RuleInput& input, std::vector<Candidate>& found) {
   const ProcessModel& model = input.model;
   for (const SiteCalls& site : input.sites) {
+    if (upload_fault(model, site) != CopyFault::kPageable) continue;
     const CopyCount copies = count_copies(model, site, Direction::kHostToDevice);
-    if (copies.pageable_count == 0 || copies.bytes / copies.count <= kStagedBytes) continue;
-    const double gbps = static_cast<double>(copies.bytes) / static_cast<double>(copies.device_ns);
+    if (!matters(model, std::max(copies.host_ns, copies.device_ns))) continue;
+    const Selection calls = copies_of(model, site, Direction::kHostToDevice);
     found.push_back(
         {.site = site.facts->place.site,
          .title = "uploads from ordinary (pageable) memory",
-         .evidence = times_a_step(model, copies.count) + ", " +
-                     bytes_text(static_cast<double>(copies.bytes) / static_cast<double>(copies.count)) + " each at " +
-                     rate_text(gbps) + "; the CPU stood still for " + time_a_step(model, copies.host_ns),
-         .advice = "Load into page-locked memory: DataLoader(..., pin_memory=True) or tensor.pin_memory() once, then "
-                   ".to(device, non_blocking=True). Or tp.to(batch, device), which needs no pinning.",
-         .changes = {{Change::kPin, copies_of(model, site, Direction::kHostToDevice)}}});
+         .evidence = evidence_of(model, copies, calls),
+         .advice =
+             site.facts->place.op
+                 ? "Load into page-locked memory: DataLoader(..., pin_memory=True) or tensor.pin_memory() once, "
+                   "then .to(device, non_blocking=True). Or tp.to(batch, device), which needs no pinning."
+                 : "Allocate the buffer once with cudaMallocHost, or page-lock it once with cudaHostRegister, then "
+                   "use cudaMemcpyAsync.",
+         .changes = {{Change::kPin, calls}}});
   }
 }
 

@@ -36,7 +36,14 @@ RuleInput rule_input(const ProcessModel& model) {
 std::span<const Rule> all_rules() {
   static constexpr std::array kRules = {
       Rule{"pageable_async_copy", find_pageable_async_copy},
+      Rule{"blocking_copy", find_blocking_copy},
       Rule{"implicit_sync", find_implicit_sync},
+      Rule{"needless_explicit_sync", find_needless_explicit_sync},
+      Rule{"many_small_copies", find_many_small_copies},
+      Rule{"copy_on_compute_stream", find_copy_on_compute_stream},
+      Rule{"peer_copy_serialised", find_peer_copy_serialised},
+      Rule{"strided_or_converting_copy", find_strided_or_converting_copy},
+      Rule{"slow_link", find_slow_link},
   };
   return kRules;
 }

@@ -1,0 +1,57 @@
+// Copies that hold the host though they need not: of page-locked memory (or too small to be staged) but not
+// asynchronous, and large results that are fetched on the spot.
+#include "analyze/rules/copy_fault.h"
+#include "analyze/rules/rules.h"
+
+namespace turnpike::analyze {
+namespace {
+
+std::string evidence_of(const ProcessModel& model, const CopyCount& copies) {
+  return times_a_step(model, copies.count) + ", " + mean_bytes_text(copies) + " each; the CPU stood still for " +
+         time_a_step(model, copies.host_ns) + ", the copies themselves took " + time_a_step(model, copies.device_ns);
+}
+
+void find_upload(const ProcessModel& model, const SiteCalls& site, std::vector<Candidate>& found) {
+  if (upload_fault(model, site) != CopyFault::kHeld) return;
+  const CopyCount copies = count_copies(model, site, Direction::kHostToDevice);
+  if (!matters(model, copies.host_ns)) return;
+  found.push_back({.site = site.facts->place.site,
+                   .title = "the CPU waits for an upload that could run by itself",
+                   .evidence = evidence_of(model, copies),
+                   .advice = site.facts->place.op
+                                 ? "Let the CPU go on: x.to(device, non_blocking=True), and do not overwrite x before "
+                                   "the copy is done. Or tp.to(x, device), which sees to that."
+                                 : "Let the CPU go on: cudaMemcpyAsync on a stream instead of cudaMemcpy, and do not "
+                                   "overwrite the buffer before an event behind the copy has fired.",
+                   .changes = {{Change::kPin, copies_of(model, site, Direction::kHostToDevice)}}});
+}
+
+void find_download(const ProcessModel& model, const SiteCalls& site, std::vector<Candidate>& found) {
+  if (download_fault(model, site) != CopyFault::kHeld) return;
+  const CopyCount copies = count_copies(model, site, Direction::kDeviceToHost);
+  if (!matters(model, copies.host_ns)) return;
+  const bool is_pageable = copies.pageable_count > 0;
+  found.push_back(
+      {.site = site.facts->place.site,
+       .title = is_pageable ? "the CPU waits for a result, which comes into ordinary (pageable) memory"
+                            : "the CPU waits for a result to come down",
+       .evidence = evidence_of(model, copies),
+       .advice = site.facts->place.op
+                     ? "Read it one step later: pending = tp.fetch(x) now, pending.result() in the next step. By hand: "
+                       "host.copy_(x, non_blocking=True) into a pinned tensor, and event.synchronize() before the read."
+                     : "Copy into page-locked memory with cudaMemcpyAsync, and read it one step later, behind "
+                       "cudaEventSynchronize.",
+       .changes = {
+           {is_pageable ? Change::kPin : Change::kDeferSync, copies_of(model, site, Direction::kDeviceToHost)}}});
+}
+
+}  // namespace
+
+void find_blocking_copy(const RuleInput& input, std::vector<Candidate>& found) {
+  for (const SiteCalls& site : input.sites) {
+    find_upload(input.model, site, found);
+    find_download(input.model, site, found);
+  }
+}
+
+}  // namespace turnpike::analyze

@@ -1,0 +1,79 @@
+// Tells the faults of copies apart.
+#include "analyze/rules/copy_fault.h"
+
+#include <map>
+
+#include "analyze/operators.h"
+
+namespace turnpike::analyze {
+namespace {
+
+// Below this the driver takes the bytes along with the command, and pinning gains nothing.
+constexpr std::uint64_t kStagedBytes = 64u << 10;
+// Larger ones take as long to cross as to be issued: packing gains little.
+constexpr std::uint64_t kSmallBytes = 256u << 10;
+// A batch with its targets and masks is no heap of small copies.
+constexpr double kManyPerStep = 8;
+// Larger downloads are results that someone wants, not a value that decides something.
+constexpr std::uint64_t kValueBytes = 4096;
+
+bool is_many_small(const ProcessModel& model, const CopyCount& copies) {
+  return copies.bytes / copies.count < kSmallBytes &&
+         static_cast<double>(copies.count) >= kManyPerStep * static_cast<double>(model.step_count());
+}
+
+// A call of aten::copy_. What autograd hands on within one call is no other.
+bool is_copying(const trace::Frame& frame) {
+  if (frame.kind == trace::FrameKind::kOperator) return frame.function == "aten::copy_";
+  return operator_structure(frame.function) == "copy_" && frame.function.find("4callE") != std::string::npos;
+}
+
+bool are_rearranged_on_host(const ProcessModel& model, const Selection& calls) {
+  std::map<std::uint32_t, bool> of_stack;
+  std::size_t count = 0;
+  for (const std::uint32_t call : calls) {
+    const auto [known, is_new] = of_stack.try_emplace(model.call(call).stack, false);
+    if (is_new) known->second = is_rearranged_on_host(model, call);
+    if (known->second) ++count;
+  }
+  return 2 * count > calls.size();
+}
+
+}  // namespace
+
+CopyFault upload_fault(const ProcessModel& model, const SiteCalls& site) {
+  const CopyCount copies = count_copies(model, site, Direction::kHostToDevice);
+  if (copies.count == 0) return CopyFault::kNone;
+  const bool is_staged = 2 * copies.pageable_count > copies.count && copies.bytes / copies.count > kStagedBytes;
+  if (is_staged && are_rearranged_on_host(model, copies_of(model, site, Direction::kHostToDevice))) {
+    return CopyFault::kRearranged;
+  }
+  if (is_many_small(model, copies)) return CopyFault::kManySmall;
+  if (is_staged) return CopyFault::kPageable;
+  return copies.host_ns > 0 ? CopyFault::kHeld : CopyFault::kQueued;
+}
+
+CopyFault download_fault(const ProcessModel& model, const SiteCalls& site) {
+  const CopyCount copies = count_copies(model, site, Direction::kDeviceToHost);
+  if (copies.count == 0) return CopyFault::kNone;
+  const bool is_value = copies.bytes / copies.count <= kValueBytes;
+  if (is_value) return copies.host_ns > 0 ? CopyFault::kValue : CopyFault::kNone;
+  if (is_many_small(model, copies)) return CopyFault::kManySmall;
+  return copies.host_ns > 0 ? CopyFault::kHeld : CopyFault::kQueued;
+}
+
+bool is_rearranged_on_host(const ProcessModel& model, std::uint32_t call) {
+  const trace::Process& process = model.process();
+  const auto stack = process.stacks.find(model.call(call).stack);
+  if (stack == process.stacks.end()) return false;
+  int copying = 0;
+  for (const std::uint32_t id : stack->second.frames) {
+    const auto frame = process.frames.find(id);
+    if (frame == process.frames.end()) continue;
+    if (frame->second.kind == trace::FrameKind::kPython) break;
+    if (is_copying(frame->second)) ++copying;
+  }
+  return copying > 1;
+}
+
+}  // namespace turnpike::analyze

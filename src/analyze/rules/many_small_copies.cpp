@@ -1,0 +1,47 @@
+// Many small copies of one line in each step: issuing them takes longer than the bytes take to cross.
+#include "analyze/rules/copy_fault.h"
+#include "analyze/rules/rules.h"
+
+namespace turnpike::analyze {
+namespace {
+
+std::string evidence_of(const ProcessModel& model, const CopyCount& copies, Direction direction) {
+  std::string text = times_a_step(model, copies.count) + ", " + mean_bytes_text(copies) + " each";
+  const double bytes_per_step = static_cast<double>(copies.bytes) / static_cast<double>(model.step_count());
+  const auto& devices = model.timeline().devices;
+  const auto link_ns = devices.empty() ? std::nullopt
+                                       : model.link_time_ns(devices.front().device, direction,
+                                                            static_cast<std::uint64_t>(bytes_per_step));
+  text += "; the copies took " + time_a_step(model, copies.device_ns);
+  if (link_ns) text += " (in one piece: " + time_text(static_cast<double>(*link_ns)) + ")";
+  if (copies.host_ns > 0) text += ", and the CPU stood still for " + time_a_step(model, copies.host_ns);
+  return text;
+}
+
+void find(const ProcessModel& model, const SiteCalls& site, Direction direction, std::vector<Candidate>& found) {
+  const bool is_up = direction == Direction::kHostToDevice;
+  const CopyFault fault = is_up ? upload_fault(model, site) : download_fault(model, site);
+  if (fault != CopyFault::kManySmall) return;
+  const CopyCount copies = count_copies(model, site, direction);
+  found.push_back(
+      {.site = site.facts->place.site,
+       .title = is_up ? "many small uploads where one would do" : "many small downloads where one would do",
+       .evidence = evidence_of(model, copies, direction),
+       .advice = is_up
+                     ? "Pack them on the CPU and upload once: torch.stack(parts).to(device).unbind(), or torch.cat and "
+                       "split. Or tp.to(parts, device), which packs any list or dict by itself."
+                     : "Pack them on the GPU and download once: torch.stack(parts).cpu(), or torch.cat. Or "
+                       "tp.fetch(torch.stack(parts)), which does not wait.",
+       .changes = {{Change::kMergeCopies, copies_of(model, site, direction)}}});
+}
+
+}  // namespace
+
+void find_many_small_copies(const RuleInput& input, std::vector<Candidate>& found) {
+  for (const SiteCalls& site : input.sites) {
+    find(input.model, site, Direction::kHostToDevice, found);
+    find(input.model, site, Direction::kDeviceToHost, found);
+  }
+}
+
+}  // namespace turnpike::analyze

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -33,7 +34,8 @@ bool make_directory(const std::string& path) {
 
 }  // namespace
 
-Collector::Collector(CollectorSources sources) : from_(sources), decoder_(sources.strings, sources.losses) {}
+Collector::Collector(CollectorSources sources)
+    : from_(sources), decoder_(sources.strings, sources.losses), sampler_(sources.stacks) {}
 
 bool Collector::open_file(const Options& options, std::string& error) {
   if (!make_directory(options.run_directory)) {
@@ -59,6 +61,7 @@ bool Collector::open_file(const Options& options, std::string& error) {
 bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata metadata, std::string& error) {
   cupti_ = cupti;
   metadata_ = std::move(metadata);
+  has_samples_ = options.detail == Detail::kFull && options.has_stacks;
   first_clock_ = read_clocks();
   batch_.restart();
   memory_watch_.restart();
@@ -136,7 +139,7 @@ void Collector::run() noexcept {
     }
     if (is_last) break;
     try {
-      from_.handover.wait(from_.pool.is_pressed() ? 0 : kTurnNs);
+      wait_for_turn();
     } catch (...) {
     }
   }
@@ -144,6 +147,20 @@ void Collector::run() noexcept {
   const std::lock_guard lock(done_mutex_);
   is_done_ = true;
   done_.notify_all();
+}
+
+// Meanwhile the threads are looked at, when it is time for it.
+void Collector::wait_for_turn() {
+  if (from_.pool.is_pressed()) return;
+  const std::int64_t turn_ns = monotonic_ns() + kTurnNs;
+  for (std::int64_t now = monotonic_ns(); now < turn_ns; now = monotonic_ns()) {
+    const bool is_sampling = has_samples_ && is_sampling_.load(std::memory_order_relaxed);
+    const std::int64_t until_ns = is_sampling ? std::min(turn_ns, next_sample_ns_) : turn_ns;
+    if (until_ns > now && from_.handover.wait(until_ns - now)) return;
+    if (!is_sampling || monotonic_ns() < next_sample_ns_) continue;
+    sampler_.sample(batch_);
+    next_sample_ns_ = monotonic_ns() + sampler_.pitch_ns();
+  }
 }
 
 void Collector::turn(bool is_last) {
@@ -201,11 +218,19 @@ void Collector::collect_threads() {
       record.thread = name.thread;
       record.name = from_.strings.intern(name.text);
       batch_.add(record);
+      sampler_.note_thread(name.thread, name.handle);
     } else {
       batch_.add_raw(slot);
+      if (header.kind == trace::RecordKind::kCall) note_call(slot);
     }
     if (batch_.bytes().size() >= kMaxBatchBytes) write();
   });
+}
+
+void Collector::note_call(const std::byte* slot) {
+  trace::CallRecord call;
+  std::memcpy(&call, slot, sizeof(call));
+  sampler_.note_call(call.thread, call.end_ns);
 }
 
 // Whether there were any.

@@ -20,6 +20,7 @@
 #include "record/status_page.h"
 #include "record/string_table.h"
 #include "record/thread_handover.h"
+#include "record/thread_sampler.h"
 #include "trace/writer.h"
 
 namespace turnpike::record {
@@ -47,6 +48,9 @@ class Collector {
   // In a forked child: the thread is not there, and the file is the parent's.
   void abandon() noexcept;
 
+  // Whether threads are looked at now. Any thread.
+  void set_sampling(bool is_sampling) noexcept { is_sampling_.store(is_sampling, std::memory_order_relaxed); }
+
   const std::string& path() const { return path_; }
   TurnpikeStatus status() const;
   // Called on the collector's thread at its regular turns, with the time since the start.
@@ -55,8 +59,10 @@ class Collector {
 
  private:
   void run() noexcept;
+  void wait_for_turn();
   void turn(bool is_last);
   void collect_threads();
+  void note_call(const std::byte* slot);
   bool collect_activities();
   void flush_cupti(bool is_last);
   void describe_devices();
@@ -78,6 +84,10 @@ class Collector {
   Tick tick_ = nullptr;
   RecordBatch batch_;
   MemoryWatch memory_watch_;
+  ThreadSampler sampler_;
+  bool has_samples_ = false;
+  std::atomic<bool> is_sampling_{false};
+  std::int64_t next_sample_ns_ = 0;  // of the monotonic clock
   std::vector<ActivityPool::Filled> filled_;
   std::vector<std::byte> strings_payload_, frames_payload_, stacks_payload_;
   trace::ClockSample first_clock_{};

@@ -14,6 +14,8 @@ namespace {
 // tests/record/stacks checks them against each interpreter.
 constexpr PythonLayout kLayouts[] = {
     {.version = 0x030A,
+     .interpreter_threads = 8,
+     .thread_id = 176,
      .thread_frame = 24,
      .thread_cframe = 48,
      .cframe_frame = kNotThere,
@@ -31,6 +33,8 @@ constexpr PythonLayout kLayouts[] = {
      .compact_size = 72,
      .evaluator_owner = kNoSuchOwner},
     {.version = 0x030B,
+     .interpreter_threads = 16,
+     .thread_id = 152,
      .thread_frame = kNotThere,
      .thread_cframe = 56,
      .cframe_frame = 8,
@@ -48,6 +52,8 @@ constexpr PythonLayout kLayouts[] = {
      .compact_size = 72,
      .evaluator_owner = kNoSuchOwner},
     {.version = 0x030C,
+     .interpreter_threads = 72,
+     .thread_id = 136,
      .thread_frame = kNotThere,
      .thread_cframe = 56,
      .cframe_frame = 0,
@@ -65,6 +71,8 @@ constexpr PythonLayout kLayouts[] = {
      .compact_size = 56,
      .evaluator_owner = 3},
     {.version = 0x030D,
+     .interpreter_threads = kNotThere,
+     .thread_id = 152,
      .thread_frame = 72,
      .thread_cframe = 0,
      .cframe_frame = kNotThere,
@@ -89,7 +97,9 @@ struct PublishedOffsets {
   std::uint64_t version;
   std::uint64_t free_threaded;
   std::uint64_t runtime_state[3];
-  std::uint64_t interpreter_state[13];
+  struct {
+    std::uint64_t size, id, next, threads_head, others[9];
+  } interpreter;
   struct {
     std::uint64_t size, prev, next, interp, current_frame, thread_id, native_thread_id, datastack_chunk, status;
   } thread;
@@ -105,6 +115,7 @@ struct PublishedOffsets {
 bool is_as_published(const PythonLayout& layout, const PublishedOffsets& published) noexcept {
   return std::memcmp(published.cookie, "xdebugpy", 8) == 0 && published.version >> 16 == layout.version &&
          published.free_threaded == 0 && published.thread.current_frame == layout.thread_frame &&
+         published.thread.next == kThreadNext && published.thread.thread_id == layout.thread_id &&
          published.frame.previous == layout.frame_previous && published.frame.executable == layout.frame_code &&
          published.frame.instr_ptr == layout.frame_instruction && published.frame.owner == layout.frame_owner &&
          published.code.filename == layout.code_filename && published.code.qualname == layout.code_name &&
@@ -129,6 +140,10 @@ std::uint32_t version() noexcept {
   return static_cast<std::uint32_t>(major << 8 | std::strtoul(rest + 1, nullptr, 10));
 }
 
+const PublishedOffsets* published_offsets() noexcept {
+  return symbol<const PublishedOffsets*>("_PyRuntime");
+}
+
 const PythonLayout* layout_of_this_python() noexcept {
   // Such a build has two more words in every object.
   if (symbol<void*>("_Py_PrintReferences") != nullptr) return nullptr;
@@ -136,7 +151,7 @@ const PythonLayout* layout_of_this_python() noexcept {
   for (const PythonLayout& layout : kLayouts) {
     if (layout.version != wanted) continue;
     if (wanted < 0x030D) return &layout;
-    const auto* published = symbol<const PublishedOffsets*>("_PyRuntime");
+    const auto* published = published_offsets();
     return published != nullptr && is_as_published(layout, *published) ? &layout : nullptr;
   }
   return nullptr;
@@ -154,6 +169,12 @@ int look() noexcept {
   g_runtime.is_initialized = symbol<int (*)()>("Py_IsInitialized");
   g_runtime.is_finalizing = symbol<int (*)()>("_Py_IsFinalizing");
   if (g_runtime.is_finalizing == nullptr) g_runtime.is_finalizing = symbol<int (*)()>("Py_IsFinalizing");
+  if (g_runtime.layout != nullptr) {
+    const bool is_published = g_runtime.layout->version >= 0x030D;
+    g_runtime.interpreter_threads =
+        is_published ? published_offsets()->interpreter.threads_head : g_runtime.layout->interpreter_threads;
+  }
+  g_runtime.main_interpreter = symbol<void* (*)()>("PyInterpreterState_Main");
   g_runtime.code_type = symbol<const void*>("PyCode_Type");
   g_runtime.str_type = symbol<const void*>("PyUnicode_Type");
   g_runtime.bytes_type = symbol<const void*>("PyBytes_Type");

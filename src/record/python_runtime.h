@@ -10,7 +10,10 @@ namespace turnpike::record {
 // version: CPython freezes these structures at the first release candidate.
 struct PythonLayout {
   std::uint32_t version;  // PY_VERSION_HEX >> 16, e.g. 0x030C
+  // PyInterpreterState, a structure that CPython keeps to itself
+  std::uint16_t interpreter_threads;  // the first PyThreadState of its list; 3.13 publishes it
   // PyThreadState
+  std::uint16_t thread_id;      // pthread_self() of the thread
   std::uint16_t thread_frame;   // the innermost frame; unused where the frame is found through cframe
   std::uint16_t thread_cframe;  // 0: this version has none
   // CFrame, which stands on the C stack of the evaluator
@@ -38,6 +41,7 @@ inline constexpr std::uint16_t kNotThere = 0xFFFF;
 inline constexpr std::uint8_t kNoSuchOwner = 0xFF;
 
 // The same in all versions here.
+inline constexpr std::size_t kThreadNext = 8;
 inline constexpr std::size_t kObjectType = 8;
 inline constexpr std::size_t kObjectSize = 16;  // ob_size of bytes, length of str
 inline constexpr std::size_t kBytesData = 32;
@@ -50,11 +54,18 @@ struct PythonRuntime {
   int (*holds_gil)();
   int (*is_initialized)();
   int (*is_finalizing)();
+  void* (*main_interpreter)();        // nullptr where it is not offered
+  std::uint64_t interpreter_threads;  // as in the layout; later patches of 3.13 may put it elsewhere and say so
   // Addresses of the type objects: what an object's type must be before it is read as one.
   const void* code_type;
   const void* str_type;
   const void* bytes_type;
 };
+
+// From then on the states and frames of threads that still run may be freed.
+inline bool is_ending(const PythonRuntime& python) noexcept {
+  return python.is_initialized() == 0 || python.is_finalizing() != 0;
+}
 
 // nullptr while this process has no CPython, and for good when it has one whose structures are not known here (other
 // versions, free-threaded and Py_TRACE_REFS builds). A program may load Python after CUDA, so as long as none was found

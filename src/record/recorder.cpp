@@ -86,6 +86,7 @@ bool Recorder::start_locked(const Options& options, std::string& error) {
   } else {
     api_.set_listening(true);
     nvtx_.set_listening(true);
+    collector_.set_sampling(true);
   }
   return true;
 }
@@ -164,6 +165,7 @@ void Recorder::set_collecting(bool is_collecting) noexcept {
   if (is_collecting && is_over_) return;
   if (is_collecting == is_collecting_) return;
   is_collecting_ = is_collecting;
+  collector_.set_sampling(is_collecting);
   // A call that is heard must have its device's record: the device is on before the calls and off after them.
   if (!is_collecting) {
     api_.set_listening(false);

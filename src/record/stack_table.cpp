@@ -86,7 +86,11 @@ std::uint32_t StackTable::enter(const PythonStack& python, const NativeStack& na
     std::uint32_t id_count = 0;
     const std::lock_guard lock(mutex_);
     for (std::uint32_t i = 0; i < native.count; ++i) ids[id_count++] = native_frame(native.return_addresses[i]);
-    for (std::uint32_t i = 0; i < python.count; ++i) ids[id_count++] = python_frame(python.frames[i]);
+    PythonFrameText text;
+    for (std::uint32_t i = 0; i < python.count; ++i) {
+      describe(python.frames[i], text);
+      ids[id_count++] = python_frame(text);
+    }
     const bool is_complete = std::find(ids.begin(), ids.begin() + id_count, trace::kNoId) == ids.begin() + id_count;
     const std::uint16_t flags = python.is_truncated || native.is_truncated ? trace::kStackIsTruncated : 0;
     const std::uint32_t number = is_complete ? enter_frames(flags, ids.data(), id_count) : trace::kNoId;
@@ -121,9 +125,26 @@ std::uint32_t StackTable::enter_frames(std::uint16_t flags, const std::uint32_t*
   return first;
 }
 
-std::uint32_t StackTable::python_frame(const PythonFrame& frame) {
-  PythonFrameText text;
-  describe(frame, text);
+std::uint32_t StackTable::enter_frame(const PythonFrameText& text) noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    return python_frame(text);
+  } catch (const std::bad_alloc&) {
+    return trace::kNoId;
+  }
+}
+
+std::uint32_t StackTable::enter_stack(std::span<const std::uint32_t> frames, bool is_truncated) noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    return enter_frames(is_truncated ? trace::kStackIsTruncated : 0, frames.data(),
+                        static_cast<std::uint32_t>(frames.size()));
+  } catch (const std::bad_alloc&) {
+    return trace::kNoId;
+  }
+}
+
+std::uint32_t StackTable::python_frame(const PythonFrameText& text) {
   trace::FrameEntry entry{};
   entry.kind = trace::FrameKind::kPython;
   entry.function = strings_.intern(text.function);

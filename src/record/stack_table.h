@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -33,6 +34,11 @@ class StackTable {
   // innermost Python evaluator, then its Python frames. 0: could not. The same stack has the same number for the
   // process's life. A call from within itself (a signal handler) gives 0.
   std::uint32_t capture() noexcept;
+
+  // The number of a frame of Python, and of the stack of such frames, that was looked at from another thread. 0: there
+  // is no room, or no memory.
+  std::uint32_t enter_frame(const PythonFrameText& text) noexcept;
+  std::uint32_t enter_stack(std::span<const std::uint32_t> frames, bool is_truncated) noexcept;
 
   // Names native frames, interns the names, and appends FrameEntry and StackEntry payloads (trace/format.h) of what is
   // new since the last drain: drain the strings after this. When memory runs out, the rest stays for the next one.
@@ -81,7 +87,7 @@ class StackTable {
 
   std::uint32_t enter(const PythonStack& python, const NativeStack& native, std::uint64_t hash) noexcept;
   std::uint32_t enter_frames(std::uint16_t flags, const std::uint32_t* frames, std::uint32_t count);
-  std::uint32_t python_frame(const PythonFrame& frame);
+  std::uint32_t python_frame(const PythonFrameText& text);
   std::uint32_t native_frame(std::uintptr_t return_address);
   std::uint32_t frame_id(const FrameKey& key, const trace::FrameEntry& entry, std::uint32_t file);
   const Module* module_of(std::uintptr_t address);

@@ -9,6 +9,7 @@ add_library(
   ${CMAKE_CURRENT_LIST_DIR}/own_memory.cpp
   ${CMAKE_CURRENT_LIST_DIR}/python_lines.cpp
   ${CMAKE_CURRENT_LIST_DIR}/python_runtime.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/python_sampler.cpp
   ${CMAKE_CURRENT_LIST_DIR}/python_stack.cpp
   ${CMAKE_CURRENT_LIST_DIR}/stack_table.cpp
   ${CMAKE_CURRENT_LIST_DIR}/string_table.cpp)

@@ -17,7 +17,8 @@ inline constexpr auto kThreadNameKind = static_cast<trace::RecordKind>(0xFFFF);
 struct ThreadName {
   trace::RecordHeader header;
   std::uint32_t thread;
-  char text[16];  // pthread names have at most 15 characters
+  char text[16];          // pthread names have at most 15 characters
+  std::uintptr_t handle;  // pthread_self()
 };
 
 // A download into page-locked memory whose bytes may not have arrived yet.

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "record/record_batch.h"
 
@@ -17,6 +18,7 @@ ThreadName name_of_this_thread(std::uint32_t thread) noexcept {
   ThreadName name{};
   name.header = {kThreadNameKind, sizeof(ThreadName)};
   name.thread = thread;
+  name.handle = pthread_self();
   pthread_getname_np(pthread_self(), name.text, sizeof(name.text));
   return name;
 }
@@ -54,10 +56,10 @@ void ThreadHandover::push(ThreadBuffer& buffer, const void* record, std::size_t 
   losses_.add(trace::Loss::kCallBuffersFull);
 }
 
-void ThreadHandover::wait(std::int64_t timeout_ns) {
+bool ThreadHandover::wait(std::int64_t timeout_ns) {
   std::unique_lock lock(mutex_);
   woken_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), [this] { return is_woken_; });
-  is_woken_ = false;
+  return std::exchange(is_woken_, false);
 }
 
 void ThreadHandover::wake() noexcept {

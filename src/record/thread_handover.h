@@ -21,8 +21,8 @@ class ThreadHandover {
   // counted.
   void push(ThreadBuffer& buffer, const void* record, std::size_t size) noexcept;
 
-  // Collector: sleeps until it is woken or the time is over.
-  void wait(std::int64_t timeout_ns);
+  // Collector: sleeps until it is woken or the time is over. Whether it was woken.
+  bool wait(std::int64_t timeout_ns);
   // Any thread: the collector should look now.
   void wake() noexcept;
   // Collector: hands each record of each thread to `take`.

@@ -68,6 +68,28 @@ TEST_P(PythonVictim, EachCopyHasItsLine) {
   EXPECT_NE(frames_of(trace, 103).at(1).function.find("forward"), std::string::npos);
 }
 
+TEST_P(PythonVictim, IsLookedAtBetweenItsCalls) {
+  if (is_sanitized()) GTEST_SKIP() << "an interpreter without a sanitizer cannot load libraries with one";
+  const Trace trace = VictimRun({PYTHON_VICTIM}, {.program = GetParam(), .variables = {{"VICTIM_BUSY", "1"}}}).trace();
+  std::size_t seen = 0;
+  for (const auto& sample : trace.samples) {
+    ASSERT_TRUE(trace.process.stacks.contains(sample.stack));
+    const auto& frames = trace.process.stacks.at(sample.stack).frames;
+    ASSERT_FALSE(frames.empty());
+    for (const std::uint32_t frame : frames) EXPECT_EQ(trace.process.frames.at(frame).kind, trace::FrameKind::kPython);
+    seen += trace.process.frames.at(frames[0]).function == "busy";
+    EXPECT_EQ(sample.thread, trace.process.pid);
+  }
+  EXPECT_GT(seen, 5u) << "of half a second, on a machine that may be busy";
+  EXPECT_EQ(trace.losses(), "");
+}
+
+TEST_P(PythonVictim, IsNotLookedAtWhenOnlyTransfersAreRecorded) {
+  if (is_sanitized()) GTEST_SKIP() << "an interpreter without a sanitizer cannot load libraries with one";
+  const Variables variables = {{"VICTIM_BUSY", "1"}, {TURNPIKE_ENV_DETAIL, "transfers"}};
+  EXPECT_TRUE(VictimRun({PYTHON_VICTIM}, {.program = GetParam(), .variables = variables}).trace().samples.empty());
+}
+
 TEST_P(PythonVictim, WorksTheSameUnrecorded) {
   if (is_sanitized()) GTEST_SKIP() << "an interpreter without a sanitizer cannot load libraries with one";
   const VictimRun run({PYTHON_VICTIM}, {.is_recorded = false, .program = GetParam()});

@@ -331,6 +331,15 @@ def while_traced():
     assert seen
 
 
+def classes_whose_call_is_specialized():
+    class Plain:
+        def __init__(self):
+            self.number = check()
+
+    for _ in range(100):
+        Plain()
+
+
 def in_a_finalizer():
     class Dropped:
         def __del__(self):
@@ -464,6 +473,6 @@ if __name__ == "__main__":
          deep_recursion_is_cut_and_counted, generators, coroutines, threads, beside_a_thread_that_runs_hot, c_callbacks,
          ctypes_callbacks, lambdas_and_comprehensions, executed_text_without_a_file,
          freed_and_reused_code_objects_give_no_stale_lines, calls_over_several_lines, decorators, exceptions,
-         names_beyond_ascii, a_long_function, while_traced, in_a_finalizer, a_new_file_has_everything_again,
-         while_others_capture_and_the_writer_drains, a_subinterpreter, an_interpreter_that_ends, a_forked_child,
+         names_beyond_ascii, a_long_function, while_traced, classes_whose_call_is_specialized, in_a_finalizer,
+         a_new_file_has_everything_again, while_others_capture_and_the_writer_drains, a_subinterpreter, an_interpreter_that_ends, a_forked_child,
          what_it_costs, nothing_was_lost])

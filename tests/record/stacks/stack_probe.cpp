@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "record/autograd.h"
+#include "record/python_sampler.h"
 #include "record/stack_table.h"
 #include "record/string_table.h"
 
@@ -101,6 +102,26 @@ PROBE std::uint32_t probe_call(std::uint32_t (*callback)()) {
   const std::uint32_t id = callback();
   asm volatile("" ::: "memory");
   return id;
+}
+
+// Looks at the Python frames of `count` threads (as pthread_self() gives them) and writes the numbers of their stacks,
+// 0 where there is none. On a thread without the GIL.
+PROBE void probe_sample(const std::uint64_t* handles, std::uint32_t* numbers, int count) {
+  using turnpike::record::PythonSampler;
+  static PythonSampler sampler(stacks());
+  std::vector<PythonSampler::Thread> threads;
+  for (int i = 0; i < count; ++i) threads.push_back({handles[i], 0});
+  sampler.look_at(threads);
+  for (int i = 0; i < count; ++i) numbers[i] = threads[static_cast<std::size_t>(i)].stack;
+}
+
+// Nanoseconds a look at the threads takes.
+PROBE double probe_time_sample(const std::uint64_t* handles, int count, int rounds) {
+  std::vector<std::uint32_t> numbers(static_cast<std::size_t>(count));
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < rounds; ++i) probe_sample(handles, numbers.data(), count);
+  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
+  return took.count() / rounds;
 }
 
 // Writes a stack, one frame a line, after a line with its flags; -1 when it is not defined.

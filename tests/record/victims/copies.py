@@ -1,7 +1,9 @@
 # A victim in Python: copies through ctypes, from a function, a generator, a thread and code without a file.
 import ctypes
+import os
 import sys
 import threading
+import time
 
 cudart = ctypes.CDLL("libcudart.so.13")
 HOST_TO_DEVICE = 1
@@ -36,4 +38,15 @@ thread.join()
 exec(compile("upload(105)", "<made up>", "exec"))
 for _ in range(300):
     upload(106)  # line 106
+
+
+def busy(seconds):
+    end = time.monotonic() + seconds
+    number = 0
+    while time.monotonic() < end:
+        number += 1
+
+
+if "VICTIM_BUSY" in os.environ:
+    busy(0.5)
 print("python", sys.version_info[0])

@@ -42,7 +42,7 @@ struct Allowance {
 
 // A limit on percentages and words of the report, and the line that gives it.
 template <typename T>
-struct Rule {
+struct Setting {
   T value;
   std::uint32_t line = 0;
 };
@@ -51,11 +51,11 @@ struct Budget {
   std::string path;
   std::vector<Limit> limits;
   std::vector<Allowance> allowances;
-  std::optional<Rule<std::vector<std::string>>> bound_by;
-  std::optional<Rule<double>> max_exposed_transfer_pct;
-  std::optional<Rule<double>> max_gpu_idle_pct;
-  std::optional<Rule<std::vector<std::string>>> forbidden_findings;  // patterns of rules
-  std::optional<Rule<double>> max_saving_pct;
+  std::optional<Setting<std::vector<std::string>>> bound_by;
+  std::optional<Setting<double>> max_exposed_transfer_pct;
+  std::optional<Setting<double>> max_gpu_idle_pct;
+  std::optional<Setting<std::vector<std::string>>> forbidden_findings;  // patterns of rules
+  std::optional<Setting<double>> max_saving_pct;
   // By name; a run that lost anything else fails, since what exceeds a limit may be among what was lost.
   std::vector<std::string> allowed_losses;
   bool are_losses_allowed = false;  // all of them

@@ -331,8 +331,8 @@ class BudgetReader {
   }
 
   template <typename T>
-  static void keep(std::optional<Rule<T>>& rule, std::optional<T> value, const toml::node& node) {
-    if (value) rule = Rule<T>{std::move(*value), line_of(node)};
+  static void keep(std::optional<Setting<T>>& rule, std::optional<T> value, const toml::node& node) {
+    if (value) rule = Setting<T>{std::move(*value), line_of(node)};
   }
 
   void read_verdict(const toml::node& node) {

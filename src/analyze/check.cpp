@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "analyze/rules/rule.h"
 #include "analyze/site_pattern.h"
 
 namespace turnpike::analyze {
@@ -86,6 +87,7 @@ class Check {
     add(checked_losses());
     sort_as_in_file();
     note_patterns();
+    note_rules();
     return std::move(result_);
   }
 
@@ -177,7 +179,7 @@ class Check {
     return result;
   }
 
-  void check_percent(const char* name, const std::optional<Rule<double>>& rule, std::optional<double> measured) {
+  void check_percent(const char* name, const std::optional<Setting<double>>& rule, std::optional<double> measured) {
     if (!rule) return;
     LimitResult result{.name = name, .line = rule->line, .kind = ValueKind::kPercent, .most = rule->value};
     result.measured = measured && std::isfinite(*measured) ? measured : std::nullopt;
@@ -215,8 +217,10 @@ class Check {
         return matches_glob(pattern, finding.rule);
       });
       if (!is_forbidden || is_allowed(finding)) continue;
-      found.push_back(finding.rule + " at " + finding.site);
-      if (result.culprits.size() < kMaxCulprits) result.culprits.push_back({item_of(finding), 1});
+      found.push_back(finding.site.empty() ? finding.rule : finding.rule + " at " + finding.site);
+      if (!finding.site.empty() && result.culprits.size() < kMaxCulprits) {
+        result.culprits.push_back({item_of(finding), 1});
+      }
     }
     result.measured_text = found.empty() ? "none" : joined(found, ", ");
     if (!found.empty()) result.outcome = Outcome::kExceeded;
@@ -281,6 +285,16 @@ class Check {
     for (const Limit& limit : budget_.limits) {
       if (!limit.site.empty() && limit.site != last) note("[[limit]]", limit.site, limit.line);
       last = limit.site;
+    }
+  }
+
+  void note_rules() {
+    if (!budget_.forbidden_findings) return;
+    const auto rules = all_rules();
+    for (const std::string& pattern : budget_.forbidden_findings->value) {
+      const bool is_known =
+          std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) { return matches_glob(pattern, rule.name); });
+      if (!is_known) result_.notes.push_back("No rule of this version is called " + pattern + " ([findings], forbid).");
     }
   }
 

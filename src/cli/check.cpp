@@ -121,7 +121,18 @@ std::string text_of(const analyze::CheckResult& result, const analyze::Report& r
   return text;
 }
 
+// "" when the options go together. CLI11 could tell, but would crowd the help with it.
+std::string conflict_of(const Arguments& arguments) {
+  if (arguments.is_json && arguments.is_github) return "--json and --github: standard output holds one of them.";
+  if (arguments.is_github && arguments.no_github) return "--github and --no-github: which?";
+  const bool has_result = arguments.is_json || arguments.is_github || !arguments.sarif.empty();
+  return arguments.is_init && has_result ? "--init writes a budget and checks nothing: leave --json, --github and "
+                                           "--sarif out."
+                                         : "";
+}
+
 int check(const Arguments& arguments) {
+  if (const std::string conflict = conflict_of(arguments); !conflict.empty()) return fail(conflict, kUsage);
   if (arguments.is_init) return init(arguments);
   const auto budget = analyze::read_budget(arguments.budget);
   if (!budget) return fail(budget.error().message, kUsage);
@@ -144,21 +155,18 @@ int check(const Arguments& arguments) {
 void add_check(CLI::App& app, int& status) {
   CLI::App* const command = app.add_subcommand("check", "Fail when a run exceeds its budget (for CI)");
   const auto arguments = std::make_shared<Arguments>();
-  command->add_option("RUN", arguments->runs, "A run (NAME.tpk), or several: the ranks of one program")
+  command
+      ->add_option("RUN", arguments->runs, "A run, as `turnpike report` takes it, or several: the ranks of one program")
       ->required()
       ->type_name("");
   command->add_option("--budget", arguments->budget, "The file with the limits (default: turnpike.toml)")
       ->type_name("FILE");
-  auto* const init = command->add_flag("--init", arguments->is_init, "Write a budget that RUN keeps, to start from");
-  auto* const json = command->add_flag("--json", arguments->is_json, "As JSON, for other programs");
-  auto* const github =
-      command->add_flag("--github", arguments->is_github, "Annotations for GitHub Actions, also outside of it");
-  auto* const no_github = command->add_flag("--no-github", arguments->no_github, "No annotations in GitHub Actions");
-  auto* const sarif = command->add_option("--sarif", arguments->sarif, "Write the breaches as SARIF 2.1.0, too");
-  sarif->type_name("FILE");
+  command->add_flag("--init", arguments->is_init, "Write a budget that RUN keeps, to start from");
+  command->add_flag("--json", arguments->is_json, "As JSON, for other programs");
+  command->add_flag("--github", arguments->is_github, "Annotations for GitHub Actions, also outside of it");
+  command->add_flag("--no-github", arguments->no_github, "No annotations in GitHub Actions");
+  command->add_option("--sarif", arguments->sarif, "Write the breaches as SARIF 2.1.0, too")->type_name("FILE");
   command->add_flag("--no-colour,--no-color", arguments->no_colour, "Plain text on a terminal too (also: NO_COLOR=1)");
-  github->excludes(json)->excludes(no_github);
-  init->excludes(json)->excludes(github)->excludes(sarif);
   command->footer(kExamples);
   command->callback([arguments, &status] { status = check(*arguments); });
 }

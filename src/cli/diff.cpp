@@ -69,7 +69,9 @@ int diff(const Arguments& arguments) {
 void add_diff(CLI::App& app, int& status) {
   CLI::App* const command = app.add_subcommand("diff", "Show what changed between two runs");
   const auto arguments = std::make_shared<Arguments>();
-  command->add_option("BEFORE", arguments->before, "The run before the change (NAME.tpk)")->required()->type_name("");
+  command->add_option("BEFORE", arguments->before, "The run before the change, as `turnpike report` takes it")
+      ->required()
+      ->type_name("");
   command->add_option("AFTER", arguments->after, "The run after it")->required()->type_name("");
   command->add_flag("--json", arguments->is_json, "As JSON, for other programs; nothing is left out");
   command->add_option("--top", arguments->top, "How many changed places to show (default: 15)")->type_name("N");

@@ -54,6 +54,7 @@ Json finding_object(const std::optional<analyze::Finding>& finding) {
           {"title", finding->title},
           {"site", finding->site},
           {"saving_ns", or_null(finding->saving_ns)},
+          {"saving_step_ns", or_null(finding->saving_step_ns)},
           {"saving_pct", or_null(finding->saving_pct)}};
 }
 

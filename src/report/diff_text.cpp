@@ -219,15 +219,17 @@ void print_changes(const Comparison& comparison, std::size_t top, Page& page) {
 }
 
 std::string saving_text(const analyze::Finding& finding) {
-  return finding.saving_ns ? duration_text(*finding.saving_ns) : std::string("unknown");
+  if (finding.saving_step_ns) return "saving " + duration_text(*finding.saving_step_ns) + " per step";
+  return finding.saving_ns ? "saving " + duration_text(*finding.saving_ns) : "saving unknown";
 }
 
 std::string finding_text(const FindingChange& change) {
   const analyze::Finding& finding = change.any();
-  const std::string what = fmt::format("{} at {} ({})", finding.title, finding.site, finding.rule);
-  if (!change.after) return fmt::format("{}; had promised to save {}", what, saving_text(finding));
-  if (!change.before) return fmt::format("{}; saving {}", what, saving_text(finding));
-  return fmt::format("{}; saving {}", what, pair_text(saving_text(*change.before), saving_text(finding)));
+  const std::string where = finding.site.empty() ? "" : " at " + finding.site;
+  const std::string what = fmt::format("{}{} ({})", finding.title, where, finding.rule);
+  if (!change.after) return fmt::format("{}; predicted: {}", what, saving_text(finding));
+  if (!change.before) return fmt::format("{}; {}", what, saving_text(finding));
+  return fmt::format("{}; {}", what, pair_text(saving_text(*change.before), saving_text(finding)));
 }
 
 void print_findings(const Comparison& comparison, Page& page) {

@@ -97,6 +97,11 @@ TEST(Check, APatternThatFitsNothingIsNoted) {
   EXPECT_TRUE(result.is_passed());
 }
 
+TEST(Check, ARuleThatIsNoneIsNoted) {
+  const CheckResult result = checked(report_with({}), "[findings]\nforbid = [\"implicit_snyc\", \"implicit_*\"]\n");
+  EXPECT_THAT(result.notes, ElementsAre(HasSubstr("implicit_snyc")));
+}
+
 TEST(Check, LimitsOfAStepFailWithoutSteps) {
   Report report = two_uploads_and_a_download();
   report.steps.reset();

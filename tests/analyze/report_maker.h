@@ -80,7 +80,10 @@ inline Finding finding_of(const std::string& rule, const std::string& site, std:
   finding.site = site;
   finding.title = "Title of " + rule;
   finding.saving_pct = saving_pct;
-  if (saving_pct) finding.saving_ns = static_cast<std::int64_t>(*saving_pct * 40'000);
+  if (saving_pct) {
+    finding.saving_step_ns = static_cast<std::int64_t>(*saving_pct * 40'000);
+    finding.saving_ns = *finding.saving_step_ns * static_cast<std::int64_t>(kSteps);
+  }
   return finding;
 }
 

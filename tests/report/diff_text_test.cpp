@@ -99,7 +99,7 @@ TEST(DiffText, NeverWiderThanItsWidthWhateverTheNames) {
   analyze::Report hostile = hostile_report();
   hostile.steps->whole_count = 3;
   hostile.sites[0].in_steps.count = ~std::uint64_t{0};
-  hostile.findings = {{hostile_text(), hostile_text(), hostile_text(), hostile_text(), {}, {}, "", "", ""}};
+  hostile.findings = {analyze::finding_of(hostile_text(), hostile_text(), 1.0)};
   for (const std::size_t width : {60u, 80u, 100u}) {
     for (const std::string& text : {text_of(hostile, before_the_fix(), width), text_of(hostile, hostile, width),
                                     text_of(analyze::Report{}, hostile, width)}) {

@@ -26,6 +26,17 @@ from tracefile import (  # noqa: E402
 FULL_DISK = "/dev/full"
 
 
+# One upload, as torch.profiler tells of it.
+HOST = {"ph": "X", "pid": 9, "tid": 9}
+COPY = {"device": 0, "context": 1, "stream": 7, "correlation": 7, "bytes": 4096}
+UPLOAD_OF_TORCH_PROFILER = [
+    {**HOST, "ts": 0.5, "dur": 90, "cat": "python_function", "name": "train.py(12): step"},
+    {**HOST, "ts": 1, "dur": 50, "cat": "cpu_op", "name": "aten::to"},
+    {**HOST, "ts": 5, "dur": 20, "cat": "cuda_runtime", "name": "cudaMemcpyAsync", "args": {"correlation": 7}},
+    {"ph": "X", "ts": 8, "dur": 9.125, "cat": "gpu_memcpy", "name": "Memcpy HtoD (Pageable -> Device)", "args": COPY},
+]
+
+
 @pytest.fixture
 def clean_environment(tmp_path):
     unwanted = ("TURNPIKE", "NO_COLOR", "XDG")
@@ -157,21 +168,45 @@ class TestReport:
         assert result.stderr.startswith("turnpike report: ")
 
     @pytest.mark.parametrize(
-        ("name", "data", "whose"),
+        ("name", "data", "said"),
         [
-            ("trace.json", b'{"schemaVersion": 1, "traceEvents": []}', "torch.profiler"),
-            ("trace.json.gz", gzip.compress(b"{}"), "torch.profiler"),
-            ("run.sqlite", b"SQLite format 3\0" + bytes(84), "Nsight Systems"),
-            ("run.nsys-rep", b"anything", "Nsight Systems"),
+            ("trace.json", b'{"schemaVersion": 1, "traceEvents": []}', "no events of torch.profiler"),
+            ("trace.json", b'{"a": 1}', "no list `traceEvents`"),
+            ("trace.json.gz", gzip.compress(b"{}"), "no list `traceEvents`"),
+            ("run.sqlite", b"SQLite format 3\0" + bytes(84), "run.sqlite"),
+            ("run.nsys-rep", b"anything", "nsys export --type sqlite"),
         ],
     )
-    def test_files_of_other_profilers_are_named_as_such(self, run, tmp_path, name, data, whose):
+    def test_unusable_files_of_other_profilers_are_told(self, run, tmp_path, name, data, said):
         (tmp_path / name).write_bytes(data)
         for command in (["report", name], ["export", name, "--to", "chrome"]):
             result = run(*command)
             assert result.returncode == 3
-            assert whose in result.stderr
-            assert "turnpike record" in result.stderr
+            assert said in result.stderr
+
+    @pytest.mark.parametrize("suffix", [".json", ".json.gz", ".renamed"])
+    def test_traces_of_torch_profiler_are_reported(self, run, tmp_path, suffix):
+        path = tmp_path / f"trace{suffix}"
+        text = json.dumps({"traceEvents": UPLOAD_OF_TORCH_PROFILER}).encode()
+        path.write_bytes(gzip.compress(text) if suffix.endswith("gz") else text)
+        report = json.loads(run("report", path, "--json").stdout)
+        assert report["source"]["kind"] == "kineto"
+        assert (report["totals"]["h2d"]["count"], report["totals"]["h2d"]["bytes"]) == (1, 4096)
+        (site,) = report["sites"]
+        assert (site["site"], site["line"], site["function"]) == ("train.py (step)", None, "step")
+        assert site["op"] == "aten::to"
+        assert report["losses"] == {}
+
+    def test_a_recording_beside_a_trace_of_torch_profiler_is_mixed(self, run, recording, tmp_path):
+        (tmp_path / "trace.json").write_text(json.dumps(UPLOAD_OF_TORCH_PROFILER))
+        report = json.loads(run("report", recording, "trace.json", "--json").stdout)
+        assert report["source"]["kind"] == "mixed"
+
+    def test_traces_of_torch_profiler_are_exported(self, run, tmp_path):
+        (tmp_path / "trace.json").write_text(json.dumps(UPLOAD_OF_TORCH_PROFILER))
+        assert run("export", "trace.json", "--to", "chrome", "-o", "out.json").returncode == 0
+        names = [event["name"] for event in json.loads((tmp_path / "out.json").read_text())["traceEvents"]]
+        assert "cudaMemcpyAsync" in names
 
     def test_colour_on_a_terminal_only(self, turnpike, clean_environment, recording, tmp_path):
         command = [str(turnpike), "report", str(recording)]

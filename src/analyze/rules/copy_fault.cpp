@@ -43,7 +43,7 @@ bool are_rearranged_on_host(const ProcessModel& model, const Selection& calls) {
 
 CopyFault upload_fault(const ProcessModel& model, const SiteCalls& site) {
   const CopyCount copies = count_copies(model, site, Direction::kHostToDevice);
-  if (copies.count == 0) return CopyFault::kNone;
+  if (copies.count == 0) return CopyFault::kNothing;
   const bool is_staged = 2 * copies.pageable_count > copies.count && copies.bytes / copies.count > kStagedBytes;
   if (is_staged && are_rearranged_on_host(model, copies_of(model, site, Direction::kHostToDevice))) {
     return CopyFault::kRearranged;
@@ -55,9 +55,9 @@ CopyFault upload_fault(const ProcessModel& model, const SiteCalls& site) {
 
 CopyFault download_fault(const ProcessModel& model, const SiteCalls& site) {
   const CopyCount copies = count_copies(model, site, Direction::kDeviceToHost);
-  if (copies.count == 0) return CopyFault::kNone;
+  if (copies.count == 0) return CopyFault::kNothing;
   const bool is_value = copies.bytes / copies.count <= kValueBytes;
-  if (is_value) return copies.host_ns > 0 ? CopyFault::kValue : CopyFault::kNone;
+  if (is_value) return copies.host_ns > 0 ? CopyFault::kValue : CopyFault::kNothing;
   if (is_many_small(model, copies)) return CopyFault::kManySmall;
   return copies.host_ns > 0 ? CopyFault::kHeld : CopyFault::kQueued;
 }

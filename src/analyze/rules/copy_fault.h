@@ -10,7 +10,7 @@ namespace turnpike::analyze {
 
 // In the order of precedence.
 enum class CopyFault : std::uint8_t {
-  kNone,
+  kNothing,
   kRearranged,  // PyTorch copied the data on the host first: uploads only
   kManySmall,   // one by one, where one would do
   kPageable,    // from ordinary memory, and large enough for the driver to stage it: uploads only

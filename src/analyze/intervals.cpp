@@ -42,6 +42,16 @@ std::int64_t IntervalSet::covered_ns(std::int64_t start_ns, std::int64_t end_ns)
   return end_ns <= start_ns ? 0 : covered_before_ns(end_ns) - covered_before_ns(start_ns);
 }
 
+IntervalSet IntervalSet::part(std::int64_t start_ns, std::int64_t end_ns) const {
+  auto next = std::upper_bound(intervals_.begin(), intervals_.end(), start_ns,
+                               [](std::int64_t moment_ns, const Interval& one) { return moment_ns < one.end_ns; });
+  std::vector<Interval> inside;
+  for (; next != intervals_.end() && next->start_ns < end_ns; ++next) {
+    inside.push_back({std::max(next->start_ns, start_ns), std::min(next->end_ns, end_ns)});
+  }
+  return IntervalSet(std::move(inside));
+}
+
 IntervalSet IntervalSet::unite(const IntervalSet& other) const {
   std::vector<Interval> both;
   both.reserve(intervals_.size() + other.intervals_.size());

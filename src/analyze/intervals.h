@@ -25,6 +25,8 @@ class IntervalSet {
   // How much of [start_ns, end_ns) lies in the set.
   std::int64_t covered_ns(std::int64_t start_ns, std::int64_t end_ns) const;
 
+  // What of it lies in [start_ns, end_ns). O(log n) and the size of the result.
+  IntervalSet part(std::int64_t start_ns, std::int64_t end_ns) const;
   IntervalSet unite(const IntervalSet& other) const;
   IntervalSet intersect(const IntervalSet& other) const;
   IntervalSet subtract(const IntervalSet& other) const;

@@ -275,18 +275,13 @@ ProcessModel ProcessAnalysis::model(std::optional<FoundSteps> steps, const LinkR
   return ProcessModel(process_, timeline_, stacks_, paired_, std::move(steps), rates);
 }
 
-DeviceTime ProcessAnalysis::device_time(const std::optional<FoundSteps>& steps) {
+DeviceTimes ProcessAnalysis::device_times(const std::optional<FoundSteps>& steps) {
   HostActivity host{.copy_waits = copy_waits_, .sync_waits = sync_waits_};
-  if (steps) {
-    host.span = steps->window;
-    host.batch_gaps = find_batch_gaps(timeline_, stacks_, host_threads_, steps->starts_ns);
-  } else {
-    host.span = span_of(timeline_).value_or(Interval{0, 0});
-  }
+  if (steps) host.batch_gaps = find_batch_gaps(timeline_, stacks_, host_threads_, steps->starts_ns);
   for (const Call& call : timeline_.calls) {
     if (call.has_times()) note_wait(host.calls, call);
   }
-  return account(activity_, std::move(host));
+  return DeviceTimes(activity_, std::move(host));
 }
 
 }  // namespace turnpike::analyze

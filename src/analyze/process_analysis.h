@@ -12,6 +12,7 @@
 
 #include "analyze/activity.h"
 #include "analyze/forward_line.h"
+#include "analyze/memory_use.h"
 #include "analyze/process_model.h"
 #include "analyze/site_table.h"
 #include "analyze/stacks.h"
@@ -32,9 +33,13 @@ class ProcessAnalysis {
   std::optional<FoundSteps> steps();
   void add_transfers();
   void add_synchronisations();
-  // `steps`: what steps() gave, whose window is looked at; nullopt: the whole span.
-  DeviceTime device_time(const std::optional<FoundSteps>& steps);
+  // `steps`: what steps() gave.
+  DeviceTimes device_times(const std::optional<FoundSteps>& steps);
 
+  // nullopt: nothing of it was recorded. `span_start_ns`: what its times count from.
+  std::optional<MemoryUse> memory(std::int64_t span_start_ns) {
+    return memory_use_of(timeline_, stacks_, span_start_ns);
+  }
   // What findings are looked for in. Refers to this object.
   ProcessModel model(std::optional<FoundSteps> steps, const LinkRates& rates);
 

@@ -51,6 +51,8 @@ class ProcessModel {
   const Transfer* transfer_of(const Operation& operation) const;
   const StackFacts& facts_of_call(std::uint32_t index) const;
   const StackFacts& facts(const Call& call) const { return stacks_.facts(stacks_.of_call(call)); }
+  // Of a sample.
+  const Place& place_of_stack(std::uint32_t stack) const { return stacks_.facts(stacks_.of_stack(stack)).place; }
   // The operations that a call of the graph asked for.
   const std::vector<std::uint32_t>& operations_of(std::uint32_t call) const { return operations_of_call_[call]; }
   // The synchronisation by which an operator of PyTorch waits for the copy of this call; kNone. Indices of the graph's.

@@ -81,12 +81,80 @@ struct InSteps {
   std::optional<std::int64_t> exposed_ns;
 };
 
+// Nine of ten values are above p10_ns, nine of ten below p90_ns.
+struct Spread {
+  std::int64_t p10_ns = 0;
+  std::int64_t median_ns = 0;
+  std::int64_t p90_ns = 0;
+};
+
+// The time in which a device did nothing, by what the host did meanwhile, in per cent of all time.
+struct IdleShares {
+  double copies_pct = 0;  // held by a copy
+  double syncs_pct = 0;   // held by another synchronisation
+  double input_pct = 0;   // got the next batch ready
+  double launch_pct = 0;  // issued work
+  double quiet_pct = 0;   // made no call to CUDA elsewhere
+};
+
+// What a thread that issues work did, in per cent of the time of the steps.
+struct HostThread {
+  std::uint32_t thread = 0;  // the system's id
+  std::string name;          // "" when it has none
+  std::string role;          // main|autograd|other
+  std::uint64_t launches = 0;
+  double calls_pct = 0;    // in calls of CUDA, without what they waited
+  double waits_pct = 0;    // in calls of CUDA, waiting for the device
+  double between_pct = 0;  // between its calls while it had the turn: Python, PyTorch's operators, the loader
+  // Of the time between its calls, where samples tell; nullopt where there are none.
+  std::optional<double> python_pct;
+  std::optional<double> operator_pct;
+  std::vector<std::string> busiest_lines;  // most samples first, at most three: "train.py:31 (40 %)"
+};
+
 struct Verdict {
   std::string bound_by;  // gpu|transfer|sync|launch|input|mixed; empty: unknown
   std::optional<double> gpu_busy_pct;
   std::optional<double> gpu_idle_pct;
   std::optional<double> exposed_transfer_pct;
   std::string why;
+  std::optional<IdleShares> idle;
+  std::optional<Spread>
+      launch_lead;                  // from the return of a launch to the start of its kernel: how far ahead the host is
+  std::vector<HostThread> threads;  // the busiest first: it is the limit where the host is
+  std::map<std::string, std::uint64_t> steps_by_bound;  // how many steps are bound by what, each looked at alone
+};
+
+// NVTX ranges of one name, numbers apart, on the host's clock: what the devices did while they were open.
+struct RangeVerdict {
+  std::string name;
+  std::uint64_t count = 0;
+  std::int64_t total_ns = 0;  // of the process with most
+  Verdict verdict;
+};
+
+// What allocated memory of a kind that was live at its peak.
+struct MemorySite {
+  std::string site;
+  std::string kind;  // device|pinned|managed
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;
+};
+
+struct MemoryPoint {
+  std::int64_t time_ns = 0;  // since the start of the recording's span
+  std::optional<std::uint64_t> resident_bytes;
+  std::uint64_t device_bytes = 0;
+  std::uint64_t pinned_bytes = 0;
+};
+
+// Memory of the process with most, as far as it was taken while recording.
+struct MemoryUse {
+  std::optional<std::uint64_t> peak_resident_bytes;  // nullopt: not recorded
+  std::uint64_t peak_device_bytes = 0;               // allocated from CUDA and not yet given back
+  std::uint64_t peak_pinned_bytes = 0;
+  std::vector<MemorySite> sites;    // live at the peak of their kind, most first
+  std::vector<MemoryPoint> points;  // at most 256, rising in time
 };
 
 // One place in the program, with one operator, phase, direction and pair of memory kinds: what a row of the report is.
@@ -154,6 +222,8 @@ struct Report {
   Syncs syncs;
   std::optional<Steps> steps;
   Verdict verdict;
+  std::vector<RangeVerdict> ranges;             // most time first
+  std::optional<MemoryUse> memory;              // nullopt: nothing of it was recorded
   std::vector<Site> sites;                      // ranked: host-blocked plus exposed device time, most first
   std::vector<SyncSite> sync_sites;             // ranked by host-blocked time
   std::vector<Finding> findings;                // errors first, then most saving

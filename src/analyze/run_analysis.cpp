@@ -6,6 +6,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "analyze/host_threads.h"
+#include "analyze/part_verdicts.h"
 #include "analyze/source.h"
 #include "trace/losses.h"
 
@@ -62,20 +64,60 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
     if (!span_) span_ = span;
     span_ = Interval{std::min(span_->start_ns, span->start_ns), std::max(span_->end_ns, span->end_ns)};
     are_kernels_known_ = are_kernels_known_ && analysis.are_kernels_known();
-    if (analysis.are_kernels_known()) add_device_time(analysis, steps);
-    if (analysis.are_kernels_known()) add_findings(find_findings(analysis.model(steps, rates_)));
+    if (analysis.are_kernels_known()) {
+      const DeviceTimes times = analysis.device_times(steps);
+      add_device_time(times, *span, steps);
+      add_ranges(range_verdicts(times, process, timeline));
+      add_model(analysis.model(steps, rates_), times, steps);
+    }
+    add_memory(analysis.memory(span->start_ns));
   }
   offer_steps(std::move(steps));
 }
 
-void RunAnalysis::add_device_time(ProcessAnalysis& analysis, const std::optional<FoundSteps>& steps) {
-  const DeviceTime time = analysis.device_time(steps);
+void RunAnalysis::add_device_time(const DeviceTimes& times, const Interval& span,
+                                  const std::optional<FoundSteps>& steps) {
+  const DeviceTime time = times.within(IntervalSet({steps ? steps->window : span}));
   if (!steps) return time_of_runs_.add(time);
   if (time.span_ns == 0) return;  // no device in these steps
   time_of_steps_.add(time);
   scope_.whole_steps += steps->whole_count;
   ++scope_.processes;
   scope_.has_warm_up = scope_.has_warm_up || steps->has_warm_up;
+}
+
+// Threads and leads are told of one process: of the one that launches most.
+void RunAnalysis::add_model(const ProcessModel& model, const DeviceTimes& times,
+                            const std::optional<FoundSteps>& steps) {
+  add_findings(find_findings(model));
+  auto threads = host_threads_of(model);
+  std::uint64_t launches = 0;
+  for (const HostThread& thread : threads) launches += thread.launches;
+  if (launches <= most_launches_) return;
+  most_launches_ = launches;
+  details_.threads = std::move(threads);
+  details_.launch_lead = launch_lead_of(model);
+  details_.steps_by_bound = steps ? steps_by_bound(times, *steps) : std::map<std::string, std::uint64_t>();
+}
+
+// Ranges of several processes: of each name the process that spent most time in it speaks for all.
+void RunAnalysis::add_ranges(std::vector<RangeVerdict> ranges) {
+  for (RangeVerdict& range : ranges) {
+    const auto known = std::find_if(report_.ranges.begin(), report_.ranges.end(),
+                                    [&](const RangeVerdict& other) { return other.name == range.name; });
+    if (known == report_.ranges.end()) {
+      report_.ranges.push_back(std::move(range));
+    } else if (range.total_ns > known->total_ns) {
+      *known = std::move(range);
+    }
+  }
+}
+
+void RunAnalysis::add_memory(std::optional<MemoryUse> use) {
+  const auto size = [](const std::optional<MemoryUse>& one) {
+    return one ? one->peak_device_bytes + one->peak_pinned_bytes + one->peak_resident_bytes.value_or(0) : 0;
+  };
+  if (use && (!report_.memory || size(use) > size(report_.memory))) report_.memory = std::move(use);
 }
 
 void RunAnalysis::add_losses(const trace::Process& process, const Timeline& timeline) {
@@ -125,6 +167,11 @@ Report RunAnalysis::finish() {
     report_.steps->whole_count = whole_steps_;
   }
   report_.verdict = judge(scope_.processes > 0 ? time_of_steps_ : time_of_runs_, scope_, are_kernels_known_);
+  report_.verdict.threads = std::move(details_.threads);
+  report_.verdict.launch_lead = details_.launch_lead;
+  report_.verdict.steps_by_bound = std::move(details_.steps_by_bound);
+  std::stable_sort(report_.ranges.begin(), report_.ranges.end(),
+                   [](const RangeVerdict& a, const RangeVerdict& b) { return a.total_ns > b.total_ns; });
   std::stable_sort(report_.findings.begin(), report_.findings.end(), comes_before);
   Report report = std::move(report_);
   *this = RunAnalysis();

@@ -32,7 +32,10 @@ class RunAnalysis {
 
  private:
   void add_losses(const trace::Process& process, const Timeline& timeline);
-  void add_device_time(ProcessAnalysis& analysis, const std::optional<FoundSteps>& steps);
+  void add_device_time(const DeviceTimes& times, const Interval& span, const std::optional<FoundSteps>& steps);
+  void add_model(const ProcessModel& model, const DeviceTimes& times, const std::optional<FoundSteps>& steps);
+  void add_ranges(std::vector<RangeVerdict> ranges);
+  void add_memory(std::optional<MemoryUse> use);
   void offer_steps(std::optional<FoundSteps> found);
   void add_findings(FoundFindings found);
 
@@ -46,6 +49,9 @@ class RunAnalysis {
   DeviceTime time_of_steps_;
   DeviceTime time_of_runs_;
   VerdictScope scope_;
+  // What is told of one process only: of the one that launched most.
+  std::uint64_t most_launches_ = 0;
+  Verdict details_;
   bool are_kernels_known_ = true;
 };
 

@@ -27,6 +27,8 @@ class Stacks {
 
   // An index for `facts`, the same for calls with the same stack on the same side of autograd.
   std::uint32_t of_call(const Call& call);
+  // Of a sample; with an empty place where nothing is known of the stack.
+  std::uint32_t of_stack(std::uint32_t stack) { return find_or_make(stack, false, ""); }
   // Of device work: of the line that captured it when it is part of a graph, else of its call.
   std::uint32_t of_transfer(const Transfer& transfer);
   // Valid as long as this object.

@@ -53,12 +53,6 @@ FoundSteps steps_from(StepSource source, std::vector<std::int64_t> starts_ns, st
   return found;
 }
 
-// "ProfilerStep" for "ProfilerStep#12", "step" for "step 3".
-std::string_view without_number(std::string_view name) {
-  const auto last = name.find_last_not_of("0123456789#:_-/ =()[]");
-  return name.substr(0, last + 1);
-}
-
 bool names_a_step(std::string_view name) {
   std::string lower(name);
   std::transform(lower.begin(), lower.end(), lower.begin(),
@@ -176,6 +170,11 @@ std::optional<FoundSteps> steps_of_transfers(const Timeline& timeline, Stacks& s
 }
 
 }  // namespace
+
+std::string_view without_number(std::string_view name) {
+  const auto last = name.find_last_not_of("0123456789#:_-/ =()[]");
+  return name.substr(0, last + 1);
+}
 
 std::optional<FoundSteps> find_steps(const trace::Process& process, const Timeline& timeline, Stacks& stacks,
                                      std::span<const std::uint32_t> site_of_transfer) {

@@ -20,36 +20,11 @@ IntervalSet times_of_issuing(std::vector<Interval> calls) {
   return IntervalSet(std::move(issuing));
 }
 
-// What the host did, as sets.
-struct Host {
-  Interval span;
-  IntervalSet copy_waits;
-  IntervalSet sync_waits;
-  IntervalSet batch_gaps;
-  IntervalSet issuing;
-};
-
 // Takes the part of `rest` that lies in `cause` out of it, and gives its length.
 std::int64_t take_ns(IntervalSet& rest, const IntervalSet& cause) {
   const std::int64_t before_ns = rest.total_ns();
   rest = rest.subtract(cause);
   return before_ns - rest.total_ns();
-}
-
-DeviceTime account(const DeviceActivity& device, const Host& host) {
-  const IntervalSet span({host.span});
-  DeviceTime time;
-  time.span_ns = span.total_ns();
-  time.kernel_ns = device.kernels.intersect(span).total_ns();
-  IntervalSet idle = span.subtract(device.busy);
-  time.idle_ns = idle.total_ns();
-  time.exposed_transfer_ns = time.span_ns - time.kernel_ns - time.idle_ns;
-  time.copy_wait_ns = take_ns(idle, host.copy_waits);
-  time.sync_wait_ns = take_ns(idle, host.sync_waits);
-  time.input_ns = take_ns(idle, host.batch_gaps);
-  time.launch_ns = take_ns(idle, host.issuing);
-  time.quiet_ns = idle.total_ns();
-  return time;
 }
 
 double percent(std::int64_t part_ns, std::int64_t whole_ns) {
@@ -63,6 +38,7 @@ std::string one_decimal(double value) {
 }
 
 std::string scope_text(const VerdictScope& scope) {
+  if (scope.is_range) return "While it was open";
   if (scope.whole_steps == 0) return "Over the whole run, start-up included";
   std::string text = "Over the " + std::to_string(scope.whole_steps) + " whole steps";
   if (scope.processes > 1) text += " of " + std::to_string(scope.processes) + " processes";
@@ -105,15 +81,46 @@ void DeviceTime::add(const DeviceTime& other) {
   quiet_ns += other.quiet_ns;
 }
 
-DeviceTime account(const Activity& activity, HostActivity host) {
-  const Host sets{.span = host.span,
-                  .copy_waits = IntervalSet(std::move(host.copy_waits)),
-                  .sync_waits = IntervalSet(std::move(host.sync_waits)),
-                  .batch_gaps = IntervalSet(std::move(host.batch_gaps)),
-                  .issuing = times_of_issuing(std::move(host.calls))};
+DeviceTimes::DeviceTimes(const Activity& activity, HostActivity host)
+    : activity_(activity),
+      copy_waits_(std::move(host.copy_waits)),
+      sync_waits_(std::move(host.sync_waits)),
+      batch_gaps_(std::move(host.batch_gaps)),
+      issuing_(times_of_issuing(std::move(host.calls))) {}
+
+DeviceTime DeviceTimes::within(const IntervalSet& span) const {
   DeviceTime sum;
-  for (const auto& [id, device] : activity.devices()) sum.add(account(device, sets));
+  if (span.intervals().empty()) return sum;
+  const auto near = [start_ns = span.intervals().front().start_ns, end_ns = span.intervals().back().end_ns](
+                        const IntervalSet& set) { return set.part(start_ns, end_ns); };
+  const IntervalSet copy_waits = near(copy_waits_);
+  const IntervalSet sync_waits = near(sync_waits_);
+  const IntervalSet batch_gaps = near(batch_gaps_);
+  const IntervalSet issuing = near(issuing_);
+  for (const auto& [id, device] : activity_.devices()) {
+    DeviceTime time;
+    time.span_ns = span.total_ns();
+    time.kernel_ns = near(device.kernels).intersect(span).total_ns();
+    IntervalSet idle = span.subtract(near(device.busy));
+    time.idle_ns = idle.total_ns();
+    time.exposed_transfer_ns = time.span_ns - time.kernel_ns - time.idle_ns;
+    time.copy_wait_ns = take_ns(idle, copy_waits);
+    time.sync_wait_ns = take_ns(idle, sync_waits);
+    time.input_ns = take_ns(idle, batch_gaps);
+    time.launch_ns = take_ns(idle, issuing);
+    time.quiet_ns = idle.total_ns();
+    sum.add(time);
+  }
   return sum;
+}
+
+DeviceTime account(const Activity& activity, HostActivity host) {
+  const IntervalSet span({host.span});
+  return DeviceTimes(activity, std::move(host)).within(span);
+}
+
+std::string bound_by(const DeviceTime& time) {
+  return percent(time.kernel_ns, time.span_ns) >= kGpuBoundPct ? "gpu" : largest_cause(time);
 }
 
 Verdict judge(const DeviceTime& time, const VerdictScope& scope, bool is_known) {
@@ -130,7 +137,12 @@ Verdict judge(const DeviceTime& time, const VerdictScope& scope, bool is_known) 
   verdict.gpu_busy_pct = percent(time.kernel_ns, time.span_ns);
   verdict.gpu_idle_pct = percent(time.idle_ns, time.span_ns);
   verdict.exposed_transfer_pct = percent(time.exposed_transfer_ns, time.span_ns);
-  verdict.bound_by = *verdict.gpu_busy_pct >= kGpuBoundPct ? "gpu" : largest_cause(time);
+  verdict.idle = IdleShares{.copies_pct = percent(time.copy_wait_ns, time.span_ns),
+                            .syncs_pct = percent(time.sync_wait_ns, time.span_ns),
+                            .input_pct = percent(time.input_ns, time.span_ns),
+                            .launch_pct = percent(time.launch_ns, time.span_ns),
+                            .quiet_pct = percent(time.quiet_ns, time.span_ns)};
+  verdict.bound_by = bound_by(time);
   verdict.why = sentence(time, scope);
   return verdict;
 }

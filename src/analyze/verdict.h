@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "analyze/activity.h"
@@ -50,14 +51,33 @@ struct HostActivity {
   std::vector<Interval> batch_gaps{};
 };
 
-// Summed over the devices that did anything.
+// The time of devices in parts of the run. Summed over the devices that did anything.
+class DeviceTimes {
+ public:
+  // Keeps a reference to `activity`. `host.span` is not looked at.
+  DeviceTimes(const Activity& activity, HostActivity host);
+  DeviceTime within(const IntervalSet& span) const;
+
+ private:
+  const Activity& activity_;
+  IntervalSet copy_waits_;
+  IntervalSet sync_waits_;
+  IntervalSet batch_gaps_;
+  IntervalSet issuing_;
+};
+
+// In the span of `host`.
 DeviceTime account(const Activity& activity, HostActivity host);
+
+// What a verdict calls the cause: gpu|transfer|sync|launch|input|mixed.
+std::string bound_by(const DeviceTime& time);
 
 // What a verdict is about.
 struct VerdictScope {
   std::uint64_t whole_steps = 0;  // of all processes; 0: no steps were found, and it is the whole run
   std::size_t processes = 0;      // that have steps
   bool has_warm_up = false;       // whether steps at the start were left out
+  bool is_range = false;          // it is about the ranges of one name
 };
 
 // `is_known`: false when a process did not record its kernels; nothing is said then but why.

@@ -26,8 +26,9 @@ constexpr std::int64_t kGraphLaunchNs = 10'000;
 // What is left to do before a batch that is ready can be used.
 constexpr std::int64_t kReadyBatchNs = 100'000;
 
-constexpr std::array<std::pair<Change, const char*>, 14> kNames = {{
+constexpr std::array<std::pair<Change, const char*>, 15> kNames = {{
     {Change::kPin, "pin"},
+    {Change::kNonBlocking, "non_blocking"},
     {Change::kRemoveSync, "remove_sync"},
     {Change::kDeferSync, "defer_sync"},
     {Change::kHoistUpload, "hoist_upload"},
@@ -58,6 +59,12 @@ class Changer {
       let_host_go_on(call);
       ++count_;
     }
+  }
+
+  void make_non_blocking(std::uint32_t call) {
+    if (!is_of(call, Direction::kHostToDevice)) return;
+    let_host_go_on(call);
+    ++count_;
   }
 
   // A synchronisation, or a copy to the host.
@@ -381,6 +388,8 @@ void change_all(Changer& changer, Change change, const Selection& calls) {
   switch (change) {
     case Change::kPin:
       return each(&Changer::pin);
+    case Change::kNonBlocking:
+      return each(&Changer::make_non_blocking);
     case Change::kRemoveSync:
       return each(&Changer::remove_sync);
     case Change::kDeferSync:

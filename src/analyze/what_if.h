@@ -14,6 +14,7 @@ namespace turnpike::analyze {
 
 enum class Change : std::uint8_t {
   kPin,              // uploads and downloads use page-locked memory and non_blocking=True
+  kNonBlocking,      // uploads as they are, but the host goes on meanwhile
   kRemoveSync,       // nothing is read back here: neither the copy down nor the wait for it
   kDeferSync,        // the result is read one step later
   kHoistUpload,      // the upload is made once, before the loop

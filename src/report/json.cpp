@@ -58,12 +58,71 @@ Json to_object(const analyze::Steps& steps) {
   return {{"count", steps.count}, {"median_ns", steps.median_ns}, {"source", steps.source}};
 }
 
-Json to_object(const analyze::Verdict& verdict) {
+Json to_object(const analyze::HostThread& thread) {
+  return {{"thread", thread.thread},
+          {"name", or_null(thread.name)},
+          {"role", thread.role},
+          {"launches", thread.launches},
+          {"calls_pct", thread.calls_pct},
+          {"waits_pct", thread.waits_pct},
+          {"between_pct", thread.between_pct},
+          {"python_pct", or_null(thread.python_pct)},
+          {"operator_pct", or_null(thread.operator_pct)},
+          {"busiest_lines", thread.busiest_lines}};
+}
+
+Json to_object(const analyze::IdleShares& idle) {
+  return {{"copies_pct", idle.copies_pct},
+          {"syncs_pct", idle.syncs_pct},
+          {"input_pct", idle.input_pct},
+          {"launch_pct", idle.launch_pct},
+          {"quiet_pct", idle.quiet_pct}};
+}
+
+Json to_object(const analyze::Spread& spread) {
+  return {{"p10_ns", spread.p10_ns}, {"median_ns", spread.median_ns}, {"p90_ns", spread.p90_ns}};
+}
+
+template <typename T>
+Json object_or_null(const std::optional<T>& value) {
+  return value ? to_object(*value) : Json(nullptr);
+}
+
+// What is known of every part of a run.
+Json shares_of(const analyze::Verdict& verdict) {
   return {{"bound_by", or_null(verdict.bound_by)},
           {"gpu_busy_pct", or_null(verdict.gpu_busy_pct)},
           {"gpu_idle_pct", or_null(verdict.gpu_idle_pct)},
           {"exposed_transfer_pct", or_null(verdict.exposed_transfer_pct)},
-          {"why", verdict.why}};
+          {"why", verdict.why},
+          {"idle", object_or_null(verdict.idle)}};
+}
+
+Json to_object(const analyze::Verdict& verdict) {
+  Json object = shares_of(verdict);
+  object["launch_lead"] = object_or_null(verdict.launch_lead);
+  object["threads"] = Json::array();
+  for (const analyze::HostThread& thread : verdict.threads) object["threads"].push_back(to_object(thread));
+  object["steps_by_bound"] = verdict.steps_by_bound;
+  return object;
+}
+
+Json to_object(const analyze::RangeVerdict& range) {
+  return {{"name", range.name},
+          {"count", range.count},
+          {"total_ns", range.total_ns},
+          {"verdict", shares_of(range.verdict)}};
+}
+
+Json to_object(const analyze::MemorySite& site) {
+  return {{"site", site.site}, {"kind", site.kind}, {"bytes", site.bytes}, {"count", site.count}};
+}
+
+Json to_object(const analyze::MemoryPoint& point) {
+  return {{"time_ns", point.time_ns},
+          {"resident_bytes", or_null(point.resident_bytes)},
+          {"device_bytes", point.device_bytes},
+          {"pinned_bytes", point.pinned_bytes}};
 }
 
 Json to_object(const analyze::Site& site) {
@@ -141,6 +200,14 @@ Json to_object(const analyze::Source& source) {
           {"unusable", source.unusable}};
 }
 
+Json to_object(const analyze::MemoryUse& use) {
+  return {{"peak_resident_bytes", or_null(use.peak_resident_bytes)},
+          {"peak_device_bytes", use.peak_device_bytes},
+          {"peak_pinned_bytes", use.peak_pinned_bytes},
+          {"sites", to_array(use.sites)},
+          {"points", to_array(use.points)}};
+}
+
 Json loss_sentences(const std::map<std::string, std::uint64_t>& losses) {
   Json object = Json::object();
   for (const auto& [name, count] : losses) object[name] = or_null(std::string(loss_sentence(name)));
@@ -157,6 +224,8 @@ std::string to_json(const analyze::Report& report) {
                        {"syncs", to_object(report.syncs)},
                        {"steps", report.steps ? to_object(*report.steps) : Json(nullptr)},
                        {"verdict", to_object(report.verdict)},
+                       {"ranges", to_array(report.ranges)},
+                       {"memory", report.memory ? to_object(*report.memory) : Json(nullptr)},
                        {"sites", to_array(report.sites)},
                        {"sync_sites", to_array(report.sync_sites)},
                        {"findings", to_array(report.findings)},

@@ -108,10 +108,13 @@ std::string to_text(const analyze::Report& report, const TextOptions& options) {
   Page page(std::max(options.width, kMinWidth), options.has_colour);
   print_header(report, page);
   print_verdict(report.verdict, page);
+  print_host(report.verdict, page);
   print_findings(report, page);
   print_totals(report, page);
   print_sites(report, options.top, page);
   print_syncs(report, options.top, page);
+  print_ranges(report, page);
+  print_memory(report, page);
   print_losses(report, page);
   return page.text();
 }

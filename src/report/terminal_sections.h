@@ -8,6 +8,11 @@ namespace turnpike::report {
 
 void print_header(const analyze::Report& report, Page& page);
 void print_verdict(const analyze::Verdict& verdict, Page& page);
+// How far the host is ahead, and what its threads did.
+void print_host(const analyze::Verdict& verdict, Page& page);
+// NVTX ranges, where there are others than the steps.
+void print_ranges(const analyze::Report& report, Page& page);
+void print_memory(const analyze::Report& report, Page& page);
 // What to do, ranked by what it would gain.
 void print_findings(const analyze::Report& report, Page& page);
 void print_totals(const analyze::Report& report, Page& page);

@@ -1,0 +1,16 @@
+// How much memory the process took while it was recorded, when, and by which lines.
+#pragma once
+
+#include <optional>
+
+#include "analyze/report.h"
+#include "analyze/stacks.h"
+#include "analyze/timeline.h"
+
+namespace turnpike::analyze {
+
+// nullopt when the recording holds neither samples of the process's memory nor a single allocation. What was allocated
+// before the recording, or by calls that failed, is no part of it.
+std::optional<MemoryUse> memory_use_of(const Timeline& timeline, Stacks& stacks, std::int64_t span_start_ns);
+
+}  // namespace turnpike::analyze

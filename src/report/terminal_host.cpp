@@ -1,0 +1,59 @@
+// The host beside the devices: is it ahead of them, and which of its threads is the limit.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "report/terminal_sections.h"
+#include "report/text_width.h"
+#include "report/units.h"
+
+namespace turnpike::report {
+namespace {
+
+// A launch that is so far ahead of its kernel did not hold the device up.
+constexpr std::int64_t kAheadNs = 20'000;
+constexpr std::size_t kMaxThreads = 3;
+
+std::string lead_text(const analyze::Spread& lead) {
+  const char* meaning = lead.median_ns >= kAheadNs ? "the CPU is ahead of the GPU"
+                                                   : "the GPU takes work as soon as it is issued, and then waits";
+  return fmt::format("A kernel starts {} after its launch returned (median; {} to {} for most): {}.",
+                     duration_text(lead.median_ns), duration_text(lead.p10_ns), duration_text(lead.p90_ns), meaning);
+}
+
+std::string thread_name(const analyze::HostThread& thread) {
+  if (thread.role == "main") return "the main thread";
+  if (thread.role == "autograd") return "the autograd thread (loss.backward() runs there)";
+  return thread.name.empty() ? fmt::format("thread {}", thread.thread) : "thread " + cleaned(thread.name);
+}
+
+std::string thread_text(const analyze::HostThread& thread) {
+  std::string text =
+      fmt::format("{}: {} of the time in Python and PyTorch, {} in CUDA calls, {} waiting in them", thread_name(thread),
+                  percent_text(thread.between_pct), percent_text(thread.calls_pct), percent_text(thread.waits_pct));
+  if (thread.operator_pct) {
+    text += fmt::format("; when sampled it was in PyTorch's operators in {}", percent_text(thread.operator_pct));
+  }
+  if (!thread.busiest_lines.empty()) {
+    text += fmt::format("; seen most at {}", cleaned(fmt::format("{}", fmt::join(thread.busiest_lines, ", "))));
+  }
+  return text + ".";
+}
+
+}  // namespace
+
+void print_host(const analyze::Verdict& verdict, Page& page) {
+  if (verdict.launch_lead) page.paragraph("  ", lead_text(*verdict.launch_lead));
+  for (std::size_t i = 0; i < std::min(verdict.threads.size(), kMaxThreads); ++i) {
+    page.paragraph("  ", thread_text(verdict.threads[i]));
+  }
+  if (verdict.steps_by_bound.size() > 1) {
+    std::string text = "Step by step:";
+    for (const auto& [bound, count] : verdict.steps_by_bound) text += fmt::format(" {} {}-bound,", count, bound);
+    text.back() = '.';
+    page.paragraph("  ", text);
+  }
+}
+
+}  // namespace turnpike::report

@@ -10,6 +10,7 @@
 
 #include "record/loaded_module.h"
 #include "record/mix.h"
+#include "record/walk_memo.h"
 
 namespace turnpike::record {
 namespace {
@@ -27,6 +28,19 @@ struct ThreadBounds {
   std::uintptr_t high;
 };
 thread_local ThreadBounds t_bounds;
+
+// The last walks, by the depth of the stack that they began at: from one depth CUDA is called in a few ways. 32 KiB for
+// each thread that calls, and more ways than a training step has.
+struct Memos {
+  static constexpr std::size_t kSets = 8;
+  static constexpr std::size_t kWays = 4;
+  struct Set {
+    std::array<WalkMemo, kWays> ways;
+    std::uint32_t next;  // to be overwritten
+  };
+  std::array<Set, kSets> sets;
+};
+thread_local Memos t_memos;
 
 void read_bounds(ThreadBounds& bounds) noexcept {
   bounds.is_known = true;
@@ -46,12 +60,16 @@ bool is_driver(std::string_view path) noexcept {
   return name.starts_with("libcupti.so") || name.starts_with("libcuda.so");
 }
 
+}  // namespace
+
 // The registers of a frame that matter, and where its stack may be read.
-struct Cursor {
+struct UnwindTable::Cursor {
   std::uintptr_t pc;
   std::uintptr_t rsp;
   std::uintptr_t rbp;
   std::uintptr_t high;
+  std::uintptr_t rbp_address;  // where rbp was read; 0: nowhere
+  WalkMemo& memo;
 
   // Reads one word of the stack at or above the frame; false when it is not there.
   bool load(std::uintptr_t address, std::uintptr_t& word) const noexcept {
@@ -62,12 +80,15 @@ struct Cursor {
 
   bool cfa_of(const UnwindRule& rule, std::uintptr_t& cfa) const noexcept {
     const auto offset = static_cast<std::uintptr_t>(std::int64_t{rule.cfa_offset});
+    if (rule.cfa_kind != CfaKind::kFromRsp) use_rbp();
     if (rule.cfa_kind == CfaKind::kFromRsp) {
       cfa = rsp + offset;
     } else if (rule.cfa_kind == CfaKind::kFromRbp) {
       cfa = rbp + offset;
     } else if (!load(rbp + offset, cfa)) {
       return false;
+    } else {
+      memo.add(rbp + offset, cfa, WalkMemo::kLink);
     }
     // Callers stand strictly above: a walk always ends.
     return cfa > rsp && cfa <= high && (cfa & 7) == 0;
@@ -75,17 +96,28 @@ struct Cursor {
 
   bool step(const UnwindRule& rule, std::uintptr_t cfa) noexcept {
     const auto offset = static_cast<std::uintptr_t>(std::int64_t{rule.rbp_words} * 8);
-    std::uintptr_t caller_rbp = rule.rbp_kind == RbpKind::kUnchanged ? rbp : 0;
-    if (rule.rbp_kind == RbpKind::kAtCfa && !load(cfa + offset, caller_rbp)) return false;
-    if (rule.rbp_kind == RbpKind::kNearRbp && !load(rbp + offset, caller_rbp)) return false;
+    std::uintptr_t caller_rbp = 0;
+    std::uintptr_t from = 0;
+    if (rule.rbp_kind == RbpKind::kUnchanged) {
+      caller_rbp = rbp;
+      from = rbp_address;
+    } else if (rule.rbp_kind != RbpKind::kUnknown) {
+      if (rule.rbp_kind == RbpKind::kNearRbp) use_rbp();
+      from = (rule.rbp_kind == RbpKind::kAtCfa ? cfa : rbp) + offset;
+      if (!load(from, caller_rbp)) return false;
+    }
     if (!load(cfa - 8, pc)) return false;
     rsp = cfa;
     rbp = caller_rbp;
+    rbp_address = from;
     return true;
   }
-};
 
-}  // namespace
+  // rbp leads on from here. Elsewhere it may be any number of the program's, and change from walk to walk.
+  void use_rbp() const noexcept {
+    if (rbp_address != 0) memo.add(rbp_address, rbp, WalkMemo::kLink);
+  }
+};
 
 UnwindTable::UnwindTable(Omit omit) noexcept : rules_(kRuleSetsLog2), omit_(omit) {
   generation_.store(unload_count(), std::memory_order_release);
@@ -135,17 +167,38 @@ __attribute__((noinline)) void UnwindTable::walk(std::uintptr_t evaluator, Nativ
   const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   // A fiber or an alternate signal stack: nobody says where it ends.
   if (frame < bounds.low || frame + 16 > bounds.high) return;
-  stack.hash = mix(stack.hash, generation());
-  Cursor cursor{0, frame, 0, bounds.high};
+  std::uintptr_t pc = 0;
+  std::memcpy(&pc, reinterpret_cast<const void*>(frame + 8), sizeof pc);
+  const WalkMemo::Key key{this, generation(), frame, evaluator};
+  Memos::Set& memos = t_memos.sets[mix(frame, evaluator) % Memos::kSets];
+  for (const WalkMemo& memo : memos.ways) {
+    stack.count = 0;
+    if (!memo.holds(key, [&](std::uintptr_t word) { stack.return_addresses[stack.count++] = word; })) continue;
+    stack.is_truncated = false;
+    stack.hash = memo.hash();
+    return;
+  }
+  stack.count = 0;
+  WalkMemo& memo = memos.ways[memos.next++ % Memos::kWays];
+  stack.hash = mix(stack.hash, key.generation);
+  memo.begin(key);
+  Cursor cursor{pc, frame, 0, bounds.high, frame, memo};
   cursor.load(frame, cursor.rbp);
-  cursor.load(frame + 8, cursor.pc);
   cursor.rsp = frame + 16;
+  walk_from(cursor, evaluator, stack);
+  if (!stack.is_truncated) memo.finish(stack.hash);
+}
+
+void UnwindTable::walk_from(Cursor& cursor, std::uintptr_t evaluator, NativeStack& stack) noexcept {
   for (std::uint32_t step = 0; step < kMaxSteps; ++step) {
     const UnwindRule rule = rule_of(cursor.pc);
     std::uintptr_t cfa = 0;
     const bool is_end = rule.cfa_kind == CfaKind::kEndOfStack;
     const bool has_cfa = !is_end && rule.cfa_kind != CfaKind::kNone && cursor.cfa_of(rule, cfa);
-    if (has_cfa && evaluator >= cursor.rsp && evaluator < cfa) {
+    const bool is_evaluator = has_cfa && evaluator >= cursor.rsp && evaluator < cfa;
+    // The return address of each frame stands right below what is its caller's.
+    cursor.memo.add(cursor.rsp - 8, cursor.pc, is_evaluator || rule.is_dropped ? WalkMemo::kLink : WalkMemo::kKept);
+    if (is_evaluator) {
       stack.is_truncated = false;
       return;
     }

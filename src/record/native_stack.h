@@ -46,6 +46,8 @@ class UnwindTable {
   std::uint64_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
 
  private:
+  struct Cursor;
+  void walk_from(Cursor& cursor, std::uintptr_t evaluator, NativeStack& stack) noexcept;
   UnwindRule rule_of(std::uintptr_t return_address) noexcept;
   UnwindRule look_up(std::uintptr_t return_address) noexcept;
   void notice_unloads() noexcept;

@@ -154,20 +154,20 @@ template <typename Reader>
 std::uint64_t hash_frame(const PythonRuntime& python, Reader& reader, std::uint64_t hash,
                          const PythonFrame& frame) noexcept {
   const PythonLayout& layout = *python.layout;
+  hash = mix(hash, reinterpret_cast<std::uintptr_t>(frame.code));
+  if (layout.code_version != kNotThere) {
+    // It alone decides, and no other line of the code object has to be read; 0 once the counter has run out.
+    const auto version = reader.template get<std::uint32_t>(frame.code, layout.code_version);
+    if (version != 0) return mix(mix(hash, version), static_cast<std::uint32_t>(frame.instruction_byte));
+  }
   const auto filename = reader.template get<Pointer>(frame.code, layout.code_filename);
   const auto name = reader.template get<Pointer>(frame.code, layout.code_name);
   const auto table = reader.template get<Pointer>(frame.code, layout.code_line_table);
   const auto first_line = reader.template get<std::uint32_t>(frame.code, layout.code_first_line);
-  hash = mix(hash, reinterpret_cast<std::uintptr_t>(frame.code));
   hash = mix(hash, static_cast<std::uint64_t>(first_line) << 32 | static_cast<std::uint32_t>(frame.instruction_byte));
   hash = mix(hash, reinterpret_cast<std::uintptr_t>(filename));
   hash = mix(hash, reinterpret_cast<std::uintptr_t>(name));
   hash = mix(hash, reinterpret_cast<std::uintptr_t>(table));
-  if (layout.code_version != kNotThere) {
-    // 0 once the counter has run out.
-    const auto version = reader.template get<std::uint32_t>(frame.code, layout.code_version);
-    if (version != 0) return mix(hash, version);
-  }
   hash = sample_str(python, reader, hash, filename);
   hash = sample_str(python, reader, hash, name);
   return sample_bytes(python, reader, hash, table);

@@ -159,6 +159,17 @@ TEST(NativeStack, AgreesWithTheCompilersUnwinderInRandomMixtures) {
   }
 }
 
+TEST(NativeStack, AgreesWithTheCompilersUnwinderOnWalksThatWereTakenBefore) {
+  for (unsigned round = 0; round < 600; ++round) {
+    // Six walks in turn, some of which begin at the same depth, and one that is always new.
+    const unsigned seed = round % 7 == 6 ? 1000 + round : 100 + round % 7;
+    g_seed = seed;
+    next(static_cast<int>(seed % 3 + 4));
+    expect_same();
+    EXPECT_FALSE(g_both.is_truncated);
+  }
+}
+
 TEST(NativeStack, KeepsTheInnermostOfADeepStackAndSaysSo) {
   g_seed = 3;
   next(60);

@@ -92,6 +92,7 @@ bool ApiObserver::subscribe(const cuda::Cupti& cupti, const Options& options, st
   }
   const std::uint32_t failures = enable_calls(CallbackDomain::kRuntimeApi) + enable_calls(CallbackDomain::kDriverApi);
   if (failures > 0) losses_.add(Loss::kCuptiCallFailed, failures);
+  if (content_.has_managed_memory()) watch_managed_memory();  // of a recording before
   if (cupti.get_graph_node_id != nullptr) {
     for (const std::uint32_t id : {cuda::kGraphNodeCreated, cuda::kGraphNodeCloned}) {
       if (cupti.enable_callback(1, subscriber_, CallbackDomain::kResource, id) != cuda::kCuptiSuccess) {
@@ -123,6 +124,9 @@ std::uint32_t ApiObserver::enable_calls(CallbackDomain domain) {
 
 void ApiObserver::unsubscribe() noexcept {
   if (subscriber_ == nullptr) return;
+  if (is_managed_memory_watched_.exchange(false, std::memory_order_relaxed)) {
+    cupti_->activity_disable(cuda::ActivityKind::kManagedMemory);
+  }
   cupti_->unsubscribe(subscriber_);
   subscriber_ = nullptr;
 }

@@ -31,6 +31,7 @@ class ContentObserver {
                void* stream) noexcept;
   void on_synchronize(ThreadBuffer& buffer, const cuda::CallArguments& arguments, const trace::CallRecord& call,
                       void* stream) noexcept;
+  bool has_managed_memory() const noexcept { return has_managed_memory_.load(std::memory_order_relaxed); }
   // Some memory is managed: from now on each address is asked about.
   void note_managed_memory() noexcept { has_managed_memory_.store(true, std::memory_order_relaxed); }
 

@@ -27,6 +27,10 @@ TEST(Sessions, EachHoldsItsOwnPart) {
   const Trace first = only_trace(first_run);
   const Trace second = only_trace(second_run);
   EXPECT_EQ(first.copies_of(5001).size(), 5u);
+  ASSERT_EQ(first.migrations.size(), 1u);
+  EXPECT_EQ(first.migrations[0].bytes, 1000u);
+  ASSERT_EQ(second.migrations.size(), 1u) << "of managed memory from the session before, but not between the two";
+  EXPECT_EQ(second.migrations[0].bytes, 1001u);
   EXPECT_EQ(first.copies.size(), 5u);
   EXPECT_EQ(second.copies_of(5003).size(), 4u);
   EXPECT_EQ(second.copies.size(), 4u);

@@ -95,6 +95,9 @@ int sessions(Arguments arguments) {
   char error[256];
   const Buffers buffers;
   upload(buffers, 2, 5000);
+  void* managed = nullptr;
+  cudaMemLocation location{};
+  location.type = cudaMemLocationTypeDevice;
   for (int round = 0; round < 2; ++round) {
     if (recorder.begin(arguments[1 + round], error, sizeof error) != 0) {
       std::printf("start: %s\n", error);
@@ -102,6 +105,8 @@ int sessions(Arguments arguments) {
     }
     if (recorder.is_recording() != 1) return 2;
     upload(buffers, round == 0 ? 5 : 4, round == 0 ? 5001 : 5003);
+    if (round == 0) MUST(cudaMallocManaged(&managed, 4096, cudaMemAttachGlobal));
+    MUST(cudaMemPrefetchAsync(managed, 1000 + round, location, 0, nullptr));
     MUST(cudaDeviceSynchronize());
     if (recorder.stop(error, sizeof error) != 0) {
       std::printf("stop: %s\n", error);
@@ -110,6 +115,7 @@ int sessions(Arguments arguments) {
     if (recorder.is_recording() != 0) return 2;
     std::printf("file %s\n", recorder.file());
     upload(buffers, 3, 5002);
+    MUST(cudaMemPrefetchAsync(managed, 1002, location, 0, nullptr));
     MUST(cudaDeviceSynchronize());
   }
   return 0;

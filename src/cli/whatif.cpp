@@ -20,6 +20,7 @@ constexpr const char* kExamples = R"(Examples:
 
 Changes:
   pin                page-locked memory and non_blocking=True, for uploads and downloads
+  non_blocking       uploads as they are, but the CPU goes on meanwhile
   remove_sync        nothing is read back here: neither the copy down nor the wait for it
   defer_sync         the result is read one step later
   hoist_upload       the upload is made once, before the loop
@@ -29,6 +30,7 @@ Changes:
   full_link_speed    the copy reaches the link's rate
   faster_loader      the next batch is ready when it is asked for
   graph_launch       the launches of a step become one (a CUDA graph)
+  skip_host_copy     the upload needs no copy, gathered or converted, on the host first
   convert_on_device  a quarter of the bytes crosses, and is converted on the GPU
   keep_on_device     no copy down, work on the host and copy up again: the work stays on the GPU
   remove_allocation  nothing is allocated or freed here

@@ -23,7 +23,7 @@ void find_upload(const ProcessModel& model, const SiteCalls& site, std::vector<C
                                    "the copy is done. Or tp.to(x, device), which sees to that."
                                  : "Let the CPU go on: cudaMemcpyAsync on a stream instead of cudaMemcpy, and do not "
                                    "overwrite the buffer before an event behind the copy has fired.",
-                   .changes = {{Change::kPin, copies_of(model, site, Direction::kHostToDevice)}}});
+                   .changes = {{Change::kNonBlocking, copies_of(model, site, Direction::kHostToDevice)}}});
 }
 
 void find_download(const ProcessModel& model, const SiteCalls& site, std::vector<Candidate>& found) {
@@ -31,6 +31,9 @@ void find_download(const ProcessModel& model, const SiteCalls& site, std::vector
   const CopyCount copies = count_copies(model, site, Direction::kDeviceToHost);
   if (!matters(model, copies.host_ns)) return;
   const bool is_pageable = copies.pageable_count > 0;
+  const Selection calls = copies_of(model, site, Direction::kDeviceToHost);
+  // Without the link's rate the gain is that of not waiting; the copies would also be faster.
+  const bool can_pin = is_pageable && is_link_known(model, calls, Direction::kDeviceToHost);
   found.push_back(
       {.site = site.facts->place.site,
        .title = is_pageable ? "the CPU waits for a result, which comes into ordinary (pageable) memory"
@@ -41,8 +44,7 @@ void find_download(const ProcessModel& model, const SiteCalls& site, std::vector
                        "host.copy_(x, non_blocking=True) into a pinned tensor, and event.synchronize() before the read."
                      : "Copy into page-locked memory with cudaMemcpyAsync, and read it one step later, behind "
                        "cudaEventSynchronize.",
-       .changes = {
-           {is_pageable ? Change::kPin : Change::kDeferSync, copies_of(model, site, Direction::kDeviceToHost)}}});
+       .changes = {{can_pin ? Change::kPin : Change::kDeferSync, calls}}});
 }
 
 }  // namespace

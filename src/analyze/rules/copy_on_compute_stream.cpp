@@ -30,10 +30,14 @@ Queued queued_of(const ProcessModel& model, const Compute& compute, const SiteCa
   return queued;
 }
 
+double mean_ns(const ProcessModel& model, std::int64_t total_ns) {
+  return static_cast<double>(total_ns) / static_cast<double>(model.step_count());
+}
+
 std::string evidence_of(const ProcessModel& model, const CopyCount& copies, const Queued& queued) {
-  return times_a_step(model, copies.count) + ", " + mean_bytes_text(copies) + " each; of the " +
-         time_a_step(model, queued.copy_ns) + " that they took, the GPU computed nothing for " +
-         time_a_step(model, queued.exposed_ns);
+  const double exposed_ns = mean_ns(model, queued.exposed_ns);
+  return times_a_step(model, copies.count) + ", " + mean_bytes_text(copies) + " each; they took " +
+         time_a_step(model, queued.copy_ns) + ", " + time_text(exposed_ns) + " of it without a kernel beside them";
 }
 
 void find_upload(const ProcessModel& model, const Compute& compute, const SiteCalls& site,

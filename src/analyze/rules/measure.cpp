@@ -77,6 +77,12 @@ CopyCount count_copies(const ProcessModel& model, const SiteCalls& site, Directi
   return sum;
 }
 
+bool is_link_known(const ProcessModel& model, const Selection& copies, Direction direction) {
+  if (copies.empty()) return false;
+  const std::uint32_t operation = model.operations_of(copies.front()).front();
+  return model.link_gbps(model.graph().operations[operation].device, direction).has_value();
+}
+
 bool matters(const ProcessModel& model, std::int64_t total_ns) {
   const double steps = static_cast<double>(model.step_count());
   return static_cast<double>(total_ns) >= kMinShare * model.measured_step_ns() * steps;

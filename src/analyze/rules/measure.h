@@ -25,6 +25,9 @@ bool is_held(const ProcessModel& model, std::uint32_t call);
 // For how long.
 std::int64_t held_ns(const ProcessModel& model, std::uint32_t call);
 
+// Whether the rate of the link is known that the copies of these calls took.
+bool is_link_known(const ProcessModel& model, const Selection& copies, Direction direction);
+
 // The calls of a place that copy in a direction.
 Selection copies_of(const ProcessModel& model, const SiteCalls& site, Direction direction);
 

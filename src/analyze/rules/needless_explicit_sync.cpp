@@ -103,6 +103,9 @@ std::string name_of_operation(const ProcessModel& model, const Operation& operat
   }
   const std::string& symbol = model.process().string(model.timeline().kernels[operation.kernel].name);
   std::string name = short_function_name(symbol);
+  // Tools hand over names that are no symbols any more: "void at::native::kernel<4, float>(...)".
+  name = name.substr(0, name.find_first_of("<("));
+  if (name.starts_with("void ")) name.erase(0, 5);
   if (name.size() > kNameBytes) name = name.substr(0, kNameBytes - 3) + "...";
   return name.empty() ? "a kernel" : "the kernel " + name;
 }
@@ -122,25 +125,50 @@ std::string awaited_text(const ProcessModel& model, const Selection& calls) {
   return most == counts.end() ? std::string() : " for the work on " + most->first;
 }
 
+struct NeedlessSite {
+  std::string site;
+  Selection calls;
+};
+
+// Without one of them the next one waits, so that only all of them together gain something.
+Selection calls_of(const std::vector<NeedlessSite>& sites) {
+  Selection all;
+  for (const NeedlessSite& site : sites) all.insert(all.end(), site.calls.begin(), site.calls.end());
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+std::string evidence_of(const ProcessModel& model, const std::vector<NeedlessSite>& all, const NeedlessSite& one) {
+  std::int64_t waited_ns = 0;
+  for (const std::uint32_t call : one.calls) waited_ns += model.call(call).duration_ns();
+  std::string text = times_a_step(model, one.calls.size()) + "; the CPU waited " + time_a_step(model, waited_ns) +
+                     awaited_text(model, one.calls);
+  for (const NeedlessSite& other : all) {
+    if (other.site != one.site) text += "; the gain is that of removing the one at " + other.site + " as well";
+  }
+  return text;
+}
+
 }  // namespace
 
 void find_needless_explicit_sync(const RuleInput& input, std::vector<Candidate>& found) {
   const ProcessModel& model = input.model;
   const NeededWaits needed(model);
+  std::vector<NeedlessSite> sites;
   for (const SiteCalls& site : input.sites) {
     Selection calls = explicit_syncs_of(model, needed, site);
-    if (calls.empty() || !is_in_most_steps(model, calls)) continue;
-    std::int64_t waited_ns = 0;
-    for (const std::uint32_t call : calls) waited_ns += model.call(call).duration_ns();
-    const std::string& api = model.process().string(model.call(calls.front()).name);
-    found.push_back({.site = site.facts->place.site,
+    if (!calls.empty() && is_in_most_steps(model, calls)) sites.push_back({site.facts->place.site, std::move(calls)});
+  }
+  const Selection all = calls_of(sites);
+  for (const NeedlessSite& site : sites) {
+    const std::string& api = model.process().string(model.call(site.calls.front()).name);
+    found.push_back({.site = site.site,
                      .title = api + " makes the CPU wait, and nothing is read after it",
-                     .evidence = times_a_step(model, calls.size()) + "; the CPU waited " +
-                                 time_a_step(model, waited_ns) + awaited_text(model, calls),
+                     .evidence = evidence_of(model, sites, site),
                      .advice = "Remove it: PyTorch keeps the order on the GPU, and reading a result waits for it by "
                                "itself. For timing, record two torch.cuda.Event(enable_timing=True) and ask for "
                                "elapsed_time() after the loop.",
-                     .changes = {{Change::kRemoveSync, std::move(calls)}}});
+                     .changes = {{Change::kRemoveSync, all}}});
   }
 }
 

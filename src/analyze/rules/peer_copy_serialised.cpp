@@ -56,10 +56,9 @@ void find_peer_copy_serialised(const RuleInput& input, std::vector<Candidate>& f
     if (static_cast<double>(peer.exposed_ns) < kSerialisedShare * static_cast<double>(peer.copy_ns)) continue;
     found.push_back({.site = site.facts->place.site,
                      .title = "a GPU stops computing while this copy between GPUs runs",
-                     .evidence = times_a_step(model, copies.count) + ", " + mean_bytes_text(copies) + " each; of the " +
-                                 time_a_step(model, peer.copy_ns) +
-                                 " that they took, one of the GPUs computed nothing for " +
-                                 time_a_step(model, peer.exposed_ns),
+                     .evidence = times_a_step(model, copies.count) + ", " + mean_bytes_text(copies) +
+                                 " each; they took " + time_a_step(model, peer.copy_ns) + ", and one of the GPUs " +
+                                 "computed nothing for " + time_a_step(model, peer.exposed_ns) + " of it",
                      .advice = "If the kernels around it do not need the data, make side streams current on both GPUs: "
                                "with torch.cuda.stream(of_sender), torch.cuda.stream(of_receiver): y.copy_(x). Or work "
                                "= tp.copy_(y, x), and work.wait() where the data is needed.",

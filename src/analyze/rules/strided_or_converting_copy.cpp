@@ -37,20 +37,24 @@ void find_strided_or_converting_copy(const RuleInput& input, std::vector<Candida
     const std::int64_t before_ns = gaps_before_ns(model, calls);
     // PyTorch converts on the host only where it also waits: without a wait the source was strided.
     const bool is_strided = !has_waits_behind(model, calls);
+    const bool is_rate_known = is_link_known(model, calls, Direction::kHostToDevice);
     found.push_back(
         {.site = site.facts->place.site,
          .title = is_strided ? "the data is gathered into a copy on the CPU before it goes up"
                              : "the data is gathered or converted into a copy on the CPU before it goes up",
-         .evidence = times_a_step(model, copies.count) + ", " + mean_bytes_text(copies) +
-                     " each from a temporary copy in ordinary memory; the CPU spent " + time_a_step(model, before_ns) +
-                     " before the uploads and stood still for " + time_a_step(model, copies.host_ns) + " in them",
+         .evidence =
+             times_a_step(model, copies.count) + ", " + mean_bytes_text(copies) +
+             " each from a temporary copy in ordinary memory; the CPU spent " + time_a_step(model, before_ns) +
+             " before the uploads and stood still for " + time_a_step(model, copies.host_ns) + " in them" +
+             (is_rate_known ? ""
+                            : "; the gain leaves out that they would be faster, as the rate of the link is unknown"),
          .advice =
              is_strided
                  ? "Upload the whole and slice on the GPU: x.to(device, non_blocking=True)[:, ::2]; or make it "
                    "contiguous once, before the loop: x = x[:, ::2].contiguous().pin_memory()."
                  : "Upload it as it is stored and change it on the GPU: x.to(device, non_blocking=True).to(dtype), "
                    "and slice or transpose there too. Or tp.to(x, device, dtype=dtype).",
-         .changes = {{Change::kSkipHostCopy, calls}, {Change::kPin, calls}}});
+         .changes = {{Change::kSkipHostCopy, calls}, {is_rate_known ? Change::kPin : Change::kNonBlocking, calls}}});
   }
 }
 

@@ -30,6 +30,9 @@ struct CallSpec {
   std::uint64_t bytes = 0;
   std::int32_t result = 0;
   bool is_captured = false;
+  std::uint64_t dst = 0;
+  std::uint64_t src = 0;
+  std::uint64_t object = 0;
 };
 
 struct CopySpec {
@@ -105,6 +108,9 @@ class ProcessBuilder {
     record.bytes = spec.bytes;
     record.result = spec.result;
     record.is_captured = spec.is_captured ? 1 : 0;
+    record.dst = spec.dst;
+    record.src = spec.src;
+    record.object = spec.object;
     loader_.on(record);
   }
   void copy(const CopySpec& spec) {
@@ -154,6 +160,25 @@ class ProcessBuilder {
     record.start_ns = start_ns;
     record.end_ns = end_ns;
     record.bytes = bytes;
+    loader_.on(record);
+  }
+  // What stood in the host memory of a copy. `hashed_bytes`: 0 for all of it.
+  void content(std::uint32_t correlation, trace::ContentSide side, std::uint64_t hash, std::uint64_t bytes,
+               std::uint64_t hashed_bytes = 0) {
+    trace::ContentRecord record{};
+    record.correlation = correlation;
+    record.side = side;
+    record.hash = hash;
+    record.bytes = bytes;
+    record.hashed_bytes = hashed_bytes == 0 ? bytes : hashed_bytes;
+    loader_.on(record);
+  }
+  // Where the main thread was.
+  void sample(std::int64_t time_ns, std::uint32_t stack) {
+    trace::SampleRecord record{};
+    record.thread = kMainThread;
+    record.time_ns = time_ns;
+    record.stack = stack;
     loader_.on(record);
   }
   void range(const std::string& name, std::int64_t start_ns, std::int64_t end_ns) {

@@ -1,0 +1,74 @@
+// Copies that hold the host though they need not.
+#include <gtest/gtest.h>
+
+#include "analyze/rules/step_program.h"
+
+namespace turnpike::analyze {
+namespace {
+
+constexpr const char* kRule = "blocking_copy";
+
+// The host's own work comes behind the wait, so that it adds to the step.
+StepProgram uploading(const StepCopy& copy, const std::vector<std::string>& operators) {
+  StepProgram program;
+  StepCopy placed = copy;
+  placed.stack = program.stack(17, operators);
+  program.steps(6, [&](int) {
+    program.upload(placed);
+    program.work(200 * kUs);
+    program.kernel(400 * kUs);
+  });
+  return program;
+}
+
+StepProgram downloading(const StepCopy& copy) {
+  StepProgram program;
+  StepCopy placed = copy;
+  placed.stack = program.stack(40, {"copy_", "to_dtype_layout"});
+  program.steps(6, [&](int) {
+    program.kernel(400 * kUs);
+    program.download(placed);
+    program.work(300 * kUs);
+  });
+  return program;
+}
+
+TEST(BlockingCopy, IsAPinnedUploadThatIsWaitedFor) {
+  const auto findings = uploading({.wait = Wait::kBehind}, {"copy_", "to_dtype_layout"}).findings(kRule, link_of(55));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].site, "train.py:17");
+  EXPECT_NE(findings[0].advice.find("non_blocking=True"), std::string::npos);
+  EXPECT_GT(findings[0].saving_pct.value_or(0), 10);
+}
+
+TEST(BlockingCopy, IsASynchronousCallWithoutPyTorch) {
+  const auto findings = uploading({.wait = Wait::kInCall, .api = "cudaMemcpy"}, {}).findings(kRule, link_of(55));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_NE(findings[0].advice.find("cudaMemcpyAsync"), std::string::npos);
+}
+
+TEST(BlockingCopy, IsNoneThatIsAsynchronous) {
+  EXPECT_TRUE(uploading({}, {"copy_", "to_dtype_layout"}).findings(kRule, link_of(55)).empty());
+}
+
+TEST(BlockingCopy, LeavesOrdinaryMemoryToItsOwnRule) {
+  const StepCopy pageable = {.duration_ns = 2000 * kUs, .host = trace::MemoryKind::kPageable, .wait = Wait::kInCall};
+  EXPECT_TRUE(uploading(pageable, {"copy_", "to_dtype_layout"}).findings(kRule, link_of(55)).empty());
+}
+
+TEST(BlockingCopy, IsALargeResultFetchedOnTheSpot) {
+  const StepCopy result = {.bytes = 4 * kMiB, .host = trace::MemoryKind::kPageable, .wait = Wait::kInCall};
+  const auto findings = downloading(result).findings(kRule, link_of(55));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].site, "train.py:40");
+  EXPECT_NE(findings[0].advice.find("tp.fetch"), std::string::npos);
+}
+
+TEST(BlockingCopy, LeavesAValueToItsOwnRule) {
+  const StepCopy value = {
+      .bytes = 4, .duration_ns = 2 * kUs, .host = trace::MemoryKind::kPageable, .wait = Wait::kBehind};
+  EXPECT_TRUE(downloading(value).findings(kRule, link_of(55)).empty());
+}
+
+}  // namespace
+}  // namespace turnpike::analyze

@@ -1,0 +1,51 @@
+// Values that are read back from the GPU.
+#include <gtest/gtest.h>
+
+#include "analyze/rules/step_program.h"
+
+namespace turnpike::analyze {
+namespace {
+
+constexpr const char* kRule = "implicit_sync";
+
+StepProgram reading(std::uint64_t bytes, Wait wait, const std::string& op, int times = 1) {
+  StepProgram program;
+  const std::uint32_t stack = program.stack(30, {op});
+  program.steps(6, [&](int) {
+    program.kernel(400 * kUs);
+    for (int i = 0; i < times; ++i) {
+      program.download(
+          {.stack = stack, .bytes = bytes, .duration_ns = 2 * kUs, .host = trace::MemoryKind::kPageable, .wait = wait});
+    }
+    program.work(300 * kUs);
+  });
+  return program;
+}
+
+TEST(ImplicitSync, IsToldWithTheOperatorThatReads) {
+  const auto findings = reading(4, Wait::kBehind, "item").findings(kRule);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].site, "train.py:30");
+  EXPECT_EQ(findings[0].title, "aten::item makes the CPU wait for the GPU");
+  EXPECT_NE(findings[0].evidence.find("once a step, for 4 B"), std::string::npos) << findings[0].evidence;
+  EXPECT_GT(findings[0].saving_pct.value_or(0), 20);
+}
+
+TEST(ImplicitSync, IsNoneForAResultThatIsLarge) {
+  EXPECT_TRUE(reading(kMiB, Wait::kBehind, "to_dtype_layout").findings(kRule).empty());
+}
+
+TEST(ImplicitSync, AdvisesToKeepTheShapeWhereTheSizeIsRead) {
+  const auto findings = reading(8, Wait::kBehind, "nonzero").findings(kRule);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_NE(findings[0].advice.find("torch.where"), std::string::npos) << findings[0].advice;
+}
+
+TEST(ImplicitSync, AdvisesToReadManyValuesTogether) {
+  const auto findings = reading(4, Wait::kBehind, "item", 10).findings(kRule);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_NE(findings[0].advice.find("torch.stack"), std::string::npos) << findings[0].advice;
+}
+
+}  // namespace
+}  // namespace turnpike::analyze

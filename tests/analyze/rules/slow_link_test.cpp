@@ -1,0 +1,58 @@
+// Copies that reach less than the link can do.
+#include <gtest/gtest.h>
+
+#include "analyze/rules/step_program.h"
+
+namespace turnpike::analyze {
+namespace {
+
+constexpr const char* kRule = "slow_link";
+
+// 16 MiB in 300 us are 56 GB/s.
+StepProgram uploading(const StepCopy& copy, std::int64_t first_ns = 0) {
+  StepProgram program;
+  StepCopy placed = copy;
+  placed.stack = program.stack(27, {});
+  program.steps(6, [&](int step) {
+    placed.duration_ns = step == 0 && first_ns != 0 ? first_ns : copy.duration_ns;
+    program.upload(placed);
+    program.kernel(100 * kUs);
+  });
+  return program;
+}
+
+TEST(SlowLink, IsToldAgainstTheMeasuredRate) {
+  const auto findings = uploading({.duration_ns = 600 * kUs}).findings(kRule, link_of(56));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].title, "this copy reaches only 50 % of the link's speed");
+  EXPECT_NE(findings[0].evidence.find("28.0 GB/s of 56.0 GB/s"), std::string::npos) << findings[0].evidence;
+  EXPECT_NE(findings[0].advice.find("numactl"), std::string::npos);
+  EXPECT_GT(findings[0].saving_pct.value_or(0), 30);
+}
+
+TEST(SlowLink, IsToldAgainstABetterCopyOfTheRun) {
+  EXPECT_EQ(uploading({.duration_ns = 900 * kUs}, 300 * kUs).findings(kRule).size(), 1u);
+}
+
+TEST(SlowLink, IsNotClaimedWhereTheRateIsUnknown) {
+  EXPECT_TRUE(uploading({.duration_ns = 900 * kUs}).findings(kRule).empty());
+}
+
+TEST(SlowLink, IsNoneNearTheRate) {
+  EXPECT_TRUE(uploading({.duration_ns = 380 * kUs}).findings(kRule, link_of(56)).empty());
+}
+
+TEST(SlowLink, IsNoneOfOrdinaryMemory) {
+  const StepCopy pageable = {.duration_ns = 2000 * kUs, .host = trace::MemoryKind::kPageable, .wait = Wait::kInCall};
+  EXPECT_TRUE(uploading(pageable).findings(kRule, link_of(56)).empty());
+}
+
+TEST(SlowLink, AdvisesOnePieceWhereRowsAreCopied) {
+  const StepCopy rows = {.duration_ns = 900 * kUs, .wait = Wait::kInCall, .api = "cudaMemcpy2D"};
+  const auto findings = uploading(rows).findings(kRule, link_of(56));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_NE(findings[0].advice.find("row by row"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace turnpike::analyze

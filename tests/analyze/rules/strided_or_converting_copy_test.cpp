@@ -1,0 +1,54 @@
+// Uploads of a copy that PyTorch makes on the host first.
+#include <gtest/gtest.h>
+
+#include "analyze/rules/step_program.h"
+
+namespace turnpike::analyze {
+namespace {
+
+constexpr const char* kRule = "strided_or_converting_copy";
+
+StepProgram uploading(const std::vector<std::string>& operators, Wait wait, trace::MemoryKind host) {
+  StepProgram program;
+  const std::uint32_t stack = program.stack(20, operators);
+  program.steps(6, [&](int) {
+    program.kernel(300 * kUs);
+    program.work(3000 * kUs);
+    program.upload({.stack = stack, .bytes = 8 * kMiB, .duration_ns = 800 * kUs, .host = host, .wait = wait});
+  });
+  return program;
+}
+
+constexpr auto kPageable = trace::MemoryKind::kPageable;
+
+TEST(StridedOrConvertingCopy, IsACopyWithinACopy) {
+  const auto findings =
+      uploading({"copy_", "copy_", "to_dtype_layout"}, Wait::kInCall, kPageable).findings(kRule, link_of(55));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].site, "train.py:20");
+  EXPECT_EQ(findings[0].title, "the data is gathered into a copy on the CPU before it goes up");
+  EXPECT_NE(findings[0].evidence.find("the CPU spent 3.00 ms a step before the uploads"), std::string::npos)
+      << findings[0].evidence;
+  EXPECT_GT(findings[0].saving_pct.value_or(0), 20);
+}
+
+TEST(StridedOrConvertingCopy, MayBeAConversionWherePyTorchWaits) {
+  const auto findings =
+      uploading({"copy_", "copy_", "to_dtype_layout"}, Wait::kBehind, kPageable).findings(kRule, link_of(55));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_NE(findings[0].title.find("gathered or converted"), std::string::npos);
+}
+
+TEST(StridedOrConvertingCopy, IsNoneOfAPlainCopy) {
+  EXPECT_TRUE(uploading({"copy_", "to_dtype_layout"}, Wait::kInCall, kPageable).findings(kRule, link_of(55)).empty());
+}
+
+// PyTorch converts such a copy on the GPU, and takes it from where it lies.
+TEST(StridedOrConvertingCopy, IsNoneFromPageLockedMemory) {
+  EXPECT_TRUE(uploading({"copy_", "copy_", "to_dtype_layout"}, Wait::kNothing, trace::MemoryKind::kPinned)
+                  .findings(kRule, link_of(55))
+                  .empty());
+}
+
+}  // namespace
+}  // namespace turnpike::analyze

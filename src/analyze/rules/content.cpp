@@ -2,7 +2,6 @@
 #include "analyze/rules/content.h"
 
 #include <algorithm>
-#include <set>
 #include <string_view>
 
 #include "analyze/rules/measure.h"
@@ -11,9 +10,11 @@ namespace turnpike::analyze {
 namespace {
 
 const trace::ContentRecord* content_in(const Timeline& timeline, std::uint32_t correlation, trace::ContentSide side) {
-  const auto [first, last] = std::equal_range(
-      timeline.contents.begin(), timeline.contents.end(), trace::ContentRecord{.correlation = correlation},
-      [](const auto& a, const auto& b) { return a.correlation < b.correlation; });
+  trace::ContentRecord wanted{};
+  wanted.correlation = correlation;
+  const auto [first, last] =
+      std::equal_range(timeline.contents.begin(), timeline.contents.end(), wanted,
+                       [](const auto& a, const auto& b) { return a.correlation < b.correlation; });
   return last - first == 1 && first->side == side ? &*first : nullptr;
 }
 
@@ -44,8 +45,10 @@ UploadHistory::UploadHistory(const ProcessModel& model)
     : model_(model), is_by_content_(!model.timeline().contents.empty()) {
   const Timeline& timeline = model.timeline();
   for (const Transfer& transfer : timeline.transfers) {
-    if (!is_upload(transfer)) continue;
+    if (transfer.call == kNone) continue;
     const Call& call = timeline.calls[transfer.call];
+    if (transfer.direction == Direction::kDeviceToHost) filled_by_gpu_.insert(call.dst);
+    if (!is_upload(transfer)) continue;
     const auto* content = content_in(timeline, call.correlation, trace::ContentSide::kSource);
     if (is_by_content_ && content == nullptr) continue;
     const auto [entry, is_new] = first_.try_emplace(key_at(transfer.device, content, call), transfer.call);
@@ -72,6 +75,8 @@ Repeats UploadHistory::repeats_at(const SiteCalls& site) const {
     found.bytes += transfer->bytes;
     if (addresses.try_emplace(key).second) found.distinct_bytes += transfer->bytes;
     addresses[key].insert(call.src);
+    if (transfer->src_kind == trace::MemoryKind::kPinned) found.is_pinned = true;
+    if (filled_by_gpu_.contains(call.src)) found.is_filled_by_gpu = true;
     if (first_.at(key) != model_.graph().calls[index]) found.repeats.push_back(index);
     if (content != nullptr && content->hashed_bytes < content->bytes) found.is_sampled = true;
     if (is_of_python_values(model_, index)) found.is_built_anew = true;

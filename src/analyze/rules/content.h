@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "analyze/rules/rule.h"
@@ -29,6 +30,8 @@ struct Repeats {
   std::uint64_t distinct_bytes = 0;  // of the pieces, each once
   bool is_by_content = false;        // false: by the address and the number of bytes alone, as no content was recorded
   bool is_sampled = false;           // some content was not hashed whole
+  bool is_pinned = false;            // some came from page-locked memory, which programs fill again and again
+  bool is_filled_by_gpu = false;     // some came from where a copy from the GPU had put its data
   bool is_built_anew = false;        // the same data came from several addresses, or from values of Python
 };
 
@@ -45,7 +48,8 @@ class UploadHistory {
 
   const ProcessModel& model_;
   bool is_by_content_;
-  std::map<Key, std::uint32_t> first_;  // the first call, as an index of the timeline's, that uploaded it
+  std::set<std::uint64_t> filled_by_gpu_;  // addresses
+  std::map<Key, std::uint32_t> first_;     // the first call, as an index of the timeline's, that uploaded it
 };
 
 // Whether the copy is of a tensor that the same line made of Python's values: torch.tensor([0.2, 0.8], device=device).

@@ -1,4 +1,7 @@
 // The same data goes up in each step, though the GPU has it already.
+#include <algorithm>
+#include <limits>
+
 #include "analyze/rules/content.h"
 #include "analyze/rules/measure.h"
 #include "analyze/rules/rules.h"
@@ -9,10 +12,46 @@ namespace {
 constexpr std::size_t kFewRepeats = 3;
 // Of several pieces of data smaller than this, some are equal by chance: labels, flags, counters.
 constexpr std::uint64_t kTellingBytes = 4096;
+// Smaller buffers are filled in no time.
+constexpr double kTellingBufferBytes = 1 << 20;
 
-bool is_worth_telling(const Repeats& uploads) {
+// All cores together hardly write faster than this, in 1e9 bytes per second: a buffer that went up twice within a
+// shorter time was not filled anew.
+constexpr double kFillingGbps = 100;
+
+// What the host did, usually, between two uploads of one thread besides its calls to CUDA.
+std::int64_t usual_pause_ns(const ProcessModel& model, const Selection& uploads) {
+  std::vector<std::int64_t> pauses_ns;
+  for (std::size_t i = 1; i < uploads.size(); ++i) {
+    const std::uint32_t thread = model.call(uploads[i]).thread;
+    if (model.call(uploads[i - 1]).thread != thread) continue;
+    std::int64_t pause_ns = 0;
+    std::int64_t reached_ns = model.call(uploads[i - 1]).end_ns;
+    for (std::uint32_t call = uploads[i - 1] + 1; call <= uploads[i]; ++call) {
+      if (model.call(call).thread != thread) continue;
+      pause_ns += std::max<std::int64_t>(0, model.call(call).start_ns - reached_ns);
+      reached_ns = std::max(reached_ns, model.call(call).end_ns);
+    }
+    pauses_ns.push_back(pause_ns);
+  }
+  if (pauses_ns.empty()) return std::numeric_limits<std::int64_t>::max();
+  const auto middle = pauses_ns.begin() + static_cast<std::ptrdiff_t>(pauses_ns.size() / 2);
+  std::nth_element(pauses_ns.begin(), middle, pauses_ns.end());
+  return *middle;
+}
+
+// Where no content was recorded: always one buffer, in ordinary memory, which neither the CPU had the time to fill anew
+// nor the GPU filled.
+bool is_unchanged_buffer(const ProcessModel& model, const Repeats& uploads) {
+  if (uploads.distinct != 1 || uploads.is_pinned || uploads.is_filled_by_gpu) return false;
+  const auto each = static_cast<double>(uploads.distinct_bytes);
+  return each >= kTellingBufferBytes &&
+         each > kFillingGbps * static_cast<double>(usual_pause_ns(model, uploads.uploads));
+}
+
+bool is_worth_telling(const ProcessModel& model, const Repeats& uploads) {
   if (uploads.repeats.size() < kFewRepeats || 2 * uploads.repeats.size() < uploads.uploads.size()) return false;
-  if (!uploads.is_by_content) return uploads.distinct == 1;
+  if (!uploads.is_by_content) return is_unchanged_buffer(model, uploads);
   if (uploads.distinct > 1) return uploads.distinct_bytes / uploads.distinct >= kTellingBytes;
   return !uploads.is_built_anew;  // else copies_in_step says it, and better
 }
@@ -21,7 +60,8 @@ std::string evidence_of(const ProcessModel& model, const SiteCalls& site, const 
   const std::string each = bytes_text(static_cast<double>(uploads.bytes) / static_cast<double>(uploads.uploads.size()));
   std::string text = times_a_step(model, uploads.uploads.size()) + ", " + each + " each; ";
   if (!uploads.is_by_content) {
-    text += "always from the same buffer (whether its content changed was not recorded)";
+    text += "always from the same buffer (its content was not recorded, but the CPU had only " +
+            time_text(static_cast<double>(usual_pause_ns(model, uploads.uploads))) + " in between to change it)";
   } else if (uploads.distinct == 1) {
     text += "always the same data" + doubt_of_sample(uploads.is_sampled);
   } else {
@@ -48,7 +88,7 @@ void find_repeated_upload(const RuleInput& input, std::vector<Candidate>& found)
   const UploadHistory history(input.model);
   for (const SiteCalls& site : input.sites) {
     const Repeats uploads = history.repeats_at(site);
-    if (!is_worth_telling(uploads)) continue;
+    if (!is_worth_telling(input.model, uploads)) continue;
     found.push_back({.site = site.facts->place.site,
                      .severity = uploads.is_by_content ? Severity::kWarning : Severity::kInfo,
                      .title = uploads.is_by_content ? "uploads the same data again and again"

@@ -116,8 +116,8 @@ void find_round_trip(const RuleInput& input, std::vector<Candidate>& found) {
     if (!is_regular(model, trips.up)) continue;
     found.push_back({.site = site,
                      .title = "uploads what has just come down from the GPU, unchanged",
-                     .evidence = evidence_of(
-                         model, trips, "the same data" + doubt_of_sample(finder.is_sampled()) + " came down at"),
+                     .evidence = evidence_of(model, trips,
+                                             "the same data" + doubt_of_sample(finder.is_sampled()) + " came down at"),
                      .advice = "Keep the tensor on the GPU and use it there: values = model(x), without .cpu() or "
                                ".numpy(). If the CPU needs it too: copy = tp.fetch(values) does not wait.",
                      .changes = {{Change::kRemoveSync, trips.down}, {Change::kHoistUpload, trips.up}}});

@@ -19,8 +19,11 @@ Locked count_locked(const ProcessModel& model, const SiteCalls& site) {
   for (const std::uint32_t index : calls_of(site, model, {CallKind::kHostAlloc, CallKind::kHostRegister})) {
     const Call& call = model.call(index);
     ++locked.count;
-    if (call.bytes == trace::kUnknownSize) locked.has_sizes = false;
-    else locked.bytes += call.bytes;
+    if (call.bytes == trace::kUnknownSize) {
+      locked.has_sizes = false;
+    } else {
+      locked.bytes += call.bytes;
+    }
   }
   return locked;
 }
@@ -38,11 +41,11 @@ std::string evidence_of(const ProcessModel& model, const SiteCalls& site, const 
            time_a_step(model, duration_ns(model, calls));
   }
   const std::string each =
-      locked.has_sizes ? ", " + bytes_text(static_cast<double>(locked.bytes) / static_cast<double>(locked.count)) +
-                             " each"
-                       : "";
-  std::string text = times_a_step(model, locked.count) + each + "; the calls took " +
-                     time_a_step(model, duration_ns(model, calls));
+      locked.has_sizes
+          ? ", " + bytes_text(static_cast<double>(locked.bytes) / static_cast<double>(locked.count)) + " each"
+          : "";
+  std::string text =
+      times_a_step(model, locked.count) + each + "; the calls took " + time_a_step(model, duration_ns(model, calls));
   if (is_copied_into(site) && locked.has_sizes) {
     text += ", and pin_memory() then copies these bytes on the CPU, before the GPU copies them again";
   }

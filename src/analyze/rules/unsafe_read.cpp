@@ -108,7 +108,8 @@ void find_unsafe_read(const RuleInput& input, std::vector<Candidate>& found) {
          .title = "a result may be read before it has arrived: nothing waits for this copy",
          .evidence = times_a_step(model, all.count) + ", " + each + " each, with non_blocking=True; " +
                      std::to_string(overwritten->second.size()) + " of " + std::to_string(all.count) +
-                     " were overwritten by the next before anything waited for them",
+                     " were overwritten by the next before anything waited for them: read by then, they may have been "
+                     "incomplete; not read, they were copied for nothing",
          .advice = "Wait before you read: event = torch.cuda.Event(); event.record() behind the copy, and "
                    "event.synchronize() before the read. Or value = tp.fetch(x), later value.result().",
          .changes = {}});

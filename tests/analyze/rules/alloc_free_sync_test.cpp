@@ -1,0 +1,58 @@
+// Memory that is freed and allocated again in each step.
+#include <gtest/gtest.h>
+
+#include "analyze/rules/step_program.h"
+
+namespace turnpike::analyze {
+namespace {
+
+constexpr const char* kRule = "alloc_free_sync";
+
+std::vector<Finding> findings_of(int steps_with_frees, const std::string& suffix = "", bool has_empty_cache = true) {
+  StepProgram program;
+  ProcessBuilder& builder = program.builder();
+  const std::uint32_t allocating = program.stack(22, {"addmm"});
+  std::vector<std::uint32_t> frames = {builder.python("step", "/home/me/train.py", 23)};
+  if (has_empty_cache) {
+    frames.insert(frames.begin(),
+                  builder.python("empty_cache", "/opt/lib/python3.12/site-packages/torch/cuda/memory.py", 200));
+  }
+  const std::uint32_t freeing = builder.stack(frames);
+  program.steps(6, [&](int step) {
+    if (step < steps_with_frees) {
+      program.call(trace::CallKind::kDeviceAlloc, allocating, "cudaMalloc" + suffix, 200 * kUs, kMiB);
+    }
+    program.kernel(100 * kUs);
+    if (step < steps_with_frees) program.call(trace::CallKind::kDeviceFree, freeing, "cudaFree" + suffix, 300 * kUs);
+  });
+  return program.findings(kRule);
+}
+
+TEST(AllocFreeSync, IsToldAtTheLineThatFrees) {
+  const auto findings = findings_of(6);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].site, "train.py:23");
+  EXPECT_NE(findings[0].evidence.find("frees once a step, allocations once a step; the frees took 300 us a step, the "
+                                      "allocations 200 us a step"),
+            std::string::npos)
+      << findings[0].evidence;
+  EXPECT_NE(findings[0].advice.find("empty_cache"), std::string::npos);
+  EXPECT_GT(findings[0].saving_pct.value_or(0), 50);
+}
+
+TEST(AllocFreeSync, OfTheAllocatorItselfIsAdvisedOtherwise) {
+  const auto findings = findings_of(6, "", false);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].advice.find("empty_cache"), std::string::npos);
+}
+
+TEST(AllocFreeSync, IsNotOnlyInTheFirstSteps) {
+  EXPECT_TRUE(findings_of(2).empty());
+}
+
+TEST(AllocFreeSync, IsNotInOrderWithAStream) {
+  EXPECT_TRUE(findings_of(6, "Async").empty());
+}
+
+}  // namespace
+}  // namespace turnpike::analyze

@@ -1,4 +1,5 @@
-"""Each rule fires in its positive recording, at the line that its program marks, and is silent in its near miss.
+"""Each rule fires in its positive recording, at the line that its program marks, and is silent in its near miss: all
+that it may say there is a note, of severity info, which claims nothing.
 
 tests/golden/rules holds RULE-positive.tpk, RULE-near.tpk and expected.json, as make_rule_traces.py writes them.
 """
@@ -50,4 +51,4 @@ def test_the_rule_fires_at_its_line(findings, rule):
 
 @pytest.mark.parametrize("rule", rules())
 def test_the_rule_is_silent_in_the_near_miss(findings, rule):
-    assert findings(FOLDER / f"{rule}-near.tpk", rule) == []
+    assert [found for found in findings(FOLDER / f"{rule}-near.tpk", rule) if found["severity"] != "info"] == []

@@ -11,8 +11,10 @@ WIDTH = 1024
 
 def positive(device):
     x = torch.randn(WIDTH, WIDTH, device=device)
+    mask = None
 
     def step(i):
+        nonlocal mask  # so the next one is made while the last one lives, as in a plain loop
         mask = torch.ones(WIDTH, WIDTH).tril()
         x.mm(x).mul_(mask.to(device))  # <- site
 
@@ -21,8 +23,10 @@ def positive(device):
 
 def near(device):
     x = torch.randn(WIDTH, WIDTH, device=device)
+    mask = None
 
     def step(i):
+        nonlocal mask
         mask = torch.rand(WIDTH, WIDTH).round()
         x.mm(x).mul_(mask.to(device))
 

@@ -321,10 +321,13 @@ class Changer {
     }
     const std::uint32_t first = group.front();
     const std::uint32_t carrier = model_.operations_of(first).front();
-    if (!run_at_link_speed(carrier, bytes)) return;
     const auto host_copy_ns = static_cast<std::int64_t>(static_cast<double>(bytes) / kHostCopyGbps);
     const bool is_staged = model_.transfer_of(graph_.operations[carrier])->src_kind == trace::MemoryKind::kPageable;
-    if (is_staged) set_duration(graph_, carrier, host_copy_ns);
+    if (is_staged) {
+      set_duration(graph_, carrier, host_copy_ns);
+    } else if (!run_at_link_speed(carrier, bytes)) {
+      return;
+    }
     for (auto call = group.begin() + 1; call != group.end(); ++call) {
       drop_copy(*call);
       remove_call(graph_, *call, true);

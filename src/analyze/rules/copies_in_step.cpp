@@ -8,14 +8,17 @@ namespace turnpike::analyze {
 namespace {
 
 constexpr std::size_t kFewUploads = 3;
+// What is larger than weights, masks and indices are, is a batch rather.
+constexpr std::uint64_t kConstantBytes = 64u << 10;
 
 bool is_the_same_each_time(const Repeats& uploads) {
   return uploads.is_by_content && uploads.distinct == 1 && uploads.repeats.size() >= kFewUploads;
 }
 
-// Where no content was recorded: as many bytes each time, made of Python's values.
+// Where no content was recorded: as few bytes each time, made by torch.tensor().
 bool may_be_the_same(const ProcessModel& model, const Repeats& uploads) {
   if (uploads.is_by_content || uploads.uploads.size() < kFewUploads) return false;
+  if (model.call(uploads.uploads.front()).bytes > kConstantBytes) return false;
   for (const std::uint32_t call : uploads.uploads) {
     if (model.call(call).bytes != model.call(uploads.uploads.front()).bytes) return false;
     if (!is_of_python_values(model, call)) return false;
@@ -27,7 +30,7 @@ std::string evidence_of(const ProcessModel& model, const SiteCalls& site, const 
   const auto each = static_cast<double>(uploads.bytes) / static_cast<double>(uploads.uploads.size());
   const std::string same = uploads.is_by_content
                                ? "always the same data" + doubt_of_sample(uploads.is_sampled) + ", made anew each time"
-                               : "made of Python's values (whether they change was not recorded)";
+                               : "made by torch.tensor(...) (whether its values change was not recorded)";
   return times_a_step(model, uploads.uploads.size()) + ", " + bytes_text(each) + " each, " + same +
          "; the CPU stood still for " + time_a_step(model, count_copies(model, site, Direction::kHostToDevice).host_ns);
 }
@@ -46,7 +49,7 @@ void find_copies_in_step(const RuleInput& input, std::vector<Candidate>& found) 
     found.push_back({.site = site.facts->place.site,
                      .severity = is_same ? Severity::kWarning : Severity::kInfo,
                      .title = is_same ? "makes the same tensor on the CPU in each step, and uploads it"
-                                      : "makes a tensor of Python's values in each step, and uploads it",
+                                      : "makes a tensor with torch.tensor(...) in each step, and uploads it",
                      .evidence = evidence_of(model, site, uploads),
                      .advice = condition + " it once, before the loop, and on the GPU: mask = torch.ones(n, n, "
                                            "device=device).tril(), weights = torch.tensor([...], device=device).",

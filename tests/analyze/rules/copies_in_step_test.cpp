@@ -12,7 +12,8 @@ enum class Made { kAnywhere, kOfPythonValues };
 
 // Uploads in each of 6 steps; `address` and `content` of a step.
 template <typename Address, typename Content>
-std::vector<Finding> findings_of(Made made, const Address& address, const Content& content, const char* rule = kRule) {
+std::vector<Finding> findings_of(Made made, const Address& address, const Content& content, const char* rule = kRule,
+                                 std::uint64_t bytes = 16u << 10) {
   StepProgram program;
   ProcessBuilder& builder = program.builder();
   std::vector<std::uint32_t> frames = {builder.op("copy_"), builder.op("to_dtype_layout")};
@@ -23,7 +24,7 @@ std::vector<Finding> findings_of(Made made, const Address& address, const Conten
   const std::uint32_t stack = builder.stack(frames);
   program.steps(6, [&](int step) {
     program.upload({.stack = stack,
-                    .bytes = kMiB,
+                    .bytes = bytes,
                     .host = trace::MemoryKind::kPageable,
                     .wait = Wait::kInCall,
                     .address = address(static_cast<std::uint64_t>(step)),
@@ -53,7 +54,7 @@ TEST(CopiesInStep, OfTheSameDataFromOtherMemoryAreTold) {
   const auto findings = findings_of(Made::kAnywhere, alternating, the_same);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:17");
-  EXPECT_NE(findings[0].evidence.find("once a step, 1.05 MB each, always the same data"), std::string::npos)
+  EXPECT_NE(findings[0].evidence.find("once a step, 16.4 kB each, always the same data"), std::string::npos)
       << findings[0].evidence;
   EXPECT_GT(findings[0].saving_pct.value_or(0), 50);
 }
@@ -78,9 +79,13 @@ TEST(CopiesInStep, OfPythonValuesWithoutContentAreANote) {
   const auto findings = findings_of(Made::kOfPythonValues, one_place, not_recorded);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].severity, "info");
-  EXPECT_NE(findings[0].evidence.find("whether they change was not recorded"), std::string::npos)
+  EXPECT_NE(findings[0].evidence.find("whether its values change was not recorded"), std::string::npos)
       << findings[0].evidence;
   EXPECT_TRUE(findings_of(Made::kAnywhere, alternating, not_recorded).empty());
+}
+
+TEST(CopiesInStep, WithoutContentAreNotABatch) {
+  EXPECT_TRUE(findings_of(Made::kOfPythonValues, one_place, not_recorded, kRule, kMiB).empty());
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 std::string evidence_of(const ProcessModel& model, const CopyCount& copies, const Selection& calls) {
   std::string text = times_a_step(model, copies.count) + ", " + mean_bytes_text(copies) + " each";
   if (copies.device_ns > 0) {
-    text += " at " + rate_text(static_cast<double>(copies.bytes) / static_cast<double>(copies.device_ns));
+    text += ", which cross at " + rate_text(static_cast<double>(copies.bytes) / static_cast<double>(copies.device_ns));
     const std::uint32_t device = model.graph().operations[model.operations_of(calls.front()).front()].device;
     const auto link_gbps = model.link_gbps(device, Direction::kHostToDevice);
     if (link_gbps) text += ", where the link does " + rate_text(*link_gbps);

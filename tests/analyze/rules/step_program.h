@@ -17,11 +17,8 @@ inline constexpr std::uint32_t kComputeStream = 0;  // where ProcessBuilder's ke
 inline constexpr std::uint32_t kSideStream = 20;
 inline constexpr std::uint64_t kMiB = 1u << 20;
 
-enum class Wait {
-  kNothing,
-  kInCall,
-  kBehind
-};  // what holds the host: nothing, the copy's call, a synchronisation behind it
+// What holds the host: nothing, the call of the copy, or a synchronisation behind it.
+enum class Wait { kNothing, kInCall, kBehind };
 
 struct StepCopy {
   std::uint32_t stack = trace::kNoId;

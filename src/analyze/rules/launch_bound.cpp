@@ -124,9 +124,8 @@ std::string percent_text(double percent) {
 
 std::string busy_text(const ProcessModel& model, const Issuing& thread) {
   return percent_text(percent_of_stretch(model, thread.total_ns())) + " of the time (" +
-         percent_text(percent_of_stretch(model, thread.in_calls_ns)) + " in calls to CUDA, " +
-         percent_text(percent_of_stretch(model, thread.between_ns)) + " in " +
-         (thread.is_autograd() ? "PyTorch" : "Python and PyTorch") + " between them)";
+         percent_text(percent_of_stretch(model, thread.in_calls_ns)) + " in calls to CUDA, the rest in " +
+         (thread.is_autograd() ? "PyTorch" : "Python and PyTorch") + ")";
 }
 
 // `threads`: the one that issues longest first.
@@ -137,11 +136,11 @@ std::string limit_text(const ProcessModel& model, const std::vector<Issuing>& th
   };
   const auto main = find(false);
   const auto autograd = find(true);
-  if (autograd == threads.end()) return "one thread is busy with that for " + busy_text(model, threads.front());
+  if (autograd == threads.end()) return "it keeps one thread busy for " + busy_text(model, threads.front());
   std::string text;
-  if (main != threads.end()) text = "the main thread is busy with that for " + busy_text(model, *main) + ", ";
-  text += "autograd's thread, which runs loss.backward(), for " + busy_text(model, *autograd);
-  if (autograd == threads.begin()) text += ": that is why it keeps a CPU core busy though all data is on the GPU";
+  if (main != threads.end()) text = "the main thread for " + busy_text(model, *main) + ", ";
+  text = "it keeps busy " + text + "autograd's thread, which runs loss.backward(), for " + busy_text(model, *autograd);
+  if (autograd == threads.begin()) text += ": that is why a CPU core is at 100 % there though all data is on the GPU";
   return text;
 }
 

@@ -49,6 +49,6 @@ std::string time_a_step(const ProcessModel& model, std::int64_t total_ns);
 std::string time_text(double nanoseconds);  // "1.30 ms"
 std::string bytes_text(double bytes);       // "12.8 MB"
 std::string mean_bytes_text(const CopyCount& copies);
-std::string rate_text(double gbps);         // "8.5 GB/s"
+std::string rate_text(double gbps);  // "8.5 GB/s"
 
 }  // namespace turnpike::analyze

@@ -50,7 +50,10 @@ analyze::Report after_the_fix() {
                                                  .function = "log"})},
                                        2'900'000);
   report.source.paths = {"after.tpk"};
-  report.verdict = {"launch", 42.0, 58.0, 1.0, "Why."};
+  report.verdict.bound_by = "launch";
+  report.verdict.gpu_busy_pct = 42.0;
+  report.verdict.gpu_idle_pct = 58.0;
+  report.verdict.exposed_transfer_pct = 1.0;
   report.findings = {analyze::finding_of("late_loader", "train.py:14", 6.0),
                      analyze::finding_of("many_small_copies", "train.py:60", 1.0)};
   return report;

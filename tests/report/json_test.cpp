@@ -17,9 +17,10 @@ using Json = nlohmann::ordered_json;
 // What a value may be: i integer, n number, s text, b boolean, a array, o object, 0 null.
 using Contract = std::vector<std::pair<std::string, std::string>>;
 
-const Contract kReport = {{"schema", "i"},     {"source", "o"},   {"span_ns", "i"}, {"totals", "o"},
-                          {"syncs", "o"},      {"steps", "o0"},   {"verdict", "o"}, {"sites", "a"},
-                          {"sync_sites", "a"}, {"findings", "a"}, {"losses", "o"},  {"loss_sentences", "o"}};
+const Contract kReport = {{"schema", "i"},          {"source", "o"}, {"span_ns", "i"},       {"totals", "o"},
+                          {"syncs", "o"},           {"steps", "o0"}, {"verdict", "o"},       {"ranges", "a"},
+                          {"memory", "o0"},         {"sites", "a"},  {"sync_sites", "a"},    {"findings", "a"},
+                          {"saving_pct_all", "n0"}, {"losses", "o"}, {"loss_sentences", "o"}};
 const Contract kSource = {{"kind", "s"},     {"paths", "a"},   {"processes", "i"}, {"devices", "a"}, {"hosts", "a"},
                           {"program", "s0"}, {"detail", "s0"}, {"versions", "o"},  {"unusable", "a"}};
 const Contract kTotal = {
@@ -62,8 +63,21 @@ const Contract kSyncSite = {{"site", "s"},
                             {"host_blocked_ns", "i0"},
                             {"gpu_idle_ns", "i0"},
                             {"stack", "a"}};
-const Contract kFinding = {{"rule", "s"},        {"severity", "s"}, {"title", "s"},  {"site", "s"}, {"saving_ns", "i0"},
-                           {"saving_pct", "n0"}, {"evidence", "s"}, {"advice", "s"}, {"docs", "s"}};
+const Contract kFinding = {{"rule", "s"},        {"severity", "s"},   {"title", "s"},
+                           {"site", "s"},        {"saving_ns", "i0"}, {"saving_step_ns", "i0"},
+                           {"saving_pct", "n0"}, {"evidence", "s"},   {"advice", "s"},
+                           {"docs", "s"}};
+const Contract kPartVerdict = {{"bound_by", "s0"},     {"gpu_busy_pct", "n0"},
+                               {"gpu_idle_pct", "n0"}, {"exposed_transfer_pct", "n0"},
+                               {"why", "s"},           {"idle", "o0"}};
+const Contract kThread = {{"thread", "i"},        {"name", "s0"},        {"role", "s"},        {"launches", "i"},
+                          {"calls_pct", "n"},     {"waits_pct", "n"},    {"between_pct", "n"}, {"python_pct", "n0"},
+                          {"operator_pct", "n0"}, {"busiest_lines", "a"}};
+const Contract kMemory = {{"peak_resident_bytes", "i0"},
+                          {"peak_device_bytes", "i"},
+                          {"peak_pinned_bytes", "i"},
+                          {"sites", "a"},
+                          {"points", "a"}};
 
 bool is_one_of(const Json& value, const std::string& types) {
   const std::map<char, bool> is = {
@@ -93,11 +107,15 @@ void expect_whole_contract(const Json& json) {
   for (const Json& device : json["source"]["devices"]) {
     expect_contract(device, {{"id", "i"}, {"name", "s0"}, {"memory_bytes", "i0"}});
   }
-  expect_contract(json["verdict"], {{"bound_by", "s0"},
-                                    {"gpu_busy_pct", "n0"},
-                                    {"gpu_idle_pct", "n0"},
-                                    {"exposed_transfer_pct", "n0"},
-                                    {"why", "s"}});
+  Contract verdict = kPartVerdict;
+  verdict.insert(verdict.end(), {{"launch_lead", "o0"}, {"threads", "a"}, {"steps_by_bound", "o"}});
+  expect_contract(json["verdict"], verdict);
+  for (const Json& thread : json["verdict"]["threads"]) expect_contract(thread, kThread);
+  for (const Json& range : json["ranges"]) {
+    expect_contract(range, {{"name", "s"}, {"count", "i"}, {"total_ns", "i"}, {"verdict", "o"}});
+    expect_contract(range["verdict"], kPartVerdict);
+  }
+  if (!json["memory"].is_null()) expect_contract(json["memory"], kMemory);
   expect_contract(
       json["syncs"],
       {{"count", "i"}, {"host_blocked_ns", "i0"}, {"of_transfers_count", "i"}, {"of_transfers_host_blocked_ns", "i0"}});
@@ -113,7 +131,7 @@ void expect_whole_contract(const Json& json) {
 TEST(Json, KeepsTheContract) {
   analyze::Report report = ordinary_report();
   report.findings.push_back(
-      {"blocking_copy", "high", "title", "train.py:23", 5, std::nullopt, "evidence", "advice", "docs"});
+      {"blocking_copy", "warning", "title", "train.py:23", 5, 1, std::nullopt, "evidence", "advice", "docs"});
   const Json json = Json::parse(to_json(report));
   expect_whole_contract(json);
   expect_contract(json["steps"], {{"count", "i"}, {"median_ns", "i"}, {"source", "s"}});

@@ -7,7 +7,7 @@ from workloads import layers
 EDITS = ["convert_on_device@{line}"]
 BATCH = 64
 SIDE = 128
-WIDTH = 2048
+WIDTH = 4096
 DRY_RUN = {"BATCH": 4, "SIDE": 16, "WIDTH": 32}
 
 

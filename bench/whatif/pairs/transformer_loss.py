@@ -9,7 +9,7 @@ from workloads import Sampler
 
 EDITS = ["remove_sync@{line}"]
 STEPS = 60
-BATCH = 16
+BATCH = 48
 LENGTH = 256
 WIDTH = 512
 VOCABULARY = 1000

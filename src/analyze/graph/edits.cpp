@@ -96,6 +96,12 @@ void remove_events_from(Graph& graph, std::span<const std::uint32_t> points) {
   }
 }
 
+void close_up(Graph& graph, std::uint32_t operation) {
+  for (Edge& edge : graph.edges_to(graph.operation_start(operation))) {
+    if (edge.kind == EdgeKind::kStream && edge.lag_ns != kRemoved) edge.lag_ns = std::min<std::int64_t>(edge.lag_ns, 0);
+  }
+}
+
 void launch_from(Graph& graph, std::uint32_t operation, std::uint32_t call) {
   for (Edge& edge : graph.edges_to(graph.operation_start(operation))) {
     if (edge.kind != EdgeKind::kLaunch) continue;

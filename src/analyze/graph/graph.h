@@ -66,12 +66,12 @@ struct TypicalLags {
   std::int64_t kernel_launch = 0;  // memsets too
   std::int64_t copy_launch = 0;
   std::int64_t staged_launch = 0;  // of a pageable upload, whose first part must be staged
-  std::int64_t stream = 0;           // end of an operation to the start of the next that waits for it
+  std::int64_t stream = 0;         // end of an operation to the start of the next that waits for it
   std::int64_t event = 0;
   std::int64_t wait = 0;         // end of an operation to the return of the call that waited for it
   std::int64_t copy_return = 0;  // end of a copy to the return of its own call, which it held; may be negative
-  std::int64_t copy_call = 0;  // duration of a copy's call that waits for nothing
-  std::int64_t sync_call = 0;  // duration of a synchronisation that finds nothing to wait for
+  std::int64_t copy_call = 0;    // duration of a copy's call that waits for nothing
+  std::int64_t sync_call = 0;    // duration of a synchronisation that finds nothing to wait for
   std::int64_t launch_call = 0;
 };
 

@@ -153,9 +153,7 @@ class Waits {
 
   // Whether it waited for its own copy. The call of a staged one returns when the last part is staged, shortly before
   // that part has crossed.
-  bool is_own(std::uint32_t index) const {
-    return draft_.graph.operations[awaited_[index].operation].call == index;
-  }
+  bool is_own(std::uint32_t index) const { return draft_.graph.operations[awaited_[index].operation].call == index; }
 
   void learn_durations() {
     std::vector<std::int64_t> launches;

@@ -8,7 +8,7 @@ import torch
 EDITS = ["side_streams@{line}"]
 GPUS = 2
 ROWS = 32768
-WIDTH = 4096
+WIDTH = 1024
 DRY_RUN = {"ROWS": 64, "WIDTH": 32}
 
 
@@ -18,7 +18,8 @@ class Stages:
     def __init__(self, device):
         torch.manual_seed(0)
         self.first, self.second = (device, device) if device == "cpu" else ("cuda:0", "cuda:1")
-        options = {"dtype": torch.bfloat16}
+        # float32: products in bfloat16 draw so much power that a GPU slows down when nothing interrupts them.
+        options = {"dtype": torch.float32}
         self.batches = [torch.randn(ROWS, WIDTH, **options).to(self.first) for _ in range(3)]
         self.weights = (torch.randn(WIDTH, WIDTH, **options) / WIDTH**0.5).to(self.first)
         self.more_weights = (torch.randn(WIDTH, WIDTH, **options) / WIDTH**0.5).to(self.second)

@@ -8,8 +8,3 @@ find_package(Threads REQUIRED)
 add_library(turnpike_sqlite INTERFACE)
 target_include_directories(turnpike_sqlite SYSTEM INTERFACE ${TURNPIKE_SQLITE_INCLUDE})
 target_link_libraries(turnpike_sqlite INTERFACE ${TURNPIKE_SQLITE_LIBRARY} m Threads::Threads ${CMAKE_DL_LIBS})
-# Debian's archive is made for executables. Its symbols hidden, it can be part of the Python extension too, which is a shared
-# object: what it refers to is then its own.
-if(TURNPIKE_SQLITE_LIBRARY MATCHES "\\.a$")
-  target_link_options(turnpike_sqlite INTERFACE "LINKER:--exclude-libs,libsqlite3.a")
-endif()

@@ -138,8 +138,13 @@ void learn_lags(Draft& draft) {
   Graph& graph = draft.graph;
   std::array<std::vector<std::int64_t>, 3> launch;  // by LaunchKind
   std::vector<std::int64_t> stream;
-  for (const Operation& operation : graph.operations) {
-    if (operation.call == kNone || operation.before == kNone) continue;
+  std::vector<bool> waits_for_event(graph.operations.size(), false);
+  for (const Constraint& constraint : draft.constraints) {
+    if (constraint.kind == EdgeKind::kEvent) waits_for_event[constraint.operation] = true;
+  }
+  for (std::uint32_t index = 0; index < graph.operations.size(); ++index) {
+    const Operation& operation = graph.operations[index];
+    if (operation.call == kNone || operation.before == kNone || waits_for_event[index]) continue;
     const Operation& before = graph.operations[operation.before];
     const Call& call = draft.call(operation.call);
     if (before.end_ns < call.start_ns) {

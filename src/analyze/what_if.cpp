@@ -243,7 +243,8 @@ class Changer {
     const auto& operations = model_.operations_of(call);
     return std::any_of(operations.begin(), operations.end(), [&](std::uint32_t operation) {
       const Transfer* transfer = model_.transfer_of(graph_.operations[operation]);
-      return transfer != nullptr && transfer->direction == direction && transfer->graph_node == 0;
+      return transfer != nullptr && transfer->direction == direction && transfer->graph_node == 0 &&
+             !is_removed(graph_, operation);
     });
   }
 
@@ -274,7 +275,7 @@ class Changer {
 
   bool is_over_link(std::uint32_t operation) const {
     const Transfer* transfer = model_.transfer_of(graph_.operations[operation]);
-    return transfer != nullptr &&
+    return transfer != nullptr && !is_removed(graph_, operation) &&
            (transfer->direction == Direction::kHostToDevice || transfer->direction == Direction::kDeviceToHost);
   }
 

@@ -21,6 +21,9 @@ void remove_waits(Graph& graph, std::uint32_t call, std::int64_t own_ns);
 // Whether something makes the call wait.
 bool has_waits(const Graph& graph, std::uint32_t call);
 
+// Whether an edit took the operation away.
+bool is_removed(const Graph& graph, std::uint32_t operation);
+
 void set_duration(Graph& graph, std::uint32_t operation, std::int64_t duration_ns);
 
 // What the host does before the call takes `gap_ns`.

@@ -1,0 +1,171 @@
+// The graph of a run: re-timed as it is, and changed.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "analyze/graph/build.h"
+#include "analyze/graph/edits.h"
+#include "analyze/process_analysis.h"
+#include "analyze/rules/step_program.h"
+#include "analyze/what_if.h"
+
+namespace turnpike::analyze {
+namespace {
+
+constexpr int kSteps = 12;
+
+// A program with what the analysis makes of it; a link of 50 GB/s.
+class Played {
+ public:
+  explicit Played(StepProgram program)
+      : loaded_(program.builder().take()), analysis_(sums_, loaded_.process, loaded_.timeline) {
+    auto steps = analysis_.steps();
+    analysis_.add_transfers();
+    const LinkRates rates = [](const std::string&, const std::string&) { return LinkRate{50.0, 50.0}; };
+    model_.emplace(analysis_.model(std::move(steps), rates));
+  }
+
+  const ProcessModel& model() const { return *model_; }
+  double measured_us() const { return model_->measured_step_ns() / 1000; }
+  double predicted_us(const std::vector<Change>& changes) const {
+    std::vector<NamedChange> named;
+    for (const Change change : changes) named.push_back({change, calls_at(*model_, "")});
+    const auto prediction = predict(*model_, named);
+    return prediction ? prediction->step_ns / 1000 : -1;
+  }
+  Graph typical() const {
+    return build_graph(loaded_.process, loaded_.timeline, choose_stretch(loaded_.timeline, model_->steps()),
+                       Lags::kTypical);
+  }
+
+ private:
+  LoadedProcess loaded_;
+  RunSums sums_;
+  ProcessAnalysis analysis_;
+  std::optional<ProcessModel> model_;
+};
+
+// Each step: the host works for 200 us, a kernel of 300 us, and its result is read.
+StepProgram reading_its_result() {
+  StepProgram program;
+  const std::uint32_t item = program.stack(9, {"_local_scalar_dense", "item"});
+  program.steps(kSteps, [&](int) {
+    program.work(200 * kUs);
+    program.kernel(300 * kUs);
+    program.download({.stack = item, .bytes = 4, .duration_ns = 2 * kUs, .wait = Wait::kBehind});
+  });
+  return program;
+}
+
+// Each step: an upload of page-locked memory that takes 250 us, and a kernel of 300 us behind it on the same stream.
+StepProgram uploading_on_the_compute_stream() {
+  StepProgram program;
+  const std::uint32_t line = program.stack(5, {"copy_", "to_dtype_layout"});
+  program.steps(kSteps, [&](int) {
+    program.upload({.stack = line, .bytes = 12'500'000, .duration_ns = 250 * kUs});
+    program.kernel(300 * kUs);
+  });
+  return program;
+}
+
+TEST(Graph, RetimesAnUnchangedRunAsItWasMeasured) {
+  for (StepProgram program : {reading_its_result(), uploading_on_the_compute_stream()}) {
+    const Played played(std::move(program));
+    ASSERT_GT(played.model().measured_step_ns(), 0);
+    EXPECT_NEAR(played.model().retimed_step_ns(), played.model().measured_step_ns(),
+                0.001 * played.model().measured_step_ns());
+    EXPECT_EQ(played.model().graph().contradicted_count, 0u);
+  }
+}
+
+TEST(Graph, ExplainsARunByItsDependenciesAlone) {
+  const Played played(reading_its_result());
+  const Graph typical = played.typical();
+  const auto times_ns = retime(typical);
+  ASSERT_TRUE(times_ns);
+  EXPECT_NEAR(step_ns(typical, *times_ns), played.model().measured_step_ns(), 0.02 * played.model().measured_step_ns());
+}
+
+TEST(Graph, RefusesEffectsThatComeBeforeTheirCauses) {
+  const Played played(reading_its_result());
+  Graph graph = played.model().graph();
+  graph.edges.push_back({graph.call_end(5), graph.call_start(2), 0, EdgeKind::kEdit});
+  EXPECT_FALSE(retime(graph));
+  EXPECT_FALSE(played.model().step_ns_of(graph));
+}
+
+TEST(Graph, IsOfTheStepsAlone) {
+  const Played played(reading_its_result());
+  EXPECT_EQ(played.model().step_count(), static_cast<std::size_t>(kSteps));
+  EXPECT_EQ(played.model().graph().operations.size(), 2u * kSteps);
+}
+
+TEST(WhatIf, WithoutAReadTheLongerOfHostAndDeviceRemains) {
+  const Played played(reading_its_result());
+  EXPECT_GT(played.measured_us(), 500);
+  const double predicted_us = played.predicted_us({Change::kRemoveSync});
+  EXPECT_GT(predicted_us, 295);
+  EXPECT_LT(predicted_us, 320);
+}
+
+TEST(WhatIf, AReadOneStepLaterCostsNoWait) {
+  const Played played(reading_its_result());
+  EXPECT_LT(played.predicted_us({Change::kDeferSync}), 330);
+}
+
+TEST(WhatIf, APrefetchedUploadHidesBehindTheKernel) {
+  const Played played(uploading_on_the_compute_stream());
+  EXPECT_NEAR(played.measured_us(), 550, 15);
+  EXPECT_NEAR(played.predicted_us({Change::kPrefetch}), 300, 15);
+}
+
+TEST(WhatIf, AnUploadBeforeTheLoopIsGone) {
+  const Played played(uploading_on_the_compute_stream());
+  EXPECT_NEAR(played.predicted_us({Change::kHoistUpload}), 300, 10);
+}
+
+TEST(WhatIf, WhatOneChangeTookAwayAnotherDoesNotBringBack) {
+  const Played played(uploading_on_the_compute_stream());
+  EXPECT_NEAR(played.predicted_us({Change::kHoistUpload, Change::kPin, Change::kMergeCopies}),
+              played.predicted_us({Change::kHoistUpload}), 1);
+}
+
+TEST(WhatIf, ACopyDoesNotCrossFasterThanTheLink) {
+  StepProgram program;
+  const std::uint32_t line = program.stack(5, {"copy_", "to_dtype_layout"});
+  program.steps(kSteps, [&](int) {
+    program.upload({.stack = line,
+                    .bytes = 10'000'000,
+                    .duration_ns = 1000 * kUs,
+                    .host = trace::MemoryKind::kPageable,
+                    .wait = Wait::kInCall});
+    program.kernel(100 * kUs);
+  });
+  const Played played(std::move(program));
+  // 10 MB at 50 GB/s take 200 us, and the kernel waits for them.
+  EXPECT_NEAR(played.predicted_us({Change::kPin}), 300, 15);
+}
+
+TEST(WhatIf, ChangesThatApplyToNothingChangeNothing) {
+  const Played played(reading_its_result());
+  EXPECT_NEAR(played.predicted_us({Change::kHoistUpload}), played.measured_us(), 1);
+  Graph graph = played.model().graph();
+  EXPECT_EQ(apply(played.model(), graph, Change::kSideStreams, {}), 0u);
+}
+
+TEST(WhatIf, FindsTheCallsOfALine) {
+  const Played played(reading_its_result());
+  EXPECT_EQ(calls_at(played.model(), "train.py:9").size(), 2u * kSteps);
+  EXPECT_EQ(calls_at(played.model(), "me/train.py:9").size(), 2u * kSteps);
+  EXPECT_TRUE(calls_at(played.model(), "train.py:10").empty());
+  EXPECT_TRUE(calls_at(played.model(), "other.py:9").empty());
+}
+
+TEST(WhatIf, EveryChangeHasANameThatFindsIt) {
+  for (const Change change : all_changes()) EXPECT_EQ(change_named(name_of(change)), change) << name_of(change);
+  EXPECT_FALSE(change_named("make_it_fast"));
+}
+
+}  // namespace
+}  // namespace turnpike::analyze

@@ -76,6 +76,22 @@ class Steps:
 
 
 @dataclasses.dataclass(frozen=True)
+class HostThread:
+    """What a thread that launches did: shares of the steps' time in per cent."""
+
+    thread: int  #: the system's id
+    name: str | None
+    role: str  #: main, autograd or other
+    launches: int
+    calls_pct: float  #: in calls of CUDA, without what they waited
+    waits_pct: float  #: in calls of CUDA, waiting for the device
+    between_pct: float  #: between its calls, while it had the turn
+    python_pct: float | None  #: of its samples; None where they do not tell
+    operator_pct: float | None
+    busiest_lines: list[str]  #: where it was seen most: "train.py:31 (40 %)"
+
+
+@dataclasses.dataclass(frozen=True)
 class Verdict:
     """What bounds the run (gpu, transfer, sync, launch, input or mixed), and the figures that decided it."""
 
@@ -84,6 +100,31 @@ class Verdict:
     gpu_idle_pct: float | None
     exposed_transfer_pct: float | None
     why: str
+    idle: dict[str, float] | None  #: shares of the time in which the GPU did nothing, by what the host did
+    launch_lead: dict[str, int] | None  #: p10_ns, median_ns, p90_ns from a launch's return to its kernel's start
+    threads: list[HostThread]  #: the busiest first
+    steps_by_bound: dict[str, int]  #: how many steps are bound by what
+
+
+@dataclasses.dataclass(frozen=True)
+class RangeVerdict:
+    """NVTX ranges of one name, numbers apart."""
+
+    name: str
+    count: int
+    total_ns: int
+    verdict: dict[str, Any]  #: as :class:`Verdict`, without what is of threads and steps
+
+
+@dataclasses.dataclass(frozen=True)
+class MemoryUse:
+    """Memory of the process with most, as far as it was taken while recording."""
+
+    peak_resident_bytes: int | None
+    peak_device_bytes: int
+    peak_pinned_bytes: int
+    sites: list[dict[str, Any]]  #: live at the peak of their kind: site, kind, bytes, count
+    points: list[dict[str, Any]]  #: over time: time_ns, resident_bytes, device_bytes, pinned_bytes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,7 +184,8 @@ class Finding:
     severity: str
     title: str
     site: str
-    saving_ns: int | None
+    saving_ns: int | None  #: over all steps; None where it is not known, or none is claimed
+    saving_step_ns: int | None  #: of one step
     saving_pct: float | None
     evidence: str
     advice: str
@@ -159,9 +201,12 @@ class Report:
     syncs: Syncs
     steps: Steps | None  #: None when no steps were found
     verdict: Verdict
+    ranges: list[RangeVerdict]  #: NVTX ranges, most time first
+    memory: MemoryUse | None  #: None: nothing of it was recorded
     sites: list[Site]  #: ranked by the time the host was blocked plus the device time that nothing hid
     sync_sites: list[SyncSite]  #: ranked by the time the host was blocked
-    findings: list[Finding]
+    findings: list[Finding]  #: errors first, then most saving
+    saving_pct_all: float | None  #: of a step, with all findings done together
     losses: dict[str, int]  #: by name, only those that happened: what the recording lacks
     loss_sentences: dict[str, str]  #: what each of them means and what to do
 
@@ -174,10 +219,14 @@ class Report:
         self.totals = {direction: _row(Total, total) for direction, total in values["totals"].items()}
         self.syncs = _row(Syncs, values["syncs"])
         self.steps = None if values["steps"] is None else _row(Steps, values["steps"])
-        self.verdict = _row(Verdict, values["verdict"])
+        threads = _rows(HostThread, values["verdict"]["threads"])
+        self.verdict = _row(Verdict, {**values["verdict"], "threads": threads})
+        self.ranges = _rows(RangeVerdict, values["ranges"])
+        self.memory = None if values["memory"] is None else _row(MemoryUse, values["memory"])
         self.sites = _rows(Site, values["sites"])
         self.sync_sites = _rows(SyncSite, values["sync_sites"])
         self.findings = _rows(Finding, values["findings"])
+        self.saving_pct_all = values["saving_pct_all"]
         self.losses = values["losses"]
         self.loss_sentences = values["loss_sentences"]
 

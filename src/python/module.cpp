@@ -36,7 +36,7 @@ analyze::Report analyze(const std::vector<std::filesystem::path>& paths) {
   {
     const nb::gil_scoped_release without_gil;
     report = value_or_throw(analyze::analyze_run(paths, {.kind_of = ingest::kind_of, .read = ingest::read_file},
-                                                rates ? *rates : analyze::LinkRates()));
+                                                 rates ? *rates : analyze::LinkRates()));
     if (rates) report::add_link_rates(report, *rates);
   }
   // The report stands without the rates: a warning, as the command line gives one.

@@ -150,11 +150,12 @@ TEST(AnalyzeRun, CountsProgressOverAllFiles) {
   write_process(run / "2.tpt", 20);
   std::uint64_t last_done = 0;
   std::uint64_t last_all = 0;
-  const auto report = analyze_run({run.path()}, own_files(), {}, [&](std::uint64_t done_bytes, std::uint64_t all_bytes) {
-    EXPECT_GE(done_bytes, last_done);
-    last_done = done_bytes;
-    last_all = all_bytes;
-  });
+  const auto report =
+      analyze_run({run.path()}, own_files(), {}, [&](std::uint64_t done_bytes, std::uint64_t all_bytes) {
+        EXPECT_GE(done_bytes, last_done);
+        last_done = done_bytes;
+        last_all = all_bytes;
+      });
   ASSERT_TRUE(report);
   EXPECT_EQ(last_all, fs::file_size(run / "1.tpt") + fs::file_size(run / "2.tpt"));
   EXPECT_EQ(last_done, last_all);

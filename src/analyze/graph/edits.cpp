@@ -48,9 +48,8 @@ bool has_waits(const Graph& graph, std::uint32_t call) {
 
 bool is_removed(const Graph& graph, std::uint32_t operation) {
   const auto edges = graph.edges_to(graph.operation_start(operation));
-  return std::any_of(edges.begin(), edges.end(), [](const Edge& edge) {
-    return edge.kind == EdgeKind::kLaunch && edge.lag_ns == kRemoved;
-  });
+  return std::any_of(edges.begin(), edges.end(),
+                     [](const Edge& edge) { return edge.kind == EdgeKind::kLaunch && edge.lag_ns == kRemoved; });
 }
 
 void set_duration(Graph& graph, std::uint32_t operation, std::int64_t duration_ns) {

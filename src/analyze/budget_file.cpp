@@ -354,7 +354,7 @@ class BudgetReader {
   }
 
   std::optional<std::vector<std::string>> verdicts(const toml::node& node) {
-    const auto values = texts(node, "bound_by");
+    auto values = texts(node, "bound_by");
     if (!values) return std::nullopt;
     for (const std::string& value : *values) {
       if (std::find(std::begin(kVerdicts), std::end(kVerdicts), value) != std::end(kVerdicts)) continue;

@@ -1,6 +1,7 @@
 // turnpike whatif: what a step would take if the program did its transfers otherwise.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -80,7 +81,7 @@ Result<analyze::LoadedProcess> load(const std::filesystem::path& run) {
 }
 
 nlohmann::json to_json(const analyze::WhatIfAnswer& answer, const std::vector<std::string>& edits) {
-  const auto rounded = [](double value) { return static_cast<std::int64_t>(value + 0.5); };
+  const auto rounded = [](double value) { return std::llround(value); };
   nlohmann::json json = {{"steps", answer.step_count},
                          {"measured_step_ns", rounded(answer.measured_step_ns)},
                          {"retimed_step_ns", rounded(answer.retimed_step_ns)},

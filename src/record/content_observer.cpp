@@ -60,9 +60,13 @@ void ContentObserver::on_synchronize(ThreadBuffer& buffer, const cuda::CallArgum
 ContentObserver::Memory ContentObserver::memory_at(std::uint64_t address) noexcept {
   PointerAttribute ask = pointer_attribute_.load(std::memory_order_acquire);
   if (ask == nullptr) {
-    const auto driver = cuda::find_loaded_driver();
-    if (!driver) return Memory::kUnknown;
-    ask = driver->pointer_get_attribute;
+    try {
+      const auto driver = cuda::find_loaded_driver();
+      if (!driver) return Memory::kUnknown;
+      ask = driver->pointer_get_attribute;
+    } catch (...) {  // no memory for the message of an error
+      return Memory::kUnknown;
+    }
     pointer_attribute_.store(ask, std::memory_order_release);
   }
   unsigned int is_managed = 0;

@@ -22,7 +22,7 @@ constexpr std::size_t kMinWidth = 60;
 constexpr const char* kIndent = "            ";
 
 std::string culprit_text(const LimitResult& limit, const Culprit& culprit) {
-  const std::string place = cleaned(place_text(culprit.item));
+  std::string place = cleaned(place_text(culprit.item));
   if (limit.kind == ValueKind::kText) return place;
   const bool is_finding = limit.kind == ValueKind::kPercent;
   const std::string what =

@@ -130,7 +130,7 @@ void print_diff_totals(const Comparison& comparison, Page& page) {
 }
 
 std::string where_text(const ItemChange& change) {
-  const std::string now = place_text(change.any());
+  std::string now = place_text(change.any());
   if (!change.has_moved()) return now;
   const std::string before = place_text(*change.before);
   const auto colon = now.rfind(':');
@@ -155,7 +155,7 @@ std::string signed_time(std::optional<double> change_ns) {
 std::string note_of(const ItemChange& change) {
   // A long name must not push the memory off the page.
   constexpr std::size_t kMaxCodeWidth = 50;
-  const std::string code = shortened_middle(cleaned(code_text(change.any())), kMaxCodeWidth);
+  std::string code = shortened_middle(cleaned(code_text(change.any())), kMaxCodeWidth);
   if (change.any().is_sync()) return code;
   if (!change.before || !change.after) return code + ", " + memory_text(change.any());
   return code + ", " + pair_text(memory_text(*change.before), memory_text(*change.after));

@@ -66,7 +66,7 @@ std::string code_text(const analyze::Item& item) {
 
 std::string memory_text(const analyze::Item& item) {
   if (item.is_sync()) return "";
-  const std::string to = item.dst_kind.value_or("unknown");
+  std::string to = item.dst_kind.value_or("unknown");
   if (item.direction == analyze::Direction::kMemset) return to;
   return item.src_kind.value_or("unknown") + " > " + to;
 }

@@ -35,9 +35,9 @@ Finding finding_of(const char* rule, const Candidate& candidate) {
 // False when the candidate is not worth to be told.
 bool add_saving(const ProcessModel& model, const std::vector<NamedChange>& changes, Finding& finding) {
   if (changes.empty()) return true;
-  const auto prediction = predict(model, changes);
-  if (!prediction) return true;  // it is the matter; what it would gain cannot be told
-  const double saving_ns = model.measured_step_ns() - prediction->step_ns;
+  const auto predicted_ns = predict_step_ns(model, changes);
+  if (!predicted_ns) return true;  // it is the matter; what it would gain cannot be told
+  const double saving_ns = model.measured_step_ns() - *predicted_ns;
   finding.saving_pct = 100 * saving_ns / model.measured_step_ns();
   finding.saving_step_ns = static_cast<std::int64_t>(std::llround(saving_ns));
   const double steps = model.steps() ? static_cast<double>(model.steps()->steps.count) : 1.0;
@@ -51,10 +51,10 @@ std::optional<double> saving_of_all(const ProcessModel& model, const std::vector
     if (one.finding.saving_pct) changes.insert(changes.end(), one.changes.begin(), one.changes.end());
   }
   if (changes.empty()) return std::nullopt;
-  const auto prediction = predict(model, changes);
-  if (!prediction) return std::nullopt;
+  const auto predicted_ns = predict_step_ns(model, changes);
+  if (!predicted_ns) return std::nullopt;
   // Changes that exclude each other can come to less together than the best of them alone.
-  double best_pct = 100 * (1 - prediction->step_ns / model.measured_step_ns());
+  double best_pct = 100 * (1 - *predicted_ns / model.measured_step_ns());
   for (const Judged& one : judged) best_pct = std::max(best_pct, one.finding.saving_pct.value_or(0));
   return best_pct;
 }

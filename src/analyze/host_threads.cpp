@@ -6,6 +6,8 @@
 #include <map>
 #include <string>
 
+#include "analyze/graph/edits.h"
+
 namespace turnpike::analyze {
 namespace {
 
@@ -20,14 +22,6 @@ struct ThreadSums {
 
   std::int64_t busy_ns() const { return calls_ns + between_ns; }
 };
-
-// The time before a call in which its thread had the turn.
-std::int64_t turn_before_ns(const Graph& graph, std::uint32_t call) {
-  for (const Edge& edge : graph.edges_to(graph.call_start(call))) {
-    if (edge.kind == EdgeKind::kProgram || edge.kind == EdgeKind::kHandover) return edge.lag_ns;
-  }
-  return 0;
-}
 
 // A call's own work.
 std::int64_t own_ns(const Graph& graph, std::uint32_t call) {
@@ -46,7 +40,7 @@ std::map<std::uint32_t, ThreadSums> sums_of(const ProcessModel& model) {
     const std::int64_t own = own_ns(graph, index);
     sums.calls_ns += own;
     sums.waits_ns += call.duration_ns() - own;
-    sums.between_ns += turn_before_ns(graph, index);
+    sums.between_ns += gap_ns(graph, index);  // handovers too: its thread had the turn then
     if (call.kind == trace::CallKind::kLaunch || call.kind == trace::CallKind::kGraphLaunch) ++sums.launches;
     if (call.autograd_role == trace::AutogradRole::kBackward) ++sums.backward;
     if (call.autograd_role == trace::AutogradRole::kForward) --sums.backward;

@@ -36,12 +36,9 @@ ProcessModel::ProcessModel(const trace::Process& process, const Timeline& timeli
       synchronisation_of_copy_(synchronisation_of_copy),
       steps_(std::move(steps)),
       graph_(build_graph(process, timeline, choose_stretch(timeline, steps_))),
-      operations_of_call_(graph_.calls.size()),
+      operations_of_call_(operations_by_call(graph_)),
       graph_call_of_(timeline.calls.size(), kNone) {
   for (std::uint32_t index = 0; index < graph_.calls.size(); ++index) graph_call_of_[graph_.calls[index]] = index;
-  for (std::uint32_t index = 0; index < graph_.operations.size(); ++index) {
-    if (graph_.operations[index].call != kNone) operations_of_call_[graph_.operations[index].call].push_back(index);
-  }
   learn_links(rates);
   if (graph_.calls.empty() && graph_.operations.empty()) return;
   measured_step_ns_ = step_ns(graph_, graph_.measured_ns);

@@ -493,18 +493,12 @@ std::optional<std::size_t> apply(const ProcessModel& model, Graph& graph, Change
   return changer.is_known() ? std::optional(changer.count()) : std::nullopt;
 }
 
-std::optional<Prediction> predict(const ProcessModel& model, std::span<const NamedChange> changes) {
+std::optional<double> predict_step_ns(const ProcessModel& model, std::span<const NamedChange> changes) {
   Graph graph = model.graph();
-  Prediction prediction{0, 0};
   for (const NamedChange& named : changes) {
-    const auto changed = apply(model, graph, named.change, named.calls);
-    if (!changed) return std::nullopt;
-    prediction.changed += *changed;
+    if (!apply(model, graph, named.change, named.calls)) return std::nullopt;
   }
-  const auto step_ns = model.step_ns_of(graph);
-  if (!step_ns) return std::nullopt;
-  prediction.step_ns = *step_ns;
-  return prediction;
+  return model.step_ns_of(graph);
 }
 
 }  // namespace turnpike::analyze

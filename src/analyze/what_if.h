@@ -44,17 +44,13 @@ Selection calls_at(const ProcessModel& model, std::string_view site);
 // not known (the link's rate).
 std::optional<std::size_t> apply(const ProcessModel& model, Graph& graph, Change change, const Selection& calls);
 
-struct Prediction {
-  double step_ns;       // with the changes
-  std::size_t changed;  // calls
-};
-
 struct NamedChange {
   Change change;
   Selection calls;
 };
 
-// All changes together, one after the other; nullopt where one cannot be predicted.
-std::optional<Prediction> predict(const ProcessModel& model, std::span<const NamedChange> changes);
+// What a step takes with all changes together, one after the other, on the scale of the measured one; nullopt where one
+// cannot be predicted.
+std::optional<double> predict_step_ns(const ProcessModel& model, std::span<const NamedChange> changes);
 
 }  // namespace turnpike::analyze

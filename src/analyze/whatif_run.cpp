@@ -10,7 +10,6 @@ Result<WhatIfAnswer> what_if(const trace::Process& process, const Timeline& time
                              const std::vector<AskedChange>& changes, const LinkRates& rates) {
   RunSums sums;
   ProcessAnalysis analysis(sums, process, timeline);
-  analysis.add_transfers();
   const ProcessModel model = analysis.model(analysis.steps(), rates);
   if (model.graph().calls.empty()) return Error{process.path + " holds no calls of CUDA: there is nothing to change."};
   WhatIfAnswer answer;
@@ -26,7 +25,7 @@ Result<WhatIfAnswer> what_if(const trace::Process& process, const Timeline& time
     Graph graph = model.graph();
     answer.changed.push_back(apply(model, graph, asked.change, named.back().calls).value_or(0));
   }
-  if (const auto prediction = predict(model, named)) answer.predicted_step_ns = prediction->step_ns;
+  answer.predicted_step_ns = predict_step_ns(model, named);
   return answer;
 }
 

@@ -21,7 +21,6 @@ class Played {
   explicit Played(StepProgram program)
       : loaded_(program.builder().take()), analysis_(sums_, loaded_.process, loaded_.timeline) {
     auto steps = analysis_.steps();
-    analysis_.add_transfers();
     const LinkRates rates = [](const std::string&, const std::string&) { return LinkRate{50.0, 50.0}; };
     model_.emplace(analysis_.model(std::move(steps), rates));
   }
@@ -31,8 +30,8 @@ class Played {
   double predicted_us(const std::vector<Change>& changes) const {
     std::vector<NamedChange> named;
     for (const Change change : changes) named.push_back({change, calls_at(*model_, "")});
-    const auto prediction = predict(*model_, named);
-    return prediction ? prediction->step_ns / 1000 : -1;
+    const auto predicted_ns = predict_step_ns(*model_, named);
+    return predicted_ns ? *predicted_ns / 1000 : -1;
   }
   Graph typical() const {
     return build_graph(loaded_.process, loaded_.timeline, choose_stretch(loaded_.timeline, model_->steps()),

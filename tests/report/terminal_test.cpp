@@ -4,11 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 
+#include "golden.h"
 #include "report/text_width.h"
 #include "sample_report.h"
 
@@ -17,16 +15,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-// Compares with a file of golden/. To accept a change, run the test with TURNPIKE_ACCEPT_GOLDEN=1 and look at the
-// difference.
-void expect_golden(const std::string& text, const std::string& name) {
-  const std::string path = std::string(TURNPIKE_GOLDEN) + "/" + name;
-  if (std::getenv("TURNPIKE_ACCEPT_GOLDEN") != nullptr) std::ofstream(path, std::ios::binary) << text;
-  std::ifstream file(path, std::ios::binary);
-  ASSERT_TRUE(file) << path;
-  EXPECT_EQ(text, std::string(std::istreambuf_iterator<char>(file), {}));
-}
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;

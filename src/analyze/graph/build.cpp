@@ -69,11 +69,9 @@ void select_operations(Draft& draft, const std::vector<std::uint32_t>& index_of_
 
 void link_operations(Draft& draft) {
   Graph& graph = draft.graph;
-  draft.operations_of_call.resize(graph.calls.size());
   std::map<StreamKey, std::uint32_t> last_of_stream;
   for (std::uint32_t index = 0; index < graph.operations.size(); ++index) {
     Operation& operation = graph.operations[index];
-    if (operation.call != kNone) draft.operations_of_call[operation.call].push_back(index);
     const auto [last, is_first] = last_of_stream.try_emplace({operation.device, operation.stream}, index);
     if (is_first) continue;
     operation.before = last->second;
@@ -104,6 +102,15 @@ void sort_edges(Graph& graph) {
 }
 
 }  // namespace
+
+std::vector<std::vector<std::uint32_t>> operations_by_call(const Graph& graph) {
+  std::vector<std::vector<std::uint32_t>> operations(graph.calls.size());
+  for (std::uint32_t index = 0; index < graph.operations.size(); ++index) {
+    const std::uint32_t call = graph.operations[index].call;
+    if (call != kNone) operations[call].push_back(index);
+  }
+  return operations;
+}
 
 std::int64_t usual_or(std::vector<std::int64_t>& values, std::int64_t otherwise, Lags lags) {
   if (values.empty()) return otherwise;
@@ -145,6 +152,7 @@ Graph build_graph(const trace::Process& process, const Timeline& timeline, const
   }
   select_operations(draft, select_calls(draft));
   link_operations(draft);
+  draft.operations_of_call = operations_by_call(draft.graph);
   measure_points(draft);
   add_host_edges(draft);
   add_device_edges(draft);

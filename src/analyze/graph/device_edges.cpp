@@ -1,11 +1,11 @@
 // What each operation of a device had to wait for, and how long after that it began.
 #include <algorithm>
 #include <array>
-#include <unordered_map>
 #include <vector>
 
 #include "analyze/blocking.h"
 #include "analyze/graph/draft.h"
+#include "analyze/graph/issue_order.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -22,52 +22,36 @@ constexpr std::int64_t kUnexplainedNs = 8000;
 constexpr std::int64_t kMadeRoomNs = 4000;
 
 // Follows the calls in order, with what was issued last on each stream and what events stand for.
-class Issued {
+class EventWaits {
  public:
-  explicit Issued(Draft& draft) : draft_(draft) {}
+  explicit EventWaits(Draft& draft) : draft_(draft) {}
 
   void pass(std::uint32_t index) {
     const Call& call = draft_.call(index);
-    switch (call.kind) {
-      case trace::CallKind::kEventRecord:
-        events_[call.object] = {last_of_[{call.device, call.stream}], index};
-        break;
-      case trace::CallKind::kStreamWait:
-        if (const auto event = events_.find(call.object); event != events_.end()) {
-          waits_[{call.device, call.stream}].push_back(event->second);
-        }
-        break;
-      default:
-        break;
+    if (call.kind == trace::CallKind::kEventRecord) {
+      issued_.record_event(call);
+    } else if (call.kind == trace::CallKind::kStreamWait) {
+      if (const auto awaited = issued_.of_event(call.object)) waits_[{call.device, call.stream}].push_back(*awaited);
     }
     for (const std::uint32_t operation : draft_.operations_of_call[index]) issue(operation);
   }
 
  private:
-  struct Event {
-    std::uint32_t operation_plus_one;
-    std::uint32_t record_call;
-  };
-
   void issue(std::uint32_t index) {
     const Operation& operation = draft_.graph.operations[index];
-    const StreamKey stream{operation.device, operation.stream};
-    last_of_[stream] = index + 1;
-    const auto waits = waits_.find(stream);
+    issued_.issue(operation, index);
+    const auto waits = waits_.find({operation.device, operation.stream});
     if (waits == waits_.end()) return;
-    for (const Event& event : waits->second) {
-      if (event.operation_plus_one != 0 && event.operation_plus_one != index + 1) {
-        draft_.constraints.push_back(
-            {index, draft_.graph.operation_end(event.operation_plus_one - 1), EdgeKind::kEvent});
-      }
+    for (const std::uint32_t awaited : waits->second) {
+      if (awaited == kNone || awaited == index) continue;
+      draft_.constraints.push_back({index, draft_.graph.operation_end(awaited), EdgeKind::kEvent});
     }
     waits_.erase(waits);
   }
 
   Draft& draft_;
-  std::map<StreamKey, std::uint32_t> last_of_;  // plus one
-  std::unordered_map<std::uint64_t, Event> events_;
-  std::map<StreamKey, std::vector<Event>> waits_;
+  IssueOrder issued_;
+  std::map<StreamKey, std::vector<std::uint32_t>> waits_;  // for what the next operation of a stream waits
 };
 
 // The engine that carries a transfer: one for each direction over the link; copies within a device need none.
@@ -99,8 +83,8 @@ void find_constraints(Draft& draft) {
     if (before == operation.before || graph.operations[before].end_ns > operation.start_ns) continue;
     draft.constraints.push_back({index, graph.operation_end(before), EdgeKind::kEngine});
   }
-  Issued issued(draft);
-  for (std::uint32_t index = 0; index < graph.calls.size(); ++index) issued.pass(index);
+  EventWaits waits(draft);
+  for (std::uint32_t index = 0; index < graph.calls.size(); ++index) waits.pass(index);
   std::stable_sort(draft.constraints.begin(), draft.constraints.end(),
                    [](const Constraint& a, const Constraint& b) { return a.operation < b.operation; });
 }

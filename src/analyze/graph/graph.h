@@ -109,6 +109,9 @@ class Graph {
   std::uint32_t step_at(std::int64_t time_ns) const;
 };
 
+// The operations that each call asked for, by call.
+std::vector<std::vector<std::uint32_t>> operations_by_call(const Graph& graph);
+
 // The time of every point, counted from the start of the window; nullopt: the edges go round in a circle.
 std::optional<std::vector<std::int64_t>> retime(const Graph& graph);
 

@@ -1,11 +1,11 @@
 // What each call waited for, and how long its own work took.
 #include <algorithm>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "analyze/blocking.h"
 #include "analyze/graph/draft.h"
+#include "analyze/graph/issue_order.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -63,7 +63,7 @@ class Waits {
       kind = EdgeKind::kQueue;
     }
     awaited_.push_back({awaited, kind});
-    if (call.kind == trace::CallKind::kEventRecord) events_[call.object] = last_of({call.device, call.stream});
+    if (call.kind == trace::CallKind::kEventRecord) issued_.record_event(call);
     for (const std::uint32_t operation : draft_.operations_of_call[index]) issue(operation);
   }
 
@@ -79,14 +79,8 @@ class Waits {
     EdgeKind kind;
   };
 
-  std::uint32_t last_of(const StreamKey& stream) const {
-    const auto found = last_of_.find(stream);
-    return found == last_of_.end() ? kNone : found->second;
-  }
-
   void issue(std::uint32_t index) {
-    const Operation& operation = draft_.graph.operations[index];
-    last_of_[{operation.device, operation.stream}] = index;
+    issued_.issue(draft_.graph.operations[index], index);
     under_way_.push_back(index);
   }
 
@@ -105,12 +99,11 @@ class Waits {
     const Call& call = draft_.call(index);
     const Scope scope = scope_of(draft_.process.string(call.name));
     if (scope == Scope::kEvent && call.object != 0) {
-      const auto event = events_.find(call.object);
-      if (event != events_.end()) return event->second;
+      if (const auto awaited = issued_.of_event(call.object)) return *awaited;
     }
-    if (scope == Scope::kStream && call.stream != trace::kUnknownId) return last_of({call.device, call.stream});
+    if (scope == Scope::kStream && call.stream != trace::kUnknownId) return issued_.last_of({call.device, call.stream});
     std::vector<std::uint32_t> candidates;
-    for (const auto& [stream, operation] : last_of_) {
+    for (const auto& [stream, operation] : issued_.last_of_streams()) {
       if (call.device != trace::kUnknownId && stream.first != call.device) continue;
       // Which event or stream it was is not known: what ended after the call cannot have been it.
       const bool is_ruled_out =
@@ -214,8 +207,7 @@ class Waits {
   }
 
   Draft& draft_;
-  std::map<StreamKey, std::uint32_t> last_of_;
-  std::unordered_map<std::uint64_t, std::uint32_t> events_;
+  IssueOrder issued_;
   std::vector<std::uint32_t> under_way_;
   std::vector<Awaited> awaited_;
 };

@@ -112,8 +112,7 @@ Seen look_at_samples(const ProcessModel& model, const Waits& waits) {
 // What a step would take if each batch were ready.
 double rest_ns(const ProcessModel& model, const Waits& waits) {
   const NamedChange changes[] = {{Change::kFasterLoader, waits.takers}};
-  const auto prediction = predict(model, changes);
-  return prediction ? prediction->step_ns : model.measured_step_ns();
+  return predict_step_ns(model, changes).value_or(model.measured_step_ns());
 }
 
 std::string evidence_of(const ProcessModel& model, const Waits& waits, const Seen& seen) {

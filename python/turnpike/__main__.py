@@ -1,13 +1,20 @@
-"""The command `turnpike` and `python -m turnpike`: both become the native executable that the wheel carries."""
+"""The command `turnpike` and `python -m turnpike`: both become the native executable that the wheel carries.
+
+Except for the experiments that move tensors: they run in this interpreter, the one that has the user's PyTorch.
+"""
 
 import os
 import sys
 from typing import NoReturn
 
-from turnpike import _native
+from turnpike import _bench, _native
 
 
 def main() -> NoReturn:
+    if _bench.is_ours(sys.argv[1:]):
+        from turnpike._bench import command
+
+        sys.exit(command.main(sys.argv[2:]))
     # Replaces this process: the exit code, signals and terminal of the native program are the command's own.
     os.execv(_native.EXECUTABLE, ["turnpike", *sys.argv[1:]])
 

@@ -1,0 +1,231 @@
+"""bench prefetch: a training loop with its uploads beside the computation."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from turnpike._bench import by_hand
+from turnpike._bench.figures import Target
+from turnpike._bench.machine import KIB, MIB, Machine
+from turnpike._bench.timing import Case, Planned, Way, WrongResult
+from turnpike._bench.work import Work, seconds_of
+
+BATCH_BYTES = 64 * MIB
+IN_LOOP, PIN_THREAD, TURNPIKE = ".to in the loop", "pin thread + non_blocking", "Turnpike prefetch"
+COMPUTE, TRANSFER, BOUND = "computation alone", "transfer alone", "the longer of both"
+NOT_SLOWER = Target(TURNPIKE, "ratio <=", 1.02, "not slower than pin thread + non_blocking (within 2 %)", PIN_THREAD)
+AT_BOUND = Target(TURNPIKE, "ratio <=", 1.03, "at most 1.03 x max(compute, transfer)", BOUND)
+KINDS = {"compute = transfer": 1.0, "compute = 2 x transfer": 2.0, "compute = half the transfer": 0.5}
+
+
+def plan(quick: bool, **_: Any) -> list[Planned]:
+    steps = 10 if quick else 20
+    equal, *others = [
+        Planned(name, partial(pageable_list, name=name, share=share, steps=steps)) for name, share in KINDS.items()
+    ]
+    if quick:
+        return [equal]
+    busy = Planned(
+        "all CPU cores busy", partial(pageable_list, name="all CPU cores busy", share=1.0, steps=steps, busy=True)
+    )
+    loaders = [
+        Planned(f"DataLoader, {count} workers", partial(loader, workers=count, steps=steps), 1.5) for count in (0, 2, 8)
+    ]
+    return [equal, *others, busy, *loaders]
+
+
+class Loop:
+    """Steps that read every byte of their batch: they compare it with what it should be, and multiply matrices."""
+
+    def __init__(self, m: Machine, references: list[Any], seconds_a_step: float) -> None:
+        self.m = m
+        self.work = Work(m)
+        self.references = references
+        self.wrong = m.torch.zeros((), dtype=m.torch.int64, device=m.device)
+        compare_s = seconds_of(m, lambda: self._compare(0, references[0]))
+        self.times = self.work.times_for(max(0.0, seconds_a_step - compare_s))
+
+    def run(self, batches: Iterable[Any]) -> int:
+        """Returns the number of steps."""
+        self.wrong.zero_()
+        steps = 0
+        for batch in batches:
+            self._compare(steps, batch)
+            self.work.run(self.times)
+            steps += 1
+        return steps
+
+    def _compare(self, step: int, batch: Any) -> None:
+        self.wrong += (batch != self.references[step % len(self.references)]).sum()
+
+    def check_steps(self, wanted: int) -> Callable[[int], None]:
+        def check(steps: int) -> None:
+            if steps != wanted:
+                raise WrongResult(f"{steps} batches arrived, not {wanted}")
+            if wrong := int(self.wrong):
+                raise WrongResult(f"{wrong} items of the batches differ from their sources")
+
+        return check
+
+
+def pageable_list(m: Machine, name: str, share: float, steps: int, busy: bool = False) -> Case:
+    """Batches in ordinary memory, already prepared. share: the computation's time to the transfer's."""
+    torch = m.torch
+    size = m.sized(BATCH_BYTES)
+    different = [m.pattern(size, seed) for seed in range(4)]
+    batches = [different[step % 4] for step in range(steps)]
+    pinned = [m.pin(batch) for batch in different]
+    references = [batch.to(m.device) for batch in different]
+    transfer_s = seconds_of(m, lambda: [one.to(m.device, non_blocking=True) for one in pinned]) / len(pinned)
+    loop = Loop(m, references, transfer_s * share)
+    check = loop.check_steps(steps)
+
+    def transfer_alone() -> Any:
+        target = torch.empty_like(references[0])
+        for step in range(steps):
+            target.copy_(pinned[step % 4], non_blocking=True)
+        return target
+
+    def check_last(target: Any) -> None:
+        m.same(target, references[(steps - 1) % 4])
+
+    def way(name: str, role: str, run: Callable[[], Any], checked: Any = check) -> Way:
+        return Way(name, role, run, checked, prepare=lambda: m.poison(size))
+
+    ways = [
+        way(IN_LOOP, "pytorch", lambda: loop.run(batch.to(m.device) for batch in batches)),
+        way(PIN_THREAD, "best", lambda: loop.run(by_hand.prefetch(m, batches))),
+        way(TURNPIKE, "turnpike", lambda: loop.run(m.tp.prefetch(batches, m.device))),
+        way(COMPUTE, "bound", lambda: loop.run(references[step % 4] for step in range(steps))),
+        way(TRANSFER, "bound", transfer_alone, check_last),
+    ]
+    case = Case(
+        name,
+        "ms",
+        steps,
+        ways,
+        IN_LOOP,
+        bound=BOUND,
+        derived={BOUND: lambda values: max(values[COMPUTE], values[TRANSFER])},
+        targets=[NOT_SLOWER] + ([AT_BOUND] if share == 1.0 and not busy else []),
+    )
+    if busy:
+        _keep_cpus_busy(m, case)
+    return case
+
+
+def _keep_cpus_busy(m: Machine, case: Case) -> None:
+    """A thread that multiplies on all CPU cores beside the loop, as preprocessing does; and how far it comes."""
+    torch = m.torch
+    edge = m.side(2048)
+    left = torch.ones(edge, edge)
+    done = [0]
+    stop = threading.Event()
+
+    def multiply() -> None:
+        while not stop.is_set():
+            torch.mm(left, left)
+            done[0] += 1
+
+    thread = threading.Thread(target=multiply, daemon=True)
+    thread.start()
+    metric = "multiplications on the CPU meanwhile"
+    case.extras = {metric: "1/s"}
+
+    for way in case.ways:
+        way.run, way.extra = _counted(way.run, done, metric)
+
+    def close() -> None:
+        stop.set()
+        thread.join()
+
+    case.close = close
+    case.notes.append(f"beside it, a thread multiplies matrices with all {torch.get_num_threads()} threads of PyTorch")
+
+
+def _counted(run: Callable[[], Any], done: list[int], metric: str) -> tuple[Any, Any]:
+    import time
+
+    span = [0, 0.0]
+
+    def counted() -> Any:
+        first, start = done[0], time.perf_counter()
+        result = run()
+        span[:] = [done[0] - first, time.perf_counter() - start]
+        return result
+
+    return counted, lambda _: {metric: span[0] / span[1]}
+
+
+LOADER_BATCH, LOADER_ITEM_BYTES = 64, 48 * KIB  # small enough for the shared memory of a container with 8 workers
+
+
+def loader(m: Machine, workers: int, steps: int) -> Case:
+    """Samples made by DataLoader's workers, against batches that are on the GPU already."""
+    torch = m.torch
+    workers = m.workers(workers)
+    item = m.sized(LOADER_ITEM_BYTES) // 4
+    base = m.pattern(4 * item)
+    dataset = Samples(base, steps * LOADER_BATCH)
+    references = [
+        torch.stack([dataset[step * LOADER_BATCH + number] for number in range(LOADER_BATCH)]).to(m.device)
+        for step in range(steps)
+    ]
+    _need_shared_memory(workers, references[0].nbytes)
+    loop = Loop(m, references, 3e-3)
+    check = loop.check_steps(steps)
+
+    def make(pin: bool) -> Any:
+        return torch.utils.data.DataLoader(
+            dataset,
+            batch_size=LOADER_BATCH,
+            num_workers=workers,
+            pin_memory=pin,
+            persistent_workers=workers > 0,
+        )
+
+    plain, pinned = make(False), make(True)
+    ways = [
+        Way(IN_LOOP, "pytorch", lambda: loop.run(batch.to(m.device) for batch in plain), check),
+        Way(
+            PIN_THREAD,
+            "best",
+            lambda: loop.run(batch.to(m.device, non_blocking=True) for batch in pinned),
+            check,
+        ),
+        Way(TURNPIKE, "turnpike", lambda: loop.run(m.tp.prefetch(plain, m.device)), check),
+        Way("Turnpike, pinned loader", "turnpike", lambda: loop.run(m.tp.prefetch(pinned, m.device)), check),
+        Way("preloaded on the GPU", "bound", lambda: loop.run(references), check),
+    ]
+    name = f"DataLoader, {workers} workers"
+    return Case(name, "ms", steps, ways, IN_LOOP, bound="preloaded on the GPU", targets=[NOT_SLOWER])
+
+
+def _need_shared_memory(workers: int, batch_bytes: int) -> None:
+    needed = 4 * workers * batch_bytes  # two loaders, each two batches ahead
+    if os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free < needed:
+        raise RuntimeError(
+            f"{workers} workers need {needed // MIB} MiB of /dev/shm, which has less. "
+            "Start the container with more (--shm-size)"
+        )
+
+
+class Samples:
+    """A dataset whose samples are shuffled pieces of `base`: work of some 50 us each, as decoding a small image."""
+
+    def __init__(self, base: Any, count: int) -> None:
+        self.base = base
+        self.count = count
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, index: int) -> Any:
+        quarter = self.base.numel() // 4
+        sample = self.base[(index % 4) * quarter :][:quarter].roll(index)
+        return sample.flip(0).add_(index)

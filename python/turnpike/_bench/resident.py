@@ -42,22 +42,25 @@ def take(mode: str, size_bytes: int, torch: Any) -> Any:
     return tensor
 
 
+def give_back(mode: str, tensor: Any) -> None:
+    if mode == "Turnpike, in place":
+        import turnpike
+
+        turnpike.unpin_(tensor)
+
+
 def measure(mode: str, size_bytes: int, device: str) -> dict[str, int]:
     import torch
 
-    warm = torch.ones(1 << 12, dtype=torch.uint8)
-    take(mode, 1 << 20, torch)  # brings in the code and, for Turnpike, the engine
-    warm.to(device)
+    torch.ones(1 << 12, dtype=torch.uint8).to(device)
+    give_back(mode, take(mode, 1 << 20, torch))  # brings in the code and, for Turnpike, the engine
     before = resident_bytes("VmRSS")
     reset_peak()
     tensor = take(mode, size_bytes, torch)
     peak = resident_bytes("VmHWM")
     if int(tensor[-1]) != 1:
         raise RuntimeError("the tensor lost its values")
-    if mode == "Turnpike, in place":
-        import turnpike
-
-        turnpike.unpin_(tensor)
+    give_back(mode, tensor)
     return {"peak_bytes": peak - before}
 
 

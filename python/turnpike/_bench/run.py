@@ -18,7 +18,7 @@ Say = Callable[[str], None]
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """How long and how much. seconds: for one experiment, building its data not counted."""
+    """How long and how much. seconds: for one experiment, about: each case has its least rounds."""
 
     quick: bool = False
     seconds: float = 40.0
@@ -67,7 +67,6 @@ def run_experiment(experiment: str, machine: Machine, options: Options, outcome:
             show(f"  {nothing}")
             return
         except Exception as error:  # e.g. too little memory for this case
-            said("")
             outcome.failed.append(f"{experiment}, {one.name}: {type(error).__name__}: {first_line(error)}")
             show(f"  {one.name} FAILED: {type(error).__name__}: {first_line(error)}")
         else:
@@ -85,13 +84,16 @@ def _run_case(
     experiment: str, one: Planned, machine: Machine, rounds: Rounds, said: Say
 ) -> tuple[list[dict[str, Any]], list[str]]:
     said(f"{experiment}, {one.name}: preparing")
-    case = one.build(machine)
+    try:
+        case = one.build(machine)
+    finally:
+        said("")
     try:
         with no_garbage_collection():
             samples = take_turns(case, rounds, machine.synchronize, said=lambda text: said(f"{experiment}, {text}"))
     finally:
         case.close()
-    said("")
+        said("")
     return result.rows_of(experiment, case, samples), case.notes
 
 

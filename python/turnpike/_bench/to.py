@@ -70,7 +70,7 @@ class Sources:
 
 def pageable(m: Machine, size_bytes: int) -> Case:
     size = m.sized(size_bytes)
-    count = max(1, min(64, m.sized(POOL_BYTES) // size))
+    count = max(1, m.sized(POOL_BYTES) // size)
     sources = Sources(m, [m.pattern(size, seed) for seed in range(count)])
     pinned = Sources(m, [m.pin(tensor) for tensor in sources.tensors[:4]], sources.references[:4])
     staging = TwoSlotStaging(m)

@@ -55,7 +55,7 @@ def both_directions(m: Machine) -> Case:
 
     def prepare() -> None:
         down_pinned.view(torch.uint8).fill_(POISON)
-        m.poison(size)
+        m.poison(size, *streams)
 
     def on(stream: Any, run: Callable[[], Any]) -> Callable[[], Any]:
         def run_there() -> Any:

@@ -52,8 +52,8 @@ class PackedUpload:
 _END = object()
 
 
-def prefetch(machine: Machine, batches: Iterable[Any], depth: int = 2) -> Iterator[Any]:
-    """A thread pins the batches; a side stream uploads the next while the consumer's stream computes."""
+def prefetch(machine: Machine, batches: Iterable[Any], side: Any, depth: int = 2) -> Iterator[Any]:
+    """A thread pins the batches; the stream `side` uploads the next while the consumer's stream computes."""
     pinned: queue.Queue[Any] = queue.Queue(depth)
 
     def pin_all() -> None:
@@ -63,18 +63,17 @@ def prefetch(machine: Machine, batches: Iterable[Any], depth: int = 2) -> Iterat
 
     thread = threading.Thread(target=pin_all, daemon=True)
     thread.start()
-    yield from upload_ahead(machine, iter(pinned.get, _END))
+    yield from upload_ahead(machine, iter(pinned.get, _END), side)
     thread.join()
 
 
-def upload_ahead(machine: Machine, pinned: Iterable[Any], side: Any = None) -> Iterator[Any]:
-    """Uploads page-locked batches, one ahead, on a side stream. Tensors, or sequences of them."""
-    side = side or machine.new_stream()
+def upload_ahead(machine: Machine, pinned: Iterable[Any], side: Any) -> Iterator[Any]:
+    """Uploads page-locked tensors, one ahead, on the stream `side`: to be made once, each has memory of its own."""
 
     def start(batch: Any) -> tuple[Any, Any]:
         event = machine.new_event()
         with machine.use(side):
-            crossed = _each(batch, lambda tensor: tensor.to(machine.device, non_blocking=True))
+            crossed = batch.to(machine.device, non_blocking=True)
             event.record(side)
         return crossed, event
 
@@ -85,16 +84,12 @@ def upload_ahead(machine: Machine, pinned: Iterable[Any], side: Any = None) -> I
         ahead += [start(batch) for batch in _take(source, 1)]
         current = machine.current_stream()
         current.wait_event(event)
-        _each(crossed, lambda tensor, current=current: machine.keep_for(tensor, current))
+        machine.keep_for(crossed, current)
         yield crossed
 
 
 def _take(source: Iterator[Any], count: int) -> list[Any]:
     return [batch for _, batch in zip(range(count), source, strict=False)]
-
-
-def _each(batch: Any, do: Any) -> Any:
-    return [do(tensor) for tensor in batch] if isinstance(batch, list | tuple) else do(batch)
 
 
 class LateReader:

@@ -130,9 +130,14 @@ class Machine:
     def peak_bytes(self) -> int:
         return self.torch.cuda.max_memory_reserved(self.device)
 
-    def poison(self, size_bytes: int) -> None:
-        """Fills device memory and frees it: PyTorch hands it to the next one who asks for as much."""
-        self.torch.empty(size_bytes, dtype=self.torch.uint8, device=self.device).fill_(POISON)
+    def poison(self, size_bytes: int, *streams: Any) -> None:
+        """Fills device memory and frees it: PyTorch hands it to the next one who asks for as much.
+
+        streams: those for which it is to be allocated, beside the current one: each has memory of its own.
+        """
+        for stream in (self.current_stream(), *streams):
+            with self.use(stream):
+                self.torch.empty(size_bytes, dtype=self.torch.uint8, device=self.device).fill_(POISON)
 
     def pattern(self, size_bytes: int, seed: int = 0) -> Any:
         """Pageable host memory, touched, as int32 of which none is like another: a misplaced piece is seen."""

@@ -84,6 +84,7 @@ def pageable_list(m: Machine, name: str, share: float, steps: int, busy: bool = 
     transfer_s = seconds_of(m, lambda: [one.to(m.device, non_blocking=True) for one in pinned]) / len(pinned)
     loop = Loop(m, references, transfer_s * share)
     check = loop.check_steps(steps)
+    side = m.new_stream()
 
     def transfer_alone() -> Any:
         target = torch.empty_like(references[0])
@@ -95,11 +96,11 @@ def pageable_list(m: Machine, name: str, share: float, steps: int, busy: bool = 
         m.same(target, references[(steps - 1) % 4])
 
     def way(name: str, role: str, run: Callable[[], Any], checked: Any = check) -> Way:
-        return Way(name, role, run, checked, prepare=lambda: m.poison(size))
+        return Way(name, role, run, checked, prepare=lambda: m.poison(size, side))
 
     ways = [
         way(IN_LOOP, "pytorch", lambda: loop.run(batch.to(m.device) for batch in batches)),
-        way(PIN_THREAD, "best", lambda: loop.run(by_hand.prefetch(m, batches))),
+        way(PIN_THREAD, "best", lambda: loop.run(by_hand.prefetch(m, batches, side))),
         way(TURNPIKE, "turnpike", lambda: loop.run(m.tp.prefetch(batches, m.device))),
         way(COMPUTE, "bound", lambda: loop.run(references[step % 4] for step in range(steps))),
         way(TRANSFER, "bound", transfer_alone, check_last),

@@ -182,6 +182,7 @@ def classic(m: Machine, uploads: int = 10) -> Case:
     source.copy_(m.torch.arange(source.numel()).view_as(source).remainder_(1009))
     pinned = m.pin(source)
     weight = m.torch.ones(1024, 1, device=m.device)
+    side = m.new_stream()
     wanted = (source.to(m.device) @ weight).sum()
 
     def total(tensors: Any) -> Any:
@@ -197,13 +198,13 @@ def classic(m: Machine, uploads: int = 10) -> Case:
             raise WrongResult("the sums over the copies differ from those over their source")
 
     def way(name: str, role: str, run: Any) -> Way:
-        return Way(name, role, run, check, prepare=lambda: m.poison(source.nbytes))
+        return Way(name, role, run, check, prepare=lambda: m.poison(source.nbytes, side))
 
     times = range(uploads)
     ways = [
         way("upload in the loop", "pytorch", lambda: total(source.to(m.device) for _ in times)),
         way("once, before the loop", "best", once),
-        way("asynchronously", "best", lambda: total(upload_ahead(m, (pinned for _ in times)))),
+        way("asynchronously", "best", lambda: total(upload_ahead(m, (pinned for _ in times), side))),
         way("Turnpike in the loop", "turnpike", lambda: total(m.tp.to(source, m.device) for _ in times)),
         way("Turnpike prefetch", "turnpike", lambda: total(m.tp.prefetch([source] * uploads, m.device))),
         way("Turnpike once", "turnpike", lambda: total([m.tp.to(source, m.device)] * uploads)),

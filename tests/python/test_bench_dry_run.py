@@ -90,7 +90,7 @@ def test_targets_speak_of_what_is_measured(name, machine):
 BROKEN = {
     "to": {"to": lambda tensor, device, **_: torch.empty_like(tensor).fill_(0)},
     "small": {"to": lambda tensors, device: [tensor.clone() + 1 for tensor in tensors]},
-    "d2h": {"to": lambda tensor, device: torch.zeros_like(tensor)},
+    "d2h": {"to": lambda tensor, device: torch.zeros_like(tensor), "copy_": lambda dst, src: bench_stand_in.Work()},
     "prefetch": {"prefetch": lambda batches, device: [batch + 1 for batch in batches]},
     "fetch": {"fetch": lambda tensor: bench_stand_in.Future(tensor * 1.01)},
     "pin": {"pin_": lambda tensor: None},

@@ -28,21 +28,11 @@ trace::Progress part_of(const trace::Progress& progress, std::uint64_t before_by
   };
 }
 
-// Keeps the first of several errors: what is said when nothing could be read.
-void keep_first(std::optional<Error>& first, const Error& error) {
-  if (!first) first = error;
-}
-
-// The files of all inputs; the first error, and how many inputs have none.
+// The files of all inputs; what is wrong with those that cannot be read.
 struct Files {
   std::vector<Path> paths;
-  std::optional<Error> first_error;
-  std::uint64_t unreadable_count = 0;
+  std::vector<Error> errors;
 
-  void fail(const Error& error) {
-    ++unreadable_count;
-    keep_first(first_error, error);
-  }
   std::uint64_t size_bytes() const {
     return std::accumulate(paths.begin(), paths.end(), std::uint64_t{0},
                            [](std::uint64_t sum, const Path& file) { return sum + size_of(file); });
@@ -54,7 +44,7 @@ Files files_of(const std::vector<Path>& inputs) {
   for (const Path& input : inputs) {
     auto found = trace::run_files(input);
     if (!found) {
-      files.fail(found.error());
+      files.errors.push_back(found.error());
     } else {
       files.paths.insert(files.paths.end(), found->begin(), found->end());
     }
@@ -62,20 +52,47 @@ Files files_of(const std::vector<Path>& inputs) {
   return files;
 }
 
-// Reads one file into the analysis; gives its kind.
-Result<std::string> add_file(RunAnalysis& analysis, const Path& file, const FileReader& reader,
-                             const trace::Progress& progress) {
+using TakeProcess = std::function<void(trace::Process, Timeline)>;
+
+// Hands on the processes of one file; gives its kind.
+Result<std::string> read_file(const Path& file, const FileReader& reader, const trace::Progress& progress,
+                              const TakeProcess& take) {
   auto kind = reader.kind_of(file);
   if (!kind) return kind;
   std::deque<TimelineLoader> loaders;
   const auto next_loader = [&loaders]() -> trace::RecordSink& { return loaders.emplace_back(); };
-  const auto processes = reader.read(file, next_loader, progress);
+  auto processes = reader.read(file, next_loader, progress);
   if (!processes) return processes.error();
-  for (std::size_t i = 0; i < processes->size(); ++i) {
-    analysis.add((*processes)[i], loaders.front().take());
+  for (trace::Process& process : *processes) {
+    take(std::move(process), loaders.front().take());
     loaders.pop_front();
   }
   return kind;
+}
+
+struct ReadInputs {
+  std::string kind;  // "mixed" where files differ
+  std::vector<Error> errors;
+};
+
+// One file after the other. Fails when none can be read.
+Result<ReadInputs> read_inputs(const std::vector<Path>& inputs, const FileReader& reader,
+                               const trace::Progress& progress, const TakeProcess& take) {
+  Files files = files_of(inputs);
+  const std::uint64_t all_bytes = files.size_bytes();
+  ReadInputs read{{}, std::move(files.errors)};
+  std::uint64_t read_bytes = 0;
+  for (const Path& file : files.paths) {
+    const auto kind = read_file(file, reader, part_of(progress, read_bytes, all_bytes), take);
+    read_bytes += size_of(file);
+    if (!kind) {
+      read.errors.push_back(kind.error());
+    } else {
+      read.kind = read.kind.empty() || read.kind == *kind ? *kind : "mixed";
+    }
+  }
+  if (!read.kind.empty()) return read;
+  return read.errors.empty() ? Error{"There is nothing to analyze. Name a run to report on."} : read.errors.front();
 }
 
 }  // namespace
@@ -94,26 +111,26 @@ FileReader own_files() {
 
 Result<Report> analyze_run(const std::vector<Path>& inputs, const FileReader& reader, const LinkRates& rates,
                            const trace::Progress& progress) {
-  Files files = files_of(inputs);
-  const std::uint64_t all_bytes = files.size_bytes();
   RunAnalysis analysis(rates);
-  std::uint64_t read_bytes = 0;
-  std::string kind;
-  for (const Path& file : files.paths) {
-    const auto read_kind = add_file(analysis, file, reader, part_of(progress, read_bytes, all_bytes));
-    read_bytes += size_of(file);
-    if (!read_kind) {
-      files.fail(read_kind.error());
-    } else {
-      kind = kind.empty() || kind == *read_kind ? *read_kind : "mixed";
-    }
-  }
-  if (kind.empty()) return files.first_error.value_or(Error{"There is nothing to analyze. Name a run to report on."});
-  analysis.count_loss(kUnreadableFile, files.unreadable_count);
+  const auto read = read_inputs(inputs, reader, progress, [&](const trace::Process& process, const Timeline& timeline) {
+    analysis.add(process, timeline);
+  });
+  if (!read) return read.error();
+  analysis.count_loss(kUnreadableFile, read->errors.size());
   Report report = analysis.finish();
-  report.source.kind = kind;
+  report.source.kind = read->kind;
   for (const Path& input : inputs) report.source.paths.push_back(input.string());
   return report;
+}
+
+Result<LoadedRun> load_run(const std::vector<Path>& inputs, const FileReader& reader, const trace::Progress& progress) {
+  LoadedRun run;
+  auto read = read_inputs(inputs, reader, progress, [&](trace::Process process, Timeline timeline) {
+    run.processes.push_back({std::move(process), std::move(timeline)});
+  });
+  if (!read) return read.error();
+  run.unreadable = std::move(read->errors);
+  return run;
 }
 
 Report analyze_processes(std::span<const LoadedProcess> processes, const LinkRates& rates) {

@@ -46,6 +46,15 @@ struct LoadedProcess {
   Timeline timeline;
 };
 
+// A run with all of its processes in memory, for what they can only answer together.
+struct LoadedRun {
+  std::vector<LoadedProcess> processes;
+  std::vector<Error> unreadable;  // of files beside others that could be read
+};
+// Reads runs together, as analyze_run does. Fails when no file can be read.
+Result<LoadedRun> load_run(const std::vector<std::filesystem::path>& inputs, const FileReader& reader,
+                           const trace::Progress& progress = {});
+
 // Analyzes processes that are already in memory. The caller fills in source.kind and source.paths.
 Report analyze_processes(std::span<const LoadedProcess> processes, const LinkRates& rates = {});
 

@@ -89,7 +89,9 @@ void RunAnalysis::add_device_time(const DeviceTimes& times, const Interval& span
 // Threads and leads are told of one process: of the one that launches most.
 void RunAnalysis::add_model(const ProcessModel& model, const DeviceTimes& times,
                             const std::optional<FoundSteps>& steps) {
-  add_findings(find_findings(model));
+  FoundFindings found = find_findings(model);
+  add_rank(model, steps, found);
+  add_findings(std::move(found));
   auto threads = host_threads_of(model);
   std::uint64_t launches = 0;
   for (const HostThread& thread : threads) launches += thread.launches;
@@ -98,6 +100,14 @@ void RunAnalysis::add_model(const ProcessModel& model, const DeviceTimes& times,
   details_.threads = std::move(threads);
   details_.launch_lead = launch_lead_of(model);
   details_.steps_by_bound = steps ? steps_by_bound(times, *steps) : std::map<std::string, std::uint64_t>();
+}
+
+void RunAnalysis::add_rank(const ProcessModel& model, const std::optional<FoundSteps>& steps,
+                           const FoundFindings& found) {
+  const auto span = span_of(model.timeline());
+  if (!span) return;
+  auto run = rank_run(model.process(), model.timeline(), steps ? steps->window : *span, steps ? steps->whole_count : 1);
+  if (run) ranks_.add(std::move(*run), model.measured_step_ns(), found);
 }
 
 // Ranges of several processes: of each name the process that spent most time in it speaks for all.
@@ -172,6 +182,7 @@ Report RunAnalysis::finish() {
   report_.verdict.steps_by_bound = std::move(details_.steps_by_bound);
   std::stable_sort(report_.ranges.begin(), report_.ranges.end(),
                    [](const RangeVerdict& a, const RangeVerdict& b) { return a.total_ns > b.total_ns; });
+  ranks_.apply_to(report_);
   std::stable_sort(report_.findings.begin(), report_.findings.end(), comes_before);
   Report report = std::move(report_);
   *this = RunAnalysis();

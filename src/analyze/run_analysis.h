@@ -10,6 +10,7 @@
 #include "analyze/findings.h"
 #include "analyze/process_analysis.h"
 #include "analyze/process_model.h"
+#include "analyze/rank_waits.h"
 #include "analyze/report.h"
 #include "analyze/site_table.h"
 #include "analyze/steps.h"
@@ -34,6 +35,7 @@ class RunAnalysis {
   void add_losses(const trace::Process& process, const Timeline& timeline);
   void add_device_time(const DeviceTimes& times, const Interval& span, const std::optional<FoundSteps>& steps);
   void add_model(const ProcessModel& model, const DeviceTimes& times, const std::optional<FoundSteps>& steps);
+  void add_rank(const ProcessModel& model, const std::optional<FoundSteps>& steps, const FoundFindings& found);
   void add_ranges(std::vector<RangeVerdict> ranges);
   void add_memory(std::optional<MemoryUse> use);
   void offer_steps(std::optional<FoundSteps> found);
@@ -53,6 +55,7 @@ class RunAnalysis {
   std::uint64_t most_launches_ = 0;
   Verdict details_;
   bool are_kernels_known_ = true;
+  RankEffects ranks_;
 };
 
 }  // namespace turnpike::analyze

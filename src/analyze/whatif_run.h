@@ -1,7 +1,8 @@
-// The answer to `turnpike whatif`: what a step of a recorded process takes, and what it would take with changes.
+// The answer to `turnpike whatif`: what a step of a recorded program takes, and what it would take with changes.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,12 +24,16 @@ struct WhatIfAnswer {
   double retimed_step_ns = 0;  // by the unchanged graph
   double typical_step_ns = 0;  // by the graph with typical lags in the place of measured ones: how good the model is
   std::optional<double> predicted_step_ns;  // nullopt: a figure that a change needs is not known
-  std::vector<std::size_t> changed;         // by asked change: to how many calls it applied
+  std::vector<std::size_t> changed;         // by asked change: to how many calls it applied, on all ranks
   std::uint64_t contradicted_count = 0;
+  std::size_t rank_count = 1;         // how many processes were re-timed together, because they meet in collectives
+  std::size_t meeting_count = 0;      // in how many
+  bool has_lost_collectives = false;  // several processes hold collectives that could not be matched
 };
 
-// The process with the most calls of a run speaks for it. Fails when there is none with any work in it.
-Result<WhatIfAnswer> what_if(const trace::Process& process, const Timeline& timeline,
-                             const std::vector<AskedChange>& changes, const LinkRates& rates);
+// The process with the most calls speaks for a run, together with all that it meets in collectives: a change is made on
+// each of these ranks. Fails when there is no process with any work in it.
+Result<WhatIfAnswer> what_if(std::span<const LoadedProcess> processes, const std::vector<AskedChange>& changes,
+                             const LinkRates& rates);
 
 }  // namespace turnpike::analyze

@@ -19,6 +19,7 @@ constexpr const char* kExamples = R"(Examples:
   turnpike record -- python train.py              run a program and record it into train.tpk
   turnpike report train.tpk                       which lines moved data, how fast, and who waited
   turnpike report train.tpk --json                the same for other programs
+  turnpike whatif train.tpk --edit pin            what a step would take after a change, before you make it
   turnpike diff before.tpk after.tpk              what a change of the program changed
   turnpike check train.tpk                        does it keep to turnpike.toml? (for CI)
   turnpike export train.tpk --to perfetto         as a timeline for ui.perfetto.dev

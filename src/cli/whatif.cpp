@@ -9,15 +9,18 @@
 
 #include "analyze/whatif_run.h"
 #include "cli/commands.h"
-#include "trace/reader.h"
+#include "cli/open_run.h"
 
 namespace turnpike::cli {
 namespace {
+
+constexpr const char* kCommand = "turnpike whatif";
 
 constexpr const char* kExamples = R"(Examples:
   turnpike whatif train.tpk                                   what the model says of the run as it is
   turnpike whatif train.tpk --edit remove_sync@train.py:34    if nothing were read back at this line
   turnpike whatif train.tpk --edit pin --edit prefetch        everywhere, both together
+  turnpike whatif rank0.json.gz rank1.json.gz --edit pin      on both ranks, which wait for each other
 
 Changes:
   pin                page-locked memory and non_blocking=True, for uploads and downloads
@@ -39,14 +42,14 @@ Changes:
 Exit code: 0, 2 wrong usage, 3 the run cannot be read.)";
 
 struct Arguments {
-  std::filesystem::path run;
+  std::vector<std::filesystem::path> runs;
   std::vector<std::string> edits;
   std::optional<double> link_gbps;
   bool is_json = false;
 };
 
 int fail(const std::string& message, int code) {
-  std::fprintf(stderr, "turnpike whatif: %s\n", message.c_str());
+  std::fprintf(stderr, "%s: %s\n", kCommand, message.c_str());
   return code;
 }
 
@@ -59,27 +62,6 @@ Result<analyze::AskedChange> parse(const std::string& text) {
   return analyze::AskedChange{*change, at == std::string::npos ? std::string() : text.substr(at + 1)};
 }
 
-// The process of the run with the most calls.
-Result<analyze::LoadedProcess> load(const std::filesystem::path& run) {
-  const auto files = trace::run_files(run);
-  if (!files) return files.error();
-  std::optional<analyze::LoadedProcess> busiest;
-  std::optional<Error> error;
-  for (const auto& file : *files) {
-    analyze::TimelineLoader loader;
-    auto process = trace::read_file(file, loader);
-    if (!process) {
-      error = process.error();
-      continue;
-    }
-    analyze::Timeline timeline = loader.take();
-    if (busiest && busiest->timeline.calls.size() >= timeline.calls.size()) continue;
-    busiest = analyze::LoadedProcess{std::move(*process), std::move(timeline)};
-  }
-  if (!busiest) return error.value_or(Error{run.string() + " holds no process."});
-  return std::move(*busiest);
-}
-
 nlohmann::json to_json(const analyze::WhatIfAnswer& answer, const std::vector<std::string>& edits) {
   const auto rounded = [](double value) { return std::llround(value); };
   nlohmann::json json = {{"steps", answer.step_count},
@@ -87,6 +69,9 @@ nlohmann::json to_json(const analyze::WhatIfAnswer& answer, const std::vector<st
                          {"retimed_step_ns", rounded(answer.retimed_step_ns)},
                          {"typical_step_ns", rounded(answer.typical_step_ns)},
                          {"contradicted", answer.contradicted_count},
+                         {"ranks", answer.rank_count},
+                         {"collectives", answer.meeting_count},
+                         {"collectives_lost", answer.has_lost_collectives},
                          {"predicted_step_ns", nullptr},
                          {"edits", nlohmann::json::array()}};
   if (answer.predicted_step_ns) json["predicted_step_ns"] = rounded(*answer.predicted_step_ns);
@@ -100,6 +85,15 @@ void print(const analyze::WhatIfAnswer& answer, const std::vector<std::string>& 
   const double model_pct = 100 * (answer.typical_step_ns / answer.measured_step_ns - 1);
   fmt::print("A step takes {:.3f} ms (of {}); the dependencies alone explain it to {:+.1f} %.\n",
              answer.measured_step_ns / 1e6, answer.step_count, model_pct);
+  if (answer.rank_count > 1) {
+    fmt::print("{} ranks are re-timed together: they wait for each other in {} collectives.\n", answer.rank_count,
+               answer.meeting_count);
+  }
+  if (answer.has_lost_collectives) {
+    fmt::print(
+        "Which collectives of these processes belong together cannot be told, so each keeps its duration: where ranks "
+        "wait\nfor each other, less is gained than is said here.\n");
+  }
   for (std::size_t i = 0; i < edits.size(); ++i) fmt::print("  {}: {} calls\n", edits[i], answer.changed[i]);
   if (edits.empty()) return;
   if (!answer.predicted_step_ns) {
@@ -118,12 +112,13 @@ int what_if(const Arguments& arguments) {
     if (!change) return fail(change.error().message, kUsage);
     changes.push_back(std::move(*change));
   }
-  const auto loaded = load(arguments.run);
-  if (!loaded) return fail(loaded.error().message, kUnreadableInput);
-  const analyze::LinkRates rates = [&](const std::string&, const std::string&) {
-    return analyze::LinkRate{arguments.link_gbps, arguments.link_gbps};
-  };
-  const auto answer = analyze::what_if(loaded->process, loaded->timeline, changes, rates);
+  const auto run = load_run(arguments.runs, kCommand);
+  if (!run) return fail(run.error().message, kUnreadableInput);
+  const analyze::LinkRates rates = arguments.link_gbps
+                                       ? [rate = analyze::LinkRate{arguments.link_gbps, arguments.link_gbps}](
+                                             const std::string&, const std::string&) { return rate; }
+                                       : measured_link_rates(kCommand);
+  const auto answer = analyze::what_if(run->processes, changes, rates);
   if (!answer) return fail(answer.error().message, kUnreadableInput);
   if (arguments.is_json) {
     fmt::print("{}\n", to_json(*answer, arguments.edits).dump(2));
@@ -139,11 +134,16 @@ void add_whatif(CLI::App& app, int& status) {
   CLI::App* const command =
       app.add_subcommand("whatif", "Predict what a step would take if transfers were done otherwise");
   const auto arguments = std::make_shared<Arguments>();
-  command->add_option("RUN", arguments->run, "A run (NAME.tpk)")->required()->type_name("");
+  command
+      ->add_option("RUN", arguments->runs,
+                   "A run (NAME.tpk), a trace of torch.profiler (.json, .json.gz) or an export of Nsight Systems\n"
+                   "(.sqlite); or several: the ranks of one program")
+      ->required()
+      ->type_name("");
   command->add_option("--edit", arguments->edits, "CHANGE or CHANGE@FILE:LINE; may be given again")->type_name("EDIT");
   command
       ->add_option("--link-gbps", arguments->link_gbps,
-                   "What the link can do, where `turnpike bench link` has not told")
+                   "What the link can do (default: what `turnpike bench link` measured)")
       ->type_name("GBPS");
   command->add_flag("--json", arguments->is_json, "As JSON, for other programs");
   command->footer(kExamples);

@@ -57,6 +57,8 @@ struct KernelSpec {
   std::int64_t end_ns = 0;
   std::uint32_t correlation = 0;
   std::uint32_t device = 0;
+  std::uint32_t stream = 0;
+  std::string name = "_Z6kernelv";
 };
 
 class ProcessBuilder {
@@ -139,7 +141,8 @@ class ProcessBuilder {
     record.correlation = spec.correlation;
     record.device = spec.device;
     record.context = spec.device + 1;
-    record.name = string("_Z6kernelv");
+    record.stream = spec.stream;
+    record.name = string(spec.name);
     loader_.on(record);
   }
   void memset(std::int64_t start_ns, std::int64_t end_ns, std::uint32_t correlation, std::uint64_t bytes,

@@ -105,7 +105,8 @@ class TestMain:
     def test_help_names_every_command_and_exit_code(self, run):
         result = run("--help")
         assert result.returncode == 0
-        for word in ("record", "report", "export", "dump", "bench", "Exit codes", "turnpike record -- python train.py"):
+        commands = "record report whatif diff check export dump bench".split()
+        for word in (*commands, "Exit codes", "turnpike record -- python train.py", "turnpike whatif train.tpk"):
             assert word in result.stdout
 
     def test_nothing_to_do_is_wrong_usage_and_shows_the_help(self, run):

@@ -6,8 +6,8 @@
     tests/gpu/side_by_side.py --dry-run                                          only runs the programs, on a CPU
 
 Each program runs twice, in a process of its own: once under `turnpike record`, once under torch.profiler. Both watch
-the same steps, behind the same warm-up. Compared is what both sources know: counts and bytes of each direction, how many
-copies are of pageable memory, the synchronisations of a step, the number of steps, and what the program is bound by.
+the same steps, behind the same warm-up. Compared is what both sources know: counts and bytes of each direction, how
+many copies are of pageable memory, the synchronisations of a step, the number of steps, what the program is bound by.
 --keep leaves PROGRAM.tpk and PROGRAM.json.gz in DIR, which tests/golden/test_side_by_side.py compares without a GPU.
 """
 

@@ -1,0 +1,84 @@
+// Puts the graphs into one, with edges between them.
+#include "analyze/graph/ranks.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace turnpike::analyze {
+namespace {
+
+// Where the points of each graph lie in the one of all. They share the origin; its time is that of the first window.
+struct Layout {
+  explicit Layout(std::span<const Graph* const> graphs) {
+    first_ns = graphs.front()->window.start_ns;
+    for (const Graph* graph : graphs) first_ns = std::min(first_ns, graph->window.start_ns);
+    std::uint32_t next = 0;
+    for (const Graph* graph : graphs) {
+      bases.push_back(next);
+      offsets_ns.push_back(graph->window.start_ns - first_ns);
+      next += static_cast<std::uint32_t>(graph->point_count() - 1);
+    }
+  }
+
+  std::uint32_t at(std::size_t graph, std::uint32_t point) const {
+    return point == Graph::kOriginPoint ? Graph::kOriginPoint : bases[graph] + point;
+  }
+
+  std::int64_t first_ns = 0;
+  std::vector<std::uint32_t> bases;
+  std::vector<std::int64_t> offsets_ns;
+};
+
+// The edges of one graph, but those of its collectives' durations.
+void add_edges(Graph& all, const Layout& layout, const Graph& graph, std::size_t index,
+               const std::unordered_map<std::uint32_t, std::int64_t>& transfers) {
+  for (const Edge& edge : graph.edges) {
+    if (edge.lag_ns == kRemoved) continue;
+    if (edge.kind == EdgeKind::kOperation && transfers.contains(edge.to)) continue;
+    const std::int64_t offset_ns = edge.from == Graph::kOriginPoint ? layout.offsets_ns[index] : 0;
+    all.edges.push_back({layout.at(index, edge.from), layout.at(index, edge.to), edge.lag_ns + offset_ns, edge.kind});
+  }
+}
+
+void add_meeting(Graph& all, const Layout& layout, std::span<const Graph* const> graphs, const Rendezvous& meeting) {
+  for (std::size_t to = 0; to < graphs.size(); ++to) {
+    const auto& [operation, transfer_ns] = meeting.parts[to];
+    for (std::size_t from = 0; from < graphs.size(); ++from) {
+      all.edges.push_back({layout.at(from, graphs[from]->operation_start(meeting.parts[from].operation)),
+                           layout.at(to, graphs[to]->operation_end(operation)), transfer_ns, EdgeKind::kOperation});
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<std::vector<std::vector<std::int64_t>>> retime_together(std::span<const Graph* const> graphs,
+                                                                      std::span<const Rendezvous> meetings) {
+  const Layout layout(graphs);
+  Graph all;  // of its points only the number counts
+  for (std::size_t index = 0; index < graphs.size(); ++index) {
+    const Graph& graph = *graphs[index];
+    all.calls.resize(all.calls.size() + graph.calls.size());
+    all.operations.resize(all.operations.size() + graph.operations.size());
+    std::unordered_map<std::uint32_t, std::int64_t> transfers;  // by the point at which a collective ends
+    for (const Rendezvous& meeting : meetings) {
+      const auto& part = meeting.parts[index];
+      transfers[graph.operation_end(part.operation)] = part.transfer_ns;
+    }
+    add_edges(all, layout, graph, index, transfers);
+  }
+  for (const Rendezvous& meeting : meetings) add_meeting(all, layout, graphs, meeting);
+  const auto all_ns = retime(all);
+  if (!all_ns) return std::nullopt;
+  std::vector<std::vector<std::int64_t>> times_ns;
+  for (std::size_t index = 0; index < graphs.size(); ++index) {
+    std::vector<std::int64_t>& own_ns = times_ns.emplace_back(graphs[index]->point_count(), 0);
+    for (std::uint32_t point = 1; point < own_ns.size(); ++point) {
+      // Points that nothing leads to any more stay at the start of their window.
+      own_ns[point] = std::max<std::int64_t>((*all_ns)[layout.at(index, point)] - layout.offsets_ns[index], 0);
+    }
+  }
+  return times_ns;
+}
+
+}  // namespace turnpike::analyze

@@ -1,0 +1,156 @@
+// Sums up the waits of all meetings.
+#include "analyze/rank_waits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "analyze/rules/measure.h"
+
+namespace turnpike::analyze {
+namespace {
+
+// Of a step, in per cent: less of a wait, or of a saving, is not worth to be told.
+constexpr double kMinPct = 1.0;
+
+RankWait wait_of(std::span<const Meeting> meetings, const RankRun& run, std::size_t rank) {
+  std::vector<Interval> waits;
+  std::map<std::pair<std::size_t, std::string_view>, std::int64_t> wait_by_cause;
+  for (const Meeting& meeting : meetings) {
+    const std::int64_t start_ns = std::max(meeting.kernels[rank].start_ns, run.window.start_ns);
+    const std::int64_t end_ns = std::min(meeting.kernels[rank].start_ns + meeting.wait_ns(rank), run.window.end_ns);
+    if (end_ns <= start_ns) continue;
+    waits.push_back({start_ns, end_ns});
+    const std::int64_t alone_ns = end_ns - start_ns - run.other_kernels.covered_ns(start_ns, end_ns);
+    wait_by_cause[{meeting.last_rank, meeting.collective}] += alone_ns;
+  }
+  RankWait wait;
+  const std::int64_t total_ns = IntervalSet(std::move(waits)).subtract(run.other_kernels).total_ns();
+  wait.step_ns = total_ns / static_cast<std::int64_t>(std::max<std::uint64_t>(run.step_count, 1));
+  std::int64_t most_ns = 0;
+  for (const auto& [cause, cause_ns] : wait_by_cause) {
+    if (cause_ns <= most_ns) continue;
+    most_ns = cause_ns;
+    std::tie(wait.awaited_rank, wait.collective) = cause;
+  }
+  return wait;
+}
+
+}  // namespace
+
+std::optional<RankRun> rank_run(const trace::Process& process, const Timeline& timeline, const Interval& window,
+                                std::uint64_t step_count) {
+  RankRun run{.collectives = collectives_of(process, timeline),
+              .other_kernels = {},
+              .window = window,
+              .step_count = step_count};
+  if (run.collectives.streams.empty()) return std::nullopt;
+  std::vector<bool> is_collective(timeline.kernels.size(), false);
+  for (const auto& stream : run.collectives.streams) {
+    for (const auto& kernel : stream) is_collective[kernel.kernel] = true;
+  }
+  std::vector<Interval> others;
+  for (std::size_t index = 0; index < timeline.kernels.size(); ++index) {
+    const Kernel& kernel = timeline.kernels[index];
+    if (kernel.has_times() && !is_collective[index]) others.push_back({kernel.start_ns, kernel.end_ns});
+  }
+  run.other_kernels = IntervalSet(std::move(others));
+  return run;
+}
+
+std::optional<std::vector<RankWait>> rank_waits(std::span<const RankRun> ranks) {
+  std::vector<RankCollectives> collectives;
+  for (const RankRun& run : ranks) collectives.push_back(run.collectives);
+  const auto meetings = match_collectives(collectives);
+  if (!meetings) return std::nullopt;
+  std::vector<RankWait> waits;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) waits.push_back(wait_of(*meetings, ranks[rank], rank));
+  return waits;
+}
+
+void RankEffects::add(RankRun run, double measured_step_ns, const FoundFindings& found) {
+  Member member{measured_step_ns, {}, found.saving_pct_all};
+  for (const Finding& finding : found.findings) {
+    if (finding.saving_step_ns) member.saving_step_ns[{finding.rule, finding.site}] = *finding.saving_step_ns;
+  }
+  runs_.push_back(std::move(run));
+  members_.push_back(std::move(member));
+}
+
+void RankEffects::apply_to(Report& report) const {
+  if (runs_.size() < 2) return;
+  const auto waits = rank_waits(runs_);
+  if (!waits) {
+    report.verdict.why += " Which collectives of the processes belong together could not be told.";
+    return;
+  }
+  report.verdict.why += sentence_of(*waits);
+  limit(report, *waits);
+}
+
+// Of the rank that waits most.
+std::string RankEffects::sentence_of(std::span<const RankWait> waits) const {
+  const auto name_of = [&](std::size_t rank) {
+    const std::string& given = runs_[rank].collectives.rank;
+    return given.empty() ? std::to_string(rank) : given;
+  };
+  const auto share_pct = [&](std::size_t rank) {
+    const double step_ns = members_[rank].measured_step_ns;
+    return step_ns > 0 ? 100 * static_cast<double>(waits[rank].step_ns) / step_ns : 0;
+  };
+  std::size_t most = 0;
+  std::size_t waiting_count = 0;
+  for (std::size_t rank = 0; rank < waits.size(); ++rank) {
+    if (share_pct(rank) >= kMinPct) ++waiting_count;
+    if (share_pct(rank) > share_pct(most)) most = rank;
+  }
+  if (waiting_count == 0) return "";
+  std::string text = " Rank " + name_of(most) + " waited " + time_text(static_cast<double>(waits[most].step_ns));
+  if (runs_[most].step_count > 1) text += " a step";
+  text += " in collectives with nothing else to run, mostly for rank " + name_of(waits[most].awaited_rank) + " in " +
+          std::string(waits[most].collective);
+  if (waiting_count > 1) {
+    text += "; " + std::to_string(waiting_count - 1) + (waiting_count == 2 ? " other rank" : " other ranks") +
+            " waited too";
+  }
+  return text + ".";
+}
+
+void RankEffects::limit(Report& report, std::span<const RankWait> waits) const {
+  // What a step of all gains when each rank gains `gain_ns(rank)` of its own.
+  const auto least = [&](const auto& gain_ns) {
+    double least_ns = std::numeric_limits<double>::infinity();
+    for (std::size_t rank = 0; rank < members_.size(); ++rank) {
+      least_ns = std::min(least_ns, static_cast<double>(waits[rank].step_ns) + gain_ns(members_[rank]));
+    }
+    return least_ns;
+  };
+  for (Finding& finding : report.findings) {
+    if (finding.saving_step_ns.value_or(0) <= 0) continue;
+    const double most_ns = least([&](const Member& member) {
+      const auto found = member.saving_step_ns.find({finding.rule, finding.site});
+      return found == member.saving_step_ns.end() ? 0.0 : static_cast<double>(found->second);
+    });
+    const double left = most_ns / static_cast<double>(*finding.saving_step_ns);
+    if (left >= 1) continue;
+    finding.saving_step_ns = std::llround(most_ns);
+    if (finding.saving_ns) finding.saving_ns = std::llround(left * static_cast<double>(*finding.saving_ns));
+    if (finding.saving_pct) *finding.saving_pct *= left;
+    finding.evidence += "; the ranks wait for each other, which limits what this one gains";
+  }
+  std::erase_if(report.findings,
+                [](const Finding& finding) { return finding.saving_pct && *finding.saving_pct < kMinPct; });
+  if (!report.saving_pct_all) return;
+  const double all_ns =
+      least([](const Member& member) { return member.saving_pct_all.value_or(0) / 100 * member.measured_step_ns; });
+  for (const Member& member : members_) {
+    if (member.measured_step_ns <= 0) continue;
+    report.saving_pct_all = std::min(*report.saving_pct_all, 100 * all_ns / member.measured_step_ns);
+  }
+  for (const Finding& finding : report.findings) {
+    report.saving_pct_all = std::max(report.saving_pct_all, finding.saving_pct);
+  }
+}
+
+}  // namespace turnpike::analyze

@@ -139,3 +139,12 @@ def test_the_progress_is_for_terminals_only(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     command.Progress()("to, pageable: round 1")
     assert "to, pageable: round 1" in capsys.readouterr().err
+
+
+def test_the_page_describes_every_experiment_and_every_option():
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "bench.md").read_text()
+    for name in _bench.EXPERIMENTS:
+        assert f"| `{name}` |" in page
+    options = {action.option_strings[0] for action in command.parser()._actions if action.option_strings}
+    for option in options - {"-h"}:
+        assert f"| `{option}" in page

@@ -289,3 +289,19 @@ def test_memory_that_was_touched_has_a_node_or_is_said_to_be_unknown():
     memory = ctypes.create_string_buffer(b"touched", 1 << 16)
     node = numa.node_of_memory(ctypes.addressof(memory))
     assert node is None or node in (numa.nodes() or [node])
+
+
+def test_memory_of_a_chosen_node_is_there_or_refused_with_a_sentence():
+    known = numa.nodes()
+    if not known:
+        pytest.skip("this system does not tell its NUMA nodes")
+    import ctypes
+
+    try:
+        memory = numa.memory_on(known[0], 1 << 20)
+    except OSError as refused:
+        assert "NUMA node" in str(refused)
+        return
+    memory[:4] = b"abcd"
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    assert numa.node_of_memory(address) in (known[0], None)

@@ -37,4 +37,8 @@ const char* name_of(Phase phase) {
   return "unknown";
 }
 
+const char* name_of(MissingCall missing) {
+  return missing == MissingCall::kEarlier ? "earlier" : "unknown";
+}
+
 }  // namespace turnpike::analyze

@@ -186,12 +186,14 @@ bool ProcessAnalysis::is_in_steps(const Transfer& transfer) const {
 
 std::uint32_t ProcessAnalysis::row_of(const Transfer& transfer) {
   const Call* call = transfer.call == kNone ? nullptr : &timeline_.calls[transfer.call];
+  const auto missing = stacks_.missing_call(transfer);
   const RowKey key{.facts = stacks_.of_transfer(transfer),
                    .forward_facts = call == nullptr || is_in_graph(transfer) ? kNone : forward_facts_of(*call),
                    .direction_and_kinds = static_cast<std::uint32_t>(transfer.direction) |
                                           static_cast<std::uint32_t>(transfer.src_kind) << 8 |
                                           static_cast<std::uint32_t>(transfer.dst_kind) << 16 |
-                                          static_cast<std::uint32_t>(is_in_graph(transfer)) << 24};
+                                          static_cast<std::uint32_t>(is_in_graph(transfer)) << 24 |
+                                          static_cast<std::uint32_t>(missing == MissingCall::kEarlier) << 25};
   const StackFacts& facts = stacks_.facts(key.facts);
   const auto [entry, is_new] = row_cache_.try_emplace(key, kNone);
   if (is_new) {
@@ -202,6 +204,7 @@ std::uint32_t ProcessAnalysis::row_of(const Transfer& transfer) {
     site.src_kind = name_of(transfer.src_kind);
     site.dst_kind = name_of(transfer.dst_kind);
     if (key.forward_facts != kNone) site.forward_site = stacks_.facts(key.forward_facts).place.site;
+    site.missing_call = missing;
     site.in_graph = is_in_graph(transfer);
     entry->second = sums_.sites.row_of(site);
   }

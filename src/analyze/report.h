@@ -25,6 +25,13 @@ const char* name_of(Direction direction);  // h2d, d2h, d2d, p2p, h2h, memset
 enum class Phase { kForward, kBackward, kOptimizer, kLoader, kOther };
 const char* name_of(Phase phase);
 
+// Why the call of a transfer is not known.
+enum class MissingCall : std::uint8_t {
+  kEarlier,  // its id is below that of every call in the file: it was made before them
+  kUnknown
+};
+const char* name_of(MissingCall missing);  // earlier, unknown
+
 struct Device {
   std::uint32_t id = 0;
   std::string name;
@@ -172,8 +179,9 @@ struct Site {
   std::optional<std::string> dst_kind;
   std::optional<std::string> forward_site;  // for a transfer in the backward pass: the forward line that made its node
   std::vector<std::uint32_t> streams;
-  std::vector<std::string> stack;  // "function (file:line)", innermost first, Python only
-  bool in_graph = false;           // replayed from a CUDA graph: the line is the one that captured it
+  std::vector<std::string> stack;           // "function (file:line)", innermost first, Python only
+  std::optional<MissingCall> missing_call;  // nullopt: the call is in the file, or the transfer never had one
+  bool in_graph = false;                    // replayed from a CUDA graph: the line is the one that captured it
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;
   std::uint64_t blocked_count = 0;  // how many of them held the host until they were done
@@ -212,6 +220,8 @@ struct Finding {
   std::optional<std::int64_t> saving_ns;       // over all steps of the process; nullopt: none is claimed, or not known
   std::optional<std::int64_t> saving_step_ns;  // of one step; of the whole run where there are no steps
   std::optional<double> saving_pct;
+  // The rule of the finding at the same site that leads: with its fix, nothing of this one is left to gain.
+  std::optional<std::string> superseded_by;
   std::string evidence, advice, docs;
 };
 

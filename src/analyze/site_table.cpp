@@ -65,8 +65,8 @@ void TotalSums::add(const TransferCost& cost) {
 }
 
 std::uint32_t SiteTable::row_of(const Site& like) {
-  Key key{like.site,  like.file,      like.line,     like.function, like.op,           like.inner_op,
-          like.phase, like.direction, like.src_kind, like.dst_kind, like.forward_site, like.in_graph};
+  Key key{like.site,      like.file,     like.line,     like.function,     like.op,       like.inner_op,    like.phase,
+          like.direction, like.src_kind, like.dst_kind, like.forward_site, like.in_graph, like.missing_call};
   const auto [entry, is_new] = index_.try_emplace(std::move(key), static_cast<std::uint32_t>(rows_.size()));
   if (is_new) rows_.push_back({.site = like});
   return entry->second;

@@ -57,10 +57,10 @@ class SiteTable {
   std::vector<Site> take_ranked();
 
  private:
-  using Key =
-      std::tuple<std::string, std::optional<std::string>, std::optional<std::uint32_t>, std::optional<std::string>,
-                 std::optional<std::string>, std::optional<std::string>, std::optional<Phase>, Direction,
-                 std::optional<std::string>, std::optional<std::string>, std::optional<std::string>, bool>;
+  using Key = std::tuple<std::string, std::optional<std::string>, std::optional<std::uint32_t>,
+                         std::optional<std::string>, std::optional<std::string>, std::optional<std::string>,
+                         std::optional<Phase>, Direction, std::optional<std::string>, std::optional<std::string>,
+                         std::optional<std::string>, bool, std::optional<MissingCall>>;
   std::map<Key, std::uint32_t> index_;
   std::vector<SiteSums> rows_;
 };

@@ -1,10 +1,13 @@
 // Resolves stack ids to frames, and frames to a place.
 #include "analyze/stacks.h"
 
+#include <algorithm>
+
 namespace turnpike::analyze {
 namespace {
 
-const std::string kNoCall = "unknown call";
+const std::string kNamelessCall = "unknown call";
+const std::string kNoCall = "call not in file";
 const std::string kManagedMemory = "managed memory";
 
 }  // namespace
@@ -12,6 +15,9 @@ const std::string kManagedMemory = "managed memory";
 Stacks::Stacks(const trace::Process& process, const Timeline& timeline) : process_(process), timeline_(timeline) {
   for (const auto& [thread, name] : timeline.thread_names) {
     if (process.string(name).starts_with("pt_autograd")) autograd_threads_.insert(thread);
+  }
+  for (const Call& call : timeline.calls) {
+    if (call.correlation != 0) first_correlation_ = std::min(first_correlation_, call.correlation);
   }
 }
 
@@ -21,7 +27,7 @@ bool Stacks::is_backward(const Call& call) const {
 
 std::uint32_t Stacks::of_call(const Call& call) {
   const std::string& name = process_.string(call.name);
-  return find_or_make(call.stack, is_backward(call), name.empty() ? kNoCall : name);
+  return find_or_make(call.stack, is_backward(call), name.empty() ? kNamelessCall : name);
 }
 
 std::uint32_t Stacks::of_transfer(const Transfer& transfer) {
@@ -32,6 +38,15 @@ std::uint32_t Stacks::of_transfer(const Transfer& transfer) {
   }
   if (transfer.call == kNone) return find_or_make(trace::kNoId, false, kNoCall);
   return of_call(timeline_.calls[transfer.call]);
+}
+
+// CUDA numbers the calls of a process as they are made.
+std::optional<MissingCall> Stacks::missing_call(const Transfer& transfer) const {
+  if (transfer.is_migration || transfer.call != kNone) return std::nullopt;
+  if (timeline_.captured_stack(transfer.graph_node) != trace::kNoId) return std::nullopt;
+  const bool is_earlier =
+      !timeline_.calls.empty() && transfer.correlation != 0 && transfer.correlation < first_correlation_;
+  return is_earlier ? MissingCall::kEarlier : MissingCall::kUnknown;
 }
 
 std::uint32_t Stacks::find_or_make(std::uint32_t stack, bool is_backward, const std::string& otherwise) {

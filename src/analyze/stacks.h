@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -31,6 +33,8 @@ class Stacks {
   std::uint32_t of_stack(std::uint32_t stack) { return find_or_make(stack, false, ""); }
   // Of device work: of the line that captured it when it is part of a graph, else of its call.
   std::uint32_t of_transfer(const Transfer& transfer);
+  // Nullopt where its call or the line that captured it is known, and for managed memory, which moves without a call.
+  std::optional<MissingCall> missing_call(const Transfer& transfer) const;
   // Valid as long as this object.
   const StackFacts& facts(std::uint32_t index) const { return facts_[index]; }
 
@@ -43,6 +47,7 @@ class Stacks {
   const trace::Process& process_;
   const Timeline& timeline_;
   std::set<std::uint32_t> autograd_threads_;
+  std::uint32_t first_correlation_ = std::numeric_limits<std::uint32_t>::max();
   std::deque<StackFacts> facts_;
   std::unordered_map<std::uint64_t, std::uint32_t> by_stack_;
   std::map<std::pair<std::string, bool>, std::uint32_t> by_name_;  // calls without a stack

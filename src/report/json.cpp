@@ -138,6 +138,7 @@ Json to_object(const analyze::Site& site) {
           {"src_kind", or_null(site.src_kind)},
           {"dst_kind", or_null(site.dst_kind)},
           {"forward_site", or_null(site.forward_site)},
+          {"missing_call", site.missing_call ? Json(analyze::name_of(*site.missing_call)) : Json(nullptr)},
           {"in_graph", site.in_graph},
           {"streams", site.streams},
           {"count", site.count},
@@ -176,6 +177,7 @@ Json to_object(const analyze::Finding& finding) {
           {"saving_ns", or_null(finding.saving_ns)},
           {"saving_step_ns", or_null(finding.saving_step_ns)},
           {"saving_pct", or_null(finding.saving_pct)},
+          {"superseded_by", or_null(finding.superseded_by)},
           {"evidence", finding.evidence},
           {"advice", finding.advice},
           {"docs", finding.docs}};

@@ -120,7 +120,47 @@ void add_site(const Site& site, std::size_t rank, const std::string& name, Table
                  duration_text(site.host_blocked_ns), percent_text(site.overlapped_pct)});
 }
 
-void add_site_notes(const Site& site, bool with_code, const SourceLines& sources, Table& table) {
+bool is_like(const Site& site, const Site& other) {
+  return !other.missing_call && other.direction == site.direction && other.src_kind == site.src_kind &&
+         other.dst_kind == site.dst_kind &&
+         std::any_of(site.streams.begin(), site.streams.end(), [&](std::uint32_t stream) {
+           return std::find(other.streams.begin(), other.streams.end(), stream) != other.streams.end();
+         });
+}
+
+// The place with most of the transfers of the same kind on the same streams whose call is known: the likely one, but
+// no more than that.
+std::string likely_place_text(const Site& site, const std::vector<Site>& sites) {
+  const Site* most = nullptr;
+  std::uint64_t count = 0;
+  for (const Site& other : sites) {
+    if (!is_like(site, other)) continue;
+    count += other.count;
+    if (most == nullptr || other.count > most->count) most = &other;
+  }
+  if (most == nullptr) return "";
+  return fmt::format("of {} like {} whose call is known, {} came from {}", count_text(count),
+                     site.count == 1 ? "it" : "them", most->count == count ? "all" : count_text(most->count),
+                     short_name(most->site));
+}
+
+std::string streams_text(const Site& site) {
+  if (site.streams.empty()) return "stream unknown";
+  return fmt::format("stream{} {}", site.streams.size() == 1 ? "" : "s", fmt::join(site.streams, ", "));
+}
+
+void add_missing_call(const Site& site, const std::vector<Site>& sites, Table& table) {
+  const bool is_earlier = site.missing_call == analyze::MissingCall::kEarlier;
+  table.add_note(kIndent + fmt::format("{}, {}", kinds_text(site), streams_text(site)));
+  table.add_note(kIndent + fmt::format("the call that started {} is not in the file{}", site.count == 1 ? "it" : "them",
+                                       is_earlier ? ": it was made before those that are" : ""));
+  const std::string likely = likely_place_text(site, sites);
+  if (!likely.empty()) table.add_note(kIndent + likely);
+}
+
+void add_site_notes(const Site& site, bool with_code, const std::vector<Site>& sites, const SourceLines& sources,
+                    Table& table) {
+  if (site.missing_call) return add_missing_call(site, sites, table);
   if (with_code) add_code(site, sources, table);
   table.add_note(kIndent + fmt::format("{}, {}, {}{}", operator_text(site), phase_text(site.phase), kinds_text(site),
                                        blocked_text(site)));
@@ -176,7 +216,7 @@ void print_sites(const analyze::Report& report, std::size_t top, Page& page) {
   const std::size_t shown = std::min(top, report.sites.size());
   for (std::size_t i = 0; i < shown; ++i) {
     add_site(report.sites[i], i + 1, names.of(report.sites[i]), table);
-    add_site_notes(report.sites[i], i < kRowsWithCode, sources, table);
+    add_site_notes(report.sites[i], i < kRowsWithCode, report.sites, sources, table);
   }
   table.print(page);
   print_rest(report.sites.size(), shown, page);

@@ -233,13 +233,36 @@ TEST(Analysis, KeepsATransferWithoutItsCall) {
   builder.copy({.start_ns = 10, .end_ns = 20, .correlation = 77, .bytes = 64});
   const Report report = builder.report();
   const Site& site = report.sites.at(0);
-  EXPECT_EQ(site.site, "unknown call");
+  EXPECT_EQ(site.site, "call not in file");
+  EXPECT_EQ(site.missing_call, MissingCall::kUnknown);
   EXPECT_EQ(site.file, std::nullopt);
   EXPECT_EQ(site.api, std::nullopt);
   EXPECT_EQ(site.phase, std::nullopt);
   EXPECT_EQ(site.host_blocked_ns, std::nullopt);
   EXPECT_EQ(site.count, 1u);
   EXPECT_EQ(report.losses.at("unmatched_activity"), 1u);
+}
+
+TEST(Analysis, TellsCopiesAskedForBeforeTheFileBeganFromThoseWhoseCallWasLost) {
+  ProcessBuilder builder;
+  builder.call({.start_ns = 100, .end_ns = 110, .correlation = 50});
+  builder.copy({.start_ns = 105, .end_ns = 108, .correlation = 49, .bytes = 64});
+  builder.copy({.start_ns = 120, .end_ns = 130, .correlation = 50, .bytes = 32});
+  builder.copy({.start_ns = 140, .end_ns = 150, .correlation = 51, .bytes = 16});
+  const Report report = builder.report();
+  ASSERT_EQ(report.sites.size(), 3u);
+  std::map<std::uint64_t, std::optional<MissingCall>> missing_by_bytes;
+  for (const Site& site : report.sites) missing_by_bytes[site.bytes] = site.missing_call;
+  EXPECT_EQ(missing_by_bytes.at(64), MissingCall::kEarlier);
+  EXPECT_EQ(missing_by_bytes.at(32), std::nullopt);
+  EXPECT_EQ(missing_by_bytes.at(16), MissingCall::kUnknown);
+}
+
+TEST(Analysis, MissesNoCallWhereTheLineThatCapturedTheWorkIsKnown) {
+  ProcessBuilder builder;
+  builder.graph_node(11, builder.line("train.py", 7), 0);
+  builder.copy({.start_ns = 10, .end_ns = 20, .correlation = 77, .bytes = 64, .graph_node = 11});
+  EXPECT_EQ(builder.report().sites.at(0).missing_call, std::nullopt);
 }
 
 TEST(Analysis, CountsCopiesWhoseDeviceRecordNeverCame) {

@@ -79,6 +79,22 @@ std::string copy_of_kinds(int correlation, int copy_kind, int src_kind, int dst_
                                                      {"dstKind", number(dst_kind)}}));
 }
 
+// A file cut to a window of time: the copy's call lies before it.
+TEST(NsysReader, KeepsWhatIsKnownOfACopyWhoseCallWasCutOff) {
+  const ReadExport read =
+      read_sql(tables_of(Schema::k3_28) + string_id(1, "cudaMemcpyAsync_v3020") + row(kRuntime, call(1, 12, 100, 150)) +
+               row(kMemcpy, with(work(11, 90, 120),
+                                 {{"bytes", "4096"}, {"copyKind", "1"}, {"srcKind", "1"}, {"dstKind", "2"}})));
+  ASSERT_EQ(read.records.size(), 1u) << read.error;
+  ASSERT_EQ(read.records[0].copies.size(), 1u);
+  const trace::MemcpyRecord& copy = read.records[0].copies[0];
+  EXPECT_EQ(copy.correlation, 11u);
+  EXPECT_EQ(copy.bytes, 4096u);
+  EXPECT_EQ(copy.copy_kind, CopyKind::kHostToDevice);
+  EXPECT_EQ(copy.src_kind, MemoryKind::kPinned);
+  EXPECT_EQ(copy.stream, 7u);
+}
+
 TEST(NsysReader, TakesDocumentedNumbersWhereTheFileHasNoEnums) {
   const ReadExport read = read_sql(tables_of(Schema::k3_25) + copy_of_kinds(1, 1, 0, 2) + copy_of_kinds(2, 2, 2, 1) +
                                    copy_of_kinds(3, 10, 7, 4) + copy_of_kinds(4, 99, 99, 5));

@@ -38,6 +38,7 @@ const Contract kSite = {{"site", "s"},
                         {"src_kind", "s0"},
                         {"dst_kind", "s0"},
                         {"forward_site", "s0"},
+                        {"missing_call", "s0"},
                         {"in_graph", "b"},
                         {"streams", "a"},
                         {"count", "i"},
@@ -63,10 +64,9 @@ const Contract kSyncSite = {{"site", "s"},
                             {"host_blocked_ns", "i0"},
                             {"gpu_idle_ns", "i0"},
                             {"stack", "a"}};
-const Contract kFinding = {{"rule", "s"},        {"severity", "s"},   {"title", "s"},
-                           {"site", "s"},        {"saving_ns", "i0"}, {"saving_step_ns", "i0"},
-                           {"saving_pct", "n0"}, {"evidence", "s"},   {"advice", "s"},
-                           {"docs", "s"}};
+const Contract kFinding = {{"rule", "s"},       {"severity", "s"},        {"title", "s"},       {"site", "s"},
+                           {"saving_ns", "i0"}, {"saving_step_ns", "i0"}, {"saving_pct", "n0"}, {"superseded_by", "s0"},
+                           {"evidence", "s"},   {"advice", "s"},          {"docs", "s"}};
 const Contract kPartVerdict = {{"bound_by", "s0"},     {"gpu_busy_pct", "n0"},
                                {"gpu_idle_pct", "n0"}, {"exposed_transfer_pct", "n0"},
                                {"why", "s"},           {"idle", "o0"}};
@@ -130,8 +130,8 @@ void expect_whole_contract(const Json& json) {
 
 TEST(Json, KeepsTheContract) {
   analyze::Report report = ordinary_report();
-  report.findings.push_back(
-      {"blocking_copy", "warning", "title", "train.py:23", 5, 1, std::nullopt, "evidence", "advice", "docs"});
+  report.findings.push_back({"blocking_copy", "warning", "title", "train.py:23", 5, 1, std::nullopt, std::nullopt,
+                             "evidence", "advice", "docs"});
   const Json json = Json::parse(to_json(report));
   expect_whole_contract(json);
   expect_contract(json["steps"], {{"count", "i"}, {"median_ns", "i"}, {"source", "s"}});

@@ -100,12 +100,13 @@ inline analyze::Report ordinary_report() {
   memory.sites = {{"model.py:12", "device", 900'000'000, 12}, {"train.py:9", "pinned", 25'000'000, 1}};
   memory.points = {{0, std::nullopt, 0, 0}, {1'000'000, 3'200'000'000, 1'100'000'000, 25'000'000}};
   report.memory = memory;
-  report.findings = {{"implicit_sync", "warning", "aten::item makes the CPU wait for the GPU", "train.py:31",
-                      880'000'000, 938'000, 29.2, "once a step, for 4 B; the CPU waited for 960 us a step",
-                      "Keep the value on the GPU and read it at the end.", "docs/rules/implicit_sync.md"},
-                     {"pageable_async_copy", "warning", "uploads from ordinary (pageable) memory", "train.py:23",
-                      std::nullopt, std::nullopt, std::nullopt, "once a step, 201 kB each",
-                      "Load into page-locked memory.", "docs/rules/pageable_async_copy.md"}};
+  report.findings = {
+      {"implicit_sync", "warning", "aten::item makes the CPU wait for the GPU", "train.py:31", 880'000'000, 938'000,
+       29.2, std::nullopt, "once a step, for 4 B; the CPU waited for 960 us a step",
+       "Keep the value on the GPU and read it at the end.", "docs/rules/implicit_sync.md"},
+      {"pageable_async_copy", "warning", "uploads from ordinary (pageable) memory", "train.py:23", std::nullopt,
+       std::nullopt, std::nullopt, std::nullopt, "once a step, 201 kB each", "Load into page-locked memory.",
+       "docs/rules/pageable_async_copy.md"}};
   report.saving_pct_all = 41.0;
   report.sites = {upload_site(), gradient_site()};
   analyze::SyncSite sync;

@@ -45,6 +45,67 @@ bool add_saving(const ProcessModel& model, const std::vector<NamedChange>& chang
   return *finding.saving_pct >= kMinSavingPct;
 }
 
+// With changes of both, the second made to what the first left.
+std::optional<double> saving_pct_of(const ProcessModel& model, const Judged& first, const Judged& second) {
+  std::vector<NamedChange> changes = first.changes;
+  changes.insert(changes.end(), second.changes.begin(), second.changes.end());
+  const auto predicted_ns = predict_step_ns(model, changes);
+  if (!predicted_ns) return std::nullopt;
+  return 100 * (1 - *predicted_ns / model.measured_step_ns());
+}
+
+// Changes that leave no copy to be made otherwise.
+bool removes_copies(Change change) {
+  return change == Change::kHoistUpload || change == Change::kKeepOnDevice || change == Change::kRemoveSync;
+}
+
+// Whether most of the calls that `other` is about are not made any more. What is made once, before the loop, is little.
+bool takes_away(const Judged& leader, const Judged& other) {
+  Selection gone;
+  for (const NamedChange& change : leader.changes) {
+    if (removes_copies(change.change)) gone.insert(gone.end(), change.calls.begin(), change.calls.end());
+  }
+  std::sort(gone.begin(), gone.end());
+  std::size_t count = 0;
+  std::size_t gone_count = 0;
+  for (const NamedChange& change : other.changes) {
+    count += change.calls.size();
+    for (const std::uint32_t call : change.calls) gone_count += std::binary_search(gone.begin(), gone.end(), call);
+  }
+  return 2 * gone_count > count;
+}
+
+// Whether who has done what `leader` says would gain nothing by doing what `other` says too: then they are two answers
+// to the same question, and a reader needs one.
+bool leaves_nothing_of(const ProcessModel& model, const Judged& leader, const Judged& other) {
+  if (!leader.finding.saving_pct || other.changes.empty()) return false;
+  if (!other.finding.saving_pct) return takes_away(leader, other);
+  const auto both_pct = saving_pct_of(model, leader, other);
+  return both_pct && *both_pct - *leader.finding.saving_pct < kMinSavingPct;
+}
+
+std::string saving_alone(const Finding& finding) {
+  if (!finding.saving_pct) return "";
+  return " (" + std::to_string(std::lround(*finding.saving_pct)) + " % alone)";
+}
+
+// Of findings at one place the first leads, and its evidence names those that it leaves nothing of. `judged`: ranked.
+void choose_leaders(const ProcessModel& model, std::vector<Judged>& judged) {
+  for (std::size_t i = 0; i < judged.size(); ++i) {
+    Judged& leader = judged[i];
+    if (leader.finding.site.empty() || leader.finding.superseded_by) continue;
+    std::string settled;
+    for (std::size_t j = i + 1; j < judged.size(); ++j) {
+      Judged& other = judged[j];
+      if (other.finding.site != leader.finding.site || other.finding.superseded_by) continue;
+      if (!leaves_nothing_of(model, leader, other)) continue;
+      other.finding.superseded_by = leader.finding.rule;
+      settled += (settled.empty() ? "" : ", ") + other.finding.title + saving_alone(other.finding);
+    }
+    if (!settled.empty()) leader.finding.evidence += "; also seen here, with nothing left to gain then: " + settled;
+  }
+}
+
 std::optional<double> saving_of_all(const ProcessModel& model, const std::vector<Judged>& judged) {
   std::vector<NamedChange> changes;
   for (const Judged& one : judged) {
@@ -84,6 +145,7 @@ FoundFindings find_findings(const ProcessModel& model) {
   std::stable_sort(judged.begin(), judged.end(),
                    [](const Judged& a, const Judged& b) { return comes_before(a.finding, b.finding); });
   found.saving_pct_all = saving_of_all(model, judged);
+  choose_leaders(model, judged);
   for (Judged& one : judged) found.findings.push_back(std::move(one.finding));
   return found;
 }

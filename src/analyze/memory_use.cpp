@@ -159,4 +159,16 @@ std::optional<MemoryUse> memory_use_of(const Timeline& timeline, Stacks& stacks,
   return use;
 }
 
+std::optional<std::uint64_t> peak_device_bytes_of(const Timeline& timeline, std::uint32_t device) {
+  Levels levels;
+  const auto at = static_cast<std::size_t>(Kind::kDevice);
+  for (const Event& event : events_of(timeline)) {
+    if (event.resident_bytes != 0 || event.allocation.kind != Kind::kDevice) continue;
+    const std::uint32_t on = timeline.calls[event.allocation.call].device;
+    if (on == trace::kUnknownId) return std::nullopt;
+    if (on == device) pass(levels, event, 0);
+  }
+  return levels[at].peak_bytes > 0 ? std::optional(levels[at].peak_bytes) : std::nullopt;
+}
+
 }  // namespace turnpike::analyze

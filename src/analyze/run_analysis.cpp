@@ -162,6 +162,16 @@ void RunAnalysis::add_findings(FoundFindings found) {
   report_.saving_pct_all = std::max(report_.saving_pct_all, found.saving_pct_all);
 }
 
+// Of two processes, each may have told the other's leader for what it leads: then both stand by themselves.
+void RunAnalysis::check_leaders() {
+  for (Finding& finding : report_.findings) {
+    const bool is_led = std::any_of(report_.findings.begin(), report_.findings.end(), [&](const Finding& other) {
+      return other.site == finding.site && other.rule == finding.superseded_by && !other.superseded_by;
+    });
+    if (!is_led) finding.superseded_by.reset();
+  }
+}
+
 Report RunAnalysis::finish() {
   for (std::size_t i = 0; i < kDirectionCount; ++i) {
     TotalSums& sums = sums_.totals[i];
@@ -184,6 +194,7 @@ Report RunAnalysis::finish() {
                    [](const RangeVerdict& a, const RangeVerdict& b) { return a.total_ns > b.total_ns; });
   ranks_.apply_to(report_);
   std::stable_sort(report_.findings.begin(), report_.findings.end(), comes_before);
+  check_leaders();
   Report report = std::move(report_);
   *this = RunAnalysis();
   return report;

@@ -40,6 +40,7 @@ class RunAnalysis {
   void add_memory(std::optional<MemoryUse> use);
   void offer_steps(std::optional<FoundSteps> found);
   void add_findings(FoundFindings found);
+  void check_leaders();
 
   LinkRates rates_;
   Report report_;

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace turnpike::analyze {
 namespace {
@@ -39,20 +40,42 @@ std::string one_decimal(double value) {
 
 std::string scope_text(const VerdictScope& scope) {
   if (scope.is_range) return "While it was open";
-  if (scope.whole_steps == 0) return "Over the whole run, start-up included";
+  if (scope.whole_steps == 0) return "Over all that was recorded";
   std::string text = "Over the " + std::to_string(scope.whole_steps) + " whole steps";
   if (scope.processes > 1) text += " of " + std::to_string(scope.processes) + " processes";
   if (scope.has_warm_up) text += " after the warm-up";
   return text;
 }
 
+// Less of a share is shown as 0.0 %.
+constexpr double kMinShownPct = 0.05;
+
+// What the host did while no device did anything: ": the host issued work for 1.1 % and ... for 4.4 %".
+std::string idle_text(const DeviceTime& time) {
+  const std::array<std::pair<std::int64_t, const char*>, 5> causes = {{
+      {time.copy_wait_ns, "was held by copies"},
+      {time.sync_wait_ns, "was held by synchronisations"},
+      {time.input_ns, "got the next batch ready"},
+      {time.launch_ns, "issued work"},
+      {time.quiet_ns, "made no call to CUDA elsewhere"},
+  }};
+  std::vector<std::string> parts;
+  for (const auto& [part_ns, what] : causes) {
+    const double part_pct = percent(part_ns, time.span_ns);
+    if (part_pct >= kMinShownPct) parts.push_back(std::string(what) + " for " + one_decimal(part_pct));
+  }
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    text += i == 0 ? ": the host " : i + 1 == parts.size() ? " and " : ", ";
+    text += parts[i];
+  }
+  return text;
+}
+
 std::string sentence(const DeviceTime& time, const VerdictScope& scope) {
   const auto share = [&](std::int64_t part_ns) { return one_decimal(percent(part_ns, time.span_ns)); };
   return scope_text(scope) + ", kernels ran for " + share(time.kernel_ns) + " of the time, only transfers for " +
-         share(time.exposed_transfer_ns) + ", and nothing for " + share(time.idle_ns) +
-         ": the host was held by copies for " + share(time.copy_wait_ns) + ", by synchronisations for " +
-         share(time.sync_wait_ns) + ", got the next batch ready for " + share(time.input_ns) + ", issued work for " +
-         share(time.launch_ns) + " and made no call to CUDA elsewhere for " + share(time.quiet_ns) + ".";
+         share(time.exposed_transfer_ns) + ", and nothing for " + share(time.idle_ns) + idle_text(time) + ".";
 }
 
 std::string largest_cause(const DeviceTime& time) {

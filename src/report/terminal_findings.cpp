@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "report/terminal_sections.h"
 #include "report/text_width.h"
 #include "report/units.h"
+#include "report/verdict_remark.h"
 
 namespace turnpike::report {
 namespace {
@@ -31,27 +33,42 @@ void print_finding(const analyze::Finding& finding, std::size_t number, bool has
   page.paragraph("     fix   ", cleaned(finding.advice));
 }
 
+// Those that no other at the same place leads.
+std::vector<const analyze::Finding*> leading_findings(const analyze::Report& report) {
+  std::vector<const analyze::Finding*> leading;
+  for (const analyze::Finding& finding : report.findings) {
+    if (!finding.superseded_by) leading.push_back(&finding);
+  }
+  return leading;
+}
+
 }  // namespace
 
 void print_findings(const analyze::Report& report, Page& page) {
   if (!report.verdict.gpu_busy_pct) return;  // without kernels nothing was looked for
   page.blank();
   page.line("WHAT TO DO", Style::kHeading);
-  if (report.findings.empty()) {
-    page.line("  nothing was found that would gain 1 % of a step or more");
+  const bool has_steps = report.steps.has_value();
+  const auto findings = leading_findings(report);
+  const std::size_t count = std::min(findings.size(), kMaxFindings);
+  for (std::size_t index = 0; index < count; ++index) {
+    print_finding(*findings[index], index + 1, has_steps, page);
+  }
+  if (findings.size() > count) {
+    page.line(fmt::format("  and {} more: --json holds all", findings.size() - count));
+  }
+  const bool is_gain_known = std::any_of(findings.begin(), findings.end(), [](const analyze::Finding* finding) {
+    return finding->saving_pct.has_value();
+  });
+  if (!is_gain_known) {
+    page.paragraph("  ",
+                   fmt::format("Nothing {}was found that is known to gain 1 % of {} or more. {}",
+                               findings.empty() ? "" : "else ", has_steps ? "a step" : "the time", remark_on(report)));
     return;
   }
-  const bool has_steps = report.steps.has_value();
-  const std::size_t count = std::min(report.findings.size(), kMaxFindings);
-  for (std::size_t index = 0; index < count; ++index) {
-    print_finding(report.findings[index], index + 1, has_steps, page);
-  }
-  if (report.findings.size() > count) {
-    page.line(fmt::format("  and {} more: --json holds all", report.findings.size() - count));
-  }
-  if (report.saving_pct_all && report.findings.size() > 1) {
-    page.paragraph("  ", fmt::format("All of it together saves {} of a step: savings overlap and do not add up.",
-                                     percent_text(report.saving_pct_all)));
+  if (report.saving_pct_all && findings.size() > 1) {
+    page.paragraph("  ", fmt::format("All of it together saves {} of {}: savings overlap and do not add up.",
+                                     percent_text(report.saving_pct_all), has_steps ? "a step" : "the time"));
   }
   page.paragraph(
       "  ", "Savings are predicted by re-timing the recorded run with the change. `turnpike whatif` tries others.");

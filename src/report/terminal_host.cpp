@@ -15,11 +15,21 @@ namespace {
 constexpr std::int64_t kAheadNs = 20'000;
 constexpr std::size_t kMaxThreads = 3;
 
+const char* lead_meaning(const analyze::Spread& lead) {
+  if (lead.median_ns < kAheadNs) return "the GPU takes work as soon as it is issued, and then waits";
+  return lead.p10_ns < kAheadNs ? "the CPU is ahead of the GPU, but not always" : "the CPU is ahead of the GPU";
+}
+
 std::string lead_text(const analyze::Spread& lead) {
-  const char* meaning = lead.median_ns >= kAheadNs ? "the CPU is ahead of the GPU"
-                                                   : "the GPU takes work as soon as it is issued, and then waits";
+  // The call that launches goes on for a while after the GPU has its work.
+  if (lead.median_ns < 0) {
+    return fmt::format("A kernel starts {} before its launch returns (median; {} to {} for most): {}.",
+                       duration_text(-lead.median_ns), duration_text(-lead.p90_ns), duration_text(-lead.p10_ns),
+                       lead_meaning(lead));
+  }
   return fmt::format("A kernel starts {} after its launch returned (median; {} to {} for most): {}.",
-                     duration_text(lead.median_ns), duration_text(lead.p10_ns), duration_text(lead.p90_ns), meaning);
+                     duration_text(lead.median_ns), duration_text(lead.p10_ns), duration_text(lead.p90_ns),
+                     lead_meaning(lead));
 }
 
 std::string thread_name(const analyze::HostThread& thread) {

@@ -164,7 +164,7 @@ TEST(RunAnalysis, JudgesTheProcessesThatHaveSteps) {
 TEST(RunAnalysis, JudgesTheWholeRunWithoutSteps) {
   std::vector<LoadedProcess> processes;
   processes.push_back(rank(0, 5, 7));
-  EXPECT_THAT(report_of(processes).verdict.why, StartsWith("Over the whole run, start-up included, "));
+  EXPECT_THAT(report_of(processes).verdict.why, StartsWith("Over all that was recorded, "));
 }
 
 TEST(RunAnalysis, OfNoProcessIsEmpty) {

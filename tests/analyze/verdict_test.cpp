@@ -11,6 +11,7 @@
 namespace turnpike::analyze {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::StartsWith;
 
 constexpr std::int64_t kMs = 1'000'000;
@@ -115,13 +116,19 @@ TEST(Verdict, SaysItsNumbers) {
   EXPECT_DOUBLE_EQ(*verdict.exposed_transfer_pct, 10.0);
   EXPECT_EQ(verdict.why,
             "Over the 39 whole steps, kernels ran for 40.0 % of the time, only transfers for 10.0 %, and nothing for "
-            "50.0 %: the host was held by copies for 5.0 %, by synchronisations for 25.0 %, got the next batch ready "
-            "for 2.0 %, issued work for 13.0 % and made no call to CUDA elsewhere for 5.0 %.");
+            "50.0 %: the host was held by copies for 5.0 %, was held by synchronisations for 25.0 %, got the next "
+            "batch ready for 2.0 %, issued work for 13.0 % and made no call to CUDA elsewhere for 5.0 %.");
+}
+
+TEST(Verdict, LeavesOutWhatDidNotHappen) {
+  EXPECT_THAT(judge(time_of(990, 0, 0, 0, 0, 10, 0), {}, true).why,
+              EndsWith("only transfers for 0.0 %, and nothing for 1.0 %: the host issued work for 1.0 %."));
+  EXPECT_THAT(judge(time_of(1000, 0, 0, 0, 0, 0, 0), {}, true).why, EndsWith("and nothing for 0.0 %."));
 }
 
 TEST(Verdict, SaysWhatItIsAbout) {
   const DeviceTime time = time_of(1, 1, 1, 1, 1, 1, 1);
-  EXPECT_THAT(judge(time, {}, true).why, StartsWith("Over the whole run, start-up included, "));
+  EXPECT_THAT(judge(time, {}, true).why, StartsWith("Over all that was recorded, "));
   EXPECT_THAT(judge(time, {.whole_steps = 80, .processes = 2}, true).why,
               StartsWith("Over the 80 whole steps of 2 processes, "));
   EXPECT_THAT(judge(time, {.whole_steps = 38, .processes = 1, .has_warm_up = true}, true).why,

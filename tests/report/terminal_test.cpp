@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <sstream>
 
 #include "golden.h"
@@ -13,6 +14,7 @@
 namespace turnpike::report {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -74,6 +76,116 @@ TEST(Terminal, FilesThatShareANameAreToldApartByTheirPaths) {
   report.sites[1].file = "/b/train.py";
   report.sites[1].line = 23;
   EXPECT_THAT(to_text(report, {}), HasSubstr("/b/train.py:23"));
+}
+
+TEST(Terminal, TellsOfOneLineOnlyTheFindingThatLeads) {
+  analyze::Report report = ordinary_report();
+  report.findings[1].superseded_by = report.findings[0].rule;
+  const std::string text = to_text(report, {});
+  EXPECT_THAT(text, HasSubstr(report.findings[0].title));
+  EXPECT_THAT(text, Not(HasSubstr(report.findings[1].title)));
+  EXPECT_THAT(text, Not(HasSubstr("All of it together")));
+}
+
+analyze::Report without_findings(const std::string& bound_by) {
+  analyze::Report report = ordinary_report();
+  report.findings.clear();
+  report.saving_pct_all.reset();
+  report.verdict.bound_by = bound_by;
+  report.verdict.gpu_busy_pct = 31;
+  report.verdict.exposed_transfer_pct = 22;
+  report.verdict.idle = analyze::IdleShares{.copies_pct = 10, .syncs_pct = 9, .input_pct = 8, .launch_pct = 15};
+  return report;
+}
+
+// Wrapped lines are one.
+std::string advice_in(const analyze::Report& report) {
+  std::string text = to_text(report, {});
+  text = text.substr(text.find("WHAT TO DO"));
+  text = text.substr(0, text.find("TRANSFERS"));
+  for (std::size_t at = 0; (at = text.find("\n  ")) != std::string::npos;) text.replace(at, 3, " ");
+  return text;
+}
+
+TEST(Terminal, ExplainsEachVerdictThatNoFindingBelongsTo) {
+  for (const auto& [bound_by, reason] : std::map<std::string, std::string>{
+           {"gpu", "The GPU computes nearly all the time"},
+           {"transfer", "The time is in the transfers below"},
+           {"sync", "The CPU stands still in the synchronisations below"},
+           {"launch", "The GPU waits for the CPU to issue its work"},
+           {"input", "For 8 % of the time the GPU waits for the next batch"},
+           {"mixed", "No single cause stands out."},
+       }) {
+    const std::string text = advice_in(without_findings(bound_by));
+    EXPECT_THAT(text, HasSubstr("Nothing was found that is known to gain 1 % of a step or more. " + reason));
+    EXPECT_THAT(text, Not(HasSubstr("Savings are predicted"))) << "there are none";
+    EXPECT_THAT(text, Not(HasSubstr("No steps were found")));
+  }
+}
+
+TEST(Terminal, SaysThatCopiesWithoutComputingBesideThemCannotBeHidden) {
+  analyze::Report report = without_findings("transfer");
+  report.verdict.gpu_busy_pct = 2;
+  report.verdict.exposed_transfer_pct = 97;
+  EXPECT_THAT(advice_in(report), HasSubstr("there is too little computing (2 %) to hide them behind"));
+}
+
+TEST(Terminal, SaysWhereTheProgramIsWhenItIsBusyWithoutCuda) {
+  analyze::Report report = without_findings("launch");
+  report.verdict.idle->quiet_pct = 60;
+  EXPECT_THAT(advice_in(report), HasSubstr("For 60 % of the time the GPU has nothing to do because the program is busy "
+                                           "on the CPU without calling CUDA, mostly at train.py:31 (40 %)"));
+}
+
+TEST(Terminal, AsksForStepsAndForALongerRecordingWhereTheyAreMissing) {
+  analyze::Report report = without_findings("transfer");
+  report.steps.reset();
+  for (analyze::Site& site : report.sites) site.missing_call = analyze::MissingCall::kEarlier;
+  const std::string text = advice_in(report);
+  EXPECT_THAT(text, HasSubstr("gain 1 % of the time or more"));
+  EXPECT_THAT(text, HasSubstr("started by calls that are not in the file"));
+  EXPECT_THAT(text, HasSubstr("No steps were found"));
+}
+
+TEST(Terminal, ExplainsTheVerdictBesideFindingsOfUnknownGain) {
+  analyze::Report report = without_findings("launch");
+  report.findings = ordinary_report().findings;
+  for (analyze::Finding& finding : report.findings) finding.saving_pct.reset();
+  EXPECT_THAT(advice_in(report), HasSubstr("Nothing else was found"));
+}
+
+TEST(Terminal, SaysOfKernelsThatStartInsideTheirLaunchThatTheyDo) {
+  analyze::Report report = ordinary_report();
+  report.verdict.launch_lead = analyze::Spread{.p10_ns = -16'300, .median_ns = -2670, .p90_ns = -919};
+  EXPECT_THAT(to_text(report, {}),
+              HasSubstr("A kernel starts 2.67 us before its launch returns (median; 919 ns to 16.3 us for most)"));
+  report.verdict.launch_lead = analyze::Spread{.p10_ns = 3000, .median_ns = 40'000, .p90_ns = 75'000};
+  EXPECT_THAT(to_text(report, {}), ContainsRegex("ahead of the\n? *GPU, but not always"));
+}
+
+TEST(Terminal, SaysThatTheCallOfATransferIsNotInTheFileAndWhereItLikelyStands) {
+  analyze::Report report = ordinary_report();
+  analyze::Site cut;
+  cut.site = "call not in file";
+  cut.direction = report.sites[0].direction;
+  cut.src_kind = report.sites[0].src_kind;
+  cut.dst_kind = report.sites[0].dst_kind;
+  cut.streams = {7, 15};
+  cut.missing_call = analyze::MissingCall::kEarlier;
+  cut.count = 2;
+  cut.bytes = 2000;
+  report.sites.push_back(cut);
+  const std::string text = to_text(report, {});
+  EXPECT_THAT(text, HasSubstr("pageable > device, streams 7, 15\n"));
+  EXPECT_THAT(text, HasSubstr("the call that started them is not in the file: it was made before those that are\n"));
+  EXPECT_THAT(text, HasSubstr("of 938 like them whose call is known, all came from train.py:23\n"));
+  EXPECT_THAT(text, Not(HasSubstr("operator unknown")));
+
+  report.sites.back().missing_call = analyze::MissingCall::kUnknown;
+  report.sites.back().streams = {8};
+  const std::string other = to_text(report, {});
+  EXPECT_THAT(other, HasSubstr("the call that started them is not in the file\n"));
+  EXPECT_THAT(other, Not(HasSubstr("whose call is known")));
 }
 
 // What stands in the backward pass of a model: no Python, but the forward line is known.

@@ -1,5 +1,6 @@
 // Asynchronous copies of page-locked memory that are queued between the kernels: while they cross, the GPU computes
 // nothing, though it could.
+#include "analyze/rules/batch_memory.h"
 #include "analyze/rules/compute.h"
 #include "analyze/rules/copy_fault.h"
 #include "analyze/rules/rules.h"
@@ -48,7 +49,7 @@ void find_upload(const ProcessModel& model, const Compute& compute, const SiteCa
   if (!matters(model, queued.exposed_ns)) return;
   found.push_back({.site = site.facts->place.site,
                    .title = "the GPU stops computing while this upload crosses",
-                   .evidence = evidence_of(model, copies, queued),
+                   .evidence = evidence_of(model, copies, queued) + one_more_batch_text(model),
                    .advice = "Bring the next batch up while this one is computed, on a stream of its own: for batch in "
                              "tp.prefetch(loader, device). By hand: torch.cuda.Stream() for the copy, and "
                              "wait_stream() before the batch is used.",

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "analyze/intervals.h"
+#include "analyze/rules/batch_memory.h"
 #include "analyze/rules/measure.h"
 #include "analyze/rules/rules.h"
 
@@ -167,10 +168,12 @@ void find_late_loader(const RuleInput& input, std::vector<Candidate>& found) {
     // Workers may be late now and then; what else pauses now and then is no loader.
     const bool is_loader = seen.is_in_workers || seen.is_in_main_process;
     if (!is_loader && !is_regular(model, waits.takers)) continue;
+    const std::string advice = advice_for(model, waits, seen);
+    const bool is_deeper = advice.find("prefetch(") != advice.npos;
     found.push_back({.site = site,
                      .title = "the GPU waits for the next batch, which the CPU is still preparing",
-                     .evidence = evidence_of(model, waits, seen),
-                     .advice = advice_for(model, waits, seen),
+                     .evidence = evidence_of(model, waits, seen) + (is_deeper ? one_more_batch_text(model) : ""),
+                     .advice = advice,
                      .changes = {{Change::kFasterLoader, waits.takers}}});
   }
 }

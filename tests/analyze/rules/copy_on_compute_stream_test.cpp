@@ -29,6 +29,45 @@ TEST(CopyOnComputeStream, IsAnUploadThatNoKernelRunsBeside) {
   EXPECT_GT(findings[0].saving_pct.value_or(0), 20);
 }
 
+TEST(CopyOnComputeStream, SaysWhatOneMoreBatchTakesAsFarAsTheMemoryIsKnown) {
+  const auto evidence_of = [](StepProgram program) {
+    const auto findings = program.findings(kRule);
+    return findings.size() == 1 ? findings[0].evidence : "not one finding";
+  };
+  const std::string batch =
+      "; one more batch in flight takes 16.8 MB on the GPU and 16.8 MB page-locked on the CPU's side";
+  EXPECT_TRUE(evidence_of(uploading({})).ends_with(batch));
+
+  const auto with_size = [](StepProgram& program) {
+    trace::DeviceRecord device{};
+    device.memory_bytes = 80'000'000'000;
+    program.builder().loader().on(device);
+  };
+  StepProgram sized = uploading({});
+  with_size(sized);
+  EXPECT_TRUE(evidence_of(std::move(sized)).ends_with(batch + " (the GPU has 80.0 GB)"));
+
+  const auto allocate = [](StepProgram& program, std::uint32_t device) {
+    program.builder().call({.kind = trace::CallKind::kDeviceAlloc,
+                            .start_ns = 0,
+                            .end_ns = 1,
+                            .correlation = 100'000,
+                            .name = "cudaMalloc",
+                            .device = device,
+                            .context = 99,
+                            .bytes = 2'000'000'000,
+                            .dst = 0x1000});
+  };
+  StepProgram known = uploading({});
+  with_size(known);
+  allocate(known, 0);
+  EXPECT_TRUE(evidence_of(std::move(known))
+                  .ends_with(batch + " (the GPU has 80.0 GB, of which 2.00 GB were taken at the peak)"));
+  StepProgram elsewhere = uploading({});
+  allocate(elsewhere, trace::kUnknownId);
+  EXPECT_TRUE(evidence_of(std::move(elsewhere)).ends_with(batch)) << "memory of an unknown device";
+}
+
 TEST(CopyOnComputeStream, IsNoneOnAStreamOfItsOwn) {
   EXPECT_TRUE(uploading({.stream = kSideStream}).findings(kRule).empty());
 }

@@ -1,0 +1,13 @@
+// What to say of a verdict to which no finding with a known gain belongs.
+#pragma once
+
+#include <string>
+
+#include "analyze/report.h"
+
+namespace turnpike::report {
+
+// Sentences: why nothing is proposed, and what would tell more. Needs a verdict that is known.
+std::string remark_on(const analyze::Report& report);
+
+}  // namespace turnpike::report

@@ -73,8 +73,9 @@ class Screen:
         elif command == "H":
             self.row, self.column = min(values[0], self.rows) - 1, values[1] - 1
         elif command == "K":
-            assert values == [2]
-            self.cells[self.row] = [" "] * self.columns
+            assert values in ([], [2])
+            first = 0 if values else self.column
+            self.cells[self.row][first:] = [" "] * (self.columns - first)
         elif command == "r":
             self.top, self.bottom = (values[0] - 1, values[1] - 1) if values else (0, self.rows - 1)
             self.row = self.column = 0

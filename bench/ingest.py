@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """How fast a trace of torch.profiler becomes a report, beside Python's json module and HolisticTraceAnalysis (HTA).
 
-    bench/ingest.py [SOURCE] --turnpike PATH [--hta-python PATH] [--out bench/results/ingest-cpu.json]
+    bench/ingest.py [SOURCE] --turnpike PATH [--ingest-memory PATH] [--hta-python PATH] [--out ...]
 
 SOURCE is a real trace (.json or .json.gz). It is repeated, with times, ids and steps shifted, into files of 1, 10 and
 100 MB and 1 GB. The programs take turns on one core and on the same file, so that what else the machine does hits all
 alike. Each run is a process of its own: wall time, CPU time and peak memory are what the system says of it. Turnpike
 makes all of a report, json.load only parses, HTA loads the trace and breaks its kernels down. Every report is checked:
 copies and bytes must be those that Python counts in SOURCE, times the repetitions.
+
+With --ingest-memory (a program of that name, a target of the build) the memory is also compared with what is kept of
+the file: with what is in memory when its end is reached, before any of it is joined, and with what the records, names
+and stacks take when the file is loaded.
 """
 
 from __future__ import annotations
@@ -32,6 +36,7 @@ import result_file  # noqa: E402
 
 DEFAULT_SOURCE = os.path.join(os.path.dirname(os.path.dirname(HERE)), "shared/data/kineto/ddp_rank0.json.gz")
 TARGET_MB_PER_S = 300.0
+TARGET_PEAK_OF_KEPT = 2.0
 SIZES_MB = {"1 MB": 1, "10 MB": 10, "100 MB": 100, "1 GB": 1000}
 # Beyond it only Turnpike reads on: the others need many times the file in memory.
 LARGEST_FOR_OTHERS_MB = 100
@@ -202,6 +207,25 @@ def rows_of(case: str, size_mb: float, samples: dict[str, list[dict[str, float]]
     return rows
 
 
+def memory_rows(arguments: argparse.Namespace, path: str, case: str) -> list[dict[str, Any]]:
+    """The peak of reading and analyzing over what is kept of the file. One sample: it hardly varies."""
+    command = ["taskset", "-c", str(arguments.cpu), arguments.ingest_memory, arguments.source, path]
+    counted = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    peak_mb, reading_mb, loaded_mb = (
+        counted[name] / 1e6 for name in ("peak_bytes", "kept_while_reading_bytes", "kept_when_loaded_bytes")
+    )
+    has_target = SIZES_MB[case.removesuffix(" gz")] >= 100
+    metric = "peak memory beyond the program's own"
+    return [
+        result_file.row(
+            case, metric, "MB", peak_mb, baseline="kept at the end of the file", baseline_value=reading_mb,
+            target=TARGET_PEAK_OF_KEPT if has_target else None,
+            met=peak_mb <= TARGET_PEAK_OF_KEPT * reading_mb if has_target else None,
+        ),
+        result_file.row(case, metric, "MB", peak_mb, baseline="kept when loaded", baseline_value=loaded_mb),
+    ]  # fmt: skip
+
+
 def programs_for(arguments: argparse.Namespace, size_mb: float) -> dict[str, list[str]]:
     programs = {"turnpike": [arguments.turnpike, "report", "--json"]}
     if size_mb <= LARGEST_FOR_OTHERS_MB:
@@ -228,6 +252,8 @@ def measure_file(
             if program == "turnpike":
                 check_report(report, expected)
     rows = rows_of(case, size_mb, samples)
+    if arguments.ingest_memory:
+        rows += memory_rows(arguments, path, case)
     for row in rows:
         print(f"{row['case']:10} {row['metric']:18} {row['value']:10.3f} {row['unit']:5}", end=" ")
         print(f"{row['baseline']}: {row['baseline_value']:.3f}, ratio {row['ratio']:.4f}" if row["baseline"] else "")
@@ -261,6 +287,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", nargs="?", default=DEFAULT_SOURCE)
     parser.add_argument("--turnpike", default="turnpike")
+    parser.add_argument("--ingest-memory", help="the program of that name; without: what is kept is not counted")
     parser.add_argument("--hta-python", help="an interpreter that has HolisticTraceAnalysis; without: HTA is left out")
     parser.add_argument("--sizes", nargs="+", choices=SIZES_MB, default=list(SIZES_MB))
     parser.add_argument("--rounds", type=int, default=7)
@@ -289,7 +316,7 @@ def main() -> None:
         rows,
         [
             *("python", "bench/ingest.py", os.path.basename(arguments.source)),
-            *("--turnpike", "turnpike", "--hta-python", "python"),
+            *("--turnpike", "turnpike", "--ingest-memory", "ingest_memory", "--hta-python", "python"),
             *("--sizes", *arguments.sizes, "--rounds", str(arguments.rounds)),
             *("--hta-rounds", str(arguments.hta_rounds)),
         ],

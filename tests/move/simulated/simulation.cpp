@@ -170,6 +170,11 @@ bool Simulation::has_violation(Rule rule) const {
   return false;
 }
 
+void Simulation::forget_violations() {
+  const auto lock = machine_->lock();
+  machine_->violations.clear();
+}
+
 std::string Simulation::leaks() const {
   const auto lock = machine_->lock();
   std::string text;

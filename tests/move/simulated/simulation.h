@@ -71,6 +71,7 @@ class Simulation {
   // One line for each violation; empty: there was none.
   std::string violations_text() const;
   bool has_violation(Rule rule) const;
+  void forget_violations();  // those so far were meant
   // What was taken through the driver and not given back, one line each; empty: nothing.
   std::string leaks() const;
   std::size_t pinned_bytes() const;       // page-locked through the driver now

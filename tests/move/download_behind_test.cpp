@@ -1,0 +1,93 @@
+// Downloads beside what runs in a stream: small ones in it, large ones from a snapshot.
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <deque>
+#include <thread>
+
+#include "engine_run.h"
+
+namespace turnpike::move {
+namespace {
+
+std::unique_ptr<Transfer> start(EngineRun& run, int device, Stream stream, const std::shared_ptr<Cargo>& cargo) {
+  auto transfer = run.engine->download_behind(device, cargo->pieces, stream, run.watched(cargo));
+  EXPECT_TRUE(transfer) << (transfer ? "" : transfer.error().message);
+  return transfer ? std::move(*transfer) : nullptr;
+}
+
+void finish(EngineRun& run, Transfer& transfer) {
+  if (run.random.one_in(2)) {
+    const Status status = transfer.wait();
+    EXPECT_TRUE(status) << status.error().message;
+  } else {
+    while (!transfer.is_done()) std::this_thread::yield();
+  }
+}
+
+TEST(DownloadBehind, ReadsSmallMemoryBeforeWhateverIsPutIntoTheStream) {
+  for_each_seed([](EngineRun& run) {
+    const int device = static_cast<int>(run.random.below(2));
+    const Stream stream = run.some_stream(device);
+    std::deque<std::pair<std::shared_ptr<Cargo>, std::unique_ptr<Transfer>>> under_way;
+    for (std::size_t times = run.random.between(1, 12); times > 0; --times) {
+      const auto cargo = run.some_download(device, stream, run.random.one_in(3) ? Engine::kInStreamBytes : 200);
+      run.put_on_device(device, stream, cargo);
+      under_way.emplace_back(cargo, start(run, device, stream, cargo));
+      ASSERT_NE(under_way.back().second, nullptr);
+      run.overwrite_on_device(device, stream, cargo);
+      if (run.random.one_in(3)) continue;
+      finish(run, *under_way.front().second);
+      EXPECT_TRUE(under_way.front().first->has_arrived());
+      under_way.pop_front();
+    }
+    for (const auto& [cargo, transfer] : under_way) {
+      finish(run, *transfer);
+      EXPECT_TRUE(cargo->has_arrived());
+      EXPECT_TRUE(cargo->is_intact());
+    }
+  });
+}
+
+TEST(DownloadBehind, BringsLargeMemoryBesideTheStream) {
+  for_each_seed([](EngineRun& run) {
+    const Stream stream = run.some_stream(0);
+    const auto cargo = run.some_download(0, stream);
+    HostBlock target(run.simulation, Engine::kInStreamBytes + 1, run.random.one_in(3));
+    const DeviceAddress large = run.allocator.allocate(0, stream, target.size_bytes());
+    cargo->pieces.push_back(
+        {.host = target.data(), .device = large, .size_bytes = target.size_bytes(), .is_pinned = target.is_pinned()});
+    cargo->stretches.push_back({large, std::vector<std::byte>(target.size_bytes()), target.data()});
+    fill(run.random, cargo->stretches.back().bytes.data(), target.size_bytes());
+    run.put_on_device(0, stream, cargo);
+    const auto transfer = start(run, 0, stream, cargo);
+    ASSERT_NE(transfer, nullptr);
+    run.expect_on_device(0, stream, cargo);  // the stream goes on, and reads
+    if (run.random.one_in(2)) {
+      ASSERT_TRUE(transfer->wait_on(0, stream));
+      run.overwrite_on_device(0, stream, cargo);
+    }
+    finish(run, *transfer);
+    EXPECT_TRUE(cargo->has_arrived());
+    EXPECT_TRUE(cargo->is_intact() && target.is_intact());
+  });
+}
+
+TEST(DownloadBehind, LeavesNothingBehindWhenItIsAbandoned) {
+  for_each_seed([](EngineRun& run) {
+    const Stream stream = run.some_stream(0);
+    for (std::size_t times = run.random.between(1, 5); times > 0; --times) {
+      auto cargo = run.some_download(0, stream);
+      run.put_on_device(0, stream, cargo);
+      auto transfer = start(run, 0, stream, cargo);
+      ASSERT_NE(transfer, nullptr);
+      for (std::size_t looks = run.random.below(3); looks > 0; --looks) transfer->is_done();
+      transfer.reset();
+      cargo.reset();  // the engine holds it as long as it needs it
+      run.allocator.allocate(0, stream, 3000);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace turnpike::move

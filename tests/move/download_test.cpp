@@ -1,0 +1,68 @@
+// Downloads in the order of a stream.
+#include <gmock/gmock.h>
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "engine_run.h"
+
+namespace turnpike::move {
+namespace {
+
+TEST(Download, BringsEveryByteBeforeItReturns) {
+  for_each_seed([](EngineRun& run) {
+    const int device = static_cast<int>(run.random.below(2));
+    const Stream stream = run.some_stream(device);
+    for (std::size_t times = run.random.between(1, 3); times > 0; --times) {
+      const auto cargo = run.some_download(device, stream);
+      run.put_on_device(device, stream, cargo);
+      const Status status = run.engine->download(device, cargo->pieces, stream);
+      ASSERT_TRUE(status) << status.error().message;
+      EXPECT_TRUE(cargo->has_arrived());
+      EXPECT_TRUE(cargo->is_intact());
+      run.overwrite_on_device(device, stream, cargo);
+    }
+  });
+}
+
+TEST(Download, GoesOnWithWhatAnUploadBrought) {
+  for_each_seed([](EngineRun& run) {
+    const Stream stream = run.simulation.make_stream(0);
+    run.shape.has_layouts = false;
+    run.shape.has_padding = false;
+    const auto up = run.some_upload(0, stream);
+    ASSERT_TRUE(run.engine->upload(0, up->pieces, stream, run.watched(up)));
+    std::vector<std::unique_ptr<HostBlock>> targets;
+    std::vector<Piece> pieces = up->pieces;
+    for (Piece& piece : pieces) {
+      targets.push_back(std::make_unique<HostBlock>(run.simulation, piece.size_bytes, false));
+      piece.host = targets.back()->data();
+      piece.is_pinned = false;
+    }
+    ASSERT_TRUE(run.engine->download(0, pieces, stream));
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      EXPECT_EQ(std::memcmp(targets[i]->data(), up->stretches[i].bytes.data(), pieces[i].size_bytes), 0);
+      EXPECT_TRUE(targets[i]->is_intact());
+    }
+  });
+}
+
+TEST(Download, BringsFreshMemoryInLargePages) {
+  constexpr std::size_t kBytes = (std::size_t{6} << 20) + 123;
+  for (std::uint64_t seed = 0; seed < 3; ++seed) {
+    EngineRun run(seed, {}, {.threads = 4, .chunk_bytes = std::size_t{1} << 20, .pinned_bytes = std::size_t{4} << 20});
+    const Stream stream = run.simulation.make_stream(0);
+    const DeviceAddress device = run.simulation.device_memory(0, kBytes);
+    fill(run.random, run.simulation.bytes(device), kBytes);
+    void* fresh = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(fresh, MAP_FAILED);
+    const Piece piece{.host = fresh, .device = device, .size_bytes = kBytes};
+    ASSERT_TRUE(run.engine->download(0, {&piece, 1}, stream, true));
+    EXPECT_EQ(std::memcmp(fresh, run.simulation.bytes(device), kBytes), 0);
+    munmap(fresh, kBytes);
+    run.end();
+  }
+}
+
+}  // namespace
+}  // namespace turnpike::move

@@ -1,0 +1,72 @@
+// One engine under a simulated driver and one seed, and what must hold at the end of every such run.
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "cargo.h"
+#include "move/move.h"
+#include "seeds.h"
+#include "simulated/allocator.h"
+#include "simulated/simulation.h"
+
+namespace turnpike::move {
+
+// Small: two slots or a few, so that every transfer has to wait for them.
+Settings some_settings(simulated::Random& random);
+
+class EngineRun {
+ public:
+  EngineRun(std::uint64_t its_seed, const simulated::Options& options, const Settings& its_settings);
+  explicit EngineRun(std::uint64_t its_seed, const simulated::Options& options = {});
+  ~EngineRun();  // every holder of the test is gone, or it says so
+
+  // A stream that device memory is allocated for; now and then the default one.
+  Stream some_stream(int device) { return random.one_in(8) ? nullptr : simulation.make_stream(device); }
+  // Its device memory goes back to the allocator with the last holder.
+  std::shared_ptr<Cargo> some_upload(int device, Stream stream);
+  std::shared_ptr<Cargo> some_download(int device, Stream stream, std::size_t most_bytes = 0);
+  // Device memory for use in a stream.
+  Place place_in(int device, Stream stream);
+  // Kernels that write the cargo's bytes, look whether they are there, and overwrite them.
+  void put_on_device(int device, Stream stream, const std::shared_ptr<Cargo>& cargo);
+  void expect_on_device(int device, Stream stream, const std::shared_ptr<Cargo>& cargo);
+  void overwrite_on_device(int device, Stream stream, const std::shared_ptr<Cargo>& cargo);
+  // An owner whose end is looked for when the engine is gone.
+  std::shared_ptr<void> watched(std::shared_ptr<void> owner);
+
+  // Ends the engine and the devices' work. Violations, leaks, wrong bytes and too much page-locked memory are failures.
+  void end();
+
+  std::uint64_t seed;
+  simulated::Random random;
+  simulated::Simulation simulation;
+  simulated::SimulatedAllocator allocator;
+  Settings settings;
+  std::unique_ptr<Engine> engine;
+  Shape shape;
+  std::size_t more_pinned_bytes = 0;  // than the settings say, that the test itself page-locked by the engine
+  bool may_leak = false;
+  std::atomic<int> wrong{0};  // kernels that found other bytes
+
+ private:
+  std::vector<std::weak_ptr<void>> watched_;
+  bool has_ended_ = false;
+};
+
+// Runs the body under each seed, and stops at the first that fails.
+template <typename Body>
+void for_each_seed(const Body& body, const simulated::Options& options = {}) {
+  for (std::uint64_t seed = 0; seed < seeds() && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    EngineRun run(seed, options);
+    body(run);
+    run.end();
+  }
+}
+
+}  // namespace turnpike::move

@@ -1,0 +1,95 @@
+// Page-locking in place.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "engine_run.h"
+
+namespace turnpike::move {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Pin, LeavesTheBytesAndServesTransfersUntilItIsUndone) {
+  for_each_seed([](EngineRun& run) {
+    const Stream stream = run.simulation.make_stream(0);
+    const std::size_t size_bytes = run.random.between(1, 20000);
+    run.more_pinned_bytes = size_bytes;
+    std::vector<std::byte> memory(size_bytes);
+    fill(run.random, memory.data(), size_bytes);
+    const std::vector<std::byte> before = memory;
+    ASSERT_TRUE(run.engine->pin(memory.data(), size_bytes));
+    EXPECT_EQ(memory, before);
+    const DeviceAddress device = run.simulation.device_memory(0, size_bytes);
+    const Piece piece{.host = memory.data(), .device = device, .size_bytes = size_bytes, .is_pinned = true};
+    if (run.random.one_in(2)) {
+      ASSERT_TRUE(run.engine->upload(0, {&piece, 1}, stream));
+    } else {
+      auto transfer = run.engine->upload_ahead(0, {&piece, 1}, stream, nullptr);
+      ASSERT_TRUE(transfer);
+      ASSERT_TRUE((*transfer)->wait_on(0, stream));
+    }
+    ASSERT_TRUE(run.engine->unpin(memory.data()));  // waits
+    std::memset(memory.data(), 0, size_bytes);
+    EXPECT_TRUE(std::equal(before.begin(), before.end(), run.simulation.bytes(device)));
+    if (run.random.one_in(2)) {
+      ASSERT_TRUE(run.engine->pin(memory.data(), size_bytes));
+      ASSERT_TRUE(run.engine->unpin(memory.data()));
+    }
+  });
+}
+
+TEST(Pin, RefusesMemoryThatItHasPinnedAlready) {
+  EngineRun run(1);
+  run.more_pinned_bytes = 4096;
+  std::vector<std::byte> memory(4096);
+  ASSERT_TRUE(run.engine->pin(memory.data(), memory.size()));
+  EXPECT_FALSE(run.engine->pin(memory.data(), memory.size()));
+  EXPECT_TRUE(run.engine->unpin(memory.data()));
+  EXPECT_FALSE(run.engine->unpin(memory.data()));
+  run.end();
+}
+
+TEST(Pin, SaysWhenSomebodyElseHasPinnedIt) {
+  EngineRun run(1);
+  const std::unique_ptr<HostBlock> block = std::make_unique<HostBlock>(run.simulation, 4096, true);
+  const Status status = run.engine->pin(block->data(), 4096);
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message, HasSubstr("already"));
+  EXPECT_EQ(run.simulation.violations().size(), 1U);  // the driver is asked, and says so
+  run.simulation.forget_violations();
+  run.end();
+}
+
+TEST(Pin, RefusesMemoryOfAFile) {
+  EngineRun run(1);
+  const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(file, 0);
+  void* memory = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE, file, 0);
+  close(file);
+  ASSERT_NE(memory, MAP_FAILED);
+  const Status status = run.engine->pin(memory, 4096);
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message, HasSubstr("move_test"));
+  munmap(memory, 4096);
+  run.end();
+}
+
+TEST(Pin, SaysWhyTheSystemRefuses) {
+  EngineRun run(1);
+  run.simulation.fail("mem_host_register", 1, 2);
+  std::vector<std::byte> memory(4096);
+  const Status status = run.engine->pin(memory.data(), memory.size());
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message, HasSubstr("page-locking 4096 bytes failed"));
+  run.more_pinned_bytes = 4096;
+  EXPECT_TRUE(run.engine->pin(memory.data(), memory.size()));
+  EXPECT_TRUE(run.engine->unpin(memory.data()));
+  run.end();
+}
+
+}  // namespace
+}  // namespace turnpike::move

@@ -106,7 +106,12 @@ class CpuMachine(Machine):
         return None
 
     def facts(self):
-        return {"device": "none", "device_count": 0, "versions": {"torch": self.torch.__version__}}
+        return {
+            "device": "none",
+            "device_count": 0,
+            "versions": {"torch": self.torch.__version__},
+            "settings": self.settings(),
+        }
 
 
 class Future:
@@ -144,6 +149,11 @@ class Work:
     synchronize = wait
 
 
+STATS = types.SimpleNamespace(
+    p2p=types.SimpleNamespace(staged_bytes=0), threads=8, chunk_bytes=4 << 20, pinned_limit_bytes=64 << 20
+)
+
+
 def plain_turnpike(machine_of):
     """Turnpike's calls with PyTorch's semantics. machine_of: returns the machine whose page-locked memory is marked."""
     import torch
@@ -179,7 +189,7 @@ def plain_turnpike(machine_of):
         pipeline=pipeline,
         pin_=lambda tensor: machine_of().register(tensor),
         unpin_=lambda tensor: machine_of().unregister(tensor),
-        move_stats=dict,
+        move_stats=lambda: STATS,
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="the experiments move tensors of PyTorch, which is not installed here")
 
 import bench_stand_in  # noqa: E402
+import turnpike  # noqa: E402
 from turnpike._bench import EXPERIMENTS, command, figures, pin, run  # noqa: E402
 from turnpike._bench.timing import Rounds, WrongResult, take_turns  # noqa: E402
 
@@ -51,6 +52,17 @@ def test_every_experiment_runs_and_checks_itself(name, machine):
     assert {row["experiment"] for row in outcome.rows} == {name}
     assert {"pytorch", "turnpike"} <= {row["role"] for row in outcome.rows}
     assert "Turnpike" in shown
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_calls_turnpike_as_it_is(name):
+    # Where there is no GPU the calls are PyTorch's own; page-locking then leaves memory as it is, so that is played.
+    played = bench_stand_in.cpu_machine().tp
+    calls = {name: getattr(turnpike, name) for name in vars(played)}
+    machine = bench_stand_in.cpu_machine(types.SimpleNamespace(**calls))
+    machine.tp.pin_, machine.tp.unpin_ = machine.register, machine.unregister
+    outcome, _ = run_one(name, machine)
+    assert outcome.problems() == []
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -122,6 +134,15 @@ def test_peer_refuses_a_single_gpu(machine):
     assert outcome.rows == []
     assert "two of them" in outcome.nothing[0]
     assert "two of them" in shown
+
+
+def test_peer_says_how_the_copies_go(machine):
+    _, shown = run_one("peer", machine)
+    assert "Turnpike copies directly" in shown
+    counts = iter(range(0, 1 << 20, 4096))
+    machine.tp.move_stats = lambda: types.SimpleNamespace(p2p=types.SimpleNamespace(staged_bytes=next(counts)))
+    _, shown = run_one("peer", machine)
+    assert "Turnpike copies through the host" in shown
 
 
 def test_peer_writes_a_trace_for_each_way(machine, tmp_path):

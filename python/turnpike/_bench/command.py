@@ -112,7 +112,9 @@ def measure(names: list[str], machine: Any, options: argparse.Namespace, argumen
     facts = machine.facts()
     # With --json, stdout is the document alone.
     show: run.Say = _silent if options.json else _print
+    settings = facts["settings"]
     show(f"{facts['device']}, PyTorch {facts['versions']['torch']}")
+    show(f"Turnpike: {settings['threads']} threads, chunks of {settings['chunk_bytes'] >> 20} MiB")
     document: dict[str, Any] = {}
     for name in names:
         show("")

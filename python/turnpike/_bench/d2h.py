@@ -78,6 +78,9 @@ def into_fresh(m: Machine, size_bytes: int) -> Case:
         targets=targets if size_bytes >= FRESH_FROM_BYTES else [],
         size_bytes=size_bytes,
         series="into fresh memory",
+        # A round of 4 GiB takes ten seconds, most of it PyTorch's; the smaller sizes came before and warmed up.
+        most_rounds=3 if size_bytes > GIB else None,
+        warm_rounds=0 if size_bytes > GIB else 1,
     )
 
 

@@ -181,7 +181,13 @@ class Machine:
             "device": self.torch.cuda.get_device_name(self.device),
             "device_count": self.torch.cuda.device_count(),
             "versions": {**result.versions(), "torch": self.torch.__version__},
+            "settings": self.settings(),
         }
+
+    def settings(self) -> dict[str, int]:
+        """Those of Turnpike's engine: calibrated, set, or its defaults."""
+        stats = self.tp.move_stats()
+        return {name: getattr(stats, name) for name in ("threads", "chunk_bytes", "pinned_limit_bytes")}
 
 
 def _bits(tensor: Any, torch: Any) -> Any:

@@ -82,11 +82,13 @@ def rate(m: Machine, size_bytes: int) -> Case:
 
 
 def route(m: Machine, pair: Pair) -> str:
-    """How the copies go, as far as PyTorch and Turnpike tell."""
+    """How the copies go: what the driver says, and what Turnpike does, which tried the pair with known bytes."""
+    before = m.tp.move_stats().p2p.staged_bytes
     pair.turnpike_copy().synchronize()
-    reached = m.can_reach(pair.receiver, pair.sender)
-    said = "reach each other directly" if reached else "do not reach each other: copies go through the host"
-    return f"{pair.sender} and {pair.receiver} {said}; Turnpike's counters: {m.tp.move_stats()}"
+    staged = m.tp.move_stats().p2p.staged_bytes > before
+    reached = "can" if m.can_reach(pair.sender, pair.receiver) else "cannot"
+    how = "through the host: the direct way is missing, or brought wrong bytes" if staged else "directly"
+    return f"the driver says that {pair.sender} {reached} reach {pair.receiver}; Turnpike copies {how}"
 
 
 def beside_computation(m: Machine, trace: str | None) -> Case:

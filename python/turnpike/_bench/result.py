@@ -88,7 +88,7 @@ def document(
     machine: dict[str, Any],
     problems: list[str],
 ) -> dict[str, Any]:
-    """The whole result. machine: "device", "device_count" and "versions", as Machine.facts() gives them."""
+    """The whole result. machine: as Machine.facts() gives it."""
     return {
         "schema": 1,
         "name": experiments[0] if len(experiments) == 1 else "move",

@@ -18,7 +18,7 @@ POOL_BYTES = 256 * MIB
 
 
 def plan(quick: bool, **_: Any) -> list[Planned]:
-    sizes = [MIB, 64 * MIB, GIB] if quick else [64 * KIB, MIB, 16 * MIB, 64 * MIB, 256 * MIB, GIB, 4 * GIB]
+    sizes = [MIB, 64 * MIB, 256 * MIB] if quick else [64 * KIB, MIB, 16 * MIB, 64 * MIB, 256 * MIB, GIB, 4 * GIB]
     cases = [
         Planned(f"pageable, {size_text(size)}", partial(pageable, size_bytes=size), weight_of(size)) for size in sizes
     ]

@@ -74,7 +74,7 @@ bool Machine::step_towards(Position position) {
 }
 
 void Machine::drift() {
-  if (pace_ == Pace::kOnlyWhenAsked || pace_ == Pace::kThreads) return;
+  if (pace_ == Pace::kOnlyWhenAsked || pace_ == Pace::kThreads || streams_.empty()) return;
   std::size_t steps = random.one_in(2) ? 0 : random.between(1, 4);
   if (pace_ == Pace::kAtOnce) steps = random.one_in(8) ? 0 : 1000;
   for (; steps > 0; --steps) {

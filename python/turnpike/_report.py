@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from turnpike import _core
+from turnpike import _core, _html
 
 Path = str | os.PathLike[str]
 _Row = TypeVar("_Row")
@@ -145,6 +145,7 @@ class Site:
     forward_site: str | None
     streams: list[int]
     stack: list[str]
+    missing_call: str | None  #: why the call is not known: "earlier" than those in the file, or "unknown"
     in_graph: bool
     count: int
     bytes: int
@@ -187,6 +188,7 @@ class Finding:
     saving_ns: int | None  #: over all steps; None where it is not known, or none is claimed
     saving_step_ns: int | None  #: of one step
     saving_pct: float | None
+    superseded_by: str | None  #: the rule of the finding at the same site that leaves nothing of this one to gain
     evidence: str
     advice: str
     docs: str
@@ -251,9 +253,7 @@ class Report:
         )
 
     def _repr_html_(self) -> str:
-        from turnpike import _html
-
-        return _html.of_report(self)
+        return _html.of_report(repr(self)[1:-1], self._values)
 
 
 def report(paths: Path | Iterable[Path]) -> Report:

@@ -50,9 +50,12 @@ std::uint32_t to_detail(const std::string& name) {
   throw nb::value_error("detail must be \"full\" or \"transfers\"");
 }
 
-void start(const std::string& library, const std::string& run_directory, const std::string& detail, bool has_stacks) {
+void start(const std::string& library, const std::string& run_directory, const std::string& detail, bool has_stacks,
+           bool is_content_verified) {
   const Recorder recorder = value_or_throw(Recorder::load(library));
-  const Status status = recorder.start(run_directory, to_detail(detail), has_stacks);
+  const Status status = recorder.start(
+      run_directory,
+      {.detail = to_detail(detail), .has_stacks = has_stacks, .is_content_verified = is_content_verified});
   if (!status) throw PythonError(status.error().message);
 }
 
@@ -85,7 +88,7 @@ NB_MODULE(_core, module) {
           nb::arg("width"), nb::arg("top"), without_gil);
   module.def("analyze", &python::analyze, nb::arg("paths"));
   module.def("start", &python::start, nb::arg("library"), nb::arg("run_directory"), nb::arg("detail"),
-             nb::arg("stacks"), without_gil);
+             nb::arg("stacks"), nb::arg("verify_content"), without_gil);
   module.def("stop", &python::stop, nb::arg("library"), without_gil);
   module.def("is_recording", &python::is_recording, nb::arg("library"), without_gil);
 }

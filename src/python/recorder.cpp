@@ -29,13 +29,13 @@ Result<Recorder> Recorder::load(const std::string& path) {
   return Recorder(library);
 }
 
-Status Recorder::start(const std::string& run_directory, std::uint32_t detail, bool has_stacks) const {
+Status Recorder::start(const std::string& run_directory, const RecordOptions& wanted) const {
   std::array<char, 1024> sentence{};
   const TurnpikeOptions options{
       .struct_bytes = sizeof(TurnpikeOptions),
-      .detail = detail,
-      .stacks = has_stacks ? 1u : 0u,
-      .reserved = 0,
+      .detail = wanted.detail,
+      .stacks = wanted.has_stacks ? 1u : 0u,
+      .verify_content = wanted.is_content_verified ? 1u : 0u,
       .run_directory = run_directory.c_str(),
   };
   const auto start = find<decltype(turnpike_start)>(library_, "turnpike_start");

@@ -8,13 +8,19 @@
 
 namespace turnpike::python {
 
+struct RecordOptions {
+  std::uint32_t detail;  // TURNPIKE_DETAIL_*
+  bool has_stacks;
+  bool is_content_verified;
+};
+
 // The library at `path`, loaded at the first use and never unloaded: CUPTI and the driver keep pointers into it. When
 // the driver has injected the same file, this is that copy, and its recording is the one that is seen here.
 class Recorder {
  public:
   static Result<Recorder> load(const std::string& path);
 
-  Status start(const std::string& run_directory, std::uint32_t detail, bool has_stacks) const;
+  Status start(const std::string& run_directory, const RecordOptions& wanted) const;
   // Returns the path of the file that was written.
   Result<std::string> stop() const;
   bool is_recording() const;

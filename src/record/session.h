@@ -23,10 +23,10 @@ extern "C" {
 enum { TURNPIKE_DETAIL_TRANSFERS = 1, TURNPIKE_DETAIL_FULL = 2 };
 
 typedef struct TurnpikeOptions {
-  uint32_t struct_bytes; /* sizeof(TurnpikeOptions) of the caller */
-  uint32_t detail;       /* TURNPIKE_DETAIL_* */
-  uint32_t stacks;       /* 0 or 1 */
-  uint32_t reserved;
+  uint32_t struct_bytes;     /* sizeof(TurnpikeOptions) of the caller */
+  uint32_t detail;           /* TURNPIKE_DETAIL_* */
+  uint32_t stacks;           /* 0 or 1 */
+  uint32_t verify_content;   /* 0 or 1: hash every byte of host buffers of copies, not a sample */
   const char* run_directory; /* made if it is missing; one file per process goes in */
 } TurnpikeOptions;
 

@@ -22,8 +22,8 @@ int turnpike_start(const TurnpikeOptions* options, char* error, uint64_t error_b
     snprintf(error, error_bytes, "The fake refuses %s.", options->run_directory);
     return -1;
   }
-  snprintf(file, sizeof file, "%s/%u-%u-%u", options->run_directory, options->struct_bytes, options->detail,
-           options->stacks);
+  snprintf(file, sizeof file, "%s/%u-%u-%u-%u", options->run_directory, options->struct_bytes, options->detail,
+           options->stacks, options->verify_content);
   recording = 1;
   return 0;
 }
@@ -65,10 +65,15 @@ def fake(fake_library, monkeypatch):
 def test_start_hands_over_its_options_and_stop_names_the_file(fake, tmp_path):
     tp.start(tmp_path / "a.tpk")
     assert tp.is_recording()
-    assert tp.stop() == tmp_path / "a.tpk" / f"{OPTIONS_BYTES}-2-1"
+    assert tp.stop() == tmp_path / "a.tpk" / f"{OPTIONS_BYTES}-2-1-0"
     assert not tp.is_recording()
     tp.start(str(tmp_path / "b.tpk"), detail="transfers", stacks=False)
-    assert tp.stop() == tmp_path / "b.tpk" / f"{OPTIONS_BYTES}-1-0"
+    assert tp.stop() == tmp_path / "b.tpk" / f"{OPTIONS_BYTES}-1-0-0"
+
+
+def test_record_hands_over_that_content_is_to_be_verified(fake, tmp_path):
+    with tp.record(tmp_path / "a.tpk", verify_content=True):
+        assert tp.stop().name == f"{OPTIONS_BYTES}-2-1-1"
 
 
 def test_a_relative_path_is_made_absolute(fake, tmp_path, monkeypatch):

@@ -40,6 +40,18 @@ TEST(Sessions, EachHoldsItsOwnPart) {
   EXPECT_NE(run.outcome().out.find(first_run.string()), std::string::npos);
 }
 
+// The second session of the program asks for it, the first does not.
+TEST(Sessions, VerifyContentWhereItIsAskedFor) {
+  const ScratchFolder folder;
+  const VictimRun run({"sessions", record_library(), folder.path() / "a.tpk", folder.path() / "b.tpk"}, by_hand());
+  const Trace sampled = only_trace(folder.path() / "a.tpk");
+  const Trace verified = only_trace(folder.path() / "b.tpk");
+  ASSERT_EQ(sampled.contents.size(), 5u);
+  EXPECT_LT(sampled.contents[0].hashed_bytes, 5001u);
+  ASSERT_EQ(verified.contents.size(), 4u);
+  EXPECT_EQ(verified.contents[0].hashed_bytes, 5003u);
+}
+
 TEST(Sessions, TwoInOneDirectoryAreTwoFiles) {
   const ScratchFolder folder;
   const auto path = folder.path() / "a.tpk";

@@ -56,11 +56,12 @@ struct Recorder {
     file = find<decltype(turnpike_file)>(library, "turnpike_file");
   }
 
-  int begin(const char* run, char* error, std::uint64_t error_bytes) const {
+  int begin(const char* run, char* error, std::uint64_t error_bytes, bool is_content_verified = false) const {
     TurnpikeOptions options{};
     options.struct_bytes = sizeof options;
     options.detail = TURNPIKE_DETAIL_FULL;
     options.stacks = 1;
+    options.verify_content = is_content_verified ? 1 : 0;
     options.run_directory = run;
     return start(&options, error, error_bytes);
   }
@@ -99,7 +100,7 @@ int sessions(Arguments arguments) {
   cudaMemLocation location{};
   location.type = cudaMemLocationTypeDevice;
   for (int round = 0; round < 2; ++round) {
-    if (recorder.begin(arguments[1 + round], error, sizeof error) != 0) {
+    if (recorder.begin(arguments[1 + round], error, sizeof error, round == 1) != 0) {
       std::printf("start: %s\n", error);
       return 1;
     }

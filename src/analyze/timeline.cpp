@@ -183,6 +183,7 @@ void TimelineLoader::on(const trace::ThreadRecord& record) {
 void TimelineLoader::on(const trace::StreamRecord& record) {
   learn_device(record.context, record.device);
   timeline_.other_names.insert(record.name);
+  if (record.is_default != 0) timeline_.default_streams.insert({record.device, record.stream});
 }
 
 void TimelineLoader::on(const trace::MigrationRecord& record) {

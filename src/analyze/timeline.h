@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "analyze/report.h"
@@ -101,15 +103,16 @@ struct Timeline {
   std::vector<Kernel> kernels;      // by start; unknown times first
   std::vector<Range> ranges;        // by start; no marks
   std::vector<trace::DeviceRecord> devices;
-  std::unordered_map<std::uint32_t, std::uint32_t> thread_names;  // thread -> string id; the last one given
-  std::unordered_map<std::uint64_t, GraphNode> graph_nodes;       // the last of each address
-  std::unordered_set<std::uint32_t> other_names;                  // string ids that no other member holds
-  std::vector<trace::ContentRecord> contents;                     // by correlation
-  std::vector<trace::MemoryRecord> memory;                        // by time
-  std::vector<trace::SampleRecord> samples;                       // by thread, then time
-  std::uint64_t unmatched_count = 0;                              // device records without their call
-  std::uint64_t missing_count = 0;                                // calls that must copy, without a device record
-  std::uint64_t unclassified_count = 0;                           // copies whose direction cannot be told
+  std::set<std::pair<std::uint32_t, std::uint32_t>> default_streams;  // device and stream, where the source names them
+  std::unordered_map<std::uint32_t, std::uint32_t> thread_names;      // thread -> string id; the last one given
+  std::unordered_map<std::uint64_t, GraphNode> graph_nodes;           // the last of each address
+  std::unordered_set<std::uint32_t> other_names;                      // string ids that no other member holds
+  std::vector<trace::ContentRecord> contents;                         // by correlation
+  std::vector<trace::MemoryRecord> memory;                            // by time
+  std::vector<trace::SampleRecord> samples;                           // by thread, then time
+  std::uint64_t unmatched_count = 0;                                  // device records without their call
+  std::uint64_t missing_count = 0;                                    // calls that must copy, without a device record
+  std::uint64_t unclassified_count = 0;                               // copies whose direction cannot be told
 
   // The stack that captured a node of a CUDA graph, through its clones; kNoId when it is not known.
   std::uint32_t captured_stack(std::uint64_t node) const;

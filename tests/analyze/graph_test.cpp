@@ -100,6 +100,65 @@ TEST(Graph, IsOfTheStepsAlone) {
   EXPECT_EQ(played.model().graph().operations.size(), 2u * kSteps);
 }
 
+// Each step: a kernel of 300 us, an upload of 250 us on a side stream, a kernel of 100 us; no event between them.
+StepProgram uploading_on_a_side_stream(bool is_blocking) {
+  StepProgram program;
+  if (is_blocking) {
+    program.make_streams_blocking();
+  } else {
+    program.builder().default_stream(0, kComputeStream);
+  }
+  const std::uint32_t line = program.stack(5, {"copy_", "to_dtype_layout"});
+  program.steps(kSteps, [&](int) {
+    program.kernel(300 * kUs);
+    program.upload({.stack = line, .bytes = 12'500'000, .duration_ns = 250 * kUs, .stream = kSideStream});
+    program.kernel(100 * kUs);
+  });
+  return program;
+}
+
+std::size_t count_edges(const Graph& graph, EdgeKind kind) {
+  std::size_t count = 0;
+  for (const Edge& edge : graph.edges) count += edge.kind == kind ? 1 : 0;
+  return count;
+}
+
+TEST(DefaultStream, WaitsForBlockingStreamsAndTheyForIt) {
+  const Played played(uploading_on_a_side_stream(true));
+  EXPECT_NEAR(played.measured_us(), 653, 5);
+  EXPECT_GE(count_edges(played.model().graph(), EdgeKind::kDefaultStream), 2u * kSteps - 2);
+  EXPECT_NEAR(played.model().retimed_step_ns(), played.model().measured_step_ns(),
+              0.001 * played.model().measured_step_ns());
+  const Graph typical = played.typical();
+  EXPECT_NEAR(step_ns(typical, *retime(typical)), played.model().measured_step_ns(),
+              0.02 * played.model().measured_step_ns());
+}
+
+TEST(DefaultStream, GoesOnEarlierWhenABlockingStreamHasNothingToDo) {
+  const Played played(uploading_on_a_side_stream(true));
+  EXPECT_NEAR(played.predicted_us({Change::kHoistUpload}), 402, 10);
+}
+
+TEST(DefaultStream, StreamsThatRunBesideItAreNonBlocking) {
+  const Played played(uploading_on_a_side_stream(false));
+  EXPECT_NEAR(played.measured_us(), 402, 5);
+  EXPECT_EQ(count_edges(played.model().graph(), EdgeKind::kDefaultStream), 0u);
+}
+
+TEST(DefaultStream, StreamsOrderedByTheHostAreTakenForNonBlocking) {
+  StepProgram program;
+  program.make_streams_blocking();
+  const std::uint32_t line = program.stack(5, {"copy_", "to_dtype_layout"});
+  program.steps(kSteps, [&](int) {
+    program.kernel(300 * kUs);
+    program.sync(trace::kNoId, "cudaDeviceSynchronize");
+    program.upload({.stack = line, .bytes = 1000, .duration_ns = 2 * kUs, .stream = kSideStream});
+    program.sync(trace::kNoId, "cudaDeviceSynchronize");
+  });
+  const Played played(std::move(program));
+  EXPECT_EQ(count_edges(played.model().graph(), EdgeKind::kDefaultStream), 0u);
+}
+
 TEST(WhatIf, WithoutAReadTheLongerOfHostAndDeviceRemains) {
   const Played played(reading_its_result());
   EXPECT_GT(played.measured_us(), 500);

@@ -193,6 +193,18 @@ class ProcessBuilder {
     record.end_ns = end_ns;
     loader_.on(record);
   }
+  void default_stream(std::uint32_t device, std::uint32_t stream) {
+    trace::StreamRecord record{};
+    record.device = device;
+    record.context = device + 1;
+    record.stream = stream;
+    record.is_default = 1;
+    loader_.on(record);
+  }
+  // An operator, as a source names it that knows no native frames.
+  std::uint32_t operator_frame(const std::string& name) {
+    return frame({.kind = trace::FrameKind::kOperator, .function = name, .file = ""});
+  }
   void device(std::uint32_t id, const std::string& name) {
     trace::DeviceRecord record{};
     record.device = id;

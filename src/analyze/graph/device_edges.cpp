@@ -85,6 +85,7 @@ void find_constraints(Draft& draft) {
   }
   EventWaits waits(draft);
   for (std::uint32_t index = 0; index < graph.calls.size(); ++index) waits.pass(index);
+  add_default_stream_constraints(draft);
   std::stable_sort(draft.constraints.begin(), draft.constraints.end(),
                    [](const Constraint& a, const Constraint& b) { return a.operation < b.operation; });
 }
@@ -122,13 +123,14 @@ void learn_lags(Draft& draft) {
   Graph& graph = draft.graph;
   std::array<std::vector<std::int64_t>, 3> launch;  // by LaunchKind
   std::vector<std::int64_t> stream;
-  std::vector<bool> waits_for_event(graph.operations.size(), false);
+  std::vector<bool> waits_for_other(graph.operations.size(), false);
   for (const Constraint& constraint : draft.constraints) {
-    if (constraint.kind == EdgeKind::kEvent) waits_for_event[constraint.operation] = true;
+    const bool is_of_other_stream = constraint.kind == EdgeKind::kEvent || constraint.kind == EdgeKind::kDefaultStream;
+    if (is_of_other_stream) waits_for_other[constraint.operation] = true;
   }
   for (std::uint32_t index = 0; index < graph.operations.size(); ++index) {
     const Operation& operation = graph.operations[index];
-    if (operation.call == kNone || operation.before == kNone || waits_for_event[index]) continue;
+    if (operation.call == kNone || operation.before == kNone || waits_for_other[index]) continue;
     const Operation& before = graph.operations[operation.before];
     const Call& call = draft.call(operation.call);
     if (before.end_ns < call.start_ns) {

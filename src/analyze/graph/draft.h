@@ -47,6 +47,9 @@ struct Draft {
 void add_host_edges(Draft& draft);
 // What each operation had to wait for, with the lags of each kind.
 void add_device_edges(Draft& draft);
+// Adds what the legacy default stream and a device's blocking streams wait for of each other to the constraints, which
+// hold all others by then.
+void add_default_stream_constraints(Draft& draft);
 // What each call waited for, and its own work. After add_device_edges, whose constraints tell what was under way.
 void add_wait_edges(Draft& draft);
 

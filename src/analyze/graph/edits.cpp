@@ -11,6 +11,11 @@ bool is_wait(const Edge& edge) {
   return edge.kind == EdgeKind::kWait || edge.kind == EdgeKind::kQueue;
 }
 
+// A wait for another stream that the program asked for.
+bool is_of_other_stream(const Edge& edge) {
+  return edge.kind == EdgeKind::kEvent || edge.kind == EdgeKind::kDefaultStream;
+}
+
 bool is_gap(const Edge& edge) {
   return edge.kind == EdgeKind::kProgram || edge.kind == EdgeKind::kHandover;
 }
@@ -22,7 +27,7 @@ void remove_operation(Graph& graph, std::uint32_t operation) {
   for (Edge& edge : graph.edges_to(graph.operation_start(operation))) {
     if (edge.kind == EdgeKind::kStream) {
       edge.lag_ns = 0;
-    } else if (edge.kind != EdgeKind::kEvent) {  // what it waited for by an event, the next one waits for
+    } else if (!is_of_other_stream(edge)) {  // what it waited for there, the next one waits for
       edge.lag_ns = kRemoved;
     }
   }
@@ -74,7 +79,7 @@ std::int64_t gap_ns(const Graph& graph, std::uint32_t call) {
 void detach_from_stream(Graph& graph, std::uint32_t operation) {
   Operation& moved = graph.operations[operation];
   for (Edge& edge : graph.edges_to(graph.operation_start(operation))) {
-    if (edge.kind == EdgeKind::kStream || edge.kind == EdgeKind::kEvent || edge.kind == EdgeKind::kResource) {
+    if (edge.kind == EdgeKind::kStream || edge.kind == EdgeKind::kResource || is_of_other_stream(edge)) {
       edge.lag_ns = kRemoved;
     }
   }

@@ -50,6 +50,12 @@ class StepProgram {
     return builder_.stack(frames);
   }
 
+  // kComputeStream is the legacy default stream, and the other streams of GPU 0 are blocking ones.
+  void make_streams_blocking() {
+    are_streams_blocking_ = true;
+    builder_.default_stream(0, kComputeStream);
+  }
+
   template <typename Body>
   void steps(int count, const Body& body) {
     for (int step = 0; step < count; ++step) {
@@ -145,7 +151,12 @@ class StepProgram {
 
   std::pair<std::int64_t, std::int64_t> run(std::uint32_t device, std::uint32_t stream, std::int64_t duration_ns) {
     std::int64_t& stream_ns = stream_ns_[{device, stream}];
-    const std::int64_t start_ns = std::max(host_ns_, stream_ns + kUs);
+    std::int64_t start_ns = std::max(host_ns_, stream_ns + kUs);
+    for (const auto& [other, other_ns] : stream_ns_) {
+      const bool is_one_default = (other.second == kComputeStream) != (stream == kComputeStream);
+      if (are_streams_blocking_ && other.first == device && is_one_default)
+        start_ns = std::max(start_ns, other_ns + kUs);
+    }
     stream_ns = start_ns + duration_ns;
     return {start_ns, stream_ns};
   }
@@ -184,6 +195,7 @@ class StepProgram {
   std::int64_t host_ns_ = 0;
   std::int64_t call_start_ns_ = 0;
   std::uint32_t correlation_ = 0;
+  bool are_streams_blocking_ = false;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> stream_ns_;  // when it is done, by device and stream
 };
 

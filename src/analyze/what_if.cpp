@@ -10,6 +10,7 @@
 #include "analyze/batch_gaps.h"
 #include "analyze/blocking.h"
 #include "analyze/graph/edits.h"
+#include "analyze/neighbours.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -324,7 +325,13 @@ class Changer {
   }
 
   bool belong_together(std::uint32_t a, std::uint32_t b) const {
-    return model_.step_of(a) == model_.step_of(b) && model_.call(a).stack == model_.call(b).stack;
+    if (model_.step_of(a) == model_.step_of(b) && model_.call(a).stack == model_.call(b).stack) return true;
+    return follows_directly(model_, a, b) &&
+           (are_small_copies(a, b, Direction::kHostToDevice) || are_small_copies(a, b, Direction::kDeviceToHost));
+  }
+
+  bool are_small_copies(std::uint32_t a, std::uint32_t b, Direction direction) const {
+    return is_small_copy(model_, a, direction) && is_small_copy(model_, b, direction);
   }
 
   void merge_group(const Selection& group) {

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "analyze/neighbours.h"
 #include "analyze/operators.h"
 
 namespace turnpike::analyze {
@@ -10,15 +11,8 @@ namespace {
 
 // Below this the driver takes the bytes along with the command, and pinning gains nothing.
 constexpr std::uint64_t kStagedBytes = 64u << 10;
-// Larger ones take as long to cross as to be issued: packing gains little.
-constexpr std::uint64_t kSmallBytes = 256u << 10;
-// A batch with its targets and masks is no heap of small copies.
-constexpr double kManyPerStep = 8;
-// Larger downloads are results that someone wants, not a value that decides something.
-constexpr std::uint64_t kValueBytes = 4096;
-
 bool is_many_small(const ProcessModel& model, const CopyCount& copies) {
-  return copies.bytes / copies.count < kSmallBytes &&
+  return copies.bytes / copies.count < kSmallCopyBytes &&
          static_cast<double>(copies.count) >= kManyPerStep * static_cast<double>(model.step_count());
 }
 
@@ -48,7 +42,7 @@ CopyFault upload_fault(const ProcessModel& model, const SiteCalls& site) {
   if (is_staged && are_rearranged_on_host(model, copies_of(model, site, Direction::kHostToDevice))) {
     return CopyFault::kRearranged;
   }
-  if (is_many_small(model, copies)) return CopyFault::kManySmall;
+  if (site.is_up_grouped || is_many_small(model, copies)) return CopyFault::kManySmall;
   if (is_staged) return CopyFault::kPageable;
   return copies.host_ns > 0 ? CopyFault::kHeld : CopyFault::kQueued;
 }
@@ -58,7 +52,7 @@ CopyFault download_fault(const ProcessModel& model, const SiteCalls& site) {
   if (copies.count == 0) return CopyFault::kNothing;
   const bool is_value = copies.bytes / copies.count <= kValueBytes;
   if (is_value) return copies.host_ns > 0 ? CopyFault::kValue : CopyFault::kNothing;
-  if (is_many_small(model, copies)) return CopyFault::kManySmall;
+  if (site.is_down_grouped || is_many_small(model, copies)) return CopyFault::kManySmall;
   return copies.host_ns > 0 ? CopyFault::kHeld : CopyFault::kQueued;
 }
 

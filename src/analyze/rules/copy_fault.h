@@ -8,6 +8,11 @@
 
 namespace turnpike::analyze {
 
+// So many copies in a step are many: a batch with its targets and masks is no heap of small copies.
+inline constexpr double kManyPerStep = 8;
+// Larger downloads are results that someone wants, not a value that decides something.
+inline constexpr std::uint64_t kValueBytes = 4096;
+
 // In the order of precedence.
 enum class CopyFault : std::uint8_t {
   kNothing,

@@ -1,4 +1,7 @@
-// Many small copies of one line in each step: issuing them takes longer than the bytes take to cross.
+// Many small copies in each step, of one line or of lines beside each other: issuing them takes longer than the bytes
+// take to cross.
+#include <utility>
+
 #include "analyze/rules/copy_fault.h"
 #include "analyze/rules/rules.h"
 
@@ -18,21 +21,33 @@ std::string evidence_of(const ProcessModel& model, const CopyCount& copies, Dire
   return text;
 }
 
+Candidate candidate_of(const ProcessModel& model, const SiteCalls& site, Direction direction) {
+  const bool is_up = direction == Direction::kHostToDevice;
+  return {.site = site.facts->place.site,
+          .title = is_up ? "many small uploads where one would do" : "many small downloads where one would do",
+          .evidence = evidence_of(model, count_copies(model, site, direction), direction),
+          .advice =
+              is_up ? "Pack them on the CPU and upload once: torch.stack(parts).to(device).unbind(), or torch.cat and "
+                      "split. Or tp.to(parts, device), which packs any list or dict by itself."
+                    : "Pack them on the GPU and download once: torch.stack(parts).cpu(), or torch.cat. Or "
+                      "tp.fetch(torch.stack(parts)), which does not wait.",
+          .changes = {{Change::kMergeCopies, copies_of(model, site, direction)}}};
+}
+
 void find(const ProcessModel& model, const SiteCalls& site, Direction direction, std::vector<Candidate>& found) {
   const bool is_up = direction == Direction::kHostToDevice;
+  if (is_up ? site.is_up_grouped : site.is_down_grouped) return;  // told with its neighbours
   const CopyFault fault = is_up ? upload_fault(model, site) : download_fault(model, site);
-  if (fault != CopyFault::kManySmall) return;
-  const CopyCount copies = count_copies(model, site, direction);
-  found.push_back(
-      {.site = site.facts->place.site,
-       .title = is_up ? "many small uploads where one would do" : "many small downloads where one would do",
-       .evidence = evidence_of(model, copies, direction),
-       .advice = is_up
-                     ? "Pack them on the CPU and upload once: torch.stack(parts).to(device).unbind(), or torch.cat and "
-                       "split. Or tp.to(parts, device), which packs any list or dict by itself."
-                     : "Pack them on the GPU and download once: torch.stack(parts).cpu(), or torch.cat. Or "
-                       "tp.fetch(torch.stack(parts)), which does not wait.",
-       .changes = {{Change::kMergeCopies, copies_of(model, site, direction)}}});
+  if (fault == CopyFault::kManySmall) found.push_back(candidate_of(model, site, direction));
+}
+
+// Told at the first of the lines.
+void find(const ProcessModel& model, const CopyGroup& group, std::vector<Candidate>& found) {
+  Candidate candidate = candidate_of(model, {group.places.front(), group.calls}, group.direction);
+  const std::string& last = group.places.back()->place.site;
+  candidate.evidence = std::to_string(group.places.size()) + " places that follow each other, up to " + last +
+                       ", with nothing launched in between; " + candidate.evidence;
+  found.push_back(std::move(candidate));
 }
 
 }  // namespace
@@ -42,6 +57,7 @@ void find_many_small_copies(const RuleInput& input, std::vector<Candidate>& foun
     find(input.model, site, Direction::kHostToDevice, found);
     find(input.model, site, Direction::kDeviceToHost, found);
   }
+  for (const CopyGroup& group : input.copy_groups) find(input.model, group, found);
 }
 
 }  // namespace turnpike::analyze

@@ -18,6 +18,16 @@ namespace turnpike::analyze {
 struct SiteCalls {
   const StackFacts* facts;
   std::vector<std::uint32_t> calls;  // as indices of the graph's, rising
+  // Whether most of its copies up, or down, are of a group of RuleInput's.
+  bool is_up_grouped = false;
+  bool is_down_grouped = false;
+};
+
+// Lines of one function whose small copies follow each other directly, many at a time.
+struct CopyGroup {
+  Direction direction;
+  std::vector<const StackFacts*> places;  // two or more, in the order of the program
+  Selection calls;                        // rising
 };
 
 // What all rules look at.
@@ -26,6 +36,7 @@ struct RuleInput {
   // Every place with copies, memsets, synchronisations or allocations. Launches belong to no place: they carry no
   // stack.
   std::vector<SiteCalls> sites;
+  std::vector<CopyGroup> copy_groups;
 };
 RuleInput rule_input(const ProcessModel& model);
 

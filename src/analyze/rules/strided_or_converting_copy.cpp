@@ -1,6 +1,9 @@
 // Uploads that PyTorch can only make from a copy: it first gathers what is not contiguous, or converts the type, into
-// new ordinary memory on the host. Even a page-locked source is worth nothing then.
+// new ordinary memory on the host. Even a page-locked source is worth nothing then. Or the program does the same in a
+// line of its own before.
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "analyze/rules/copy_fault.h"
 #include "analyze/rules/rules.h"
@@ -26,12 +29,85 @@ bool has_waits_behind(const ProcessModel& model, const Selection& calls) {
                      [&](std::uint32_t call) { return model.synchronisation_of(call) != kNone; });
 }
 
+// Samples of where the host was between the calls before some uploads and these.
+struct SeenBefore {
+  std::uint64_t count = 0;
+  std::uint64_t copying_count = 0;  // of these, in aten::_to_copy
+  std::map<std::string, std::uint64_t> copying_count_of_site;
+};
+
+// aten::to, float(), half() and their like, when they make a new tensor.
+bool is_in_to_copy(const trace::Process& process, std::uint32_t stack_id) {
+  const auto stack = process.stacks.find(stack_id);
+  if (stack == process.stacks.end()) return false;
+  return std::any_of(stack->second.frames.begin(), stack->second.frames.end(), [&](std::uint32_t id) {
+    const auto frame = process.frames.find(id);
+    return frame != process.frames.end() && frame->second.kind == trace::FrameKind::kOperator &&
+           frame->second.function == "aten::_to_copy";
+  });
+}
+
+SeenBefore look_before(const ProcessModel& model, const Selection& calls) {
+  const Graph& graph = model.graph();
+  const auto& samples = model.timeline().samples;
+  SeenBefore seen;
+  for (const std::uint32_t call : calls) {
+    const std::uint32_t before = graph.previous_call[call];
+    if (before == kNone) continue;
+    const std::uint32_t thread = model.call(call).thread;
+    auto sample = std::lower_bound(
+        samples.begin(), samples.end(), std::pair(thread, model.call(before).end_ns),
+        [](const trace::SampleRecord& one, const auto& key) { return std::pair(one.thread, one.time_ns) < key; });
+    for (; sample != samples.end() && sample->thread == thread && sample->time_ns < model.call(call).start_ns;
+         ++sample) {
+      ++seen.count;
+      if (!is_in_to_copy(model.process(), sample->stack)) continue;
+      ++seen.copying_count;
+      ++seen.copying_count_of_site[model.place_of_stack(sample->stack).site];
+    }
+  }
+  return seen;
+}
+
+// An upload begins with a moment in the operator that makes it, which a sample may hit: it must be seen there in every
+// second upload, and often enough to be no chance.
+bool is_copied_before(const SeenBefore& seen, const Selection& calls) {
+  constexpr std::uint64_t kOften = 3;
+  return seen.copying_count >= kOften && 2 * seen.copying_count >= calls.size();
+}
+
+// A new tensor that the program makes on the host, in a line of its own, of what goes up next.
+void find_copied_before(const ProcessModel& model, const SiteCalls& site, std::vector<Candidate>& found) {
+  const Selection calls = copies_of(model, site, Direction::kHostToDevice);
+  const SeenBefore seen = look_before(model, calls);
+  if (!is_copied_before(seen, calls)) return;
+  const std::int64_t before_ns = gaps_before_ns(model, calls);
+  const double share = static_cast<double>(seen.copying_count) / static_cast<double>(seen.count);
+  const auto copying_ns = static_cast<std::int64_t>(share * static_cast<double>(before_ns));
+  if (!matters(model, copying_ns)) return;
+  const auto most = std::max_element(seen.copying_count_of_site.begin(), seen.copying_count_of_site.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  const CopyCount copies = count_copies(model, site, Direction::kHostToDevice);
+  found.push_back({.site = most->first,
+                   .title = "a new tensor is made on the CPU before it goes up",
+                   .evidence = times_a_step(model, copies.count) + ", " + mean_bytes_text(copies) + " each, go up at " +
+                               site.facts->place.site + " from ordinary memory; before that the CPU spent about " +
+                               time_a_step(model, copying_ns) + " in aten::to (in " +
+                               std::to_string(seen.copying_count) + " of " + std::to_string(seen.count) +
+                               " samples). Whether the type changed there is not recorded",
+                   .advice = "If that changes the type, upload the data as it is stored and change it on the GPU: "
+                             "x.to(device, non_blocking=True).float(). Or tp.to(x, device, dtype=torch.float32).",
+                   .changes = {{Change::kSkipHostCopy, calls}}});
+}
+
 }  // namespace
 
 void find_strided_or_converting_copy(const RuleInput& input, std::vector<Candidate>& found) {
   const ProcessModel& model = input.model;
   for (const SiteCalls& site : input.sites) {
-    if (upload_fault(model, site) != CopyFault::kRearranged) continue;
+    const CopyFault fault = upload_fault(model, site);
+    if (fault == CopyFault::kPageable) find_copied_before(model, site, found);
+    if (fault != CopyFault::kRearranged) continue;
     const CopyCount copies = count_copies(model, site, Direction::kHostToDevice);
     const Selection calls = copies_of(model, site, Direction::kHostToDevice);
     const std::int64_t before_ns = gaps_before_ns(model, calls);

@@ -46,5 +46,53 @@ TEST(ManySmallCopies, AreToldOnceAndNotAsBlockingToo) {
   EXPECT_TRUE(uploading(32, 128u << 10).findings("pageable_async_copy", link_of(55)).empty());
 }
 
+// A batch that is taken apart by hand: one upload for each line, with a wait behind it.
+StepProgram uploading_by_lines(int lines, std::uint64_t bytes, bool has_work_between = false) {
+  StepProgram program;
+  std::vector<std::uint32_t> stacks;
+  for (int line = 0; line < lines; ++line) {
+    stacks.push_back(program.stack(30 + static_cast<std::uint32_t>(line), {"copy_", "to_dtype_layout"}));
+  }
+  program.steps(6, [&](int) {
+    for (const std::uint32_t stack : stacks) {
+      program.work(10 * kUs);
+      program.upload({.stack = stack,
+                      .bytes = bytes,
+                      .duration_ns = 2 * kUs,
+                      .host = trace::MemoryKind::kPageable,
+                      .wait = Wait::kBehind});
+      if (has_work_between) program.kernel(2 * kUs);
+    }
+    program.kernel(50 * kUs);
+  });
+  return program;
+}
+
+TEST(ManySmallCopies, OfNeighbouringLinesAreToldAtTheFirst) {
+  const auto findings = uploading_by_lines(10, 4096).findings(kRule, link_of(55));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].site, "train.py:30");
+  EXPECT_NE(findings[0].evidence.find("10 places that follow each other, up to train.py:39"), std::string::npos)
+      << findings[0].evidence;
+  EXPECT_NE(findings[0].evidence.find("10 times a step, 4.10 kB each"), std::string::npos) << findings[0].evidence;
+  EXPECT_GT(findings[0].saving_pct.value_or(0), 30);
+}
+
+TEST(ManySmallCopies, OfNeighbouringLinesAreNotToldAsBlockingToo) {
+  EXPECT_TRUE(uploading_by_lines(10, 4096).findings("blocking_copy", link_of(55)).empty());
+}
+
+TEST(ManySmallCopies, OfNeighbouringLinesAreNotFew) {
+  EXPECT_TRUE(uploading_by_lines(4, 4096).findings(kRule, link_of(55)).empty());
+}
+
+TEST(ManySmallCopies, OfNeighbouringLinesAreNotLarge) {
+  EXPECT_TRUE(uploading_by_lines(10, kMiB).findings(kRule, link_of(55)).empty());
+}
+
+TEST(ManySmallCopies, OfLinesWithWorkBetweenThemAreNoGroup) {
+  EXPECT_TRUE(uploading_by_lines(10, 4096, true).findings(kRule, link_of(55)).empty());
+}
+
 }  // namespace
 }  // namespace turnpike::analyze

@@ -50,5 +50,43 @@ TEST(StridedOrConvertingCopy, IsNoneFromPageLockedMemory) {
                   .empty());
 }
 
+// Line 18 works on the host for 3 ms, in one operator, and line 20 uploads what it made.
+StepProgram working_before(const std::string& name, int samples_a_step = 4) {
+  StepProgram program;
+  const std::uint32_t upload = program.stack(20, {"copy_", "to_dtype_layout"});
+  ProcessBuilder& builder = program.builder();
+  const std::uint32_t before =
+      builder.stack({builder.operator_frame(name), builder.python("step", "/home/me/train.py", 18)});
+  program.steps(6, [&](int) {
+    for (int kernel = 0; kernel < 3; ++kernel) program.kernel(100 * kUs);
+    for (int sample = 0; sample < samples_a_step; ++sample) {
+      program.work(3000 * kUs / (samples_a_step + 1));
+      program.sample(before);
+    }
+    program.work(3000 * kUs / (samples_a_step + 1));
+    program.upload(
+        {.stack = upload, .bytes = 8 * kMiB, .duration_ns = 800 * kUs, .host = kPageable, .wait = Wait::kInCall});
+  });
+  return program;
+}
+
+TEST(StridedOrConvertingCopy, IsFoundInALineOfItsOwnWhereOperatorsWereSampled) {
+  const auto findings = working_before("aten::_to_copy").findings(kRule, link_of(55));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].site, "train.py:18");
+  EXPECT_NE(findings[0].evidence.find("go up at train.py:20"), std::string::npos) << findings[0].evidence;
+  EXPECT_NE(findings[0].evidence.find("in 24 of 24 samples"), std::string::npos) << findings[0].evidence;
+  EXPECT_NE(findings[0].evidence.find("3.00 ms a step"), std::string::npos) << findings[0].evidence;
+  EXPECT_GT(findings[0].saving_pct.value_or(0), 10);
+}
+
+TEST(StridedOrConvertingCopy, IsNotClaimedOfOtherWorkBeforeAnUpload) {
+  EXPECT_TRUE(working_before("aten::mul").findings(kRule, link_of(55)).empty());
+}
+
+TEST(StridedOrConvertingCopy, IsNotClaimedWithoutSamples) {
+  EXPECT_TRUE(working_before("aten::_to_copy", 0).findings(kRule, link_of(55)).empty());
+}
+
 }  // namespace
 }  // namespace turnpike::analyze

@@ -52,7 +52,8 @@ def draw(result: dict[str, Any], path: str) -> None:
     drawn = panels(result["rows"])
     columns = min(3, len(drawn))
     lines = -(-len(drawn) // columns)
-    figure, axes = pyplot.subplots(lines, columns, figsize=(6 * columns, 3.4 * lines), squeeze=False)
+    size = (6 * columns, 3.4 * lines)
+    figure, axes = pyplot.subplots(lines, columns, figsize=size, squeeze=False, layout="constrained")
     for axis, panel in zip(axes.flat, drawn, strict=False):
         kind, title, rows = panel
         axis.set_title(title, fontsize=10)
@@ -60,25 +61,28 @@ def draw(result: dict[str, Any], path: str) -> None:
     for axis in list(axes.flat)[len(drawn) :]:
         axis.set_visible(False)
     figure.suptitle(f"{result['device']}, PyTorch {result['versions']['torch']}, {result['date'][:10]}")
-    figure.tight_layout()
     figure.savefig(path, dpi=130)
     pyplot.close(figure)
 
 
 def _curve(axis: Any, rows: list[dict[str, Any]]) -> None:
     ways = list(dict.fromkeys(row["way"] for row in rows))
+    drawn: list[str] = []
     for way in ways:
         own = sorted((row for row in rows if row["way"] == way), key=lambda row: row["size_bytes"])
         sizes = [row["size_bytes"] for row in own]
-        style = "--" if own[0]["role"] == "bound" else "-"
-        colour = COLOURS[own[0]["role"]]
+        role = own[0]["role"]
+        colour = COLOURS[role]
+        # Of one role there may be several.
+        style = "--" if role == "bound" else ("-", "-.", ":")[drawn.count(role) % 3]
+        drawn.append(role)
         axis.plot(sizes, [row["value"] for row in own], style, marker=".", color=colour, label=way)
         axis.fill_between(
             sizes, [row["spread"][0] for row in own], [row["spread"][1] for row in own], color=colour, alpha=0.15
         )
     axis.set_xscale("log", base=2)
     axis.set_xticks(sorted({row["size_bytes"] for row in rows}))
-    axis.set_xticklabels([_size(size) for size in sorted({row["size_bytes"] for row in rows})], fontsize=8)
+    axis.set_xticklabels([_size(size) for size in sorted({row["size_bytes"] for row in rows})], fontsize=7)
     axis.minorticks_off()
     axis.set_ylim(bottom=0)
     axis.set_ylabel(rows[0]["unit"])

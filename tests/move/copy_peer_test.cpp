@@ -91,7 +91,7 @@ TEST(CopyPeer, StaysWithinADevice) {
 
 // One engine for many seeds' worth of copies: trying a pair takes longer than they do.
 TEST(CopyPeer, GoesDirectlyBetweenDevicesThatReachEachOther) {
-  constexpr std::uint64_t kCopies = 25;
+  constexpr std::uint64_t kCopies = 100;
   for (std::uint64_t seed = 0; seed < seeds() / kCopies && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     EngineRun run(seed);
@@ -104,7 +104,7 @@ TEST(CopyPeer, GoesDirectlyBetweenDevicesThatReachEachOther) {
 }
 
 TEST(CopyPeer, FindsAPairWhoseBytesArriveWrong) {
-  constexpr std::uint64_t kCopies = 25;
+  constexpr std::uint64_t kCopies = 100;
   for (std::uint64_t seed = 0; seed < seeds() / kCopies && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     EngineRun run(seed, {.breaks_peer_copies = true});

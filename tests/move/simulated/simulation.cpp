@@ -134,6 +134,11 @@ void Simulation::fail(const std::string& function, std::size_t nth, cuda::Driver
   machine_->failures[function] = {machine_->calls[function] + nth, code};
 }
 
+void Simulation::forget_failures() {
+  const auto lock = machine_->lock();
+  machine_->failures.clear();
+}
+
 std::size_t Simulation::calls(const std::string& function) const {
   const auto lock = machine_->lock();
   return machine_->calls[function];

@@ -61,6 +61,7 @@ class Simulation {
 
   // Makes the nth call from now on of a function of the table, by its name there, fail once.
   void fail(const std::string& function, std::size_t nth, cuda::DriverCode code);
+  void forget_failures();
   std::size_t calls(const std::string& function) const;
   // Every function that was called, with how often.
   std::map<std::string, std::size_t> calls() const;

@@ -2,6 +2,8 @@
 
 import argparse
 import json
+import subprocess
+import sys
 import types
 
 import pytest
@@ -10,7 +12,7 @@ torch = pytest.importorskip("torch", reason="the experiments move tensors of PyT
 
 import bench_stand_in  # noqa: E402
 import turnpike  # noqa: E402
-from turnpike._bench import EXPERIMENTS, command, figures, pin, run  # noqa: E402
+from turnpike._bench import EXPERIMENTS, command, figures, pin, prefetch, run  # noqa: E402
 from turnpike._bench.timing import Rounds, WrongResult, take_turns  # noqa: E402
 
 
@@ -31,7 +33,7 @@ def no_processes(monkeypatch):
     def measured(arguments, **_):
         return types.SimpleNamespace(returncode=0, stdout=json.dumps({"peak_bytes": int(arguments[4])}), stderr="")
 
-    monkeypatch.setattr(pin.subprocess, "run", measured)
+    monkeypatch.setattr(pin, "subprocess", types.SimpleNamespace(run=measured))
 
 
 @pytest.fixture
@@ -136,6 +138,14 @@ def test_peer_refuses_a_single_gpu(machine):
     assert "two of them" in shown
 
 
+def test_too_little_shared_memory_is_said_and_the_other_cases_are_measured(machine, monkeypatch):
+    monkeypatch.setattr(prefetch.shutil, "disk_usage", lambda path: types.SimpleNamespace(free=0))
+    outcome, shown = run_one("prefetch", machine)
+    assert outcome.failed == outcome.wrong == []
+    assert "/dev/shm" in outcome.nothing[0]
+    assert "DataLoader, 0 workers" in shown
+
+
 def test_peer_says_how_the_copies_go(machine):
     _, shown = run_one("peer", machine)
     assert "Turnpike copies directly" in shown
@@ -218,3 +228,11 @@ def test_argparse_namespaces_of_the_command_have_what_measure_reads():
     options = command.parser().parse_args(["all"])
     assert isinstance(options, argparse.Namespace)
     assert (options.quick, options.seconds, options.json, options.out, options.plot) == (False, None, False, None, None)
+
+
+@pytest.mark.parametrize("mode", ["pageable", "Turnpike, in place"])
+def test_resident_memory_is_that_of_the_tensor(mode):
+    # In a process of its own, as the experiment does it: what is freed here would be taken again.
+    code = f"from turnpike._bench import resident; print(resident.measure({mode!r}, 1 << 27, 'cpu')['peak_bytes'])"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert int(shown.stdout) == pytest.approx(1 << 27, rel=0.05)

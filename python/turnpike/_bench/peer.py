@@ -137,9 +137,12 @@ def beside_computation(m: Machine, trace: str | None) -> Case:
     derived: dict[str, Callable[[dict[str, float]], float]] = {
         BOUND: lambda values: max(values[COPY], values[COMPUTE]),
     }
-    if trace:
+
+    def write_traces() -> None:
+        # After the turns: a profiler that was on once may leave something behind.
         for way in ways:
-            _write_trace(m, pair, way, trace)
+            _write_trace(m, way, trace or "")
+
     return Case(
         "beside computation",
         "ms",
@@ -151,7 +154,12 @@ def beside_computation(m: Machine, trace: str | None) -> Case:
         derived_extras={OVERLAP: {name: _overlap_of(name) for name in overlapped}},
         extras={OVERLAP: "%"},
         targets=[Target(TURNPIKE, "value >=", 90, "at least 90 % of the copy beside computation", metric=OVERLAP)],
+        afterwards=write_traces if trace else _nothing,
     )
+
+
+def _nothing() -> None:
+    pass
 
 
 def _no_check(_: Any) -> None:
@@ -176,7 +184,7 @@ def _role(sender: str, receiver: str, non_blocking: bool) -> str:
     return "best" if (sender, receiver, non_blocking) == ("side", "side", True) else "pytorch"
 
 
-def _write_trace(m: Machine, pair: Pair, way: Way, path: str) -> None:
+def _write_trace(m: Machine, way: Way, path: str) -> None:
     stem, ending = os.path.splitext(path)
     words = way.name.replace(",", "").replace(" ", "-").lower()
     way.prepare()

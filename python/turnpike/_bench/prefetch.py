@@ -11,7 +11,7 @@ from typing import Any
 
 from turnpike._bench import by_hand
 from turnpike._bench.figures import Target
-from turnpike._bench.machine import KIB, MIB, Machine
+from turnpike._bench.machine import KIB, MIB, Machine, Nothing
 from turnpike._bench.timing import Case, Planned, Way, WrongResult
 from turnpike._bench.work import Work, seconds_of
 
@@ -163,7 +163,7 @@ def _counted(run: Callable[[], Any], done: list[int], metric: str) -> tuple[Any,
     return counted, lambda _: {metric: span[0] / span[1]}
 
 
-LOADER_BATCH, LOADER_ITEM_BYTES = 64, 48 * KIB  # small enough for the shared memory of a container with 8 workers
+LOADER_BATCH, LOADER_ITEM_BYTES = 32, 48 * KIB  # small enough for the shared memory of a container with 8 workers
 
 
 def loader(m: Machine, workers: int, steps: int) -> Case:
@@ -210,7 +210,7 @@ def loader(m: Machine, workers: int, steps: int) -> Case:
 def _need_shared_memory(workers: int, batch_bytes: int) -> None:
     needed = 4 * workers * batch_bytes  # two loaders, each two batches ahead
     if os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free < needed:
-        raise RuntimeError(
+        raise Nothing(
             f"{workers} workers need {needed // MIB} MiB of /dev/shm, which has less. "
             "Start the container with more (--shm-size)"
         )

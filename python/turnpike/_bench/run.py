@@ -63,9 +63,10 @@ def run_experiment(experiment: str, machine: Machine, options: Options, outcome:
             outcome.wrong.append(f"{experiment}: WRONG RESULT: {wrong}")
             show(f"  WRONG RESULT: {wrong}")
         except Nothing as nothing:
-            outcome.nothing.append(f"{experiment}: {nothing}")
-            show(f"  {nothing}")
-            return
+            sentence = f"{experiment}: {nothing}"
+            if sentence not in outcome.nothing:
+                outcome.nothing.append(sentence)
+                show(f"  {nothing}")
         except Exception as error:  # e.g. too little memory for this case
             outcome.failed.append(f"{experiment}, {one.name}: {type(error).__name__}: {first_line(error)}")
             show(f"  {one.name} FAILED: {type(error).__name__}: {first_line(error)}")
@@ -91,6 +92,7 @@ def _run_case(
     try:
         with no_garbage_collection():
             samples = take_turns(case, rounds, machine.synchronize, said=lambda text: said(f"{experiment}, {text}"))
+        case.afterwards()
     finally:
         case.close()
         said("")

@@ -54,6 +54,7 @@ class Case:
     derived: figures made of those of one round: name -> function of {way: value}, e.g. the larger of two times.
     extras: the units of the metrics that the ways' extra() give, or derived_extras: metric -> {way: function as above}.
     size_bytes: given for cases that differ only in their size; those make a curve.
+    afterwards: once, after the last turn, when nothing was wrong.
     close: releases what outlives the turns, e.g. a thread.
     """
 
@@ -72,6 +73,7 @@ class Case:
     most_rounds: int | None = None
     warm_rounds: int = 1
     notes: list[str] = dataclasses.field(default_factory=list)
+    afterwards: Callable[[], None] = _nothing
     close: Callable[[], None] = _nothing
 
     def value(self, seconds: float, result: Any) -> float:

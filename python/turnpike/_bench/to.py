@@ -173,7 +173,15 @@ def converted(m: Machine, name: str, is_pinned: bool) -> Case:
         _way(TURNPIKE, "turnpike", wide, lambda: m.tp.to(wide.tensor, m.device, dtype=after)),
         _way(PINNED, "bound", narrow, lambda: narrow.tensor.to(m.device, non_blocking=True)),
     ]
-    return Case(name + (", pinned" if is_pinned else ""), "GB/s", tensor.nbytes, ways, PYTORCH, bound=PINNED)
+    return Case(
+        name + (", pinned" if is_pinned else ""),
+        "GB/s",
+        tensor.nbytes,
+        ways,
+        PYTORCH,
+        bound=PINNED,
+        notes=["rates count the source's bytes, whatever crossed; pinned is the narrower dtype"],
+    )
 
 
 def classic(m: Machine, uploads: int = 10) -> Case:

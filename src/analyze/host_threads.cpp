@@ -62,7 +62,8 @@ class Samples {
 
   void describe(HostThread& thread) const {
     if (count_ == 0) return;
-    if (has_operators_) {
+    // Where only operators are recorded, all samples are in one: that says nothing of Python.
+    if (has_operators_ && has_python_) {
       thread.operator_pct = 100.0 * static_cast<double>(in_operator_) / static_cast<double>(count_);
       thread.python_pct = 100.0 - *thread.operator_pct;
     }
@@ -81,6 +82,7 @@ class Samples {
     if (place.site.empty()) return;
     ++count_;
     ++lines_[place.site];
+    has_python_ = has_python_ || place.file;
     if (place.op) {
       has_operators_ = true;
       ++in_operator_;
@@ -92,6 +94,7 @@ class Samples {
   std::uint64_t count_ = 0;
   std::uint64_t in_operator_ = 0;
   bool has_operators_ = false;
+  bool has_python_ = false;
 };
 
 }  // namespace

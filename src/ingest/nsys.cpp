@@ -90,6 +90,7 @@ Result<std::vector<trace::Process>> read_nsys(const Path& path, const SinkOfProc
   NsysDeviceWork(from, stacks, ranges, calls).read();
   if (from.processes.all().empty()) return nothing_read(from, path);
   ranges.give();
+  ranges.give_samples();
   describe_target(from);
   // After the names that the system knows: of two names of a thread the last counts.
   ranges.give_thread_names();

@@ -51,6 +51,18 @@ bool is_autograd_node(const TorchName& torch) {
           torch.name.find("Backward") != std::string_view::npos);
 }
 
+// As of files of torch.profiler: often enough to tell where a thread spends a step, and not more than is looked at.
+constexpr std::int64_t kSamplePitchNs = 200'000;
+constexpr double kMaxSamples = 20'000;
+
+// When the last of them ended; they are sorted by start.
+template <typename Operators>
+std::int64_t end_of(const Operators& operators) {
+  return std::max_element(operators.begin(), operators.end(),
+                          [](const auto& a, const auto& b) { return a.end_ns < b.end_ns; })
+      ->end_ns;
+}
+
 }  // namespace
 
 std::optional<TorchName> torch_name(std::string_view text) {
@@ -207,6 +219,34 @@ void NsysRanges::give() {
     process->sink.on(record);
   }
   ranges_ = {};
+}
+
+std::int64_t NsysRanges::sample_pitch_ns() const {
+  double total_ns = 0;
+  for (const auto& [thread, operators] : operators_) {
+    total_ns += static_cast<double>(end_of(operators) - operators.front().start_ns);
+  }
+  return std::max(kSamplePitchNs, static_cast<std::int64_t>(total_ns / kMaxSamples));
+}
+
+void NsysRanges::give_samples() const {
+  const std::int64_t pitch_ns = sample_pitch_ns();
+  for (const auto& [thread, operators] : operators_) {
+    NsysProcess* process = export_.processes.find(process_of(thread));
+    if (process == nullptr) continue;
+    // In the middle of each stretch, so that the first is no special moment.
+    const std::int64_t end_ns = end_of(operators);
+    for (std::int64_t time_ns = operators.front().start_ns + pitch_ns / 2; time_ns < end_ns; time_ns += pitch_ns) {
+      const OperatorsAt at = operators_at(thread, time_ns);
+      if (at.chain == 0) continue;
+      trace::SampleRecord record{};
+      record.header = {trace::RecordKind::kSample, sizeof record};
+      record.thread = thread_of(thread);
+      record.time_ns = time_ns;
+      record.stack = stacks_.stack_of(*process, std::nullopt, at.chain);
+      process->sink.on(record);
+    }
+  }
 }
 
 void NsysRanges::give_thread_names() const {

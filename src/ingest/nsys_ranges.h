@@ -38,6 +38,8 @@ class NsysRanges {
   OperatorsAt operators_at(std::int64_t global_thread, std::int64_t time_ns) const;
   // Gives the ranges of the processes that there are to their sinks. They are gone afterwards.
   void give();
+  // Where threads of the processes that there are were, as far as operators tell: every so often, while one was open.
+  void give_samples() const;
   // The names that the program gave to its threads.
   void give_thread_names() const;
 
@@ -81,6 +83,7 @@ class NsysRanges {
 
   void keep_range(const Event& event);
   Operator operator_from(const Event& event, const TorchName& torch);
+  std::int64_t sample_pitch_ns() const;
   static void count_own_nodes(std::vector<Operator>& operators);
   void nest(std::vector<Operator>& operators);
 

@@ -70,6 +70,7 @@ struct Collected final : trace::RecordSink {
   void on(const trace::StreamRecord& record) override { streams.push_back(record); }
   void on(const trace::MigrationRecord& record) override { migrations.push_back(record); }
   void on(const trace::GraphNodeRecord& record) override { nodes.push_back(record); }
+  void on(const trace::SampleRecord& record) override { samples.push_back(record); }
 
   std::vector<trace::CallRecord> calls;
   std::vector<trace::MemcpyRecord> copies;
@@ -78,6 +79,7 @@ struct Collected final : trace::RecordSink {
   std::vector<trace::RangeRecord> ranges;
   std::vector<trace::DeviceRecord> devices;
   std::vector<trace::ThreadRecord> threads;
+  std::vector<trace::SampleRecord> samples;
   std::vector<trace::StreamRecord> streams;
   std::vector<trace::MigrationRecord> migrations;
   std::vector<trace::GraphNodeRecord> nodes;

@@ -338,6 +338,33 @@ TEST(NsysReader, TakesOperatorsFromTheRangesOfPyTorch) {
   EXPECT_EQ(read.text(read.records[0].ranges[0].name), "train");
 }
 
+TEST(NsysReader, SamplesWhereAThreadWasWhileAnOperatorWasOpen) {
+  const ReadExport read =
+      read_sql(tables_of(Schema::k3_25) + string_id(1, "cudaMemcpyAsync_v3020") + row(kRuntime, call(1, 1, 25, 30)) +
+               row(kNvtx, range(0, 1'000'000, "aten::to, op_id = 2")) +
+               row(kNvtx, range(200'000, 600'000, "aten::copy_, op_id = 3")) +
+               row(kNvtx, range(1'800'000, 2'000'000, "aten::mul, op_id = 4")));
+  std::vector<std::pair<std::int64_t, std::vector<std::string>>> seen;
+  for (const trace::SampleRecord& sample : read.records.at(0).samples) {
+    EXPECT_EQ(sample.thread, 78u);
+    seen.emplace_back(sample.time_ns, frames_of(read, sample.stack));
+  }
+  const std::vector<std::string> outer = {"operator aten::to"};
+  const std::vector<std::string> inner = {"operator aten::copy_", "operator aten::to"};
+  EXPECT_THAT(seen, testing::ElementsAre(testing::Pair(100'000, outer), testing::Pair(300'000, inner),
+                                         testing::Pair(500'000, inner), testing::Pair(700'000, outer),
+                                         testing::Pair(900'000, outer),
+                                         testing::Pair(1'900'000, std::vector<std::string>{"operator aten::mul"})));
+}
+
+TEST(NsysReader, SamplesNothingOfProcessesWithoutCuda) {
+  const ReadExport read = read_sql(
+      tables_of(Schema::k3_25) + string_id(1, "cudaMemcpyAsync_v3020") + row(kRuntime, call(1, 1, 25, 30)) +
+      row(kNvtx, with(range(0, 1'000'000, "aten::to, op_id = 2"), {{"globalTid", number(kOtherProcess | 78)}})));
+  ASSERT_EQ(read.records.size(), 1u) << read.error;
+  EXPECT_TRUE(read.records[0].samples.empty());
+}
+
 TEST(NsysReader, TellsOperatorsThatMadeNoNodeOfAutograd) {
   const ReadExport read =
       read_sql(tables_of(Schema::k3_25) + string_id(1, "cudaLaunchKernel_v7000") +

@@ -14,12 +14,21 @@ static_assert(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID == kAttributePciBus);
 static_assert(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID == kAttributePciDevice);
 static_assert(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID == kAttributePciDomain);
 static_assert(CU_POINTER_ATTRIBUTE_IS_MANAGED == kPointerIsManaged);
+static_assert(CUDA_ERROR_NOT_READY == kNotReady);
+static_assert(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED == kPeerAccessAlreadyEnabled);
+static_assert(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED == kHostMemoryAlreadyRegistered);
+static_assert(CU_STREAM_NON_BLOCKING == kStreamNonBlocking);
+static_assert(CU_EVENT_DISABLE_TIMING == kEventDisableTiming);
+static_assert(CU_MEMHOSTALLOC_PORTABLE == kHostPortable && CU_MEMHOSTREGISTER_PORTABLE == kHostPortable);
+static_assert(CU_STREAM_CAPTURE_STATUS_NONE == 0);
 
 constexpr const char* kLibrary = "libcuda.so.1";
 
-// cuda.h's enums cross the C interface as int; everything else must be the very same type.
+// cuda.h's enums, and pointers to them, cross the C interface as int; everything else must be the very same type.
 template <typename T>
-using AsPassed = std::conditional_t<std::is_enum_v<T>, int, T>;
+using AsPassed =
+    std::conditional_t<std::is_enum_v<T>, int,
+                       std::conditional_t<std::is_pointer_v<T> && std::is_enum_v<std::remove_pointer_t<T>>, int*, T>>;
 
 template <typename Ours, typename Theirs>
 struct SameCall : std::false_type {};
@@ -64,10 +73,17 @@ Result<Driver> table_of(void* library) {
   TURNPIKE_FIND(device_primary_ctx_retain, cuDevicePrimaryCtxRetain);
   TURNPIKE_FIND(device_primary_ctx_release, cuDevicePrimaryCtxRelease_v2);
   TURNPIKE_FIND(ctx_set_current, cuCtxSetCurrent);
+  TURNPIKE_FIND(ctx_push_current, cuCtxPushCurrent_v2);
+  TURNPIKE_FIND(ctx_pop_current, cuCtxPopCurrent_v2);
+  TURNPIKE_FIND(ctx_synchronize, cuCtxSynchronize);
+  TURNPIKE_FIND(device_can_access_peer, cuDeviceCanAccessPeer);
+  TURNPIKE_FIND(ctx_enable_peer_access, cuCtxEnablePeerAccess);
   TURNPIKE_FIND(mem_alloc, cuMemAlloc_v2);
   TURNPIKE_FIND(mem_free, cuMemFree_v2);
   TURNPIKE_FIND(mem_host_alloc, cuMemHostAlloc);
   TURNPIKE_FIND(mem_free_host, cuMemFreeHost);
+  TURNPIKE_FIND(mem_host_register, cuMemHostRegister_v2);
+  TURNPIKE_FIND(mem_host_unregister, cuMemHostUnregister);
   TURNPIKE_FIND(pointer_get_attribute, cuPointerGetAttribute);
   TURNPIKE_FIND(memcpy_htod_async, cuMemcpyHtoDAsync_v2);
   TURNPIKE_FIND(memcpy_dtoh_async, cuMemcpyDtoHAsync_v2);
@@ -75,9 +91,12 @@ Result<Driver> table_of(void* library) {
   TURNPIKE_FIND(stream_create, cuStreamCreate);
   TURNPIKE_FIND(stream_destroy, cuStreamDestroy_v2);
   TURNPIKE_FIND(stream_synchronize, cuStreamSynchronize);
+  TURNPIKE_FIND(stream_wait_event, cuStreamWaitEvent);
+  TURNPIKE_FIND(stream_is_capturing, cuStreamIsCapturing);
   TURNPIKE_FIND(event_create, cuEventCreate);
   TURNPIKE_FIND(event_record, cuEventRecord);
   TURNPIKE_FIND(event_elapsed_time, cuEventElapsedTime);
+  TURNPIKE_FIND(event_query, cuEventQuery);
   TURNPIKE_FIND(event_synchronize, cuEventSynchronize);
   TURNPIKE_FIND(event_destroy, cuEventDestroy_v2);
   if (look_up.missing() != nullptr) {

@@ -24,6 +24,15 @@ inline constexpr int kAttributePciDomain = 50;
 // For pointer_get_attribute: an unsigned int, 1 for managed memory. An error for memory that the driver does not know.
 inline constexpr int kPointerIsManaged = 8;
 
+// Codes that are no failures.
+inline constexpr DriverCode kNotReady = 600;
+inline constexpr DriverCode kPeerAccessAlreadyEnabled = 704;
+inline constexpr DriverCode kHostMemoryAlreadyRegistered = 712;
+// Flags.
+inline constexpr unsigned int kStreamNonBlocking = 1;  // no waiting for the legacy default stream
+inline constexpr unsigned int kEventDisableTiming = 2;
+inline constexpr unsigned int kHostPortable = 1;  // page-locked for every context, not for the current one alone
+
 // A table of plain function pointers: safe from any thread once loaded, and a test puts its own functions in their
 // place.
 struct Driver {
@@ -38,10 +47,17 @@ struct Driver {
   DriverCode (*device_primary_ctx_retain)(CUctx_st** context, int device) = nullptr;
   DriverCode (*device_primary_ctx_release)(int device) = nullptr;
   DriverCode (*ctx_set_current)(CUctx_st* context) = nullptr;
+  DriverCode (*ctx_push_current)(CUctx_st* context) = nullptr;
+  DriverCode (*ctx_pop_current)(CUctx_st** context) = nullptr;
+  DriverCode (*ctx_synchronize)() = nullptr;
+  DriverCode (*device_can_access_peer)(int* can, int device, int peer) = nullptr;
+  DriverCode (*ctx_enable_peer_access)(CUctx_st* peer, unsigned int flags) = nullptr;
   DriverCode (*mem_alloc)(DevicePointer* pointer, std::size_t size_bytes) = nullptr;
   DriverCode (*mem_free)(DevicePointer pointer) = nullptr;
   DriverCode (*mem_host_alloc)(void** pointer, std::size_t size_bytes, unsigned int flags) = nullptr;
   DriverCode (*mem_free_host)(void* pointer) = nullptr;
+  DriverCode (*mem_host_register)(void* pointer, std::size_t size_bytes, unsigned int flags) = nullptr;
+  DriverCode (*mem_host_unregister)(void* pointer) = nullptr;
   DriverCode (*pointer_get_attribute)(void* value, int attribute, DevicePointer pointer) = nullptr;
   DriverCode (*memcpy_htod_async)(DevicePointer to, const void* from, std::size_t size_bytes,
                                   CUstream_st* stream) = nullptr;
@@ -51,9 +67,12 @@ struct Driver {
   DriverCode (*stream_create)(CUstream_st** stream, unsigned int flags) = nullptr;
   DriverCode (*stream_destroy)(CUstream_st* stream) = nullptr;
   DriverCode (*stream_synchronize)(CUstream_st* stream) = nullptr;
+  DriverCode (*stream_wait_event)(CUstream_st* stream, CUevent_st* event, unsigned int flags) = nullptr;
+  DriverCode (*stream_is_capturing)(CUstream_st* stream, int* status) = nullptr;  // 0: it is not
   DriverCode (*event_create)(CUevent_st** event, unsigned int flags) = nullptr;
   DriverCode (*event_record)(CUevent_st* event, CUstream_st* stream) = nullptr;
   DriverCode (*event_elapsed_time)(float* milliseconds, CUevent_st* start, CUevent_st* end) = nullptr;
+  DriverCode (*event_query)(CUevent_st* event) = nullptr;  // kNotReady until it has happened
   DriverCode (*event_synchronize)(CUevent_st* event) = nullptr;
   DriverCode (*event_destroy)(CUevent_st* event) = nullptr;
 

@@ -2,30 +2,19 @@
 // "date"}]}.
 #include "report/link_cache.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/cache_file.h"
+
 namespace turnpike::report {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr int kSchema = 1;
-
-std::string from_environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 KeptLink link_of(const Json& entry) {
   return {entry.at("device_name").get<std::string>(), entry.at("host").get<std::string>(),
@@ -41,26 +30,10 @@ Json json_of(const KeptLink& link) {
           {"date", link.date}};
 }
 
-Status write_whole(const std::string& path, const std::string& text) {
-  std::error_code failed;
-  fs::create_directories(fs::path(path).parent_path(), failed);
-  const std::string unfinished = path + "." + std::to_string(getpid());
-  std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (file && std::rename(unfinished.c_str(), path.c_str()) == 0) return {};
-  const int code = errno;
-  std::remove(unfinished.c_str());
-  return Error{"cannot write " + path + ": " + std::strerror(code)};
-}
-
 }  // namespace
 
 std::string link_cache_path() {
-  const std::string cache = from_environment("XDG_CACHE_HOME");
-  if (!cache.empty()) return cache + "/turnpike/link.json";
-  const std::string home = from_environment("HOME");
-  return home.empty() ? "" : home + "/.cache/turnpike/link.json";
+  return cache_path("link.json");
 }
 
 Result<std::vector<KeptLink>> read_link_cache(const std::string& path) {
@@ -89,7 +62,7 @@ Status keep_links(const std::string& path, const std::vector<KeptLink>& links) {
   Json entries = Json::array();
   for (const auto& link : *kept) entries.push_back(json_of(link));
   const Json document = {{"schema", kSchema}, {"links", entries}};
-  return write_whole(path, document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  return write_cache_file(path, document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 const KeptLink* find_link(const std::vector<KeptLink>& links, const std::string& device_name, const std::string& host) {

@@ -4,11 +4,14 @@
 
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 #include "driver_call.h"
 
 namespace turnpike::fake {
 namespace {
+
+thread_local std::vector<std::uint32_t> t_pushed;  // the devices to come back to
 
 void* pointer(CUdeviceptr address) {
   return reinterpret_cast<void*>(address);
@@ -102,6 +105,39 @@ CUresult cuCtxSetCurrent(CUcontext context) {
 CUresult cuCtxGetCurrent(CUcontext* context) {
   *context = context_of(fake_cuda_device());
   return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPushCurrent_v2(CUcontext context) {
+  const cuCtxPushCurrent_v2_params params{context};
+  return FAKE_CALL(cuCtxPushCurrent_v2, params, [&] {
+    t_pushed.push_back(fake_cuda_device());
+    fake_cuda_set_device(context->device);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext* context) {
+  const cuCtxPopCurrent_v2_params params{context};
+  return FAKE_CALL(cuCtxPopCurrent_v2, params, [&] {
+    if (t_pushed.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+    if (context != nullptr) *context = context_of(fake_cuda_device());
+    fake_cuda_set_device(t_pushed.back());
+    t_pushed.pop_back();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
+  const cuDeviceCanAccessPeer_params params{can, device, peer};
+  return FAKE_CALL(cuDeviceCanAccessPeer, params, [&] {
+    *can = device == peer ? 0 : 1;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags) {
+  const cuCtxEnablePeerAccess_params params{peer, flags};
+  return FAKE_CALL(cuCtxEnablePeerAccess, params, [] { return CUDA_SUCCESS; });
 }
 
 CUresult cuCtxSynchronize() {

@@ -112,6 +112,16 @@ CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
   });
 }
 
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+  const cuStreamIsCapturing_params params{stream, status};
+  return FAKE_CALL(cuStreamIsCapturing, params, [&] {
+    CUstream asked = resolve(stream);
+    const std::lock_guard lock(asked->mutex);
+    *status = asked->capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+  });
+}
+
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   const cuStreamEndCapture_params params{stream, graph};
   return FAKE_CALL(cuStreamEndCapture, params, [&] {

@@ -1,0 +1,79 @@
+// What the engine holds of each GPU: its primary context, streams of its own beside the program's, and events to reuse.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cuda/driver.h"
+
+namespace turnpike::move {
+
+using Event = CUevent_st*;
+
+// Turns a code of the driver into a sentence: `what` failed, on which device.
+Status check(const cuda::Driver& driver, cuda::DriverCode code, const char* what, int ordinal);
+
+// Safe from any thread.
+class Device {
+ public:
+  // Opens the device that the driver counts as `ordinal`. An Error when there is none.
+  static Result<std::unique_ptr<Device>> open(const cuda::Driver& driver, int ordinal);
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  int ordinal() const { return ordinal_; }
+  int handle() const { return handle_; }  // CUdevice
+  CUctx_st* context() const { return context_; }
+  const cuda::Driver& driver() const { return driver_; }
+
+  // Streams that wait for no other, in turn. Several, because a copy that waits for the program must not hold up the
+  // one behind it; made once, because what is allocated for a stream is bound to it.
+  enum class Lane { kUp, kDown, kPeer };
+  CUstream_st* next_stream(Lane lane);
+
+  // An event without timing, to be given back. The context must be current.
+  Result<Event> take_event();
+  void give_back(Event event);
+
+ private:
+  static constexpr std::size_t kStreams = 4;
+  static constexpr std::size_t kLanes = 3;
+
+  Device(const cuda::Driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {}
+  Status start();
+
+  const cuda::Driver& driver_;
+  int ordinal_;
+  int handle_ = 0;
+  CUctx_st* context_ = nullptr;
+  std::array<std::array<CUstream_st*, kStreams>, kLanes> streams_{};
+  std::array<std::atomic<unsigned int>, kLanes> turn_{};
+  std::mutex mutex_;
+  std::vector<Event> events_;
+};
+
+// Makes a device's context current for the calling thread, and the one before it again at the end.
+class InContext {
+ public:
+  explicit InContext(const Device& device) : driver_(device.driver()) {
+    is_pushed_ = driver_.ctx_push_current(device.context()) == 0;
+  }
+  ~InContext() {
+    CUctx_st* popped = nullptr;
+    if (is_pushed_) driver_.ctx_pop_current(&popped);
+  }
+  InContext(const InContext&) = delete;
+  InContext& operator=(const InContext&) = delete;
+
+ private:
+  const cuda::Driver& driver_;
+  bool is_pushed_;
+};
+
+}  // namespace turnpike::move

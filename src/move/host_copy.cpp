@@ -1,0 +1,169 @@
+// Dense copies by memcpy and by streaming stores; strided ones item by item.
+#include "move/host_copy.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace turnpike::move {
+namespace {
+
+// Smaller copies stay in the caches anyway.
+constexpr std::size_t kStreamedBytes = std::size_t{128} << 10;
+
+// Walks the items of a layout in dense order from any item on.
+class Walk {
+ public:
+  Walk(const Layout& layout, std::size_t first_item) : layout_(layout), index_(layout.sizes.size(), 0) {
+    for (std::size_t d = layout.sizes.size(); d-- > 0;) {
+      const auto size = static_cast<std::size_t>(layout.sizes[d]);
+      index_[d] = static_cast<std::int64_t>(first_item % size);
+      offset_ += index_[d] * layout.strides_bytes[d];
+      first_item /= size;
+    }
+  }
+
+  std::int64_t offset() const { return offset_; }
+  // Items that are left in the last dimension, from this one on.
+  std::size_t run() const {
+    return index_.empty() ? 1 : static_cast<std::size_t>(layout_.sizes.back() - index_.back());
+  }
+  void advance(std::size_t items) {
+    if (index_.empty()) return;
+    std::size_t d = index_.size() - 1;
+    index_[d] += static_cast<std::int64_t>(items);
+    offset_ += static_cast<std::int64_t>(items) * layout_.strides_bytes[d];
+    while (d > 0 && index_[d] == layout_.sizes[d]) {
+      offset_ -= index_[d] * layout_.strides_bytes[d];
+      index_[d] = 0;
+      --d;
+      ++index_[d];
+      offset_ += layout_.strides_bytes[d];
+    }
+  }
+
+ private:
+  const Layout& layout_;
+  std::vector<std::int64_t> index_;
+  std::int64_t offset_ = 0;
+};
+
+template <std::size_t kItemBytes>
+void copy_items(std::byte* to, const std::byte* from, std::int64_t stride_bytes, std::size_t items) {
+  for (std::size_t i = 0; i < items; ++i) {
+    std::memcpy(to + i * kItemBytes, from + static_cast<std::int64_t>(i) * stride_bytes, kItemBytes);
+  }
+}
+
+void copy_run(std::byte* to, const std::byte* from, std::int64_t stride_bytes, std::size_t items,
+              std::uint32_t item_bytes) {
+  if (stride_bytes == static_cast<std::int64_t>(item_bytes)) {
+    std::memcpy(to, from, items * item_bytes);
+    return;
+  }
+  switch (item_bytes) {
+    case 1:
+      return copy_items<1>(to, from, stride_bytes, items);
+    case 2:
+      return copy_items<2>(to, from, stride_bytes, items);
+    case 4:
+      return copy_items<4>(to, from, stride_bytes, items);
+    case 8:
+      return copy_items<8>(to, from, stride_bytes, items);
+    case 16:
+      return copy_items<16>(to, from, stride_bytes, items);
+    default:
+      for (std::size_t i = 0; i < items; ++i) {
+        std::memcpy(to + i * item_bytes, from + static_cast<std::int64_t>(i) * stride_bytes, item_bytes);
+      }
+  }
+}
+
+// `begin` and `end` are bytes in the dense order of the piece.
+void gather_strided(const Piece& piece, std::size_t begin, std::size_t end, std::byte* to) {
+  const Layout& layout = *piece.layout;
+  const auto* base = static_cast<const std::byte*>(piece.host);
+  const std::int64_t stride_bytes = layout.sizes.empty() ? layout.item_bytes : layout.strides_bytes.back();
+  const std::size_t first = (begin + layout.item_bytes - 1) / layout.item_bytes;
+  std::size_t left = (end + layout.item_bytes - 1) / layout.item_bytes - first;
+  to += first * layout.item_bytes - begin;
+  Walk walk(layout, first);
+  while (left > 0) {
+    const std::size_t items = std::min(left, walk.run());
+    copy_run(to, base + walk.offset(), stride_bytes, items, layout.item_bytes);
+    to += items * layout.item_bytes;
+    left -= items;
+    walk.advance(items);
+  }
+}
+
+void copy_past_caches(std::byte* to, const std::byte* from, std::size_t size_bytes) {
+#if defined(__SSE2__)
+  const std::size_t head = -reinterpret_cast<std::uintptr_t>(to) & 15;
+  std::memcpy(to, from, head);
+  to += head;
+  from += head;
+  size_bytes -= head;
+  const std::size_t whole = size_bytes & ~std::size_t{63};
+  for (std::size_t at = 0; at < whole; at += 64) {
+    const auto* source = reinterpret_cast<const __m128i*>(from + at);
+    auto* target = reinterpret_cast<__m128i*>(to + at);
+    const __m128i a = _mm_loadu_si128(source);
+    const __m128i b = _mm_loadu_si128(source + 1);
+    const __m128i c = _mm_loadu_si128(source + 2);
+    const __m128i d = _mm_loadu_si128(source + 3);
+    _mm_stream_si128(target, a);
+    _mm_stream_si128(target + 1, b);
+    _mm_stream_si128(target + 2, c);
+    _mm_stream_si128(target + 3, d);
+  }
+  _mm_sfence();  // before anyone is told that the bytes are there
+  std::memcpy(to + whole, from + whole, size_bytes - whole);
+#else
+  std::memcpy(to, from, size_bytes);
+#endif
+}
+
+// Calls `copy` with each part, or what of it lies between `begin` and `end`.
+template <typename Copy>
+void for_parts(const Plan& plan, const Chunk& chunk, std::size_t begin, std::size_t end, Copy copy) {
+  const auto first = plan.parts.begin() + chunk.first_part;
+  const auto last = plan.parts.begin() + chunk.end_part;
+  auto part = std::partition_point(first, last,
+                                   [begin](const Part& one) { return one.chunk_offset + one.size_bytes <= begin; });
+  for (; part != last && part->chunk_offset < end; ++part) {
+    const std::size_t from = std::max(begin, part->chunk_offset);
+    const std::size_t to = std::min(end, part->chunk_offset + part->size_bytes);
+    const Piece& piece = plan.pieces[part->piece];
+    if (piece.host != nullptr) copy(piece, part->piece_offset + from - part->chunk_offset, from, to - from);
+  }
+}
+
+}  // namespace
+
+void gather(const Plan& plan, const Chunk& chunk, std::size_t begin, std::size_t end, std::byte* slot) {
+  for_parts(plan, chunk, begin, end, [slot](const Piece& piece, std::size_t offset, std::size_t at, std::size_t size) {
+    if (piece.layout != nullptr) {
+      gather_strided(piece, offset, offset + size, slot + at);
+    } else {
+      std::memcpy(slot + at, static_cast<const std::byte*>(piece.host) + offset, size);
+    }
+  });
+}
+
+void scatter(const Plan& plan, const Chunk& chunk, std::size_t begin, std::size_t end, const std::byte* slot) {
+  for_parts(plan, chunk, begin, end, [slot](const Piece& piece, std::size_t offset, std::size_t at, std::size_t size) {
+    std::byte* to = static_cast<std::byte*>(piece.host) + offset;
+    if (size < kStreamedBytes) {
+      std::memcpy(to, slot + at, size);
+    } else {
+      copy_past_caches(to, slot + at, size);
+    }
+  });
+}
+
+}  // namespace turnpike::move

@@ -1,0 +1,148 @@
+// Places in the ring are given in turn and come free in turn.
+#include "move/in_stream.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace turnpike::move {
+namespace {
+
+constexpr std::size_t kAlignment = 64;  // copies of different downloads share no cache line
+
+std::size_t aligned(std::size_t size_bytes) {
+  return (size_bytes + kAlignment - 1) & ~(kAlignment - 1);
+}
+
+}  // namespace
+
+InStream::~InStream() {
+  const InContext in_context(device_);
+  for (const auto& fetch : fetches_) (void)fetch->mark->wait();
+  (void)collect();
+  if (memory_ != nullptr) device_.driver().mem_free_host(memory_);
+}
+
+std::optional<std::size_t> InStream::place_for(std::size_t size_bytes) const {
+  if (fetches_.empty()) return 0;
+  const std::size_t first = fetches_.front()->begin;
+  const std::size_t last = fetches_.back()->end;
+  const bool has_gone_round = last <= first;
+  if (has_gone_round) return last + size_bytes <= first ? std::optional(last) : std::nullopt;
+  if (last + size_bytes <= capacity_bytes_) return last;
+  return size_bytes <= first ? std::optional<std::size_t>(0) : std::nullopt;
+}
+
+Result<std::shared_ptr<InStream::Fetch>> InStream::start(Device& device, std::span<const Piece> pieces,
+                                                         CUstream_st* stream, std::shared_ptr<void> owner) {
+  std::size_t size_bytes = 0;
+  for (const Piece& piece : pieces) size_bytes += aligned(piece.size_bytes);
+  size_bytes = std::max(size_bytes, kAlignment);  // a place of its own, also for nothing
+  const std::lock_guard lock(mutex_);
+  const cuda::Driver& driver = device.driver();
+  if (memory_ == nullptr) {
+    void* memory = nullptr;
+    const Status status = check(driver, driver.mem_host_alloc(&memory, capacity_bytes_, cuda::kHostPortable),
+                                "page-locking host memory for small downloads", device.ordinal());
+    if (!status) return status.error();
+    memory_ = static_cast<std::byte*>(memory);
+  }
+  std::optional<std::size_t> place;
+  while (!(place = place_for(size_bytes))) {
+    // The oldest: behind it the others come free too.
+    (void)fetches_.front()->mark->wait();
+    bring(*fetches_.front());
+    forget_collected();
+  }
+  auto fetch = std::make_shared<Fetch>();
+  fetch->pieces.assign(pieces.begin(), pieces.end());
+  fetch->begin = *place;
+  fetch->end = *place + size_bytes;
+  fetch->owner = std::move(owner);
+  Status status;
+  std::size_t at = fetch->begin;
+  for (const Piece& piece : pieces) {
+    if (piece.size_bytes == 0 || !status) continue;
+    status = check(driver, driver.memcpy_dtoh_async(memory_ + at, piece.device, piece.size_bytes, stream),
+                   "copying from the GPU", device.ordinal());
+    at += aligned(piece.size_bytes);
+  }
+  auto mark = Mark::after(device, stream);
+  if (!mark || !status) {
+    // Some of the copies may be on their way into the ring.
+    driver.stream_synchronize(stream);
+    return status ? mark.error() : status.error();
+  }
+  fetch->mark = *mark;
+  fetches_.push_back(fetch);
+  return fetch;
+}
+
+void InStream::bring(Fetch& fetch) {
+  if (fetch.is_collected) return;
+  fetch.is_collected = true;
+  fetch.status = fetch.mark->status();
+  std::size_t at = fetch.begin;
+  for (const Piece& piece : fetch.pieces) {
+    if (piece.size_bytes > 0 && fetch.status && !fetch.is_abandoned) {
+      std::memcpy(piece.host, memory_ + at, piece.size_bytes);
+    }
+    at += aligned(piece.size_bytes);
+  }
+  dropped_.push_back(std::move(fetch.owner));
+}
+
+void InStream::forget_collected() {
+  while (!fetches_.empty() && fetches_.front()->is_collected) fetches_.pop_front();
+}
+
+bool InStream::is_done(Fetch& fetch) {
+  const std::lock_guard lock(mutex_);
+  if (!fetch.is_collected && fetch.mark->is_passed()) bring(fetch);
+  return fetch.is_collected;
+}
+
+Status InStream::wait(Fetch& fetch) {
+  const Status waited = fetch.mark->wait();
+  const std::lock_guard lock(mutex_);
+  bring(fetch);
+  return waited ? fetch.status : waited;
+}
+
+void InStream::abandon(Fetch& fetch) {
+  const std::lock_guard lock(mutex_);
+  fetch.is_abandoned = true;
+}
+
+std::vector<std::shared_ptr<void>> InStream::collect() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& fetch : fetches_) {
+    if (!fetch->is_collected && !fetch->mark->is_passed()) break;
+    bring(*fetch);
+  }
+  forget_collected();
+  return std::exchange(dropped_, {});
+}
+
+std::size_t InStream::pinned_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return memory_ == nullptr ? 0 : capacity_bytes_;
+}
+
+std::size_t InStream::pending() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t count = 0;
+  for (const auto& fetch : fetches_) count += fetch->is_collected ? 0 : 1;
+  return count;
+}
+
+std::size_t InStream::release() {
+  const std::lock_guard lock(mutex_);
+  forget_collected();
+  if (!fetches_.empty() || memory_ == nullptr) return 0;
+  device_.driver().mem_free_host(memory_);
+  memory_ = nullptr;
+  return capacity_bytes_;
+}
+
+}  // namespace turnpike::move

@@ -1,0 +1,67 @@
+// Small downloads in the program's own stream, through a page-locked ring of bytes: what a step reports, without a
+// stall.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "move/mark.h"
+#include "move/move.h"
+
+namespace turnpike::move {
+
+// Safe from any thread whose current context is that of an open device.
+class InStream {
+ public:
+  // One download on its way.
+  struct Fetch {
+    std::vector<Piece> pieces;
+    std::size_t begin = 0;  // in the ring
+    std::size_t end = 0;
+    std::shared_ptr<Mark> mark;
+    std::shared_ptr<void> owner;
+    bool is_collected = false;
+    bool is_abandoned = false;  // nobody wants the bytes any more
+    Status status;
+  };
+
+  InStream(Device& any_device, std::size_t capacity_bytes) : device_(any_device), capacity_bytes_(capacity_bytes) {}
+  ~InStream();  // waits for all
+  InStream(const InStream&) = delete;
+  InStream& operator=(const InStream&) = delete;
+
+  // What fits into the ring beside others.
+  bool fits(std::size_t size_bytes) const { return size_bytes <= capacity_bytes_ / 2; }
+  // Issues the copies in `stream`. Waits for the oldest downloads where the ring is full.
+  Result<std::shared_ptr<Fetch>> start(Device& device, std::span<const Piece> pieces, CUstream_st* stream,
+                                       std::shared_ptr<void> owner);
+  // Whether the bytes are in host memory; brings them there when they have arrived. Never waits.
+  bool is_done(Fetch& fetch);
+  Status wait(Fetch& fetch);
+  void abandon(Fetch& fetch);
+  // Brings all that have arrived into host memory. What is returned is to be dropped without a lock.
+  std::vector<std::shared_ptr<void>> collect();
+
+  std::size_t pinned_bytes() const;
+  std::size_t pending() const;
+  // Gives the page-locked memory back when nothing is under way; returns its size.
+  std::size_t release();
+
+ private:
+  std::optional<std::size_t> place_for(std::size_t size_bytes) const;
+  void bring(Fetch& fetch);
+  void forget_collected();
+
+  Device& device_;
+  std::size_t capacity_bytes_;
+  mutable std::mutex mutex_;
+  std::byte* memory_ = nullptr;
+  std::deque<std::shared_ptr<Fetch>> fetches_;  // in the order of their places, which go round
+  std::vector<std::shared_ptr<void>> dropped_;  // owners of what has been collected
+};
+
+}  // namespace turnpike::move

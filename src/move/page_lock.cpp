@@ -1,0 +1,158 @@
+// The pages, the limits and the files behind memory, as Linux tells of them.
+#include "move/page_lock.h"
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#ifndef MADV_POPULATE_WRITE  // Linux 5.14
+#define MADV_POPULATE_WRITE 23
+#endif
+
+namespace turnpike::move {
+namespace {
+
+constexpr std::size_t kLargePageBytes = std::size_t{2} << 20;
+// Less is faulted in by one thread before a second has started.
+constexpr std::size_t kSharedBytes = std::size_t{32} << 20;
+
+struct Range {
+  std::uintptr_t begin;
+  std::uintptr_t end;
+};
+
+// Outwards to whole units, or inwards.
+Range around(void* memory, std::size_t size_bytes, std::size_t unit) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  return {begin & ~(unit - 1), (begin + size_bytes + unit - 1) & ~(unit - 1)};
+}
+Range within(void* memory, std::size_t size_bytes, std::size_t unit) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  return {(begin + unit - 1) & ~(unit - 1), (begin + size_bytes) & ~(unit - 1)};
+}
+
+std::size_t page_bytes() {
+  return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// The file that a part of the memory belongs to; empty: none.
+std::string file_behind(void* memory, std::size_t size_bytes) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> maps(std::fopen("/proc/self/maps", "re"), std::fclose);
+  if (!maps) return {};
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  char line[4352];
+  while (std::fgets(line, sizeof line, maps.get()) != nullptr) {
+    std::uintptr_t from = 0;
+    std::uintptr_t to = 0;
+    unsigned long inode = 0;
+    int path_at = 0;
+    if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %lu %n", &from, &to, &inode, &path_at) < 3) continue;
+    if (to <= begin || from >= begin + size_bytes || inode == 0) continue;
+    std::string path = path_at > 0 ? line + path_at : "";
+    while (!path.empty() && path.back() == '\n') path.pop_back();
+    // Shared memory has an inode, and its pages are nobody else's file: DataLoader workers hand over in it.
+    const bool is_shared_memory = path.rfind("/dev/shm/", 0) == 0 || path.rfind("/memfd:", 0) == 0 ||
+                                  path.rfind("/dev/zero", 0) == 0 || path.rfind("/SYSV", 0) == 0;
+    if (!is_shared_memory) return path;
+  }
+  return {};
+}
+
+// Whether most of the pages have not been touched yet, by a look at some of them.
+bool is_untouched(const Range& range) {
+  constexpr std::size_t kLooks = 64;
+  const std::size_t page = page_bytes();
+  const std::size_t pages = (range.end - range.begin) / page;
+  std::size_t absent = 0;
+  for (std::size_t look = 0; look < kLooks; ++look) {
+    unsigned char is_resident = 1;
+    const std::uintptr_t address = range.begin + pages * look / kLooks * page;
+    if (mincore(reinterpret_cast<void*>(address), page, &is_resident) == 0 && (is_resident & 1) == 0) ++absent;
+  }
+  return absent > kLooks / 2;
+}
+
+// Makes every page of the range present and writable, and leaves the bytes as they are.
+void fault_in(const Range& range) {
+  if (madvise(reinterpret_cast<void*>(range.begin), range.end - range.begin, MADV_POPULATE_WRITE) == 0) return;
+  // An older system. An atomic OR with nothing writes and changes nothing, whoever else writes there meanwhile.
+  for (std::uintptr_t at = range.begin; at < range.end; at += page_bytes()) {
+    __atomic_fetch_or(reinterpret_cast<unsigned char*>(at), 0, __ATOMIC_RELAXED);
+  }
+}
+
+void fault_in_by(unsigned int threads, const Range& range) {
+  const std::size_t share =
+      ((range.end - range.begin) / threads + kLargePageBytes) & ~(kLargePageBytes - 1);  // threads share no page
+  std::vector<std::thread> helpers;
+  std::uintptr_t at = range.begin;
+  try {
+    for (; range.end - at > share; at += share) {
+      helpers.emplace_back([part = Range{at, at + share}] { fault_in(part); });
+    }
+  } catch (const std::system_error&) {
+    // No more threads: this one does the rest.
+  }
+  fault_in({at, range.end});
+  for (std::thread& helper : helpers) helper.join();
+}
+
+std::string limit_text() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
+  return " (ulimit -l is " + std::to_string(limit.rlim_cur / 1024) + " KiB)";
+}
+
+}  // namespace
+
+void advise_large_pages(void* memory, std::size_t size_bytes) {
+  const Range inner = within(memory, size_bytes, kLargePageBytes);
+  if (inner.begin < inner.end) madvise(reinterpret_cast<void*>(inner.begin), inner.end - inner.begin, MADV_HUGEPAGE);
+}
+
+Status PageLock::lock(Device& device, void* memory, std::size_t size_bytes, unsigned int threads) {
+  if (size_bytes == 0) return {};
+  if (const std::string file = file_behind(memory, size_bytes); !file.empty()) {
+    return Error{"this memory is mapped from the file " + file +
+                 ", and a file cannot be page-locked in place: copy it into memory first (tensor.clone())"};
+  }
+  const std::lock_guard lock(mutex_);
+  if (locked_.count(memory) != 0) return Error{"this memory is page-locked by Turnpike already"};
+  const Range pages = around(memory, size_bytes, page_bytes());
+  if (is_untouched(pages)) {
+    advise_large_pages(memory, size_bytes);
+    fault_in_by(size_bytes < kSharedBytes ? 1 : std::max(1U, threads), pages);
+  }
+  const cuda::DriverCode code = device.driver().mem_host_register(memory, size_bytes, cuda::kHostPortable);
+  if (code == cuda::kHostMemoryAlreadyRegistered) {
+    return Error{"this memory, or a part of a page of it, is page-locked already"};
+  }
+  if (code != 0) {
+    return Error{"page-locking " + std::to_string(size_bytes) + " bytes failed" + limit_text() + ": " +
+                 device.driver().describe(code)};
+  }
+  locked_[memory] = size_bytes;
+  return {};
+}
+
+Status PageLock::unlock(Device& device, void* memory) {
+  const std::lock_guard lock(mutex_);
+  const auto locked = locked_.find(memory);
+  if (locked == locked_.end()) return Error{"this memory was not page-locked by Turnpike"};
+  const Status status =
+      check(device.driver(), device.driver().mem_host_unregister(memory), "undoing the page lock", device.ordinal());
+  if (status) locked_.erase(locked);
+  return status;
+}
+
+}  // namespace turnpike::move

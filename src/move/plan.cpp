@@ -1,0 +1,94 @@
+// The cutting: pieces that follow each other on the device go into one chunk as long as there is room.
+#include "move/plan.h"
+
+#include <algorithm>
+
+namespace turnpike::move {
+namespace {
+
+// Small, because until it is staged the link has nothing to do; each copy costs some 3 us to start (H100), as much as
+// 150 KiB take to cross.
+constexpr std::size_t kFirstChunkBytes = std::size_t{256} << 10;
+constexpr std::size_t kLastChunkBytes = std::size_t{1} << 20;
+
+class Cutter {
+ public:
+  Cutter(Plan& plan, std::size_t slot_bytes) : plan_(plan), slot_bytes_(slot_bytes), left_bytes_(plan.staged_bytes) {}
+
+  void add(std::uint32_t index) {
+    const Piece& piece = plan_.pieces[index];
+    std::size_t offset = 0;
+    while (offset < piece.size_bytes) {
+      const std::size_t left = piece.size_bytes - offset;
+      if (!follows(piece.device + offset)) open(piece.device + offset);
+      std::size_t size = std::min(left, room());
+      // Items of a layout are not torn: a part is gathered item by item.
+      if (piece.layout != nullptr && size < left) size -= size % piece.layout->item_bytes;
+      if (size == 0) {
+        open(piece.device + offset);
+        continue;
+      }
+      append(index, offset, size);
+      offset += size;
+    }
+  }
+
+ private:
+  bool follows(DeviceAddress address) const {
+    if (plan_.chunks.empty()) return false;
+    const Chunk& chunk = plan_.chunks.back();
+    return chunk.device + chunk.size_bytes == address && room() > 0;
+  }
+  std::size_t room() const { return limit_ - plan_.chunks.back().size_bytes; }
+  // Doubles from chunk to chunk, and halves to the end.
+  std::size_t next_limit() const {
+    const std::size_t doublings = std::min<std::size_t>(plan_.chunks.size(), 20);
+    const std::size_t half = (left_bytes_ / 2) & ~std::size_t{4095};
+    return std::min({slot_bytes_, kFirstChunkBytes << doublings, std::max(half, kLastChunkBytes)});
+  }
+  void open(DeviceAddress address) {
+    limit_ = next_limit();
+    const auto next = static_cast<std::uint32_t>(plan_.parts.size());
+    plan_.chunks.push_back({address, 0, next, next});
+  }
+  void append(std::uint32_t index, std::size_t offset, std::size_t size) {
+    Chunk& chunk = plan_.chunks.back();
+    plan_.parts.push_back({index, offset, chunk.size_bytes, size});
+    chunk.size_bytes += size;
+    left_bytes_ -= std::min(left_bytes_, size);
+    ++chunk.end_part;
+  }
+
+  Plan& plan_;
+  const std::size_t slot_bytes_;
+  std::size_t left_bytes_;
+  std::size_t limit_ = 0;  // of the chunk that is being filled
+};
+
+}  // namespace
+
+Plan make_plan(std::span<const Piece> pieces, std::size_t chunk_bytes) {
+  Plan plan;
+  plan.pieces.assign(pieces.begin(), pieces.end());
+  std::vector<std::uint32_t> staged;
+  for (std::uint32_t index = 0; index < plan.pieces.size(); ++index) {
+    const Piece& piece = plan.pieces[index];
+    if (piece.size_bytes == 0) continue;
+    if (piece.host != nullptr) plan.bytes += piece.size_bytes;
+    if (piece.is_pinned && piece.layout == nullptr && piece.host != nullptr) {
+      plan.direct.push_back(index);
+    } else {
+      staged.push_back(index);
+      if (piece.host != nullptr) plan.staged_bytes += piece.size_bytes;
+    }
+  }
+  Cutter cutter(plan, chunk_bytes);
+  for (const std::uint32_t index : staged) cutter.add(index);
+  for (const Chunk& chunk : plan.chunks) {
+    const std::size_t parts = chunk.end_part - chunk.first_part;
+    if (parts > 1) plan.packed_pieces += parts;
+  }
+  return plan;
+}
+
+}  // namespace turnpike::move

@@ -1,0 +1,64 @@
+// The page-locked slots through which pageable memory is carried: few, bounded, each reused as soon as its copy is
+// done.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "move/mark.h"
+
+namespace turnpike::move {
+
+struct Slot {
+  std::byte* memory = nullptr;
+  std::shared_ptr<Mark> busy_until;  // of a copy that has been issued
+  bool is_ahead = false;             // held by a transfer that nobody waits for
+};
+
+// Not safe from several threads: the stager's lock guards it.
+class Ring {
+ public:
+  // `device`: any open one; page-locked memory is for all.
+  // `slots` at most, and no more than `usual` but for those of transfers that nobody waits for: fewer stay in the
+  // caches.
+  Ring(Device& device, std::size_t slot_bytes, std::size_t slots, std::size_t usual)
+      : device_(device), slot_bytes_(slot_bytes), capacity_(slots), usual_(usual) {}
+  ~Ring();
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+
+  // A slot, or nullptr while there is none. Those for transfers that nobody waits for leave a quarter to the others.
+  // `may_ask`: devices may be asked which copies are done, before another slot is page-locked.
+  Slot* take(bool is_ahead, bool may_ask);
+  bool has_free() const { return !free_.empty(); }
+  // Its copy has been issued and is done at `mark`; nullptr: nothing was issued.
+  void give_back(Slot* slot, std::shared_ptr<Mark> mark);
+  // Page-locked memory could not be had, and there is not a single slot to go on with.
+  const Status& status() const { return status_; }
+
+  // Slots that are neither free nor wait for a copy: somebody works with them.
+  std::size_t taken() const { return slots_.size() - free_.size() - busy_.size(); }
+  std::size_t pinned_bytes() const { return slots_.size() * slot_bytes_; }
+  // Frees the slots that are not in use.
+  std::size_t release();
+
+ private:
+  void collect();
+  bool grow();
+  void drop(Slot* slot);
+
+  Device& device_;
+  std::size_t slot_bytes_;
+  std::size_t capacity_;
+  std::size_t usual_;
+  std::size_t ahead_ = 0;
+  std::list<Slot> slots_;
+  // The last one given back is taken first: it is still in the caches.
+  std::vector<Slot*> free_;
+  std::vector<Slot*> busy_;  // in the order of their copies
+  Status status_;
+};
+
+}  // namespace turnpike::move

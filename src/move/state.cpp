@@ -1,0 +1,140 @@
+// Opens devices, holds owners, applies settings.
+#include "move/state.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace turnpike::move {
+namespace {
+
+constexpr std::size_t kMostInStreamBytes = std::size_t{1} << 20;
+
+// The part of the page-locked memory that is for small downloads.
+std::size_t in_stream_bytes(const Settings& settings) {
+  return std::clamp<std::size_t>((settings.pinned_bytes / 8) & ~std::size_t{4095}, 4096, kMostInStreamBytes);
+}
+
+Settings for_staging(Settings settings) {
+  settings.pinned_bytes = std::max(settings.chunk_bytes, settings.pinned_bytes - in_stream_bytes(settings));
+  return settings;
+}
+
+}  // namespace
+
+Status check_settings(const Settings& settings) {
+  if (settings.threads < 1 || settings.threads > 64) {
+    return Error{"threads must be 1 to 64, not " + std::to_string(settings.threads)};
+  }
+  if (settings.chunk_bytes < 4096 || settings.chunk_bytes % 4096 != 0) {
+    return Error{"chunk_bytes must be a multiple of 4096, not " + std::to_string(settings.chunk_bytes)};
+  }
+  if (settings.pinned_bytes / 2 < settings.chunk_bytes) {
+    return Error{"pinned_bytes must be at least two chunks of " + std::to_string(settings.chunk_bytes) +
+                 " bytes, not " + std::to_string(settings.pinned_bytes)};
+  }
+  return {};
+}
+
+State::~State() {
+  if (first_ == nullptr) return;
+  stager_.reset();
+  in_stream_.reset();
+  {
+    const InContext in_context(*first_);
+    for (const Hold& hold : holds_) (void)hold.until->wait();
+  }
+  holds_.clear();
+}
+
+Device* State::first_device() const {
+  const std::lock_guard lock(mutex_);
+  return first_;
+}
+
+std::shared_ptr<InStream> State::in_stream() const {
+  const std::lock_guard lock(mutex_);
+  return in_stream_;
+}
+
+Result<Device*> State::any_device() {
+  if (Device* first = first_device()) return first;
+  return device(0);
+}
+
+Result<Device*> State::device(int ordinal) {
+  const std::lock_guard lock(mutex_);
+  const auto known = devices_.find(ordinal);
+  if (known != devices_.end()) return known->second.get();
+  if (ordinal < 0 || ordinal >= device_count_) {
+    return Error{"there is no device " + std::to_string(ordinal) + ": the CUDA driver sees " +
+                 std::to_string(device_count_) + ", counted from 0"};
+  }
+  auto opened = Device::open(driver_, ordinal);
+  if (!opened) return opened.error();
+  Device* device = opened->get();
+  devices_[ordinal] = std::move(*opened);
+  if (first_ == nullptr) {
+    first_ = device;
+    stager_ = std::make_unique<Stager>(*device, for_staging(settings_));
+    in_stream_ = std::make_shared<InStream>(*device, in_stream_bytes(settings_));
+  }
+  return device;
+}
+
+void State::hold(std::shared_ptr<Mark> until, std::shared_ptr<void> owner) {
+  if (owner == nullptr) return;
+  const std::lock_guard lock(holds_mutex_);
+  holds_.push_back({std::move(until), std::move(owner)});
+}
+
+void State::reap() {
+  Device* any = first_device();
+  if (any == nullptr) return;
+  const InContext in_context(*any);
+  const auto collected = in_stream()->collect();
+  std::vector<Hold> passed;
+  const std::lock_guard lock(holds_mutex_);
+  const auto kept =
+      std::partition(holds_.begin(), holds_.end(), [](const Hold& hold) { return !hold.until->is_passed(); });
+  std::move(kept, holds_.end(), std::back_inserter(passed));
+  holds_.erase(kept, holds_.end());
+}
+
+Settings State::settings() const {
+  const std::lock_guard lock(mutex_);
+  return settings_;
+}
+
+Status State::configure(const Settings& settings) {
+  if (const Status status = check_settings(settings); !status) return status;
+  const std::lock_guard lock(mutex_);
+  settings_ = settings;
+  if (first_ == nullptr) return {};
+  const InContext in_context(*first_);
+  stager_->configure(for_staging(settings));
+  in_stream_ = std::make_shared<InStream>(*first_, in_stream_bytes(settings));
+  return {};
+}
+
+std::size_t State::pinned_bytes() const {
+  return first_device() != nullptr ? stager_->pinned_bytes() + in_stream()->pinned_bytes() : 0;
+}
+
+std::size_t State::release_pinned() {
+  Device* any = first_device();
+  if (any == nullptr) return 0;
+  const InContext in_context(*any);
+  return stager_->release_pinned() + in_stream()->release();
+}
+
+Status State::synchronize() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [ordinal, device] : devices_) {
+    const InContext in_context(*device);
+    const Status status = check(driver_, driver_.ctx_synchronize(), "waiting for everything", ordinal);
+    if (!status) return status;
+  }
+  return {};
+}
+
+}  // namespace turnpike::move

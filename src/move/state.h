@@ -1,0 +1,75 @@
+// What an engine consists of, shared with its transfers, which may outlive it.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "move/in_stream.h"
+#include "move/move.h"
+#include "move/page_lock.h"
+#include "move/peers.h"
+#include "move/stager.h"
+#include "move/tally.h"
+
+namespace turnpike::move {
+
+// Safe from any thread.
+class State {
+ public:
+  State(const cuda::Driver& its_driver, int device_count, const Settings& settings)
+      : driver_(its_driver), device_count_(device_count), settings_(settings) {}
+  ~State();  // waits for everything
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  // Opened when it is first asked for: a context costs hundreds of MiB of its GPU.
+  Result<Device*> device(int ordinal);
+  // These exist from the first device on.
+  Stager& stager() { return *stager_; }
+  std::shared_ptr<InStream> in_stream() const;
+  // One that is open, or the first: for what is not of a device.
+  Result<Device*> any_device();
+
+  // Keeps `owner` until `until` has passed.
+  void hold(std::shared_ptr<Mark> until, std::shared_ptr<void> owner);
+  // Drops the owners of what is done, without any lock: they may do anything.
+  void reap();
+
+  Settings settings() const;
+  Status configure(const Settings& settings);
+  std::size_t pinned_bytes() const;
+  std::size_t release_pinned();
+  Status synchronize();  // every open device
+
+  Tally tally;
+  Peers peers;
+  PageLock page_lock;
+  std::atomic<std::uint64_t> pending{0};  // transfers that are neither done nor dropped
+
+ private:
+  struct Hold {
+    std::shared_ptr<Mark> until;
+    std::shared_ptr<void> owner;
+  };
+
+  Device* first_device() const;
+
+  const cuda::Driver driver_;
+  const int device_count_;
+  mutable std::mutex mutex_;
+  Settings settings_;
+  std::map<int, std::unique_ptr<Device>> devices_;
+  Device* first_ = nullptr;
+  std::unique_ptr<Stager> stager_;
+  std::shared_ptr<InStream> in_stream_;  // another one after configure()
+  std::mutex holds_mutex_;
+  std::vector<Hold> holds_;
+};
+
+// An Error for settings that the engine cannot work with.
+Status check_settings(const Settings& settings);
+
+}  // namespace turnpike::move

@@ -1,0 +1,179 @@
+// What a transfer under way can be asked, and what becomes of it when nobody wants it any more.
+#include "move/transfers.h"
+
+#include <utility>
+
+namespace turnpike::move {
+namespace {
+
+// Makes a stream wait for a mark, whatever context is current.
+Status hold_up(State& state, const Mark& mark, int device, Stream stream) {
+  const auto found = state.device(device);
+  if (!found) return found.error();
+  const InContext in_context(**found);
+  return mark.hold_up(stream);
+}
+
+class Counted {
+ public:
+  explicit Counted(State& state) : state_(state) { ++state_.pending; }
+  ~Counted() { --state_.pending; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  State& state_;
+};
+
+class StagedTransfer : public Transfer {
+ public:
+  StagedTransfer(std::shared_ptr<State> state, std::shared_ptr<Job> job, Stream made_for, std::shared_ptr<void> owner)
+      : state_(std::move(state)),
+        counted_(*state_),
+        job_(std::move(job)),
+        made_for_(made_for),
+        owner_(std::move(owner)) {}
+
+  ~StagedTransfer() override {
+    Device& device = job_->device;
+    const InContext in_context(device);
+    if (!state_->stager().is_over(*job_)) state_->stager().cancel(*job_);
+    const auto& done = job_->done;
+    if (done == nullptr || done->is_passed()) return;
+    // Whoever gets this memory next, in the stream it was allocated for, comes after the copies.
+    if (!is_handed_over_) (void)done->hold_up(made_for_);
+    state_->hold(done, std::move(owner_));
+  }
+
+  bool is_staged() override {
+    const InContext in_context(job_->device);
+    return state_->stager().is_issued(*job_);
+  }
+
+  bool is_done() override {
+    const InContext in_context(job_->device);
+    return state_->stager().hand_out_landed(job_) && (job_->done == nullptr || job_->done->is_passed());
+  }
+
+  Status wait_on(int device, Stream stream) override {
+    {
+      const InContext in_context(job_->device);
+      state_->stager().help_until_issued(*job_);
+    }
+    if (!job_->status) return job_->status;
+    if (device == job_->device.ordinal() && stream == made_for_) is_handed_over_ = true;
+    return hold_up(*state_, *job_->done, device, stream);
+  }
+
+  Status wait() override {
+    const InContext in_context(job_->device);
+    state_->stager().help_until_over(*job_);
+    if (!job_->status) return job_->status;
+    return job_->done->wait();
+  }
+
+ private:
+  std::shared_ptr<State> state_;
+  Counted counted_;
+  std::shared_ptr<Job> job_;
+  Stream made_for_;
+  std::shared_ptr<void> owner_;
+  bool is_handed_over_ = false;
+};
+
+class InStreamTransfer : public Transfer {
+ public:
+  InStreamTransfer(std::shared_ptr<State> state, Device& device, std::shared_ptr<InStream::Fetch> fetch)
+      : state_(std::move(state)), counted_(*state_), device_(device), fetch_(std::move(fetch)) {}
+
+  ~InStreamTransfer() override { state_->in_stream()->abandon(*fetch_); }
+
+  bool is_staged() override { return true; }
+  bool is_done() override {
+    const InContext in_context(device_);
+    return state_->in_stream()->is_done(*fetch_);
+  }
+  Status wait_on(int device, Stream stream) override { return hold_up(*state_, *fetch_->mark, device, stream); }
+  Status wait() override {
+    const InContext in_context(device_);
+    return state_->in_stream()->wait(*fetch_);
+  }
+
+ private:
+  std::shared_ptr<State> state_;
+  Counted counted_;
+  Device& device_;
+  std::shared_ptr<InStream::Fetch> fetch_;
+};
+
+class PeerTransfer : public Transfer {
+ public:
+  PeerTransfer(std::shared_ptr<State> state, Device& from, Stream from_stream, Device& to, Stream to_stream,
+               std::shared_ptr<Mark> done, std::shared_ptr<void> owner)
+      : state_(std::move(state)),
+        counted_(*state_),
+        from_(from),
+        from_stream_(from_stream),
+        to_(to),
+        to_stream_(to_stream),
+        done_(std::move(done)),
+        owner_(std::move(owner)) {}
+
+  ~PeerTransfer() override {
+    {
+      const InContext in_context(from_);
+      if (done_->is_passed()) return;
+      if (!is_from_told_) (void)done_->hold_up(from_stream_);
+    }
+    const InContext in_context(to_);
+    if (!is_to_told_) (void)done_->hold_up(to_stream_);
+    state_->hold(done_, std::move(owner_));
+  }
+
+  bool is_staged() override { return true; }
+  bool is_done() override {
+    const InContext in_context(from_);
+    return done_->is_passed();
+  }
+  Status wait_on(int device, Stream stream) override {
+    is_from_told_ |= device == from_.ordinal() && stream == from_stream_;
+    is_to_told_ |= device == to_.ordinal() && stream == to_stream_;
+    return hold_up(*state_, *done_, device, stream);
+  }
+  Status wait() override {
+    const InContext in_context(from_);
+    return done_->wait();
+  }
+
+ private:
+  std::shared_ptr<State> state_;
+  Counted counted_;
+  Device& from_;
+  Stream from_stream_;
+  Device& to_;
+  Stream to_stream_;
+  std::shared_ptr<Mark> done_;
+  std::shared_ptr<void> owner_;
+  bool is_from_told_ = false;
+  bool is_to_told_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Transfer> staged_transfer(std::shared_ptr<State> state, std::shared_ptr<Job> job, Stream made_for,
+                                          std::shared_ptr<void> owner) {
+  return std::make_unique<StagedTransfer>(std::move(state), std::move(job), made_for, std::move(owner));
+}
+
+std::unique_ptr<Transfer> in_stream_transfer(std::shared_ptr<State> state, Device& device,
+                                             std::shared_ptr<InStream::Fetch> fetch) {
+  return std::make_unique<InStreamTransfer>(std::move(state), device, std::move(fetch));
+}
+
+std::unique_ptr<Transfer> peer_transfer(std::shared_ptr<State> state, Device& from, Stream from_stream, Device& to,
+                                        Stream to_stream, std::shared_ptr<Mark> done, std::shared_ptr<void> owner) {
+  return std::make_unique<PeerTransfer>(std::move(state), from, from_stream, to, to_stream, std::move(done),
+                                        std::move(owner));
+}
+
+}  // namespace turnpike::move

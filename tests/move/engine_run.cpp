@@ -71,7 +71,7 @@ void EngineRun::put_on_device(int device, Stream stream, const std::shared_ptr<C
   simulation.launch(device, stream,
                     {.name = "the kernel that makes the cargo",
                      .writes = cargo->ranges(),
-                     .steps = random.below(6),
+                     .steps = some_steps(),
                      .body = [this, stretches = cargo->stretches] {
                        for (const Cargo::Stretch& stretch : stretches) {
                          if (stretch.bytes.empty()) continue;
@@ -84,7 +84,7 @@ void EngineRun::expect_on_device(int device, Stream stream, const std::shared_pt
   simulation.launch(device, stream,
                     {.name = "the kernel that reads the cargo",
                      .reads = cargo->ranges(),
-                     .steps = random.below(6),
+                     .steps = some_steps(),
                      .body = [this, stretches = cargo->stretches] {
                        for (const Cargo::Stretch& stretch : stretches) {
                          if (stretch.bytes.empty()) continue;

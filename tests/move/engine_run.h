@@ -54,6 +54,10 @@ class EngineRun {
   std::atomic<int> wrong{0};  // kernels that found other bytes
 
  private:
+  // Of a kernel, drawn without `random`: threads of the test launch kernels, too.
+  std::size_t some_steps() { return (seed + 7 * kernels_++) % 6; }
+
+  std::atomic<std::size_t> kernels_{0};
   std::vector<std::weak_ptr<void>> watched_;
   bool has_ended_ = false;
 };

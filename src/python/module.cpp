@@ -4,10 +4,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <stdexcept>
-
 #include "analyze/analyze.h"
 #include "ingest/run_reader.h"
+#include "python/error.h"
+#include "python/move.h"
 #include "python/recorder.h"
 #include "record/session.h"
 #include "report/json.h"
@@ -18,17 +18,6 @@ namespace nb = nanobind;
 
 namespace turnpike::python {
 namespace {
-
-// Becomes turnpike.Error.
-struct PythonError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-template <typename T>
-T value_or_throw(Result<T> result) {
-  if (!result) throw PythonError(result.error().message);
-  return std::move(*result);
-}
 
 analyze::Report analyze(const std::vector<std::filesystem::path>& paths) {
   const auto rates = report::kept_link_rates();
@@ -91,4 +80,5 @@ NB_MODULE(_core, module) {
              nb::arg("stacks"), nb::arg("verify_content"), without_gil);
   module.def("stop", &python::stop, nb::arg("library"), without_gil);
   module.def("is_recording", &python::is_recording, nb::arg("library"), without_gil);
+  python::bind_move(module);
 }

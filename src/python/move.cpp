@@ -1,0 +1,348 @@
+// See move.h.
+#include "python/move.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "move/move.h"
+#include "python/error.h"
+#include "python/move_calibrate.h"
+#include "python/move_owner.h"
+#include "python/move_plan.h"
+#include "python/move_scan.h"
+
+namespace nb = nanobind;
+
+namespace turnpike::python {
+namespace {
+
+using Address = std::uintptr_t;
+
+move::Stream to_stream(Address stream) {
+  return reinterpret_cast<move::Stream>(stream);
+}
+
+// What one call of the engine copies. The layouts stay where they are: the engine refers to them.
+class Pieces {
+ public:
+  void add(Address host, move::DeviceAddress device, std::size_t size_bytes, bool is_pinned) {
+    pieces_.push_back({.host = reinterpret_cast<void*>(host),
+                       .device = device,
+                       .size_bytes = size_bytes,
+                       .is_pinned = is_pinned,
+                       .layout = nullptr});
+  }
+
+  void add_strided(Address host, move::DeviceAddress device, std::uint32_t item_bytes, std::vector<std::int64_t> sizes,
+                   std::vector<std::int64_t> strides_bytes) {
+    if (sizes.size() != strides_bytes.size()) throw nb::value_error("one stride for each size");
+    std::size_t size_bytes = item_bytes;
+    for (const std::int64_t size : sizes) {
+      if (size < 0) throw nb::value_error("a size is negative");
+      size_bytes *= static_cast<std::size_t>(size);
+    }
+    layouts_.push_back(
+        {.sizes = std::move(sizes), .strides_bytes = std::move(strides_bytes), .item_bytes = item_bytes});
+    add(host, device, size_bytes, false);
+    pieces_.back().layout = &layouts_.back();
+  }
+
+  std::span<const move::Piece> all() const { return pieces_; }
+  std::size_t count() const { return pieces_.size(); }
+
+ private:
+  std::vector<move::Piece> pieces_;
+  std::deque<move::Layout> layouts_;
+};
+
+// The small tensors of a list, and where each goes.
+class Plan {
+ public:
+  Plan(const nb::list& tensors, const nb::tuple& types, bool has_grad, std::size_t buffer_bytes)
+      : scan_(scan_tensors(tensors, types, has_grad)) {
+    if (buffer_bytes < kPackedTensorBytes)
+      throw nb::value_error("buffer_bytes is less than one packed tensor may have");
+    // One alone shares nothing.
+    if (scan_.small.size() == 1) {
+      scan_.others.insert(std::ranges::upper_bound(scan_.others, scan_.small.front().index), scan_.small.front().index);
+      scan_.small.clear();
+    }
+    plan_ = plan_packing(scan_.small, buffer_bytes);
+  }
+
+  const std::vector<std::int64_t>& others() const { return scan_.others; }
+  const std::vector<std::size_t>& buffers() const { return plan_.buffers; }
+
+  using Run = std::tuple<std::size_t, std::size_t, std::size_t, std::size_t, std::vector<std::int64_t>>;
+  std::vector<Run> runs() const {
+    std::vector<Run> runs;
+    for (const PackedRun& run : plan_.runs) {
+      runs.emplace_back(run.buffer, run.offset_bytes, run.size_bytes, run.slot_bytes, run.contents);
+    }
+    return runs;
+  }
+
+  // Adds a piece for each tensor. `buffers`: where they are on the device.
+  void add_to(Pieces& pieces, const std::vector<move::DeviceAddress>& buffers) const {
+    if (buffers.size() != plan_.buffers.size()) throw nb::value_error("one address for each buffer");
+    for (const PackedPlace& place : plan_.places) {
+      pieces.add(reinterpret_cast<Address>(scan_.small_data[place.tensor]), buffers[place.buffer] + place.offset_bytes,
+                 scan_.small[place.tensor].size_bytes, false);
+    }
+  }
+
+ private:
+  Scan scan_;
+  PackedPlan plan_;
+};
+
+// A transfer, and the engine that must outlive it.
+class Transfer {
+ public:
+  Transfer(std::shared_ptr<move::Engine> engine, std::unique_ptr<move::Transfer> transfer)
+      : engine_(std::move(engine)), transfer_(std::move(transfer)) {}
+  Transfer(Transfer&&) = default;
+  Transfer& operator=(Transfer&&) = delete;
+  ~Transfer() {
+    if (is_forked_child()) {
+      static_cast<void>(transfer_.release());
+      static_cast<void>(new std::shared_ptr<move::Engine>(std::move(engine_)));
+    } else if (transfer_) {
+      // Abandoning one may wait.
+      const nb::gil_scoped_release without_gil;
+      transfer_.reset();
+      engine_.reset();
+    }
+  }
+
+  bool is_staged() { return transfer_->is_staged(); }
+  bool is_done() {
+    const bool is_done = transfer_->is_done();
+    drop_released();
+    return is_done;
+  }
+  void wait_on(int device, Address stream) {
+    Status status;
+    {
+      const nb::gil_scoped_release without_gil;
+      status = transfer_->wait_on(device, to_stream(stream));
+    }
+    throw_unless_ok(status);
+  }
+  void wait() {
+    Status status;
+    {
+      const nb::gil_scoped_release without_gil;
+      status = transfer_->wait();
+    }
+    drop_released();
+    throw_unless_ok(status);
+  }
+
+ private:
+  std::shared_ptr<move::Engine> engine_;
+  std::unique_ptr<move::Transfer> transfer_;
+};
+
+nb::dict to_dict(const move::Traffic& traffic) {
+  nb::dict dict;
+  dict["transfers"] = traffic.transfers;
+  dict["bytes"] = traffic.bytes;
+  dict["staged_bytes"] = traffic.staged_bytes;
+  dict["packed_pieces"] = traffic.packed_pieces;
+  dict["timed_bytes"] = traffic.timed_bytes;
+  dict["timed_ns"] = traffic.timed_ns;
+  return dict;
+}
+
+using SettingsTuple = std::tuple<unsigned int, std::size_t, std::size_t>;
+
+move::Settings to_settings(const SettingsTuple& tuple) {
+  return {.threads = std::get<0>(tuple), .chunk_bytes = std::get<1>(tuple), .pinned_bytes = std::get<2>(tuple)};
+}
+
+class Engine {
+ public:
+  static Engine open(const SettingsTuple& settings) {
+    watch_forks();
+    Result<std::unique_ptr<move::Engine>> engine = [&] {
+      const nb::gil_scoped_release without_gil;
+      return move::Engine::open(to_settings(settings));
+    }();
+    return Engine(value_or_throw(std::move(engine)));
+  }
+  Engine(Engine&&) = default;
+  Engine& operator=(Engine&&) = delete;
+  ~Engine() {
+    if (is_forked_child()) {
+      static_cast<void>(new std::shared_ptr<move::Engine>(std::move(engine_)));
+    } else if (engine_) {
+      const nb::gil_scoped_release without_gil;
+      engine_.reset();
+    }
+  }
+
+  void upload(int device, const Pieces& pieces, Address stream) {
+    run([&] { return engine_->upload(device, pieces.all(), to_stream(stream)); });
+  }
+  void download(int device, const Pieces& pieces, Address stream, bool is_fresh) {
+    run([&] { return engine_->download(device, pieces.all(), to_stream(stream), is_fresh); });
+  }
+  // `owner` holds the layouts of the pieces, too.
+  Transfer upload_ahead(int device, const nb::object& pieces, Address stream, const nb::object& owner) {
+    const auto& list = nb::cast<const Pieces&>(pieces);
+    std::shared_ptr<void> held = hold(nb::make_tuple(pieces, owner));
+    return start([&] { return engine_->upload_ahead(device, list.all(), to_stream(stream), std::move(held)); });
+  }
+  Transfer download_behind(int device, const nb::object& pieces, Address stream, const nb::object& owner) {
+    const auto& list = nb::cast<const Pieces&>(pieces);
+    std::shared_ptr<void> held = hold(nb::make_tuple(pieces, owner));
+    return start([&] { return engine_->download_behind(device, list.all(), to_stream(stream), std::move(held)); });
+  }
+  Transfer copy_peer(int to_device, move::DeviceAddress to, Address to_stream_, int from_device,
+                     move::DeviceAddress from, Address from_stream, std::size_t size_bytes, nb::object owner) {
+    std::shared_ptr<void> held = hold(std::move(owner));
+    return start([&] {
+      return engine_->copy_peer(to_device, to, to_stream(to_stream_), from_device, from, to_stream(from_stream),
+                                size_bytes, std::move(held));
+    });
+  }
+  std::string peer_route(int from_device, int to_device) {
+    Result<move::Engine::PeerRoute> route = [&] {
+      const nb::gil_scoped_release without_gil;
+      return engine_->peer_route(from_device, to_device);
+    }();
+    return value_or_throw(std::move(route)) == move::Engine::PeerRoute::kDirect ? "direct" : "staged";
+  }
+
+  void pin(Address memory, std::size_t size_bytes) {
+    run([&] { return engine_->pin(reinterpret_cast<void*>(memory), size_bytes); });
+  }
+  void unpin(Address memory) {
+    run([&] { return engine_->unpin(reinterpret_cast<void*>(memory)); });
+  }
+
+  nb::dict stats() const {
+    const move::Stats stats = engine_->stats();
+    nb::dict dict;
+    dict["h2d"] = to_dict(stats.h2d);
+    dict["d2h"] = to_dict(stats.d2h);
+    dict["p2p"] = to_dict(stats.p2p);
+    dict["pinned_bytes"] = stats.pinned_bytes;
+    dict["pending"] = stats.pending;
+    return dict;
+  }
+  SettingsTuple settings() const {
+    const move::Settings settings = engine_->settings();
+    return {settings.threads, settings.chunk_bytes, settings.pinned_bytes};
+  }
+  void configure(const SettingsTuple& settings) {
+    run([&] { return engine_->configure(to_settings(settings)); });
+  }
+  std::size_t release_pinned() {
+    const nb::gil_scoped_release without_gil;
+    return engine_->release_pinned();
+  }
+  void reap() {
+    {
+      const nb::gil_scoped_release without_gil;
+      engine_->reap();
+    }
+    drop_released();
+  }
+
+  move::Engine& get() { return *engine_; }
+
+ private:
+  explicit Engine(std::unique_ptr<move::Engine> engine) : engine_(std::move(engine)) {}
+
+  template <typename Call>
+  void run(const Call& call) {
+    Status status;
+    {
+      const nb::gil_scoped_release without_gil;
+      status = call();
+    }
+    drop_released();
+    throw_unless_ok(status);
+  }
+
+  template <typename Call>
+  Transfer start(const Call& call) {
+    Result<std::unique_ptr<move::Transfer>> transfer = [&] {
+      const nb::gil_scoped_release without_gil;
+      return call();
+    }();
+    drop_released();
+    return {engine_, value_or_throw(std::move(transfer))};
+  }
+
+  std::shared_ptr<move::Engine> engine_;
+};
+
+void bind_plan(nb::module_& module) {
+  nb::class_<Pieces>(module, "MovePieces")
+      .def(nb::init<>())
+      .def("add", &Pieces::add, nb::arg("host"), nb::arg("device"), nb::arg("size_bytes"), nb::arg("is_pinned") = false)
+      .def("add_strided", &Pieces::add_strided, nb::arg("host"), nb::arg("device"), nb::arg("item_bytes"),
+           nb::arg("sizes"), nb::arg("strides_bytes"))
+      .def("__len__", &Pieces::count);
+  nb::class_<Plan>(module, "MovePlan")
+      .def(nb::init<const nb::list&, const nb::tuple&, bool, std::size_t>(), nb::arg("tensors"), nb::arg("types"),
+           nb::arg("has_grad"), nb::arg("buffer_bytes") = kPackedBufferBytes)
+      .def_prop_ro("others", &Plan::others)
+      .def_prop_ro("buffers", &Plan::buffers)
+      .def_prop_ro("runs", &Plan::runs)
+      .def("add_to", &Plan::add_to, nb::arg("pieces"), nb::arg("buffers"));
+}
+
+}  // namespace
+
+void bind_move(nb::module_& module) {
+  // A transfer in a global variable of the user's lives to the end of the process, and that is no fault.
+  nb::set_leak_warnings(false);
+  bind_plan(module);
+  nb::class_<Transfer>(module, "MoveTransfer")
+      .def("is_staged", &Transfer::is_staged)
+      .def("is_done", &Transfer::is_done)
+      .def("wait_on", &Transfer::wait_on, nb::arg("device"), nb::arg("stream"))
+      .def("wait", &Transfer::wait);
+  nb::class_<Engine>(module, "MoveEngine")
+      .def_static("open", &Engine::open, nb::arg("settings"))
+      .def("upload", &Engine::upload, nb::arg("device"), nb::arg("pieces"), nb::arg("stream"))
+      .def("download", &Engine::download, nb::arg("device"), nb::arg("pieces"), nb::arg("stream"),
+           nb::arg("is_fresh") = false)
+      .def("upload_ahead", &Engine::upload_ahead, nb::arg("device"), nb::arg("pieces"), nb::arg("stream"),
+           nb::arg("owner").none())
+      .def("download_behind", &Engine::download_behind, nb::arg("device"), nb::arg("pieces"), nb::arg("stream"),
+           nb::arg("owner").none())
+      .def("copy_peer", &Engine::copy_peer, nb::arg("to_device"), nb::arg("to"), nb::arg("to_stream"),
+           nb::arg("from_device"), nb::arg("from_address"), nb::arg("from_stream"), nb::arg("size_bytes"),
+           nb::arg("owner").none())
+      .def("peer_route", &Engine::peer_route, nb::arg("from_device"), nb::arg("to_device"))
+      .def("pin", &Engine::pin, nb::arg("memory"), nb::arg("size_bytes"))
+      .def("unpin", &Engine::unpin, nb::arg("memory"))
+      .def("stats", &Engine::stats)
+      .def("settings", &Engine::settings)
+      .def("configure", &Engine::configure, nb::arg("settings"))
+      .def("release_pinned", &Engine::release_pinned)
+      .def("reap", &Engine::reap)
+      .def(
+          "calibrate",
+          [](Engine& engine, int device, const nb::object& progress) {
+            return calibrate(engine.get(), device, progress);
+          },
+          nb::arg("device"), nb::arg("progress").none());
+  module.def("move_kept_settings", &kept_settings, nb::arg("device_name"));
+}
+
+}  // namespace turnpike::python

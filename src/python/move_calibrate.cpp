@@ -1,0 +1,71 @@
+// See move_calibrate.h.
+#include "python/move_calibrate.h"
+
+#include <exception>
+
+#include "python/error.h"
+
+namespace nb = nanobind;
+
+namespace turnpike::python {
+namespace {
+
+nb::tuple to_tuple(const move::Settings& settings) {
+  return nb::make_tuple(settings.threads, settings.chunk_bytes, settings.pinned_bytes);
+}
+
+nb::dict to_dict(const move::CalibrationPoint& point) {
+  nb::dict dict;
+  dict["threads"] = point.threads;
+  dict["chunk_bytes"] = point.chunk_bytes;
+  dict["h2d_gbps"] = point.h2d_gbps;
+  dict["d2h_gbps"] = point.d2h_gbps;
+  return dict;
+}
+
+nb::dict to_dict(const move::Calibration& calibration) {
+  nb::dict dict;
+  dict["device"] = calibration.device;
+  dict["device_name"] = nb::str(calibration.device_name.c_str());
+  dict["h2d_pinned_gbps"] = calibration.h2d_pinned_gbps;
+  dict["d2h_pinned_gbps"] = calibration.d2h_pinned_gbps;
+  dict["h2d_gbps"] = calibration.best.h2d_gbps;
+  dict["d2h_gbps"] = calibration.best.d2h_gbps;
+  dict["settings"] = to_tuple(calibration.settings);
+  nb::list points;
+  for (const move::CalibrationPoint& point : calibration.points) points.append(to_dict(point));
+  dict["points"] = points;
+  return dict;
+}
+
+}  // namespace
+
+nb::dict calibrate(move::Engine& engine, int device, const nb::object& progress) {
+  // What the callback raises passes by the core, which knows no exceptions, and comes out at the end.
+  std::exception_ptr raised;
+  const auto tell = [&](std::size_t done, std::size_t all) {
+    if (progress.is_none() || raised) return;
+    const nb::gil_scoped_acquire with_gil;
+    try {
+      progress(done, all);
+    } catch (...) {
+      raised = std::current_exception();
+    }
+  };
+  Result<move::Calibration> calibration = [&] {
+    const nb::gil_scoped_release without_gil;
+    return move::calibrate(engine, device, tell);
+  }();
+  if (raised) std::rethrow_exception(raised);
+  const move::Calibration found = value_or_throw(std::move(calibration));
+  throw_unless_ok(move::keep_settings(found));
+  return to_dict(found);
+}
+
+nb::object kept_settings(const std::string& device_name) {
+  const auto settings = value_or_throw(move::kept_settings(device_name));
+  if (!settings) return nb::none();
+  return to_tuple(*settings);
+}
+
+}  // namespace turnpike::python

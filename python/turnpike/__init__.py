@@ -6,9 +6,23 @@ From the program itself; with no change to it: turnpike record -- python train.p
     with tp.record("run.tpk"):
         train()
     print(tp.report("run.tpk"))
+
+And moves what has to be moved, at the speed of the link:
+
+    batch = tp.to(batch, "cuda")
+    for batch in tp.prefetch(loader, "cuda"): ...
 """
 
 from turnpike._core import Error, __version__
+from turnpike._move.calibrate import Calibration, CalibrationPoint, calibrate
+from turnpike._move.copy import Work, copy_
+from turnpike._move.fetch import Fetched, fetch
+from turnpike._move.pin import pin_, pinned, unpin_
+from turnpike._move.pipeline import pipeline
+from turnpike._move.prefetch import Prefetch, prefetch
+from turnpike._move.scalars import Scalars
+from turnpike._move.stats import MoveStats, Traffic, configure_move, move_stats, release_pinned
+from turnpike._move.to import to
 from turnpike._report import (
     Device,
     Finding,
@@ -28,24 +42,44 @@ from turnpike._report import (
 from turnpike._session import is_recording, record, start, stop
 
 __all__ = [
+    "Calibration",
+    "CalibrationPoint",
     "Device",
     "Error",
+    "Fetched",
     "Finding",
     "HostThread",
     "MemoryUse",
+    "MoveStats",
+    "Prefetch",
     "RangeVerdict",
     "Report",
+    "Scalars",
     "Site",
     "Source",
     "Steps",
     "SyncSite",
     "Syncs",
     "Total",
+    "Traffic",
     "Verdict",
+    "Work",
     "__version__",
+    "calibrate",
+    "configure_move",
+    "copy_",
+    "fetch",
     "is_recording",
+    "move_stats",
+    "pin_",
+    "pinned",
+    "pipeline",
+    "prefetch",
     "record",
+    "release_pinned",
     "report",
     "start",
     "stop",
+    "to",
+    "unpin_",
 ]

@@ -1,0 +1,62 @@
+"""tp.calibrate: finds out once with how many threads and how large chunks this machine is fastest."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+
+from turnpike import _core
+from turnpike._move import engine as _engine
+from turnpike._move.late import torch
+
+
+@dataclasses.dataclass(frozen=True)
+class CalibrationPoint:
+    """What one setting reached, in 10^9 bytes a second."""
+
+    threads: int
+    chunk_bytes: int
+    h2d_gbps: float
+    d2h_gbps: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Calibration:
+    """What :func:`calibrate` found. Rates are in 10^9 bytes a second."""
+
+    device: int
+    device_name: str
+    threads: int
+    chunk_bytes: int
+    h2d_gbps: float
+    """From pageable memory, with these settings; to it, below."""
+    d2h_gbps: float
+    h2d_pinned_gbps: float
+    """From page-locked memory: what the link can do."""
+    d2h_pinned_gbps: float
+    points: tuple[CalibrationPoint, ...]
+    """All that was tried."""
+
+
+def calibrate(device: torch.device | str | int | None = None, *, progress: bool = True) -> Calibration:
+    """Measures which settings are fastest between this host and a GPU; uses them from now on, and keeps them.
+
+    device: the GPU; the current one by default. progress: whether to show a line on stderr meanwhile.
+
+    Takes a few seconds and under a gigabyte of host memory; do it while nothing else runs. The result is kept in the
+    user's cache folder for this host and kind of GPU, and later processes start with it. Raises turnpike.Error without
+    a GPU.
+    """
+    engine = _engine.engine()
+    if engine is None:
+        raise _core.Error("turnpike.calibrate() measures the link to a GPU, and PyTorch sees none in this process")
+    target = torch.device("cuda") if device is None else torch.device("cuda", device) if isinstance(device, int) else device
+    index = _engine.device_of(target).index
+    found = engine.calibrate(index, _show if progress else None)
+    threads, chunk_bytes, _ = found.pop("settings")
+    points = tuple(CalibrationPoint(**point) for point in found.pop("points"))
+    return Calibration(threads=threads, chunk_bytes=chunk_bytes, points=points, **found)
+
+
+def _show(done: int, of: int) -> None:
+    print(f"\rcalibrating: {done} of {of}", end="\n" if done == of else "", file=sys.stderr, flush=True)

@@ -1,0 +1,73 @@
+"""tp.fetch: a tensor to the host without a synchronisation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from turnpike import _core
+from turnpike._move import engine as _engine
+from turnpike._move import plan, tree
+from turnpike._move.late import torch
+
+
+def fetch(tensor: torch.Tensor) -> Fetched:
+    """Starts to bring a tensor to the host, and returns at once: what it holds now, whatever is written to it later.
+
+        losses.append(tp.fetch(loss.detach()))
+
+    Up to 64 KiB are copied in the order of the current stream; of a larger tensor the GPU makes a copy of its own
+    first, which is then fetched beside what the stream does next. Nobody waits until the value is asked for.
+
+    A tensor that requires a gradient is refused with turnpike.Error: say tensor.detach(). A tensor of the host, or of a
+    special kind, is copied at once.
+    """
+    if plan.needs_grad(tensor):
+        raise _core.Error(
+            f"turnpike.fetch() does not carry gradients, and {tree.describe(tensor, tensor)} requires one: "
+            "fetch tensor.detach()."
+        )
+    engine = _engine.engine() if tensor.is_cuda else None
+    if engine is None or tensor.numel() == 0 or _engine.is_transformed() or not plan.is_plain(tensor):
+        return Fetched(tensor.detach().clone().to("cpu"), None)
+    _engine.refuse_capture("turnpike.fetch()")
+    return start(engine, tensor.detach())
+
+
+def start(engine: _core.MoveEngine, tensor: torch.Tensor) -> Fetched:
+    """Sends a plain tensor of a GPU off."""
+    if tensor.nbytes > plan.SMALL_BYTES or not tensor.is_contiguous():
+        tensor = tensor.clone()  # a snapshot, and without gaps
+    host = torch.empty_like(tensor, device="cpu")
+    pieces = _core.MovePieces()
+    pieces.add(host.data_ptr(), tensor.data_ptr(), tensor.nbytes)
+    gpu = tensor.get_device()
+    stream = torch.cuda.current_stream(gpu).cuda_stream
+    return Fetched(host, engine.download_behind(gpu, pieces, stream, (tensor, host)))
+
+
+class Fetched:
+    """A tensor on its way to the host."""
+
+    __slots__ = ("_host", "_transfer")
+
+    def __init__(self, host: torch.Tensor, transfer: Any) -> None:
+        self._host = host
+        self._transfer = transfer
+
+    def ready(self) -> bool:
+        """Whether it has arrived. Never waits."""
+        return self._transfer is None or self._transfer.is_done()
+
+    def result(self) -> torch.Tensor:
+        """The tensor on the host; waits until it has arrived, and for nothing else."""
+        if self._transfer is not None:
+            self._transfer.wait()
+            self._transfer = None
+        return self._host
+
+    def item(self) -> Any:
+        """The number, of a tensor that has one item; waits as :meth:`result` does."""
+        return self.result().item()
+
+    def __repr__(self) -> str:
+        return repr(self._host) if self._transfer is None else "turnpike.Fetched(on its way)"

@@ -1,0 +1,273 @@
+"""tp.pipeline: copy in, compute and copy out at the same time, in bounded GPU memory."""
+
+from __future__ import annotations
+
+import collections
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from turnpike import _core
+from turnpike._move import engine as _engine
+from turnpike._move import plan, tree
+from turnpike._move.late import torch
+from turnpike._move.to import add_strided, move_itself, to
+
+# What the caching allocator aligns to: kernels find in a slot what they find elsewhere.
+_ALIGNMENT = 512
+
+
+def pipeline(
+    fn: Callable[[Any], Any],
+    inputs: Iterable[Any],
+    device: torch.device | str | int,
+    depth: int = 3,
+    *,
+    out: Sequence[Any] | None = None,
+) -> Iterator[Any]:
+    """Yields fn(input) for each input, on the host and in order; the next input and the last output cross meanwhile.
+
+        for result in tp.pipeline(model, images, "cuda"):
+            ...
+
+    fn: takes one input on the GPU and returns a tensor, or a nest of them. It is called in order and in this thread, on
+        the stream that is current when the first output is asked for. Its input is reused `depth` calls later: what is
+        to be kept of it must be cloned. It may change it in place, and return it.
+    inputs: tensors, or nests of them. They must stay as they are until their output is yielded.
+    depth: at most so many inputs, and so many outputs, are on the GPU at once.
+    out: host tensors to copy the outputs into, one for each, of the same shape and dtype; may be the inputs themselves.
+        They are what is yielded. Without it every output is in new memory.
+
+    Tensors that require a gradient are refused with turnpike.Error: run it under torch.no_grad(). An exception of `fn`
+    or of `inputs` comes after the outputs that were complete before it. Leaving the loop early releases everything.
+    Without a GPU it is a plain loop.
+    """
+    if depth < 1:
+        raise ValueError(f"depth is {depth}: at least one input must be on the GPU")
+    target = _engine.device_of(device)
+    engine = _engine.engine() if target.type == "cuda" else None
+    if engine is None:
+        return _plain_loop(fn, inputs, target, out)
+    return _run(_Lanes(engine, fn, target, depth, out), iter(inputs), depth)
+
+
+def _plain_loop(
+    fn: Callable[[Any], Any], inputs: Iterable[Any], device: torch.device, out: Sequence[Any] | None
+) -> Iterator[Any]:
+    for index, item in enumerate(inputs):
+        result = fn(to(item, device))
+        _refuse_grad(result, "what fn returned")
+        if out is None:
+            yield to(result, "cpu")
+            continue
+        _check_out(out, index)
+        for target, source in _pairs(out[index], tree.tensors_of(result), index):
+            target.copy_(source)
+        yield out[index]
+
+
+def _run(lanes: _Lanes, inputs: Iterator[Any], depth: int) -> Iterator[Any]:
+    try:
+        lanes.begin()
+        while True:
+            # One slot is the one that fn works on: the copy into it waits for the call of fn before, which stands in
+            # the stream by now, and the call of the next one does not.
+            while lanes.wants_input():
+                lanes.feed(inputs)
+            if not lanes.ahead:
+                break
+            lanes.compute()
+            if len(lanes.behind) >= depth:
+                yield lanes.collect()
+        while lanes.behind:
+            yield lanes.collect()
+        if lanes.error is not None:
+            raise lanes.error
+    finally:
+        lanes.release()
+
+
+class _Lanes:
+    """The ring of slots on the GPU, what crosses ahead of the computation and what crosses behind it."""
+
+    def __init__(
+        self,
+        engine: _core.MoveEngine,
+        fn: Callable[[Any], Any],
+        device: torch.device,
+        depth: int,
+        out: Sequence[Any] | None,
+    ) -> None:
+        self._engine, self._fn, self._device, self._depth, self._out = engine, fn, device, depth, out
+        self._slots: list[torch.Tensor | None] = [None] * depth
+        self._fed = self._computed = 0
+        self._is_more = True
+        self.error: Exception | None = None
+        self.ahead: collections.deque[tuple[Any, Any]] = collections.deque()  # the input on the GPU, its transfer
+        self.behind: collections.deque[tuple[Any, Any]] = collections.deque()  # the output on the host, its transfer
+
+    def begin(self) -> None:
+        _engine.refuse_capture("turnpike.pipeline()")
+        self._stream = torch.cuda.current_stream(self._device)
+
+    def wants_input(self) -> bool:
+        return self._is_more and len(self.ahead) < self._depth
+
+    def feed(self, inputs: Iterator[Any]) -> None:
+        """Sends the next input off to its slot."""
+        try:
+            item = next(inputs)
+            with torch.cuda.stream(self._stream):
+                self.ahead.append(self._up(item))
+        except StopIteration:
+            self._is_more = False
+        except Exception as error:
+            self._is_more, self.error = False, error
+
+    def compute(self) -> None:
+        """Puts the call of fn on the oldest input into the stream, and the copy of what it returns behind it."""
+        item, transfer = self.ahead.popleft()
+        try:
+            with torch.cuda.stream(self._stream):
+                if transfer is not None:
+                    transfer.wait_on(self._device.index, self._stream.cuda_stream)
+                result = self._fn(item)
+                self.behind.append(self._down(result))
+        except Exception as error:
+            self._is_more, self.error = False, error
+            self.ahead.clear()
+        self._computed += 1
+
+    def collect(self) -> Any:
+        """Waits for the oldest output."""
+        result, transfer = self.behind.popleft()
+        if transfer is not None:
+            transfer.wait()
+        return result
+
+    def release(self) -> None:
+        self.ahead.clear()
+        self.behind.clear()
+        self._slots.clear()
+
+    def _up(self, item: Any) -> tuple[Any, Any]:
+        _refuse_grad(item, f"input {self._fed}")
+        tensors = tree.tensors_of(item)
+        ours = {
+            id(tensor): facts
+            for tensor in tensors
+            if tensor.device.type == "cpu" and (facts := plan.facts_of(tensor)).is_plain and facts.size_bytes > 0
+        }
+        slot = self._slot(sum(_aligned(tensor.nbytes) for tensor in tensors if id(tensor) in ours))
+        moved: dict[int, torch.Tensor] = {}
+        pieces = _core.MovePieces()
+        offset = 0
+        for tensor in tensors:
+            if id(tensor) not in ours:
+                moved[id(tensor)] = to(tensor, self._device)
+                continue
+            new = moved[id(tensor)] = _placed(slot, offset, tensor)
+            offset += _aligned(tensor.nbytes)
+            if ours[id(tensor)].is_gapless:
+                pieces.add(tensor.data_ptr(), new.data_ptr(), tensor.nbytes, tensor.is_pinned())
+            else:
+                add_strided(pieces, tensor, new)
+        transfer = None
+        if len(pieces):
+            transfer = self._engine.upload_ahead(
+                self._device.index, pieces, self._stream.cuda_stream, (tensors, slot)
+            )
+        foreign = functools.partial(move_itself, device=self._device)
+        return tree.replaced(item, moved, foreign), transfer
+
+    def _slot(self, size_bytes: int) -> torch.Tensor:
+        index = self._fed % self._depth
+        self._fed += 1
+        slot = self._slots[index]
+        if slot is None or slot.numel() < size_bytes:
+            self._slots[index] = slot = None  # before its successor is allocated
+            self._slots[index] = slot = torch.empty(size_bytes, dtype=torch.uint8, device=self._device)
+        return slot
+
+    def _down(self, result: Any) -> tuple[Any, Any]:
+        _refuse_grad(result, "what fn returned")
+        tensors = tree.tensors_of(result)
+        used = {slot.data_ptr() for slot in self._slots if slot is not None}
+        sources, hosts, moved = [], [], {}
+        pieces = _core.MovePieces()
+        targets = self._targets(tensors)
+        for tensor, target in zip(tensors, targets, strict=True):
+            if not tensor.is_cuda or tensor.numel() == 0 or not plan.is_plain(tensor):
+                moved[id(tensor)] = to(tensor, "cpu") if target is None else target.copy_(tensor)
+                continue
+            source = tensor
+            if target is not None and (tensor.dtype != target.dtype or tensor.stride() != target.stride()):
+                source = torch.empty_strided(target.shape, target.stride(), dtype=target.dtype, device=tensor.device)
+                source.copy_(tensor)
+            elif tensor.untyped_storage().data_ptr() in used or not plan.is_gapless(tensor.shape, tensor.stride()):
+                source = tensor.clone()  # its slot is filled again before it has crossed
+            host = torch.empty_like(source, device="cpu") if target is None else target
+            moved[id(tensor)] = host
+            pieces.add(host.data_ptr(), source.data_ptr(), source.nbytes, target is not None and host.is_pinned())
+            sources.append(source)
+            hosts.append(host)
+        transfer = None
+        if len(pieces):
+            transfer = self._engine.download_behind(
+                self._device.index, pieces, self._stream.cuda_stream, (sources, hosts)
+            )
+        if self._out is not None:
+            return self._out[self._computed], transfer
+        return tree.replaced(result, moved, functools.partial(move_itself, device=torch.device("cpu"))), transfer
+
+    def _targets(self, tensors: list[torch.Tensor]) -> list[torch.Tensor | None]:
+        if self._out is None:
+            return [None] * len(tensors)
+        _check_out(self._out, self._computed)
+        return [target for target, _ in _pairs(self._out[self._computed], tensors, self._computed)]
+
+
+def _aligned(size_bytes: int) -> int:
+    return -(-size_bytes // _ALIGNMENT) * _ALIGNMENT
+
+
+def _placed(slot: torch.Tensor, offset: int, tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor of the sizes and the order of dimensions of `tensor`, at an offset of the slot."""
+    flat = slot[offset : offset + tensor.nbytes].view(tensor.dtype)
+    return flat.as_strided(tensor.shape, torch.empty_like(tensor, device="meta").stride())
+
+
+def _refuse_grad(nest: Any, what: str) -> None:
+    for tensor in tree.tensors_of(nest):
+        if plan.needs_grad(tensor):
+            raise _core.Error(
+                f"turnpike.pipeline() does not carry gradients, and in {what} {tree.describe(nest, tensor)} requires "
+                "one: use it under torch.no_grad(), or detach() the tensor."
+            )
+
+
+def _check_out(out: Sequence[Any], index: int) -> None:
+    if index >= len(out):
+        raise _core.Error(f"turnpike.pipeline(): out has {len(out)} places, and there are more inputs")
+
+
+def _pairs(
+    target: Any, sources: list[torch.Tensor], index: int
+) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """The tensors of out[index] with those that go into them."""
+    targets = tree.tensors_of(target)
+    if len(targets) != len(sources):
+        raise _core.Error(
+            f"turnpike.pipeline(): fn returned {len(sources)} tensors, and out[{index}] holds {len(targets)}"
+        )
+    for found, source in zip(targets, sources, strict=True):
+        if found.device.type != "cpu" or not plan.is_gapless(found.shape, found.stride()):
+            raise _core.Error(
+                f"turnpike.pipeline(): out[{index}] must be in host memory and without gaps: {tree.describe(target, found)}"
+            )
+        if found.shape != source.shape:
+            raise _core.Error(
+                f"turnpike.pipeline(): fn returned shape {tuple(source.shape)} for {tree.describe(target, found)} of "
+                f"out[{index}]"
+            )
+        yield found, source

@@ -1,0 +1,111 @@
+"""Decides how a tensor crosses: pure functions of what is known of it, which need no GPU."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+
+from turnpike import _core
+from turnpike._move.late import torch
+
+# A tensor of less is left to PyTorch when it crosses alone: its own call is as fast, and any work more would show.
+SMALL_BYTES = 64 << 10
+# Conversions go by so much at a time, so that they need so much memory more and not another copy of a large tensor.
+CONVERT_BYTES = 64 << 20
+
+
+class Way(enum.Enum):
+    """How a tensor crosses."""
+
+    TORCH = "torch"  # by its own .to()
+    PINNED = "pinned"  # page-locked: directly
+    DENSE = "dense"  # as the bytes that it is
+    STRIDED = "strided"  # gathered by the threads that stage it
+    EXPANDED = "expanded"  # what repeats crosses once
+
+
+@dataclasses.dataclass(frozen=True)
+class Facts:
+    """What the way of a tensor depends on."""
+
+    is_plain: bool  # of PyTorch's own types, strided, not quantized, no lazy negation or conjugation
+    size_bytes: int  # its items, each as often as it appears
+    is_gapless: bool  # its items fill one stretch of memory, in whatever order of dimensions
+    is_expanded: bool  # a dimension of more than one has stride 0
+    is_pinned: bool = False
+
+
+def way_up(facts: Facts) -> Way:
+    """How a tensor goes from host memory to a GPU."""
+    if not facts.is_plain or facts.size_bytes == 0:
+        return Way.TORCH
+    if facts.is_expanded:
+        return Way.EXPANDED
+    if not facts.is_gapless:
+        return Way.STRIDED if facts.size_bytes >= SMALL_BYTES else Way.TORCH
+    if facts.is_pinned:
+        return Way.PINNED
+    return Way.DENSE if facts.size_bytes >= SMALL_BYTES else Way.TORCH
+
+
+def way_down(facts: Facts, is_alone: bool) -> Way:
+    """How a tensor goes from a GPU to pageable host memory. is_alone: no other crosses with it."""
+    if not facts.is_plain or facts.size_bytes == 0 or (is_alone and facts.size_bytes < SMALL_BYTES):
+        return Way.TORCH
+    return Way.DENSE if facts.is_gapless else Way.STRIDED
+
+
+def facts_of(tensor: torch.Tensor) -> Facts:
+    """Asks a tensor. Never asks whether it is pinned, which needs a GPU: see :func:`with_pinned`."""
+    if not is_plain(tensor):
+        return Facts(is_plain=False, size_bytes=0, is_gapless=False, is_expanded=False)
+    sizes, strides = tensor.shape, tensor.stride()
+    return Facts(
+        is_plain=True,
+        size_bytes=tensor.nbytes,
+        is_gapless=tensor.is_contiguous() or is_gapless(sizes, strides),
+        is_expanded=any(stride == 0 and size > 1 for size, stride in zip(sizes, strides, strict=True)),
+    )
+
+
+def with_pinned(facts: Facts, tensor: torch.Tensor) -> Facts:
+    """The same, and whether the tensor is in page-locked memory."""
+    return dataclasses.replace(facts, is_pinned=tensor.is_pinned()) if facts.is_plain and facts.is_gapless else facts
+
+
+def plain_types() -> tuple[type, ...]:
+    """The types whose bytes are all that there is to them. Of others PyTorch or their makers know more."""
+    return torch.Tensor, torch.nn.Parameter
+
+
+def packing_of(tensors: list[torch.Tensor]) -> _core.MovePlan:
+    """Which of the tensors are packed, and where each goes; none that autograd would have to know of."""
+    return _core.MovePlan(tensors, plain_types(), torch.is_grad_enabled())
+
+
+def is_plain(tensor: torch.Tensor) -> bool:
+    """Whether copying its bytes copies the tensor."""
+    return (
+        type(tensor) in plain_types()
+        and tensor.layout is torch.strided
+        and not tensor.is_nested
+        and not tensor.is_quantized
+        and tensor.device.type in ("cpu", "cuda")
+        and not tensor.is_neg()
+        and not tensor.is_conj()
+    )
+
+
+def is_gapless(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether items of these sizes and strides fill one stretch of memory, each once."""
+    expected = 1
+    for stride, size in sorted((stride, size) for size, stride in zip(sizes, strides, strict=True) if size != 1):
+        if stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+def needs_grad(tensor: torch.Tensor) -> bool:
+    """Whether autograd would record a copy of it."""
+    return tensor.requires_grad and torch.is_grad_enabled()

@@ -1,0 +1,163 @@
+"""tp.prefetch: the next batches cross while this one is worked on."""
+
+from __future__ import annotations
+
+import collections
+import functools
+from collections.abc import Iterable, Iterator
+from typing import Any, Generic, TypeVar
+
+from turnpike import _core
+from turnpike._move import engine as _engine
+from turnpike._move import plan, tree
+from turnpike._move.late import torch
+from turnpike._move.to import Upload, move_itself, to
+
+T = TypeVar("T")
+
+
+def prefetch(
+    iterable: Iterable[T], device: torch.device | str | int, depth: int = 2, *, dtype: torch.dtype | None = None
+) -> Prefetch[T]:
+    """Wraps an iterable of batches, so that the next `depth` of them cross to the GPU while one is worked on.
+
+        for batch in tp.prefetch(loader, "cuda"):
+            ...
+
+    iterable: a DataLoader, or anything that can be iterated over; a batch is any nest that tp.to() takes. Its length and
+        its attributes are those of the result, and it can be iterated over as often.
+    depth: how many batches are under way beside the one that was handed out; the GPU holds depth + 1.
+    dtype: what every tensor is converted to, on the GPU.
+
+    There is no thread: batches are taken from the iterable while the next one is asked for. An exception of the iterable
+    is raised in place of the batch that it belongs to. Leaving the loop early releases everything. A batch may be used
+    on the stream that is current when it is handed out. Tensors that require a gradient are refused with
+    turnpike.Error. Without a GPU this is a plain loop.
+    """
+    if depth < 1:
+        raise ValueError(f"depth is {depth}: at least one batch must be under way")
+    return Prefetch(iterable, device, depth, dtype)
+
+
+class Prefetch(Generic[T]):
+    """What :func:`prefetch` returns: iterates over batches on the GPU, and else is the iterable that it wraps."""
+
+    def __init__(
+        self, iterable: Iterable[T], device: torch.device | str | int, depth: int, dtype: torch.dtype | None
+    ) -> None:
+        self._iterable = iterable
+        self._device = device
+        self._depth = depth
+        self._dtype = dtype
+
+    def __len__(self) -> int:
+        return len(self._iterable)  # type: ignore[arg-type]
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("_iterable", "_device", "_depth", "_dtype"):  # while it is being copied or unpickled
+            raise AttributeError(name)
+        return getattr(self._iterable, name)
+
+    def __repr__(self) -> str:
+        return f"turnpike.prefetch({self._iterable!r}, {str(self._device)!r}, depth={self._depth})"
+
+    def __iter__(self) -> Iterator[T]:
+        device = _engine.device_of(self._device)
+        engine = _engine.engine() if device.type == "cuda" else None
+        if engine is None:
+            return (to(batch, device, dtype=self._dtype) for batch in self._iterable)
+        return _batches(engine, self._iterable, device, self._depth, self._dtype)
+
+
+def _batches(
+    engine: _core.MoveEngine, iterable: Iterable[Any], device: torch.device, depth: int, dtype: torch.dtype | None
+) -> Iterator[Any]:
+    # No batch may be bound to a name here: it would live until the next one.
+    ahead: collections.deque[_Crossing | _Raised] = collections.deque()
+    start = functools.partial(_start, engine, iter(iterable), device, dtype)
+    try:
+        is_more = True
+        while True:
+            while is_more and len(ahead) <= depth:
+                is_more = start(ahead)
+            if not ahead:
+                return
+            yield ahead.popleft().hand_over()
+    finally:
+        ahead.clear()
+
+
+def _start(
+    engine: _core.MoveEngine,
+    source: Iterator[Any],
+    device: torch.device,
+    dtype: torch.dtype | None,
+    ahead: collections.deque[_Crossing | _Raised],
+) -> bool:
+    """Takes one batch and sends it off. False: it was the last."""
+    try:
+        batch = next(source)
+    except StopIteration:
+        return False
+    except Exception as error:
+        ahead.append(_Raised(error))
+        return False
+    try:
+        ahead.append(_Crossing(engine, batch, device, dtype))
+    except Exception as error:
+        ahead.append(_Raised(error))
+        return False
+    return True
+
+
+class _Raised:
+    """An exception in the place of a batch."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def hand_over(self) -> Any:
+        raise self._error
+
+
+class _Crossing:
+    """A batch under way."""
+
+    def __init__(
+        self, engine: _core.MoveEngine, batch: Any, device: torch.device, dtype: torch.dtype | None
+    ) -> None:
+        tensors = tree.tensors_of(batch)
+        for tensor in tensors:
+            if plan.needs_grad(tensor):
+                raise _core.Error(
+                    f"turnpike.prefetch() does not carry gradients, and {tree.describe(batch, tensor)} requires one: "
+                    "yield tensor.detach(), or move it with turnpike.to()."
+                )
+        _engine.refuse_capture("turnpike.prefetch()")
+        self._batch, self._device, self._dtype = batch, device, dtype
+        self._stream = torch.cuda.current_stream(device)
+        self._upload = Upload(tensors, plan.packing_of(tensors), device, dtype, takes_all=True)
+        self._transfer = None
+        if len(self._upload.pieces):
+            self._transfer = engine.upload_ahead(
+                device.index, self._upload.pieces, self._stream.cuda_stream, self._upload.owner
+            )
+        self._upload.make_views()
+
+    def hand_over(self) -> Any:
+        """The batch, for use on the stream that is current now."""
+        upload, tensors = self._upload, self._upload.tensors
+        now = torch.cuda.current_stream(self._device)
+        if self._transfer is not None:
+            self._transfer.wait_on(self._device.index, now.cuda_stream)
+            if now != self._stream:
+                for tensor in upload.allocated():
+                    tensor.record_stream(now)
+        for index in upload.left:
+            upload.moved[index] = to(tensors[index], self._device)
+        if self._dtype is not None:
+            upload.moved = [tensor.to(self._dtype) for tensor in upload.moved]
+        by_id = {id(tensor): new for tensor, new in zip(tensors, upload.moved, strict=True)}
+        return tree.replaced(
+            self._batch, by_id, functools.partial(move_itself, device=self._device, dtype=self._dtype)
+        )

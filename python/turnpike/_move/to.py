@@ -1,0 +1,388 @@
+"""tp.to: any nest of tensors to a device."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from turnpike import _core
+from turnpike._move import engine as _engine
+from turnpike._move import packed, plan, tree
+from turnpike._move.late import torch
+from turnpike._move.plan import Way
+
+T = TypeVar("T")
+
+# From so many packed tensors on the copy runs beside the making of their views, and not before it.
+_MANY = 16
+
+
+def to(
+    obj: T,
+    device: torch.device | str | int,
+    *,
+    dtype: torch.dtype | None = None,
+    stream: torch.cuda.Stream | None = None,
+    non_blocking: bool = False,
+) -> T:
+    """Moves every tensor of a nest to a device: pageable memory at the rate of pinned memory, small tensors together.
+
+        batch = tp.to(batch, "cuda")
+
+    obj: a tensor, or dicts, lists, tuples, namedtuples, dataclasses and other mappings of tensors, nested as they
+        like. What occurs twice is moved once and stays shared. Objects with a `.to()` of their own (a TensorDict, a
+        BatchEncoding) move themselves. Everything else is passed through.
+    device: as for Tensor.to().
+    dtype: what every tensor is converted to, on the GPU.
+    stream: copies in the order of this stream of the GPU, as `with torch.cuda.stream(stream)` would.
+    non_blocking: do not wait for pinned sources, which must then stay as they are until the copies have run; and to the
+        CPU: what Tensor.to(non_blocking=True) does. Pageable sources may be changed as soon as the call returns, either
+        way.
+
+    Results on a GPU are ordered like those of any operation of the current stream: work that is put there next finds
+    them, other streams wait for it first. Results on the CPU are there when the call returns.
+
+    Tensors of up to 256 KiB that cross together share device buffers of up to 16 MiB: one that is kept keeps its buffer.
+    Gradients flow back to the source's device and dtype. Tensors of special kinds (sparse, quantized, nested,
+    subclasses) are left to their own `.to()`, and so is everything where there is no GPU, in a forked child, and under
+    torch.compile. Raises turnpike.Error while a CUDA graph is being captured, for what it would have to copy.
+    """
+    if torch.compiler.is_compiling():
+        return _plainly(obj, device, dtype, non_blocking)
+    if stream is not None:
+        with torch.cuda.stream(stream):
+            return to(obj, device, dtype=dtype, non_blocking=non_blocking)
+    nest: Any = obj
+    if type(nest) is torch.Tensor and _is_small(nest):
+        return _by_torch(nest, device, dtype, non_blocking)
+    target = _engine.device_of(device)
+    tensors = tree.tensors_of(nest)
+    moved = move(tensors, target, dtype, non_blocking)
+    if type(nest) is torch.Tensor:
+        return moved[0]  # type: ignore[return-value]
+    if type(nest) is list and len(nest) == len(tensors) and all(map(operator.is_, nest, tensors)):
+        return moved  # type: ignore[return-value]
+    by_id = {id(tensor): new for tensor, new in zip(tensors, moved, strict=True)}
+    return tree.replaced(nest, by_id, functools.partial(move_itself, device=target, dtype=dtype, waits=not non_blocking))
+
+
+def move(
+    tensors: list[torch.Tensor], device: torch.device, dtype: torch.dtype | None, non_blocking: bool
+) -> list[torch.Tensor]:
+    """Each tensor on the device; those that are there already as they are."""
+    engine = _engine.engine() if device.type in ("cuda", "cpu") else None
+    if engine is None or _engine.is_transformed():
+        return [_by_torch(tensor, device, dtype, non_blocking) for tensor in tensors]
+    if device.type == "cuda":
+        packing = plan.packing_of(tensors)
+        if _has_grad(tensors[index] for index in packing.others):  # none of the packed ones has
+            return _move_with_grad(tensors, device, dtype, non_blocking)
+        return _up(engine, Upload(tensors, packing, device, dtype), dtype, non_blocking)
+    if _has_grad(tensors):
+        return _move_with_grad(tensors, device, dtype, non_blocking)
+    return _down(engine, tensors, device, dtype, non_blocking)
+
+
+def _has_grad(tensors: Iterable[torch.Tensor]) -> bool:
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+
+
+def move_itself(obj: Any, device: torch.device, dtype: torch.dtype | None = None, waits: bool = True) -> Any:
+    """Calls an object's own .to(), with what it is certain to know and what was asked for."""
+    keywords: dict[str, Any] = {}
+    if dtype is not None:
+        keywords["dtype"] = dtype
+    if not waits:
+        keywords["non_blocking"] = True
+    return obj.to(device, **keywords)
+
+
+def _is_small(tensor: torch.Tensor) -> bool:
+    try:
+        return tensor.nbytes < plan.SMALL_BYTES
+    except RuntimeError:  # a layout that has no such number
+        return True
+
+
+def _by_torch(tensor: Any, device: Any, dtype: torch.dtype | None, non_blocking: bool) -> Any:
+    try:
+        return tensor.to(device, dtype=dtype, non_blocking=non_blocking)
+    except RuntimeError:
+        if _engine.is_open():
+            _engine.refuse_capture("turnpike.to()")
+        raise
+
+
+def _plainly(obj: Any, device: Any, dtype: torch.dtype | None, non_blocking: bool) -> Any:
+    # Everything that the compiler has to see through.
+    if isinstance(obj, torch.Tensor):
+        return obj.to(device, dtype=dtype, non_blocking=non_blocking)
+    tensors = {id(tensor): tensor.to(device, dtype=dtype, non_blocking=non_blocking) for tensor in tree.tensors_of(obj)}
+    return tree.replaced(obj, tensors, lambda other: move_itself(other, device, dtype, not non_blocking))
+
+
+# Autograd.
+
+
+def _move_with_grad(
+    tensors: list[torch.Tensor], device: torch.device, dtype: torch.dtype | None, non_blocking: bool
+) -> list[torch.Tensor]:
+    # A copy to where a tensor already is, is the tensor itself; one to a dtype without gradients is PyTorch's affair.
+    has_grads = dtype is None or dtype.is_floating_point or dtype.is_complex
+    crossing = [
+        index
+        for index, tensor in enumerate(tensors)
+        if tensor.requires_grad and tensor.device != device and has_grads and plan.is_plain(tensor)
+    ]
+    moved: list[Any] = [None] * len(tensors)
+    if crossing:
+        results = _moved_function().apply(device, dtype, non_blocking, *(tensors[index] for index in crossing))
+        for index, result in zip(crossing, results, strict=True):
+            moved[index] = result
+    rest = [index for index in range(len(tensors)) if moved[index] is None]
+    plain = [index for index in rest if not tensors[index].requires_grad]
+    for index, result in zip(plain, move([tensors[i] for i in plain], device, dtype, non_blocking), strict=True):
+        moved[index] = result
+    for index in rest:
+        if moved[index] is None:
+            moved[index] = _by_torch(tensors[index], device, dtype, non_blocking)
+    return moved
+
+
+@functools.cache
+def _moved_function() -> Any:
+    class Moved(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, device: torch.device, dtype: torch.dtype | None, non_blocking: bool, *tensors: Any) -> Any:
+            ctx.sources = [(tensor.device, tensor.dtype) for tensor in tensors]
+            ctx.set_materialize_grads(False)
+            return tuple(move(list(tensors), device, dtype, non_blocking))
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Any) -> Any:
+            back: list[Any] = [None] * len(gradients)
+            for place in set(ctx.sources):
+                indices = [i for i, source in enumerate(ctx.sources) if source == place and gradients[i] is not None]
+                found = move([gradients[index] for index in indices], place[0], place[1], False)
+                for index, gradient in zip(indices, found, strict=True):
+                    back[index] = gradient
+            return None, None, None, *back
+
+    return Moved
+
+
+# To a GPU.
+
+
+def _up(
+    engine: _core.MoveEngine, batch: Upload, dtype: torch.dtype | None, non_blocking: bool
+) -> list[torch.Tensor]:
+    tensors, device, moved = batch.tensors, batch.device, batch.moved
+    if len(batch.pieces):
+        _engine.refuse_capture("turnpike.to()")
+        stream = torch.cuda.current_stream(device).cuda_stream
+        if batch.packed_count >= _MANY:
+            transfer = engine.upload_ahead(device.index, batch.pieces, stream, batch.owner)
+            batch.make_views()
+            transfer.wait_on(device.index, stream)
+        else:
+            engine.upload(device.index, batch.pieces, stream)
+            batch.make_views()
+    must_wait = False
+    for index in batch.left:
+        tensor = tensors[index]
+        way = batch.ways[index]
+        if way is Way.PINNED:
+            _engine.refuse_capture("turnpike.to()")
+            moved[index] = _up_pinned(tensor, device, dtype)
+            must_wait = True
+        elif way is Way.EXPANDED:
+            moved[index] = _up_expanded(tensor, device, dtype)
+        elif way is Way.DENSE:
+            moved[index] = _up_converted(engine, tensor, device, dtype)
+        else:
+            moved[index] = _by_torch(tensor, device, dtype, non_blocking)
+    if dtype is not None:
+        for index, tensor in enumerate(moved):
+            moved[index] = tensor.to(dtype)
+    if must_wait and not non_blocking:
+        torch.cuda.current_stream(device).synchronize()
+    return moved
+
+
+class Upload:
+    """What has to be copied for a list of tensors to be on a GPU, with its destinations allocated.
+
+    moved: for each tensor its copy, None while there is none. left: the indices of those that this does not copy, by
+    their ways: page-locked tensors and large ones to be converted to `dtype`, unless `takes_all`, and what is left to
+    PyTorch or appears only once of what it repeats.
+    """
+
+    def __init__(
+        self,
+        tensors: list[torch.Tensor],
+        packing: _core.MovePlan,
+        device: torch.device,
+        dtype: torch.dtype | None,
+        *,
+        takes_all: bool = False,
+    ) -> None:
+        self.tensors = tensors
+        self.device = device
+        self._dtype = dtype
+        self._takes_all = takes_all
+        self._packing = packing
+        self.moved: list[Any] = [None] * len(tensors)
+        self.ways: dict[int, Way] = {}
+        self.left: list[int] = []
+        self.pieces = _core.MovePieces()
+        self.buffers = packed.buffers_for(packing, device)
+        packing.add_to(self.pieces, [buffer.data_ptr() for buffer in self.buffers])
+        self.packed_count = len(self.pieces)
+        for index in packing.others:
+            self._add(index)
+
+    @property
+    def owner(self) -> Any:
+        """What must live until the copies have run."""
+        return self.tensors, self.buffers, [tensor for tensor in self.moved if tensor is not None]
+
+    def make_views(self) -> None:
+        """Makes the packed tensors of `moved`."""
+        if self.packed_count:
+            packed.views_of(self._packing, self.buffers, self.tensors, self.moved)
+
+    def allocated(self) -> list[torch.Tensor]:
+        """One tensor for each device memory that was allocated."""
+        direct = set(self._packing.others) - set(self.left)
+        return self.buffers + [self.moved[index] for index in direct]
+
+    def _add(self, index: int) -> None:
+        tensor = self.tensors[index]
+        if tensor.device.type != "cpu":
+            way = Way.TORCH
+        else:
+            facts = plan.facts_of(tensor)
+            way = plan.way_up(plan.with_pinned(facts, tensor) if facts.size_bytes >= plan.SMALL_BYTES else facts)
+        self.ways[index] = way
+        if way is Way.STRIDED:
+            self.moved[index] = add_strided(self.pieces, tensor, torch.empty_like(tensor, device=self.device, requires_grad=False))
+        elif self._takes_all and way in (Way.DENSE, Way.PINNED) or way is Way.DENSE and not self._converts(tensor):
+            new = self.moved[index] = torch.empty_like(tensor, device=self.device, requires_grad=False)
+            self.pieces.add(tensor.data_ptr(), new.data_ptr(), tensor.nbytes, way is Way.PINNED)
+        else:
+            self.left.append(index)
+
+    def _converts(self, tensor: torch.Tensor) -> bool:
+        return self._dtype not in (None, tensor.dtype) and tensor.nbytes > plan.CONVERT_BYTES
+
+
+def add_strided(pieces: _core.MovePieces, tensor: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
+    """Adds the copy of a tensor with gaps to `new`, which has none, and returns that."""
+    order = sorted(range(tensor.dim()), key=lambda i: (new.stride(i), new.shape[i]), reverse=True)
+    item = tensor.itemsize
+    pieces.add_strided(
+        tensor.data_ptr(),
+        new.data_ptr(),
+        item,
+        [tensor.shape[i] for i in order],
+        [tensor.stride(i) * item for i in order],
+    )
+    return new
+
+
+def _up_pinned(tensor: torch.Tensor, device: torch.device, dtype: torch.dtype | None) -> torch.Tensor:
+    if dtype is None or dtype is tensor.dtype or tensor.nbytes <= plan.CONVERT_BYTES:
+        return tensor.to(device, non_blocking=True)
+    return _converted(tensor, device, dtype, lambda part, raw: raw.copy_(part, non_blocking=True))
+
+
+def _up_converted(
+    engine: _core.MoveEngine, tensor: torch.Tensor, device: torch.device, dtype: torch.dtype | None
+) -> torch.Tensor:
+    assert dtype is not None
+    stream = torch.cuda.current_stream(device).cuda_stream
+
+    def bring(part: torch.Tensor, raw: torch.Tensor) -> None:
+        pieces = _core.MovePieces()
+        pieces.add(part.data_ptr(), raw.data_ptr(), part.nbytes)
+        engine.upload(device.index, pieces, stream)
+
+    return _converted(tensor, device, dtype, bring)
+
+
+def _converted(tensor: torch.Tensor, device: torch.device, dtype: torch.dtype, bring: Any) -> torch.Tensor:
+    """A tensor without gaps on the device, converted there part by part. bring(part, raw) copies a part as it is."""
+    new = torch.empty_like(tensor, device=device, dtype=dtype, requires_grad=False)
+    source, target = in_memory_order(tensor), in_memory_order(new)
+    step = max(1, plan.CONVERT_BYTES // tensor.itemsize)
+    raw = torch.empty(min(step, source.numel()), dtype=tensor.dtype, device=device)
+    for start in range(0, source.numel(), step):
+        part = source[start : start + step]
+        bring(part, raw[: part.numel()])
+        target[start : start + step].copy_(raw[: part.numel()])
+    return new
+
+
+def in_memory_order(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor without gaps as one dimension, its items as they lie in memory."""
+    return tensor.detach().as_strided((tensor.numel(),), (1,))
+
+
+def _up_expanded(tensor: torch.Tensor, device: torch.device, dtype: torch.dtype | None) -> torch.Tensor:
+    once = [0 if stride == 0 else slice(None) for stride in tensor.stride()]
+    kept = tensor[tuple(slice(0, 1) if part == 0 else part for part in once)]
+    new = torch.empty_like(tensor, device=device, dtype=dtype, requires_grad=False)
+    return new.copy_(to(kept, device).expand(tensor.shape))
+
+
+# To the CPU.
+
+
+def _down(
+    engine: _core.MoveEngine,
+    tensors: list[torch.Tensor],
+    device: torch.device,
+    dtype: torch.dtype | None,
+    non_blocking: bool,
+) -> list[torch.Tensor]:
+    moved: list[Any] = [None] * len(tensors)
+    pieces: dict[int, _core.MovePieces] = {}
+    alive: list[torch.Tensor] = []
+    for index, tensor in enumerate(tensors):
+        way = Way.TORCH
+        if tensor.is_cuda and not non_blocking:
+            way = plan.way_down(plan.facts_of(tensor), is_alone=len(tensors) == 1)
+        if way is Way.TORCH:
+            moved[index] = _by_torch(tensor, device, dtype, non_blocking)
+            continue
+        _engine.refuse_capture("turnpike.to()")
+        gapless = tensor if way is Way.DENSE else tensor.clone()
+        if dtype is not None and dtype is not tensor.dtype:
+            moved[index] = _down_converted(engine, gapless, dtype)
+            continue
+        alive.append(gapless)
+        moved[index] = torch.empty_like(gapless, device=device, requires_grad=False)
+        pieces.setdefault(tensor.get_device(), _core.MovePieces()).add(
+            moved[index].data_ptr(), gapless.data_ptr(), gapless.nbytes
+        )
+    for gpu, list_of_pieces in pieces.items():
+        stream = torch.cuda.current_stream(gpu).cuda_stream
+        engine.download(gpu, list_of_pieces, stream, is_fresh=True)
+    return moved
+
+
+def _down_converted(engine: _core.MoveEngine, tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    new = torch.empty_like(tensor, device="cpu", dtype=dtype, requires_grad=False)
+    source, target = in_memory_order(tensor), in_memory_order(new)
+    step = max(1, plan.CONVERT_BYTES // new.itemsize)
+    gpu = tensor.get_device()
+    stream = torch.cuda.current_stream(gpu).cuda_stream
+    for start in range(0, source.numel(), step):
+        part = source[start : start + step].to(dtype)
+        pieces = _core.MovePieces()
+        pieces.add(target[start:].data_ptr(), part.data_ptr(), part.nbytes)
+        engine.download(gpu, pieces, stream, is_fresh=True)
+    return new

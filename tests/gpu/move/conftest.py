@@ -1,0 +1,46 @@
+"""For the tests of the move calls on a GPU: memory and streams are as they were when a test ends."""
+
+import gc
+
+import pytest
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="PyTorch is not installed")
+
+
+@pytest.fixture(autouse=True)
+def gpu():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    if not torch.cuda.is_available():
+        pytest.skip("there is no GPU")
+    return torch.device("cuda", torch.cuda.current_device())
+
+
+@pytest.fixture
+def no_memory_kept(gpu):
+    """The GPU memory in use after the test is what it was before."""
+    import torch
+
+    gc.collect()
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    yield
+    gc.collect()
+    torch.cuda.synchronize()
+    import turnpike as tp
+    from turnpike._move import engine
+
+    if engine.is_open():
+        engine.engine().reap()
+    assert tp.move_stats().pending == 0
+    assert torch.cuda.memory_allocated() == before
+
+
+@pytest.fixture
+def busy(gpu):
+    """busy(): keeps the current stream working for some milliseconds, so that the host runs far ahead."""
+    import torch
+
+    return lambda cycles=20_000_000: torch.cuda._sleep(cycles)

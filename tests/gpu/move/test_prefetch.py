@@ -1,0 +1,140 @@
+"""tp.prefetch on a GPU: every batch arrives whole, exceptions come at their place, and nothing stays behind."""
+
+import gc
+import random
+import weakref
+
+import pytest
+from tensors import assert_same, random_tensor
+
+import turnpike as tp
+
+pytestmark = pytest.mark.usefixtures("no_memory_kept")
+
+
+def batches(torch, count=12, size=1 << 20):
+    return [{"x": torch.full((size,), float(i)), "i": i, "small": [torch.tensor(i), torch.ones(3)]} for i in range(count)]
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5])
+@pytest.mark.parametrize("seed", range(6))
+def test_random_batches_arrive_while_the_host_runs_ahead(torch, gpu, busy, depth, seed):
+    rng = random.Random(seed)
+    sources = [[random_tensor(rng) for _ in range(rng.randint(0, 12))] for _ in range(20)]
+    kept = []
+    for batch in tp.prefetch(sources, gpu, depth):
+        busy(1_000_000)
+        kept.append([tensor.clone() for tensor in batch])
+    assert len(kept) == len(sources)
+    for batch, source in zip(kept, sources, strict=True):
+        for ours, theirs in zip(batch, source, strict=True):
+            assert torch.equal(ours.cpu(), theirs)
+    for batch, source in zip(tp.prefetch(sources, gpu, depth), sources, strict=True):
+        for ours, theirs in zip(batch, source, strict=True):
+            assert_same(ours, theirs.to(gpu))
+
+
+def test_memory_is_bounded_by_depth(torch, gpu):
+    size = 1 << 22
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    for _ in tp.prefetch((torch.ones(size) for _ in range(20)), gpu, depth=2):
+        pass
+    # depth + 1, and the one that the loop's variable still holds while the next is made.
+    assert torch.cuda.max_memory_allocated() - before <= 4 * 4 * size
+
+
+def test_length_attributes_and_second_iteration_are_those_of_the_loader(torch, gpu):
+    loader = torch.utils.data.DataLoader(torch.arange(10.0), batch_size=5)
+    wrapped = tp.prefetch(loader, gpu)
+    assert len(wrapped) == 2 and wrapped.batch_size == 5 and wrapped.dataset is loader.dataset
+    for _ in range(2):
+        assert [batch.sum().item() for batch in wrapped] == [10, 35]
+    with pytest.raises(AttributeError):
+        wrapped.nonsense  # noqa: B018
+
+
+def test_an_exception_comes_in_place_of_its_batch(torch, gpu):
+    def source():
+        yield from (torch.full((1 << 20,), float(i)) for i in range(3))
+        raise KeyError("broken")
+
+    seen = []
+    with pytest.raises(KeyError, match="broken"):
+        for batch in tp.prefetch(source(), gpu, depth=4):
+            seen.append(batch[0].item())
+    assert seen == [0, 1, 2]
+    assert list(tp.prefetch([], gpu)) == []
+
+
+def test_leaving_early_releases_everything(torch, gpu, busy):
+    class Source:
+        def __iter__(self):
+            return (torch.ones(1 << 20) for _ in range(100))
+
+    for batch in tp.prefetch(Source(), gpu, depth=3):
+        busy()
+        batch.add_(1)
+        break
+    with pytest.raises(ZeroDivisionError):
+        for _ in tp.prefetch(Source(), gpu, depth=3):
+            raise ZeroDivisionError
+    iterator = iter(tp.prefetch(Source(), gpu, depth=3))
+    next(iterator)
+    del iterator, batch, _
+    gc.collect()
+
+
+def test_host_memory_is_let_go(torch, gpu):
+    tensor = torch.ones(1 << 20)
+    gone = weakref.ref(tensor)
+    for batch in tp.prefetch([[tensor]], gpu):
+        pass
+    del tensor, batch
+    torch.cuda.synchronize()
+    tp.to(torch.ones(1 << 20), gpu)  # every call lets go what is done
+    gc.collect()
+    assert gone() is None
+
+
+def test_batches_may_be_taken_on_another_stream(torch, gpu, busy):
+    side = torch.cuda.Stream()
+    iterator = iter(tp.prefetch(batches(torch), gpu, depth=3))
+    totals = []
+    for index in range(12):
+        with torch.cuda.stream(side if index % 2 else torch.cuda.default_stream()):
+            batch = next(iterator)
+            busy(2_000_000)
+            totals.append(batch["x"].sum())
+            del batch
+    torch.cuda.synchronize()
+    assert [total.item() for total in totals] == [i * (1 << 20) for i in range(12)]
+    del iterator, totals
+
+
+@pytest.mark.parametrize("pin", [False, True])
+@pytest.mark.parametrize("workers", [0, 2])
+def test_loaders_with_forked_workers_beside_the_engine(torch, gpu, pin, workers):
+    tp.to(torch.ones(1 << 22), gpu)  # the engine and its threads are there when the workers are forked
+    data = torch.arange(64 * 1000, dtype=torch.float32).reshape(64, 1000)
+    loader = torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(data, torch.arange(64)), batch_size=8, num_workers=workers, pin_memory=pin,
+        multiprocessing_context="fork" if workers else None,
+    )  # fmt: skip
+    for _ in range(2):
+        seen = [(x.clone(), y.clone()) for x, y in tp.prefetch(loader, gpu)]
+        assert torch.equal(torch.cat([x for x, _ in seen]).cpu(), data)
+        assert torch.equal(torch.cat([y for _, y in seen]).cpu(), torch.arange(64))
+    del seen
+
+
+def test_gradients_are_refused(torch, gpu):
+    with pytest.raises(tp.Error, match=r"the tensor at \['x'\] .* requires one"):
+        list(tp.prefetch([{"x": torch.ones(3, requires_grad=True)}], gpu))
+
+
+def test_dtype_and_objects_that_move_themselves(torch, gpu):
+    packed = torch.nn.utils.rnn.pack_sequence([torch.ones(3), torch.ones(2)])
+    (batch,) = tp.prefetch([{"p": packed, "x": torch.ones(1 << 17)}], gpu, dtype=torch.float16)
+    assert batch["p"].data.is_cuda and batch["x"].dtype == torch.float16

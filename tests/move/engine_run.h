@@ -36,6 +36,10 @@ class EngineRun {
   void put_on_device(int device, Stream stream, const std::shared_ptr<Cargo>& cargo);
   void expect_on_device(int device, Stream stream, const std::shared_ptr<Cargo>& cargo);
   void overwrite_on_device(int device, Stream stream, const std::shared_ptr<Cargo>& cargo);
+  // What a transfer from host memory has to hold: not the device memory, which may go at once when it is abandoned.
+  std::shared_ptr<void> host_side(const Cargo& cargo) {
+    return watched(std::make_shared<std::vector<std::shared_ptr<HostBlock>>>(cargo.blocks));
+  }
   // An owner whose end is looked for when the engine is gone.
   std::shared_ptr<void> watched(std::shared_ptr<void> owner);
 

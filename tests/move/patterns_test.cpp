@@ -28,7 +28,7 @@ void prefetch(EngineRun& run, std::size_t batches, bool host_waits) {
   for (std::size_t i = 0; i < end; ++i) {
     while (ahead.size() < depth && i + ahead.size() < batches) {
       auto cargo = run.some_upload(device, consumer);
-      auto transfer = run.engine->upload_ahead(device, cargo->pieces, consumer, run.watched(cargo));
+      auto transfer = run.engine->upload_ahead(device, cargo->pieces, consumer, run.host_side(*cargo));
       ASSERT_TRUE(transfer) << transfer.error().message;
       ahead.push_back({std::move(cargo), std::move(*transfer)});
     }

@@ -9,7 +9,7 @@ namespace turnpike::move {
 namespace {
 
 std::unique_ptr<Transfer> start(EngineRun& run, int device, Stream stream, const std::shared_ptr<Cargo>& cargo) {
-  auto transfer = run.engine->upload_ahead(device, cargo->pieces, stream, run.watched(cargo));
+  auto transfer = run.engine->upload_ahead(device, cargo->pieces, stream, run.host_side(*cargo));
   EXPECT_TRUE(transfer) << (transfer ? "" : transfer.error().message);
   return transfer ? std::move(*transfer) : nullptr;
 }
@@ -92,9 +92,9 @@ TEST(UploadAhead, LeavesNothingBehindWhenItIsAbandoned) {
       auto cargo = run.some_upload(0, stream);
       auto transfer = start(run, 0, stream, cargo);
       ASSERT_NE(transfer, nullptr);
-      cargo.reset();
       for (std::size_t looks = run.random.below(4); looks > 0; --looks) transfer->is_done();
       transfer.reset();
+      cargo.reset();
       // The next owner of the same memory, at once.
       cargo = run.some_upload(0, stream);
       ASSERT_TRUE(run.engine->upload(0, cargo->pieces, stream, run.watched(cargo)));

@@ -65,6 +65,16 @@ TEST(Upload, DoesNotWaitForAStreamThatIsBusy) {
   });
 }
 
+TEST(Upload, HoldsPinnedMemoryWhenItsEngineEnds) {
+  for_each_seed([](EngineRun& run) {
+    const Stream stream = run.simulation.make_stream(0);
+    auto block = std::make_shared<HostBlock>(run.simulation, 5000, true);
+    const Piece piece{
+        .host = block->data(), .device = run.simulation.device_memory(0, 5000), .size_bytes = 5000, .is_pinned = true};
+    ASSERT_TRUE(run.engine->upload(0, {&piece, 1}, stream, run.watched(std::move(block))));
+  });
+}
+
 TEST(Upload, CountsWhatCrossed) {
   EngineRun run(1);
   const Stream stream = run.simulation.make_stream(0);

@@ -43,7 +43,8 @@ struct Layout {
 };
 
 // One stretch of bytes with a side on the host and a side on a device, dense on the device. Pieces whose device sides
-// follow each other without a gap share copies: that is what makes many small ones fast.
+// follow each other without a gap share copies: that is what makes many small ones fast. One that happens to lie behind
+// another without being in the same allocation must say so: CUDA refuses a copy across the border.
 struct Piece {
   // Only read by uploads. nullptr: padding between two pieces, whose bytes on the device may become anything.
   void* host = nullptr;
@@ -51,6 +52,7 @@ struct Piece {
   std::size_t size_bytes = 0;      // on the device
   bool is_pinned = false;          // the host side is page-locked: no staging. Ignored where there is a layout
   const Layout* layout = nullptr;  // of the host side, nullptr: dense. Must live as long as the transfer. Uploads only
+  bool starts_allocation = false;  // shares no copy with the piece before
 };
 
 struct Settings {

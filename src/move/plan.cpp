@@ -20,7 +20,7 @@ class Cutter {
     std::size_t offset = 0;
     while (offset < piece.size_bytes) {
       const std::size_t left = piece.size_bytes - offset;
-      if (!follows(piece.device + offset)) open(piece.device + offset);
+      if (!follows(piece.device + offset) || (offset == 0 && piece.starts_allocation)) open(piece.device + offset);
       std::size_t size = std::min(left, room());
       // Items of a layout are not torn: a part is gathered item by item.
       if (piece.layout != nullptr && size < left) size -= size % piece.layout->item_bytes;

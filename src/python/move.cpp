@@ -39,7 +39,19 @@ class Pieces {
                        .device = device,
                        .size_bytes = size_bytes,
                        .is_pinned = is_pinned,
-                       .layout = nullptr});
+                       .layout = nullptr,
+                       .starts_allocation = true});
+  }
+
+  // Adds one in the allocation of the piece before. A host address of 0: padding.
+  void add_behind(const void* host, move::DeviceAddress device, std::size_t size_bytes) {
+    // The engine only reads the host's side of what it is asked to upload.
+    pieces_.push_back({.host = const_cast<void*>(host),
+                       .device = device,
+                       .size_bytes = size_bytes,
+                       .is_pinned = false,
+                       .layout = nullptr,
+                       .starts_allocation = false});
   }
 
   void add_strided(Address host, move::DeviceAddress device, std::uint32_t item_bytes, std::vector<std::int64_t> sizes,
@@ -95,8 +107,17 @@ class Plan {
   void add_to(Pieces& pieces, const std::vector<move::DeviceAddress>& buffers) const {
     if (buffers.size() != plan_.buffers.size()) throw nb::value_error("one address for each buffer");
     for (const PackedPlace& place : plan_.places) {
-      pieces.add(reinterpret_cast<Address>(scan_.small_data[place.tensor]), buffers[place.buffer] + place.offset_bytes,
-                 scan_.small[place.tensor].size_bytes, false);
+      const move::DeviceAddress device = buffers[place.buffer] + place.offset_bytes;
+      const std::size_t size_bytes = scan_.small[place.tensor].size_bytes;
+      const void* host = scan_.small_data[place.tensor];
+      if (place.offset_bytes == 0) {
+        pieces.add(reinterpret_cast<Address>(host), device, size_bytes, false);
+      } else {
+        pieces.add_behind(host, device, size_bytes);
+      }
+      // So that the next one follows without a gap, and shares the copy.
+      const std::size_t padding_bytes = padded(size_bytes) - size_bytes;
+      if (padding_bytes != 0) pieces.add_behind(nullptr, device + size_bytes, padding_bytes);
     }
   }
 
@@ -342,6 +363,10 @@ void bind_move(nb::module_& module) {
             return calibrate(engine.get(), device, progress);
           },
           nb::arg("device"), nb::arg("progress").none());
+  module.def("move_default_settings", [] {
+    const move::Settings settings;
+    return SettingsTuple(settings.threads, settings.chunk_bytes, settings.pinned_bytes);
+  });
   module.def("move_kept_settings", &kept_settings, nb::arg("device_name"));
 }
 

@@ -17,6 +17,11 @@ constexpr std::size_t kPackedAlignment = 16;
 // From so many tensors of the same shape on, one view that is taken apart is faster than one view for each.
 constexpr std::size_t kSameShape = 4;
 
+// What a tensor of so many bytes takes in a buffer.
+constexpr std::size_t padded(std::size_t bytes) {
+  return (bytes + kPackedAlignment - 1) / kPackedAlignment * kPackedAlignment;
+}
+
 struct SmallTensor {
   std::int64_t index = 0;  // in the list that was asked about
   std::size_t size_bytes = 0;

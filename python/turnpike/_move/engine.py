@@ -43,7 +43,7 @@ def settings() -> Settings:
         return _engine.settings()
     if _settings is not None:
         return _settings
-    return _kept() or DEFAULTS
+    return _kept() or _core.move_default_settings()
 
 
 def _kept() -> Settings | None:

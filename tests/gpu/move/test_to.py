@@ -74,6 +74,20 @@ def test_conversion_takes_no_second_copy_of_a_large_tensor(torch, gpu):
     assert new.sum(dtype=torch.float64).item() == 1 << 27
 
 
+def test_tensors_in_neighbouring_allocations_share_no_copy(torch, gpu):
+    # Each of these gets a device allocation of its own, and the driver often lays them next to each other.
+    size = 22 << 20
+    sources = [torch.full((size,), index, dtype=torch.uint8) for index in range(12)]
+    torch.cuda.empty_cache()
+    for _ in range(5):
+        moved = tp.to(sources, gpu)
+        assert all(tensor.eq(index).all() for index, tensor in enumerate(moved))
+        back = tp.to(moved, "cpu")
+        assert all(torch.equal(*pair) for pair in zip(sources, back, strict=True))
+        del moved
+        torch.cuda.empty_cache()
+
+
 def test_expanded_tensors_cross_once(torch, gpu):
     before = tp.move_stats().h2d.bytes
     source = torch.arange(1 << 18, dtype=torch.float32).expand(50, -1)

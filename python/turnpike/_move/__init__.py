@@ -1,1 +1,1 @@
-"""Moving tensors between host memory and GPUs: one call per file. PyTorch is imported by the first one that needs it."""
+"""Moving tensors between host memory and GPUs: one call a file. The first that needs PyTorch imports it."""

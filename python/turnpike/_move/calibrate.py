@@ -50,7 +50,9 @@ def calibrate(device: torch.device | str | int | None = None, *, progress: bool 
     engine = _engine.engine()
     if engine is None:
         raise _core.Error("turnpike.calibrate() measures the link to a GPU, and PyTorch sees none in this process")
-    target = torch.device("cuda") if device is None else torch.device("cuda", device) if isinstance(device, int) else device
+    target = (
+        torch.device("cuda") if device is None else torch.device("cuda", device) if isinstance(device, int) else device
+    )
     index = _engine.device_of(target).index
     found = engine.calibrate(index, _show if progress else None)
     threads, chunk_bytes, _ = found.pop("settings")

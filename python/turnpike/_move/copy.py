@@ -27,8 +27,8 @@ def copy_(dst: torch.Tensor, src: torch.Tensor) -> Work:
     for name, tensor in (("dst", dst), ("src", src)):
         if plan.needs_grad(tensor):
             raise _core.Error(
-                f"turnpike.copy_() does not carry gradients, and {name}, {tree.describe(tensor, tensor)}, requires one: "
-                "give tensor.detach()."
+                f"turnpike.copy_() does not carry gradients, and {name}, {tree.describe(tensor, tensor)}, requires "
+                "one: give tensor.detach()."
             )
     engine = _engine.engine() if dst.is_cuda or src.is_cuda else None
     if engine is None or dst.numel() == 0 or _engine.is_transformed() or not _is_ours(dst, src):

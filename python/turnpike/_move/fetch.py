@@ -21,6 +21,8 @@ def fetch(tensor: torch.Tensor) -> Fetched:
     A tensor that requires a gradient is refused with turnpike.Error: say tensor.detach(). A tensor of the host, or of a
     special kind, is copied at once.
     """
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"turnpike.fetch() takes a tensor, and this is a {type(tensor).__name__}")
     if plan.needs_grad(tensor):
         raise _core.Error(
             f"turnpike.fetch() does not carry gradients, and {tree.describe(tensor, tensor)} requires one: "

@@ -16,9 +16,7 @@ def buffers_for(plan: _core.MovePlan, device: torch.device) -> list[torch.Tensor
     return [torch.empty(size, dtype=torch.uint8, device=device) for size in plan.buffers]
 
 
-def views_of(
-    plan: _core.MovePlan, buffers: list[torch.Tensor], likes: list[torch.Tensor], views: list[Any]
-) -> None:
+def views_of(plan: _core.MovePlan, buffers: list[torch.Tensor], likes: list[torch.Tensor], views: list[Any]) -> None:
     """Puts into views[i] the view of the bytes of likes[i], for each tensor of the plan.
 
     To autograd these are tensors of their own, not views: each has its own version and may be changed in place.

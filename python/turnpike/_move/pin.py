@@ -31,9 +31,9 @@ def pin_(tensor: torch.Tensor) -> torch.Tensor:
 
         weights = tp.pin_(torch.load("weights.pt", mmap=False))
 
-    The whole storage is locked, also for its other views, until tp.unpin_() was called as often, or the last tensor of
-    it is gone. Returns the tensor. Memory that is page-locked already, or empty, is left as it is; so is all where there
-    is no GPU.
+    The whole storage is locked, also for its other views, until tp.unpin_() was called as often, or the last tensor
+    of it is gone. Returns the tensor. Memory that is page-locked already, or empty, is left as it is; so is all where
+    there is no GPU.
 
     Raises turnpike.Error for memory that cannot be locked in place: a file's (torch.load(mmap=True)), more than the
     system allows (ulimit -l); ValueError for a tensor that is not in host memory.

@@ -174,9 +174,7 @@ class _Lanes:
                 add_strided(pieces, tensor, new)
         transfer = None
         if len(pieces):
-            transfer = self._engine.upload_ahead(
-                self._device.index, pieces, self._stream.cuda_stream, (tensors, slot)
-            )
+            transfer = self._engine.upload_ahead(self._device.index, pieces, self._stream.cuda_stream, (tensors, slot))
         foreign = functools.partial(move_itself, device=self._device)
         return tree.replaced(item, moved, foreign), transfer
 
@@ -251,9 +249,7 @@ def _check_out(out: Sequence[Any], index: int) -> None:
         raise _core.Error(f"turnpike.pipeline(): out has {len(out)} places, and there are more inputs")
 
 
-def _pairs(
-    target: Any, sources: list[torch.Tensor], index: int
-) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+def _pairs(target: Any, sources: list[torch.Tensor], index: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """The tensors of out[index] with those that go into them."""
     targets = tree.tensors_of(target)
     if len(targets) != len(sources):
@@ -263,7 +259,8 @@ def _pairs(
     for found, source in zip(targets, sources, strict=True):
         if found.device.type != "cpu" or not plan.is_gapless(found.shape, found.stride()):
             raise _core.Error(
-                f"turnpike.pipeline(): out[{index}] must be in host memory and without gaps: {tree.describe(target, found)}"
+                f"turnpike.pipeline(): out[{index}] must be in host memory and without gaps, and "
+                f"{tree.describe(target, found)} is not"
             )
         if found.shape != source.shape:
             raise _core.Error(

@@ -108,4 +108,4 @@ def is_gapless(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
 
 def needs_grad(tensor: torch.Tensor) -> bool:
     """Whether autograd would record a copy of it."""
-    return tensor.requires_grad and torch.is_grad_enabled()
+    return torch.is_grad_enabled() and tensor.requires_grad

@@ -24,14 +24,14 @@ def prefetch(
         for batch in tp.prefetch(loader, "cuda"):
             ...
 
-    iterable: a DataLoader, or anything that can be iterated over; a batch is any nest that tp.to() takes. Its length and
-        its attributes are those of the result, and it can be iterated over as often.
+    iterable: a DataLoader, or anything that can be iterated over; a batch is any nest that tp.to() takes. Its length
+        and its attributes are those of the result, and it can be iterated over as often.
     depth: how many batches are under way beside the one that was handed out; the GPU holds depth + 1.
     dtype: what every tensor is converted to, on the GPU.
 
-    There is no thread: batches are taken from the iterable while the next one is asked for. An exception of the iterable
-    is raised in place of the batch that it belongs to. Leaving the loop early releases everything. A batch may be used
-    on the stream that is current when it is handed out. Tensors that require a gradient are refused with
+    There is no thread: batches are taken from the iterable while the next one is asked for. An exception of the
+    iterable is raised in place of the batch that it belongs to. Leaving the loop early releases everything. A batch may
+    be used on the stream that is current when it is handed out. Tensors that require a gradient are refused with
     turnpike.Error. Without a GPU this is a plain loop.
     """
     if depth < 1:
@@ -123,9 +123,7 @@ class _Raised:
 class _Crossing:
     """A batch under way."""
 
-    def __init__(
-        self, engine: _core.MoveEngine, batch: Any, device: torch.device, dtype: torch.dtype | None
-    ) -> None:
+    def __init__(self, engine: _core.MoveEngine, batch: Any, device: torch.device, dtype: torch.dtype | None) -> None:
         tensors = tree.tensors_of(batch)
         for tensor in tensors:
             if plan.needs_grad(tensor):
@@ -158,6 +156,4 @@ class _Crossing:
         if self._dtype is not None:
             upload.moved = [tensor.to(self._dtype) for tensor in upload.moved]
         by_id = {id(tensor): new for tensor, new in zip(tensors, upload.moved, strict=True)}
-        return tree.replaced(
-            self._batch, by_id, functools.partial(move_itself, device=self._device, dtype=self._dtype)
-        )
+        return tree.replaced(self._batch, by_id, functools.partial(move_itself, device=self._device, dtype=self._dtype))

@@ -42,7 +42,9 @@ class Scalars:
         self._next = number + 1
         for name, value in values.items():
             if isinstance(value, torch.Tensor) and value.numel() != 1:
-                raise _core.Error(f"turnpike.Scalars.add(): {name} has {value.numel()} items; give one, its mean() say.")
+                raise _core.Error(
+                    f"turnpike.Scalars.add(): {name} has {value.numel()} items; give one, its mean() say."
+                )
         self._pending.append(_Step(number, values))
         self._collect()
 

@@ -52,8 +52,8 @@ class MoveStats:
                 f"{traffic.packed_pieces:>8}{rate:>8}"
             )
         lines.append(
-            f"{self.threads} threads, chunks of {_size(self.chunk_bytes)}; {_size(self.pinned_bytes)} page-locked of at "
-            f"most {_size(self.pinned_limit_bytes)}; {self.pending} transfers under way"
+            f"{self.threads} threads, chunks of {_size(self.chunk_bytes)}; {_size(self.pinned_bytes)} page-locked "
+            f"of at most {_size(self.pinned_limit_bytes)}; {self.pending} transfers under way"
         )
         return "\n".join(lines)
 
@@ -91,9 +91,13 @@ def configure_move(
 
     Raises turnpike.Error for settings out of range; before the first transfer, that transfer does.
     """
-    given = (threads, chunk_bytes, pinned_bytes)
+    old = _engine.settings()
     _engine.configure(
-        tuple(new if new is not None else old for new, old in zip(given, _engine.settings(), strict=True))  # type: ignore[arg-type]
+        (
+            old[0] if threads is None else threads,
+            old[1] if chunk_bytes is None else chunk_bytes,
+            old[2] if pinned_bytes is None else pinned_bytes,
+        )
     )
 
 

@@ -44,8 +44,8 @@ def to(
     Results on a GPU are ordered like those of any operation of the current stream: work that is put there next finds
     them, other streams wait for it first. Results on the CPU are there when the call returns.
 
-    Tensors of up to 256 KiB that cross together share device buffers of up to 16 MiB: one that is kept keeps its buffer.
-    Gradients flow back to the source's device and dtype. Tensors of special kinds (sparse, quantized, nested,
+    Tensors of up to 256 KiB that cross together share device buffers of up to 16 MiB: one that is kept keeps its
+    buffer. Gradients flow back to the source's device and dtype. Tensors of special kinds (sparse, quantized, nested,
     subclasses) are left to their own `.to()`, and so is everything where there is no GPU, in a forked child, and under
     torch.compile. Raises turnpike.Error while a CUDA graph is being captured, for what it would have to copy.
     """
@@ -65,7 +65,9 @@ def to(
     if type(nest) is list and len(nest) == len(tensors) and all(map(operator.is_, nest, tensors)):
         return moved  # type: ignore[return-value]
     by_id = {id(tensor): new for tensor, new in zip(tensors, moved, strict=True)}
-    return tree.replaced(nest, by_id, functools.partial(move_itself, device=target, dtype=dtype, waits=not non_blocking))
+    return tree.replaced(
+        nest, by_id, functools.partial(move_itself, device=target, dtype=dtype, waits=not non_blocking)
+    )
 
 
 def move(
@@ -155,7 +157,9 @@ def _move_with_grad(
 def _moved_function() -> Any:
     class Moved(torch.autograd.Function):
         @staticmethod
-        def forward(ctx: Any, device: torch.device, dtype: torch.dtype | None, non_blocking: bool, *tensors: Any) -> Any:
+        def forward(
+            ctx: Any, device: torch.device, dtype: torch.dtype | None, non_blocking: bool, *tensors: Any
+        ) -> Any:
             ctx.sources = [(tensor.device, tensor.dtype) for tensor in tensors]
             ctx.set_materialize_grads(False)
             return tuple(move(list(tensors), device, dtype, non_blocking))
@@ -176,9 +180,7 @@ def _moved_function() -> Any:
 # To a GPU.
 
 
-def _up(
-    engine: _core.MoveEngine, batch: Upload, dtype: torch.dtype | None, non_blocking: bool
-) -> list[torch.Tensor]:
+def _up(engine: _core.MoveEngine, batch: Upload, dtype: torch.dtype | None, non_blocking: bool) -> list[torch.Tensor]:
     tensors, device, moved = batch.tensors, batch.device, batch.moved
     if len(batch.pieces):
         _engine.refuse_capture("turnpike.to()")
@@ -268,7 +270,9 @@ class Upload:
             way = plan.way_up(plan.with_pinned(facts, tensor) if facts.size_bytes >= plan.SMALL_BYTES else facts)
         self.ways[index] = way
         if way is Way.STRIDED:
-            self.moved[index] = add_strided(self.pieces, tensor, torch.empty_like(tensor, device=self.device, requires_grad=False))
+            self.moved[index] = add_strided(
+                self.pieces, tensor, torch.empty_like(tensor, device=self.device, requires_grad=False)
+            )
         elif self._takes_all and way in (Way.DENSE, Way.PINNED) or way is Way.DENSE and not self._converts(tensor):
             new = self.moved[index] = torch.empty_like(tensor, device=self.device, requires_grad=False)
             self.pieces.add(tensor.data_ptr(), new.data_ptr(), tensor.nbytes, way is Way.PINNED)

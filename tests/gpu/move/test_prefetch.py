@@ -13,7 +13,9 @@ pytestmark = pytest.mark.usefixtures("no_memory_kept")
 
 
 def batches(torch, count=12, size=1 << 20):
-    return [{"x": torch.full((size,), float(i)), "i": i, "small": [torch.tensor(i), torch.ones(3)]} for i in range(count)]
+    return [
+        {"x": torch.full((size,), float(i)), "i": i, "small": [torch.tensor(i), torch.ones(3)]} for i in range(count)
+    ]
 
 
 @pytest.mark.parametrize("depth", [1, 2, 5])

@@ -42,7 +42,9 @@ def test_large_tensors(torch, gpu, size, is_pinned):
     assert torch.equal(tp.to([there, tensor[:100]], "cpu")[0], tensor)
 
 
-@pytest.mark.parametrize("sizes, dims", [((3000, 4000), (1, 0)), ((64, 3, 200, 200), (0, 2, 3, 1)), ((90, 80, 70), (2, 0, 1))])
+@pytest.mark.parametrize(
+    "sizes, dims", [((3000, 4000), (1, 0)), ((64, 3, 200, 200), (0, 2, 3, 1)), ((90, 80, 70), (2, 0, 1))]
+)
 def test_large_strided_tensors(torch, gpu, sizes, dims):
     tensor = random_bytes(random.Random(1), sizes, torch.float32)
     for source in (tensor.permute(dims), tensor[..., ::2], tensor.permute(dims)[1:, ..., 3:]):
@@ -236,5 +238,7 @@ print("fine")
 
 
 def test_a_forked_child_does_what_pytorch_does():
-    done = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, timeout=120, env=dict(os.environ))
+    done = subprocess.run(
+        [sys.executable, "-c", FORK], capture_output=True, text=True, timeout=120, env=dict(os.environ)
+    )
     assert done.returncode == 0 and "fine" in done.stdout, done.stderr

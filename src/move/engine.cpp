@@ -245,11 +245,12 @@ Result<std::shared_ptr<Mark>> ThisEngine::copy_staged(Device& to, DeviceAddress 
   Status status;
   for (std::size_t at = 0; at < size_bytes && status; at += chunk_bytes) {
     const std::size_t size = std::min(chunk_bytes, size_bytes - at);
-    Slot* slot = state_->stager().take_slot();
-    if (slot == nullptr) {
-      status = state_->stager().pinning_status();
+    const auto taken = state_->stager().take_slot();
+    if (!taken) {
+      status = taken.error();
       break;
     }
+    Slot* slot = *taken;
     status = check(driver, driver.memcpy_dtoh_async(slot->memory, from_address + at, size, down),
                    "copying from the GPU", from.ordinal());
     const auto down_mark = status ? Mark::after(from, down) : Result<std::shared_ptr<Mark>>(status.error());

@@ -33,10 +33,14 @@ class Ring {
   // `may_ask`: devices may be asked which copies are done, before another slot is page-locked.
   Slot* take(bool is_ahead, bool may_ask);
   bool has_free() const { return !free_.empty(); }
+  // Page-locks up to `slots` now, but no more than usual: in the midst of a transfer each would hold it up.
+  void prepare(std::size_t slots);
   // Its copy has been issued and is done at `mark`; nullptr: nothing was issued.
   void give_back(Slot* slot, std::shared_ptr<Mark> mark);
   // Page-locked memory could not be had, and there is not a single slot to go on with.
   const Status& status() const { return status_; }
+  // The system may give now what it refused before.
+  void forget_failure() { status_ = {}; }
 
   // Slots that are neither free nor wait for a copy: somebody works with them.
   std::size_t taken() const { return slots_.size() - free_.size() - busy_.size(); }

@@ -108,6 +108,7 @@ void Stager::submit(const std::shared_ptr<Job>& job) {
     job->started_ns = steady_ns();
     is_shared = !job->plan.chunks.empty() && (job->is_ahead || job->plan.staged_bytes >= kSharedBytes);
     if (is_shared) start_threads();
+    ring_->prepare(job->plan.chunks.size());
     job->is_shared = is_shared;
     // Before those that nobody waits for, behind those that somebody does.
     auto place = jobs_.begin();
@@ -192,6 +193,7 @@ bool Stager::look_out(std::unique_lock<std::mutex>& lock) {
 }
 
 bool Stager::pick(Task& task, const Job* only, bool& may_ask) {
+  ring_->forget_failure();  // of an earlier transfer
   for (const auto& job : jobs_) {
     if ((only == nullptr || job.get() == only) && pick_from(job, task, may_ask)) return true;
   }
@@ -439,14 +441,16 @@ bool Stager::is_over(const Job& job) const {
   return job.is_over();
 }
 
-Slot* Stager::take_slot() {
+Result<Slot*> Stager::take_slot() {
   std::unique_lock lock(mutex_);
   Slot* slot = nullptr;
   bool may_ask = true;
-  while ((slot = ring_->take(false, true)) == nullptr && ring_->status()) {
+  while (true) {
+    ring_->forget_failure();
+    if ((slot = ring_->take(false, true)) != nullptr) return slot;
+    if (!ring_->status()) return ring_->status().error();
     if (!hand_out_for_others(lock, may_ask)) may_ask = look_out(lock);
   }
-  return slot;
 }
 
 void Stager::give_back(Slot* slot, std::shared_ptr<Mark> mark) {
@@ -480,11 +484,6 @@ std::size_t Stager::pinned_bytes() const {
 std::size_t Stager::release_pinned() {
   const std::lock_guard lock(mutex_);
   return ring_->release();
-}
-
-Status Stager::pinning_status() const {
-  const std::lock_guard lock(mutex_);
-  return ring_->status();
 }
 
 }  // namespace turnpike::move

@@ -36,8 +36,8 @@ class Stager {
   // The same, after handing out what has landed where no thread would. Never waits for the device.
   bool hand_out_landed(const std::shared_ptr<Job>& job);
 
-  // A slot for a copy that the caller issues; waits until there is one, nullptr when there can be none.
-  Slot* take_slot();
+  // A slot for a copy that the caller issues; waits until there is one, an Error when there can be none.
+  Result<Slot*> take_slot();
   void give_back(Slot* slot, std::shared_ptr<Mark> mark);
 
   Settings settings() const;
@@ -45,7 +45,6 @@ class Stager {
   void configure(const Settings& settings);
   std::size_t pinned_bytes() const;
   std::size_t release_pinned();
-  Status pinning_status() const;
 
  private:
   // One thing for a thread to do, outside of the lock.

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "engine_run.h"
@@ -41,7 +42,7 @@ TEST(Download, GoesOnWithWhatAnUploadBrought) {
     }
     ASSERT_TRUE(run.engine->download(0, pieces, stream));
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      EXPECT_EQ(std::memcmp(targets[i]->data(), up->stretches[i].bytes.data(), pieces[i].size_bytes), 0);
+      EXPECT_TRUE(std::equal(up->stretches[i].bytes.begin(), up->stretches[i].bytes.end(), targets[i]->data()));
       EXPECT_TRUE(targets[i]->is_intact());
     }
   });

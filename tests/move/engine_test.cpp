@@ -121,6 +121,22 @@ TEST(Engine, GoesOnWithOtherSettings) {
   });
 }
 
+TEST(Engine, GoesOnWithOtherSettingsWhileOthersTransfer) {
+  for_each_seed([](EngineRun& run) {
+    run.settings.pinned_bytes = std::size_t{32768} * 8;  // the most of some_settings()
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 2; ++i) {
+      const Stream stream = run.simulation.make_stream(i);
+      threads.emplace_back([&run, i, stream, seed = run.random.next()] {
+        simulated::Random random(seed);
+        for (int times = 0; times < 3; ++times) transfer_something(run, random, i, stream);
+      });
+    }
+    for (int i = 0; i < 20; ++i) EXPECT_TRUE(run.engine->configure(some_settings(run.random)));
+    for (std::thread& thread : threads) thread.join();
+  });
+}
+
 TEST(Engine, GivesBackThePinnedMemoryThatIsNotInUse) {
   for_each_seed([](EngineRun& run) {
     const Stream stream = run.simulation.make_stream(0);

@@ -1,11 +1,17 @@
 // Checks what is the same for every call of the simulated driver.
 #include "simulated/call.h"
 
+#include <chrono>
+#include <thread>
+
 namespace turnpike::simulated {
 namespace {
 
 constexpr std::size_t kContextBase = 0xC0000000;
 constexpr std::size_t kContextStep = 64;
+
+constexpr std::size_t kCallsPerPause = 200;
+constexpr std::chrono::microseconds kPause{100};
 
 }  // namespace
 
@@ -34,7 +40,15 @@ Call::Call(const char* name, unsigned needs) : name_(name), lock_(g_machine->loc
   const std::vector<int>& contexts = contexts_of_this_thread();
   device_ = contexts.empty() ? -1 : contexts.back();
   machine().drift();
+  if (machine().random.one_in(kCallsPerPause)) pause();
   refusal_ = refuse(needs);
+}
+
+// A call may take long while other threads of the host go on.
+void Call::pause() {
+  lock_.unlock();
+  std::this_thread::sleep_for(kPause);
+  lock_.lock();
 }
 
 cuda::DriverCode Call::refuse(unsigned needs) {

@@ -46,6 +46,7 @@ class Call {
   const char* name() const { return name_; }
 
  private:
+  void pause();
   cuda::DriverCode refuse(unsigned needs);
 
   const char* name_;

@@ -7,7 +7,6 @@ import threading
 import weakref
 from collections.abc import Iterator
 
-from turnpike import _core
 from turnpike._move import engine as _engine
 from turnpike._move import tree
 from turnpike._move.late import torch

@@ -91,7 +91,7 @@ def test_leaving_early_releases_everything(torch, gpu, busy):
 def test_host_memory_is_let_go(torch, gpu):
     tensor = torch.ones(1 << 20)
     gone = weakref.ref(tensor)
-    for batch in tp.prefetch([[tensor]], gpu):
+    for batch in tp.prefetch([[tensor]], gpu):  # noqa: B007
         pass
     del tensor, batch
     torch.cuda.synchronize()

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 from tensors import DTYPES, assert_same, random_bytes, random_tensor
 
 import turnpike as tp
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("no_memory_kept")
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_nests_of_random_tensors_arrive_as_with_pytorch(torch, gpu, seed):
+def test_nests_of_random_tensors_arrive_as_with_pytorch(gpu, seed):
     rng = random.Random(seed)
     tensors = [random_tensor(rng) for _ in range(rng.randint(1, 80))]
     for ours, tensor in zip(tp.to(tensors, gpu), tensors, strict=True):
@@ -22,7 +23,7 @@ def test_nests_of_random_tensors_arrive_as_with_pytorch(torch, gpu, seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_nests_come_back_as_with_pytorch(torch, gpu, seed):
+def test_nests_come_back_as_with_pytorch(gpu, seed):
     rng = random.Random(seed)
     tensors = [random_tensor(rng).to(gpu) for _ in range(rng.randint(1, 40))]
     tensors = [tensor[..., :: rng.randint(1, 2)] if tensor.dim() else tensor for tensor in tensors]
@@ -32,7 +33,7 @@ def test_nests_come_back_as_with_pytorch(torch, gpu, seed):
 
 @pytest.mark.parametrize("size", [1 << 26, (1 << 28) + 12345])
 @pytest.mark.parametrize("is_pinned", [False, True])
-def test_large_tensors(torch, gpu, size, is_pinned):
+def test_large_tensors(gpu, size, is_pinned):
     tensor = random_bytes(random.Random(size), [size], torch.uint8)
     if is_pinned:
         tensor = tensor.pin_memory()
@@ -45,21 +46,24 @@ def test_large_tensors(torch, gpu, size, is_pinned):
 @pytest.mark.parametrize(
     "sizes, dims", [((3000, 4000), (1, 0)), ((64, 3, 200, 200), (0, 2, 3, 1)), ((90, 80, 70), (2, 0, 1))]
 )
-def test_large_strided_tensors(torch, gpu, sizes, dims):
+def test_large_strided_tensors(gpu, sizes, dims):
     tensor = random_bytes(random.Random(1), sizes, torch.float32)
     for source in (tensor.permute(dims), tensor[..., ::2], tensor.permute(dims)[1:, ..., 3:]):
         assert_same(tp.to(source, gpu), source.to(gpu))
         assert_same(tp.to(source.to(gpu), "cpu"), source.to(gpu).to("cpu"))
 
 
-@pytest.mark.parametrize("before", DTYPES)
-@pytest.mark.parametrize("after", [None, *DTYPES[:4]])
-@pytest.mark.parametrize("items", [100, 100_000, 30_000_000])
-def test_dtypes(torch, gpu, before, after, items):
-    if items > 1_000_000 and before not in (torch.float32, torch.uint8):
-        pytest.skip("the large ones with two dtypes are enough")
-    if before.is_complex and after is not None:
-        pytest.skip("discards the imaginary part with a warning")
+def conversions():
+    """(items, before, after): every pair for small tensors, two for large ones. None: no conversion."""
+    for items in (100, 100_000, 30_000_000):
+        for before in DTYPES if items < 1_000_000 else (torch.float32, torch.uint8):
+            # Converting complex numbers to real ones warns, and is no concern of a copy.
+            for after in (None, *DTYPES[:4]) if not before.is_complex else (None, torch.complex128):
+                yield items, before, after
+
+
+@pytest.mark.parametrize("items, before, after", conversions())
+def test_dtypes(gpu, items, before, after):
     tensor = random_bytes(random.Random(items), [items], before)
     for source in (tensor, tensor.pin_memory()):
         assert_same(tp.to(source, gpu, dtype=after), source.to(gpu).to(after or before))
@@ -67,7 +71,7 @@ def test_dtypes(torch, gpu, before, after, items):
     assert_same(tp.to(there, "cpu", dtype=after), there.to(after or before).to("cpu"))
 
 
-def test_conversion_takes_no_second_copy_of_a_large_tensor(torch, gpu):
+def test_conversion_takes_no_second_copy_of_a_large_tensor(gpu):
     tensor = torch.ones(1 << 27, dtype=torch.float32)  # 512 MiB, 256 after
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
@@ -76,7 +80,7 @@ def test_conversion_takes_no_second_copy_of_a_large_tensor(torch, gpu):
     assert new.sum(dtype=torch.float64).item() == 1 << 27
 
 
-def test_tensors_in_neighbouring_allocations_share_no_copy(torch, gpu):
+def test_tensors_in_neighbouring_allocations_share_no_copy(gpu):
     # Each of these gets a device allocation of its own, and the driver often lays them next to each other.
     size = 22 << 20
     sources = [torch.full((size,), index, dtype=torch.uint8) for index in range(12)]
@@ -90,21 +94,21 @@ def test_tensors_in_neighbouring_allocations_share_no_copy(torch, gpu):
         torch.cuda.empty_cache()
 
 
-def test_expanded_tensors_cross_once(torch, gpu):
+def test_expanded_tensors_cross_once(gpu):
     before = tp.move_stats().h2d.bytes
     source = torch.arange(1 << 18, dtype=torch.float32).expand(50, -1)
     assert_same(tp.to(source, gpu), source.to(gpu))
     assert tp.move_stats().h2d.bytes - before == 1 << 20
 
 
-def test_a_tensor_that_is_there_is_itself(torch, gpu):
+def test_a_tensor_that_is_there_is_itself(gpu):
     there = torch.ones(10, device=gpu)
     assert tp.to(there, "cuda") is there
     nest = tp.to([there, torch.ones(1 << 20)], "cuda")
     assert nest[0] is there
 
 
-def test_special_tensors_are_what_pytorch_makes_of_them(torch, gpu):
+def test_special_tensors_are_what_pytorch_makes_of_them(gpu):
     dense = torch.ones(300, 300)
     complex_ones = torch.randn(300, 300, dtype=torch.complex64)
     specials = [
@@ -121,7 +125,7 @@ def test_special_tensors_are_what_pytorch_makes_of_them(torch, gpu):
     assert all(type(tensor).__name__ == "FakeTensor" and tensor.device.type == "cuda" for tensor in fake)
 
 
-def test_gradients_flow_back(torch, gpu):
+def test_gradients_flow_back(gpu):
     sources = [torch.randn(n, requires_grad=True) for n in (10, 1 << 20)]
     plain = torch.randn(1 << 20)
     moved = tp.to({"a": sources, "b": plain}, gpu)
@@ -143,7 +147,7 @@ def test_gradients_flow_back(torch, gpu):
     assert torch.allclose(twice, 6 * x)
 
 
-def test_other_streams(torch, gpu, busy):
+def test_other_streams(gpu, busy):
     side = torch.cuda.Stream()
     source = torch.ones(1 << 22)
     with torch.cuda.stream(side):
@@ -158,7 +162,7 @@ def test_other_streams(torch, gpu, busy):
     del moved, sums
 
 
-def test_sources_may_be_changed_when_the_call_returns(torch, gpu, busy):
+def test_sources_may_be_changed_when_the_call_returns(gpu, busy):
     for make in (torch.zeros, lambda n: torch.zeros(n).pin_memory()):
         for n in (1 << 10, 1 << 15, 1 << 23):
             sources = [make(n) for _ in range(20 if n < 1 << 20 else 2)]
@@ -169,14 +173,14 @@ def test_sources_may_be_changed_when_the_call_returns(torch, gpu, busy):
             assert all(tensor.sum().item() == 0 for tensor in moved), n
 
 
-def test_results_on_the_host_are_there(torch, gpu, busy):
+def test_results_on_the_host_are_there(gpu, busy):
     there = torch.zeros(1 << 22, device=gpu)
     busy()
     there.fill_(3)
     assert tp.to([there, there[:50]], "cpu")[0].eq(3).all()
 
 
-def test_a_capture_is_refused_with_what_to_do(torch, gpu):
+def test_a_capture_is_refused_with_what_to_do(gpu):
     source, there = torch.ones(1 << 20), torch.ones(4, device=gpu)
     for work in (lambda: tp.to(source, gpu), lambda: tp.fetch(there), lambda: tp.copy_(there, source[:4])):
         work()
@@ -186,7 +190,7 @@ def test_a_capture_is_refused_with_what_to_do(torch, gpu):
         torch.cuda.synchronize()
 
 
-def test_compiled_functions(torch, gpu):
+def test_compiled_functions(gpu):
     def work(batch):
         moved = tp.to(batch, "cuda")
         return moved["x"] * 2
@@ -195,7 +199,7 @@ def test_compiled_functions(torch, gpu):
     assert compiled({"x": torch.ones(5)}).sum().item() == 10
 
 
-def test_many_threads(torch, gpu):
+def test_many_threads(gpu):
     import concurrent.futures
 
     def work(seed):

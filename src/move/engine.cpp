@@ -1,8 +1,10 @@
 // The engine: it hands each transfer to the part that carries it.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "cuda/driver.h"
+#include "move/fresh_pages.h"
 #include "move/move.h"
 #include "move/state.h"
 #include "move/transfers.h"
@@ -46,10 +48,12 @@ class ThisEngine : public Engine {
     const auto found = state_->device(device);
     if (!found) return found.error();
     state_->reap();
+    std::optional<FreshPages> fresh_pages;
     if (is_fresh) {
       for (const Piece& piece : pieces) {
         if (piece.size_bytes >= kLargeFreshBytes && !piece.is_pinned) advise_large_pages(piece.host, piece.size_bytes);
       }
+      fresh_pages.emplace(pieces, state_->settings().threads);
     }
     const InContext in_context(**found);
     const auto job = start(Direction::kDown, **found, pieces, stream, false, stream);
@@ -168,8 +172,11 @@ Result<std::shared_ptr<Job>> ThisEngine::start(Direction direction, Device& devi
   }
   TrafficTally& tally = direction == Direction::kUp ? state_->tally.h2d : state_->tally.d2h;
   tally.add(plan.bytes, plan.staged_bytes, plan.packed_pieces);
-  const auto job = std::make_shared<Job>(direction, device, stream, std::move(plan), is_ahead);
-  state_->stager().submit(job);
+  auto job = std::make_shared<Job>(direction, device, stream, std::move(plan), is_ahead);
+  while (!state_->stager().submit(job)) {
+    plan = make_plan(pieces, state_->settings().chunk_bytes);
+    job = std::make_shared<Job>(direction, device, stream, std::move(plan), is_ahead);
+  }
   return job;
 }
 
@@ -241,16 +248,16 @@ Result<std::shared_ptr<Mark>> ThisEngine::copy_staged(Device& to, DeviceAddress 
                                                       DeviceAddress from_address, std::size_t size_bytes, Stream up,
                                                       Stream down) {
   const cuda::Driver& driver = from.driver();
-  const std::size_t chunk_bytes = state_->settings().chunk_bytes;
   Status status;
-  for (std::size_t at = 0; at < size_bytes && status; at += chunk_bytes) {
-    const std::size_t size = std::min(chunk_bytes, size_bytes - at);
+  std::size_t size = 0;
+  for (std::size_t at = 0; at < size_bytes && status; at += size) {
     const auto taken = state_->stager().take_slot();
     if (!taken) {
       status = taken.error();
       break;
     }
     Slot* slot = *taken;
+    size = std::min(slot->size_bytes, size_bytes - at);
     status = check(driver, driver.memcpy_dtoh_async(slot->memory, from_address + at, size, down),
                    "copying from the GPU", from.ordinal());
     const auto down_mark = status ? Mark::after(from, down) : Result<std::shared_ptr<Mark>>(status.error());

@@ -42,9 +42,7 @@ struct Layout {
   std::uint32_t item_bytes = 1;
 };
 
-// One stretch of bytes with a side on the host and a side on a device, dense on the device. Pieces whose device sides
-// follow each other without a gap share copies: that is what makes many small ones fast. One that happens to lie behind
-// another without being in the same allocation must say so: CUDA refuses a copy across the border.
+// One stretch of bytes with a side on the host and a side on a device, dense on the device.
 struct Piece {
   // Only read by uploads. nullptr: padding between two pieces, whose bytes on the device may become anything.
   void* host = nullptr;
@@ -52,7 +50,9 @@ struct Piece {
   std::size_t size_bytes = 0;      // on the device
   bool is_pinned = false;          // the host side is page-locked: no staging. Ignored where there is a layout
   const Layout* layout = nullptr;  // of the host side, nullptr: dense. Must live as long as the transfer. Uploads only
-  bool starts_allocation = false;  // shares no copy with the piece before
+  // The device's side lies right behind that of the piece before, in the same allocation: they may share a copy, which
+  // is what makes many small ones fast. (CUDA refuses a copy across the border of two allocations.)
+  bool joins_previous = false;
 };
 
 struct Settings {

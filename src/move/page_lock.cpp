@@ -15,9 +15,7 @@
 #include <thread>
 #include <vector>
 
-#ifndef MADV_POPULATE_WRITE  // Linux 5.14
-#define MADV_POPULATE_WRITE 23
-#endif
+#include "move/fresh_pages.h"
 
 namespace turnpike::move {
 namespace {
@@ -31,14 +29,10 @@ struct Range {
   std::uintptr_t end;
 };
 
-// Outwards to whole units, or inwards.
+// Outwards to whole units.
 Range around(void* memory, std::size_t size_bytes, std::size_t unit) {
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
   return {begin & ~(unit - 1), (begin + size_bytes + unit - 1) & ~(unit - 1)};
-}
-Range within(void* memory, std::size_t size_bytes, std::size_t unit) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  return {(begin + unit - 1) & ~(unit - 1), (begin + size_bytes) & ~(unit - 1)};
 }
 
 std::size_t page_bytes() {
@@ -82,15 +76,6 @@ bool is_untouched(const Range& range) {
   return absent > kLooks / 2;
 }
 
-// Makes every page of the range present and writable, and leaves the bytes as they are.
-void fault_in(const Range& range) {
-  if (madvise(reinterpret_cast<void*>(range.begin), range.end - range.begin, MADV_POPULATE_WRITE) == 0) return;
-  // An older system. An atomic OR with nothing writes and changes nothing, whoever else writes there meanwhile.
-  for (std::uintptr_t at = range.begin; at < range.end; at += page_bytes()) {
-    __atomic_fetch_or(reinterpret_cast<unsigned char*>(at), 0, __ATOMIC_RELAXED);
-  }
-}
-
 void fault_in_by(unsigned int threads, const Range& range) {
   const std::size_t share =
       ((range.end - range.begin) / threads + kLargePageBytes) & ~(kLargePageBytes - 1);  // threads share no page
@@ -98,12 +83,12 @@ void fault_in_by(unsigned int threads, const Range& range) {
   std::uintptr_t at = range.begin;
   try {
     for (; range.end - at > share; at += share) {
-      helpers.emplace_back([part = Range{at, at + share}] { fault_in(part); });
+      helpers.emplace_back([begin = at, end = at + share] { fault_in(begin, end); });
     }
   } catch (const std::system_error&) {
     // No more threads: this one does the rest.
   }
-  fault_in({at, range.end});
+  fault_in(at, range.end);
   for (std::thread& helper : helpers) helper.join();
 }
 
@@ -114,11 +99,6 @@ std::string limit_text() {
 }
 
 }  // namespace
-
-void advise_large_pages(void* memory, std::size_t size_bytes) {
-  const Range inner = within(memory, size_bytes, kLargePageBytes);
-  if (inner.begin < inner.end) madvise(reinterpret_cast<void*>(inner.begin), inner.end - inner.begin, MADV_HUGEPAGE);
-}
 
 Status PageLock::lock(Device& device, void* memory, std::size_t size_bytes, unsigned int threads) {
   if (size_bytes == 0) return {};

@@ -24,7 +24,4 @@ class PageLock {
   std::map<void*, std::size_t> locked_;
 };
 
-// Lets the system give `memory`, which nobody has touched yet, large pages: a fault each 2 MiB instead of each 4 KiB.
-void advise_large_pages(void* memory, std::size_t size_bytes);
-
 }  // namespace turnpike::move

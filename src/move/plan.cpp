@@ -10,17 +10,25 @@ namespace {
 // 150 KiB take to cross.
 constexpr std::size_t kFirstChunkBytes = std::size_t{256} << 10;
 constexpr std::size_t kLastChunkBytes = std::size_t{1} << 20;
+// A transfer that is not large is cut into so many at least: while the first is staged, and the last handed out, the
+// link does nothing for it.
+constexpr std::size_t kMiddleChunks = 16;
+constexpr std::size_t kPageBytes = 4096;
 
 class Cutter {
  public:
-  Cutter(Plan& plan, std::size_t slot_bytes) : plan_(plan), slot_bytes_(slot_bytes), left_bytes_(plan.staged_bytes) {}
+  Cutter(Plan& plan, std::size_t slot_bytes)
+      : plan_(plan),
+        most_bytes_(std::min(slot_bytes, std::max(plan.staged_bytes / kMiddleChunks, kLastChunkBytes))),
+        next_bytes_(kFirstChunkBytes),
+        left_bytes_(plan.staged_bytes) {}
 
   void add(std::uint32_t index) {
     const Piece& piece = plan_.pieces[index];
     std::size_t offset = 0;
     while (offset < piece.size_bytes) {
       const std::size_t left = piece.size_bytes - offset;
-      if (!follows(piece.device + offset) || (offset == 0 && piece.starts_allocation)) open(piece.device + offset);
+      if (!follows(piece.device + offset) || (offset == 0 && !piece.joins_previous)) open(piece.device + offset);
       std::size_t size = std::min(left, room());
       // Items of a layout are not torn: a part is gathered item by item.
       if (piece.layout != nullptr && size < left) size -= size % piece.layout->item_bytes;
@@ -40,11 +48,12 @@ class Cutter {
     return chunk.device + chunk.size_bytes == address && room() > 0;
   }
   std::size_t room() const { return limit_ - plan_.chunks.back().size_bytes; }
-  // Doubles from chunk to chunk, and halves to the end.
-  std::size_t next_limit() const {
-    const std::size_t doublings = std::min<std::size_t>(plan_.chunks.size(), 20);
-    const std::size_t half = (left_bytes_ / 2) & ~std::size_t{4095};
-    return std::min({slot_bytes_, kFirstChunkBytes << doublings, std::max(half, kLastChunkBytes)});
+  // Grows from chunk to chunk by half, so that one is staged while the one before it crosses; and halves to the end.
+  std::size_t next_limit() {
+    const std::size_t half = left_bytes_ / 2;
+    const std::size_t limit = std::min({most_bytes_, next_bytes_, std::max(half, kLastChunkBytes)});
+    next_bytes_ = std::min(next_bytes_ + next_bytes_ / 2, most_bytes_);
+    return limit < kPageBytes ? limit : limit & ~(kPageBytes - 1);
   }
   void open(DeviceAddress address) {
     limit_ = next_limit();
@@ -60,7 +69,8 @@ class Cutter {
   }
 
   Plan& plan_;
-  const std::size_t slot_bytes_;
+  const std::size_t most_bytes_;
+  std::size_t next_bytes_;
   std::size_t left_bytes_;
   std::size_t limit_ = 0;  // of the chunk that is being filled
 };
@@ -69,6 +79,7 @@ class Cutter {
 
 Plan make_plan(std::span<const Piece> pieces, std::size_t chunk_bytes) {
   Plan plan;
+  plan.chunk_bytes = chunk_bytes;
   plan.pieces.assign(pieces.begin(), pieces.end());
   std::vector<std::uint32_t> staged;
   for (std::uint32_t index = 0; index < plan.pieces.size(); ++index) {

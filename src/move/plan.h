@@ -30,7 +30,8 @@ struct Plan {
   std::vector<std::uint32_t> direct;  // pieces that need no staging
   std::vector<Part> parts;
   std::vector<Chunk> chunks;
-  std::size_t bytes = 0;  // of all pieces, without padding
+  std::size_t chunk_bytes = 0;  // of a slot: no chunk is larger
+  std::size_t bytes = 0;        // of all pieces, without padding
   std::size_t staged_bytes = 0;
   std::size_t packed_pieces = 0;  // that share a chunk with others
 };

@@ -24,6 +24,11 @@ Slot* Ring::take(bool is_ahead, bool may_ask) {
   return slot;
 }
 
+void Ring::prepare(std::size_t slots) {
+  while (slots_.size() < std::min(slots, usual_) && grow()) {
+  }
+}
+
 void Ring::give_back(Slot* slot, std::shared_ptr<Mark> mark) {
   slot->busy_until = std::move(mark);
   if (slot->busy_until) {
@@ -67,14 +72,14 @@ bool Ring::grow() {
   if (!status) {
     // With some slots it goes on, slower; with none it cannot.
     if (slots_.empty()) {
-      status_ = status;
+      failure_ = status.error();
     } else {
       capacity_ = slots_.size();
     }
     return false;
   }
-  status_ = {};
-  slots_.push_back(Slot{static_cast<std::byte*>(memory), nullptr, false});
+  failure_.reset();
+  slots_.push_back(Slot{static_cast<std::byte*>(memory), slot_bytes_, nullptr, false});
   free_.push_back(&slots_.back());
   return true;
 }

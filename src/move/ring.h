@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <list>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "move/mark.h"
@@ -13,6 +14,7 @@ namespace turnpike::move {
 
 struct Slot {
   std::byte* memory = nullptr;
+  std::size_t size_bytes = 0;
   std::shared_ptr<Mark> busy_until;  // of a copy that has been issued
   bool is_ahead = false;             // held by a transfer that nobody waits for
 };
@@ -21,8 +23,8 @@ struct Slot {
 class Ring {
  public:
   // `device`: any open one; page-locked memory is for all.
-  // `slots` at most, and no more than `usual` but for those of transfers that nobody waits for: fewer stay in the
-  // caches.
+  // `slots` at most, and no more than `usual` but for those of transfers that nobody waits for: the link
+  // works at one at a time.
   Ring(Device& device, std::size_t slot_bytes, std::size_t slots, std::size_t usual)
       : device_(device), slot_bytes_(slot_bytes), capacity_(slots), usual_(usual) {}
   ~Ring();
@@ -37,13 +39,14 @@ class Ring {
   void prepare(std::size_t slots);
   // Its copy has been issued and is done at `mark`; nullptr: nothing was issued.
   void give_back(Slot* slot, std::shared_ptr<Mark> mark);
-  // Page-locked memory could not be had, and there is not a single slot to go on with.
-  const Status& status() const { return status_; }
+  // Why page-locked memory could not be had, when there is not a single slot to go on with.
+  const std::optional<Error>& failure() const { return failure_; }
   // The system may give now what it refused before.
-  void forget_failure() { status_ = {}; }
+  void forget_failure() { failure_.reset(); }
 
   // Slots that are neither free nor wait for a copy: somebody works with them.
   std::size_t taken() const { return slots_.size() - free_.size() - busy_.size(); }
+  std::size_t slot_bytes() const { return slot_bytes_; }
   std::size_t pinned_bytes() const { return slots_.size() * slot_bytes_; }
   // Frees the slots that are not in use.
   std::size_t release();
@@ -59,10 +62,10 @@ class Ring {
   std::size_t usual_;
   std::size_t ahead_ = 0;
   std::list<Slot> slots_;
-  // The last one given back is taken first: it is still in the caches.
+  // The last one given back is taken first: downloads find it in the caches.
   std::vector<Slot*> free_;
   std::vector<Slot*> busy_;  // in the order of their copies
-  Status status_;
+  std::optional<Error> failure_;
 };
 
 }  // namespace turnpike::move

@@ -38,7 +38,7 @@ std::int64_t steady_ns() {
 std::unique_ptr<Ring> ring_for(Device& device, const Settings& settings) {
   // One that the threads fill or empty, one that the link works at, one that it has next, and one to spare; more where
   // they are small.
-  const std::size_t usual = std::max<std::size_t>(4, kUsualBytes / settings.chunk_bytes);
+  const std::size_t usual = std::max<std::size_t>(5, kUsualBytes / settings.chunk_bytes);
   return std::make_unique<Ring>(device, settings.chunk_bytes, settings.pinned_bytes / settings.chunk_bytes, usual);
 }
 
@@ -101,10 +101,11 @@ void Stager::wait_for_jobs(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-void Stager::submit(const std::shared_ptr<Job>& job) {
+bool Stager::submit(const std::shared_ptr<Job>& job) {
   bool is_shared = false;
   {
     const std::lock_guard lock(mutex_);
+    if (job->plan.chunk_bytes > ring_->slot_bytes()) return false;
     job->started_ns = steady_ns();
     is_shared = !job->plan.chunks.empty() && (job->is_ahead || job->plan.staged_bytes >= kSharedBytes);
     if (is_shared) start_threads();
@@ -119,6 +120,7 @@ void Stager::submit(const std::shared_ptr<Job>& job) {
   }
   // To wake a thread costs its waker some microseconds: each wakes the next.
   if (is_shared) submitted_.notify_one();
+  return true;
 }
 
 void Stager::help(Job& job, bool (Job::*is_enough)() const) {
@@ -197,7 +199,7 @@ bool Stager::pick(Task& task, const Job* only, bool& may_ask) {
   for (const auto& job : jobs_) {
     if ((only == nullptr || job.get() == only) && pick_from(job, task, may_ask)) return true;
   }
-  if (!ring_->status()) fail_all();
+  if (ring_->failure()) fail_all();
   return false;
 }
 
@@ -206,13 +208,13 @@ void Stager::fail_all() {
   const std::list<std::shared_ptr<Job>> jobs = jobs_;
   for (const auto& job : jobs) {
     if (job->is_begun()) continue;
-    fail(*job, ring_->status());
+    fail(*job, *ring_->failure());
     conclude(*job);
   }
 }
 
-// A slot for the next chunk. An upload rather waits for one that is done than to have another page-locked: it is in the
-// caches. A download's slots come free by handing out, so it asks the device only when there is nothing to hand out.
+// A slot for the next chunk. An upload rather asks for one that is done than to have another page-locked. A download's
+// slots come free by handing out, so it asks the device only when there is nothing to hand out.
 Slot* Stager::slot_for(const Job& job, bool& may_ask) {
   const bool is_up = job.direction == Direction::kUp;
   if (job.is_begun() || (!is_up && job.is_issuing)) return nullptr;
@@ -448,7 +450,7 @@ Result<Slot*> Stager::take_slot() {
   while (true) {
     ring_->forget_failure();
     if ((slot = ring_->take(false, true)) != nullptr) return slot;
-    if (!ring_->status()) return ring_->status().error();
+    if (ring_->failure()) return *ring_->failure();
     if (!hand_out_for_others(lock, may_ask)) may_ask = look_out(lock);
   }
 }

@@ -24,7 +24,8 @@ class Stager {
 
   // The plan's direct copies have been issued; its chunks are carried from now on. Here and below, the context of the
   // job's device must be current.
-  void submit(const std::shared_ptr<Job>& job);
+  // False: it was planned for larger slots than there are since configure(); plan again.
+  bool submit(const std::shared_ptr<Job>& job);
   // The calling thread carries too, until all copies are issued, or until all bytes are where they belong.
   void help_until_issued(Job& job) { help(job, &Job::is_issued); }
   void help_until_over(Job& job) { help(job, &Job::is_over); }

@@ -39,8 +39,7 @@ class Pieces {
                        .device = device,
                        .size_bytes = size_bytes,
                        .is_pinned = is_pinned,
-                       .layout = nullptr,
-                       .starts_allocation = true});
+                       .layout = nullptr});
   }
 
   // Adds one in the allocation of the piece before. A host address of 0: padding.
@@ -51,7 +50,7 @@ class Pieces {
                        .size_bytes = size_bytes,
                        .is_pinned = false,
                        .layout = nullptr,
-                       .starts_allocation = false});
+                       .joins_previous = true});
   }
 
   void add_strided(Address host, move::DeviceAddress device, std::uint32_t item_bytes, std::vector<std::int64_t> sizes,

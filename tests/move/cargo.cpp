@@ -177,6 +177,7 @@ std::shared_ptr<Cargo> upload_cargo(Simulation& simulation, Random& random, cons
     for (const std::size_t size : group_sizes(random, shape)) {
       Piece piece;
       piece.device = at;
+      piece.joins_previous = cargo->pieces.size() > first_piece;
       Cargo::Stretch stretch{at, {}, nullptr};
       if (shape.has_layouts && random.one_in(4)) {
         add_strided(simulation, random, *cargo, piece, stretch.bytes);
@@ -189,7 +190,7 @@ std::shared_ptr<Cargo> upload_cargo(Simulation& simulation, Random& random, cons
       cargo->stretches.push_back(std::move(stretch));
       const std::size_t gap = some_gap(random);
       if (gap > 0 && shape.has_padding && random.one_in(2)) {
-        cargo->pieces.push_back({.host = nullptr, .device = at, .size_bytes = gap});
+        cargo->pieces.push_back({.host = nullptr, .device = at, .size_bytes = gap, .joins_previous = true});
       }
       at += gap;
     }
@@ -207,6 +208,7 @@ std::shared_ptr<Cargo> download_cargo(Simulation& simulation, Random& random, co
     for (const std::size_t size : group_sizes(random, shape)) {
       Piece piece;
       piece.device = at;
+      piece.joins_previous = cargo->pieces.size() > first_piece;
       const auto block = add_block(simulation, random, *cargo, shape, piece, size);
       Cargo::Stretch stretch{at, std::vector<std::byte>(size), block->data()};
       fill(random, stretch.bytes.data(), size);

@@ -13,6 +13,10 @@ from turnpike._bench.figures import Target
 
 # What stands in memory before a copy is to fill it: a copy that did not happen is seen.
 POISON = 0xA5
+# Before each turn. PyTorch's threads for the CPU keep their cores busy for some milliseconds after the last operation that
+# used them, waiting for the next: the turn before would be measured, too. (What a program with busy cores sees is a case of
+# its own, in prefetch.)
+REST_S = 0.01
 
 
 class WrongResult(Exception):
@@ -154,6 +158,7 @@ def _turn(
 ) -> tuple[float, dict[str, float]]:
     way.prepare()
     synchronize()
+    time.sleep(REST_S)
     start = clock()
     result = way.run()
     synchronize()

@@ -186,7 +186,7 @@ def converted(m: Machine, name: str, is_pinned: bool) -> Case:
 
 def classic(m: Machine, uploads: int = 10) -> Case:
     """The first lesson about transfers: the same 400 MB, needed by ten multiplications."""
-    source = m.pattern(m.sized(400_000_000)).view(m.torch.float32).view(-1, 1024)
+    source = m.pattern(m.sized(400_000_000) // 4096 * 4096).view(m.torch.float32).view(-1, 1024)
     source.copy_(m.torch.arange(source.numel()).view_as(source).remainder_(1009))
     pinned = m.pin(source)
     weight = m.torch.ones(1024, 1, device=m.device)

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <thread>
 
 #include "cuda/driver.h"
@@ -35,7 +36,7 @@ std::vector<unsigned int> threads_to_try() {
 // The memory that is copied to and fro.
 class Payload {
  public:
-  Payload(Device& device, std::size_t bytes) : device_(device), sent_(bytes), returned_(bytes) {
+  Payload(Device& device, std::size_t bytes) : device_(device), sent_(bytes) {
     std::uint64_t state = 0x2545f4914f6cdd1dULL;
     for (std::byte& one : sent_) {
       state = state * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -54,14 +55,18 @@ class Payload {
 
   const Status& status() const { return status_; }
   Piece up() { return {.host = sent_.data(), .device = address_, .size_bytes = sent_.size()}; }
-  Piece down() { return {.host = returned_.data(), .device = address_, .size_bytes = returned_.size()}; }
-  void forget() { std::fill(returned_.begin(), returned_.end(), std::byte{0xdb}); }
-  bool is_intact() const { return sent_ == returned_; }
+  // Into memory that nobody has touched yet, as most downloads go.
+  Piece down() {
+    returned_.reset();  // first: two of them may be too much
+    returned_.reset(new std::byte[sent_.size()]);
+    return {.host = returned_.get(), .device = address_, .size_bytes = sent_.size()};
+  }
+  bool is_intact() const { return returned_ && std::equal(sent_.begin(), sent_.end(), returned_.get()); }
 
  private:
   Device& device_;
   std::vector<std::byte> sent_;
-  std::vector<std::byte> returned_;
+  std::unique_ptr<std::byte[]> returned_;
   cuda::DevicePointer address_ = 0;
   Status status_;
 };
@@ -73,7 +78,6 @@ class Trial {
   Result<CalibrationPoint> run(const Settings& settings) {
     if (const Status status = engine_.configure(settings); !status) return status.error();
     CalibrationPoint point{settings.threads, settings.chunk_bytes, 0, 0};
-    payload_.forget();
     for (double CalibrationPoint::* rate : {&CalibrationPoint::h2d_gbps, &CalibrationPoint::d2h_gbps}) {
       const auto measured = measure(rate == &CalibrationPoint::h2d_gbps);
       if (!measured) return measured.error();
@@ -86,11 +90,11 @@ class Trial {
 
  private:
   Result<double> measure(bool is_up) {
-    const Piece piece = is_up ? payload_.up() : payload_.down();
     std::array<double, kTurns> rates{};
     for (int turn = -1; turn < kTurns; ++turn) {
+      const Piece piece = is_up ? payload_.up() : payload_.down();
       const auto start = std::chrono::steady_clock::now();
-      const Status status = is_up ? upload(piece) : engine_.download(device_.ordinal(), {&piece, 1}, nullptr);
+      const Status status = is_up ? upload(piece) : engine_.download(device_.ordinal(), {&piece, 1}, nullptr, true);
       if (!status) return status.error();
       const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
       if (turn >= 0) rates[static_cast<std::size_t>(turn)] = static_cast<double>(piece.size_bytes) / took.count();

@@ -16,7 +16,7 @@ namespace turnpike::move {
 struct CalibrationPoint {
   unsigned int threads = 0;
   std::size_t chunk_bytes = 0;
-  double h2d_gbps = 0;  // from and to pageable memory that has been touched
+  double h2d_gbps = 0;  // from pageable memory that has been touched, to such that has not
   double d2h_gbps = 0;
 };
 

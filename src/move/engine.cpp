@@ -1,6 +1,6 @@
 // The engine: it hands each transfer to the part that carries it.
 #include <algorithm>
-#include <optional>
+#include <thread>
 #include <utility>
 
 #include "cuda/driver.h"
@@ -48,12 +48,10 @@ class ThisEngine : public Engine {
     const auto found = state_->device(device);
     if (!found) return found.error();
     state_->reap();
-    std::optional<FreshPages> fresh_pages;
     if (is_fresh) {
       for (const Piece& piece : pieces) {
         if (piece.size_bytes >= kLargeFreshBytes && !piece.is_pinned) advise_large_pages(piece.host, piece.size_bytes);
       }
-      fresh_pages.emplace(pieces, state_->settings().threads);
     }
     const InContext in_context(**found);
     const auto job = start(Direction::kDown, **found, pieces, stream, false, stream);
@@ -293,6 +291,13 @@ Result<std::shared_ptr<Mark>> ThisEngine::copy_staged(Device& to, DeviceAddress 
 }
 
 }  // namespace
+
+Settings default_settings() {
+  Settings settings;
+  // Twelve saturate the link of an H100, and fresh pages need as many to be cleared; the program keeps the rest.
+  settings.threads = std::clamp(std::thread::hardware_concurrency() * 3 / 4, 2U, 12U);
+  return settings;
+}
 
 Result<std::unique_ptr<Engine>> Engine::open(const Settings& settings) {
   const auto driver = cuda::load_driver();

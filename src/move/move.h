@@ -62,6 +62,9 @@ struct Settings {
                              << 20;  // most page-locked memory that the engine takes; at least two slots
 };
 
+// What an engine has without calibration: more threads the more cores there are.
+Settings default_settings();
+
 // What crossed in one direction since the engine was opened.
 struct Traffic {
   std::uint64_t transfers = 0;
@@ -106,7 +109,7 @@ class Engine {
  public:
   // Opens the CUDA driver of this machine, and starts the threads when the first transfer needs them. An Error without
   // a driver or a GPU, or for settings out of range.
-  static Result<std::unique_ptr<Engine>> open(const Settings& settings = {});
+  static Result<std::unique_ptr<Engine>> open(const Settings& settings = default_settings());
   // With a driver of the caller's choice (a simulated one).
   static Result<std::unique_ptr<Engine>> open(const cuda::Driver& driver, const Settings& settings);
 

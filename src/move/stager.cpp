@@ -21,6 +21,9 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kSharedBytes = std::size_t{256} << 10;
 // What a thread takes of a chunk at a time: small enough that all share the first one.
 constexpr std::size_t kGrainBytes = std::size_t{256} << 10;
+// More bring nothing to a link of PCIe 5, and take the memory's rate from it. (Downloads into fresh pages use every
+// thread: each page has to be cleared first.)
+constexpr std::size_t kMostGatherers = 8;
 constexpr std::size_t kUsualBytes = std::size_t{32} << 20;
 // How long a thread stays awake for what comes next: waking it takes as long.
 constexpr std::chrono::microseconds kAwake{50};
@@ -231,6 +234,7 @@ Slot* Stager::ask_for_slot(const Job& job, bool& may_ask) {
 }
 
 bool Stager::pick_from(const std::shared_ptr<Job>& job, Task& task, bool& may_ask) {
+  if (job->gatherers == kMostGatherers) return false;
   if (!job->gathering.empty() && pick_grain(job, task, Step::kGather, job->gathering)) return true;
   if (Slot* slot = slot_for(*job, may_ask)) {
     const std::size_t chunk = job->next++;
@@ -253,6 +257,7 @@ bool Stager::pick_grain(const std::shared_ptr<Job>& job, Task& task, Step step, 
   const std::size_t begin = load->next;
   load->next = std::min(begin + kGrainBytes, load->size_bytes);
   task = {job, step, load, begin, load->next};
+  job->gatherers += step == Step::kGather ? 1 : 0;
   return true;
 }
 
@@ -297,6 +302,7 @@ void Stager::gather_grain(std::unique_lock<std::mutex>& lock, const Task& task) 
   lock.unlock();
   gather(job.plan, job.plan.chunks[load.chunk], task.begin, task.end, load.slot->memory);
   acquire(lock);
+  --job.gatherers;
   load.finished += task.end - task.begin;
   if (!load.is_finished()) return;
   if (job.is_cancelled) {

@@ -363,7 +363,7 @@ void bind_move(nb::module_& module) {
           },
           nb::arg("device"), nb::arg("progress").none());
   module.def("move_default_settings", [] {
-    const move::Settings settings;
+    const move::Settings settings = move::default_settings();
     return SettingsTuple(settings.threads, settings.chunk_bytes, settings.pinned_bytes);
   });
   module.def("move_kept_settings", &kept_settings, nb::arg("device_name"));

@@ -12,7 +12,6 @@ from turnpike._move.late import torch
 
 # As src/move/move.h has them: threads, bytes of a chunk, bytes of page-locked memory.
 Settings = tuple[int, int, int]
-DEFAULTS: Settings = (8, 8 << 20, 64 << 20)
 
 _lock = threading.Lock()
 _engine: _core.MoveEngine | None = None

@@ -8,8 +8,10 @@ import enum
 from turnpike import _core
 from turnpike._move.late import torch
 
-# A tensor of less is left to PyTorch when it crosses alone: its own call is as fast, and any work more would show.
+# Below, a tensor that cannot be packed is left to PyTorch.
 SMALL_BYTES = 64 << 10
+# A tensor of less is left to PyTorch when it crosses alone: to wake threads for it takes as long as its copy.
+ALONE_BYTES = 2 << 20
 # Conversions go by so much at a time, so that they need so much memory more and not another copy of a large tensor.
 CONVERT_BYTES = 64 << 20
 

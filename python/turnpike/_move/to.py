@@ -103,7 +103,7 @@ def move_itself(obj: Any, device: torch.device, dtype: torch.dtype | None = None
 
 def _is_small(tensor: torch.Tensor) -> bool:
     try:
-        return tensor.nbytes < plan.SMALL_BYTES
+        return tensor.nbytes < plan.ALONE_BYTES
     except RuntimeError:  # a layout that has no such number
         return True
 

@@ -146,6 +146,7 @@ bool is_shortened_library(std::string_view path) {
 bool is_library_file(std::string_view path) {
   return is_shortened_library(path) || path.find("/site-packages/") != std::string_view::npos ||
          path.find("/dist-packages/") != std::string_view::npos || path.starts_with("<frozen ") ||
+         path.find("/turnpike/_move/") != std::string_view::npos ||  // our own calls, wherever they are installed
          is_standard_library(path);
 }
 

@@ -156,6 +156,7 @@ TEST(LibraryFile, IsInstalledOrStandard) {
   EXPECT_TRUE(is_library_file("/usr/lib/python3/dist-packages/numpy/core.py"));
   EXPECT_TRUE(is_library_file("/usr/lib/python3.12/threading.py"));
   EXPECT_TRUE(is_library_file("<frozen runpy>"));
+  EXPECT_TRUE(is_library_file("/home/user/turnpike/python/turnpike/_move/to.py"));
   EXPECT_FALSE(is_library_file("/home/user/train.py"));
   EXPECT_FALSE(is_library_file("/home/user/lib/python3.tools/train.py"));
   EXPECT_FALSE(is_library_file("<stdin>"));

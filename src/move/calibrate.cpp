@@ -104,7 +104,7 @@ class Trial {
   }
 
   Status upload(const Piece& piece) {
-    const Status status = engine_.upload(device_.ordinal(), {&piece, 1}, nullptr);
+    Status status = engine_.upload(device_.ordinal(), {&piece, 1}, nullptr);
     if (!status) return status;
     const InContext in_context(device_);
     return check(device_.driver(), device_.driver().stream_synchronize(nullptr), "copying to the GPU",

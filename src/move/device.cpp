@@ -33,7 +33,7 @@ Device::~Device() {
   if (context_ == nullptr) return;
   {
     const InContext in_context(*this);
-    for (const Event event : events_) driver_.event_destroy(event);
+    for (CUevent_st* event : events_) driver_.event_destroy(event);
     for (const auto& lane : streams_) {
       for (CUstream_st* stream : lane) {
         if (stream != nullptr) driver_.stream_destroy(stream);
@@ -52,7 +52,7 @@ Result<Event> Device::take_event() {
   {
     const std::lock_guard lock(mutex_);
     if (!events_.empty()) {
-      const Event event = events_.back();
+      CUevent_st* const event = events_.back();
       events_.pop_back();
       return event;
     }

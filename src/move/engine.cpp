@@ -184,7 +184,7 @@ Result<std::unique_ptr<Transfer>> ThisEngine::beside(Direction direction, int de
   if (!found) return found.error();
   state_->reap();
   const InContext in_context(**found);
-  const Stream own = (*found)->next_stream(direction == Direction::kUp ? Device::Lane::kUp : Device::Lane::kDown);
+  CUstream_st* const own = (*found)->next_stream(direction == Direction::kUp ? Device::Lane::kUp : Device::Lane::kDown);
   const auto job = start(direction, **found, pieces, own, true, stream);
   if (!job) return job.error();
   return staged_transfer(state_, *job, stream, std::move(owner));
@@ -201,7 +201,7 @@ Result<std::unique_ptr<Transfer>> ThisEngine::copy_peer(int to_device, DeviceAdd
   const auto route = state_->peers.route(**source, **target);
   if (!route) return route.error();
   const bool is_direct = *route == PeerRoute::kDirect;
-  const Stream own = (*source)->next_stream(is_direct ? Device::Lane::kPeer : Device::Lane::kDown);
+  CUstream_st* const own = (*source)->next_stream(is_direct ? Device::Lane::kPeer : Device::Lane::kDown);
   std::shared_ptr<Mark> target_ready;
   {
     const InContext in_context(**target);
@@ -217,7 +217,7 @@ Result<std::unique_ptr<Transfer>> ThisEngine::copy_peer(int to_device, DeviceAdd
   for (const auto& ready : {target_ready, *source_ready}) {
     if (const Status status = ready->hold_up(own); !status) return status.error();
   }
-  const Stream up = is_direct ? own : (*target)->next_stream(Device::Lane::kUp);
+  CUstream_st* const up = is_direct ? own : (*target)->next_stream(Device::Lane::kUp);
   auto done = is_direct ? copy_directly(**target, to, **source, from, size_bytes, own)
                         : copy_staged(**target, to, **source, from, size_bytes, up, own);
   if (!done) return done.error();

@@ -32,7 +32,7 @@ Result<Json> read_machines(const std::string& path) {
   try {
     const Json document = Json::parse(text);
     if (document.at("schema").get<int>() != kSchema) return Error{path + " is of a newer Turnpike. Remove it."};
-    const Json machines = document.at("machines");
+    const Json& machines = document.at("machines");
     for (const auto& entry : machines) {
       entry.at("host").get<std::string>();
       entry.at("device_name").get<std::string>();

@@ -74,7 +74,7 @@ Status copy_across(Device& from, const Scratch& source, Device& to, const Scratc
   const InContext in_context(from);
   const cuda::Driver& driver = from.driver();
   CUstream_st* stream = from.next_stream(Device::Lane::kPeer);
-  const Status status = check(
+  Status status = check(
       driver,
       driver.memcpy_peer_async(target.address(), to.context(), source.address(), from.context(), kTrialBytes, stream),
       "copying to another GPU", from.ordinal());

@@ -455,7 +455,8 @@ Result<Slot*> Stager::take_slot() {
   bool may_ask = true;
   while (true) {
     ring_->forget_failure();
-    if ((slot = ring_->take(false, true)) != nullptr) return slot;
+    slot = ring_->take(false, true);
+    if (slot != nullptr) return slot;
     if (ring_->failure()) return *ring_->failure();
     if (!hand_out_for_others(lock, may_ask)) may_ask = look_out(lock);
   }

@@ -31,6 +31,13 @@ move::Stream to_stream(Address stream) {
   return reinterpret_cast<move::Stream>(stream);
 }
 
+// In a forked child what the parent opened must not even be destroyed: it is put where nobody looks.
+template <typename Owner>
+void leave_alone(Owner owner) {
+  static auto* const left = new std::vector<Owner>;
+  left->push_back(std::move(owner));
+}
+
 // What one call of the engine copies. The layouts stay where they are: the engine refers to them.
 class Pieces {
  public:
@@ -134,8 +141,8 @@ class Transfer {
   Transfer& operator=(Transfer&&) = delete;
   ~Transfer() {
     if (is_forked_child()) {
-      static_cast<void>(transfer_.release());
-      static_cast<void>(new std::shared_ptr<move::Engine>(std::move(engine_)));
+      leave_alone(std::move(transfer_));
+      leave_alone(std::move(engine_));
     } else if (transfer_) {
       // Abandoning one may wait.
       const nb::gil_scoped_release without_gil;
@@ -204,7 +211,7 @@ class Engine {
   Engine& operator=(Engine&&) = delete;
   ~Engine() {
     if (is_forked_child()) {
-      static_cast<void>(new std::shared_ptr<move::Engine>(std::move(engine_)));
+      leave_alone(std::move(engine_));
     } else if (engine_) {
       const nb::gil_scoped_release without_gil;
       engine_.reset();
@@ -228,11 +235,11 @@ class Engine {
     std::shared_ptr<void> held = hold(nb::make_tuple(pieces, owner));
     return start([&] { return engine_->download_behind(device, list.all(), to_stream(stream), std::move(held)); });
   }
-  Transfer copy_peer(int to_device, move::DeviceAddress to, Address to_stream_, int from_device,
+  Transfer copy_peer(int to_device, move::DeviceAddress to, Address target_stream, int from_device,
                      move::DeviceAddress from, Address from_stream, std::size_t size_bytes, nb::object owner) {
     std::shared_ptr<void> held = hold(std::move(owner));
     return start([&] {
-      return engine_->copy_peer(to_device, to, to_stream(to_stream_), from_device, from, to_stream(from_stream),
+      return engine_->copy_peer(to_device, to, to_stream(target_stream), from_device, from, to_stream(from_stream),
                                 size_bytes, std::move(held));
     });
   }

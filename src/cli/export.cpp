@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/output_file.h"
 #include "cli/progress.h"
+#include "cli/runs_argument.h"
 #include "ingest/run_reader.h"
 #include "report/chrome.h"
 #include "trace/reader.h"
@@ -108,12 +109,7 @@ int export_run(const Arguments& arguments) {
 void add_export(CLI::App& app, int& status) {
   CLI::App* const command = app.add_subcommand("export", "Write a run as a file that a trace viewer opens");
   const auto arguments = std::make_shared<Arguments>();
-  command
-      ->add_option("RUN", arguments->runs,
-                   "A run (NAME.tpk), a trace of torch.profiler (.json, .json.gz) or an export of Nsight Systems\n"
-                   "(.sqlite); or several: the ranks of one program")
-      ->required()
-      ->type_name("");
+  add_runs_argument(*command, arguments->runs);
   command->add_option("--to", arguments->tool, "For which tool: chrome or perfetto (the same file opens in both)")
       ->required()
       ->check(CLI::IsMember({"chrome", "perfetto"}))

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/open_run.h"
 #include "cli/output_file.h"
+#include "cli/runs_argument.h"
 #include "cli/terminal.h"
 #include "report/json.h"
 #include "report/terminal.h"
@@ -59,12 +60,7 @@ int report(const Arguments& arguments) {
 void add_report(CLI::App& app, int& status) {
   CLI::App* const command = app.add_subcommand("report", "Show what a run's transfers cost, and which lines made them");
   const auto arguments = std::make_shared<Arguments>();
-  command
-      ->add_option("RUN", arguments->runs,
-                   "A run (NAME.tpk), a trace of torch.profiler (.json, .json.gz) or an export of Nsight Systems\n"
-                   "(.sqlite); or several: the ranks of one program")
-      ->required()
-      ->type_name("");
+  add_runs_argument(*command, arguments->runs);
   command->add_flag("--json", arguments->is_json, "As JSON, for other programs; nothing is left out");
   command->add_option("--top", arguments->top, "How many lines of the program to show (default: 15)")->type_name("N");
   command->add_flag("--no-colour,--no-color", arguments->no_colour, "Plain text on a terminal too (also: NO_COLOR=1)");

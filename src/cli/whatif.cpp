@@ -10,6 +10,7 @@
 #include "analyze/whatif_run.h"
 #include "cli/commands.h"
 #include "cli/open_run.h"
+#include "cli/runs_argument.h"
 
 namespace turnpike::cli {
 namespace {
@@ -134,12 +135,7 @@ void add_whatif(CLI::App& app, int& status) {
   CLI::App* const command =
       app.add_subcommand("whatif", "Predict what a step would take if transfers were done otherwise");
   const auto arguments = std::make_shared<Arguments>();
-  command
-      ->add_option("RUN", arguments->runs,
-                   "A run (NAME.tpk), a trace of torch.profiler (.json, .json.gz) or an export of Nsight Systems\n"
-                   "(.sqlite); or several: the ranks of one program")
-      ->required()
-      ->type_name("");
+  add_runs_argument(*command, arguments->runs);
   command->add_option("--edit", arguments->edits, "CHANGE or CHANGE@FILE:LINE; may be given again")->type_name("EDIT");
   command
       ->add_option("--link-gbps", arguments->link_gbps,

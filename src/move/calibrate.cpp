@@ -12,6 +12,7 @@
 #include "cuda/driver.h"
 #include "move/device.h"
 #include "move/link_rate.h"
+#include "move/trial_memory.h"
 
 namespace turnpike::move {
 namespace {
@@ -36,39 +37,23 @@ std::vector<unsigned int> threads_to_try() {
 // The memory that is copied to and fro.
 class Payload {
  public:
-  Payload(Device& device, std::size_t bytes) : device_(device), sent_(bytes) {
-    std::uint64_t state = 0x2545f4914f6cdd1dULL;
-    for (std::byte& one : sent_) {
-      state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-      one = static_cast<std::byte>(state >> 56);
-    }
-    const InContext in_context(device_);
-    status_ = check(device_.driver(), device_.driver().mem_alloc(&address_, bytes),
-                    "allocating memory to calibrate with", device_.ordinal());
-  }
-  ~Payload() {
-    const InContext in_context(device_);
-    if (address_ != 0) device_.driver().mem_free(address_);
-  }
-  Payload(const Payload&) = delete;
-  Payload& operator=(const Payload&) = delete;
+  Payload(Device& device, std::size_t bytes)
+      : sent_(known_bytes(bytes, 0)), memory_(device, bytes, "allocating memory to calibrate with") {}
 
-  const Status& status() const { return status_; }
-  Piece up() { return {.host = sent_.data(), .device = address_, .size_bytes = sent_.size()}; }
+  const Status& status() const { return memory_.status(); }
+  Piece up() { return {.host = sent_.data(), .device = memory_.address(), .size_bytes = sent_.size()}; }
   // Into memory that nobody has touched yet, as most downloads go.
   Piece down() {
     returned_.reset();  // first: two of them may be too much
     returned_.reset(new std::byte[sent_.size()]);
-    return {.host = returned_.get(), .device = address_, .size_bytes = sent_.size()};
+    return {.host = returned_.get(), .device = memory_.address(), .size_bytes = sent_.size()};
   }
   bool is_intact() const { return returned_ && std::equal(sent_.begin(), sent_.end(), returned_.get()); }
 
  private:
-  Device& device_;
   std::vector<std::byte> sent_;
   std::unique_ptr<std::byte[]> returned_;
-  cuda::DevicePointer address_ = 0;
-  Status status_;
+  DeviceMemory memory_;
 };
 
 class Trial {

@@ -5,38 +5,31 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
-#include <system_error>
-#include <thread>
-#include <vector>
 
 #include "move/fresh_pages.h"
 
 namespace turnpike::move {
 namespace {
 
-constexpr std::size_t kLargePageBytes = std::size_t{2} << 20;
-// Less is faulted in by one thread before a second has started.
-constexpr std::size_t kSharedBytes = std::size_t{32} << 20;
-
 struct Range {
   std::uintptr_t begin;
   std::uintptr_t end;
 };
 
-// Outwards to whole units.
-Range around(void* memory, std::size_t size_bytes, std::size_t unit) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  return {begin & ~(unit - 1), (begin + size_bytes + unit - 1) & ~(unit - 1)};
-}
-
 std::size_t page_bytes() {
   return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// The whole pages that the memory touches.
+Range pages_of(void* memory, std::size_t size_bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  const std::size_t page = page_bytes();
+  return {begin & ~(page - 1), (begin + size_bytes + page - 1) & ~(page - 1)};
 }
 
 // The file that a part of the memory belongs to; empty: none.
@@ -76,22 +69,6 @@ bool is_untouched(const Range& range) {
   return absent > kLooks / 2;
 }
 
-void fault_in_by(unsigned int threads, const Range& range) {
-  const std::size_t share =
-      ((range.end - range.begin) / threads + kLargePageBytes) & ~(kLargePageBytes - 1);  // threads share no page
-  std::vector<std::thread> helpers;
-  std::uintptr_t at = range.begin;
-  try {
-    for (; range.end - at > share; at += share) {
-      helpers.emplace_back([begin = at, end = at + share] { fault_in(begin, end); });
-    }
-  } catch (const std::system_error&) {
-    // No more threads: this one does the rest.
-  }
-  fault_in(at, range.end);
-  for (std::thread& helper : helpers) helper.join();
-}
-
 std::string limit_text() {
   rlimit limit{};
   if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
@@ -108,10 +85,10 @@ Status PageLock::lock(Device& device, void* memory, std::size_t size_bytes, unsi
   }
   const std::lock_guard lock(mutex_);
   if (locked_.count(memory) != 0) return Error{"this memory is page-locked by Turnpike already"};
-  const Range pages = around(memory, size_bytes, page_bytes());
+  const Range pages = pages_of(memory, size_bytes);
   if (is_untouched(pages)) {
     advise_large_pages(memory, size_bytes);
-    fault_in_by(size_bytes < kSharedBytes ? 1 : std::max(1U, threads), pages);
+    fault_in(pages.begin, pages.end, threads);
   }
   const cuda::DriverCode code = device.driver().mem_host_register(memory, size_bytes, cuda::kHostPortable);
   if (code == cuda::kHostMemoryAlreadyRegistered) {
@@ -121,7 +98,7 @@ Status PageLock::lock(Device& device, void* memory, std::size_t size_bytes, unsi
     return Error{"page-locking " + std::to_string(size_bytes) + " bytes failed" + limit_text() + ": " +
                  device.driver().describe(code)};
   }
-  locked_[memory] = size_bytes;
+  locked_.insert(memory);
   return {};
 }
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <mutex>
+#include <set>
 
 #include "move/device.h"
 
@@ -21,7 +21,7 @@ class PageLock {
 
  private:
   std::mutex mutex_;
-  std::map<void*, std::size_t> locked_;
+  std::set<void*> locked_;
 };
 
 }  // namespace turnpike::move

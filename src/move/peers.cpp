@@ -4,6 +4,8 @@
 #include <cstring>
 #include <vector>
 
+#include "move/trial_memory.h"
+
 namespace turnpike::move {
 namespace {
 
@@ -13,64 +15,33 @@ using PeerRoute = Engine::PeerRoute;
 constexpr std::size_t kTrialBytes = (std::size_t{1} << 20) + 4093;
 constexpr int kTrials = 3;
 
-// Device memory of a trial.
-class Scratch {
- public:
-  explicit Scratch(Device& device) : device_(device) {
-    const InContext in_context(device_);
-    status_ = check(device_.driver(), device_.driver().mem_alloc(&address_, kTrialBytes),
-                    "allocating memory to try the way between two GPUs", device_.ordinal());
-  }
-  ~Scratch() {
-    const InContext in_context(device_);
-    if (address_ != 0) device_.driver().mem_free(address_);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  const Status& status() const { return status_; }
-  cuda::DevicePointer address() const { return address_; }
-
-  // Blocking, by way of `pinned`.
-  Status write(std::byte* pinned, const std::vector<std::byte>& bytes) {
-    const InContext in_context(device_);
-    const cuda::Driver& driver = device_.driver();
-    CUstream_st* stream = device_.next_stream(Device::Lane::kUp);
-    std::memcpy(pinned, bytes.data(), bytes.size());
-    Status status = check(driver, driver.memcpy_htod_async(address_, pinned, bytes.size(), stream),
-                          "copying to the GPU", device_.ordinal());
-    if (!status) return status;
-    return check(driver, driver.stream_synchronize(stream), "copying to the GPU", device_.ordinal());
-  }
-  Status read(std::byte* pinned, std::vector<std::byte>& bytes) {
-    const InContext in_context(device_);
-    const cuda::Driver& driver = device_.driver();
-    CUstream_st* stream = device_.next_stream(Device::Lane::kDown);
-    Status status = check(driver, driver.memcpy_dtoh_async(pinned, address_, bytes.size(), stream),
-                          "copying from the GPU", device_.ordinal());
-    if (!status) return status;
-    status = check(driver, driver.stream_synchronize(stream), "copying from the GPU", device_.ordinal());
-    if (status) std::memcpy(bytes.data(), pinned, bytes.size());
-    return status;
-  }
-
- private:
-  Device& device_;
-  cuda::DevicePointer address_ = 0;
-  Status status_;
-};
-
-std::vector<std::byte> pattern(int trial) {
-  std::vector<std::byte> bytes(kTrialBytes);
-  std::uint64_t state = 0x9e3779b97f4a7c15ULL * static_cast<std::uint64_t>(trial + 1);
-  for (std::byte& one : bytes) {
-    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-    one = static_cast<std::byte>(state >> 56);
-  }
-  return bytes;
+// Blocking, by way of `pinned`.
+Status write(const DeviceMemory& memory, std::byte* pinned, const std::vector<std::byte>& bytes) {
+  Device& device = memory.device();
+  const InContext in_context(device);
+  const cuda::Driver& driver = device.driver();
+  CUstream_st* stream = device.next_stream(Device::Lane::kUp);
+  std::memcpy(pinned, bytes.data(), bytes.size());
+  Status status = check(driver, driver.memcpy_htod_async(memory.address(), pinned, bytes.size(), stream),
+                        "copying to the GPU", device.ordinal());
+  if (!status) return status;
+  return check(driver, driver.stream_synchronize(stream), "copying to the GPU", device.ordinal());
 }
 
-Status copy_across(Device& from, const Scratch& source, Device& to, const Scratch& target) {
+Status read(const DeviceMemory& memory, std::byte* pinned, std::vector<std::byte>& bytes) {
+  Device& device = memory.device();
+  const InContext in_context(device);
+  const cuda::Driver& driver = device.driver();
+  CUstream_st* stream = device.next_stream(Device::Lane::kDown);
+  Status status = check(driver, driver.memcpy_dtoh_async(pinned, memory.address(), bytes.size(), stream),
+                        "copying from the GPU", device.ordinal());
+  if (!status) return status;
+  status = check(driver, driver.stream_synchronize(stream), "copying from the GPU", device.ordinal());
+  if (status) std::memcpy(bytes.data(), pinned, bytes.size());
+  return status;
+}
+
+Status copy_across(Device& from, const DeviceMemory& source, Device& to, const DeviceMemory& target) {
   const InContext in_context(from);
   const cuda::Driver& driver = from.driver();
   CUstream_st* stream = from.next_stream(Device::Lane::kPeer);
@@ -84,17 +55,18 @@ Status copy_across(Device& from, const Scratch& source, Device& to, const Scratc
 
 // Whether what is sent arrives; an Error where it could not be tried.
 Result<bool> arrives(Device& from, Device& to, std::byte* pinned) {
-  Scratch source(from);
-  Scratch target(to);
+  constexpr const char* kWhat = "allocating memory to try the way between two GPUs";
+  const DeviceMemory source(from, kTrialBytes, kWhat);
+  const DeviceMemory target(to, kTrialBytes, kWhat);
   if (!source.status()) return source.status().error();
   if (!target.status()) return target.status().error();
   for (int trial = 0; trial < kTrials; ++trial) {
-    const std::vector<std::byte> sent = pattern(trial);
+    const std::vector<std::byte> sent = known_bytes(kTrialBytes, static_cast<std::uint64_t>(trial));
     std::vector<std::byte> arrived(kTrialBytes, std::byte{0xdb});
-    if (const Status written = target.write(pinned, arrived); !written) return written.error();
-    if (const Status written = source.write(pinned, sent); !written) return written.error();
+    if (const Status written = write(target, pinned, arrived); !written) return written.error();
+    if (const Status written = write(source, pinned, sent); !written) return written.error();
     if (const Status copied = copy_across(from, source, to, target); !copied) return false;
-    if (const Status back = target.read(pinned, arrived); !back) return back.error();
+    if (const Status back = read(target, pinned, arrived); !back) return back.error();
     if (sent != arrived) return false;
   }
   return true;

@@ -24,6 +24,7 @@ constexpr std::size_t kGrainBytes = std::size_t{256} << 10;
 // More bring nothing to a link of PCIe 5, and take the memory's rate from it. (Downloads into fresh pages use every
 // thread: each page has to be cleared first.)
 constexpr std::size_t kMostGatherers = 8;
+// Of page-locked memory, where slots are small.
 constexpr std::size_t kUsualBytes = std::size_t{32} << 20;
 // How long a thread stays awake for what comes next: waking it takes as long.
 constexpr std::chrono::microseconds kAwake{50};
@@ -39,7 +40,7 @@ std::int64_t steady_ns() {
 }
 
 std::unique_ptr<Ring> ring_for(Device& device, const Settings& settings) {
-  // One that the threads fill or empty, one that the link works at, one that it has next, and one to spare; more where
+  // One that the threads fill or empty, one that the link works at, one that it has next, and two to spare; more where
   // they are small.
   const std::size_t usual = std::max<std::size_t>(5, kUsualBytes / settings.chunk_bytes);
   return std::make_unique<Ring>(device, settings.chunk_bytes, settings.pinned_bytes / settings.chunk_bytes, usual);
@@ -465,11 +466,6 @@ Result<Slot*> Stager::take_slot() {
 void Stager::give_back(Slot* slot, std::shared_ptr<Mark> mark) {
   const std::lock_guard lock(mutex_);
   ring_->give_back(slot, std::move(mark));
-}
-
-Settings Stager::settings() const {
-  const std::lock_guard lock(mutex_);
-  return settings_;
 }
 
 void Stager::configure(const Settings& settings) {

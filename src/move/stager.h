@@ -41,7 +41,6 @@ class Stager {
   Result<Slot*> take_slot();
   void give_back(Slot* slot, std::shared_ptr<Mark> mark);
 
-  Settings settings() const;
   // Waits for every job, and goes on with other settings.
   void configure(const Settings& settings);
   std::size_t pinned_bytes() const;

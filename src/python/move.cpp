@@ -1,6 +1,7 @@
 // See move.h.
 #include "python/move.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -191,8 +192,6 @@ nb::dict to_dict(const move::Traffic& traffic) {
   return dict;
 }
 
-using SettingsTuple = std::tuple<unsigned int, std::size_t, std::size_t>;
-
 move::Settings to_settings(const SettingsTuple& tuple) {
   return {.threads = std::get<0>(tuple), .chunk_bytes = std::get<1>(tuple), .pinned_bytes = std::get<2>(tuple)};
 }
@@ -268,10 +267,7 @@ class Engine {
     dict["pending"] = stats.pending;
     return dict;
   }
-  SettingsTuple settings() const {
-    const move::Settings settings = engine_->settings();
-    return {settings.threads, settings.chunk_bytes, settings.pinned_bytes};
-  }
+  SettingsTuple settings() const { return to_tuple(engine_->settings()); }
   void configure(const SettingsTuple& settings) {
     run([&] { return engine_->configure(to_settings(settings)); });
   }
@@ -369,10 +365,7 @@ void bind_move(nb::module_& module) {
             return calibrate(engine.get(), device, progress);
           },
           nb::arg("device"), nb::arg("progress").none());
-  module.def("move_default_settings", [] {
-    const move::Settings settings = move::default_settings();
-    return SettingsTuple(settings.threads, settings.chunk_bytes, settings.pinned_bytes);
-  });
+  module.def("move_default_settings", [] { return to_tuple(move::default_settings()); });
   module.def("move_kept_settings", &kept_settings, nb::arg("device_name"));
 }
 

@@ -1,6 +1,8 @@
 // See move_calibrate.h.
 #include "python/move_calibrate.h"
 
+#include <nanobind/stl/tuple.h>
+
 #include <exception>
 
 #include "python/error.h"
@@ -9,10 +11,6 @@ namespace nb = nanobind;
 
 namespace turnpike::python {
 namespace {
-
-nb::tuple to_tuple(const move::Settings& settings) {
-  return nb::make_tuple(settings.threads, settings.chunk_bytes, settings.pinned_bytes);
-}
 
 nb::dict to_dict(const move::CalibrationPoint& point) {
   nb::dict dict;
@@ -40,6 +38,10 @@ nb::dict to_dict(const move::Calibration& calibration) {
 
 }  // namespace
 
+SettingsTuple to_tuple(const move::Settings& settings) {
+  return {settings.threads, settings.chunk_bytes, settings.pinned_bytes};
+}
+
 nb::dict calibrate(move::Engine& engine, int device, const nb::object& progress) {
   // What the callback raises passes by the core, which knows no exceptions, and comes out at the end.
   std::exception_ptr raised;
@@ -62,9 +64,9 @@ nb::dict calibrate(move::Engine& engine, int device, const nb::object& progress)
   return to_dict(found);
 }
 
-nb::object kept_settings(const std::string& device_name) {
+std::optional<SettingsTuple> kept_settings(const std::string& device_name) {
   const auto settings = value_or_throw(move::kept_settings(device_name));
-  if (!settings) return nb::none();
+  if (!settings) return std::nullopt;
   return to_tuple(*settings);
 }
 

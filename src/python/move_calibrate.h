@@ -3,16 +3,23 @@
 
 #include <nanobind/nanobind.h>
 
-#include <functional>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <tuple>
 
 #include "move/calibrate.h"
 
 namespace turnpike::python {
 
+// threads, chunk_bytes, pinned_bytes
+using SettingsTuple = std::tuple<unsigned int, std::size_t, std::size_t>;
+SettingsTuple to_tuple(const move::Settings& settings);
+
 // Measures with the engine, keeps what it found and returns it as a dict. `progress`: called with (done, all), or None.
 nanobind::dict calibrate(move::Engine& engine, int device, const nanobind::object& progress);
 
-// The settings kept for this machine and GPU as a tuple (threads, chunk_bytes, pinned_bytes), or None.
-nanobind::object kept_settings(const std::string& device_name);
+// The settings kept for this machine and GPU; none where there are none.
+std::optional<SettingsTuple> kept_settings(const std::string& device_name);
 
 }  // namespace turnpike::python

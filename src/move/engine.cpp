@@ -48,13 +48,8 @@ class ThisEngine : public Engine {
     const auto found = state_->device(device);
     if (!found) return found.error();
     state_->reap();
-    if (is_fresh) {
-      for (const Piece& piece : pieces) {
-        if (piece.size_bytes >= kLargeFreshBytes && !piece.is_pinned) advise_large_pages(piece.host, piece.size_bytes);
-      }
-    }
     const InContext in_context(**found);
-    const auto job = start(Direction::kDown, **found, pieces, stream, false, stream);
+    const auto job = start(Direction::kDown, **found, pieces, stream, false, stream, is_fresh);
     if (!job) return job.error();
     state_->stager().help_until_over(**job);
     tell_time(state_->tally.d2h, **job);
@@ -68,12 +63,12 @@ class ThisEngine : public Engine {
   }
 
   Result<std::unique_ptr<Transfer>> download_behind(int device, std::span<const Piece> pieces, Stream stream,
-                                                    std::shared_ptr<void> owner) override {
+                                                    std::shared_ptr<void> owner, bool is_fresh) override {
     const auto found = state_->device(device);
     if (!found) return found.error();
     std::size_t bytes = 0;
     for (const Piece& piece : pieces) bytes += piece.size_bytes;
-    if (bytes > kInStreamBytes) return beside(Direction::kDown, device, pieces, stream, std::move(owner));
+    if (bytes > kInStreamBytes) return beside(Direction::kDown, device, pieces, stream, std::move(owner), is_fresh);
     state_->reap();
     const InContext in_context(**found);
     if (const Status status = check_capture(**found, stream); !status) return status.error();
@@ -132,9 +127,9 @@ class ThisEngine : public Engine {
  private:
   // Issues the direct copies and submits the rest, on `stream`, behind what `after` holds now. The context is current.
   Result<std::shared_ptr<Job>> start(Direction direction, Device& device, std::span<const Piece> pieces, Stream stream,
-                                     bool is_ahead, Stream after);
+                                     bool is_ahead, Stream after, bool is_fresh = false);
   Result<std::unique_ptr<Transfer>> beside(Direction direction, int device, std::span<const Piece> pieces,
-                                           Stream stream, std::shared_ptr<void> owner);
+                                           Stream stream, std::shared_ptr<void> owner, bool is_fresh = false);
   Result<std::shared_ptr<Mark>> copy_directly(Device& to, DeviceAddress to_address, Device& from,
                                               DeviceAddress from_address, std::size_t size_bytes, Stream stream);
   Result<std::shared_ptr<Mark>> copy_staged(Device& to, DeviceAddress to_address, Device& from,
@@ -147,9 +142,14 @@ class ThisEngine : public Engine {
 };
 
 Result<std::shared_ptr<Job>> ThisEngine::start(Direction direction, Device& device, std::span<const Piece> pieces,
-                                               Stream stream, bool is_ahead, Stream after) {
+                                               Stream stream, bool is_ahead, Stream after, bool is_fresh) {
   if (const Status status = check_capture(device, after); !status) return status.error();
-  Plan plan = make_plan(pieces, state_->settings().chunk_bytes);
+  if (is_fresh) {
+    for (const Piece& piece : pieces) {
+      if (piece.size_bytes >= kLargeFreshBytes && !piece.is_pinned) advise_large_pages(piece.host, piece.size_bytes);
+    }
+  }
+  Plan plan = make_plan(pieces, state_->settings().chunk_bytes, is_fresh);
   if (stream != after) {
     const auto reached = Mark::after(device, after);
     if (!reached) return reached.error();
@@ -172,20 +172,20 @@ Result<std::shared_ptr<Job>> ThisEngine::start(Direction direction, Device& devi
   tally.add(plan.bytes, plan.staged_bytes, plan.packed_pieces);
   auto job = std::make_shared<Job>(direction, device, stream, std::move(plan), is_ahead);
   while (!state_->stager().submit(job)) {
-    plan = make_plan(pieces, state_->settings().chunk_bytes);
+    plan = make_plan(pieces, state_->settings().chunk_bytes, is_fresh);
     job = std::make_shared<Job>(direction, device, stream, std::move(plan), is_ahead);
   }
   return job;
 }
 
 Result<std::unique_ptr<Transfer>> ThisEngine::beside(Direction direction, int device, std::span<const Piece> pieces,
-                                                     Stream stream, std::shared_ptr<void> owner) {
+                                                     Stream stream, std::shared_ptr<void> owner, bool is_fresh) {
   const auto found = state_->device(device);
   if (!found) return found.error();
   state_->reap();
   const InContext in_context(**found);
   CUstream_st* const own = (*found)->next_stream(direction == Direction::kUp ? Device::Lane::kUp : Device::Lane::kDown);
-  const auto job = start(direction, **found, pieces, own, true, stream);
+  const auto job = start(direction, **found, pieces, own, true, stream, is_fresh);
   if (!job) return job.error();
   return staged_transfer(state_, *job, stream, std::move(owner));
 }

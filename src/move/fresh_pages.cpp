@@ -16,7 +16,6 @@
 namespace turnpike::move {
 namespace {
 
-constexpr std::size_t kLargePageBytes = std::size_t{2} << 20;
 // Less is faulted in by one thread before a second has started.
 constexpr std::size_t kSharedBytes = std::size_t{32} << 20;
 

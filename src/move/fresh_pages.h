@@ -6,6 +6,8 @@
 
 namespace turnpike::move {
 
+constexpr std::size_t kLargePageBytes = std::size_t{2} << 20;
+
 // Lets the system give `memory`, which nobody has touched yet, large pages: a fault each 2 MiB instead of each 4 KiB.
 void advise_large_pages(void* memory, std::size_t size_bytes);
 

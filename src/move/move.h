@@ -57,7 +57,7 @@ struct Piece {
 
 struct Settings {
   unsigned int threads = 8;                        // that stage, the caller's own not counted; 1 to 64
-  std::size_t chunk_bytes = std::size_t{8} << 20;  // of one slot of the ring
+  std::size_t chunk_bytes = std::size_t{4} << 20;  // of one slot of the ring
   std::size_t pinned_bytes = std::size_t{64}
                              << 20;  // most page-locked memory that the engine takes; at least two slots
 };
@@ -132,9 +132,10 @@ class Engine {
                                                          std::shared_ptr<void> owner) = 0;
   // Copies from `device` beside what runs in `stream`, after what is in it now. Up to kInStreamBytes the copy runs in
   // `stream` itself, before whatever is put there next; above, on a stream of the engine, so the device memory must not
-  // be changed until it is done: give it a snapshot. `owner` is held until then, and must keep both sides alive.
+  // be changed until it is done: give it a snapshot. `is_fresh`: as for download(). `owner` is held until then, and
+  // must keep both sides alive.
   virtual Result<std::unique_ptr<Transfer>> download_behind(int device, std::span<const Piece> pieces, Stream stream,
-                                                            std::shared_ptr<void> owner) = 0;
+                                                            std::shared_ptr<void> owner, bool is_fresh = false) = 0;
   static constexpr std::size_t kInStreamBytes = std::size_t{64} << 10;
 
   // Copies between two devices (or within one) on streams of the engine, after what is in both streams now. wait_on()

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "move/fresh_pages.h"
+
 namespace turnpike::move {
 namespace {
 
@@ -12,15 +14,25 @@ constexpr std::size_t kFirstChunkBytes = std::size_t{256} << 10;
 constexpr std::size_t kLastChunkBytes = std::size_t{1} << 20;
 // A transfer that is not large is cut into so many at least: while the first is staged, and the last handed out, the
 // link does nothing for it.
-constexpr std::size_t kMiddleChunks = 16;
+constexpr std::size_t kMiddleChunks = 32;
 constexpr std::size_t kPageBytes = 4096;
+// What a thread takes of a chunk at a time: small enough that all share the first one.
+constexpr std::size_t kGrainBytes = std::size_t{512} << 10;
+// A download of less is not cut at large pages: too few threads would share it.
+constexpr std::size_t kCutAtPagesBytes = std::size_t{8} << 20;
+
+// From here to the next border of a large page.
+std::size_t to_border(const void* host, std::size_t offset_bytes) {
+  return kLargePageBytes - (reinterpret_cast<std::uintptr_t>(host) + offset_bytes) % kLargePageBytes;
+}
 
 class Cutter {
  public:
   Cutter(Plan& plan, std::size_t slot_bytes)
       : plan_(plan),
-        most_bytes_(std::min(slot_bytes, std::max(plan.staged_bytes / kMiddleChunks, kLastChunkBytes))),
-        next_bytes_(kFirstChunkBytes),
+        last_bytes_(plan.is_fresh ? kLargePageBytes : kLastChunkBytes),
+        most_bytes_(std::min(slot_bytes, std::max(plan.staged_bytes / kMiddleChunks, last_bytes_))),
+        next_bytes_(plan.is_fresh ? kLargePageBytes : kFirstChunkBytes),
         left_bytes_(plan.staged_bytes) {}
 
   void add(std::uint32_t index) {
@@ -36,7 +48,9 @@ class Cutter {
         open(piece.device + offset);
         continue;
       }
+      const bool ends_at_border = plan_.is_fresh && size < left && shorten_to_border(piece, offset, size);
       append(index, offset, size);
+      if (ends_at_border) limit_ = plan_.chunks.back().size_bytes;
       offset += size;
     }
   }
@@ -47,11 +61,18 @@ class Cutter {
     const Chunk& chunk = plan_.chunks.back();
     return chunk.device + chunk.size_bytes == address && room() > 0;
   }
+  // False where no border is as near.
+  static bool shorten_to_border(const Piece& piece, std::size_t offset, std::size_t& size) {
+    const std::size_t behind = kLargePageBytes - to_border(piece.host, offset + size);
+    if (piece.host == nullptr || behind >= size) return false;
+    size -= behind;
+    return true;
+  }
   std::size_t room() const { return limit_ - plan_.chunks.back().size_bytes; }
   // Grows from chunk to chunk by half, so that one is staged while the one before it crosses; and halves to the end.
   std::size_t next_limit() {
     const std::size_t half = left_bytes_ / 2;
-    const std::size_t limit = std::min({most_bytes_, next_bytes_, std::max(half, kLastChunkBytes)});
+    const std::size_t limit = std::min({most_bytes_, next_bytes_, std::max(half, last_bytes_)});
     next_bytes_ = std::min(next_bytes_ + next_bytes_ / 2, most_bytes_);
     return limit < kPageBytes ? limit : limit & ~(kPageBytes - 1);
   }
@@ -69,6 +90,7 @@ class Cutter {
   }
 
   Plan& plan_;
+  const std::size_t last_bytes_;
   const std::size_t most_bytes_;
   std::size_t next_bytes_;
   std::size_t left_bytes_;
@@ -77,7 +99,7 @@ class Cutter {
 
 }  // namespace
 
-Plan make_plan(std::span<const Piece> pieces, std::size_t chunk_bytes) {
+Plan make_plan(std::span<const Piece> pieces, std::size_t chunk_bytes, bool is_fresh) {
   Plan plan;
   plan.chunk_bytes = chunk_bytes;
   plan.pieces.assign(pieces.begin(), pieces.end());
@@ -93,6 +115,7 @@ Plan make_plan(std::span<const Piece> pieces, std::size_t chunk_bytes) {
       if (piece.host != nullptr) plan.staged_bytes += piece.size_bytes;
     }
   }
+  plan.is_fresh = is_fresh && plan.staged_bytes >= kCutAtPagesBytes;
   Cutter cutter(plan, chunk_bytes);
   for (const std::uint32_t index : staged) cutter.add(index);
   for (const Chunk& chunk : plan.chunks) {
@@ -100,6 +123,26 @@ Plan make_plan(std::span<const Piece> pieces, std::size_t chunk_bytes) {
     if (parts > 1) plan.packed_pieces += parts;
   }
   return plan;
+}
+
+std::size_t part_at(const Plan& plan, const Chunk& chunk, std::size_t at) {
+  const auto ends_before = [at](const Part& part) { return part.chunk_offset + part.size_bytes <= at; };
+  const auto first = plan.parts.begin() + chunk.first_part;
+  return static_cast<std::size_t>(std::partition_point(first, plan.parts.begin() + chunk.end_part, ends_before) -
+                                  plan.parts.begin());
+}
+
+std::size_t grain_end(const Plan& plan, const Chunk& chunk, std::size_t begin) {
+  std::size_t end = begin + kGrainBytes;
+  if (plan.is_fresh) {
+    const Part& part = plan.parts[part_at(plan, chunk, begin)];
+    const Piece& piece = plan.pieces[part.piece];
+    const std::size_t part_end = part.chunk_offset + part.size_bytes;
+    if (part_end > end) {
+      end = std::min(part_end, begin + to_border(piece.host, part.piece_offset + begin - part.chunk_offset));
+    }
+  }
+  return std::min(end, chunk.size_bytes);
 }
 
 }  // namespace turnpike::move

@@ -34,10 +34,20 @@ struct Plan {
   std::size_t bytes = 0;        // of all pieces, without padding
   std::size_t staged_bytes = 0;
   std::size_t packed_pieces = 0;  // that share a chunk with others
+  bool is_fresh = false;          // a download into memory that nobody has touched: its chunks end where large pages do
 };
 
 // Pieces of no bytes are left out. `chunk_bytes` is the size of a slot. The first chunks are small, so that the link
 // starts early, and the last ones too, so that what follows the link's end is short.
-Plan make_plan(std::span<const Piece> pieces, std::size_t chunk_bytes);
+//
+// is_fresh: it is a download into memory that nobody has touched. One that is not small is cut at the borders of large
+// pages: the system clears the whole page at its first byte, and threads that fill the same one wait for each other.
+Plan make_plan(std::span<const Piece> pieces, std::size_t chunk_bytes, bool is_fresh = false);
+
+// The part of the chunk in which the byte at an offset of it lies.
+std::size_t part_at(const Plan& plan, const Chunk& chunk, std::size_t at);
+
+// Where a thread that carries bytes of a chunk from `begin` on should stop and let others go on.
+std::size_t grain_end(const Plan& plan, const Chunk& chunk, std::size_t begin);
 
 }  // namespace turnpike::move

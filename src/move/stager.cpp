@@ -19,11 +19,9 @@ using Clock = std::chrono::steady_clock;
 
 // A smaller transfer is over before a second thread is awake.
 constexpr std::size_t kSharedBytes = std::size_t{256} << 10;
-// What a thread takes of a chunk at a time: small enough that all share the first one.
-constexpr std::size_t kGrainBytes = std::size_t{256} << 10;
-// More bring nothing to a link of PCIe 5, and take the memory's rate from it. (Downloads into fresh pages use every
-// thread: each page has to be cleared first.)
-constexpr std::size_t kMostGatherers = 8;
+// They write faster than a link of PCIe 5 reads; more take the memory's rate from it. (Downloads use every thread:
+// fresh pages have to be cleared first.)
+constexpr std::size_t kMostGatherers = 7;
 // Of page-locked memory, where slots are small.
 constexpr std::size_t kUsualBytes = std::size_t{32} << 20;
 // How long a thread stays awake for what comes next: waking it takes as long.
@@ -107,6 +105,7 @@ void Stager::wait_for_jobs(std::unique_lock<std::mutex>& lock) {
 
 bool Stager::submit(const std::shared_ptr<Job>& job) {
   bool is_shared = false;
+  bool wakes_all = false;
   {
     const std::lock_guard lock(mutex_);
     if (job->plan.chunk_bytes > ring_->slot_bytes()) return false;
@@ -121,9 +120,15 @@ bool Stager::submit(const std::shared_ptr<Job>& job) {
     jobs_.insert(place, job);
     conclude(*job);
     ++changes_;
+    wakes_all = job->plan.staged_bytes / kSharedBytes >= threads_.size();
   }
-  // To wake a thread costs its waker some microseconds: each wakes the next.
-  if (is_shared) submitted_.notify_one();
+  // It takes some fifty microseconds until a thread is awake: where there is something for each, all begin at once. To
+  // wake one costs its waker some too: otherwise each wakes the next.
+  if (is_shared && wakes_all) {
+    submitted_.notify_all();
+  } else if (is_shared) {
+    submitted_.notify_one();
+  }
   return true;
 }
 
@@ -256,7 +261,7 @@ bool Stager::pick_grain(const std::shared_ptr<Job>& job, Task& task, Step step, 
   const auto load = std::prev(loads.end());
   if (load->is_taken()) return false;
   const std::size_t begin = load->next;
-  load->next = std::min(begin + kGrainBytes, load->size_bytes);
+  load->next = std::min(grain_end(job->plan, job->plan.chunks[load->chunk], begin), load->size_bytes);
   task = {job, step, load, begin, load->next};
   job->gatherers += step == Step::kGather ? 1 : 0;
   return true;
@@ -294,7 +299,6 @@ void Stager::carry(std::unique_lock<std::mutex>& lock, const Task& task) {
       break;
   }
   conclude(*task.job);
-  ++changes_;
 }
 
 void Stager::gather_grain(std::unique_lock<std::mutex>& lock, const Task& task) {
@@ -306,6 +310,7 @@ void Stager::gather_grain(std::unique_lock<std::mutex>& lock, const Task& task) 
   --job.gatherers;
   load.finished += task.end - task.begin;
   if (!load.is_finished()) return;
+  ++changes_;
   if (job.is_cancelled) {
     ring_->give_back(load.slot, nullptr);
   } else {
@@ -333,6 +338,7 @@ void Stager::issue_up(std::unique_lock<std::mutex>& lock, Job& job) {
     seal(job, outcome);
     acquire(lock);
     for (const Job::Load& load : batch) ring_->give_back(load.slot, outcome.mark);
+    ++changes_;
     if (!outcome.status) fail(job, outcome.status);
   }
   job.is_issuing = false;
@@ -356,6 +362,7 @@ void Stager::issue_down(std::unique_lock<std::mutex>& lock, const Task& task) {
   } else {
     task.slot->busy_until = std::move(outcome.mark);
     job.landings.push_back({task.slot, task.chunk, chunk.size_bytes});
+    ++changes_;
   }
 }
 
@@ -383,6 +390,7 @@ void Stager::hand_out_grain(std::unique_lock<std::mutex>& lock, const Task& task
   if (load.is_finished()) {
     ring_->give_back(load.slot, nullptr);
     job.handing.erase(task.load);
+    ++changes_;
   }
   if (!status) fail(job, status);
 }

@@ -98,7 +98,8 @@ class Stager {
   std::unique_ptr<Ring> ring_;
   std::list<std::shared_ptr<Job>> jobs_;
   std::vector<std::thread> threads_;
-  // What idle threads look at without the lock.
+  // What idle threads look at without the lock: it counts what gives one of them something to do. (Not each grain that
+  // ends: they would all come for the lock, and find nothing.)
   std::atomic<std::uint64_t> changes_{0};
   std::atomic<std::int64_t> next_question_ns_{0};
   bool is_stopping_ = false;

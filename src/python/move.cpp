@@ -229,10 +229,12 @@ class Engine {
     std::shared_ptr<void> held = hold(nb::make_tuple(pieces, owner));
     return start([&] { return engine_->upload_ahead(device, list.all(), to_stream(stream), std::move(held)); });
   }
-  Transfer download_behind(int device, const nb::object& pieces, Address stream, const nb::object& owner) {
+  Transfer download_behind(int device, const nb::object& pieces, Address stream, const nb::object& owner,
+                           bool is_fresh) {
     const auto& list = nb::cast<const Pieces&>(pieces);
     std::shared_ptr<void> held = hold(nb::make_tuple(pieces, owner));
-    return start([&] { return engine_->download_behind(device, list.all(), to_stream(stream), std::move(held)); });
+    return start(
+        [&] { return engine_->download_behind(device, list.all(), to_stream(stream), std::move(held), is_fresh); });
   }
   Transfer copy_peer(int to_device, move::DeviceAddress to, Address target_stream, int from_device,
                      move::DeviceAddress from, Address from_stream, std::size_t size_bytes, nb::object owner) {
@@ -347,7 +349,7 @@ void bind_move(nb::module_& module) {
       .def("upload_ahead", &Engine::upload_ahead, nb::arg("device"), nb::arg("pieces"), nb::arg("stream"),
            nb::arg("owner").none())
       .def("download_behind", &Engine::download_behind, nb::arg("device"), nb::arg("pieces"), nb::arg("stream"),
-           nb::arg("owner").none())
+           nb::arg("owner").none(), nb::arg("is_fresh") = false)
       .def("copy_peer", &Engine::copy_peer, nb::arg("to_device"), nb::arg("to"), nb::arg("to_stream"),
            nb::arg("from_device"), nb::arg("from_address"), nb::arg("from_stream"), nb::arg("size_bytes"),
            nb::arg("owner").none())

@@ -42,6 +42,7 @@ struct DlExchange {
   void* current_stream;
 };
 constexpr std::int32_t kDlCpu = 1;
+constexpr std::uint8_t kDlComplex = 5;
 
 struct View {
   const void* data = nullptr;
@@ -49,6 +50,7 @@ struct View {
   std::span<const std::int64_t> strides;  // in items
   std::uint32_t item_bytes = 0;
   std::uint64_t dtype = 0;
+  bool may_be_complex = true;
 };
 
 // An attribute or a method without arguments of an object; an exception becomes "none".
@@ -91,7 +93,7 @@ class Reader {
     if (view && has_grad && !is_false(ask(tensor, names_.requires_grad))) view.reset();
     // Bits that say "the negative of these bytes", or "the conjugate".
     if (view && !is_false(call(tensor, names_.is_neg))) view.reset();
-    if (view && view->item_bytes >= 4 && !is_false(call(tensor, names_.is_conj))) view.reset();
+    if (view && view->may_be_complex && !is_false(call(tensor, names_.is_conj))) view.reset();
     if (PyErr_Occurred() != nullptr) PyErr_Clear();
     return view;
   }
@@ -115,7 +117,8 @@ class Reader {
                 .sizes = {out.shape, count},
                 .strides = {out.strides, count},
                 .item_bytes = static_cast<std::uint32_t>(out.bits / 8U * out.lanes),
-                .dtype = std::uint64_t{out.code} << 32U | std::uint64_t{out.bits} << 16U | out.lanes};
+                .dtype = std::uint64_t{out.code} << 32U | std::uint64_t{out.bits} << 16U | out.lanes,
+                .may_be_complex = out.code == kDlComplex};
   }
 
   std::optional<View> read_by_attributes(PyObject* tensor) {

@@ -35,8 +35,12 @@ def _same_shape(
 ) -> None:
     like = likes[contents[0]]
     stride = slot // typed.itemsize
-    together = typed.as_strided((len(contents), *like.shape), (stride, *like.stride()))
-    for index, view in zip(contents, together.unbind(0), strict=True):
+    if like.dim() and like.nbytes == slot and like.is_contiguous():
+        rows = like.shape[0]
+        made = typed.view(len(contents) * rows, *like.shape[1:]).split_with_sizes([rows] * len(contents))
+    else:
+        made = typed.as_strided((len(contents), *like.shape), (stride, *like.stride())).unbind(0)
+    for index, view in zip(contents, made, strict=True):
         views[index] = view
 
 

@@ -212,7 +212,7 @@ class _Lanes:
         transfer = None
         if len(pieces):
             transfer = self._engine.download_behind(
-                self._device.index, pieces, self._stream.cuda_stream, (sources, hosts)
+                self._device.index, pieces, self._stream.cuda_stream, (sources, hosts), is_fresh=self._out is None
             )
         if self._out is not None:
             return self._out[self._computed], transfer

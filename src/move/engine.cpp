@@ -294,8 +294,8 @@ Result<std::shared_ptr<Mark>> ThisEngine::copy_staged(Device& to, DeviceAddress 
 
 Settings default_settings() {
   Settings settings;
-  // Twelve saturate the link of an H100, and fresh pages need as many to be cleared; the program keeps the rest.
-  settings.threads = std::clamp(std::thread::hardware_concurrency() * 3 / 4, 2U, 12U);
+  // Six saturate the link of an H100 both ways; the program keeps the other cores.
+  settings.threads = std::clamp(std::thread::hardware_concurrency() / 2, 2U, 8U);
   return settings;
 }
 

@@ -1,5 +1,6 @@
 """The planners: which tensors are packed, which cross directly, and which are left to PyTorch. None needs a GPU."""
 
+import dataclasses
 import random
 
 import pytest
@@ -59,6 +60,17 @@ def test_strides_of_single_items_are_kept():
     for tensors in ([odd, torch.ones(3)], [odd] * 5):
         _, _, views = unpacked(tensors)
         assert views[0].stride() == (4, 999, 1) and torch.equal(views[0], odd)
+    whole = torch.arange(128.0).as_strided((1, 128), (999, 1))  # nothing lies between one and the next
+    _, _, views = unpacked([whole] * 5)
+    assert all(view.stride() == (999, 1) and torch.equal(view, whole) for view in views)
+
+
+def test_tensors_that_fill_their_slots_are_cut_apart():
+    for sizes in ([128], [2, 64], [4, 8, 4], [128, 1]):
+        tensors = [torch.randn(sizes) for _ in range(9)]
+        _, _, views = unpacked(tensors)
+        for tensor, view in zip(tensors, views, strict=True):
+            assert torch.equal(tensor, view) and view.stride() == tensor.stride()
 
 
 def test_views_share_no_byte():
@@ -158,7 +170,15 @@ def test_attributes_say_the_same_as_the_fast_interface(monkeypatch):
     ],
 )
 def test_ways_up(facts, way):
-    assert plan.way_up(facts) is way
+    assert plan.way_up(facts, is_alone=True) is way
+
+
+def test_what_is_small_goes_with_the_others():
+    small = Facts(is_plain=True, size_bytes=4096, is_gapless=True, is_expanded=False)
+    assert plan.way_up(small, is_alone=False) is Way.DENSE
+    assert plan.way_up(dataclasses.replace(small, is_gapless=False), is_alone=False) is Way.STRIDED
+    assert plan.way_up(dataclasses.replace(small, size_bytes=0), is_alone=False) is Way.TORCH
+    assert plan.way_up(dataclasses.replace(small, is_expanded=True), is_alone=False) is Way.TORCH
 
 
 def test_ways_down():

@@ -87,7 +87,7 @@ def into_fresh(m: Machine, size_bytes: int) -> Case:
 def _bound(m: Machine, sources: Sources, pinned: Any) -> Way:
     def prepare() -> None:
         sources.next()
-        pinned.view(m.torch.uint8).fill_(POISON)
+        m.poison_pinned(pinned)
 
     return Way(PINNED, "bound", lambda: pinned.copy_(sources.tensor, non_blocking=True), sources.check, prepare)
 

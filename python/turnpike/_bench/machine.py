@@ -139,6 +139,12 @@ class Machine:
             with self.use(stream):
                 self.torch.empty(size_bytes, dtype=self.torch.uint8, device=self.device).fill_(POISON)
 
+    def poison_pinned(self, tensor: Any) -> None:
+        """Fills page-locked memory. The GPU does it: what the CPU writes stays in its caches, and over that the link writes
+        a part as fast, whoever copies."""
+        pattern = self.torch.full((tensor.nbytes,), POISON, dtype=self.torch.uint8, device=self.device)
+        tensor.view(-1).view(self.torch.uint8).copy_(pattern)
+
     def pattern(self, size_bytes: int, seed: int = 0) -> Any:
         """Pageable host memory, touched, as int32 of which none is like another: a misplaced piece is seen."""
         torch = self.torch

@@ -32,6 +32,7 @@ class Items:
     def __init__(self, m: Machine, count: int, edge: int, is_pinned: bool) -> None:
         torch = m.torch
         self.m = m
+        self.is_pinned = is_pinned
         # Small whole numbers: sums of products are exact in float32, whatever the order.
         values = [m.pattern(edge * edge * 4, seed).remainder_(7).float().view(edge, edge) for seed in range(count)]
         self.weight = torch.randint(0, 3, (edge, edge)).float().to(m.device)
@@ -43,7 +44,10 @@ class Items:
 
     def poison(self) -> None:
         for output in self.outputs:
-            output.view(self.m.torch.uint8).fill_(POISON)
+            if self.is_pinned:
+                self.m.poison_pinned(output)
+            else:
+                output.view(self.m.torch.uint8).fill_(POISON)
 
     def check(self, outputs: Any) -> None:
         outputs = list(outputs)

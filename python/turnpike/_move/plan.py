@@ -8,7 +8,7 @@ import enum
 from turnpike import _core
 from turnpike._move.late import torch
 
-# Below, a tensor that cannot be packed is left to PyTorch.
+# Below, a tensor that crosses alone is left to PyTorch.
 SMALL_BYTES = 64 << 10
 # A tensor of less is left to PyTorch when it crosses alone: to wake threads for it takes as long as its copy.
 ALONE_BYTES = 2 << 20
@@ -37,17 +37,19 @@ class Facts:
     is_pinned: bool = False
 
 
-def way_up(facts: Facts) -> Way:
-    """How a tensor goes from host memory to a GPU."""
-    if not facts.is_plain or facts.size_bytes == 0:
+def way_up(facts: Facts, is_alone: bool) -> Way:
+    """How a tensor goes from host memory to a GPU. is_alone: no other crosses with it, and what follows waits for it.
+
+    A small one that is not alone goes as large ones do: PyTorch's copy would wait for all that the stream holds.
+    """
+    is_small = facts.size_bytes < SMALL_BYTES
+    if not facts.is_plain or facts.size_bytes == 0 or (is_small and (is_alone or facts.is_expanded)):
         return Way.TORCH
     if facts.is_expanded:
         return Way.EXPANDED
     if not facts.is_gapless:
-        return Way.STRIDED if facts.size_bytes >= SMALL_BYTES else Way.TORCH
-    if facts.is_pinned:
-        return Way.PINNED
-    return Way.DENSE if facts.size_bytes >= SMALL_BYTES else Way.TORCH
+        return Way.STRIDED
+    return Way.PINNED if facts.is_pinned else Way.DENSE
 
 
 def way_down(facts: Facts, is_alone: bool) -> Way:

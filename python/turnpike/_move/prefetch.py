@@ -29,7 +29,8 @@ def prefetch(
     depth: how many batches are under way beside the one that was handed out; the GPU holds depth + 1.
     dtype: what every tensor is converted to, on the GPU.
 
-    There is no thread: batches are taken from the iterable while the next one is asked for. An exception of the
+    There is no thread: batches are taken from the iterable while the next one is asked for; the first is handed out
+    before others are taken, and then two for each until `depth` are ahead. An exception of the
     iterable is raised in place of the batch that it belongs to. Leaving the loop early releases everything. A batch may
     be used on the stream that is current when it is handed out. Tensors that require a gradient are refused with
     turnpike.Error. Without a GPU this is a plain loop.
@@ -77,11 +78,15 @@ def _batches(
     start = functools.partial(_start, engine, iter(iterable), device, dtype)
     try:
         is_more = True
+        # The loop gets its first batch as soon as it is there, and the lead grows while it works: to wait for `depth` more
+        # at the beginning of each epoch would cost as many steps' time where the loader is not faster than the loop.
+        most = 1
         while True:
-            while is_more and len(ahead) <= depth:
+            while is_more and len(ahead) < most:
                 is_more = start(ahead)
             if not ahead:
                 return
+            most = min(most + 1, depth + 1)
             yield ahead.popleft().hand_over()
     finally:
         ahead.clear()

@@ -267,7 +267,9 @@ class Upload:
             way = Way.TORCH
         else:
             facts = plan.facts_of(tensor)
-            way = plan.way_up(plan.with_pinned(facts, tensor) if facts.size_bytes >= plan.SMALL_BYTES else facts)
+            if facts.size_bytes >= plan.SMALL_BYTES:
+                facts = plan.with_pinned(facts, tensor)
+            way = plan.way_up(facts, is_alone=len(self.tensors) == 1 and not self._takes_all)
         self.ways[index] = way
         if way is Way.STRIDED:
             self.moved[index] = add_strided(

@@ -2,6 +2,7 @@
 
 import gc
 import random
+import time
 import weakref
 
 import pytest
@@ -140,3 +141,31 @@ def test_dtype_and_objects_that_move_themselves(torch, gpu):
     packed = torch.nn.utils.rnn.pack_sequence([torch.ones(3), torch.ones(2)])
     (batch,) = tp.prefetch([{"p": packed, "x": torch.ones(1 << 17)}], gpu, dtype=torch.float16)
     assert batch["p"].data.is_cuda and batch["x"].dtype == torch.float16
+
+
+def test_small_tensors_of_a_batch_do_not_wait_for_the_stream(torch, gpu):
+    batches = [{"image": torch.ones(1 << 20), "label": torch.arange(256) + step} for step in range(4)]
+    torch.cuda.synchronize()
+    start, labels = time.perf_counter(), []
+    for batch in tp.prefetch(batches, gpu):
+        torch.cuda._sleep(400_000_000)  # some 0.2 s
+        labels.append(batch["label"].clone())
+    took = time.perf_counter() - start
+    is_busy = not torch.cuda.current_stream().query()
+    for label, batch in zip(labels, batches, strict=True):
+        assert torch.equal(label.cpu(), batch["label"])
+    assert is_busy, f"the host came to the end of the loop after {took:.3f} s, and the GPU had nothing left to do"
+
+
+def test_the_first_batch_does_not_wait_for_others(torch, gpu):
+    taken = []
+
+    def source():
+        for step in range(6):
+            taken.append(step)
+            yield torch.full((4,), float(step))
+
+    seen = []
+    for batch in tp.prefetch(source(), gpu, depth=2):
+        seen.append((len(taken), batch[0].item()))
+    assert seen == [(1, 0.0), (3, 1.0), (5, 2.0), (6, 3.0), (6, 4.0), (6, 5.0)]

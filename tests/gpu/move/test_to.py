@@ -101,6 +101,16 @@ def test_expanded_tensors_cross_once(gpu):
     assert tp.move_stats().h2d.bytes - before == 1 << 22
 
 
+def test_small_tensors_beside_others_do_not_wait_for_the_gpu(gpu):
+    batch = {"image": torch.ones(1 << 20), "label": torch.arange(256)}
+    tp.to(batch, gpu)
+    torch.cuda.synchronize()
+    torch.cuda._sleep(1_000_000_000)  # half a second
+    moved = tp.to(batch, gpu)
+    assert not torch.cuda.current_stream().query()
+    assert torch.equal(moved["label"].cpu(), batch["label"])
+
+
 def test_a_tensor_that_is_there_is_itself(gpu):
     there = torch.ones(10, device=gpu)
     assert tp.to(there, "cuda") is there

@@ -294,8 +294,8 @@ Result<std::shared_ptr<Mark>> ThisEngine::copy_staged(Device& to, DeviceAddress 
 
 Settings default_settings() {
   Settings settings;
-  // Six saturate the link of an H100 both ways; the program keeps the other cores.
-  settings.threads = std::clamp(std::thread::hardware_concurrency() / 2, 2U, 8U);
+  // Uploads wake seven at most. Fresh pages are cleared by twelve a third faster than by eight; the program keeps the rest.
+  settings.threads = std::clamp(std::thread::hardware_concurrency() * 3 / 4, 2U, 12U);
   return settings;
 }
 

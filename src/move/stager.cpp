@@ -104,31 +104,26 @@ void Stager::wait_for_jobs(std::unique_lock<std::mutex>& lock) {
 }
 
 bool Stager::submit(const std::shared_ptr<Job>& job) {
-  bool is_shared = false;
-  bool wakes_all = false;
+  std::size_t woken = 0;
   {
     const std::lock_guard lock(mutex_);
     if (job->plan.chunk_bytes > ring_->slot_bytes()) return false;
     job->started_ns = steady_ns();
-    is_shared = !job->plan.chunks.empty() && (job->is_ahead || job->plan.staged_bytes >= kSharedBytes);
-    if (is_shared) start_threads();
+    job->is_shared = !job->plan.chunks.empty() && (job->is_ahead || job->plan.staged_bytes >= kSharedBytes);
+    if (job->is_shared) start_threads();
     ring_->prepare(job->plan.chunks.size());
-    job->is_shared = is_shared;
     // Before those that nobody waits for, behind those that somebody does.
     auto place = jobs_.begin();
     while (place != jobs_.end() && (job->is_ahead || !(*place)->is_ahead)) ++place;
     jobs_.insert(place, job);
     conclude(*job);
     ++changes_;
-    wakes_all = job->plan.staged_bytes / kSharedBytes >= threads_.size();
+    // It takes some fifty microseconds until a thread is awake: all that will have something to do begin at once.
+    const std::size_t useful =
+        job->direction == Direction::kUp ? kMostGatherers : std::max<std::size_t>(1, threads_.size());
+    if (job->is_shared) woken = std::clamp<std::size_t>(job->plan.staged_bytes / kSharedBytes, 1, useful);
   }
-  // It takes some fifty microseconds until a thread is awake: where there is something for each, all begin at once. To
-  // wake one costs its waker some too: otherwise each wakes the next.
-  if (is_shared && wakes_all) {
-    submitted_.notify_all();
-  } else if (is_shared) {
-    submitted_.notify_one();
-  }
+  for (std::size_t i = 0; i < woken; ++i) submitted_.notify_one();
   return true;
 }
 
@@ -173,7 +168,6 @@ void Stager::work() {
       may_ask = look_out(lock);
     } else if (jobs_.empty()) {
       submitted_.wait(lock, [this] { return is_stopping_ || !jobs_.empty(); });
-      submitted_.notify_one();
       idle_since = Clock::now();
     } else {
       if (submitted_.wait_for(lock, pause) == std::cv_status::no_timeout) submitted_.notify_one();

@@ -19,6 +19,9 @@ using Clock = std::chrono::steady_clock;
 
 // A smaller transfer is over before a second thread is awake.
 constexpr std::size_t kSharedBytes = std::size_t{256} << 10;
+// They write faster than a link of PCIe 5 reads; more take the memory's rate from it. (Downloads use every thread:
+// fresh pages have to be cleared first.)
+constexpr std::size_t kMostGatherers = 7;
 // Of page-locked memory, where slots are small.
 constexpr std::size_t kUsualBytes = std::size_t{32} << 20;
 // How long a thread stays awake for what comes next: waking it takes as long.
@@ -60,10 +63,7 @@ void acquire(std::unique_lock<std::mutex>& lock) {
 }  // namespace
 
 Stager::Stager(Device& any_device, const Settings& settings)
-    : most_gatherers_(most_gatherers()),
-      settings_(settings),
-      any_device_(any_device),
-      ring_(ring_for(any_device, settings)) {}
+    : settings_(settings), any_device_(any_device), ring_(ring_for(any_device, settings)) {}
 
 Stager::~Stager() {
   std::unique_lock lock(mutex_);
@@ -120,7 +120,7 @@ bool Stager::submit(const std::shared_ptr<Job>& job) {
     ++changes_;
     // It takes some fifty microseconds until a thread is awake: all that will have something to do begin at once.
     const std::size_t useful =
-        job->direction == Direction::kUp ? most_gatherers_ : std::max<std::size_t>(1, threads_.size());
+        job->direction == Direction::kUp ? kMostGatherers : std::max<std::size_t>(1, threads_.size());
     if (job->is_shared) woken = std::clamp<std::size_t>(job->plan.staged_bytes / kSharedBytes, 1, useful);
   }
   for (std::size_t i = 0; i < woken; ++i) submitted_.notify_one();
@@ -234,7 +234,7 @@ Slot* Stager::ask_for_slot(const Job& job, bool& may_ask) {
 }
 
 bool Stager::pick_from(const std::shared_ptr<Job>& job, Task& task, bool& may_ask) {
-  if (job->gatherers >= most_gatherers_) return false;
+  if (job->gatherers == kMostGatherers) return false;
   if (!job->gathering.empty() && pick_grain(job, task, Step::kGather, job->gathering)) return true;
   if (Slot* slot = slot_for(*job, may_ask)) {
     const std::size_t chunk = job->next++;

@@ -93,7 +93,6 @@ class Stager {
 
   mutable std::mutex mutex_;
   std::condition_variable submitted_;
-  const std::size_t most_gatherers_;
   Settings settings_;
   Device& any_device_;
   std::unique_ptr<Ring> ring_;

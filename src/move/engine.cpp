@@ -294,7 +294,7 @@ Result<std::shared_ptr<Mark>> ThisEngine::copy_staged(Device& to, DeviceAddress 
 
 Settings default_settings() {
   Settings settings;
-  // Uploads wake seven at most. Fresh pages are cleared by twelve a third faster than by eight; the program keeps the rest.
+  // Fresh pages are cleared by twelve a third faster than by eight; the program keeps the rest.
   settings.threads = std::clamp(std::thread::hardware_concurrency() * 3 / 4, 2U, 12U);
   return settings;
 }

@@ -100,9 +100,12 @@ std::optional<FoundSteps> steps_of_ranges(const trace::Process& process, const T
   return found;
 }
 
-bool is_launch_or_copy(const Call& call) {
+// A thread that never built a graph (one that pins for a loader, or stages uploads) copies for a later step, at any
+// time.
+bool ends_backward(const Call& call) {
+  if (call.autograd_role != trace::AutogradRole::kForward) return false;
   return call.kind == trace::CallKind::kLaunch || call.kind == trace::CallKind::kGraphLaunch ||
-         call.kind == trace::CallKind::kCopy;
+         (call.kind == trace::CallKind::kCopy && call.autograd_sequence > 0);
 }
 
 std::optional<FoundSteps> steps_of_backward(const Timeline& timeline) {
@@ -113,7 +116,7 @@ std::optional<FoundSteps> steps_of_backward(const Timeline& timeline) {
     if (call.autograd_role == trace::AutogradRole::kBackward) {
       if (!is_in_pass) starts_ns.push_back(call.start_ns);
       is_in_pass = true;
-    } else if (call.autograd_role == trace::AutogradRole::kForward && is_launch_or_copy(call)) {
+    } else if (ends_backward(call)) {
       is_in_pass = false;
     }
   }

@@ -37,10 +37,10 @@ std::string_view without_number(std::string_view name);
 //  1. NVTX ranges whose name ends in the word step or iteration ("train_step", "ProfilerStep#12"; not those of an
 //     optimizer) and comes at least 3 times, numbers apart. Of several names the one with the most time: the outermost.
 //  2. Backward passes, at least 3: calls that PyTorch makes while it evaluates a node of a backward pass, on whatever
-//     thread, follow each other until a kernel launch or a copy from elsewhere. A step lasts from the first call of one
-//     pass to that of the next. So with gradient accumulation every pass is a step, though the optimizer runs less
-//     often, and so is every pass of an iteration with several losses. Calls of which PyTorch tells nothing count for
-//     neither side.
+//     thread, follow each other until a kernel launch from elsewhere, or a copy by a thread that built a graph. A step
+//     lasts from the first call of one pass to that of the next. So with gradient accumulation every pass is a step,
+//     though the optimizer runs less often, and so is every pass of an iteration with several losses. Calls of which
+//     PyTorch tells nothing count for neither side.
 //  3. The place whose transfers (at least 5) come most often among those that come regularly: the standard deviation of
 //     the intervals is below half of their mean. A step starts with the call of its transfer.
 // Where only starts are known (2 and 3), the last step has no end and lies outside of the window.

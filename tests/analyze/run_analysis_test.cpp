@@ -126,7 +126,8 @@ LoadedProcess training(std::int64_t loading_ms) {
     builder.call({.start_ns = at_ns + loading_ms * kMs,
                   .end_ns = at_ns + loading_ms * kMs + 10'000,
                   .correlation = ++correlation,
-                  .role = trace::AutogradRole::kForward});
+                  .role = trace::AutogradRole::kForward,
+                  .sequence = 1});
     builder.copy({.start_ns = at_ns + loading_ms * kMs,
                   .end_ns = at_ns + loading_ms * kMs + 5'000,
                   .correlation = correlation,

@@ -22,13 +22,15 @@ std::optional<FoundSteps> find(ProcessBuilder& builder, const std::vector<std::u
 }
 
 constexpr std::uint32_t kAutogradThread = 200;
+constexpr std::uint64_t kSequence = 7;
 
 void launch(ProcessBuilder& builder, std::int64_t start_ns, AutogradRole role, CallKind kind = CallKind::kLaunch) {
   builder.call({.kind = kind,
                 .start_ns = start_ns,
                 .end_ns = start_ns + 1,
                 .thread = role == AutogradRole::kBackward ? kAutogradThread : kMainThread,
-                .role = role});
+                .role = role,
+                .sequence = kSequence});
 }
 
 TEST(Steps, AreUnknownOfNothing) {
@@ -139,6 +141,13 @@ TEST(Steps, AreOneForAPassThatOtherCallsInterrupt) {
     launch(builder, start + 306, AutogradRole::kForward, CallKind::kSynchronize);
     launch(builder, start + 307, AutogradRole::kBackward, CallKind::kCopy);
     launch(builder, start + 308, AutogradRole::kForward, CallKind::kEventRecord);
+    // A thread that stages the next batch.
+    builder.call({.kind = CallKind::kCopy,
+                  .start_ns = start + 309,
+                  .end_ns = start + 310,
+                  .thread = 300,
+                  .role = AutogradRole::kForward,
+                  .sequence = 0});
   }
   EXPECT_EQ(find(builder)->steps.count, 3u);
 }

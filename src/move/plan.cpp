@@ -21,9 +21,9 @@ constexpr std::size_t kGrainBytes = std::size_t{512} << 10;
 // A download of less is not cut at large pages: too few threads would share it.
 constexpr std::size_t kCutAtPagesBytes = std::size_t{8} << 20;
 
-// From here to the next border of a large page.
-std::size_t to_border(const void* host, std::size_t offset_bytes) {
-  return kLargePageBytes - (reinterpret_cast<std::uintptr_t>(host) + offset_bytes) % kLargePageBytes;
+// How far behind the last border of a large page this is.
+std::size_t behind_border(const void* host, std::size_t offset_bytes) {
+  return (reinterpret_cast<std::uintptr_t>(host) + offset_bytes) % kLargePageBytes;
 }
 
 class Cutter {
@@ -63,7 +63,7 @@ class Cutter {
   }
   // False where no border is as near.
   static bool shorten_to_border(const Piece& piece, std::size_t offset, std::size_t& size) {
-    const std::size_t behind = kLargePageBytes - to_border(piece.host, offset + size);
+    const std::size_t behind = behind_border(piece.host, offset + size);
     if (piece.host == nullptr || behind >= size) return false;
     size -= behind;
     return true;
@@ -139,7 +139,8 @@ std::size_t grain_end(const Plan& plan, const Chunk& chunk, std::size_t begin) {
     const Piece& piece = plan.pieces[part.piece];
     const std::size_t part_end = part.chunk_offset + part.size_bytes;
     if (part_end > end) {
-      end = std::min(part_end, begin + to_border(piece.host, part.piece_offset + begin - part.chunk_offset));
+      end = std::min(
+          part_end, begin + kLargePageBytes - behind_border(piece.host, part.piece_offset + begin - part.chunk_offset));
     }
   }
   return std::min(end, chunk.size_bytes);

@@ -120,8 +120,7 @@ bool Stager::submit(const std::shared_ptr<Job>& job) {
     ++changes_;
     // It takes some fifty microseconds until a thread is awake: all that will have something to do begin at once.
     if (job->is_shared) {
-      woken =
-          std::clamp<std::size_t>(job->plan.staged_bytes / kSharedBytes, 1, std::max<std::size_t>(1, threads_.size()));
+      woken = std::max<std::size_t>(1, std::min(job->plan.staged_bytes / kSharedBytes, threads_.size()));
     }
   }
   for (std::size_t i = 0; i < woken; ++i) submitted_.notify_one();

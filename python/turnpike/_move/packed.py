@@ -35,23 +35,17 @@ def _same_shape(
     typed: torch.Tensor, slot: int, contents: list[int], likes: list[torch.Tensor], views: list[Any]
 ) -> None:
     like = likes[contents[0]]
-    stride = slot // typed.itemsize
-    made: Sequence[torch.Tensor]
-    if like.dim() and like.nbytes == slot and like.stride() == _row_major(like.shape):
+    count = len(contents)
+    made: Sequence[torch.Tensor] | None = None
+    if like.dim() and like.nbytes == slot:
         # Without gaps between them they are rows of one tensor, and cut apart in three quarters of the time.
-        rows = like.shape[0]
-        made = typed.view(len(contents) * rows, *like.shape[1:]).split_with_sizes([rows] * len(contents))
-    else:
-        made = typed.as_strided((len(contents), *like.shape), (stride, *like.stride())).unbind(0)
+        rows = typed.view(count * like.shape[0], *like.shape[1:])
+        if rows.stride() == like.stride():
+            made = rows.split_with_sizes([like.shape[0]] * count)
+    if made is None:
+        made = typed.as_strided((count, *like.shape), (slot // typed.itemsize, *like.stride())).unbind(0)
     for index, view in zip(contents, made, strict=True):
         views[index] = view
-
-
-def _row_major(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    strides = [1]
-    for size in reversed(sizes[1:]):
-        strides.append(strides[-1] * size)
-    return tuple(reversed(strides))
 
 
 def _mixed(typed: torch.Tensor, contents: list[int], likes: list[torch.Tensor], views: list[Any]) -> None:

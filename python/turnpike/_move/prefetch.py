@@ -30,10 +30,10 @@ def prefetch(
     dtype: what every tensor is converted to, on the GPU.
 
     There is no thread: batches are taken from the iterable while the next one is asked for; the first is handed out
-    before others are taken, and then two for each until `depth` are ahead. An exception of the
-    iterable is raised in place of the batch that it belongs to. Leaving the loop early releases everything. A batch may
-    be used on the stream that is current when it is handed out. Tensors that require a gradient are refused with
-    turnpike.Error. Without a GPU this is a plain loop.
+    before others are taken, and then two for each until `depth` are ahead. An exception of the iterable is raised in
+    place of the batch that it belongs to. Leaving the loop early releases everything. A batch may be used on the stream
+    that is current when it is handed out. Tensors that require a gradient are refused with turnpike.Error. Without a
+    GPU this is a plain loop.
     """
     if depth < 1:
         raise ValueError(f"depth is {depth}: at least one batch must be under way")

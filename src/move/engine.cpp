@@ -149,7 +149,10 @@ Result<std::shared_ptr<Job>> ThisEngine::start(Direction direction, Device& devi
       if (piece.size_bytes >= kLargeFreshBytes && !piece.is_pinned) advise_large_pages(piece.host, piece.size_bytes);
     }
   }
-  Plan plan = make_plan(pieces, state_->settings().chunk_bytes, is_fresh);
+  Cut cut = is_fresh ? Cut::kForFreshPages : Cut::kForItself;
+  const bool is_upload_ahead = direction == Direction::kUp && is_ahead;
+  if (is_upload_ahead && state_->stager().is_at_work(direction, device)) cut = Cut::kBehindOthers;
+  Plan plan = make_plan(pieces, state_->settings().chunk_bytes, cut);
   if (stream != after) {
     const auto reached = Mark::after(device, after);
     if (!reached) return reached.error();
@@ -172,7 +175,7 @@ Result<std::shared_ptr<Job>> ThisEngine::start(Direction direction, Device& devi
   tally.add(plan.bytes, plan.staged_bytes, plan.packed_pieces);
   auto job = std::make_shared<Job>(direction, device, stream, std::move(plan), is_ahead);
   while (!state_->stager().submit(job)) {
-    plan = make_plan(pieces, state_->settings().chunk_bytes, is_fresh);
+    plan = make_plan(pieces, state_->settings().chunk_bytes, cut);
     job = std::make_shared<Job>(direction, device, stream, std::move(plan), is_ahead);
   }
   return job;

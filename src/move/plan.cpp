@@ -28,11 +28,11 @@ std::size_t behind_border(const void* host, std::size_t offset_bytes) {
 
 class Cutter {
  public:
-  Cutter(Plan& plan, std::size_t slot_bytes)
+  Cutter(Plan& plan, std::size_t slot_bytes, Cut cut)
       : plan_(plan),
-        last_bytes_(plan.is_fresh ? kLargePageBytes : kLastChunkBytes),
+        last_bytes_(least_bytes(plan, slot_bytes, cut, kLastChunkBytes)),
         most_bytes_(std::min(slot_bytes, std::max(plan.staged_bytes / kMiddleChunks, last_bytes_))),
-        next_bytes_(plan.is_fresh ? kLargePageBytes : kFirstChunkBytes),
+        next_bytes_(least_bytes(plan, slot_bytes, cut, kFirstChunkBytes)),
         left_bytes_(plan.staged_bytes) {}
 
   void add(std::uint32_t index) {
@@ -56,6 +56,10 @@ class Cutter {
   }
 
  private:
+  static std::size_t least_bytes(const Plan& plan, std::size_t slot_bytes, Cut cut, std::size_t usual) {
+    if (cut == Cut::kBehindOthers) return slot_bytes;
+    return plan.is_fresh ? kLargePageBytes : usual;
+  }
   bool follows(DeviceAddress address) const {
     if (plan_.chunks.empty()) return false;
     const Chunk& chunk = plan_.chunks.back();
@@ -99,7 +103,7 @@ class Cutter {
 
 }  // namespace
 
-Plan make_plan(std::span<const Piece> pieces, std::size_t chunk_bytes, bool is_fresh) {
+Plan make_plan(std::span<const Piece> pieces, std::size_t chunk_bytes, Cut cut) {
   Plan plan;
   plan.chunk_bytes = chunk_bytes;
   plan.pieces.assign(pieces.begin(), pieces.end());
@@ -115,8 +119,8 @@ Plan make_plan(std::span<const Piece> pieces, std::size_t chunk_bytes, bool is_f
       if (piece.host != nullptr) plan.staged_bytes += piece.size_bytes;
     }
   }
-  plan.is_fresh = is_fresh && plan.staged_bytes >= kCutAtPagesBytes;
-  Cutter cutter(plan, chunk_bytes);
+  plan.is_fresh = cut == Cut::kForFreshPages && plan.staged_bytes >= kCutAtPagesBytes;
+  Cutter cutter(plan, chunk_bytes, cut);
   for (const std::uint32_t index : staged) cutter.add(index);
   for (const Chunk& chunk : plan.chunks) {
     const std::size_t parts = chunk.end_part - chunk.first_part;

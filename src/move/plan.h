@@ -25,6 +25,19 @@ struct Chunk {
   std::uint32_t end_part;
 };
 
+// How a transfer is cut.
+enum class Cut {
+  // The first chunks are small, so that the link starts early, and the last ones too, so that what follows the link's
+  // end
+  // is short.
+  kForItself,
+  // The link works for others meanwhile: chunks are as large as slots, for between two of them it rests.
+  kBehindOthers,
+  // A download into memory that nobody has touched. One that is not small is cut at the borders of large pages: the
+  // system clears the whole page at its first byte, and threads that fill the same one wait for each other.
+  kForFreshPages,
+};
+
 struct Plan {
   std::vector<Piece> pieces;
   std::vector<std::uint32_t> direct;  // pieces that need no staging
@@ -37,12 +50,8 @@ struct Plan {
   bool is_fresh = false;          // a download into memory that nobody has touched: its chunks end where large pages do
 };
 
-// Pieces of no bytes are left out. `chunk_bytes` is the size of a slot. The first chunks are small, so that the link
-// starts early, and the last ones too, so that what follows the link's end is short.
-//
-// is_fresh: it is a download into memory that nobody has touched. One that is not small is cut at the borders of large
-// pages: the system clears the whole page at its first byte, and threads that fill the same one wait for each other.
-Plan make_plan(std::span<const Piece> pieces, std::size_t chunk_bytes, bool is_fresh = false);
+// Pieces of no bytes are left out. `chunk_bytes` is the size of a slot.
+Plan make_plan(std::span<const Piece> pieces, std::size_t chunk_bytes, Cut cut = Cut::kForItself);
 
 // The part of the chunk in which the byte at an offset of it lies.
 std::size_t part_at(const Plan& plan, const Chunk& chunk, std::size_t at);

@@ -118,9 +118,12 @@ bool Stager::submit(const std::shared_ptr<Job>& job) {
     jobs_.insert(place, job);
     conclude(*job);
     ++changes_;
-    // It takes some fifty microseconds until a thread is awake: all that will have something to do begin at once.
+    // It takes some fifty microseconds until a thread is awake: all that will have something to do begin at once. The
+    // others would only look on, on cores that the program may need.
     if (job->is_shared) {
-      woken = std::max<std::size_t>(1, std::min(job->plan.staged_bytes / kSharedBytes, threads_.size()));
+      const std::size_t most =
+          job->direction == Direction::kUp ? std::min(threads_.size(), kMostGatherers) : threads_.size();
+      woken = std::max<std::size_t>(1, std::min(job->plan.staged_bytes / kSharedBytes, most));
     }
   }
   for (std::size_t i = 0; i < woken; ++i) submitted_.notify_one();
@@ -433,6 +436,13 @@ void Stager::cancel(Job& job) {
   if (!job.is_over()) abandon(job);
   conclude(job);
   while (!job.is_over()) look_out(lock);
+}
+
+bool Stager::is_at_work(Direction direction, const Device& device) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(jobs_.begin(), jobs_.end(), [&](const std::shared_ptr<Job>& job) {
+    return job->direction == direction && &job->device == &device;
+  });
 }
 
 bool Stager::is_issued(const Job& job) const {

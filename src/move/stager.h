@@ -32,6 +32,8 @@ class Stager {
   // What is not begun stays undone; returns when no thread is busy with the job.
   void cancel(Job& job);
 
+  // Whether a job of this direction is under way on the device.
+  bool is_at_work(Direction direction, const Device& device) const;
   bool is_issued(const Job& job) const;
   bool is_over(const Job& job) const;
   // The same, after handing out what has landed where no thread would. Never waits for the device.

@@ -58,11 +58,20 @@ TEST(MovePlan, AnUploadBeginsAndEndsWithSmallChunks) {
   EXPECT_EQ(std::ranges::max(plan.chunks, {}, &Chunk::size_bytes).size_bytes, kSlotBytes);
 }
 
+TEST(MovePlan, AnUploadBehindOthersFillsItsSlots) {
+  const Piece piece{.host = memory_at(1 << 24), .device = 1 << 30, .size_bytes = 63 * kMiB};
+  const Plan plan = make_plan({&piece, 1}, kSlotBytes, Cut::kBehindOthers);
+  expect_complete(plan);
+  ASSERT_EQ(plan.chunks.size(), 16U);
+  EXPECT_EQ(plan.chunks.front().size_bytes, kSlotBytes);
+  EXPECT_EQ(plan.chunks.back().size_bytes, 3 * kMiB);
+}
+
 TEST(MovePlan, FreshMemoryIsCutWhereItsLargePagesEnd) {
   for (const std::uintptr_t begin : {std::uintptr_t{64} << 20, (std::uintptr_t{64} << 20) + 4096 + 64}) {
     for (const std::size_t size_bytes : {8 * kMiB, 64 * kMiB, 1024 * kMiB + 12345}) {
       const Piece piece{.host = memory_at(begin), .device = 1 << 30, .size_bytes = size_bytes};
-      const Plan plan = make_plan({&piece, 1}, kSlotBytes, true);
+      const Plan plan = make_plan({&piece, 1}, kSlotBytes, Cut::kForFreshPages);
       expect_complete(plan);
       for (const Chunk& chunk : plan.chunks) {
         std::size_t at = 0;
@@ -88,7 +97,7 @@ TEST(MovePlan, SmallPiecesOfFreshMemoryShareAGrain) {
                       .size_bytes = 16384,
                       .joins_previous = i > 0});
   }
-  const Plan plan = make_plan(pieces, kSlotBytes, true);
+  const Plan plan = make_plan(pieces, kSlotBytes, Cut::kForFreshPages);
   expect_complete(plan);
   EXPECT_LT(plan.chunks.size(), 20U);
   EXPECT_GT(grain_end(plan, plan.chunks.front(), 0), 16384U);
@@ -97,7 +106,7 @@ TEST(MovePlan, SmallPiecesOfFreshMemoryShareAGrain) {
 TEST(MovePlan, SlotsThatAreSmallerThanAPageAreNoHindrance) {
   const Piece piece{.host = memory_at((1 << 24) + 64), .device = 1 << 30, .size_bytes = 16 * kMiB + 1};
   for (const std::size_t slot_bytes : {std::size_t{4096}, kMiB / 2, 3 * kMiB}) {
-    expect_complete(make_plan({&piece, 1}, slot_bytes, true));
+    expect_complete(make_plan({&piece, 1}, slot_bytes, Cut::kForFreshPages));
   }
 }
 

@@ -129,7 +129,7 @@ class Future:
 
 
 class Scalars:
-    def __init__(self):
+    def __init__(self, every=1):
         self.rows = []
 
     def add(self, step=None, **values):

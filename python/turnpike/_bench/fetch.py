@@ -13,9 +13,11 @@ from turnpike._bench.machine import Machine
 from turnpike._bench.timing import Case, Planned, Way, WrongResult
 
 ITEM, FETCH, SCALARS, NOT_AT_ALL = ".item() every step", "Turnpike fetch", "Turnpike Scalars", "not logged"
+EVERY = 16
+SEVERAL = f"Turnpike Scalars, {EVERY} steps at a time"
 TARGETS = [
     Target(way, "ratio <=", 1.02, f"{way}: within 2 % of a loop that logs nothing", NOT_AT_ALL)
-    for way in (FETCH, SCALARS)
+    for way in (FETCH, SCALARS, SEVERAL)
 ]
 
 
@@ -81,6 +83,7 @@ def logging(m: Machine, name: str, width: int, steps: int) -> Case:
         way("pinned, read a step later", "best", lambda: _late(m, training, steps)),
         way(FETCH, "turnpike", lambda: _fetch(m, training, steps)),
         way(SCALARS, "turnpike", lambda: _scalars(m, training, steps)),
+        way(SEVERAL, "turnpike", lambda: _scalars(m, training, steps, every=EVERY)),
         way(NOT_AT_ALL, "bound", lambda: [training.step() for _ in range(steps)]),
     ]
     return Case(name, "us", steps, ways, ITEM, bound=NOT_AT_ALL, targets=list(TARGETS))
@@ -104,8 +107,8 @@ def _fetch(m: Machine, training: Training, steps: int) -> list[float]:
     return logged + [future.item() for future in pending]
 
 
-def _scalars(m: Machine, training: Training, steps: int) -> list[float]:
-    scalars = m.tp.Scalars()
+def _scalars(m: Machine, training: Training, steps: int, every: int = 1) -> list[float]:
+    scalars = m.tp.Scalars(every=every)
     logged = []
     for step in range(steps):
         scalars.add(step, loss=training.step())

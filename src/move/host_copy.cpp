@@ -12,8 +12,7 @@
 namespace turnpike::move {
 namespace {
 
-// What is written past the caches into a slot crosses at the full rate: out of the caches of eight cores the link reads
-// 36 of 54 GB/s (H100). Smaller copies are over before that matters.
+// Of what is stored past the caches into a slot; smaller copies are over before that matters.
 constexpr std::size_t kStreamedIntoSlotBytes = 4096;
 // Out of the slots likewise, but for pages that the system has just cleared: those are in the caches.
 constexpr std::size_t kStreamedOutBytes = std::size_t{128} << 10;
@@ -173,11 +172,12 @@ void for_parts(const Plan& plan, const Chunk& chunk, std::size_t begin, std::siz
 }  // namespace
 
 void gather(const Plan& plan, const Chunk& chunk, std::size_t begin, std::size_t end, std::byte* slot) {
-  for_parts(plan, chunk, begin, end, [slot](const Piece& piece, std::size_t offset, std::size_t at, std::size_t size) {
+  const std::size_t streamed_from_bytes = chunk.is_streamed ? kStreamedIntoSlotBytes : SIZE_MAX;
+  for_parts(plan, chunk, begin, end, [&](const Piece& piece, std::size_t offset, std::size_t at, std::size_t size) {
     if (piece.layout != nullptr) {
       gather_strided(piece, offset, offset + size, slot + at);
     } else {
-      copy(slot + at, static_cast<const std::byte*>(piece.host) + offset, size, kStreamedIntoSlotBytes);
+      copy(slot + at, static_cast<const std::byte*>(piece.host) + offset, size, streamed_from_bytes);
     }
   });
 }

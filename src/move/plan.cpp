@@ -18,6 +18,10 @@ constexpr std::size_t kMiddleChunks = 32;
 constexpr std::size_t kPageBytes = 4096;
 // What a thread takes of a chunk at a time: small enough that all share the first one.
 constexpr std::size_t kGrainBytes = std::size_t{512} << 10;
+// The link reads the caches of single cores at two thirds of its rate, the memory and the cache that all cores share at
+// its full rate. So the first bytes are stored past the caches. After these the link lags so far behind the threads
+// that plain stores have fallen into the shared cache when it comes, and spare the memory two of three ways.
+constexpr std::size_t kStreamedBytes = std::size_t{64} << 20;
 // A download of less is not cut at large pages: too few threads would share it.
 constexpr std::size_t kCutAtPagesBytes = std::size_t{8} << 20;
 
@@ -30,6 +34,7 @@ class Cutter {
  public:
   Cutter(Plan& plan, std::size_t slot_bytes, Cut cut)
       : plan_(plan),
+        streamed_bytes_(cut == Cut::kBehindOthers ? 0 : kStreamedBytes),
         last_bytes_(least_bytes(plan, slot_bytes, cut, kLastChunkBytes)),
         most_bytes_(std::min(slot_bytes, std::max(plan.staged_bytes / kMiddleChunks, last_bytes_))),
         next_bytes_(least_bytes(plan, slot_bytes, cut, kFirstChunkBytes)),
@@ -83,7 +88,7 @@ class Cutter {
   void open(DeviceAddress address) {
     limit_ = next_limit();
     const auto next = static_cast<std::uint32_t>(plan_.parts.size());
-    plan_.chunks.push_back({address, 0, next, next});
+    plan_.chunks.push_back({address, 0, next, next, plan_.staged_bytes - left_bytes_ < streamed_bytes_});
   }
   void append(std::uint32_t index, std::size_t offset, std::size_t size) {
     Chunk& chunk = plan_.chunks.back();
@@ -94,6 +99,7 @@ class Cutter {
   }
 
   Plan& plan_;
+  const std::size_t streamed_bytes_;
   const std::size_t last_bytes_;
   const std::size_t most_bytes_;
   std::size_t next_bytes_;

@@ -23,15 +23,16 @@ struct Chunk {
   std::size_t size_bytes;
   std::uint32_t first_part;
   std::uint32_t end_part;
+  bool is_streamed = true;  // of an upload: stored past the caches
 };
 
 // How a transfer is cut.
 enum class Cut {
   // The first chunks are small, so that the link starts early, and the last ones too, so that what follows the link's
-  // end
-  // is short.
+  // end is short.
   kForItself,
-  // The link works for others meanwhile: chunks are as large as slots, for between two of them it rests.
+  // An upload, while the link works for others before it: chunks are as large as slots, for between two of them it
+  // rests, and none is streamed.
   kBehindOthers,
   // A download into memory that nobody has touched. One that is not small is cut at the borders of large pages: the
   // system clears the whole page at its first byte, and threads that fill the same one wait for each other.

@@ -65,6 +65,17 @@ TEST(MovePlan, AnUploadBehindOthersFillsItsSlots) {
   ASSERT_EQ(plan.chunks.size(), 16U);
   EXPECT_EQ(plan.chunks.front().size_bytes, kSlotBytes);
   EXPECT_EQ(plan.chunks.back().size_bytes, 3 * kMiB);
+  EXPECT_TRUE(std::ranges::none_of(plan.chunks, &Chunk::is_streamed));
+}
+
+TEST(MovePlan, TheFirst64MiBOfAnUploadAreStreamed) {
+  const Piece piece{.host = memory_at(1 << 24), .device = 1 << 30, .size_bytes = 256 * kMiB};
+  const Plan plan = make_plan({&piece, 1}, kSlotBytes);
+  std::size_t begin = 0;
+  for (const Chunk& chunk : plan.chunks) {
+    EXPECT_EQ(chunk.is_streamed, begin < 64 * kMiB) << begin;
+    begin += chunk.size_bytes;
+  }
 }
 
 TEST(MovePlan, FreshMemoryIsCutWhereItsLargePagesEnd) {

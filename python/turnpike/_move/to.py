@@ -110,6 +110,8 @@ def _is_small(tensor: torch.Tensor) -> bool:
 
 def _by_torch(tensor: Any, device: Any, dtype: torch.dtype | None, non_blocking: bool) -> Any:
     try:
+        if dtype is None and not non_blocking:
+            return tensor.to(device)  # a third less to parse, which small tensors notice
         return tensor.to(device, dtype=dtype, non_blocking=non_blocking)
     except RuntimeError:
         if _engine.is_open():

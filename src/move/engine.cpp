@@ -72,9 +72,9 @@ class ThisEngine : public Engine {
     state_->reap();
     const InContext in_context(**found);
     if (const Status status = check_capture(**found, stream); !status) return status.error();
-    if (state_->in_stream()->fits(bytes + 64 * pieces.size())) {
-      auto fetch = state_->in_stream()->start(**found, pieces, stream, std::move(owner));
-      if (!fetch) return fetch.error();
+    auto fetch = state_->in_stream().start(**found, pieces, stream, owner);
+    if (!fetch) return fetch.error();
+    if (*fetch != nullptr) {
       state_->tally.d2h.add(bytes, bytes, 0);
       return in_stream_transfer(state_, **found, *fetch);
     }
@@ -117,7 +117,11 @@ class ThisEngine : public Engine {
             state_->pending};
   }
   Settings settings() const override { return state_->settings(); }
-  Status configure(const Settings& settings) override { return state_->configure(settings); }
+  Status configure(const Settings& settings) override {
+    const Status status = state_->configure(settings);
+    state_->reap();
+    return status;
+  }
   std::size_t release_pinned() override {
     state_->reap();
     return state_->release_pinned();

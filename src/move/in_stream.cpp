@@ -18,8 +18,7 @@ std::size_t aligned(std::size_t size_bytes) {
 
 InStream::~InStream() {
   const InContext in_context(device_);
-  for (const auto& fetch : fetches_) (void)fetch->mark->wait();
-  (void)collect();
+  bring_all();
   if (memory_ != nullptr) device_.driver().mem_free_host(memory_);
 }
 
@@ -39,6 +38,7 @@ Result<std::shared_ptr<InStream::Fetch>> InStream::start(Device& device, std::sp
   for (const Piece& piece : pieces) size_bytes += aligned(piece.size_bytes);
   size_bytes = std::max(size_bytes, kAlignment);  // a place of its own, also for nothing
   const std::lock_guard lock(mutex_);
+  if (size_bytes > capacity_bytes_ / 2) return std::shared_ptr<Fetch>();
   const cuda::Driver& driver = device.driver();
   if (memory_ == nullptr) {
     void* memory = nullptr;
@@ -92,6 +92,14 @@ void InStream::bring(Fetch& fetch) {
   dropped_.push_back(std::move(fetch.owner));
 }
 
+void InStream::bring_all() {
+  for (const auto& fetch : fetches_) {
+    (void)fetch->mark->wait();
+    bring(*fetch);
+  }
+  fetches_.clear();
+}
+
 void InStream::forget_collected() {
   while (!fetches_.empty() && fetches_.front()->is_collected) fetches_.pop_front();
 }
@@ -122,6 +130,14 @@ std::vector<std::shared_ptr<void>> InStream::collect() {
   }
   forget_collected();
   return std::exchange(dropped_, {});
+}
+
+void InStream::configure(std::size_t capacity_bytes) {
+  const std::lock_guard lock(mutex_);
+  bring_all();
+  if (memory_ != nullptr) device_.driver().mem_free_host(memory_);
+  memory_ = nullptr;
+  capacity_bytes_ = capacity_bytes;
 }
 
 std::size_t InStream::pinned_bytes() const {

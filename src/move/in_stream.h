@@ -34,9 +34,8 @@ class InStream {
   InStream(const InStream&) = delete;
   InStream& operator=(const InStream&) = delete;
 
-  // What fits into the ring beside others.
-  bool fits(std::size_t size_bytes) const { return size_bytes <= capacity_bytes_ / 2; }
-  // Issues the copies in `stream`. Waits for the oldest downloads where the ring is full.
+  // Issues the copies in `stream`. Waits for the oldest downloads where the ring is full. nullptr, and nothing is
+  // issued: they are too large to be in the ring beside others.
   Result<std::shared_ptr<Fetch>> start(Device& device, std::span<const Piece> pieces, CUstream_st* stream,
                                        std::shared_ptr<void> owner);
   // Whether the bytes are in host memory; brings them there when they have arrived. Never waits.
@@ -46,6 +45,8 @@ class InStream {
   // Brings all that have arrived into host memory. What is returned is to be dropped without a lock.
   std::vector<std::shared_ptr<void>> collect();
 
+  // Waits for all, and goes on with a ring of another size.
+  void configure(std::size_t capacity_bytes);
   std::size_t pinned_bytes() const;
   std::size_t pending() const;
   // Gives the page-locked memory back when nothing is under way; returns its size.
@@ -54,6 +55,7 @@ class InStream {
  private:
   std::optional<std::size_t> place_for(std::size_t size_bytes) const;
   void bring(Fetch& fetch);
+  void bring_all();
   void forget_collected();
 
   Device& device_;

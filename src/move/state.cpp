@@ -51,11 +51,6 @@ Device* State::first_device() const {
   return first_;
 }
 
-std::shared_ptr<InStream> State::in_stream() const {
-  const std::lock_guard lock(mutex_);
-  return in_stream_;
-}
-
 Result<Device*> State::any_device() {
   if (Device* first = first_device()) return first;
   return device(0);
@@ -76,7 +71,7 @@ Result<Device*> State::device(int ordinal) {
   if (first_ == nullptr) {
     first_ = device;
     stager_ = std::make_unique<Stager>(*device, for_staging(settings_));
-    in_stream_ = std::make_shared<InStream>(*device, in_stream_bytes(settings_));
+    in_stream_ = std::make_unique<InStream>(*device, in_stream_bytes(settings_));
   }
   return device;
 }
@@ -91,7 +86,7 @@ void State::reap() {
   Device* any = first_device();
   if (any == nullptr) return;
   const InContext in_context(*any);
-  const auto collected = in_stream()->collect();
+  const auto collected = in_stream_->collect();
   std::vector<Hold> passed;
   const std::lock_guard lock(holds_mutex_);
   const auto kept =
@@ -112,19 +107,19 @@ Status State::configure(const Settings& settings) {
   if (first_ == nullptr) return {};
   const InContext in_context(*first_);
   stager_->configure(for_staging(settings));
-  in_stream_ = std::make_shared<InStream>(*first_, in_stream_bytes(settings));
+  in_stream_->configure(in_stream_bytes(settings));
   return {};
 }
 
 std::size_t State::pinned_bytes() const {
-  return first_device() != nullptr ? stager_->pinned_bytes() + in_stream()->pinned_bytes() : 0;
+  return first_device() != nullptr ? stager_->pinned_bytes() + in_stream_->pinned_bytes() : 0;
 }
 
 std::size_t State::release_pinned() {
   Device* any = first_device();
   if (any == nullptr) return 0;
   const InContext in_context(*any);
-  return stager_->release_pinned() + in_stream()->release();
+  return stager_->release_pinned() + in_stream_->release();
 }
 
 Status State::synchronize() {

@@ -29,7 +29,7 @@ class State {
   Result<Device*> device(int ordinal);
   // These exist from the first device on.
   Stager& stager() { return *stager_; }
-  std::shared_ptr<InStream> in_stream() const;
+  InStream& in_stream() { return *in_stream_; }
   // One that is open, or the first: for what is not of a device.
   Result<Device*> any_device();
 
@@ -64,7 +64,7 @@ class State {
   std::map<int, std::unique_ptr<Device>> devices_;
   Device* first_ = nullptr;
   std::unique_ptr<Stager> stager_;
-  std::shared_ptr<InStream> in_stream_;  // another one after configure()
+  std::unique_ptr<InStream> in_stream_;
   std::mutex holds_mutex_;
   std::vector<Hold> holds_;
 };

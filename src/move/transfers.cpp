@@ -86,17 +86,17 @@ class InStreamTransfer : public Transfer {
   InStreamTransfer(std::shared_ptr<State> state, Device& device, std::shared_ptr<InStream::Fetch> fetch)
       : state_(std::move(state)), counted_(*state_), device_(device), fetch_(std::move(fetch)) {}
 
-  ~InStreamTransfer() override { state_->in_stream()->abandon(*fetch_); }
+  ~InStreamTransfer() override { state_->in_stream().abandon(*fetch_); }
 
   bool is_staged() override { return true; }
   bool is_done() override {
     const InContext in_context(device_);
-    return state_->in_stream()->is_done(*fetch_);
+    return state_->in_stream().is_done(*fetch_);
   }
   Status wait_on(int device, Stream stream) override { return hold_up(*state_, *fetch_->mark, device, stream); }
   Status wait() override {
     const InContext in_context(device_);
-    return state_->in_stream()->wait(*fetch_);
+    return state_->in_stream().wait(*fetch_);
   }
 
  private:

@@ -49,6 +49,32 @@ TEST(DownloadBehind, ReadsSmallMemoryBeforeWhateverIsPutIntoTheStream) {
   });
 }
 
+// The ring is another one then, and those that are under way are in the one before.
+TEST(DownloadBehind, BringsSmallMemoryWhateverTheSettingsBecome) {
+  for_each_seed([](EngineRun& run) {
+    run.settings.pinned_bytes = std::size_t{32768} * 8;  // the most of some_settings()
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; ++i) {
+      const int device = static_cast<int>(run.random.below(2));
+      const Stream stream = run.simulation.make_stream(device);
+      threads.emplace_back([&run, device, stream, seed = run.random.next()] {
+        simulated::Random random(seed);
+        const auto place = [&](std::size_t bytes) { return run.allocator.allocate(device, stream, bytes); };
+        for (int times = 0; times < 8; ++times) {
+          const auto cargo = download_cargo(run.simulation, random, {.most_groups = 1, .most_bytes = 200}, place);
+          run.put_on_device(device, stream, cargo);
+          auto transfer = run.engine->download_behind(device, cargo->pieces, stream, cargo);
+          ASSERT_TRUE(transfer);
+          ASSERT_TRUE((*transfer)->wait());
+          ASSERT_TRUE(cargo->has_arrived());
+        }
+      });
+    }
+    for (int i = 0; i < 20; ++i) EXPECT_TRUE(run.engine->configure(some_settings(run.random)));
+    for (std::thread& thread : threads) thread.join();
+  });
+}
+
 TEST(DownloadBehind, BringsLargeMemoryBesideTheStream) {
   for_each_seed([](EngineRun& run) {
     const Stream stream = run.some_stream(0);

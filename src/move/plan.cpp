@@ -123,6 +123,7 @@ Plan make_plan(std::span<const Piece> pieces, std::size_t chunk_bytes, Cut cut) 
     } else {
       staged.push_back(index);
       if (piece.host != nullptr) plan.staged_bytes += piece.size_bytes;
+      plan.is_strided = plan.is_strided || piece.layout != nullptr;
     }
   }
   plan.is_fresh = cut == Cut::kForFreshPages && plan.staged_bytes >= kCutAtPagesBytes;

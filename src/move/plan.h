@@ -48,6 +48,7 @@ struct Plan {
   std::size_t bytes = 0;        // of all pieces, without padding
   std::size_t staged_bytes = 0;
   std::size_t packed_pieces = 0;  // that share a chunk with others
+  bool is_strided = false;        // items of some pieces are gathered one by one
   bool is_fresh = false;          // a download into memory that nobody has touched: its chunks end where large pages do
 };
 

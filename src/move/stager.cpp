@@ -19,8 +19,8 @@ using Clock = std::chrono::steady_clock;
 
 // A smaller transfer is over before a second thread is awake.
 constexpr std::size_t kSharedBytes = std::size_t{256} << 10;
-// They write faster than a link of PCIe 5 reads; more take the memory's rate from it. (Downloads use every thread:
-// fresh pages have to be cleared first.)
+// So many write faster than a link of PCIe 5 reads; more take the memory's rate from it. (Every thread is used for
+// downloads, whose fresh pages have to be cleared first, and where items are gathered one by one.)
 constexpr std::size_t kMostGatherers = 7;
 // Of page-locked memory, where slots are small.
 constexpr std::size_t kUsualBytes = std::size_t{32} << 20;
@@ -42,6 +42,10 @@ std::unique_ptr<Ring> ring_for(Device& device, const Settings& settings) {
   // they are small.
   const std::size_t usual = std::max<std::size_t>(5, kUsualBytes / settings.chunk_bytes);
   return std::make_unique<Ring>(device, settings.chunk_bytes, settings.pinned_bytes / settings.chunk_bytes, usual);
+}
+
+std::size_t most_gatherers(const Job& job) {
+  return job.direction == Direction::kDown || job.plan.is_strided ? SIZE_MAX : kMostGatherers;
 }
 
 void relax() {
@@ -121,8 +125,7 @@ bool Stager::submit(const std::shared_ptr<Job>& job) {
     // It takes some fifty microseconds until a thread is awake: all that will have something to do begin at once. The
     // others would only look on, on cores that the program may need.
     if (job->is_shared) {
-      const std::size_t most =
-          job->direction == Direction::kUp ? std::min(threads_.size(), kMostGatherers) : threads_.size();
+      const std::size_t most = std::min(threads_.size(), most_gatherers(*job));
       woken = std::max<std::size_t>(1, std::min(job->plan.staged_bytes / kSharedBytes, most));
     }
   }
@@ -237,7 +240,7 @@ Slot* Stager::ask_for_slot(const Job& job, bool& may_ask) {
 }
 
 bool Stager::pick_from(const std::shared_ptr<Job>& job, Task& task, bool& may_ask) {
-  if (job->gatherers == kMostGatherers) return false;
+  if (job->gatherers == most_gatherers(*job)) return false;
   if (!job->gathering.empty() && pick_grain(job, task, Step::kGather, job->gathering)) return true;
   if (Slot* slot = slot_for(*job, may_ask)) {
     const std::size_t chunk = job->next++;

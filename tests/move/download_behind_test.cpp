@@ -49,7 +49,7 @@ TEST(DownloadBehind, ReadsSmallMemoryBeforeWhateverIsPutIntoTheStream) {
   });
 }
 
-// The ring is another one then, and those that are under way are in the one before.
+// The ring gets another size then, while some are under way in it.
 TEST(DownloadBehind, BringsSmallMemoryWhateverTheSettingsBecome) {
   for_each_seed([](EngineRun& run) {
     run.settings.pinned_bytes = std::size_t{32768} * 8;  // the most of some_settings()

@@ -121,6 +121,14 @@ TEST(MovePlan, SlotsThatAreSmallerThanAPageAreNoHindrance) {
   }
 }
 
+TEST(MovePlan, SaysWhetherItemsAreGatheredOneByOne) {
+  const Layout layout{.sizes = {25}, .strides_bytes = {8}, .item_bytes = 4};
+  std::vector<Piece> pieces{{.host = memory_at(1 << 24), .device = 1 << 30, .size_bytes = 100}};
+  EXPECT_FALSE(make_plan(pieces, kSlotBytes).is_strided);
+  pieces.push_back({.host = memory_at(1 << 25), .device = (1 << 30) + 4096, .size_bytes = 100, .layout = &layout});
+  EXPECT_TRUE(make_plan(pieces, kSlotBytes).is_strided);
+}
+
 TEST(MovePlan, ThePartOfAByte) {
   const std::vector<Piece> pieces{
       {.host = memory_at(1 << 24), .device = 1 << 30, .size_bytes = 100},

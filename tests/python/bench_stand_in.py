@@ -41,6 +41,9 @@ class CpuMachine(Machine):
     def workers(self, count):
         return min(count, 1)
 
+    def steps(self, count):
+        return min(count, 20)
+
     def device_count(self):
         return 2
 

@@ -47,7 +47,7 @@ class Machine:
         self.tp = tp
         self.device = device
 
-    # Sizes go through these two, so that a stand-in can make them small.
+    # Sizes and counts go through these, so that a stand-in can make them small.
     def sized(self, size_bytes: int) -> int:
         return size_bytes
 
@@ -55,6 +55,9 @@ class Machine:
         return edge
 
     def workers(self, count: int) -> int:
+        return count
+
+    def steps(self, count: int) -> int:
         return count
 
     def device_count(self) -> int:

@@ -35,8 +35,9 @@ def plan(quick: bool, **_: Any) -> list[Planned]:
     busy = Planned(
         "all CPU cores busy", partial(pageable_list, name="all CPU cores busy", share=1.0, steps=steps, busy=True), 2.0
     )
+    # Epochs begin with waiting for the workers, however the batches cross.
     loaders = [
-        Planned(f"DataLoader, {count} workers", partial(loader, workers=count, steps=20), 1.5) for count in (0, 2, 8)
+        Planned(f"DataLoader, {count} workers", partial(loader, workers=count, steps=200), 1.5) for count in (0, 2, 8)
     ]
     return [equal, *others, busy, *loaders]
 
@@ -78,7 +79,7 @@ class Loop:
 def pageable_list(m: Machine, name: str, share: float, steps: int, busy: bool = False) -> Case:
     """Batches in ordinary memory, already prepared. share: the computation's time to the transfer's."""
     torch = m.torch
-    size = m.sized(BATCH_BYTES)
+    size, steps = m.sized(BATCH_BYTES), m.steps(steps)
     different = [m.pattern(size, seed) for seed in range(4)]
     batches = [different[step % 4] for step in range(steps)]
     pinned = [m.pin(batch) for batch in different]
@@ -176,7 +177,7 @@ LOADER_BATCH, LOADER_ITEM_BYTES = 32, 48 * KIB  # small enough for the shared me
 def loader(m: Machine, workers: int, steps: int) -> Case:
     """Samples made by DataLoader's workers, against batches that are on the GPU already."""
     torch = m.torch
-    workers = m.workers(workers)
+    workers, steps = m.workers(workers), m.steps(steps)
     item = m.sized(LOADER_ITEM_BYTES) // 4
     base = m.pattern(4 * item)
     dataset = Samples(base, steps * LOADER_BATCH)

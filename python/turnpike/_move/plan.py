@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
+from typing import NamedTuple
 
 from turnpike import _core
 from turnpike._move.late import torch
@@ -26,8 +26,7 @@ class Way(enum.Enum):
     EXPANDED = "expanded"  # what repeats crosses once
 
 
-@dataclasses.dataclass(frozen=True)
-class Facts:
+class Facts(NamedTuple):
     """What the way of a tensor depends on."""
 
     is_plain: bool  # of PyTorch's own types, strided, not quantized, no lazy negation or conjugation
@@ -74,7 +73,7 @@ def facts_of(tensor: torch.Tensor) -> Facts:
 
 def with_pinned(facts: Facts, tensor: torch.Tensor) -> Facts:
     """The same, and whether the tensor is in page-locked memory."""
-    return dataclasses.replace(facts, is_pinned=tensor.is_pinned()) if facts.is_plain and facts.is_gapless else facts
+    return facts._replace(is_pinned=tensor.is_pinned()) if facts.is_plain and facts.is_gapless else facts
 
 
 def plain_types() -> tuple[type, ...]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
 from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from turnpike import _core
 from turnpike._move import engine as _engine
-from turnpike._move import plan, tree
+from turnpike._move import plan, receive, tree
 from turnpike._move.late import torch
 from turnpike._move.to import Upload, move_itself, to
 
@@ -29,11 +30,12 @@ def prefetch(
     depth: how many batches are under way beside the one that was handed out; the GPU holds depth + 1.
     dtype: what every tensor is converted to, on the GPU.
 
-    There is no thread: batches are taken from the iterable while the next one is asked for; the first is handed out
-    before others are taken, and then two for each until `depth` are ahead. An exception of the iterable is raised in
-    place of the batch that it belongs to. Leaving the loop early releases everything. A batch may be used on the stream
-    that is current when it is handed out. Tensors that require a gradient are refused with turnpike.Error. Without a
-    GPU this is a plain loop.
+    Batches are taken from the iterable while the next one is asked for; the first is handed out before others are
+    taken, and then two for each until `depth` are ahead. Those of a DataLoader with workers are received by a thread,
+    as the DataLoader does it for pin_memory; everything else runs in the thread of the loop. An exception of the
+    iterable is raised in place of the batch that it belongs to. Leaving the loop early releases everything, after the
+    batch that is being received. A batch may be used on the stream that is current when it is handed out. Tensors that
+    require a gradient are refused with turnpike.Error. Without a GPU this is a plain loop.
     """
     if depth < 1:
         raise ValueError(f"depth is {depth}: at least one batch must be under way")
@@ -74,55 +76,56 @@ def _batches(
     engine: _core.MoveEngine, iterable: Iterable[Any], device: torch.device, depth: int, dtype: torch.dtype | None
 ) -> Iterator[Any]:
     # No batch may be bound to a name here: it would live until the next one.
-    ahead: collections.deque[_Crossing | _Raised] = collections.deque()
-    start = functools.partial(_start, engine, iter(iterable), device, dtype)
+    source = receive.source_of(iterable, depth + 1)
+    ahead: collections.deque[_Crossing | receive.Raised] = collections.deque()
+    start = functools.partial(_start, engine, source, device, dtype, ahead)
     try:
         is_more = True
         # The loop gets its first batch as soon as it is there, and the lead grows while it works: to wait for `depth` more
         # at the beginning of each epoch would cost as many steps' time where the loader is not faster than the loop.
         most = 1
         while True:
-            while is_more and len(ahead) < most:
-                is_more = start(ahead)
+            with contextlib.suppress(receive.NotYet):
+                while is_more and len(ahead) < most:
+                    is_more = start()
             if not ahead:
                 return
             most = min(most + 1, depth + 1)
-            yield ahead.popleft().hand_over()
+            yield _hand_over(ahead, source)
     finally:
         ahead.clear()
+        source.close()
 
 
 def _start(
     engine: _core.MoveEngine,
-    source: Iterator[Any],
+    source: receive.Pulled | receive.Received,
     device: torch.device,
     dtype: torch.dtype | None,
-    ahead: collections.deque[_Crossing | _Raised],
+    ahead: collections.deque[_Crossing | receive.Raised],
 ) -> bool:
-    """Takes one batch and sends it off. False: it was the last."""
+    """Takes one batch and sends it off. False: it was the last. receive.NotYet: it is late, and others are ahead."""
     try:
-        batch = next(source)
+        batch = source.take(block=not ahead)
     except StopIteration:
         return False
+    except receive.NotYet:
+        raise
     except Exception as error:
-        ahead.append(_Raised(error))
+        ahead.append(receive.Raised(error))
         return False
     try:
         ahead.append(_Crossing(engine, batch, device, dtype))
     except Exception as error:
-        ahead.append(_Raised(error))
+        ahead.append(receive.Raised(error))
         return False
     return True
 
 
-class _Raised:
-    """An exception in the place of a batch."""
-
-    def __init__(self, error: Exception) -> None:
-        self._error = error
-
-    def hand_over(self) -> Any:
-        raise self._error
+def _hand_over(ahead: collections.deque[_Crossing | receive.Raised], source: receive.Pulled | receive.Received) -> Any:
+    batch = ahead.popleft().hand_over()
+    source.handed_over()
+    return batch
 
 
 class _Crossing:

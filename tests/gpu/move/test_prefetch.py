@@ -2,6 +2,7 @@
 
 import gc
 import random
+import threading
 import time
 import weakref
 
@@ -129,6 +130,43 @@ def test_loaders_with_forked_workers_beside_the_engine(torch, gpu, pin, workers)
         seen = [(x.clone(), y.clone()) for x, y in tp.prefetch(loader, gpu)]
         assert torch.equal(torch.cat([x for x, _ in seen]).cpu(), data)
         assert torch.equal(torch.cat([y for _, y in seen]).cpu(), torch.arange(64))
+    del seen
+
+
+class Numbers:
+    """A dataset; its last item cannot be made."""
+
+    def __len__(self):
+        return 33
+
+    def __getitem__(self, index):
+        if index == 32:
+            raise KeyError("broken")
+        import torch
+
+        return torch.full((20_000,), float(index))
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_batches_of_workers_while_the_host_runs_ahead(torch, gpu, busy, persistent):
+    loader = torch.utils.data.DataLoader(
+        Numbers(), batch_size=4, num_workers=2, persistent_workers=persistent, multiprocessing_context="fork"
+    )
+    wrapped = tp.prefetch(loader, gpu)
+    for leave_at in (0, 3, None):
+        seen, batches = [], iter(wrapped)
+        for step in range(8):
+            batch = next(batches)
+            busy(1_000_000)
+            seen.append(batch.clone())
+            if step == leave_at:
+                break
+        if leave_at is None:
+            with pytest.raises(KeyError, match="broken"):
+                next(batches)
+        del batches, batch
+        assert not [one for one in threading.enumerate() if one.name == "turnpike prefetch"]
+        assert torch.cat(seen).cpu()[:, ::1000].eq(torch.arange(4.0 * len(seen))[:, None]).all()
     del seen
 
 

@@ -1,0 +1,325 @@
+"""Where prefetch takes batches from: in order, bounded, errors at their place, and no thread that stays behind."""
+
+import gc
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+import weakref
+
+import pytest
+
+import turnpike as tp
+from turnpike._move import prefetch, receive
+
+
+def wait_until(is_so):
+    end = time.monotonic() + 10
+    while not is_so():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.001)
+
+
+def threads():
+    return [thread for thread in threading.enumerate() if thread.name == "turnpike prefetch"]
+
+
+class Batch:
+    def __init__(self, number):
+        self.number = number
+
+
+class Counted:
+    """Yields batches and knows how many it has made."""
+
+    def __init__(self, count=10):
+        self.count, self.made = count, 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.made == self.count:
+            raise StopIteration
+        self.made += 1
+        return Batch(self.made - 1)
+
+
+def test_batches_come_in_order_and_are_not_taken_far_ahead():
+    source = Counted()
+    received = receive.Received(source, most=3)
+    seen = [received.take(block=True).number]
+    time.sleep(0.005)
+    assert source.made == 1
+    received.handed_over()
+    with pytest.raises(StopIteration):
+        while True:
+            wait_until(lambda: source.made == min(10, 3 + len(seen)))
+            time.sleep(0.005)
+            assert source.made <= 3 + len(seen)
+            seen.append(received.take(block=True).number)
+            received.handed_over()
+    assert seen == list(range(10))
+    received.close()
+    assert not threads()
+
+
+def test_what_is_late_is_waited_for_only_where_that_is_wanted():
+    gate = threading.Event()
+
+    def source():
+        yield 0
+        gate.wait()
+        yield 1
+
+    received = receive.Received(source(), most=2)
+    assert received.take(block=True) == 0
+    received.handed_over()
+    with pytest.raises(receive.NotYet):
+        received.take(block=False)
+    threading.Timer(0.05, gate.set).start()
+    assert received.take(block=True) == 1
+    received.close()
+
+
+def test_nothing_of_it_needs_the_garbage_collector():
+    def broken():
+        yield 0
+        yield 1
+        raise KeyError("broken")
+
+    def use(received):
+        try:
+            while True:
+                received.take(block=True)
+                received.handed_over()
+        except (StopIteration, KeyError):
+            pass
+        received.close()
+
+    gc.collect()
+    gc.disable()
+    try:
+        for iterable in (Counted(), broken()):
+            received = receive.Received(iterable, most=3)
+            gone = weakref.ref(received), weakref.ref(received._shared)
+            use(received)
+            del received, iterable
+            assert [reference() for reference in gone] == [None, None]
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("error", [KeyError("broken"), queue.Empty(), SystemExit(3)])
+def test_an_error_comes_behind_the_batches_before_it(error):
+    def source():
+        yield 0
+        yield 1
+        raise error
+
+    received = receive.Received(source(), most=3)
+    assert received.take(block=True) == 0
+    received.handed_over()
+    assert received.take(block=True) == 1
+    with pytest.raises(type(error)) as raised:
+        received.take(block=True)
+    assert raised.value is error
+    wait_until(lambda: not threads())
+
+
+def test_closing_waits_for_the_batch_under_way_and_lets_everything_go():
+    gate = threading.Event()
+    gone = []
+
+    class Slow(Counted):
+        def __next__(self):
+            if self.made:
+                gate.wait()
+            batch = super().__next__()
+            gone.append(weakref.ref(batch))
+            return batch
+
+    source = Slow()
+    gone.append(weakref.ref(source))
+    received = receive.Received(source, most=3)
+    assert received.take(block=True).number == 0
+    received.handed_over()
+    threading.Timer(0.05, gate.set).start()
+    received.close()
+    assert source.made == 2 and not threads()
+    del source, received
+    gc.collect()
+    assert [reference() for reference in gone] == [None] * 3
+
+
+def test_one_that_is_dropped_stops():
+    received = receive.Received(Counted(), most=2)
+    assert len(threads()) == 1
+    del received
+    wait_until(lambda: not threads())
+
+
+def test_one_that_is_dropped_within_its_own_thread_stops():
+    class Dropping(Counted):
+        def __next__(self):
+            if self.made:
+                kept.clear()
+            return super().__next__()
+
+    class Holder:
+        def __init__(self):
+            self.received = receive.Received(Dropping(), most=2)
+
+        def __del__(self):
+            closed_by.append(threading.current_thread().name)
+            self.received.close()
+
+    closed_by = []
+    kept = [Holder()]
+    received = kept[0].received
+    received.take(block=True)
+    received.handed_over()
+    wait_until(lambda: not threads())
+    assert closed_by == ["turnpike prefetch"]
+
+
+@pytest.mark.parametrize("pause_s", [0, 30])
+def test_the_interpreter_ends_with_one_left_open(pause_s):
+    program = (
+        "import time\nfrom turnpike._move import receive\n"
+        "def source():\n    yield 0\n    yield 1\n"
+        f"    while True:\n        time.sleep({pause_s})\n        yield 2\n"
+        "def batches():\n    source_ = receive.Received(source(), most=3)\n"
+        "    try:\n        while True:\n            yield source_.take(block=True)\n            source_.handed_over()\n"
+        "    finally: source_.close()\n"
+        "left = batches(); print(next(left), next(left))"
+    )
+    started = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0 1\n", "")
+    assert time.monotonic() - started < 20
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:This process")
+def test_a_forked_child_is_told_instead_of_waiting_forever():
+    gate = threading.Event()
+
+    def source():
+        yield 0
+        gate.wait()
+        yield 1
+
+    received = receive.Received(source(), most=1)
+    assert received.take(block=True) == 0
+    received.handed_over()
+    child = os.fork()
+    if child == 0:
+        try:
+            received.take(block=True)
+        except tp.Error as error:
+            os._exit(0 if "forked child" in str(error) else 2)
+        finally:
+            os._exit(3)
+    assert os.waitpid(child, 0)[1] == 0
+    gate.set()
+    assert received.take(block=True) == 1
+    received.close()
+
+
+def test_what_has_no_workers_is_taken_where_it_is_asked_for():
+    source = receive.source_of([1, 2], most=3)
+    assert isinstance(source, receive.Pulled)
+    assert source.take(block=False) == 1
+    source.handed_over()
+    assert source.take(block=True) == 2
+    with pytest.raises(StopIteration):
+        source.take(block=True)
+    source.close()
+    assert not threads()
+
+
+@pytest.fixture
+def make_loader():
+    data = pytest.importorskip("torch.utils.data", reason="PyTorch is not installed: there is no DataLoader")
+
+    def make(kind=None, **options):
+        return (kind or data.DataLoader)(list(range(12)), batch_size=2, **options)
+
+    return make
+
+
+def test_a_loader_with_workers_is_received_in_a_thread(make_loader):
+    received = receive.source_of(make_loader(num_workers=2, multiprocessing_context="fork"), most=3)
+    assert isinstance(received, receive.Received)
+    for expected in ([0, 1], [2, 3], [4, 5]):
+        assert received.take(block=True).tolist() == expected
+        received.handed_over()
+    received.close()
+    assert not threads()
+
+
+def test_other_loaders_are_not(make_loader):
+    from torch.utils.data import DataLoader
+
+    class WithItsOwn(DataLoader):
+        def __iter__(self):
+            return iter([7])
+
+    assert isinstance(receive.source_of(make_loader(), most=3), receive.Pulled)
+    source = receive.source_of(make_loader(WithItsOwn, num_workers=2), most=3)
+    assert isinstance(source, receive.Pulled) and source.take(block=True) == 7
+
+
+def test_persistent_workers_serve_one_iteration_at_a_time(make_loader):
+    loader = make_loader(num_workers=2, multiprocessing_context="fork", persistent_workers=True)
+    for _ in range(3):
+        left = receive.source_of(loader, most=3)
+        assert left.take(block=True).tolist() == [0, 1]
+        left.handed_over()
+        received = receive.source_of(loader, most=3)
+        assert len(threads()) == 1
+        for first in range(0, 12, 2):
+            assert received.take(block=True).tolist() == [first, first + 1]
+            received.handed_over()
+        with pytest.raises(StopIteration):
+            received.take(block=True)
+        with pytest.raises(tp.Error, match="one iteration at a time"):
+            left.take(block=True)
+        received.close()
+    left.close()
+
+
+class Crossed:
+    """Stands where a batch under way does."""
+
+    def __init__(self, engine, batch, device, dtype):
+        self.batch = batch
+
+    def hand_over(self):
+        return self.batch
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5])
+@pytest.mark.parametrize("pause_s", [0, 0.002])
+def test_the_loop_gets_every_batch_of_a_thread_in_order(monkeypatch, depth, pause_s):
+    def source():
+        for number in range(40):
+            if number % 3 == 0:
+                time.sleep(pause_s)
+            yield number
+
+    monkeypatch.setattr(prefetch, "_Crossing", Crossed)
+    monkeypatch.setattr(receive, "source_of", receive.Received)
+    seen = []
+    for batch in prefetch._batches(None, source(), None, depth, None):
+        seen.append(batch)
+        if batch % 4 == 0:
+            time.sleep(0.001)
+    assert seen == list(range(40))
+    for batch in prefetch._batches(None, source(), None, depth, None):
+        if batch == 7:
+            break
+    wait_until(lambda: not threads())

@@ -61,7 +61,7 @@ def _start(engine: _core.MoveEngine, dst: torch.Tensor, src: torch.Tensor) -> _c
 
 
 def _stream(tensor: torch.Tensor) -> int:
-    return torch.cuda.current_stream(tensor.get_device()).cuda_stream
+    return _engine.current_stream(tensor.get_device())
 
 
 class Work:
@@ -77,7 +77,7 @@ class Work:
         """Makes the current streams of both devices wait for the copy. The host does not wait."""
         if self._transfer is not None:
             for device in self._devices:
-                self._transfer.wait_on(device, torch.cuda.current_stream(device).cuda_stream)
+                self._transfer.wait_on(device, _engine.current_stream(device))
 
     def done(self) -> bool:
         """Whether every byte has arrived. Never waits."""

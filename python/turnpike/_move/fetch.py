@@ -43,7 +43,7 @@ def start(engine: _core.MoveEngine, tensor: torch.Tensor) -> Fetched:
     pieces = _core.MovePieces()
     pieces.add(host.data_ptr(), tensor.data_ptr(), tensor.nbytes)
     gpu = tensor.get_device()
-    stream = torch.cuda.current_stream(gpu).cuda_stream
+    stream = _engine.current_stream(gpu)
     return Fetched(host, engine.download_behind(gpu, pieces, stream, (tensor, host), is_fresh=True))
 
 

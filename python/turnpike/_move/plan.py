@@ -62,11 +62,13 @@ def facts_of(tensor: torch.Tensor) -> Facts:
     """Asks a tensor. Never asks whether it is pinned, which needs a GPU: see :func:`with_pinned`."""
     if not is_plain(tensor):
         return Facts(is_plain=False, size_bytes=0, is_gapless=False, is_expanded=False)
+    if tensor.is_contiguous():
+        return Facts(is_plain=True, size_bytes=tensor.nbytes, is_gapless=True, is_expanded=False)
     sizes, strides = tensor.shape, tensor.stride()
     return Facts(
         is_plain=True,
         size_bytes=tensor.nbytes,
-        is_gapless=tensor.is_contiguous() or is_gapless(sizes, strides),
+        is_gapless=is_gapless(sizes, strides),
         is_expanded=any(stride == 0 and size > 1 for size, stride in zip(sizes, strides, strict=True)),
     )
 

@@ -85,6 +85,8 @@ def _batches(
         # at the beginning of each epoch would cost as many steps' time where the loader is not faster than the loop.
         most = 1
         while True:
+            for crossing in ahead:
+                crossing.let_go()
             with contextlib.suppress(receive.NotYet):
                 while is_more and len(ahead) < most:
                     is_more = start()
@@ -140,28 +142,48 @@ class _Crossing:
                     "yield tensor.detach(), or move it with turnpike.to()."
                 )
         _engine.refuse_capture("turnpike.prefetch()")
-        self._batch, self._device, self._dtype = batch, device, dtype
-        self._stream = torch.cuda.current_stream(device)
-        self._upload = Upload(tensors, plan.packing_of(tensors), device, dtype, takes_all=True)
+        self._device, self._dtype = device, dtype
+        self._stream = _engine.current_stream(device.index)
+        upload = Upload(tensors, plan.packing_of(tensors), device, dtype, takes_all=True)
+        self._staged, read_by_link = upload.sources()
         self._transfer = None
-        if len(self._upload.pieces):
-            self._transfer = engine.upload_ahead(
-                device.index, self._upload.pieces, self._stream.cuda_stream, self._upload.owner
-            )
-        self._upload.make_views()
+        if len(upload.pieces):
+            owner = read_by_link, upload.destinations()
+            self._transfer = engine.upload_ahead(device.index, upload.pieces, self._stream, owner)
+        upload.make_views()
+        self._allocated = upload.destinations()
+        # The batch itself is let go, and with it what has been staged.
+        self._foreign: list[Any] = []
+        self._left = [tensors[index] for index in upload.left]
+        by_id = {id(old): old if new is None else new for old, new in zip(tensors, upload.moved, strict=True)}
+        self._nest = tree.replaced(batch, by_id, self._keep)
+
+    def __del__(self) -> None:
+        self._transfer = None  # before the sources: until it is gone they may be read
+
+    def let_go(self) -> None:
+        """Drops the host memory that has been read."""
+        if self._staged and self._transfer is not None and self._transfer.is_staged():
+            self._staged = []
 
     def hand_over(self) -> Any:
         """The batch, for use on the stream that is current now."""
-        upload, tensors = self._upload, self._upload.tensors
-        now = torch.cuda.current_stream(self._device)
         if self._transfer is not None:
-            self._transfer.wait_on(self._device.index, now.cuda_stream)
+            now = _engine.current_stream(self._device.index)
+            self._transfer.wait_on(self._device.index, now)
+            self._staged = []
             if now != self._stream:
-                for tensor in upload.allocated():
-                    tensor.record_stream(now)
-        for index in upload.left:
-            upload.moved[index] = to(tensors[index], self._device)
+                for tensor in self._allocated:
+                    tensor.record_stream(torch.cuda.current_stream(self._device))
+        if not (self._foreign or self._left or self._dtype is not None):
+            return self._nest
+        by_id = {id(tensor): tensor for tensor in tree.tensors_of(self._nest)}
+        by_id |= {id(tensor): to(tensor, self._device) for tensor in self._left}
         if self._dtype is not None:
-            upload.moved = [tensor.to(self._dtype) for tensor in upload.moved]
-        by_id = {id(tensor): new for tensor, new in zip(tensors, upload.moved, strict=True)}
-        return tree.replaced(self._batch, by_id, functools.partial(move_itself, device=self._device, dtype=self._dtype))
+            by_id = {key: tensor.to(self._dtype) for key, tensor in by_id.items()}
+        return tree.replaced(self._nest, by_id, functools.partial(move_itself, device=self._device, dtype=self._dtype))
+
+    def _keep(self, foreign: Any) -> Any:
+        # It moves itself, on the stream that is current when the batch is handed over.
+        self._foreign.append(foreign)
+        return foreign

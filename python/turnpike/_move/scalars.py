@@ -79,10 +79,10 @@ class Scalars:
         return self.ready()
 
     def _hold(self, tensor: torch.Tensor, label: str) -> tuple[_Crossing, int]:
-        stream = torch.cuda.current_stream(tensor.device) if tensor.is_cuda else None
+        stream = _engine.current_stream(tensor.get_device()) if tensor.is_cuda else None
         key = (tensor.device, tensor.dtype, stream)
         if key not in self._open:
-            self._open[key] = _Crossing(stream)
+            self._open[key] = _Crossing(tensor.get_device(), stream)
         return self._open[key], self._open[key].add(tensor, label, is_kept=self._every > 1)
 
     def _send(self) -> None:
@@ -98,7 +98,8 @@ class Scalars:
 class _Crossing:
     """Values of one dtype, device and stream, that cross together."""
 
-    def __init__(self, stream: torch.cuda.Stream | None) -> None:
+    def __init__(self, device: int, stream: int | None) -> None:
+        self._device = device
         self._stream = stream
         self._labels: list[str] = []
         self._versions: list[int | None] = []  # at the time when they were given; None: nobody else can write to it
@@ -127,10 +128,10 @@ class _Crossing:
         for index, (tensor, version) in enumerate(zip(self._tensors, self._versions, strict=True)):
             if version is not None and tensor._version != version:
                 self._overwritten.add(index)
-        if self._stream is None or self._stream == torch.cuda.current_stream(self._stream.device):
+        if self._stream is None or self._stream == _engine.current_stream(self._device):
             self._fetched = self._fetch()
         else:
-            with torch.cuda.stream(self._stream):
+            with torch.cuda.stream(torch.cuda.ExternalStream(self._stream, self._device)):
                 self._fetched = self._fetch()
 
     def _fetch(self) -> Fetched:

@@ -186,7 +186,7 @@ def _up(engine: _core.MoveEngine, batch: Upload, dtype: torch.dtype | None, non_
     tensors, device, moved = batch.tensors, batch.device, batch.moved
     if len(batch.pieces):
         _engine.refuse_capture("turnpike.to()")
-        stream = torch.cuda.current_stream(device).cuda_stream
+        stream = _engine.current_stream(device.index)
         if batch.packed_count >= _MANY:
             transfer = engine.upload_ahead(device.index, batch.pieces, stream, batch.owner)
             batch.make_views()
@@ -251,17 +251,22 @@ class Upload:
     @property
     def owner(self) -> Any:
         """What must live until the copies have run."""
-        return self.tensors, self.buffers, [tensor for tensor in self.moved if tensor is not None]
+        return self.tensors, self.destinations()
 
     def make_views(self) -> None:
         """Makes the packed tensors of `moved`."""
         if self.packed_count:
             packed.views_of(self._packing, self.buffers, self.tensors, self.moved)
 
-    def allocated(self) -> list[torch.Tensor]:
+    def destinations(self) -> list[torch.Tensor]:
         """One tensor for each device memory that was allocated."""
-        direct = set(self._packing.others) - set(self.left)
-        return self.buffers + [self.moved[index] for index in direct]
+        return self.buffers + [self.moved[index] for index in self._packing.others if self.moved[index] is not None]
+
+    def sources(self) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        """Those that only the threads read, until they have staged them, and those that the link reads."""
+        direct = [self.tensors[index] for index, way in self.ways.items() if way is Way.PINNED]
+        staged = [tensor for index, tensor in enumerate(self.tensors) if self.ways.get(index) is not Way.PINNED]
+        return staged, direct
 
     def _add(self, index: int) -> None:
         tensor = self.tensors[index]
@@ -311,7 +316,7 @@ def _up_converted(
     engine: _core.MoveEngine, tensor: torch.Tensor, device: torch.device, dtype: torch.dtype | None
 ) -> torch.Tensor:
     assert dtype is not None
-    stream = torch.cuda.current_stream(device).cuda_stream
+    stream = _engine.current_stream(device.index)
 
     def bring(part: torch.Tensor, raw: torch.Tensor) -> None:
         pieces = _core.MovePieces()
@@ -377,7 +382,7 @@ def _down(
             moved[index].data_ptr(), gapless.data_ptr(), gapless.nbytes
         )
     for gpu, list_of_pieces in pieces.items():
-        stream = torch.cuda.current_stream(gpu).cuda_stream
+        stream = _engine.current_stream(gpu)
         engine.download(gpu, list_of_pieces, stream, is_fresh=True)
     return moved
 
@@ -387,7 +392,7 @@ def _down_converted(engine: _core.MoveEngine, tensor: torch.Tensor, dtype: torch
     source, target = in_memory_order(tensor), in_memory_order(new)
     step = max(1, plan.CONVERT_BYTES // new.itemsize)
     gpu = tensor.get_device()
-    stream = torch.cuda.current_stream(gpu).cuda_stream
+    stream = _engine.current_stream(gpu)
     for start in range(0, source.numel(), step):
         part = source[start : start + step].to(dtype)
         pieces = _core.MovePieces()

@@ -102,6 +102,28 @@ def test_host_memory_is_let_go(torch, gpu):
     assert gone() is None
 
 
+def test_host_memory_is_let_go_while_the_batch_is_ahead(torch, gpu, busy):
+    sources = []
+
+    def source():
+        for step in range(10):
+            tensor = torch.full((1 << 20,), float(step))
+            sources.append(weakref.ref(tensor))
+            yield tensor
+            del tensor
+
+    batches = iter(tp.prefetch(source(), gpu, depth=4))
+    for _ in range(5):
+        next(batches)
+        busy()
+    assert len(sources) > 7
+    time.sleep(0.2)  # all of them are staged, and wait for the loop
+    count = len(sources)
+    next(batches)
+    assert [reference() for reference in sources[:count]] == [None] * count
+    del batches
+
+
 def test_batches_may_be_taken_on_another_stream(torch, gpu, busy):
     side = torch.cuda.Stream()
     iterator = iter(tp.prefetch(batches(torch), gpu, depth=3))

@@ -95,6 +95,11 @@ class Scalars:
             self._arrived.append(self._pending.popleft().row())
 
 
+def _stream_of(number: int, device: int) -> torch.cuda.Stream:
+    # As an external one, number 0 would be a new stream.
+    return torch.cuda.ExternalStream(number, device) if number else torch.cuda.default_stream(device)
+
+
 class _Crossing:
     """Values of one dtype, device and stream, that cross together."""
 
@@ -131,7 +136,7 @@ class _Crossing:
         if self._stream is None or self._stream == _engine.current_stream(self._device):
             self._fetched = self._fetch()
         else:
-            with torch.cuda.stream(torch.cuda.ExternalStream(self._stream, self._device)):
+            with torch.cuda.stream(_stream_of(self._stream, self._device)):
                 self._fetched = self._fetch()
 
     def _fetch(self) -> Fetched:

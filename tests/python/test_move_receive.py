@@ -104,7 +104,7 @@ def test_nothing_of_it_needs_the_garbage_collector():
     try:
         for iterable in (Counted(), broken()):
             received = receive.Received(iterable, most=3)
-            gone = weakref.ref(received), weakref.ref(received._shared)
+            gone = weakref.ref(received), weakref.ref(received.receiver)
             use(received)
             del received, iterable
             assert [reference() for reference in gone] == [None, None]
@@ -130,12 +130,13 @@ def test_an_error_comes_behind_the_batches_before_it(error):
 
 
 def test_closing_waits_for_the_batch_under_way_and_lets_everything_go():
-    gate = threading.Event()
+    reached, gate = threading.Event(), threading.Event()
     gone = []
 
     class Slow(Counted):
         def __next__(self):
             if self.made:
+                reached.set()
                 gate.wait()
             batch = super().__next__()
             gone.append(weakref.ref(batch))
@@ -146,12 +147,34 @@ def test_closing_waits_for_the_batch_under_way_and_lets_everything_go():
     received = receive.Received(source, most=3)
     assert received.take(block=True).number == 0
     received.handed_over()
+    reached.wait()
     threading.Timer(0.05, gate.set).start()
     received.close()
     assert source.made == 2 and not threads()
     del source, received
     gc.collect()
     assert [reference() for reference in gone] == [None] * 3
+
+
+def test_closing_does_not_wait_for_ever(monkeypatch):
+    reached, gate = threading.Event(), threading.Event()
+    monkeypatch.setattr(receive, "_PATIENCE_S", 0.02)
+
+    def source():
+        yield Batch(0)
+        reached.set()
+        gate.wait()
+        yield Batch(1)
+
+    received = receive.Received(source(), most=3)
+    gone = weakref.ref(received.take(block=True)), weakref.ref(received.receiver)
+    received.handed_over()
+    reached.wait()
+    received.close()
+    del received
+    assert len(threads()) == 1
+    gate.set()
+    wait_until(lambda: not threads() and [reference() for reference in gone] == [None, None])
 
 
 def test_one_that_is_dropped_stops():
@@ -268,9 +291,62 @@ def test_other_loaders_are_not(make_loader):
         def __iter__(self):
             return iter([7])
 
+    class WithItsOwnBelow(DataLoader):
+        def _get_iterator(self):
+            return iter([7])
+
+    class Unhashable(DataLoader):
+        def __iter__(self):
+            return iter([7])
+
+        def __eq__(self, other):
+            return False
+
     assert isinstance(receive.source_of(make_loader(), most=3), receive.Pulled)
-    source = receive.source_of(make_loader(WithItsOwn, num_workers=2), most=3)
-    assert isinstance(source, receive.Pulled) and source.take(block=True) == 7
+    for kind in (WithItsOwn, WithItsOwnBelow, Unhashable):
+        source = receive.source_of(make_loader(kind, num_workers=2), most=3)
+        assert isinstance(source, receive.Pulled) and source.take(block=True) == 7
+    timed = make_loader(num_workers=1, multiprocessing_context="fork", timeout=60)
+    assert isinstance(receive.source_of(timed, most=3), receive.Pulled)
+
+
+def test_what_the_loop_has_set_holds_in_the_thread(make_loader):
+    import torch
+
+    def source():
+        while True:
+            yield torch.get_default_device()
+
+    with torch.device("meta"):
+        received = receive.Received(source(), most=1)
+    received.take(block=True)
+    received.handed_over()
+    assert received.take(block=True) == torch.device("meta")
+    received.close()
+
+
+class Slow:
+    def __len__(self):
+        return 12
+
+    def __getitem__(self, index):
+        time.sleep(0.05)
+        return index
+
+
+def test_an_epoch_begins_when_the_one_that_was_left_is_over(make_loader, monkeypatch):
+    from torch.utils.data import DataLoader
+
+    monkeypatch.setattr(receive, "_PATIENCE_S", 0.001)
+    loader = DataLoader(Slow(), batch_size=3, num_workers=1, multiprocessing_context="fork", persistent_workers=True)
+    for _ in range(4):
+        left = receive.source_of(loader, most=3)
+        assert left.take(block=True).tolist() == [0, 1, 2]
+        left.handed_over()
+        time.sleep(0.01)  # the thread is in the middle of the next
+        left.close()
+        del left
+    wait_until(lambda: not threads())
 
 
 def test_persistent_workers_serve_one_iteration_at_a_time(make_loader):
@@ -298,6 +374,9 @@ class Crossed:
     def __init__(self, engine, batch, device, dtype):
         self.batch = batch
 
+    def let_go(self):
+        pass
+
     def hand_over(self):
         return self.batch
 
@@ -323,3 +402,41 @@ def test_the_loop_gets_every_batch_of_a_thread_in_order(monkeypatch, depth, paus
         if batch == 7:
             break
     wait_until(lambda: not threads())
+
+
+@pytest.mark.parametrize("kind", [receive.Pulled, receive.Received])
+@pytest.mark.parametrize("depth", [1, 4])
+def test_an_exception_is_raised_behind_the_batches_before_it(monkeypatch, kind, depth):
+    def source():
+        yield from range(3)
+        raise KeyError("broken")
+
+    monkeypatch.setattr(prefetch, "_Crossing", Crossed)
+    source_of = {receive.Pulled: lambda iterable, most: receive.Pulled(iterable), receive.Received: receive.Received}
+    monkeypatch.setattr(receive, "source_of", source_of[kind])
+    seen = []
+    with pytest.raises(KeyError, match="broken"):
+        for batch in prefetch._batches(None, source(), None, depth, None):
+            seen.append(batch)
+            time.sleep(0.002)
+    assert seen == [0, 1, 2]
+
+
+@pytest.mark.parametrize("pause_s", [0, 0.01])
+@pytest.mark.parametrize("depth", [1, 3])
+def test_a_batch_is_the_loops_alone_once_it_is_handed_over(monkeypatch, depth, pause_s):
+    def source():
+        for number in range(6):
+            time.sleep(pause_s)
+            yield Batch(number)
+
+    monkeypatch.setattr(prefetch, "_Crossing", Crossed)
+    monkeypatch.setattr(receive, "source_of", receive.Received)
+    batches = prefetch._batches(None, source(), None, depth, None)
+    for number in range(6):
+        batch = next(batches)
+        assert batch.number == number
+        gone = weakref.ref(batch)
+        del batch
+        assert gone() is None
+    batches.close()

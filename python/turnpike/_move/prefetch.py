@@ -85,8 +85,7 @@ def _batches(
         # at the beginning of each epoch would cost as many steps' time where the loader is not faster than the loop.
         most = 1
         while True:
-            for crossing in ahead:
-                crossing.let_go()
+            _let_go(ahead)
             with contextlib.suppress(receive.NotYet):
                 while is_more and len(ahead) < most:
                     is_more = start()
@@ -122,6 +121,11 @@ def _start(
         ahead.append(receive.Raised(error))
         return False
     return True
+
+
+def _let_go(ahead: collections.deque[_Crossing | receive.Raised]) -> None:
+    for crossing in ahead:
+        crossing.let_go()
 
 
 def _hand_over(ahead: collections.deque[_Crossing | receive.Raised], source: receive.Pulled | receive.Received) -> Any:

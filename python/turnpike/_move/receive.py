@@ -6,27 +6,34 @@ shared memory that the batch lies in. Its own thread for pin_memory hides that f
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import sys
 import threading
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, NoReturn
 
 from turnpike import _core
+
+# So long does one who leaves a loop wait for the batch that is being received. A worker that hangs must not hold up the
+# exception, or the Ctrl-C, that ended the loop.
+_PATIENCE_S = 1.0
 
 
 def source_of(iterable: Iterable[Any], most: int) -> Pulled | Received:
     """most: how many batches may have been taken and not handed over to the loop."""
     if not _comes_from_workers(iterable):
         return Pulled(iter(iterable))
-    # Persistent workers, and their iterator, are the same in every epoch.
-    former = _of_persistent_workers.pop(iterable, lambda: None)()
+    if not iterable.persistent_workers:  # type: ignore[attr-defined]
+        return Received(iterable, most)
+    # Persistent workers, and their iterator, are the same in every epoch: a thread may still be in the middle of it.
+    former = _of_persistent_workers.get(iterable)
     if former is not None:
-        former.close()
+        former.stop()
+        former.join()
     source = Received(iterable, most)
-    if iterable.persistent_workers:  # type: ignore[attr-defined]
-        _of_persistent_workers[iterable] = weakref.ref(source)
+    _of_persistent_workers[iterable] = source.receiver
     return source
 
 
@@ -34,9 +41,14 @@ def _comes_from_workers(iterable: Iterable[Any]) -> bool:
     data = sys.modules.get("torch.utils.data")  # who has a DataLoader has imported it
     if data is None or not isinstance(iterable, data.DataLoader):
         return False
-    # A class with an __iter__ of its own may do anything there. With pin_memory there is a thread already.
-    is_its_own = type(iterable).__iter__ is data.DataLoader.__iter__
-    return is_its_own and iterable.num_workers > 0 and not iterable.pin_memory
+    # A class with an iterator of its own may do anything there.
+    kind = type(iterable)
+    is_its_own = all(
+        getattr(kind, name, None) is getattr(data.DataLoader, name, None) for name in ("__iter__", "_get_iterator")
+    )
+    # With pin_memory there is a thread already. A timeout is for who waits, which the thread does all the time.
+    has_use = iterable.num_workers > 0 and not iterable.pin_memory and not iterable.timeout
+    return is_its_own and has_use and isinstance(iterable, Hashable)
 
 
 class NotYet(Exception):
@@ -68,30 +80,29 @@ class Received:
     """
 
     def __init__(self, iterable: Iterable[Any], most: int) -> None:
-        self._shared = _Shared()
-        self._thread = threading.Thread(target=_receive, args=(self._shared,), name="turnpike prefetch", daemon=True)
+        self.receiver = _Receiver()
         # Also at the end of the interpreter, before its threads are stopped wherever they are.
-        self._stop = weakref.finalize(self, self._shared.stop)
-        self._thread.start()  # before there are workers, who want the cores, too
-        self._shared.source = iter(iterable)
-        self._is_first = True
+        self._stop = weakref.finalize(self, self.receiver.stop)
+        self.receiver.start()  # before there are workers, who want the cores, too
+        self._source: Iterator[Any] | None = iter(iterable)
+        self.receiver.source = self._source
         self._wanted = most  # once a batch is handed over
 
     def take(self, block: bool) -> Any:
         """The next batch. StopIteration: there is none. NotYet: it is not there, and not waited for."""
-        shared = self._shared
-        if shared.is_over:
+        receiver = self.receiver
+        if receiver.is_over:
             raise _core.Error(
                 "this iterator of turnpike.prefetch() was left: the persistent workers of its DataLoader serve one "
                 "iteration at a time, and another one has begun."
             )
-        if self._is_first:
-            self._is_first = False
-            return next(shared.source)
-        if not self._thread.is_alive() and shared.arrived.empty():
+        if self._source is not None:
+            source, self._source = self._source, None
+            return next(source)
+        if not receiver.is_alive() and receiver.arrived.empty():
             raise _core.Error("an iterator of turnpike.prefetch() over a DataLoader does not go on in a forked child.")
         try:
-            taken = shared.arrived.get(block)
+            taken = receiver.arrived.get(block)
         except queue.Empty:
             raise NotYet from None
         if taken is _OVER:
@@ -103,33 +114,45 @@ class Received:
     def handed_over(self) -> None:
         """A batch that was taken is the loop's now: another may be received."""
         for _ in range(self._wanted):
-            self._shared.wanted.put(None)
+            self.receiver.wanted.put(None)
         self._wanted = 1
 
     def close(self) -> None:
         """Takes no more, after the batch that is being received: a DataLoader cannot be interrupted."""
-        is_first = self._stop.detach() is not None
-        self._shared.stop()
-        # A garbage collection may come here in that thread, and at the end of the interpreter it is of no use to wait.
-        if is_first and threading.current_thread() is not self._thread:
-            self._thread.join()
+        is_at_exit = self._stop.detach() is None
+        self.receiver.stop()
+        if not is_at_exit:
+            self.receiver.join(_PATIENCE_S)
 
 
-_of_persistent_workers: weakref.WeakKeyDictionary[Any, weakref.ref[Received]] = weakref.WeakKeyDictionary()
-
-
-class _Shared:
-    """What the thread knows of a Received: not the object itself, which it would keep alive."""
+class _Receiver:
+    """The thread of a Received, and what it knows: not that object itself, which it would keep alive."""
 
     def __init__(self) -> None:
         self.wanted: queue.SimpleQueue[None] = queue.SimpleQueue()
         self.arrived: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self.source: Iterator[Any] = iter(())
+        self.source: Iterator[Any] | None = None
         self.is_over = False
+        self._thread = threading.Thread(target=_receive, args=(self, _surroundings()), daemon=True)
+        self._thread.name = "turnpike prefetch"
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
 
     def stop(self) -> None:
+        """No batch is received any more but the one that is being received."""
         self.is_over = True
         self.wanted.put(None)
+
+    def join(self, timeout_s: float | None = None) -> None:
+        if threading.current_thread() is not self._thread:  # a garbage collection may come here
+            self._thread.join(timeout_s)
+
+
+_of_persistent_workers: weakref.WeakKeyDictionary[Any, _Receiver] = weakref.WeakKeyDictionary()
 
 
 class Raised:
@@ -137,6 +160,9 @@ class Raised:
 
     def __init__(self, error: BaseException) -> None:
         self._error: BaseException | None = error
+
+    def let_go(self) -> None:
+        """There is no memory to be dropped."""
 
     def hand_over(self) -> NoReturn:
         """Raises it. Once: its traceback knows this frame, which may not know it for ever."""
@@ -151,16 +177,41 @@ class Raised:
 _OVER = object()
 
 
-def _receive(shared: _Shared) -> None:
-    while True:
-        shared.wanted.get()
-        if shared.is_over:
-            return
-        try:
-            shared.arrived.put(next(shared.source))  # no name here: it would keep the batch
-        except StopIteration:
-            shared.arrived.put(_OVER)
-            return
-        except BaseException as error:
-            shared.arrived.put(Raised(error))
-            return
+def _surroundings() -> list[contextlib.AbstractContextManager[Any]]:
+    """What of the calling thread matters to a sampler, and to tensors that workers have put on a GPU."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return []
+    found = []
+    if torch.get_default_device().type != "cpu":
+        found.append(torch.get_default_device())
+    if torch.cuda.is_initialized():
+        found.append(torch.cuda.stream(torch.cuda.current_stream()))  # and its device
+    return found
+
+
+def _receive(receiver: _Receiver, surroundings: list[contextlib.AbstractContextManager[Any]]) -> None:
+    try:
+        with contextlib.ExitStack() as stack:
+            for one in surroundings:
+                stack.enter_context(one)
+            while _receive_one(receiver):
+                pass
+    except BaseException as error:
+        receiver.arrived.put(Raised(error))
+    finally:
+        receiver.source = None
+        if receiver.is_over:
+            receiver.arrived = queue.SimpleQueue()
+
+
+def _receive_one(receiver: _Receiver) -> bool:
+    receiver.wanted.get()
+    if receiver.is_over:
+        return False
+    try:
+        receiver.arrived.put(next(receiver.source))  # type: ignore[arg-type]  # no name here: it would keep the batch
+    except StopIteration:
+        receiver.arrived.put(_OVER)
+        return False
+    return True

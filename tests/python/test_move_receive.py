@@ -3,6 +3,7 @@
 import gc
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -63,7 +64,7 @@ def test_batches_come_in_order_and_are_not_taken_far_ahead():
             received.handed_over()
     assert seen == list(range(10))
     received.close()
-    assert not threads()
+    wait_until(lambda: not threads())
 
 
 def test_what_is_late_is_waited_for_only_where_that_is_wanted():
@@ -150,7 +151,8 @@ def test_closing_waits_for_the_batch_under_way_and_lets_everything_go():
     reached.wait()
     threading.Timer(0.05, gate.set).start()
     received.close()
-    assert source.made == 2 and not threads()
+    assert source.made == 2
+    wait_until(lambda: not threads())
     del source, received
     gc.collect()
     assert [reference() for reference in gone] == [None] * 3
@@ -175,6 +177,29 @@ def test_closing_does_not_wait_for_ever(monkeypatch):
     assert len(threads()) == 1
     gate.set()
     wait_until(lambda: not threads() and [reference() for reference in gone] == [None, None])
+
+
+def test_one_who_waits_again_after_ctrl_c_waits_till_the_end():
+    reached, gate = threading.Event(), threading.Event()
+
+    def source():
+        yield 0
+        reached.set()
+        gate.wait()
+        yield 1
+
+    received = receive.Received(source(), most=3)
+    received.take(block=True)
+    received.handed_over()
+    reached.wait()
+    interrupt = threading.Timer(0.05, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        interrupt.start()
+        received.close()
+        pytest.fail("nobody interrupted it")
+    threading.Timer(0.1, gate.set).start()
+    received.receiver.join()
+    assert gate.is_set()
 
 
 def test_one_that_is_dropped_stops():
@@ -281,7 +306,7 @@ def test_a_loader_with_workers_is_received_in_a_thread(make_loader):
         assert received.take(block=True).tolist() == expected
         received.handed_over()
     received.close()
-    assert not threads()
+    wait_until(lambda: not threads())
 
 
 def test_other_loaders_are_not(make_loader):

@@ -7,6 +7,7 @@ shared memory that the batch lies in. Its own thread for pin_memory hides that f
 from __future__ import annotations
 
 import contextlib
+import os
 import queue
 import sys
 import threading
@@ -99,7 +100,7 @@ class Received:
         if self._source is not None:
             source, self._source = self._source, None
             return next(source)
-        if not receiver.is_alive() and receiver.arrived.empty():
+        if not receiver.is_here():
             raise _core.Error("an iterator of turnpike.prefetch() over a DataLoader does not go on in a forked child.")
         try:
             taken = receiver.arrived.get(block)
@@ -133,14 +134,17 @@ class _Receiver:
         self.arrived: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.source: Iterator[Any] | None = None
         self.is_over = False
+        self.has_ended = threading.Event()
+        self._process = os.getpid()
         self._thread = threading.Thread(target=_receive, args=(self, _surroundings()), daemon=True)
         self._thread.name = "turnpike prefetch"
 
     def start(self) -> None:
         self._thread.start()
 
-    def is_alive(self) -> bool:
-        return self._thread.is_alive()
+    def is_here(self) -> bool:
+        """Not in a forked child, which has the object and not the thread."""
+        return os.getpid() == self._process
 
     def stop(self) -> None:
         """No batch is received any more but the one that is being received."""
@@ -148,8 +152,10 @@ class _Receiver:
         self.wanted.put(None)
 
     def join(self, timeout_s: float | None = None) -> None:
-        if threading.current_thread() is not self._thread:  # a garbage collection may come here
-            self._thread.join(timeout_s)
+        """Waits for the end of the thread. (After a Thread.join() that Ctrl-C interrupted, the next one would not.)"""
+        # A garbage collection may come here in that thread.
+        if self.is_here() and threading.current_thread() is not self._thread:
+            self.has_ended.wait(timeout_s)
 
 
 _of_persistent_workers: weakref.WeakKeyDictionary[Any, _Receiver] = weakref.WeakKeyDictionary()
@@ -203,6 +209,7 @@ def _receive(receiver: _Receiver, surroundings: list[contextlib.AbstractContextM
         receiver.source = None
         if receiver.is_over:
             receiver.arrived = queue.SimpleQueue()
+        receiver.has_ended.set()
 
 
 def _receive_one(receiver: _Receiver) -> bool:

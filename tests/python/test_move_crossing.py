@@ -107,8 +107,7 @@ class MovesItself:
 
 
 def test_the_nest_is_that_of_the_batch(engine):
-    Pair = types.SimpleNamespace  # passed through
-    other = Pair(a=1)
+    other = types.SimpleNamespace(a=1)  # passed through
     crossing = prefetch._Crossing(engine, {"x": [large(), 3], "same": other, "n": (None, "s")}, HERE, None)
     batch = crossing.hand_over()
     assert batch["same"] is other and batch["n"] == (None, "s") and batch["x"][1] == 3

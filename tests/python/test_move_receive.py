@@ -48,6 +48,27 @@ class Counted:
         return Batch(self.made - 1)
 
 
+class Gated:
+    """Yields a batch, and another one when its gate is opened."""
+
+    def __init__(self):
+        self.reached, self.gate = threading.Event(), threading.Event()
+
+    def __iter__(self):
+        yield Batch(0)
+        self.reached.set()
+        self.gate.wait()
+        yield Batch(1)
+
+
+def begun(iterable, most):
+    """A Received whose first batch has been handed over."""
+    received = receive.Received(iterable, most)
+    assert received.take(block=True).number == 0
+    received.handed_over()
+    return received
+
+
 def test_batches_come_in_order_and_are_not_taken_far_ahead():
     source = Counted()
     received = receive.Received(source, most=3)
@@ -68,20 +89,12 @@ def test_batches_come_in_order_and_are_not_taken_far_ahead():
 
 
 def test_what_is_late_is_waited_for_only_where_that_is_wanted():
-    gate = threading.Event()
-
-    def source():
-        yield 0
-        gate.wait()
-        yield 1
-
-    received = receive.Received(source(), most=2)
-    assert received.take(block=True) == 0
-    received.handed_over()
+    source = Gated()
+    received = begun(source, most=2)
     with pytest.raises(receive.NotYet):
         received.take(block=False)
-    threading.Timer(0.05, gate.set).start()
-    assert received.take(block=True) == 1
+    threading.Timer(0.05, source.gate.set).start()
+    assert received.take(block=True).number == 1
     received.close()
 
 
@@ -145,9 +158,7 @@ def test_closing_waits_for_the_batch_under_way_and_lets_everything_go():
 
     source = Slow()
     gone.append(weakref.ref(source))
-    received = receive.Received(source, most=3)
-    assert received.take(block=True).number == 0
-    received.handed_over()
+    received = begun(source, most=3)
     reached.wait()
     threading.Timer(0.05, gate.set).start()
     received.close()
@@ -159,47 +170,31 @@ def test_closing_waits_for_the_batch_under_way_and_lets_everything_go():
 
 
 def test_closing_does_not_wait_for_ever(monkeypatch):
-    reached, gate = threading.Event(), threading.Event()
     monkeypatch.setattr(receive, "_PATIENCE_S", 0.02)
-
-    def source():
-        yield Batch(0)
-        reached.set()
-        gate.wait()
-        yield Batch(1)
-
-    received = receive.Received(source(), most=3)
+    source = Gated()
+    received = receive.Received(source, most=3)
     gone = weakref.ref(received.take(block=True)), weakref.ref(received.receiver)
     received.handed_over()
-    reached.wait()
+    source.reached.wait()
     received.close()
     del received
     assert len(threads()) == 1
-    gate.set()
+    source.gate.set()
     wait_until(lambda: not threads() and [reference() for reference in gone] == [None, None])
 
 
 def test_one_who_waits_again_after_ctrl_c_waits_till_the_end():
-    reached, gate = threading.Event(), threading.Event()
-
-    def source():
-        yield 0
-        reached.set()
-        gate.wait()
-        yield 1
-
-    received = receive.Received(source(), most=3)
-    received.take(block=True)
-    received.handed_over()
-    reached.wait()
+    source = Gated()
+    received = begun(source, most=3)
+    source.reached.wait()
     interrupt = threading.Timer(0.05, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         interrupt.start()
         received.close()
         pytest.fail("nobody interrupted it")
-    threading.Timer(0.1, gate.set).start()
+    threading.Timer(0.1, source.gate.set).start()
     received.receiver.join()
-    assert gate.is_set()
+    assert source.gate.is_set()
 
 
 def test_one_that_is_dropped_stops():
@@ -253,16 +248,8 @@ def test_the_interpreter_ends_with_one_left_open(pause_s):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:This process")
 def test_a_forked_child_is_told_instead_of_waiting_forever():
-    gate = threading.Event()
-
-    def source():
-        yield 0
-        gate.wait()
-        yield 1
-
-    received = receive.Received(source(), most=1)
-    assert received.take(block=True) == 0
-    received.handed_over()
+    source = Gated()
+    received = begun(source, most=1)
     child = os.fork()
     if child == 0:
         try:
@@ -272,8 +259,8 @@ def test_a_forked_child_is_told_instead_of_waiting_forever():
         finally:
             os._exit(3)
     assert os.waitpid(child, 0)[1] == 0
-    gate.set()
-    assert received.take(block=True) == 1
+    source.gate.set()
+    assert received.take(block=True).number == 1
     received.close()
 
 
@@ -406,24 +393,34 @@ class Crossed:
         return self.batch
 
 
+@pytest.fixture
+def loop_over(monkeypatch):
+    """The batches of prefetch as the loop gets them, which cross nothing."""
+
+    def loop(source, depth, source_of=receive.Received):
+        monkeypatch.setattr(receive, "source_of", source_of)
+        return prefetch._batches(None, source, None, depth, None)
+
+    monkeypatch.setattr(prefetch, "_Crossing", Crossed)
+    return loop
+
+
 @pytest.mark.parametrize("depth", [1, 2, 5])
 @pytest.mark.parametrize("pause_s", [0, 0.002])
-def test_the_loop_gets_every_batch_of_a_thread_in_order(monkeypatch, depth, pause_s):
+def test_the_loop_gets_every_batch_of_a_thread_in_order(loop_over, depth, pause_s):
     def source():
         for number in range(40):
             if number % 3 == 0:
                 time.sleep(pause_s)
             yield number
 
-    monkeypatch.setattr(prefetch, "_Crossing", Crossed)
-    monkeypatch.setattr(receive, "source_of", receive.Received)
     seen = []
-    for batch in prefetch._batches(None, source(), None, depth, None):
+    for batch in loop_over(source(), depth):
         seen.append(batch)
         if batch % 4 == 0:
             time.sleep(0.001)
     assert seen == list(range(40))
-    for batch in prefetch._batches(None, source(), None, depth, None):
+    for batch in loop_over(source(), depth):
         if batch == 7:
             break
     wait_until(lambda: not threads())
@@ -431,17 +428,15 @@ def test_the_loop_gets_every_batch_of_a_thread_in_order(monkeypatch, depth, paus
 
 @pytest.mark.parametrize("kind", [receive.Pulled, receive.Received])
 @pytest.mark.parametrize("depth", [1, 4])
-def test_an_exception_is_raised_behind_the_batches_before_it(monkeypatch, kind, depth):
+def test_an_exception_is_raised_behind_the_batches_before_it(loop_over, kind, depth):
     def source():
         yield from range(3)
         raise KeyError("broken")
 
-    monkeypatch.setattr(prefetch, "_Crossing", Crossed)
     source_of = {receive.Pulled: lambda iterable, most: receive.Pulled(iterable), receive.Received: receive.Received}
-    monkeypatch.setattr(receive, "source_of", source_of[kind])
     seen = []
     with pytest.raises(KeyError, match="broken"):
-        for batch in prefetch._batches(None, source(), None, depth, None):
+        for batch in loop_over(source(), depth, source_of[kind]):
             seen.append(batch)
             time.sleep(0.002)
     assert seen == [0, 1, 2]
@@ -449,15 +444,13 @@ def test_an_exception_is_raised_behind_the_batches_before_it(monkeypatch, kind, 
 
 @pytest.mark.parametrize("pause_s", [0, 0.01])
 @pytest.mark.parametrize("depth", [1, 3])
-def test_a_batch_is_the_loops_alone_once_it_is_handed_over(monkeypatch, depth, pause_s):
+def test_a_batch_is_the_loops_alone_once_it_is_handed_over(loop_over, depth, pause_s):
     def source():
         for number in range(6):
             time.sleep(pause_s)
             yield Batch(number)
 
-    monkeypatch.setattr(prefetch, "_Crossing", Crossed)
-    monkeypatch.setattr(receive, "source_of", receive.Received)
-    batches = prefetch._batches(None, source(), None, depth, None)
+    batches = loop_over(source(), depth)
     for number in range(6):
         batch = next(batches)
         assert batch.number == number

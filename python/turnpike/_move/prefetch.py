@@ -150,12 +150,12 @@ class _Crossing:
         self._stream = _engine.current_stream(device.index)
         upload = Upload(tensors, plan.packing_of(tensors), device, dtype, takes_all=True)
         self._staged, read_by_link = upload.sources()
+        self._allocated = upload.destinations()
         self._transfer = None
         if len(upload.pieces):
-            owner = read_by_link, upload.destinations()
+            owner = read_by_link, self._allocated
             self._transfer = engine.upload_ahead(device.index, upload.pieces, self._stream, owner)
         upload.make_views()
-        self._allocated = upload.destinations()
         # The batch itself is let go, and with it what has been staged.
         self._foreign: list[Any] = []
         self._left = [tensors[index] for index in upload.left]
@@ -177,8 +177,9 @@ class _Crossing:
             self._transfer.wait_on(self._device.index, now)
             self._staged = []
             if now != self._stream:
+                stream = torch.cuda.current_stream(self._device)
                 for tensor in self._allocated:
-                    tensor.record_stream(torch.cuda.current_stream(self._device))
+                    tensor.record_stream(stream)
         if not (self._foreign or self._left or self._dtype is not None):
             return self._nest
         by_id = {id(tensor): tensor for tensor in tree.tensors_of(self._nest)}

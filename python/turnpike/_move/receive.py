@@ -189,8 +189,9 @@ def _surroundings() -> list[contextlib.AbstractContextManager[Any]]:
     if torch is None:
         return []
     found = []
-    if torch.get_default_device().type != "cpu":
-        found.append(torch.get_default_device())
+    default = torch.get_default_device()
+    if default.type != "cpu":
+        found.append(default)
     if torch.cuda.is_initialized():
         found.append(torch.cuda.stream(torch.cuda.current_stream()))  # and its device
     return found

@@ -20,8 +20,11 @@ constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kGrainBytes = std::size_t{512} << 10;
 // The link reads the caches of single cores at two thirds of its rate, the memory and the cache that all cores share at
 // its full rate. So the first bytes are stored past the caches. After these the link lags so far behind the threads
-// that plain stores have fallen into the shared cache when it comes, and spare the memory two of three ways.
+// that plain stores have fallen into the shared cache when it comes, and spare the memory two of three ways. It lags so
+// sooner in a large upload, whose chunks grow larger.
 constexpr std::size_t kStreamedBytes = std::size_t{64} << 20;
+constexpr std::size_t kLargeBytes = std::size_t{128} << 20;
+constexpr std::size_t kStreamedOfLargeBytes = std::size_t{16} << 20;
 // A download of less is not cut at large pages: too few threads would share it.
 constexpr std::size_t kCutAtPagesBytes = std::size_t{8} << 20;
 
@@ -34,7 +37,7 @@ class Cutter {
  public:
   Cutter(Plan& plan, std::size_t slot_bytes, Cut cut)
       : plan_(plan),
-        streamed_bytes_(cut == Cut::kBehindOthers ? 0 : kStreamedBytes),
+        streamed_bytes_(streamed_bytes(plan, cut)),
         last_bytes_(least_bytes(plan, slot_bytes, cut, kLastChunkBytes)),
         most_bytes_(std::min(slot_bytes, std::max(plan.staged_bytes / kMiddleChunks, last_bytes_))),
         next_bytes_(least_bytes(plan, slot_bytes, cut, kFirstChunkBytes)),
@@ -61,6 +64,10 @@ class Cutter {
   }
 
  private:
+  static std::size_t streamed_bytes(const Plan& plan, Cut cut) {
+    if (cut == Cut::kBehindOthers) return 0;
+    return plan.staged_bytes < kLargeBytes ? kStreamedBytes : kStreamedOfLargeBytes;
+  }
   static std::size_t least_bytes(const Plan& plan, std::size_t slot_bytes, Cut cut, std::size_t usual) {
     if (cut == Cut::kBehindOthers) return slot_bytes;
     return plan.is_fresh ? kLargePageBytes : usual;

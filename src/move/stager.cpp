@@ -19,9 +19,10 @@ using Clock = std::chrono::steady_clock;
 
 // A smaller transfer is over before a second thread is awake.
 constexpr std::size_t kSharedBytes = std::size_t{256} << 10;
-// So many write faster than a link of PCIe 5 reads; more take the memory's rate from it. (Every thread is used for
-// downloads, whose fresh pages have to be cleared first, and where items are gathered one by one.)
-constexpr std::size_t kMostGatherers = 7;
+// So many write faster than a link of PCIe 5 reads, on hosts whose memory others use, too; more only keep cores from
+// the program. (Every thread is used for downloads, whose fresh pages have to be cleared first, and where items are
+// gathered one by one.)
+constexpr std::size_t kMostGatherers = 10;
 // Of page-locked memory, where slots are small.
 constexpr std::size_t kUsualBytes = std::size_t{32} << 20;
 // How long a thread stays awake for what comes next: waking it takes as long.

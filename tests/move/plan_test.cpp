@@ -68,14 +68,20 @@ TEST(MovePlan, AnUploadBehindOthersFillsItsSlots) {
   EXPECT_TRUE(std::ranges::none_of(plan.chunks, &Chunk::is_streamed));
 }
 
-TEST(MovePlan, TheFirst64MiBOfAnUploadAreStreamed) {
-  const Piece piece{.host = memory_at(1 << 24), .device = 1 << 30, .size_bytes = 256 * kMiB};
-  const Plan plan = make_plan({&piece, 1}, kSlotBytes);
+// Of all chunks those that begin before `end`, and no others.
+void expect_streamed_before(const Plan& plan, std::size_t end) {
   std::size_t begin = 0;
   for (const Chunk& chunk : plan.chunks) {
-    EXPECT_EQ(chunk.is_streamed, begin < 64 * kMiB) << begin;
+    EXPECT_EQ(chunk.is_streamed, begin < end) << begin;
     begin += chunk.size_bytes;
   }
+}
+
+TEST(MovePlan, TheBeginningOfAnUploadIsStreamed) {
+  Piece piece{.host = memory_at(1 << 24), .device = 1 << 30, .size_bytes = 127 * kMiB};
+  expect_streamed_before(make_plan({&piece, 1}, kSlotBytes), 64 * kMiB);
+  piece.size_bytes = 128 * kMiB;
+  expect_streamed_before(make_plan({&piece, 1}, kSlotBytes), 16 * kMiB);
 }
 
 TEST(MovePlan, FreshMemoryIsCutWhereItsLargePagesEnd) {

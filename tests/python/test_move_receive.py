@@ -49,7 +49,7 @@ class Counted:
 
 
 class Gated:
-    """Yields a batch, and another one when its gate is opened."""
+    """Yields a batch, and another one when its gate is opened, or forgotten by a test that failed."""
 
     def __init__(self):
         self.reached, self.gate = threading.Event(), threading.Event()
@@ -57,7 +57,7 @@ class Gated:
     def __iter__(self):
         yield Batch(0)
         self.reached.set()
-        self.gate.wait()
+        self.gate.wait(timeout=5)
         yield Batch(1)
 
 
@@ -183,13 +183,20 @@ def test_closing_does_not_wait_for_ever(monkeypatch):
     wait_until(lambda: not threads() and [reference() for reference in gone] == [None, None])
 
 
-def test_one_who_waits_again_after_ctrl_c_waits_till_the_end():
+@pytest.fixture
+def ctrl_c():
+    """Interrupts the test: a runner in the background has SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+    signal.signal(signal.SIGINT, before)
+
+
+def test_one_who_waits_again_after_ctrl_c_waits_till_the_end(ctrl_c):
     source = Gated()
     received = begun(source, most=3)
     source.reached.wait()
-    interrupt = threading.Timer(0.05, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
-        interrupt.start()
+        threading.Timer(0.05, ctrl_c).start()
         received.close()
         pytest.fail("nobody interrupted it")
     threading.Timer(0.1, source.gate.set).start()

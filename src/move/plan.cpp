@@ -20,8 +20,8 @@ constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kGrainBytes = std::size_t{512} << 10;
 // The link reads the caches of single cores at two thirds of its rate, the memory and the cache that all cores share at
 // its full rate. So the first bytes are stored past the caches. After these the link lags so far behind the threads
-// that plain stores have fallen into the shared cache when it comes, and spare the memory two of three ways. It lags so
-// sooner in a large upload, whose chunks grow larger.
+// that plain stores have fallen into the shared cache when it comes, and spare the memory two of three ways. Where
+// that is was measured: sooner in large uploads.
 constexpr std::size_t kStreamedBytes = std::size_t{64} << 20;
 constexpr std::size_t kLargeBytes = std::size_t{128} << 20;
 constexpr std::size_t kStreamedOfLargeBytes = std::size_t{16} << 20;

@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import signal
 import subprocess
 
 import pytest
@@ -88,15 +87,3 @@ def record(turnpike, environment, tmp_path):
     directory = tmp_path / "work"
     directory.mkdir()
     return Record(turnpike, directory, environment)
-
-
-@pytest.fixture(autouse=True)
-def default_signals():
-    """A runner in the background has SIGINT ignored, which children would inherit."""
-    before = {number: signal.signal(number, handler) for number, handler in DEFAULTS.items()}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
-
-
-DEFAULTS = {signal.SIGINT: signal.default_int_handler, signal.SIGQUIT: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}

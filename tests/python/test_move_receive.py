@@ -183,20 +183,13 @@ def test_closing_does_not_wait_for_ever(monkeypatch):
     wait_until(lambda: not threads() and [reference() for reference in gone] == [None, None])
 
 
-@pytest.fixture
-def ctrl_c():
-    """Interrupts the test: a runner in the background has SIGINT ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-    signal.signal(signal.SIGINT, before)
-
-
-def test_one_who_waits_again_after_ctrl_c_waits_till_the_end(ctrl_c):
+def test_one_who_waits_again_after_ctrl_c_waits_till_the_end():
     source = Gated()
     received = begun(source, most=3)
     source.reached.wait()
+    interrupt = threading.Timer(0.05, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
-        threading.Timer(0.05, ctrl_c).start()
+        interrupt.start()
         received.close()
         pytest.fail("nobody interrupted it")
     threading.Timer(0.1, source.gate.set).start()

@@ -14,6 +14,7 @@ static_assert(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID == kAttributePciBus);
 static_assert(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID == kAttributePciDevice);
 static_assert(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID == kAttributePciDomain);
 static_assert(CU_POINTER_ATTRIBUTE_IS_MANAGED == kPointerIsManaged);
+static_assert(CU_POINTER_ATTRIBUTE_MEMORY_TYPE == kPointerMemoryType && CU_MEMORYTYPE_HOST == kMemoryTypeHost);
 static_assert(CUDA_ERROR_NOT_READY == kNotReady);
 static_assert(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED == kPeerAccessAlreadyEnabled);
 static_assert(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED == kHostMemoryAlreadyRegistered);
@@ -80,6 +81,7 @@ Result<Driver> table_of(void* library) {
   TURNPIKE_FIND(ctx_enable_peer_access, cuCtxEnablePeerAccess);
   TURNPIKE_FIND(mem_alloc, cuMemAlloc_v2);
   TURNPIKE_FIND(mem_free, cuMemFree_v2);
+  TURNPIKE_FIND(mem_get_address_range, cuMemGetAddressRange_v2);
   TURNPIKE_FIND(mem_host_alloc, cuMemHostAlloc);
   TURNPIKE_FIND(mem_free_host, cuMemFreeHost);
   TURNPIKE_FIND(mem_host_register, cuMemHostRegister_v2);
@@ -90,6 +92,7 @@ Result<Driver> table_of(void* library) {
   TURNPIKE_FIND(memcpy_peer_async, cuMemcpyPeerAsync);
   TURNPIKE_FIND(stream_create, cuStreamCreate);
   TURNPIKE_FIND(stream_destroy, cuStreamDestroy_v2);
+  TURNPIKE_FIND(stream_query, cuStreamQuery);
   TURNPIKE_FIND(stream_synchronize, cuStreamSynchronize);
   TURNPIKE_FIND(stream_wait_event, cuStreamWaitEvent);
   TURNPIKE_FIND(stream_is_capturing, cuStreamIsCapturing);

@@ -23,6 +23,9 @@ inline constexpr int kAttributePciDevice = 34;
 inline constexpr int kAttributePciDomain = 50;
 // For pointer_get_attribute: an unsigned int, 1 for managed memory. An error for memory that the driver does not know.
 inline constexpr int kPointerIsManaged = 8;
+// The same: what kind of memory it is, of which this says that it is page-locked memory of the host.
+inline constexpr int kPointerMemoryType = 2;
+inline constexpr unsigned int kMemoryTypeHost = 1;
 
 // Codes that are no failures.
 inline constexpr DriverCode kNotReady = 600;
@@ -54,6 +57,7 @@ struct Driver {
   DriverCode (*ctx_enable_peer_access)(CUctx_st* peer, unsigned int flags) = nullptr;
   DriverCode (*mem_alloc)(DevicePointer* pointer, std::size_t size_bytes) = nullptr;
   DriverCode (*mem_free)(DevicePointer pointer) = nullptr;
+  DriverCode (*mem_get_address_range)(DevicePointer* base, std::size_t* size_bytes, DevicePointer inside) = nullptr;
   DriverCode (*mem_host_alloc)(void** pointer, std::size_t size_bytes, unsigned int flags) = nullptr;
   DriverCode (*mem_free_host)(void* pointer) = nullptr;
   DriverCode (*mem_host_register)(void* pointer, std::size_t size_bytes, unsigned int flags) = nullptr;
@@ -66,6 +70,7 @@ struct Driver {
                                   std::size_t size_bytes, CUstream_st* stream) = nullptr;
   DriverCode (*stream_create)(CUstream_st** stream, unsigned int flags) = nullptr;
   DriverCode (*stream_destroy)(CUstream_st* stream) = nullptr;
+  DriverCode (*stream_query)(CUstream_st* stream) = nullptr;  // kNotReady while it is busy
   DriverCode (*stream_synchronize)(CUstream_st* stream) = nullptr;
   DriverCode (*stream_wait_event)(CUstream_st* stream, CUevent_st* event, unsigned int flags) = nullptr;
   DriverCode (*stream_is_capturing)(CUstream_st* stream, int* status) = nullptr;  // 0: it is not

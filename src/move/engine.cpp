@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cuda/driver.h"
+#include "move/addresses.h"
 #include "move/fresh_pages.h"
 #include "move/move.h"
 #include "move/state.h"
@@ -110,6 +111,28 @@ class ThisEngine : public Engine {
     if (const Status status = state_->synchronize(); !status) return status;
     const InContext in_context(**device);
     return state_->page_lock.unlock(**device, memory);
+  }
+
+  Status find_pinned(int device, std::span<Piece> pieces) override {
+    const auto found = state_->device(device);
+    if (!found) return found.error();
+    const InContext in_context(**found);
+    for (Piece& piece : pieces) {
+      if (piece.layout == nullptr && piece.host != nullptr) piece.is_pinned = move::is_pinned(**found, piece.host);
+    }
+    return {};
+  }
+  Result<DeviceRange> allocation_at(int device, DeviceAddress address) override {
+    const auto found = state_->device(device);
+    if (!found) return found.error();
+    const InContext in_context(**found);
+    return move::allocation_at(**found, address);
+  }
+  bool is_idle(int device, Stream stream) override {
+    const auto found = state_->device(device);
+    if (!found) return false;
+    const InContext in_context(**found);
+    return (*found)->driver().stream_query(stream) == 0;
   }
 
   Stats stats() const override {

@@ -55,6 +55,12 @@ struct Piece {
   bool joins_previous = false;
 };
 
+// The stretch of device memory that was allocated as one.
+struct DeviceRange {
+  DeviceAddress begin = 0;
+  DeviceAddress end = 0;
+};
+
 struct Settings {
   unsigned int threads = 8;                        // that stage, the caller's own not counted; 1 to 64
   std::size_t chunk_bytes = std::size_t{4} << 20;  // of one slot of the ring
@@ -153,6 +159,14 @@ class Engine {
   virtual Status pin(void* memory, std::size_t size_bytes) = 0;
   // Waits for every device and undoes pin(). The memory must still be there.
   virtual Status unpin(void* memory) = 0;
+
+  // Sets is_pinned of each dense piece whose host memory the driver knows as page-locked. The GPU may write to such
+  // memory: it holds what it will only when the stream has come so far, so the CPU must not read it for an upload.
+  virtual Status find_pinned(int device, std::span<Piece> pieces) = 0;
+  // The allocation that holds the address. An Error for memory that is not a device's.
+  virtual Result<DeviceRange> allocation_at(int device, DeviceAddress address) = 0;
+  // Whether everything that was put into the stream is done; false while it is being captured. Never waits.
+  virtual bool is_idle(int device, Stream stream) = 0;
 
   virtual Stats stats() const = 0;
   virtual Settings settings() const = 0;

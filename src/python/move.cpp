@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "move/join.h"
 #include "move/move.h"
 #include "python/error.h"
 #include "python/move_calibrate.h"
 #include "python/move_owner.h"
-#include "python/move_plan.h"
 #include "python/move_scan.h"
 
 namespace nb = nanobind;
@@ -50,16 +50,7 @@ class Pieces {
                        .layout = nullptr});
   }
 
-  // Adds one in the allocation of the piece before. A host address of 0: padding.
-  void add_behind(const void* host, move::DeviceAddress device, std::size_t size_bytes) {
-    // The engine only reads the host's side of what it is asked to upload.
-    pieces_.push_back({.host = const_cast<void*>(host),
-                       .device = device,
-                       .size_bytes = size_bytes,
-                       .is_pinned = false,
-                       .layout = nullptr,
-                       .joins_previous = true});
-  }
+  void add_all(std::span<const move::Piece> pieces) { pieces_.insert(pieces_.end(), pieces.begin(), pieces.end()); }
 
   void add_strided(Address host, move::DeviceAddress device, std::uint32_t item_bytes, std::vector<std::int64_t> sizes,
                    std::vector<std::int64_t> strides_bytes) {
@@ -77,60 +68,44 @@ class Pieces {
 
   std::span<const move::Piece> all() const { return pieces_; }
   std::size_t count() const { return pieces_.size(); }
+  bool has_pinned() const { return std::ranges::any_of(pieces_, &move::Piece::is_pinned); }
 
  private:
   std::vector<move::Piece> pieces_;
   std::deque<move::Layout> layouts_;
 };
 
-// The small tensors of a list, and where each goes.
+// The small tensors of a list.
 class Plan {
  public:
-  Plan(const nb::list& tensors, const nb::tuple& types, bool has_grad, std::size_t buffer_bytes)
-      : scan_(scan_tensors(tensors, types, has_grad)) {
-    if (buffer_bytes < kPackedTensorBytes)
-      throw nb::value_error("buffer_bytes is less than one packed tensor may have");
-    // One alone shares nothing.
-    if (scan_.small.size() == 1) {
-      scan_.others.insert(std::ranges::upper_bound(scan_.others, scan_.small.front().index), scan_.small.front().index);
-      scan_.small.clear();
-    }
-    plan_ = plan_packing(scan_.small, buffer_bytes);
-  }
+  Plan(const nb::list& tensors, nb::tuple types, bool has_grad)
+      : types_(std::move(types)), scan_(scan_tensors(tensors, types_, has_grad)) {}
 
+  std::vector<std::int64_t> small() const {
+    std::vector<std::int64_t> indices;
+    for (const SmallTensor& tensor : scan_.small) indices.push_back(tensor.index);
+    return indices;
+  }
   const std::vector<std::int64_t>& others() const { return scan_.others; }
-  const std::vector<std::size_t>& buffers() const { return plan_.buffers; }
 
-  using Run = std::tuple<std::size_t, std::size_t, std::size_t, std::size_t, std::vector<std::int64_t>>;
-  std::vector<Run> runs() const {
-    std::vector<Run> runs;
-    for (const PackedRun& run : plan_.runs) {
-      runs.emplace_back(run.buffer, run.offset_bytes, run.size_bytes, run.slot_bytes, run.contents);
+  // One copy for each small tensor, to `targets`: dense tensors of one device, in the same order.
+  std::vector<move::Piece> copies_to(const nb::list& targets) const {
+    const std::vector<std::uintptr_t> addresses = addresses_of(targets, types_);
+    if (addresses.size() != scan_.small.size()) throw nb::value_error("one target for each small tensor");
+    std::vector<move::Piece> copies;
+    copies.reserve(addresses.size());
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+      // The engine only reads the host's side of what it is asked to upload.
+      copies.push_back({.host = const_cast<void*>(scan_.small[i].data),
+                        .device = addresses[i],
+                        .size_bytes = scan_.small[i].size_bytes});
     }
-    return runs;
-  }
-
-  // Adds a piece for each tensor. `buffers`: where they are on the device.
-  void add_to(Pieces& pieces, const std::vector<move::DeviceAddress>& buffers) const {
-    if (buffers.size() != plan_.buffers.size()) throw nb::value_error("one address for each buffer");
-    for (const PackedPlace& place : plan_.places) {
-      const move::DeviceAddress device = buffers[place.buffer] + place.offset_bytes;
-      const std::size_t size_bytes = scan_.small[place.tensor].size_bytes;
-      const void* host = scan_.small_data[place.tensor];
-      if (place.offset_bytes == 0) {
-        pieces.add(reinterpret_cast<Address>(host), device, size_bytes, false);
-      } else {
-        pieces.add_behind(host, device, size_bytes);
-      }
-      // So that the next one follows without a gap, and shares the copy.
-      const std::size_t padding_bytes = padded(size_bytes) - size_bytes;
-      if (padding_bytes != 0) pieces.add_behind(nullptr, device + size_bytes, padding_bytes);
-    }
+    return copies;
   }
 
  private:
+  nb::tuple types_;
   Scan scan_;
-  PackedPlan plan_;
 };
 
 // A transfer, and the engine that must outlive it.
@@ -217,8 +192,10 @@ class Engine {
     }
   }
 
-  void upload(int device, const Pieces& pieces, Address stream) {
-    run([&] { return engine_->upload(device, pieces.all(), to_stream(stream)); });
+  // `owner` is held until the sources that the link reads have been read.
+  void upload(int device, const Pieces& pieces, Address stream, const nb::object& owner) {
+    std::shared_ptr<void> held = owner.is_none() ? nullptr : hold(owner);
+    run([&] { return engine_->upload(device, pieces.all(), to_stream(stream), std::move(held)); });
   }
   void download(int device, const Pieces& pieces, Address stream, bool is_fresh) {
     run([&] { return engine_->download(device, pieces.all(), to_stream(stream), is_fresh); });
@@ -243,6 +220,26 @@ class Engine {
       return engine_->copy_peer(to_device, to, to_stream(target_stream), from_device, from, to_stream(from_stream),
                                 size_bytes, std::move(held));
     });
+  }
+  // Adds the copies of a plan's small tensors to `targets`, on a device whose allocator takes a multiple of
+  // `block_bytes` for each. Returns the indices of those whose source is pinned.
+  std::vector<std::int64_t> add_small(const Plan& plan, Pieces& pieces, const nb::list& targets, int device,
+                                      std::size_t block_bytes) {
+    if (block_bytes == 0) throw nb::value_error("a block has at least one byte");
+    std::vector<move::Piece> copies = plan.copies_to(targets);
+    throw_unless_ok(engine_->find_pinned(device, copies));
+    std::vector<std::int64_t> pinned = plan.small();
+    std::size_t next = 0;
+    std::erase_if(pinned, [&](std::int64_t) { return !copies[next++].is_pinned; });
+    pieces.add_all(move::joined(std::move(copies), block_bytes, [&](move::DeviceAddress address) {
+      const auto range = engine_->allocation_at(device, address);
+      return range ? *range : move::DeviceRange{};  // joined to nothing: slower, and right
+    }));
+    return pinned;
+  }
+  bool is_idle(int device, Address stream) {
+    const nb::gil_scoped_release without_gil;
+    return engine_->is_idle(device, to_stream(stream));
   }
   std::string peer_route(int from_device, int to_device) {
     Result<move::Engine::PeerRoute> route = [&] {
@@ -320,14 +317,16 @@ void bind_plan(nb::module_& module) {
       .def("add", &Pieces::add, nb::arg("host"), nb::arg("device"), nb::arg("size_bytes"), nb::arg("is_pinned") = false)
       .def("add_strided", &Pieces::add_strided, nb::arg("host"), nb::arg("device"), nb::arg("item_bytes"),
            nb::arg("sizes"), nb::arg("strides_bytes"))
+      .def_prop_ro("has_pinned", &Pieces::has_pinned)
       .def("__len__", &Pieces::count);
   nb::class_<Plan>(module, "MovePlan")
-      .def(nb::init<const nb::list&, const nb::tuple&, bool, std::size_t>(), nb::arg("tensors"), nb::arg("types"),
-           nb::arg("has_grad"), nb::arg("buffer_bytes") = kPackedBufferBytes)
+      .def(nb::init<const nb::list&, nb::tuple, bool>(), nb::arg("tensors"), nb::arg("types"), nb::arg("has_grad"))
+      .def_prop_ro("small", &Plan::small)
       .def_prop_ro("others", &Plan::others)
-      .def_prop_ro("buffers", &Plan::buffers)
-      .def_prop_ro("runs", &Plan::runs)
-      .def("add_to", &Plan::add_to, nb::arg("pieces"), nb::arg("buffers"));
+      .def(
+          "add_to",
+          [](const Plan& plan, Pieces& pieces, const nb::list& targets) { pieces.add_all(plan.copies_to(targets)); },
+          nb::arg("pieces"), nb::arg("targets"));
 }
 
 }  // namespace
@@ -343,7 +342,8 @@ void bind_move(nb::module_& module) {
       .def("wait", &Transfer::wait);
   nb::class_<Engine>(module, "MoveEngine")
       .def_static("open", &Engine::open, nb::arg("settings"))
-      .def("upload", &Engine::upload, nb::arg("device"), nb::arg("pieces"), nb::arg("stream"))
+      .def("upload", &Engine::upload, nb::arg("device"), nb::arg("pieces"), nb::arg("stream"),
+           nb::arg("owner").none() = nb::none())
       .def("download", &Engine::download, nb::arg("device"), nb::arg("pieces"), nb::arg("stream"),
            nb::arg("is_fresh") = false)
       .def("upload_ahead", &Engine::upload_ahead, nb::arg("device"), nb::arg("pieces"), nb::arg("stream"),
@@ -353,6 +353,9 @@ void bind_move(nb::module_& module) {
       .def("copy_peer", &Engine::copy_peer, nb::arg("to_device"), nb::arg("to"), nb::arg("to_stream"),
            nb::arg("from_device"), nb::arg("from_address"), nb::arg("from_stream"), nb::arg("size_bytes"),
            nb::arg("owner").none())
+      .def("add_small", &Engine::add_small, nb::arg("plan"), nb::arg("pieces"), nb::arg("targets"), nb::arg("device"),
+           nb::arg("block_bytes"))
+      .def("is_idle", &Engine::is_idle, nb::arg("device"), nb::arg("stream"))
       .def("peer_route", &Engine::peer_route, nb::arg("from_device"), nb::arg("to_device"))
       .def("pin", &Engine::pin, nb::arg("memory"), nb::arg("size_bytes"))
       .def("unpin", &Engine::unpin, nb::arg("memory"))

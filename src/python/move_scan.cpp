@@ -7,7 +7,8 @@
 #include <numeric>
 #include <optional>
 #include <string>
-#include <unordered_map>
+
+#include "python/move_plan.h"
 
 namespace nb = nanobind;
 
@@ -49,7 +50,6 @@ struct View {
   std::span<const std::int64_t> sizes;
   std::span<const std::int64_t> strides;  // in items
   std::uint32_t item_bytes = 0;
-  std::uint64_t dtype = 0;
   bool may_be_complex = true;
 };
 
@@ -65,7 +65,6 @@ nb::object call(PyObject* object, PyObject* name) {
 
 struct Names {
   PyObject* const data_ptr = PyUnicode_InternFromString("data_ptr");
-  PyObject* const dtype = PyUnicode_InternFromString("dtype");
   PyObject* const is_cpu = PyUnicode_InternFromString("is_cpu");
   PyObject* const is_neg = PyUnicode_InternFromString("is_neg");
   PyObject* const is_conj = PyUnicode_InternFromString("is_conj");
@@ -74,6 +73,9 @@ struct Names {
   PyObject* const requires_grad = PyUnicode_InternFromString("requires_grad");
   PyObject* const shape = PyUnicode_InternFromString("shape");
   PyObject* const stride = PyUnicode_InternFromString("stride");
+  PyObject* const nbytes = PyUnicode_InternFromString("nbytes");
+  PyObject* const storage_offset = PyUnicode_InternFromString("storage_offset");
+  PyObject* const untyped_storage = PyUnicode_InternFromString("untyped_storage");
 };
 
 bool is_true(const nb::object& answer) {
@@ -94,11 +96,37 @@ class Reader {
     // Bits that say "the negative of these bytes", or "the conjugate".
     if (view && !is_false(call(tensor, names_.is_neg))) view.reset();
     if (view && view->may_be_complex && !is_false(call(tensor, names_.is_conj))) view.reset();
+    if (view && !has_memory(tensor, *view)) view.reset();
     if (PyErr_Occurred() != nullptr) PyErr_Clear();
     return view;
   }
 
+  std::uintptr_t address_of(PyObject* tensor) const {
+    DlTensor out{};
+    if (exchange_ != nullptr && exchange_->from_object(tensor, &out) == 0) {
+      return reinterpret_cast<std::uintptr_t>(out.data) + out.byte_offset;
+    }
+    if (PyErr_Occurred() != nullptr) PyErr_Clear();
+    const nb::object address = call(tensor, names_.data_ptr);
+    if (!address.is_valid()) throw nb::python_error();
+    return reinterpret_cast<std::uintptr_t>(PyLong_AsVoidPtr(address.ptr()));
+  }
+
  private:
+  // A storage may have been freed (FSDP and offloaders do that), and a zero tensor has none. With an offset into it the
+  // address does not show that.
+  bool has_memory(PyObject* tensor, const View& view) const {
+    if (view.data == nullptr) return false;
+    const nb::object offset = call(tensor, names_.storage_offset);
+    if (!offset.is_valid()) return false;
+    const long long items = PyLong_AsLongLong(offset.ptr());
+    if (items == 0) return true;
+    const nb::object storage = call(tensor, names_.untyped_storage);
+    if (!storage.is_valid()) return false;
+    const nb::object size = call(storage.ptr(), names_.nbytes);
+    return size.is_valid() && PyLong_AsLongLong(size.ptr()) > items * view.item_bytes;
+  }
+
   static const DlExchange* find_exchange(PyObject* tensor_type) {
     const nb::object capsule = nb::steal(PyObject_GetAttrString(tensor_type, "__dlpack_c_exchange_api__"));
     const DlExchange* exchange = nullptr;
@@ -117,7 +145,6 @@ class Reader {
                 .sizes = {out.shape, count},
                 .strides = {out.strides, count},
                 .item_bytes = static_cast<std::uint32_t>(out.bits / 8U * out.lanes),
-                .dtype = std::uint64_t{out.code} << 32U | std::uint64_t{out.bits} << 16U | out.lanes,
                 .may_be_complex = out.code == kDlComplex};
   }
 
@@ -125,16 +152,14 @@ class Reader {
     if (!is_true(ask(tensor, names_.is_cpu)) || !is_false(ask(tensor, names_.is_quantized))) return {};
     const nb::object address = call(tensor, names_.data_ptr);
     const nb::object item_bytes = ask(tensor, names_.itemsize);
-    const nb::object dtype = ask(tensor, names_.dtype);
-    if (!address.is_valid() || !item_bytes.is_valid() || !dtype.is_valid()) return {};
+    if (!address.is_valid() || !item_bytes.is_valid()) return {};
     if (!read_numbers(ask(tensor, names_.shape), sizes_) || !read_numbers(call(tensor, names_.stride), strides_)) {
       return {};
     }
     return View{.data = PyLong_AsVoidPtr(address.ptr()),
                 .sizes = sizes_,
                 .strides = strides_,
-                .item_bytes = static_cast<std::uint32_t>(PyLong_AsUnsignedLong(item_bytes.ptr())),
-                .dtype = reinterpret_cast<std::uintptr_t>(dtype.ptr())};  // each dtype is one object
+                .item_bytes = static_cast<std::uint32_t>(PyLong_AsUnsignedLong(item_bytes.ptr()))};
   }
 
   static bool read_numbers(const nb::object& tuple, std::vector<std::int64_t>& numbers) {
@@ -158,16 +183,6 @@ class Reader {
   std::vector<std::int64_t> strides_;
 };
 
-// Also where a dimension has one item and its stride does not matter: PyTorch keeps it, so the copy must have it.
-bool is_row_major(const View& view) {
-  std::int64_t expected = 1;
-  for (std::size_t i = view.sizes.size(); i-- > 0;) {
-    if (view.strides[i] != expected) return false;
-    expected *= view.sizes[i];
-  }
-  return true;
-}
-
 // Whether the items fill one stretch of memory, each once, in whatever order of the dimensions.
 bool is_gapless(const View& view) {
   std::vector<std::size_t> order(view.sizes.size());
@@ -182,34 +197,11 @@ bool is_gapless(const View& view) {
   return true;
 }
 
-// Numbers the combinations of dtype, sizes and strides.
-class ShapeNumbers {
- public:
-  std::uint32_t number(const View& view) {
-    const std::size_t bytes = view.sizes.size_bytes();
-    key_.assign(reinterpret_cast<const char*>(&view.dtype), sizeof view.dtype);
-    key_.append(reinterpret_cast<const char*>(view.sizes.data()), bytes);
-    key_.append(reinterpret_cast<const char*>(view.strides.data()), bytes);
-    // Lists of tensors mostly hold many of one shape in a row.
-    if (key_ == last_key_) return last_;
-    last_key_ = key_;
-    last_ = numbers_.try_emplace(key_, static_cast<std::uint32_t>(numbers_.size())).first->second;
-    return last_;
-  }
-
- private:
-  std::string key_;
-  std::string last_key_;
-  std::uint32_t last_ = 0;
-  std::unordered_map<std::string, std::uint32_t> numbers_;
-};
-
 }  // namespace
 
 Scan scan_tensors(const nb::list& tensors, const nb::tuple& types, bool has_grad) {
   Scan scan;
   Reader reader(PyTuple_GetItem(types.ptr(), 0));
-  ShapeNumbers shapes;
   const auto is_plain_type = [&](PyObject* tensor) {
     const auto* type = reinterpret_cast<PyObject*>(Py_TYPE(tensor));
     for (Py_ssize_t i = 0; i < PyTuple_Size(types.ptr()); ++i) {
@@ -223,31 +215,31 @@ Scan scan_tensors(const nb::list& tensors, const nb::tuple& types, bool has_grad
     if (!view) return false;
     std::size_t size_bytes = view->item_bytes;
     for (const std::int64_t size : view->sizes) {
-      if (size <= 0 || size > static_cast<std::int64_t>(kPackedTensorBytes)) return false;
+      if (size <= 0 || size > static_cast<std::int64_t>(kSmallTensorBytes)) return false;
       size_bytes *= static_cast<std::size_t>(size);
-      if (size_bytes > kPackedTensorBytes) return false;
+      if (size_bytes > kSmallTensorBytes) return false;
     }
-    if (size_bytes == 0 || kPackedAlignment % view->item_bytes != 0) return false;
-    const bool has_rows = is_row_major(*view);
-    if (!has_rows && !is_gapless(*view)) return false;
-    scan.small.push_back({.index = index,
-                          .size_bytes = size_bytes,
-                          .item_bytes = view->item_bytes,
-                          .shape = shapes.number(*view),
-                          .dtype = view->dtype,
-                          .is_row_major = has_rows});
-    scan.small_data.push_back(view->data);
+    if (size_bytes == 0 || !is_gapless(*view)) return false;
+    scan.small.push_back({.index = index, .data = view->data, .size_bytes = size_bytes});
     return true;
   };
   const Py_ssize_t count = PyList_Size(tensors.ptr());
   scan.small.reserve(static_cast<std::size_t>(count));
-  scan.small_data.reserve(static_cast<std::size_t>(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
     // A reference of our own: reading an attribute runs code that could change the list.
     const nb::object tensor = nb::borrow(PyList_GetItem(tensors.ptr(), i));
     if (!try_small(i, tensor.ptr())) scan.others.push_back(i);
   }
   return scan;
+}
+
+std::vector<std::uintptr_t> addresses_of(const nb::list& tensors, const nb::tuple& types) {
+  Reader reader(PyTuple_GetItem(types.ptr(), 0));
+  std::vector<std::uintptr_t> addresses;
+  const Py_ssize_t count = PyList_Size(tensors.ptr());
+  addresses.reserve(static_cast<std::size_t>(count));
+  for (Py_ssize_t i = 0; i < count; ++i) addresses.push_back(reader.address_of(PyList_GetItem(tensors.ptr(), i)));
+  return addresses;
 }
 
 }  // namespace turnpike::python

@@ -1,24 +1,36 @@
-// Reads what the planner needs from tensors of PyTorch, without being linked against it.
+// Reads addresses and sizes of PyTorch's tensors, without being linked against it.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
-
-#include "python/move_plan.h"
 
 namespace turnpike::python {
 
+// A larger tensor nearly has the link's rate by itself.
+constexpr std::size_t kSmallTensorBytes = std::size_t{256} << 10;
+
+// A plain tensor in host memory without gaps, of kSmallTensorBytes at most.
+struct SmallTensor {
+  std::int64_t index = 0;  // in the list that was asked about
+  const void* data = nullptr;
+  std::size_t size_bytes = 0;
+};
+
 struct Scan {
-  std::vector<SmallTensor> small;       // plain, in host memory, without gaps, of kPackedTensorBytes at most
-  std::vector<const void*> small_data;  // where the bytes of each lie
-  std::vector<std::int64_t> others;     // indices of all else
+  std::vector<SmallTensor> small;
+  std::vector<std::int64_t> others;  // indices of all else
 };
 
 // Looks at a list of tensors. `types`: the tuple of exact types that are plain tensors (Tensor, Parameter). Where
 // `has_grad`, tensors that require a gradient are among the others. A tensor that cannot be read is one, too. Needs the
 // GIL, which holds the tensors still.
 Scan scan_tensors(const nanobind::list& tensors, const nanobind::tuple& types, bool has_grad);
+
+// Where the bytes of each tensor lie, whatever its device. An exception of Python for what is no tensor.
+std::vector<std::uintptr_t> addresses_of(const nanobind::list& tensors, const nanobind::tuple& types);
 
 }  // namespace turnpike::python

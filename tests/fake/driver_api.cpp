@@ -259,10 +259,25 @@ CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, std::size_t bytes, CUmemLoca
 }
 
 CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr address) {
-  if (attribute != CU_POINTER_ATTRIBUTE_IS_MANAGED) return CUDA_ERROR_NOT_SUPPORTED;
   const std::uint8_t kind = memory_kind(pointer(address));
   if (kind == CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE) return CUDA_ERROR_INVALID_VALUE;
-  *static_cast<unsigned int*>(value) = kind == CUPTI_ACTIVITY_MEMORY_KIND_MANAGED ? 1 : 0;
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+      *static_cast<unsigned int*>(value) = kind == CUPTI_ACTIVITY_MEMORY_KIND_MANAGED ? 1 : 0;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      *static_cast<unsigned int*>(value) =
+          kind == CUPTI_ACTIVITY_MEMORY_KIND_PINNED ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+      return CUDA_SUCCESS;
+    default:
+      return CUDA_ERROR_NOT_SUPPORTED;
+  }
+}
+
+// Every address is an allocation of its own: nothing here joins copies.
+CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, std::size_t* size_bytes, CUdeviceptr inside) {
+  *base = inside;
+  *size_bytes = 1;
   return CUDA_SUCCESS;
 }
 

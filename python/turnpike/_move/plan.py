@@ -12,6 +12,8 @@ from turnpike._move.late import torch
 SMALL_BYTES = 64 << 10
 # A tensor of less is left to PyTorch when it crosses alone: to wake threads for it takes as long as its copy.
 ALONE_BYTES = 2 << 20
+# Of tensors up to this size those that cross together share copies (kSmallTensorBytes of move_scan.h).
+PACKED_BYTES = 256 << 10
 # Conversions go by so much at a time, so that they need so much memory more and not another copy of a large tensor.
 CONVERT_BYTES = 64 << 20
 
@@ -42,10 +44,10 @@ def way_up(facts: Facts, is_alone: bool) -> Way:
     A small one that is not alone goes as large ones do: PyTorch's copy would wait for all that the stream holds.
     """
     is_small = facts.size_bytes < SMALL_BYTES
-    if not facts.is_plain or facts.size_bytes == 0 or (is_small and (is_alone or facts.is_expanded)):
+    if not facts.is_plain or facts.size_bytes == 0 or (is_small and is_alone):
         return Way.TORCH
     if facts.is_expanded:
-        return Way.EXPANDED
+        return Way.STRIDED if is_small else Way.EXPANDED
     if not facts.is_gapless:
         return Way.STRIDED
     return Way.PINNED if facts.is_pinned else Way.DENSE
@@ -84,7 +86,7 @@ def plain_types() -> tuple[type, ...]:
 
 
 def packing_of(tensors: list[torch.Tensor]) -> _core.MovePlan:
-    """Which of the tensors are packed, and where each goes; none that autograd would have to know of."""
+    """Which of the tensors are packed; none that autograd would have to know of."""
     return _core.MovePlan(tensors, plain_types(), torch.is_grad_enabled())
 
 
@@ -98,6 +100,29 @@ def is_plain(tensor: torch.Tensor) -> bool:
         and tensor.device.type in ("cpu", "cuda")
         and not tensor.is_neg()
         and not tensor.is_conj()
+        and _has_memory(tensor)
+    )
+
+
+def _has_memory(tensor: torch.Tensor) -> bool:
+    # FSDP and offloaders free storages; a zero tensor never had one. PyTorch knows what to make of these.
+    if tensor.numel() == 0:
+        return True
+    if tensor._is_zerotensor():
+        return False
+    last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    return tensor.untyped_storage().nbytes() >= (tensor.storage_offset() + last + 1) * tensor.itemsize
+
+
+def converts_on_cpu(tensor: torch.Tensor, dtype: torch.dtype | None) -> bool:
+    """Whether PyTorch's blocking copy gives other items than a conversion on the GPU might.
+
+    A floating number that an integer type cannot hold becomes one thing on the CPU and another on the GPU.
+    """
+    return (
+        dtype is not None
+        and (tensor.dtype.is_floating_point or tensor.dtype.is_complex)
+        and not (dtype.is_floating_point or dtype.is_complex or dtype is torch.bool)
     )
 
 

@@ -148,14 +148,13 @@ class _Crossing:
         _engine.refuse_capture("turnpike.prefetch()")
         self._device, self._dtype = device, dtype
         self._stream = _engine.current_stream(device.index)
-        upload = Upload(tensors, plan.packing_of(tensors), device, dtype, takes_all=True)
+        upload = Upload(engine, tensors, plan.packing_of(tensors), device, dtype, takes_all=True)
         self._staged, read_by_link = upload.sources()
         self._allocated = upload.destinations()
         self._transfer = None
         if len(upload.pieces):
             owner = read_by_link, self._allocated
             self._transfer = engine.upload_ahead(device.index, upload.pieces, self._stream, owner)
-        upload.make_views()
         # The batch itself is let go, and with it what has been staged.
         self._foreign: list[Any] = []
         self._left = [tensors[index] for index in upload.left]

@@ -9,14 +9,11 @@ from typing import Any, TypeVar
 
 from turnpike import _core
 from turnpike._move import engine as _engine
-from turnpike._move import packed, plan, tree
+from turnpike._move import plan, tree
 from turnpike._move.late import torch
 from turnpike._move.plan import Way
 
 T = TypeVar("T")
-
-# From so many packed tensors on the copy runs beside the making of their views, and not before it.
-_MANY = 16
 
 
 def to(
@@ -44,18 +41,19 @@ def to(
     Results on a GPU are ordered like those of any operation of the current stream: work that is put there next finds
     them, other streams wait for it first. Results on the CPU are there when the call returns.
 
-    Tensors of up to 256 KiB that cross together share device buffers of up to 16 MiB: one that is kept keeps its
-    buffer. Gradients flow back to the source's device and dtype. Tensors of special kinds (sparse, quantized, nested,
+    Gradients flow back to the source's device and dtype. Tensors of special kinds (sparse, quantized, nested,
     subclasses) are left to their own `.to()`, and so is everything where there is no GPU, in a forked child, and under
-    torch.compile. Raises turnpike.Error while a CUDA graph is being captured, for what it would have to copy.
+    torch.compile. Raises turnpike.Error while a CUDA graph is being captured, for what it would have to copy, and
+    ValueError for a stream of another GPU.
     """
     if torch.compiler.is_compiling():
         return _plainly(obj, device, dtype, non_blocking)
     if stream is not None:
+        _check_stream(stream, device)
         with torch.cuda.stream(stream):
             return to(obj, device, dtype=dtype, non_blocking=non_blocking)
     nest: Any = obj
-    if type(nest) is torch.Tensor and _is_small(nest):
+    if type(nest) is torch.Tensor and _is_small(nest) and not _would_wait(nest, device):
         return _by_torch(nest, device, dtype, non_blocking)
     target = _engine.device_of(device)
     tensors = tree.tensors_of(nest)
@@ -77,14 +75,27 @@ def move(
     engine = _engine.engine() if device.type in ("cuda", "cpu") else None
     if engine is None or _engine.is_transformed():
         return [_by_torch(tensor, device, dtype, non_blocking) for tensor in tensors]
+    if any(plan.converts_on_cpu(tensor, dtype) for tensor in tensors):
+        return _move_with_exact_items(tensors, device, dtype, non_blocking)
     if device.type == "cuda":
         packing = plan.packing_of(tensors)
         if _has_grad(tensors[index] for index in packing.others):  # none of the packed ones has
             return _move_with_grad(tensors, device, dtype, non_blocking)
-        return _up(engine, Upload(tensors, packing, device, dtype), dtype, non_blocking)
+        return _up(engine, Upload(engine, tensors, packing, device, dtype), dtype, non_blocking)
     if _has_grad(tensors):
         return _move_with_grad(tensors, device, dtype, non_blocking)
     return _down(engine, tensors, device, dtype, non_blocking)
+
+
+def _move_with_exact_items(
+    tensors: list[torch.Tensor], device: torch.device, dtype: torch.dtype | None, non_blocking: bool
+) -> list[torch.Tensor]:
+    ours = [tensor for tensor in tensors if not plan.converts_on_cpu(tensor, dtype)]
+    found = iter(move(ours, device, dtype, non_blocking))
+    return [
+        _by_torch(tensor, device, dtype, non_blocking) if plan.converts_on_cpu(tensor, dtype) else next(found)
+        for tensor in tensors
+    ]
 
 
 def _has_grad(tensors: Iterable[torch.Tensor]) -> bool:
@@ -99,6 +110,23 @@ def move_itself(obj: Any, device: torch.device, dtype: torch.dtype | None = None
     if not waits:
         keywords["non_blocking"] = True
     return obj.to(device, **keywords)
+
+
+def _check_stream(stream: torch.cuda.Stream, device: torch.device | str | int) -> None:
+    target = torch.device(device)
+    if target.type != "cuda" or target.index not in (None, stream.device.index):
+        raise ValueError(f"turnpike.to(): the stream is one of {stream.device}, and the tensors are to go to {target}")
+
+
+def _would_wait(tensor: torch.Tensor, device: torch.device | str | int) -> bool:
+    """Whether PyTorch's copy of a small tensor would hold up the host until the stream has come so far."""
+    if tensor.device.type != "cpu" or not torch.cuda.is_initialized() or tensor.numel() == 0:
+        return False
+    target = _engine.device_of(device)
+    if target.type != "cuda" or torch.cuda.is_current_stream_capturing():
+        return False
+    engine = _engine.engine()
+    return engine is not None and not engine.is_idle(target.index, _engine.current_stream(target.index))
 
 
 def _is_small(tensor: torch.Tensor) -> bool:
@@ -184,17 +212,10 @@ def _moved_function() -> Any:
 
 def _up(engine: _core.MoveEngine, batch: Upload, dtype: torch.dtype | None, non_blocking: bool) -> list[torch.Tensor]:
     tensors, device, moved = batch.tensors, batch.device, batch.moved
+    must_wait = batch.pieces.has_pinned
     if len(batch.pieces):
         _engine.refuse_capture("turnpike.to()")
-        stream = _engine.current_stream(device.index)
-        if batch.packed_count >= _MANY:
-            transfer = engine.upload_ahead(device.index, batch.pieces, stream, batch.owner)
-            batch.make_views()
-            transfer.wait_on(device.index, stream)
-        else:
-            engine.upload(device.index, batch.pieces, stream)
-            batch.make_views()
-    must_wait = False
+        engine.upload(device.index, batch.pieces, _engine.current_stream(device.index), batch.owner)
     for index in batch.left:
         tensor = tensors[index]
         way = batch.ways[index]
@@ -209,11 +230,31 @@ def _up(engine: _core.MoveEngine, batch: Upload, dtype: torch.dtype | None, non_
         else:
             moved[index] = _by_torch(tensor, device, dtype, non_blocking)
     if dtype is not None:
-        for index, tensor in enumerate(moved):
-            moved[index] = tensor.to(dtype)
+        _convert(moved, dtype)
     if must_wait and not non_blocking:
         torch.cuda.current_stream(device).synchronize()
     return moved
+
+
+def _convert(tensors: list[torch.Tensor], dtype: torch.dtype) -> None:
+    """Converts the tensors of a list in place of them: small ones together, by few kernels."""
+    small = [
+        index
+        for index, tensor in enumerate(tensors)
+        if tensor.dtype is not dtype
+        and tensor.nbytes <= plan.PACKED_BYTES
+        and not tensor.requires_grad
+        and plan.is_plain(tensor)
+    ]
+    if len(small) > 1:
+        sources = [tensors[index] for index in small]
+        targets = [torch.empty_like(source, dtype=dtype, requires_grad=False) for source in sources]
+        with torch.no_grad():
+            torch._foreach_copy_(targets, sources)
+        for index, target in zip(small, targets, strict=True):
+            tensors[index] = target
+    for index, tensor in enumerate(tensors):
+        tensors[index] = tensor.to(dtype)
 
 
 class Upload:
@@ -226,6 +267,7 @@ class Upload:
 
     def __init__(
         self,
+        engine: _core.MoveEngine,
         tensors: list[torch.Tensor],
         packing: _core.MovePlan,
         device: torch.device,
@@ -237,30 +279,26 @@ class Upload:
         self.device = device
         self._dtype = dtype
         self._takes_all = takes_all
-        self._packing = packing
         self.moved: list[Any] = [None] * len(tensors)
         self.ways: dict[int, Way] = {}
         self.left: list[int] = []
         self.pieces = _core.MovePieces()
-        self.buffers = packed.buffers_for(packing, device)
-        packing.add_to(self.pieces, [buffer.data_ptr() for buffer in self.buffers])
-        self.packed_count = len(self.pieces)
+        if len(packing.small) > 1 or takes_all:
+            self._add_small(engine, packing)
+        else:
+            for index in packing.small:
+                self._add(index)
         for index in packing.others:
             self._add(index)
 
     @property
     def owner(self) -> Any:
-        """What must live until the copies have run."""
-        return self.tensors, self.destinations()
-
-    def make_views(self) -> None:
-        """Makes the packed tensors of `moved`."""
-        if self.packed_count:
-            packed.views_of(self._packing, self.buffers, self.tensors, self.moved)
+        """What the link reads after the call has returned; None where the threads have read everything by then."""
+        return self.sources()[1] if self.pieces.has_pinned else None
 
     def destinations(self) -> list[torch.Tensor]:
         """One tensor for each device memory that was allocated."""
-        return self.buffers + [self.moved[index] for index in self._packing.others if self.moved[index] is not None]
+        return [tensor for tensor in self.moved if tensor is not None]
 
     def sources(self) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
         """Those that only the threads read, until they have staged them, and those that the link reads."""
@@ -268,15 +306,23 @@ class Upload:
         staged = [tensor for index, tensor in enumerate(self.tensors) if self.ways.get(index) is not Way.PINNED]
         return staged, direct
 
+    def _add_small(self, engine: _core.MoveEngine, packing: _core.MovePlan) -> None:
+        # Each in memory of its own, as PyTorch would have it. The allocator mostly puts them next to each other, and then
+        # they share a copy.
+        empty_like, device, tensors = torch.empty_like, self.device, self.tensors
+        targets = [empty_like(tensors[index], device=device) for index in packing.small]
+        for index, target in zip(packing.small, targets, strict=True):
+            self.moved[index] = target
+        for index in engine.add_small(packing, self.pieces, targets, device.index, _block_bytes()):
+            self.ways[index] = Way.PINNED
+
     def _add(self, index: int) -> None:
         tensor = self.tensors[index]
         if tensor.device.type != "cpu":
             way = Way.TORCH
         else:
-            facts = plan.facts_of(tensor)
-            if facts.size_bytes >= plan.SMALL_BYTES:
-                facts = plan.with_pinned(facts, tensor)
-            way = plan.way_up(facts, is_alone=len(self.tensors) == 1 and not self._takes_all)
+            facts = plan.with_pinned(plan.facts_of(tensor), tensor)
+            way = plan.way_up(facts, is_alone=self._is_for_pytorch(tensor))
         self.ways[index] = way
         if way is Way.STRIDED:
             self.moved[index] = add_strided(
@@ -288,8 +334,17 @@ class Upload:
         else:
             self.left.append(index)
 
+    def _is_for_pytorch(self, tensor: torch.Tensor) -> bool:
+        return len(self.tensors) == 1 and not self._takes_all and not _would_wait(tensor, self.device)
+
     def _converts(self, tensor: torch.Tensor) -> bool:
         return self._dtype not in (None, tensor.dtype) and tensor.nbytes > plan.CONVERT_BYTES
+
+
+@functools.cache
+def _block_bytes() -> int:
+    # What the caching allocator rounds sizes up to; of other allocators nothing is known.
+    return 512 if torch.cuda.memory.get_allocator_backend() == "native" else 1
 
 
 def add_strided(pieces: _core.MovePieces, tensor: torch.Tensor, new: torch.Tensor) -> torch.Tensor:

@@ -86,10 +86,28 @@ DriverCode mem_host_unregister(void* pointer) {
 DriverCode pointer_get_attribute(void* value, int attribute, DevicePointer pointer) {
   const Call call("pointer_get_attribute", kNeedsContext);
   if (call.refusal() != 0) return call.refusal();
-  if (attribute != cuda::kPointerIsManaged || call.machine().memory.holding({pointer, pointer + 1}) == nullptr) {
-    return kInvalidValue;
+  const Block* block = call.machine().memory.holding({pointer, pointer + 1});
+  if (block == nullptr) return kInvalidValue;
+  const unsigned int is_host = block->device == kHost ? 1 : 0;
+  switch (attribute) {
+    case cuda::kPointerIsManaged:
+      *static_cast<unsigned int*>(value) = 0;
+      return 0;
+    case cuda::kPointerMemoryType:
+      *static_cast<unsigned int*>(value) = is_host != 0 ? cuda::kMemoryTypeHost : cuda::kMemoryTypeHost + 1;
+      return 0;
+    default:
+      return kInvalidValue;
   }
-  *static_cast<unsigned int*>(value) = 0;
+}
+
+DriverCode mem_get_address_range(DevicePointer* base, std::size_t* size_bytes, DevicePointer inside) {
+  const Call call("mem_get_address_range", kNeedsContext);
+  if (call.refusal() != 0) return call.refusal();
+  const Block* block = call.machine().memory.holding({inside, inside + 1});
+  if (block == nullptr || block->device == kHost) return kInvalidValue;
+  *base = block->range.begin;
+  *size_bytes = block->size_bytes();
   return 0;
 }
 
@@ -103,6 +121,7 @@ void fill_memory_calls(cuda::Driver& driver) {
   driver.mem_host_register = mem_host_register;
   driver.mem_host_unregister = mem_host_unregister;
   driver.pointer_get_attribute = pointer_get_attribute;
+  driver.mem_get_address_range = mem_get_address_range;
 }
 
 }  // namespace turnpike::simulated

@@ -6,9 +6,8 @@
 #include <cstring>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
-
-#include "python/move_plan.h"
 
 namespace nb = nanobind;
 

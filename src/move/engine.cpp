@@ -14,16 +14,6 @@ namespace {
 
 constexpr std::size_t kLargeFreshBytes = std::size_t{4} << 20;
 
-Status check_capture(Device& device, Stream stream) {
-  int status = 0;
-  const cuda::DriverCode code = device.driver().stream_is_capturing(stream, &status);
-  if (code != 0) return check(device.driver(), code, "asking whether the stream is being captured", device.ordinal());
-  if (status == 0) return {};
-  return Error{
-      "this stream is being captured into a CUDA graph, and a transfer of the engine cannot be: make it before the "
-      "capture, into memory that the graph reads"};
-}
-
 class ThisEngine : public Engine {
  public:
   ThisEngine(const cuda::Driver& driver, int device_count, const Settings& settings)
@@ -54,7 +44,8 @@ class ThisEngine : public Engine {
     state_->stager().help_until_over(**job);
     tell_time(state_->tally.d2h, **job);
     if (!(*job)->status || (*job)->plan.direct.empty()) return (*job)->status;
-    return (*job)->done->wait();
+    (*job)->done->wait_until_passed();
+    return (*job)->done->status();
   }
 
   Result<std::unique_ptr<Transfer>> upload_ahead(int device, std::span<const Piece> pieces, Stream stream,

@@ -157,6 +157,7 @@ void Stager::help(Job& job, bool (Job::*is_enough)() const) {
 void Stager::work() {
   const Device* current = &any_device_;
   any_device_.driver().ctx_set_current(current->context());
+  const Relaxed relaxed(any_device_.driver());
   auto idle_since = Clock::now();
   std::chrono::microseconds pause = kAwake;
   bool may_ask = true;

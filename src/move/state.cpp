@@ -41,7 +41,7 @@ State::~State() {
   in_stream_.reset();
   {
     const InContext in_context(*first_);
-    for (const Hold& hold : holds_) (void)hold.until->wait();
+    for (const Hold& hold : holds_) hold.until->wait_until_passed();
   }
   holds_.clear();
 }
@@ -86,7 +86,7 @@ void State::reap() {
   Device* any = first_device();
   if (any == nullptr) return;
   const InContext in_context(*any);
-  const auto collected = in_stream_->collect();
+  in_stream_->collect();
   std::vector<Hold> passed;
   const std::lock_guard lock(holds_mutex_);
   const auto kept =

@@ -6,12 +6,25 @@
 namespace turnpike::move {
 namespace {
 
-// Makes a stream wait for a mark, whatever context is current.
+// Makes a stream wait for a mark, whatever context is current. A stream that is being captured cannot wait for what is
+// no part of its graph, and needs not where the mark has passed.
 Status hold_up(State& state, const Mark& mark, int device, Stream stream) {
+  if (mark.was_passed()) return mark.status();
   const auto found = state.device(device);
   if (!found) return found.error();
   const InContext in_context(**found);
+  if (const Status status = check_capture(**found, stream); !status) {
+    return mark.is_passed() ? mark.status() : status;
+  }
   return mark.hold_up(stream);
+}
+
+// Whoever gets memory that was allocated for this stream next comes after the copies: the stream waits for them, or,
+// where it cannot, the host. The device's context is current.
+void put_behind(const Device& device, Stream stream, const Mark& done) {
+  if (done.is_passed()) return;
+  if (check_capture(device, stream) && done.hold_up(stream)) return;
+  done.wait_until_passed();
 }
 
 class Counted {
@@ -40,8 +53,7 @@ class StagedTransfer : public Transfer {
     if (!state_->stager().is_over(*job_)) state_->stager().cancel(*job_);
     const auto& done = job_->done;
     if (done == nullptr || done->is_passed()) return;
-    // Whoever gets this memory next, in the stream it was allocated for, comes after the copies.
-    if (!is_handed_over_) (void)done->hold_up(made_for_);
+    if (!is_handed_over_) put_behind(device, made_for_, *done);
     state_->hold(done, std::move(owner_));
   }
 
@@ -61,8 +73,9 @@ class StagedTransfer : public Transfer {
       state_->stager().help_until_issued(*job_);
     }
     if (!job_->status) return job_->status;
-    if (device == job_->device.ordinal() && stream == made_for_) is_handed_over_ = true;
-    return hold_up(*state_, *job_->done, device, stream);
+    const Status status = hold_up(*state_, *job_->done, device, stream);
+    if (status && device == job_->device.ordinal() && stream == made_for_) is_handed_over_ = true;
+    return status;
   }
 
   Status wait() override {
@@ -123,10 +136,10 @@ class PeerTransfer : public Transfer {
     {
       const InContext in_context(from_);
       if (done_->is_passed()) return;
-      if (!is_from_told_) (void)done_->hold_up(from_stream_);
+      if (!is_from_told_) put_behind(from_, from_stream_, *done_);
     }
     const InContext in_context(to_);
-    if (!is_to_told_) (void)done_->hold_up(to_stream_);
+    if (!is_to_told_) put_behind(to_, to_stream_, *done_);
     state_->hold(done_, std::move(owner_));
   }
 
@@ -136,9 +149,11 @@ class PeerTransfer : public Transfer {
     return done_->is_passed();
   }
   Status wait_on(int device, Stream stream) override {
+    const Status status = hold_up(*state_, *done_, device, stream);
+    if (!status) return status;
     is_from_told_ |= device == from_.ordinal() && stream == from_stream_;
     is_to_told_ |= device == to_.ordinal() && stream == to_stream_;
-    return hold_up(*state_, *done_, device, stream);
+    return {};
   }
   Status wait() override {
     const InContext in_context(from_);

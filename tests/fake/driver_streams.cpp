@@ -45,6 +45,15 @@ CUresult cuStreamSynchronize(CUstream stream) {
   });
 }
 
+CUresult cuStreamQuery(CUstream stream) {
+  const cuStreamQuery_params params{stream};
+  return FAKE_CALL(cuStreamQuery, params, [&] {
+    CUstream asked = resolve(stream);
+    const std::lock_guard lock(asked->mutex);
+    return now_ns() < asked->tail_ns ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+  });
+}
+
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
   const cuStreamWaitEvent_params params{stream, event, flags};
   return FAKE_CALL(cuStreamWaitEvent, params, [&] {

@@ -28,10 +28,11 @@ class ThisEngine : public Engine {
     const auto job = start(Direction::kUp, **found, pieces, stream, false, stream);
     if (!job) return job.error();
     state_->stager().help_until_issued(**job);
-    tell_time(state_->tally.h2d, **job);
-    const auto& done = (*job)->done;
-    if (owner && done) state_->hold(done, std::move(owner));
-    return (*job)->status;
+    const auto outcome = state_->stager().outcome(**job);
+    state_->tally.h2d.add_time((*job)->plan.staged_bytes, outcome.took_ns);
+    // Pageable memory has been read.
+    if (outcome.done && !(*job)->plan.direct.empty()) state_->hold(outcome.done, std::move(owner));
+    return outcome.status;
   }
 
   Status download(int device, std::span<const Piece> pieces, Stream stream, bool is_fresh) override {
@@ -42,10 +43,11 @@ class ThisEngine : public Engine {
     const auto job = start(Direction::kDown, **found, pieces, stream, false, stream, is_fresh);
     if (!job) return job.error();
     state_->stager().help_until_over(**job);
-    tell_time(state_->tally.d2h, **job);
-    if (!(*job)->status || (*job)->plan.direct.empty()) return (*job)->status;
-    (*job)->done->wait_until_passed();
-    return (*job)->done->status();
+    const auto outcome = state_->stager().outcome(**job);
+    state_->tally.d2h.add_time((*job)->plan.staged_bytes, outcome.took_ns);
+    if ((*job)->plan.direct.empty() || !outcome.done) return outcome.status;
+    outcome.done->wait_until_passed();
+    return outcome.status ? outcome.done->status() : outcome.status;
   }
 
   Result<std::unique_ptr<Transfer>> upload_ahead(int device, std::span<const Piece> pieces, Stream stream,
@@ -129,10 +131,6 @@ class ThisEngine : public Engine {
                                               DeviceAddress from_address, std::size_t size_bytes, Stream stream);
   Result<std::shared_ptr<Mark>> copy_staged(Device& to, DeviceAddress to_address, Device& from,
                                             DeviceAddress from_address, std::size_t size_bytes, Stream up, Stream down);
-  static void tell_time(TrafficTally& tally, const Job& job) {
-    tally.add_time(job.plan.staged_bytes, job.finished_ns - job.started_ns);
-  }
-
   std::shared_ptr<State> state_;
 };
 

@@ -455,6 +455,11 @@ bool Stager::is_issued(const Job& job) const {
   return job.is_issued();
 }
 
+Stager::JobOutcome Stager::outcome(const Job& job) const {
+  const std::lock_guard lock(mutex_);
+  return {job.status, job.done, job.finished_ns == 0 ? 0 : job.finished_ns - job.started_ns};
+}
+
 bool Stager::hand_out_landed(const std::shared_ptr<Job>& job) {
   std::unique_lock lock(mutex_);
   Task task;

@@ -51,10 +51,12 @@ class StagedTransfer : public Transfer {
     Device& device = job_->device;
     const InContext in_context(device);
     if (!state_->stager().is_over(*job_)) state_->stager().cancel(*job_);
-    const auto& done = job_->done;
+    const std::shared_ptr<Mark> done = state_->stager().outcome(*job_).done;
     if (done == nullptr || done->is_passed()) return;
     if (!is_handed_over_) put_behind(device, made_for_, *done);
-    state_->hold(done, std::move(owner_));
+    // Copies on their way read and write slots, and device memory behind which its stream is: only page-locked memory
+    // is still needed.
+    if (!job_->plan.direct.empty()) state_->hold(done, std::move(owner_));
   }
 
   bool is_staged() override {
@@ -64,28 +66,43 @@ class StagedTransfer : public Transfer {
 
   bool is_done() override {
     const InContext in_context(job_->device);
-    return state_->stager().hand_out_landed(job_) && (job_->done == nullptr || job_->done->is_passed());
+    if (!state_->stager().hand_out_landed(job_)) return false;
+    const std::shared_ptr<Mark> done = state_->stager().outcome(*job_).done;
+    if (done != nullptr && !done->is_passed()) return false;
+    owner_.reset();
+    return true;
   }
 
   Status wait_on(int device, Stream stream) override {
+    Stager::JobOutcome outcome;
     {
       const InContext in_context(job_->device);
       state_->stager().help_until_issued(*job_);
+      outcome = state_->stager().outcome(*job_);
     }
-    if (!job_->status) return job_->status;
-    const Status status = hold_up(*state_, *job_->done, device, stream);
-    if (status && device == job_->device.ordinal() && stream == made_for_) is_handed_over_ = true;
+    if (!outcome.status) return outcome.status;
+    const Status status = hold_up(*state_, *outcome.done, device, stream);
+    if (status && device == job_->device.ordinal() && stream == made_for_) hand_over();
     return status;
   }
 
   Status wait() override {
     const InContext in_context(job_->device);
     state_->stager().help_until_over(*job_);
-    if (!job_->status) return job_->status;
-    return job_->done->wait();
+    const auto outcome = state_->stager().outcome(*job_);
+    if (!outcome.status) return outcome.status;
+    const Status status = outcome.done->wait();
+    if (outcome.done->was_passed()) owner_.reset();
+    return status;
   }
 
  private:
+  // The stream that the memory was allocated for waits. Of an upload, every pageable byte has been read, too.
+  void hand_over() {
+    is_handed_over_ = true;
+    if (job_->direction == Direction::kUp && job_->plan.direct.empty()) owner_.reset();
+  }
+
   std::shared_ptr<State> state_;
   Counted counted_;
   std::shared_ptr<Job> job_;
@@ -132,6 +149,7 @@ class PeerTransfer : public Transfer {
         done_(std::move(done)),
         owner_(std::move(owner)) {}
 
+  // Both streams wait for the copies: whoever gets memory of either side next comes after them.
   ~PeerTransfer() override {
     {
       const InContext in_context(from_);
@@ -140,7 +158,6 @@ class PeerTransfer : public Transfer {
     }
     const InContext in_context(to_);
     if (!is_to_told_) put_behind(to_, to_stream_, *done_);
-    state_->hold(done_, std::move(owner_));
   }
 
   bool is_staged() override { return true; }

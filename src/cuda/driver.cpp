@@ -18,6 +18,10 @@ static_assert(CU_POINTER_ATTRIBUTE_MEMORY_TYPE == kPointerMemoryType && CU_MEMOR
 static_assert(CUDA_ERROR_NOT_READY == kNotReady);
 static_assert(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED == kPeerAccessAlreadyEnabled);
 static_assert(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED == kHostMemoryAlreadyRegistered);
+static_assert(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED == kFirstCaptureCode);
+static_assert(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD == kLastCaptureCode);
+static_assert(CU_STREAM_CAPTURE_MODE_GLOBAL == kCaptureModeGlobal);
+static_assert(CU_STREAM_CAPTURE_MODE_RELAXED == kCaptureModeRelaxed);
 static_assert(CU_STREAM_NON_BLOCKING == kStreamNonBlocking);
 static_assert(CU_EVENT_DISABLE_TIMING == kEventDisableTiming);
 static_assert(CU_MEMHOSTALLOC_PORTABLE == kHostPortable && CU_MEMHOSTREGISTER_PORTABLE == kHostPortable);
@@ -73,6 +77,8 @@ Result<Driver> table_of(void* library) {
   TURNPIKE_FIND(device_get_attribute, cuDeviceGetAttribute);
   TURNPIKE_FIND(device_primary_ctx_retain, cuDevicePrimaryCtxRetain);
   TURNPIKE_FIND(device_primary_ctx_release, cuDevicePrimaryCtxRelease_v2);
+  TURNPIKE_FIND(device_primary_ctx_get_state, cuDevicePrimaryCtxGetState);
+  TURNPIKE_FIND(ctx_get_device, cuCtxGetDevice);
   TURNPIKE_FIND(ctx_set_current, cuCtxSetCurrent);
   TURNPIKE_FIND(ctx_push_current, cuCtxPushCurrent_v2);
   TURNPIKE_FIND(ctx_pop_current, cuCtxPopCurrent_v2);
@@ -96,6 +102,7 @@ Result<Driver> table_of(void* library) {
   TURNPIKE_FIND(stream_synchronize, cuStreamSynchronize);
   TURNPIKE_FIND(stream_wait_event, cuStreamWaitEvent);
   TURNPIKE_FIND(stream_is_capturing, cuStreamIsCapturing);
+  TURNPIKE_FIND(thread_exchange_stream_capture_mode, cuThreadExchangeStreamCaptureMode);
   TURNPIKE_FIND(event_create, cuEventCreate);
   TURNPIKE_FIND(event_record, cuEventRecord);
   TURNPIKE_FIND(event_elapsed_time, cuEventElapsedTime);

@@ -31,6 +31,16 @@ inline constexpr unsigned int kMemoryTypeHost = 1;
 inline constexpr DriverCode kNotReady = 600;
 inline constexpr DriverCode kPeerAccessAlreadyEnabled = 704;
 inline constexpr DriverCode kHostMemoryAlreadyRegistered = 712;
+// The codes of stream capture: the call was refused because a CUDA graph is being captured. They say nothing of the
+// device.
+inline constexpr DriverCode kFirstCaptureCode = 900;
+inline constexpr DriverCode kLastCaptureCode = 908;
+constexpr bool is_capture_code(DriverCode code) {
+  return code >= kFirstCaptureCode && code <= kLastCaptureCode;
+}
+// Capture modes of a thread: what it may call while some thread captures a CUDA graph.
+inline constexpr int kCaptureModeGlobal = 0;   // the default: nothing that could disturb any capture
+inline constexpr int kCaptureModeRelaxed = 2;  // everything but what touches the captured streams themselves
 // Flags.
 inline constexpr unsigned int kStreamNonBlocking = 1;  // no waiting for the legacy default stream
 inline constexpr unsigned int kEventDisableTiming = 2;
@@ -49,6 +59,8 @@ struct Driver {
   DriverCode (*device_get_attribute)(int* value, int attribute, int device) = nullptr;
   DriverCode (*device_primary_ctx_retain)(CUctx_st** context, int device) = nullptr;
   DriverCode (*device_primary_ctx_release)(int device) = nullptr;
+  DriverCode (*device_primary_ctx_get_state)(int device, unsigned int* flags, int* is_active) = nullptr;
+  DriverCode (*ctx_get_device)(int* device) = nullptr;
   DriverCode (*ctx_set_current)(CUctx_st* context) = nullptr;
   DriverCode (*ctx_push_current)(CUctx_st* context) = nullptr;
   DriverCode (*ctx_pop_current)(CUctx_st** context) = nullptr;
@@ -74,6 +86,8 @@ struct Driver {
   DriverCode (*stream_synchronize)(CUstream_st* stream) = nullptr;
   DriverCode (*stream_wait_event)(CUstream_st* stream, CUevent_st* event, unsigned int flags) = nullptr;
   DriverCode (*stream_is_capturing)(CUstream_st* stream, int* status) = nullptr;  // 0: it is not
+  // Gives this thread that mode, and says which it had.
+  DriverCode (*thread_exchange_stream_capture_mode)(int* mode) = nullptr;
   DriverCode (*event_create)(CUevent_st** event, unsigned int flags) = nullptr;
   DriverCode (*event_record)(CUevent_st* event, CUstream_st* stream) = nullptr;
   DriverCode (*event_elapsed_time)(float* milliseconds, CUevent_st* start, CUevent_st* end) = nullptr;

@@ -8,6 +8,18 @@ Status check(const cuda::Driver& driver, cuda::DriverCode code, const char* what
   return Error{std::string(what) + " on device " + std::to_string(ordinal) + " failed: " + driver.describe(code)};
 }
 
+Status check_capture(const Device& device, CUstream_st* stream) {
+  int status = 0;
+  const cuda::DriverCode code = device.driver().stream_is_capturing(stream, &status);
+  if (code != 0 && !cuda::is_capture_code(code)) {
+    return check(device.driver(), code, "asking whether the stream is being captured", device.ordinal());
+  }
+  if (code == 0 && status == 0) return {};
+  return Error{
+      "this stream is being captured into a CUDA graph, and a transfer of the engine cannot be: make it before the "
+      "capture, into memory that the graph reads"};
+}
+
 Result<std::unique_ptr<Device>> Device::open(const cuda::Driver& driver, int ordinal) {
   std::unique_ptr<Device> device(new Device(driver, ordinal));
   if (const Status started = device->start(); !started) return started.error();
@@ -15,6 +27,7 @@ Result<std::unique_ptr<Device>> Device::open(const cuda::Driver& driver, int ord
 }
 
 Status Device::start() {
+  const Relaxed relaxed(driver_);
   Status status = check(driver_, driver_.device_get(&handle_, ordinal_), "finding the GPU", ordinal_);
   if (!status) return status;
   status = check(driver_, driver_.device_primary_ctx_retain(&context_, handle_), "opening the GPU", ordinal_);

@@ -58,10 +58,30 @@ class Device {
   std::vector<Event> events_;
 };
 
-// Makes a device's context current for the calling thread, and the one before it again at the end.
+// While a thread captures a CUDA graph in the usual mode, the driver refuses other threads' questions and waits, and
+// the capture is lost for it. What the engine asks is about its own events, streams and memory, which are no part of
+// any graph: as long as this lives the driver lets this thread ask.
+class Relaxed {
+ public:
+  explicit Relaxed(const cuda::Driver& driver) : driver_(driver) {
+    is_exchanged_ = driver_.thread_exchange_stream_capture_mode(&mode_) == 0;
+  }
+  ~Relaxed() {
+    if (is_exchanged_) driver_.thread_exchange_stream_capture_mode(&mode_);
+  }
+  Relaxed(const Relaxed&) = delete;
+  Relaxed& operator=(const Relaxed&) = delete;
+
+ private:
+  const cuda::Driver& driver_;
+  int mode_ = cuda::kCaptureModeRelaxed;
+  bool is_exchanged_;
+};
+
+// Makes a device's context current for the calling thread, in relaxed mode, and puts back at the end what was before.
 class InContext {
  public:
-  explicit InContext(const Device& device) : driver_(device.driver()) {
+  explicit InContext(const Device& device) : driver_(device.driver()), relaxed_(driver_) {
     is_pushed_ = driver_.ctx_push_current(device.context()) == 0;
   }
   ~InContext() {
@@ -73,7 +93,12 @@ class InContext {
 
  private:
   const cuda::Driver& driver_;
+  const Relaxed relaxed_;
   bool is_pushed_;
 };
+
+// An Error when the stream, one of the device, is being captured into a CUDA graph: whatever is put there would become
+// a part of the graph. The device's context is current.
+Status check_capture(const Device& device, CUstream_st* stream);
 
 }  // namespace turnpike::move

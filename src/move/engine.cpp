@@ -15,16 +15,6 @@ namespace {
 
 constexpr std::size_t kLargeFreshBytes = std::size_t{4} << 20;
 
-Status check_capture(Device& device, Stream stream) {
-  int status = 0;
-  const cuda::DriverCode code = device.driver().stream_is_capturing(stream, &status);
-  if (code != 0) return check(device.driver(), code, "asking whether the stream is being captured", device.ordinal());
-  if (status == 0) return {};
-  return Error{
-      "this stream is being captured into a CUDA graph, and a transfer of the engine cannot be: make it before the "
-      "capture, into memory that the graph reads"};
-}
-
 class ThisEngine : public Engine {
  public:
   ThisEngine(const cuda::Driver& driver, int device_count, const Settings& settings)
@@ -39,10 +29,11 @@ class ThisEngine : public Engine {
     const auto job = start(Direction::kUp, **found, pieces, stream, false, stream);
     if (!job) return job.error();
     state_->stager().help_until_issued(**job);
-    tell_time(state_->tally.h2d, **job);
-    const auto& done = (*job)->done;
-    if (owner && done) state_->hold(done, std::move(owner));
-    return (*job)->status;
+    const auto outcome = state_->stager().outcome(**job);
+    state_->tally.h2d.add_time((*job)->plan.staged_bytes, outcome.took_ns);
+    // Pageable memory has been read.
+    if (outcome.done && !(*job)->plan.direct.empty()) state_->hold(outcome.done, std::move(owner));
+    return outcome.status;
   }
 
   Status download(int device, std::span<const Piece> pieces, Stream stream, bool is_fresh) override {
@@ -53,9 +44,11 @@ class ThisEngine : public Engine {
     const auto job = start(Direction::kDown, **found, pieces, stream, false, stream, is_fresh);
     if (!job) return job.error();
     state_->stager().help_until_over(**job);
-    tell_time(state_->tally.d2h, **job);
-    if (!(*job)->status || (*job)->plan.direct.empty()) return (*job)->status;
-    return (*job)->done->wait();
+    const auto outcome = state_->stager().outcome(**job);
+    state_->tally.d2h.add_time((*job)->plan.staged_bytes, outcome.took_ns);
+    if ((*job)->plan.direct.empty() || !outcome.done) return outcome.status;
+    outcome.done->wait_until_passed();
+    return outcome.status ? outcome.done->status() : outcome.status;
   }
 
   Result<std::unique_ptr<Transfer>> upload_ahead(int device, std::span<const Piece> pieces, Stream stream,
@@ -161,10 +154,6 @@ class ThisEngine : public Engine {
                                               DeviceAddress from_address, std::size_t size_bytes, Stream stream);
   Result<std::shared_ptr<Mark>> copy_staged(Device& to, DeviceAddress to_address, Device& from,
                                             DeviceAddress from_address, std::size_t size_bytes, Stream up, Stream down);
-  static void tell_time(TrafficTally& tally, const Job& job) {
-    tally.add_time(job.plan.staged_bytes, job.finished_ns - job.started_ns);
-  }
-
   std::shared_ptr<State> state_;
 };
 

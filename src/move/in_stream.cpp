@@ -18,7 +18,10 @@ std::size_t aligned(std::size_t size_bytes) {
 
 InStream::~InStream() {
   const InContext in_context(device_);
-  bring_all();
+  Owners dropped_at_the_end;
+  std::unique_lock lock(mutex_);
+  while (!fetches_.empty()) bring_oldest(lock);
+  dropped_at_the_end = dropped();
   if (memory_ != nullptr) device_.driver().mem_free_host(memory_);
 }
 
@@ -32,33 +35,37 @@ std::optional<std::size_t> InStream::place_for(std::size_t size_bytes) const {
   return size_bytes <= first ? std::optional<std::size_t>(0) : std::nullopt;
 }
 
+Status InStream::take_memory(const Device& device) {
+  if (memory_ != nullptr) return {};
+  void* memory = nullptr;
+  const Status status =
+      check(device.driver(), device.driver().mem_host_alloc(&memory, capacity_bytes_, cuda::kHostPortable),
+            "page-locking host memory for small downloads", device.ordinal());
+  if (status) memory_ = static_cast<std::byte*>(memory);
+  return status;
+}
+
 Result<std::shared_ptr<InStream::Fetch>> InStream::start(Device& device, std::span<const Piece> pieces,
                                                          CUstream_st* stream, std::shared_ptr<void> owner) {
   std::size_t size_bytes = 0;
   for (const Piece& piece : pieces) size_bytes += aligned(piece.size_bytes);
   size_bytes = std::max(size_bytes, kAlignment);  // a place of its own, also for nothing
-  const std::lock_guard lock(mutex_);
-  if (size_bytes > capacity_bytes_ / 2) return std::shared_ptr<Fetch>();
-  const cuda::Driver& driver = device.driver();
-  if (memory_ == nullptr) {
-    void* memory = nullptr;
-    const Status status = check(driver, driver.mem_host_alloc(&memory, capacity_bytes_, cuda::kHostPortable),
-                                "page-locking host memory for small downloads", device.ordinal());
-    if (!status) return status.error();
-    memory_ = static_cast<std::byte*>(memory);
-  }
+  Owners dropped_at_the_end;
+  std::unique_lock lock(mutex_);
   std::optional<std::size_t> place;
-  while (!(place = place_for(size_bytes))) {
-    // The oldest: behind it the others come free too.
-    (void)fetches_.front()->mark->wait();
-    bring(*fetches_.front());
-    forget_collected();
+  while (!place) {
+    // Whatever may have changed while the lock was open.
+    if (size_bytes > capacity_bytes_ / 2) return std::shared_ptr<Fetch>();
+    if (const Status status = take_memory(device); !status) return status.error();
+    place = place_for(size_bytes);
+    if (!place) bring_oldest(lock);  // behind it the others come free too
   }
+  dropped_at_the_end = dropped();
+  const cuda::Driver& driver = device.driver();
   auto fetch = std::make_shared<Fetch>();
   fetch->pieces.assign(pieces.begin(), pieces.end());
   fetch->begin = *place;
   fetch->end = *place + size_bytes;
-  fetch->owner = std::move(owner);
   Status status;
   std::size_t at = fetch->begin;
   for (const Piece& piece : pieces) {
@@ -74,6 +81,7 @@ Result<std::shared_ptr<InStream::Fetch>> InStream::start(Device& device, std::sp
     return status ? mark.error() : status.error();
   }
   fetch->mark = *mark;
+  fetch->owner = std::move(owner);
   fetches_.push_back(fetch);
   return fetch;
 }
@@ -92,12 +100,13 @@ void InStream::bring(Fetch& fetch) {
   dropped_.push_back(std::move(fetch.owner));
 }
 
-void InStream::bring_all() {
-  for (const auto& fetch : fetches_) {
-    (void)fetch->mark->wait();
-    bring(*fetch);
-  }
-  fetches_.clear();
+void InStream::bring_oldest(std::unique_lock<std::mutex>& lock) {
+  const std::shared_ptr<Fetch> oldest = fetches_.front();
+  lock.unlock();
+  oldest->mark->wait_until_passed();
+  lock.lock();
+  bring(*oldest);
+  forget_collected();
 }
 
 void InStream::forget_collected() {
@@ -105,36 +114,46 @@ void InStream::forget_collected() {
 }
 
 bool InStream::is_done(Fetch& fetch) {
+  Owners dropped_at_the_end;
   const std::lock_guard lock(mutex_);
   if (!fetch.is_collected && fetch.mark->is_passed()) bring(fetch);
+  dropped_at_the_end = dropped();
   return fetch.is_collected;
 }
 
 Status InStream::wait(Fetch& fetch) {
   const Status waited = fetch.mark->wait();
+  if (!fetch.mark->was_passed()) return waited;
+  Owners dropped_at_the_end;
   const std::lock_guard lock(mutex_);
   bring(fetch);
+  dropped_at_the_end = dropped();
   return waited ? fetch.status : waited;
 }
 
 void InStream::abandon(Fetch& fetch) {
+  std::shared_ptr<void> dropped_at_the_end;
   const std::lock_guard lock(mutex_);
   fetch.is_abandoned = true;
+  dropped_at_the_end = std::move(fetch.owner);
 }
 
-std::vector<std::shared_ptr<void>> InStream::collect() {
+void InStream::collect() {
+  Owners dropped_at_the_end;
   const std::lock_guard lock(mutex_);
   for (const auto& fetch : fetches_) {
     if (!fetch->is_collected && !fetch->mark->is_passed()) break;
     bring(*fetch);
   }
   forget_collected();
-  return std::exchange(dropped_, {});
+  dropped_at_the_end = dropped();
 }
 
 void InStream::configure(std::size_t capacity_bytes) {
-  const std::lock_guard lock(mutex_);
-  bring_all();
+  Owners dropped_at_the_end;
+  std::unique_lock lock(mutex_);
+  while (!fetches_.empty()) bring_oldest(lock);
+  dropped_at_the_end = dropped();
   if (memory_ != nullptr) device_.driver().mem_free_host(memory_);
   memory_ = nullptr;
   capacity_bytes_ = capacity_bytes;

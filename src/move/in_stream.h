@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "move/mark.h"
@@ -34,16 +35,18 @@ class InStream {
   InStream(const InStream&) = delete;
   InStream& operator=(const InStream&) = delete;
 
-  // Issues the copies in `stream`. Waits for the oldest downloads where the ring is full. nullptr, and nothing is
-  // issued: they are too large to be in the ring beside others.
+  // Issues the copies in `stream`. Waits for the oldest downloads where the ring is full, while others may ask about
+  // theirs. nullptr, and nothing is issued: they are too large to be in the ring beside others.
   Result<std::shared_ptr<Fetch>> start(Device& device, std::span<const Piece> pieces, CUstream_st* stream,
                                        std::shared_ptr<void> owner);
   // Whether the bytes are in host memory; brings them there when they have arrived. Never waits.
   bool is_done(Fetch& fetch);
   Status wait(Fetch& fetch);
+  // Nobody wants the bytes any more: host memory is left alone from now on, and the owner goes. (The device memory is
+  // the stream's, so whoever gets it next comes after the copy.)
   void abandon(Fetch& fetch);
-  // Brings all that have arrived into host memory. What is returned is to be dropped without a lock.
-  std::vector<std::shared_ptr<void>> collect();
+  // Brings all that have arrived into host memory.
+  void collect();
 
   // Waits for all, and goes on with a ring of another size.
   void configure(std::size_t capacity_bytes);
@@ -53,17 +56,24 @@ class InStream {
   std::size_t release();
 
  private:
+  using Owners = std::vector<std::shared_ptr<void>>;
+
   std::optional<std::size_t> place_for(std::size_t size_bytes) const;
+  Status take_memory(const Device& device);
+  // The mark of the fetch has passed.
   void bring(Fetch& fetch);
-  void bring_all();
+  // Opens the lock while it waits.
+  void bring_oldest(std::unique_lock<std::mutex>& lock);
   void forget_collected();
+  // To be destroyed without the lock: owners may do anything.
+  Owners dropped() { return std::exchange(dropped_, {}); }
 
   Device& device_;
   std::size_t capacity_bytes_;
   mutable std::mutex mutex_;
   std::byte* memory_ = nullptr;
   std::deque<std::shared_ptr<Fetch>> fetches_;  // in the order of their places, which go round
-  std::vector<std::shared_ptr<void>> dropped_;  // owners of what has been collected
+  Owners dropped_;                              // of what has been collected
 };
 
 }  // namespace turnpike::move

@@ -1,7 +1,15 @@
 // Marks are events of the driver.
 #include "move/mark.h"
 
+#include <chrono>
+#include <thread>
+
 namespace turnpike::move {
+namespace {
+
+constexpr std::chrono::microseconds kBetweenTries{100};
+
+}  // namespace
 
 Result<std::shared_ptr<Mark>> Mark::after(Device& device, CUstream_st* stream) {
   const auto event = device.take_event();
@@ -13,10 +21,13 @@ Result<std::shared_ptr<Mark>> Mark::after(Device& device, CUstream_st* stream) {
   return mark;
 }
 
+void Mark::learn(cuda::DriverCode answer) const {
+  if (!cuda::is_capture_code(answer)) answer_ = answer;
+}
+
 bool Mark::is_passed() const {
-  if (answer_ != cuda::kNotReady) return true;
-  answer_ = device_.driver().event_query(event_);
-  return answer_ != cuda::kNotReady;
+  if (!was_passed()) learn(device_.driver().event_query(event_));
+  return was_passed();
 }
 
 Status Mark::status() const {
@@ -25,8 +36,17 @@ Status Mark::status() const {
 }
 
 Status Mark::wait() const {
-  if (answer_ == cuda::kNotReady) answer_ = device_.driver().event_synchronize(event_);
-  return check(device_.driver(), answer_, "waiting for a copy", device_.ordinal());
+  if (was_passed()) return check(device_.driver(), answer_, "waiting for a copy", device_.ordinal());
+  const cuda::DriverCode answer = device_.driver().event_synchronize(event_);
+  learn(answer);
+  return check(device_.driver(), answer, "waiting for a copy", device_.ordinal());
+}
+
+void Mark::wait_until_passed() const {
+  while (!was_passed()) {
+    (void)wait();
+    if (!was_passed()) std::this_thread::sleep_for(kBetweenTries);
+  }
 }
 
 Status Mark::hold_up(CUstream_st* stream) const {

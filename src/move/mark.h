@@ -19,15 +19,21 @@ class Mark {
   Mark(const Mark&) = delete;
   Mark& operator=(const Mark&) = delete;
 
-  // Never waits. A device that failed counts as passed, for nothing will come any more: status() tells.
+  // Never waits. A device that failed counts as passed, for nothing will come any more: status() tells. A question that
+  // the driver refuses for the sake of a capture does not: it says nothing about the device.
   bool is_passed() const;
   bool was_passed() const { return answer_ != cuda::kNotReady; }  // without asking the device
   Status status() const;                                          // what is_passed() or wait() found out
+  // An Error also where the driver refuses to wait for the sake of a capture: was_passed() is false then.
   Status wait() const;
+  // Waits, however often the driver refuses.
+  void wait_until_passed() const;
   // Makes a stream of the current context wait for it.
   Status hold_up(CUstream_st* stream) const;
 
  private:
+  void learn(cuda::DriverCode answer) const;
+
   Device& device_;
   Event event_;
   // Once it has passed the device is not asked again: each question takes a microsecond, and a lock of the driver.

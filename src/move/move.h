@@ -90,7 +90,8 @@ struct Stats {
 };
 
 // A transfer under way. Safe from one thread at a time. Destroying one that is not done abandons it: what has not been
-// copied yet stays as it was, the stream that it was made for waits for what has, and its owner is held until then.
+// copied yet stays as it was, and the stream that it was made for waits for what has. Its owner is dropped as soon as
+// no copy needs host memory any more, by a thread of the engine where nobody else does.
 class Transfer {
  public:
   virtual ~Transfer() = default;
@@ -133,7 +134,8 @@ class Engine {
   virtual Status download(int device, std::span<const Piece> pieces, Stream stream, bool is_fresh = false) = 0;
 
   // Copies to `device` beside what runs in `stream`, on a stream of the engine, after what is in `stream` now. The
-  // pieces are copied from; `owner` is held until page-locked and pageable sources are no longer needed.
+  // pieces are copied from; `owner` is held until page-locked and pageable sources are no longer needed, and until
+  // `stream` waits for the copies.
   virtual Result<std::unique_ptr<Transfer>> upload_ahead(int device, std::span<const Piece> pieces, Stream stream,
                                                          std::shared_ptr<void> owner) = 0;
   // Copies from `device` beside what runs in `stream`, after what is in it now. Up to kInStreamBytes the copy runs in
@@ -174,7 +176,8 @@ class Engine {
   virtual Status configure(const Settings& settings) = 0;
   // Gives back the page-locked memory that is not in use; it is taken again when needed. Returns the bytes given back.
   virtual std::size_t release_pinned() = 0;
-  // Drops the owners of transfers that are done; every call above does so too.
+  // Brings small downloads that have arrived, and drops the owners of transfers that are done; every call above does so
+  // too, and soon after the copies have run a thread of the engine does the latter.
   virtual void reap() = 0;
 
  protected:

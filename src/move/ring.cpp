@@ -7,7 +7,7 @@ namespace turnpike::move {
 
 Ring::~Ring() {
   const InContext in_context(device_);
-  for (Slot* slot : busy_) (void)slot->busy_until->wait();
+  for (Slot* slot : busy_) slot->busy_until->wait_until_passed();
   for (const Slot& slot : slots_) device_.driver().mem_free_host(slot.memory);
 }
 
@@ -66,14 +66,13 @@ bool Ring::grow() {
   if (slots_.size() >= capacity_) return false;
   const InContext in_context(device_);
   void* memory = nullptr;
-  const Status status =
-      check(device_.driver(), device_.driver().mem_host_alloc(&memory, slot_bytes_, cuda::kHostPortable),
-            "page-locking host memory for staging", device_.ordinal());
-  if (!status) {
-    // With some slots it goes on, slower; with none it cannot.
+  const cuda::DriverCode code = device_.driver().mem_host_alloc(&memory, slot_bytes_, cuda::kHostPortable);
+  if (const Status status = check(device_.driver(), code, "page-locking host memory for staging", device_.ordinal());
+      !status) {
+    // With some slots it goes on, slower; with none it cannot. A refusal for the sake of a capture passes.
     if (slots_.empty()) {
       failure_ = status.error();
-    } else {
+    } else if (!cuda::is_capture_code(code)) {
       capacity_ = slots_.size();
     }
     return false;

@@ -157,6 +157,7 @@ void Stager::help(Job& job, bool (Job::*is_enough)() const) {
 void Stager::work() {
   const Device* current = &any_device_;
   any_device_.driver().ctx_set_current(current->context());
+  const Relaxed relaxed(any_device_.driver());
   auto idle_since = Clock::now();
   std::chrono::microseconds pause = kAwake;
   bool may_ask = true;
@@ -452,6 +453,11 @@ bool Stager::is_at_work(Direction direction, const Device& device) const {
 bool Stager::is_issued(const Job& job) const {
   const std::lock_guard lock(mutex_);
   return job.is_issued();
+}
+
+Stager::JobOutcome Stager::outcome(const Job& job) const {
+  const std::lock_guard lock(mutex_);
+  return {job.status, job.done, job.finished_ns == 0 ? 0 : job.finished_ns - job.started_ns};
 }
 
 bool Stager::hand_out_landed(const std::shared_ptr<Job>& job) {

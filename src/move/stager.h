@@ -35,6 +35,13 @@ class Stager {
   // Whether a job of this direction is under way on the device.
   bool is_at_work(Direction direction, const Device& device) const;
   bool is_issued(const Job& job) const;
+  // What became of a job that is issued or over, as far as it has come: threads may still work on it.
+  struct JobOutcome {
+    Status status;
+    std::shared_ptr<Mark> done;  // nullptr only after a failure
+    std::int64_t took_ns = 0;    // 0 until it is over
+  };
+  JobOutcome outcome(const Job& job) const;
   bool is_over(const Job& job) const;
   // The same, after handing out what has landed where no thread would. Never waits for the device.
   bool hand_out_landed(const std::shared_ptr<Job>& job);

@@ -2,7 +2,7 @@
 #include "move/state.h"
 
 #include <algorithm>
-#include <iterator>
+#include <utility>
 
 namespace turnpike::move {
 namespace {
@@ -36,14 +36,9 @@ Status check_settings(const Settings& settings) {
 }
 
 State::~State() {
-  if (first_ == nullptr) return;
   stager_.reset();
   in_stream_.reset();
-  {
-    const InContext in_context(*first_);
-    for (const Hold& hold : holds_) (void)hold.until->wait();
-  }
-  holds_.clear();
+  reaper_.reset();
 }
 
 Device* State::first_device() const {
@@ -72,27 +67,21 @@ Result<Device*> State::device(int ordinal) {
     first_ = device;
     stager_ = std::make_unique<Stager>(*device, for_staging(settings_));
     in_stream_ = std::make_unique<InStream>(*device, in_stream_bytes(settings_));
+    reaper_ = std::make_unique<Reaper>(*device);
   }
   return device;
 }
 
 void State::hold(std::shared_ptr<Mark> until, std::shared_ptr<void> owner) {
-  if (owner == nullptr) return;
-  const std::lock_guard lock(holds_mutex_);
-  holds_.push_back({std::move(until), std::move(owner)});
+  reaper_->hold(std::move(until), std::move(owner));
 }
 
 void State::reap() {
   Device* any = first_device();
   if (any == nullptr) return;
   const InContext in_context(*any);
-  const auto collected = in_stream_->collect();
-  std::vector<Hold> passed;
-  const std::lock_guard lock(holds_mutex_);
-  const auto kept =
-      std::partition(holds_.begin(), holds_.end(), [](const Hold& hold) { return !hold.until->is_passed(); });
-  std::move(kept, holds_.end(), std::back_inserter(passed));
-  holds_.erase(kept, holds_.end());
+  in_stream_->collect();
+  reaper_->reap();
 }
 
 Settings State::settings() const {

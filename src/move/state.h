@@ -11,6 +11,7 @@
 #include "move/move.h"
 #include "move/page_lock.h"
 #include "move/peers.h"
+#include "move/reaper.h"
 #include "move/stager.h"
 #include "move/tally.h"
 
@@ -35,7 +36,7 @@ class State {
 
   // Keeps `owner` until `until` has passed.
   void hold(std::shared_ptr<Mark> until, std::shared_ptr<void> owner);
-  // Drops the owners of what is done, without any lock: they may do anything.
+  // Brings small downloads that have arrived, and drops the owners of what is done.
   void reap();
 
   Settings settings() const;
@@ -50,11 +51,6 @@ class State {
   std::atomic<std::uint64_t> pending{0};  // transfers that are neither done nor dropped
 
  private:
-  struct Hold {
-    std::shared_ptr<Mark> until;
-    std::shared_ptr<void> owner;
-  };
-
   Device* first_device() const;
 
   const cuda::Driver driver_;
@@ -65,8 +61,7 @@ class State {
   Device* first_ = nullptr;
   std::unique_ptr<Stager> stager_;
   std::unique_ptr<InStream> in_stream_;
-  std::mutex holds_mutex_;
-  std::vector<Hold> holds_;
+  std::unique_ptr<Reaper> reaper_;
 };
 
 // An Error for settings that the engine cannot work with.

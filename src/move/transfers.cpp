@@ -6,12 +6,25 @@
 namespace turnpike::move {
 namespace {
 
-// Makes a stream wait for a mark, whatever context is current.
+// Makes a stream wait for a mark, whatever context is current. A stream that is being captured cannot wait for what is
+// no part of its graph, and needs not where the mark has passed.
 Status hold_up(State& state, const Mark& mark, int device, Stream stream) {
+  if (mark.was_passed()) return mark.status();
   const auto found = state.device(device);
   if (!found) return found.error();
   const InContext in_context(**found);
+  if (const Status status = check_capture(**found, stream); !status) {
+    return mark.is_passed() ? mark.status() : status;
+  }
   return mark.hold_up(stream);
+}
+
+// Whoever gets memory that was allocated for this stream next comes after the copies: the stream waits for them, or,
+// where it cannot, the host. The device's context is current.
+void put_behind(const Device& device, Stream stream, const Mark& done) {
+  if (done.is_passed()) return;
+  if (check_capture(device, stream) && done.hold_up(stream)) return;
+  done.wait_until_passed();
 }
 
 class Counted {
@@ -38,11 +51,12 @@ class StagedTransfer : public Transfer {
     Device& device = job_->device;
     const InContext in_context(device);
     if (!state_->stager().is_over(*job_)) state_->stager().cancel(*job_);
-    const auto& done = job_->done;
+    const std::shared_ptr<Mark> done = state_->stager().outcome(*job_).done;
     if (done == nullptr || done->is_passed()) return;
-    // Whoever gets this memory next, in the stream it was allocated for, comes after the copies.
-    if (!is_handed_over_) (void)done->hold_up(made_for_);
-    state_->hold(done, std::move(owner_));
+    if (!is_handed_over_) put_behind(device, made_for_, *done);
+    // Copies on their way read and write slots, and device memory behind which its stream is: only page-locked memory
+    // is still needed.
+    if (!job_->plan.direct.empty()) state_->hold(done, std::move(owner_));
   }
 
   bool is_staged() override {
@@ -52,27 +66,43 @@ class StagedTransfer : public Transfer {
 
   bool is_done() override {
     const InContext in_context(job_->device);
-    return state_->stager().hand_out_landed(job_) && (job_->done == nullptr || job_->done->is_passed());
+    if (!state_->stager().hand_out_landed(job_)) return false;
+    const std::shared_ptr<Mark> done = state_->stager().outcome(*job_).done;
+    if (done != nullptr && !done->is_passed()) return false;
+    owner_.reset();
+    return true;
   }
 
   Status wait_on(int device, Stream stream) override {
+    Stager::JobOutcome outcome;
     {
       const InContext in_context(job_->device);
       state_->stager().help_until_issued(*job_);
+      outcome = state_->stager().outcome(*job_);
     }
-    if (!job_->status) return job_->status;
-    if (device == job_->device.ordinal() && stream == made_for_) is_handed_over_ = true;
-    return hold_up(*state_, *job_->done, device, stream);
+    if (!outcome.status) return outcome.status;
+    const Status status = hold_up(*state_, *outcome.done, device, stream);
+    if (status && device == job_->device.ordinal() && stream == made_for_) hand_over();
+    return status;
   }
 
   Status wait() override {
     const InContext in_context(job_->device);
     state_->stager().help_until_over(*job_);
-    if (!job_->status) return job_->status;
-    return job_->done->wait();
+    const auto outcome = state_->stager().outcome(*job_);
+    if (!outcome.status) return outcome.status;
+    const Status status = outcome.done->wait();
+    if (outcome.done->was_passed()) owner_.reset();
+    return status;
   }
 
  private:
+  // The stream that the memory was allocated for waits. Of an upload, every pageable byte has been read, too.
+  void hand_over() {
+    is_handed_over_ = true;
+    if (job_->direction == Direction::kUp && job_->plan.direct.empty()) owner_.reset();
+  }
+
   std::shared_ptr<State> state_;
   Counted counted_;
   std::shared_ptr<Job> job_;
@@ -119,15 +149,15 @@ class PeerTransfer : public Transfer {
         done_(std::move(done)),
         owner_(std::move(owner)) {}
 
+  // Both streams wait for the copies: whoever gets memory of either side next comes after them.
   ~PeerTransfer() override {
     {
       const InContext in_context(from_);
       if (done_->is_passed()) return;
-      if (!is_from_told_) (void)done_->hold_up(from_stream_);
+      if (!is_from_told_) put_behind(from_, from_stream_, *done_);
     }
     const InContext in_context(to_);
-    if (!is_to_told_) (void)done_->hold_up(to_stream_);
-    state_->hold(done_, std::move(owner_));
+    if (!is_to_told_) put_behind(to_, to_stream_, *done_);
   }
 
   bool is_staged() override { return true; }
@@ -136,9 +166,11 @@ class PeerTransfer : public Transfer {
     return done_->is_passed();
   }
   Status wait_on(int device, Stream stream) override {
+    const Status status = hold_up(*state_, *done_, device, stream);
+    if (!status) return status;
     is_from_told_ |= device == from_.ordinal() && stream == from_stream_;
     is_to_told_ |= device == to_.ordinal() && stream == to_stream_;
-    return hold_up(*state_, *done_, device, stream);
+    return {};
   }
   Status wait() override {
     const InContext in_context(from_);

@@ -1,6 +1,9 @@
 // Downloads beside what runs in a stream: small ones in it, large ones from a snapshot.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <thread>
@@ -72,6 +75,62 @@ TEST(DownloadBehind, BringsSmallMemoryWhateverTheSettingsBecome) {
     }
     for (int i = 0; i < 20; ++i) EXPECT_TRUE(run.engine->configure(some_settings(run.random)));
     for (std::thread& thread : threads) thread.join();
+  });
+}
+
+// A thread that waits for a place in the ring must not hold up the questions of others.
+TEST(DownloadBehind, TellsWhetherItIsDoneWhileAnotherWaitsForAPlace) {
+  EngineRun run(1, {.pace = simulated::Pace::kAtOnce}, {.threads = 1, .chunk_bytes = 4096, .pinned_bytes = 8 * 4096});
+  const Stream busy = run.simulation.make_stream(0);
+  const Stream idle = run.simulation.make_stream(0);
+  const DeviceAddress device = run.simulation.device_memory(0, 2048);
+  std::vector<std::byte> host(2048);
+  const Piece piece{.host = host.data(), .device = device, .size_bytes = host.size()};
+  auto earlier = run.engine->download_behind(0, {&piece, 1}, idle, nullptr);
+  ASSERT_TRUE(earlier && (*earlier)->wait());
+  const auto hold = run.simulation.hold(0, busy);
+  auto first = run.engine->download_behind(0, {&piece, 1}, busy, nullptr);  // half of the ring
+  auto second = run.engine->download_behind(0, {&piece, 1}, busy, nullptr);
+  ASSERT_TRUE(first && second);
+  std::atomic<bool> is_over{false};
+  std::thread waiting([&] {
+    auto third = run.engine->download_behind(0, {&piece, 1}, busy, nullptr);  // waits for the first
+    EXPECT_TRUE(third && (*third)->wait());
+    is_over = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_FALSE((*first)->is_done());
+  EXPECT_TRUE((*earlier)->is_done());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_FALSE(is_over);
+  run.simulation.let_go(hold);
+  waiting.join();
+  for (auto* transfer : {&earlier, &first, &second}) transfer->value().reset();
+  run.end();
+}
+
+// Its bytes are nobody's any more, and the memory that they were for is somebody else's.
+TEST(DownloadBehind, LeavesHostMemoryAloneAndLetsItGoWhenItIsAbandoned) {
+  for_each_seed([](EngineRun& run) {
+    const Stream stream = run.some_stream(0);
+    auto cargo = run.some_download(0, stream, 200);
+    run.put_on_device(0, stream, cargo);
+    const auto kept = cargo->blocks;
+    auto owner = run.watched(cargo);
+    const std::weak_ptr<void> watched = owner;
+    auto transfer = run.engine->download_behind(0, cargo->pieces, stream, std::move(owner));
+    ASSERT_TRUE(transfer);
+    transfer->reset();
+    EXPECT_TRUE(watched.expired());
+    for (const auto& block : kept) std::memset(block->data(), 0x77, block->size_bytes());
+    run.engine->reap();
+    run.simulation.finish();
+    run.engine->reap();
+    for (const auto& block : kept) {
+      EXPECT_TRUE(std::all_of(block->data(), block->data() + block->size_bytes(),
+                              [](std::byte byte) { return byte == std::byte{0x77}; }));
+    }
   });
 }
 

@@ -108,6 +108,7 @@ std::shared_ptr<void> EngineRun::watched(std::shared_ptr<void> owner) {
 void EngineRun::end() {
   has_ended_ = true;
   EXPECT_EQ(simulation.current_device(), 0) << "the engine left another context current";
+  EXPECT_EQ(simulation.capture_mode(), cuda::kCaptureModeGlobal) << "the engine left another capture mode";
   engine.reset();
   for (const auto& owner : watched_) EXPECT_TRUE(owner.expired()) << "an owner is held for ever";
   simulation.finish();
@@ -117,6 +118,35 @@ void EngineRun::end() {
   }
   EXPECT_EQ(wrong, 0);
   EXPECT_LE(simulation.most_pinned_bytes(), settings.pinned_bytes + more_pinned_bytes);
+}
+
+void transfer_something(EngineRun& run, simulated::Random& random, int device, Stream stream) {
+  const auto place = [&](std::size_t size_bytes) { return run.allocator.allocate(device, stream, size_bytes); };
+  const std::size_t kind = random.below(4);
+  if (kind < 2) {
+    const auto cargo = upload_cargo(run.simulation, random, run.shape, place);
+    if (kind == 0) {
+      ASSERT_TRUE(run.engine->upload(device, cargo->pieces, stream, cargo));
+    } else {
+      auto transfer = run.engine->upload_ahead(device, cargo->pieces, stream, cargo);
+      ASSERT_TRUE(transfer);
+      ASSERT_TRUE((*transfer)->wait_on(device, stream));
+    }
+    run.expect_on_device(device, stream, cargo);
+    return;
+  }
+  const auto cargo = download_cargo(run.simulation, random, run.shape, place);
+  run.put_on_device(device, stream, cargo);
+  if (kind == 2) {
+    ASSERT_TRUE(run.engine->download(device, cargo->pieces, stream));
+  } else {
+    auto transfer = run.engine->download_behind(device, cargo->pieces, stream, cargo);
+    ASSERT_TRUE(transfer);
+    if (random.one_in(4)) return;  // abandoned
+    ASSERT_TRUE((*transfer)->wait());
+  }
+  EXPECT_TRUE(cargo->has_arrived());
+  EXPECT_TRUE(cargo->is_intact());
 }
 
 }  // namespace turnpike::move

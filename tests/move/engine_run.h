@@ -66,6 +66,9 @@ class EngineRun {
   bool has_ended_ = false;
 };
 
+// One transfer of a random kind, checked in its stream or on the host. Safe from any thread.
+void transfer_something(EngineRun& run, simulated::Random& random, int device, Stream stream);
+
 // Runs the body under each seed, and stops at the first that fails.
 template <typename Body>
 void for_each_seed(const Body& body, const simulated::Options& options = {}) {

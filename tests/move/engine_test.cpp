@@ -55,36 +55,6 @@ TEST(Engine, RefusesAStreamThatIsCaptured) {
   run.end();
 }
 
-// One transfer of a random kind, checked in its stream or on the host.
-void transfer_something(EngineRun& run, simulated::Random& random, int device, Stream stream) {
-  const auto place = [&](std::size_t size_bytes) { return run.allocator.allocate(device, stream, size_bytes); };
-  const std::size_t kind = random.below(4);
-  if (kind < 2) {
-    const auto cargo = upload_cargo(run.simulation, random, run.shape, place);
-    if (kind == 0) {
-      ASSERT_TRUE(run.engine->upload(device, cargo->pieces, stream, cargo));
-    } else {
-      auto transfer = run.engine->upload_ahead(device, cargo->pieces, stream, cargo);
-      ASSERT_TRUE(transfer);
-      ASSERT_TRUE((*transfer)->wait_on(device, stream));
-    }
-    run.expect_on_device(device, stream, cargo);
-    return;
-  }
-  const auto cargo = download_cargo(run.simulation, random, run.shape, place);
-  run.put_on_device(device, stream, cargo);
-  if (kind == 2) {
-    ASSERT_TRUE(run.engine->download(device, cargo->pieces, stream));
-  } else {
-    auto transfer = run.engine->download_behind(device, cargo->pieces, stream, cargo);
-    ASSERT_TRUE(transfer);
-    if (random.one_in(4)) return;  // abandoned
-    ASSERT_TRUE((*transfer)->wait());
-  }
-  EXPECT_TRUE(cargo->has_arrived());
-  EXPECT_TRUE(cargo->is_intact());
-}
-
 TEST(Engine, ServesManyThreadsAtOnce) {
   for_each_seed([](EngineRun& run) {
     std::vector<std::thread> threads;

@@ -110,6 +110,16 @@ Status download_large(EngineRun& run) {
   return finish(run, transfer, *goods);
 }
 
+// The stream goes on while threads still hand out what has landed, or fail to.
+Status download_large_in_stream(EngineRun& run) {
+  const auto goods = std::make_shared<Goods>(run, Engine::kInStreamBytes + 1);
+  const Stream stream = run.simulation.make_stream(0);
+  auto transfer = run.engine->download_behind(0, goods->pieces, stream, goods);
+  if (!transfer) return transfer.error();
+  if (const Status status = (*transfer)->wait_on(0, stream); !status) return status;
+  return finish(run, transfer, *goods);
+}
+
 Status copy_peer(EngineRun& run) {
   constexpr std::size_t kBytes = 30001;
   const DeviceAddress from = run.simulation.device_memory(0, kBytes);
@@ -183,9 +193,12 @@ void fail_everything(const Scenario& scenario, const simulated::Options& options
     run.end();
   }
   for (const auto& [function, count] : calls) {
-    // A context that cannot be made current is a device that is lost: there is nothing to go on with.
-    if (function.rfind("ctx_push", 0) == 0 || function.rfind("ctx_pop", 0) == 0 || function == "ctx_set_current")
+    // A context that cannot be made current is a device that is lost, and a thread whose capture mode cannot be put
+    // back is no better off: there is nothing to go on with.
+    if (function.rfind("ctx_push", 0) == 0 || function.rfind("ctx_pop", 0) == 0 || function == "ctx_set_current" ||
+        function == "thread_exchange_stream_capture_mode") {
       continue;
+    }
     for (std::size_t nth = 1; nth <= std::min(count, kMostOfAFunction); ++nth) {
       run_with_failure(scenario, options, function, nth);
     }
@@ -208,6 +221,7 @@ TEST(Failures, OfEveryFunctionInUploadAhead) {
 TEST(Failures, OfEveryFunctionInDownloadBehind) {
   fail_everything({"download_behind of little", download_small}, {.pace = Pace::kByChance});
   fail_everything({"download_behind of much", download_large}, {.pace = Pace::kOnlyWhenAsked});
+  fail_everything({"download_behind of much, wait_on", download_large_in_stream}, {.pace = Pace::kThreads});
 }
 
 TEST(Failures, OfEveryFunctionInCopyPeer) {

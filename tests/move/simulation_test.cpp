@@ -340,6 +340,35 @@ TEST(SimulatedDriver, FindsWhatIsNotAllowedDuringACapture) {
   EXPECT_EQ(program.simulation.violations().size(), 4U);
 }
 
+TEST(SimulatedDriver, HoldsOtherThreadsBackWhileOneCapturesInGlobalMode) {
+  for (const int mode : {cuda::kCaptureModeGlobal, 1, cuda::kCaptureModeRelaxed}) {
+    Program program;
+    std::thread([&] { program.simulation.begin_capture(program.stream, 0, mode); }).join();
+    const bool is_held_back = mode == cuda::kCaptureModeGlobal;
+    EXPECT_EQ(program.cuda.event_query(program.event) != 0, is_held_back);
+    EXPECT_EQ(program.cuda.stream_query(program.other) != 0, is_held_back);
+    EXPECT_EQ(program.cuda.stream_synchronize(program.other) != 0, is_held_back);
+    EXPECT_EQ(program.simulation.has_violation(Rule::kWhileCapturing), is_held_back);
+    program.simulation.end_capture();
+  }
+}
+
+TEST(SimulatedDriver, LetsARelaxedThreadDoWhatTouchesNoCapturedStream) {
+  Program program;
+  program.simulation.begin_capture(program.stream);
+  int exchanged = cuda::kCaptureModeRelaxed;
+  EXPECT_EQ(program.cuda.thread_exchange_stream_capture_mode(&exchanged), 0);
+  EXPECT_EQ(exchanged, cuda::kCaptureModeGlobal);
+  EXPECT_EQ(program.cuda.event_query(program.event), 0);
+  EXPECT_EQ(program.cuda.stream_synchronize(program.other), 0);
+  EXPECT_THAT(program.simulation.violations_text(), ::testing::IsEmpty());
+  EXPECT_NE(program.cuda.stream_query(program.stream), 0);
+  EXPECT_NE(program.cuda.stream_synchronize(program.stream), 0);
+  EXPECT_NE(program.cuda.ctx_synchronize(), 0);
+  EXPECT_EQ(program.simulation.violations().size(), 3U);
+  program.simulation.end_capture();
+}
+
 TEST(SimulatedDriver, WaitsForAStreamThatIsHeldUntilItIsLetGo) {
   Program program(1, {});
   const auto hold = program.simulation.hold(0, program.stream);

@@ -1,6 +1,7 @@
 // Uploads beside what runs in a stream: waited for, asked about, and abandoned.
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <thread>
 
 #include "engine_run.h"
@@ -118,26 +119,95 @@ TEST(UploadAhead, OutlivesItsEngine) {
   });
 }
 
-TEST(UploadAhead, HoldsItsOwnerUntilItIsReaped) {
+// A pageable source has been read when the copies are issued, and the stream's next work waits for them.
+TEST(UploadAhead, LetsItsOwnerGoWhenAStreamWaitsForPageableSources) {
+  for_each_seed([](EngineRun& run) {
+    const Stream stream = run.simulation.make_stream(0);
+    run.shape.has_pinned = false;
+    run.shape.most_groups = 1;
+    run.shape.most_bytes = run.settings.chunk_bytes / 4;
+    run.shape.has_layouts = false;
+    const auto cargo = run.some_upload(0, stream);
+    const auto hold = run.simulation.hold(0, stream);
+    auto owner = run.watched(cargo);
+    const std::weak_ptr<void> watched = owner;
+    // One slot's worth: it is staged although the stream is busy.
+    auto transfer = run.engine->upload_ahead(0, {cargo->pieces.data(), 1}, stream, std::move(owner));
+    ASSERT_TRUE(transfer);
+    if (run.random.one_in(2)) {
+      ASSERT_TRUE((*transfer)->wait_on(0, stream));
+    } else {
+      while (!(*transfer)->is_staged()) std::this_thread::yield();
+      transfer->reset();  // dropped: the stream waits as well
+    }
+    EXPECT_TRUE(watched.expired());
+    run.simulation.let_go(hold);
+    transfer->reset();
+  });
+}
+
+// Nobody calls the engine again.
+TEST(UploadAhead, LetsItsOwnerGoSoonAfterThePinnedSourceWasRead) {
   EngineRun run(2, {.pace = simulated::Pace::kOnlyWhenAsked});
   const Stream stream = run.simulation.make_stream(0);
-  const auto block = std::make_shared<HostBlock>(run.simulation, 5000, true);
+  auto block = std::make_shared<HostBlock>(run.simulation, 5000, true);
   const Piece piece{
       .host = block->data(), .device = run.simulation.device_memory(0, 5000), .size_bytes = 5000, .is_pinned = true};
-  std::weak_ptr<void> owner;
+  auto owner = run.watched(std::move(block));
+  const std::weak_ptr<void> memory = owner;
+  const auto hold = run.simulation.hold(0, stream);
   {
-    const auto owned = run.watched(block);
-    owner = owned;
-    auto transfer = run.engine->upload_ahead(0, {&piece, 1}, stream, owned);
+    auto transfer = run.engine->upload_ahead(0, {&piece, 1}, stream, std::move(owner));
     ASSERT_TRUE(transfer);
     ASSERT_TRUE((*transfer)->wait_on(0, stream));
   }
-  EXPECT_FALSE(owner.expired());
-  run.simulation.finish();
-  run.engine->reap();
-  for (int i = 0; i < 300 && !owner.expired(); ++i) run.engine->reap();  // asking takes a while to be answered
-  EXPECT_TRUE(owner.expired());
+  auto again = std::make_shared<HostBlock>(run.simulation, 5000, true);
+  const Piece plain{
+      .host = again->data(), .device = run.simulation.device_memory(0, 5000), .size_bytes = 5000, .is_pinned = true};
+  owner = run.watched(std::move(again));
+  const std::weak_ptr<void> other = owner;
+  ASSERT_TRUE(run.engine->upload(0, {&plain, 1}, stream, std::move(owner)));
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  EXPECT_FALSE(memory.expired() || other.expired());
+  run.simulation.let_go(hold);
+  const auto start = std::chrono::steady_clock::now();
+  const auto end = start + std::chrono::seconds(10);
+  while (!(memory.expired() && other.expired()) && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  EXPECT_TRUE(memory.expired() && other.expired());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));  // mostly some 30 ms
   EXPECT_EQ(run.engine->stats().pending, 0U);
+  run.end();
+}
+
+// An owner may be the last to hold a transfer, and so the engine.
+TEST(UploadAhead, LetsAnOwnerGoThatHoldsTheEngineItself) {
+  EngineRun run(3, {.pace = simulated::Pace::kAtOnce});
+  const Stream stream = run.simulation.make_stream(0);
+  struct Owner {
+    std::shared_ptr<HostBlock> block;
+    std::unique_ptr<Transfer> transfer;
+  };
+  auto owner = std::make_shared<Owner>();
+  owner->block = std::make_shared<HostBlock>(run.simulation, 5000, true);
+  const std::weak_ptr<Owner> watched = owner;
+  const Piece piece{.host = owner->block->data(),
+                    .device = run.simulation.device_memory(0, 5000),
+                    .size_bytes = 5000,
+                    .is_pinned = true};
+  const auto hold = run.simulation.hold(0, stream);
+  auto other = run.engine->upload_ahead(0, {}, stream, nullptr);
+  ASSERT_TRUE(other);
+  owner->transfer = std::move(*other);
+  ASSERT_TRUE(run.engine->upload(0, {&piece, 1}, stream, std::move(owner)));
+  run.engine.reset();  // the transfer within the owner holds what is behind it
+  run.simulation.let_go(hold);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!watched.expired() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  EXPECT_TRUE(watched.expired());
+  for (int i = 0; i < 1000 && run.simulation.is_opened(0); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_FALSE(run.simulation.is_opened(0));
   run.end();
 }
 

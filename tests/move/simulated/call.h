@@ -1,6 +1,7 @@
 // What every call of the simulated driver goes through: the lock, the count, the injected failure, the current context.
 #pragma once
 
+#include <cstdint>
 #include <mutex>
 #include <vector>
 
@@ -25,12 +26,17 @@ int device_of(const CUctx_st* context);
 // The contexts that are current to this thread, the last one counts. Those of an earlier machine are forgotten.
 std::vector<int>& contexts_of_this_thread();
 
+// A number that no other thread of this process has, nor had.
+std::uint64_t this_thread();
+// What this thread may call while a stream is captured; each machine begins with kCaptureModeGlobal.
+int& capture_mode_of_this_thread();
+
 // What a function asks for; bits.
 enum Needs : unsigned {
   kNothing = 0,
   kNeedsContext = 1,
-  kNotWhileCapturing = 2,
-  kWaits = 4  // when it fails, the device is lost: nothing of it runs any more
+  kNotWhileCapturing = 2,  // refused while a thread captures, but for threads in relaxed mode
+  kWaits = 4  // when it fails for another reason than a capture, the device is lost: nothing of it runs any more
 };
 
 class Call {
@@ -44,9 +50,13 @@ class Call {
   Machine& machine() const { return *g_machine; }
   std::unique_lock<std::mutex>& lock() { return lock_; }
   const char* name() const { return name_; }
+  // A wait for, or a question about, what is being captured, or all of a device of which a stream is: no mode allows
+  // it, and the capture is lost.
+  cuda::DriverCode refuse_captured(bool is_captured);
 
  private:
   void pause();
+  bool is_held_back() const;
   cuda::DriverCode refuse(unsigned needs);
 
   const char* name_;

@@ -1,6 +1,7 @@
 // The simulated driver's functions about devices and contexts.
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "simulated/call.h"
 
@@ -71,6 +72,31 @@ DriverCode device_primary_ctx_release(int device) {
   return 0;
 }
 
+DriverCode device_primary_ctx_get_state(int device, unsigned int* flags, int* is_active) {
+  const Call call("device_primary_ctx_get_state", kNothing);
+  if (call.refusal() != 0) return call.refusal();
+  if (device < 0 || device >= call.machine().options.devices) return kInvalidValue;
+  const auto index = static_cast<std::size_t>(device);
+  *flags = 0;
+  *is_active = call.machine().retained[index] > 0 || call.machine().is_programs[index] ? 1 : 0;
+  return 0;
+}
+
+DriverCode ctx_get_device(int* device) {
+  const Call call("ctx_get_device", kNothing);
+  if (call.refusal() != 0) return call.refusal();
+  if (call.device() < 0) return kInvalidContext;
+  *device = call.device();
+  return 0;
+}
+
+DriverCode thread_exchange_stream_capture_mode(int* mode) {
+  const Call call("thread_exchange_stream_capture_mode", kNothing);
+  if (call.refusal() != 0) return call.refusal();
+  std::swap(capture_mode_of_this_thread(), *mode);
+  return 0;
+}
+
 // nullptr takes the current context away; anything that is no context is refused.
 DriverCode ctx_set_current(CUctx_st* context) {
   const Call call("ctx_set_current", kNothing);
@@ -101,6 +127,8 @@ DriverCode ctx_pop_current(CUctx_st** context) {
 DriverCode ctx_synchronize() {
   Call call("ctx_synchronize", kNeedsContext | kNotWhileCapturing | kWaits);
   if (call.refusal() != 0) return call.refusal();
+  const bool is_captured = call.machine().capturing_thread != 0 && call.machine().captured_device == call.device();
+  if (const DriverCode code = call.refuse_captured(is_captured); code != 0) return code;
   call.machine().wait_for_device(call.device(), call.lock());
   return 0;
 }
@@ -135,6 +163,9 @@ void fill_device_calls(cuda::Driver& driver) {
   driver.device_get_attribute = device_get_attribute;
   driver.device_primary_ctx_retain = device_primary_ctx_retain;
   driver.device_primary_ctx_release = device_primary_ctx_release;
+  driver.device_primary_ctx_get_state = device_primary_ctx_get_state;
+  driver.ctx_get_device = ctx_get_device;
+  driver.thread_exchange_stream_capture_mode = thread_exchange_stream_capture_mode;
   driver.ctx_set_current = ctx_set_current;
   driver.ctx_push_current = ctx_push_current;
   driver.ctx_pop_current = ctx_pop_current;

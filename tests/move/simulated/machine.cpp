@@ -27,6 +27,7 @@ Machine::Machine(std::uint64_t seed, const Options& chosen)
       poison(static_cast<std::uint8_t>(0xDB ^ (seed % 16))),
       id(++g_machines),
       retained(static_cast<std::size_t>(chosen.devices), 0),
+      is_programs(static_cast<std::size_t>(chosen.devices), false),
       pace_(chosen.pace ? *chosen.pace : drawn(random)) {
   for (int device = 0; device < options.devices; ++device) {
     add_stream(device, true, true).handle = nullptr;

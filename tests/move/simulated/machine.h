@@ -80,6 +80,8 @@ class Machine {
   void wait_for_all(std::unique_lock<std::mutex>& lock);
   // Whether the event has happened; asking makes its stream go on, some time.
   bool ask(Event& event);
+  // Whether the stream has nothing to do. What was in it before is then known to the host.
+  bool is_idle(Stream& stream);
   // Lets streams go on by chance: at every call of the driver.
   void drift();
   void let_go(Operation& hold);
@@ -103,8 +105,11 @@ class Machine {
   std::vector<std::pair<int, int>> peers;  // from, to: access was enabled
   std::size_t pinned_bytes = 0;            // that are not the test's
   std::size_t most_pinned_bytes = 0;
-  std::vector<CUstream_st*> captured;  // by the thread below
-  const void* capturing_thread = nullptr;
+  std::vector<bool> is_programs;  // by device: the program around the code under test has its context open
+  // The capture under way; the thread is 0 while there is none.
+  std::uint64_t capturing_thread = 0;
+  int capture_mode = cuda::kCaptureModeGlobal;  // what it was begun with
+  int captured_device = 0;
 
   const std::vector<std::unique_ptr<Stream>>& streams() const { return streams_; }
   const std::map<CUevent_st*, std::unique_ptr<Event>>& events() const { return events_; }

@@ -150,6 +150,12 @@ bool Machine::ask(Event& event) {
   return true;
 }
 
+bool Machine::is_idle(Stream& stream) {
+  if (!is_done({stream.index, stream.issued})) return false;
+  learn(stream.clock);
+  return true;
+}
+
 void Machine::let_go(Operation& hold) {
   hold.is_released = true;
   changed_.notify_all();

@@ -23,7 +23,10 @@ Simulation::~Simulation() {
 void Simulation::set_device(int device) {
   std::vector<int>& contexts = contexts_of_this_thread();
   contexts.clear();
-  if (device != kHost) contexts.push_back(device);
+  if (device == kHost) return;
+  contexts.push_back(device);
+  const auto lock = machine_->lock();
+  machine_->is_programs[static_cast<std::size_t>(device)] = true;
 }
 
 int Simulation::current_device() const {
@@ -115,18 +118,29 @@ void Simulation::let_go(const std::shared_ptr<Operation>& hold) {
   machine_->let_go(*hold);
 }
 
-void Simulation::begin_capture(CUstream_st* handle, int device) {
+void Simulation::begin_capture(CUstream_st* handle, int device, int mode) {
   const auto lock = machine_->lock();
   if (Stream* stream = machine_->stream_of(handle, device, "begin_capture")) {
     stream->is_captured = true;
-    machine_->capturing_thread = &contexts_of_this_thread();
+    machine_->capturing_thread = this_thread();
+    machine_->capture_mode = mode;
+    machine_->captured_device = device;
   }
 }
 
 void Simulation::end_capture() {
   const auto lock = machine_->lock();
   for (const auto& stream : machine_->streams()) stream->is_captured = false;
-  machine_->capturing_thread = nullptr;
+  machine_->capturing_thread = 0;
+}
+
+int Simulation::capture_mode() const {
+  return capture_mode_of_this_thread();
+}
+
+bool Simulation::is_opened(int device) const {
+  const auto lock = machine_->lock();
+  return machine_->retained[static_cast<std::size_t>(device)] > 0;
 }
 
 void Simulation::fail(const std::string& function, std::size_t nth, cuda::DriverCode code) {

@@ -55,14 +55,19 @@ class Simulation {
   std::shared_ptr<Operation> hold(int device, CUstream_st* stream);
   void let_go(const std::shared_ptr<Operation>& hold);
 
-  // This thread captures a stream from now on: it may not synchronise, ask, or take memory.
-  void begin_capture(CUstream_st* stream, int device = 0);
+  // This thread captures a stream from now on, in a mode of CUDA's: it may not synchronise, ask, or take memory, and in
+  // global mode the other threads may not either, but for those in relaxed mode. One capture at a time.
+  void begin_capture(CUstream_st* stream, int device = 0, int mode = cuda::kCaptureModeGlobal);
   void end_capture();
+  // What this thread may call while a stream is captured.
+  int capture_mode() const;
 
   // Makes the nth call from now on of a function of the table, by its name there, fail once.
   void fail(const std::string& function, std::size_t nth, cuda::DriverCode code);
   void forget_failures();
   std::size_t calls(const std::string& function) const;
+  // Whether the code under test holds the context of this device.
+  bool is_opened(int device) const;
   // Every function that was called, with how often.
   std::map<std::string, std::size_t> calls() const;
 

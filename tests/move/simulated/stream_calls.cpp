@@ -30,8 +30,18 @@ DriverCode stream_synchronize(CUstream_st* handle) {
   if (call.refusal() != 0) return call.refusal();
   Stream* stream = call.machine().stream_of(handle, call.device(), call.name());
   if (stream == nullptr) return kInvalidHandle;
+  if (const DriverCode code = call.refuse_captured(stream->is_captured); code != 0) return code;
   call.machine().wait_for_stream(*stream, call.lock());
   return 0;
+}
+
+DriverCode stream_query(CUstream_st* handle) {
+  Call call("stream_query", kNotWhileCapturing | kWaits | (handle == nullptr ? kNeedsContext : kNothing));
+  if (call.refusal() != 0) return call.refusal();
+  Stream* stream = call.machine().stream_of(handle, call.device(), call.name());
+  if (stream == nullptr) return kInvalidHandle;
+  if (const DriverCode code = call.refuse_captured(stream->is_captured); code != 0) return code;
+  return call.machine().is_idle(*stream) ? 0 : cuda::kNotReady;
 }
 
 DriverCode stream_wait_event(CUstream_st* handle, CUevent_st* event_handle, unsigned int) {
@@ -58,6 +68,7 @@ DriverCode stream_is_capturing(CUstream_st* handle, int* status) {
 void fill_stream_calls(cuda::Driver& driver) {
   driver.stream_create = stream_create;
   driver.stream_destroy = stream_destroy;
+  driver.stream_query = stream_query;
   driver.stream_synchronize = stream_synchronize;
   driver.stream_wait_event = stream_wait_event;
   driver.stream_is_capturing = stream_is_capturing;

@@ -125,7 +125,8 @@ class ThisEngine : public Engine {
     const auto found = state_->device(device);
     if (!found) return false;
     const InContext in_context(**found);
-    return (*found)->driver().stream_query(stream) == 0;
+    // To query a stream that is being captured would break the capture.
+    return check_capture(**found, stream) && (*found)->driver().stream_query(stream) == 0;
   }
 
   Stats stats() const override {

@@ -31,7 +31,7 @@ class Engine:
     def __init__(self):
         self.log, self.owners = [], []
 
-    def add_small(self, plan, pieces, targets, device, block_bytes):
+    def add_small(self, plan, pieces, targets, device, stream, block_bytes):
         plan.add_to(pieces, targets)
         return []
 

@@ -313,7 +313,8 @@ class Upload:
         targets = [empty_like(tensors[index], device=device) for index in packing.small]
         for index, target in zip(packing.small, targets, strict=True):
             self.moved[index] = target
-        for index in engine.add_small(packing, self.pieces, targets, device.index, _block_bytes()):
+        stream = _engine.current_stream(device.index)
+        for index in engine.add_small(packing, self.pieces, targets, device.index, stream, _block_bytes()):
             self.ways[index] = Way.PINNED
 
     def _add(self, index: int) -> None:

@@ -93,6 +93,7 @@ Result<Driver> table_of(void* library) {
   TURNPIKE_FIND(mem_host_register, cuMemHostRegister_v2);
   TURNPIKE_FIND(mem_host_unregister, cuMemHostUnregister);
   TURNPIKE_FIND(pointer_get_attribute, cuPointerGetAttribute);
+  TURNPIKE_FIND(pointer_get_attributes, cuPointerGetAttributes);
   TURNPIKE_FIND(memcpy_htod_async, cuMemcpyHtoDAsync_v2);
   TURNPIKE_FIND(memcpy_dtoh_async, cuMemcpyDtoHAsync_v2);
   TURNPIKE_FIND(memcpy_peer_async, cuMemcpyPeerAsync);

@@ -5,10 +5,10 @@ namespace turnpike::move {
 
 bool is_pinned(const Device& device, const void* host) {
   unsigned int type = 0;
+  int attribute = cuda::kPointerMemoryType;
+  void* value = &type;
   const auto address = reinterpret_cast<std::uintptr_t>(host);
-  // Pageable memory is an invalid value to it.
-  const cuda::DriverCode code =
-      device.driver().pointer_get_attribute(&type, cuda::kPointerMemoryType, static_cast<cuda::DevicePointer>(address));
+  const cuda::DriverCode code = device.driver().pointer_get_attributes(1, &attribute, &value, address);
   return code == 0 && type == cuda::kMemoryTypeHost;
 }
 

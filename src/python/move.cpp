@@ -17,6 +17,7 @@
 #include "move/join.h"
 #include "move/move.h"
 #include "python/error.h"
+#include "python/move_allocate.h"
 #include "python/move_calibrate.h"
 #include "python/move_owner.h"
 #include "python/move_scan.h"
@@ -87,6 +88,12 @@ class Plan {
     return indices;
   }
   const std::vector<std::int64_t>& others() const { return scan_.others; }
+
+  // Tensors like the small ones of `tensors`, which this was made for, on a GPU; negative: on the host. None: this
+  // PyTorch needs torch.empty_like() for that.
+  nb::object empty_likes(const nb::list& tensors, int device) const {
+    return python::empty_likes(tensors, small(), types_, device);
+  }
 
   // One copy for each small tensor, to `targets`: dense tensors of one device, in the same order.
   std::vector<move::Piece> copies_to(const nb::list& targets) const {
@@ -325,6 +332,7 @@ void bind_plan(nb::module_& module) {
       .def(nb::init<const nb::list&, nb::tuple, bool>(), nb::arg("tensors"), nb::arg("types"), nb::arg("has_grad"))
       .def_prop_ro("small", &Plan::small)
       .def_prop_ro("others", &Plan::others)
+      .def("empty_likes", &Plan::empty_likes, nb::arg("tensors"), nb::arg("device"))
       .def(
           "add_to",
           [](const Plan& plan, Pieces& pieces, const nb::list& targets) { pieces.add_all(plan.copies_to(targets)); },

@@ -7,42 +7,13 @@
 #include <numeric>
 #include <optional>
 #include <span>
-#include <string>
+
+#include "python/dlpack.h"
 
 namespace nb = nanobind;
 
 namespace turnpike::python {
 namespace {
-
-// DLPack's C interface (dlpack.h, version 1), which PyTorch has from 2.10 on: a tenth of the time of attributes.
-struct DlDevice {
-  std::int32_t type;
-  std::int32_t id;
-};
-struct DlTensor {
-  void* data;
-  DlDevice device;
-  std::int32_t ndim;
-  std::uint8_t code;
-  std::uint8_t bits;
-  std::uint16_t lanes;
-  std::int64_t* shape;
-  std::int64_t* strides;
-  std::uint64_t byte_offset;
-};
-static_assert(sizeof(DlTensor) == 48);
-struct DlExchange {
-  std::uint32_t major;
-  std::uint32_t minor;
-  void* previous;
-  void* allocate;
-  void* managed_from_object;
-  void* managed_to_object;
-  int (*from_object)(void* object, DlTensor* out);
-  void* current_stream;
-};
-constexpr std::int32_t kDlCpu = 1;
-constexpr std::uint8_t kDlComplex = 5;
 
 struct View {
   const void* data = nullptr;
@@ -64,6 +35,7 @@ nb::object call(PyObject* object, PyObject* name) {
 
 struct Names {
   PyObject* const data_ptr = PyUnicode_InternFromString("data_ptr");
+  PyObject* const has_names = PyUnicode_InternFromString("has_names");
   PyObject* const is_cpu = PyUnicode_InternFromString("is_cpu");
   PyObject* const is_neg = PyUnicode_InternFromString("is_neg");
   PyObject* const is_conj = PyUnicode_InternFromString("is_conj");
@@ -86,7 +58,7 @@ bool is_false(const nb::object& answer) {
 
 class Reader {
  public:
-  explicit Reader(PyObject* tensor_type) : exchange_(find_exchange(tensor_type)) {}
+  explicit Reader(PyObject* tensor_type) : exchange_(find_dl_exchange(tensor_type)) {}
 
   // None for what is no plain dense or strided tensor in host memory.
   std::optional<View> read(PyObject* tensor, bool has_grad) {
@@ -94,6 +66,7 @@ class Reader {
     if (view && has_grad && !is_false(ask(tensor, names_.requires_grad))) view.reset();
     // Bits that say "the negative of these bytes", or "the conjugate".
     if (view && !is_false(call(tensor, names_.is_neg))) view.reset();
+    if (view && !is_false(call(tensor, names_.has_names))) view.reset();
     if (view && view->may_be_complex && !is_false(call(tensor, names_.is_conj))) view.reset();
     if (view && !has_memory(tensor, *view)) view.reset();
     if (PyErr_Occurred() != nullptr) PyErr_Clear();
@@ -124,16 +97,6 @@ class Reader {
     if (!storage.is_valid()) return false;
     const nb::object size = call(storage.ptr(), names_.nbytes);
     return size.is_valid() && PyLong_AsLongLong(size.ptr()) > items * view.item_bytes;
-  }
-
-  static const DlExchange* find_exchange(PyObject* tensor_type) {
-    const nb::object capsule = nb::steal(PyObject_GetAttrString(tensor_type, "__dlpack_c_exchange_api__"));
-    const DlExchange* exchange = nullptr;
-    if (capsule.is_valid()) {
-      exchange = static_cast<const DlExchange*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
-    }
-    if (PyErr_Occurred() != nullptr) PyErr_Clear();
-    return exchange != nullptr && exchange->major == 1 && exchange->from_object != nullptr ? exchange : nullptr;
   }
 
   std::optional<View> read_by_dlpack(PyObject* tensor) const {

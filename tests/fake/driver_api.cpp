@@ -293,6 +293,16 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdev
   }
 }
 
+CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute* attributes, void** values,
+                                CUdeviceptr address) {
+  for (unsigned int i = 0; i < count; ++i) {
+    if (cuPointerGetAttribute(values[i], attributes[i], address) != CUDA_SUCCESS) {
+      *static_cast<unsigned int*>(values[i]) = 0;
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
 // Every address is an allocation of its own: nothing here joins copies.
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, std::size_t* size_bytes, CUdeviceptr inside) {
   *base = inside;

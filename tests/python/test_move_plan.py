@@ -145,3 +145,30 @@ def test_gapless_agrees_with_pytorch():
             tensor = tensor[..., :: rng.randrange(1, 3)]
         expected = torch.ops.aten.is_non_overlapping_and_dense.default(tensor)
         assert plan.is_gapless(tensor.shape, tensor.stride()) == expected, seed
+
+
+def test_tensors_are_allocated_as_empty_like_does():
+    tensors = [random_tensor(random.Random(seed)) for seed in range(60)]
+    tensors += [torch.ones(()), torch.ones(12).as_strided((3, 1, 4), (4, 999, 1)), torch.nn.Parameter(torch.ones(3))]
+    with torch.no_grad():
+        packing = planned(tensors)
+    assert packing.small == list(range(len(tensors)))
+    made = packing.empty_likes(tensors, -1)
+    if made is None:
+        pytest.skip(f"PyTorch {torch.__version__} lacks the interface; torch.empty_like() is used")
+    for new, tensor in zip(made, tensors, strict=True):
+        expected = torch.empty_like(tensor)
+        assert type(new) is torch.Tensor and not new.requires_grad and new.is_leaf and new._version == 0
+        for name in ("dtype", "device", "shape", "is_contiguous", "storage_offset", "stride", "is_inference"):
+            ours, theirs = getattr(new, name), getattr(expected, name)
+            assert (ours() if callable(ours) else ours) == (theirs() if callable(theirs) else theirs), name
+        assert new.untyped_storage().nbytes() == expected.untyped_storage().nbytes()
+    assert len({new.data_ptr() for new in made}) == len(made)
+    with torch.inference_mode():
+        assert all(new.is_inference() for new in packing.empty_likes(tensors, -1))
+
+
+def test_dtypes_that_are_not_known_are_left_to_empty_like():
+    tensors = [torch.ones(4), torch.ones(4).to(torch.float8_e5m2)]
+    packing = planned(tensors)
+    assert packing.small == [0, 1] and packing.empty_likes(tensors, -1) is None

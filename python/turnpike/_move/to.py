@@ -307,10 +307,12 @@ class Upload:
         return staged, direct
 
     def _add_small(self, engine: _core.MoveEngine, packing: _core.MovePlan) -> None:
-        # Each in memory of its own, as PyTorch would have it. The allocator mostly puts them next to each other, and then
-        # they share a copy.
+        # Each in memory of its own, as PyTorch would have it. The allocator mostly puts them next to each other, and
+        # then they share a copy.
         empty_like, device, tensors = torch.empty_like, self.device, self.tensors
-        targets = [empty_like(tensors[index], device=device) for index in packing.small]
+        targets = packing.empty_likes(tensors, device.index if device.type == "cuda" else -1)
+        if targets is None:
+            targets = [empty_like(tensors[index], device=device) for index in packing.small]
         for index, target in zip(packing.small, targets, strict=True):
             self.moved[index] = target
         stream = _engine.current_stream(device.index)

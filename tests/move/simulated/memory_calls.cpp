@@ -86,19 +86,22 @@ DriverCode mem_host_unregister(void* pointer) {
 DriverCode pointer_get_attribute(void* value, int attribute, DevicePointer pointer) {
   const Call call("pointer_get_attribute", kNeedsContext);
   if (call.refusal() != 0) return call.refusal();
-  const Block* block = call.machine().memory.holding({pointer, pointer + 1});
-  if (block == nullptr) return kInvalidValue;
-  const unsigned int is_host = block->device == kHost ? 1 : 0;
-  switch (attribute) {
-    case cuda::kPointerIsManaged:
-      *static_cast<unsigned int*>(value) = 0;
-      return 0;
-    case cuda::kPointerMemoryType:
-      *static_cast<unsigned int*>(value) = is_host != 0 ? cuda::kMemoryTypeHost : cuda::kMemoryTypeHost + 1;
-      return 0;
-    default:
-      return kInvalidValue;
+  if (attribute != cuda::kPointerIsManaged || call.machine().memory.holding({pointer, pointer + 1}) == nullptr) {
+    return kInvalidValue;
   }
+  *static_cast<unsigned int*>(value) = 0;
+  return 0;
+}
+
+DriverCode pointer_get_attributes(unsigned int count, int* attributes, void** values, DevicePointer pointer) {
+  const Call call("pointer_get_attributes", kNeedsContext);
+  if (call.refusal() != 0) return call.refusal();
+  if (count != 1 || attributes[0] != cuda::kPointerMemoryType) return kInvalidValue;
+  const Block* block = call.machine().memory.holding({pointer, pointer + 1});
+  const unsigned int known =
+      block != nullptr && block->device == kHost ? cuda::kMemoryTypeHost : cuda::kMemoryTypeHost + 1;
+  *static_cast<unsigned int*>(values[0]) = block == nullptr ? 0 : known;
+  return 0;
 }
 
 DriverCode mem_get_address_range(DevicePointer* base, std::size_t* size_bytes, DevicePointer inside) {
@@ -121,6 +124,7 @@ void fill_memory_calls(cuda::Driver& driver) {
   driver.mem_host_register = mem_host_register;
   driver.mem_host_unregister = mem_host_unregister;
   driver.pointer_get_attribute = pointer_get_attribute;
+  driver.pointer_get_attributes = pointer_get_attributes;
   driver.mem_get_address_range = mem_get_address_range;
 }
 

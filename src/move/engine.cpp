@@ -269,7 +269,7 @@ Result<std::shared_ptr<Mark>> ThisEngine::copy_staged(Device& to, DeviceAddress 
   Status status;
   std::size_t size = 0;
   for (std::size_t at = 0; at < size_bytes && status; at += size) {
-    const auto taken = state_->stager().take_slot();
+    const auto taken = state_->stager().take_slot(from, down);
     if (!taken) {
       status = taken.error();
       break;

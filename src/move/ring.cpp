@@ -2,8 +2,25 @@
 #include "move/ring.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace turnpike::move {
+namespace {
+
+// A stream whose oldest copy has not run for so long does not wait for the link.
+constexpr std::int64_t kStandsStillNs = 2'000'000;
+
+// Slots that only streams without any may take.
+std::size_t kept_for_others(std::size_t capacity) {
+  return capacity < 2 ? 0 : std::clamp<std::size_t>(capacity / 4, 1, 2);
+}
+
+std::int64_t steady_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
 
 Ring::~Ring() {
   const InContext in_context(device_);
@@ -11,17 +28,34 @@ Ring::~Ring() {
   for (const Slot& slot : slots_) device_.driver().mem_free_host(slot.memory);
 }
 
-Slot* Ring::take(bool is_ahead, bool may_ask) {
+Slot* Ring::take(const Taker& taker) {
   const std::size_t most_ahead = std::max<std::size_t>(1, capacity_ - std::max<std::size_t>(1, capacity_ / 4));
-  if (may_ask && (free_.empty() || (is_ahead && ahead_ >= most_ahead))) collect();
-  if (is_ahead && ahead_ >= most_ahead) return nullptr;
-  if (free_.empty() && !(is_ahead || slots_.size() - ahead_ < usual_)) return nullptr;
+  if (taker.is_ahead && ahead_ >= most_ahead) return nullptr;
+  const std::size_t held = held_by(taker);
+  if (held >= share_of(taker)) return nullptr;
+  // Whoever has none needs one to go on at all, and another stream may wait for what it brings.
+  const std::size_t left = free_.size() + capacity_ - slots_.size();
+  if (held > 0 && left <= kept_for_others(capacity_)) return nullptr;
   if (free_.empty() && !grow()) return nullptr;
   Slot* slot = free_.back();
   free_.pop_back();
-  slot->is_ahead = is_ahead;
-  ahead_ += is_ahead ? 1 : 0;
+  slot->taker = taker;
+  ahead_ += taker.is_ahead ? 1 : 0;
   return slot;
+}
+
+std::size_t Ring::held_by(const Taker& taker) const {
+  const auto holds = [&](const Slot& slot) { return slot.taker.is_same_stream(taker); };
+  return static_cast<std::size_t>(std::count_if(slots_.begin(), slots_.end(), holds));
+}
+
+// A stream that stands still may do so for long. More slots let its transfer be staged, and the call return.
+std::size_t Ring::share_of(const Taker& taker) const {
+  if (taker.is_ahead) return capacity_;
+  const auto oldest =
+      std::find_if(busy_.begin(), busy_.end(), [&](const Slot* slot) { return slot->taker.is_same_stream(taker); });
+  const bool stands_still = oldest != busy_.end() && steady_ns() - (*oldest)->busy_since_ns > kStandsStillNs;
+  return stands_still ? std::max(usual_, capacity_ - capacity_ / 4) : usual_;
 }
 
 void Ring::prepare(std::size_t slots) {
@@ -31,6 +65,7 @@ void Ring::prepare(std::size_t slots) {
 
 void Ring::give_back(Slot* slot, std::shared_ptr<Mark> mark) {
   slot->busy_until = std::move(mark);
+  slot->busy_since_ns = steady_ns();
   if (slot->busy_until) {
     busy_.push_back(slot);
   } else {
@@ -40,23 +75,24 @@ void Ring::give_back(Slot* slot, std::shared_ptr<Mark> mark) {
 
 void Ring::drop(Slot* slot) {
   slot->busy_until.reset();
-  ahead_ -= slot->is_ahead ? 1 : 0;
-  slot->is_ahead = false;
+  ahead_ -= slot->taker.is_ahead ? 1 : 0;
+  slot->taker = {};
   free_.push_back(slot);
 }
 
-// Copies on one stream are done in their order, but there are several streams: after a few that are not, the rest is
-// not asked.
+// Copies on one stream are done in their order: after one that is not, the others of its stream are not asked.
 void Ring::collect() {
-  constexpr int kAsked = 6;
-  int not_passed = 0;
+  std::vector<const Slot*> not_passed;  // one for each stream
   auto kept = busy_.begin();
   for (auto one = busy_.begin(); one != busy_.end(); ++one) {
-    if (not_passed < kAsked && (*one)->busy_until->is_passed()) {
-      drop(*one);
+    Slot* slot = *one;
+    const bool is_behind = std::any_of(not_passed.begin(), not_passed.end(),
+                                       [slot](const Slot* other) { return other->taker.is_same_stream(slot->taker); });
+    if (!is_behind && slot->busy_until->is_passed()) {
+      drop(slot);
     } else {
-      ++not_passed;
-      *kept++ = *one;
+      if (!is_behind) not_passed.push_back(slot);
+      *kept++ = slot;
     }
   }
   busy_.erase(kept, busy_.end());
@@ -78,8 +114,10 @@ bool Ring::grow() {
     return false;
   }
   failure_.reset();
-  slots_.push_back(Slot{static_cast<std::byte*>(memory), slot_bytes_, nullptr, false});
-  free_.push_back(&slots_.back());
+  Slot& slot = slots_.emplace_back();
+  slot.memory = static_cast<std::byte*>(memory);
+  slot.size_bytes = slot_bytes_;
+  free_.push_back(&slot);
   return true;
 }
 

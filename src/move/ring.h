@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <optional>
@@ -12,28 +13,39 @@
 
 namespace turnpike::move {
 
+// Who takes slots: what runs in one stream comes free in its order, and stands still as a whole.
+struct Taker {
+  const Device* device = nullptr;
+  const CUstream_st* stream = nullptr;
+  bool is_ahead = false;  // for a transfer that nobody waits for
+
+  bool is_same_stream(const Taker& other) const { return device == other.device && stream == other.stream; }
+};
+
 struct Slot {
   std::byte* memory = nullptr;
   std::size_t size_bytes = 0;
   std::shared_ptr<Mark> busy_until;  // of a copy that has been issued
-  bool is_ahead = false;             // held by a transfer that nobody waits for
+  Taker taker;
+  std::int64_t busy_since_ns = 0;  // steady clock
 };
 
 // Not safe from several threads: the stager's lock guards it.
 class Ring {
  public:
-  // `device`: any open one; page-locked memory is for all.
-  // `slots` at most, and no more than `usual` but for those of transfers that nobody waits for: the link
-  // works at one at a time.
+  // `device`: any open one; page-locked memory is for all. `slots` at most. A stream gets no more than `usual`, for the
+  // link works at one at a time; more of them when it stands still, and some are kept for the other streams.
   Ring(Device& device, std::size_t slot_bytes, std::size_t slots, std::size_t usual)
       : device_(device), slot_bytes_(slot_bytes), capacity_(slots), usual_(usual) {}
   ~Ring();
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
-  // A slot, or nullptr while there is none. Those for transfers that nobody waits for leave a quarter to the others.
-  // `may_ask`: devices may be asked which copies are done, before another slot is page-locked.
-  Slot* take(bool is_ahead, bool may_ask);
+  // A slot, or nullptr while there is none for this taker. Transfers that nobody waits for leave a quarter to the
+  // others.
+  Slot* take(const Taker& taker);
+  // Frees the slots whose copies the devices say are done.
+  void collect();
   bool has_free() const { return !free_.empty(); }
   // Page-locks up to `slots` now, but no more than usual: in the midst of a transfer each would hold it up.
   void prepare(std::size_t slots);
@@ -52,7 +64,8 @@ class Ring {
   std::size_t release();
 
  private:
-  void collect();
+  std::size_t held_by(const Taker& taker) const;
+  std::size_t share_of(const Taker& taker) const;
   bool grow();
   void drop(Slot* slot);
 
@@ -64,7 +77,7 @@ class Ring {
   std::list<Slot> slots_;
   // The last one given back is taken first: downloads find it in the caches.
   std::vector<Slot*> free_;
-  std::vector<Slot*> busy_;  // in the order of their copies
+  std::vector<Slot*> busy_;  // of each stream in the order of its copies
   std::optional<Error> failure_;
 };
 

@@ -207,6 +207,7 @@ bool Stager::look_out(std::unique_lock<std::mutex>& lock) {
 
 bool Stager::pick(Task& task, const Job* only, bool& may_ask) {
   ring_->forget_failure();  // of an earlier transfer
+  has_asked_ = false;
   for (const auto& job : jobs_) {
     if ((only == nullptr || job.get() == only) && pick_from(job, task, may_ask)) return true;
   }
@@ -229,14 +230,20 @@ void Stager::fail_all() {
 Slot* Stager::slot_for(const Job& job, bool& may_ask) {
   const bool is_up = job.direction == Direction::kUp;
   if (job.is_begun() || (!is_up && job.is_issuing)) return nullptr;
-  if (is_up && !ring_->has_free()) return ask_for_slot(job, may_ask);
-  Slot* slot = ring_->take(job.is_ahead, false);
-  return slot != nullptr || !job.landings.empty() ? slot : ask_for_slot(job, may_ask);
+  const Taker taker{&job.device, job.stream, job.is_ahead};
+  if (is_up && !ring_->has_free()) return ask_for_slot(taker, may_ask);
+  Slot* slot = ring_->take(taker);
+  return slot != nullptr || !job.landings.empty() ? slot : ask_for_slot(taker, may_ask);
 }
 
-Slot* Stager::ask_for_slot(const Job& job, bool& may_ask) {
-  if (!std::exchange(may_ask, false)) return nullptr;
-  Slot* slot = ring_->take(job.is_ahead, true);
+// One question does for all jobs: that the first gets no slot says nothing about those of other streams.
+Slot* Stager::ask_for_slot(const Taker& taker, bool& may_ask) {
+  if (std::exchange(may_ask, false)) {
+    ring_->collect();
+    has_asked_ = true;
+  }
+  if (!has_asked_) return nullptr;
+  Slot* slot = ring_->take(taker);
   if (ring_->has_free()) ++changes_;
   return slot;
 }
@@ -472,14 +479,13 @@ bool Stager::is_over(const Job& job) const {
   return job.is_over();
 }
 
-Result<Slot*> Stager::take_slot() {
+Result<Slot*> Stager::take_slot(const Device& device, const CUstream_st* stream) {
   std::unique_lock lock(mutex_);
-  Slot* slot = nullptr;
   bool may_ask = true;
   while (true) {
     ring_->forget_failure();
-    slot = ring_->take(false, true);
-    if (slot != nullptr) return slot;
+    ring_->collect();
+    if (Slot* slot = ring_->take({&device, stream, false}); slot != nullptr) return slot;
     if (ring_->failure()) return *ring_->failure();
     if (!hand_out_for_others(lock, may_ask)) may_ask = look_out(lock);
   }

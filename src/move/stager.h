@@ -46,8 +46,8 @@ class Stager {
   // The same, after handing out what has landed where no thread would. Never waits for the device.
   bool hand_out_landed(const std::shared_ptr<Job>& job);
 
-  // A slot for a copy that the caller issues; waits until there is one, an Error when there can be none.
-  Result<Slot*> take_slot();
+  // A slot for a copy that the caller issues in this stream; waits until there is one, an Error when there can be none.
+  Result<Slot*> take_slot(const Device& device, const CUstream_st* stream);
   void give_back(Slot* slot, std::shared_ptr<Mark> mark);
 
   // Waits for every job, and goes on with other settings.
@@ -86,7 +86,7 @@ class Stager {
   bool pick_landing(const std::shared_ptr<Job>& job, Task& task, bool& may_ask);
   bool pick_grain(const std::shared_ptr<Job>& job, Task& task, Step step, Job::Loads& loads);
   Slot* slot_for(const Job& job, bool& may_ask);
-  Slot* ask_for_slot(const Job& job, bool& may_ask);
+  Slot* ask_for_slot(const Taker& taker, bool& may_ask);
   void fail(Job& job, const Status& status);
   void fail_all();
   void abandon(Job& job);
@@ -112,6 +112,7 @@ class Stager {
   std::atomic<std::uint64_t> changes_{0};
   std::atomic<std::int64_t> next_question_ns_{0};
   bool is_stopping_ = false;
+  bool has_asked_ = false;  // the devices, for slots, since the jobs were last looked through from the first on
 };
 
 }  // namespace turnpike::move

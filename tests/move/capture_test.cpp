@@ -139,7 +139,7 @@ TEST(Capture, ARefusedQuestionIsNoAnswer) {
 }
 
 TEST(Capture, ARefusedSlotIsTakenLater) {
-  EngineRun run(1, {.pace = Pace::kOnlyWhenAsked}, {.threads = 1, .chunk_bytes = 4096, .pinned_bytes = 10 * 4096});
+  EngineRun run(1, {.pace = Pace::kOnlyWhenAsked}, {.threads = 1, .chunk_bytes = 4096, .pinned_bytes = 14 * 4096});
   const Stream stream = run.simulation.make_stream(0);
   const auto block = std::make_shared<HostBlock>(run.simulation, 8 * 4096, false);
   const Piece piece{.host = block->data(),

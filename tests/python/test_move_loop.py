@@ -14,7 +14,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: there are no loops over batches of tensors")
 numpy = pytest.importorskip("numpy", reason="NumPy is not installed")
-import numpy.random  # noqa: E402
+pytest.importorskip("numpy.random")
 from torch.utils.data import (  # noqa: E402
     BatchSampler,
     DataLoader,

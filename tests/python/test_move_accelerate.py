@@ -1,4 +1,4 @@
-"""tp.prefetch with accelerate: its steps, its metrics and its shards are those of the plain loop. Nothing crosses here."""
+"""tp.prefetch with accelerate: steps, metrics and shards are those of the plain loop. Nothing crosses here."""
 
 import os
 import socket
@@ -79,8 +79,7 @@ def around(accelerator, loader):
             return len(shard)
 
         def __iter__(self):
-            for batch in shard:
-                yield batch
+            yield from shard
 
     return tp.prefetch(Around(), HERE)
 

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from turnpike import _core
-from turnpike._move import draws, loaders, receive, tree
+from turnpike._move import draws, loaders, receive
 from turnpike._move import engine as _engine
+from turnpike._move import strict as _strict
 from turnpike._move.aside import Aside
 from turnpike._move.crossing import Crossing, Kept, send_off
 from turnpike._move.late import torch
@@ -34,7 +35,7 @@ class Plain:
             raise StopIteration
         batch = next(self._source)
         if self._strict:
-            tree.refuse_left_behind(_CALL, batch)
+            _strict.refuse_left_behind(_CALL, batch)
         return to(batch, self._device, dtype=self._dtype)
 
     def close(self) -> None:
@@ -107,8 +108,8 @@ class Ahead:
         if self._source is None:
             raise StopIteration
         _engine.refuse_capture(_CALL)
-        for taken in self._ahead:
-            taken.content.let_go()
+        for waiting in self._ahead:
+            waiting.content.let_go()
         if not self._ahead:
             self._ahead.append(self._take_in_order())
         with contextlib.suppress(receive.NotYet):
@@ -153,7 +154,7 @@ class Ahead:
 
     def _take_early(self) -> _Taken:
         ours = self._states()
-        before = [self._theirs.get(index, state) for index, state in enumerate(ours)]
+        before = [self._theirs.get(index, state) for index, state in enumerate(ours)] if self._theirs else ours
         self._write(ours, before)
         try:
             with self._prepared.taken_ahead() as changes:
@@ -161,11 +162,13 @@ class Ahead:
             taken.changes = changes
         finally:
             after = self._states()
-            self._write(after, ours)
-            for index in range(len(ours)):
-                if before[index] is not None and after[index] != before[index]:
-                    self._theirs[index] = after[index]
-        taken.draws = {i: (old, after[i]) for i, old in enumerate(before) if old is not None and after[i] != old}
+            if before is not ours or after != ours:  # else nobody has drawn
+                self._write(after, ours)
+                drawn = {i: (old, after[i]) for i, old in enumerate(before) if old is not None and after[i] != old}
+                self._theirs |= {index: new for index, (_, new) in drawn.items()}
+            else:
+                drawn = {}
+        taken.draws = drawn
         return taken
 
     def _take(self, block: bool) -> _Taken:
@@ -178,8 +181,7 @@ class Ahead:
 
     def _content(self, source: receive.Source, block: bool) -> Crossing | Kept | receive.Raised | _End:
         try:
-            with self._prepared.placed_by_us():
-                batch = source.take(block)
+            batch = self._prepared.take_unplaced(source, block)
         except StopIteration:
             return _End()
         except receive.NotYet:
@@ -188,7 +190,7 @@ class Ahead:
             return receive.Raised(error)
         try:
             if self._strict:
-                tree.refuse_left_behind(_CALL, batch)
+                _strict.refuse_left_behind(_CALL, batch)
         except Exception as error:
             return receive.Raised(error)
         return send_off(self._engine, batch, self._device, self._dtype, self._aside)
@@ -212,9 +214,10 @@ class Ahead:
         return [generator.read() for generator in self._generators]
 
     def _write(self, old: list[Any], new: list[Any]) -> None:
-        for generator, is_, to_be in zip(self._generators, old, new, strict=True):
-            if is_ != to_be:
-                generator.write(to_be)
+        if old is not new:
+            for generator, is_, to_be in zip(self._generators, old, new, strict=True):
+                if is_ != to_be:
+                    generator.write(to_be)
 
     def _draw(self, index: int, before: Any, after: Any) -> str | None:
         """Lets the loop see that a batch has drawn. Why that cannot be, where the loop has drawn, too."""

@@ -56,24 +56,22 @@ class Prepared:
             )
         return None
 
-    @contextlib.contextmanager
-    def placed_by_us(self) -> Iterator[None]:
-        """While a batch is taken: accelerate leaves it in the memory of the host."""
+    def take_unplaced(self, source: Any, block: bool) -> Any:
+        """The next batch of a receive.Source. accelerate leaves it in the memory of the host."""
         if self._placing is None:
-            yield
-            return
+            return source.take(block)
         device, self._placing.device = self._placing.device, None
         try:
-            yield
+            return source.take(block)
         finally:
             self._placing.device = device
 
-    @contextlib.contextmanager
-    def taken_ahead(self) -> Iterator[list[Any]]:
+    def taken_ahead(self) -> contextlib.AbstractContextManager[list[Any]]:
         """While a batch is taken early. Fills the list with what handed_over() is to set."""
-        if not self._loaders:
-            yield []
-            return
+        return self._put_back() if self._loaders else contextlib.nullcontext([])
+
+    @contextlib.contextmanager
+    def _put_back(self) -> Iterator[list[Any]]:
         before, references = self._view(), self._references()
         for loader, (values, _) in zip(self._loaders, self._theirs, strict=True):
             _set(loader, values)

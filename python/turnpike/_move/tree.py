@@ -42,33 +42,13 @@ def replaced(nest: Any, tensors: dict[int, torch.Tensor], foreign: Callable[[Any
 
 def path_of(nest: Any, tensor: torch.Tensor) -> str:
     """Where in the nest a tensor is, as it would be written: `["image"][0]`; empty for the nest itself."""
-    return next((path for path, found in _leaves(nest, "") if found is tensor), "")
+    return next((path for path, found in leaves(nest) if found is tensor), "")
 
 
 def describe(nest: Any, tensor: torch.Tensor) -> str:
     """A tensor for an error's sentence: where it is, its shape and its dtype."""
     path = path_of(nest, tensor)
     return f"the tensor{' at ' + path if path else ''} (shape {tuple(tensor.shape)}, {tensor.dtype})"
-
-
-def left_behind(nest: Any) -> list[tuple[str, Any]]:
-    """The objects of a nest that are passed through as they are though they may hold tensors, each with its path.
-
-    Those of unknown types are among them, and sets; text, numbers, dates, arrays of NumPy and the like are not.
-    """
-    return [(path, leaf) for path, leaf in _leaves(nest, "") if not (_is_moved(leaf) or _holds_no_tensor(leaf))]
-
-
-def refuse_left_behind(call: str, nest: Any) -> None:
-    """Raises turnpike.Error for what :func:`left_behind` finds: this is strict=True."""
-    found = left_behind(nest)
-    if found:
-        names = [f"{path or 'the object itself'} ({_type_name(leaf)})" for path, leaf in found]
-        raise _core.Error(
-            f"{call} with strict=True leaves behind what it does not know: {', '.join(names[:8])}"
-            f"{f' and {len(names) - 8} more' if len(names) > 8 else ''}. Give the type a method .to(device), register "
-            "it with torch.utils._pytree.register_pytree_node, or put its tensors into a dict."
-        )
 
 
 # What there is in a nest. Each kind of container is in three places: its children, its copy, and where it is fast.
@@ -96,7 +76,7 @@ def _find(nest: Any, found: dict[int, torch.Tensor]) -> None:
 
 def _children(nest: Any) -> Iterator[tuple[str, Any]] | None:
     """The items of a container, each with the step that leads there; None: it is none."""
-    if type(nest) in _ATOMS or _moves_itself(nest):
+    if type(nest) in _ATOMS or moves_itself(nest):
         return None
     if isinstance(nest, tuple) and hasattr(nest, "_fields"):
         return ((f".{name}", item) for name, item in zip(nest._fields, nest, strict=True))
@@ -112,13 +92,14 @@ def _children(nest: Any) -> Iterator[tuple[str, Any]] | None:
     return None
 
 
-def _leaves(nest: Any, path: str) -> Iterator[tuple[str, Any]]:
+def leaves(nest: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """What is no container, each with the path that leads there."""
     children = None if isinstance(nest, torch.Tensor) else _children(nest)
     if children is None:
         yield path, nest
         return
     for step, item in children:
-        yield from _leaves(item, path + step)
+        yield from leaves(item, path + step)
 
 
 def _cycle_in(nest: Any, path: str, above: dict[int, str]) -> str | None:
@@ -129,7 +110,7 @@ def _cycle_in(nest: Any, path: str, above: dict[int, str]) -> str | None:
     return next(filter(None, (_cycle_in(item, path + step, above) for step, item in children or ())), None)
 
 
-def _moves_itself(nest: Any) -> bool:
+def moves_itself(nest: Any) -> bool:
     """Whether it is left to its own .to(): a TensorDict, a PackedSequence, PyG's Data. Never a class."""
     if isinstance(nest, type) or _is_of_transformers(nest):
         return False
@@ -206,7 +187,7 @@ def _replaced(nest: Any, tensors: dict[int, torch.Tensor], foreign: Callable[[An
         return {key: _replaced(item, tensors, foreign) for key, item in nest.items()}
     if kind in _ATOMS:
         return nest
-    if _moves_itself(nest):
+    if moves_itself(nest):
         return foreign(nest)
     new = functools.partial(_replaced, tensors=tensors, foreign=foreign)
     if isinstance(nest, tuple):
@@ -262,9 +243,10 @@ def _copied(nest: Any) -> Any:
     # Keeps a default factory, an order, attributes.
     try:
         return copy.copy(nest)
-    except KeyError:  # of a dict that looks for every attribute among its items
+    except (KeyError, AttributeError):  # it looks for all attributes among its items, or is frozen and has slots
         new = type(nest).__new__(type(nest))
-        (_dict_of(new) or {}).update(_dict_of(nest) or {})
+        if _dict_of(nest):
+            _dict_of(new).update(_dict_of(nest))
         return new
 
 
@@ -276,37 +258,9 @@ def _replaced_attributes(nest: Any, old: dict[str, Any], replace: Callable[[Any]
     items = {name: replace(item) for name, item in old.items()}
     if all(items[name] is item for name, item in old.items()):
         return nest
-    new = copy.copy(nest)
+    new = _copied(nest)
     for name, item in items.items():
         object.__setattr__(new, name, item)
     for name in _cached(type(nest)):
         getattr(new, "__dict__", {}).pop(name, None)
     return new
-
-
-# What is passed through.
-
-_KNOWN = {
-    "builtins": {"range", "slice", "ellipsis", "NotImplementedType", "type", "function", "memoryview", "bytearray"},
-    "torch": {"dtype", "device", "layout", "memory_format", "Generator", "Size"},
-}
-_MODULES = {"datetime", "decimal", "fractions", "pathlib", "uuid", "numpy", "zoneinfo", "re", "PIL", "pandas", "enum"}
-
-
-def _is_moved(leaf: Any) -> bool:
-    return isinstance(leaf, torch.Tensor) or _moves_itself(leaf)
-
-
-def _holds_no_tensor(leaf: Any) -> bool:
-    for kind in type(leaf).__mro__:
-        module, name = kind.__module__, kind.__qualname__
-        if kind in _ATOMS or name in _KNOWN.get(module, ()) or name == "Enum" and module == "enum":
-            return True
-        if module.partition(".")[0] in _MODULES:
-            return not getattr(getattr(leaf, "dtype", None), "hasobject", False)  # an array of objects
-    return False
-
-
-def _type_name(leaf: Any) -> str:
-    kind = type(leaf)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"

@@ -15,14 +15,17 @@ class Aside:
     def __init__(self, device: torch.device) -> None:
         self._device = device
         self._stream: torch.cuda.Stream | None = None
+        self._is_of_use = device.type == "cuda"
 
     def start(self, move: Callable[[], Any]) -> Early | None:
-        """Calls move(); None: there is no GPU that it could run beside."""
-        if self._device.type != "cuda":
+        """Calls move(); None: there is no GPU that it could run beside, or such an object had to be moved again."""
+        if not self._is_of_use:
             return None
         if self._stream is None:
             self._stream = torch.cuda.Stream(self._device)
-        return Early(move, self._stream, torch.cuda.current_stream(self._device))
+        early = Early(move, self._stream, torch.cuda.current_stream(self._device))
+        self._is_of_use = early.is_clear
+        return early
 
 
 class Early:
@@ -40,7 +43,7 @@ class Early:
             except Exception:  # it is the loop's, when it asks for the batch
                 seen.is_clear = False
             self._done = side.record_event()
-        self._is_clear, self._made = seen.is_clear, seen.made
+        self.is_clear, self._made = seen.is_clear, seen.made
 
     def hand_over(self, stream: torch.cuda.Stream) -> Any:
         """The result, for use on a stream."""
@@ -49,17 +52,18 @@ class Early:
             for part in _parts(tensor):
                 part.record_stream(stream)
         self._made = []
-        return self._result if self._is_clear else self._move()
+        return self._result if self.is_clear else self._move()
 
 
 def _parts(tensor: torch.Tensor) -> list[torch.Tensor]:
+    """The strided tensors that it consists of; none: unknown."""
     if tensor.layout is torch.sparse_coo:
         return [tensor._indices(), tensor._values()]
     if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
         return [tensor.crow_indices(), tensor.col_indices(), tensor.values()]
     if tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
         return [tensor.ccol_indices(), tensor.row_indices(), tensor.values()]
-    return [tensor]
+    return [tensor] if tensor.layout is torch.strided and not tensor.is_nested else []
 
 
 @functools.cache
@@ -80,17 +84,20 @@ def _recorder() -> Any:
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             kwargs = kwargs or {}
             for tensor in _tensors_in((args, kwargs)):
-                if tensor.is_cuda and id(tensor) not in self._known:
-                    self._side.wait_stream(self._loop)  # the loop may still be writing it
+                if id(tensor) not in self._known and _is_within_reach(tensor):
+                    self._side.wait_stream(self._loop)  # which may still be writing it
                 self.is_clear &= not (tensor.requires_grad and torch.is_grad_enabled())
             result = func(*args, **kwargs)
             for tensor in _tensors_in(result):
-                if tensor.is_cuda and id(tensor) not in self._known:
+                if is_traceable_wrapper_subclass(tensor) or not _parts(tensor):
+                    self.is_clear = False
+                elif tensor.is_cuda and id(tensor) not in self._known:
                     self._known.add(id(tensor))
                     self.made.append(tensor)
-                is_known = tensor.layout is torch.strided or _parts(tensor) != [tensor]
-                self.is_clear &= is_known and not is_traceable_wrapper_subclass(tensor)
             return result
+
+    def _is_within_reach(tensor: torch.Tensor) -> bool:
+        return tensor.is_cuda or (tensor.layout is torch.strided and tensor.is_pinned())
 
     def _tensors_in(nest: Any) -> list[torch.Tensor]:
         return [leaf for leaf in pytree.tree_leaves(nest) if isinstance(leaf, torch.Tensor)]

@@ -1,12 +1,13 @@
 """A batch of prefetch under way: what it keeps alive, and for how long. The engine is a stand-in; tensors stay here."""
 
+import collections.abc
 import types
 import weakref
 
 import pytest
 
 from turnpike._move import engine as move_engine
-from turnpike._move import prefetch
+from turnpike._move import aside, crossing, tree
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: there are no batches of tensors")
 
@@ -46,8 +47,12 @@ class Engine:
 def engine(monkeypatch):
     monkeypatch.setattr(move_engine, "current_stream", lambda device: 7)
     monkeypatch.setattr(move_engine, "refuse_capture", lambda call: None)
-    monkeypatch.setattr(prefetch, "to", lambda tensor, device: tensor + 100)
+    monkeypatch.setattr(crossing, "to", lambda tensor, device: tensor + 100)
     return Engine()
+
+
+def send_off(engine, batch, dtype=None):
+    return crossing.Crossing(engine, batch, tree.tensors_of(batch), HERE, dtype, aside.Aside(HERE))
 
 
 def large():
@@ -60,43 +65,43 @@ def watched(engine, tensor):
 
 
 def test_sources_live_until_they_are_staged(engine):
-    crossing = prefetch._Crossing(engine, {"x": watched(engine, large())}, HERE, None)
-    crossing.let_go()
+    sent = send_off(engine, {"x": watched(engine, large())})
+    sent.let_go()
     assert engine.log == []
     engine.transfer.staged = True
-    crossing.let_go()
+    sent.let_go()
     assert engine.log == ["source"]
-    crossing.let_go()
-    assert crossing.hand_over()["x"].shape == (1 << 20,)
+    sent.let_go()
+    assert sent.hand_over()["x"].shape == (1 << 20,)
 
 
 def test_handing_over_lets_go_too(engine):
-    crossing = prefetch._Crossing(engine, [watched(engine, large())], HERE, None)
-    batch = crossing.hand_over()
+    sent = send_off(engine, [watched(engine, large())])
+    batch = sent.hand_over()
     assert engine.log == ["waited", "source"]
     assert len(batch) == 1
 
 
 def test_what_the_link_reads_lives_until_it_has_crossed(engine, monkeypatch):
     monkeypatch.setattr(torch.Tensor, "is_pinned", lambda tensor: True)
-    crossing = prefetch._Crossing(engine, watched(engine, large()), HERE, None)
+    sent = send_off(engine, watched(engine, large()))
     engine.transfer.staged = True
-    crossing.let_go()
-    crossing.hand_over()
+    sent.let_go()
+    sent.hand_over()
     assert engine.log == ["waited"]
     engine.owners.clear()
     assert engine.log == ["waited", "source"]
 
 
 def test_one_that_is_dropped_stops_reading_before_its_sources_go(engine):
-    crossing = prefetch._Crossing(engine, (watched(engine, large()), 1), HERE, None)
-    del crossing
+    sent = send_off(engine, (watched(engine, large()), 1))
+    del sent
     assert engine.log == ["transfer", "source"]
 
 
 def test_destinations_live_until_the_copies_have_run(engine):
-    crossing = prefetch._Crossing(engine, [large(), torch.ones(8), torch.ones(9)], HERE, None)
-    pointers = {tensor.untyped_storage().data_ptr() for tensor in crossing.hand_over()}
+    sent = send_off(engine, [large(), torch.ones(8), torch.ones(9)])
+    pointers = {tensor.untyped_storage().data_ptr() for tensor in sent.hand_over()}
     ((_, destinations),) = engine.owners
     assert {tensor.data_ptr() for tensor in destinations} == pointers and len(pointers) == 3
 
@@ -112,24 +117,71 @@ class MovesItself:
 
 def test_the_nest_is_that_of_the_batch(engine):
     other = types.SimpleNamespace(a=1)  # passed through
-    crossing = prefetch._Crossing(engine, {"x": [large(), 3], "same": other, "n": (None, "s")}, HERE, None)
-    batch = crossing.hand_over()
+    sent = send_off(engine, {"x": [large(), 3], "same": other, "n": (None, "s")})
+    batch = sent.hand_over()
     assert batch["same"] is other and batch["n"] == (None, "s") and batch["x"][1] == 3
     assert batch["x"][0].shape == (1 << 20,)
 
 
 def test_what_moves_itself_does_so_when_it_is_handed_over(engine):
     foreign = MovesItself()
-    crossing = prefetch._Crossing(engine, [foreign, large()], HERE, torch.float16)
+    sent = send_off(engine, [foreign, large()], torch.float16)
     assert foreign.moved == []
-    batch = crossing.hand_over()
+    batch = sent.hand_over()
     assert batch[0] == "moved" and foreign.moved == [(HERE, {"dtype": torch.float16})]
     assert batch[1].dtype == torch.float16
 
 
 def test_what_is_left_to_pytorch_crosses_when_it_is_handed_over(engine):
     expanded, twice = torch.ones(1).expand(1 << 20), large()
-    crossing = prefetch._Crossing(engine, {"e": expanded, "empty": torch.ones(0), "a": twice, "b": twice}, HERE, None)
-    batch = crossing.hand_over()
+    sent = send_off(engine, {"e": expanded, "empty": torch.ones(0), "a": twice, "b": twice})
+    batch = sent.hand_over()
     assert batch["e"][0] == 101 and batch["empty"].shape == (0,)
     assert batch["a"] is batch["b"] and batch["a"] is not twice
+
+
+@pytest.mark.parametrize("ahead, then", [(True, False), (False, True), (False, False), (True, True)])
+def test_tensors_are_as_if_made_where_the_loop_asks(engine, ahead, then):
+    with torch.inference_mode(ahead):
+        sent = send_off(engine, {"large": large(), "small": [torch.ones(8), torch.arange(9)]})
+    with torch.inference_mode(then):
+        batch = sent.hand_over()
+    found = tree.tensors_of(batch)
+    assert [tensor.is_inference() for tensor in found] == [then] * 3
+    assert [tuple(tensor.shape) for tensor in found] == [(1 << 20,), (8,), (9,)] and batch["small"][
+        1
+    ].dtype == torch.int64
+    pointers = {tensor.data_ptr() for tensor in engine.owners[0][1]}
+    assert {tensor.untyped_storage().data_ptr() for tensor in found} == pointers
+    if not then:
+        (torch.ones(8, requires_grad=True) * batch["small"][0]).sum().backward()
+
+
+def test_a_batch_with_a_gradient_crosses_when_it_is_asked_for(engine, monkeypatch):
+    monkeypatch.setattr(crossing, "to", lambda batch, device, dtype: (batch, device, dtype))
+    batch = {"x": torch.ones(3, requires_grad=True), "y": large()}
+    sent = crossing.send_off(engine, batch, HERE, torch.float16, aside.Aside(HERE))
+    sent.let_go()
+    assert engine.owners == []
+    assert sent.hand_over() == (batch, HERE, torch.float16)
+
+
+class Loading(collections.abc.Mapping):
+    """Makes its items when they are asked for."""
+
+    def __init__(self, items=None):
+        self.items_ = items
+
+    def __getitem__(self, key):
+        return torch.ones(4) if self.items_ is None else self.items_[key]
+
+    def __iter__(self):
+        return iter(["a", "b"])
+
+    def __len__(self):
+        return 2
+
+
+def test_items_that_are_made_when_they_are_asked_for_cross_too(engine):
+    batch = send_off(engine, {"lazy": Loading(), "x": large()}).hand_over()
+    assert type(batch["lazy"]) is Loading and [batch["lazy"][key][0].item() for key in "ab"] == [101, 101]

@@ -13,7 +13,7 @@ import weakref
 import pytest
 
 import turnpike as tp
-from turnpike._move import prefetch, receive
+from turnpike._move import ahead, engine, receive
 
 
 def wait_until(is_so):
@@ -383,7 +383,7 @@ def test_persistent_workers_serve_one_iteration_at_a_time(make_loader):
 class Crossed:
     """Stands where a batch under way does."""
 
-    def __init__(self, engine, batch, device, dtype):
+    def __init__(self, engine, batch, device, dtype, aside):
         self.batch = batch
 
     def let_go(self):
@@ -396,12 +396,14 @@ class Crossed:
 @pytest.fixture
 def loop_over(monkeypatch):
     """The batches of prefetch as the loop gets them, which cross nothing."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: there is nothing to prefetch")
 
     def loop(source, depth, source_of=receive.Received):
         monkeypatch.setattr(receive, "source_of", source_of)
-        return prefetch._batches(None, source, None, depth, None)
+        return ahead.Ahead(None, source, torch.device("cpu"), depth, None)
 
-    monkeypatch.setattr(prefetch, "_Crossing", Crossed)
+    monkeypatch.setattr(ahead, "send_off", Crossed)
+    monkeypatch.setattr(engine, "refuse_capture", lambda call: None)
     return loop
 
 

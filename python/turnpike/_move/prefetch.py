@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-import collections
-import contextlib
+import copy
+import dataclasses
 import functools
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from turnpike import _core
 from turnpike._move import engine as _engine
-from turnpike._move import plan, receive, tree
+from turnpike._move import loaders, receive
+from turnpike._move.ahead import Ahead, Plain
 from turnpike._move.late import torch
-from turnpike._move.to import Upload, move_itself, to
 
 T = TypeVar("T")
 
 
 def prefetch(
-    iterable: Iterable[T], device: torch.device | str | int, depth: int = 2, *, dtype: torch.dtype | None = None
+    iterable: Iterable[T],
+    device: torch.device | str | int,
+    depth: int = 2,
+    *,
+    dtype: torch.dtype | None = None,
+    strict: bool = False,
 ) -> Prefetch[T]:
     """Wraps an iterable of batches, so that the next `depth` of them cross to the GPU while one is worked on.
 
@@ -26,168 +32,164 @@ def prefetch(
             ...
 
     iterable: a DataLoader, or anything that can be iterated over; a batch is any nest that tp.to() takes. Its length
-        and its attributes are those of the result, and it can be iterated over as often.
+        and its attributes are those of the result, and it can be iterated over as often. With accelerate, what
+        `accelerator.prepare()` returned; `accelerator.prepare(tp.prefetch(...))` does the same.
     depth: how many batches are under way beside the one that was handed out; the GPU holds depth + 1.
     dtype: what every tensor is converted to, on the GPU.
+    strict: raises turnpike.Error in place of a batch that holds something that may hold tensors and is not moved.
 
     Batches are taken from the iterable while the next one is asked for; the first is handed out before others are
     taken, and then two for each until `depth` are ahead. Those of a DataLoader with workers are received by a thread,
     as the DataLoader does it for pin_memory; everything else runs in the thread of the loop. An exception of the
-    iterable is raised in place of the batch that it belongs to. Leaving the loop early releases everything, after the
-    batch that is being received. A batch may be used on the stream that is current when it is handed out. Tensors that
-    require a gradient are refused with turnpike.Error. Without a GPU this is a plain loop.
+    iterable is raised in place of the batch that it belongs to, and who catches it may go on. Leaving the loop early
+    releases everything, after the batch that is being received. A batch may be used on the stream that is current when
+    it is handed out.
+
+    The loop sees the states of the random number generators, and of loaders with state_dict(), as if nothing were taken
+    ahead. Where that cannot be, since the iterable draws from the generators that the loop may use, nothing is taken
+    ahead, with a RuntimeWarning. A batch with a tensor that requires a gradient crosses when it is asked for.
+    Without a GPU this is a plain loop.
     """
     if depth < 1:
         raise ValueError(f"depth is {depth}: at least one batch must be under way")
-    return Prefetch(iterable, device, depth, dtype)
+    return Prefetch(iterable, device, depth, dtype, strict)
+
+
+@dataclasses.dataclass
+class _Own:
+    """What a Prefetch knows itself; every other attribute is its iterable's."""
+
+    iterable: Any
+    arguments: tuple[Any, int, Any, bool]  # device, depth, dtype, strict
+    iterator: Any = None  # over an iterator there is one: what it has taken ahead is not lost when a loop is left
+    resumable: loaders.Resumable | None = None
+    warned: set[str] = dataclasses.field(default_factory=set)
 
 
 class Prefetch(Generic[T]):
-    """What :func:`prefetch` returns: iterates over batches on the GPU, and else is the iterable that it wraps."""
+    """What :func:`prefetch` returns: iterates over batches on the GPU, and else is the iterable that it wraps.
+
+    Over a DataLoader it counts as one for isinstance().
+    """
 
     def __init__(
-        self, iterable: Iterable[T], device: torch.device | str | int, depth: int, dtype: torch.dtype | None
+        self,
+        iterable: Iterable[T],
+        device: torch.device | str | int,
+        depth: int,
+        dtype: torch.dtype | None,
+        strict: bool = False,
     ) -> None:
-        self._iterable = iterable
-        self._device = device
-        self._depth = depth
-        self._dtype = dtype
-
-    def __len__(self) -> int:
-        return len(self._iterable)  # type: ignore[arg-type]
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("_iterable", "_device", "_depth", "_dtype"):  # while it is being copied or unpickled
-            raise AttributeError(name)
-        return getattr(self._iterable, name)
-
-    def __repr__(self) -> str:
-        return f"turnpike.prefetch({self._iterable!r}, {str(self._device)!r}, depth={self._depth})"
+        vars(self)["_turnpike"] = _Own(iterable, (device, depth, dtype, strict))
 
     def __iter__(self) -> Iterator[T]:
-        device = _engine.device_of(self._device)
-        engine = _engine.engine() if device.type == "cuda" else None
+        own: _Own = self._turnpike
+        if own.iterator is not None:
+            return own.iterator
+        name, depth, dtype, strict = own.arguments
+        device = _engine.device_of(name)
+        engine = _engine_for(device)
+        found: Ahead | Plain
         if engine is None:
-            return (to(batch, device, dtype=self._dtype) for batch in self._iterable)
-        return _batches(engine, self._iterable, device, self._depth, self._dtype)
+            found = Plain(own.iterable, device, dtype, strict)
+        else:
+            own.resumable = loaders.Resumable(own.iterable) if loaders.has_state(own.iterable) else None
+            found = Ahead(
+                engine, own.iterable, device, depth, dtype, strict=strict, resumable=own.resumable, warned=own.warned
+            )
+        if receive.goes_on(own.iterable):
+            own.iterator = found
+        return found
+
+    # The rest is the iterable's.
+
+    def __len__(self) -> int:
+        return len(self._turnpike.iterable)  # type: ignore[arg-type]
+
+    def __bool__(self) -> bool:
+        return bool(self._turnpike.iterable)
+
+    def __contains__(self, item: Any) -> bool:
+        return item in self._turnpike.iterable  # type: ignore[operator]
+
+    def __getattr__(self, name: str) -> Any:
+        if "_turnpike" not in vars(self):
+            raise AttributeError(name)
+        if name in ("state_dict", "load_state_dict"):
+            return self._of_state(name, getattr(self._turnpike.iterable, name))
+        if name == "_is_accelerate_prepared":
+            return self._is_prepared(sys._getframe(1))
+        if name.startswith("__pl_"):
+            raise _core.Error(
+                "Lightning would make a loader of its own out of turnpike.prefetch(loader), to give it another "
+                "sampler, and that one would not prefetch. Pass the loader itself to Lightning, or "
+                "Trainer(use_distributed_sampler=False) and a loader with the sampler that it needs."
+            )
+        return getattr(self._turnpike.iterable, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._turnpike.iterable, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._turnpike.iterable, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *dir(self._turnpike.iterable)})
+
+    def __repr__(self) -> str:
+        device, depth, _, _ = self._turnpike.arguments
+        return f"turnpike.prefetch({self._turnpike.iterable!r}, {str(device)!r}, depth={depth})"
+
+    def __reduce__(self) -> Any:
+        return Prefetch, (self._turnpike.iterable, *self._turnpike.arguments)
+
+    def __copy__(self) -> Prefetch[T]:
+        return Prefetch(copy.copy(self._turnpike.iterable), *self._turnpike.arguments)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        data = sys.modules.get("torch.utils.data")
+        iterable = self._turnpike.iterable if "_turnpike" in vars(self) else None
+        if data is None or not isinstance(iterable, data.DataLoader):
+            return Prefetch
+        return _class_like(type(iterable), iterable.__class__)
+
+    def _of_state(self, name: str, found: Any) -> Any:
+        own: _Own = self._turnpike
+        if name == "state_dict":
+            if own.resumable is None or own.resumable.shown is None:
+                return found
+            shown = own.resumable.shown
+            return lambda: copy.deepcopy(shown)
+
+        def load_state_dict(*arguments: Any, **keywords: Any) -> Any:
+            if own.resumable is not None:
+                own.resumable.shown = None
+            return found(*arguments, **keywords)
+
+        return load_state_dict
+
+    def _is_prepared(self, asking: Any) -> bool:
+        """accelerate asks whether this is prepared already: it is, once what it wraps has been."""
+        if getattr(self._turnpike.iterable, "_is_accelerate_prepared", False):
+            return True
+        names = asking.f_locals
+        if asking.f_code.co_name != "prepare_data_loader" or names.get("data_loader") is not self:
+            raise AttributeError("_is_accelerate_prepared")
+        accelerator = names["self"]
+        options = {name: names[name] for name in ("device_placement", "slice_fn_for_dispatch") if name in names}
+        prepared = accelerator.prepare_data_loader(self._turnpike.iterable, **options)
+        # This stands there instead, for save_state(): its state is that of the batch that the loop has.
+        accelerator._dataloaders[:] = [one for one in accelerator._dataloaders if one is not prepared]
+        self._turnpike.iterable = prepared
+        return True
 
 
-def _batches(
-    engine: _core.MoveEngine, iterable: Iterable[Any], device: torch.device, depth: int, dtype: torch.dtype | None
-) -> Iterator[Any]:
-    # No batch may be bound to a name here: it would live until the next one.
-    source = receive.source_of(iterable, depth + 1)
-    ahead: collections.deque[_Crossing | receive.Raised] = collections.deque()
-    start = functools.partial(_start, engine, source, device, dtype, ahead)
-    try:
-        is_more = True
-        # The loop gets its first batch as soon as it is there, and the lead grows while it works: to wait for `depth` more
-        # at the beginning of each epoch would cost as many steps' time where the loader is not faster than the loop.
-        most = 1
-        while True:
-            _let_go(ahead)
-            with contextlib.suppress(receive.NotYet):
-                while is_more and len(ahead) < most:
-                    is_more = start()
-            if not ahead:
-                return
-            most = min(most + 1, depth + 1)
-            yield _hand_over(ahead, source)
-    finally:
-        ahead.clear()
-        source.close()
+def _engine_for(device: torch.device) -> _core.MoveEngine | None:
+    return _engine.engine() if device.type == "cuda" else None
 
 
-def _start(
-    engine: _core.MoveEngine,
-    source: receive.Pulled | receive.Received,
-    device: torch.device,
-    dtype: torch.dtype | None,
-    ahead: collections.deque[_Crossing | receive.Raised],
-) -> bool:
-    """Takes one batch and sends it off. False: it was the last. receive.NotYet: it is late, and others are ahead."""
-    try:
-        batch = source.take(block=not ahead)
-    except StopIteration:
-        return False
-    except receive.NotYet:
-        raise
-    except Exception as error:
-        ahead.append(receive.Raised(error))
-        return False
-    try:
-        ahead.append(_Crossing(engine, batch, device, dtype))
-    except Exception as error:
-        ahead.append(receive.Raised(error))
-        return False
-    return True
-
-
-def _let_go(ahead: collections.deque[_Crossing | receive.Raised]) -> None:
-    for crossing in ahead:
-        crossing.let_go()
-
-
-def _hand_over(ahead: collections.deque[_Crossing | receive.Raised], source: receive.Pulled | receive.Received) -> Any:
-    batch = ahead.popleft().hand_over()
-    source.handed_over()
-    return batch
-
-
-class _Crossing:
-    """A batch under way."""
-
-    def __init__(self, engine: _core.MoveEngine, batch: Any, device: torch.device, dtype: torch.dtype | None) -> None:
-        tensors = tree.tensors_of(batch)
-        for tensor in tensors:
-            if plan.needs_grad(tensor):
-                raise _core.Error(
-                    f"turnpike.prefetch() does not carry gradients, and {tree.describe(batch, tensor)} requires one: "
-                    "yield tensor.detach(), or move it with turnpike.to()."
-                )
-        _engine.refuse_capture("turnpike.prefetch()")
-        self._device, self._dtype = device, dtype
-        self._stream = _engine.current_stream(device.index)
-        upload = Upload(engine, tensors, plan.packing_of(tensors), device, dtype, takes_all=True)
-        self._staged, read_by_link = upload.sources()
-        self._allocated = upload.destinations()
-        self._transfer = None
-        if len(upload.pieces):
-            owner = read_by_link, self._allocated
-            self._transfer = engine.upload_ahead(device.index, upload.pieces, self._stream, owner)
-        # The batch itself is let go, and with it what has been staged.
-        self._foreign: list[Any] = []
-        self._left = [tensors[index] for index in upload.left]
-        by_id = {id(old): old if new is None else new for old, new in zip(tensors, upload.moved, strict=True)}
-        self._nest = tree.replaced(batch, by_id, self._keep)
-
-    def __del__(self) -> None:
-        self._transfer = None  # before the sources: until it is gone they may be read
-
-    def let_go(self) -> None:
-        """Drops the host memory that has been read."""
-        if self._staged and self._transfer is not None and self._transfer.is_staged():
-            self._staged = []
-
-    def hand_over(self) -> Any:
-        """The batch, for use on the stream that is current now."""
-        if self._transfer is not None:
-            now = _engine.current_stream(self._device.index)
-            self._transfer.wait_on(self._device.index, now)
-            self._staged = []
-            if now != self._stream:
-                stream = torch.cuda.current_stream(self._device)
-                for tensor in self._allocated:
-                    tensor.record_stream(stream)
-        if not (self._foreign or self._left or self._dtype is not None):
-            return self._nest
-        by_id = {id(tensor): tensor for tensor in tree.tensors_of(self._nest)}
-        by_id |= {id(tensor): to(tensor, self._device) for tensor in self._left}
-        if self._dtype is not None:
-            by_id = {key: tensor.to(self._dtype) for key, tensor in by_id.items()}
-        return tree.replaced(self._nest, by_id, functools.partial(move_itself, device=self._device, dtype=self._dtype))
-
-    def _keep(self, foreign: Any) -> Any:
-        # It moves itself, on the stream that is current when the batch is handed over.
-        self._foreign.append(foreign)
-        return foreign
+@functools.lru_cache(maxsize=64)
+def _class_like(kind: type, said: type) -> type:
+    # accelerate's loaders say that they are DataLoaders, and are of another type: this is both.
+    return kind if issubclass(kind, said) else type(kind.__name__, (kind, said), {})

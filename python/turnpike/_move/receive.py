@@ -11,9 +11,10 @@ import os
 import queue
 import sys
 import threading
+import types
 import weakref
 from collections.abc import Hashable, Iterable, Iterator
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from turnpike import _core
 
@@ -22,7 +23,20 @@ from turnpike import _core
 _PATIENCE_S = 1.0
 
 
-def source_of(iterable: Iterable[Any], most: int) -> Pulled | Received:
+class Source(Protocol):
+    """Where batches come from."""
+
+    def take(self, block: bool) -> Any:
+        """The next batch. StopIteration: there is none. NotYet: it is not there, and not waited for."""
+
+    def handed_over(self) -> None:
+        """A batch that was taken, or an exception in its place, is the loop's now."""
+
+    def close(self) -> None:
+        """Takes no more."""
+
+
+def source_of(iterable: Iterable[Any], most: int) -> Source:
     """most: how many batches may have been taken and not handed over to the loop."""
     if not _comes_from_workers(iterable):
         return Pulled(iter(iterable))
@@ -38,18 +52,52 @@ def source_of(iterable: Iterable[Any], most: int) -> Pulled | Received:
     return source
 
 
-def _comes_from_workers(iterable: Iterable[Any]) -> bool:
+def goes_on(iterable: Any) -> bool:
+    """Whether it is an iterator that a second loop continues. One of one's own class may begin anew, and is asked."""
+    if isinstance(iterable, types.GeneratorType):
+        return True
+    data = sys.modules.get("torch.utils.data")
+    if data is not None and isinstance(iterable, data.dataloader._BaseDataLoaderIter):
+        return True
+    return type(iterable).__module__ in ("builtins", "itertools") and hasattr(iterable, "__next__")
+
+
+def _comes_from_workers(iterable: Any) -> bool:
+    if may_draw(iterable) or not isinstance(iterable, Hashable):
+        return False
+    # With pin_memory there is a thread already. A timeout is for who waits, which the thread does all the time.
+    return not iterable.pin_memory and not iterable.timeout and not hasattr(iterable, "state_dict")  # type: ignore[attr-defined]
+
+
+def may_draw(iterable: Any) -> bool:
+    """Whether taking a batch may draw random numbers in this process, or do what else the loop could notice.
+
+    It does not where workers make the batches and a sampler of PyTorch, which has drawn all when the iteration begins,
+    says which: a sampler of one's own, or with a generator that the loop may use, too, has to run when the loop asks.
+    """
     data = sys.modules.get("torch.utils.data")  # who has a DataLoader has imported it
     if data is None or not isinstance(iterable, data.DataLoader):
-        return False
+        return True
     # A class with an iterator of its own may do anything there.
     kind = type(iterable)
     is_its_own = all(
         getattr(kind, name, None) is getattr(data.DataLoader, name, None) for name in ("__iter__", "_get_iterator")
     )
-    # With pin_memory there is a thread already. A timeout is for who waits, which the thread does all the time.
-    has_use = iterable.num_workers > 0 and not iterable.pin_memory and not iterable.timeout
-    return is_its_own and has_use and isinstance(iterable, Hashable)
+    return not is_its_own or iterable.num_workers == 0 or _draws_late(data, iterable)
+
+
+def _draws_late(data: Any, loader: Any) -> bool:
+    sampler = loader.sampler
+    if loader.batch_sampler is not None:
+        if type(loader.batch_sampler) is not data.BatchSampler:
+            return True
+        sampler = loader.batch_sampler.sampler
+    if (
+        type(sampler) is data.RandomSampler
+    ):  # it draws from a generator of its own, or at the end from the one that it got
+        return sampler.generator is not None
+    early = (data.SequentialSampler, data.SubsetRandomSampler, data.WeightedRandomSampler, data.DistributedSampler)
+    return type(sampler) not in (*early, data.dataloader._InfiniteConstantSampler, range, list, tuple)
 
 
 class NotYet(Exception):
@@ -60,10 +108,12 @@ class Pulled:
     """Takes each batch when it is asked for, in the thread that asks."""
 
     def __init__(self, source: Iterator[Any]) -> None:
-        self._source = source
+        self._source: Iterator[Any] | None = source
 
     def take(self, block: bool) -> Any:  # noqa: ARG002
         """The next batch. StopIteration: there is none."""
+        if self._source is None:
+            raise StopIteration
         return next(self._source)
 
     def handed_over(self) -> None:
@@ -71,6 +121,7 @@ class Pulled:
 
     def close(self) -> None:
         """Takes no more."""
+        self._source = None
 
 
 class Received:
@@ -88,6 +139,7 @@ class Received:
         self._source: Iterator[Any] | None = iter(iterable)
         self.receiver.source = self._source
         self._wanted = most  # once a batch is handed over
+        self._has_ended = False
 
     def take(self, block: bool) -> Any:
         """The next batch. StopIteration: there is none. NotYet: it is not there, and not waited for."""
@@ -97,6 +149,8 @@ class Received:
                 "this iterator of turnpike.prefetch() was left: the persistent workers of its DataLoader serve one "
                 "iteration at a time, and another one has begun."
             )
+        if self._has_ended:
+            raise StopIteration
         if self._source is not None:
             source, self._source = self._source, None
             return next(source)
@@ -107,6 +161,7 @@ class Received:
         except queue.Empty:
             raise NotYet from None
         if taken is _OVER:
+            self._has_ended = True
             raise StopIteration
         if isinstance(taken, Raised):
             taken.hand_over()
@@ -222,4 +277,6 @@ def _receive_one(receiver: _Receiver) -> bool:
     except StopIteration:
         receiver.arrived.put(_OVER)
         return False
+    except Exception as error:  # of one batch: the loop may go on
+        receiver.arrived.put(Raised(error))
     return True

@@ -193,9 +193,11 @@ def test_batches_of_workers_while_the_host_runs_ahead(torch, gpu, busy, persiste
     del seen
 
 
-def test_gradients_are_refused(torch, gpu):
-    with pytest.raises(tp.Error, match=r"the tensor at \['x'\] .* requires one"):
-        list(tp.prefetch([{"x": torch.ones(3, requires_grad=True)}], gpu))
+def test_gradients_flow_back(torch, gpu):
+    leaf = torch.ones(3, requires_grad=True)
+    (batch,) = tp.prefetch([{"x": leaf, "y": torch.ones(1 << 20)}], gpu)
+    (batch["x"] * 2).sum().backward()
+    assert leaf.grad.tolist() == [2, 2, 2] and batch["y"].is_cuda
 
 
 def test_dtype_and_objects_that_move_themselves(torch, gpu):

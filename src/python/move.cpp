@@ -17,6 +17,7 @@
 #include "move/join.h"
 #include "move/move.h"
 #include "python/error.h"
+#include "python/gil.h"
 #include "python/move_allocate.h"
 #include "python/move_calibrate.h"
 #include "python/move_owner.h"
@@ -128,7 +129,7 @@ class Transfer {
       leave_alone(std::move(engine_));
     } else if (transfer_) {
       // Abandoning one may wait.
-      const nb::gil_scoped_release without_gil;
+      const WithoutGil without_gil;
       transfer_.reset();
       engine_.reset();
     }
@@ -143,7 +144,7 @@ class Transfer {
   void wait_on(int device, Address stream) {
     Status status;
     {
-      const nb::gil_scoped_release without_gil;
+      const WithoutGil without_gil;
       status = transfer_->wait_on(device, to_stream(stream));
     }
     throw_unless_ok(status);
@@ -151,7 +152,7 @@ class Transfer {
   void wait() {
     Status status;
     {
-      const nb::gil_scoped_release without_gil;
+      const WithoutGil without_gil;
       status = transfer_->wait();
     }
     drop_released();
@@ -162,6 +163,39 @@ class Transfer {
   std::shared_ptr<move::Engine> engine_;
   std::unique_ptr<move::Transfer> transfer_;
 };
+
+// Called when a storage dies, just before its memory is freed: ends the page lock of that memory. A function of C, so
+// that an interrupt of Python cannot come in between.
+class Unlocker {
+ public:
+  Unlocker(std::weak_ptr<move::Engine> engine, Address memory) : engine_(std::move(engine)), memory_(memory) {}
+
+  void operator()(const nb::object& /*weak_reference*/) const {
+    if (is_forked_child()) return;
+    Status status;
+    {
+      const WithoutGil without_gil;
+      if (const std::shared_ptr<move::Engine> engine = engine_.lock()) {
+        status = engine->unpin(reinterpret_cast<void*>(memory_));
+      }
+    }
+    throw_unless_ok(status);
+  }
+
+ private:
+  std::weak_ptr<move::Engine> engine_;
+  Address memory_;
+};
+
+// An engine that is asked for no device takes any that is open, or the first.
+template <typename AnyEngine>
+Status lock_pages(AnyEngine& engine, int device, void* memory, std::size_t size_bytes) {
+  if constexpr (requires { engine.pin(device, memory, size_bytes); }) {
+    return engine.pin(device, memory, size_bytes);
+  } else {
+    return engine.pin(memory, size_bytes);
+  }
+}
 
 nb::dict to_dict(const move::Traffic& traffic) {
   nb::dict dict;
@@ -183,7 +217,7 @@ class Engine {
   static Engine open(const SettingsTuple& settings) {
     watch_forks();
     Result<std::unique_ptr<move::Engine>> engine = [&] {
-      const nb::gil_scoped_release without_gil;
+      const WithoutGil without_gil;
       return move::Engine::open(to_settings(settings));
     }();
     return Engine(value_or_throw(std::move(engine)));
@@ -194,7 +228,7 @@ class Engine {
     if (is_forked_child()) {
       leave_alone(std::move(engine_));
     } else if (engine_) {
-      const nb::gil_scoped_release without_gil;
+      const WithoutGil without_gil;
       engine_.reset();
     }
   }
@@ -247,23 +281,24 @@ class Engine {
     return pinned;
   }
   bool is_idle(int device, Address stream) {
-    const nb::gil_scoped_release without_gil;
+    const WithoutGil without_gil;
     return engine_->is_idle(device, to_stream(stream));
   }
   std::string peer_route(int from_device, int to_device) {
     Result<move::Engine::PeerRoute> route = [&] {
-      const nb::gil_scoped_release without_gil;
+      const WithoutGil without_gil;
       return engine_->peer_route(from_device, to_device);
     }();
     return value_or_throw(std::move(route)) == move::Engine::PeerRoute::kDirect ? "direct" : "staged";
   }
 
-  void pin(Address memory, std::size_t size_bytes) {
-    run([&] { return engine_->pin(reinterpret_cast<void*>(memory), size_bytes); });
+  void pin(Address memory, std::size_t size_bytes, int device) {
+    run([&] { return lock_pages(*engine_, device, reinterpret_cast<void*>(memory), size_bytes); });
   }
   void unpin(Address memory) {
     run([&] { return engine_->unpin(reinterpret_cast<void*>(memory)); });
   }
+  Unlocker unlocker(Address memory) const { return {engine_, memory}; }
 
   nb::dict stats() const {
     const move::Stats stats = engine_->stats();
@@ -280,12 +315,12 @@ class Engine {
     run([&] { return engine_->configure(to_settings(settings)); });
   }
   std::size_t release_pinned() {
-    const nb::gil_scoped_release without_gil;
+    const WithoutGil without_gil;
     return engine_->release_pinned();
   }
   void reap() {
     {
-      const nb::gil_scoped_release without_gil;
+      const WithoutGil without_gil;
       engine_->reap();
     }
     drop_released();
@@ -300,7 +335,7 @@ class Engine {
   void run(const Call& call) {
     Status status;
     {
-      const nb::gil_scoped_release without_gil;
+      const WithoutGil without_gil;
       status = call();
     }
     drop_released();
@@ -310,7 +345,7 @@ class Engine {
   template <typename Call>
   Transfer start(const Call& call) {
     Result<std::unique_ptr<move::Transfer>> transfer = [&] {
-      const nb::gil_scoped_release without_gil;
+      const WithoutGil without_gil;
       return call();
     }();
     drop_released();
@@ -350,6 +385,7 @@ void bind_move(nb::module_& module) {
       .def("is_done", &Transfer::is_done)
       .def("wait_on", &Transfer::wait_on, nb::arg("device"), nb::arg("stream"))
       .def("wait", &Transfer::wait);
+  nb::class_<Unlocker>(module, "MoveUnlocker").def("__call__", &Unlocker::operator(), nb::arg("weak_reference"));
   nb::class_<Engine>(module, "MoveEngine")
       .def_static("open", &Engine::open, nb::arg("settings"))
       .def("upload", &Engine::upload, nb::arg("device"), nb::arg("pieces"), nb::arg("stream"),
@@ -367,8 +403,9 @@ void bind_move(nb::module_& module) {
            nb::arg("stream"), nb::arg("block_bytes"))
       .def("is_idle", &Engine::is_idle, nb::arg("device"), nb::arg("stream"))
       .def("peer_route", &Engine::peer_route, nb::arg("from_device"), nb::arg("to_device"))
-      .def("pin", &Engine::pin, nb::arg("memory"), nb::arg("size_bytes"))
+      .def("pin", &Engine::pin, nb::arg("memory"), nb::arg("size_bytes"), nb::arg("device"))
       .def("unpin", &Engine::unpin, nb::arg("memory"))
+      .def("unlocker", &Engine::unlocker, nb::arg("memory"))
       .def("stats", &Engine::stats)
       .def("settings", &Engine::settings)
       .def("configure", &Engine::configure, nb::arg("settings"))

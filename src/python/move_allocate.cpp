@@ -8,6 +8,7 @@
 #include <array>
 
 #include "python/dlpack.h"
+#include "python/gil.h"
 
 namespace nb = nanobind;
 
@@ -119,7 +120,7 @@ nb::object empty_likes(const nb::list& tensors, const std::vector<std::int64_t>&
   std::vector<TensorHandle> made;
   made.reserve(wishes.size());
   {
-    const nb::gil_scoped_release without_gil;
+    const WithoutGil without_gil;
     const bool is_host = device < 0;
     for (const Wish& wish : wishes) {
       TensorHandle tensor = nullptr;

@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "python/error.h"
+#include "python/gil.h"
 
 namespace nb = nanobind;
 
@@ -55,7 +56,7 @@ nb::dict calibrate(move::Engine& engine, int device, const nb::object& progress)
     }
   };
   Result<move::Calibration> calibration = [&] {
-    const nb::gil_scoped_release without_gil;
+    const WithoutGil without_gil;
     return move::calibrate(engine, device, tell);
   }();
   if (raised) std::rethrow_exception(raised);

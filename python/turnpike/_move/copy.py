@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import weakref
 from typing import Any
 
 from turnpike import _core
@@ -19,7 +21,7 @@ def copy_(dst: torch.Tensor, src: torch.Tensor) -> Work:
 
     The copy runs after what is in the current streams of both devices at the call. Until work.wait() dst must not be
     read and neither be written. Where the GPUs do not reach each other, or bring wrong bytes, it goes through host
-    memory. Either side may also be on the host; a pageable dst is written before work.synchronize() returns.
+    memory. Either side may also be on the host: work.wait() then returns when the CPU may read dst, and write to src.
 
     src is converted and broadcast as dst.copy_() would, on its own device. Tensors that require a gradient are refused
     with turnpike.Error. Without a GPU, and for tensors of special kinds, it is dst.copy_(src).
@@ -48,6 +50,7 @@ def _is_ours(dst: torch.Tensor, src: torch.Tensor) -> bool:
 
 def _start(engine: _core.MoveEngine, dst: torch.Tensor, src: torch.Tensor) -> _core.MoveTransfer:
     if dst.is_cuda and src.is_cuda:
+        _open_to_peer(dst.get_device(), src.get_device())
         return engine.copy_peer(
             dst.get_device(), dst.data_ptr(), _stream(dst), src.get_device(), src.data_ptr(), _stream(src), dst.nbytes,
             (dst, src),
@@ -64,32 +67,74 @@ def _stream(tensor: torch.Tensor) -> int:
     return _engine.current_stream(tensor.get_device())
 
 
+_opened_to_peers: set[tuple[int, int]] = set()
+
+
+def _open_to_peer(dst: int, src: int) -> None:
+    """Lets PyTorch map its memory for the other GPU, which it does at its own first copy (expandable segments)."""
+    if dst == src or (dst, src) in _opened_to_peers:
+        return
+    # On streams of their own: the current ones would wait for each other.
+    with torch.cuda.stream(torch.cuda.Stream(dst)), torch.cuda.stream(torch.cuda.Stream(src)):
+        torch.empty(1, device=f"cuda:{dst}").copy_(torch.zeros(1, device=f"cuda:{src}"))
+    _opened_to_peers.add((dst, src))
+
+
 class Work:
     """A copy under way. Dropping it is as :meth:`wait`."""
 
-    __slots__ = ("_devices", "_transfer")
+    __slots__ = ("__weakref__", "_devices", "_is_host_next", "_transfer")
 
     def __init__(self, transfer: Any, dst: torch.Tensor, src: torch.Tensor) -> None:
         self._transfer = transfer
         self._devices = {tensor.get_device() for tensor in (dst, src) if tensor.is_cuda}
+        # Whether the CPU may touch memory that the GPU still uses. No stream keeps it from that.
+        self._is_host_next = transfer is not None and (not dst.is_cuda or (not src.is_cuda and src.is_pinned()))
+        if self._is_host_next:
+            _for_the_host.add(self)
 
     def wait(self) -> None:
-        """Makes the current streams of both devices wait for the copy. The host does not wait."""
-        if self._transfer is not None:
-            for device in self._devices:
-                self._transfer.wait_on(device, _engine.current_stream(device))
+        """Makes the current streams of both devices wait for the copy. The host does not wait.
+
+        When dst or a page-locked src is on the host, it is that which waits, and so it does while the current stream
+        is being captured into a CUDA graph.
+        """
+        if self._transfer is None:
+            return
+        _engine.refuse_child("turnpike.copy_()")
+        if self._is_host_next or _engine.is_capturing(self._devices):
+            self.synchronize()
+            return
+        for device in self._devices:
+            self._transfer.wait_on(device, _engine.current_stream(device))
 
     def done(self) -> bool:
         """Whether every byte has arrived. Never waits."""
-        return self._transfer is None or self._transfer.is_done()
+        if self._transfer is None:
+            return True
+        _engine.refuse_child("turnpike.copy_()")
+        return self._transfer.is_done()
 
     def synchronize(self) -> None:
         """The host waits until every byte has arrived."""
         if self._transfer is not None:
+            _engine.refuse_child("turnpike.copy_()")
             self._transfer.wait()
             self._transfer = None
 
     def __del__(self) -> None:
-        # What reads dst after the result was thrown away must find the copy.
-        if not self.done() and not _engine.is_over():
+        # What reads dst after the result was thrown away must find the copy. Not in a forked child and not at the end:
+        # not even to be asked.
+        if self._transfer is not None and not _engine.is_over() and not self._transfer.is_done():
             self.wait()
+
+
+# Their destination may outlive the process: a mapped file, shared memory.
+_for_the_host: weakref.WeakSet[Work] = weakref.WeakSet()
+
+
+@atexit.register  # before that of the engine, which was registered first
+def _finish() -> None:
+    for work in list(_for_the_host):
+        if not _engine.is_over():
+            work.synchronize()

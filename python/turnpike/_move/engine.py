@@ -5,7 +5,9 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+import time
 import warnings
+from collections.abc import Iterable
 
 from turnpike import _core
 from turnpike._move.late import torch
@@ -15,14 +17,23 @@ Settings = tuple[int, int, int]
 
 _lock = threading.Lock()
 _engine: _core.MoveEngine | None = None
-_settings: Settings | None = None
-_is_over = False  # in a forked child and at the end of the interpreter
+_wanted: tuple[int | None, int | None, int | None] = (None, None, None)  # what the program set
+_is_over = False  # the interpreter ends, or this is the child of a process that had an engine
+_is_child = False  # the latter
+
+# So long may daemon threads go on with the calls that they are in when the interpreter ends, and so long does one that
+# begins another then wait for the end.
+_LAST_CALLS_S = 0.05
+_END_S = 0.5
 
 
 def engine() -> _core.MoveEngine | None:
-    """The engine; None where the calls are to do what plain PyTorch does: without CUDA, and in a forked child."""
-    if _engine is not None or _is_over:
+    """The engine; None where the calls do what plain PyTorch does: without CUDA, and in the child of its user."""
+    if _engine is not None:
         return _engine
+    if _is_over:
+        _await_end()
+        return None
     return _open()
 
 
@@ -32,21 +43,34 @@ def is_open() -> bool:
 
 
 def is_over() -> bool:
-    """Whether this is a forked child, or the interpreter ends: what the engine had under way is out of reach."""
+    """Whether what the engine had under way is out of reach: in a forked child, and when the interpreter ends."""
     return _is_over
 
 
+def refuse_child(call: str) -> None:
+    """Raises turnpike.Error in a forked child, for what its parent began."""
+    if _is_child:
+        raise _core.Error(
+            f"this {call} began before the process was forked: only the parent can wait for it. Fork before, or take "
+            "its result before."
+        )
+
+
 def settings() -> Settings:
-    """Those that the engine has, or will have: set, measured on this machine before, or the defaults."""
+    """Those that the engine has; before it is open, those that are known: set, measured here before, or defaults."""
     if _engine is not None:
         return _engine.settings()
-    if _settings is not None:
-        return _settings
-    return _kept() or _core.move_default_settings()
+    return _completed(_kept() or _core.move_default_settings())
+
+
+def _completed(rest: Settings) -> Settings:
+    threads, chunk_bytes, pinned_bytes = (old if new is None else new for new, old in zip(_wanted, rest, strict=True))
+    return threads, chunk_bytes, pinned_bytes
 
 
 def _kept() -> Settings | None:
-    if torch.version.cuda is None or not torch.cuda.is_available():
+    # To ask for the GPU's name would start CUDA, and a program that forks later may have reasons not to.
+    if torch.version.cuda is None or not torch.cuda.is_initialized():
         return None
     try:
         return _core.move_kept_settings(torch.cuda.get_device_name())
@@ -55,19 +79,25 @@ def _kept() -> Settings | None:
         return None
 
 
-def configure(new: Settings) -> None:
-    """Gives the engine other settings now, or when it is opened."""
-    global _settings
+def configure(threads: int | None, chunk_bytes: int | None, pinned_bytes: int | None) -> None:
+    """Gives the engine other settings now, or when it is opened. None: as before."""
+    global _wanted
     with _lock:
+        before = _wanted
+        new = (threads, chunk_bytes, pinned_bytes)
+        _wanted = tuple(old if value is None else value for value, old in zip(new, before, strict=True))  # type: ignore[assignment]
         if _engine is not None:
-            _engine.configure(new)
-        _settings = new
+            try:
+                _engine.configure(_completed(_engine.settings()))
+            except BaseException:
+                _wanted = before
+                raise
 
 
 def _open() -> _core.MoveEngine | None:
     global _engine
-    # A build for AMD's GPUs calls its devices cuda, too.
-    if torch.version.cuda is None or not torch.cuda.is_available():
+    # A build for AMD's GPUs calls its devices cuda, too. In a child whose parent used CUDA PyTorch says what is wrong.
+    if torch.version.cuda is None or torch.cuda._is_in_bad_fork() or not torch.cuda.is_available():
         return None
     torch.cuda.init()  # the context must be PyTorch's
     with _lock:
@@ -78,15 +108,24 @@ def _open() -> _core.MoveEngine | None:
 
 def _close() -> None:
     global _engine, _is_over
-    _is_over = True
-    _engine = None
+    was_open, _engine, _is_over = _engine is not None, None, True
+    if was_open and threading.active_count() > 1:
+        time.sleep(_LAST_CALLS_S)
+
+
+def _await_end() -> None:
+    # PyTorch's own operations abort the process when the interpreter ends in the middle of one (up to Python 3.13), so
+    # a daemon thread begins none any more. Not for ever: somebody may wait for this thread.
+    if not _is_child and threading.get_ident() != threading.main_thread().ident:
+        time.sleep(_END_S)
 
 
 def _forget() -> None:
-    # In a forked child: the extension leaves what the parent opened as it is.
-    global _lock
+    # In a forked child. The extension leaves what the parent opened as it is. Without an engine nothing is lost.
+    global _engine, _is_over, _is_child, _lock
     _lock = threading.Lock()
-    _close()
+    if _engine is not None:
+        _engine, _is_over, _is_child = None, True, True
 
 
 os.register_at_fork(after_in_child=_forget)
@@ -106,6 +145,15 @@ def refuse_capture(call: str) -> None:
             "before the capture, into tensors that stay where they are, and let the graph read those; before each "
             "replay bring new data with tensor.copy_()."
         )
+
+
+def is_capturing(devices: Iterable[int]) -> bool:
+    """Whether the current stream of one of the GPUs is being captured into a CUDA graph."""
+    for device in devices:
+        with torch.cuda.device(device):
+            if torch.cuda.is_current_stream_capturing():
+                return True
+    return False
 
 
 def is_transformed() -> bool:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import threading
+import warnings
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
+from turnpike import _core
 from turnpike._move import engine as _engine
 from turnpike._move import tree
 from turnpike._move.late import torch
@@ -16,13 +21,20 @@ _locked: dict[int, _Locked] = {}
 
 
 class _Locked:
-    """A storage whose memory is page-locked: how often that was asked for, and who undoes it when the storage goes."""
+    """A storage whose memory is page-locked: how often that was asked for, and who ends it when the storage dies.
 
-    def __init__(self, storage: torch.UntypedStorage) -> None:
+    Both are functions of C, called before the memory is freed: an interrupt (Ctrl-C) cannot come in between.
+    """
+
+    def __init__(self, storage: torch.UntypedStorage, unlock: Callable[[Any], None]) -> None:
         self.count = 0
-        # Called before the memory is freed, which must not be page-locked any more by then.
-        self.release = weakref.finalize(storage, _unlock, storage.data_ptr())
-        self.release.atexit = False  # the process's end undoes it
+        self._unlock = weakref.ref(storage, unlock)
+        self._forget = weakref.ref(storage, functools.partial(_locked.pop, storage.data_ptr()))
+
+    def has_moved(self, address: int) -> bool:
+        """Whether its storage left the memory behind PyTorch's back: somebody else has it now."""
+        storage = self._unlock()
+        return storage is None or storage.data_ptr() != address
 
 
 def pin_(tensor: torch.Tensor) -> torch.Tensor:
@@ -34,6 +46,10 @@ def pin_(tensor: torch.Tensor) -> torch.Tensor:
     of it is gone. Returns the tensor. Memory that is page-locked already, or empty, is left as it is; so is all where
     there is no GPU.
 
+    When the storage moves to shared memory (share_memory_(), a queue or workers of torch.multiprocessing), the old
+    memory is unlocked before and the new one locked. From now on PyTorch refuses to resize the storage, as it does for
+    one that a NumPy array shares.
+
     Raises turnpike.Error for memory that cannot be locked in place: a file's (torch.load(mmap=True)), more than the
     system allows (ulimit -l); ValueError for a tensor that is not in host memory.
     """
@@ -42,15 +58,11 @@ def pin_(tensor: torch.Tensor) -> torch.Tensor:
     if engine is None or storage.nbytes() == 0:
         return tensor
     _engine.refuse_capture("turnpike.pin_()")
-    address = storage.data_ptr()
+    _watch_moves()
     with _lock:
-        locked = _locked.get(address)
-        if locked is None:
-            if tensor.is_pinned():
-                return tensor
-            engine.pin(address, storage.nbytes())
-            locked = _locked[address] = _Locked(storage)
-        locked.count += 1
+        locked = _lock_pages(engine, storage)
+        if locked is not None:
+            locked.count += 1
     return tensor
 
 
@@ -63,11 +75,13 @@ def unpin_(tensor: torch.Tensor) -> torch.Tensor:
     if storage.nbytes() == 0:
         return tensor
     with _lock:
-        locked = _locked.get(storage.data_ptr())
-        if locked is not None:
+        address = storage.data_ptr()
+        locked = _locked.get(address)
+        engine = _engine.engine() if locked is not None else None
+        if locked is not None and engine is not None:
             locked.count -= 1
-            if locked.count == 0:
-                locked.release()
+            if locked.count <= 0:
+                _unlock(engine, address)
     return tensor
 
 
@@ -95,8 +109,73 @@ def _storage_of(tensor: torch.Tensor, call: str) -> torch.UntypedStorage:
     return tensor.untyped_storage()
 
 
-def _unlock(address: int) -> None:
-    engine = _engine.engine()
-    with _lock:
-        if _locked.pop(address, None) is not None and engine is not None:
-            engine.unpin(address)
+def _lock_pages(engine: _core.MoveEngine, storage: torch.UntypedStorage) -> _Locked | None:
+    """Locks its memory, or finds that it has. None: somebody else has locked it."""
+    address = storage.data_ptr()
+    locked = _locked.get(address)
+    if locked is not None and locked.has_moved(address):
+        _unlock(engine, address)
+        locked = None
+    is_pinned = storage.is_pinned()
+    if locked is None and is_pinned:
+        return None
+    if locked is None:
+        _refuse_resizing(storage)
+        locked = _locked[address] = _Locked(storage, engine.unlocker(address))
+    if not is_pinned:  # also where a call was interrupted here
+        try:
+            engine.pin(address, storage.nbytes(), torch.cuda.current_device())
+        except _core.Error:
+            del _locked[address]
+            raise
+    return locked
+
+
+def _unlock(engine: _core.MoveEngine, address: int) -> None:
+    engine.unpin(address)
+    _locked.pop(address, None)
+
+
+# What moves a storage to other memory. Freed while it is page-locked, the old memory would stay so for the driver, and
+# the copies of whoever gets its addresses next would go to pages that nobody sees.
+
+
+def _refuse_resizing(storage: torch.UntypedStorage) -> None:
+    # resize_(), out= and set_() reallocate in C++, and look at a mark of the storage before. numpy() sets it.
+    whole = torch.empty(0, dtype=torch.uint8, device="cpu").set_(storage)
+    with contextlib.suppress(RuntimeError):  # PyTorch without NumPy
+        whole.numpy()
+
+
+@functools.cache
+def _watch_moves() -> None:
+    for name in ("_share_fd_cpu_", "_share_filename_cpu_"):
+        setattr(torch.UntypedStorage, name, _unlocked_meanwhile(getattr(torch.UntypedStorage, name)))
+
+
+def _unlocked_meanwhile(move: Callable[..., Any]) -> Callable[..., Any]:
+    # Whether it will move cannot be known: what is shared in the one way moves to be shared in the other.
+    @functools.wraps(move)
+    def unlock_move_lock(storage: torch.UntypedStorage, *args: Any, **keywords: Any) -> Any:
+        engine = _engine.engine() if _locked and storage.data_ptr() in _locked else None
+        if engine is None:
+            return move(storage, *args, **keywords)
+        with _lock:
+            count = _locked[storage.data_ptr()].count
+            _unlock(engine, storage.data_ptr())
+            try:
+                return move(storage, *args, **keywords)
+            finally:
+                try:
+                    again = _lock_pages(engine, storage)
+                except _core.Error as error:
+                    warnings.warn(f"shared memory could not be page-locked again: {error}", RuntimeWarning, 3)
+                else:
+                    if again is not None:
+                        again.count = count
+
+    return unlock_move_lock
+
+
+# Before the engine is closed. The process's end undoes the locks.
+atexit.register(_locked.clear)

@@ -9,7 +9,7 @@ from typing import Any
 
 from turnpike import _core
 from turnpike._move import engine as _engine
-from turnpike._move import plan, tree
+from turnpike._move import plan, sole, tree
 from turnpike._move.late import torch
 from turnpike._move.to import add_strided, move_itself, to
 
@@ -32,11 +32,13 @@ def pipeline(
 
     fn: takes one input on the GPU and returns a tensor, or a nest of them. It is called in order and in this thread, on
         the stream that is current when the first output is asked for. Its input is reused `depth` calls later: what is
-        to be kept of it must be cloned. It may change it in place, and return it.
+        to be kept of it must be cloned. It may change it in place, and return it. It may return the same memory in each
+        call (out=, the output of a CUDA graph): unless nobody else can know of an output, it is cloned on the GPU.
     inputs: tensors, or nests of them. They must stay as they are until their output is yielded.
     depth: at most so many inputs, and so many outputs, are on the GPU at once.
     out: host tensors to copy the outputs into, one for each, of the same shape and dtype; may be the inputs themselves.
-        They are what is yielded. Without it every output is in new memory.
+        They are what is yielded. Without it every output is in new memory. Of a loop that is left early, up to `depth`
+        more of them have been written.
 
     Tensors that require a gradient are refused with turnpike.Error: run it under torch.no_grad(). An exception of `fn`
     or of `inputs` comes after the outputs that were complete before it. Leaving the loop early releases everything.
@@ -76,6 +78,8 @@ def _run(lanes: _Lanes, inputs: Iterator[Any], depth: int) -> Iterator[Any]:
                 lanes.feed(inputs)
             if not lanes.ahead:
                 break
+            while lanes.writes_to_pending():
+                yield lanes.collect()
             lanes.compute()
             if len(lanes.behind) >= depth:
                 yield lanes.collect()
@@ -131,12 +135,19 @@ class _Lanes:
             with torch.cuda.stream(self._stream):
                 if transfer is not None:
                     transfer.wait_on(self._device.index, self._stream.cuda_stream)
-                result = self._fn(item)
-                self.behind.append(self._down(result))
+                result, sole_ids = sole.call(self._fn, item)
+                self.behind.append(self._down(result, sole_ids))
         except Exception as error:
             self._is_more, self.error = False, error
             self.ahead.clear()
         self._computed += 1
+
+    def writes_to_pending(self) -> bool:
+        """Whether the next output goes where one lies that nobody has seen yet."""
+        if self._out is None or self._computed >= len(self._out):
+            return False
+        target = self._out[self._computed]
+        return any(_overlap(target, pending) for pending, _ in self.behind)
 
     def collect(self) -> Any:
         """Waits for the oldest output."""
@@ -146,6 +157,11 @@ class _Lanes:
         return result
 
     def release(self) -> None:
+        if self._out is not None and not _engine.is_over():
+            # No memory of the program's is written to after it has left the loop.
+            for _, transfer in self.behind:
+                if transfer is not None:
+                    transfer.wait()
         self.ahead.clear()
         self.behind.clear()
         self._slots.clear()
@@ -184,27 +200,35 @@ class _Lanes:
         slot = self._slots[index]
         if slot is None or slot.numel() < size_bytes:
             self._slots[index] = slot = None  # before its successor is allocated
-            self._slots[index] = slot = torch.empty(size_bytes, dtype=torch.uint8, device=self._device)
+            with torch.inference_mode(False):  # it may be used when the mode is another
+                self._slots[index] = slot = torch.empty(size_bytes, dtype=torch.uint8, device=self._device)
         return slot
 
-    def _down(self, result: Any) -> tuple[Any, Any]:
+    def _down(self, result: Any, sole_ids: set[int]) -> tuple[Any, Any]:
         _refuse_grad(result, "what fn returned")
         tensors = tree.tensors_of(result)
-        used = {slot.data_ptr() for slot in self._slots if slot is not None}
+        targets = self._targets(tensors)
+        ours = [tensor.device == self._device and tensor.numel() > 0 and plan.is_plain(tensor) for tensor in tensors]
+        # Few bytes are copied in the stream, before what writes to them next.
+        is_in_stream = plan.SMALL_BYTES >= sum(
+            (tensor if target is None else target).nbytes
+            for tensor, target, is_ours in zip(tensors, targets, ours, strict=True)
+            if is_ours
+        )
         sources, hosts, moved = [], [], {}
         pieces = _core.MovePieces()
-        targets = self._targets(tensors)
-        for tensor, target in zip(tensors, targets, strict=True):
-            if not tensor.is_cuda or tensor.numel() == 0 or not plan.is_plain(tensor):
+        for tensor, target, is_ours in zip(tensors, targets, ours, strict=True):
+            if not is_ours:
                 moved[id(tensor)] = to(tensor, "cpu") if target is None else target.copy_(tensor)
                 continue
             source = tensor
             if target is not None and (tensor.dtype != target.dtype or tensor.stride() != target.stride()):
                 source = torch.empty_strided(target.shape, target.stride(), dtype=target.dtype, device=tensor.device)
                 source.copy_(tensor)
-            elif tensor.untyped_storage().data_ptr() in used or not plan.is_gapless(tensor.shape, tensor.stride()):
-                source = tensor.clone()  # its slot is filled again before it has crossed
-            host = torch.empty_like(source, device="cpu") if target is None else target
+            elif not plan.is_gapless(tensor.shape, tensor.stride()) or not (is_in_stream or id(tensor) in sole_ids):
+                source = tensor.clone()
+            with torch.inference_mode(False):
+                host = torch.empty_like(source, device="cpu") if target is None else target
             moved[id(tensor)] = host
             pieces.add(host.data_ptr(), source.data_ptr(), source.nbytes, target is not None and host.is_pinned())
             sources.append(source)
@@ -242,6 +266,12 @@ def _refuse_grad(nest: Any, what: str) -> None:
                 f"turnpike.pipeline() does not carry gradients, and in {what} {tree.describe(nest, tensor)} requires "
                 "one: use it under torch.no_grad(), or detach() the tensor."
             )
+
+
+def _overlap(a: Any, b: Any) -> bool:
+    """Whether tensors of two nests share bytes."""
+    ranges = [[(tensor.data_ptr(), tensor.data_ptr() + tensor.nbytes) for tensor in tree.tensors_of(x)] for x in (a, b)]
+    return any(begin < other_end and other < end for begin, end in ranges[0] for other, other_end in ranges[1])
 
 
 def _check_out(out: Sequence[Any], index: int) -> None:

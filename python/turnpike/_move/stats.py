@@ -91,14 +91,7 @@ def configure_move(
 
     Raises turnpike.Error for settings out of range; before the first transfer, that transfer does.
     """
-    old = _engine.settings()
-    _engine.configure(
-        (
-            old[0] if threads is None else threads,
-            old[1] if chunk_bytes is None else chunk_bytes,
-            old[2] if pinned_bytes is None else pinned_bytes,
-        )
-    )
+    _engine.configure(threads, chunk_bytes, pinned_bytes)
 
 
 def release_pinned() -> int:

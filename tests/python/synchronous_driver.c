@@ -1,0 +1,106 @@
+// A libcuda.so.1 whose GPU is the host: copies are made at once and events have always passed. For what happens around
+// the engine in Python (forks, signals, the end), not for its order: that is what tests/move/simulated is for.
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef unsigned long long Address;
+
+#define NOTHING(name) \
+  int name(void) { return 0; }
+
+NOTHING(cuInit)
+NOTHING(cuDevicePrimaryCtxRelease_v2)
+NOTHING(cuCtxSetCurrent)
+NOTHING(cuCtxPushCurrent_v2)
+NOTHING(cuCtxPopCurrent_v2)
+NOTHING(cuCtxSynchronize)
+NOTHING(cuCtxEnablePeerAccess)
+NOTHING(cuMemHostUnregister)
+NOTHING(cuStreamDestroy_v2)
+NOTHING(cuStreamSynchronize)
+NOTHING(cuStreamWaitEvent)
+NOTHING(cuStreamQuery)
+NOTHING(cuEventRecord)
+NOTHING(cuEventQuery)
+NOTHING(cuEventSynchronize)
+NOTHING(cuEventDestroy_v2)
+NOTHING(cuThreadExchangeStreamCaptureMode)
+
+static int one_more(void** handle) {
+  static char handles;
+  *handle = &handles;
+  return 0;
+}
+
+static int number(int* value, int is) {
+  *value = is;
+  return 0;
+}
+
+int cuDriverGetVersion(int* version) { return number(version, 13000); }
+int cuDeviceGetCount(int* count) { return number(count, 1); }
+int cuDeviceGet(int* device, int ordinal) { return number(device, ordinal); }
+int cuDeviceGetAttribute(int* value, int attribute, int device) { return number(value, attribute == 0 ? device : 1); }
+int cuDeviceCanAccessPeer(int* can, int device, int peer) { return number(can, device != peer); }
+int cuStreamIsCapturing(void* stream, int* status) { return number(status, stream == status); }
+int cuDevicePrimaryCtxRetain(void** context, int device) { return device == 0 ? one_more(context) : 101; }
+int cuStreamCreate(void** stream, unsigned int flags) { return flags < 2 ? one_more(stream) : 1; }
+int cuEventCreate(void** event, unsigned int flags) { return flags < 8 ? one_more(event) : 1; }
+int cuMemHostRegister_v2(void* memory, size_t size, unsigned int flags) { return memory && size && flags < 16 ? 0 : 1; }
+
+int cuGetErrorString(int code, const char** text) {
+  *text = code == 0 ? "no error" : "an error";
+  return 0;
+}
+
+int cuDeviceGetName(char* name, int size, int device) {
+  strncpy(name, device == 0 ? "Host" : "", (size_t)size);
+  return 0;
+}
+
+int cuDeviceTotalMem_v2(size_t* size, int device) {
+  *size = (size_t)1 << (30 + device);
+  return 0;
+}
+
+int cuEventElapsedTime(float* milliseconds, void* start, void* end) {
+  *milliseconds = start == end ? 1 : 2;
+  return 0;
+}
+
+int cuPointerGetAttribute(unsigned int* value, int attribute, Address address) {
+  *value = 0;
+  return address == 0 ? attribute : 0;
+}
+
+int cuMemAlloc_v2(Address* memory, size_t size) {
+  *memory = (Address)malloc(size);
+  return 0;
+}
+
+int cuMemFree_v2(Address memory) {
+  free((void*)memory);
+  return 0;
+}
+
+int cuMemHostAlloc(void** memory, size_t size, unsigned int flags) {
+  *memory = flags < 8 ? malloc(size) : NULL;
+  return 0;
+}
+
+int cuMemFreeHost(void* memory) {
+  free(memory);
+  return 0;
+}
+
+static int copy(void* to, const void* from, size_t size) {
+  memcpy(to, from, size);
+  return 0;
+}
+
+int cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t size) { return copy((void*)to, from, size); }
+int cuMemcpyDtoHAsync_v2(void* to, Address from, size_t size) { return copy(to, (const void*)from, size); }
+int cuMemcpyPeerAsync(Address to, void* a, Address from, void* b, size_t size) {
+  return a == b ? copy((void*)to, (const void*)from, size) : 1;
+}

@@ -1,0 +1,161 @@
+"""The engine at the end of a process: threads inside calls, forked children, interrupts. Its GPU is the host."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """run(program): its result, with a CUDA driver that copies at once."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler: the driver that stands in for CUDA's cannot be built")
+    folder = tmp_path_factory.mktemp("driver")
+    source = pathlib.Path(__file__).with_name("synchronous_driver.c")
+    subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", folder / "libcuda.so.1", source], check=True)
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(folder)}
+
+    def run(program):
+        command = [sys.executable, "-c", COMMON + program]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+
+    return run
+
+
+COMMON = """
+import ctypes, os, signal, sys, threading, time
+from turnpike import _core
+SIZE = 32 << 20
+engine = _core.MoveEngine.open((2, 1 << 20, 8 << 20))
+
+def memory(value=0):
+    return bytearray([value]) * SIZE
+
+def address(block):
+    return ctypes.addressof(ctypes.c_char.from_buffer(block))
+
+def pieces(host, device):
+    found = _core.MovePieces()
+    found.add(address(host), address(device), SIZE)
+    return found
+
+def upload(host, device):
+    engine.upload(0, pieces(host, device), 0)
+
+def ahead(host, device):
+    transfer = engine.upload_ahead(0, pieces(host, device), 0, (host, device))
+    transfer.wait_on(0, 0)
+
+def download(host, device):
+    engine.download(0, pieces(host, device), 0)
+
+def behind(host, device):
+    engine.download_behind(0, pieces(host, device), 0, (host, device)).wait()
+"""
+
+CALLS = ["upload", "ahead", "download", "behind"]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_the_calls_copy(run, call):
+    done = run(f"""
+host, device = memory(1), memory(2)
+{call}(host, device)
+assert host == device and host[5] == {1 if call in ("upload", "ahead") else 2}
+""")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_daemon_thread_inside_a_call_does_not_disturb_the_end(run, call):
+    program = f"""
+def work():
+    host, device = memory(1), memory(2)
+    while True:
+        {call}(host, device)
+
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.1)
+"""
+    for _ in range(5):
+        done = run(program)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_an_interrupt_inside_a_call_leaves_the_engine_as_it_was(run, call):
+    done = run(f"""
+class Interrupt(BaseException):
+    pass
+
+def interrupt(*_):
+    raise Interrupt
+
+signal.signal(signal.SIGALRM, interrupt)
+host, device = memory(), memory()
+interrupted = 0
+for value in range(1, 60):
+    host[:] = device[:] = memory(value)
+    (device if {call in ("upload", "ahead")} else host)[:] = memory(0)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.0005 * (value % 7 + 1))
+        {call}(host, device)
+    except Interrupt:
+        interrupted += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    {call}(host, device)
+    assert host == device and host[-1] == value, value
+    assert engine.stats()["pending"] == 0
+assert interrupted > 10, interrupted
+""")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_forked_child_leaves_what_its_parent_has_under_way(run):
+    done = run("""
+host, device = memory(1), memory(2)
+transfer = engine.upload_ahead(0, pieces(host, device), 0, (host, device))
+child = os.fork()
+if child == 0:
+    del transfer, engine, host, device
+    os._exit(0)
+transfer.wait()
+assert host == device
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+""")
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_unlocks_a_storage_outlives_neither_engine_nor_fork(run):
+    done = run("""
+import weakref
+block = memory()
+class Storage: pass
+storage = Storage()
+engine.pin(address(block), SIZE, 0)
+watch = weakref.ref(storage, engine.unlocker(address(block)))
+child = os.fork()
+if child == 0:
+    del storage  # nothing is unlocked here
+    os._exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+del storage
+try:
+    engine.unpin(address(block))
+except _core.Error as error:
+    assert "was not page-locked" in str(error)
+else:
+    raise SystemExit("it was still locked")
+storage = Storage()
+watch = weakref.ref(storage, engine.unlocker(address(block)))
+del engine
+del storage
+""")
+    assert (done.returncode, done.stderr) == (0, "")

@@ -33,6 +33,10 @@ class Log:
         """Notes a promise of the documentation that plain PyTorch does not make: it holds there by definition."""
         self.seen.append([label, "kept" if not self.is_tp or is_true else f"broken: {detail}"])
 
+    def at_most(self, label: str, value: float) -> None:
+        """Notes a number that may be smaller than plain PyTorch's, but not larger."""
+        self.seen.append([label, {"at most": value}])
+
     def attempt(self, label: str, call: Callable[..., Any], *arguments: Any) -> Any:
         """Notes what a call returned or raised, and returns its value, or None."""
         try:
@@ -170,7 +174,10 @@ def differences(plain: dict[str, Any], tp: dict[str, Any]) -> list[Difference]:
 
 
 def _compare(label: str, path: str, plain: Any, tp: Any, found: list[Difference]) -> None:
-    if isinstance(plain, dict) and isinstance(tp, dict):
+    if isinstance(plain, dict) and isinstance(tp, dict) and "at most" in plain:
+        if tp.get("at most", float("inf")) > plain["at most"]:
+            found.append(Difference(label, "more", plain, tp))
+    elif isinstance(plain, dict) and isinstance(tp, dict):
         if plain.keys() != tp.keys():
             found.append(Difference(label, f"{path}.keys", sorted(plain), sorted(tp)))
             return

@@ -76,6 +76,11 @@ class Stage:
         if self.is_gpu:
             torch.cuda.synchronize()
 
+    def wait_for_stream(self) -> None:
+        """The host waits for the current stream alone."""
+        if self.is_gpu:
+            torch.cuda.current_stream().synchronize()
+
     def stream(self, number: int) -> Any:
         """A side stream; number 0 is the stream that is current by default."""
         if not self.is_gpu:

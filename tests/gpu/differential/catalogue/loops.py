@@ -88,7 +88,7 @@ def lazy_sampler_workers(way, log, stage):
         _see_loop(way, log, stage, loader, f" {turn} {source}")
 
 
-def _accelerator(stage, **options):
+def accelerator_of(stage, **options):
     from accelerate import Accelerator
     from accelerate.state import AcceleratorState, GradientState
 
@@ -97,7 +97,7 @@ def _accelerator(stage, **options):
     return Accelerator(cpu=not stage.is_gpu, **options)
 
 
-def _both_ways(way, stage, accelerator, loader, order):
+def both_ways(way, stage, accelerator, loader, order):
     """prefetch() around what prepare() gives, or within it. The plain loop has prepare() alone."""
     if not way.is_tp:
         return accelerator.prepare(loader)
@@ -109,8 +109,8 @@ def _both_ways(way, stage, accelerator, loader, order):
 @fault("13-end-of-dataloader", "accelerate_loops", needs=("accelerate",))
 def end_of_dataloader(way, log, stage):
     for order in ("outside", "inside"):
-        accelerator = _accelerator(stage)
-        loader = _both_ways(way, stage, accelerator, DataLoader(Numbers(11), batch_size=2), order)
+        accelerator = accelerator_of(stage)
+        loader = both_ways(way, stage, accelerator, DataLoader(Numbers(11), batch_size=2), order)
         for epoch in range(2):
             flags = []
             for batch in loader:
@@ -123,12 +123,12 @@ def end_of_dataloader(way, log, stage):
 @fault("13-gradient-accumulation", "accelerate_loops", needs=("accelerate",))
 def accumulation(way, log, stage):
     for order in ("outside", "inside"):
-        accelerator = _accelerator(stage, gradient_accumulation_steps=2)
+        accelerator = accelerator_of(stage, gradient_accumulation_steps=2)
         torch.manual_seed(0)
         model = torch.nn.Linear(64, 1)
         optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
         model, optimizer = accelerator.prepare(model, optimizer)
-        loader = _both_ways(way, stage, accelerator, DataLoader(Numbers(10), batch_size=2), order)
+        loader = both_ways(way, stage, accelerator, DataLoader(Numbers(10), batch_size=2), order)
         steps = []
         for _ in range(2):
             for batch in loader:
@@ -144,8 +144,8 @@ def accumulation(way, log, stage):
 @fault("13-gather-for-metrics", "accelerate_loops", needs=("accelerate",))
 def gathering(way, log, stage):
     for order in ("outside", "inside"):
-        accelerator = _accelerator(stage)
-        loader = _both_ways(way, stage, accelerator, DataLoader(Numbers(11), batch_size=4), order)
+        accelerator = accelerator_of(stage)
+        loader = both_ways(way, stage, accelerator, DataLoader(Numbers(11), batch_size=4), order)
         log.see(f"{order}/lengths", [len(accelerator.gather_for_metrics(batch)) for batch in loader])
 
 

@@ -39,7 +39,7 @@ from operations import all_operations  # noqa: E402
 
 KEPT = os.path.join(HERE, "kept")
 PATIENCE_S = 75.0  # longer than an isolated program may take
-END_S = 45.0  # what a job may take beyond its time, for the program that it is at
+END_S = PATIENCE_S + 10  # what a job may take beyond its time, for the program that it is at
 # Differences that say which fault it is, whatever the operation.
 FAULTS_OF_FIELDS = {"storage_bytes": "4", "storage": "4", "offset": "4"}
 
@@ -80,13 +80,18 @@ class Tally:
         self.statements += event["statements"]
         self.same_programs += not event["failures"]
         self.unsteady.update(set(event["unsteady"]))
-        differing = {"/".join(failure["label"].split("/")[:2]) for failure in event["failures"]}
+        differing = {(_block_of(failure), _is_of_storages(failure)) for failure in event["failures"]}
+        is_kept = any(label == "program" for label, _ in differing)
         for operation, aspect, call, label in event["blocks"]:
             self.operations[operation] += 1
-            cell = self.cells.setdefault((aspect, call), [0, 0])
-            # What cannot be told to be of one block counts for all.
-            cell[0] += label not in differing and not any(each.startswith("program") for each in differing)
-            cell[1] += 1
+            # Every program looks at the storages of what was moved, and at what is kept in the end.
+            same = {aspect: True, "storages": True, "lifetimes": not is_kept}
+            same[aspect] &= (label, False) not in differing
+            same["storages"] &= (label, True) not in differing
+            for each, is_same in same.items():
+                cell = self.cells.setdefault((each, call), [0, 0])
+                cell[0] += is_same
+                cell[1] += 1
         for failure in {failure["key"]: failure for failure in event["failures"]}.values():
             self.failed(failure["key"], event["seed"], failure["text"])
 
@@ -113,6 +118,16 @@ class Tally:
                 file.write(text)
 
 
+def _block_of(failure: dict[str, str]) -> str:
+    """The label of the block that a difference is in; "program" when it is of the whole program."""
+    operation, *number = failure["label"].split("/")
+    return operation if operation == "program" else "/".join([operation, *number[:1]])
+
+
+def _is_of_storages(failure: dict[str, str]) -> bool:
+    return failure["key"].partition(": ")[2] in FAULTS_OF_FIELDS
+
+
 class Job:
     """One process after another that runs programs, until the time is over."""
 
@@ -134,6 +149,7 @@ class Job:
         command = [sys.executable, os.path.join(HERE, "worker.py"), "--seconds", f"{seconds:.0f}"]
         command += ["--seed", str(self._next_seed), "--stride", str(self._options.jobs)]
         command += ["--device", self._options.device, "--fraction", f"{0.9 / self._options.jobs:.3f}"]
+        command += ["--claims", self._options.claims]
         command += [word for name in self._options.only for word in ("--only", name)]
         if self.is_replaying and self._options.replay:
             command += ["--replay", *self._options.replay]
@@ -152,8 +168,8 @@ class Job:
         if not self._is_ready:
             print(f"job {self._number} could not begin ({status}):\n{tail[-2000:]}", flush=True)
             return False
-        if ended == "late" and self._way != "tp":
-            print(f"job {self._number}: a plain program did not end in its time (seed {self._program['seed']})")
+        if ended == "late":
+            print(f"job {self._number} was stopped in seed {self._program['seed']}: the time is over", flush=True)
             return False
         self._lost(ended, status, tail)
         return True
@@ -199,8 +215,6 @@ class Job:
                 self._tally.done(event)
             elif kind == "program":
                 self._tally.program(event["key"], event["seed"], event["difference"], event["script"])
-            elif kind == "unusable":
-                self._tally.program("program: CUDA is unusable", self._program["seed"], "", event["script"])
 
     def _lost(self, ended: str, status: int, tail: str) -> None:
         """A process that ended before its time: by a program, or because one left CUDA unusable, which it has said."""
@@ -215,7 +229,7 @@ class Job:
                 print(f"job {self._number}: plain PyTorch {ended} ({status}) in seed {seed}\n{tail[-800:]}", flush=True)
                 self._tally.unsteady[f"{label.split('/')[0]}: plain {ended}"] += 1
                 return
-            how = "hangs" if ended in ("hung", "late") else f"dies with {_name_of(status)}"
+            how = "hangs" if ended == "hung" else f"dies with {_name_of(status)}"
             last = tail.strip().splitlines()[-1:] or [""]
             self._tally.failed(f"{label.split('/')[0]}: {how}", seed, last[0][:300], text)
 
@@ -284,7 +298,8 @@ def main() -> int:
     elif not options.only and os.path.isdir(KEPT):
         options.replay = sorted(os.path.join(KEPT, name) for name in os.listdir(KEPT) if name.endswith(".py"))
     print(f"seed {options.seed}, {options.jobs} jobs, {options.seconds:.0f} s", flush=True)
-    tally = run(options)
+    with tempfile.TemporaryDirectory() as options.claims:
+        tally = run(options)
     print("\n" + _state(tally))
     for found in sorted(tally.found.values(), key=lambda found: -found.count):
         faults = " or ".join(found.faults) or "not known"

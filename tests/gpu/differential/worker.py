@@ -7,10 +7,12 @@ Started by run.py, which watches it: before each run it says what it runs, so th
 from __future__ import annotations
 
 import argparse
+import contextlib
 import faulthandler
 import gc
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,7 +28,7 @@ import observe  # noqa: E402
 import programs  # noqa: E402
 
 SHRINK_SECONDS = 20.0
-SHRUNK_PER_KEY = 2
+SHRUNK_PER_KEY = 2  # by all jobs together
 ISOLATED_TIMEOUT_S = 60.0
 UNUSABLE = 7  # exit status: CUDA does not work in this process any more
 
@@ -60,7 +62,7 @@ class Runner:
         names = {**vars(prelude), "way": self._ways[way_name], "log": log, "stage": stage, "dev": self.device}
         try:
             exec(compile(text, "program", "exec"), names)
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
             self._note(log, text, error)
         names.clear()
         gc.collect()
@@ -74,7 +76,7 @@ class Runner:
 
         return torch.cuda.is_initialized()
 
-    def _note(self, log: observe.Log, text: str, error: Exception) -> None:
+    def _note(self, log: observe.Log, text: str, error: BaseException) -> None:
         lines = [
             frame.lineno or 0 for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "program"
         ]
@@ -101,14 +103,18 @@ class Runner:
             return data
 
     def is_usable(self) -> bool:
-        """Whether CUDA still works."""
+        """Whether CUDA still works, captures included: PyTorch does not recover from one that failed."""
         import torch
+        from stage import Stage
 
         if self.device == "cpu" or not torch.cuda.is_initialized():
             return True
         try:
             torch.cuda.synchronize()
-            return bool((torch.ones(10, device="cuda") + 1).sum() == 20)
+            made = torch.ones(10, device="cuda")
+            replay, result = Stage(self.device).captured(lambda: made + 1)
+            replay()
+            return bool(result.sum() == 20)
         except RuntimeError:
             return False
 
@@ -116,9 +122,10 @@ class Runner:
 class Judge:
     """Compares the two runs of a program, and makes those that differ smaller."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: Runner, claims: str | None, until: float) -> None:
         self._runner = runner
-        self._shrunk: dict[str, int] = {}
+        self._until = until
+        self._claims = claims or tempfile.mkdtemp()
 
     def judge(self, program: programs.Program) -> None:
         text, is_isolated = program.text, program.is_isolated
@@ -135,32 +142,42 @@ class Judge:
             blocks=[[block.operation, block.aspect, block.call, block.label] for block in program.blocks],
             statements=len(program.text.splitlines()),
         )  # fmt: skip
+        if not failures:
+            return
+        for failure in {failure["key"]: failure for failure in failures}.values():
+            if self._is_claimed(failure["key"]):
+                self._report(program, failure)
         if not self._runner.is_usable():
             sys.exit(UNUSABLE)
-        for failure in {failure["key"]: failure for failure in failures}.values():
-            self._report(program, failure)
+
+    def _is_claimed(self, key: str) -> bool:
+        """Whether this job is to make a program smaller for this kind of difference: not all jobs the same."""
+        for number in range(SHRUNK_PER_KEY):
+            with contextlib.suppress(FileExistsError):
+                name = re.sub(r"[^A-Za-z0-9]+", "-", key)[:100]
+                os.close(os.open(os.path.join(self._claims, f"{name}.{number}"), os.O_CREAT | os.O_EXCL))
+                return True
+        return False
 
     def _confirmed(
         self, text: str, is_isolated: bool, plain: dict[str, Any], found: list[observe.Difference]
     ) -> tuple[list[observe.Difference], list[str]]:
-        """Without what plain PyTorch itself does not do the same twice, and durations that were chance."""
+        """Without what plain PyTorch itself does not do the same twice, and durations and memory that were chance."""
         again = self._runner.run(text, "plain", is_isolated)
         varying = {difference.label for difference in observe.differences(plain, again)}
         kept = [difference for difference in found if difference.label not in varying]
-        if any(difference.path == "duration_ms" for difference in kept):
+        chancy = ("duration_ms", "more")
+        if any(difference.path in chancy for difference in kept):
             for _ in range(2):
                 ours = observe.differences(plain, self._runner.run(text, "tp", is_isolated))
-                slow = {difference.label for difference in ours if difference.path == "duration_ms"}
-                kept = [each for each in kept if each.path != "duration_ms" or each.label in slow]
+                again_so = {(difference.label, difference.path) for difference in ours}
+                kept = [each for each in kept if each.path not in chancy or (each.label, each.path) in again_so]
         return kept, [difference.key for difference in found if difference.label in varying]
 
     def _report(self, program: programs.Program, failure: dict[str, str]) -> None:
-        """Prints a program that fails, made smaller for the first of its kind."""
+        """Says a program that fails, made smaller where this process can still run one."""
         key, text = failure["key"], program.text
-        if self._shrunk.get(key, 0) >= SHRUNK_PER_KEY:
-            return
-        self._shrunk[key] = self._shrunk.get(key, 0) + 1
-        until = time.monotonic() + SHRINK_SECONDS
+        until = min(self._until, time.monotonic() + SHRINK_SECONDS) if self._runner.is_usable() else 0.0
 
         def fails(candidate: str) -> bool:
             if time.monotonic() > until:
@@ -175,8 +192,7 @@ class Judge:
             return set()  # it is no program any more
         found = {difference.key for difference in observe.differences(plain, self._runner.run(text, "tp", is_isolated))}
         if not self._runner.is_usable():
-            say("unusable", script=text)
-            sys.exit(UNUSABLE)
+            raise TimeoutError  # nothing comes after this one
         return found
 
 
@@ -215,6 +231,7 @@ def main() -> None:
     parser.add_argument("--fraction", type=float, default=0.9)
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--replay", nargs="*", default=[], help="programs to run first")
+    parser.add_argument("--claims", help="a folder where jobs note which differences they make smaller")
     parser.add_argument("--once", nargs=3)
     arguments = parser.parse_args()
     if arguments.once:
@@ -227,7 +244,7 @@ def main() -> None:
 
     warm_up(arguments.device, arguments.fraction)
     say("ready")
-    judge = Judge(Runner(arguments.device))
+    judge = Judge(Runner(arguments.device), arguments.claims, until)
     for path in arguments.replay:
         with open(path) as file:
             text = file.read()

@@ -30,7 +30,9 @@ def busy_streams(d: Draw, n: int) -> Block:
     }[block.call]
     side = 2 if is_other else 0
     block.add(
-        f"with stage.on({side}), log.timed({block.labelled('other stream' if is_other else 'same stream')!r}):\n"
+        f"with stage.on({side}), log.timed({block.labelled('other stream' if is_other else 'same stream')!r}"
+        + ("" if is_other else ", must_not_wait=True")
+        + "):\n"
         f"    moved = {call}" + ("\n    stage.wait_for_stream()" if is_other else "")
     )
     if is_other:
@@ -112,8 +114,9 @@ def threads(d: Draw, n: int) -> Block:
         f"    with stage.on({d.one(0, 'number')}):\n        stage.busy({d.one(0, 5)})\n        moved = {work}\n"
         "        stage.wait_for_stream()\n    return moved"
     )
-    block.add(f"joins{n} = [in_thread(lambda number=number: thread{n}(number)) for number in range({d.one(2, 4)})]")
-    block.attempt(f"lambda: [join() for join in joins{n}]")
+    # Begun and awaited in one statement: plain PyTorch itself may not copy while another thread captures.
+    started = f"[in_thread(lambda number=number: thread{n}(number)) for number in range({d.one(2, 4)})]"
+    block.attempt(f"lambda: [join() for join in {started}]")
     return block
 
 

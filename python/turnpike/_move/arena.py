@@ -6,7 +6,7 @@
 2. It is cut into slots, as many as batches can be under way. Each worker has slots of its own. A byte in the first page
    says that one is taken: its worker sets it, this process clears it. No lock, so none that a killed worker holds.
 3. In a worker default_collate stacks into the slot (collate.py). Other tensors are copied there when the batch is
-   sent, where PyTorch would have copied them into new shared memory. The slot's number and their places travel (wire.py).
+   sent, where PyTorch would have copied them into new shared memory. The slot and their places are sent (wire.py).
 4. Here, what was used of a slot is page-locked when it first comes. The tensors made over it keep the slot: it is
    free again when the last of them is gone, that is, when the engine has read it or the link's copies have run.
 5. Tensors below SMALL_BYTES lie in a part that is never page-locked: the engine packs those with the CPU.

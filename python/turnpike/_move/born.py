@@ -34,6 +34,15 @@ def iterator_of(iterable: Iterable[Any], most: int, device: int) -> Iterator[Any
     return _with_collate(loader, collate.Here(slots))._get_iterator()
 
 
+def release() -> int:
+    """Gives back the page-locked memory that is not in use, and the arenas that nobody iterates in; how many bytes."""
+    before = arena.counts.locked_bytes
+    for loader in [loader for loader, slots in list(_kept.items()) if not slots.is_busy()]:
+        del _kept[loader]
+    arena.release_all()
+    return before - arena.counts.locked_bytes
+
+
 def _is_pytorchs_own(iterable: Any) -> bool:
     """Whether it is a DataLoader that iterates as PyTorch's does: another one may do anything there."""
     data = sys.modules.get("torch.utils.data")  # who has a DataLoader has imported it

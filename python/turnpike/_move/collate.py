@@ -112,8 +112,8 @@ def _stack_into_rooms() -> None:
     """In a worker: default_collate, also where another collate_fn calls it, stacks into the room of the batch."""
     from torch.utils.data._utils import collate
 
-    stack = getattr(collate, "collate_tensor_fn", None)
-    found = getattr(collate, "default_collate_fn_map", {})
+    stack: Any = getattr(collate, "collate_tensor_fn", None)
+    found: dict[Any, Any] = getattr(collate, "default_collate_fn_map", {})
     if stack is None or found.get(torch.Tensor) is not stack:  # one that the program has put there
         return
 
@@ -145,6 +145,7 @@ def _can_be_stacked(batch: Any) -> bool:
         and item.dtype is first.dtype
         and item.shape == first.shape
         and not (item.requires_grad or item.is_nested or item.is_quantized or item.has_names())
+        and not (item.is_conj() or item.is_neg())
         for item in batch
     )
 

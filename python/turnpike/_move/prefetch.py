@@ -76,7 +76,7 @@ def _batches(
     engine: _core.MoveEngine, iterable: Iterable[Any], device: torch.device, depth: int, dtype: torch.dtype | None
 ) -> Iterator[Any]:
     # No batch may be bound to a name here: it would live until the next one.
-    source = receive.source_of(iterable, depth + 1, device.index)
+    source = receive.source_of(iterable, depth + 1, device)
     ahead: collections.deque[_Crossing | receive.Raised] = collections.deque()
     start = functools.partial(_start, engine, source, device, dtype, ahead)
     try:

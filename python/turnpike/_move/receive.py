@@ -18,15 +18,16 @@ from typing import Any, NoReturn
 
 from turnpike import _core
 from turnpike._move import born
+from turnpike._move.late import torch
 
 # So long does one who leaves a loop wait for the batch that is being received. A worker that hangs must not hold up the
 # exception, or the Ctrl-C, that ended the loop.
 _PATIENCE_S = 1.0
 
 
-def source_of(iterable: Iterable[Any], most: int, device: int) -> Pulled | Received:
-    """most: how many batches may have been taken and not handed over to the loop. device: the GPU that they are for."""
-    begin = functools.partial(born.iterator_of, most=most, device=device)
+def source_of(iterable: Iterable[Any], most: int, device: torch.device | None = None) -> Pulled | Received:
+    """most: how many batches may have been taken and not handed over to the loop. device: the GPU that they go to."""
+    begin = iter if device is None else functools.partial(born.iterator_of, most=most, device=device.index)
     if not _comes_from_workers(iterable):
         return Pulled(begin(iterable))
     if not iterable.persistent_workers:  # type: ignore[attr-defined]

@@ -21,7 +21,7 @@ from turnpike._move.pin import pin_, pinned, unpin_
 from turnpike._move.pipeline import pipeline
 from turnpike._move.prefetch import Prefetch, prefetch
 from turnpike._move.scalars import Scalars
-from turnpike._move.stats import MoveStats, Traffic, configure_move, move_stats, release_pinned
+from turnpike._move.stats import LoaderBatches, MoveStats, Traffic, configure_move, move_stats, release_pinned
 from turnpike._move.to import to
 from turnpike._report import (
     Device,
@@ -49,6 +49,7 @@ __all__ = [
     "Fetched",
     "Finding",
     "HostThread",
+    "LoaderBatches",
     "MemoryUse",
     "MoveStats",
     "Prefetch",

@@ -398,7 +398,7 @@ def loop_over(monkeypatch):
     """The batches of prefetch as the loop gets them, which cross nothing."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: there is nothing to prefetch")
 
-    def loop(source, depth, source_of=receive.Received):
+    def loop(source, depth, source_of=lambda iterable, most, device: receive.Received(iterable, most)):
         monkeypatch.setattr(receive, "source_of", source_of)
         return ahead.Ahead(None, source, torch.device("cpu"), depth, None)
 
@@ -435,7 +435,10 @@ def test_an_exception_is_raised_behind_the_batches_before_it(loop_over, kind, de
         yield from range(3)
         raise KeyError("broken")
 
-    source_of = {receive.Pulled: lambda iterable, most: receive.Pulled(iterable), receive.Received: receive.Received}
+    source_of = {
+        receive.Pulled: lambda iterable, most, device: receive.Pulled(iterable),
+        receive.Received: lambda iterable, most, device: receive.Received(iterable, most),
+    }
     seen = []
     with pytest.raises(KeyError, match="broken"):
         for batch in loop_over(source(), depth, source_of[kind]):

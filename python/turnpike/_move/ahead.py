@@ -99,7 +99,7 @@ class Ahead:
         self._aside = Aside(device)
         self._generators = draws.shared(device, iterable) if receive.may_draw(iterable) else []
         self._theirs: dict[int, Any] = {}  # the states of generators as the source left them, ahead of the loop
-        self._source = receive.source_of(iterable, depth + 1)
+        self._source = receive.source_of(iterable, depth + 1, device)
 
     def __iter__(self) -> Ahead:
         return self

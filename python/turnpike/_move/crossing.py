@@ -19,7 +19,8 @@ def send_off(
     """Starts what can be started. Where that fails, what the plain call would raise is raised when the loop asks."""
     try:
         tensors = tree.tensors_of(batch)
-        if not any(tensor.requires_grad for tensor in tensors):  # autograd would record the copy, where the loop is
+        # Autograd would record the copy, where the loop is; and some conversions are the CPU's.
+        if not any(tensor.requires_grad or plan.converts_on_cpu(tensor, dtype) for tensor in tensors):
             return Crossing(engine, batch, tensors, device, dtype, aside)
     except Exception:  # so little memory may be left of the GPU that there is room for one batch only
         pass

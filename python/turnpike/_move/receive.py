@@ -7,16 +7,19 @@ shared memory that the batch lies in. Its own thread for pin_memory hides that f
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import queue
 import sys
 import threading
 import types
 import weakref
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, NoReturn, Protocol
 
 from turnpike import _core
+from turnpike._move import born
+from turnpike._move.late import torch
 
 # So long does one who leaves a loop wait for the batch that is being received. A worker that hangs must not hold up the
 # exception, or the Ctrl-C, that ended the loop.
@@ -36,18 +39,19 @@ class Source(Protocol):
         """Takes no more."""
 
 
-def source_of(iterable: Iterable[Any], most: int) -> Source:
-    """most: how many batches may have been taken and not handed over to the loop."""
+def source_of(iterable: Iterable[Any], most: int, device: torch.device | None = None) -> Source:
+    """most: how many batches may have been taken and not handed over to the loop. device: the GPU that they go to."""
+    begin = iter if device is None else functools.partial(born.iterator_of, most=most, device=device.index)
     if not _comes_from_workers(iterable):
-        return Pulled(iter(iterable))
+        return Pulled(begin(iterable))
     if not iterable.persistent_workers:  # type: ignore[attr-defined]
-        return Received(iterable, most)
+        return Received(iterable, most, begin)
     # Persistent workers, and their iterator, are the same in every epoch: a thread may still be in the middle of it.
     former = _of_persistent_workers.get(iterable)
     if former is not None:
         former.stop()
         former.join()
-    source = Received(iterable, most)
+    source = Received(iterable, most, begin)
     _of_persistent_workers[iterable] = source.receiver
     return source
 
@@ -131,12 +135,14 @@ class Received:
     second comes when the first has been handed over.
     """
 
-    def __init__(self, iterable: Iterable[Any], most: int) -> None:
+    def __init__(
+        self, iterable: Iterable[Any], most: int, begin: Callable[[Iterable[Any]], Iterator[Any]] = iter
+    ) -> None:
         self.receiver = _Receiver()
         # Also at the end of the interpreter, before its threads are stopped wherever they are.
         self._stop = weakref.finalize(self, self.receiver.stop)
         self.receiver.start()  # before there are workers, who want the cores, too
-        self._source: Iterator[Any] | None = iter(iterable)
+        self._source: Iterator[Any] | None = begin(iterable)
         self.receiver.source = self._source
         self._wanted = most  # once a batch is handed over
         self._has_ended = False

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+from turnpike import _core
+from turnpike._move import arena, born
 from turnpike._move import engine as _engine
 
 
@@ -28,6 +30,17 @@ class Traffic:
         return self.timed_bytes / self.timed_ns if self.timed_ns else None
 
 
+@dataclasses.dataclass(frozen=True)
+class LoaderBatches:
+    """The batches of DataLoaders that tp.prefetch had made in shared memory which it page-locks."""
+
+    batches: int = 0
+    elsewhere: int = 0
+    """Batches of the same loaders that found no room there, in whole or in part."""
+    locked_bytes: int = 0
+    """Page-locked for them now; not part of `pinned_bytes`."""
+
+
 @dataclasses.dataclass(frozen=True, repr=False)
 class MoveStats:
     """What Turnpike's engine moved in this process. What was left to PyTorch is not in it."""
@@ -42,6 +55,7 @@ class MoveStats:
     threads: int
     chunk_bytes: int
     pinned_limit_bytes: int
+    loader: LoaderBatches = LoaderBatches()
 
     def __repr__(self) -> str:
         lines = [f"{'':14}{'transfers':>10}{'bytes':>12}{'staged':>12}{'packed':>8}{'GB/s':>8}"]
@@ -55,6 +69,11 @@ class MoveStats:
             f"{self.threads} threads, chunks of {_size(self.chunk_bytes)}; {_size(self.pinned_bytes)} page-locked "
             f"of at most {_size(self.pinned_limit_bytes)}; {self.pending} transfers under way"
         )
+        if self.loader.batches or self.loader.elsewhere:
+            lines.append(
+                f"{self.loader.batches} batches made in {_size(self.loader.locked_bytes)} of page-locked memory, "
+                f"{self.loader.elsewhere} elsewhere"
+            )
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -77,30 +96,43 @@ def move_stats() -> MoveStats:
         threads=threads,
         chunk_bytes=chunk_bytes,
         pinned_limit_bytes=pinned_limit_bytes,
+        loader=LoaderBatches(**dataclasses.asdict(arena.counts)),
     )
 
 
 def configure_move(
-    *, threads: int | None = None, chunk_bytes: int | None = None, pinned_bytes: int | None = None
+    *,
+    threads: int | None = None,
+    chunk_bytes: int | None = None,
+    pinned_bytes: int | None = None,
+    batch_bytes: int | None = None,
 ) -> None:
     """Sets how the engine works, from now on; what is not given stays as it is. Waits for what is under way.
 
     threads: that copy between pageable and page-locked memory, 1 to 64.
     chunk_bytes: how much one of them copies at a time.
     pinned_bytes: the most page-locked memory that the engine takes; at least two chunks.
+    batch_bytes: the most shared, page-locked memory in which the batches of one DataLoader are made that tp.prefetch()
+        iterates over from now on; an eighth of the system's memory unless set. 0: batches are made where PyTorch does.
 
     Raises turnpike.Error for settings out of range; before the first transfer, that transfer does.
     """
+    if batch_bytes is not None:
+        if batch_bytes < 0:
+            raise _core.Error(f"batch_bytes is {batch_bytes}: it must be 0 or more")
+        arena.set_limit(batch_bytes)
+    if threads is chunk_bytes is pinned_bytes is None:
+        return
     _engine.configure(threads, chunk_bytes, pinned_bytes)
 
 
 def release_pinned() -> int:
-    """Gives the engine's page-locked memory that is not in use back to the system, and returns how many bytes.
+    """Gives page-locked memory that is not in use back to the system, and returns how many bytes.
 
-    It is taken again when a transfer needs it.
+    The engine's, and that of batches of DataLoaders. It is taken again when a transfer needs it.
     """
     engine = _engine.engine() if _engine.is_open() else None
-    return 0 if engine is None else engine.release_pinned()
+    return 0 if engine is None else engine.release_pinned() + born.release()
 
 
 def _size(size_bytes: int) -> str:

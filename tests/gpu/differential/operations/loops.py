@@ -40,6 +40,7 @@ def prefetch(d: Draw, n: int) -> Block:
     if side:
         block.add(f"stage.join({side})")
     block.add("batch = None")
+    block.see(f"len(l{n}) if isinstance(l{n}, list) else 'over'", "over")
     return block
 
 

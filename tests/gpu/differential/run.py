@@ -197,6 +197,8 @@ class Job:
                 return "died"
             with contextlib.suppress(json.JSONDecodeError):
                 event = json.loads(line)
+                if not isinstance(event, dict):
+                    continue
                 self._take(event)
                 if event["event"] == "end":
                     return "end"

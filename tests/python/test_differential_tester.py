@@ -14,9 +14,11 @@ FOLDER = pathlib.Path(__file__).parents[1] / "gpu" / "differential"
 
 @pytest.fixture(scope="module", autouse=True)
 def on_the_path():
-    sys.path.insert(0, str(FOLDER))
+    folders = [str(FOLDER), str(FOLDER.parents[2] / "bench")]
+    sys.path[:0] = folders
     yield
-    sys.path.remove(str(FOLDER))
+    for folder in folders:
+        sys.path.remove(folder)
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +148,7 @@ def test_programs_are_made_smaller():
 
 
 def test_cells_count_programs_by_what_differed():
-    tally = load("run").Tally(None)
+    tally = load("tally").Tally(None)
     event = {
         "seed": 1, "statements": 3, "unsteady": [],
         "blocks": [["to_nest", "values", "tp.to", "to_nest/0"], ["fetch", "values", "tp.fetch", "fetch/1"]],

@@ -115,7 +115,7 @@ def _describe_tensor(tensor: torch.Tensor, storages: dict[int, int]) -> dict[str
         with contextlib.suppress(RuntimeError, NotImplementedError):
             described["pinned"] = tensor.is_pinned()
     described["values"] = values_of(tensor)
-    if tensor.grad is not None:
+    if tensor.is_leaf and tensor.grad is not None:
         described["grad"] = values_of(tensor.grad)
     return described
 

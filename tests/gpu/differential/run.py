@@ -13,9 +13,7 @@ and goes to FOLDER; the programs in kept/ beside this file run first. Exits 1 wh
 from __future__ import annotations
 
 import argparse
-import collections
 import contextlib
-import dataclasses
 import json
 import os
 import queue
@@ -34,98 +32,12 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "..", "bench")]
 import programs  # noqa: E402
 import result_file  # noqa: E402
 import worker  # noqa: E402
-from catalogue import all_faults  # noqa: E402
 from operations import all_operations  # noqa: E402
+from tally import Tally, rows_of, state_of  # noqa: E402
 
 KEPT = os.path.join(HERE, "kept")
 PATIENCE_S = 75.0  # longer than an isolated program may take
 END_S = PATIENCE_S + 10  # what a job may take beyond its time, for the program that it is at
-# Differences that say which fault it is, whatever the operation.
-FAULTS_OF_FIELDS = {"storage_bytes": "4", "storage": "4", "offset": "4"}
-
-
-@dataclasses.dataclass
-class Found:
-    """One kind of difference."""
-
-    key: str
-    count: int = 0
-    seeds: list[Any] = dataclasses.field(default_factory=list)
-    example: str = ""
-    script: str = ""
-
-    @property
-    def faults(self) -> list[str]:
-        """The known faults that it may be."""
-        operation, _, field = self.key.partition(": ")
-        if field in FAULTS_OF_FIELDS:
-            return [FAULTS_OF_FIELDS[field]]
-        return sorted({fault.number for fault in all_faults().values() if fault.covered_by == operation})
-
-
-class Tally:
-    """What all jobs found."""
-
-    def __init__(self, keep: str | None) -> None:
-        self._keep = keep
-        self.programs = self.statements = self.same_programs = 0
-        self.operations: collections.Counter[str] = collections.Counter()
-        self.cells: dict[tuple[str, str], list[int]] = {}  # (aspect, call): equal, in all
-        self.found: dict[str, Found] = {}
-        self.unsteady: collections.Counter[str] = collections.Counter()
-        self.restarts: collections.Counter[str] = collections.Counter()
-
-    def done(self, event: dict[str, Any]) -> None:
-        self.programs += 1
-        self.statements += event["statements"]
-        self.same_programs += not event["failures"]
-        self.unsteady.update(set(event["unsteady"]))
-        differing = {(_block_of(failure), _is_of_storages(failure)) for failure in event["failures"]}
-        is_kept = any(label == "program" for label, _ in differing)
-        for operation, aspect, call, label in event["blocks"]:
-            self.operations[operation] += 1
-            # Every program looks at the storages of what was moved, and at what is kept in the end.
-            same = {aspect: True, "storages": True, "lifetimes": not is_kept}
-            same[aspect] &= (label, False) not in differing
-            same["storages"] &= (label, True) not in differing
-            for each, is_same in same.items():
-                cell = self.cells.setdefault((each, call), [0, 0])
-                cell[0] += is_same
-                cell[1] += 1
-        for failure in {failure["key"]: failure for failure in event["failures"]}.values():
-            self.failed(failure["key"], event["seed"], failure["text"])
-
-    def failed(self, key: str, seed: Any, example: str, script: str = "") -> None:
-        found = self.found.setdefault(key, Found(key))
-        found.count += 1
-        if len(found.seeds) < 10:
-            found.seeds.append(seed)
-        found.example = found.example or example
-        if script:
-            self.program(key, seed, example, script)
-
-    def program(self, key: str, seed: Any, example: str, script: str) -> None:
-        found = self.found.setdefault(key, Found(key))
-        if found.script and len(found.script) <= len(script):
-            return
-        found.script = script
-        text = programs.script(script, f"{key}\n{example}\nseed {seed}")
-        print(f"\n--- {key} (fault {' or '.join(found.faults) or 'not known'})\n{text}", flush=True)
-        if self._keep:
-            os.makedirs(self._keep, exist_ok=True)
-            name = re.sub(r"[^a-z0-9]+", "-", key.lower()).strip("-")
-            with open(os.path.join(self._keep, f"{name}.py"), "w") as file:
-                file.write(text)
-
-
-def _block_of(failure: dict[str, str]) -> str:
-    """The label of the block that a difference is in; "program" when it is of the whole program."""
-    operation, *number = failure["label"].split("/")
-    return operation if operation == "program" else "/".join([operation, *number[:1]])
-
-
-def _is_of_storages(failure: dict[str, str]) -> bool:
-    return failure["key"].partition(": ")[2] in FAULTS_OF_FIELDS
 
 
 class Job:
@@ -197,6 +109,8 @@ class Job:
                 return "died"
             with contextlib.suppress(json.JSONDecodeError):
                 event = json.loads(line)
+                if not isinstance(event, dict):
+                    continue
                 self._take(event)
                 if event["event"] == "end":
                     return "end"
@@ -250,35 +164,8 @@ def run(options: argparse.Namespace) -> Tally:
     while any(thread.is_alive() for thread in threads):
         time.sleep(min(15, max(1, options.seconds / 10)))
         with lock:
-            print(_state(tally), flush=True)
+            print(state_of(tally), flush=True)
     return tally
-
-
-def _state(tally: Tally) -> str:
-    restarts = ", ".join(f"{count} {why}" for why, count in tally.restarts.items()) or "none"
-    return (
-        f"{tally.programs} programs, {tally.statements} statements, {tally.programs - tally.same_programs} differ in "
-        f"{len(tally.found)} ways; processes replaced: {restarts}"
-    )
-
-
-def rows_of(tally: Tally) -> list[dict[str, Any]]:
-    """The cells of the table, and the kinds of differences."""
-    rows = [
-        result_file.row(
-            f"{aspect} / {call}", "same as PyTorch", "programs", same, samples=count, target=count, met=same == count,
-            aspect=aspect, call=call,
-        )
-        for (aspect, call), (same, count) in sorted(tally.cells.items())
-    ]  # fmt: skip
-    for found in sorted(tally.found.values(), key=lambda found: -found.count):
-        rows.append(
-            result_file.row(
-                found.key, "differences", "programs", found.count, samples=tally.programs, target=0, met=False,
-                faults=found.faults, seeds=found.seeds, example=found.example, script=found.script,
-            )
-        )  # fmt: skip
-    return rows
 
 
 def main() -> int:
@@ -300,7 +187,7 @@ def main() -> int:
     print(f"seed {options.seed}, {options.jobs} jobs, {options.seconds:.0f} s", flush=True)
     with tempfile.TemporaryDirectory() as options.claims:
         tally = run(options)
-    print("\n" + _state(tally))
+    print("\n" + state_of(tally))
     for found in sorted(tally.found.values(), key=lambda found: -found.count):
         faults = " or ".join(found.faults) or "not known"
         print(f"{found.count:6}  {found.key}  (fault {faults})  {found.example[:160]}")

@@ -111,6 +111,7 @@ class Runner:
             return True
         try:
             torch.cuda.synchronize()
+            torch.rand(10, device="cuda")
             made = torch.ones(10, device="cuda")
             replay, result = Stage(self.device).captured(lambda: made + 1)
             replay()

@@ -9,14 +9,14 @@ from typing import Any
 import torch
 from common import Clock, Images, Trained, Wrap, exactly, seed_all, small_network
 
-NEEDS = ("lightning",)
+NEEDS = ("pytorch_lightning",)
 
 
 def train(wrap: Wrap, device: torch.device) -> Trained:
-    import lightning
+    import pytorch_lightning as lightning
 
-    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
-    warnings.filterwarnings("ignore", module="lightning")
+    logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", module=".*lightning.*")
     seed_all(2)
     network = small_network()
     network(torch.zeros(2, 3, 32, 32))

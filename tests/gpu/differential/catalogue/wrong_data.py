@@ -61,9 +61,10 @@ def prefetch_pinned(way, log, stage):
 @fault("1-pipeline-pinned", "written_pinned")
 def pipeline_pinned(way, log, stage):
     inputs = [stage.filled(0, 4 * KIB, "pinned") for _ in range(4)]
+    on_gpu = [stage.filled(turn + 1, 4 * KIB, "gpu") for turn in range(4)]
     stage.busy(BUSY_MS)
-    for turn, pinned in enumerate(inputs):
-        pinned.copy_(stage.filled(turn + 1, 4 * KIB, "gpu"), non_blocking=True)
+    for pinned, source in zip(inputs, on_gpu, strict=True):
+        pinned.copy_(source, non_blocking=True)
     for turn, result in enumerate(way.pipeline(lambda x: x * 2, inputs, stage.device)):
         log.see(f"result/{turn}", result)
 

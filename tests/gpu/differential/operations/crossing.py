@@ -22,7 +22,7 @@ def to_nest(d: Draw, n: int) -> Block:
     if d.chance(0.1):
         names += [f"stage.tensor({d.one(1, 7, 500)}, seed={index})" for index in range(d.one(20, 60))]
     options = d.one("", "", "", ", non_blocking=True", ", dtype=torch.float16", ", dtype=torch.float64")
-    call = f"m{n} = way.to({d.nest(names)}, dev{options})"
+    call = f"m{n} = way.to({d.nest(names)}, {d.one('dev', 'dev', 'torch.device(dev)')}{options})"
     side = d.one(0, 0, 0, 1, 2)
     block.add(*d.busy())
     if side and d.chance(0.5):
@@ -98,6 +98,9 @@ def copy_to_host(d: Draw, n: int) -> Block:
     else:
         block.add(f"w{n} = way.copy_(h{n}, g{n})", f"w{n}.{finish}()")
     block.see(f"h{n}", finish)
+    if d.chance(0.3):  # it is the caller's again: nothing writes to it later
+        block.add(f"h{n}.zero_()", "stage.settle()")
+        block.see(f"h{n}", "overwritten")
     block.add(f"w{n} = None")
     return block
 
@@ -141,6 +144,9 @@ def fetch(d: Draw, n: int) -> Block:
     else:
         block.add(f"r{n} = f{n}.result()")
     block.see(f"r{n}")
+    if d.chance(0.3):  # it is the caller's: nothing writes to it later
+        block.add(f"r{n}.zero_()", "stage.settle()")
+        block.see(f"r{n}", "overwritten")
     return block
 
 

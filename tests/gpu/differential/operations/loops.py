@@ -40,6 +40,7 @@ def prefetch(d: Draw, n: int) -> Block:
     if side:
         block.add(f"stage.join({side})")
     block.add("batch = None")
+    block.see(f"len(l{n}) if isinstance(l{n}, list) else 'over'", "over")
     return block
 
 
@@ -158,7 +159,19 @@ def containers(d: Draw, n: int) -> Block:
     call = d.one("tp.to", "tp.prefetch")
     block = Block("containers", "containers", call, n)
     size = d.one(100, 16 * KIB, 100 * KIB)
-    kind = d.one("attribute", "getitem", "namespace", "deque", "lazy", "cache", "encoding", "counter", "ordered")
+    kind = d.one(
+        "attribute",
+        "getitem",
+        "namespace",
+        "deque",
+        "lazy",
+        "cache",
+        "encoding",
+        "counter",
+        "ordered",
+        "graph",
+        "packed",
+    )
     make = {
         "attribute": f"AttributeDict(x=stage.filled(1, {size}), y=[stage.filled(2, 400)])",
         "getitem": f"GetItemDict(x=stage.filled(1, {size}), y=[stage.filled(2, 400)])",
@@ -168,13 +181,18 @@ def containers(d: Draw, n: int) -> Block:
         "cache": f"(lambda made: (made.doubled, made)[1])(WithCache(stage.filled(1, {size})))",
         "encoding": f"BatchEncoding({{'x': stage.filled(1, {size}), 'y': torch.arange(4)}})",
         "counter": f"collections.defaultdict(list, {{'x': [stage.filled(1, {size})]}})",
+        "graph": f"graph_batch({d.randrange(9)})",
+        "packed": "torch.nn.utils.rnn.pack_sequence([torch.ones(5, 2), torch.zeros(3, 2)])",
         "ordered": f"collections.OrderedDict(x=stage.filled(1, {size}), y=())",
     }[kind]
     if kind == "encoding":
         block.add("from transformers import BatchEncoding")
     # A mapping that makes its items anew gives those that it was made with once it has been moved.
-    read = "lambda nest: [nest[key] for key in nest]" if kind == "lazy" else "lambda nest: nest"
-    options = ", dtype=torch.float16" if call == "tp.to" and kind not in ("cache",) and d.chance(0.3) else ""
+    read = {
+        "lazy": "lambda nest: [nest[key] for key in nest]",
+        "graph": "lambda nest: [nest['x'], nest['edge_index']]",
+    }.get(kind, "lambda nest: nest")
+    options = ", dtype=torch.float16" if call == "tp.to" and kind not in ("cache", "graph") and d.chance(0.3) else ""
     moved = f"way.to({make}, dev{options})" if call == "tp.to" else f"next(iter(way.prefetch([{make}], dev)))"
     block.attempt(f"lambda: ({read})({moved})", kind)
     return block

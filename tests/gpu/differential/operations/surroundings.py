@@ -37,7 +37,8 @@ def busy_streams(d: Draw, n: int) -> Block:
     )
     if is_other:
         block.add("join()")
-    block.add("moved = None")
+    block.add("stage.settle()", "moved = None")
+    block.see("on_gpu[0]", "moved before")
     return block
 
 

@@ -366,8 +366,10 @@ def test_a_random_program_sees_what_it_does_in_the_plain_loop(seed):
 
 
 class Broken(Plain):
+    rest = 3
+
     def __getitem__(self, index):
-        if index % 5 == 3:
+        if index % 5 == self.rest:
             raise ValueError(f"{index} is broken")
         return super().__getitem__(index)
 
@@ -387,11 +389,13 @@ def skipping(loop):
 
 
 @pytest.mark.parametrize("depth", [1, 3])
+@pytest.mark.parametrize("rest", [0, 3])
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_loop_that_goes_on_after_an_exception_gets_the_rest(depth, workers):
+def test_a_loop_that_goes_on_after_an_exception_gets_the_rest(depth, rest, workers, monkeypatch):
+    monkeypatch.setattr(Broken, "rest", rest)
     loader = DataLoader(Broken(), 1, num_workers=workers, multiprocessing_context="fork" if workers else None)
     plain = skipping(loader)
-    assert len(plain) == 24 and "3 is broken" in plain[3]
+    assert len(plain) == 24 and f"{rest} is broken" in plain[rest]
     assert skipping(wrapped(loader, depth)) == plain
 
 

@@ -25,6 +25,8 @@ from torch.utils.data import (  # noqa: E402
     WeightedRandomSampler,
 )
 
+from loop_stand_in import let_nothing_cross  # noqa: E402
+
 import turnpike as tp  # noqa: E402
 from turnpike._move import ahead, prefetch, receive  # noqa: E402
 from turnpike._move import engine as move_engine  # noqa: E402
@@ -32,25 +34,9 @@ from turnpike._move import engine as move_engine  # noqa: E402
 HERE = torch.device("cpu", 0)
 
 
-class Sent:
-    """Stands where a batch under way does."""
-
-    def __init__(self, engine, batch, device, dtype, aside):
-        self.batch = batch
-
-    def let_go(self):
-        pass
-
-    def hand_over(self):
-        return self.batch
-
-
 @pytest.fixture(autouse=True)
 def _nothing_crosses(monkeypatch):
-    monkeypatch.setattr(prefetch, "_engine_for", lambda device: object())
-    monkeypatch.setattr(move_engine, "refuse_capture", lambda call: None)
-    monkeypatch.setattr(ahead, "send_off", Sent)
-    monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: None)
+    let_nothing_cross(monkeypatch.setattr)
 
 
 def wrapped(iterable, depth=2):

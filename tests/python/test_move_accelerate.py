@@ -12,31 +12,11 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: there is 
 accelerate = pytest.importorskip("accelerate", reason="accelerate is not installed")
 from torch.utils.data import DataLoader, Dataset, IterableDataset  # noqa: E402
 
+from loop_stand_in import let_nothing_cross  # noqa: E402
+
 import turnpike as tp  # noqa: E402
-from turnpike._move import ahead, prefetch  # noqa: E402
-from turnpike._move import engine as move_engine  # noqa: E402
 
 HERE = torch.device("cpu")
-
-
-class Sent:
-    """Stands where a batch under way does."""
-
-    def __init__(self, engine, batch, device, dtype, aside):
-        self.batch = batch
-
-    def let_go(self):
-        pass
-
-    def hand_over(self):
-        return self.batch
-
-
-def let_nothing_cross(set_attribute=setattr):
-    set_attribute(prefetch, "_engine_for", lambda device: object())
-    set_attribute(move_engine, "refuse_capture", lambda call: None)
-    set_attribute(ahead, "send_off", Sent)
-    set_attribute(torch.cuda, "current_stream", lambda device=None: None)
 
 
 @pytest.fixture(autouse=True)

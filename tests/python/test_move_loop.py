@@ -25,6 +25,8 @@ from torch.utils.data import (  # noqa: E402
     WeightedRandomSampler,
 )
 
+from loop_stand_in import let_nothing_cross  # noqa: E402
+
 import turnpike as tp  # noqa: E402
 from turnpike._move import ahead, prefetch, receive  # noqa: E402
 from turnpike._move import engine as move_engine  # noqa: E402
@@ -32,25 +34,9 @@ from turnpike._move import engine as move_engine  # noqa: E402
 HERE = torch.device("cpu", 0)
 
 
-class Sent:
-    """Stands where a batch under way does."""
-
-    def __init__(self, engine, batch, device, dtype, aside):
-        self.batch = batch
-
-    def let_go(self):
-        pass
-
-    def hand_over(self):
-        return self.batch
-
-
 @pytest.fixture(autouse=True)
 def _nothing_crosses(monkeypatch):
-    monkeypatch.setattr(prefetch, "_engine_for", lambda device: object())
-    monkeypatch.setattr(move_engine, "refuse_capture", lambda call: None)
-    monkeypatch.setattr(ahead, "send_off", Sent)
-    monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: None)
+    let_nothing_cross(monkeypatch.setattr)
 
 
 def wrapped(iterable, depth=2):
@@ -296,12 +282,80 @@ def test_states_are_compared_where_memory_looks_otherwise(monkeypatch):
         test_states_are_told_apart_and_put_back(which)
 
 
+DRAWS = [
+    None,
+    random.random,
+    lambda: random.gauss(0, 1),
+    lambda: numpy.random.rand(),
+    gauss,
+    lambda: torch.rand(()).item(),
+    lambda: torch.randn(()).item(),
+]
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_a_random_program_sees_what_it_does_in_the_plain_loop(seed):
+    """Draws of random kinds at random steps, in the source and in the loop, which may be left and begun again."""
+    choose = random.Random(seed)
+    length, depth = choose.randrange(1, 12), choose.randrange(1, 5)
+    rare = choose.choice([0.1, 0.5, 1.0]), choose.choice([0.0, 0.1, 0.5, 1.0])
+    plans = [[choose.choice(DRAWS) if choose.random() < often else None for _ in range(length + 1)] for often in rare]
+    if choose.random() < 0.5:  # from the generators of one of the two only
+        plans[1] = [None] * len(plans[1])
+    leave_at, breaks = choose.randrange(length), {i for i in range(length) if choose.random() < 0.1}
+
+    class Source:
+        def __iter__(self):
+            self.step = -1
+            return self
+
+        def __next__(self):
+            self.step += 1
+            if self.step > length:
+                raise StopIteration
+            value = plans[0][self.step] and plans[0][self.step]()
+            if self.step == length:
+                raise StopIteration
+            if self.step in breaks:
+                raise ValueError(self.step)
+            return torch.tensor([float(self.step), value or 0.0])
+
+    def run(loop):
+        random.seed(seed)
+        numpy.random.seed(seed)
+        torch.manual_seed(seed)
+        seen = []
+        for epoch in range(2):
+            batches = iter(loop)
+            for step in range(length + 2):
+                try:
+                    seen.append(next(batches).tolist())
+                except (StopIteration, ValueError) as error:
+                    seen.append(repr(error))
+                draw = plans[1][min(step, length)]
+                seen.append((draw and draw(), states()))
+                if epoch == 0 and step == leave_at:
+                    break
+        return seen
+
+    plain = run(Source())
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        ours = run(wrapped(Source(), depth))
+    if any("both draw" in str(one.message) for one in said):
+        assert any(plans[0]) and any(plans[1])
+    else:
+        assert ours == plain
+
+
 # Exceptions and the end.
 
 
 class Broken(Plain):
+    rest = 3
+
     def __getitem__(self, index):
-        if index % 5 == 3:
+        if index % 5 == self.rest:
             raise ValueError(f"{index} is broken")
         return super().__getitem__(index)
 
@@ -321,11 +375,13 @@ def skipping(loop):
 
 
 @pytest.mark.parametrize("depth", [1, 3])
+@pytest.mark.parametrize("rest", [0, 3])
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_loop_that_goes_on_after_an_exception_gets_the_rest(depth, workers):
+def test_a_loop_that_goes_on_after_an_exception_gets_the_rest(depth, rest, workers, monkeypatch):
+    monkeypatch.setattr(Broken, "rest", rest)
     loader = DataLoader(Broken(), 1, num_workers=workers, multiprocessing_context="fork" if workers else None)
     plain = skipping(loader)
-    assert len(plain) == 24 and "3 is broken" in plain[3]
+    assert len(plain) == 24 and f"{rest} is broken" in plain[rest]
     assert skipping(wrapped(loader, depth)) == plain
 
 

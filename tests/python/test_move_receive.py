@@ -11,9 +11,10 @@ import time
 import weakref
 
 import pytest
+from loop_stand_in import let_nothing_cross
 
 import turnpike as tp
-from turnpike._move import ahead, engine, receive
+from turnpike._move import ahead, receive
 
 
 def wait_until(is_so):
@@ -380,19 +381,6 @@ def test_persistent_workers_serve_one_iteration_at_a_time(make_loader):
     left.close()
 
 
-class Crossed:
-    """Stands where a batch under way does."""
-
-    def __init__(self, engine, batch, device, dtype, aside):
-        self.batch = batch
-
-    def let_go(self):
-        pass
-
-    def hand_over(self):
-        return self.batch
-
-
 @pytest.fixture
 def loop_over(monkeypatch):
     """The batches of prefetch as the loop gets them, which cross nothing."""
@@ -402,8 +390,7 @@ def loop_over(monkeypatch):
         monkeypatch.setattr(receive, "source_of", source_of)
         return ahead.Ahead(None, source, torch.device("cpu"), depth, None)
 
-    monkeypatch.setattr(ahead, "send_off", Crossed)
-    monkeypatch.setattr(engine, "refuse_capture", lambda call: None)
+    let_nothing_cross(monkeypatch.setattr)
     return loop
 
 

@@ -36,7 +36,8 @@ class Early:
         self._result: Any = None
         seen = _recorder()(side, loop)
         # Whatever mode the loop is in when it gets the result, it may use a tensor that is none of inference mode.
-        with torch.cuda.stream(side), torch.inference_mode(False):
+        is_grad_enabled = torch.is_grad_enabled()  # which leaving inference mode would change
+        with torch.cuda.stream(side), torch.inference_mode(False), torch.set_grad_enabled(is_grad_enabled):
             try:
                 with seen:
                     self._result = move()

@@ -197,10 +197,10 @@ def _replaced(nest: Any, tensors: dict[int, torch.Tensor], foreign: Callable[[An
         made[:] = [new(item) for item in nest]
         return made
     if isinstance(nest, collections.deque):
-        made = copy.copy(nest)
-        made.clear()
-        made.extend(new(item) for item in nest)
-        return made
+        queue = copy.copy(nest)
+        queue.clear()
+        queue.extend(new(item) for item in nest)
+        return queue
     if isinstance(nest, collections.abc.Mapping):
         return _replaced_mapping(nest, dict(nest.items()), new)  # each item is asked for once
     node = _registered(nest)
@@ -230,7 +230,8 @@ def _replaced_mapping(
         is_same = all(items[key] is item for key, item in old.items())
         return nest if is_same else type(nest)(items)  # type: ignore[call-arg]
     if isinstance(nest, dict) and _dict_of(nest) is nest:  # a copy's attributes would still be the items of this one
-        new = type(nest).__new__(type(nest))
+        kind: Any = type(nest)
+        new = kind.__new__(kind)
         new.__dict__ = new
     else:
         new = _copied(nest)

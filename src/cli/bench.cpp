@@ -34,9 +34,10 @@ constexpr std::array kTensorExperiments = {
                      "and once"},
     TensorExperiment{"small", "Hundreds of small tensors to the device, one by one and packed"},
     TensorExperiment{"d2h", "Device to host, into fresh and into touched memory, 1 MiB to 4 GiB"},
-    TensorExperiment{"prefetch",
-                     "A training loop with its uploads beside the computation; DataLoaders of 0, 2 and 8 workers; busy "
-                     "CPUs"},
+    TensorExperiment{"prefetch", "A training loop with its uploads beside the computation; busy CPUs"},
+    TensorExperiment{"loader",
+                     "A training loop over a DataLoader with 0, 2 and 8 workers: batches of 1.5, 16 and 64 MiB, and a "
+                     "nest"},
     TensorExperiment{"fetch", "A training loop that logs its loss in every step"},
     TensorExperiment{"pin", "Page-locking memory that exists, and the host memory that each way takes"},
     TensorExperiment{"pipeline",

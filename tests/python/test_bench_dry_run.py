@@ -11,8 +11,9 @@ import pytest
 torch = pytest.importorskip("torch", reason="the experiments move tensors of PyTorch, which is not installed here")
 
 import bench_stand_in  # noqa: E402
+from torch.utils._pytree import tree_map  # noqa: E402
 import turnpike  # noqa: E402
-from turnpike._bench import EXPERIMENTS, command, figures, pin, prefetch, run  # noqa: E402
+from turnpike._bench import EXPERIMENTS, command, figures, loader, pin, run  # noqa: E402
 from turnpike._bench.timing import Rounds, WrongResult, take_turns  # noqa: E402
 
 
@@ -34,6 +35,13 @@ def no_processes(monkeypatch):
         return types.SimpleNamespace(returncode=0, stdout=json.dumps({"peak_bytes": int(arguments[4])}), stderr="")
 
     monkeypatch.setattr(pin, "subprocess", types.SimpleNamespace(run=measured))
+
+
+@pytest.fixture(autouse=True)
+def few_workers(monkeypatch):
+    """Each loader of each case starts workers: one size shows what all do."""
+    monkeypatch.setattr(loader, "SIZES", {"16 MiB": loader.SIZES["16 MiB"]})
+    monkeypatch.setattr(loader, "LEAST_STEP_S", 0)
 
 
 @pytest.fixture
@@ -106,6 +114,7 @@ BROKEN = {
     "small": {"to": lambda tensors, device: [tensor.clone() + 1 for tensor in tensors]},
     "d2h": {"to": lambda tensor, device: torch.zeros_like(tensor), "copy_": lambda dst, src: bench_stand_in.Work()},
     "prefetch": {"prefetch": lambda batches, device: [batch + 1 for batch in batches]},
+    "loader": {"prefetch": lambda batches, device: (tree_map(torch.neg, batch) for batch in batches)},
     "fetch": {"fetch": lambda tensor: bench_stand_in.Future(tensor * 1.01)},
     "pin": {"pin_": lambda tensor: None},
     "pipeline": {"pipeline": lambda fn, inputs, device, depth, out: out},
@@ -139,11 +148,11 @@ def test_peer_refuses_a_single_gpu(machine):
 
 
 def test_too_little_shared_memory_is_said_and_the_other_cases_are_measured(machine, monkeypatch):
-    monkeypatch.setattr(prefetch.shutil, "disk_usage", lambda path: types.SimpleNamespace(free=0))
-    outcome, shown = run_one("prefetch", machine)
+    monkeypatch.setattr(loader.shutil, "disk_usage", lambda path: types.SimpleNamespace(free=0))
+    outcome, shown = run_one("loader", machine)
     assert outcome.failed == outcome.wrong == []
     assert "/dev/shm" in outcome.nothing[0]
-    assert "DataLoader, 0 workers" in shown
+    assert "16 MiB, 0 workers" in shown
 
 
 def test_peer_says_how_the_copies_go(machine):

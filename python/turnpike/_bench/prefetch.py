@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import threading
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -11,7 +9,7 @@ from typing import Any
 
 from turnpike._bench import by_hand
 from turnpike._bench.figures import Target
-from turnpike._bench.machine import KIB, MIB, Machine, Nothing
+from turnpike._bench.machine import MIB, Machine
 from turnpike._bench.timing import Case, Planned, Way, WrongResult
 from turnpike._bench.work import Work, seconds_of
 
@@ -35,11 +33,7 @@ def plan(quick: bool, **_: Any) -> list[Planned]:
     busy = Planned(
         "all CPU cores busy", partial(pageable_list, name="all CPU cores busy", share=1.0, steps=steps, busy=True), 2.0
     )
-    # Epochs begin with waiting for the workers, however the batches cross.
-    loaders = [
-        Planned(f"DataLoader, {count} workers", partial(loader, workers=count, steps=200), 1.5) for count in (0, 2, 8)
-    ]
-    return [equal, *others, busy, *loaders]
+    return [equal, *others, busy]
 
 
 class Loop:
@@ -169,72 +163,3 @@ def _counted(run: Callable[[], Any], done: list[int], metric: str) -> tuple[Any,
         return result
 
     return counted, lambda _: {metric: span[0] / span[1]}
-
-
-LOADER_BATCH, LOADER_ITEM_BYTES = 32, 48 * KIB  # small enough for the shared memory of a container with 8 workers
-
-
-def loader(m: Machine, workers: int, steps: int) -> Case:
-    """Samples made by DataLoader's workers, against batches that are on the GPU already."""
-    torch = m.torch
-    workers, steps = m.workers(workers), m.steps(steps)
-    item = m.sized(LOADER_ITEM_BYTES) // 4
-    base = m.pattern(4 * item)
-    dataset = Samples(base, steps * LOADER_BATCH)
-    references = [
-        torch.stack([dataset[step * LOADER_BATCH + number] for number in range(LOADER_BATCH)]).to(m.device)
-        for step in range(steps)
-    ]
-    _need_shared_memory(workers, references[0].nbytes)
-    loop = Loop(m, references, 3e-3)
-    check = loop.check_steps(steps)
-
-    def make(pin: bool) -> Any:
-        return torch.utils.data.DataLoader(
-            dataset,
-            batch_size=LOADER_BATCH,
-            num_workers=workers,
-            pin_memory=pin,
-            persistent_workers=workers > 0,
-        )
-
-    plain, pinned = make(False), make(True)
-    ways = [
-        Way(IN_LOOP, "pytorch", lambda: loop.run(batch.to(m.device) for batch in plain), check),
-        Way(
-            PIN_THREAD,
-            "best",
-            lambda: loop.run(batch.to(m.device, non_blocking=True) for batch in pinned),
-            check,
-        ),
-        Way(TURNPIKE, "turnpike", lambda: loop.run(m.tp.prefetch(plain, m.device)), check),
-        Way("Turnpike, pinned loader", "turnpike", lambda: loop.run(m.tp.prefetch(pinned, m.device)), check),
-        Way("preloaded on the GPU", "bound", lambda: loop.run(references), check),
-    ]
-    name = f"DataLoader, {workers} workers"
-    return Case(name, "ms", steps, ways, IN_LOOP, bound="preloaded on the GPU", targets=[NOT_SLOWER])
-
-
-def _need_shared_memory(workers: int, batch_bytes: int) -> None:
-    needed = 4 * workers * batch_bytes  # two loaders, each two batches ahead
-    if os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free < needed:
-        raise Nothing(
-            f"{workers} workers need {needed // MIB} MiB of /dev/shm, which has less. "
-            "Start the container with more (--shm-size)"
-        )
-
-
-class Samples:
-    """A dataset whose samples are shuffled pieces of `base`: work of some 50 us each, as decoding a small image."""
-
-    def __init__(self, base: Any, count: int) -> None:
-        self.base = base
-        self.count = count
-
-    def __len__(self) -> int:
-        return self.count
-
-    def __getitem__(self, index: int) -> Any:
-        quarter = self.base.numel() // 4
-        sample = self.base[(index % 4) * quarter :][:quarter].roll(index)
-        return sample.flip(0).add_(index)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,9 @@ from turnpike._move import arena, wire
 from turnpike._move.late import torch
 
 Function = Callable[[Any], Any]
+
+# So long does a worker wait for a slot before it makes the batch where PyTorch does.
+_PATIENCE_S = 0.05
 
 _making = threading.local()  # room: of the batch that this thread is collating
 
@@ -65,7 +69,19 @@ class _Taker:
         self._used_here: dict[int, weakref.ref[memoryview]] = {}
 
     def take(self) -> tuple[int, memoryview] | None:
-        """A slot that neither the parent nor anything in this process uses: a dataset may have kept a batch."""
+        """A slot that neither the parent nor anything in this process uses: a dataset may have kept a batch.
+
+        Waits for the parent, but not for long: all its slots are in use where the loop is far ahead of the GPU.
+        """
+        end = time.monotonic() + _PATIENCE_S
+        while (found := self._free()) is None and time.monotonic() < end and any(self._flags()):
+            time.sleep(1e-3)
+        return found
+
+    def _flags(self) -> memoryview:
+        return self._arena.flags[self._slots.start : self._slots.stop]
+
+    def _free(self) -> tuple[int, memoryview] | None:
         with self._lock:
             for slot in self._slots:
                 here = self._used_here.get(slot)
@@ -112,17 +128,17 @@ def _stack_into_rooms() -> None:
     """In a worker: default_collate, also where another collate_fn calls it, stacks into the room of the batch."""
     from torch.utils.data._utils import collate
 
-    stack: Any = getattr(collate, "collate_tensor_fn", None)
-    found: dict[Any, Any] = getattr(collate, "default_collate_fn_map", {})
-    if stack is None or found.get(torch.Tensor) is not stack:  # one that the program has put there
+    functions: dict[Any, Any] = collate.default_collate_fn_map
+    original: Any = collate.collate_tensor_fn
+    if functions.get(torch.Tensor) is not original:  # one that the program has put there
         return
 
     def stacked(batch: Any, *, collate_fn_map: Any = None) -> Any:
         room = getattr(_making, "room", None)
         out = None if room is None or not _can_be_stacked(batch) else _out_for(batch, room)
-        return stack(batch, collate_fn_map=collate_fn_map) if out is None else torch.stack(batch, 0, out=out)
+        return original(batch, collate_fn_map=collate_fn_map) if out is None else torch.stack(batch, 0, out=out)
 
-    found[torch.Tensor] = stacked
+    functions[torch.Tensor] = stacked
 
 
 def _out_for(batch: Any, room: wire.Room) -> torch.Tensor | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from turnpike import _core
 from turnpike._move import engine as _engine
-from turnpike._move import plan, tree
+from turnpike._move import plan, pool, tree
 from turnpike._move.late import torch
 
 
@@ -40,9 +40,9 @@ def start(engine: _core.MoveEngine, tensor: torch.Tensor, stream: int) -> Fetche
     """Sends a plain tensor of a GPU off, in the order of a stream; of more than 64 KiB that must be the current one."""
     if tensor.nbytes > plan.SMALL_BYTES or not tensor.is_contiguous():
         tensor = tensor.clone()  # a snapshot, and without gaps
-    host = torch.empty_like(tensor, device="cpu")
+    host, is_pinned = pool.empty_like(tensor)
     pieces = _core.MovePieces()
-    pieces.add(host.data_ptr(), tensor.data_ptr(), tensor.nbytes)
+    pieces.add(host.data_ptr(), tensor.data_ptr(), tensor.nbytes, is_pinned)
     return Fetched(host, engine.download_behind(tensor.get_device(), pieces, stream, (tensor, host), is_fresh=True))
 
 

@@ -1,5 +1,5 @@
-// See gil.h. In C: a cleanup handler of C is called in the middle of the thread's end, one of C++ is a destructor, which
-// needs the unwinding to go through this library.
+// See gil.h. In C: a cleanup handler of C is called in the middle of the thread's end, one of C++ is a destructor,
+// which needs the unwinding to go through this library.
 #include <Python.h>
 #include <pthread.h>
 #include <unistd.h>

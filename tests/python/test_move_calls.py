@@ -158,48 +158,6 @@ def test_fetch_is_ready_at_once_and_keeps_what_was(torch):
         assert tp.fetch(torch.ones(1, requires_grad=True)).item() == 1
 
 
-def test_scalars_number_their_steps(torch):
-    scalars = tp.Scalars()
-    scalars.add(loss=torch.tensor(1.5, requires_grad=True), n=torch.tensor(2), lr=0.5)
-    scalars.add(loss=torch.tensor([2.5]))
-    scalars.add(10, loss=3)
-    scalars.add(loss=4)
-    assert scalars.ready() == [
-        (0, {"loss": 1.5, "n": 2.0, "lr": 0.5}), (1, {"loss": 2.5}), (10, {"loss": 3.0}), (11, {"loss": 4.0})
-    ]  # fmt: skip
-    assert scalars.ready() == [] and scalars.finish() == []
-    with pytest.raises(tp.Error, match="loss has 3 items"):
-        scalars.add(loss=torch.ones(3))
-
-
-def test_scalars_of_several_steps_cross_together(torch):
-    scalars = tp.Scalars(every=3)
-    losses = [torch.tensor(float(step), requires_grad=True) for step in range(5)]
-    for step in range(5):
-        scalars.add(loss=losses[step], n=torch.tensor(step), lr=0.5)
-    first = [(step, {"loss": float(step), "n": float(step), "lr": 0.5}) for step in range(3)]
-    assert scalars.ready() == first and scalars.ready() == []
-    assert [step for step, _ in scalars.finish()] == [3, 4]
-    with pytest.raises(ValueError, match="every is 0"):
-        tp.Scalars(every=0)
-
-
-def test_scalars_refuse_what_was_written_to_before_it_crossed(torch):
-    scalars = tp.Scalars(every=2)
-    running = torch.zeros(())
-    scalars.add(sum=running, other=torch.ones(()))
-    running += 1
-    with pytest.raises(tp.Error, match="sum of step 0 was written to before it crossed: give its clone"):
-        scalars.add(sum=running)
-    assert scalars.finish() == [(1, {"sum": 1.0})]
-    with torch.inference_mode():  # where PyTorch does not count what is written
-        running = torch.zeros(())
-        scalars.add(sum=running)
-        running += 1
-        scalars.add(sum=running)
-    assert scalars.finish() == [(2, {"sum": 0.0}), (3, {"sum": 1.0})]
-
-
 def test_copy_is_that_of_pytorch(torch):
     dst = torch.zeros(2, 3, dtype=torch.float64)
     work = tp.copy_(dst, torch.tensor([1, 2, 3]))

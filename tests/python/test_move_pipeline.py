@@ -1,4 +1,4 @@
-"""tp.pipeline with an engine that copies as late as it may: the outputs are those of the plain loop, whatever fn keeps."""
+"""tp.pipeline with an engine that copies as late as it may: outputs are those of the plain loop, whatever fn keeps."""
 
 import contextlib
 import ctypes

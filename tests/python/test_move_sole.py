@@ -90,7 +90,8 @@ class Keeps:
 
 
 KEPT = [
-    "the same tensor", "out=", "a detached one", "a view", "the base of a view", "the tensor", "its data", "its storage",
+    "the same tensor", "out=", "a detached one", "a view", "the base of a view", "the tensor", "its data",
+    "its storage",
     "a weak reference", "a weak reference to its storage", "a capsule", "the container", "a closure",
     "memory of another library", "a leaf of a graph",
 ]  # fmt: skip

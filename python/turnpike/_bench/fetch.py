@@ -107,7 +107,7 @@ def _fetch(m: Machine, training: Training, steps: int) -> list[float]:
     return logged + [future.item() for future in pending]
 
 
-def _scalars(m: Machine, training: Training, steps: int, every: int = 1) -> list[float]:
+def _scalars(m: Machine, training: Training, steps: int, every: int | None = None) -> list[float]:
     scalars = m.tp.Scalars(every=every)
     logged = []
     for step in range(steps):

@@ -23,7 +23,7 @@ _is_child = False  # the latter
 
 # So long may daemon threads go on with the calls that they are in when the interpreter ends, and so long does one that
 # begins another then wait for the end.
-_LAST_CALLS_S = 0.05
+_LAST_CALLS_S = 0.1
 _END_S = 0.5
 
 

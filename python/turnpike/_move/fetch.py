@@ -6,7 +6,7 @@ from typing import Any
 
 from turnpike import _core
 from turnpike._move import engine as _engine
-from turnpike._move import plan, tree
+from turnpike._move import plan, pool, tree
 from turnpike._move.late import torch
 
 
@@ -29,22 +29,21 @@ def fetch(tensor: torch.Tensor) -> Fetched:
             "fetch tensor.detach()."
         )
     engine = _engine.engine() if tensor.is_cuda else None
+    if engine is not None:
+        _engine.refuse_capture("turnpike.fetch()")
     if engine is None or tensor.numel() == 0 or _engine.is_transformed() or not plan.is_plain(tensor):
         return Fetched(tensor.detach().clone().to("cpu"), None)
-    _engine.refuse_capture("turnpike.fetch()")
-    return start(engine, tensor.detach())
+    return start(engine, tensor.detach(), _engine.current_stream(tensor.get_device()))
 
 
-def start(engine: _core.MoveEngine, tensor: torch.Tensor) -> Fetched:
-    """Sends a plain tensor of a GPU off."""
+def start(engine: _core.MoveEngine, tensor: torch.Tensor, stream: int) -> Fetched:
+    """Sends a plain tensor of a GPU off, in the order of a stream; of more than 64 KiB that must be the current one."""
     if tensor.nbytes > plan.SMALL_BYTES or not tensor.is_contiguous():
         tensor = tensor.clone()  # a snapshot, and without gaps
-    host = torch.empty_like(tensor, device="cpu")
+    host, is_pinned = pool.empty_like(tensor)
     pieces = _core.MovePieces()
-    pieces.add(host.data_ptr(), tensor.data_ptr(), tensor.nbytes)
-    gpu = tensor.get_device()
-    stream = _engine.current_stream(gpu)
-    return Fetched(host, engine.download_behind(gpu, pieces, stream, (tensor, host), is_fresh=True))
+    pieces.add(host.data_ptr(), tensor.data_ptr(), tensor.nbytes, is_pinned)
+    return Fetched(host, engine.download_behind(tensor.get_device(), pieces, stream, (tensor, host), is_fresh=True))
 
 
 class Fetched:
@@ -58,11 +57,15 @@ class Fetched:
 
     def ready(self) -> bool:
         """Whether it has arrived. Never waits."""
-        return self._transfer is None or self._transfer.is_done()
+        if self._transfer is None:
+            return True
+        _engine.refuse_child("turnpike.fetch()")
+        return self._transfer.is_done()
 
     def result(self) -> torch.Tensor:
         """The tensor on the host; waits until it has arrived, and for nothing else."""
         if self._transfer is not None:
+            _engine.refuse_child("turnpike.fetch()")
             self._transfer.wait()
             self._transfer = None
         return self._host

@@ -9,7 +9,7 @@ from typing import Any
 
 from turnpike import _core
 from turnpike._move import engine as _engine
-from turnpike._move import plan, sole, tree
+from turnpike._move import plan, pool, sole, tree
 from turnpike._move.late import torch
 from turnpike._move.to import add_strided, move_itself, to
 
@@ -227,10 +227,13 @@ class _Lanes:
                 source.copy_(tensor)
             elif not plan.is_gapless(tensor.shape, tensor.stride()) or not (is_in_stream or id(tensor) in sole_ids):
                 source = tensor.clone()
-            with torch.inference_mode(False):
-                host = torch.empty_like(source, device="cpu") if target is None else target
+            if target is None:
+                with torch.inference_mode(False):
+                    host, is_pinned = pool.empty_like(source)
+            else:
+                host, is_pinned = target, target.is_pinned()
             moved[id(tensor)] = host
-            pieces.add(host.data_ptr(), source.data_ptr(), source.nbytes, target is not None and host.is_pinned())
+            pieces.add(host.data_ptr(), source.data_ptr(), source.nbytes, is_pinned)
             sources.append(source)
             hosts.append(host)
         transfer = None

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import collections
+import time
 from typing import Any
 
 from turnpike import _core
 from turnpike._move import engine as _engine
-from turnpike._move.fetch import Fetched, fetch
+from turnpike._move.fetch import Fetched, start
 from turnpike._move.late import torch
 
-Row = tuple[int, dict[str, float]]
+Row = tuple[int, dict[str, Any]]
+
+# So long do steps wait for others to cross with them. Each copy costs a step that is bound by its launches tens of
+# microseconds, and nobody reads a log a hundred times a second.
+_TOGETHER_S = 0.01
+# Values of one lane that cross together at most: of 16 bytes, half of what is copied in the stream.
+_MOST = 2048
 
 
 class Scalars:
@@ -25,20 +32,19 @@ class Scalars:
         for step, values in scalars.finish():
             log(step, **values)
 
-    every: how many steps cross together. Where a step is bound by its launches, each copy costs it tens of
-        microseconds; with every=16 it is one in 16 steps, and values arrive that much later. Until then the tensors
-        that were given must stay as they are: one that was written to is refused with turnpike.Error, except where
-        PyTorch does not know of it (the replay of a CUDA graph, a kernel of your own): give clones there.
+    every: how many steps cross together; by default all of 10 ms.
 
-    Values are read as Tensor.item() reads them: what requires a gradient may be given as it is. For one thread.
+    A value is that which Tensor.item() would give at the call, of the same type, whatever is written to the tensor
+    later; what requires a gradient may be given as it is. Numbers come back as they were given. For one thread.
     """
 
-    def __init__(self, every: int = 1) -> None:
-        if every < 1:
+    def __init__(self, every: int | None = None) -> None:
+        if every is not None and every < 1:
             raise ValueError(f"every is {every}: at least one step must cross at a time")
         self._every = every
-        self._open: dict[Any, _Crossing] = {}
+        self._lanes: dict[Any, _Lane] = {}
         self._open_steps = 0
+        self._sent_at = 0.0
         self._pending: collections.deque[_Step] = collections.deque()
         self._arrived: list[Row] = []
         self._next = 0
@@ -46,131 +52,160 @@ class Scalars:
     def add(self, step: int | None = None, **values: torch.Tensor | float) -> None:
         """Takes the values of one step: tensors with one item, on whatever device, and numbers.
 
-        step: its number; without one, the one after the last.
+        step: its number; without one, the one after the last. Raises turnpike.Error for a tensor of more items, and
+        while a CUDA graph is being captured, for values on the GPU.
         """
-        tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
-        for name, tensor in tensors.items():
-            if tensor.numel() != 1:
-                raise _core.Error(
-                    f"turnpike.Scalars.add(): {name} has {tensor.numel()} items; give one, its mean() say."
-                )
-        if any(tensor.is_cuda for tensor in tensors.values()):
-            _engine.refuse_capture("turnpike.Scalars.add()")
+        on_gpu: dict[_Lane, list[tuple[str, torch.Tensor]]] = {}
+        for name, value in values.items():
+            if isinstance(value, torch.Tensor):
+                if value.numel() != 1:
+                    raise _core.Error(
+                        f"turnpike.Scalars.add(): {name} has {value.numel()} items; give one, its mean() say."
+                    )
+                lane = self._lane(value)
+                if lane is None:
+                    values[name] = value.item()
+                else:
+                    on_gpu.setdefault(lane, []).append((name, value))
         number = self._next if step is None else step
         self._next = number + 1
-        sources = {name: self._hold(tensor, f"{name} of step {number}") for name, tensor in tensors.items()}
+        sources = [source for lane, named in on_gpu.items() for source in lane.take(named)]
         self._pending.append(_Step(number, values, sources))
         self._open_steps += 1
-        if self._open_steps == self._every:
+        if self._is_time() or any(lane.is_full() for lane in on_gpu):
             self._send()
-        self._collect()
 
     def ready(self) -> list[Row]:
         """The steps that have arrived since the last call, in their order, as (step, {name: value}). Never waits."""
-        self._collect()
+        if self._every is None and self._open_steps and self._is_time():
+            self._send()
+        while self._pending and self._pending[0].has_arrived():
+            self._arrived.append(self._pending[0].row())
+            self._pending.popleft()
         arrived, self._arrived = self._arrived, []
         return arrived
 
     def finish(self) -> list[Row]:
-        """Waits for those that are still on their way, and hands over all that no call has handed over yet."""
-        self._send()
+        """Waits for those that are still on their way, and hands over all that no call has handed over yet.
+
+        Raises turnpike.Error while a CUDA graph is being captured, if some have not been sent off; they stay.
+        """
+        if any(lane.batch.count for lane in self._lanes.values()):
+            _engine.refuse_capture("turnpike.Scalars.finish()")
+            self._send()
         while self._pending:
-            self._arrived.append(self._pending.popleft().row())
+            self._arrived.append(self._pending[0].row())
+            self._pending.popleft()
+        self._lanes = {}
         return self.ready()
 
-    def _hold(self, tensor: torch.Tensor, label: str) -> tuple[_Crossing, int]:
-        stream = _engine.current_stream(tensor.get_device()) if tensor.is_cuda else None
-        key = (tensor.device, tensor.dtype, stream)
-        if key not in self._open:
-            self._open[key] = _Crossing(tensor.get_device(), stream)
-        return self._open[key], self._open[key].add(tensor, label, is_kept=self._every > 1)
+    def _lane(self, tensor: torch.Tensor) -> _Lane | None:
+        """Where a value crosses; None for one that is not on a GPU, or that only its class can read."""
+        if not tensor.is_cuda or type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+            return None
+        engine = _engine.engine()
+        if engine is None:
+            return None
+        _engine.refuse_capture("turnpike.Scalars.add()")
+        device = tensor.get_device()
+        key = (device, _engine.current_stream(device), tensor.dtype)
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = _Lane(engine, tensor.device, key[1], tensor.dtype)
+        return lane
+
+    def _is_time(self) -> bool:
+        if self._every is not None:
+            return self._open_steps >= self._every
+        return time.monotonic() - self._sent_at >= _TOGETHER_S
 
     def _send(self) -> None:
-        opened, self._open, self._open_steps = self._open, {}, 0
-        for crossing in opened.values():
-            crossing.send()
-
-    def _collect(self) -> None:
-        while self._pending and self._pending[0].has_arrived():
-            self._arrived.append(self._pending.popleft().row())
-
-
-def _stream_of(number: int, device: int) -> torch.cuda.Stream:
-    # As an external one, number 0 would be a new stream.
-    return torch.cuda.ExternalStream(number, device) if number else torch.cuda.default_stream(device)
+        # What has been taken stays until a capture is over.
+        if self._lanes and torch.cuda.is_current_stream_capturing():
+            return
+        for lane in self._lanes.values():
+            lane.send()
+        self._open_steps = 0
+        self._sent_at = time.monotonic()
 
 
-class _Crossing:
-    """Values of one dtype, device and stream, that cross together."""
+class _Lane:
+    """Values of one dtype, on their way from one stream of a GPU: copied together there, then to the host."""
 
-    def __init__(self, device: int, stream: int | None) -> None:
-        self._device = device
+    def __init__(self, engine: _core.MoveEngine, device: torch.device, stream: int, dtype: torch.dtype) -> None:
+        self._engine = engine
         self._stream = stream
-        self._labels: list[str] = []
-        self._versions: list[int | None] = []  # at the time when they were given; None: nobody else can write to it
-        # Until they have arrived: they may be of the memory of another stream, which takes it back when they are gone.
-        self._tensors: list[torch.Tensor] = []
-        self._overwritten: set[int] = set()
-        self._is_sent = False
-        self._fetched: Fetched | None = None
-        self._values: list[float] = []
+        with torch.inference_mode(False):
+            self._block = torch.empty(_MOST, dtype=dtype, device=device)
+        self._places: list[torch.Tensor] = []  # of the block: to make one takes as long as to copy to it
+        self.batch = _Batch()
 
-    def add(self, tensor: torch.Tensor, label: str, is_kept: bool) -> int:
-        """Returns the value's index. is_kept: others follow, and the tensor may be written to before they have."""
-        tensor = tensor.detach()
-        version = None
-        if is_kept and tensor.is_inference():  # it does not count its versions
-            tensor = tensor.clone()
-        elif is_kept:
-            version = tensor._version
-        self._labels.append(label)
-        self._versions.append(version)
-        self._tensors.append(tensor)
-        return len(self._tensors) - 1
+    def take(self, named: list[tuple[str, torch.Tensor]]) -> list[tuple[str, _Batch, int]]:
+        """Copies values as they are now, in the current stream. Returns of each its name and where it will be found."""
+        if len(named) > _MOST:
+            return self.take(named[:_MOST]) + self.take(named[_MOST:])
+        if self.batch.count + len(named) > _MOST:
+            self.send()
+        first, end = self.batch.count, self.batch.count + len(named)
+        if len(self._places) < end:
+            self._make_places(end)
+        values = [value.detach() if value.dim() == 0 else value.detach().reshape(()) for _, value in named]
+        if len(values) == 1:
+            self._places[first].copy_(values[0])
+        else:
+            torch._foreach_copy_(self._places[first:end], values)
+        self.batch.count = end
+        return [(name, self.batch, first + index) for index, (name, _) in enumerate(named)]
+
+    def _make_places(self, count: int) -> None:
+        made = len(self._places)
+        with torch.inference_mode(False):
+            self._places += self._block[made : max(count, min(2 * made + 64, _MOST))].unbind()
+
+    def is_full(self) -> bool:
+        return self.batch.count >= _MOST // 2
 
     def send(self) -> None:
-        self._is_sent = True
-        for index, (tensor, version) in enumerate(zip(self._tensors, self._versions, strict=True)):
-            if version is not None and tensor._version != version:
-                self._overwritten.add(index)
-        if self._stream is None or self._stream == _engine.current_stream(self._device):
-            self._fetched = self._fetch()
-        else:
-            with torch.cuda.stream(_stream_of(self._stream, self._device)):
-                self._fetched = self._fetch()
+        """Sends them off. The next ones may be copied to the same memory: that comes later in the stream."""
+        batch = self.batch
+        if batch.count:
+            fetched = start(self._engine, self._block[: batch.count], self._stream)
+            batch.fetched, self.batch = fetched, _Batch()
 
-    def _fetch(self) -> Fetched:
-        with torch.no_grad():
-            flat = [tensor.reshape(1) for tensor in self._tensors]
-            return fetch(torch.cat(flat) if len(flat) > 1 else flat[0])
+
+class _Batch:
+    """Values of a lane that cross together."""
+
+    __slots__ = ("_values", "count", "fetched")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.fetched: Fetched | None = None
+        self._values: list[Any] | None = None
 
     def has_arrived(self) -> bool:
-        return self._is_sent and (self._fetched is None or self._fetched.ready())
+        return self._values is not None or (self.fetched is not None and self.fetched.ready())
 
-    def value(self, index: int) -> float:
-        if self._fetched is None:
-            raise _core.Error(f"turnpike.Scalars: the copy of {self._labels[index]} could not be started.")
-        if self._tensors:
-            self._values = self._fetched.result().tolist()
-            self._tensors = []
-        if index in self._overwritten:
-            raise _core.Error(
-                f"turnpike.Scalars: {self._labels[index]} was written to before it crossed: give its clone(), or leave "
-                "out every=."
-            )
-        return float(self._values[index])
+    def values(self) -> list[Any]:
+        """Waits for them."""
+        if self._values is None:
+            assert self.fetched is not None
+            self._values = self.fetched.result().tolist()
+        return self._values
 
 
 class _Step:
-    def __init__(self, number: int, values: dict[str, Any], sources: dict[str, tuple[_Crossing, int]]) -> None:
+    __slots__ = ("_number", "_sources", "_values")
+
+    def __init__(self, number: int, values: dict[str, Any], sources: list[tuple[str, _Batch, int]]) -> None:
         self._number = number
         self._values = values
         self._sources = sources
 
     def has_arrived(self) -> bool:
-        return all(crossing.has_arrived() for crossing, _ in self._sources.values())
+        return all(batch.has_arrived() for _, batch, _ in self._sources)
 
     def row(self) -> Row:
-        for name, (crossing, index) in self._sources.items():
-            self._values[name] = crossing.value(index)
-        return self._number, {name: float(value) for name, value in self._values.items()}
+        for name, batch, index in self._sources:
+            self._values[name] = batch.values()[index]
+        return self._number, self._values

@@ -107,7 +107,7 @@ assert tp.move_stats().pending == 0
 
 @pytest.mark.parametrize("call", ["up", "down", "prefetched", "fetched", "copied"])
 def test_daemon_threads_in_calls_at_the_end(torch, call):
-    """PyTorch's own operations abort there up to Python 3.13. The calls leave it no chance: not while one works alone."""
+    """PyTorch's own operations abort there up to Python 3.13. The calls leave them no time to."""
     program = f"""
 host, there = torch.ones(64 << 20, dtype=torch.uint8), torch.ones(64 << 20, dtype=torch.uint8, device="cuda")
 calls = {{

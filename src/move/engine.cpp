@@ -65,6 +65,7 @@ class ThisEngine : public Engine {
     state_->reap();
     const InContext in_context(**found);
     if (const Status status = check_capture(**found, stream); !status) return status.error();
+    if (const Status status = check_pieces(pieces, false); !status) return status.error();
     auto fetch = state_->in_stream().start(**found, pieces, stream, owner);
     if (!fetch) return fetch.error();
     if (*fetch != nullptr) {
@@ -89,12 +90,11 @@ class ThisEngine : public Engine {
     return state_->peers.route(**from, **to);
   }
 
-  Status pin(void* memory, std::size_t size_bytes) override {
-    // Page-locked for every context; which one asks for it does not matter.
-    const auto device = state_->any_device();
-    if (!device) return device.error();
-    const InContext in_context(**device);
-    return state_->page_lock.lock(**device, memory, size_bytes, state_->settings().threads);
+  Status pin(void* memory, std::size_t size_bytes, int device) override {
+    const auto found = device >= 0 ? state_->device(device) : state_->any_device();
+    if (!found) return found.error();
+    const InContext in_context(**found);
+    return state_->page_lock.lock(**found, memory, size_bytes, state_->settings().threads);
   }
 
   Status unpin(void* memory) override {
@@ -137,6 +137,7 @@ class ThisEngine : public Engine {
 Result<std::shared_ptr<Job>> ThisEngine::start(Direction direction, Device& device, std::span<const Piece> pieces,
                                                Stream stream, bool is_ahead, Stream after, bool is_fresh) {
   if (const Status status = check_capture(device, after); !status) return status.error();
+  if (const Status status = check_pieces(pieces, direction == Direction::kUp); !status) return status.error();
   if (is_fresh) {
     for (const Piece& piece : pieces) {
       if (piece.size_bytes >= kLargeFreshBytes && !piece.is_pinned) advise_large_pages(piece.host, piece.size_bytes);

@@ -165,7 +165,7 @@ void for_parts(const Plan& plan, const Chunk& chunk, std::size_t begin, std::siz
     const std::size_t from = std::max(begin, part.chunk_offset);
     const std::size_t to = std::min(end, part.chunk_offset + part.size_bytes);
     const Piece& piece = plan.pieces[part.piece];
-    if (piece.host != nullptr) act(piece, part.piece_offset + from - part.chunk_offset, from, to - from);
+    if (!piece.is_padding) act(piece, part.piece_offset + from - part.chunk_offset, from, to - from);
   }
 }
 

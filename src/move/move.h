@@ -44,8 +44,7 @@ struct Layout {
 
 // One stretch of bytes with a side on the host and a side on a device, dense on the device.
 struct Piece {
-  // Only read by uploads. nullptr: padding between two pieces, whose bytes on the device may become anything.
-  void* host = nullptr;
+  void* host = nullptr;  // only read by uploads
   DeviceAddress device = 0;
   std::size_t size_bytes = 0;      // on the device
   bool is_pinned = false;          // the host side is page-locked: no staging. Ignored where there is a layout
@@ -53,6 +52,8 @@ struct Piece {
   // The device's side lies right behind that of the piece before, in the same allocation: they may share a copy, which
   // is what makes many small ones fast. (CUDA refuses a copy across the border of two allocations.)
   bool joins_previous = false;
+  // Of an upload: no bytes of the host, but a gap between two pieces, whose bytes on the device may become anything.
+  bool is_padding = false;
 };
 
 struct Settings {
@@ -119,8 +120,8 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   // Copies to `device` in the order of `stream`. Returns when every copy has been issued: what is put into the stream
-  // from now on finds the bytes. Pageable memory has been read by then; page-locked memory has not, and `owner` is held
-  // until it has.
+  // from now on finds the bytes. An Error, here and below, for a piece with bytes and no host address. Pageable memory
+  // has been read by then; page-locked memory has not, and `owner` is held until it has.
   virtual Status upload(int device, std::span<const Piece> pieces, Stream stream,
                         std::shared_ptr<void> owner = nullptr) = 0;
   // Copies from `device` in the order of `stream`, and returns when the bytes are in host memory. `is_fresh`: nobody
@@ -151,9 +152,13 @@ class Engine {
   virtual Result<PeerRoute> peer_route(int from_device, int to_device) = 0;
 
   // Page-locks memory in place: no copy, no more memory. Pages that nobody touched yet are brought in by all threads.
-  // An Error for memory that is a file's, and where the system's limit (ulimit -l) is reached.
-  virtual Status pin(void* memory, std::size_t size_bytes) = 0;
-  // Waits for every device and undoes pin(). The memory must still be there.
+  // An Error for memory that is a file's, and where the system's limit (ulimit -l) is reached. Memory is page-locked
+  // for every GPU; which one is asked does not matter but for what it costs to open it: `device`, or, where it is -1,
+  // one that this thread or this process uses already.
+  virtual Status pin(void* memory, std::size_t size_bytes, int device = -1) = 0;
+  // Waits for every device that this process uses, by the engine or not, and undoes pin(). The memory must still be
+  // there. A device of which a stream is being captured cannot be waited for: the driver refuses, and the capture is
+  // lost.
   virtual Status unpin(void* memory) = 0;
 
   virtual Stats stats() const = 0;

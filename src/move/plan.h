@@ -52,6 +52,9 @@ struct Plan {
   bool is_fresh = false;          // a download into memory that nobody has touched: its chunks end where large pages do
 };
 
+// An Error for pieces that cannot be copied: bytes without memory on the host, and padding where it means nothing.
+Status check_pieces(std::span<const Piece> pieces, bool may_have_padding);
+
 // Pieces of no bytes are left out. `chunk_bytes` is the size of a slot.
 Plan make_plan(std::span<const Piece> pieces, std::size_t chunk_bytes, Cut cut = Cut::kForItself);
 

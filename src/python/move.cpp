@@ -50,15 +50,16 @@ class Pieces {
                        .layout = nullptr});
   }
 
-  // Adds one in the allocation of the piece before. A host address of 0: padding.
-  void add_behind(const void* host, move::DeviceAddress device, std::size_t size_bytes) {
+  // Adds one in the allocation of the piece before.
+  void add_behind(const void* host, move::DeviceAddress device, std::size_t size_bytes, bool is_padding = false) {
     // The engine only reads the host's side of what it is asked to upload.
     pieces_.push_back({.host = const_cast<void*>(host),
                        .device = device,
                        .size_bytes = size_bytes,
                        .is_pinned = false,
                        .layout = nullptr,
-                       .joins_previous = true});
+                       .joins_previous = true,
+                       .is_padding = is_padding});
   }
 
   void add_strided(Address host, move::DeviceAddress device, std::uint32_t item_bytes, std::vector<std::int64_t> sizes,
@@ -124,7 +125,7 @@ class Plan {
       }
       // So that the next one follows without a gap, and shares the copy.
       const std::size_t padding_bytes = padded(size_bytes) - size_bytes;
-      if (padding_bytes != 0) pieces.add_behind(nullptr, device + size_bytes, padding_bytes);
+      if (padding_bytes != 0) pieces.add_behind(nullptr, device + size_bytes, padding_bytes, true);
     }
   }
 
@@ -252,8 +253,8 @@ class Engine {
     return value_or_throw(std::move(route)) == move::Engine::PeerRoute::kDirect ? "direct" : "staged";
   }
 
-  void pin(Address memory, std::size_t size_bytes) {
-    run([&] { return engine_->pin(reinterpret_cast<void*>(memory), size_bytes); });
+  void pin(Address memory, std::size_t size_bytes, int device) {
+    run([&] { return engine_->pin(reinterpret_cast<void*>(memory), size_bytes, device); });
   }
   void unpin(Address memory) {
     run([&] { return engine_->unpin(reinterpret_cast<void*>(memory)); });
@@ -354,7 +355,7 @@ void bind_move(nb::module_& module) {
            nb::arg("from_device"), nb::arg("from_address"), nb::arg("from_stream"), nb::arg("size_bytes"),
            nb::arg("owner").none())
       .def("peer_route", &Engine::peer_route, nb::arg("from_device"), nb::arg("to_device"))
-      .def("pin", &Engine::pin, nb::arg("memory"), nb::arg("size_bytes"))
+      .def("pin", &Engine::pin, nb::arg("memory"), nb::arg("size_bytes"), nb::arg("device") = -1)
       .def("unpin", &Engine::unpin, nb::arg("memory"))
       .def("stats", &Engine::stats)
       .def("settings", &Engine::settings)

@@ -1,9 +1,9 @@
 // The engine: it hands each transfer to the part that carries it.
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "cuda/driver.h"
+#include "move/cores.h"
 #include "move/fresh_pages.h"
 #include "move/move.h"
 #include "move/state.h"
@@ -292,7 +292,7 @@ Result<std::shared_ptr<Mark>> ThisEngine::copy_staged(Device& to, DeviceAddress 
 Settings default_settings() {
   Settings settings;
   // Fresh pages are cleared by twelve a third faster than by eight; the program keeps the rest.
-  settings.threads = std::clamp(std::thread::hardware_concurrency() * 3 / 4, 2U, 12U);
+  settings.threads = std::clamp(usable_cores() * 3 / 4, 2U, 12U);
   return settings;
 }
 

@@ -56,11 +56,19 @@ struct Piece {
   bool is_padding = false;
 };
 
+// How threads store what they bring into a slot.
+enum class Store {
+  kPlain,      // memcpy: through the caches, and the line is read before it is written
+  kStreaming,  // past the caches, for the first part of a transfer; then plainly
+  kString      // rep movsb: whole lines are owned without being read, and stay in the caches
+};
+
 struct Settings {
-  unsigned int threads = 8;                        // that stage, the caller's own not counted; 1 to 64
-  std::size_t chunk_bytes = std::size_t{4} << 20;  // of one slot of the ring
-  std::size_t pinned_bytes = std::size_t{64}
-                             << 20;  // most page-locked memory that the engine takes; at least two slots
+  unsigned int threads = 8;                          // that stage, the caller's own not counted; 1 to 64
+  std::size_t chunk_bytes = std::size_t{2} << 20;    // of one slot of the ring
+  std::size_t pinned_bytes = std::size_t{64} << 20;  // most page-locked memory; at least two slots
+  unsigned int gatherers = 12;                       // of the threads, that fill slots of one upload at a time; from 1
+  Store store = Store::kString;
 };
 
 // What an engine has without calibration: more threads the more cores there are.

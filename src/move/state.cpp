@@ -25,6 +25,7 @@ Status check_settings(const Settings& settings) {
   if (settings.threads < 1 || settings.threads > 64) {
     return Error{"threads must be 1 to 64, not " + std::to_string(settings.threads)};
   }
+  if (settings.gatherers < 1) return Error{"gatherers must be at least 1"};
   if (settings.chunk_bytes < 4096 || settings.chunk_bytes % 4096 != 0) {
     return Error{"chunk_bytes must be a multiple of 4096, not " + std::to_string(settings.chunk_bytes)};
   }

@@ -105,6 +105,19 @@ class ThisEngine : public Engine {
     return state_->page_lock.unlock(**device, memory);
   }
 
+  Result<bool> is_idle(int device, Stream stream) override {
+    const auto found = state_->device(device);
+    if (!found) return found.error();
+    const InContext in_context(**found);
+    if (const Status status = check_capture(**found, stream); !status) return status.error();
+    const cuda::DriverCode code = (*found)->driver().stream_query(stream);
+    if (code == cuda::kNotReady) return false;
+    if (const Status status = check((*found)->driver(), code, "looking at a stream", device); !status) {
+      return status.error();
+    }
+    return true;
+  }
+
   Stats stats() const override {
     return {state_->tally.h2d.read(), state_->tally.d2h.read(), state_->tally.p2p.read(), state_->pinned_bytes(),
             state_->pending};
@@ -144,8 +157,13 @@ Result<std::shared_ptr<Job>> ThisEngine::start(Direction direction, Device& devi
     }
   }
   Cut cut = is_fresh ? Cut::kForFreshPages : Cut::kForItself;
-  const bool is_upload_ahead = direction == Direction::kUp && is_ahead;
-  if (is_upload_ahead && state_->stager().is_at_work(direction, device)) cut = Cut::kBehindOthers;
+  // Where the link has others to serve, or the stream has not come so far, an early start gains nothing; fewer copies
+  // do, and fewer slots: what is staged need not be waited for.
+  if (direction == Direction::kUp) {
+    const bool is_behind = is_ahead ? state_->stager().is_at_work(direction, device)
+                                    : device.driver().stream_query(stream) == cuda::kNotReady;
+    if (is_behind) cut = Cut::kBehindOthers;
+  }
   Plan plan = make_plan(pieces, state_->settings().chunk_bytes, cut);
   if (stream != after) {
     const auto reached = Mark::after(device, after);

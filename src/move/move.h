@@ -128,8 +128,10 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   // Copies to `device` in the order of `stream`. Returns when every copy has been issued: what is put into the stream
-  // from now on finds the bytes. An Error, here and below, for a piece with bytes and no host address. Pageable memory
-  // has been read by then; page-locked memory has not, and `owner` is held until it has.
+  // from now on finds the bytes. Half of the page-locked memory that the settings allow holds what is staged without a
+  // wait for the stream, if others leave it; more waits for slots, which come free as the stream gets to the copies. An
+  // Error, here and below, for a piece with bytes and no host address. Pageable memory has been read by then;
+  // page-locked memory has not, and `owner` is held until it has.
   virtual Status upload(int device, std::span<const Piece> pieces, Stream stream,
                         std::shared_ptr<void> owner = nullptr) = 0;
   // Copies from `device` in the order of `stream`, and returns when the bytes are in host memory. `is_fresh`: nobody
@@ -168,6 +170,9 @@ class Engine {
   // there. A device of which a stream is being captured cannot be waited for: the driver refuses, and the capture is
   // lost.
   virtual Status unpin(void* memory) = 0;
+
+  // Whether nothing is left to do in a stream. Never waits. An Error while it is being captured.
+  virtual Result<bool> is_idle(int device, Stream stream) = 0;
 
   virtual Stats stats() const = 0;
   virtual Settings settings() const = 0;

@@ -131,6 +131,7 @@ Status check_pieces(std::span<const Piece> pieces, bool may_have_padding) {
 Plan make_plan(std::span<const Piece> pieces, std::size_t chunk_bytes, Cut cut) {
   Plan plan;
   plan.chunk_bytes = chunk_bytes;
+  plan.cut = cut;
   plan.pieces.assign(pieces.begin(), pieces.end());
   std::vector<std::uint32_t> staged;
   for (std::uint32_t index = 0; index < plan.pieces.size(); ++index) {

@@ -115,7 +115,10 @@ bool Stager::submit(const std::shared_ptr<Job>& job) {
     job->started_ns = steady_ns();
     job->store = settings_.store;
     job->most_gatherers = settings_.gatherers;
-    job->is_shared = !job->plan.chunks.empty() && (job->is_ahead || job->plan.staged_bytes >= kSharedBytes);
+    // A single slot behind others that the link or the stream has to do is filled before threads are awake.
+    const bool is_small =
+        job->plan.staged_bytes < kSharedBytes || (job->plan.cut == Cut::kBehindOthers && job->plan.chunks.size() == 1);
+    job->is_shared = !job->plan.chunks.empty() && (job->is_ahead || !is_small);
     if (job->is_shared) start_threads();
     ring_->prepare(job->plan.chunks.size());
     // Before those that nobody waits for, behind those that somebody does.

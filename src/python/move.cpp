@@ -260,6 +260,8 @@ class Engine {
     run([&] { return engine_->unpin(reinterpret_cast<void*>(memory)); });
   }
 
+  bool is_idle(int device, Address stream) { return value_or_throw(engine_->is_idle(device, to_stream(stream))); }
+
   nb::dict stats() const {
     const move::Stats stats = engine_->stats();
     nb::dict dict;
@@ -357,6 +359,7 @@ void bind_move(nb::module_& module) {
       .def("peer_route", &Engine::peer_route, nb::arg("from_device"), nb::arg("to_device"))
       .def("pin", &Engine::pin, nb::arg("memory"), nb::arg("size_bytes"), nb::arg("device") = -1)
       .def("unpin", &Engine::unpin, nb::arg("memory"))
+      .def("is_idle", &Engine::is_idle, nb::arg("device"), nb::arg("stream"))
       .def("stats", &Engine::stats)
       .def("settings", &Engine::settings)
       .def("configure", &Engine::configure, nb::arg("settings"))

@@ -1,4 +1,4 @@
-// First the number of threads with middling chunks, then the size of the chunks with the best number.
+// First the number of threads with middling chunks, then the size of the chunks with the best number, then the stores.
 #include "move/calibrate.h"
 
 #include <algorithm>
@@ -7,9 +7,9 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
-#include <thread>
 
 #include "cuda/driver.h"
+#include "move/cores.h"
 #include "move/device.h"
 #include "move/link_rate.h"
 #include "move/trial_memory.h"
@@ -18,15 +18,16 @@ namespace turnpike::move {
 namespace {
 
 constexpr std::size_t kKiB = 1024;
-constexpr std::size_t kMiddlingChunk = 4096 * kKiB;
-constexpr std::array kChunks{1024 * kKiB, 2048 * kKiB, 8192 * kKiB, 16384 * kKiB};
+constexpr std::size_t kMiddlingChunk = 2048 * kKiB;
+constexpr std::array kChunks{1024 * kKiB, 4096 * kKiB, 8192 * kKiB, 16384 * kKiB};
 constexpr std::array kThreads{1U, 2U, 4U, 6U, 8U, 12U, 16U, 24U};
+constexpr std::array kStores{Store::kPlain, Store::kStreaming, Store::kString};
 constexpr int kTurns = 5;
 // More threads take cores from the program: they must be worth it.
 constexpr double kWorthIt = 1.03;
 
 std::vector<unsigned int> threads_to_try() {
-  const unsigned int cores = std::max(1U, std::thread::hardware_concurrency());
+  const unsigned int cores = usable_cores();
   std::vector<unsigned int> threads;
   for (const unsigned int count : kThreads) {
     if (count <= cores) threads.push_back(count);
@@ -62,7 +63,7 @@ class Trial {
 
   Result<CalibrationPoint> run(const Settings& settings) {
     if (const Status status = engine_.configure(settings); !status) return status.error();
-    CalibrationPoint point{settings.threads, settings.chunk_bytes, 0, 0};
+    CalibrationPoint point{settings.threads, settings.chunk_bytes, 0, 0, settings.store};
     for (double CalibrationPoint::* rate : {&CalibrationPoint::h2d_gbps, &CalibrationPoint::d2h_gbps}) {
       const auto measured = measure(rate == &CalibrationPoint::h2d_gbps);
       if (!measured) return measured.error();
@@ -123,11 +124,12 @@ Result<Calibration> calibrate(Engine& engine, const cuda::Driver& driver, int de
   found.d2h_pinned_gbps = links->front().d2h_pinned_gbps.median;
   Trial trial(engine, **opened, payload);
   const std::vector<unsigned int> threads = threads_to_try();
-  const std::size_t all = threads.size() + kChunks.size();
-  const auto attempt = [&](unsigned int count, std::size_t chunk_bytes) -> Status {
+  const std::size_t all = threads.size() + kChunks.size() + kStores.size() - 1;
+  const auto attempt = [&](unsigned int count, std::size_t chunk_bytes, Store store) -> Status {
     Settings settings = engine.settings();
     settings.threads = count;
     settings.chunk_bytes = chunk_bytes;
+    settings.store = store;
     const auto point = trial.run(settings);
     if (!point) return point.error();
     found.points.push_back(*point);
@@ -136,15 +138,21 @@ Result<Calibration> calibrate(Engine& engine, const cuda::Driver& driver, int de
     return {};
   };
   for (const unsigned int count : threads) {
-    if (const Status status = attempt(count, kMiddlingChunk); !status) return status.error();
+    if (const Status status = attempt(count, kMiddlingChunk, Settings{}.store); !status) return status.error();
   }
   const unsigned int best_threads = found.best.threads;
   for (const std::size_t chunk_bytes : kChunks) {
-    if (const Status status = attempt(best_threads, chunk_bytes); !status) return status.error();
+    if (const Status status = attempt(best_threads, chunk_bytes, Settings{}.store); !status) return status.error();
+  }
+  const std::size_t best_chunk = found.best.chunk_bytes;
+  for (const Store store : kStores) {
+    if (store == Settings{}.store) continue;
+    if (const Status status = attempt(best_threads, best_chunk, store); !status) return status.error();
   }
   found.settings = engine.settings();
   found.settings.threads = found.best.threads;
   found.settings.chunk_bytes = found.best.chunk_bytes;
+  found.settings.store = found.best.store;
   if (const Status status = engine.configure(found.settings); !status) return status.error();
   return found;
 }

@@ -18,6 +18,7 @@ struct CalibrationPoint {
   std::size_t chunk_bytes = 0;
   double h2d_gbps = 0;  // from pageable memory that has been touched, to such that has not
   double d2h_gbps = 0;
+  Store store = Store::kPlain;
 };
 
 struct Calibration {
@@ -30,9 +31,9 @@ struct Calibration {
   std::vector<CalibrationPoint> points;  // all that were tried, in their order
 };
 
-// Tries threads, then chunk sizes, with copies of kCalibrationBytes, checked byte by byte. Takes a few seconds and
-// three times kCalibrationBytes of host memory; `progress` is told after each point. The engine is left with the best
-// settings.
+// Tries threads, then chunk sizes, then ways to store, with copies of kCalibrationBytes, checked byte by byte. Takes a
+// few seconds and three times kCalibrationBytes of host memory; `progress` is told after each point. The engine is left
+// with the best settings.
 Result<Calibration> calibrate(Engine& engine, const cuda::Driver& driver, int device,
                               const std::function<void(std::size_t done, std::size_t all)>& progress,
                               std::size_t bytes = std::size_t{256} << 20);

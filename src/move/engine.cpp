@@ -1,10 +1,10 @@
 // The engine: it hands each transfer to the part that carries it.
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "cuda/driver.h"
 #include "move/addresses.h"
+#include "move/cores.h"
 #include "move/fresh_pages.h"
 #include "move/move.h"
 #include "move/state.h"
@@ -66,6 +66,7 @@ class ThisEngine : public Engine {
     state_->reap();
     const InContext in_context(**found);
     if (const Status status = check_capture(**found, stream); !status) return status.error();
+    if (const Status status = check_pieces(pieces, false); !status) return status.error();
     auto fetch = state_->in_stream().start(**found, pieces, stream, owner);
     if (!fetch) return fetch.error();
     if (*fetch != nullptr) {
@@ -90,12 +91,11 @@ class ThisEngine : public Engine {
     return state_->peers.route(**from, **to);
   }
 
-  Status pin(void* memory, std::size_t size_bytes) override {
-    // Page-locked for every context; which one asks for it does not matter.
-    const auto device = state_->any_device();
-    if (!device) return device.error();
-    const InContext in_context(**device);
-    return state_->page_lock.lock(**device, memory, size_bytes, state_->settings().threads);
+  Status pin(void* memory, std::size_t size_bytes, int device) override {
+    const auto found = device >= 0 ? state_->device(device) : state_->any_device();
+    if (!found) return found.error();
+    const InContext in_context(**found);
+    return state_->page_lock.lock(**found, memory, size_bytes, state_->settings().threads);
   }
 
   Status unpin(void* memory) override {
@@ -121,12 +121,17 @@ class ThisEngine : public Engine {
     const InContext in_context(**found);
     return move::allocation_at(**found, address);
   }
-  bool is_idle(int device, Stream stream) override {
+  Result<bool> is_idle(int device, Stream stream) override {
     const auto found = state_->device(device);
-    if (!found) return false;
+    if (!found) return found.error();
     const InContext in_context(**found);
-    // To query a stream that is being captured would break the capture.
-    return check_capture(**found, stream) && (*found)->driver().stream_query(stream) == 0;
+    if (const Status status = check_capture(**found, stream); !status) return status.error();
+    const cuda::DriverCode code = (*found)->driver().stream_query(stream);
+    if (code == cuda::kNotReady) return false;
+    if (const Status status = check((*found)->driver(), code, "looking at a stream", device); !status) {
+      return status.error();
+    }
+    return true;
   }
 
   Stats stats() const override {
@@ -161,14 +166,20 @@ class ThisEngine : public Engine {
 Result<std::shared_ptr<Job>> ThisEngine::start(Direction direction, Device& device, std::span<const Piece> pieces,
                                                Stream stream, bool is_ahead, Stream after, bool is_fresh) {
   if (const Status status = check_capture(device, after); !status) return status.error();
+  if (const Status status = check_pieces(pieces, direction == Direction::kUp); !status) return status.error();
   if (is_fresh) {
     for (const Piece& piece : pieces) {
       if (piece.size_bytes >= kLargeFreshBytes && !piece.is_pinned) advise_large_pages(piece.host, piece.size_bytes);
     }
   }
   Cut cut = is_fresh ? Cut::kForFreshPages : Cut::kForItself;
-  const bool is_upload_ahead = direction == Direction::kUp && is_ahead;
-  if (is_upload_ahead && state_->stager().is_at_work(direction, device)) cut = Cut::kBehindOthers;
+  // Where the link has others to serve, or the stream has not come so far, an early start gains nothing; fewer copies
+  // do, and fewer slots: what is staged need not be waited for.
+  if (direction == Direction::kUp) {
+    const bool is_behind = is_ahead ? state_->stager().is_at_work(direction, device)
+                                    : device.driver().stream_query(stream) == cuda::kNotReady;
+    if (is_behind) cut = Cut::kBehindOthers;
+  }
   Plan plan = make_plan(pieces, state_->settings().chunk_bytes, cut);
   if (stream != after) {
     const auto reached = Mark::after(device, after);
@@ -315,7 +326,7 @@ Result<std::shared_ptr<Mark>> ThisEngine::copy_staged(Device& to, DeviceAddress 
 Settings default_settings() {
   Settings settings;
   // Fresh pages are cleared by twelve a third faster than by eight; the program keeps the rest.
-  settings.threads = std::clamp(std::thread::hardware_concurrency() * 3 / 4, 2U, 12U);
+  settings.threads = std::clamp(usable_cores() * 3 / 4, 2U, 12U);
   return settings;
 }
 

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "move/cores.h"
+
 #ifndef MADV_POPULATE_WRITE  // Linux 5.14
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -43,7 +45,10 @@ void fault_in(std::uintptr_t begin, std::uintptr_t end, unsigned int threads) {
   std::vector<std::thread> others;
   try {
     for (; end - begin > share; begin += share) {
-      others.emplace_back([begin, share] { fault_in_here(begin, begin + share); });
+      others.emplace_back([begin, share] {
+        use_cores_of_process();
+        fault_in_here(begin, begin + share);
+      });
     }
   } catch (const std::system_error&) {
     // No more threads: this one does the rest.

@@ -38,15 +38,17 @@ struct Job {
     void cut() { size_bytes = next; }
   };
   using Loads = std::list<Load>;
-  Loads gathering;            // of an upload: only the last has something that is not taken
-  std::vector<Load> staged;   // gathered, and not issued
-  Loads landings;             // of a download: issued, and not taken
-  Loads handing;              // taken, and not finished
-  bool is_ahead;              // nobody waits for it yet
-  bool is_shared = false;     // threads carry it, too
-  bool is_issuing = false;    // a thread is; one is enough, several would only wait for a lock of the driver
-  std::size_t next = 0;       // the first chunk that is not begun
-  std::size_t gatherers = 0;  // threads that bring grains into slots now
+  Loads gathering;                 // of an upload: only the last has something that is not taken
+  std::vector<Load> staged;        // gathered, and not issued
+  Loads landings;                  // of a download: issued, and not taken
+  Loads handing;                   // taken, and not finished
+  bool is_ahead;                   // nobody waits for it yet
+  Store store = Store::kPlain;     // as the settings say at its submission, as the next
+  std::size_t most_gatherers = 1;  // where items are dense
+  bool is_shared = false;          // threads carry it, too
+  bool is_issuing = false;         // a thread is; one is enough, several would only wait for a lock of the driver
+  std::size_t next = 0;            // the first chunk that is not begun
+  std::size_t gatherers = 0;       // threads that bring grains into slots now
   bool is_cancelled = false;
   std::shared_ptr<Mark> done;    // behind the last copy; nullptr until all are issued
   Status status;                 // the first failure

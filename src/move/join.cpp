@@ -14,7 +14,8 @@ class Joiner {
   void add(const Piece& piece) {
     const bool joins = !joined_.empty() && follows(piece);
     if (joins && piece.device != end_) {
-      joined_.push_back({.device = end_, .size_bytes = piece.device - end_, .joins_previous = true});
+      joined_.push_back(
+          {.device = end_, .size_bytes = piece.device - end_, .joins_previous = true, .is_padding = true});
     }
     joined_.push_back(piece);
     joined_.back().joins_previous = joins;

@@ -1,7 +1,8 @@
 // Reads and writes move.json: {"schema": 1, "machines": [{"host", "device_name", "threads", "chunk_bytes", "h2d_gbps",
-// "d2h_gbps"}]}.
+// "d2h_gbps", "store"}]}. Files from before there was a choice of stores have none.
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <fstream>
@@ -17,6 +18,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kSchema = 1;
+// In the order of Store.
+constexpr std::array kStoreNames{"plain", "streaming", "string"};
 
 std::string host_name() {
   std::array<char, HOST_NAME_MAX + 1> host{};
@@ -38,6 +41,7 @@ Result<Json> read_machines(const std::string& path) {
       entry.at("device_name").get<std::string>();
       entry.at("threads").get<unsigned int>();
       entry.at("chunk_bytes").get<std::size_t>();
+      entry.value("store", std::string());
     }
     return machines;
   } catch (const Json::exception& damage) {
@@ -62,6 +66,8 @@ Result<std::optional<Settings>> kept_settings(const std::string& device_name) {
     Settings settings;
     settings.threads = entry.at("threads").get<unsigned int>();
     settings.chunk_bytes = entry.at("chunk_bytes").get<std::size_t>();
+    const auto store = std::find(kStoreNames.begin(), kStoreNames.end(), entry.value("store", std::string()));
+    if (store != kStoreNames.end()) settings.store = static_cast<Store>(store - kStoreNames.begin());
     return std::optional(settings);
   }
   return std::optional<Settings>();
@@ -84,7 +90,8 @@ Status keep_settings(const Calibration& calibration) {
                   {"threads", calibration.settings.threads},
                   {"chunk_bytes", calibration.settings.chunk_bytes},
                   {"h2d_gbps", calibration.best.h2d_gbps},
-                  {"d2h_gbps", calibration.best.d2h_gbps}});
+                  {"d2h_gbps", calibration.best.d2h_gbps},
+                  {"store", kStoreNames[static_cast<std::size_t>(calibration.settings.store)]}});
   const Json document = {{"schema", kSchema}, {"machines", kept}};
   return write_cache_file(path, document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }

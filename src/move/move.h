@@ -44,8 +44,7 @@ struct Layout {
 
 // One stretch of bytes with a side on the host and a side on a device, dense on the device.
 struct Piece {
-  // Only read by uploads. nullptr: padding between two pieces, whose bytes on the device may become anything.
-  void* host = nullptr;
+  void* host = nullptr;  // only read by uploads
   DeviceAddress device = 0;
   std::size_t size_bytes = 0;      // on the device
   bool is_pinned = false;          // the host side is page-locked: no staging. Ignored where there is a layout
@@ -53,6 +52,15 @@ struct Piece {
   // The device's side lies right behind that of the piece before, in the same allocation: they may share a copy, which
   // is what makes many small ones fast. (CUDA refuses a copy across the border of two allocations.)
   bool joins_previous = false;
+  // Of an upload: no bytes of the host, but a gap between two pieces, whose bytes on the device may become anything.
+  bool is_padding = false;
+};
+
+// How threads store what they bring into a slot.
+enum class Store {
+  kPlain,      // memcpy: through the caches, and the line is read before it is written
+  kStreaming,  // past the caches, for the first part of a transfer; then plainly
+  kString      // rep movsb: whole lines are owned without being read, and stay in the caches
 };
 
 // The stretch of device memory that was allocated as one.
@@ -62,10 +70,11 @@ struct DeviceRange {
 };
 
 struct Settings {
-  unsigned int threads = 8;                        // that stage, the caller's own not counted; 1 to 64
-  std::size_t chunk_bytes = std::size_t{4} << 20;  // of one slot of the ring
-  std::size_t pinned_bytes = std::size_t{64}
-                             << 20;  // most page-locked memory that the engine takes; at least two slots
+  unsigned int threads = 8;                          // that stage, the caller's own not counted; 1 to 64
+  std::size_t chunk_bytes = std::size_t{2} << 20;    // of one slot of the ring
+  std::size_t pinned_bytes = std::size_t{64} << 20;  // most page-locked memory; at least two slots
+  unsigned int gatherers = 12;                       // of the threads, that fill slots of one upload at a time; from 1
+  Store store = Store::kString;
 };
 
 // What an engine has without calibration: more threads the more cores there are.
@@ -125,8 +134,10 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   // Copies to `device` in the order of `stream`. Returns when every copy has been issued: what is put into the stream
-  // from now on finds the bytes. Pageable memory has been read by then; page-locked memory has not, and `owner` is held
-  // until it has.
+  // from now on finds the bytes. Half of the page-locked memory that the settings allow holds what is staged without a
+  // wait for the stream, if others leave it; more waits for slots, which come free as the stream gets to the copies. An
+  // Error, here and below, for a piece with bytes and no host address. Pageable memory has been read by then;
+  // page-locked memory has not, and `owner` is held until it has.
   virtual Status upload(int device, std::span<const Piece> pieces, Stream stream,
                         std::shared_ptr<void> owner = nullptr) = 0;
   // Copies from `device` in the order of `stream`, and returns when the bytes are in host memory. `is_fresh`: nobody
@@ -157,9 +168,13 @@ class Engine {
   virtual Result<PeerRoute> peer_route(int from_device, int to_device) = 0;
 
   // Page-locks memory in place: no copy, no more memory. Pages that nobody touched yet are brought in by all threads.
-  // An Error for memory that is a file's, and where the system's limit (ulimit -l) is reached.
-  virtual Status pin(void* memory, std::size_t size_bytes) = 0;
-  // Waits for every device and undoes pin(). The memory must still be there.
+  // An Error for memory that is a file's, and where the system's limit (ulimit -l) is reached. Memory is page-locked
+  // for every GPU; which one is asked does not matter but for what it costs to open it: `device`, or, where it is -1,
+  // one that this thread or this process uses already.
+  virtual Status pin(void* memory, std::size_t size_bytes, int device = -1) = 0;
+  // Waits for every device that this process uses, by the engine or not, and undoes pin(). The memory must still be
+  // there. A device of which a stream is being captured cannot be waited for: the driver refuses, and the capture is
+  // lost.
   virtual Status unpin(void* memory) = 0;
 
   // Sets is_pinned of each dense piece whose host memory the driver knows as page-locked. The GPU may write to such
@@ -167,8 +182,8 @@ class Engine {
   virtual Status find_pinned(int device, std::span<Piece> pieces) = 0;
   // The allocation that holds the address. An Error for memory that is not a device's.
   virtual Result<DeviceRange> allocation_at(int device, DeviceAddress address) = 0;
-  // Whether everything that was put into the stream is done; false while it is being captured. Never waits.
-  virtual bool is_idle(int device, Stream stream) = 0;
+  // Whether nothing is left to do in a stream. Never waits. An Error while it is being captured.
+  virtual Result<bool> is_idle(int device, Stream stream) = 0;
 
   virtual Stats stats() const = 0;
   virtual Settings settings() const = 0;

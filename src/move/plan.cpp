@@ -2,6 +2,7 @@
 #include "move/plan.h"
 
 #include <algorithm>
+#include <string>
 
 #include "move/fresh_pages.h"
 
@@ -80,7 +81,7 @@ class Cutter {
   // False where no border is as near.
   static bool shorten_to_border(const Piece& piece, std::size_t offset, std::size_t& size) {
     const std::size_t behind = behind_border(piece.host, offset + size);
-    if (piece.host == nullptr || behind >= size) return false;
+    if (piece.is_padding || behind >= size) return false;
     size -= behind;
     return true;
   }
@@ -116,20 +117,32 @@ class Cutter {
 
 }  // namespace
 
+Status check_pieces(std::span<const Piece> pieces, bool may_have_padding) {
+  for (const Piece& piece : pieces) {
+    if (piece.is_padding && !may_have_padding) return Error{"only an upload can have padding between its pieces"};
+    if (piece.size_bytes > 0 && piece.host == nullptr && !piece.is_padding) {
+      return Error{"a piece of " + std::to_string(piece.size_bytes) +
+                   " bytes has no memory on the host: its storage was freed, or never filled"};
+    }
+  }
+  return {};
+}
+
 Plan make_plan(std::span<const Piece> pieces, std::size_t chunk_bytes, Cut cut) {
   Plan plan;
   plan.chunk_bytes = chunk_bytes;
+  plan.cut = cut;
   plan.pieces.assign(pieces.begin(), pieces.end());
   std::vector<std::uint32_t> staged;
   for (std::uint32_t index = 0; index < plan.pieces.size(); ++index) {
     const Piece& piece = plan.pieces[index];
     if (piece.size_bytes == 0) continue;
-    if (piece.host != nullptr) plan.bytes += piece.size_bytes;
-    if (piece.is_pinned && piece.layout == nullptr && piece.host != nullptr) {
+    if (!piece.is_padding) plan.bytes += piece.size_bytes;
+    if (piece.is_pinned && piece.layout == nullptr && !piece.is_padding) {
       plan.direct.push_back(index);
     } else {
       staged.push_back(index);
-      if (piece.host != nullptr) plan.staged_bytes += piece.size_bytes;
+      if (!piece.is_padding) plan.staged_bytes += piece.size_bytes;
       plan.is_strided = plan.is_strided || piece.layout != nullptr;
     }
   }

@@ -49,8 +49,12 @@ struct Plan {
   std::size_t staged_bytes = 0;
   std::size_t packed_pieces = 0;  // that share a chunk with others
   bool is_strided = false;        // items of some pieces are gathered one by one
-  bool is_fresh = false;          // a download into memory that nobody has touched: its chunks end where large pages do
+  Cut cut = Cut::kForItself;
+  bool is_fresh = false;  // a download into memory that nobody has touched: its chunks end where large pages do
 };
+
+// An Error for pieces that cannot be copied: bytes without memory on the host, and padding where it means nothing.
+Status check_pieces(std::span<const Piece> pieces, bool may_have_padding);
 
 // Pieces of no bytes are left out. `chunk_bytes` is the size of a slot.
 Plan make_plan(std::span<const Piece> pieces, std::size_t chunk_bytes, Cut cut = Cut::kForItself);

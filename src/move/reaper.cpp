@@ -7,6 +7,8 @@
 #include <system_error>
 #include <utility>
 
+#include "move/cores.h"
+
 namespace turnpike::move {
 namespace {
 
@@ -74,6 +76,7 @@ std::vector<std::shared_ptr<void>> Reaper::take_passed(Shared& shared, std::size
 }
 
 void Reaper::work(const std::shared_ptr<Shared>& shared, const Device& any_device) {
+  use_cores_of_process();
   any_device.driver().ctx_set_current(any_device.context());
   int mode = cuda::kCaptureModeRelaxed;  // to the end of the thread
   any_device.driver().thread_exchange_stream_capture_mode(&mode);

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "move/cores.h"
 #include "move/host_copy.h"
 
 #if defined(__SSE2__)
@@ -19,10 +20,6 @@ using Clock = std::chrono::steady_clock;
 
 // A smaller transfer is over before a second thread is awake.
 constexpr std::size_t kSharedBytes = std::size_t{256} << 10;
-// So many write faster than a link of PCIe 5 reads, on hosts whose memory others use, too; more only keep cores from
-// the program. (Every thread is used for downloads, whose fresh pages have to be cleared first, and where items are
-// gathered one by one.)
-constexpr std::size_t kMostGatherers = 10;
 // Of page-locked memory, where slots are small.
 constexpr std::size_t kUsualBytes = std::size_t{32} << 20;
 // How long a thread stays awake for what comes next: waking it takes as long.
@@ -45,8 +42,10 @@ std::unique_ptr<Ring> ring_for(Device& device, const Settings& settings) {
   return std::make_unique<Ring>(device, settings.chunk_bytes, settings.pinned_bytes / settings.chunk_bytes, usual);
 }
 
+// A dozen write faster than a link of PCIe 5 reads; more only keep cores from the program. Every thread is used for
+// downloads, whose fresh pages have to be cleared first, and where items are gathered one by one.
 std::size_t most_gatherers(const Job& job) {
-  return job.direction == Direction::kDown || job.plan.is_strided ? SIZE_MAX : kMostGatherers;
+  return job.direction == Direction::kDown || job.plan.is_strided ? SIZE_MAX : job.most_gatherers;
 }
 
 void relax() {
@@ -114,7 +113,12 @@ bool Stager::submit(const std::shared_ptr<Job>& job) {
     const std::lock_guard lock(mutex_);
     if (job->plan.chunk_bytes > ring_->slot_bytes()) return false;
     job->started_ns = steady_ns();
-    job->is_shared = !job->plan.chunks.empty() && (job->is_ahead || job->plan.staged_bytes >= kSharedBytes);
+    job->store = settings_.store;
+    job->most_gatherers = settings_.gatherers;
+    // A single slot behind others that the link or the stream has to do is filled before threads are awake.
+    const bool is_small =
+        job->plan.staged_bytes < kSharedBytes || (job->plan.cut == Cut::kBehindOthers && job->plan.chunks.size() == 1);
+    job->is_shared = !job->plan.chunks.empty() && (job->is_ahead || !is_small);
     if (job->is_shared) start_threads();
     ring_->prepare(job->plan.chunks.size());
     // Before those that nobody waits for, behind those that somebody does.
@@ -155,6 +159,7 @@ void Stager::help(Job& job, bool (Job::*is_enough)() const) {
 }
 
 void Stager::work() {
+  use_cores_of_process();
   const Device* current = &any_device_;
   any_device_.driver().ctx_set_current(current->context());
   const Relaxed relaxed(any_device_.driver());
@@ -314,7 +319,7 @@ void Stager::gather_grain(std::unique_lock<std::mutex>& lock, const Task& task) 
   Job& job = *task.job;
   Job::Load& load = *task.load;
   lock.unlock();
-  gather(job.plan, job.plan.chunks[load.chunk], task.begin, task.end, load.slot->memory);
+  gather(job.plan, job.plan.chunks[load.chunk], task.begin, task.end, job.store, load.slot->memory);
   acquire(lock);
   --job.gatherers;
   load.finished += task.end - task.begin;

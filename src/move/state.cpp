@@ -25,6 +25,7 @@ Status check_settings(const Settings& settings) {
   if (settings.threads < 1 || settings.threads > 64) {
     return Error{"threads must be 1 to 64, not " + std::to_string(settings.threads)};
   }
+  if (settings.gatherers < 1) return Error{"gatherers must be at least 1"};
   if (settings.chunk_bytes < 4096 || settings.chunk_bytes % 4096 != 0) {
     return Error{"chunk_bytes must be a multiple of 4096, not " + std::to_string(settings.chunk_bytes)};
   }
@@ -48,7 +49,25 @@ Device* State::first_device() const {
 
 Result<Device*> State::any_device() {
   if (Device* first = first_device()) return first;
+  int handle = 0;
+  const bool has_current = driver_.ctx_get_device(&handle) == 0;
+  for (int ordinal = 0; has_current && ordinal < device_count_; ++ordinal) {
+    int its_handle = 0;
+    if (driver_.device_get(&its_handle, ordinal) == 0 && its_handle == handle) return device(ordinal);
+  }
+  for (int ordinal = 0; ordinal < device_count_; ++ordinal) {
+    if (is_used(ordinal)) return device(ordinal);
+  }
   return device(0);
+}
+
+// Whether its primary context, which PyTorch and the CUDA runtime use, is there.
+bool State::is_used(int ordinal) const {
+  int handle = 0;
+  unsigned int flags = 0;
+  int is_active = 0;
+  return driver_.device_get(&handle, ordinal) == 0 &&
+         driver_.device_primary_ctx_get_state(handle, &flags, &is_active) == 0 && is_active != 0;
 }
 
 Result<Device*> State::device(int ordinal) {
@@ -91,10 +110,15 @@ Settings State::settings() const {
 
 Status State::configure(const Settings& settings) {
   if (const Status status = check_settings(settings); !status) return status;
-  const std::lock_guard lock(mutex_);
-  settings_ = settings;
-  if (first_ == nullptr) return {};
-  const InContext in_context(*first_);
+  const std::lock_guard one_at_a_time(configure_mutex_);
+  Device* any = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    settings_ = settings;
+    any = first_;
+  }
+  if (any == nullptr) return {};
+  const InContext in_context(*any);
   stager_->configure(for_staging(settings));
   in_stream_->configure(in_stream_bytes(settings));
   return {};
@@ -112,13 +136,30 @@ std::size_t State::release_pinned() {
 }
 
 Status State::synchronize() {
-  const std::lock_guard lock(mutex_);
-  for (const auto& [ordinal, device] : devices_) {
-    const InContext in_context(*device);
-    const Status status = check(driver_, driver_.ctx_synchronize(), "waiting for everything", ordinal);
-    if (!status) return status;
+  for (int ordinal = 0; ordinal < device_count_; ++ordinal) {
+    if (!is_used(ordinal)) continue;
+    if (const Status status = synchronize(ordinal); !status) return status;
   }
   return {};
+}
+
+// Without a Device of its own: those that only others use are not opened any further.
+Status State::synchronize(int ordinal) const {
+  const Relaxed relaxed(driver_);
+  int handle = 0;
+  CUctx_st* context = nullptr;
+  CUctx_st* popped = nullptr;
+  Status status = check(driver_, driver_.device_get(&handle, ordinal), "finding the GPU", ordinal);
+  if (!status) return status;
+  status = check(driver_, driver_.device_primary_ctx_retain(&context, handle), "waiting for everything", ordinal);
+  if (!status) return status;
+  status = check(driver_, driver_.ctx_push_current(context), "waiting for everything", ordinal);
+  if (status) {
+    status = check(driver_, driver_.ctx_synchronize(), "waiting for everything", ordinal);
+    driver_.ctx_pop_current(&popped);
+  }
+  driver_.device_primary_ctx_release(handle);
+  return status;
 }
 
 }  // namespace turnpike::move

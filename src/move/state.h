@@ -31,7 +31,7 @@ class State {
   // These exist from the first device on.
   Stager& stager() { return *stager_; }
   InStream& in_stream() { return *in_stream_; }
-  // One that is open, or the first: for what is not of a device.
+  // For what is not of a device: one that is open; else one that this thread, or this process, uses already.
   Result<Device*> any_device();
 
   // Keeps `owner` until `until` has passed.
@@ -43,7 +43,7 @@ class State {
   Status configure(const Settings& settings);
   std::size_t pinned_bytes() const;
   std::size_t release_pinned();
-  Status synchronize();  // every open device
+  Status synchronize();  // every device that this process uses, whoever opened it
 
   Tally tally;
   Peers peers;
@@ -52,10 +52,13 @@ class State {
 
  private:
   Device* first_device() const;
+  bool is_used(int ordinal) const;
+  Status synchronize(int ordinal) const;
 
   const cuda::Driver driver_;
   const int device_count_;
   mutable std::mutex mutex_;
+  std::mutex configure_mutex_;  // held while something waits, which mutex_ never is
   Settings settings_;
   std::map<int, std::unique_ptr<Device>> devices_;
   Device* first_ = nullptr;

@@ -187,16 +187,6 @@ class Unlocker {
   Address memory_;
 };
 
-// An engine that is asked for no device takes any that is open, or the first.
-template <typename AnyEngine>
-Status lock_pages(AnyEngine& engine, int device, void* memory, std::size_t size_bytes) {
-  if constexpr (requires { engine.pin(device, memory, size_bytes); }) {
-    return engine.pin(device, memory, size_bytes);
-  } else {
-    return engine.pin(memory, size_bytes);
-  }
-}
-
 nb::dict to_dict(const move::Traffic& traffic) {
   nb::dict dict;
   dict["transfers"] = traffic.transfers;
@@ -270,7 +260,8 @@ class Engine {
                                       Address stream, std::size_t block_bytes) {
     if (block_bytes == 0) throw nb::value_error("a block has at least one byte");
     std::vector<move::Piece> copies = plan.copies_to(targets);
-    if (!engine_->is_idle(device, to_stream(stream))) throw_unless_ok(engine_->find_pinned(device, copies));
+    const Result<bool> is_idle = engine_->is_idle(device, to_stream(stream));
+    if (!is_idle || !*is_idle) throw_unless_ok(engine_->find_pinned(device, copies));
     std::vector<std::int64_t> pinned = plan.small();
     std::size_t next = 0;
     std::erase_if(pinned, [&](std::int64_t) { return !copies[next++].is_pinned; });
@@ -279,10 +270,6 @@ class Engine {
       return range ? *range : move::DeviceRange{};  // joined to nothing: slower, and right
     }));
     return pinned;
-  }
-  bool is_idle(int device, Address stream) {
-    const WithoutGil without_gil;
-    return engine_->is_idle(device, to_stream(stream));
   }
   std::string peer_route(int from_device, int to_device) {
     Result<move::Engine::PeerRoute> route = [&] {
@@ -293,12 +280,14 @@ class Engine {
   }
 
   void pin(Address memory, std::size_t size_bytes, int device) {
-    run([&] { return lock_pages(*engine_, device, reinterpret_cast<void*>(memory), size_bytes); });
+    run([&] { return engine_->pin(reinterpret_cast<void*>(memory), size_bytes, device); });
   }
   void unpin(Address memory) {
     run([&] { return engine_->unpin(reinterpret_cast<void*>(memory)); });
   }
   Unlocker unlocker(Address memory) const { return {engine_, memory}; }
+
+  bool is_idle(int device, Address stream) { return value_or_throw(engine_->is_idle(device, to_stream(stream))); }
 
   nb::dict stats() const {
     const move::Stats stats = engine_->stats();
@@ -403,7 +392,7 @@ void bind_move(nb::module_& module) {
            nb::arg("stream"), nb::arg("block_bytes"))
       .def("is_idle", &Engine::is_idle, nb::arg("device"), nb::arg("stream"))
       .def("peer_route", &Engine::peer_route, nb::arg("from_device"), nb::arg("to_device"))
-      .def("pin", &Engine::pin, nb::arg("memory"), nb::arg("size_bytes"), nb::arg("device"))
+      .def("pin", &Engine::pin, nb::arg("memory"), nb::arg("size_bytes"), nb::arg("device") = -1)
       .def("unpin", &Engine::unpin, nb::arg("memory"))
       .def("unlocker", &Engine::unlocker, nb::arg("memory"))
       .def("stats", &Engine::stats)

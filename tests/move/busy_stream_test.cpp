@@ -5,6 +5,8 @@
 #include <atomic>
 #include <chrono>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "engine_run.h"
 
@@ -144,6 +146,34 @@ TEST(BusyStream, StagesMostOfTheRingWithoutWaiting) {
   thread.join();
   run.simulation.finish();
   EXPECT_TRUE(load.has_arrived(run));
+  run.end();
+}
+
+// As an engine is set: a lone tensor takes one slot, which the caller fills, and 32 MiB take sixteen.
+TEST(BusyStream, StagesInFewCopiesWithoutWaiting) {
+  EngineRun run(1, {.pace = simulated::Pace::kAtOnce}, Settings{.threads = 2});
+  const Stream stream = run.simulation.make_stream(0);
+  EXPECT_TRUE(*run.engine->is_idle(0, stream));
+  const auto hold = run.simulation.hold(0, stream);
+  EXPECT_FALSE(*run.engine->is_idle(0, stream));
+  std::vector<Load> loads;
+  for (const auto& [mebibytes, copies] : {std::pair<std::size_t, std::size_t>{2, 1}, {32, 16}}) {
+    const Load& load = loads.emplace_back(run, mebibytes << 8);
+    const std::size_t before = run.simulation.calls("memcpy_htod_async");
+    std::atomic<bool> is_done{false};
+    std::thread thread([&] {
+      run.simulation.set_device(0);
+      EXPECT_TRUE(run.engine->upload(0, {&load.piece, 1}, stream));
+      is_done = true;
+    });
+    EXPECT_TRUE(is_soon(is_done));
+    EXPECT_EQ(run.simulation.calls("memcpy_htod_async") - before, copies);
+    if (!is_done) run.simulation.let_go(hold);
+    thread.join();
+  }
+  run.simulation.let_go(hold);
+  run.simulation.finish();
+  for (const Load& load : loads) EXPECT_TRUE(load.has_arrived(run));
   run.end();
 }
 

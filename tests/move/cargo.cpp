@@ -190,7 +190,7 @@ std::shared_ptr<Cargo> upload_cargo(Simulation& simulation, Random& random, cons
       cargo->stretches.push_back(std::move(stretch));
       const std::size_t gap = some_gap(random);
       if (gap > 0 && shape.has_padding && random.one_in(2)) {
-        cargo->pieces.push_back({.host = nullptr, .device = at, .size_bytes = gap, .joins_previous = true});
+        cargo->pieces.push_back({.device = at, .size_bytes = gap, .joins_previous = true, .is_padding = true});
       }
       at += gap;
     }

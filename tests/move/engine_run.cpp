@@ -13,6 +13,10 @@ Settings some_settings(simulated::Random& random) {
   settings.threads = random.of(kThreads);
   settings.chunk_bytes = random.of(kChunks);
   settings.pinned_bytes = settings.chunk_bytes * random.of(kSlots);
+  static constexpr Store kStores[] = {Store::kPlain, Store::kStreaming, Store::kString};
+  static constexpr unsigned int kGatherers[] = {1, 2, 12};
+  settings.store = random.of(kStores);
+  settings.gatherers = random.of(kGatherers);
   return settings;
 }
 

@@ -33,6 +33,28 @@ TEST(Engine, SaysWhichDeviceThereIsNot) {
   run.end();
 }
 
+// A tensor whose storage was freed has a size, and no address.
+TEST(Engine, RefusesBytesWithoutMemoryOnTheHost) {
+  EngineRun run(1);
+  const Stream stream = run.simulation.make_stream(0);
+  const DeviceAddress device = run.simulation.device_memory(0, 100000);
+  for (const std::size_t size_bytes : {std::size_t{100}, std::size_t{100000}}) {
+    for (const bool is_pinned : {false, true}) {
+      const Piece piece{.device = device, .size_bytes = size_bytes, .is_pinned = is_pinned};
+      const Status status = run.engine->upload(0, {&piece, 1}, stream);
+      ASSERT_FALSE(status);
+      EXPECT_THAT(status.error().message, HasSubstr("no memory on the host"));
+      EXPECT_FALSE(run.engine->upload_ahead(0, {&piece, 1}, stream, nullptr));
+      EXPECT_FALSE(run.engine->download(0, {&piece, 1}, stream));
+      EXPECT_FALSE(run.engine->download_behind(0, {&piece, 1}, stream, nullptr));
+    }
+  }
+  const Piece nothing{.device = device, .size_bytes = 0};
+  EXPECT_TRUE(run.engine->upload(0, {&nothing, 1}, stream));
+  EXPECT_EQ(run.engine->stats().h2d.bytes, 0U);
+  run.end();
+}
+
 TEST(Engine, RefusesAStreamThatIsCaptured) {
   EngineRun run(1);
   const Stream stream = run.simulation.make_stream(0);

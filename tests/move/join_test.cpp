@@ -21,13 +21,13 @@ DeviceRange one_allocation(DeviceAddress) {
 
 std::size_t count_joined(const std::vector<Piece>& pieces) {
   return static_cast<std::size_t>(std::count_if(
-      pieces.begin(), pieces.end(), [](const Piece& one) { return one.joins_previous && one.host != nullptr; }));
+      pieces.begin(), pieces.end(), [](const Piece& one) { return one.joins_previous && !one.is_padding; }));
 }
 
 TEST(Join, FillsTheRestOfABlockWithPadding) {
   const auto pieces = joined({piece(2048, 100), piece(2560, 512)}, kBlock, one_allocation);
   ASSERT_EQ(pieces.size(), 3U);
-  EXPECT_EQ(pieces[1].host, nullptr);
+  EXPECT_TRUE(pieces[1].is_padding);
   EXPECT_EQ(pieces[1].device, 2148U);
   EXPECT_EQ(pieces[1].size_bytes, 412U);
   EXPECT_TRUE(pieces[1].joins_previous);

@@ -4,7 +4,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include "engine_run.h"
 
@@ -62,6 +64,41 @@ TEST(Pin, SaysWhenSomebodyElseHasPinnedIt) {
   EXPECT_EQ(run.simulation.violations().size(), 1U);  // the driver is asked, and says so
   run.simulation.forget_violations();
   run.end();
+}
+
+TEST(Pin, OpensNoGpuThatTheProgramDoesNotUse) {
+  for (const int device : {-1, 1}) {
+    EngineRun run(1, {.devices = 3});
+    run.more_pinned_bytes = 4096;
+    std::thread([&] {  // a process that has only ever used device 1
+      run.simulation.set_device(1);
+      std::vector<std::byte> memory(4096);
+      EXPECT_TRUE(run.engine->pin(memory.data(), memory.size(), device));
+      EXPECT_TRUE(run.simulation.is_opened(1));
+      EXPECT_TRUE(run.engine->unpin(memory.data()));
+      EXPECT_FALSE(run.simulation.is_opened(0));
+      EXPECT_FALSE(run.simulation.is_opened(2));
+    })
+        .join();
+    run.end();
+  }
+}
+
+// The program's own copies on a GPU that the engine has not opened.
+TEST(Pin, WaitsForEveryGpuBeforeItIsUndone) {
+  for_each_seed([](EngineRun& run) {
+    run.more_pinned_bytes = 4096;
+    std::vector<std::byte> memory(4096);
+    fill(run.random, memory.data(), memory.size());
+    ASSERT_TRUE(run.engine->pin(memory.data(), memory.size(), 0));
+    const Stream stream = run.simulation.make_stream(1);
+    const DeviceAddress device = run.simulation.device_memory(1, memory.size());
+    run.simulation.set_device(1);
+    run.simulation.driver().memcpy_htod_async(device, memory.data(), memory.size(), stream);
+    run.simulation.set_device(0);
+    ASSERT_TRUE(run.engine->unpin(memory.data()));
+    EXPECT_TRUE(std::equal(memory.begin(), memory.end(), run.simulation.bytes(device)));
+  });
 }
 
 TEST(Pin, RefusesMemoryOfAFile) {

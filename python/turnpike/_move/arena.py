@@ -258,10 +258,10 @@ def release_all() -> int:
 atexit.register(release_all)
 
 
-def _pin(device: int, address: int, size_bytes: int) -> None:  # noqa: ARG001
+def _pin(device: int, address: int, size_bytes: int) -> None:
     engine = _engine.engine()
     if engine is not None:
-        engine.pin(address, size_bytes)
+        engine.pin(address, size_bytes, device)
 
 
 def _unpin(address: int) -> None:

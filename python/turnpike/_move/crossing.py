@@ -10,7 +10,7 @@ from turnpike._move import aside as _aside
 from turnpike._move import engine as _engine
 from turnpike._move import plan, tree
 from turnpike._move.late import torch
-from turnpike._move.to import Upload, move_itself, to
+from turnpike._move.to import Upload, convert, move_itself, to
 
 
 def send_off(
@@ -91,7 +91,10 @@ class Crossing:
         is_as_made = self._is_inference == torch.is_inference_mode_enabled()
         if is_as_made and not self._foreign and not self._left and self._dtype is None:
             return self._nest
-        by_id = {id(tensor): self._finished(tensor if is_as_made else _made_anew(tensor)) for tensor in self._moved}
+        finished = list(self._moved) if is_as_made else [_made_anew(tensor) for tensor in self._moved]
+        if self._dtype is not None:
+            convert(finished, self._dtype)
+        by_id = {id(tensor): new for tensor, new in zip(self._moved, finished, strict=True)}
         by_id |= {id(tensor): self._finished(self._arrived(tensor, early)) for tensor, early in self._left}
         return tree.replaced(self._nest, by_id, self._finished_foreign)
 

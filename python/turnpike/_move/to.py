@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import operator
 from collections.abc import Iterable
@@ -9,7 +10,8 @@ from typing import Any, TypeVar
 
 from turnpike import _core
 from turnpike._move import engine as _engine
-from turnpike._move import plan, tree
+from turnpike._move import plan, pool, tree
+from turnpike._move import strict as _strict
 from turnpike._move.late import torch
 from turnpike._move.plan import Way
 
@@ -23,6 +25,7 @@ def to(
     dtype: torch.dtype | None = None,
     stream: torch.cuda.Stream | None = None,
     non_blocking: bool = False,
+    strict: bool = False,
 ) -> T:
     """Moves every tensor of a nest to a device: pageable memory at the rate of pinned memory, small tensors together.
 
@@ -38,6 +41,8 @@ def to(
         CPU: what Tensor.to(non_blocking=True) does. Pageable sources may be changed as soon as the call returns, either
         way.
 
+    strict: raises turnpike.Error when the nest holds something that may hold tensors and would not be moved.
+
     Results on a GPU are ordered like those of any operation of the current stream: work that is put there next finds
     them, other streams wait for it first. Results on the CPU are there when the call returns.
 
@@ -48,6 +53,8 @@ def to(
     """
     if torch.compiler.is_compiling():
         return _plainly(obj, device, dtype, non_blocking)
+    if strict:
+        _strict.refuse_left_behind("turnpike.to()", obj)
     if stream is not None:
         _check_stream(stream, device)
         with torch.cuda.stream(stream):
@@ -230,13 +237,13 @@ def _up(engine: _core.MoveEngine, batch: Upload, dtype: torch.dtype | None, non_
         else:
             moved[index] = _by_torch(tensor, device, dtype, non_blocking)
     if dtype is not None:
-        _convert(moved, dtype)
+        convert(moved, dtype)
     if must_wait and not non_blocking:
         torch.cuda.current_stream(device).synchronize()
     return moved
 
 
-def _convert(tensors: list[torch.Tensor], dtype: torch.dtype) -> None:
+def convert(tensors: list[torch.Tensor], dtype: torch.dtype) -> None:
     """Converts the tensors of a list in place of them: small ones together, by few kernels."""
     small = [
         index
@@ -249,12 +256,21 @@ def _convert(tensors: list[torch.Tensor], dtype: torch.dtype) -> None:
     if len(small) > 1:
         sources = [tensors[index] for index in small]
         targets = [torch.empty_like(source, dtype=dtype, requires_grad=False) for source in sources]
-        with torch.no_grad():
+        with torch.no_grad(), _without_versions():
             torch._foreach_copy_(targets, sources)
         for index, target in zip(small, targets, strict=True):
             tensors[index] = target
     for index, tensor in enumerate(tensors):
         tensors[index] = tensor.to(dtype)
+
+
+def _without_versions() -> contextlib.AbstractContextManager[Any]:
+    """Inside, filling a new tensor is no change of it: PyTorch's own copies are made below its count of changes."""
+    below = getattr(torch._C, "_AutoDispatchBelowADInplaceOrView", None)
+    if below is not None:
+        return below()
+    key, keys = torch._C.DispatchKey, torch._C.DispatchKeySet  # before that guard had a name
+    return torch._C._ExcludeDispatchKeyGuard(keys(key.ADInplaceOrView) | keys(key.AutogradCUDA) | keys(key.AutogradCPU))
 
 
 class Upload:
@@ -393,7 +409,8 @@ def _converted(tensor: torch.Tensor, device: torch.device, dtype: torch.dtype, b
     for start in range(0, source.numel(), step):
         part = source[start : start + step]
         bring(part, raw[: part.numel()])
-        target[start : start + step].copy_(raw[: part.numel()])
+        with _without_versions():
+            target[start : start + step].copy_(raw[: part.numel()])
     return new
 
 
@@ -406,7 +423,9 @@ def _up_expanded(tensor: torch.Tensor, device: torch.device, dtype: torch.dtype 
     once = [0 if stride == 0 else slice(None) for stride in tensor.stride()]
     kept = tensor[tuple(slice(0, 1) if part == 0 else part for part in once)]
     new = torch.empty_like(tensor, device=device, dtype=dtype, requires_grad=False)
-    return new.copy_(to(kept, device).expand(tensor.shape))
+    once_there = to(kept, device).expand(tensor.shape)
+    with _without_versions():
+        return new.copy_(once_there)
 
 
 # To the CPU.
@@ -435,9 +454,9 @@ def _down(
             moved[index] = _down_converted(engine, gapless, dtype)
             continue
         alive.append(gapless)
-        moved[index] = torch.empty_like(gapless, device=device, requires_grad=False)
+        moved[index], is_pinned = pool.empty_like(gapless)
         pieces.setdefault(tensor.get_device(), _core.MovePieces()).add(
-            moved[index].data_ptr(), gapless.data_ptr(), gapless.nbytes
+            moved[index].data_ptr(), gapless.data_ptr(), gapless.nbytes, is_pinned
         )
     for gpu, list_of_pieces in pieces.items():
         stream = _engine.current_stream(gpu)

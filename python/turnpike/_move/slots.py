@@ -100,6 +100,8 @@ class Slots:
 
     def release(self) -> int:
         """Gives the page-locks of free slots back to the system; how many bytes. They are locked again when needed."""
+        if os.getpid() != self._process:  # a forked child at its end
+            return 0
         with self._lock:
             return sum(self._unlock(slot) for slot in list(self._locked) if slot not in self._leased)
 

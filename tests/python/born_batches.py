@@ -6,7 +6,7 @@ import random
 
 import pytest
 import torch
-from turnpike._move import arena, born
+from turnpike._move import arena, born, slots
 
 BIG = 80_000  # floats: more than is packed
 
@@ -15,8 +15,8 @@ BIG = 80_000  # floats: more than is packed
 def played_locks(monkeypatch):
     """What is page-locked, by address: played, for there is no GPU here."""
     locked = {}
-    monkeypatch.setattr(arena, "_pin", lambda device, address, size: locked.update({address: size}))
-    monkeypatch.setattr(arena, "_unpin", lambda address: locked.pop(address))
+    monkeypatch.setattr(slots, "_pin", lambda device, address, size: locked.update({address: size}))
+    monkeypatch.setattr(slots, "_unpin", lambda address: locked.pop(address))
     monkeypatch.setattr(arena, "counts", arena.Counts())
     monkeypatch.setattr(arena, "_said", set())
     yield locked

@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 from born_batches import BIG, assert_same, born_of, facts, is_locked, played_locks  # noqa: E402, F401
 from torch.utils.data import DataLoader, IterableDataset, default_collate, get_worker_info  # noqa: E402
 from turnpike import _core  # noqa: E402
-from turnpike._move import arena, born  # noqa: E402
+from turnpike._move import arena, born, slots  # noqa: E402
 
 torch.set_num_threads(1)
 Pair = collections.namedtuple("Pair", "left right")
@@ -244,10 +244,10 @@ def test_a_killed_worker_is_the_loaders_error_and_the_next_epoch_has_all_slots()
         gc.collect()
     dataset.at = None
     assert assert_same(loader) == 20
-    slots = born._kept[loader]
-    assert not slots.is_busy()
-    slots.reset()
-    assert list(slots.arena.flags[: slots.arena.count]) == [0] * slots.arena.count
+    kept = born._kept[loader]
+    assert not kept.is_busy()
+    kept.reset()
+    assert list(kept.arena.flags[: kept.arena.count]) == [0] * kept.arena.count
 
 
 def test_leaving_early_and_coming_again(locks):
@@ -338,7 +338,7 @@ def test_what_cannot_be_page_locked_still_comes(monkeypatch):
         calls.append(size)
         raise _core.Error("cuMemHostRegister failed: not permitted")
 
-    monkeypatch.setattr(arena, "_pin", refuse)
+    monkeypatch.setattr(slots, "_pin", refuse)
     loader = DataLoader(torch.ones(20, BIG), 1, num_workers=2)
     with pytest.warns(RuntimeWarning, match="not permitted") as said:
         assert all((batch == 1).all() for batch in born_of(loader))
@@ -355,7 +355,7 @@ def test_page_locks_go_with_the_loader_and_with_release(locks):
     assert len(locks) > 1
     before = sum(locks.values())
     assert arena.counts.locked_bytes == before
-    assert arena.release_all() == before - sum(size for address, size in locks.items())
+    assert slots.release_all() == before - sum(size for address, size in locks.items())
     assert len(locks) == 1
     assert is_locked(first, locks)
     del loader, batches
@@ -383,8 +383,8 @@ def test_nothing_stays_in_shared_memory(end, tmp_path):
     program = f"""
 import os, signal, sys, torch, gc
 from torch.utils.data import DataLoader
-from turnpike._move import arena, born
-arena._pin, arena._unpin = lambda *a: None, lambda *a: None
+from turnpike._move import born, slots
+slots._pin, slots._unpin = lambda *a: None, lambda *a: None
 loader = DataLoader(torch.ones(50, {BIG}), 1, num_workers=2)
 batches = born.iterator_of(loader, 3, 0)
 kept = [next(batches) for _ in range(4)]

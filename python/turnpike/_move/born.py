@@ -8,12 +8,13 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
 from turnpike._move import arena, collate
+from turnpike._move import slots as _slots
 
 # Beside the batches that may have been taken: the one whose copies have run and whose memory is yet to be let go, and
 # the one that is being taken.
 _SPARE = 2
 
-_kept: weakref.WeakKeyDictionary[Any, arena.Slots] = weakref.WeakKeyDictionary()
+_kept: weakref.WeakKeyDictionary[Any, _slots.Slots] = weakref.WeakKeyDictionary()
 
 
 def iterator_of(iterable: Iterable[Any], most: int, device: int) -> Iterator[Any]:
@@ -39,7 +40,7 @@ def release() -> int:
     before = arena.counts.locked_bytes
     for loader in [loader for loader, slots in list(_kept.items()) if not slots.is_busy()]:
         del _kept[loader]
-    arena.release_all()
+    _slots.release_all()
     return before - arena.counts.locked_bytes
 
 
@@ -89,14 +90,14 @@ def _with_collate(loader: Any, function: Any) -> Any:
     return clone
 
 
-def _slots_for(loader: Any, groups: int, slots_each: int, device: int) -> arena.Slots | None:
+def _slots_for(loader: Any, groups: int, slots_each: int, device: int) -> _slots.Slots | None:
     kept = _kept.get(loader)
     limit = arena.limit_bytes()
     if kept is not None and kept.fits(groups, slots_each, limit) and not kept.is_busy():
         kept.reset()
         return kept
     try:
-        slots = arena.Slots(arena.Arena(groups, slots_each, limit), device)
+        slots = _slots.Slots(arena.Arena(groups, slots_each, limit), device)
     except OSError as error:
         arena.say(str(error), "turnpike.configure_move(batch_bytes=...) sets how much shared memory they may take.")
         return None
@@ -107,7 +108,7 @@ def _slots_for(loader: Any, groups: int, slots_each: int, device: int) -> arena.
 class _Iteration:
     """One iteration over workers that persist: they use slots as long as it is there, or until the next has begun."""
 
-    def __init__(self, slots: arena.Slots, begin: Callable[[], Iterator[Any]]) -> None:
+    def __init__(self, slots: _slots.Slots, begin: Callable[[], Iterator[Any]]) -> None:
         self._slots, self._ticket = slots, object()
         slots.user = self._ticket
         slots.arena.is_open = True

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from turnpike._move import arena, wire
+from turnpike._move import slots as _slots
 from turnpike._move.late import torch
 
 Function = Callable[[Any], Any]
@@ -26,9 +27,9 @@ class InWorker:
     slots: kept alive with the iterator that has this; they do not go to the workers.
     """
 
-    def __init__(self, collate_fn: Function, slots: arena.Slots) -> None:
+    def __init__(self, collate_fn: Function, slots: _slots.Slots) -> None:
         self.collate_fn = collate_fn
-        self.slots: arena.Slots | None = slots
+        self.slots: _slots.Slots | None = slots
         self._arena = slots.arena
         self._parent = os.getpid()
         self._taker: _Taker | None = None
@@ -99,7 +100,7 @@ class _Taker:
 class Here:
     """The collate_fn of a loader without workers, whose own is default_collate: large tensors are stacked in slots."""
 
-    def __init__(self, slots: arena.Slots) -> None:
+    def __init__(self, slots: _slots.Slots) -> None:
         self.slots = slots
 
     def __call__(self, samples: Any) -> Any:
@@ -128,15 +129,16 @@ def _stack_into_rooms() -> None:
     """In a worker: default_collate, also where another collate_fn calls it, stacks into the room of the batch."""
     from torch.utils.data._utils import collate
 
-    functions: dict[Any, Any] = collate.default_collate_fn_map
-    original: Any = collate.collate_tensor_fn
-    if functions.get(torch.Tensor) is not original:  # one that the program has put there
+    functions = collate.default_collate_fn_map
+    if functions.get(torch.Tensor) is not collate.collate_tensor_fn:  # one that the program has put there
         return
 
     def stacked(batch: Any, *, collate_fn_map: Any = None) -> Any:
         room = getattr(_making, "room", None)
         out = None if room is None or not _can_be_stacked(batch) else _out_for(batch, room)
-        return original(batch, collate_fn_map=collate_fn_map) if out is None else torch.stack(batch, 0, out=out)
+        if out is None:
+            return collate.collate_tensor_fn(batch, collate_fn_map=collate_fn_map)
+        return torch.stack(batch, 0, out=out)
 
     functions[torch.Tensor] = stacked
 

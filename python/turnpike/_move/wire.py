@@ -10,6 +10,7 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from turnpike._move import arena, plan
+from turnpike._move import slots as _slots
 from turnpike._move.late import torch
 
 # Begins of tensors in a slot, for the widest loads of the CPU and the bursts of the link.
@@ -71,7 +72,7 @@ class Room:
         """Where a storage lies in the slot; None when it lies elsewhere."""
         if self.view is None:
             return None
-        start = storage.data_ptr() - arena.address_of(self.view)
+        start = storage.data_ptr() - _slots.address_of(self.view)
         return (start, storage.nbytes()) if 0 <= start < len(self.view) else None
 
     def give_back(self) -> None:
@@ -164,7 +165,7 @@ _opening = threading.local()
 
 
 def _opened(token: int, slot: int | None, used: int, missing: int, parts: list[Part], rest: bytes | Part) -> Any:
-    slots = arena.slots_of(token)
+    slots = _slots.slots_of(token)
     view = None if slot is None else slots.lease(slot)
     if view is None or missing:
         arena.counts.elsewhere += 1
@@ -182,7 +183,7 @@ def _opened(token: int, slot: int | None, used: int, missing: int, parts: list[P
         _opening.storages = None
 
 
-def _say_too_large(slots: arena.Slots, missing: int) -> None:
+def _say_too_large(slots: _slots.Slots, missing: int) -> None:
     whole = slots.arena.count * missing
     arena.say(
         f"a batch needs a slot of {missing >> 20} MiB, and one of {slots.arena.count} in "

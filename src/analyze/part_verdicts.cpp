@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analyze/labels.h"
+
 namespace turnpike::analyze {
 namespace {
 
@@ -27,6 +29,7 @@ std::vector<RangeVerdict> range_verdicts(const DeviceTimes& times, const trace::
                                          const Timeline& timeline) {
   std::map<std::string_view, std::vector<Interval>> by_name;
   for (const Range& range : timeline.ranges) {
+    if (is_label(process, range)) continue;
     by_name[without_number(process.string(range.name))].push_back({range.start_ns, range.end_ns});
   }
   std::vector<RangeVerdict> verdicts;

@@ -12,7 +12,8 @@ const std::string kManagedMemory = "managed memory";
 
 }  // namespace
 
-Stacks::Stacks(const trace::Process& process, const Timeline& timeline) : process_(process), timeline_(timeline) {
+Stacks::Stacks(const trace::Process& process, const Timeline& timeline)
+    : process_(process), timeline_(timeline), labels_(process, timeline) {
   for (const auto& [thread, name] : timeline.thread_names) {
     if (process.string(name).starts_with("pt_autograd")) autograd_threads_.insert(thread);
   }
@@ -26,6 +27,7 @@ bool Stacks::is_backward(const Call& call) const {
 }
 
 std::uint32_t Stacks::of_call(const Call& call) {
+  if (const std::uint32_t label = labels_.of(call); label != trace::kNoId) return of_label(label);
   const std::string& name = process_.string(call.name);
   return find_or_make(call.stack, is_backward(call), name.empty() ? kNamelessCall : name);
 }
@@ -47,6 +49,12 @@ std::optional<MissingCall> Stacks::missing_call(const Transfer& transfer) const 
   const bool is_earlier =
       !timeline_.calls.empty() && transfer.correlation != 0 && transfer.correlation < first_correlation_;
   return is_earlier ? MissingCall::kEarlier : MissingCall::kUnknown;
+}
+
+std::uint32_t Stacks::of_label(std::uint32_t label) {
+  const auto [entry, is_new] = by_label_.try_emplace(label, static_cast<std::uint32_t>(facts_.size()));
+  if (is_new) facts_.push_back({.place = place_of_label(process_.string(label)), .is_place_known = true});
+  return entry->second;
 }
 
 std::uint32_t Stacks::find_or_make(std::uint32_t stack, bool is_backward, const std::string& otherwise) {

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analyze/labels.h"
 #include "analyze/place.h"
 #include "analyze/timeline.h"
 #include "trace/process.h"
@@ -27,7 +28,8 @@ class Stacks {
   // Keeps references to both.
   Stacks(const trace::Process& process, const Timeline& timeline);
 
-  // An index for `facts`, the same for calls with the same stack on the same side of autograd.
+  // An index for `facts`, the same for calls with the same stack on the same side of autograd, and for those that the
+  // engine made for the same line.
   std::uint32_t of_call(const Call& call);
   // Of a sample; with an empty place where nothing is known of the stack.
   std::uint32_t of_stack(std::uint32_t stack) { return find_or_make(stack, false, ""); }
@@ -39,6 +41,7 @@ class Stacks {
   const StackFacts& facts(std::uint32_t index) const { return facts_[index]; }
 
  private:
+  std::uint32_t of_label(std::uint32_t label);
   std::uint32_t find_or_make(std::uint32_t stack, bool is_backward, const std::string& otherwise);
   std::vector<const trace::Frame*> frames_of(std::uint32_t stack) const;
   std::uint32_t python_frames_of(std::uint32_t stack);
@@ -46,10 +49,12 @@ class Stacks {
 
   const trace::Process& process_;
   const Timeline& timeline_;
+  const Labels labels_;
   std::set<std::uint32_t> autograd_threads_;
   std::uint32_t first_correlation_ = std::numeric_limits<std::uint32_t>::max();
   std::deque<StackFacts> facts_;
   std::unordered_map<std::uint64_t, std::uint32_t> by_stack_;
+  std::unordered_map<std::uint32_t, std::uint32_t> by_label_;
   std::map<std::pair<std::string, bool>, std::uint32_t> by_name_;  // calls without a stack
   std::map<std::vector<std::uint32_t>, std::uint32_t> python_frames_;
 };

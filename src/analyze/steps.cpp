@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analyze/labels.h"
+
 namespace turnpike::analyze {
 namespace {
 
@@ -79,6 +81,7 @@ std::optional<FoundSteps> steps_of_ranges(const trace::Process& process, const T
   std::unordered_map<std::uint32_t, bool> is_step;
   std::map<std::string_view, Named> by_name;
   for (const Range& range : timeline.ranges) {
+    if (is_label(process, range)) continue;
     const std::string_view name = without_number(process.string(range.name));
     const auto [known, is_new] = is_step.try_emplace(range.name, false);
     if (is_new) known->second = names_a_step(name);

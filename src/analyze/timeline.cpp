@@ -166,7 +166,7 @@ void TimelineLoader::on(const trace::KernelRecord& record) {
 void TimelineLoader::on(const trace::RangeRecord& record) {
   timeline_.other_names.insert(record.domain);
   if (record.end_ns > record.start_ns) {
-    timeline_.ranges.push_back({record.start_ns, record.end_ns, record.name, record.thread});
+    timeline_.ranges.push_back({record.start_ns, record.end_ns, record.name, record.thread, record.domain});
   } else {
     timeline_.other_names.insert(record.name);
   }

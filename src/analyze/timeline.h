@@ -90,6 +90,7 @@ struct Range {
   std::int64_t end_ns;
   std::uint32_t name;
   std::uint32_t thread;
+  std::uint32_t domain;  // string id; kNoId: the default domain
 };
 
 struct GraphNode {

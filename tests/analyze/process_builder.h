@@ -184,10 +184,12 @@ class ProcessBuilder {
     record.stack = stack;
     loader_.on(record);
   }
-  void range(const std::string& name, std::int64_t start_ns, std::int64_t end_ns) {
+  void range(const std::string& name, std::int64_t start_ns, std::int64_t end_ns, const std::string& domain = "",
+             std::uint32_t thread = kMainThread) {
     trace::RangeRecord record{};
-    record.thread = kMainThread;
-    record.end_thread = kMainThread;
+    record.thread = thread;
+    record.end_thread = thread;
+    record.domain = domain.empty() ? trace::kNoId : string(domain);
     record.name = string(name);
     record.start_ns = start_ns;
     record.end_ns = end_ns;

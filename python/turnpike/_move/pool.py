@@ -4,7 +4,7 @@ Page-locked results cross at the rate of the link, and new ones wait for the sys
 uploads a page-locked tensor with non_blocking=True may not write to it until the copy has run, and with the result of
 Tensor.cpu() he may. So nobody gets one who has not asked for it: configure_move(results_bytes=).
 
-The memory is that of PyTorch's cache of page-locked memory, which knows of copies that are under way when a tensor dies.
+The memory is that of PyTorch's cache of page-locked memory, which knows of copies under way when a tensor dies.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _new(tensor: torch.Tensor, is_pinned: bool) -> torch.Tensor:
 
 
 def taken_bytes() -> int:
-    """The page-locked memory of the results that are alive, and of those before them that PyTorch keeps for the next."""
+    """The page-locked memory of results that are alive, and of those before that PyTorch keeps for the next."""
     return sum(block_bytes * size.most for block_bytes, size in list(_sizes.items()))
 
 

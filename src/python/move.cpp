@@ -20,6 +20,7 @@
 #include "python/move_owner.h"
 #include "python/move_plan.h"
 #include "python/move_scan.h"
+#include "python/without_gil.h"
 
 namespace nb = nanobind;
 
@@ -147,7 +148,7 @@ class Transfer {
       leave_alone(std::move(engine_));
     } else if (transfer_) {
       // Abandoning one may wait.
-      const nb::gil_scoped_release without_gil;
+      const WithoutGil without_gil;
       transfer_.reset();
       engine_.reset();
     }
@@ -162,15 +163,16 @@ class Transfer {
   void wait_on(int device, Address stream) {
     Status status;
     {
-      const nb::gil_scoped_release without_gil;
+      const WithoutGil without_gil;
       status = transfer_->wait_on(device, to_stream(stream));
     }
+    drop_released();
     throw_unless_ok(status);
   }
   void wait() {
     Status status;
     {
-      const nb::gil_scoped_release without_gil;
+      const WithoutGil without_gil;
       status = transfer_->wait();
     }
     drop_released();
@@ -193,17 +195,14 @@ nb::dict to_dict(const move::Traffic& traffic) {
   return dict;
 }
 
-move::Settings to_settings(const SettingsTuple& tuple) {
-  return {.threads = std::get<0>(tuple), .chunk_bytes = std::get<1>(tuple), .pinned_bytes = std::get<2>(tuple)};
-}
-
 class Engine {
  public:
-  static Engine open(const SettingsTuple& settings) {
+  static Engine open(const nb::tuple& tuple) {
     watch_forks();
+    const move::Settings settings = to_settings(tuple, move::default_settings());
     Result<std::unique_ptr<move::Engine>> engine = [&] {
-      const nb::gil_scoped_release without_gil;
-      return move::Engine::open(to_settings(settings));
+      const WithoutGil without_gil;
+      return move::Engine::open(settings);
     }();
     return Engine(value_or_throw(std::move(engine)));
   }
@@ -213,7 +212,7 @@ class Engine {
     if (is_forked_child()) {
       leave_alone(std::move(engine_));
     } else if (engine_) {
-      const nb::gil_scoped_release without_gil;
+      const WithoutGil without_gil;
       engine_.reset();
     }
   }
@@ -247,7 +246,7 @@ class Engine {
   }
   std::string peer_route(int from_device, int to_device) {
     Result<move::Engine::PeerRoute> route = [&] {
-      const nb::gil_scoped_release without_gil;
+      const WithoutGil without_gil;
       return engine_->peer_route(from_device, to_device);
     }();
     return value_or_throw(std::move(route)) == move::Engine::PeerRoute::kDirect ? "direct" : "staged";
@@ -273,16 +272,17 @@ class Engine {
     return dict;
   }
   SettingsTuple settings() const { return to_tuple(engine_->settings()); }
-  void configure(const SettingsTuple& settings) {
-    run([&] { return engine_->configure(to_settings(settings)); });
+  void configure(const nb::tuple& tuple) {
+    const move::Settings settings = to_settings(tuple, engine_->settings());
+    run([&] { return engine_->configure(settings); });
   }
   std::size_t release_pinned() {
-    const nb::gil_scoped_release without_gil;
+    const WithoutGil without_gil;
     return engine_->release_pinned();
   }
   void reap() {
     {
-      const nb::gil_scoped_release without_gil;
+      const WithoutGil without_gil;
       engine_->reap();
     }
     drop_released();
@@ -297,7 +297,7 @@ class Engine {
   void run(const Call& call) {
     Status status;
     {
-      const nb::gil_scoped_release without_gil;
+      const WithoutGil without_gil;
       status = call();
     }
     drop_released();
@@ -307,7 +307,7 @@ class Engine {
   template <typename Call>
   Transfer start(const Call& call) {
     Result<std::unique_ptr<move::Transfer>> transfer = [&] {
-      const nb::gil_scoped_release without_gil;
+      const WithoutGil without_gil;
       return call();
     }();
     drop_released();

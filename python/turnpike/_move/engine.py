@@ -10,8 +10,8 @@ import warnings
 from turnpike import _core
 from turnpike._move.late import torch
 
-# As src/move/move.h has them: threads, bytes of a chunk, bytes of page-locked memory.
-Settings = tuple[int, int, int]
+# As src/move/move.h has them: threads, bytes of a chunk, bytes of page-locked memory, gatherers, store.
+Settings = tuple[int, int, int, int, str]
 
 _lock = threading.Lock()
 _engine: _core.MoveEngine | None = None

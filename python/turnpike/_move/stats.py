@@ -66,7 +66,7 @@ def move_stats() -> MoveStats:
 
     The rate is that of transfers of 16 MiB and more; `turnpike bench link` says what the link can do.
     """
-    threads, chunk_bytes, pinned_limit_bytes = _engine.settings()
+    threads, chunk_bytes, pinned_limit_bytes, *_ = _engine.settings()
     engine = _engine.engine() if _engine.is_open() else None
     counted = {} if engine is None else engine.stats()
     traffic = {name: Traffic(**counted.get(name, {})) for name in ("h2d", "d2h", "p2p")}
@@ -97,6 +97,7 @@ def configure_move(
             old[0] if threads is None else threads,
             old[1] if chunk_bytes is None else chunk_bytes,
             old[2] if pinned_bytes is None else pinned_bytes,
+            *old[3:],
         )
     )
 

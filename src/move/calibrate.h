@@ -12,6 +12,10 @@
 
 namespace turnpike::move {
 
+// "plain", "streaming", "string"; none for a name that is none of these.
+const char* name_of(Store store);
+std::optional<Store> store_of(const std::string& name);
+
 // Rates in 10^9 bytes a second, medians.
 struct CalibrationPoint {
   unsigned int threads = 0;

@@ -55,6 +55,16 @@ bool is_of(const Json& entry, const std::string& host, const std::string& device
 
 }  // namespace
 
+const char* name_of(Store store) {
+  return kStoreNames[static_cast<std::size_t>(store)];
+}
+
+std::optional<Store> store_of(const std::string& name) {
+  const auto found = std::find(kStoreNames.begin(), kStoreNames.end(), name);
+  if (found == kStoreNames.end()) return std::nullopt;
+  return static_cast<Store>(found - kStoreNames.begin());
+}
+
 Result<std::optional<Settings>> kept_settings(const std::string& device_name) {
   const std::string path = cache_path("move.json");
   if (path.empty()) return std::optional<Settings>();
@@ -66,8 +76,7 @@ Result<std::optional<Settings>> kept_settings(const std::string& device_name) {
     Settings settings;
     settings.threads = entry.at("threads").get<unsigned int>();
     settings.chunk_bytes = entry.at("chunk_bytes").get<std::size_t>();
-    const auto store = std::find(kStoreNames.begin(), kStoreNames.end(), entry.value("store", std::string()));
-    if (store != kStoreNames.end()) settings.store = static_cast<Store>(store - kStoreNames.begin());
+    settings.store = store_of(entry.value("store", std::string())).value_or(settings.store);
     return std::optional(settings);
   }
   return std::optional<Settings>();
@@ -91,7 +100,7 @@ Status keep_settings(const Calibration& calibration) {
                   {"chunk_bytes", calibration.settings.chunk_bytes},
                   {"h2d_gbps", calibration.best.h2d_gbps},
                   {"d2h_gbps", calibration.best.d2h_gbps},
-                  {"store", kStoreNames[static_cast<std::size_t>(calibration.settings.store)]}});
+                  {"store", name_of(calibration.settings.store)}});
   const Json document = {{"schema", kSchema}, {"machines", kept}};
   return write_cache_file(path, document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }

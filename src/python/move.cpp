@@ -147,6 +147,7 @@ class Transfer {
       const WithoutGil without_gil;
       status = transfer_->wait_on(device, to_stream(stream));
     }
+    drop_released();
     throw_unless_ok(status);
   }
   void wait() {
@@ -198,17 +199,14 @@ nb::dict to_dict(const move::Traffic& traffic) {
   return dict;
 }
 
-move::Settings to_settings(const SettingsTuple& tuple) {
-  return {.threads = std::get<0>(tuple), .chunk_bytes = std::get<1>(tuple), .pinned_bytes = std::get<2>(tuple)};
-}
-
 class Engine {
  public:
-  static Engine open(const SettingsTuple& settings) {
+  static Engine open(const nb::tuple& tuple) {
     watch_forks();
+    const move::Settings settings = to_settings(tuple, move::default_settings());
     Result<std::unique_ptr<move::Engine>> engine = [&] {
       const WithoutGil without_gil;
-      return move::Engine::open(to_settings(settings));
+      return move::Engine::open(settings);
     }();
     return Engine(value_or_throw(std::move(engine)));
   }
@@ -300,8 +298,9 @@ class Engine {
     return dict;
   }
   SettingsTuple settings() const { return to_tuple(engine_->settings()); }
-  void configure(const SettingsTuple& settings) {
-    run([&] { return engine_->configure(to_settings(settings)); });
+  void configure(const nb::tuple& tuple) {
+    const move::Settings settings = to_settings(tuple, engine_->settings());
+    run([&] { return engine_->configure(settings); });
   }
   std::size_t release_pinned() {
     const WithoutGil without_gil;

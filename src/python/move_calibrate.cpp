@@ -1,6 +1,7 @@
 // See move_calibrate.h.
 #include "python/move_calibrate.h"
 
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
 #include <exception>
@@ -19,6 +20,7 @@ nb::dict to_dict(const move::CalibrationPoint& point) {
   dict["chunk_bytes"] = point.chunk_bytes;
   dict["h2d_gbps"] = point.h2d_gbps;
   dict["d2h_gbps"] = point.d2h_gbps;
+  dict["store"] = move::name_of(point.store);
   return dict;
 }
 
@@ -40,7 +42,23 @@ nb::dict to_dict(const move::Calibration& calibration) {
 }  // namespace
 
 SettingsTuple to_tuple(const move::Settings& settings) {
-  return {settings.threads, settings.chunk_bytes, settings.pinned_bytes};
+  return {settings.threads, settings.chunk_bytes, settings.pinned_bytes, settings.gatherers,
+          move::name_of(settings.store)};
+}
+
+move::Settings to_settings(const nb::tuple& tuple, const move::Settings& others) {
+  if (tuple.size() < 3 || tuple.size() > 5) throw nb::value_error("settings are a tuple of 3 to 5");
+  move::Settings settings = others;
+  settings.threads = nb::cast<unsigned int>(tuple[0]);
+  settings.chunk_bytes = nb::cast<std::size_t>(tuple[1]);
+  settings.pinned_bytes = nb::cast<std::size_t>(tuple[2]);
+  if (tuple.size() > 3) settings.gatherers = nb::cast<unsigned int>(tuple[3]);
+  if (tuple.size() > 4) {
+    const auto store = move::store_of(nb::cast<std::string>(tuple[4]));
+    if (!store) throw nb::value_error("a store is plain, streaming or string");
+    settings.store = *store;
+  }
+  return settings;
 }
 
 nb::dict calibrate(move::Engine& engine, int device, const nb::object& progress) {

@@ -18,6 +18,8 @@ class CalibrationPoint:
     chunk_bytes: int
     h2d_gbps: float
     d2h_gbps: float
+    store: str
+    """How threads store into slots: "plain", "streaming" or "string"."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +57,7 @@ def calibrate(device: torch.device | str | int | None = None, *, progress: bool 
     )
     index = _engine.device_of(target).index
     found = engine.calibrate(index, _show if progress else None)
-    threads, chunk_bytes, _ = found.pop("settings")
+    threads, chunk_bytes, *_ = found.pop("settings")
     points = tuple(CalibrationPoint(**point) for point in found.pop("points"))
     return Calibration(threads=threads, chunk_bytes=chunk_bytes, points=points, **found)
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from turnpike import _core
 from turnpike._move.late import torch
 
-# As src/move/move.h has them: threads, bytes of a chunk, bytes of page-locked memory.
-Settings = tuple[int, int, int]
+# As src/move/move.h has them: threads, bytes of a chunk, bytes of page-locked memory, gatherers, store.
+Settings = tuple[int, int, int, int, str]
 
 _lock = threading.Lock()
 _engine: _core.MoveEngine | None = None
@@ -64,8 +64,10 @@ def settings() -> Settings:
 
 
 def _completed(rest: Settings) -> Settings:
-    threads, chunk_bytes, pinned_bytes = (old if new is None else new for new, old in zip(_wanted, rest, strict=True))
-    return threads, chunk_bytes, pinned_bytes
+    threads, chunk_bytes, pinned_bytes = (
+        old if new is None else new for new, old in zip(_wanted, rest[:3], strict=True)
+    )
+    return threads, chunk_bytes, pinned_bytes, *rest[3:]
 
 
 def _kept() -> Settings | None:

@@ -91,7 +91,7 @@ def move_stats() -> MoveStats:
 
     The rate is that of transfers of 16 MiB and more; `turnpike bench link` says what the link can do.
     """
-    threads, chunk_bytes, pinned_limit_bytes = _engine.settings()
+    threads, chunk_bytes, pinned_limit_bytes, *_ = _engine.settings()
     engine = _engine.engine() if _engine.is_open() else None
     counted = {} if engine is None else engine.stats()
     traffic = {name: Traffic(**counted.get(name, {})) for name in ("h2d", "d2h", "p2p")}

@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/open_run.h"
 #include "cli/output_file.h"
+#include "cli/same_file.h"
 #include "cli/terminal.h"
 #include "report/budget_text.h"
 #include "report/check_json.h"
@@ -134,6 +135,13 @@ std::string conflict_of(const Arguments& arguments) {
 int check(const Arguments& arguments) {
   if (const std::string conflict = conflict_of(arguments); !conflict.empty()) return fail(conflict, kUsage);
   if (arguments.is_init) return init(arguments);
+  if (!arguments.sarif.empty()) {
+    std::vector<std::filesystem::path> inputs = arguments.runs;
+    inputs.push_back(arguments.budget);
+    if (auto harmless = check_is_no_input(arguments.sarif, inputs); !harmless) {
+      return fail(harmless.error().message, kUsage);
+    }
+  }
   const auto budget = analyze::read_budget(arguments.budget);
   if (!budget) return fail(budget.error().message, kUsage);
   const auto report = open_run(arguments.runs, kCommand);

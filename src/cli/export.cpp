@@ -8,6 +8,7 @@
 #include "cli/output_file.h"
 #include "cli/progress.h"
 #include "cli/runs_argument.h"
+#include "cli/same_file.h"
 #include "ingest/run_reader.h"
 #include "report/chrome.h"
 #include "trace/reader.h"
@@ -91,11 +92,12 @@ void tell(const fs::path& path, const OutputFile& output) {
 }
 
 int export_run(const Arguments& arguments) {
+  const fs::path path = arguments.output.empty() ? default_output(arguments.runs.front()) : fs::path(arguments.output);
+  if (auto harmless = check_is_no_input(path, arguments.runs); !harmless) return fail(harmless.error().message, kUsage);
   const auto files = files_of(arguments.runs);
   if (!files) return fail(files.error().message, kUnreadableInput);
   const auto indexes = indexed(*files);
   if (!indexes) return fail(indexes.error().message, kUnreadableInput);
-  const fs::path path = arguments.output.empty() ? default_output(arguments.runs.front()) : fs::path(arguments.output);
   auto output = OutputFile::create(path);
   if (!output) return fail(output.error().message, kFailed);
   if (auto read = write_events(*files, *indexes, *output); !read) return fail(read.error().message, kUnreadableInput);

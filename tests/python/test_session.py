@@ -142,3 +142,15 @@ def test_stopping_what_never_started_says_so():
         "import turnpike as tp\ntry: tp.stop()\nexcept tp.Error as error: print(len(str(error)) > 10, error)"
     )
     assert result.stdout.startswith("True "), result.stderr
+
+
+def test_a_start_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):
+    monkeypatch.setenv("TURNPIKE_CUPTI", "/nowhere/libcupti.so.13")
+    run = tmp_path / "run.tpk"
+    code = f"import turnpike as tp\ntry: tp.start({str(run)!r})\nexcept tp.Error as error: print(error)"
+    result = in_fresh_process(code)
+    assert "/nowhere/libcupti.so.13" in result.stdout, result.stderr
+    assert list(tmp_path.iterdir()) == []
+    run.mkdir()
+    in_fresh_process(code)
+    assert list(run.iterdir()) == []

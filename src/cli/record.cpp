@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/launch.h"
+#include "cli/message.h"
 #include "cli/record_summary.h"
 #include "cli/recorder_environment.h"
 #include "cli/run_directory.h"
@@ -62,7 +63,7 @@ struct Arguments {
 };
 
 int fail(const std::string& message, int code = kUsage) {
-  std::fprintf(stderr, "turnpike record: %s\n", message.c_str());
+  say("turnpike record", message);
   return code;
 }
 
@@ -106,8 +107,8 @@ void print_summary(const TurnpikeStatus& status, const RunDirectory& directory) 
   // The program may have left the cursor at the end of a line.
   const char* separator = isatty(STDERR_FILENO) != 0 ? "\n" : "";
   const std::string run = directory.recorded_path().string();
-  std::fputs((separator + summary_text(status, run, directory.has_recordings())).c_str(), stderr);
-  if (directory.is_replacement()) std::fprintf(stderr, "turnpike: %s stays as it was.\n", directory.path().c_str());
+  std::fputs((separator + printable(summary_text(status, run, directory.has_recordings()))).c_str(), stderr);
+  if (directory.is_replacement()) say("turnpike", directory.path().string() + " stays as it was.");
 }
 
 Result<RunDirectory> run_directory_for(const Arguments& arguments, const std::vector<std::string>& command) {

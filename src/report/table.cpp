@@ -19,6 +19,13 @@ std::string padded(const std::string& text, std::size_t width, Align align) {
   return align == Align::kRight ? space + text : text + space;
 }
 
+// Code is cut where the page ends; words go on below, as far in as they began.
+void print_note(const std::string& text, Style style, Page& page) {
+  if (style == Style::kCode) return page.line(text, style);
+  const std::size_t indent = std::min(text.find_first_not_of(' '), text.size());
+  page.paragraph(text.substr(0, indent), text.substr(indent), style);
+}
+
 }  // namespace
 
 void Table::add_row(std::vector<std::string> cells) {
@@ -102,7 +109,7 @@ void Table::print(Page& page) const {
     for (const std::size_t i : visible) {
       if (display_width(row.cells[i]) > column_widths[i]) page.paragraph(kNoteIndent, row.cells[i], Style::kNote);
     }
-    for (const Note& note : row.notes) page.line(note.text, note.style);
+    for (const Note& note : row.notes) print_note(note.text, note.style, page);
   }
   if (visible.size() == columns_.size()) return;
   std::string missing;

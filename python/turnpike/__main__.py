@@ -4,6 +4,7 @@ Except for the experiments that move tensors: they run in this interpreter, the 
 """
 
 import os
+import signal
 import sys
 from typing import NoReturn
 
@@ -15,6 +16,9 @@ def main() -> NoReturn:
         from turnpike._bench import command
 
         sys.exit(command.main(sys.argv[2:]))
+    # Python ignores these two for itself, which exec would hand on to the command and to all that it starts.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
     # Replaces this process: the exit code, signals and terminal of the native program are the command's own.
     os.execv(_native.EXECUTABLE, ["turnpike", *sys.argv[1:]])
 

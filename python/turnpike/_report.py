@@ -14,8 +14,11 @@ from typing import Any, TypeVar
 
 from turnpike import _core, _html
 
-Path = str | os.PathLike[str]
+Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _Row = TypeVar("_Row")
+# The usual size of a text.
+_WIDTH = 100
+_TOP = 15
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +43,8 @@ class Source:
     detail: str | None
     versions: dict[str, str]
     unusable: list[str]  #: why processes that use CUDA could not be recorded
+    unreadable: list[str]  #: why files of a run could not be read beside others that could
+    notes: list[str]  #: what is doubtful about taking the paths together
 
 
 @dataclasses.dataclass(frozen=True)
@@ -194,8 +199,30 @@ class Finding:
     docs: str
 
 
+class _Kept:
+    """An analysis as pickling keeps it: its values, and its text in the usual size."""
+
+    def __init__(self, values: str, text: str) -> None:
+        self._values = values
+        self._text = text
+
+    def json(self) -> str:
+        return self._values
+
+    def text(self, width: int, top: int) -> str:
+        if (width, top) != (_WIDTH, _TOP):
+            raise _core.Error(
+                f"This report was pickled, which keeps its text of {_WIDTH} columns and {_TOP} rows a table alone. "
+                "Make the report again from the run for another size."
+            )
+        return self._text
+
+
 class Report:
-    """What happened in a run and what it cost. Made by :func:`report`; `print` shows it as the command line does."""
+    """What happened in a run and what it cost. Made by :func:`report`; `print` shows it as the command line does.
+
+    It can be copied and pickled. What was pickled has every field, and its text in the usual size alone.
+    """
 
     source: Source
     span_ns: int  #: from the first to the last record
@@ -212,7 +239,7 @@ class Report:
     losses: dict[str, int]  #: by name, only those that happened: what the recording lacks
     loss_sentences: dict[str, str]  #: what each of them means and what to do
 
-    def __init__(self, analysis: _core.Analysis) -> None:
+    def __init__(self, analysis: _core.Analysis | _Kept) -> None:
         self._analysis = analysis
         values: dict[str, Any] = json.loads(analysis.json())
         self._values = values
@@ -236,8 +263,20 @@ class Report:
         """The object of `turnpike report --json`, as a copy of its own."""
         return copy.deepcopy(self._values)
 
-    def text(self, *, width: int = 100, top: int = 15) -> str:
-        """The report as the command prints it: lines of at most `width` columns (60 or more), `top` rows a table."""
+    def __copy__(self) -> Report:
+        return Report(self._analysis)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Report:
+        return Report(self._analysis)
+
+    def __reduce__(self) -> tuple[type[Report], tuple[_Kept]]:
+        return Report, (_Kept(self._analysis.json(), self.text()),)
+
+    def text(self, *, width: int = _WIDTH, top: int = _TOP) -> str:
+        """The report as the command prints it: lines of at most `width` columns (40 or more), `top` rows a table.
+
+        Raises turnpike.Error for another size than the usual one when the report was pickled.
+        """
         return self._analysis.text(width, top)
 
     def __str__(self) -> str:
@@ -259,12 +298,14 @@ class Report:
 def report(paths: Path | Iterable[Path]) -> Report:
     """Analyzes a run, or several that belong together (ranks).
 
-    paths: a run directory (NAME.tpk), one file of it, or an iterable of such.
+    paths: a run directory (NAME.tpk), one file of it, or an iterable of such; text, bytes or paths. Ctrl-C while they
+        are read raises KeyboardInterrupt.
 
     Raises turnpike.Error when there is no run at a path or none of it can be read; what is damaged or missing inside a
-    run is counted in :attr:`Report.losses`. Needs neither a GPU nor PyTorch.
+    run is counted in :attr:`Report.losses`. Warns (RuntimeWarning) of files in a run that cannot be read, and of runs
+    that are given twice or share neither time nor program. Needs neither a GPU nor PyTorch.
     """
-    names = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    names = [paths] if isinstance(paths, str | bytes | os.PathLike) else list(paths)
     return Report(_core.analyze([os.fspath(name) for name in names]))
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from turnpike import _core, _native
 
-Path = str | os.PathLike[str]
+Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 Detail = Literal["full", "transfers"]
 
 
@@ -38,7 +38,7 @@ def stop() -> pathlib.Path:
 
     Returns the file that this process wrote. Raises turnpike.Error when nothing is being recorded in this process.
     """
-    return pathlib.Path(_core.stop(_native.RECORD_LIBRARY))
+    return _core.stop(_native.RECORD_LIBRARY)
 
 
 def is_recording() -> bool:
@@ -61,7 +61,7 @@ def record(
     """
     start(path, detail=detail, stacks=stacks, verify_content=verify_content)
     try:
-        yield pathlib.Path(path)
+        yield pathlib.Path(os.fsdecode(path))
     finally:
         if is_recording():
             stop()

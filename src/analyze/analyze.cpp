@@ -2,11 +2,10 @@
 #include "analyze/analyze.h"
 
 #include <deque>
-#include <numeric>
-#include <optional>
 #include <system_error>
 #include <utility>
 
+#include "analyze/inputs.h"
 #include "analyze/run_analysis.h"
 
 namespace turnpike::analyze {
@@ -14,42 +13,12 @@ namespace {
 
 using Path = std::filesystem::path;
 
-std::uint64_t size_of(const Path& file) {
-  std::error_code error;
-  const auto size_bytes = std::filesystem::file_size(file, error);
-  return error ? 0 : size_bytes;
-}
-
 // The progress of one file inside of that of all.
 trace::Progress part_of(const trace::Progress& progress, std::uint64_t before_bytes, std::uint64_t all_bytes) {
   if (!progress) return {};
   return [&progress, before_bytes, all_bytes](std::uint64_t done_bytes, std::uint64_t) {
     progress(before_bytes + done_bytes, all_bytes);
   };
-}
-
-// The files of all inputs; what is wrong with those that cannot be read.
-struct Files {
-  std::vector<Path> paths;
-  std::vector<Error> errors;
-
-  std::uint64_t size_bytes() const {
-    return std::accumulate(paths.begin(), paths.end(), std::uint64_t{0},
-                           [](std::uint64_t sum, const Path& file) { return sum + size_of(file); });
-  }
-};
-
-Files files_of(const std::vector<Path>& inputs) {
-  Files files;
-  for (const Path& input : inputs) {
-    auto found = trace::run_files(input);
-    if (!found) {
-      files.errors.push_back(found.error());
-    } else {
-      files.paths.insert(files.paths.end(), found->begin(), found->end());
-    }
-  }
-  return files;
 }
 
 using TakeProcess = std::function<void(trace::Process, Timeline)>;
@@ -72,27 +41,38 @@ Result<std::string> read_file(const Path& file, const FileReader& reader, const 
 
 struct ReadInputs {
   std::string kind;  // "mixed" where files differ
-  std::vector<Error> errors;
+  InputRemarks remarks;
 };
 
 // One file after the other. Fails when none can be read.
-Result<ReadInputs> read_inputs(const std::vector<Path>& inputs, const FileReader& reader,
+Result<ReadInputs> read_inputs(const std::vector<Path>& paths, const FileReader& reader,
                                const trace::Progress& progress, const TakeProcess& take) {
-  Files files = files_of(inputs);
-  const std::uint64_t all_bytes = files.size_bytes();
-  ReadInputs read{{}, std::move(files.errors)};
+  Inputs inputs(paths);
+  const std::uint64_t all_bytes = inputs.size_bytes();
   std::uint64_t read_bytes = 0;
-  for (const Path& file : files.paths) {
-    const auto kind = read_file(file, reader, part_of(progress, read_bytes, all_bytes), take);
-    read_bytes += size_of(file);
+  ReadInputs read;
+  for (const InputFile& file : inputs.files()) {
+    bool is_empty = true;
+    const auto take_noted = [&](trace::Process process, Timeline timeline) {
+      is_empty = false;
+      inputs.add_process(file, process, timeline);
+      take(std::move(process), std::move(timeline));
+    };
+    const auto kind = read_file(file.path, reader, part_of(progress, read_bytes, all_bytes), take_noted);
+    std::error_code failed;
+    const auto size_bytes = std::filesystem::file_size(file.path, failed);
+    read_bytes += failed ? 0 : size_bytes;
     if (!kind) {
-      read.errors.push_back(kind.error());
+      inputs.add_failure(kind.error());
+    } else if (is_empty) {
+      inputs.add_failure(Error{file.path.string() + " holds no process."});
     } else {
       read.kind = read.kind.empty() || read.kind == *kind ? *kind : "mixed";
     }
   }
-  if (!read.kind.empty()) return read;
-  return read.errors.empty() ? Error{"There is nothing to analyze. Name a run to report on."} : read.errors.front();
+  if (inputs.is_nothing()) return inputs.first_error();
+  read.remarks = inputs.remarks();
+  return read;
 }
 
 }  // namespace
@@ -112,13 +92,14 @@ FileReader own_files() {
 Result<Report> analyze_run(const std::vector<Path>& inputs, const FileReader& reader, const LinkRates& rates,
                            const trace::Progress& progress) {
   RunAnalysis analysis(rates);
-  const auto read = read_inputs(inputs, reader, progress, [&](const trace::Process& process, const Timeline& timeline) {
+  auto read = read_inputs(inputs, reader, progress, [&](const trace::Process& process, const Timeline& timeline) {
     analysis.add(process, timeline);
   });
   if (!read) return read.error();
-  analysis.count_loss(kUnreadableFile, read->errors.size());
+  analysis.count_loss(kUnreadableFile, read->remarks.unreadable.size());
   Report report = analysis.finish();
   report.source.kind = read->kind;
+  report.source.inputs = std::move(read->remarks);
   for (const Path& input : inputs) report.source.paths.push_back(input.string());
   return report;
 }
@@ -129,7 +110,7 @@ Result<LoadedRun> load_run(const std::vector<Path>& inputs, const FileReader& re
     run.processes.push_back({std::move(process), std::move(timeline)});
   });
   if (!read) return read.error();
-  run.unreadable = std::move(read->errors);
+  run.inputs = std::move(read->remarks);
   return run;
 }
 

@@ -35,8 +35,8 @@ FileReader own_files();
 
 // Analyzes runs together: every file of every input is one process or several. Files are read one after the other, and
 // only one is in memory at a time. `progress` counts the bytes of all files. Fails when no file can be read; one that
-// cannot beside others that can is a loss. Source::kind is that of the files, "mixed" where they differ.
-// Total::link_gbps stays empty. `rates` serves the findings: what a link could do.
+// cannot beside others that can is a loss, and Source::inputs names it. Source::kind is that of the files, "mixed"
+// where they differ. Total::link_gbps stays empty. `rates` serves the findings: what a link could do.
 Result<Report> analyze_run(const std::vector<std::filesystem::path>& inputs, const FileReader& reader,
                            const LinkRates& rates = {}, const trace::Progress& progress = {});
 
@@ -49,7 +49,7 @@ struct LoadedProcess {
 // A run with all of its processes in memory, for what they can only answer together.
 struct LoadedRun {
   std::vector<LoadedProcess> processes;
-  std::vector<Error> unreadable;  // of files beside others that could be read
+  InputRemarks inputs;
 };
 // Reads runs together, as analyze_run does. Fails when no file can be read.
 Result<LoadedRun> load_run(const std::vector<std::filesystem::path>& inputs, const FileReader& reader,

@@ -30,6 +30,7 @@ struct Limit {
   std::optional<Direction> direction{};  // nullopt: every direction, memset excepted
   std::string site{};                    // a pattern (site_pattern.h); empty: everywhere
   double most = 0;
+  bool is_optional = false;  // nothing needs to be at the site
 };
 
 // A place that nothing limits.
@@ -38,6 +39,7 @@ struct Allowance {
   std::optional<Direction> direction{};
   std::string reason{};
   std::uint32_t line = 0;
+  bool is_optional = false;
 };
 
 // A limit on percentages and words of the report, and the line that gives it.
@@ -55,6 +57,7 @@ struct Budget {
   std::optional<Setting<double>> max_exposed_transfer_pct;
   std::optional<Setting<double>> max_gpu_idle_pct;
   std::optional<Setting<std::vector<std::string>>> forbidden_findings;  // patterns of rules
+  bool are_findings_optional = false;                                   // a pattern needs to fit no rule
   std::optional<Setting<double>> max_saving_pct;
   // By name; a run that lost anything else fails, since what exceeds a limit may be among what was lost.
   std::vector<std::string> allowed_losses;

@@ -7,7 +7,9 @@
 #include <iterator>
 #include <span>
 
+#include "analyze/analyze.h"
 #include "analyze/quantity.h"
+#include "trace/losses.h"
 
 // Errors as values; nothing is written, only read.
 #define TOML_HEADER_ONLY 1
@@ -103,7 +105,16 @@ class BudgetReader {
     return text;
   }
 
-  static std::string shown(std::string_view name) { return "\"" + std::string(name) + "\""; }
+  // On one line, whatever it holds.
+  static std::string shown(std::string_view name) {
+    std::string text = "\"";
+    for (const char letter : name) {
+      const auto code = static_cast<unsigned char>(letter);
+      constexpr const char* kDigits = "0123456789abcdef";
+      text += code < 0x20 ? std::string("\\x") + kDigits[code >> 4] + kDigits[code & 15] : std::string(1, letter);
+    }
+    return text + "\"";
+  }
   static std::uint32_t line_of(const toml::node& node) { return node.source().begin.line; }
 
   void mistake(const toml::source_region& place, const std::string& what) {
@@ -264,6 +275,12 @@ class BudgetReader {
     return std::nullopt;
   }
 
+  bool is_true(const toml::node& node, std::string_view key) {
+    if (const auto* value = node.as_boolean()) return value->get();
+    mistake(node.source(), shown(key) + " is true or false.");
+    return false;
+  }
+
   std::optional<Unit> unit(const toml::node& node) {
     const auto* value = node.as_string();
     if (value != nullptr && value->get() == "step") return Unit::kStep;
@@ -283,6 +300,8 @@ class BudgetReader {
         like.direction = direction(value);
       } else if (name == "per") {
         like.unit = unit(value).value_or(Unit::kStep);
+      } else if (name == "optional") {
+        like.is_optional = is_true(value, name);
       } else if (name == "reason") {
         text(value, name);
       } else if (const auto target = target_of(name);
@@ -292,9 +311,10 @@ class BudgetReader {
           limits.push_back(
               {.name = std::string(name), .line = line_of(value), .measure = target->measure, .most = *most});
       } else {
-        mistake(key.source(), "unknown key " + shown(name) +
-                                  " in [[limit]]. Known are site, direction, per, reason, count, bytes, blocked, "
-                                  "exposed and syncs.");
+        mistake(key.source(),
+                "unknown key " + shown(name) +
+                    " in [[limit]]. Known are site, direction, per, optional, reason, count, bytes, blocked, "
+                    "exposed and syncs.");
       }
     }
     if (!table.contains("site")) mistake(table.source(), "this [[limit]] names no place: add site = \"FILE:LINE\".");
@@ -308,6 +328,7 @@ class BudgetReader {
       limit.unit = like.unit;
       limit.direction = like.direction;
       limit.site = like.site;
+      limit.is_optional = like.is_optional;
       budget_.limits.push_back(std::move(limit));
     }
   }
@@ -320,10 +341,13 @@ class BudgetReader {
         allowance.site = text(value, name).value_or("");
       } else if (name == "direction") {
         allowance.direction = direction(value);
+      } else if (name == "optional") {
+        allowance.is_optional = is_true(value, name);
       } else if (name == "reason") {
         allowance.reason = text(value, name).value_or("");
       } else {
-        mistake(key.source(), "unknown key " + shown(name) + " in [[allow]]. Known are site, direction and reason.");
+        mistake(key.source(),
+                "unknown key " + shown(name) + " in [[allow]]. Known are site, direction, optional and reason.");
       }
     }
     if (!table.contains("site")) mistake(table.source(), "this [[allow]] names no place: add site = \"FILE:LINE\".");
@@ -376,10 +400,25 @@ class BudgetReader {
         keep(budget_.forbidden_findings, texts(value, name), value);
       } else if (name == "max_saving_pct") {
         keep(budget_.max_saving_pct, percent(value, name), value);
+      } else if (name == "optional") {
+        budget_.are_findings_optional = is_true(value, name);
       } else {
-        mistake(key.source(), "unknown key " + shown(name) + " in [findings]. Known are forbid and max_saving_pct.");
+        mistake(key.source(),
+                "unknown key " + shown(name) + " in [findings]. Known are forbid, max_saving_pct and optional.");
       }
     }
+  }
+
+  void check_loss(const std::string& name, const toml::node& node) {
+    std::string known = kUnreadableFile;
+    bool is_known = name == known;
+    for (const trace::LossInfo& loss : trace::all_losses()) {
+      is_known = is_known || loss.name == name;
+      known += ", " + std::string(loss.name);
+    }
+    // What this version has no name for.
+    is_known = is_known || (name.starts_with("loss_") && name.find_first_not_of("0123456789", 5) == std::string::npos);
+    if (!is_known) mistake(node.source(), "there is no loss " + shown(name) + ". Known are " + known + ".");
   }
 
   void read_losses(const toml::node& node) {
@@ -395,6 +434,7 @@ class BudgetReader {
         budget_.are_losses_allowed = is_allowed->get();
       } else if (value.is_array()) {
         budget_.allowed_losses = texts(value, "allow").value_or(std::vector<std::string>());
+        for (const std::string& name : budget_.allowed_losses) check_loss(name, value);
       } else {
         mistake(value.source(), "\"allow\" is true, false, or a list of losses like [\"stack_truncated\"].");
       }
@@ -457,7 +497,12 @@ Result<Budget> parse_budget(std::string_view text, const std::string& path) {
 
 Result<Budget> read_budget(const std::filesystem::path& path) {
   std::error_code failed;
-  if (std::filesystem::is_directory(path, failed)) return Error{path.string() + " is a folder, not a budget."};
+  const auto status = std::filesystem::status(path, failed);
+  if (std::filesystem::is_directory(status)) return Error{path.string() + " is a folder, not a budget."};
+  // Opening a pipe would wait for its writer.
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    return Error{path.string() + " is not a regular file. Copy the budget to a file and name that with --budget."};
+  }
   std::ifstream file(path, std::ios::binary);
   if (!file) return Error{path.string() + " cannot be read. Name a budget with --budget, or make one with --init."};
   std::string text(kMaxBudgetBytes + 1, '\0');

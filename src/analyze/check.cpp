@@ -85,9 +85,9 @@ class Check {
     if (budget_.forbidden_findings) add(checked_findings());
     if (budget_.max_saving_pct) add(checked_saving());
     add(checked_losses());
+    check_patterns();
+    check_rules();
     sort_as_in_file();
-    note_patterns();
-    note_rules();
     return std::move(result_);
   }
 
@@ -270,31 +270,46 @@ class Check {
     return result;
   }
 
-  void note_patterns() {
-    const auto matches_any = [this](const std::string& pattern) {
-      return std::any_of(items_of_run_.begin(), items_of_run_.end(),
-                         [&](const Item& item) { return matches_site(pattern, item); });
+  // A place or a rule of the budget that is not there: then what it says can never come true.
+  void miss(const std::string& name, std::uint32_t line, bool is_optional, const std::string& what) {
+    if (is_optional) return result_.notes.push_back("optional: " + what + ".");
+    add({.name = name,
+         .line = line,
+         .outcome = Outcome::kUnknown,
+         .kind = ValueKind::kText,
+         .most_text = "something",
+         .measured_text = "nothing",
+         .why = what + ". Has the line moved, or the name? Where that is fine, add optional = true."});
+  }
+
+  void check_patterns() {
+    const auto check_site = [&](const std::string& name, const std::string& site, std::uint32_t line,
+                                bool is_optional) {
+      const bool is_there = std::any_of(items_of_run_.begin(), items_of_run_.end(),
+                                        [&](const Item& item) { return matches_site(site, item); });
+      if (!is_there) miss(name, line, is_optional, "nothing in this run is at " + site);
     };
-    const auto note = [&](const char* table, const std::string& site, std::uint32_t line) {
-      if (matches_any(site)) return;
-      result_.notes.push_back("Nothing in this run is at " + site + " (" + table + ", line " + std::to_string(line) +
-                              " of the budget): has the line moved?");
-    };
-    for (const Allowance& allowance : budget_.allowances) note("[[allow]]", allowance.site, allowance.line);
+    for (const Allowance& allowance : budget_.allowances) {
+      check_site("allow (" + allowance.site + "): site", allowance.site, allowance.line, allowance.is_optional);
+    }
     std::string last;
     for (const Limit& limit : budget_.limits) {
-      if (!limit.site.empty() && limit.site != last) note("[[limit]]", limit.site, limit.line);
+      if (!limit.site.empty() && limit.site != last) {
+        check_site(limit.name.substr(0, limit.name.rfind(": ")) + ": site", limit.site, limit.line, limit.is_optional);
+      }
       last = limit.site;
     }
   }
 
-  void note_rules() {
+  void check_rules() {
     if (!budget_.forbidden_findings) return;
     const auto rules = all_rules();
     for (const std::string& pattern : budget_.forbidden_findings->value) {
       const bool is_known =
           std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) { return matches_glob(pattern, rule.name); });
-      if (!is_known) result_.notes.push_back("No rule of this version is called " + pattern + " ([findings], forbid).");
+      if (is_known) continue;
+      miss("findings.forbid: " + pattern, budget_.forbidden_findings->line, budget_.are_findings_optional,
+           "no rule of this version is called " + pattern);
     }
   }
 

@@ -37,7 +37,7 @@ struct LimitResult {
 
 struct CheckResult {
   std::vector<LimitResult> limits;  // in the order of the file's tables
-  std::vector<std::string> notes;   // sentences: patterns that fit nothing, what was allowed
+  std::vector<std::string> notes;   // sentences: optional places and rules that are not there
   bool has_steps = false;
   std::size_t exceeded_count = 0;
   std::size_t unknown_count = 0;

@@ -56,6 +56,9 @@ struct Comparison {
 
 Comparison compare(const Report& before, const Report& after);
 
+// No transfer, no synchronisation, no kernel.
+bool is_without_work(const Report& report);
+
 // What of two runs lets a difference between them have other reasons than the program, in sentences.
 std::vector<std::string> doubts_about(const Report& before, const Report& after);
 

@@ -79,11 +79,17 @@ void add_losses(Doubts& doubts, const Report& report, const char* which) {
 
 }  // namespace
 
+bool is_without_work(const Report& report) {
+  return report.syncs.count == 0 && !report.verdict.gpu_busy_pct &&
+         std::all_of(report.totals.begin(), report.totals.end(), [](const Total& total) { return total.count == 0; });
+}
+
 Doubts doubts_about(const Report& before, const Report& after) {
   Doubts doubts;
   if (!before.source.paths.empty() && before.source.paths == after.source.paths) {
     doubts.push_back("Both are the same run.");
   }
+  if (is_without_work(before) || is_without_work(after)) return doubts;
   add_steps(doubts, before, after);
   add_when_different(doubts, "The kinds of recording", before.source.kind, after.source.kind);
   add_when_different(doubts, "The details of the recordings (--detail)", before.source.detail, after.source.detail);

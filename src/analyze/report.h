@@ -38,6 +38,13 @@ struct Device {
   std::uint64_t memory_bytes = 0;  // 0: unknown
 };
 
+// What is wrong with what an analysis was given, in sentences.
+struct InputRemarks {
+  std::vector<std::string> unreadable{};  // files that could not be read beside others that could
+  std::vector<std::string> notes{};       // what is doubtful about taking the inputs together
+  bool is_input_missing = false;          // of one input nothing at all could be read
+};
+
 struct Source {
   std::string kind;  // turnpike | kineto | nsys
   std::vector<std::string> paths;
@@ -49,6 +56,7 @@ struct Source {
   // Why processes could not be recorded, in sentences, each once; empty when all could.
   std::vector<std::string> unusable;
   std::vector<std::string> hosts;  // names of the machines it ran on, each once; empty: unknown
+  InputRemarks inputs;
 };
 
 struct Total {

@@ -51,22 +51,21 @@ class Changer {
  public:
   Changer(const ProcessModel& model, Graph& graph) : model_(model), graph_(graph) {}
 
-  std::size_t count() const { return count_; }
-  bool is_known() const { return is_known_; }
+  Applied take() { return {std::move(applied_), is_known_}; }
 
   void pin(std::uint32_t call) {
     for (const std::uint32_t operation : model_.operations_of(call)) {
       if (!is_over_link(operation)) continue;
-      if (!run_at_link_speed(operation, bytes_of(operation))) return;
+      run_at_link_speed(operation, bytes_of(operation));
       let_host_go_on(call);
-      ++count_;
+      applied_.push_back(call);
     }
   }
 
   void make_non_blocking(std::uint32_t call) {
     if (!is_of(call, Direction::kHostToDevice)) return;
     let_host_go_on(call);
-    ++count_;
+    applied_.push_back(call);
   }
 
   // A synchronisation, or a copy to the host.
@@ -74,17 +73,17 @@ class Changer {
     const CallKind kind = model_.call(call).kind;
     if (kind == CallKind::kSynchronize) {
       remove_call(graph_, call, true);
-      ++count_;
+      applied_.push_back(call);
     } else if (is_of(call, Direction::kDeviceToHost)) {
       drop_copy(call);
-      ++count_;
+      applied_.push_back(call);
     }
   }
 
   void hoist_upload(std::uint32_t call) {
     if (!is_of(call, Direction::kHostToDevice)) return;
     drop_copy(call);
-    ++count_;
+    applied_.push_back(call);
   }
 
   // The wait is for what it waited for one step earlier.
@@ -102,7 +101,7 @@ class Changer {
         if (edge.kind == EdgeKind::kWait && edge.lag_ns != kRemoved) std::swap(edge.from, awaited);
       }
       earlier[{place, number}] = awaited;
-      ++count_;
+      applied_.push_back(call);
     }
   }
 
@@ -129,13 +128,13 @@ class Changer {
       for (const std::uint32_t operation : model_.operations_of(call)) {
         const bool is_pageable =
             model_.transfer_of(graph_.operations[operation])->src_kind == trace::MemoryKind::kPageable;
-        if (is_pageable && !run_at_link_speed(operation, bytes_of(operation))) return;
+        if (is_pageable) run_at_link_speed(operation, bytes_of(operation));
         move_aside(operation, last_of_device);
         if (!is_first) launch_from(graph_, operation, before->second);
       }
       let_host_go_on(call);
       before->second = call;
-      ++count_;
+      applied_.push_back(call);
     }
   }
 
@@ -154,7 +153,7 @@ class Changer {
         } else {
           continue;
         }
-        ++count_;
+        applied_.push_back(call);
       }
     }
     remove_events_from(graph_, ends);
@@ -163,8 +162,8 @@ class Changer {
   void reach_link_speed(std::uint32_t call) {
     for (const std::uint32_t operation : model_.operations_of(call)) {
       if (!is_over_link(operation)) continue;
-      if (!run_at_link_speed(operation, bytes_of(operation))) return;
-      ++count_;
+      run_at_link_speed(operation, bytes_of(operation));
+      applied_.push_back(call);
     }
   }
 
@@ -172,7 +171,7 @@ class Changer {
     const std::int64_t gap = gap_ns(graph_, call);
     if (gap <= kQuietNs) return;
     set_gap(graph_, call, std::min(gap, kReadyBatchNs));
-    ++count_;
+    applied_.push_back(call);
   }
 
   // The first launch of a step stands for all that can be captured.
@@ -188,7 +187,7 @@ class Changer {
       }
       // Nodes of a graph follow each other within 0.3 us (H100), which recording adds to each kernel.
       for (const std::uint32_t operation : model_.operations_of(call)) close_up(graph_, operation);
-      ++count_;
+      applied_.push_back(call);
     }
   }
 
@@ -200,7 +199,7 @@ class Changer {
     const auto host_copy_ns = static_cast<std::int64_t>(static_cast<double>(bytes) / kHostCopyGbps);
     const std::int64_t gap = gap_ns(graph_, call);
     set_gap(graph_, call, std::max(gap - host_copy_ns, std::min(gap, usual_gap_ns())));
-    ++count_;
+    applied_.push_back(call);
   }
 
   void convert_on_device(std::uint32_t call) {
@@ -209,7 +208,7 @@ class Changer {
       if (!is_over_link(operation)) continue;
       shorten(operation, static_cast<std::int64_t>(kBytesPerStoredByte));
       set_gap(graph_, call, std::min(gap_ns(graph_, call), usual_gap_ns()));
-      ++count_;
+      applied_.push_back(call);
     }
   }
 
@@ -224,7 +223,7 @@ class Changer {
         set_gap(graph_, call, std::min(gap_ns(graph_, call), usual_gap_ns()));
         drop_copy(call);
         is_down = false;
-        ++count_;
+        applied_.push_back(call);
       }
     }
   }
@@ -236,7 +235,7 @@ class Changer {
       return;
     }
     remove_call(graph_, call, false);
-    ++count_;
+    applied_.push_back(call);
   }
 
  private:
@@ -286,15 +285,14 @@ class Changer {
   }
 
   // Small copies take longer than the link's rate says, and pinned ones are no slower than they were.
-  bool run_at_link_speed(std::uint32_t operation, std::uint64_t bytes) {
+  void run_at_link_speed(std::uint32_t operation, std::uint64_t bytes) {
     const Transfer& transfer = *model_.transfer_of(graph_.operations[operation]);
     const auto link_ns = model_.link_time_ns(transfer.device, transfer.direction, bytes);
     if (!link_ns) {
       is_known_ = false;
-      return false;
+      return;
     }
     set_duration(graph_, operation, bytes == transfer.bytes ? std::min(*link_ns, transfer.duration_ns()) : *link_ns);
-    return true;
   }
 
   // The call of a copy returns when it is queued, and nothing waits behind it.
@@ -346,8 +344,8 @@ class Changer {
     const bool is_staged = model_.transfer_of(graph_.operations[carrier])->src_kind == trace::MemoryKind::kPageable;
     if (is_staged) {
       set_duration(graph_, carrier, host_copy_ns);
-    } else if (!run_at_link_speed(carrier, bytes)) {
-      return;
+    } else {
+      run_at_link_speed(carrier, bytes);
     }
     for (auto call = group.begin() + 1; call != group.end(); ++call) {
       drop_copy(*call);
@@ -355,7 +353,7 @@ class Changer {
     }
     const std::int64_t views_ns = kViewNs * static_cast<std::int64_t>(group.size());
     set_gap(graph_, first, gap_ns(graph_, first) + host_copy_ns + views_ns);
-    count_ += group.size();
+    applied_.insert(applied_.end(), group.begin(), group.end());
   }
 
   // What the stream went on with after the copy waits for it still.
@@ -400,7 +398,7 @@ class Changer {
 
   const ProcessModel& model_;
   Graph& graph_;
-  std::size_t count_ = 0;
+  Selection applied_;
   bool is_known_ = true;
   std::optional<std::int64_t> usual_gap_ns_;
 };
@@ -494,16 +492,16 @@ Selection calls_at(const ProcessModel& model, std::string_view site) {
   return calls;
 }
 
-std::optional<std::size_t> apply(const ProcessModel& model, Graph& graph, Change change, const Selection& calls) {
+Applied apply(const ProcessModel& model, Graph& graph, Change change, const Selection& calls) {
   Changer changer(model, graph);
   change_all(changer, change, calls);
-  return changer.is_known() ? std::optional(changer.count()) : std::nullopt;
+  return changer.take();
 }
 
 std::optional<double> predict_step_ns(const ProcessModel& model, std::span<const NamedChange> changes) {
   Graph graph = model.graph();
   for (const NamedChange& named : changes) {
-    if (!apply(model, graph, named.change, named.calls)) return std::nullopt;
+    if (!apply(model, graph, named.change, named.calls).is_known) return std::nullopt;
   }
   return model.step_ns_of(graph);
 }

@@ -40,9 +40,13 @@ using Selection = std::vector<std::uint32_t>;
 // The calls of one line ("train.py:30", or the end of a path with a line), of all lines when `site` is empty.
 Selection calls_at(const ProcessModel& model, std::string_view site);
 
-// Makes the change in `graph`, a copy of the model's. How many calls it applied to; nullopt: a figure that it needs is
-// not known (the link's rate).
-std::optional<std::size_t> apply(const ProcessModel& model, Graph& graph, Change change, const Selection& calls);
+struct Applied {
+  Selection calls;       // that the change was made to; one with several copies as often as it has them
+  bool is_known = true;  // false: a figure that the change needs is not known (the link's rate)
+};
+
+// Makes the change in `graph`, a copy of the model's, which is of no use where the result is not known.
+Applied apply(const ProcessModel& model, Graph& graph, Change change, const Selection& calls);
 
 struct NamedChange {
   Change change;

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
+#include <numeric>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -80,6 +83,18 @@ std::vector<Rendezvous> rendezvous_of(const std::vector<Meeting>& meetings, cons
   return found;
 }
 
+// What became of a change on all ranks.
+struct Changed {
+  bool has_calls = false;  // at the site that was asked for
+  bool is_known = true;    // what it gives
+  std::map<std::string, std::size_t> count_of_site{};
+
+  std::size_t count() const {
+    return std::accumulate(count_of_site.begin(), count_of_site.end(), std::size_t{0},
+                           [](std::size_t sum, const auto& entry) { return sum + entry.second; });
+  }
+};
+
 class Ranks {
  public:
   Ranks(std::span<const LoadedProcess> processes, const Group& group, const LinkRates& rates)
@@ -113,16 +128,18 @@ class Ranks {
     if (!times_ns) return std::nullopt;
     return step_ns(graphs[speaker_], (*times_ns)[speaker_]);
   }
-  // Makes a change on every rank. To how many calls it applied; nullopt: a figure is not known.
-  std::optional<std::size_t> change(std::vector<Graph>& graphs, const AskedChange& asked) const {
-    std::size_t count = 0;
+  // Makes a change on every rank.
+  Changed change(std::vector<Graph>& graphs, const AskedChange& asked) const {
+    Changed changed;
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       const ProcessModel& model = ranks_[rank].model;
-      const auto changed = apply(model, graphs[rank], asked.change, calls_at(model, asked.site));
-      if (!changed) return std::nullopt;
-      count += *changed;
+      const Selection calls = calls_at(model, asked.site);
+      const Applied applied = apply(model, graphs[rank], asked.change, calls);
+      changed.has_calls = changed.has_calls || !calls.empty();
+      changed.is_known = changed.is_known && applied.is_known;
+      for (const std::uint32_t call : applied.calls) ++changed.count_of_site[model.facts_of_call(call).place.site];
     }
-    return count;
+    return changed;
   }
 
  private:
@@ -135,11 +152,37 @@ std::optional<double> predict(const Ranks& ranks, const std::vector<AskedChange>
                               const WhatIfAnswer& unchanged) {
   std::vector<Graph> graphs = ranks.graphs();
   for (const AskedChange& asked : changes) {
-    if (!ranks.change(graphs, asked)) return std::nullopt;
+    if (!ranks.change(graphs, asked).is_known) return std::nullopt;
   }
   const auto step_ns = ranks.step_ns_of(graphs);
   if (!step_ns || unchanged.retimed_step_ns <= 0) return std::nullopt;
   return *step_ns / unchanged.retimed_step_ns * unchanged.measured_step_ns;
+}
+
+// "train.py:34 (40 calls), train.py:30 (2 calls)", most first.
+std::string places_text(const std::map<std::string, std::size_t>& count_of_site) {
+  constexpr std::size_t kMostPlaces = 5;
+  std::vector<std::pair<std::string, std::size_t>> places(count_of_site.begin(), count_of_site.end());
+  std::stable_sort(places.begin(), places.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(places.size(), kMostPlaces); ++i) {
+    const auto& [site, count] = places[i];
+    text += (text.empty() ? "" : ", ") + (site.empty() ? "an unknown place" : site) + " (" + std::to_string(count) +
+            (count == 1 ? " call)" : " calls)");
+  }
+  if (places.size() > kMostPlaces) text += ", and " + std::to_string(places.size() - kMostPlaces) + " more";
+  return text;
+}
+
+// Why a change at a site was made to nothing, and where it could be made.
+std::string misfit_text(const Ranks& ranks, const AskedChange& asked, const Changed& changed) {
+  const std::string name = analyze::name_of(asked.change);
+  std::vector<Graph> graphs = ranks.graphs();
+  const Changed everywhere = ranks.change(graphs, {asked.change, ""});
+  return (changed.has_calls ? "At " + asked.site + " there is nothing that " + name + " could change. "
+                            : "No call of CUDA in the steps that are re-timed is at " + asked.site + ". ") +
+         (everywhere.count_of_site.empty() ? name + " fits nothing in this run."
+                                           : name + " fits " + places_text(everywhere.count_of_site) + ".");
 }
 
 }  // namespace
@@ -164,7 +207,11 @@ Result<WhatIfAnswer> what_if(std::span<const LoadedProcess> processes, const std
   answer.has_lost_collectives = group.has_lost_collectives;
   for (const AskedChange& asked : changes) {
     std::vector<Graph> graphs = ranks.graphs();
-    answer.changed.push_back(ranks.change(graphs, asked).value_or(0));
+    const Changed changed = ranks.change(graphs, asked);
+    answer.changed.push_back(changed.count());
+    if (!asked.site.empty() && changed.count_of_site.empty()) {
+      answer.misfits.push_back(misfit_text(ranks, asked, changed));
+    }
   }
   answer.predicted_step_ns = predict(ranks, changes, answer);
   return answer;

@@ -25,6 +25,7 @@ struct WhatIfAnswer {
   double typical_step_ns = 0;  // by the graph with typical lags in the place of measured ones: how good the model is
   std::optional<double> predicted_step_ns;  // nullopt: a figure that a change needs is not known
   std::vector<std::size_t> changed;         // by asked change: to how many calls it applied, on all ranks
+  std::vector<std::string> misfits;         // sentences: sites at which nothing is, or nothing that the change is about
   std::uint64_t contradicted_count = 0;
   std::size_t rank_count = 1;         // how many processes were re-timed together, because they meet in collectives
   std::size_t meeting_count = 0;      // in how many

@@ -9,7 +9,7 @@ namespace turnpike::cli {
 namespace {
 
 constexpr const char* kExitCodes =
-    "Exit code: 0 measured; 4 there is nothing to measure here (no GPU, no driver), or it failed.";
+    "Exit code: 0 measured; 2 wrong usage; 4 there is nothing to measure here (no GPU, no driver), or it failed.";
 
 void add_bench_link(CLI::App& bench, int& status) {
   const auto options = std::make_shared<BenchLinkOptions>();

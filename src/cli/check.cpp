@@ -10,8 +10,11 @@
 
 #include "analyze/budget_file.h"
 #include "cli/commands.h"
+#include "cli/message.h"
 #include "cli/open_run.h"
 #include "cli/output_file.h"
+#include "cli/runs_argument.h"
+#include "cli/same_file.h"
 #include "cli/terminal.h"
 #include "report/budget_text.h"
 #include "report/check_json.h"
@@ -46,6 +49,7 @@ A budget:
   site = "model.py:*"
   direction = "d2h"
   count = 0
+  optional = true        # else nothing at a site fails the check, as in [[allow]] and [findings]
 
 In GitHub Actions breaches are annotations at their lines as well (--no-github: not).
 
@@ -64,7 +68,7 @@ struct Arguments {
 };
 
 int fail(const std::string& message, int code) {
-  std::fprintf(stderr, "%s: %s\n", kCommand, message.c_str());
+  say(kCommand, message);
   return code;
 }
 
@@ -105,8 +109,8 @@ int init(const Arguments& arguments) {
   if (!report) return fail(report.error().message, kUnreadableInput);
   const Status written = write_file(arguments.budget, report::budget_for(*report, joined(arguments.runs)));
   if (!written) return fail(written.error().message, kFailed);
-  std::fprintf(stderr, "%s: wrote %s. Read it, tighten it, and run `turnpike check RUN` wherever you record.\n",
-               kCommand, arguments.budget.c_str());
+  say(kCommand, "wrote " + arguments.budget.string() +
+                    ". Read it, tighten it, and run `turnpike check RUN` wherever you record.");
   return kFine;
 }
 
@@ -134,6 +138,13 @@ std::string conflict_of(const Arguments& arguments) {
 int check(const Arguments& arguments) {
   if (const std::string conflict = conflict_of(arguments); !conflict.empty()) return fail(conflict, kUsage);
   if (arguments.is_init) return init(arguments);
+  if (!arguments.sarif.empty()) {
+    std::vector<std::filesystem::path> inputs = arguments.runs;
+    inputs.push_back(arguments.budget);
+    if (auto harmless = check_is_no_input(arguments.sarif, inputs); !harmless) {
+      return fail(harmless.error().message, kUsage);
+    }
+  }
   const auto budget = analyze::read_budget(arguments.budget);
   if (!budget) return fail(budget.error().message, kUsage);
   const auto report = open_run(arguments.runs, kCommand);
@@ -147,6 +158,7 @@ int check(const Arguments& arguments) {
     const Status written = write_file(arguments.sarif, report::to_sarif(result, *budget, repository));
     if (!written) return fail(written.error().message, kFailed);
   }
+  if (report->source.inputs.is_input_missing) return kUnreadableInput;
   return result.is_passed() ? kFine : kCheckFailed;
 }
 
@@ -158,14 +170,18 @@ void add_check(CLI::App& app, int& status) {
   command
       ->add_option("RUN", arguments->runs, "A run, as `turnpike report` takes it, or several: the ranks of one program")
       ->required()
+      ->check(check_is_named)
       ->type_name("");
   command->add_option("--budget", arguments->budget, "The file with the limits (default: turnpike.toml)")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(check_is_named);
   command->add_flag("--init", arguments->is_init, "Write a budget that RUN keeps, to start from");
   command->add_flag("--json", arguments->is_json, "As JSON, for other programs");
   command->add_flag("--github", arguments->is_github, "Annotations for GitHub Actions, also outside of it");
   command->add_flag("--no-github", arguments->no_github, "No annotations in GitHub Actions");
-  command->add_option("--sarif", arguments->sarif, "Write the breaches as SARIF 2.1.0, too")->type_name("FILE");
+  command->add_option("--sarif", arguments->sarif, "Write the breaches as SARIF 2.1.0, too")
+      ->type_name("FILE")
+      ->check(check_is_named);
   command->add_flag("--no-colour,--no-color", arguments->no_colour, "Plain text on a terminal too (also: NO_COLOR=1)");
   command->footer(kExamples);
   command->callback([arguments, &status] { status = check(*arguments); });

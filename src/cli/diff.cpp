@@ -6,8 +6,10 @@
 
 #include "analyze/compare.h"
 #include "cli/commands.h"
+#include "cli/message.h"
 #include "cli/open_run.h"
 #include "cli/output_file.h"
+#include "cli/runs_argument.h"
 #include "cli/terminal.h"
 #include "report/diff_json.h"
 #include "report/diff_text.h"
@@ -40,7 +42,7 @@ struct Arguments {
 };
 
 int fail(const std::string& message, int code) {
-  std::fprintf(stderr, "%s: %s\n", kCommand, message.c_str());
+  say(kCommand, message);
   return code;
 }
 
@@ -71,10 +73,13 @@ void add_diff(CLI::App& app, int& status) {
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("BEFORE", arguments->before, "The run before the change, as `turnpike report` takes it")
       ->required()
+      ->check(check_is_named)
       ->type_name("");
-  command->add_option("AFTER", arguments->after, "The run after it")->required()->type_name("");
+  command->add_option("AFTER", arguments->after, "The run after it")->required()->check(check_is_named)->type_name("");
   command->add_flag("--json", arguments->is_json, "As JSON, for other programs; nothing is left out");
-  command->add_option("--top", arguments->top, "How many changed places to show (default: 15)")->type_name("N");
+  command->add_option("--top", arguments->top, "How many changed places to show (default: 15)")
+      ->type_name("N")
+      ->check(check_is_count);
   command->add_flag("--no-colour,--no-color", arguments->no_colour, "Plain text on a terminal too (also: NO_COLOR=1)");
   command->footer(kExamples);
   command->callback([arguments, &status] { status = diff(*arguments); });

@@ -2,6 +2,7 @@
 #include "trace/dump.h"
 
 #include <signal.h>
+#include <stdio_ext.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/message.h"
 #include "trace/reader.h"
 
 namespace turnpike::cli {
@@ -30,7 +32,7 @@ int dump(const DumpOptions& options) {
   ::signal(SIGPIPE, leave_quietly);
   const auto files = trace::run_files(options.run);
   if (!files) {
-    std::fprintf(stderr, "turnpike dump: %s\n", files.error().message.c_str());
+    say("turnpike dump", files.error().message);
     return kUnreadableInput;
   }
   const std::set<std::string, std::less<>> kinds(options.kinds.begin(), options.kinds.end());
@@ -38,9 +40,13 @@ int dump(const DumpOptions& options) {
   for (const auto& file : *files) {
     const Status dumped = trace::dump_file(file, kinds, stdout);
     if (dumped.is_ok()) continue;
-    std::fprintf(stderr, "turnpike dump: %s\n", dumped.error().message.c_str());
+    say("turnpike dump", dumped.error().message);
     status = kUnreadableInput;
-    if (std::ferror(stdout)) return kCheckFailed;
+    if (std::ferror(stdout)) {
+      __fpurge(stdout);  // so that it does not come again when the process ends
+      std::clearerr(stdout);
+      return kFailed;
+    }
   }
   return status;
 }
@@ -55,6 +61,9 @@ void add_dump(CLI::App& app, int& status) {
   command->add_option("--kind", options->kinds, "Only these lines, e.g. call,memcpy; also: metadata, stack, loss, ...")
       ->delimiter(',')
       ->check(CLI::IsMember(std::set<std::string>(known.begin(), known.end())));
+  command->footer(
+      "Exit code: 0, 2 wrong usage, 3 a file cannot be read, 4 the lines cannot be written. A reader that has seen\n"
+      "enough (| head) is no failure.");
   command->callback([options, &status] { status = dump(*options); });
 }
 

@@ -5,9 +5,11 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/message.h"
 #include "cli/output_file.h"
 #include "cli/progress.h"
 #include "cli/runs_argument.h"
+#include "cli/same_file.h"
 #include "ingest/run_reader.h"
 #include "report/chrome.h"
 #include "trace/reader.h"
@@ -32,7 +34,7 @@ struct Arguments {
 };
 
 int fail(const std::string& message, int code) {
-  std::fprintf(stderr, "turnpike export: %s\n", message.c_str());
+  say("turnpike export", message);
   return code;
 }
 
@@ -56,7 +58,7 @@ Result<Paths> files_of(const Paths& runs) {
 Result<std::vector<report::ChromeIndex>> indexed(const Paths& files) {
   std::vector<report::ChromeIndex> indexes;
   for (const fs::path& file : files) {
-    ProgressBar bar("reading " + file.filename().string());
+    ProgressBar bar("reading " + printable(file.filename().string()));
     std::deque<report::ChromeIndex> of_file;  // stay where they are while they are filled
     auto processes =
         ingest::read_file(file, [&]() -> trace::RecordSink& { return of_file.emplace_back(); }, bar.callback());
@@ -73,7 +75,7 @@ Status write_events(const Paths& files, const std::vector<report::ChromeIndex>& 
   report::ChromeExporter exporter(indexes, [&](std::string_view bytes) { output.write(bytes); });
   std::size_t next_process = 0;
   for (std::size_t i = 0; i < files.size() && !output.has_failed(); ++i) {
-    ProgressBar bar("writing " + files[i].filename().string());
+    ProgressBar bar("writing " + printable(files[i].filename().string()));
     std::vector<std::unique_ptr<trace::RecordSink>> passes;
     const auto next_pass = [&]() -> trace::RecordSink& {
       return *passes.emplace_back(exporter.second_pass(next_process++));
@@ -86,16 +88,17 @@ Status write_events(const Paths& files, const std::vector<report::ChromeIndex>& 
 }
 
 void tell(const fs::path& path, const OutputFile& output) {
-  std::fprintf(stderr, "Wrote %s (%.1f MB). Open it at https://ui.perfetto.dev or chrome://tracing.\n", path.c_str(),
-               static_cast<double>(output.size_bytes()) / 1e6);
+  std::fprintf(stderr, "Wrote %s (%.1f MB). Open it at https://ui.perfetto.dev or chrome://tracing.\n",
+               printable(path.string()).c_str(), static_cast<double>(output.size_bytes()) / 1e6);
 }
 
 int export_run(const Arguments& arguments) {
+  const fs::path path = arguments.output.empty() ? default_output(arguments.runs.front()) : fs::path(arguments.output);
+  if (auto harmless = check_is_no_input(path, arguments.runs); !harmless) return fail(harmless.error().message, kUsage);
   const auto files = files_of(arguments.runs);
   if (!files) return fail(files.error().message, kUnreadableInput);
   const auto indexes = indexed(*files);
   if (!indexes) return fail(indexes.error().message, kUnreadableInput);
-  const fs::path path = arguments.output.empty() ? default_output(arguments.runs.front()) : fs::path(arguments.output);
   auto output = OutputFile::create(path);
   if (!output) return fail(output.error().message, kFailed);
   if (auto read = write_events(*files, *indexes, *output); !read) return fail(read.error().message, kUnreadableInput);
@@ -115,7 +118,8 @@ void add_export(CLI::App& app, int& status) {
       ->check(CLI::IsMember({"chrome", "perfetto"}))
       ->type_name("TOOL");
   command->add_option("-o,--output", arguments->output, "The file, or - (default: NAME.chrome.json here)")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(check_is_named);
   command->footer(kExamples);
   command->callback([arguments, &status] { status = export_run(*arguments); });
 }

@@ -1,13 +1,21 @@
 // The command `turnpike`: puts the subcommands together.
+#include <signal.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <iostream>
+#include <new>
 #include <numeric>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/message.h"
 
 namespace turnpike::cli {
 namespace {
@@ -72,14 +80,14 @@ int unknown_command(const CLI::App& app, const std::string& word) {
   const std::string closest = closest_command(app, word);
   const std::string hint =
       closest.empty() ? "`turnpike --help` lists the commands." : "Did you mean `turnpike " + closest + "`?";
-  std::fprintf(stderr, "turnpike: there is no command \"%s\". %s\n", word.c_str(), hint.c_str());
+  say("turnpike", "there is no command \"" + word + "\". " + hint);
   return kUsage;
 }
 
 std::string usage_error(const CLI::App* app, const CLI::Error& error) {
   const CLI::App* used = app->get_subcommands().empty() ? app : app->get_subcommands().front();
   const std::string name = used == app ? "turnpike" : "turnpike " + used->get_name();
-  return name + ": " + error.what() + "\nRun `" + name + " --help` for how it is used.\n";
+  return printable(name + ": " + error.what()) + "\nRun `" + name + " --help` for how it is used.\n";
 }
 
 void describe(CLI::App& app) {
@@ -101,7 +109,11 @@ int parse(CLI::App& app, int argc, char** argv, const int& status) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kFine : kUsage;
+    // Through the one stream whose errors are looked at in the end.
+    std::ostringstream text;
+    const int code = app.exit(error, text, std::cerr);
+    std::fputs(text.str().c_str(), stdout);
+    return code == 0 ? kFine : kUsage;
   }
   return status;
 }
@@ -121,14 +133,40 @@ int run(int argc, char** argv) {
   return parse(app, argc, argv, status);
 }
 
+// Output that cannot be written is an error with a sentence, and no signal that leaves half a file. A recorded command
+// is not ours to protect: it gets the signals as they are.
+void take_write_errors(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "record") == 0) return;
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);
+}
+
+// What help and short lists left in the buffer. A reader that has seen enough is no failure.
+int with_output_written(int status) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  if (errno == EPIPE) return status;
+  say("turnpike", std::string("cannot write standard output: ") + std::strerror(errno == 0 ? EIO : errno));
+  return status == kFine ? kFailed : status;
+}
+
+int run_and_tell(int argc, char** argv) {
+  take_write_errors(argc, argv);
+  try {
+    return with_output_written(run(argc, argv));
+  } catch (const std::bad_alloc&) {
+    say("turnpike",
+        "out of memory. Give fewer runs at a time, or record a shorter part of the program (--delay, --duration, "
+        "--capture-range) or less of it (--detail transfers).");
+  } catch (const std::exception& failure) {
+    say("turnpike", std::string("failed: ") + failure.what());
+  }
+  return kFailed;
+}
+
 }  // namespace
 }  // namespace turnpike::cli
 
 int main(int argc, char** argv) {
-  try {
-    return turnpike::cli::run(argc, argv);
-  } catch (const std::exception& failure) {
-    std::fprintf(stderr, "turnpike: failed: %s\n", failure.what());
-    return turnpike::cli::kFailed;
-  }
+  return turnpike::cli::run_and_tell(argc, argv);
 }

@@ -3,6 +3,8 @@
 
 #include <cstdio>
 
+#include "cli/commands.h"
+#include "cli/message.h"
 #include "cli/progress.h"
 #include "ingest/run_reader.h"
 #include "report/link_rates.h"
@@ -14,28 +16,42 @@ analyze::FileReader all_kinds() {
   return {.kind_of = ingest::kind_of, .read = ingest::read_file};
 }
 
+void tell(const analyze::InputRemarks& inputs, const char* command) {
+  for (const auto& sentences : {inputs.unreadable, inputs.notes}) {
+    for (const std::string& sentence : sentences) say(command, sentence);
+  }
+}
+
 }  // namespace
 
 Result<analyze::Report> open_run(const std::vector<std::filesystem::path>& runs, const char* command) {
   const analyze::LinkRates rates = measured_link_rates(command);
-  ProgressBar bar("reading");
-  auto report = analyze::analyze_run(runs, all_kinds(), rates, bar.callback());
+  auto report = [&] {
+    ProgressBar bar("reading");
+    return analyze::analyze_run(runs, all_kinds(), rates, bar.callback());
+  }();
+  if (report) tell(report->source.inputs, command);
   if (report && rates) report::add_link_rates(*report, rates);
   return report;
 }
 
 Result<analyze::LoadedRun> load_run(const std::vector<std::filesystem::path>& runs, const char* command) {
-  ProgressBar bar("reading");
-  auto run = analyze::load_run(runs, all_kinds(), bar.callback());
-  if (!run) return run;
-  for (const Error& error : run->unreadable) std::fprintf(stderr, "%s: %s\n", command, error.message.c_str());
+  auto run = [&] {
+    ProgressBar bar("reading");
+    return analyze::load_run(runs, all_kinds(), bar.callback());
+  }();
+  if (run) tell(run->inputs, command);
   return run;
+}
+
+int exit_code_of(const analyze::InputRemarks& inputs) {
+  return inputs.is_input_missing ? kUnreadableInput : kFine;
 }
 
 analyze::LinkRates measured_link_rates(const char* command) {
   auto rates = report::kept_link_rates();
   if (rates) return std::move(*rates);
-  std::fprintf(stderr, "%s: %s\n", command, rates.error().message.c_str());
+  say(command, rates.error().message);
   return {};
 }
 

@@ -10,12 +10,15 @@
 
 namespace turnpike::cli {
 
-// Reads and analyzes runs as one, with a progress bar, and adds the measured rates of their links; what keeps these
-// from being read is said on standard error, as a message of `command` ("turnpike report").
+// Reads and analyzes runs as one, with a progress bar, and adds the measured rates of their links. What cannot be read
+// and what is doubtful about the runs is said on standard error, as messages of `command` ("turnpike report").
 Result<analyze::Report> open_run(const std::vector<std::filesystem::path>& runs, const char* command);
 
-// Reads runs as one into memory, with a progress bar. What cannot be read beside what can is said on standard error.
+// Reads runs as one into memory, with a progress bar, and says what open_run says.
 Result<analyze::LoadedRun> load_run(const std::vector<std::filesystem::path>& runs, const char* command);
+
+// How a command ends that has done its work: kUnreadableInput when nothing could be read of one of its runs.
+int exit_code_of(const analyze::InputRemarks& inputs);
 
 // What `turnpike bench link` measured; empty, and said on standard error, when that cannot be read.
 analyze::LinkRates measured_link_rates(const char* command);

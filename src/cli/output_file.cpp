@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio_ext.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -99,8 +100,14 @@ Status OutputFile::commit() {
   const bool is_renamed = unfinished_.empty() || has_failed() || std::rename(unfinished_.c_str(), path_.c_str()) == 0;
   if (!is_renamed) error_number_ = errno;
   if (has_failed()) {
+    // What could not be written must not come again when the process ends.
+    if (unfinished_.empty()) {
+      __fpurge(stdout);
+      std::clearerr(stdout);
+    }
+    const bool has_reader_left = unfinished_.empty() && error_number_ == EPIPE;
     discard();
-    return cannot_write(path_, error_number_);
+    return has_reader_left ? Status() : Status(cannot_write(path_, error_number_));
   }
   if (!unfinished_.empty()) stop_watching();
   unfinished_.clear();

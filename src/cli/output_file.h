@@ -21,7 +21,7 @@ class OutputFile {
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();
 
-  // After a failure everything more is dropped; commit() tells.
+  // After a failure everything more is dropped; commit() tells. A reader that has seen enough (`| head`) is none.
   void write(std::string_view bytes);
   bool has_failed() const { return error_number_ != 0; }
   std::uint64_t size_bytes() const { return size_bytes_; }

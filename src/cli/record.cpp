@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/launch.h"
+#include "cli/message.h"
 #include "cli/record_summary.h"
 #include "cli/recorder_environment.h"
 #include "cli/run_directory.h"
@@ -62,7 +63,7 @@ struct Arguments {
 };
 
 int fail(const std::string& message, int code = kUsage) {
-  std::fprintf(stderr, "turnpike record: %s\n", message.c_str());
+  say("turnpike record", message);
   return code;
 }
 
@@ -105,7 +106,15 @@ int start_failure(const std::vector<std::string>& command, int code) {
 void print_summary(const TurnpikeStatus& status, const RunDirectory& directory) {
   // The program may have left the cursor at the end of a line.
   const char* separator = isatty(STDERR_FILENO) != 0 ? "\n" : "";
-  std::fputs((separator + summary_text(status, directory.path().string(), directory.has_recordings())).c_str(), stderr);
+  const std::string run = directory.recorded_path().string();
+  std::fputs((separator + printable(summary_text(status, run, directory.has_recordings()))).c_str(), stderr);
+  if (directory.is_replacement()) say("turnpike", directory.path().string() + " stays as it was.");
+}
+
+Result<RunDirectory> run_directory_for(const Arguments& arguments, const std::vector<std::string>& command) {
+  if (!arguments.run.empty()) return RunDirectory::make_at(arguments.run, arguments.is_forced);
+  const std::string name = default_run_name(command);
+  return arguments.is_forced ? RunDirectory::make_at(name + ".tpk", true) : RunDirectory::make_new(name);
 }
 
 // An Error unless the command was given, behind "--", and nothing stands before that which is not an option.
@@ -129,16 +138,17 @@ int record(const CLI::App& app, const Arguments& arguments, const std::vector<st
   if (!library) return fail(library.error().message);
   const auto status = SharedStatus::make();
   if (!status) return fail(status.error().message);
-  const auto directory = arguments.run.empty() ? RunDirectory::make_new(default_run_name(command))
-                                               : RunDirectory::make_at(arguments.run, arguments.is_forced);
+  auto directory = run_directory_for(arguments, command);
   if (!directory) return fail(directory.error().message);
 
-  const auto variables = recorder_environment(options_of(app, arguments), *library, directory->path(), status->path());
+  const auto variables =
+      recorder_environment(options_of(app, arguments), *library, directory->recorded_path(), status->path());
   const auto ending = run_watched(command, variables, *status, arguments.is_quiet);
   if (!ending || ending->start_error != 0) {
     directory->remove_if_empty();
     return ending ? start_failure(command, ending->start_error) : fail(ending.error().message);
   }
+  if (auto placed = directory->take_place(); !placed) fail(placed.error().message);
   if (!arguments.is_quiet) print_summary(status->read(), *directory);
   directory->remove_if_empty();
   if (ending->signal != 0) die_by(ending->signal);
@@ -184,7 +194,7 @@ void add_record(CLI::App& app, int& status, std::vector<std::string> command) {
   sub->add_option("-o,--output", arguments->run, "The run to write, a directory (default: COMMAND's script + .tpk)")
       ->type_name("RUN")
       ->check(check_run);
-  sub->add_flag("--force", arguments->is_forced, "Replace the recording that is in RUN");
+  sub->add_flag("--force", arguments->is_forced, "Replace the recording that is in RUN, once the new one is there");
   sub->add_option("--detail", arguments->detail,
                   "full (default): copies, synchronisations, kernels and launches\n"
                   "transfers: no kernels; the cheapest, but then the report cannot say\n"

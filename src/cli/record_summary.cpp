@@ -100,7 +100,7 @@ std::string summary_text(const TurnpikeStatus& status, const std::string& run, b
     text += fmt::format("  {} CUDA but could not be recorded: the report says why\n",
                         counted(status.unusable_count, "process uses", "processes use"));
   }
-  return text + fmt::format("  next: turnpike report {}\n", quoted(run));
+  return text + fmt::format("  the run is {}; next: turnpike report {}\n", run, quoted(run));
 }
 
 }  // namespace turnpike::cli

@@ -5,6 +5,8 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/message.h"
+#include "cli/newest_run.h"
 #include "cli/open_run.h"
 #include "cli/output_file.h"
 #include "cli/runs_argument.h"
@@ -18,6 +20,7 @@ namespace {
 constexpr std::size_t kPageWidth = 100;
 
 constexpr const char* kExamples = R"(Examples:
+  turnpike report                        of the newest run in this folder
   turnpike report train.tpk              the report as text
   turnpike report train.tpk --top 50     more lines of the program
   turnpike report train.tpk --json       for other programs
@@ -35,7 +38,7 @@ struct Arguments {
 };
 
 int fail(const std::string& message, int code) {
-  std::fprintf(stderr, "turnpike report: %s\n", message.c_str());
+  say("turnpike report", message);
   return code;
 }
 
@@ -46,13 +49,28 @@ std::string text_of(const analyze::Report& report, const Arguments& arguments) {
                                   .top = arguments.top});
 }
 
+// The newest run in the working directory where none is named, which is said.
+Result<std::vector<std::filesystem::path>> runs_of(const Arguments& arguments) {
+  if (!arguments.runs.empty()) return arguments.runs;
+  const auto newest = newest_run_here();
+  if (!newest) {
+    return Error{
+        "no run is named, and there is none (*.tpk) in this folder. Make one: turnpike record -- python "
+        "train.py\nRun `turnpike report --help` for how it is used."};
+  }
+  say("turnpike report", newest->string() + ", the newest run in this folder");
+  return std::vector{*newest};
+}
+
 int report(const Arguments& arguments) {
-  const auto report = open_run(arguments.runs, "turnpike report");
+  const auto runs = runs_of(arguments);
+  if (!runs) return fail(runs.error().message, kUsage);
+  const auto report = open_run(*runs, "turnpike report");
   if (!report) return fail(report.error().message, kUnreadableInput);
   auto output = OutputFile::create("-");
   output->write(text_of(*report, arguments));
   const Status written = output->commit();
-  return written ? kFine : fail(written.error().message, kFailed);
+  return written ? exit_code_of(report->source.inputs) : fail(written.error().message, kFailed);
 }
 
 }  // namespace
@@ -60,9 +78,11 @@ int report(const Arguments& arguments) {
 void add_report(CLI::App& app, int& status) {
   CLI::App* const command = app.add_subcommand("report", "Show what a run's transfers cost, and which lines made them");
   const auto arguments = std::make_shared<Arguments>();
-  add_runs_argument(*command, arguments->runs);
+  add_runs_argument(*command, arguments->runs, true);
   command->add_flag("--json", arguments->is_json, "As JSON, for other programs; nothing is left out");
-  command->add_option("--top", arguments->top, "How many lines of the program to show (default: 15)")->type_name("N");
+  command->add_option("--top", arguments->top, "How many lines of the program to show (default: 15)")
+      ->type_name("N")
+      ->check(check_is_count);
   command->add_flag("--no-colour,--no-color", arguments->no_colour, "Plain text on a terminal too (also: NO_COLOR=1)");
   command->footer(kExamples);
   command->callback([arguments, &status] { status = report(*arguments); });

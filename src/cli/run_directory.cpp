@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "cli/replaced_run.h"
+
 namespace turnpike::cli {
 namespace {
 
@@ -29,25 +31,17 @@ std::string without(const std::string& name, const std::string& ending) {
   return has_ending ? name.substr(0, name.size() - ending.size()) : name;
 }
 
-// An empty directory that files can be made in, or an Error.
-Status clear(const fs::path& path, bool is_forced) {
+Result<bool> is_vacant(const fs::path& path) {
   std::error_code failed;
-  std::vector<fs::path> recordings;
-  bool is_empty = true;
-  for (fs::directory_iterator entry(path, failed), end; !failed && entry != end; entry.increment(failed)) {
-    is_empty = false;
-    if (is_recording(entry->path())) recordings.push_back(entry->path());
-  }
+  const bool is_vacant = fs::is_empty(path, failed);
   if (failed) return cannot("read", path, failed.value());
-  if (!is_empty && !is_forced) {
-    return Error{path.string() +
-                 " exists and is not empty. Name another run with -o, or replace the recording in it with " +
-                 "--force."};
-  }
-  for (const auto& recording : recordings) {
-    if (!fs::remove(recording, failed)) return cannot("clear", path, failed.value());
-  }
-  return {};
+  return is_vacant;
+}
+
+// "runs/a.tpk.new-42" for "runs/a.tpk/".
+fs::path name_beside(const fs::path& path) {
+  const fs::path plain = path.has_filename() ? path : path.parent_path();
+  return plain.string() + ".new-" + std::to_string(getpid());
 }
 
 }  // namespace
@@ -96,14 +90,37 @@ Result<RunDirectory> RunDirectory::make_at(const fs::path& path, bool is_forced)
     }
     if (!S_ISDIR(found.st_mode)) return cannot("make", path, ENOTDIR);
   }
-  if (auto cleared = clear(path, is_forced); !cleared) return cleared.error();
+  const auto is_free = is_vacant(path);
+  if (!is_free) return is_free.error();
+  if (!*is_free) {
+    if (is_forced) return make_beside(path);
+    return Error{path.string() +
+                 " exists and is not empty. Name another run with -o, or replace the recording in it with --force."};
+  }
   if (access(path.c_str(), W_OK | X_OK) != 0) return cannot("write into", path, errno);
   return directory;
 }
 
+Result<RunDirectory> RunDirectory::make_beside(const fs::path& old) {
+  if (auto replaceable = check_is_replaceable(old); !replaceable) return replaceable.error();
+  RunDirectory directory(old);
+  directory.recorded_ = name_beside(old);
+  if (mkdir(directory.recorded_.c_str(), kMode) != 0) return cannot("make", directory.recorded_, errno);
+  directory.made_.push_back(directory.recorded_);
+  return directory;
+}
+
+Status RunDirectory::take_place() {
+  if (!is_replacement() || !has_recordings()) return {};
+  if (auto replaced = replace_run(path_, recorded_); !replaced) return replaced;
+  recorded_ = path_;
+  made_.clear();
+  return {};
+}
+
 bool RunDirectory::has_recordings() const {
   std::error_code failed;
-  for (fs::directory_iterator entry(path_, failed), end; !failed && entry != end; entry.increment(failed)) {
+  for (fs::directory_iterator entry(recorded_, failed), end; !failed && entry != end; entry.increment(failed)) {
     if (is_recording(entry->path())) return true;
   }
   return false;

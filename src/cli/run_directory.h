@@ -19,19 +19,26 @@ class RunDirectory {
   // Makes NAME.tpk in the working directory, or NAME-2.tpk, NAME-3.tpk, ...: never one that exists.
   static Result<RunDirectory> make_new(const std::string& name);
   // Makes `path` with its parents, or takes it where it is an empty directory. One that is not empty is an Error,
-  // unless `is_forced`: then the recording's files (*.tpt) in it are removed, and nothing else.
+  // unless `is_forced` and it holds a recording and nothing else: then the new one is made beside it.
   static Result<RunDirectory> make_at(const std::filesystem::path& path, bool is_forced);
 
-  // As the user would write it.
+  // The run's name, as the user would write it.
   const std::filesystem::path& path() const { return path_; }
+  // Where it is recorded: path(), or beside it until take_place().
+  const std::filesystem::path& recorded_path() const { return recorded_; }
+  bool is_replacement() const { return recorded_ != path_; }
   bool has_recordings() const;
+  // Replaces the old recording by the new one, where there is one. After an Error both are where they were.
+  Status take_place();
   // Removes the directories that were made here, where they are still empty.
   void remove_if_empty() const;
 
  private:
-  explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
+  explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)), recorded_(path_) {}
+  static Result<RunDirectory> make_beside(const std::filesystem::path& old);
 
   std::filesystem::path path_;
+  std::filesystem::path recorded_;
   std::vector<std::filesystem::path> made_;  // outermost first
 };
 

@@ -1,6 +1,8 @@
 // turnpike whatif: what a step would take if the program did its transfers otherwise.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -9,12 +11,17 @@
 
 #include "analyze/whatif_run.h"
 #include "cli/commands.h"
+#include "cli/message.h"
 #include "cli/open_run.h"
+#include "cli/output_file.h"
 #include "cli/runs_argument.h"
+#include "cli/terminal.h"
+#include "report/page.h"
 
 namespace turnpike::cli {
 namespace {
 
+constexpr std::size_t kPageWidth = 100;
 constexpr const char* kCommand = "turnpike whatif";
 
 constexpr const char* kExamples = R"(Examples:
@@ -40,7 +47,8 @@ Changes:
   keep_on_device     no copy down, work on the host and copy up again: the work stays on the GPU
   remove_allocation  nothing is allocated or freed here
 
-Exit code: 0, 2 wrong usage, 3 the run cannot be read.)";
+Exit code: 0, 2 wrong usage or a site that a change does not fit, 3 a run cannot be read, 4 the answer cannot
+be written.)";
 
 struct Arguments {
   std::vector<std::filesystem::path> runs;
@@ -50,7 +58,7 @@ struct Arguments {
 };
 
 int fail(const std::string& message, int code) {
-  std::fprintf(stderr, "%s: %s\n", kCommand, message.c_str());
+  say(kCommand, message);
   return code;
 }
 
@@ -82,28 +90,35 @@ nlohmann::json to_json(const analyze::WhatIfAnswer& answer, const std::vector<st
   return json;
 }
 
-void print(const analyze::WhatIfAnswer& answer, const std::vector<std::string>& edits) {
+std::string text_of(const analyze::WhatIfAnswer& answer, const std::vector<std::string>& edits) {
+  report::Page page(std::max(usable_width(STDOUT_FILENO, kPageWidth), report::kMinPageWidth), false);
   const double model_pct = 100 * (answer.typical_step_ns / answer.measured_step_ns - 1);
-  fmt::print("A step takes {:.3f} ms (of {}); the dependencies alone explain it to {:+.1f} %.\n",
-             answer.measured_step_ns / 1e6, answer.step_count, model_pct);
+  const char* whose = answer.rank_count > 1 ? " of the rank that makes the most calls" : "";
+  page.paragraph("", fmt::format("A step{} takes {:.3f} ms on average (of {}, once it had settled); the dependencies "
+                                 "alone explain it to {:+.1f} %.",
+                                 whose, answer.measured_step_ns / 1e6, answer.step_count, model_pct));
   if (answer.rank_count > 1) {
-    fmt::print("{} ranks are re-timed together: they wait for each other in {} collectives.\n", answer.rank_count,
-               answer.meeting_count);
+    page.paragraph("", fmt::format("{} ranks are re-timed together: they wait for each other in {} collectives.",
+                                   answer.rank_count, answer.meeting_count));
   }
   if (answer.has_lost_collectives) {
-    fmt::print(
-        "Which collectives of these processes belong together cannot be told, so each keeps its duration: where ranks "
-        "wait\nfor each other, less is gained than is said here.\n");
+    page.paragraph("",
+                   "Which collectives of these processes belong together cannot be told, so each keeps its duration: "
+                   "where ranks wait for each other, less is gained than is said here.");
   }
-  for (std::size_t i = 0; i < edits.size(); ++i) fmt::print("  {}: {} calls\n", edits[i], answer.changed[i]);
-  if (edits.empty()) return;
-  if (!answer.predicted_step_ns) {
-    fmt::print(
-        "It cannot be said what that gives: the rate of the link is not known. Measure it: turnpike bench link\n");
-    return;
+  for (std::size_t i = 0; i < edits.size(); ++i) {
+    page.paragraph("  ", fmt::format("{}: {} calls", edits[i], answer.changed[i]));
   }
-  fmt::print("With {} it would take {:.3f} ms ({:+.1f} %).\n", edits.size() == 1 ? "that" : "all of that",
-             *answer.predicted_step_ns / 1e6, 100 * (*answer.predicted_step_ns / answer.measured_step_ns - 1));
+  if (edits.empty()) return page.text();
+  if (answer.predicted_step_ns) {
+    page.paragraph("", fmt::format("With {} it would take {:.3f} ms ({:+.1f} %).",
+                                   edits.size() == 1 ? "that" : "all of that", *answer.predicted_step_ns / 1e6,
+                                   100 * (*answer.predicted_step_ns / answer.measured_step_ns - 1)));
+  } else {
+    page.paragraph(
+        "", "It cannot be said what that gives: the rate of the link is not known. Measure it: turnpike bench link");
+  }
+  return page.text();
 }
 
 int what_if(const Arguments& arguments) {
@@ -121,12 +136,19 @@ int what_if(const Arguments& arguments) {
                                        : measured_link_rates(kCommand);
   const auto answer = analyze::what_if(run->processes, changes, rates);
   if (!answer) return fail(answer.error().message, kUnreadableInput);
-  if (arguments.is_json) {
-    fmt::print("{}\n", to_json(*answer, arguments.edits).dump(2));
-  } else {
-    print(*answer, arguments.edits);
-  }
-  return kFine;
+  for (const std::string& misfit : answer->misfits) fail(misfit, kUsage);
+  if (!answer->misfits.empty()) return kUsage;
+  auto output = OutputFile::create("-");
+  output->write(arguments.is_json ? to_json(*answer, arguments.edits).dump(2) + "\n"
+                                  : text_of(*answer, arguments.edits));
+  const Status written = output->commit();
+  return written ? exit_code_of(run->inputs) : fail(written.error().message, kFailed);
+}
+
+std::string check_rate(const std::string& text) {
+  double gbps = 0;
+  const bool is_number = CLI::detail::lexical_cast(text, gbps);
+  return is_number && gbps > 0 && std::isfinite(gbps) ? "" : "'" + text + "' is no rate above 0, in GB/s";
 }
 
 }  // namespace
@@ -140,7 +162,8 @@ void add_whatif(CLI::App& app, int& status) {
   command
       ->add_option("--link-gbps", arguments->link_gbps,
                    "What the link can do (default: what `turnpike bench link` measured)")
-      ->type_name("GBPS");
+      ->type_name("GBPS")
+      ->check(check_rate);
   command->add_flag("--json", arguments->is_json, "As JSON, for other programs");
   command->footer(kExamples);
   command->callback([arguments, &status] { status = what_if(*arguments); });

@@ -54,6 +54,10 @@ Status EventStream::refill() {
   const auto count = source_.read({window_.get() + held, window_bytes_ - held});
   if (!count) return count.error();
   has_source_ended_ = *count == 0;
+  eventless_bytes_ += *count;
+  if (eventless_bytes_ > kMaxEventlessBytes) {
+    return Error{std::to_string(kMaxEventlessBytes >> 20) + " MiB of it hold no event, so it is no trace"};
+  }
   begin_ = window_.get();
   end_ = begin_ + held + *count;
   std::memset(window_.get() + held + *count, 0, JsonCursor::kPaddingBytes);
@@ -155,6 +159,7 @@ Result<EventStream::Next> EventStream::read_events(const OnEvent& on_event) {
       return is_list_alone_ ? Next::kEnd : Next::kTopLevel;
     }
     if (*scan == Scan::kOk && first == '{') {
+      eventless_bytes_ = 0;
       on_event(event);
     } else if (*scan == Scan::kOk) {
       ++losses_.unreadable_events;

@@ -30,6 +30,8 @@ class EventStream {
   // Does not fit into its window: an event longer than `max_event_bytes`, which is left out.
   static constexpr std::size_t kWindowBytes = 1u << 20;
   static constexpr std::size_t kMaxEventBytes = 64u << 20;
+  // So much text without an event is no trace: read() fails.
+  static constexpr std::size_t kMaxEventlessBytes = 256u << 20;
 
   // Keeps a reference to the source.
   explicit EventStream(ByteSource& source, std::size_t window_bytes = kWindowBytes,
@@ -68,6 +70,7 @@ class EventStream {
   bool has_source_ended_ = false;
   bool is_list_alone_ = false;  // the text is a list of events, without an object around it
   bool has_event_list_ = false;
+  std::size_t eventless_bytes_ = 0;  // read since the last event
   std::function<void()> progress_;
   StreamLosses losses_;
 };

@@ -41,6 +41,7 @@ class TopLevel {
 
   void take(std::string_view key, const JsonValue& value) {
     if (key == "deviceProperties" && value.kind == JsonValue::Kind::kArray) return take_devices(value);
+    if (key == "otherData" && value.kind == JsonValue::Kind::kObject) return take_writer(value);
     if (key == "distributedInfo" && value.kind == JsonValue::Kind::kObject) return take_ranks(value);
     const auto number = integer_of(value.text);
     if (!number) return;
@@ -49,7 +50,17 @@ class TopLevel {
     if (key == "cupti_version") put(key, std::string(value.text));
   }
 
+  // The file was made from a recording of ours, whose records it holds in another shape.
+  bool is_our_export() const { return is_our_export_; }
+
  private:
+  void take_writer(const JsonValue& object) {
+    JsonCursor cursor = cursor_over(object);
+    (void)for_each_member(cursor, [&](std::string_view key, const JsonValue& value) {
+      if (key == "written_by" && value.text.starts_with("turnpike ")) is_our_export_ = true;
+    });
+  }
+
   void put(std::string_view key, std::string value) { process_.metadata[std::string(key)] = std::move(value); }
 
   void take_devices(const JsonValue& list) {
@@ -89,6 +100,7 @@ class TopLevel {
 
   KinetoRecords& records_;
   trace::Process& process_;
+  bool is_our_export_ = false;
 };
 
 void add_losses(trace::Process& process, const EventStream& stream, const ByteSource& source) {
@@ -117,6 +129,11 @@ Result<trace::Process> read_kineto(ByteSource& source, const std::string& name, 
   const Status read = stream.read([&](const KinetoEvent& event) { records.add(event); },
                                   [&](std::string_view key, const JsonValue& value) { top_level.take(key, value); });
   if (!read) return Error{name + " cannot be read: " + read.error().message};
+  if (top_level.is_our_export()) {
+    return Error{name +
+                 " was exported by Turnpike for trace viewers, and does not hold all that the run holds. Give the run "
+                 "(NAME.tpk) that it was made from."};
+  }
   if (!stream.has_event_list()) {
     return Error{name +
                  " is JSON, but no trace: it has no list `traceEvents`. Give the file that torch.profiler's "

@@ -2,15 +2,17 @@
 #pragma once
 
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "base/result.h"
+#include "report/text_width.h"
 
 namespace turnpike::python {
 
-// Becomes turnpike.Error.
+// Becomes turnpike.Error. Names of files in the message need not be text: what is none is escaped.
 struct PythonError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit PythonError(const std::string& message) : std::runtime_error(report::cleaned(message)) {}
 };
 
 template <typename T>

@@ -4,6 +4,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
+
 #include "analyze/analyze.h"
 #include "ingest/run_reader.h"
 #include "python/error.h"
@@ -13,11 +15,36 @@
 #include "report/json.h"
 #include "report/link_rates.h"
 #include "report/terminal.h"
+#include "report/text_width.h"
 
 namespace nb = nanobind;
 
 namespace turnpike::python {
 namespace {
+
+void warn(const std::string& message) {
+  const std::string text = report::cleaned(message);
+  if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 2) != 0) throw nb::python_error();
+}
+
+constexpr std::chrono::milliseconds kPause{50};
+
+std::string joined(const std::vector<std::string>& sentences) {
+  std::string text;
+  for (const std::string& sentence : sentences) text += (text.empty() ? "" : " ") + sentence;
+  return text;
+}
+
+// Lets Ctrl-C and the program's own handlers in while a run is read. Now and then: to ask takes the GIL.
+trace::Progress signal_watch() {
+  return [asked = std::chrono::steady_clock::now()](std::uint64_t, std::uint64_t) mutable {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - asked < kPause) return;
+    asked = now;
+    const nb::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  };
+}
 
 analyze::Report analyze(const std::vector<std::filesystem::path>& paths) {
   const auto rates = report::kept_link_rates();
@@ -25,11 +52,15 @@ analyze::Report analyze(const std::vector<std::filesystem::path>& paths) {
   {
     const nb::gil_scoped_release without_gil;
     report = value_or_throw(analyze::analyze_run(paths, {.kind_of = ingest::kind_of, .read = ingest::read_file},
-                                                 rates ? *rates : analyze::LinkRates()));
+                                                 rates ? *rates : analyze::LinkRates(), signal_watch()));
+    const analyze::InputRemarks& inputs = report.source.inputs;
+    if (inputs.is_input_missing) throw PythonError(joined(inputs.unreadable));
     if (rates) report::add_link_rates(report, *rates);
   }
-  // The report stands without the rates: a warning, as the command line gives one.
-  if (!rates && PyErr_WarnEx(PyExc_RuntimeWarning, rates.error().message.c_str(), 2) != 0) throw nb::python_error();
+  // The report stands without these: warnings, as the command line gives them.
+  if (!rates) warn(rates.error().message);
+  for (const std::string& sentence : report.source.inputs.unreadable) warn(sentence);
+  for (const std::string& note : report.source.inputs.notes) warn(note);
   return report;
 }
 
@@ -39,16 +70,18 @@ std::uint32_t to_detail(const std::string& name) {
   throw nb::value_error("detail must be \"full\" or \"transfers\"");
 }
 
-void start(const std::string& library, const std::string& run_directory, const std::string& detail, bool has_stacks,
-           bool is_content_verified) {
+void start(const std::string& library, const std::filesystem::path& run_directory, const std::string& detail,
+           bool has_stacks, bool is_content_verified) {
+  const nb::gil_scoped_release without_gil;
   const Recorder recorder = value_or_throw(Recorder::load(library));
   const Status status = recorder.start(
-      run_directory,
+      run_directory.string(),
       {.detail = to_detail(detail), .has_stacks = has_stacks, .is_content_verified = is_content_verified});
   if (!status) throw PythonError(status.error().message);
 }
 
-std::string stop(const std::string& library) {
+std::filesystem::path stop(const std::string& library) {
+  const nb::gil_scoped_release without_gil;
   return value_or_throw(value_or_throw(Recorder::load(library)).stop());
 }
 
@@ -77,8 +110,8 @@ NB_MODULE(_core, module) {
           nb::arg("width"), nb::arg("top"), without_gil);
   module.def("analyze", &python::analyze, nb::arg("paths"));
   module.def("start", &python::start, nb::arg("library"), nb::arg("run_directory"), nb::arg("detail"),
-             nb::arg("stacks"), nb::arg("verify_content"), without_gil);
-  module.def("stop", &python::stop, nb::arg("library"), without_gil);
+             nb::arg("stacks"), nb::arg("verify_content"));
+  module.def("stop", &python::stop, nb::arg("library"));
   module.def("is_recording", &python::is_recording, nb::arg("library"), without_gil);
   python::bind_move(module);
 }

@@ -28,17 +28,14 @@ constexpr std::int64_t kFlushNs = 200'000'000;
 constexpr std::int64_t kClockNs = 1'000'000'000;
 constexpr std::size_t kMaxBatchBytes = 4 << 20;
 
-bool make_directory(const std::string& path) {
-  return mkdir(path.c_str(), 0777) == 0 || errno == EEXIST;
-}
-
 }  // namespace
 
 Collector::Collector(CollectorSources sources)
     : from_(sources), decoder_(sources.strings, sources.losses), sampler_(sources.stacks) {}
 
 bool Collector::open_file(const Options& options, std::string& error) {
-  if (!make_directory(options.run_directory)) {
+  made_directory_ = mkdir(options.run_directory.c_str(), 0777) == 0;
+  if (!made_directory_ && errno != EEXIST) {
     error = "the run directory " + options.run_directory + " cannot be made: " + std::strerror(errno);
     return false;
   }
@@ -55,6 +52,7 @@ bool Collector::open_file(const Options& options, std::string& error) {
     if (errno != EEXIST) break;
   }
   error = "the file " + path_ + " cannot be written: " + std::strerror(errno);
+  if (made_directory_) rmdir(options.run_directory.c_str());
   return false;
 }
 
@@ -103,6 +101,8 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   if (failure != 0) {
     is_done_ = true;
     writer_.close();
+    unlink(path_.c_str());
+    if (made_directory_) rmdir(options.run_directory.c_str());
     error = std::string("no thread can be started: ") + std::strerror(failure);
     return false;
   }

@@ -81,6 +81,7 @@ class Collector {
   Metadata metadata_;
   trace::Writer writer_;
   std::string path_;
+  bool made_directory_ = false;  // the run's, for this recording
   Tick tick_ = nullptr;
   RecordBatch batch_;
   MemoryWatch memory_watch_;

@@ -74,6 +74,7 @@ TURNPIKE_EXPORT int turnpike_start(const TurnpikeOptions* given, char* error_tex
       options.detail = given->detail == TURNPIKE_DETAIL_TRANSFERS ? Detail::kTransfers : Detail::kFull;
       options.has_stacks = given->stacks != 0;
       options.is_content_verified = given->verify_content != 0;
+      options.has_note = false;  // the caller hears it
       if (start_once(options, error)) {
         copy_text("", error_text, error_bytes);
         return 0;

@@ -19,6 +19,7 @@ struct Options {
   std::int64_t duration_ns = 0;      // 0: until the end
   bool is_content_verified = false;  // hash every byte of host buffers instead of a sample
   bool is_quiet = false;
+  bool has_note = true;  // leave a file that says why this process could not be recorded
 };
 
 // From the TURNPIKE_ variables of session.h. Values that mean nothing are taken as if they were not set: the command

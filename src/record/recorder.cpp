@@ -152,6 +152,7 @@ void Recorder::give_up(std::uint8_t* buffer, std::size_t valid_bytes) noexcept {
 
 // The report of the run shall say that this process was there and why it is missing.
 void Recorder::leave_note(const Options& options, const std::string& reason) {
+  if (!options.has_note) return;
   status_.note_unusable();
   Metadata metadata = describe_process(options);
   add_versions(metadata, is_cupti_loaded_ ? &cupti_ : nullptr);

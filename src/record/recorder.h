@@ -25,7 +25,8 @@ class Recorder {
   // Made at the first call and never destroyed: CUDA calls come until the very end of a process.
   static Recorder& instance();
 
-  // False: `error` says why. When CUPTI cannot be used, a file that says so is left in the run directory.
+  // False: `error` says why. When CUPTI cannot be used, a file that says so is left in the run directory where
+  // `options` want one; without it nothing is left.
   bool start(const Options& options, std::string& error);
   // Collects what is under way and closes the file. False when nothing was being recorded.
   bool stop();

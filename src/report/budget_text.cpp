@@ -147,6 +147,7 @@ constexpr const char* kAllow = R"(
 # site = "model.py:*"
 # direction = "d2h"
 # count = 0
+# optional = true  # else it fails when nothing at all is there
 )";
 
 constexpr const char* kFindings = R"(

@@ -18,7 +18,6 @@ using analyze::LimitResult;
 using analyze::Outcome;
 using analyze::ValueKind;
 
-constexpr std::size_t kMinWidth = 60;
 constexpr const char* kIndent = "            ";
 
 std::string culprit_text(const LimitResult& limit, const Culprit& culprit) {
@@ -124,13 +123,16 @@ std::string breach_text(const LimitResult& limit) {
 
 std::string to_text(const CheckResult& result, const analyze::Report& report, const analyze::Budget& budget,
                     const TextOptions& options) {
-  Page page(std::max(options.width, kMinWidth), options.has_colour);
+  Page page(std::max(options.width, kMinPageWidth), options.has_colour);
   page.line("TURNPIKE CHECK", Style::kHeading);
   page.paragraph("  run     ", fmt::format("{}", fmt::join(report.source.paths, ", ")));
   page.paragraph("  budget  ", budget.path);
   page.paragraph("  ", basis_text(report));
   page.blank();
-  Table table({{"  ", Align::kLeft}, {"limit", Align::kLeft, true}, {"measured"}, {"allowed", Align::kLeft}});
+  Table table({{"  ", Align::kLeft},
+               {"limit", Align::kLeft, true},
+               {"measured"},
+               {.title = "allowed", .align = Align::kLeft, .leaves_as = 1}});
   for (const LimitResult& limit : result.limits) add_limit(table, limit, page.width());
   table.print(page);
   if (!result.notes.empty()) page.blank();

@@ -103,6 +103,15 @@ std::string bound_sentence(const std::string& before, const std::string& after) 
 
 std::string summary_of(const analyze::Comparison& comparison, const analyze::Report& before,
                        const analyze::Report& after) {
+  const bool is_before_empty = analyze::is_without_work(before);
+  const bool is_after_empty = analyze::is_without_work(after);
+  if (is_before_empty || is_after_empty) {
+    return fmt::format(
+        "{} no work of CUDA, no transfer, no synchronisation and no kernel, so there is nothing to compare.",
+        is_before_empty && is_after_empty ? "Both runs hold"
+        : is_before_empty                 ? "The run before holds"
+                                          : "The run after holds");
+  }
   std::string text = duration_sentence(comparison);
   for (const std::string& sentence :
        {changes_sentence(comparison), bound_sentence(before.verdict.bound_by, after.verdict.bound_by)}) {

@@ -22,7 +22,6 @@ using analyze::FindingChange;
 using analyze::Item;
 using analyze::ItemChange;
 
-constexpr std::size_t kMinWidth = 60;
 constexpr const char* kArrow = " -> ";
 constexpr const char* kNoteIndent = "       ";
 
@@ -77,7 +76,7 @@ void print_verdicts(const Comparison& comparison, const analyze::Report& before,
                     Page& page) {
   page.blank();
   page.line("VERDICT", Style::kHeading);
-  Table table({{"", Align::kLeft}, {"before"}, {"after"}, {"change"}});
+  Table table({{"", Align::kLeft, true}, {"before"}, {"after"}, {.title = "change", .leaves_as = 1}});
   const bool is_step = comparison.unit == analyze::Unit::kStep;
   const auto& [before_ns, after_ns] = std::pair(comparison.before.duration_ns, comparison.after.duration_ns);
   table.add_row({is_step ? "  one step (median)" : "  the run", time_text(before_ns), time_text(after_ns),
@@ -110,7 +109,11 @@ void print_diff_totals(const Comparison& comparison, Page& page) {
                          : "everything from the first to the last record, start-up included",
                  Style::kNote);
   if (comparison.items.empty()) return page.line("  none was recorded");
-  Table table({{"  direction", Align::kLeft}, {"count"}, {"bytes"}, {"device time"}, {"CPU blocked"}});
+  Table table({{"  direction", Align::kLeft},
+               {.title = "count", .leaves_as = 2},
+               {.title = "bytes", .leaves_as = 1},
+               {.title = "device time", .leaves_as = 3},
+               {"CPU blocked"}});
   for (std::size_t i = 0; i < analyze::kDirectionCount; ++i) {
     add_total(table, words_for(static_cast<analyze::Direction>(i)), comparison.before.totals[i],
               comparison.after.totals[i]);
@@ -201,10 +204,10 @@ void print_changes(const Comparison& comparison, std::size_t top, Page& page) {
                    Style::kNote);
     Table table({{"  ", Align::kLeft},
                  {"where", Align::kLeft, true},
-                 {"what", Align::kLeft},
-                 {"count"},
-                 {"bytes"},
-                 {"cost"},
+                 {.title = "what", .align = Align::kLeft, .leaves_as = 1},
+                 {.title = "count", .leaves_as = 3},
+                 {.title = "bytes", .leaves_as = 4},
+                 {.title = "cost", .leaves_as = 2},
                  {"change"}});
     const std::size_t shown = std::min(top, changed);
     for (std::size_t i = 0; i < shown; ++i) add_change(table, comparison.items[i]);
@@ -250,7 +253,7 @@ void print_findings(const Comparison& comparison, Page& page) {
 
 std::string to_text(const Comparison& comparison, const analyze::Report& before, const analyze::Report& after,
                     const TextOptions& options) {
-  Page page(std::max(options.width, kMinWidth), options.has_colour);
+  Page page(std::max(options.width, kMinPageWidth), options.has_colour);
   print_runs(comparison, before, after, page);
   print_verdicts(comparison, before, after, page);
   print_diff_totals(comparison, page);

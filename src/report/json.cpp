@@ -199,7 +199,9 @@ Json to_object(const analyze::Source& source) {
           {"program", or_null(source.program)},
           {"detail", or_null(source.detail)},
           {"versions", source.versions},
-          {"unusable", source.unusable}};
+          {"unusable", source.unusable},
+          {"unreadable", source.inputs.unreadable},
+          {"notes", source.inputs.notes}};
 }
 
 Json to_object(const analyze::MemoryUse& use) {

@@ -9,9 +9,8 @@ namespace turnpike::report {
 
 std::string_view loss_sentence(std::string_view name) {
   if (name == analyze::kUnreadableFile) {
-    return "files of the run that could not be read at all: what their processes did is missing. `turnpike dump` on "
-           "such a "
-           "file says why.";
+    return "Files that were given could not be read at all, so what their processes did is missing. What is wrong with "
+           "each is said beside this.";
   }
   const auto all = trace::all_losses();
   const auto found =

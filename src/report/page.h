@@ -8,6 +8,9 @@
 
 namespace turnpike::report {
 
+// Narrower is not tried: words would no longer fit.
+inline constexpr std::size_t kMinPageWidth = 40;
+
 enum class Style { kPlain, kHeading, kNote, kCode, kWarning };
 
 class Page {

@@ -1,4 +1,5 @@
-// A table on a page: columns as wide as their content, one of which gives way when the page is too narrow.
+// A table on a page: columns as wide as their content. When the page is too narrow one gives way, then the least needed
+// go.
 #pragma once
 
 #include <string>
@@ -16,6 +17,8 @@ struct Column {
   // Shortened in the middle when there is no room; a note below the row then has the whole. At most one column of a
   // table.
   bool is_flexible = false;
+  // 0: always there. Of the others, the highest goes first when there is no room for all; the table says which went.
+  int leaves_as = 0;
 };
 
 class Table {
@@ -38,8 +41,15 @@ class Table {
     std::vector<Note> notes;
   };
 
-  std::vector<std::size_t> widths(std::size_t page_width) const;
-  std::string row_text(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) const;
+  // As wide as the content needs.
+  std::vector<std::size_t> natural_widths() const;
+  // Those that there is room for, as indices, rising.
+  std::vector<std::size_t> visible_columns(const std::vector<std::size_t>& natural, std::size_t page_width) const;
+  // Of the visible columns; others stay as they are.
+  std::vector<std::size_t> widths(std::vector<std::size_t> natural, const std::vector<std::size_t>& visible,
+                                  std::size_t page_width) const;
+  std::string row_text(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths,
+                       const std::vector<std::size_t>& visible) const;
 
   std::vector<Column> columns_;
   std::vector<Row> rows_;

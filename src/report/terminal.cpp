@@ -12,8 +12,6 @@
 namespace turnpike::report {
 namespace {
 
-constexpr std::size_t kMinWidth = 60;
-
 std::string joined(const std::vector<std::string>& parts, const char* separator) {
   return fmt::format("{}", fmt::join(parts, separator));
 }
@@ -82,6 +80,7 @@ void print_header(const analyze::Report& report, Page& page) {
   page.paragraph("  recorded  ", recorded_text(report));
   page.paragraph("  steps     ", steps_text(report.steps));
   if (!source.versions.empty()) page.paragraph("  versions  ", versions_text(source.versions));
+  for (const std::string& note : source.inputs.notes) page.paragraph("  note      ", cleaned(note), Style::kWarning);
 }
 
 void print_verdict(const analyze::Verdict& verdict, Page& page) {
@@ -102,10 +101,13 @@ void print_losses(const analyze::Report& report, Page& page) {
     const std::string sentence = meaning.empty() ? "" : ": " + std::string(meaning);
     page.paragraph("  ", fmt::format("{} x {}{}", count_text(count), name, sentence), Style::kWarning);
   }
+  for (const std::string& sentence : report.source.inputs.unreadable) {
+    page.paragraph("  not read: ", cleaned(sentence), Style::kWarning);
+  }
 }
 
 std::string to_text(const analyze::Report& report, const TextOptions& options) {
-  Page page(std::max(options.width, kMinWidth), options.has_colour);
+  Page page(std::max(options.width, kMinPageWidth), options.has_colour);
   print_header(report, page);
   print_verdict(report.verdict, page);
   print_host(report.verdict, page);

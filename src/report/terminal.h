@@ -9,7 +9,7 @@
 namespace turnpike::report {
 
 struct TextOptions {
-  std::size_t width = 100;  // columns; no line is wider. At least 60
+  std::size_t width = 100;  // columns; no line is wider. At least 40
   bool has_colour = false;
   std::size_t top = 15;  // rows of each table
 };

@@ -20,6 +20,21 @@ std::string saving_text(const analyze::Finding& finding, bool has_steps) {
   return fmt::format("saves {}{} ({})", time, has_steps ? " a step" : "", percent_text(finding.saving_pct));
 }
 
+// What the savings are of: the largest tells it, since what is re-timed is no figure of the report.
+std::string basis_text(const analyze::Report& report) {
+  const auto largest = std::max_element(
+      report.findings.begin(), report.findings.end(),
+      [](const auto& a, const auto& b) { return a.saving_pct.value_or(0) < b.saving_pct.value_or(0); });
+  std::string text = "Savings are predicted by re-timing what was recorded with the change";
+  if (report.steps && largest->saving_pct.value_or(0) > 0 && largest->saving_step_ns) {
+    const double step_ns = 100 * static_cast<double>(*largest->saving_step_ns) / *largest->saving_pct;
+    text += fmt::format(": per cent of the {} that the re-timed steps take on average",
+                        duration_text(static_cast<std::int64_t>(step_ns)));
+    if (report.source.process_count > 1) text += ", on the rank that would gain most";
+  }
+  return text + ".";
+}
+
 std::string place_text(const analyze::Finding& finding) {
   return finding.site.empty() ? std::string("the step as a whole") : cleaned(finding.site);
 }
@@ -67,11 +82,12 @@ void print_findings(const analyze::Report& report, Page& page) {
     return;
   }
   if (report.saving_pct_all && findings.size() > 1) {
-    page.paragraph("  ", fmt::format("All of it together saves {} of {}: savings overlap and do not add up.",
-                                     percent_text(report.saving_pct_all), has_steps ? "a step" : "the time"));
+    page.paragraph("  ",
+                   fmt::format("Every change whose gain is known, made together with the others, saves {} of {}: one "
+                               "can hide what another gains or make room for it, so they do not add up.",
+                               percent_text(report.saving_pct_all), has_steps ? "a step" : "the time"));
   }
-  page.paragraph(
-      "  ", "Savings are predicted by re-timing the recorded run with the change. `turnpike whatif` tries others.");
+  page.paragraph("  ", basis_text(report) + " `turnpike whatif` tries others.");
 }
 
 }  // namespace turnpike::report

@@ -203,14 +203,14 @@ void print_sites(const analyze::Report& report, std::size_t top, Page& page) {
                  Style::kNote);
   Table table({{"  #", Align::kLeft},
                {"where", Align::kLeft, true},
-               {"direction", Align::kLeft},
-               {"count"},
-               {"each"},
-               {"total"},
-               {"device"},
-               {"speed"},
+               {.title = "direction", .align = Align::kLeft, .leaves_as = 3},
+               {.title = "count", .leaves_as = 4},
+               {.title = "each", .leaves_as = 7},
+               {.title = "total", .leaves_as = 5},
+               {.title = "device", .leaves_as = 1},
+               {.title = "speed", .leaves_as = 6},
                {"blocked"},
-               {"overlap"}});
+               {.title = "overlap", .leaves_as = 2}});
   const Names names(report.sites);
   const SourceLines sources(report.source.paths);
   const std::size_t shown = std::min(top, report.sites.size());
@@ -232,11 +232,11 @@ void print_syncs(const analyze::Report& report, std::size_t top, Page& page) {
   page.paragraph("  ", sync_summary(report.syncs));
   Table table({{"  #", Align::kLeft},
                {"where", Align::kLeft, true},
-               {"call", Align::kLeft},
-               {"count"},
-               {"for transfers"},
+               {.title = "call", .align = Align::kLeft, .leaves_as = 3},
+               {.title = "count", .leaves_as = 1},
+               {.title = "for transfers", .leaves_as = 4},
                {"CPU blocked"},
-               {"GPU idle"}});
+               {.title = "GPU idle", .leaves_as = 2}});
   const Names names(report.sync_sites);
   const SourceLines sources(report.source.paths);
   const std::size_t shown = std::min(top, report.sync_sites.size());

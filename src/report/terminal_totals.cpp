@@ -52,12 +52,12 @@ bool is_link_missing(const analyze::Report& report) {
 
 Table totals_table(const analyze::Report& report) {
   Table table({{"  direction", Align::kLeft},
-               {"count"},
-               {"bytes"},
-               {"pageable"},
-               {"device time"},
-               {"speed"},
-               {"of the link"},
+               {.title = "count", .leaves_as = 2},
+               {.title = "bytes", .leaves_as = 1},
+               {.title = "pageable", .leaves_as = 4},
+               {.title = "device time", .leaves_as = 3},
+               {.title = "speed", .leaves_as = 5},
+               {.title = "of the link", .leaves_as = 6},
                {"CPU blocked"}});
   for (std::size_t i = 0; i < analyze::kDirectionCount; ++i) {
     const auto direction = static_cast<Direction>(i);

@@ -85,21 +85,36 @@ TEST(Check, AnAllowanceCanBeOfOneDirection) {
 TEST(Check, ALimitForOnePlaceIsAboutThatPlace) {
   EXPECT_EQ(checked_one(two_uploads_and_a_download(), "[[limit]]\nsite = \"train.py:40\"\ncount = 0\n").outcome,
             Outcome::kExceeded);
-  EXPECT_EQ(checked_one(two_uploads_and_a_download(), "[[limit]]\nsite = \"train.py:41\"\ncount = 0\n").outcome,
+  EXPECT_EQ(checked_one(two_uploads_and_a_download(), "[[limit]]\nsite = \"train.py:41\"\ncount = 0\noptional = true\n")
+                .outcome,
             Outcome::kWithin);
 }
 
-TEST(Check, APatternThatFitsNothingIsNoted) {
-  const CheckResult result = checked(two_uploads_and_a_download(),
-                                     "[[limit]]\nsite = \"train.py:41\"\ncount = 0\n[[allow]]\nsite = "
-                                     "\"gone.py\"\n[[allow]]\nsite = \"train.py:30\"\n");
-  EXPECT_THAT(result.notes, ElementsAre(HasSubstr("gone.py ([[allow]], line 4"), HasSubstr("train.py:41 ([[limit]]")));
-  EXPECT_TRUE(result.is_passed());
+TEST(Check, APatternThatFitsNothingFailsUnlessItIsOptional) {
+  const std::string limit = "[[limit]]\nsite = \"train.py:41\"\ncount = 0\n";
+  const std::string allow = "[[allow]]\nsite = \"train.py:30\"\n[[allow]]\nsite = \"gone.py\"\n";
+  const CheckResult missed = checked(two_uploads_and_a_download(), limit + allow);
+  EXPECT_EQ(missed.unknown_count, 2u);
+  std::vector<std::pair<std::string, std::uint32_t>> named;
+  for (const LimitResult& one : missed.limits) {
+    if (one.outcome == Outcome::kUnknown) named.emplace_back(one.name, one.line);
+  }
+  EXPECT_THAT(named, ElementsAre(std::pair("limit 1 (train.py:41): site", 3u), std::pair("allow (gone.py): site", 6u)));
+  const std::string optional = "optional = true\n";
+  const CheckResult fine = checked(two_uploads_and_a_download(), limit + optional + allow + optional);
+  EXPECT_TRUE(fine.is_passed());
+  EXPECT_THAT(fine.notes, ElementsAre("optional: nothing in this run is at gone.py.",
+                                      "optional: nothing in this run is at train.py:41."));
 }
 
-TEST(Check, ARuleThatIsNoneIsNoted) {
-  const CheckResult result = checked(report_with({}), "[findings]\nforbid = [\"implicit_snyc\", \"implicit_*\"]\n");
-  EXPECT_THAT(result.notes, ElementsAre(HasSubstr("implicit_snyc")));
+TEST(Check, ARuleThatIsNoneFailsUnlessItIsOptional) {
+  const std::string budget = "[findings]\nforbid = [\"implicit_snyc\", \"implicit_*\"]\n";
+  const CheckResult missed = checked(report_with({}), budget);
+  EXPECT_EQ(missed.unknown_count, 1u);
+  EXPECT_THAT(missed.notes, IsEmpty());
+  const CheckResult fine = checked(report_with({}), budget + "optional = true\n");
+  EXPECT_TRUE(fine.is_passed());
+  EXPECT_THAT(fine.notes, ElementsAre(HasSubstr("implicit_snyc")));
 }
 
 TEST(Check, LimitsOfAStepFailWithoutSteps) {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "record/session.h"
+#include "trace/format.h"
 
 namespace {
 
@@ -60,7 +61,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void) {
   const std::string path = std::string(std::getenv(TURNPIKE_ENV_RUN)) + "/" + std::to_string(getpid()) + ".tpt";
   std::FILE* file = std::fopen(path.c_str(), "w");
   if (file == nullptr) return 0;
-  std::fputs("fake", file);
+  std::fwrite(turnpike::trace::kFileMagic, 1, sizeof turnpike::trace::kFileMagic, file);
   std::fclose(file);
   return 1;
 }

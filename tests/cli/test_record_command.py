@@ -260,18 +260,6 @@ def test_a_run_that_is_there_is_refused(record, cuda_program):
     assert (run / "1.tpt").read_text() == "old"
 
 
-def test_force_removes_recordings_and_nothing_else(record, cuda_program):
-    run = record.directory / "a.tpk"
-    run.mkdir()
-    (run / "old.tpt").write_text("old")
-    (run / "notes.txt").write_text("mine")
-    result = record(cuda_program, "process=1", options=["-o", "a.tpk", "--force"])
-    assert result.returncode == 0
-    assert not (run / "old.tpt").exists()
-    assert (run / "notes.txt").read_text() == "mine"
-    assert len(list(run.glob("*.tpt"))) == 1
-
-
 def test_an_empty_directory_is_taken_and_kept(record, cuda_program):
     (record.directory / "a.tpk").mkdir()
     assert record("true", options=["-o", "a.tpk"]).returncode == 0

@@ -157,7 +157,8 @@ def test_what_is_no_run_is_said(whatif, tmp_path):
 def test_a_file_that_cannot_be_read_beside_others_is_said(whatif, tmp_path):
     (tmp_path / "notes.txt").write_text("no run")
     result = whatif(write_own(tmp_path / "run.tpk"), tmp_path / "notes.txt")
-    assert result.returncode == 0
+    assert result.returncode == 3
+    assert "A step takes" in result.stdout
     assert "notes.txt is no run that Turnpike knows" in result.stderr
 
 

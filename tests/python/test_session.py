@@ -1,5 +1,6 @@
 """turnpike.start, stop and record: against a library that only notes what it is told, and against the real one."""
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -142,3 +143,29 @@ def test_stopping_what_never_started_says_so():
         "import turnpike as tp\ntry: tp.stop()\nexcept tp.Error as error: print(len(str(error)) > 10, error)"
     )
     assert result.stdout.startswith("True "), result.stderr
+
+
+def test_a_start_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):
+    monkeypatch.setenv("TURNPIKE_CUPTI", "/nowhere/libcupti.so.13")
+    run = tmp_path / "run.tpk"
+    code = f"import turnpike as tp\ntry: tp.start({str(run)!r})\nexcept tp.Error as error: print(error)"
+    result = in_fresh_process(code)
+    assert "/nowhere/libcupti.so.13" in result.stdout, result.stderr
+    assert list(tmp_path.iterdir()) == []
+    run.mkdir()
+    in_fresh_process(code)
+    assert list(run.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", [b"plain.tpk", b"caf\xe9.tpk", "text.tpk"])
+def test_a_run_may_be_bytes_and_no_text(fake, tmp_path, name):
+    path = os.path.join(os.fsencode(tmp_path), os.fsencode(name))
+    with tp.record(path) as run:
+        assert os.fsencode(run) == path
+        written = tp.stop()
+    assert os.fsencode(written).startswith(path + b"/")
+
+
+def test_a_refusal_of_a_name_that_is_no_text_is_turnpikes_error(fake, tmp_path):
+    with pytest.raises(tp.Error, match=r"refused-.xe9\.tpk"):
+        tp.start(os.fsencode(tmp_path) + b"/refused-\xe9.tpk")

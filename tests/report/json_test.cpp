@@ -21,8 +21,9 @@ const Contract kReport = {{"schema", "i"},          {"source", "o"}, {"span_ns",
                           {"syncs", "o"},           {"steps", "o0"}, {"verdict", "o"},       {"ranges", "a"},
                           {"memory", "o0"},         {"sites", "a"},  {"sync_sites", "a"},    {"findings", "a"},
                           {"saving_pct_all", "n0"}, {"losses", "o"}, {"loss_sentences", "o"}};
-const Contract kSource = {{"kind", "s"},     {"paths", "a"},   {"processes", "i"}, {"devices", "a"}, {"hosts", "a"},
-                          {"program", "s0"}, {"detail", "s0"}, {"versions", "o"},  {"unusable", "a"}};
+const Contract kSource = {{"kind", "s"},     {"paths", "a"},      {"processes", "i"}, {"devices", "a"},
+                          {"hosts", "a"},    {"program", "s0"},   {"detail", "s0"},   {"versions", "o"},
+                          {"unusable", "a"}, {"unreadable", "a"}, {"notes", "a"}};
 const Contract kTotal = {
     {"count", "i"},          {"bytes", "i"},          {"device_time_ns", "i0"}, {"host_blocked_ns", "i0"},
     {"pageable_count", "i"}, {"pageable_bytes", "i"}, {"bandwidth_gbps", "n0"}, {"link_gbps", "n0"}};

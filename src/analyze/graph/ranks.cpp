@@ -40,13 +40,17 @@ void add_edges(Graph& all, const Layout& layout, const Graph& graph, std::size_t
   }
 }
 
+// Through a point of the meeting's own, at which all have come: edges from each rank to each would be as many as the
+// square of the ranks.
 void add_meeting(Graph& all, const Layout& layout, std::span<const Graph* const> graphs, const Rendezvous& meeting) {
-  for (std::size_t to = 0; to < graphs.size(); ++to) {
-    const auto& [operation, transfer_ns] = meeting.parts[to];
-    for (std::size_t from = 0; from < graphs.size(); ++from) {
-      all.edges.push_back({layout.at(from, graphs[from]->operation_start(meeting.parts[from].operation)),
-                           layout.at(to, graphs[to]->operation_end(operation)), transfer_ns, EdgeKind::kOperation});
-    }
+  const auto all_are_there = static_cast<std::uint32_t>(all.point_count());
+  all.operations.emplace_back();
+  for (std::size_t rank = 0; rank < graphs.size(); ++rank) {
+    const auto& [operation, transfer_ns] = meeting.parts[rank];
+    all.edges.push_back(
+        {layout.at(rank, graphs[rank]->operation_start(operation)), all_are_there, 0, EdgeKind::kOperation});
+    all.edges.push_back(
+        {all_are_there, layout.at(rank, graphs[rank]->operation_end(operation)), transfer_ns, EdgeKind::kOperation});
   }
 }
 

@@ -1,0 +1,102 @@
+// Files are told apart by device and inode; inputs belong together when they share time or program.
+#include "analyze/inputs.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <numeric>
+#include <system_error>
+#include <utility>
+
+#include "analyze/process_analysis.h"
+#include "trace/reader.h"
+
+namespace turnpike::analyze {
+
+Inputs::Inputs(const std::vector<std::filesystem::path>& inputs) {
+  std::set<std::pair<std::uint64_t, std::uint64_t>> known;
+  for (const auto& path : inputs) find_files(path, known);
+}
+
+void Inputs::find_files(const std::filesystem::path& path, std::set<std::pair<std::uint64_t, std::uint64_t>>& known) {
+  inputs_.push_back({.name = path.string(), .span = {}});
+  const auto found = trace::run_files(path);
+  if (!found) {
+    unreadable_.push_back(found.error().message);
+    return;
+  }
+  std::size_t repeated_count = 0;
+  for (const auto& file : *found) {
+    struct stat status{};
+    if (::stat(file.c_str(), &status) == 0 && !known.emplace(status.st_dev, status.st_ino).second) {
+      ++repeated_count;
+    } else {
+      files_.push_back({file, inputs_.size() - 1});
+    }
+  }
+  if (repeated_count == 0) return;
+  inputs_.back().is_repeated = repeated_count == found->size();
+  notes_.push_back(path.string() + (inputs_.back().is_repeated ? " is given twice, and counted once."
+                                                               : " holds files that are given twice, and counted "
+                                                                 "once."));
+}
+
+std::uint64_t Inputs::size_bytes() const {
+  return std::accumulate(files_.begin(), files_.end(), std::uint64_t{0}, [](std::uint64_t sum, const InputFile& file) {
+    std::error_code failed;
+    const auto size_bytes = std::filesystem::file_size(file.path, failed);
+    return failed ? sum : sum + size_bytes;
+  });
+}
+
+void Inputs::add_failure(const Error& error) {
+  unreadable_.push_back(error.message);
+}
+
+void Inputs::add_process(const InputFile& file, const trace::Process& process, const Timeline& timeline) {
+  Input& input = inputs_[file.input];
+  ++input.process_count;
+  if (const auto program = process.metadata.find("program"); program != process.metadata.end()) {
+    input.programs.insert(program->second);
+  }
+  const auto span = span_of(timeline);
+  if (!span) return;
+  if (!input.span) input.span = span;
+  input.span = Interval{std::min(input.span->start_ns, span->start_ns), std::max(input.span->end_ns, span->end_ns)};
+}
+
+bool Inputs::is_nothing() const {
+  return std::all_of(inputs_.begin(), inputs_.end(), [](const Input& input) { return input.process_count == 0; });
+}
+
+Error Inputs::first_error() const {
+  return Error{unreadable_.empty() ? "There is nothing to analyze. Name a run to report on." : unreadable_.front()};
+}
+
+// Where nothing was recorded there is no time to share.
+bool Inputs::is_related(const Input& a, const Input& b) {
+  if (!a.span || !b.span) return true;
+  if (a.span->start_ns <= b.span->end_ns && b.span->start_ns <= a.span->end_ns) return true;
+  return std::any_of(a.programs.begin(), a.programs.end(),
+                     [&](const std::string& program) { return b.programs.contains(program); });
+}
+
+InputRemarks Inputs::remarks() const {
+  InputRemarks remarks{.unreadable = unreadable_, .notes = notes_};
+  std::vector<const Input*> read;
+  for (const Input& input : inputs_) {
+    if (input.process_count > 0) read.push_back(&input);
+    if (input.process_count == 0 && !input.is_repeated) remarks.is_input_missing = true;
+  }
+  for (std::size_t i = 1; i < read.size(); ++i) {
+    const bool is_stranger = std::none_of(read.begin(), read.begin() + static_cast<std::ptrdiff_t>(i),
+                                          [&](const Input* earlier) { return is_related(*earlier, *read[i]); });
+    if (!is_stranger) continue;
+    remarks.notes.push_back(read[i]->name + " shares neither time nor program with " +
+                            (i == 1 ? read.front()->name : "the runs before it") +
+                            ": several runs are taken for ranks of one program. `turnpike diff` compares two.");
+  }
+  return remarks;
+}
+
+}  // namespace turnpike::analyze

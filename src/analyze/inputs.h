@@ -1,0 +1,61 @@
+// The inputs of an analysis: their files, each once, and what is doubtful about taking them together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyze/intervals.h"
+#include "analyze/report.h"
+#include "analyze/timeline.h"
+#include "base/result.h"
+#include "trace/process.h"
+
+namespace turnpike::analyze {
+
+struct InputFile {
+  std::filesystem::path path;
+  std::size_t input = 0;  // index of the input that it belongs to
+};
+
+class Inputs {
+ public:
+  // Finds the files. One that several inputs lead to, by whatever name, belongs to the first of them.
+  explicit Inputs(const std::vector<std::filesystem::path>& inputs);
+
+  const std::vector<InputFile>& files() const { return files_; }
+  std::uint64_t size_bytes() const;
+
+  // What became of a file: it could not be read, or it held this process.
+  void add_failure(const Error& error);
+  void add_process(const InputFile& file, const trace::Process& process, const Timeline& timeline);
+
+  // Nothing could be read. Then the reason is first_error().
+  bool is_nothing() const;
+  Error first_error() const;
+  InputRemarks remarks() const;
+
+ private:
+  struct Input {
+    std::string name;
+    std::size_t process_count = 0;
+    bool is_repeated = false;          // all of its files belong to inputs before it
+    std::optional<Interval> span;      // of its processes' records
+    std::set<std::string> programs{};  // as the processes tell them
+  };
+
+  void find_files(const std::filesystem::path& path, std::set<std::pair<std::uint64_t, std::uint64_t>>& known);
+  static bool is_related(const Input& a, const Input& b);
+
+  std::vector<Input> inputs_;
+  std::vector<InputFile> files_;
+  std::vector<std::string> unreadable_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace turnpike::analyze

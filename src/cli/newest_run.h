@@ -1,0 +1,12 @@
+// The run that is meant where none is named.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+namespace turnpike::cli {
+
+// Of the directories *.tpk in the working directory the one whose trace files were written last; nullopt: none has any.
+std::optional<std::filesystem::path> newest_run_here();
+
+}  // namespace turnpike::cli

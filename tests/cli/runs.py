@@ -1,0 +1,30 @@
+"""Small runs for the tests of the commands that read them."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python"))
+
+from tracefile import COPY_CALL, DEVICE, HOST_TO_DEVICE, LAUNCH_CALL, PAGEABLE, PYTHON_FRAME, TraceFile  # noqa: E402
+
+US = 1_000
+MS = 1_000_000
+EPOCH_NS = 1_700_000_000_000_000_000
+
+
+def write_run(directory, *, pid=433, program="python\x1ftrain.py", start_ns=EPOCH_NS, copies=6, file="train.py"):
+    """Steps of one upload at line 23 and one kernel at line 30."""
+    directory.mkdir(parents=True)
+    trace = TraceFile(pid=pid, start_ns=start_ns)
+    trace.metadata = {"program": program, "detail": "full", "host": "box"} if program else {"detail": "full"}
+    trace.device("GPU")
+    upload = trace.stack(trace.frame(PYTHON_FRAME, "train", f"/home/me/{file}", 23))
+    launch = trace.stack(trace.frame(PYTHON_FRAME, "train", f"/home/me/{file}", 30))
+    for number in range(1, copies + 1):
+        at = number * MS
+        trace.call("cudaMemcpy", COPY_CALL, 2 * number, at, at + 500 * US, stack=upload, size_bytes=1 << 20)
+        trace.memcpy(HOST_TO_DEVICE, PAGEABLE, DEVICE, 1 << 20, 2 * number, at + 50 * US, at + 450 * US)
+        trace.call("cudaLaunchKernel", LAUNCH_CALL, 2 * number + 1, at + 510 * US, at + 515 * US, stack=launch)
+        trace.kernel("kernel", 2 * number + 1, at + 520 * US, at + 620 * US)
+    trace.write(directory / f"{pid}.tpt")
+    return directory

@@ -1,0 +1,153 @@
+"""The table of docs/architecture.md: for each command what it reads, how it ends, and what it may write."""
+
+import fnmatch
+import pathlib
+import re
+import subprocess
+
+import pytest
+from runs import write_run
+from test_whatif_command import WRITERS
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FULL = "/dev/full"
+OUTPUT = "made/by/the/command.out"
+CHECKED = ["check", "train.tpk", "--budget"]
+
+# What makes each code happen. {} stands for COMMAND's own, which for this program is 7.
+SCENARIOS = {
+    "record": {
+        "COMMAND's own": [["record", "--", "sh", "-c", "{program} process=1; exit 7"],
+                          ["record", "-o", OUTPUT, "--", "sh", "-c", "{program} process=1; exit 7"]],
+        "2": [["record", "no", "dashes"]],
+        "126": [["record", "--", "/"]],
+        "127": [["record", "--", "no-such-command-anywhere"]],
+    },
+    "report": {"0": [["report", "train.tpk"], ["report"]], "2": [["report", "--no-such-option"]],
+               "3": [["report", "missing.tpk"]], "4": [["report", "train.tpk", ">", FULL]]},
+    "whatif": {"0": [["whatif", "train.tpk"]], "2": [["whatif"]], "3": [["whatif", "missing.tpk"]],
+               "4": [["whatif", "train.tpk", ">", FULL]]},
+    "diff": {"0": [["diff", "train.tpk", "train.tpk"]], "2": [["diff", "train.tpk"]],
+             "3": [["diff", "train.tpk", "missing.tpk"]], "4": [["diff", "train.tpk", "train.tpk", ">", FULL]]},
+    "check": {"0": [[*CHECKED, "kept.toml", "--sarif", OUTPUT], ["check", "train.tpk", "--init"]],
+              "1": [[*CHECKED, "exceeded.toml", "--sarif", OUTPUT]], "2": [[*CHECKED, "missing.toml"]],
+              "3": [["check", "missing.tpk", "--budget", "kept.toml"]],
+              "4": [[*CHECKED, "kept.toml", ">", FULL], [*CHECKED, "kept.toml", "--init"]]},
+    "export": {"0": [["export", "train.tpk", "--to", "chrome"],
+                     ["export", "train.tpk", "--to", "perfetto", "-o", OUTPUT]],
+               "2": [["export", "train.tpk"], ["export", "train.tpk", "--to", "chrome", "-o", "train.tpk/433.tpt"]],
+               "3": [["export", "missing.tpk", "--to", "chrome"]],
+               "4": [["export", "train.tpk", "--to", "chrome", "-o", FULL]]},
+    "dump": {"0": [["dump", "train.tpk"]], "2": [["dump"]], "3": [["dump", "missing.tpk"]],
+             "4": [["dump", "train.tpk", ">", FULL]]},
+    "bench": {"0": [["bench"]], "2": [["bench", "no-such-experiment"]], "4": [["bench", "to"]]},
+}  # fmt: skip
+
+
+def rows():
+    """{command: its cells by the title of the column}"""
+    lines = (ROOT / "docs" / "architecture.md").read_text().splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("| command |"))
+    titles = [cell.strip() for cell in lines[start].strip("|").split("|")]
+    table = {}
+    for line in lines[start + 2 :]:
+        if not line.startswith("|"):
+            break
+        cells = dict(zip(titles, (cell.strip() for cell in line.strip("|").split("|")), strict=True))
+        table[cells["command"].strip("`")] = cells
+    return table
+
+
+def spans(text):
+    return re.findall(r"`([^`]+)`", text)
+
+
+def codes(cells):
+    return [code.strip() for code in cells["exit codes"].split(",")]
+
+
+TABLE = rows()
+CASES = [
+    (command, code, words) for command, by_code in SCENARIOS.items() for code in by_code for words in by_code[code]
+]
+
+
+@pytest.fixture
+def place(tmp_path):
+    directory = tmp_path / "work"
+    (directory / OUTPUT).parent.mkdir(parents=True)
+    write_run(directory / "train.tpk")
+    (directory / "kept.toml").write_text("[per_run]\nh2d_count = 100\n")
+    (directory / "exceeded.toml").write_text("[per_run]\nh2d_count = 0\n")
+    return directory
+
+
+@pytest.fixture
+def run(turnpike, environment, place):
+    environment = {name: value for name, value in environment.items() if not name.startswith("GITHUB")}
+
+    def run(words):
+        output = subprocess.PIPE
+        if ">" in words:
+            words, output = words[:-2], open(words[-1], "w")
+        return subprocess.run(
+            [str(turnpike), *words],
+            cwd=place, env=environment, stdout=output, stderr=subprocess.PIPE, text=True, timeout=60,
+        )  # fmt: skip
+
+    return run
+
+
+def files_below(directory):
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def test_the_table_has_every_command_and_the_test_every_code(turnpike):
+    text = subprocess.run([turnpike, "--help"], capture_output=True, text=True, timeout=60).stdout
+    commands = re.findall(r"^  (\w+) {2,}", text.split("Subcommands:")[1].split("Examples:")[0], re.MULTILINE)
+    assert sorted(TABLE) == sorted(commands) == sorted(SCENARIOS)
+    assert {command: sorted(codes(cells)) for command, cells in TABLE.items()} == {
+        command: sorted(by_code) for command, by_code in SCENARIOS.items()
+    }
+
+
+@pytest.mark.parametrize(("command", "code", "words"), CASES, ids=lambda one: one if isinstance(one, str) else None)
+def test_every_exit_code_happens_and_only_what_the_table_says_is_written(
+    run, place, cuda_program, command, code, words
+):
+    before = files_below(place.parent)
+    result = run([word.replace("{program}", str(cuda_program)) for word in words])
+    assert result.returncode == (7 if code == "COMMAND's own" else int(code)), result.stderr
+    after = files_below(place.parent)
+    assert before.items() <= after.items(), "something that was there has changed or is gone"
+    allowed = [pattern.replace("FILE", OUTPUT) for pattern in spans(TABLE[command]["may write"])]
+    for name in after.keys() - before.keys():
+        assert [pattern for pattern in allowed if fnmatch.fnmatch(name, f"work/{pattern}")], name
+    # What the table lets a command write, it does write in one of its scenarios: an entry that is stale shows.
+    if int(result.returncode) in (0, 7) and command != "bench" and TABLE[command]["may write"] != "nothing":
+        assert after.keys() - before.keys()
+
+
+@pytest.mark.parametrize("command", [name for name, cells in TABLE.items() if spans(cells["reads"])])
+def test_every_kind_of_run_that_the_table_names_is_read_and_no_other(run, place, command):
+    more = {"diff": ["again.tpk"], "check": ["--budget", "kept.toml"], "export": ["--to", "chrome"]}
+    write_run(place / "again.tpk")
+    for name, write in WRITERS.items():
+        write(place / name)
+        result = run([command, name, *more.get(command, [])])
+        kind = name.removeprefix("run")
+        assert (result.returncode == 0) == (kind in spans(TABLE[command]["reads"])), (name, result.stderr)
+
+
+@pytest.mark.parametrize("command", TABLE)
+def test_the_help_of_each_command_tells_its_codes(turnpike, command):
+    text = subprocess.run([turnpike, command, "--help"], capture_output=True, text=True, timeout=60).stdout
+    told = text[text.index("Exit code") :]
+    for code in codes(TABLE[command]):
+        assert re.search(rf"\b{code}\b", told), code
+
+
+@pytest.mark.parametrize("command", [name for name in TABLE if name not in ("record", "bench")])
+def test_what_prints_nothing_on_standard_output_prints_nothing(run, command):
+    result = run(SCENARIOS[command]["0"][0])
+    assert (result.stdout == "") == TABLE[command]["standard output"].startswith("nothing")

@@ -43,6 +43,7 @@ int cuDeviceGetCount(int* count) { return number(count, 1); }
 int cuDeviceGet(int* device, int ordinal) { return number(device, ordinal); }
 int cuDeviceGetAttribute(int* value, int attribute, int device) { return number(value, attribute == 0 ? device : 1); }
 int cuDeviceCanAccessPeer(int* can, int device, int peer) { return number(can, device != peer); }
+int cuCtxGetDevice(int* device) { return number(device, 0); }
 int cuStreamIsCapturing(void* stream, int* status) { return number(status, stream == status); }
 int cuDevicePrimaryCtxRetain(void** context, int device) { return device == 0 ? one_more(context) : 101; }
 int cuStreamCreate(void** stream, unsigned int flags) { return flags < 2 ? one_more(stream) : 1; }
@@ -72,6 +73,23 @@ int cuEventElapsedTime(float* milliseconds, void* start, void* end) {
 int cuPointerGetAttribute(unsigned int* value, int attribute, Address address) {
   *value = 0;
   return address == 0 ? attribute : 0;
+}
+
+int cuDevicePrimaryCtxGetState(int device, unsigned int* flags, int* is_active) {
+  *flags = 0;
+  return number(is_active, device == 0);
+}
+
+/* No memory is known to be page-locked. */
+int cuPointerGetAttributes(unsigned int count, int* attributes, void** values, Address address) {
+  for (unsigned int i = 0; i < count; ++i) *(unsigned int*)values[i] = 0;
+  return attributes == 0 || address == 0;
+}
+
+int cuMemGetAddressRange_v2(Address* base, size_t* size, Address inside) {
+  *base = inside;
+  *size = 1;
+  return 0;
 }
 
 int cuMemAlloc_v2(Address* memory, size_t size) {

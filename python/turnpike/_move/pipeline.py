@@ -232,6 +232,7 @@ class _Lanes:
                     host, is_pinned = pool.empty_like(source)
             else:
                 host, is_pinned = target, target.is_pinned()
+                torch.autograd.graph.increment_version(host)
             moved[id(tensor)] = host
             pieces.add(host.data_ptr(), source.data_ptr(), source.nbytes, is_pinned)
             sources.append(source)

@@ -119,7 +119,7 @@ class Prefetch(Generic[T]):
             return self._of_state(name, getattr(self._turnpike.iterable, name))
         if name == "_is_accelerate_prepared":
             return self._is_prepared(sys._getframe(1))
-        if name.startswith("__pl_"):
+        if name == "__pl_saved_args":  # asked for before a loader is made anew
             raise _core.Error(
                 "Lightning would make a loader of its own out of turnpike.prefetch(loader), to give it another "
                 "sampler, and that one would not prefetch. Pass the loader itself to Lightning, or "

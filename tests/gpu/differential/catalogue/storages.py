@@ -46,19 +46,29 @@ def storages(way, log, stage):
     log.see("down", way.to(on_gpu, "cpu"))
 
 
-def _next_at_the_old_place(way, log, stage, let_go):
-    """Page-locks, lets the storage's memory go, and looks at what is allocated there next."""
+def _next_at_the_old_place(way, log, stage, let_go, may_refuse=False):
+    """Page-locks, lets the storage's memory go, and looks at what is allocated there next.
+
+    may_refuse: that the memory cannot go while it is page-locked is an answer, too. PyTorch leaves the tensor with its new
+    sizes then, so it is not looked at.
+    """
     size_bytes = 64 * MIB
     for turn in range(3):
         tensor = way.pin_(stage.filled(1, size_bytes))
-        kept = let_go(tensor)
+        try:
+            kept = let_go(tensor)
+        except RuntimeError as error:
+            if not (may_refuse and "not resizable" in str(error)):
+                raise
+            kept = None
         following = [torch.empty(size_bytes // 4) for _ in range(3)]
         if stage.is_gpu:
             log.see(f"pinned/{turn}", [new.is_pinned() for new in following])
         for index, new in enumerate(following):
             new.fill_(index + 2)
         log.attempt(f"moved/{turn}", _uploaded, stage, following)
-        log.attempt(f"source/{turn}", _uploaded, stage, [tensor[:1000]])
+        if not may_refuse:
+            log.attempt(f"source/{turn}", _uploaded, stage, [tensor[:1000]])
         del tensor, kept, following
 
 
@@ -73,12 +83,12 @@ def pin_share(way, log, stage):
 
 @fault("5-pin-then-resize", "pin_in_place")
 def pin_resize(way, log, stage):
-    _next_at_the_old_place(way, log, stage, lambda tensor: tensor.resize_(2 * tensor.numel()))
+    _next_at_the_old_place(way, log, stage, lambda tensor: tensor.resize_(2 * tensor.numel()), may_refuse=True)
 
 
 @fault("5-pin-then-resize-storage", "pin_in_place")
 def pin_resize_storage(way, log, stage):
-    _next_at_the_old_place(way, log, stage, lambda tensor: tensor.untyped_storage().resize_(128 * MIB))
+    _next_at_the_old_place(way, log, stage, lambda tensor: tensor.untyped_storage().resize_(128 * MIB), may_refuse=True)
 
 
 @fault("5-pin-then-set", "pin_in_place")

@@ -102,12 +102,12 @@ def pin_in_place(d: Draw, n: int) -> Block:
         block.add(f"v{n} = way.pin_(p{n}[1:])")
     if d.chance(0.4):
         block.add(f"g{n} = p{n}.to(dev, non_blocking=True)", "stage.settle()")
-    change = d.one("share", "resize", "storage", "set", "drop", "unpin", "data", "look")
+    # To make it larger is refused while it is page-locked, which the catalogue has.
+    change = d.one("share", "resize", "set", "drop", "unpin", "data", "look")
     block.add(
         {
             "share": f"p{n}.share_memory_()",
-            "resize": f"p{n}.resize_({size // 2})",
-            "storage": f"p{n}.untyped_storage().resize_({size * 2})",
+            "resize": f"p{n}.resize_({size // 8})",
             "set": f"p{n}.set_(torch.zeros(100))",
             "drop": f"p{n} = torch.zeros(100)",
             "unpin": f"way.unpin_(p{n})",

@@ -190,6 +190,7 @@ def plain_turnpike(machine_of):
         Scalars=Scalars,
         copy_=copy_,
         pipeline=pipeline,
+        configure_move=lambda **settings: None,
         pin_=lambda tensor: machine_of().register(tensor),
         unpin_=lambda tensor: machine_of().unregister(tensor),
         move_stats=lambda: STATS,

@@ -21,9 +21,17 @@ def plan(quick: bool, **_: Any) -> list[Planned]:
         Planned(f"fresh, {size_text(size)}", partial(into_fresh, size_bytes=size), weight_of(size)) for size in sizes
     ]
     touched = [256 * MIB] if quick else [16 * MIB, 256 * MIB, GIB]
-    return fresh + [
-        Planned(f"touched, {size_text(size)}", partial(into_touched, size_bytes=size), weight_of(size))
-        for size in touched
+    kept = [64 * MIB] if quick else [64 * MIB, 256 * MIB, GIB]
+    return [
+        *fresh,
+        *(
+            Planned(f"touched, {size_text(size)}", partial(into_touched, size_bytes=size), weight_of(size))
+            for size in touched
+        ),
+        *(
+            Planned(f"results kept, {size_text(size)}", partial(into_results, size_bytes=size), weight_of(size))
+            for size in kept
+        ),
     ]
 
 
@@ -81,6 +89,36 @@ def into_fresh(m: Machine, size_bytes: int) -> Case:
         # A round of 4 GiB takes ten seconds, most of it PyTorch's; the smaller sizes came before and warmed up.
         most_rounds=3 if size_bytes > GIB else None,
         warm_rounds=0 if size_bytes > GIB else 1,
+    )
+
+
+def into_results(m: Machine, size_bytes: int) -> Case:
+    """The memory of results that are gone is used again, where the program has allowed it."""
+    size = m.sized(size_bytes)
+    sources = Sources(m, size)
+    pinned = m.empty_pinned(size // 4, m.torch.int32)
+
+    def prepare() -> None:
+        sources.next()
+        m.tp.configure_move(results_bytes=4 * size_bytes)
+
+    ways = [
+        Way(CPU, "pytorch", lambda: sources.tensor.cpu(), sources.check, sources.next),
+        Way(TURNPIKE, "turnpike", lambda: m.tp.to(sources.tensor, "cpu"), sources.check, prepare),
+        _bound(m, sources, pinned),
+    ]
+    return Case(
+        f"results kept, {size_text(size_bytes)}",
+        "GB/s",
+        size,
+        ways,
+        CPU,
+        bound=PINNED,
+        targets=[Target(TURNPIKE, "value >=", 45, "at least 45 GB/s")],
+        size_bytes=size_bytes,
+        series="into results that are kept",
+        most_rounds=8,
+        afterwards=lambda: m.tp.configure_move(results_bytes=0),
     )
 
 

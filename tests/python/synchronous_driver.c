@@ -39,12 +39,17 @@ static int number(int* value, int is) {
 }
 
 int cuDriverGetVersion(int* version) { return number(version, 13000); }
+int cuCtxGetDevice(int* device) { return number(device, 0); }
 int cuDeviceGetCount(int* count) { return number(count, 1); }
 int cuDeviceGet(int* device, int ordinal) { return number(device, ordinal); }
 int cuDeviceGetAttribute(int* value, int attribute, int device) { return number(value, attribute == 0 ? device : 1); }
 int cuDeviceCanAccessPeer(int* can, int device, int peer) { return number(can, device != peer); }
 int cuStreamIsCapturing(void* stream, int* status) { return number(status, stream == status); }
 int cuDevicePrimaryCtxRetain(void** context, int device) { return device == 0 ? one_more(context) : 101; }
+int cuDevicePrimaryCtxGetState(int device, unsigned int* flags, int* is_active) {
+  *flags = 0;
+  return number(is_active, device == 0);
+}
 int cuStreamCreate(void** stream, unsigned int flags) { return flags < 2 ? one_more(stream) : 1; }
 int cuEventCreate(void** event, unsigned int flags) { return flags < 8 ? one_more(event) : 1; }
 int cuMemHostRegister_v2(void* memory, size_t size, unsigned int flags) { return memory && size && flags < 16 ? 0 : 1; }
@@ -73,6 +78,14 @@ int cuPointerGetAttribute(unsigned int* value, int attribute, Address address) {
   *value = 0;
   return address == 0 ? attribute : 0;
 }
+
+int cuPointerGetAttributes(unsigned int count, const int* attributes, void** values, Address address) {
+  for (unsigned int i = 0; i < count; ++i) cuPointerGetAttribute(values[i], attributes[i], address);
+  return 0;
+}
+
+// Nothing is known of where an allocation begins.
+int cuMemGetAddressRange_v2(Address* base, size_t* size, Address inside) { return base && size && inside ? 1 : 201; }
 
 int cuMemAlloc_v2(Address* memory, size_t size) {
   *memory = (Address)malloc(size);

@@ -348,6 +348,10 @@ Settings default_settings() {
   return settings;
 }
 
+void Engine::show_labels_to(int (*initialize_injection)(void* get_export_table)) {
+  cuda::use_nvtx_tool(initialize_injection);
+}
+
 Result<std::unique_ptr<Engine>> Engine::open(const Settings& settings) {
   const auto driver = cuda::load_driver();
   if (!driver) return driver.error();

@@ -196,6 +196,10 @@ class Engine {
   virtual Settings settings() const = 0;
   // Waits for what is under way, and goes on with other settings.
   virtual Status configure(const Settings& settings) = 0;
+  // The tool that hears the labels where the environment (NVTX_INJECTION64_PATH) names none, by its function
+  // InitializeInjectionNvtx2. Too late once a call had a label.
+  static void show_labels_to(int (*initialize_injection)(void* get_export_table));
+
   // Gives back the page-locked memory that is not in use; it is taken again when needed. Returns the bytes given back.
   virtual std::size_t release_pinned() = 0;
   // Brings small downloads that have arrived, and drops the owners of transfers that are done; every call above does so

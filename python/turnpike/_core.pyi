@@ -46,11 +46,21 @@ class MoveUnlocker:
 class MoveEngine:
     @staticmethod
     def open(settings: tuple[int, int, int] | tuple[int, int, int, int, str]) -> MoveEngine: ...
-    def upload(self, device: int, pieces: MovePieces, stream: int, owner: object = None) -> None: ...
-    def download(self, device: int, pieces: MovePieces, stream: int, is_fresh: bool = False) -> None: ...
-    def upload_ahead(self, device: int, pieces: MovePieces, stream: int, owner: object) -> MoveTransfer: ...
+    def upload(self, device: int, pieces: MovePieces, stream: int, owner: object = None, label: str = "") -> None: ...
+    def download(
+        self, device: int, pieces: MovePieces, stream: int, is_fresh: bool = False, label: str = ""
+    ) -> None: ...
+    def upload_ahead(
+        self, device: int, pieces: MovePieces, stream: int, owner: object, label: str = ""
+    ) -> MoveTransfer: ...
     def download_behind(
-        self, device: int, pieces: MovePieces, stream: int, owner: object, is_fresh: bool = False
+        self,
+        device: int,
+        pieces: MovePieces,
+        stream: int,
+        owner: object,
+        is_fresh: bool = False,
+        label: str = "",
     ) -> MoveTransfer: ...
     def copy_peer(
         self,
@@ -62,6 +72,7 @@ class MoveEngine:
         from_stream: int,
         size_bytes: int,
         owner: object,
+        label: str = "",
     ) -> MoveTransfer: ...
     def add_small(
         self, plan: MovePlan, pieces: MovePieces, targets: list[Any], device: int, stream: int, block_bytes: int

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from turnpike import _core, _native
+from turnpike._move import label
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 Detail = Literal["full", "transfers"]
@@ -31,6 +32,7 @@ def start(path: Path, *, detail: Detail = "full", stacks: bool = True, verify_co
     when another tool holds CUPTI, or when `path` cannot be written; ValueError for an unknown `detail`.
     """
     _core.start(_native.RECORD_LIBRARY, os.path.abspath(os.fspath(path)), detail, stacks, verify_content)
+    label.listen(True)
 
 
 def stop() -> pathlib.Path:
@@ -38,6 +40,7 @@ def stop() -> pathlib.Path:
 
     Returns the file that this process wrote. Raises turnpike.Error when nothing is being recorded in this process.
     """
+    label.listen(False)
     return _core.stop(_native.RECORD_LIBRARY)
 
 

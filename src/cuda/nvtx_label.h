@@ -18,4 +18,8 @@ class NvtxLabel {
   const bool is_open_;
 };
 
+// The function InitializeInjectionNvtx2 of a tool that listens where the environment names none. Too late once a label
+// with a text was made.
+void use_nvtx_tool(int (*initialize)(void* get_export_table)) noexcept;
+
 }  // namespace turnpike::cuda

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cuda/driver.h"
+#include "cuda/nvtx_label.h"
 #include "move/addresses.h"
 #include "move/cores.h"
 #include "move/fresh_pages.h"
@@ -21,12 +22,13 @@ class ThisEngine : public Engine {
       : state_(std::make_shared<State>(driver, device_count, settings)) {}
   ~ThisEngine() override { state_->reap(); }
 
-  Status upload(int device, std::span<const Piece> pieces, Stream stream, std::shared_ptr<void> owner) override {
+  Status upload(int device, std::span<const Piece> pieces, Stream stream, std::shared_ptr<void> owner,
+                const std::string& label) override {
     const auto found = state_->device(device);
     if (!found) return found.error();
     state_->reap();
     const InContext in_context(**found);
-    const auto job = start(Direction::kUp, **found, pieces, stream, false, stream);
+    const auto job = start(Direction::kUp, **found, pieces, stream, false, stream, label);
     if (!job) return job.error();
     state_->stager().help_until_issued(**job);
     const auto outcome = state_->stager().outcome(**job);
@@ -36,12 +38,13 @@ class ThisEngine : public Engine {
     return outcome.status;
   }
 
-  Status download(int device, std::span<const Piece> pieces, Stream stream, bool is_fresh) override {
+  Status download(int device, std::span<const Piece> pieces, Stream stream, bool is_fresh,
+                  const std::string& label) override {
     const auto found = state_->device(device);
     if (!found) return found.error();
     state_->reap();
     const InContext in_context(**found);
-    const auto job = start(Direction::kDown, **found, pieces, stream, false, stream, is_fresh);
+    const auto job = start(Direction::kDown, **found, pieces, stream, false, stream, label, is_fresh);
     if (!job) return job.error();
     state_->stager().help_until_over(**job);
     const auto outcome = state_->stager().outcome(**job);
@@ -52,29 +55,32 @@ class ThisEngine : public Engine {
   }
 
   Result<std::unique_ptr<Transfer>> upload_ahead(int device, std::span<const Piece> pieces, Stream stream,
-                                                 std::shared_ptr<void> owner) override {
-    return beside(Direction::kUp, device, pieces, stream, std::move(owner));
+                                                 std::shared_ptr<void> owner, const std::string& label) override {
+    return beside(Direction::kUp, device, pieces, stream, std::move(owner), label);
   }
 
   Result<std::unique_ptr<Transfer>> download_behind(int device, std::span<const Piece> pieces, Stream stream,
-                                                    std::shared_ptr<void> owner, bool is_fresh) override {
+                                                    std::shared_ptr<void> owner, bool is_fresh,
+                                                    const std::string& label) override {
     const auto found = state_->device(device);
     if (!found) return found.error();
     std::size_t bytes = 0;
     for (const Piece& piece : pieces) bytes += piece.size_bytes;
-    if (bytes > kInStreamBytes) return beside(Direction::kDown, device, pieces, stream, std::move(owner), is_fresh);
+    if (bytes > kInStreamBytes) {
+      return beside(Direction::kDown, device, pieces, stream, std::move(owner), label, is_fresh);
+    }
     state_->reap();
     const InContext in_context(**found);
     if (const Status status = check_capture(**found, stream); !status) return status.error();
     if (const Status status = check_pieces(pieces, false); !status) return status.error();
-    auto fetch = state_->in_stream().start(**found, pieces, stream, owner);
+    auto fetch = state_->in_stream().start(**found, pieces, stream, owner, label);
     if (!fetch) return fetch.error();
     if (*fetch != nullptr) {
       state_->tally.d2h.add(bytes, bytes, 0);
       return in_stream_transfer(state_, **found, *fetch);
     }
     // Many pieces: through the ring, but issued here and now, so that the stream's next work finds them done.
-    const auto job = start(Direction::kDown, **found, pieces, stream, false, stream);
+    const auto job = start(Direction::kDown, **found, pieces, stream, false, stream, label);
     if (!job) return job.error();
     state_->stager().help_until_issued(**job);
     return staged_transfer(state_, *job, stream, std::move(owner));
@@ -82,7 +88,7 @@ class ThisEngine : public Engine {
 
   Result<std::unique_ptr<Transfer>> copy_peer(int to_device, DeviceAddress to, Stream to_stream, int from_device,
                                               DeviceAddress from, Stream from_stream, std::size_t size_bytes,
-                                              std::shared_ptr<void> owner) override;
+                                              std::shared_ptr<void> owner, const std::string& label) override;
   Result<PeerRoute> peer_route(int from_device, int to_device) override {
     const auto from = state_->device(from_device);
     if (!from) return from.error();
@@ -153,18 +159,22 @@ class ThisEngine : public Engine {
  private:
   // Issues the direct copies and submits the rest, on `stream`, behind what `after` holds now. The context is current.
   Result<std::shared_ptr<Job>> start(Direction direction, Device& device, std::span<const Piece> pieces, Stream stream,
-                                     bool is_ahead, Stream after, bool is_fresh = false);
+                                     bool is_ahead, Stream after, const std::string& label, bool is_fresh = false);
   Result<std::unique_ptr<Transfer>> beside(Direction direction, int device, std::span<const Piece> pieces,
-                                           Stream stream, std::shared_ptr<void> owner, bool is_fresh = false);
+                                           Stream stream, std::shared_ptr<void> owner, const std::string& label,
+                                           bool is_fresh = false);
   Result<std::shared_ptr<Mark>> copy_directly(Device& to, DeviceAddress to_address, Device& from,
-                                              DeviceAddress from_address, std::size_t size_bytes, Stream stream);
+                                              DeviceAddress from_address, std::size_t size_bytes, Stream stream,
+                                              const std::string& label);
   Result<std::shared_ptr<Mark>> copy_staged(Device& to, DeviceAddress to_address, Device& from,
-                                            DeviceAddress from_address, std::size_t size_bytes, Stream up, Stream down);
+                                            DeviceAddress from_address, std::size_t size_bytes, Stream up, Stream down,
+                                            const std::string& label);
   std::shared_ptr<State> state_;
 };
 
 Result<std::shared_ptr<Job>> ThisEngine::start(Direction direction, Device& device, std::span<const Piece> pieces,
-                                               Stream stream, bool is_ahead, Stream after, bool is_fresh) {
+                                               Stream stream, bool is_ahead, Stream after, const std::string& label,
+                                               bool is_fresh) {
   if (const Status status = check_capture(device, after); !status) return status.error();
   if (const Status status = check_pieces(pieces, direction == Direction::kUp); !status) return status.error();
   if (is_fresh) {
@@ -188,6 +198,7 @@ Result<std::shared_ptr<Job>> ThisEngine::start(Direction direction, Device& devi
   }
   const cuda::Driver& driver = device.driver();
   for (const std::uint32_t index : plan.direct) {
+    const cuda::NvtxLabel named(label);
     const Piece& piece = plan.pieces[index];
     const cuda::DriverCode code = direction == Direction::kUp
                                       ? driver.memcpy_htod_async(piece.device, piece.host, piece.size_bytes, stream)
@@ -201,29 +212,31 @@ Result<std::shared_ptr<Job>> ThisEngine::start(Direction direction, Device& devi
   }
   TrafficTally& tally = direction == Direction::kUp ? state_->tally.h2d : state_->tally.d2h;
   tally.add(plan.bytes, plan.staged_bytes, plan.packed_pieces);
-  auto job = std::make_shared<Job>(direction, device, stream, std::move(plan), is_ahead);
+  auto job = std::make_shared<Job>(direction, device, stream, std::move(plan), is_ahead, label);
   while (!state_->stager().submit(job)) {
     plan = make_plan(pieces, state_->settings().chunk_bytes, cut);
-    job = std::make_shared<Job>(direction, device, stream, std::move(plan), is_ahead);
+    job = std::make_shared<Job>(direction, device, stream, std::move(plan), is_ahead, label);
   }
   return job;
 }
 
 Result<std::unique_ptr<Transfer>> ThisEngine::beside(Direction direction, int device, std::span<const Piece> pieces,
-                                                     Stream stream, std::shared_ptr<void> owner, bool is_fresh) {
+                                                     Stream stream, std::shared_ptr<void> owner,
+                                                     const std::string& label, bool is_fresh) {
   const auto found = state_->device(device);
   if (!found) return found.error();
   state_->reap();
   const InContext in_context(**found);
   CUstream_st* const own = (*found)->next_stream(direction == Direction::kUp ? Device::Lane::kUp : Device::Lane::kDown);
-  const auto job = start(direction, **found, pieces, own, true, stream, is_fresh);
+  const auto job = start(direction, **found, pieces, own, true, stream, label, is_fresh);
   if (!job) return job.error();
   return staged_transfer(state_, *job, stream, std::move(owner));
 }
 
 Result<std::unique_ptr<Transfer>> ThisEngine::copy_peer(int to_device, DeviceAddress to, Stream to_stream,
                                                         int from_device, DeviceAddress from, Stream from_stream,
-                                                        std::size_t size_bytes, std::shared_ptr<void> owner) {
+                                                        std::size_t size_bytes, std::shared_ptr<void> owner,
+                                                        const std::string& label) {
   const auto source = state_->device(from_device);
   if (!source) return source.error();
   const auto target = state_->device(to_device);
@@ -249,8 +262,8 @@ Result<std::unique_ptr<Transfer>> ThisEngine::copy_peer(int to_device, DeviceAdd
     if (const Status status = ready->hold_up(own); !status) return status.error();
   }
   CUstream_st* const up = is_direct ? own : (*target)->next_stream(Device::Lane::kUp);
-  auto done = is_direct ? copy_directly(**target, to, **source, from, size_bytes, own)
-                        : copy_staged(**target, to, **source, from, size_bytes, up, own);
+  auto done = is_direct ? copy_directly(**target, to, **source, from, size_bytes, own, label)
+                        : copy_staged(**target, to, **source, from, size_bytes, up, own, label);
   if (!done) return done.error();
   state_->tally.p2p.add(size_bytes, is_direct ? 0 : size_bytes, 0);
   return peer_transfer(state_, **source, from_stream, **target, to_stream, *done, std::move(owner));
@@ -258,9 +271,10 @@ Result<std::unique_ptr<Transfer>> ThisEngine::copy_peer(int to_device, DeviceAdd
 
 Result<std::shared_ptr<Mark>> ThisEngine::copy_directly(Device& to, DeviceAddress to_address, Device& from,
                                                         DeviceAddress from_address, std::size_t size_bytes,
-                                                        Stream stream) {
+                                                        Stream stream, const std::string& label) {
   const cuda::Driver& driver = from.driver();
   if (size_bytes > 0) {
+    const cuda::NvtxLabel named(label);
     const Status status = check(
         driver, driver.memcpy_peer_async(to_address, to.context(), from_address, from.context(), size_bytes, stream),
         "copying to another GPU", from.ordinal());
@@ -275,7 +289,7 @@ Result<std::shared_ptr<Mark>> ThisEngine::copy_directly(Device& to, DeviceAddres
 // for both devices.
 Result<std::shared_ptr<Mark>> ThisEngine::copy_staged(Device& to, DeviceAddress to_address, Device& from,
                                                       DeviceAddress from_address, std::size_t size_bytes, Stream up,
-                                                      Stream down) {
+                                                      Stream down, const std::string& label) {
   const cuda::Driver& driver = from.driver();
   Status status;
   std::size_t size = 0;
@@ -287,8 +301,11 @@ Result<std::shared_ptr<Mark>> ThisEngine::copy_staged(Device& to, DeviceAddress 
     }
     Slot* slot = *taken;
     size = std::min(slot->size_bytes, size_bytes - at);
-    status = check(driver, driver.memcpy_dtoh_async(slot->memory, from_address + at, size, down),
-                   "copying from the GPU", from.ordinal());
+    {
+      const cuda::NvtxLabel named(label);
+      status = check(driver, driver.memcpy_dtoh_async(slot->memory, from_address + at, size, down),
+                     "copying from the GPU", from.ordinal());
+    }
     const auto down_mark = status ? Mark::after(from, down) : Result<std::shared_ptr<Mark>>(status.error());
     if (!down_mark) {
       status = down_mark.error();
@@ -299,6 +316,7 @@ Result<std::shared_ptr<Mark>> ThisEngine::copy_staged(Device& to, DeviceAddress 
     const InContext in_context(to);
     status = (*down_mark)->hold_up(up);
     if (status) {
+      const cuda::NvtxLabel named(label);
       status = check(driver, driver.memcpy_htod_async(to_address + at, slot->memory, size, up), "copying to the GPU",
                      to.ordinal());
     }
@@ -328,6 +346,10 @@ Settings default_settings() {
   // Fresh pages are cleared by twelve a third faster than by eight; the program keeps the rest.
   settings.threads = std::clamp(usable_cores() * 3 / 4, 2U, 12U);
   return settings;
+}
+
+void Engine::show_labels_to(int (*initialize_injection)(void* get_export_table)) {
+  cuda::use_nvtx_tool(initialize_injection);
 }
 
 Result<std::unique_ptr<Engine>> Engine::open(const Settings& settings) {

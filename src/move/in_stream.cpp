@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "cuda/nvtx_label.h"
+
 namespace turnpike::move {
 namespace {
 
@@ -46,7 +48,8 @@ Status InStream::take_memory(const Device& device) {
 }
 
 Result<std::shared_ptr<InStream::Fetch>> InStream::start(Device& device, std::span<const Piece> pieces,
-                                                         CUstream_st* stream, std::shared_ptr<void> owner) {
+                                                         CUstream_st* stream, std::shared_ptr<void> owner,
+                                                         const std::string& label) {
   std::size_t size_bytes = 0;
   for (const Piece& piece : pieces) size_bytes += aligned(piece.size_bytes);
   size_bytes = std::max(size_bytes, kAlignment);  // a place of its own, also for nothing
@@ -70,6 +73,7 @@ Result<std::shared_ptr<InStream::Fetch>> InStream::start(Device& device, std::sp
   std::size_t at = fetch->begin;
   for (const Piece& piece : pieces) {
     if (piece.size_bytes == 0 || !status) continue;
+    const cuda::NvtxLabel named(label);
     status = check(driver, driver.memcpy_dtoh_async(memory_ + at, piece.device, piece.size_bytes, stream),
                    "copying from the GPU", device.ordinal());
     at += aligned(piece.size_bytes);

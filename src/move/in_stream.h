@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -35,10 +36,11 @@ class InStream {
   InStream(const InStream&) = delete;
   InStream& operator=(const InStream&) = delete;
 
-  // Issues the copies in `stream`. Waits for the oldest downloads where the ring is full, while others may ask about
-  // theirs. nullptr, and nothing is issued: they are too large to be in the ring beside others.
+  // Issues the copies in `stream`, in ranges of this label. Waits for the oldest downloads where the ring is full,
+  // while others may ask about theirs. nullptr, and nothing is issued: they are too large to be in the ring beside
+  // others.
   Result<std::shared_ptr<Fetch>> start(Device& device, std::span<const Piece> pieces, CUstream_st* stream,
-                                       std::shared_ptr<void> owner);
+                                       std::shared_ptr<void> owner, const std::string& label);
   // Whether the bytes are in host memory; brings them there when they have arrived. Never waits.
   bool is_done(Fetch& fetch);
   Status wait(Fetch& fetch);

@@ -3,6 +3,8 @@
 
 #include <list>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "move/mark.h"
@@ -14,13 +16,14 @@ namespace turnpike::move {
 enum class Direction { kUp, kDown };
 
 struct Job {
-  Job(Direction way, Device& on, CUstream_st* in, Plan what, bool beside)
-      : direction(way), device(on), stream(in), plan(std::move(what)), is_ahead(beside) {}
+  Job(Direction way, Device& on, CUstream_st* in, Plan what, bool beside, std::string for_what)
+      : direction(way), device(on), stream(in), plan(std::move(what)), label(std::move(for_what)), is_ahead(beside) {}
 
   const Direction direction;
   Device& device;
   CUstream_st* const stream;
   const Plan plan;
+  const std::string label;  // of the ranges that the copies are issued in
 
   // What follows is guarded by the stager's lock.
 

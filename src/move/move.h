@@ -121,6 +121,9 @@ class Transfer {
   Transfer() = default;
 };
 
+// The last argument of every call that copies, `label`, says for what: "train.py:71 tp.prefetch", say. The copies are
+// issued inside NVTX ranges of that text, of the domain "turnpike". Without a text, or without a tool that listens,
+// there are none.
 class Engine {
  public:
   // Opens the CUDA driver of this machine, and starts the threads when the first transfer needs them. An Error without
@@ -138,23 +141,26 @@ class Engine {
   // wait for the stream, if others leave it; more waits for slots, which come free as the stream gets to the copies. An
   // Error, here and below, for a piece with bytes and no host address. Pageable memory has been read by then;
   // page-locked memory has not, and `owner` is held until it has.
-  virtual Status upload(int device, std::span<const Piece> pieces, Stream stream,
-                        std::shared_ptr<void> owner = nullptr) = 0;
+  virtual Status upload(int device, std::span<const Piece> pieces, Stream stream, std::shared_ptr<void> owner = nullptr,
+                        const std::string& label = {}) = 0;
   // Copies from `device` in the order of `stream`, and returns when the bytes are in host memory. `is_fresh`: nobody
   // has written to this host memory since it was allocated, so its pages may be made large and need not be kept.
-  virtual Status download(int device, std::span<const Piece> pieces, Stream stream, bool is_fresh = false) = 0;
+  virtual Status download(int device, std::span<const Piece> pieces, Stream stream, bool is_fresh = false,
+                          const std::string& label = {}) = 0;
 
   // Copies to `device` beside what runs in `stream`, on a stream of the engine, after what is in `stream` now. The
   // pieces are copied from; `owner` is held until page-locked and pageable sources are no longer needed, and until
   // `stream` waits for the copies.
   virtual Result<std::unique_ptr<Transfer>> upload_ahead(int device, std::span<const Piece> pieces, Stream stream,
-                                                         std::shared_ptr<void> owner) = 0;
+                                                         std::shared_ptr<void> owner,
+                                                         const std::string& label = {}) = 0;
   // Copies from `device` beside what runs in `stream`, after what is in it now. Up to kInStreamBytes the copy runs in
   // `stream` itself, before whatever is put there next; above, on a stream of the engine, so the device memory must not
   // be changed until it is done: give it a snapshot. `is_fresh`: as for download(). `owner` is held until then, and
   // must keep both sides alive.
   virtual Result<std::unique_ptr<Transfer>> download_behind(int device, std::span<const Piece> pieces, Stream stream,
-                                                            std::shared_ptr<void> owner, bool is_fresh = false) = 0;
+                                                            std::shared_ptr<void> owner, bool is_fresh = false,
+                                                            const std::string& label = {}) = 0;
   static constexpr std::size_t kInStreamBytes = std::size_t{64} << 10;
 
   // Copies between two devices (or within one) on streams of the engine, after what is in both streams now. wait_on()
@@ -162,7 +168,8 @@ class Engine {
   // known bytes; where they arrive wrong, or the devices do not reach each other, copies are staged through the host.
   virtual Result<std::unique_ptr<Transfer>> copy_peer(int to_device, DeviceAddress to, Stream to_stream,
                                                       int from_device, DeviceAddress from, Stream from_stream,
-                                                      std::size_t size_bytes, std::shared_ptr<void> owner) = 0;
+                                                      std::size_t size_bytes, std::shared_ptr<void> owner,
+                                                      const std::string& label = {}) = 0;
   enum class PeerRoute { kDirect, kStaged };
   // How copies from one device to the other go; tries the pair when that has not been done.
   virtual Result<PeerRoute> peer_route(int from_device, int to_device) = 0;
@@ -189,6 +196,10 @@ class Engine {
   virtual Settings settings() const = 0;
   // Waits for what is under way, and goes on with other settings.
   virtual Status configure(const Settings& settings) = 0;
+  // The tool that hears the labels where the environment (NVTX_INJECTION64_PATH) names none, by its function
+  // InitializeInjectionNvtx2. Too late once a call had a label.
+  static void show_labels_to(int (*initialize_injection)(void* get_export_table));
+
   // Gives back the page-locked memory that is not in use; it is taken again when needed. Returns the bytes given back.
   virtual std::size_t release_pinned() = 0;
   // Brings small downloads that have arrived, and drops the owners of transfers that are done; every call above does so

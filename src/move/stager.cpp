@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "cuda/nvtx_label.h"
 #include "move/cores.h"
 #include "move/host_copy.h"
 
@@ -343,6 +344,7 @@ void Stager::issue_up(std::unique_lock<std::mutex>& lock, Job& job) {
     lock.unlock();
     Outcome outcome;
     for (const Job::Load& load : batch) {
+      const cuda::NvtxLabel named(job.label);
       const Chunk& chunk = job.plan.chunks[load.chunk];
       outcome.status =
           check(driver, driver.memcpy_htod_async(chunk.device, load.slot->memory, chunk.size_bytes, job.stream),
@@ -364,9 +366,12 @@ void Stager::issue_down(std::unique_lock<std::mutex>& lock, const Task& task) {
   const Chunk& chunk = job.plan.chunks[task.chunk];
   lock.unlock();
   Outcome outcome;
-  outcome.status =
-      check(driver, driver.memcpy_dtoh_async(task.slot->memory, chunk.device, chunk.size_bytes, job.stream),
-            "copying from the GPU", job.device.ordinal());
+  {
+    const cuda::NvtxLabel named(job.label);
+    outcome.status =
+        check(driver, driver.memcpy_dtoh_async(task.slot->memory, chunk.device, chunk.size_bytes, job.stream),
+              "copying from the GPU", job.device.ordinal());
+  }
   seal(job, outcome);
   acquire(lock);
   job.is_issuing = false;

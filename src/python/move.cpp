@@ -222,32 +222,35 @@ class Engine {
   }
 
   // `owner` is held until the sources that the link reads have been read.
-  void upload(int device, const Pieces& pieces, Address stream, const nb::object& owner) {
+  void upload(int device, const Pieces& pieces, Address stream, const nb::object& owner, const std::string& label) {
     std::shared_ptr<void> held = owner.is_none() ? nullptr : hold(owner);
-    run([&] { return engine_->upload(device, pieces.all(), to_stream(stream), std::move(held)); });
+    run([&] { return engine_->upload(device, pieces.all(), to_stream(stream), std::move(held), label); });
   }
-  void download(int device, const Pieces& pieces, Address stream, bool is_fresh) {
-    run([&] { return engine_->download(device, pieces.all(), to_stream(stream), is_fresh); });
+  void download(int device, const Pieces& pieces, Address stream, bool is_fresh, const std::string& label) {
+    run([&] { return engine_->download(device, pieces.all(), to_stream(stream), is_fresh, label); });
   }
   // `owner` holds the layouts of the pieces, too.
-  Transfer upload_ahead(int device, const nb::object& pieces, Address stream, const nb::object& owner) {
+  Transfer upload_ahead(int device, const nb::object& pieces, Address stream, const nb::object& owner,
+                        const std::string& label) {
     const auto& list = nb::cast<const Pieces&>(pieces);
     std::shared_ptr<void> held = hold(nb::make_tuple(pieces, owner));
-    return start([&] { return engine_->upload_ahead(device, list.all(), to_stream(stream), std::move(held)); });
+    return start([&] { return engine_->upload_ahead(device, list.all(), to_stream(stream), std::move(held), label); });
   }
-  Transfer download_behind(int device, const nb::object& pieces, Address stream, const nb::object& owner,
-                           bool is_fresh) {
+  Transfer download_behind(int device, const nb::object& pieces, Address stream, const nb::object& owner, bool is_fresh,
+                           const std::string& label) {
     const auto& list = nb::cast<const Pieces&>(pieces);
     std::shared_ptr<void> held = hold(nb::make_tuple(pieces, owner));
-    return start(
-        [&] { return engine_->download_behind(device, list.all(), to_stream(stream), std::move(held), is_fresh); });
+    return start([&] {
+      return engine_->download_behind(device, list.all(), to_stream(stream), std::move(held), is_fresh, label);
+    });
   }
   Transfer copy_peer(int to_device, move::DeviceAddress to, Address target_stream, int from_device,
-                     move::DeviceAddress from, Address from_stream, std::size_t size_bytes, nb::object owner) {
+                     move::DeviceAddress from, Address from_stream, std::size_t size_bytes, nb::object owner,
+                     const std::string& label) {
     std::shared_ptr<void> held = hold(std::move(owner));
     return start([&] {
       return engine_->copy_peer(to_device, to, to_stream(target_stream), from_device, from, to_stream(from_stream),
-                                size_bytes, std::move(held));
+                                size_bytes, std::move(held), label);
     });
   }
   // Adds the copies of a plan's small tensors to `targets`, on a device whose allocator takes a multiple of
@@ -377,16 +380,16 @@ void bind_move(nb::module_& module) {
   nb::class_<Engine>(module, "MoveEngine")
       .def_static("open", &Engine::open, nb::arg("settings"))
       .def("upload", &Engine::upload, nb::arg("device"), nb::arg("pieces"), nb::arg("stream"),
-           nb::arg("owner").none() = nb::none())
+           nb::arg("owner").none() = nb::none(), nb::arg("label") = "")
       .def("download", &Engine::download, nb::arg("device"), nb::arg("pieces"), nb::arg("stream"),
-           nb::arg("is_fresh") = false)
+           nb::arg("is_fresh") = false, nb::arg("label") = "")
       .def("upload_ahead", &Engine::upload_ahead, nb::arg("device"), nb::arg("pieces"), nb::arg("stream"),
-           nb::arg("owner").none())
+           nb::arg("owner").none(), nb::arg("label") = "")
       .def("download_behind", &Engine::download_behind, nb::arg("device"), nb::arg("pieces"), nb::arg("stream"),
-           nb::arg("owner").none(), nb::arg("is_fresh") = false)
+           nb::arg("owner").none(), nb::arg("is_fresh") = false, nb::arg("label") = "")
       .def("copy_peer", &Engine::copy_peer, nb::arg("to_device"), nb::arg("to"), nb::arg("to_stream"),
            nb::arg("from_device"), nb::arg("from_address"), nb::arg("from_stream"), nb::arg("size_bytes"),
-           nb::arg("owner").none())
+           nb::arg("owner").none(), nb::arg("label") = "")
       .def("add_small", &Engine::add_small, nb::arg("plan"), nb::arg("pieces"), nb::arg("targets"), nb::arg("device"),
            nb::arg("stream"), nb::arg("block_bytes"))
       .def("is_idle", &Engine::is_idle, nb::arg("device"), nb::arg("stream"))

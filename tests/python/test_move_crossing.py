@@ -36,7 +36,7 @@ class Engine:
         plan.add_to(pieces, targets)
         return []
 
-    def upload_ahead(self, device, pieces, stream, owner):
+    def upload_ahead(self, device, pieces, stream, owner, label):
         self.owners.append(owner)
         transfer = Transfer(self.log)
         self.transfer = weakref.proxy(transfer)

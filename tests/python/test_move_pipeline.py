@@ -40,10 +40,10 @@ class Transfer:
 class LateEngine:
     """Its GPU is the host. Uploads run when a stream waits for them, downloads when the host does, or in the stream."""
 
-    def upload_ahead(self, device, pieces, stream, owner):
+    def upload_ahead(self, device, pieces, stream, owner, label):
         return Transfer([(device, host, size) for host, device, size in pieces], owner)
 
-    def download_behind(self, device, pieces, stream, owner, is_fresh):
+    def download_behind(self, device, pieces, stream, owner, is_fresh, label):
         transfer = Transfer(list(pieces), owner)
         if sum(size for *_, size in pieces) <= plan.SMALL_BYTES:
             transfer.wait()

@@ -8,7 +8,7 @@ from typing import Any
 
 from turnpike import _core
 from turnpike._move import engine as _engine
-from turnpike._move import plan, tree
+from turnpike._move import label, plan, tree
 from turnpike._move.late import torch
 
 
@@ -41,26 +41,28 @@ def copy_(dst: torch.Tensor, src: torch.Tensor) -> Work:
         # As dst lies, so that its bytes are what has to cross.
         src = torch.empty_strided(dst.shape, dst.stride(), dtype=dst.dtype, device=src.device).copy_(src)
     torch.autograd.graph.increment_version(dst)
-    return Work(_start(engine, dst, src), dst, src)
+    with label.shown() as text:
+        transfer = _start(engine, dst, src, text)
+    return Work(transfer, dst, src)
 
 
 def _is_ours(dst: torch.Tensor, src: torch.Tensor) -> bool:
     return plan.is_plain(dst) and plan.is_plain(src) and plan.is_gapless(dst.shape, dst.stride())
 
 
-def _start(engine: _core.MoveEngine, dst: torch.Tensor, src: torch.Tensor) -> _core.MoveTransfer:
+def _start(engine: _core.MoveEngine, dst: torch.Tensor, src: torch.Tensor, text: str) -> _core.MoveTransfer:
     if dst.is_cuda and src.is_cuda:
         _open_to_peer(dst.get_device(), src.get_device())
         return engine.copy_peer(
             dst.get_device(), dst.data_ptr(), _stream(dst), src.get_device(), src.data_ptr(), _stream(src), dst.nbytes,
-            (dst, src),
+            (dst, src), text,
         )  # fmt: skip
     pieces = _core.MovePieces()
     if dst.is_cuda:
         pieces.add(src.data_ptr(), dst.data_ptr(), dst.nbytes, src.is_pinned())
-        return engine.upload_ahead(dst.get_device(), pieces, _stream(dst), (dst, src))
+        return engine.upload_ahead(dst.get_device(), pieces, _stream(dst), (dst, src), text)
     pieces.add(dst.data_ptr(), src.data_ptr(), dst.nbytes, dst.is_pinned())
-    return engine.download_behind(src.get_device(), pieces, _stream(src), (dst, src))
+    return engine.download_behind(src.get_device(), pieces, _stream(src), (dst, src), label=text)
 
 
 def _stream(tensor: torch.Tensor) -> int:

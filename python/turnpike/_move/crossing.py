@@ -8,7 +8,7 @@ from typing import Any
 from turnpike import _core
 from turnpike._move import aside as _aside
 from turnpike._move import engine as _engine
-from turnpike._move import plan, tree
+from turnpike._move import label, plan, tree
 from turnpike._move.late import torch
 from turnpike._move.to import Upload, convert, move_itself, to
 
@@ -62,7 +62,8 @@ class Crossing:
         self._transfer = None
         if len(upload.pieces):
             owner = read_by_link, self._allocated
-            self._transfer = engine.upload_ahead(device.index, upload.pieces, self._stream, owner)
+            with label.shown() as text:
+                self._transfer = engine.upload_ahead(device.index, upload.pieces, self._stream, owner, text)
         # The batch itself is let go, and with it what has been staged.
         self._foreign: dict[int, _aside.Early | None] = {}
         self._moved = [tensor for tensor in upload.moved if tensor is not None]

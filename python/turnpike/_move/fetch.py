@@ -6,7 +6,7 @@ from typing import Any
 
 from turnpike import _core
 from turnpike._move import engine as _engine
-from turnpike._move import plan, pool, tree
+from turnpike._move import label, plan, pool, tree
 from turnpike._move.late import torch
 
 
@@ -43,7 +43,11 @@ def start(engine: _core.MoveEngine, tensor: torch.Tensor, stream: int) -> Fetche
     host, is_pinned = pool.empty_like(tensor)
     pieces = _core.MovePieces()
     pieces.add(host.data_ptr(), tensor.data_ptr(), tensor.nbytes, is_pinned)
-    return Fetched(host, engine.download_behind(tensor.get_device(), pieces, stream, (tensor, host), is_fresh=True))
+    with label.shown() as text:
+        transfer = engine.download_behind(
+            tensor.get_device(), pieces, stream, (tensor, host), is_fresh=True, label=text
+        )
+    return Fetched(host, transfer)
 
 
 class Fetched:

@@ -9,7 +9,7 @@ from typing import Any
 
 from turnpike import _core
 from turnpike._move import engine as _engine
-from turnpike._move import plan, pool, sole, tree
+from turnpike._move import label, plan, pool, sole, tree
 from turnpike._move.late import torch
 from turnpike._move.to import add_strided, move_itself, to
 
@@ -190,7 +190,9 @@ class _Lanes:
                 add_strided(pieces, tensor, new)
         transfer = None
         if len(pieces):
-            transfer = self._engine.upload_ahead(self._device.index, pieces, self._stream.cuda_stream, (tensors, slot))
+            stream, owner = self._stream.cuda_stream, (tensors, slot)
+            with label.shown() as text:
+                transfer = self._engine.upload_ahead(self._device.index, pieces, stream, owner, text)
         foreign = functools.partial(move_itself, device=self._device)
         return tree.replaced(item, moved, foreign), transfer
 
@@ -239,9 +241,9 @@ class _Lanes:
             hosts.append(host)
         transfer = None
         if len(pieces):
-            transfer = self._engine.download_behind(
-                self._device.index, pieces, self._stream.cuda_stream, (sources, hosts), is_fresh=self._out is None
-            )
+            stream, owner, is_fresh = self._stream.cuda_stream, (sources, hosts), self._out is None
+            with label.shown() as text:
+                transfer = self._engine.download_behind(self._device.index, pieces, stream, owner, is_fresh, text)
         if self._out is not None:
             return self._out[self._computed], transfer
         return tree.replaced(result, moved, functools.partial(move_itself, device=torch.device("cpu"))), transfer

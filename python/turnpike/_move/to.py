@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from turnpike import _core
 from turnpike._move import engine as _engine
-from turnpike._move import plan, pool, tree
+from turnpike._move import label, plan, pool, tree
 from turnpike._move import strict as _strict
 from turnpike._move.late import torch
 from turnpike._move.plan import Way
@@ -222,7 +222,8 @@ def _up(engine: _core.MoveEngine, batch: Upload, dtype: torch.dtype | None, non_
     must_wait = batch.pieces.has_pinned
     if len(batch.pieces):
         _engine.refuse_capture("turnpike.to()")
-        engine.upload(device.index, batch.pieces, _engine.current_stream(device.index), batch.owner)
+        with label.shown() as text:
+            engine.upload(device.index, batch.pieces, _engine.current_stream(device.index), batch.owner, text)
     for index in batch.left:
         tensor = tensors[index]
         way = batch.ways[index]
@@ -395,7 +396,8 @@ def _up_converted(
     def bring(part: torch.Tensor, raw: torch.Tensor) -> None:
         pieces = _core.MovePieces()
         pieces.add(part.data_ptr(), raw.data_ptr(), part.nbytes)
-        engine.upload(device.index, pieces, stream)
+        with label.shown() as text:
+            engine.upload(device.index, pieces, stream, label=text)
 
     return _converted(tensor, device, dtype, bring)
 
@@ -460,7 +462,8 @@ def _down(
         )
     for gpu, list_of_pieces in pieces.items():
         stream = _engine.current_stream(gpu)
-        engine.download(gpu, list_of_pieces, stream, is_fresh=True)
+        with label.shown() as text:
+            engine.download(gpu, list_of_pieces, stream, is_fresh=True, label=text)
     return moved
 
 
@@ -474,5 +477,6 @@ def _down_converted(engine: _core.MoveEngine, tensor: torch.Tensor, dtype: torch
         part = source[start : start + step].to(dtype)
         pieces = _core.MovePieces()
         pieces.add(target[start:].data_ptr(), part.data_ptr(), part.nbytes)
-        engine.download(gpu, pieces, stream, is_fresh=True)
+        with label.shown() as text:
+            engine.download(gpu, pieces, stream, is_fresh=True, label=text)
     return new

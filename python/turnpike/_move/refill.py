@@ -1,0 +1,146 @@
+"""Loaders that fill the same host memory again: no batch is asked for while that memory is still to be read.
+
+A plain loop has read a batch before it asks for the next one. prefetch reads it later: pageable memory when it is
+staged, page-locked memory when the link gets to it. Whether a loader fills its memory again cannot be asked. So the
+first batches are a trial: before each, all earlier ones must have been read. Meanwhile their memory is kept alive, so
+a later batch at the same address is the loader's doing, and not the allocator's. If there is one, the care lasts as
+long as the iteration.
+"""
+
+from __future__ import annotations
+
+import collections
+import sys
+import time
+import weakref
+from collections.abc import Iterable
+from typing import Any
+
+from turnpike import _core
+from turnpike._move import born, plan
+from turnpike._move import engine as _engine
+from turnpike._move.late import torch
+
+_POLL_S = 30e-6
+
+
+class Memory:
+    """The host memory of a batch, kept alive."""
+
+    def __init__(self, tensors: list[torch.Tensor]) -> None:
+        here = [tensor for tensor in tensors if tensor.device.type == "cpu"]
+        plain = [tensor for tensor in here if plan.is_plain(tensor)]
+        self._storages = [tensor.untyped_storage() for tensor in plain]
+        # Of special tensors it cannot be said where they are. NumPy's array may be a part of a larger one, which the
+        # loader fills as a whole; parts of a tensor share their storage. (Page-locked copies are not resizable either.)
+        self.is_known = len(plain) == len(here) and all(
+            storage.resizable() or storage.nbytes() == 0 or tensor.is_pinned()
+            for tensor, storage in zip(plain, self._storages, strict=True)
+        )
+
+    def addresses(self) -> set[int]:
+        return {storage.data_ptr() for storage in self._storages} - {0}
+
+
+class Owner:
+    """Gone when the engine needs the page-locked memory of a transfer no more."""
+
+
+class Reading:
+    """Until when a batch's memory is read."""
+
+    def __init__(self, is_late: bool = False, memory: Memory | None = None) -> None:
+        self.is_late = is_late  # also when the loop gets the batch
+        self.has_foreign = False  # objects that move themselves: where their memory is cannot be said
+        self.memory = memory
+        self.transfer: _core.MoveTransfer | None = None  # while the batch has it
+        self.events: list[torch.cuda.Event] = []  # of what has moved itself on another stream
+        self._owner: weakref.ref[Owner] | None = None
+
+    def owner(self) -> Owner:
+        """Something for the engine to keep as long as the link reads."""
+        made = Owner()
+        self._owner = weakref.ref(made)
+        return made
+
+    def is_over(self, engine: _core.MoveEngine) -> bool:
+        """Whether the loader may write to the memory of a batch that is not late."""
+        if not all(event.query() for event in self.events):
+            return False
+        self.events = []
+        if self._owner is None:
+            # One that has been handed over or dropped is not read any more.
+            return self.transfer is None or self.transfer.is_staged() or self.transfer.is_done()
+        if self.transfer is not None:
+            return self.transfer.is_done()
+        if self._owner() is not None:
+            engine.reap()
+        return self._owner() is None
+
+
+class Refills:
+    """The care that the loader of one iteration needs."""
+
+    def __init__(self, engine: _core.MoveEngine, iterable: Iterable[Any], depth: int) -> None:
+        self._engine = engine
+        self.is_careful = self.is_trial = not makes_new_memory(iterable)
+        self._is_of_use = self.is_careful
+        self._trial = depth + 3
+        self._kept: collections.deque[Memory] = collections.deque(maxlen=depth + 2)
+        # A ring of more buffers than the trial has batches comes back to one that the loop has had. Of page-locked
+        # ones the host may be that far ahead.
+        self._readings: collections.deque[Reading] = collections.deque(maxlen=depth + 3)
+
+    def taken(self, reading: Reading) -> None:
+        """A batch has come, and is on its way."""
+        if not self._is_of_use:
+            return
+        self._readings.append(reading)
+        memory, reading.memory = reading.memory, None
+        if not self.is_trial or memory is None:
+            return
+        addresses = memory.addresses()
+        if (
+            reading.has_foreign
+            or not memory.is_known
+            or any(not addresses.isdisjoint(kept.addresses()) for kept in self._kept)
+        ):
+            self.end_trial()
+            return
+        self._kept.append(memory)
+        self._trial -= 1
+        if self._trial == 0:
+            self.is_careful = False
+            self.end_trial()
+
+    def end_trial(self) -> None:
+        """Lets the memory go."""
+        self.is_trial = False
+        self._kept.clear()
+
+    def wait(self) -> None:
+        """Before a batch is asked for: waits until the loader may write to the memory of those before."""
+        if self.is_careful:
+            waited_for = [reading for reading in self._readings if not reading.is_late]
+        else:
+            waited_for = [self._readings[0]] if len(self._readings) == self._readings.maxlen else []
+        for reading in waited_for:
+            # What began before a fork never ends in the child: who asks for it there gets an exception.
+            while not _engine.is_over() and not reading.is_over(self._engine):
+                time.sleep(_POLL_S)
+
+
+def makes_new_memory(iterable: Any) -> bool:
+    """Whether each batch is known to be in memory of its own: a list runs no code, and default_collate stacks."""
+    if type(iterable) in (list, tuple):
+        return True
+    if not born.is_pytorchs_own(iterable):
+        return False
+    if iterable.num_workers > 0:
+        return True
+    data = sys.modules["torch.utils.data"]
+    collate = data._utils.collate
+    functions = collate.default_collate_fn_map.values()  # the program may have put its own there
+    return iterable.collate_fn is data.default_collate and all(
+        function.__module__ == collate.__name__ for function in functions
+    )

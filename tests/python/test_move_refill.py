@@ -1,15 +1,17 @@
 """A loader that fills the same memory for every batch: prefetch has read it before it asks for the next.
 
-The engine is a stand-in that reads host memory late: pageable when it is asked for the third time, page-locked when the
-GPU gets to it.
+The engine is a stand-in that reads host memory late: when it has been asked three times in vain, or the loop gets the
+batch; page-locked memory not even then.
 """
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: there are no batches of tensors")
 numpy = pytest.importorskip("numpy", reason="NumPy is not installed")
-from loop_stand_in import let_nothing_cross  # noqa: E402
 from torch.utils.data import DataLoader, TensorDataset, default_collate  # noqa: E402
+
+from loop_stand_in import let_nothing_cross  # noqa: E402
+
 from turnpike._move import ahead, refill, tree  # noqa: E402
 
 HERE = torch.device("cpu", 0)
@@ -231,6 +233,24 @@ def test_objects_that_move_themselves_keep_the_care():
     reading.has_foreign = True
     care.taken(reading)
     assert care.is_careful and not care.is_trial
+
+
+def test_what_the_link_reads_of_a_late_batch_is_waited_for_too():
+    class Link:
+        asked = 0
+
+        def reap(self):
+            self.asked += 1
+            if self.asked > LATE:
+                self.owner = None
+
+    link = Link()
+    care = refill.Refills(link, iter([]), 2)
+    reading = refill.Reading(is_late=True)
+    link.owner = reading.owner()
+    care.taken(reading)
+    care.wait()
+    assert link.owner is None
 
 
 def loader(kind=DataLoader, **options):

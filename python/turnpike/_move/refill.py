@@ -50,7 +50,7 @@ class Reading:
     """Until when a batch's memory is read."""
 
     def __init__(self, is_late: bool = False, memory: Memory | None = None) -> None:
-        self.is_late = is_late  # also when the loop gets the batch
+        self.is_late = is_late  # not before the loop gets the batch is all of it read
         self.has_foreign = False  # objects that move themselves: where their memory is cannot be said
         self.memory = memory
         self.transfer: _core.MoveTransfer | None = None  # while the batch has it
@@ -64,7 +64,7 @@ class Reading:
         return made
 
     def is_over(self, engine: _core.MoveEngine) -> bool:
-        """Whether the loader may write to the memory of a batch that is not late."""
+        """Whether the loader may write to the memory of the batch; of one that is late: once the loop has got it."""
         if not all(event.query() for event in self.events):
             return False
         self.events = []
@@ -120,10 +120,9 @@ class Refills:
 
     def wait(self) -> None:
         """Before a batch is asked for: waits until the loader may write to the memory of those before."""
-        if self.is_careful:
-            waited_for = [reading for reading in self._readings if not reading.is_late]
-        else:
-            waited_for = [self._readings[0]] if len(self._readings) == self._readings.maxlen else []
+        waited_for = list(self._readings)  # a careful loop takes none ahead of one that is late: it has got those
+        if not self.is_careful:
+            waited_for = waited_for[:1] if len(waited_for) == self._readings.maxlen else []
         for reading in waited_for:
             # What began before a fork never ends in the child: who asks for it there gets an exception.
             while not _engine.is_over() and not reading.is_over(self._engine):

@@ -229,9 +229,10 @@ def test_memory_of_unknown_extent_keeps_the_care(batch):
 
 def test_objects_that_move_themselves_keep_the_care():
     care = refills(iter([]))
-    reading = refill.Reading(memory=refill.Memory([torch.ones(3)]))
-    reading.has_foreign = True
-    care.taken(reading)
+    for _ in range(9):
+        reading = refill.Reading(memory=refill.Memory([torch.ones(3)]))
+        reading.has_foreign = True
+        care.taken(reading)
     assert care.is_careful and not care.is_trial
 
 
@@ -251,6 +252,45 @@ def test_what_the_link_reads_of_a_late_batch_is_waited_for_too():
     care.taken(reading)
     care.wait()
     assert link.owner is None
+
+
+class SentThrough(SentLate):
+    """A batch that is where the loop wants it."""
+
+    def __init__(self, engine, batch, device, dtype, aside, keeps_memory=False):
+        self.batch = batch
+        self.reading = refill.Reading(memory=refill.Memory(batch) if keeps_memory else None)
+
+    def hand_over(self):
+        return self.batch
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_what_writes_to_a_tensor_on_the_gpu_again_is_taken_when_it_is_asked_for(monkeypatch, count):
+    let_nothing_cross(monkeypatch.setattr)
+    monkeypatch.setattr(ahead, "send_off", SentThrough)
+    buffers, taken = [torch.zeros(9, device="meta") for _ in range(count)], []
+
+    def source():
+        for step in range(BATCHES):
+            taken.append(step)
+            yield [buffers[step % count].fill_(step)]
+
+    with pytest.warns(RuntimeWarning, match="writes again to a tensor on the GPU"):
+        for step, _ in enumerate(ahead.Ahead(Engine(), source(), HERE, 2, None)):
+            # It comes back to the buffer of a batch that the loop has had.
+            assert len(taken) <= step + count
+    assert len(taken) == BATCHES
+
+
+def test_a_tensor_on_the_gpu_that_stays_as_it_is_does_not_matter(monkeypatch):
+    let_nothing_cross(monkeypatch.setattr)
+    monkeypatch.setattr(ahead, "send_off", SentThrough)
+    mask, taken = torch.zeros(9, device="meta"), []
+    batches = iter(ahead.Ahead(Engine(), ([mask, taken.append(step)][:1] for step in range(BATCHES)), HERE, 2, None))
+    for _ in range(9):
+        next(batches)
+    assert len(taken) == 11
 
 
 def loader(kind=DataLoader, **options):

@@ -139,6 +139,8 @@ class Ahead:
     def _may_take_more(self) -> bool:
         if not self._is_looking_ahead or len(self._ahead) >= self._most or not self._ahead[-1].is_batch:
             return False
+        if self._refills.refusal is not None:
+            return False
         return not self._refills.is_careful or not any(taken.is_late for taken in self._ahead)
 
     def _take_in_order(self) -> _Taken:
@@ -213,6 +215,7 @@ class Ahead:
         taken = self._ahead.popleft()
         assert self._source is not None
         self._prepared.handed_over(taken.changes)
+        self._stop_looking_ahead(self._refills.refusal)
         for index, (old, new) in taken.draws.items():
             self._stop_looking_ahead(self._draw(index, old, new))
         if self._resumable is not None:

@@ -4,7 +4,8 @@ A plain loop has read a batch before it asks for the next one. prefetch reads it
 staged, page-locked memory when the link gets to it. Whether a loader fills its memory again cannot be asked. So the
 first batches are a trial: before each, all earlier ones must have been read. Meanwhile their memory is kept alive, so
 a later batch at the same address is the loader's doing, and not the allocator's. If there is one, the care lasts as
-long as the iteration.
+long as the iteration. A tensor that is on the GPU already is the loop's while it works: a loader that writes to it
+again must not be asked ahead at all.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _POLL_S = 30e-6
 
 
 class Memory:
-    """The host memory of a batch, kept alive."""
+    """The memory of a batch as its loader gave it, kept alive."""
 
     def __init__(self, tensors: list[torch.Tensor]) -> None:
         here = [tensor for tensor in tensors if tensor.device.type == "cpu"]
@@ -36,6 +37,19 @@ class Memory:
         self.is_known = len(plain) == len(here) and all(
             storage.resizable() or storage.nbytes() == 0 or tensor.is_pinned()
             for tensor, storage in zip(plain, self._storages, strict=True)
+        )
+
+        self._on_device = {}
+        for tensor in tensors:
+            is_plain = type(tensor) in plan.plain_types() and tensor.layout is torch.strided
+            if is_plain and tensor.device.type != "cpu" and not tensor.is_inference():  # those have no version
+                self._on_device[tensor.untyped_storage()._cdata] = tensor, tensor._version
+
+    def has_changed_on_device(self, earlier: Memory) -> bool:
+        """Whether a tensor that is on the GPU already has been written to since it was in an earlier batch."""
+        return any(
+            storage in earlier._on_device and version != earlier._on_device[storage][1]
+            for storage, (_, version) in self._on_device.items()
         )
 
     def addresses(self) -> set[int]:
@@ -85,6 +99,8 @@ class Refills:
         self._engine = engine
         self.is_careful = self.is_trial = not makes_new_memory(iterable)
         self._is_of_use = self.is_careful
+        self.refusal: str | None = None  # why no batch may be taken ahead
+        self._is_refilled = False
         self._trial = depth + 3
         self._kept: collections.deque[Memory] = collections.deque(maxlen=depth + 2)
         # A ring of more buffers than the trial has batches comes back to one that the loop has had. Of page-locked
@@ -99,18 +115,18 @@ class Refills:
         memory, reading.memory = reading.memory, None
         if not self.is_trial or memory is None:
             return
-        addresses = memory.addresses()
-        if (
-            reading.has_foreign
-            or not memory.is_known
-            or any(not addresses.isdisjoint(kept.addresses()) for kept in self._kept)
-        ):
-            self.end_trial()
-            return
+        self._is_refilled |= reading.has_foreign or not memory.is_known
+        for kept in self._kept:
+            self._is_refilled |= not memory.addresses().isdisjoint(kept.addresses())
+            if memory.has_changed_on_device(kept):
+                self.refusal = (
+                    "what it iterates over writes again to a tensor on the GPU that it has yielded before, and ahead "
+                    "of the loop that would be too early. Let it yield clones"
+                )
         self._kept.append(memory)
         self._trial -= 1
         if self._trial == 0:
-            self.is_careful = False
+            self.is_careful = self._is_refilled
             self.end_trial()
 
     def end_trial(self) -> None:

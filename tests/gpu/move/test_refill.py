@@ -133,6 +133,17 @@ def test_tensors_that_the_engine_does_not_move(torch, gpu, busy, kind, pin):
     assert [(low.item(), high.item()) for low, high in found] == [(step, step) for step in range(BATCHES)]
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_buffers_on_the_gpu(torch, gpu, busy, count):
+    def source():
+        buffers = [torch.zeros(1 << 20, device=gpu) for _ in range(count)]
+        for step in range(BATCHES):
+            yield {"x": buffers[step % count].fill_(step), "step": step}
+
+    with pytest.warns(RuntimeWarning, match="writes again to a tensor on the GPU"):
+        assert seen(tp.prefetch(source(), gpu), busy) == [(step, step, step) for step in range(BATCHES)]
+
+
 def test_new_memory_for_every_batch_is_taken_ahead_without_waiting(torch, gpu, busy):
     """After the trial the host does not wait for the GPU, which is busy for some seconds."""
 

@@ -1,14 +1,15 @@
 """For tests of loops over tp.prefetch: batches are taken ahead and handed over as on a GPU, and nothing crosses."""
 
-from turnpike._move import ahead, prefetch
+from turnpike._move import ahead, prefetch, refill
 from turnpike._move import engine as move_engine
 
 
 class Sent:
     """Stands where a batch under way does."""
 
-    def __init__(self, engine, batch, device, dtype, aside):
+    def __init__(self, engine, batch, device, dtype, aside, keeps_memory=False):
         self.batch = batch
+        self.reading = refill.Reading()  # read at once
 
     def let_go(self):
         pass

@@ -21,6 +21,9 @@ class Transfer:
     def is_staged(self):
         return self.staged
 
+    def is_done(self):
+        return False
+
     def wait_on(self, device, stream):
         self.log.append("waited")
 
@@ -35,6 +38,9 @@ class Engine:
     def add_small(self, plan, pieces, targets, device, stream, block_bytes):
         plan.add_to(pieces, targets)
         return []
+
+    def reap(self):
+        pass
 
     def upload_ahead(self, device, pieces, stream, owner, label):
         self.owners.append(owner)
@@ -102,8 +108,43 @@ def test_one_that_is_dropped_stops_reading_before_its_sources_go(engine):
 def test_destinations_live_until_the_copies_have_run(engine):
     sent = send_off(engine, [large(), torch.ones(8), torch.ones(9)])
     pointers = {tensor.untyped_storage().data_ptr() for tensor in sent.hand_over()}
-    ((_, destinations),) = engine.owners
+    ((_, destinations, _),) = engine.owners
     assert {tensor.data_ptr() for tensor in destinations} == pointers and len(pointers) == 3
+
+
+def test_it_says_until_when_the_loader_must_not_write_to_its_memory(engine, monkeypatch):
+    sent = send_off(engine, large())
+    assert not sent.reading.is_late and not sent.reading.is_over(engine)
+    engine.transfer.staged = True
+    assert sent.reading.is_over(engine)
+    monkeypatch.setattr(torch.Tensor, "is_pinned", lambda tensor: True)
+    sent = send_off(engine, [large(), torch.ones(8)])
+    engine.transfer.staged = True
+    assert not sent.reading.is_over(engine)  # the link has to read it
+    reading = sent.reading
+    sent.hand_over()
+    del sent
+    assert not reading.is_over(engine)
+    engine.owners.clear()
+    assert reading.is_over(engine)
+
+
+@pytest.mark.parametrize(
+    "batch, is_late, has_foreign",
+    [
+        (lambda: [large(), torch.ones(0)], False, False),
+        (lambda: [large(), torch.ones(1).expand(1 << 20)], True, False),
+        (lambda: [large(), torch.ones(3).to_sparse()], True, False),
+        (lambda: [large(), MovesItself()], True, True),
+        (lambda: {"lazy": Loading()}, True, True),
+        (lambda: [torch.ones(3, requires_grad=True)], True, False),
+        (lambda: [torch.ones(3, requires_grad=True), MovesItself()], True, True),
+    ],
+)
+def test_it_says_what_is_read_when_the_loop_gets_it(engine, batch, is_late, has_foreign):
+    sent = crossing.send_off(engine, batch(), HERE, None, aside.Aside(HERE), keeps_memory=True)
+    assert (sent.reading.is_late, sent.reading.has_foreign) == (is_late, has_foreign)
+    assert sent.reading.memory is not None
 
 
 class MovesItself:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from turnpike import _core
-from turnpike._move import draws, loaders, receive
+from turnpike._move import draws, loaders, receive, refill
 from turnpike._move import engine as _engine
 from turnpike._move import strict as _strict
 from turnpike._move.aside import Aside
@@ -66,6 +66,11 @@ class _Taken:
     def is_batch(self) -> bool:
         return not isinstance(self.content, (receive.Raised, _End))
 
+    @property
+    def is_late(self) -> bool:
+        """Whether its memory is still to be read when the loop gets it."""
+        return not isinstance(self.content, (receive.Raised, _End)) and self.content.reading.is_late
+
 
 class Ahead:
     """Iterates over the batches of an iterable on the GPU.
@@ -90,6 +95,7 @@ class Ahead:
     ) -> None:
         self._source: receive.Source | None = None
         self._ahead: collections.deque[_Taken] = collections.deque()
+        self._refills = refill.Refills(engine, iterable, depth)
         self._engine, self._device, self._dtype, self._strict = engine, device, dtype, strict
         self._depth, self._most = depth, 1
         self._is_looking_ahead = True
@@ -114,6 +120,7 @@ class Ahead:
             self._ahead.append(self._take_in_order())
         with contextlib.suppress(receive.NotYet):
             while self._may_take_more():
+                self._refills.wait()
                 self._ahead.append(self._take_early())
         self._most = min(self._most + 1, self._depth + 1)
         return self._hand_over()
@@ -122,6 +129,7 @@ class Ahead:
         """Gives no more, and releases what was taken ahead."""
         source, self._source = self._source, None
         self._ahead.clear()
+        self._refills.end_trial()
         if source is not None:
             source.close()
 
@@ -129,12 +137,17 @@ class Ahead:
         self.close()
 
     def _may_take_more(self) -> bool:
-        return self._is_looking_ahead and len(self._ahead) < self._most and self._ahead[-1].is_batch
+        if not self._is_looking_ahead or len(self._ahead) >= self._most or not self._ahead[-1].is_batch:
+            return False
+        if self._refills.refusal is not None:
+            return False
+        return not self._refills.is_careful or not any(taken.is_late for taken in self._ahead)
 
     def _take_in_order(self) -> _Taken:
         # No batch may be bound to a name here: it would live until the next one.
         is_decisive = self._count > 0 and self._is_looking_ahead
         before = self._states() if is_decisive else []
+        self._refills.wait()
         taken = self._take(block=True)
         if self._count == 1:
             self._prepared.has_begun()
@@ -183,6 +196,7 @@ class Ahead:
         try:
             batch = self._prepared.take_unplaced(source, block)
         except StopIteration:
+            self._refills.end_trial()
             return _End()
         except receive.NotYet:
             raise
@@ -193,12 +207,15 @@ class Ahead:
                 _strict.refuse_left_behind(_CALL, batch)
         except Exception as error:
             return receive.Raised(error)
-        return send_off(self._engine, batch, self._device, self._dtype, self._aside)
+        sent = send_off(self._engine, batch, self._device, self._dtype, self._aside, self._refills.is_trial)
+        self._refills.taken(sent.reading)
+        return sent
 
     def _hand_over(self) -> Any:
         taken = self._ahead.popleft()
         assert self._source is not None
         self._prepared.handed_over(taken.changes)
+        self._stop_looking_ahead(self._refills.refusal)
         for index, (old, new) in taken.draws.items():
             self._stop_looking_ahead(self._draw(index, old, new))
         if self._resumable is not None:

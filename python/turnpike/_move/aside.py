@@ -43,12 +43,12 @@ class Early:
                     self._result = move()
             except Exception:  # it is the loop's, when it asks for the batch
                 seen.is_clear = False
-            self._done = side.record_event()
+            self.done = side.record_event()
         self.is_clear, self._made = seen.is_clear, seen.made
 
     def hand_over(self, stream: torch.cuda.Stream) -> Any:
         """The result, for use on a stream."""
-        stream.wait_event(self._done)
+        stream.wait_event(self.done)
         for tensor in self._made:
             for part in _parts(tensor):
                 part.record_stream(stream)

@@ -22,7 +22,7 @@ def iterator_of(iterable: Iterable[Any], most: int, device: int) -> Iterator[Any
 
     The loader stays as it is: what is iterated over is a copy with another collate_fn, which calls its own.
     """
-    if not _is_pytorchs_own(iterable) or arena.limit_bytes() == 0:
+    if not is_pytorchs_own(iterable) or arena.limit_bytes() == 0:
         return iter(iterable)
     loader: Any = iterable
     if loader.num_workers > 0:
@@ -44,7 +44,7 @@ def release() -> int:
     return before - arena.counts.locked_bytes
 
 
-def _is_pytorchs_own(iterable: Any) -> bool:
+def is_pytorchs_own(iterable: Any) -> bool:
     """Whether it is a DataLoader that iterates as PyTorch's does: another one may do anything there."""
     data = sys.modules.get("torch.utils.data")  # who has a DataLoader has imported it
     if data is None or not isinstance(iterable, data.DataLoader) or not isinstance(iterable, Hashable):

@@ -8,30 +8,49 @@ from typing import Any
 from turnpike import _core
 from turnpike._move import aside as _aside
 from turnpike._move import engine as _engine
-from turnpike._move import label, plan, tree
+from turnpike._move import label, plan, refill, tree
 from turnpike._move.late import torch
 from turnpike._move.to import Upload, convert, move_itself, to
 
 
 def send_off(
-    engine: _core.MoveEngine, batch: Any, device: torch.device, dtype: torch.dtype | None, aside: _aside.Aside
+    engine: _core.MoveEngine,
+    batch: Any,
+    device: torch.device,
+    dtype: torch.dtype | None,
+    aside: _aside.Aside,
+    keeps_memory: bool = False,
 ) -> Crossing | Kept:
-    """Starts what can be started. Where that fails, what the plain call would raise is raised when the loop asks."""
+    """Starts what can be started. Where that fails, what the plain call would raise is raised when the loop asks.
+
+    keeps_memory: its reading has the memory of the batch.
+    """
+    memory = None
     try:
         tensors = tree.tensors_of(batch)
+        memory = refill.Memory(tensors) if keeps_memory else None
         # Autograd would record the copy, where the loop is; and some conversions are the CPU's.
         if not any(tensor.requires_grad or plan.converts_on_cpu(tensor, dtype) for tensor in tensors):
-            return Crossing(engine, batch, tensors, device, dtype, aside)
+            crossing = Crossing(engine, batch, tensors, device, dtype, aside)
+            crossing.reading.memory = memory
+            return crossing
     except Exception:  # so little memory may be left of the GPU that there is room for one batch only
         pass
-    return Kept(batch, device, dtype)
+    return Kept(batch, device, dtype, memory)
 
 
 class Kept:
     """A batch that crosses when the loop asks for it."""
 
-    def __init__(self, batch: Any, device: torch.device, dtype: torch.dtype | None) -> None:
+    def __init__(
+        self, batch: Any, device: torch.device, dtype: torch.dtype | None, memory: refill.Memory | None
+    ) -> None:
         self._batch, self._device, self._dtype = batch, device, dtype
+        self.reading = refill.Reading(is_late=True, memory=memory)
+        if memory is not None:
+            self.reading.has_foreign = any(
+                tree.moves_itself(leaf) for _, leaf in tree.leaves(batch) if not isinstance(leaf, torch.Tensor)
+            )
 
     def let_go(self) -> None:
         """All of it is needed."""
@@ -53,17 +72,17 @@ class Crossing:
         dtype: torch.dtype | None,
         aside: _aside.Aside,
     ) -> None:
+        self.reading = refill.Reading()
         self._device, self._dtype, self._aside = device, dtype, aside
         self._stream = _engine.current_stream(device.index)
         self._is_inference = torch.is_inference_mode_enabled()
         upload = Upload(engine, tensors, plan.packing_of(tensors), device, dtype, takes_all=True)
         self._staged, read_by_link = upload.sources()
         self._allocated = upload.destinations()
-        self._transfer = None
         if len(upload.pieces):
-            owner = read_by_link, self._allocated
+            owner = read_by_link, self._allocated, self.reading.owner() if upload.pieces.has_pinned else None
             with label.shown() as text:
-                self._transfer = engine.upload_ahead(device.index, upload.pieces, self._stream, owner, text)
+                self.reading.transfer = engine.upload_ahead(device.index, upload.pieces, self._stream, owner, text)
         # The batch itself is let go, and with it what has been staged.
         self._foreign: dict[int, _aside.Early | None] = {}
         self._moved = [tensor for tensor in upload.moved if tensor is not None]
@@ -72,18 +91,18 @@ class Crossing:
         self._nest = tree.replaced(batch, by_id, self._start_foreign)
 
     def __del__(self) -> None:
-        self._transfer = None  # before the sources: until it is gone they may be read
+        self.reading.transfer = None  # before the sources: until it is gone they may be read
 
     def let_go(self) -> None:
         """Drops the host memory that has been read."""
-        if self._staged and self._transfer is not None and self._transfer.is_staged():
+        if self._staged and self.reading.transfer is not None and self.reading.transfer.is_staged():
             self._staged = []
 
     def hand_over(self) -> Any:
         """The batch, for use on the stream that is current now."""
-        if self._transfer is not None:
+        if self.reading.transfer is not None:
             now = _engine.current_stream(self._device.index)
-            self._transfer.wait_on(self._device.index, now)
+            self.reading.transfer.wait_on(self._device.index, now)
             self._staged = []
             if now != self._stream:
                 stream = torch.cuda.current_stream(self._device)
@@ -107,14 +126,25 @@ class Crossing:
 
     def _start_left(self, tensor: torch.Tensor) -> _aside.Early | None:
         if tensor.device.type != "cpu" or plan.is_plain(tensor):
+            self.reading.is_late |= tensor.device.type == "cpu" and tensor.numel() > 0
             return None
-        return self._aside.start(functools.partial(to, tensor, self._device))
+        return self._started(functools.partial(to, tensor, self._device))
 
     def _start_foreign(self, foreign: Any) -> Any:
         # A tensor is one that its container makes whenever it is asked for it.
         is_tensor = isinstance(foreign, torch.Tensor)
-        self._foreign[id(foreign)] = None if is_tensor else self._aside.start(self._move_of(foreign))
+        self._foreign[id(foreign)] = None if is_tensor else self._started(self._move_of(foreign))
+        self.reading.is_late |= is_tensor
+        self.reading.has_foreign = True
         return foreign
+
+    def _started(self, move: Any) -> _aside.Early | None:
+        early = self._aside.start(move)
+        if early is None or not early.is_clear:
+            self.reading.is_late = True
+        else:
+            self.reading.events.append(early.done)
+        return early
 
     def _finished_foreign(self, foreign: Any) -> Any:
         if isinstance(foreign, torch.Tensor):

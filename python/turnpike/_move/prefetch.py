@@ -45,6 +45,11 @@ def prefetch(
     releases everything, after the batch that is being received. A batch may be used on the stream that is current when
     it is handed out.
 
+    The iterable may fill the same tensors for every batch, as for a plain loop: its first depth + 3 batches show that,
+    and then it is asked for the next one when those before have been read. One that writes to
+    a tensor on the GPU again is not taken ahead, with a RuntimeWarning. Do not fill again what is passed through, such
+    as an array of NumPy.
+
     The loop sees the states of the random number generators, and of loaders with state_dict(), as if nothing were taken
     ahead. Where that cannot be, since the iterable draws from the generators that the loop may use, nothing is taken
     ahead, with a RuntimeWarning. A batch with a tensor that requires a gradient crosses when it is asked for.

@@ -191,3 +191,21 @@ def scalars_integers(way, log, stage):
     scalars = way.scalars()
     scalars.add(big=torch.tensor(2**53 + 1, device=stage.device), flag=torch.tensor(True, device=stage.device))
     log.see("row", scalars.finish())
+
+
+def _refilled(buffers):
+    for turn in range(12):
+        yield buffers[turn % len(buffers)].fill_(turn)
+
+
+@fault("18-prefetch-refilled-buffers", "refill")
+def refilled_buffers(way, log, stage):
+    """A loader that fills the same tensors again, while the GPU is busy and batches are read late."""
+    for memory in ("pageable", "pinned", "shared"):
+        for count, size_bytes in ((1, 64 * KIB), (1, 64 * MIB), (2, 16 * MIB), (8, MIB)):
+            buffers = [stage.filled(0, size_bytes, memory) for _ in range(count)]
+            seen = []
+            for batch in way.prefetch(_refilled(buffers), stage.device):
+                stage.busy(BUSY_MS / 4)
+                seen.append(batch.min() + 1000 * batch.max())
+            log.see(f"batches/{memory}/{count}", [value.item() for value in seen])

@@ -44,6 +44,33 @@ def prefetch(d: Draw, n: int) -> Block:
     return block
 
 
+@operation(4)
+def refill(d: Draw, n: int) -> Block:
+    """A loader that fills the same memory for every batch."""
+    block = Block("refill", "values", "tp.prefetch", n)
+    size, count, depth = d.one(400, 64 * KIB, MIB, 5 * MIB, 16 * MIB), d.one(1, 1, 2, 3, 5, 8), d.one(1, 2, 2, 4)
+    memory = d.one("pageable", "pageable", "pinned", "shared", "NumPy")
+    made = f"stage.filled(0, {size}, {memory!r})"
+    if memory == "NumPy":
+        made = f"torch.from_numpy(np.zeros({size // 4}, dtype=np.float32))"
+    buffer = f"b[turn % {count}].fill_(turn)"
+    batch = d.one(
+        buffer, f"[{buffer}, torch.full((9,), float(turn))]", f"{{'x': {buffer}[::2]}}", f"list({buffer}.view(4, -1))",
+        f"{buffer}[:1].expand(50000)",
+    )  # fmt: skip
+    block.add(
+        f"def refilled{n}():\n    b = [{made} for _ in range({count})]\n"
+        f"    for turn in range({d.one(3, 9, 14)}):\n        yield {batch}"
+    )
+    work = d.one("", f"\n    stage.busy({d.one(1, 5, 20)})")
+    block.add(
+        f"for batch in way.prefetch(refilled{n}(), dev, depth={depth}):{work}\n"
+        f"    log.see({block.labelled('batch')!r}, batch)",
+        "batch = None",
+    )
+    return block
+
+
 @operation(3)
 def two_loops(d: Draw, n: int) -> Block:
     """Two iterators of one loader in turns, and a second epoch."""

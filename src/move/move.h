@@ -71,10 +71,10 @@ struct DeviceRange {
 
 struct Settings {
   unsigned int threads = 8;                          // that stage, the caller's own not counted; 1 to 64
-  std::size_t chunk_bytes = std::size_t{2} << 20;    // of one slot of the ring
+  std::size_t chunk_bytes = std::size_t{4} << 20;    // of one slot of the ring
   std::size_t pinned_bytes = std::size_t{64} << 20;  // most page-locked memory; at least two slots
   unsigned int gatherers = 12;                       // of the threads, that fill slots of one upload at a time; from 1
-  Store store = Store::kString;
+  Store store = Store::kStreaming;
 };
 
 // What an engine has without calibration: more threads the more cores there are.

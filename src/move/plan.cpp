@@ -29,6 +29,10 @@ constexpr std::size_t kStreamedOfLargeBytes = std::size_t{16} << 20;
 // A download of less is not cut at large pages: too few threads would share it.
 constexpr std::size_t kCutAtPagesBytes = std::size_t{8} << 20;
 
+// While threads clear the pages of one chunk the link brings the next: 64 MiB come at 21 GB/s in chunks of 2 MiB, at 16
+// in chunks of 4 MiB (H100).
+constexpr std::size_t kFreshChunkBytes = kLargePageBytes;
+
 // How far behind the last border of a large page this is.
 std::size_t behind_border(const void* host, std::size_t offset_bytes) {
   return (reinterpret_cast<std::uintptr_t>(host) + offset_bytes) % kLargePageBytes;
@@ -147,7 +151,7 @@ Plan make_plan(std::span<const Piece> pieces, std::size_t chunk_bytes, Cut cut) 
     }
   }
   plan.is_fresh = cut == Cut::kForFreshPages && plan.staged_bytes >= kCutAtPagesBytes;
-  Cutter cutter(plan, chunk_bytes, cut);
+  Cutter cutter(plan, plan.is_fresh ? std::min(chunk_bytes, kFreshChunkBytes) : chunk_bytes, cut);
   for (const std::uint32_t index : staged) cutter.add(index);
   for (const Chunk& chunk : plan.chunks) {
     const std::size_t parts = chunk.end_part - chunk.first_part;

@@ -157,7 +157,7 @@ TEST(BusyStream, StagesInFewCopiesWithoutWaiting) {
   const auto hold = run.simulation.hold(0, stream);
   EXPECT_FALSE(*run.engine->is_idle(0, stream));
   std::vector<Load> loads;
-  for (const auto& [mebibytes, copies] : {std::pair<std::size_t, std::size_t>{2, 1}, {32, 16}}) {
+  for (const auto& [mebibytes, copies] : {std::pair<std::size_t, std::size_t>{2, 1}, {32, 8}}) {
     const Load& load = loads.emplace_back(run, mebibytes << 8);
     const std::size_t before = run.simulation.calls("memcpy_htod_async");
     std::atomic<bool> is_done{false};

@@ -146,7 +146,8 @@ TEST(Labels, AreThoseOfTheCallThatEachCopyIsFor) {
     for (const auto& [label, cargo] : cargos) {
       const std::vector<std::string> found = labels_in(cargo->groups);
       EXPECT_THAT(found, Each(label));
-      EXPECT_EQ(found.empty(), size_of(*cargo) == 0) << label;
+      // One of nothing but padding may be copied, too.
+      EXPECT_TRUE(size_of(*cargo) == 0 || !found.empty()) << label;
     }
     cargos.clear();
     run.engine.reset();  // before the driver that it asks

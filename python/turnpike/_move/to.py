@@ -257,8 +257,9 @@ def convert(tensors: list[torch.Tensor], dtype: torch.dtype) -> None:
     if len(small) > 1:
         sources = [tensors[index] for index in small]
         targets = [torch.empty_like(source, dtype=dtype, requires_grad=False) for source in sources]
-        with torch.no_grad(), _without_versions():
-            torch._foreach_copy_(targets, sources)
+        with torch.no_grad():
+            # Through tensors of their own count of changes: to fill a new tensor is none.
+            torch._foreach_copy_([target.data for target in targets], sources)
         for index, target in zip(small, targets, strict=True):
             tensors[index] = target
     for index, tensor in enumerate(tensors):

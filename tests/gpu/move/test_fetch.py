@@ -13,7 +13,8 @@ pytestmark = pytest.mark.usefixtures("no_memory_kept")
 @pytest.mark.parametrize("items", [1, 1000, 16384, 16385, 1 << 22])
 def test_fetch_brings_what_the_tensor_held_at_the_call(torch, gpu, busy, items):
     tensor = torch.arange(items, device=gpu, dtype=torch.float32)
-    busy()
+    tp.fetch(tensor).result()  # opens the engine, which takes longer than the stream is busy
+    busy(200_000_000)
     fetched = tp.fetch(tensor)
     assert not fetched.ready()
     tensor.fill_(-1)

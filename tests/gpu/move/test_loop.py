@@ -209,8 +209,8 @@ def test_containers_of_all_kinds(torch, gpu):
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
     class Attributes(dict):
-        def __init__(self, *arguments):
-            super().__init__(*arguments)
+        def __init__(self, *arguments, **items):
+            super().__init__(*arguments, **items)
             self.__dict__ = self
 
     def make(step):

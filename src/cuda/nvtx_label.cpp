@@ -8,7 +8,7 @@ namespace {
 
 // nullptr: nobody listens.
 nvtxDomainHandle_t domain() {
-  static const nvtxDomainHandle_t made = nvtxDomainCreateA("turnpike");
+  static auto* const made = nvtxDomainCreateA("turnpike");
   return made;
 }
 

@@ -20,7 +20,7 @@ struct Affinity {
 };
 
 // Taken when the library is loaded: as early as can be, before an OpenMP runtime has bound anything.
-const Affinity g_at_load;
+const Affinity kAtLoad;
 
 bool binds_threads() {
   for (const char* name : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"}) {
@@ -32,7 +32,7 @@ bool binds_threads() {
 
 unsigned int cores_of_affinity() {
   const Affinity now;
-  const Affinity& affinity = binds_threads() && g_at_load.is_known ? g_at_load : now;
+  const Affinity& affinity = binds_threads() && kAtLoad.is_known ? kAtLoad : now;
   if (!affinity.is_known) return std::max(1U, std::thread::hardware_concurrency());
   return static_cast<unsigned int>(std::max(1, CPU_COUNT(&affinity.cores)));
 }
@@ -88,7 +88,7 @@ unsigned int usable_cores() {
 }
 
 void use_cores_of_process() {
-  if (binds_threads() && g_at_load.is_known) sched_setaffinity(0, sizeof g_at_load.cores, &g_at_load.cores);
+  if (binds_threads() && kAtLoad.is_known) sched_setaffinity(0, sizeof kAtLoad.cores, &kAtLoad.cores);
 }
 
 }  // namespace turnpike::move

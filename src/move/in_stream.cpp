@@ -126,7 +126,7 @@ bool InStream::is_done(Fetch& fetch) {
 }
 
 Status InStream::wait(Fetch& fetch) {
-  const Status waited = fetch.mark->wait();
+  Status waited = fetch.mark->wait();
   if (!fetch.mark->was_passed()) return waited;
   Owners dropped_at_the_end;
   const std::lock_guard lock(mutex_);

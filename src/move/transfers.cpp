@@ -166,7 +166,7 @@ class PeerTransfer : public Transfer {
     return done_->is_passed();
   }
   Status wait_on(int device, Stream stream) override {
-    const Status status = hold_up(*state_, *done_, device, stream);
+    Status status = hold_up(*state_, *done_, device, stream);
     if (!status) return status;
     is_from_told_ |= device == from_.ordinal() && stream == from_stream_;
     is_to_told_ |= device == to_.ordinal() && stream == to_stream_;

@@ -87,12 +87,12 @@ struct Wish {
   std::int32_t dtype;
 };
 
-// Hands tensors over to Python. `made` is empty afterwards. An invalid object: Python has no such function.
+// Hands tensors over to Python. `made` is empty afterwards. An exception of Python: it has no such function.
 nb::object wrapped(std::vector<TensorHandle>& made) {
   const nb::object steal =
       nb::module_::import_("torch").attr("_C").attr("_aoti").attr("alloc_tensors_by_stealing_from_void_ptrs");
   nb::list capsules;
-  for (const TensorHandle tensor : made) capsules.append(nb::steal(PyCapsule_New(tensor, nullptr, nullptr)));
+  for (TensorHandle tensor : made) capsules.append(nb::steal(PyCapsule_New(tensor, nullptr, nullptr)));
   nb::object list = steal(capsules);
   made.clear();
   return list;
@@ -139,7 +139,7 @@ nb::object empty_likes(const nb::list& tensors, const std::vector<std::int64_t>&
       // A PyTorch without that function: they are made again from Python.
     }
   }
-  for (const TensorHandle tensor : made) torch->destroy(tensor);
+  for (TensorHandle tensor : made) torch->destroy(tensor);
   return list.is_valid() ? list : nb::none();
 }
 

@@ -35,7 +35,7 @@ class Early:
         self._move = move
         self._result: Any = None
         seen = _recorder()(side, loop)
-        # Whatever mode the loop is in when it gets the result, it may use a tensor that is none of inference mode.
+        # The loop may use a normal tensor in any mode; an inference tensor only in inference mode.
         is_grad_enabled = torch.is_grad_enabled()  # which leaving inference mode would change
         with torch.cuda.stream(side), torch.inference_mode(False), torch.set_grad_enabled(is_grad_enabled):
             try:

@@ -45,9 +45,14 @@ def release() -> int:
 
 
 def is_pytorchs_own(iterable: Any) -> bool:
-    """Whether it is a DataLoader that iterates as PyTorch's does: another one may do anything there."""
+    """Whether it is a DataLoader that iterates as PyTorch's does, and that can be remembered."""
+    return iterates_as_pytorch(iterable) and isinstance(iterable, Hashable)
+
+
+def iterates_as_pytorch(iterable: Any) -> bool:
+    """Whether it is a DataLoader with PyTorch's own iterator: a class with another one may do anything there."""
     data = sys.modules.get("torch.utils.data")  # who has a DataLoader has imported it
-    if data is None or not isinstance(iterable, data.DataLoader) or not isinstance(iterable, Hashable):
+    if data is None or not isinstance(iterable, data.DataLoader):
         return False
     names = ("__iter__", "_get_iterator")
     return all(getattr(type(iterable), name, None) is getattr(data.DataLoader, name, None) for name in names)

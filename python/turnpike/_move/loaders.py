@@ -23,7 +23,7 @@ View = list[tuple[dict[str, Any], bool]]
 
 
 class Prepared:
-    """The loaders of accelerate that an iteration goes through, be they the iterable itself or somewhere behind it."""
+    """The accelerate loaders that an iteration goes through: the iterable itself, or loaders that it wraps."""
 
     def __init__(self, iterable: Any, device: torch.device) -> None:
         self._state = _gradient_state()
@@ -115,7 +115,7 @@ class Prepared:
 
 def _gradient_state() -> Any:
     module = sys.modules.get("accelerate.state")
-    # Without an Accelerator there is none, and none must be made.
+    # Without an Accelerator there is no such state, and asking for it must not create one.
     return module.GradientState() if module is not None and module.GradientState._shared_state else None
 
 

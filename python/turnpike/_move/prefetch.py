@@ -184,7 +184,7 @@ class Prefetch(Generic[T]):
         accelerator = names["self"]
         options = {name: names[name] for name in ("device_placement", "slice_fn_for_dispatch") if name in names}
         prepared = accelerator.prepare_data_loader(self._turnpike.iterable, **options)
-        # This stands there instead, for save_state(): its state is that of the batch that the loop has.
+        # This object takes its place for save_state(): its state is that of the batch that the loop has.
         accelerator._dataloaders[:] = [one for one in accelerator._dataloaders if one is not prepared]
         self._turnpike.iterable = prepared
         return True

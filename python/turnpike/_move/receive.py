@@ -79,15 +79,9 @@ def may_draw(iterable: Any) -> bool:
     It does not where workers make the batches and a sampler of PyTorch, which has drawn all when the iteration begins,
     says which: a sampler of one's own, or with a generator that the loop may use, too, has to run when the loop asks.
     """
-    data = sys.modules.get("torch.utils.data")  # who has a DataLoader has imported it
-    if data is None or not isinstance(iterable, data.DataLoader):
+    if not born.iterates_as_pytorch(iterable):
         return True
-    # A class with an iterator of its own may do anything there.
-    kind = type(iterable)
-    is_its_own = all(
-        getattr(kind, name, None) is getattr(data.DataLoader, name, None) for name in ("__iter__", "_get_iterator")
-    )
-    return not is_its_own or iterable.num_workers == 0 or _draws_late(data, iterable)
+    return iterable.num_workers == 0 or _draws_late(sys.modules["torch.utils.data"], iterable)
 
 
 def _draws_late(data: Any, loader: Any) -> bool:

@@ -258,7 +258,7 @@ def convert(tensors: list[torch.Tensor], dtype: torch.dtype) -> None:
         sources = [tensors[index] for index in small]
         targets = [torch.empty_like(source, dtype=dtype, requires_grad=False) for source in sources]
         with torch.no_grad():
-            # Through tensors of their own count of changes: to fill a new tensor is none.
+            # .data has a version counter of its own: filling a new tensor must not count as a change.
             torch._foreach_copy_([target.data for target in targets], sources)
         for index, target in zip(small, targets, strict=True):
             tensors[index] = target

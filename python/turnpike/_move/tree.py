@@ -75,7 +75,7 @@ def _find(nest: Any, found: dict[int, torch.Tensor]) -> None:
 
 
 def _children(nest: Any) -> Iterator[tuple[str, Any]] | None:
-    """The items of a container, each with the step that leads there; None: it is none."""
+    """The items of a container, each with the step that leads there; None if it is not a container."""
     if type(nest) in _ATOMS or moves_itself(nest):
         return None
     if isinstance(nest, tuple) and hasattr(nest, "_fields"):
@@ -115,7 +115,7 @@ def moves_itself(nest: Any) -> bool:
     if isinstance(nest, type) or _is_of_transformers(nest):
         return False
     if isinstance(nest, (dict, list, tuple, collections.abc.Mapping)) or _has_attributes(nest):
-        return callable(getattr(type(nest), "to", None))  # an item or attribute of that name is none
+        return callable(getattr(type(nest), "to", None))  # an item or attribute called `to` does not count
     try:
         return callable(getattr(nest, "to", None))
     except Exception:  # whatever its __getattr__ does with names that it does not know

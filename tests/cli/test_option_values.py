@@ -60,7 +60,7 @@ def on_terminal(turnpike, environment, cwd, columns, *arguments):
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     with subprocess.Popen(
         [str(turnpike), *map(str, arguments)], stdout=theirs, stderr=subprocess.DEVNULL, env=environment, cwd=cwd
-    ) as process:
+    ):
         os.close(theirs)
         shown = b""
         while True:
@@ -348,8 +348,8 @@ class TestWhatif:
 class TestExport:
     @pytest.mark.parametrize(
         ("given", "made"),
-        [("train.tpk", "train.chrome.json"), ("train.tpk/", "train.chrome.json"), ("train.tpk/433.tpt", "433.chrome.json"),
-         ("below/a.b.tpk", "a.b.chrome.json")],
+        [("train.tpk", "train.chrome.json"), ("train.tpk/", "train.chrome.json"),
+         ("train.tpk/433.tpt", "433.chrome.json"), ("below/a.b.tpk", "a.b.chrome.json")],
     )  # fmt: skip
     def test_the_file_is_named_after_the_first_run_and_stands_here(self, run, recording, tmp_path, given, made):
         write_run(tmp_path / "below" / "a.b.tpk")

@@ -572,5 +572,73 @@ TEST(Chrome, OnlyCallsThatCanCauseWorkDo) {
   EXPECT_TRUE(of_type(exported({file}), "s").empty()) << "0 is no correlation";
 }
 
+std::vector<std::string> names_of_rows(const Json& trace, const char* kind = "thread_name") {
+  std::vector<std::string> names;
+  for (const Json& event : of_type(trace, "M")) {
+    if (event["name"] == kind) names.push_back(event["args"]["name"]);
+  }
+  return names;
+}
+
+TEST(Chrome, RowsOfOneTrackAreNumbered) {
+  File file;
+  file.process.pid = kMain;
+  for (const std::int64_t start : {0, 10, 20}) file.add(copy(start, start + 100, 0));
+  EXPECT_EQ(names_of_rows(exported({file})), (std::vector<std::string>{"stream 7", "stream 7 (2)", "stream 7 (3)"}));
+}
+
+TEST(Chrome, AProcessIsNamedAfterItsProgramElseItsFile) {
+  File file;
+  file.process.pid = kMain;
+  file.process.path = "runs/train.tpk/100.2.tpt";
+  file.add(call(0, 10, 1, file.text("cudaFree")));
+  EXPECT_EQ(names_of_rows(exported({file}), "process_name"), std::vector<std::string>{"100.2 (process 100)"});
+  file.process.metadata["program"] = std::string(40, 'a') + "\x1f" + std::string(39, 'b');
+  EXPECT_EQ(names_of_rows(exported({file}), "process_name")[0],
+            std::string(40, 'a') + " " + std::string(39, 'b') + " (process 100)");
+  file.process.metadata["program"] += "b";
+  EXPECT_EQ(names_of_rows(exported({file}), "process_name")[0],
+            std::string(25, 'a') + "..." + std::string(11, 'a') + " " + std::string(40, 'b') + " (process 100)");
+}
+
+TEST(Chrome, OfCallsWithOneCorrelationTheFirstIsTheCause) {
+  File file;
+  file.process.pid = kMain;
+  file.add(call(50, 60, 9, file.text("later correlation")));
+  file.add(call(10, 20, 5, file.text("first")));
+  file.add(call(30, 40, 5, file.text("second")));
+  file.add(call(70, 80, 3, file.text("earlier correlation")));
+  file.add(copy(100, 200, 5));
+  file.add(copy(300, 400, 4));
+  const Json trace = exported({file});
+  ASSERT_EQ(of_type(trace, "s").size(), 1u);
+  EXPECT_EQ(start_of(of_type(trace, "s")[0]), 0) << "the first call is where the file begins";
+}
+
+TEST(Chrome, WorkThatEndsBeforeItStartsHasNoDurationAndNoSpeed) {
+  File file;
+  file.process.pid = kMain;
+  auto backwards = copy(500, 400, 0);
+  file.add(backwards);
+  const Json slice = slice_named(exported({file}), "copy h2d (pageable > device)");
+  EXPECT_EQ(slice["dur"], 0);
+  EXPECT_FALSE(slice["args"].contains("gb_per_s"));
+}
+
+TEST(Chrome, ARecordWithoutAStartOrAnEndIsNotDrawn) {
+  for (const bool has_start : {true, false}) {
+    File file;
+    file.process.pid = kMain;
+    auto untimed = call(0, 10, 1, file.text("cudaFree"));
+    (has_start ? untimed.end_ns : untimed.start_ns) = trace::kUnknownTime;
+    file.add(untimed);
+    file.add(copy(20, 30, 1));
+    const Json trace = exported({file});
+    EXPECT_EQ(trace["otherData"]["records_without_times"], 1);
+    EXPECT_EQ(of_type(trace, "X").size(), 1u);
+    EXPECT_TRUE(of_type(trace, "s").empty());
+  }
+}
+
 }  // namespace
 }  // namespace turnpike::report

@@ -6,9 +6,11 @@ import os
 import pathlib
 import pty
 import re
+import signal
 import struct
 import subprocess
 import termios
+import time
 
 import pytest
 from runs import EPOCH_NS, MS, US, write_run
@@ -400,8 +402,54 @@ class TestExport:
         assert json.loads(target.read_text())["traceEvents"]
         assert [path.name for path in (tmp_path / "folder").iterdir()] == ["target.json"]
 
+    def under_way(self, turnpike, environment, tmp_path, **more):
+        """An export of which a part is written, and which has more to write."""
+        large = write_run(tmp_path / "large.tpk", copies=15_000)
+        command = [str(turnpike), "export", str(large), "--to", "chrome"]
+        process = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL, **more)
+        deadline = time.monotonic() + 30
+        while process.poll() is None and not list(tmp_path.glob("*.part")) and time.monotonic() < deadline:
+            time.sleep(0.001)
+        (part,) = tmp_path.glob("*.part")
+        assert part.name == f"large.chrome.json.{process.pid}.part"
+        return process
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+    def test_a_signal_leaves_no_half_file(self, turnpike, environment, tmp_path, number):
+        process = self.under_way(turnpike, environment, tmp_path)
+        process.send_signal(number)
+        assert process.wait(60) == -number
+        assert [path.name for path in tmp_path.iterdir()] == ["large.tpk"]
+
+    def test_a_signal_that_is_ignored_stays_so(self, turnpike, environment, tmp_path):
+        def ignore():
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+        process = self.under_way(turnpike, environment, tmp_path, preexec_fn=ignore)
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(60) == 0
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["large.chrome.json", "large.tpk"]
+
+    @pytest.mark.parametrize(
+        ("output", "why"),
+        [("folder", "it is a directory"), ("no/such/x.json", "No such file or directory"),
+         ("file/x.json", "Not a directory"), ("/dev/full", "No space left on device")],
+    )  # fmt: skip
+    def test_what_cannot_be_written_is_said_by_its_name(self, run, recording, tmp_path, output, why):
+        (tmp_path / "folder").mkdir()
+        (tmp_path / "file").write_text("mine")
+        before = sorted(tmp_path.rglob("*"))
+        result = run("export", recording, "--to", "chrome", "-o", output)
+        assert (result.returncode, result.stdout) == (4, "")
+        assert result.stderr == f"turnpike export: cannot write {output}: {why}\n"
+        assert sorted(tmp_path.rglob("*")) == before
+        assert (tmp_path / "file").read_text() == "mine"
+
 
 class TestDump:
+    def test_one_file_of_a_run_is_a_run(self, run, recording):
+        assert run("dump", recording / "433.tpt").stdout == run("dump", recording).stdout != ""
+
     def test_the_lines_are_those_of_the_kinds(self, run, recording):
         lines = run("dump", recording).stdout.splitlines()
         kinds = {line.split()[0] for line in lines}

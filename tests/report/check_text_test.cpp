@@ -340,6 +340,8 @@ std::string budget_lines(std::uint64_t count, std::uint64_t bytes, std::int64_t 
 
 TEST(BudgetText, RoundsUpToTwoDigitsThatCount) {
   EXPECT_EQ(budget_lines(3, 99, 0), "h2d_count = 3\nh2d_bytes = \"99 B\"\nblocked = 0\n");
+  EXPECT_EQ(budget_lines(3, 1, 0), "h2d_count = 3\nh2d_bytes = \"1 B\"\nblocked = 0\n");
+  EXPECT_EQ(budget_lines(3, 0, 0), "h2d_count = 3\nh2d_bytes = 0\nblocked = 0\n");
   EXPECT_EQ(budget_lines(3, 100, 1), "h2d_count = 3\nh2d_bytes = \"110 B\"\nblocked = \"2 ns\"\n");
   EXPECT_EQ(budget_lines(3, 1'000, 500), "h2d_count = 3\nh2d_bytes = \"1.1 kB\"\nblocked = \"1 us\"\n");
   EXPECT_EQ(budget_lines(3, 1'001, 505), "h2d_count = 3\nh2d_bytes = \"1.2 kB\"\nblocked = \"1.1 us\"\n");

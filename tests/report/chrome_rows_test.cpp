@@ -67,5 +67,11 @@ TEST(ChromeRows, OnlySoManyLanesAreTried) {
   EXPECT_EQ(lane_after(64), 65u) << "the 65th lane is free, but it is not looked at";
 }
 
+TEST(ChromeRows, ANewTrackStartsWithAnEmptyLane) {
+  const RowLanes lanes({{10, 20, 0, 0}, {10, 20, 1, 1}, {15, 25, 1, 2}, {15, 25, 2, 3}}, {false, false, false});
+  EXPECT_EQ(lanes.lane_counts(), (std::vector<std::uint32_t>{1, 2, 1}));
+  EXPECT_EQ(lanes.lane_of(2), 1u);
+}
+
 }  // namespace
 }  // namespace turnpike::report

@@ -188,6 +188,8 @@ TEST(DiffRows, PlacesThatAreAsBeforeAreCounted) {
   EXPECT_THAT(text_of(comparison_of({moved, moved})), HasSubstr("  2 places are as before, on other lines.\n"));
   EXPECT_THAT(text_of(comparison_of({same, moved, moved})),
               HasSubstr("  3 places are as before, 2 of them on another line.\n"));
+  EXPECT_THAT(text_of(comparison_of({same, moved})),
+              HasSubstr("  2 places are as before, 1 of them on another line.\n"));
   EXPECT_THAT(text_of(comparison_of({})), Not(HasSubstr("as before.\n")));
 }
 
@@ -229,6 +231,21 @@ TEST(DiffRows, SavingsAreOfAStepWhereTheyAreKnown) {
   comparison.findings[0].after->saving_step_ns = 2'000;
   comparison.findings[0].after->site = "a.py:1";
   EXPECT_THAT(text_of(comparison), HasSubstr("  new      Title at a.py:1 (rule); saving 2.00 us per step\n"));
+}
+
+TEST(DiffRows, WhatNeitherRunHasIsNoRow) {
+  Comparison comparison = comparison_of({changed(item_at("a.py:1", 9'000), item_at("a.py:1", 1'000))});
+  comparison.before.totals[0].count = 1;
+  EXPECT_THAT(text_of(comparison), HasSubstr("  CPU > GPU  1 -> 0"));
+  EXPECT_THAT(text_of(comparison), Not(HasSubstr("GPU > CPU")));
+  EXPECT_THAT(text_of(comparison), Not(HasSubstr("synchronisations")));
+  comparison.after.syncs.count = 2;
+  EXPECT_THAT(text_of(comparison), HasSubstr("  synchronisations  0 -> 2"));
+  EXPECT_THAT(text_of(comparison), HasSubstr("CPU blocked of synchronisations"));
+  comparison.after.syncs.count = 0;
+  comparison.before.syncs.count = 0.5;
+  EXPECT_THAT(text_of(comparison), HasSubstr("  synchronisations  0.5 -> 0"));
+  EXPECT_THAT(text_of(comparison), HasSubstr("CPU blocked of synchronisations"));
 }
 
 }  // namespace

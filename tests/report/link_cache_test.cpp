@@ -95,13 +95,13 @@ TEST_F(LinkCache, SaysWhereItCannotWrite) {
 }
 
 TEST_F(LinkCache, IsWrittenAsOthersReadIt) {
-  ASSERT_TRUE(keep_links(path_, {{"Some GPU", "here", 55.25, 54.5, "2026-11-20T22:00:00Z"}}));
+  ASSERT_TRUE(keep_links(path_, {{"Some G\xc3\xbcPU", "here", 55.25, 54.5, "2026-11-20T22:00:00Z"}}));
   std::ifstream file(path_);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), R"({
   "schema": 1,
   "links": [
     {
-      "device_name": "Some GPU",
+      "device_name": "Some GüPU",
       "host": "here",
       "h2d_pinned_gbps": 55.25,
       "d2h_pinned_gbps": 54.5,

@@ -272,5 +272,22 @@ TEST(RangesText, OneAloneIsNotShown) {
   EXPECT_THAT(text_of(report), Not(HasSubstr("NVTX RANGES")));
 }
 
+TEST(FindingsText, TheLargestSavingIsTheBasisWhereverItStands) {
+  analyze::Report report = distinct_report();
+  report.source.process_count = 2;
+  report.findings.resize(3);
+  for (analyze::Finding& finding : report.findings) finding.superseded_by.reset();
+  report.findings[0].saving_pct.reset();
+  report.findings[1].saving_pct = 0.25;
+  report.findings[1].saving_step_ns = 10'000;
+  report.findings[2].saving_pct = 0.5;
+  report.findings[2].saving_step_ns = 30'000;
+  EXPECT_THAT(to_text(report, {.width = 300}),
+              HasSubstr("per cent of the 6.00 ms that the re-timed steps take on average, on the rank that would gain "
+                        "most."));
+  std::swap(report.findings[0], report.findings[2]);
+  EXPECT_THAT(to_text(report, {.width = 300}), HasSubstr("per cent of the 6.00 ms that"));
+}
+
 }  // namespace
 }  // namespace turnpike::report

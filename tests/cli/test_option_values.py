@@ -230,6 +230,12 @@ class TestTerminal:
         assert 60 < max(map(len, texts[100].splitlines())) <= 100
         assert max(map(len, texts[60].splitlines())) <= 60
 
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_narrower_than_40_columns_is_not_tried(self, shown, command):
+        text = shown(command, 40, NO_COLOR="1")
+        assert shown(command, 39, NO_COLOR="1") == shown(command, 1, NO_COLOR="1") == text
+        assert 30 < max(map(len, text.splitlines())) <= 40
+
 
 class TestReport:
     def test_json_has_what_the_text_leaves_out(self, run, recording):
@@ -246,6 +252,14 @@ class TestReport:
         (tmp_path / "empty.tpk").mkdir()
         (tmp_path / "file.tpk").write_text("no folder")
         assert run("report").stderr == "turnpike report: b.tpk, the newest run in this folder\n"
+
+    def test_of_many_equals_the_order_of_the_folder_does_not_tell(self, run, tmp_path):
+        for name in "hbfdgace":
+            write_run(tmp_path / f"{name}.tpk")
+            os.utime(tmp_path / f"{name}.tpk" / "433.tpt", (3_000, 3_000))
+        for name in "abcdefgh":
+            assert run("report").stderr == f"turnpike report: {name}.tpk, the newest run in this folder\n"
+            os.utime(tmp_path / f"{name}.tpk" / "433.tpt", (2_000, 2_000))
 
     def test_a_run_is_as_new_as_its_newest_file(self, run, tmp_path):
         for name, times in ("a.tpk", (2_000, 3_000)), ("b.tpk", (2_500, 2_600)):

@@ -135,6 +135,12 @@ class TestMain:
         os.close(theirs)
         assert (result.returncode, result.stderr) == (0, "")
 
+    def test_the_commands_stand_in_one_column(self, run):
+        lines = run("--help").stdout.splitlines()
+        first = lines.index("Subcommands:") + 1
+        rows = lines[first : lines.index("", first)]
+        assert [len(re.match(r"  \w+ +", row).group()) for row in rows] == [24] * 8
+
     def test_help_goes_to_standard_output_and_without_a_command_to_standard_error(self, run):
         asked, given = run("--help"), run()
         assert (asked.returncode, asked.stderr) == (0, "")
@@ -618,6 +624,11 @@ class TestBench:
             assert (result.returncode, result.stdout) == (4, "")
             assert result.stderr.startswith(f"turnpike bench {name}: needs Python with PyTorch")
             assert result.stderr.endswith(f"python -m turnpike bench {name}\n")
+
+    @pytest.mark.parametrize("name", ["to", "all"])
+    def test_the_help_of_what_moves_tensors_names_pythons(self, run, name):
+        text = run("bench", name, "--help").stdout
+        assert f"Needs Python with PyTorch: `python -m turnpike bench {name} --help` tells more." in text
 
     def test_two_names_are_wrong_usage(self, run):
         assert run("bench", "link", "to").returncode == 2

@@ -171,6 +171,24 @@ def test_a_recording_is_replaced_by_force_alone(record, cuda_program):
         "turnpike record: run.tpk exists and is not empty. Name another run with -o, or replace the recording in it "
         "with --force.\n"
     )
-    forced = record(cuda_program, "process=1", options=["-o", "run.tpk", "--force"])
-    assert forced.returncode == 0
-    assert record.runs() == ["run.tpk"]
+    (old,) = (record.directory / "run.tpk").iterdir()
+    for name in ("run.tpk", "run.tpk/"):
+        forced = record(cuda_program, "process=1", options=["-o", name, "--force"])
+        assert forced.returncode == 0
+        assert "stays as it was" not in forced.stderr
+        (new,) = (record.directory / "run.tpk").iterdir()
+        assert new != old
+        assert [path.name for path in record.directory.iterdir()] == ["run.tpk"], "nothing is left beside it"
+        old = new
+
+
+@pytest.mark.parametrize("name", ["run.tpk", "run.tpk/"])
+def test_the_new_recording_is_made_beside_the_old_one(record, cuda_program, name):
+    record(cuda_program, "process=1", options=["-o", "run.tpk"])
+    result = record("sh", "-c", "ls; echo $TURNPIKE_RUN", options=["-o", name, "--force"])
+    *folders, path = result.stdout.decode().split()
+    (beside,) = [folder for folder in folders if folder != "run.tpk"]
+    assert beside.startswith("run.tpk.new-")
+    assert path == str(record.directory / beside)
+    assert "run.tpk" in result.stderr and "stays as it was." in result.stderr
+    assert [path.name for path in record.directory.iterdir()] == ["run.tpk"]

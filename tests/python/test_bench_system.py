@@ -114,7 +114,7 @@ def files(monkeypatch):
     made = types.SimpleNamespace(status="VmHWM:\t    2048 kB\nVmRSS:\t  1000 kB\n", written=[])
 
     class Written(io.StringIO):
-        def close(self):
+        def __exit__(self, *_):
             made.written.append(self.getvalue())
 
     def opened(path, mode="r"):

@@ -1,6 +1,6 @@
 """What `turnpike bench` measures, and with which calls: bench_cases.txt tells it, and a change of it is seen there.
 
-    python tests/python/test_bench_cases.py    writes that file anew
+`python tests/python/test_bench_cases.py` writes that file anew.
 """
 
 import collections

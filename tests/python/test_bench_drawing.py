@@ -163,7 +163,14 @@ def test_curves_come_before_bars_and_repetitions_are_left_out():
 
 @pytest.mark.parametrize(
     ("size", "text"),
-    [(1, "1 B"), (1023, "1023 B"), (1024, "1 KiB"), ((1 << 20) - 1, "1023 KiB"), (1 << 20, "1 MiB"), (1 << 30, "1 GiB")],
+    [
+        (1, "1 B"),
+        (1023, "1023 B"),
+        (1024, "1 KiB"),
+        ((1 << 20) - 1, "1023 KiB"),
+        (1 << 20, "1 MiB"),
+        (1 << 30, "1 GiB"),
+    ],
 )
 def test_sizes_have_the_largest_unit_that_fits(size, text):
     assert plot._size(size) == text

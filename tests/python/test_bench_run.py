@@ -1,4 +1,4 @@
-"""Running experiments of `turnpike bench`: time, order, what is said, and the exit code. By an experiment without PyTorch."""
+"""Running experiments of `turnpike bench`: time, order, what is said, and the exit code. Without PyTorch."""
 
 import json
 import sys
@@ -69,7 +69,9 @@ def planned(monkeypatch):
 
 def outcome_of(gpu=None, options=None):
     outcome, shown, said = run.Outcome(), [], []
-    run.run_experiment("to", gpu or Machine(), options or run.Options(seconds=0.001), outcome, shown.append, said.append)
+    run.run_experiment(
+        "to", gpu or Machine(), options or run.Options(seconds=0.001), outcome, shown.append, said.append
+    )
     return outcome, shown, said
 
 

@@ -101,7 +101,9 @@ def test_the_sentence_about_nodes(monkeypatch, nodes, gpu, sentence):
     monkeypatch.setattr(numa, "nodes", lambda: nodes)
     monkeypatch.setattr(numa, "node_of_gpu", lambda address: gpu if address == "0000:17:00.0" else "?")
     monkeypatch.setattr(numa, "node_of_memory", {1: 0, 2: None}.get)
-    tensors = {f"the {name}": types.SimpleNamespace(data_ptr=lambda at=at: at) for name, at in (("source", 1), ("target", 2))}
+    tensors = {
+        f"the {name}": types.SimpleNamespace(data_ptr=lambda at=at: at) for name, at in (("source", 1), ("target", 2))
+    }
     assert numa.sentence("0000:17:00.0", tensors) == sentence
 
 

@@ -324,3 +324,88 @@ def test_a_pool_that_takes_nothing_gives_new_memory():
     assert pool.limit_bytes() == 0
     host, is_pinned = pool.empty_like(torch.zeros(1 << 19))
     assert (host.shape, is_pinned) == ((1 << 19,), False)
+
+
+@pytest.mark.parametrize(
+    ("items", "target", "is_initialized", "is_capturing", "is_idle", "would_wait"),
+    [
+        (1, "cuda", True, False, False, True),
+        (1, "cuda", True, False, True, False),
+        (1, "cuda", True, True, False, False),
+        (1, "cuda", False, False, False, False),
+        (0, "cuda", True, False, False, False),
+        (1, "cpu", True, False, False, False),
+    ],
+)
+def test_pytorch_would_wait_for_a_busy_stream(
+    engine, monkeypatch, items, target, is_initialized, is_capturing, is_idle, would_wait
+):
+    asked = []
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: is_initialized)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: is_capturing)
+    monkeypatch.setattr(engine_module, "device_of", lambda device: torch.device(device, 2))
+    engine.is_idle = lambda device, stream: asked.append((device, stream)) or is_idle
+    assert to_module._would_wait(torch.ones(items), target) is would_wait
+    assert asked in ([], [(2, 102)])
+    if would_wait:
+        monkeypatch.setattr(engine_module, "engine", lambda: None)
+        assert to_module._would_wait(torch.ones(items), target) is False
+
+
+def test_a_stream_is_one_of_the_device():
+    class Stream:
+        device = torch.device("cuda", 1)
+
+    for device in ("cuda", "cuda:1", torch.device("cuda", 1)):
+        to_module._check_stream(Stream, device)
+    for device in ("cpu", "cuda:0", torch.device("cuda", 2)):
+        with pytest.raises(ValueError, match=r"^turnpike\.to\(\): the stream is one of cuda:1, and the tensors"):
+            to_module._check_stream(Stream, device)
+
+
+def test_an_object_is_told_only_what_was_asked_for():
+    class Thing:
+        def to(self, device, **keywords):
+            return device, keywords
+
+    assert to_module.move_itself(Thing(), HERE) == (HERE, {})
+    assert to_module.move_itself(Thing(), HERE, torch.float16) == (HERE, {"dtype": torch.float16})
+    assert to_module.move_itself(Thing(), HERE, waits=False) == (HERE, {"non_blocking": True})
+
+
+def test_a_small_tensor_is_one_below_the_limit_or_without_a_size():
+    at_limit = torch.ones(plan.ALONE_BYTES, dtype=torch.uint8)
+    assert not to_module._is_small(at_limit)
+    assert to_module._is_small(at_limit[1:])
+
+    class Unknown:
+        @property
+        def nbytes(self):
+            raise RuntimeError("no such number")
+
+    assert to_module._is_small(Unknown())
+
+
+def test_a_failure_of_pytorch_is_explained_where_a_graph_is_captured(monkeypatch):
+    class Broken:
+        def to(self, *_, **__):
+            raise RuntimeError("CUDA error")
+
+    asked = []
+    monkeypatch.setattr(engine_module, "refuse_capture", asked.append)
+    for is_open, wanted in ((False, []), (True, ["turnpike.to()"])):
+        monkeypatch.setattr(engine_module, "is_open", lambda is_open=is_open: is_open)
+        with pytest.raises(RuntimeError, match="^CUDA error$"):
+            to_module._by_torch(Broken(), HERE, None, False)
+        assert asked == wanted
+
+
+def test_only_what_is_asked_for_is_given_to_pytorch():
+    class Thing:
+        def to(self, *words, **keywords):
+            return words, keywords
+
+    assert to_module._by_torch(Thing(), HERE, None, False) == ((HERE,), {})
+    assert to_module._by_torch(Thing(), HERE, None, True) == ((HERE,), {"dtype": None, "non_blocking": True})
+    both = {"dtype": torch.float16, "non_blocking": False}
+    assert to_module._by_torch(Thing(), HERE, torch.float16, False) == ((HERE,), both)

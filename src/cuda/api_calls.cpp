@@ -78,7 +78,8 @@ HostSide host_side(cudaMemcpyKind kind) {
   return HostSide::kUnknown;
 }
 
-// The driver's `dstDevice` is memory of a device; that of copies between devices and of prefetches is the device's number.
+// The driver's `dstDevice` is memory of a device; that of copies between devices and of prefetches is the device's
+// number.
 template <typename Field>
 constexpr bool is_address = std::is_same_v<Field, CUdeviceptr>;
 

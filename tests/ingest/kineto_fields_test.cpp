@@ -214,6 +214,25 @@ TEST(KinetoFields, OrderCallsFromTheOuterToTheInner) {
   EXPECT_THAT(order, ElementsAre("4", "2", "1", "3", "5", "6", "6 driver"));
 }
 
+TEST(KinetoFields, OfAProcessWithoutANumber) {
+  const auto pid = [](const std::string& field) {
+    return read_text(trace_of({event("cpu_op", "a::a", field + R"("tid": 1, "ts": 1, "dur": 1)")})).process.pid;
+  };
+  EXPECT_EQ(pid(R"("pid": 7, )"), 7u);
+  EXPECT_EQ(pid(R"("pid": -7, )"), 0u);
+  EXPECT_EQ(pid(R"("pid": "text", )"), 0u);
+  EXPECT_EQ(pid(""), 0u);
+}
+
+// Behind the list of events nothing is lost but what was not read.
+TEST(KinetoFields, CountTheBytesOfATopLevelThatIsCutOff) {
+  const std::string rest = R"("otherData": {"a": 1)";
+  const std::string text = trace_of({on_host("cpu_op", "a::a", 0, 1)}, "", ", " + rest);
+  const ReadTrace read = read_text(text.substr(0, text.find(rest) + rest.size()));
+  EXPECT_EQ(read.loss(Loss::kDamagedBytes), rest.size() + 2);  // and the comma
+  EXPECT_EQ(read.loss(Loss::kNotClosed), 0u);
+}
+
 TEST(KinetoFields, TellAnExportOfOurOwn) {
   TextSource source(
       R"({"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1}],

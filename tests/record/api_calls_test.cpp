@@ -133,8 +133,8 @@ TEST(ApiCalls, ReadPrefetches) {
   EXPECT_EQ(READ_DRIVER(cuMemPrefetchAsync_v2_ptsz, 10, 30, {}, 4, kStream), fetched);
   // Those of CUDA 12 have another place for their stream.
   const cudaMemPrefetchAsync_v12020_params old = {at<void*>(10), 30, {}, 4, kStream};
-  for (const auto id :
-       {CUPTI_RUNTIME_TRACE_CBID_cudaMemPrefetchAsync_v8000, CUPTI_RUNTIME_TRACE_CBID_cudaMemPrefetchAsync_ptsz_v8000}) {
+  for (const auto id : {CUPTI_RUNTIME_TRACE_CBID_cudaMemPrefetchAsync_v8000,
+                        CUPTI_RUNTIME_TRACE_CBID_cudaMemPrefetchAsync_ptsz_v8000}) {
     EXPECT_EQ(read(kRuntime, id, old), "bytes 30 dst 10 src 0 object 0 stream none host unknown");
   }
 }

@@ -1,6 +1,7 @@
 // Every field of the records that device work becomes, and the times that are believed.
 #include "record/activity_decoder.h"
 
+#include <cupti.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -139,6 +140,26 @@ TEST_F(ActivityDecoderTest, TakesEveryFieldOfACopy) {
   copy.flags = 0xFE;
   decode(copy);
   EXPECT_EQ(record_at<trace::MemcpyRecord>(batch_, 1).is_async, 0);
+}
+
+// From CUDA 12.8 on a record may stand for several copies.
+TEST_F(ActivityDecoderTest, CountsTheCopiesOfABatch) {
+  CUpti_ActivityMemcpy6 batch{};
+  batch.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
+  batch.start = batch.end = static_cast<std::uint64_t>(kStart);
+  batch.copyCount = 5;
+  const trace::ClockSample start{.realtime_ns = kStart, .monotonic_ns = 5, .cupti_ns = 6, .tsc = 0};
+  const auto copies = [&](std::uint32_t cupti_version) {
+    decoder_.restart(&cupti_, cupti_version, start);
+    batch_.restart();
+    decode(batch);
+    return record_at<trace::MemcpyRecord>(batch_).copy_count;
+  };
+  EXPECT_EQ(copies(25), 1u);
+  EXPECT_EQ(copies(26), 5u);
+  EXPECT_EQ(copies(130001), 5u);
+  batch.copyCount = 0;
+  EXPECT_EQ(copies(26), 1u);
 }
 
 TEST_F(ActivityDecoderTest, TakesEveryFieldOfACopyBetweenDevices) {

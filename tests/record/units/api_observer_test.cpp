@@ -10,6 +10,7 @@
 #include <set>
 #include <tuple>
 
+#include "one_handover.h"
 #include "record/clock.h"
 #include "record/loss_counters.h"
 #include "record/stack_table.h"
@@ -122,9 +123,7 @@ class ApiObserverTest : public testing::Test {
   ApiObserverTest() {
     g_cupti = {};
     g_ranges.clear();
-    // Each test has rings of its own, on a thread that has none yet: the ring of a thread belongs to its first rings.
-    static auto& losses = *new LossCounters;
-    static auto& handover = *new ThreadHandover(losses);
+    auto& [losses, handover] = one_handover();
     handover_ = &handover;
     losses_ = &losses;
     losses.reset();

@@ -12,11 +12,10 @@
 #include <memory>
 #include <thread>
 
-#include "record/loss_counters.h"
+#include "one_handover.h"
 #include "record/nvtx_observer.h"
 #include "record/string_table.h"
 #include "record/thread_buffer.h"
-#include "record/thread_handover.h"
 
 namespace turnpike::record {
 namespace {
@@ -263,14 +262,7 @@ class NvtxObserverTest : public testing::Test {
   }
   ~NvtxObserverTest() override { observer().set_listening(false); }
 
-  static LossCounters& losses() {
-    static auto& made = *new LossCounters;
-    return made;
-  }
-  static ThreadHandover& handover() {
-    static auto& made = *new ThreadHandover(losses());
-    return made;
-  }
+  static ThreadHandover& handover() { return one_handover().handover; }
   static StringTable& strings() {
     static auto& made = *new StringTable;
     return made;

@@ -451,7 +451,7 @@ TEST_F(ApiObserverTest, TellsWhereNodesOfGraphsWereMade) {
     if (header.kind == trace::RecordKind::kCall) {
       trace::CallRecord call;
       std::memcpy(&call, slot, sizeof call);
-      seen.push_back(call.is_captured != 0 ? "captured" : "made");
+      seen.push_back(call.is_captured == 0 ? "made" : call.is_captured == 1 ? "captured" : "neither");
     }
   });
   EXPECT_THAT(seen, ElementsAre("31 of 0 with a stack", "captured", "32 of 31", "35 of 31", "made"));

@@ -3,6 +3,8 @@
 
 #include <cupti.h>
 
+#include <type_traits>
+
 namespace turnpike::cuda {
 namespace {
 
@@ -76,6 +78,11 @@ HostSide host_side(cudaMemcpyKind kind) {
   return HostSide::kUnknown;
 }
 
+// The driver's `dstDevice` is memory of a device; that of copies between devices and of prefetches is the device's
+// number.
+template <typename Field>
+constexpr bool is_address = std::is_same_v<Field, CUdeviceptr>;
+
 // Takes every field of a parameter struct that has a name we know; what a struct lacks, it lacks at compile time.
 template <typename Parameters>
 void take(const void* raw, CallArguments& out) {
@@ -107,10 +114,10 @@ void take(const void* raw, CallArguments& out) {
   if constexpr (requires { p.dst; }) out.dst = number(p.dst);
   if constexpr (requires { p.devPtr; }) out.dst = number(p.devPtr);
   if constexpr (requires { p.dstHost; }) out.dst = number(p.dstHost);
-  if constexpr (requires { p.dstDevice; }) out.dst = number(p.dstDevice);
+  if constexpr (requires { requires is_address<decltype(p.dstDevice)>; }) out.dst = number(p.dstDevice);
   if constexpr (requires { p.src; }) out.src = number(p.src);
   if constexpr (requires { p.srcHost; }) out.src = number(p.srcHost);
-  if constexpr (requires { p.srcDevice; }) out.src = number(p.srcDevice);
+  if constexpr (requires { requires is_address<decltype(p.srcDevice)>; }) out.src = number(p.srcDevice);
   if constexpr (requires { p.kind; }) out.host_side = host_side(p.kind);
   if constexpr (requires { p.srcHost; }) out.host_side = HostSide::kSource;
   if constexpr (requires { p.dstHost; }) out.host_side = HostSide::kDestination;

@@ -75,8 +75,10 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
       *value = 0x41 + device;
       return CUDA_SUCCESS;
     case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:
+      *value = 0x11 + device;
+      return CUDA_SUCCESS;
     case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID:
-      *value = 0;
+      *value = 0x21 + device;
       return CUDA_SUCCESS;
     default:
       return CUDA_ERROR_INVALID_VALUE;

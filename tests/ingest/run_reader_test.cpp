@@ -60,5 +60,27 @@ TEST_F(RunReader, HandsAFileToItsReaderAndCountsItsBytes) {
   EXPECT_EQ(last_bytes, std::filesystem::file_size(path));
 }
 
+TEST_F(RunReader, UnpacksWhatIsPackedAndNothingElse) {
+  const auto read_all = [&](std::string_view bytes) {
+    auto source = open_bytes(write("bytes", bytes));
+    EXPECT_TRUE(source);
+    std::string text(100, '\0');
+    EXPECT_EQ((*source)->consumed_bytes(), 0u);
+    EXPECT_EQ((*source)->file_bytes(), bytes.size());
+    const auto count = (*source)->read(text);
+    EXPECT_EQ((*source)->consumed_bytes(), bytes.size());
+    return text.substr(0, count ? *count : 0);
+  };
+  // "a" as gzip packs it.
+  const std::string packed("\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b\x04\0\x43\xbe\xb7\xe8\x01\0\0\0", 21);
+  EXPECT_EQ(read_all(packed), "a");
+  for (const std::string_view bytes : {"\x1f\x8c plain", "\x20\x8b plain", "\x1f", "plain"}) {
+    EXPECT_EQ(read_all(bytes), bytes);
+  }
+  EXPECT_EQ(read_all(""), "");
+  EXPECT_THAT(open_bytes(folder_ / "missing").error().message, HasSubstr("missing"));
+  EXPECT_THAT(open_bytes(folder_.path()).error().message, HasSubstr("not a regular file"));
+}
+
 }  // namespace
 }  // namespace turnpike::ingest

@@ -1,5 +1,6 @@
 // What the recorder writes of each sort of call, and how calls and device work find each other.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <set>
@@ -102,6 +103,45 @@ TEST_F(EveryKind, PeerCopyNamesBothDevices) {
   EXPECT_EQ(only_copy(1005).src_device, trace::kUnknownId);
 }
 
+TEST_F(EveryKind, PeerCopyIsCalledWithBothAddresses) {
+  const auto& call = call_of(only_copy(1008).correlation);
+  const auto& within = call_of(only_copy(1005).correlation);
+  EXPECT_NE(call.dst, 0u);
+  EXPECT_EQ(call.dst, within.dst) << "the same buffers, not the numbers of the devices";
+  EXPECT_EQ(call.src, within.src);
+}
+
+TEST_F(EveryKind, TellsWhatWasRecordedAndOnWhat) {
+  EXPECT_EQ(trace_->metadata("program"), victim_path() + "\x1f" + "every_kind");
+  EXPECT_EQ(trace_->metadata("executable"), std::filesystem::canonical(victim_path()).string());
+  EXPECT_EQ(trace_->metadata("cwd"), std::filesystem::current_path().string());
+  EXPECT_EQ(trace_->metadata("cuda_driver_version"), "13.0");
+  EXPECT_EQ(trace_->metadata("cupti_version"), "130001");
+  EXPECT_EQ(trace_->metadata("detail"), "full");
+  EXPECT_EQ(trace_->metadata("stacks"), "1");
+  EXPECT_EQ(trace_->metadata("unusable"), "");
+  EXPECT_NE(trace_->process.pid, 0u);
+  EXPECT_EQ(trace_->process.parent_pid, static_cast<std::uint32_t>(::getpid()));
+  ASSERT_GE(trace_->process.clock_samples.size(), 2u) << "at the start and at the end";
+  EXPECT_LT(trace_->process.clock_samples.front().realtime_ns - trace_->process.start_realtime_ns, 5'000'000'000);
+  for (const trace::ClockSample& sample : trace_->process.clock_samples) {
+    EXPECT_GT(sample.monotonic_ns, 0);
+    EXPECT_GE(sample.realtime_ns, trace_->process.start_realtime_ns);
+    EXPECT_LE(sample.realtime_ns, trace_->process.end->end_realtime_ns);
+  }
+}
+
+TEST_F(EveryKind, EndCountsWhatWasWritten) {
+  ASSERT_TRUE(trace_->process.end.has_value());
+  const trace::EndEntry& end = *trace_->process.end;
+  std::uint64_t copied_bytes = 0;
+  for (const auto& copy : trace_->copies) copied_bytes += copy.bytes;
+  EXPECT_EQ(end.memcpy_bytes, copied_bytes);
+  EXPECT_EQ(end.memset_count, 2u);
+  EXPECT_EQ(end.kernel_count, 2u);
+  for (const auto& call : trace_->calls) EXPECT_LE(call.end_ns, end.end_realtime_ns);
+}
+
 TEST_F(EveryKind, MemsetsHaveBytesValueAndCall) {
   ASSERT_EQ(trace_->memsets.size(), 2u);
   for (const auto& memset : trace_->memsets) {
@@ -196,6 +236,19 @@ TEST_F(EveryKind, DevicesThreadsAndProcessAreNamed) {
   EXPECT_EQ(trace_->devices[0].multiprocessors, 132u);
   EXPECT_EQ(trace_->devices[0].memory_bytes, std::uint64_t{80} << 30);
   EXPECT_EQ(trace_->devices[1].pci_bus, 0x42);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(trace_->devices[i].device, i);
+    EXPECT_EQ(trace_->process.string(trace_->devices[i].name), "Fake GPU " + std::to_string(i));
+    EXPECT_EQ(trace_->devices[i].pci_domain, 0x21 + i);
+    EXPECT_EQ(trace_->devices[i].pci_bus, 0x41 + i);
+    EXPECT_EQ(trace_->devices[i].pci_device, 0x11 + i);
+    EXPECT_EQ(trace_->devices[i].numa_node, 0xFFFF);
+  }
+  ASSERT_FALSE(trace_->streams.empty());
+  for (const auto& stream : trace_->streams) {
+    EXPECT_EQ(stream.is_default, 1);
+    EXPECT_EQ(stream.stream, 7u);
+  }
   ASSERT_EQ(trace_->threads.size(), 1u);
   EXPECT_EQ(trace_->process.string(trace_->threads[0].name), "record_victim");
   EXPECT_EQ(trace_->calls[0].thread, trace_->threads[0].thread);

@@ -50,6 +50,29 @@ TEST(ContentHash, SeesBothEndsAndTheMiddleOfLargeMemory) {
   }
 }
 
+// Both ends and one place for each 8 KiB, twelve at most, each in the middle of its stretch.
+TEST(ContentHash, TakesAsManyPlacesAsTheSizeAsksFor) {
+  const std::pair<std::size_t, std::size_t> cases[] = {
+      {4096, 4096},         {4097, 1024 + 128},   {8192, 1024 + 128},        {16'383, 1024 + 128},
+      {16'384, 1024 + 256}, {24'576, 1024 + 384}, {98'304, 1024 + 12 * 128}, {1u << 20, 1024 + 12 * 128},
+  };
+  for (const auto& [size, hashed] : cases) {
+    EXPECT_EQ(sample_of(std::vector<unsigned char>(size, 1))->hashed_bytes, hashed) << size;
+  }
+  std::vector<unsigned char> bytes(8192, 1);
+  const std::uint64_t before = sample_of(bytes)->hash;
+  std::vector<std::size_t> seen;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = 2;
+    if (sample_of(bytes)->hash != before) seen.push_back(i);
+    bytes[i] = 1;
+  }
+  ASSERT_EQ(seen.size(), 1024u + 128);
+  EXPECT_EQ(seen[511], 511u);
+  EXPECT_EQ(seen[512], 512u + (8192 - 1024 - 128) / 2);
+  EXPECT_EQ(seen[640], 8192u - 512);
+}
+
 TEST(ContentHash, DependsOnTheSizeAndNotOnThePlace) {
   const std::vector<unsigned char> bytes(100'000, 0);
   EXPECT_NE(hash_sample(address_of(bytes.data()), 50'000)->hash, hash_sample(address_of(bytes.data()), 50'001)->hash);

@@ -192,6 +192,214 @@ TEST_F(Dump, PrintsSample) {
   EXPECT_EQ(line_of(bytes_of(sample)), "sample thread=9 time=7 stack=4 at=unknown in=unknown");
 }
 
+// Each field has a value of its own, so none can be printed in the place of another.
+TEST_F(Dump, PrintsEveryFieldOfCallsAndWork) {
+  CallRecord call{.header = {RecordKind::kCall, sizeof(CallRecord)},
+                  .thread = 1,
+                  .start_ns = 2,
+                  .end_ns = 3,
+                  .correlation = 4,
+                  .stack = 5,
+                  .name = 1,
+                  .kind = CallKind::kPrefetch,
+                  .api = Api::kRuntime,
+                  .autograd_role = AutogradRole::kForward,
+                  .is_captured = 6,
+                  .result = 7,
+                  .context = 8,
+                  .stream = 9,
+                  .device = 10,
+                  .bytes = 11,
+                  .dst = 12,
+                  .src = 13,
+                  .object = 14,
+                  .autograd_sequence = 15};
+  EXPECT_EQ(line_of(bytes_of(call)),
+            "call thread=1 start=2 end=3 correlation=4 name=\"a name\" kind=prefetch api=runtime result=7 device=10 "
+            "context=8 stream=9 bytes=11 dst=0xc src=0xd object=0xe captured=6 autograd=forward autograd_sequence=15 "
+            "stack=5 at=unknown in=unknown");
+  MemcpyRecord copy{.header = {RecordKind::kMemcpy, sizeof(MemcpyRecord)},
+                    .device = 1,
+                    .start_ns = 2,
+                    .end_ns = 3,
+                    .bytes = 4,
+                    .correlation = 5,
+                    .context = 6,
+                    .stream = 7,
+                    .copy_kind = CopyKind::kPeerToPeer,
+                    .src_kind = MemoryKind::kManagedStatic,
+                    .dst_kind = MemoryKind::kArray,
+                    .is_async = 8,
+                    .src_device = 9,
+                    .dst_device = 10,
+                    .graph = 11,
+                    .copy_count = 12,
+                    .graph_node = 13};
+  EXPECT_EQ(line_of(bytes_of(copy)),
+            "memcpy device=1 context=6 stream=7 correlation=5 start=2 end=3 bytes=4 kind=p2p src=managed_static "
+            "dst=array async=8 src_device=9 dst_device=10 copies=12 graph=11 graph_node=13");
+  MemsetRecord set{.header = {RecordKind::kMemset, sizeof(MemsetRecord)},
+                   .device = 1,
+                   .start_ns = 2,
+                   .end_ns = 3,
+                   .bytes = 4,
+                   .correlation = 5,
+                   .context = 6,
+                   .stream = 7,
+                   .value = 8,
+                   .graph_node = 9,
+                   .memory_kind = MemoryKind::kDeviceStatic,
+                   .reserved = {}};
+  EXPECT_EQ(line_of(bytes_of(set)),
+            "memset device=1 context=6 stream=7 correlation=5 start=2 end=3 bytes=4 value=8 memory=device_static "
+            "graph_node=9");
+  KernelRecord kernel{.header = {RecordKind::kKernel, sizeof(KernelRecord)},
+                      .device = 1,
+                      .start_ns = 2,
+                      .end_ns = 3,
+                      .correlation = 4,
+                      .context = 5,
+                      .stream = 6,
+                      .name = 1,
+                      .graph_node = 7,
+                      .graph = 8,
+                      .reserved = 0};
+  EXPECT_EQ(line_of(bytes_of(kernel)),
+            "kernel device=1 context=5 stream=6 correlation=4 start=2 end=3 name=\"a name\" graph=8 graph_node=7");
+}
+
+TEST_F(Dump, PrintsEveryFieldOfTheRest) {
+  const RangeRecord range{.header = {RecordKind::kRange, sizeof(RangeRecord)},
+                          .thread = 1,
+                          .end_thread = 2,
+                          .name = 3,
+                          .start_ns = 4,
+                          .end_ns = 5,
+                          .domain = 1,
+                          .color = 6};
+  EXPECT_EQ(line_of(bytes_of(range)),
+            "range thread=1 end_thread=2 start=4 end=5 name=\"\" domain=\"a name\" color=0x6");
+  const DeviceRecord device{.header = {RecordKind::kDevice, sizeof(DeviceRecord)},
+                            .device = 1,
+                            .name = 1,
+                            .multiprocessors = 2,
+                            .memory_bytes = 3,
+                            .pci_domain = 0x10004,
+                            .pci_bus = 5,
+                            .pci_device = 6,
+                            .numa_node = 7};
+  EXPECT_EQ(line_of(bytes_of(device)),
+            "device device=1 name=\"a name\" multiprocessors=2 memory_bytes=3 pci=10004:05:06 numa_node=7");
+  const StreamRecord stream{.header = {RecordKind::kStream, sizeof(StreamRecord)},
+                            .device = 1,
+                            .context = 2,
+                            .stream = 3,
+                            .name = 1,
+                            .is_default = 4,
+                            .reserved = {}};
+  EXPECT_EQ(line_of(bytes_of(stream)), "stream device=1 context=2 stream=3 name=\"a name\" default=4");
+  const MigrationRecord migration{.header = {RecordKind::kMigration, sizeof(MigrationRecord)},
+                                  .device = 1,
+                                  .start_ns = 2,
+                                  .end_ns = 3,
+                                  .bytes = 4,
+                                  .address = 5,
+                                  .kind = MigrationKind::kDeviceToHost,
+                                  .reserved = {}};
+  EXPECT_EQ(line_of(bytes_of(migration)), "migration device=1 start=2 end=3 bytes=4 address=0x5 kind=d2h");
+  const ContentRecord content{.header = {RecordKind::kContent, sizeof(ContentRecord)},
+                              .correlation = 1,
+                              .hash = 2,
+                              .bytes = 3,
+                              .hashed_bytes = 4,
+                              .address = 5,
+                              .side = ContentSide::kSource,
+                              .reserved = {}};
+  EXPECT_EQ(line_of(bytes_of(content)),
+            "content correlation=1 side=source address=0x5 bytes=3 hashed=4 hash=0000000000000002");
+  const auto unknown = [this](auto record, const char* expected) { EXPECT_EQ(line_of(bytes_of(record)), expected); };
+  auto lost = migration;
+  lost.device = kUnknownId;
+  lost.start_ns = lost.end_ns = kUnknownTime;
+  lost.bytes = kUnknownSize;
+  unknown(lost, "migration device=unknown start=unknown end=unknown bytes=unknown address=0x5 kind=d2h");
+}
+
+TEST_F(Dump, HasAWordForEveryKind) {
+  const auto words = [this](auto record, auto& kind, int count, const std::string& field) {
+    std::string found;
+    for (int i = 0; i <= count; ++i) {
+      kind = static_cast<std::remove_reference_t<decltype(kind)>>(i);
+      const std::string line = line_of(bytes_of(*record)) + ' ';
+      const auto start = line.find(' ' + field + '=') + field.size() + 2;
+      found += line.substr(start, line.find(' ', start) - start) + ' ';
+    }
+    return found;
+  };
+  auto call = record<CallRecord>(RecordKind::kCall);
+  EXPECT_EQ(words(&call, call.kind, 16, "kind"),
+            "other copy memset synchronize launch graph_launch event_record stream_wait device_alloc device_free "
+            "host_alloc host_free host_register host_unregister managed_alloc prefetch 16 ");
+  EXPECT_EQ(words(&call, call.api, 3, "api"), "unknown runtime driver 3 ");
+  EXPECT_EQ(words(&call, call.autograd_role, 3, "autograd"), "unknown forward backward 3 ");
+  auto copy = record<MemcpyRecord>(RecordKind::kMemcpy);
+  EXPECT_EQ(words(&copy, copy.copy_kind, 11, "kind"), "unknown h2d d2h h2a a2h a2a a2d d2a d2d h2h p2p 11 ");
+  EXPECT_EQ(words(&copy, copy.src_kind, 8, "src"),
+            "unknown pageable pinned device array managed device_static managed_static 8 ");
+  auto migration = record<MigrationRecord>(RecordKind::kMigration);
+  EXPECT_EQ(words(&migration, migration.kind, 5, "kind"), "unknown h2d d2h d2d fault 5 ");
+  auto content = record<ContentRecord>(RecordKind::kContent);
+  EXPECT_EQ(words(&content, content.side, 3, "side"), "unknown source destination 3 ");
+}
+
+// The place of a stack is its innermost line of Python, whatever stands inside of it.
+TEST_F(Dump, PrintsTheInnermostLineOfPython) {
+  auto sample = record<SampleRecord>(RecordKind::kSample);
+  sample.stack = 4;
+  const std::string definitions =
+      chunk(ChunkType::kStrings, string_entry(1, "inner.py") + string_entry(2, "f") + string_entry(3, "outer.py")) +
+      chunk(ChunkType::kFrames, bytes_of(FrameEntry{5, FrameKind::kNative, 2, 3, 0, 0, 0x64}) +
+                                    bytes_of(FrameEntry{6, FrameKind::kPython, 2, 1, 7, 8, 0}) +
+                                    bytes_of(FrameEntry{9, FrameKind::kPython, 2, 3, 10, 11, 0})) +
+      chunk(ChunkType::kStacks, stack_entry(4, {77, 5, 6, 9}, kStackIsTruncated));
+  EXPECT_THAT(
+      dump(file_header() + definitions + chunk(ChunkType::kRecords, bytes_of(sample)), {"sample", "stack", "frame"}),
+      ElementsAre("frame id=5 kind=native function=\"f\" file=\"outer.py\" line=0 first_line=0 "
+                  "module_offset=0x64",
+                  "frame id=6 kind=python function=\"f\" file=\"inner.py\" line=7 first_line=8 "
+                  "module_offset=0x0",
+                  "frame id=9 kind=python function=\"f\" file=\"outer.py\" line=10 first_line=11 "
+                  "module_offset=0x0",
+                  "stack id=4 truncated=1 frames=77,5,6,9",
+                  "sample thread=0 time=0 stack=4 at=\"inner.py:7\" in=\"f\""));
+}
+
+TEST_F(Dump, PrintsEachKindAlone) {
+  const std::string records =
+      bytes_of(record<CallRecord>(RecordKind::kCall)) + bytes_of(record<MemcpyRecord>(RecordKind::kMemcpy)) +
+      bytes_of(record<MemsetRecord>(RecordKind::kMemset)) + bytes_of(record<KernelRecord>(RecordKind::kKernel)) +
+      bytes_of(record<RangeRecord>(RecordKind::kRange)) + bytes_of(record<DeviceRecord>(RecordKind::kDevice)) +
+      bytes_of(record<ThreadRecord>(RecordKind::kThread)) + bytes_of(record<StreamRecord>(RecordKind::kStream)) +
+      bytes_of(record<MigrationRecord>(RecordKind::kMigration)) +
+      bytes_of(record<GraphNodeRecord>(RecordKind::kGraphNode)) +
+      bytes_of(record<ContentRecord>(RecordKind::kContent)) + bytes_of(record<MemoryRecord>(RecordKind::kMemory)) +
+      bytes_of(record<SampleRecord>(RecordKind::kSample));
+  const std::string file =
+      file_header() + chunk(ChunkType::kMetadata, metadata("a", "b")) +
+      chunk(ChunkType::kStrings, string_entry(1, "a")) +
+      chunk(ChunkType::kFrames, bytes_of(FrameEntry{5, FrameKind::kNative, 0, 0, 0, 0, 0})) +
+      chunk(ChunkType::kStacks, stack_entry(4, {5})) + chunk(ChunkType::kClock, bytes_of(ClockSample{1, 2, 3, 4})) +
+      chunk(ChunkType::kLosses, bytes_of(LossEntry{1, 0, 1})) + chunk(ChunkType::kRecords, records) +
+      chunk(ChunkType::kEnd, bytes_of(EndEntry{9, 1, 1, 0, 1, 1, {}}));
+  ASSERT_EQ(dump_kinds().size(), 21u);
+  EXPECT_THAT(dump(file), SizeIs(21));
+  for (const std::string_view kind : dump_kinds()) {
+    EXPECT_THAT(dump(file, {std::string(kind)}), ElementsAre(StartsWith(std::string(kind) + ' '))) << kind;
+  }
+  EXPECT_THAT(dump(file, {"clock"}), ElementsAre("clock realtime=1 monotonic=2 cupti=3 tsc=4"));
+  EXPECT_THAT(dump(file, {"end"}), ElementsAre("end time=9 calls=1 memcpys=1 memcpy_bytes=0 memsets=1 kernels=1"));
+}
+
 TEST_F(Dump, PrintsOperatorFrames) {
   EXPECT_THAT(dump(file_header() + chunk(ChunkType::kStrings, string_entry(1, "aten::to")) +
                        chunk(ChunkType::kFrames, bytes_of(FrameEntry{5, FrameKind::kOperator, 1, 0, 0, 0, 0})),

@@ -286,6 +286,95 @@ TEST_F(Reader, AcceptsLongerHeaderOfLaterWriter) {
   EXPECT_THAT(collector_.records, ElementsAre(copy));
 }
 
+TEST_F(Reader, BelievesHeadersOfUpTo4096Bytes) {
+  const auto damaged_bytes = [this](std::uint32_t header_bytes) {
+    std::string header = file_header();
+    header.replace(12, 4, bytes_of(header_bytes));
+    if (header_bytes > header.size() && header_bytes < 5000) header.resize(header_bytes, 'h');
+    const auto process = read(header + chunk(ChunkType::kRecords, bytes_of(record<MemcpyRecord>(RecordKind::kMemcpy))));
+    EXPECT_TRUE(process);
+    EXPECT_EQ(collector_.records.size(), 1u) << header_bytes;
+    return process ? loss_of(*process, Loss::kDamagedBytes) : 0;
+  };
+  EXPECT_EQ(damaged_bytes(64), 0u);
+  EXPECT_EQ(damaged_bytes(72), 0u);
+  EXPECT_EQ(damaged_bytes(4096), 0u);
+  EXPECT_EQ(damaged_bytes(4104), 4u + 4104 - 64);
+  EXPECT_EQ(damaged_bytes(0), 4u);
+  EXPECT_EQ(damaged_bytes(56), 4u);
+  EXPECT_EQ(damaged_bytes(68), 4u + 4);
+  EXPECT_EQ(damaged_bytes(0xFFFFFFF8), 4u);
+}
+
+TEST_F(Reader, ReportsProgressEvery16MiB) {
+  constexpr std::size_t kStep = 16u << 20;
+  const auto reports = [this](std::size_t chunk_bytes) {
+    std::vector<std::uint64_t> done;
+    const std::string filler =
+        chunk(ChunkType{90}, std::string(chunk_bytes - sizeof(FileHeader) - sizeof(ChunkHeader), 'x'));
+    const auto path = write(file_header() + filler + chunk(ChunkType{90}, ""));
+    EXPECT_TRUE(read_file(path, collector_, [&](std::uint64_t bytes, std::uint64_t) { done.push_back(bytes); }));
+    return done;
+  };
+  EXPECT_THAT(reports(kStep), ElementsAre(kStep, kStep + sizeof(ChunkHeader)));
+  EXPECT_THAT(reports(kStep - 8), ElementsAre(kStep + 8, kStep + 8));
+  EXPECT_THAT(reports(kStep - 24), ElementsAre(kStep - 8));
+}
+
+TEST_F(Reader, CountsEachKindOfRecordAgainstTheEnd) {
+  const std::string all =
+      bytes_of(record<CallRecord>(RecordKind::kCall)) + bytes_of(record<MemcpyRecord>(RecordKind::kMemcpy)) +
+      bytes_of(record<MemsetRecord>(RecordKind::kMemset)) + bytes_of(record<KernelRecord>(RecordKind::kKernel));
+  const auto mismatch = [&](EndEntry end) {
+    const auto process = read(file_header() + chunk(ChunkType::kRecords, all) + chunk(ChunkType::kEnd, bytes_of(end)));
+    EXPECT_TRUE(process);
+    return process ? loss_of(*process, Loss::kCountMismatch) : 0;
+  };
+  EXPECT_EQ(mismatch({9, 1, 1, 0, 1, 1, {}}), 0u);
+  EXPECT_EQ(mismatch({9, 3, 1, 0, 1, 1, {}}), 2u);
+  EXPECT_EQ(mismatch({9, 1, 4, 0, 1, 1, {}}), 3u);
+  EXPECT_EQ(mismatch({9, 1, 1, 0, 5, 1, {}}), 4u);
+  EXPECT_EQ(mismatch({9, 1, 1, 0, 1, 6, {}}), 5u);
+  EXPECT_EQ(mismatch({9, 0, 0, 0, 0, 0, {}}), 4u);
+  EXPECT_EQ(mismatch({9, 0, 2, 77, 1, 1, {}}), 2u) << "one too many and one too few do not cancel out";
+}
+
+TEST_F(Reader, NamesFramesUpToTheLimit) {
+  std::string frames;
+  for (std::uint32_t id = 1; id <= 513; ++id) frames += bytes_of(FrameEntry{id, FrameKind::kPython, 1, 0, 0, 0, 0});
+  const auto process = read(file_header() + chunk(ChunkType::kStrings, string_entry(1, std::string(1u << 20, 'x'))) +
+                            chunk(ChunkType::kFrames, frames));
+  ASSERT_TRUE(process);
+  EXPECT_EQ(process->frames.at(512).function.size(), 1u << 20);
+  EXPECT_EQ(process->frames.at(513).function, "");
+  EXPECT_EQ(loss_of(*process, Loss::kUndefinedReference), 1u);
+}
+
+TEST_F(Reader, TellsEveryFieldOfFramesAndClocks) {
+  const auto process =
+      read(file_header() + chunk(ChunkType::kStrings, string_entry(2, "f") + string_entry(3, "m.so")) +
+           chunk(ChunkType::kFrames, bytes_of(FrameEntry{5, FrameKind::kNative, 2, 3, 4, 6, 7}) +
+                                         bytes_of(FrameEntry{6, FrameKind{4}, 2, 3, 4, 6, 7})) +
+           chunk(ChunkType::kClock, bytes_of(ClockSample{1, 2, 3, 4}) + bytes_of(ClockSample{5, 6, 7, 8})) +
+           chunk(ChunkType::kEnd, bytes_of(EndEntry{11, 12, 13, 14, 15, 16, {}})));
+  ASSERT_TRUE(process);
+  ASSERT_EQ(process->frames.size(), 1u);
+  const Frame& frame = process->frames.at(5);
+  EXPECT_EQ(frame.kind, FrameKind::kNative);
+  EXPECT_EQ(frame.function, "f");
+  EXPECT_EQ(frame.file, "m.so");
+  EXPECT_EQ(frame.line, 4u);
+  EXPECT_EQ(frame.first_line, 6u);
+  EXPECT_EQ(frame.module_offset, 7u);
+  EXPECT_EQ(loss_of(*process, Loss::kUnknownRecord), 1u);
+  ASSERT_EQ(process->clock_samples.size(), 2u);
+  EXPECT_EQ(process->clock_samples[1].realtime_ns, 5);
+  EXPECT_EQ(process->clock_samples[1].tsc, 8u);
+  ASSERT_TRUE(process->end);
+  EXPECT_EQ(process->end->end_realtime_ns, 11);
+  EXPECT_EQ(process->end->kernel_count, 16u);
+}
+
 TEST_F(Reader, FindsFilesOfRunByName) {
   write("", "rank10-5.tpt");
   write("", "rank2-7.tpt");

@@ -262,6 +262,24 @@ TEST_F(WriterTest, StaysWithinFileSizeLimitWithoutSignal) {
   EXPECT_EQ(std::filesystem::file_size(path_), 152u);
 }
 
+TEST_F(WriterTest, WritesUpToTheFileSizeLimit) {
+  for (const rlim_t limit_bytes : {rlim_t{152}, rlim_t{151}}) {
+    std::filesystem::remove(path_);
+    ASSERT_TRUE(writer_.open(path_.c_str(), header_));
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const rlimit limit{limit_bytes, limit_bytes};
+      ::setrlimit(RLIMIT_FSIZE, &limit);
+      _exit(append(copy_) ? 0 : writer_.last_errno());  // would end at byte 152
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status)) << "killed by signal " << WTERMSIG(status);
+    EXPECT_EQ(WEXITSTATUS(status), limit_bytes == 152 ? 0 : EFBIG);
+    EXPECT_EQ(std::filesystem::file_size(path_), limit_bytes == 152 ? 152u : 64u);
+  }
+}
+
 TEST_F(WriterTest, CanBeOpenedAgainForAnotherFile) {
   ASSERT_TRUE(writer_.open(path_.c_str(), header_));
   ASSERT_TRUE(append(copy_));

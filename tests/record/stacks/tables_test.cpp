@@ -167,6 +167,33 @@ TEST(PythonLines, AnyBytesAreATable) {
   }
 }
 
+// Entries of CPython 3.11 on: a form in bits 3 to 6 of the first byte, units of two bytes in the low three.
+TEST(PythonLines, ReadsEveryFormOfTheTable) {
+  const auto entry = [](unsigned form, unsigned units) {
+    return static_cast<unsigned char>(0x80 | form << 3 | (units - 1));
+  };
+  const std::vector<unsigned char> table{
+      entry(0, 1),  5,                   // bytes 0 and 1: the line stays 10
+      entry(10, 2), 1,      2,           // 2 to 5: the same line
+      entry(11, 1), 1,      2,           // 6: one more, 11
+      entry(12, 8), 1,      2,           // 8 to 23: two more, 13
+      entry(13, 1), 6,                   // 24: three more, 16
+      entry(13, 1), 7,                   // 26: three less, 13
+      entry(14, 1), 64 | 2, 3, 1, 2, 3,  // 28: (3 << 6 | 2) / 2 = 97 more, 110
+      entry(15, 1),                      // 30: no line
+      entry(9, 1),  1,                   // 32: 110 again
+  };
+  const std::pair<std::int32_t, std::uint32_t> lines[] = {
+      {-1, 10}, {0, 10},  {1, 10},   {2, 10},   {5, 10}, {6, 11}, {7, 11},   {8, 13},   {23, 13}, {24, 16},
+      {25, 16}, {26, 13}, {28, 110}, {29, 110}, {30, 0}, {31, 0}, {32, 110}, {33, 110}, {34, 0},
+  };
+  for (const auto& [byte, line] : lines) EXPECT_EQ(line_of_instruction(table, 10, byte), line) << byte;
+  EXPECT_EQ(line_of_instruction(table, -20, 0), 0u) << "no line is below 1";
+  EXPECT_EQ(line_of_instruction(table, 0, 6), 1u);
+  EXPECT_EQ(line_of_instruction(table, 0, -1), 0u);
+  EXPECT_EQ(line_of_instruction({}, 10, 0), 0u);
+}
+
 TEST(PythonLines, ReadsTheTableOf310) {
   // Two units of line 11, then none, then line 9.
   const std::vector<unsigned char> table{4, 1, 2, 0x80, 6, 0xFE};

@@ -97,7 +97,7 @@ TEST(StridedOrConvertingCopy, IsFoundWhereItWasSeenOftenEnough) {
     const std::uint32_t before =
         builder.stack({builder.operator_frame("aten::_to_copy"), builder.python("step", "/home/me/train.py", 18)});
     program.steps(steps, [&](int step) {
-      program.kernel(100 * kUs);
+      for (int kernel = 0; kernel < 3; ++kernel) program.kernel(100 * kUs);
       program.work(1500 * kUs);
       if (step < samples) program.sample(before);
       program.work(1500 * kUs);

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "analyze/batch_gaps.h"
@@ -105,14 +106,16 @@ class Changer {
     }
   }
 
+  // Each device has copies of its own, also where one line serves several in turn.
   void merge(const Selection& calls) {
-    Selection group;
+    std::map<std::uint32_t, Selection> groups;  // by device
     for (const std::uint32_t call : calls) {
       if (!is_of(call, Direction::kHostToDevice) && !is_of(call, Direction::kDeviceToHost)) continue;
+      Selection& group = groups[graph_.operations[model_.operations_of(call).front()].device];
       if (!group.empty() && !belong_together(group.back(), call)) merge_group(std::exchange(group, {}));
       group.push_back(call);
     }
-    merge_group(group);
+    for (const auto& [device, group] : groups) merge_group(group);
   }
 
   // One step ahead, on a stream of their own.
@@ -214,15 +217,16 @@ class Changer {
 
   // A copy down and the next one up on the same thread, with what the host did between them.
   void keep_on_device(const Selection& calls) {
-    bool is_down = false;
+    std::set<std::uint32_t> threads;  // that have brought something down
     for (const std::uint32_t call : calls) {
+      const std::uint32_t thread = model_.call(call).thread;
       if (is_of(call, Direction::kDeviceToHost)) {
         drop_copy(call);
-        is_down = true;
-      } else if (is_down && is_of(call, Direction::kHostToDevice)) {
+        threads.insert(thread);
+      } else if (threads.contains(thread) && is_of(call, Direction::kHostToDevice)) {
         set_gap(graph_, call, std::min(gap_ns(graph_, call), usual_gap_ns()));
         drop_copy(call);
-        is_down = false;
+        threads.erase(thread);
         applied_.push_back(call);
       }
     }

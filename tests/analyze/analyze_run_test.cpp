@@ -161,5 +161,80 @@ TEST(AnalyzeRun, CountsProgressOverAllFiles) {
   EXPECT_EQ(last_done, last_all);
 }
 
+// A file of one process with one copy of 1 us.
+void write_run(const fs::path& path, std::int64_t start_ns) {
+  trace::Writer writer;
+  ASSERT_TRUE(writer.open(path.c_str(), trace::FileHeader{}));
+  trace::MemcpyRecord copy{};
+  copy.header = {trace::RecordKind::kMemcpy, sizeof copy};
+  copy.start_ns = start_ns;
+  copy.end_ns = start_ns + 1000;
+  copy.copy_kind = trace::CopyKind::kHostToDevice;
+  ASSERT_TRUE(writer.append(trace::ChunkType::kRecords, &copy, sizeof copy));
+}
+
+TEST(AnalyzeRun, SaysThatRunsShareNeitherTimeNorProgram) {
+  const Folder run;
+  write_run(run / "1.tpt", 0);
+  write_run(run / "2.tpt", 1000);  // touches the first
+  write_run(run / "3.tpt", 2001);
+  const auto notes = [&](const std::vector<std::string>& names) {
+    std::vector<fs::path> inputs;
+    for (const std::string& name : names) inputs.push_back(run / name);
+    return analyze_run(inputs, own_files())->source.inputs.notes;
+  };
+  EXPECT_THAT(notes({"1.tpt", "2.tpt"}), IsEmpty());
+  EXPECT_THAT(notes({"2.tpt", "1.tpt"}), IsEmpty());
+  const std::string stranger = ": several runs are taken for ranks of one program. `turnpike diff` compares two.";
+  EXPECT_THAT(notes({"2.tpt", "3.tpt"}),
+              ElementsAre((run / "3.tpt").string() + " shares neither time nor program with " +
+                          (run / "2.tpt").string() + stranger));
+  EXPECT_THAT(notes({"3.tpt", "2.tpt"}),
+              ElementsAre((run / "2.tpt").string() + " shares neither time nor program with " +
+                          (run / "3.tpt").string() + stranger));
+  EXPECT_THAT(
+      notes({"1.tpt", "2.tpt", "3.tpt"}),
+      ElementsAre((run / "3.tpt").string() + " shares neither time nor program with the runs before it" + stranger));
+}
+
+TEST(AnalyzeRun, CountsAFileThatIsGivenTwiceOnce) {
+  const Folder run;
+  write_process(run / "1.tpt", 100);
+  write_process(run / "2.tpt", 20);
+  const auto twice = analyze_run({run / "1.tpt", run / "1.tpt"}, own_files());
+  ASSERT_TRUE(twice);
+  EXPECT_EQ(twice->totals[0].bytes, 100u);
+  EXPECT_FALSE(twice->source.inputs.is_input_missing);
+  EXPECT_THAT(twice->source.inputs.notes, ElementsAre((run / "1.tpt").string() + " is given twice, and counted once."));
+  const auto folder = analyze_run({run / "1.tpt", run.path()}, own_files());
+  ASSERT_TRUE(folder);
+  EXPECT_EQ(folder->totals[0].bytes, 120u);
+  EXPECT_THAT(folder->source.inputs.notes,
+              ElementsAre(run.path().string() + " holds files that are given twice, and counted once."));
+}
+
+TEST(AnalyzeRun, SaysThatAnInputIsMissing) {
+  const Folder run;
+  write_process(run / "1.tpt", 100);
+  const auto report = analyze_run({run / "1.tpt", run / "none.tpk"}, own_files());
+  ASSERT_TRUE(report);
+  EXPECT_TRUE(report->source.inputs.is_input_missing);
+  EXPECT_EQ(report->source.inputs.unreadable.size(), 1u);
+  EXPECT_FALSE(analyze_run({run / "1.tpt"}, own_files())->source.inputs.is_input_missing);
+  EXPECT_EQ(analyze_run({}, own_files()).error().message, "There is nothing to analyze. Name a run to report on.");
+}
+
+TEST(AnalyzeRun, LoadsEveryProcess) {
+  const Folder run;
+  write_process(run / "1.tpt", 100);
+  write_process(run / "2.tpt", 20);
+  const auto loaded = load_run({run.path()}, own_files());
+  ASSERT_TRUE(loaded);
+  ASSERT_EQ(loaded->processes.size(), 2u);
+  EXPECT_EQ(loaded->processes[0].timeline.transfers.at(0).bytes + loaded->processes[1].timeline.transfers.at(0).bytes,
+            120u);
+  EXPECT_FALSE(load_run({run / "none"}, own_files()));
+}
+
 }  // namespace
 }  // namespace turnpike::analyze

@@ -124,5 +124,57 @@ TEST(BatchGaps, AreNotEndedByThreadsThatDoNotLaunch) {
   EXPECT_THAT(loop.gaps(), ElementsAre(Interval{1 * kMs, 40 * kMs}));
 }
 
+TEST(BatchGaps, AreMoreThanTwoMillisecondsExactly) {
+  const auto gaps_of = [](std::int64_t more_ns) {
+    Loop loop;
+    loop.call(0);
+    loop.builder.call({.start_ns = 3 * kMs + more_ns, .end_ns = 4 * kMs, .correlation = 1});
+    loop.builder.copy({.start_ns = 3 * kMs, .end_ns = 4 * kMs, .correlation = 1});
+    return loop.gaps();
+  };
+  EXPECT_THAT(gaps_of(0), IsEmpty());
+  EXPECT_THAT(gaps_of(1), ElementsAre(Interval{1 * kMs, 3 * kMs + 1}));
+}
+
+TEST(BatchGaps, OfAStepBeginWithItsFirstCall) {
+  Loop loop;
+  loop.upload(60);   // in the first step
+  loop.upload(100);  // the very start of the second
+  loop.upload(150);  // not the batch any more
+  loop.upload(250);
+  EXPECT_THAT(loop.gaps(), ElementsAre(Interval{61 * kMs, 100 * kMs}, Interval{151 * kMs, 250 * kMs}));
+}
+
+TEST(BatchGaps, SeveralBeforeOneBatchAreAllOfIt) {
+  Loop loop;
+  loop.call(0);
+  loop.call(10, CallKind::kHostAlloc);
+  loop.call(20, CallKind::kOther);
+  loop.upload(30);
+  EXPECT_THAT(loop.gaps(),
+              ElementsAre(Interval{1 * kMs, 10 * kMs}, Interval{11 * kMs, 20 * kMs}, Interval{21 * kMs, 30 * kMs}));
+}
+
+TEST(BatchGaps, AreForgottenAtOtherWork) {
+  for (const CallKind kind :
+       {CallKind::kCopy, CallKind::kMemset, CallKind::kSynchronize, CallKind::kLaunch, CallKind::kGraphLaunch}) {
+    Loop loop;
+    loop.call(0);
+    loop.call(20, kind);
+    loop.upload(22);
+    EXPECT_THAT(loop.gaps(), IsEmpty());
+  }
+}
+
+// A call inside of a longer one does not end it.
+TEST(BatchGaps, BeginWhereTheLastCallOfAnyThreadEnds) {
+  Loop loop;
+  loop.builder.call({.kind = CallKind::kLaunch, .start_ns = 0, .end_ns = 30 * kMs});
+  loop.builder.call(
+      {.kind = CallKind::kLaunch, .start_ns = 2 * kMs, .end_ns = 3 * kMs, .thread = kOtherLaunchingThread});
+  loop.upload(40);
+  EXPECT_THAT(loop.gaps(), ElementsAre(Interval{30 * kMs, 40 * kMs}));
+}
+
 }  // namespace
 }  // namespace turnpike::analyze

@@ -213,5 +213,187 @@ TEST(Check, ResultsStandAsInTheFile) {
   EXPECT_THAT(names, ElementsAre("verdict.bound_by", "per_step.syncs", "per_step.count", "losses.allow"));
 }
 
+TEST(Check, ALimitIsExceededByTheSmallestPart) {
+  const Report report = two_uploads_and_a_download();
+  EXPECT_EQ(checked_one(report, "[per_step]\nh2d_bytes = 6000\n").outcome, Outcome::kWithin);
+  EXPECT_EQ(checked_one(report, "[per_step]\nh2d_bytes = 5999\n").outcome, Outcome::kExceeded);
+  EXPECT_EQ(checked_one(report, "[per_step]\nduration = \"4 ms\"\n").outcome, Outcome::kWithin);
+  EXPECT_EQ(checked_one(report, "[per_step]\nduration = \"3.999999 ms\"\n").outcome, Outcome::kExceeded);
+  // But for what rounding makes: a billionth.
+  Report third = report_with({site_of({.line = 30})});
+  third.steps->whole_count = 3;
+  EXPECT_EQ(checked_one(third, "[per_step]\ncount = 3.333333333\n").outcome, Outcome::kWithin);
+  EXPECT_EQ(checked_one(third, "[per_step]\ncount = 3.33333\n").outcome, Outcome::kExceeded);
+  EXPECT_EQ(checked_one(report_with({site_of({.line = 30})}), "[per_run]\ncount = 10.99999999\n").outcome,
+            Outcome::kWithin);
+}
+
+TEST(Check, OfManyPlacesTheThreeLargestAreNamed) {
+  const Report report = report_with({site_of({.line = 1, .bytes = 10}), site_of({.line = 2, .bytes = 40}),
+                                     site_of({.line = 3, .bytes = 20}), site_of({.line = 4, .bytes = 30})});
+  const LimitResult limit = checked_one(report, "[per_step]\nbytes = 99\n");
+  EXPECT_EQ(limit.measured, 100.0);
+  ASSERT_THAT(limit.culprits, SizeIs(3));
+  EXPECT_EQ(limit.culprits[0].item.line, 2u);
+  EXPECT_EQ(limit.culprits[0].share, 40);
+  EXPECT_EQ(limit.culprits[1].item.line, 4u);
+  EXPECT_EQ(limit.culprits[2].item.line, 3u);
+}
+
+TEST(Check, EachMeasureCountsItsOwnThings) {
+  const Report report = two_uploads_and_a_download();
+  const auto measured = [&](const std::string& limit) {
+    return checked_one(report, "[per_step]\n" + limit + "\n").measured;
+  };
+  EXPECT_EQ(measured("count = 9"), 3.0);
+  EXPECT_EQ(measured("d2h_count = 9"), 1.0);
+  EXPECT_EQ(measured("bytes = 9"), 6004.0);
+  EXPECT_EQ(measured("d2h_bytes = 9"), 4.0);
+  EXPECT_EQ(measured("d2h_blocked = \"1 s\""), 10'000.0);
+  EXPECT_EQ(measured("exposed = \"1 s\""), 6000.0);  // 2 us each, without the memset; synchronisations have none
+  EXPECT_EQ(measured("h2d_exposed = \"1 s\""), 4000.0);
+  EXPECT_EQ(measured("syncs = 9"), 3.0);
+  EXPECT_EQ(measured("duration = \"1 s\""), 4e6);
+  EXPECT_EQ(measured("p2p_count = 0"), 0.0);
+}
+
+TEST(Check, KindsOfValuesAreThoseOfTheirMeasures) {
+  const auto kind_of = [](const std::string& budget) { return checked_one(two_uploads_and_a_download(), budget).kind; };
+  EXPECT_EQ(kind_of("[per_step]\ncount = 9\n"), ValueKind::kAmount);
+  EXPECT_EQ(kind_of("[per_step]\nsyncs = 9\n"), ValueKind::kAmount);
+  EXPECT_EQ(kind_of("[per_step]\nbytes = 9\n"), ValueKind::kBytes);
+  EXPECT_EQ(kind_of("[per_step]\nblocked = \"1 s\"\n"), ValueKind::kDuration);
+  EXPECT_EQ(kind_of("[per_step]\nexposed = \"1 s\"\n"), ValueKind::kDuration);
+  EXPECT_EQ(kind_of("[per_step]\nduration = \"1 s\"\n"), ValueKind::kDuration);
+  EXPECT_EQ(kind_of("[verdict]\nmax_gpu_idle_pct = 3\n"), ValueKind::kPercent);
+  EXPECT_EQ(kind_of("[verdict]\nbound_by = \"gpu\"\n"), ValueKind::kText);
+  EXPECT_EQ(kind_of("[findings]\nmax_saving_pct = 3\n"), ValueKind::kPercent);
+  EXPECT_EQ(kind_of("[findings]\nforbid = [\"late_loader\"]\n"), ValueKind::kText);
+}
+
+TEST(Check, SaysAllPlacesThatTheRunCannotTell) {
+  Report report = two_uploads_and_a_download();
+  report.sites[1].in_steps.exposed_ns.reset();
+  EXPECT_EQ(checked_one(report, "[per_step]\nexposed = \"1 s\"\n").why,
+            "the run does not tell how much of the copying was not overlapped at train.py:31. Record with --detail "
+            "full, or [[allow]] these places.");
+  for (Site& site : report.sites) site.in_steps.host_blocked_ns.reset();
+  EXPECT_EQ(checked_one(report, "[per_step]\nblocked = \"1 s\"\n").why,
+            "the run does not tell how long the CPU was blocked at train.py:30 and 2 other places. Record with "
+            "--detail full, or [[allow]] these places.");
+}
+
+TEST(Check, PercentagesOfTheVerdictAreLimited) {
+  const Report report = report_with({});  // 5 % and 70 %
+  EXPECT_EQ(checked_one(report, "[verdict]\nmax_exposed_transfer_pct = 5\n").outcome, Outcome::kWithin);
+  EXPECT_EQ(checked_one(report, "[verdict]\nmax_exposed_transfer_pct = 4.9\n").outcome, Outcome::kExceeded);
+  EXPECT_EQ(checked_one(report, "[verdict]\nmax_exposed_transfer_pct = 4.9\n").measured, 5.0);
+  EXPECT_EQ(checked_one(report, "[verdict]\nmax_exposed_transfer_pct = 4.9\n").most, 4.9);
+  EXPECT_EQ(checked_one(report, "[verdict]\nmax_gpu_idle_pct = 70\n").outcome, Outcome::kWithin);
+  EXPECT_EQ(checked_one(report, "[verdict]\nmax_gpu_idle_pct = 69\n").outcome, Outcome::kExceeded);
+}
+
+TEST(Check, CountsWhatIsExceededAndWhatIsUnknown) {
+  Report report = two_uploads_and_a_download();
+  report.verdict.gpu_idle_pct.reset();
+  const CheckResult result = checked(report,
+                                     "[per_step]\nh2d_count = 1\nd2h_count = 0\nbytes = 99999\n"
+                                     "[verdict]\nmax_gpu_idle_pct = 99\n");
+  EXPECT_EQ(result.exceeded_count, 2u);
+  EXPECT_EQ(result.unknown_count, 1u);
+  EXPECT_TRUE(result.has_steps);
+  EXPECT_FALSE(result.is_passed());
+  CheckResult exceeded;
+  exceeded.exceeded_count = 1;
+  EXPECT_FALSE(exceeded.is_passed());
+  report.steps.reset();
+  EXPECT_FALSE(checked(report, "[per_run]\ncount = 99\n").has_steps);
+}
+
+TEST(Check, LimitsOfOnePlaceAreOfItsDirection) {
+  Report report = two_uploads_and_a_download();
+  report.sites[2].line = 30;
+  report.sites[2].site = "train.py:30";
+  const auto measured = [&](const std::string& more) {
+    return checked_one(report, "[[limit]]\nsite = \"train.py:30\"\ncount = 9\n" + more).measured;
+  };
+  EXPECT_EQ(measured(""), 2.0);
+  EXPECT_EQ(measured("direction = \"d2h\"\n"), 1.0);
+  EXPECT_EQ(measured("per = \"run\"\n"), 22.0);
+}
+
+TEST(Check, TheBestOfTheSavingsLeftIsMeasuredAndAllAreNamed) {
+  Report report = two_uploads_and_a_download();
+  for (const auto& [site, saving] :
+       {std::pair("a.py:1", 4.0), {"train.py:30", 9.0}, {"b.py:1", 7.0}, {"c.py:1", 8.0}, {"d.py:1", 6.0}}) {
+    report.findings.push_back(finding_of("implicit_sync", site, saving));
+  }
+  const LimitResult limit = checked_one(report, "[findings]\nmax_saving_pct = 5\n");
+  EXPECT_EQ(limit.measured, 9.0);
+  ASSERT_THAT(limit.culprits, SizeIs(3));
+  EXPECT_EQ(limit.culprits[0].item.site, "train.py:30");
+  EXPECT_EQ(limit.culprits[0].item.line, 30u);
+  EXPECT_EQ(limit.culprits[0].share, 9.0);
+  EXPECT_EQ(limit.culprits[1].item.site, "c.py:1");
+  EXPECT_EQ(limit.culprits[2].item.site, "b.py:1");
+  EXPECT_EQ(checked_one(report, "[findings]\nmax_saving_pct = 8\n[[allow]]\nsite = \"train.py:30\"\n").outcome,
+            Outcome::kWithin);
+}
+
+TEST(Check, AllForbiddenFindingsAreNamedAndThreeOfTheirPlaces) {
+  Report report = report_with({});
+  for (const char* site : {"a.py:1", "", "b.py:1", "c.py:1", "d.py:1"}) {
+    report.findings.push_back(finding_of("implicit_sync", site, 3.0));
+  }
+  const LimitResult limit = checked_one(report, "[findings]\nforbid = [\"implicit_sync\", \"late_loader\"]\n");
+  EXPECT_EQ(limit.most_text, "no implicit_sync, late_loader");
+  EXPECT_EQ(limit.measured_text,
+            "implicit_sync at a.py:1, implicit_sync, implicit_sync at b.py:1, implicit_sync at c.py:1, implicit_sync "
+            "at d.py:1");
+  ASSERT_THAT(limit.culprits, SizeIs(3));
+  EXPECT_EQ(limit.culprits[2].item.site, "c.py:1");
+  EXPECT_EQ(checked_one(report_with({}), "[findings]\nforbid = [\"late_loader\"]\n").measured_text, "none");
+}
+
+TEST(Check, SaysWhichVerdictsAndLossesAreFine) {
+  Report report = report_with({});
+  report.losses = {{"cupti_dropped", 7}, {"stack_truncated", 2}};
+  report.source.unusable = {"no CUPTI"};
+  const auto losses = [&](const std::string& budget) { return checked(report, budget).limits.back(); };
+  EXPECT_EQ(losses("[per_step]\ncount = 9\n").most_text, "none");
+  EXPECT_EQ(losses("[per_step]\ncount = 9\n").measured_text,
+            "7 x cupti_dropped, 2 x stack_truncated, processes that could not be recorded");
+  EXPECT_EQ(losses("[losses]\nallow = [\"cupti_dropped\", \"stack_truncated\"]\n").most_text,
+            "only cupti_dropped, stack_truncated");
+  EXPECT_EQ(losses("[losses]\nallow = [\"cupti_dropped\", \"stack_truncated\"]\n").outcome, Outcome::kExceeded);
+  EXPECT_EQ(losses("[losses]\nallow = true\n").most_text, "any");
+  EXPECT_EQ(losses("[losses]\nallow = true\n").outcome, Outcome::kWithin);
+  EXPECT_EQ(losses("[losses]\nallow = true\n").why, "");
+  EXPECT_THAT(losses("[losses]\nallow = false\n").why, HasSubstr("may have exceeded a limit unseen"));
+  EXPECT_EQ(checked(report_with({}), "[losses]\nallow = false\n").limits.back().measured_text, "none");
+  const LimitResult bound = checked_one(report, "[verdict]\nbound_by = [\"gpu\", \"sync\"]\n");
+  EXPECT_EQ(bound.most_text, "gpu or sync");
+  EXPECT_EQ(bound.why, "");
+  EXPECT_EQ(name_of(Outcome::kWithin), std::string("ok"));
+  EXPECT_EQ(name_of(Outcome::kExceeded), std::string("exceeded"));
+  EXPECT_EQ(name_of(Outcome::kUnknown), std::string("unknown"));
+}
+
+TEST(Check, AnUnknownVerdictSaysWhy) {
+  Report report = report_with({});
+  report.verdict = {};
+  EXPECT_EQ(checked_one(report, "[verdict]\nbound_by = [\"gpu\"]\n").why,
+            "what limits this run is unknown. Record with --detail full.");
+  report.verdict.why = "Because.";
+  EXPECT_EQ(checked_one(report, "[verdict]\nbound_by = [\"gpu\"]\n").why, "Because.");
+}
+
+// Two limits of one place miss it once.
+TEST(Check, AMissingPlaceIsSaidOnce) {
+  const CheckResult result = checked(
+      report_with({}), "[[limit]]\nsite = \"a.py\"\ncount = 1\nbytes = 1\n[[limit]]\nsite = \"b.py\"\nsyncs = 1\n");
+  EXPECT_EQ(result.unknown_count, 2u);
+}
+
 }  // namespace
 }  // namespace turnpike::analyze

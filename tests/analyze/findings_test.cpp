@@ -1,4 +1,6 @@
 // Several findings at one line: which of them is told, and what becomes of the others.
+#include "analyze/findings.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -100,6 +102,56 @@ TEST(Findings, WarnOfWrongResultsBesideAllElse) {
   ASSERT_TRUE(error);
   EXPECT_EQ(error->superseded_by, std::nullopt);
   EXPECT_TRUE(of_rule(findings, "copy_on_compute_stream"));
+}
+
+TEST(Findings, AreOrderedErrorsFirstThenBySaving) {
+  const auto finding = [](const char* severity, std::optional<double> pct) {
+    Finding one;
+    one.severity = severity;
+    one.saving_pct = pct;
+    return one;
+  };
+  EXPECT_TRUE(comes_before(finding("error", 1), finding("warning", 50)));
+  EXPECT_FALSE(comes_before(finding("warning", 50), finding("error", {})));
+  EXPECT_TRUE(comes_before(finding("info", 3), finding("warning", 2)));
+  EXPECT_FALSE(comes_before(finding("warning", 2), finding("warning", 2)));
+  EXPECT_TRUE(comes_before(finding("warning", 2), finding("warning", {})));
+  EXPECT_FALSE(comes_before(finding("warning", {}), finding("warning", 0)));
+}
+
+// One percent of a step is the least that is told: 5 of 500 us.
+TEST(Findings, OfLessThanOnePercentAreNotTold) {
+  const auto count = [](std::int64_t work_us) {
+    StepProgram program;
+    const std::uint32_t stack = program.stack(kLine, {});
+    program.steps(8, [&](int) {
+      program.work(work_us * kUs);
+      program.call(trace::CallKind::kDeviceFree, stack, "cudaFree", 5 * kUs);
+    });
+    return findings_of(program).size();
+  };
+  EXPECT_EQ(count(494), 1u);
+  EXPECT_EQ(count(495), 0u);
+}
+
+TEST(Findings, TogetherGainWhatAllTheirChangesDo) {
+  // Each step: 200 us of a free, 300 us of a wait behind a kernel.
+  StepProgram program;
+  const std::uint32_t freeing = program.stack(kLine, {});
+  const std::uint32_t waiting = program.stack(kLine + 1, {});
+  program.steps(8, [&](int) {
+    program.call(trace::CallKind::kDeviceFree, freeing, "cudaFree", 200 * kUs);
+    program.kernel(300 * kUs);
+    program.sync(waiting, "cudaDeviceSynchronize");
+  });
+  const LoadedProcess processes[] = {program.builder().take()};
+  const Report report = analyze_processes(processes);
+  ASSERT_EQ(report.findings.size(), 2u);  // 200 + 5 + 300 + 5 + 1 = 511 us
+  EXPECT_EQ(report.findings[0].rule, "needless_explicit_sync");
+  EXPECT_EQ(report.findings[0].saving_step_ns, 210'000);  // 301
+  EXPECT_EQ(report.findings[1].rule, "alloc_free_sync");
+  EXPECT_EQ(report.findings[1].saving_step_ns, 200'000);  // 311
+  EXPECT_NEAR(*report.saving_pct_all, 100 * 210 / 511.0, 1e-9);
 }
 
 }  // namespace

@@ -6,44 +6,12 @@
 
 #include "analyze/graph/build.h"
 #include "analyze/graph/edits.h"
-#include "analyze/process_analysis.h"
-#include "analyze/rules/step_program.h"
-#include "analyze/what_if.h"
+#include "analyze/graph/played.h"
 
 namespace turnpike::analyze {
 namespace {
 
 constexpr int kSteps = 12;
-
-// A program with what the analysis makes of it; a link of 50 GB/s.
-class Played {
- public:
-  explicit Played(StepProgram program)
-      : loaded_(program.builder().take()), analysis_(sums_, loaded_.process, loaded_.timeline) {
-    auto steps = analysis_.steps();
-    const LinkRates rates = [](const std::string&, const std::string&) { return LinkRate{50.0, 50.0}; };
-    model_.emplace(analysis_.model(std::move(steps), rates));
-  }
-
-  const ProcessModel& model() const { return *model_; }
-  double measured_us() const { return model_->measured_step_ns() / 1000; }
-  double predicted_us(const std::vector<Change>& changes) const {
-    std::vector<NamedChange> named;
-    for (const Change change : changes) named.push_back({change, calls_at(*model_, "")});
-    const auto predicted_ns = predict_step_ns(*model_, named);
-    return predicted_ns ? *predicted_ns / 1000 : -1;
-  }
-  Graph typical() const {
-    return build_graph(loaded_.process, loaded_.timeline, choose_stretch(loaded_.timeline, model_->steps()),
-                       Lags::kTypical);
-  }
-
- private:
-  LoadedProcess loaded_;
-  RunSums sums_;
-  ProcessAnalysis analysis_;
-  std::optional<ProcessModel> model_;
-};
 
 // Each step: the host works for 200 us, a kernel of 300 us, and its result is read.
 StepProgram reading_its_result() {

@@ -76,5 +76,14 @@ TEST(IntervalSet, AgreesWithABitForEachMoment) {
   }
 }
 
+TEST(IntervalSet, TakesOutAPart) {
+  const IntervalSet set({{10, 20}, {30, 40}, {50, 60}});
+  EXPECT_THAT(set.part(15, 55).intervals(), ElementsAre(Interval{15, 20}, Interval{30, 40}, Interval{50, 55}));
+  EXPECT_THAT(set.part(20, 30).intervals(), IsEmpty());
+  EXPECT_THAT(set.part(20, 50).intervals(), ElementsAre(Interval{30, 40}));
+  EXPECT_THAT(set.part(0, 11).intervals(), ElementsAre(Interval{10, 11}));
+  EXPECT_THAT(set.part(59, 99).intervals(), ElementsAre(Interval{59, 60}));
+}
+
 }  // namespace
 }  // namespace turnpike::analyze

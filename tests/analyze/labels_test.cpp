@@ -92,5 +92,25 @@ TEST(Labels, AreNoRangesOfTheProgram) {
   EXPECT_THAT(source, ::testing::Not(::testing::StartsWith("nvtx")));
 }
 
+// From the first to the last moment of a range.
+TEST(Labels, HoldTheCallsThatLieInThem) {
+  const auto is_in = [](std::int64_t start_ns, std::int64_t end_ns) {
+    ProcessBuilder builder;
+    builder.range("train.py:71 tp.to", 1000, 2000, "turnpike");
+    builder.range("train.py:80 tp.to", 3000, 4000, "turnpike");
+    builder.call({.start_ns = start_ns, .end_ns = end_ns});
+    const LoadedProcess loaded = builder.take();
+    const std::uint32_t label = Labels(loaded.process, loaded.timeline).of(loaded.timeline.calls.at(0));
+    return loaded.process.string(label);
+  };
+  EXPECT_EQ(is_in(1000, 2000), "train.py:71 tp.to");
+  EXPECT_EQ(is_in(999, 2000), "");
+  EXPECT_EQ(is_in(1000, 2001), "");
+  EXPECT_EQ(is_in(2500, 2600), "");
+  EXPECT_EQ(is_in(3000, 3100), "train.py:80 tp.to");
+  EXPECT_EQ(is_in(4001, 4002), "");
+  EXPECT_EQ(is_in(trace::kUnknownTime, trace::kUnknownTime), "");
+}
+
 }  // namespace
 }  // namespace turnpike::analyze

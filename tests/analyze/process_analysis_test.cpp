@@ -508,5 +508,119 @@ TEST(Analysis, DoesNotDependOnTheOrderOfRecords) {
   EXPECT_EQ(backwards.steps->median_ns, 1'000);
 }
 
+// Steps from 100 to 400: what is asked for at 100 is of them, what is asked for at 400 is not.
+TEST(Analysis, CountsInTheStepsWhatWasAskedForInThem) {
+  ProcessBuilder builder;
+  for (std::int64_t start = 100; start < 400; start += 100) builder.range("step", start, start + 100);
+  const auto upload = builder.line("train.py", 1);
+  const auto wait = builder.line("train.py", 2);
+  std::uint32_t correlation = 0;
+  for (const std::int64_t at : {99, 100, 399, 400}) {
+    builder.call({.start_ns = at, .end_ns = at, .correlation = ++correlation, .stack = upload});
+    builder.copy({.start_ns = 250, .end_ns = 260, .correlation = correlation, .bytes = 1, .is_async = true});
+    builder.call({.kind = CallKind::kSynchronize, .start_ns = at, .end_ns = at + 7, .stack = wait, .thread = 9});
+  }
+  // Without their calls, by their own times.
+  for (const std::int64_t at : {99, 100, 399, 400}) {
+    builder.copy({.start_ns = at, .end_ns = at + 1, .correlation = 1000, .bytes = 16});
+  }
+  const Report report = builder.report();
+  for (const Site& site : report.sites) {
+    if (site.site == "train.py:1") {
+      EXPECT_EQ(site.in_steps.count, 2u);
+      EXPECT_EQ(site.in_steps.device_time_ns, 20);
+      EXPECT_EQ(site.in_steps.host_blocked_ns, 0);
+    } else {
+      EXPECT_EQ(site.in_steps.bytes, 32u);
+      EXPECT_EQ(site.in_steps.host_blocked_ns, std::nullopt);
+    }
+  }
+  EXPECT_EQ(report.sync_sites.at(0).in_steps.count, 2u);
+  EXPECT_EQ(report.sync_sites.at(0).in_steps.host_blocked_ns, 14);
+  EXPECT_EQ(report.sync_sites.at(0).host_blocked_ns, 28);
+}
+
+// Only threads that launch hold the device up; where none does, all do.
+TEST(Analysis, AsksTheThreadsThatLaunchForWaits) {
+  const auto waits_pct = [](bool has_launch, std::uint32_t waiting_thread) {
+    ProcessBuilder builder;
+    builder.kernel({.start_ns = 0, .end_ns = 50});
+    builder.call({.kind = CallKind::kSynchronize, .start_ns = 50, .end_ns = 100, .thread = waiting_thread});
+    if (has_launch) builder.call({.kind = CallKind::kGraphLaunch, .start_ns = 0, .end_ns = 10});
+    return builder.report().verdict.idle->syncs_pct;
+  };
+  EXPECT_DOUBLE_EQ(waits_pct(true, kMainThread), 50);
+  EXPECT_DOUBLE_EQ(waits_pct(true, kMainThread + 1), 0);
+  EXPECT_DOUBLE_EQ(waits_pct(false, kMainThread + 1), 50);
+}
+
+TEST(Analysis, KeepsWhatPageableMemoryCarries) {
+  ProcessBuilder builder;
+  builder.copy({.start_ns = 0, .end_ns = 10, .bytes = 100, .src = MemoryKind::kPageable, .count = 3});
+  builder.copy({.start_ns = 0, .end_ns = 10, .bytes = 7});
+  builder.copy({.start_ns = 0,
+                .end_ns = 10,
+                .bytes = 20,
+                .kind = CopyKind::kDeviceToHost,
+                .src = MemoryKind::kDevice,
+                .dst = MemoryKind::kPageable});
+  builder.memset(0, 10, 0, 50, MemoryKind::kPageable);
+  const Report report = builder.report();
+  EXPECT_EQ(total(report, Direction::kHostToDevice).pageable_count, 3u);
+  EXPECT_EQ(total(report, Direction::kHostToDevice).pageable_bytes, 100u);
+  EXPECT_EQ(total(report, Direction::kHostToDevice).count, 4u);
+  EXPECT_EQ(total(report, Direction::kHostToDevice).bytes, 107u);
+  EXPECT_EQ(total(report, Direction::kDeviceToHost).pageable_bytes, 20u);
+  EXPECT_EQ(total(report, Direction::kMemset).pageable_count, 0u);
+}
+
+// The rate of a direction leaves out what has no times.
+TEST(Analysis, RatesAreOfTransfersWithTimes) {
+  ProcessBuilder builder;
+  builder.copy({.start_ns = 0, .end_ns = 10, .bytes = 100});
+  builder.copy({.start_ns = 20, .end_ns = 40, .bytes = 500});
+  builder.copy({.start_ns = trace::kUnknownTime, .end_ns = trace::kUnknownTime, .bytes = 9000});
+  const Report report = builder.report();
+  const Total& uploads = total(report, Direction::kHostToDevice);
+  EXPECT_DOUBLE_EQ(*uploads.bandwidth_gbps, 20);
+  EXPECT_EQ(uploads.device_time_ns, 30);
+  EXPECT_EQ(uploads.bytes, 9600u);
+}
+
+TEST(Analysis, SynchronisationsOfTransfersAreNoOtherWaits) {
+  Item item;
+  item.add(0, 1);
+  item.builder.kernel({.start_ns = 0, .end_ns = 10'000});
+  item.builder.call({.kind = CallKind::kSynchronize,
+                     .start_ns = 30'000,
+                     .end_ns = 40'000,
+                     .stack = item.builder.line("/home/user/train.py", 31),
+                     .name = "cudaDeviceSynchronize"});
+  const Report report = item.builder.report();
+  // Of 40 us: the kernel 10, the copy 1; 10 to 20 and 21 to 25 in the copy's wait, 30 to 40 in the other.
+  EXPECT_DOUBLE_EQ(report.verdict.idle->copies_pct, 35);
+  EXPECT_DOUBLE_EQ(report.verdict.idle->syncs_pct, 25);
+  EXPECT_EQ(report.syncs.count, 2u);
+  EXPECT_EQ(report.syncs.host_blocked_ns, 30'000);
+  EXPECT_EQ(report.syncs.of_transfers_count, 1u);
+  EXPECT_EQ(report.syncs.of_transfers_host_blocked_ns, 20'000);
+}
+
+// The call of one copy in several parts is charged once, in the steps too.
+TEST(Analysis, ChargesACallOnceHoweverManyItsTransfers) {
+  ProcessBuilder builder;
+  builder.call({.start_ns = 0, .end_ns = 50'000, .correlation = 1, .stack = builder.line("a.py", 1)});
+  builder.copy({.start_ns = 10'000, .end_ns = 20'000, .correlation = 1, .bytes = 300});
+  builder.memset(20'000, 30'000, 1, 64);
+  const Report report = builder.report();
+  ASSERT_THAT(report.sites, SizeIs(2));
+  EXPECT_EQ(report.sites[0].host_blocked_ns, 50'000);
+  EXPECT_EQ(report.sites[0].direction, Direction::kHostToDevice);
+  EXPECT_EQ(report.sites[0].gpu_idle_ns, 30'000);
+  EXPECT_EQ(report.sites[1].host_blocked_ns, 0);
+  EXPECT_EQ(report.sites[1].gpu_idle_ns, 0);
+  EXPECT_EQ(total(report, Direction::kMemset).host_blocked_ns, 0);
+}
+
 }  // namespace
 }  // namespace turnpike::analyze

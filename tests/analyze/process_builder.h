@@ -33,6 +33,7 @@ struct CallSpec {
   std::uint64_t dst = 0;
   std::uint64_t src = 0;
   std::uint64_t object = 0;
+  std::uint32_t stream = 0;  // that a wait or an event names
 };
 
 struct CopySpec {
@@ -113,6 +114,7 @@ class ProcessBuilder {
     record.dst = spec.dst;
     record.src = spec.src;
     record.object = spec.object;
+    record.stream = spec.stream;
     loader_.on(record);
   }
   void copy(const CopySpec& spec) {
@@ -146,19 +148,22 @@ class ProcessBuilder {
     loader_.on(record);
   }
   void memset(std::int64_t start_ns, std::int64_t end_ns, std::uint32_t correlation, std::uint64_t bytes,
-              trace::MemoryKind kind = trace::MemoryKind::kDevice) {
+              trace::MemoryKind kind = trace::MemoryKind::kDevice, std::uint32_t device = 0) {
     trace::MemsetRecord record{};
+    record.device = device;
     record.start_ns = start_ns;
     record.end_ns = end_ns;
     record.correlation = correlation;
     record.bytes = bytes;
-    record.context = 1;
+    record.context = device + 1;
     record.stream = kDefaultStream;
     record.memory_kind = kind;
     loader_.on(record);
   }
-  void migration(trace::MigrationKind kind, std::int64_t start_ns, std::int64_t end_ns, std::uint64_t bytes) {
+  void migration(trace::MigrationKind kind, std::int64_t start_ns, std::int64_t end_ns, std::uint64_t bytes,
+                 std::uint32_t device = 0) {
     trace::MigrationRecord record{};
+    record.device = device;
     record.kind = kind;
     record.start_ns = start_ns;
     record.end_ns = end_ns;
@@ -176,10 +181,17 @@ class ProcessBuilder {
     record.hashed_bytes = hashed_bytes == 0 ? bytes : hashed_bytes;
     loader_.on(record);
   }
-  // Where the main thread was.
-  void sample(std::int64_t time_ns, std::uint32_t stack) {
+  // What the system counted of the process's memory.
+  void resident(std::int64_t time_ns, std::uint64_t bytes) {
+    trace::MemoryRecord record{};
+    record.time_ns = time_ns;
+    record.resident_bytes = bytes;
+    loader_.on(record);
+  }
+  // Where a thread was.
+  void sample(std::int64_t time_ns, std::uint32_t stack, std::uint32_t thread = kMainThread) {
     trace::SampleRecord record{};
-    record.thread = kMainThread;
+    record.thread = thread;
     record.time_ns = time_ns;
     record.stack = stack;
     loader_.on(record);
@@ -207,9 +219,10 @@ class ProcessBuilder {
   std::uint32_t operator_frame(const std::string& name) {
     return frame({.kind = trace::FrameKind::kOperator, .function = name, .file = ""});
   }
-  void device(std::uint32_t id, const std::string& name) {
+  void device(std::uint32_t id, const std::string& name, std::uint64_t memory_bytes = 0) {
     trace::DeviceRecord record{};
     record.device = id;
+    record.memory_bytes = memory_bytes;
     record.name = string(name);
     loader_.on(record);
   }

@@ -89,10 +89,184 @@ TEST(RankWaits, TheLastRankGainsUntilTheOtherIsTheLast) {
   const Report report = report_of({.kernel_ns = 500'000}, {.upload_ns = 300'000, .kernel_ns = 400'000});
   const Finding* finding = finding_of(report, "blocking_copy");
   ASSERT_NE(finding, nullptr);
-  EXPECT_NEAR(static_cast<double>(*finding->saving_step_ns), 208'000, 8000);
+  EXPECT_EQ(finding->saving_step_ns, 208'000);  // 714 - 506, when each would come to the all-reduce
+  EXPECT_EQ(finding->saving_ns, 2'080'000);
+  EXPECT_NEAR(*finding->saving_pct, 100 * 208 / 769.0, 1e-9);
   EXPECT_NE(finding->evidence.find("limits"), std::string::npos);
   ASSERT_TRUE(report.saving_pct_all);
   EXPECT_NEAR(*report.saving_pct_all, *finding->saving_pct, 0.1);
+}
+
+// What a rank is to the others: its collectives, "all-reduce" each.
+RankRun run_of(const std::string& rank, const std::vector<Interval>& collectives, const Interval& window = {0, 1000},
+               std::uint64_t step_count = 1) {
+  RankRun run{
+      .collectives = {.rank = rank, .streams = {{}}}, .other_kernels = {}, .window = window, .step_count = step_count};
+  std::uint32_t kernel = 0;
+  for (const Interval& one : collectives) {
+    run.collectives.streams[0].push_back({one.start_ns, one.end_ns, kernel++, "all-reduce"});
+  }
+  return run;
+}
+
+TEST(RankWaits, AreOfTheWindowAndAMeanOfItsSteps) {
+  const std::vector<RankRun> runs = {run_of("", {{100, 500}}, {200, 350}, 3), run_of("", {{400, 500}}, {200, 350}, 3)};
+  const auto waits = rank_waits(runs);
+  ASSERT_TRUE(waits);
+  EXPECT_EQ((*waits)[0].step_ns, 50);
+  EXPECT_EQ((*waits)[0].awaited_rank, 1u);
+  EXPECT_EQ((*waits)[0].collective, "all-reduce");
+  EXPECT_EQ((*waits)[1].step_ns, 0);
+}
+
+TEST(RankWaits, OutsideOfTheWindowAreNone) {
+  for (const Interval window : {Interval{0, 100}, Interval{400, 1000}}) {
+    const std::vector<RankRun> runs = {run_of("", {{100, 500}}, window), run_of("", {{400, 500}}, window)};
+    EXPECT_EQ((*rank_waits(runs))[0].step_ns, 0);
+  }
+}
+
+TEST(RankWaits, NameTheRankThatWasWaitedForLongest) {
+  // Rank 0 waits 60 for rank 2, then 40 and 30 for rank 1.
+  std::vector<RankRun> runs = {run_of("0", {{0, 100}, {200, 300}, {400, 500}}),
+                               run_of("1", {{10, 100}, {240, 300}, {430, 500}}),
+                               run_of("2", {{60, 100}, {205, 300}, {405, 500}})};
+  EXPECT_EQ((*rank_waits(runs))[0].awaited_rank, 1u);
+  EXPECT_EQ((*rank_waits(runs))[0].step_ns, 130);
+  EXPECT_EQ((*rank_waits(runs))[1].awaited_rank, 2u);
+  EXPECT_EQ((*rank_waits(runs))[1].step_ns, 50);
+  EXPECT_EQ((*rank_waits(runs))[2].awaited_rank, 1u);
+  EXPECT_EQ((*rank_waits(runs))[2].step_ns, 60);
+  for (RankRun& run : runs) run.collectives.streams[0].erase(run.collectives.streams[0].begin() + 2);
+  EXPECT_EQ((*rank_waits(runs))[0].awaited_rank, 2u);
+  // Beside another kernel for 30 of the 60, the wait for rank 1 is the longer one.
+  runs[0].other_kernels = IntervalSet({{30, 70}});
+  EXPECT_EQ((*rank_waits(runs))[0].awaited_rank, 1u);
+  EXPECT_EQ((*rank_waits(runs))[0].step_ns, 70);
+}
+
+// Each rank with the duration of its step and what a change would save of it.
+struct Member {
+  RankRun run;
+  double step_ns;
+  std::optional<std::int64_t> saving_ns;
+  std::optional<double> saving_pct_all = std::nullopt;
+};
+
+// The report as it is before, of the first rank, and after the ranks were looked at.
+Report after(const std::vector<Member>& members, std::optional<double> saving_pct_all = std::nullopt) {
+  RankEffects effects;
+  Report report;
+  for (const Member& member : members) {
+    FoundFindings found{.findings = {}, .saving_pct_all = member.saving_pct_all};
+    if (member.saving_ns) {
+      Finding finding;
+      finding.rule = "pin";
+      finding.site = "a.py:1";
+      finding.evidence = "once";
+      finding.saving_step_ns = member.saving_ns;
+      finding.saving_ns = 10 * *member.saving_ns;
+      finding.saving_pct = 100 * static_cast<double>(*member.saving_ns) / member.step_ns;
+      found.findings.push_back(finding);
+      if (report.findings.empty()) report.findings.push_back(finding);
+    }
+    effects.add(member.run, member.step_ns, found);
+  }
+  report.saving_pct_all = saving_pct_all;
+  effects.apply_to(report);
+  return report;
+}
+
+TEST(RankEffects, SayWhoWaitsMostAndHowManyMore) {
+  const auto said = [](std::int64_t other_start_ns, std::int64_t third_start_ns, std::uint64_t steps) {
+    return after({{run_of("", {{0, 500}}, {0, 1000}, steps), 1000, {}},
+                  {run_of("b", {{third_start_ns, 500}}, {0, 1000}, steps), 1000, {}},
+                  {run_of("c", {{400, 500}}, {0, 1000}, steps), 1000, {}},
+                  {run_of("d", {{other_start_ns, 500}}, {0, 1000}, steps), 1000, {}}})
+        .verdict.why;
+  };
+  const std::string first = " Rank 0 waited 400 ns in collectives with nothing else to run, mostly for rank c in ";
+  EXPECT_EQ(said(399, 399, 1), first + "all-reduce.");
+  EXPECT_EQ(said(390, 391, 1), first + "all-reduce; 1 other rank waited too.");  // 1 % is worth to be told
+  EXPECT_EQ(said(100, 100, 1), first + "all-reduce; 2 other ranks waited too.");
+  EXPECT_EQ(said(399, 399, 4),
+            " Rank 0 waited 100 ns a step in collectives with nothing else to run, mostly for rank c in all-reduce.");
+}
+
+TEST(RankEffects, AreOfSharesOfTheRanksOwnStep) {
+  // 60 of 100 are more than 300 of 1000.
+  const Report report = after({{run_of("a", {{100, 500}}), 1000, {}},
+                               {run_of("b", {{340, 500}}), 100, {}},
+                               {run_of("c", {{400, 500}}), 1000, {}}});
+  EXPECT_EQ(report.verdict.why,
+            " Rank b waited 60 ns in collectives with nothing else to run, mostly for rank c in all-reduce; 1 other "
+            "rank waited too.");
+  EXPECT_EQ(after({{run_of("a", {{0, 500}}), 0, {}}, {run_of("b", {{400, 500}}), 0, {}}}).verdict.why, "");
+}
+
+TEST(RankEffects, LimitASavingToWhatAllRanksHaveOfIt) {
+  // The first saves 400 and waits for 50, the second saves 100 and waits for 200: 300 remain.
+  const Report report = after({{run_of("", {{350, 500}, {500, 900}}), 1000, 400},
+                               {run_of("", {{400, 500}, {500, 900}}, {0, 1000}), 1000, 100},
+                               {run_of("", {{100, 500}, {500, 900}}), 1000, 100}});
+  ASSERT_EQ(report.findings.size(), 1u);
+  // Rank 1 comes last, and gains 100.
+  EXPECT_EQ(report.findings[0].saving_step_ns, 100);
+  EXPECT_EQ(report.findings[0].saving_ns, 1000);
+  EXPECT_NEAR(*report.findings[0].saving_pct, 10, 1e-9);
+  EXPECT_EQ(report.findings[0].evidence, "once; the ranks wait for each other, which limits what this one gains");
+}
+
+TEST(RankEffects, LeaveASavingThatAllRanksHave) {
+  const Report report = after({{run_of("", {{400, 500}}), 1000, 400}, {run_of("", {{400, 500}}), 1000, 400}});
+  EXPECT_EQ(report.findings.at(0).saving_step_ns, 400);
+  EXPECT_EQ(report.findings.at(0).evidence, "once");
+}
+
+TEST(RankEffects, AddTheWaitToWhatARankWithoutTheFindingGains) {
+  const Report report = after({{run_of("", {{400, 500}}), 1000, 400}, {run_of("", {{250, 500}}), 1000, {}}});
+  EXPECT_EQ(report.findings.at(0).saving_step_ns, 150);
+}
+
+TEST(RankEffects, DropWhatIsLessThanOnePercentThen) {
+  const auto left = [](std::int64_t other_start_ns) {
+    return after({{run_of("", {{400, 500}}), 1000, 400}, {run_of("", {{other_start_ns, 500}}), 1000, {}}})
+        .findings.size();
+  };
+  EXPECT_EQ(left(390), 1u);  // 10 of 1000
+  EXPECT_EQ(left(391), 0u);
+}
+
+TEST(RankEffects, LimitWhatAllFindingsGainTogether) {
+  // The first would gain 60 % of 1000, the second 20 % of 1000 and waits for 100.
+  const Report limited =
+      after({{run_of("", {{400, 500}}), 1000, 400, 60}, {run_of("", {{300, 500}}), 1000, 400, 20}}, 60);
+  EXPECT_NEAR(*limited.saving_pct_all, 40, 1e-9);  // but no less than the best of the findings
+  const Report smaller =
+      after({{run_of("", {{400, 500}}), 1000, 100, 60}, {run_of("", {{300, 500}}), 1000, 100, 20}}, 60);
+  EXPECT_NEAR(*smaller.saving_pct_all, 30, 1e-9);
+  const Report none = after({{run_of("", {{400, 500}}), 1000, {}}, {run_of("", {{300, 500}}), 1000, {}}});
+  EXPECT_EQ(none.saving_pct_all, std::nullopt);
+}
+
+TEST(RankEffects, OfOneRankAreNone) {
+  const Report report = after({{run_of("", {{400, 500}}), 1000, 400}}, 50);
+  EXPECT_EQ(report.findings.at(0).saving_step_ns, 400);
+  EXPECT_EQ(report.verdict.why, "");
+}
+
+TEST(RankRun, HoldsWhatItsDevicesDidBesides) {
+  ProcessBuilder builder;
+  builder.kernel({.start_ns = 10, .end_ns = 20, .name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)"});
+  EXPECT_EQ(rank_run({}, Timeline(), {0, 1}, 1), std::nullopt);
+  builder.kernel({.start_ns = 30, .end_ns = 45, .device = 1});
+  builder.kernel({.start_ns = 40, .end_ns = 50});
+  const LoadedProcess loaded = builder.take();
+  const auto run = rank_run(loaded.process, loaded.timeline, {5, 95}, 7);
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->other_kernels.intervals(), (std::vector<Interval>{{30, 50}}));
+  EXPECT_EQ(run->window, (Interval{5, 95}));
+  EXPECT_EQ(run->step_count, 7u);
 }
 
 }  // namespace

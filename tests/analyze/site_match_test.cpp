@@ -105,5 +105,54 @@ TEST(SiteMatch, ManyThatAreAlikeTakeNoQuadraticMemory) {
   EXPECT_EQ(lines.back(), std::pair(3000, 0));
 }
 
+TEST(SiteMatch, CountsAndSizesWeighMoreThanTheLine) {
+  EXPECT_THAT(matched({{.line = 30}}, {{.line = 20}, {.line = 30, .per_step = 2, .bytes = 1000}}),
+              ElementsAre(std::pair(0, 30), std::pair(30, 20)));
+  EXPECT_THAT(matched({{.line = 30}}, {{.line = 20}, {.line = 30, .bytes = 1100}}),
+              ElementsAre(std::pair(0, 30), std::pair(30, 20)));
+  // 4 copies of 250 bytes are less like 1 of 1000 than 2 of 1000 are.
+  EXPECT_THAT(matched({{.line = 30}}, {{.line = 20, .per_step = 4, .bytes = 250}, {.line = 40, .per_step = 2}}),
+              ElementsAre(std::pair(0, 20), std::pair(30, 40)));
+}
+
+TEST(SiteMatch, TheSumOfAllPairsDecides) {
+  // The first fits 20 best; but then nothing is left for the second but 40.
+  EXPECT_THAT(matched({{.line = 1, .bytes = 100}, {.line = 2, .bytes = 200}},
+                      {{.line = 10, .bytes = 90}, {.line = 20, .bytes = 110}, {.line = 40, .bytes = 9000}}),
+              ElementsAre(std::pair(0, 40), std::pair(1, 10), std::pair(2, 20)));
+  EXPECT_THAT(matched({{.line = 1, .bytes = 8}, {.line = 2, .bytes = 800}, {.line = 3, .bytes = 8}},
+                      {{.line = 10, .bytes = 800}, {.line = 20, .bytes = 8}}),
+              ElementsAre(std::pair(1, 0), std::pair(2, 10), std::pair(3, 20)));
+}
+
+TEST(SiteMatch, APhaseTellsPlacesApartUntilTheLineJoinsThem) {
+  std::vector<Item> before = items({{.line = 30}});
+  std::vector<Item> after = items({{.line = 30}});
+  after[0].phase = Phase::kBackward;
+  EXPECT_EQ(match_items(before, after).size(), 1u);
+  after[0].line = 31;
+  EXPECT_EQ(match_items(before, after).size(), 2u);
+}
+
+TEST(SiteMatch, AnExactPlaceIsTakenBeforeOneOfOtherMemory) {
+  EXPECT_THAT(matched({{.line = 30}}, {{.line = 30, .src_kind = "pinned"}, {.line = 31}}),
+              ElementsAre(std::pair(0, 30), std::pair(30, 31)));
+}
+
+TEST(SiteMatch, ANameWithoutALineIsAllFile) {
+  std::vector<Item> before = items({{.line = 1}});
+  before[0].file.reset();
+  before[0].site = "copy (libx.so:y)";
+  std::vector<Item> after = before;
+  EXPECT_EQ(match_items(before, after).size(), 1u);
+  after[0].site = "copy (libx.so:z)";
+  EXPECT_EQ(match_items(before, after).size(), 2u);
+  before[0].forward_site = "model.py:12";
+  after[0].forward_site = "model.py:x";
+  EXPECT_EQ(match_items(before, after).size(), 2u);
+  after[0].forward_site = "model.py";
+  EXPECT_EQ(match_items(before, after).size(), 1u);
+}
+
 }  // namespace
 }  // namespace turnpike::analyze

@@ -235,5 +235,105 @@ TEST(Steps, TrustRangesMoreThanAllElse) {
   EXPECT_EQ(find(builder, {0, 0, 0, 0, 0})->source, StepSource::kRanges);
 }
 
+TEST(Steps, WarmUpIsMoreThanThreeMedians) {
+  const auto warm_up = [](std::int64_t first_ns) {
+    ProcessBuilder builder;
+    train(builder, {0, first_ns, first_ns + 1000, first_ns + 2000, first_ns + 3000});
+    return find(builder)->has_warm_up;
+  };
+  EXPECT_FALSE(warm_up(3000));
+  EXPECT_TRUE(warm_up(3001));
+}
+
+TEST(Steps, WarmUpLeavesTwoStarts) {
+  ProcessBuilder builder;
+  train(builder, {0, 9000, 18'000, 19'000});
+  const auto found = find(builder);
+  EXPECT_EQ(found->steps.median_ns, 9000);
+  ProcessBuilder all_slow;
+  for (const std::int64_t start : {0, 10'000, 20'000}) all_slow.range("step", start, start + 1);
+  EXPECT_EQ(find(all_slow)->window, (Interval{0, 20'001}));
+  ProcessBuilder fast_end;
+  train(fast_end, {0, 100'000, 101'000, 102'000});
+  EXPECT_EQ(find(fast_end)->window, (Interval{100'300, 102'300}));
+}
+
+TEST(Steps, MediansOfEvenNumbersAreTheUpperOne) {
+  ProcessBuilder builder;
+  for (const std::int64_t start : {0, 100, 220, 350, 490}) builder.range("step", start, start + 50);
+  EXPECT_EQ(find(builder)->steps.median_ns, 130);  // of 100, 120, 130 and 140
+}
+
+TEST(Steps, OfRangesThatOverlapEndWithTheLastEnd) {
+  ProcessBuilder builder;
+  builder.range("step", 0, 500);
+  builder.range("step", 100, 150);
+  builder.range("step", 200, 260);
+  EXPECT_EQ(find(builder)->window, (Interval{0, 500}));
+}
+
+TEST(Steps, AreOfTheRangesWithMostTimeInSum) {
+  ProcessBuilder builder;
+  for (std::int64_t i = 0; i < 3; ++i) {
+    builder.range("a_step", i * 100, i * 100 + 60);
+    builder.range("b_step", i * 100, i * 100 + 61);
+    builder.range("c-iteration", i * 100, i * 100 + 59);
+  }
+  EXPECT_EQ(find(builder)->steps.source, "nvtx:b_step");
+}
+
+TEST(Steps, AreNamedByAWordOfItsOwn) {
+  const auto is_step = [](const std::string& name) {
+    ProcessBuilder builder;
+    for (std::int64_t i = 0; i < 3; ++i) builder.range(name, i * 100, i * 100 + 90);
+    return find(builder).has_value();
+  };
+  for (const char* name : {"step", "Step", "train_step", "trainStep", "my step 7", "iteration", "TrainIteration",
+                           "2step", "STEP", "step[3]"}) {
+    EXPECT_TRUE(is_step(name)) << name;
+  }
+  for (const char* name : {"misstep", "steps", "optimizer_step", "lr_sched.step", "Optim step", "reiteration", ""}) {
+    EXPECT_FALSE(is_step(name)) << name;
+  }
+}
+
+TEST(Steps, NamesLoseTheirNumbersAtTheEnd) {
+  EXPECT_EQ(without_number("ProfilerStep#12"), "ProfilerStep");
+  EXPECT_EQ(without_number("step 3"), "step");
+  EXPECT_EQ(without_number("epoch 2: step (7)"), "epoch 2: step");
+  EXPECT_EQ(without_number("12"), "");
+  EXPECT_EQ(without_number(""), "");
+}
+
+TEST(Steps, AreTransfersWhoseIntervalsVaryByLessThanHalfTheirMean) {
+  const auto is_regular = [](const std::vector<std::int64_t>& starts) {
+    ProcessBuilder builder;
+    copies_at(builder, starts, builder.line("/home/user/train.py", 12));
+    return find(builder, std::vector<std::uint32_t>(starts.size(), 0)).has_value();
+  };
+  // Intervals of 50 and 150 around 100: a deviation of 50.
+  EXPECT_FALSE(is_regular({0, 50, 200, 250, 400}));
+  EXPECT_TRUE(is_regular({0, 51, 200, 251, 400}));
+  EXPECT_FALSE(is_regular({0, 0, 0, 0, 0}));
+}
+
+TEST(Steps, OfTransfersTakeNoneWithoutTimes) {
+  ProcessBuilder builder;
+  const auto stack = builder.line("/home/user/train.py", 12);
+  copies_at(builder, {0, 100, 200, 300}, stack);
+  builder.copy({.start_ns = trace::kUnknownTime, .end_ns = trace::kUnknownTime, .correlation = 9});
+  EXPECT_FALSE(find(builder, {0, 0, 0, 0, 0}));
+}
+
+TEST(Steps, PassesWithoutTimesAreNone) {
+  ProcessBuilder builder;
+  train(builder, {0, 1000});
+  builder.call({.kind = CallKind::kLaunch,
+                .start_ns = trace::kUnknownTime,
+                .end_ns = trace::kUnknownTime,
+                .role = AutogradRole::kBackward});
+  EXPECT_FALSE(find(builder));
+}
+
 }  // namespace
 }  // namespace turnpike::analyze

@@ -149,5 +149,94 @@ TEST(Verdict, IsUnknownWhenNoDeviceDidAnything) {
   EXPECT_EQ(judge({}, {}, true).gpu_busy_pct, std::nullopt);
 }
 
+TEST(Verdict, NamesTheFirstOfEqualCausesMixedUnlessItIsMoreThanHalf) {
+  EXPECT_EQ(bound_of(time_of(40, 15, 16, 29, 0, 0, 0)), "transfer");  // 31 of 60
+  EXPECT_EQ(bound_of(time_of(40, 15, 15, 30, 0, 0, 0)), "mixed");     // 30 of 60
+  EXPECT_EQ(bound_of(time_of(40, 0, 0, 31, 29, 0, 0)), "sync");
+  EXPECT_EQ(bound_of(time_of(40, 0, 0, 30, 30, 0, 0)), "mixed");
+  EXPECT_EQ(bound_of(time_of(40, 0, 0, 0, 29, 15, 16)), "launch");
+  EXPECT_EQ(bound_of(time_of(40, 0, 0, 29, 31, 0, 0)), "input");
+  EXPECT_EQ(bound_of(time_of(899, 101, 0, 0, 0, 0, 0)), "transfer");
+  EXPECT_EQ(bound_of(time_of(900, 100, 0, 0, 0, 0, 0)), "gpu");
+}
+
+TEST(Verdict, SharesIdleTimeOut) {
+  const Verdict verdict = judge(time_of(400, 100, 50, 250, 20, 130, 50), {}, true);
+  EXPECT_DOUBLE_EQ(verdict.idle->copies_pct, 5);
+  EXPECT_DOUBLE_EQ(verdict.idle->syncs_pct, 25);
+  EXPECT_DOUBLE_EQ(verdict.idle->input_pct, 2);
+  EXPECT_DOUBLE_EQ(verdict.idle->launch_pct, 13);
+  EXPECT_DOUBLE_EQ(verdict.idle->quiet_pct, 5);
+}
+
+TEST(Verdict, ShowsSharesFromATwentiethOfAPercentOn) {
+  EXPECT_THAT(judge(time_of(19'990, 0, 0, 10, 0, 0, 0), {}, true).why,
+              EndsWith("nothing for 0.1 %: the host was held by synchronisations for 0.1 %."));
+  EXPECT_THAT(judge(time_of(19'991, 0, 0, 9, 0, 0, 0), {}, true).why, EndsWith("nothing for 0.0 %."));
+}
+
+TEST(Verdict, SaysOfARangeWhatHappenedWhileItWasOpen) {
+  EXPECT_THAT(judge(time_of(1, 1, 1, 1, 1, 1, 1), {.whole_steps = 3, .processes = 2, .is_range = true}, true).why,
+              StartsWith("While it was open, kernels ran for 14.3 %"));
+  EXPECT_THAT(judge(time_of(1, 1, 1, 1, 1, 1, 1), {.whole_steps = 3, .processes = 1}, true).why,
+              StartsWith("Over the 3 whole steps, "));
+}
+
+TEST(DeviceTime, SumsUpEachPart) {
+  DeviceTime sum = time_of(1, 2, 3, 4, 5, 6, 7);
+  sum.add(time_of(10, 20, 30, 40, 50, 60, 70));
+  EXPECT_EQ(sum.span_ns, 11 * 28);
+  EXPECT_EQ(sum.kernel_ns, 11);
+  EXPECT_EQ(sum.exposed_transfer_ns, 22);
+  EXPECT_EQ(sum.idle_ns, 275);
+  EXPECT_EQ(sum.copy_wait_ns, 33);
+  EXPECT_EQ(sum.sync_wait_ns, 44);
+  EXPECT_EQ(sum.input_ns, 55);
+  EXPECT_EQ(sum.launch_ns, 66);
+  EXPECT_EQ(sum.quiet_ns, 77);
+}
+
+// A pause of 2 ms is issuing, a longer one is not.
+TEST(DeviceTime, PausesOfTwoMillisecondsAreIssuing) {
+  ProcessBuilder builder;
+  builder.kernel({.start_ns = 0, .end_ns = 1});
+  const Activity activity(builder.take().timeline, true);
+  HostActivity host;
+  host.span = {0, 10 * kMs};
+  host.calls = {{0, 1 * kMs}, {3 * kMs, 4 * kMs}, {6 * kMs + 1, 7 * kMs}};
+  const DeviceTime time = account(activity, host);
+  EXPECT_EQ(time.launch_ns, 4 * kMs - 1 + (kMs - 1));
+  EXPECT_EQ(time.quiet_ns, 2 * kMs + 1 + 3 * kMs);
+}
+
+TEST(DeviceTime, OfTwoDevicesIsEachForItself) {
+  ProcessBuilder builder;
+  builder.kernel({.start_ns = 0, .end_ns = 40, .device = 0});
+  builder.copy({.start_ns = 30, .end_ns = 60, .device = 0});
+  builder.kernel({.start_ns = 50, .end_ns = 70, .device = 1});
+  HostActivity host;
+  host.span = {0, 100};
+  host.copy_waits = {{20, 65}};
+  host.sync_waits = {{60, 80}};
+  host.batch_gaps = {{75, 90}};
+  const DeviceTime time = account(Activity(builder.take().timeline, true), host);
+  EXPECT_EQ(time.span_ns, 200);
+  EXPECT_EQ(time.kernel_ns, 40 + 20);
+  EXPECT_EQ(time.exposed_transfer_ns, 20);
+  EXPECT_EQ(time.idle_ns, 40 + 80);
+  EXPECT_EQ(time.copy_wait_ns, 5 + 30);
+  EXPECT_EQ(time.sync_wait_ns, 15 + 10);
+  EXPECT_EQ(time.input_ns, 10 + 10);
+  EXPECT_EQ(time.launch_ns, 0);
+  EXPECT_EQ(time.quiet_ns, 10 + 30);
+}
+
+TEST(DeviceTime, OfNoSpanIsNothing) {
+  ProcessBuilder builder;
+  builder.kernel({.start_ns = 0, .end_ns = 40});
+  const Activity activity(builder.take().timeline, true);
+  EXPECT_EQ(DeviceTimes(activity, {}).within(IntervalSet()).span_ns, 0);
+}
+
 }  // namespace
 }  // namespace turnpike::analyze

@@ -70,9 +70,14 @@ std::map<std::string, Waits> waits_by_site(const ProcessModel& model) {
 
 // How much of the waits at least one device had nothing to do.
 std::int64_t idle_ns(const ProcessModel& model, const Waits& waits) {
-  std::vector<Interval> busy;
-  for (const Operation& operation : model.graph().operations) busy.push_back({operation.start_ns, operation.end_ns});
-  return IntervalSet(waits.gaps).subtract(IntervalSet(std::move(busy))).total_ns();
+  std::map<std::uint32_t, std::vector<Interval>> busy;  // by device
+  for (const Operation& operation : model.graph().operations) {
+    busy[operation.device].push_back({operation.start_ns, operation.end_ns});
+  }
+  const IntervalSet gaps(waits.gaps);
+  IntervalSet idle;
+  for (auto& [device, intervals] : busy) idle = idle.unite(gaps.subtract(IntervalSet(std::move(intervals))));
+  return busy.empty() ? gaps.total_ns() : idle.total_ns();
 }
 
 // What samples of the waiting threads show.

@@ -8,13 +8,13 @@
 namespace turnpike::analyze {
 namespace {
 
-std::string evidence_of(const ProcessModel& model, const CopyCount& copies, Direction direction) {
+std::string evidence_of(const ProcessModel& model, const SiteCalls& site, Direction direction) {
+  const CopyCount copies = count_copies(model, site, direction);
   std::string text = times_a_step(model, copies.count) + ", " + mean_bytes_text(copies) + " each";
   const double bytes_per_step = static_cast<double>(copies.bytes) / static_cast<double>(model.step_count());
-  const auto& devices = model.timeline().devices;
-  const auto link_ns = devices.empty() ? std::nullopt
-                                       : model.link_time_ns(devices.front().device, direction,
-                                                            static_cast<std::uint64_t>(bytes_per_step));
+  const std::uint32_t first = copies_of(model, site, direction).front();
+  const std::uint32_t device = model.graph().operations[model.operations_of(first).front()].device;
+  const auto link_ns = model.link_time_ns(device, direction, static_cast<std::uint64_t>(bytes_per_step));
   text += "; the copies took " + time_a_step(model, copies.device_ns);
   if (link_ns) text += " (in one piece: " + time_text(static_cast<double>(*link_ns)) + ")";
   if (copies.host_ns > 0) text += ", and the CPU stood still for " + time_a_step(model, copies.host_ns);
@@ -25,7 +25,7 @@ Candidate candidate_of(const ProcessModel& model, const SiteCalls& site, Directi
   const bool is_up = direction == Direction::kHostToDevice;
   return {.site = site.facts->place.site,
           .title = is_up ? "many small uploads where one would do" : "many small downloads where one would do",
-          .evidence = evidence_of(model, count_copies(model, site, direction), direction),
+          .evidence = evidence_of(model, site, direction),
           .advice =
               is_up ? "Pack them on the CPU and upload once: torch.stack(parts).to(device).unbind(), or torch.cat and "
                       "split. Or tp.to(parts, device), which packs any list or dict by itself."

@@ -60,5 +60,71 @@ TEST(LateLoader, IsNotOneThatTheGpuHides) {
   EXPECT_TRUE(findings_of(6000 * kUs, 12'000 * kUs).empty());
 }
 
+std::string said_of_workers(std::int64_t loading_us) {
+  const auto findings = findings_of(loading_us * kUs, 500 * kUs);
+  return findings.empty() ? "nothing" : findings[0].advice.substr(0, 100);
+}
+
+// A step without the wait takes 50 + 1 + 500 + 1 us; the wait is that of 7 steps over 8.
+TEST(LateLoader, CountsTheWorkersThatHideTheLoading) {
+  EXPECT_EQ(said_of_workers(2500),  // 2188 us are 3.97 steps
+            "Load in other processes while the GPU computes: DataLoader(..., num_workers=5, pin_memory=True, pers");
+  EXPECT_EQ(said_of_workers(2530),  // 2215 us are 4.01
+            "Load in other processes while the GPU computes: DataLoader(..., num_workers=6, pin_memory=True, pers");
+  EXPECT_EQ(said_of_workers(9450),  // 8270 us are 14.98
+            "Load in other processes while the GPU computes: DataLoader(..., num_workers=16, pin_memory=True, per");
+  EXPECT_EQ(said_of_workers(9470),  // 8287 us are 15.01
+            "Loading takes so much longer than the rest of the step that workers alone will not hide it: do less ");
+}
+
+TEST(LateLoader, IsToldOfTwoWaitsOfALoaderAndOfHalfOfTheStepsElsewhere) {
+  const auto count = [](int slow_steps, bool is_sampled) {
+    StepProgram program;
+    const std::uint32_t to = program.stack(40, {"copy_", "to_dtype_layout"});
+    const std::uint32_t in_workers = program.builder().stack(
+        {program.builder().python("_try_get_data", "/opt/lib/python3.12/site-packages/torch/utils/data/x.py", 1)});
+    program.steps(10, [&](int step) {
+      if (step >= 10 - slow_steps) {
+        program.work(3000 * kUs);
+        if (is_sampled) program.sample(in_workers);
+        program.work(3000 * kUs);
+      }
+      program.upload({.stack = to, .bytes = kMiB, .duration_ns = 50 * kUs});
+      program.kernel(500 * kUs);
+    });
+    return program.findings(kRule).size();
+  };
+  EXPECT_EQ(count(9, false), 1u);
+  EXPECT_EQ(count(5, false), 1u);
+  EXPECT_EQ(count(4, false), 0u);
+  EXPECT_EQ(count(2, true), 1u);
+  EXPECT_EQ(count(1, true), 0u);
+}
+
+// Pinning before an upload, and work on what has just come down, are told by other rules.
+TEST(LateLoader, IsNotThePauseOfOtherRules) {
+  const auto count = [](trace::CallKind kind, std::uint64_t down_bytes, Wait wait) {
+    StepProgram program;
+    const std::uint32_t to = program.stack(40, {"copy_", "to_dtype_layout"});
+    program.steps(8, [&](int) {
+      if (kind != trace::CallKind::kOther) program.call(kind, to, "cudaHostAlloc");
+      if (down_bytes > 0) {
+        program.download({.stack = to, .bytes = down_bytes, .duration_ns = 10 * kUs, .wait = wait});
+      }
+      program.work(6000 * kUs);
+      program.upload({.stack = to, .bytes = kMiB, .duration_ns = 50 * kUs});
+      program.kernel(500 * kUs);
+    });
+    return program.findings(kRule).size();
+  };
+  EXPECT_EQ(count(trace::CallKind::kOther, 0, Wait::kNothing), 1u);
+  EXPECT_EQ(count(trace::CallKind::kHostAlloc, 0, Wait::kNothing), 0u);
+  EXPECT_EQ(count(trace::CallKind::kHostRegister, 0, Wait::kNothing), 0u);
+  EXPECT_EQ(count(trace::CallKind::kDeviceAlloc, 0, Wait::kNothing), 1u);
+  EXPECT_EQ(count(trace::CallKind::kOther, kMiB, Wait::kInCall), 0u);
+  EXPECT_EQ(count(trace::CallKind::kOther, kMiB, Wait::kBehind), 0u);
+  EXPECT_EQ(count(trace::CallKind::kOther, kMiB - 1, Wait::kInCall), 1u);
+}
+
 }  // namespace
 }  // namespace turnpike::analyze

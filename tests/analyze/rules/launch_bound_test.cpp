@@ -84,5 +84,61 @@ TEST(LaunchBound, NamesTheThreadOfAutograd) {
       << findings[0].evidence;
 }
 
+// Eight kernels a step on each of two GPUs; the second one computes for `second_us`.
+std::vector<Finding> findings_of_two(std::int64_t second_us) {
+  StepProgram program;
+  program.steps(8, [&](int) {
+    for (int i = 0; i < 8; ++i) {
+      program.work(10 * kUs);
+      program.kernel(4 * kUs, 0);
+      program.work(10 * kUs);
+      program.kernel(second_us * kUs, 1);
+    }
+  });
+  return program.findings(kRule);
+}
+
+TEST(LaunchBound, IsNotWhereOneOfTheGpusIsBusy) {
+  const auto findings = findings_of_two(10);  // of 241 us 80 are busy
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_NE(findings[0].evidence.find("has nothing to do for 67 % of the time"), std::string::npos)
+      << findings[0].evidence;
+  EXPECT_TRUE(findings_of_two(28).empty());
+}
+
+TEST(LaunchBound, SaysHowLongEachThreadIsBusy) {
+  StepProgram program;
+  ProcessBuilder& builder = program.builder();
+  constexpr std::uint32_t kAutograd = kMainThread + 1;
+  std::uint32_t correlation = 0;
+  // Of 100 us: 4 launches of 5 us by the main thread with 5 us before each, then 10 us idle, then 4 of autograd's.
+  for (std::int64_t step = 0; step < 6; ++step) {
+    const std::int64_t start_ns = step * 100 * kUs;
+    for (std::int64_t i = 0; i < 8; ++i) {
+      const bool is_backward = i >= 4;
+      const std::int64_t at_ns = start_ns + (is_backward ? 15 + 10 * i : 5 + 10 * i) * kUs;
+      builder.call({.kind = trace::CallKind::kLaunch,
+                    .start_ns = at_ns,
+                    .end_ns = at_ns + 5 * kUs,
+                    .correlation = ++correlation,
+                    .name = "cudaLaunchKernel",
+                    .thread = is_backward ? kAutograd : kMainThread,
+                    .device = 0,
+                    .role = is_backward ? trace::AutogradRole::kBackward : trace::AutogradRole::kForward});
+      builder.kernel({.start_ns = at_ns + 6 * kUs, .end_ns = at_ns + 8 * kUs, .correlation = correlation});
+    }
+    builder.range("step", start_ns, start_ns + 100 * kUs);
+  }
+  const auto findings = program.findings(kRule);
+  ASSERT_EQ(findings.size(), 1u);
+  // Autograd's: 4 calls of 5 us, and 15, 5, 5, 5 before them. The main thread's: 4 of 5, and 15, 5, 5, 5; first none.
+  EXPECT_EQ(findings[0].evidence,
+            "kernels 8 times a step, of 2.00 us each (median), start 1.00 us after their launch (median): none waits "
+            "in line, and the GPU has nothing to do for 84 % of the time. Launching is the CPU's work: it keeps busy "
+            "the main thread for 48 % of the time (20 % in calls to CUDA, the rest in Python and PyTorch), autograd's "
+            "thread, which runs loss.backward(), for 50 % of the time (20 % in calls to CUDA, the rest in PyTorch): "
+            "that is why a CPU core is at 100 % there though all data is on the GPU");
+}
+
 }  // namespace
 }  // namespace turnpike::analyze

@@ -31,6 +31,7 @@ struct StepCopy {
   std::uint64_t address = 0;       // of the host memory
   std::uint64_t content = 0;       // hash of what stood there; 0: not recorded
   std::uint64_t hashed_bytes = 0;  // 0: all of them
+  std::uint32_t device = 0;
 };
 
 class StepProgram {
@@ -164,14 +165,14 @@ class StepProgram {
   void cross(const StepCopy& copy, trace::CopyKind kind) {
     const auto id = begin();
     const bool is_up = kind == trace::CopyKind::kHostToDevice;
-    const auto [start_ns, end_ns] = run(0, copy.stream, copy.duration_ns);
+    const auto [start_ns, end_ns] = run(copy.device, copy.stream, copy.duration_ns);
     if (copy.wait == Wait::kInCall) host_ns_ = std::max(host_ns_, end_ns + 3 * kUs);
     builder_.call({.start_ns = call_start_ns_,
                    .end_ns = host_ns_,
                    .correlation = id,
                    .stack = copy.stack,
                    .name = copy.api,
-                   .device = 0,
+                   .device = copy.device,
                    .bytes = copy.bytes,
                    .dst = is_up ? 0 : copy.address,
                    .src = is_up ? copy.address : 0});
@@ -186,6 +187,7 @@ class StepProgram {
                    .kind = kind,
                    .src = is_up ? copy.host : trace::MemoryKind::kDevice,
                    .dst = is_up ? trace::MemoryKind::kDevice : copy.host,
+                   .device = copy.device,
                    .stream = copy.stream,
                    .is_async = copy.wait != Wait::kInCall || copy.host == trace::MemoryKind::kPageable});
     if (copy.wait == Wait::kBehind) sync(copy.stack, "cudaStreamSynchronize");

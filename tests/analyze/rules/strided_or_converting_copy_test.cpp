@@ -88,5 +88,29 @@ TEST(StridedOrConvertingCopy, IsNotClaimedWithoutSamples) {
   EXPECT_TRUE(working_before("aten::_to_copy", 0).findings(kRule, link_of(55)).empty());
 }
 
+// Seen in every second upload, and three times at least.
+TEST(StridedOrConvertingCopy, IsFoundWhereItWasSeenOftenEnough) {
+  const auto count = [](int steps, int samples) {
+    StepProgram program;
+    const std::uint32_t upload = program.stack(20, {"copy_", "to_dtype_layout"});
+    ProcessBuilder& builder = program.builder();
+    const std::uint32_t before =
+        builder.stack({builder.operator_frame("aten::_to_copy"), builder.python("step", "/home/me/train.py", 18)});
+    program.steps(steps, [&](int step) {
+      for (int kernel = 0; kernel < 3; ++kernel) program.kernel(100 * kUs);
+      program.work(1500 * kUs);
+      if (step < samples) program.sample(before);
+      program.work(1500 * kUs);
+      program.upload(
+          {.stack = upload, .bytes = 8 * kMiB, .duration_ns = 800 * kUs, .host = kPageable, .wait = Wait::kInCall});
+    });
+    return program.findings(kRule, link_of(55)).size();
+  };
+  EXPECT_EQ(count(6, 3), 1u);
+  EXPECT_EQ(count(4, 2), 0u);
+  EXPECT_EQ(count(7, 3), 0u);
+  EXPECT_EQ(count(8, 4), 1u);
+}
+
 }  // namespace
 }  // namespace turnpike::analyze

@@ -1,0 +1,325 @@
+// What a step would take with each change, computed by hand: the schedule is written beside each figure.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analyze/graph/edits.h"
+#include "analyze/graph/played.h"
+
+namespace turnpike::analyze {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using trace::CallKind;
+using trace::MemoryKind;
+
+constexpr int kSteps = 12;
+constexpr double kExact = 1e-6;  // microseconds
+const std::vector<std::string> kTo = {"copy_", "to_dtype_layout"};
+
+template <typename Body>
+StepProgram stepping(const Body& body, int steps = kSteps) {
+  StepProgram program;
+  const std::uint32_t line = program.stack(5, kTo);
+  program.steps(steps, [&](int step) { body(program, line, step); });
+  return program;
+}
+
+// Between steps the host takes 1 us, a call takes 5, work behind other work on its stream starts 1 us later.
+Played uploading_between_kernels(StepCopy copy, std::int64_t work_ns = 0, double link_gbps = 50) {
+  return Played(stepping([&](StepProgram& program, std::uint32_t line, int) {
+                  copy.stack = line;
+                  program.work(work_ns);
+                  program.upload(copy);
+                  program.kernel(300 * kUs);
+                }),
+                link_gbps);
+}
+
+TEST(WhatIfExactly, TheUnchangedGraphTakesWhatWasMeasured) {
+  const Played played = uploading_between_kernels({.bytes = 12'500'000, .duration_ns = 250 * kUs});
+  EXPECT_NEAR(played.measured_us(), 552, kExact);  // 250 + 1 + 300 + 1
+  EXPECT_EQ(played.model().retimed_step_ns(), played.model().measured_step_ns());
+  EXPECT_NEAR(played.predicted_us({}), 552, kExact);
+}
+
+TEST(WhatIfExactly, WithoutAReadTheDeviceGoesOn) {
+  const Played played(stepping([](StepProgram& program, std::uint32_t line, int) {
+    program.work(200 * kUs);
+    program.kernel(300 * kUs);
+    program.download({.stack = line, .bytes = 4, .duration_ns = 2 * kUs, .wait = Wait::kBehind});
+  }));
+  EXPECT_NEAR(played.measured_us(), 514, kExact);  // 200 + 5 + 300 + 1 + 2 + 5 + 1
+  EXPECT_NEAR(played.predicted_us({Change::kRemoveSync}), 301, kExact);
+  EXPECT_NEAR(played.predicted_us({Change::kDeferSync}), 304, kExact);  // 300 + 1 + 2 + 1
+}
+
+TEST(WhatIfExactly, WithoutAReadTheHostIsTheLimitWhereItWorksLonger) {
+  const Played played(stepping([](StepProgram& program, std::uint32_t line, int) {
+    program.work(400 * kUs);
+    program.kernel(300 * kUs);
+    program.download({.stack = line, .bytes = 4, .duration_ns = 2 * kUs, .wait = Wait::kBehind});
+  }));
+  EXPECT_NEAR(played.measured_us(), 714, kExact);
+  EXPECT_NEAR(played.predicted_us({Change::kRemoveSync}), 406, kExact);  // 1 + 400 + 5: the read and its wait are gone
+  EXPECT_NEAR(played.predicted_us({Change::kDeferSync}), 416, kExact);   // and 5 for the copy's call, 5 for the wait's
+}
+
+TEST(WhatIfExactly, AnUploadOnTheComputeStream) {
+  const Played played = uploading_between_kernels({.bytes = 12'500'000, .duration_ns = 250 * kUs});
+  EXPECT_NEAR(played.predicted_us({Change::kHoistUpload}), 301, kExact);
+  EXPECT_NEAR(played.predicted_us({Change::kPrefetch}), 301, kExact);
+  EXPECT_NEAR(played.predicted_us({Change::kMergeCopies}), 552, kExact);        // one a step
+  EXPECT_NEAR(played.predicted_us({Change::kPin}), 552, kExact);                // it is, and no slower than it was
+  EXPECT_NEAR(played.predicted_us({Change::kNonBlocking}), 552, kExact);        // it is
+  EXPECT_NEAR(played.predicted_us({Change::kSideStreams}), 552, kExact);        // of copies between GPUs, and down
+  EXPECT_NEAR(played.predicted_us({Change::kConvertOnDevice}), 364.5, kExact);  // 62.5 + 1 + 300 + 1
+  EXPECT_NEAR(played.predicted_us({Change::kFullLinkSpeed}), 552, kExact);
+}
+
+TEST(WhatIfExactly, AnUploadThatIsSlowerThanTheLink) {
+  const StepCopy slow{.bytes = 12'500'000, .duration_ns = 500 * kUs};
+  const Played played = uploading_between_kernels(slow);
+  EXPECT_NEAR(played.measured_us(), 802, kExact);
+  EXPECT_NEAR(played.predicted_us({Change::kFullLinkSpeed}), 553.2, kExact);  // 1.2 + 250, + 1 + 300 + 1
+  EXPECT_NEAR(played.predicted_us({Change::kPin}), 553.2, kExact);
+  EXPECT_NEAR(uploading_between_kernels(slow, 0, 100).predicted_us({Change::kPin}), 428.2, kExact);
+}
+
+TEST(WhatIfExactly, WithoutARateOfTheLinkNothingIsClaimed) {
+  const StepCopy pageable{.bytes = 12'500'000, .duration_ns = 500 * kUs, .host = MemoryKind::kPageable};
+  const Played played = uploading_between_kernels(pageable, 0, 0);
+  EXPECT_EQ(played.predicted_us({Change::kPin}), -1);
+  EXPECT_EQ(played.predicted_us({Change::kHoistUpload, Change::kFullLinkSpeed}),
+            301 - 0.0);  // none is left to speed up
+  EXPECT_EQ(played.predicted_us({Change::kFullLinkSpeed}), -1);
+  EXPECT_EQ(played.predicted_us({Change::kPrefetch}), -1);
+}
+
+// 16 MiB in 300 us, and the host waits for them in a synchronisation behind the call.
+TEST(WhatIfExactly, AnUploadThatIsWaitedFor) {
+  const Played played = uploading_between_kernels({.wait = Wait::kBehind}, 100 * kUs);
+  // 300 + 1 + 300, the wait is over 5 later, and the launch takes 5.
+  EXPECT_NEAR(played.measured_us(), 611, kExact);
+  EXPECT_NEAR(played.predicted_us({Change::kNonBlocking}), 602, kExact);  // 300 + 1 + 300 + 1
+  EXPECT_NEAR(played.predicted_us({Change::kHoistUpload}), 301, kExact);
+}
+
+TEST(WhatIfExactly, AGapOfTheLoaderShrinksToATenthOfAMillisecond) {
+  const StepCopy batch{.bytes = 1000, .duration_ns = 20 * kUs};
+  const auto predicted_us = [&](std::int64_t work_us) {
+    return uploading_between_kernels(batch, work_us * kUs).predicted_us({Change::kFasterLoader});
+  };
+  EXPECT_NEAR(predicted_us(2000), 322, kExact);   // a gap of 2001 us; then the device is the limit: 20 + 1 + 300 + 1
+  EXPECT_NEAR(predicted_us(1999), 2010, kExact);  // 2000 us are no pause
+  const Played host_bound(stepping([&](StepProgram& program, std::uint32_t line, int) {
+    program.work(5000 * kUs);
+    program.upload({.stack = line, .bytes = 1000, .duration_ns = 20 * kUs});
+    program.kernel(10 * kUs);
+  }));
+  EXPECT_NEAR(host_bound.measured_us(), 5011, kExact);
+  EXPECT_NEAR(host_bound.predicted_us({Change::kFasterLoader}), 110, kExact);
+}
+
+TEST(WhatIfExactly, WithoutACopyOnTheHostTheGapShrinksByIt) {
+  // 12.5 MB at 8 GB/s are 1562.5 us.
+  const StepCopy batch{.bytes = 12'500'000, .duration_ns = 250 * kUs};
+  EXPECT_NEAR(uploading_between_kernels(batch, 3000 * kUs).measured_us(), 3011, kExact);
+  EXPECT_NEAR(uploading_between_kernels(batch, 3000 * kUs).predicted_us({Change::kSkipHostCopy}), 1448.5, kExact);
+  EXPECT_NEAR(uploading_between_kernels(batch, 1600 * kUs).predicted_us({Change::kSkipHostCopy}), 552, kExact);
+  EXPECT_NEAR(uploading_between_kernels(batch, 1000 * kUs).predicted_us({Change::kSkipHostCopy}), 552, kExact);
+}
+
+// 24 kernels of 4 us; the host takes 15 us for each.
+TEST(WhatIfExactly, OneGraphIsLaunchedOnce) {
+  const Played played(stepping([](StepProgram& program, std::uint32_t, int) {
+    for (int i = 0; i < 24; ++i) {
+      program.work(10 * kUs);
+      program.kernel(4 * kUs);
+    }
+  }));
+  EXPECT_NEAR(played.measured_us(), 361, kExact);
+  EXPECT_NEAR(played.predicted_us({Change::kGraphLaunch}), 96, kExact);  // kernel behind kernel
+}
+
+TEST(WhatIfExactly, AGraphTakesTenMicrosecondsToLaunch) {
+  const Played played(stepping([](StepProgram& program, std::uint32_t, int) {
+    for (int i = 0; i < 8; ++i) {
+      program.work(10 * kUs);
+      program.kernel(kUs);
+    }
+  }));
+  EXPECT_NEAR(played.measured_us(), 121, kExact);
+  EXPECT_NEAR(played.predicted_us({Change::kGraphLaunch}), 21, kExact);  // 1 + 10 before it, 10 for it
+}
+
+TEST(WhatIfExactly, WhatAGraphCannotHoldIsNotCaptured) {
+  const Played played(stepping([](StepProgram& program, std::uint32_t line, int) {
+    program.kernel(4 * kUs);
+    program.upload({.stack = line, .bytes = 1000, .duration_ns = 4 * kUs});
+    program.call(CallKind::kDeviceAlloc, line, "cudaMalloc");
+    program.call(CallKind::kEventRecord, line, "cudaEventRecord");
+    program.call(CallKind::kStreamWait, line, "cudaStreamWaitEvent");
+    program.call(CallKind::kMemset, line, "cudaMemsetAsync");
+  }));
+  Graph graph = played.model().graph();
+  const Applied applied = apply(played.model(), graph, Change::kGraphLaunch, {0, 1, 2, 3, 4, 5});
+  EXPECT_THAT(applied.calls, ElementsAre(0, 3, 4, 5));
+}
+
+TEST(WhatIfExactly, AllocationsAreNotMade) {
+  const Played played(stepping([](StepProgram& program, std::uint32_t line, int) {
+    program.call(CallKind::kDeviceAlloc, line, "cudaMalloc", 200 * kUs);
+    program.kernel(100 * kUs);
+    program.call(CallKind::kDeviceFree, line, "cudaFree", 20 * kUs);
+    program.call(CallKind::kEventRecord, line, "cudaEventRecord", 7 * kUs);
+  }));
+  EXPECT_NEAR(played.measured_us(), 233, kExact);  // 200 + 5 + 20 + 7 + 1
+  EXPECT_NEAR(played.predicted_us({Change::kRemoveAllocation}), 101, kExact);
+}
+
+// Down, 500 us of work on the host, up again.
+TEST(WhatIfExactly, WhatStaysOnTheDeviceIsNeitherCopiedNorWorkedOnByTheHost) {
+  const Played played(stepping([](StepProgram& program, std::uint32_t line, int) {
+    program.kernel(100 * kUs);
+    program.download({.stack = line, .bytes = 100'000, .duration_ns = 20 * kUs, .wait = Wait::kInCall});
+    program.work(500 * kUs);
+    program.upload({.stack = line, .bytes = 100'000, .duration_ns = 20 * kUs, .wait = Wait::kInCall});
+  }));
+  EXPECT_NEAR(played.measured_us(), 658, kExact);  // 5 + 100 + 1 + 20 + 3, 500, 5 + 20 + 3, 1
+  EXPECT_NEAR(played.predicted_us({Change::kKeepOnDevice}), 101, kExact);
+}
+
+// An upload without a copy down before it stays, and so does one behind another upload.
+TEST(WhatIfExactly, OfATripOnlyTheFirstUploadIsKeptOnTheDevice) {
+  const Played played(stepping([](StepProgram& program, std::uint32_t line, int) {
+    program.upload({.stack = line, .bytes = 100'000, .duration_ns = 20 * kUs});
+    program.download({.stack = line, .bytes = 100'000, .duration_ns = 20 * kUs});
+    program.upload({.stack = line, .bytes = 100'000, .duration_ns = 20 * kUs});
+    program.upload({.stack = line, .bytes = 100'000, .duration_ns = 20 * kUs});
+  }));
+  Graph graph = played.model().graph();
+  EXPECT_THAT(apply(played.model(), graph, Change::kKeepOnDevice, {0, 1, 2, 3}).calls, ElementsAre(2));
+  for (const auto& [call, is_gone] : {std::pair(0u, false), {1u, true}, {2u, true}, {3u, false}}) {
+    EXPECT_EQ(is_removed(graph, call), is_gone) << call;
+  }
+}
+
+// Ten uploads of 80 kB from page-locked memory, each in a call that waits for it.
+TEST(WhatIfExactly, MergedCopiesCrossAtOnceAndArePackedBefore) {
+  const Played played(stepping([](StepProgram& program, std::uint32_t line, int) {
+    for (int i = 0; i < 10; ++i) {
+      program.upload({.stack = line, .bytes = 80'000, .duration_ns = 20 * kUs, .wait = Wait::kInCall});
+    }
+    program.kernel(10 * kUs);
+  }));
+  // 10 x (5 + 20 + 3), 5 and 1; and the first waits for the kernel before it, 5.
+  EXPECT_NEAR(played.measured_us(), 291, kExact);
+  // 800 kB: packing at 8 GB/s takes 100 us, ten views 10 us, crossing at 50 GB/s 1.2 + 16 us.
+  EXPECT_NEAR(played.predicted_us({Change::kMergeCopies}), 1 + 100 + 10 + 5 + 17.2 + 3 + 5, kExact);
+}
+
+TEST(WhatIfExactly, CopiesDownBesideKernelsWaitForWhatTheyRead) {
+  const Played played(stepping([](StepProgram& program, std::uint32_t line, int) {
+    program.kernel(300 * kUs);
+    program.download({.stack = line, .bytes = 1'000'000, .duration_ns = 100 * kUs});
+  }));
+  EXPECT_NEAR(played.measured_us(), 402, kExact);
+  EXPECT_NEAR(played.predicted_us({Change::kSideStreams}), 301, kExact);
+}
+
+TEST(WhatIfExactly, CopiesBetweenGpusOnSideStreamsLeaveTheKernelsAlone) {
+  const Played played(stepping([](StepProgram& program, std::uint32_t line, int) {
+    program.kernel(300 * kUs);
+    program.send(line, 200 * kUs, kComputeStream);
+  }));
+  EXPECT_NEAR(played.measured_us(), 502, kExact);
+  EXPECT_NEAR(played.predicted_us({Change::kSideStreams}), 301, kExact);
+}
+
+// Two GPUs: uploads of 200 us to the first, of 100 us to the second, kernels of 150 us on both.
+StepProgram uploading_to_two_gpus() {
+  StepProgram program;
+  const std::uint32_t first = program.stack(5, kTo);
+  const std::uint32_t second = program.stack(6, kTo);
+  program.steps(kSteps, [&](int) {
+    program.upload({.stack = first, .bytes = 10'000'000, .duration_ns = 200 * kUs, .device = 0});
+    program.upload({.stack = second, .bytes = 5'000'000, .duration_ns = 100 * kUs, .device = 1});
+    program.kernel(150 * kUs, 0);
+    program.kernel(180 * kUs, 1);
+  });
+  return program;
+}
+
+TEST(WhatIfExactly, OfTwoGpusTheSlowerOneIsTheLimit) {
+  const Played played(uploading_to_two_gpus());
+  EXPECT_NEAR(played.measured_us(), 352, kExact);                                       // 200 + 1 + 150 + 1
+  EXPECT_NEAR(played.predicted_us({Change::kHoistUpload}, "train.py:6"), 352, kExact);  // the other one's
+  EXPECT_NEAR(played.predicted_us({Change::kHoistUpload}, "train.py:5"), 282, kExact);  // 100 + 1 + 180 + 1
+  EXPECT_NEAR(played.predicted_us({Change::kHoistUpload}), 181, kExact);                // 180 + 1
+}
+
+// Each GPU has its own link: uploads to both, one step ahead, do not wait for each other.
+TEST(WhatIfExactly, UploadsToTwoGpusRunAheadBesideEachOther) {
+  const Played played(uploading_to_two_gpus());
+  EXPECT_NEAR(played.predicted_us({Change::kPrefetch}, "train.py:5"), 282, kExact);
+  EXPECT_NEAR(played.predicted_us({Change::kPrefetch}), 201, kExact);  // 200 + 1 between uploads
+}
+
+TEST(WhatIfExactly, AChangeSaysTheCallsItWasMadeTo) {
+  const Played played(uploading_to_two_gpus());
+  const auto applied = [&](Change change) {
+    Graph graph = played.model().graph();
+    return apply(played.model(), graph, change, {0, 1, 2, 3}).calls;
+  };
+  EXPECT_THAT(applied(Change::kHoistUpload), ElementsAre(0, 1));
+  EXPECT_THAT(applied(Change::kPin), ElementsAre(0, 1));
+  EXPECT_THAT(applied(Change::kNonBlocking), ElementsAre(0, 1));
+  EXPECT_THAT(applied(Change::kPrefetch), ElementsAre(0, 1));
+  EXPECT_THAT(applied(Change::kFullLinkSpeed), ElementsAre(0, 1));
+  EXPECT_THAT(applied(Change::kSkipHostCopy), ElementsAre(0, 1));
+  EXPECT_THAT(applied(Change::kConvertOnDevice), ElementsAre(0, 1));
+  EXPECT_THAT(applied(Change::kGraphLaunch), ElementsAre(2, 3));
+  EXPECT_THAT(applied(Change::kRemoveSync), IsEmpty());
+  EXPECT_THAT(applied(Change::kDeferSync), IsEmpty());
+  EXPECT_THAT(applied(Change::kSideStreams), IsEmpty());
+  EXPECT_THAT(applied(Change::kFasterLoader), IsEmpty());
+  EXPECT_THAT(applied(Change::kKeepOnDevice), IsEmpty());
+  EXPECT_THAT(applied(Change::kRemoveAllocation), IsEmpty());
+  EXPECT_THAT(applied(Change::kMergeCopies), IsEmpty());  // of one line each
+}
+
+TEST(WhatIfExactly, AStepIsTheDistanceBetweenCompletionsInTheSecondHalf) {
+  // Three steps of 100 us, then four of 400 us.
+  const Played played(stepping(
+      [](StepProgram& program, std::uint32_t, int step) {
+        program.work((step < 3 ? 94 : 394) * kUs);
+        program.kernel(10 * kUs);
+      },
+      7));
+  EXPECT_NEAR(played.measured_us(), 400, kExact);
+  EXPECT_EQ(played.model().step_count(), 7u);
+}
+
+TEST(WhatIfExactly, OfARunWithoutStepsIsAllOfIt) {
+  StepProgram program;
+  program.work(100 * kUs);
+  program.kernel(50 * kUs);
+  program.work(20 * kUs);
+  program.sync(trace::kNoId, "cudaDeviceSynchronize");
+  const Played played(std::move(program));
+  EXPECT_EQ(played.model().step_count(), 1u);
+  EXPECT_NEAR(played.measured_us(), 60, kExact);  // from the launch: 5 + 50 + 5
+  EXPECT_NEAR(played.predicted_us({Change::kRemoveSync}), 55, kExact);
+}
+
+TEST(WhatIfExactly, FindsCallsByLineNumberAndPath) {
+  const Played played(uploading_to_two_gpus());
+  EXPECT_EQ(calls_at(played.model(), "").size(), 4u * kSteps);
+  EXPECT_EQ(calls_at(played.model(), "5").size(), 1u * kSteps);
+  EXPECT_EQ(calls_at(played.model(), "train.py:5x").size(), 0u);
+  EXPECT_EQ(calls_at(played.model(), "cudaLaunchKernel").size(), 2u * kSteps);
+}
+
+}  // namespace
+}  // namespace turnpike::analyze

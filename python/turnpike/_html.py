@@ -21,7 +21,9 @@ def of_report(headline: str, values: _Values) -> str:
     """
     totals = ({"direction": name, **total} for name, total in values["totals"].items() if total["count"])
     losses = (
-        {"what": values["loss_sentences"].get(name, name), "count": count} for name, count in values["losses"].items()
+        # A later recorder's loss has a name and no sentence here.
+        {"what": values["loss_sentences"].get(name) or name, "count": count}
+        for name, count in values["losses"].items()
     )
     parts = [
         f"<p><b>Turnpike</b>: {_text(headline)}</p>",
@@ -78,7 +80,7 @@ def _text(value: object) -> str:
 
 def _bytes(value: int) -> str:
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if value >= size:
+        if value >= 0.9995 * size:  # what rounds to 1000 of a unit is 1 of the next
             return f"{value / size:.3g} {unit}"
     return f"{value} B"
 

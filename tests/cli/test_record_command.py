@@ -108,8 +108,13 @@ def test_the_environment_leads_the_driver_to_the_recorder(record, fake_recorder)
     assert seen["TURNPIKE_RUN"] == str(record.directory / "here.tpk")
     assert seen["TURNPIKE_DETAIL"] == "full"
     assert seen["TURNPIKE_STACKS"] == "1"
-    for unset in ("TURNPIKE_CAPTURE_RANGE", "TURNPIKE_DELAY_MS", "TURNPIKE_DURATION_MS", "TURNPIKE_QUIET",
-                  "TURNPIKE_VERIFY_CONTENT"):
+    for unset in (
+        "TURNPIKE_CAPTURE_RANGE",
+        "TURNPIKE_DELAY_MS",
+        "TURNPIKE_DURATION_MS",
+        "TURNPIKE_QUIET",
+        "TURNPIKE_VERIFY_CONTENT",
+    ):
         assert unset not in seen
 
 

@@ -6,6 +6,7 @@ import random
 
 import pytest
 import torch
+
 from turnpike._move import arena, born, slots
 
 BIG = 80_000  # floats: more than is packed

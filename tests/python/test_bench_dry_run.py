@@ -10,8 +10,9 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the experiments move tensors of PyTorch, which is not installed here")
 
-import bench_stand_in  # noqa: E402
 from torch.utils._pytree import tree_map  # noqa: E402
+
+import bench_stand_in  # noqa: E402
 import turnpike  # noqa: E402
 from turnpike._bench import EXPERIMENTS, command, figures, loader, pin, run  # noqa: E402
 from turnpike._bench.timing import Rounds, WrongResult, take_turns  # noqa: E402

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+
 from turnpike import _bench, _native
 from turnpike._bench import command
 

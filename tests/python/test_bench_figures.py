@@ -4,6 +4,7 @@ import gc
 import json
 
 import pytest
+
 from turnpike._bench import figures, numa, result, table
 from turnpike._bench.figures import Target
 from turnpike._bench.peer import overlap_pct

@@ -5,6 +5,7 @@ import sys
 import types
 
 import pytest
+
 from turnpike._bench import machine
 from turnpike._bench.machine import GIB, KIB, MIB, Machine, Nothing, open_machine
 from turnpike._bench.timing import POISON, WrongResult

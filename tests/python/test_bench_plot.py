@@ -3,6 +3,7 @@
 import xml.etree.ElementTree
 
 import pytest
+
 from turnpike._bench import plot
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'turnpike[plot]'")

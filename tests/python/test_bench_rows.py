@@ -6,6 +6,7 @@ import math
 import types
 
 import pytest
+
 from turnpike._bench import figures, result, table
 from turnpike._bench.figures import Target
 from turnpike._bench.timing import Case, Samples, Way

@@ -5,6 +5,7 @@ import sys
 import types
 
 import pytest
+
 from turnpike import _bench
 from turnpike._bench import command, machine, run, timing
 from turnpike._bench.machine import Nothing

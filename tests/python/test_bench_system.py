@@ -7,6 +7,7 @@ import mmap
 import types
 
 import pytest
+
 from turnpike._bench import numa, resident
 
 

@@ -12,9 +12,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: there is 
 accelerate = pytest.importorskip("accelerate", reason="accelerate is not installed")
 from torch.utils.data import DataLoader, Dataset, IterableDataset  # noqa: E402
 
-from loop_stand_in import let_nothing_cross  # noqa: E402
-
 import turnpike as tp  # noqa: E402
+from loop_stand_in import let_nothing_cross  # noqa: E402
 
 HERE = torch.device("cpu")
 

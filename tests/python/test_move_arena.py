@@ -14,8 +14,9 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-from born_batches import BIG, assert_same, born_of, facts, is_locked, played_locks  # noqa: E402, F401
 from torch.utils.data import DataLoader, IterableDataset, default_collate, get_worker_info  # noqa: E402
+
+from born_batches import BIG, assert_same, born_of, facts, is_locked, played_locks  # noqa: E402, F401
 from turnpike import _core  # noqa: E402
 from turnpike._move import arena, born, slots  # noqa: E402
 

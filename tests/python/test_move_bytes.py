@@ -6,6 +6,7 @@ A GPU's memory is played by the host's, and a tensor says that it is on the GPU 
 import ctypes
 
 import pytest
+
 import turnpike as tp
 from turnpike import _core
 from turnpike._move import engine as engine_module

@@ -6,8 +6,8 @@ import weakref
 
 import pytest
 
-from turnpike._move import engine as move_engine
 from turnpike._move import aside, crossing, tree
+from turnpike._move import engine as move_engine
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: there are no batches of tensors")
 

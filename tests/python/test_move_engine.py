@@ -61,7 +61,9 @@ def in_child(check):
 
 
 def test_a_child_forked_before_the_engine_was_opened_has_its_own(torch):
-    run(STAND_IN + """
+    run(
+        STAND_IN
+        + """
 def check():
     with_a_gpu()
     assert isinstance(engine_module.engine(), Opened) and not engine_module.is_over()
@@ -72,11 +74,14 @@ def grandchild():
     assert engine_module.engine() is None and engine_module.is_over()
 
 in_child(check)
-""")
+"""
+    )
 
 
 def test_a_child_of_a_process_with_an_engine_has_none(torch):
-    run(STAND_IN + """
+    run(
+        STAND_IN
+        + """
 def check():
     assert engine_module.engine() is None and engine_module.is_over()
     try:
@@ -89,22 +94,28 @@ with_a_gpu()
 assert isinstance(engine_module.engine(), Opened)
 in_child(check)
 assert isinstance(engine_module.engine(), Opened)
-""")
+"""
+    )
 
 
 def test_a_child_of_a_process_that_used_cuda_leaves_it_to_pytorch(torch):
-    run(STAND_IN + """
+    run(
+        STAND_IN
+        + """
 with_a_gpu()
 torch.cuda._is_in_bad_fork = lambda: True
 def refuse():
     raise SystemExit("CUDA was touched")
 torch.cuda.init = torch.cuda.is_available = refuse
 assert engine_module.engine() is None and not engine_module.is_over()
-""")
+"""
+    )
 
 
 def test_settings_do_not_start_cuda_and_are_there_when_the_engine_opens(torch):
-    run(STAND_IN + """
+    run(
+        STAND_IN
+        + """
 with_a_gpu()
 def refuse(*_):
     raise SystemExit("CUDA was started")
@@ -124,7 +135,8 @@ Core.move_kept_settings = staticmethod(lambda name: (9, 8 << 20, 64 << 20))
 Opener.open = staticmethod(lambda settings: opened.append(settings) or Opened())
 engine_module.engine()
 assert opened == [(3, 8 << 20, 32 << 20)], opened
-""")
+"""
+    )
 
 
 def test_a_setting_that_the_engine_refuses_is_forgotten(torch, monkeypatch):

@@ -4,6 +4,7 @@ import dataclasses
 import types
 
 import pytest
+
 import turnpike as tp
 from turnpike import _core
 from turnpike._move import arena, born, pool, stats

@@ -25,9 +25,8 @@ from torch.utils.data import (  # noqa: E402
     WeightedRandomSampler,
 )
 
-from loop_stand_in import let_nothing_cross  # noqa: E402
-
 import turnpike as tp  # noqa: E402
+from loop_stand_in import let_nothing_cross  # noqa: E402
 from turnpike._move import ahead, prefetch, receive  # noqa: E402
 from turnpike._move import engine as move_engine  # noqa: E402
 

@@ -11,9 +11,9 @@ import time
 import weakref
 
 import pytest
-from loop_stand_in import let_nothing_cross
 
 import turnpike as tp
+from loop_stand_in import let_nothing_cross
 from turnpike._move import ahead, receive
 
 

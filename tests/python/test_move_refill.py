@@ -11,7 +11,6 @@ numpy = pytest.importorskip("numpy", reason="NumPy is not installed")
 from torch.utils.data import DataLoader, TensorDataset, default_collate  # noqa: E402
 
 from loop_stand_in import let_nothing_cross  # noqa: E402
-
 from turnpike._move import ahead, refill, tree  # noqa: E402
 
 HERE = torch.device("cpu", 0)

@@ -4,9 +4,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: there is nothing to train")
 
-from loop_stand_in import let_nothing_cross  # noqa: E402
-
 import turnpike as tp  # noqa: E402
+from loop_stand_in import let_nothing_cross  # noqa: E402
 
 HERE = torch.device("cpu")
 

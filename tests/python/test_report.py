@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+
 import turnpike as tp
 from turnpike import _html, _native
 

@@ -9,6 +9,7 @@ import sys
 import time
 
 import pytest
+
 import turnpike as tp
 
 

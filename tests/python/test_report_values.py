@@ -10,6 +10,7 @@ import typing
 import warnings
 
 import pytest
+
 import turnpike as tp
 from turnpike import _core, _native
 

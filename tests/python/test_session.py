@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+
 import turnpike as tp
 from turnpike import _native
 

@@ -25,9 +25,9 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "..", "bench")]
 
 import result_file  # noqa: E402
 import torch  # noqa: E402
-from tensors import random_tensor  # noqa: E402
 
 import turnpike as tp  # noqa: E402
+from tensors import random_tensor  # noqa: E402
 
 SOURCES = 160
 MAX_BYTES = 24 << 20

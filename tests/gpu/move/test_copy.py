@@ -5,9 +5,9 @@ import subprocess
 import sys
 
 import pytest
-from tensors import random_tensor
 
 import turnpike as tp
+from tensors import random_tensor
 
 pytestmark = pytest.mark.usefixtures("no_memory_kept")
 

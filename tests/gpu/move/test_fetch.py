@@ -3,9 +3,9 @@
 import random
 
 import pytest
-from tensors import assert_same, random_tensor
 
 import turnpike as tp
+from tensors import assert_same, random_tensor
 
 pytestmark = pytest.mark.usefixtures("no_memory_kept")
 

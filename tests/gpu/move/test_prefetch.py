@@ -7,9 +7,9 @@ import time
 import weakref
 
 import pytest
-from tensors import assert_same, random_tensor
 
 import turnpike as tp
+from tensors import assert_same, random_tensor
 
 pytestmark = pytest.mark.usefixtures("no_memory_kept")
 

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 import torch
-from tensors import DTYPES, assert_same, random_bytes, random_tensor
 
 import turnpike as tp
+from tensors import DTYPES, assert_same, random_bytes, random_tensor
 
 pytestmark = pytest.mark.usefixtures("no_memory_kept")
 

@@ -5,9 +5,9 @@ import time
 
 import pytest
 import torch
-from tensors import assert_same
 
 import turnpike as tp
+from tensors import assert_same
 
 pytestmark = pytest.mark.usefixtures("no_memory_kept")
 

@@ -30,3 +30,14 @@ def test_it_dies_by_each_signal_as_the_plain_one(tmp_path, name):
 def test_a_reader_that_leaves_ends_the_program_in_silence(tmp_path):
     result = run("sh", "-c", '"$@" | head -1', "sh", *COMMAND, "yes", cwd=tmp_path)
     assert (result.stdout, result.stderr) == ("y\n", "")
+
+
+def test_the_experiments_of_bench_run_in_this_interpreter(tmp_path):
+    bench = [sys.executable, "-m", "turnpike", "bench"]
+    helped = run(*bench, "to", "--help", cwd=tmp_path)
+    assert (helped.returncode, helped.stderr) == (0, "")
+    assert helped.stdout.startswith("usage: turnpike bench") and "--plot" in helped.stdout
+    refused = run(*bench, "to", "--no-such-option", cwd=tmp_path)
+    assert refused.returncode == 2 and "--no-such-option" in refused.stderr
+    # The native command's: Python would not know that it measures the link.
+    assert "link" in run(*bench, "--help", cwd=tmp_path).stdout

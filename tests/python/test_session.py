@@ -9,6 +9,7 @@ import pytest
 
 import turnpike as tp
 from turnpike import _native
+from turnpike._move import label
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -76,6 +77,23 @@ def test_start_hands_over_its_options_and_stop_names_the_file(fake, tmp_path):
 def test_record_hands_over_that_content_is_to_be_verified(fake, tmp_path):
     with tp.record(tmp_path / "a.tpk", verify_content=True):
         assert tp.stop().name == f"{OPTIONS_BYTES}-2-1-1"
+
+
+def test_record_verifies_no_content_unless_asked(fake, tmp_path):
+    with tp.record(tmp_path / "a.tpk"):
+        assert tp.stop().name == f"{OPTIONS_BYTES}-2-1-0"
+
+
+def test_copies_carry_labels_exactly_while_a_recording_runs(fake, tmp_path, monkeypatch):
+    told = []
+    monkeypatch.setattr(label, "listen", told.append)
+    with pytest.raises(tp.Error):
+        tp.start(tmp_path / "refused.tpk")
+    assert told == []
+    tp.start(tmp_path / "a.tpk")
+    assert told == [True]
+    tp.stop()
+    assert told == [True, False]
 
 
 def test_a_relative_path_is_made_absolute(fake, tmp_path, monkeypatch):

@@ -1,0 +1,220 @@
+"""The command: which mutants, one build with all of them, which tests notice which."""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import datetime
+import json
+import os
+import pathlib
+import platform
+import shlex
+import subprocess
+import sys
+import time
+
+from . import choose, outcome, suites
+from .outcome import DROPPED, KILLED, NOT_REACHED, SURVIVED, Outcome
+from .tree import Tree, say
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDERS = ("src", "python")
+COUNTS = {"src": 300, "python": 100}
+
+DESCRIPTION = """\
+Do the tests notice? Makes small mistakes (mutants) in src/ and python/turnpike, one at a time, and runs the tests that come by.
+A mutant that makes a test fail, crash or run out of time is killed; one that does not, survives: no test says what that line
+must do.
+
+    scripts/mutate                                the lines that your branch changes
+    scripts/mutate --all --seed 1                 a random sample: 300 mutants of src/, 100 of python/
+    scripts/mutate --all --folder src/analyze --count 50
+    scripts/mutate --only 3f2a91c0de --tests analyze_test
+                                                  one survivor again, while you write the test for it
+
+All mutants are built into one program each in a copy of the checkout (build/mutation), where the environment chooses one of
+them; the checkout itself is not touched. A first run sees which test reaches which mutant; then each mutant is tried with the
+tests that reach it, C++ before Python, quick ones first, until one fails. A test has three times its usual time and ten
+seconds. Dropped are mutants that the compiler rejects, and those of functions that only the compiler runs.
+
+A survivor that no test can tell from the original (or that is not worth one) gets an entry in tests/mutants_left.toml:
+
+    [[mutant]]
+    name = "3f2a91c0de"         # as listed; it lasts while the text of the line does
+    reason = "why"
+    equivalent = true           # the program does the same: it counts neither way
+"""
+EPILOG = """\
+Needs what scripts/bootstrap sets up, the C++ of a debug build, and libclang for src/: pip install -r
+scripts/requirements-mutate.txt. The tests of python/turnpike/_move need a --python with PyTorch; without, what only they reach is
+reported as not reached. Exit 1: a folder is below the target, or an entry of mutants_left.toml fits no mutant. Exit 2: wrong
+usage, or something is missing.
+"""
+
+
+def parsed(arguments):
+    parser = argparse.ArgumentParser(
+        "mutate", description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--all", action="store_true", help="a sample of all lines, not those that changed")
+    parser.add_argument("--count", type=int, help="how many mutants of each folder (default: src 300, python 100)")
+    parser.add_argument("--seed", type=int, default=1, help="which sample (default: 1)")
+    parser.add_argument("--folder", action="append", help="only these folders or files, such as src/analyze; may be repeated")
+    parser.add_argument("--only", action="append", metavar="NAME", help="only the mutants of these names, as survivors are listed")
+    parser.add_argument("--tests", action="append", metavar="WORD", help="only the test programs and files whose name contains it")
+    parser.add_argument("--list", action="store_true", help="list the mutants, try none")
+    parser.add_argument("--target", type=float, default=85, help="the score in percent that every folder must have (default: 85)")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="how much runs at once (default: the cores)")
+    parser.add_argument("--python", default=sys.executable, help="the interpreter for the Python tests (default: this one)")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write every mutant and what became of it")
+    return parser.parse_args(arguments)
+
+
+def chosen(options, tree):
+    """The mutants of this run, with the most that may be tried of each folder."""
+    folders = [folder.rstrip("/") for folder in options.folder or FOLDERS]
+    changed = None
+    if not options.all and not options.only:
+        changed = choose.changed_lines(ROOT, choose.base(ROOT))
+    names = [name for name in choose.sources(ROOT, folders) if changed is None or name in changed]
+    if any(name.startswith("src/") for name in names):
+        tree.write([])
+        tree.configure()
+    found, left_out = choose.all_of(ROOT, tree, names, options.jobs)
+    for name in left_out:
+        say(f"{name} is not built here: it is left out")
+    if options.only:
+        result = [mutant for mutant in found if mutant.name in options.only]
+        missing = set(options.only) - {mutant.name for mutant in result}
+        if missing:
+            raise SystemExit(f"mutate: no mutant is named {', '.join(sorted(missing))}: the line's text has changed, or --folder leaves it out")
+        return result, {}, found
+    if changed is not None:
+        return choose.on_lines(found, changed), {}, found
+    result, most = [], {}
+    for folder in folders:
+        own = [mutant for mutant in found if mutant.path == folder or mutant.path.startswith(folder + "/")]
+        count = options.count or COUNTS.get(folder, COUNTS[folder.split("/")[0]])
+        most[folder] = count
+        say(f"{folder}: {min(count, len(own))} of {len(own)} mutants")
+        result += choose.sample(own, count, options.seed)
+    return list(dict.fromkeys(result)), most, found
+
+
+def at_most(numbered, most):
+    """Of each folder no more than were asked for: some were taken in reserve."""
+    left = dict(most)
+    result = []
+    for number, mutant in numbered:
+        folder = next((name for name in left if mutant.path == name or mutant.path.startswith(name + "/")), None)
+        if folder is None or left[folder] > 0:
+            result.append((number, mutant))
+            if folder is not None:
+                left[folder] -= 1
+    return result
+
+
+def reached(tree, options):
+    """Every case of the tests."""
+    chosen_suites = suites.all_of(tree, options.tests)
+    cases = []
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        work = {pool.submit(suites.measure, suite): suite for suite in chosen_suites}
+        for done, future in enumerate(concurrent.futures.as_completed(work), 1):
+            cases += future.result()
+            own = future.result()
+            say(f"[{done}/{len(work)}] {work[future].name}: {len(own)} tests, {sum(case.seconds for case in own):.1f} s")
+    return cases
+
+
+def tried(numbered, cases, jobs):
+    """What became of each mutant."""
+    by_number = {}
+    for case in cases:
+        for number in case.reached:
+            by_number.setdefault(number, []).append(case)
+
+    def one(pair):
+        number, mutant = pair
+        own = by_number.get(number, [])
+        if not own:
+            return Outcome(mutant, DROPPED if mutant.is_constant else NOT_REACHED)
+        ended = suites.try_mutant(number, own)
+        return Outcome(mutant, KILLED if ended.is_noticed else SURVIVED, ended.by, len(own))
+
+    result = []
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        work = [pool.submit(one, pair) for pair in numbered]
+        for done, future in enumerate(concurrent.futures.as_completed(work), 1):
+            ended = future.result()
+            result.append(ended)
+            what = f"{ended.state}{' by ' + ended.by if ended.by else ''}"
+            say(f"[{done}/{len(work)}] {ended.mutant.path}:{ended.mutant.line} {ended.mutant.operator} [{ended.mutant.name}]: {what}")
+    return result
+
+
+def figures(options, outcomes, made, seconds):
+    version = (ROOT / "VERSION").read_text().strip()
+    return {
+        "date": datetime.date.today().isoformat(),
+        "version": version,
+        "commit": choose.git(ROOT, "rev-parse", "HEAD"),
+        "command": shlex.join(["scripts/mutate", *sys.argv[1:]]),
+        "seed": options.seed,
+        "python": platform.python_version(),
+        "seconds": round(seconds),
+        "folders": {
+            name: {**row.counts, "equivalent": row.equivalent, "score": row.score and round(row.score, 1)} for name, row in made.items()
+        },
+        "mutants": [
+            {
+                **{key: value for key, value in dataclasses.asdict(ended.mutant).items() if key not in ("start", "end", "form")},
+                "state": ended.state, "by": ended.by, "tests": ended.tests, "reason": ended.reason, "equivalent": ended.is_equivalent,
+            }
+            for ended in sorted(outcomes, key=lambda one: (one.mutant.path, one.mutant.line, one.mutant.name))
+        ],
+    }  # fmt: skip
+
+
+def main(arguments=None):
+    options = parsed(arguments)
+    started = time.monotonic()
+    tree = Tree(ROOT, ROOT / "build" / "mutation" / "tree", options.python, options.jobs)
+    try:
+        mutants, most, everything = chosen(options, tree)
+    except choose.NoClang as missing:
+        print(f"mutate: {missing}", file=sys.stderr)
+        return 2
+    if options.list:
+        for mutant in sorted(mutants, key=lambda one: (one.path, one.start)):
+            print(outcome.described(mutant))
+        return 0
+    if not mutants:
+        print("mutate: no mutant stands on the changed lines")
+        return 0
+
+    entries = outcome.reasons(ROOT / "tests" / "mutants_left.toml")
+    numbered, dropped = tree.make(list(enumerate(mutants, 1)), options.tests or [])
+    numbered = at_most(numbered, most)
+    say(f"{len(numbered)} mutants are built, {time.monotonic() - started:.0f} s; now the tests that reach them")
+    cases = reached(tree, options)
+    outcomes = tried(numbered, cases, options.jobs) + [Outcome(mutant, DROPPED) for _, mutant in dropped]
+    outcome.with_reasons(outcomes, entries)
+    made = outcome.rows(outcomes)
+    listed = outcome.survivors(outcomes)
+    if listed:
+        print(listed)
+    if options.only:
+        for ended in outcomes:
+            print(f"{outcome.described(ended.mutant)}\n    {ended.state} {ended.by}".rstrip())
+    print(outcome.table(made))
+    if options.json:
+        whole = figures(options, outcomes, made, time.monotonic() - started)
+        options.json.write_text(json.dumps(whole, indent=1) + "\n")
+    stale = []
+    if options.all and not options.folder:
+        stale = sorted(set(entries) - {mutant.name for mutant in everything})
+        for name in stale:
+            print(f"mutate: tests/mutants_left.toml: {name} fits no mutant any more: {entries[name]['reason']}", file=sys.stderr)
+    is_below = any(row.score is not None and row.score < options.target for row in made.values())
+    return 1 if is_below or stale else 0

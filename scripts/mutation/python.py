@@ -1,0 +1,1 @@
+def mutants(root, name): return []

@@ -16,7 +16,10 @@ from .mutant import Mutant
 
 # Programs outside of the build compile these headers, and have no switch for mutants.
 INSTALLED = {"src/record/session.h", "src/move/move.h", "src/base/result.h"}
-RESOURCES = ("/usr/lib/llvm-*/lib/clang/*/include", ".venv/lib/python*/site-packages/clang_tidy/data/lib/clang/*/include")
+RESOURCES = (
+    "/usr/lib/llvm-*/lib/clang/*/include",
+    ".venv/lib/python*/site-packages/clang_tidy/data/lib/clang/*/include",
+)
 # What GCC knows and clang does not, and what is of no use to a reader.
 NOT_FOR_CLANG = re.compile(r"-W.*|-o|-c|-g|.*\.o|-fdiagnostics.*")
 
@@ -45,7 +48,9 @@ def resources(root):
 
 def sources(root, folders):
     """The files that may hold mutants, below the folders."""
-    listed = subprocess.run(["git", "-C", root, "ls-files", "-z", "-c", "-o", "--exclude-standard"], capture_output=True, check=True)
+    listed = subprocess.run(
+        ["git", "-C", root, "ls-files", "-z", "-c", "-o", "--exclude-standard"], capture_output=True, check=True
+    )
     result = []
     for name in sorted(set(listed.stdout.decode().split("\0"))):
         is_source = name.startswith("src/") and name.endswith((".cpp", ".h")) and name not in INSTALLED
@@ -62,7 +67,7 @@ class Arguments:
     def __init__(self, root, tree):
         self.by_path = {}
         self.by_folder = {}
-        common = ["-isystem", str(resources(root)), "-w"]
+        common = ["-isystem", str(resources(root)), "-w", "-ferror-limit=0"]
         for entry in json.loads((tree.build / "compile_commands.json").read_text()):
             file = pathlib.Path(entry["file"])
             if not file.is_relative_to(tree.folder / "src") or file.suffix != ".cpp":
@@ -111,7 +116,7 @@ def all_of(root, tree, names, jobs):
         else:
             work.append((root, name, own, tree.folder.parent / "found"))
     with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
-        found = list(pool.map(of_file, *zip(*work))) if work else []
+        found = list(pool.map(of_file, *zip(*work, strict=True))) if work else []
     return [mutant for mutants in found for mutant in mutants], left_out
 
 
@@ -131,7 +136,7 @@ def git(root, *arguments):
 
 
 def base(root):
-    """What the work in the checkout is compared with: where the branch left main; on main, the commit before the last."""
+    """The commit that the work is compared with: where the branch left main; on main, the commit before the last."""
     left = git(root, "merge-base", "main", "HEAD") or git(root, "merge-base", "origin/main", "HEAD")
     if left and left != git(root, "rev-parse", "HEAD"):
         return left
@@ -156,6 +161,8 @@ def changed_lines(root, since):
 
 def on_lines(mutants, changed):
     def touches(mutant):
-        return any(mutant.line + more in changed.get(mutant.path, ()) for more in range(mutant.original.count("\n") + 1))
+        return any(
+            mutant.line + more in changed.get(mutant.path, ()) for more in range(mutant.original.count("\n") + 1)
+        )
 
     return [mutant for mutant in mutants if touches(mutant)]

@@ -2,14 +2,13 @@
 
 import argparse
 import concurrent.futures
-import dataclasses
 import datetime
+import fcntl
 import json
 import os
 import pathlib
 import platform
 import shlex
-import subprocess
 import sys
 import time
 
@@ -22,9 +21,9 @@ FOLDERS = ("src", "python")
 COUNTS = {"src": 300, "python": 100}
 
 DESCRIPTION = """\
-Do the tests notice? Makes small mistakes (mutants) in src/ and python/turnpike, one at a time, and runs the tests that come by.
-A mutant that makes a test fail, crash or run out of time is killed; one that does not, survives: no test says what that line
-must do.
+Do the tests notice? Makes small mistakes (mutants) in src/ and python/turnpike, one at a time, and runs the tests that
+come by. A mutant that makes a test fail, crash or run out of time is killed. One that does not survives: no test says
+what that line must do.
 
     scripts/mutate                                the lines that your branch changes
     scripts/mutate --all --seed 1                 a random sample: 300 mutants of src/, 100 of python/
@@ -32,12 +31,13 @@ must do.
     scripts/mutate --only 3f2a91c0de --tests analyze_test
                                                   one survivor again, while you write the test for it
 
-All mutants are built into one program each in a copy of the checkout (build/mutation), where the environment chooses one of
-them; the checkout itself is not touched. A first run sees which test reaches which mutant; then each mutant is tried with the
-tests that reach it, C++ before Python, quick ones first, until one fails. A test has three times its usual time and ten
-seconds. Dropped are mutants that the compiler rejects, and those of functions that only the compiler runs.
+All mutants are built at once, in a copy of the checkout (build/mutation/tree), and the environment chooses one of them
+when a program runs. The checkout itself is not touched. A first run sees which test reaches which mutant. Then each
+mutant is tried with the tests that reach it, C++ before Python, quick ones first, until one fails. A test has three
+times its usual time and ten seconds. Dropped are mutants that the compiler rejects, and those of functions that only the
+compiler runs.
 
-A survivor that no test can tell from the original (or that is not worth one) gets an entry in tests/mutants_left.toml:
+A survivor that no test can tell from the original, or that is not worth one, gets an entry in tests/mutants_left.toml:
 
     [[mutant]]
     name = "3f2a91c0de"         # as listed; it lasts while the text of the line does
@@ -45,10 +45,12 @@ A survivor that no test can tell from the original (or that is not worth one) ge
     equivalent = true           # the program does the same: it counts neither way
 """
 EPILOG = """\
-Needs what scripts/bootstrap sets up, the C++ of a debug build, and libclang for src/: pip install -r
-scripts/requirements-mutate.txt. The tests of python/turnpike/_move need a --python with PyTorch; without, what only they reach is
-reported as not reached. Exit 1: a folder is below the target, or an entry of mutants_left.toml fits no mutant. Exit 2: wrong
-usage, or something is missing.
+Needs Python 3.11, what scripts/bootstrap sets up, and for src/ libclang:
+    pip install -r scripts/requirements-mutate.txt
+The Python tests are run by --python, which needs pytest; the C++ of src/python needs nanobind there, and the tests of
+python/turnpike/_move PyTorch. What only tests reach that it cannot run is reported as not reached.
+Exit 1: a folder is below the target, or an entry of mutants_left.toml fits no mutant. Exit 2: wrong usage, or there is
+no libclang.
 """
 
 
@@ -59,13 +61,25 @@ def parsed(arguments):
     parser.add_argument("--all", action="store_true", help="a sample of all lines, not those that changed")
     parser.add_argument("--count", type=int, help="how many mutants of each folder (default: src 300, python 100)")
     parser.add_argument("--seed", type=int, default=1, help="which sample (default: 1)")
-    parser.add_argument("--folder", action="append", help="only these folders or files, such as src/analyze; may be repeated")
-    parser.add_argument("--only", action="append", metavar="NAME", help="only the mutants of these names, as survivors are listed")
-    parser.add_argument("--tests", action="append", metavar="WORD", help="only the test programs and files whose name contains it")
+    parser.add_argument(
+        "--folder", action="append", help="only these folders or files, such as src/analyze; may be repeated"
+    )
+    parser.add_argument(
+        "--only", action="append", metavar="NAME", help="only the mutants of these names, as survivors are listed"
+    )
+    parser.add_argument(
+        "--tests", action="append", metavar="WORD", help="only the test programs and files whose name contains it"
+    )
     parser.add_argument("--list", action="store_true", help="list the mutants, try none")
-    parser.add_argument("--target", type=float, default=85, help="the score in percent that every folder must have (default: 85)")
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="how much runs at once (default: the cores)")
-    parser.add_argument("--python", default=sys.executable, help="the interpreter for the Python tests (default: this one)")
+    parser.add_argument(
+        "--target", type=float, default=85, help="the score in percent that every folder must have (default: 85)"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=len(os.sched_getaffinity(0)), help="how much runs at once (default: the cores)"
+    )
+    parser.add_argument(
+        "--python", default=sys.executable, help="the interpreter for the Python tests (default: this one)"
+    )
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write every mutant and what became of it")
     return parser.parse_args(arguments)
 
@@ -87,7 +101,8 @@ def chosen(options, tree):
         result = [mutant for mutant in found if mutant.name in options.only]
         missing = set(options.only) - {mutant.name for mutant in result}
         if missing:
-            raise SystemExit(f"mutate: no mutant is named {', '.join(sorted(missing))}: the line's text has changed, or --folder leaves it out")
+            names = ", ".join(sorted(missing))
+            raise SystemExit(f"mutate: no mutant is named {names}: its line has changed, or --folder leaves it out")
         return result, {}, found
     if changed is not None:
         return choose.on_lines(found, changed), {}, found
@@ -114,16 +129,19 @@ def at_most(numbered, most):
     return result
 
 
-def reached(tree, options):
-    """Every case of the tests."""
-    chosen_suites = suites.all_of(tree, options.tests)
+def reached(tree, options, numbered):
+    """Every case of the tests, with the numbers of the mutants that it reaches."""
+    with_cpp = any(not mutant.path.endswith(".py") for _, mutant in numbered)
+    chosen_suites = suites.all_of(tree, options.tests, with_cpp)
     cases = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         work = {pool.submit(suites.measure, suite): suite for suite in chosen_suites}
         for done, future in enumerate(concurrent.futures.as_completed(work), 1):
             cases += future.result()
             own = future.result()
-            say(f"[{done}/{len(work)}] {work[future].name}: {len(own)} tests, {sum(case.seconds for case in own):.1f} s")
+            say(
+                f"[{done}/{len(work)}] {work[future].name}: {len(own)} tests, {sum(case.seconds for case in own):.1f} s"
+            )
     return cases
 
 
@@ -149,35 +167,43 @@ def tried(numbered, cases, jobs):
             ended = future.result()
             result.append(ended)
             what = f"{ended.state}{' by ' + ended.by if ended.by else ''}"
-            say(f"[{done}/{len(work)}] {ended.mutant.path}:{ended.mutant.line} {ended.mutant.operator} [{ended.mutant.name}]: {what}")
+            mutant = ended.mutant
+            say(f"[{done}/{len(work)}] {mutant.path}:{mutant.line} {mutant.operator} [{mutant.name}]: {what}")
     return result
 
 
 def figures(options, outcomes, made, seconds):
-    version = (ROOT / "VERSION").read_text().strip()
     return {
         "date": datetime.date.today().isoformat(),
-        "version": version,
+        "version": (ROOT / "VERSION").read_text().strip(),
         "commit": choose.git(ROOT, "rev-parse", "HEAD"),
         "command": shlex.join(["scripts/mutate", *sys.argv[1:]]),
         "seed": options.seed,
         "python": platform.python_version(),
         "seconds": round(seconds),
-        "folders": {
-            name: {**row.counts, "equivalent": row.equivalent, "score": row.score and round(row.score, 1)} for name, row in made.items()
-        },
-        "mutants": [
-            {
-                **{key: value for key, value in dataclasses.asdict(ended.mutant).items() if key not in ("start", "end", "form")},
-                "state": ended.state, "by": ended.by, "tests": ended.tests, "reason": ended.reason, "equivalent": ended.is_equivalent,
-            }
-            for ended in sorted(outcomes, key=lambda one: (one.mutant.path, one.mutant.line, one.mutant.name))
-        ],
-    }  # fmt: skip
+        "folders": {name: row.figures() for name, row in made.items()},
+        "mutants": [ended.figures() for ended in sorted(outcomes, key=outcome.place)],
+    }
+
+
+def locked(path):
+    """Two runs in one checkout would build over each other."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = open(path, "w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise SystemExit("mutate: another run goes on in this checkout") from None
+    return file
 
 
 def main(arguments=None):
     options = parsed(arguments)
+    with locked(ROOT / "build" / "mutation" / "lock"):
+        return run(options)
+
+
+def run(options):
     started = time.monotonic()
     tree = Tree(ROOT, ROOT / "build" / "mutation" / "tree", options.python, options.jobs)
     try:
@@ -197,7 +223,7 @@ def main(arguments=None):
     numbered, dropped = tree.make(list(enumerate(mutants, 1)), options.tests or [])
     numbered = at_most(numbered, most)
     say(f"{len(numbered)} mutants are built, {time.monotonic() - started:.0f} s; now the tests that reach them")
-    cases = reached(tree, options)
+    cases = reached(tree, options, numbered)
     outcomes = tried(numbered, cases, options.jobs) + [Outcome(mutant, DROPPED) for _, mutant in dropped]
     outcome.with_reasons(outcomes, entries)
     made = outcome.rows(outcomes)
@@ -215,6 +241,9 @@ def main(arguments=None):
     if options.all and not options.folder:
         stale = sorted(set(entries) - {mutant.name for mutant in everything})
         for name in stale:
-            print(f"mutate: tests/mutants_left.toml: {name} fits no mutant any more: {entries[name]['reason']}", file=sys.stderr)
+            print(
+                f"mutate: tests/mutants_left.toml: {name} fits no mutant any more: {entries[name]['reason']}",
+                file=sys.stderr,
+            )
     is_below = any(row.score is not None and row.score < options.target for row in made.values())
     return 1 if is_below or stale else 0

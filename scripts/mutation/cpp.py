@@ -7,10 +7,11 @@ from .mutant import Mutant, named, with_all
 SWAPPED = {
     "<": ("<=", ">="), "<=": ("<", ">"), ">": (">=", "<="), ">=": (">", "<"),
     "==": ("!=",), "!=": ("==",), "&&": ("||",), "||": ("&&",),
-    "+": ("-",), "-": ("+",), "*": ("/",), "/": ("*",), "%": ("*",), "&": ("|",), "|": ("&",), "^": ("|",), "<<": (">>",), ">>": ("<<",),
-    "+=": ("-=",), "-=": ("+=",), "*=": ("/=",), "/=": ("*=",), "|=": ("&=",), "&=": ("|=",), "<<=": (">>=",), ">>=": ("<<=",),
+    "+": ("-",), "-": ("+",), "*": ("/",), "/": ("*",), "%": ("*",),
+    "&": ("|",), "|": ("&",), "^": ("|",), "<<": (">>",), ">>": ("<<",),
+    "+=": ("-=",), "-=": ("+=",), "*=": ("/=",), "/=": ("*=",),
+    "|=": ("&=",), "&=": ("|=",), "<<=": (">>=",), ">>=": ("<<=",),
 }  # fmt: skip
-NAMES = {"&&": "logic", "||": "logic"}
 INTEGER = re.compile(r"(0[xX][0-9a-fA-F']+|0[bB][01']+|[0-9][0-9']*)([uUlLzZ]*)")
 BETWEEN = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 LONGEST = 2000  # characters of a mutated span: no error message and no mutant of this size is worth reading
@@ -25,10 +26,10 @@ class Finder:
         self.found = []
         self.is_in_constexpr = False
         self.skipped = {
-            self.kind.STATIC_ASSERT, self.kind.ENUM_DECL, self.kind.CXX_UNARY_EXPR, self.kind.TYPE_REF, self.kind.TEMPLATE_REF,
-            self.kind.NAMESPACE_REF, self.kind.ANNOTATE_ATTR, self.kind.ALIGNED_ATTR, self.kind.TYPE_ALIAS_DECL,
-            self.kind.TEMPLATE_NON_TYPE_PARAMETER, self.kind.TEMPLATE_TYPE_PARAMETER, self.kind.CONCEPT_DECL,
-            self.kind.REQUIRES_EXPR,
+            self.kind.STATIC_ASSERT, self.kind.ENUM_DECL, self.kind.CXX_UNARY_EXPR, self.kind.TYPE_REF,
+            self.kind.TEMPLATE_REF, self.kind.NAMESPACE_REF, self.kind.ANNOTATE_ATTR, self.kind.ALIGNED_ATTR,
+            self.kind.TYPE_ALIAS_DECL, self.kind.TEMPLATE_NON_TYPE_PARAMETER, self.kind.TEMPLATE_TYPE_PARAMETER,
+            self.kind.CONCEPT_DECL, self.kind.REQUIRES_EXPR,
         }  # fmt: skip
 
     # Spans and their text
@@ -47,7 +48,11 @@ class Finder:
         original = self.source(start, end)
         if end - start > LONGEST or mutated == original or "#" in BETWEEN.sub("", original).replace("'#'", ""):
             return
-        self.found.append(Mutant(self.path, cursor.extent.start.line, start, end, operator, original, mutated, form, self.is_in_constexpr))
+        self.found.append(
+            Mutant(
+                self.path, cursor.extent.start.line, start, end, operator, original, mutated, form, self.is_in_constexpr
+            )
+        )
 
     # What a node may be
 
@@ -78,9 +83,10 @@ class Finder:
         words = {token.spelling for token in variable.get_tokens()}
         if words & {"constexpr", "constinit"}:
             return True
+        changing = (self.kind.DECL_REF_EXPR, self.kind.CALL_EXPR, self.kind.MEMBER_REF_EXPR)
         return variable.type.is_const_qualified() and not any(
-            node.kind in (self.kind.DECL_REF_EXPR, self.kind.CALL_EXPR, self.kind.MEMBER_REF_EXPR) for node in variable.walk_preorder()
-        )  # fmt: skip
+            node.kind in changing for node in variable.walk_preorder()
+        )
 
     # The mutants of a node
 
@@ -146,9 +152,17 @@ class Finder:
         if text.startswith("!"):
             self.add(cursor, "! dropped", text[1:], "truth")
         elif text.startswith("++") or text.startswith("--"):
-            self.add(cursor, f"{text[:2]} to {'--' if text[0] == '+' else '++'}", ("--" if text[0] == "+" else "++") + text[2:])
+            self.add(
+                cursor,
+                f"{text[:2]} to {'--' if text[0] == '+' else '++'}",
+                ("--" if text[0] == "+" else "++") + text[2:],
+            )
         elif text.endswith("++") or text.endswith("--"):
-            self.add(cursor, f"{text[-2:]} to {'--' if text[-1] == '+' else '++'}", text[:-2] + ("--" if text[-1] == "+" else "++"))
+            self.add(
+                cursor,
+                f"{text[-2:]} to {'--' if text[-1] == '+' else '++'}",
+                text[:-2] + ("--" if text[-1] == "+" else "++"),
+            )
         elif text.startswith("-") and self.is_arithmetic(cursor):
             self.add(cursor, "minus dropped", "+" + text[1:])
 
@@ -165,7 +179,9 @@ class Finder:
         is_assignment = kind == self.kind.COMPOUND_ASSIGNMENT_OPERATOR
         if kind in (self.kind.BINARY_OPERATOR, self.kind.CALL_EXPR):
             operands = list(cursor.get_children())
-            is_assignment = is_assignment or kind == self.kind.CALL_EXPR or (len(operands) == 2 and self.is_assignment(operands))
+            is_assignment = (
+                is_assignment or kind == self.kind.CALL_EXPR or (len(operands) == 2 and self.is_assignment(operands))
+            )
         if kind == self.kind.UNARY_OPERATOR:
             is_assignment = text.startswith(("++", "--")) or text.endswith(("++", "--"))
         if kind == self.kind.CXX_DELETE_EXPR or is_assignment:
@@ -244,7 +260,11 @@ class Finder:
             operator, at = found
             start, end = self.span(cursor)
             for other in SWAPPED[operator]:
-                self.add(cursor, f"{operator} to {other}", self.source(start, at) + other + self.source(at + len(operator), end))
+                self.add(
+                    cursor,
+                    f"{operator} to {other}",
+                    self.source(start, at) + other + self.source(at + len(operator), end),
+                )
 
     def statement_conditions(self, cursor, kind, children):
         start, _ = self.span(cursor)
@@ -276,7 +296,7 @@ def mutants(ci, root, path, arguments):
     whole = str(root / path)
     text = (root / path).read_bytes()
     unit = ci.Index.create().parse(whole, args=arguments)
-    # Errors in headers of the system are those of a compiler's own that is another clang's: its intrinsics. They do no harm.
+    # Errors in the compiler's own headers, which may be those of another clang, are about intrinsics and do no harm.
     errors = [error for error in unit.diagnostics if error.severity >= ci.Diagnostic.Error and is_ours(root, error)]
     if errors:
         raise SystemExit(f"mutate: clang cannot read {path}: {errors[0]}")

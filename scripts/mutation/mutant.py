@@ -14,16 +14,18 @@ class Mutant:
     operator: str
     original: str
     mutated: str
-    # How it stands beside the original: "value" (an expression), "truth" (an expression that is converted to bool), "effect"
-    # (an expression whose value nobody takes), "statement" (of Python).
+    # How it stands beside the original: "value" (an expression), "truth" (an expression that is converted to bool),
+    # "effect" (an expression whose value nobody takes), "statement" (of Python).
     form: str = "value"
     is_constant: bool = False  # in a function that the compiler may run
     name: str = ""
 
 
 def named(mutants, text):
-    """The mutants of one file, in its order and each with its name: a hash of path, operator, the line's text and its place
-    among those that share these."""
+    """The mutants of one file, in its order, each with its name.
+
+    That is a hash of path, operator, the line's text and its place among those that share these.
+    """
     lines = text.split(b"\n")
     seen = collections.Counter()
     result = []
@@ -38,8 +40,8 @@ def named(mutants, text):
 def with_all(text, numbered, write):
     """`text` with every mutant of `numbered` (pairs of number and Mutant) in it, chosen when the program runs.
 
-    `write(pairs, original)` gives the text that stands for one span: `pairs` are its mutants, `original` is the span with the
-    mutants inside it already written.
+    `write(pairs, original)` gives the text that stands for one span: `pairs` are its mutants, `original` is the span
+    with the mutants inside it already written.
     """
     spans = collections.defaultdict(list)
     for number, mutant in numbered:

@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+
 import tomllib
 
 from .mutant import Mutant
@@ -17,6 +18,26 @@ class Outcome:
     tests: int = 0  # those that reach it
     reason: str = ""
     is_equivalent: bool = False
+
+    def figures(self):
+        mutant = self.mutant
+        return {
+            "name": mutant.name,
+            "path": mutant.path,
+            "line": mutant.line,
+            "operator": mutant.operator,
+            "original": mutant.original,
+            "mutated": mutant.mutated,
+            "state": self.state,
+            "by": self.by,
+            "tests": self.tests,
+            "reason": self.reason,
+            "equivalent": self.is_equivalent,
+        }
+
+
+def place(outcome):
+    return outcome.mutant.path, outcome.mutant.line, outcome.mutant.name
 
 
 def reasons(path):
@@ -56,6 +77,10 @@ class Row:
     def score(self):
         return 100 * self.counts[KILLED] / self.of if self.of else None
 
+    def figures(self):
+        score = None if self.score is None else round(self.score, 1)
+        return {**self.counts, "equivalent": self.equivalent, "score": score}
+
 
 def rows(outcomes):
     """Folder -> Row, and those of src and python as a whole."""
@@ -78,7 +103,10 @@ def table(made):
         lines.append((name, *map(str, numbers), str(row.equivalent), str(counts[DROPPED]), score))
     widths = [max(len(line[column]) for line in lines) for column in range(len(titles))]
     return "\n".join(
-        "  ".join(cell.ljust(width) if index == 0 else cell.rjust(width) for index, (cell, width) in enumerate(zip(line, widths)))
+        "  ".join(
+            cell.ljust(width) if index == 0 else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
         for line in lines
     )
 
@@ -91,17 +119,20 @@ def shortened(text, most=150):
 def described(mutant):
     """A mutant in two lines: where it is, and what becomes what."""
     mutated = shortened(mutant.mutated) if mutant.mutated else "(nothing)"
-    return f"{mutant.path}:{mutant.line}: {mutant.operator} [{mutant.name}]\n    {shortened(mutant.original)}  ->  {mutated}"
+    place = f"{mutant.path}:{mutant.line}: {mutant.operator} [{mutant.name}]"
+    return f"{place}\n    {shortened(mutant.original)}  ->  {mutated}"
 
 
 def survivors(outcomes):
     """The text that lists what no test noticed."""
     left = [outcome for outcome in outcomes if outcome.state in (SURVIVED, NOT_REACHED)]
-    left.sort(key=lambda outcome: (outcome.mutant.path, outcome.mutant.line))
+    left.sort(key=place)
     parts = []
     for outcome in left:
         if not outcome.reason:
-            note = "no test reaches it" if outcome.state == NOT_REACHED else f"{outcome.tests} tests reach it, none fails"
+            note = (
+                "no test reaches it" if outcome.state == NOT_REACHED else f"{outcome.tests} tests reach it, none fails"
+            )
             parts.append(f"{described(outcome.mutant)}\n    {note}")
     explained = [outcome for outcome in left if outcome.reason]
     if explained:

@@ -41,7 +41,7 @@ class Suite:
     start_seconds = 0.0
 
     def measure(self, folder):
-        """Runs all of it with the original: its cases, with their times and what they reach. Those that fail are left out."""
+        """Runs all of it with the original: its cases, with their times and what they reach, less those that fail."""
         raise NotImplementedError
 
     def command(self, names, folder):
@@ -54,7 +54,13 @@ class Suite:
         """Ends with the exit code, None when the time is over, and the output. Leaves no process behind."""
         scratch = folder / "tmp"
         scratch.mkdir()
-        own = {**os.environ, **self.environment(), **environment, "TMPDIR": str(scratch), "XDG_CACHE_HOME": str(scratch / "cache")}
+        own = {
+            **os.environ,
+            **self.environment(),
+            **environment,
+            "TMPDIR": str(scratch),
+            "XDG_CACHE_HOME": str(scratch / "cache"),
+        }
         own.pop("GTEST_FILTER", None)
         with open(folder / "output", "wb") as output:
             child = subprocess.Popen(
@@ -84,7 +90,10 @@ class Suite:
             code, output = self.run(command, {"MUTANT": str(number)}, seconds, folder)
         if code == 0:
             return Ended(False)
-        return Ended(True, f"{self.name}: " + ("out of time" if code is None else self.failed_case(output) or f"exit code {code}"))
+        return Ended(
+            True,
+            f"{self.name}: " + ("out of time" if code is None else self.failed_case(output) or f"exit code {code}"),
+        )
 
 
 @contextlib.contextmanager
@@ -146,7 +155,9 @@ class CTest(Suite):
     def measure(self, folder):
         started = time.monotonic()
         reached = folder / "reached"
-        code, _ = self.run(self.command([], folder), {"MUTANT": "reach", "MUTANT_REACHED": str(reached)}, REACH_SECONDS, folder)
+        code, _ = self.run(
+            self.command([], folder), {"MUTANT": "reach", "MUTANT_REACHED": str(reached)}, REACH_SECONDS, folder
+        )
         if code != 0:
             say(f"{self.name} fails with the original: it is left out")
             return []
@@ -168,11 +179,11 @@ class Pytest(Suite):
 
     def environment(self):
         path = [str(self.tree.folder / "python"), str(self.tree.folder / "plugin")]
+        is_built = (self.tree.build / "src" / "cli" / "turnpike").exists()
         return {
-            "TURNPIKE_BUILD": str(self.tree.build),
+            **({"TURNPIKE_BUILD": str(self.tree.build)} if is_built else {}),
             "PYTHONPATH": os.pathsep.join(path),
             "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONSAFEPATH": "",
         }
 
     def pytest(self, folder, *arguments):
@@ -206,8 +217,17 @@ class Pytest(Suite):
         return found.group(1) if found else ""
 
 
-def all_of(tree, wanted):
+def all_of(tree, wanted, with_cpp):
     """Every suite; with `wanted`, those whose name contains one of these words."""
+    suites = [*cpp_suites(tree)] if with_cpp else []
+    # tests/cli runs the built command and no Python of ours, tests/gpu needs a GPU.
+    other = {"gpu"} if with_cpp else {"gpu", "cli"}
+    files = sorted(str(path.relative_to(tree.folder)) for path in (tree.folder / "tests").rglob("test_*.py"))
+    suites += [Pytest(tree, file) for file in files if file.split("/")[1] not in other]
+    return [suite for suite in suites if not wanted or any(word in suite.name for word in wanted)]
+
+
+def cpp_suites(tree):
     listed = subprocess.run(
         ["ctest", "--test-dir", tree.build, "--show-only=json-v1"], capture_output=True, text=True, check=True
     )
@@ -218,11 +238,7 @@ def all_of(tree, wanted):
             programs.add(pathlib.Path(command[0]))
         elif not test["name"].endswith("_NOT_BUILT"):
             suites.append(CTest(tree.build, test["name"]))
-    suites += [GoogleTest(path) for path in sorted(programs)]
-    files = sorted((tree.folder / "tests").rglob("test_*.py"))
-    folders = sorted({str(path.relative_to(tree.folder)) for path in files if "gpu" not in path.parts})
-    suites += [Pytest(tree, folder) for folder in folders]
-    return [suite for suite in suites if not wanted or any(word in suite.name for word in wanted)]
+    return suites + [GoogleTest(path) for path in sorted(programs)]
 
 
 def measure(suite):
@@ -248,7 +264,9 @@ def batches(cases):
             stages[sum(total > limit for limit in STAGES)].append(case)
         made += [(suite, stage) for stage in stages if stage]
     is_python = lambda batch: isinstance(batch[0], Pytest)  # noqa: E731
-    return sorted(made, key=lambda batch: (is_python(batch), sum(case.seconds for case in batch[1]) + batch[0].start_seconds))
+    return sorted(
+        made, key=lambda batch: (is_python(batch), sum(case.seconds for case in batch[1]) + batch[0].start_seconds)
+    )
 
 
 def try_mutant(number, cases):

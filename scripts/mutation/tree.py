@@ -9,12 +9,11 @@ import subprocess
 import sys
 
 from . import cpp, python
-from .mutant import with_all
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Sources in which nothing is chosen when the program runs keep the flags that everyone builds with, so that ccache knows them.
+# Sources without mutants keep the flags that everyone builds with, so that ccache knows them.
 LAUNCHER = """#!/bin/sh
-# Compiles. A source with mutants in it is compiled without warnings, of which there are many, and so is one of ours that has some.
+# Compiles. A source with mutants in it gets no warnings: it has many. Another is tried as it is first.
 for last; do :; done
 case "$(head -c 28 "$last" 2>/dev/null)" in
 *turnpike_mutant.h*) exec {ccache} "$@" -w ;;
@@ -50,7 +49,9 @@ class Tree:
 
     def files(self):
         listed = subprocess.run(
-            ["git", "-C", self.root, "ls-files", "-z", "-c", "-o", "--exclude-standard"], capture_output=True, check=True
+            ["git", "-C", self.root, "ls-files", "-z", "-c", "-o", "--exclude-standard"],
+            capture_output=True,
+            check=True,
         )
         return sorted(name for name in listed.stdout.decode().split("\0") if name and (self.root / name).is_file())
 
@@ -105,7 +106,11 @@ class Tree:
 
     def run(self, command):
         result = subprocess.run(
-            [str(part) for part in command], cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            [str(part) for part in command],
+            cwd=self.folder,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
         self.log.write_text(result.stdout)
         if result.returncode != 0:
@@ -114,7 +119,9 @@ class Tree:
 
     def targets(self, words):
         """What must be built for the tests whose name contains one of these words."""
-        listed = subprocess.run(["ninja", "-C", self.build, "-t", "targets", "all"], capture_output=True, text=True, check=True)
+        listed = subprocess.run(
+            ["ninja", "-C", self.build, "-t", "targets", "all"], capture_output=True, text=True, check=True
+        )
         programs = re.findall(r"^(\w+_tests?): phony$", listed.stdout, re.MULTILINE)
         if any(not any(word in program for program in programs) for word in words):
             return ["all"]
@@ -126,6 +133,10 @@ class Tree:
         With `words`, only the tests whose name contains one of them.
         """
         left, rejected = list(numbered), []
+        if all(mutant.path.endswith(".py") for _, mutant in left):
+            self.write(left)
+            self.place_installed()
+            return left, rejected
         while True:
             self.write(left)
             self.configure()
@@ -140,7 +151,9 @@ class Tree:
                 return left, rejected
             bad = self.rejected(result.stdout, left)
             if not bad:
-                raise SystemExit(f"mutate: the build fails, and not for a mutant; see {self.log}\n{result.stdout[-3000:]}")
+                raise SystemExit(
+                    f"mutate: the build fails, and not for a mutant; see {self.log}\n{result.stdout[-3000:]}"
+                )
             say(f"the compiler rejects {len(bad)} mutants; building again without them")
             rejected += [pair for pair in left if pair[0] in bad]
             left = [pair for pair in left if pair[0] not in bad]
@@ -176,21 +189,48 @@ class Tree:
         package = self.folder / "python" / "turnpike"
         made = [(path, package / path.name) for path in (self.build / "src" / "python").glob("_core*.so")]
         made.append((self.build / "src" / "cli" / "turnpike", package / "_native" / "turnpike"))
-        made.append((self.build / "src" / "record" / "libturnpike_record.so", package / "_native" / "libturnpike_record.so"))
+        made.append(
+            (self.build / "src" / "record" / "libturnpike_record.so", package / "_native" / "libturnpike_record.so")
+        )
         for built, place in made:
             place.unlink(missing_ok=True)
             if built.exists():
                 os.link(built, place)
 
+    def place_installed(self):
+        """Where only Python is changed: the extension and the programs of the checkout, or of the installed package."""
+        if (self.build / "src" / "cli" / "turnpike").exists():
+            self.place_built()
+        package = self.folder / "python" / "turnpike"
+        program = "import importlib.util; print(importlib.util.find_spec('turnpike').submodule_search_locations[0])"
+        installed = subprocess.run([self.python, "-P", "-c", program], cwd="/", capture_output=True, text=True)
+        places = [self.root / "python" / "turnpike", pathlib.Path(installed.stdout.strip() or "/nowhere")]
+        for pattern in ("_core*.so", "_native/turnpike", "_native/libturnpike_record.so"):
+            if any(package.glob(pattern)):
+                continue
+            found = next((path for place in places for path in place.glob(pattern)), None)
+            if found is None:
+                raise SystemExit(
+                    f"mutate: python/turnpike has no {pattern}: run scripts/bootstrap, or name a --python with turnpike"
+                )
+            write_if_other(package / found.relative_to(found.parents[pattern.count("/")]), found.read_bytes(), 0o755)
+
+
+LISTENER = b"""include(GoogleTest)
+add_library(mutation_listener OBJECT gtest_listener.cpp)
+target_link_libraries(mutation_listener turnpike_options GTest::gtest)
+"""
+
 
 def with_listener(text):
     """tests/CMakeLists.txt, with the listener in every test program."""
     wanted = b"add_executable(${name} ${arg_SOURCES})"
-    if text.count(wanted) != 1:
-        raise SystemExit("mutate: tests/CMakeLists.txt makes its test programs in another way than scripts/mutation/tree.py knows")
+    if text.count(wanted) != 1 or text.count(b"include(GoogleTest)\n") != 1:
+        raise SystemExit(
+            "mutate: tests/CMakeLists.txt makes test programs in a way that scripts/mutation/tree.py is not for"
+        )
     text = text.replace(wanted, b"add_executable(${name} ${arg_SOURCES} $<TARGET_OBJECTS:mutation_listener>)")
-    made = b"add_library(mutation_listener OBJECT gtest_listener.cpp)\ntarget_link_libraries(mutation_listener turnpike_options GTest::gtest)\n"
-    return text.replace(b"include(GoogleTest)\n", b"include(GoogleTest)\n" + made, 1)
+    return text.replace(b"include(GoogleTest)\n", LISTENER)
 
 
 def cuda_headers(root):

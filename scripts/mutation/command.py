@@ -34,8 +34,8 @@ what that line must do.
 All mutants are built at once, in a copy of the checkout (build/mutation/tree), and the environment chooses one of them
 when a program runs. The checkout itself is not touched. A first run sees which test reaches which mutant. Then each
 mutant is tried with the tests that reach it, C++ before Python, quick ones first, until one fails. A test has three
-times its usual time and ten seconds. Dropped are mutants that the compiler rejects, and those of functions that only the
-compiler runs.
+times its usual time and ten seconds. Dropped are mutants that the compiler rejects, and those of functions that only
+the compiler runs.
 
 A survivor that no test can tell from the original, or that is not worth one, gets an entry in tests/mutants_left.toml:
 

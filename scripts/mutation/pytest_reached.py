@@ -10,6 +10,7 @@ import pathlib
 import pytest
 
 folder = pathlib.Path(os.environ["MUTANT_REACHED"])
+os.environ["MUTANT_REACHED"] = str(folder / "outside")  # of any test: what modules do when they are imported
 tests = {}
 
 

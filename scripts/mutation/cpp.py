@@ -281,7 +281,7 @@ class Finder:
                 self.statement(child)
 
 
-def is_known(ci, cursor, path):
+def is_in(cursor, path):
     place = cursor.location.file
     return place is not None and place.name == path
 
@@ -295,16 +295,27 @@ def mutants(ci, root, path, arguments):
     """The mutants of root/path, which the compiler would be given `arguments` for."""
     whole = str(root / path)
     text = (root / path).read_bytes()
-    unit = ci.Index.create().parse(whole, args=arguments)
+    options = ci.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD  # tells where macros are used
+    unit = ci.Index.create().parse(whole, args=arguments, options=options)
     # Errors in the compiler's own headers, which may be those of another clang, are about intrinsics and do no harm.
     errors = [error for error in unit.diagnostics if error.severity >= ci.Diagnostic.Error and is_ours(root, error)]
     if errors:
         raise SystemExit(f"mutate: clang cannot read {path}: {errors[0]}")
     finder = Finder(ci, path, text)
+    macros = []
     for cursor in unit.cursor.get_children():
-        if is_known(ci, cursor, whole):
+        if not is_in(cursor, whole):
+            continue
+        if cursor.kind == ci.CursorKind.MACRO_INSTANTIATION:
+            macros.append(finder.span(cursor))
+        elif not cursor.kind.is_preprocessing():
             finder.visit(cursor, unit.cursor)
-    return named(finder.found, text)
+    return named(outside(macros, finder.found), text)
+
+
+def outside(macros, mutants):
+    """Without those of which a macro makes something else: all of them seem to stand where it is used."""
+    return [one for one in mutants if not any(start <= one.start and one.end <= end for start, end in macros)]
 
 
 FLAT = re.compile(rb"//[^\n]*\n|\n")

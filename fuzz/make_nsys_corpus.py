@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Writes the seeds of corpus/nsys: small SQLite databases as Nsight Systems exports them."""
+
 import pathlib
 import sqlite3
 import sys
@@ -90,8 +91,11 @@ SEEDS = {
     "stacks": NAMES + CALLS + STACKS,
     "target": CALLS + TARGET,
     "nodes": CALLS + NODES + SYNC,
-    "names_without_key": CALLS + "CREATE TABLE StringIds (id INTEGER, value TEXT); INSERT INTO StringIds VALUES (1,'cudaFree');",
-    "view": NAMES + CALLS + "CREATE VIEW NVTX_EVENTS AS SELECT start, 59 AS eventType FROM CUPTI_ACTIVITY_KIND_RUNTIME;",
+    "names_without_key": CALLS
+    + "CREATE TABLE StringIds (id INTEGER, value TEXT); INSERT INTO StringIds VALUES (1,'cudaFree');",
+    "view": NAMES
+    + CALLS
+    + "CREATE VIEW NVTX_EVENTS AS SELECT start, 59 AS eventType FROM CUPTI_ACTIVITY_KIND_RUNTIME;",
     "other": "CREATE TABLE bookmarks (url TEXT);",
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Writes the seeds of corpus/trace: small trace files (docs/format.md), each behind the byte that the fuzzer takes off."""
+
 import pathlib
 import struct
 import sys
@@ -32,8 +33,13 @@ def header(version: int = 1, header_bytes: int = 64) -> bytes:
 
 
 METADATA = chunk(1, struct.pack("<II", 7, 15) + padded(b"program" + b"python\x1ftrain.py"))
-STRINGS = chunk(2, b"".join(struct.pack("<II", i, len(text)) + padded(text)
-                            for i, text in enumerate([b"cudaMemcpyAsync", b"step", b"\xff\x1b[2J\n", b""], 1)))
+STRINGS = chunk(
+    2,
+    b"".join(
+        struct.pack("<II", i, len(text)) + padded(text)
+        for i, text in enumerate([b"cudaMemcpyAsync", b"step", b"\xff\x1b[2J\n", b""], 1)
+    ),
+)
 FRAMES = chunk(3, struct.pack("<IIIIIIQ", 1, 1, 2, 3, 12, 10, 0) + struct.pack("<IIIIIIQ", 2, 2, 1, 0, 0, 0, 4096))
 STACKS = chunk(4, struct.pack("<IHHIIII", 1, 3, 1, 2, 1, 9, 0) + struct.pack("<IHH", 2, 0, 0))
 SIZES = {1: 96, 2: 72, 3: 64, 4: 56, 5: 40, 6: 32, 7: 16, 8: 24, 9: 48, 10: 24}
@@ -50,10 +56,12 @@ SEEDS = {
     "newer_version": header(version=2) + RECORDS,
     "torn": WHOLE[:-20],
     "garbage_between": header() + RECORDS + b"TPKCTPK" + STRINGS + END,
-    "unknown_chunk_and_records": header() + chunk(99, bytes(24)) + chunk(5, record(77, 16) + record(4, 64) + record(4, 48)),
+    "unknown_chunk_and_records": header()
+    + chunk(99, bytes(24))
+    + chunk(5, record(77, 16) + record(4, 64) + record(4, 48)),
     "use_before_definition": header() + RECORDS + STACKS + FRAMES + STRINGS,
     "defined_twice": header() + STRINGS + STRINGS + FRAMES + FRAMES + STACKS + LOSSES + LOSSES + END + END,
-    "no_trace": b"{\"traceEvents\": []}",
+    "no_trace": b'{"traceEvents": []}',
 }
 
 

@@ -3,8 +3,8 @@
 
 Run it with a Python that has torch and PyYAML, once per new PyTorch release:
     pip install torch pyyaml && python scripts/generate_operators.py
-It checks that every structure of at::_ops is its operator's name, with `_OVERLOAD` behind it when there is an overload: then
-the length of the name is all that the table has to hold.
+It checks that every structure of at::_ops is named as its operator, followed by `_OVERLOAD` if there is an overload.
+So the table needs to hold only the length of the name.
 """
 
 import pathlib
@@ -30,7 +30,10 @@ def overloaded_operators() -> list[tuple[str, int]]:
         structure = function.func.name.unambiguous_name()
         name, overload = str(function.func.name.name), function.func.name.overload_name
         if structure != (f"{name}_{overload}" if overload else name):
-            sys.exit(f"generate_operators.py: at::_ops::{structure} is not made of {name!r} and {overload!r}: the table cannot hold it")
+            sys.exit(
+                f"generate_operators.py: at::_ops::{structure} is not made of {name!r} and {overload!r}: "
+                "the table cannot hold it"
+            )
         if overload:
             entries.append((structure, len(name)))
     return sorted(entries)
@@ -39,7 +42,8 @@ def overloaded_operators() -> list[tuple[str, int]]:
 def main() -> None:
     entries = overloaded_operators()
     lines = [
-        "// The structures of at::_ops that carry an overload, and how much of each is the operator's name. Sorted bytewise.",
+        "// The structures of at::_ops that carry an overload, and how much of each is the operator's name. "
+        "Sorted bytewise.",
         f"// Made from PyTorch {torch_version()} by scripts/generate_operators.py: do not edit.",
         "// clang-format off",
         *(f'{{"{structure}", {length}}},' for structure, length in entries),

@@ -5,9 +5,10 @@
     python -m bench.whatif --dry-run --device cpu        only tries the programs out
 
 For each pair, in one process: blocks of the program as it is and of the fixed one take turns, not recorded; their
-medians are the two measured step times. Then the first is recorded five times for some tens of steps, and `turnpike
-whatif` predicts what the second takes, from the recording whose steps took most nearly what was measured: others' work on
-a shared machine falls into one or another. Exits 1 when a prediction is off by more than 5 % or has the wrong sign.
+medians are the two measured step times. Then the first is recorded five times for some tens of steps. `turnpike
+whatif` predicts the step time of the second from the recording whose steps are closest to the measured time, because
+other work on a shared machine disturbs some recordings. Exits 1 when a prediction is off by more than 5 % or has the
+wrong sign.
 """
 
 from __future__ import annotations

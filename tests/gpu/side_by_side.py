@@ -179,7 +179,7 @@ def compare(ours: dict[str, Any], theirs: dict[str, Any]) -> list[Compared]:
         add(f"{direction} pageable", "copies", own["pageable_count"], other["pageable_count"])
         times = [one["device_time_ns"] for one in (own, other)]
         if own["pageable_count"] or other["pageable_count"]:
-            # Told, and not compared: it is the time in which the host stages them (19 and 13 ms for the same ten copies).
+            # Shown, not compared: the host stages them meanwhile (19 and 13 ms for the same ten copies).
             rows.append(Compared(f"{direction} device time", "ns", *times, None))
             continue
         slack_ns = TIME_TOLERANCE_NS * own["count"]

@@ -143,8 +143,10 @@ class Machine:
                 self.torch.empty(size_bytes, dtype=self.torch.uint8, device=self.device).fill_(POISON)
 
     def poison_pinned(self, tensor: Any) -> None:
-        """Fills page-locked memory. The GPU does it: what the CPU writes stays in its caches, and over that the link writes
-        a part as fast, whoever copies."""
+        """Fills pinned memory by the GPU.
+
+        What the CPU writes stays in its caches, and the link writes over cached lines at a part of its rate.
+        """
         pattern = self.torch.full((tensor.nbytes,), POISON, dtype=self.torch.uint8, device=self.device)
         tensor.view(-1).view(self.torch.uint8).copy_(pattern)
 
@@ -182,7 +184,10 @@ class Machine:
         """Such as 0000:17:00.0; None where PyTorch does not tell."""
         properties = self.torch.cuda.get_device_properties(self.device)
         numbers = [getattr(properties, f"pci_{part}_id", None) for part in ("domain", "bus", "device")]
-        return None if None in numbers else "{:04x}:{:02x}:{:02x}.0".format(*numbers)
+        if None in numbers:
+            return None
+        domain, bus, device = numbers
+        return f"{domain:04x}:{bus:02x}:{device:02x}.0"
 
     def facts(self) -> dict[str, Any]:
         """What a result file says of the machine."""

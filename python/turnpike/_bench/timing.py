@@ -13,9 +13,8 @@ from turnpike._bench.figures import Target
 
 # What stands in memory before a copy is to fill it: a copy that did not happen is seen.
 POISON = 0xA5
-# Before each turn. PyTorch's threads for the CPU keep their cores busy for some milliseconds after the last operation that
-# used them, waiting for the next: the turn before would be measured, too. (What a program with busy cores sees is a case of
-# its own, in prefetch.)
+# Before each turn. PyTorch's CPU threads spin for some milliseconds after their last operation, so without a pause a
+# turn would also measure the one before it. (A program with busy cores is a case of its own, in prefetch.)
 REST_S = 0.01
 
 

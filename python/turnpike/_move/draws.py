@@ -67,7 +67,7 @@ class _Python:
     def read(self) -> Any:
         address = _address_in_python()
         instance = getattr(random.getstate, "__self__", None)
-        if address is None or id(instance) != address[0]:
+        if address is None or instance is None or id(instance) != address[0]:
             return random.getstate()
         return ctypes.string_at(address[0] + address[1], _BYTES), instance.gauss_next
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+__all__ = ["torch"]
+
 
 class _Torch:
     def __getattr__(self, name: str) -> Any:

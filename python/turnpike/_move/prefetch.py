@@ -109,13 +109,13 @@ class Prefetch(Generic[T]):
     # The rest is the iterable's.
 
     def __len__(self) -> int:
-        return len(self._turnpike.iterable)  # type: ignore[arg-type]
+        return len(self._turnpike.iterable)
 
     def __bool__(self) -> bool:
         return bool(self._turnpike.iterable)
 
     def __contains__(self, item: Any) -> bool:
-        return item in self._turnpike.iterable  # type: ignore[operator]
+        return item in self._turnpike.iterable
 
     def __getattr__(self, name: str) -> Any:
         if "_turnpike" not in vars(self):
@@ -157,7 +157,8 @@ class Prefetch(Generic[T]):
         iterable = self._turnpike.iterable if "_turnpike" in vars(self) else None
         if data is None or not isinstance(iterable, data.DataLoader):
             return Prefetch
-        return _class_like(type(iterable), iterable.__class__)
+        kind: type = type(iterable)
+        return _class_like(kind, iterable.__class__)
 
     def _of_state(self, name: str, found: Any) -> Any:
         own: _Own = self._turnpike

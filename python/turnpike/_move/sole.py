@@ -19,7 +19,8 @@ def call(fn: Callable[[Any], Any], item: Any) -> tuple[Any, set[int]]:
     """
     result = fn(item)
     counts = _counts(result)
-    return result, {key for key, count in counts.items() if count == _of_new(type(result))}
+    kind: type = type(result)
+    return result, {key for key, count in counts.items() if count == _of_new(kind)}
 
 
 def _counts(result: Any) -> dict[int, tuple[int, ...]]:

@@ -66,7 +66,7 @@ def to(
     tensors = tree.tensors_of(nest)
     moved = move(tensors, target, dtype, non_blocking)
     if type(nest) is torch.Tensor:
-        return moved[0]  # type: ignore[return-value]
+        return moved[0]
     if type(nest) is list and len(nest) == len(tensors) and all(map(operator.is_, nest, tensors)):
         return moved  # type: ignore[return-value]
     by_id = {id(tensor): new for tensor, new in zip(tensors, moved, strict=True)}

@@ -139,7 +139,7 @@ def _has_attributes(nest: Any) -> bool:
 
 def _attributes(nest: Any) -> Iterator[tuple[str, Any]]:
     """Fields, and what else was set; not what is computed from these and kept."""
-    kind = type(nest)
+    kind: type = type(nest)
     declared = dataclasses.fields(nest) if dataclasses.is_dataclass(kind) else getattr(kind, "__attrs_attrs__", ())
     names = {field.name: None for field in declared} | dict.fromkeys(getattr(nest, "__dict__", ()))
     for name in names:
@@ -212,7 +212,7 @@ def _replaced(nest: Any, tensors: dict[int, torch.Tensor], foreign: Callable[[An
     return nest
 
 
-def _replaced_tuple(nest: tuple, items: list) -> tuple:
+def _replaced_tuple(nest: tuple[Any, ...], items: list[Any]) -> Any:
     if type(nest) is tuple:
         return tuple(items)
     # Also keeps torch.Size and tuples of unknown making that hold no tensor.
@@ -223,8 +223,8 @@ def _replaced_tuple(nest: tuple, items: list) -> tuple:
 
 
 def _replaced_mapping(
-    nest: collections.abc.Mapping, old: dict, replace: Callable[[Any], Any]
-) -> collections.abc.Mapping:
+    nest: collections.abc.Mapping[Any, Any], old: dict[Any, Any], replace: Callable[[Any], Any]
+) -> collections.abc.Mapping[Any, Any]:
     items = {key: replace(item) for key, item in old.items()}
     if not isinstance(nest, collections.abc.MutableMapping):
         is_same = all(items[key] is item for key, item in old.items())
@@ -245,7 +245,8 @@ def _copied(nest: Any) -> Any:
     try:
         return copy.copy(nest)
     except (KeyError, AttributeError):  # it looks for all attributes among its items, or is frozen and has slots
-        new = type(nest).__new__(type(nest))
+        kind: Any = type(nest)
+        new = kind.__new__(kind)
         if _dict_of(nest):
             _dict_of(new).update(_dict_of(nest))
         return new
@@ -262,6 +263,7 @@ def _replaced_attributes(nest: Any, old: dict[str, Any], replace: Callable[[Any]
     new = _copied(nest)
     for name, item in items.items():
         object.__setattr__(new, name, item)
-    for name in _cached(type(nest)):
+    kind: type = type(nest)
+    for name in _cached(kind):
         getattr(new, "__dict__", {}).pop(name, None)
     return new

@@ -42,6 +42,7 @@ TIMEOUT_S = 180
 def run_one(name: str, device_name: str) -> dict[str, Any]:
     """In a process of its own: what the four trainings gave."""
     import torch
+
     import turnpike as tp
 
     warnings.filterwarnings("ignore", message=".*does not have a deterministic implementation.*")

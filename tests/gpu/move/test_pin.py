@@ -63,7 +63,7 @@ def assert_plain(torch, gpu, count=6):
         other.fill_(value)
         assert not other.is_pinned()
         assert other.to(gpu).eq(value).all().item() and tp.to(other, gpu).eq(value).all().item()
-    for other in others:
+    for _ in others:
         assert torch.full((SIZE,), 9, dtype=torch.uint8, device=gpu).cpu().eq(9).all()
 
 

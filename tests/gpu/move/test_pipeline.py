@@ -137,7 +137,7 @@ def test_pipeline_of_a_function_that_returns_the_same_memory(torch, gpu, busy, m
 
         def slow(x):
             busy(1_000_000)
-            return fn(x)
+            return fn(x)  # noqa: F821 (deleted below, after the last call)
 
         for i, result in enumerate(tp.pipeline(slow, inputs, gpu)):
             assert result.eq(2 * i).all(), i

@@ -1,4 +1,4 @@
-"""clip_grad_norm_ stays on the GPU, unless it is to raise an error. Stacking the norm of a single gradient copies it."""
+"""clip_grad_norm_ stays on the GPU, unless it is to raise an error. Stacking a single gradient's norm copies it."""
 
 import torch
 

@@ -49,8 +49,8 @@ def storages(way, log, stage):
 def _next_at_the_old_place(way, log, stage, let_go, may_refuse=False):
     """Page-locks, lets the storage's memory go, and looks at what is allocated there next.
 
-    may_refuse: that the memory cannot go while it is page-locked is an answer, too. PyTorch leaves the tensor with its new
-    sizes then, so it is not looked at.
+    may_refuse: refusing to let pinned memory go is an answer, too. PyTorch leaves the tensor with its new sizes then,
+    so the test does not look at it.
     """
     size_bytes = 64 * MIB
     for turn in range(3):

@@ -158,7 +158,8 @@ def tried(numbered, cases, jobs):
         if not own:
             return Outcome(mutant, DROPPED if mutant.is_constant else NOT_REACHED)
         ended = suites.try_mutant(number, own)
-        return Outcome(mutant, KILLED if ended.is_noticed else SURVIVED, ended.by, len(own))
+        names = tuple(f"{case.suite.name}: {case.name}" for case in sorted(own, key=lambda case: case.seconds))
+        return Outcome(mutant, KILLED if ended.is_noticed else SURVIVED, ended.by, names)
 
     result = []
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
@@ -227,12 +228,9 @@ def run(options):
     outcomes = tried(numbered, cases, options.jobs) + [Outcome(mutant, DROPPED) for _, mutant in dropped]
     outcome.with_reasons(outcomes, entries)
     made = outcome.rows(outcomes)
-    listed = outcome.survivors(outcomes)
+    listed = "\n".join(map(outcome.told, outcomes)) if options.only else outcome.survivors(outcomes)
     if listed:
         print(listed)
-    if options.only:
-        for ended in outcomes:
-            print(f"{outcome.described(ended.mutant)}\n    {ended.state} {ended.by}".rstrip())
     print(outcome.table(made))
     if options.json:
         whole = figures(options, outcomes, made, time.monotonic() - started)

@@ -15,7 +15,7 @@ class Outcome:
     mutant: Mutant
     state: str
     by: str = ""  # the test that noticed it
-    tests: int = 0  # those that reach it
+    tests: tuple[str, ...] = ()  # those that reach it, the quickest first
     reason: str = ""
     is_equivalent: bool = False
 
@@ -30,7 +30,7 @@ class Outcome:
             "mutated": mutant.mutated,
             "state": self.state,
             "by": self.by,
-            "tests": self.tests,
+            "tests": len(self.tests),
             "reason": self.reason,
             "equivalent": self.is_equivalent,
         }
@@ -123,6 +123,16 @@ def described(mutant):
     return f"{place}\n    {shortened(mutant.original)}  ->  {mutated}"
 
 
+def told(outcome, most=20):
+    """What became of one mutant, with the tests that it is a matter of."""
+    lines = [f"{described(outcome.mutant)}\n    {outcome.state}{' by ' + outcome.by if outcome.by else ''}"]
+    if outcome.state == SURVIVED:
+        lines += [f"    reached by {name}" for name in outcome.tests[:most]]
+        if len(outcome.tests) > most:
+            lines.append(f"    and by {len(outcome.tests) - most} more")
+    return "\n".join(lines)
+
+
 def survivors(outcomes):
     """The text that lists what no test noticed."""
     left = [outcome for outcome in outcomes if outcome.state in (SURVIVED, NOT_REACHED)]
@@ -131,7 +141,9 @@ def survivors(outcomes):
     for outcome in left:
         if not outcome.reason:
             note = (
-                "no test reaches it" if outcome.state == NOT_REACHED else f"{outcome.tests} tests reach it, none fails"
+                "no test reaches it"
+                if outcome.state == NOT_REACHED
+                else f"{len(outcome.tests)} tests reach it, none fails"
             )
             parts.append(f"{described(outcome.mutant)}\n    {note}")
     explained = [outcome for outcome in left if outcome.reason]

@@ -1,6 +1,7 @@
 // What chooses a mutant: the variable MUTANT of the environment, read once in a process and inherited by its children.
-// MUTANT=7 makes mutant 7 real. MUTANT=reach keeps the original and adds the number of every mutant that is come upon to the
-// file that MUTANT_REACHED names. Safe in signal handlers and callbacks: no lock, no allocation, errno as it was.
+// MUTANT=7 makes mutant 7 real. MUTANT=reach keeps the original and adds the number of every mutant that is come upon
+// to the file that MUTANT_REACHED names. Safe in signal handlers and callbacks: no lock, no allocation, errno as it
+// was.
 #pragma once
 
 #ifdef __cplusplus
@@ -39,7 +40,8 @@ inline void reach(int number) noexcept {
   char digits[16];
   int at = sizeof digits;
   digits[--at] = '\n';
-  for (int rest = number; at == sizeof digits - 1 || rest > 0; rest /= 10) digits[--at] = static_cast<char>('0' + rest % 10);
+  for (int rest = number; at == sizeof digits - 1 || rest > 0; rest /= 10)
+    digits[--at] = static_cast<char>('0' + rest % 10);
   const int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (file >= 0) {
     [[maybe_unused]] const auto written = write(file, digits + at, sizeof digits - at);

@@ -327,8 +327,8 @@ def mutant(name, path="src/analyze/a.cpp"):
 def test_the_score_counts_neither_dropped_nor_equivalent_mutants(tmp_path):
     outcomes = [
         outcome.Outcome(mutant("1"), outcome.KILLED),
-        outcome.Outcome(mutant("2"), outcome.SURVIVED, tests=3),
-        outcome.Outcome(mutant("3"), outcome.SURVIVED, tests=3),
+        outcome.Outcome(mutant("2"), outcome.SURVIVED, tests=("a", "b", "c")),
+        outcome.Outcome(mutant("3"), outcome.SURVIVED, tests=("a", "b", "c")),
         outcome.Outcome(mutant("4"), outcome.NOT_REACHED),
         outcome.Outcome(mutant("5"), outcome.DROPPED),
     ]
@@ -344,6 +344,17 @@ def test_the_score_counts_neither_dropped_nor_equivalent_mutants(tmp_path):
     listed = outcome.survivors(outcomes)
     assert re.search(r"\[2\]\n.*\n    3 tests reach it, none fails", listed)
     assert "equivalent: the same either way" in listed and "left: needs a full disk" in listed
+
+
+def test_of_one_mutant_the_tests_are_told_that_reach_it():
+    survived = outcome.Outcome(mutant("1"), outcome.SURVIVED, tests=("analyze_test: A.B", "analyze_test: C.D"))
+    assert outcome.told(survived, most=1).splitlines()[2:] == [
+        "    survived",
+        "    reached by analyze_test: A.B",
+        "    and by 1 more",
+    ]
+    killed = outcome.Outcome(mutant("1"), outcome.KILLED, by="analyze_test: A.B", tests=("analyze_test: A.B",))
+    assert outcome.told(killed).splitlines()[2:] == ["    killed by analyze_test: A.B"]
 
 
 def test_a_reason_must_say_something(tmp_path):

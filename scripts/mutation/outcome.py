@@ -8,6 +8,7 @@ import tomllib
 from .mutant import Mutant
 
 KILLED, SURVIVED, NOT_REACHED, DROPPED = "killed", "survived", "not reached", "dropped"
+OUT_OF_TIME = "out of time"
 
 
 @dataclasses.dataclass
@@ -67,6 +68,7 @@ def row_of(path):
 class Row:
     counts: collections.Counter
     equivalent: int = 0
+    timed_out: int = 0  # of those killed
 
     @property
     def of(self):
@@ -79,7 +81,7 @@ class Row:
 
     def figures(self):
         score = None if self.score is None else round(self.score, 1)
-        return {**self.counts, "equivalent": self.equivalent, "score": score}
+        return {**self.counts, "out of time": self.timed_out, "equivalent": self.equivalent, "score": score}
 
 
 def rows(outcomes):
@@ -89,17 +91,24 @@ def rows(outcomes):
         for name in (row_of(outcome.mutant.path), outcome.mutant.path.split("/")[0] + ", all"):
             row = made.setdefault(name, Row(collections.Counter()))
             row.counts[outcome.state] += 1
+            row.timed_out += outcome.by.endswith(OUT_OF_TIME)
             row.equivalent += outcome.is_equivalent and outcome.state in (SURVIVED, NOT_REACHED)
     return dict(sorted(made.items(), key=lambda item: (item[0].split("/")[0].split(",")[0], "," in item[0], item[0])))
 
 
 def table(made):
-    titles = ("folder", "mutants", "killed", "survived", "not reached", "equivalent", "dropped", "score")
+    titles = ("folder", "mutants", "killed", "by time", "survived", "not reached", "equivalent", "dropped", "score")
     lines = [titles]
     for name, row in made.items():
         score = "-" if row.score is None else f"{row.score:.1f} %"
         counts = row.counts
-        numbers = (sum(counts.values()) - counts[DROPPED], counts[KILLED], counts[SURVIVED], counts[NOT_REACHED])
+        numbers = (
+            sum(counts.values()) - counts[DROPPED],
+            counts[KILLED],
+            row.timed_out,
+            counts[SURVIVED],
+            counts[NOT_REACHED],
+        )
         lines.append((name, *map(str, numbers), str(row.equivalent), str(counts[DROPPED]), score))
     widths = [max(len(line[column]) for line in lines) for column in range(len(titles))]
     return "\n".join(

@@ -10,8 +10,10 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 
+from .outcome import OUT_OF_TIME
 from .tree import say
 
 # A test that takes three times as long as with the original, and these seconds more, has noticed the mutant.
@@ -92,7 +94,7 @@ class Suite:
             return Ended(False)
         return Ended(
             True,
-            f"{self.name}: " + ("out of time" if code is None else self.failed_case(output) or f"exit code {code}"),
+            f"{self.name}: " + (OUT_OF_TIME if code is None else self.failed_case(output) or f"exit code {code}"),
         )
 
 
@@ -147,7 +149,9 @@ class GoogleTest(Suite):
 
 
 class CTest(Suite):
-    """A test that is no GoogleTest: a script or a program of its own."""
+    """A test that is no GoogleTest: a script or a program of its own, with a folder of its own in the build."""
+
+    one_at_a_time = threading.Lock()
 
     def __init__(self, build, name):
         self.build, self.name = build, name
@@ -162,6 +166,10 @@ class CTest(Suite):
             say(f"{self.name} fails with the original: it is left out")
             return []
         return [Case(self, self.name, time.monotonic() - started, numbers_in(reached))]
+
+    def run(self, *arguments):
+        with self.one_at_a_time:
+            return super().run(*arguments)
 
     def command(self, names, folder):
         return ["ctest", "--test-dir", self.build, "--no-tests=error", "-R", f"^{re.escape(self.name)}$"]

@@ -102,9 +102,9 @@ class Tree:
         else:
             say(f"{self.python} has no nanobind: src/python is not built, and no test of Python sees a mutant of it")
             command += ["-DTURNPIKE_PYTHON=OFF"]
-        self.run(command)
+        self.run(command, self.folder.parent / "configure.log")
 
-    def run(self, command):
+    def run(self, command, log):
         result = subprocess.run(
             [str(part) for part in command],
             cwd=self.folder,
@@ -112,10 +112,9 @@ class Tree:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
-        self.log.write_text(result.stdout)
+        log.write_text(result.stdout)
         if result.returncode != 0:
-            raise SystemExit(f"mutate: {command[0]} failed; all of it is in {self.log}\n{result.stdout[-3000:]}")
-        return result.stdout
+            raise SystemExit(f"mutate: {command[0]} failed; all of it is in {log}\n{result.stdout[-3000:]}")
 
     def targets(self, words):
         """What must be built for the tests whose name contains one of these words."""
@@ -154,7 +153,8 @@ class Tree:
                 raise SystemExit(
                     f"mutate: the build fails, and not for a mutant; see {self.log}\n{result.stdout[-3000:]}"
                 )
-            say(f"the compiler rejects {len(bad)} mutants; building again without them")
+            self.log.rename(self.log.with_name("rejected.log"))
+            say(f"the compiler rejects {len(bad)} mutants (build/mutation/rejected.log); building again without them")
             rejected += [pair for pair in left if pair[0] in bad]
             left = [pair for pair in left if pair[0] not in bad]
 

@@ -92,8 +92,7 @@ def chosen(options, tree):
         changed = choose.changed_lines(ROOT, choose.base(ROOT))
     names = [name for name in choose.sources(ROOT, folders) if changed is None or name in changed]
     if any(name.startswith("src/") for name in names):
-        tree.write([])
-        tree.configure()
+        tree.know_commands()
     found, left_out = choose.all_of(ROOT, tree, names, options.jobs)
     for name in left_out:
         say(f"{name} is not built here: it is left out")

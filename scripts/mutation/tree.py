@@ -65,7 +65,7 @@ class Tree:
             text = (self.root / name).read_bytes()
             if name in by_path:
                 text = (python if name.endswith(".py") else cpp).file_with(text, by_path[name], name)
-            elif name == "tests/CMakeLists.txt":
+            elif name == LISTENED:
                 text = with_listener(text)
             write_if_other(self.folder / name, text, stat.S_IMODE((self.root / name).stat().st_mode))
         ours = {
@@ -87,6 +87,18 @@ class Tree:
                     path.unlink()
 
     # Build
+
+    def know_commands(self):
+        """Sees to it that the build's commands are those of the checkout, and leaves the mutants of the last run in it."""
+        names = [name for name in self.files() if name.endswith(("CMakeLists.txt", ".cmake", "CMakePresets.json"))]
+        texts = {name: (self.root / name).read_bytes() for name in names}
+        texts[LISTENED] = with_listener(texts[LISTENED])
+        is_known = (self.build / "compile_commands.json").exists() and all(
+            (self.folder / name).exists() and (self.folder / name).read_bytes() == text for name, text in texts.items()
+        )
+        if not is_known:
+            self.write([])
+            self.configure()
 
     def configure(self):
         launcher = self.folder / "compile"
@@ -216,6 +228,7 @@ class Tree:
             write_if_other(package / found.relative_to(found.parents[pattern.count("/")]), found.read_bytes(), 0o755)
 
 
+LISTENED = "tests/CMakeLists.txt"
 LISTENER = b"""include(GoogleTest)
 add_library(mutation_listener OBJECT gtest_listener.cpp)
 target_link_libraries(mutation_listener turnpike_options GTest::gtest)

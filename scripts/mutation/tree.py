@@ -89,7 +89,7 @@ class Tree:
     # Build
 
     def know_commands(self):
-        """Sees to it that the build's commands are those of the checkout, and leaves the mutants of the last run in it."""
+        """Makes the commands of the build those of the checkout. The mutants of the last run stay in it."""
         names = [name for name in self.files() if name.endswith(("CMakeLists.txt", ".cmake", "CMakePresets.json"))]
         texts = {name: (self.root / name).read_bytes() for name in names}
         texts[LISTENED] = with_listener(texts[LISTENED])

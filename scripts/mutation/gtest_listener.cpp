@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "turnpike_mutant.h"
+
 namespace {
 
 class Listener : public testing::EmptyTestEventListener {
@@ -16,7 +18,7 @@ class Listener : public testing::EmptyTestEventListener {
     for (char& letter : name) {
       if (letter == '/') letter = '%';
     }
-    setenv("MUTANT_REACHED", (prefix_ + name).c_str(), 1);
+    turnpike_mutant_switch::begin((prefix_ + name).c_str());
   }
 
  private:

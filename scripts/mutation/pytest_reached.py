@@ -10,6 +10,7 @@ import pathlib
 import pytest
 
 folder = pathlib.Path(os.environ["MUTANT_REACHED"])
+os.environ["MUTANT_CHANGES_IN"] = str(os.getpid())  # for the extension, which is loaded later
 os.environ["MUTANT_REACHED"] = str(folder / "outside")  # of any test: what modules do when they are imported
 tests = {}
 
@@ -23,7 +24,10 @@ def pytest_collection_modifyitems(items):
 def pytest_runtest_protocol(item):
     os.environ["MUTANT_REACHED"] = str(folder / tests[item.nodeid]["file"])
     yield
-    os.environ["MUTANT_REACHED"] = str(folder / "outside")
+    os.environ["MUTANT_CHANGES_IN"] = str(os.getpid())  # for the extension, which is loaded later
+
+
+os.environ["MUTANT_REACHED"] = str(folder / "outside")
 
 
 def pytest_runtest_logreport(report):

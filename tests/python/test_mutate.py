@@ -235,6 +235,41 @@ def test_a_cpp_program_tells_which_mutants_it_came_upon(program, tmp_path):
     assert len(reached.read_text().split()) == len(numbers)  # each once
 
 
+SWITCH = """#include <turnpike_mutant.h>
+#include <cstdlib>
+bool is_mutated() { return turnpike_mutant_is(5); }
+int main(int count, char** values) {
+  if (count == 2) {
+    setenv("MUTANT_CHANGES_IN", std::to_string(getpid()).c_str(), 1);
+  }
+  is_mutated();
+  is_mutated();
+  if (count == 2) {
+    setenv("MUTANT_REACHED", values[1], 1);
+  } else {
+    turnpike_mutant_switch::begin(values[2]);
+  }
+  is_mutated();
+  is_mutated();
+}
+"""
+
+
+@pytest.mark.parametrize("is_told_by_the_environment", [True, False])
+def test_each_test_of_a_process_has_a_file_of_its_own(tmp_path, is_told_by_the_environment):
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("there is no C++ compiler")
+    (tmp_path / "switch.cpp").write_text("#include <string>\n" + SWITCH)
+    command = [compiler, "-std=c++20", f"-I{SWITCHES}", "-o", tmp_path / "switch", tmp_path / "switch.cpp"]
+    subprocess.run(command, check=True)
+    first, second = tmp_path / "first", tmp_path / "second"
+    arguments = [second] if is_told_by_the_environment else ["", second]
+    variables = {**os.environ, "MUTANT": "reach", "MUTANT_REACHED": str(first)}
+    subprocess.run([tmp_path / "switch", *arguments], env=variables, check=True)
+    assert first.read_text() == second.read_text() == "5\n"
+
+
 # Names, changed lines, the build's errors
 
 

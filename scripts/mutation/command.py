@@ -1,7 +1,6 @@
 """The command: which mutants, one build with all of them, which tests notice which."""
 
 import argparse
-import concurrent.futures
 import datetime
 import fcntl
 import json
@@ -9,6 +8,7 @@ import os
 import pathlib
 import platform
 import shlex
+import signal
 import sys
 import time
 
@@ -133,14 +133,10 @@ def reached(tree, options, numbered):
     with_cpp = any(not mutant.path.endswith(".py") for _, mutant in numbered)
     chosen_suites = suites.all_of(tree, options.tests, with_cpp)
     cases = []
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        work = {pool.submit(suites.measure, suite): suite for suite in chosen_suites}
-        for done, future in enumerate(concurrent.futures.as_completed(work), 1):
-            cases += future.result()
-            own = future.result()
-            say(
-                f"[{done}/{len(work)}] {work[future].name}: {len(own)} tests, {sum(case.seconds for case in own):.1f} s"
-            )
+    for done, (suite, own) in enumerate(suites.in_parallel(suites.measure, chosen_suites, options.jobs), 1):
+        cases += own
+        seconds = sum(case.seconds for case in own)
+        say(f"[{done}/{len(chosen_suites)}] {suite.name}: {len(own)} tests, {seconds:.1f} s")
     return cases
 
 
@@ -161,14 +157,11 @@ def tried(numbered, cases, jobs):
         return Outcome(mutant, KILLED if ended.is_noticed else SURVIVED, ended.by, names)
 
     result = []
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        work = [pool.submit(one, pair) for pair in numbered]
-        for done, future in enumerate(concurrent.futures.as_completed(work), 1):
-            ended = future.result()
-            result.append(ended)
-            what = f"{ended.state}{' by ' + ended.by if ended.by else ''}"
-            mutant = ended.mutant
-            say(f"[{done}/{len(work)}] {mutant.path}:{mutant.line} {mutant.operator} [{mutant.name}]: {what}")
+    for done, (_, ended) in enumerate(suites.in_parallel(one, numbered, jobs), 1):
+        result.append(ended)
+        mutant = ended.mutant
+        what = f"{ended.state}{' by ' + ended.by if ended.by else ''}"
+        say(f"[{done}/{len(numbered)}] {mutant.path}:{mutant.line} {mutant.operator} [{mutant.name}]: {what}")
     return result
 
 
@@ -199,8 +192,12 @@ def locked(path):
 
 def main(arguments=None):
     options = parsed(arguments)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as with Ctrl-C, no test is left behind
     with locked(ROOT / "build" / "mutation" / "lock"):
-        return run(options)
+        try:
+            return run(options)
+        except KeyboardInterrupt:
+            return 130
 
 
 def run(options):

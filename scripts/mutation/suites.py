@@ -1,5 +1,6 @@
 """The tests: which of them reach a mutant, and whether they notice it."""
 
+import concurrent.futures
 import contextlib
 import dataclasses
 import json
@@ -36,6 +37,41 @@ class Ended:
     by: str = ""
 
 
+class Running:
+    """The tests that run now, each in a process group of its own, so that none of their children outlives them."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.children = set()
+        self.is_over = False
+
+    def start(self, command, **options):
+        with self.lock:
+            if self.is_over:
+                raise InterruptedError("the run is over")
+            child = subprocess.Popen(command, start_new_session=True, **options)
+            self.children.add(child)
+        return child
+
+    def end(self, child):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        with self.lock:
+            self.children.discard(child)
+
+    def end_all(self):
+        """For good: nothing starts after it."""
+        with self.lock:
+            self.is_over = True
+            for child in self.children:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(child.pid, signal.SIGKILL)
+
+
+running = Running()
+
+
 class Suite:
     """Tests that one command runs."""
 
@@ -65,17 +101,15 @@ class Suite:
         }
         own.pop("GTEST_FILTER", None)
         with open(folder / "output", "wb") as output:
-            child = subprocess.Popen(
+            child = running.start(
                 [str(word) for word in command], cwd=self.directory(), env=own, stdin=subprocess.DEVNULL, stdout=output,
-                stderr=subprocess.STDOUT, start_new_session=True,
+                stderr=subprocess.STDOUT,
             )  # fmt: skip
             try:
                 code = child.wait(seconds)
             except subprocess.TimeoutExpired:
                 code = None
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
+            running.end(child)
         return code, (folder / "output").read_text(errors="replace")
 
     def environment(self):
@@ -290,3 +324,16 @@ def try_mutant(number, cases):
         if ended.is_noticed:
             return ended
     return Ended(False)
+
+
+def in_parallel(function, items, jobs):
+    """Pairs of an item and function(item), as they are done. When it is left early, so are the tests that run."""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        work = {pool.submit(function, item): item for item in items}
+        try:
+            for future in concurrent.futures.as_completed(work):
+                yield work[future], future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            running.end_all()
+            raise

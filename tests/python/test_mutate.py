@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -406,6 +407,33 @@ def test_quick_tests_come_first_and_python_last():
         for suite, name, seconds in ((by_python, "p", 0.0), (slow, "s", 9.0), (quick, "q2", 0.3), (quick, "q1", 0.1))
     ]
     assert [[case.name for case in batch] for _, batch in suites.batches(cases)] == [["q1", "q2"], ["s"], ["p"]]
+
+
+class Sleeping(suites.Suite):
+    """Tests that take an hour, in a process and its child."""
+
+    def command(self, names, folder):
+        return ["sh", "-c", f"sleep 3600 & echo $! >> {self.noted}; sleep 3600"]
+
+
+def test_no_test_is_left_behind_when_the_run_ends(tmp_path, monkeypatch):
+    monkeypatch.setattr(suites, "running", suites.Running())
+    sleeping = Sleeping()
+    sleeping.noted = tmp_path / "children"
+
+    def work(number):
+        if number == 0:
+            deadline = time.monotonic() + 60
+            while not (sleeping.noted.exists() and sleeping.noted.read_text().endswith("\n")):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            raise KeyboardInterrupt
+        return sleeping.try_mutant(number, [suites.Case(sleeping, "a", 3600, set())])
+
+    with pytest.raises(KeyboardInterrupt):
+        list(suites.in_parallel(work, range(4), jobs=2))
+    (child,) = sleeping.noted.read_text().split()
+    assert not pathlib.Path(f"/proc/{child}/stat").exists() or ") Z " in pathlib.Path(f"/proc/{child}/stat").read_text()
 
 
 def test_a_sample_is_the_same_for_the_same_seed():

@@ -6,14 +6,17 @@
 
 namespace turnpike::move {
 
-// Cores that the affinity of this thread and the quota of the control group leave; at least 1. Where an OpenMP runtime
-// binds threads, the affinity that the process had when this library was loaded.
+// Cores that the affinity of this thread and the quota of the control group leave; at least 1. If an OpenMP runtime
+// binds threads, the cores of the process count instead of this thread's.
 unsigned int usable_cores();
 
-// Gives the calling thread, one of the engine, the affinity of the process. A thread inherits that of the one that
-// starts it, and an OpenMP runtime that binds threads (OMP_PROC_BIND, OMP_PLACES) binds the main thread to one core:
-// all threads of the engine would share it. Without one nothing is changed, for then somebody chose the cores of the
-// starting thread.
+// Gives the calling thread, one of the engine, the cores of the process. A thread inherits the affinity of the thread
+// that starts it, and an OpenMP runtime that binds threads (OMP_PROC_BIND, OMP_PLACES) binds the main thread to one
+// core, which all threads of the engine would then share. Changes nothing without such a runtime: then somebody chose
+// the cores of the starting thread.
+//
+// The cores of the process are those it had when this library was loaded, and the places of an OpenMP runtime that was
+// loaded, and had bound the main thread, before.
 void use_cores_of_process();
 
 // The cores that a quota such as "400000 100000" (cpu.max: microseconds in each period of so many) is worth, rounded

@@ -49,8 +49,8 @@ Needs Python 3.11, what scripts/bootstrap sets up, and for src/ libclang:
     pip install -r scripts/requirements-mutate.txt
 The Python tests are run by --python, which needs pytest; the C++ of src/python needs nanobind there, and the tests of
 python/turnpike/_move PyTorch. What only tests reach that it cannot run is reported as not reached.
-Exit 1: a folder is below the target, or an entry of mutants_left.toml fits no mutant. Exit 2: wrong usage, or there is
-no libclang.
+Exit 1: a folder is below the target, or an entry of mutants_left.toml fits no mutant. Exit 2: wrong usage, or what
+the run needs is missing or fails.
 """
 
 
@@ -85,8 +85,11 @@ def parsed(arguments):
 
 
 def chosen(options, tree):
-    """The mutants of this run, with the most that may be tried of each folder."""
+    """The mutants of this run, the most to try of each folder, and all that there are: None if some are not known."""
     folders = [folder.rstrip("/") for folder in options.folder or FOLDERS]
+    for folder in folders:
+        if folder.split("/")[0] not in FOLDERS or not (ROOT / folder).exists():
+            raise SystemExit(f"mutate: --folder {folder} is none of src/ or python/")
     changed = None
     if not options.all and not options.only:
         changed = choose.changed_lines(ROOT, choose.base(ROOT))
@@ -96,15 +99,16 @@ def chosen(options, tree):
     found, left_out = choose.all_of(ROOT, tree, names, options.jobs)
     for name in left_out:
         say(f"{name} is not built here: it is left out")
+    everything = None if left_out else found
     if options.only:
         result = [mutant for mutant in found if mutant.name in options.only]
         missing = set(options.only) - {mutant.name for mutant in result}
         if missing:
             names = ", ".join(sorted(missing))
             raise SystemExit(f"mutate: no mutant is named {names}: its line has changed, or --folder leaves it out")
-        return result, {}, found
+        return result, {}, everything
     if changed is not None:
-        return choose.on_lines(found, changed), {}, found
+        return choose.on_lines(found, changed), {}, everything
     result, most = [], {}
     for folder in folders:
         own = [mutant for mutant in found if mutant.path == folder or mutant.path.startswith(folder + "/")]
@@ -112,7 +116,7 @@ def chosen(options, tree):
         most[folder] = count
         say(f"{folder}: {min(count, len(own))} of {len(own)} mutants")
         result += choose.sample(own, count, options.seed)
-    return list(dict.fromkeys(result)), most, found
+    return list(dict.fromkeys(result)), most, everything
 
 
 def at_most(numbered, most):
@@ -193,11 +197,14 @@ def locked(path):
 def main(arguments=None):
     options = parsed(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as with Ctrl-C, no test is left behind
-    with locked(ROOT / "build" / "mutation" / "lock"):
-        try:
+    try:
+        with locked(ROOT / "build" / "mutation" / "lock"):
             return run(options)
-        except KeyboardInterrupt:
-            return 130
+    except KeyboardInterrupt:
+        return 130
+    except SystemExit as failed:
+        print(failed, file=sys.stderr)
+        return 2
 
 
 def run(options):
@@ -232,7 +239,7 @@ def run(options):
         whole = figures(options, outcomes, made, time.monotonic() - started)
         options.json.write_text(json.dumps(whole, indent=1) + "\n")
     stale = []
-    if options.all and not options.folder:
+    if options.all and not options.folder and everything is not None:
         stale = sorted(set(entries) - {mutant.name for mutant in everything})
         for name in stale:
             print(

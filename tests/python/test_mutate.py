@@ -416,6 +416,13 @@ class Sleeping(suites.Suite):
         return ["sh", "-c", f"sleep 3600 & echo $! >> {self.noted}; sleep 3600"]
 
 
+def is_running(process):
+    try:
+        return ") Z " not in pathlib.Path(f"/proc/{process}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def test_no_test_is_left_behind_when_the_run_ends(tmp_path, monkeypatch):
     monkeypatch.setattr(suites, "running", suites.Running())
     sleeping = Sleeping()
@@ -434,9 +441,7 @@ def test_no_test_is_left_behind_when_the_run_ends(tmp_path, monkeypatch):
         list(suites.in_parallel(work, range(4), jobs=2))
     children = sleeping.noted.read_text().split()
     assert children
-    for child in children:
-        status = pathlib.Path(f"/proc/{child}/stat")
-        assert not status.exists() or ") Z " in status.read_text()
+    assert not any(map(is_running, children))
 
 
 def test_a_sample_is_the_same_for_the_same_seed():

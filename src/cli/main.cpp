@@ -95,7 +95,6 @@ void describe(CLI::App& app) {
   app.set_version_flag("--version", "turnpike " TURNPIKE_VERSION, "Print the version and exit");
   app.footer(kExamples);
   app.get_formatter()->column_width(24);
-  app.get_formatter()->label("Subcommands", "Commands");
   app.failure_message(usage_error);
 }
 

@@ -19,6 +19,8 @@ using analyze::Outcome;
 using analyze::ValueKind;
 
 constexpr const char* kIndent = "            ";
+// A list of losses or of rules may not push the names of the limits off the page.
+constexpr std::size_t kMaxValueWidth = 30;
 
 std::string culprit_text(const LimitResult& limit, const Culprit& culprit) {
   std::string place = cleaned(place_text(culprit.item));
@@ -49,8 +51,12 @@ std::string basis_text(const analyze::Report& report) {
 }
 
 void add_limit(Table& table, const LimitResult& limit, std::size_t width) {
-  const std::string bound = limit.kind == ValueKind::kText ? most_text(limit) : "at most " + most_text(limit);
-  table.add_row({label_of(limit.outcome), limit.name, measured_text(limit), bound});
+  const std::string measured = cleaned(measured_text(limit));
+  const std::string bound = cleaned(limit.kind == ValueKind::kText ? most_text(limit) : "at most " + most_text(limit));
+  table.add_row({label_of(limit.outcome), limit.name, shortened_middle(measured, kMaxValueWidth),
+                 shortened_middle(bound, kMaxValueWidth)});
+  if (display_width(measured) > kMaxValueWidth) table.add_note(kIndent + measured);
+  if (display_width(bound) > kMaxValueWidth) table.add_note(kIndent + ("allowed: " + bound));
   if (limit.outcome == Outcome::kWithin) return;
   for (const Culprit& culprit : limit.culprits) {
     table.add_note(kIndent + culprit_text(limit, culprit), Style::kWarning);
@@ -138,7 +144,7 @@ std::string to_text(const CheckResult& result, const analyze::Report& report, co
   if (!result.notes.empty()) page.blank();
   for (const std::string& note : result.notes) page.paragraph("  note: ", note, Style::kWarning);
   page.blank();
-  page.line(outcome_text(result), Style::kHeading);
+  page.paragraph("", outcome_text(result), Style::kHeading);
   return page.text();
 }
 

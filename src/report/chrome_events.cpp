@@ -114,9 +114,13 @@ template <typename Record>
 void ChromeEvents::draw_work(const Record& record, Slice slice) {
   const Cause* cause = index_.cause_of(record.correlation);
   std::uint32_t stack = record.graph_node == 0 ? trace::kNoId : index_.stack_of_node(record.graph_node);
-  if (stack == trace::kNoId && cause != nullptr) stack = cause->stack;
+  bool is_backward = false;
+  if (stack == trace::kNoId && cause != nullptr) {
+    stack = cause->stack;
+    is_backward = cause->is_backward != 0;
+  }
   add_work_ids(slice.args, record);
-  slice.args.append(place_fields(stack, false));
+  slice.args.append(place_fields(stack, is_backward));
   const auto row = draw(record, slice);
   if (row && cause != nullptr) writer_.flow(slice.category, row_of(*cause), cause->start_ns, *row, record.start_ns);
 }

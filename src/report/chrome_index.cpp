@@ -57,7 +57,12 @@ bool has_times(std::int64_t start_ns, std::int64_t end_ns) {
 void ChromeIndex::on(const trace::CallRecord& call) {
   const bool is_cause = call.correlation != 0 && can_cause_work(call.kind) && has_times(call.start_ns, call.end_ns);
   if (is_cause) {
-    causes_.push_back({call.correlation, next_ordinal_, track_number(track_of(call)), call.stack, call.start_ns});
+    causes_.push_back({.correlation = call.correlation,
+                       .ordinal = next_ordinal_,
+                       .track = track_number(track_of(call)) & 0x7FFFFFFFu,
+                       .is_backward = call.autograd_role == trace::AutogradRole::kBackward ? 1u : 0u,
+                       .stack = call.stack,
+                       .start_ns = call.start_ns});
   }
   add(track_of(call), call.start_ns, call.end_ns);
 }

@@ -30,7 +30,8 @@ struct Track {
 struct Cause {
   std::uint32_t correlation;
   std::uint32_t ordinal;
-  std::uint32_t track;
+  std::uint32_t track : 31;
+  std::uint32_t is_backward : 1;  // made by a thread of autograd's backward pass
   std::uint32_t stack;
   std::int64_t start_ns;
 };

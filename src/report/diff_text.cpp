@@ -43,12 +43,30 @@ std::string joined_paths(const analyze::Report& report) {
   return fmt::format("{}", fmt::join(report.source.paths, ", "));
 }
 
+// "2 x NVIDIA H100", and each model once.
+std::string devices_text(const std::vector<analyze::Device>& devices) {
+  std::vector<std::pair<std::string, std::size_t>> models;
+  for (const analyze::Device& device : devices) {
+    const std::string name = device.name.empty() ? "unknown model" : cleaned(device.name);
+    const auto found =
+        std::find_if(models.begin(), models.end(), [&](const auto& model) { return model.first == name; });
+    if (found != models.end()) {
+      ++found->second;
+    } else {
+      models.emplace_back(name, 1);
+    }
+  }
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : models) parts.push_back(count == 1 ? name : fmt::format("{} x {}", count, name));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 std::string run_text(const analyze::Report& report) {
   std::vector<std::string> parts{cleaned(joined_paths(report))};
   if (report.steps) parts.push_back(fmt::format("{} steps", count_text(report.steps->count)));
   if (!report.steps) parts.push_back("no steps found");
   parts.push_back(duration_text(report.span_ns));
-  if (!report.source.devices.empty()) parts.push_back(cleaned(report.source.devices.front().name));
+  if (!report.source.devices.empty()) parts.push_back(devices_text(report.source.devices));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 

@@ -90,7 +90,7 @@ std::string per_step_text(const analyze::Report& report) {
     const Total& total = report.totals[i];
     if (total.count == 0) continue;
     const auto bytes = static_cast<std::uint64_t>(static_cast<double>(total.bytes) / steps);
-    text += fmt::format("{} {} x {}; ", number_text(static_cast<double>(total.count) / steps),
+    text += fmt::format("{} {}, {}; ", number_text(static_cast<double>(total.count) / steps),
                         words_for(static_cast<Direction>(i)), size_text(bytes));
   }
   const auto blocked = blocked_in_all(report);

@@ -86,5 +86,91 @@ TEST(SummaryText, QuotesTheRunForTheShell) {
   EXPECT_THAT(summary_text(one_process(), "it's a run.tpk", true), HasSubstr("turnpike report 'it'\\''s a run.tpk'\n"));
 }
 
+// Every counter has a value of its own.
+TurnpikeStatus every_counter() {
+  TurnpikeStatus status{};
+  status.process_count = 2;
+  for (std::size_t at = 0; at < 6; ++at) {
+    status.transfer_count[at] = 11 + at;
+    status.transfer_bytes[at] = 21'000 + 1'000 * at;
+  }
+  status.sync_count = 31;
+  status.kernel_count = 41;
+  status.host_time_ns = 51'000'000;
+  status.loss_count = 61;
+  status.unusable_count = 1;
+  status.written_bytes = 71'000;
+  return status;
+}
+
+TEST(StatusLineText, HasEveryCounterInItsPlace) {
+  EXPECT_EQ(status_line_text(every_counter(), seconds(3599)),
+            "turnpike 59:59 | 2 processes | to device 11, 21.0 kB | to host 12, 22.0 kB | copies and waits 51.0 ms | "
+            "lost 61");
+  EXPECT_EQ(status_line_text(one_process(), seconds(59)),
+            "turnpike 0:59 | to device 24, 1.20 MB | to host 0, 0 B | copies and waits 61.2 ms");
+  TurnpikeStatus waited_not = one_process();
+  waited_not.host_time_ns = 0;
+  EXPECT_EQ(status_line_text(waited_not, seconds(60)),
+            "turnpike 1:00 | to device 24, 1.20 MB | to host 0, 0 B | copies and waits 0 s");
+}
+
+TEST(SummaryText, HasEveryCounterInItsLine) {
+  EXPECT_EQ(summary_text(every_counter(), "train.tpk", true), R"(turnpike: recorded 2 processes into train.tpk (71.0 kB)
+  host to device            11   21.0 kB
+  device to host            12   22.0 kB
+  within a device           13   23.0 kB
+  device to device          14   24.0 kB
+  host to host              15   25.0 kB
+  memset                    16   26.0 kB
+  synchronisations          31
+  kernels                   41
+  copies and waits     51.0 ms
+  61 records were lost: the report says which and why
+  1 process uses CUDA but could not be recorded: the report says why
+  the run is train.tpk; next: turnpike report train.tpk
+)");
+}
+
+TEST(SummaryText, LeavesOutWhatThereWasNoneOf) {
+  TurnpikeStatus status{};
+  status.process_count = 1;
+  EXPECT_EQ(summary_text(status, "train.tpk", true), R"(turnpike: recorded 1 process into train.tpk (0 B)
+  no transfers
+  synchronisations           0
+  copies and waits         0 s
+  the run is train.tpk; next: turnpike report train.tpk
+)");
+}
+
+TEST(SummaryText, SaysWhyThereIsNothing) {
+  TurnpikeStatus status{};
+  EXPECT_EQ(summary_text(status, "train.tpk", true),
+            "turnpike: recorded into train.tpk; the counters did not arrive (the program may run in a container)\n"
+            "  the run is train.tpk; next: turnpike report train.tpk\n");
+  EXPECT_EQ(summary_text(status, "train.tpk", false),
+            "turnpike: nothing was recorded, because no process initialised CUDA.\n"
+            "  If the program does use a GPU, it may have done so in a process that was not started by this command\n"
+            "  (a server, a container, ssh), or with an environment of its own.\n");
+  status.unusable_count = 1;
+  EXPECT_EQ(summary_text(status, "train.tpk", true),
+            "turnpike: nothing was recorded.\n"
+            "  1 process uses CUDA but could not be recorded: the report says why\n"
+            "  the run is train.tpk; next: turnpike report train.tpk\n");
+}
+
+TEST(SummaryText, QuotesOnlyWhatAShellWouldRead) {
+  const auto quoted = [](const std::string& run) {
+    const std::string text = summary_text(one_process(), run, true);
+    const std::string before = "next: turnpike report ";
+    return text.substr(text.rfind(before) + before.size());
+  };
+  EXPECT_EQ(quoted("a/B-9_.+=:,@%z.tpk"), "a/B-9_.+=:,@%z.tpk\n");
+  for (const char* special : {"a b", "a$b", "a*b", "~a", "a;b", "a\\b", "a\"b"}) {
+    EXPECT_EQ(quoted(special), "'" + std::string(special) + "'\n");
+  }
+  EXPECT_EQ(quoted(""), "''\n");
+}
+
 }  // namespace
 }  // namespace turnpike::cli

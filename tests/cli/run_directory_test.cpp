@@ -32,5 +32,15 @@ TEST(DefaultRunName, IsNeverEmpty) {
   EXPECT_EQ(default_run_name({".py"}), ".py");
 }
 
+TEST(DefaultRunName, LooksPastWhatIsNoScript) {
+  EXPECT_EQ(default_run_name({"python", "-file.py", "train.py"}), "train") << "an option is no script";
+  EXPECT_EQ(default_run_name({"python", "-m", "unittest"}), "unittest");
+  EXPECT_EQ(default_run_name({"bash", "-m", "thing"}), "bash") << "another program's -m is something else";
+  EXPECT_EQ(default_run_name({".sh"}), ".sh");
+  EXPECT_EQ(default_run_name({"a.sh.sh"}), "a.sh");
+  EXPECT_EQ(default_run_name({}), "run");
+  EXPECT_EQ(default_run_name({"python", ".py", "-m", "package.module"}), "module");
+}
+
 }  // namespace
 }  // namespace turnpike::cli

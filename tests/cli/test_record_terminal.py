@@ -98,6 +98,17 @@ def test_is_not_shown_where_it_is_not_wanted_or_has_no_room(on_terminal, cuda_pr
     assert b"\x1b" not in terminal.output
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(6, 100), (24, 40), (24, 60)])
+def test_the_smallest_window_shows_what_fits_but_for_the_last_column(on_terminal, cuda_program, rows, columns):
+    terminal = on_terminal(cuda_program, "process=1", "h2d=1000", "print=hello\n", TICKS, rows=rows, columns=columns)
+    assert terminal.end() == 0
+    whole = b"turnpike 0:00 | to device 1, 1.00 kB | to host 0, 0 B | copies and waits 0 s"
+    # Saves the cursor, takes all rows but the last as what scrolls, writes the last, and gives the cursor back.
+    drawn = b"\x1b7\x1b[1;%dr\x1b[%d;1H\x1b[2K%s\x1b8" % (rows - 1, rows, whole[: columns - 1])
+    assert drawn in terminal.output
+    assert b"\x1b7\x1b[%d;1H\x1b[2K\x1b[r\x1b8" % rows in terminal.output
+
+
 def test_goes_nowhere_but_to_a_terminal(record, cuda_program):
     result = record(cuda_program, "process=1", "sleep_ms=700", env={**record.environment, "TERM": "xterm"})
     assert "\x1b" not in result.stderr

@@ -146,5 +146,138 @@ TEST(MovePlan, ThePartOfAByte) {
   EXPECT_EQ(part_at(plan, plan.chunks[0], 100), 1U);
 }
 
+// The sizes of the chunks of one piece, in KiB; what is left over in the last place is rounded up.
+std::vector<std::size_t> chunks_kib(std::size_t size_bytes, std::size_t slot_bytes, Cut cut = Cut::kForItself) {
+  const Piece piece{.host = memory_at(1 << 24), .device = 1 << 30, .size_bytes = size_bytes};
+  const Plan plan = make_plan({&piece, 1}, slot_bytes, cut);
+  expect_complete(plan);
+  std::vector<std::size_t> sizes;
+  for (const Chunk& chunk : plan.chunks) sizes.push_back((chunk.size_bytes + 1023) / 1024);
+  return sizes;
+}
+
+std::vector<std::size_t> joined(std::vector<std::size_t> first, std::size_t count, std::size_t each,
+                                const std::vector<std::size_t>& last) {
+  first.insert(first.end(), count, each);
+  first.insert(first.end(), last.begin(), last.end());
+  return first;
+}
+
+TEST(MovePlan, ChunksGrowByHalfAndHalveToTheEnd) {
+  using Sizes = std::vector<std::size_t>;
+  EXPECT_EQ(chunks_kib(1, kSlotBytes), (Sizes{1}));
+  EXPECT_EQ(chunks_kib(kMiB / 4, kSlotBytes), (Sizes{256}));
+  EXPECT_EQ(chunks_kib(kMiB / 4 + 1, kSlotBytes), (Sizes{256, 1}));
+  EXPECT_EQ(chunks_kib(2 * kMiB, kSlotBytes), (Sizes{256, 384, 576, 832}));
+  // A 32nd of it at most, but 1 MiB at least.
+  EXPECT_EQ(chunks_kib(16 * kMiB, kSlotBytes), joined({256, 384, 576, 864}, 13, 1024, {992}));
+  EXPECT_EQ(chunks_kib(64 * kMiB, kSlotBytes), joined({256, 384, 576, 864, 1296, 1944}, 28, 2048, {1436, 1024, 412}));
+  // Never more than a slot; and whole pages.
+  EXPECT_EQ(chunks_kib(2 * kMiB, kMiB / 2), (Sizes{256, 384, 512, 512, 384}));
+  EXPECT_EQ(chunks_kib(64 * 1024, 20 * 1024), (Sizes{20, 20, 20, 4}));
+  EXPECT_EQ(chunks_kib(10 * kMiB, kSlotBytes, Cut::kBehindOthers), (Sizes{4096, 4096, 2048}));
+}
+
+TEST(MovePlan, FreshMemoryIsCutFromEightMebibytesOn) {
+  Piece piece{.host = memory_at(1 << 24), .device = 1 << 30, .size_bytes = 8 * kMiB};
+  Plan plan = make_plan({&piece, 1}, kSlotBytes, Cut::kForFreshPages);
+  EXPECT_TRUE(plan.is_fresh);
+  EXPECT_EQ(plan.chunks.size(), 4U);
+  EXPECT_FALSE(make_plan({&piece, 1}, kSlotBytes).is_fresh);
+  EXPECT_FALSE(make_plan({&piece, 1}, kSlotBytes, Cut::kBehindOthers).is_fresh);
+  piece.size_bytes -= 1;
+  plan = make_plan({&piece, 1}, kSlotBytes, Cut::kForFreshPages);
+  EXPECT_FALSE(plan.is_fresh);
+  EXPECT_EQ(plan.chunks.front().size_bytes, kMiB / 4);
+}
+
+TEST(MovePlan, ALargeUploadIsStreamedForItsFirstSixteenMebibytes) {
+  Piece piece{.host = memory_at(1 << 24), .device = 1 << 30, .size_bytes = 128 * kMiB - 1};
+  expect_streamed_before(make_plan({&piece, 1}, kSlotBytes), 64 * kMiB);
+  piece.size_bytes = 64 * kMiB;
+  EXPECT_TRUE(std::ranges::all_of(make_plan({&piece, 1}, kSlotBytes).chunks, &Chunk::is_streamed));
+}
+
+TEST(MovePlan, AThreadTakesHalfAMebibyteOfAChunk) {
+  const Piece piece{.host = memory_at(1 << 24), .device = 1 << 30, .size_bytes = 64 * kMiB};
+  const Plan plan = make_plan({&piece, 1}, kSlotBytes);
+  EXPECT_EQ(grain_end(plan, plan.chunks[0], 0), kMiB / 4);  // all of it
+  const Chunk& chunk = plan.chunks[6];
+  ASSERT_EQ(chunk.size_bytes, 2 * kMiB);
+  EXPECT_EQ(grain_end(plan, chunk, 0), kMiB / 2);
+  EXPECT_EQ(grain_end(plan, chunk, kMiB / 2), kMiB);
+  EXPECT_EQ(grain_end(plan, chunk, 2 * kMiB - kMiB / 2), 2 * kMiB);
+  EXPECT_EQ(grain_end(plan, chunk, 2 * kMiB - 1), 2 * kMiB);
+}
+
+TEST(MovePlan, PiecesShareACopyWhereTheyFollowEachOther) {
+  const auto piece = [](std::uintptr_t host, DeviceAddress device, std::size_t size_bytes, bool joins) {
+    return Piece{.host = memory_at(host), .device = device, .size_bytes = size_bytes, .joins_previous = joins};
+  };
+  const std::vector<Piece> pieces{piece(1 << 24, 4096, 100, false), piece(2 << 24, 4196, 50, true),
+                                  piece(3 << 24, 4246, 10, false),  // behind it, but not to share
+                                  piece(4 << 24, 8192, 10, true),   // to share, but not behind it
+                                  piece(5 << 24, 8202, 10, true),   piece(6 << 24, 8212, 10, true)};
+  const Plan plan = make_plan(pieces, kSlotBytes);
+  expect_complete(plan);
+  ASSERT_EQ(plan.chunks.size(), 3U);
+  EXPECT_EQ(plan.chunks[0].size_bytes, 150U);
+  EXPECT_EQ(plan.chunks[1].size_bytes, 10U);
+  EXPECT_EQ(plan.chunks[2].size_bytes, 30U);
+  EXPECT_EQ(plan.packed_pieces, 5U);
+  EXPECT_EQ(plan.bytes, 190U);
+  EXPECT_EQ(plan.staged_bytes, 190U);
+  EXPECT_EQ(plan.chunk_bytes, kSlotBytes);
+  EXPECT_EQ(part_at(plan, plan.chunks[0], 149), 1U);
+  EXPECT_EQ(part_at(plan, plan.chunks[2], 9), 3U);
+  EXPECT_EQ(part_at(plan, plan.chunks[2], 10), 4U);
+  EXPECT_EQ(part_at(plan, plan.chunks[2], 29), 5U);
+}
+
+TEST(MovePlan, PageLockedPiecesCrossDirectlyUnlessTheyAreGathered) {
+  const Layout layout{.sizes = {25}, .strides_bytes = {8}, .item_bytes = 4};
+  const std::vector<Piece> pieces{
+      {.device = 1, .size_bytes = 0, .is_pinned = true},
+      {.host = memory_at(1 << 24), .device = 4096, .size_bytes = 100, .is_pinned = true},
+      {.host = memory_at(2 << 24), .device = 8192, .size_bytes = 100, .is_pinned = true, .layout = &layout},
+      {.device = 8292, .size_bytes = 28, .is_pinned = true, .joins_previous = true, .is_padding = true},
+      {.host = memory_at(3 << 24), .device = 8320, .size_bytes = 60, .joins_previous = true}};
+  const Plan plan = make_plan(pieces, kSlotBytes);
+  EXPECT_EQ(plan.direct, (std::vector<std::uint32_t>{1}));
+  ASSERT_EQ(plan.chunks.size(), 1U);
+  EXPECT_EQ(plan.chunks[0].size_bytes, 188U);
+  EXPECT_EQ(plan.bytes, 260U);  // without the padding
+  EXPECT_EQ(plan.staged_bytes, 160U);
+  EXPECT_EQ(plan.packed_pieces, 3U);
+  EXPECT_TRUE(plan.is_strided);
+}
+
+TEST(MovePlan, ItemsOfALayoutAreNotTorn) {
+  const Layout layout{.sizes = {200000}, .strides_bytes = {24}, .item_bytes = 12};
+  const Piece piece{.host = memory_at(1 << 24), .device = 1 << 30, .size_bytes = 2400000, .layout = &layout};
+  const Plan plan = make_plan({&piece, 1}, kSlotBytes);
+  expect_complete(plan);
+  EXPECT_EQ(plan.chunks.front().size_bytes, 262140U);
+  for (const Part& part : plan.parts) EXPECT_EQ(part.size_bytes % 12, 0U);
+}
+
+TEST(MovePlan, SaysWhichPiecesCannotBeCopied) {
+  const Piece nowhere{.device = 4096, .size_bytes = 100};
+  Status status = check_pieces({&nowhere, 1}, true);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message,
+            "a piece of 100 bytes has no memory on the host: its storage was freed, or never filled");
+  const Piece padding{.device = 4096, .size_bytes = 100, .is_padding = true};
+  EXPECT_TRUE(check_pieces({&padding, 1}, true));
+  status = check_pieces({&padding, 1}, false);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, "only an upload can have padding between its pieces");
+  const Piece nothing{.device = 4096};
+  const Piece one{.host = memory_at(1 << 24), .device = 4096, .size_bytes = 1};
+  EXPECT_TRUE(check_pieces({&nothing, 1}, false));
+  EXPECT_TRUE(check_pieces({&one, 1}, false));
+  EXPECT_TRUE(check_pieces({}, false));
+}
+
 }  // namespace
 }  // namespace turnpike::move

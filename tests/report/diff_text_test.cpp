@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -136,6 +137,32 @@ TEST(DiffJson, OfHostileNamesAndNumbersIsValid) {
   const std::string text = to_json(analyze::compare(hostile, hostile), hostile, hostile);
   EXPECT_TRUE(nlohmann::json::accept(text));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+}
+
+TEST(DiffJson, WhatIsNoNumberIsNull) {
+  analyze::Comparison comparison;
+  comparison.before.duration_ns = std::numeric_limits<double>::infinity();
+  comparison.after.duration_ns = 2.6;
+  comparison.before.blocked_ns = std::numeric_limits<double>::quiet_NaN();
+  const auto json = nlohmann::json::parse(to_json(comparison, analyze::Report{}, analyze::Report{}));
+  EXPECT_TRUE(json["before"]["duration_ns"].is_null());
+  EXPECT_TRUE(json["before"]["blocked_ns"].is_null());
+  EXPECT_TRUE(json["after"]["blocked_ns"].is_null());
+  EXPECT_EQ(json["after"]["duration_ns"], 3);
+  EXPECT_EQ(json["unit"], "run");
+}
+
+TEST(DiffText, NamesEveryModelOnce) {
+  analyze::Report report = before_the_fix();
+  const auto devices = [&] {
+    const std::string text = text_of(report, report, 200);
+    const std::size_t at = text.find("100 ms, ") + 8;
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  report.source.devices = {{0, "A", 0}, {1, "", 0}, {2, "A", 0}, {3, "\x1b", 0}};
+  EXPECT_EQ(devices(), "2 x A, unknown model, \\x1b");
+  report.source.devices = {{0, "A", 0}, {1, "B", 0}};
+  EXPECT_EQ(devices(), "A, B");
 }
 
 }  // namespace

@@ -176,5 +176,14 @@ TEST(Json, IsValidWhateverTheBytes) {
   EXPECT_TRUE(json["sites"][0]["overlapped_pct"].is_null()) << "not a number";
 }
 
+TEST(Json, IsTextAsItWasAndNoEscape) {
+  analyze::Report report;
+  report.source.program = "caf\xc3\xa9\n\xff";
+  const std::string text = to_json(report);
+  EXPECT_NE(text.find("\"program\": \"caf\xc3\xa9\\n\xef\xbf\xbd\""), std::string::npos);
+  EXPECT_TRUE(text.starts_with("{\n  \"schema\": 1,\n"));
+  EXPECT_TRUE(text.ends_with("\n}\n"));
+}
+
 }  // namespace
 }  // namespace turnpike::report

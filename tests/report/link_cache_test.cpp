@@ -8,6 +8,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 namespace turnpike::report {
 namespace {
@@ -91,6 +92,32 @@ TEST_F(LinkCache, SaysWhereItCannotWrite) {
   const auto kept = keep_links(path_ + "/below-a-file", {{"A", "here", 1, 1, "new"}});
   ASSERT_FALSE(kept);
   EXPECT_THAT(kept.error().message, HasSubstr("cannot write"));
+}
+
+TEST_F(LinkCache, IsWrittenAsOthersReadIt) {
+  ASSERT_TRUE(keep_links(path_, {{"Some G\xc3\xbcPU", "here", 55.25, 54.5, "2026-11-20T22:00:00Z"}}));
+  std::ifstream file(path_);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), R"({
+  "schema": 1,
+  "links": [
+    {
+      "device_name": "Some GüPU",
+      "host": "here",
+      "h2d_pinned_gbps": 55.25,
+      "d2h_pinned_gbps": 54.5,
+      "date": "2026-11-20T22:00:00Z"
+    }
+  ]
+}
+)");
+}
+
+TEST_F(LinkCache, KeepsTheLastOfTwoOfOneName) {
+  ASSERT_TRUE(keep_links(path_, {{"A", "here", 1, 2, "first"}, {"A", "here", 3, 4, "second"}}));
+  const auto links = read_link_cache(path_);
+  ASSERT_TRUE(links);
+  ASSERT_EQ(links->size(), 1u);
+  EXPECT_EQ(links->front().date, "second");
 }
 
 }  // namespace

@@ -60,5 +60,23 @@ TEST_F(LinkRates, SayWhenTheFileCannotBeUnderstood) {
   EXPECT_NE(rates.error().message.find("link.json"), std::string::npos);
 }
 
+TEST_F(LinkRates, OfDevicesThatDifferInOneDirectionAreUnknown) {
+  for (const auto& other : {KeptLink{"Third GPU", "here", 55.25, 1, ""}, KeptLink{"Third GPU", "here", 1, 54.5, ""}}) {
+    ASSERT_TRUE(keep_links(link_cache_path(), {other}));
+    auto report = run_of({"Some GPU", "Third GPU"}, {"here"});
+    report.totals[0].link_gbps = 7;
+    report.totals[1].link_gbps = 7;
+    add_link_rates(report, *kept_link_rates());
+    EXPECT_EQ(rate(report, analyze::Direction::kHostToDevice), std::nullopt);
+    EXPECT_EQ(rate(report, analyze::Direction::kDeviceToHost), std::nullopt);
+  }
+}
+
+TEST_F(LinkRates, OfARunWithoutDevicesAreUnknown) {
+  auto report = run_of({}, {"here"});
+  add_link_rates(report, *kept_link_rates());
+  EXPECT_EQ(rate(report, analyze::Direction::kHostToDevice), std::nullopt);
+}
+
 }  // namespace
 }  // namespace turnpike::report

@@ -63,5 +63,48 @@ TEST_F(SourceLinesTest, DoesNotWaitForAPipe) {
   EXPECT_EQ(SourceLines({run_}).line(pipe, 1), std::nullopt);
 }
 
+TEST_F(SourceLinesTest, AFileThatIsAsOldAsTheRunIsAsItRan) {
+  fs::last_write_time(source_, fs::last_write_time(run_));
+  EXPECT_EQ(line(1), "first");
+  fs::last_write_time(source_, fs::last_write_time(run_) + 1ns);
+  EXPECT_EQ(line(1), std::nullopt);
+}
+
+TEST_F(SourceLinesTest, TheNewestOfTheRunsCounts) {
+  const fs::path other = folder_ / "other.tpk";
+  std::ofstream(other) << "run";
+  fs::last_write_time(other, fs::last_write_time(source_) - 1h);
+  EXPECT_EQ(SourceLines({other}).line(source_, 1), std::nullopt);
+  EXPECT_EQ(SourceLines({other, run_}).line(source_, 1), "first");
+  EXPECT_EQ(SourceLines({run_, other}).line(source_, 1), "first");
+  EXPECT_EQ(SourceLines({"/no/such/run.tpk"}).line(source_, 1), std::nullopt);
+  EXPECT_EQ(SourceLines({}).line(source_, 1), std::nullopt);
+}
+
+TEST_F(SourceLinesTest, ARunOfManyFilesIsAsNewAsTheNewest) {
+  const fs::path run = folder_ / "folder.tpk";
+  fs::create_directory(run);
+  for (const char* name : {"1.tpt", "2.tpt", "3.tpt"}) std::ofstream(run / name) << "run";
+  const auto time = fs::last_write_time(source_);
+  for (const char* name : {"1.tpt", "3.tpt"}) fs::last_write_time(run / name, time - 1h);
+  fs::last_write_time(run / "2.tpt", time + 1h);
+  fs::last_write_time(run, time - 2h);
+  EXPECT_EQ(SourceLines({run}).line(source_, 1), "first");
+  fs::last_write_time(run / "2.tpt", time - 1h);
+  EXPECT_EQ(SourceLines({run}).line(source_, 1), std::nullopt);
+}
+
+TEST_F(SourceLinesTest, SpacesAroundALineAreNoPartOfIt) {
+  std::ofstream(source_) << " \t\r\n  a \t b\r\n\tx";
+  fs::last_write_time(source_, fs::last_write_time(run_) - 1h);
+  EXPECT_EQ(line(1), std::nullopt);
+  EXPECT_EQ(line(2), "a \t b");
+  EXPECT_EQ(line(3), "x");
+}
+
+TEST_F(SourceLinesTest, AFolderHasNoLines) {
+  EXPECT_EQ(SourceLines({run_}).line(folder_, 1), std::nullopt);
+}
+
 }  // namespace
 }  // namespace turnpike::report

@@ -262,5 +262,57 @@ TEST(Terminal, NothingLostIsSaid) {
   EXPECT_THAT(to_text(report, {}), HasSubstr("nothing was lost"));
 }
 
+TEST(Terminal, TheHeaderHasAFormForEachDetailAndNumberOfProcesses) {
+  const auto header = [](std::size_t processes, const std::string& detail) {
+    analyze::Report report;
+    report.span_ns = 5'000;
+    report.source.process_count = processes;
+    report.source.detail = detail;
+    const std::string text = to_text(report, {});
+    const std::size_t at = text.find("  recorded  ");
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  EXPECT_EQ(header(0, ""), "  recorded  5.00 us in 0 processes");
+  EXPECT_EQ(header(1, "full"), "  recorded  5.00 us in 1 process, everything (--detail full)");
+  EXPECT_EQ(header(2, "transfers"),
+            "  recorded  5.00 us in 2 processes, transfers without kernels (--detail transfers)");
+  EXPECT_EQ(header(2, "other"), "  recorded  5.00 us in 2 processes, detail other");
+}
+
+TEST(Terminal, PathsAndCommandsAreCutInTheirMiddleToOneLine) {
+  analyze::Report report = ordinary_report();
+  report.source.paths = {std::string(28, 'p')};
+  report.source.program = std::string(28, 'c');
+  const std::string whole = to_text(report, {.width = 40});
+  EXPECT_THAT(whole, HasSubstr("\n  run       " + std::string(28, 'p') + "\n"));
+  EXPECT_THAT(whole, HasSubstr("\n  program   " + std::string(28, 'c') + "\n"));
+  report.source.paths[0] += "p";
+  report.source.program += "c";
+  const std::string cut = to_text(report, {.width = 40});
+  EXPECT_THAT(cut, HasSubstr("\n  run       pppppppp...ppppppppppppppppp\n"));
+  EXPECT_THAT(cut, HasSubstr("\n  program   cccccccc...ccccccccccccccccc\n"));
+}
+
+TEST(Terminal, TheVerdictNamesWhatIsKnown) {
+  analyze::Report report;
+  report.verdict.bound_by = "mixed";
+  report.verdict.exposed_transfer_pct = 7;
+  EXPECT_THAT(to_text(report, {}), HasSubstr("\nVERDICT  several things limit this program; transfers with no "
+                                             "computation beside them 7 %.\n"));
+  report.verdict = {};
+  report.verdict.bound_by = "gpu";
+  report.verdict.gpu_idle_pct = 3;
+  EXPECT_THAT(to_text(report, {}), HasSubstr("\nVERDICT  this program is gpu-bound; GPU idle 3 %.\n"));
+}
+
+TEST(Terminal, FilesThatCouldNotBeReadAreALossWithItsSentence) {
+  analyze::Report report;
+  report.losses = {{"unreadable_file", 2}};
+  EXPECT_THAT(
+      to_text(report, {.width = 300}),
+      HasSubstr("  2 x unreadable_file: Files that were given could not be read at all, so what their processes "
+                "did is missing. What is wrong with each is said beside this.\n"));
+}
+
 }  // namespace
 }  // namespace turnpike::report

@@ -1,0 +1,339 @@
+"""The tests: which of them reach a mutant, and whether they notice it."""
+
+import concurrent.futures
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+from .outcome import OUT_OF_TIME
+from .tree import say
+
+# A test that takes three times as long as with the original, and these seconds more, has noticed the mutant.
+TIMES, MORE_SECONDS = 3, 10
+REACH_SECONDS = 1800
+FILTER_LIMIT = 100_000  # bytes of one argument; the kernel takes 128 KiB
+
+
+@dataclasses.dataclass
+class Case:
+    suite: "Suite"
+    name: str
+    seconds: float
+    reached: set
+
+
+@dataclasses.dataclass
+class Ended:
+    is_noticed: bool
+    by: str = ""
+
+
+class Running:
+    """The tests that run now, each in a process group of its own, so that none of their children outlives them."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.children = set()
+        self.is_over = False
+
+    def start(self, command, **options):
+        with self.lock:
+            if self.is_over:
+                raise InterruptedError("the run is over")
+            child = subprocess.Popen(command, start_new_session=True, **options)
+            self.children.add(child)
+        return child
+
+    def end(self, child):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        with self.lock:
+            self.children.discard(child)
+
+    def end_all(self):
+        """For good: nothing starts after it."""
+        with self.lock:
+            self.is_over = True
+            for child in self.children:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(child.pid, signal.SIGKILL)
+
+
+running = Running()
+
+
+class Suite:
+    """Tests that one command runs."""
+
+    name = ""
+    start_seconds = 0.0
+
+    def measure(self, folder):
+        """Runs all of it with the original: its cases, with their times and what they reach, less those that fail."""
+        raise NotImplementedError
+
+    def command(self, names, folder):
+        raise NotImplementedError
+
+    def failed_case(self, output):
+        return ""
+
+    def run(self, command, environment, seconds, folder):
+        """Ends with the exit code, None when the time is over, and the output. Leaves no process behind."""
+        scratch = folder / "tmp"
+        scratch.mkdir()
+        own = {
+            **os.environ,
+            **self.environment(),
+            **environment,
+            "TMPDIR": str(scratch),
+            "XDG_CACHE_HOME": str(scratch / "cache"),
+        }
+        own.pop("GTEST_FILTER", None)
+        with open(folder / "output", "wb") as output:
+            child = running.start(
+                [str(word) for word in command], cwd=self.directory(), env=own, stdin=subprocess.DEVNULL, stdout=output,
+                stderr=subprocess.STDOUT,
+            )  # fmt: skip
+            try:
+                code = child.wait(seconds)
+            except subprocess.TimeoutExpired:
+                code = None
+            running.end(child)
+        return code, (folder / "output").read_text(errors="replace")
+
+    def environment(self):
+        return {}
+
+    def directory(self):
+        return None
+
+    def try_mutant(self, number, cases):
+        """Runs `cases` with one mutant."""
+        with scratch_folder() as folder:
+            seconds = TIMES * (sum(case.seconds for case in cases) + self.start_seconds) + MORE_SECONDS
+            command = self.command([case.name for case in cases], folder)
+            code, output = self.run(command, {"MUTANT": str(number)}, seconds, folder)
+        if code == 0:
+            return Ended(False)
+        return Ended(
+            True,
+            f"{self.name}: " + (OUT_OF_TIME if code is None else self.failed_case(output) or f"exit code {code}"),
+        )
+
+
+@contextlib.contextmanager
+def scratch_folder():
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="mutate-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def numbers_in(path):
+    return {int(line) for line in path.read_text().split()} if path.is_file() else set()
+
+
+class GoogleTest(Suite):
+    def __init__(self, path):
+        self.path = path
+        self.name = path.name
+
+    def directory(self):
+        return self.path.parent
+
+    def measure(self, folder):
+        report = folder / "report.json"
+        prefix = folder / "reached."
+        command = [self.path, f"--gtest_output=json:{report}"]
+        code, output = self.run(command, {"MUTANT": "reach", "MUTANT_REACHED": str(prefix)}, REACH_SECONDS, folder)
+        if not report.exists():
+            raise SystemExit(f"mutate: {self.name} does not run to its end: exit code {code}\n{output[-2000:]}")
+        outside = numbers_in(prefix)
+        cases = []
+        for group in json.loads(report.read_text())["testsuites"]:
+            for test in group["testsuite"]:
+                name = f"{group['name']}.{test['name']}"
+                if test.get("failures"):
+                    say(f"{name} of {self.name} fails with the original: it is left out")
+                elif test["result"] == "COMPLETED":
+                    reached = numbers_in(folder / f"reached.{name.replace('/', '%')}")
+                    cases.append(Case(self, name, float(test["time"].rstrip("s")), reached | outside))
+        return cases
+
+    def command(self, names, folder):
+        pattern = ":".join(names)
+        chosen = [f"--gtest_filter={pattern}"] if len(pattern) < FILTER_LIMIT else []
+        return [self.path, *chosen, "--gtest_fail_fast", "--gtest_brief=1"]
+
+    def failed_case(self, output):
+        found = re.search(r"^\[  FAILED  \] (\S+)", output, re.MULTILINE)
+        return found.group(1).rstrip(",") if found else ""
+
+
+class CTest(Suite):
+    """A test that is no GoogleTest: a script or a program of its own, with a folder of its own in the build."""
+
+    one_at_a_time = threading.Lock()
+
+    def __init__(self, build, name):
+        self.build, self.name = build, name
+
+    def measure(self, folder):
+        started = time.monotonic()
+        reached = folder / "reached"
+        code, _ = self.run(
+            self.command([], folder), {"MUTANT": "reach", "MUTANT_REACHED": str(reached)}, REACH_SECONDS, folder
+        )
+        if code != 0:
+            say(f"{self.name} fails with the original: it is left out")
+            return []
+        return [Case(self, self.name, time.monotonic() - started, numbers_in(reached))]
+
+    def run(self, *arguments):
+        with self.one_at_a_time:
+            return super().run(*arguments)
+
+    def command(self, names, folder):
+        return ["ctest", "--test-dir", self.build, "--no-tests=error", "-R", f"^{re.escape(self.name)}$"]
+
+
+class Pytest(Suite):
+    """The tests of one folder of Python, in one process: importing PyTorch takes longer than most of them."""
+
+    def __init__(self, tree, folder, files):
+        self.tree, self.name, self.files = tree, folder, files
+
+    def directory(self):
+        return self.tree.folder
+
+    def environment(self):
+        path = [str(self.tree.folder / "python"), str(self.tree.folder / "plugin")]
+        is_built = (self.tree.build / "src" / "cli" / "turnpike").exists()
+        return {
+            **({"TURNPIKE_BUILD": str(self.tree.build)} if is_built else {}),
+            "PYTHONPATH": os.pathsep.join(path),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+
+    def pytest(self, folder, *arguments):
+        common = ["-q", "-p", "no:cacheprovider", f"--basetemp={folder / 'pytest'}"]
+        return [self.tree.python, "-m", "pytest", *common, *arguments]
+
+    def measure(self, folder):
+        reached = folder / "reached"
+        reached.mkdir()
+        started = time.monotonic()
+        command = self.pytest(folder, "-p", "pytest_reached", *self.files)
+        code, output = self.run(command, {"MUTANT": "reach", "MUTANT_REACHED": str(reached)}, REACH_SECONDS, folder)
+        if code not in (0, 1, 5) or not (reached / "tests.json").exists():
+            say(f"{self.name} cannot be run by {self.tree.python}: its tests are left out\n{output[-2000:]}")
+            return []
+        tests = json.loads((reached / "tests.json").read_text())
+        self.start_seconds = max(0.0, time.monotonic() - started - sum(test["seconds"] for test in tests.values()))
+        cases = []
+        outside = numbers_in(reached / "outside")
+        for name, test in tests.items():
+            if test["outcome"] == "failed":
+                say(f"{name} fails with the original: it is left out")
+            elif test["outcome"] == "passed":
+                cases.append(Case(self, name, test["seconds"], numbers_in(reached / test["file"]) | outside))
+        return cases
+
+    def command(self, names, folder):
+        listed = folder / "names"
+        listed.write_text("\n".join(names))
+        return self.pytest(folder, "-x", f"@{listed}")
+
+    def failed_case(self, output):
+        found = re.search(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
+        return found.group(1) if found else ""
+
+
+def all_of(tree, wanted, with_cpp):
+    """Every suite; with `wanted`, those whose name contains one of these words."""
+    suites = [*cpp_suites(tree)] if with_cpp else []
+    suites = [suite for suite in suites if not wanted or any(word in suite.name for word in wanted)]
+    # tests/cli runs the built command and no Python of ours, tests/gpu needs a GPU.
+    other = {"gpu"} if with_cpp else {"gpu", "cli"}
+    by_folder = {}
+    for path in sorted((tree.folder / "tests").rglob("test_*.py")):
+        name = str(path.relative_to(tree.folder))
+        folder = "/".join(name.split("/")[:2])
+        if folder.removeprefix("tests/") not in other and (not wanted or any(word in name for word in wanted)):
+            by_folder.setdefault(folder, []).append(name)
+    return suites + [Pytest(tree, folder, files) for folder, files in by_folder.items()]
+
+
+def cpp_suites(tree):
+    listed = subprocess.run(
+        ["ctest", "--test-dir", tree.build, "--show-only=json-v1"], capture_output=True, text=True, check=True
+    )
+    suites, programs = [], set()
+    for test in json.loads(listed.stdout)["tests"]:
+        command = test.get("command", [])
+        if any(word.startswith("--gtest_filter=") for word in command):
+            programs.add(pathlib.Path(command[0]))
+        elif not test["name"].endswith("_NOT_BUILT"):
+            suites.append(CTest(tree.build, test["name"]))
+    return suites + [GoogleTest(path) for path in sorted(programs)]
+
+
+def measure(suite):
+    with scratch_folder() as folder:
+        return suite.measure(folder)
+
+
+# How many seconds of tests run before it is asked whether one has failed.
+STAGES = (1, 5, 30)
+
+
+def batches(cases):
+    """The cases in the order in which they are tried: quick ones first, those of one suite together."""
+    by_suite = {}
+    for case in sorted(cases, key=lambda case: case.seconds):
+        by_suite.setdefault(case.suite, []).append(case)
+    made = []
+    for suite, own in by_suite.items():
+        stages = [[] for _ in range(len(STAGES) + 1)]
+        total = 0.0
+        for case in own:
+            total += case.seconds
+            stages[sum(total > limit for limit in STAGES)].append(case)
+        made += [(suite, stage) for stage in stages if stage]
+    is_python = lambda batch: isinstance(batch[0], Pytest)  # noqa: E731
+    return sorted(
+        made, key=lambda batch: (is_python(batch), sum(case.seconds for case in batch[1]) + batch[0].start_seconds)
+    )
+
+
+def try_mutant(number, cases):
+    for suite, batch in batches(cases):
+        ended = suite.try_mutant(number, batch)
+        if ended.is_noticed:
+            return ended
+    return Ended(False)
+
+
+def in_parallel(function, items, jobs):
+    """Pairs of an item and function(item), as they are done. When it is left early, so are the tests that run."""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        work = {pool.submit(function, item): item for item in items}
+        try:
+            for future in concurrent.futures.as_completed(work):
+                yield work[future], future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            running.end_all()
+            raise

@@ -1,0 +1,452 @@
+"""scripts/mutate: it finds the mistakes it should, builds them in beside the original, and counts what came of them."""
+
+import collections
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+if sys.version_info < (3, 11):
+    pytest.skip("scripts/mutate needs Python 3.11", allow_module_level=True)
+sys.path.insert(0, str(ROOT / "scripts"))
+from mutation import choose, command, cpp, outcome, python, suites, tree  # noqa: E402
+from mutation.mutant import Mutant, named, with_all  # noqa: E402
+
+SWITCHES = ROOT / "scripts" / "mutation"
+
+
+def described(mutants):
+    return {(mutant.line, mutant.operator, mutant.mutated) for mutant in mutants}
+
+
+# Python
+
+PYTHON = '''"""A docstring."""
+
+from __future__ import annotations
+
+LIMIT = 10
+
+
+def small(numbers: list[int], limit: int = LIMIT) -> int | None:
+    """Another: 1 < 2."""
+    total = 0
+    for number in numbers:
+        if number < 0 or number is None:
+            continue
+        total += number
+    if not numbers:
+        return None
+    return min(total, limit)
+'''
+
+
+def python_mutants(folder, text=PYTHON):
+    (folder / "small.py").write_text(text)
+    return python.mutants(folder, "small.py")
+
+
+def test_python_has_the_mistakes_of_its_operators(tmp_path):
+    found = described(python_mutants(tmp_path))
+    assert found == {
+        (5, "number + 1", "11"),
+        (10, "number + 1", "1"),
+        (12, "condition negated", "(not (number < 0 or number is None))"),
+        (12, "or to and", "number < 0 and number is None"),
+        (12, "< to <=", "number <= 0"),
+        (12, "< to >=", "number >= 0"),
+        (12, "number + 1", "1"),
+        (12, "is to is not", "number is not None"),
+        (13, "continue to break", "break"),
+        (14, "+= to -=", "total -= number"),
+        (15, "not dropped", "bool(numbers)"),
+        (17, "None returned", "None"),
+        (17, "min to max", "max(total, limit)"),
+    }
+
+
+def test_a_python_mutant_is_real_when_the_environment_names_it(tmp_path):
+    numbered = list(enumerate(python_mutants(tmp_path), 1))
+    (tmp_path / "small.py").write_bytes(python.file_with(PYTHON.encode(), numbered, "small.py"))
+    shutil.copy(SWITCHES / "turnpike_mutant.py", tmp_path)
+
+    def printed(number):
+        program = "from small import small; print(small([3, -1, 4]), small([8, 5]), small([]), small([0]))"
+        variables = {**os.environ, "PYTHONPATH": str(tmp_path), "MUTANT": str(number), "PYTHONDONTWRITEBYTECODE": "1"}
+        return subprocess.run([sys.executable, "-c", program], env=variables, capture_output=True, text=True).stdout
+
+    assert printed("") == printed(0) == "7 10 None 0\n"
+    by_operator = {mutant.operator: printed(number) for number, mutant in numbered if mutant.operator != "number + 1"}
+    assert by_operator["< to <="] == "7 10 None 0\n"  # only an equivalent mistake prints the same
+    assert by_operator["continue to break"] == "3 10 None 0\n"
+    assert by_operator["+= to -="] == "-7 -13 None 0\n"
+    assert by_operator["min to max"] == "10 13 None 10\n"
+    assert by_operator["not dropped"] == "None None 0 None\n"
+
+
+def test_a_python_program_tells_which_mutants_it_came_upon(tmp_path):
+    numbered = list(enumerate(python_mutants(tmp_path), 1))
+    (tmp_path / "small.py").write_bytes(python.file_with(PYTHON.encode(), numbered, "small.py"))
+    shutil.copy(SWITCHES / "turnpike_mutant.py", tmp_path)
+    reached = tmp_path / "reached"
+    variables = {**os.environ, "PYTHONPATH": str(tmp_path), "MUTANT": "reach", "MUTANT_REACHED": str(reached)}
+    subprocess.run([sys.executable, "-c", "import small; small.small([])"], env=variables, check=True)
+    lines = {mutant.line for number, mutant in numbered if number in suites.numbers_in(reached)}
+    assert lines == {5, 10, 15}
+
+
+def test_all_of_the_package_can_be_mutated():
+    for path in sorted((ROOT / "python" / "turnpike").rglob("*.py")):
+        name = str(path.relative_to(ROOT))
+        numbered = list(enumerate(python.mutants(ROOT, name), 1))
+        compile(python.file_with(path.read_bytes(), numbered, name), name, "exec")
+
+
+# C++
+
+CPP = """// A source.
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstdio>
+#include <string>
+
+constexpr int kLimit = 3;
+static_assert(kLimit < 4);
+enum { kOne = 1 };
+
+constexpr int by_compiler(int x) { return x + 2; }
+static int counted = 0;
+
+bool is_small(int value) { return value < kLimit && value != -1; }
+
+int clipped(int value) {
+  std::array<int, 5> room{};
+  int taken[4] = {};
+  room[0] = taken[2];
+  assert(value < 100);
+  if (is_small(value)) {
+    ++counted;
+    return value;
+  }
+  switch (value) {
+    case 7: return 70;
+    default: break;
+  }
+  const std::string text = std::string("a") + "b";
+  return std::min(value, 10) * static_cast<int>(text.size());
+}
+
+int main() {
+  std::printf("%d %d %d %d ", clipped(-1), clipped(2), clipped(7), clipped(50));
+  std::printf("%d\\n", counted);
+  return by_compiler(-2);
+}
+"""
+
+
+@pytest.fixture
+def clang():
+    try:
+        return choose.clang()
+    except choose.NoClang as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture
+def cpp_mutants(clang, tmp_path):
+    (tmp_path / "small.cpp").write_text(CPP)
+    try:
+        arguments = ["-std=gnu++20", "-isystem", str(choose.resources(ROOT)), "-w"]
+    except choose.NoClang as missing:
+        pytest.skip(str(missing))
+    return cpp.mutants(clang, tmp_path, "small.cpp", arguments)
+
+
+def test_cpp_has_the_mistakes_of_its_operators(cpp_mutants):
+    by_line = collections.defaultdict(set)
+    for line, operator, mutated in described(cpp_mutants):
+        by_line[line].add((operator, mutated))
+    assert by_line[15] == {
+        ("< to <=", "value <= kLimit"),
+        ("< to >=", "value >= kLimit"),
+        ("!= to ==", "value == -1"),
+        ("&& to ||", "value < kLimit || value != -1"),
+        ("condition negated", "!(value < kLimit && value != -1)"),
+        ("minus dropped", "+1"),
+        ("number + 1", "2"),
+    }
+    assert by_line[22] == {("condition negated", "!(is_small(value))")}
+    assert by_line[23] == {("++ to --", "--counted"), ("statement left out", "")}
+    assert ("std::min to std::max", "std::max(value, 10)") in by_line[31]
+
+
+def test_cpp_leaves_alone_what_only_the_compiler_reads(cpp_mutants):
+    left_alone = {8, 9, 10, 18, 19, 21, 30}  # constants, sizes, an assert, strings that are joined
+    assert left_alone.isdisjoint(mutant.line for mutant in cpp_mutants)
+    assert {mutant.mutated for mutant in cpp_mutants if mutant.line == 27} == {"71"}  # 70, and not the label
+    assert {mutant.is_constant for mutant in cpp_mutants if mutant.line == 12} == {True}
+
+
+@pytest.fixture
+def program(cpp_mutants, tmp_path):
+    """The program with all its mutants, and what it prints with one."""
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("there is no C++ compiler")
+    numbered = list(enumerate(cpp_mutants, 1))
+    (tmp_path / "small.cpp").write_bytes(cpp.file_with(CPP.encode(), numbered, "small.cpp"))
+    built = tmp_path / "small"
+    command = [compiler, "-std=c++20", "-w", f"-I{SWITCHES}", "-o", str(built), str(tmp_path / "small.cpp")]
+    subprocess.run(command, check=True)
+
+    def printed(number, **variables):
+        chosen = {**os.environ, "MUTANT": str(number), **variables}
+        return subprocess.run([built], env=chosen, capture_output=True, text=True, timeout=60).stdout
+
+    return numbered, printed
+
+
+def test_a_cpp_mutant_is_real_when_the_environment_names_it(program):
+    numbered, printed = program
+    assert printed("") == printed(0) == "-2 2 70 20 1\n"
+
+    def of(line, operator):
+        (number,) = {number for number, mutant in numbered if (mutant.line, mutant.operator) == (line, operator)}
+        return printed(number)
+
+    assert of(15, "!= to ==") == "-1 4 70 20 1\n"
+    assert of(22, "condition negated") == "-1 4 7 50 3\n"
+    assert of(23, "statement left out") == "-2 2 70 20 0\n"
+    assert of(31, "std::min to std::max") == "20 2 70 100 1\n"
+
+
+def test_a_cpp_program_tells_which_mutants_it_came_upon(program, tmp_path):
+    numbered, printed = program
+    reached = tmp_path / "reached"
+    assert printed("reach", MUTANT_REACHED=str(reached)) == "-2 2 70 20 1\n"
+    numbers = suites.numbers_in(reached)
+    assert {mutant.line for number, mutant in numbered if number in numbers} >= {15, 22, 23, 27, 31}
+    assert len(reached.read_text().split()) == len(numbers)  # each once
+
+
+SWITCH = """#include <turnpike_mutant.h>
+#include <cstdlib>
+bool is_mutated() { return turnpike_mutant_is(5); }
+int main(int count, char** values) {
+  if (count == 2) {
+    setenv("MUTANT_CHANGES_IN", std::to_string(getpid()).c_str(), 1);
+  }
+  is_mutated();
+  is_mutated();
+  if (count == 2) {
+    setenv("MUTANT_REACHED", values[1], 1);
+  } else {
+    turnpike_mutant_switch::begin(values[2]);
+  }
+  is_mutated();
+  is_mutated();
+}
+"""
+
+
+@pytest.mark.parametrize("is_told_by_the_environment", [True, False])
+def test_each_test_of_a_process_has_a_file_of_its_own(tmp_path, is_told_by_the_environment):
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("there is no C++ compiler")
+    (tmp_path / "switch.cpp").write_text("#include <string>\n" + SWITCH)
+    command = [compiler, "-std=c++20", f"-I{SWITCHES}", "-o", tmp_path / "switch", tmp_path / "switch.cpp"]
+    subprocess.run(command, check=True)
+    first, second = tmp_path / "first", tmp_path / "second"
+    arguments = [second] if is_told_by_the_environment else ["", second]
+    variables = {**os.environ, "MUTANT": "reach", "MUTANT_REACHED": str(first)}
+    subprocess.run([tmp_path / "switch", *arguments], env=variables, check=True)
+    assert first.read_text() == second.read_text() == "5\n"
+
+
+# Names, changed lines, the build's errors
+
+
+def test_a_name_lasts_while_the_text_of_the_line_does():
+    def names(text):
+        start = text.index(b"a < b")
+        line = text.count(b"\n", 0, start) + 1
+        twice = text.index(b"a < b", start + 1)
+        made = [
+            Mutant("x.cpp", line, start, start + 5, "< to <=", "a < b", "a <= b"),
+            Mutant("x.cpp", text.count(b"\n", 0, twice) + 1, twice, twice + 5, "< to <=", "a < b", "a <= b"),
+        ]
+        return [mutant.name for mutant in named(made, text)]
+
+    first, second = names(b"if (a < b) x();\nif (a < b) x();\n")
+    assert first != second
+    assert names(b"// Lines above change nothing.\n\n  if (a < b) x();\n\nif (a < b) x();\n") == [first, second]
+    assert first not in names(b"if (a < b) y();\nif (a < b) y();\n")
+
+
+def test_mutants_stand_inside_of_each_other():
+    outer = Mutant("x", 1, 0, 9, "", "a < 1 + b", "OUTER")
+    inner = Mutant("x", 1, 4, 5, "", "1", "INNER")
+    text = with_all(
+        b"a < 1 + b;", [(1, outer), (2, inner)], lambda pairs, original: b"<%d:%s>" % (pairs[0][0], original)
+    )
+    assert text == b"<1:a < <2:1> + b>;"
+
+
+@pytest.fixture
+def repository(tmp_path):
+    def git(*arguments):
+        author = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+        subprocess.run(["git", *author, "-C", tmp_path, *arguments], check=True, capture_output=True)
+
+    git("init", "-b", "main")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a.cpp").write_text("one\ntwo\nthree\n")
+    git("add", "-A")
+    git("commit", "-m", "first")
+    return tmp_path, git
+
+
+def test_changed_lines_are_those_of_the_branch_and_those_not_committed(repository):
+    root, git = repository
+    git("checkout", "-b", "work")
+    (root / "src" / "a.cpp").write_text("one\nTWO\nthree\n")
+    git("commit", "-am", "second")
+    (root / "src" / "a.cpp").write_text("one\nTWO\nthree\nfour\n")
+    (root / "src" / "b.cpp").write_text("new\n")
+    changed = choose.changed_lines(root, choose.base(root))
+    assert changed["src/a.cpp"] == {2, 4}
+    assert 1 in changed["src/b.cpp"]
+
+
+def test_on_main_the_last_commit_counts(repository):
+    root, git = repository
+    (root / "src" / "a.cpp").write_text("one\ntwo\nTHREE\n")
+    git("commit", "-am", "second")
+    assert choose.changed_lines(root, choose.base(root)) == {"src/a.cpp": {3}}
+
+
+def test_the_mutants_of_the_lines_in_the_compilers_errors_are_dropped(tmp_path):
+    made = tree.Tree(ROOT, tmp_path / "tree", sys.executable, 1)
+    numbered = [
+        (number, Mutant("src/a.cpp", line, 0, 1, "", original, ""))
+        for number, line, original in ((1, 3, "x"), (2, 4, "y\nz"), (3, 9, "x"))
+    ]
+    output = "[1/2] Building\nFAILED: a.o\ncommand\n../../src/a.cpp:5:7: error: no\n  5 | z\n"
+    assert made.rejected(output, numbered) == {2}
+    output = "FAILED: a.o\n/usr/include/x.h:5:7: error: no\n../../src/a.cpp:9:7:   required from here\n"
+    assert made.rejected(output, numbered) == {3}
+    assert made.rejected("FAILED: a\nld: undefined reference\n", numbered) == set()
+
+
+def test_every_test_program_gets_the_listener():
+    text = tree.with_listener((ROOT / "tests" / "CMakeLists.txt").read_bytes()).decode()
+    assert "$<TARGET_OBJECTS:mutation_listener>)" in text
+    with pytest.raises(SystemExit, match="in a way that"):
+        tree.with_listener(b"add_executable(other)")
+
+
+# What came of it
+
+
+def mutant(name, path="src/analyze/a.cpp"):
+    return Mutant(path, 1, 0, 1, "< to <=", "a < b", "a <= b", name=name)
+
+
+def test_the_score_counts_neither_dropped_nor_equivalent_mutants(tmp_path):
+    outcomes = [
+        outcome.Outcome(mutant("1"), outcome.KILLED),
+        outcome.Outcome(mutant("2"), outcome.SURVIVED, tests=("a", "b", "c")),
+        outcome.Outcome(mutant("3"), outcome.SURVIVED, tests=("a", "b", "c")),
+        outcome.Outcome(mutant("4"), outcome.NOT_REACHED),
+        outcome.Outcome(mutant("5"), outcome.DROPPED),
+    ]
+    reasons = tmp_path / "left.toml"
+    reasons.write_text(
+        '[[mutant]]\nname = "3"\nreason = "the same either way"\nequivalent = true\n'
+        '[[mutant]]\nname = "4"\nreason = "needs a full disk"\n'
+    )
+    outcome.with_reasons(outcomes, outcome.reasons(reasons))
+    row = outcome.rows(outcomes)["src/analyze"]
+    assert (row.of, row.equivalent) == (3, 1)
+    assert row.score == pytest.approx(100 / 3)
+    listed = outcome.survivors(outcomes)
+    assert re.search(r"\[2\]\n.*\n    3 tests reach it, none fails", listed)
+    assert "equivalent: the same either way" in listed and "left: needs a full disk" in listed
+
+
+def test_of_one_mutant_the_tests_are_told_that_reach_it():
+    survived = outcome.Outcome(mutant("1"), outcome.SURVIVED, tests=("analyze_test: A.B", "analyze_test: C.D"))
+    assert outcome.told(survived, most=1).splitlines()[2:] == [
+        "    survived",
+        "    reached by analyze_test: A.B",
+        "    and by 1 more",
+    ]
+    killed = outcome.Outcome(mutant("1"), outcome.KILLED, by="analyze_test: A.B", tests=("analyze_test: A.B",))
+    assert outcome.told(killed).splitlines()[2:] == ["    killed by analyze_test: A.B"]
+
+
+def test_a_reason_must_say_something(tmp_path):
+    (tmp_path / "left.toml").write_text('[[mutant]]\nname = "3"\n')
+    with pytest.raises(SystemExit, match="needs `name` and `reason`"):
+        outcome.reasons(tmp_path / "left.toml")
+
+
+def test_quick_tests_come_first_and_python_last():
+    quick, slow = suites.GoogleTest(pathlib.Path("quick")), suites.GoogleTest(pathlib.Path("slow"))
+    by_python = suites.Pytest(None, "tests/cli", [])
+    cases = [
+        suites.Case(suite, name, seconds, set())
+        for suite, name, seconds in ((by_python, "p", 0.0), (slow, "s", 9.0), (quick, "q2", 0.3), (quick, "q1", 0.1))
+    ]
+    assert [[case.name for case in batch] for _, batch in suites.batches(cases)] == [["q1", "q2"], ["s"], ["p"]]
+
+
+class Sleeping(suites.Suite):
+    """Tests that take an hour, in a process and its child."""
+
+    def command(self, names, folder):
+        return ["sh", "-c", f"sleep 3600 & echo $! >> {self.noted}; sleep 3600"]
+
+
+def is_running(process):
+    try:
+        return ") Z " not in pathlib.Path(f"/proc/{process}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_no_test_is_left_behind_when_the_run_ends(tmp_path, monkeypatch):
+    monkeypatch.setattr(suites, "running", suites.Running())
+    sleeping = Sleeping()
+    sleeping.noted = tmp_path / "children"
+
+    def work(number):
+        if number == 0:
+            deadline = time.monotonic() + 60
+            while not (sleeping.noted.exists() and sleeping.noted.read_text().endswith("\n")):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            raise KeyboardInterrupt
+        return sleeping.try_mutant(number, [suites.Case(sleeping, "a", 3600, set())])
+
+    with pytest.raises(KeyboardInterrupt):
+        list(suites.in_parallel(work, range(4), jobs=2))
+    children = sleeping.noted.read_text().split()
+    assert children
+    assert not any(map(is_running, children))
+
+
+def test_a_sample_is_the_same_for_the_same_seed():
+    made = [mutant(str(number)) for number in range(100)]
+    assert choose.sample(made, 10, 1) == choose.sample(made[::-1], 10, 1)
+    assert choose.sample(made, 10, 1) != choose.sample(made, 10, 2)
+    numbered = list(enumerate(choose.sample(made, 10, 1)))
+    assert len(numbered) > 10 == len(command.at_most(numbered, {"src": 10}))

@@ -10,7 +10,9 @@ COLUMNS = 100
 FOLDERS = ("bench", "docs", "examples", "fuzz", "src", "tests")
 PAGES = sorted([*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md"))])
 WRAPPED = [
-    page for page in PAGES if page in (ROOT / "README.md", ROOT / "src/README.md") or ROOT / "docs" in page.parents
+    page
+    for page in PAGES
+    if str(page.relative_to(ROOT)) in ("README.md", "CONTRIBUTING.md", "src/README.md") or ROOT / "docs" in page.parents
 ]
 GENERATED = re.compile(r"<!-- [\w-]+: begin -->.*?<!-- [\w-]+: end -->", re.DOTALL)
 

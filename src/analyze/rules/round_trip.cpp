@@ -1,4 +1,4 @@
-// Data comes down from the GPU and goes up again: unchanged, or after work that the GPU could do.
+// Data comes down from a GPU and goes up to it again: unchanged, or after work that the GPU could do.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -35,11 +35,12 @@ class TripFinder {
   void pass(std::uint32_t call) {
     if (const Transfer* down = transfer_of(model_, call, Direction::kDeviceToHost)) {
       if (down->bytes < kTellingBytes) return;
-      last_[model_.call(call).thread] = {call, down->bytes};
+      const Down trip = {.call = call, .bytes = down->bytes, .device = down->device};
+      last_[model_.call(call).thread] = trip;
       const auto* content = content_of(model_, call, trace::ContentSide::kDestination);
-      if (content != nullptr) came_down_[key_of(*content)] = call;
+      if (content != nullptr) came_down_[key_of(*content)] = trip;
     } else if (const Transfer* up = transfer_of(model_, call, Direction::kHostToDevice)) {
-      if (!is_unchanged(call)) find_changed(call, *up);
+      if (!is_unchanged(call, *up)) find_changed(call, *up);
       last_.erase(model_.call(call).thread);
     }
   }
@@ -52,23 +53,25 @@ class TripFinder {
   struct Down {
     std::uint32_t call;
     std::uint64_t bytes;
+    std::uint32_t device;
   };
 
-  bool is_unchanged(std::uint32_t call) {
+  bool is_unchanged(std::uint32_t call, const Transfer& up) {
     const auto* content = content_of(model_, call, trace::ContentSide::kSource);
     if (content == nullptr) return false;
     const auto down = came_down_.find(key_of(*content));
-    if (down == came_down_.end()) return false;
-    add(unchanged_, down->second, call);
+    // On the way to another GPU the data could not have stayed where it was.
+    if (down == came_down_.end() || down->second.device != up.device) return false;
+    add(unchanged_, down->second.call, call);
     if (content->hashed_bytes < content->bytes) is_sampled_ = true;
     came_down_.erase(down);
     return true;
   }
 
-  // The last copy of its thread came down, in the same step, and was as large.
+  // The last copy of its thread came down from the same GPU, in the same step, and was as large.
   void find_changed(std::uint32_t call, const Transfer& up) {
     const auto down = last_.find(model_.call(call).thread);
-    if (down == last_.end() || down->second.bytes != up.bytes) return;
+    if (down == last_.end() || down->second.bytes != up.bytes || down->second.device != up.device) return;
     if (model_.step_of(down->second.call) == model_.step_of(call)) add(changed_, down->second.call, call);
   }
 
@@ -79,7 +82,7 @@ class TripFinder {
   }
 
   const ProcessModel& model_;
-  std::map<ContentKey, std::uint32_t> came_down_;
+  std::map<ContentKey, Down> came_down_;
   std::unordered_map<std::uint32_t, Down> last_;  // by thread
   TripsByPlace unchanged_;
   TripsByPlace changed_;

@@ -1,5 +1,6 @@
-// Large copies of page-locked memory that reach far less than the link can do.
+// Large copies of pinned memory that reach far less than the link can do.
 #include <cmath>
+#include <map>
 
 #include "analyze/rules/measure.h"
 #include "analyze/rules/rules.h"
@@ -12,13 +13,12 @@ constexpr std::uint64_t kLargeBytes = 1u << 20;
 // Of the link's rate. Copies both ways at once slow each other down by less.
 constexpr double kSlowShare = 0.7;
 
-// The large page-locked copies of a place.
+// The large pinned copies of a site, with one device.
 struct LargeCopies {
   Selection calls;
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;
   std::int64_t device_ns = 0;
-  std::uint32_t device = 0;
   bool are_in_rows = false;  // cudaMemcpy2D and its kin
 };
 
@@ -27,36 +27,37 @@ bool is_large(const Transfer* transfer, Direction direction) {
   return transfer->src_kind == trace::MemoryKind::kPinned || transfer->dst_kind == trace::MemoryKind::kPinned;
 }
 
-LargeCopies large_copies_of(const ProcessModel& model, const SiteCalls& site, Direction direction) {
-  LargeCopies copies;
+// By device: each has a link of its own.
+std::map<std::uint32_t, LargeCopies> large_copies_of(const ProcessModel& model, const SiteCalls& site,
+                                                     Direction direction) {
+  std::map<std::uint32_t, LargeCopies> by_device;
   for (const std::uint32_t call : copies_of(model, site, direction)) {
-    const std::uint64_t before = copies.count;
+    const std::string& name = model.process().string(model.call(call).name);
     for (const std::uint32_t index : model.operations_of(call)) {
       const Transfer* transfer = model.transfer_of(model.graph().operations[index]);
       if (!is_large(transfer, direction)) continue;
+      LargeCopies& copies = by_device[transfer->device];
       copies.count += 1;
       copies.bytes += transfer->bytes;
       copies.device_ns += transfer->duration_ns();
-      copies.device = transfer->device;
+      copies.are_in_rows = name.find("2D") != std::string::npos || name.find("3D") != std::string::npos;
+      if (copies.calls.empty() || copies.calls.back() != call) copies.calls.push_back(call);
     }
-    if (copies.count == before) continue;
-    const std::string& name = model.process().string(model.call(call).name);
-    copies.are_in_rows = name.find("2D") != std::string::npos || name.find("3D") != std::string::npos;
-    copies.calls.push_back(call);
   }
-  return copies;
+  return by_device;
 }
 
-void find(const ProcessModel& model, const SiteCalls& site, Direction direction, std::vector<Candidate>& found) {
-  LargeCopies copies = large_copies_of(model, site, direction);
+// `where` names the device if the site copies with several.
+void find(const ProcessModel& model, const SiteCalls& site, Direction direction, std::uint32_t device,
+          LargeCopies copies, const std::string& where, std::vector<Candidate>& found) {
   if (copies.device_ns <= 0) return;
-  const auto link_gbps = model.link_gbps(copies.device, direction);
+  const auto link_gbps = model.link_gbps(device, direction);
   const double gbps = static_cast<double>(copies.bytes) / static_cast<double>(copies.device_ns);
   if (!link_gbps || gbps >= kSlowShare * *link_gbps) return;
   const std::string percent = std::to_string(std::lround(100 * gbps / *link_gbps));
   found.push_back(
       {.site = site.facts->place.site,
-       .title = "this copy reaches only " + percent + " % of the link's speed",
+       .title = "this copy reaches only " + percent + " % of the link's speed" + where,
        .evidence = times_a_step(model, copies.count) + ", " +
                    bytes_text(static_cast<double>(copies.bytes) / static_cast<double>(copies.count)) + " each at " +
                    rate_text(gbps) + " of " + rate_text(*link_gbps) + "; the copies took " +
@@ -74,8 +75,13 @@ void find(const ProcessModel& model, const SiteCalls& site, Direction direction,
 
 void find_slow_link(const RuleInput& input, std::vector<Candidate>& found) {
   for (const SiteCalls& site : input.sites) {
-    find(input.model, site, Direction::kHostToDevice, found);
-    find(input.model, site, Direction::kDeviceToHost, found);
+    for (const Direction direction : {Direction::kHostToDevice, Direction::kDeviceToHost}) {
+      auto by_device = large_copies_of(input.model, site, direction);
+      for (auto& [device, copies] : by_device) {
+        const std::string where = by_device.size() > 1 ? " (GPU " + std::to_string(device) + ")" : "";
+        find(input.model, site, direction, device, std::move(copies), where, found);
+      }
+    }
   }
 }
 

@@ -13,6 +13,7 @@ struct Trip {
   std::uint64_t up_content;
   std::uint64_t up_bytes = 16 * kMiB;
   bool is_up_first = false;
+  std::uint32_t up_device = 0;
 };
 
 std::vector<Finding> findings_of(const Trip& trip) {
@@ -29,7 +30,8 @@ std::vector<Finding> findings_of(const Trip& trip) {
                               .bytes = trip.up_bytes,
                               .host = trace::MemoryKind::kPageable,
                               .wait = Wait::kInCall,
-                              .content = trip.up_content == 0 ? 0 : fresh + trip.up_content};
+                              .content = trip.up_content == 0 ? 0 : fresh + trip.up_content,
+                              .device = trip.up_device};
     if (trip.is_up_first) program.upload(up_copy);
     program.kernel(50 * kUs);
     program.download(down_copy);
@@ -65,6 +67,11 @@ TEST(RoundTrip, WithoutContentIsANote) {
 
 TEST(RoundTrip, IsNotAnUploadOfAnotherSize) {
   EXPECT_TRUE(findings_of({.down_content = 1, .up_content = 2, .up_bytes = 8 * kMiB}).empty());
+}
+
+TEST(RoundTrip, IsNotTheWayToAnotherGpu) {
+  EXPECT_TRUE(findings_of({.down_content = 1, .up_content = 1, .up_device = 1}).empty());
+  EXPECT_TRUE(findings_of({.down_content = 1, .up_content = 2, .up_device = 1}).empty());
 }
 
 TEST(RoundTrip, IsNotABatchUpAndItsResultDown) {

@@ -47,6 +47,22 @@ TEST(SlowLink, IsNoneOfOrdinaryMemory) {
   EXPECT_TRUE(uploading(pageable).findings(kRule, link_of(56)).empty());
 }
 
+// One line uploads to two GPUs in turn: at half of the rate to the first, at the full rate to the second.
+TEST(SlowLink, IsToldOfTheGpuWhoseCopiesAreSlow) {
+  StepProgram program;
+  const std::uint32_t line = program.stack(27, {});
+  program.steps(6, [&](int) {
+    program.upload({.stack = line, .duration_ns = 600 * kUs});
+    program.upload({.stack = line, .duration_ns = 300 * kUs, .device = 1});
+    program.kernel(100 * kUs);
+  });
+  const auto findings = program.findings(kRule, link_of(56));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].title, "this copy reaches only 50 % of the link's speed (GPU 0)");
+  EXPECT_EQ(findings[0].evidence.find("once a step, 16.8 MB each at 28.0 GB/s of 56.0 GB/s"), 0u)
+      << findings[0].evidence;
+}
+
 TEST(SlowLink, AdvisesOnePieceWhereRowsAreCopied) {
   const StepCopy rows = {.duration_ns = 900 * kUs, .wait = Wait::kInCall, .api = "cudaMemcpy2D"};
   const auto findings = uploading(rows).findings(kRule, link_of(56));

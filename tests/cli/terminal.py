@@ -6,6 +6,7 @@ import pty
 import re
 import select
 import struct
+import subprocess
 import termios
 import time
 
@@ -145,3 +146,25 @@ class Terminal:
         _, self.status = os.waitpid(self.pid, 0)
         os.close(self.master)
         return self.status
+
+
+def shown_on_terminal(command, environment, directory, columns=80, codes=(0,)):
+    """What the command writes to a terminal of that width. It must end with one of the exit codes."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    command = [str(word) for word in command]
+    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=environment, cwd=directory) as process:
+        os.close(theirs)
+        shown = b""
+        while piece := _read_or_end(ours):
+            shown += piece
+    os.close(ours)
+    assert process.returncode in codes
+    return shown.decode().replace("\r\n", "\n")
+
+
+def _read_or_end(descriptor):
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:
+        return b""

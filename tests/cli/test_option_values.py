@@ -1,19 +1,16 @@
 """What each option does to the output, and where its values end: of every command that reads runs."""
 
-import fcntl
 import json
 import os
 import pathlib
-import pty
 import re
 import signal
-import struct
 import subprocess
-import termios
 import time
 
 import pytest
 from runs import EPOCH_NS, MS, US, write_run
+from terminal import shown_on_terminal
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MB = 1 << 20
@@ -54,27 +51,6 @@ def keep_link(tmp_path, gbps=10.0):
     folder.mkdir(parents=True)
     link = {"device_name": "GPU", "host": "box", "h2d_pinned_gbps": gbps, "d2h_pinned_gbps": gbps / 2, "date": ""}
     (folder / "link.json").write_text(json.dumps({"schema": 1, "links": [link]}))
-
-
-def on_terminal(turnpike, environment, cwd, columns, *arguments):
-    """What the command writes to a terminal of so many columns."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    with subprocess.Popen(
-        [str(turnpike), *map(str, arguments)], stdout=theirs, stderr=subprocess.DEVNULL, env=environment, cwd=cwd
-    ):
-        os.close(theirs)
-        shown = b""
-        while True:
-            try:
-                piece = os.read(ours, 65536)
-            except OSError:
-                break
-            if not piece:
-                break
-            shown += piece
-    os.close(ours)
-    return shown.decode().replace("\r\n", "\n")
 
 
 class TestMain:
@@ -214,7 +190,7 @@ class TestTerminal:
 
         def shown(command, columns, *options, **more):
             variables = {**plain, "TERM": "xterm", **more}
-            return on_terminal(turnpike, variables, tmp_path, columns, *COMMANDS[command], *options)
+            return shown_on_terminal([turnpike, *COMMANDS[command], *options], variables, tmp_path, columns, (0, 1))
 
         return shown
 

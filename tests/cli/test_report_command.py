@@ -4,13 +4,13 @@ import gzip
 import json
 import os
 import pathlib
-import pty
 import signal
 import subprocess
 import sys
 import time
 
 import pytest
+from terminal import shown_on_terminal
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python"))
 
@@ -80,25 +80,6 @@ def write_run(directory, copies=3, host="box"):
 @pytest.fixture
 def recording(tmp_path):
     return write_run(tmp_path / "train.tpk")
-
-
-def on_a_terminal(command, environment, cwd):
-    """Runs it with its output on a terminal; returns what appeared there."""
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=environment, cwd=cwd) as process:
-        os.close(theirs)
-        shown = b""
-        while True:
-            try:
-                piece = os.read(ours, 65536)
-            except OSError:
-                break
-            if not piece:
-                break
-            shown += piece
-    os.close(ours)
-    assert process.returncode == 0
-    return shown.decode()
 
 
 class TestMain:
@@ -211,9 +192,9 @@ class TestReport:
 
     def test_colour_on_a_terminal_only(self, turnpike, clean_environment, recording, tmp_path):
         command = [str(turnpike), "report", str(recording)]
-        assert "\x1b[1m" in on_a_terminal(command, clean_environment, tmp_path)
-        assert "\x1b" not in on_a_terminal([*command, "--no-color"], clean_environment, tmp_path)
-        assert "\x1b" not in on_a_terminal(command, {**clean_environment, "NO_COLOR": "1"}, tmp_path)
+        assert "\x1b[1m" in shown_on_terminal(command, clean_environment, tmp_path)
+        assert "\x1b" not in shown_on_terminal([*command, "--no-color"], clean_environment, tmp_path)
+        assert "\x1b" not in shown_on_terminal(command, {**clean_environment, "NO_COLOR": "1"}, tmp_path)
 
     def test_a_full_disk_is_told(self, run, recording):
         with open(FULL_DISK, "w") as full:

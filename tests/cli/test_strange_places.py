@@ -1,19 +1,16 @@
 """Narrow terminals, names that are no text, pipes where files belong, little memory, files larger than they look."""
 
-import fcntl
 import gzip
 import json
 import os
 import pathlib
-import pty
 import resource
-import struct
 import subprocess
-import termios
 import time
 
 import pytest
 from runs import write_run
+from terminal import shown_on_terminal
 from test_whatif_command import write_rank
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -36,29 +33,6 @@ def run(turnpike, environment, tmp_path):
     return run
 
 
-def on_a_terminal(turnpike, arguments, environment, directory, columns):
-    """The lines that appear on a terminal of so many columns."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    with subprocess.Popen(
-        [turnpike, *arguments], stdout=theirs, stderr=subprocess.DEVNULL, env=environment, cwd=directory
-    ) as process:
-        os.close(theirs)
-        shown = b""
-        while piece := read_or_end(ours):
-            shown += piece
-    os.close(ours)
-    assert process.returncode in (0, 1)
-    return shown.decode().replace("\r\n", "\n").splitlines()
-
-
-def read_or_end(descriptor):
-    try:
-        return os.read(descriptor, 65536)
-    except OSError:
-        return b""
-
-
 COMMANDS = {
     "report": ["report", EXAMPLE, "--no-color"],
     "diff": ["diff", EXAMPLE, AFTER, "--no-color"],
@@ -71,13 +45,13 @@ class TestNarrowTerminals:
     @pytest.mark.parametrize("columns", [200, 100, 80, 60, 40])
     @pytest.mark.parametrize("command", COMMANDS)
     def test_nothing_is_wider_than_the_terminal(self, turnpike, environment, tmp_path, command, columns):
-        lines = on_a_terminal(turnpike, COMMANDS[command], environment, tmp_path, columns)
+        lines = shown_on_terminal([turnpike, *COMMANDS[command]], environment, tmp_path, columns, (0, 1)).splitlines()
         assert lines
         assert max(map(len, lines)) <= min(columns, 100)
 
     @pytest.mark.parametrize("columns", [80, 60, 40])
     def test_what_the_tables_are_ranked_by_stays(self, turnpike, environment, tmp_path, columns):
-        lines = on_a_terminal(turnpike, COMMANDS["report"], environment, tmp_path, columns)
+        lines = shown_on_terminal([turnpike, *COMMANDS["report"]], environment, tmp_path, columns, (0, 1)).splitlines()
         transfers = next(line for line in lines if line.startswith("  #") and "where" in line)
         assert transfers.split()[-1] in ("blocked", "overlap") and "blocked" in transfers
         waits = [line for line in lines if line.startswith("  #") and "where" in line][1]
@@ -88,7 +62,9 @@ class TestNarrowTerminals:
     def test_the_least_needed_columns_go_first_and_the_table_says_so(self, turnpike, environment, tmp_path):
         gone = []
         for columns in (100, 80, 60, 40):
-            lines = on_a_terminal(turnpike, COMMANDS["report"], environment, tmp_path, columns)
+            lines = shown_on_terminal(
+                [turnpike, *COMMANDS["report"]], environment, tmp_path, columns, (0, 1)
+            ).splitlines()
             start = next(number for number, line in enumerate(lines) if line.startswith("TRANSFERS BY LINE"))
             end = next(number for number, line in enumerate(lines) if line.startswith("SYNCHRONISATIONS"))
             text = " ".join(" ".join(lines[start:end]).split())

@@ -78,10 +78,10 @@ HostSide host_side(cudaMemcpyKind kind) {
   return HostSide::kUnknown;
 }
 
-// The driver's `dstDevice` is memory of a device; that of copies between devices and of prefetches is the device's
+// `dstDevice` is an address in the driver's copies. In copies between devices and in prefetches it is a device's
 // number.
 template <typename Field>
-constexpr bool is_address = std::is_same_v<Field, CUdeviceptr>;
+constexpr bool kIsAddress = std::is_same_v<Field, CUdeviceptr>;
 
 // Takes every field of a parameter struct that has a name we know; what a struct lacks, it lacks at compile time.
 template <typename Parameters>
@@ -114,10 +114,10 @@ void take(const void* raw, CallArguments& out) {
   if constexpr (requires { p.dst; }) out.dst = number(p.dst);
   if constexpr (requires { p.devPtr; }) out.dst = number(p.devPtr);
   if constexpr (requires { p.dstHost; }) out.dst = number(p.dstHost);
-  if constexpr (requires { requires is_address<decltype(p.dstDevice)>; }) out.dst = number(p.dstDevice);
+  if constexpr (requires { requires kIsAddress<decltype(p.dstDevice)>; }) out.dst = number(p.dstDevice);
   if constexpr (requires { p.src; }) out.src = number(p.src);
   if constexpr (requires { p.srcHost; }) out.src = number(p.srcHost);
-  if constexpr (requires { requires is_address<decltype(p.srcDevice)>; }) out.src = number(p.srcDevice);
+  if constexpr (requires { requires kIsAddress<decltype(p.srcDevice)>; }) out.src = number(p.srcDevice);
   if constexpr (requires { p.kind; }) out.host_side = host_side(p.kind);
   if constexpr (requires { p.srcHost; }) out.host_side = HostSide::kSource;
   if constexpr (requires { p.dstHost; }) out.host_side = HostSide::kDestination;

@@ -185,3 +185,24 @@ class TestRecorderLibrary:
 def test_the_arguments_have_names(run):
     assert _core.analyze(paths=[str(run)]).text(width=100, top=15) == str(tp.report(run))
     assert json.loads(_core.analyze([str(run)]).json()) == tp.report(run).to_dict()
+
+
+def rows_of(value):
+    """Every dataclass of a report, at any depth."""
+    if dataclasses.is_dataclass(value):
+        yield value
+        value = [getattr(value, field.name) for field in dataclasses.fields(value)]
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from rows_of(item)
+
+
+def test_a_report_cannot_be_changed_by_mistake():
+    rep = tp.Report(Analysis("distinct.json"))
+    rows = list(rows_of([getattr(rep, name) for name in typing.get_type_hints(tp.Report)]))
+    assert {type(row) for row in rows} > {tp.Source, tp.Device, tp.Total, tp.Syncs, tp.Verdict, tp.Site, tp.Finding}
+    for row in rows:
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(row, dataclasses.fields(row)[0].name, None)

@@ -229,5 +229,21 @@ TEST(Links, ThatWereMeasuredStandBeforeWhatTheRunReached) {
   EXPECT_EQ(model.link_time_ns(0, Direction::kHostToDevice, 125'000), 11'200);
 }
 
+TEST(Links, MayBeSlowerThanAGigabyteASecondButNotWithoutARate) {
+  StepProgram program;
+  program.steps(3, [&](int) { program.upload({.bytes = 1 << 20, .duration_ns = 20 * kUs}); });
+  const LoadedProcess loaded = program.builder().take();
+  const auto time_at = [&](double gbps) {
+    RunSums sums;
+    ProcessAnalysis analysis(sums, loaded.process, loaded.timeline);
+    return analysis
+        .model(analysis.steps(),
+               [gbps](const std::string&, const std::string&) { return LinkRate{.h2d_gbps = gbps, .d2h_gbps = {}}; })
+        .link_time_ns(0, Direction::kHostToDevice, 1000);
+  };
+  EXPECT_EQ(time_at(0.5), 3'200);
+  EXPECT_EQ(time_at(0), std::nullopt);
+}
+
 }  // namespace
 }  // namespace turnpike::analyze

@@ -32,6 +32,7 @@ TEST(RepeatedUpload, IsToldByItsContent) {
   EXPECT_NE(findings[0].evidence.find("once a step, 16.8 MB each; always the same data;"), std::string::npos)
       << findings[0].evidence;
   EXPECT_GT(findings[0].saving_pct.value_or(0), 50);
+  EXPECT_EQ(findings[0].advice.find("Upload it once, before the loop"), 0u) << findings[0].advice;
 }
 
 TEST(RepeatedUpload, OfASampledContentIsDoubted) {
@@ -69,6 +70,7 @@ TEST(RepeatedUpload, WithoutContentIsANoteAboutTheBuffer) {
   EXPECT_EQ(findings[0].severity, "info");
   EXPECT_NE(findings[0].evidence.find("always from the same buffer (its content was not recorded"), std::string::npos)
       << findings[0].evidence;
+  EXPECT_EQ(findings[0].advice.find("If nothing changes it: upload it once"), 0u) << findings[0].advice;
 }
 
 TEST(RepeatedUpload, WithoutContentIsNotABufferThatMayHaveBeenFilledAnew) {

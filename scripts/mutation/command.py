@@ -89,7 +89,7 @@ def chosen(options, tree):
     folders = [folder.rstrip("/") for folder in options.folder or FOLDERS]
     for folder in folders:
         if folder.split("/")[0] not in FOLDERS or not (ROOT / folder).exists():
-            raise SystemExit(f"mutate: --folder {folder} is none of src/ or python/")
+            raise SystemExit(f"mutate: --folder {folder} is not a folder below src/ or python/")
     changed = None
     if not options.all and not options.only:
         changed = choose.changed_lines(ROOT, choose.base(ROOT))

@@ -1,4 +1,4 @@
-// Gives every test a file of its own for what it reaches: MUTANT_REACHED with the test's name behind it.
+// Writes the mutants that each test reaches to a file of its own: MUTANT_REACHED followed by the test's name.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

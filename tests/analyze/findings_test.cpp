@@ -119,7 +119,7 @@ TEST(Findings, AreOrderedErrorsFirstThenBySaving) {
   EXPECT_FALSE(comes_before(finding("warning", {}), finding("warning", 0)));
 }
 
-// One percent of a step is the least that is told: 5 of 500 us.
+// The report shows savings from 1 % of a step: 5 of 500 us.
 TEST(Findings, OfLessThanOnePercentAreNotTold) {
   const auto count = [](std::int64_t work_us) {
     StepProgram program;

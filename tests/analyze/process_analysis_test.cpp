@@ -508,7 +508,7 @@ TEST(Analysis, DoesNotDependOnTheOrderOfRecords) {
   EXPECT_EQ(backwards.steps->median_ns, 1'000);
 }
 
-// Steps from 100 to 400: what is asked for at 100 is of them, what is asked for at 400 is not.
+// The steps last from 100 to 400. A call at 100 belongs to them, a call at 400 does not.
 TEST(Analysis, CountsInTheStepsWhatWasAskedForInThem) {
   ProcessBuilder builder;
   for (std::int64_t start = 100; start < 400; start += 100) builder.range("step", start, start + 100);

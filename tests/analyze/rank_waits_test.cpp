@@ -187,7 +187,7 @@ TEST(RankEffects, SayWhoWaitsMostAndHowManyMore) {
   };
   const std::string first = " Rank 0 waited 400 ns in collectives with nothing else to run, mostly for rank c in ";
   EXPECT_EQ(said(399, 399, 1), first + "all-reduce.");
-  EXPECT_EQ(said(390, 391, 1), first + "all-reduce; 1 other rank waited too.");  // 1 % is worth to be told
+  EXPECT_EQ(said(390, 391, 1), first + "all-reduce; 1 other rank waited too.");  // reported from 1 %
   EXPECT_EQ(said(100, 100, 1), first + "all-reduce; 2 other ranks waited too.");
   EXPECT_EQ(said(399, 399, 4),
             " Rank 0 waited 100 ns a step in collectives with nothing else to run, mostly for rank c in all-reduce.");

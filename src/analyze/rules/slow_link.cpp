@@ -33,6 +33,7 @@ std::map<std::uint32_t, LargeCopies> large_copies_of(const ProcessModel& model, 
   std::map<std::uint32_t, LargeCopies> by_device;
   for (const std::uint32_t call : copies_of(model, site, direction)) {
     const std::string& name = model.process().string(model.call(call).name);
+    const bool are_in_rows = name.find("2D") != std::string::npos || name.find("3D") != std::string::npos;
     for (const std::uint32_t index : model.operations_of(call)) {
       const Transfer* transfer = model.transfer_of(model.graph().operations[index]);
       if (!is_large(transfer, direction)) continue;
@@ -40,7 +41,7 @@ std::map<std::uint32_t, LargeCopies> large_copies_of(const ProcessModel& model, 
       copies.count += 1;
       copies.bytes += transfer->bytes;
       copies.device_ns += transfer->duration_ns();
-      copies.are_in_rows = name.find("2D") != std::string::npos || name.find("3D") != std::string::npos;
+      copies.are_in_rows = are_in_rows;
       if (copies.calls.empty() || copies.calls.back() != call) copies.calls.push_back(call);
     }
   }

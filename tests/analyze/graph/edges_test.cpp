@@ -82,7 +82,7 @@ TEST(HostEdges, AreWhatAThreadDidBetweenItsCalls) {
   program.call(150, 170);
   program.call(155, 158, 7);  // another thread
   program.call(160, 165);     // inside of the second
-  program.call(165, 166);     // right behind it
+  program.call(165, 166);     // right after it
   const Graph graph = program.graph();
   EXPECT_EQ(graph.window, (Interval{100'000, 170'001}));
   EXPECT_THAT(before_call(graph, 0), ElementsAre("origin -> call 0 start 0 origin"));
@@ -542,7 +542,7 @@ TEST(DefaultStream, IsPerDevice) {
   EXPECT_THAT(before_work(graph, 3), Contains("work 2 end -> work 3 start 2000 default stream"));
 }
 
-// Held is what could have run 20 us before the other was over, and began within 20 us behind it.
+// An operation was held if it could have run 20 us before the other ended, and began within 20 us of that end.
 TEST(DefaultStream, HoldsWhatCouldHaveRunLongBefore) {
   const auto is_held = [](std::int64_t call_us, std::int64_t start_us) {
     Program program;

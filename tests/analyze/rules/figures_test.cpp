@@ -148,7 +148,7 @@ TEST(FiguresOf, NeedlessExplicitSync) {
             "kernel kernel; the gain is that of removing the one at train.py:18 as well");
 }
 
-// In half of the steps it is told, in fewer not.
+// The rule reports it in half of the steps, not in fewer.
 TEST(FiguresOf, NeedlessExplicitSyncOfHalfOfTheSteps) {
   const auto syncing = [](int steps_with_sync) {
     StepProgram program;

@@ -101,7 +101,7 @@ TEST(LateLoader, IsToldOfTwoWaitsOfALoaderAndOfHalfOfTheStepsElsewhere) {
   EXPECT_EQ(count(1, true), 0u);
 }
 
-// Pinning before an upload, and work on what has just come down, are told by other rules.
+// Other rules report pinning before an upload and work on data that was just downloaded.
 TEST(LateLoader, IsNotThePauseOfOtherRules) {
   const auto count = [](trace::CallKind kind, std::uint64_t down_bytes, Wait wait) {
     StepProgram program;

@@ -114,7 +114,8 @@ TEST(Measure, RegularIsFiveTimesWithoutSteps) {
   EXPECT_FALSE(is_regular(played.model(), {0, 1, 2, 3}));
 }
 
-// Each step: pageable up with its wait in the call (5 + 20 + 3 us), pinned up, pinned down with the wait behind it.
+// Each step: a pageable upload that waits in its call (5 + 20 + 3 us), a pinned upload, and a pinned download with a
+// sync after it.
 StepProgram copying() {
   StepProgram program;
   const std::uint32_t line = program.stack(5, {"copy_", "to_dtype_layout"});

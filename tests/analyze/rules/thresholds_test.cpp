@@ -202,7 +202,7 @@ TEST(Thresholds, UnsafeReadsAreOfPageLockedMemoryAtAnAddress) {
   EXPECT_EQ(unawaited({.bytes = 1000, .duration_ns = 3 * kUs}), 0u);
   EXPECT_EQ(unawaited({.bytes = 1000, .duration_ns = 3 * kUs, .host = MemoryKind::kManaged, .address = 0x100000}), 0u);
   EXPECT_EQ(unawaited({.bytes = 1000, .duration_ns = 3 * kUs, .wait = Wait::kInCall, .address = 0x100000}), 0u);
-  // Downwards: the end of one is the first byte of the last one, or lies one behind it.
+  // At lower addresses: each buffer ends where the one before it begins, or overlaps it by one byte.
   EXPECT_EQ(unawaited({.bytes = 1000, .duration_ns = 3 * kUs, .address = 0x100000}, 1000), 0u);
   EXPECT_EQ(unawaited({.bytes = 1000, .duration_ns = 3 * kUs, .address = 0x100000}, 999), 1u);
 }

@@ -141,6 +141,16 @@ def test_slower_calls_and_kept_memory_are_found():
     assert observe.differences(log(10, 3), log(10, 0)) == []
 
 
+@pytest.mark.parametrize(
+    ("plain", "tp", "is_found"), [(-6, 3, False), (-6, 0, False), (-6, -11, True), (0, 3, True), (0, "hung", True)]
+)
+def test_to_end_well_where_plain_pytorch_aborts_is_no_fault(plain, tp, is_found):
+    import observe
+
+    logs = [{"seen": [["ends", {"status": status}]], "durations": []} for status in (plain, tp)]
+    assert bool(observe.differences(*logs)) is is_found
+
+
 def test_programs_are_made_smaller():
     programs = load("programs")
     text = "a = 1\nb = 100000\nc = [\n    a,\n]\nd = b\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import copy
 import dataclasses
+import functools
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -190,7 +191,10 @@ def _rebuilt(nest: Any, move: Callable[[Any], Any], done: dict[int, Any]) -> Any
         return types.SimpleNamespace(**{name: again(value) for name, value in vars(nest).items()})
     if dataclasses.is_dataclass(nest):
         new = copy.copy(nest)
-        for name, value in vars(nest).items():  # what a cached property kept, too
-            new.__dict__[name] = again(value)
+        new.__dict__.clear()
+        for name, value in vars(nest).items():
+            # What a cached property kept is computed again from what was moved.
+            if not isinstance(getattr(type(nest), name, None), functools.cached_property):
+                new.__dict__[name] = again(value)
         return new
     return nest

@@ -38,6 +38,7 @@ struct DlExchange {
 };
 
 constexpr std::int32_t kDlCpu = 1;
+constexpr std::int32_t kDlCuda = 2;
 constexpr std::uint8_t kDlInt = 0;
 constexpr std::uint8_t kDlUint = 1;
 constexpr std::uint8_t kDlFloat = 2;

@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -272,6 +273,12 @@ class Engine {
     }));
     return pinned;
   }
+  // Whether the link can read the host memory by itself, as the driver knows it.
+  bool is_page_locked(int device, Address memory) {
+    std::array<move::Piece, 1> piece{move::Piece{.host = reinterpret_cast<void*>(memory)}};
+    throw_unless_ok(engine_->find_pinned(device, piece));
+    return piece[0].is_pinned;
+  }
   std::string peer_route(int from_device, int to_device) {
     Result<move::Engine::PeerRoute> route = [&] {
       const WithoutGil without_gil;
@@ -363,6 +370,7 @@ void bind_plan(nb::module_& module) {
           "add_to",
           [](const Plan& plan, Pieces& pieces, const nb::list& targets) { pieces.add_all(plan.copies_to(targets)); },
           nb::arg("pieces"), nb::arg("targets"));
+  module.def("move_dense_bytes", &dense_bytes, nb::arg("tensor"), nb::arg("types"));
 }
 
 }  // namespace
@@ -393,6 +401,7 @@ void bind_move(nb::module_& module) {
       .def("add_small", &Engine::add_small, nb::arg("plan"), nb::arg("pieces"), nb::arg("targets"), nb::arg("device"),
            nb::arg("stream"), nb::arg("block_bytes"))
       .def("is_idle", &Engine::is_idle, nb::arg("device"), nb::arg("stream"))
+      .def("is_page_locked", &Engine::is_page_locked, nb::arg("device"), nb::arg("memory"))
       .def("peer_route", &Engine::peer_route, nb::arg("from_device"), nb::arg("to_device"))
       .def("pin", &Engine::pin, nb::arg("memory"), nb::arg("size_bytes"), nb::arg("device") = -1)
       .def("unpin", &Engine::unpin, nb::arg("memory"))

@@ -56,21 +56,48 @@ bool is_false(const nb::object& answer) {
   return answer.is(nb::handle(Py_False));
 }
 
+// Whether the items fill one stretch of memory, each once, in whatever order of the dimensions.
+bool is_gapless(const View& view) {
+  std::vector<std::size_t> order(view.sizes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return view.strides[i]; });
+  std::int64_t expected = 1;
+  for (const std::size_t i : order) {
+    if (view.sizes[i] == 1) continue;
+    if (view.strides[i] != expected) return false;
+    expected *= view.sizes[i];
+  }
+  return true;
+}
+
 class Reader {
  public:
   explicit Reader(PyObject* tensor_type) : exchange_(find_dl_exchange(tensor_type)) {}
 
   // None for what is no plain dense or strided tensor in host memory.
   std::optional<View> read(PyObject* tensor, bool has_grad) {
-    std::optional<View> view = exchange_ != nullptr ? read_by_dlpack(tensor) : read_by_attributes(tensor);
+    std::optional<View> view = exchange_ != nullptr ? read_by_dlpack(tensor, false) : read_by_attributes(tensor);
     if (view && has_grad && !is_false(ask(tensor, names_.requires_grad))) view.reset();
-    // Bits that say "the negative of these bytes", or "the conjugate".
-    if (view && !is_false(call(tensor, names_.is_neg))) view.reset();
     if (view && !is_false(call(tensor, names_.has_names))) view.reset();
-    if (view && view->may_be_complex && !is_false(call(tensor, names_.is_conj))) view.reset();
-    if (view && !has_memory(tensor, *view)) view.reset();
+    if (view && !is_itself(tensor, *view)) view.reset();
     if (PyErr_Occurred() != nullptr) PyErr_Clear();
     return view;
+  }
+
+  // Of a tensor on whatever device, by DLPack alone.
+  std::optional<std::size_t> dense_bytes(PyObject* tensor) const {
+    std::optional<std::size_t> dense;
+    const std::optional<View> view = exchange_ != nullptr ? read_by_dlpack(tensor, true) : std::nullopt;
+    if (view && is_gapless(*view) && is_itself(tensor, *view)) {
+      std::size_t size_bytes = view->item_bytes;
+      for (const std::int64_t size : view->sizes) size_bytes *= static_cast<std::size_t>(size);
+      // It may have been made smaller than its tensors.
+      const nb::object offset = call(tensor, names_.storage_offset);
+      const std::size_t begin = PyLong_AsSize_t(offset.ptr()) * view->item_bytes;
+      if (size_bytes > 0 && storage_bytes(tensor) >= static_cast<long long>(begin + size_bytes)) dense = size_bytes;
+    }
+    if (PyErr_Occurred() != nullptr) PyErr_Clear();
+    return dense;
   }
 
   std::uintptr_t address_of(PyObject* tensor) const {
@@ -85,6 +112,12 @@ class Reader {
   }
 
  private:
+  // Its bytes are its items: no bit says "the negative of these bytes", or "the conjugate", and they are there.
+  bool is_itself(PyObject* tensor, const View& view) const {
+    return is_false(call(tensor, names_.is_neg)) && (!view.may_be_complex || is_false(call(tensor, names_.is_conj))) &&
+           has_memory(tensor, view);
+  }
+
   // A storage may have been freed (FSDP and offloaders do that), and a zero tensor has none. With an offset into it the
   // address does not show that.
   bool has_memory(PyObject* tensor, const View& view) const {
@@ -92,16 +125,19 @@ class Reader {
     const nb::object offset = call(tensor, names_.storage_offset);
     if (!offset.is_valid()) return false;
     const long long items = PyLong_AsLongLong(offset.ptr());
-    if (items == 0) return true;
-    const nb::object storage = call(tensor, names_.untyped_storage);
-    if (!storage.is_valid()) return false;
-    const nb::object size = call(storage.ptr(), names_.nbytes);
-    return size.is_valid() && PyLong_AsLongLong(size.ptr()) > items * view.item_bytes;
+    return items == 0 || storage_bytes(tensor) > items * view.item_bytes;
   }
 
-  std::optional<View> read_by_dlpack(PyObject* tensor) const {
+  long long storage_bytes(PyObject* tensor) const {
+    const nb::object storage = call(tensor, names_.untyped_storage);
+    const nb::object size = storage.is_valid() ? call(storage.ptr(), names_.nbytes) : nb::object();
+    return size.is_valid() ? PyLong_AsLongLong(size.ptr()) : -1;
+  }
+
+  std::optional<View> read_by_dlpack(PyObject* tensor, bool may_be_on_gpu) const {
     DlTensor out{};
-    if (exchange_->from_object(tensor, &out) != 0 || out.device.type != kDlCpu || out.bits % 8 != 0) return {};
+    if (exchange_->from_object(tensor, &out) != 0 || out.bits % 8 != 0) return {};
+    if (out.device.type != kDlCpu && !(may_be_on_gpu && out.device.type == kDlCuda)) return {};
     const auto count = static_cast<std::size_t>(out.ndim);
     return View{.data = static_cast<const std::byte*>(out.data) + out.byte_offset,
                 .sizes = {out.shape, count},
@@ -145,34 +181,26 @@ class Reader {
   std::vector<std::int64_t> strides_;
 };
 
-// Whether the items fill one stretch of memory, each once, in whatever order of the dimensions.
-bool is_gapless(const View& view) {
-  std::vector<std::size_t> order(view.sizes.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t i) { return view.strides[i]; });
-  std::int64_t expected = 1;
-  for (const std::size_t i : order) {
-    if (view.sizes[i] == 1) continue;
-    if (view.strides[i] != expected) return false;
-    expected *= view.sizes[i];
+bool is_among(const nb::tuple& types, PyObject* tensor) {
+  const auto* type = reinterpret_cast<PyObject*>(Py_TYPE(tensor));
+  for (Py_ssize_t i = 0; i < PyTuple_Size(types.ptr()); ++i) {
+    if (PyTuple_GetItem(types.ptr(), i) == type) return true;
   }
-  return true;
+  return false;
 }
 
 }  // namespace
 
+std::optional<std::size_t> dense_bytes(nb::handle tensor, const nb::tuple& types) {
+  if (!is_among(types, tensor.ptr())) return {};
+  return Reader(PyTuple_GetItem(types.ptr(), 0)).dense_bytes(tensor.ptr());
+}
+
 Scan scan_tensors(const nb::list& tensors, const nb::tuple& types, bool has_grad) {
   Scan scan;
   Reader reader(PyTuple_GetItem(types.ptr(), 0));
-  const auto is_plain_type = [&](PyObject* tensor) {
-    const auto* type = reinterpret_cast<PyObject*>(Py_TYPE(tensor));
-    for (Py_ssize_t i = 0; i < PyTuple_Size(types.ptr()); ++i) {
-      if (PyTuple_GetItem(types.ptr(), i) == type) return true;
-    }
-    return false;
-  };
   const auto try_small = [&](std::int64_t index, PyObject* tensor) {
-    if (!is_plain_type(tensor)) return false;
+    if (!is_among(types, tensor)) return false;
     const std::optional<View> view = reader.read(tensor, has_grad);
     if (!view) return false;
     std::size_t size_bytes = view->item_bytes;

@@ -343,9 +343,15 @@ def test_pytorch_would_wait_for_a_busy_stream(
 ):
     asked = []
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: is_initialized)
-    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: is_capturing)
     monkeypatch.setattr(engine_module, "device_of", lambda device: torch.device(device, 2))
-    engine.is_idle = lambda device, stream: asked.append((device, stream)) or is_idle
+
+    def answer(device, stream):
+        asked.append((device, stream))
+        if is_capturing:
+            raise _core.Error("the stream is being captured")
+        return is_idle
+
+    engine.is_idle = answer
     assert to_module._would_wait(torch.ones(items), target) is would_wait
     assert asked in ([], [(2, 102)])
     if would_wait:

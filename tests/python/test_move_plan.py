@@ -136,6 +136,25 @@ def test_facts_of_tensors():
     assert not plan.facts_of(shrunk).is_plain and plan.facts_of(shrunk[:4]).is_plain
 
 
+def test_facts_of_dense_tensors_are_those_of_the_slower_way(monkeypatch):
+    base = torch.arange(48.0).reshape(4, 12)
+    complexes = torch.ones(4, dtype=torch.complex64)
+    tensors = [
+        base, base.t(), base[1:3], base[:, 2:4], base[:1, 3:9], torch.ones(()), torch.ones(0), torch.ones(3, 0),
+        torch.ones(5, dtype=torch.bool), torch.ones(3, dtype=torch.bfloat16), torch.ones(2, requires_grad=True),
+        complexes, complexes.conj(), complexes.conj().imag, torch.nn.Parameter(torch.ones(4)), torch.ones(9)[4:],
+        torch.ones(2, names=("N",)), torch.ones(1).expand(7), torch.eye(2).to_sparse(), freed(torch.ones(3)),
+        torch.quantize_per_tensor(torch.ones(2), 1.0, 0, torch.quint8), torch._efficientzerotensor(3),
+    ]  # fmt: skip
+    fast = [plan.facts_of(tensor) for tensor in tensors]
+    answers = [_core.move_dense_bytes(tensor, plan.plain_types()) for tensor in tensors]
+    monkeypatch.setattr(_core, "move_dense_bytes", lambda tensor, types: None)
+    assert fast == [plan.facts_of(tensor) for tensor in tensors]
+    if hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+        assert answers[:5] == [192, 192, 96, None, 24]
+        assert answers[13] is None and answers[14:16] == [16, 20]
+
+
 def test_gapless_agrees_with_pytorch():
     for seed in range(200):
         rng = random.Random(seed)

@@ -170,6 +170,8 @@ def is_transformed() -> bool:
 def device_of(device: torch.device | str | int) -> torch.device:
     """The device, with its index where it is a GPU."""
     found = torch.device(device)
-    if found.type == "cuda" and found.index is None and torch.cuda.is_available():
-        return torch.device("cuda", torch.cuda.current_device())
-    return found
+    if found.type != "cuda" or found.index is not None:
+        return found
+    if _engine is not None:  # then CUDA is there, and need not be looked for in twenty microseconds
+        return torch.device("cuda", torch._C._cuda_getDevice())
+    return torch.device("cuda", torch.cuda.current_device()) if torch.cuda.is_available() else found

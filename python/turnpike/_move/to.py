@@ -63,10 +63,10 @@ def to(
     if type(nest) is torch.Tensor and _is_small(nest) and not _would_wait(nest, device):
         return _by_torch(nest, device, dtype, non_blocking)
     target = _engine.device_of(device)
+    if type(nest) is torch.Tensor:
+        return move([nest], target, dtype, non_blocking)[0]
     tensors = tree.tensors_of(nest)
     moved = move(tensors, target, dtype, non_blocking)
-    if type(nest) is torch.Tensor:
-        return moved[0]
     if type(nest) is list and len(nest) == len(tensors) and all(map(operator.is_, nest, tensors)):
         return moved  # type: ignore[return-value]
     by_id = {id(tensor): new for tensor, new in zip(tensors, moved, strict=True)}
@@ -85,7 +85,7 @@ def move(
     if any(plan.converts_on_cpu(tensor, dtype) for tensor in tensors):
         return _move_with_exact_items(tensors, device, dtype, non_blocking)
     if device.type == "cuda":
-        packing = plan.packing_of(tensors)
+        packing = plan.packing_of(tensors) if len(tensors) != 1 else plan.Alone()
         if _has_grad(tensors[index] for index in packing.others):  # none of the packed ones has
             return _move_with_grad(tensors, device, dtype, non_blocking)
         return _up(engine, Upload(engine, tensors, packing, device, dtype), dtype, non_blocking)
@@ -130,10 +130,13 @@ def _would_wait(tensor: torch.Tensor, device: torch.device | str | int) -> bool:
     if tensor.device.type != "cpu" or not torch.cuda.is_initialized() or tensor.numel() == 0:
         return False
     target = _engine.device_of(device)
-    if target.type != "cuda" or torch.cuda.is_current_stream_capturing():
+    engine = _engine.engine() if target.type == "cuda" else None
+    if engine is None:
         return False
-    engine = _engine.engine()
-    return engine is not None and not engine.is_idle(target.index, _engine.current_stream(target.index))
+    try:
+        return not engine.is_idle(target.index, _engine.current_stream(target.index))
+    except _core.Error:  # a capture, or a GPU that failed: PyTorch says which
+        return False
 
 
 def _is_small(tensor: torch.Tensor) -> bool:
@@ -287,7 +290,7 @@ class Upload:
         self,
         engine: _core.MoveEngine,
         tensors: list[torch.Tensor],
-        packing: _core.MovePlan,
+        packing: _core.MovePlan | plan.Alone,
         device: torch.device,
         dtype: torch.dtype | None,
         *,
@@ -296,12 +299,13 @@ class Upload:
         self.tensors = tensors
         self.device = device
         self._dtype = dtype
+        self._engine = engine
         self._takes_all = takes_all
         self.moved: list[Any] = [None] * len(tensors)
         self.ways: dict[int, Way] = {}
         self.left: list[int] = []
         self.pieces = _core.MovePieces()
-        if len(packing.small) > 1 or takes_all:
+        if isinstance(packing, _core.MovePlan) and (len(packing.small) > 1 or takes_all):
             self._add_small(engine, packing)
         else:
             for index in packing.small:
@@ -342,7 +346,7 @@ class Upload:
         if tensor.device.type != "cpu":
             way = Way.TORCH
         else:
-            facts = plan.with_pinned(plan.facts_of(tensor), tensor)
+            facts = plan.with_pinned(plan.facts_of(tensor), tensor, self._engine, self.device.index)
             way = plan.way_up(facts, is_alone=self._is_for_pytorch(tensor))
         self.ways[index] = way
         if way is Way.STRIDED:

@@ -8,13 +8,20 @@ Status check(const cuda::Driver& driver, cuda::DriverCode code, const char* what
   return Error{std::string(what) + " on device " + std::to_string(ordinal) + " failed: " + driver.describe(code)};
 }
 
-Status check_capture(const Device& device, CUstream_st* stream) {
+Result<bool> is_capturing(const Device& device, CUstream_st* stream) {
   int status = 0;
   const cuda::DriverCode code = device.driver().stream_is_capturing(stream, &status);
-  if (code != 0 && !cuda::is_capture_code(code)) {
-    return check(device.driver(), code, "asking whether the stream is being captured", device.ordinal());
+  if (cuda::is_capture_code(code)) return true;
+  if (code != 0) {
+    return check(device.driver(), code, "asking whether the stream is being captured", device.ordinal()).error();
   }
-  if (code == 0 && status == 0) return {};
+  return status != 0;
+}
+
+Status check_capture(const Device& device, CUstream_st* stream) {
+  const Result<bool> answer = is_capturing(device, stream);
+  if (!answer) return answer.error();
+  if (!*answer) return {};
   return Error{
       "this stream is being captured into a CUDA graph, and a transfer of the engine cannot be: make it before the "
       "capture, into memory that the graph reads"};

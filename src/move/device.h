@@ -97,8 +97,10 @@ class InContext {
   bool is_pushed_;
 };
 
-// An Error when the stream, one of the device, is being captured into a CUDA graph: whatever is put there would become
-// a part of the graph. The device's context is current.
+// Whether the stream, one of the device, is being captured into a CUDA graph: whatever is put there would become a part
+// of the graph. The device's context is current, here and below.
+Result<bool> is_capturing(const Device& device, CUstream_st* stream);
+// An Error when it is.
 Status check_capture(const Device& device, CUstream_st* stream);
 
 }  // namespace turnpike::move

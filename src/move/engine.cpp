@@ -127,6 +127,12 @@ class ThisEngine : public Engine {
     const InContext in_context(**found);
     return move::allocation_at(**found, address);
   }
+  Result<bool> is_capturing(int device, Stream stream) override {
+    const auto found = state_->device(device);
+    if (!found) return found.error();
+    const InContext in_context(**found);
+    return move::is_capturing(**found, stream);
+  }
   Result<bool> is_idle(int device, Stream stream) override {
     const auto found = state_->device(device);
     if (!found) return found.error();

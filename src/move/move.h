@@ -189,6 +189,8 @@ class Engine {
   virtual Status find_pinned(int device, std::span<Piece> pieces) = 0;
   // The allocation that holds the address. An Error for memory that is not a device's.
   virtual Result<DeviceRange> allocation_at(int device, DeviceAddress address) = 0;
+  // Whether a stream is being captured into a CUDA graph.
+  virtual Result<bool> is_capturing(int device, Stream stream) = 0;
   // Whether nothing is left to do in a stream. Never waits. An Error while it is being captured.
   virtual Result<bool> is_idle(int device, Stream stream) = 0;
 

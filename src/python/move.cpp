@@ -295,6 +295,9 @@ class Engine {
   }
   Unlocker unlocker(Address memory) const { return {engine_, memory}; }
 
+  bool is_capturing(int device, Address stream) {
+    return value_or_throw(engine_->is_capturing(device, to_stream(stream)));
+  }
   bool is_idle(int device, Address stream) { return value_or_throw(engine_->is_idle(device, to_stream(stream))); }
 
   nb::dict stats() const {
@@ -400,6 +403,7 @@ void bind_move(nb::module_& module) {
            nb::arg("owner").none(), nb::arg("label") = "")
       .def("add_small", &Engine::add_small, nb::arg("plan"), nb::arg("pieces"), nb::arg("targets"), nb::arg("device"),
            nb::arg("stream"), nb::arg("block_bytes"))
+      .def("is_capturing", &Engine::is_capturing, nb::arg("device"), nb::arg("stream"))
       .def("is_idle", &Engine::is_idle, nb::arg("device"), nb::arg("stream"))
       .def("is_page_locked", &Engine::is_page_locked, nb::arg("device"), nb::arg("memory"))
       .def("peer_route", &Engine::peer_route, nb::arg("from_device"), nb::arg("to_device"))

@@ -119,6 +119,7 @@ class TimedEngine : public Engine {
   Status unpin(void*) override { return Error{"not here"}; }
   Status find_pinned(int, std::span<Piece>) override { return Error{"not here"}; }
   Result<DeviceRange> allocation_at(int, DeviceAddress) override { return Error{"not here"}; }
+  Result<bool> is_capturing(int, Stream) override { return Error{"not here"}; }
   Result<bool> is_idle(int, Stream) override { return Error{"not here"}; }
   Stats stats() const override { return {}; }
   std::size_t release_pinned() override { return 0; }

@@ -249,6 +249,21 @@ TEST_F(Counts, AStreamIsIdleWhenNothingIsLeftInIt) {
   EXPECT_THAT(idle.error().message, HasSubstr("looking at a stream on device 0 failed"));
 }
 
+TEST_F(Counts, AStreamIsBeingCapturedFromBeginToEnd) {
+  const Stream other = run_.simulation.make_stream(0);
+  EXPECT_FALSE(*engine_.is_capturing(0, stream_));
+  run_.simulation.begin_capture(stream_);
+  EXPECT_TRUE(*engine_.is_capturing(0, stream_));
+  EXPECT_FALSE(*engine_.is_capturing(0, other));
+  run_.simulation.end_capture();
+  EXPECT_FALSE(*engine_.is_capturing(0, stream_));
+  EXPECT_FALSE(engine_.is_capturing(9, stream_));
+  run_.simulation.fail("stream_is_capturing", 1, 719);
+  const auto answer = engine_.is_capturing(0, stream_);
+  ASSERT_FALSE(answer);
+  EXPECT_THAT(answer.error().message, HasSubstr("asking whether the stream is being captured on device 0 failed"));
+}
+
 TEST_F(Counts, EventsAreMadeOnceAndUsedAgain) {
   const Piece one = piece(10 * kChunk);
   for (int i = 0; i < 3; ++i) {

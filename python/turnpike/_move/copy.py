@@ -47,7 +47,8 @@ def copy_(dst: torch.Tensor, src: torch.Tensor) -> Work:
 
 
 def _is_ours(dst: torch.Tensor, src: torch.Tensor) -> bool:
-    return plan.is_plain(dst) and plan.is_plain(src) and plan.is_gapless(dst.shape, dst.stride())
+    facts = plan.facts_of(dst)
+    return facts.is_plain and facts.is_gapless and plan.is_plain(src)
 
 
 def _start(engine: _core.MoveEngine, dst: torch.Tensor, src: torch.Tensor, text: str) -> _core.MoveTransfer:

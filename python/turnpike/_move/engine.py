@@ -151,11 +151,7 @@ def refuse_capture(call: str) -> None:
 
 def is_capturing(devices: Iterable[int]) -> bool:
     """Whether the current stream of one of the GPUs is being captured into a CUDA graph."""
-    for device in devices:
-        with torch.cuda.device(device):
-            if torch.cuda.is_current_stream_capturing():
-                return True
-    return False
+    return _engine is not None and any(_engine.is_capturing(device, current_stream(device)) for device in devices)
 
 
 def is_transformed() -> bool:

@@ -3,6 +3,8 @@
 Only for tests: what it measures means nothing. Sizes are small; streams and events do nothing; "page-locked" is a mark.
 """
 
+import collections
+import collections.abc
 import contextlib
 import types
 
@@ -117,6 +119,23 @@ class CpuMachine(Machine):
         }
 
 
+class BatchEncoding(collections.UserDict):
+    """The part of transformers.BatchEncoding that moves: it changes itself."""
+
+    def to(self, device, *, non_blocking=False):
+        self.data = {key: value.to(device, non_blocking=non_blocking) for key, value in self.data.items()}
+        return self
+
+
+def transformers():
+    """The library, or where it is not installed what stands for it."""
+    try:
+        import transformers
+    except ImportError:
+        return types.SimpleNamespace(BatchEncoding=BatchEncoding)
+    return transformers
+
+
 class Future:
     def __init__(self, tensor):
         self.tensor = tensor.clone()
@@ -164,8 +183,8 @@ def plain_turnpike(machine_of):
     def to(obj, device, *, dtype=None, stream=None, non_blocking=False):
         if isinstance(obj, torch.Tensor):
             return obj.to(device, dtype or obj.dtype, copy=True)
-        if isinstance(obj, dict):
-            return {key: to(value, device) for key, value in obj.items()}
+        if isinstance(obj, collections.abc.Mapping):
+            return type(obj)({key: to(value, device) for key, value in obj.items()})
         if isinstance(obj, list | tuple):
             return type(obj)(to(value, device) for value in obj)
         return obj

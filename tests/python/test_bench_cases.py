@@ -7,6 +7,7 @@ import collections
 import contextlib
 import json
 import pathlib
+import sys
 import types
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="the experiments move tensors of PyTorch, which is not installed here")
 
 import bench_stand_in  # noqa: E402
-from turnpike._bench import EXPERIMENTS, loader, numa, pin, run, work  # noqa: E402
+from turnpike._bench import EXPERIMENTS, numa, pin, run, stacked, work  # noqa: E402
 
 TOLD = pathlib.Path(__file__).with_name("bench_cases.txt")
 ASKED = ("sized", "side", "steps", "workers")
@@ -145,9 +146,10 @@ def known_surroundings():
     given = pytest.MonkeyPatch()
     measured = types.SimpleNamespace(returncode=0, stdout=json.dumps({"peak_bytes": 1 << 30}), stderr="")
     given.setattr(numa, "nodes", lambda: [0])
-    given.setattr(loader.shutil, "disk_usage", lambda path: types.SimpleNamespace(free=1 << 60))
+    given.setattr(stacked.shutil, "disk_usage", lambda path: types.SimpleNamespace(free=1 << 60))
     given.setattr(pin, "subprocess", types.SimpleNamespace(run=lambda *_, **__: measured))
-    given.setattr(loader, "LEAST_STEP_S", 0)
+    given.setattr(stacked, "LEAST_STEP_S", 0)
+    given.setitem(sys.modules, "transformers", bench_stand_in.transformers())
     given.setattr(work.Work, "_measure", lambda self: 1.0)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

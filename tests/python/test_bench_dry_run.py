@@ -14,7 +14,7 @@ from torch.utils._pytree import tree_map  # noqa: E402
 
 import bench_stand_in  # noqa: E402
 import turnpike  # noqa: E402
-from turnpike._bench import EXPERIMENTS, command, figures, loader, pin, run  # noqa: E402
+from turnpike._bench import EXPERIMENTS, command, figures, loader, pin, run, small, stacked, two_way  # noqa: E402
 from turnpike._bench.timing import Rounds, WrongResult, take_turns  # noqa: E402
 
 
@@ -42,7 +42,12 @@ def no_processes(monkeypatch):
 def few_workers(monkeypatch):
     """Each loader of each case starts workers: one size shows what all do."""
     monkeypatch.setattr(loader, "SIZES", {"16 MiB": loader.SIZES["16 MiB"]})
-    monkeypatch.setattr(loader, "LEAST_STEP_S", 0)
+    monkeypatch.setattr(stacked, "LEAST_STEP_S", 0)
+
+
+@pytest.fixture(autouse=True)
+def hugging_face(monkeypatch):
+    monkeypatch.setitem(sys.modules, "transformers", bench_stand_in.transformers())
 
 
 @pytest.fixture
@@ -84,8 +89,8 @@ def test_the_quick_form_is_a_part_of_the_whole(name):
     assert set(quick) <= set(whole)
 
 
-@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name != "both"])
-def test_every_experiment_with_a_target_judges_it(name, machine):
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_has_a_target_and_judges_it(name, machine):
     outcome, shown = run_one(name, machine)
     judged = [row for row in outcome.rows if row["met"] is not None]
     assert judged
@@ -140,6 +145,70 @@ def test_a_prefetch_that_loses_a_batch_is_found(machine):
     assert any("batches arrived" in wrong for wrong in outcome.wrong)
 
 
+def run_case(experiment, case, machine):
+    """One case of an experiment; returns what was wrong, and the rows."""
+    (planned,) = (one for one in run.plan_of(experiment, OPTIONS) if one.name == case)
+    outcome = run.Outcome()
+    with pytest.MonkeyPatch.context() as alone:
+        alone.setattr(run, "plan_of", lambda *_: [planned])
+        run.run_experiment(experiment, machine, OPTIONS, outcome, lambda text: None, lambda text: None)
+    assert outcome.failed == []
+    return outcome
+
+
+def add_one(batch):
+    return type(batch)({**batch, "labels": batch["labels"] + 1})
+
+
+@pytest.mark.parametrize(("change", "said"), [(add_one, "items of the batches differ"), (dict, "arrived as dict")])
+def test_a_batch_of_hugging_face_arrives_as_it_was(machine, change, said):
+    name = f"{loader.ENCODINGS}, 0 workers"
+    assert {row["case"] for row in run_case("loader", name, machine).rows} == {name}
+    machine.tp.prefetch = lambda batches, device: map(change, batches)
+    (wrong,) = run_case("loader", name, machine).wrong
+    assert said in wrong
+
+
+@pytest.mark.parametrize(("change", "said"), [(add_one, "other bytes than its source"), (dict, "arrived as dict")])
+def test_a_batch_of_hugging_face_that_moves_alone_is_compared(machine, change, said):
+    machine.tp.to = lambda batch, device: change(batch)
+    (wrong,) = run_case("small", small.ENCODINGS, machine).wrong
+    assert said in wrong
+
+
+@pytest.mark.parametrize(
+    ("experiment", "case"), [("loader", "Hugging Face batch, 2 workers"), ("small", small.ENCODINGS)]
+)
+def test_without_transformers_its_batches_are_not_measured_and_it_says_so(machine, monkeypatch, experiment, case):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    outcome = run_case(experiment, case, machine)
+    assert outcome.rows == outcome.wrong == []
+    assert outcome.nothing == [f"{experiment}: batches of Hugging Face need transformers, which is not installed here"]
+
+
+LATE = {
+    "fetch": lambda tensor: bench_stand_in.Future(torch.zeros_like(tensor)),
+    "pipeline": lambda fn, inputs, device, out: [fn(batch) for batch in inputs],
+    "to": lambda tensor, device: tensor - 1,
+    "prefetch": lambda batches, device: (batch + 1 for batch in batches),
+}
+
+
+@pytest.mark.parametrize(
+    ("call", "way"), [("fetch", "fetch"), ("pipeline", "pipeline"), ("to", "to"), ("prefetch", "fetch")]
+)
+def test_every_result_of_a_loop_in_both_directions_is_compared(machine, call, way):
+    setattr(machine.tp, call, LATE[call])
+    (wrong,) = run_case("both", two_way.NAME, machine).wrong
+    assert wrong.startswith(f"both: WRONG RESULT: {two_way.NAME}, Turnpike prefetch and {way}: ")
+
+
+def test_a_loop_in_both_directions_that_loses_a_batch_is_found(machine):
+    machine.tp.prefetch = lambda batches, device: list(batches)[1:]
+    (wrong,) = run_case("both", two_way.NAME, machine).wrong
+    assert "19 batches arrived, not 20" in wrong
+
+
 def test_peer_refuses_a_single_gpu(machine):
     machine.device_count = lambda: 1
     outcome, shown = run_one("peer", machine)
@@ -149,7 +218,7 @@ def test_peer_refuses_a_single_gpu(machine):
 
 
 def test_too_little_shared_memory_is_said_and_the_other_cases_are_measured(machine, monkeypatch):
-    monkeypatch.setattr(loader.shutil, "disk_usage", lambda path: types.SimpleNamespace(free=0))
+    monkeypatch.setattr(stacked.shutil, "disk_usage", lambda path: types.SimpleNamespace(free=0))
     outcome, shown = run_one("loader", machine)
     assert outcome.failed == outcome.wrong == []
     assert "/dev/shm" in outcome.nothing[0]

@@ -1,4 +1,4 @@
-"""bench both: uploads and downloads at the same time; and memory of each NUMA node."""
+"""bench both: uploads and downloads at the same time, alone and in a loop; and memory of each NUMA node."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from turnpike._bench import numa
+from turnpike._bench import numa, two_way
 from turnpike._bench.machine import MIB, Machine
 from turnpike._bench.timing import POISON, Case, Planned, Way
 
@@ -17,8 +17,11 @@ SIZE_BYTES = 512 * MIB
 
 def plan(quick: bool, **_: Any) -> list[Planned]:
     cases = [Planned("both directions", both_directions, 2)]
+    if quick:
+        return cases
+    cases.append(Planned(two_way.NAME, two_way.two_way, 2))
     nodes = numa.nodes()
-    if len(nodes) > 1 and not quick:
+    if len(nodes) > 1:
         cases += [Planned(f"up from NUMA node {node}", partial(from_node, node=node)) for node in nodes]
     return cases
 

@@ -121,3 +121,39 @@ class LateReader:
         slot = self.pending.pop(0)
         self.events[slot].synchronize()
         self.read.append(self.slots[slot].item())
+
+
+class ResultSlots:
+    """Brings results of a loop into rows of host memory without stalling it.
+
+    The stream `side` copies each into one of two page-locked slots; two steps later the CPU copies it out.
+    """
+
+    def __init__(self, machine: Machine, like: Any, side: Any) -> None:
+        self.machine = machine
+        self.side = side
+        self.slots = [machine.empty_pinned(like.shape, like.dtype) for _ in range(2)]
+        self.events = [machine.new_event() for _ in range(2)]
+        self.pending: list[tuple[int, Any]] = []
+        self.count = 0
+
+    def add(self, result: Any, row: Any) -> None:
+        if len(self.pending) == 2:
+            self._take_first()
+        slot = self.count % 2
+        self.side.wait_stream(self.machine.current_stream())
+        with self.machine.use(self.side):
+            self.slots[slot].copy_(result, non_blocking=True)
+            self.events[slot].record(self.side)
+        self.machine.keep_for(result, self.side)
+        self.pending.append((slot, row))
+        self.count += 1
+
+    def finish(self) -> None:
+        while self.pending:
+            self._take_first()
+
+    def _take_first(self) -> None:
+        slot, row = self.pending.pop(0)
+        self.events[slot].synchronize()
+        row.copy_(self.slots[slot])

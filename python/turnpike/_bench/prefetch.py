@@ -46,16 +46,23 @@ class Loop:
         self.wrong = m.torch.zeros((), dtype=m.torch.int64, device=m.device)
         compare_s = seconds_of(m, lambda: self._compare(0, references[0]))
         self.times = self.work.times_for(max(0.0, seconds_a_step - compare_s))
+        self.done = 0
 
     def run(self, batches: Iterable[Any]) -> int:
         """Returns the number of steps."""
-        self.wrong.zero_()
-        steps = 0
+        self.begin()
         for batch in batches:
-            self._compare(steps, batch)
-            self.work.run(self.times)
-            steps += 1
-        return steps
+            self.step(batch)
+        return self.done
+
+    def begin(self) -> None:
+        self.wrong.zero_()
+        self.done = 0
+
+    def step(self, batch: Any) -> None:
+        self._compare(self.done, batch)
+        self.work.run(self.times)
+        self.done += 1
 
     def _compare(self, step: int, batch: Any) -> None:
         self.wrong += (batch != self.references[step % len(self.references)]).sum()

@@ -6,19 +6,22 @@ from functools import partial
 from typing import Any
 
 from turnpike._bench.by_hand import PackedUpload
+from turnpike._bench.collate import Encodings
 from turnpike._bench.figures import Target
 from turnpike._bench.machine import KIB, Machine
 from turnpike._bench.timing import Case, Planned, Way, WrongResult
 
 COUNT = 500
 ONE_BY_ONE, TURNPIKE, ONE_DMA = "one .to each", "Turnpike", "one pinned copy"
+ENCODINGS, BATCH_TO, BATCHES = "Hugging Face batches", "batch.to", 20
 SETS = 4  # of sources, taken in turn
 
 
 def plan(quick: bool, **_: Any) -> list[Planned]:
     sizes = [16 * KIB] if quick else [KIB, 16 * KIB, 64 * KIB]
     cases = [Planned(_name(size), partial(equal_sizes, size_bytes=size)) for size in sizes]
-    return [*cases, Planned("mixed nest", mixed_nest)]
+    cases.append(Planned("mixed nest", mixed_nest))
+    return cases if quick else [*cases, Planned(ENCODINGS, encodings)]
 
 
 def _name(size_bytes: int) -> str:
@@ -107,6 +110,37 @@ def mixed_nest(m: Machine) -> Case:
         Way(TURNPIKE, "turnpike", lambda: m.tp.to(turns.sources, m.device), check, turns.next),
     ]
     return Case("mixed nest", "us", 1, ways, ONE_BY_ONE)
+
+
+def encodings(m: Machine) -> Case:
+    """What a tokenizer's collator returns, 32 texts of 512 tokens, a few times: four tensors of 128 KiB each."""
+    kind = Encodings()
+    item_bytes = m.sized(kind.ITEM_BYTES)
+    texts = [m.pattern(32 * item_bytes, seed).view(32, -1) for seed in range(SETS * BATCHES)]
+    numbers = [range(first, first + BATCHES) for first in range(0, len(texts), BATCHES)]
+    turns = Turns(m, [[kind.collate_fn(list(texts[number])) for number in some] for some in numbers], texts[0].nbytes)
+    references = [m.torch.stack([texts[number] for number in some]).to(m.device) for some in numbers]
+    batches: list[Any] = []
+
+    def prepare() -> None:
+        turns.next()
+        # BatchEncoding.to() changes the batch itself.
+        batches[:] = [kind.kind(dict(batch)) for batch in turns.sources]
+
+    def check(crossed: list[Any]) -> None:
+        tensors = m.torch.stack([kind.tensor(batch) for batch in crossed])
+        m.on_device(tensors)
+        m.same(tensors, references[turns.index], "one of the batches")
+
+    def by_hand(batch: Any) -> Any:
+        return kind.kind({name: m.pin(tensor).to(m.device, non_blocking=True) for name, tensor in batch.items()})
+
+    ways = [
+        Way(BATCH_TO, "pytorch", lambda: [batch.to(m.device) for batch in batches], check, prepare),
+        Way("each pinned, then async", "best", lambda: [by_hand(batch) for batch in batches], check, prepare),
+        Way(TURNPIKE, "turnpike", lambda: [m.tp.to(batch, m.device) for batch in batches], check, prepare),
+    ]
+    return Case(ENCODINGS, "us", BATCHES, ways, BATCH_TO)
 
 
 def _map(nested: dict[str, Any], do: Any) -> dict[str, Any]:

@@ -4,7 +4,8 @@ from typing import Any
 
 __version__: str
 
-class Error(RuntimeError): ...
+class Error(RuntimeError):
+    """What Turnpike cannot do: the message says what is wrong, where, and what to do."""
 
 class Analysis:
     def json(self) -> str: ...

@@ -32,7 +32,7 @@ class Device:
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """Where the report comes from: files, number of processes, GPUs, machines, command line, versions."""
+    """Where the report comes from: files, processes, GPUs, machines, command line, versions."""
 
     kind: str
     paths: list[str]
@@ -49,7 +49,7 @@ class Source:
 
 @dataclasses.dataclass(frozen=True)
 class Total:
-    """All transfers of one direction. `pageable_*`: those with ordinary, not page-locked memory on the host's side."""
+    """All transfers of one direction. `pageable_*`: those with pageable memory on the host's side."""
 
     count: int
     bytes: int
@@ -63,7 +63,7 @@ class Total:
 
 @dataclasses.dataclass(frozen=True)
 class Syncs:
-    """All synchronisations. `of_transfers_*`: those of them in which an operator waited for its own transfer."""
+    """All synchronisations. `of_transfers_*`: those in which an operator waited for its own transfer."""
 
     count: int
     host_blocked_ns: int | None
@@ -73,7 +73,7 @@ class Syncs:
 
 @dataclasses.dataclass(frozen=True)
 class Steps:
-    """The steps that were found in the run, and by what."""
+    """The steps found in the run, and how they were found."""
 
     count: int
     median_ns: int
@@ -82,7 +82,7 @@ class Steps:
 
 @dataclasses.dataclass(frozen=True)
 class HostThread:
-    """What a thread that launches did: shares of the steps' time in per cent."""
+    """What a thread that launches work did: shares of the steps' time in per cent."""
 
     thread: int  #: the system's id
     name: str | None
@@ -98,7 +98,7 @@ class HostThread:
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What bounds the run (gpu, transfer, sync, launch, input or mixed), and the figures that decided it."""
+    """What limits the run (gpu, transfer, sync, launch, input or mixed), and the figures behind it."""
 
     bound_by: str | None
     gpu_busy_pct: float | None
@@ -113,17 +113,17 @@ class Verdict:
 
 @dataclasses.dataclass(frozen=True)
 class RangeVerdict:
-    """NVTX ranges of one name, numbers apart."""
+    """NVTX ranges of one name, numbers aside."""
 
     name: str
     count: int
     total_ns: int
-    verdict: dict[str, Any]  #: as :class:`Verdict`, without what is of threads and steps
+    verdict: dict[str, Any]  #: as `Verdict`, without threads and steps
 
 
 @dataclasses.dataclass(frozen=True)
 class MemoryUse:
-    """Memory of the process with most, as far as it was taken while recording."""
+    """Memory of the process that took most, while recording."""
 
     peak_resident_bytes: int | None
     peak_device_bytes: int
@@ -184,7 +184,7 @@ class SyncSite:
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """One thing worth changing: what was seen, what changing it would save, and the code to write."""
+    """One thing worth changing: what was seen, what a change would save, and the code to write."""
 
     rule: str
     severity: str
@@ -219,9 +219,9 @@ class _Kept:
 
 
 class Report:
-    """What happened in a run and what it cost. Made by :func:`report`; `print` shows it as the command line does.
+    """The report on a run: what happened and what it cost. `report()` creates it; `print` shows it as the command does.
 
-    It can be copied and pickled. What was pickled has every field, and its text in the usual size alone.
+    Reports can be copied and pickled. A pickled report keeps every field, but its text only in the default size.
     """
 
     source: Source
@@ -260,7 +260,7 @@ class Report:
         self.loss_sentences = values["loss_sentences"]
 
     def to_dict(self) -> dict[str, Any]:
-        """The object of `turnpike report --json`, as a copy of its own."""
+        """Returns a copy of the JSON object that `turnpike report --json` prints."""
         return copy.deepcopy(self._values)
 
     def __copy__(self) -> Report:
@@ -273,9 +273,14 @@ class Report:
         return Report, (_Kept(self._analysis.json(), self.text()),)
 
     def text(self, *, width: int = _WIDTH, top: int = _TOP) -> str:
-        """The report as the command prints it: lines of at most `width` columns (40 or more), `top` rows a table.
+        """Returns the report as the command prints it.
 
-        Raises turnpike.Error for another size than the usual one when the report was pickled.
+        Args:
+            width: The most columns that a line takes, 40 at least.
+            top: The most rows in a table.
+
+        Raises:
+            turnpike.Error: The report was pickled and another size than the default is asked for.
         """
         return self._analysis.text(width, top)
 
@@ -296,14 +301,21 @@ class Report:
 
 
 def report(paths: Path | Iterable[Path]) -> Report:
-    """Analyzes a run, or several that belong together (ranks).
+    """Analyses a run, or several runs that belong together, such as the ranks of a program.
 
-    paths: a run directory (NAME.tpk), one file of it, or an iterable of such; text, bytes or paths. Ctrl-C while they
-        are read raises KeyboardInterrupt.
+    Needs neither a GPU nor PyTorch. Data that is damaged or missing inside a run is counted in `Report.losses`.
+    Ctrl-C while files are read raises KeyboardInterrupt.
 
-    Raises turnpike.Error when there is no run at a path or none of it can be read; what is damaged or missing inside a
-    run is counted in :attr:`Report.losses`. Warns (RuntimeWarning) of files in a run that cannot be read, and of runs
-    that are given twice or share neither time nor program. Needs neither a GPU nor PyTorch.
+    Args:
+        paths: A run directory (NAME.tpk), one file of it, a trace of torch.profiler (.json, .json.gz), an export of
+            Nsight Systems (.sqlite), or an iterable of these. Each may be text, bytes or a path object.
+
+    Raises:
+        turnpike.Error: There is no run at a path, or no part of it can be read.
+
+    Warns:
+        RuntimeWarning: A file of a run cannot be read, a run is given twice, or the runs share neither time nor
+            program.
     """
     names = [paths] if isinstance(paths, str | bytes | os.PathLike) else list(paths)
     return Report(_core.analyze([os.fspath(name) for name in names]))

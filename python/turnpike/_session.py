@@ -16,36 +16,44 @@ Detail = Literal["full", "transfers"]
 
 
 def start(path: Path, *, detail: Detail = "full", stacks: bool = True, verify_content: bool = False) -> None:
-    """Starts recording this process into the run directory `path`; :func:`stop` ends it.
+    """Starts to record this process into the run `path`. `stop()` ends the recording.
 
-    path: the run, a directory, by convention NAME.tpk. It is made when it is missing; each process and each recording
-        adds a file of its own.
-    detail: "full" records kernels too, which the overlap and idle times need; "transfers" does not, and costs least.
-    stacks: whether to note the line and the operator of each call. Without them the report knows no sites.
-    verify_content: whether to compare every byte of what crosses, not samples of it, to find data that crosses twice.
-        The program then waits 0.2 ms for each MiB copied.
+    Works at any time, even after CUDA has been initialised, and any number of times in one process. The program's
+    results do not change.
 
-    Works at any time, also when CUDA is already up, and any number of times in a process. The program's results do not
-    change.
+    Args:
+        path: The run: a directory, by convention NAME.tpk, which is created if it is missing. Each process and each
+            recording adds its own file.
+        detail: "full" records kernels as well, which overlap and idle times need. "transfers" leaves them out and
+            costs least.
+        stacks: Whether to note the line and the operator of each call. Without them the report has no sites.
+        verify_content: Whether to compare every byte that is transferred, not only samples, to find data that is
+            transferred twice. The program then waits 0.2 ms for each MiB copied.
 
-    Raises turnpike.Error when this process is already being recorded, when there is no NVIDIA driver or no libcupti,
-    when another tool holds CUPTI, or when `path` cannot be written; ValueError for an unknown `detail`.
+    Raises:
+        turnpike.Error: This process is being recorded already, there is no NVIDIA driver or no libcupti, another tool
+            holds CUPTI, or `path` cannot be written.
+        ValueError: `detail` is neither "full" nor "transfers".
     """
     _core.start(_native.RECORD_LIBRARY, os.path.abspath(os.fspath(path)), detail, stacks, verify_content)
     label.listen(True)
 
 
 def stop() -> pathlib.Path:
-    """Ends the recording: waits for the device work under way, collects its records and closes the file.
+    """Ends the recording: waits for the GPU work in flight, collects its records and closes the file.
 
-    Returns the file that this process wrote. Raises turnpike.Error when nothing is being recorded in this process.
+    Returns:
+        The file that this process wrote.
+
+    Raises:
+        turnpike.Error: Nothing is being recorded in this process.
     """
     label.listen(False)
     return _core.stop(_native.RECORD_LIBRARY)
 
 
 def is_recording() -> bool:
-    """Whether this process is being recorded, by :func:`start` or by the command `turnpike record`."""
+    """Says whether this process is being recorded, by `start()` or by the command `turnpike record`."""
     return _core.is_recording(_native.RECORD_LIBRARY)
 
 
@@ -53,14 +61,27 @@ def is_recording() -> bool:
 def record(
     path: Path, *, detail: Detail = "full", stacks: bool = True, verify_content: bool = False
 ) -> Iterator[pathlib.Path]:
-    """Records what runs inside the `with` block into the run directory `path`, which is also its value.
+    """Records a `with` block into the run `path`.
 
         with turnpike.record("run.tpk") as run:
             train()
         print(turnpike.report(run))
 
-    Parameters and errors are those of :func:`start`. An exception of the block passes through, and what was recorded
-    until then is kept. Calling :func:`stop` inside the block ends the recording early.
+    An exception in the block passes through, and the recording up to it is kept. To end the recording early, call
+    `stop()` inside the block.
+
+    Args:
+        path: As for `start()`.
+        detail: As for `start()`.
+        stacks: As for `start()`.
+        verify_content: As for `start()`.
+
+    Yields:
+        `path`.
+
+    Raises:
+        turnpike.Error: As for `start()`.
+        ValueError: As for `start()`.
     """
     start(path, detail=detail, stacks=stacks, verify_content=verify_content)
     try:

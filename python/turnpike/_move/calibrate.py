@@ -12,7 +12,7 @@ from turnpike._move.late import torch
 
 @dataclasses.dataclass(frozen=True)
 class CalibrationPoint:
-    """What one setting reached, in 10^9 bytes a second."""
+    """What one setting reached. Rates are in 1e9 bytes per second."""
 
     threads: int
     chunk_bytes: int
@@ -24,7 +24,7 @@ class CalibrationPoint:
 
 @dataclasses.dataclass(frozen=True)
 class Calibration:
-    """What :func:`calibrate` found. Rates are in 10^9 bytes a second."""
+    """What `calibrate()` found. Rates are in 1e9 bytes per second."""
 
     device: int
     device_name: str
@@ -41,13 +41,17 @@ class Calibration:
 
 
 def calibrate(device: torch.device | str | int | None = None, *, progress: bool = True) -> Calibration:
-    """Measures which settings are fastest between this host and a GPU; uses them from now on, and keeps them.
+    """Measures which settings are fastest between this host and a GPU, uses them from now on, and keeps them.
 
-    device: the GPU; the current one by default. progress: whether to show a line on stderr meanwhile.
+    Takes a few seconds and less than 1 GB of host memory. Call it while nothing else runs. The result is kept in the
+    user's cache folder for this host and this kind of GPU; later processes start with it.
 
-    Takes a few seconds and under a gigabyte of host memory; do it while nothing else runs. The result is kept in the
-    user's cache folder for this host and kind of GPU, and later processes start with it. Raises turnpike.Error without
-    a GPU.
+    Args:
+        device: The GPU; by default the current one.
+        progress: Whether to show a line on standard error meanwhile.
+
+    Raises:
+        turnpike.Error: There is no GPU.
     """
     engine = _engine.engine()
     if engine is None:

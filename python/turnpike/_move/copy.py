@@ -13,18 +13,24 @@ from turnpike._move.late import torch
 
 
 def copy_(dst: torch.Tensor, src: torch.Tensor) -> Work:
-    """Copies src into dst as dst.copy_(src) would, on streams of its own: what both GPUs do next runs beside it.
+    """Copies `src` into `dst` as `dst.copy_(src)` does, but on its own streams: later work of both GPUs runs beside it.
 
         work = tp.copy_(dst, src)
         ...                        # neither dst nor src is touched here
         work.wait()                # what comes now on either GPU finds the copy done
 
-    The copy runs after what is in the current streams of both devices at the call. Until work.wait() dst must not be
-    read and neither be written. Where the GPUs do not reach each other, or bring wrong bytes, it goes through host
-    memory. Either side may also be on the host: work.wait() then returns when the CPU may read dst, and write to src.
+    The copy runs after the work that is in the current streams of both devices at the call. Until `work.wait()`, do
+    not read `dst` and do not write to either tensor. If the GPUs cannot reach each other, or bytes arrive wrong, the
+    copy goes through host memory. Either tensor may also be on the host; `work.wait()` then returns when the CPU may
+    read `dst` and write to `src`. Without a GPU, and for special tensors, the call is `dst.copy_(src)`.
 
-    src is converted and broadcast as dst.copy_() would, on its own device. Tensors that require a gradient are refused
-    with turnpike.Error. Without a GPU, and for tensors of special kinds, it is dst.copy_(src).
+    Args:
+        dst: The destination, which requires no gradient.
+        src: The source, which requires no gradient. It is converted and broadcast to the dtype and shape of `dst`, on
+            its own device.
+
+    Raises:
+        turnpike.Error: A tensor requires a gradient, or a CUDA graph is being captured.
     """
     for name, tensor in (("dst", dst), ("src", src)):
         if plan.needs_grad(tensor):
@@ -84,7 +90,7 @@ def _open_to_peer(dst: int, src: int) -> None:
 
 
 class Work:
-    """A copy under way. Dropping it is as :meth:`wait`."""
+    """A copy in flight. Dropping it is the same as `wait()`."""
 
     __slots__ = ("__weakref__", "_devices", "_is_host_next", "_transfer")
 
@@ -97,10 +103,10 @@ class Work:
             _for_the_host.add(self)
 
     def wait(self) -> None:
-        """Makes the current streams of both devices wait for the copy. The host does not wait.
+        """Makes the current streams of both devices wait for the copy. The CPU does not wait.
 
-        When dst or a page-locked src is on the host, it is that which waits, and so it does while the current stream
-        is being captured into a CUDA graph.
+        In two cases the CPU waits: if `dst` or a pinned `src` is on the host, and if the current stream is being
+        captured into a CUDA graph.
         """
         if self._transfer is None:
             return
@@ -112,14 +118,14 @@ class Work:
             self._transfer.wait_on(device, _engine.current_stream(device))
 
     def done(self) -> bool:
-        """Whether every byte has arrived. Never waits."""
+        """Says whether every byte has arrived. Never waits."""
         if self._transfer is None:
             return True
         _engine.refuse_child("turnpike.copy_()")
         return self._transfer.is_done()
 
     def synchronize(self) -> None:
-        """The host waits until every byte has arrived."""
+        """Makes the CPU wait until every byte has arrived."""
         if self._transfer is not None:
             _engine.refuse_child("turnpike.copy_()")
             self._transfer.wait()

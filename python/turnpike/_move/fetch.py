@@ -11,15 +11,20 @@ from turnpike._move.late import torch
 
 
 def fetch(tensor: torch.Tensor) -> Fetched:
-    """Starts to bring a tensor to the host, and returns at once: what it holds now, whatever is written to it later.
+    """Starts to copy a tensor to the host and returns at once.
 
         losses.append(tp.fetch(loss.detach()))
 
-    Up to 64 KiB are copied in the order of the current stream; of a larger tensor the GPU makes a copy of its own
-    first, which is then fetched beside what the stream does next. Nobody waits until the value is asked for.
+    The result is what the tensor holds now, whatever is written to it later. Up to 64 KiB are copied in the order of
+    the current stream. Of a larger tensor the GPU first makes a copy, which is then transferred beside later work of
+    the stream. Nothing waits until you ask for the value. A tensor on the host, or a special one, is copied at once.
 
-    A tensor that requires a gradient is refused with turnpike.Error: say tensor.detach(). A tensor of the host, or of a
-    special kind, is copied at once.
+    Args:
+        tensor: A tensor of any shape that requires no gradient; otherwise pass `tensor.detach()`.
+
+    Raises:
+        turnpike.Error: The tensor requires a gradient, or a CUDA graph is being captured.
+        TypeError: This is no tensor.
     """
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"turnpike.fetch() takes a tensor, and this is a {type(tensor).__name__}")
@@ -51,7 +56,7 @@ def start(engine: _core.MoveEngine, tensor: torch.Tensor, stream: int) -> Fetche
 
 
 class Fetched:
-    """A tensor on its way to the host."""
+    """A tensor in flight to the host."""
 
     __slots__ = ("_host", "_transfer")
 
@@ -60,14 +65,14 @@ class Fetched:
         self._transfer = transfer
 
     def ready(self) -> bool:
-        """Whether it has arrived. Never waits."""
+        """Says whether the tensor has arrived. Never waits."""
         if self._transfer is None:
             return True
         _engine.refuse_child("turnpike.fetch()")
         return self._transfer.is_done()
 
     def result(self) -> torch.Tensor:
-        """The tensor on the host; waits until it has arrived, and for nothing else."""
+        """Returns the tensor on the host. Waits until it has arrived, and for nothing else."""
         if self._transfer is not None:
             _engine.refuse_child("turnpike.fetch()")
             self._transfer.wait()
@@ -75,7 +80,7 @@ class Fetched:
         return self._host
 
     def item(self) -> Any:
-        """The number, of a tensor that has one item; waits as :meth:`result` does."""
+        """Returns the number in a tensor with one item. Waits as `result()` does."""
         return self.result().item()
 
     def __repr__(self) -> str:

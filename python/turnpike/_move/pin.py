@@ -38,20 +38,28 @@ class _Locked:
 
 
 def pin_(tensor: torch.Tensor) -> torch.Tensor:
-    """Page-locks the memory of a tensor of the host where it is: no copy, and no more memory.
+    """Pins the memory of a tensor in place: no copy, and no additional memory.
 
         weights = tp.pin_(torch.load("weights.pt", mmap=False))
 
-    The whole storage is locked, also for its other views, until tp.unpin_() was called as often, or the last tensor
-    of it is gone. Returns the tensor. Memory that is page-locked already, or empty, is left as it is; so is all where
-    there is no GPU.
+    The call pins the whole storage, for its other views too, until you have called `unpin_()` as often as `pin_()`,
+    or the last tensor of the storage is gone. It does nothing for memory that is pinned already or empty, or without
+    a GPU.
 
-    When the storage moves to shared memory (share_memory_(), a queue or workers of torch.multiprocessing), the old
-    memory is unlocked before and the new one locked. From now on PyTorch refuses to resize the storage, as it does for
-    one that a NumPy array shares.
+    If the storage moves to shared memory (share_memory_(), a queue or workers of torch.multiprocessing), the old
+    memory is unpinned before, and the new memory pinned. From now on PyTorch refuses to resize the storage, as it
+    does for one that a NumPy array shares.
 
-    Raises turnpike.Error for memory that cannot be locked in place: a file's (torch.load(mmap=True)), more than the
-    system allows (ulimit -l); ValueError for a tensor that is not in host memory.
+    Args:
+        tensor: A tensor in host memory, of any shape.
+
+    Returns:
+        The same tensor.
+
+    Raises:
+        turnpike.Error: The memory cannot be pinned in place: it is mapped from a file (torch.load(mmap=True)), or the
+            system allows no more (ulimit -l). Or a CUDA graph is being captured.
+        ValueError: The tensor is not in host memory, or sparse.
     """
     storage = _storage_of(tensor, "pin_")
     engine = _engine.engine()
@@ -67,9 +75,15 @@ def pin_(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def unpin_(tensor: torch.Tensor) -> torch.Tensor:
-    """Undoes tp.pin_(), once it was called as often as that: waits for the GPUs first. Returns the tensor.
+    """Undoes `pin_()` once it has been called as often. Waits for the GPUs first.
 
-    Memory that tp.pin_() did not lock is left as it is.
+    Memory that `pin_()` did not pin stays as it is.
+
+    Args:
+        tensor: A tensor of the storage that was pinned.
+
+    Returns:
+        The same tensor.
     """
     storage = _storage_of(tensor, "unpin_")
     if storage.nbytes() == 0:
@@ -87,12 +101,22 @@ def unpin_(tensor: torch.Tensor) -> torch.Tensor:
 
 @contextlib.contextmanager
 def pinned(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
-    """Page-locks the memory of a tensor for the length of a block, as tp.pin_() does. The value is the tensor.
+    """Pins the memory of a tensor for a `with` block, as `pin_()` does.
 
-    with tp.pinned(weights):
-        on_gpu = weights.to("cuda", non_blocking=True)
+        with tp.pinned(weights):
+            on_gpu = weights.to("cuda", non_blocking=True)
 
-    At the end of the block it waits for the GPUs, so that copies begun inside have run.
+    At its end the block waits for the GPUs, so that copies issued inside have run.
+
+    Args:
+        tensor: As for `pin_()`.
+
+    Yields:
+        The same tensor.
+
+    Raises:
+        turnpike.Error: As for `pin_()`.
+        ValueError: As for `pin_()`.
     """
     pin_(tensor)
     try:

@@ -25,24 +25,34 @@ def pipeline(
     *,
     out: Sequence[Any] | None = None,
 ) -> Iterator[Any]:
-    """Yields fn(input) for each input, on the host and in order; the next input and the last output cross meanwhile.
+    """Yields `fn(input)` for each input, on the host and in order. The next input and the last output cross meanwhile.
 
         for result in tp.pipeline(model, images, "cuda"):
             ...
 
-    fn: takes one input on the GPU and returns a tensor, or a nest of them. It is called in order and in this thread, on
-        the stream that is current when the first output is asked for. Its input is reused `depth` calls later: what is
-        to be kept of it must be cloned. It may change it in place, and return it. It may return the same memory in each
-        call (out=, the output of a CUDA graph): unless nobody else can know of an output, it is cloned on the GPU.
-    inputs: tensors, or nests of them. They must stay as they are until their output is yielded.
-    depth: at most so many inputs, and so many outputs, are on the GPU at once.
-    out: host tensors to copy the outputs into, one for each, of the same shape and dtype; may be the inputs themselves.
-        They are what is yielded. Without it every output is in new memory. Of a loop that is left early, up to `depth`
-        more of them have been written.
+    An exception of `fn` or of `inputs` is raised after the outputs that were complete before it. Leaving the loop
+    early releases everything. Without a GPU it is a plain loop.
 
-    Tensors that require a gradient are refused with turnpike.Error: run it under torch.no_grad(). An exception of `fn`
-    or of `inputs` comes after the outputs that were complete before it. Leaving the loop early releases everything.
-    Without a GPU it is a plain loop.
+    Args:
+        fn: Takes one input on the GPU and returns a tensor, or a nest of them. It is called in order and in this
+            thread, on the stream that is current when the first output is asked for. It gets the same input memory
+            again `depth` calls later, so it must clone what it keeps; it may change its input and return it. It may
+            return the same memory in each call (out=, the output of a CUDA graph): unless nothing else can write to
+            an output, the GPU clones it.
+        inputs: Tensors, or nests of them. They must not change until their output is yielded.
+        device: As for Tensor.to().
+        depth: The most inputs, and the most outputs, that are on the GPU at once.
+        out: Tensors on the host to write the outputs to, one for each, of the same shape and dtype; they may be the
+            inputs. They are what is yielded. If you leave the loop early, up to `depth` more have been written.
+            Without `out`, each output has new memory.
+
+    Yields:
+        The outputs on the host.
+
+    Raises:
+        turnpike.Error: A tensor requires a gradient (call it under torch.no_grad()), `out` does not fit the outputs,
+            or a CUDA graph is being captured.
+        ValueError: `depth` is less than 1.
     """
     if depth < 1:
         raise ValueError(f"depth is {depth}: at least one input must be on the GPU")

@@ -26,34 +26,37 @@ def prefetch(
     dtype: torch.dtype | None = None,
     strict: bool = False,
 ) -> Prefetch[T]:
-    """Wraps an iterable of batches, so that the next `depth` of them cross to the GPU while one is worked on.
+    """Wraps an iterable of batches so that the next batches are transferred to the GPU while the loop works on one.
 
         for batch in tp.prefetch(loader, "cuda"):
             ...
 
-    iterable: a DataLoader, or anything that can be iterated over; a batch is any nest that tp.to() takes. Its length
-        and its attributes are those of the result, and it can be iterated over as often. With accelerate, what
-        `accelerator.prepare()` returned; `accelerator.prepare(tp.prefetch(...))` does the same.
-    depth: how many batches are under way beside the one that was handed out; the GPU holds depth + 1.
-    dtype: what every tensor is converted to, on the GPU.
-    strict: raises turnpike.Error in place of a batch that holds something that may hold tensors and is not moved.
+    The loop behaves like the plain loop: the same batches in the same order, the same random numbers, and exceptions
+    in place of their batches. Without a GPU it is the plain loop. You may use a batch on the stream that was current
+    when the loop received it. Leaving the loop early releases everything, after the batch that is being received.
 
-    Batches are taken from the iterable while the next one is asked for; the first is handed out before others are
-    taken, and then two for each until `depth` are ahead. Those of a DataLoader with workers are received by a thread,
-    as the DataLoader does it for pin_memory; everything else runs in the thread of the loop. An exception of the
-    iterable is raised in place of the batch that it belongs to, and who catches it may go on. Leaving the loop early
-    releases everything, after the batch that is being received. A batch may be used on the stream that is current when
-    it is handed out.
+    The first batch is handed out before others are taken; after that each request takes two, until `depth` are in
+    flight. A thread receives the batches of a DataLoader with workers; everything else runs in the thread of the
+    loop. A batch with a tensor that requires a gradient is transferred when the loop asks for it.
 
-    The iterable may fill the same tensors for every batch, as for a plain loop: its first depth + 3 batches show that,
-    and then it is asked for the next one when those before have been read. One that writes to
-    a tensor on the GPU again is not taken ahead, with a RuntimeWarning. Do not fill again what is passed through, such
-    as an array of NumPy.
+    The iterable may fill the same tensors for every batch, but it must not refill what is passed through, such as a
+    NumPy array. Nothing is taken ahead, with a RuntimeWarning, if the iterable writes to the same tensor on the GPU
+    again or draws from random number generators that the loop may use.
 
-    The loop sees the states of the random number generators, and of loaders with state_dict(), as if nothing were taken
-    ahead. Where that cannot be, since the iterable draws from the generators that the loop may use, nothing is taken
-    ahead, with a RuntimeWarning. A batch with a tensor that requires a gradient crosses when it is asked for.
-    Without a GPU this is a plain loop.
+    Args:
+        iterable: A DataLoader, or anything else to iterate over, as often as the result is. A batch is any nest that
+            `to()` takes. With accelerate: what `accelerator.prepare()` returned, or pass the result to it.
+        device: As for Tensor.to().
+        depth: How many batches are in flight beside the one that the loop has. The GPU holds depth + 1.
+        dtype: What to convert every tensor to, on the GPU.
+        strict: Whether to raise turnpike.Error in place of a batch with an object that may hold tensors and is not
+            moved.
+
+    Returns:
+        An iterable with the length and the attributes of `iterable`.
+
+    Raises:
+        ValueError: `depth` is less than 1.
     """
     if depth < 1:
         raise ValueError(f"depth is {depth}: at least one batch must be under way")
@@ -72,9 +75,9 @@ class _Own:
 
 
 class Prefetch(Generic[T]):
-    """What :func:`prefetch` returns: iterates over batches on the GPU, and else is the iterable that it wraps.
+    """What `prefetch()` returns: iterates over batches on the GPU, and is otherwise the iterable that it wraps.
 
-    Over a DataLoader it counts as one for isinstance().
+    For isinstance() it is a DataLoader if it wraps one.
     """
 
     def __init__(

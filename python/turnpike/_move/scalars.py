@@ -32,10 +32,14 @@ class Scalars:
         for step, values in scalars.finish():
             log(step, **values)
 
-    every: how many steps cross together; by default all of 10 ms.
+    A value is the one that Tensor.item() would return at the call, with the same type, whatever is written to the
+    tensor later. Tensors that require a gradient are accepted. Numbers come back unchanged. Use it from one thread.
 
-    A value is that which Tensor.item() would give at the call, of the same type, whatever is written to the tensor
-    later; what requires a gradient may be given as it is. Numbers come back as they were given. For one thread.
+    Args:
+        every: How many steps are transferred together; by default those of 10 ms.
+
+    Raises:
+        ValueError: `every` is less than 1.
     """
 
     def __init__(self, every: int | None = None) -> None:
@@ -50,10 +54,14 @@ class Scalars:
         self._next = 0
 
     def add(self, step: int | None = None, **values: torch.Tensor | float) -> None:
-        """Takes the values of one step: tensors with one item, on whatever device, and numbers.
+        """Takes the values of one step.
 
-        step: its number; without one, the one after the last. Raises turnpike.Error for a tensor of more items, and
-        while a CUDA graph is being captured, for values on the GPU.
+        Args:
+            step: Number of the step; by default one more than the last.
+            values: By name: tensors with one item, on any device, and numbers.
+
+        Raises:
+            turnpike.Error: A tensor has more than one item, or a value is on the GPU while a CUDA graph is captured.
         """
         on_gpu: dict[_Lane, list[tuple[str, torch.Tensor]]] = {}
         for name, value in values.items():
@@ -76,7 +84,7 @@ class Scalars:
             self._send()
 
     def ready(self) -> list[Row]:
-        """The steps that have arrived since the last call, in their order, as (step, {name: value}). Never waits."""
+        """Returns the steps that have arrived since the last call, in order, as (step, {name: value}). Never waits."""
         if self._every is None and self._open_steps and self._is_time():
             self._send()
         while self._pending and self._pending[0].has_arrived():
@@ -86,9 +94,10 @@ class Scalars:
         return arrived
 
     def finish(self) -> list[Row]:
-        """Waits for those that are still on their way, and hands over all that no call has handed over yet.
+        """Waits for the steps in flight and returns all that no call has returned yet, as `ready()` does.
 
-        Raises turnpike.Error while a CUDA graph is being captured, if some have not been sent off; they stay.
+        Raises:
+            turnpike.Error: A CUDA graph is being captured and some values have not been sent. They are kept.
         """
         if any(lane.batch.count for lane in self._lanes.values()):
             _engine.refuse_capture("turnpike.Scalars.finish()")

@@ -26,13 +26,13 @@ class Traffic:
 
     @property
     def gbps(self) -> float | None:
-        """10^9 bytes a second over the large transfers; None when there was none."""
+        """Rate of the large transfers in 1e9 bytes per second; None if there were none."""
         return self.timed_bytes / self.timed_ns if self.timed_ns else None
 
 
 @dataclasses.dataclass(frozen=True)
 class LoaderBatches:
-    """The batches of DataLoaders that tp.prefetch had made in shared memory which it page-locks."""
+    """Batches of DataLoaders that `prefetch()` had created in pinned shared memory."""
 
     batches: int = 0
     elsewhere: int = 0
@@ -43,7 +43,7 @@ class LoaderBatches:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class MoveStats:
-    """What Turnpike's engine moved in this process. What was left to PyTorch is not in it."""
+    """What Turnpike's engine moved in this process, without what it left to PyTorch."""
 
     h2d: Traffic
     d2h: Traffic
@@ -87,9 +87,9 @@ class MoveStats:
 
 
 def move_stats() -> MoveStats:
-    """What Turnpike's engine moved in this process so far, and how it is set.
+    """Returns what Turnpike's engine has moved in this process so far, and its settings.
 
-    The rate is that of transfers of 16 MiB and more; `turnpike bench link` says what the link can do.
+    Rates are those of transfers of 16 MiB and more. `turnpike bench link` measures what the link can do.
     """
     threads, chunk_bytes, pinned_limit_bytes, *_ = _engine.settings()
     engine = _engine.engine() if _engine.is_open() else None
@@ -116,19 +116,24 @@ def configure_move(
     batch_bytes: int | None = None,
     results_bytes: int | None = None,
 ) -> None:
-    """Sets how the engine works, from now on; what is not given stays as it is. Waits for what is under way.
+    """Changes the settings of the engine from now on. Waits for transfers in flight.
 
-    threads: that copy between pageable and page-locked memory, 1 to 64.
-    chunk_bytes: how much one of them copies at a time.
-    pinned_bytes: the most page-locked memory that the engine takes; at least two chunks.
-    batch_bytes: the most shared, page-locked memory in which the batches of one DataLoader are made that tp.prefetch()
-        iterates over from now on; an eighth of the system's memory unless set. 0: batches are made where PyTorch does.
-    results_bytes: how much page-locked memory results on the host of 1 MiB and more may take, used again when they
-        die; 0, the default: none. Sizes count as the next power of two. It makes downloads as fast as the link from the
-        second on; but unlike a result of Tensor.cpu(), one that is uploaded with non_blocking=True must then stay as it
-        is until that copy has run.
+    Settings that are not given stay as they are.
 
-    Raises turnpike.Error for settings out of range; before the first transfer, that transfer does.
+    Args:
+        threads: Threads that copy between pageable and pinned memory, 1 to 64.
+        chunk_bytes: How much one of them copies at a time.
+        pinned_bytes: The most pinned memory that the engine takes; at least two chunks.
+        batch_bytes: The most pinned shared memory for the batches of one DataLoader that `prefetch()` iterates over
+            from now on. The default is an eighth of the system's memory; with 0, batches are created where PyTorch
+            creates them.
+        results_bytes: The most pinned memory for results of 1 MiB and more on the host, which is used again when they
+            are gone; by default 0. Sizes are rounded up to a power of two. From the second download on it is as fast
+            as the link. But if you upload such a result with non_blocking=True, you must not change it until that
+            copy has run.
+
+    Raises:
+        turnpike.Error: A setting is out of range. Before the first transfer, that transfer raises it.
     """
     for name, value in (("batch_bytes", batch_bytes), ("results_bytes", results_bytes)):
         if value is not None and value < 0:
@@ -143,10 +148,13 @@ def configure_move(
 
 
 def release_pinned() -> int:
-    """Gives page-locked memory that is not in use back to the system, and returns how many bytes.
+    """Gives pinned memory that is not in use back to the system.
 
-    The engine's, and that of batches of DataLoaders. It is taken again when a transfer needs it. That of results that
-    are gone is given back with the rest of PyTorch's cache of page-locked memory.
+    This is memory of the engine and of the batches of DataLoaders. Later transfers take it again if they need it.
+    Memory of results that are gone is given back with the rest of PyTorch's cache of pinned memory.
+
+    Returns:
+        The number of bytes given back.
     """
     engine = _engine.engine() if _engine.is_open() else None
     return 0 if engine is None else engine.release_pinned() + born.release() + pool.release()

@@ -31,25 +31,30 @@ def to(
 
         batch = tp.to(batch, "cuda")
 
-    obj: a tensor, or dicts, lists, tuples, namedtuples, dataclasses and other mappings of tensors, nested as they
-        like. What occurs twice is moved once and stays shared. Objects with a `.to()` of their own (a TensorDict, a
-        BatchEncoding) move themselves. Everything else is passed through.
-    device: as for Tensor.to().
-    dtype: what every tensor is converted to, on the GPU.
-    stream: copies in the order of this stream of the GPU, as `with torch.cuda.stream(stream)` would.
-    non_blocking: do not wait for pinned sources, which must then stay as they are until the copies have run; and to the
-        CPU: what Tensor.to(non_blocking=True) does. Pageable sources may be changed as soon as the call returns, either
-        way.
+    Results on a GPU are ordered like those of any operation of the current stream: work that you put there next finds
+    them; other streams must wait for this one. Results on the CPU are ready when the call returns. You may change
+    pageable sources as soon as the call returns.
 
-    strict: raises turnpike.Error when the nest holds something that may hold tensors and would not be moved.
+    Gradients flow back to the device and dtype of the source. Special tensors (sparse, quantized, nested, subclasses)
+    use their own `.to()`. So does everything if there is no GPU, in a forked child, and under torch.compile.
 
-    Results on a GPU are ordered like those of any operation of the current stream: work that is put there next finds
-    them, other streams wait for it first. Results on the CPU are there when the call returns.
+    Args:
+        obj: A tensor of any shape, or a nest of dicts, lists, tuples, namedtuples, dataclasses and other mappings of
+            tensors. A tensor that occurs twice is moved once and stays shared. An object with its own `.to()`
+            (TensorDict, BatchEncoding) moves itself. Everything else is passed through.
+        device: As for Tensor.to().
+        dtype: What to convert every tensor to, on the GPU.
+        stream: Copies in the order of this stream of the GPU, as inside `with torch.cuda.stream(stream)`.
+        non_blocking: Whether not to wait for pinned sources, which must then stay unchanged until the copies have run.
+            Towards the CPU it means what Tensor.to(non_blocking=True) means.
+        strict: Whether to refuse a nest with an object that may hold tensors and would not be moved.
 
-    Gradients flow back to the source's device and dtype. Tensors of special kinds (sparse, quantized, nested,
-    subclasses) are left to their own `.to()`, and so is everything where there is no GPU, in a forked child, and under
-    torch.compile. Raises turnpike.Error while a CUDA graph is being captured, for what it would have to copy, and
-    ValueError for a stream of another GPU.
+    Returns:
+        The same nest with tensors of the same shapes on `device`.
+
+    Raises:
+        turnpike.Error: A CUDA graph is being captured and something would have to be copied, or `strict` refuses.
+        ValueError: `stream` belongs to another GPU.
     """
     if torch.compiler.is_compiling():
         return _plainly(obj, device, dtype, non_blocking)

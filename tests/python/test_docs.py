@@ -58,12 +58,13 @@ def broken_links(page):
 
 
 def long_lines(text):
-    """The numbers of the lines of prose that are too long. A line that no space can break, such as a link, may be."""
+    """The numbers of the lines of prose that are too long. A line that no space can break, such as a link, may be;
+    so may rows of tables, pictures and comments."""
     text = GENERATED.sub(lambda found: "\n" * found[0].count("\n"), text)
     return [
         number
         for number, line in enumerate(without_code(text), 1)
-        if len(line) > COLUMNS and not line.startswith("|") and " " in line.strip(" -")
+        if len(line) > COLUMNS and not line.lstrip().startswith(("|", "![", "<!--")) and " " in line.strip(" -")
     ]
 
 

@@ -1,0 +1,1 @@
+"""The documentation site: generated pages, pictures and the command that builds it."""

@@ -1,0 +1,85 @@
+"""The command: builds or serves the site, and rewrites what is generated and committed."""
+
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+from . import pictures, shown
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SITE = ROOT / "build" / "site"
+
+DESCRIPTION = """\
+Builds the documentation site into build/site. Open build/site/index.html; no server is needed. A warning is an error,
+and so is a committed picture or output that differs from what Turnpike prints today.
+
+    scripts/docs              build the site
+    scripts/docs --serve      serve it on http://127.0.0.1:8000, and build it again after each change
+    scripts/docs --update     write the pictures and the outputs in the pages again
+    scripts/docs --check      only compare them
+"""
+
+
+def stale():
+    return [str(path.relative_to(ROOT)) for path in pictures.stale() + shown.stale()]
+
+
+def loads_from_elsewhere(site):
+    """What the pages load from other hosts: nothing, since the site works offline. Links are no loads."""
+    url = r"((?:https?:)?//[^\"')]*)"
+    patterns = {
+        "*.html": rf'<(?:script|img|iframe)\b[^>]*?\ssrc="{url}|<link\b[^>]*?\shref="{url}',
+        "*.css": rf"@import\s+(?:url\()?[\"']?{url}|url\([\"']?{url}",
+    }
+    found = {
+        f"{path.relative_to(site)}: {first or second}"
+        for glob, pattern in patterns.items()
+        for path in site.rglob(glob)
+        for first, second in re.findall(pattern, path.read_text())
+    }
+    return sorted(found)
+
+
+def mkdocs(*arguments):
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}  # about another major version: not ours to mend
+    command = [sys.executable, "-m", "mkdocs", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment).returncode
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        prog="scripts/docs", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--serve", action="store_true", help="serve the site and build it again after each change")
+    ways.add_argument("--update", action="store_true", help="write the pictures and the outputs in the pages again")
+    ways.add_argument("--check", action="store_true", help="only compare them with what is committed")
+    arguments = parser.parse_args()
+
+    if arguments.update:
+        for path in pictures.update() + shown.update():
+            print(f"wrote {path.relative_to(ROOT)}")
+        return 0
+    if arguments.serve:
+        return mkdocs("serve", "--strict", "--quiet")
+    start_s = time.monotonic()
+    found = stale()
+    for path in found:
+        print(f"{path} is not what Turnpike prints today: run scripts/docs --update and look at the change")
+    if arguments.check or found:
+        return 1 if found else 0
+    failed = mkdocs("build", "--strict", "--quiet", "--site-dir", str(SITE))
+    for load in loads_from_elsewhere(SITE) if not failed else []:
+        print(f"loaded from another host: {load}")
+        failed = 1
+    if not failed:
+        print(f"built {SITE.relative_to(ROOT)}/index.html in {time.monotonic() - start_s:.0f} s")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -62,7 +62,7 @@ def main():
 
     if arguments.update:
         for path in pictures.update() + shown.update():
-            print(f"wrote {path.relative_to(ROOT)}")
+            print(f"updated {path.relative_to(ROOT)}")
         return 0
     if arguments.serve:
         return mkdocs("serve", "--strict", "--quiet")

@@ -19,6 +19,8 @@ LANGUAGES = {".py": "python", ".cpp": "cpp", ".h": "cpp", ".toml": "toml", ".jso
 FENCED = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!?\[(?:[^\]\[]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
 MARKER = re.compile(r"^<!-- (help|header|schema): (.+?) -->$", re.MULTILINE)
+# A note for readers of the repository, where nothing fills in the generated parts.
+NOTE = re.compile(r"<!-- repository: begin -->.*?<!-- repository: end -->\n", re.DOTALL)
 
 # The path in the repository of each page that this adds, by its path in the site.
 _origins = {}
@@ -51,7 +53,7 @@ def on_page_markdown(markdown, page, config, files):
     uri = page.file.src_uri
     origin = _origins.get(uri, "docs/" + uri)
     text = outside_code(markdown, lambda prose: LINK.sub(lambda link: site_link(link, origin, uri), prose))
-    return MARKER.sub(lambda marker: GENERATORS[marker[1]](marker[2]), text)
+    return MARKER.sub(lambda marker: GENERATORS[marker[1]](marker[2]), NOTE.sub("", text))
 
 
 def outside_code(text, change):

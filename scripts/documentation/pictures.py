@@ -25,7 +25,7 @@ class Picture:
 
 PICTURES = (
     Picture("item", "turnpike report train.tpk", ("VERDICT", "WHAT TO DO")),
-    Picture("report", "turnpike report before.tpk", ("VERDICT", "WHAT TO DO")),
+    Picture("findings", "turnpike report before.tpk", ("WHAT TO DO",)),
     Picture("transfers", "turnpike report before.tpk --top 4", ("TRANSFERS BY LINE", "SYNCHRONISATIONS BY LINE")),
     Picture("diff", "turnpike diff before.tpk after.tpk", ("TURNPIKE DIFF", "VERDICT", "TRANSFERS PER STEP")),
     Picture("check", "turnpike check mnist.tpk --budget budget.toml"),

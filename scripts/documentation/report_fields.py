@@ -1,4 +1,4 @@
-"""An extension of griffe: the fields of the report's classes as a list, with the descriptions of the JSON Schema."""
+"""An extension of griffe: the fields of a class as one list. Those of the report are described by its JSON Schema."""
 
 import json
 import pathlib
@@ -6,11 +6,11 @@ import pathlib
 import griffe
 
 SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "docs" / "report.schema.json"
-MODULE = "turnpike._report"
+REPORT = "turnpike._report"
 
 
 def descriptions():
-    """By class, what the schema says of each field."""
+    """By class of the report, what the schema says of each field."""
     schema = json.loads(SCHEMA.read_text())
     definitions = {"Report": schema, **schema["$defs"]}
     return {
@@ -21,12 +21,15 @@ def descriptions():
 
 class ReportFields(griffe.Extension):
     def on_class_members(self, *, cls, **_):
-        if cls.parent.path != MODULE or cls.docstring is None:
+        if cls.docstring is None:
             return
-        known = descriptions().get(cls.name, {})
-        fields = {name: member for name, member in cls.members.items() if member.is_attribute and name[0] != "_"}
-        lines = [f"    {name} ({field.annotation}): {known[name]}" for name, field in fields.items() if name in known]
+        known = descriptions().get(cls.name, {}) if cls.parent.path == REPORT else {}
+        fields = {name: field for name, field in cls.members.items() if field.is_attribute and name[0] != "_"}
+        lines = []
+        for name, field in fields.items():
+            text = known.get(name) or (field.docstring.value if field.docstring else "")
+            if text and field.annotation is not None:
+                lines.append(f"    {name} ({field.annotation}): {text}")
+                cls.del_member(name)
         if lines:
             cls.docstring.value += "\n\nAttributes:\n" + "\n".join(lines)
-        for name in fields:
-            cls.del_member(name)

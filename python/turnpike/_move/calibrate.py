@@ -15,9 +15,13 @@ class CalibrationPoint:
     """What one setting reached. Rates are in 1e9 bytes per second."""
 
     threads: int
+    """Threads that copied between pageable and pinned memory."""
     chunk_bytes: int
+    """How much one of them copied at a time."""
     h2d_gbps: float
+    """Rate from pageable memory to the GPU."""
     d2h_gbps: float
+    """Rate from the GPU to pageable memory."""
     store: str
     """How threads store into slots: "plain", "streaming" or "string"."""
 
@@ -27,17 +31,23 @@ class Calibration:
     """What `calibrate()` found. Rates are in 1e9 bytes per second."""
 
     device: int
+    """Number of the GPU."""
     device_name: str
+    """Its name."""
     threads: int
+    """The fastest number of threads."""
     chunk_bytes: int
+    """The fastest size of a chunk."""
     h2d_gbps: float
-    """From pageable memory, with these settings; to it, below."""
+    """Rate from pageable memory to the GPU, with these settings."""
     d2h_gbps: float
+    """Rate from the GPU to pageable memory, with these settings."""
     h2d_pinned_gbps: float
-    """From page-locked memory: what the link can do."""
+    """Rate from pinned memory to the GPU: what the link can do."""
     d2h_pinned_gbps: float
+    """Rate from the GPU to pinned memory."""
     points: tuple[CalibrationPoint, ...]
-    """All that was tried."""
+    """All settings that were tried."""
 
 
 def calibrate(device: torch.device | str | int | None = None, *, progress: bool = True) -> Calibration:

@@ -14,15 +14,17 @@ class Traffic:
     """What the engine copied in one direction since it was opened."""
 
     transfers: int = 0
+    """Number of transfers."""
     bytes: int = 0
+    """Bytes transferred."""
     staged_bytes: int = 0
-    """Of pageable memory, through the engine's page-locked memory."""
+    """Bytes from or to pageable memory, staged in the engine's pinned memory."""
     packed_pieces: int = 0
     """Blocks that shared a copy with others."""
     timed_bytes: int = 0
-    """Of the transfers of 16 MiB and more, whose rate is worth telling."""
+    """Bytes of the transfers of 16 MiB and more, from which the rate is computed."""
     timed_ns: int = 0
-    """How long these took, with what they waited for."""
+    """Time that these took, waits included."""
 
     @property
     def gbps(self) -> float | None:
@@ -35,10 +37,11 @@ class LoaderBatches:
     """Batches of DataLoaders that `prefetch()` had created in pinned shared memory."""
 
     batches: int = 0
+    """Batches created there."""
     elsewhere: int = 0
-    """Batches of the same loaders that found no room there, in whole or in part."""
+    """Batches of the same loaders for which there was no room, in whole or in part."""
     locked_bytes: int = 0
-    """Page-locked for them now; not part of `pinned_bytes`."""
+    """Memory pinned for them now; not part of `pinned_bytes`."""
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -46,19 +49,27 @@ class MoveStats:
     """What Turnpike's engine moved in this process, without what it left to PyTorch."""
 
     h2d: Traffic
+    """From host to GPU."""
     d2h: Traffic
+    """From GPU to host."""
     p2p: Traffic
+    """From GPU to GPU."""
     pinned_bytes: int
-    """Page-locked by the engine now."""
+    """Memory that the engine has pinned now."""
     pending: int
-    """Transfers that are not done."""
+    """Transfers in flight."""
     threads: int
+    """Threads that copy between pageable and pinned memory."""
     chunk_bytes: int
+    """How much one of them copies at a time."""
     pinned_limit_bytes: int
+    """The most that the engine pins."""
     results_bytes: int
-    """Page-locked for results on the host, those that are alive and those that PyTorch keeps for the next."""
+    """Memory pinned for results on the host, in use or kept by PyTorch for the next."""
     results_limit_bytes: int
+    """The most that results take."""
     loader: LoaderBatches = LoaderBatches()
+    """Batches of DataLoaders."""
 
     def __repr__(self) -> str:
         lines = [f"{'':14}{'transfers':>10}{'bytes':>12}{'staged':>12}{'packed':>8}{'GB/s':>8}"]

@@ -1,21 +1,20 @@
-"""The pictures of the pages: what `turnpike` prints on a terminal about committed recordings."""
+"""The pictures of the pages: what `turnpike` prints and exports about committed recordings."""
 
 import dataclasses
+import json
 
-from . import golden, terminal_svg
+from . import golden, terminal_svg, timeline_svg
 
 FOLDER = golden.ROOT / "docs" / "pictures"
 
 
 @dataclasses.dataclass(frozen=True)
-class Picture:
+class Terminal:
+    """A command and what it prints."""
+
     name: str
     command: str
     sections: tuple[str, ...] = ()
-
-    @property
-    def path(self):
-        return FOLDER / f"{self.name}.svg"
 
     def draw(self, folder):
         output = golden.run_on_terminal(self.command, folder)
@@ -23,18 +22,34 @@ class Picture:
         return terminal_svg.draw(self.command, lines, golden.COLUMNS)
 
 
+@dataclasses.dataclass(frozen=True)
+class Timeline:
+    """Runs on one scale, from their middle on."""
+
+    name: str
+    runs: tuple[tuple[str, str], ...]
+    length_ms: int
+
+    def draw(self, folder):
+        return timeline_svg.draw([(title, self.exported(run, folder)) for title, run in self.runs], self.length_ms)
+
+    def exported(self, run, folder):
+        return json.loads(golden.run(f"turnpike export {run} --to chrome -o -", folder).text)
+
+
 PICTURES = (
-    Picture("item", "turnpike report train.tpk", ("VERDICT", "WHAT TO DO")),
-    Picture("findings", "turnpike report before.tpk", ("WHAT TO DO",)),
-    Picture("transfers", "turnpike report before.tpk --top 4", ("TRANSFERS BY LINE", "SYNCHRONISATIONS BY LINE")),
-    Picture("diff", "turnpike diff before.tpk after.tpk", ("TURNPIKE DIFF", "VERDICT", "TRANSFERS PER STEP")),
-    Picture("check", "turnpike check mnist.tpk --budget budget.toml"),
+    Terminal("item", "turnpike report train.tpk", ("VERDICT", "WHAT TO DO")),
+    Terminal("findings", "turnpike report before.tpk", ("WHAT TO DO",)),
+    Terminal("transfers", "turnpike report before.tpk --top 4", ("TRANSFERS BY LINE", "SYNCHRONISATIONS BY LINE")),
+    Terminal("diff", "turnpike diff before.tpk after.tpk", ("TURNPIKE DIFF", "VERDICT", "TRANSFERS PER STEP")),
+    Terminal("check", "turnpike check mnist.tpk --budget budget.toml"),
+    Timeline("timeline", (("train_before.py", "before.tpk"), ("train_after.py", "after.tpk")), 50),
 )
 
 
 def drawn():
     with golden.folder() as folder:
-        return {picture.path: picture.draw(folder) for picture in PICTURES}
+        return {FOLDER / f"{picture.name}.svg": picture.draw(folder) for picture in PICTURES}
 
 
 def stale():

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from documentation import golden, pictures, shown, terminal_svg
+from documentation import golden, pictures, shown, terminal_svg, timeline_svg
 
 
 def test_every_picture_is_what_the_script_makes_now():
@@ -14,15 +14,31 @@ def test_every_output_in_the_pages_is_what_the_program_prints_now():
     assert shown.stale() == []
 
 
-@pytest.mark.parametrize("path", sorted(pictures.FOLDER.glob("*.svg")), ids=lambda path: path.stem)
-def test_nothing_is_cut_off(path):
-    text = path.read_text()
+@pytest.mark.parametrize("name", [one.name for one in pictures.PICTURES if isinstance(one, pictures.Terminal)])
+def test_nothing_is_cut_off(name):
+    text = (pictures.FOLDER / f"{name}.svg").read_text()
     width, height = map(int, re.search(r'viewBox="0 0 (\d+) (\d+)"', text).groups())
     places = re.findall(r'<text x="([\d.]+)" y="(\d+)" textLength="([\d.]+)"', text)
     assert len(places) > 10
     assert max(float(x) + float(length) for x, _, length in places) <= width - terminal_svg.MARGIN + 0.1
     assert max(int(y) for _, y, _ in places) < height - terminal_svg.MARGIN / 2
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_a_timeline_stays_in_its_lanes():
+    svg = (pictures.FOLDER / "timeline.svg").read_text()
+    bars = re.findall(r'<rect x="([\d.]+)" y="\d+" width="([\d.]+)" height="18" fill="#(?!0d1117)', svg)
+    assert len(bars) > 100
+    assert min(float(x) for x, _ in bars) >= timeline_svg.LEFT
+    right = timeline_svg.WIDTH - timeline_svg.RIGHT
+    assert max(float(x) + float(width) for x, width in bars) <= right + 0.5
+
+
+def test_a_timeline_shows_what_went_on_in_its_stretch():
+    events = [{"cat": "copy", "ts": start, "dur": 10} for start in (0, 95, 150, 195, 300)]
+    spans = timeline_svg.spans_of([*events, {"cat": "kernel", "ts": 120, "dur": 50}], "copy", 100, 100)
+    assert spans == [(0, 5), (50, 60), (95, 100)]
+    assert timeline_svg.merged([(50, 60), (0, 5), (6, 8), (7, 20)], 2) == [[0, 20], [50, 60]]
 
 
 def test_a_changed_picture_and_one_that_no_script_makes_are_found(tmp_path, monkeypatch):

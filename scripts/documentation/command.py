@@ -50,6 +50,11 @@ def mkdocs(*arguments):
     return subprocess.run(command, cwd=ROOT, env=environment).returncode
 
 
+def build(config, site):
+    # Not --quiet: it would hide warnings, also from --strict, which counts those that are shown.
+    return mkdocs("build", "--strict", "--config-file", str(config), "--site-dir", str(site))
+
+
 def main():
     parser = argparse.ArgumentParser(
         prog="scripts/docs", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -65,14 +70,14 @@ def main():
             print(f"updated {path.relative_to(ROOT)}")
         return 0
     if arguments.serve:
-        return mkdocs("serve", "--strict", "--quiet")
+        return mkdocs("serve", "--strict")
     start_s = time.monotonic()
     found = stale()
     for path in found:
         print(f"{path} is not what Turnpike prints today: run scripts/docs --update and look at the change")
     if arguments.check or found:
         return 1 if found else 0
-    failed = mkdocs("build", "--strict", "--quiet", "--site-dir", str(SITE))
+    failed = build(ROOT / "mkdocs.yml", SITE)
     for load in loads_from_elsewhere(SITE) if not failed else []:
         print(f"loaded from another host: {load}")
         failed = 1

@@ -113,8 +113,8 @@ def content_of(target):
     if path.suffix == ".md":
         return path.read_text()
     if path.is_dir():
-        listed = subprocess.run(["git", "ls-files", "--", target], cwd=ROOT, capture_output=True, text=True, check=True)
-        names = [name.removeprefix(target + "/") for name in listed.stdout.split()]
+        files = sorted(file for file in path.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
+        names = [str(file.relative_to(path)) for file in files]
         return f"# {target}/\n\nThe files of this folder:\n\n```\n" + "\n".join(names) + "\n```\n"
     return f"# {target}\n\n```{LANGUAGES.get(path.suffix, '')}\n{path.read_text().rstrip()}\n```\n"
 

@@ -20,7 +20,10 @@ LINES = re.compile(r'(?P<file>\S+) "(?P<first>[^"]+)" to "(?P<last>[^"]+)"')
 
 def rewritten(text):
     """A page with its blocks written anew."""
-    if not BLOCK.search(text):
+    count = len(BLOCK.findall(text))
+    if count != len(re.findall(r"<!-- (?:shows|lines): ", text)):
+        raise ValueError("a comment that says what a block shows must stand on the line before the block")
+    if count == 0:
         return text
     with golden.folder() as folder:
         return BLOCK.sub(lambda found: found[1] + block(found[2], found[3], folder), text)

@@ -1,7 +1,7 @@
 """Links of the pages on the site, and the pages that are generated for them."""
 
 import pytest
-from documentation import command, hooks
+from documentation import command, golden, hooks
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,15 @@ def test_what_a_page_loads_from_another_host_is_found(tmp_path):
         "page.html: https://fonts.example/x.css",
         "x.css: https://fonts.example/y.css",
     ]
+
+
+@pytest.mark.parametrize(("page", "is_fine"), [("# A\n\n[here](#a)\n", True), ("# A\n\n[nowhere](#b)\n", False)])
+def test_a_mistake_in_a_page_fails_the_build(page, is_fine, tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "README.md").write_text(page)
+    hook, extension = (f"{golden.ROOT}/scripts/documentation/{name}.py" for name in ("hooks", "report_fields"))
+    config = (golden.ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[0]
+    config = config.replace("scripts/documentation/hooks.py", hook)
+    config = config.replace("scripts/documentation/report_fields.py", extension)
+    (tmp_path / "mkdocs.yml").write_text(config.replace("[python]", f"[{golden.ROOT}/python]"))
+    assert (command.build(tmp_path / "mkdocs.yml", tmp_path / "site") == 0) == is_fine

@@ -71,5 +71,14 @@ def test_sections_are_cut_out_and_a_missing_one_is_an_error():
 def test_a_block_that_cannot_be_written_is_an_error():
     with pytest.raises(ValueError, match="exits 2"):
         shown.rewritten("<!-- shows: turnpike report --nothing -->\n```console\n```\n")
+    with pytest.raises(ValueError, match="on the line before"):
+        shown.rewritten("<!-- shows: turnpike report before.tpk -->\n\n```console\n```\n")
     with pytest.raises(ValueError, match="only commands of turnpike"):
         golden.run("rm -r /", None)
+
+
+def test_an_excerpt_is_cut_from_the_file_without_its_indentation():
+    comment = '<!-- lines: examples/train_before.py "def show" to "if step" -->\n'
+    assert shown.rewritten(f"{comment}```python\nold\n```\nrest\n") == (
+        comment + "```python\ndef show(step, loss, accuracy):\n    if step % 20 == 0:\n```\nrest\n"
+    )

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "ingest/gzip.h"
-#include "ingest/kineto.h"
+#include "ingest/kineto/gzip.h"
+#include "ingest/kineto/kineto.h"
 #include "trace/process.h"
 #include "trace/record_sink.h"
 

@@ -8,7 +8,7 @@
 #include <deque>
 #include <string>
 
-#include "ingest/nsys.h"
+#include "ingest/nsys/nsys.h"
 
 namespace {
 

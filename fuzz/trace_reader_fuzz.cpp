@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/crc32c.h"
-#include "trace/dump.h"
+#include "report/dump/dump.h"
 #include "trace/losses.h"
 #include "trace/reader.h"
 

@@ -7,18 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "analyze/process_model.h"
+#include "analyze/graph/process_model.h"
+#include "analyze/model/timeline.h"
 #include "analyze/report.h"
-#include "analyze/timeline.h"
 #include "base/result.h"
 #include "trace/process.h"
 #include "trace/reader.h"
 #include "trace/record_sink.h"
 
 namespace turnpike::analyze {
-
-// The key of Report::losses for files of a run that could not be read while others could.
-inline constexpr const char* kUnreadableFile = "unreadable_file";
 
 // How a file becomes processes. The analysis knows no kinds of files: who starts it brings what reads them.
 struct FileReader {
@@ -36,7 +33,7 @@ FileReader own_files();
 // Analyzes runs together: every file of every input is one process or several. Files are read one after the other, and
 // only one is in memory at a time. `progress` counts the bytes of all files. Fails when no file can be read; one that
 // cannot beside others that can is a loss, and Source::inputs names it. Source::kind is that of the files, "mixed"
-// where they differ. Total::link_gbps stays empty. `rates` serves the findings: what a link could do.
+// where they differ. `rates`: what a link could do; may be empty.
 Result<Report> analyze_run(const std::vector<std::filesystem::path>& inputs, const FileReader& reader,
                            const LinkRates& rates = {}, const trace::Progress& progress = {});
 

@@ -6,7 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "analyze/rules/rule.h"
+#include "analyze/rules/rule_input.h"
+#include "analyze/rules/rules.h"
 
 namespace turnpike::analyze {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "analyze/process_model.h"
+#include "analyze/graph/process_model.h"
 #include "analyze/report.h"
 
 namespace turnpike::analyze {

@@ -8,7 +8,6 @@
 #include <system_error>
 #include <utility>
 
-#include "analyze/process_analysis.h"
 #include "trace/reader.h"
 
 namespace turnpike::analyze {

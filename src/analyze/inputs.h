@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/intervals.h"
+#include "analyze/model/intervals.h"
+#include "analyze/model/timeline.h"
 #include "analyze/report.h"
-#include "analyze/timeline.h"
 #include "base/result.h"
 #include "trace/process.h"
 

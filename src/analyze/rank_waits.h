@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/collectives.h"
 #include "analyze/findings.h"
-#include "analyze/intervals.h"
+#include "analyze/model/collectives.h"
+#include "analyze/model/intervals.h"
+#include "analyze/model/timeline.h"
 #include "analyze/report.h"
-#include "analyze/timeline.h"
 
 namespace turnpike::analyze {
 

@@ -233,6 +233,9 @@ struct Finding {
   std::string evidence, advice, docs;
 };
 
+// The key of Report::losses for files of a run that could not be read while others could.
+inline constexpr const char* kUnreadableFile = "unreadable_file";
+
 struct Report {
   Source source;
   std::int64_t span_ns = 0;

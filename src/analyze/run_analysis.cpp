@@ -6,9 +6,10 @@
 #include <unordered_set>
 #include <utility>
 
-#include "analyze/host_threads.h"
-#include "analyze/part_verdicts.h"
-#include "analyze/source.h"
+#include "analyze/link_rates.h"
+#include "analyze/model/source.h"
+#include "analyze/sums/host_threads.h"
+#include "analyze/sums/part_verdicts.h"
 #include "trace/losses.h"
 
 namespace turnpike::analyze {
@@ -178,6 +179,7 @@ Report RunAnalysis::finish() {
     sums.total.bandwidth_gbps = bandwidth_gbps(sums.timed_bytes, sums.total.device_time_ns);
     report_.totals[i] = sums.total;
   }
+  if (rates_) add_link_rates(report_, rates_);
   report_.syncs = sums_.syncs;
   report_.sites = sums_.sites.take_ranked();
   report_.sync_sites = sums_.sync_sites.take_ranked();

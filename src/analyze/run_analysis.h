@@ -8,14 +8,14 @@
 #include <utility>
 
 #include "analyze/findings.h"
-#include "analyze/process_analysis.h"
-#include "analyze/process_model.h"
+#include "analyze/graph/process_model.h"
+#include "analyze/model/steps.h"
+#include "analyze/model/timeline.h"
 #include "analyze/rank_waits.h"
 #include "analyze/report.h"
-#include "analyze/site_table.h"
-#include "analyze/steps.h"
-#include "analyze/timeline.h"
-#include "analyze/verdict.h"
+#include "analyze/sums/process_analysis.h"
+#include "analyze/sums/site_table.h"
+#include "analyze/sums/verdict.h"
 #include "trace/process.h"
 
 namespace turnpike::analyze {
@@ -28,7 +28,7 @@ class RunAnalysis {
   void add(const trace::Process& process, const Timeline& timeline);
   // `name`: as in trace::LossInfo, or one that only the analysis knows.
   void count_loss(const std::string& name, std::uint64_t count);
-  // The caller fills in source.kind, source.paths and link_gbps. Empties the analysis.
+  // The caller fills in source.kind and source.paths. Empties the analysis.
   Report finish();
 
  private:

@@ -9,10 +9,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analyze/collectives.h"
 #include "analyze/graph/build.h"
 #include "analyze/graph/ranks.h"
-#include "analyze/process_analysis.h"
+#include "analyze/model/collectives.h"
+#include "analyze/sums/process_analysis.h"
 
 namespace turnpike::analyze {
 namespace {

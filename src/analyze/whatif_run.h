@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "analyze/analyze.h"
-#include "analyze/process_model.h"
-#include "analyze/what_if.h"
+#include "analyze/graph/process_model.h"
+#include "analyze/whatif/what_if.h"
 #include "base/result.h"
 
 namespace turnpike::analyze {

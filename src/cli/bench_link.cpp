@@ -14,15 +14,15 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "machine/link_cache.h"
 #include "move/link_rate.h"
-#include "report/link_cache.h"
 
 namespace turnpike::cli {
 namespace {
 
+using machine::KeptLink;
 using move::LinkRate;
 using move::Spread;
-using report::KeptLink;
 
 std::string spread_text(const Spread& spread, const char* unit) {
   return fmt::format("{:>8.2f} {} ({:.2f} to {:.2f})", spread.median, unit, spread.low, spread.high);
@@ -93,9 +93,9 @@ std::vector<KeptLink> to_keep(const std::vector<LinkRate>& links) {
 
 // Said when it fails, but no failure of the measurement.
 void keep(const std::vector<LinkRate>& links) {
-  const std::string path = report::link_cache_path();
-  const Status kept =
-      path.empty() ? Status(Error{"neither XDG_CACHE_HOME nor HOME is set"}) : report::keep_links(path, to_keep(links));
+  const std::string path = machine::link_cache_path();
+  const Status kept = path.empty() ? Status(Error{"neither XDG_CACHE_HOME nor HOME is set"})
+                                   : machine::keep_links(path, to_keep(links));
   if (!kept) fmt::print(stderr, "turnpike bench link: not kept for later reports: {}\n", kept.error().message);
 }
 

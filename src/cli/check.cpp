@@ -1,5 +1,5 @@
 // turnpike check: whether a run keeps to a budget.
-#include "analyze/check.h"
+#include "analyze/budget/check.h"
 
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 #include <memory>
 #include <string_view>
 
-#include "analyze/budget_file.h"
+#include "analyze/budget/budget_file.h"
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/open_run.h"
@@ -16,11 +16,11 @@
 #include "cli/runs_argument.h"
 #include "cli/same_file.h"
 #include "cli/terminal.h"
-#include "report/budget_text.h"
-#include "report/check_json.h"
-#include "report/check_text.h"
-#include "report/github.h"
-#include "report/sarif.h"
+#include "report/ci/github.h"
+#include "report/ci/sarif.h"
+#include "report/json/check_json.h"
+#include "report/text/budget_text.h"
+#include "report/text/check_text.h"
 
 namespace turnpike::cli {
 namespace {

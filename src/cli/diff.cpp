@@ -4,15 +4,15 @@
 #include <cstdio>
 #include <memory>
 
-#include "analyze/compare.h"
+#include "analyze/compare/compare.h"
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/open_run.h"
 #include "cli/output_file.h"
 #include "cli/runs_argument.h"
 #include "cli/terminal.h"
-#include "report/diff_json.h"
-#include "report/diff_text.h"
+#include "report/json/diff_json.h"
+#include "report/text/diff_text.h"
 
 namespace turnpike::cli {
 namespace {

@@ -1,5 +1,5 @@
 // turnpike dump: the raw records of a run, one per line.
-#include "trace/dump.h"
+#include "report/dump/dump.h"
 
 #include <signal.h>
 #include <stdio_ext.h>

@@ -11,7 +11,7 @@
 #include "cli/runs_argument.h"
 #include "cli/same_file.h"
 #include "ingest/run_reader.h"
-#include "report/chrome.h"
+#include "report/chrome/chrome.h"
 #include "trace/reader.h"
 
 namespace turnpike::cli {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "report/text_width.h"
+#include "report/text/text_width.h"
 
 namespace turnpike::cli {
 

@@ -7,7 +7,7 @@
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "ingest/run_reader.h"
-#include "report/link_rates.h"
+#include "machine/link_rates.h"
 
 namespace turnpike::cli {
 namespace {
@@ -31,7 +31,6 @@ Result<analyze::Report> open_run(const std::vector<std::filesystem::path>& runs,
     return analyze::analyze_run(runs, all_kinds(), rates, bar.callback());
   }();
   if (report) tell(report->source.inputs, command);
-  if (report && rates) report::add_link_rates(*report, rates);
   return report;
 }
 
@@ -49,7 +48,7 @@ int exit_code_of(const analyze::InputRemarks& inputs) {
 }
 
 analyze::LinkRates measured_link_rates(const char* command) {
-  auto rates = report::kept_link_rates();
+  auto rates = machine::kept_link_rates();
   if (rates) return std::move(*rates);
   say(command, rates.error().message);
   return {};

@@ -10,7 +10,7 @@
 
 namespace turnpike::cli {
 
-// Reads and analyzes runs as one, with a progress bar, and adds the measured rates of their links. What cannot be read
+// Reads and analyzes runs as one, with a progress bar, with the measured rates of their links. What cannot be read
 // and what is doubtful about the runs is said on standard error, as messages of `command` ("turnpike report").
 Result<analyze::Report> open_run(const std::vector<std::filesystem::path>& runs, const char* command);
 

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "report/units.h"
+#include "report/text/units.h"
 
 namespace turnpike::cli {
 namespace {

@@ -11,8 +11,8 @@
 #include "cli/output_file.h"
 #include "cli/runs_argument.h"
 #include "cli/terminal.h"
-#include "report/json.h"
-#include "report/terminal.h"
+#include "report/json/json.h"
+#include "report/text/terminal.h"
 
 namespace turnpike::cli {
 namespace {

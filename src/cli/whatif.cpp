@@ -16,7 +16,7 @@
 #include "cli/output_file.h"
 #include "cli/runs_argument.h"
 #include "cli/terminal.h"
-#include "report/page.h"
+#include "report/text/page.h"
 
 namespace turnpike::cli {
 namespace {

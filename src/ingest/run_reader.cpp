@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include "ingest/kineto.h"
-#include "ingest/nsys.h"
+#include "ingest/kineto/kineto.h"
+#include "ingest/nsys/nsys.h"
 
 namespace turnpike::ingest {
 namespace {

@@ -2,20 +2,15 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "ingest/sink_of_process.h"
 #include "trace/process.h"
 #include "trace/reader.h"
-#include "trace/record_sink.h"
 
 namespace turnpike::ingest {
-
-// Gives the sink that takes the records of one more process; valid until the read ends. Called once for each process,
-// in the order of the processes that the read returns.
-using SinkOfProcess = std::function<trace::RecordSink&()>;
 
 // "turnpike", "kineto" (torch.profiler) or "nsys" (Nsight Systems), told by the content and never by the name. A
 // directory is "turnpike" when it holds trace files of ours. Fails for everything else, saying what to do.

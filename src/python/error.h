@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/result.h"
-#include "report/text_width.h"
+#include "report/text/text_width.h"
 
 namespace turnpike::python {
 

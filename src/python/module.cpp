@@ -8,14 +8,14 @@
 
 #include "analyze/analyze.h"
 #include "ingest/run_reader.h"
+#include "machine/link_rates.h"
 #include "python/error.h"
 #include "python/move.h"
 #include "python/recorder.h"
 #include "record/session.h"
-#include "report/json.h"
-#include "report/link_rates.h"
-#include "report/terminal.h"
-#include "report/text_width.h"
+#include "report/json/json.h"
+#include "report/text/terminal.h"
+#include "report/text/text_width.h"
 
 namespace nb = nanobind;
 
@@ -47,7 +47,7 @@ trace::Progress signal_watch() {
 }
 
 analyze::Report analyze(const std::vector<std::filesystem::path>& paths) {
-  const auto rates = report::kept_link_rates();
+  const auto rates = machine::kept_link_rates();
   analyze::Report report;
   {
     const nb::gil_scoped_release without_gil;
@@ -55,7 +55,6 @@ analyze::Report analyze(const std::vector<std::filesystem::path>& paths) {
                                                  rates ? *rates : analyze::LinkRates(), signal_watch()));
     const analyze::InputRemarks& inputs = report.source.inputs;
     if (inputs.is_input_missing) throw PythonError(joined(inputs.unreadable));
-    if (rates) report::add_link_rates(report, *rates);
   }
   // The report stands without these: warnings, as the command line gives them.
   if (!rates) warn(rates.error().message);

@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "record/process_metadata.h"
+#include "record/collect/process_metadata.h"
 
 namespace turnpike::record {
 

@@ -7,16 +7,16 @@
 #include <string>
 
 #include "cuda/cupti.h"
-#include "record/activity_pool.h"
-#include "record/api_observer.h"
-#include "record/collector.h"
-#include "record/loss_counters.h"
-#include "record/nvtx_observer.h"
+#include "record/collect/activity_pool.h"
+#include "record/collect/collector.h"
+#include "record/collect/status_page.h"
+#include "record/handover/loss_counters.h"
+#include "record/handover/thread_handover.h"
+#include "record/observe/api_observer.h"
+#include "record/observe/nvtx_observer.h"
 #include "record/options.h"
-#include "record/stack_table.h"
-#include "record/status_page.h"
-#include "record/string_table.h"
-#include "record/thread_handover.h"
+#include "record/stacks/stack_table.h"
+#include "record/stacks/string_table.h"
 
 namespace turnpike::record {
 

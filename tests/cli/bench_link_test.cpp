@@ -11,8 +11,8 @@
 #include <fstream>
 
 #include "cli/commands.h"
+#include "machine/link_cache.h"
 #include "move/link_rate.h"
-#include "report/link_cache.h"
 
 namespace turnpike::move {
 namespace {
@@ -114,13 +114,13 @@ TEST_F(BenchLink, PrintsTheSameAsJson) {
 TEST_F(BenchLink, KeepsTheFastestOfEachModel) {
   printed({});
   EXPECT_EQ(move::asked_device, std::nullopt);
-  const auto links = report::read_link_cache(report::link_cache_path());
+  const auto links = machine::read_link_cache(machine::link_cache_path());
   ASSERT_TRUE(links);
   ASSERT_EQ(links->size(), 2u);
   std::array<char, HOST_NAME_MAX + 1> host{};
   gethostname(host.data(), HOST_NAME_MAX);
-  const report::KeptLink* first = report::find_link(*links, "GPU A", host.data());
-  const report::KeptLink* second = report::find_link(*links, "GPU B", host.data());
+  const machine::KeptLink* first = machine::find_link(*links, "GPU A", host.data());
+  const machine::KeptLink* second = machine::find_link(*links, "GPU B", host.data());
   ASSERT_TRUE(first != nullptr && second != nullptr);
   EXPECT_EQ(first->h2d_pinned_gbps, 102.25);
   EXPECT_EQ(first->d2h_pinned_gbps, 105.25);

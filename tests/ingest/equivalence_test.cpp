@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "analyze/analyze.h"
+#include "ingest/recorded_run.h"
 #include "ingest/run_reader.h"
-#include "recorded_run.h"
 #include "trace/reader.h"
 
 namespace turnpike::ingest {

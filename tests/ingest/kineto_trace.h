@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ingest/byte_source.h"
-#include "ingest/kineto.h"
+#include "ingest/kineto/byte_source.h"
+#include "ingest/kineto/kineto.h"
 #include "trace/losses.h"
 #include "trace/process.h"
 #include "trace/record_sink.h"

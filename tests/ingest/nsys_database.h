@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "ingest/nsys.h"
+#include "ingest/nsys/nsys.h"
 #include "trace/losses.h"
 
 namespace turnpike::ingest {

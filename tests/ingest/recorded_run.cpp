@@ -1,5 +1,5 @@
 // The writers: each puts down what its format carries and no more.
-#include "recorded_run.h"
+#include "ingest/recorded_run.h"
 
 #include <cxxabi.h>
 #include <sqlite3.h>
@@ -10,7 +10,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "analyze/operators.h"
+#include "analyze/model/operators.h"
 
 namespace turnpike::ingest {
 namespace {

@@ -5,8 +5,9 @@
 
 #include <fstream>
 
-#include "kineto_trace.h"
-#include "nsys_database.h"
+#include "ingest/kineto/open_bytes.h"
+#include "ingest/kineto_trace.h"
+#include "ingest/nsys_database.h"
 
 namespace turnpike::ingest {
 namespace {

@@ -6,21 +6,21 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "analyze/budget_file.h"
-#include "analyze/check.h"
-#include "analyze/compare.h"
-#include "distinct_report.h"
-#include "golden.h"
-#include "leaves.h"
-#include "report/budget_text.h"
-#include "report/check_json.h"
-#include "report/check_text.h"
-#include "report/diff_json.h"
-#include "report/diff_text.h"
-#include "report/github.h"
-#include "report/json.h"
-#include "report/sarif.h"
-#include "report/terminal.h"
+#include "analyze/budget/budget_file.h"
+#include "analyze/budget/check.h"
+#include "analyze/compare/compare.h"
+#include "report/ci/github.h"
+#include "report/ci/sarif.h"
+#include "report/distinct_report.h"
+#include "report/golden.h"
+#include "report/json/check_json.h"
+#include "report/json/diff_json.h"
+#include "report/json/json.h"
+#include "report/leaves.h"
+#include "report/text/budget_text.h"
+#include "report/text/check_text.h"
+#include "report/text/diff_text.h"
+#include "report/text/terminal.h"
 
 namespace turnpike::report {
 namespace {

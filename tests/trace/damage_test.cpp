@@ -1,7 +1,7 @@
 // Files cut off at every byte and changed in every bit: never a crash, never a silent loss, and the rest is still read.
 #include <gmock/gmock.h>
 
-#include "trace_file.h"
+#include "trace/trace_file.h"
 
 namespace turnpike::trace {
 namespace {

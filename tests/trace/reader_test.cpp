@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
-#include "trace_file.h"
+#include "trace/trace_file.h"
 
 namespace turnpike::trace {
 namespace {

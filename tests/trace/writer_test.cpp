@@ -14,7 +14,7 @@
 #include <optional>
 #include <sstream>
 
-#include "trace_file.h"
+#include "trace/trace_file.h"
 
 namespace turnpike::trace {
 namespace {

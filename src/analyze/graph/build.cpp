@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "analyze/graph/draft.h"
-#include "analyze/process_analysis.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -110,16 +109,6 @@ std::vector<std::vector<std::uint32_t>> operations_by_call(const Graph& graph) {
     if (call != kNone) operations[call].push_back(index);
   }
   return operations;
-}
-
-std::int64_t usual_or(std::vector<std::int64_t>& values, std::int64_t otherwise, Lags lags) {
-  if (values.empty()) return otherwise;
-  if (lags == Lags::kTypical) {
-    return std::accumulate(values.begin(), values.end(), std::int64_t{0}) / static_cast<std::int64_t>(values.size());
-  }
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 Stretch choose_stretch(const Timeline& timeline, const std::optional<FoundSteps>& steps) {

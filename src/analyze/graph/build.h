@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analyze/graph/graph.h"
-#include "analyze/steps.h"
+#include "analyze/model/steps.h"
 #include "trace/process.h"
 
 namespace turnpike::analyze {
@@ -19,10 +19,6 @@ inline constexpr std::size_t kMaxGraphRecords = 400'000;
 // The whole steps in the window of `steps`, or the whole run without steps; as many of the last steps as
 // kMaxGraphRecords allows. An empty window when nothing has times.
 Stretch choose_stretch(const Timeline& timeline, const std::optional<FoundSteps>& steps);
-
-// How lags are set where the recording decided them: as measured, or all as is typical, which shows how well the
-// dependencies alone explain the recording.
-enum class Lags { kMeasured, kTypical };
 
 Graph build_graph(const trace::Process& process, const Timeline& timeline, const Stretch& stretch,
                   Lags lags = Lags::kMeasured);

@@ -3,9 +3,9 @@
 #include <array>
 #include <vector>
 
-#include "analyze/blocking.h"
 #include "analyze/graph/draft.h"
 #include "analyze/graph/issue_order.h"
+#include "analyze/model/blocking.h"
 
 namespace turnpike::analyze {
 namespace {

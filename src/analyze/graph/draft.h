@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/graph/build.h"
 #include "analyze/graph/graph.h"
 #include "trace/process.h"
 

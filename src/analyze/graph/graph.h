@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "analyze/intervals.h"
-#include "analyze/timeline.h"
+#include "analyze/model/intervals.h"
+#include "analyze/model/timeline.h"
 
 namespace turnpike::analyze {
 
@@ -40,6 +40,10 @@ enum class EdgeKind : std::uint8_t {
 
 // An edge that counts no longer.
 inline constexpr std::int64_t kRemoved = std::numeric_limits<std::int64_t>::min();
+
+// How lags are set where the recording decided them: as measured, or all as is typical, which shows how well the
+// dependencies alone explain the recording.
+enum class Lags { kMeasured, kTypical };
 
 struct Edge {
   std::uint32_t from;

@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "analyze/memory_use.h"
+#include "analyze/model/memory_use.h"
 #include "analyze/rules/measure.h"
 
 namespace turnpike::analyze {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "analyze/process_model.h"
+#include "analyze/graph/process_model.h"
 
 namespace turnpike::analyze {
 

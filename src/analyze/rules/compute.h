@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/intervals.h"
-#include "analyze/process_model.h"
+#include "analyze/graph/process_model.h"
+#include "analyze/model/intervals.h"
 
 namespace turnpike::analyze {
 

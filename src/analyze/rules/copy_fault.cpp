@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "analyze/neighbours.h"
-#include "analyze/operators.h"
+#include "analyze/graph/neighbours.h"
+#include "analyze/model/operators.h"
 
 namespace turnpike::analyze {
 namespace {

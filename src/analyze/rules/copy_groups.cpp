@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "analyze/neighbours.h"
+#include "analyze/graph/neighbours.h"
 #include "analyze/rules/copy_fault.h"
 #include "analyze/rules/measure.h"
 

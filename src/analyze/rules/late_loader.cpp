@@ -4,7 +4,7 @@
 #include <map>
 #include <string_view>
 
-#include "analyze/intervals.h"
+#include "analyze/model/intervals.h"
 #include "analyze/rules/batch_memory.h"
 #include "analyze/rules/measure.h"
 #include "analyze/rules/rules.h"

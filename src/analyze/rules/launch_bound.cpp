@@ -4,8 +4,8 @@
 #include <map>
 #include <numeric>
 
-#include "analyze/batch_gaps.h"
-#include "analyze/intervals.h"
+#include "analyze/model/batch_gaps.h"
+#include "analyze/model/intervals.h"
 #include "analyze/rules/measure.h"
 #include "analyze/rules/rules.h"
 

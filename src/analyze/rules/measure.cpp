@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <set>
 
-#include "analyze/blocking.h"
+#include "analyze/model/blocking.h"
 
 namespace turnpike::analyze {
 namespace {

@@ -4,9 +4,9 @@
 #include <set>
 #include <string_view>
 
+#include "analyze/model/symbols.h"
 #include "analyze/rules/measure.h"
 #include "analyze/rules/rules.h"
-#include "analyze/symbols.h"
 
 namespace turnpike::analyze {
 namespace {

@@ -3,14 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "analyze/process_model.h"
-#include "analyze/what_if.h"
+#include "analyze/graph/process_model.h"
+#include "analyze/whatif/what_if.h"
 
 namespace turnpike::analyze {
 
@@ -38,7 +36,6 @@ struct RuleInput {
   std::vector<SiteCalls> sites;
   std::vector<CopyGroup> copy_groups;
 };
-RuleInput rule_input(const ProcessModel& model);
 
 enum class Severity : std::uint8_t {
   kInfo,     // good to know
@@ -62,8 +59,5 @@ struct Rule {
   const char* name;
   void (*find)(const RuleInput&, std::vector<Candidate>&);
 };
-
-// In the order of the design. A rule's file is rules/NAME.cpp, its page docs/rules/NAME.md.
-std::span<const Rule> all_rules();
 
 }  // namespace turnpike::analyze

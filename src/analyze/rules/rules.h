@@ -1,9 +1,14 @@
-// The rules, each of the file of its name.
+// The list of the rules, each of the file of its name.
 #pragma once
+
+#include <span>
 
 #include "analyze/rules/rule.h"
 
 namespace turnpike::analyze {
+
+// In the order of the design. A rule's file is rules/NAME.cpp, its page docs/rules/NAME.md.
+std::span<const Rule> all_rules();
 
 void find_pageable_async_copy(const RuleInput& input, std::vector<Candidate>& found);
 void find_blocking_copy(const RuleInput& input, std::vector<Candidate>& found);

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "analyze/graph/build.h"
-#include "analyze/process_analysis.h"
 #include "analyze/rules/step_program.h"
-#include "analyze/what_if.h"
+#include "analyze/sums/process_analysis.h"
+#include "analyze/whatif/what_if.h"
 
 namespace turnpike::analyze {
 

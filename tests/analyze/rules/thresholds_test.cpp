@@ -1,9 +1,9 @@
 // Where each rule begins to speak: at its threshold, and one beside it.
 #include <gtest/gtest.h>
 
-#include "analyze/process_analysis.h"
 #include "analyze/rules/compute.h"
 #include "analyze/rules/step_program.h"
+#include "analyze/sums/process_analysis.h"
 
 namespace turnpike::analyze {
 namespace {

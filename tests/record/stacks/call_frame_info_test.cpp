@@ -1,5 +1,5 @@
 // Unwind tables that are damaged give a rule or none, and nothing outside of them is read.
-#include "record/call_frame_info.h"
+#include "record/stacks/call_frame_info.h"
 
 #include <gnu/libc-version.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "record/loaded_module.h"
+#include "record/stacks/loaded_module.h"
 
 namespace turnpike::record {
 namespace {

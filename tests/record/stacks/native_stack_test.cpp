@@ -1,5 +1,5 @@
 // Native stacks: every return address is the one that the compiler's own unwinder finds.
-#include "record/native_stack.h"
+#include "record/stacks/native_stack.h"
 
 #include <alloca.h>
 #include <dlfcn.h>

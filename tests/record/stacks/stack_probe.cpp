@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "record/autograd.h"
-#include "record/python_sampler.h"
-#include "record/stack_table.h"
-#include "record/string_table.h"
+#include "record/stacks/autograd.h"
+#include "record/stacks/python_sampler.h"
+#include "record/stacks/stack_table.h"
+#include "record/stacks/string_table.h"
 
 namespace {
 

@@ -14,12 +14,12 @@
 #include <string>
 #include <thread>
 
-#include "record/loaded_module.h"
-#include "record/module_symbols.h"
-#include "record/python_lines.h"
-#include "record/stack_table.h"
-#include "record/string_table.h"
-#include "record/word_cache.h"
+#include "record/stacks/loaded_module.h"
+#include "record/stacks/module_symbols.h"
+#include "record/stacks/python_lines.h"
+#include "record/stacks/stack_table.h"
+#include "record/stacks/string_table.h"
+#include "record/stacks/word_cache.h"
 
 extern "C" __attribute__((noinline, visibility("default"))) int turnpike_named_function(int value) {
   static volatile int sink;

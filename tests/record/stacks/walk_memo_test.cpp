@@ -1,5 +1,5 @@
 // When a walk is known again, and when it is not.
-#include "record/walk_memo.h"
+#include "record/stacks/walk_memo.h"
 
 #include <gtest/gtest.h>
 

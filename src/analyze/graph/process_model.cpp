@@ -1,0 +1,118 @@
+// Builds the graph of a process and answers what findings ask of it.
+#include "analyze/graph/process_model.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "analyze/graph/build.h"
+#include "analyze/model/batch_gaps.h"
+
+namespace turnpike::analyze {
+namespace {
+
+// Smaller copies say little of what a link can do.
+constexpr std::uint64_t kTellingBytes = 1u << 20;
+// What a copy over the link takes besides its bytes.
+constexpr std::int64_t kCopyStartNs = 1200;
+
+bool is_of_pinned_memory(const Transfer& transfer) {
+  return transfer.src_kind == trace::MemoryKind::kPinned || transfer.dst_kind == trace::MemoryKind::kPinned;
+}
+
+std::string value_of(const trace::Process& process, const std::string& key) {
+  const auto found = process.metadata.find(key);
+  return found == process.metadata.end() ? std::string() : found->second;
+}
+
+}  // namespace
+
+ProcessModel::ProcessModel(const trace::Process& process, const Timeline& timeline, Stacks& stacks,
+                           const std::vector<std::uint32_t>& synchronisation_of_copy, std::optional<FoundSteps> steps,
+                           const LinkRates& rates)
+    : process_(process),
+      timeline_(timeline),
+      stacks_(stacks),
+      synchronisation_of_copy_(synchronisation_of_copy),
+      steps_(std::move(steps)),
+      graph_(build_graph(process, timeline, choose_stretch(timeline, steps_))),
+      operations_of_call_(operations_by_call(graph_)),
+      graph_call_of_(timeline.calls.size(), kNone) {
+  for (std::uint32_t index = 0; index < graph_.calls.size(); ++index) graph_call_of_[graph_.calls[index]] = index;
+  learn_links(rates);
+  if (graph_.calls.empty() && graph_.operations.empty()) return;
+  measured_step_ns_ = step_ns(graph_, graph_.measured_ns);
+  if (const auto times_ns = retime(graph_)) retimed_step_ns_ = step_ns(graph_, *times_ns);
+}
+
+std::size_t ProcessModel::step_count() const {
+  return graph_.step_starts_ns.size() < 2 ? 1 : graph_.step_starts_ns.size() - 1;
+}
+
+std::optional<double> ProcessModel::step_ns_of(const Graph& changed) const {
+  const auto times_ns = retime(changed);
+  if (!times_ns || retimed_step_ns_ <= 0) return std::nullopt;
+  return step_ns(changed, *times_ns) / retimed_step_ns_ * measured_step_ns_;
+}
+
+const Transfer* ProcessModel::transfer_of(const Operation& operation) const {
+  return operation.transfer == kNone ? nullptr : &timeline_.transfers[operation.transfer];
+}
+
+const StackFacts& ProcessModel::facts_of_call(std::uint32_t index) const {
+  return facts(call(index));
+}
+
+std::uint32_t ProcessModel::synchronisation_of(std::uint32_t call) const {
+  const std::uint32_t paired = synchronisation_of_copy_[graph_.calls[call]];
+  return paired == kNone ? kNone : graph_call_of_[paired];
+}
+
+std::uint32_t ProcessModel::step_of(std::uint32_t call) const {
+  return graph_.step_at(graph_.measured_ns[graph_.call_start(call)]);
+}
+
+std::vector<Interval> ProcessModel::batch_gaps() const {
+  if (!steps_) return {};
+  std::unordered_set<std::uint32_t> threads;
+  for (const Call& one : timeline_.calls) {
+    if (one.kind == trace::CallKind::kLaunch || one.kind == trace::CallKind::kGraphLaunch) threads.insert(one.thread);
+  }
+  return find_batch_gaps(timeline_, stacks_, threads, steps_->starts_ns);
+}
+
+void ProcessModel::learn_links(const LinkRates& rates) {
+  const std::string host = value_of(process_, "host");
+  if (rates) {
+    for (const auto& device : timeline_.devices) links_[device.device] = rates(process_.string(device.name), host);
+  }
+  std::map<std::pair<std::uint32_t, Direction>, double> best;
+  for (const Transfer& transfer : timeline_.transfers) {
+    if (!transfer.has_times() || transfer.bytes < kTellingBytes || transfer.duration_ns() <= 0) continue;
+    if (!is_of_pinned_memory(transfer)) continue;
+    double& gbps = best[{transfer.device, transfer.direction}];
+    gbps = std::max(gbps, static_cast<double>(transfer.bytes) / static_cast<double>(transfer.duration_ns()));
+  }
+  for (const auto& [key, gbps] : best) {
+    LinkRate& link = links_[key.first];
+    if (key.second == Direction::kHostToDevice && !link.h2d_gbps) link.h2d_gbps = gbps;
+    if (key.second == Direction::kDeviceToHost && !link.d2h_gbps) link.d2h_gbps = gbps;
+  }
+}
+
+std::optional<double> ProcessModel::link_gbps(std::uint32_t device, Direction direction) const {
+  const auto found = links_.find(device);
+  if (found == links_.end()) return std::nullopt;
+  if (direction == Direction::kHostToDevice) return found->second.h2d_gbps;
+  if (direction == Direction::kDeviceToHost) return found->second.d2h_gbps;
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> ProcessModel::link_time_ns(std::uint32_t device, Direction direction,
+                                                       std::uint64_t bytes) const {
+  const auto gbps = link_gbps(device, direction);
+  if (!gbps || *gbps <= 0) return std::nullopt;
+  return kCopyStartNs + static_cast<std::int64_t>(static_cast<double>(bytes) / *gbps);
+}
+
+}  // namespace turnpike::analyze

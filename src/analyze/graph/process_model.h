@@ -1,0 +1,79 @@
+// All that is known of one process when its findings are looked for: its records, what its stacks say, and the graph of
+// its steps.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyze/graph/graph.h"
+#include "analyze/model/stacks.h"
+#include "analyze/model/steps.h"
+#include "analyze/model/timeline.h"
+#include "machine/link_rates.h"
+#include "trace/process.h"
+
+namespace turnpike::analyze {
+
+using machine::LinkRate;
+using machine::LinkRates;
+
+class ProcessModel {
+ public:
+  // Keeps references to all but `rates`. `steps`: nullopt for the whole run.
+  ProcessModel(const trace::Process& process, const Timeline& timeline, Stacks& stacks,
+               const std::vector<std::uint32_t>& synchronisation_of_copy, std::optional<FoundSteps> steps,
+               const LinkRates& rates);
+
+  const trace::Process& process() const { return process_; }
+  const Timeline& timeline() const { return timeline_; }
+  const Graph& graph() const { return graph_; }
+  const std::optional<FoundSteps>& steps() const { return steps_; }
+  // The steps that the graph holds; 1 for a whole run.
+  std::size_t step_count() const;
+
+  // What a step takes (the whole run, without steps): as measured, and re-timed without any change.
+  double measured_step_ns() const { return measured_step_ns_; }
+  double retimed_step_ns() const { return retimed_step_ns_; }
+  // What a step takes after a change, on the scale of the measured one; nullopt: the change makes no sense (it has
+  // effects before causes).
+  std::optional<double> step_ns_of(const Graph& changed) const;
+
+  // The call at an index of the graph's.
+  const Call& call(std::uint32_t index) const { return timeline_.calls[graph_.calls[index]]; }
+  const Transfer* transfer_of(const Operation& operation) const;
+  const StackFacts& facts_of_call(std::uint32_t index) const;
+  const StackFacts& facts(const Call& call) const { return stacks_.facts(stacks_.of_call(call)); }
+  // Of a sample.
+  const Place& place_of_stack(std::uint32_t stack) const { return stacks_.facts(stacks_.of_stack(stack)).place; }
+  // The operations that a call of the graph asked for.
+  const std::vector<std::uint32_t>& operations_of(std::uint32_t call) const { return operations_of_call_[call]; }
+  // The synchronisation by which an operator of PyTorch waits for the copy of this call; kNone. Indices of the graph's.
+  std::uint32_t synchronisation_of(std::uint32_t call) const;
+  std::uint32_t step_of(std::uint32_t call) const;
+  // Where the threads that launch did nothing but get the next batch ready; see batch_gaps.h. None without steps.
+  std::vector<Interval> batch_gaps() const;
+  // Of page-locked memory: what `turnpike bench link` measured, else the best that large copies of the run reached.
+  std::optional<double> link_gbps(std::uint32_t device, Direction direction) const;
+  // Time for so many bytes over the link; nullopt when its rate is not known.
+  std::optional<std::int64_t> link_time_ns(std::uint32_t device, Direction direction, std::uint64_t bytes) const;
+
+ private:
+  void learn_links(const LinkRates& rates);
+
+  const trace::Process& process_;
+  const Timeline& timeline_;
+  Stacks& stacks_;
+  const std::vector<std::uint32_t>& synchronisation_of_copy_;
+  std::optional<FoundSteps> steps_;
+  Graph graph_;
+  std::vector<std::vector<std::uint32_t>> operations_of_call_;
+  std::vector<std::uint32_t> graph_call_of_;  // by call of the timeline
+  std::map<std::uint32_t, LinkRate> links_;
+  double measured_step_ns_ = 0;
+  double retimed_step_ns_ = 0;
+};
+
+}  // namespace turnpike::analyze

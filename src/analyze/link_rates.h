@@ -1,0 +1,12 @@
+// What the link of a run's devices can do, put beside what its transfers reached.
+#pragma once
+
+#include "analyze/report.h"
+#include "machine/link_rates.h"
+
+namespace turnpike::analyze {
+
+// Fills in link_gbps of the transfers between host and device, where `rates` knows the link of all devices of the run.
+void add_link_rates(Report& report, const machine::LinkRates& rates);
+
+}  // namespace turnpike::analyze

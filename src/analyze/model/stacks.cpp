@@ -1,0 +1,100 @@
+// Resolves stack ids to frames, and frames to a place.
+#include "analyze/model/stacks.h"
+
+#include <algorithm>
+
+namespace turnpike::analyze {
+namespace {
+
+const std::string kNamelessCall = "unknown call";
+const std::string kNoCall = "call not in file";
+const std::string kManagedMemory = "managed memory";
+
+}  // namespace
+
+Stacks::Stacks(const trace::Process& process, const Timeline& timeline)
+    : process_(process), timeline_(timeline), labels_(process, timeline) {
+  for (const auto& [thread, name] : timeline.thread_names) {
+    if (process.string(name).starts_with("pt_autograd")) autograd_threads_.insert(thread);
+  }
+  for (const Call& call : timeline.calls) {
+    if (call.correlation != 0) first_correlation_ = std::min(first_correlation_, call.correlation);
+  }
+}
+
+bool Stacks::is_backward(const Call& call) const {
+  return call.autograd_role == trace::AutogradRole::kBackward || autograd_threads_.contains(call.thread);
+}
+
+std::uint32_t Stacks::of_call(const Call& call) {
+  if (const std::uint32_t label = labels_.of(call); label != trace::kNoId) return of_label(label);
+  const std::string& name = process_.string(call.name);
+  return find_or_make(call.stack, is_backward(call), name.empty() ? kNamelessCall : name);
+}
+
+std::uint32_t Stacks::of_transfer(const Transfer& transfer) {
+  if (transfer.is_migration) return find_or_make(trace::kNoId, false, kManagedMemory);
+  if (transfer.graph_node != 0) {
+    const std::uint32_t captured = timeline_.captured_stack(transfer.graph_node);
+    if (captured != trace::kNoId) return find_or_make(captured, false, kNoCall);
+  }
+  if (transfer.call == kNone) return find_or_make(trace::kNoId, false, kNoCall);
+  return of_call(timeline_.calls[transfer.call]);
+}
+
+// CUDA numbers the calls of a process as they are made.
+std::optional<MissingCall> Stacks::missing_call(const Transfer& transfer) const {
+  if (transfer.is_migration || transfer.call != kNone) return std::nullopt;
+  if (timeline_.captured_stack(transfer.graph_node) != trace::kNoId) return std::nullopt;
+  const bool is_earlier =
+      !timeline_.calls.empty() && transfer.correlation != 0 && transfer.correlation < first_correlation_;
+  return is_earlier ? MissingCall::kEarlier : MissingCall::kUnknown;
+}
+
+std::uint32_t Stacks::of_label(std::uint32_t label) {
+  const auto [entry, is_new] = by_label_.try_emplace(label, static_cast<std::uint32_t>(facts_.size()));
+  if (is_new) facts_.push_back({.place = place_of_label(process_.string(label)), .is_place_known = true});
+  return entry->second;
+}
+
+std::uint32_t Stacks::find_or_make(std::uint32_t stack, bool is_backward, const std::string& otherwise) {
+  const std::uint64_t key = std::uint64_t{stack} << 1 | (is_backward ? 1 : 0);
+  if (const auto found = by_stack_.find(key); found != by_stack_.end()) return found->second;
+  const auto frames = frames_of(stack);
+  const auto next = static_cast<std::uint32_t>(facts_.size());
+  if (frames.empty()) {
+    const auto [entry, is_new] = by_name_.try_emplace({otherwise, is_backward}, next);
+    if (is_new) facts_.push_back({.place = place_of(frames, is_backward, otherwise)});
+    return entry->second;
+  }
+  facts_.push_back({.place = place_of(frames, is_backward, otherwise),
+                    .python_frames = python_frames_of(stack),
+                    .is_place_known = true});
+  by_stack_.emplace(key, next);
+  return next;
+}
+
+// Frames that the process does not define are left out; the reader has counted them.
+std::vector<const trace::Frame*> Stacks::frames_of(std::uint32_t stack) const {
+  std::vector<const trace::Frame*> frames;
+  const auto found = process_.stacks.find(stack);
+  if (found == process_.stacks.end()) return frames;
+  for (const std::uint32_t id : found->second.frames) {
+    const auto frame = process_.frames.find(id);
+    if (frame != process_.frames.end()) frames.push_back(&frame->second);
+  }
+  return frames;
+}
+
+std::uint32_t Stacks::python_frames_of(std::uint32_t stack) {
+  std::vector<std::uint32_t> ids;
+  for (const std::uint32_t id : process_.stacks.at(stack).frames) {
+    const auto frame = process_.frames.find(id);
+    if (frame != process_.frames.end() && frame->second.kind == trace::FrameKind::kPython) ids.push_back(id);
+  }
+  if (ids.empty()) return 0;
+  return python_frames_.try_emplace(std::move(ids), static_cast<std::uint32_t>(python_frames_.size() + 1))
+      .first->second;
+}
+
+}  // namespace turnpike::analyze

@@ -1,0 +1,62 @@
+// What the stacks of one process say, worked out once for each stack.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "analyze/model/labels.h"
+#include "analyze/model/place.h"
+#include "analyze/model/timeline.h"
+#include "trace/process.h"
+
+namespace turnpike::analyze {
+
+struct StackFacts {
+  Place place;
+  std::uint32_t python_frames = 0;  // equal for stacks with the same frames of Python; 0: none
+  bool is_place_known = false;      // false: `place.site` is only the name of the call
+};
+
+class Stacks {
+ public:
+  // Keeps references to both.
+  Stacks(const trace::Process& process, const Timeline& timeline);
+
+  // An index for `facts`, the same for calls with the same stack on the same side of autograd, and for those that the
+  // engine made for the same line.
+  std::uint32_t of_call(const Call& call);
+  // Of a sample; with an empty place where nothing is known of the stack.
+  std::uint32_t of_stack(std::uint32_t stack) { return find_or_make(stack, false, ""); }
+  // Of device work: of the line that captured it when it is part of a graph, else of its call.
+  std::uint32_t of_transfer(const Transfer& transfer);
+  // Nullopt where its call or the line that captured it is known, and for managed memory, which moves without a call.
+  std::optional<MissingCall> missing_call(const Transfer& transfer) const;
+  // Valid as long as this object.
+  const StackFacts& facts(std::uint32_t index) const { return facts_[index]; }
+
+ private:
+  std::uint32_t of_label(std::uint32_t label);
+  std::uint32_t find_or_make(std::uint32_t stack, bool is_backward, const std::string& otherwise);
+  std::vector<const trace::Frame*> frames_of(std::uint32_t stack) const;
+  std::uint32_t python_frames_of(std::uint32_t stack);
+  bool is_backward(const Call& call) const;
+
+  const trace::Process& process_;
+  const Timeline& timeline_;
+  const Labels labels_;
+  std::set<std::uint32_t> autograd_threads_;
+  std::uint32_t first_correlation_ = std::numeric_limits<std::uint32_t>::max();
+  std::deque<StackFacts> facts_;
+  std::unordered_map<std::uint64_t, std::uint32_t> by_stack_;
+  std::unordered_map<std::uint32_t, std::uint32_t> by_label_;
+  std::map<std::pair<std::string, bool>, std::uint32_t> by_name_;  // calls without a stack
+  std::map<std::vector<std::uint32_t>, std::uint32_t> python_frames_;
+};
+
+}  // namespace turnpike::analyze

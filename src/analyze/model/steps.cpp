@@ -1,0 +1,192 @@
+// The three sources of steps.
+#include "analyze/model/steps.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "analyze/model/labels.h"
+
+namespace turnpike::analyze {
+namespace {
+
+constexpr std::size_t kMinRanges = 3;
+constexpr std::size_t kMinPasses = 3;
+constexpr std::size_t kMinTransfers = 5;
+constexpr std::int64_t kWarmUpMedians = 3;
+constexpr std::size_t kMinSteady = 2;  // so many starts at least stay in the window
+constexpr double kMaxVariation = 0.5;
+
+std::int64_t median_distance_ns(const std::vector<std::int64_t>& starts_ns) {
+  std::vector<std::int64_t> distances_ns;
+  for (std::size_t i = 1; i < starts_ns.size(); ++i) distances_ns.push_back(starts_ns[i] - starts_ns[i - 1]);
+  const auto middle = distances_ns.begin() + static_cast<std::ptrdiff_t>(distances_ns.size() / 2);
+  std::nth_element(distances_ns.begin(), middle, distances_ns.end());
+  return *middle;
+}
+
+void leave_out_warm_up(FoundSteps& found) {
+  const auto& starts_ns = found.starts_ns;
+  std::size_t first = 0;
+  while (first + kMinSteady < starts_ns.size() &&
+         starts_ns[first + 1] - starts_ns[first] > kWarmUpMedians * found.steps.median_ns) {
+    ++first;
+  }
+  found.window.start_ns = starts_ns[first];
+  found.whole_count -= first;
+  found.has_warm_up = first > 0;
+}
+
+// Needs two starts or more, sorted. The end of the last step is unknown.
+FoundSteps steps_from(StepSource source, std::vector<std::int64_t> starts_ns, std::string name) {
+  FoundSteps found{
+      .source = source,
+      .steps = {.count = starts_ns.size(), .median_ns = median_distance_ns(starts_ns), .source = std::move(name)},
+      .starts_ns = {},
+      .window = {starts_ns.front(), starts_ns.back()},
+      .whole_count = starts_ns.size() - 1,
+      .has_warm_up = false};
+  found.starts_ns = std::move(starts_ns);
+  leave_out_warm_up(found);
+  return found;
+}
+
+bool names_a_step(std::string_view name) {
+  std::string lower(name);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char letter) { return static_cast<char>(std::tolower(static_cast<unsigned char>(letter))); });
+  if (lower.find("optim") != std::string::npos || lower.find("sched") != std::string::npos) return false;
+  for (const std::string_view word : {"step", "iteration"}) {
+    if (!lower.ends_with(word)) continue;
+    const auto before = lower.size() - word.size();
+    // A word of its own, or of a CamelCase name.
+    if (before == 0 || std::isalpha(static_cast<unsigned char>(lower[before - 1])) == 0 ||
+        std::isupper(static_cast<unsigned char>(name[before])) != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::optional<FoundSteps> steps_of_ranges(const trace::Process& process, const Timeline& timeline) {
+  struct Named {
+    std::vector<std::int64_t> starts_ns;
+    std::int64_t total_ns = 0;
+    std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
+  };
+  std::unordered_map<std::uint32_t, bool> is_step;
+  std::map<std::string_view, Named> by_name;
+  for (const Range& range : timeline.ranges) {
+    if (is_label(process, range)) continue;
+    const std::string_view name = without_number(process.string(range.name));
+    const auto [known, is_new] = is_step.try_emplace(range.name, false);
+    if (is_new) known->second = names_a_step(name);
+    if (!known->second) continue;
+    Named& named = by_name[name];
+    named.starts_ns.push_back(range.start_ns);
+    named.total_ns += range.end_ns - range.start_ns;
+    named.end_ns = std::max(named.end_ns, range.end_ns);
+  }
+  std::erase_if(by_name, [](const auto& entry) { return entry.second.starts_ns.size() < kMinRanges; });
+  const auto most = std::max_element(by_name.begin(), by_name.end(), [](const auto& a, const auto& b) {
+    return a.second.total_ns < b.second.total_ns;
+  });
+  if (most == by_name.end()) return std::nullopt;
+  FoundSteps found =
+      steps_from(StepSource::kRanges, std::move(most->second.starts_ns), "nvtx:" + std::string(most->first));
+  found.window.end_ns = most->second.end_ns;
+  ++found.whole_count;  // the end of the last is known
+  return found;
+}
+
+// A thread that never built a graph (one that pins for a loader, or stages uploads) copies for a later step, at any
+// time.
+bool ends_backward(const Call& call) {
+  if (call.autograd_role != trace::AutogradRole::kForward) return false;
+  return call.kind == trace::CallKind::kLaunch || call.kind == trace::CallKind::kGraphLaunch ||
+         (call.kind == trace::CallKind::kCopy && call.autograd_sequence > 0);
+}
+
+std::optional<FoundSteps> steps_of_backward(const Timeline& timeline) {
+  std::vector<std::int64_t> starts_ns;
+  bool is_in_pass = false;
+  for (const Call& call : timeline.calls) {
+    if (!call.has_times()) continue;
+    if (call.autograd_role == trace::AutogradRole::kBackward) {
+      if (!is_in_pass) starts_ns.push_back(call.start_ns);
+      is_in_pass = true;
+    } else if (ends_backward(call)) {
+      is_in_pass = false;
+    }
+  }
+  if (starts_ns.size() < kMinPasses) return std::nullopt;
+  return steps_from(StepSource::kBackward, std::move(starts_ns), "backward pass");
+}
+
+// Mean and variance of the intervals of a site, in one pass (Welford).
+struct Rhythm {
+  std::size_t count = 0;  // transfers
+  std::int64_t last_ns = 0;
+  double mean_ns = 0;
+  double squares_ns2 = 0;
+
+  void add(std::int64_t start_ns) {
+    if (count++ > 0) {
+      const auto interval_ns = static_cast<double>(start_ns - last_ns);
+      const double from_mean_ns = interval_ns - mean_ns;
+      mean_ns += from_mean_ns / static_cast<double>(count - 1);
+      squares_ns2 += from_mean_ns * (interval_ns - mean_ns);
+    }
+    last_ns = start_ns;
+  }
+  bool is_regular() const {
+    if (count < kMinTransfers || mean_ns <= 0) return false;
+    return std::sqrt(squares_ns2 / static_cast<double>(count - 1)) < kMaxVariation * mean_ns;
+  }
+};
+
+std::optional<FoundSteps> steps_of_transfers(const Timeline& timeline, Stacks& stacks,
+                                             std::span<const std::uint32_t> site_of_transfer) {
+  std::map<std::uint32_t, Rhythm> rhythms;
+  const auto counts = [&](std::size_t index) {
+    return site_of_transfer[index] != kNone && timeline.transfers[index].has_times();
+  };
+  for (std::size_t i = 0; i < timeline.transfers.size(); ++i) {
+    if (counts(i)) rhythms[site_of_transfer[i]].add(timeline.transfers[i].start_ns);
+  }
+  std::erase_if(rhythms, [](const auto& entry) { return !entry.second.is_regular(); });
+  const auto most = std::max_element(rhythms.begin(), rhythms.end(),
+                                     [](const auto& a, const auto& b) { return a.second.count < b.second.count; });
+  if (most == rhythms.end()) return std::nullopt;
+  std::vector<std::int64_t> starts_ns;
+  std::string place;
+  for (std::size_t i = 0; i < timeline.transfers.size(); ++i) {
+    if (!counts(i) || site_of_transfer[i] != most->first) continue;
+    const Transfer& transfer = timeline.transfers[i];
+    if (starts_ns.empty()) place = stacks.facts(stacks.of_transfer(transfer)).place.site;
+    const Call* call = transfer.call == kNone ? nullptr : &timeline.calls[transfer.call];
+    starts_ns.push_back(call != nullptr && call->has_times() ? call->start_ns : transfer.start_ns);
+  }
+  std::sort(starts_ns.begin(), starts_ns.end());
+  return steps_from(StepSource::kTransfers, std::move(starts_ns), "transfers of " + place);
+}
+
+}  // namespace
+
+std::string_view without_number(std::string_view name) {
+  const auto last = name.find_last_not_of("0123456789#:_-/ =()[]");
+  return name.substr(0, last + 1);
+}
+
+std::optional<FoundSteps> find_steps(const trace::Process& process, const Timeline& timeline, Stacks& stacks,
+                                     std::span<const std::uint32_t> site_of_transfer) {
+  if (auto found = steps_of_ranges(process, timeline)) return found;
+  if (auto found = steps_of_backward(timeline)) return found;
+  return steps_of_transfers(timeline, stacks, site_of_transfer);
+}
+
+}  // namespace turnpike::analyze

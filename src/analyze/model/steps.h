@@ -1,0 +1,51 @@
+// The steps of a run: how many there are, and how long one takes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyze/model/intervals.h"
+#include "analyze/model/stacks.h"
+#include "analyze/model/timeline.h"
+#include "analyze/report.h"
+#include "trace/process.h"
+
+namespace turnpike::analyze {
+
+// Where steps can come from, the most trustworthy first.
+enum class StepSource { kRanges, kBackward, kTransfers };
+
+struct FoundSteps {
+  StepSource source;
+  Steps steps;
+  std::vector<std::int64_t> starts_ns;  // rising, one for each step
+  // From the first start to the end of the last step whose end is known, without the steps that warm up: those at the
+  // start that last more than 3 times the median. They load kernels and try algorithms, which says nothing of the rest.
+  Interval window;
+  std::uint64_t whole_count;  // steps that lie in the window as a whole
+  bool has_warm_up;           // whether steps were left out of the window
+};
+
+// "ProfilerStep" for "ProfilerStep#12", "step" for "step 3".
+std::string_view without_number(std::string_view name);
+
+// The steps of one process:
+//  1. NVTX ranges whose name ends in the word step or iteration ("train_step", "ProfilerStep#12"; not those of an
+//     optimizer) and comes at least 3 times, numbers apart. Of several names the one with the most time: the outermost.
+//  2. Backward passes, at least 3: calls that PyTorch makes while it evaluates a node of a backward pass, on whatever
+//     thread, follow each other until a kernel launch from elsewhere, or a copy by a thread that built a graph. A step
+//     lasts from the first call of one pass to that of the next. So with gradient accumulation every pass is a step,
+//     though the optimizer runs less often, and so is every pass of an iteration with several losses. Calls of which
+//     PyTorch tells nothing count for neither side.
+//  3. The place whose transfers (at least 5) come most often among those that come regularly: the standard deviation of
+//     the intervals is below half of their mean. A step starts with the call of its transfer.
+// Where only starts are known (2 and 3), the last step has no end and lies outside of the window.
+// `site_of_transfer`: for each transfer of the timeline the row of its site; kNone for places that are not known.
+std::optional<FoundSteps> find_steps(const trace::Process& process, const Timeline& timeline, Stacks& stacks,
+                                     std::span<const std::uint32_t> site_of_transfer);
+
+}  // namespace turnpike::analyze

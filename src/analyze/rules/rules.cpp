@@ -1,0 +1,31 @@
+// The list of the rules.
+#include "analyze/rules/rules.h"
+
+#include <array>
+
+namespace turnpike::analyze {
+
+std::span<const Rule> all_rules() {
+  static constexpr std::array kRules = {
+      Rule{"pageable_async_copy", find_pageable_async_copy},
+      Rule{"blocking_copy", find_blocking_copy},
+      Rule{"implicit_sync", find_implicit_sync},
+      Rule{"needless_explicit_sync", find_needless_explicit_sync},
+      Rule{"repeated_upload", find_repeated_upload},
+      Rule{"round_trip", find_round_trip},
+      Rule{"many_small_copies", find_many_small_copies},
+      Rule{"copy_on_compute_stream", find_copy_on_compute_stream},
+      Rule{"peer_copy_serialised", find_peer_copy_serialised},
+      Rule{"strided_or_converting_copy", find_strided_or_converting_copy},
+      Rule{"slow_link", find_slow_link},
+      Rule{"pinning_in_loop", find_pinning_in_loop},
+      Rule{"late_loader", find_late_loader},
+      Rule{"launch_bound", find_launch_bound},
+      Rule{"copies_in_step", find_copies_in_step},
+      Rule{"alloc_free_sync", find_alloc_free_sync},
+      Rule{"unsafe_read", find_unsafe_read},
+  };
+  return kRules;
+}
+
+}  // namespace turnpike::analyze

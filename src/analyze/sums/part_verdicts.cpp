@@ -1,0 +1,49 @@
+// Cuts the time of the devices along steps and ranges.
+#include "analyze/sums/part_verdicts.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "analyze/model/labels.h"
+
+namespace turnpike::analyze {
+namespace {
+
+constexpr std::size_t kMaxRanges = 20;
+
+}  // namespace
+
+std::map<std::string, std::uint64_t> steps_by_bound(const DeviceTimes& times, const FoundSteps& steps) {
+  std::map<std::string, std::uint64_t> counts;
+  for (std::size_t i = 0; i < steps.starts_ns.size(); ++i) {
+    const std::int64_t start_ns = steps.starts_ns[i];
+    const std::int64_t end_ns = i + 1 < steps.starts_ns.size() ? steps.starts_ns[i + 1] : steps.window.end_ns;
+    if (start_ns < steps.window.start_ns || end_ns > steps.window.end_ns || end_ns <= start_ns) continue;
+    const DeviceTime time = times.within(IntervalSet({{start_ns, end_ns}}));
+    if (time.span_ns > 0) ++counts[bound_by(time)];
+  }
+  return counts;
+}
+
+std::vector<RangeVerdict> range_verdicts(const DeviceTimes& times, const trace::Process& process,
+                                         const Timeline& timeline) {
+  std::map<std::string_view, std::vector<Interval>> by_name;
+  for (const Range& range : timeline.ranges) {
+    if (is_label(process, range)) continue;
+    by_name[without_number(process.string(range.name))].push_back({range.start_ns, range.end_ns});
+  }
+  std::vector<RangeVerdict> verdicts;
+  for (auto& [name, intervals] : by_name) {
+    RangeVerdict one{.name = std::string(name), .count = intervals.size(), .total_ns = 0, .verdict = {}};
+    for (const Interval& interval : intervals) one.total_ns += interval.end_ns - interval.start_ns;
+    const DeviceTime time = times.within(IntervalSet(std::move(intervals)));
+    one.verdict = judge(time, {.is_range = true}, true);
+    verdicts.push_back(std::move(one));
+  }
+  std::stable_sort(verdicts.begin(), verdicts.end(),
+                   [](const RangeVerdict& a, const RangeVerdict& b) { return a.total_ns > b.total_ns; });
+  if (verdicts.size() > kMaxRanges) verdicts.resize(kMaxRanges);
+  return verdicts;
+}
+
+}  // namespace turnpike::analyze

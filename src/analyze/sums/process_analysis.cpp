@@ -1,0 +1,274 @@
+// Visits the transfers call by call, then the synchronisations.
+#include "analyze/sums/process_analysis.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "analyze/model/batch_gaps.h"
+#include "analyze/model/blocking.h"
+#include "analyze/model/direction.h"
+
+namespace turnpike::analyze {
+namespace {
+
+std::string detail_of(const trace::Process& process) {
+  const auto found = process.metadata.find("detail");
+  return found == process.metadata.end() ? std::string() : found->second;
+}
+
+// The threads that launch; all of them when none does.
+std::unordered_set<std::uint32_t> host_threads_of(const Timeline& timeline) {
+  std::unordered_set<std::uint32_t> launching;
+  std::unordered_set<std::uint32_t> all;
+  for (const Call& call : timeline.calls) {
+    all.insert(call.thread);
+    if (call.kind == trace::CallKind::kLaunch || call.kind == trace::CallKind::kGraphLaunch) {
+      launching.insert(call.thread);
+    }
+  }
+  return launching.empty() ? all : launching;
+}
+
+bool is_in_graph(const Transfer& transfer) {
+  return transfer.graph_node != 0;
+}
+
+bool is_pageable(const Transfer& transfer) {
+  return transfer.direction != Direction::kMemset &&
+         (transfer.src_kind == trace::MemoryKind::kPageable || transfer.dst_kind == trace::MemoryKind::kPageable);
+}
+
+bool holds(const Interval& interval, std::int64_t time_ns) {
+  return interval.start_ns <= time_ns && time_ns < interval.end_ns;
+}
+
+// In the order in which the transfers' calls were made; those of one call in that of the device.
+std::vector<std::uint32_t> ordered_by_call(const std::vector<Transfer>& transfers) {
+  std::vector<std::uint32_t> order(transfers.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return transfers[a].call < transfers[b].call; });
+  return order;
+}
+
+// A row without figures.
+template <typename Row>
+Row row_at(const Place& place) {
+  Row row;
+  row.site = place.site;
+  row.file = place.file;
+  row.line = place.line;
+  row.function = place.function;
+  row.op = place.op;
+  row.phase = place.phase;
+  row.stack = place.stack;
+  return row;
+}
+
+void add_stream(Site& site, std::uint32_t stream) {
+  if (stream == trace::kUnknownId) return;
+  if (std::find(site.streams.begin(), site.streams.end(), stream) == site.streams.end()) site.streams.push_back(stream);
+}
+
+// Needs the times of the call.
+void count_synchronisation(Syncs& syncs, const Call& call, bool is_of_transfer) {
+  ++syncs.count;
+  add_known(syncs.host_blocked_ns, call.duration_ns());
+  if (!is_of_transfer) return;
+  ++syncs.of_transfers_count;
+  add_known(syncs.of_transfers_host_blocked_ns, call.duration_ns());
+}
+
+}  // namespace
+
+std::size_t ProcessAnalysis::RowKeyHash::operator()(const RowKey& key) const {
+  const std::uint64_t both = std::uint64_t{key.facts} << 32 | key.forward_facts;
+  return (both * 0x9E3779B97F4A7C15u) ^ (std::uint64_t{key.direction_and_kinds} * 0xC2B2AE3D27D4EB4Fu);
+}
+
+ProcessAnalysis::ProcessAnalysis(RunSums& sums, const trace::Process& process, const Timeline& timeline)
+    : sums_(sums),
+      process_(process),
+      timeline_(timeline),
+      stacks_(process, timeline),
+      forward_lines_(timeline),
+      activity_(timeline, are_kernels_recorded(timeline, detail_of(process))),
+      paired_(pair_synchronisations(timeline, stacks_)),
+      host_threads_(host_threads_of(timeline)),
+      order_(ordered_by_call(timeline.transfers)),
+      row_of_transfer_(timeline.transfers.size(), kNone) {}
+
+void ProcessAnalysis::add_transfers() {
+  const auto call_of = [this](std::uint32_t index) { return timeline_.transfers[index].call; };
+  std::vector<const Transfer*> group;
+  for (std::size_t i = 0; i < order_.size(); ++i) {
+    group.push_back(&timeline_.transfers[order_[i]]);
+    const bool is_last = i + 1 == order_.size() || call_of(order_[i + 1]) != call_of(order_[i]);
+    if (!is_last && call_of(order_[i]) != kNone) continue;
+    add_caused_by(call_of(order_[i]), group);
+    group.clear();
+  }
+}
+
+void ProcessAnalysis::add_caused_by(std::uint32_t call_index, std::span<const Transfer* const> transfers) {
+  TransferCost host_cost;
+  if (call_index != kNone) {
+    const std::uint32_t paired = paired_[call_index];
+    const Call* synchronisation = paired == kNone ? nullptr : &timeline_.calls[paired];
+    host_cost = host_cost_of(timeline_.calls[call_index], synchronisation, transfers);
+    if (paired != kNone) synchronisations_of_transfers_.insert(paired);
+  }
+  for (const Transfer* transfer : transfers) {
+    add_transfer(*transfer, host_cost);
+    // The call is one, however many transfers it caused: the first carries its time.
+    if (host_cost.host_blocked_ns) host_cost.host_blocked_ns = 0;
+    if (host_cost.gpu_idle_ns) host_cost.gpu_idle_ns = 0;
+  }
+}
+
+TransferCost ProcessAnalysis::host_cost_of(const Call& call, const Call* synchronisation,
+                                           std::span<const Transfer* const> transfers) {
+  TransferCost cost;
+  const std::uint32_t device = transfers.front()->device;
+  const auto is_held = is_held_by_copy(call, transfers);
+  const auto add_wait = [&](const Call& waiting) {
+    add_known(cost.host_blocked_ns, waiting.duration_ns());
+    add_known(cost.gpu_idle_ns, idle_ns(device, waiting));
+    note_wait(copy_waits_, waiting);
+  };
+  if (is_held) {
+    cost.host_blocked_ns = 0;
+    if (activity_.is_known()) cost.gpu_idle_ns = 0;
+  }
+  if (is_held.value_or(false)) add_wait(call);
+  if (synchronisation != nullptr && synchronisation->has_times()) add_wait(*synchronisation);
+  cost.is_blocked = is_held.value_or(false) || synchronisation != nullptr;
+  return cost;
+}
+
+void ProcessAnalysis::add_transfer(const Transfer& transfer, TransferCost cost) {
+  cost.count = transfer.count;
+  cost.bytes = transfer.bytes;
+  cost.is_pageable = is_pageable(transfer);
+  cost.is_in_steps = is_in_steps(transfer);
+  if (transfer.has_times()) cost.device_time_ns = transfer.duration_ns();
+  cost.exposed_ns = activity_.exposed_ns(transfer);
+  const std::uint32_t row = row_of(transfer);
+  SiteSums& sums = sums_.sites.row(row);
+  sums.add(cost);
+  add_stream(sums.site, transfer.stream);
+  sums_.totals[static_cast<std::size_t>(transfer.direction)].add(cost);
+}
+
+// A transfer belongs to the step whose code asked for it, whenever the device did it.
+bool ProcessAnalysis::is_in_steps(const Transfer& transfer) const {
+  const Call* call = transfer.call == kNone ? nullptr : &timeline_.calls[transfer.call];
+  if (call != nullptr && call->has_times()) return holds(steps_window_, call->start_ns);
+  return transfer.has_times() && holds(steps_window_, transfer.start_ns);
+}
+
+std::uint32_t ProcessAnalysis::row_of(const Transfer& transfer) {
+  const Call* call = transfer.call == kNone ? nullptr : &timeline_.calls[transfer.call];
+  const auto missing = stacks_.missing_call(transfer);
+  const RowKey key{.facts = stacks_.of_transfer(transfer),
+                   .forward_facts = call == nullptr || is_in_graph(transfer) ? kNone : forward_facts_of(*call),
+                   .direction_and_kinds = static_cast<std::uint32_t>(transfer.direction) |
+                                          static_cast<std::uint32_t>(transfer.src_kind) << 8 |
+                                          static_cast<std::uint32_t>(transfer.dst_kind) << 16 |
+                                          static_cast<std::uint32_t>(is_in_graph(transfer)) << 24 |
+                                          static_cast<std::uint32_t>(missing == MissingCall::kEarlier) << 25};
+  const StackFacts& facts = stacks_.facts(key.facts);
+  const auto [entry, is_new] = row_cache_.try_emplace(key, kNone);
+  if (is_new) {
+    Site site = row_at<Site>(facts.place);
+    site.inner_op = facts.place.inner_op;
+    if (call != nullptr && !process_.string(call->name).empty()) site.api = process_.string(call->name);
+    site.direction = transfer.direction;
+    site.src_kind = name_of(transfer.src_kind);
+    site.dst_kind = name_of(transfer.dst_kind);
+    if (key.forward_facts != kNone) site.forward_site = stacks_.facts(key.forward_facts).place.site;
+    site.missing_call = missing;
+    site.in_graph = is_in_graph(transfer);
+    entry->second = sums_.sites.row_of(site);
+  }
+  if (facts.is_place_known) {
+    row_of_transfer_[static_cast<std::size_t>(&transfer - timeline_.transfers.data())] = entry->second;
+  }
+  return entry->second;
+}
+
+std::uint32_t ProcessAnalysis::forward_facts_of(const Call& call) {
+  // Without launches the first call with a number may be of a later operation: a line would be guessed.
+  if (!activity_.is_known()) return kNone;
+  const std::uint32_t forward = forward_lines_.find(call);
+  if (forward == kNone) return kNone;
+  const std::uint32_t facts = stacks_.of_call(timeline_.calls[forward]);
+  return stacks_.facts(facts).place.file ? facts : kNone;
+}
+
+void ProcessAnalysis::add_synchronisations() {
+  for (std::uint32_t index = 0; index < timeline_.calls.size(); ++index) {
+    if (timeline_.calls[index].kind == trace::CallKind::kSynchronize) add_synchronisation(index);
+  }
+}
+
+void ProcessAnalysis::add_synchronisation(std::uint32_t call_index) {
+  const Call& call = timeline_.calls[call_index];
+  const bool is_of_transfer = synchronisations_of_transfers_.contains(call_index);
+  SyncSite like = row_at<SyncSite>(stacks_.facts(stacks_.of_call(call)).place);
+  if (!process_.string(call.name).empty()) like.api = process_.string(call.name);
+  const std::uint32_t forward_facts = forward_facts_of(call);
+  if (forward_facts != kNone) like.forward_site = stacks_.facts(forward_facts).place.site;
+
+  SyncSite& site = sums_.sync_sites.row(sums_.sync_sites.row_of(like));
+  if (call.has_times() && holds(steps_window_, call.start_ns)) {
+    count_synchronisation(site.in_steps, call, is_of_transfer);
+  }
+  ++site.count;
+  ++sums_.syncs.count;
+  if (is_of_transfer) {
+    ++site.of_transfers_count;
+    ++sums_.syncs.of_transfers_count;
+  }
+  if (!call.has_times()) return;
+  add_known(site.host_blocked_ns, call.duration_ns());
+  add_known(site.gpu_idle_ns, idle_ns(call.device, call));
+  add_known(sums_.syncs.host_blocked_ns, call.duration_ns());
+  if (is_of_transfer) {
+    add_known(site.of_transfers_host_blocked_ns, call.duration_ns());
+    add_known(sums_.syncs.of_transfers_host_blocked_ns, call.duration_ns());
+  } else {
+    note_wait(sync_waits_, call);
+  }
+}
+
+std::optional<std::int64_t> ProcessAnalysis::idle_ns(std::uint32_t device, const Call& call) const {
+  return activity_.idle_ns(activity_.resolve(device), call.start_ns, call.end_ns);
+}
+
+void ProcessAnalysis::note_wait(std::vector<Interval>& waits, const Call& call) const {
+  if (host_threads_.contains(call.thread)) waits.push_back({call.start_ns, call.end_ns});
+}
+
+std::optional<FoundSteps> ProcessAnalysis::steps() {
+  for (const std::uint32_t index : order_) row_of(timeline_.transfers[index]);
+  auto found = find_steps(process_, timeline_, stacks_, row_of_transfer_);
+  if (found) steps_window_ = found->window;
+  return found;
+}
+
+ProcessModel ProcessAnalysis::model(std::optional<FoundSteps> steps, const LinkRates& rates) {
+  return ProcessModel(process_, timeline_, stacks_, paired_, std::move(steps), rates);
+}
+
+DeviceTimes ProcessAnalysis::device_times(const std::optional<FoundSteps>& steps) {
+  HostActivity host{.copy_waits = copy_waits_, .sync_waits = sync_waits_};
+  if (steps) host.batch_gaps = find_batch_gaps(timeline_, stacks_, host_threads_, steps->starts_ns);
+  for (const Call& call : timeline_.calls) {
+    if (call.has_times()) note_wait(host.calls, call);
+  }
+  return DeviceTimes(activity_, std::move(host));
+}
+
+}  // namespace turnpike::analyze

@@ -1,0 +1,90 @@
+// One process on its way into the sums of a run: each call and each transfer is visited once and handed to its row with
+// what it cost.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "analyze/graph/process_model.h"
+#include "analyze/model/activity.h"
+#include "analyze/model/forward_line.h"
+#include "analyze/model/memory_use.h"
+#include "analyze/model/stacks.h"
+#include "analyze/model/steps.h"
+#include "analyze/model/timeline.h"
+#include "analyze/sums/site_table.h"
+#include "analyze/sums/verdict.h"
+#include "trace/process.h"
+
+namespace turnpike::analyze {
+
+class ProcessAnalysis {
+ public:
+  // Keeps references to all three.
+  ProcessAnalysis(RunSums& sums, const trace::Process& process, const Timeline& timeline);
+
+  // Call them in this order, each once.
+  // First, because the sums of the places say apart what was done inside of the steps.
+  std::optional<FoundSteps> steps();
+  void add_transfers();
+  void add_synchronisations();
+  // `steps`: what steps() gave.
+  DeviceTimes device_times(const std::optional<FoundSteps>& steps);
+
+  // nullopt: nothing of it was recorded. `span_start_ns`: what its times count from.
+  std::optional<MemoryUse> memory(std::int64_t span_start_ns) {
+    return memory_use_of(timeline_, stacks_, span_start_ns);
+  }
+  // What findings are looked for in. Refers to this object.
+  ProcessModel model(std::optional<FoundSteps> steps, const LinkRates& rates);
+
+  // Whether overlap and idling can be told.
+  bool are_kernels_known() const { return activity_.is_known(); }
+
+ private:
+  // What names a row, in numbers that are quick to compare.
+  struct RowKey {
+    std::uint32_t facts;
+    std::uint32_t forward_facts;
+    std::uint32_t direction_and_kinds;
+    friend bool operator==(const RowKey&, const RowKey&) = default;
+  };
+  struct RowKeyHash {
+    std::size_t operator()(const RowKey& key) const;
+  };
+
+  void add_caused_by(std::uint32_t call_index, std::span<const Transfer* const> transfers);
+  void add_transfer(const Transfer& transfer, TransferCost cost);
+  void add_synchronisation(std::uint32_t call_index);
+  // How long, and how long idle, the host was held by the transfers of a call and the synchronisation paired with it.
+  TransferCost host_cost_of(const Call& call, const Call* synchronisation, std::span<const Transfer* const> transfers);
+  std::uint32_t row_of(const Transfer& transfer);
+  // The facts of the forward call behind a backward one; kNone.
+  std::uint32_t forward_facts_of(const Call& call);
+  std::optional<std::int64_t> idle_ns(std::uint32_t device, const Call& call) const;
+  void note_wait(std::vector<Interval>& waits, const Call& call) const;
+  bool is_in_steps(const Transfer& transfer) const;
+
+  RunSums& sums_;
+  const trace::Process& process_;
+  const Timeline& timeline_;
+  Stacks stacks_;
+  ForwardLines forward_lines_;
+  Activity activity_;
+  std::vector<std::uint32_t> paired_;  // by call: its synchronisation
+  Interval steps_window_{0, 0};
+  std::unordered_set<std::uint32_t> host_threads_;
+  std::vector<std::uint32_t> order_;  // of the transfers, by call
+  std::vector<std::uint32_t> row_of_transfer_;
+  std::unordered_map<RowKey, std::uint32_t, RowKeyHash> row_cache_;
+  std::unordered_set<std::uint32_t> synchronisations_of_transfers_;
+  std::vector<Interval> copy_waits_;
+  std::vector<Interval> sync_waits_;
+};
+
+}  // namespace turnpike::analyze

@@ -1,0 +1,173 @@
+// Divides the time of the devices, and puts the result into one sentence.
+#include "analyze/sums/verdict.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace turnpike::analyze {
+namespace {
+
+// Where the process called CUDA, short gaps between its calls included.
+IntervalSet times_of_issuing(std::vector<Interval> calls) {
+  for (Interval& call : calls) call.end_ns += kQuietNs;
+  IntervalSet reached(std::move(calls));
+  std::vector<Interval> issuing = reached.intervals();
+  // A gap that is longer than kQuietNs is quiet from its start.
+  for (Interval& interval : issuing) interval.end_ns -= kQuietNs;
+  return IntervalSet(std::move(issuing));
+}
+
+// Takes the part of `rest` that lies in `cause` out of it, and gives its length.
+std::int64_t take_ns(IntervalSet& rest, const IntervalSet& cause) {
+  const std::int64_t before_ns = rest.total_ns();
+  rest = rest.subtract(cause);
+  return before_ns - rest.total_ns();
+}
+
+double percent(std::int64_t part_ns, std::int64_t whole_ns) {
+  return 100.0 * static_cast<double>(part_ns) / static_cast<double>(whole_ns);
+}
+
+std::string one_decimal(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %%", value);
+  return text;
+}
+
+std::string scope_text(const VerdictScope& scope) {
+  if (scope.is_range) return "While it was open";
+  if (scope.whole_steps == 0) return "Over all that was recorded";
+  std::string text = "Over the " + std::to_string(scope.whole_steps) + " whole steps";
+  if (scope.processes > 1) text += " of " + std::to_string(scope.processes) + " processes";
+  if (scope.has_warm_up) text += " after the warm-up";
+  return text;
+}
+
+// Less of a share is shown as 0.0 %.
+constexpr double kMinShownPct = 0.05;
+
+// What the host did while no device did anything: ": the host issued work for 1.1 % and ... for 4.4 %".
+std::string idle_text(const DeviceTime& time) {
+  const std::array<std::pair<std::int64_t, const char*>, 5> causes = {{
+      {time.copy_wait_ns, "was held by copies"},
+      {time.sync_wait_ns, "was held by synchronisations"},
+      {time.input_ns, "got the next batch ready"},
+      {time.launch_ns, "issued work"},
+      {time.quiet_ns, "made no call to CUDA elsewhere"},
+  }};
+  std::vector<std::string> parts;
+  for (const auto& [part_ns, what] : causes) {
+    const double part_pct = percent(part_ns, time.span_ns);
+    if (part_pct >= kMinShownPct) parts.push_back(std::string(what) + " for " + one_decimal(part_pct));
+  }
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    text += i == 0 ? ": the host " : i + 1 == parts.size() ? " and " : ", ";
+    text += parts[i];
+  }
+  return text;
+}
+
+std::string sentence(const DeviceTime& time, const VerdictScope& scope) {
+  const auto share = [&](std::int64_t part_ns) { return one_decimal(percent(part_ns, time.span_ns)); };
+  return scope_text(scope) + ", kernels ran for " + share(time.kernel_ns) + " of the time, only transfers for " +
+         share(time.exposed_transfer_ns) + ", and nothing for " + share(time.idle_ns) + idle_text(time) + ".";
+}
+
+std::string largest_cause(const DeviceTime& time) {
+  const std::array<std::pair<std::int64_t, const char*>, 4> causes = {{
+      {time.exposed_transfer_ns + time.copy_wait_ns, "transfer"},
+      {time.sync_wait_ns, "sync"},
+      {time.launch_ns + time.quiet_ns, "launch"},
+      {time.input_ns, "input"},
+  }};
+  const auto [cause_ns, name] =
+      *std::max_element(causes.begin(), causes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return 2 * cause_ns > time.span_ns - time.kernel_ns ? name : "mixed";
+}
+
+}  // namespace
+
+void DeviceTime::add(const DeviceTime& other) {
+  span_ns += other.span_ns;
+  kernel_ns += other.kernel_ns;
+  exposed_transfer_ns += other.exposed_transfer_ns;
+  idle_ns += other.idle_ns;
+  copy_wait_ns += other.copy_wait_ns;
+  sync_wait_ns += other.sync_wait_ns;
+  input_ns += other.input_ns;
+  launch_ns += other.launch_ns;
+  quiet_ns += other.quiet_ns;
+}
+
+DeviceTimes::DeviceTimes(const Activity& activity, HostActivity host)
+    : activity_(activity),
+      copy_waits_(std::move(host.copy_waits)),
+      sync_waits_(std::move(host.sync_waits)),
+      batch_gaps_(std::move(host.batch_gaps)),
+      issuing_(times_of_issuing(std::move(host.calls))) {}
+
+DeviceTime DeviceTimes::within(const IntervalSet& span) const {
+  DeviceTime sum;
+  if (span.intervals().empty()) return sum;
+  const auto near = [start_ns = span.intervals().front().start_ns, end_ns = span.intervals().back().end_ns](
+                        const IntervalSet& set) { return set.part(start_ns, end_ns); };
+  const IntervalSet copy_waits = near(copy_waits_);
+  const IntervalSet sync_waits = near(sync_waits_);
+  const IntervalSet batch_gaps = near(batch_gaps_);
+  const IntervalSet issuing = near(issuing_);
+  for (const auto& [id, device] : activity_.devices()) {
+    DeviceTime time;
+    time.span_ns = span.total_ns();
+    time.kernel_ns = near(device.kernels).intersect(span).total_ns();
+    IntervalSet idle = span.subtract(near(device.busy));
+    time.idle_ns = idle.total_ns();
+    time.exposed_transfer_ns = time.span_ns - time.kernel_ns - time.idle_ns;
+    time.copy_wait_ns = take_ns(idle, copy_waits);
+    time.sync_wait_ns = take_ns(idle, sync_waits);
+    time.input_ns = take_ns(idle, batch_gaps);
+    time.launch_ns = take_ns(idle, issuing);
+    time.quiet_ns = idle.total_ns();
+    sum.add(time);
+  }
+  return sum;
+}
+
+DeviceTime account(const Activity& activity, HostActivity host) {
+  const IntervalSet span({host.span});
+  return DeviceTimes(activity, std::move(host)).within(span);
+}
+
+std::string bound_by(const DeviceTime& time) {
+  return percent(time.kernel_ns, time.span_ns) >= kGpuBoundPct ? "gpu" : largest_cause(time);
+}
+
+Verdict judge(const DeviceTime& time, const VerdictScope& scope, bool is_known) {
+  Verdict verdict;
+  if (!is_known) {
+    verdict.why =
+        "Kernels were not recorded, so what the GPU did between transfers is unknown. Record with --detail full.";
+    return verdict;
+  }
+  if (time.span_ns <= 0) {
+    verdict.why = "No GPU did anything while this was recorded.";
+    return verdict;
+  }
+  verdict.gpu_busy_pct = percent(time.kernel_ns, time.span_ns);
+  verdict.gpu_idle_pct = percent(time.idle_ns, time.span_ns);
+  verdict.exposed_transfer_pct = percent(time.exposed_transfer_ns, time.span_ns);
+  verdict.idle = IdleShares{.copies_pct = percent(time.copy_wait_ns, time.span_ns),
+                            .syncs_pct = percent(time.sync_wait_ns, time.span_ns),
+                            .input_pct = percent(time.input_ns, time.span_ns),
+                            .launch_pct = percent(time.launch_ns, time.span_ns),
+                            .quiet_pct = percent(time.quiet_ns, time.span_ns)};
+  verdict.bound_by = bound_by(time);
+  verdict.why = sentence(time, scope);
+  return verdict;
+}
+
+}  // namespace turnpike::analyze

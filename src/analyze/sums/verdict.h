@@ -1,0 +1,86 @@
+// What bounds the run: what the GPU did with its time, and what the host did while the GPU ran no kernel.
+//
+// It is about the steps where there are any: from the start of the first to the end of the last whole one, without
+// those that warm up. Start-up, checkpoints at the end and the like are no part of it then.
+//
+// Every nanosecond of that time is, on each device, exactly one of: a kernel runs; a transfer runs and no kernel;
+// nothing runs and the host is held by a copy; nothing runs and the host is held by a synchronisation; nothing runs and
+// the host gets the next batch ready ("input", see batch_gaps.h); nothing runs and the host calls CUDA, or pauses for
+// no longer than kQuietNs (it issues work, too slowly); nothing runs and the host does not call CUDA for longer, in the
+// midst of its work. The last two are "launch": the host did not wait, and yet gave the device nothing to do. The host
+// is the threads that launch; a process that launches nothing is seen through all of its threads. Several devices and
+// processes add up. This knows no dependencies: it says where time went, not what would be gained.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyze/model/activity.h"
+#include "analyze/model/batch_gaps.h"
+#include "analyze/model/intervals.h"
+#include "analyze/report.h"
+
+namespace turnpike::analyze {
+
+// From this share of busy time on there is little left to gain from anything but faster kernels.
+inline constexpr double kGpuBoundPct = 90.0;
+
+// The time of all devices by what it was spent on.
+struct DeviceTime {
+  std::int64_t span_ns = 0;
+  std::int64_t kernel_ns = 0;
+  std::int64_t exposed_transfer_ns = 0;
+  std::int64_t idle_ns = 0;  // the five below, summed
+  std::int64_t copy_wait_ns = 0;
+  std::int64_t sync_wait_ns = 0;
+  std::int64_t input_ns = 0;
+  std::int64_t launch_ns = 0;  // calling CUDA, short pauses included
+  std::int64_t quiet_ns = 0;
+
+  void add(const DeviceTime& other);
+};
+
+// What the host of a process did.
+struct HostActivity {
+  Interval span{0, 0};                 // that is looked at; nothing outside of it counts
+  std::vector<Interval> calls{};       // all calls of the threads that launch, waits included
+  std::vector<Interval> copy_waits{};  // held by a copy, or by the synchronisation paired with it
+  std::vector<Interval> sync_waits{};  // held by other synchronisations
+  std::vector<Interval> batch_gaps{};
+};
+
+// The time of devices in parts of the run. Summed over the devices that did anything.
+class DeviceTimes {
+ public:
+  // Keeps a reference to `activity`. `host.span` is not looked at.
+  DeviceTimes(const Activity& activity, HostActivity host);
+  DeviceTime within(const IntervalSet& span) const;
+
+ private:
+  const Activity& activity_;
+  IntervalSet copy_waits_;
+  IntervalSet sync_waits_;
+  IntervalSet batch_gaps_;
+  IntervalSet issuing_;
+};
+
+// In the span of `host`.
+DeviceTime account(const Activity& activity, HostActivity host);
+
+// What a verdict calls the cause: gpu|transfer|sync|launch|input|mixed.
+std::string bound_by(const DeviceTime& time);
+
+// What a verdict is about.
+struct VerdictScope {
+  std::uint64_t whole_steps = 0;  // of all processes; 0: no steps were found, and it is the whole run
+  std::size_t processes = 0;      // that have steps
+  bool has_warm_up = false;       // whether steps at the start were left out
+  bool is_range = false;          // it is about the ranges of one name
+};
+
+// `is_known`: false when a process did not record its kernels; nothing is said then but why.
+Verdict judge(const DeviceTime& time, const VerdictScope& scope, bool is_known);
+
+}  // namespace turnpike::analyze

@@ -1,0 +1,513 @@
+// The changes, each as edits of the graph.
+#include "analyze/whatif/what_if.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "analyze/graph/edits.h"
+#include "analyze/graph/neighbours.h"
+#include "analyze/model/batch_gaps.h"
+#include "analyze/model/blocking.h"
+
+namespace turnpike::analyze {
+namespace {
+
+using trace::CallKind;
+
+// What numbers stored as bytes become on the host: 32-bit floats.
+constexpr std::uint64_t kBytesPerStoredByte = 4;
+// One thread of the host copies so many bytes in a nanosecond: packing, and the driver's staging of pageable memory.
+constexpr double kHostCopyGbps = 8.0;
+// What taking one tensor out of a packed one costs the host: a view.
+constexpr std::int64_t kViewNs = 1000;
+// A CUDA graph is launched once for all of its nodes.
+constexpr std::int64_t kGraphLaunchNs = 10'000;
+// What is left to do before a batch that is ready can be used.
+constexpr std::int64_t kReadyBatchNs = 100'000;
+
+constexpr std::array<std::pair<Change, const char*>, 15> kNames = {{
+    {Change::kPin, "pin"},
+    {Change::kNonBlocking, "non_blocking"},
+    {Change::kRemoveSync, "remove_sync"},
+    {Change::kDeferSync, "defer_sync"},
+    {Change::kHoistUpload, "hoist_upload"},
+    {Change::kMergeCopies, "merge_copies"},
+    {Change::kPrefetch, "prefetch"},
+    {Change::kSideStreams, "side_streams"},
+    {Change::kFullLinkSpeed, "full_link_speed"},
+    {Change::kFasterLoader, "faster_loader"},
+    {Change::kGraphLaunch, "graph_launch"},
+    {Change::kSkipHostCopy, "skip_host_copy"},
+    {Change::kConvertOnDevice, "convert_on_device"},
+    {Change::kKeepOnDevice, "keep_on_device"},
+    {Change::kRemoveAllocation, "remove_allocation"},
+}};
+
+// A graph while it is changed, with what the changes have in common.
+class Changer {
+ public:
+  Changer(const ProcessModel& model, Graph& graph) : model_(model), graph_(graph) {}
+
+  Applied take() { return {std::move(applied_), is_known_}; }
+
+  void pin(std::uint32_t call) {
+    for (const std::uint32_t operation : model_.operations_of(call)) {
+      if (!is_over_link(operation)) continue;
+      run_at_link_speed(operation, bytes_of(operation));
+      let_host_go_on(call);
+      applied_.push_back(call);
+    }
+  }
+
+  void make_non_blocking(std::uint32_t call) {
+    if (!is_of(call, Direction::kHostToDevice)) return;
+    let_host_go_on(call);
+    applied_.push_back(call);
+  }
+
+  // A synchronisation, or a copy to the host.
+  void remove_sync(std::uint32_t call) {
+    const CallKind kind = model_.call(call).kind;
+    if (kind == CallKind::kSynchronize) {
+      remove_call(graph_, call, true);
+      applied_.push_back(call);
+    } else if (is_of(call, Direction::kDeviceToHost)) {
+      drop_copy(call);
+      applied_.push_back(call);
+    }
+  }
+
+  void hoist_upload(std::uint32_t call) {
+    if (!is_of(call, Direction::kHostToDevice)) return;
+    drop_copy(call);
+    applied_.push_back(call);
+  }
+
+  // The wait is for what it waited for one step earlier.
+  void defer_sync(const Selection& calls) {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> earlier;  // by place and number in the step
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> counts;
+    for (const std::uint32_t call : calls) {
+      const std::uint32_t waiting = waiting_call_of(call);
+      if (waiting == kNone) continue;
+      const std::uint32_t place = model_.call(call).stack;
+      const std::uint32_t number = counts[{model_.step_of(call), place}]++;
+      std::uint32_t awaited = earlier.contains({place, number}) ? earlier[{place, number}] : Graph::kOriginPoint;
+      if (waiting != call) free_copy_call(call);
+      for (Edge& edge : graph_.edges_to(graph_.call_end(waiting))) {
+        if (edge.kind == EdgeKind::kWait && edge.lag_ns != kRemoved) std::swap(edge.from, awaited);
+      }
+      earlier[{place, number}] = awaited;
+      applied_.push_back(call);
+    }
+  }
+
+  // Each device has copies of its own, also where one line serves several in turn.
+  void merge(const Selection& calls) {
+    std::map<std::uint32_t, Selection> groups;  // by device
+    for (const std::uint32_t call : calls) {
+      if (!is_of(call, Direction::kHostToDevice) && !is_of(call, Direction::kDeviceToHost)) continue;
+      Selection& group = groups[graph_.operations[model_.operations_of(call).front()].device];
+      if (!group.empty() && !belong_together(group.back(), call)) merge_group(std::exchange(group, {}));
+      group.push_back(call);
+    }
+    for (const auto& [device, group] : groups) merge_group(group);
+  }
+
+  // One step ahead, on a stream of their own.
+  void prefetch(const Selection& calls) {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> counts;   // by step and place
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> earlier;  // by place and number in the step
+    std::map<std::uint32_t, std::uint32_t> last_of_device;
+    for (const std::uint32_t call : calls) {
+      if (!is_of(call, Direction::kHostToDevice)) continue;
+      const std::uint32_t place = model_.call(call).stack;
+      const std::uint32_t number = counts[{model_.step_of(call), place}]++;
+      const auto [before, is_first] = earlier.try_emplace({place, number}, call);
+      for (const std::uint32_t operation : model_.operations_of(call)) {
+        const bool is_pageable =
+            model_.transfer_of(graph_.operations[operation])->src_kind == trace::MemoryKind::kPageable;
+        if (is_pageable) run_at_link_speed(operation, bytes_of(operation));
+        move_aside(operation, last_of_device);
+        if (!is_first) launch_from(graph_, operation, before->second);
+      }
+      let_host_go_on(call);
+      before->second = call;
+      applied_.push_back(call);
+    }
+  }
+
+  // Copies between GPUs wait for nothing on the streams that compute; copies to the host wait for what they read.
+  void use_side_streams(const Selection& calls) {
+    std::vector<std::uint32_t> ends;
+    for (const std::uint32_t call : calls) {
+      for (const std::uint32_t operation : model_.operations_of(call)) {
+        const Transfer* transfer = model_.transfer_of(graph_.operations[operation]);
+        if (transfer == nullptr) continue;
+        if (transfer->direction == Direction::kPeerToPeer) {
+          ends.push_back(graph_.operation_end(operation));
+          detach_from_stream(graph_, operation);
+        } else if (transfer->direction == Direction::kDeviceToHost) {
+          move_behind_producer(operation);
+        } else {
+          continue;
+        }
+        applied_.push_back(call);
+      }
+    }
+    remove_events_from(graph_, ends);
+  }
+
+  void reach_link_speed(std::uint32_t call) {
+    for (const std::uint32_t operation : model_.operations_of(call)) {
+      if (!is_over_link(operation)) continue;
+      run_at_link_speed(operation, bytes_of(operation));
+      applied_.push_back(call);
+    }
+  }
+
+  void load_faster(std::uint32_t call) {
+    const std::int64_t gap = gap_ns(graph_, call);
+    if (gap <= kQuietNs) return;
+    set_gap(graph_, call, std::min(gap, kReadyBatchNs));
+    applied_.push_back(call);
+  }
+
+  // The first launch of a step stands for all that can be captured.
+  void launch_as_graph(const Selection& calls) {
+    std::uint32_t step = kNone;
+    for (const std::uint32_t call : calls) {
+      if (!can_be_captured(call)) continue;
+      const std::uint32_t own = model_.step_of(call);
+      if (std::exchange(step, own) != own) {
+        remove_waits(graph_, call, kGraphLaunchNs);
+      } else {
+        remove_call(graph_, call, true);
+      }
+      // Nodes of a graph follow each other within 0.3 us (H100), which recording adds to each kernel.
+      for (const std::uint32_t operation : model_.operations_of(call)) close_up(graph_, operation);
+      applied_.push_back(call);
+    }
+  }
+
+  // Of the gap before the call only what such a copy takes goes: the rest may be the program's own.
+  void skip_host_copy(std::uint32_t call) {
+    if (!is_of(call, Direction::kHostToDevice)) return;
+    std::uint64_t bytes = 0;
+    for (const std::uint32_t operation : model_.operations_of(call)) bytes += bytes_of(operation);
+    const auto host_copy_ns = static_cast<std::int64_t>(static_cast<double>(bytes) / kHostCopyGbps);
+    const std::int64_t gap = gap_ns(graph_, call);
+    set_gap(graph_, call, std::max(gap - host_copy_ns, std::min(gap, usual_gap_ns())));
+    applied_.push_back(call);
+  }
+
+  void convert_on_device(std::uint32_t call) {
+    if (!is_of(call, Direction::kHostToDevice)) return;
+    for (const std::uint32_t operation : model_.operations_of(call)) {
+      if (!is_over_link(operation)) continue;
+      shorten(operation, static_cast<std::int64_t>(kBytesPerStoredByte));
+      set_gap(graph_, call, std::min(gap_ns(graph_, call), usual_gap_ns()));
+      applied_.push_back(call);
+    }
+  }
+
+  // A copy down and the next one up on the same thread, with what the host did between them.
+  void keep_on_device(const Selection& calls) {
+    std::set<std::uint32_t> threads;  // that have brought something down
+    for (const std::uint32_t call : calls) {
+      const std::uint32_t thread = model_.call(call).thread;
+      if (is_of(call, Direction::kDeviceToHost)) {
+        drop_copy(call);
+        threads.insert(thread);
+      } else if (threads.contains(thread) && is_of(call, Direction::kHostToDevice)) {
+        set_gap(graph_, call, std::min(gap_ns(graph_, call), usual_gap_ns()));
+        drop_copy(call);
+        threads.erase(thread);
+        applied_.push_back(call);
+      }
+    }
+  }
+
+  void remove_allocation(std::uint32_t call) {
+    const CallKind kind = model_.call(call).kind;
+    if (kind != CallKind::kDeviceAlloc && kind != CallKind::kDeviceFree && kind != CallKind::kHostAlloc &&
+        kind != CallKind::kHostFree && kind != CallKind::kHostRegister && kind != CallKind::kHostUnregister) {
+      return;
+    }
+    remove_call(graph_, call, false);
+    applied_.push_back(call);
+  }
+
+ private:
+  bool is_of(std::uint32_t call, Direction direction) const {
+    const auto& operations = model_.operations_of(call);
+    return std::any_of(operations.begin(), operations.end(), [&](std::uint32_t operation) {
+      const Transfer* transfer = model_.transfer_of(graph_.operations[operation]);
+      return transfer != nullptr && transfer->direction == direction && transfer->graph_node == 0 &&
+             !is_removed(graph_, operation);
+    });
+  }
+
+  // The copy of one part in `parts` of the bytes. Staging the first bytes of pageable memory takes as long as before:
+  // the device waits for it, so that what it takes itself shrinks by more than the bytes do.
+  void shorten(std::uint32_t operation, std::int64_t parts) {
+    const std::int64_t measured_ns = graph_.operations[operation].end_ns - graph_.operations[operation].start_ns;
+    const bool is_staged = model_.transfer_of(graph_.operations[operation])->src_kind == trace::MemoryKind::kPageable &&
+                           bytes_of(operation) > kStagedAboveBytes;
+    const std::int64_t staging_ns = is_staged ? graph_.typical.staged_launch : 0;
+    const std::int64_t whole_ns = (measured_ns + staging_ns) / parts;
+    set_duration(graph_, operation, std::max(whole_ns - staging_ns, measured_ns / (2 * parts)));
+  }
+
+  bool can_be_captured(std::uint32_t call) const {
+    switch (model_.call(call).kind) {
+      case CallKind::kLaunch:
+      case CallKind::kMemset:
+      case CallKind::kEventRecord:
+      case CallKind::kStreamWait:
+        return true;
+      case CallKind::kCopy:
+        return is_of(call, Direction::kDeviceToDevice);
+      default:
+        return false;
+    }
+  }
+
+  bool is_over_link(std::uint32_t operation) const {
+    const Transfer* transfer = model_.transfer_of(graph_.operations[operation]);
+    return transfer != nullptr && !is_removed(graph_, operation) &&
+           (transfer->direction == Direction::kHostToDevice || transfer->direction == Direction::kDeviceToHost);
+  }
+
+  std::uint64_t bytes_of(std::uint32_t operation) const {
+    const Transfer* transfer = model_.transfer_of(graph_.operations[operation]);
+    return transfer == nullptr ? 0 : transfer->bytes;
+  }
+
+  // Small copies take longer than the link's rate says, and pinned ones are no slower than they were.
+  void run_at_link_speed(std::uint32_t operation, std::uint64_t bytes) {
+    const Transfer& transfer = *model_.transfer_of(graph_.operations[operation]);
+    const auto link_ns = model_.link_time_ns(transfer.device, transfer.direction, bytes);
+    if (!link_ns) {
+      is_known_ = false;
+      return;
+    }
+    set_duration(graph_, operation, bytes == transfer.bytes ? std::min(*link_ns, transfer.duration_ns()) : *link_ns);
+  }
+
+  // The call of a copy returns when it is queued, and nothing waits behind it.
+  void let_host_go_on(std::uint32_t call) {
+    if (has_waits(graph_, call)) free_copy_call(call);
+    const std::uint32_t synchronisation = model_.synchronisation_of(call);
+    if (synchronisation != kNone) remove_call(graph_, synchronisation, true);
+  }
+
+  void free_copy_call(std::uint32_t call) {
+    remove_waits(graph_, call, std::min(model_.call(call).duration_ns(), graph_.typical.launch_call));
+  }
+
+  void drop_copy(std::uint32_t call) {
+    for (const std::uint32_t operation : model_.operations_of(call)) remove_operation(graph_, operation);
+    remove_call(graph_, call, false);
+    const std::uint32_t synchronisation = model_.synchronisation_of(call);
+    if (synchronisation != kNone) remove_call(graph_, synchronisation, true);
+  }
+
+  // The call that waits for a copy down: its own, or the synchronisation behind it; the call itself when it is one.
+  std::uint32_t waiting_call_of(std::uint32_t call) const {
+    if (model_.call(call).kind == CallKind::kSynchronize) return call;
+    if (!is_of(call, Direction::kDeviceToHost)) return kNone;
+    const std::uint32_t synchronisation = model_.synchronisation_of(call);
+    if (synchronisation != kNone) return synchronisation;
+    return has_waits(graph_, call) ? call : kNone;
+  }
+
+  bool belong_together(std::uint32_t a, std::uint32_t b) const {
+    if (model_.step_of(a) == model_.step_of(b) && model_.call(a).stack == model_.call(b).stack) return true;
+    return follows_directly(model_, a, b) &&
+           (are_small_copies(a, b, Direction::kHostToDevice) || are_small_copies(a, b, Direction::kDeviceToHost));
+  }
+
+  bool are_small_copies(std::uint32_t a, std::uint32_t b, Direction direction) const {
+    return is_small_copy(model_, a, direction) && is_small_copy(model_, b, direction);
+  }
+
+  void merge_group(const Selection& group) {
+    if (group.size() < 2) return;
+    std::uint64_t bytes = 0;
+    for (const std::uint32_t call : group) {
+      for (const std::uint32_t operation : model_.operations_of(call)) bytes += bytes_of(operation);
+    }
+    const std::uint32_t first = group.front();
+    const std::uint32_t carrier = model_.operations_of(first).front();
+    const auto host_copy_ns = static_cast<std::int64_t>(static_cast<double>(bytes) / kHostCopyGbps);
+    const bool is_staged = model_.transfer_of(graph_.operations[carrier])->src_kind == trace::MemoryKind::kPageable;
+    if (is_staged) {
+      set_duration(graph_, carrier, host_copy_ns);
+    } else {
+      run_at_link_speed(carrier, bytes);
+    }
+    for (auto call = group.begin() + 1; call != group.end(); ++call) {
+      drop_copy(*call);
+      remove_call(graph_, *call, true);
+    }
+    const std::int64_t views_ns = kViewNs * static_cast<std::int64_t>(group.size());
+    set_gap(graph_, first, gap_ns(graph_, first) + host_copy_ns + views_ns);
+    applied_.insert(applied_.end(), group.begin(), group.end());
+  }
+
+  // What the stream went on with after the copy waits for it still.
+  void move_aside(std::uint32_t operation, std::map<std::uint32_t, std::uint32_t>& last_of_device) {
+    const std::uint32_t consumer = consumer_of(operation);
+    detach_from_stream(graph_, operation);
+    const std::uint32_t start = graph_.operation_start(operation);
+    const auto [last, is_first] = last_of_device.try_emplace(graph_.operations[operation].device, operation);
+    if (!is_first) {
+      graph_.edges.push_back({graph_.operation_end(std::exchange(last->second, operation)), start,
+                              graph_.typical.stream, EdgeKind::kEdit});
+    }
+    if (consumer == kNone) return;
+    graph_.edges.push_back(
+        {graph_.operation_end(operation), graph_.operation_start(consumer), graph_.typical.event, EdgeKind::kEdit});
+  }
+
+  void move_behind_producer(std::uint32_t operation) {
+    const std::uint32_t producer = graph_.operations[operation].before;
+    detach_from_stream(graph_, operation);
+    if (producer == kNone) return;
+    graph_.edges.push_back(
+        {graph_.operation_end(producer), graph_.operation_start(operation), graph_.typical.event, EdgeKind::kEdit});
+  }
+
+  std::uint32_t consumer_of(std::uint32_t operation) const {
+    std::uint32_t next = graph_.operations[operation].after;
+    while (next != kNone && graph_.operations[next].kernel == kNone) next = graph_.operations[next].after;
+    return next;
+  }
+
+  std::int64_t usual_gap_ns() {
+    if (usual_gap_ns_) return *usual_gap_ns_;
+    std::vector<std::int64_t> gaps;
+    for (std::uint32_t call = 0; call < graph_.calls.size(); ++call) gaps.push_back(gap_ns(model_.graph(), call));
+    if (gaps.empty()) return 0;
+    const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
+    std::nth_element(gaps.begin(), middle, gaps.end());
+    usual_gap_ns_ = *middle;
+    return *usual_gap_ns_;
+  }
+
+  const ProcessModel& model_;
+  Graph& graph_;
+  Selection applied_;
+  bool is_known_ = true;
+  std::optional<std::int64_t> usual_gap_ns_;
+};
+
+void change_all(Changer& changer, Change change, const Selection& calls) {
+  const auto each = [&](void (Changer::*one)(std::uint32_t)) {
+    for (const std::uint32_t call : calls) (changer.*one)(call);
+  };
+  switch (change) {
+    case Change::kPin:
+      return each(&Changer::pin);
+    case Change::kNonBlocking:
+      return each(&Changer::make_non_blocking);
+    case Change::kRemoveSync:
+      return each(&Changer::remove_sync);
+    case Change::kDeferSync:
+      return changer.defer_sync(calls);
+    case Change::kHoistUpload:
+      return each(&Changer::hoist_upload);
+    case Change::kMergeCopies:
+      return changer.merge(calls);
+    case Change::kPrefetch:
+      return changer.prefetch(calls);
+    case Change::kSideStreams:
+      return changer.use_side_streams(calls);
+    case Change::kFullLinkSpeed:
+      return each(&Changer::reach_link_speed);
+    case Change::kFasterLoader:
+      return each(&Changer::load_faster);
+    case Change::kGraphLaunch:
+      return changer.launch_as_graph(calls);
+    case Change::kSkipHostCopy:
+      return each(&Changer::skip_host_copy);
+    case Change::kConvertOnDevice:
+      return each(&Changer::convert_on_device);
+    case Change::kKeepOnDevice:
+      return changer.keep_on_device(calls);
+    case Change::kRemoveAllocation:
+      return each(&Changer::remove_allocation);
+  }
+}
+
+struct SiteName {
+  std::string_view file;
+  std::uint32_t line = 0;
+};
+
+std::optional<SiteName> parse_site(std::string_view text) {
+  const auto colon = text.rfind(':');
+  const std::string_view digits = colon == std::string_view::npos ? text : text.substr(colon + 1);
+  SiteName site{colon == std::string_view::npos ? std::string_view() : text.substr(0, colon), 0};
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), site.line);
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return site;
+}
+
+bool is_at(const Place& place, std::string_view text, const std::optional<SiteName>& site) {
+  if (place.site == text) return true;
+  return site && place.line == site->line && place.file && place.file->ends_with(site->file);
+}
+
+}  // namespace
+
+const char* name_of(Change change) {
+  const auto found =
+      std::find_if(kNames.begin(), kNames.end(), [=](const auto& entry) { return entry.first == change; });
+  return found == kNames.end() ? "" : found->second;
+}
+
+std::optional<Change> change_named(std::string_view name) {
+  const auto found =
+      std::find_if(kNames.begin(), kNames.end(), [=](const auto& entry) { return entry.second == name; });
+  return found == kNames.end() ? std::nullopt : std::optional(found->first);
+}
+
+std::span<const Change> all_changes() {
+  static const auto kChanges = [] {
+    std::array<Change, kNames.size()> changes{};
+    std::transform(kNames.begin(), kNames.end(), changes.begin(), [](const auto& entry) { return entry.first; });
+    return changes;
+  }();
+  return kChanges;
+}
+
+Selection calls_at(const ProcessModel& model, std::string_view site) {
+  const auto parsed = parse_site(site);
+  Selection calls;
+  for (std::uint32_t call = 0; call < model.graph().calls.size(); ++call) {
+    if (site.empty() || is_at(model.facts_of_call(call).place, site, parsed)) calls.push_back(call);
+  }
+  return calls;
+}
+
+Applied apply(const ProcessModel& model, Graph& graph, Change change, const Selection& calls) {
+  Changer changer(model, graph);
+  change_all(changer, change, calls);
+  return changer.take();
+}
+
+std::optional<double> predict_step_ns(const ProcessModel& model, std::span<const NamedChange> changes) {
+  Graph graph = model.graph();
+  for (const NamedChange& named : changes) {
+    if (!apply(model, graph, named.change, named.calls).is_known) return std::nullopt;
+  }
+  return model.step_ns_of(graph);
+}
+
+}  // namespace turnpike::analyze

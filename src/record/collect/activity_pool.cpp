@@ -1,0 +1,85 @@
+// Gives buffers out and takes them back.
+#include "record/collect/activity_pool.h"
+
+#include <sys/mman.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+namespace turnpike::record {
+
+bool ActivityPool::prepare() noexcept {
+  if (base_ != nullptr) return true;
+  void* memory = mmap(nullptr, kPoolBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  try {
+    // As many overflow buffers can come on top: complete() never allocates.
+    filled_.reserve(2 * kActivityBufferCount);
+  } catch (...) {
+    munmap(memory, kPoolBytes);
+    return false;
+  }
+  base_ = static_cast<std::uint8_t*>(memory);
+  // Given out from the end: the first one asked for is the first in memory, and pages that were used are used again.
+  for (std::size_t i = 0; i < kActivityBufferCount; ++i) {
+    free_[i] = base_ + (kActivityBufferCount - 1 - i) * kActivityBufferBytes;
+  }
+  free_count_ = kActivityBufferCount;
+  return true;
+}
+
+std::uint8_t* ActivityPool::request(std::size_t* size_bytes) noexcept {
+  // Long enough for a collector that is behind, short enough that a program never hangs on its recorder.
+  constexpr auto kPatience = std::chrono::milliseconds(200);
+  {
+    std::unique_lock lock(mutex_);
+    // CUPTI may hold a lock around this that the collector needs to free buffers: then no wait helps, and one after the
+    // other would add up.
+    const auto patience = has_waited_in_vain_ ? std::chrono::milliseconds(0) : kPatience;
+    if (freed_.wait_for(lock, patience, [this] { return free_count_ > 0; })) {
+      *size_bytes = kActivityBufferBytes;
+      return free_[--free_count_];
+    }
+    has_waited_in_vain_ = true;
+  }
+  *size_bytes = kOverflowBytes;
+  return static_cast<std::uint8_t*>(std::calloc(1, kOverflowBytes));
+}
+
+bool ActivityPool::complete(std::uint8_t* data, std::size_t valid_bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  // The other half of the room is for the pool's own, which must all find a place.
+  if (is_overflow(data) && filled_.size() >= kActivityBufferCount) return false;
+  filled_.push_back({data, valid_bytes});
+  return true;
+}
+
+void ActivityPool::discard(std::uint8_t* data) noexcept {
+  std::free(data);
+}
+
+void ActivityPool::take_filled(std::vector<Filled>& filled) {
+  filled.clear();
+  filled.reserve(2 * kActivityBufferCount);
+  const std::lock_guard lock(mutex_);
+  filled.assign(filled_.begin(), filled_.end());
+  filled_.clear();
+}
+
+void ActivityPool::recycle(const Filled& buffer) noexcept {
+  if (is_overflow(buffer.data)) {
+    std::free(buffer.data);
+    return;
+  }
+  // CUPTI relies on zeroes (ATTR_ZEROED_OUT_ACTIVITY_BUFFER): done here, off the program's threads.
+  std::memset(buffer.data, 0, buffer.valid_bytes);
+  {
+    const std::lock_guard lock(mutex_);
+    free_[free_count_++] = buffer.data;
+    has_waited_in_vain_ = false;
+  }
+  freed_.notify_one();
+}
+
+}  // namespace turnpike::record

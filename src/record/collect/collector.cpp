@@ -1,0 +1,364 @@
+// The turns of the collector: take, name, write; now and then ask CUPTI for what it has.
+#include "record/collect/collector.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "cuda/driver.h"
+#include "record/handover/clock.h"
+
+namespace turnpike::record {
+
+using trace::ChunkType;
+using trace::Loss;
+
+namespace {
+
+// What a killed process can lose of its calls: short, and still no load (50 wake-ups a second).
+constexpr std::int64_t kTurnNs = 20'000'000;
+// What a killed process can lose of the device's work. Each flush costs some hundred microseconds on this thread.
+constexpr std::int64_t kFlushNs = 200'000'000;
+constexpr std::int64_t kClockNs = 1'000'000'000;
+constexpr std::size_t kMaxBatchBytes = 4 << 20;
+
+}  // namespace
+
+Collector::Collector(CollectorSources sources)
+    : from_(sources), decoder_(sources.strings, sources.losses), sampler_(sources.stacks) {}
+
+bool Collector::open_file(const Options& options, std::string& error) {
+  made_directory_ = mkdir(options.run_directory.c_str(), 0777) == 0;
+  if (!made_directory_ && errno != EEXIST) {
+    error = "the run directory " + options.run_directory + " cannot be made: " + std::strerror(errno);
+    return false;
+  }
+  trace::FileHeader header{};
+  header.start_realtime_ns = first_clock_.realtime_ns;
+  header.start_monotonic_ns = first_clock_.monotonic_ns;
+  header.pid = static_cast<std::uint32_t>(getpid());
+  header.parent_pid = static_cast<std::uint32_t>(getppid());
+  // The same process may record more than once, and process ids come round.
+  constexpr int kAttempts = 10'000;
+  for (int attempt = 1; attempt <= kAttempts; ++attempt) {
+    path_ = options.run_directory + "/" + trace_file_name(attempt);
+    if (writer_.open(path_.c_str(), header)) return true;
+    if (errno != EEXIST) break;
+  }
+  error = "the file " + path_ + " cannot be written: " + std::strerror(errno);
+  if (made_directory_) rmdir(options.run_directory.c_str());
+  return false;
+}
+
+bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata metadata, std::string& error) {
+  cupti_ = cupti;
+  metadata_ = std::move(metadata);
+  has_samples_ = options.detail == Detail::kFull && options.has_stacks;
+  first_clock_ = read_clocks();
+  batch_.restart();
+  memory_watch_.restart();
+  from_.status.restart();
+  from_.strings.restart();
+  from_.stacks.restart();
+  last_flush_ns_ = last_clock_ns_ = 0;
+  last_loss_total_ = 0;
+  are_devices_described_ = false;
+  last_status_ = {};
+  if (!open_file(options, error)) return false;
+  write_metadata();
+  if (cupti_ == nullptr) {
+    write_losses();
+    write_end();
+    return true;
+  }
+  std::uint32_t version = 0;
+  cupti_->get_version(&version);
+  decoder_.restart(cupti_, version, first_clock_);
+  sample_clocks();
+  note_memory(0, false);
+  write();
+
+  must_finish_ = false;
+  is_done_ = false;
+  // The program's signals are for the program's threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int failure = pthread_create(
+      &thread_, nullptr,
+      [](void* self) -> void* {
+        static_cast<Collector*>(self)->run();
+        return nullptr;
+      },
+      this);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (failure != 0) {
+    is_done_ = true;
+    writer_.close();
+    unlink(path_.c_str());
+    if (made_directory_) rmdir(options.run_directory.c_str());
+    error = std::string("no thread can be started: ") + std::strerror(failure);
+    return false;
+  }
+  pthread_setname_np(thread_, "turnpike");
+  pthread_detach(thread_);
+  return true;
+}
+
+bool Collector::finish(std::int64_t patience_ns) {
+  must_finish_ = true;
+  from_.handover.wake();
+  std::unique_lock lock(done_mutex_);
+  return done_.wait_for(lock, std::chrono::nanoseconds(patience_ns), [this] { return is_done_; });
+}
+
+void Collector::abandon() noexcept {
+  writer_.close();
+}
+
+TurnpikeStatus Collector::status() const {
+  const std::lock_guard lock(done_mutex_);
+  return last_status_;
+}
+
+void Collector::run() noexcept {
+  while (true) {
+    const bool is_last = must_finish_;
+    // Out of memory: what was taken in this turn is lost, the program goes on.
+    try {
+      turn(is_last);
+    } catch (...) {
+      from_.losses.add(Loss::kWriteFailed, batch_.bytes().size());
+      batch_.clear();
+    }
+    if (is_last) break;
+    try {
+      wait_for_turn();
+    } catch (...) {
+    }
+  }
+  writer_.close();
+  const std::lock_guard lock(done_mutex_);
+  is_done_ = true;
+  done_.notify_all();
+}
+
+// Meanwhile the threads are looked at, when it is time for it.
+void Collector::wait_for_turn() {
+  if (from_.pool.is_pressed()) return;
+  const std::int64_t turn_ns = monotonic_ns() + kTurnNs;
+  for (std::int64_t now = monotonic_ns(); now < turn_ns; now = monotonic_ns()) {
+    const bool is_sampling = has_samples_ && is_sampling_.load(std::memory_order_relaxed);
+    const std::int64_t until_ns = is_sampling ? std::min(turn_ns, next_sample_ns_) : turn_ns;
+    if (until_ns > now && from_.handover.wait(until_ns - now)) return;
+    if (!is_sampling || monotonic_ns() < next_sample_ns_) continue;
+    sampler_.sample(batch_);
+    next_sample_ns_ = monotonic_ns() + sampler_.pitch_ns();
+  }
+}
+
+void Collector::turn(bool is_last) {
+  const std::int64_t since_start = monotonic_ns() - first_clock_.monotonic_ns;
+  if (tick_ != nullptr && !is_last) tick_(since_start);
+  // First, because a thread of the program may be waiting for a buffer with CUPTI's locks held, and a flush needs them.
+  const bool has_activities = collect_activities();
+  const bool is_due = since_start - last_flush_ns_ >= kFlushNs && !(has_activities && from_.pool.is_pressed());
+  if (is_last || is_due || (from_.pool.is_exhausted() && !has_activities)) {
+    flush_cupti(is_last);
+    last_flush_ns_ = since_start;
+  }
+  if (is_last || since_start - last_clock_ns_ >= kClockNs) {
+    sample_clocks();
+    last_clock_ns_ = since_start;
+  }
+  collect_threads();
+  collect_activities();
+  if (!are_devices_described_ && !batch_.is_empty()) describe_devices();
+  note_memory(since_start, is_last);
+  write();
+  write_losses();
+  if (is_last) {
+    add_versions(metadata_, cupti_);
+    write_metadata();
+    write_end();
+  }
+  const TurnpikeStatus now = to_status(batch_.counts(), from_.losses.total(), writer_.written_bytes());
+  from_.status.update(now);
+  const std::lock_guard lock(done_mutex_);
+  last_status_ = now;
+}
+
+// Activity records come only when they are asked for, or when a buffer is full. Forced at the end: also from buffers
+// that CUPTI still fills.
+void Collector::flush_cupti(bool is_last) {
+  const cuda::CuptiResult result = cupti_->activity_flush_all(is_last ? cuda::kFlushForced : 0);
+  if (result != cuda::kCuptiSuccess) from_.losses.add(Loss::kCuptiCallFailed);
+  std::size_t dropped = 0;
+  if (cupti_->activity_get_num_dropped_records(nullptr, 0, &dropped) == cuda::kCuptiSuccess) {
+    if (dropped > 0) from_.losses.add(Loss::kCuptiDropped, dropped);
+  } else if (is_last) {
+    from_.losses.add(Loss::kCuptiCallFailed);  // once: drops, if there were any, are not known
+  }
+}
+
+void Collector::collect_threads() {
+  from_.handover.drain([this](const std::byte* slot) {
+    trace::RecordHeader header;
+    std::memcpy(&header, slot, sizeof(header));
+    if (header.kind == kThreadNameKind) {
+      ThreadName name;
+      std::memcpy(&name, slot, sizeof(name));
+      auto record = make_record<trace::ThreadRecord>(trace::RecordKind::kThread);
+      record.thread = name.thread;
+      record.name = from_.strings.intern(name.text);
+      batch_.add(record);
+      sampler_.note_thread(name.thread, name.handle);
+    } else {
+      batch_.add_raw(slot);
+      if (header.kind == trace::RecordKind::kCall) note_call(slot);
+    }
+    if (batch_.bytes().size() >= kMaxBatchBytes) write();
+  });
+}
+
+void Collector::note_call(const std::byte* slot) {
+  trace::CallRecord call;
+  std::memcpy(&call, slot, sizeof(call));
+  sampler_.note_call(call.thread, call.end_ns);
+}
+
+// Whether there were any.
+bool Collector::collect_activities() {
+  from_.pool.take_filled(filled_);
+  for (const ActivityPool::Filled& buffer : filled_) {
+    if (from_.pool.is_overflow(buffer.data)) {
+      from_.losses.add(Loss::kActivityBuffersFull, decoder_.count(buffer.data, buffer.valid_bytes));
+    } else {
+      decoder_.decode(buffer.data, buffer.valid_bytes, batch_);
+    }
+    from_.pool.recycle(buffer);
+    if (batch_.bytes().size() >= kMaxBatchBytes) write();
+  }
+  return !filled_.empty();
+}
+
+// Late, because inside cuInit, where recording starts, the driver cannot be asked yet.
+void Collector::describe_devices() {
+  are_devices_described_ = true;
+  const auto driver = cuda::find_loaded_driver();
+  int count = 0;
+  if (!driver || driver->device_get_count(&count) != 0) return;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    int device = 0;
+    char name[256] = {};
+    std::size_t memory_bytes = 0;
+    if (driver->device_get(&device, ordinal) != 0 || driver->device_get_name(name, sizeof(name), device) != 0) continue;
+    driver->device_total_mem(&memory_bytes, device);
+    const auto attribute = [&](int number) {
+      int value = 0;
+      driver->device_get_attribute(&value, number, device);
+      return static_cast<std::uint32_t>(value);
+    };
+    auto record = make_record<trace::DeviceRecord>(trace::RecordKind::kDevice);
+    record.device = static_cast<std::uint32_t>(ordinal);
+    record.name = from_.strings.intern(name);
+    record.memory_bytes = memory_bytes;
+    record.multiprocessors = attribute(cuda::kAttributeMultiprocessorCount);
+    record.pci_domain = attribute(cuda::kAttributePciDomain);
+    record.pci_bus = static_cast<std::uint8_t>(attribute(cuda::kAttributePciBus));
+    record.pci_device = static_cast<std::uint8_t>(attribute(cuda::kAttributePciDevice));
+    record.numa_node = 0xFFFF;
+    batch_.add(record);
+  }
+}
+
+void Collector::note_memory(std::int64_t since_start_ns, bool is_last) {
+  const auto bytes = memory_watch_.look(since_start_ns, is_last);
+  if (!bytes) return;
+  auto record = make_record<trace::MemoryRecord>(trace::RecordKind::kMemory);
+  record.time_ns = realtime_ns();
+  record.resident_bytes = *bytes;
+  batch_.add(record);
+}
+
+// Definitions after the records were taken and before they are written: every id that a record carries is defined by
+// then.
+void Collector::write() {
+  frames_payload_.clear();
+  stacks_payload_.clear();
+  strings_payload_.clear();
+  from_.stacks.drain(frames_payload_, stacks_payload_);
+  from_.strings.drain(strings_payload_);
+  const auto append = [this](ChunkType type, const std::vector<std::byte>& payload) {
+    if (!payload.empty()) writer_.append(type, payload.data(), payload.size());
+  };
+  append(ChunkType::kStrings, strings_payload_);
+  append(ChunkType::kFrames, frames_payload_);
+  append(ChunkType::kStacks, stacks_payload_);
+  append(ChunkType::kRecords, batch_.bytes());
+  batch_.clear();
+}
+
+void Collector::write_metadata() {
+  const std::vector<std::byte> payload = encode(metadata_);
+  writer_.append(ChunkType::kMetadata, payload.data(), payload.size());
+}
+
+void Collector::write_losses() {
+  const StackTable::Losses of_stacks = from_.stacks.losses();
+  from_.losses.set(Loss::kStacksFull, of_stacks.full);
+  from_.losses.set(Loss::kStackNotWalked, of_stacks.not_walked);
+  from_.losses.set(Loss::kStackTruncated, of_stacks.truncated);
+  from_.losses.set(Loss::kUnnamedLibrary, of_stacks.unnamed_library);
+  from_.losses.set(Loss::kWriteFailed, writer_.lost_bytes());
+  const std::uint64_t total = from_.losses.total();
+  if (total == last_loss_total_) return;
+  last_loss_total_ = total;
+  std::vector<trace::LossEntry> entries;
+  for (std::size_t number = 0; number < LossCounters::kSize; ++number) {
+    const std::uint64_t count = from_.losses.get(number);
+    if (count > 0) entries.push_back({static_cast<std::uint32_t>(number), 0, count});
+  }
+  writer_.append(ChunkType::kLosses, entries.data(), entries.size() * sizeof(trace::LossEntry));
+}
+
+trace::ClockSample Collector::read_clocks() const {
+  trace::ClockSample sample{realtime_ns(), monotonic_ns(), trace::kUnknownTime, time_stamp_counter()};
+  std::uint64_t cupti_ns = 0;
+  if (cupti_ != nullptr && cupti_->get_timestamp(&cupti_ns) == cuda::kCuptiSuccess) {
+    sample.cupti_ns = static_cast<std::int64_t>(cupti_ns);
+  }
+  return sample;
+}
+
+void Collector::sample_clocks() {
+  const trace::ClockSample sample = read_clocks();
+  decoder_.set_now(sample);
+  writer_.append(ChunkType::kClock, &sample, sizeof(sample));
+  // More than a second apart in what passed on both clocks: somebody set the time.
+  constexpr std::int64_t kStep = 1'000'000'000;
+  const std::int64_t drift =
+      (sample.realtime_ns - first_clock_.realtime_ns) - (sample.monotonic_ns - first_clock_.monotonic_ns);
+  if (drift > kStep || drift < -kStep) from_.losses.set(Loss::kClockStepped, 1);
+}
+
+void Collector::write_end() {
+  const RecordCounts& counts = batch_.counts();
+  trace::EndEntry end{};
+  end.end_realtime_ns = realtime_ns();
+  end.call_count = counts.calls;
+  end.memcpy_count = counts.copies;
+  end.memcpy_bytes = counts.copy_bytes;
+  end.memset_count = counts.memsets;
+  end.kernel_count = counts.kernels;
+  writer_.append(ChunkType::kEnd, &end, sizeof(end));
+  if (cupti_ == nullptr) writer_.close();
+}
+
+}  // namespace turnpike::record

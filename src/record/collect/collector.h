@@ -1,0 +1,109 @@
+// The recorder's own thread: takes records from the program's threads and from CUPTI and puts them into the file.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cuda/cupti.h"
+#include "record/collect/activity_decoder.h"
+#include "record/collect/activity_pool.h"
+#include "record/collect/process_metadata.h"
+#include "record/collect/resident_memory.h"
+#include "record/collect/status_page.h"
+#include "record/collect/thread_sampler.h"
+#include "record/handover/loss_counters.h"
+#include "record/handover/record_batch.h"
+#include "record/handover/thread_handover.h"
+#include "record/options.h"
+#include "record/stacks/stack_table.h"
+#include "record/stacks/string_table.h"
+#include "trace/writer.h"
+
+namespace turnpike::record {
+
+// What the collector takes from and reports to. All of it outlives the collector.
+struct CollectorSources {
+  StringTable& strings;
+  StackTable& stacks;
+  LossCounters& losses;
+  ThreadHandover& handover;
+  ActivityPool& pool;
+  StatusPage& status;
+};
+
+class Collector {
+ public:
+  explicit Collector(CollectorSources sources);
+
+  // Opens the file of this process in `options.run_directory` (made when missing) and starts the thread. `cupti` may be
+  // nullptr: then only the reason in `metadata` is written. False: `error` says why.
+  bool start(const Options& options, const cuda::Cupti* cupti, Metadata metadata, std::string& error);
+  // Collects what is under way, closes the file and ends the thread. Waits at most `patience_ns`; false: it was not
+  // done by then.
+  bool finish(std::int64_t patience_ns);
+  // In a forked child: the thread is not there, and the file is the parent's.
+  void abandon() noexcept;
+
+  // Whether threads are looked at now. Any thread.
+  void set_sampling(bool is_sampling) noexcept { is_sampling_.store(is_sampling, std::memory_order_relaxed); }
+
+  const std::string& path() const { return path_; }
+  TurnpikeStatus status() const;
+  // Called on the collector's thread at its regular turns, with the time since the start.
+  using Tick = void (*)(std::int64_t since_start_ns);
+  void set_tick(Tick tick) { tick_ = tick; }
+
+ private:
+  void run() noexcept;
+  void wait_for_turn();
+  void turn(bool is_last);
+  void collect_threads();
+  void note_call(const std::byte* slot);
+  bool collect_activities();
+  void flush_cupti(bool is_last);
+  void describe_devices();
+  void note_memory(std::int64_t since_start_ns, bool is_last);
+  void write();
+  void write_metadata();
+  void write_losses();
+  void sample_clocks();
+  void write_end();
+  bool open_file(const Options& options, std::string& error);
+  trace::ClockSample read_clocks() const;
+
+  CollectorSources from_;
+  ActivityDecoder decoder_;
+  const cuda::Cupti* cupti_ = nullptr;
+  Metadata metadata_;
+  trace::Writer writer_;
+  std::string path_;
+  bool made_directory_ = false;  // the run's, for this recording
+  Tick tick_ = nullptr;
+  RecordBatch batch_;
+  MemoryWatch memory_watch_;
+  ThreadSampler sampler_;
+  bool has_samples_ = false;
+  std::atomic<bool> is_sampling_{false};
+  std::int64_t next_sample_ns_ = 0;  // of the monotonic clock
+  std::vector<ActivityPool::Filled> filled_;
+  std::vector<std::byte> strings_payload_, frames_payload_, stacks_payload_;
+  trace::ClockSample first_clock_{};
+  std::int64_t last_flush_ns_ = 0;
+  std::int64_t last_clock_ns_ = 0;
+  std::uint64_t last_loss_total_ = 0;
+  bool are_devices_described_ = false;
+
+  // Of the thread: a pthread of its own rather than std::thread, because a forked child must be able to forget it.
+  pthread_t thread_{};
+  std::atomic<bool> must_finish_{false};
+  mutable std::mutex done_mutex_;
+  std::condition_variable done_;
+  bool is_done_ = true;
+  TurnpikeStatus last_status_{};
+};
+
+}  // namespace turnpike::record

@@ -1,0 +1,161 @@
+// Collects what identifies a process: command line, rank, versions.
+#include "record/collect/process_metadata.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "cuda/driver.h"
+#include "trace/format.h"
+
+namespace turnpike::record {
+namespace {
+
+std::string read_whole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string command_line() {
+  std::string text = read_whole("/proc/self/cmdline");
+  while (!text.empty() && text.back() == '\0') text.pop_back();
+  for (char& c : text) {
+    if (c == '\0') c = '\x1f';
+  }
+  return text;
+}
+
+std::string link_target(const char* path) {
+  char target[PATH_MAX];
+  const ssize_t length = readlink(path, target, sizeof(target));
+  return length > 0 ? std::string(target, static_cast<std::size_t>(length)) : std::string();
+}
+
+std::string first_of(std::initializer_list<const char*> variables) {
+  for (const char* name : variables) {
+    const char* value = std::getenv(name);
+    if (value != nullptr && *value != '\0') return value;
+  }
+  return {};
+}
+
+// torchrun, then the launchers of MPI and Slurm.
+std::string rank() {
+  return first_of({"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"});
+}
+
+int note_torch(dl_phdr_info* info, std::size_t, void* user) {
+  const char* name = info->dlpi_name == nullptr ? nullptr : std::strrchr(info->dlpi_name, '/');
+  if (name == nullptr || std::strcmp(name, "/libtorch_cpu.so") != 0) return 0;
+  static_cast<std::string*>(user)->assign(info->dlpi_name, name);
+  return 1;
+}
+
+// From torch/version.py, which stands beside torch/lib: asking Python would need the GIL.
+std::string torch_version() {
+  std::string library_directory;
+  dl_iterate_phdr(note_torch, &library_directory);
+  if (library_directory.empty()) return {};
+  const std::string text = read_whole(library_directory + "/../version.py");
+  const auto start = text.find("__version__ = '");
+  if (start == std::string::npos) return {};
+  const auto from = start + std::strlen("__version__ = '");
+  return text.substr(from, text.find('\'', from) - from);
+}
+
+std::string python_version() {
+  const auto get = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "Py_GetVersion"));
+  if (get == nullptr) return {};
+  const std::string text = get();
+  return text.substr(0, text.find(' '));
+}
+
+std::string cuda_version(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+std::string runtime_version() {
+  for (const char* name : {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"}) {
+    void* runtime = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
+    if (runtime == nullptr) continue;
+    const auto get = reinterpret_cast<int (*)(int*)>(dlsym(runtime, "cudaRuntimeGetVersion"));
+    int version = 0;
+    if (get != nullptr) get(&version);
+    dlclose(runtime);
+    if (version > 0) return cuda_version(version);
+  }
+  return {};
+}
+
+void put(Metadata& metadata, const char* key, std::string value) {
+  if (!value.empty()) metadata[key] = std::move(value);
+}
+
+}  // namespace
+
+Metadata describe_process(const Options& options) {
+  Metadata metadata;
+  put(metadata, "turnpike_version", TURNPIKE_VERSION);
+  put(metadata, "program", command_line());
+  put(metadata, "executable", link_target("/proc/self/exe"));
+  put(metadata, "cwd", link_target("/proc/self/cwd"));
+  char host[256] = {};
+  if (gethostname(host, sizeof(host) - 1) == 0) put(metadata, "host", host);
+  put(metadata, "rank", rank());
+  put(metadata, "local_rank", first_of({"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}));
+  put(metadata, "world_size", first_of({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}));
+  put(metadata, "detail", name_of(options.detail));
+  put(metadata, "stacks", options.has_stacks ? "1" : "0");
+  if (options.capture_range == CaptureRange::kCudaProfilerApi) put(metadata, "capture_range", "cuda-profiler-api");
+  if (options.capture_range == CaptureRange::kNvtx) put(metadata, "capture_range", "nvtx:" + options.nvtx_range);
+  return metadata;
+}
+
+void add_versions(Metadata& metadata, const cuda::Cupti* cupti) {
+  put(metadata, "python_version", python_version());
+  put(metadata, "torch_version", torch_version());
+  put(metadata, "cuda_runtime_version", runtime_version());
+  if (const auto driver = cuda::find_loaded_driver(); driver) {
+    int version = 0;
+    if (driver->driver_get_version(&version) == 0) put(metadata, "cuda_driver_version", cuda_version(version));
+  }
+  std::uint32_t version = 0;
+  if (cupti != nullptr && cupti->get_version(&version) == cuda::kCuptiSuccess) {
+    put(metadata, "cupti_version", std::to_string(version));
+  }
+}
+
+std::vector<std::byte> encode(const Metadata& metadata) {
+  std::vector<std::byte> payload;
+  const auto append = [&payload](const void* data, std::size_t size) {
+    const auto* bytes = static_cast<const std::byte*>(data);
+    payload.insert(payload.end(), bytes, bytes + size);
+  };
+  for (const auto& [key, value] : metadata) {
+    const trace::MetadataEntry entry{static_cast<std::uint32_t>(key.size()), static_cast<std::uint32_t>(value.size())};
+    append(&entry, sizeof(entry));
+    append(key.data(), key.size());
+    append(value.data(), value.size());
+    payload.resize((payload.size() + 7) / 8 * 8);
+  }
+  return payload;
+}
+
+std::string trace_file_name(int attempt) {
+  const std::string of_rank = rank();
+  const bool is_number = !of_rank.empty() && of_rank.find_first_not_of("0123456789") == std::string::npos;
+  std::string name = is_number ? "rank" + of_rank + "-" : std::string();
+  name += std::to_string(getpid());
+  if (attempt > 1) name += "-" + std::to_string(attempt);
+  return name + ".tpt";
+}
+
+}  // namespace turnpike::record

@@ -1,0 +1,68 @@
+// Finds, makes and reuses the rings of threads.
+#include "record/handover/thread_buffer.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <new>
+
+namespace turnpike::record {
+namespace {
+
+thread_local ThreadBuffer* t_buffer = nullptr;
+
+pthread_key_t g_leave_key;
+pthread_once_t g_leave_key_once = PTHREAD_ONCE_INIT;
+
+// Runs when a thread ends. The thread may still make CUDA calls in later destructors: it then gets another ring.
+void leave(void* buffer) {
+  t_buffer = nullptr;
+  ThreadBuffers::mark_left(*static_cast<ThreadBuffer*>(buffer));
+}
+
+void make_leave_key() {
+  pthread_key_create(&g_leave_key, leave);
+}
+
+}  // namespace
+
+ThreadBuffer* ThreadBuffers::mine(bool& is_new) noexcept {
+  is_new = false;
+  if (t_buffer != nullptr) return t_buffer;
+  ThreadBuffer* buffer = take_free();
+  if (buffer == nullptr) buffer = add();
+  if (buffer == nullptr) return nullptr;
+  buffer->thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
+  buffer->open_correlation = 0;
+  buffer->pending_downloads.clear();
+  pthread_once(&g_leave_key_once, make_leave_key);
+  pthread_setspecific(g_leave_key, buffer);
+  t_buffer = buffer;
+  is_new = true;
+  return buffer;
+}
+
+ThreadBuffer* ThreadBuffers::take_free() noexcept {
+  for (ThreadBuffer* buffer = first_.load(std::memory_order_acquire); buffer != nullptr; buffer = buffer->next_) {
+    auto free = ThreadBuffer::Use::kFree;
+    if (buffer->use_.compare_exchange_strong(free, ThreadBuffer::Use::kOwned, std::memory_order_acq_rel)) return buffer;
+  }
+  return nullptr;
+}
+
+ThreadBuffer* ThreadBuffers::add() noexcept {
+  void* memory =
+      mmap(nullptr, sizeof(ThreadBuffer), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* buffer = new (memory) ThreadBuffer;  // default-initialised: the slots are not touched
+  buffer->use_.store(ThreadBuffer::Use::kOwned, std::memory_order_relaxed);
+  ThreadBuffer* first = first_.load(std::memory_order_relaxed);
+  do {
+    buffer->next_ = first;
+  } while (!first_.compare_exchange_weak(first, buffer, std::memory_order_release, std::memory_order_relaxed));
+  return buffer;
+}
+
+}  // namespace turnpike::record

@@ -1,0 +1,73 @@
+// Pushes records and wakes the collector.
+#include "record/handover/thread_handover.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "record/handover/record_batch.h"
+
+namespace turnpike::record {
+
+namespace {
+
+ThreadName name_of_this_thread(std::uint32_t thread) noexcept {
+  ThreadName name{};
+  name.header = {kThreadNameKind, sizeof(ThreadName)};
+  name.thread = thread;
+  name.handle = pthread_self();
+  pthread_getname_np(pthread_self(), name.text, sizeof(name.text));
+  return name;
+}
+
+}  // namespace
+
+ThreadBuffer* ThreadHandover::mine() noexcept {
+  bool is_new = false;
+  ThreadBuffer* buffer = buffers_.mine(is_new);
+  if (buffer == nullptr) {
+    losses_.add(trace::Loss::kCallBuffersFull);
+    return nullptr;
+  }
+  if (is_new) {
+    const ThreadName name = name_of_this_thread(buffer->thread);
+    push(*buffer, &name, sizeof(name));
+  }
+  return buffer;
+}
+
+void ThreadHandover::push(ThreadBuffer& buffer, const void* record, std::size_t size) noexcept {
+  if (buffer.try_push(record, size)) {
+    if (buffer.has_become_half_full()) wake();
+    return;
+  }
+  // Longer than the collector ever needs; a program that calls CUDA faster than a disk can take it is slowed down, not
+  // lost.
+  constexpr int kAttempts = 2000;
+  const timespec pause{0, 100'000};
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    wake();
+    nanosleep(&pause, nullptr);
+    if (buffer.try_push(record, size)) return;
+  }
+  losses_.add(trace::Loss::kCallBuffersFull);
+}
+
+bool ThreadHandover::wait(std::int64_t timeout_ns) {
+  std::unique_lock lock(mutex_);
+  woken_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), [this] { return is_woken_; });
+  return std::exchange(is_woken_, false);
+}
+
+void ThreadHandover::wake() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    is_woken_ = true;
+  }
+  woken_.notify_one();
+}
+
+}  // namespace turnpike::record

@@ -1,0 +1,46 @@
+// The way from the program's threads to the collector: rings, the wake-up, and what happens when a ring is full.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+#include "record/handover/loss_counters.h"
+#include "record/handover/thread_buffer.h"
+
+namespace turnpike::record {
+
+class ThreadHandover {
+ public:
+  explicit ThreadHandover(LossCounters& losses) : losses_(losses) {}
+
+  // The calling thread's ring; announces the thread by its name when it is new. nullptr: no memory (counted).
+  ThreadBuffer* mine() noexcept;
+  // Hands a record over. When the ring is full it wakes the collector and waits a moment; then the record is lost and
+  // counted.
+  void push(ThreadBuffer& buffer, const void* record, std::size_t size) noexcept;
+
+  // Collector: sleeps until it is woken or the time is over. Whether it was woken.
+  bool wait(std::int64_t timeout_ns);
+  // Any thread: the collector should look now.
+  void wake() noexcept;
+  // Collector: hands each record of each thread to `take`.
+  template <typename Take>
+  void drain(Take take) {
+    buffers_.for_each([&](ThreadBuffer& buffer) {
+      const bool was_left = ThreadBuffers::is_left(buffer);
+      buffer.drain(take);
+      if (was_left) ThreadBuffers::make_free(buffer);
+    });
+  }
+
+ private:
+  LossCounters& losses_;
+  ThreadBuffers buffers_;
+  std::mutex mutex_;
+  std::condition_variable woken_;
+  bool is_woken_ = false;
+};
+
+}  // namespace turnpike::record

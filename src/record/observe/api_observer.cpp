@@ -1,0 +1,267 @@
+// The hot path of the recorder: what runs inside each CUDA call of the program.
+#include "record/observe/api_observer.h"
+
+#include <cstring>
+#include <string_view>
+
+#include "record/handover/clock.h"
+#include "record/handover/loss_counters.h"
+#include "record/handover/record_batch.h"
+#include "record/handover/thread_handover.h"
+#include "record/stacks/autograd.h"
+#include "record/stacks/stack_table.h"
+#include "record/stacks/string_table.h"
+
+namespace turnpike::record {
+
+using cuda::CallbackDomain;
+using cuda::CallClass;
+using trace::Loss;
+
+namespace {
+
+static_assert(static_cast<int>(CallClass::kPrefetch) == static_cast<int>(trace::CallKind::kPrefetch));
+static_assert(cuda::CallArguments{}.bytes == trace::kUnknownSize);
+
+std::size_t index_of(CallbackDomain domain) {
+  return domain == CallbackDomain::kDriverApi ? 0 : 1;
+}
+
+// "cudaMemcpyAsync_ptsz_v7000" -> "cudaMemcpyAsync". A driver function keeps its "_v2": that is part of its name.
+std::string_view plain_name(CallbackDomain domain, std::string_view name) {
+  if (domain == CallbackDomain::kRuntimeApi) {
+    const auto version = name.rfind("_v");
+    if (version != std::string_view::npos) name = name.substr(0, version);
+  }
+  for (const std::string_view suffix : {"_ptsz", "_ptds"}) {
+    if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
+  }
+  return name;
+}
+
+// Compiled with --default-stream per-thread.
+bool is_of_per_thread_stream(std::string_view name) {
+  return name.find("_ptsz") != std::string_view::npos || name.find("_ptds") != std::string_view::npos;
+}
+
+// Calls of which only the order is asked for.
+bool is_order_only(CallClass call_class) {
+  return call_class == CallClass::kEventRecord || call_class == CallClass::kStreamWait;
+}
+
+// Not launches: a stack for each of the 60 kernels of a small training step makes that step 6 to 8 % slower (H100,
+// bench/overhead.py), more than everything else together. Their autograd mark says in which pass they are.
+bool needs_stack(CallClass call_class) {
+  return !is_order_only(call_class) && call_class != CallClass::kLaunch;
+}
+
+}  // namespace
+
+ApiObserver::ApiObserver(StringTable& strings, StackTable& stacks, LossCounters& losses, ThreadHandover& handover)
+    : strings_(strings), stacks_(stacks), losses_(losses), handover_(handover), content_(handover) {}
+
+bool ApiObserver::is_wanted(CallClass call_class) const noexcept {
+  switch (call_class) {
+    case CallClass::kOther:
+      return false;
+    case CallClass::kLaunch:
+    case CallClass::kEventRecord:
+    case CallClass::kStreamWait:
+      return detail_ == Detail::kFull;
+    default:
+      return true;
+  }
+}
+
+bool ApiObserver::subscribe(const cuda::Cupti& cupti, const Options& options, std::string& error) {
+  cupti_ = &cupti;
+  detail_ = options.detail;
+  has_stacks_ = options.has_stacks;
+  content_.configure(options);
+  const cuda::CuptiResult result = cupti.subscribe(&subscriber_, &ApiObserver::on_callback, this);
+  if (result == cuda::kCuptiMultipleSubscribers) {
+    losses_.add(Loss::kOtherCuptiUser);
+    error =
+        "another tool (Nsight Systems, Nsight Compute, a debugger or another profiler) is using CUPTI in this process";
+    return false;
+  }
+  if (result != cuda::kCuptiSuccess) {
+    losses_.add(Loss::kCuptiCallFailed);
+    error = std::string("CUPTI refused to be subscribed to: ") + cupti.describe(result);
+    return false;
+  }
+  const std::uint32_t failures = enable_calls(CallbackDomain::kRuntimeApi) + enable_calls(CallbackDomain::kDriverApi);
+  if (failures > 0) losses_.add(Loss::kCuptiCallFailed, failures);
+  if (content_.has_managed_memory()) watch_managed_memory();  // of a recording before
+  if (cupti.get_graph_node_id != nullptr) {
+    for (const std::uint32_t id : {cuda::kGraphNodeCreated, cuda::kGraphNodeCloned}) {
+      if (cupti.enable_callback(1, subscriber_, CallbackDomain::kResource, id) != cuda::kCuptiSuccess) {
+        losses_.add(Loss::kCuptiCallFailed);
+      }
+    }
+  }
+  return true;
+}
+
+// Returns how many functions could not be enabled.
+std::uint32_t ApiObserver::enable_calls(CallbackDomain domain) {
+  std::uint32_t failures = 0;
+  std::uint32_t names = 0;
+  for (std::uint32_t id = 1; id < kCallbacks; ++id) {
+    const char* name = nullptr;
+    if (cupti_->get_callback_name(domain, id, &name) != cuda::kCuptiSuccess || name == nullptr) continue;
+    ++names;
+    Function& function = functions_[index_of(domain)][id];
+    function.call_class = cuda::classify(domain, name);
+    if (!is_wanted(function.call_class)) continue;
+    function.name = strings_.intern(plain_name(domain, name));
+    function.is_per_thread = is_of_per_thread_stream(name);
+    if (cupti_->enable_callback(1, subscriber_, domain, id) != cuda::kCuptiSuccess) ++failures;
+  }
+  // A domain without a single name: CUPTI does not tell which function is which.
+  return names == 0 ? 1 : failures;
+}
+
+void ApiObserver::unsubscribe() noexcept {
+  if (subscriber_ == nullptr) return;
+  if (is_managed_memory_watched_.exchange(false, std::memory_order_relaxed)) {
+    cupti_->activity_disable(cuda::ActivityKind::kManagedMemory);
+  }
+  cupti_->unsubscribe(subscriber_);
+  subscriber_ = nullptr;
+}
+
+void ApiObserver::on_callback(void* self, CallbackDomain domain, std::uint32_t id, const void* data) {
+  auto& observer = *static_cast<ApiObserver*>(self);
+  if (domain == CallbackDomain::kResource) {
+    observer.on_graph_node(id, *static_cast<const cuda::ResourceCallback*>(data));
+  } else if (id < kCallbacks) {
+    observer.on_api(domain, id, *static_cast<const cuda::ApiCallback*>(data));
+  }
+}
+
+// A driver call inside a runtime call has the same correlation id: it finds that id open and leaves no record. The
+// start time waits in CUPTI's slot, so calls that nest otherwise do not disturb each other.
+void ApiObserver::on_api(CallbackDomain domain, std::uint32_t id, const cuda::ApiCallback& call) noexcept {
+  const CallClass call_class = functions_[index_of(domain)][id].call_class;
+  if (call_class >= CallClass::kProfilerStart) {
+    const bool is_start = call_class == CallClass::kProfilerStart;
+    if (call.site == cuda::CallbackSite::kExit && profiler_range_ != nullptr) profiler_range_(is_start);
+    return;
+  }
+  if (!is_listening_.load(std::memory_order_relaxed)) {
+    if (call.site == cuda::CallbackSite::kEnter) *call.slot = 0;
+    return;
+  }
+  ThreadBuffer* buffer = handover_.mine();
+  if (buffer == nullptr) return;
+  if (call.site == cuda::CallbackSite::kEnter) {
+    const bool is_nested = buffer->open_correlation == call.correlation;
+    buffer->open_correlation = call.correlation;
+    if (!is_nested) buffer->has_made_graph_node = false;
+    if (call_class == CallClass::kManagedAlloc) watch_managed_memory();
+    *call.slot = is_nested ? 0 : static_cast<std::uint64_t>(realtime_ns());
+  } else {
+    on_exit(*buffer, domain, id, call);
+  }
+}
+
+void ApiObserver::on_exit(ThreadBuffer& buffer, CallbackDomain domain, std::uint32_t id,
+                          const cuda::ApiCallback& call) noexcept {
+  const std::int64_t end_ns = realtime_ns();
+  const auto start_ns = static_cast<std::int64_t>(*call.slot);
+  // 0: a nested call. A slot that holds no time of the past day was never written: the call began before we listened.
+  constexpr std::int64_t kDay = 86'400'000'000'000;
+  if (start_ns <= 0 || start_ns > end_ns || end_ns - start_ns > kDay) return;
+  const Function& function = functions_[index_of(domain)][id];
+  auto record = make_record<trace::CallRecord>(trace::RecordKind::kCall);
+  record.thread = buffer.thread;
+  record.start_ns = start_ns;
+  record.end_ns = end_ns;
+  record.correlation = call.correlation;
+  record.name = function.name;
+  record.kind = static_cast<trace::CallKind>(function.call_class);
+  record.api = domain == CallbackDomain::kDriverApi ? trace::Api::kDriver : trace::Api::kRuntime;
+  record.is_captured = buffer.has_made_graph_node ? 1 : 0;
+  if (call.return_value != nullptr) std::memcpy(&record.result, call.return_value, sizeof(record.result));
+  record.context = call.context == nullptr ? trace::kUnknownId : call.context_id;
+  record.device = device_of(call.context, call.context_id);
+  record.stream = trace::kUnknownId;
+  cuda::CallArguments arguments;
+  cuda::read_arguments(domain, id, call.parameters, arguments);
+  record.bytes = arguments.bytes;
+  record.dst = arguments.dst;
+  record.src = arguments.src;
+  record.object = arguments.object;
+  // Device work brings its stream's id with it; the others have to ask for it.
+  const bool has_no_device_work = function.call_class == CallClass::kSynchronize || is_order_only(function.call_class);
+  if (has_no_device_work && arguments.has_stream && call.context != nullptr) {
+    cupti_->get_stream_id(call.context, arguments.stream, function.is_per_thread ? 1 : 0, &record.stream);
+  }
+  if (has_stacks_ && needs_stack(function.call_class)) record.stack = stacks_.capture();
+  if (!is_order_only(function.call_class)) {
+    const AutogradMark mark = autograd_mark();
+    record.autograd_role = mark.role;
+    record.autograd_sequence = mark.sequence;
+  }
+  handover_.push(buffer, &record, sizeof(record));
+  if (record.result == 0 && record.is_captured == 0) look_at_content(buffer, function, arguments, record);
+}
+
+void ApiObserver::look_at_content(ThreadBuffer& buffer, const Function& function, const cuda::CallArguments& arguments,
+                                  const trace::CallRecord& record) noexcept {
+  void* stream = arguments.stream;
+  if (stream == nullptr && function.is_per_thread) stream = cuda::kPerThreadStream;
+  if (function.call_class == CallClass::kCopy) content_.on_copy(buffer, arguments, record, stream);
+  if (function.call_class == CallClass::kSynchronize) content_.on_synchronize(buffer, arguments, record, stream);
+}
+
+void ApiObserver::on_graph_node(std::uint32_t id, const cuda::ResourceCallback& resource) noexcept {
+  if (!is_listening_.load(std::memory_order_relaxed) || resource.descriptor == nullptr) return;
+  const auto& graph = *static_cast<const cuda::GraphCallback*>(resource.descriptor);
+  auto record = make_record<trace::GraphNodeRecord>(trace::RecordKind::kGraphNode);
+  if (graph.node == nullptr || cupti_->get_graph_node_id(graph.node, &record.node) != cuda::kCuptiSuccess) return;
+  if (id == cuda::kGraphNodeCloned) {
+    if (graph.original_node == nullptr) return;
+    if (cupti_->get_graph_node_id(graph.original_node, &record.cloned_from) != cuda::kCuptiSuccess) return;
+  } else if (has_stacks_) {
+    record.stack = stacks_.capture();
+  }
+  ThreadBuffer* buffer = handover_.mine();
+  if (buffer == nullptr) return;
+  if (id == cuda::kGraphNodeCreated) buffer->has_made_graph_node = true;
+  handover_.push(*buffer, &record, sizeof(record));
+}
+
+// Asked for only when a program allocates managed memory: the counters cost those that do not.
+void ApiObserver::watch_managed_memory() noexcept {
+  if (is_managed_memory_watched_.exchange(true, std::memory_order_relaxed)) return;
+  content_.note_managed_memory();
+  if (cupti_->configure_managed_memory_counters() != cuda::kCuptiSuccess ||
+      cupti_->activity_enable(cuda::ActivityKind::kManagedMemory) != cuda::kCuptiSuccess) {
+    losses_.add(Loss::kCuptiCallFailed);
+  }
+}
+
+std::uint32_t ApiObserver::device_of(void* context, std::uint32_t context_id) noexcept {
+  if (context == nullptr) return trace::kUnknownId;
+  auto& known = devices_[context_id % devices_.size()].packed;
+  const std::uint64_t packed = known.load(std::memory_order_relaxed);
+  const auto device_plus_one = static_cast<std::uint32_t>(packed);
+  if (device_plus_one != 0 && packed >> 32 == context_id) return device_plus_one - 1;
+  std::uint32_t device = 0;
+  if (cupti_->get_device_id(context, &device) != cuda::kCuptiSuccess) return trace::kUnknownId;
+  known.store(std::uint64_t{context_id} << 32 | (device + 1), std::memory_order_relaxed);
+  std::uint32_t stream = 0;
+  if (cupti_->get_stream_id(context, nullptr, 0, &stream) == cuda::kCuptiSuccess) {
+    auto record = make_record<trace::StreamRecord>(trace::RecordKind::kStream);
+    record.device = device;
+    record.context = context_id;
+    record.stream = stream;
+    record.is_default = 1;
+    if (ThreadBuffer* buffer = handover_.mine(); buffer != nullptr) handover_.push(*buffer, &record, sizeof(record));
+  }
+  return device;
+}
+
+}  // namespace turnpike::record

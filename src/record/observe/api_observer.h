@@ -1,0 +1,80 @@
+// Hears of each call of the CUDA API on the calling thread and hands a record of it to the thread's ring.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "cuda/api_calls.h"
+#include "cuda/cupti.h"
+#include "record/observe/content_observer.h"
+#include "record/options.h"
+
+namespace turnpike::record {
+
+class LossCounters;
+class StackTable;
+class StringTable;
+class ThreadBuffer;
+class ThreadHandover;
+
+class ApiObserver {
+ public:
+  ApiObserver(StringTable& strings, StackTable& stacks, LossCounters& losses, ThreadHandover& handover);
+
+  // Becomes CUPTI's subscriber and asks for the calls that `options` names. False: `error` says why.
+  bool subscribe(const cuda::Cupti& cupti, const Options& options, std::string& error);
+  void unsubscribe() noexcept;
+
+  // Callbacks come on the program's threads while this is on, and return at once while it is off.
+  void set_listening(bool is_listening) noexcept { is_listening_.store(is_listening, std::memory_order_relaxed); }
+
+  using ProfilerRange = void (*)(bool is_start);
+  // Called at cudaProfilerStart and cudaProfilerStop, also while not listening. nullptr: those are nothing special.
+  void set_profiler_range(ProfilerRange function) noexcept { profiler_range_ = function; }
+
+ private:
+  static constexpr std::size_t kDomains = 2;       // driver, runtime
+  static constexpr std::size_t kCallbacks = 1024;  // CUDA 13 has some 800 in the driver's domain
+
+  struct Function {
+    cuda::CallClass call_class = cuda::CallClass::kOther;
+    bool is_per_thread = false;  // takes a null stream for the thread's own default stream
+    std::uint32_t name = 0;      // string id
+  };
+
+  static void on_callback(void* self, cuda::CallbackDomain domain, std::uint32_t id, const void* data);
+  void on_api(cuda::CallbackDomain domain, std::uint32_t id, const cuda::ApiCallback& call) noexcept;
+  void on_exit(ThreadBuffer& buffer, cuda::CallbackDomain domain, std::uint32_t id,
+               const cuda::ApiCallback& call) noexcept;
+  void look_at_content(ThreadBuffer& buffer, const Function& function, const cuda::CallArguments& arguments,
+                       const trace::CallRecord& record) noexcept;
+  void on_graph_node(std::uint32_t id, const cuda::ResourceCallback& resource) noexcept;
+  void watch_managed_memory() noexcept;
+  std::uint32_t device_of(void* context, std::uint32_t context_id) noexcept;
+  std::uint32_t enable_calls(cuda::CallbackDomain domain);
+  bool is_wanted(cuda::CallClass call_class) const noexcept;
+
+  StringTable& strings_;
+  StackTable& stacks_;
+  LossCounters& losses_;
+  ThreadHandover& handover_;
+  ContentObserver content_;
+  const cuda::Cupti* cupti_ = nullptr;
+  void* subscriber_ = nullptr;
+  Detail detail_ = Detail::kFull;
+  bool has_stacks_ = true;
+  ProfilerRange profiler_range_ = nullptr;
+  std::atomic<bool> is_listening_{false};
+  std::atomic<bool> is_managed_memory_watched_{false};
+  std::array<std::array<Function, kCallbacks>, kDomains> functions_{};
+  // By context id, modulo: device + 1, and the id it is for; 0: not asked yet. A wrong guess is never used, only asked
+  // again.
+  struct ContextDevice {
+    std::atomic<std::uint64_t> packed{0};
+  };
+  std::array<ContextDevice, 64> devices_{};
+};
+
+}  // namespace turnpike::record

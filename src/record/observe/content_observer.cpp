@@ -1,0 +1,93 @@
+// When the bytes of a copy can be looked at, and looking.
+#include "record/observe/content_observer.h"
+
+#include "cuda/driver.h"
+#include "record/handover/record_batch.h"
+#include "record/handover/thread_buffer.h"
+#include "record/handover/thread_handover.h"
+#include "record/observe/content_hash.h"
+#include "record/stacks/own_memory.h"
+
+namespace turnpike::record {
+
+using cuda::HostSide;
+using trace::ContentSide;
+
+namespace {
+
+// `.item()` and its like must stay cheap, and a number that comes twice says nothing.
+constexpr std::uint64_t kMinBytes = 64;
+
+bool overlap(const PendingDownload& download, std::uint64_t address, std::uint64_t bytes) {
+  return address < download.address + download.bytes && download.address < address + bytes;
+}
+
+}  // namespace
+
+void ContentObserver::on_copy(ThreadBuffer& buffer, const cuda::CallArguments& arguments, const trace::CallRecord& call,
+                              void* stream) noexcept {
+  const bool is_upload = arguments.host_side == HostSide::kSource;
+  const std::uint64_t address = is_upload ? arguments.src : arguments.dst;
+  const std::uint64_t bytes = arguments.bytes;
+  if (arguments.host_side == HostSide::kUnknown || bytes == trace::kUnknownSize || address == 0) return;
+  // Whatever its size: it changes what arrives there, or takes away what has not arrived yet.
+  PendingDownloads& pending = buffer.pending_downloads;
+  const bool is_under_way = pending.drop_if([&](const auto& download) { return overlap(download, address, bytes); });
+  if (bytes < kMinBytes || (is_upload && is_under_way)) return;
+  if (has_managed_memory_.load(std::memory_order_relaxed) && memory_at(address) == Memory::kManaged) return;
+  if (is_upload) return note(buffer, call.correlation, address, bytes, ContentSide::kSource);
+  const bool is_async = arguments.has_stream;
+  // By CUDA's rules a download into pageable memory is over when the call returns, Async or not.
+  const Memory memory = is_async ? memory_at(address) : Memory::kUnknown;
+  if (!is_async || memory == Memory::kPageable) {
+    note(buffer, call.correlation, address, bytes, ContentSide::kDestination);
+  } else if (memory == Memory::kPinned) {
+    pending.add({address, bytes, stream, call.correlation, call.context});
+  }
+}
+
+void ContentObserver::on_synchronize(ThreadBuffer& buffer, const cuda::CallArguments& arguments,
+                                     const trace::CallRecord& call, void* stream) noexcept {
+  if (buffer.pending_downloads.is_empty() || arguments.object != 0) return;  // of an event: who knows since when
+  buffer.pending_downloads.drop_if([&](const PendingDownload& download) {
+    if (download.context != call.context || (arguments.has_stream && download.stream != stream)) return false;
+    note(buffer, download.correlation, download.address, download.bytes, ContentSide::kDestination);
+    return true;
+  });
+}
+
+// One call of the driver, which takes no lock that a call under way holds: the exit of a call is outside of it.
+ContentObserver::Memory ContentObserver::memory_at(std::uint64_t address) noexcept {
+  PointerAttribute ask = pointer_attribute_.load(std::memory_order_acquire);
+  if (ask == nullptr) {
+    try {
+      const auto driver = cuda::find_loaded_driver();
+      if (!driver) return Memory::kUnknown;
+      ask = driver->pointer_get_attribute;
+    } catch (...) {  // no memory for the message of an error
+      return Memory::kUnknown;
+    }
+    pointer_attribute_.store(ask, std::memory_order_release);
+  }
+  unsigned int is_managed = 0;
+  // The driver does not know it: plain memory.
+  if (ask(&is_managed, cuda::kPointerIsManaged, address) != 0) return Memory::kPageable;
+  return is_managed != 0 ? Memory::kManaged : Memory::kPinned;
+}
+
+void ContentObserver::note(ThreadBuffer& buffer, std::uint32_t correlation, std::uint64_t address, std::uint64_t bytes,
+                           ContentSide side) noexcept {
+  if (!can_read_own_memory()) return;
+  const auto hash = is_verifying_ ? hash_all(address, bytes, buffer.window) : hash_sample(address, bytes);
+  if (!hash) return;
+  auto record = make_record<trace::ContentRecord>(trace::RecordKind::kContent);
+  record.correlation = correlation;
+  record.hash = hash->hash;
+  record.bytes = bytes;
+  record.hashed_bytes = hash->hashed_bytes;
+  record.address = address;
+  record.side = side;
+  handover_.push(buffer, &record, sizeof(record));
+}
+
+}  // namespace turnpike::record

@@ -1,0 +1,227 @@
+// The native frames of the calling thread: walked by the modules' unwind tables, with a cache of their rules.
+#include "record/stacks/native_stack.h"
+
+#include <pthread.h>
+
+#include <bit>
+#include <cstring>
+#include <new>
+#include <string_view>
+
+#include "record/stacks/loaded_module.h"
+#include "record/stacks/mix.h"
+#include "record/stacks/walk_memo.h"
+
+namespace turnpike::record {
+namespace {
+
+// 65536 return addresses: a PyTorch program has some thousands on its way to CUDA. 1 MiB, of which used pages count.
+constexpr std::size_t kRuleSetsLog2 = 14;
+// Frames that are walked over, kept or not.
+constexpr std::uint32_t kMaxSteps = 512;
+constexpr std::uint32_t kWalksBetweenChecks = 64;
+
+struct ThreadBounds {
+  bool is_known;
+  std::uint32_t walk_count;
+  std::uintptr_t low;
+  std::uintptr_t high;
+};
+thread_local ThreadBounds t_bounds;
+
+// The last walks, by the depth of the stack that they began at: from one depth CUDA is called in a few ways. 32 KiB for
+// each thread that calls, and more ways than a training step has.
+struct Memos {
+  static constexpr std::size_t kSets = 8;
+  static constexpr std::size_t kWays = 4;
+  struct Set {
+    std::array<WalkMemo, kWays> ways;
+    std::uint32_t next;  // to be overwritten
+  };
+  std::array<Set, kSets> sets;
+};
+thread_local Memos t_memos;
+
+void read_bounds(ThreadBounds& bounds) noexcept {
+  bounds.is_known = true;
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+  void* low = nullptr;
+  std::size_t size = 0;
+  if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
+    bounds.low = reinterpret_cast<std::uintptr_t>(low);
+    bounds.high = bounds.low + size;
+  }
+  pthread_attr_destroy(&attributes);
+}
+
+bool is_driver(std::string_view path) noexcept {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("libcupti.so") || name.starts_with("libcuda.so");
+}
+
+}  // namespace
+
+// The registers of a frame that matter, and where its stack may be read.
+struct UnwindTable::Cursor {
+  std::uintptr_t pc;
+  std::uintptr_t rsp;
+  std::uintptr_t rbp;
+  std::uintptr_t high;
+  std::uintptr_t rbp_address;  // where rbp was read; 0: nowhere
+  WalkMemo& memo;
+
+  // Reads one word of the stack at or above the frame; false when it is not there.
+  bool load(std::uintptr_t address, std::uintptr_t& word) const noexcept {
+    if (address < rsp || address > high - sizeof word || (address & 7) != 0) return false;
+    std::memcpy(&word, reinterpret_cast<const void*>(address), sizeof word);
+    return true;
+  }
+
+  bool cfa_of(const UnwindRule& rule, std::uintptr_t& cfa) const noexcept {
+    const auto offset = static_cast<std::uintptr_t>(std::int64_t{rule.cfa_offset});
+    if (rule.cfa_kind != CfaKind::kFromRsp) use_rbp();
+    if (rule.cfa_kind == CfaKind::kFromRsp) {
+      cfa = rsp + offset;
+    } else if (rule.cfa_kind == CfaKind::kFromRbp) {
+      cfa = rbp + offset;
+    } else if (!load(rbp + offset, cfa)) {
+      return false;
+    } else {
+      memo.add(rbp + offset, cfa, WalkMemo::kLink);
+    }
+    // Callers stand strictly above: a walk always ends.
+    return cfa > rsp && cfa <= high && (cfa & 7) == 0;
+  }
+
+  bool step(const UnwindRule& rule, std::uintptr_t cfa) noexcept {
+    const auto offset = static_cast<std::uintptr_t>(std::int64_t{rule.rbp_words} * 8);
+    std::uintptr_t caller_rbp = 0;
+    std::uintptr_t from = 0;
+    if (rule.rbp_kind == RbpKind::kUnchanged) {
+      caller_rbp = rbp;
+      from = rbp_address;
+    } else if (rule.rbp_kind != RbpKind::kUnknown) {
+      if (rule.rbp_kind == RbpKind::kNearRbp) use_rbp();
+      from = (rule.rbp_kind == RbpKind::kAtCfa ? cfa : rbp) + offset;
+      if (!load(from, caller_rbp)) return false;
+    }
+    if (!load(cfa - 8, pc)) return false;
+    rsp = cfa;
+    rbp = caller_rbp;
+    rbp_address = from;
+    return true;
+  }
+
+  // rbp leads on from here. Elsewhere it may be any number of the program's, and change from walk to walk.
+  void use_rbp() const noexcept {
+    if (rbp_address != 0) memo.add(rbp_address, rbp, WalkMemo::kLink);
+  }
+};
+
+UnwindTable::UnwindTable(Omit omit) noexcept : rules_(kRuleSetsLog2), omit_(omit) {
+  generation_.store(unload_count(), std::memory_order_release);
+}
+
+void UnwindTable::notice_unloads() noexcept {
+  const std::uint64_t count = unload_count();
+  if (generation_.exchange(count, std::memory_order_acq_rel) != count) rules_.clear();
+}
+
+UnwindRule UnwindTable::rule_of(std::uintptr_t return_address) noexcept {
+  std::uint64_t word = 0;
+  return rules_.find(return_address, word) ? std::bit_cast<UnwindRule>(word) : look_up(return_address);
+}
+
+UnwindRule UnwindTable::look_up(std::uintptr_t return_address) noexcept {
+  notice_unloads();
+  UnwindRule rule{};
+  try {
+    // The address behind the call may belong to the next function, when the call never returns.
+    const std::uintptr_t call = return_address - 1;
+    LoadedModule module;
+    if (find_module(call, module)) {
+      rule = read_unwind_rule(module, call);
+      const auto own = reinterpret_cast<std::uintptr_t>(&read_bounds);
+      const bool is_own = own >= module.mapped_begin && own < module.mapped_end;
+      rule.is_dropped = omit_ == Omit::kOwnAndDriver && (is_own || is_driver(module.path));
+    }
+  } catch (const std::bad_alloc&) {
+    return {};  // not kept: there may be memory the next time
+  }
+  rules_.insert(return_address, std::bit_cast<std::uint64_t>(rule));
+  return rule;
+}
+
+#if defined(__x86_64__)
+
+__attribute__((noinline)) void UnwindTable::walk(std::uintptr_t evaluator, NativeStack& stack) noexcept {
+  stack.count = 0;
+  stack.is_truncated = true;
+  stack.hash = kHashSeed;
+  ThreadBounds& bounds = t_bounds;
+  if (!bounds.is_known) read_bounds(bounds);
+  if (bounds.walk_count++ % kWalksBetweenChecks == 0) notice_unloads();
+  // With __builtin_frame_address a function keeps a frame pointer: the caller's rbp stands there, the return address
+  // next.
+  const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  // A fiber or an alternate signal stack: nobody says where it ends.
+  if (frame < bounds.low || frame + 16 > bounds.high) return;
+  std::uintptr_t pc = 0;
+  std::memcpy(&pc, reinterpret_cast<const void*>(frame + 8), sizeof pc);
+  const WalkMemo::Key key{this, generation(), frame, evaluator};
+  Memos::Set& memos = t_memos.sets[mix(frame, evaluator) % Memos::kSets];
+  for (const WalkMemo& memo : memos.ways) {
+    stack.count = 0;
+    if (!memo.holds(key, [&](std::uintptr_t word) { stack.return_addresses[stack.count++] = word; })) continue;
+    stack.is_truncated = false;
+    stack.hash = memo.hash();
+    return;
+  }
+  stack.count = 0;
+  WalkMemo& memo = memos.ways[memos.next++ % Memos::kWays];
+  stack.hash = mix(stack.hash, key.generation);
+  memo.begin(key);
+  Cursor cursor{pc, frame, 0, bounds.high, frame, memo};
+  cursor.load(frame, cursor.rbp);
+  cursor.rsp = frame + 16;
+  walk_from(cursor, evaluator, stack);
+  if (!stack.is_truncated) memo.finish(stack.hash);
+}
+
+void UnwindTable::walk_from(Cursor& cursor, std::uintptr_t evaluator, NativeStack& stack) noexcept {
+  for (std::uint32_t step = 0; step < kMaxSteps; ++step) {
+    const UnwindRule rule = rule_of(cursor.pc);
+    std::uintptr_t cfa = 0;
+    const bool is_end = rule.cfa_kind == CfaKind::kEndOfStack;
+    const bool has_cfa = !is_end && rule.cfa_kind != CfaKind::kNone && cursor.cfa_of(rule, cfa);
+    const bool is_evaluator = has_cfa && evaluator >= cursor.rsp && evaluator < cfa;
+    // The return address of each frame stands right below what is its caller's.
+    cursor.memo.add(cursor.rsp - 8, cursor.pc, is_evaluator || rule.is_dropped ? WalkMemo::kLink : WalkMemo::kKept);
+    if (is_evaluator) {
+      stack.is_truncated = false;
+      return;
+    }
+    if (!rule.is_dropped) {
+      if (stack.count == kMaxNativeFrames) return;
+      stack.return_addresses[stack.count++] = cursor.pc;
+      stack.hash = mix(stack.hash, cursor.pc);
+    }
+    if (is_end || !has_cfa || !cursor.step(rule, cfa)) {
+      stack.is_truncated = !is_end;
+      return;
+    }
+  }
+}
+
+#else
+
+void UnwindTable::walk(std::uintptr_t, NativeStack& stack) noexcept {
+  stack.count = 0;
+  stack.is_truncated = true;
+  stack.hash = kHashSeed;
+}
+
+#endif
+
+}  // namespace turnpike::record

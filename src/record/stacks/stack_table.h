@@ -1,0 +1,120 @@
+// The stacks of a recording: captured on the calling thread, each kept once and known by a number.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "record/stacks/module_symbols.h"
+#include "record/stacks/native_stack.h"
+#include "record/stacks/python_stack.h"
+#include "record/stacks/string_table.h"
+#include "record/stacks/word_cache.h"
+#include "trace/format.h"
+
+namespace turnpike::record {
+
+// capture() on any thread, drain() on one. A stack seen before costs a walk and a hash, without a lock; a new one is
+// entered behind a mutex. Once capture() has returned a number, a drain() that starts later has it, or an earlier had:
+// who drains events first and definitions after has written every definition that the events need.
+//
+// Memory: at most 131072 stacks of 8 Mi frames together, 262144 frames and 32 MiB of symbols: under 150 MiB, and in a
+// usual run a few.
+class StackTable {
+ public:
+  explicit StackTable(StringTable& strings) noexcept;
+
+  // The number of the calling thread's stack: its native frames, without this library's and the driver's, up to the
+  // innermost Python evaluator, then its Python frames. 0: could not. The same stack has the same number for the
+  // process's life. A call from within itself (a signal handler) gives 0.
+  std::uint32_t capture() noexcept;
+
+  // The number of a frame of Python, and of the stack of such frames, that was looked at from another thread. 0: there
+  // is no room, or no memory.
+  std::uint32_t enter_frame(const PythonFrameText& text) noexcept;
+  std::uint32_t enter_stack(std::span<const std::uint32_t> frames, bool is_truncated) noexcept;
+
+  // Names native frames, interns the names, and appends FrameEntry and StackEntry payloads (trace/format.h) of what is
+  // new since the last drain: drain the strings after this. When memory runs out, the rest stays for the next one.
+  void drain(std::vector<std::byte>& frames, std::vector<std::byte>& stacks) noexcept;
+
+  // A new file begins: everything will be drained again. Not while another thread drains.
+  void restart() noexcept;
+
+  // Counts since the process started.
+  struct Losses {
+    std::uint64_t full;             // captures that found no room for a new stack
+    std::uint64_t not_walked;       // captures that found no frame at all
+    std::uint64_t truncated;        // captures whose stack is cut: too deep, or a frame that could not be walked
+    std::uint64_t unnamed_library;  // native frames whose module could not be read for names; each frame once
+  };
+  Losses losses() const noexcept;
+
+ private:
+  static constexpr std::uint32_t kNoFile = trace::kUnknownId;
+
+  using FrameKey = std::array<std::uint64_t, 3>;
+  struct FrameKeyHash {
+    std::size_t operator()(const FrameKey& key) const noexcept;
+  };
+  struct Frame {
+    trace::FrameEntry entry;  // of a native frame, `function` is filled in by drain()
+    std::uint32_t file;       // in files_, of a native frame that is not named yet; else kNoFile
+  };
+  struct Stack {
+    std::uint32_t first_word;  // in words_: its frames
+    std::uint16_t frame_count;
+    std::uint16_t flags;
+    std::uint32_t next;  // another stack of the same hash; 0: none
+  };
+  struct File {
+    std::string path;
+    std::uint64_t segments_hash;
+    bool operator==(const File&) const = default;
+  };
+  struct Module {
+    std::uintptr_t begin;  // of the segment that was asked for
+    std::uintptr_t end;
+    std::uintptr_t base;
+    std::uint32_t file;  // in files_
+  };
+
+  std::uint32_t enter(const PythonStack& python, const NativeStack& native, std::uint64_t hash) noexcept;
+  std::uint32_t enter_frames(std::uint16_t flags, const std::uint32_t* frames, std::uint32_t count);
+  std::uint32_t python_frame(const PythonFrameText& text);
+  std::uint32_t native_frame(std::uintptr_t return_address);
+  std::uint32_t frame_id(const FrameKey& key, const trace::FrameEntry& entry, std::uint32_t file);
+  const Module* module_of(std::uintptr_t address);
+  void append_stack(std::size_t index, std::vector<std::byte>& payload) const;
+  void name(Frame& frame, const std::vector<File>& files);
+
+  StringTable& strings_;
+  UnwindTable unwind_table_;
+  WordCache numbers_;  // hash of a walk -> stack id: the fast path
+  std::atomic<std::uint64_t> full_{0};
+  std::atomic<std::uint64_t> not_walked_{0};
+  std::atomic<std::uint64_t> truncated_{0};
+  std::atomic<std::uint64_t> unnamed_library_{0};
+
+  std::mutex mutex_;  // for all below
+  std::vector<Frame> frames_;
+  std::unordered_map<FrameKey, std::uint32_t, FrameKeyHash> frame_ids_;
+  std::vector<std::uint32_t> words_;
+  std::vector<Stack> stacks_;
+  std::unordered_map<std::uint64_t, std::uint32_t> stack_ids_;  // hash of frame ids -> the first stack of that hash
+  std::vector<File> files_;                                     // only ever appended to
+  std::vector<Module> modules_;                                 // what stands where since the last unload
+  std::uint64_t modules_generation_ = 0;
+  std::size_t drained_frames_ = 0;
+  std::size_t drained_stacks_ = 0;
+
+  ModuleSymbols symbols_;  // the draining thread's alone
+};
+
+}  // namespace turnpike::record

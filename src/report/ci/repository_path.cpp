@@ -1,0 +1,60 @@
+#include "report/ci/repository_path.h"
+
+#include <charconv>
+#include <string_view>
+
+namespace turnpike::report {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "function (file:line)"
+std::optional<CodeLine> parsed_frame(std::string_view frame) {
+  const auto open = frame.find(" (");
+  const auto colon = frame.rfind(':');
+  if (open == std::string_view::npos || colon == std::string_view::npos || colon < open || !frame.ends_with(')')) {
+    return std::nullopt;
+  }
+  CodeLine line{.path = std::string(frame.substr(open + 2, colon - open - 2))};
+  const std::string_view digits = frame.substr(colon + 1, frame.size() - colon - 2);
+  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), line.line);
+  if (failed != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return line;
+}
+
+}  // namespace
+
+Repository::Repository(const fs::path& root) {
+  std::error_code failed;
+  root_ = fs::weakly_canonical(root, failed);
+  if (failed) root_ = root;
+}
+
+std::optional<std::string> Repository::relative(const std::string& file) const {
+  if (file.empty()) return std::nullopt;
+  std::error_code failed;
+  const fs::path path = fs::path(file).lexically_normal();
+  fs::path rest = path.relative_path();
+  if (const fs::path inside = path.lexically_relative(root_); !inside.empty() && *inside.begin() != "..") rest = inside;
+  while (!rest.empty() && *rest.begin() != "..") {
+    if (fs::is_regular_file(root_ / rest, failed)) return rest.generic_string();
+    fs::path shorter;
+    for (auto part = std::next(rest.begin()); part != rest.end(); ++part) shorter /= *part;
+    rest = std::move(shorter);
+  }
+  return std::nullopt;
+}
+
+std::optional<CodeLine> Repository::line_of(const analyze::Item& item) const {
+  if (item.file) {
+    if (const auto path = relative(*item.file)) return CodeLine{*path, item.line.value_or(1)};
+  }
+  for (const std::string& frame : item.stack) {
+    const auto line = parsed_frame(frame);
+    if (!line) continue;
+    if (const auto path = relative(line->path)) return CodeLine{*path, line->line};
+  }
+  return std::nullopt;
+}
+
+}  // namespace turnpike::report

@@ -1,0 +1,242 @@
+#include "report/json/json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "report/text/loss_sentence.h"
+
+namespace turnpike::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json or_null(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
+Json phase_or_null(const std::optional<analyze::Phase>& phase) {
+  return phase ? Json(analyze::name_of(*phase)) : Json(nullptr);
+}
+
+Json to_object(const analyze::Device& device) {
+  return {{"id", device.id},
+          {"name", or_null(device.name)},
+          {"memory_bytes", device.memory_bytes == 0 ? Json(nullptr) : Json(device.memory_bytes)}};
+}
+
+Json to_object(const analyze::Total& total) {
+  return {{"count", total.count},
+          {"bytes", total.bytes},
+          {"device_time_ns", or_null(total.device_time_ns)},
+          {"host_blocked_ns", or_null(total.host_blocked_ns)},
+          {"pageable_count", total.pageable_count},
+          {"pageable_bytes", total.pageable_bytes},
+          {"bandwidth_gbps", or_null(total.bandwidth_gbps)},
+          {"link_gbps", or_null(total.link_gbps)}};
+}
+
+Json to_object(const std::array<analyze::Total, analyze::kDirectionCount>& totals) {
+  Json object = Json::object();
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    object[analyze::name_of(static_cast<analyze::Direction>(i))] = to_object(totals[i]);
+  }
+  return object;
+}
+
+Json to_object(const analyze::Syncs& syncs) {
+  return {{"count", syncs.count},
+          {"host_blocked_ns", or_null(syncs.host_blocked_ns)},
+          {"of_transfers_count", syncs.of_transfers_count},
+          {"of_transfers_host_blocked_ns", or_null(syncs.of_transfers_host_blocked_ns)}};
+}
+
+Json to_object(const analyze::Steps& steps) {
+  return {{"count", steps.count}, {"median_ns", steps.median_ns}, {"source", steps.source}};
+}
+
+Json to_object(const analyze::HostThread& thread) {
+  return {{"thread", thread.thread},
+          {"name", or_null(thread.name)},
+          {"role", thread.role},
+          {"launches", thread.launches},
+          {"calls_pct", thread.calls_pct},
+          {"waits_pct", thread.waits_pct},
+          {"between_pct", thread.between_pct},
+          {"python_pct", or_null(thread.python_pct)},
+          {"operator_pct", or_null(thread.operator_pct)},
+          {"busiest_lines", thread.busiest_lines}};
+}
+
+Json to_object(const analyze::IdleShares& idle) {
+  return {{"copies_pct", idle.copies_pct},
+          {"syncs_pct", idle.syncs_pct},
+          {"input_pct", idle.input_pct},
+          {"launch_pct", idle.launch_pct},
+          {"quiet_pct", idle.quiet_pct}};
+}
+
+Json to_object(const analyze::Spread& spread) {
+  return {{"p10_ns", spread.p10_ns}, {"median_ns", spread.median_ns}, {"p90_ns", spread.p90_ns}};
+}
+
+template <typename T>
+Json object_or_null(const std::optional<T>& value) {
+  return value ? to_object(*value) : Json(nullptr);
+}
+
+// What is known of every part of a run.
+Json shares_of(const analyze::Verdict& verdict) {
+  return {{"bound_by", or_null(verdict.bound_by)},
+          {"gpu_busy_pct", or_null(verdict.gpu_busy_pct)},
+          {"gpu_idle_pct", or_null(verdict.gpu_idle_pct)},
+          {"exposed_transfer_pct", or_null(verdict.exposed_transfer_pct)},
+          {"why", verdict.why},
+          {"idle", object_or_null(verdict.idle)}};
+}
+
+Json to_object(const analyze::Verdict& verdict) {
+  Json object = shares_of(verdict);
+  object["launch_lead"] = object_or_null(verdict.launch_lead);
+  object["threads"] = Json::array();
+  for (const analyze::HostThread& thread : verdict.threads) object["threads"].push_back(to_object(thread));
+  object["steps_by_bound"] = verdict.steps_by_bound;
+  return object;
+}
+
+Json to_object(const analyze::RangeVerdict& range) {
+  return {{"name", range.name},
+          {"count", range.count},
+          {"total_ns", range.total_ns},
+          {"verdict", shares_of(range.verdict)}};
+}
+
+Json to_object(const analyze::MemorySite& site) {
+  return {{"site", site.site}, {"kind", site.kind}, {"bytes", site.bytes}, {"count", site.count}};
+}
+
+Json to_object(const analyze::MemoryPoint& point) {
+  return {{"time_ns", point.time_ns},
+          {"resident_bytes", or_null(point.resident_bytes)},
+          {"device_bytes", point.device_bytes},
+          {"pinned_bytes", point.pinned_bytes}};
+}
+
+Json to_object(const analyze::Site& site) {
+  return {{"site", site.site},
+          {"file", or_null(site.file)},
+          {"line", or_null(site.line)},
+          {"function", or_null(site.function)},
+          {"op", or_null(site.op)},
+          {"inner_op", or_null(site.inner_op)},
+          {"api", or_null(site.api)},
+          {"phase", phase_or_null(site.phase)},
+          {"direction", analyze::name_of(site.direction)},
+          {"src_kind", or_null(site.src_kind)},
+          {"dst_kind", or_null(site.dst_kind)},
+          {"forward_site", or_null(site.forward_site)},
+          {"missing_call", site.missing_call ? Json(analyze::name_of(*site.missing_call)) : Json(nullptr)},
+          {"in_graph", site.in_graph},
+          {"streams", site.streams},
+          {"count", site.count},
+          {"blocked_count", site.blocked_count},
+          {"bytes", site.bytes},
+          {"device_time_ns", or_null(site.device_time_ns)},
+          {"host_blocked_ns", or_null(site.host_blocked_ns)},
+          {"exposed_ns", or_null(site.exposed_ns)},
+          {"gpu_idle_ns", or_null(site.gpu_idle_ns)},
+          {"overlapped_pct", or_null(site.overlapped_pct)},
+          {"bandwidth_gbps", or_null(site.bandwidth_gbps)},
+          {"stack", site.stack}};
+}
+
+Json to_object(const analyze::SyncSite& site) {
+  return {{"site", site.site},
+          {"file", or_null(site.file)},
+          {"line", or_null(site.line)},
+          {"function", or_null(site.function)},
+          {"op", or_null(site.op)},
+          {"api", or_null(site.api)},
+          {"phase", phase_or_null(site.phase)},
+          {"forward_site", or_null(site.forward_site)},
+          {"count", site.count},
+          {"of_transfers_count", site.of_transfers_count},
+          {"host_blocked_ns", or_null(site.host_blocked_ns)},
+          {"gpu_idle_ns", or_null(site.gpu_idle_ns)},
+          {"stack", site.stack}};
+}
+
+Json to_object(const analyze::Finding& finding) {
+  return {{"rule", finding.rule},
+          {"severity", finding.severity},
+          {"title", finding.title},
+          {"site", finding.site},
+          {"saving_ns", or_null(finding.saving_ns)},
+          {"saving_step_ns", or_null(finding.saving_step_ns)},
+          {"saving_pct", or_null(finding.saving_pct)},
+          {"superseded_by", or_null(finding.superseded_by)},
+          {"evidence", finding.evidence},
+          {"advice", finding.advice},
+          {"docs", finding.docs}};
+}
+
+template <typename T>
+Json to_array(const std::vector<T>& items) {
+  Json array = Json::array();
+  for (const T& item : items) array.push_back(to_object(item));
+  return array;
+}
+
+Json to_object(const analyze::Source& source) {
+  return {{"kind", source.kind},
+          {"paths", source.paths},
+          {"processes", source.process_count},
+          {"devices", to_array(source.devices)},
+          {"hosts", source.hosts},
+          {"program", or_null(source.program)},
+          {"detail", or_null(source.detail)},
+          {"versions", source.versions},
+          {"unusable", source.unusable},
+          {"unreadable", source.inputs.unreadable},
+          {"notes", source.inputs.notes}};
+}
+
+Json to_object(const analyze::MemoryUse& use) {
+  return {{"peak_resident_bytes", or_null(use.peak_resident_bytes)},
+          {"peak_device_bytes", use.peak_device_bytes},
+          {"peak_pinned_bytes", use.peak_pinned_bytes},
+          {"sites", to_array(use.sites)},
+          {"points", to_array(use.points)}};
+}
+
+Json loss_sentences(const std::map<std::string, std::uint64_t>& losses) {
+  Json object = Json::object();
+  for (const auto& [name, count] : losses) object[name] = or_null(std::string(loss_sentence(name)));
+  return object;
+}
+
+}  // namespace
+
+std::string to_json(const analyze::Report& report) {
+  const Json object = {{"schema", 1},
+                       {"source", to_object(report.source)},
+                       {"span_ns", report.span_ns},
+                       {"totals", to_object(report.totals)},
+                       {"syncs", to_object(report.syncs)},
+                       {"steps", report.steps ? to_object(*report.steps) : Json(nullptr)},
+                       {"verdict", to_object(report.verdict)},
+                       {"ranges", to_array(report.ranges)},
+                       {"memory", report.memory ? to_object(*report.memory) : Json(nullptr)},
+                       {"sites", to_array(report.sites)},
+                       {"sync_sites", to_array(report.sync_sites)},
+                       {"findings", to_array(report.findings)},
+                       {"saving_pct_all", or_null(report.saving_pct_all)},
+                       {"losses", report.losses},
+                       {"loss_sentences", loss_sentences(report.losses)}};
+  return object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace turnpike::report

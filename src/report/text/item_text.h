@@ -1,0 +1,28 @@
+// Figures and places of diff and check in words.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "analyze/compare/figures.h"
+
+namespace turnpike::report {
+
+// Means over steps: 2, 2.04, 0.5.
+std::string amount_text(double amount);
+std::string bytes_text(double bytes);
+std::string time_text(std::optional<double> duration_ns);  // kUnknownText
+
+// Where a person would look: "train.py:23", with " (bwd)" behind the forward line of a backward pass; the function
+// where there is no line. Untrusted: clean it before it is shown.
+std::string place_text(const analyze::Item& item);
+// "CPU > GPU", or "sync".
+std::string kind_text(const analyze::Item& item);
+// "upload", "synchronisation".
+std::string noun_of(const analyze::Item& item);
+// "aten::to in train". Untrusted.
+std::string code_text(const analyze::Item& item);
+// "pageable > device"; "" for a synchronisation.
+std::string memory_text(const analyze::Item& item);
+
+}  // namespace turnpike::report

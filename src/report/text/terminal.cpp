@@ -1,0 +1,124 @@
+#include "report/text/terminal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/text/loss_sentence.h"
+#include "report/text/terminal_sections.h"
+#include "report/text/text_width.h"
+#include "report/text/units.h"
+
+namespace turnpike::report {
+namespace {
+
+std::string joined(const std::vector<std::string>& parts, const char* separator) {
+  return fmt::format("{}", fmt::join(parts, separator));
+}
+
+std::string device_text(const analyze::Device& device) {
+  const std::string name = device.name.empty() ? "unknown model" : device.name;
+  const std::string memory = device.memory_bytes == 0 ? "" : fmt::format(" ({})", size_text(device.memory_bytes));
+  return fmt::format("GPU {}: {}{}", device.id, name, memory);
+}
+
+std::string devices_text(const std::vector<analyze::Device>& devices) {
+  std::vector<std::string> parts;
+  for (const analyze::Device& device : devices) parts.push_back(device_text(device));
+  return parts.empty() ? "none was used" : joined(parts, ", ");
+}
+
+std::string detail_text(const std::string& detail) {
+  if (detail == "full") return ", everything (--detail full)";
+  if (detail == "transfers") return ", transfers without kernels (--detail transfers)";
+  return detail.empty() ? "" : ", detail " + detail;
+}
+
+std::string recorded_text(const analyze::Report& report) {
+  const std::size_t processes = report.source.process_count;
+  return fmt::format("{} in {} process{}{}", duration_text(report.span_ns), processes, processes == 1 ? "" : "es",
+                     detail_text(report.source.detail));
+}
+
+std::string steps_text(const std::optional<analyze::Steps>& steps) {
+  if (!steps) return "none found";
+  return fmt::format("{}, each {} (median), found by {}", count_text(steps->count), duration_text(steps->median_ns),
+                     steps->source);
+}
+
+std::string versions_text(const std::map<std::string, std::string>& versions) {
+  std::vector<std::string> parts;
+  for (const auto& [name, version] : versions) parts.push_back(name + " " + version);
+  return joined(parts, ", ");
+}
+
+std::string bound_text(const std::string& bound_by) {
+  if (bound_by.empty()) return "unknown what limits this program";
+  return bound_by == "mixed" ? "several things limit this program" : "this program is " + bound_by + "-bound";
+}
+
+std::string verdict_text(const analyze::Verdict& verdict) {
+  std::string text = bound_text(verdict.bound_by);
+  if (verdict.gpu_busy_pct) text += fmt::format("; GPU busy {}", percent_text(verdict.gpu_busy_pct));
+  if (verdict.gpu_idle_pct) text += fmt::format("; GPU idle {}", percent_text(verdict.gpu_idle_pct));
+  if (verdict.exposed_transfer_pct) {
+    text += fmt::format("; transfers with no computation beside them {}", percent_text(verdict.exposed_transfer_pct));
+  }
+  return text + ".";
+}
+
+}  // namespace
+
+void print_header(const analyze::Report& report, Page& page) {
+  const analyze::Source& source = report.source;
+  page.line("TURNPIKE REPORT", Style::kHeading);
+  page.line("  run       " + shortened_middle(cleaned(joined(source.paths, ", ")), page.width() - 12));
+  if (!source.program.empty()) {
+    page.line("  program   " + shortened_middle(cleaned(source.program), page.width() - 12));
+  }
+  page.paragraph("  device    ", devices_text(source.devices));
+  page.paragraph("  recorded  ", recorded_text(report));
+  page.paragraph("  steps     ", steps_text(report.steps));
+  if (!source.versions.empty()) page.paragraph("  versions  ", versions_text(source.versions));
+  for (const std::string& note : source.inputs.notes) page.paragraph("  note      ", cleaned(note), Style::kWarning);
+}
+
+void print_verdict(const analyze::Verdict& verdict, Page& page) {
+  page.blank();
+  page.paragraph("VERDICT  ", verdict_text(verdict), Style::kHeading);
+  if (!verdict.why.empty()) page.paragraph("  ", verdict.why);
+}
+
+void print_losses(const analyze::Report& report, Page& page) {
+  page.blank();
+  page.line("LOSSES", Style::kHeading);
+  if (report.losses.empty() && report.source.unusable.empty()) page.line("  nothing was lost");
+  for (const std::string& reason : report.source.unusable) {
+    page.paragraph("  ", "a process could not be recorded: " + reason, Style::kWarning);
+  }
+  for (const auto& [name, count] : report.losses) {
+    const std::string_view meaning = loss_sentence(name);
+    const std::string sentence = meaning.empty() ? "" : ": " + std::string(meaning);
+    page.paragraph("  ", fmt::format("{} x {}{}", count_text(count), name, sentence), Style::kWarning);
+  }
+  for (const std::string& sentence : report.source.inputs.unreadable) {
+    page.paragraph("  not read: ", cleaned(sentence), Style::kWarning);
+  }
+}
+
+std::string to_text(const analyze::Report& report, const TextOptions& options) {
+  Page page(std::max(options.width, kMinPageWidth), options.has_colour);
+  print_header(report, page);
+  print_verdict(report.verdict, page);
+  print_host(report.verdict, page);
+  print_findings(report, page);
+  print_totals(report, page);
+  print_sites(report, options.top, page);
+  print_syncs(report, options.top, page);
+  print_ranges(report, page);
+  print_memory(report, page);
+  print_losses(report, page);
+  return page.text();
+}
+
+}  // namespace turnpike::report

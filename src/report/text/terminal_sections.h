@@ -1,0 +1,26 @@
+// The parts of the text report, in their order; terminal.h puts them together.
+#pragma once
+
+#include "analyze/report.h"
+#include "report/text/page.h"
+
+namespace turnpike::report {
+
+void print_header(const analyze::Report& report, Page& page);
+void print_verdict(const analyze::Verdict& verdict, Page& page);
+// How far the host is ahead, and what its threads did.
+void print_host(const analyze::Verdict& verdict, Page& page);
+// NVTX ranges, where there are others than the steps.
+void print_ranges(const analyze::Report& report, Page& page);
+void print_memory(const analyze::Report& report, Page& page);
+// What to do, ranked by what it would gain.
+void print_findings(const analyze::Report& report, Page& page);
+void print_totals(const analyze::Report& report, Page& page);
+void print_sites(const analyze::Report& report, std::size_t top, Page& page);
+void print_syncs(const analyze::Report& report, std::size_t top, Page& page);
+void print_losses(const analyze::Report& report, Page& page);
+
+// "CPU > GPU": the direction in words short enough for a table.
+const char* words_for(analyze::Direction direction);
+
+}  // namespace turnpike::report

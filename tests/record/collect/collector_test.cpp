@@ -1,0 +1,276 @@
+// What the collector writes of one recording, and what it counts, on a CUPTI that holds what the test gives it.
+#include "record/collect/collector.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <thread>
+
+#include "cuda/activity.h"
+#include "record/handover/clock.h"
+#include "record/stacks/stack_table.h"
+#include "trace/reader.h"
+
+namespace turnpike::record {
+namespace {
+
+using testing::ElementsAre;
+using trace::Loss;
+
+constexpr std::int64_t kPatienceNs = 60'000'000'000;
+
+struct FakeCupti {
+  std::vector<std::uint32_t> flushes;
+  cuda::CuptiResult flushed = cuda::kCuptiSuccess;
+  cuda::CuptiResult asked = cuda::kCuptiSuccess;
+  cuda::CuptiResult clocked = cuda::kCuptiSuccess;
+};
+FakeCupti g_cupti;
+std::atomic<std::size_t> g_dropped{0};  // told once
+std::atomic<int> g_ticks{0};
+std::atomic<std::int64_t> g_last_tick_ns{0};
+
+cuda::Cupti fake_cupti() {
+  cuda::Cupti cupti{};
+  cupti.get_version = [](std::uint32_t* version) {
+    *version = 28;
+    return cuda::kCuptiSuccess;
+  };
+  cupti.get_timestamp = [](std::uint64_t* timestamp) {
+    *timestamp = 1234;
+    return g_cupti.clocked;
+  };
+  cupti.activity_flush_all = [](std::uint32_t flags) {
+    g_cupti.flushes.push_back(flags);
+    return g_cupti.flushed;
+  };
+  cupti.activity_get_num_dropped_records = [](void*, std::uint32_t, std::size_t* dropped) {
+    *dropped = g_dropped.exchange(0);
+    return g_cupti.asked;
+  };
+  // One kernel in each 200 bytes.
+  cupti.activity_get_next_record = [](std::uint8_t* buffer, std::size_t valid_bytes,
+                                      void** record) -> cuda::CuptiResult {
+    std::uint8_t* const next = *record == nullptr ? buffer : static_cast<std::uint8_t*>(*record) + 200;
+    if (next >= buffer + valid_bytes) return cuda::kCuptiMaxLimitReached;
+    *record = next;
+    return cuda::kCuptiSuccess;
+  };
+  return cupti;
+}
+
+struct Records : trace::RecordSink {
+  void on(const trace::CallRecord& record) override { calls.push_back(record); }
+  void on(const trace::KernelRecord& record) override { kernels.push_back(record); }
+  void on(const trace::ThreadRecord& record) override { threads.push_back(record); }
+  void on(const trace::MemoryRecord& record) override { memories.push_back(record); }
+  std::vector<trace::CallRecord> calls;
+  std::vector<trace::KernelRecord> kernels;
+  std::vector<trace::ThreadRecord> threads;
+  std::vector<trace::MemoryRecord> memories;
+};
+
+class CollectorTest : public testing::Test {
+ protected:
+  CollectorTest() {
+    g_cupti = {};
+    g_dropped = 0;
+    g_ticks = 0;
+    g_last_tick_ns = 0;
+    std::string pattern = (std::filesystem::temp_directory_path() / "collector-XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+    options_.run_directory = folder_ / "run.tpk";
+    EXPECT_TRUE(pool_->prepare());
+  }
+  ~CollectorTest() override { std::filesystem::remove_all(folder_); }
+
+  bool start(Metadata metadata = {{"key", "value"}}) {
+    return collector_->start(options_, &cupti_, std::move(metadata), error_);
+  }
+  trace::Process read() {
+    records_ = {};
+    auto process = trace::read_file(collector_->path(), records_);
+    EXPECT_TRUE(process) << (process ? "" : process.error().message);
+    return process ? *process : trace::Process();
+  }
+  // A buffer of so many kernels, as CUPTI hands it over.
+  void complete_kernels(std::uint8_t* buffer, std::size_t count) {
+    cuda::KernelActivity kernel{};
+    kernel.kind = static_cast<std::uint32_t>(cuda::ActivityKind::kConcurrentKernel);
+    kernel.start_ns = static_cast<std::uint64_t>(realtime_ns());
+    kernel.end_ns = kernel.start_ns + 1;
+    for (std::size_t i = 0; i < count; ++i) {
+      kernel.correlation = static_cast<std::uint32_t>(i + 1);
+      std::memcpy(buffer + 200 * i, &kernel, sizeof kernel);
+    }
+    EXPECT_TRUE(pool_->complete(buffer, 200 * count));
+  }
+  static std::uint64_t lost(const trace::Process& process, Loss loss) {
+    const auto found = process.losses.find(static_cast<std::uint32_t>(loss));
+    return found == process.losses.end() ? 0 : found->second;
+  }
+
+  std::filesystem::path folder_;
+  Options options_;
+  cuda::Cupti cupti_ = fake_cupti();
+  StringTable strings_;
+  std::unique_ptr<StackTable> stacks_ = std::make_unique<StackTable>(strings_);
+  LossCounters losses_;
+  ThreadHandover handover_{losses_};
+  std::unique_ptr<ActivityPool> pool_ = std::make_unique<ActivityPool>();
+  StatusPage status_;
+  std::unique_ptr<Collector> collector_ =
+      std::make_unique<Collector>(CollectorSources{strings_, *stacks_, losses_, handover_, *pool_, status_});
+  std::string error_;
+  Records records_;
+};
+
+TEST_F(CollectorTest, WritesWhatThreadsAndTheDeviceHandOver) {
+  collector_->set_tick([](std::int64_t since_start_ns) {
+    EXPECT_GE(since_start_ns, 0);
+    EXPECT_LT(since_start_ns, kPatienceNs);
+    ++g_ticks;
+  });
+  const std::int64_t before_ns = realtime_ns();
+  ASSERT_TRUE(start()) << error_;
+  EXPECT_EQ(collector_->path(), (folder_ / "run.tpk" / (std::to_string(::getpid()) + ".tpt")).string());
+  std::thread([&] {
+    ThreadBuffer* const buffer = handover_.mine();
+    auto call = make_record<trace::CallRecord>(trace::RecordKind::kCall);
+    call.name = strings_.intern("cudaMemcpy");
+    call.kind = trace::CallKind::kCopy;
+    call.start_ns = 100;
+    call.end_ns = 107;
+    call.correlation = 3;
+    handover_.push(*buffer, &call, sizeof call);
+  }).join();
+  std::size_t size_bytes = 0;
+  complete_kernels(pool_->request(&size_bytes), 3);
+  g_dropped = 5;
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  const trace::Process process = read();
+  EXPECT_EQ(process.pid, static_cast<std::uint32_t>(::getpid()));
+  EXPECT_EQ(process.parent_pid, static_cast<std::uint32_t>(::getppid()));
+  EXPECT_GE(process.start_realtime_ns, before_ns);
+  EXPECT_EQ(process.metadata.at("key"), "value");
+  EXPECT_EQ(process.metadata.at("cupti_version"), "28");
+  ASSERT_EQ(records_.calls.size(), 1u);
+  EXPECT_EQ(process.string(records_.calls[0].name), "cudaMemcpy");
+  ASSERT_EQ(records_.kernels.size(), 3u);
+  EXPECT_EQ(records_.kernels[2].correlation, 3u);
+  ASSERT_EQ(records_.threads.size(), 1u);
+  EXPECT_NE(process.string(records_.threads[0].name), "");
+  EXPECT_GE(records_.memories.size(), 2u);
+  for (const auto& memory : records_.memories) {
+    EXPECT_GE(memory.time_ns, before_ns);
+    EXPECT_LE(memory.time_ns, realtime_ns());
+  }
+  ASSERT_TRUE(process.end);
+  EXPECT_GE(process.end->end_realtime_ns, process.start_realtime_ns);
+  EXPECT_EQ(process.end->call_count, 1u);
+  EXPECT_EQ(process.end->kernel_count, 3u);
+  EXPECT_EQ(process.losses.size(), 1u);
+  EXPECT_EQ(lost(process, Loss::kCuptiDropped), 5u);
+  ASSERT_GE(process.clock_samples.size(), 2u);
+  EXPECT_EQ(process.clock_samples[0].cupti_ns, 1234);
+  EXPECT_EQ(g_cupti.flushes.back(), cuda::kFlushForced);
+  const TurnpikeStatus status = collector_->status();
+  EXPECT_EQ(status.kernel_count, 3u);
+  EXPECT_EQ(status.host_time_ns, 7u);
+  EXPECT_EQ(status.loss_count, 5u);
+  EXPECT_EQ(status.written_bytes, std::filesystem::file_size(collector_->path()));
+}
+
+TEST_F(CollectorTest, StartsEachRecordingFromNothing) {
+  ASSERT_TRUE(start());
+  const std::uint32_t name = strings_.intern("a name of the first");
+  std::size_t size_bytes = 0;
+  complete_kernels(pool_->request(&size_bytes), 2);
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  const std::string first = collector_->path();
+  EXPECT_EQ(collector_->status().kernel_count, 2u);
+  losses_.reset();
+  ASSERT_TRUE(start({}));
+  EXPECT_EQ(collector_->path(), first.substr(0, first.size() - 4) + "-2.tpt");
+  EXPECT_EQ(collector_->status().kernel_count, 0u);
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  const trace::Process second = read();
+  EXPECT_EQ(second.string(name), "a name of the first") << "each file has all definitions";
+  EXPECT_FALSE(second.metadata.contains("key"));
+  EXPECT_TRUE(records_.kernels.empty());
+  EXPECT_EQ(second.end->kernel_count, 0u);
+  EXPECT_TRUE(second.losses.empty());
+}
+
+TEST_F(CollectorTest, CountsTheRecordsOfBuffersThatHadNoPlace) {
+  ASSERT_TRUE(start());
+  auto* const overflow = static_cast<std::uint8_t*>(std::calloc(1, 65'536));
+  complete_kernels(overflow, 4);
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  const trace::Process process = read();
+  EXPECT_TRUE(records_.kernels.empty());
+  EXPECT_EQ(lost(process, Loss::kActivityBuffersFull), 4u);
+}
+
+TEST_F(CollectorTest, CountsWhatCuptiRefuses) {
+  g_cupti.flushed = 5;
+  g_cupti.asked = 6;
+  g_cupti.clocked = 7;
+  ASSERT_TRUE(start());
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  const trace::Process process = read();
+  EXPECT_EQ(lost(process, Loss::kCuptiCallFailed), g_cupti.flushes.size() + 1) << "and the drops, once";
+  for (const trace::ClockSample& sample : process.clock_samples) EXPECT_EQ(sample.cupti_ns, trace::kUnknownTime);
+}
+
+TEST_F(CollectorTest, TakesRegularTurnsAndFlushesFiveTimesASecond) {
+  collector_->set_tick([](std::int64_t since_start_ns) {
+    ++g_ticks;
+    g_last_tick_ns = since_start_ns;
+  });
+  const std::int64_t before_ns = monotonic_ns();
+  ASSERT_TRUE(start());
+  while (g_last_tick_ns < 1'100'000'000 && monotonic_ns() - before_ns < kPatienceNs) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  const std::int64_t passed_ns = monotonic_ns() - before_ns;
+  EXPECT_GE(g_ticks, 3);
+  EXPECT_LE(g_ticks, passed_ns / 20'000'000 + 2);
+  EXPECT_GE(g_cupti.flushes.size(), 2u);
+  EXPECT_LE(g_cupti.flushes.size(), static_cast<std::size_t>(passed_ns / 200'000'000 + 2));
+  for (std::size_t i = 0; i + 1 < g_cupti.flushes.size(); ++i) EXPECT_EQ(g_cupti.flushes[i], 0u) << i;
+  const trace::Process process = read();
+  EXPECT_GE(process.clock_samples.size(), 3u) << "at the start, after a second, at the end";
+  EXPECT_LE(process.clock_samples.size(), static_cast<std::size_t>(passed_ns / 1'000'000'000 + 2));
+  EXPECT_GE(records_.memories.size(), 3u);
+}
+
+TEST_F(CollectorTest, LeavesANoteWithoutCupti) {
+  ASSERT_TRUE(collector_->start(options_, nullptr, {{"unusable", "because"}}, error_));
+  const trace::Process process = read();
+  EXPECT_EQ(process.metadata.at("unusable"), "because");
+  ASSERT_TRUE(process.end);
+  EXPECT_TRUE(process.losses.empty());
+}
+
+TEST_F(CollectorTest, SaysWhyItCannotStartAndLeavesNothing) {
+  options_.run_directory = folder_ / "none" / "run.tpk";
+  EXPECT_FALSE(start());
+  EXPECT_EQ(error_, "the run directory " + options_.run_directory + " cannot be made: No such file or directory");
+  std::ofstream(folder_ / "file") << "text";
+  options_.run_directory = folder_ / "file";
+  EXPECT_FALSE(start());
+  EXPECT_THAT(error_, testing::HasSubstr("cannot be written: Not a directory"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+}  // namespace
+}  // namespace turnpike::record

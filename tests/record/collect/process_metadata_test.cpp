@@ -1,0 +1,271 @@
+// Who the process is and what is to be recorded, from its environment; its memory; the shared page.
+#include "record/collect/process_metadata.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "record/collect/resident_memory.h"
+#include "record/collect/status_page.h"
+#include "record/options.h"
+#include "record/session.h"
+#include "trace/format.h"
+
+namespace turnpike::record {
+namespace {
+
+// Sets variables for one test; all that these tests look at are unset before.
+class Environment : public testing::Test {
+ protected:
+  Environment() {
+    for (const char* name : kNames) ::unsetenv(name);
+  }
+  ~Environment() override {
+    for (const char* name : kNames) ::unsetenv(name);
+  }
+  static void set(const char* name, const char* value) { ::setenv(name, value, 1); }
+
+  static constexpr const char* kNames[] = {TURNPIKE_ENV_RUN,
+                                           TURNPIKE_ENV_DETAIL,
+                                           TURNPIKE_ENV_STACKS,
+                                           TURNPIKE_ENV_CAPTURE_RANGE,
+                                           TURNPIKE_ENV_DELAY_MS,
+                                           TURNPIKE_ENV_DURATION_MS,
+                                           TURNPIKE_ENV_VERIFY_CONTENT,
+                                           TURNPIKE_ENV_STATUS,
+                                           TURNPIKE_ENV_QUIET,
+                                           "RANK",
+                                           "OMPI_COMM_WORLD_RANK",
+                                           "PMI_RANK",
+                                           "SLURM_PROCID",
+                                           "LOCAL_RANK",
+                                           "OMPI_COMM_WORLD_LOCAL_RANK",
+                                           "SLURM_LOCALID",
+                                           "WORLD_SIZE",
+                                           "OMPI_COMM_WORLD_SIZE",
+                                           "SLURM_NTASKS"};
+};
+
+class OptionsTest : public Environment {};
+
+TEST_F(OptionsTest, AreThoseOfAWholeRunWithoutVariables) {
+  const Options options = options_from_environment();
+  EXPECT_EQ(options.run_directory, "");
+  EXPECT_EQ(options.detail, Detail::kFull);
+  EXPECT_TRUE(options.has_stacks);
+  EXPECT_EQ(options.capture_range, CaptureRange::kWholeRun);
+  EXPECT_EQ(options.nvtx_range, "");
+  EXPECT_EQ(options.delay_ns, 0);
+  EXPECT_EQ(options.duration_ns, 0);
+  EXPECT_FALSE(options.is_content_verified);
+  EXPECT_FALSE(options.is_quiet);
+  EXPECT_TRUE(options.has_note);
+  EXPECT_STREQ(name_of(Detail::kFull), "full");
+  EXPECT_STREQ(name_of(Detail::kTransfers), "transfers");
+}
+
+TEST_F(OptionsTest, ComeEachFromItsVariable) {
+  set(TURNPIKE_ENV_RUN, "/runs/a.tpk");
+  EXPECT_EQ(options_from_environment().run_directory, "/runs/a.tpk");
+  set(TURNPIKE_ENV_DETAIL, "transfers");
+  EXPECT_EQ(options_from_environment().detail, Detail::kTransfers);
+  set(TURNPIKE_ENV_STACKS, "1");
+  EXPECT_TRUE(options_from_environment().has_stacks);
+  set(TURNPIKE_ENV_STACKS, "0");
+  EXPECT_FALSE(options_from_environment().has_stacks);
+  set(TURNPIKE_ENV_CAPTURE_RANGE, "cuda-profiler-api");
+  EXPECT_EQ(options_from_environment().capture_range, CaptureRange::kCudaProfilerApi);
+  EXPECT_EQ(options_from_environment().nvtx_range, "");
+  set(TURNPIKE_ENV_CAPTURE_RANGE, "nvtx:step");
+  EXPECT_EQ(options_from_environment().capture_range, CaptureRange::kNvtx);
+  EXPECT_EQ(options_from_environment().nvtx_range, "step");
+  set(TURNPIKE_ENV_CAPTURE_RANGE, "nvtx");
+  EXPECT_EQ(options_from_environment().capture_range, CaptureRange::kWholeRun);
+  set(TURNPIKE_ENV_DELAY_MS, "3");
+  set(TURNPIKE_ENV_DURATION_MS, "5");
+  EXPECT_EQ(options_from_environment().delay_ns, 3'000'000);
+  EXPECT_EQ(options_from_environment().duration_ns, 5'000'000);
+  set(TURNPIKE_ENV_DELAY_MS, "-3");
+  set(TURNPIKE_ENV_DURATION_MS, "soon");
+  EXPECT_EQ(options_from_environment().delay_ns, 0);
+  EXPECT_EQ(options_from_environment().duration_ns, 0);
+  EXPECT_FALSE(options_from_environment().is_content_verified);
+  set(TURNPIKE_ENV_VERIFY_CONTENT, "1");
+  EXPECT_TRUE(options_from_environment().is_content_verified);
+  EXPECT_FALSE(options_from_environment().is_quiet);
+  set(TURNPIKE_ENV_QUIET, "1");
+  EXPECT_TRUE(options_from_environment().is_quiet);
+}
+
+class ProcessMetadata : public Environment {
+ protected:
+  static std::string at(const Metadata& metadata, const char* key) {
+    const auto found = metadata.find(key);
+    return found == metadata.end() ? "none" : found->second;
+  }
+};
+
+TEST_F(ProcessMetadata, TellsTheRankAsEveryLauncherDoes) {
+  const std::string pid = std::to_string(::getpid());
+  EXPECT_EQ(at(describe_process({}), "rank"), "none");
+  EXPECT_EQ(trace_file_name(1), pid + ".tpt");
+  EXPECT_EQ(trace_file_name(2), pid + "-2.tpt");
+  set("SLURM_PROCID", "1");
+  EXPECT_EQ(at(describe_process({}), "rank"), "1");
+  set("PMI_RANK", "2");
+  EXPECT_EQ(at(describe_process({}), "rank"), "2");
+  set("OMPI_COMM_WORLD_RANK", "3");
+  EXPECT_EQ(at(describe_process({}), "rank"), "3");
+  set("RANK", "14");
+  EXPECT_EQ(at(describe_process({}), "rank"), "14");
+  EXPECT_EQ(trace_file_name(1), "rank14-" + pid + ".tpt");
+  EXPECT_EQ(trace_file_name(3), "rank14-" + pid + "-3.tpt");
+  set("RANK", "../1");
+  EXPECT_EQ(trace_file_name(1), pid + ".tpt") << "what is no number is no part of a name";
+  set("RANK", "");
+  EXPECT_EQ(at(describe_process({}), "rank"), "3");
+  set("SLURM_LOCALID", "4");
+  set("SLURM_NTASKS", "5");
+  EXPECT_EQ(at(describe_process({}), "local_rank"), "4");
+  EXPECT_EQ(at(describe_process({}), "world_size"), "5");
+  set("OMPI_COMM_WORLD_LOCAL_RANK", "6");
+  set("OMPI_COMM_WORLD_SIZE", "7");
+  EXPECT_EQ(at(describe_process({}), "local_rank"), "6");
+  EXPECT_EQ(at(describe_process({}), "world_size"), "7");
+  set("LOCAL_RANK", "8");
+  set("WORLD_SIZE", "9");
+  EXPECT_EQ(at(describe_process({}), "local_rank"), "8");
+  EXPECT_EQ(at(describe_process({}), "world_size"), "9");
+}
+
+TEST_F(ProcessMetadata, TellsWhatIsRecorded) {
+  const Metadata whole = describe_process({});
+  EXPECT_EQ(at(whole, "turnpike_version"), TURNPIKE_VERSION);
+  EXPECT_EQ(at(whole, "cwd"), std::filesystem::current_path().string());
+  EXPECT_EQ(at(whole, "executable"), std::filesystem::read_symlink("/proc/self/exe").string());
+  EXPECT_EQ(at(whole, "program").back() == '\0' || at(whole, "program").empty(), false);
+  EXPECT_EQ(at(whole, "detail"), "full");
+  EXPECT_EQ(at(whole, "stacks"), "1");
+  EXPECT_EQ(at(whole, "capture_range"), "none");
+  char host[256] = {};
+  ASSERT_EQ(::gethostname(host, sizeof host), 0);
+  EXPECT_EQ(at(whole, "host"), host);
+  const Metadata part = describe_process({.run_directory = "",
+                                          .detail = Detail::kTransfers,
+                                          .has_stacks = false,
+                                          .capture_range = CaptureRange::kNvtx,
+                                          .nvtx_range = "step"});
+  EXPECT_EQ(at(part, "detail"), "transfers");
+  EXPECT_EQ(at(part, "stacks"), "0");
+  EXPECT_EQ(at(part, "capture_range"), "nvtx:step");
+  Options profiler;
+  profiler.capture_range = CaptureRange::kCudaProfilerApi;
+  EXPECT_EQ(at(describe_process(profiler), "capture_range"), "cuda-profiler-api");
+}
+
+TEST_F(ProcessMetadata, IsEncodedInPaddedPairs) {
+  for (std::size_t size = 0; size < 10; ++size) {
+    const std::vector<std::byte> payload = encode({{"key", std::string(size, 'v')}, {"z", "1"}});
+    const std::size_t first = sizeof(trace::MetadataEntry) + (3 + size + 7) / 8 * 8;
+    ASSERT_EQ(payload.size(), first + sizeof(trace::MetadataEntry) + 8) << size;
+    trace::MetadataEntry entry;
+    std::memcpy(&entry, payload.data(), sizeof entry);
+    EXPECT_EQ(entry.key_bytes, 3u);
+    EXPECT_EQ(entry.value_bytes, size);
+    EXPECT_EQ(std::memcmp(payload.data() + sizeof entry, ("key" + std::string(size, 'v')).data(), 3 + size), 0);
+    std::memcpy(&entry, payload.data() + first, sizeof entry);
+    EXPECT_EQ(entry.key_bytes, 1u);
+    EXPECT_EQ(entry.value_bytes, 1u);
+    EXPECT_EQ(std::memcmp(payload.data() + first + sizeof entry, "z1\0\0\0\0\0\0", 8), 0);
+  }
+  EXPECT_TRUE(encode({}).empty());
+}
+
+TEST(MemoryWatch, LooksTenTimesASecondAndRecordsOnceASecond) {
+  constexpr std::int64_t kMs = 1'000'000;
+  MemoryWatch watch;
+  ASSERT_TRUE(watch.look(0, false));
+  EXPECT_FALSE(watch.look(100 * kMs - 1, false));
+  EXPECT_TRUE(watch.look(100 * kMs - 1, true)) << "the last in any case";
+  EXPECT_FALSE(watch.look(1'100 * kMs - 2, false));
+  EXPECT_FALSE(watch.look(1'200 * kMs - 3, false)) << "looked at a moment ago";
+  EXPECT_TRUE(watch.look(1'200 * kMs - 2, false));
+  EXPECT_FALSE(watch.look(2'200 * kMs - 3, false));
+  watch.restart();
+  EXPECT_TRUE(watch.look(0, false));
+  EXPECT_FALSE(watch.look(999 * kMs, false));
+  // More than a mebibyte in either direction is worth a record.
+  std::vector<char> large(8u << 20, 'x');
+  EXPECT_TRUE(watch.look(1'099 * kMs, false));
+  EXPECT_FALSE(watch.look(1'300 * kMs, false));
+  const auto bytes = resident_bytes();
+  ASSERT_TRUE(bytes);
+  EXPECT_GT(*bytes, 8u << 20);
+  EXPECT_LT(*bytes, std::uint64_t{4} << 30);
+  EXPECT_EQ(*bytes % static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)), 0u);
+  EXPECT_EQ(large[12'345], 'x');
+}
+
+class StatusPageTest : public Environment {
+ protected:
+  StatusPageTest() : path_(std::filesystem::temp_directory_path() / ("status-" + std::to_string(::getpid()))) {}
+  ~StatusPageTest() override { std::filesystem::remove(path_); }
+  void make(std::size_t size) { std::ofstream(path_, std::ios::binary) << std::string(size, '\0'); }
+  TurnpikeStatus read() const {
+    TurnpikeStatus status{};
+    std::ifstream(path_, std::ios::binary).read(reinterpret_cast<char*>(&status), sizeof status);
+    return status;
+  }
+  std::filesystem::path path_;
+};
+
+TEST_F(StatusPageTest, AddsWhatIsNewToThePage) {
+  make(sizeof(TurnpikeStatus));
+  set(TURNPIKE_ENV_STATUS, path_.c_str());
+  StatusPage first;
+  StatusPage second;
+  first.open();
+  second.open();
+  first.note_process();
+  second.note_process();
+  second.note_unusable();
+  TurnpikeStatus status{};
+  status.kernel_count = 5;
+  status.transfer_bytes[3] = 100;
+  status.written_bytes = 7;
+  first.update(status);
+  status.kernel_count = 6;
+  first.update(status);
+  second.update(status);
+  const TurnpikeStatus page = read();
+  EXPECT_EQ(page.process_count, 2u);
+  EXPECT_EQ(page.unusable_count, 1u);
+  EXPECT_EQ(page.kernel_count, 12u);
+  EXPECT_EQ(page.transfer_bytes[3], 200u);
+  EXPECT_EQ(page.written_bytes, 14u);
+  first.restart();
+  first.update(status);
+  EXPECT_EQ(read().kernel_count, 18u) << "a new recording counts from nothing";
+}
+
+TEST_F(StatusPageTest, LeavesAlonePagesThatAreTooSmall) {
+  make(sizeof(TurnpikeStatus) - 1);
+  set(TURNPIKE_ENV_STATUS, path_.c_str());
+  StatusPage page;
+  page.open();
+  page.note_process();
+  EXPECT_EQ(read().process_count, 0u);
+  StatusPage none;
+  ::unsetenv(TURNPIKE_ENV_STATUS);
+  none.open();
+  none.note_process();
+  none.update({});
+}
+
+}  // namespace
+}  // namespace turnpike::record

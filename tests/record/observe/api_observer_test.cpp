@@ -1,0 +1,488 @@
+// What the observer makes of callbacks: every field of a call, which calls nest, and what it asks CUPTI for.
+#include "record/observe/api_observer.h"
+
+#include <cupti.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <set>
+#include <tuple>
+
+#include "record/handover/clock.h"
+#include "record/handover/loss_counters.h"
+#include "record/handover/one_handover.h"
+#include "record/handover/thread_buffer.h"
+#include "record/handover/thread_handover.h"
+#include "record/stacks/stack_table.h"
+#include "record/stacks/string_table.h"
+
+namespace turnpike::record {
+namespace {
+
+using cuda::CallbackDomain;
+using cuda::CallbackSite;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+using trace::CallKind;
+using trace::Loss;
+
+const std::map<std::pair<CallbackDomain, std::uint32_t>, const char*> kNames = {
+    {{CallbackDomain::kRuntimeApi, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020}, "cudaMemcpyAsync_v3020"},
+    {{CallbackDomain::kRuntimeApi, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_ptsz_v7000}, "cudaMemcpyAsync_ptsz_v7000"},
+    {{CallbackDomain::kRuntimeApi, CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020},
+     "cudaStreamSynchronize_v3020"},
+    {{CallbackDomain::kRuntimeApi, CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_ptsz_v7000},
+     "cudaStreamSynchronize_ptsz_v7000"},
+    {{CallbackDomain::kRuntimeApi, CUPTI_RUNTIME_TRACE_CBID_cudaEventRecord_v3020}, "cudaEventRecord_v3020"},
+    {{CallbackDomain::kRuntimeApi, CUPTI_RUNTIME_TRACE_CBID_cudaMallocManaged_v6000}, "cudaMallocManaged_v6000"},
+    {{CallbackDomain::kRuntimeApi, CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020}, "cudaGetDevice_v3020"},
+    {{CallbackDomain::kRuntimeApi, CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000}, "cudaProfilerStart_v4000"},
+    {{CallbackDomain::kDriverApi, CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2}, "cuMemcpyHtoDAsync_v2"},
+    {{CallbackDomain::kDriverApi, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel}, "cuLaunchKernel"},
+    {{CallbackDomain::kDriverApi, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop}, "cuProfilerStop"},
+};
+
+// CUPTI, as far as the observer uses it, and what it was asked.
+struct FakeCupti {
+  cuda::CuptiResult subscribed = cuda::kCuptiSuccess;
+  cuda::CuptiResult enabled = cuda::kCuptiSuccess;
+  bool has_names = true;
+  cuda::CallbackFunction callback = nullptr;
+  void* user = nullptr;
+  std::set<std::pair<CallbackDomain, std::uint32_t>> listened;
+  std::vector<cuda::ActivityKind> activities;
+  int unsubscribed_count = 0;
+  int device_questions = 0;
+};
+FakeCupti g_cupti;
+
+void* pointer(std::uint64_t value) {
+  return reinterpret_cast<void*>(value);
+}
+
+// A context is the number of its device plus 100, a stream the number of its id.
+cuda::Cupti fake_cupti() {
+  cuda::Cupti cupti{};
+  cupti.get_result_string = [](cuda::CuptiResult, const char** text) -> cuda::CuptiResult {
+    *text = "A REASON";
+    return cuda::kCuptiSuccess;
+  };
+  cupti.subscribe = [](void** subscriber, cuda::CallbackFunction callback, void* user) {
+    *subscriber = pointer(55);
+    g_cupti.callback = callback;
+    g_cupti.user = user;
+    return g_cupti.subscribed;
+  };
+  cupti.unsubscribe = [](void* subscriber) {
+    g_cupti.unsubscribed_count += subscriber == pointer(55);
+    return cuda::kCuptiSuccess;
+  };
+  cupti.enable_callback = [](std::uint32_t enable, void* subscriber, CallbackDomain domain, std::uint32_t id) {
+    EXPECT_EQ(enable, 1u);
+    EXPECT_EQ(subscriber, pointer(55));
+    g_cupti.listened.insert({domain, id});
+    return g_cupti.enabled;
+  };
+  cupti.get_callback_name = [](CallbackDomain domain, std::uint32_t id, const char** name) -> cuda::CuptiResult {
+    const auto found = kNames.find({domain, id});
+    if (found == kNames.end() || !g_cupti.has_names) return 1;
+    *name = found->second;
+    return cuda::kCuptiSuccess;
+  };
+  cupti.activity_enable = [](cuda::ActivityKind kind) {
+    g_cupti.activities.push_back(kind);
+    return cuda::kCuptiSuccess;
+  };
+  cupti.activity_disable = cupti.activity_enable;
+  cupti.configure_managed_memory = [](const void*, std::uint32_t) { return cuda::kCuptiSuccess; };
+  cupti.get_stream_id = [](void* context, void* stream, std::uint8_t per_thread,
+                           std::uint32_t* id) -> cuda::CuptiResult {
+    EXPECT_NE(context, nullptr);
+    *id = static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(stream)) + (per_thread != 0 ? 1000 : 7);
+    return cuda::kCuptiSuccess;
+  };
+  cupti.get_device_id = [](void* context, std::uint32_t* device) -> cuda::CuptiResult {
+    ++g_cupti.device_questions;
+    *device = static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(context)) - 100;
+    return cuda::kCuptiSuccess;
+  };
+  cupti.get_graph_node_id = [](void* node, std::uint64_t* id) -> cuda::CuptiResult {
+    *id = reinterpret_cast<std::uint64_t>(node);
+    return *id == 13 ? 1 : cuda::kCuptiSuccess;
+  };
+  return cupti;
+}
+
+std::vector<std::string> g_ranges;
+
+class ApiObserverTest : public testing::Test {
+ protected:
+  ApiObserverTest() {
+    g_cupti = {};
+    g_ranges.clear();
+    auto& [losses, handover] = one_handover();
+    handover_ = &handover;
+    losses_ = &losses;
+    losses.reset();
+    handover.drain([](const std::byte*) {});
+    if (ThreadBuffer* buffer = handover.mine(); buffer != nullptr) {
+      buffer->open_correlation = 0;
+      buffer->has_made_graph_node = false;
+    }
+    observer_ = std::make_unique<ApiObserver>(strings_, *stacks_, losses, handover);
+  }
+  ~ApiObserverTest() override { observer_->unsubscribe(); }
+
+  bool subscribe(const Options& options = {}) { return observer_->subscribe(cupti_, options, error_); }
+
+  struct Call {
+    CallbackDomain domain = CallbackDomain::kRuntimeApi;
+    std::uint32_t id;
+    std::uint32_t correlation;
+    const void* parameters = nullptr;
+    std::int32_t result = 0;
+    std::uint64_t context = 103;
+    std::uint32_t context_id = 9;
+    std::uint64_t slot = 0;
+  };
+  void at(CallbackSite site, Call& call) {
+    cuda::ApiCallback data{};
+    data.site = site;
+    data.parameters = call.parameters;
+    data.return_value = &call.result;
+    data.context = pointer(call.context);
+    data.context_id = call.context_id;
+    data.slot = &call.slot;
+    data.correlation = call.correlation;
+    g_cupti.callback(g_cupti.user, call.domain, call.id, &data);
+  }
+  void make(Call call) {
+    at(CallbackSite::kEnter, call);
+    at(CallbackSite::kExit, call);
+  }
+
+  // What was handed over since the last time.
+  template <typename Record>
+  std::vector<Record> drain(trace::RecordKind kind) {
+    std::vector<Record> records;
+    handover_->drain([&](const std::byte* slot) {
+      trace::RecordHeader header;
+      std::memcpy(&header, slot, sizeof header);
+      if (header.kind != kind) return;
+      EXPECT_EQ(header.bytes, sizeof(Record));
+      Record record;
+      std::memcpy(&record, slot, sizeof record);
+      records.push_back(record);
+    });
+    return records;
+  }
+  std::vector<trace::CallRecord> calls() { return drain<trace::CallRecord>(trace::RecordKind::kCall); }
+  std::uint64_t lost(Loss loss) const { return losses_->get(static_cast<std::size_t>(loss)); }
+
+  cuda::Cupti cupti_ = fake_cupti();
+  StringTable strings_;
+  std::unique_ptr<StackTable> stacks_ = std::make_unique<StackTable>(strings_);
+  LossCounters* losses_ = nullptr;
+  ThreadHandover* handover_ = nullptr;
+  std::unique_ptr<ApiObserver> observer_;
+  std::string error_;
+  std::uint32_t next_correlation_ = 0;
+
+  static constexpr std::uint32_t kCopy = CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020;
+  static constexpr std::uint32_t kThreadCopy = CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_ptsz_v7000;
+  static constexpr std::uint32_t kSync = CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020;
+  static constexpr std::uint32_t kThreadSync = CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_ptsz_v7000;
+  static constexpr std::uint32_t kRecord = CUPTI_RUNTIME_TRACE_CBID_cudaEventRecord_v3020;
+  static constexpr std::uint32_t kDriverCopy = CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2;
+  static constexpr std::uint32_t kLaunch = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel;
+};
+
+TEST_F(ApiObserverTest, TakesEveryFieldOfACall) {
+  ASSERT_TRUE(subscribe()) << error_;
+  observer_->set_listening(true);
+  const cudaMemcpyAsync_v3020_params copy = {pointer(11), pointer(12), 13, cudaMemcpyDeviceToDevice,
+                                             static_cast<cudaStream_t>(pointer(14))};
+  const std::int64_t before_ns = realtime_ns();
+  make({.id = kCopy, .correlation = 21, .parameters = &copy, .result = 7});
+  const std::int64_t after_ns = realtime_ns();
+  const auto found = calls();
+  ASSERT_THAT(found, SizeIs(1));
+  const trace::CallRecord& call = found[0];
+  EXPECT_EQ(call.thread, handover_->mine()->thread);
+  EXPECT_GE(call.start_ns, before_ns);
+  EXPECT_LE(call.start_ns, call.end_ns);
+  EXPECT_LE(call.end_ns, after_ns);
+  EXPECT_EQ(call.correlation, 21u);
+  EXPECT_NE(call.stack, trace::kNoId);
+  EXPECT_EQ(call.name, strings_.intern("cudaMemcpyAsync"));
+  EXPECT_EQ(call.kind, CallKind::kCopy);
+  EXPECT_EQ(call.api, trace::Api::kRuntime);
+  EXPECT_EQ(call.autograd_role, trace::AutogradRole::kUnknown);
+  EXPECT_EQ(call.is_captured, 0);
+  EXPECT_EQ(call.result, 7);
+  EXPECT_EQ(call.context, 9u);
+  EXPECT_EQ(call.device, 3u);
+  EXPECT_EQ(call.stream, trace::kUnknownId) << "the copy's own record has it";
+  EXPECT_EQ(call.bytes, 13u);
+  EXPECT_EQ(call.dst, 11u);
+  EXPECT_EQ(call.src, 12u);
+  EXPECT_EQ(call.object, 0u);
+  EXPECT_EQ(losses_->total(), 0u);
+}
+
+TEST_F(ApiObserverTest, TellsStreamsOfCallsWithoutDeviceWork) {
+  ASSERT_TRUE(subscribe());
+  observer_->set_listening(true);
+  const cudaStreamSynchronize_v3020_params stream = {static_cast<cudaStream_t>(pointer(14))};
+  const cudaEventRecord_v3020_params event = {static_cast<cudaEvent_t>(pointer(80)), nullptr};
+  make({.id = kSync, .correlation = 1, .parameters = &stream});
+  make({.id = kThreadSync, .correlation = 2, .parameters = &stream});
+  make({.id = kRecord, .correlation = 3, .parameters = &event});
+  make({.id = kSync, .correlation = 4, .parameters = &stream, .context = 0});
+  const auto found = calls();
+  ASSERT_THAT(found, SizeIs(4));
+  EXPECT_EQ(found[0].stream, 21u);
+  EXPECT_EQ(found[0].name, strings_.intern("cudaStreamSynchronize"));
+  EXPECT_NE(found[0].stack, trace::kNoId);
+  EXPECT_EQ(found[1].stream, 1014u) << "asked for as a thread's own";
+  EXPECT_EQ(found[1].name, found[0].name);
+  EXPECT_EQ(found[2].stream, 7u);
+  EXPECT_EQ(found[2].object, 80u);
+  EXPECT_EQ(found[2].stack, trace::kNoId) << "of these only the order is asked for";
+  EXPECT_EQ(found[3].stream, trace::kUnknownId);
+  EXPECT_EQ(found[3].device, trace::kUnknownId);
+  EXPECT_EQ(found[3].context, trace::kUnknownId);
+}
+
+TEST_F(ApiObserverTest, LeavesOutDriverCallsInsideOfRuntimeCalls) {
+  ASSERT_TRUE(subscribe());
+  observer_->set_listening(true);
+  Call outer{.id = kCopy, .correlation = 5};
+  Call inner{.domain = CallbackDomain::kDriverApi, .id = kDriverCopy, .correlation = 5};
+  at(CallbackSite::kEnter, outer);
+  at(CallbackSite::kEnter, inner);
+  EXPECT_EQ(inner.slot, 0u);
+  at(CallbackSite::kExit, inner);
+  at(CallbackSite::kExit, outer);
+  make({.domain = CallbackDomain::kDriverApi, .id = kDriverCopy, .correlation = 6});
+  make({.domain = CallbackDomain::kDriverApi, .id = kLaunch, .correlation = 7});
+  const auto found = calls();
+  ASSERT_THAT(found, SizeIs(3));
+  EXPECT_EQ(found[0].api, trace::Api::kRuntime);
+  EXPECT_EQ(found[1].api, trace::Api::kDriver);
+  EXPECT_EQ(found[1].name, strings_.intern("cuMemcpyHtoDAsync_v2")) << "the version is part of its name";
+  EXPECT_EQ(found[1].correlation, 6u);
+  EXPECT_NE(found[1].stack, trace::kNoId);
+  EXPECT_EQ(found[2].kind, CallKind::kLaunch);
+  EXPECT_EQ(found[2].stack, trace::kNoId);
+}
+
+TEST_F(ApiObserverTest, BelievesNoStartThatItDidNotSee) {
+  ASSERT_TRUE(subscribe());
+  observer_->set_listening(true);
+  constexpr std::int64_t kDay = 86'400'000'000'000;
+  const auto exit_with = [&](std::int64_t slot) {
+    Call call{.id = kCopy, .correlation = ++next_correlation_, .slot = static_cast<std::uint64_t>(slot)};
+    at(CallbackSite::kExit, call);
+    return calls().size();
+  };
+  EXPECT_EQ(exit_with(0), 0u);
+  EXPECT_EQ(exit_with(-5), 0u);
+  EXPECT_EQ(exit_with(realtime_ns() + kDay), 0u);
+  EXPECT_EQ(exit_with(realtime_ns() - kDay - 1), 0u);
+  EXPECT_EQ(exit_with(realtime_ns() - kDay + 60'000'000'000), 1u);
+  EXPECT_EQ(exit_with(realtime_ns()), 1u);
+}
+
+TEST_F(ApiObserverTest, IsSilentWhileItDoesNotListen) {
+  ASSERT_TRUE(subscribe());
+  observer_->set_profiler_range([](bool is_start) { g_ranges.emplace_back(is_start ? "start" : "stop"); });
+  Call call{.id = kCopy, .correlation = 1, .slot = 77};
+  at(CallbackSite::kEnter, call);
+  EXPECT_EQ(call.slot, 0u);
+  observer_->set_listening(true);
+  at(CallbackSite::kExit, call);
+  EXPECT_THAT(calls(), IsEmpty()) << "it began before";
+  observer_->set_listening(false);
+  make({.id = kCopy, .correlation = 2});
+  EXPECT_THAT(calls(), IsEmpty());
+  make({.id = CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000, .correlation = 3});
+  make({.domain = CallbackDomain::kDriverApi, .id = CUPTI_DRIVER_TRACE_CBID_cuProfilerStop, .correlation = 4});
+  EXPECT_THAT(g_ranges, ElementsAre("start", "stop"));
+  observer_->set_profiler_range(nullptr);
+  make({.id = CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000, .correlation = 5});
+  EXPECT_THAT(g_ranges, SizeIs(2));
+}
+
+TEST_F(ApiObserverTest, AsksForTheDeviceOfAContextOnce) {
+  ASSERT_TRUE(subscribe());
+  observer_->set_listening(true);
+  make({.id = kCopy, .correlation = 1, .context = 103, .context_id = 1});
+  make({.id = kCopy, .correlation = 2, .context = 103, .context_id = 1});
+  make({.id = kCopy, .correlation = 3, .context = 100, .context_id = 2});
+  make({.id = kCopy, .correlation = 4, .context = 105, .context_id = 65});  // in the place of context 1
+  make({.id = kCopy, .correlation = 5, .context = 103, .context_id = 1});
+  std::vector<std::string> seen;
+  handover_->drain([&](const std::byte* slot) {
+    trace::RecordHeader header;
+    std::memcpy(&header, slot, sizeof header);
+    if (header.kind == trace::RecordKind::kStream) {
+      trace::StreamRecord stream;
+      std::memcpy(&stream, slot, sizeof stream);
+      EXPECT_EQ(stream.is_default, 1);
+      seen.push_back("stream " + std::to_string(stream.stream) + " of " + std::to_string(stream.context) + " on " +
+                     std::to_string(stream.device));
+    }
+    if (header.kind == trace::RecordKind::kCall) {
+      trace::CallRecord call;
+      std::memcpy(&call, slot, sizeof call);
+      seen.push_back(std::to_string(call.device));
+    }
+  });
+  EXPECT_THAT(seen, ElementsAre("stream 7 of 1 on 3", "3", "3", "stream 7 of 2 on 0", "0", "stream 7 of 65 on 5", "5",
+                                "stream 7 of 1 on 3", "3"));
+  EXPECT_EQ(g_cupti.device_questions, 4);
+}
+
+TEST_F(ApiObserverTest, ListensToWhatIsWantedAlone) {
+  ASSERT_TRUE(subscribe());
+  std::set<std::pair<CallbackDomain, std::uint32_t>> expected;
+  for (const auto& [key, name] : kNames) {
+    if (std::string(name) != "cudaGetDevice_v3020") expected.insert(key);
+  }
+  expected.insert({CallbackDomain::kResource, 13});
+  expected.insert({CallbackDomain::kResource, 20});
+  EXPECT_EQ(g_cupti.listened, expected);
+  observer_->unsubscribe();
+  EXPECT_EQ(g_cupti.unsubscribed_count, 1);
+  observer_->unsubscribe();
+  EXPECT_EQ(g_cupti.unsubscribed_count, 1);
+}
+
+TEST_F(ApiObserverTest, ListensToTransfersAlone) {
+  Options options;
+  options.detail = Detail::kTransfers;
+  options.has_stacks = false;
+  ASSERT_TRUE(subscribe(options));
+  EXPECT_FALSE(g_cupti.listened.contains({CallbackDomain::kDriverApi, kLaunch}));
+  EXPECT_FALSE(g_cupti.listened.contains({CallbackDomain::kRuntimeApi, kRecord}));
+  EXPECT_TRUE(g_cupti.listened.contains({CallbackDomain::kRuntimeApi, kSync}));
+  observer_->set_listening(true);
+  make({.id = kCopy, .correlation = 1});
+  const auto found = calls();
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].stack, trace::kNoId);
+}
+
+TEST_F(ApiObserverTest, SaysWhyItCannotSubscribe) {
+  g_cupti.subscribed = cuda::kCuptiMultipleSubscribers;
+  EXPECT_FALSE(subscribe());
+  EXPECT_THAT(error_, testing::HasSubstr("another tool"));
+  EXPECT_EQ(lost(Loss::kOtherCuptiUser), 1u);
+  EXPECT_EQ(lost(Loss::kCuptiCallFailed), 0u);
+  g_cupti.subscribed = 5;
+  EXPECT_FALSE(subscribe());
+  EXPECT_EQ(error_, "CUPTI refused to be subscribed to: A REASON");
+  EXPECT_EQ(lost(Loss::kOtherCuptiUser), 1u);
+  EXPECT_EQ(lost(Loss::kCuptiCallFailed), 1u);
+}
+
+TEST_F(ApiObserverTest, CountsFunctionsThatItCannotListenTo) {
+  g_cupti.enabled = 5;
+  EXPECT_TRUE(subscribe());
+  EXPECT_EQ(lost(Loss::kCuptiCallFailed), kNames.size() - 1 + 2) << "all but the one that is not wanted";
+  losses_->reset();
+  g_cupti.has_names = false;
+  g_cupti.enabled = cuda::kCuptiSuccess;
+  EXPECT_TRUE(subscribe());
+  EXPECT_EQ(lost(Loss::kCuptiCallFailed), 2u) << "one for each domain";
+}
+
+TEST_F(ApiObserverTest, WatchesManagedMemoryFromItsFirstAllocation) {
+  ASSERT_TRUE(subscribe());
+  observer_->set_listening(true);
+  make({.id = kCopy, .correlation = 1});
+  EXPECT_THAT(g_cupti.activities, IsEmpty());
+  make({.id = CUPTI_RUNTIME_TRACE_CBID_cudaMallocManaged_v6000, .correlation = 2});
+  make({.id = CUPTI_RUNTIME_TRACE_CBID_cudaMallocManaged_v6000, .correlation = 3});
+  EXPECT_THAT(g_cupti.activities, ElementsAre(cuda::ActivityKind::kManagedMemory));
+  observer_->unsubscribe();
+  EXPECT_THAT(g_cupti.activities, SizeIs(2)) << "and no longer";
+  ASSERT_TRUE(subscribe());
+  EXPECT_THAT(g_cupti.activities, SizeIs(3)) << "memory of a recording before is still there";
+}
+
+TEST_F(ApiObserverTest, TellsWhereNodesOfGraphsWereMade) {
+  ASSERT_TRUE(subscribe());
+  const auto node = [&](std::uint32_t id, std::uint64_t made, std::uint64_t original) {
+    cuda::GraphCallback graph{pointer(1), pointer(2), pointer(made), pointer(original)};
+    cuda::ResourceCallback resource{pointer(3), pointer(4), &graph};
+    g_cupti.callback(g_cupti.user, CallbackDomain::kResource, id, &resource);
+  };
+  node(13, 30, 0);
+  EXPECT_THAT(drain<trace::GraphNodeRecord>(trace::RecordKind::kGraphNode), IsEmpty()) << "it does not listen";
+  observer_->set_listening(true);
+  Call captured{.id = kCopy, .correlation = 1};
+  at(CallbackSite::kEnter, captured);
+  node(13, 31, 0);
+  at(CallbackSite::kExit, captured);
+  node(20, 32, 31);
+  node(20, 33, 0);
+  node(20, 34, 13);
+  node(13, 13, 0);
+  node(13, 0, 0);
+  Call other{.id = kCopy, .correlation = 2};
+  at(CallbackSite::kEnter, other);
+  node(20, 35, 31);
+  at(CallbackSite::kExit, other);
+  std::vector<std::string> seen;
+  handover_->drain([&](const std::byte* slot) {
+    trace::RecordHeader header;
+    std::memcpy(&header, slot, sizeof header);
+    if (header.kind == trace::RecordKind::kGraphNode) {
+      trace::GraphNodeRecord made;
+      std::memcpy(&made, slot, sizeof made);
+      seen.push_back(std::to_string(made.node) + " of " + std::to_string(made.cloned_from) +
+                     (made.stack == trace::kNoId ? "" : " with a stack"));
+    }
+    if (header.kind == trace::RecordKind::kCall) {
+      trace::CallRecord call;
+      std::memcpy(&call, slot, sizeof call);
+      seen.push_back(call.is_captured == 0 ? "made" : call.is_captured == 1 ? "captured" : "neither");
+    }
+  });
+  EXPECT_THAT(seen, ElementsAre("31 of 0 with a stack", "captured", "32 of 31", "35 of 31", "made"));
+  cuda::ResourceCallback empty{};
+  g_cupti.callback(g_cupti.user, CallbackDomain::kResource, 13, &empty);
+}
+
+TEST_F(ApiObserverTest, HashesTheHostMemoryOfCopiesThatSucceeded) {
+  ASSERT_TRUE(subscribe());
+  observer_->set_listening(true);
+  std::vector<unsigned char> memory(200, 5);
+  const auto copy = [&](std::size_t bytes, std::int32_t result, cudaMemcpyKind kind, std::uint32_t correlation) {
+    const cudaMemcpyAsync_v3020_params parameters = {pointer(11), memory.data(), bytes, kind, nullptr};
+    make({.id = kCopy, .correlation = correlation, .parameters = &parameters, .result = result});
+  };
+  copy(64, 0, cudaMemcpyHostToDevice, 1);
+  copy(63, 0, cudaMemcpyHostToDevice, 2);
+  copy(100, 1, cudaMemcpyHostToDevice, 3);
+  copy(100, 0, cudaMemcpyDefault, 4);
+  copy(200, 0, cudaMemcpyHostToDevice, 5);
+  const auto contents = drain<trace::ContentRecord>(trace::RecordKind::kContent);
+  ASSERT_THAT(contents, SizeIs(2));
+  EXPECT_EQ(contents[0].correlation, 1u);
+  EXPECT_EQ(contents[0].bytes, 64u);
+  EXPECT_EQ(contents[0].hashed_bytes, 64u);
+  EXPECT_EQ(contents[0].address, reinterpret_cast<std::uint64_t>(memory.data()));
+  EXPECT_EQ(contents[0].side, trace::ContentSide::kSource);
+  EXPECT_EQ(contents[1].correlation, 5u);
+  EXPECT_EQ(contents[1].bytes, 200u);
+  EXPECT_NE(contents[1].hash, contents[0].hash);
+}
+
+}  // namespace
+}  // namespace turnpike::record

@@ -1,0 +1,293 @@
+// Rows of the tables by line: names, notes and what is left out.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
+#include "report/distinct_report.h"
+#include "report/text/terminal.h"
+
+namespace turnpike::report {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+analyze::Report report_of(std::vector<analyze::Site> sites) {
+  analyze::Report report = distinct_report();
+  report.sites = std::move(sites);
+  return report;
+}
+
+analyze::Site upload(std::uint32_t number) {
+  return distinct_site(number, analyze::Direction::kHostToDevice, analyze::Phase::kForward);
+}
+
+std::string text_of(const analyze::Report& report) {
+  return to_text(report, {});
+}
+
+TEST(SitesText, SizesThatDifferAreMeans) {
+  analyze::Site site = upload(1);
+  site.count = 4;
+  site.bytes = 4'000;
+  EXPECT_THAT(text_of(report_of({site})), HasSubstr("  4  1.00 kB  4.00 kB"));
+  site.bytes = 4'001;
+  EXPECT_THAT(text_of(report_of({site})), HasSubstr("  4  ~1.00 kB  4.00 kB"));
+  site.count = 0;
+  EXPECT_THAT(text_of(report_of({site})), ContainsRegex("  0 +\\?  4.00 kB"));
+}
+
+TEST(SitesText, LongNamesAreCutToTheirShare) {
+  analyze::Site site = upload(1);
+  site.op = "aten::" + std::string(30, 'o');
+  EXPECT_THAT(text_of(report_of({site})), HasSubstr(" " + *site.op + " in function1,")) << "36 columns";
+  site.op = "aten::" + std::string(31, 'o');
+  EXPECT_THAT(text_of(report_of({site})), HasSubstr(" aten::ooooo...oooooooooooooooooooooo in function1,"));
+}
+
+TEST(SitesText, NativePlacesNameTheirModule) {
+  analyze::Site site = upload(1);
+  site.file.reset();
+  site.forward_site.reset();
+  site.function = "at::native::copy";
+  site.site = "at::native::copy (libtorch.so)";
+  EXPECT_THAT(text_of(report_of({site})), HasSubstr("aten::op1 in at::native::copy (libtorch.so), forward pass"));
+  EXPECT_THAT(text_of(report_of({site})), HasSubstr("  1  at::native::copy  CPU > GPU"));
+  site.site = "elsewhere";
+  EXPECT_THAT(text_of(report_of({site})), HasSubstr("aten::op1 in at::native::copy, forward pass"));
+  site.function.reset();
+  EXPECT_THAT(text_of(report_of({site})), HasSubstr("  1  elsewhere  CPU > GPU"));
+  EXPECT_THAT(text_of(report_of({site})), HasSubstr("      aten::op1, forward pass"));
+  site.op.reset();
+  EXPECT_THAT(text_of(report_of({site})), HasSubstr("      cudaApi1, forward pass"));
+}
+
+TEST(SitesText, TheForwardLineStandsForBackwardWorkWithoutPythonAlone) {
+  analyze::Site site = upload(1);
+  site.phase = analyze::Phase::kBackward;
+  EXPECT_THAT(text_of(report_of({site})), HasSubstr("made by the forward line model.py:41"));
+  EXPECT_THAT(text_of(report_of({site})), Not(HasSubstr("(bwd)")));
+  site.file.reset();
+  EXPECT_THAT(text_of(report_of({site})), HasSubstr("  1  model.py:41 (bwd)  CPU > GPU"));
+  EXPECT_THAT(text_of(report_of({site})), Not(HasSubstr("made by the forward line model.py:41")));
+  site.phase = analyze::Phase::kForward;
+  EXPECT_THAT(text_of(report_of({site})), Not(HasSubstr("(bwd)")));
+  site.phase = analyze::Phase::kBackward;
+  site.forward_site.reset();
+  EXPECT_THAT(text_of(report_of({site})), Not(HasSubstr("(bwd)")));
+}
+
+TEST(SitesText, TheMarkIsExplainedOnlyWhereItIsShown) {
+  std::vector<analyze::Site> sites;
+  for (std::uint32_t number = 1; number <= 3; ++number) sites.push_back(upload(number));
+  sites[2].phase = analyze::Phase::kBackward;
+  sites[2].file.reset();
+  constexpr const char* kExplained = "  (bwd): made by the backward pass of that line.\n";
+  EXPECT_THAT(to_text(report_of(sites), {.top = 3}), HasSubstr(kExplained));
+  EXPECT_THAT(to_text(report_of(sites), {.top = 2}), Not(HasSubstr(kExplained)));
+}
+
+TEST(SitesText, SharedNamesAreToldApartByTheirPath) {
+  std::vector<analyze::Site> sites = {upload(1), upload(1), upload(2)};
+  sites[1].file = "/other/place1.py";
+  EXPECT_THAT(text_of(report_of(sites)), HasSubstr("  1  /home/me/place1.py:21  CPU > GPU"));
+  EXPECT_THAT(text_of(report_of(sites)), HasSubstr("  2  /other/place1.py:21    CPU > GPU"));
+  EXPECT_THAT(text_of(report_of(sites)), HasSubstr("  3  place2.py:22           CPU > GPU"));
+  sites[1].file = sites[0].file;
+  EXPECT_THAT(text_of(report_of(sites)), HasSubstr("  2  place1.py:21  CPU > GPU"));
+  sites[1].file.reset();
+  sites[1].function.reset();
+  EXPECT_THAT(text_of(report_of(sites)), HasSubstr("  2  place1.py:21           CPU > GPU"));
+}
+
+TEST(SitesText, OfACallThatIsMissingTheLikelyPlaceIsNamed) {
+  std::vector<analyze::Site> sites = {upload(1), upload(2), upload(3), upload(4)};
+  analyze::Site& cut = sites[0];
+  cut.missing_call = analyze::MissingCall::kUnknown;
+  for (analyze::Site& site : sites) {
+    site.src_kind = "pageable";
+    site.dst_kind = "device";
+    site.streams = {7, 8};
+  }
+  sites[1].count = 10;
+  sites[2].count = 30;
+  sites[3].count = 20;
+  EXPECT_THAT(text_of(report_of(sites)), HasSubstr("of 60 like them whose call is known, 30 came from place3.py:23\n"));
+  cut.count = 1;
+  EXPECT_THAT(text_of(report_of(sites)), HasSubstr("the call that started it is not in the file\n"));
+  EXPECT_THAT(text_of(report_of(sites)), HasSubstr("of 60 like it whose call is known, 30 came from place3.py:23\n"));
+  sites[3].streams = {9};
+  EXPECT_THAT(text_of(report_of(sites)), HasSubstr("of 40 like it whose call is known, 30 came from place3.py:23\n"));
+  sites[2].src_kind = "pinned";
+  EXPECT_THAT(text_of(report_of(sites)), HasSubstr("of 10 like it whose call is known, all came from place2.py:22\n"));
+  sites[1].dst_kind = "array";
+  EXPECT_THAT(text_of(report_of(sites)), Not(HasSubstr("whose call is known")));
+  sites[1].dst_kind = "device";
+  sites[1].direction = analyze::Direction::kDeviceToHost;
+  EXPECT_THAT(text_of(report_of(sites)), Not(HasSubstr("whose call is known")));
+  sites[1].direction = cut.direction;
+  sites[1].missing_call = analyze::MissingCall::kEarlier;
+  EXPECT_THAT(text_of(report_of(sites)), Not(HasSubstr("whose call is known")));
+  cut.streams = {7};
+  EXPECT_THAT(text_of(report_of(sites)), HasSubstr("pageable > device, stream 7\n"));
+  cut.streams.clear();
+  EXPECT_THAT(text_of(report_of(sites)), HasSubstr("pageable > device, stream unknown\n"));
+}
+
+// A run with the files of its program, older than it.
+class WithSources : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = fs::temp_directory_path() / "turnpike_sites_XXXXXX";
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    std::ofstream source(folder_ / "train.py");
+    for (int number = 1; number <= 9; ++number) source << "    line_" << number << "()\n";
+    source.close();
+    std::ofstream(folder_ / "run.tpk") << "run";
+    fs::last_write_time(folder_ / "train.py", fs::last_write_time(folder_ / "run.tpk") - std::chrono::hours(1));
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  fs::path folder_;
+};
+
+TEST_F(WithSources, TheFirstFiveRowsShowTheirLine) {
+  analyze::Report report = distinct_report();
+  report.source.paths = {folder_ / "run.tpk"};
+  report.sites.clear();
+  report.sync_sites.clear();
+  for (std::uint32_t number = 1; number <= 7; ++number) {
+    report.sites.push_back(upload(number));
+    report.sites.back().file = folder_ / "train.py";
+    report.sites.back().line = number;
+    report.sync_sites.push_back(distinct_sync_site(number, analyze::Phase::kForward));
+    report.sync_sites.back().file = folder_ / "train.py";
+    report.sync_sites.back().line = number + 2;
+  }
+  report.sites[3].line.reset();
+  const std::string text = to_text(report, {.has_colour = true});
+  const std::size_t middle = text.find("SYNCHRONISATIONS BY LINE");
+  const std::string transfers = text.substr(0, middle);
+  const std::string syncs = text.substr(middle);
+  for (int number = 1; number <= 9; ++number) {
+    const std::string line = "\n\x1b[36m      line_" + std::to_string(number) + "()\x1b[0m\n";
+    EXPECT_EQ(transfers.find(line) != std::string::npos, number <= 5 && number != 4) << number;
+    EXPECT_EQ(syncs.find(line) != std::string::npos, number >= 3 && number <= 7) << number;
+  }
+}
+
+TEST(TotalsText, APageableShareIsOfBytesWhereThereAreSome) {
+  analyze::Report report = distinct_report();
+  report.totals = {};
+  analyze::Total& up = report.totals[0];
+  up.count = 4;
+  up.pageable_count = 1;
+  up.link_gbps = 10;
+  EXPECT_THAT(text_of(report), HasSubstr("  CPU > GPU      4    0 B      25 %            ?      ?  ? of 10.0 GB/s"));
+  up.bytes = 100;
+  up.pageable_bytes = 50;
+  EXPECT_THAT(text_of(report), HasSubstr("  CPU > GPU      4  100 B      50 %  "));
+  up.link_gbps = 0;
+  up.bandwidth_gbps = 1;
+  EXPECT_THAT(text_of(report), HasSubstr("1.00 GB/s  link unknown"));
+  EXPECT_THAT(text_of(report), Not(HasSubstr("turnpike bench link"))) << "it was measured, and is none";
+  EXPECT_THAT(text_of(report), HasSubstr("in all: CPU blocked 308 ms, waits below included."));
+  report.syncs.of_transfers_host_blocked_ns.reset();
+  EXPECT_THAT(text_of(report), HasSubstr("in all: CPU blocked 1.22 s, waits below included."));
+  report.syncs.host_blocked_ns.reset();
+  EXPECT_THAT(text_of(report), Not(HasSubstr("in all: ")));
+  EXPECT_THAT(text_of(report), HasSubstr("CPU blocked ? of 3.14 ms (everything divided by 961 steps)."));
+  up.host_blocked_ns = 9'610'000;
+  EXPECT_THAT(text_of(report), HasSubstr("per step: 0.00416 CPU > GPU, 0 B; CPU blocked 10.0 us of 3.14 ms"));
+  report.steps->count = 0;
+  EXPECT_THAT(text_of(report), Not(HasSubstr("per step: ")));
+  report.steps.reset();
+  EXPECT_THAT(text_of(report), Not(HasSubstr("per step: ")));
+}
+
+TEST(HostText, ALeadIsLongFromTwentyMicrosecondsOn) {
+  analyze::Report report = distinct_report();
+  const auto lead = [&](std::int64_t p10_ns, std::int64_t median_ns) {
+    report.verdict.launch_lead = analyze::Spread{.p10_ns = p10_ns, .median_ns = median_ns, .p90_ns = 90'000};
+    std::string text = to_text(report, {.width = 300});
+    return text.substr(text.find("  A kernel"), text.find('\n', text.find("  A kernel")) - text.find("  A kernel"));
+  };
+  EXPECT_EQ(lead(100, 19'999),
+            "  A kernel starts 20.0 us after its launch returned (median; 100 ns to 90.0 us for most): the GPU takes "
+            "work as soon as it is issued, and then waits.");
+  EXPECT_EQ(lead(19'999, 20'000),
+            "  A kernel starts 20.0 us after its launch returned (median; 20.0 us to 90.0 us for most): the CPU is "
+            "ahead of the GPU, but not always.");
+  EXPECT_EQ(lead(20'000, 20'000),
+            "  A kernel starts 20.0 us after its launch returned (median; 20.0 us to 90.0 us for most): the CPU is "
+            "ahead of the GPU.");
+  EXPECT_THAT(lead(-5'000, 0), HasSubstr("starts 0 ns after its launch returned (median; -5.00 us to 90.0 us"));
+  EXPECT_THAT(lead(-5'000, -1), HasSubstr("starts 1 ns before its launch returns (median; -90.0 us to 5.00 us"));
+  report.verdict.steps_by_bound = {{"sync", 38}};
+  EXPECT_THAT(text_of(report), Not(HasSubstr("Step by step"))) << "all are alike";
+}
+
+TEST(FindingsText, ABasisIsNamedWhereThereAreStepsAndASaving) {
+  analyze::Report report = distinct_report();
+  report.source.process_count = 1;
+  report.findings.resize(1);
+  const auto basis = [&] {
+    const std::string text = to_text(report, {.width = 300});
+    const std::size_t at = text.find("  Savings are");
+    return at == std::string::npos ? "" : text.substr(at, text.find('\n', at) - at);
+  };
+  EXPECT_EQ(basis(),
+            "  Savings are predicted by re-timing what was recorded with the change: per cent of the 3.21 ms that the "
+            "re-timed steps take on average. `turnpike whatif` tries others.");
+  EXPECT_THAT(text_of(report), Not(HasSubstr("made together")));
+  const std::string plain =
+      "  Savings are predicted by re-timing what was recorded with the change. `turnpike whatif` tries others.";
+  report.findings[0].saving_pct = 0;
+  EXPECT_EQ(basis(), plain);
+  report.findings[0].saving_pct = 5;
+  report.findings[0].saving_step_ns.reset();
+  EXPECT_EQ(basis(), plain);
+  report.findings[0].saving_step_ns = 50;
+  report.steps.reset();
+  EXPECT_EQ(basis(), plain);
+  EXPECT_THAT(text_of(report), HasSubstr("The title of the first finding; saves 50 ns (5 %)"));
+  report.findings.push_back(report.findings[0]);
+  EXPECT_THAT(text_of(report), HasSubstr("saves 41 % of the time: one"));
+  report.saving_pct_all.reset();
+  EXPECT_THAT(text_of(report), Not(HasSubstr("made together")));
+  report.verdict.gpu_busy_pct.reset();
+  EXPECT_THAT(text_of(report), Not(HasSubstr("WHAT TO DO")));
+}
+
+TEST(RangesText, OneAloneIsNotShown) {
+  analyze::Report report = distinct_report();
+  report.ranges.resize(1);
+  EXPECT_THAT(text_of(report), Not(HasSubstr("NVTX RANGES")));
+}
+
+TEST(FindingsText, TheLargestSavingIsTheBasisWhereverItStands) {
+  analyze::Report report = distinct_report();
+  report.source.process_count = 2;
+  report.findings.resize(3);
+  for (analyze::Finding& finding : report.findings) finding.superseded_by.reset();
+  report.findings[0].saving_pct.reset();
+  report.findings[1].saving_pct = 0.25;
+  report.findings[1].saving_step_ns = 10'000;
+  report.findings[2].saving_pct = 0.5;
+  report.findings[2].saving_step_ns = 30'000;
+  EXPECT_THAT(to_text(report, {.width = 300}),
+              HasSubstr("per cent of the 6.00 ms that the re-timed steps take on average, on the rank that would gain "
+                        "most."));
+  std::swap(report.findings[0], report.findings[2]);
+  EXPECT_THAT(to_text(report, {.width = 300}), HasSubstr("per cent of the 6.00 ms that"));
+}
+
+}  // namespace
+}  // namespace turnpike::report

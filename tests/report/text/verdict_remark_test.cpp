@@ -1,0 +1,101 @@
+// What is said where no finding says it.
+#include "report/text/verdict_remark.h"
+
+#include <gtest/gtest.h>
+
+namespace turnpike::report {
+namespace {
+
+constexpr const char* kMissingCalls =
+    " Many of the transfers were started by calls that are not in the file, and no change can be tried on those: a "
+    "longer recording knows more.";
+constexpr const char* kNoSteps =
+    " No steps were found, so start-up counts like the rest: mark each step, with profiler.step() under "
+    "torch.profiler, "
+    "else with torch.cuda.nvtx.range(\"step\"), and record again.";
+
+analyze::Report report_bound_by(const std::string& bound_by) {
+  analyze::Report report;
+  report.steps.emplace();
+  report.verdict.bound_by = bound_by;
+  return report;
+}
+
+TEST(VerdictRemark, OfEachVerdict) {
+  EXPECT_EQ(remark_on(report_bound_by("gpu")),
+            "The GPU computes nearly all the time: transfers and waits have little left to gain, and the kernels "
+            "themselves are the thing to speed up.");
+  EXPECT_EQ(remark_on(report_bound_by("transfer")),
+            "The time is in the transfers below, but no change that Turnpike knows would gain much at any one line.");
+  EXPECT_EQ(remark_on(report_bound_by("sync")),
+            "The CPU stands still in the synchronisations below, but none of them is known to be needless, or leaving "
+            "it out would only move the wait.");
+  EXPECT_EQ(remark_on(report_bound_by("launch")),
+            "The GPU waits for the CPU to issue its work, more than for any transfer or synchronisation.");
+  EXPECT_EQ(remark_on(report_bound_by("input")),
+            "For 0 % of the time the GPU waits for the next batch, but too seldom or too irregularly to tell what "
+            "better loading would gain: record more steps.");
+  for (const char* other : {"mixed", ""}) {
+    EXPECT_EQ(remark_on(report_bound_by(other)), "No single cause stands out.");
+  }
+}
+
+TEST(VerdictRemark, CopiesAreTooManyOnlyWhereTheyAreMoreThanTheComputing) {
+  analyze::Report report = report_bound_by("transfer");
+  report.verdict.exposed_transfer_pct = 30;
+  EXPECT_EQ(remark_on(report),
+            "The copies themselves are most of the time, and there is too little computing (?) to hide them behind. "
+            "What helps is to copy less: keep on the GPU what goes up again, and send smaller types.");
+  report.verdict.gpu_busy_pct = 30;
+  EXPECT_TRUE(remark_on(report).starts_with("The time is in the transfers below"));
+  report.verdict.gpu_busy_pct = 29;
+  EXPECT_TRUE(
+      remark_on(report).starts_with("The copies themselves are most of the time, and there is too little "
+                                    "computing (29 %)"));
+}
+
+TEST(VerdictRemark, TheProgramIsBusyElsewhereWhereItCallsCudaSeldom) {
+  analyze::Report report = report_bound_by("launch");
+  report.verdict.idle =
+      analyze::IdleShares{.copies_pct = 1, .syncs_pct = 2, .input_pct = 3, .launch_pct = 20, .quiet_pct = 20};
+  EXPECT_TRUE(remark_on(report).starts_with("The GPU waits for the CPU to issue its work"));
+  report.verdict.idle->quiet_pct = 21;
+  const std::string sentence =
+      "For 21 % of the time the GPU has nothing to do because the program is busy on the CPU without calling CUDA";
+  EXPECT_EQ(remark_on(report), sentence + ": what it does there is the thing to speed up.");
+  report.verdict.threads.resize(2);
+  report.verdict.threads[1].busiest_lines = {"other.py:1"};
+  EXPECT_EQ(remark_on(report), sentence + ": what it does there is the thing to speed up.");
+  report.verdict.threads[0].busiest_lines = {"train.py:1 (40 %)", "train.py:2 (30 %)"};
+  EXPECT_EQ(remark_on(report),
+            sentence + ", mostly at train.py:1 (40 %): what it does there is the thing to speed up.");
+}
+
+TEST(VerdictRemark, NamesTheShareOfTheInput) {
+  analyze::Report report = report_bound_by("input");
+  report.verdict.idle =
+      analyze::IdleShares{.copies_pct = 1, .syncs_pct = 2, .input_pct = 3, .launch_pct = 4, .quiet_pct = 5};
+  EXPECT_TRUE(remark_on(report).starts_with("For 3 % of the time the GPU waits for the next batch"));
+}
+
+TEST(VerdictRemark, ManyCallsAreMissingFromMoreThanAQuarterOfTheBytesOn) {
+  analyze::Report report = report_bound_by("mixed");
+  report.sites.resize(2);
+  report.sites[0].bytes = 75;
+  report.sites[1].bytes = 25;
+  report.sites[1].missing_call = analyze::MissingCall::kUnknown;
+  EXPECT_EQ(remark_on(report), "No single cause stands out.");
+  report.sites[1].bytes = 26;
+  EXPECT_EQ(remark_on(report), std::string("No single cause stands out.") + kMissingCalls);
+}
+
+TEST(VerdictRemark, StepsAreAskedForUnlessTheGpuIsTheLimit) {
+  analyze::Report report = report_bound_by("mixed");
+  report.steps.reset();
+  EXPECT_EQ(remark_on(report), std::string("No single cause stands out.") + kNoSteps);
+  report.verdict.bound_by = "gpu";
+  EXPECT_TRUE(remark_on(report).ends_with("the thing to speed up."));
+}
+
+}  // namespace
+}  // namespace turnpike::report

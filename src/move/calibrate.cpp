@@ -17,6 +17,9 @@
 namespace turnpike::move {
 namespace {
 
+// In the order of Store.
+constexpr std::array kStoreNames{"plain", "streaming", "string"};
+
 constexpr std::size_t kKiB = 1024;
 constexpr std::size_t kMiddlingChunk = 2048 * kKiB;
 constexpr std::array kChunks{1024 * kKiB, 4096 * kKiB, 8192 * kKiB, 16384 * kKiB};
@@ -107,6 +110,16 @@ double score(const CalibrationPoint& point) {
 }
 
 }  // namespace
+
+const char* name_of(Store store) {
+  return kStoreNames[static_cast<std::size_t>(store)];
+}
+
+std::optional<Store> store_of(const std::string& name) {
+  const auto found = std::find(kStoreNames.begin(), kStoreNames.end(), name);
+  if (found == kStoreNames.end()) return std::nullopt;
+  return static_cast<Store>(found - kStoreNames.begin());
+}
 
 Result<Calibration> calibrate(Engine& engine, const cuda::Driver& driver, int device,
                               const std::function<void(std::size_t, std::size_t)>& progress, std::size_t bytes) {

@@ -1,4 +1,4 @@
-// Finds out with how many threads and how large chunks this machine moves pageable memory fastest, and remembers it.
+// Finds out with how many threads and how large chunks this machine moves pageable memory fastest.
 #pragma once
 
 #include <cstddef>
@@ -44,11 +44,5 @@ Result<Calibration> calibrate(Engine& engine, const cuda::Driver& driver, int de
 // With this machine's driver.
 Result<Calibration> calibrate(Engine& engine, int device,
                               const std::function<void(std::size_t done, std::size_t all)>& progress);
-
-// The settings that were kept for this machine (its host name) and device name; none where there are none, and an Error
-// where the file is there and cannot be understood.
-Result<std::optional<Settings>> kept_settings(const std::string& device_name);
-// Keeps them in the user's cache folder, in the place of older ones.
-Status keep_settings(const Calibration& calibration);
 
 }  // namespace turnpike::move

@@ -6,6 +6,7 @@
 
 #include <exception>
 
+#include "machine/kept_settings.h"
 #include "python/error.h"
 #include "python/gil.h"
 
@@ -79,12 +80,12 @@ nb::dict calibrate(move::Engine& engine, int device, const nb::object& progress)
   }();
   if (raised) std::rethrow_exception(raised);
   const move::Calibration found = value_or_throw(std::move(calibration));
-  throw_unless_ok(move::keep_settings(found));
+  throw_unless_ok(machine::keep_settings(found));
   return to_dict(found);
 }
 
 std::optional<SettingsTuple> kept_settings(const std::string& device_name) {
-  const auto settings = value_or_throw(move::kept_settings(device_name));
+  const auto settings = value_or_throw(machine::kept_settings(device_name));
   if (!settings) return std::nullopt;
   return to_tuple(*settings);
 }

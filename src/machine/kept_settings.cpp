@@ -1,5 +1,7 @@
 // Reads and writes move.json: {"schema": 1, "machines": [{"host", "device_name", "threads", "chunk_bytes", "h2d_gbps",
 // "d2h_gbps", "store"}]}. Files from before there was a choice of stores have none.
+#include "machine/kept_settings.h"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,16 +12,15 @@
 #include <nlohmann/json.hpp>
 
 #include "base/cache_file.h"
-#include "move/calibrate.h"
 
-namespace turnpike::move {
+namespace turnpike::machine {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using move::Calibration;
+using move::Settings;
 
 constexpr int kSchema = 1;
-// In the order of Store.
-constexpr std::array kStoreNames{"plain", "streaming", "string"};
 
 std::string host_name() {
   std::array<char, HOST_NAME_MAX + 1> host{};
@@ -55,17 +56,7 @@ bool is_of(const Json& entry, const std::string& host, const std::string& device
 
 }  // namespace
 
-const char* name_of(Store store) {
-  return kStoreNames[static_cast<std::size_t>(store)];
-}
-
-std::optional<Store> store_of(const std::string& name) {
-  const auto found = std::find(kStoreNames.begin(), kStoreNames.end(), name);
-  if (found == kStoreNames.end()) return std::nullopt;
-  return static_cast<Store>(found - kStoreNames.begin());
-}
-
-Result<std::optional<Settings>> kept_settings(const std::string& device_name) {
+Result<std::optional<move::Settings>> kept_settings(const std::string& device_name) {
   const std::string path = cache_path("move.json");
   if (path.empty()) return std::optional<Settings>();
   const auto machines = read_machines(path);
@@ -76,13 +67,13 @@ Result<std::optional<Settings>> kept_settings(const std::string& device_name) {
     Settings settings;
     settings.threads = entry.at("threads").get<unsigned int>();
     settings.chunk_bytes = entry.at("chunk_bytes").get<std::size_t>();
-    settings.store = store_of(entry.value("store", std::string())).value_or(settings.store);
+    settings.store = move::store_of(entry.value("store", std::string())).value_or(settings.store);
     return std::optional(settings);
   }
   return std::optional<Settings>();
 }
 
-Status keep_settings(const Calibration& calibration) {
+Status keep_settings(const move::Calibration& calibration) {
   const std::string path = cache_path("move.json");
   if (path.empty()) return Error{"neither XDG_CACHE_HOME nor HOME is set"};
   const auto machines = read_machines(path);
@@ -100,9 +91,9 @@ Status keep_settings(const Calibration& calibration) {
                   {"chunk_bytes", calibration.settings.chunk_bytes},
                   {"h2d_gbps", calibration.best.h2d_gbps},
                   {"d2h_gbps", calibration.best.d2h_gbps},
-                  {"store", name_of(calibration.settings.store)}});
+                  {"store", move::name_of(calibration.settings.store)}});
   const Json document = {{"schema", kSchema}, {"machines", kept}};
   return write_cache_file(path, document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
-}  // namespace turnpike::move
+}  // namespace turnpike::machine

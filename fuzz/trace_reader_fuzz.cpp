@@ -88,6 +88,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   require(process->end.has_value() || process->losses.contains(static_cast<std::uint32_t>(Loss::kNotClosed)));
   static std::FILE* const nowhere = std::fopen("/dev/null", "w");
-  require(turnpike::trace::dump_file(file.path(), {}, nowhere).is_ok());
+  require(turnpike::report::dump_file(file.path(), {}, nowhere).is_ok());
   return 0;
 }

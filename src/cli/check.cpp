@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "analyze/budget/budget_file.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/open_run.h"
@@ -92,10 +93,10 @@ Status write_file(const std::filesystem::path& path, const std::string& text) {
   return output->commit();
 }
 
-std::string joined(const std::vector<std::filesystem::path>& paths) {
-  std::string text;
-  for (const auto& path : paths) text += (text.empty() ? "" : ", ") + path.string();
-  return text;
+std::vector<std::string> texts_of(const std::vector<std::filesystem::path>& paths) {
+  std::vector<std::string> texts;
+  for (const auto& path : paths) texts.push_back(path.string());
+  return texts;
 }
 
 int init(const Arguments& arguments) {
@@ -107,7 +108,8 @@ int init(const Arguments& arguments) {
   }
   const auto report = open_run(arguments.runs, kCommand);
   if (!report) return fail(report.error().message, kUnreadableInput);
-  const Status written = write_file(arguments.budget, report::budget_for(*report, joined(arguments.runs)));
+  const Status written =
+      write_file(arguments.budget, report::budget_for(*report, joined(texts_of(arguments.runs), ", ")));
   if (!written) return fail(written.error().message, kFailed);
   say(kCommand, "wrote " + arguments.budget.string() +
                     ". Read it, tighten it, and run `turnpike check RUN` wherever you record.");

@@ -38,7 +38,7 @@ int dump(const DumpOptions& options) {
   const std::set<std::string, std::less<>> kinds(options.kinds.begin(), options.kinds.end());
   int status = kFine;
   for (const auto& file : *files) {
-    const Status dumped = trace::dump_file(file, kinds, stdout);
+    const Status dumped = report::dump_file(file, kinds, stdout);
     if (dumped.is_ok()) continue;
     say("turnpike dump", dumped.error().message);
     status = kUnreadableInput;
@@ -57,7 +57,7 @@ void add_dump(CLI::App& app, int& status) {
   CLI::App* const command = app.add_subcommand("dump", "Print the raw records of a run, one per line");
   const auto options = std::make_shared<DumpOptions>();
   command->add_option("RUN", options->run, "A run's directory, or one trace file of it")->required();
-  const auto known = trace::dump_kinds();
+  const auto known = report::dump_kinds();
   command->add_option("--kind", options->kinds, "Only these lines, e.g. call,memcpy; also: metadata, stack, loss, ...")
       ->delimiter(',')
       ->check(CLI::IsMember(std::set<std::string>(known.begin(), known.end())));

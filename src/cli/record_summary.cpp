@@ -5,14 +5,10 @@
 
 #include <array>
 
-#include "report/text/units.h"
+#include "base/units.h"
 
 namespace turnpike::cli {
 namespace {
-
-using report::count_text;
-using report::duration_text;
-using report::size_text;
 
 constexpr std::size_t kHostToDevice = 0;
 constexpr std::size_t kDeviceToHost = 1;

@@ -9,6 +9,8 @@
 #include <set>
 #include <string>
 
+#include "base/utf8.h"
+
 namespace turnpike::cuda {
 namespace {
 
@@ -29,23 +31,8 @@ const std::string* keep(std::string text) {
 std::string to_utf8(const wchar_t* wide) {
   std::string text;
   for (; wide != nullptr && *wide != L'\0'; ++wide) {
-    const auto code = static_cast<std::uint32_t>(*wide);
-    const auto put = [&text](std::uint32_t byte) { text.push_back(static_cast<char>(byte)); };
-    if (code < 0x80) {
-      put(code);
-    } else if (code < 0x800) {
-      put(0xC0 | code >> 6);
-      put(0x80 | (code & 0x3F));
-    } else if (code < 0x10000) {
-      put(0xE0 | code >> 12);
-      put(0x80 | (code >> 6 & 0x3F));
-      put(0x80 | (code & 0x3F));
-    } else if (code < 0x110000) {
-      put(0xF0 | code >> 18);
-      put(0x80 | (code >> 12 & 0x3F));
-      put(0x80 | (code >> 6 & 0x3F));
-      put(0x80 | (code & 0x3F));
-    }
+    const auto code = static_cast<char32_t>(*wide);
+    if (code <= 0x10FFFF) append_utf8(text, code);
   }
   return text;
 }

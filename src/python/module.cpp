@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "analyze/analyze.h"
+#include "base/text.h"
 #include "ingest/run_reader.h"
 #include "machine/link_rates.h"
 #include "python/error.h"
@@ -29,12 +30,6 @@ void warn(const std::string& message) {
 
 constexpr std::chrono::milliseconds kPause{50};
 
-std::string joined(const std::vector<std::string>& sentences) {
-  std::string text;
-  for (const std::string& sentence : sentences) text += (text.empty() ? "" : " ") + sentence;
-  return text;
-}
-
 // Lets Ctrl-C and the program's own handlers in while a run is read. Now and then: to ask takes the GIL.
 trace::Progress signal_watch() {
   return [asked = std::chrono::steady_clock::now()](std::uint64_t, std::uint64_t) mutable {
@@ -54,7 +49,7 @@ analyze::Report analyze(const std::vector<std::filesystem::path>& paths) {
     report = value_or_throw(analyze::analyze_run(paths, {.kind_of = ingest::kind_of, .read = ingest::read_file},
                                                  rates ? *rates : analyze::LinkRates(), signal_watch()));
     const analyze::InputRemarks& inputs = report.source.inputs;
-    if (inputs.is_input_missing) throw PythonError(joined(inputs.unreadable));
+    if (inputs.is_input_missing) throw PythonError(joined(inputs.unreadable, " "));
   }
   // The report stands without these: warnings, as the command line gives them.
   if (!rates) warn(rates.error().message);

@@ -1,4 +1,4 @@
-"""scripts/check_includes: what it refuses and lets pass; the tree passes, and docs/architecture.md has the same table."""
+"""scripts/check_includes: what it refuses and lets pass; the tree passes; docs/architecture.md has the same table."""
 
 import pathlib
 import re

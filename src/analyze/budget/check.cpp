@@ -7,6 +7,7 @@
 
 #include "analyze/budget/site_pattern.h"
 #include "analyze/rules/rules.h"
+#include "base/text.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -18,12 +19,6 @@ constexpr double kRounding = 1e-9;
 constexpr const char* kNoSteps =
     "no steps were found in this run. Record at least 3, or mark them with torch.cuda.nvtx.range_push(\"step\") and "
     "torch.cuda.nvtx.range_pop(), or limit the whole run under [per_run].";
-
-std::string joined(const std::vector<std::string>& parts, const char* separator) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : separator) + part;
-  return text;
-}
 
 ValueKind kind_of(Measure measure) {
   switch (measure) {

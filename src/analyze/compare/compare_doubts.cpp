@@ -3,6 +3,7 @@
 #include <set>
 
 #include "analyze/compare/compare.h"
+#include "base/text.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -12,10 +13,8 @@ constexpr std::uint64_t kFewSteps = 10;
 
 using Doubts = std::vector<std::string>;
 
-std::string joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text.empty() ? "none" : text;
+std::string or_none(const std::vector<std::string>& parts) {
+  return parts.empty() ? "none" : joined(parts, ", ");
 }
 
 void add_when_different(Doubts& doubts, const char* what, const std::string& before, const std::string& after) {
@@ -26,7 +25,7 @@ void add_when_different(Doubts& doubts, const char* what, const std::string& bef
 std::string devices_of(const Source& source) {
   std::vector<std::string> names;
   for (const Device& device : source.devices) names.push_back(device.name.empty() ? "unknown model" : device.name);
-  return joined(names);
+  return or_none(names);
 }
 
 // "transfers of train.py" of "transfers of train.py:30": a line may have moved.
@@ -65,7 +64,7 @@ void add_versions(Doubts& doubts, const Source& before, const Source& after) {
       different.push_back(name + " " + version + " before and " + other->second + " after");
     }
   }
-  if (!different.empty()) doubts.push_back("Versions differ: " + joined(different) + ".");
+  if (!different.empty()) doubts.push_back("Versions differ: " + joined(different, ", ") + ".");
 }
 
 void add_losses(Doubts& doubts, const Report& report, const char* which) {
@@ -73,7 +72,7 @@ void add_losses(Doubts& doubts, const Report& report, const char* which) {
   std::vector<std::string> lost;
   for (const auto& [name, count] : report.losses) lost.push_back(std::to_string(count) + " x " + name);
   if (!report.source.unusable.empty()) lost.push_back("processes that could not be recorded");
-  doubts.push_back("The run " + std::string(which) + " is incomplete (" + joined(lost) +
+  doubts.push_back("The run " + std::string(which) + " is incomplete (" + joined(lost, ", ") +
                    "): its figures may be too low. `turnpike report` says what each loss means.");
 }
 
@@ -94,7 +93,7 @@ Doubts doubts_about(const Report& before, const Report& after) {
   add_when_different(doubts, "The kinds of recording", before.source.kind, after.source.kind);
   add_when_different(doubts, "The details of the recordings (--detail)", before.source.detail, after.source.detail);
   add_when_different(doubts, "The devices", devices_of(before.source), devices_of(after.source));
-  add_when_different(doubts, "The machines", joined(before.source.hosts), joined(after.source.hosts));
+  add_when_different(doubts, "The machines", or_none(before.source.hosts), or_none(after.source.hosts));
   add_when_different(doubts, "The numbers of processes", std::to_string(before.source.process_count),
                      std::to_string(after.source.process_count));
   add_when_different(doubts, "The command lines", before.source.program, after.source.program);

@@ -54,6 +54,6 @@ void add_wait_edges(Draft& draft);
 
 // One value in the place of many: the median, which an outlier does not move; the mean where the sum must come out
 // (Lags::kTypical). `otherwise` when there are none.
-std::int64_t usual_or(std::vector<std::int64_t>& values, std::int64_t otherwise, Lags lags);
+std::int64_t usual_or(const std::vector<std::int64_t>& values, std::int64_t otherwise, Lags lags);
 
 }  // namespace turnpike::analyze

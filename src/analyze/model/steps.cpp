@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analyze/model/labels.h"
+#include "base/statistics.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -24,9 +25,7 @@ constexpr double kMaxVariation = 0.5;
 std::int64_t median_distance_ns(const std::vector<std::int64_t>& starts_ns) {
   std::vector<std::int64_t> distances_ns;
   for (std::size_t i = 1; i < starts_ns.size(); ++i) distances_ns.push_back(starts_ns[i] - starts_ns[i - 1]);
-  const auto middle = distances_ns.begin() + static_cast<std::ptrdiff_t>(distances_ns.size() / 2);
-  std::nth_element(distances_ns.begin(), middle, distances_ns.end());
-  return *middle;
+  return median(std::move(distances_ns)).value_or(0);
 }
 
 void leave_out_warm_up(FoundSteps& found) {

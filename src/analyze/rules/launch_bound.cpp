@@ -8,6 +8,8 @@
 #include "analyze/model/intervals.h"
 #include "analyze/rules/measure.h"
 #include "analyze/rules/rules.h"
+#include "base/statistics.h"
+#include "base/units.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -31,13 +33,6 @@ struct Launches {
   std::int64_t median_lead_ns = 0;
 };
 
-std::int64_t median(std::vector<std::int64_t> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 Launches measure_launches(const ProcessModel& model) {
   Launches launches;
   std::vector<std::int64_t> kernels_ns;
@@ -50,8 +45,8 @@ Launches measure_launches(const ProcessModel& model) {
     if (leads_ns.back() < kNoLeadNs) ++launches.without_lead_count;
   }
   launches.count = kernels_ns.size();
-  launches.median_kernel_ns = median(std::move(kernels_ns));
-  launches.median_lead_ns = median(std::move(leads_ns));
+  launches.median_kernel_ns = median(std::move(kernels_ns)).value_or(0);
+  launches.median_lead_ns = median(std::move(leads_ns)).value_or(0);
   return launches;
 }
 
@@ -116,15 +111,16 @@ std::int64_t waiting_ns(const ProcessModel& model) {
   return IntervalSet(std::move(waits)).total_ns();
 }
 
-std::string percent_text(double percent) {
+// Rounded, also to 0 and to 100.
+std::string rounded_percent_text(double percent) {
   char text[16];
   std::snprintf(text, sizeof text, "%.0f %%", percent);
   return text;
 }
 
 std::string busy_text(const ProcessModel& model, const Issuing& thread) {
-  return percent_text(percent_of_stretch(model, thread.total_ns())) + " of the time (" +
-         percent_text(percent_of_stretch(model, thread.in_calls_ns)) + " in calls to CUDA, the rest in " +
+  return rounded_percent_text(percent_of_stretch(model, thread.total_ns())) + " of the time (" +
+         rounded_percent_text(percent_of_stretch(model, thread.in_calls_ns)) + " in calls to CUDA, the rest in " +
          (thread.is_autograd() ? "PyTorch" : "Python and PyTorch") + ")";
 }
 
@@ -150,7 +146,7 @@ std::string evidence_of(const ProcessModel& model, const Launches& launches, con
          time_text(static_cast<double>(launches.median_kernel_ns)) + " each (median), start " +
          time_text(static_cast<double>(launches.median_lead_ns)) +
          " after their launch (median): none waits in line, and the GPU has nothing to do for " +
-         percent_text(idle_pct) + " of the time. Launching is the CPU's work: " + limit_text(model, threads);
+         rounded_percent_text(idle_pct) + " of the time. Launching is the CPU's work: " + limit_text(model, threads);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <set>
 
 #include "analyze/model/blocking.h"
@@ -13,14 +12,6 @@ namespace {
 
 // Of a step: less is within what the re-timing cannot tell.
 constexpr double kMinShare = 0.01;
-
-// Three digits that count.
-std::string three_digits(double value) {
-  char text[32];
-  const int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text;
-}
 
 std::vector<const Transfer*> transfers_of(const ProcessModel& model, std::uint32_t call) {
   std::vector<const Transfer*> transfers;
@@ -118,7 +109,7 @@ std::string times_a_step(const ProcessModel& model, std::uint64_t count) {
   if (std::abs(each - 2) < 0.05) return "twice a step";
   const double rounded = std::round(each);
   if (std::abs(each - rounded) < 0.05) return std::to_string(static_cast<std::uint64_t>(rounded)) + " times a step";
-  return three_digits(each) + " times a step";
+  return number_text(each) + " times a step";
 }
 
 std::string time_a_step(const ProcessModel& model, std::int64_t total_ns) {
@@ -127,27 +118,9 @@ std::string time_a_step(const ProcessModel& model, std::int64_t total_ns) {
   return time_text(total / static_cast<double>(model.step_count())) + " a step";
 }
 
-std::string time_text(double nanoseconds) {
-  if (nanoseconds < 999.5) return std::to_string(std::llround(nanoseconds)) + " ns";
-  if (nanoseconds < 999.5e3) return three_digits(nanoseconds / 1e3) + " us";
-  if (nanoseconds < 999.5e6) return three_digits(nanoseconds / 1e6) + " ms";
-  return three_digits(nanoseconds / 1e9) + " s";
-}
-
-std::string bytes_text(double bytes) {
-  if (bytes < 999.5) return std::to_string(std::llround(bytes)) + " B";
-  if (bytes < 999.5e3) return three_digits(bytes / 1e3) + " kB";
-  if (bytes < 999.5e6) return three_digits(bytes / 1e6) + " MB";
-  return three_digits(bytes / 1e9) + " GB";
-}
-
 std::string mean_bytes_text(const CopyCount& copies) {
   if (copies.count == 0) return bytes_text(0);
   return bytes_text(static_cast<double>(copies.bytes) / static_cast<double>(copies.count));
-}
-
-std::string rate_text(double gbps) {
-  return three_digits(gbps) + " GB/s";
 }
 
 }  // namespace turnpike::analyze

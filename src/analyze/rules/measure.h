@@ -6,6 +6,7 @@
 #include <string>
 
 #include "analyze/rules/rule.h"
+#include "base/units.h"
 
 namespace turnpike::analyze {
 
@@ -46,9 +47,6 @@ std::int64_t duration_ns(const ProcessModel& model, const Selection& calls);
 std::string times_a_step(const ProcessModel& model, std::uint64_t count);
 // "1.3 ms a step"; without steps "1.3 ms".
 std::string time_a_step(const ProcessModel& model, std::int64_t total_ns);
-std::string time_text(double nanoseconds);  // "1.30 ms"
-std::string bytes_text(double bytes);       // "12.8 MB"
 std::string mean_bytes_text(const CopyCount& copies);
-std::string rate_text(double gbps);  // "8.5 GB/s"
 
 }  // namespace turnpike::analyze

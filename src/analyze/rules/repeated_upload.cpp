@@ -5,6 +5,7 @@
 #include "analyze/rules/content.h"
 #include "analyze/rules/measure.h"
 #include "analyze/rules/rules.h"
+#include "base/statistics.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -34,10 +35,7 @@ std::int64_t usual_pause_ns(const ProcessModel& model, const Selection& uploads)
     }
     pauses_ns.push_back(pause_ns);
   }
-  if (pauses_ns.empty()) return std::numeric_limits<std::int64_t>::max();
-  const auto middle = pauses_ns.begin() + static_cast<std::ptrdiff_t>(pauses_ns.size() / 2);
-  std::nth_element(pauses_ns.begin(), middle, pauses_ns.end());
-  return *middle;
+  return median(std::move(pauses_ns)).value_or(std::numeric_limits<std::int64_t>::max());
 }
 
 // Where no content was recorded: always one buffer, in ordinary memory, which neither the CPU had the time to fill anew

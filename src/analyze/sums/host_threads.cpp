@@ -7,6 +7,7 @@
 #include <string>
 
 #include "analyze/graph/edits.h"
+#include "base/statistics.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -133,9 +134,7 @@ std::optional<Spread> launch_lead_of(const ProcessModel& model) {
     leads_ns.push_back(model.graph().operations[operations.front()].start_ns - model.call(call).end_ns);
   }
   if (leads_ns.empty()) return std::nullopt;
-  std::sort(leads_ns.begin(), leads_ns.end());
-  const auto at = [&](std::size_t tenths) { return leads_ns[(leads_ns.size() - 1) * tenths / 10]; };
-  return Spread{at(1), at(5), at(9)};
+  return Spread{*decile(leads_ns, 1), *decile(leads_ns, 5), *decile(leads_ns, 9)};
 }
 
 }  // namespace turnpike::analyze

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "base/units.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -30,12 +31,6 @@ std::int64_t take_ns(IntervalSet& rest, const IntervalSet& cause) {
 
 double percent(std::int64_t part_ns, std::int64_t whole_ns) {
   return 100.0 * static_cast<double>(part_ns) / static_cast<double>(whole_ns);
-}
-
-std::string one_decimal(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%", value);
-  return text;
 }
 
 std::string scope_text(const VerdictScope& scope) {
@@ -62,7 +57,7 @@ std::string idle_text(const DeviceTime& time) {
   std::vector<std::string> parts;
   for (const auto& [part_ns, what] : causes) {
     const double part_pct = percent(part_ns, time.span_ns);
-    if (part_pct >= kMinShownPct) parts.push_back(std::string(what) + " for " + one_decimal(part_pct));
+    if (part_pct >= kMinShownPct) parts.push_back(std::string(what) + " for " + exact_percent_text(part_pct));
   }
   std::string text;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -73,7 +68,7 @@ std::string idle_text(const DeviceTime& time) {
 }
 
 std::string sentence(const DeviceTime& time, const VerdictScope& scope) {
-  const auto share = [&](std::int64_t part_ns) { return one_decimal(percent(part_ns, time.span_ns)); };
+  const auto share = [&](std::int64_t part_ns) { return exact_percent_text(percent(part_ns, time.span_ns)); };
   return scope_text(scope) + ", kernels ran for " + share(time.kernel_ns) + " of the time, only transfers for " +
          share(time.exposed_transfer_ns) + ", and nothing for " + share(time.idle_ns) + idle_text(time) + ".";
 }

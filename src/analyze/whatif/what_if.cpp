@@ -12,6 +12,7 @@
 #include "analyze/graph/neighbours.h"
 #include "analyze/model/batch_gaps.h"
 #include "analyze/model/blocking.h"
+#include "base/statistics.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -393,10 +394,7 @@ class Changer {
     if (usual_gap_ns_) return *usual_gap_ns_;
     std::vector<std::int64_t> gaps;
     for (std::uint32_t call = 0; call < graph_.calls.size(); ++call) gaps.push_back(gap_ns(model_.graph(), call));
-    if (gaps.empty()) return 0;
-    const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
-    std::nth_element(gaps.begin(), middle, gaps.end());
-    usual_gap_ns_ = *middle;
+    usual_gap_ns_ = median(std::move(gaps)).value_or(0);
     return *usual_gap_ns_;
   }
 

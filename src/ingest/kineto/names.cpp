@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/utf8.h"
+
 namespace turnpike::ingest {
 namespace {
 
@@ -67,22 +69,6 @@ CopyKind long_copy_kind(std::string_view name) {
   return copy_kind_of(ends[0], ends[to + 2]);
 }
 
-void append_utf8(std::string& out, std::uint32_t point) {
-  const auto byte = [&](std::uint32_t value) { out += static_cast<char>(value); };
-  if (point < 0x80) return byte(point);
-  if (point < 0x800) {
-    byte(0xC0 | point >> 6);
-  } else if (point < 0x10000) {
-    byte(0xE0 | point >> 12);
-    byte(0x80 | (point >> 6 & 0x3F));
-  } else {
-    byte(0xF0 | point >> 18);
-    byte(0x80 | (point >> 12 & 0x3F));
-    byte(0x80 | (point >> 6 & 0x3F));
-  }
-  byte(0x80 | (point & 0x3F));
-}
-
 // Of "\uXXXX" at the start of the text.
 std::optional<std::uint32_t> unit_of(std::string_view text) {
   if (text.size() < 6 || !text.starts_with("\\u")) return std::nullopt;
@@ -108,8 +94,7 @@ std::size_t append_escape(std::string& out, std::string_view text) {
     append_utf8(out, 0x10000 + ((*unit - 0xD800) << 10) + (*low - 0xDC00));
     return 12;
   }
-  constexpr std::uint32_t kReplacement = 0xFFFD;  // half of a pair is no character
-  append_utf8(out, *unit >= 0xD800 && *unit < 0xE000 ? kReplacement : *unit);
+  append_utf8(out, *unit);
   return 6;
 }
 

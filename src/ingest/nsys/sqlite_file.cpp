@@ -7,6 +7,8 @@
 #include <fstream>
 #include <limits>
 
+#include "base/text.h"
+
 namespace turnpike::ingest {
 namespace {
 
@@ -19,17 +21,8 @@ constexpr int kMaxSqlBytes = 64 << 10;
 
 // SQLite takes the path as a URI, which alone can say that nobody else changes the file.
 std::string uri_of(const fs::path& path) {
-  constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string uri = "file:";
-  for (const char letter : fs::absolute(path).string()) {
-    if (letter == '%' || letter == '?' || letter == '#') {
-      const auto byte = static_cast<unsigned char>(letter);
-      uri += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
-    } else {
-      uri += letter;
-    }
-  }
-  return uri + "?mode=ro&immutable=1";
+  const auto is_plain = [](char letter) { return letter != '%' && letter != '?' && letter != '#'; };
+  return "file:" + percent_escaped(fs::absolute(path).string(), is_plain) + "?mode=ro&immutable=1";
 }
 
 std::string sql_name(std::string_view name) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "base/utf8.h"
 #include "record/stacks/mix.h"
 #include "record/stacks/python_chain.h"
 #include "record/stacks/python_lines.h"
@@ -173,26 +174,7 @@ std::uint64_t hash_frame(const PythonRuntime& python, Reader& reader, std::uint6
   return sample_bytes(python, reader, hash, table);
 }
 
-inline void append_utf8(std::string& out, std::uint32_t character) {
-  // A lone surrogate stands for a byte that was not UTF-8; nothing that reads the file could take it back.
-  if (character >= 0xD800 && character < 0xE000) character = 0xFFFD;
-  if (character < 0x80) {
-    out += static_cast<char>(character);
-  } else if (character < 0x800) {
-    out += static_cast<char>(0xC0 | character >> 6);
-    out += static_cast<char>(0x80 | (character & 0x3F));
-  } else if (character < 0x10000) {
-    out += static_cast<char>(0xE0 | character >> 12);
-    out += static_cast<char>(0x80 | (character >> 6 & 0x3F));
-    out += static_cast<char>(0x80 | (character & 0x3F));
-  } else {
-    out += static_cast<char>(0xF0 | character >> 18);
-    out += static_cast<char>(0x80 | (character >> 12 & 0x3F));
-    out += static_cast<char>(0x80 | (character >> 6 & 0x3F));
-    out += static_cast<char>(0x80 | (character & 0x3F));
-  }
-}
-
+// A lone surrogate in a str stands for a byte that was not UTF-8; nothing that reads the file could take it back.
 template <typename Reader>
 void copy_str(const PythonRuntime& python, Reader& reader, Pointer text, std::string& out) {
   out.clear();

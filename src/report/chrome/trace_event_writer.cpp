@@ -4,7 +4,7 @@
 
 #include <iterator>
 
-#include "report/text/utf8.h"
+#include "base/utf8.h"
 
 namespace turnpike::report {
 namespace {

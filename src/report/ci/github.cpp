@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "base/text.h"
 #include "report/ci/breach_place.h"
 #include "report/text/check_text.h"
 #include "report/text/text_width.h"
@@ -10,26 +11,14 @@
 namespace turnpike::report {
 namespace {
 
-std::string escaped(std::string_view text, std::string_view special) {
-  constexpr const char* kDigits = "0123456789ABCDEF";
-  std::string result;
-  for (const char letter : text) {
-    if (special.find(letter) == std::string_view::npos) {
-      result += letter;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(letter);
-    result += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
-  }
-  return result;
-}
-
 std::string as_message(std::string_view text) {
-  return escaped(text, "%\r\n");
+  return percent_escaped(text,
+                         [](char letter) { return std::string_view("%\r\n").find(letter) == std::string_view::npos; });
 }
 
 std::string as_property(std::string_view text) {
-  return escaped(text, "%\r\n:,");
+  return percent_escaped(
+      text, [](char letter) { return std::string_view("%\r\n:,").find(letter) == std::string_view::npos; });
 }
 
 }  // namespace

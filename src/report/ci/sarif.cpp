@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/text.h"
 #include "report/ci/breach_place.h"
 #include "report/json/item_json.h"
 #include "report/text/check_text.h"
@@ -17,18 +18,10 @@ using analyze::Outcome;
 
 // RFC 3986: all but unreserved characters and the slash in per cent form, byte by byte.
 std::string as_uri(std::string_view path) {
-  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
-  constexpr const char* kDigits = "0123456789ABCDEF";
-  std::string uri;
-  for (const char letter : path) {
-    const auto byte = static_cast<unsigned char>(letter);
-    if (kPlain.find(letter) != std::string_view::npos) {
-      uri += letter;
-    } else {
-      uri += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
-    }
-  }
-  return uri;
+  return percent_escaped(path, [](char letter) {
+    constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
+    return kPlain.find(letter) != std::string_view::npos;
+  });
 }
 
 Json location_object(const CodeLine& line) {

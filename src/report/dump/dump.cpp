@@ -14,7 +14,7 @@
 #include "trace/losses.h"
 #include "trace/reader.h"
 
-namespace turnpike::trace {
+namespace turnpike::report {
 namespace {
 
 constexpr std::size_t kFlushBytes = 64u << 10;
@@ -56,13 +56,13 @@ class Lines {
     return *this;
   }
   Lines& id(std::string_view name, std::uint32_t value) {
-    return value == kUnknownId ? word(name, "unknown") : count(name, value);
+    return value == trace::kUnknownId ? word(name, "unknown") : count(name, value);
   }
   Lines& time(std::string_view name, std::int64_t value) {
-    return value == kUnknownTime ? word(name, "unknown") : number(name, value);
+    return value == trace::kUnknownTime ? word(name, "unknown") : number(name, value);
   }
   Lines& size(std::string_view name, std::uint64_t value) {
-    return value == kUnknownSize ? word(name, "unknown") : count(name, value);
+    return value == trace::kUnknownSize ? word(name, "unknown") : count(name, value);
   }
   Lines& address(std::string_view name, std::uint64_t value) {
     fmt::format_to(field(name), "{:#x}", value);
@@ -110,9 +110,9 @@ class Lines {
   int error_ = 0;
 };
 
-class RecordPrinter : public RecordSink {
+class RecordPrinter : public trace::RecordSink {
  public:
-  RecordPrinter(const Process& process, const std::set<std::string, std::less<>>& kinds, Lines& lines)
+  RecordPrinter(const trace::Process& process, const std::set<std::string, std::less<>>& kinds, Lines& lines)
       : process_(process), lines_(lines) {
     const auto wants = [&](std::string_view kind) { return kinds.empty() || kinds.contains(kind); };
     wants_call_ = wants("call");
@@ -130,7 +130,7 @@ class RecordPrinter : public RecordSink {
     wants_sample_ = wants("sample");
   }
 
-  void on(const CallRecord& call) override {
+  void on(const trace::CallRecord& call) override {
     if (!wants_call_) return;
     lines_.start("call").id("thread", call.thread).time("start", call.start_ns).time("end", call.end_ns);
     lines_.id("correlation", call.correlation).text("name", process_.string(call.name));
@@ -139,7 +139,7 @@ class RecordPrinter : public RecordSink {
     lines_.address("dst", call.dst).address("src", call.src).address("object", call.object);
     lines_.count("captured", call.is_captured);
     lines_.choice("autograd", call.autograd_role, kAutogradRoles);
-    if (call.autograd_role == AutogradRole::kUnknown) {
+    if (call.autograd_role == trace::AutogradRole::kUnknown) {
       lines_.word("autograd_sequence", "unknown");
     } else {
       lines_.count("autograd_sequence", call.autograd_sequence);
@@ -147,7 +147,7 @@ class RecordPrinter : public RecordSink {
     place(call.stack);
     lines_.finish();
   }
-  void on(const MemcpyRecord& copy) override {
+  void on(const trace::MemcpyRecord& copy) override {
     if (!wants_memcpy_) return;
     work("memcpy", copy);
     lines_.size("bytes", copy.bytes).choice("kind", copy.copy_kind, kCopyKinds);
@@ -156,63 +156,63 @@ class RecordPrinter : public RecordSink {
     lines_.count("copies", copy.copy_count).count("graph", copy.graph).count("graph_node", copy.graph_node);
     lines_.finish();
   }
-  void on(const MemsetRecord& set) override {
+  void on(const trace::MemsetRecord& set) override {
     if (!wants_memset_) return;
     work("memset", set);
     lines_.size("bytes", set.bytes).count("value", set.value).choice("memory", set.memory_kind, kMemoryKinds);
     lines_.count("graph_node", set.graph_node).finish();
   }
-  void on(const KernelRecord& kernel) override {
+  void on(const trace::KernelRecord& kernel) override {
     if (!wants_kernel_) return;
     work("kernel", kernel);
     lines_.text("name", process_.string(kernel.name)).count("graph", kernel.graph);
     lines_.count("graph_node", kernel.graph_node).finish();
   }
-  void on(const RangeRecord& range) override {
+  void on(const trace::RangeRecord& range) override {
     if (!wants_range_) return;
     lines_.start("range").id("thread", range.thread).id("end_thread", range.end_thread);
     lines_.time("start", range.start_ns).time("end", range.end_ns).text("name", process_.string(range.name));
     lines_.text("domain", process_.string(range.domain)).address("color", range.color).finish();
   }
-  void on(const DeviceRecord& device) override {
+  void on(const trace::DeviceRecord& device) override {
     if (!wants_device_) return;
     lines_.start("device").id("device", device.device).text("name", process_.string(device.name));
     lines_.count("multiprocessors", device.multiprocessors).size("memory_bytes", device.memory_bytes);
     lines_.word("pci", fmt::format("{:04x}:{:02x}:{:02x}", device.pci_domain, device.pci_bus, device.pci_device));
-    lines_.id("numa_node", device.numa_node == 0xFFFF ? kUnknownId : device.numa_node).finish();
+    lines_.id("numa_node", device.numa_node == 0xFFFF ? trace::kUnknownId : device.numa_node).finish();
   }
-  void on(const ThreadRecord& thread) override {
+  void on(const trace::ThreadRecord& thread) override {
     if (!wants_thread_) return;
     lines_.start("thread").id("thread", thread.thread).text("name", process_.string(thread.name)).finish();
   }
-  void on(const StreamRecord& stream) override {
+  void on(const trace::StreamRecord& stream) override {
     if (!wants_stream_) return;
     lines_.start("stream").id("device", stream.device).id("context", stream.context).id("stream", stream.stream);
     lines_.text("name", process_.string(stream.name)).count("default", stream.is_default).finish();
   }
-  void on(const MigrationRecord& migration) override {
+  void on(const trace::MigrationRecord& migration) override {
     if (!wants_migration_) return;
     lines_.start("migration").id("device", migration.device).time("start", migration.start_ns);
     lines_.time("end", migration.end_ns).size("bytes", migration.bytes).address("address", migration.address);
     lines_.choice("kind", migration.kind, kMigrationKinds).finish();
   }
-  void on(const GraphNodeRecord& node) override {
+  void on(const trace::GraphNodeRecord& node) override {
     if (!wants_graph_node_) return;
     lines_.start("graph_node").count("node", node.node).count("cloned_from", node.cloned_from);
     place(node.stack);
     lines_.finish();
   }
-  void on(const ContentRecord& content) override {
+  void on(const trace::ContentRecord& content) override {
     if (!wants_content_) return;
     lines_.start("content").id("correlation", content.correlation).choice("side", content.side, kContentSides);
     lines_.address("address", content.address).size("bytes", content.bytes).count("hashed", content.hashed_bytes);
     lines_.word("hash", fmt::format("{:016x}", content.hash)).finish();
   }
-  void on(const MemoryRecord& memory) override {
+  void on(const trace::MemoryRecord& memory) override {
     if (!wants_memory_) return;
     lines_.start("memory").time("time", memory.time_ns).size("resident", memory.resident_bytes).finish();
   }
-  void on(const SampleRecord& sample) override {
+  void on(const trace::SampleRecord& sample) override {
     if (!wants_sample_) return;
     lines_.start("sample").id("thread", sample.thread).time("time", sample.time_ns);
     place(sample.stack);
@@ -233,7 +233,7 @@ class RecordPrinter : public RecordSink {
     if (stack != process_.stacks.end()) {
       for (const std::uint32_t frame_id : stack->second.frames) {
         const auto frame = process_.frames.find(frame_id);
-        if (frame == process_.frames.end() || frame->second.kind != FrameKind::kPython) continue;
+        if (frame == process_.frames.end() || frame->second.kind != trace::FrameKind::kPython) continue;
         lines_.text("at", frame->second.file + ":" + std::to_string(frame->second.line));
         lines_.text("in", frame->second.function);
         return;
@@ -242,7 +242,7 @@ class RecordPrinter : public RecordSink {
     lines_.word("at", "unknown").word("in", "unknown");
   }
 
-  const Process& process_;
+  const trace::Process& process_;
   Lines& lines_;
   bool wants_call_, wants_memcpy_, wants_memset_, wants_kernel_, wants_range_, wants_device_, wants_thread_,
       wants_stream_, wants_migration_, wants_graph_node_, wants_content_, wants_memory_, wants_sample_;
@@ -257,53 +257,53 @@ std::vector<std::uint32_t> sorted_ids(const Map& map) {
   return ids;
 }
 
-void print_strings(const Process& process, Lines& lines) {
+void print_strings(const trace::Process& process, Lines& lines) {
   for (const std::uint32_t id : sorted_ids(process.strings)) {
     lines.start("string").id("id", id).text("text", process.string(id)).finish();
   }
 }
 
-void print_frames(const Process& process, Lines& lines) {
+void print_frames(const trace::Process& process, Lines& lines) {
   for (const std::uint32_t id : sorted_ids(process.frames)) {
-    const Frame& frame = process.frames.at(id);
+    const trace::Frame& frame = process.frames.at(id);
     lines.start("frame").id("id", id).choice("kind", frame.kind, kFrameKinds).text("function", frame.function);
     lines.text("file", frame.file).count("line", frame.line).count("first_line", frame.first_line);
     lines.address("module_offset", frame.module_offset).finish();
   }
 }
 
-void print_stacks(const Process& process, Lines& lines) {
+void print_stacks(const trace::Process& process, Lines& lines) {
   for (const std::uint32_t id : sorted_ids(process.stacks)) {
-    const Stack& stack = process.stacks.at(id);
+    const trace::Stack& stack = process.stacks.at(id);
     lines.start("stack").id("id", id).count("truncated", stack.is_truncated);
     lines.word("frames", fmt::format("{}", fmt::join(stack.frames, ","))).finish();
   }
 }
 
-void print_clock(const Process& process, Lines& lines) {
-  for (const ClockSample& sample : process.clock_samples) {
+void print_clock(const trace::Process& process, Lines& lines) {
+  for (const trace::ClockSample& sample : process.clock_samples) {
     lines.start("clock").time("realtime", sample.realtime_ns).time("monotonic", sample.monotonic_ns);
     lines.time("cupti", sample.cupti_ns).count("tsc", sample.tsc).finish();
   }
 }
 
-void print_losses(const Process& process, Lines& lines) {
+void print_losses(const trace::Process& process, Lines& lines) {
   for (const auto& [number, count] : process.losses) {
-    const LossInfo* const info = find_loss(number);
+    const trace::LossInfo* const info = trace::find_loss(number);
     lines.start("loss").word("name", info != nullptr ? info->name : "unknown").count("number", number);
     lines.count("count", count).text("sentence", info != nullptr ? info->sentence : "").finish();
   }
 }
 
-void print_end(const Process& process, Lines& lines) {
+void print_end(const trace::Process& process, Lines& lines) {
   if (!process.end) return;
-  const EndEntry& end = *process.end;
+  const trace::EndEntry& end = *process.end;
   lines.start("end").time("time", end.end_realtime_ns).count("calls", end.call_count);
   lines.count("memcpys", end.memcpy_count).count("memcpy_bytes", end.memcpy_bytes);
   lines.count("memsets", end.memset_count).count("kernels", end.kernel_count).finish();
 }
 
-void print_process(const Process& process, const std::set<std::string, std::less<>>& kinds, Lines& lines) {
+void print_process(const trace::Process& process, const std::set<std::string, std::less<>>& kinds, Lines& lines) {
   const auto wants = [&](std::string_view kind) { return kinds.empty() || kinds.contains(kind); };
   if (wants("process")) {
     lines.start("process").text("path", process.path).count("pid", process.pid).count("parent", process.parent_pid);
@@ -329,7 +329,7 @@ std::span<const std::string_view> dump_kinds() noexcept {
 }
 
 Status dump_file(const std::filesystem::path& path, const std::set<std::string, std::less<>>& kinds, std::FILE* out) {
-  RecordSink nowhere;
+  trace::RecordSink nowhere;
   const auto process = read_file(path, nowhere);
   if (!process) return process.error();
   Lines lines(out);
@@ -343,4 +343,4 @@ Status dump_file(const std::filesystem::path& path, const std::set<std::string, 
   return again ? Status() : again.error();
 }
 
-}  // namespace turnpike::trace
+}  // namespace turnpike::report

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 
-namespace turnpike::trace {
+namespace turnpike::report {
 
 // The first words of lines: process, metadata, string, frame, stack, clock, loss, end, and the kinds of records.
 std::span<const std::string_view> dump_kinds() noexcept;
@@ -21,4 +21,4 @@ std::span<const std::string_view> dump_kinds() noexcept;
 // memory is that of the definitions. Fails when the file is no trace, or `out` cannot take it.
 Status dump_file(const std::filesystem::path& path, const std::set<std::string, std::less<>>& kinds, std::FILE* out);
 
-}  // namespace turnpike::trace
+}  // namespace turnpike::report

@@ -4,11 +4,10 @@
 #include <string>
 #include <string_view>
 
-namespace turnpike::trace {
+namespace turnpike::report {
 
-// `text` in double quotes. Written as \xNN, byte by byte: control characters (also those beyond ASCII), what is not
-// valid UTF-8, line separators, and characters that reverse the direction of text. Quotes and backslashes get a
-// backslash.
+// `text` in double quotes. Written as \xNN, byte by byte: what is not valid UTF-8, and every character that is_harmless
+// (base/utf8.h) does not pass. Quotes and backslashes get a backslash.
 std::string quoted(std::string_view text);
 
-}  // namespace turnpike::trace
+}  // namespace turnpike::report

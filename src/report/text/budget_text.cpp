@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "analyze/compare/figures.h"
+#include "base/units.h"
 #include "report/text/item_text.h"
 #include "report/text/terminal_sections.h"
 #include "report/text/text_width.h"

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "base/units.h"
 #include "report/text/item_text.h"
 #include "report/text/table.h"
 #include "report/text/text_width.h"
-#include "report/text/units.h"
 
 namespace turnpike::report {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/units.h"
 #include "report/text/diff_text.h"
 #include "report/text/item_text.h"
 

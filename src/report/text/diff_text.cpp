@@ -6,11 +6,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
+#include "base/units.h"
 #include "report/text/item_text.h"
 #include "report/text/table.h"
 #include "report/text/terminal_sections.h"
 #include "report/text/text_width.h"
-#include "report/text/units.h"
 
 namespace turnpike::report {
 namespace {
@@ -39,10 +40,6 @@ std::string pair_text(const std::string& before, const std::string& after) {
   return before == after ? after : before + kArrow + after;
 }
 
-std::string joined_paths(const analyze::Report& report) {
-  return fmt::format("{}", fmt::join(report.source.paths, ", "));
-}
-
 // "2 x NVIDIA H100", and each model once.
 std::string devices_text(const std::vector<analyze::Device>& devices) {
   std::vector<std::pair<std::string, std::size_t>> models;
@@ -62,7 +59,7 @@ std::string devices_text(const std::vector<analyze::Device>& devices) {
 }
 
 std::string run_text(const analyze::Report& report) {
-  std::vector<std::string> parts{cleaned(joined_paths(report))};
+  std::vector<std::string> parts{cleaned(joined(report.source.paths, ", "))};
   if (report.steps) parts.push_back(fmt::format("{} steps", count_text(report.steps->count)));
   if (!report.steps) parts.push_back("no steps found");
   parts.push_back(duration_text(report.span_ns));

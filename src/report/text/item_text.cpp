@@ -1,33 +1,8 @@
 #include "report/text/item_text.h"
 
-#include <fmt/format.h>
-
-#include <cmath>
-#include <limits>
-
 #include "report/text/terminal_sections.h"
-#include "report/text/units.h"
 
 namespace turnpike::report {
-
-std::string amount_text(double amount) {
-  const double whole = std::round(amount);
-  if (std::fabs(amount - whole) > 1e-9 || std::fabs(whole) >= 1e15) return number_text(amount);
-  return count_text(static_cast<std::uint64_t>(std::max(whole, 0.0)));
-}
-
-std::string bytes_text(double bytes) {
-  // size_text() has no decimals below a kB.
-  if (bytes > 0 && bytes < 1) return number_text(bytes) + " B";
-  constexpr double kMost = 1.8e19;
-  return size_text(static_cast<std::uint64_t>(std::min(std::round(std::max(bytes, 0.0)), kMost)));
-}
-
-std::string time_text(std::optional<double> duration_ns) {
-  constexpr double kMost = 9.2e18;
-  if (!duration_ns || !(std::fabs(*duration_ns) < kMost)) return kUnknownText;
-  return duration_text(static_cast<std::int64_t>(std::llround(*duration_ns)));
-}
 
 std::string place_text(const analyze::Item& item) {
   const bool is_forward_line = !item.file && item.forward_site;

@@ -1,17 +1,11 @@
-// Figures and places of diff and check in words.
+// Places of diff and check in words.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "analyze/compare/figures.h"
 
 namespace turnpike::report {
-
-// Means over steps: 2, 2.04, 0.5.
-std::string amount_text(double amount);
-std::string bytes_text(double bytes);
-std::string time_text(std::optional<double> duration_ns);  // kUnknownText
 
 // Where a person would look: "train.py:23", with " (bwd)" behind the forward line of a backward pass; the function
 // where there is no line. Untrusted: clean it before it is shown.

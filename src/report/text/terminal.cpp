@@ -4,17 +4,14 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+#include "base/units.h"
 #include "report/text/loss_sentence.h"
 #include "report/text/terminal_sections.h"
 #include "report/text/text_width.h"
-#include "report/text/units.h"
 
 namespace turnpike::report {
 namespace {
-
-std::string joined(const std::vector<std::string>& parts, const char* separator) {
-  return fmt::format("{}", fmt::join(parts, separator));
-}
 
 std::string device_text(const analyze::Device& device) {
   const std::string name = device.name.empty() ? "unknown model" : device.name;

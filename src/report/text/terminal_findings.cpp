@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/units.h"
 #include "report/text/terminal_sections.h"
 #include "report/text/text_width.h"
-#include "report/text/units.h"
 #include "report/text/verdict_remark.h"
 
 namespace turnpike::report {

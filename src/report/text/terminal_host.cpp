@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <string>
 
+#include "base/units.h"
 #include "report/text/terminal_sections.h"
 #include "report/text/text_width.h"
-#include "report/text/units.h"
 
 namespace turnpike::report {
 namespace {

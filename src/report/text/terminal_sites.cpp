@@ -5,11 +5,11 @@
 #include <map>
 #include <set>
 
+#include "base/units.h"
 #include "report/text/source_lines.h"
 #include "report/text/table.h"
 #include "report/text/terminal_sections.h"
 #include "report/text/text_width.h"
-#include "report/text/units.h"
 
 namespace turnpike::report {
 namespace {

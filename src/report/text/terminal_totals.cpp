@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "base/units.h"
 #include "report/text/table.h"
 #include "report/text/terminal_sections.h"
-#include "report/text/units.h"
 
 namespace turnpike::report {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <iterator>
 
-#include "report/text/utf8.h"
+#include "base/utf8.h"
 
 namespace turnpike::report {
 namespace {
@@ -28,13 +28,6 @@ constexpr Range kWide[] = {
 constexpr Range kCombining[] = {
     {0x0300, 0x036F}, {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F},
 };
-// Controls, and what a terminal shows as nothing or lets change the direction of what follows.
-constexpr Range kUnprintable[] = {
-    {0x0000, 0x001F},   {0x007F, 0x009F},   {0x00AD, 0x00AD},    {0x061C, 0x061C}, {0x180E, 0x180E},
-    {0x200B, 0x200F},   {0x2028, 0x202E},   {0x2060, 0x206F},    {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB},
-    {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0x10FFFF},
-};
-
 template <std::size_t N>
 bool is_in(const Range (&ranges)[N], char32_t value) {
   const auto* found = std::upper_bound(std::begin(ranges), std::end(ranges), value,
@@ -87,7 +80,7 @@ std::string cleaned(std::string_view untrusted) {
   result.reserve(untrusted.size());
   while (!untrusted.empty()) {
     const CodePoint point = first_code_point(untrusted);
-    if (!point.is_valid || is_in(kUnprintable, point.value)) {
+    if (!point.is_valid || !is_harmless(point.value)) {
       result += escaped(point);
     } else {
       result += untrusted.substr(0, point.bytes);

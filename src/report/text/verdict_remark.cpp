@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "report/text/units.h"
+#include "base/units.h"
 
 namespace turnpike::report {
 namespace {

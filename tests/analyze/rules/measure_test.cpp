@@ -14,37 +14,6 @@ using ::testing::IsEmpty;
 using trace::CallKind;
 using trace::MemoryKind;
 
-TEST(Measure, SaysTimesWithThreeDigits) {
-  EXPECT_EQ(time_text(0), "0 ns");
-  EXPECT_EQ(time_text(999.4), "999 ns");
-  EXPECT_EQ(time_text(999.5), "1.00 us");
-  EXPECT_EQ(time_text(1234), "1.23 us");
-  EXPECT_EQ(time_text(9994), "9.99 us");
-  EXPECT_EQ(time_text(9995), "10.0 us");
-  EXPECT_EQ(time_text(99'949), "99.9 us");
-  EXPECT_EQ(time_text(99'950), "100 us");
-  EXPECT_EQ(time_text(999'499), "999 us");
-  EXPECT_EQ(time_text(999'500), "1.00 ms");
-  EXPECT_EQ(time_text(45'600'000), "45.6 ms");
-  EXPECT_EQ(time_text(999'499'999), "999 ms");
-  EXPECT_EQ(time_text(999'500'000), "1.00 s");
-  EXPECT_EQ(time_text(12'345'000'000), "12.3 s");
-}
-
-TEST(Measure, SaysSizesWithThreeDigits) {
-  EXPECT_EQ(bytes_text(999.4), "999 B");
-  EXPECT_EQ(bytes_text(999.5), "1.00 kB");
-  EXPECT_EQ(bytes_text(4096), "4.10 kB");
-  EXPECT_EQ(bytes_text(999'499), "999 kB");
-  EXPECT_EQ(bytes_text(999'500), "1.00 MB");
-  EXPECT_EQ(bytes_text(999'499'999), "999 MB");
-  EXPECT_EQ(bytes_text(999'500'000), "1.00 GB");
-  EXPECT_EQ(bytes_text(80e9), "80.0 GB");
-  EXPECT_EQ(rate_text(8.456), "8.46 GB/s");
-  EXPECT_EQ(rate_text(55), "55.0 GB/s");
-  EXPECT_EQ(rate_text(450), "450 GB/s");
-}
-
 TEST(Measure, SaysTheMeanOfSizes) {
   EXPECT_EQ(mean_bytes_text({.count = 4, .bytes = 10'000}), "2.50 kB");
   EXPECT_EQ(mean_bytes_text({}), "0 B");

@@ -11,6 +11,8 @@
 namespace turnpike::trace {
 namespace {
 
+using report::dump_file;
+using report::dump_kinds;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;

@@ -1,9 +1,7 @@
-// Figures and places of diff and check in words.
+// Places of diff and check in words.
 #include "report/text/item_text.h"
 
 #include <gtest/gtest.h>
-
-#include <limits>
 
 namespace turnpike::report {
 namespace {
@@ -11,31 +9,6 @@ namespace {
 using analyze::Direction;
 using analyze::Item;
 using analyze::Phase;
-
-TEST(ItemText, AmountsAreWholeWhereTheyAre) {
-  const std::pair<double, const char*> cases[] = {
-      {0, "0"},       {2, "2"},  {2 + 1e-10, "2"},      {2 + 1e-8, "2.00"},  {0.5, "0.5"},
-      {2.04, "2.04"}, {-1, "0"}, {12'345'678, "12.3M"}, {1e15 - 1, "1.00P"}, {1e15, "1.00e+15"}};
-  for (const auto& [amount, text] : cases) EXPECT_EQ(amount_text(amount), text) << amount;
-}
-
-TEST(ItemText, BytesHaveDecimalsBelowOne) {
-  const std::pair<double, const char*> cases[] = {
-      {-3, "0 B"},  {0, "0 B"},   {0.5, "0.5 B"},     {0.999, "0.999 B"},  {1, "1 B"},
-      {1.4, "1 B"}, {1.6, "2 B"}, {1'500, "1.50 kB"}, {1.8e19, "18.0 EB"}, {1e30, "18.0 EB"}};
-  for (const auto& [bytes, text] : cases) EXPECT_EQ(bytes_text(bytes), text) << bytes;
-}
-
-TEST(ItemText, TimesAreRoundedAndBounded) {
-  EXPECT_EQ(time_text(1.4), "1 ns");
-  EXPECT_EQ(time_text(1.6), "2 ns");
-  EXPECT_EQ(time_text(-1.6), "-2 ns");
-  EXPECT_EQ(time_text(9.1e18), "2527778 h");
-  EXPECT_EQ(time_text(9.2e18), "?");
-  EXPECT_EQ(time_text(-9.2e18), "?");
-  EXPECT_EQ(time_text(std::nullopt), "?");
-  EXPECT_EQ(time_text(std::numeric_limits<double>::quiet_NaN()), "?");
-}
 
 Item item_with(std::optional<std::string> file, std::optional<std::string> function,
                std::optional<std::string> forward_site, std::optional<Phase> phase) {

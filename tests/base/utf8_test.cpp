@@ -1,11 +1,11 @@
 // UTF-8 at the edges of each length.
-#include "report/text/utf8.h"
+#include "base/utf8.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace turnpike::report {
+namespace turnpike {
 namespace {
 
 std::string encoded(char32_t value) {
@@ -59,4 +59,4 @@ TEST(Utf8, WhatIsCutOffOrInterruptedIsNoCharacter) {
 }
 
 }  // namespace
-}  // namespace turnpike::report
+}  // namespace turnpike

@@ -1,5 +1,5 @@
 // Figures for people.
-#include "report/text/units.h"
+#include "base/units.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-namespace turnpike::report {
+namespace turnpike {
 namespace {
 
 TEST(Units, DurationsHaveThreeDigitsThatCount) {
@@ -147,5 +147,67 @@ TEST(Units, TheLongestTimesHaveAText) {
   EXPECT_EQ(duration_text(std::numeric_limits<std::int64_t>::min()), "-2562048 h");
 }
 
+TEST(Units, AmountsAreWholeWhereTheyAre) {
+  const std::pair<double, const char*> cases[] = {
+      {0, "0"},       {2, "2"},  {2 + 1e-10, "2"},      {2 + 1e-8, "2.00"},  {0.5, "0.5"},
+      {2.04, "2.04"}, {-1, "0"}, {12'345'678, "12.3M"}, {1e15 - 1, "1.00P"}, {1e15, "1.00e+15"}};
+  for (const auto& [amount, text] : cases) EXPECT_EQ(amount_text(amount), text) << amount;
+}
+
+TEST(Units, BytesHaveDecimalsBelowOne) {
+  const std::pair<double, const char*> cases[] = {
+      {-3, "0 B"},  {0, "0 B"},   {0.5, "0.5 B"},     {0.999, "0.999 B"},  {1, "1 B"},
+      {1.4, "1 B"}, {1.6, "2 B"}, {1'500, "1.50 kB"}, {1.8e19, "18.0 EB"}, {1e30, "18.0 EB"}};
+  for (const auto& [bytes, text] : cases) EXPECT_EQ(bytes_text(bytes), text) << bytes;
+}
+
+TEST(Units, TimesAreRoundedAndBounded) {
+  EXPECT_EQ(time_text(1.4), "1 ns");
+  EXPECT_EQ(time_text(1.6), "2 ns");
+  EXPECT_EQ(time_text(-1.6), "-2 ns");
+  EXPECT_EQ(time_text(9.1e18), "2527778 h");
+  EXPECT_EQ(time_text(9.2e18), "?");
+  EXPECT_EQ(time_text(-9.2e18), "?");
+  EXPECT_EQ(time_text(std::nullopt), "?");
+  EXPECT_EQ(time_text(std::numeric_limits<double>::quiet_NaN()), "?");
+}
+
+TEST(Units, SayTimesWithThreeDigits) {
+  EXPECT_EQ(time_text(0), "0 ns");
+  EXPECT_EQ(time_text(999.4), "999 ns");
+  EXPECT_EQ(time_text(999.5), "1.00 us");
+  EXPECT_EQ(time_text(1234), "1.23 us");
+  EXPECT_EQ(time_text(9994), "9.99 us");
+  EXPECT_EQ(time_text(9995), "10.0 us");
+  EXPECT_EQ(time_text(99'949), "99.9 us");
+  EXPECT_EQ(time_text(99'950), "100 us");
+  EXPECT_EQ(time_text(999'499), "999 us");
+  EXPECT_EQ(time_text(999'500), "1.00 ms");
+  EXPECT_EQ(time_text(45'600'000), "45.6 ms");
+  EXPECT_EQ(time_text(999'499'999), "999 ms");
+  EXPECT_EQ(time_text(999'500'000), "1.00 s");
+  EXPECT_EQ(time_text(12'345'000'000), "12.3 s");
+}
+
+TEST(Units, SaySizesWithThreeDigits) {
+  EXPECT_EQ(bytes_text(999.4), "999 B");
+  EXPECT_EQ(bytes_text(999.5), "1.00 kB");
+  EXPECT_EQ(bytes_text(4096), "4.10 kB");
+  EXPECT_EQ(bytes_text(999'499), "999 kB");
+  EXPECT_EQ(bytes_text(999'500), "1.00 MB");
+  EXPECT_EQ(bytes_text(999'499'999), "999 MB");
+  EXPECT_EQ(bytes_text(999'500'000), "1.00 GB");
+  EXPECT_EQ(bytes_text(80e9), "80.0 GB");
+  EXPECT_EQ(rate_text(8.456), "8.46 GB/s");
+  EXPECT_EQ(rate_text(55), "55.0 GB/s");
+  EXPECT_EQ(rate_text(450), "450 GB/s");
+}
+
+TEST(Units, ExactSharesHaveADecimal) {
+  EXPECT_EQ(exact_percent_text(0), "0.0 %");
+  EXPECT_EQ(exact_percent_text(12.34), "12.3 %");
+  EXPECT_EQ(exact_percent_text(99.96), "100.0 %");
+}
+
 }  // namespace
-}  // namespace turnpike::report
+}  // namespace turnpike

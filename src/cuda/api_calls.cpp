@@ -1,69 +1,14 @@
-// The classes of calls by name, and their arguments by NVIDIA's parameter structs.
+// The kinds of calls by name, and their arguments by NVIDIA's parameter structs.
 #include "cuda/api_calls.h"
 
 #include <cupti.h>
 
 #include <type_traits>
 
+#include "trace/call_kind.h"
+
 namespace turnpike::cuda {
 namespace {
-
-struct Prefix {
-  std::string_view prefix;
-  CallClass call_class;
-};
-
-// The first that fits counts: longer ones stand before their own beginnings.
-constexpr Prefix kRuntimePrefixes[] = {
-    {"cudaMemcpy", CallClass::kCopy},
-    {"cudaMemset", CallClass::kMemset},
-    {"cudaStreamSynchronize", CallClass::kSynchronize},
-    {"cudaDeviceSynchronize", CallClass::kSynchronize},
-    {"cudaThreadSynchronize", CallClass::kSynchronize},
-    {"cudaEventSynchronize", CallClass::kSynchronize},
-    {"cudaGraphLaunch", CallClass::kGraphLaunch},
-    {"cudaEventRecord", CallClass::kEventRecord},
-    {"cudaStreamWaitEvent", CallClass::kStreamWait},
-    {"cudaMallocHost", CallClass::kHostAlloc},
-    {"cudaMallocManaged", CallClass::kManagedAlloc},
-    {"cudaMalloc", CallClass::kDeviceAlloc},
-    {"cudaHostAlloc", CallClass::kHostAlloc},
-    {"cudaFreeHost", CallClass::kHostFree},
-    {"cudaFree", CallClass::kDeviceFree},
-    {"cudaHostRegister", CallClass::kHostRegister},
-    {"cudaHostUnregister", CallClass::kHostUnregister},
-    {"cudaMemPrefetch", CallClass::kPrefetch},
-    {"cudaProfilerStart", CallClass::kProfilerStart},
-    {"cudaProfilerStop", CallClass::kProfilerStop},
-};
-
-// Kernel launches are listened to here alone: the runtime's all end in a driver call, and libraries such as cuBLAS make
-// driver calls of their own. One callback per launch instead of two.
-constexpr Prefix kDriverPrefixes[] = {
-    {"cuMemcpy", CallClass::kCopy},
-    {"cuMemset", CallClass::kMemset},
-    {"cuStreamSynchronize", CallClass::kSynchronize},
-    {"cuCtxSynchronize", CallClass::kSynchronize},
-    {"cuEventSynchronize", CallClass::kSynchronize},
-    {"cuGraphLaunch", CallClass::kGraphLaunch},
-    {"cuLaunchHostFunc", CallClass::kOther},
-    {"cuLaunch", CallClass::kLaunch},
-    {"cuEventRecord", CallClass::kEventRecord},
-    {"cuStreamWaitEvent", CallClass::kStreamWait},
-    {"cuMemAllocHost", CallClass::kHostAlloc},
-    {"cuMemHostAlloc", CallClass::kHostAlloc},
-    {"cuMemAllocManaged", CallClass::kManagedAlloc},
-    {"cuMemAlloc", CallClass::kDeviceAlloc},
-    {"cuMemCreate", CallClass::kDeviceAlloc},
-    {"cuMemFreeHost", CallClass::kHostFree},
-    {"cuMemFree", CallClass::kDeviceFree},
-    {"cuMemRelease", CallClass::kDeviceFree},
-    {"cuMemHostRegister", CallClass::kHostRegister},
-    {"cuMemHostUnregister", CallClass::kHostUnregister},
-    {"cuMemPrefetch", CallClass::kPrefetch},
-    {"cuProfilerStart", CallClass::kProfilerStart},
-    {"cuProfilerStop", CallClass::kProfilerStop},
-};
 
 std::uint64_t number(const volatile void* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer);
@@ -339,16 +284,22 @@ void read_driver(std::uint32_t id, const void* parameters, CallArguments& out) {
 
 }  // namespace
 
-CallClass classify(CallbackDomain domain, std::string_view name) noexcept {
-  const auto in = [name](const auto& prefixes) {
-    for (const Prefix& entry : prefixes) {
-      if (name.starts_with(entry.prefix)) return entry.call_class;
-    }
-    return CallClass::kOther;
-  };
-  if (domain == CallbackDomain::kRuntimeApi) return in(kRuntimePrefixes);
-  if (domain == CallbackDomain::kDriverApi) return in(kDriverPrefixes);
-  return CallClass::kOther;
+trace::CallKind recorded_kind(CallbackDomain domain, std::string_view name) noexcept {
+  const bool is_of_runtime = name.starts_with("cuda");
+  const bool is_of_domain = domain == CallbackDomain::kRuntimeApi  ? is_of_runtime
+                            : domain == CallbackDomain::kDriverApi ? !is_of_runtime
+                                                                   : false;
+  if (!is_of_domain) return trace::CallKind::kOther;
+  const trace::CallKind kind = trace::call_kind_of(name);
+  // Kernel launches are listened to in the driver alone: the runtime's all end in a driver call, and libraries such as
+  // cuBLAS make driver calls of their own. One callback per launch instead of two.
+  return is_of_runtime && kind == trace::CallKind::kLaunch ? trace::CallKind::kOther : kind;
+}
+
+ProfilerSwitch profiler_switch_of(std::string_view name) noexcept {
+  if (name.starts_with("cudaProfilerStart") || name.starts_with("cuProfilerStart")) return ProfilerSwitch::kStart;
+  if (name.starts_with("cudaProfilerStop") || name.starts_with("cuProfilerStop")) return ProfilerSwitch::kStop;
+  return ProfilerSwitch::kNone;
 }
 
 void read_arguments(CallbackDomain domain, std::uint32_t callback_id, const void* parameters,

@@ -5,35 +5,18 @@
 #include <string_view>
 
 #include "cuda/cupti.h"
+#include "trace/format.h"
 
 namespace turnpike::cuda {
 
-// The same numbers as trace::CallKind, which stands in files.
-enum class CallClass : std::uint8_t {
-  kOther = 0,  // not recorded
-  kCopy = 1,
-  kMemset = 2,
-  kSynchronize = 3,
-  kLaunch = 4,
-  kGraphLaunch = 5,
-  kEventRecord = 6,
-  kStreamWait = 7,
-  kDeviceAlloc = 8,
-  kDeviceFree = 9,
-  kHostAlloc = 10,
-  kHostFree = 11,
-  kHostRegister = 12,
-  kHostUnregister = 13,
-  kManagedAlloc = 14,
-  kPrefetch = 15,
-  // Recorded nowhere, but listened to:
-  kProfilerStart = 100,
-  kProfilerStop = 101,
-};
+// What a call is recorded as; kOther: not at all. By name, so that functions of later CUDA versions fall into their
+// kind without a change here. `name` as CUPTI has it, with or without its version suffix: "cudaMemcpyAsync",
+// "cuMemcpyHtoDAsync_v2".
+trace::CallKind recorded_kind(CallbackDomain domain, std::string_view name) noexcept;
 
-// By name, so that functions of later CUDA versions fall into their class without a change here.
-// `name` as CUPTI has it, with or without its version suffix: "cudaMemcpyAsync", "cuMemcpyHtoDAsync_v2".
-CallClass classify(CallbackDomain domain, std::string_view name) noexcept;
+// The calls by which a program marks what is to be profiled. They are listened to and recorded nowhere.
+enum class ProfilerSwitch : std::uint8_t { kNone, kStart, kStop };
+ProfilerSwitch profiler_switch_of(std::string_view name) noexcept;
 
 // Which side of a copy is host memory, as far as the call itself says so.
 enum class HostSide : std::uint8_t { kUnknown, kSource, kDestination };

@@ -9,6 +9,7 @@
 namespace turnpike::cuda {
 namespace {
 
+using trace::CallKind;
 constexpr auto kRuntime = CallbackDomain::kRuntimeApi;
 constexpr auto kDriver = CallbackDomain::kDriverApi;
 
@@ -243,62 +244,69 @@ TEST(ApiCalls, LeaveAloneWhatTheyDoNotKnow) {
 }
 
 TEST(ApiCalls, HaveTheClassOfTheirName) {
-  const std::pair<const char*, CallClass> of_runtime[] = {
-      {"cudaMemcpy2DAsync_v3020", CallClass::kCopy},
-      {"cudaMemset2D", CallClass::kMemset},
-      {"cudaStreamSynchronize_ptsz_v7000", CallClass::kSynchronize},
-      {"cudaDeviceSynchronize", CallClass::kSynchronize},
-      {"cudaThreadSynchronize", CallClass::kSynchronize},
-      {"cudaEventSynchronize", CallClass::kSynchronize},
-      {"cudaGraphLaunch", CallClass::kGraphLaunch},
-      {"cudaEventRecordWithFlags", CallClass::kEventRecord},
-      {"cudaStreamWaitEvent", CallClass::kStreamWait},
-      {"cudaMallocHost", CallClass::kHostAlloc},
-      {"cudaMallocManaged", CallClass::kManagedAlloc},
-      {"cudaMalloc3D", CallClass::kDeviceAlloc},
-      {"cudaHostAlloc", CallClass::kHostAlloc},
-      {"cudaFreeHost", CallClass::kHostFree},
-      {"cudaFreeAsync", CallClass::kDeviceFree},
-      {"cudaHostRegister", CallClass::kHostRegister},
-      {"cudaHostUnregister", CallClass::kHostUnregister},
-      {"cudaMemPrefetchAsync", CallClass::kPrefetch},
-      {"cudaProfilerStart", CallClass::kProfilerStart},
-      {"cudaProfilerStop", CallClass::kProfilerStop},
-      {"cudaLaunchKernel", CallClass::kOther},
-      {"cudaEventQuery", CallClass::kOther},
-      {"cuMemcpy", CallClass::kOther},
-      {"", CallClass::kOther},
+  const std::pair<const char*, CallKind> of_runtime[] = {
+      {"cudaMemcpy2DAsync_v3020", CallKind::kCopy},
+      {"cudaMemset2D", CallKind::kMemset},
+      {"cudaStreamSynchronize_ptsz_v7000", CallKind::kSynchronize},
+      {"cudaDeviceSynchronize", CallKind::kSynchronize},
+      {"cudaThreadSynchronize", CallKind::kSynchronize},
+      {"cudaEventSynchronize", CallKind::kSynchronize},
+      {"cudaGraphLaunch", CallKind::kGraphLaunch},
+      {"cudaEventRecordWithFlags", CallKind::kEventRecord},
+      {"cudaStreamWaitEvent", CallKind::kStreamWait},
+      {"cudaMallocHost", CallKind::kHostAlloc},
+      {"cudaMallocManaged", CallKind::kManagedAlloc},
+      {"cudaMalloc3D", CallKind::kDeviceAlloc},
+      {"cudaHostAlloc", CallKind::kHostAlloc},
+      {"cudaFreeHost", CallKind::kHostFree},
+      {"cudaFreeAsync", CallKind::kDeviceFree},
+      {"cudaHostRegister", CallKind::kHostRegister},
+      {"cudaHostUnregister", CallKind::kHostUnregister},
+      {"cudaMemPrefetchAsync", CallKind::kPrefetch},
+      {"cudaLaunchKernel", CallKind::kOther},
+      {"cudaEventQuery", CallKind::kOther},
+      {"cuMemcpy", CallKind::kOther},
+      {"", CallKind::kOther},
   };
-  for (const auto& [name, call_class] : of_runtime) EXPECT_EQ(classify(kRuntime, name), call_class) << name;
-  const std::pair<const char*, CallClass> of_driver[] = {
-      {"cuMemcpy3DPeer", CallClass::kCopy},
-      {"cuMemsetD2D8", CallClass::kMemset},
-      {"cuStreamSynchronize", CallClass::kSynchronize},
-      {"cuCtxSynchronize", CallClass::kSynchronize},
-      {"cuEventSynchronize", CallClass::kSynchronize},
-      {"cuGraphLaunch", CallClass::kGraphLaunch},
-      {"cuLaunchHostFunc", CallClass::kOther},
-      {"cuLaunchKernelEx", CallClass::kLaunch},
-      {"cuEventRecord", CallClass::kEventRecord},
-      {"cuStreamWaitEvent", CallClass::kStreamWait},
-      {"cuMemAllocHost_v2", CallClass::kHostAlloc},
-      {"cuMemHostAlloc", CallClass::kHostAlloc},
-      {"cuMemAllocManaged", CallClass::kManagedAlloc},
-      {"cuMemAllocPitch", CallClass::kDeviceAlloc},
-      {"cuMemCreate", CallClass::kDeviceAlloc},
-      {"cuMemFreeHost", CallClass::kHostFree},
-      {"cuMemFree_v2", CallClass::kDeviceFree},
-      {"cuMemRelease", CallClass::kDeviceFree},
-      {"cuMemHostRegister", CallClass::kHostRegister},
-      {"cuMemHostUnregister", CallClass::kHostUnregister},
-      {"cuMemPrefetchAsync", CallClass::kPrefetch},
-      {"cuProfilerStart", CallClass::kProfilerStart},
-      {"cuProfilerStop", CallClass::kProfilerStop},
-      {"cudaMemcpy", CallClass::kOther},
-      {"cuInit", CallClass::kOther},
+  for (const auto& [name, kind] : of_runtime) EXPECT_EQ(recorded_kind(kRuntime, name), kind) << name;
+  const std::pair<const char*, CallKind> of_driver[] = {
+      {"cuMemcpy3DPeer", CallKind::kCopy},
+      {"cuMemsetD2D8", CallKind::kMemset},
+      {"cuStreamSynchronize", CallKind::kSynchronize},
+      {"cuCtxSynchronize", CallKind::kSynchronize},
+      {"cuEventSynchronize", CallKind::kSynchronize},
+      {"cuGraphLaunch", CallKind::kGraphLaunch},
+      {"cuLaunchHostFunc", CallKind::kOther},
+      {"cuLaunchKernelEx", CallKind::kLaunch},
+      {"cuEventRecord", CallKind::kEventRecord},
+      {"cuStreamWaitEvent", CallKind::kStreamWait},
+      {"cuMemAllocHost_v2", CallKind::kHostAlloc},
+      {"cuMemHostAlloc", CallKind::kHostAlloc},
+      {"cuMemAllocManaged", CallKind::kManagedAlloc},
+      {"cuMemAllocPitch", CallKind::kDeviceAlloc},
+      {"cuMemCreate", CallKind::kDeviceAlloc},
+      {"cuMemFreeHost", CallKind::kHostFree},
+      {"cuMemFree_v2", CallKind::kDeviceFree},
+      {"cuMemRelease", CallKind::kDeviceFree},
+      {"cuMemHostRegister", CallKind::kHostRegister},
+      {"cuMemHostUnregister", CallKind::kHostUnregister},
+      {"cuMemPrefetchAsync", CallKind::kPrefetch},
+      {"cudaMemcpy", CallKind::kOther},
+      {"cuInit", CallKind::kOther},
   };
-  for (const auto& [name, call_class] : of_driver) EXPECT_EQ(classify(kDriver, name), call_class) << name;
-  EXPECT_EQ(classify(CallbackDomain::kResource, "cuMemcpy"), CallClass::kOther);
+  for (const auto& [name, kind] : of_driver) EXPECT_EQ(recorded_kind(kDriver, name), kind) << name;
+  EXPECT_EQ(recorded_kind(CallbackDomain::kResource, "cuMemcpy"), CallKind::kOther);
+}
+
+TEST(ApiCalls, OfTheProfilerAreKnownByTheirName) {
+  EXPECT_EQ(profiler_switch_of("cudaProfilerStart"), ProfilerSwitch::kStart);
+  EXPECT_EQ(profiler_switch_of("cudaProfilerStop_v4000"), ProfilerSwitch::kStop);
+  EXPECT_EQ(profiler_switch_of("cuProfilerStart"), ProfilerSwitch::kStart);
+  EXPECT_EQ(profiler_switch_of("cuProfilerStop"), ProfilerSwitch::kStop);
+  for (const char* name : {"cudaProfilerInitialize", "cudaMemcpy", ""}) {
+    EXPECT_EQ(profiler_switch_of(name), ProfilerSwitch::kNone) << name;
+  }
+  EXPECT_EQ(recorded_kind(kRuntime, "cudaProfilerStart"), CallKind::kOther);
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ def tree(tmp_path, folder, text):
     [
         ("base", '#include "trace/format.h"', "base may not include trace"),
         ("trace", '#include "cuda/cupti.h"', "trace may not include cuda"),
+        ("cuda", '#include "trace/reader.h"', "cuda may include of trace only"),
         ("record", '#include "trace/reader.h"', "record may include of trace only"),
         ("record/stacks", '#include "record/observe/api_observer.h"', "record/stacks may not include record/observe"),
         ("record/observe", '#include "record/recorder.h"', "record/observe may include of record only options.h"),

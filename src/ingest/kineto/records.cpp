@@ -6,8 +6,8 @@
 #include <tuple>
 #include <utility>
 
-#include "ingest/call_kind.h"
 #include "ingest/kineto/names.h"
+#include "trace/call_kind.h"
 
 namespace turnpike::ingest {
 namespace {
@@ -249,7 +249,7 @@ void KinetoRecords::add_call(const KinetoEvent& event) {
        .thread = thread_id(event.tid),
        .correlation = correlation,
        .name = string_of(event.name),
-       .kind = call_kind_of(event.name.text),
+       .kind = trace::call_kind_of(event.name.text),
        .api = event.category == Category::kDriverCall ? trace::Api::kDriver : trace::Api::kRuntime});
   const std::int64_t size_bytes = event.argument(Argument::kSize);
   if (size_bytes >= 0) extras_[correlation].bytes = static_cast<std::uint64_t>(size_bytes);
@@ -384,7 +384,7 @@ void KinetoRecords::settle_copies() {
   is_async.reserve(copies_.size());
   for (const auto& [id, thread] : threads_) {
     for (const Call& call : thread.calls) {
-      if (call.kind == CallKind::kCopy) is_async[call.correlation] = names_async_copy(names_.text(call.name));
+      if (call.kind == CallKind::kCopy) is_async[call.correlation] = trace::names_async_copy(names_.text(call.name));
     }
   }
   const auto settle_size = [this](auto& record) {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ingest/call_kind.h"
+#include "trace/call_kind.h"
 
 namespace turnpike::ingest {
 namespace {
@@ -58,8 +58,8 @@ const NsysCalls::Function& NsysCalls::function(std::int64_t string_id) {
     NsysNames& names = export_.names;
     const std::string_view name = without_api_version(names.text(names.of_string_id(string_id)));
     entry->second = {.name = names.intern(name),
-                     .kind = call_kind_of(name),
-                     .is_async_copy = names_async_copy(name),
+                     .kind = trace::call_kind_of(name),
+                     .is_async_copy = trace::names_async_copy(name),
                      .is_of_driver = name.starts_with("cu") && !name.starts_with("cuda")};
   }
   return entry->second;

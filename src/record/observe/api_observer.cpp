@@ -15,12 +15,11 @@
 namespace turnpike::record {
 
 using cuda::CallbackDomain;
-using cuda::CallClass;
+using trace::CallKind;
 using trace::Loss;
 
 namespace {
 
-static_assert(static_cast<int>(CallClass::kPrefetch) == static_cast<int>(trace::CallKind::kPrefetch));
 static_assert(cuda::CallArguments{}.bytes == trace::kUnknownSize);
 
 std::size_t index_of(CallbackDomain domain) {
@@ -45,14 +44,14 @@ bool is_of_per_thread_stream(std::string_view name) {
 }
 
 // Calls of which only the order is asked for.
-bool is_order_only(CallClass call_class) {
-  return call_class == CallClass::kEventRecord || call_class == CallClass::kStreamWait;
+bool is_order_only(CallKind kind) {
+  return kind == CallKind::kEventRecord || kind == CallKind::kStreamWait;
 }
 
 // Not launches: a stack for each of the 60 kernels of a small training step makes that step 6 to 8 % slower (H100,
 // bench/overhead.py), more than everything else together. Their autograd mark says in which pass they are.
-bool needs_stack(CallClass call_class) {
-  return !is_order_only(call_class) && call_class != CallClass::kLaunch;
+bool needs_stack(CallKind kind) {
+  return !is_order_only(kind) && kind != CallKind::kLaunch;
 }
 
 }  // namespace
@@ -60,13 +59,13 @@ bool needs_stack(CallClass call_class) {
 ApiObserver::ApiObserver(StringTable& strings, StackTable& stacks, LossCounters& losses, ThreadHandover& handover)
     : strings_(strings), stacks_(stacks), losses_(losses), handover_(handover), content_(handover) {}
 
-bool ApiObserver::is_wanted(CallClass call_class) const noexcept {
-  switch (call_class) {
-    case CallClass::kOther:
+bool ApiObserver::is_wanted(CallKind kind) const noexcept {
+  switch (kind) {
+    case CallKind::kOther:
       return false;
-    case CallClass::kLaunch:
-    case CallClass::kEventRecord:
-    case CallClass::kStreamWait:
+    case CallKind::kLaunch:
+    case CallKind::kEventRecord:
+    case CallKind::kStreamWait:
       return detail_ == Detail::kFull;
     default:
       return true;
@@ -112,8 +111,9 @@ std::uint32_t ApiObserver::enable_calls(CallbackDomain domain) {
     if (cupti_->get_callback_name(domain, id, &name) != cuda::kCuptiSuccess || name == nullptr) continue;
     ++names;
     Function& function = functions_[index_of(domain)][id];
-    function.call_class = cuda::classify(domain, name);
-    if (!is_wanted(function.call_class)) continue;
+    function.kind = cuda::recorded_kind(domain, name);
+    function.profiler_switch = cuda::profiler_switch_of(name);
+    if (!is_wanted(function.kind) && function.profiler_switch == cuda::ProfilerSwitch::kNone) continue;
     function.name = strings_.intern(plain_name(domain, name));
     function.is_per_thread = is_of_per_thread_stream(name);
     if (cupti_->enable_callback(1, subscriber_, domain, id) != cuda::kCuptiSuccess) ++failures;
@@ -143,9 +143,9 @@ void ApiObserver::on_callback(void* self, CallbackDomain domain, std::uint32_t i
 // A driver call inside a runtime call has the same correlation id: it finds that id open and leaves no record. The
 // start time waits in CUPTI's slot, so calls that nest otherwise do not disturb each other.
 void ApiObserver::on_api(CallbackDomain domain, std::uint32_t id, const cuda::ApiCallback& call) noexcept {
-  const CallClass call_class = functions_[index_of(domain)][id].call_class;
-  if (call_class >= CallClass::kProfilerStart) {
-    const bool is_start = call_class == CallClass::kProfilerStart;
+  const Function& function = functions_[index_of(domain)][id];
+  if (function.profiler_switch != cuda::ProfilerSwitch::kNone) {
+    const bool is_start = function.profiler_switch == cuda::ProfilerSwitch::kStart;
     if (call.site == cuda::CallbackSite::kExit && profiler_range_ != nullptr) profiler_range_(is_start);
     return;
   }
@@ -159,7 +159,7 @@ void ApiObserver::on_api(CallbackDomain domain, std::uint32_t id, const cuda::Ap
     const bool is_nested = buffer->open_correlation == call.correlation;
     buffer->open_correlation = call.correlation;
     if (!is_nested) buffer->has_made_graph_node = false;
-    if (call_class == CallClass::kManagedAlloc) watch_managed_memory();
+    if (function.kind == CallKind::kManagedAlloc) watch_managed_memory();
     *call.slot = is_nested ? 0 : static_cast<std::uint64_t>(realtime_ns());
   } else {
     on_exit(*buffer, domain, id, call);
@@ -180,7 +180,7 @@ void ApiObserver::on_exit(ThreadBuffer& buffer, CallbackDomain domain, std::uint
   record.end_ns = end_ns;
   record.correlation = call.correlation;
   record.name = function.name;
-  record.kind = static_cast<trace::CallKind>(function.call_class);
+  record.kind = function.kind;
   record.api = domain == CallbackDomain::kDriverApi ? trace::Api::kDriver : trace::Api::kRuntime;
   record.is_captured = buffer.has_made_graph_node ? 1 : 0;
   if (call.return_value != nullptr) std::memcpy(&record.result, call.return_value, sizeof(record.result));
@@ -194,12 +194,12 @@ void ApiObserver::on_exit(ThreadBuffer& buffer, CallbackDomain domain, std::uint
   record.src = arguments.src;
   record.object = arguments.object;
   // Device work brings its stream's id with it; the others have to ask for it.
-  const bool has_no_device_work = function.call_class == CallClass::kSynchronize || is_order_only(function.call_class);
+  const bool has_no_device_work = function.kind == CallKind::kSynchronize || is_order_only(function.kind);
   if (has_no_device_work && arguments.has_stream && call.context != nullptr) {
     cupti_->get_stream_id(call.context, arguments.stream, function.is_per_thread ? 1 : 0, &record.stream);
   }
-  if (has_stacks_ && needs_stack(function.call_class)) record.stack = stacks_.capture();
-  if (!is_order_only(function.call_class)) {
+  if (has_stacks_ && needs_stack(function.kind)) record.stack = stacks_.capture();
+  if (!is_order_only(function.kind)) {
     const AutogradMark mark = autograd_mark();
     record.autograd_role = mark.role;
     record.autograd_sequence = mark.sequence;
@@ -212,8 +212,8 @@ void ApiObserver::look_at_content(ThreadBuffer& buffer, const Function& function
                                   const trace::CallRecord& record) noexcept {
   void* stream = arguments.stream;
   if (stream == nullptr && function.is_per_thread) stream = cuda::kPerThreadStream;
-  if (function.call_class == CallClass::kCopy) content_.on_copy(buffer, arguments, record, stream);
-  if (function.call_class == CallClass::kSynchronize) content_.on_synchronize(buffer, arguments, record, stream);
+  if (function.kind == CallKind::kCopy) content_.on_copy(buffer, arguments, record, stream);
+  if (function.kind == CallKind::kSynchronize) content_.on_synchronize(buffer, arguments, record, stream);
 }
 
 void ApiObserver::on_graph_node(std::uint32_t id, const cuda::ResourceCallback& resource) noexcept {

@@ -39,7 +39,8 @@ class ApiObserver {
   static constexpr std::size_t kCallbacks = 1024;  // CUDA 13 has some 800 in the driver's domain
 
   struct Function {
-    cuda::CallClass call_class = cuda::CallClass::kOther;
+    trace::CallKind kind = trace::CallKind::kOther;
+    cuda::ProfilerSwitch profiler_switch = cuda::ProfilerSwitch::kNone;
     bool is_per_thread = false;  // takes a null stream for the thread's own default stream
     std::uint32_t name = 0;      // string id
   };
@@ -54,7 +55,7 @@ class ApiObserver {
   void watch_managed_memory() noexcept;
   std::uint32_t device_of(void* context, std::uint32_t context_id) noexcept;
   std::uint32_t enable_calls(cuda::CallbackDomain domain);
-  bool is_wanted(cuda::CallClass call_class) const noexcept;
+  bool is_wanted(trace::CallKind kind) const noexcept;
 
   StringTable& strings_;
   StackTable& stacks_;

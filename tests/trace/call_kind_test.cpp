@@ -1,12 +1,10 @@
 // What the name of a call tells: every maker, and names of nobody.
-#include "ingest/call_kind.h"
+#include "trace/call_kind.h"
 
 #include <gtest/gtest.h>
 
-namespace turnpike::ingest {
+namespace turnpike::trace {
 namespace {
-
-using trace::CallKind;
 
 TEST(CallNames, TellWhatACallIsFor) {
   const std::pair<const char*, CallKind> cases[] = {
@@ -27,6 +25,8 @@ TEST(CallNames, TellWhatACallIsFor) {
       {"cuMemHostAlloc", CallKind::kHostAlloc},
       {"cuMemAllocManaged", CallKind::kManagedAlloc},
       {"cuMemAlloc_v2", CallKind::kDeviceAlloc},
+      {"cuMemCreate", CallKind::kDeviceAlloc},
+      {"cuMemRelease", CallKind::kDeviceFree},
       {"cuMemFreeHost", CallKind::kHostFree},
       {"cuMemFree_v2", CallKind::kDeviceFree},
       {"cuMemHostRegister_v2", CallKind::kHostRegister},
@@ -64,4 +64,4 @@ TEST(CallNames, TellWhetherACopyIsAsynchronous) {
 }
 
 }  // namespace
-}  // namespace turnpike::ingest
+}  // namespace turnpike::trace

@@ -1,10 +1,8 @@
 // The table of names.
-#include "ingest/call_kind.h"
+#include "trace/call_kind.h"
 
-namespace turnpike::ingest {
+namespace turnpike::trace {
 namespace {
-
-using trace::CallKind;
 
 struct KindOfStart {
   std::string_view start;
@@ -47,6 +45,8 @@ constexpr KindOfStart kStarts[] = {
     {"MemHostAlloc", CallKind::kHostAlloc},
     {"MemAllocManaged", CallKind::kManagedAlloc},
     {"MemAlloc", CallKind::kDeviceAlloc},
+    {"MemCreate", CallKind::kDeviceAlloc},  // physical memory
+    {"MemRelease", CallKind::kDeviceFree},
     {"MemFreeHost", CallKind::kHostFree},
     {"MemFree", CallKind::kDeviceFree},
     {"MemHostRegister", CallKind::kHostRegister},
@@ -78,7 +78,7 @@ bool is_of_intel(std::string_view name) {
 
 }  // namespace
 
-CallKind call_kind_of(std::string_view name) {
+CallKind call_kind_of(std::string_view name) noexcept {
   if (const std::string_view rest = without_maker(name); !rest.empty()) {
     for (const KindOfStart& known : kStarts) {
       if (rest.starts_with(known.start)) return known.kind;
@@ -91,8 +91,8 @@ CallKind call_kind_of(std::string_view name) {
   return CallKind::kOther;
 }
 
-bool names_async_copy(std::string_view name) {
+bool names_async_copy(std::string_view name) noexcept {
   return name.find("Async") != std::string_view::npos;
 }
 
-}  // namespace turnpike::ingest
+}  // namespace turnpike::trace

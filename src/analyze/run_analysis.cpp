@@ -56,24 +56,22 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   add_process(report_.source, process, timeline);
   add_losses(process, timeline);
   ProcessAnalysis analysis(sums_, process, timeline);
-  auto steps = analysis.steps();
-  analysis.add_transfers();
-  analysis.add_synchronisations();
+  const auto times = analysis.add_to_sums();
+  const auto& steps = analysis.steps();
   if (steps) whole_steps_ += steps->whole_count;
   const auto span = span_of(timeline);
   if (span) {
     if (!span_) span_ = span;
     span_ = Interval{std::min(span_->start_ns, span->start_ns), std::max(span_->end_ns, span->end_ns)};
-    are_kernels_known_ = are_kernels_known_ && analysis.are_kernels_known();
-    if (analysis.are_kernels_known()) {
-      const DeviceTimes times = analysis.device_times(steps);
-      add_device_time(times, *span, steps);
-      add_ranges(range_verdicts(times, process, timeline));
-      add_model(analysis.model(steps, rates_), times, steps);
+    are_kernels_known_ = are_kernels_known_ && times;
+    if (times) {
+      add_device_time(*times, *span, steps);
+      add_ranges(range_verdicts(*times, process, timeline));
+      add_model(analysis.model(steps, rates_), *times, steps);
     }
     add_memory(analysis.memory(span->start_ns));
   }
-  offer_steps(std::move(steps));
+  offer_steps(steps);
 }
 
 void RunAnalysis::add_device_time(const DeviceTimes& times, const Interval& span,

@@ -97,7 +97,8 @@ ProcessAnalysis::ProcessAnalysis(RunSums& sums, const trace::Process& process, c
       paired_(pair_synchronisations(timeline, stacks_)),
       host_threads_(host_threads_of(timeline)),
       order_(ordered_by_call(timeline.transfers)),
-      row_of_transfer_(timeline.transfers.size(), kNone) {}
+      row_of_transfer_(timeline.transfers.size(), kNone),
+      steps_(find_own_steps()) {}
 
 void ProcessAnalysis::add_transfers() {
   const auto call_of = [this](std::uint32_t index) { return timeline_.transfers[index].call; };
@@ -164,8 +165,8 @@ void ProcessAnalysis::add_transfer(const Transfer& transfer, TransferCost cost) 
 // A transfer belongs to the step whose code asked for it, whenever the device did it.
 bool ProcessAnalysis::is_in_steps(const Transfer& transfer) const {
   const Call* call = transfer.call == kNone ? nullptr : &timeline_.calls[transfer.call];
-  if (call != nullptr && call->has_times()) return holds(steps_window_, call->start_ns);
-  return transfer.has_times() && holds(steps_window_, transfer.start_ns);
+  if (call != nullptr && call->has_times()) return holds(steps_window(), call->start_ns);
+  return transfer.has_times() && holds(steps_window(), transfer.start_ns);
 }
 
 std::uint32_t ProcessAnalysis::row_of(const Transfer& transfer) {
@@ -222,7 +223,7 @@ void ProcessAnalysis::add_synchronisation(std::uint32_t call_index) {
   if (forward_facts != kNone) like.forward_site = stacks_.facts(forward_facts).place.site;
 
   SyncSite& site = sums_.sync_sites.row(sums_.sync_sites.row_of(like));
-  if (call.has_times() && holds(steps_window_, call.start_ns)) {
+  if (call.has_times() && holds(steps_window(), call.start_ns)) {
     count_synchronisation(site.in_steps, call, is_of_transfer);
   }
   ++site.count;
@@ -251,20 +252,25 @@ void ProcessAnalysis::note_wait(std::vector<Interval>& waits, const Call& call) 
   if (host_threads_.contains(call.thread)) waits.push_back({call.start_ns, call.end_ns});
 }
 
-std::optional<FoundSteps> ProcessAnalysis::steps() {
+std::optional<FoundSteps> ProcessAnalysis::find_own_steps() {
   for (const std::uint32_t index : order_) row_of(timeline_.transfers[index]);
-  auto found = find_steps(process_, timeline_, stacks_, row_of_transfer_);
-  if (found) steps_window_ = found->window;
-  return found;
+  return find_steps(process_, timeline_, stacks_, row_of_transfer_);
+}
+
+std::optional<DeviceTimes> ProcessAnalysis::add_to_sums() {
+  add_transfers();
+  add_synchronisations();
+  if (!activity_.is_known()) return std::nullopt;
+  return device_times();
 }
 
 ProcessModel ProcessAnalysis::model(std::optional<FoundSteps> steps, const LinkRates& rates) {
   return ProcessModel(process_, timeline_, stacks_, paired_, std::move(steps), rates);
 }
 
-DeviceTimes ProcessAnalysis::device_times(const std::optional<FoundSteps>& steps) {
+DeviceTimes ProcessAnalysis::device_times() {
   HostActivity host{.copy_waits = copy_waits_, .sync_waits = sync_waits_};
-  if (steps) host.batch_gaps = find_batch_gaps(timeline_, stacks_, host_threads_, steps->starts_ns);
+  if (steps_) host.batch_gaps = find_batch_gaps(timeline_, stacks_, host_threads_, steps_->starts_ns);
   for (const Call& call : timeline_.calls) {
     if (call.has_times()) note_wait(host.calls, call);
   }

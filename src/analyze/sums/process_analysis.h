@@ -28,13 +28,11 @@ class ProcessAnalysis {
   // Keeps references to all three.
   ProcessAnalysis(RunSums& sums, const trace::Process& process, const Timeline& timeline);
 
-  // Call them in this order, each once.
-  // First, because the sums of the places say apart what was done inside of the steps.
-  std::optional<FoundSteps> steps();
-  void add_transfers();
-  void add_synchronisations();
-  // `steps`: what steps() gave.
-  DeviceTimes device_times(const std::optional<FoundSteps>& steps);
+  // nullopt: there are no steps.
+  const std::optional<FoundSteps>& steps() const { return steps_; }
+  // Adds the transfers and synchronisations of the process to the sums; once. What its devices did with their time,
+  // which the waits in these calls explain; nullopt: kernels are not known.
+  std::optional<DeviceTimes> add_to_sums();
 
   // nullopt: nothing of it was recorded. `span_start_ns`: what its times count from.
   std::optional<MemoryUse> memory(std::int64_t span_start_ns) {
@@ -42,9 +40,6 @@ class ProcessAnalysis {
   }
   // What findings are looked for in. Refers to this object.
   ProcessModel model(std::optional<FoundSteps> steps, const LinkRates& rates);
-
-  // Whether overlap and idling can be told.
-  bool are_kernels_known() const { return activity_.is_known(); }
 
  private:
   // What names a row, in numbers that are quick to compare.
@@ -58,6 +53,10 @@ class ProcessAnalysis {
     std::size_t operator()(const RowKey& key) const;
   };
 
+  std::optional<FoundSteps> find_own_steps();
+  void add_transfers();
+  void add_synchronisations();
+  DeviceTimes device_times();
   void add_caused_by(std::uint32_t call_index, std::span<const Transfer* const> transfers);
   void add_transfer(const Transfer& transfer, TransferCost cost);
   void add_synchronisation(std::uint32_t call_index);
@@ -69,6 +68,7 @@ class ProcessAnalysis {
   std::optional<std::int64_t> idle_ns(std::uint32_t device, const Call& call) const;
   void note_wait(std::vector<Interval>& waits, const Call& call) const;
   bool is_in_steps(const Transfer& transfer) const;
+  Interval steps_window() const { return steps_ ? steps_->window : Interval{0, 0}; }
 
   RunSums& sums_;
   const trace::Process& process_;
@@ -77,11 +77,11 @@ class ProcessAnalysis {
   ForwardLines forward_lines_;
   Activity activity_;
   std::vector<std::uint32_t> paired_;  // by call: its synchronisation
-  Interval steps_window_{0, 0};
   std::unordered_set<std::uint32_t> host_threads_;
   std::vector<std::uint32_t> order_;  // of the transfers, by call
   std::vector<std::uint32_t> row_of_transfer_;
   std::unordered_map<RowKey, std::uint32_t, RowKeyHash> row_cache_;
+  std::optional<FoundSteps> steps_;  // after the rows, from which they are found
   std::unordered_set<std::uint32_t> synchronisations_of_transfers_;
   std::vector<Interval> copy_waits_;
   std::vector<Interval> sync_waits_;

@@ -28,27 +28,19 @@ constexpr const char* kExamples = R"(Examples:
   turnpike whatif train.tpk                                   what the model says of the run as it is
   turnpike whatif train.tpk --edit remove_sync@train.py:34    if nothing were read back at this line
   turnpike whatif train.tpk --edit pin --edit prefetch        everywhere, both together
-  turnpike whatif rank0.json.gz rank1.json.gz --edit pin      on both ranks, which wait for each other
+  turnpike whatif rank0.json.gz rank1.json.gz --edit pin      on both ranks, which wait for each other)";
 
-Changes:
-  pin                page-locked memory and non_blocking=True, for uploads and downloads
-  non_blocking       uploads as they are, but the CPU goes on meanwhile
-  remove_sync        nothing is read back here: neither the copy down nor the wait for it
-  defer_sync         the result is read one step later
-  hoist_upload       the upload is made once, before the loop
-  merge_copies       the copies of a step that follow each other cross as one
-  prefetch           the upload runs on a side stream, one step ahead
-  side_streams       the copy between GPUs runs on side streams of both
-  full_link_speed    the copy reaches the link's rate
-  faster_loader      the next batch is ready when it is asked for
-  graph_launch       the launches of a step become one (a CUDA graph)
-  skip_host_copy     the upload needs no copy, gathered or converted, on the host first
-  convert_on_device  a quarter of the bytes crosses, and is converted on the GPU
-  keep_on_device     no copy down, work on the host and copy up again: the work stays on the GPU
-  remove_allocation  nothing is allocated or freed here
-
-Exit code: 0, 2 wrong usage or a site that a change does not fit, 3 a run cannot be read, 4 the answer cannot
+constexpr const char* kExitCodes =
+    R"(Exit code: 0, 2 wrong usage or a site that a change does not fit, 3 a run cannot be read, 4 the answer cannot
 be written.)";
+
+std::string footer() {
+  std::string text = std::string(kExamples) + "\n\nChanges:\n";
+  for (const analyze::Change change : analyze::all_changes()) {
+    text += fmt::format("  {:<17}  {}\n", analyze::name_of(change), analyze::meaning_of(change));
+  }
+  return text + "\n" + kExitCodes;
+}
 
 struct Arguments {
   std::vector<std::filesystem::path> runs;
@@ -165,7 +157,7 @@ void add_whatif(CLI::App& app, int& status) {
       ->type_name("GBPS")
       ->check(check_rate);
   command->add_flag("--json", arguments->is_json, "As JSON, for other programs");
-  command->footer(kExamples);
+  command->footer(footer());
   command->callback([arguments, &status] { status = what_if(*arguments); });
 }
 

@@ -2,13 +2,14 @@
 #include "analyze/compare/site_match.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <string>
 #include <string_view>
 #include <tuple>
+
+#include "base/file_line.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -30,13 +31,8 @@ std::string_view without_folders(std::string_view path) {
 
 // "train.py:23"; a text without a line is all file.
 Place parsed(std::string_view site) {
-  const auto colon = site.rfind(':');
-  if (colon == std::string_view::npos) return {site};
-  const std::string_view digits = site.substr(colon + 1);
-  std::uint32_t line = 0;
-  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), line);
-  if (failed != std::errc() || end != digits.data() + digits.size()) return {site};
-  return {site.substr(0, colon), line};
+  const auto known = site.find(':') == std::string_view::npos ? std::nullopt : parse_file_line(site);
+  return known ? Place{known->file, known->line} : Place{site};
 }
 
 Place place_in_file(const Item& item) {

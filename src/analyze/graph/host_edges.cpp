@@ -4,21 +4,21 @@
 #include <utility>
 
 #include "analyze/graph/draft.h"
+#include "analyze/model/autograd_threads.h"
 
 namespace turnpike::analyze {
 namespace {
 
 // The threads on which PyTorch evaluates backward passes: they do little else.
 std::unordered_set<std::uint32_t> autograd_threads_of(const Draft& draft) {
-  std::unordered_map<std::uint32_t, std::int64_t> more_backward;
+  std::unordered_map<std::uint32_t, AutogradBalance> balances;
   for (std::uint32_t index = 0; index < draft.graph.calls.size(); ++index) {
     const Call& call = draft.call(index);
-    if (call.autograd_role == trace::AutogradRole::kBackward) ++more_backward[call.thread];
-    if (call.autograd_role == trace::AutogradRole::kForward) --more_backward[call.thread];
+    balances[call.thread].add(call);
   }
   std::unordered_set<std::uint32_t> threads;
-  for (const auto& [thread, more] : more_backward) {
-    if (more > 0) threads.insert(thread);
+  for (const auto& [thread, balance] : balances) {
+    if (balance.is_autograd()) threads.insert(thread);
   }
   return threads;
 }

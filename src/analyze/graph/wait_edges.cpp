@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "analyze/graph/draft.h"
+#include "analyze/graph/held.h"
 #include "analyze/graph/issue_order.h"
-#include "analyze/model/blocking.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -114,13 +114,7 @@ class Waits {
   }
 
   bool is_held(std::uint32_t index) const {
-    const auto& operations = draft_.operations_of_call[index];
-    std::vector<const Transfer*> transfers;
-    for (const std::uint32_t operation : operations) {
-      const std::uint32_t transfer = draft_.graph.operations[operation].transfer;
-      if (transfer != kNone) transfers.push_back(&draft_.timeline.transfers[transfer]);
-    }
-    return !transfers.empty() && is_held_by_copy(draft_.call(index), transfers).value_or(false);
+    return is_held_by_its_copies(draft_.timeline, draft_.graph, draft_.call(index), draft_.operations_of_call[index]);
   }
 
   // Of the operations under way when the call began, the one that ended last before it returned, if it did so just

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "analyze/model/autograd_threads.h"
+
 namespace turnpike::analyze {
 namespace {
 
@@ -15,7 +17,7 @@ const std::string kManagedMemory = "managed memory";
 Stacks::Stacks(const trace::Process& process, const Timeline& timeline)
     : process_(process), timeline_(timeline), labels_(process, timeline) {
   for (const auto& [thread, name] : timeline.thread_names) {
-    if (process.string(name).starts_with("pt_autograd")) autograd_threads_.insert(thread);
+    if (names_autograd_thread(process.string(name))) autograd_threads_.insert(thread);
   }
   for (const Call& call : timeline.calls) {
     if (call.correlation != 0) first_correlation_ = std::min(first_correlation_, call.correlation);

@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "analyze/model/autograd_threads.h"
 #include "analyze/model/batch_gaps.h"
 #include "analyze/model/intervals.h"
 #include "analyze/rules/measure.h"
@@ -54,9 +55,9 @@ Launches measure_launches(const ProcessModel& model) {
 struct Issuing {
   std::int64_t in_calls_ns = 0;
   std::int64_t between_ns = 0;
-  std::int64_t more_backward = 0;
+  AutogradBalance balance;
   std::int64_t total_ns() const { return in_calls_ns + between_ns; }
-  bool is_autograd() const { return more_backward > 0; }
+  bool is_autograd() const { return balance.is_autograd(); }
 };
 
 // The one that issues longest first.
@@ -66,8 +67,7 @@ std::vector<Issuing> measure_issuing(const ProcessModel& model) {
   for (std::uint32_t index = 0; index < graph.calls.size(); ++index) {
     const Call& call = model.call(index);
     Issuing& thread = threads[call.thread];
-    if (call.autograd_role == trace::AutogradRole::kBackward) ++thread.more_backward;
-    if (call.autograd_role == trace::AutogradRole::kForward) --thread.more_backward;
+    thread.balance.add(call);
     if (call.kind == CallKind::kSynchronize || is_held(model, index)) continue;
     thread.in_calls_ns += call.duration_ns();
     for (const Edge& edge : graph.edges_to(graph.call_start(index))) {

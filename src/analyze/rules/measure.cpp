@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "analyze/model/blocking.h"
+#include "analyze/graph/held.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -14,17 +14,11 @@ namespace {
 constexpr double kMinShare = 0.01;
 
 std::vector<const Transfer*> transfers_of(const ProcessModel& model, std::uint32_t call) {
-  std::vector<const Transfer*> transfers;
-  for (const std::uint32_t operation : model.operations_of(call)) {
-    const Transfer* transfer = model.transfer_of(model.graph().operations[operation]);
-    if (transfer != nullptr) transfers.push_back(transfer);
-  }
-  return transfers;
+  return transfers_among(model.timeline(), model.graph(), model.operations_of(call));
 }
 
 bool is_held_by_itself(const ProcessModel& model, std::uint32_t call) {
-  const auto transfers = transfers_of(model, call);
-  return !transfers.empty() && is_held_by_copy(model.call(call), transfers).value_or(false);
+  return is_held_by_its_copies(model.timeline(), model.graph(), model.call(call), model.operations_of(call));
 }
 
 }  // namespace

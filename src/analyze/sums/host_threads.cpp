@@ -7,6 +7,7 @@
 #include <string>
 
 #include "analyze/graph/edits.h"
+#include "analyze/model/autograd_threads.h"
 #include "base/statistics.h"
 
 namespace turnpike::analyze {
@@ -19,7 +20,7 @@ struct ThreadSums {
   std::int64_t calls_ns = 0;
   std::int64_t waits_ns = 0;
   std::int64_t between_ns = 0;
-  std::int64_t backward = 0;  // calls of the backward pass less those of the forward pass
+  AutogradBalance balance;
 
   std::int64_t busy_ns() const { return calls_ns + between_ns; }
 };
@@ -43,8 +44,7 @@ std::map<std::uint32_t, ThreadSums> sums_of(const ProcessModel& model) {
     sums.waits_ns += call.duration_ns() - own;
     sums.between_ns += gap_ns(graph, index);  // handovers too: its thread had the turn then
     if (call.kind == trace::CallKind::kLaunch || call.kind == trace::CallKind::kGraphLaunch) ++sums.launches;
-    if (call.autograd_role == trace::AutogradRole::kBackward) ++sums.backward;
-    if (call.autograd_role == trace::AutogradRole::kForward) --sums.backward;
+    sums.balance.add(call);
   }
   std::erase_if(threads, [](const auto& entry) { return entry.second.launches == 0; });
   return threads;
@@ -110,7 +110,7 @@ std::vector<HostThread> host_threads_of(const ProcessModel& model) {
     thread.thread = id;
     const auto name = model.timeline().thread_names.find(id);
     if (name != model.timeline().thread_names.end()) thread.name = model.process().string(name->second);
-    thread.role = sums.backward > 0 ? "autograd" : id == model.process().pid ? "main" : "other";
+    thread.role = sums.balance.is_autograd() ? "autograd" : id == model.process().pid ? "main" : "other";
     thread.launches = sums.launches;
     thread.calls_pct = percent(sums.calls_ns);
     thread.waits_pct = percent(sums.waits_ns);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <set>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "analyze/graph/neighbours.h"
 #include "analyze/model/batch_gaps.h"
 #include "analyze/model/blocking.h"
+#include "base/file_line.h"
 #include "base/statistics.h"
 
 namespace turnpike::analyze {
@@ -29,24 +29,6 @@ constexpr std::int64_t kViewNs = 1000;
 constexpr std::int64_t kGraphLaunchNs = 10'000;
 // What is left to do before a batch that is ready can be used.
 constexpr std::int64_t kReadyBatchNs = 100'000;
-
-constexpr std::array<std::pair<Change, const char*>, 15> kNames = {{
-    {Change::kPin, "pin"},
-    {Change::kNonBlocking, "non_blocking"},
-    {Change::kRemoveSync, "remove_sync"},
-    {Change::kDeferSync, "defer_sync"},
-    {Change::kHoistUpload, "hoist_upload"},
-    {Change::kMergeCopies, "merge_copies"},
-    {Change::kPrefetch, "prefetch"},
-    {Change::kSideStreams, "side_streams"},
-    {Change::kFullLinkSpeed, "full_link_speed"},
-    {Change::kFasterLoader, "faster_loader"},
-    {Change::kGraphLaunch, "graph_launch"},
-    {Change::kSkipHostCopy, "skip_host_copy"},
-    {Change::kConvertOnDevice, "convert_on_device"},
-    {Change::kKeepOnDevice, "keep_on_device"},
-    {Change::kRemoveAllocation, "remove_allocation"},
-}};
 
 // A graph while it is changed, with what the changes have in common.
 class Changer {
@@ -405,59 +387,70 @@ class Changer {
   std::optional<std::int64_t> usual_gap_ns_;
 };
 
-void change_all(Changer& changer, Change change, const Selection& calls) {
-  const auto each = [&](void (Changer::*one)(std::uint32_t)) {
-    for (const std::uint32_t call : calls) (changer.*one)(call);
-  };
-  switch (change) {
-    case Change::kPin:
-      return each(&Changer::pin);
-    case Change::kNonBlocking:
-      return each(&Changer::make_non_blocking);
-    case Change::kRemoveSync:
-      return each(&Changer::remove_sync);
-    case Change::kDeferSync:
-      return changer.defer_sync(calls);
-    case Change::kHoistUpload:
-      return each(&Changer::hoist_upload);
-    case Change::kMergeCopies:
-      return changer.merge(calls);
-    case Change::kPrefetch:
-      return changer.prefetch(calls);
-    case Change::kSideStreams:
-      return changer.use_side_streams(calls);
-    case Change::kFullLinkSpeed:
-      return each(&Changer::reach_link_speed);
-    case Change::kFasterLoader:
-      return each(&Changer::load_faster);
-    case Change::kGraphLaunch:
-      return changer.launch_as_graph(calls);
-    case Change::kSkipHostCopy:
-      return each(&Changer::skip_host_copy);
-    case Change::kConvertOnDevice:
-      return each(&Changer::convert_on_device);
-    case Change::kKeepOnDevice:
-      return changer.keep_on_device(calls);
-    case Change::kRemoveAllocation:
-      return each(&Changer::remove_allocation);
-  }
+template <void (Changer::*change)(std::uint32_t)>
+void each(Changer& changer, const Selection& calls) {
+  for (const std::uint32_t call : calls) (changer.*change)(call);
 }
 
-struct SiteName {
-  std::string_view file;
-  std::uint32_t line = 0;
+template <void (Changer::*change)(const Selection&)>
+void together(Changer& changer, const Selection& calls) {
+  (changer.*change)(calls);
+}
+
+struct Entry {
+  Change change;
+  const char* name;
+  const char* meaning;
+  void (*make)(Changer&, const Selection&);
 };
 
-std::optional<SiteName> parse_site(std::string_view text) {
-  const auto colon = text.rfind(':');
-  const std::string_view digits = colon == std::string_view::npos ? text : text.substr(colon + 1);
-  SiteName site{colon == std::string_view::npos ? std::string_view() : text.substr(0, colon), 0};
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), site.line);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return site;
+// In the order of Change.
+constexpr std::array kTable = {
+    Entry{Change::kPin, "pin", "page-locked memory and non_blocking=True, for uploads and downloads",
+          each<&Changer::pin>},
+    Entry{Change::kNonBlocking, "non_blocking", "uploads as they are, but the CPU goes on meanwhile",
+          each<&Changer::make_non_blocking>},
+    Entry{Change::kRemoveSync, "remove_sync", "nothing is read back here: neither the copy down nor the wait for it",
+          each<&Changer::remove_sync>},
+    Entry{Change::kDeferSync, "defer_sync", "the result is read one step later", together<&Changer::defer_sync>},
+    Entry{Change::kHoistUpload, "hoist_upload", "the upload is made once, before the loop",
+          each<&Changer::hoist_upload>},
+    Entry{Change::kMergeCopies, "merge_copies", "the copies of a step that follow each other cross as one",
+          together<&Changer::merge>},
+    Entry{Change::kPrefetch, "prefetch", "the upload runs on a side stream, one step ahead",
+          together<&Changer::prefetch>},
+    Entry{Change::kSideStreams, "side_streams", "the copy between GPUs runs on side streams of both",
+          together<&Changer::use_side_streams>},
+    Entry{Change::kFullLinkSpeed, "full_link_speed", "the copy reaches the link's rate",
+          each<&Changer::reach_link_speed>},
+    Entry{Change::kFasterLoader, "faster_loader", "the next batch is ready when it is asked for",
+          each<&Changer::load_faster>},
+    Entry{Change::kGraphLaunch, "graph_launch", "the launches of a step become one (a CUDA graph)",
+          together<&Changer::launch_as_graph>},
+    Entry{Change::kSkipHostCopy, "skip_host_copy", "the upload needs no copy, gathered or converted, on the host first",
+          each<&Changer::skip_host_copy>},
+    Entry{Change::kConvertOnDevice, "convert_on_device", "a quarter of the bytes crosses, and is converted on the GPU",
+          each<&Changer::convert_on_device>},
+    Entry{Change::kKeepOnDevice, "keep_on_device",
+          "no copy down, work on the host and copy up again: the work stays on the GPU",
+          together<&Changer::keep_on_device>},
+    Entry{Change::kRemoveAllocation, "remove_allocation", "nothing is allocated or freed here",
+          each<&Changer::remove_allocation>},
+};
+
+constexpr bool is_in_order() {
+  for (std::size_t i = 0; i < kTable.size(); ++i) {
+    if (static_cast<std::size_t>(kTable[i].change) != i) return false;
+  }
+  return true;
+}
+static_assert(is_in_order() && static_cast<std::size_t>(Change::kRemoveAllocation) + 1 == kTable.size());
+
+const Entry& entry_of(Change change) {
+  return kTable[static_cast<std::size_t>(change)];
 }
 
-bool is_at(const Place& place, std::string_view text, const std::optional<SiteName>& site) {
+bool is_at(const Place& place, std::string_view text, const std::optional<FileLine>& site) {
   if (place.site == text) return true;
   return site && place.line == site->line && place.file && place.file->ends_with(site->file);
 }
@@ -465,28 +458,30 @@ bool is_at(const Place& place, std::string_view text, const std::optional<SiteNa
 }  // namespace
 
 const char* name_of(Change change) {
-  const auto found =
-      std::find_if(kNames.begin(), kNames.end(), [=](const auto& entry) { return entry.first == change; });
-  return found == kNames.end() ? "" : found->second;
+  return entry_of(change).name;
+}
+
+const char* meaning_of(Change change) {
+  return entry_of(change).meaning;
 }
 
 std::optional<Change> change_named(std::string_view name) {
-  const auto found =
-      std::find_if(kNames.begin(), kNames.end(), [=](const auto& entry) { return entry.second == name; });
-  return found == kNames.end() ? std::nullopt : std::optional(found->first);
+  const auto* const found =
+      std::find_if(kTable.begin(), kTable.end(), [=](const Entry& entry) { return entry.name == name; });
+  return found == kTable.end() ? std::nullopt : std::optional(found->change);
 }
 
 std::span<const Change> all_changes() {
   static const auto kChanges = [] {
-    std::array<Change, kNames.size()> changes{};
-    std::transform(kNames.begin(), kNames.end(), changes.begin(), [](const auto& entry) { return entry.first; });
+    std::array<Change, kTable.size()> changes{};
+    std::transform(kTable.begin(), kTable.end(), changes.begin(), [](const Entry& entry) { return entry.change; });
     return changes;
   }();
   return kChanges;
 }
 
 Selection calls_at(const ProcessModel& model, std::string_view site) {
-  const auto parsed = parse_site(site);
+  const auto parsed = parse_file_line(site);
   Selection calls;
   for (std::uint32_t call = 0; call < model.graph().calls.size(); ++call) {
     if (site.empty() || is_at(model.facts_of_call(call).place, site, parsed)) calls.push_back(call);
@@ -496,7 +491,7 @@ Selection calls_at(const ProcessModel& model, std::string_view site) {
 
 Applied apply(const ProcessModel& model, Graph& graph, Change change, const Selection& calls) {
   Changer changer(model, graph);
-  change_all(changer, change, calls);
+  entry_of(change).make(changer, calls);
   return changer.take();
 }
 

@@ -12,25 +12,26 @@
 
 namespace turnpike::analyze {
 
+// What each means stands in the table in what_if.cpp, which `turnpike whatif --help` prints.
 enum class Change : std::uint8_t {
-  kPin,              // uploads and downloads use page-locked memory and non_blocking=True
-  kNonBlocking,      // uploads as they are, but the host goes on meanwhile
-  kRemoveSync,       // nothing is read back here: neither the copy down nor the wait for it
-  kDeferSync,        // the result is read one step later
-  kHoistUpload,      // the upload is made once, before the loop
-  kMergeCopies,      // the copies of a step that follow each other cross as one
-  kPrefetch,         // the upload runs on a side stream, one step ahead
-  kSideStreams,      // the copy between GPUs runs on side streams of both
-  kFullLinkSpeed,    // the copy reaches the link's rate
-  kFasterLoader,     // the next batch is ready when it is asked for
-  kGraphLaunch,      // the launches of a step become one
-  kSkipHostCopy,     // the host makes no copy of the data, gathered or converted, before the upload
-  kConvertOnDevice,  // the data crosses as it is stored, and is converted on the device: a quarter of the bytes
-  kKeepOnDevice,     // down, changed on the host and up again: the work stays on the device
-  kRemoveAllocation  // nothing is allocated or freed here
+  kPin,
+  kNonBlocking,
+  kRemoveSync,
+  kDeferSync,
+  kHoistUpload,
+  kMergeCopies,
+  kPrefetch,
+  kSideStreams,
+  kFullLinkSpeed,
+  kFasterLoader,
+  kGraphLaunch,
+  kSkipHostCopy,
+  kConvertOnDevice,
+  kKeepOnDevice,
+  kRemoveAllocation
 };
-// E.g. "hoist_upload".
-const char* name_of(Change change);
+const char* name_of(Change change);     // "hoist_upload"
+const char* meaning_of(Change change);  // "the upload is made once, before the loop"
 std::optional<Change> change_named(std::string_view name);
 std::span<const Change> all_changes();
 

@@ -7,17 +7,15 @@
 #include <utility>
 
 #include "ingest/kineto/names.h"
+#include "ingest/sample_pitch.h"
 #include "trace/call_kind.h"
+#include "trace/make_record.h"
 
 namespace turnpike::ingest {
 namespace {
 
 using trace::CallKind;
 using trace::Loss;
-
-// Often enough to see what fills the time between calls, rarely enough to cost nothing beside the calls.
-constexpr std::int64_t kSamplePitchNs = 200'000;
-constexpr double kMaxSamples = 20'000;
 
 constexpr std::string_view kEvaluateNode = "autograd::engine::evaluate_function";
 // Annotations by PyTorch itself, which tell the phase where Python was not traced.
@@ -91,13 +89,6 @@ Extent extent_of(const std::vector<HostSpan>& spans) {
   return extent;
 }
 
-template <typename Record>
-Record record_of(trace::RecordKind kind) {
-  Record record{};
-  record.header = {kind, static_cast<std::uint16_t>(sizeof(Record))};
-  return record;
-}
-
 // The moments of a thread at which it is asked what is open.
 class SampleTimes {
  public:
@@ -154,7 +145,7 @@ void KinetoRecords::add(const KinetoEvent& event) {
 
 void KinetoRecords::add_device(std::uint32_t device, std::string_view name, std::int64_t multiprocessors,
                                std::int64_t memory_bytes) {
-  auto record = record_of<trace::DeviceRecord>(trace::RecordKind::kDevice);
+  auto record = trace::make_record<trace::DeviceRecord>(trace::RecordKind::kDevice);
   record.device = device;
   record.name = string_of({.kind = JsonValue::Kind::kString, .text = name});
   record.multiprocessors = static_cast<std::uint32_t>(std::clamp<std::int64_t>(multiprocessors, 0, 1 << 20));
@@ -223,7 +214,7 @@ void KinetoRecords::add_span(const KinetoEvent& event) {
 void KinetoRecords::add_annotation(const KinetoEvent& event) {
   if (!has_host_times(event)) return count_loss(Loss::kUnreadableEvent);
   if (names_phase(event.name.text)) add_span(event);
-  auto record = record_of<trace::RangeRecord>(trace::RecordKind::kRange);
+  auto record = trace::make_record<trace::RangeRecord>(trace::RecordKind::kRange);
   record.thread = thread_id(event.tid);
   record.end_thread = record.thread;
   record.name = string_of(event.name);
@@ -302,7 +293,7 @@ std::uint64_t KinetoRecords::size_of(const KinetoEvent& event) const {
 }
 
 void KinetoRecords::add_memcpy(const KinetoEvent& event) {
-  auto record = record_of<trace::MemcpyRecord>(trace::RecordKind::kMemcpy);
+  auto record = trace::make_record<trace::MemcpyRecord>(trace::RecordKind::kMemcpy);
   set_device_fields(record, event, CallKind::kCopy);
   const CopyName name = parse_copy_name(event.name.text);
   record.bytes = size_of(event);
@@ -317,7 +308,7 @@ void KinetoRecords::add_memcpy(const KinetoEvent& event) {
 }
 
 void KinetoRecords::add_memset(const KinetoEvent& event) {
-  auto record = record_of<trace::MemsetRecord>(trace::RecordKind::kMemset);
+  auto record = trace::make_record<trace::MemsetRecord>(trace::RecordKind::kMemset);
   set_device_fields(record, event, CallKind::kMemset);
   record.bytes = size_of(event);
   record.memory_kind = parse_memset_name(event.name.text);
@@ -325,7 +316,7 @@ void KinetoRecords::add_memset(const KinetoEvent& event) {
 }
 
 void KinetoRecords::add_kernel(const KinetoEvent& event) {
-  auto record = record_of<trace::KernelRecord>(trace::RecordKind::kKernel);
+  auto record = trace::make_record<trace::KernelRecord>(trace::RecordKind::kKernel);
   set_device_fields(record, event, CallKind::kLaunch);
   record.name = string_of(event.name);
   record.graph = static_cast<std::uint32_t>(unsigned_or(event.argument(Argument::kGraph), 0));
@@ -342,7 +333,7 @@ void KinetoRecords::finish(trace::Process& process, trace::RecordSink& sink) {
   process.pid = static_cast<std::uint32_t>(std::max<std::int64_t>(pid_, 0));
   for (const ThreadName& named : thread_names_) {
     if (named.pid != pid_) continue;  // rows of devices, whose threads are streams
-    auto record = record_of<trace::ThreadRecord>(trace::RecordKind::kThread);
+    auto record = trace::make_record<trace::ThreadRecord>(trace::RecordKind::kThread);
     record.thread = named.thread;
     record.name = named.name;
     sink.on(record);
@@ -447,7 +438,7 @@ std::int64_t KinetoRecords::sample_pitch_ns() const {
   for (const auto& [id, thread] : threads_) {
     if (!thread.spans.empty()) total_ns += extent_of(thread.spans).length_ns();
   }
-  return std::max(kSamplePitchNs, static_cast<std::int64_t>(total_ns / kMaxSamples));
+  return ingest::sample_pitch_ns(total_ns);
 }
 
 void KinetoRecords::emit_thread(std::uint32_t id, Thread& thread, std::int64_t pitch_ns, trace::RecordSink& sink) {
@@ -463,7 +454,7 @@ void KinetoRecords::emit_thread(std::uint32_t id, Thread& thread, std::int64_t p
   const auto emit_samples_before = [&](std::int64_t time_ns) {
     for (; has_spans && samples.is_before(time_ns); samples.advance()) {
       open.move_to(samples.next_ns());
-      auto record = record_of<trace::SampleRecord>(trace::RecordKind::kSample);
+      auto record = trace::make_record<trace::SampleRecord>(trace::RecordKind::kSample);
       record.thread = id;
       record.time_ns = at_base(samples.next_ns());
       record.stack = open.stack();
@@ -479,7 +470,7 @@ void KinetoRecords::emit_thread(std::uint32_t id, Thread& thread, std::int64_t p
 }
 
 void KinetoRecords::emit_call(std::uint32_t thread, const Call& call, OpenSpans& open, trace::RecordSink& sink) {
-  auto record = record_of<trace::CallRecord>(trace::RecordKind::kCall);
+  auto record = trace::make_record<trace::CallRecord>(trace::RecordKind::kCall);
   record.thread = thread;
   record.start_ns = at_base(call.start_ns);
   record.end_ns = at_base(call.end_ns);

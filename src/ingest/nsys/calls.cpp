@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "trace/call_kind.h"
+#include "trace/make_record.h"
 
 namespace turnpike::ingest {
 namespace {
@@ -84,8 +85,7 @@ void NsysCalls::read_call(SqliteRow& row) {
   const auto target = targets_.find({key, correlation});
   const bool has_target = target != targets_.end() && correlation != 0;
 
-  trace::CallRecord record{};
-  record.header = {trace::RecordKind::kCall, sizeof record};
+  auto record = trace::make_record<trace::CallRecord>(trace::RecordKind::kCall);
   record.thread = thread_of(global_thread);
   record.start_ns = span->start_ns;
   record.end_ns = span->end_ns;

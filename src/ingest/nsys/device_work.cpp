@@ -1,6 +1,8 @@
 // One function per table of device work.
 #include "ingest/nsys/device_work.h"
 
+#include "trace/make_record.h"
+
 namespace turnpike::ingest {
 namespace {
 
@@ -88,8 +90,7 @@ std::optional<NsysDeviceWork::Work> NsysDeviceWork::work_of(SqliteRow& row) {
 
 template <typename Record>
 Record NsysDeviceWork::record_of(trace::RecordKind kind, const Work& work) {
-  Record record{};
-  record.header = {kind, sizeof record};
+  auto record = trace::make_record<Record>(kind);
   record.device = work.device;
   record.start_ns = work.start_ns;
   record.end_ns = work.end_ns;
@@ -209,8 +210,7 @@ void NsysDeviceWork::read_faults() {
     const std::int64_t process = row.needed_integer(1);
     const auto address = row.integer(2);
     if (!row.is_readable() || !start_ns) return;
-    trace::MigrationRecord record{};
-    record.header = {trace::RecordKind::kMigration, sizeof record};
+    auto record = trace::make_record<trace::MigrationRecord>(trace::RecordKind::kMigration);
     record.device = device;
     record.start_ns = *start_ns;
     record.end_ns = end_ns.value_or(*start_ns);
@@ -235,8 +235,7 @@ void NsysDeviceWork::read_graph_nodes() {
                  const auto original = row.integer(3);
                  if (!row.is_readable() || !start_ns) return;
                  NsysProcess& process = export_.processes.get(process_of(thread));
-                 trace::GraphNodeRecord record{};
-                 record.header = {trace::RecordKind::kGraphNode, sizeof record};
+                 auto record = trace::make_record<trace::GraphNodeRecord>(trace::RecordKind::kGraphNode);
                  record.node = node_of(node);
                  record.cloned_from = node_of(original);
                  if (!original || *original == 0) {

@@ -8,6 +8,8 @@
 #include <tuple>
 
 #include "ingest/nsys/enums.h"
+#include "ingest/sample_pitch.h"
+#include "trace/make_record.h"
 
 namespace turnpike::ingest {
 namespace {
@@ -50,10 +52,6 @@ bool is_autograd_node(const TorchName& torch) {
          (torch.sequence && torch.name.find(':') == std::string_view::npos &&
           torch.name.find("Backward") != std::string_view::npos);
 }
-
-// As of files of torch.profiler: often enough to tell where a thread spends a step, and not more than is looked at.
-constexpr std::int64_t kSamplePitchNs = 200'000;
-constexpr double kMaxSamples = 20'000;
 
 // When the last of them ended; they are sorted by start.
 template <typename Operators>
@@ -206,8 +204,7 @@ void NsysRanges::give() {
     const ProcessKey key = process_of(range.start_thread);
     NsysProcess* process = export_.processes.find(key);
     if (process == nullptr) continue;
-    trace::RangeRecord record{};
-    record.header = {trace::RecordKind::kRange, sizeof record};
+    auto record = trace::make_record<trace::RangeRecord>(trace::RecordKind::kRange);
     record.thread = thread_of(range.start_thread);
     record.end_thread = thread_of(range.end_thread);
     record.name = process->use(range.name);
@@ -226,7 +223,7 @@ std::int64_t NsysRanges::sample_pitch_ns() const {
   for (const auto& [thread, operators] : operators_) {
     total_ns += static_cast<double>(end_of(operators) - operators.front().start_ns);
   }
-  return std::max(kSamplePitchNs, static_cast<std::int64_t>(total_ns / kMaxSamples));
+  return ingest::sample_pitch_ns(total_ns);
 }
 
 void NsysRanges::give_samples() const {
@@ -239,8 +236,7 @@ void NsysRanges::give_samples() const {
     for (std::int64_t time_ns = operators.front().start_ns + pitch_ns / 2; time_ns < end_ns; time_ns += pitch_ns) {
       const OperatorsAt at = operators_at(thread, time_ns);
       if (at.chain == 0) continue;
-      trace::SampleRecord record{};
-      record.header = {trace::RecordKind::kSample, sizeof record};
+      auto record = trace::make_record<trace::SampleRecord>(trace::RecordKind::kSample);
       record.thread = thread_of(thread);
       record.time_ns = time_ns;
       record.stack = stacks_.stack_of(*process, std::nullopt, at.chain);
@@ -253,8 +249,7 @@ void NsysRanges::give_thread_names() const {
   for (const auto& [thread, name] : thread_names_) {
     NsysProcess* process = export_.processes.find(process_of(thread));
     if (process == nullptr) continue;
-    trace::ThreadRecord record{};
-    record.header = {trace::RecordKind::kThread, sizeof record};
+    auto record = trace::make_record<trace::ThreadRecord>(trace::RecordKind::kThread);
     record.thread = thread_of(thread);
     record.name = process->use(name);
     process->sink.on(record);

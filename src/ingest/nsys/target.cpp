@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ingest/nsys/enums.h"
+#include "trace/make_record.h"
 
 namespace turnpike::ingest {
 namespace {
@@ -59,8 +60,7 @@ std::map<std::int64_t, Gpu> read_gpus(NsysExport& from) {
 }
 
 void give_device(NsysProcess& process, std::uint32_t device, const Gpu& gpu) {
-  trace::DeviceRecord record{};
-  record.header = {trace::RecordKind::kDevice, sizeof record};
+  auto record = trace::make_record<trace::DeviceRecord>(trace::RecordKind::kDevice);
   record.device = device;
   record.name = process.use(gpu.name);
   record.multiprocessors = gpu.multiprocessors;
@@ -121,8 +121,7 @@ Contexts read_contexts(NsysExport& from) {
 
 void give_stream(NsysProcess& process, std::uint32_t context, std::uint32_t stream, std::uint32_t device,
                  bool is_default) {
-  trace::StreamRecord record{};
-  record.header = {trace::RecordKind::kStream, sizeof record};
+  auto record = trace::make_record<trace::StreamRecord>(trace::RecordKind::kStream);
   record.device = device;
   record.context = context;
   record.stream = stream;
@@ -164,8 +163,7 @@ void give_thread_names(NsysExport& from) {
     if (!row.is_readable() || !thread) return;
     NsysProcess* process = from.processes.find(process_of(*thread));
     if (process == nullptr) return;
-    trace::ThreadRecord record{};
-    record.header = {trace::RecordKind::kThread, sizeof record};
+    auto record = trace::make_record<trace::ThreadRecord>(trace::RecordKind::kThread);
     record.thread = thread_of(*thread);
     record.name = process->use(from.names.of_string_id(name));
     process->sink.on(record);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "trace/format.h"
+#include "trace/make_record.h"
 
 namespace turnpike::record {
 
@@ -53,13 +54,6 @@ class RecordBatch {
   RecordCounts counts_;
 };
 
-// A record with its header filled in and everything else zero.
-template <typename Record>
-Record make_record(trace::RecordKind kind) noexcept {
-  static_assert(sizeof(Record) % 8 == 0);
-  Record record{};
-  record.header = {kind, sizeof(Record)};
-  return record;
-}
+using trace::make_record;
 
 }  // namespace turnpike::record

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analyze/model/autograd_threads.h"
+#include "trace/frames.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -76,16 +77,8 @@ std::uint32_t Stacks::find_or_make(std::uint32_t stack, bool is_backward, const 
   return next;
 }
 
-// Frames that the process does not define are left out; the reader has counted them.
 std::vector<const trace::Frame*> Stacks::frames_of(std::uint32_t stack) const {
-  std::vector<const trace::Frame*> frames;
-  const auto found = process_.stacks.find(stack);
-  if (found == process_.stacks.end()) return frames;
-  for (const std::uint32_t id : found->second.frames) {
-    const auto frame = process_.frames.find(id);
-    if (frame != process_.frames.end()) frames.push_back(&frame->second);
-  }
-  return frames;
+  return trace::frames_of(process_, stack);
 }
 
 std::uint32_t Stacks::python_frames_of(std::uint32_t stack) {

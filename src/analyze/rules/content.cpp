@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "analyze/rules/measure.h"
+#include "trace/frames.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -89,13 +90,10 @@ Repeats UploadHistory::repeats_at(const SiteCalls& site) const {
 }
 
 bool is_of_python_values(const ProcessModel& model, std::uint32_t call) {
-  const trace::Process& process = model.process();
-  const auto stack = process.stacks.find(model.call(call).stack);
-  if (stack == process.stacks.end()) return false;
-  return std::any_of(stack->second.frames.begin(), stack->second.frames.end(), [&](std::uint32_t id) {
-    const auto frame = process.frames.find(id);
-    if (frame == process.frames.end() || frame->second.kind != trace::FrameKind::kNative) return false;
-    const std::string_view symbol = frame->second.function;
+  const auto frames = trace::frames_of(model.process(), model.call(call).stack);
+  return std::any_of(frames.begin(), frames.end(), [](const trace::Frame* frame) {
+    if (frame->kind != trace::FrameKind::kNative) return false;
+    const std::string_view symbol = frame->function;
     return symbol.find("tensor_ctor") != symbol.npos || symbol.find("internal_new_from_data") != symbol.npos;
   });
 }

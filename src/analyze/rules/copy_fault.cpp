@@ -5,6 +5,7 @@
 
 #include "analyze/graph/neighbours.h"
 #include "analyze/model/operators.h"
+#include "trace/frames.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -57,15 +58,10 @@ CopyFault download_fault(const ProcessModel& model, const SiteCalls& site) {
 }
 
 bool is_rearranged_on_host(const ProcessModel& model, std::uint32_t call) {
-  const trace::Process& process = model.process();
-  const auto stack = process.stacks.find(model.call(call).stack);
-  if (stack == process.stacks.end()) return false;
   int copying = 0;
-  for (const std::uint32_t id : stack->second.frames) {
-    const auto frame = process.frames.find(id);
-    if (frame == process.frames.end()) continue;
-    if (frame->second.kind == trace::FrameKind::kPython) break;
-    if (is_copying(frame->second)) ++copying;
+  for (const trace::Frame* frame : trace::frames_of(model.process(), model.call(call).stack)) {
+    if (frame->kind == trace::FrameKind::kPython) break;
+    if (is_copying(*frame)) ++copying;
   }
   return copying > 1;
 }

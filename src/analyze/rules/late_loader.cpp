@@ -8,6 +8,7 @@
 #include "analyze/rules/batch_memory.h"
 #include "analyze/rules/measure.h"
 #include "analyze/rules/rules.h"
+#include "trace/frames.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -95,16 +96,12 @@ Seen look_at_samples(const ProcessModel& model, const Waits& waits) {
   std::map<std::string, std::size_t> counts;
   for (const trace::SampleRecord& sample : model.timeline().samples) {
     if (sample.thread != thread || gaps.covered_ns(sample.time_ns, sample.time_ns + 1) == 0) continue;
-    const auto stack = process.stacks.find(sample.stack);
-    if (stack == process.stacks.end()) continue;
-    std::vector<const trace::Frame*> frames;
-    for (const std::uint32_t id : stack->second.frames) {
-      const auto frame = process.frames.find(id);
-      if (frame == process.frames.end()) continue;
-      frames.push_back(&frame->second);
-      const std::string_view function = frame->second.function;
+    if (!process.stacks.contains(sample.stack)) continue;
+    const auto frames = trace::frames_of(process, sample.stack);
+    for (const trace::Frame* frame : frames) {
+      const std::string_view function = frame->function;
       if (function.find("_try_get_data") != function.npos) seen.is_in_workers = true;
-      if (std::string_view(frame->second.file).ends_with("_utils/fetch.py")) seen.is_in_main_process = true;
+      if (std::string_view(frame->file).ends_with("_utils/fetch.py")) seen.is_in_main_process = true;
     }
     ++counts[place_of(frames, false, "").site];
   }

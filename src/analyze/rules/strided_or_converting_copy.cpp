@@ -7,6 +7,7 @@
 
 #include "analyze/rules/copy_fault.h"
 #include "analyze/rules/rules.h"
+#include "trace/frames.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -38,12 +39,9 @@ struct SeenBefore {
 
 // aten::to, float(), half() and their like, when they make a new tensor.
 bool is_in_to_copy(const trace::Process& process, std::uint32_t stack_id) {
-  const auto stack = process.stacks.find(stack_id);
-  if (stack == process.stacks.end()) return false;
-  return std::any_of(stack->second.frames.begin(), stack->second.frames.end(), [&](std::uint32_t id) {
-    const auto frame = process.frames.find(id);
-    return frame != process.frames.end() && frame->second.kind == trace::FrameKind::kOperator &&
-           frame->second.function == "aten::_to_copy";
+  const auto frames = trace::frames_of(process, stack_id);
+  return std::any_of(frames.begin(), frames.end(), [](const trace::Frame* frame) {
+    return frame->kind == trace::FrameKind::kOperator && frame->function == "aten::_to_copy";
   });
 }
 

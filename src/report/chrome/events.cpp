@@ -8,6 +8,7 @@
 
 #include "analyze/model/direction.h"
 #include "analyze/model/place.h"
+#include "trace/frames.h"
 
 namespace turnpike::report {
 namespace {
@@ -79,17 +80,6 @@ JsonFields fields_of(const analyze::Place& place) {
   return fields;
 }
 
-std::vector<const trace::Frame*> frames_of(const trace::Process& process, std::uint32_t stack) {
-  std::vector<const trace::Frame*> frames;
-  const auto found = process.stacks.find(stack);
-  if (found == process.stacks.end()) return frames;
-  for (const std::uint32_t id : found->second.frames) {
-    const auto frame = process.frames.find(id);
-    if (frame != process.frames.end()) frames.push_back(&frame->second);
-  }
-  return frames;
-}
-
 }  // namespace
 
 template <typename Record>
@@ -132,7 +122,7 @@ TraceRow ChromeEvents::row_of(const Cause& cause) const {
 const std::string& ChromeEvents::place_fields(std::uint32_t stack, bool is_backward) {
   const auto [found, is_new] = places_.try_emplace(std::uint64_t{stack} << 1 | (is_backward ? 1 : 0));
   if (is_new && stack != trace::kNoId) {
-    found->second = fields_of(analyze::place_of(frames_of(index_.process(), stack), is_backward, "")).text();
+    found->second = fields_of(analyze::place_of(trace::frames_of(index_.process(), stack), is_backward, "")).text();
   }
   return found->second;
 }

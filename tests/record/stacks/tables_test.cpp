@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -12,11 +13,13 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "record/loaded_module.h"
 #include "record/module_symbols.h"
 #include "record/python_lines.h"
+#include "record/python_reader.h"
 #include "record/stack_table.h"
 #include "record/string_table.h"
 #include "record/word_cache.h"
@@ -278,6 +281,67 @@ TEST(ModuleSymbols, DamagedFilesAreHarmless) {
 
 std::uint32_t count_of(const std::vector<std::byte>& payload, std::size_t entry_bytes) {
   return static_cast<std::uint32_t>(payload.size() / entry_bytes);
+}
+
+// Two pages, the second of which cannot be read.
+class HalfReadable : public testing::Test {
+ protected:
+  HalfReadable() {
+    void* const pages = mmap(nullptr, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_NE(pages, MAP_FAILED);
+    pages_ = static_cast<char*>(pages);
+    for (int i = 0; i < 4096; ++i) pages_[i] = static_cast<char>(i % 251);
+    EXPECT_EQ(mprotect(pages_ + 4096, 4096, PROT_NONE), 0);
+  }
+  ~HalfReadable() override { munmap(pages_, 2 * 4096); }
+
+  char* pages_ = nullptr;
+  CarefulReader reader_;
+};
+
+TEST_F(HalfReadable, FieldsAreReadWhereThereAreAny) {
+  EXPECT_EQ(reader_.get<std::uint8_t>(pages_, 7), 7u);
+  EXPECT_EQ(reader_.get<std::uint8_t>(pages_, 4095), 4095 % 251);
+  EXPECT_FALSE(reader_.has_failed());
+  EXPECT_EQ(reader_.get<std::uint64_t>(pages_, 4096), 0u);
+  EXPECT_TRUE(reader_.has_failed());
+  EXPECT_EQ(reader_.get<std::uint8_t>(pages_, 7), 7u);
+  EXPECT_TRUE(reader_.has_failed()) << "it stays so";
+  reader_.restart();
+  EXPECT_FALSE(reader_.has_failed());
+  EXPECT_EQ(reader_.get<std::uint32_t>(pages_, 2), 0u) << "no field of CPython is there";
+  EXPECT_TRUE(reader_.has_failed());
+}
+
+TEST_F(HalfReadable, FieldsMayBeOldUntilThePageIsForgotten) {
+  EXPECT_EQ(reader_.get<std::uint8_t>(pages_, 7), 7u);
+  pages_[7] = 100;
+  EXPECT_EQ(reader_.get<std::uint8_t>(pages_, 7), 7u);
+  reader_.forget();
+  EXPECT_EQ(reader_.get<std::uint8_t>(pages_, 7), 100u);
+  pages_[7] = 101;
+  reader_.restart();
+  EXPECT_EQ(reader_.get<std::uint8_t>(pages_, 7), 101u);
+}
+
+TEST_F(HalfReadable, TextsAreThereAsAWholeOrNot) {
+  const Pointer view = reader_.view(pages_ + 4090, 6);
+  ASSERT_NE(view, nullptr);
+  EXPECT_EQ(std::memcmp(view, pages_ + 4090, 6), 0);
+  EXPECT_FALSE(reader_.has_failed());
+  EXPECT_EQ(reader_.view(pages_ + 4090, 7), nullptr);
+  EXPECT_TRUE(reader_.has_failed());
+}
+
+TEST(CarefulReader, TakesTextsOfAsMuchAsItHasRoomFor) {
+  const std::string text(16'385, 'x');
+  CarefulReader reader;
+  const Pointer view = reader.view(text.data(), 16'384);
+  ASSERT_NE(view, nullptr);
+  EXPECT_EQ(std::string_view(view, 16'384), std::string_view(text).substr(0, 16'384));
+  EXPECT_FALSE(reader.has_failed());
+  EXPECT_EQ(reader.view(text.data(), 16'385), nullptr);
+  EXPECT_TRUE(reader.has_failed());
 }
 
 TEST(StackTable, GivesOneStackOneNumberAndDrainsItOnce) {

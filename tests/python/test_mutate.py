@@ -1,6 +1,7 @@
 """scripts/mutate: it finds the mistakes it should, builds them in beside the original, and counts what came of them."""
 
 import collections
+import json
 import os
 import pathlib
 import re
@@ -15,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 if sys.version_info < (3, 11):
     pytest.skip("scripts/mutate needs Python 3.11", allow_module_level=True)
 sys.path.insert(0, str(ROOT / "scripts"))
-from mutation import choose, command, cpp, outcome, python, suites, tree  # noqa: E402
+from mutation import choose, command, cpp, outcome, python, result, suites, tree  # noqa: E402
 from mutation.mutant import Mutant, named, with_all  # noqa: E402
 
 SWITCHES = ROOT / "scripts" / "mutation"
@@ -382,6 +383,43 @@ def test_the_score_counts_neither_dropped_nor_equivalent_mutants(tmp_path):
     assert "equivalent: the same either way" in listed and "left: needs a full disk" in listed
 
 
+def test_the_figures_of_several_runs_are_of_each_mutant_once(tmp_path):
+    """A later run, of survivors for which there are tests now, says what became of them."""
+
+    def run(seed, **states):
+        names = {
+            "path": "src/analyze/a.cpp",
+            "line": 1,
+            "operator": "< to <=",
+            "original": "a < b",
+            "mutated": "a <= b",
+        }
+        mutants = [{**names, "name": name, "state": state, "by": ""} for name, state in states.items()]
+        file = tmp_path / f"{seed}.json"
+        about = {"command": f"scripts/mutate --seed {seed}", "commit": "abc", "date": "2026-11-22"}
+        file.write_text(json.dumps({**about, "mutants": mutants}))
+        return file
+
+    runs = [
+        run(1, a="killed", b="killed", c="survived", d="not reached", e="dropped"),
+        run(2, c="killed", d="not reached", f="killed", b="dropped"),
+    ]
+    entries = {"d": {"name": "d", "reason": "needs a full disk"}}
+    made = result.write(ROOT, tmp_path / "out.json", runs, entries, 85)
+    assert json.loads((tmp_path / "out.json").read_text())["rows"] == made
+    assert [entry["command"] for entry in json.loads((tmp_path / "out.json").read_text())["runs"]] == [
+        "scripts/mutate --seed 1",
+        "scripts/mutate --seed 2",
+    ]
+    folder, whole = made
+    assert (folder["case"], whole["case"]) == ("src/analyze", "src, all")
+    assert (folder["killed"], folder["survived"], folder["not_reached"], folder["samples"]) == (4, 0, 1, 5)
+    assert folder["value"] == 80.0 and folder["value_as_found"] == 60.0 and not folder["met"]
+    entries["d"]["equivalent"] = True
+    folder, _ = result.write(ROOT, tmp_path / "out.json", runs, entries, 85)
+    assert (folder["value"], folder["equivalent"], folder["samples"], folder["met"]) == (100.0, 1, 4, True)
+
+
 def test_of_one_mutant_the_tests_are_told_that_reach_it():
     survived = outcome.Outcome(mutant("1"), outcome.SURVIVED, tests=("analyze_test: A.B", "analyze_test: C.D"))
     assert outcome.told(survived, most=1).splitlines()[2:] == [
@@ -442,6 +480,21 @@ def test_no_test_is_left_behind_when_the_run_ends(tmp_path, monkeypatch):
     children = sleeping.noted.read_text().split()
     assert children
     assert not any(map(is_running, children))
+
+
+def test_an_interrupted_run_tells_what_it_has_tried(monkeypatch):
+    case = suites.Case(suites.CTest(ROOT, "Some.Test"), "Some.Test", 1.0, {1, 2})
+
+    def try_mutant(number, cases):
+        if number == 2:
+            raise KeyboardInterrupt
+        return suites.Ended(True, cases[0].name)
+
+    monkeypatch.setattr(suites, "try_mutant", try_mutant)
+    monkeypatch.setattr(suites, "running", suites.Running())
+    ended = command.tried([(1, mutant("1")), (2, mutant("2")), (3, mutant("3"))], [case], jobs=1)
+    assert ("1", outcome.KILLED) in [(one.mutant.name, one.state) for one in ended]
+    assert "2" not in [one.mutant.name for one in ended]
 
 
 def test_a_sample_is_the_same_for_the_same_seed():

@@ -87,7 +87,7 @@ def parsed(arguments):
         "--result",
         type=pathlib.Path,
         metavar="FILE",
-        help="write the score of each folder over the runs that are named; of several tries of a mutant, the last counts",
+        help="write the score of each folder over these runs; of several tries of a mutant, the last counts",
     )
     parser.add_argument("runs", nargs="*", type=pathlib.Path, metavar="RUN.json", help="for --result")
     options = parser.parse_args(arguments)
@@ -147,7 +147,9 @@ def at_most(numbered, most):
 def reached(tree, options, numbered):
     """Every case of the tests, with the numbers of the mutants that it reaches."""
     with_cpp = any(not mutant.path.endswith(".py") for _, mutant in numbered)
-    chosen_suites = suites.all_of(tree, options.tests, with_cpp)
+    chosen_suites = [
+        part for suite in suites.all_of(tree, options.tests, with_cpp) for part in suite.parts(options.jobs)
+    ]
     cases = []
     for done, (suite, own) in enumerate(suites.in_parallel(suites.measure, chosen_suites, options.jobs), 1):
         cases += own

@@ -461,6 +461,29 @@ def is_running(process):
         return False
 
 
+def test_python_is_measured_in_parts_and_tried_as_a_whole(monkeypatch):
+    whole = suites.Pytest(
+        tree.Tree(ROOT, ROOT, sys.executable, 2), "tests/python", ["test_a.py", "test_b.py", "test_c.py"]
+    )
+    assert [part.files for part in whole.parts(2)] == [["test_a.py", "test_c.py"], ["test_b.py"]]
+    assert [part.files for part in whole.parts(9)] == [["test_a.py"], ["test_b.py"], ["test_c.py"]]
+
+    def run(self, command, environment, seconds, folder):
+        name = f"{self.files[0]}::test"
+        test = {"file": "0", "seconds": 0.5, "outcome": "passed"}
+        (folder / "reached" / "tests.json").write_text(json.dumps({name: test}))
+        (folder / "reached" / "0").write_text("7\n")
+        return 0, ""
+
+    monkeypatch.setattr(suites.Pytest, "run", run)
+    cases = [case for part in whole.parts(2) for case in suites.measure(part)]
+    assert [(case.suite, case.name, case.reached) for case in cases] == [
+        (whole, "test_a.py::test", {7}),
+        (whole, "test_b.py::test", {7}),
+    ]
+    assert len(suites.batches(cases)) == 1
+
+
 def test_no_test_is_left_behind_when_the_run_ends(tmp_path, monkeypatch):
     monkeypatch.setattr(suites, "running", suites.Running())
     sleeping = Sleeping()

@@ -18,6 +18,7 @@
 
 #include "record/loaded_module.h"
 #include "record/module_symbols.h"
+#include "record/python_frames.h"
 #include "record/python_lines.h"
 #include "record/python_reader.h"
 #include "record/stack_table.h"
@@ -342,6 +343,23 @@ TEST(CarefulReader, TakesTextsOfAsMuchAsItHasRoomFor) {
   EXPECT_FALSE(reader.has_failed());
   EXPECT_EQ(reader.view(text.data(), 16'385), nullptr);
   EXPECT_TRUE(reader.has_failed());
+}
+
+TEST(PythonText, HashSeesEveryByte) {
+  std::string text(100, 'x');
+  for (std::size_t size = 0; size < text.size(); ++size) {
+    const std::uint64_t plain = hash_bytes(1, text.data(), size);
+    EXPECT_EQ(hash_bytes(1, std::string(text).data(), size), plain);
+    EXPECT_NE(hash_bytes(2, text.data(), size), plain);
+    for (std::size_t at = 0; at < size; ++at) {
+      text[at] = 'y';
+      EXPECT_NE(hash_bytes(1, text.data(), size), plain) << at << " of " << size;
+      text[at] = 'x';
+    }
+    text[size] = 'y';
+    EXPECT_EQ(hash_bytes(1, text.data(), size), plain) << size;
+    text[size] = 'x';
+  }
 }
 
 TEST(StackTable, GivesOneStackOneNumberAndDrainsItOnce) {

@@ -42,7 +42,7 @@ the compiler runs.
 A survivor that no test can tell from the original, or that is not worth one, gets an entry in tests/mutants_left.toml:
 
     [[mutant]]
-    name = "3f2a91c0de"         # as listed; it lasts while the text of the line does
+    name = "3f2a91c0de"         # as listed; it lasts while the text of the line does, and the name of the file
     reason = "why"
     equivalent = true           # the program does the same: it counts neither way
 """

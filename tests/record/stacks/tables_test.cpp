@@ -1,5 +1,6 @@
 // The tables of strings and stacks, and the caches and symbols behind them.
 #include <dlfcn.h>
+#include <elf.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -12,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -196,6 +198,8 @@ TEST(PythonLines, ReadsEveryFormOfTheTable) {
   EXPECT_EQ(line_of_instruction(table, 0, 6), 1u);
   EXPECT_EQ(line_of_instruction(table, 0, -1), 0u);
   EXPECT_EQ(line_of_instruction({}, 10, 0), 0u);
+  const std::vector<unsigned char> cut{entry(13, 1), 64 | 2, 3};
+  EXPECT_EQ(line_of_instruction(std::span(cut).first(2), 10, 0), 11u) << "what is behind the table is not of it";
 }
 
 TEST(PythonLines, ReadsTheTableOf310) {
@@ -241,6 +245,21 @@ TEST(ModuleSymbols, SaysWhichFilesCannotBeRead) {
   is_readable = true;
   symbols.function_at("/", 0, 0, is_readable);
   EXPECT_FALSE(is_readable);
+}
+
+TEST(ModuleSymbols, AFileWithoutAnyNamesIsReadable) {
+  std::ifstream self("/proc/self/exe", std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(self)), {});
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  header.e_shnum = 0;
+  std::memcpy(bytes.data(), &header, sizeof header);
+  const std::string path = testing::TempDir() + "turnpike_nameless_" + std::to_string(getpid());
+  std::ofstream(path, std::ios::binary) << bytes;
+  const std::unique_ptr<SymbolFile> symbols = SymbolFile::open(path);
+  unlink(path.c_str());
+  ASSERT_NE(symbols, nullptr);
+  EXPECT_EQ(symbols->function_at(header.e_entry), "");
 }
 
 TEST(ModuleSymbols, RefusesTheFileOfAnotherBuild) {
@@ -323,6 +342,27 @@ TEST_F(HalfReadable, FieldsMayBeOldUntilThePageIsForgotten) {
   pages_[7] = 101;
   reader_.restart();
   EXPECT_EQ(reader_.get<std::uint8_t>(pages_, 7), 101u);
+}
+
+TEST_F(HalfReadable, NothingIsWhereNullptrLeads) {
+  EXPECT_EQ(reader_.get<std::uint64_t>(nullptr, 16), 0u);
+  EXPECT_TRUE(reader_.has_failed());
+  reader_.restart();
+  reader_.get<std::uint64_t>(pages_, 16);
+  reader_.forget();
+  EXPECT_EQ(reader_.get<std::uint64_t>(nullptr, 16), 0u);
+  EXPECT_TRUE(reader_.has_failed());
+}
+
+TEST_F(HalfReadable, TablesOfLinesAreNotReadBeyondTheirEnd) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 5000; ++i) {
+    const std::size_t size = random() % 12;
+    auto* const table = reinterpret_cast<unsigned char*>(pages_ + 4096 - size);
+    for (std::size_t at = 0; at < size; ++at) table[at] = static_cast<unsigned char>(random());
+    line_of_instruction({table, size}, 10, 1000);
+    line_of_instruction_310({table, size}, 10, 1000);
+  }
 }
 
 TEST_F(HalfReadable, TextsAreThereAsAWholeOrNot) {

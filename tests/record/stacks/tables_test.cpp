@@ -402,6 +402,32 @@ TEST(PythonText, HashSeesEveryByte) {
   }
 }
 
+TEST_F(HalfReadable, LongTextsAreKnownByTheirEnds) {
+  constexpr std::size_t kLimit = 64;
+  constexpr std::size_t kSize = 200;
+  char* const text = pages_ + 4096 - kSize;
+  const auto hashed = [&] {
+    reader_.restart();
+    const std::uint64_t hash = sample(reader_, 1, text, kSize, kLimit);
+    EXPECT_FALSE(reader_.has_failed());
+    return hash;
+  };
+  const std::uint64_t plain = hashed();
+  EXPECT_NE(sample(reader_, 1, text, kSize - 1, kLimit), plain);
+  for (std::size_t at = 0; at < kSize; ++at) {
+    text[at] ^= 1;
+    EXPECT_EQ(hashed() != plain, at < kLimit / 2 || at >= kSize - kLimit / 2) << at;
+    text[at] ^= 1;
+  }
+  char* const whole = pages_ + 4096 - kLimit;
+  const std::uint64_t short_hash = sample(reader_, 1, whole, kLimit, kLimit);
+  for (std::size_t at = 0; at < kLimit; ++at) {
+    whole[at] ^= 1;
+    EXPECT_NE(sample(reader_, 1, whole, kLimit, kLimit), short_hash) << at;
+    whole[at] ^= 1;
+  }
+}
+
 TEST(StackTable, GivesOneStackOneNumberAndDrainsItOnce) {
   StringTable strings;
   StackTable table(strings);

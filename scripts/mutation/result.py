@@ -28,13 +28,17 @@ def outcomes_of(runs):
 
 
 def rows(runs, entries, target, make_row):
-    """`entries` are those of tests/mutants_left.toml, `make_row` is that of bench/result_file.py."""
+    """`entries` are those of tests/mutants_left.toml, `make_row` is that of bench/result_file.py.
+
+    The score is the one that the first run of a mutant found: once there are tests for a sample's survivors, it tells
+    of these tests, and no longer of all.
+    """
     first, last = outcomes_of(runs)
     for outcomes in (first, last):
         outcome.with_reasons(outcomes, entries)
-    as_found, made = outcome.rows(first), outcome.rows(last)
+    as_found, now = outcome.rows(first), outcome.rows(last)
     result = []
-    for name, row in made.items():
+    for name, row in as_found.items():
         if row.score is None:
             continue
         result.append(
@@ -42,7 +46,7 @@ def rows(runs, entries, target, make_row):
                 name, "mutants killed", "%", round(row.score, 1), samples=row.of, target=target,
                 met=row.score >= target, killed=row.counts[outcome.KILLED], by_time=row.timed_out,
                 survived=row.counts[outcome.SURVIVED], not_reached=row.counts[outcome.NOT_REACHED],
-                equivalent=row.equivalent, value_as_found=round(as_found[name].score, 1),
+                equivalent=row.equivalent, value_with_new_tests=round(now[name].score, 1),
             )
         )  # fmt: skip
     return result

@@ -274,8 +274,8 @@ def all_of(tree, wanted, with_cpp):
     """Every suite; with `wanted`, those whose name contains one of these words."""
     suites = [*cpp_suites(tree)] if with_cpp else []
     suites = [suite for suite in suites if not wanted or any(word in suite.name for word in wanted)]
-    # tests/cli runs the built command and no Python of ours, tests/gpu needs a GPU.
-    other = {"gpu"} if with_cpp else {"gpu", "cli"}
+    # tests/cli and tests/golden run the built command and no Python of ours, tests/gpu needs a GPU.
+    other = {"gpu"} if with_cpp else {"gpu", "cli", "golden"}
     by_folder = {}
     for path in sorted((tree.folder / "tests").rglob("test_*.py")):
         name = str(path.relative_to(tree.folder))

@@ -417,11 +417,12 @@ def test_the_figures_of_several_runs_are_of_each_mutant_once(tmp_path):
     ]
     folder, whole = made
     assert (folder["case"], whole["case"]) == ("src/analyze", "src, all")
-    assert (folder["killed"], folder["survived"], folder["not_reached"], folder["samples"]) == (4, 0, 1, 5)
-    assert folder["value"] == 80.0 and folder["value_as_found"] == 60.0 and not folder["met"]
+    assert (folder["killed"], folder["survived"], folder["not_reached"], folder["samples"]) == (3, 1, 1, 5)
+    assert folder["value"] == 60.0 and folder["value_with_new_tests"] == 80.0 and not folder["met"]
     entries["d"]["equivalent"] = True
-    folder, _ = result.write(ROOT, tmp_path / "out.json", runs, entries, 85)
-    assert (folder["value"], folder["equivalent"], folder["samples"], folder["met"]) == (100.0, 1, 4, True)
+    folder, _ = result.write(ROOT, tmp_path / "out.json", runs, entries, 75)
+    assert (folder["value"], folder["equivalent"], folder["samples"], folder["met"]) == (75.0, 1, 4, True)
+    assert folder["value_with_new_tests"] == 100.0
 
 
 def test_of_one_mutant_the_tests_are_told_that_reach_it():

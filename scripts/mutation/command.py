@@ -87,7 +87,7 @@ def parsed(arguments):
         "--result",
         type=pathlib.Path,
         metavar="FILE",
-        help="write the score of each folder over these runs: as the first try of a mutant found it, and as the last did",
+        help="write the score of each folder over these runs: what the first try of a mutant found, and the last",
     )
     parser.add_argument("runs", nargs="*", type=pathlib.Path, metavar="RUN.json", help="for --result")
     options = parser.parse_args(arguments)

@@ -12,6 +12,7 @@ import shlex
 import subprocess
 
 from . import cpp, python
+from . import mutant as naming
 from .mutant import Mutant
 
 # Programs outside of the build compile these headers, and have no switch for mutants.
@@ -89,8 +90,8 @@ class Arguments:
 def of_file(root, name, arguments, cache):
     """The mutants of one file; remembered, because clang takes seconds."""
     text = (root / name).read_bytes()
-    finder = pathlib.Path((python if name.endswith(".py") else cpp).__file__).read_bytes()
-    key = hashlib.sha256(b"\0".join([text, finder, repr(arguments).encode()])).hexdigest()
+    finders = [pathlib.Path(part.__file__).read_bytes() for part in (python if name.endswith(".py") else cpp, naming)]
+    key = hashlib.sha256(b"\0".join([text, *finders, repr(arguments).encode()])).hexdigest()
     kept = cache / f"{name.replace('/', '.')}.{key[:16]}.json"
     if kept.exists():
         return [Mutant(**entry) for entry in json.loads(kept.read_text())]

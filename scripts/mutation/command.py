@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 
-from . import choose, outcome, suites
+from . import choose, outcome, result, suites
 from .outcome import DROPPED, KILLED, NOT_REACHED, SURVIVED, Outcome
 from .tree import Tree, say
 
@@ -30,6 +30,8 @@ what that line must do.
     scripts/mutate --all --folder src/analyze --count 50
     scripts/mutate --only 3f2a91c0de --tests analyze_test
                                                   one survivor again, while you write the test for it
+    scripts/mutate --result bench/results/mutation.json RUN.json...
+                                                  no run: the figures of earlier ones (--json) in one file
 
 All mutants are built at once, in a copy of the checkout (build/mutation/tree), and the environment chooses one of them
 when a program runs. The checkout itself is not touched. A first run sees which test reaches which mutant. Then each
@@ -40,7 +42,7 @@ the compiler runs.
 A survivor that no test can tell from the original, or that is not worth one, gets an entry in tests/mutants_left.toml:
 
     [[mutant]]
-    name = "3f2a91c0de"         # as listed; it lasts while the text of the line does
+    name = "3f2a91c0de"         # as listed; it lasts while the text of the line does, and the name of the file
     reason = "why"
     equivalent = true           # the program does the same: it counts neither way
 """
@@ -81,7 +83,17 @@ def parsed(arguments):
         "--python", default=sys.executable, help="the interpreter for the Python tests (default: this one)"
     )
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write every mutant and what became of it")
-    return parser.parse_args(arguments)
+    parser.add_argument(
+        "--result",
+        type=pathlib.Path,
+        metavar="FILE",
+        help="write the score of each folder over these runs: what the first try of a mutant found, and the last",
+    )
+    parser.add_argument("runs", nargs="*", type=pathlib.Path, metavar="RUN.json", help="for --result")
+    options = parser.parse_args(arguments)
+    if bool(options.result) != bool(options.runs):
+        parser.error("--result FILE and the files of runs are for each other")
+    return options
 
 
 def chosen(options, tree):
@@ -135,7 +147,9 @@ def at_most(numbered, most):
 def reached(tree, options, numbered):
     """Every case of the tests, with the numbers of the mutants that it reaches."""
     with_cpp = any(not mutant.path.endswith(".py") for _, mutant in numbered)
-    chosen_suites = suites.all_of(tree, options.tests, with_cpp)
+    chosen_suites = [
+        part for suite in suites.all_of(tree, options.tests, with_cpp) for part in suite.parts(options.jobs)
+    ]
     cases = []
     for done, (suite, own) in enumerate(suites.in_parallel(suites.measure, chosen_suites, options.jobs), 1):
         cases += own
@@ -145,7 +159,7 @@ def reached(tree, options, numbered):
 
 
 def tried(numbered, cases, jobs):
-    """What became of each mutant."""
+    """What became of each mutant; when it is interrupted, of those that were tried until then."""
     by_number = {}
     for case in cases:
         for number in case.reached:
@@ -160,13 +174,16 @@ def tried(numbered, cases, jobs):
         names = tuple(f"{case.suite.name}: {case.name}" for case in sorted(own, key=lambda case: case.seconds))
         return Outcome(mutant, KILLED if ended.is_noticed else SURVIVED, ended.by, names)
 
-    result = []
-    for done, (_, ended) in enumerate(suites.in_parallel(one, numbered, jobs), 1):
-        result.append(ended)
-        mutant = ended.mutant
-        what = f"{ended.state}{' by ' + ended.by if ended.by else ''}"
-        say(f"[{done}/{len(numbered)}] {mutant.path}:{mutant.line} {mutant.operator} [{mutant.name}]: {what}")
-    return result
+    made = []
+    try:
+        for done, (_, ended) in enumerate(suites.in_parallel(one, numbered, jobs), 1):
+            made.append(ended)
+            mutant = ended.mutant
+            what = f"{ended.state}{' by ' + ended.by if ended.by else ''}"
+            say(f"[{done}/{len(numbered)}] {mutant.path}:{mutant.line} {mutant.operator} [{mutant.name}]: {what}")
+    except KeyboardInterrupt:
+        say(f"interrupted: {len(made)} of {len(numbered)} mutants were tried")
+    return made
 
 
 def figures(options, outcomes, made, seconds):
@@ -196,6 +213,8 @@ def locked(path):
 
 def main(arguments=None):
     options = parsed(arguments)
+    if options.result:
+        return collected(options)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as with Ctrl-C, no test is left behind
     try:
         with locked(ROOT / "build" / "mutation" / "lock"):
@@ -205,6 +224,16 @@ def main(arguments=None):
     except SystemExit as failed:
         print(failed, file=sys.stderr)
         return 2
+
+
+def collected(options):
+    entries = outcome.reasons(ROOT / "tests" / "mutants_left.toml")
+    rows = result.write(ROOT, options.result, options.runs, entries, options.target)
+    for row in rows:
+        print(
+            f"{row['case']:<20} {row['value']:5.1f} % of {row['samples']}{'' if row['met'] else ': below the target'}"
+        )
+    return 0 if all(row["met"] for row in rows) else 1
 
 
 def run(options):
@@ -228,7 +257,9 @@ def run(options):
     numbered = at_most(numbered, most)
     say(f"{len(numbered)} mutants are built, {time.monotonic() - started:.0f} s; now the tests that reach them")
     cases = reached(tree, options, numbered)
-    outcomes = tried(numbered, cases, options.jobs) + [Outcome(mutant, DROPPED) for _, mutant in dropped]
+    outcomes = tried(numbered, cases, options.jobs)
+    is_whole = len(outcomes) == len(numbered)
+    outcomes += [Outcome(mutant, DROPPED) for _, mutant in dropped]
     outcome.with_reasons(outcomes, entries)
     made = outcome.rows(outcomes)
     listed = "\n".join(map(outcome.told, outcomes)) if options.only else outcome.survivors(outcomes)
@@ -246,5 +277,7 @@ def run(options):
                 f"mutate: tests/mutants_left.toml: {name} fits no mutant any more: {entries[name]['reason']}",
                 file=sys.stderr,
             )
+    if not is_whole:
+        return 130
     is_below = any(row.score is not None and row.score < options.target for row in made.values())
     return 1 if is_below or stale else 0

@@ -1,4 +1,4 @@
-"""A mutant: one small mistake in one place of a source. Its name stays the same while its line does."""
+"""A mutant: one small mistake in one place of a source. Its name stays the same while its line and its file's do."""
 
 import collections
 import dataclasses
@@ -24,13 +24,20 @@ class Mutant:
 def named(mutants, text):
     """The mutants of one file, in its order, each with its name.
 
-    That is a hash of path, operator, the line's text and its place among those that share these.
+    That is a hash of the first two folders, the file's name, the operator, the line's text and its place among those
+    that share these: a file that moves within them keeps the names of its mutants.
     """
     lines = text.split(b"\n")
     seen = collections.Counter()
     result = []
     for mutant in sorted(set(mutants), key=lambda one: (one.start, -one.end, one.operator, one.mutated)):
-        key = (mutant.path, mutant.operator, lines[mutant.line - 1].strip().decode(errors="replace"))
+        parts = mutant.path.split("/")
+        key = (
+            "/".join(parts[: min(2, len(parts) - 1)]),
+            parts[-1],
+            mutant.operator,
+            lines[mutant.line - 1].strip().decode(errors="replace"),
+        )
         seen[key] += 1
         digest = hashlib.sha256("\0".join((*key, str(seen[key]))).encode()).hexdigest()[:10]
         result.append(dataclasses.replace(mutant, name=digest))

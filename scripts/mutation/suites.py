@@ -78,6 +78,10 @@ class Suite:
     name = ""
     start_seconds = 0.0
 
+    def parts(self, count):
+        """What is measured at once: up to `count` parts of it, whose cases are those of the whole."""
+        return [self]
+
     def measure(self, folder):
         """Runs all of it with the original: its cases, with their times and what they reach, less those that fail."""
         raise NotImplementedError
@@ -212,8 +216,12 @@ class CTest(Suite):
 class Pytest(Suite):
     """The tests of one folder of Python, in one process: importing PyTorch takes longer than most of them."""
 
-    def __init__(self, tree, folder, files):
-        self.tree, self.name, self.files = tree, folder, files
+    def __init__(self, tree, folder, files, whole=None):
+        self.tree, self.name, self.files, self.whole = tree, folder, files, whole or self
+
+    def parts(self, count):
+        split = [self.files[first::count] for first in range(min(count, len(self.files)))]
+        return [Pytest(self.tree, self.name, files, self) for files in split]
 
     def directory(self):
         return self.tree.folder
@@ -241,14 +249,15 @@ class Pytest(Suite):
             say(f"{self.name} cannot be run by {self.tree.python}: its tests are left out\n{output[-2000:]}")
             return []
         tests = json.loads((reached / "tests.json").read_text())
-        self.start_seconds = max(0.0, time.monotonic() - started - sum(test["seconds"] for test in tests.values()))
+        start_seconds = time.monotonic() - started - sum(test["seconds"] for test in tests.values())
+        self.whole.start_seconds = max(self.whole.start_seconds, start_seconds)
         cases = []
         outside = numbers_in(reached / "outside")
         for name, test in tests.items():
             if test["outcome"] == "failed":
                 say(f"{name} fails with the original: it is left out")
             elif test["outcome"] == "passed":
-                cases.append(Case(self, name, test["seconds"], numbers_in(reached / test["file"]) | outside))
+                cases.append(Case(self.whole, name, test["seconds"], numbers_in(reached / test["file"]) | outside))
         return cases
 
     def command(self, names, folder):
@@ -265,8 +274,8 @@ def all_of(tree, wanted, with_cpp):
     """Every suite; with `wanted`, those whose name contains one of these words."""
     suites = [*cpp_suites(tree)] if with_cpp else []
     suites = [suite for suite in suites if not wanted or any(word in suite.name for word in wanted)]
-    # tests/cli runs the built command and no Python of ours, tests/gpu needs a GPU.
-    other = {"gpu"} if with_cpp else {"gpu", "cli"}
+    # tests/cli and tests/golden run the built command and no Python of ours, tests/gpu needs a GPU.
+    other = {"gpu"} if with_cpp else {"gpu", "cli", "golden"}
     by_folder = {}
     for path in sorted((tree.folder / "tests").rglob("test_*.py")):
         name = str(path.relative_to(tree.folder))

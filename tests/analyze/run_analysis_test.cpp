@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 #include "analyze/process_builder.h"
@@ -106,8 +107,8 @@ TEST(RunAnalysis, GivesNoVerdictWhenOneProcessRecordedNoKernels) {
 }
 
 // Training steps of 100 ms that start at 1 s, after a start-up in which a kernel runs all the time. In each step the
-// batch is uploaded after `loading_ms`, and a kernel of 20 ms runs.
-LoadedProcess training(std::int64_t loading_ms) {
+// batch is uploaded after `loading_ms`, and a kernel of 20 ms runs. The first step takes `first_ms`.
+LoadedProcess training(std::int64_t loading_ms, std::int64_t first_ms = 100) {
   constexpr std::int64_t kMs = 1'000'000;
   ProcessBuilder builder;
   std::uint32_t correlation = 0;
@@ -121,7 +122,7 @@ LoadedProcess training(std::int64_t loading_ms) {
   };
   launch(0, 1000 * kMs, trace::AutogradRole::kForward);
   for (std::int64_t step = 0; step < 5; ++step) {
-    const std::int64_t at_ns = (1000 + 100 * step) * kMs;
+    const std::int64_t at_ns = (1000 + 100 * step + (step == 0 ? 0 : first_ms - 100)) * kMs;
     launch(at_ns, 20 * kMs, trace::AutogradRole::kBackward);
     builder.call({.start_ns = at_ns + loading_ms * kMs,
                   .end_ns = at_ns + loading_ms * kMs + 10'000,
@@ -160,6 +161,17 @@ TEST(RunAnalysis, JudgesTheProcessesThatHaveSteps) {
   const Report report = report_of(processes);
   EXPECT_DOUBLE_EQ(*report.verdict.gpu_busy_pct, 20.0);
   EXPECT_THAT(report.verdict.why, StartsWith("Over the 8 whole steps of 2 processes, "));
+}
+
+TEST(RunAnalysis, SaysThatTheWarmUpOfAnyProcessWasLeftOut) {
+  for (const auto& [first_ms, second_ms] : {std::pair(400, 100), std::pair(100, 400)}) {
+    std::vector<LoadedProcess> processes;
+    processes.push_back(training(90, first_ms));
+    processes.push_back(training(90, second_ms));
+    const Report report = report_of(processes);
+    EXPECT_DOUBLE_EQ(*report.verdict.gpu_busy_pct, 20.0);
+    EXPECT_THAT(report.verdict.why, StartsWith("Over the 7 whole steps of 2 processes after the warm-up, "));
+  }
 }
 
 TEST(RunAnalysis, JudgesTheWholeRunWithoutSteps) {

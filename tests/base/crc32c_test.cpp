@@ -2,6 +2,7 @@
 #include "base/crc32c.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <array>
 #include <cstring>
@@ -45,6 +46,17 @@ TEST(Crc32c, MatchesDefinitionAtEveryLengthAndAlignment) {
       ASSERT_EQ(crc32c(text.data() + start, size), by_definition(text.substr(start, size))) << start << "+" << size;
     }
   }
+}
+
+TEST(Crc32c, ReadsNothingBehindItsBytes) {
+  void* const pages = mmap(nullptr, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  char* const end = static_cast<char*>(pages) + 4096;
+  ASSERT_EQ(mprotect(end, 4096, PROT_NONE), 0);
+  for (std::size_t size = 0; size < 40; ++size) {
+    EXPECT_EQ(crc32c(end - size, size), crc_of(std::string(size, '\0'))) << size;
+  }
+  munmap(pages, 2 * 4096);
 }
 
 TEST(Crc32c, ContinuesFromSeed) {

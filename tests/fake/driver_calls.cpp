@@ -30,13 +30,15 @@ void mark_forked() {
   told.store(nullptr);
 }
 
-// What the driver does with CUDA_INJECTION64_PATH: any failure is silent.
-void inject() {
+// What the driver does with CUDA_INJECTION64_PATH: a library that cannot be loaded is passed over in silence, one that
+// does not return 1 keeps CUDA from starting.
+bool inject() {
   const char* path = std::getenv("CUDA_INJECTION64_PATH");
-  if (path == nullptr || *path == '\0') return;
+  if (path == nullptr || *path == '\0') return true;
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return;
-  if (auto* initialise = reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"))) initialise();
+  if (library == nullptr) return true;
+  auto* initialise = reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"));
+  return initialise == nullptr || initialise() == 1;
 }
 
 }  // namespace
@@ -118,7 +120,10 @@ CUresult cuInit(unsigned int flags) {
   }
   state.store(State::kInitialising);
   pthread_atfork(nullptr, nullptr, mark_forked);
-  inject();
+  if (!inject()) {
+    state.store(State::kNotInitialised);
+    return CUDA_ERROR_UNKNOWN;
+  }
   state.store(State::kReady, std::memory_order_release);
   if (const Observer* observer = told.load()) {
     CUpti_ResourceData data{};

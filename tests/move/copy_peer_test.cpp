@@ -116,6 +116,27 @@ TEST(CopyPeer, FindsAPairWhoseBytesArriveWrong) {
   }
 }
 
+TEST(CopyPeer, MakesNoStreamWaitTwice) {
+  for (const bool is_from_told : {false, true}) {
+    for (const bool is_to_told : {false, true}) {
+      EngineRun run(3, {.has_peer_access = false});
+      Sides sides(run, 0, 1);
+      sides.to_stream = run.simulation.make_stream(1);
+      const auto hold = run.simulation.hold(0, sides.from_stream);
+      auto transfer = sides.copy(100);
+      ASSERT_NE(transfer, nullptr);
+      ASSERT_TRUE(!is_from_told || transfer->wait_on(0, sides.from_stream));
+      ASSERT_TRUE(!is_to_told || transfer->wait_on(1, sides.to_stream));
+      const std::size_t before = run.simulation.calls("stream_wait_event");
+      transfer.reset();
+      EXPECT_EQ(run.simulation.calls("stream_wait_event") - before, (is_from_told ? 0u : 1u) + (is_to_told ? 0u : 1u));
+      run.simulation.let_go(hold);
+      sides.free();
+      run.end();
+    }
+  }
+}
+
 TEST(CopyPeer, LeavesNothingBehindWhenItIsAbandoned) {
   for_each_seed(
       [](EngineRun& run) {

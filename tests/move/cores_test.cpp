@@ -19,6 +19,8 @@ namespace {
 TEST(Cores, AQuotaIsRoundedUp) {
   EXPECT_EQ(cores_of_quota("400000 100000"), 4U);
   EXPECT_EQ(cores_of_quota("150000 100000"), 2U);
+  EXPECT_EQ(cores_of_quota("100001 100000"), 2U);
+  EXPECT_EQ(cores_of_quota("1000000000 1000"), 4096U);
   EXPECT_EQ(cores_of_quota("1000 100000"), 1U);
   EXPECT_EQ(cores_of_quota("max 100000"), std::nullopt);
   EXPECT_EQ(cores_of_quota("-1 100000"), std::nullopt);

@@ -134,6 +134,33 @@ TEST(DownloadBehind, LeavesHostMemoryAloneAndLetsItGoWhenItIsAbandoned) {
   });
 }
 
+TEST(DownloadBehind, HasNoPadding) {
+  EngineRun run(1);
+  const Piece padding{.device = run.simulation.device_memory(0, 256), .size_bytes = 100, .is_padding = true};
+  const auto transfer = run.engine->download_behind(0, {&padding, 1}, run.simulation.make_stream(0), nullptr);
+  ASSERT_FALSE(transfer);
+  EXPECT_THAT(transfer.error().message, ::testing::HasSubstr("only an upload can have padding"));
+  run.end();
+}
+
+TEST(DownloadBehind, FailsWhicheverOfItsCopiesFails) {
+  for (std::size_t failing = 1; failing <= 3; ++failing) {
+    EngineRun run(1);
+    const DeviceAddress device = run.simulation.device_memory(0, 1024);
+    std::vector<std::byte> host(96);
+    std::vector<Piece> pieces;
+    for (std::size_t i = 0; i < 4; ++i) {
+      pieces.push_back({.host = &host[24 * i], .device = device + 256 * i, .size_bytes = i == 1 ? 0 : std::size_t{24}});
+    }
+    run.simulation.fail("memcpy_dtoh_async", failing, 719);
+    const auto transfer = run.engine->download_behind(0, pieces, run.simulation.make_stream(0), nullptr);
+    ASSERT_FALSE(transfer) << failing;
+    EXPECT_THAT(transfer.error().message, ::testing::HasSubstr("copying from the GPU")) << failing;
+    run.simulation.forget_failures();
+    run.end();
+  }
+}
+
 TEST(DownloadBehind, BringsLargeMemoryBesideTheStream) {
   for_each_seed([](EngineRun& run) {
     const Stream stream = run.some_stream(0);

@@ -30,6 +30,7 @@ struct FakeDriver {
   int fails_at_host_alloc = 0;  // the number of the call; 0: never
   int host_allocs = 0;
   bool loses_a_byte = false;
+  bool moves_nothing = false;
   double event_ms[2] = {0, 0};
   int events = 0;
 };
@@ -41,7 +42,8 @@ T* handle(std::size_t number) {
   return reinterpret_cast<T*>(number);
 }
 
-cuda::DriverCode make_event(CUevent_st** event, unsigned int) {
+cuda::DriverCode make_event(CUevent_st** event, unsigned int flags) {
+  EXPECT_EQ(flags, 0u) << "with times, and no slow waits";
   *event = handle<CUevent_st>(static_cast<std::size_t>(++g_fake->events % 2) + 1);
   ++g_fake->open_things;
   return 0;
@@ -53,7 +55,7 @@ double& time_of(CUevent_st* event) {
 
 cuda::DriverCode host_alloc(void** pointer, std::size_t size_bytes, unsigned int) {
   if (++g_fake->host_allocs == g_fake->fails_at_host_alloc) return kOutOfMemory;
-  *pointer = std::malloc(size_bytes);
+  *pointer = std::calloc(1, size_bytes);
   ++g_fake->open_things;
   return 0;
 }
@@ -69,7 +71,7 @@ cuda::DriverCode copy_to_device(cuda::DevicePointer to, const void* from, std::s
 }
 
 cuda::DriverCode copy_to_host(void* to, cuda::DevicePointer from, std::size_t size_bytes, CUstream_st*) {
-  std::memcpy(to, reinterpret_cast<const void*>(from), size_bytes);
+  if (!g_fake->moves_nothing) std::memcpy(to, reinterpret_cast<const void*>(from), size_bytes);
   if (g_fake->loses_a_byte) static_cast<unsigned char*>(to)[size_bytes - 1] ^= 1;
   g_fake->now_ms += size_bytes == kBytes ? g_fake->d2h_ms : g_fake->latency_ms;
   return 0;
@@ -179,6 +181,13 @@ TEST_F(LinkRates, CoverEveryDeviceOrTheOneAskedFor) {
 
 TEST_F(LinkRates, NoticeBytesThatDidNotArrive) {
   fake_.loses_a_byte = true;
+  const auto links = measure();
+  ASSERT_FALSE(links);
+  EXPECT_THAT(links.error().message, HasSubstr("other bytes came back"));
+}
+
+TEST_F(LinkRates, NoticeThatNothingArrivedInMemoryThatWasZero) {
+  fake_.moves_nothing = true;
   const auto links = measure();
   ASSERT_FALSE(links);
   EXPECT_THAT(links.error().message, HasSubstr("other bytes came back"));

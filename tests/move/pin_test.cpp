@@ -1,11 +1,14 @@
 // Page-locking in place.
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <thread>
 
 #include "engine_run.h"
@@ -112,6 +115,42 @@ TEST(Pin, RefusesMemoryOfAFile) {
   ASSERT_FALSE(status);
   EXPECT_THAT(status.error().message, HasSubstr("move_test"));
   munmap(memory, 4096);
+  run.end();
+}
+
+// Shared memory of every kind is listed with a file, too, but its pages are nobody else's.
+TEST(Pin, TakesSharedMemory) {
+  EngineRun run(1);
+  const auto expect_taken = [&](void* memory, const char* what) {
+    ASSERT_NE(memory, MAP_FAILED) << what;
+    run.more_pinned_bytes = 4096;
+    const Status status = run.engine->pin(memory, 4096);
+    EXPECT_TRUE(status) << what << ": " << (status ? "" : status.error().message);
+    if (!status) return;
+    EXPECT_TRUE(run.engine->unpin(memory)) << what;
+  };
+  const auto mapped = [](int file) {
+    EXPECT_EQ(ftruncate(file, 4096), 0);
+    void* const memory = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    return memory;
+  };
+  void* memory = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  expect_taken(memory, "/dev/zero");
+  munmap(memory, 4096);
+  memory = mapped(memfd_create("pinned", MFD_CLOEXEC));
+  expect_taken(memory, "/memfd:");
+  munmap(memory, 4096);
+  const std::string name = "/turnpike_pin_" + std::to_string(getpid());
+  memory = mapped(shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600));
+  shm_unlink(name.c_str());
+  expect_taken(memory, "/dev/shm/");
+  munmap(memory, 4096);
+  const int segment = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
+  memory = shmat(segment, nullptr, 0);
+  shmctl(segment, IPC_RMID, nullptr);
+  expect_taken(memory, "/SYSV");
+  shmdt(memory);
   run.end();
 }
 

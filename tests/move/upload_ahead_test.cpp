@@ -86,6 +86,26 @@ TEST(UploadAhead, RunsBehindTheStreamAndNotInIt) {
   });
 }
 
+TEST(UploadAhead, MakesNoStreamWaitTwice) {
+  for (const bool is_handed_over : {false, true}) {
+    EngineRun run(3);
+    const Stream stream = run.simulation.make_stream(0);
+    std::vector<std::byte> source(100);
+    const Piece piece{
+        .host = source.data(), .device = run.simulation.device_memory(0, source.size()), .size_bytes = source.size()};
+    const auto hold = run.simulation.hold(0, stream);
+    auto transfer = run.engine->upload_ahead(0, {&piece, 1}, stream, nullptr);
+    ASSERT_TRUE(transfer);
+    while (!(*transfer)->is_staged()) std::this_thread::yield();
+    ASSERT_TRUE(!is_handed_over || (*transfer)->wait_on(0, stream));
+    const std::size_t before = run.simulation.calls("stream_wait_event");
+    transfer->reset();
+    EXPECT_EQ(run.simulation.calls("stream_wait_event") - before, is_handed_over ? 0u : 1u);
+    run.simulation.let_go(hold);
+    run.end();
+  }
+}
+
 TEST(UploadAhead, LeavesNothingBehindWhenItIsAbandoned) {
   for_each_seed([](EngineRun& run) {
     const Stream stream = run.some_stream(0);

@@ -78,6 +78,32 @@ def test_tensors_whose_parts_are_unknown_move_where_the_loop_is(early):
         assert all(part.layout is torch.strided for part in parts)
 
 
+def test_the_side_stream_waits_for_the_loop_before_it_reads_what_the_loop_may_write(monkeypatch):
+    """Of what it made itself it need not. Meta tensors stand for those of the GPU."""
+    pinned, of_the_loop, used = torch.ones(3), torch.ones(3, device="meta"), []
+    monkeypatch.setattr(torch.cuda, "stream", lambda stream: contextlib.nullcontext())
+    monkeypatch.setattr(torch.Tensor, "is_pinned", lambda self: self is pinned)
+    monkeypatch.setattr(torch.Tensor, "is_cuda", property(lambda self: self.is_meta), raising=False)
+    monkeypatch.setattr(torch.Tensor, "record_stream", lambda self, stream: used.append((self, stream)))
+
+    def log_of(move):
+        side = Stream()
+        one = aside.Early(move, side, Stream())
+        assert one.is_clear
+        return side.log, one
+
+    assert log_of(lambda: torch.ones(3) + 1)[0] == ["event"]
+    assert log_of(lambda: pinned + 1)[0] == ["waits", "event"]
+    assert log_of(lambda: of_the_loop + 1)[0] == ["waits", "event"]
+    log, one = log_of(lambda: pinned.to("meta").mul_(2) + 1)
+    assert log == ["waits", "event"]
+    loop = Stream()
+    result = one.hand_over(loop)
+    assert len(used) == 2 and used[1][0] is result and all(stream is loop for _, stream in used)
+    one.hand_over(loop)
+    assert len(used) == 2, "once is enough"
+
+
 def test_results_can_be_trained_on_in_whatever_mode_they_were_begun(early):
     with torch.inference_mode():
         one = early(lambda: torch.ones(3) * 2)

@@ -165,3 +165,27 @@ del engine
 del storage
 """)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("meanwhile", ["engine.reap()", "pass"])
+@pytest.mark.parametrize("call", ["upload", "upload_ahead", "download_behind"])
+def test_what_a_transfer_keeps_alive_is_let_go_of_when_it_is_over(run, call, meanwhile):
+    done = run(f"""
+import weakref
+class Owner: pass
+host, device = memory(1), memory(2)
+owners = [Owner() for _ in range(3)]
+gone = [weakref.ref(owner) for owner in owners]
+for owner in owners:
+    transfer = engine.{call}(0, pieces(host, device), 0, owner)
+    if transfer is not None:
+        transfer.wait()
+del owner, owners, transfer
+deadline = time.monotonic() + 30
+while any(one() is not None for one in gone):
+    assert time.monotonic() < deadline, [one() for one in gone]
+    time.sleep(0.001)
+    {meanwhile}
+assert host == device
+""")
+    assert done.returncode == 0, done.stderr

@@ -1,6 +1,7 @@
 """scripts/mutate: it finds the mistakes it should, builds them in beside the original, and counts what came of them."""
 
 import collections
+import json
 import os
 import pathlib
 import re
@@ -15,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 if sys.version_info < (3, 11):
     pytest.skip("scripts/mutate needs Python 3.11", allow_module_level=True)
 sys.path.insert(0, str(ROOT / "scripts"))
-from mutation import choose, command, cpp, outcome, python, suites, tree  # noqa: E402
+from mutation import choose, command, cpp, outcome, python, result, suites, tree  # noqa: E402
 from mutation.mutant import Mutant, named, with_all  # noqa: E402
 
 SWITCHES = ROOT / "scripts" / "mutation"
@@ -274,14 +275,14 @@ def test_each_test_of_a_process_has_a_file_of_its_own(tmp_path, is_told_by_the_e
 # Names, changed lines, the build's errors
 
 
-def test_a_name_lasts_while_the_text_of_the_line_does():
-    def names(text):
+def test_a_name_lasts_while_the_text_of_the_line_and_the_name_of_the_file_do():
+    def names(text, path="src/analyze/x.cpp"):
         start = text.index(b"a < b")
         line = text.count(b"\n", 0, start) + 1
         twice = text.index(b"a < b", start + 1)
         made = [
-            Mutant("x.cpp", line, start, start + 5, "< to <=", "a < b", "a <= b"),
-            Mutant("x.cpp", text.count(b"\n", 0, twice) + 1, twice, twice + 5, "< to <=", "a < b", "a <= b"),
+            Mutant(path, line, start, start + 5, "< to <=", "a < b", "a <= b"),
+            Mutant(path, text.count(b"\n", 0, twice) + 1, twice, twice + 5, "< to <=", "a < b", "a <= b"),
         ]
         return [mutant.name for mutant in named(made, text)]
 
@@ -289,6 +290,10 @@ def test_a_name_lasts_while_the_text_of_the_line_does():
     assert first != second
     assert names(b"// Lines above change nothing.\n\n  if (a < b) x();\n\nif (a < b) x();\n") == [first, second]
     assert first not in names(b"if (a < b) y();\nif (a < b) y();\n")
+    text = b"if (a < b) x();\nif (a < b) x();\n"
+    assert names(text, "src/analyze/graph/x.cpp") == [first, second], "the file may move within its folder"
+    for other in ("src/report/x.cpp", "src/analyze/y.cpp", "python/turnpike/x.cpp"):
+        assert not {first, second} & set(names(text, other))
 
 
 def test_mutants_stand_inside_of_each_other():
@@ -382,6 +387,44 @@ def test_the_score_counts_neither_dropped_nor_equivalent_mutants(tmp_path):
     assert "equivalent: the same either way" in listed and "left: needs a full disk" in listed
 
 
+def test_the_figures_of_several_runs_are_of_each_mutant_once(tmp_path):
+    """A later run, of survivors for which there are tests now, says what became of them."""
+
+    def run(seed, **states):
+        names = {
+            "path": "src/analyze/a.cpp",
+            "line": 1,
+            "operator": "< to <=",
+            "original": "a < b",
+            "mutated": "a <= b",
+        }
+        mutants = [{**names, "name": name, "state": state, "by": ""} for name, state in states.items()]
+        file = tmp_path / f"{seed}.json"
+        about = {"command": f"scripts/mutate --seed {seed}", "commit": "abc", "date": "2026-11-22"}
+        file.write_text(json.dumps({**about, "mutants": mutants}))
+        return file
+
+    runs = [
+        run(1, a="killed", b="killed", c="survived", d="not reached", e="dropped"),
+        run(2, c="killed", d="not reached", f="killed", b="dropped"),
+    ]
+    entries = {"d": {"name": "d", "reason": "needs a full disk"}}
+    made = result.write(ROOT, tmp_path / "out.json", runs, entries, 85)
+    assert json.loads((tmp_path / "out.json").read_text())["rows"] == made
+    assert [entry["command"] for entry in json.loads((tmp_path / "out.json").read_text())["runs"]] == [
+        "scripts/mutate --seed 1",
+        "scripts/mutate --seed 2",
+    ]
+    folder, whole = made
+    assert (folder["case"], whole["case"]) == ("src/analyze", "src, all")
+    assert (folder["killed"], folder["survived"], folder["not_reached"], folder["samples"]) == (3, 1, 1, 5)
+    assert folder["value"] == 60.0 and folder["value_with_new_tests"] == 80.0 and not folder["met"]
+    entries["d"]["equivalent"] = True
+    folder, _ = result.write(ROOT, tmp_path / "out.json", runs, entries, 75)
+    assert (folder["value"], folder["equivalent"], folder["samples"], folder["met"]) == (75.0, 1, 4, True)
+    assert folder["value_with_new_tests"] == 100.0
+
+
 def test_of_one_mutant_the_tests_are_told_that_reach_it():
     survived = outcome.Outcome(mutant("1"), outcome.SURVIVED, tests=("analyze_test: A.B", "analyze_test: C.D"))
     assert outcome.told(survived, most=1).splitlines()[2:] == [
@@ -423,6 +466,29 @@ def is_running(process):
         return False
 
 
+def test_python_is_measured_in_parts_and_tried_as_a_whole(monkeypatch):
+    whole = suites.Pytest(
+        tree.Tree(ROOT, ROOT, sys.executable, 2), "tests/python", ["test_a.py", "test_b.py", "test_c.py"]
+    )
+    assert [part.files for part in whole.parts(2)] == [["test_a.py", "test_c.py"], ["test_b.py"]]
+    assert [part.files for part in whole.parts(9)] == [["test_a.py"], ["test_b.py"], ["test_c.py"]]
+
+    def run(self, command, environment, seconds, folder):
+        name = f"{self.files[0]}::test"
+        test = {"file": "0", "seconds": 0.5, "outcome": "passed"}
+        (folder / "reached" / "tests.json").write_text(json.dumps({name: test}))
+        (folder / "reached" / "0").write_text("7\n")
+        return 0, ""
+
+    monkeypatch.setattr(suites.Pytest, "run", run)
+    cases = [case for part in whole.parts(2) for case in suites.measure(part)]
+    assert [(case.suite, case.name, case.reached) for case in cases] == [
+        (whole, "test_a.py::test", {7}),
+        (whole, "test_b.py::test", {7}),
+    ]
+    assert len(suites.batches(cases)) == 1
+
+
 def test_no_test_is_left_behind_when_the_run_ends(tmp_path, monkeypatch):
     monkeypatch.setattr(suites, "running", suites.Running())
     sleeping = Sleeping()
@@ -441,7 +507,25 @@ def test_no_test_is_left_behind_when_the_run_ends(tmp_path, monkeypatch):
         list(suites.in_parallel(work, range(4), jobs=2))
     children = sleeping.noted.read_text().split()
     assert children
+    deadline = time.monotonic() + 60  # they are killed by now; a busy machine takes its time over it
+    while any(map(is_running, children)) and time.monotonic() < deadline:
+        time.sleep(0.01)
     assert not any(map(is_running, children))
+
+
+def test_an_interrupted_run_tells_what_it_has_tried(monkeypatch):
+    case = suites.Case(suites.CTest(ROOT, "Some.Test"), "Some.Test", 1.0, {1, 2})
+
+    def try_mutant(number, cases):
+        if number == 2:
+            raise KeyboardInterrupt
+        return suites.Ended(True, cases[0].name)
+
+    monkeypatch.setattr(suites, "try_mutant", try_mutant)
+    monkeypatch.setattr(suites, "running", suites.Running())
+    ended = command.tried([(1, mutant("1")), (2, mutant("2")), (3, mutant("3"))], [case], jobs=1)
+    assert ("1", outcome.KILLED) in [(one.mutant.name, one.state) for one in ended]
+    assert "2" not in [one.mutant.name for one in ended]
 
 
 def test_a_sample_is_the_same_for_the_same_seed():

@@ -151,6 +151,13 @@ TEST(Failures, AnotherSubscriberIsLeftInPeace) {
   EXPECT_NE(trace.metadata("unusable").find("another tool"), std::string::npos);
 }
 
+TEST(Failures, LibraryThatIsNotAskedToRecordLetsTheProgramRun) {
+  const VictimRun run = run_with({{TURNPIKE_ENV_RUN, ""}});
+  expect_unharmed(run);
+  EXPECT_EQ(run.outcome().err, plain_outcome().err);
+  EXPECT_FALSE(std::filesystem::exists(run.run_directory()));
+}
+
 TEST(Disk, DirectoryThatCannotBeMadeIsHarmless) {
   const VictimRun run = run_with({{TURNPIKE_ENV_RUN, "/proc/nowhere/run.tpk"}});
   expect_unharmed(run);

@@ -72,15 +72,19 @@ TEST_P(PythonVictim, IsLookedAtBetweenItsCalls) {
   if (is_sanitized()) GTEST_SKIP() << "an interpreter without a sanitizer cannot load libraries with one";
   const Trace trace = VictimRun({PYTHON_VICTIM}, {.program = GetParam(), .variables = {{"VICTIM_BUSY", "1"}}}).trace();
   std::size_t seen = 0;
+  std::size_t seen_beside = 0;
   for (const auto& sample : trace.samples) {
     ASSERT_TRUE(trace.process.stacks.contains(sample.stack));
     const auto& frames = trace.process.stacks.at(sample.stack).frames;
     ASSERT_FALSE(frames.empty());
     for (const std::uint32_t frame : frames) EXPECT_EQ(trace.process.frames.at(frame).kind, trace::FrameKind::kPython);
-    seen += trace.process.frames.at(frames[0]).function == "busy";
-    EXPECT_EQ(sample.thread, trace.process.pid);
+    const bool is_main = sample.thread == trace.process.pid;
+    const auto& outermost = trace.process.frames.at(frames.back()).function;
+    EXPECT_EQ(outermost == "<module>", is_main) << outermost;
+    if (trace.process.frames.at(frames[0]).function == "busy") ++(is_main ? seen : seen_beside);
   }
   EXPECT_GT(seen, 5u) << "of half a second, on a machine that may be busy";
+  EXPECT_GT(seen_beside, 5u) << "a thread that called CUDA a moment ago";
   EXPECT_EQ(trace.losses(), "");
 }
 

@@ -86,6 +86,17 @@ TEST(Sessions, RefusalsSayWhyAndHarmNothing) {
   EXPECT_NE(run.outcome().out.find("recording: 0"), std::string::npos);
 }
 
+TEST(Sessions, EndWithTheProcess) {
+  const ScratchFolder folder;
+  const VictimRun run({"session_at_exit", record_library(), folder.path() / "a.tpk"}, by_hand());
+  EXPECT_EQ(run.outcome().exit_code, 0) << run.outcome().err;
+  EXPECT_EQ(run.outcome().out, "recording at exit: 0\nstop at exit: -1 nothing is being recorded in this process\n");
+  const Trace trace = only_trace(folder.path() / "a.tpk");
+  EXPECT_EQ(trace.copies_of(5001).size(), 5u);
+  EXPECT_EQ(trace.losses(), "");
+  EXPECT_TRUE(trace.process.end);
+}
+
 TEST(Sessions, StartInAnInjectedProcessIsRefused) {
   const ScratchFolder folder;
   const VictimRun run({"sessions", record_library(), folder.path() / "a.tpk", folder.path() / "b.tpk"});

@@ -68,6 +68,7 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   from_.stacks.restart();
   last_flush_ns_ = last_clock_ns_ = 0;
   last_loss_total_ = 0;
+  dropped_batch_bytes_ = 0;
   are_devices_described_ = false;
   last_status_ = {};
   if (!open_file(options, error)) return false;
@@ -134,7 +135,7 @@ void Collector::run() noexcept {
     try {
       turn(is_last);
     } catch (...) {
-      from_.losses.add(Loss::kWriteFailed, batch_.bytes().size());
+      dropped_batch_bytes_ += batch_.bytes().size();
       batch_.clear();
     }
     if (is_last) break;
@@ -316,7 +317,7 @@ void Collector::write_losses() {
   from_.losses.set(Loss::kStackNotWalked, of_stacks.not_walked);
   from_.losses.set(Loss::kStackTruncated, of_stacks.truncated);
   from_.losses.set(Loss::kUnnamedLibrary, of_stacks.unnamed_library);
-  from_.losses.set(Loss::kWriteFailed, writer_.lost_bytes());
+  from_.losses.set(Loss::kWriteFailed, writer_.lost_bytes() + dropped_batch_bytes_);
   const std::uint64_t total = from_.losses.total();
   if (total == last_loss_total_) return;
   last_loss_total_ = total;

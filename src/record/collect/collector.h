@@ -95,6 +95,7 @@ class Collector {
   std::int64_t last_flush_ns_ = 0;
   std::int64_t last_clock_ns_ = 0;
   std::uint64_t last_loss_total_ = 0;
+  std::uint64_t dropped_batch_bytes_ = 0;  // of turns for which there was no memory
   bool are_devices_described_ = false;
 
   // Of the thread: a pthread of its own rather than std::thread, because a forked child must be able to forget it.

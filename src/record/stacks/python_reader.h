@@ -54,21 +54,23 @@ class CarefulReader {
   }
   bool has_failed() const noexcept { return has_failed_; }
   // Reads anew what is asked for from now on.
-  void forget() noexcept { page_ = 0; }
+  void forget() noexcept { page_ = kNoPage; }
   // The same, and forgets that something could not be read.
   void restart() noexcept {
-    page_ = 0;
+    page_ = kNoPage;
     has_failed_ = false;
   }
 
  private:
   bool load(std::uintptr_t page) noexcept {
     const bool is_read = read_own_memory(page, page_bytes_, sizeof page_bytes_);
-    page_ = is_read ? page : 0;
+    page_ = is_read ? page : kNoPage;
     return is_read;
   }
 
-  std::uintptr_t page_ = 0;
+  static constexpr std::uintptr_t kNoPage = 1;  // no page starts there; one starts at 0, where nullptr leads
+
+  std::uintptr_t page_ = kNoPage;
   bool has_failed_ = false;
   alignas(8) char page_bytes_[4096];
   char view_bytes_[16384];  // names have at most 4096 characters of 4 bytes

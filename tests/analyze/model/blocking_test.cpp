@@ -208,6 +208,16 @@ TEST(Pairing, NeedsTheSameLine) {
   EXPECT_FALSE(pair.is_paired());
 }
 
+TEST(Pairing, NeedsALineOnBothSides) {
+  Pair pair;
+  const auto nowhere = pair.stack(pair.item, {});
+  const auto other = pair.stack(pair.item, {pair.builder.python("main", "/home/user/train.py", 10)});
+  pair.builder.call({.start_ns = -90, .end_ns = -80, .stack = other});
+  pair.builder.call({.kind = CallKind::kSynchronize, .start_ns = -70, .end_ns = -60, .stack = nowhere});
+  pair.sync.stack = nowhere;
+  EXPECT_FALSE(pair.is_paired());
+}
+
 TEST(Pairing, NeedsTheSameThread) {
   Pair pair;
   pair.sync.thread = kMainThread + 1;

@@ -165,6 +165,7 @@ TEST(Links, AreLearnedFromTheBestLargeCopies) {
     program.upload({.bytes = 2'000'000, .duration_ns = 20 * kUs, .host = MemoryKind::kPageable, .device = 0});
     program.download({.bytes = 2'000'000, .duration_ns = 25 * kUs, .device = 0});
     program.upload({.bytes = 1 << 20, .duration_ns = 65'536, .device = 1});
+    program.upload({.bytes = 2'000'000, .duration_ns = 4000 * kUs, .device = 3});
   });
   const Played played(std::move(program), 0);
   const ProcessModel& model = played.model();
@@ -177,6 +178,7 @@ TEST(Links, AreLearnedFromTheBestLargeCopies) {
   EXPECT_EQ(model.link_time_ns(0, Direction::kHostToDevice, 1'000'000), 26'200);  // and 1.2 us to start
   EXPECT_EQ(model.link_time_ns(1, Direction::kHostToDevice, 1'000'000), 63'700);
   EXPECT_EQ(model.link_time_ns(1, Direction::kDeviceToHost, 1'000'000), std::nullopt);
+  EXPECT_EQ(model.link_time_ns(3, Direction::kHostToDevice, 1'000'000), 2'001'200) << "slow, and known";
 }
 
 TEST(Links, ThatWereMeasuredStandBeforeWhatTheRunReached) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <new>
 #include <thread>
 
 #include "cuda/activity.h"
@@ -33,7 +35,8 @@ struct FakeCupti {
   cuda::CuptiResult clocked = cuda::kCuptiSuccess;
 };
 FakeCupti g_cupti;
-std::atomic<std::size_t> g_dropped{0};  // told once
+std::atomic<std::size_t> g_dropped{0};           // told once
+std::atomic<int> g_records_until_no_memory{-1};  // once; never below 0
 std::atomic<int> g_ticks{0};
 std::atomic<std::int64_t> g_last_tick_ns{0};
 
@@ -60,6 +63,7 @@ cuda::Cupti fake_cupti() {
                                       void** record) -> cuda::CuptiResult {
     std::uint8_t* const next = *record == nullptr ? buffer : static_cast<std::uint8_t*>(*record) + 200;
     if (next >= buffer + valid_bytes) return cuda::kCuptiMaxLimitReached;
+    if (g_records_until_no_memory.load() >= 0 && g_records_until_no_memory-- == 0) throw std::bad_alloc();
     *record = next;
     return cuda::kCuptiSuccess;
   };
@@ -82,6 +86,7 @@ class CollectorTest : public testing::Test {
   CollectorTest() {
     g_cupti = {};
     g_dropped = 0;
+    g_records_until_no_memory = -1;
     g_ticks = 0;
     g_last_tick_ns = 0;
     std::string pattern = (std::filesystem::temp_directory_path() / "collector-XXXXXX").string();
@@ -228,6 +233,46 @@ TEST_F(CollectorTest, CountsWhatCuptiRefuses) {
   const trace::Process process = read();
   EXPECT_EQ(lost(process, Loss::kCuptiCallFailed), g_cupti.flushes.size() + 1) << "and the drops, once";
   for (const trace::ClockSample& sample : process.clock_samples) EXPECT_EQ(sample.cupti_ns, trace::kUnknownTime);
+}
+
+// A turn without memory drops what it had taken. The turns behind it go on, and the loss stays.
+TEST_F(CollectorTest, CountsWhatThereWasNoMemoryFor) {
+  ASSERT_TRUE(start());
+  std::size_t size_bytes = 0;
+  g_records_until_no_memory = 2;
+  complete_kernels(pool_->request(&size_bytes), 5);
+  const std::int64_t before_ns = monotonic_ns();
+  while (g_records_until_no_memory >= 0 && monotonic_ns() - before_ns < kPatienceNs) std::this_thread::yield();
+  complete_kernels(pool_->request(&size_bytes), 1);
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  const trace::Process process = read();
+  EXPECT_EQ(records_.kernels.size(), 1u);
+  EXPECT_EQ(lost(process, Loss::kWriteFailed), 2 * sizeof(trace::KernelRecord));
+  ASSERT_TRUE(process.end);
+  losses_.reset();
+  ASSERT_TRUE(start());
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  EXPECT_TRUE(read().losses.empty()) << "of the recording before";
+}
+
+TEST_F(CollectorTest, TellsWhatTheStacksLost) {
+  ASSERT_TRUE(start());
+  // Code that no library holds, as a JIT compiler makes it: it calls its first argument with its second.
+  constexpr unsigned char kCode[] = {0x55, 0x48, 0x89, 0xE5, 0x48, 0x89, 0xF0, 0x48, 0x89,
+                                     0xFE, 0x48, 0x89, 0xC7, 0xFF, 0xD6, 0x5D, 0xC3};
+  void* const page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  std::memcpy(page, kCode, sizeof kCode);
+  const auto call = reinterpret_cast<void (*)(void (*)(StackTable*), StackTable*)>(page);
+  for (int i = 0; i < 2; ++i) call([](StackTable* stacks) { stacks->capture(); }, stacks_.get());
+  munmap(page, 4096);
+  for (std::uint32_t frame = 1; frame <= 131'072; ++frame) stacks_->enter_stack({&frame, 1}, false);
+  for (int i = 0; i < 3; ++i) stacks_->capture();
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  const trace::Process process = read();
+  EXPECT_EQ(lost(process, Loss::kStacksFull), 3u);
+  EXPECT_EQ(lost(process, Loss::kStackTruncated), 2u) << "nobody knows how such code is left";
+  EXPECT_EQ(lost(process, Loss::kUnnamedLibrary), 1u) << "each frame once";
 }
 
 TEST_F(CollectorTest, TakesRegularTurnsAndFlushesFiveTimesASecond) {

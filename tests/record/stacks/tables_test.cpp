@@ -1,7 +1,9 @@
 // The tables of strings and stacks, and the caches and symbols behind them.
 #include <dlfcn.h>
+#include <elf.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -11,12 +13,16 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "record/stacks/loaded_module.h"
 #include "record/stacks/module_symbols.h"
+#include "record/stacks/python_frames.h"
 #include "record/stacks/python_lines.h"
+#include "record/stacks/python_reader.h"
 #include "record/stacks/stack_table.h"
 #include "record/stacks/string_table.h"
 #include "record/stacks/word_cache.h"
@@ -192,6 +198,8 @@ TEST(PythonLines, ReadsEveryFormOfTheTable) {
   EXPECT_EQ(line_of_instruction(table, 0, 6), 1u);
   EXPECT_EQ(line_of_instruction(table, 0, -1), 0u);
   EXPECT_EQ(line_of_instruction({}, 10, 0), 0u);
+  const std::vector<unsigned char> cut{entry(13, 1), 64 | 2, 3};
+  EXPECT_EQ(line_of_instruction(std::span(cut).first(2), 10, 0), 11u) << "what is behind the table is not of it";
 }
 
 TEST(PythonLines, ReadsTheTableOf310) {
@@ -239,6 +247,21 @@ TEST(ModuleSymbols, SaysWhichFilesCannotBeRead) {
   EXPECT_FALSE(is_readable);
 }
 
+TEST(ModuleSymbols, AFileWithoutAnyNamesIsReadable) {
+  std::ifstream self("/proc/self/exe", std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(self)), {});
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  header.e_shnum = 0;
+  std::memcpy(bytes.data(), &header, sizeof header);
+  const std::string path = testing::TempDir() + "turnpike_nameless_" + std::to_string(getpid());
+  std::ofstream(path, std::ios::binary) << bytes;
+  const std::unique_ptr<SymbolFile> symbols = SymbolFile::open(path);
+  unlink(path.c_str());
+  ASSERT_NE(symbols, nullptr);
+  EXPECT_EQ(symbols->function_at(header.e_entry), "");
+}
+
 TEST(ModuleSymbols, RefusesTheFileOfAnotherBuild) {
   const auto address = reinterpret_cast<std::uintptr_t>(&turnpike_named_function);
   LoadedModule module;
@@ -278,6 +301,131 @@ TEST(ModuleSymbols, DamagedFilesAreHarmless) {
 
 std::uint32_t count_of(const std::vector<std::byte>& payload, std::size_t entry_bytes) {
   return static_cast<std::uint32_t>(payload.size() / entry_bytes);
+}
+
+// Two pages, the second of which cannot be read.
+class HalfReadable : public testing::Test {
+ protected:
+  HalfReadable() {
+    void* const pages = mmap(nullptr, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_NE(pages, MAP_FAILED);
+    pages_ = static_cast<char*>(pages);
+    for (int i = 0; i < 4096; ++i) pages_[i] = static_cast<char>(i % 251);
+    EXPECT_EQ(mprotect(pages_ + 4096, 4096, PROT_NONE), 0);
+  }
+  ~HalfReadable() override { munmap(pages_, 2 * 4096); }
+
+  char* pages_ = nullptr;
+  CarefulReader reader_;
+};
+
+TEST_F(HalfReadable, FieldsAreReadWhereThereAreAny) {
+  EXPECT_EQ(reader_.get<std::uint8_t>(pages_, 7), 7u);
+  EXPECT_EQ(reader_.get<std::uint8_t>(pages_, 4095), 4095 % 251);
+  EXPECT_FALSE(reader_.has_failed());
+  EXPECT_EQ(reader_.get<std::uint64_t>(pages_, 4096), 0u);
+  EXPECT_TRUE(reader_.has_failed());
+  EXPECT_EQ(reader_.get<std::uint8_t>(pages_, 7), 7u);
+  EXPECT_TRUE(reader_.has_failed()) << "it stays so";
+  reader_.restart();
+  EXPECT_FALSE(reader_.has_failed());
+  EXPECT_EQ(reader_.get<std::uint32_t>(pages_, 2), 0u) << "no field of CPython is there";
+  EXPECT_TRUE(reader_.has_failed());
+}
+
+TEST_F(HalfReadable, FieldsMayBeOldUntilThePageIsForgotten) {
+  EXPECT_EQ(reader_.get<std::uint8_t>(pages_, 7), 7u);
+  pages_[7] = 100;
+  EXPECT_EQ(reader_.get<std::uint8_t>(pages_, 7), 7u);
+  reader_.forget();
+  EXPECT_EQ(reader_.get<std::uint8_t>(pages_, 7), 100u);
+  pages_[7] = 101;
+  reader_.restart();
+  EXPECT_EQ(reader_.get<std::uint8_t>(pages_, 7), 101u);
+}
+
+TEST_F(HalfReadable, NothingIsWhereNullptrLeads) {
+  EXPECT_EQ(reader_.get<std::uint64_t>(nullptr, 16), 0u);
+  EXPECT_TRUE(reader_.has_failed());
+  reader_.restart();
+  reader_.get<std::uint64_t>(pages_, 16);
+  reader_.forget();
+  EXPECT_EQ(reader_.get<std::uint64_t>(nullptr, 16), 0u);
+  EXPECT_TRUE(reader_.has_failed());
+}
+
+TEST_F(HalfReadable, TablesOfLinesAreNotReadBeyondTheirEnd) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 5000; ++i) {
+    const std::size_t size = random() % 12;
+    auto* const table = reinterpret_cast<unsigned char*>(pages_ + 4096 - size);
+    for (std::size_t at = 0; at < size; ++at) table[at] = static_cast<unsigned char>(random());
+    line_of_instruction({table, size}, 10, 1000);
+    line_of_instruction_310({table, size}, 10, 1000);
+  }
+}
+
+TEST_F(HalfReadable, TextsAreThereAsAWholeOrNot) {
+  const Pointer view = reader_.view(pages_ + 4090, 6);
+  ASSERT_NE(view, nullptr);
+  EXPECT_EQ(std::memcmp(view, pages_ + 4090, 6), 0);
+  EXPECT_FALSE(reader_.has_failed());
+  EXPECT_EQ(reader_.view(pages_ + 4090, 7), nullptr);
+  EXPECT_TRUE(reader_.has_failed());
+}
+
+TEST(CarefulReader, TakesTextsOfAsMuchAsItHasRoomFor) {
+  const std::string text(16'385, 'x');
+  CarefulReader reader;
+  const Pointer view = reader.view(text.data(), 16'384);
+  ASSERT_NE(view, nullptr);
+  EXPECT_EQ(std::string_view(view, 16'384), std::string_view(text).substr(0, 16'384));
+  EXPECT_FALSE(reader.has_failed());
+  EXPECT_EQ(reader.view(text.data(), 16'385), nullptr);
+  EXPECT_TRUE(reader.has_failed());
+}
+
+TEST(PythonText, HashSeesEveryByte) {
+  std::string text(100, 'x');
+  for (std::size_t size = 0; size < text.size(); ++size) {
+    const std::uint64_t plain = hash_bytes(1, text.data(), size);
+    EXPECT_EQ(hash_bytes(1, std::string(text).data(), size), plain);
+    EXPECT_NE(hash_bytes(2, text.data(), size), plain);
+    for (std::size_t at = 0; at < size; ++at) {
+      text[at] = 'y';
+      EXPECT_NE(hash_bytes(1, text.data(), size), plain) << at << " of " << size;
+      text[at] = 'x';
+    }
+    text[size] = 'y';
+    EXPECT_EQ(hash_bytes(1, text.data(), size), plain) << size;
+    text[size] = 'x';
+  }
+}
+
+TEST_F(HalfReadable, LongTextsAreKnownByTheirEnds) {
+  constexpr std::size_t kLimit = 64;
+  constexpr std::size_t kSize = 200;
+  char* const text = pages_ + 4096 - kSize;
+  const auto hashed = [&] {
+    reader_.restart();
+    const std::uint64_t hash = sample(reader_, 1, text, kSize, kLimit);
+    EXPECT_FALSE(reader_.has_failed());
+    return hash;
+  };
+  const std::uint64_t plain = hashed();
+  EXPECT_NE(sample(reader_, 1, text, kSize - 1, kLimit), plain);
+  for (std::size_t at = 0; at < kSize; ++at) {
+    text[at] ^= 1;
+    EXPECT_EQ(hashed() != plain, at < kLimit / 2 || at >= kSize - kLimit / 2) << at;
+    text[at] ^= 1;
+  }
+  char* const whole = pages_ + 4096 - kLimit;
+  const std::uint64_t short_hash = sample(reader_, 1, whole, kLimit, kLimit);
+  for (std::size_t at = 0; at < kLimit; ++at) {
+    whole[at] ^= 1;
+    EXPECT_NE(sample(reader_, 1, whole, kLimit, kLimit), short_hash) << at;
+    whole[at] ^= 1;
+  }
 }
 
 TEST(StackTable, GivesOneStackOneNumberAndDrainsItOnce) {

@@ -47,6 +47,14 @@ def busy(seconds):
         number += 1
 
 
-if "VICTIM_BUSY" in os.environ:
+def busy_beside():
+    upload(107)
     busy(0.5)
+
+
+if "VICTIM_BUSY" in os.environ:
+    beside = threading.Thread(target=busy_beside)
+    beside.start()
+    busy(0.5)
+    beside.join()
 print("python", sys.version_info[0])

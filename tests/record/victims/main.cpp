@@ -35,6 +35,7 @@ constexpr Scenario kScenarios[] = {
     {"steal_buffers", victim::steal_buffers},
     {"sessions", victim::sessions},
     {"bad_session", victim::bad_session},
+    {"session_at_exit", victim::session_at_exit},
 };
 
 }  // namespace

@@ -67,6 +67,9 @@ struct Recorder {
   }
 };
 
+// Of session_at_exit(): a handler of exit() has no arguments.
+const char* g_library = nullptr;
+
 }  // namespace
 
 int other_subscriber(Arguments) {
@@ -133,6 +136,24 @@ int bad_session(Arguments arguments) {
   const Buffers buffers;
   upload(buffers, 3, 60);
   std::printf("checksum %lu\n", checksum(buffers));
+  return 0;
+}
+
+// Leaves while it is recorded; its own handler, which is older than the recorder's, runs behind that.
+int session_at_exit(Arguments arguments) {
+  g_library = arguments[0];
+  std::atexit([] {
+    const Recorder recorder(g_library);
+    char error[256];
+    std::printf("recording at exit: %d\n", recorder.is_recording());
+    std::printf("stop at exit: %d %s\n", recorder.stop(error, sizeof error), error);
+  });
+  const Recorder recorder(arguments[0]);
+  const Buffers buffers;
+  char error[256];
+  if (recorder.begin(arguments[1], error, sizeof error) != 0) return 1;
+  upload(buffers, 5, 5001);
+  MUST(cudaDeviceSynchronize());
   return 0;
 }
 

@@ -293,8 +293,12 @@ TEST(Arrival, IsNotToldByAQuestionThatACaptureRefuses) {
       while (run.simulation.calls("event_record") == 0) ASSERT_FALSE(transfer->is_done());
     }
     const std::size_t asked = run.simulation.calls(question);
+    const std::size_t queries = run.simulation.calls("stream_query");
     run.simulation.fail(question, 1, 906);
     while (run.simulation.calls(question) == asked) ASSERT_FALSE(transfer->is_done());
+    if (std::strcmp(question, "stream_is_capturing") == 0) {
+      EXPECT_EQ(run.simulation.calls("stream_query"), queries) << "that would end the capture";
+    }
     ASSERT_FALSE(transfer->is_done());
     run.simulation.let_go(hold);
     EXPECT_TRUE(transfer->wait());

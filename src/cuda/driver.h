@@ -1,7 +1,9 @@
 // The functions of the CUDA driver that Turnpike calls, found at run time: nothing of Turnpike links against libcuda.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "base/result.h"
@@ -45,6 +47,11 @@ inline constexpr int kCaptureModeRelaxed = 2;  // everything but what touches th
 inline constexpr unsigned int kStreamNonBlocking = 1;  // no waiting for the legacy default stream
 inline constexpr unsigned int kEventDisableTiming = 2;
 inline constexpr unsigned int kHostPortable = 1;  // page-locked for every context, not for the current one alone
+
+// Reads a word that a device may write meanwhile, in one piece and before whatever this thread reads next.
+inline std::uint64_t read_word(std::uint64_t* word) {
+  return std::atomic_ref(*word).load(std::memory_order_acquire);
+}
 
 // A table of plain function pointers: safe from any thread once loaded, and a test puts its own functions in their
 // place.
@@ -98,6 +105,9 @@ struct Driver {
   DriverCode (*event_query)(CUevent_st* event) = nullptr;  // kNotReady until it has happened
   DriverCode (*event_synchronize)(CUevent_st* event) = nullptr;
   DriverCode (*event_destroy)(CUevent_st* event) = nullptr;
+  // No function of the driver, but the one way to read page-locked memory into which a copy is under way: a simulated
+  // driver sees by it what the host has learned.
+  std::uint64_t (*read_word)(std::uint64_t* word) = &cuda::read_word;
 
   // The driver's own words for a code, or its number where it has none.
   std::string describe(DriverCode code) const;

@@ -77,7 +77,7 @@ class ThisEngine : public Engine {
     if (!fetch) return fetch.error();
     if (*fetch != nullptr) {
       state_->tally.d2h.add(bytes, bytes, 0);
-      return in_stream_transfer(state_, **found, *fetch);
+      return in_stream_transfer(state_, *fetch);
     }
     // Many pieces: through the ring, but issued here and now, so that the stream's next work finds them done.
     const auto job = start(Direction::kDown, **found, pieces, stream, false, stream, label);

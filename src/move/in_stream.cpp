@@ -16,6 +16,15 @@ std::size_t aligned(std::size_t size_bytes) {
   return (size_bytes + kAlignment - 1) & ~(kAlignment - 1);
 }
 
+// Whether the memory itself can tell that they have arrived. A device reads and writes so few bytes in one piece only
+// where they are aligned. And the stream must live until they have arrived, which only the legacy default stream is
+// known to do: the program may destroy others at once, and may begin to capture them.
+bool are_one_word(std::span<const Piece> pieces, CUstream_st* stream) {
+  if (stream != nullptr || pieces.size() != 1) return false;
+  const Piece& piece = pieces.front();
+  return (piece.size_bytes == 4 || piece.size_bytes == 8) && piece.device % piece.size_bytes == 0;
+}
+
 }  // namespace
 
 InStream::~InStream() {
@@ -69,6 +78,10 @@ Result<std::shared_ptr<InStream::Fetch>> InStream::start(Device& device, std::sp
   fetch->pieces.assign(pieces.begin(), pieces.end());
   fetch->begin = *place;
   fetch->end = *place + size_bytes;
+  if (are_one_word(pieces, stream)) {
+    fetch->arrival =
+        std::make_unique<Arrival>(device, stream, reinterpret_cast<std::uint64_t*>(memory_ + fetch->begin));
+  }
   Status status;
   std::size_t at = fetch->begin;
   for (const Piece& piece : pieces) {
@@ -78,13 +91,19 @@ Result<std::shared_ptr<InStream::Fetch>> InStream::start(Device& device, std::sp
                    "copying from the GPU", device.ordinal());
     at += aligned(piece.size_bytes);
   }
-  auto mark = Mark::after(device, stream);
-  if (!mark || !status) {
+  if (status && fetch->arrival == nullptr) {
+    auto arrival = Arrival::behind(device, stream);
+    if (arrival) {
+      fetch->arrival = std::move(*arrival);
+    } else {
+      status = arrival.error();
+    }
+  }
+  if (!status) {
     // Some of the copies may be on their way into the ring.
     driver.stream_synchronize(stream);
-    return status ? mark.error() : status.error();
+    return status.error();
   }
-  fetch->mark = *mark;
   fetch->owner = std::move(owner);
   fetches_.push_back(fetch);
   return fetch;
@@ -93,7 +112,7 @@ Result<std::shared_ptr<InStream::Fetch>> InStream::start(Device& device, std::sp
 void InStream::bring(Fetch& fetch) {
   if (fetch.is_collected) return;
   fetch.is_collected = true;
-  fetch.status = fetch.mark->status();
+  fetch.status = fetch.arrival->status();
   std::size_t at = fetch.begin;
   for (const Piece& piece : fetch.pieces) {
     if (piece.size_bytes > 0 && fetch.status && !fetch.is_abandoned) {
@@ -107,7 +126,7 @@ void InStream::bring(Fetch& fetch) {
 void InStream::bring_oldest(std::unique_lock<std::mutex>& lock) {
   const std::shared_ptr<Fetch> oldest = fetches_.front();
   lock.unlock();
-  oldest->mark->wait_until_passed();
+  oldest->arrival->wait_until_passed();
   lock.lock();
   bring(*oldest);
   forget_collected();
@@ -120,14 +139,14 @@ void InStream::forget_collected() {
 bool InStream::is_done(Fetch& fetch) {
   Owners dropped_at_the_end;
   const std::lock_guard lock(mutex_);
-  if (!fetch.is_collected && fetch.mark->is_passed()) bring(fetch);
+  if (!fetch.is_collected && fetch.arrival->is_passed()) bring(fetch);
   dropped_at_the_end = dropped();
   return fetch.is_collected;
 }
 
 Status InStream::wait(Fetch& fetch) {
-  Status waited = fetch.mark->wait();
-  if (!fetch.mark->was_passed()) return waited;
+  Status waited = fetch.arrival->wait();
+  if (!fetch.arrival->was_passed()) return waited;
   Owners dropped_at_the_end;
   const std::lock_guard lock(mutex_);
   bring(fetch);
@@ -146,7 +165,7 @@ void InStream::collect() {
   Owners dropped_at_the_end;
   const std::lock_guard lock(mutex_);
   for (const auto& fetch : fetches_) {
-    if (!fetch->is_collected && !fetch->mark->is_passed()) break;
+    if (!fetch->is_collected && !fetch->arrival->is_passed()) break;
     bring(*fetch);
   }
   forget_collected();

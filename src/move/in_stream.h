@@ -11,12 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "move/mark.h"
+#include "move/arrival.h"
 #include "move/move.h"
 
 namespace turnpike::move {
 
-// Safe from any thread whose current context is that of an open device.
+// Safe from any thread. The current context is that of an open device, but for is_done(), wait(), abandon() and what
+// only tells.
 class InStream {
  public:
   // One download on its way.
@@ -24,7 +25,7 @@ class InStream {
     std::vector<Piece> pieces;
     std::size_t begin = 0;  // in the ring
     std::size_t end = 0;
-    std::shared_ptr<Mark> mark;
+    std::unique_ptr<Arrival> arrival;
     std::shared_ptr<void> owner;
     bool is_collected = false;
     bool is_abandoned = false;  // nobody wants the bytes any more
@@ -62,7 +63,7 @@ class InStream {
 
   std::optional<std::size_t> place_for(std::size_t size_bytes) const;
   Status take_memory(const Device& device);
-  // The mark of the fetch has passed.
+  // The fetch has arrived, or failed.
   void bring(Fetch& fetch);
   // Opens the lock while it waits.
   void bring_oldest(std::unique_lock<std::mutex>& lock);

@@ -23,6 +23,7 @@ class Mark {
   // the driver refuses for the sake of a capture does not: it says nothing about the device.
   bool is_passed() const;
   bool was_passed() const { return answer_ != cuda::kNotReady; }  // without asking the device
+  cuda::DriverCode answer() const { return answer_; }             // kNotReady: it has not passed
   Status status() const;                                          // what is_passed() or wait() found out
   // An Error also where the driver refuses to wait for the sake of a capture: was_passed() is false then.
   Status wait() const;

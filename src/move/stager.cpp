@@ -9,10 +9,7 @@
 #include "cuda/nvtx_label.h"
 #include "move/cores.h"
 #include "move/host_copy.h"
-
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
+#include "move/relax.h"
 
 namespace turnpike::move {
 namespace {
@@ -47,12 +44,6 @@ std::unique_ptr<Ring> ring_for(Device& device, const Settings& settings) {
 // downloads, whose fresh pages have to be cleared first, and where items are gathered one by one.
 std::size_t most_gatherers(const Job& job) {
   return job.direction == Direction::kDown || job.plan.is_strided ? SIZE_MAX : job.most_gatherers;
-}
-
-void relax() {
-#if defined(__SSE2__)
-  _mm_pause();
-#endif
 }
 
 // The lock is held for a microsecond at most, and to sleep for it takes fifty: first it is tried for a while.

@@ -113,26 +113,24 @@ class StagedTransfer : public Transfer {
 
 class InStreamTransfer : public Transfer {
  public:
-  InStreamTransfer(std::shared_ptr<State> state, Device& device, std::shared_ptr<InStream::Fetch> fetch)
-      : state_(std::move(state)), counted_(*state_), device_(device), fetch_(std::move(fetch)) {}
+  InStreamTransfer(std::shared_ptr<State> state, std::shared_ptr<InStream::Fetch> fetch)
+      : state_(std::move(state)), counted_(*state_), fetch_(std::move(fetch)) {}
 
   ~InStreamTransfer() override { state_->in_stream().abandon(*fetch_); }
 
   bool is_staged() override { return true; }
-  bool is_done() override {
-    const InContext in_context(device_);
-    return state_->in_stream().is_done(*fetch_);
+  bool is_done() override { return state_->in_stream().is_done(*fetch_); }
+  Status wait_on(int device, Stream stream) override {
+    Arrival& arrival = *fetch_->arrival;
+    if (arrival.is_passed()) return arrival.status();
+    const auto mark = arrival.mark();
+    return mark ? hold_up(*state_, **mark, device, stream) : arrival.wait();
   }
-  Status wait_on(int device, Stream stream) override { return hold_up(*state_, *fetch_->mark, device, stream); }
-  Status wait() override {
-    const InContext in_context(device_);
-    return state_->in_stream().wait(*fetch_);
-  }
+  Status wait() override { return state_->in_stream().wait(*fetch_); }
 
  private:
   std::shared_ptr<State> state_;
   Counted counted_;
-  Device& device_;
   std::shared_ptr<InStream::Fetch> fetch_;
 };
 
@@ -197,9 +195,8 @@ std::unique_ptr<Transfer> staged_transfer(std::shared_ptr<State> state, std::sha
   return std::make_unique<StagedTransfer>(std::move(state), std::move(job), made_for, std::move(owner));
 }
 
-std::unique_ptr<Transfer> in_stream_transfer(std::shared_ptr<State> state, Device& device,
-                                             std::shared_ptr<InStream::Fetch> fetch) {
-  return std::make_unique<InStreamTransfer>(std::move(state), device, std::move(fetch));
+std::unique_ptr<Transfer> in_stream_transfer(std::shared_ptr<State> state, std::shared_ptr<InStream::Fetch> fetch) {
+  return std::make_unique<InStreamTransfer>(std::move(state), std::move(fetch));
 }
 
 std::unique_ptr<Transfer> peer_transfer(std::shared_ptr<State> state, Device& from, Stream from_stream, Device& to,

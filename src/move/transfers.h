@@ -11,8 +11,7 @@ namespace turnpike::move {
 std::unique_ptr<Transfer> staged_transfer(std::shared_ptr<State> state, std::shared_ptr<Job> job, Stream made_for,
                                           std::shared_ptr<void> owner);
 
-std::unique_ptr<Transfer> in_stream_transfer(std::shared_ptr<State> state, Device& device,
-                                             std::shared_ptr<InStream::Fetch> fetch);
+std::unique_ptr<Transfer> in_stream_transfer(std::shared_ptr<State> state, std::shared_ptr<InStream::Fetch> fetch);
 
 // Copies that have been issued already, between `from` and `to`.
 std::unique_ptr<Transfer> peer_transfer(std::shared_ptr<State> state, Device& from, Stream from_stream, Device& to,

@@ -115,6 +115,51 @@ TEST(SimulatedDriver, LagsBehindTheHostUntilAsked) {
   EXPECT_EQ(std::memcmp(program.host, program.back, kBytes), 0);
 }
 
+TEST(SimulatedDriver, ShowsAWordAsItWasUntilItsCopyHasRun) {
+  for (std::uint64_t seed = 0; seed < kFewSeeds; ++seed) {
+    for (const std::size_t size_bytes : {4, 8}) {
+      Program program(seed);
+      program.upload(program.stream);
+      auto* const word = reinterpret_cast<std::uint64_t*>(program.back);
+      *word = 0x1111111111111111;
+      program.cuda.memcpy_dtoh_async(word, program.device, size_bytes, program.stream);
+      std::uint32_t read = 0;
+      std::memcpy(&read, word, sizeof read);
+      EXPECT_NE(read, 0x11111111U) << "only looks see what was there before";
+      EXPECT_NE(read, 0x07070707U);
+      const std::uint64_t arrived = size_bytes == 8 ? 0x0707070707070707 : 0x1111111107070707;
+      std::uint64_t seen = 0;
+      while (seen != arrived) {
+        seen = program.cuda.read_word(word);
+        ASSERT_TRUE(seen == 0x1111111111111111 || seen == arrived) << std::hex << seen;
+      }
+      EXPECT_EQ(*word, arrived);
+      *word = 5;  // the host knows that it has arrived, and what came before it
+      program.upload(program.other);
+      EXPECT_THAT(program.found(), IsEmpty());
+    }
+  }
+}
+
+TEST(SimulatedDriver, FindsALookAtWhatIsNotWrittenInOnePiece) {
+  struct Copy {
+    std::size_t at, size_bytes;
+  };
+  for (const Copy copy : {Copy{0, 9}, Copy{0, 64}, Copy{4, 8}, Copy{7, 2}}) {
+    Program program;
+    program.upload(program.stream);
+    program.cuda.memcpy_dtoh_async(program.back + copy.at, program.device, copy.size_bytes, program.stream);
+    program.cuda.read_word(reinterpret_cast<std::uint64_t*>(program.back));
+    EXPECT_THAT(program.found(), HasSubstr("ReadTooEarly")) << copy.at << " " << copy.size_bytes;
+  }
+  Program program;
+  program.upload(program.stream);
+  program.cuda.memcpy_dtoh_async(program.back, program.device, 64, program.stream);
+  program.cuda.stream_synchronize(program.stream);
+  program.cuda.read_word(reinterpret_cast<std::uint64_t*>(program.back));
+  EXPECT_THAT(program.found(), IsEmpty());
+}
+
 TEST(SimulatedDriver, RunsStreamsInThreadsWithoutBeingAsked) {
   Program program(3, {.pace = Pace::kThreads});
   std::atomic<int> runs{0};

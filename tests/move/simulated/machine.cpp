@@ -126,6 +126,15 @@ Position Machine::issue(Stream& stream, std::shared_ptr<Operation> operation, co
   return {stream.index, stream.issued};
 }
 
+// The word around the few bytes that a download writes; nullptr: they are too many, or lie across its border.
+std::uint64_t* Machine::word_of(const Operation& operation) {
+  constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+  const Range side = operation.host_side;
+  const std::uint64_t begin = side.begin / kWord * kWord;
+  if (operation.kind != Kind::kDownload || side.is_empty() || side.end > begin + kWord) return nullptr;
+  return memory.holding({begin, begin + kWord}) == nullptr ? nullptr : reinterpret_cast<std::uint64_t*>(begin);
+}
+
 // Takes away the meaning of what will be written, and remembers what the host must leave alone.
 void Machine::prepare(Operation& operation, const std::vector<Access>& accesses) {
   for (const Access& access : accesses) {
@@ -134,6 +143,11 @@ void Machine::prepare(Operation& operation, const std::vector<Access>& accesses)
       for (const auto& other : unknown_to_host_) {
         if (other->host_side.overlaps(access.range)) other->is_overtaken = true;
       }
+    }
+    if (std::uint64_t* word = access.is_write && is_host_side ? word_of(operation) : nullptr) {
+      operation.word_before = *word;
+      operation.clock = streams_[operation.position.stream]->clock;
+      operation.patience = random.one_in(30) ? 30 : random.below(4);
     }
     if (access.is_write && operation.to != nullptr && accesses_.find(access.range, false) == nullptr) {
       std::memset(operation.to, poison, operation.size_bytes);

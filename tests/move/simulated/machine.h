@@ -80,6 +80,10 @@ class Machine {
   void wait_for_all(std::unique_lock<std::mutex>& lock);
   // Whether the event has happened; asking makes its stream go on, some time.
   bool ask(Event& event);
+  // What the host sees in a word of page-locked memory, in one piece. Looking makes the stream that writes it go on,
+  // some time. Where a copy of few bytes writes, that is what was there before, until the copy has run; then the host
+  // knows so. Whoever reads in any other way finds poison until then.
+  std::uint64_t look(std::uint64_t* word);
   // Whether the stream has nothing to do. What was in it before is then known to the host.
   bool is_idle(Stream& stream);
   // Lets streams go on by chance: at every call of the driver.
@@ -128,6 +132,7 @@ class Machine {
   void order_with_default_stream(Stream& stream, Operation& operation);
   void learn(const Clock& clock);
   void start_threads();
+  std::uint64_t* word_of(const Operation& operation);
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -114,6 +114,13 @@ DriverCode mem_get_address_range(DevicePointer* base, std::size_t* size_bytes, D
   return 0;
 }
 
+// A read of memory and no call: it is not counted, cannot fail, and needs no context.
+std::uint64_t read_word(std::uint64_t* word) {
+  const auto lock = g_machine->lock();
+  g_machine->drift();
+  return g_machine->look(word);
+}
+
 }  // namespace
 
 void fill_memory_calls(cuda::Driver& driver) {
@@ -126,6 +133,7 @@ void fill_memory_calls(cuda::Driver& driver) {
   driver.pointer_get_attribute = pointer_get_attribute;
   driver.pointer_get_attributes = pointer_get_attributes;
   driver.mem_get_address_range = mem_get_address_range;
+  driver.read_word = read_word;
 }
 
 }  // namespace turnpike::simulated

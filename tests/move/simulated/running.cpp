@@ -1,4 +1,5 @@
 // Runs the operations of the simulated streams: by chance, because the host waits, or each stream in a thread.
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -148,6 +149,32 @@ bool Machine::ask(Event& event) {
   if (!is_done(event.position)) return false;
   learn(event.clock);
   return true;
+}
+
+std::uint64_t Machine::look(std::uint64_t* word) {
+  const auto begin = reinterpret_cast<std::uint64_t>(word);
+  const Range range{begin, begin + sizeof *word};
+  const auto found =
+      std::find_if(unknown_to_host_.begin(), unknown_to_host_.end(), [&](const std::shared_ptr<Operation>& operation) {
+        return operation->word_before && operation->host_side.overlaps(range);
+      });
+  if (found != unknown_to_host_.end()) {
+    const std::shared_ptr<Operation> copy = *found;
+    if (!is_done(copy->position) && copy->patience > 0) {
+      --copy->patience;
+      return *copy->word_before;
+    }
+    for (std::size_t steps = random.between(1, 4); steps > 0 && !is_done(copy->position); --steps) {
+      if (!step_towards(copy->position)) break;
+      changed_.notify_all();
+    }
+    if (!is_done(copy->position)) return *copy->word_before;
+    learn(copy->clock);
+  }
+  if (const Access* access = accesses_.find(range, true)) {
+    report(Rule::kReadTooEarly, "the host reads what " + access->what + " writes");
+  }
+  return *word;
 }
 
 bool Machine::is_idle(Stream& stream) {

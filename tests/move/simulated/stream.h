@@ -33,7 +33,12 @@ struct Operation {
   bool breaks_a_byte = false;              // a pair of devices between which bytes arrive wrong
   Range host_side;                         // of uploads and downloads
   std::optional<std::uint64_t> host_hash;  // of the bytes there, from the issue until the host knows that it is done
-  bool is_overtaken = false;               // once done, a later operation may write the host side before the host knows
+  // Of a download of so few aligned bytes that they are written in one piece: the word around them, as it is until
+  // then.
+  std::optional<std::uint64_t> word_before;
+  Clock clock;                // what the host knows when it sees them: the copy, and what comes before it
+  std::size_t patience = 0;   // looks that find nothing new, without the device going on
+  bool is_overtaken = false;  // once done, a later operation may write the host side before the host knows
 
   std::function<void()> body;                               // of kernels
   std::vector<std::pair<std::byte*, std::size_t>> scratch;  // what a kernel overwrites: without meaning until its end

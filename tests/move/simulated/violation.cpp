@@ -21,6 +21,8 @@ const char* name_of(Rule rule) {
       return "SourceChanged";
     case Rule::kDestinationTouched:
       return "DestinationTouched";
+    case Rule::kReadTooEarly:
+      return "ReadTooEarly";
     case Rule::kUnordered:
       return "Unordered";
     case Rule::kNoContext:

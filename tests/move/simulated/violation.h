@@ -14,6 +14,7 @@ enum class Rule {
   kFreedInFlight,       // memory given back before the host knew that its copies are done
   kSourceChanged,       // the host wrote what a copy under way reads
   kDestinationTouched,  // the host wrote where a copy under way writes
+  kReadTooEarly,        // the host looked at what an operation under way writes, maybe in several pieces
   kUnordered,           // two operations on the same bytes, one of them writing, that nothing puts in order
   kNoContext,           // a call that needs a current context, made without one
   kWrongContext,        // a call that needs another current context

@@ -43,10 +43,16 @@ def old_glibc(architecture):
     return unpack(f"bullseye-{architecture}", packages, "bullseye", architecture)
 
 
-def recent_python(architecture):
-    """Debian 13, with Python 3.13."""
+def python_3_13(architecture):
+    """Debian 13."""
     packages = ["libc6", "python3.13-minimal", "libpython3.13-minimal", "libpython3.13-stdlib", *PYTHON_LIBRARIES]
     return unpack(f"trixie-{architecture}", packages, "trixie", architecture)
+
+
+def python_3_14(architecture):
+    """Debian 14."""
+    packages = ["libc6", "python3.14-minimal", "libpython3.14-minimal", "libpython3.14-stdlib", *PYTHON_LIBRARIES]
+    return unpack(f"forky-{architecture}", packages, "forky", architecture)
 
 
 def qemu_aarch64():

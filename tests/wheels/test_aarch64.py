@@ -32,7 +32,7 @@ def test_report_is_the_same_as_on_x86_64(emulator, packages, recordings):
 
 
 def in_python(emulator, packages, program):
-    root = roots.recent_python("arm64")
+    root = roots.python_3_13("arm64")
     environment = {
         "PYTHONHOME": str(root / "usr"),
         "PYTHONPATH": str(packages["aarch64"].parent),

@@ -26,3 +26,13 @@ function(turnpike_library name)
   add_library(turnpike_${name} STATIC ${arg_SOURCES})
   target_link_libraries(turnpike_${name} PUBLIC turnpike_options ${arg_LINKS})
 endfunction()
+
+# turnpike_exports(TARGET NAME...): what a shared library shows, and nothing else. A version script says it, because zig's
+# linker (scripts/wheels) knows no --exclude-libs.
+function(turnpike_exports target)
+  list(JOIN ARGN "; " names)
+  set(script ${CMAKE_CURRENT_BINARY_DIR}/${target}.exports)
+  file(CONFIGURE OUTPUT ${script} CONTENT "{ global: ${names}; local: *; };\n")
+  target_link_options(${target} PRIVATE "LINKER:--version-script,${script}")
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${script})
+endfunction()

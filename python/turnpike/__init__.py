@@ -13,7 +13,12 @@ And moves what has to be moved, at the speed of the link:
     for batch in tp.prefetch(loader, "cuda"): ...
 """
 
-from turnpike._core import Error, __version__
+try:
+    from turnpike._core import Error, __version__
+except ModuleNotFoundError as error:
+    from turnpike._missing import no_extension
+
+    raise no_extension() from error
 from turnpike._move.calibrate import Calibration, CalibrationPoint, calibrate
 from turnpike._move.copy import Work, copy_
 from turnpike._move.fetch import Fetched, fetch

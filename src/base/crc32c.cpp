@@ -30,8 +30,8 @@ std::uint32_t by_table(const unsigned char* bytes, std::size_t size, std::uint32
 }
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) std::uint32_t by_instruction(const unsigned char* bytes, std::size_t size,
-                                                               std::uint32_t crc) noexcept {
+__attribute__((target("sse4.2,crc32"))) std::uint32_t by_instruction(const unsigned char* bytes, std::size_t size,
+                                                                     std::uint32_t crc) noexcept {
   std::uint64_t wide = crc;
   for (; size >= 8; bytes += 8, size -= 8) {
     std::uint64_t word;

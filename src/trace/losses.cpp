@@ -48,6 +48,9 @@ constexpr LossInfo kLosses[] = {
     {Loss::kUnnamedLibrary, "unnamed_library",
      "A library in a call stack could not be read, so its functions have no names. Check that the library's file is "
      "still there and readable."},
+    {Loss::kNoNativeFrames, "no_native_frames",
+     "Turnpike cannot find the native frames of these calls on this kind of processor yet: their stacks have the lines "
+     "of Python, but no C++ functions, operators or phases. Record on x86-64 to see those."},
     {Loss::kNotClosed, "not_closed",
      "The file has no end: the process was killed or left by _exit, and what came after the last write is missing. Let "
      "the program end by itself, or stop the recording before it ends."},

@@ -22,6 +22,7 @@ enum class Loss : std::uint32_t {
   kCuptiCallFailed = 11,     // a CUPTI function failed: what it would have switched on is missing
   kClockStepped = 12,        // the system clock was set while recording
   kUnnamedLibrary = 13,      // native frames whose module could not be read for names
+  kNoNativeFrames = 14,      // stacks without native frames, because of the processor
   // Found by readers:
   kNotClosed = 100,           // the file has no end: the process was killed or left by _exit
   kDamagedBytes = 101,        // bytes that belong to no whole chunk

@@ -317,6 +317,7 @@ void Collector::write_losses() {
   from_.losses.set(Loss::kStackNotWalked, of_stacks.not_walked);
   from_.losses.set(Loss::kStackTruncated, of_stacks.truncated);
   from_.losses.set(Loss::kUnnamedLibrary, of_stacks.unnamed_library);
+  from_.losses.set(Loss::kNoNativeFrames, of_stacks.without_native);
   from_.losses.set(Loss::kWriteFailed, writer_.lost_bytes() + dropped_batch_bytes_);
   const std::uint64_t total = from_.losses.total();
   if (total == last_loss_total_) return;

@@ -218,7 +218,7 @@ void UnwindTable::walk_from(Cursor& cursor, std::uintptr_t evaluator, NativeStac
 
 void UnwindTable::walk(std::uintptr_t, NativeStack& stack) noexcept {
   stack.count = 0;
-  stack.is_truncated = true;
+  stack.is_truncated = false;
   stack.hash = kHashSeed;
 }
 

@@ -1,6 +1,4 @@
 // The native frames of the calling thread: walked by the modules' unwind tables, with a cache of their rules.
-//
-// x86-64 only; elsewhere no frames are found.
 #pragma once
 
 #include <array>
@@ -13,6 +11,13 @@
 namespace turnpike::record {
 
 inline constexpr std::uint32_t kMaxNativeFrames = 64;
+
+// Whether the walker knows this processor. Elsewhere a walk finds nothing.
+#if defined(__x86_64__)
+inline constexpr bool kWalksNativeFrames = true;
+#else
+inline constexpr bool kWalksNativeFrames = false;
+#endif
 
 // Not initialised as a whole: it lives on users' stacks, in a path where every nanosecond is theirs.
 struct NativeStack {

@@ -53,8 +53,8 @@ std::size_t StackTable::FrameKeyHash::operator()(const FrameKey& key) const noex
   return mix(mix(mix(kHashSeed, key[0]), key[1]), key[2]);
 }
 
-StackTable::StackTable(StringTable& strings) noexcept
-    : strings_(strings), unwind_table_(Omit::kOwnAndDriver), numbers_(kNumberSetsLog2) {}
+StackTable::StackTable(StringTable& strings, bool walks_native) noexcept
+    : strings_(strings), unwind_table_(Omit::kOwnAndDriver), walks_native_(walks_native), numbers_(kNumberSetsLog2) {}
 
 std::uint32_t StackTable::capture() noexcept {
   ThreadState& thread = t_state;
@@ -67,7 +67,14 @@ std::uint32_t StackTable::capture() noexcept {
   PythonStack python;
   NativeStack native;
   walk_python_stack(python);
-  unwind_table_.walk(python.evaluator, native);
+  if (walks_native_) {
+    unwind_table_.walk(python.evaluator, native);
+  } else {
+    native.count = 0;
+    native.is_truncated = false;
+    native.hash = kHashSeed;
+    count(without_native_);
+  }
   if (python.count == 0 && native.count == 0) {
     count(not_walked_);
     return trace::kNoId;
@@ -255,7 +262,7 @@ void StackTable::restart() noexcept {
 
 StackTable::Losses StackTable::losses() const noexcept {
   const auto value = [](const std::atomic<std::uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
-  return {value(full_), value(not_walked_), value(truncated_), value(unnamed_library_)};
+  return {value(full_), value(not_walked_), value(truncated_), value(unnamed_library_), value(without_native_)};
 }
 
 }  // namespace turnpike::record

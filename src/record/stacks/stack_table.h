@@ -28,7 +28,8 @@ namespace turnpike::record {
 // usual run a few.
 class StackTable {
  public:
-  explicit StackTable(StringTable& strings) noexcept;
+  // `walks_native`: whether stacks have native frames; if not, each capture counts as a loss of them.
+  explicit StackTable(StringTable& strings, bool walks_native = kWalksNativeFrames) noexcept;
 
   // The number of the calling thread's stack: its native frames, without this library's and the driver's, up to the
   // innermost Python evaluator, then its Python frames. 0: could not. The same stack has the same number for the
@@ -53,6 +54,7 @@ class StackTable {
     std::uint64_t not_walked;       // captures that found no frame at all
     std::uint64_t truncated;        // captures whose stack is cut: too deep, or a frame that could not be walked
     std::uint64_t unnamed_library;  // native frames whose module could not be read for names; each frame once
+    std::uint64_t without_native;   // captures without native frames, for want of a walker
   };
   Losses losses() const noexcept;
 
@@ -96,11 +98,13 @@ class StackTable {
 
   StringTable& strings_;
   UnwindTable unwind_table_;
+  bool walks_native_;
   WordCache numbers_;  // hash of a walk -> stack id: the fast path
   std::atomic<std::uint64_t> full_{0};
   std::atomic<std::uint64_t> not_walked_{0};
   std::atomic<std::uint64_t> truncated_{0};
   std::atomic<std::uint64_t> unnamed_library_{0};
+  std::atomic<std::uint64_t> without_native_{0};
 
   std::mutex mutex_;  // for all below
   std::vector<Frame> frames_;

@@ -478,6 +478,18 @@ TEST(StackTable, ThreadsAgreeOnNumbersAndEveryNumberIsDefined) {
   EXPECT_EQ(std::memcmp(stacks.data(), &seen[0][0], sizeof(std::uint32_t)), 0) << "the only stack is the first defined";
 }
 
+TEST(StackTable, CountsEachStackThatLacksItsNativeFrames) {
+  StringTable strings;
+  StackTable table(strings, /*walks_native=*/false);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(table.capture(), trace::kNoId) << "without Python nothing is left";
+  EXPECT_EQ(table.losses().without_native, 3u);
+  EXPECT_EQ(table.losses().not_walked, 3u);
+  EXPECT_EQ(table.losses().truncated, 0u);
+  StackTable walking(strings);
+  walking.capture();
+  EXPECT_EQ(walking.losses().without_native, kWalksNativeFrames ? 0u : 1u);
+}
+
 StackTable* g_table;
 std::atomic<std::uint32_t> g_interruptions;
 

@@ -1,0 +1,90 @@
+"""Fetches the third-party code of third_party.lock and unpacks it into one folder: headers/, sqlite3/ and zlib/.
+
+All of it comes from Debian's archive. Only headers and sources are taken, so the packages' processor does not matter.
+"""
+
+import hashlib
+import pathlib
+import shutil
+import typing
+
+from wheel_build.debian import Archive
+from wheel_build.shell import WORK, BuildError, run, say
+
+LOCK = pathlib.Path(__file__).with_name("third_party.lock")
+DOWNLOADS = WORK / "downloads"
+SOURCES = WORK / "sources"
+NEEDED_COMMANDS = {"apt-get": "apt", "dpkg-source": "dpkg-dev", "make": "make", "cc": "gcc", "tclsh": "tcl"}
+
+
+class Package(typing.NamedTuple):
+    kind: str  # "deb" or "source"
+    name: str
+    version: str
+    sha256: str
+
+    @property
+    def file(self):
+        """Its .deb or .dsc."""
+        (file,) = DOWNLOADS.glob(f"{self.name}_*.{'dsc' if self.kind == 'source' else 'deb'}")
+        return file
+
+
+def locked_packages():
+    lines = [line for line in LOCK.read_text().splitlines() if line and not line.startswith("#")]
+    return [Package(*line.split()) for line in lines]
+
+
+def fetch(packages):
+    archive = Archive(WORK / "apt")
+    for kind, download in (("deb", archive.download), ("source", archive.download_sources)):
+        wanted = [f"{package.name}={package.version}" for package in packages if package.kind == kind]
+        download(
+            wanted,
+            DOWNLOADS,
+            failure=f"Debian lacks one of these, so {LOCK.name} needs others: {' '.join(wanted)}",
+        )
+    for package in packages:
+        found = hashlib.sha256(package.file.read_bytes()).hexdigest()
+        if found != package.sha256:
+            raise BuildError(f"{package.file.name} has the SHA-256 {found}; {LOCK.name} says {package.sha256}")
+
+
+def unpack(packages):
+    unpacked = WORK / "unpacked"
+    shutil.rmtree(unpacked, ignore_errors=True)
+    unpacked.mkdir()
+    for package in packages:
+        target = unpacked / package.name
+        command = ["dpkg-source", "--no-check", "-x"] if package.kind == "source" else ["dpkg-deb", "-x"]
+        run(*command, package.file, target, failure=f"{package.file.name} could not be unpacked")
+        if package.kind == "deb":
+            shutil.copytree(target / "usr" / "include", SOURCES / "headers", dirs_exist_ok=True)
+    shutil.copytree(unpacked / "zlib", SOURCES / "zlib")
+    # SQLite's sources are many files; what one compiles is the one file that a script of theirs makes of them.
+    configure, make = unpacked / "sqlite3" / "configure", WORK / "unpacked" / "sqlite3-made"
+    make.mkdir()
+    run(configure, "--disable-tcl", cwd=make, failure="SQLite could not be configured")
+    run("make", "sqlite3.c", cwd=make, failure="SQLite's sources could not be joined")
+    (SOURCES / "sqlite3").mkdir()
+    for name in ("sqlite3.c", "sqlite3.h"):
+        shutil.copy(make / name, SOURCES / "sqlite3")
+
+
+def prepare():
+    """Returns the folder with the sources, which is made again only if the lock changed."""
+    stamp = SOURCES / "made-from.lock"
+    if stamp.exists() and stamp.read_text() == LOCK.read_text():
+        return SOURCES
+    missing = [package for command, package in NEEDED_COMMANDS.items() if not shutil.which(command)]
+    if missing:
+        raise BuildError(f"missing here; these are Debian's names: {' '.join(missing)}")
+    say("fetching third-party sources")
+    for folder in (DOWNLOADS, SOURCES):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+    packages = locked_packages()
+    fetch(packages)
+    unpack(packages)
+    stamp.write_text(LOCK.read_text())
+    return SOURCES

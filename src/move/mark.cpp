@@ -22,7 +22,8 @@ Result<std::shared_ptr<Mark>> Mark::after(Device& device, CUstream_st* stream) {
 }
 
 void Mark::learn(cuda::DriverCode answer) const {
-  if (!cuda::is_capture_code(answer)) answer_ = answer;
+  // Another thread may have learned meanwhile that it has passed.
+  if (answer != cuda::kNotReady && !cuda::is_capture_code(answer)) answer_ = answer;
 }
 
 bool Mark::is_passed() const {

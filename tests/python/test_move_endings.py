@@ -207,3 +207,17 @@ assert engine.settings() == found["settings"] == _core.move_kept_settings("Host"
 assert _core.move_kept_settings("Another") is None
 """)
     assert done.returncode == 0, done.stderr
+
+
+def test_what_unlocks_a_storage_tells_that_it_was_not_locked(run):
+    done = run("""
+import weakref
+block = memory()
+class Storage: pass
+storage = Storage()
+watch = weakref.ref(storage, engine.unlocker(address(block)))
+del storage
+print("it goes on")
+""")
+    assert (done.returncode, done.stdout) == (0, "it goes on\n")
+    assert "was not page-locked" in done.stderr

@@ -189,3 +189,35 @@ while any(one() is not None for one in gone):
 assert host == device
 """)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_calibration_tells_and_keeps_what_it_measured(run, tmp_path):
+    done = run(f"""
+os.environ["XDG_CACHE_HOME"] = {str(tmp_path)!r}
+engine.configure((2, 1 << 20, 64 << 20))
+told = []
+found = engine.calibrate(0, lambda done, all: told.append((done, all)))
+assert told == [(number, len(told)) for number in range(1, len(told) + 1)], told
+assert (found["device"], found["device_name"]) == (0, "Host") and len(found["points"]) > 1
+threads, chunk_bytes, pinned_bytes, gatherers, store = found["settings"]
+best = [one for one in found["points"] if (one["threads"], one["chunk_bytes"]) == (threads, chunk_bytes)]
+assert any(one["h2d_gbps"] == found["h2d_gbps"] and one["d2h_gbps"] == found["d2h_gbps"] for one in best), found
+assert found["h2d_pinned_gbps"] > 0 and found["d2h_pinned_gbps"] > 0 and store in ("plain", "streaming", "string")
+assert engine.settings() == found["settings"] == _core.move_kept_settings("Host")
+assert _core.move_kept_settings("Another") is None
+""")
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_unlocks_a_storage_tells_that_it_was_not_locked(run):
+    done = run("""
+import weakref
+block = memory()
+class Storage: pass
+storage = Storage()
+watch = weakref.ref(storage, engine.unlocker(address(block)))
+del storage
+print("it goes on")
+""")
+    assert (done.returncode, done.stdout) == (0, "it goes on\n")
+    assert "was not page-locked" in done.stderr

@@ -191,3 +191,12 @@ def test_slots_made_in_inference_mode_can_be_trained_with_later():
         with torch.inference_mode(False):
             next(results)
     assert weight.grad is not None
+
+
+def test_a_slot_is_allocated_again_only_for_a_larger_input():
+    lanes = pipeline._Lanes(LateEngine(), lambda x: x, CPU, 2, None)
+    first, second = lanes._slot(100), lanes._slot(200)
+    assert (first.numel(), second.numel()) == (100, 200) and first.dtype is torch.uint8
+    assert lanes._slot(100) is first and lanes._slot(199) is second
+    larger = lanes._slot(101)
+    assert larger.numel() == 101 and lanes._slot(200) is second and lanes._slot(1) is larger

@@ -430,3 +430,15 @@ def test_what_is_left_behind_is_named():
     ):
         strict.refuse_left_behind("turnpike.to()", nest)
     strict.refuse_left_behind("turnpike.to()", known)
+
+
+def test_prefetch_refuses_what_it_would_leave_behind_also_where_there_is_no_gpu():
+    class Unknown:
+        pass
+
+    batches = [{"a": torch.ones(1)}, {"b": [Unknown()]}, {"a": torch.ones(2)}]
+    loop = iter(tp.prefetch(batches, "cpu", strict=True))
+    assert next(loop)["a"].numel() == 1
+    with pytest.raises(tp.Error, match=r"turnpike\.prefetch\(\) with strict=True .*\['b'\]\[0\]"):
+        next(loop)
+    assert len(list(tp.prefetch(batches, "cpu"))) == 3

@@ -275,11 +275,12 @@ def measured(monkeypatch, names, outcome, *arguments):
     """The exit code of measuring, when the experiments come to `outcome`; and with what they were run."""
     asked = []
 
-    def run_experiment(name, gpu, options, kept, show, said):
+    def run_experiment(name, gpu, options, kept, show, said, keep):
         asked.append((name, gpu, options))
         show(f"{name} runs")
         for field in ("rows", "wrong", "failed", "nothing"):
             getattr(kept, field).extend(getattr(outcome, field))
+        keep()
 
     monkeypatch.setattr(command.run, "run_experiment", run_experiment)
     options = command.parser().parse_args([*names, *arguments])
@@ -342,11 +343,30 @@ def test_as_json_the_document_is_all_that_is_printed(monkeypatch, capsys):
     assert printed["command"] == "turnpike bench to pin --json"
 
 
-def test_what_was_measured_is_written_after_each_experiment(monkeypatch, tmp_path):
+def test_what_was_measured_is_kept_after_each_case(planned):
+    outcome, kept = run.Outcome(), []
+
+    def fails(gpu):
+        raise MemoryError("too little")
+
+    planned.cases += [
+        Planned("first", lambda gpu: case_of("first")),
+        Planned("second", fails),
+        Planned("third", lambda gpu: case_of("third")),
+    ]
+
+    def keep():
+        kept.append((len({row["case"] for row in outcome.rows}), len(outcome.failed)))
+
+    run.run_experiment("to", Machine(), run.Options(seconds=0.001), outcome, print, print, keep)
+    assert kept == [(1, 0), (1, 1), (2, 1)]
+
+
+def test_what_was_measured_is_written_whenever_it_is_kept_and_at_the_end(monkeypatch, tmp_path):
     written = []
     monkeypatch.setattr(command.result, "write", lambda path, document: written.append((path, len(document["rows"]))))
     measured(monkeypatch, ["to", "pin"], run.Outcome(rows=[{"met": True}]), "--out", "x.json")
-    assert written == [("x.json", 1), ("x.json", 2)]
+    assert written == [("x.json", 1), ("x.json", 2), ("x.json", 2)]
     written.clear()
     measured(monkeypatch, ["to"], run.Outcome(rows=[{"met": True}]))
     assert written == []

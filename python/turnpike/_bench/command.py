@@ -115,15 +115,20 @@ def measure(names: list[str], machine: Any, options: argparse.Namespace, argumen
     settings = facts["settings"]
     show(f"{facts['device']}, PyTorch {facts['versions']['torch']}")
     show(f"Turnpike: {settings['threads']} threads, chunks of {settings['chunk_bytes'] >> 20} MiB")
-    document: dict[str, Any] = {}
+
+    def document() -> dict[str, Any]:
+        return result.document(outcome.rows, names, arguments, facts, outcome.problems())
+
+    def keep() -> None:
+        # After each case: what is measured stays if a later one takes the process down, or the time is over.
+        if options.out:
+            result.write(options.out, document())
+
     for name in names:
         show("")
-        run.run_experiment(name, machine, chosen, outcome, show, progress)
-        document = result.document(outcome.rows, names, arguments, facts, outcome.problems())
-        # After each: what is measured stays if a later one takes the process down.
-        if options.out:
-            result.write(options.out, document)
-    return _finish(options, outcome, document, show)
+        run.run_experiment(name, machine, chosen, outcome, show, progress, keep)
+    keep()
+    return _finish(options, outcome, document(), show)
 
 
 def _print(text: str) -> None:

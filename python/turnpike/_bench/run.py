@@ -48,8 +48,19 @@ def plan_of(experiment: str, options: Options) -> list[Planned]:
     return module.plan(quick=options.quick, trace=options.trace)
 
 
-def run_experiment(experiment: str, machine: Machine, options: Options, outcome: Outcome, show: Say, said: Say) -> None:
-    """Measures all cases. show takes the table, `said` the progress. One failure does not hide the rest."""
+def run_experiment(
+    experiment: str,
+    machine: Machine,
+    options: Options,
+    outcome: Outcome,
+    show: Say,
+    said: Say,
+    keep: Callable[[], None] = lambda: None,
+) -> None:
+    """Measures all cases. show takes the table, `said` the progress, and keep() is called after each case.
+
+    One failure does not hide the rest.
+    """
     planned = plan_of(experiment, options)
     left_s, left_weight = options.seconds, sum(one.weight for one in planned)
     show(f"{experiment}: {EXPERIMENTS[experiment]}\n{table.head()}")
@@ -73,6 +84,7 @@ def run_experiment(experiment: str, machine: Machine, options: Options, outcome:
         else:
             outcome.rows += rows
             show("\n".join([*table.lines(rows), *(f"  {note}" for note in notes)]))
+        keep()
         left_s -= time.monotonic() - started
         _release(machine)
 

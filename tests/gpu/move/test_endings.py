@@ -169,6 +169,8 @@ up()
 
 def test_a_child_forked_after_cuda_raises_what_pytorch_raises(torch):
     run("""
+torch.set_num_threads(1)  # OpenMP's threads do not outlive a fork, and a child that needs them waits for ever
+
 def error_of(move):
     try:
         move()

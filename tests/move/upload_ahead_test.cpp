@@ -190,11 +190,12 @@ TEST(UploadAhead, LetsItsOwnerGoSoonAfterThePinnedSourceWasRead) {
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   EXPECT_FALSE(memory.expired() || other.expired());
   run.simulation.let_go(hold);
-  const auto start = std::chrono::steady_clock::now();
-  const auto end = start + std::chrono::seconds(10);
-  while (!(memory.expired() && other.expired()) && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  // Mostly some 30 ms; seconds where other programs use all cores.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!(memory.expired() && other.expired()) && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   EXPECT_TRUE(memory.expired() && other.expired());
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));  // mostly some 30 ms
   EXPECT_EQ(run.engine->stats().pending, 0U);
   run.end();
 }

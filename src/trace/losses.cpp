@@ -40,8 +40,7 @@ constexpr LossInfo kLosses[] = {
      "torch.profiler, Nsight or other profilers while recording."},
     {Loss::kCuptiCallFailed, "cupti_call_failed",
      "A function of CUPTI failed, and what it would have switched on is missing. Check that the installed CUPTI "
-     "belongs "
-     "to the CUDA version of the program, and that profiling is permitted."},
+     "belongs to the CUDA version of the program, and that profiling is permitted."},
     {Loss::kClockStepped, "clock_stepped",
      "The system clock was set while recording, so times before and after the step do not compare. Record again while "
      "the clock is left alone."},
@@ -65,8 +64,7 @@ constexpr LossInfo kLosses[] = {
      "wrote the file."},
     {Loss::kUndefinedReference, "undefined_reference",
      "Some names or lines of code that records point to are not in the file, because their part of it was lost. See "
-     "the "
-     "other losses for the reason, and record again."},
+     "the other losses for the reason, and record again."},
     {Loss::kUnmatchedActivity, "unmatched_activity",
      "Some device work has no call in the file that caused it, so its line of code is unknown. Usually the call was "
      "made before recording started: start recording earlier."},

@@ -29,17 +29,14 @@ std::string advice_for(const std::string& op, double times_a_step) {
   }
   if (op == "aten::is_nonzero") {
     return "An `if` or `while` on a tensor needs its value on the CPU. Decide on the GPU with torch.where(condition, "
-           "a, "
-           "b), or only in every hundredth step.";
+           "a, b), or only in every hundredth step.";
   }
   if (times_a_step >= kManyPerStep) {
     return "Keep the values on the GPU and read them together, once: torch.stack(values).tolist(). Or read them "
-           "without "
-           "waiting: pending = tp.fetch(torch.stack(values)), later pending.result().";
+           "without waiting: pending = tp.fetch(torch.stack(values)), later pending.result().";
   }
   return "Keep the value on the GPU (total += loss.detach()) and read it at the end or every hundredth step. Or read "
-         "it "
-         "without waiting: value = tp.fetch(loss), later value.item().";
+         "it without waiting: value = tp.fetch(loss), later value.item().";
 }
 
 }  // namespace

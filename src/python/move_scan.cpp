@@ -94,7 +94,10 @@ class Reader {
       // It may have been made smaller than its tensors.
       const nb::object offset = call(tensor, names_.storage_offset);
       const std::size_t begin = PyLong_AsSize_t(offset.ptr()) * view->item_bytes;
-      if (size_bytes > 0 && storage_bytes(tensor) >= static_cast<long long>(begin + size_bytes)) dense = size_bytes;
+      const long long held_bytes = storage_bytes(tensor);
+      if (size_bytes > 0 && held_bytes >= 0 && static_cast<std::size_t>(held_bytes) >= begin + size_bytes) {
+        dense = size_bytes;
+      }
     }
     if (PyErr_Occurred() != nullptr) PyErr_Clear();
     return dense;

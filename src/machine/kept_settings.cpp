@@ -17,7 +17,6 @@ namespace turnpike::machine {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using move::Calibration;
 using move::Settings;
 
 constexpr int kSchema = 1;

@@ -59,6 +59,8 @@ class Machine {
   Machine& operator=(const Machine&) = delete;
 
   std::unique_lock<std::mutex> lock() { return std::unique_lock<std::mutex>(mutex_); }
+  // Whether this thread runs the body of a kernel, and so holds the lock.
+  static bool is_in_body() { return is_in_body_; }
 
   Stream& add_stream(int device, bool is_blocking, bool is_the_tests);
   // The stream of a handle; nullptr stands for the default stream of that device. nullptr and a violation: there is
@@ -135,6 +137,7 @@ class Machine {
   std::uint64_t* word_of(const Operation& operation);
 
   std::mutex mutex_;
+  static inline thread_local bool is_in_body_ = false;
   std::condition_variable changed_;
   bool is_stopping_ = false;
   Pace pace_;

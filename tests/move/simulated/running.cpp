@@ -44,7 +44,11 @@ void Machine::finish(Operation& operation) {
   if (operation.to != nullptr) std::memcpy(operation.to, operation.from, operation.size_bytes);
   if (operation.breaks_a_byte && operation.size_bytes > 0) operation.to[operation.size_bytes / 2] ^= std::byte{0x10};
   if (operation.kind == Kind::kDownload) operation.host_hash = hash_of(operation.to, operation.size_bytes);
-  if (operation.body) operation.body();
+  if (operation.body) {
+    is_in_body_ = true;
+    operation.body();
+    is_in_body_ = false;
+  }
 }
 
 void Machine::step(Stream& stream) {

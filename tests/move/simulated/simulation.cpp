@@ -99,7 +99,8 @@ void Simulation::launch(int device, CUstream_st* handle, Kernel kernel) {
 }
 
 std::byte* Simulation::bytes(std::uint64_t address) {
-  // Kernels call it while the lock is held.
+  std::unique_lock<std::mutex> lock;
+  if (!Machine::is_in_body()) lock = machine_->lock();
   Block* block = machine_->memory.holding({address, address});
   return block == nullptr ? nullptr : block->bytes + (address - block->range.begin);
 }

@@ -13,7 +13,7 @@ std::string evidence_of(const ProcessModel& model, const CopyCount& copies, cons
     text += ", which cross at " + rate_text(static_cast<double>(copies.bytes) / static_cast<double>(copies.device_ns));
     const std::uint32_t device = model.graph().operations[model.operations_of(calls.front()).front()].device;
     const auto link_gbps = model.link_gbps(device, Direction::kHostToDevice);
-    if (link_gbps) text += ", where the link does " + rate_text(*link_gbps);
+    if (link_gbps) text += ", where the link does " + rate_text(link_gbps);
   }
   return text + "; the CPU stood still for " + time_a_step(model, copies.host_ns);
 }

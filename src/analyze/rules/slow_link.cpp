@@ -61,7 +61,7 @@ void find(const ProcessModel& model, const SiteCalls& site, Direction direction,
        .title = "this copy reaches only " + percent + " % of the link's speed" + where,
        .evidence = times_a_step(model, copies.count) + ", " +
                    bytes_text(static_cast<double>(copies.bytes) / static_cast<double>(copies.count)) + " each at " +
-                   rate_text(gbps) + " of " + rate_text(*link_gbps) + "; the copies took " +
+                   rate_text(gbps) + " of " + rate_text(link_gbps) + "; the copies took " +
                    time_a_step(model, copies.device_ns),
        .advice =
            copies.are_in_rows

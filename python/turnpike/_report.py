@@ -98,7 +98,7 @@ class HostThread:
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What limits the run (gpu, transfer, sync, launch, input or mixed), and the figures behind it."""
+    """The bottleneck of the run (gpu, transfer, sync, launch, input or mixed) and the figures behind it."""
 
     bound_by: str | None
     gpu_busy_pct: float | None

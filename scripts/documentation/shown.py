@@ -1,6 +1,6 @@
 """The outputs and excerpts in the pages, kept as what the program prints and what the files say.
 
-A comment before a code block says what stands in it; `scripts/docs --update` writes the block:
+A comment before a code block names its source; `scripts/docs --update` fills in the block:
 
     <!-- shows: turnpike report before.tpk [VERDICT, WHAT TO DO] exits 0 -->
     <!-- lines: examples/train_before.py "for step" to "return history" -->

@@ -1,4 +1,4 @@
-// What the link of a run's devices can do, put beside what its transfers reached.
+// Adds the measured rate of the link to a report, for comparison with the rates that transfers reached.
 #pragma once
 
 #include "analyze/report.h"

@@ -57,9 +57,8 @@ void Arrival::ask_stream() {
     return;
   }
   // A stream that is being captured must not be asked: the capture would be lost. One whose device has failed must be.
-  int is_captured = 0;
-  const cuda::DriverCode refusal = device_.driver().stream_is_capturing(stream_, &is_captured);
-  if (is_captured != 0 || cuda::is_capture_code(refusal)) return;
+  const Result<bool> is_captured = is_capturing(device_, stream_);
+  if (is_captured && *is_captured) return;
   const cuda::DriverCode code = device_.driver().stream_query(stream_);
   if (cuda::is_capture_code(code)) return;
   if (code != cuda::kNotReady) {

@@ -30,8 +30,8 @@ struct Scan {
 // GIL, which holds the tensors still.
 Scan scan_tensors(const nanobind::list& tensors, const nanobind::tuple& types, bool has_grad);
 
-// The bytes of a plain tensor, of a host or of a GPU, that fills one stretch of memory. Nothing: it is none, it is
-// empty, or it cannot be read without asking PyTorch.
+// The size in bytes of a plain tensor, on the host or a GPU, whose items fill one contiguous stretch of memory. Nothing
+// for other tensors and empty ones, and where this PyTorch cannot be asked through DLPack.
 std::optional<std::size_t> dense_bytes(nanobind::handle tensor, const nanobind::tuple& types);
 
 // Where the bytes of each tensor lie, whatever its device. An exception of Python for what is no tensor.

@@ -62,7 +62,7 @@ constexpr KindOfStart kIntelParts[] = {
     {"QueueFinish", CallKind::kSynchronize}, {"EventWait", CallKind::kSynchronize},
 };
 
-// The name without who made it; empty when it is none of these.
+// The name without the prefix of its vendor, such as "Memcpy" for "cudaMemcpy"; empty if it has none of these prefixes.
 std::string_view without_maker(std::string_view name) {
   for (const std::string_view maker : {"cuda", "hip", "cu"}) {
     const bool is_of_maker =

@@ -42,7 +42,7 @@ TEST(CallNames, TellWhatACallIsFor) {
       {"piEnqueueKernelLaunch", CallKind::kLaunch},
       {"piEventsWait", CallKind::kOther},
       {"urEventWait", CallKind::kSynchronize},
-      // Of nobody: the maker alone, no name behind it, a small letter.
+      // No known kind: a prefix alone, a lowercase letter after it, no prefix, or an unknown one.
       {"cuda", CallKind::kOther},
       {"cudamemcpy", CallKind::kOther},
       {"cumulative", CallKind::kOther},

@@ -235,7 +235,7 @@ TEST_F(CollectorTest, CountsWhatCuptiRefuses) {
   for (const trace::ClockSample& sample : process.clock_samples) EXPECT_EQ(sample.cupti_ns, trace::kUnknownTime);
 }
 
-// A turn without memory drops what it had taken. The turns behind it go on, and the loss stays.
+// A turn that runs out of memory drops the records that it took. Later turns continue, and the loss is still counted.
 TEST_F(CollectorTest, CountsWhatThereWasNoMemoryFor) {
   ASSERT_TRUE(start());
   std::size_t size_bytes = 0;

@@ -139,7 +139,7 @@ int bad_session(Arguments arguments) {
   return 0;
 }
 
-// Leaves while it is recorded; its own handler, which is older than the recorder's, runs behind that.
+// Exits while it is being recorded. Its own exit handler was registered before the recorder's, so it runs after it.
 int session_at_exit(Arguments arguments) {
   g_library = arguments[0];
   std::atexit([] {

@@ -604,7 +604,7 @@ class TestBench:
     @pytest.mark.parametrize("name", ["to", "all"])
     def test_the_help_of_what_moves_tensors_names_pythons(self, run, name):
         text = run("bench", name, "--help").stdout
-        assert f"Needs Python with PyTorch: `python -m turnpike bench {name} --help` tells more." in text
+        assert f"Requires a Python with PyTorch: `python -m turnpike bench {name} --help` shows its options." in text
 
     def test_two_names_are_wrong_usage(self, run):
         assert run("bench", "link", "to").returncode == 2

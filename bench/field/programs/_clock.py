@@ -78,9 +78,10 @@ class Clock:
             self._us.append((now - self._started) / self._block * 1e6)
         self._starts, self._started, self._ends = self._steps, now, self._steps + self._block
 
-    def finish(self) -> None:
-        """The loop has ended. Prints what was measured, as the last line."""
+    def finish(self, loss: float | None = None) -> None:
+        """The loop has ended. Prints what was measured, as the last line. loss: where no step gave one."""
         now = self._drained()
+        self._loss = self._loss if loss is None else loss
         if not self._us and self._steps > self._starts:
             self._us.append((now - self._started) / (self._steps - self._starts) * 1e6)
         self._say(steps=self._steps, step_us=statistics.median(self._us) if self._us else None, loss=self._value())

@@ -65,8 +65,7 @@ def main():
             callbacks=[Ticks(clock)],
         )  # fmt: skip
         result = trainer.train()
-    clock.step(result.training_loss)
-    clock.finish()
+    clock.finish(result.training_loss)
 
 
 if __name__ == "__main__":

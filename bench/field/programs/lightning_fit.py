@@ -76,7 +76,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         trainer = lightning.Trainer(
             accelerator="gpu" if args.device == "cuda" else "cpu", devices=1, max_steps=args.steps, logger=False,
-            enable_checkpointing=False, enable_model_summary=False, default_root_dir=folder,
+            enable_checkpointing=False, enable_model_summary=False, default_root_dir=folder, callbacks=[Ticks(clock)],
         )  # fmt: skip
         trainer.fit(model, loader)
     clock.finish()

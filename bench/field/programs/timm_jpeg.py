@@ -6,6 +6,7 @@ import tempfile
 import numpy as np
 import timm
 import timm.data
+import timm.optim
 import timm.utils
 import torch
 import turnpike as tp

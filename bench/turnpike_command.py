@@ -9,9 +9,11 @@ from typing import Any
 
 
 def executable() -> str:
+    if named := os.environ.get("TURNPIKE"):
+        return named
     from turnpike import _native
 
-    return os.environ.get("TURNPIKE", _native.EXECUTABLE)
+    return _native.EXECUTABLE
 
 
 def turnpike_text(*arguments: str, environment: dict[str, str] | None = None) -> str:

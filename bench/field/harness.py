@@ -80,7 +80,9 @@ class Field:
         """What a program runs under. Files that it leaves lie in a folder that goes with this run."""
         folder = os.path.join(self.scratch, program.name)
         os.makedirs(folder, exist_ok=True)
-        settings = {"TMPDIR": folder, "HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1", "TORCHINDUCTOR_COMPILE_THREADS": "4"}
+        settings = {"TMPDIR": folder, "HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1"}
+        # One program among many that start at the same time.
+        settings["TORCHINDUCTOR_COMPILE_THREADS"] = "4"
         return os.environ | settings | more
 
     def command(self, program: Program, *options: str) -> list[str]:

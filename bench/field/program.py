@@ -1,16 +1,16 @@
-"""A program of programs/ and the table beside it, which says what of its report's advice is which switch of the program.
+"""A program of programs/ and the table beside it: which advice of its report is which switch of the program.
 
-    steps = 40                  how many to record
-    warm_up = 5                 steps before anything is timed
-    [[fix]]
-    name = "workers"            the program's switch: --fix workers
-    does = "..."                the change, as the report words it
-    environment = {NAME = ""}   what is set for the program instead of, or beside, the switch
-    switch = false              the environment is all: the program has no such switch
-    [[fix.answers]]             the findings whose advice it follows
-    rule = "late_loader"
-    site = "loader"             optional: a part of the finding's place
-    says = "num_workers"        optional: a part of the finding's advice
+steps = 40                  how many to record
+warm_up = 5                 steps before anything is timed
+[[fix]]
+name = "workers"            the program's switch: --fix workers
+does = "..."                the change, as the report words it
+environment = {NAME = ""}   what is set for the program instead of, or beside, the switch
+switch = false              the environment is all: the program has no such switch
+[[fix.answers]]             the findings whose advice it follows
+rule = "late_loader"
+site = "loader"             optional: a part of the finding's place
+says = "num_workers"        optional: a part of the finding's advice
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ import dataclasses
 import glob
 import os
 import re
-import tomllib
 from typing import Any
+
+import tomllib
 
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 WORKERS = re.compile(r"num_workers=(\d+)")

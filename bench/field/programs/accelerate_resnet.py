@@ -4,8 +4,9 @@ import accelerate
 import torch
 import torch.nn.functional as F
 import torchvision
-import turnpike as tp
 from _clock import Clock, arguments
+
+import turnpike as tp
 
 FIXES = ["workers", "prefetch", "compile-model", "fetch", "fused"]
 

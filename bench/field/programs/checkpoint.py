@@ -6,9 +6,10 @@ import tempfile
 
 import torch
 import torch.nn.functional as F
-import turnpike as tp
 from _clock import Clock, arguments
 from torch import nn
+
+import turnpike as tp
 
 FIXES = ["fetch", "tp-to", "write-aside"]
 

@@ -1,9 +1,10 @@
 """DCGAN, as in PyTorch's tutorial: two workers load, noise is made on the CPU, five numbers are read in each step."""
 
 import torch
-import turnpike as tp
 from _clock import Clock, arguments
 from torch import nn
+
+import turnpike as tp
 
 FIXES = ["pin", "workers", "prefetch", "fetch", "noise-on-gpu", "fused"]
 

@@ -4,8 +4,9 @@ import math
 
 import torch
 import torchvision
-import turnpike as tp
 from _clock import Clock, arguments
+
+import turnpike as tp
 
 FIXES = ["workers", "prefetch", "pin", "fetch"]
 

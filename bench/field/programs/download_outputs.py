@@ -1,9 +1,10 @@
 """Inference whose output of 64 MiB comes down in each step with `.cpu()`, into pages that are new each time."""
 
 import torch
-import turnpike as tp
 from _clock import Clock, arguments
 from torch import nn
+
+import turnpike as tp
 
 FIXES = ["tp-to", "fetch", "pin"]
 

@@ -2,8 +2,9 @@
 
 import gpytorch
 import torch
-import turnpike as tp
 from _clock import Clock, arguments
+
+import turnpike as tp
 
 FIXES = ["fetch", "log-less", "fused"]
 

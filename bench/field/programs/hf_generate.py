@@ -2,8 +2,9 @@
 
 import torch
 import transformers
-import turnpike as tp
 from _clock import Clock, arguments
+
+import turnpike as tp
 
 FIXES = ["compile-model", "fetch", "prefetch"]
 

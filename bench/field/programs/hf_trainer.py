@@ -4,8 +4,9 @@ import tempfile
 
 import torch
 import transformers
-import turnpike as tp
 from _clock import Clock, arguments
+
+import turnpike as tp
 
 FIXES = ["workers", "prefetch", "compile-model", "log-less"]
 

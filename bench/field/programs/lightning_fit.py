@@ -5,9 +5,10 @@ import tempfile
 import lightning
 import torch
 import torch.nn.functional as F
-import turnpike as tp
 from _clock import Clock, arguments
 from torch import nn
+
+import turnpike as tp
 
 FIXES = ["workers", "prefetch", "compile-model", "log-less"]
 

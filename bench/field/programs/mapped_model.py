@@ -5,9 +5,10 @@ import tempfile
 
 import safetensors.torch
 import torch
-import turnpike as tp
 from _clock import Clock, arguments
 from torch import nn
+
+import turnpike as tp
 
 FIXES = ["read", "tp-to", "on-device", "keep"]
 

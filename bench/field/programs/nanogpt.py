@@ -6,9 +6,10 @@ import tempfile
 import numpy as np
 import torch
 import torch.nn.functional as F
-import turnpike as tp
 from _clock import Clock, arguments
 from torch import nn
+
+import turnpike as tp
 
 FIXES = ["compile-model", "fused", "upload-once", "pin-once", "prefetch", "fetch"]
 

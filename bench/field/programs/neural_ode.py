@@ -1,10 +1,11 @@
 """torchdiffeq: a neural ODE learns a spiral, as in its own demo; the solver chooses its steps."""
 
 import torch
-import turnpike as tp
 from _clock import Clock, arguments
 from torch import nn
 from torchdiffeq import odeint
+
+import turnpike as tp
 
 FIXES = ["upload-once", "prefetch", "fetch", "fused"]
 

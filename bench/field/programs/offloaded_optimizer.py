@@ -2,9 +2,10 @@
 
 import torch
 import torch.nn.functional as F
-import turnpike as tp
 from _clock import Clock, arguments
 from torch import nn
+
+import turnpike as tp
 
 FIXES = ["pin", "pack", "tp-to", "fetch"]
 

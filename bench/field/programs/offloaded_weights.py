@@ -2,8 +2,9 @@
 
 import torch
 import torch.nn.functional as F
-import turnpike as tp
 from _clock import Clock, arguments
+
+import turnpike as tp
 
 FIXES = ["pin", "tp-to", "prefetch", "upload-once"]
 

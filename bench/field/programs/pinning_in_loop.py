@@ -1,9 +1,10 @@
 """Batches of 32 MiB that are page-locked anew in each step, because pinned memory is said to be fast."""
 
 import torch
-import turnpike as tp
 from _clock import Clock, arguments
 from torch import nn
+
+import turnpike as tp
 
 FIXES = ["pin-once", "tp-to", "prefetch", "no-pin"]
 

@@ -2,11 +2,12 @@
 
 import torch
 import torch.nn.functional as F
-import turnpike as tp
 from _clock import Clock, arguments
 from torch_geometric.data import Data
 from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GCNConv, global_mean_pool
+
+import turnpike as tp
 
 FIXES = ["workers", "prefetch", "upload-once", "fetch"]
 

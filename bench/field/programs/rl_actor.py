@@ -2,9 +2,10 @@
 
 import numpy as np
 import torch
-import turnpike as tp
 from _clock import Clock, arguments
 from torch import nn
+
+import turnpike as tp
 
 FIXES = ["pin", "tp-to", "upload-once", "compile-model", "fused"]
 

@@ -9,9 +9,10 @@ import timm.data
 import timm.optim
 import timm.utils
 import torch
-import turnpike as tp
 from _clock import Clock, arguments
 from PIL import Image
+
+import turnpike as tp
 
 FIXES = ["workers", "compile-model", "fetch", "no-sync"]
 

@@ -38,9 +38,9 @@ from program import Fix, Program  # noqa: E402
 
 ROUNDS = 7
 LEAST_ROUNDS = 3
-BLOCK_S = 0.35
+BLOCK_S = 0.25
 # What a loader has ready when a block begins must be used up before it is timed.
-LEAD_STEPS, LEAD_S = 12, 0.6
+LEAD_STEPS, LEAD_S = 12, 0.35
 START_S = 150  # to import, build, compile and warm up, beside the others of the group
 RECORD_S = 90
 KEPT_BYTES = 12 << 20  # of recordings
@@ -103,7 +103,6 @@ class Field:
             self.taken += group
             self.record(group)
             self.measure(group)
-            self.write()
         self.write()
 
     def measure_link(self) -> None:
@@ -169,6 +168,7 @@ class Field:
                     live.end()
                 lives.clear()
                 show(taken)
+                self.write()
         finally:
             for _, lives in started:
                 for live in lives.values():
@@ -205,7 +205,9 @@ class Field:
         estimate = block(PLAIN, 2, 4)
         if estimate is None:
             return
-        steps = taken.steps_per_block = min(400, max(5, round(BLOCK_S * 1e6 / estimate)))
+        period = taken.program.period
+        steps = min(400, max(5, round(BLOCK_S * 1e6 / estimate)))
+        steps = taken.steps_per_block = -(-steps // period) * period
         lead = max(3, min(LEAD_STEPS, round(LEAD_S * 1e6 / estimate)))
         order = random.Random(0)
         for done in range(self.args.rounds):
@@ -404,9 +406,9 @@ def main() -> int:
     parser.add_argument("--programs", help=f"default: all of {', '.join(programs.names())}")
     parser.add_argument("--out", default="field-results", help="the folder for results, reports, logs and recordings")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="of blocks, one of each variant")
-    parser.add_argument("--seconds", type=float, default=10, help="to measure one program; at least three rounds")
+    parser.add_argument("--seconds", type=float, default=8, help="to measure one program; at least three rounds")
     parser.add_argument("--seconds-in-all", type=float, default=480, help="after these no program is begun")
-    parser.add_argument("--together", type=int, default=4, help="programs that start at the same time")
+    parser.add_argument("--together", type=int, default=7, help="programs that start at the same time")
     parser.add_argument("--follow-only", action="store_true", help="measure only the fixes that a finding asks for")
     parser.add_argument("--dry-run", action="store_true", help="a few steps of each, no recording")
     parser.add_argument("--jobs", type=int, default=2, help="of --dry-run, at the same time")

@@ -2,6 +2,7 @@
 
 steps = 40                  how many to record
 warm_up = 5                 steps before anything is timed
+period = 1                  a block of steps is a multiple of it: what happens in every tenth step is in each alike
 [[fix]]
 name = "workers"            the program's switch: --fix workers
 does = "..."                the change, as the report words it
@@ -59,6 +60,7 @@ class Program:
     path: str
     steps: int
     warm_up: int
+    period: int
     fixes: tuple[Fix, ...]
 
 
@@ -73,4 +75,4 @@ def load(name: str, folder: str = PROGRAMS) -> Program:
     with open(os.path.join(folder, name + ".toml"), "rb") as file:
         table = tomllib.load(file)
     fixes = [Fix(**fix | {"answers": tuple(fix.get("answers", ()))}) for fix in table["fix"]]
-    return Program(name, path, table.get("steps", 40), table.get("warm_up", 5), tuple(fixes))
+    return Program(name, path, table.get("steps", 40), table.get("warm_up", 5), table.get("period", 1), tuple(fixes))

@@ -82,7 +82,12 @@ def field(tmp_path, monkeypatch):
     turnpike = tmp_path / "turnpike"
     turnpike.write_text(TURNPIKE)
     turnpike.chmod(turnpike.stat().st_mode | stat.S_IXUSR)
-    report = {"findings": [finding()], "losses": {}, "steps": {"median_ns": 3_000_000}, "verdict": {"bound_by": "input"}}
+    report = {
+        "findings": [finding()],
+        "losses": {},
+        "steps": {"median_ns": 3_000_000},
+        "verdict": {"bound_by": "input"},
+    }
     (tmp_path / "report.json").write_text(json.dumps(report))
     monkeypatch.setenv("TURNPIKE", str(turnpike))
     monkeypatch.setenv("REPORT", str(tmp_path / "report.json"))
@@ -169,7 +174,7 @@ def test_a_fix_by_the_environment_has_no_switch():
 
 def taken(plain, fixed, **claim):
     fix = programs.Fix("faster", "", ({"rule": "late_loader"},))
-    known = harness.Taken(programs.Program("p", "p.py", 4, 1, (fix,)))
+    known = harness.Taken(programs.Program("p", "p.py", 4, 1, 1, (fix,)))
     known.report = {"findings": [finding(**claim)], "steps": None, "losses": {}}
     known.blocks = {harness.PLAIN: plain, "faster": fixed}
     return known

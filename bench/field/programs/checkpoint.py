@@ -8,10 +8,15 @@ import torch
 import torch.nn.functional as F
 from _clock import Clock, arguments
 from torch import nn
+from torch.utils._pytree import tree_map_only
 
 import turnpike as tp
 
 FIXES = ["fetch", "tp-to", "write-aside"]
+
+
+def save(pending, path):
+    torch.save(tree_map_only(tp.Fetched, lambda fetched: fetched.result(), pending), path)
 
 
 def main():
@@ -38,8 +43,8 @@ def main():
                 if written is not None:
                     written.result()  # one at a time
                 if "fetch" in args.fix:
-                    pending = tp.fetch(state())
-                    written = writer.submit(lambda pending=pending: torch.save(pending.result(), path))
+                    pending = tree_map_only(torch.Tensor, tp.fetch, state())
+                    written = writer.submit(save, pending, path)
                 elif "tp-to" in args.fix:
                     torch.save(tp.to(state(), "cpu"), path)
                 elif "write-aside" in args.fix:

@@ -20,7 +20,8 @@ def main():
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True if "fused" in args.fix else None)
     compiled = torch.compile(model, mode="reduce-overhead" if "compile-model" in args.fix else "default")
     scaler = torch.amp.GradScaler(args.device)
-    rows = torch.utils.data.TensorDataset(torch.randn(4096, width), torch.randn(4096, width))
+    count = 4096 if args.small else 32768
+    rows = torch.utils.data.TensorDataset(torch.randn(count, width), torch.randn(count, width))
     loading = {"pin_memory": not args.small} if "pin" in args.fix else {}
     if "workers" in args.fix:
         loading = {"num_workers": args.num_workers, "pin_memory": not args.small, "persistent_workers": True}

@@ -47,7 +47,7 @@ def main():
     loading = {"num_workers": 2, "pin_memory": "pin" in args.fix and not args.small}
     if "workers" in args.fix:
         loading = {"num_workers": args.num_workers, "pin_memory": not args.small, "persistent_workers": True}
-    loader = torch.utils.data.DataLoader(Faces(100_000), batch_size=rows, shuffle=True, **loading)
+    loader = torch.utils.data.DataLoader(Faces(1_000_000), batch_size=rows, shuffle=True, **loading)
     if "workers" in args.fix or "prefetch" in args.fix:
         loader = tp.prefetch(loader, args.device)
     clock, done, scalars = Clock(args), 0, tp.Scalars()

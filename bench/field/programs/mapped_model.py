@@ -31,7 +31,9 @@ def main():
             """The model in the file, on the device."""
             if path in kept:
                 return kept[path]
-            model = network(width, depth).to_empty(device=args.device)
+            with torch.device("meta"):
+                model = network(width, depth)
+            model.to_empty(device=args.device)
             if "read" in args.fix:  # the whole file at once, without a mapping
                 with open(path, "rb") as file:
                     state = safetensors.torch.load(file.read())

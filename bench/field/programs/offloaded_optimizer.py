@@ -48,8 +48,9 @@ class OffloadedAdam:
             for master, part in zip(self.masters, flat.split(self.sizes()), strict=True):
                 master.grad = part.view_as(master)
         elif "fetch" in self.fix:
-            for master, gradient in zip(self.masters, tp.fetch(gradients).result(), strict=True):
-                master.grad = gradient
+            pending = [tp.fetch(gradient) for gradient in gradients]
+            for master, gradient in zip(self.masters, pending, strict=True):
+                master.grad = gradient.result()
         elif "tp-to" in self.fix:
             for master, gradient in zip(self.masters, tp.to(gradients, "cpu"), strict=True):
                 master.grad = gradient

@@ -25,7 +25,10 @@ def write_pictures(folder, classes, each, edge):
         for number in range(each):
             coarse = random.integers(0, 256, (edge // 8, edge // 8, 3), dtype=np.uint8)
             picture = Image.fromarray(coarse).resize((edge, edge), Image.Resampling.BICUBIC)
-            picture.save(os.path.join(folder, f"class{name}", f"{number}.jpg"), quality=90)
+            path = os.path.join(folder, f"class{name}", f"{number}.jpg")
+            picture.save(path, quality=90)
+            for copy in range(7):  # an epoch of thousands of files, without waiting for their coding
+                os.link(path, path.replace(".jpg", f"_{copy}.jpg"))
 
 
 def main():

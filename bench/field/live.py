@@ -64,7 +64,9 @@ class Live:
             raise Died(f"it did not end within {seconds:.0f} s: {self._last_words()}") from None
 
     def end(self) -> None:
-        """Ends it and what it started, at once."""
+        """Ends it and what it started, at once. A second call does nothing."""
+        if self._file.closed:
+            return
         try:
             os.killpg(self._process.pid, signal.SIGKILL)
         except ProcessLookupError:

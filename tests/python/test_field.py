@@ -12,6 +12,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "bench/field"), str(ROOT / "bench")]
+pytest.importorskip("tomllib", reason="Python 3.10 reads no TOML")
 
 import harness  # noqa: E402
 import program as programs  # noqa: E402

@@ -47,3 +47,8 @@ for (const name of format.waiting) waiting[CLASSES[name as ClassName]] = 1;
 export function isWaiting(eventClass: number): boolean {
   return waiting[eventClass] === 1;
 }
+
+/** Kernels of all families stand before the copies. */
+export function isKernel(eventClass: number): boolean {
+  return eventClass >= CLASSES.matmul && eventClass <= CLASSES.kernel;
+}

@@ -1,0 +1,41 @@
+// The sentences on top of a page, and where its timeline opens. src/report/html will write them; this is for trials.
+import type { Report } from "../src/page/report.ts";
+
+export function headlineOf(report: Report): { headline: string; details: string } {
+  const { verdict, steps, findings, source } = report;
+  const idle = verdict?.gpu_idle_pct;
+  const first = findings.find((finding) => finding.superseded_by === null && finding.site !== null);
+  const parts: string[] = [];
+  if (idle === null || idle === undefined) parts.push("This run has no GPU work.");
+  else parts.push(`Your GPU is idle ${Math.round(idle)} % of each step.`);
+  if (first) parts.push(`The largest saving is one line: ${first.site}`);
+  const details: string[] = [];
+  if (steps)
+    details.push(`${steps.count} steps, ${(steps.median_ns / 1e6).toFixed(2)} ms each (median)`);
+  details.push(...new Set(source.devices.map((device) => device.name)));
+  details.push(`${Math.round(report.span_ns / 1e6)} ms recorded`);
+  if (verdict) details.push(`${verdict.bound_by}-bound`);
+  return { headline: parts.join(" "), details: details.join(" · ") };
+}
+
+interface Span {
+  start: number;
+  duration: number;
+}
+
+/** Three steps around a median one of the second half, where the program has warmed up. */
+export function openingWindow(steps: Span[], report: Report): [number, number] {
+  const median = report.steps?.median_ns ?? 0;
+  const late = steps.slice(Math.floor(steps.length / 2));
+  const distance = (step: Span) => Math.abs(step.duration - median);
+  const best = late.reduce<Span | undefined>(
+    (a, b) => (a && distance(a) <= distance(b) ? a : b),
+    undefined,
+  );
+  if (!best) return [0, report.span_ns];
+  const margin = median * 0.6;
+  return [
+    Math.max(0, Math.round(best.start - margin)),
+    Math.round(best.start + best.duration + margin * 2),
+  ];
+}

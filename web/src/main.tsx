@@ -42,8 +42,12 @@ function keepHash(store: Store): void {
     clearTimeout(timer);
     timer = setTimeout(() => {
       own = hashOf(store.state);
-      // `history.replaceState` throws in a srcdoc frame; this does not, and leaves no entry in the history either.
-      location.replace(own);
+      try {
+        history.replaceState(null, "", own);
+      } catch {
+        // Frames made from text have no address of their own to replace, only a hash.
+        location.hash = own;
+      }
     }, 300);
   });
   addEventListener("hashchange", () => {

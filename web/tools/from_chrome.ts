@@ -76,7 +76,15 @@ class Converter {
       const work = atStart.get(`${event.pid}/${event.tid}/${event.ts}`);
       if (event.ph === "s") causes.set(event.id!, work);
       const cause = event.ph === "f" ? causes.get(event.id!) : undefined;
-      if (work && cause) work.cause = cause;
+      if (!work || !cause) continue;
+      work.cause = cause;
+      // A call that returns only after its copy held the CPU all that time.
+      if (
+        event.cat === "copy" &&
+        cause.duration > 100000 &&
+        cause.start + cause.duration >= work.start + work.duration
+      )
+        cause.class = CLASSES.blocked;
     }
   }
 

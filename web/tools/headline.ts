@@ -1,5 +1,6 @@
 // The sentences on top of a page, and where its timeline opens. src/report/html will write them; this is for trials.
 import type { Report } from "../src/page/report.ts";
+import { duration } from "../src/time_text.ts";
 
 export function headlineOf(report: Report): { headline: string; details: string } {
   const { verdict, steps, findings, source } = report;
@@ -10,10 +11,9 @@ export function headlineOf(report: Report): { headline: string; details: string 
   else parts.push(`Your GPU is idle ${Math.round(idle)} % of each step.`);
   if (first) parts.push(`The largest saving is one line: ${first.site}`);
   const details: string[] = [];
-  if (steps)
-    details.push(`${steps.count} steps, ${(steps.median_ns / 1e6).toFixed(2)} ms each (median)`);
+  if (steps) details.push(`${steps.count} steps, ${duration(steps.median_ns)} each (median)`);
   details.push(...new Set(source.devices.map((device) => device.name)));
-  details.push(`${Math.round(report.span_ns / 1e6)} ms recorded`);
+  details.push(`${duration(report.span_ns)} recorded`);
   if (verdict) details.push(`${verdict.bound_by}-bound`);
   return { headline: parts.join(" "), details: details.join(" · ") };
 }
@@ -32,7 +32,10 @@ export function openingWindow(steps: Span[], report: Report): [number, number] {
     (a, b) => (a && distance(a) <= distance(b) ? a : b),
     undefined,
   );
-  if (!best) return [0, report.span_ns];
+  if (!best) {
+    const from = Math.round(report.span_ns * 0.9);
+    return median > 0 ? [from, from + Math.round(2.4 * median)] : [0, report.span_ns];
+  }
   const margin = median * 0.6;
   return [
     Math.max(0, Math.round(best.start - margin)),

@@ -84,7 +84,8 @@ function drawRectangle(
     context.fillRect(left, row.y, width, row.height);
     if (width > 4) drawSeparator(painter, row, right);
   }
-  if (lane.exposed) drawExposure(painter, row, lane, i, left, right);
+  if (lane.exposed && lane.entry.kind.startsWith("copy_"))
+    drawExposure(painter, row, lane, i, left, right);
 }
 
 /** A line between neighbours that touch. */

@@ -19,7 +19,9 @@ export function labelsOf(run: Run, event: EventRef): string[] {
   const length = duration(lane.duration(i));
   const site = run.siteText(event);
   if (lane.entry.kind === "state")
-    return isWaiting(eventClass) ? idleLabels(className(eventClass), length, site) : [];
+    return isWaiting(eventClass)
+      ? idleLabels(className(eventClass), length, site)
+      : ["copies only", "copies"];
   if (isWaiting(eventClass)) return waitLabels(run, event, length);
   const arrow = ARROWS[lane.entry.kind];
   if (arrow) {

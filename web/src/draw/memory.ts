@@ -1,6 +1,7 @@
 // Memory over time: a step curve, filled.
 import type { Row } from "../layout.ts";
 import { size } from "../time_text.ts";
+import { textWidth } from "./labels.ts";
 import type { Palette } from "./palette.ts";
 import type { Scale } from "./scale.ts";
 
@@ -21,8 +22,11 @@ export function drawMemory(
     const right = scale.clampedX(curve[i + 1]?.[0] ?? scale.to);
     if (right > left) context.fillRect(left, bottom - height(bytes), right - left, height(bytes));
   });
-  context.fillStyle = palette.mutedText;
+  const text = `peak ${size(most)}`;
+  context.fillStyle = palette.plate;
+  context.fillRect(scale.left + 4, row.y + 6, textWidth(context, text) + 8, 16);
+  context.fillStyle = palette.text;
   context.textAlign = "left";
-  context.textBaseline = "top";
-  context.fillText(`peak ${size(most)}`, scale.left + 4, row.y + 1);
+  context.textBaseline = "middle";
+  context.fillText(text, scale.left + 8, row.y + 14.5);
 }

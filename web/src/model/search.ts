@@ -6,8 +6,8 @@ import type { EventRef, Run } from "./run.ts";
 export interface Query {
   words: string[];
   line: string | null;
-  atLeast: number;
-  atMost: number;
+  longerThan: number;
+  shorterThan: number;
   direction: string | null;
   kind: string | null;
 }
@@ -24,16 +24,16 @@ export function parseQuery(text: string): Query {
   const query: Query = {
     words: [],
     line: null,
-    atLeast: 0,
-    atMost: Number.POSITIVE_INFINITY,
+    longerThan: -1,
+    shorterThan: Number.POSITIVE_INFINITY,
     direction: null,
     kind: null,
   };
   for (const word of text.toLowerCase().split(/\s+/).filter(Boolean)) {
     const limit = /^([<>])(\d+(?:\.\d+)?)(ns|us|ms|s)$/.exec(word);
     const [key, value] = word.split(/:(.*)/s);
-    if (limit?.[1] === ">") query.atLeast = Number(limit[2]) * UNITS[limit[3]!]!;
-    else if (limit) query.atMost = Number(limit[2]) * UNITS[limit[3]!]!;
+    if (limit?.[1] === ">") query.longerThan = Number(limit[2]) * UNITS[limit[3]!]!;
+    else if (limit) query.shorterThan = Number(limit[2]) * UNITS[limit[3]!]!;
     else if (key === "line" && value) query.line = value;
     else if (key === "dir" && value && Object.hasOwn(DIRECTIONS, value)) query.direction = value;
     else if (key === "kind" && value) query.kind = value;
@@ -90,7 +90,7 @@ function searchLane(
       kinds[c] = Number(className(c).includes(query.kind.replaceAll(" ", "_")));
   for (let i = 0; i < lane.count; i++) {
     const ns = lane.duration(i);
-    if (ns < query.atLeast || ns > query.atMost) continue;
+    if (ns <= query.longerThan || ns >= query.shorterThan) continue;
     if (query.kind && !kinds[lane.eventClass[i]!]) continue;
     const site = lane.site[i] ?? 0;
     if (sites.line && !sites.line[site]) continue;

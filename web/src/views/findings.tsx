@@ -91,7 +91,7 @@ function Saving({ finding }: { finding: Finding }) {
   return (
     <strong class="saving">
       saves {duration(saved)} a step{share !== null ? ` (${percent(share)})` : ""}
-      {step ? ` → ${duration(step - saved)}` : ""}
+      {step && step > saved ? ` → ${duration(step - saved)}` : ""}
     </strong>
   );
 }

@@ -131,8 +131,10 @@ function Margin({ cost, shown }: { cost: LineCost | undefined; shown: Shown }) {
   return (
     <span class="margin" title={costWords(cost, shown.steps)}>
       <span class="sr">{costWords(cost, shown.steps)}</span>
-      <i class="wait" style={width(cost.blocked_ns)} />
-      <i class="copies" style={width(cost.copy_ns)} />
+      <span class="bars">
+        <i class="wait" style={width(cost.blocked_ns)} />
+        <i class="copies" style={width(cost.copy_ns)} />
+      </span>
       <b>{duration(total(cost) / shown.steps)}</b>
     </span>
   );

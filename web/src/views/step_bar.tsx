@@ -28,6 +28,11 @@ export function partsOf(report: Report): Part[] {
   return parts.filter((part) => part.share >= 0.05);
 }
 
+/** A text is shown in its part if it fits into a window of usual width. */
+function fits(part: Part): boolean {
+  return part.share > 0.65 * part.name.length + 3;
+}
+
 export function StepBar({ report }: { report: Report }) {
   const parts = partsOf(report);
   if (parts.length === 0) return null;
@@ -37,7 +42,7 @@ export function StepBar({ report }: { report: Report }) {
       <div class="bar" role="img" aria-label={label}>
         {parts.map((part) => (
           <div key={part.name} class={`part ${part.style}`} style={{ flexGrow: part.share }}>
-            {part.share >= 9 ? (
+            {fits(part) ? (
               <span>
                 {part.name} {percent(part.share)}
               </span>
@@ -47,7 +52,7 @@ export function StepBar({ report }: { report: Report }) {
       </div>
       <p class="bar-words" aria-hidden="true">
         {parts
-          .filter((part) => part.share < 9)
+          .filter((part) => !fits(part))
           .map((part) => (
             <span key={part.name}>
               <i class={`swatch ${part.style}`} /> {part.name} {percent(part.share)}

@@ -34,8 +34,19 @@ const workerAsText = {
   },
 };
 
+/** Preact's licence wants its notice in every copy. */
+function notice() {
+  const licence = readFileSync(join(root, "node_modules", "preact", "LICENSE"), "utf8").trim();
+  return `/*! This program contains Preact.\n\n${licence} */`;
+}
+
 async function outputs() {
-  const script = await build({ ...common, entryPoints: ["src/main.tsx"], plugins: [workerAsText] });
+  const script = await build({
+    ...common,
+    entryPoints: ["src/main.tsx"],
+    plugins: [workerAsText],
+    footer: { js: notice() },
+  });
   const style = await build({ ...common, entryPoints: ["src/style.css"] });
   return [
     ["report.js", scriptText(script.outputFiles[0].text), MOST_SCRIPT_BYTES],

@@ -95,6 +95,9 @@ class Converter {
     const blocks: string[] = [];
     const lanes = rows.map((row) => this.laneOf(row, blocks));
     lanes.push(...this.memory());
+    const kernels = [...this.worksOf("kernel")]
+      .flatMap(([, , works]) => works.map((work) => work.start))
+      .sort((a, b) => a - b);
     const steps = rows.find((row) => row.entry.kind === "steps")?.events ?? [];
     const { headline, details } = headlineOf(this.report);
     return {
@@ -103,7 +106,7 @@ class Converter {
         headline,
         details,
         span_ns: this.report.span_ns,
-        window: openingWindow(steps, this.report),
+        window: openingWindow(steps, this.report, kernels[Math.floor(kernels.length * 0.7)] ?? 0),
         groups: this.groups,
         strings: this.strings,
         sites: this.sites,

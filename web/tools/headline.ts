@@ -5,7 +5,7 @@ import { duration } from "../src/time_text.ts";
 export function headlineOf(report: Report): { headline: string; details: string } {
   const { verdict, steps, findings, source } = report;
   const idle = verdict?.gpu_idle_pct;
-  const first = findings.find((finding) => finding.superseded_by === null && finding.site !== null);
+  const first = findings.find((finding) => finding.superseded_by === null && finding.site);
   const parts: string[] = [];
   if (idle === null || idle === undefined) parts.push("This run has no GPU work.");
   else parts.push(`Your GPU is idle ${Math.round(idle)} % of each step.`);
@@ -23,8 +23,11 @@ interface Span {
   duration: number;
 }
 
-/** Three steps around a median one of the second half, where the program has warmed up. */
-export function openingWindow(steps: Span[], report: Report): [number, number] {
+/**
+ * Three steps around a median one of the second half, where the program has warmed up. Without steps, as long a time from
+ * `busyAt` on, when kernels ran.
+ */
+export function openingWindow(steps: Span[], report: Report, busyAt: number): [number, number] {
   const median = report.steps?.median_ns ?? 0;
   const late = steps.slice(Math.floor(steps.length / 2));
   const distance = (step: Span) => Math.abs(step.duration - median);
@@ -33,8 +36,7 @@ export function openingWindow(steps: Span[], report: Report): [number, number] {
     undefined,
   );
   if (!best) {
-    const from = Math.round(report.span_ns * 0.9);
-    return median > 0 ? [from, from + Math.round(2.4 * median)] : [0, report.span_ns];
+    return median > 0 ? [busyAt, busyAt + Math.round(2.4 * median)] : [0, report.span_ns];
   }
   const margin = median * 0.6;
   return [

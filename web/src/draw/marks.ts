@@ -38,10 +38,10 @@ export function drawCauses(painter: MarkPainter): void {
       const cause = isWaiting(lane.eventClass[i]!) ? causeOf(run, { lane, i }) : undefined;
       const causeRow = cause && rowOf(layout, cause);
       if (!cause || !causeRow || causeRow.y > row.y) return;
-      const [x1, x2] = [
-        scale.clampedX(cause.lane.end(cause.i)),
-        scale.clampedX(lane.start[i]!) + 6,
-      ];
+      const x1 = scale.clampedX(cause.lane.end(cause.i));
+      // The gap may have begun while the host still waited: then the curve meets it where the host went on.
+      const left = scale.clampedX(lane.start[i]!) + 5;
+      const x2 = Math.min(scale.clampedX(lane.end(i)), Math.max(left, x1));
       curve(context, x1, causeRow.y + causeRow.height, x2, row.y);
     });
   }

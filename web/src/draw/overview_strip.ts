@@ -15,12 +15,16 @@ export function drawStrip(
   window: readonly [number, number],
   hits: readonly EventRef[],
 ): void {
-  context.fillStyle = palette.rowBackground;
-  context.fillRect(scale.left, 0, scale.width, STRIP_HEIGHT);
   context.fillStyle = palette.text;
   context.textBaseline = "middle";
   context.textAlign = "left";
   context.fillText(`whole run, ${duration(run.contents.span_ns)}`, 10, STRIP_HEIGHT / 2);
+  context.save();
+  context.beginPath();
+  context.rect(scale.left, 0, scale.width, STRIP_HEIGHT);
+  context.clip();
+  context.fillStyle = palette.rowBackground;
+  context.fillRect(scale.left, 0, scale.width, STRIP_HEIGHT);
   drawSteps(context, run, palette, scale);
   drawIdle(context, run, palette, scale);
   context.fillStyle = palette.text;
@@ -32,6 +36,7 @@ export function drawStrip(
   context.strokeStyle = palette.selection;
   context.lineWidth = 1.5;
   context.strokeRect(left, 0.75, Math.max(4, right - left), STRIP_HEIGHT - 1.5);
+  context.restore();
 }
 
 function drawSteps(

@@ -128,7 +128,8 @@ export class Renderer {
 
   private drawBackground({ palette }: Frame, row: Row, scale: Scale): void {
     const kind = row.lane?.entry.kind;
-    if (kind !== "state" && kind !== "host") return;
+    // A predicted lane covers one step; around it nothing is known, which a background would hide.
+    if ((kind !== "state" && kind !== "host") || row.lane?.entry.fix !== undefined) return;
     this.context.fillStyle = kind === "state" ? palette.stateBackground : palette.rowBackground;
     this.context.fillRect(scale.left, row.y, scale.width, row.height);
   }

@@ -53,7 +53,7 @@ function EventDetails({ event }: { event: EventRef }) {
             value={`${size(bytes)}${ns > 0 ? ` at ${(bytes / ns).toFixed(1)} GB/s` : ""}`}
           />
         ) : null}
-        {lane.exposed ? (
+        {lane.exposed && lane.entry.kind.startsWith("copy_") ? (
           <Fact
             name="no kernel meanwhile"
             value={`${duration(lane.exposed[i]!)} of ${duration(ns)}`}

@@ -45,7 +45,7 @@ function FindingCard({
 }) {
   const actions = useActions();
   const state = useViewState();
-  const { fix } = actions.run.contents.findings[index] ?? {};
+  const { fix, site } = actions.run.contents.findings[index] ?? {};
   const isChosen = state.selection?.kind === "finding" && state.selection.index === index;
   const hasPrediction = actions.run.lanes.some((lane) => lane.entry.fix === index);
   return (
@@ -60,7 +60,7 @@ function FindingCard({
       <p>{visible(finding.evidence)}</p>
       {fix ? <FixText fix={fix} /> : <p class="advice">{visible(finding.advice)}</p>}
       <p class="buttons">
-        {finding.site !== null ? (
+        {site !== undefined ? (
           <button
             type="button"
             aria-pressed={isChosen}

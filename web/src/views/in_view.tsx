@@ -41,7 +41,7 @@ export function InViewTab() {
           return {
             key: run.numberOf(event),
             cells: [
-              { text: moment(lane.start[i]!, 100), order: lane.start[i]! },
+              { text: moment(lane.start[i]!, 1000), order: lane.start[i]! },
               { text: duration(lane.duration(i)), order: lane.duration(i) },
               { text: classWords(className(lane.eventClass[i]!)) },
               { text: run.shortNameOf(event), onClick: () => actions.select(event) },

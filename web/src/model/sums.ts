@@ -32,6 +32,7 @@ export interface Sums {
 export function sumsOf(run: Run, from: number, to: number): Sums {
   const sums: Sums = { from, to, devices: [], blocked_ns: 0, calls: 0, lines: [] };
   const devices = new Map<number, DeviceSums>();
+  const streams = new Map<number, Lane[]>();
   const lines = new Map<number, LineSums>();
   for (const lane of run.lanes) {
     if (lane.entry.fix !== undefined) continue;
@@ -45,12 +46,15 @@ export function sumsOf(run: Run, from: number, to: number): Sums {
       copies: new Map(),
     };
     devices.set(device, ofDevice);
-    if (lane.entry.kind === "stream") continue;
+    if (lane.entry.kind === "stream") {
+      streams.set(device, [...(streams.get(device) ?? []), lane]);
+      continue;
+    }
     if (lane.entry.kind === "state") addState(run, lane, sums, ofDevice, lines);
     else addCopies(run, lane, sums, ofDevice, lines);
   }
   for (const ofDevice of devices.values())
-    ofDevice.kernels_ns = kernelTime(run, ofDevice.device, from, to);
+    ofDevice.kernels_ns = kernelTime(run, streams.get(ofDevice.device) ?? [], from, to);
   sums.devices = [...devices.values()].sort((a, b) => a.device - b.device);
   sums.lines = [...lines.values()].sort(
     (a, b) => b.blocked_ns + b.idle_ns - (a.blocked_ns + a.idle_ns) || b.copy_ns - a.copy_ns,
@@ -131,10 +135,7 @@ function addCopies(
 }
 
 /** Time in which at least one kernel ran: streams overlap, so their times must not be added up. */
-function kernelTime(run: Run, device: number, from: number, to: number): number {
-  const lanes = run
-    .lanesOf("stream")
-    .filter(({ entry }) => entry.device === device && entry.fix === undefined);
+function kernelTime(run: Run, lanes: Lane[], from: number, to: number): number {
   if (lanes.length === 1) {
     const pyramid = run.pyramid(lanes[0]!);
     return pyramid.busyUntil(to) - pyramid.busyUntil(from);

@@ -8,6 +8,8 @@ import { duration, moment, percent, size } from "../time_text.ts";
 import { classWords } from "../words.ts";
 import { useActions, useCalmViewState } from "./use_store.ts";
 
+const MOST_DEVICES = 16;
+
 export function DetailsTab() {
   const actions = useActions();
   const state = useCalmViewState(60);
@@ -114,7 +116,7 @@ function SumsOf({ sums, isSelected }: { sums: Sums; isSelected: boolean }) {
         In {isSelected ? "the selected" : "the visible"} {duration(span)}
       </h3>
       <dl>
-        {sums.devices.map((device) => (
+        {sums.devices.slice(0, MOST_DEVICES).map((device) => (
           <>
             <Fact
               key={`gpu${device.device}`}
@@ -137,6 +139,9 @@ function SumsOf({ sums, isSelected }: { sums: Sums; isSelected: boolean }) {
             ))}
           </>
         ))}
+        {sums.devices.length > MOST_DEVICES ? (
+          <Fact name="not shown" value={`${sums.devices.length - MOST_DEVICES} more GPUs`} />
+        ) : null}
         <Fact name="CPU waits" value={duration(sums.blocked_ns)} />
         <Fact name="CUDA calls" value={String(sums.calls)} />
       </dl>

@@ -311,6 +311,103 @@ test("a damaged page says so in a sentence, and the verdict stays", async () => 
   await page.close();
 });
 
+const EMPTY = { steps: null, verdict: null, sites: [], sync_sites: [], findings: [] };
+
+test.each([
+  [
+    "nothing at all",
+    { lanes: [], sites: [], findings: [], strings: [], groups: [], span_ns: 0, window: [0, 0] },
+    { ...EMPTY, span_ns: 0 },
+  ],
+  ["no findings and no source", { findings: [], no_source: "It was left out.", source: [] }, EMPTY],
+  [
+    "losses",
+    { left_out: ["kernels of the first 3 s"] },
+    { losses: { lost: 3 }, loss_sentences: { lost: "three records" } },
+  ],
+] as const)("a run of %s is shown without an error", async (name, contents, report) => {
+  const loop = trainingLoop();
+  const data = {
+    blocks: loop.data.blocks,
+    contents: { ...loop.data.contents, ...contents },
+  } as unknown as typeof loop.data;
+  const { page, complaints } = await open(
+    written(pageOf(data, { ...loop.report, ...report } as unknown as typeof loop.report, program)),
+  );
+  await page.waitForSelector("canvas");
+  await page.locator(".surface").focus();
+  for (const key of ["n", "j", "ArrowRight", "ArrowDown", ".", "]", "f", "0", "w", "/"])
+    await press(page, key);
+  for (const tab of await page.locator('[role="tab"]').all()) await tab.click();
+  if (name === "losses")
+    expect(await page.textContent(".missing")).toBe(
+      "Not everything is here: 3: three records kernels of the first 3 s",
+    );
+  expect(complaints).toEqual([]);
+  await page.close();
+});
+
+test("a run of 3,000 lanes stays usable", async () => {
+  const { data, report } = trainingLoop();
+  const lanes = [...data.contents.lanes];
+  for (let k = 0; k < 3000; k++)
+    lanes.push({
+      kind: "stream",
+      title: `stream ${k}`,
+      group: 0,
+      device: k,
+      columns: ["start", "duration"],
+      blocks: [],
+    });
+  const { page, complaints } = await open(
+    written(pageOf({ ...data, contents: { ...data.contents, lanes } }, report, program)),
+  );
+  await page.waitForSelector("canvas");
+  await page.locator(".surface").focus();
+  for (const key of ["n", "w", "d", "ArrowDown"]) await press(page, key);
+  expect(await page.locator("*").count()).toBeLessThan(3000);
+  expect(complaints).toEqual([]);
+  await page.close();
+});
+
+test("the table of the view holds what is in view, and sorts", async () => {
+  const { page } = await openLoop();
+  await page.locator(".surface").focus();
+  await press(page, "t");
+  await page.waitForTimeout(300);
+  const rows = page.locator("#tab-panel tbody tr");
+  // Of steps, waits, gaps and copies three each, 80 launches, and 94 kernels: 14 of step 9 and all of two steps.
+  expect(await page.textContent("#tab-panel p")).toBe("186 events are in view.");
+  expect(await rows.count()).toBe(186);
+  await page.getByRole("button", { name: "duration" }).click();
+  expect(await rows.first().textContent()).toContain("6.00 ms");
+  await page.close();
+});
+
+test("the wheel zooms with Ctrl at the pointer, and the theme can be switched", async () => {
+  const { page } = await openLoop();
+  const box = (await page.locator("canvas").boundingBox())!;
+  await page.mouse.move(box.x + 800, box.y + 200);
+  await page.keyboard.down("Control");
+  await page.mouse.wheel(0, -300);
+  await page.keyboard.up("Control");
+  const [from, to] = (await hashAfter(page)).get("t")!.split(",").map(Number);
+  expect(to! - from!).toBeLessThan(10);
+  const pointed = (x: number, a: number, b: number) =>
+    a + ((x - 210) / (box.width - 222)) * (b - a);
+  expect(pointed(800, from!, to!)).toBeCloseTo(pointed(800, 57, 72), 2);
+  await page.getByRole("button", { name: "dark" }).click();
+  expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe(
+    "rgb(20, 23, 27)",
+  );
+  await page.reload();
+  await page.waitForSelector("canvas");
+  expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe(
+    "rgb(20, 23, 27)",
+  );
+  await page.close();
+});
+
 test.each(["light", "dark"] as const)("axe finds nothing on any tab, %s", async (colorScheme) => {
   const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
   const { page } = await openLoop("", { colorScheme });

@@ -110,6 +110,30 @@ test("a long event without its duration is refused", () => {
   expect(() => readBlock(block!.bytes, COLUMNS, tooShort)).toThrow(/12 ns/);
 });
 
+test("a mutated block gives its columns or an error that names it, and never hangs", async () => {
+  const random = new Random(77);
+  const [block] = planesOf(randomEvents(200, random), ALL);
+  const text = packed(block!.bytes);
+  let refused = 0;
+  for (let k = 0; k < 300; k++) {
+    const at = random.below(text.length);
+    const mutated =
+      text.slice(0, at) +
+      String.fromCharCode(33 + random.below(90)) +
+      text.slice(at + 1 + random.below(3));
+    const count = random.below(4) === 0 ? random.below(70000) : block!.header.count;
+    const job = { text: mutated, lane: "x", columns: ALL, header: { ...block!.header, count } };
+    await decode(job).then(
+      (columns) => expect(columns.start.length).toBe(count),
+      (error: Error) => {
+        refused++;
+        expect(error.message).toMatch(/^Block 0 of lane "x" cannot be read: ./);
+      },
+    );
+  }
+  expect(refused).toBeGreaterThan(100);
+});
+
 test("the page decodes by itself where workers cannot be made", async () => {
   const pool = new DecodePool(() => {
     throw new Error("refused");

@@ -40,23 +40,25 @@ export class DensityImage {
     const columns = this.image!.width;
     const { waitingBefore, before } = pyramid.lane;
     const ns = scale.nsPerPixel;
+    const level = pyramid.levelFor(ns);
     let busyBefore = pyramid.busyUntil(scale.from);
     let waitedBefore = waitingBefore ? pyramid.busyUntil(scale.from, waitingBefore) : 0;
     for (let x = 0; x < columns; x++) {
       const end = scale.from + (x + 1) * ns;
-      const busyUntil = pyramid.busyUntil(end);
+      const started = pyramid.startedBy(end);
+      const busyUntil = pyramid.busyWithin(end, started, before);
       const busy = busyUntil - busyBefore;
       busyBefore = busyUntil;
+      if (busy <= 0) continue;
       let waited = 0;
       if (waitingBefore === before) waited = busy;
       else if (waitingBefore) {
-        const waitedUntil = pyramid.busyUntil(end, waitingBefore);
+        const waitedUntil = pyramid.busyWithin(end, started, waitingBefore);
         waited = waitedUntil - waitedBefore;
         waitedBefore = waitedUntil;
       }
-      if (busy <= 0) continue;
       const [low, high] = columnHeights(busy / ns, waited / ns, height);
-      const other = high > low ? pixelOfClass[pyramid.dominantAt(end - ns / 2, ns)]! : 0;
+      const other = high > low ? pixelOfClass[pyramid.dominantAt(end - ns / 2, level)]! : 0;
       this.fillColumn(x, top + height, low, high, waitingPixel, other);
     }
   }

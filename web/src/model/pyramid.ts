@@ -44,25 +44,34 @@ export class Pyramid {
 
   /** Busy time from the beginning up to `time`, exactly. With `sums` of the lane for the time spent waiting. */
   busyUntil(time: number, sums: Float64Array = this.lane.before): number {
-    const { lane } = this;
-    if (lane.count === 0 || time <= this.origin) return 0;
-    const bucket = Math.floor((time - this.origin) / this.width);
-    const from = bucket < this.buckets ? this.started[bucket]! : lane.count;
-    const to = bucket < this.buckets ? this.started[bucket + 1]! : lane.count;
-    const i = firstAbove(lane.start, time, from, to);
-    if (i === 0) return 0;
-    // Event i-1 started at or before `time` and may still run.
-    const before = sums[i - 1]!;
-    const own = sums[i]! - before;
-    return before + Math.min(own, time - lane.start[i - 1]!);
+    return this.busyWithin(time, this.startedBy(time), sums);
   }
 
-  /** What the lane mostly does around `time`, at the resolution of `width` ns. */
-  dominantAt(time: number, width: number): number {
-    const level = Math.min(
-      this.dominant.length - 1,
-      Math.max(0, Math.floor(Math.log2(width / this.width))),
-    );
+  /** How many events start at or before `time`. */
+  startedBy(time: number): number {
+    const { lane } = this;
+    if (lane.count === 0 || time < this.origin) return 0;
+    const bucket = Math.floor((time - this.origin) / this.width);
+    if (bucket >= this.buckets) return lane.count;
+    return firstAbove(lane.start, time, this.started[bucket]!, this.started[bucket + 1]!);
+  }
+
+  /** `busyUntil` for those who have `started`, which is `startedBy(time)`. */
+  busyWithin(time: number, started: number, sums: Float64Array): number {
+    if (started === 0) return 0;
+    const before = sums[started - 1]!;
+    // The last event that started may still run; an event that is not in these sums adds nothing.
+    return before + Math.min(sums[started]! - before, time - this.lane.start[started - 1]!);
+  }
+
+  /** The level whose buckets are at most `width` ns long, or the finest. */
+  levelFor(width: number): number {
+    const level = Math.floor(Math.log2(width / this.width));
+    return Math.min(this.dominant.length - 1, Math.max(0, level));
+  }
+
+  /** What the lane mostly does around `time`, at the resolution of a level. */
+  dominantAt(time: number, level: number): number {
     const bucket = Math.floor((time - this.origin) / (this.width * 2 ** level));
     const classes = this.dominant[level]!;
     return classes[Math.min(classes.length - 1, Math.max(0, bucket))]!;

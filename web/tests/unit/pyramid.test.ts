@@ -73,8 +73,8 @@ test("the class that takes most of the time gives the colour", () => {
     events[i]!.duration = events[i]!.class === CLASSES.matmul ? 20 : 90;
   const pyramid = new Pyramid(runOf([{ kind: "stream", events }]).lanes[0]!);
   for (const width of [1000, 20000, 90000]) {
-    expect(pyramid.dominantAt(50000, width)).toBe(CLASSES.matmul);
-    expect(pyramid.dominantAt(350000, width)).toBe(CLASSES.reduction);
+    expect(pyramid.dominantAt(50000, pyramid.levelFor(width))).toBe(CLASSES.matmul);
+    expect(pyramid.dominantAt(350000, pyramid.levelFor(width))).toBe(CLASSES.reduction);
   }
 });
 
@@ -84,7 +84,7 @@ test("waiting does not give a mixed lane its colour", () => {
     { start: 1000, duration: 10, class: CLASSES.launch },
   ];
   const pyramid = new Pyramid(runOf([{ kind: "host", events }]).lanes[0]!);
-  expect(pyramid.dominantAt(500, 1e6)).toBe(CLASSES.launch);
+  expect(pyramid.dominantAt(500, pyramid.levelFor(1e6))).toBe(CLASSES.launch);
 });
 
 test.each([

@@ -86,7 +86,7 @@ class Field:
     """One run of the harness."""
 
     def __init__(self, args: argparse.Namespace, scratch: str) -> None:
-        self.args, self.scratch, self.out = args, scratch, args.out
+        self.args, self.scratch, self.out = args, scratch, os.path.abspath(args.out)
         self.deadline = time.monotonic() + args.seconds_in_all
         self.taken: list[Taken] = []
         self.link_problem: str | None = None
@@ -104,7 +104,17 @@ class Field:
 
     def command(self, program: Program, *options: str) -> list[str]:
         warm_up = ["--warm-up", str(program.warm_up)]
-        return [sys.executable, program.path, "--device", self.args.device, *warm_up, *options]
+        return [sys.executable, os.path.basename(program.path), "--device", self.args.device, *warm_up, *options]
+
+    def folder(self, program: Program) -> str:
+        """A copy of the programs, in which they run: a recording that is kept names no folder of this machine."""
+        copied = os.path.join(self.scratch, "programs")
+        if not os.path.exists(copied):
+            shutil.copytree(os.path.dirname(program.path), copied, ignore=shutil.ignore_patterns("__pycache__"))
+        return copied
+
+    def live(self, program: Program, command: list[str], what: str, **environment: str) -> Live:
+        return Live(command, self.log(program, what), self.environment(program, **environment), self.folder(program))
 
     def log(self, program: Program, what: str) -> str:
         return os.path.join(self.out, "logs", f"{program.name}-{what.replace(' ', '-')}.log")
@@ -140,8 +150,7 @@ class Field:
             run = os.path.join(self.scratch, f"{taken.program.name}.tpk")
             recorder = [turnpike_command.executable(), "record", "--quiet", "-o", run, "--"]
             command = self.command(taken.program, "--steps", str(taken.program.steps), "--wait")
-            live = Live(recorder + command, self.log(taken.program, "recorded"), self.environment(taken.program))
-            lives.append((taken, live, run))
+            lives.append((taken, self.live(taken.program, recorder + command, "recorded"), run))
         ready = []
         until = time.monotonic() + START_S
         for taken, live, run in lives:
@@ -200,9 +209,8 @@ class Field:
                 variants.append((fix.name, fix))
         for name, fix in variants:
             options = fix.options(taken.findings) if fix else []
-            environment = self.environment(taken.program, **(fix.environment if fix else {}))
             command = self.command(taken.program, "--turns", *options)
-            lives[name] = Live(command, self.log(taken.program, name), environment)
+            lives[name] = self.live(taken.program, command, name, **(fix.environment if fix else {}))
         return lives
 
     def take_turns(self, taken: Taken, lives: dict[str, Live]) -> None:
@@ -263,8 +271,13 @@ class Field:
             if kept > KEPT_BYTES:
                 left_out.append(f"{name}: {taken.trace_bytes} bytes")
                 shutil.rmtree(target, ignore_errors=True)
-            elif not os.path.exists(target):
+                continue
+            if not os.path.exists(target):
                 shutil.copytree(os.path.join(self.scratch, name), target)
+            _write(target.removesuffix(".tpk") + ".json", json.dumps(facts(taken), indent=1) + "\n")
+        rates = os.path.join(self.scratch, "link", "turnpike")
+        if os.path.exists(rates):
+            shutil.copytree(rates, os.path.join(self.out, "recordings", "turnpike"), dirs_exist_ok=True)
         _write(os.path.join(self.out, "recordings", "left_out.txt"), "".join(line + "\n" for line in left_out))
 
 
@@ -397,6 +410,17 @@ def row_of(taken: Taken, fix: Fix, savings: list[float] | None, finding: dict[st
         loss_fixed=after,
         trace_bytes=taken.trace_bytes,
     )
+
+
+def facts(taken: Taken) -> dict[str, Any]:
+    """What was measured, beside the recording that is kept: enough to judge another report of it."""
+    true = [(row["fix"], row["rule"], row["site"]) for row in rows_of(taken) if row["met"]]
+    return {"program": taken.program.name, "blocks": taken.blocks, "failed": taken.failed, "came_true": true}
+
+
+def judged_again(known: dict[str, Any], report: dict[str, Any]) -> Taken:
+    """A report of the recording, and what facts() kept."""
+    return Taken(programs.load(known["program"]), report, blocks=known["blocks"], failed=known["failed"])
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -55,7 +55,7 @@ case $1 in
   record) while [ "$1" != -o ]; do shift; done; run=$2; mkdir -p "$run"; echo 12345 > "$run/0"
     while [ "$1" != -- ]; do shift; done; shift; exec "$@" ;;
   report) if [ "$3" = --json ]; then cat "$REPORT"; else echo "the report, link in $XDG_CACHE_HOME"; fi ;;
-  bench) echo measured ;;
+  bench) mkdir -p "$XDG_CACHE_HOME/turnpike"; echo "{}" > "$XDG_CACHE_HOME/turnpike/link.json" ;;
 esac
 """
 
@@ -133,6 +133,17 @@ def test_reports_logs_and_recordings_are_kept(field):
     assert json.loads((field.out / "reports/works.json").read_text())["findings"]
     assert "chatter" in (field.out / "logs/works-as-it-is.log").read_text()
     assert (field.out / "recordings/works.tpk/0").exists()
+    assert (field.out / "recordings/turnpike/link.json").exists()
+
+
+def test_what_is_kept_beside_a_recording_judges_another_report_of_it(field):
+    [row] = field("works")["rows"]
+    known = json.loads((field.out / "recordings/works.json").read_text())
+    again = harness.judged_again(known, {"findings": [finding(saving_step_ns=90_000_000)], "steps": None})
+    [judged] = harness.rows_of(again)
+    assert judged["value"] == row["value"]
+    assert judged["met"] is False
+    assert known["came_true"] == ([["faster", "late_loader", "train.py:5"]] if row["met"] else [])
 
 
 def test_recordings_beyond_the_limit_are_named(field, monkeypatch):
@@ -246,7 +257,7 @@ def test_a_finding_without_a_fix_is_known():
 
 def test_a_process_that_says_nothing_is_given_up(tmp_path):
     command = [sys.executable, "-c", "import time; print('hello', flush=True); time.sleep(60)"]
-    live = Live(command, str(tmp_path / "log"), dict(os.environ))
+    live = Live(command, str(tmp_path / "log"), dict(os.environ), str(tmp_path))
     try:
         with pytest.raises(Died, match="it said nothing for"):
             live.answer(1)

@@ -415,12 +415,14 @@ def row_of(taken: Taken, fix: Fix, savings: list[float] | None, finding: dict[st
 def facts(taken: Taken) -> dict[str, Any]:
     """What was measured, beside the recording that is kept: enough to judge another report of it."""
     true = [(row["fix"], row["rule"], row["site"]) for row in rows_of(taken) if row["met"]]
-    return {"program": taken.program.name, "blocks": taken.blocks, "failed": taken.failed, "came_true": true}
+    program = {"program": taken.program.name, "steps": taken.program.steps}
+    return program | {"blocks": taken.blocks, "failed": taken.failed, "came_true": true}
 
 
 def judged_again(known: dict[str, Any], report: dict[str, Any]) -> Taken:
     """A report of the recording, and what facts() kept."""
-    return Taken(programs.load(known["program"]), report, blocks=known["blocks"], failed=known["failed"])
+    program = dataclasses.replace(programs.load(known["program"]), steps=known["steps"])
+    return Taken(program, report, blocks=known["blocks"], failed=known["failed"])
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:

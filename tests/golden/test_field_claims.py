@@ -28,12 +28,8 @@ def judged(request):
     if not build:
         pytest.fail("TURNPIKE_BUILD is not set: name the folder in which Turnpike was built", pytrace=False)
     known = json.loads(request.param.read_text())
-    command = [
-        pathlib.Path(build).resolve() / "src/cli/turnpike",
-        "report",
-        request.param.with_suffix(".tpk"),
-        "--json",
-    ]
+    executable = pathlib.Path(build).resolve() / "src/cli/turnpike"
+    command = [executable, "report", request.param.with_suffix(".tpk"), "--json"]
     environment = os.environ | {"XDG_CACHE_HOME": str(FOLDER)}
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
     assert done.returncode == 0, done.stderr

@@ -36,14 +36,15 @@ from live import Died, Live  # noqa: E402
 from medians import interval, rounded  # noqa: E402
 from program import Fix, Program  # noqa: E402
 
-ROUNDS = 7
-LEAST_ROUNDS = 3
-BLOCK_S = 0.25
-# What a loader has ready when a block begins must be used up before it is timed.
-LEAD_STEPS, LEAD_S = 12, 0.35
-START_S = 150  # to import, build, compile and warm up, beside the others of the group
+ROUNDS = 25
+LEAST_ROUNDS = 5
+# Short blocks: what disturbs a shared machine for longer then hits all variants of a round alike.
+BLOCK_S = 0.12
+LEAST_STEPS = 5
+SETTLED_PCT = 3.0  # of a step: the interval of every saving is narrower, and more rounds would tell nothing
+START_S = 120  # to import, build, compile and warm up, beside the others of the group
 RECORD_S = 90
-KEPT_BYTES = 12 << 20  # of recordings
+KEPT_BYTES = 48 << 20  # of recordings, which shrink to a sixth in an archive
 TARGET_PCT = 5.0  # of a step, where a report predicts a single number
 PLAIN = "as it is"
 
@@ -58,7 +59,23 @@ class Taken:
     blocks: dict[str, list[float]] = dataclasses.field(default_factory=dict)  # by PLAIN or the name of a fix
     losses: dict[str, float | None] = dataclasses.field(default_factory=dict)
     steps_per_block: int | None = None
+    failed: dict[str, str] = dataclasses.field(default_factory=dict)  # the last words of fixes that did not run
+    cpu: CpuTime | None = None
     problems: list[str] = dataclasses.field(default_factory=list)
+
+    def gave_up(self, name: str, error: Exception) -> None:
+        """The program with this fix did not run, or ended."""
+        self.failed[name] = str(error)
+        self.problems.append(f"{name}: {error}")
+
+    @property
+    def steps_in_step(self) -> float:
+        """How many of the report's steps are one of the program's: three where a step has three backward passes."""
+        steps = self.report["steps"] if self.report else None
+        if not steps or not steps["count"]:
+            return 1.0
+        ratio = steps["count"] / self.program.steps
+        return float(round(ratio)) if ratio >= 1 else 1 / round(1 / ratio)
 
     @property
     def findings(self) -> list[dict[str, Any]]:
@@ -69,7 +86,7 @@ class Field:
     """One run of the harness."""
 
     def __init__(self, args: argparse.Namespace, scratch: str) -> None:
-        self.args, self.scratch, self.out = args, scratch, args.out
+        self.args, self.scratch, self.out = args, scratch, os.path.abspath(args.out)
         self.deadline = time.monotonic() + args.seconds_in_all
         self.taken: list[Taken] = []
         self.link_problem: str | None = None
@@ -87,7 +104,17 @@ class Field:
 
     def command(self, program: Program, *options: str) -> list[str]:
         warm_up = ["--warm-up", str(program.warm_up)]
-        return [sys.executable, program.path, "--device", self.args.device, *warm_up, *options]
+        return [sys.executable, os.path.basename(program.path), "--device", self.args.device, *warm_up, *options]
+
+    def folder(self, program: Program) -> str:
+        """A copy of the programs, in which they run: a recording that is kept names no folder of this machine."""
+        copied = os.path.join(self.scratch, "programs")
+        if not os.path.exists(copied):
+            shutil.copytree(os.path.dirname(program.path), copied, ignore=shutil.ignore_patterns("__pycache__"))
+        return copied
+
+    def live(self, program: Program, command: list[str], what: str, **environment: str) -> Live:
+        return Live(command, self.log(program, what), self.environment(program, **environment), self.folder(program))
 
     def log(self, program: Program, what: str) -> str:
         return os.path.join(self.out, "logs", f"{program.name}-{what.replace(' ', '-')}.log")
@@ -123,8 +150,7 @@ class Field:
             run = os.path.join(self.scratch, f"{taken.program.name}.tpk")
             recorder = [turnpike_command.executable(), "record", "--quiet", "-o", run, "--"]
             command = self.command(taken.program, "--steps", str(taken.program.steps), "--wait")
-            live = Live(recorder + command, self.log(taken.program, "recorded"), self.environment(taken.program))
-            lives.append((taken, live, run))
+            lives.append((taken, self.live(taken.program, recorder + command, "recorded"), run))
         ready = []
         until = time.monotonic() + START_S
         for taken, live, run in lives:
@@ -160,7 +186,7 @@ class Field:
                     try:
                         taken.losses[name] = lives[name].answer(until - time.monotonic()).get("loss")
                     except Died as error:
-                        taken.problems.append(f"{name}: {error}")
+                        taken.gave_up(name, error)
                         lives.pop(name).end()
             for taken, lives in started:
                 self.take_turns(taken, lives)
@@ -183,9 +209,8 @@ class Field:
                 variants.append((fix.name, fix))
         for name, fix in variants:
             options = fix.options(taken.findings) if fix else []
-            environment = self.environment(taken.program, **(fix.environment if fix else {}))
             command = self.command(taken.program, "--turns", *options)
-            lives[name] = Live(command, self.log(taken.program, name), environment)
+            lives[name] = self.live(taken.program, command, name, **(fix.environment if fix else {}))
         return lives
 
     def take_turns(self, taken: Taken, lives: dict[str, Live]) -> None:
@@ -198,27 +223,31 @@ class Field:
             try:
                 return lives[name].block(lead, steps, seconds)
             except Died as error:
-                taken.problems.append(f"{name}: {error}")
+                taken.gave_up(name, error)
                 lives.pop(name).end()
                 return None
 
-        estimate = block(PLAIN, 2, 4)
+        estimate = block(PLAIN, taken.program.lead, LEAST_STEPS)
         if estimate is None:
             return
         period = taken.program.period
-        steps = min(400, max(5, round(BLOCK_S * 1e6 / estimate)))
+        steps = min(400, max(LEAST_STEPS, round(BLOCK_S * 1e6 / estimate)))
         steps = taken.steps_per_block = -(-steps // period) * period
-        lead = max(3, min(LEAD_STEPS, round(LEAD_S * 1e6 / estimate)))
+        # The lead is made of whole periods, too: all blocks are at the same place of theirs.
+        leads = {fix.name: fix.lead or taken.program.lead for fix in taken.program.fixes} | {PLAIN: taken.program.lead}
+        leads = {name: -(-lead // period) * period if period > 1 else lead for name, lead in leads.items()}
         order = random.Random(0)
+        before = CpuTime.now()
         for done in range(self.args.rounds):
-            if done >= LEAST_ROUNDS and time.monotonic() > until:
+            if done >= LEAST_ROUNDS and (time.monotonic() > until or settled(taken)):
                 break
-            row = {name: block(name, lead, steps) for name in order.sample(list(lives), len(lives))}
+            row = {name: block(name, leads[name], steps) for name in order.sample(list(lives), len(lives))}
             if row.get(PLAIN) is None:
                 return
             for name, value in row.items():
                 if value is not None:
                     taken.blocks.setdefault(name, []).append(value)
+        taken.cpu = CpuTime.now() - before
 
     def problems_of(self, taken: Taken, what: str, live: Live) -> _Problems:
         return _Problems(taken, what, live)
@@ -242,9 +271,37 @@ class Field:
             if kept > KEPT_BYTES:
                 left_out.append(f"{name}: {taken.trace_bytes} bytes")
                 shutil.rmtree(target, ignore_errors=True)
-            elif not os.path.exists(target):
+                continue
+            if not os.path.exists(target):
                 shutil.copytree(os.path.join(self.scratch, name), target)
+            _write(target.removesuffix(".tpk") + ".json", json.dumps(facts(taken), indent=1) + "\n")
+        rates = os.path.join(self.scratch, "link", "turnpike")
+        if os.path.exists(rates):
+            shutil.copytree(rates, os.path.join(self.out, "recordings", "turnpike"), dirs_exist_ok=True)
         _write(os.path.join(self.out, "recordings", "left_out.txt"), "".join(line + "\n" for line in left_out))
+
+
+@dataclasses.dataclass(frozen=True)
+class CpuTime:
+    """What the machine's processors did, in ticks."""
+
+    all: int
+    idle: int
+    stolen: int
+
+    @staticmethod
+    def now() -> CpuTime:
+        with open("/proc/stat") as file:
+            ticks = [int(word) for word in file.readline().split()[1:9]]
+        return CpuTime(sum(ticks), ticks[3] + ticks[4], ticks[7])
+
+    def __sub__(self, before: CpuTime) -> CpuTime:
+        return CpuTime(self.all - before.all, self.idle - before.idle, self.stolen - before.stolen)
+
+    def pct(self) -> dict[str, float]:
+        """How busy they were, and how much of the time the machine's host gave to others."""
+        whole = max(self.all, 1)
+        return {"busy": round((1 - self.idle / whole) * 100, 1), "stolen": round(self.stolen / whole * 100, 1)}
 
 
 class _Problems:
@@ -265,13 +322,14 @@ class _Problems:
         return True
 
 
-def predicted_us(finding: dict[str, Any]) -> tuple[float, float] | None:
-    """The saving that the finding claims in microseconds a step, from and to; the same twice where it is one number."""
-    low, high = finding.get("saving_step_low_ns"), finding.get("saving_step_high_ns")
-    if low is not None and high is not None:
-        return low / 1e3, high / 1e3
+def predicted_us(taken: Taken, finding: dict[str, Any]) -> tuple[float, float] | None:
+    """The saving that the finding claims in microseconds a step of the program, from and to; the same twice where the
+    claim is one number."""
     single = finding.get("saving_step_ns")
-    return None if single is None else (single / 1e3, single / 1e3)
+    low, high = finding.get("saving_step_low_ns", single), finding.get("saving_step_high_ns", single)
+    if low is None or high is None:
+        return None
+    return low / 1e3 * taken.steps_in_step, high / 1e3 * taken.steps_in_step
 
 
 def savings_us(taken: Taken, fix: str) -> list[float]:
@@ -279,24 +337,37 @@ def savings_us(taken: Taken, fix: str) -> list[float]:
     return [plain - fixed for plain, fixed in zip(taken.blocks.get(PLAIN, []), taken.blocks.get(fix, []), strict=False)]
 
 
+def settled(taken: Taken) -> bool:
+    """Whether each saving is known well enough."""
+    plain_us = statistics.median(taken.blocks[PLAIN])
+    spreads = [interval(savings_us(taken, name)) for name in taken.blocks if name != PLAIN]
+    return all(high - low < SETTLED_PCT / 100 * plain_us for low, high in spreads)
+
+
 def rows_of(taken: Taken) -> list[dict[str, Any]]:
-    """A row for each fix that was measured and each finding that it follows; without a finding, one row."""
+    """A row for each fix that was measured and each finding that it follows; without a finding, one row. A fix that a
+    finding asks for and that did not run has a row, too: advice that breaks the program did not come true."""
     rows = []
     for fix in taken.program.fixes:
         savings = savings_us(taken, fix.name)
-        if not savings:
-            continue
-        findings = [finding for finding in taken.findings if fix.follows(finding)]
-        rows += [row_of(taken, fix, savings, finding) for finding in findings or [None]]
+        findings: list[Any] = [finding for finding in taken.findings if fix.follows(finding)]
+        if savings:
+            rows += [row_of(taken, fix, savings, finding) for finding in findings or [None]]
+        elif fix.name in taken.failed and PLAIN in taken.blocks:
+            rows += [row_of(taken, fix, None, finding) for finding in findings]
     return rows
 
 
-def row_of(taken: Taken, fix: Fix, savings: list[float], finding: dict[str, Any] | None) -> dict[str, Any]:
-    plain_us = statistics.median(taken.blocks[PLAIN])
-    measured_us = statistics.median(savings)
-    claim = predicted_us(finding) if finding else None
+def row_of(taken: Taken, fix: Fix, savings: list[float] | None, finding: dict[str, Any] | None) -> dict[str, Any]:
+    """savings: None where the program did not run with the fix."""
+    plain, fixed = taken.blocks[PLAIN], taken.blocks.get(fix.name)
+    plain_us = statistics.median(plain)
+    measured_us = statistics.median(savings) if savings else None
+    claim = predicted_us(taken, finding) if finding else None
     hit = sign_right = None
-    if claim is not None:
+    if claim is not None and (savings is None or measured_us is None):
+        hit = False
+    elif claim is not None:
         slack = TARGET_PCT / 100 * plain_us if claim[0] == claim[1] else 0.0
         hit = claim[0] - slack <= measured_us <= claim[1] + slack
         sign_right = claim[1] <= 0 or interval(savings)[1] > 0
@@ -307,8 +378,8 @@ def row_of(taken: Taken, fix: Fix, savings: list[float], finding: dict[str, Any]
         "saving",
         "us",
         rounded(measured_us),
-        spread=interval(savings),
-        samples=len(savings),
+        spread=interval(savings) if savings else None,
+        samples=len(savings or []),
         baseline="predicted by the report",
         baseline_value=rounded(sum(claim) / 2) if claim else None,
         target=TARGET_PCT if claim else None,
@@ -324,16 +395,34 @@ def row_of(taken: Taken, fix: Fix, savings: list[float], finding: dict[str, Any]
         predicted_high=rounded(claim[1]) if claim else None,
         sign_right=sign_right,
         measured_as_is=rounded(plain_us),
-        measured_as_is_spread=interval(taken.blocks[PLAIN]),
-        measured_fixed=rounded(statistics.median(taken.blocks[fix.name])),
-        measured_fixed_spread=interval(taken.blocks[fix.name]),
-        saving_pct=rounded(measured_us / plain_us * 100),
-        recorded_as_is=rounded(steps["median_ns"] / 1e3) if steps else None,
+        measured_as_is_spread=interval(plain),
+        measured_fixed=rounded(statistics.median(fixed)) if fixed else None,
+        measured_fixed_spread=interval(fixed) if fixed else None,
+        saving_pct=rounded(measured_us / plain_us * 100) if measured_us is not None else None,
+        failed=taken.failed.get(fix.name),
+        recorded_as_is=rounded(steps["median_ns"] / 1e3 * taken.steps_in_step) if steps else None,
+        report_steps_in_step=taken.steps_in_step,
         steps_per_block=taken.steps_per_block,
+        blocks_as_is=[rounded(value) for value in plain],
+        blocks_fixed=[rounded(value) for value in fixed or []],
+        cpu_pct=taken.cpu.pct() if taken.cpu else None,
         loss_as_is=before,
         loss_fixed=after,
         trace_bytes=taken.trace_bytes,
     )
+
+
+def facts(taken: Taken) -> dict[str, Any]:
+    """What was measured, beside the recording that is kept: enough to judge another report of it."""
+    true = [(row["fix"], row["rule"], row["site"]) for row in rows_of(taken) if row["met"]]
+    program = {"program": taken.program.name, "steps": taken.program.steps}
+    return program | {"blocks": taken.blocks, "failed": taken.failed, "came_true": true}
+
+
+def judged_again(known: dict[str, Any], report: dict[str, Any]) -> Taken:
+    """A report of the recording, and what facts() kept."""
+    program = dataclasses.replace(programs.load(known["program"]), steps=known["steps"])
+    return Taken(program, report, blocks=known["blocks"], failed=known["failed"])
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -344,7 +433,8 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "claims": len(claims),
         "in_range": sum(row["met"] for row in claims),
         "narrow": len(narrow),
-        "wrong_sign": sum(not row["sign_right"] for row in claims),
+        "wrong_sign": sum(row["sign_right"] is False for row in claims),
+        "broke_the_program": sum(row["value"] is None for row in claims),
         "findings_without_a_claim": sum(row["rule"] is not None and row["met"] is None for row in rows),
     }
 
@@ -357,14 +447,20 @@ def unfollowed(taken: Taken) -> list[dict[str, Any]]:
 def show(taken: Taken) -> None:
     plain = taken.blocks.get(PLAIN)
     bound = taken.report["verdict"]["bound_by"] if taken.report else None
-    head = f"{statistics.median(plain):10.1f} us a step, {bound}-bound" if plain else "not measured"
+    head = (
+        f"{statistics.median(plain):10.1f} us a step, {bound}-bound, {len(plain)} rounds" if plain else "not measured"
+    )
+    head += f", CPU {taken.cpu.pct()} %" if taken.cpu else ""
     print(f"{taken.program.name:20} {head}", flush=True)
     for row in rows_of(taken):
-        saving = f"{row['value']:10.1f} us saved ({row['saving_pct']:+.1f} %)"
+        saving = f"{'failed':>10}"
+        if row["value"] is not None:
+            low, high = row["spread"]
+            saving = f"{row['value']:10.1f} us saved ({row['saving_pct']:+.1f} %, {low:.0f} to {high:.0f})"
         claim = "no finding"
         if row["rule"]:
             claim = f"{row['rule']} at {row['site'] or 'the step'}: "
-            claim += "gain unknown" if row["met"] is None else f"{row['baseline_value']:.1f} predicted"
+            claim += "gain unknown" if row["met"] is None else f"{row['baseline_value']:.0f} predicted"
             claim += "" if row["met"] in (True, None) else "  MISSED"
         print(f"    {row['fix']:16} {saving}  {claim}", flush=True)
     for finding in unfollowed(taken):
@@ -406,7 +502,7 @@ def main() -> int:
     parser.add_argument("--programs", help=f"default: all of {', '.join(programs.names())}")
     parser.add_argument("--out", default="field-results", help="the folder for results, reports, logs and recordings")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="of blocks, one of each variant")
-    parser.add_argument("--seconds", type=float, default=8, help="to measure one program; at least three rounds")
+    parser.add_argument("--seconds", type=float, default=10, help="to measure one program; at least five rounds")
     parser.add_argument("--seconds-in-all", type=float, default=480, help="after these no program is begun")
     parser.add_argument("--together", type=int, default=7, help="programs that start at the same time")
     parser.add_argument("--follow-only", action="store_true", help="measure only the fixes that a finding asks for")

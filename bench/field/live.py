@@ -21,14 +21,15 @@ class Died(RuntimeError):
 class Live:
     """One process of a program. Everything that it prints goes into its log."""
 
-    def __init__(self, command: list[str], log: str, environment: dict[str, str]) -> None:
+    def __init__(self, command: list[str], log: str, environment: dict[str, str], folder: str) -> None:
+        """folder: in which it runs."""
         self.log = log
         self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._file = open(log, "w")  # noqa: SIM115
         # A group of its own: its loader's workers end with it.
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._file, text=True, errors="replace",
-            env=environment, start_new_session=True,
+            env=environment, cwd=folder, start_new_session=True,
         )  # fmt: skip
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

@@ -2,10 +2,12 @@
 
 steps = 40                  how many to record
 warm_up = 5                 steps before anything is timed
+lead = 3                    steps at the start of a block that are not timed; more where a loader has batches ready
 period = 1                  a block of steps is a multiple of it: what happens in every tenth step is in each alike
 [[fix]]
 name = "workers"            the program's switch: --fix workers
 does = "..."                the change, as the report words it
+lead = 12                   for this fix
 environment = {NAME = ""}   what is set for the program instead of, or beside, the switch
 switch = false              the environment is all: the program has no such switch
 [[fix.answers]]             the findings whose advice it follows
@@ -35,6 +37,7 @@ class Fix:
     answers: tuple[dict[str, str], ...] = ()
     environment: dict[str, str] = dataclasses.field(default_factory=dict)
     switch: bool = True
+    lead: int | None = None
 
     def follows(self, finding: dict[str, Any]) -> bool:
         """Whether this is what the finding advises."""
@@ -60,6 +63,7 @@ class Program:
     path: str
     steps: int
     warm_up: int
+    lead: int
     period: int
     fixes: tuple[Fix, ...]
 
@@ -75,4 +79,6 @@ def load(name: str, folder: str = PROGRAMS) -> Program:
     with open(os.path.join(folder, name + ".toml"), "rb") as file:
         table = tomllib.load(file)
     fixes = [Fix(**fix | {"answers": tuple(fix.get("answers", ()))}) for fix in table["fix"]]
-    return Program(name, path, table.get("steps", 40), table.get("warm_up", 5), table.get("period", 1), tuple(fixes))
+    numbers = {"steps": 40, "warm_up": 5, "lead": 3, "period": 1}
+    numbers = {key: table.get(key, usual) for key, usual in numbers.items()}
+    return Program(name, path, **numbers, fixes=tuple(fixes))

@@ -55,7 +55,7 @@ case $1 in
   record) while [ "$1" != -o ]; do shift; done; run=$2; mkdir -p "$run"; echo 12345 > "$run/0"
     while [ "$1" != -- ]; do shift; done; shift; exec "$@" ;;
   report) if [ "$3" = --json ]; then cat "$REPORT"; else echo "the report, link in $XDG_CACHE_HOME"; fi ;;
-  bench) echo measured ;;
+  bench) mkdir -p "$XDG_CACHE_HOME/turnpike"; echo "{}" > "$XDG_CACHE_HOME/turnpike/link.json" ;;
 esac
 """
 
@@ -86,7 +86,7 @@ def field(tmp_path, monkeypatch):
     report = {
         "findings": [finding()],
         "losses": {},
-        "steps": {"median_ns": 3_000_000},
+        "steps": {"count": 4, "median_ns": 3_000_000},
         "verdict": {"bound_by": "input"},
     }
     (tmp_path / "report.json").write_text(json.dumps(report))
@@ -94,7 +94,6 @@ def field(tmp_path, monkeypatch):
     monkeypatch.setenv("REPORT", str(tmp_path / "report.json"))
     monkeypatch.setattr(programs, "load", lambda name, load=programs.load: load(name, str(folder)))
     monkeypatch.setattr(harness, "BLOCK_S", 0.03)
-    monkeypatch.setattr(harness, "LEAD_S", 0.01)
     monkeypatch.setattr(harness, "START_S", 20)
 
     def run(*names, **changes):
@@ -134,6 +133,17 @@ def test_reports_logs_and_recordings_are_kept(field):
     assert json.loads((field.out / "reports/works.json").read_text())["findings"]
     assert "chatter" in (field.out / "logs/works-as-it-is.log").read_text()
     assert (field.out / "recordings/works.tpk/0").exists()
+    assert (field.out / "recordings/turnpike/link.json").exists()
+
+
+def test_what_is_kept_beside_a_recording_judges_another_report_of_it(field):
+    [row] = field("works")["rows"]
+    known = json.loads((field.out / "recordings/works.json").read_text())
+    again = harness.judged_again(known, {"findings": [finding(saving_step_ns=90_000_000)], "steps": None})
+    [judged] = harness.rows_of(again)
+    assert judged["value"] == row["value"]
+    assert judged["met"] is False
+    assert known["came_true"] == ([["faster", "late_loader", "train.py:5"]] if row["met"] else [])
 
 
 def test_recordings_beyond_the_limit_are_named(field, monkeypatch):
@@ -175,7 +185,7 @@ def test_a_fix_by_the_environment_has_no_switch():
 
 def taken(plain, fixed, **claim):
     fix = programs.Fix("faster", "", ({"rule": "late_loader"},))
-    known = harness.Taken(programs.Program("p", "p.py", 4, 1, 1, (fix,)))
+    known = harness.Taken(programs.Program("p", "p.py", 4, 1, 3, 1, (fix,)))
     known.report = {"findings": [finding(**claim)], "steps": None, "losses": {}}
     known.blocks = {harness.PLAIN: plain, "faster": fixed}
     return known
@@ -211,8 +221,32 @@ def test_the_summary_counts_claims():
     wrong = taken([1000.0] * 3, [1200.0] * 3)
     unknown = taken([1000.0] * 3, [600.0] * 3, saving_step_ns=None)
     rows = [row for known in (narrow, wide, wrong, unknown) for row in harness.rows_of(known)]
-    expected = {"claims": 3, "in_range": 1, "narrow": 2, "wrong_sign": 1, "findings_without_a_claim": 1}
+    broken = taken([1000.0] * 3, [])
+    broken.failed["faster"] = "it ended"
+    rows += harness.rows_of(broken)
+    expected = {"claims": 4, "in_range": 1, "narrow": 3, "wrong_sign": 1}
+    expected |= {"broke_the_program": 1, "findings_without_a_claim": 1}
     assert harness.summary(rows) == expected
+
+
+@pytest.mark.parametrize(("counted", "in_step"), [(4, 1), (3, 1), (12, 3), (11, 3), (2, 0.5), (0, 1)])
+def test_a_claim_is_of_a_step_of_the_program(counted, in_step):
+    known = taken([1000.0] * 3, [600.0] * 3)
+    known.report["steps"] = {"count": counted, "median_ns": 1_000_000}
+    [row] = harness.rows_of(known)
+    assert row["predicted_low"] == 2000 * in_step
+    assert row["report_steps_in_step"] == in_step
+
+
+def test_rounds_end_when_every_saving_is_known_well_enough():
+    assert harness.settled(taken([1000.0] * 5, [600.0, 601, 602, 603, 604]))
+    assert not harness.settled(taken([1000.0] * 5, [600.0, 700, 500, 800, 400]))
+
+
+def test_the_time_of_the_processors_is_that_between_two_readings():
+    spent = harness.CpuTime(300, 150, 30) - harness.CpuTime(100, 50, 10)
+    assert spent.pct() == {"busy": 50.0, "stolen": 10.0}
+    assert 0 <= (harness.CpuTime.now() - harness.CpuTime(0, 0, 0)).pct()["busy"] <= 100
 
 
 def test_a_finding_without_a_fix_is_known():
@@ -223,7 +257,7 @@ def test_a_finding_without_a_fix_is_known():
 
 def test_a_process_that_says_nothing_is_given_up(tmp_path):
     command = [sys.executable, "-c", "import time; print('hello', flush=True); time.sleep(60)"]
-    live = Live(command, str(tmp_path / "log"), dict(os.environ))
+    live = Live(command, str(tmp_path / "log"), dict(os.environ), str(tmp_path))
     try:
         with pytest.raises(Died, match="it said nothing for"):
             live.answer(1)

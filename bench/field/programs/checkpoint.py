@@ -1,4 +1,4 @@
-"""A training loop that saves a checkpoint of model and optimizer in every fifth step, and waits for it."""
+"""A training loop that saves a checkpoint of model and optimizer in every twentieth step, and waits for it."""
 
 import concurrent.futures
 import os
@@ -39,7 +39,7 @@ def main():
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-            if step % 5 == 4:
+            if step % 20 == 19:
                 if written is not None:
                     written.result()  # one at a time
                 if "fetch" in args.fix:

@@ -6,7 +6,7 @@ from torch import nn
 
 import turnpike as tp
 
-FIXES = ["pin", "workers", "prefetch", "fetch", "noise-on-gpu", "fused"]
+FIXES = ["pin", "workers", "prefetch", "fetch", "noise-on-gpu", "fused", "compile-model"]
 
 
 class Faces(torch.utils.data.Dataset):
@@ -41,6 +41,8 @@ def main():
     args = arguments(__doc__, FIXES)
     width, rows = (8, 8) if args.small else (64, 128)
     net_g, net_d = generator(width).to(args.device), discriminator(width).to(args.device)
+    if "compile-model" in args.fix:
+        net_g, net_d = (torch.compile(net, mode="reduce-overhead") for net in (net_g, net_d))
     criterion, fused = nn.BCEWithLogitsLoss(), True if "fused" in args.fix else None
     optimizer_g = torch.optim.Adam(net_g.parameters(), lr=2e-4, betas=(0.5, 0.999), fused=fused)
     optimizer_d = torch.optim.Adam(net_d.parameters(), lr=2e-4, betas=(0.5, 0.999), fused=fused)

@@ -8,7 +8,7 @@ from _clock import Clock, arguments
 
 import turnpike as tp
 
-FIXES = ["workers", "prefetch", "pin", "fetch"]
+FIXES = ["workers", "prefetch", "pin", "fetch", "fused", "compile-backbone"]
 
 
 class Scenes(torch.utils.data.Dataset):
@@ -39,7 +39,10 @@ def main():
         weights=None, weights_backbone=None, num_classes=5, min_size=edge, max_size=edge + 64
     )
     model.to(args.device).train()
-    optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=1e-3, momentum=0.9)
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    optimizer = torch.optim.SGD(parameters, lr=1e-3, momentum=0.9, fused=True if "fused" in args.fix else None)
+    if "compile-backbone" in args.fix:
+        model.backbone = torch.compile(model.backbone, mode="reduce-overhead")
     loading = {}
     if "workers" in args.fix:
         loading = {"num_workers": args.num_workers, "pin_memory": not args.small, "persistent_workers": True}

@@ -7,7 +7,7 @@ from torchdiffeq import odeint
 
 import turnpike as tp
 
-FIXES = ["upload-once", "prefetch", "fetch", "fused"]
+FIXES = ["upload-once", "prefetch", "fetch", "compile-model"]
 
 
 class Dynamics(nn.Module):
@@ -38,14 +38,14 @@ def main():
         times, path = times.to(args.device), path.to(args.device)
 
     def get_batch(rows=20, length=10):
-        starts = torch.randperm(len(path) - length, device=path.device)[:rows]
+        starts = torch.randperm(len(path) - length)[:rows].to(path.device)
         window = torch.stack([path[starts + i] for i in range(length)])
         return path[starts], times[:length], window
 
     model = Dynamics().to(args.device)
     optimizer = torch.optim.RMSprop(model.parameters(), lr=1e-3)
-    if "fused" in args.fix:
-        optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
+    if "compile-model" in args.fix:
+        model = torch.compile(model, mode="reduce-overhead")
     batches = (get_batch() for _ in range(args.steps))
     if "prefetch" in args.fix:
         batches = tp.prefetch(batches, args.device)

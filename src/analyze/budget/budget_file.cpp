@@ -44,19 +44,24 @@ void take_all(BudgetValues& values, const toml::table& table, const std::string&
   }
 }
 
+// `value` is there.
 template <typename T>
-void assign(std::optional<Setting<T>>& field, T value, const toml::node& node) {
-  field = Setting<T>{std::move(value), line_of(node)};
+void assign(std::optional<Setting<T>>& field, std::optional<T>&& value, const toml::node& node) {
+  field = Setting<T>{std::move(*value), line_of(node)};
 }
 template <typename T>
-void assign(T& field, std::type_identity_t<T> value, const toml::node&) {
+void assign(std::optional<T>& field, std::optional<T>&& value, const toml::node&) {
   field = std::move(value);
+}
+template <typename T>
+void assign(T& field, std::optional<T>&& value, const toml::node&) {
+  field = std::move(*value);
 }
 
 // Reads the value by a function of BudgetValues, and puts it into a field.
 template <auto kField, auto kRead, typename Target>
 void into(BudgetValues& values, const toml::node& node, std::string_view key, Target& target) {
-  if (auto value = (values.*kRead)(node, key)) assign(target.*kField, std::move(*value), node);
+  if (auto value = (values.*kRead)(node, key)) assign(target.*kField, std::move(value), node);
 }
 
 // What can be limited, in a unit and at a place.

@@ -8,6 +8,7 @@
 
 #include "analyze/rules/rule_input.h"
 #include "analyze/rules/rules.h"
+#include "base/units.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -24,7 +25,7 @@ struct Judged {
 Finding finding_of(const char* rule, const Candidate& candidate) {
   Finding finding;
   finding.rule = rule;
-  finding.severity = name_of(candidate.severity);
+  finding.severity = candidate.severity;
   finding.title = candidate.title;
   finding.site = candidate.site;
   finding.evidence = candidate.evidence;
@@ -87,7 +88,7 @@ bool leaves_nothing_of(const ProcessModel& model, const Judged& leader, const Ju
 
 std::string saving_alone(const Finding& finding) {
   if (!finding.saving_pct) return "";
-  return " (" + std::to_string(std::lround(*finding.saving_pct)) + " % alone)";
+  return " (" + rounded_percent_text(*finding.saving_pct) + " alone)";
 }
 
 // Of findings at one place the first leads, and its evidence names those that it leaves nothing of. `judged`: ranked.
@@ -124,8 +125,8 @@ std::optional<double> saving_of_all(const ProcessModel& model, const std::vector
 }  // namespace
 
 bool comes_before(const Finding& a, const Finding& b) {
-  const bool is_error_a = a.severity == name_of(Severity::kError);
-  const bool is_error_b = b.severity == name_of(Severity::kError);
+  const bool is_error_a = a.severity == Severity::kError;
+  const bool is_error_b = b.severity == Severity::kError;
   if (is_error_a != is_error_b) return is_error_a;
   return a.saving_pct.value_or(0) > b.saving_pct.value_or(0);
 }

@@ -1,6 +1,8 @@
 // The words of `report --json` for the enumerations of the report.
 #include "analyze/report.h"
 
+#include <algorithm>
+
 namespace turnpike::analyze {
 
 const char* name_of(Direction direction) {
@@ -33,6 +35,77 @@ const char* name_of(Phase phase) {
       return "loader";
     case Phase::kOther:
       return "other";
+  }
+  return "unknown";
+}
+
+const char* name_of(Bound bound) {
+  switch (bound) {
+    case Bound::kGpu:
+      return "gpu";
+    case Bound::kInput:
+      return "input";
+    case Bound::kLaunch:
+      return "launch";
+    case Bound::kMixed:
+      return "mixed";
+    case Bound::kSync:
+      return "sync";
+    case Bound::kTransfer:
+      return "transfer";
+  }
+  return "unknown";
+}
+
+std::optional<Bound> bound_named(std::string_view name) {
+  const auto found = std::find_if(kBounds.begin(), kBounds.end(), [=](Bound bound) { return name == name_of(bound); });
+  return found == kBounds.end() ? std::nullopt : std::optional(*found);
+}
+
+const char* name_of(Severity severity) {
+  switch (severity) {
+    case Severity::kInfo:
+      return "info";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kError:
+      return "error";
+  }
+  return "unknown";
+}
+
+const char* name_of(ThreadRole role) {
+  switch (role) {
+    case ThreadRole::kMain:
+      return "main";
+    case ThreadRole::kAutograd:
+      return "autograd";
+    case ThreadRole::kOther:
+      return "other";
+  }
+  return "unknown";
+}
+
+const char* name_of(AllocationKind kind) {
+  switch (kind) {
+    case AllocationKind::kDevice:
+      return "device";
+    case AllocationKind::kPinned:
+      return "pinned";
+    case AllocationKind::kManaged:
+      return "managed";
+  }
+  return "unknown";
+}
+
+std::string source_text(const Steps& steps) {
+  switch (steps.source) {
+    case StepSource::kRanges:
+      return "nvtx:" + steps.marker;
+    case StepSource::kBackward:
+      return "backward pass";
+    case StepSource::kTransfers:
+      return "transfers of " + steps.marker;
   }
   return "unknown";
 }

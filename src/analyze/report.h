@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace turnpike::analyze {
@@ -25,6 +26,33 @@ const char* name_of(Direction direction);  // h2d, d2h, d2d, p2p, h2h, memset
 
 enum class Phase { kForward, kBackward, kOptimizer, kLoader, kOther };
 const char* name_of(Phase phase);
+
+// What limits a program. In the order of their names: outputs list them so.
+enum class Bound : std::uint8_t { kGpu, kInput, kLaunch, kMixed, kSync, kTransfer };
+// In the order in which people are told of them.
+inline constexpr std::array kBounds = {Bound::kGpu,    Bound::kTransfer, Bound::kSync,
+                                       Bound::kLaunch, Bound::kInput,    Bound::kMixed};
+const char* name_of(Bound bound);  // gpu, transfer, sync, launch, input, mixed
+std::optional<Bound> bound_named(std::string_view name);
+
+// How serious a finding is.
+enum class Severity : std::uint8_t {
+  kInfo,     // good to know
+  kWarning,  // costs time
+  kError     // results may be wrong
+};
+const char* name_of(Severity severity);  // info, warning, error
+
+// What a thread that issues work is for.
+enum class ThreadRole : std::uint8_t { kMain, kAutograd, kOther };
+const char* name_of(ThreadRole role);  // main, autograd, other
+
+// Memory that a program allocates from CUDA.
+enum class AllocationKind : std::uint8_t { kDevice, kPinned, kManaged };
+const char* name_of(AllocationKind kind);  // device, pinned, managed
+
+// Where steps can come from, the most trustworthy first.
+enum class StepSource : std::uint8_t { kRanges, kBackward, kTransfers };
 
 // Why the call of a transfer is not known.
 enum class MissingCall : std::uint8_t {
@@ -46,14 +74,18 @@ struct InputRemarks {
   bool is_input_missing = false;          // of one input nothing at all could be read
 };
 
+// The details of Turnpike's own recordings.
+inline constexpr std::string_view kFullDetail = "full";
+inline constexpr std::string_view kTransfersDetail = "transfers";
+
 struct Source {
-  std::string kind;  // turnpike | kineto | nsys
+  std::string kind;  // turnpike, kineto or nsys, as the reader of the file says; "mixed" where files differ
   std::vector<std::string> paths;
   std::size_t process_count = 0;
   std::vector<Device> devices;
   std::string program;                          // the command line of the first process; empty when unknown
   std::map<std::string, std::string> versions;  // python, torch, cuda_driver, ...
-  std::string detail;                           // transfers | full
+  std::string detail;                           // as the recording says; empty when it says nothing
   // Why processes could not be recorded, in sentences, each once; empty when all could.
   std::vector<std::string> unusable;
   std::vector<std::string> hosts;  // names of the machines it ran on, each once; empty: unknown
@@ -82,10 +114,12 @@ struct Syncs {
 struct Steps {
   std::uint64_t count = 0;
   std::int64_t median_ns = 0;
-  std::string source;  // how they were found, e.g. "backward pass" or "nvtx:step"
+  StepSource source = StepSource::kBackward;
+  std::string marker{};  // of kRanges the name of the ranges, of kTransfers the place of the transfers
   // Of all processes, without warm-up: what every in_steps below is the sum of.
   std::uint64_t whole_count = 0;
 };
+std::string source_text(const Steps& steps);  // "nvtx:step", "backward pass", "transfers of train.py:23"
 
 // What a place did in the whole steps of its processes; start-up, warm-up and what comes behind the last are no part of
 // it. Times are nullopt where they are unknown and where there were none.
@@ -117,7 +151,7 @@ struct IdleShares {
 struct HostThread {
   std::uint32_t thread = 0;  // the system's id
   std::string name;          // "" when it has none
-  std::string role;          // main|autograd|other
+  ThreadRole role = ThreadRole::kOther;
   std::uint64_t launches = 0;
   double calls_pct = 0;    // in calls of CUDA, without what they waited
   double waits_pct = 0;    // in calls of CUDA, waiting for the device
@@ -129,7 +163,7 @@ struct HostThread {
 };
 
 struct Verdict {
-  std::string bound_by;  // gpu|transfer|sync|launch|input|mixed; empty: unknown
+  std::optional<Bound> bound_by;  // nullopt: unknown
   std::optional<double> gpu_busy_pct;
   std::optional<double> gpu_idle_pct;
   std::optional<double> exposed_transfer_pct;
@@ -138,7 +172,7 @@ struct Verdict {
   std::optional<Spread>
       launch_lead;                  // from the return of a launch to the start of its kernel: how far ahead the host is
   std::vector<HostThread> threads;  // the busiest first: it is the limit where the host is
-  std::map<std::string, std::uint64_t> steps_by_bound;  // how many steps are bound by what, each looked at alone
+  std::map<Bound, std::uint64_t> steps_by_bound;  // how many steps are bound by what, each looked at alone
 };
 
 // NVTX ranges of one name, numbers apart, on the host's clock: what the devices did while they were open.
@@ -152,7 +186,7 @@ struct RangeVerdict {
 // What allocated memory of a kind that was live at its peak.
 struct MemorySite {
   std::string site;
-  std::string kind;  // device|pinned|managed
+  AllocationKind kind = AllocationKind::kDevice;
   std::uint64_t bytes = 0;
   std::uint64_t count = 0;
 };
@@ -232,7 +266,9 @@ struct SyncSite : CallSite {
 // Something that should be done otherwise. Savings are differences between a re-timed run with the change and the run
 // as it is; those of several findings overlap and cannot be added up.
 struct Finding {
-  std::string rule, severity, title, site;     // severity: info|warning|error; site: "" for the step as a whole
+  std::string rule;
+  Severity severity = Severity::kWarning;
+  std::string title, site;                     // site: "" for the step as a whole
   std::optional<std::int64_t> saving_ns;       // over all steps of the process; nullopt: none is claimed, or not known
   std::optional<std::int64_t> saving_step_ns;  // of one step; of the whole run where there are no steps
   std::optional<double> saving_pct;

@@ -46,7 +46,7 @@ std::uint64_t count_undefined(const trace::Process& process, const Timeline& tim
 }
 
 bool is_better(const FoundSteps& candidate, const FoundSteps& known) {
-  if (candidate.source != known.source) return candidate.source < known.source;
+  if (candidate.steps.source != known.steps.source) return candidate.steps.source < known.steps.source;
   return candidate.steps.count > known.steps.count;
 }
 
@@ -91,14 +91,14 @@ void RunAnalysis::add_model(const ProcessModel& model, const DeviceTimes& times,
   FoundFindings found = find_findings(model);
   add_rank(model, steps, found);
   add_findings(std::move(found));
-  auto threads = host_threads_of(model);
+  auto threads = describe_threads(model);
   std::uint64_t launches = 0;
   for (const HostThread& thread : threads) launches += thread.launches;
   if (launches <= most_launches_) return;
   most_launches_ = launches;
   details_.threads = std::move(threads);
   details_.launch_lead = launch_lead_of(model);
-  details_.steps_by_bound = steps ? steps_by_bound(times, *steps) : std::map<std::string, std::uint64_t>();
+  details_.steps_by_bound = steps ? steps_by_bound(times, *steps) : std::map<Bound, std::uint64_t>();
 }
 
 void RunAnalysis::add_rank(const ProcessModel& model, const std::optional<FoundSteps>& steps,

@@ -90,6 +90,10 @@ std::string percent_text(std::optional<double> percent) {
   return (std::fabs(*percent) < 1e6 ? rounded(*percent) : written(*percent, std::chars_format::scientific, 2)) + " %";
 }
 
+std::string rounded_percent_text(double percent) {
+  return std::to_string(std::llround(percent)) + " %";
+}
+
 std::string exact_percent_text(double percent) {
   return written(percent, std::chars_format::fixed, 1) + " %";
 }

@@ -17,6 +17,7 @@ std::string size_text(std::uint64_t size_bytes);                    // 4 B, 201 
 std::string count_text(std::uint64_t count);                        // 1876 exactly, from ten million on 12.3M
 std::string rate_text(std::optional<double> gigabytes_per_second);  // 7.72 GB/s
 std::string percent_text(std::optional<double> percent);            // 12 %, <1 %
+std::string rounded_percent_text(double percent);                   // 12 %, also rounded to 0 % and 100 %
 std::string exact_percent_text(double percent);                     // 12.3 %, for shares that add up
 std::string number_text(double value);                              // three digits that count: 0.213, 2.00, 31.5, 128
 

@@ -105,18 +105,18 @@ TEST(Findings, WarnOfWrongResultsBesideAllElse) {
 }
 
 TEST(Findings, AreOrderedErrorsFirstThenBySaving) {
-  const auto finding = [](const char* severity, std::optional<double> pct) {
+  const auto finding = [](Severity severity, std::optional<double> pct) {
     Finding one;
     one.severity = severity;
     one.saving_pct = pct;
     return one;
   };
-  EXPECT_TRUE(comes_before(finding("error", 1), finding("warning", 50)));
-  EXPECT_FALSE(comes_before(finding("warning", 50), finding("error", {})));
-  EXPECT_TRUE(comes_before(finding("info", 3), finding("warning", 2)));
-  EXPECT_FALSE(comes_before(finding("warning", 2), finding("warning", 2)));
-  EXPECT_TRUE(comes_before(finding("warning", 2), finding("warning", {})));
-  EXPECT_FALSE(comes_before(finding("warning", {}), finding("warning", 0)));
+  EXPECT_TRUE(comes_before(finding(Severity::kError, 1), finding(Severity::kWarning, 50)));
+  EXPECT_FALSE(comes_before(finding(Severity::kWarning, 50), finding(Severity::kError, {})));
+  EXPECT_TRUE(comes_before(finding(Severity::kInfo, 3), finding(Severity::kWarning, 2)));
+  EXPECT_FALSE(comes_before(finding(Severity::kWarning, 2), finding(Severity::kWarning, 2)));
+  EXPECT_TRUE(comes_before(finding(Severity::kWarning, 2), finding(Severity::kWarning, {})));
+  EXPECT_FALSE(comes_before(finding(Severity::kWarning, {}), finding(Severity::kWarning, 0)));
 }
 
 // The report shows savings from 1 % of a step: 5 of 500 us.

@@ -97,8 +97,8 @@ inline Report report_with(std::vector<Site> sites, std::int64_t step_ns = 4'000'
   report.source.hosts = {"box"};
   report.source.versions = {{"torch", "2.11.0"}};
   report.span_ns = 100'000'000;
-  report.steps = Steps{.count = kSteps + 2, .median_ns = step_ns, .source = "backward pass", .whole_count = kSteps};
-  report.verdict.bound_by = "sync";
+  report.steps = Steps{.count = kSteps + 2, .median_ns = step_ns, .whole_count = kSteps};
+  report.verdict.bound_by = Bound::kSync;
   report.verdict.gpu_busy_pct = 30.0;
   report.verdict.gpu_idle_pct = 70.0;
   report.verdict.exposed_transfer_pct = 5.0;

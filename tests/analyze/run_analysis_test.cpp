@@ -97,11 +97,11 @@ TEST(RunAnalysis, TakesTheStepsOfTheProcessThatTellsMost) {
 TEST(RunAnalysis, GivesNoVerdictWhenOneProcessRecordedNoKernels) {
   std::vector<LoadedProcess> processes;
   processes.push_back(rank(0, 5, 7));
-  EXPECT_EQ(report_of(processes).verdict.bound_by, "transfer");
+  EXPECT_EQ(report_of(processes).verdict.bound_by, Bound::kTransfer);
   processes.push_back(rank(0, 5, 7));
   processes[1].process.metadata["detail"] = "transfers";
   const Report report = report_of(processes);
-  EXPECT_EQ(report.verdict.bound_by, "");
+  EXPECT_EQ(report.verdict.bound_by, std::nullopt);
   EXPECT_EQ(report.sites.at(0).exposed_ns, 1'000);  // of the process that tells
   EXPECT_DOUBLE_EQ(*report.sites.at(0).overlapped_pct, 0.0);
 }
@@ -141,16 +141,16 @@ TEST(RunAnalysis, JudgesTheStepsAndNotTheStartUp) {
   std::vector<LoadedProcess> processes;
   processes.push_back(training(90));
   const Report report = report_of(processes);
-  EXPECT_EQ(report.steps->source, "backward pass");
+  EXPECT_EQ(source_text(*report.steps), "backward pass");
   EXPECT_DOUBLE_EQ(*report.verdict.gpu_busy_pct, 20.0);
-  EXPECT_EQ(report.verdict.bound_by, "input");
+  EXPECT_EQ(report.verdict.bound_by, Bound::kInput);
   EXPECT_THAT(report.verdict.why, StartsWith("Over the 4 whole steps, "));
 }
 
 TEST(RunAnalysis, TakesSlownessBehindTheUploadForLaunching) {
   std::vector<LoadedProcess> processes;
   processes.push_back(training(25));
-  EXPECT_EQ(report_of(processes).verdict.bound_by, "launch");
+  EXPECT_EQ(report_of(processes).verdict.bound_by, Bound::kLaunch);
 }
 
 TEST(RunAnalysis, JudgesTheProcessesThatHaveSteps) {
@@ -183,7 +183,7 @@ TEST(RunAnalysis, JudgesTheWholeRunWithoutSteps) {
 TEST(RunAnalysis, OfNoProcessIsEmpty) {
   const Report report = report_of({});
   EXPECT_EQ(report.source.process_count, 0u);
-  EXPECT_EQ(report.verdict.bound_by, "");
+  EXPECT_EQ(report.verdict.bound_by, std::nullopt);
 }
 
 }  // namespace

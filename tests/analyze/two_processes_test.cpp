@@ -92,7 +92,7 @@ TEST(TwoProcesses, TakeTheBetterSourceOfSteps) {
   const LoadedProcess of_ranges = ranges.take();
   for (const bool is_swapped : {false, true}) {
     const Report report = report_of(of_passes, of_ranges, is_swapped);
-    EXPECT_EQ(report.steps->source, "nvtx:step");
+    EXPECT_EQ(source_text(*report.steps), "nvtx:step");
     EXPECT_EQ(report.steps->count, 3u);
     EXPECT_EQ(report.steps->whole_count, 8u + 3u);
   }
@@ -152,7 +152,7 @@ TEST(TwoProcesses, JudgeTheStepsOfBoth) {
   EXPECT_DOUBLE_EQ(*report.verdict.gpu_busy_pct, 40);
   EXPECT_DOUBLE_EQ(*report.verdict.gpu_idle_pct, 60);
   EXPECT_DOUBLE_EQ(*report.verdict.exposed_transfer_pct, 0);
-  EXPECT_EQ(report.verdict.bound_by, "launch");
+  EXPECT_EQ(report.verdict.bound_by, Bound::kLaunch);
 }
 
 TEST(TwoProcesses, TellTheThreadsOfTheOneThatLaunchesMost) {
@@ -161,7 +161,7 @@ TEST(TwoProcesses, TellTheThreadsOfTheOneThatLaunchesMost) {
     ASSERT_THAT(report.verdict.threads, SizeIs(1));  // 16 launches against 15
     EXPECT_EQ(report.verdict.threads[0].name, "more");
     EXPECT_EQ(report.verdict.threads[0].launches, 16u);
-    EXPECT_THAT(report.verdict.steps_by_bound, ElementsAre(Pair("gpu", 4u)));
+    EXPECT_THAT(report.verdict.steps_by_bound, ElementsAre(Pair(Bound::kGpu, 4u)));
     EXPECT_EQ(report.verdict.launch_lead->median_ns, 2 * kUs);
   }
 }

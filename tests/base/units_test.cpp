@@ -203,6 +203,13 @@ TEST(Units, SaySizesWithThreeDigits) {
   EXPECT_EQ(rate_text(450), "450 GB/s");
 }
 
+TEST(Units, RoundedSharesMayBeNoneAndAll) {
+  EXPECT_EQ(rounded_percent_text(0.4), "0 %");
+  EXPECT_EQ(rounded_percent_text(-0.4), "0 %");
+  EXPECT_EQ(rounded_percent_text(12.5), "13 %");
+  EXPECT_EQ(rounded_percent_text(99.6), "100 %");
+}
+
 TEST(Units, ExactSharesHaveADecimal) {
   EXPECT_EQ(exact_percent_text(0), "0.0 %");
   EXPECT_EQ(exact_percent_text(12.34), "12.3 %");

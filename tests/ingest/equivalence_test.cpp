@@ -65,7 +65,7 @@ void expect_same_figures(const analyze::Report& own, const analyze::Report& othe
   if (own.steps) {
     EXPECT_EQ(own.steps->count, other.steps->count);
     EXPECT_EQ(own.steps->median_ns, other.steps->median_ns);
-    EXPECT_EQ(own.steps->source, other.steps->source);
+    EXPECT_EQ(source_text(*own.steps), source_text(*other.steps));
     EXPECT_EQ(own.steps->whole_count, other.steps->whole_count);
   }
   EXPECT_EQ(own.verdict.bound_by, other.verdict.bound_by);

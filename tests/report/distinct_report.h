@@ -81,7 +81,7 @@ inline analyze::HostThread distinct_thread() {
   analyze::HostThread thread;
   thread.thread = 4711;
   thread.name = "pt_main_thread";
-  thread.role = "main";
+  thread.role = analyze::ThreadRole::kMain;
   thread.launches = 30'011;
   thread.calls_pct = 12.25;
   thread.waits_pct = 38.5;
@@ -94,7 +94,7 @@ inline analyze::HostThread distinct_thread() {
 
 inline analyze::Verdict distinct_verdict() {
   analyze::Verdict verdict;
-  verdict.bound_by = "transfer";
+  verdict.bound_by = analyze::Bound::kTransfer;
   verdict.gpu_busy_pct = 31.25;
   verdict.gpu_idle_pct = 46.5;
   verdict.exposed_transfer_pct = 21.75;
@@ -102,14 +102,14 @@ inline analyze::Verdict distinct_verdict() {
   verdict.idle = analyze::IdleShares{
       .copies_pct = 16.25, .syncs_pct = 10.5, .input_pct = 7.75, .launch_pct = 6.5, .quiet_pct = 4.25};
   verdict.launch_lead = analyze::Spread{.p10_ns = 1'510, .median_ns = 2'620, .p90_ns = 41'300};
-  verdict.steps_by_bound = {{"sync", 38}, {"transfer", 911}};
+  verdict.steps_by_bound = {{analyze::Bound::kSync, 38}, {analyze::Bound::kTransfer, 911}};
   verdict.threads = {distinct_thread()};
   return verdict;
 }
 
 inline std::vector<analyze::RangeVerdict> distinct_ranges() {
   analyze::Verdict forward;
-  forward.bound_by = "launch";
+  forward.bound_by = analyze::Bound::kLaunch;
   forward.gpu_busy_pct = 33.75;
   forward.gpu_idle_pct = 59.25;
   forward.exposed_transfer_pct = 5.5;
@@ -117,7 +117,7 @@ inline std::vector<analyze::RangeVerdict> distinct_ranges() {
   forward.idle = analyze::IdleShares{
       .copies_pct = 18.25, .syncs_pct = 14.5, .input_pct = 9.75, .launch_pct = 8.5, .quiet_pct = 3.25};
   analyze::Verdict backward;
-  backward.bound_by = "input";
+  backward.bound_by = analyze::Bound::kInput;
   backward.gpu_busy_pct = 71.25;
   backward.gpu_idle_pct = 27.5;
   backward.exposed_transfer_pct = 1.75;
@@ -133,8 +133,8 @@ inline analyze::MemoryUse distinct_memory() {
   memory.peak_resident_bytes = 3'210'000'000;
   memory.peak_device_bytes = 1'120'000'000;
   memory.peak_pinned_bytes = 25'300'000;
-  memory.sites = {{.site = "memory.py:12", .kind = "device", .bytes = 901'000'000, .count = 12},
-                  {.site = "memory.py:13", .kind = "pinned", .bytes = 24'200'000, .count = 13}};
+  memory.sites = {{.site = "memory.py:12", .kind = analyze::AllocationKind::kDevice, .bytes = 901'000'000, .count = 12},
+                  {.site = "memory.py:13", .kind = analyze::AllocationKind::kPinned, .bytes = 24'200'000, .count = 13}};
   memory.points = {
       {.time_ns = 100'500, .resident_bytes = 3'110'000'000, .device_bytes = 1'020'000'000, .pinned_bytes = 15'100'000},
       {.time_ns = 200'600, .resident_bytes = 3'111'000'000, .device_bytes = 1'021'000'000, .pinned_bytes = 15'200'000}};
@@ -206,7 +206,7 @@ inline analyze::SyncSite distinct_sync_site(std::uint32_t number, analyze::Phase
 inline std::vector<analyze::Finding> distinct_findings() {
   analyze::Finding leading;
   leading.rule = "implicit_sync";
-  leading.severity = "warning";
+  leading.severity = analyze::Severity::kWarning;
   leading.title = "The title of the first finding";
   leading.site = "finding.py:31";
   leading.saving_ns = 880'000'000;
@@ -217,7 +217,7 @@ inline std::vector<analyze::Finding> distinct_findings() {
   leading.docs = "docs/rules/first.md";
   analyze::Finding followed;
   followed.rule = "blocking_copy";
-  followed.severity = "error";
+  followed.severity = analyze::Severity::kError;
   followed.title = "The title of the second finding";
   followed.site = "finding.py:32";
   followed.saving_ns = 770'000'000;
@@ -229,7 +229,7 @@ inline std::vector<analyze::Finding> distinct_findings() {
   followed.docs = "docs/rules/second.md";
   analyze::Finding error;
   error.rule = "race";
-  error.severity = "error";
+  error.severity = analyze::Severity::kError;
   error.title = "The title of the third finding";
   error.site = "finding.py:33";
   error.evidence = "The evidence of the third.";
@@ -250,7 +250,7 @@ inline analyze::Report distinct_report() {
                   .host_blocked_ns = 1'215'000'000,
                   .of_transfers_count = 949,
                   .of_transfers_host_blocked_ns = 907'000'000};
-  report.steps = analyze::Steps{.count = 961, .median_ns = 3'141'000, .source = "backward pass", .whole_count = 17};
+  report.steps = analyze::Steps{.count = 961, .median_ns = 3'141'000, .whole_count = 17};
   report.verdict = distinct_verdict();
   report.ranges = distinct_ranges();
   report.memory = distinct_memory();
@@ -283,7 +283,7 @@ inline analyze::Report bare_report() {
   report.syncs.count = 5;
   report.verdict.threads.resize(1);
   report.verdict.threads[0].thread = 4712;
-  report.verdict.threads[0].role = "other";
+  report.verdict.threads[0].role = analyze::ThreadRole::kOther;
   report.ranges.resize(2);
   report.ranges[0].name = "outer";
   report.ranges[0].count = 2;
@@ -291,7 +291,7 @@ inline analyze::Report bare_report() {
   report.ranges[1].name = "inner";
   report.ranges[1].count = 1;
   report.memory.emplace();
-  report.memory->sites = {{.site = "allocated", .kind = "device", .bytes = 0, .count = 1}};
+  report.memory->sites = {{.site = "allocated", .kind = analyze::AllocationKind::kDevice, .bytes = 0, .count = 1}};
   report.memory->points.resize(1);
   report.sites.resize(1);
   report.sites[0].site = "somewhere";
@@ -302,7 +302,7 @@ inline analyze::Report bare_report() {
   report.sync_sites[0].count = 5;
   report.findings.resize(1);
   report.findings[0].rule = "blocking_copy";
-  report.findings[0].severity = "info";
+  report.findings[0].severity = analyze::Severity::kInfo;
   report.findings[0].title = "A title";
   return report;
 }
@@ -313,8 +313,12 @@ inline analyze::Report changed_report() {
   report.source.paths = {"after0.tpk", "after1.tpk"};
   report.source.devices[1].name = report.source.devices[0].name;
   report.span_ns = 2'509'000'000;
-  report.steps = analyze::Steps{.count = 1'003, .median_ns = 2'512'000, .source = "nvtx:step", .whole_count = 19};
-  report.verdict.bound_by = "launch";
+  report.steps = analyze::Steps{.count = 1'003,
+                                .median_ns = 2'512'000,
+                                .source = analyze::StepSource::kRanges,
+                                .marker = "step",
+                                .whole_count = 19};
+  report.verdict.bound_by = analyze::Bound::kLaunch;
   report.verdict.gpu_busy_pct = 43.5;
   report.verdict.gpu_idle_pct = 50.25;
   report.verdict.exposed_transfer_pct = 6.25;

@@ -107,12 +107,14 @@ analyze::Report crowded_report() {
   }
   for (std::uint32_t number = 2; number <= 5; ++number) {
     analyze::HostThread thread = distinct_thread();
-    thread.role = number == 2 ? "autograd" : "other";
+    thread.role = number == 2 ? analyze::ThreadRole::kAutograd : analyze::ThreadRole::kOther;
     thread.name = number == 4 ? "" : "thread name " + std::to_string(number);
     if (number == 3) thread.thread = 4713;
     report.verdict.threads.push_back(thread);
-    report.memory->sites.push_back(
-        {.site = "memory.py:1" + std::to_string(number), .kind = "managed", .bytes = 1'000 * number, .count = 1});
+    report.memory->sites.push_back({.site = "memory.py:1" + std::to_string(number),
+                                    .kind = analyze::AllocationKind::kManaged,
+                                    .bytes = 1'000 * number,
+                                    .count = 1});
   }
   return report;
 }

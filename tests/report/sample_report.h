@@ -72,18 +72,18 @@ inline analyze::Report ordinary_report() {
   analyze::Total& down = total_of(report, analyze::Direction::kDeviceToHost);
   down = {3, 1000, std::nullopt, std::nullopt, 0, 0, std::nullopt, std::nullopt};
   report.syncs = {1876, 1'200'000'000, 938, 900'000'000};
-  report.steps = analyze::Steps{938, 3'210'000, "backward pass"};
-  report.verdict.bound_by = "transfer";
+  report.steps = analyze::Steps{938, 3'210'000, analyze::StepSource::kBackward};
+  report.verdict.bound_by = analyze::Bound::kTransfer;
   report.verdict.gpu_busy_pct = 31.0;
   report.verdict.gpu_idle_pct = 69.0;
   report.verdict.exposed_transfer_pct = 22.0;
   report.verdict.why = "The GPU waited for uploads in 22 % of the time.";
   report.verdict.idle = analyze::IdleShares{20.0, 30.0, 0.0, 19.0, 0.0};
   report.verdict.launch_lead = analyze::Spread{-500, 2'100, 41'000};
-  report.verdict.steps_by_bound = {{"sync", 38}, {"transfer", 900}};
+  report.verdict.steps_by_bound = {{analyze::Bound::kSync, 38}, {analyze::Bound::kTransfer, 900}};
   analyze::HostThread main_thread;
   main_thread.thread = 4711;
-  main_thread.role = "main";
+  main_thread.role = analyze::ThreadRole::kMain;
   main_thread.launches = 30'000;
   main_thread.calls_pct = 12.0;
   main_thread.waits_pct = 39.0;
@@ -97,16 +97,17 @@ inline analyze::Report ordinary_report() {
   memory.peak_resident_bytes = 3'200'000'000;
   memory.peak_device_bytes = 1'100'000'000;
   memory.peak_pinned_bytes = 25'000'000;
-  memory.sites = {{"model.py:12", "device", 900'000'000, 12}, {"train.py:9", "pinned", 25'000'000, 1}};
+  memory.sites = {{"model.py:12", analyze::AllocationKind::kDevice, 900'000'000, 12},
+                  {"train.py:9", analyze::AllocationKind::kPinned, 25'000'000, 1}};
   memory.points = {{0, std::nullopt, 0, 0}, {1'000'000, 3'200'000'000, 1'100'000'000, 25'000'000}};
   report.memory = memory;
   report.findings = {
-      {"implicit_sync", "warning", "aten::item makes the CPU wait for the GPU", "train.py:31", 880'000'000, 938'000,
-       29.2, std::nullopt, "once a step, for 4 B; the CPU waited for 960 us a step",
+      {"implicit_sync", analyze::Severity::kWarning, "aten::item makes the CPU wait for the GPU", "train.py:31",
+       880'000'000, 938'000, 29.2, std::nullopt, "once a step, for 4 B; the CPU waited for 960 us a step",
        "Keep the value on the GPU and read it at the end.", "docs/rules/implicit_sync.md"},
-      {"pageable_async_copy", "warning", "uploads from ordinary (pageable) memory", "train.py:23", std::nullopt,
-       std::nullopt, std::nullopt, std::nullopt, "once a step, 201 kB each", "Load into page-locked memory.",
-       "docs/rules/pageable_async_copy.md"}};
+      {"pageable_async_copy", analyze::Severity::kWarning, "uploads from ordinary (pageable) memory", "train.py:23",
+       std::nullopt, std::nullopt, std::nullopt, std::nullopt, "once a step, 201 kB each",
+       "Load into page-locked memory.", "docs/rules/pageable_async_copy.md"}};
   report.saving_pct_all = 41.0;
   report.sites = {upload_site(), gradient_site()};
   analyze::SyncSite sync;
@@ -163,15 +164,15 @@ inline analyze::Report hostile_report() {
     total.bandwidth_gbps = std::numeric_limits<double>::infinity();
     total.link_gbps = 1e-300;
   }
-  report.steps = analyze::Steps{1, -1, hostile_text()};
-  report.verdict.bound_by = hostile_text();
+  report.steps = analyze::Steps{1, -1, analyze::StepSource::kRanges, hostile_text()};
   report.verdict.gpu_busy_pct = std::numeric_limits<double>::quiet_NaN();
   report.verdict.gpu_idle_pct = 1e300;
   report.verdict.exposed_transfer_pct = -1e300;
   report.verdict.why = hostile_text();
-  report.verdict.threads[0].name = report.verdict.threads[0].role = hostile_text();
+  report.verdict.threads[0].name = hostile_text();
+  report.verdict.threads[0].role = analyze::ThreadRole::kOther;
   report.verdict.threads[0].busiest_lines = {hostile_text()};
-  report.verdict.steps_by_bound[hostile_text()] = std::numeric_limits<std::uint64_t>::max();
+  report.verdict.steps_by_bound[analyze::Bound::kMixed] = std::numeric_limits<std::uint64_t>::max();
   report.ranges[0].name = hostile_text();
   report.memory->sites[0].site = hostile_text();
   report.findings[0].title = report.findings[0].site = report.findings[0].evidence = hostile_text();

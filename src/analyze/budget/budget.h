@@ -53,7 +53,7 @@ struct Budget {
   std::string path;
   std::vector<Limit> limits;
   std::vector<Allowance> allowances;
-  std::optional<Setting<std::vector<std::string>>> bound_by;
+  std::optional<Setting<std::vector<Bound>>> bound_by;  // the verdicts that are fine
   std::optional<Setting<double>> max_exposed_transfer_pct;
   std::optional<Setting<double>> max_gpu_idle_pct;
   std::optional<Setting<std::vector<std::string>>> forbidden_findings;  // patterns of rules

@@ -11,9 +11,6 @@ namespace {
 
 constexpr std::size_t kMaxMistakes = 20;
 
-// Of Verdict::bound_by.
-constexpr const char* kVerdicts[] = {"gpu", "transfer", "sync", "launch", "input", "mixed"};
-
 // From 0 on, whole or not.
 std::optional<double> number(const toml::node& node) {
   std::optional<double> value;
@@ -45,6 +42,12 @@ std::string listed(const std::vector<std::string>& names, const char* last) {
 std::vector<std::string> direction_names() {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < kDirectionCount; ++i) names.emplace_back(name_of(static_cast<Direction>(i)));
+  return names;
+}
+
+std::vector<std::string> verdict_names() {
+  std::vector<std::string> names;
+  for (const Bound bound : kBounds) names.emplace_back(name_of(bound));
   return names;
 }
 
@@ -154,17 +157,20 @@ std::optional<Unit> BudgetValues::unit(const toml::node& node, std::string_view 
   return std::nullopt;
 }
 
-std::optional<std::vector<std::string>> BudgetValues::verdicts(const toml::node& node, std::string_view key) {
-  auto values = texts(node, key);
+std::optional<std::vector<Bound>> BudgetValues::verdicts(const toml::node& node, std::string_view key) {
+  const auto values = texts(node, key);
   if (!values) return std::nullopt;
-  const std::vector<std::string> known(std::begin(kVerdicts), std::end(kVerdicts));
+  std::vector<Bound> bounds;
   for (const std::string& value : *values) {
-    if (std::find(known.begin(), known.end(), value) != known.end()) continue;
+    if (const auto bound = bound_named(value)) {
+      bounds.push_back(*bound);
+      continue;
+    }
     mistake(node.source(), shown(key) + " lists the verdicts that are fine; " + shown(value) + " is none. Known are " +
-                               listed(known) + ".");
+                               listed(verdict_names()) + ".");
     return std::nullopt;
   }
-  if (!values->empty()) return values;
+  if (!bounds.empty()) return bounds;
   mistake(node.source(), shown(key) + " is empty, so every run would fail. List the verdicts that are fine.");
   return std::nullopt;
 }

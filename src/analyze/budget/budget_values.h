@@ -26,6 +26,7 @@ std::string listed(const std::vector<std::string>& names, const char* last = " a
 
 // The names of directions and of verdicts.
 std::vector<std::string> direction_names();
+std::vector<std::string> verdict_names();
 std::optional<Direction> direction_named(std::string_view name);
 
 inline std::uint32_t line_of(const toml::node& node) {
@@ -46,7 +47,7 @@ class BudgetValues {
   std::optional<double> duration(const toml::node& node, std::string_view key);  // ns
   std::optional<Direction> direction(const toml::node& node, std::string_view key);
   std::optional<Unit> unit(const toml::node& node, std::string_view key);
-  std::optional<std::vector<std::string>> verdicts(const toml::node& node, std::string_view key);
+  std::optional<std::vector<Bound>> verdicts(const toml::node& node, std::string_view key);
 
   void mistake(const toml::source_region& place, const std::string& what);
   bool has_mistakes() const { return !mistakes_.empty(); }

@@ -160,13 +160,16 @@ class Check {
   LimitResult checked_bound() const {
     LimitResult result{.name = "verdict.bound_by", .line = budget_.bound_by->line, .kind = ValueKind::kText};
     const auto& fine = budget_.bound_by->value;
-    result.most_text = joined(fine, " or ");
-    result.measured_text = report_.verdict.bound_by;
+    std::vector<std::string> names;
+    for (const Bound bound : fine) names.emplace_back(name_of(bound));
+    result.most_text = joined(names, " or ");
     result.why = report_.verdict.why;
-    if (report_.verdict.bound_by.empty()) {
+    const auto bound = report_.verdict.bound_by;
+    if (bound) result.measured_text = name_of(*bound);
+    if (!bound) {
       result.outcome = Outcome::kUnknown;
       if (result.why.empty()) result.why = "what limits this run is unknown. Record with --detail full.";
-    } else if (std::find(fine.begin(), fine.end(), report_.verdict.bound_by) == fine.end()) {
+    } else if (std::find(fine.begin(), fine.end(), *bound) == fine.end()) {
       result.outcome = Outcome::kExceeded;
     } else {
       result.why.clear();

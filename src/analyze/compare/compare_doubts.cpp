@@ -28,9 +28,10 @@ std::string devices_of(const Source& source) {
   return or_none(names);
 }
 
-// "transfers of train.py" of "transfers of train.py:30": a line may have moved.
-std::string without_line(const std::string& source) {
-  return source.starts_with("transfers of ") ? source.substr(0, source.rfind(':')) : source;
+// How steps were found, without a line, which may have moved.
+std::pair<StepSource, std::string> found_by(const Steps& steps) {
+  const bool is_line = steps.source == StepSource::kTransfers;
+  return {steps.source, is_line ? steps.marker.substr(0, steps.marker.rfind(':')) : steps.marker};
 }
 
 void add_steps(Doubts& doubts, const Report& before, const Report& after) {
@@ -45,9 +46,9 @@ void add_steps(Doubts& doubts, const Report& before, const Report& after) {
                      "with torch.cuda.nvtx.range_push(\"step\") and range_pop(), at least 3, to compare these.");
     return;
   }
-  if (without_line(before.steps->source) != without_line(after.steps->source)) {
-    doubts.push_back("Steps were found by " + before.steps->source + " before and by " + after.steps->source +
-                     " after: a step may not be the same piece of work.");
+  if (found_by(*before.steps) != found_by(*after.steps)) {
+    doubts.push_back("Steps were found by " + source_text(*before.steps) + " before and by " +
+                     source_text(*after.steps) + " after: a step may not be the same piece of work.");
   }
   const std::uint64_t fewest = std::min(before.steps->whole_count, after.steps->whole_count);
   if (fewest < kFewSteps) {

@@ -1,32 +1,16 @@
 // What the host did between its calls: on one thread, and where autograd's threads take over from the main one.
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "analyze/graph/draft.h"
-#include "analyze/model/autograd_threads.h"
+#include "analyze/model/threads.h"
 
 namespace turnpike::analyze {
 namespace {
 
-// The threads on which PyTorch evaluates backward passes: they do little else.
-std::unordered_set<std::uint32_t> autograd_threads_of(const Draft& draft) {
-  std::unordered_map<std::uint32_t, AutogradBalance> balances;
-  for (std::uint32_t index = 0; index < draft.graph.calls.size(); ++index) {
-    const Call& call = draft.call(index);
-    balances[call.thread].add(call);
-  }
-  std::unordered_set<std::uint32_t> threads;
-  for (const auto& [thread, balance] : balances) {
-    if (balance.is_autograd()) threads.insert(thread);
-  }
-  return threads;
-}
-
-// Threads of which one at a time goes on: those that launch, and autograd's.
-std::unordered_set<std::uint32_t> threads_that_take_turns(const Draft& draft,
-                                                          const std::unordered_set<std::uint32_t>& autograd) {
-  std::unordered_set<std::uint32_t> threads = autograd;
+// Threads of which one at a time goes on: autograd's, and those that run forward passes.
+Threads threads_that_take_turns(const Draft& draft, const Threads& autograd) {
+  Threads threads = autograd;
   if (autograd.empty()) return threads;
   for (std::uint32_t index = 0; index < draft.graph.calls.size(); ++index) {
     const Call& call = draft.call(index);
@@ -39,7 +23,7 @@ std::unordered_set<std::uint32_t> threads_that_take_turns(const Draft& draft,
 
 void add_host_edges(Draft& draft) {
   Graph& graph = draft.graph;
-  const auto autograd = autograd_threads_of(draft);
+  const auto autograd = threads_busy_with_backward(draft.timeline, graph.calls);
   const auto turns = threads_that_take_turns(draft, autograd);
   graph.previous_call.assign(graph.calls.size(), kNone);
   std::unordered_map<std::uint32_t, std::uint32_t> last_of_thread;

@@ -2,7 +2,6 @@
 #include "analyze/graph/process_model.h"
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 #include "analyze/graph/build.h"
@@ -37,7 +36,8 @@ ProcessModel::ProcessModel(const trace::Process& process, const Timeline& timeli
       steps_(std::move(steps)),
       graph_(build_graph(process, timeline, choose_stretch(timeline, steps_))),
       operations_of_call_(operations_by_call(graph_)),
-      graph_call_of_(timeline.calls.size(), kNone) {
+      graph_call_of_(timeline.calls.size(), kNone),
+      autograd_threads_(threads_busy_with_backward(timeline, graph_.calls)) {
   for (std::uint32_t index = 0; index < graph_.calls.size(); ++index) graph_call_of_[graph_.calls[index]] = index;
   learn_links(rates);
   if (graph_.calls.empty() && graph_.operations.empty()) return;
@@ -74,11 +74,7 @@ std::uint32_t ProcessModel::step_of(std::uint32_t call) const {
 
 std::vector<Interval> ProcessModel::batch_gaps() const {
   if (!steps_) return {};
-  std::unordered_set<std::uint32_t> threads;
-  for (const Call& one : timeline_.calls) {
-    if (one.kind == trace::CallKind::kLaunch || one.kind == trace::CallKind::kGraphLaunch) threads.insert(one.thread);
-  }
-  return find_batch_gaps(timeline_, stacks_, threads, steps_->starts_ns);
+  return find_batch_gaps(timeline_, stacks_, host_threads_of(timeline_), steps_->starts_ns);
 }
 
 void ProcessModel::learn_links(const LinkRates& rates) {

@@ -11,6 +11,7 @@
 #include "analyze/graph/graph.h"
 #include "analyze/model/stacks.h"
 #include "analyze/model/steps.h"
+#include "analyze/model/threads.h"
 #include "analyze/model/timeline.h"
 #include "machine/link_rates.h"
 #include "trace/process.h"
@@ -53,7 +54,9 @@ class ProcessModel {
   // The synchronisation by which an operator of PyTorch waits for the copy of this call; kNone. Indices of the graph's.
   std::uint32_t synchronisation_of(std::uint32_t call) const;
   std::uint32_t step_of(std::uint32_t call) const;
-  // Where the threads that launch did nothing but get the next batch ready; see batch_gaps.h. None without steps.
+  // Whether a thread was busy with backward passes in the stretch of the graph.
+  bool is_autograd_thread(std::uint32_t thread) const { return autograd_threads_.contains(thread); }
+  // Where the host did nothing but get the next batch ready; see batch_gaps.h. None without steps.
   std::vector<Interval> batch_gaps() const;
   // Of page-locked memory: what `turnpike bench link` measured, else the best that large copies of the run reached.
   std::optional<double> link_gbps(std::uint32_t device, Direction direction) const;
@@ -71,6 +74,7 @@ class ProcessModel {
   Graph graph_;
   std::vector<std::vector<std::uint32_t>> operations_of_call_;
   std::vector<std::uint32_t> graph_call_of_;  // by call of the timeline
+  Threads autograd_threads_;
   std::map<std::uint32_t, LinkRate> links_;
   double measured_step_ns_ = 0;
   double retimed_step_ns_ = 0;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "analyze/model/threads.h"
+
 namespace turnpike::analyze {
 namespace {
 
@@ -51,9 +53,7 @@ std::uint32_t Activity::resolve(std::uint32_t device) const {
 
 bool are_kernels_recorded(const Timeline& timeline, const std::string& detail) {
   if (!timeline.kernels.empty()) return true;
-  return detail == "full" && std::none_of(timeline.calls.begin(), timeline.calls.end(), [](const Call& call) {
-           return call.kind == trace::CallKind::kLaunch || call.kind == trace::CallKind::kGraphLaunch;
-         });
+  return detail == kFullDetail && std::none_of(timeline.calls.begin(), timeline.calls.end(), is_launch);
 }
 
 }  // namespace turnpike::analyze

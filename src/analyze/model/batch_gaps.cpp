@@ -59,8 +59,7 @@ class Batches {
 
 }  // namespace
 
-std::vector<Interval> find_batch_gaps(const Timeline& timeline, Stacks& stacks,
-                                      const std::unordered_set<std::uint32_t>& threads,
+std::vector<Interval> find_batch_gaps(const Timeline& timeline, Stacks& stacks, const Threads& threads,
                                       std::span<const std::int64_t> step_starts_ns) {
   std::vector<Interval> found;
   if (step_starts_ns.empty()) return found;

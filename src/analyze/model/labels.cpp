@@ -2,9 +2,9 @@
 #include "analyze/model/labels.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "analyze/model/symbols.h"
+#include "base/file_line.h"
 
 namespace turnpike::analyze {
 
@@ -32,22 +32,15 @@ std::uint32_t Labels::of(const Call& call) const {
 Place place_of_label(std::string_view text) {
   Place place;
   const auto space = text.rfind(' ');
-  const auto colon = text.rfind(':', space);
-  if (space == std::string_view::npos || colon == std::string_view::npos) {
+  const auto line = space == std::string_view::npos ? std::nullopt : parse_file_line(text.substr(0, space));
+  if (!line || line->file.empty()) {
     place.site = text;
     return place;
   }
-  std::uint32_t line = 0;
-  const auto [end, error] = std::from_chars(text.data() + colon + 1, text.data() + space, line);
-  if (error != std::errc() || end != text.data() + space) {
-    place.site = text;
-    return place;
-  }
-  const std::string_view path = text.substr(0, colon);
-  place.file = path;
-  place.line = line;
+  place.file = line->file;
+  place.line = line->line;
   place.op = text.substr(space + 1);
-  place.site = std::string(file_name_of(path)) + ':' + std::to_string(line);
+  place.site = std::string(file_name_of(line->file)) + ':' + std::to_string(line->line);
   return place;
 }
 

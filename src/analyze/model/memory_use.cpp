@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t kMaxPoints = 256;
 constexpr std::size_t kMaxSites = 10;
 
-enum class Kind : std::uint8_t { kDevice, kPinned, kManaged };
-constexpr std::array<const char*, 3> kKindNames = {"device", "pinned", "managed"};
+using Kind = AllocationKind;
+constexpr std::array kKinds = {Kind::kDevice, Kind::kPinned, Kind::kManaged};
 
 struct Allocation {
   Kind kind;
@@ -80,7 +80,7 @@ std::vector<Event> events_of(const Timeline& timeline) {
   return events;
 }
 
-using Levels = std::array<Level, kKindNames.size()>;
+using Levels = std::array<Level, kKinds.size()>;
 
 void pass(Levels& levels, const Event& event, std::size_t at) {
   Level& level = levels[static_cast<std::size_t>(event.allocation.kind)];
@@ -113,7 +113,7 @@ void add_sites(MemoryUse& use, const std::vector<Event>& events, Kind kind, std:
     const std::string& site = stacks.facts(stacks.of_call(timeline.calls[call])).place.site;
     MemorySite& sum = by_site[site];
     sum.site = site;
-    sum.kind = kKindNames[static_cast<std::size_t>(kind)];
+    sum.kind = kind;
     sum.bytes += allocation.bytes;
     ++sum.count;
   }
@@ -148,7 +148,7 @@ std::optional<MemoryUse> memory_use_of(const Timeline& timeline, Stacks& stacks,
   }
   use.peak_device_bytes = levels[0].peak_bytes;
   use.peak_pinned_bytes = levels[1].peak_bytes;
-  for (const Kind kind : {Kind::kDevice, Kind::kPinned, Kind::kManaged}) {
+  for (const Kind kind : kKinds) {
     const Level& level = levels[static_cast<std::size_t>(kind)];
     if (level.peak_bytes > 0) add_sites(use, events, kind, level.peak_at, timeline, stacks);
   }

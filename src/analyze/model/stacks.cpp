@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "analyze/model/autograd_threads.h"
 #include "trace/frames.h"
 
 namespace turnpike::analyze {
@@ -16,10 +15,10 @@ const std::string kManagedMemory = "managed memory";
 }  // namespace
 
 Stacks::Stacks(const trace::Process& process, const Timeline& timeline)
-    : process_(process), timeline_(timeline), labels_(process, timeline) {
-  for (const auto& [thread, name] : timeline.thread_names) {
-    if (names_autograd_thread(process.string(name))) autograd_threads_.insert(thread);
-  }
+    : process_(process),
+      timeline_(timeline),
+      labels_(process, timeline),
+      autograd_threads_(threads_named_for_autograd(process, timeline)) {
   for (const Call& call : timeline.calls) {
     if (call.correlation != 0) first_correlation_ = std::min(first_correlation_, call.correlation);
   }

@@ -6,12 +6,12 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <set>
 #include <unordered_map>
 #include <vector>
 
 #include "analyze/model/labels.h"
 #include "analyze/model/place.h"
+#include "analyze/model/threads.h"
 #include "analyze/model/timeline.h"
 #include "trace/process.h"
 
@@ -50,7 +50,7 @@ class Stacks {
   const trace::Process& process_;
   const Timeline& timeline_;
   const Labels labels_;
-  std::set<std::uint32_t> autograd_threads_;
+  const Threads autograd_threads_;
   std::uint32_t first_correlation_ = std::numeric_limits<std::uint32_t>::max();
   std::deque<StackFacts> facts_;
   std::unordered_map<std::uint64_t, std::uint32_t> by_stack_;

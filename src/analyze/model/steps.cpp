@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analyze/model/labels.h"
+#include "analyze/model/threads.h"
 #include "base/statistics.h"
 
 namespace turnpike::analyze {
@@ -41,14 +42,15 @@ void leave_out_warm_up(FoundSteps& found) {
 }
 
 // Needs two starts or more, sorted. The end of the last step is unknown.
-FoundSteps steps_from(StepSource source, std::vector<std::int64_t> starts_ns, std::string name) {
-  FoundSteps found{
-      .source = source,
-      .steps = {.count = starts_ns.size(), .median_ns = median_distance_ns(starts_ns), .source = std::move(name)},
-      .starts_ns = {},
-      .window = {starts_ns.front(), starts_ns.back()},
-      .whole_count = starts_ns.size() - 1,
-      .has_warm_up = false};
+FoundSteps steps_from(StepSource source, std::string marker, std::vector<std::int64_t> starts_ns) {
+  FoundSteps found{.steps = {.count = starts_ns.size(),
+                             .median_ns = median_distance_ns(starts_ns),
+                             .source = source,
+                             .marker = std::move(marker)},
+                   .starts_ns = {},
+                   .window = {starts_ns.front(), starts_ns.back()},
+                   .whole_count = starts_ns.size() - 1,
+                   .has_warm_up = false};
   found.starts_ns = std::move(starts_ns);
   leave_out_warm_up(found);
   return found;
@@ -95,8 +97,7 @@ std::optional<FoundSteps> steps_of_ranges(const trace::Process& process, const T
     return a.second.total_ns < b.second.total_ns;
   });
   if (most == by_name.end()) return std::nullopt;
-  FoundSteps found =
-      steps_from(StepSource::kRanges, std::move(most->second.starts_ns), "nvtx:" + std::string(most->first));
+  FoundSteps found = steps_from(StepSource::kRanges, std::string(most->first), std::move(most->second.starts_ns));
   found.window.end_ns = most->second.end_ns;
   ++found.whole_count;  // the end of the last is known
   return found;
@@ -106,8 +107,7 @@ std::optional<FoundSteps> steps_of_ranges(const trace::Process& process, const T
 // time.
 bool ends_backward(const Call& call) {
   if (call.autograd_role != trace::AutogradRole::kForward) return false;
-  return call.kind == trace::CallKind::kLaunch || call.kind == trace::CallKind::kGraphLaunch ||
-         (call.kind == trace::CallKind::kCopy && call.autograd_sequence > 0);
+  return is_launch(call) || (call.kind == trace::CallKind::kCopy && call.autograd_sequence > 0);
 }
 
 std::optional<FoundSteps> steps_of_backward(const Timeline& timeline) {
@@ -123,7 +123,7 @@ std::optional<FoundSteps> steps_of_backward(const Timeline& timeline) {
     }
   }
   if (starts_ns.size() < kMinPasses) return std::nullopt;
-  return steps_from(StepSource::kBackward, std::move(starts_ns), "backward pass");
+  return steps_from(StepSource::kBackward, "", std::move(starts_ns));
 }
 
 // Mean and variance of the intervals of a site, in one pass (Welford).
@@ -171,7 +171,7 @@ std::optional<FoundSteps> steps_of_transfers(const Timeline& timeline, Stacks& s
     starts_ns.push_back(call != nullptr && call->has_times() ? call->start_ns : transfer.start_ns);
   }
   std::sort(starts_ns.begin(), starts_ns.end());
-  return steps_from(StepSource::kTransfers, std::move(starts_ns), "transfers of " + place);
+  return steps_from(StepSource::kTransfers, place, std::move(starts_ns));
 }
 
 }  // namespace

@@ -16,11 +16,7 @@
 
 namespace turnpike::analyze {
 
-// Where steps can come from, the most trustworthy first.
-enum class StepSource { kRanges, kBackward, kTransfers };
-
 struct FoundSteps {
-  StepSource source;
   Steps steps;
   std::vector<std::int64_t> starts_ns;  // rising, one for each step
   // From the first start to the end of the last step whose end is known, without the steps that warm up: those at the

@@ -1,10 +1,8 @@
 // The GPU is done with each kernel before the CPU has launched the next one.
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <numeric>
 
-#include "analyze/model/autograd_threads.h"
 #include "analyze/model/batch_gaps.h"
 #include "analyze/model/intervals.h"
 #include "analyze/rules/measure.h"
@@ -55,9 +53,8 @@ Launches measure_launches(const ProcessModel& model) {
 struct Issuing {
   std::int64_t in_calls_ns = 0;
   std::int64_t between_ns = 0;
-  AutogradBalance balance;
+  bool is_autograd = false;
   std::int64_t total_ns() const { return in_calls_ns + between_ns; }
-  bool is_autograd() const { return balance.is_autograd(); }
 };
 
 // The one that issues longest first.
@@ -67,7 +64,7 @@ std::vector<Issuing> measure_issuing(const ProcessModel& model) {
   for (std::uint32_t index = 0; index < graph.calls.size(); ++index) {
     const Call& call = model.call(index);
     Issuing& thread = threads[call.thread];
-    thread.balance.add(call);
+    thread.is_autograd = model.is_autograd_thread(call.thread);
     if (call.kind == CallKind::kSynchronize || is_held(model, index)) continue;
     thread.in_calls_ns += call.duration_ns();
     for (const Edge& edge : graph.edges_to(graph.call_start(index))) {
@@ -111,24 +108,17 @@ std::int64_t waiting_ns(const ProcessModel& model) {
   return IntervalSet(std::move(waits)).total_ns();
 }
 
-// Rounded, also to 0 and to 100.
-std::string rounded_percent_text(double percent) {
-  char text[16];
-  std::snprintf(text, sizeof text, "%.0f %%", percent);
-  return text;
-}
-
 std::string busy_text(const ProcessModel& model, const Issuing& thread) {
   return rounded_percent_text(percent_of_stretch(model, thread.total_ns())) + " of the time (" +
          rounded_percent_text(percent_of_stretch(model, thread.in_calls_ns)) + " in calls to CUDA, the rest in " +
-         (thread.is_autograd() ? "PyTorch" : "Python and PyTorch") + ")";
+         (thread.is_autograd ? "PyTorch" : "Python and PyTorch") + ")";
 }
 
 // `threads`: the one that issues longest first.
 std::string limit_text(const ProcessModel& model, const std::vector<Issuing>& threads) {
   const auto find = [&](bool is_autograd) {
     return std::find_if(threads.begin(), threads.end(),
-                        [=](const Issuing& thread) { return thread.is_autograd() == is_autograd; });
+                        [=](const Issuing& thread) { return thread.is_autograd == is_autograd; });
   };
   const auto main = find(false);
   const auto autograd = find(true);

@@ -37,13 +37,6 @@ struct RuleInput {
   std::vector<CopyGroup> copy_groups;
 };
 
-enum class Severity : std::uint8_t {
-  kInfo,     // good to know
-  kWarning,  // costs time
-  kError     // results may be wrong
-};
-const char* name_of(Severity severity);
-
 struct Candidate {
   std::string site;  // as in Site; empty where it is about the step as a whole
   Severity severity = Severity::kWarning;

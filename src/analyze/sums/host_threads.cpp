@@ -2,13 +2,13 @@
 #include "analyze/sums/host_threads.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <string>
 
 #include "analyze/graph/edits.h"
-#include "analyze/model/autograd_threads.h"
+#include "analyze/model/threads.h"
 #include "base/statistics.h"
+#include "base/units.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -20,7 +20,6 @@ struct ThreadSums {
   std::int64_t calls_ns = 0;
   std::int64_t waits_ns = 0;
   std::int64_t between_ns = 0;
-  AutogradBalance balance;
 
   std::int64_t busy_ns() const { return calls_ns + between_ns; }
 };
@@ -43,8 +42,7 @@ std::map<std::uint32_t, ThreadSums> sums_of(const ProcessModel& model) {
     sums.calls_ns += own;
     sums.waits_ns += call.duration_ns() - own;
     sums.between_ns += gap_ns(graph, index);  // handovers too: its thread had the turn then
-    if (call.kind == trace::CallKind::kLaunch || call.kind == trace::CallKind::kGraphLaunch) ++sums.launches;
-    sums.balance.add(call);
+    if (is_launch(call)) ++sums.launches;
   }
   std::erase_if(threads, [](const auto& entry) { return entry.second.launches == 0; });
   return threads;
@@ -73,7 +71,7 @@ class Samples {
     std::sort(ranked.rbegin(), ranked.rend());
     for (std::size_t i = 0; i < std::min(kLines, ranked.size()); ++i) {
       const double share = 100.0 * static_cast<double>(ranked[i].first) / static_cast<double>(count_);
-      thread.busiest_lines.push_back(ranked[i].second + " (" + std::to_string(std::llround(share)) + " %)");
+      thread.busiest_lines.push_back(ranked[i].second + " (" + rounded_percent_text(share) + ")");
     }
   }
 
@@ -98,9 +96,15 @@ class Samples {
   bool has_python_ = false;
 };
 
+ThreadRole role_of(const ProcessModel& model, std::uint32_t thread) {
+  if (model.is_autograd_thread(thread)) return ThreadRole::kAutograd;
+  // The system gives the first thread of a process the id of the process.
+  return thread == model.process().pid ? ThreadRole::kMain : ThreadRole::kOther;
+}
+
 }  // namespace
 
-std::vector<HostThread> host_threads_of(const ProcessModel& model) {
+std::vector<HostThread> describe_threads(const ProcessModel& model) {
   const auto window_ns = static_cast<double>(model.graph().window.end_ns - model.graph().window.start_ns);
   std::vector<std::pair<std::int64_t, HostThread>> ranked;
   if (window_ns <= 0) return {};
@@ -110,7 +114,7 @@ std::vector<HostThread> host_threads_of(const ProcessModel& model) {
     thread.thread = id;
     const auto name = model.timeline().thread_names.find(id);
     if (name != model.timeline().thread_names.end()) thread.name = model.process().string(name->second);
-    thread.role = sums.balance.is_autograd() ? "autograd" : id == model.process().pid ? "main" : "other";
+    thread.role = role_of(model, id);
     thread.launches = sums.launches;
     thread.calls_pct = percent(sums.calls_ns);
     thread.waits_pct = percent(sums.waits_ns);
@@ -127,8 +131,7 @@ std::vector<HostThread> host_threads_of(const ProcessModel& model) {
 std::optional<Spread> launch_lead_of(const ProcessModel& model) {
   std::vector<std::int64_t> leads_ns;
   for (std::uint32_t call = 0; call < model.graph().calls.size(); ++call) {
-    const trace::CallKind kind = model.call(call).kind;
-    if (kind != trace::CallKind::kLaunch && kind != trace::CallKind::kGraphLaunch) continue;
+    if (!is_launch(model.call(call))) continue;
     const auto& operations = model.operations_of(call);
     if (operations.empty()) continue;
     leads_ns.push_back(model.graph().operations[operations.front()].start_ns - model.call(call).end_ns);

@@ -11,7 +11,7 @@ namespace turnpike::analyze {
 
 // The busiest first: most time in calls and between them while it had the turn. Threads that launch nothing are left
 // out.
-std::vector<HostThread> host_threads_of(const ProcessModel& model);
+std::vector<HostThread> describe_threads(const ProcessModel& model);
 
 // From the return of each launch to the start of its first kernel; nullopt without launches.
 std::optional<Spread> launch_lead_of(const ProcessModel& model);

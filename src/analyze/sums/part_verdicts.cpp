@@ -13,8 +13,8 @@ constexpr std::size_t kMaxRanges = 20;
 
 }  // namespace
 
-std::map<std::string, std::uint64_t> steps_by_bound(const DeviceTimes& times, const FoundSteps& steps) {
-  std::map<std::string, std::uint64_t> counts;
+std::map<Bound, std::uint64_t> steps_by_bound(const DeviceTimes& times, const FoundSteps& steps) {
+  std::map<Bound, std::uint64_t> counts;
   for (std::size_t i = 0; i < steps.starts_ns.size(); ++i) {
     const std::int64_t start_ns = steps.starts_ns[i];
     const std::int64_t end_ns = i + 1 < steps.starts_ns.size() ? steps.starts_ns[i + 1] : steps.window.end_ns;

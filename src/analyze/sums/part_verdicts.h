@@ -15,7 +15,7 @@
 namespace turnpike::analyze {
 
 // How many steps are bound by what.
-std::map<std::string, std::uint64_t> steps_by_bound(const DeviceTimes& times, const FoundSteps& steps);
+std::map<Bound, std::uint64_t> steps_by_bound(const DeviceTimes& times, const FoundSteps& steps);
 
 // Of the names with the most time, at most 20; numbers at the end of a name are left away.
 std::vector<RangeVerdict> range_verdicts(const DeviceTimes& times, const trace::Process& process,

@@ -17,19 +17,6 @@ std::string detail_of(const trace::Process& process) {
   return found == process.metadata.end() ? std::string() : found->second;
 }
 
-// The threads that launch; all of them when none does.
-std::unordered_set<std::uint32_t> host_threads_of(const Timeline& timeline) {
-  std::unordered_set<std::uint32_t> launching;
-  std::unordered_set<std::uint32_t> all;
-  for (const Call& call : timeline.calls) {
-    all.insert(call.thread);
-    if (call.kind == trace::CallKind::kLaunch || call.kind == trace::CallKind::kGraphLaunch) {
-      launching.insert(call.thread);
-    }
-  }
-  return launching.empty() ? all : launching;
-}
-
 bool is_in_graph(const Transfer& transfer) {
   return transfer.graph_node != 0;
 }

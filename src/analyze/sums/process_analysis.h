@@ -16,6 +16,7 @@
 #include "analyze/model/memory_use.h"
 #include "analyze/model/stacks.h"
 #include "analyze/model/steps.h"
+#include "analyze/model/threads.h"
 #include "analyze/model/timeline.h"
 #include "analyze/sums/site_table.h"
 #include "analyze/sums/verdict.h"
@@ -80,7 +81,7 @@ class ProcessAnalysis {
   ForwardLines forward_lines_;
   Activity activity_;
   std::vector<std::uint32_t> paired_;  // by call: its synchronisation
-  std::unordered_set<std::uint32_t> host_threads_;
+  Threads host_threads_;
   std::vector<std::uint32_t> order_;  // of the transfers, by call
   std::vector<std::uint32_t> row_of_transfer_;
   std::unordered_map<RowKey, std::uint32_t, RowKeyHash> row_cache_;

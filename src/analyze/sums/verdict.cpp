@@ -73,16 +73,16 @@ std::string sentence(const DeviceTime& time, const VerdictScope& scope) {
          share(time.exposed_transfer_ns) + ", and nothing for " + share(time.idle_ns) + idle_text(time) + ".";
 }
 
-std::string largest_cause(const DeviceTime& time) {
-  const std::array<std::pair<std::int64_t, const char*>, 4> causes = {{
-      {time.exposed_transfer_ns + time.copy_wait_ns, "transfer"},
-      {time.sync_wait_ns, "sync"},
-      {time.launch_ns + time.quiet_ns, "launch"},
-      {time.input_ns, "input"},
+Bound largest_cause(const DeviceTime& time) {
+  const std::array<std::pair<std::int64_t, Bound>, 4> causes = {{
+      {time.exposed_transfer_ns + time.copy_wait_ns, Bound::kTransfer},
+      {time.sync_wait_ns, Bound::kSync},
+      {time.launch_ns + time.quiet_ns, Bound::kLaunch},
+      {time.input_ns, Bound::kInput},
   }};
-  const auto [cause_ns, name] =
+  const auto [cause_ns, bound] =
       *std::max_element(causes.begin(), causes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  return 2 * cause_ns > time.span_ns - time.kernel_ns ? name : "mixed";
+  return 2 * cause_ns > time.span_ns - time.kernel_ns ? bound : Bound::kMixed;
 }
 
 }  // namespace
@@ -137,8 +137,8 @@ DeviceTime account(const Activity& activity, HostActivity host) {
   return DeviceTimes(activity, std::move(host)).within(span);
 }
 
-std::string bound_by(const DeviceTime& time) {
-  return percent(time.kernel_ns, time.span_ns) >= kGpuBoundPct ? "gpu" : largest_cause(time);
+Bound bound_by(const DeviceTime& time) {
+  return percent(time.kernel_ns, time.span_ns) >= kGpuBoundPct ? Bound::kGpu : largest_cause(time);
 }
 
 Verdict judge(const DeviceTime& time, const VerdictScope& scope, bool is_known) {

@@ -69,8 +69,8 @@ class DeviceTimes {
 // In the span of `host`.
 DeviceTime account(const Activity& activity, HostActivity host);
 
-// What a verdict calls the cause: gpu|transfer|sync|launch|input|mixed.
-std::string bound_by(const DeviceTime& time);
+// What a verdict calls the cause.
+Bound bound_by(const DeviceTime& time);
 
 // What a verdict is about.
 struct VerdictScope {

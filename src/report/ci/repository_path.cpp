@@ -1,7 +1,8 @@
 #include "report/ci/repository_path.h"
 
-#include <charconv>
 #include <string_view>
+
+#include "base/file_line.h"
 
 namespace turnpike::report {
 namespace {
@@ -11,15 +12,10 @@ namespace fs = std::filesystem;
 // "function (file:line)"
 std::optional<CodeLine> parsed_frame(std::string_view frame) {
   const auto open = frame.find(" (");
-  const auto colon = frame.rfind(':');
-  if (open == std::string_view::npos || colon == std::string_view::npos || colon < open || !frame.ends_with(')')) {
-    return std::nullopt;
-  }
-  CodeLine line{.path = std::string(frame.substr(open + 2, colon - open - 2))};
-  const std::string_view digits = frame.substr(colon + 1, frame.size() - colon - 2);
-  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), line.line);
-  if (failed != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return line;
+  if (open == std::string_view::npos || !frame.ends_with(')')) return std::nullopt;
+  const auto line = parse_file_line(frame.substr(open + 2, frame.size() - open - 3));
+  if (!line || line->file.empty()) return std::nullopt;
+  return CodeLine{.path = std::string(line->file), .line = line->line};
 }
 
 }  // namespace

@@ -23,14 +23,14 @@ Json steps_object(const std::optional<analyze::Steps>& steps) {
   return {{"count", steps->count},
           {"whole_count", steps->whole_count},
           {"median_ns", steps->median_ns},
-          {"source", steps->source}};
+          {"source", source_text(*steps)}};
 }
 
 Json side_object(const analyze::Side& side, const analyze::Report& report) {
   return {{"paths", report.source.paths},
           {"duration_ns", whole_or_null(side.duration_ns)},
           {"blocked_ns", whole_or_null(side.blocked_ns)},
-          {"bound_by", report.verdict.bound_by.empty() ? Json(nullptr) : Json(report.verdict.bound_by)},
+          {"bound_by", name_or_null(report.verdict.bound_by)},
           {"gpu_busy_pct", or_null(report.verdict.gpu_busy_pct)},
           {"gpu_idle_pct", or_null(report.verdict.gpu_idle_pct)},
           {"exposed_transfer_pct", or_null(report.verdict.exposed_transfer_pct)},

@@ -39,13 +39,13 @@ Json to_object(const analyze::Syncs& syncs) {
 }
 
 Json to_object(const analyze::Steps& steps) {
-  return {{"count", steps.count}, {"median_ns", steps.median_ns}, {"source", steps.source}};
+  return {{"count", steps.count}, {"median_ns", steps.median_ns}, {"source", source_text(steps)}};
 }
 
 Json to_object(const analyze::HostThread& thread) {
   return {{"thread", thread.thread},
           {"name", or_null(thread.name)},
-          {"role", thread.role},
+          {"role", analyze::name_of(thread.role)},
           {"launches", thread.launches},
           {"calls_pct", thread.calls_pct},
           {"waits_pct", thread.waits_pct},
@@ -74,7 +74,7 @@ Json object_or_null(const std::optional<T>& value) {
 
 // What is known of every part of a run.
 Json shares_of(const analyze::Verdict& verdict) {
-  return {{"bound_by", or_null(verdict.bound_by)},
+  return {{"bound_by", name_or_null(verdict.bound_by)},
           {"gpu_busy_pct", or_null(verdict.gpu_busy_pct)},
           {"gpu_idle_pct", or_null(verdict.gpu_idle_pct)},
           {"exposed_transfer_pct", or_null(verdict.exposed_transfer_pct)},
@@ -87,7 +87,8 @@ Json to_object(const analyze::Verdict& verdict) {
   object["launch_lead"] = object_or_null(verdict.launch_lead);
   object["threads"] = Json::array();
   for (const analyze::HostThread& thread : verdict.threads) object["threads"].push_back(to_object(thread));
-  object["steps_by_bound"] = verdict.steps_by_bound;
+  Json& steps = object["steps_by_bound"] = Json::object();
+  for (const auto& [bound, count] : verdict.steps_by_bound) steps[analyze::name_of(bound)] = count;
   return object;
 }
 
@@ -99,7 +100,7 @@ Json to_object(const analyze::RangeVerdict& range) {
 }
 
 Json to_object(const analyze::MemorySite& site) {
-  return {{"site", site.site}, {"kind", site.kind}, {"bytes", site.bytes}, {"count", site.count}};
+  return {{"site", site.site}, {"kind", analyze::name_of(site.kind)}, {"bytes", site.bytes}, {"count", site.count}};
 }
 
 Json to_object(const analyze::MemoryPoint& point) {
@@ -149,7 +150,7 @@ Json to_object(const analyze::SyncSite& site) {
 
 Json to_object(const analyze::Finding& finding) {
   return {{"rule", finding.rule},
-          {"severity", finding.severity},
+          {"severity", analyze::name_of(finding.severity)},
           {"title", finding.title},
           {"site", finding.site},
           {"saving_ns", or_null(finding.saving_ns)},

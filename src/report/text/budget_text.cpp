@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "analyze/compare/figures.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "report/text/item_text.h"
 #include "report/text/terminal_sections.h"
@@ -15,6 +16,7 @@
 namespace turnpike::report {
 namespace {
 
+using analyze::Bound;
 using analyze::Direction;
 using analyze::Figures;
 using analyze::Unit;
@@ -120,10 +122,12 @@ std::string quoted(const std::string& text) {
 }
 
 std::string verdict_text(const analyze::Verdict& verdict) {
-  const std::string bound = verdict.bound_by.empty() ? "gpu" : verdict.bound_by;
-  const std::string also = bound == "gpu" ? "\"gpu\"" : "\"gpu\", " + quoted(bound);
+  std::string fine = quoted(analyze::name_of(Bound::kGpu));
+  if (verdict.bound_by.value_or(Bound::kGpu) != Bound::kGpu) fine += ", " + quoted(analyze::name_of(*verdict.bound_by));
   std::string text = "\n# [verdict]\n";
-  text += line("# bound_by", "[" + also + "]", "of gpu, transfer, sync, launch, input, mixed");
+  std::vector<std::string> known;
+  for (const Bound bound : analyze::kBounds) known.emplace_back(analyze::name_of(bound));
+  text += line("# bound_by", "[" + fine + "]", "of " + joined(known, ", "));
   text += line("# max_exposed_transfer_pct", "5", "share of time in which the GPU only copied");
   return text;
 }

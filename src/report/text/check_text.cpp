@@ -47,7 +47,7 @@ std::string basis_text(const analyze::Report& report) {
   if (!analyze::has_whole_steps(report))
     return "no steps were found in this run: only limits of [per_run] can be checked";
   return fmt::format("per step: means over {} whole steps (found by {}), without start-up and warm-up",
-                     count_text(report.steps->whole_count), report.steps->source);
+                     count_text(report.steps->whole_count), source_text(*report.steps));
 }
 
 void add_limit(Table& table, const LimitResult& limit, std::size_t width) {

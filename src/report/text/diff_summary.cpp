@@ -93,10 +93,10 @@ std::string changes_sentence(const Comparison& comparison) {
   return text + ".";
 }
 
-std::string bound_sentence(const std::string& before, const std::string& after) {
-  if (before.empty() && after.empty()) return "What limits the runs is unknown.";
-  const auto named = [](const std::string& bound) { return bound.empty() ? std::string("unknown") : bound; };
-  if (before == after) return fmt::format("Still bound by {}.", after);
+std::string bound_sentence(std::optional<analyze::Bound> before, std::optional<analyze::Bound> after) {
+  if (!before && !after) return "What limits the runs is unknown.";
+  const auto named = [](std::optional<analyze::Bound> bound) { return bound ? analyze::name_of(*bound) : "unknown"; };
+  if (before == after) return fmt::format("Still bound by {}.", named(after));
   return fmt::format("Now bound by {} (before: {}).", named(after), named(before));
 }
 

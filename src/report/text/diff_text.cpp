@@ -79,8 +79,8 @@ void print_runs(const Comparison& comparison, const analyze::Report& before, con
   for (const std::string& doubt : comparison.doubts) page.paragraph("  - ", doubt, Style::kWarning);
 }
 
-std::string bound_text(const std::string& bound_by) {
-  return bound_by.empty() ? kUnknownText : bound_by;
+const char* bound_text(std::optional<analyze::Bound> bound) {
+  return bound ? analyze::name_of(*bound) : kUnknownText;
 }
 
 void add_percent_row(Table& table, const char* what, std::optional<double> before, std::optional<double> after) {

@@ -26,8 +26,8 @@ std::string devices_text(const std::vector<analyze::Device>& devices) {
 }
 
 std::string detail_text(const std::string& detail) {
-  if (detail == "full") return ", everything (--detail full)";
-  if (detail == "transfers") return ", transfers without kernels (--detail transfers)";
+  if (detail == analyze::kFullDetail) return ", everything (--detail full)";
+  if (detail == analyze::kTransfersDetail) return ", transfers without kernels (--detail transfers)";
   return detail.empty() ? "" : ", detail " + detail;
 }
 
@@ -40,7 +40,7 @@ std::string recorded_text(const analyze::Report& report) {
 std::string steps_text(const std::optional<analyze::Steps>& steps) {
   if (!steps) return "none found";
   return fmt::format("{}, each {} (median), found by {}", count_text(steps->count), duration_text(steps->median_ns),
-                     steps->source);
+                     source_text(*steps));
 }
 
 std::string versions_text(const std::map<std::string, std::string>& versions) {
@@ -49,9 +49,10 @@ std::string versions_text(const std::map<std::string, std::string>& versions) {
   return joined(parts, ", ");
 }
 
-std::string bound_text(const std::string& bound_by) {
-  if (bound_by.empty()) return "unknown what limits this program";
-  return bound_by == "mixed" ? "several things limit this program" : "this program is " + bound_by + "-bound";
+std::string bound_text(std::optional<analyze::Bound> bound) {
+  if (!bound) return "unknown what limits this program";
+  if (bound == analyze::Bound::kMixed) return "several things limit this program";
+  return fmt::format("this program is {}-bound", analyze::name_of(*bound));
 }
 
 std::string verdict_text(const analyze::Verdict& verdict) {

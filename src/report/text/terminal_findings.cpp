@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t kMaxFindings = 10;
 
 std::string saving_text(const analyze::Finding& finding, bool has_steps) {
-  if (!finding.saving_pct) return finding.severity == "error" ? "results may be wrong" : "gain unknown";
+  if (!finding.saving_pct)
+    return finding.severity == analyze::Severity::kError ? "results may be wrong" : "gain unknown";
   const std::string time = duration_text(finding.saving_step_ns.value_or(0));
   return fmt::format("saves {}{} ({})", time, has_steps ? " a step" : "", percent_text(finding.saving_pct));
 }
@@ -40,7 +41,7 @@ std::string place_text(const analyze::Finding& finding) {
 }
 
 void print_finding(const analyze::Finding& finding, std::size_t number, bool has_steps, Page& page) {
-  const Style style = finding.severity == "error" ? Style::kWarning : Style::kHeading;
+  const Style style = finding.severity == analyze::Severity::kError ? Style::kWarning : Style::kHeading;
   page.paragraph(
       fmt::format("{:>3}  ", number),
       fmt::format("{}: {}; {}", place_text(finding), cleaned(finding.title), saving_text(finding, has_steps)), style);

@@ -33,8 +33,8 @@ std::string lead_text(const analyze::Spread& lead) {
 }
 
 std::string thread_name(const analyze::HostThread& thread) {
-  if (thread.role == "main") return "the main thread";
-  if (thread.role == "autograd") return "the autograd thread (loss.backward() runs there)";
+  if (thread.role == analyze::ThreadRole::kMain) return "the main thread";
+  if (thread.role == analyze::ThreadRole::kAutograd) return "the autograd thread (loss.backward() runs there)";
   return thread.name.empty() ? fmt::format("thread {}", thread.thread) : "thread " + cleaned(thread.name);
 }
 
@@ -60,7 +60,9 @@ void print_host(const analyze::Verdict& verdict, Page& page) {
   }
   if (verdict.steps_by_bound.size() > 1) {
     std::string text = "Step by step:";
-    for (const auto& [bound, count] : verdict.steps_by_bound) text += fmt::format(" {} {}-bound,", count, bound);
+    for (const auto& [bound, count] : verdict.steps_by_bound) {
+      text += fmt::format(" {} {}-bound,", count, analyze::name_of(bound));
+    }
     text.back() = '.';
     page.paragraph("  ", text);
   }

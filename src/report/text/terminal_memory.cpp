@@ -25,8 +25,9 @@ void print_memory(const analyze::Report& report, Page& page) {
                                    resident, size_text(use.peak_device_bytes), size_text(use.peak_pinned_bytes)));
   for (std::size_t i = 0; i < std::min(use.sites.size(), kMaxSites); ++i) {
     const analyze::MemorySite& site = use.sites[i];
-    page.paragraph("  ", fmt::format("{} of {} memory at {}, in {} allocation{}", size_text(site.bytes), site.kind,
-                                     cleaned(site.site), site.count, site.count == 1 ? "" : "s"));
+    page.paragraph(
+        "  ", fmt::format("{} of {} memory at {}, in {} allocation{}", size_text(site.bytes),
+                          analyze::name_of(site.kind), cleaned(site.site), site.count, site.count == 1 ? "" : "s"));
   }
 }
 

@@ -20,7 +20,8 @@ void print_ranges(const analyze::Report& report, Page& page) {
   page.line("NVTX RANGES", Style::kHeading);
   for (std::size_t i = 0; i < std::min(report.ranges.size(), kMaxRanges); ++i) {
     const analyze::RangeVerdict& range = report.ranges[i];
-    const std::string bound = range.verdict.bound_by.empty() ? "unknown" : range.verdict.bound_by + "-bound";
+    const auto bound_by = range.verdict.bound_by;
+    const std::string bound = bound_by ? fmt::format("{}-bound", analyze::name_of(*bound_by)) : "unknown";
     page.paragraph("  ",
                    fmt::format("{}: {} x {}, {}; GPU busy {}, idle {}", cleaned(range.name), range.count,
                                duration_text(range.total_ns / static_cast<std::int64_t>(range.count)), bound,

@@ -10,6 +10,7 @@
 namespace turnpike::report {
 namespace {
 
+using analyze::Bound;
 using analyze::Report;
 using analyze::Site;
 using analyze::Verdict;
@@ -47,21 +48,24 @@ std::string of_launches(const Verdict& verdict) {
 }
 
 std::string of_bound(const Verdict& verdict) {
-  if (verdict.bound_by == "gpu") {
-    return "The GPU computes nearly all the time: transfers and waits have little left to gain, and the kernels "
-           "themselves are the thing to speed up.";
-  }
-  if (verdict.bound_by == "transfer") return of_transfers(verdict);
-  if (verdict.bound_by == "sync") {
-    return "The CPU stands still in the synchronisations below, but none of them is known to be needless, or leaving "
-           "it out would only move the wait.";
-  }
-  if (verdict.bound_by == "launch") return of_launches(verdict);
-  if (verdict.bound_by == "input") {
-    return fmt::format(
-        "For {} of the time the GPU waits for the next batch, but too seldom or too irregularly to tell what better "
-        "loading would gain: record more steps.",
-        percent_text(idle_pct(verdict, &analyze::IdleShares::input_pct)));
+  switch (verdict.bound_by.value_or(Bound::kMixed)) {
+    case Bound::kGpu:
+      return "The GPU computes nearly all the time: transfers and waits have little left to gain, and the kernels "
+             "themselves are the thing to speed up.";
+    case Bound::kTransfer:
+      return of_transfers(verdict);
+    case Bound::kSync:
+      return "The CPU stands still in the synchronisations below, but none of them is known to be needless, or leaving "
+             "it out would only move the wait.";
+    case Bound::kLaunch:
+      return of_launches(verdict);
+    case Bound::kInput:
+      return fmt::format(
+          "For {} of the time the GPU waits for the next batch, but too seldom or too irregularly to tell what better "
+          "loading would gain: record more steps.",
+          percent_text(idle_pct(verdict, &analyze::IdleShares::input_pct)));
+    case Bound::kMixed:
+      break;
   }
   return "No single cause stands out.";
 }
@@ -85,7 +89,7 @@ std::string remark_on(const Report& report) {
         " Many of the transfers were started by calls that are not in the file, and no change can be tried on "
         "those: a longer recording knows more.";
   }
-  if (!report.steps && report.verdict.bound_by != "gpu") {
+  if (!report.steps && report.verdict.bound_by != Bound::kGpu) {
     text +=
         " No steps were found, so start-up counts like the rest: mark each step, with profiler.step() under "
         "torch.profiler, else with torch.cuda.nvtx.range(\"step\"), and record again.";

@@ -67,7 +67,7 @@ allow = ["stack_truncated"]
   EXPECT_EQ(place.unit, Unit::kStep);
   ASSERT_THAT(budget->allowances, SizeIs(1));
   EXPECT_EQ(budget->allowances[0].reason, "checkpoint");
-  EXPECT_THAT(budget->bound_by->value, ElementsAre("gpu", "launch"));
+  EXPECT_THAT(budget->bound_by->value, ElementsAre(Bound::kGpu, Bound::kLaunch));
   EXPECT_EQ(budget->max_gpu_idle_pct->value, 40.5);
   EXPECT_THAT(budget->forbidden_findings->value, ElementsAre("implicit_*"));
   EXPECT_EQ(budget->max_saving_pct->line, 23u);

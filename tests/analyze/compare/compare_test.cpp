@@ -128,7 +128,8 @@ TEST(Compare, SaysWhatMakesItDoubtful) {
   after.source.process_count = 8;
   after.source.detail = "transfers";
   after.losses = {{"cupti_dropped", 7}};
-  after.steps->source = "nvtx:step";
+  after.steps->source = StepSource::kRanges;
+  after.steps->marker = "step";
   after.steps->whole_count = 1;
   const auto doubts = doubts_about(before, after);
   for (const char* part : {"NVIDIA H100 80GB HBM3 before, NVIDIA A100 after", "torch 2.11.0 before and 2.12.0 after",
@@ -289,10 +290,11 @@ TEST(Compare, ALineOfStepsMayMove) {
   Report before = report_with({site_of({.line = 1})});
   Report after = before;
   after.source.paths = {"other.tpk"};
-  before.steps->source = "transfers of train.py:30";
-  after.steps->source = "transfers of train.py:31";
+  before.steps->source = after.steps->source = StepSource::kTransfers;
+  before.steps->marker = "train.py:30";
+  after.steps->marker = "train.py:31";
   EXPECT_THAT(doubts_about(before, after), IsEmpty());
-  after.steps->source = "transfers of model.py:30";
+  after.steps->marker = "model.py:30";
   EXPECT_THAT(doubts_about(before, after), SizeIs(1));
 }
 

@@ -565,12 +565,8 @@ TEST(Stretch, OfStepsBeginsWithTheFirstWholeOne) {
   ProcessBuilder builder;
   builder.call({.kind = CallKind::kLaunch, .start_ns = 50, .end_ns = 60, .correlation = 1});
   const Timeline timeline = builder.take().timeline;
-  const FoundSteps steps{.source = StepSource::kRanges,
-                         .steps = {},
-                         .starts_ns = {0, 100, 200, 300},
-                         .window = {100, 280},
-                         .whole_count = 2,
-                         .has_warm_up = true};
+  const FoundSteps steps{
+      .steps = {}, .starts_ns = {0, 100, 200, 300}, .window = {100, 280}, .whole_count = 2, .has_warm_up = true};
   const Stretch stretch = choose_stretch(timeline, steps);
   EXPECT_EQ(stretch.window, (Interval{100, 280}));
   EXPECT_THAT(stretch.step_starts_ns, ElementsAre(100, 200, 280));

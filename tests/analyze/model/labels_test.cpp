@@ -88,7 +88,7 @@ TEST(Labels, AreNoRangesOfTheProgram) {
   }
   const Report report = builder.report();
   EXPECT_THAT(report.ranges, IsEmpty());
-  const std::string source = report.steps ? report.steps->source : "no steps";
+  const std::string source = report.steps ? source_text(*report.steps) : "no steps";
   EXPECT_THAT(source, ::testing::Not(::testing::StartsWith("nvtx")));
 }
 

@@ -42,7 +42,7 @@ struct Program {
 std::vector<std::string> texts_of(const std::vector<MemorySite>& sites) {
   std::vector<std::string> texts;
   for (const MemorySite& site : sites) {
-    texts.push_back(site.site + " " + site.kind + " " + std::to_string(site.bytes) + " of " +
+    texts.push_back(site.site + " " + name_of(site.kind) + " " + std::to_string(site.bytes) + " of " +
                     std::to_string(site.count));
   }
   return texts;

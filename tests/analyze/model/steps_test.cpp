@@ -43,10 +43,10 @@ TEST(Steps, AreRangesNamedStep) {
   for (const std::int64_t start : {0, 100, 200, 320}) builder.range("step", start, start + 90);
   const auto found = find(builder);
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->source, StepSource::kRanges);
+  EXPECT_EQ(found->steps.source, StepSource::kRanges);
   EXPECT_EQ(found->steps.count, 4u);
   EXPECT_EQ(found->steps.median_ns, 100);
-  EXPECT_EQ(found->steps.source, "nvtx:step");
+  EXPECT_EQ(source_text(found->steps), "nvtx:step");
 }
 
 TEST(Steps, AreRangesThatDifferInTheirNumber) {
@@ -54,7 +54,7 @@ TEST(Steps, AreRangesThatDifferInTheirNumber) {
   for (std::int64_t i = 0; i < 3; ++i) builder.range("ProfilerStep#" + std::to_string(i), i * 50, i * 50 + 40);
   const auto found = find(builder);
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->steps.source, "nvtx:ProfilerStep");
+  EXPECT_EQ(source_text(found->steps), "nvtx:ProfilerStep");
   EXPECT_EQ(found->steps.count, 3u);
 }
 
@@ -64,7 +64,7 @@ TEST(Steps, AreTheOutermostOfSeveralRanges) {
     builder.range("train_step", i * 100, i * 100 + 90);
     for (std::int64_t j = 0; j < 4; ++j) builder.range("micro-step", i * 100 + j * 20, i * 100 + j * 20 + 10);
   }
-  EXPECT_EQ(find(builder)->steps.source, "nvtx:train_step");
+  EXPECT_EQ(source_text(find(builder)->steps), "nvtx:train_step");
 }
 
 TEST(Steps, AreNotRangesThatComeTwiceOrAreNamedOtherwise) {
@@ -93,10 +93,10 @@ TEST(Steps, AreBackwardPasses) {
   train(builder, {0, 1000, 2100, 3100});
   const auto found = find(builder);
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->source, StepSource::kBackward);
+  EXPECT_EQ(found->steps.source, StepSource::kBackward);
   EXPECT_EQ(found->steps.count, 4u);
   EXPECT_EQ(found->steps.median_ns, 1000);
-  EXPECT_EQ(found->steps.source, "backward pass");
+  EXPECT_EQ(source_text(found->steps), "backward pass");
   EXPECT_THAT(found->starts_ns, ElementsAre(300, 1300, 2400, 3400));
 }
 
@@ -182,10 +182,10 @@ TEST(Steps, AreRegularTransfersOfOnePlace) {
   copies_at(builder, {0, 100, 210, 300, 400}, builder.line("/home/user/train.py", 12));
   const auto found = find(builder, {0, 0, 0, 0, 0});
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->source, StepSource::kTransfers);
+  EXPECT_EQ(found->steps.source, StepSource::kTransfers);
   EXPECT_EQ(found->steps.count, 5u);
   EXPECT_EQ(found->steps.median_ns, 100);
-  EXPECT_EQ(found->steps.source, "transfers of train.py:12");
+  EXPECT_EQ(source_text(found->steps), "transfers of train.py:12");
   EXPECT_EQ(found->window, (Interval{0, 400}));
   EXPECT_EQ(found->whole_count, 4u);
 }
@@ -224,7 +224,7 @@ TEST(Steps, TrustBackwardPassesMoreThanTransfers) {
   ProcessBuilder builder;
   copies_at(builder, {0, 100, 200, 300, 400}, builder.line("/home/user/train.py", 12));
   train(builder, {0, 1000, 2000});
-  EXPECT_EQ(find(builder, {0, 0, 0, 0, 0})->source, StepSource::kBackward);
+  EXPECT_EQ(find(builder, {0, 0, 0, 0, 0})->steps.source, StepSource::kBackward);
 }
 
 TEST(Steps, TrustRangesMoreThanAllElse) {
@@ -232,7 +232,7 @@ TEST(Steps, TrustRangesMoreThanAllElse) {
   copies_at(builder, {0, 100, 200, 300, 400}, builder.line("/home/user/train.py", 12));
   train(builder, {0, 1000, 2000});
   for (std::int64_t i = 0; i < 3; ++i) builder.range("step", i * 70, i * 70 + 60);
-  EXPECT_EQ(find(builder, {0, 0, 0, 0, 0})->source, StepSource::kRanges);
+  EXPECT_EQ(find(builder, {0, 0, 0, 0, 0})->steps.source, StepSource::kRanges);
 }
 
 TEST(Steps, WarmUpIsMoreThanThreeMedians) {
@@ -279,7 +279,7 @@ TEST(Steps, AreOfTheRangesWithMostTimeInSum) {
     builder.range("b_step", i * 100, i * 100 + 61);
     builder.range("c-iteration", i * 100, i * 100 + 59);
   }
-  EXPECT_EQ(find(builder)->steps.source, "nvtx:b_step");
+  EXPECT_EQ(source_text(find(builder)->steps), "nvtx:b_step");
 }
 
 TEST(Steps, AreNamedByAWordOfItsOwn) {

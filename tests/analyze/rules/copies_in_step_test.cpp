@@ -72,13 +72,13 @@ TEST(CopiesInStep, OfOtherDataEachTimeAreNotTold) {
 TEST(CopiesInStep, OfTheSamePythonValuesAreToldFromOnePlaceToo) {
   const auto findings = findings_of(Made::kOfPythonValues, one_place, the_same);
   ASSERT_EQ(findings.size(), 1u);
-  EXPECT_EQ(findings[0].severity, "warning");
+  EXPECT_EQ(findings[0].severity, Severity::kWarning);
 }
 
 TEST(CopiesInStep, OfPythonValuesWithoutContentAreANote) {
   const auto findings = findings_of(Made::kOfPythonValues, one_place, not_recorded);
   ASSERT_EQ(findings.size(), 1u);
-  EXPECT_EQ(findings[0].severity, "info");
+  EXPECT_EQ(findings[0].severity, Severity::kInfo);
   EXPECT_NE(findings[0].evidence.find("whether its values change was not recorded"), std::string::npos)
       << findings[0].evidence;
   EXPECT_TRUE(findings_of(Made::kAnywhere, alternating, not_recorded).empty());

@@ -17,9 +17,9 @@ std::string text_of(const Finding& finding) {
   char percent[32] = "?";
   if (finding.saving_pct) std::snprintf(percent, sizeof percent, "%.2f %%", *finding.saving_pct);
   const auto ns = [](const std::optional<std::int64_t>& value) { return value ? std::to_string(*value) : "?"; };
-  return finding.severity + " at " + (finding.site.empty() ? "the step" : finding.site) + ": " + finding.title +
-         "\nsaves " + ns(finding.saving_step_ns) + " ns of a step, " + ns(finding.saving_ns) + " ns in all, " +
-         percent + "\n" + finding.evidence;
+  return std::string(name_of(finding.severity)) + " at " + (finding.site.empty() ? "the step" : finding.site) + ": " +
+         finding.title + "\nsaves " + ns(finding.saving_step_ns) + " ns of a step, " + ns(finding.saving_ns) +
+         " ns in all, " + percent + "\n" + finding.evidence;
 }
 
 // All findings of a rule; "none".

@@ -28,7 +28,7 @@ TEST(RepeatedUpload, IsToldByItsContent) {
   const auto findings = findings_of([](int) { return StepCopy{.address = 0x1000, .content = 7}; });
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:17");
-  EXPECT_EQ(findings[0].severity, "warning");
+  EXPECT_EQ(findings[0].severity, Severity::kWarning);
   EXPECT_NE(findings[0].evidence.find("once a step, 16.8 MB each; always the same data;"), std::string::npos)
       << findings[0].evidence;
   EXPECT_GT(findings[0].saving_pct.value_or(0), 50);
@@ -67,7 +67,7 @@ TEST(RepeatedUpload, OfSmallValuesThatAreEqualByChanceIsNotTold) {
 TEST(RepeatedUpload, WithoutContentIsANoteAboutTheBuffer) {
   const auto findings = findings_of([](int) { return StepCopy{.address = 0x1000}; });
   ASSERT_EQ(findings.size(), 1u);
-  EXPECT_EQ(findings[0].severity, "info");
+  EXPECT_EQ(findings[0].severity, Severity::kInfo);
   EXPECT_NE(findings[0].evidence.find("always from the same buffer (its content was not recorded"), std::string::npos)
       << findings[0].evidence;
   EXPECT_EQ(findings[0].advice.find("If nothing changes it: upload it once"), 0u) << findings[0].advice;

@@ -46,7 +46,7 @@ TEST(RoundTrip, OfUnchangedDataIsToldAtTheUpload) {
   const auto findings = findings_of({.down_content = 1, .up_content = 1});
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:17");
-  EXPECT_EQ(findings[0].severity, "warning");
+  EXPECT_EQ(findings[0].severity, Severity::kWarning);
   EXPECT_NE(findings[0].evidence.find("the same data came down at train.py:16"), std::string::npos)
       << findings[0].evidence;
   EXPECT_GT(findings[0].saving_pct.value_or(0), 50);
@@ -55,14 +55,14 @@ TEST(RoundTrip, OfUnchangedDataIsToldAtTheUpload) {
 TEST(RoundTrip, OfChangedDataIsANoteThatClaimsNothingOfTheContent) {
   const auto findings = findings_of({.down_content = 1, .up_content = 2});
   ASSERT_EQ(findings.size(), 1u);
-  EXPECT_EQ(findings[0].severity, "info");
+  EXPECT_EQ(findings[0].severity, Severity::kInfo);
   EXPECT_EQ(findings[0].evidence.find("the same data"), std::string::npos) << findings[0].evidence;
 }
 
 TEST(RoundTrip, WithoutContentIsANote) {
   const auto findings = findings_of({.down_content = 0, .up_content = 0});
   ASSERT_EQ(findings.size(), 1u);
-  EXPECT_EQ(findings[0].severity, "info");
+  EXPECT_EQ(findings[0].severity, Severity::kInfo);
 }
 
 TEST(RoundTrip, IsNotAnUploadOfAnotherSize) {

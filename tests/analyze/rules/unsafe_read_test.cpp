@@ -26,7 +26,7 @@ TEST(UnsafeRead, IsAnErrorWhereNothingWaits) {
   const auto findings = findings_of([](StepProgram&) {});
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:21");
-  EXPECT_EQ(findings[0].severity, "error");
+  EXPECT_EQ(findings[0].severity, Severity::kError);
   EXPECT_FALSE(findings[0].saving_pct.has_value());
   EXPECT_NE(findings[0].evidence.find("5 of 6 were overwritten by the next"), std::string::npos)
       << findings[0].evidence;

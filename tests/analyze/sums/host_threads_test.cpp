@@ -86,7 +86,7 @@ TEST(HostThreads, ShareTheTimeOfTheSteps) {
   const HostThread& main = verdict.threads[0];
   EXPECT_EQ(main.thread, kMainThread);
   EXPECT_EQ(main.name, "python");
-  EXPECT_EQ(main.role, "main");
+  EXPECT_EQ(main.role, ThreadRole::kMain);
   EXPECT_EQ(main.launches, 3u);
   // A launch of 10, and 10 of the wait are its own work, as calls are that wait for nothing.
   EXPECT_DOUBLE_EQ(main.calls_pct, 20);
@@ -95,7 +95,7 @@ TEST(HostThreads, ShareTheTimeOfTheSteps) {
   EXPECT_DOUBLE_EQ(main.between_pct, 100 * 65 / 300.0);
   const HostThread& autograd = verdict.threads[1];
   EXPECT_EQ(autograd.name, "pt_autograd_0");
-  EXPECT_EQ(autograd.role, "autograd");
+  EXPECT_EQ(autograd.role, ThreadRole::kAutograd);
   EXPECT_EQ(autograd.launches, 3u);
   EXPECT_DOUBLE_EQ(autograd.calls_pct, 5);
   EXPECT_DOUBLE_EQ(autograd.waits_pct, 0);
@@ -137,7 +137,7 @@ TEST(HostThreads, ThatLaunchNothingAreLeftOut) {
 TEST(HostThreads, OfAnotherProcessIdAreOthers) {
   TwoThreads program;
   program.builder.process().pid = 1;
-  EXPECT_EQ(program.builder.report().verdict.threads[0].role, "other");
+  EXPECT_EQ(program.builder.report().verdict.threads[0].role, ThreadRole::kOther);
 }
 
 TEST(HostThreads, NameTheThreeBusiestLinesOfTheirOwnSamplesInTheSteps) {

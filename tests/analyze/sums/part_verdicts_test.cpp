@@ -14,12 +14,7 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 
 FoundSteps steps_of(std::vector<std::int64_t> starts_ns, const Interval& window) {
-  return {.source = StepSource::kRanges,
-          .steps = {},
-          .starts_ns = std::move(starts_ns),
-          .window = window,
-          .whole_count = 0,
-          .has_warm_up = false};
+  return {.steps = {}, .starts_ns = std::move(starts_ns), .window = window, .whole_count = 0, .has_warm_up = false};
 }
 
 // A kernel from 0 to 95, a copy from 130 to 180, a kernel from 200 to 290.
@@ -35,17 +30,18 @@ TEST(StepsByBound, CountEachStepOfTheWindow) {
   const Activity activity = two_kernels_and_a_copy();
   const DeviceTimes times(activity, {.sync_waits = {{300, 380}}});
   const FoundSteps steps = steps_of({0, 100, 200, 300}, {0, 400});
-  EXPECT_THAT(steps_by_bound(times, steps), ElementsAre(Pair("gpu", 2u), Pair("mixed", 1u), Pair("sync", 1u)));
+  EXPECT_THAT(steps_by_bound(times, steps),
+              ElementsAre(Pair(Bound::kGpu, 2u), Pair(Bound::kMixed, 1u), Pair(Bound::kSync, 1u)));
 }
 
 TEST(StepsByBound, LeaveOutWhatIsNoneOfTheWindow) {
   const Activity activity = two_kernels_and_a_copy();
   const DeviceTimes times(activity, {});
   EXPECT_THAT(steps_by_bound(times, steps_of({0, 100, 200, 300}, {100, 300})),
-              ElementsAre(Pair("gpu", 1u), Pair("mixed", 1u)));
+              ElementsAre(Pair(Bound::kGpu, 1u), Pair(Bound::kMixed, 1u)));
   EXPECT_THAT(steps_by_bound(times, steps_of({0, 100, 200}, {1, 299})),
-              ElementsAre(Pair("gpu", 1u), Pair("mixed", 1u)));
-  EXPECT_THAT(steps_by_bound(times, steps_of({200, 200, 300}, {200, 300})), ElementsAre(Pair("gpu", 1u)));
+              ElementsAre(Pair(Bound::kGpu, 1u), Pair(Bound::kMixed, 1u)));
+  EXPECT_THAT(steps_by_bound(times, steps_of({200, 200, 300}, {200, 300})), ElementsAre(Pair(Bound::kGpu, 1u)));
   const Activity idle(Timeline(), true);
   EXPECT_THAT(steps_by_bound(DeviceTimes(idle, {}), steps_of({0, 100}, {0, 200})), IsEmpty());
 }

@@ -30,7 +30,7 @@ TEST(Analysis, OfNothingIsEmptyAndUnknown) {
   EXPECT_EQ(report.steps, std::nullopt);
   EXPECT_EQ(report.syncs.host_blocked_ns, std::nullopt);
   EXPECT_EQ(total(report, Direction::kHostToDevice).device_time_ns, std::nullopt);
-  EXPECT_EQ(report.verdict.bound_by, "");
+  EXPECT_EQ(report.verdict.bound_by, std::nullopt);
   EXPECT_THAT(report.losses, IsEmpty());
 }
 
@@ -179,7 +179,7 @@ TEST(Analysis, SaysUnknownWithoutKernelRecords) {
   EXPECT_EQ(site.overlapped_pct, std::nullopt);
   EXPECT_EQ(site.gpu_idle_ns, std::nullopt);
   EXPECT_EQ(report.sync_sites.at(0).gpu_idle_ns, std::nullopt);
-  EXPECT_EQ(report.verdict.bound_by, "");
+  EXPECT_EQ(report.verdict.bound_by, std::nullopt);
   EXPECT_EQ(report.verdict.gpu_busy_pct, std::nullopt);
 }
 

@@ -83,30 +83,30 @@ DeviceTime time_of(std::int64_t kernel, std::int64_t transfer, std::int64_t copy
           .quiet_ns = quiet};
 }
 
-std::string bound_of(const DeviceTime& time) {
+std::optional<Bound> bound_of(const DeviceTime& time) {
   return judge(time, {}, true).bound_by;
 }
 
 TEST(Verdict, IsTheGpuFromNinetyPercentOn) {
-  EXPECT_EQ(bound_of(time_of(90, 10, 0, 0, 0, 0, 0)), "gpu");
-  EXPECT_EQ(bound_of(time_of(89, 11, 0, 0, 0, 0, 0)), "transfer");
+  EXPECT_EQ(bound_of(time_of(90, 10, 0, 0, 0, 0, 0)), Bound::kGpu);
+  EXPECT_EQ(bound_of(time_of(89, 11, 0, 0, 0, 0, 0)), Bound::kTransfer);
 }
 
 TEST(Verdict, IsTheCauseOfMoreThanHalfOfTheRest) {
-  EXPECT_EQ(bound_of(time_of(40, 20, 15, 25, 0, 0, 0)), "transfer");
-  EXPECT_EQ(bound_of(time_of(40, 10, 0, 31, 0, 19, 0)), "sync");
-  EXPECT_EQ(bound_of(time_of(40, 0, 0, 0, 20, 40, 0)), "launch");
-  EXPECT_EQ(bound_of(time_of(40, 0, 0, 0, 40, 20, 0)), "input");
+  EXPECT_EQ(bound_of(time_of(40, 20, 15, 25, 0, 0, 0)), Bound::kTransfer);
+  EXPECT_EQ(bound_of(time_of(40, 10, 0, 31, 0, 19, 0)), Bound::kSync);
+  EXPECT_EQ(bound_of(time_of(40, 0, 0, 0, 20, 40, 0)), Bound::kLaunch);
+  EXPECT_EQ(bound_of(time_of(40, 0, 0, 0, 40, 20, 0)), Bound::kInput);
 }
 
 TEST(Verdict, IsLaunchWhenTheHostIsElsewhereWithoutWaiting) {
-  EXPECT_EQ(bound_of(time_of(40, 0, 0, 0, 0, 0, 60)), "launch");
-  EXPECT_EQ(bound_of(time_of(40, 0, 5, 5, 10, 20, 20)), "launch");
+  EXPECT_EQ(bound_of(time_of(40, 0, 0, 0, 0, 0, 60)), Bound::kLaunch);
+  EXPECT_EQ(bound_of(time_of(40, 0, 5, 5, 10, 20, 20)), Bound::kLaunch);
 }
 
 TEST(Verdict, IsMixedWhenNoCauseExplainsMoreThanHalf) {
-  EXPECT_EQ(bound_of(time_of(40, 0, 30, 30, 0, 0, 0)), "mixed");
-  EXPECT_EQ(bound_of(time_of(0, 25, 0, 25, 25, 25, 0)), "mixed");
+  EXPECT_EQ(bound_of(time_of(40, 0, 30, 30, 0, 0, 0)), Bound::kMixed);
+  EXPECT_EQ(bound_of(time_of(0, 25, 0, 25, 25, 25, 0)), Bound::kMixed);
 }
 
 TEST(Verdict, SaysItsNumbers) {
@@ -137,7 +137,7 @@ TEST(Verdict, SaysWhatItIsAbout) {
 
 TEST(Verdict, IsUnknownWithoutKernels) {
   const Verdict verdict = judge({}, {}, false);
-  EXPECT_EQ(verdict.bound_by, "");
+  EXPECT_EQ(verdict.bound_by, std::nullopt);
   EXPECT_EQ(verdict.gpu_busy_pct, std::nullopt);
   EXPECT_EQ(verdict.gpu_idle_pct, std::nullopt);
   EXPECT_EQ(verdict.exposed_transfer_pct, std::nullopt);
@@ -145,19 +145,19 @@ TEST(Verdict, IsUnknownWithoutKernels) {
 }
 
 TEST(Verdict, IsUnknownWhenNoDeviceDidAnything) {
-  EXPECT_EQ(judge({}, {}, true).bound_by, "");
+  EXPECT_EQ(judge({}, {}, true).bound_by, std::nullopt);
   EXPECT_EQ(judge({}, {}, true).gpu_busy_pct, std::nullopt);
 }
 
 TEST(Verdict, NamesTheFirstOfEqualCausesMixedUnlessItIsMoreThanHalf) {
-  EXPECT_EQ(bound_of(time_of(40, 15, 16, 29, 0, 0, 0)), "transfer");  // 31 of 60
-  EXPECT_EQ(bound_of(time_of(40, 15, 15, 30, 0, 0, 0)), "mixed");     // 30 of 60
-  EXPECT_EQ(bound_of(time_of(40, 0, 0, 31, 29, 0, 0)), "sync");
-  EXPECT_EQ(bound_of(time_of(40, 0, 0, 30, 30, 0, 0)), "mixed");
-  EXPECT_EQ(bound_of(time_of(40, 0, 0, 0, 29, 15, 16)), "launch");
-  EXPECT_EQ(bound_of(time_of(40, 0, 0, 29, 31, 0, 0)), "input");
-  EXPECT_EQ(bound_of(time_of(899, 101, 0, 0, 0, 0, 0)), "transfer");
-  EXPECT_EQ(bound_of(time_of(900, 100, 0, 0, 0, 0, 0)), "gpu");
+  EXPECT_EQ(bound_of(time_of(40, 15, 16, 29, 0, 0, 0)), Bound::kTransfer);  // 31 of 60
+  EXPECT_EQ(bound_of(time_of(40, 15, 15, 30, 0, 0, 0)), Bound::kMixed);     // 30 of 60
+  EXPECT_EQ(bound_of(time_of(40, 0, 0, 31, 29, 0, 0)), Bound::kSync);
+  EXPECT_EQ(bound_of(time_of(40, 0, 0, 30, 30, 0, 0)), Bound::kMixed);
+  EXPECT_EQ(bound_of(time_of(40, 0, 0, 0, 29, 15, 16)), Bound::kLaunch);
+  EXPECT_EQ(bound_of(time_of(40, 0, 0, 29, 31, 0, 0)), Bound::kInput);
+  EXPECT_EQ(bound_of(time_of(899, 101, 0, 0, 0, 0, 0)), Bound::kTransfer);
+  EXPECT_EQ(bound_of(time_of(900, 100, 0, 0, 0, 0, 0)), Bound::kGpu);
 }
 
 TEST(Verdict, SharesIdleTimeOut) {

@@ -131,8 +131,8 @@ void expect_whole_contract(const Json& json) {
 
 TEST(Json, KeepsTheContract) {
   analyze::Report report = ordinary_report();
-  report.findings.push_back({"blocking_copy", "warning", "title", "train.py:23", 5, 1, std::nullopt, std::nullopt,
-                             "evidence", "advice", "docs"});
+  report.findings.push_back({"blocking_copy", analyze::Severity::kWarning, "title", "train.py:23", 5, 1, std::nullopt,
+                             std::nullopt, "evidence", "advice", "docs"});
   const Json json = Json::parse(to_json(report));
   expect_whole_contract(json);
   expect_contract(json["steps"], {{"count", "i"}, {"median_ns", "i"}, {"source", "s"}});

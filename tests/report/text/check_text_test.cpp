@@ -357,7 +357,7 @@ TEST(BudgetText, RoundsUpToTwoDigitsThatCount) {
 TEST(BudgetText, NamesWhatWasLostAndWhatLimits) {
   analyze::Report report = report_with({});
   report.losses = {{"a\"b", 1}, {"c\\d", 2}};
-  report.verdict.bound_by = "gpu";
+  report.verdict.bound_by = analyze::Bound::kGpu;
   EXPECT_THAT(budget_for(report, "run"), HasSubstr("# bound_by = [\"gpu\"]  "));
   EXPECT_THAT(budget_for(report, "run"),
               EndsWith("\n[losses]\nallow = [\"a\\\"b\", \"c\\\\d\"]  # what this run lost already; anything else "

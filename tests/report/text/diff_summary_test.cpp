@@ -7,6 +7,7 @@
 namespace turnpike::report {
 namespace {
 
+using analyze::Bound;
 using analyze::ChangeKind;
 using analyze::Comparison;
 using analyze::Direction;
@@ -15,7 +16,7 @@ using analyze::ItemChange;
 using testing::HasSubstr;
 using testing::Not;
 
-analyze::Report report_bound_by(const std::string& bound_by) {
+analyze::Report report_bound_by(std::optional<Bound> bound_by) {
   analyze::Report report;
   report.verdict.bound_by = bound_by;
   report.verdict.gpu_busy_pct = 1;
@@ -42,8 +43,8 @@ Comparison comparison_of(std::vector<ItemChange> items, analyze::Unit unit = ana
   return comparison;
 }
 
-std::string summary(const Comparison& comparison, const std::string& before = "sync",
-                    const std::string& after = "sync") {
+std::string summary(const Comparison& comparison, std::optional<Bound> before = Bound::kSync,
+                    std::optional<Bound> after = Bound::kSync) {
   return summary_of(comparison, report_bound_by(before), report_bound_by(after));
 }
 
@@ -134,13 +135,13 @@ TEST(DiffSummary, WhatIsTheSameIsNotNamed) {
 
 TEST(DiffSummary, SaysWhatLimitsTheRuns) {
   const Comparison comparison = comparison_of({});
-  EXPECT_EQ(summary(comparison, "", ""), "No transfer changed. What limits the runs is unknown.");
-  EXPECT_EQ(summary(comparison, "gpu", ""), "No transfer changed. Now bound by unknown (before: gpu).");
-  EXPECT_EQ(summary(comparison, "", "gpu"), "No transfer changed. Now bound by gpu (before: unknown).");
+  EXPECT_EQ(summary(comparison, {}, {}), "No transfer changed. What limits the runs is unknown.");
+  EXPECT_EQ(summary(comparison, Bound::kGpu, {}), "No transfer changed. Now bound by unknown (before: gpu).");
+  EXPECT_EQ(summary(comparison, {}, Bound::kGpu), "No transfer changed. Now bound by gpu (before: unknown).");
 }
 
 TEST(DiffSummary, OfARunWithoutWorkThereIsNothingToCompare) {
-  const analyze::Report some = report_bound_by("gpu");
+  const analyze::Report some = report_bound_by(Bound::kGpu);
   const analyze::Report none;
   const std::string rest =
       " no work of CUDA, no transfer, no synchronisation and no kernel, so there is nothing to compare.";
@@ -150,7 +151,7 @@ TEST(DiffSummary, OfARunWithoutWorkThereIsNothingToCompare) {
 }
 
 std::string text_of(const Comparison& comparison, std::size_t top = 15) {
-  return to_text(comparison, report_bound_by("gpu"), report_bound_by("gpu"), {.top = top});
+  return to_text(comparison, report_bound_by(Bound::kGpu), report_bound_by(Bound::kGpu), {.top = top});
 }
 
 TEST(DiffRows, ChangesAreInPercentFromAHalfOn) {

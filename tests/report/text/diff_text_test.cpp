@@ -51,7 +51,7 @@ analyze::Report after_the_fix() {
                                                  .function = "log"})},
                                        2'900'000);
   report.source.paths = {"after.tpk"};
-  report.verdict.bound_by = "launch";
+  report.verdict.bound_by = analyze::Bound::kLaunch;
   report.verdict.gpu_busy_pct = 42.0;
   report.verdict.gpu_idle_pct = 58.0;
   report.verdict.exposed_transfer_pct = 1.0;

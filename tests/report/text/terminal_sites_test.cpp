@@ -230,7 +230,7 @@ TEST(HostText, ALeadIsLongFromTwentyMicrosecondsOn) {
             "ahead of the GPU.");
   EXPECT_THAT(lead(-5'000, 0), HasSubstr("starts 0 ns after its launch returned (median; -5.00 us to 90.0 us"));
   EXPECT_THAT(lead(-5'000, -1), HasSubstr("starts 1 ns before its launch returns (median; -90.0 us to 5.00 us"));
-  report.verdict.steps_by_bound = {{"sync", 38}};
+  report.verdict.steps_by_bound = {{analyze::Bound::kSync, 38}};
   EXPECT_THAT(text_of(report), Not(HasSubstr("Step by step"))) << "all are alike";
 }
 

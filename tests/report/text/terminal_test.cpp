@@ -87,7 +87,7 @@ TEST(Terminal, TellsOfOneLineOnlyTheFindingThatLeads) {
   EXPECT_THAT(text, Not(HasSubstr("made together")));
 }
 
-analyze::Report without_findings(const std::string& bound_by) {
+analyze::Report without_findings(analyze::Bound bound_by) {
   analyze::Report report = ordinary_report();
   report.findings.clear();
   report.saving_pct_all.reset();
@@ -108,13 +108,13 @@ std::string advice_in(const analyze::Report& report) {
 }
 
 TEST(Terminal, ExplainsEachVerdictThatNoFindingBelongsTo) {
-  for (const auto& [bound_by, reason] : std::map<std::string, std::string>{
-           {"gpu", "The GPU computes nearly all the time"},
-           {"transfer", "The time is in the transfers below"},
-           {"sync", "The CPU stands still in the synchronisations below"},
-           {"launch", "The GPU waits for the CPU to issue its work"},
-           {"input", "For 8 % of the time the GPU waits for the next batch"},
-           {"mixed", "No single cause stands out."},
+  for (const auto& [bound_by, reason] : std::map<analyze::Bound, std::string>{
+           {analyze::Bound::kGpu, "The GPU computes nearly all the time"},
+           {analyze::Bound::kTransfer, "The time is in the transfers below"},
+           {analyze::Bound::kSync, "The CPU stands still in the synchronisations below"},
+           {analyze::Bound::kLaunch, "The GPU waits for the CPU to issue its work"},
+           {analyze::Bound::kInput, "For 8 % of the time the GPU waits for the next batch"},
+           {analyze::Bound::kMixed, "No single cause stands out."},
        }) {
     const std::string text = advice_in(without_findings(bound_by));
     EXPECT_THAT(text, HasSubstr("Nothing was found that is known to gain 1 % of a step or more. " + reason));
@@ -124,21 +124,21 @@ TEST(Terminal, ExplainsEachVerdictThatNoFindingBelongsTo) {
 }
 
 TEST(Terminal, SaysThatCopiesWithoutComputingBesideThemCannotBeHidden) {
-  analyze::Report report = without_findings("transfer");
+  analyze::Report report = without_findings(analyze::Bound::kTransfer);
   report.verdict.gpu_busy_pct = 2;
   report.verdict.exposed_transfer_pct = 97;
   EXPECT_THAT(advice_in(report), HasSubstr("there is too little computing (2 %) to hide them behind"));
 }
 
 TEST(Terminal, SaysWhereTheProgramIsWhenItIsBusyWithoutCuda) {
-  analyze::Report report = without_findings("launch");
+  analyze::Report report = without_findings(analyze::Bound::kLaunch);
   report.verdict.idle->quiet_pct = 60;
   EXPECT_THAT(advice_in(report), HasSubstr("For 60 % of the time the GPU has nothing to do because the program is busy "
                                            "on the CPU without calling CUDA, mostly at train.py:31 (40 %)"));
 }
 
 TEST(Terminal, AsksForStepsAndForALongerRecordingWhereTheyAreMissing) {
-  analyze::Report report = without_findings("transfer");
+  analyze::Report report = without_findings(analyze::Bound::kTransfer);
   report.steps.reset();
   for (analyze::Site& site : report.sites) site.missing_call = analyze::MissingCall::kEarlier;
   const std::string text = advice_in(report);
@@ -148,7 +148,7 @@ TEST(Terminal, AsksForStepsAndForALongerRecordingWhereTheyAreMissing) {
 }
 
 TEST(Terminal, ExplainsTheVerdictBesideFindingsOfUnknownGain) {
-  analyze::Report report = without_findings("launch");
+  analyze::Report report = without_findings(analyze::Bound::kLaunch);
   report.findings = ordinary_report().findings;
   for (analyze::Finding& finding : report.findings) finding.saving_pct.reset();
   EXPECT_THAT(advice_in(report), HasSubstr("Nothing else was found"));
@@ -295,12 +295,12 @@ TEST(Terminal, PathsAndCommandsAreCutInTheirMiddleToOneLine) {
 
 TEST(Terminal, TheVerdictNamesWhatIsKnown) {
   analyze::Report report;
-  report.verdict.bound_by = "mixed";
+  report.verdict.bound_by = analyze::Bound::kMixed;
   report.verdict.exposed_transfer_pct = 7;
   EXPECT_THAT(to_text(report, {}), HasSubstr("\nVERDICT  several things limit this program; transfers with no "
                                              "computation beside them 7 %.\n"));
   report.verdict = {};
-  report.verdict.bound_by = "gpu";
+  report.verdict.bound_by = analyze::Bound::kGpu;
   report.verdict.gpu_idle_pct = 3;
   EXPECT_THAT(to_text(report, {}), HasSubstr("\nVERDICT  this program is gpu-bound; GPU idle 3 %.\n"));
 }

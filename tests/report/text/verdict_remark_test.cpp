@@ -6,6 +6,8 @@
 namespace turnpike::report {
 namespace {
 
+using analyze::Bound;
+
 constexpr const char* kMissingCalls =
     " Many of the transfers were started by calls that are not in the file, and no change can be tried on those: a "
     "longer recording knows more.";
@@ -14,7 +16,7 @@ constexpr const char* kNoSteps =
     "torch.profiler, "
     "else with torch.cuda.nvtx.range(\"step\"), and record again.";
 
-analyze::Report report_bound_by(const std::string& bound_by) {
+analyze::Report report_bound_by(std::optional<Bound> bound_by) {
   analyze::Report report;
   report.steps.emplace();
   report.verdict.bound_by = bound_by;
@@ -22,26 +24,25 @@ analyze::Report report_bound_by(const std::string& bound_by) {
 }
 
 TEST(VerdictRemark, OfEachVerdict) {
-  EXPECT_EQ(remark_on(report_bound_by("gpu")),
+  EXPECT_EQ(remark_on(report_bound_by(Bound::kGpu)),
             "The GPU computes nearly all the time: transfers and waits have little left to gain, and the kernels "
             "themselves are the thing to speed up.");
-  EXPECT_EQ(remark_on(report_bound_by("transfer")),
+  EXPECT_EQ(remark_on(report_bound_by(Bound::kTransfer)),
             "The time is in the transfers below, but no change that Turnpike knows would gain much at any one line.");
-  EXPECT_EQ(remark_on(report_bound_by("sync")),
+  EXPECT_EQ(remark_on(report_bound_by(Bound::kSync)),
             "The CPU stands still in the synchronisations below, but none of them is known to be needless, or leaving "
             "it out would only move the wait.");
-  EXPECT_EQ(remark_on(report_bound_by("launch")),
+  EXPECT_EQ(remark_on(report_bound_by(Bound::kLaunch)),
             "The GPU waits for the CPU to issue its work, more than for any transfer or synchronisation.");
-  EXPECT_EQ(remark_on(report_bound_by("input")),
+  EXPECT_EQ(remark_on(report_bound_by(Bound::kInput)),
             "For 0 % of the time the GPU waits for the next batch, but too seldom or too irregularly to tell what "
             "better loading would gain: record more steps.");
-  for (const char* other : {"mixed", ""}) {
-    EXPECT_EQ(remark_on(report_bound_by(other)), "No single cause stands out.");
-  }
+  EXPECT_EQ(remark_on(report_bound_by(Bound::kMixed)), "No single cause stands out.");
+  EXPECT_EQ(remark_on(report_bound_by(std::nullopt)), "No single cause stands out.");
 }
 
 TEST(VerdictRemark, CopiesAreTooManyOnlyWhereTheyAreMoreThanTheComputing) {
-  analyze::Report report = report_bound_by("transfer");
+  analyze::Report report = report_bound_by(Bound::kTransfer);
   report.verdict.exposed_transfer_pct = 30;
   EXPECT_EQ(remark_on(report),
             "The copies themselves are most of the time, and there is too little computing (?) to hide them behind. "
@@ -55,7 +56,7 @@ TEST(VerdictRemark, CopiesAreTooManyOnlyWhereTheyAreMoreThanTheComputing) {
 }
 
 TEST(VerdictRemark, TheProgramIsBusyElsewhereWhereItCallsCudaSeldom) {
-  analyze::Report report = report_bound_by("launch");
+  analyze::Report report = report_bound_by(Bound::kLaunch);
   report.verdict.idle =
       analyze::IdleShares{.copies_pct = 1, .syncs_pct = 2, .input_pct = 3, .launch_pct = 20, .quiet_pct = 20};
   EXPECT_TRUE(remark_on(report).starts_with("The GPU waits for the CPU to issue its work"));
@@ -72,14 +73,14 @@ TEST(VerdictRemark, TheProgramIsBusyElsewhereWhereItCallsCudaSeldom) {
 }
 
 TEST(VerdictRemark, NamesTheShareOfTheInput) {
-  analyze::Report report = report_bound_by("input");
+  analyze::Report report = report_bound_by(Bound::kInput);
   report.verdict.idle =
       analyze::IdleShares{.copies_pct = 1, .syncs_pct = 2, .input_pct = 3, .launch_pct = 4, .quiet_pct = 5};
   EXPECT_TRUE(remark_on(report).starts_with("For 3 % of the time the GPU waits for the next batch"));
 }
 
 TEST(VerdictRemark, ManyCallsAreMissingFromMoreThanAQuarterOfTheBytesOn) {
-  analyze::Report report = report_bound_by("mixed");
+  analyze::Report report = report_bound_by(Bound::kMixed);
   report.sites.resize(2);
   report.sites[0].bytes = 75;
   report.sites[1].bytes = 25;
@@ -90,10 +91,10 @@ TEST(VerdictRemark, ManyCallsAreMissingFromMoreThanAQuarterOfTheBytesOn) {
 }
 
 TEST(VerdictRemark, StepsAreAskedForUnlessTheGpuIsTheLimit) {
-  analyze::Report report = report_bound_by("mixed");
+  analyze::Report report = report_bound_by(Bound::kMixed);
   report.steps.reset();
   EXPECT_EQ(remark_on(report), std::string("No single cause stands out.") + kNoSteps);
-  report.verdict.bound_by = "gpu";
+  report.verdict.bound_by = analyze::Bound::kGpu;
   EXPECT_TRUE(remark_on(report).ends_with("the thing to speed up."));
 }
 

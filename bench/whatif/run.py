@@ -23,7 +23,6 @@ import os
 import random
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -47,7 +46,9 @@ import cpu_stand_in  # noqa: E402
 import pair as pairs  # noqa: E402
 import result_file  # noqa: E402
 import torch  # noqa: E402
+from medians import interval, rounded  # noqa: E402
 from pair import Loop, Pair  # noqa: E402
+from turnpike_command import turnpike_json  # noqa: E402
 
 TARGET_PCT = 5.0
 BLOCKS = 8  # of each program
@@ -105,17 +106,6 @@ def record(loop: Loop, path: str, steps: int) -> float:
     return recorded_us
 
 
-def turnpike_json(*arguments: str) -> dict[str, Any]:
-    from turnpike import _native
-
-    command = [os.environ.get("TURNPIKE", _native.EXECUTABLE), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    if done.returncode != 0:
-        said = (done.stderr.strip() or "(it said nothing)").splitlines()[-1]
-        raise RuntimeError(f"turnpike {arguments[0]}: exit code {done.returncode}: {said}")
-    return json.loads(done.stdout)
-
-
 def whatif(run: str, edits: list[str], link_gbps: float) -> dict[str, Any]:
     """The prediction. Raises when there is none, or an edit found nothing to change."""
     options = [word for edit in edits for word in ("--edit", edit)]
@@ -142,13 +132,6 @@ def measure_link_gbps() -> float:
     return round(max(rates), 2)
 
 
-def interval(values: list[float], resamples: int = 1000) -> list[float]:
-    """The 95 % interval of the median, by bootstrap."""
-    draw = random.Random(0)
-    medians = sorted(statistics.median(draw.choices(values, k=len(values))) for _ in range(resamples))
-    return [round(medians[resamples // 40], 2), round(medians[-resamples // 40], 2)]
-
-
 def result_row(pair: Pair, measured: Measured, **more: Any) -> dict[str, Any]:
     """The row of a pair. Without a prediction its target is missed."""
     as_is, fixed = statistics.median(measured.as_is), statistics.median(measured.fixed)
@@ -162,29 +145,25 @@ def result_row(pair: Pair, measured: Measured, **more: Any) -> dict[str, Any]:
         pair.name,
         "step_time",
         "us",
-        _rounded(predicted),
+        rounded(predicted),
         samples=BLOCKS,
         baseline="the fixed program, measured",
-        baseline_value=_rounded(fixed),
+        baseline_value=rounded(fixed),
         target=TARGET_PCT,
         met=error_pct is not None and abs(error_pct) <= TARGET_PCT and bool(sign_right),
-        measured_as_is=_rounded(as_is),
+        measured_as_is=rounded(as_is),
         measured_as_is_spread=interval(measured.as_is),
-        measured_fixed=_rounded(fixed),
+        measured_fixed=rounded(fixed),
         measured_fixed_spread=interval(measured.fixed),
-        recorded_as_is=_rounded(prediction["measured_step_ns"] / 1e3 if prediction else None),
-        predicted_fixed=_rounded(predicted),
-        error_pct=_rounded(error_pct),
+        recorded_as_is=rounded(prediction["measured_step_ns"] / 1e3 if prediction else None),
+        predicted_fixed=rounded(predicted),
+        error_pct=rounded(error_pct),
         sign_right=sign_right,
         steps_per_block=measured.steps_per_block,
         edits=pair.edits(),
         model={key: (prediction or {}).get(key) for key in ("retimed_step_ns", "typical_step_ns", "contradicted")},
         **more,
     )
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 2)
 
 
 def run_pair(pair: Pair, folder: str, traces: str | None, link_gbps: float) -> dict[str, Any]:
@@ -202,10 +181,10 @@ def run_pair(pair: Pair, folder: str, traces: str | None, link_gbps: float) -> d
         as_is_us = statistics.median(measured.as_is)
         wall, chosen = min(walls, key=lambda taken: abs(taken[0] - as_is_us))
         runs = [chosen, os.path.join(folder, f"{pair.name}-fixed-0.tpk")]
-        more["recorded_wall_as_is"] = _rounded(wall)
+        more["recorded_wall_as_is"] = rounded(wall)
         # As often as the first: both have made as many steps when their results are compared.
         paths = [os.path.join(folder, f"{pair.name}-fixed-{number}.tpk") for number in range(RECORDINGS)]
-        more["recorded_wall_fixed"] = _rounded(statistics.median(record(fixed, path, pair.steps) for path in paths))
+        more["recorded_wall_fixed"] = rounded(statistics.median(record(fixed, path, pair.steps) for path in paths))
         more["trace_bytes"] = sum(entry.stat().st_size for entry in os.scandir(runs[0]))
         if traces:
             keep_trace(pair, measured, runs[0], traces, link_gbps)

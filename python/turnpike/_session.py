@@ -35,7 +35,8 @@ def start(path: Path, *, detail: Detail = "full", stacks: bool = True, verify_co
             holds CUPTI, or `path` cannot be written.
         ValueError: `detail` is neither "full" nor "transfers".
     """
-    _core.start(_native.RECORD_LIBRARY, os.path.abspath(os.fspath(path)), detail, stacks, verify_content)
+    run = os.path.abspath(os.fspath(path))
+    _core.start(_native.RECORD_LIBRARY, run, detail=detail, stacks=stacks, verify_content=verify_content)
     label.listen(True)
 
 

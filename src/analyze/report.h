@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -172,53 +173,60 @@ struct MemoryUse {
   std::vector<MemoryPoint> points;  // at most 256, rising in time
 };
 
-// One place in the program, with one operator, phase, direction and pair of memory kinds: what a row of the report is.
-struct Site {
+// A place in the program: all that tells it from another one.
+struct Where {
   std::string site;  // its name in one line: "train.py:23", or the native function where there is no Python
   std::optional<std::string> file;
   std::optional<std::uint32_t> line;
   std::optional<std::string> function;
   std::optional<std::string> op;  // as PyTorch names it, e.g. aten::to: the outermost operator that the line called
-  std::optional<std::string> inner_op;  // the innermost, e.g. aten::copy_
-  std::optional<std::string> api;       // e.g. cudaMemcpyAsync
   std::optional<Phase> phase;
+  std::optional<std::string> forward_site;  // in the backward pass: the forward line that made its node
+
+  friend auto operator<=>(const Where&, const Where&) = default;
+};
+
+// A place at which calls were made. Their names and stacks may differ; these are of the first.
+struct CallSite : Where {
+  std::optional<std::string> api{};  // e.g. cudaMemcpyAsync
+  std::vector<std::string> stack{};  // "function (file:line)", innermost first, Python only
+};
+
+// Transfers that differ in any of this have rows of their own, though one place asked for them.
+struct TransferKind {
   Direction direction = Direction::kHostToDevice;
   std::optional<std::string> src_kind;  // pageable|pinned|device|array|managed|...
   std::optional<std::string> dst_kind;
-  std::optional<std::string> forward_site;  // for a transfer in the backward pass: the forward line that made its node
-  std::vector<std::uint32_t> streams;
-  std::vector<std::string> stack;           // "function (file:line)", innermost first, Python only
+  std::optional<std::string> inner_op;      // the innermost operator, e.g. aten::copy_
   std::optional<MissingCall> missing_call;  // nullopt: the call is in the file, or the transfer never had one
   bool in_graph = false;                    // replayed from a CUDA graph: the line is the one that captured it
+
+  friend auto operator<=>(const TransferKind&, const TransferKind&) = default;
+};
+
+// Transfers of one kind at one place: a row of the report.
+struct Site : CallSite, TransferKind {
+  std::vector<std::uint32_t> streams{};
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;
   std::uint64_t blocked_count = 0;  // how many of them held the host until they were done
-  std::optional<std::int64_t> device_time_ns;
-  std::optional<std::int64_t> host_blocked_ns;
-  std::optional<std::int64_t> exposed_ns;   // device time during which no kernel ran on that device
-  std::optional<std::int64_t> gpu_idle_ns;  // device doing nothing while the host was held by this site
-  std::optional<double> overlapped_pct;     // of the device time
-  std::optional<double> bandwidth_gbps;
-  InSteps in_steps;
+  std::optional<std::int64_t> device_time_ns{};
+  std::optional<std::int64_t> host_blocked_ns{};
+  std::optional<std::int64_t> exposed_ns{};   // device time during which no kernel ran on that device
+  std::optional<std::int64_t> gpu_idle_ns{};  // device doing nothing while the host was held by this site
+  std::optional<double> overlapped_pct{};     // of the device time
+  std::optional<double> bandwidth_gbps{};
+  InSteps in_steps{};
 };
 
-// Synchronisations by line.
-struct SyncSite {
-  std::string site;
-  std::optional<std::string> file;
-  std::optional<std::uint32_t> line;
-  std::optional<std::string> function;
-  std::optional<std::string> op;
-  std::optional<std::string> api;  // e.g. cudaStreamSynchronize
-  std::optional<Phase> phase;
-  std::optional<std::string> forward_site;
-  std::vector<std::string> stack;
+// Synchronisations at one place.
+struct SyncSite : CallSite {
   std::uint64_t count = 0;
   std::uint64_t of_transfers_count = 0;
-  std::optional<std::int64_t> host_blocked_ns;
-  std::optional<std::int64_t> of_transfers_host_blocked_ns;
-  std::optional<std::int64_t> gpu_idle_ns;
-  Syncs in_steps;  // as InSteps
+  std::optional<std::int64_t> host_blocked_ns{};
+  std::optional<std::int64_t> of_transfers_host_blocked_ns{};
+  std::optional<std::int64_t> gpu_idle_ns{};
+  Syncs in_steps{};  // as InSteps
 };
 
 // Something that should be done otherwise. Savings are differences between a re-timed run with the change and the run

@@ -30,31 +30,31 @@ constexpr std::size_t kPageWidth = 100;
 constexpr const char* kCommand = "turnpike check";
 
 constexpr const char* kExamples = R"(Examples:
-  turnpike check --init train.tpk                    write turnpike.toml: what train.tpk costs, and room
-  turnpike check train.tpk                           does it keep to turnpike.toml?
-  turnpike check train.tpk --budget ci/gpu.toml      another budget
+  turnpike check --init train.tpk                    write turnpike.toml from train.tpk, with some room
+  turnpike check train.tpk                           is it within turnpike.toml?
+  turnpike check train.tpk --budget ci/gpu.toml      another budget file
   turnpike check train.tpk --sarif turnpike.sarif    for code review and editors, beside the text
 
 A budget:
-  [per_step]             # means over the steps, without warm-up; [per_run] limits a whole run
-  h2d_count = 2          # transfers CPU to GPU; also d2h, d2d, p2p, h2h, memset; bytes, blocked, exposed
+  [per_step]             # means over the steps after warm-up; [per_run] limits the whole run
+  h2d_count = 2          # CPU to GPU; also d2h, d2d, p2p, h2h, memset; _bytes, _blocked, _exposed
   d2h_bytes = "4 B"
   syncs = 1
   blocked = "0.2 ms"     # time in which the CPU was blocked
 
-  [[allow]]              # not counted
+  [[allow]]              # what does not count
   site = "train.py:save_checkpoint"
   reason = "once in a while"
 
-  [[limit]]              # for one place
+  [[limit]]              # a limit for some lines only
   site = "model.py:*"
   direction = "d2h"
   count = 0
-  optional = true        # else nothing at a site fails the check, as in [[allow]] and [findings]
+  optional = true        # otherwise the check fails if no line matches; also in [[allow]], [findings]
 
-In GitHub Actions breaches are annotations at their lines as well (--no-github: not).
+In GitHub Actions, check also annotates the lines that exceed a limit (unless --no-github).
 
-Exit code: 0 kept, 1 a limit is exceeded or cannot be checked, 2 wrong usage or a mistake in the budget,
+Exit code: 0 within the budget, 1 over it or a limit cannot be checked, 2 wrong usage or budget file,
 3 a run cannot be read, 4 the result cannot be written.)";
 
 struct Arguments {
@@ -167,7 +167,7 @@ int check(const Arguments& arguments) {
 }  // namespace
 
 void add_check(CLI::App& app, int& status) {
-  CLI::App* const command = app.add_subcommand("check", "Fail when a run exceeds its budget (for CI)");
+  CLI::App* const command = app.add_subcommand("check", "Fail if a run exceeds its budget (for CI)");
   const auto arguments = std::make_shared<Arguments>();
   command
       ->add_option("RUN", arguments->runs, "A run, as `turnpike report` takes it, or several: the ranks of one program")
@@ -177,14 +177,14 @@ void add_check(CLI::App& app, int& status) {
   command->add_option("--budget", arguments->budget, "The file with the limits (default: turnpike.toml)")
       ->type_name("FILE")
       ->check(check_is_named);
-  command->add_flag("--init", arguments->is_init, "Write a budget that RUN keeps, to start from");
-  command->add_flag("--json", arguments->is_json, "As JSON, for other programs");
-  command->add_flag("--github", arguments->is_github, "Annotations for GitHub Actions, also outside of it");
-  command->add_flag("--no-github", arguments->no_github, "No annotations in GitHub Actions");
-  command->add_option("--sarif", arguments->sarif, "Write the breaches as SARIF 2.1.0, too")
+  command->add_flag("--init", arguments->is_init, "Write a first budget file, which RUN satisfies");
+  command->add_flag("--json", arguments->is_json, "Print JSON, for other programs");
+  command->add_flag("--github", arguments->is_github, "Print GitHub annotations outside of GitHub Actions too");
+  command->add_flag("--no-github", arguments->no_github, "Print no annotations in GitHub Actions");
+  command->add_option("--sarif", arguments->sarif, "Also write what exceeds the budget, as SARIF 2.1.0")
       ->type_name("FILE")
       ->check(check_is_named);
-  command->add_flag("--no-colour,--no-color", arguments->no_colour, "Plain text on a terminal too (also: NO_COLOR=1)");
+  command->add_flag("--no-colour,--no-color", arguments->no_colour, "No colour, even on a terminal (also: NO_COLOR=1)");
   command->footer(kExamples);
   command->callback([arguments, &status] { status = check(*arguments); });
 }

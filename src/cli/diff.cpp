@@ -21,17 +21,17 @@ constexpr std::size_t kPageWidth = 100;
 constexpr const char* kCommand = "turnpike diff";
 
 constexpr const char* kExamples = R"(Examples:
-  turnpike diff before.tpk after.tpk           did the change help, and what did it change?
+  turnpike diff before.tpk after.tpk           did the change help, and where?
   turnpike diff before.tpk after.tpk --json    for other programs
 
 Record the program, change it, record it again:
   turnpike record -o before.tpk -- python train.py --steps 100
   turnpike record -o after.tpk  -- python train.py --steps 100
 
-A line that moved is found again; figures are per step where both runs have steps.
+Lines that moved within a file are matched. Figures are per step if both runs have steps.
 
-Exit code: 0, 2 wrong usage, 3 a run cannot be read, 4 the result cannot be written. That runs differ is
-no error: `turnpike check` fails when limits are exceeded.)";
+Exit code: 0, 2 wrong usage, 3 a run cannot be read, 4 the result cannot be written. Differences
+are not an error; to fail on them, use `turnpike check`.)";
 
 struct Arguments {
   std::filesystem::path before;
@@ -76,11 +76,11 @@ void add_diff(CLI::App& app, int& status) {
       ->check(check_is_named)
       ->type_name("");
   command->add_option("AFTER", arguments->after, "The run after it")->required()->check(check_is_named)->type_name("");
-  command->add_flag("--json", arguments->is_json, "As JSON, for other programs; nothing is left out");
-  command->add_option("--top", arguments->top, "How many changed places to show (default: 15)")
+  command->add_flag("--json", arguments->is_json, "Print JSON with everything, for other programs");
+  command->add_option("--top", arguments->top, "How many changed lines to show (default: 15)")
       ->type_name("N")
       ->check(check_is_count);
-  command->add_flag("--no-colour,--no-color", arguments->no_colour, "Plain text on a terminal too (also: NO_COLOR=1)");
+  command->add_flag("--no-colour,--no-color", arguments->no_colour, "No colour, even on a terminal (also: NO_COLOR=1)");
   command->footer(kExamples);
   command->callback([arguments, &status] { status = diff(*arguments); });
 }

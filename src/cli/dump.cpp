@@ -62,8 +62,8 @@ void add_dump(CLI::App& app, int& status) {
       ->delimiter(',')
       ->check(CLI::IsMember(std::set<std::string>(known.begin(), known.end())));
   command->footer(
-      "Exit code: 0, 2 wrong usage, 3 a file cannot be read, 4 the lines cannot be written. A reader that has seen\n"
-      "enough (| head) is no failure.");
+      "Exit code: 0, 2 wrong usage, 3 a file cannot be read, 4 the lines cannot be written. A closed pipe\n"
+      "(| head) is not an error.");
   command->callback([options, &status] { status = dump(*options); });
 }
 

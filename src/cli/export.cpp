@@ -110,14 +110,16 @@ int export_run(const Arguments& arguments) {
 }  // namespace
 
 void add_export(CLI::App& app, int& status) {
-  CLI::App* const command = app.add_subcommand("export", "Write a run as a file that a trace viewer opens");
+  CLI::App* const command = app.add_subcommand("export", "Export a run for a trace viewer");
   const auto arguments = std::make_shared<Arguments>();
   add_runs_argument(*command, arguments->runs);
-  command->add_option("--to", arguments->tool, "For which tool: chrome or perfetto (the same file opens in both)")
+  command->add_option("--to", arguments->tool, "The viewer: chrome or perfetto (the file is the same)")
       ->required()
       ->check(CLI::IsMember({"chrome", "perfetto"}))
       ->type_name("TOOL");
-  command->add_option("-o,--output", arguments->output, "The file, or - (default: NAME.chrome.json here)")
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "The file to write; - for standard output (default: NAME.chrome.json here)")
       ->type_name("FILE")
       ->check(check_is_named);
   command->footer(kExamples);

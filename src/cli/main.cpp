@@ -25,18 +25,18 @@ constexpr const char* kAbout =
 
 constexpr const char* kExamples = R"(Examples:
   turnpike record -- python train.py              run a program and record it into train.tpk
-  turnpike report train.tpk                       which lines moved data, how fast, and who waited
+  turnpike report train.tpk                       which lines moved data, how fast, and what waited
   turnpike report train.tpk --json                the same for other programs
-  turnpike whatif train.tpk --edit pin            what a step would take after a change, before you make it
-  turnpike diff before.tpk after.tpk              what a change of the program changed
-  turnpike check train.tpk                        does it keep to turnpike.toml? (for CI)
+  turnpike whatif train.tpk --edit pin            predict a change before you make it
+  turnpike diff before.tpk after.tpk              what a change to the program changed
+  turnpike check train.tpk                        is it within the budget in turnpike.toml?
   turnpike export train.tpk --to perfetto         as a timeline for ui.perfetto.dev
-  turnpike bench link                             how fast this machine's link is (once; reports use it)
+  turnpike bench link                             measure this machine's link once, for all reports
 
-`turnpike COMMAND --help` tells more about each.
+For more about a command, run `turnpike COMMAND --help`.
 
 Exit codes: 0 fine; 1 a check failed; 2 wrong usage; 3 the input cannot be read; 4 something else failed,
-e.g. the output cannot be written. `record` ends as the program that it ran.)";
+e.g. the output cannot be written. `record` exits with the exit code of the program.)";
 
 // How many letters must change, come or go to make one word of the other.
 std::size_t edit_distance(const std::string& a, const std::string& b) {
@@ -87,7 +87,7 @@ int unknown_command(const CLI::App& app, const std::string& word) {
 std::string usage_error(const CLI::App* app, const CLI::Error& error) {
   const CLI::App* used = app->get_subcommands().empty() ? app : app->get_subcommands().front();
   const std::string name = used == app ? "turnpike" : "turnpike " + used->get_name();
-  return printable(name + ": " + error.what()) + "\nRun `" + name + " --help` for how it is used.\n";
+  return printable(name + ": " + error.what()) + "\nSee `" + name + " --help`.\n";
 }
 
 void describe(CLI::App& app) {

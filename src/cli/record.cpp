@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <memory>
 
 #include "cli/commands.h"
@@ -52,36 +53,13 @@ class RecordHelp : public CLI::Formatter {
 
 struct Arguments {
   std::string run;  // "": named after the command
-  std::string detail = "full";
-  bool no_stacks = false;
-  bool is_content_verified = false;
-  std::string capture_range;
-  double delay_s = 0;
-  double duration_s = 0;
-  bool is_quiet = false;
   bool is_forced = false;
+  record::Options options;
 };
 
 int fail(const std::string& message, int code = kUsage) {
   say("turnpike record", message);
   return code;
-}
-
-std::optional<std::uint64_t> milliseconds(const CLI::App& app, const char* option, double seconds) {
-  if (app.count(option) == 0) return std::nullopt;
-  return static_cast<std::uint64_t>(std::llround(seconds * 1000));
-}
-
-RecordOptions options_of(const CLI::App& app, const Arguments& arguments) {
-  RecordOptions options;
-  options.has_kernels = arguments.detail == "full";
-  options.has_stacks = !arguments.no_stacks;
-  options.is_content_verified = arguments.is_content_verified;
-  options.is_quiet = arguments.is_quiet;
-  options.capture_range = arguments.capture_range;
-  options.delay_ms = milliseconds(app, "--delay", arguments.delay_s);
-  options.duration_ms = milliseconds(app, "--duration", arguments.duration_s);
-  return options;
 }
 
 // Runs the command and shows how it goes.
@@ -131,7 +109,7 @@ Status check_usage(const CLI::App& app, const std::vector<std::string>& command)
   return {};
 }
 
-int record(const CLI::App& app, const Arguments& arguments, const std::vector<std::string>& command) {
+int run_recorded(const CLI::App& app, const Arguments& arguments, const std::vector<std::string>& command) {
   if (auto usage = check_usage(app, command); !usage) return fail(usage.error().message);
   if (auto free = check_no_other_injection(); !free) return fail(free.error().message);
   const auto library = find_record_library();
@@ -141,24 +119,23 @@ int record(const CLI::App& app, const Arguments& arguments, const std::vector<st
   auto directory = run_directory_for(arguments, command);
   if (!directory) return fail(directory.error().message);
 
-  const auto variables =
-      recorder_environment(options_of(app, arguments), *library, directory->recorded_path(), status->path());
-  const auto ending = run_watched(command, variables, *status, arguments.is_quiet);
+  record::Options options = arguments.options;
+  options.run_directory = std::filesystem::absolute(directory->recorded_path()).string();
+  const auto variables = recorder_environment(options, *library, status->path());
+  const auto ending = run_watched(command, variables, *status, options.is_quiet);
   if (!ending || ending->start_error != 0) {
     directory->remove_if_empty();
     return ending ? start_failure(command, ending->start_error) : fail(ending.error().message);
   }
   if (auto placed = directory->take_place(); !placed) fail(placed.error().message);
-  if (!arguments.is_quiet) print_summary(status->read(), *directory);
+  if (!options.is_quiet) print_summary(status->read(), *directory);
   directory->remove_if_empty();
   if (ending->signal != 0) die_by(ending->signal);
   return ending->exit_code;
 }
 
 std::string check_capture_range(const std::string& text) {
-  const std::string nvtx = "nvtx:";
-  if (text == "cuda-profiler-api" || (text.starts_with(nvtx) && text.size() > nvtx.size())) return "";
-  return "'" + text + "' is neither cuda-profiler-api nor nvtx:NAME";
+  return record::capture_range_of(text) ? "" : "'" + text + "' is neither cuda-profiler-api nor nvtx:NAME";
 }
 
 // At least the millisecond that is passed on; NaN is no number of seconds.
@@ -167,6 +144,39 @@ std::string check_seconds(const std::string& text) {
   const bool is_number = CLI::detail::lexical_cast(text, seconds);
   return is_number && seconds >= 0.001 && seconds <= 1e9 ? "" : "'" + text + "' is no number of seconds from 0.001 on";
 }
+
+// Adds an option of the recorder to `turnpike record`: one call for each type of its value.
+struct OptionAdder {
+  CLI::App& app;
+  const record::Option& option;
+  record::Options& options;
+
+  void operator()(bool record::Options::* field) const {
+    app.add_flag_callback(
+        option.argument, [&to = options.*field, given = !(record::Options().*field)] { to = given; }, option.help);
+  }
+  void operator()(record::Detail record::Options::* field) const {
+    add<std::string>([&to = options.*field](const std::string& text) { to = record::detail_of(text).value(); })
+        ->check(CLI::IsMember({record::name_of(record::Detail::kFull), record::name_of(record::Detail::kTransfers)})
+                    .description(""));
+  }
+  void operator()(record::CaptureRange record::Options::* field) const {
+    add<std::string>([&to = options.*field](const std::string& text) {
+      to = record::capture_range_of(text).value();
+    })->check(check_capture_range);
+  }
+  void operator()(std::chrono::milliseconds record::Options::* field) const {
+    add<double>([&to = options.*field](double seconds) {
+      to = std::chrono::milliseconds(std::llround(seconds * 1000));
+    })->check(check_seconds);
+  }
+
+ private:
+  template <typename Value>
+  CLI::Option* add(const std::function<void(const Value&)>& take) const {
+    return app.add_option_function<Value>(option.argument, take, option.help)->type_name(option.value_name);
+  }
+};
 
 std::string check_run(const std::string& text) {
   return text.empty() ? "a run needs a name" : "";
@@ -195,30 +205,11 @@ void add_record(CLI::App& app, int& status, std::vector<std::string> command) {
       ->type_name("RUN")
       ->check(check_run);
   sub->add_flag("--force", arguments->is_forced, "Replace the recording that is in RUN, once the new one is there");
-  sub->add_option("--detail", arguments->detail,
-                  "full (default): copies, synchronisations, kernels and launches\n"
-                  "transfers: no kernels; the cheapest, but then the report cannot say\n"
-                  "what ran beside the copies")
-      ->type_name("full|transfers")
-      ->check(CLI::IsMember({"full", "transfers"}).description(""));
-  sub->add_flag("--no-stacks", arguments->no_stacks, "Do not note where in the code a call was made");
-  sub->add_flag("--verify-content", arguments->is_content_verified,
-                "Compare every byte of what crosses, not samples of it, to find data\n"
-                "that crosses twice; the program waits 0.2 ms for each MiB copied");
-  sub->add_option("--capture-range", arguments->capture_range,
-                  "cuda-profiler-api: only between cudaProfilerStart and -Stop\n"
-                  "nvtx:NAME: only inside NVTX ranges of that name")
-      ->type_name("RANGE")
-      ->check(check_capture_range);
-  sub->add_option("--delay", arguments->delay_s, "Start to record this long after CUDA was initialised")
-      ->type_name("SECONDS")
-      ->check(check_seconds);
-  sub->add_option("--duration", arguments->duration_s, "Stop recording after this long; the program runs on")
-      ->type_name("SECONDS")
-      ->check(check_seconds);
-  sub->add_flag("--quiet", arguments->is_quiet, "Print nothing: no status line, no summary, no notices");
+  for (const record::Option& option : record::all_options()) {
+    std::visit(OptionAdder{*sub, option, arguments->options}, option.field);
+  }
   sub->callback(
-      [sub, arguments, &status, command = std::move(command)] { status = record(*sub, *arguments, command); });
+      [sub, arguments, &status, command = std::move(command)] { status = run_recorded(*sub, *arguments, command); });
 }
 
 }  // namespace turnpike::cli

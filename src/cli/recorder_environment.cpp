@@ -1,4 +1,4 @@
-// Finds the record library and names the variables of record/session.h.
+// Finds the record library and names the variables that load it.
 #include "cli/recorder_environment.h"
 
 #include <unistd.h>
@@ -17,10 +17,6 @@ constexpr const char* kLibraryName = "libturnpike_record.so";
 constexpr const char* kLibraryVariable = "TURNPIKE_RECORD_LIBRARY";
 constexpr const char* kCudaInjection = "CUDA_INJECTION64_PATH";
 constexpr const char* kNvtxInjection = "NVTX_INJECTION64_PATH";
-
-std::optional<std::string> text_of(const std::optional<std::uint64_t>& number) {
-  return number ? std::optional(std::to_string(*number)) : std::nullopt;
-}
 
 }  // namespace
 
@@ -52,22 +48,12 @@ Status check_no_other_injection() {
   return {};
 }
 
-std::vector<Variable> recorder_environment(const RecordOptions& options, const fs::path& library,
-                                           const fs::path& run_directory, const std::string& status_path) {
-  const std::string& range = options.capture_range;
-  std::vector<Variable> variables = {
-      {kCudaInjection, library.string()},
-      {kNvtxInjection, library.string()},
-      {TURNPIKE_ENV_RUN, fs::absolute(run_directory).string()},
-      {TURNPIKE_ENV_DETAIL, options.has_kernels ? "full" : "transfers"},
-      {TURNPIKE_ENV_STACKS, options.has_stacks ? "1" : "0"},
-      {TURNPIKE_ENV_CAPTURE_RANGE, range.empty() ? std::nullopt : std::optional(range)},
-      {TURNPIKE_ENV_DELAY_MS, text_of(options.delay_ms)},
-      {TURNPIKE_ENV_DURATION_MS, text_of(options.duration_ms)},
-      {TURNPIKE_ENV_VERIFY_CONTENT, options.is_content_verified ? std::optional<std::string>("1") : std::nullopt},
-      {TURNPIKE_ENV_STATUS, status_path},
-  };
-  if (options.is_quiet) variables.emplace_back(TURNPIKE_ENV_QUIET, "1");
+std::vector<Variable> recorder_environment(const record::Options& options, const fs::path& library,
+                                           const std::string& status_path) {
+  std::vector<Variable> variables = record::environment_of(options);
+  variables.emplace_back(kCudaInjection, library.string());
+  variables.emplace_back(kNvtxInjection, library.string());
+  variables.emplace_back(TURNPIKE_ENV_STATUS, status_path);
   return variables;
 }
 

@@ -1,7 +1,6 @@
 // The environment that makes the CUDA driver load the recorder into a program, and its children.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -9,19 +8,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "record/options.h"
 
 namespace turnpike::cli {
-
-// What the user chose; the names of record/session.h.
-struct RecordOptions {
-  bool has_kernels = true;  // --detail full
-  bool has_stacks = true;
-  bool is_content_verified = false;
-  bool is_quiet = false;
-  std::string capture_range;  // "": everything
-  std::optional<std::uint64_t> delay_ms;
-  std::optional<std::uint64_t> duration_ms;
-};
 
 // A variable to set, or, with none, to remove.
 using Variable = std::pair<std::string, std::optional<std::string>>;
@@ -33,7 +22,7 @@ Result<std::filesystem::path> find_record_library();
 // gives way.
 Status check_no_other_injection();
 
-std::vector<Variable> recorder_environment(const RecordOptions& options, const std::filesystem::path& library,
-                                           const std::filesystem::path& run_directory, const std::string& status_path);
+std::vector<Variable> recorder_environment(const record::Options& options, const std::filesystem::path& library,
+                                           const std::string& status_path);
 
 }  // namespace turnpike::cli

@@ -22,7 +22,7 @@ constexpr std::size_t kPageWidth = 100;
 constexpr const char* kExamples = R"(Examples:
   turnpike report                        of the newest run in this folder
   turnpike report train.tpk              the report as text
-  turnpike report train.tpk --top 50     more lines of the program
+  turnpike report train.tpk --top 50     more source lines
   turnpike report train.tpk --json       for other programs
   turnpike report rank0.tpk rank1.tpk    several runs as one
   turnpike report trace.json.gz          a trace of torch.profiler
@@ -55,8 +55,8 @@ Result<std::vector<std::filesystem::path>> runs_of(const Arguments& arguments) {
   const auto newest = newest_run_here();
   if (!newest) {
     return Error{
-        "no run is named, and there is none (*.tpk) in this folder. Make one: turnpike record -- python "
-        "train.py\nRun `turnpike report --help` for how it is used."};
+        "no run is named, and there is none (*.tpk) in this folder. Record one: turnpike record -- python "
+        "train.py\nSee `turnpike report --help`."};
   }
   say("turnpike report", newest->string() + ", the newest run in this folder");
   return std::vector{*newest};
@@ -76,14 +76,14 @@ int report(const Arguments& arguments) {
 }  // namespace
 
 void add_report(CLI::App& app, int& status) {
-  CLI::App* const command = app.add_subcommand("report", "Show what a run's transfers cost, and which lines made them");
+  CLI::App* const command = app.add_subcommand("report", "Show what a run's transfers cost and which lines cause them");
   const auto arguments = std::make_shared<Arguments>();
   add_runs_argument(*command, arguments->runs, true);
-  command->add_flag("--json", arguments->is_json, "As JSON, for other programs; nothing is left out");
-  command->add_option("--top", arguments->top, "How many lines of the program to show (default: 15)")
+  command->add_flag("--json", arguments->is_json, "Print JSON with everything, for other programs");
+  command->add_option("--top", arguments->top, "How many source lines to show (default: 15)")
       ->type_name("N")
       ->check(check_is_count);
-  command->add_flag("--no-colour,--no-color", arguments->no_colour, "Plain text on a terminal too (also: NO_COLOR=1)");
+  command->add_flag("--no-colour,--no-color", arguments->no_colour, "No colour, even on a terminal (also: NO_COLOR=1)");
   command->footer(kExamples);
   command->callback([arguments, &status] { status = report(*arguments); });
 }

@@ -25,14 +25,14 @@ constexpr std::size_t kPageWidth = 100;
 constexpr const char* kCommand = "turnpike whatif";
 
 constexpr const char* kExamples = R"(Examples:
-  turnpike whatif train.tpk                                   what the model says of the run as it is
-  turnpike whatif train.tpk --edit remove_sync@train.py:34    if nothing were read back at this line
-  turnpike whatif train.tpk --edit pin --edit prefetch        everywhere, both together
-  turnpike whatif rank0.json.gz rank1.json.gz --edit pin      on both ranks, which wait for each other)";
+  turnpike whatif train.tpk                                   re-time the run as recorded
+  turnpike whatif train.tpk --edit remove_sync@train.py:34    without the read-back at this line
+  turnpike whatif train.tpk --edit pin --edit prefetch        two changes, at every line
+  turnpike whatif rank0.json.gz rank1.json.gz --edit pin      on two ranks that wait for each other)";
 
 constexpr const char* kExitCodes =
-    R"(Exit code: 0, 2 wrong usage or a site that a change does not fit, 3 a run cannot be read, 4 the answer cannot
-be written.)";
+    R"(Exit code: 0, 2 wrong usage or a change that does not apply at its line, 3 a run cannot be read, 4 the answer
+cannot be written.)";
 
 std::string footer() {
   std::string text = std::string(kExamples) + "\n\nChanges:\n";
@@ -146,17 +146,19 @@ std::string check_rate(const std::string& text) {
 }  // namespace
 
 void add_whatif(CLI::App& app, int& status) {
-  CLI::App* const command =
-      app.add_subcommand("whatif", "Predict what a step would take if transfers were done otherwise");
+  CLI::App* const command = app.add_subcommand("whatif", "Predict how long a step would take with different transfers");
   const auto arguments = std::make_shared<Arguments>();
   add_runs_argument(*command, arguments->runs);
-  command->add_option("--edit", arguments->edits, "CHANGE or CHANGE@FILE:LINE; may be given again")->type_name("EDIT");
+  command
+      ->add_option("--edit", arguments->edits,
+                   "A change, at one line: CHANGE@FILE:LINE, or everywhere: CHANGE; may be repeated")
+      ->type_name("EDIT");
   command
       ->add_option("--link-gbps", arguments->link_gbps,
-                   "What the link can do (default: what `turnpike bench link` measured)")
+                   "The rate of the link (default: measured by `turnpike bench link`)")
       ->type_name("GBPS")
       ->check(check_rate);
-  command->add_flag("--json", arguments->is_json, "As JSON, for other programs");
+  command->add_flag("--json", arguments->is_json, "Print JSON, for other programs");
   command->footer(footer());
   command->callback([arguments, &status] { status = what_if(*arguments); });
 }

@@ -42,11 +42,12 @@ struct Job {
   };
   using Loads = std::list<Load>;
   Loads gathering;                 // of an upload: only the last has something that is not taken
-  std::vector<Load> staged;        // gathered, and not issued
+  std::vector<Load> staged;        // gathered, and no thread issues them yet
+  std::vector<Load> batch;         // those that a thread issues: its alone while is_issuing
   Loads landings;                  // of a download: issued, and not taken
   Loads handing;                   // taken, and not finished
   bool is_ahead;                   // nobody waits for it yet
-  Store store = Store::kPlain;     // as the settings say at its submission, as the next
+  Store store = Store::kPlain;     // as the settings say at its submission, as the next; as it is from then on
   std::size_t most_gatherers = 1;  // where items are dense
   bool is_shared = false;          // threads carry it, too
   bool is_issuing = false;         // a thread is; one is enough, several would only wait for a lock of the driver

@@ -2,7 +2,8 @@
 #include "move/ring.h"
 
 #include <algorithm>
-#include <chrono>
+
+#include "move/steady_ns.h"
 
 namespace turnpike::move {
 namespace {
@@ -13,11 +14,6 @@ constexpr std::int64_t kStandsStillNs = 2'000'000;
 // Slots that only streams without any may take.
 std::size_t kept_for_others(std::size_t capacity) {
   return capacity < 2 ? 0 : std::clamp<std::size_t>(capacity / 4, 1, 2);
-}
-
-std::int64_t steady_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "analyze/analyze.h"
@@ -13,7 +14,7 @@
 #include "python/error.h"
 #include "python/move.h"
 #include "python/recorder.h"
-#include "record/session.h"
+#include "record/options.h"
 #include "report/json/json.h"
 #include "report/text/terminal.h"
 #include "report/text/text_width.h"
@@ -58,19 +59,40 @@ analyze::Report analyze(const std::vector<std::filesystem::path>& paths) {
   return report;
 }
 
-std::uint32_t to_detail(const std::string& name) {
-  if (name == "full") return TURNPIKE_DETAIL_FULL;
-  if (name == "transfers") return TURNPIKE_DETAIL_TRANSFERS;
-  throw nb::value_error("detail must be \"full\" or \"transfers\"");
+void from_python(nb::handle value, const char* name, bool& field) {
+  if (!nb::isinstance<nb::bool_>(value)) throw nb::type_error((std::string(name) + " must be True or False").c_str());
+  field = nb::cast<bool>(value);
 }
 
-void start(const std::string& library, const std::filesystem::path& run_directory, const std::string& detail,
-           bool has_stacks, bool is_content_verified) {
+void from_python(nb::handle value, const char* name, record::Detail& field) {
+  const auto detail = nb::isinstance<nb::str>(value) ? record::detail_of(nb::cast<std::string>(value)) : std::nullopt;
+  if (!detail) throw nb::value_error((std::string(name) + " must be \"full\" or \"transfers\"").c_str());
+  field = *detail;
+}
+
+// Of the table of options, what the recorder's C interface has, too.
+record::Options to_options(const nb::kwargs& given) {
+  record::Options options;
+  for (const auto& [key, value] : given) {
+    const auto name = nb::cast<std::string>(key);
+    const auto all = record::all_options();
+    const auto option = std::find_if(
+        all.begin(), all.end(), [&](const record::Option& one) { return one.in_c != nullptr && name == one.name; });
+    if (option == all.end()) throw nb::type_error(("there is no option of recording " + name).c_str());
+    std::visit(
+        [&, value = nb::handle(value)]<typename Value>(Value record::Options::* field) {
+          if constexpr (record::kFitsC<Value>) from_python(value, option->name, options.*field);
+        },
+        option->field);
+  }
+  return options;
+}
+
+void start(const std::string& library, const std::filesystem::path& run_directory, const nb::kwargs& given) {
+  record::Options options = to_options(given);
+  options.run_directory = run_directory.string();
   const nb::gil_scoped_release without_gil;
-  const Recorder recorder = value_or_throw(Recorder::load(library));
-  const Status status = recorder.start(
-      run_directory.string(),
-      {.detail = to_detail(detail), .has_stacks = has_stacks, .is_content_verified = is_content_verified});
+  const Status status = value_or_throw(Recorder::load(library)).start(options);
   if (!status) throw PythonError(status.error().message);
 }
 
@@ -103,8 +125,7 @@ NB_MODULE(_core, module) {
           },
           nb::arg("width"), nb::arg("top"), without_gil);
   module.def("analyze", &python::analyze, nb::arg("paths"));
-  module.def("start", &python::start, nb::arg("library"), nb::arg("run_directory"), nb::arg("detail"),
-             nb::arg("stacks"), nb::arg("verify_content"));
+  module.def("start", &python::start, nb::arg("library"), nb::arg("run_directory"), nb::arg("options"));
   module.def("stop", &python::stop, nb::arg("library"));
   module.def("is_recording", &python::is_recording, nb::arg("library"), without_gil);
   python::bind_move(module);

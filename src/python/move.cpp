@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <numeric>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -373,6 +374,14 @@ void bind_plan(nb::module_& module) {
           "add_to",
           [](const Plan& plan, Pieces& pieces, const nb::list& targets) { pieces.add_all(plan.copies_to(targets)); },
           nb::arg("pieces"), nb::arg("targets"));
+  module.def(
+      "move_empty_likes",
+      [](const nb::list& tensors, const nb::tuple& types, int device, nb::handle typed) {
+        std::vector<std::int64_t> all(nb::len(tensors));
+        std::iota(all.begin(), all.end(), std::int64_t{0});
+        return empty_likes(tensors, all, types, device, typed);
+      },
+      nb::arg("tensors"), nb::arg("types"), nb::arg("device"), nb::arg("typed"));
   module.def("move_dense_bytes", &dense_bytes, nb::arg("tensor"), nb::arg("types"));
 }
 

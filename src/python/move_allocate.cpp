@@ -101,10 +101,15 @@ nb::object wrapped(std::vector<TensorHandle>& made) {
 }  // namespace
 
 nb::object empty_likes(const nb::list& tensors, const std::vector<std::int64_t>& indices, const nb::tuple& types,
-                       int device) {
+                       int device, nb::handle typed) {
   const Interface* const torch = Interface::find();
   const DlExchange* const exchange = find_dl_exchange(types[0].ptr());
   if (torch == nullptr || exchange == nullptr) return nb::none();
+  DlTensor of_dtype{};
+  if (!typed.is_none() && exchange->from_object(typed.ptr(), &of_dtype) != 0) {
+    PyErr_Clear();
+    return nb::none();
+  }
   std::vector<Wish> wishes;
   wishes.reserve(indices.size());
   for (const std::int64_t index : indices) {
@@ -113,7 +118,7 @@ nb::object empty_likes(const nb::list& tensors, const std::vector<std::int64_t>&
       PyErr_Clear();
       return nb::none();
     }
-    wish.dtype = torch->dtype_of(wish.like);
+    wish.dtype = torch->dtype_of(typed.is_none() ? wish.like : of_dtype);
     if (wish.dtype < 0) return nb::none();
     wishes.push_back(wish);
   }

@@ -8,11 +8,11 @@
 
 namespace turnpike::python {
 
-// For each index a tensor with the dtype, the sizes and the strides of tensors[index], on the GPU `device`, or on the
-// host where that is negative. For tensors that scan_tensors() found small: dense, and of plain types, the first of
-// which is types[0]. None where this PyTorch lacks the interface, has a dtype that is not known here, or cannot
-// allocate: then torch.empty_like() does it, or says why not. Needs the GIL, and lets it go meanwhile.
+// For each index a tensor with the sizes and the strides of tensors[index], on the GPU `device`, or on the host where
+// that is negative. Its dtype is that of `typed`, or if that is None of tensors[index]. For dense tensors of plain
+// types, the first of which is types[0]. None where this PyTorch lacks the interface, has a dtype that is not known
+// here, or cannot allocate: then torch.empty_like() does it, or says why not. Needs the GIL, and lets it go meanwhile.
 nanobind::object empty_likes(const nanobind::list& tensors, const std::vector<std::int64_t>& indices,
-                             const nanobind::tuple& types, int device);
+                             const nanobind::tuple& types, int device, nanobind::handle typed = nanobind::none());
 
 }  // namespace turnpike::python

@@ -30,17 +30,11 @@ Result<Recorder> Recorder::load(const std::string& path) {
   return Recorder(library);
 }
 
-Status Recorder::start(const std::string& run_directory, const RecordOptions& wanted) const {
+Status Recorder::start(const record::Options& options) const {
   std::array<char, 1024> sentence{};
-  const TurnpikeOptions options{
-      .struct_bytes = sizeof(TurnpikeOptions),
-      .detail = wanted.detail,
-      .stacks = wanted.has_stacks ? 1u : 0u,
-      .verify_content = wanted.is_content_verified ? 1u : 0u,
-      .run_directory = run_directory.c_str(),
-  };
+  const TurnpikeOptions given = record::to_c(options);
   const auto start = find<decltype(turnpike_start)>(library_, "turnpike_start");
-  if (start(&options, sentence.data(), sentence.size()) != 0) return Error{sentence.data()};
+  if (start(&given, sentence.data(), sentence.size()) != 0) return Error{sentence.data()};
   // It hears the labels of our copies although it was not there when the program started.
   move::Engine::show_labels_to(find<decltype(InitializeInjectionNvtx2)>(library_, "InitializeInjectionNvtx2"));
   return Status();

@@ -1,18 +1,12 @@
 // The recorder's library as Python controls it: loaded at run time, spoken to by the C interface of record/session.h.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "base/result.h"
+#include "record/options.h"
 
 namespace turnpike::python {
-
-struct RecordOptions {
-  std::uint32_t detail;  // TURNPIKE_DETAIL_*
-  bool has_stacks;
-  bool is_content_verified;
-};
 
 // The library at `path`, loaded at the first use and never unloaded: CUPTI and the driver keep pointers into it. When
 // the driver has injected the same file, this is that copy, and its recording is the one that is seen here.
@@ -20,7 +14,7 @@ class Recorder {
  public:
   static Result<Recorder> load(const std::string& path);
 
-  Status start(const std::string& run_directory, const RecordOptions& wanted) const;
+  Status start(const record::Options& options) const;
   // Returns the path of the file that was written.
   Result<std::string> stop() const;
   bool is_recording() const;

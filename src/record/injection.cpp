@@ -10,7 +10,6 @@
 #include "record/recorder.h"
 #include "record/session.h"
 
-using turnpike::record::Detail;
 using turnpike::record::Options;
 using turnpike::record::Recorder;
 
@@ -66,14 +65,10 @@ TURNPIKE_EXPORT int InitializeInjectionNvtx2(void* get_export_table) {
 TURNPIKE_EXPORT int turnpike_start(const TurnpikeOptions* given, char* error_text, uint64_t error_bytes) {
   std::string error;
   try {
-    Options options;
     if (given == nullptr || given->struct_bytes < sizeof(TurnpikeOptions) || given->run_directory == nullptr) {
       error = "turnpike_start was called with options of another version";
     } else {
-      options.run_directory = given->run_directory;
-      options.detail = given->detail == TURNPIKE_DETAIL_TRANSFERS ? Detail::kTransfers : Detail::kFull;
-      options.has_stacks = given->stacks != 0;
-      options.is_content_verified = given->verify_content != 0;
+      Options options = turnpike::record::from_c(*given);
       options.has_note = false;  // the caller hears it
       if (start_once(options, error)) {
         copy_text("", error_text, error_bytes);

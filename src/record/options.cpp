@@ -1,45 +1,194 @@
-// Reads the TURNPIKE_ variables.
+// The table of options, and how the environment and the C interface write them.
 #include "record/options.h"
 
+#include <algorithm>
 #include <cstdlib>
-#include <cstring>
-
-#include "record/session.h"
 
 namespace turnpike::record {
 namespace {
 
-const char* variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
+using std::chrono::milliseconds;
+
+constexpr std::string_view kCudaProfilerApi = "cuda-profiler-api";
+constexpr std::string_view kNvtxPrefix = "nvtx:";
+constexpr long long kLongestMs = 1'000'000'000'000;  // its nanoseconds fit 64 bits
+
+constexpr Option kOptions[] = {
+    {.name = "detail",
+     .field = &Options::detail,
+     .variable = "TURNPIKE_DETAIL",
+     .argument = "--detail",
+     .value_name = "full|transfers",
+     .help = "full (default): copies, synchronisations, kernels and launches\n"
+             "transfers: no kernels; the cheapest, but then the report cannot say\n"
+             "what ran beside the copies",
+     .in_c = &TurnpikeOptions::detail},
+    {.name = "stacks",
+     .field = &Options::has_stacks,
+     .variable = "TURNPIKE_STACKS",
+     .argument = "--no-stacks",
+     .value_name = nullptr,
+     .help = "Do not note where in the code a call was made",
+     .in_c = &TurnpikeOptions::stacks},
+    {.name = "verify_content",
+     .field = &Options::is_content_verified,
+     .variable = "TURNPIKE_VERIFY_CONTENT",
+     .argument = "--verify-content",
+     .value_name = nullptr,
+     .help = "Compare every byte of what crosses, not samples of it, to find data\n"
+             "that crosses twice; the program waits 0.2 ms for each MiB copied",
+     .in_c = &TurnpikeOptions::verify_content},
+    {.name = "capture_range",
+     .field = &Options::capture_range,
+     .variable = "TURNPIKE_CAPTURE_RANGE",
+     .argument = "--capture-range",
+     .value_name = "RANGE",
+     .help = "cuda-profiler-api: only between cudaProfilerStart and -Stop\n"
+             "nvtx:NAME: only inside NVTX ranges of that name"},
+    {.name = "delay",
+     .field = &Options::delay,
+     .variable = "TURNPIKE_DELAY_MS",
+     .argument = "--delay",
+     .value_name = "SECONDS",
+     .help = "Start to record this long after CUDA was initialised"},
+    {.name = "duration",
+     .field = &Options::duration,
+     .variable = "TURNPIKE_DURATION_MS",
+     .argument = "--duration",
+     .value_name = "SECONDS",
+     .help = "Stop recording after this long; the program runs on"},
+    {.name = "quiet",
+     .field = &Options::is_quiet,
+     .variable = "TURNPIKE_QUIET",
+     .argument = "--quiet",
+     .value_name = nullptr,
+     .help = "Print nothing: no status line, no summary, no notices",
+     .is_inherited = true},
+};
+
+// The text of a variable, by the type of the field. nullopt: none, which means the default.
+std::optional<std::string> to_text(Detail value, Detail) {
+  return name_of(value);
+}
+std::optional<std::string> to_text(bool value, bool unless_given) {
+  if (value) return "1";
+  return unless_given ? std::optional<std::string>("0") : std::nullopt;
+}
+std::optional<std::string> to_text(const CaptureRange& value, const CaptureRange&) {
+  return value.kind == CaptureRange::Kind::kWholeRun ? std::nullopt : std::optional(text_of(value));
+}
+std::optional<std::string> to_text(milliseconds value, milliseconds) {
+  return value.count() > 0 ? std::optional(std::to_string(value.count())) : std::nullopt;
 }
 
-std::int64_t milliseconds(const char* name) {
-  const long long value = std::atoll(variable(name));
-  return value > 0 ? value * std::int64_t{1'000'000} : 0;
+void from_text(const std::string& text, Detail& value) {
+  value = detail_of(text).value_or(value);
+}
+void from_text(const std::string& text, bool& value) {
+  if (text == "0" || text == "1") value = text == "1";
+}
+void from_text(const std::string& text, CaptureRange& value) {
+  value = capture_range_of(text).value_or(value);
+}
+void from_text(const std::string& text, milliseconds& value) {
+  value = milliseconds(std::clamp(std::atoll(text.c_str()), 0LL, kLongestMs));
+}
+
+constexpr bool fits_c(const Option& option) {
+  return std::visit([]<typename Value>(Value Options::*) { return kFitsC<Value>; }, option.field);
+}
+static_assert(std::ranges::all_of(kOptions,
+                                  [](const Option& option) { return option.in_c == nullptr || fits_c(option); }));
+
+void from_number(std::uint32_t number, Detail& value) {
+  value = number == TURNPIKE_DETAIL_TRANSFERS ? Detail::kTransfers : Detail::kFull;
+}
+void from_number(std::uint32_t number, bool& value) {
+  value = number != 0;
 }
 
 }  // namespace
+
+std::span<const Option> all_options() noexcept {
+  return kOptions;
+}
 
 const char* name_of(Detail detail) noexcept {
   return detail == Detail::kTransfers ? "transfers" : "full";
 }
 
+std::optional<Detail> detail_of(std::string_view name) {
+  for (const Detail detail : {Detail::kTransfers, Detail::kFull}) {
+    if (name == name_of(detail)) return detail;
+  }
+  return std::nullopt;
+}
+
+std::string text_of(const CaptureRange& range) {
+  switch (range.kind) {
+    case CaptureRange::Kind::kWholeRun:
+      return "";
+    case CaptureRange::Kind::kCudaProfilerApi:
+      return std::string(kCudaProfilerApi);
+    case CaptureRange::Kind::kNvtx:
+      return std::string(kNvtxPrefix) + range.nvtx_name;
+  }
+  return "";
+}
+
+std::optional<CaptureRange> capture_range_of(std::string_view text) {
+  if (text == kCudaProfilerApi) return CaptureRange{CaptureRange::Kind::kCudaProfilerApi};
+  if (!text.starts_with(kNvtxPrefix) || text == kNvtxPrefix) return std::nullopt;
+  return CaptureRange{CaptureRange::Kind::kNvtx, std::string(text.substr(kNvtxPrefix.size()))};
+}
+
+std::vector<std::pair<std::string, std::optional<std::string>>> environment_of(const Options& options) {
+  const Options unless_given;
+  std::vector<std::pair<std::string, std::optional<std::string>>> variables = {
+      {TURNPIKE_ENV_RUN, options.run_directory}};
+  for (const Option& option : kOptions) {
+    auto text = std::visit([&](auto field) { return to_text(options.*field, unless_given.*field); }, option.field);
+    if (text || !option.is_inherited) variables.emplace_back(option.variable, std::move(text));
+  }
+  return variables;
+}
+
 Options options_from_environment() {
   Options options;
-  options.run_directory = variable(TURNPIKE_ENV_RUN);
-  if (std::strcmp(variable(TURNPIKE_ENV_DETAIL), "transfers") == 0) options.detail = Detail::kTransfers;
-  options.has_stacks = std::strcmp(variable(TURNPIKE_ENV_STACKS), "0") != 0;
-  const char* range = variable(TURNPIKE_ENV_CAPTURE_RANGE);
-  if (std::strcmp(range, "cuda-profiler-api") == 0) options.capture_range = CaptureRange::kCudaProfilerApi;
-  if (std::strncmp(range, "nvtx:", 5) == 0) {
-    options.capture_range = CaptureRange::kNvtx;
-    options.nvtx_range = range + 5;
+  if (const char* run = std::getenv(TURNPIKE_ENV_RUN); run != nullptr) options.run_directory = run;
+  for (const Option& option : kOptions) {
+    const char* text = std::getenv(option.variable);
+    if (text != nullptr) std::visit([&](auto field) { from_text(text, options.*field); }, option.field);
   }
-  options.delay_ns = milliseconds(TURNPIKE_ENV_DELAY_MS);
-  options.duration_ns = milliseconds(TURNPIKE_ENV_DURATION_MS);
-  options.is_content_verified = std::strcmp(variable(TURNPIKE_ENV_VERIFY_CONTENT), "1") == 0;
-  options.is_quiet = std::strcmp(variable(TURNPIKE_ENV_QUIET), "1") == 0;
+  return options;
+}
+
+TurnpikeOptions to_c(const Options& options) {
+  TurnpikeOptions given{};
+  given.struct_bytes = sizeof(TurnpikeOptions);
+  given.run_directory = options.run_directory.c_str();
+  for (const Option& option : kOptions) {
+    if (option.in_c == nullptr) continue;
+    std::visit(
+        [&]<typename Value>(Value Options::* field) {
+          if constexpr (kFitsC<Value>) given.*option.in_c = static_cast<std::uint32_t>(options.*field);
+        },
+        option.field);
+  }
+  return given;
+}
+
+Options from_c(const TurnpikeOptions& given) {
+  Options options;
+  options.run_directory = given.run_directory;
+  for (const Option& option : kOptions) {
+    if (option.in_c == nullptr) continue;
+    std::visit(
+        [&]<typename Value>(Value Options::* field) {
+          if constexpr (kFitsC<Value>) from_number(given.*option.in_c, options.*field);
+        },
+        option.field);
+  }
   return options;
 }
 

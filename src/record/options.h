@@ -1,31 +1,76 @@
-// What is to be recorded, from the environment of an injected process or from a call of turnpike_start.
+// What is to be recorded, and the table of its options. What the command line, Python, the C interface and the
+// environment of an injected process accept follows from the table.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "record/session.h"
 
 namespace turnpike::record {
 
-enum class Detail { kTransfers, kFull };
-enum class CaptureRange { kWholeRun, kCudaProfilerApi, kNvtx };
+enum class Detail : std::uint32_t { kTransfers = TURNPIKE_DETAIL_TRANSFERS, kFull = TURNPIKE_DETAIL_FULL };
+
+struct CaptureRange {
+  enum class Kind { kWholeRun, kCudaProfilerApi, kNvtx };
+  Kind kind = Kind::kWholeRun;
+  std::string nvtx_name{};  // of the range to record, for kNvtx
+};
 
 struct Options {
-  std::string run_directory;  // empty: nothing is to be recorded
+  std::string run_directory{};  // empty: nothing is to be recorded
   Detail detail = Detail::kFull;
   bool has_stacks = true;
-  CaptureRange capture_range = CaptureRange::kWholeRun;
-  std::string nvtx_range;  // the name of the range to record, for CaptureRange::kNvtx
-  std::int64_t delay_ns = 0;
-  std::int64_t duration_ns = 0;      // 0: until the end
   bool is_content_verified = false;  // hash every byte of host buffers instead of a sample
+  CaptureRange capture_range{};
+  std::chrono::milliseconds delay{0};     // from the start of recording
+  std::chrono::milliseconds duration{0};  // 0: until the end
   bool is_quiet = false;
   bool has_note = true;  // leave a file that says why this process could not be recorded
 };
 
-// From the TURNPIKE_ variables of session.h. Values that mean nothing are taken as if they were not set: the command
-// line has checked them before.
-Options options_from_environment();
+// A field of Options that the user chooses. Its value in Options() holds unless it is given.
+using OptionField =
+    std::variant<Detail Options::*, bool Options::*, CaptureRange Options::*, std::chrono::milliseconds Options::*>;
+
+struct Option {
+  const char* name;  // the keyword in Python
+  OptionField field;
+  const char* variable;                             // of the environment
+  const char* argument;                             // of `turnpike record`; for a bool, the flag that reverses it
+  const char* value_name;                           // of the argument; nullptr for a flag
+  const char* help;                                 // lines of at most 68 characters
+  std::uint32_t TurnpikeOptions::* in_c = nullptr;  // where the C interface, and so Python, has it
+  bool is_inherited = false;                        // not given: the variable stays as the environment has it
+};
+
+// The C interface has a number for values of these types.
+template <typename Value>
+constexpr bool kFitsC = std::is_same_v<Value, bool> || std::is_same_v<Value, Detail>;
+
+std::span<const Option> all_options() noexcept;
 
 const char* name_of(Detail detail) noexcept;
+std::optional<Detail> detail_of(std::string_view name);
+std::string text_of(const CaptureRange& range);  // "": the whole run
+std::optional<CaptureRange> capture_range_of(std::string_view text);
+
+// The variables that hand the options to an injected process; those without a value are to be removed.
+std::vector<std::pair<std::string, std::optional<std::string>>> environment_of(const Options& options);
+// From these variables. Values that mean nothing are taken as if they were not set: the command line has checked them
+// before.
+Options options_from_environment();
+
+// Valid as long as `options`.
+TurnpikeOptions to_c(const Options& options);
+Options from_c(const TurnpikeOptions& given);
 
 }  // namespace turnpike::record

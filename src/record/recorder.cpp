@@ -73,15 +73,16 @@ bool Recorder::start_locked(const Options& options, std::string& error) {
   file_ = collector_.path();
   status_.note_process();
   api_.set_profiler_range(nullptr);
-  if (options.capture_range == CaptureRange::kCudaProfilerApi) {
+  if (options.capture_range.kind == CaptureRange::Kind::kCudaProfilerApi) {
     api_.set_profiler_range([](bool is_start) { instance().set_collecting(is_start); });
   }
-  if (options.capture_range == CaptureRange::kNvtx) {
-    nvtx_.set_capture_range(options.nvtx_range, [](bool is_start) { instance().set_collecting(is_start); });
+  if (options.capture_range.kind == CaptureRange::Kind::kNvtx) {
+    nvtx_.set_capture_range(options.capture_range.nvtx_name,
+                            [](bool is_start) { instance().set_collecting(is_start); });
   }
   state_.store(State::kRecording, std::memory_order_release);
   is_collecting_ = true;  // the activity kinds are on
-  if (options.capture_range != CaptureRange::kWholeRun || options.delay_ns > 0) {
+  if (options.capture_range.kind != CaptureRange::Kind::kWholeRun || options.delay.count() > 0) {
     set_collecting(false);
   } else {
     api_.set_listening(true);
@@ -182,11 +183,12 @@ void Recorder::set_collecting(bool is_collecting) noexcept {
 }
 
 void Recorder::on_tick(std::int64_t since_start_ns) noexcept {
-  if (options_.delay_ns > 0 && since_start_ns >= options_.delay_ns &&
-      options_.capture_range == CaptureRange::kWholeRun) {
+  const std::chrono::nanoseconds since_start(since_start_ns);
+  if (options_.delay.count() > 0 && since_start >= options_.delay &&
+      options_.capture_range.kind == CaptureRange::Kind::kWholeRun) {
     set_collecting(true);
   }
-  if (options_.duration_ns > 0 && since_start_ns >= options_.delay_ns + options_.duration_ns) {
+  if (options_.duration.count() > 0 && since_start >= options_.delay + options_.duration) {
     {
       const std::lock_guard lock(collecting_mutex_);
       is_over_ = true;

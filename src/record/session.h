@@ -8,17 +8,11 @@
 extern "C" {
 #endif
 
-/* Where the options stand when the library is injected by the driver. */
+/* The environment of a process into which the driver injects the library. The table of record/options.cpp names the
+ * variables of the options. */
 #define TURNPIKE_ENV_RUN "TURNPIKE_RUN"       /* the run directory, absolute; recording starts at cuInit */
-#define TURNPIKE_ENV_DETAIL "TURNPIKE_DETAIL" /* transfers | full */
-#define TURNPIKE_ENV_STACKS "TURNPIKE_STACKS" /* 0 | 1 */
-#define TURNPIKE_ENV_CAPTURE_RANGE "TURNPIKE_CAPTURE_RANGE"   /* cuda-profiler-api | nvtx:NAME */
-#define TURNPIKE_ENV_DELAY_MS "TURNPIKE_DELAY_MS"             /* from the start of recording */
-#define TURNPIKE_ENV_DURATION_MS "TURNPIKE_DURATION_MS"       /* 0: until the end */
-#define TURNPIKE_ENV_VERIFY_CONTENT "TURNPIKE_VERIFY_CONTENT" /* 1: hash every byte of host buffers of copies */
 #define TURNPIKE_ENV_STATUS "TURNPIKE_STATUS" /* a file of one TurnpikeStatus that is mapped and updated */
 #define TURNPIKE_ENV_CUPTI "TURNPIKE_CUPTI"   /* path of libcupti, instead of searching */
-#define TURNPIKE_ENV_QUIET "TURNPIKE_QUIET"   /* 1: print nothing, ever */
 
 enum { TURNPIKE_DETAIL_TRANSFERS = 1, TURNPIKE_DETAIL_FULL = 2 };
 

@@ -90,7 +90,7 @@ class TestMain:
         assert (result.returncode, result.stdout) == (2, "")
         first, second = result.stderr.splitlines()
         assert first.startswith(f"{name}: ") and said in first
-        assert second == f"Run `{name} --help` for how it is used."
+        assert second == f"See `{name} --help`."
 
     @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["bench"], ["report", "--help"]])
     def test_help_that_cannot_be_written_ends_with_4(self, run, arguments):
@@ -591,20 +591,20 @@ class TestBench:
             "both",
             "all",
         ]
-        assert result.stdout.startswith("turnpike bench link     The link between host and device")
+        assert result.stdout.startswith("turnpike bench link     The link between host and GPU")
 
     @pytest.mark.parametrize("name", ["to", "small", "all"])
     def test_what_moves_tensors_says_that_it_needs_python(self, run, name):
         for options in [], ["--json", "--whatever", "x"]:
             result = run("bench", name, *options)
             assert (result.returncode, result.stdout) == (4, "")
-            assert result.stderr.startswith(f"turnpike bench {name}: needs Python with PyTorch")
+            assert result.stderr.startswith(f"turnpike bench {name}: this program has no Python")
             assert result.stderr.endswith(f"python -m turnpike bench {name}\n")
 
     @pytest.mark.parametrize("name", ["to", "all"])
     def test_the_help_of_what_moves_tensors_names_pythons(self, run, name):
         text = run("bench", name, "--help").stdout
-        assert f"Needs Python with PyTorch: `python -m turnpike bench {name} --help` tells more." in text
+        assert f"Requires a Python with PyTorch: `python -m turnpike bench {name} --help` shows its options." in text
 
     def test_two_names_are_wrong_usage(self, run):
         assert run("bench", "link", "to").returncode == 2

@@ -66,6 +66,9 @@ class CpuMachine(Machine):
     def use(self, stream):
         return contextlib.nullcontext()
 
+    def keep_busy(self, ms):
+        pass
+
     def new_event(self):
         return NoStream()
 
@@ -184,9 +187,9 @@ def plain_turnpike(machine_of):
         if isinstance(obj, torch.Tensor):
             return obj.to(device, dtype or obj.dtype, copy=True)
         if isinstance(obj, collections.abc.Mapping):
-            return type(obj)({key: to(value, device) for key, value in obj.items()})
+            return type(obj)({key: to(value, device, dtype=dtype) for key, value in obj.items()})
         if isinstance(obj, list | tuple):
-            return type(obj)(to(value, device) for value in obj)
+            return type(obj)(to(value, device, dtype=dtype) for value in obj)
         return obj
 
     def prefetch(iterable, device, depth=2):

@@ -21,7 +21,7 @@ TOLD = pathlib.Path(__file__).with_name("bench_cases.txt")
 ASKED = ("sized", "side", "steps", "workers")
 COUNTED = (
     "synchronize new_stream current_stream use new_event keep_for pin empty_pinned register unregister "
-    "release_device_memory release_pinned_memory reset_peak peak_bytes poison_pinned same on_device"
+    "release_device_memory release_pinned_memory reset_peak peak_bytes poison_pinned keep_busy same on_device"
 ).split()
 
 
@@ -124,6 +124,8 @@ def told_of(experiment, planned, is_quick):
         told = {"prepares": before, "runs": ran, "checks": checked, "finishes": counts(calls)}
         lines.append(f"  way {way.name} ({way.role})")
         lines += [f"    {what}: {done}" for what, done in told.items() if done != "nothing"]
+    if case.returns_figure:
+        lines.append("  each way measures itself")
     values = {way.name: float(number**2 + 2) for number, way in enumerate(case.ways)}
     for name, derive in case.derived.items():
         values[name] = derive(values)

@@ -41,7 +41,7 @@ def test_without_python_the_native_program_says_which_command_to_run(name):
     said = subprocess.run([_native.EXECUTABLE, "bench", name, "--quick"], capture_output=True, text=True)
     assert said.returncode == 4
     assert said.stdout == ""
-    assert "needs Python with PyTorch" in said.stderr
+    assert "this program has no Python" in said.stderr
     assert f"python -m turnpike bench {name}" in said.stderr
 
 

@@ -116,12 +116,13 @@ def test_no_garbage_is_collected_between_the_turns():
 
 def test_units_are_made_of_seconds():
     def value(unit, quantity, seconds, result=None):
-        return Case("", unit, quantity, [], "").value(seconds, result)
+        return Case("", unit, quantity, [], "", returns_figure=result is not None).value(seconds, result)
 
     assert value("GB/s", 55e9, 2.0) == 27.5
     assert value("ms", 10, 2.0) == 200
     assert value("us", 100, 1e-3) == pytest.approx(10)
     assert value("MiB", 1, 3.0, result=512) == 512
+    assert value("us", 100, 3.0, result=7.5) == 7.5
 
 
 def test_spread_is_the_median_with_inclusive_quartiles():

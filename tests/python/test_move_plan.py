@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: what move
 from turnpike import _core  # noqa: E402
 from turnpike._move import plan  # noqa: E402
 from turnpike._move.plan import Facts, Way  # noqa: E402
+from turnpike._move.to import convert  # noqa: E402
 
 DTYPES = [torch.float32, torch.float16, torch.int64, torch.uint8, torch.bool, torch.complex64, torch.float64]
 
@@ -189,6 +190,35 @@ def test_tensors_are_allocated_as_empty_like_does():
     assert len({new.data_ptr() for new in made}) == len(made)
     with torch.inference_mode():
         assert all(new.is_inference() for new in packing.empty_likes(tensors, -1))
+
+
+def test_tensors_of_another_dtype_are_allocated_as_empty_like_does():
+    tensors = [torch.ones(3, 5), torch.ones(4, 6).t(), torch.ones(()), torch.ones(2, 3, 4).permute(2, 0, 1)]
+    for dtype in (torch.bfloat16, torch.int64, torch.bool):
+        made = _core.move_empty_likes(tensors, plan.plain_types(), -1, torch.empty(0, dtype=dtype))
+        if made is None:
+            pytest.skip(f"PyTorch {torch.__version__} lacks the interface; torch.empty_like() is used")
+        for new, tensor in zip(made, tensors, strict=True):
+            expected = torch.empty_like(tensor, dtype=dtype)
+            assert new.dtype is dtype and new.shape == expected.shape and new.stride() == expected.stride()
+            assert new.untyped_storage().nbytes() == expected.untyped_storage().nbytes()
+    assert _core.move_empty_likes(tensors, plan.plain_types(), -1, torch.empty(0, dtype=torch.float8_e5m2)) is None
+    assert _core.move_empty_likes([], plan.plain_types(), -1, torch.empty(0)) == []
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_small_tensors_are_converted_as_to_does(monkeypatch, is_known):
+    if not is_known:
+        monkeypatch.setattr(_core, "move_empty_likes", lambda *_: None)
+    sources = [torch.randn(n % 5 + 1, n % 7 + 1).t() for n in range(40)]
+    sources += [torch.ones(2, 3, names=("N", "C")), torch.ones(5, dtype=torch.float16), torch.ones(1 << 17)]
+    made = list(sources)
+    convert(made, torch.float16, range(len(made) - 1))
+    for new, source in zip(made, sources, strict=True):
+        expected = source.to(torch.float16)
+        assert new.dtype is torch.float16 and new.names == source.names and new.stride() == expected.stride()
+        assert torch.equal(new.rename(None), expected.rename(None)) and new._version == 0
+    assert made[-2] is sources[-2]
 
 
 def test_dtypes_that_are_not_known_are_left_to_empty_like():

@@ -167,7 +167,7 @@ class TestRecorderLibrary:
         [
             lambda library, path: _core.is_recording(library),
             lambda library, path: _core.stop(library),
-            lambda library, path: _core.start(library, path, "full", True, False),
+            lambda library, path: _core.start(library, path, detail="full", stacks=True),
         ],
     )
     def test_is_told_apart_from_one_that_is_missing(self, tmp_path, call):
@@ -179,7 +179,16 @@ class TestRecorderLibrary:
 
     def test_details_are_full_and_transfers(self, tmp_path):
         with pytest.raises(ValueError, match='detail must be "full" or "transfers"'):
-            _core.start(str(_native.RECORD_LIBRARY), tmp_path, "some", True, False)
+            _core.start(str(_native.RECORD_LIBRARY), tmp_path, detail="some")
+
+    @pytest.mark.parametrize("name", ["delay", "capture_range", "speed"])
+    def test_options_are_those_of_the_c_interface(self, tmp_path, name):
+        with pytest.raises(TypeError, match=f"there is no option of recording {name}"):
+            _core.start(str(_native.RECORD_LIBRARY), tmp_path, **{name: True})
+
+    def test_what_is_on_or_off_is_a_bool(self, tmp_path):
+        with pytest.raises(TypeError, match="stacks must be True or False"):
+            _core.start(str(_native.RECORD_LIBRARY), tmp_path, stacks=1)
 
 
 def test_the_arguments_have_names(run):

@@ -286,7 +286,7 @@ TEST(Calls, EveryUploadIsThereOnceWithItsBytes) {
 }
 
 TEST(Calls, DetailTransfersLeavesOutKernelsAndLaunches) {
-  const Trace trace = VictimRun({"every_kind"}, {.variables = {{TURNPIKE_ENV_DETAIL, "transfers"}}}).trace();
+  const Trace trace = VictimRun({"every_kind"}, {.variables = {{"TURNPIKE_DETAIL", "transfers"}}}).trace();
   EXPECT_TRUE(trace.kernels.empty());
   EXPECT_EQ(trace.copies.size(), 13u);
   EXPECT_EQ(trace.memsets.size(), 2u);
@@ -309,7 +309,7 @@ TEST(Calls, StacksLeadToTheFunctionThatCopied) {
 }
 
 TEST(Calls, WithoutStacksNoCallHasOne) {
-  const Trace trace = VictimRun({"uploads", "100"}, {.variables = {{TURNPIKE_ENV_STACKS, "0"}}}).trace();
+  const Trace trace = VictimRun({"uploads", "100"}, {.variables = {{"TURNPIKE_STACKS", "0"}}}).trace();
   EXPECT_FALSE(trace.calls.empty());
   for (const auto& call : trace.calls) EXPECT_EQ(call.stack, trace::kNoId);
   EXPECT_TRUE(trace.process.stacks.empty());

@@ -94,7 +94,7 @@ TEST_F(Contents, CapturedCopiesAreUnknown) {
 }
 
 TEST_F(Contents, VerifyingHashesEveryByte) {
-  const Trace trace = VictimRun({"contents"}, {.variables = {{TURNPIKE_ENV_VERIFY_CONTENT, "1"}}}).trace();
+  const Trace trace = VictimRun({"contents"}, {.variables = {{"TURNPIKE_VERIFY_CONTENT", "1"}}}).trace();
   const auto uploads = of_bytes(50'000, trace);
   ASSERT_EQ(uploads.size(), 2u);
   EXPECT_EQ(uploads[0].hash, uploads[1].hash);
@@ -103,7 +103,7 @@ TEST_F(Contents, VerifyingHashesEveryByte) {
 }
 
 TEST_F(Contents, AreNotedWithoutKernelsToo) {
-  const Trace trace = VictimRun({"contents"}, {.variables = {{TURNPIKE_ENV_DETAIL, "transfers"}}}).trace();
+  const Trace trace = VictimRun({"contents"}, {.variables = {{"TURNPIKE_DETAIL", "transfers"}}}).trace();
   EXPECT_EQ(trace.contents.size(), trace_->contents.size());
 }
 

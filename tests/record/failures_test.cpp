@@ -124,7 +124,7 @@ TEST(Failures, MissingLibraryIsNamedInTheTrace) {
 }
 
 TEST(Failures, QuietSaysNothing) {
-  const VictimRun run = run_with({{"TURNPIKE_CUPTI", "/nowhere/libcupti.so.13"}, {TURNPIKE_ENV_QUIET, "1"}});
+  const VictimRun run = run_with({{"TURNPIKE_CUPTI", "/nowhere/libcupti.so.13"}, {"TURNPIKE_QUIET", "1"}});
   EXPECT_EQ(run.outcome().err, plain_outcome().err);
 }
 

@@ -90,7 +90,7 @@ TEST_P(PythonVictim, IsLookedAtBetweenItsCalls) {
 
 TEST_P(PythonVictim, IsNotLookedAtWhenOnlyTransfersAreRecorded) {
   if (is_sanitized()) GTEST_SKIP() << "an interpreter without a sanitizer cannot load libraries with one";
-  const Variables variables = {{"VICTIM_BUSY", "1"}, {TURNPIKE_ENV_DETAIL, "transfers"}};
+  const Variables variables = {{"VICTIM_BUSY", "1"}, {"TURNPIKE_DETAIL", "transfers"}};
   EXPECT_TRUE(VictimRun({PYTHON_VICTIM}, {.program = GetParam(), .variables = variables}).trace().samples.empty());
 }
 

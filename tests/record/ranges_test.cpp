@@ -78,7 +78,7 @@ void expect_only_inside(const Trace& trace) {
 }
 
 TEST(CaptureRange, ProfilerApiSwitchesRecording) {
-  const VictimRun run({"profiler_range"}, {.variables = {{TURNPIKE_ENV_CAPTURE_RANGE, "cuda-profiler-api"}}});
+  const VictimRun run({"profiler_range"}, {.variables = {{"TURNPIKE_CAPTURE_RANGE", "cuda-profiler-api"}}});
   EXPECT_EQ(run.outcome().out, "profiler range\n");
   expect_only_inside(run.trace());
 }
@@ -89,13 +89,13 @@ TEST(CaptureRange, ProfilerApiMeansNothingWithoutTheOption) {
 }
 
 TEST(CaptureRange, NvtxRangeSwitchesRecording) {
-  const VictimRun run({"nvtx_range"}, {.variables = {{TURNPIKE_ENV_CAPTURE_RANGE, "nvtx:wanted"}}});
+  const VictimRun run({"nvtx_range"}, {.variables = {{"TURNPIKE_CAPTURE_RANGE", "nvtx:wanted"}}});
   EXPECT_EQ(run.outcome().out, "nvtx range\n");
   expect_only_inside(run.trace());
 }
 
 TEST(CaptureRange, RangeThatNeverComesRecordsNothing) {
-  const Trace trace = VictimRun({"nvtx_range"}, {.variables = {{TURNPIKE_ENV_CAPTURE_RANGE, "nvtx:absent"}}}).trace();
+  const Trace trace = VictimRun({"nvtx_range"}, {.variables = {{"TURNPIKE_CAPTURE_RANGE", "nvtx:absent"}}}).trace();
   EXPECT_TRUE(trace.copies.empty());
   EXPECT_TRUE(trace.calls.empty());
   EXPECT_TRUE(trace.process.end.has_value());
@@ -118,7 +118,7 @@ Seen seen_of(const Trace& trace) {
 }
 
 TEST(Delay, TheBeginningIsLeftOut) {
-  const Trace trace = VictimRun({"paced", "200", "2"}, {.variables = {{TURNPIKE_ENV_DELAY_MS, "150"}}}).trace();
+  const Trace trace = VictimRun({"paced", "200", "2"}, {.variables = {{"TURNPIKE_DELAY_MS", "150"}}}).trace();
   const Seen seen = seen_of(trace);
   EXPECT_GT(seen.first, 10u);
   EXPECT_EQ(seen.last, 200u);
@@ -126,7 +126,7 @@ TEST(Delay, TheBeginningIsLeftOut) {
 }
 
 TEST(Duration, TheEndIsLeftOut) {
-  const VictimRun run({"paced", "200", "2"}, {.variables = {{TURNPIKE_ENV_DURATION_MS, "150"}}});
+  const VictimRun run({"paced", "200", "2"}, {.variables = {{"TURNPIKE_DURATION_MS", "150"}}});
   EXPECT_EQ(run.outcome().out, "paced 200\n");
   const Seen seen = seen_of(run.trace());
   EXPECT_EQ(seen.first, 1u);
@@ -136,9 +136,9 @@ TEST(Duration, TheEndIsLeftOut) {
 }
 
 TEST(Duration, CountsFromTheEndOfTheDelay) {
-  const Trace trace = VictimRun({"paced", "300", "2"},
-                                {.variables = {{TURNPIKE_ENV_DELAY_MS, "150"}, {TURNPIKE_ENV_DURATION_MS, "150"}}})
-                          .trace();
+  const Trace trace =
+      VictimRun({"paced", "300", "2"}, {.variables = {{"TURNPIKE_DELAY_MS", "150"}, {"TURNPIKE_DURATION_MS", "150"}}})
+          .trace();
   const Seen seen = seen_of(trace);
   EXPECT_GT(seen.first, 10u);
   EXPECT_LT(seen.last, 250u);

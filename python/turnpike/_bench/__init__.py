@@ -15,12 +15,12 @@ EXPERIMENTS = {
     "to": "Host to device: pageable, strided and converted tensors of 64 KiB to 4 GiB; upload in the loop and once",
     "small": "Hundreds of small tensors to the device, one by one and packed",
     "d2h": "Device to host, into fresh and into touched memory, 1 MiB to 4 GiB",
-    "prefetch": "A training loop with its uploads beside the computation; busy CPUs",
+    "prefetch": "A training loop whose uploads overlap its computation, also with busy CPUs",
     "loader": "A training loop over a DataLoader with 0, 2 and 8 workers: batches of 1.5, 16 and 64 MiB, and a nest",
     "fetch": "A training loop that logs its loss in every step",
-    "pin": "Page-locking memory that exists, and the host memory that each way takes",
-    "pipeline": "Copy in, multiply, copy out: sequential, streamed, and the GPU memory that each way takes",
-    "peer": "Copies between two GPUs beside computation: streams of sender and receiver, non_blocking (2 GPUs)",
+    "pin": "Pinning existing memory, and how much host memory each way takes",
+    "pipeline": "Copy in, multiply, copy out; and how much GPU memory each way takes",
+    "peer": "Copies between two GPUs during computation, on the stream of the sender or the receiver",
     "both": "Both directions at once; memory of each NUMA node",
 }
 # Measured by the native executable: needs neither Python nor PyTorch.

@@ -87,6 +87,10 @@ class Machine:
         """A context in which `stream` is its device's current one; the current device stays."""
         return self.torch.cuda.stream(stream)
 
+    def keep_busy(self, ms: int) -> None:
+        """Gives the current stream work for about `ms` milliseconds (on a GPU of 2 GHz)."""
+        self.torch.cuda._sleep(ms * 2_000_000)
+
     def new_event(self) -> Any:
         return self.torch.cuda.Event()
 

@@ -101,4 +101,5 @@ def host_memory(m: Machine) -> Case:
         targets=[no_more],
         most_rounds=1,
         warm_rounds=0,
+        returns_figure=True,
     )

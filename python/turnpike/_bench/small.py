@@ -13,6 +13,7 @@ from turnpike._bench.timing import Case, Planned, Way, WrongResult
 
 COUNT = 500
 ONE_BY_ONE, TURNPIKE, ONE_DMA = "one .to each", "Turnpike", "one pinned copy"
+CONVERTED = f"{COUNT} tensors of 16 KiB, float32 to bfloat16"
 ENCODINGS, BATCH_TO, BATCHES = "Hugging Face batches", "batch.to", 20
 SETS = 4  # of sources, taken in turn
 
@@ -21,7 +22,7 @@ def plan(quick: bool, **_: Any) -> list[Planned]:
     sizes = [16 * KIB] if quick else [KIB, 16 * KIB, 64 * KIB]
     cases = [Planned(_name(size), partial(equal_sizes, size_bytes=size)) for size in sizes]
     cases.append(Planned("mixed nest", mixed_nest))
-    return cases if quick else [*cases, Planned(ENCODINGS, encodings)]
+    return cases if quick else [*cases, Planned(CONVERTED, converted), Planned(ENCODINGS, encodings)]
 
 
 def _name(size_bytes: int) -> str:
@@ -72,6 +73,38 @@ def equal_sizes(m: Machine, size_bytes: int) -> Case:
     ]
     targets = targets if size_bytes == 16 * KIB else []
     return Case(_name(size_bytes), "us", 1, ways, ONE_BY_ONE, bound=ONE_DMA, targets=targets)
+
+
+def converted(m: Machine) -> Case:
+    torch = m.torch
+    sets = [
+        [m.pattern(16 * KIB, COUNT * number + seed).to(torch.float32) for seed in range(COUNT)]
+        for number in range(SETS)
+    ]
+    references = [torch.stack(tensors).to(torch.bfloat16).to(m.device) for tensors in sets]
+    turns = Turns(m, sets, references[0].nbytes)
+    flat = m.pin(torch.cat(sets[0]).to(torch.bfloat16))
+
+    def check(crossed: list[Any]) -> None:
+        m.on_device(crossed[0])
+        m.same(torch.stack(list(crossed)), references[turns.index], "one of the copies")
+
+    def each(tensors: list[Any]) -> list[Any]:
+        return [tensor.to(m.device, torch.bfloat16) for tensor in tensors]
+
+    ways = [
+        Way(ONE_BY_ONE, "pytorch", lambda: each(turns.sources), check, turns.next),
+        Way(TURNPIKE, "turnpike", lambda: m.tp.to(turns.sources, m.device, dtype=torch.bfloat16), check, turns.next),
+        Way(
+            ONE_DMA,
+            "bound",
+            lambda: flat.to(m.device, non_blocking=True),
+            lambda crossed: m.same(crossed, references[0].view(-1)),
+            turns.next,
+        ),
+    ]
+    targets = [Target(TURNPIKE, "value <=", 1800, "at most 1.8 ms")]
+    return Case(CONVERTED, "us", 1, ways, ONE_BY_ONE, bound=ONE_DMA, targets=targets)
 
 
 def mixed_nest(m: Machine) -> Case:

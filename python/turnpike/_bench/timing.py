@@ -51,7 +51,8 @@ class Way:
 class Case:
     """Ways to be compared, and how.
 
-    unit: "GB/s" (10^9 bytes a second), "ms", "us"; "MiB": run() itself returns the figure.
+    unit: "GB/s" (10^9 bytes a second), "ms", "us", "MiB".
+    returns_figure: run() itself measures, and returns the figure in this unit.
     quantity: bytes for a rate; for a time, by how many steps, tensors, ... it is divided.
     baseline: the way that speed-ups are told against. bound: a way or a derived figure that nothing can beat.
     derived: figures made of those of one round: name -> function of {way: value}, e.g. the larger of two times.
@@ -73,6 +74,7 @@ class Case:
     derived_extras: dict[str, dict[str, Callable[[dict[str, float]], float]]] = dataclasses.field(default_factory=dict)
     size_bytes: int | None = None
     series: str | None = None
+    returns_figure: bool = False
     most_rounds: int | None = None
     warm_rounds: int = 1
     notes: list[str] = dataclasses.field(default_factory=list)
@@ -81,10 +83,10 @@ class Case:
 
     def value(self, seconds: float, result: Any) -> float:
         """The figure of a turn, in the case's unit."""
+        if self.returns_figure:
+            return float(result)
         if self.unit == "GB/s":
             return self.quantity / seconds / 1e9
-        if self.unit == "MiB":
-            return float(result)
         return seconds / self.quantity * {"ms": 1e3, "us": 1e6}[self.unit]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from typing import Any
 
@@ -30,6 +31,7 @@ def plan(quick: bool, **_: Any) -> list[Planned]:
             Planned("transposed", transposed),
             *(Planned(name, partial(converted, name=name, is_pinned=False)) for name in CONVERSIONS),
             Planned("uint8 to float32, pinned", partial(converted, name="uint8 to float32", is_pinned=True)),
+            *(Planned(busy_name(size), partial(busy_stream, size_bytes=size)) for size in BUSY_SIZES),
         ]
     cases.append(Planned("10 uploads of 400 MB", classic, 5))
     return cases
@@ -122,6 +124,45 @@ def one_small(m: Machine, calls: int = 100) -> Case:
     ]
     no_slower = Target(TURNPIKE, "difference <=", 2.0, "at most 2 us slower than .to", PYTORCH)
     return Case("one tensor of 4 KiB", "us", calls, ways, PYTORCH, targets=[no_slower])
+
+
+BUSY_SIZES = [4 * KIB, 256 * KIB, 2 * MIB]
+
+
+def busy_name(size_bytes: int) -> str:
+    return f"the call on a busy stream, {size_text(size_bytes)}"
+
+
+def busy_stream(m: Machine, size_bytes: int, calls: int = 8) -> Case:
+    """How long a call holds the program while the stream still works on what came before."""
+    tensors = [m.pattern(m.sized(size_bytes), seed) for seed in range(calls)]
+    references = [tensor.to(m.device) for tensor in tensors]
+    crossed: list[Any] = []
+
+    def check(_: float) -> None:
+        for got, wanted in zip(crossed, references, strict=True):
+            m.on_device(got)
+            m.same(got, wanted)
+
+    def way(name: str, role: str, move: Any) -> Way:
+        def run() -> float:
+            m.keep_busy(ms=20)
+            start_s = time.perf_counter()
+            crossed[:] = [move(tensor) for tensor in tensors]
+            return (time.perf_counter() - start_s) / calls * 1e6
+
+        return Way(name, role, run, check)
+
+    ways = [
+        way(PYTORCH, "pytorch", lambda tensor: tensor.to(m.device)),
+        way("pin_memory() + .to", "best", lambda tensor: m.pin(tensor).to(m.device, non_blocking=True)),
+        way(TURNPIKE, "turnpike", lambda tensor: m.tp.to(tensor, m.device)),
+    ]
+    targets = [Target(TURNPIKE, "value <=", 250, "at most 250 us")]
+    notes = [
+        f"the mean of {calls} calls in a row; the stream has work for 20 ms, which .to waits for in its first call"
+    ]
+    return Case(busy_name(size_bytes), "us", 1, ways, PYTORCH, targets=targets, notes=notes, returns_figure=True)
 
 
 def _edge(m: Machine) -> int:

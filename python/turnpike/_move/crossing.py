@@ -113,7 +113,7 @@ class Crossing:
             return self._nest
         finished = list(self._moved) if is_as_made else [_made_anew(tensor) for tensor in self._moved]
         if self._dtype is not None:
-            convert(finished, self._dtype)
+            convert(finished, self._dtype, range(len(finished)))
         by_id = {id(tensor): new for tensor, new in zip(self._moved, finished, strict=True)}
         by_id |= {id(tensor): self._finished(self._arrived(tensor, early)) for tensor, early in self._left}
         return tree.replaced(self._nest, by_id, self._finished_foreign)

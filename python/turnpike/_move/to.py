@@ -246,32 +246,43 @@ def _up(engine: _core.MoveEngine, batch: Upload, dtype: torch.dtype | None, non_
         else:
             moved[index] = _by_torch(tensor, device, dtype, non_blocking)
     if dtype is not None:
-        convert(moved, dtype)
+        left = set(batch.left)
+        convert(moved, dtype, [index for index in range(len(moved)) if index not in left])
     if must_wait and not non_blocking:
         torch.cuda.current_stream(device).synchronize()
     return moved
 
 
-def convert(tensors: list[torch.Tensor], dtype: torch.dtype) -> None:
-    """Converts the tensors of a list in place of them: small ones together, by few kernels."""
+def convert(tensors: list[torch.Tensor], dtype: torch.dtype, ours: Iterable[int]) -> None:
+    """Converts the tensors of a list in place of them: small ones together, by few kernels.
+
+    ours: the indices of those that an Upload allocated, which are plain, have no gaps and need no gradient.
+    """
     small = [
         index
-        for index, tensor in enumerate(tensors)
-        if tensor.dtype is not dtype
+        for index in ours
+        if (tensor := tensors[index]).dtype is not dtype
         and tensor.nbytes <= plan.PACKED_BYTES
-        and not tensor.requires_grad
-        and plan.is_plain(tensor)
+        and not tensor.has_names()
     ]
     if len(small) > 1:
         sources = [tensors[index] for index in small]
-        targets = [torch.empty_like(source, dtype=dtype, requires_grad=False) for source in sources]
-        with torch.no_grad():
-            # .data has a version counter of its own: filling a new tensor must not count as a change.
-            torch._foreach_copy_([target.data for target in targets], sources)
+        targets = _empty_likes(sources, dtype)
+        with torch.no_grad(), _without_versions():
+            torch._foreach_copy_(targets, sources)
         for index, target in zip(small, targets, strict=True):
             tensors[index] = target
     for index, tensor in enumerate(tensors):
-        tensors[index] = tensor.to(dtype)
+        if tensor.dtype is not dtype:
+            tensors[index] = tensor.to(dtype)
+
+
+def _empty_likes(tensors: list[torch.Tensor], dtype: torch.dtype) -> list[torch.Tensor]:
+    """Tensors of another dtype like each of these, which have no gaps and are all on one device."""
+    made = _core.move_empty_likes(tensors, plan.plain_types(), tensors[0].get_device(), torch.empty(0, dtype=dtype))
+    if made is None:
+        made = [torch.empty_like(tensor, dtype=dtype, requires_grad=False) for tensor in tensors]
+    return made
 
 
 def _without_versions() -> contextlib.AbstractContextManager[Any]:

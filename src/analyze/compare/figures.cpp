@@ -31,21 +31,6 @@ Figures sync_figures(const Sums& syncs, double divisor) {
   return {.count = static_cast<double>(syncs.count) / divisor, .blocked_ns = divided(own_ns, divisor)};
 }
 
-template <typename AnySite>
-Item item_at(const AnySite& site) {
-  Item item;
-  item.site = site.site;
-  item.file = site.file;
-  item.line = site.line;
-  item.function = site.function;
-  item.op = site.op;
-  item.api = site.api;
-  item.phase = site.phase;
-  item.forward_site = site.forward_site;
-  item.stack = site.stack;
-  return item;
-}
-
 void add_unless_idle(std::vector<Item>& items, Item item, const Figures& figures) {
   if (figures.count <= 0) return;
   item.figures = figures;
@@ -62,9 +47,9 @@ void Figures::add(const Figures& other) {
   add_or_forget(exposed_ns, other.exposed_ns);
 }
 
-std::string place_of(const Item& item) {
-  if (!item.file && item.forward_site) return *item.forward_site;
-  return item.site;
+std::string place_of(const Where& where) {
+  if (!where.file && where.forward_site) return *where.forward_site;
+  return where.site;
 }
 
 bool has_whole_steps(const Report& report) {
@@ -76,15 +61,11 @@ std::vector<Item> items_of(const Report& report, Unit unit) {
   const double divisor = is_step ? static_cast<double>(report.steps->whole_count) : 1;
   std::vector<Item> items;
   for (const Site& site : report.sites) {
-    Item item = item_at(site);
-    item.direction = site.direction;
-    item.src_kind = site.src_kind;
-    item.dst_kind = site.dst_kind;
-    add_unless_idle(items, std::move(item),
+    add_unless_idle(items, Item{site, site.direction, site.src_kind, site.dst_kind},
                     is_step ? transfer_figures(site.in_steps, divisor) : transfer_figures(site, divisor));
   }
   for (const SyncSite& site : report.sync_sites) {
-    add_unless_idle(items, item_at(site), is_step ? sync_figures(site.in_steps, divisor) : sync_figures(site, divisor));
+    add_unless_idle(items, Item{site}, is_step ? sync_figures(site.in_steps, divisor) : sync_figures(site, divisor));
   }
   return items;
 }

@@ -24,29 +24,20 @@ struct Figures {
 };
 
 // A row of the report, of transfers or of synchronisations, with its figures in one unit.
-struct Item {
-  std::string site;
-  std::optional<std::string> file;
-  std::optional<std::uint32_t> line;
-  std::optional<std::string> function;
-  std::optional<std::string> op;
-  std::optional<std::string> api;
-  std::optional<Phase> phase;
-  std::optional<Direction> direction;  // nullopt: a synchronisation
-  std::optional<std::string> src_kind;
-  std::optional<std::string> dst_kind;
-  std::optional<std::string> forward_site;
-  std::vector<std::string> stack;
+struct Item : CallSite {
+  std::optional<Direction> direction{};  // nullopt: a synchronisation
+  std::optional<std::string> src_kind{};
+  std::optional<std::string> dst_kind{};
   // Of a synchronisation, blocked_ns leaves out what is in the time of the transfer that it waited for: times of items
   // add up.
-  Figures figures;
+  Figures figures{};
 
   bool is_sync() const { return !direction; }
 };
 
 // The line that a person would look at, as "train.py:23": the forward line of work that a backward pass made without
 // any Python; else the name of the site.
-std::string place_of(const Item& item);
+std::string place_of(const Where& where);
 
 // Whether figures of a step can be told.
 bool has_whole_steps(const Report& report);

@@ -13,16 +13,10 @@
 
 namespace turnpike::analyze {
 
-// The fields are those of Site.
-struct Place {
-  std::string site;
-  std::optional<std::string> file;
-  std::optional<std::uint32_t> line;
-  std::optional<std::string> function;
-  std::optional<std::string> op;
-  std::optional<std::string> inner_op;
-  std::optional<Phase> phase;
-  std::vector<std::string> stack;
+// What a stack says of a place. The forward line is not in it.
+struct Place : Where {
+  std::optional<std::string> inner_op{};
+  std::vector<std::string> stack{};
 };
 
 // The user's line is the innermost Python frame outside of installed packages and the standard library, else the

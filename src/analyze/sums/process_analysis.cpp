@@ -52,20 +52,6 @@ std::vector<std::uint32_t> ordered_by_call(const std::vector<Transfer>& transfer
   return order;
 }
 
-// A row without figures.
-template <typename Row>
-Row row_at(const Place& place) {
-  Row row;
-  row.site = place.site;
-  row.file = place.file;
-  row.line = place.line;
-  row.function = place.function;
-  row.op = place.op;
-  row.phase = place.phase;
-  row.stack = place.stack;
-  return row;
-}
-
 void add_stream(Site& site, std::uint32_t stream) {
   if (stream == trace::kUnknownId) return;
   if (std::find(site.streams.begin(), site.streams.end(), stream) == site.streams.end()) site.streams.push_back(stream);
@@ -182,21 +168,26 @@ std::uint32_t ProcessAnalysis::row_of(const Transfer& transfer) {
   const StackFacts& facts = stacks_.facts(key.facts);
   const auto [entry, is_new] = row_cache_.try_emplace(key, kNone);
   if (is_new) {
-    Site site = row_at<Site>(facts.place);
-    site.inner_op = facts.place.inner_op;
-    if (call != nullptr && !process_.string(call->name).empty()) site.api = process_.string(call->name);
-    site.direction = transfer.direction;
-    site.src_kind = name_of(transfer.src_kind);
-    site.dst_kind = name_of(transfer.dst_kind);
-    if (key.forward_facts != kNone) site.forward_site = stacks_.facts(key.forward_facts).place.site;
-    site.missing_call = missing;
-    site.in_graph = is_in_graph(transfer);
-    entry->second = sums_.sites.row_of(site);
+    const TransferKind kind{.direction = transfer.direction,
+                            .src_kind = name_of(transfer.src_kind),
+                            .dst_kind = name_of(transfer.dst_kind),
+                            .inner_op = facts.place.inner_op,
+                            .missing_call = missing,
+                            .in_graph = is_in_graph(transfer)};
+    entry->second = sums_.sites.row_of(Site{call_site(key.facts, key.forward_facts, call), kind});
   }
   if (facts.is_place_known) {
     row_of_transfer_[static_cast<std::size_t>(&transfer - timeline_.transfers.data())] = entry->second;
   }
   return entry->second;
+}
+
+CallSite ProcessAnalysis::call_site(std::uint32_t facts, std::uint32_t forward_facts, const Call* call) const {
+  const Place& place = stacks_.facts(facts).place;
+  CallSite site{place, {}, place.stack};
+  if (call != nullptr && !process_.string(call->name).empty()) site.api = process_.string(call->name);
+  if (forward_facts != kNone) site.forward_site = stacks_.facts(forward_facts).place.site;
+  return site;
 }
 
 std::uint32_t ProcessAnalysis::forward_facts_of(const Call& call) {
@@ -217,11 +208,7 @@ void ProcessAnalysis::add_synchronisations() {
 void ProcessAnalysis::add_synchronisation(std::uint32_t call_index) {
   const Call& call = timeline_.calls[call_index];
   const bool is_of_transfer = synchronisations_of_transfers_.contains(call_index);
-  SyncSite like = row_at<SyncSite>(stacks_.facts(stacks_.of_call(call)).place);
-  if (!process_.string(call.name).empty()) like.api = process_.string(call.name);
-  const std::uint32_t forward_facts = forward_facts_of(call);
-  if (forward_facts != kNone) like.forward_site = stacks_.facts(forward_facts).place.site;
-
+  const SyncSite like{call_site(stacks_.of_call(call), forward_facts_of(call), &call)};
   SyncSite& site = sums_.sync_sites.row(sums_.sync_sites.row_of(like));
   if (call.has_times() && holds(steps_window(), call.start_ns)) {
     count_synchronisation(site.in_steps, call, is_of_transfer);

@@ -2,6 +2,7 @@
 #include "analyze/sums/site_table.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace turnpike::analyze {
@@ -64,23 +65,12 @@ void TotalSums::add(const TransferCost& cost) {
   total.pageable_bytes += cost.bytes;
 }
 
-std::uint32_t SiteTable::row_of(const Site& like) {
-  Key key{like.site,      like.file,     like.line,     like.function,     like.op,       like.inner_op,    like.phase,
-          like.direction, like.src_kind, like.dst_kind, like.forward_site, like.in_graph, like.missing_call};
-  const auto [entry, is_new] = index_.try_emplace(std::move(key), static_cast<std::uint32_t>(rows_.size()));
-  if (is_new) rows_.push_back({.site = like});
-  return entry->second;
-}
-
 std::vector<Site> SiteTable::take_ranked() {
   std::vector<Site> sites;
-  sites.reserve(rows_.size());
-  for (SiteSums& sums : rows_) {
+  for (SiteSums& sums : rows_.take()) {
     finish(sums);
     sites.push_back(std::move(sums.site));
   }
-  rows_.clear();
-  index_.clear();
   // Places that cost the same stand in an order that does not depend on the process they were seen in first.
   std::sort(sites.begin(), sites.end(), [](const Site& a, const Site& b) {
     if (cost_ns(a) != cost_ns(b)) return cost_ns(a) > cost_ns(b);
@@ -91,16 +81,8 @@ std::vector<Site> SiteTable::take_ranked() {
   return sites;
 }
 
-std::uint32_t SyncTable::row_of(const SyncSite& like) {
-  Key key{like.site, like.file, like.line, like.function, like.op, like.phase, like.forward_site};
-  const auto [entry, is_new] = index_.try_emplace(std::move(key), static_cast<std::uint32_t>(rows_.size()));
-  if (is_new) rows_.push_back(like);
-  return entry->second;
-}
-
 std::vector<SyncSite> SyncTable::take_ranked() {
-  std::vector<SyncSite> sites = std::exchange(rows_, {});
-  index_.clear();
+  std::vector<SyncSite> sites = rows_.take();
   std::sort(sites.begin(), sites.end(), [](const SyncSite& a, const SyncSite& b) {
     const auto a_ns = a.host_blocked_ns.value_or(0);
     const auto b_ns = b.host_blocked_ns.value_or(0);

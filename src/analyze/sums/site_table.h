@@ -5,11 +5,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
-#include "analyze/model/place.h"
 #include "analyze/report.h"
 
 namespace turnpike::analyze {
@@ -47,37 +45,51 @@ struct TotalSums {
   void add(const TransferCost& cost);
 };
 
+// Rows, each under a key of its own.
+template <typename Key, typename Row>
+class RowTable {
+ public:
+  // The row of `key`, as an index. A new one starts as `like`.
+  template <typename Like>
+  std::uint32_t row_of(Key key, const Like& like) {
+    const auto [entry, is_new] = index_.try_emplace(std::move(key), static_cast<std::uint32_t>(rows_.size()));
+    if (is_new) rows_.push_back(Row{like});
+    return entry->second;
+  }
+  Row& row(std::uint32_t index) { return rows_[index]; }
+  // Empties the table.
+  std::vector<Row> take() {
+    index_.clear();
+    return std::exchange(rows_, {});
+  }
+
+ private:
+  std::map<Key, std::uint32_t> index_;
+  std::vector<Row> rows_;
+};
+
 class SiteTable {
  public:
-  // The row that `like` belongs to, by everything that names it but api, streams, stack and figures, as an index. A new
-  // row takes those from `like` too.
-  std::uint32_t row_of(const Site& like);
-  SiteSums& row(std::uint32_t index) { return rows_[index]; }
+  // The row of the place and kind of `like`, as an index. A new row takes all of `like`.
+  std::uint32_t row_of(const Site& like) { return rows_.row_of({like, like}, like); }
+  SiteSums& row(std::uint32_t index) { return rows_.row(index); }
   // Most costly first: host-blocked plus exposed device time. Empties the table.
   std::vector<Site> take_ranked();
 
  private:
-  using Key = std::tuple<std::string, std::optional<std::string>, std::optional<std::uint32_t>,
-                         std::optional<std::string>, std::optional<std::string>, std::optional<std::string>,
-                         std::optional<Phase>, Direction, std::optional<std::string>, std::optional<std::string>,
-                         std::optional<std::string>, bool, std::optional<MissingCall>>;
-  std::map<Key, std::uint32_t> index_;
-  std::vector<SiteSums> rows_;
+  RowTable<std::pair<Where, TransferKind>, SiteSums> rows_;
 };
 
 class SyncTable {
  public:
-  std::uint32_t row_of(const SyncSite& like);
-  SyncSite& row(std::uint32_t index) { return rows_[index]; }
+  // As SiteTable's, by the place alone.
+  std::uint32_t row_of(const SyncSite& like) { return rows_.row_of(like, like); }
+  SyncSite& row(std::uint32_t index) { return rows_.row(index); }
   // Most time first. Empties the table.
   std::vector<SyncSite> take_ranked();
 
  private:
-  using Key =
-      std::tuple<std::string, std::optional<std::string>, std::optional<std::uint32_t>, std::optional<std::string>,
-                 std::optional<std::string>, std::optional<Phase>, std::optional<std::string>>;
-  std::map<Key, std::uint32_t> index_;
-  std::vector<SyncSite> rows_;
+  RowTable<Where, SyncSite> rows_;
 };
 
 // All that the processes of a run add to.

@@ -114,8 +114,7 @@ Metadata describe_process(const Options& options) {
   put(metadata, "world_size", first_of({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}));
   put(metadata, "detail", name_of(options.detail));
   put(metadata, "stacks", options.has_stacks ? "1" : "0");
-  if (options.capture_range == CaptureRange::kCudaProfilerApi) put(metadata, "capture_range", "cuda-profiler-api");
-  if (options.capture_range == CaptureRange::kNvtx) put(metadata, "capture_range", "nvtx:" + options.nvtx_range);
+  put(metadata, "capture_range", text_of(options.capture_range));
   return metadata;
 }
 

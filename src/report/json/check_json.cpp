@@ -28,10 +28,6 @@ Json line_or_null(std::uint32_t line) {
   return line == 0 ? Json(nullptr) : Json(line);
 }
 
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json(nullptr) : Json(text);
-}
-
 Json limit_object(const LimitResult& limit) {
   const bool is_text = limit.kind == ValueKind::kText;
   Json places = Json::array();
@@ -43,10 +39,10 @@ Json limit_object(const LimitResult& limit) {
   return {{"limit", limit.name},
           {"outcome", analyze::name_of(limit.outcome)},
           {"unit", unit_of(limit.kind)},
-          {"measured", is_text ? text_or_null(limit.measured_text) : or_null(limit.measured)},
+          {"measured", is_text ? or_null(limit.measured_text) : or_null(limit.measured)},
           {"allowed", is_text ? Json(limit.most_text) : Json(limit.most)},
           {"budget_line", line_or_null(limit.line)},
-          {"why", text_or_null(limit.why)},
+          {"why", or_null(limit.why)},
           {"sites", std::move(places)}};
 }
 

@@ -4,6 +4,18 @@
 
 namespace turnpike::report {
 
+Json or_null(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
+Json where_object(const analyze::Where& where) {
+  return {{"site", where.site},
+          {"file", or_null(where.file)},
+          {"line", or_null(where.line)},
+          {"function", or_null(where.function)},
+          {"op", or_null(where.op)}};
+}
+
 Json whole_or_null(std::optional<double> time_ns) {
   return time_ns && std::isfinite(*time_ns) ? Json(std::llround(*time_ns)) : Json(nullptr);
 }
@@ -17,16 +29,12 @@ Json figures_object(const analyze::Figures& figures) {
 }
 
 Json item_object(const analyze::Item& item) {
-  Json object = {{"site", item.site},
-                 {"file", or_null(item.file)},
-                 {"line", or_null(item.line)},
-                 {"function", or_null(item.function)},
-                 {"op", or_null(item.op)},
-                 {"phase", item.phase ? Json(analyze::name_of(*item.phase)) : Json(nullptr)},
+  Json object = where_object(item);
+  object.update({{"phase", name_or_null(item.phase)},
                  {"kind", item.direction ? analyze::name_of(*item.direction) : "sync"},
                  {"src_kind", or_null(item.src_kind)},
                  {"dst_kind", or_null(item.dst_kind)},
-                 {"forward_site", or_null(item.forward_site)}};
+                 {"forward_site", or_null(item.forward_site)}});
   object.update(figures_object(item.figures));
   return object;
 }

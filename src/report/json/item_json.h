@@ -1,4 +1,4 @@
-// What the JSON of diff and of check have in common. Not for other headers: it brings the whole JSON library.
+// What the JSON of report, diff and check have in common. Not for other headers: it brings the whole JSON library.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -16,6 +16,17 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
+// An empty text is an unknown one.
+Json or_null(const std::string& text);
+
+// Of an enumeration of the report.
+template <typename Enum>
+Json name_or_null(const std::optional<Enum>& value) {
+  return value ? Json(analyze::name_of(*value)) : Json(nullptr);
+}
+
+// What every place begins with: its name, file, line, function and operator.
+Json where_object(const analyze::Where& where);
 // A mean in whole nanoseconds.
 Json whole_or_null(std::optional<double> time_ns);
 Json figures_object(const analyze::Figures& figures);

@@ -1,26 +1,10 @@
 #include "report/json/json.h"
 
-#include <nlohmann/json.hpp>
-
+#include "report/json/item_json.h"
 #include "report/text/loss_sentence.h"
 
 namespace turnpike::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json or_null(const std::string& text) {
-  return text.empty() ? Json(nullptr) : Json(text);
-}
-
-Json phase_or_null(const std::optional<analyze::Phase>& phase) {
-  return phase ? Json(analyze::name_of(*phase)) : Json(nullptr);
-}
 
 Json to_object(const analyze::Device& device) {
   return {{"id", device.id},
@@ -126,47 +110,41 @@ Json to_object(const analyze::MemoryPoint& point) {
 }
 
 Json to_object(const analyze::Site& site) {
-  return {{"site", site.site},
-          {"file", or_null(site.file)},
-          {"line", or_null(site.line)},
-          {"function", or_null(site.function)},
-          {"op", or_null(site.op)},
-          {"inner_op", or_null(site.inner_op)},
-          {"api", or_null(site.api)},
-          {"phase", phase_or_null(site.phase)},
-          {"direction", analyze::name_of(site.direction)},
-          {"src_kind", or_null(site.src_kind)},
-          {"dst_kind", or_null(site.dst_kind)},
-          {"forward_site", or_null(site.forward_site)},
-          {"missing_call", site.missing_call ? Json(analyze::name_of(*site.missing_call)) : Json(nullptr)},
-          {"in_graph", site.in_graph},
-          {"streams", site.streams},
-          {"count", site.count},
-          {"blocked_count", site.blocked_count},
-          {"bytes", site.bytes},
-          {"device_time_ns", or_null(site.device_time_ns)},
-          {"host_blocked_ns", or_null(site.host_blocked_ns)},
-          {"exposed_ns", or_null(site.exposed_ns)},
-          {"gpu_idle_ns", or_null(site.gpu_idle_ns)},
-          {"overlapped_pct", or_null(site.overlapped_pct)},
-          {"bandwidth_gbps", or_null(site.bandwidth_gbps)},
-          {"stack", site.stack}};
+  Json object = where_object(site);
+  object.update({{"inner_op", or_null(site.inner_op)},
+                 {"api", or_null(site.api)},
+                 {"phase", name_or_null(site.phase)},
+                 {"direction", analyze::name_of(site.direction)},
+                 {"src_kind", or_null(site.src_kind)},
+                 {"dst_kind", or_null(site.dst_kind)},
+                 {"forward_site", or_null(site.forward_site)},
+                 {"missing_call", name_or_null(site.missing_call)},
+                 {"in_graph", site.in_graph},
+                 {"streams", site.streams},
+                 {"count", site.count},
+                 {"blocked_count", site.blocked_count},
+                 {"bytes", site.bytes},
+                 {"device_time_ns", or_null(site.device_time_ns)},
+                 {"host_blocked_ns", or_null(site.host_blocked_ns)},
+                 {"exposed_ns", or_null(site.exposed_ns)},
+                 {"gpu_idle_ns", or_null(site.gpu_idle_ns)},
+                 {"overlapped_pct", or_null(site.overlapped_pct)},
+                 {"bandwidth_gbps", or_null(site.bandwidth_gbps)},
+                 {"stack", site.stack}});
+  return object;
 }
 
 Json to_object(const analyze::SyncSite& site) {
-  return {{"site", site.site},
-          {"file", or_null(site.file)},
-          {"line", or_null(site.line)},
-          {"function", or_null(site.function)},
-          {"op", or_null(site.op)},
-          {"api", or_null(site.api)},
-          {"phase", phase_or_null(site.phase)},
-          {"forward_site", or_null(site.forward_site)},
-          {"count", site.count},
-          {"of_transfers_count", site.of_transfers_count},
-          {"host_blocked_ns", or_null(site.host_blocked_ns)},
-          {"gpu_idle_ns", or_null(site.gpu_idle_ns)},
-          {"stack", site.stack}};
+  Json object = where_object(site);
+  object.update({{"api", or_null(site.api)},
+                 {"phase", name_or_null(site.phase)},
+                 {"forward_site", or_null(site.forward_site)},
+                 {"count", site.count},
+                 {"of_transfers_count", site.of_transfers_count},
+                 {"host_blocked_ns", or_null(site.host_blocked_ns)},
+                 {"gpu_idle_ns", or_null(site.gpu_idle_ns)},
+                 {"stack", site.stack}});
+  return object;
 }
 
 Json to_object(const analyze::Finding& finding) {
@@ -221,22 +199,21 @@ Json loss_sentences(const std::map<std::string, std::uint64_t>& losses) {
 }  // namespace
 
 std::string to_json(const analyze::Report& report) {
-  const Json object = {{"schema", 1},
-                       {"source", to_object(report.source)},
-                       {"span_ns", report.span_ns},
-                       {"totals", to_object(report.totals)},
-                       {"syncs", to_object(report.syncs)},
-                       {"steps", report.steps ? to_object(*report.steps) : Json(nullptr)},
-                       {"verdict", to_object(report.verdict)},
-                       {"ranges", to_array(report.ranges)},
-                       {"memory", report.memory ? to_object(*report.memory) : Json(nullptr)},
-                       {"sites", to_array(report.sites)},
-                       {"sync_sites", to_array(report.sync_sites)},
-                       {"findings", to_array(report.findings)},
-                       {"saving_pct_all", or_null(report.saving_pct_all)},
-                       {"losses", report.losses},
-                       {"loss_sentences", loss_sentences(report.losses)}};
-  return object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return written({{"schema", 1},
+                  {"source", to_object(report.source)},
+                  {"span_ns", report.span_ns},
+                  {"totals", to_object(report.totals)},
+                  {"syncs", to_object(report.syncs)},
+                  {"steps", report.steps ? to_object(*report.steps) : Json(nullptr)},
+                  {"verdict", to_object(report.verdict)},
+                  {"ranges", to_array(report.ranges)},
+                  {"memory", report.memory ? to_object(*report.memory) : Json(nullptr)},
+                  {"sites", to_array(report.sites)},
+                  {"sync_sites", to_array(report.sync_sites)},
+                  {"findings", to_array(report.findings)},
+                  {"saving_pct_all", or_null(report.saving_pct_all)},
+                  {"losses", report.losses},
+                  {"loss_sentences", loss_sentences(report.losses)}});
 }
 
 }  // namespace turnpike::report

@@ -14,8 +14,10 @@
 namespace turnpike::report {
 namespace {
 
+using analyze::CallSite;
 using analyze::Site;
 using analyze::SyncSite;
+using analyze::Where;
 
 // So many of the first rows show their line of code.
 constexpr std::size_t kRowsWithCode = 5;
@@ -30,24 +32,23 @@ std::string short_name(const std::string& name) {
 constexpr const char* kBackwardMark = " (bwd)";
 
 // Whether a row stands at the forward line that made its work: no line of Python runs in most backward passes.
-template <typename AnySite>
-bool is_at_forward_line(const AnySite& site) {
-  return !site.file && site.forward_site && site.phase == analyze::Phase::kBackward;
+bool is_at_forward_line(const Where& where) {
+  return !where.file && where.forward_site && where.phase == analyze::Phase::kBackward;
 }
 
 // What a row is called: its line, with the path where two files share the name; the forward line, marked, of work that
 // a backward pass made; else the native function.
-template <typename AnySite>
 class Names {
  public:
+  template <typename AnySite>
   explicit Names(const std::vector<AnySite>& sites) {
-    for (const AnySite& site : sites) files_[site.site].insert(site.file.value_or(""));
+    for (const Where& where : sites) files_[where.site].insert(where.file.value_or(""));
   }
-  std::string of(const AnySite& site) const {
-    if (is_at_forward_line(site)) return *site.forward_site + kBackwardMark;
-    if (!site.file && site.function) return *site.function;
-    const bool is_shared = files_.at(site.site).size() > 1 && site.file;
-    return is_shared ? fmt::format("{}:{}", *site.file, site.line.value_or(0)) : site.site;
+  std::string of(const Where& where) const {
+    if (is_at_forward_line(where)) return *where.forward_site + kBackwardMark;
+    if (!where.file && where.function) return *where.function;
+    const bool is_shared = files_.at(where.site).size() > 1 && where.file;
+    return is_shared ? fmt::format("{}:{}", *where.file, where.line.value_or(0)) : where.site;
   }
 
  private:
@@ -72,15 +73,13 @@ std::string phase_text(const std::optional<analyze::Phase>& phase) {
 }
 
 // With its module, where it is native.
-template <typename AnySite>
-std::string function_text(const AnySite& site) {
-  const std::string& function = *site.function;
-  const bool has_module = !site.file && site.site.starts_with(function);
-  return short_name(function) + (has_module ? short_name(site.site.substr(function.size())) : "");
+std::string function_text(const Where& where) {
+  const std::string& function = *where.function;
+  const bool has_module = !where.file && where.site.starts_with(function);
+  return short_name(function) + (has_module ? short_name(where.site.substr(function.size())) : "");
 }
 
-template <typename AnySite>
-std::string operator_text(const AnySite& site) {
+std::string operator_text(const CallSite& site) {
   const std::string what = short_name(site.op ? *site.op : site.api.value_or("operator unknown"));
   return site.function ? what + " in " + function_text(site) : what;
 }
@@ -101,17 +100,15 @@ std::string each_text(const Site& site) {
   return (site.bytes % site.count == 0 ? "" : "~") + size_text(site.bytes / site.count);
 }
 
-template <typename AnySite>
-void add_code(const AnySite& site, const SourceLines& sources, Table& table) {
-  if (!site.file || !site.line) return;
-  const auto code = sources.line(*site.file, *site.line);
+void add_code(const Where& where, const SourceLines& sources, Table& table) {
+  if (!where.file || !where.line) return;
+  const auto code = sources.line(*where.file, *where.line);
   if (code) table.add_note(kIndent + *code, Style::kCode);
 }
 
-template <typename AnySite>
-void add_forward_line(const AnySite& site, Table& table) {
-  if (site.forward_site && !is_at_forward_line(site))
-    table.add_note(kIndent + ("made by the forward line " + *site.forward_site));
+void add_forward_line(const Where& where, Table& table) {
+  if (where.forward_site && !is_at_forward_line(where))
+    table.add_note(kIndent + ("made by the forward line " + *where.forward_site));
 }
 
 void add_site(const Site& site, std::size_t rank, const std::string& name, Table& table) {
@@ -171,7 +168,7 @@ void add_site_notes(const Site& site, bool with_code, const std::vector<Site>& s
 
 template <typename AnySite>
 void print_backward_note(const std::vector<AnySite>& sites, std::size_t shown, Page& page) {
-  if (!std::any_of(sites.begin(), sites.begin() + static_cast<std::ptrdiff_t>(shown), is_at_forward_line<AnySite>)) {
+  if (!std::any_of(sites.begin(), sites.begin() + static_cast<std::ptrdiff_t>(shown), is_at_forward_line)) {
     return;
   }
   page.paragraph("  ", "(bwd): made by the backward pass of that line.", Style::kNote);

@@ -1,4 +1,4 @@
-// Who the process is and what is to be recorded, from its environment; its memory; the shared page.
+// Who the process is, from its environment; its memory; the shared page.
 #include "record/collect/process_metadata.h"
 
 #include <gmock/gmock.h>
@@ -30,15 +30,7 @@ class Environment : public testing::Test {
   }
   static void set(const char* name, const char* value) { ::setenv(name, value, 1); }
 
-  static constexpr const char* kNames[] = {TURNPIKE_ENV_RUN,
-                                           TURNPIKE_ENV_DETAIL,
-                                           TURNPIKE_ENV_STACKS,
-                                           TURNPIKE_ENV_CAPTURE_RANGE,
-                                           TURNPIKE_ENV_DELAY_MS,
-                                           TURNPIKE_ENV_DURATION_MS,
-                                           TURNPIKE_ENV_VERIFY_CONTENT,
-                                           TURNPIKE_ENV_STATUS,
-                                           TURNPIKE_ENV_QUIET,
+  static constexpr const char* kNames[] = {TURNPIKE_ENV_STATUS,
                                            "RANK",
                                            "OMPI_COMM_WORLD_RANK",
                                            "PMI_RANK",
@@ -50,57 +42,6 @@ class Environment : public testing::Test {
                                            "OMPI_COMM_WORLD_SIZE",
                                            "SLURM_NTASKS"};
 };
-
-class OptionsTest : public Environment {};
-
-TEST_F(OptionsTest, AreThoseOfAWholeRunWithoutVariables) {
-  const Options options = options_from_environment();
-  EXPECT_EQ(options.run_directory, "");
-  EXPECT_EQ(options.detail, Detail::kFull);
-  EXPECT_TRUE(options.has_stacks);
-  EXPECT_EQ(options.capture_range, CaptureRange::kWholeRun);
-  EXPECT_EQ(options.nvtx_range, "");
-  EXPECT_EQ(options.delay_ns, 0);
-  EXPECT_EQ(options.duration_ns, 0);
-  EXPECT_FALSE(options.is_content_verified);
-  EXPECT_FALSE(options.is_quiet);
-  EXPECT_TRUE(options.has_note);
-  EXPECT_STREQ(name_of(Detail::kFull), "full");
-  EXPECT_STREQ(name_of(Detail::kTransfers), "transfers");
-}
-
-TEST_F(OptionsTest, ComeEachFromItsVariable) {
-  set(TURNPIKE_ENV_RUN, "/runs/a.tpk");
-  EXPECT_EQ(options_from_environment().run_directory, "/runs/a.tpk");
-  set(TURNPIKE_ENV_DETAIL, "transfers");
-  EXPECT_EQ(options_from_environment().detail, Detail::kTransfers);
-  set(TURNPIKE_ENV_STACKS, "1");
-  EXPECT_TRUE(options_from_environment().has_stacks);
-  set(TURNPIKE_ENV_STACKS, "0");
-  EXPECT_FALSE(options_from_environment().has_stacks);
-  set(TURNPIKE_ENV_CAPTURE_RANGE, "cuda-profiler-api");
-  EXPECT_EQ(options_from_environment().capture_range, CaptureRange::kCudaProfilerApi);
-  EXPECT_EQ(options_from_environment().nvtx_range, "");
-  set(TURNPIKE_ENV_CAPTURE_RANGE, "nvtx:step");
-  EXPECT_EQ(options_from_environment().capture_range, CaptureRange::kNvtx);
-  EXPECT_EQ(options_from_environment().nvtx_range, "step");
-  set(TURNPIKE_ENV_CAPTURE_RANGE, "nvtx");
-  EXPECT_EQ(options_from_environment().capture_range, CaptureRange::kWholeRun);
-  set(TURNPIKE_ENV_DELAY_MS, "3");
-  set(TURNPIKE_ENV_DURATION_MS, "5");
-  EXPECT_EQ(options_from_environment().delay_ns, 3'000'000);
-  EXPECT_EQ(options_from_environment().duration_ns, 5'000'000);
-  set(TURNPIKE_ENV_DELAY_MS, "-3");
-  set(TURNPIKE_ENV_DURATION_MS, "soon");
-  EXPECT_EQ(options_from_environment().delay_ns, 0);
-  EXPECT_EQ(options_from_environment().duration_ns, 0);
-  EXPECT_FALSE(options_from_environment().is_content_verified);
-  set(TURNPIKE_ENV_VERIFY_CONTENT, "1");
-  EXPECT_TRUE(options_from_environment().is_content_verified);
-  EXPECT_FALSE(options_from_environment().is_quiet);
-  set(TURNPIKE_ENV_QUIET, "1");
-  EXPECT_TRUE(options_from_environment().is_quiet);
-}
 
 class ProcessMetadata : public Environment {
  protected:
@@ -155,16 +96,13 @@ TEST_F(ProcessMetadata, TellsWhatIsRecorded) {
   char host[256] = {};
   ASSERT_EQ(::gethostname(host, sizeof host), 0);
   EXPECT_EQ(at(whole, "host"), host);
-  const Metadata part = describe_process({.run_directory = "",
-                                          .detail = Detail::kTransfers,
-                                          .has_stacks = false,
-                                          .capture_range = CaptureRange::kNvtx,
-                                          .nvtx_range = "step"});
+  const Metadata part = describe_process(
+      {.detail = Detail::kTransfers, .has_stacks = false, .capture_range = {CaptureRange::Kind::kNvtx, "step"}});
   EXPECT_EQ(at(part, "detail"), "transfers");
   EXPECT_EQ(at(part, "stacks"), "0");
   EXPECT_EQ(at(part, "capture_range"), "nvtx:step");
   Options profiler;
-  profiler.capture_range = CaptureRange::kCudaProfilerApi;
+  profiler.capture_range.kind = CaptureRange::Kind::kCudaProfilerApi;
   EXPECT_EQ(at(describe_process(profiler), "capture_range"), "cuda-profiler-api");
 }
 

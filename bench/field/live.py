@@ -1,0 +1,95 @@
+"""A running program that waits for its turn: it has loaded and warmed up, and runs a block of steps when told to."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import threading
+import time
+from typing import Any
+
+MARK = "field: "  # as in programs/_clock.py
+
+
+class Died(RuntimeError):
+    """The program ended, or said nothing in time."""
+
+
+class Live:
+    """One process of a program. Everything that it prints goes into its log."""
+
+    def __init__(self, command: list[str], log: str, environment: dict[str, str], folder: str) -> None:
+        """folder: in which it runs."""
+        self.log = log
+        self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._file = open(log, "w")  # noqa: SIM115
+        # A group of its own: its loader's workers end with it.
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._file, text=True, errors="replace",
+            env=environment, cwd=folder, start_new_session=True,
+        )  # fmt: skip
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def answer(self, seconds: float) -> dict[str, Any]:
+        """What it says next. Raises Died when it ends before, or says nothing for so long."""
+        try:
+            said = self._answers.get(timeout=max(seconds, 0))
+        except queue.Empty:
+            raise Died(f"it said nothing for {seconds:.0f} s: {self._last_words()}") from None
+        if said is None:
+            raise Died(f"it ended: {self._last_words()}")
+        return said
+
+    def send(self, line: str) -> None:
+        try:
+            assert self._process.stdin is not None
+            self._process.stdin.write(line + "\n")
+            self._process.stdin.flush()
+        except OSError:
+            raise Died(f"it ended: {self._last_words()}") from None
+
+    def block(self, lead: int, steps: int, seconds: float) -> float:
+        """Microseconds a step, over so many steps after a lead."""
+        self.send(f"{lead} {steps}")
+        return float(self.answer(seconds)["step_us"])
+
+    def wait(self, seconds: float) -> int:
+        """Lets it end by itself. Its exit code."""
+        try:
+            return self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise Died(f"it did not end within {seconds:.0f} s: {self._last_words()}") from None
+
+    def end(self) -> None:
+        """Ends it and what it started, at once. A second call does nothing."""
+        if self._file.closed:
+            return
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self._process.wait()
+        self._reader.join(5)
+        for stream in (self._process.stdin, self._process.stdout, self._file):
+            try:
+                stream.close()
+            except (OSError, ValueError):
+                pass
+
+    def _read(self) -> None:
+        for line in self._process.stdout:
+            self._file.write(line)
+            self._file.flush()
+            if line.startswith(MARK):
+                self._answers.put(json.loads(line[len(MARK) :]))
+        self._answers.put(None)
+
+    def _last_words(self) -> str:
+        time.sleep(0.2)  # what it said last is on its way
+        with open(self.log, errors="replace") as file:
+            lines = [line.strip() for line in file.read().splitlines() if line.strip()]
+        return lines[-1][:300] if lines else "(it said nothing)"

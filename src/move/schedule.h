@@ -1,0 +1,89 @@
+// Which of the transfers under way goes on next, and with what: grains into slots, copies, and grains out of slots.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "move/job.h"
+#include "move/polling.h"
+#include "move/ring.h"
+
+namespace turnpike::move {
+
+// Decides, and carries nothing itself. It calls the driver only through its ring, and by the question of a Turn. Not
+// safe from several threads, but for changes(): the stager's lock guards it, and the jobs in it.
+class Schedule {
+ public:
+  enum class Step { kGather, kIssueUp, kIssueDown, kHandOut };
+  // One thing for a thread to do, without the lock. Its job is not over, and so in the schedule, until it is finished.
+  struct Task {
+    Job* job = nullptr;
+    Step step = Step::kGather;
+    Slot* slot = nullptr;  // of this chunk; kIssueUp: those of the job's batch
+    std::size_t chunk = 0;
+    std::size_t begin = 0;  // a grain: these bytes of the chunk
+    std::size_t end = 0;
+    Job::Loads::iterator load{};  // that the grain is of; for finished()
+  };
+  struct Outcome {
+    Status status;
+    std::shared_ptr<Mark> mark;  // behind what was issued
+  };
+
+  explicit Schedule(std::unique_ptr<Ring> ring) : ring_(std::move(ring)) {}
+  Ring& ring() const { return *ring_; }
+  // While there is no job.
+  void set_ring(std::unique_ptr<Ring> ring) { ring_ = std::move(ring); }
+
+  // Before those that nobody waits for, behind those that somebody does.
+  void add(const std::shared_ptr<Job>& job);
+  void remove(const Job& job);
+  bool is_empty() const { return jobs_.empty(); }
+  const std::shared_ptr<Job>& first() const { return jobs_.front(); }
+  bool is_at_work(Direction direction, const Device& device) const;
+
+  // What a thread does next; `only`: of this job alone. None: nothing until something changes, or until a device has
+  // come further than it had when it was last asked.
+  std::optional<Task> next(Polling::Turn& turn, const Job* only = nullptr);
+  // The next that brings bytes out of slots: of any job, or of this one.
+  std::optional<Task> next_landing(Polling::Turn& turn);
+  std::optional<Task> next_landing(Job& job, Polling::Turn& turn);
+  // A task from above is done. What is returned is for the same thread, and at once.
+  std::optional<Task> finished(const Task& task, Outcome&& outcome);
+
+  // The first failure stays. What is not begun of the job is left undone; threads finish what they have taken.
+  void fail(Job& job, const Status& status);
+  void abandon(Job& job);
+  // The system gives not a single slot, so nobody would ever carry what is not begun. Returns these jobs.
+  std::vector<std::shared_ptr<Job>> fail_unbegun();
+
+  // Counts what gives an idle thread something to do. (Not each grain that ends: all would come for the lock, and find
+  // nothing.)
+  const std::atomic<std::uint64_t>& changes() const { return changes_; }
+
+ private:
+  std::optional<Task> next_of(Job& job, Polling::Turn& turn);
+  std::optional<Task> next_grain(Job& job, Step step, Job::Loads& loads);
+  std::optional<Task> next_batch(Job& job);
+  Slot* slot_for(const Job& job, Polling::Turn& turn);
+  Slot* ask_for_slot(const Taker& taker, Polling::Turn& turn);
+  std::optional<Task> gathered(const Task& task);
+  std::optional<Task> issued_up(const Task& task, const Outcome& outcome);
+  void issued_down(const Task& task, Outcome&& outcome);
+  void handed_out(const Task& task, const Status& status);
+
+  std::unique_ptr<Ring> ring_;
+  std::list<std::shared_ptr<Job>> jobs_;
+  std::atomic<std::uint64_t> changes_{0};
+  bool has_asked_ = false;  // the devices, for slots, since the jobs were last looked through from the first on
+};
+
+// How many threads may gather for the job at once.
+std::size_t most_gatherers(const Job& job);
+
+}  // namespace turnpike::move

@@ -1,0 +1,279 @@
+"""bench/field without a GPU: programs that only count and wait, and a turnpike that only starts them."""
+
+import json
+import os
+import pathlib
+import re
+import stat
+import sys
+import textwrap
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "bench/field"), str(ROOT / "bench")]
+pytest.importorskip("tomllib", reason="Python 3.10 reads no TOML")
+
+import harness  # noqa: E402
+import program as programs  # noqa: E402
+from live import Died, Live  # noqa: E402
+
+# A step of the program as it is takes 3 ms, of the fixed one 1 ms.
+PROGRAM = textwrap.dedent(
+    """
+    import json, sys, time
+    step_s = 0.001 if "faster" in sys.argv else 0.003
+    if "--fails" in sys.argv or "broken" in sys.argv:
+        sys.exit("it cannot work")
+    if "--wait" in sys.argv:
+        print("field: " + json.dumps({"ready": True}), flush=True)
+        sys.stdin.readline()
+        sys.exit(0)
+    print("chatter", flush=True)
+    print("field: " + json.dumps({"ready": True, "loss": 0.5}), flush=True)
+    for line in sys.stdin:
+        lead, steps = map(int, line.split())
+        time.sleep(step_s * lead)
+        started = time.perf_counter()
+        time.sleep(step_s * steps)
+        us = (time.perf_counter() - started) / steps * 1e6
+        print("field: " + json.dumps({"step_us": us, "loss": 0.5}), flush=True)
+    """
+)
+TABLE = """
+steps = 4
+[[fix]]
+name = "faster"
+does = "be faster"
+answers = [{ rule = "late_loader", says = "num_workers" }]
+[[fix]]
+name = "broken"
+does = "fail"
+"""
+TURNPIKE = """#!/bin/bash
+case $1 in
+  record) while [ "$1" != -o ]; do shift; done; run=$2; mkdir -p "$run"; echo 12345 > "$run/0"
+    while [ "$1" != -- ]; do shift; done; shift; exec "$@" ;;
+  report) if [ "$3" = --json ]; then cat "$REPORT"; else echo "the report, link in $XDG_CACHE_HOME"; fi ;;
+  bench) mkdir -p "$XDG_CACHE_HOME/turnpike"; echo "{}" > "$XDG_CACHE_HOME/turnpike/link.json" ;;
+esac
+"""
+
+
+def finding(**changes):
+    values = {
+        "rule": "late_loader",
+        "site": "train.py:5",
+        "saving_step_ns": 2_000_000,
+        "superseded_by": None,
+        "advice": "DataLoader(..., num_workers=6, pin_memory=True)",
+    }
+    return values | changes
+
+
+@pytest.fixture
+def field(tmp_path, monkeypatch):
+    """A harness over two programs: one that works and one that fails at once."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    (folder / "works.py").write_text(PROGRAM)
+    (folder / "works.toml").write_text(TABLE)
+    (folder / "fails.py").write_text(PROGRAM.replace("--fails", "--device"))
+    (folder / "fails.toml").write_text(TABLE)
+    turnpike = tmp_path / "turnpike"
+    turnpike.write_text(TURNPIKE)
+    turnpike.chmod(turnpike.stat().st_mode | stat.S_IXUSR)
+    report = {
+        "findings": [finding()],
+        "losses": {},
+        "steps": {"count": 4, "median_ns": 3_000_000},
+        "verdict": {"bound_by": "input"},
+    }
+    (tmp_path / "report.json").write_text(json.dumps(report))
+    monkeypatch.setenv("TURNPIKE", str(turnpike))
+    monkeypatch.setenv("REPORT", str(tmp_path / "report.json"))
+    monkeypatch.setattr(programs, "load", lambda name, load=programs.load: load(name, str(folder)))
+    monkeypatch.setattr(harness, "BLOCK_S", 0.03)
+    monkeypatch.setattr(harness, "START_S", 20)
+
+    def run(*names, **changes):
+        options = {"device": "cpu", "out": str(tmp_path / "out"), "seconds_in_all": 100.0, "seconds": 5.0}
+        options |= {"rounds": 3, "together": 2, "follow_only": False} | changes
+        scratch = tmp_path / "scratch"
+        scratch.mkdir()
+        harness.Field(harness.argparse.Namespace(**options), str(scratch)).run(list(names))
+        [path] = (tmp_path / "out").glob("field-*.json")
+        return json.loads(path.read_text())
+
+    run.out = tmp_path / "out"
+    return run
+
+
+def test_a_fix_is_measured_against_the_program_as_it_is_and_its_finding(field):
+    result = field("works")
+    [row] = result["rows"]
+    assert (row["program"], row["fix"], row["rule"]) == ("works", "faster", "late_loader")
+    assert 1500 < row["value"] < 2500
+    assert row["baseline_value"] == 2000
+    assert row["sign_right"] is True
+    assert row["samples"] == 3
+
+
+def test_a_program_that_fails_is_named_and_the_rest_goes_on(field):
+    result = field("fails", "works")
+    assert {row["program"] for row in result["rows"]} == {"works"}
+    assert any(problem.startswith("fails: recording: it ended: it cannot work") for problem in result["failures"])
+    assert any(problem.startswith("works: broken: it ended: it cannot work") for problem in result["failures"])
+
+
+def test_reports_logs_and_recordings_are_kept(field):
+    field("works")
+    assert "no-link" in (field.out / "reports/works-first.txt").read_text()
+    assert "no-link" not in (field.out / "reports/works.txt").read_text()
+    assert json.loads((field.out / "reports/works.json").read_text())["findings"]
+    assert "chatter" in (field.out / "logs/works-as-it-is.log").read_text()
+    assert (field.out / "recordings/works.tpk/0").exists()
+    assert (field.out / "recordings/turnpike/link.json").exists()
+
+
+def test_what_is_kept_beside_a_recording_judges_another_report_of_it(field):
+    [row] = field("works")["rows"]
+    known = json.loads((field.out / "recordings/works.json").read_text())
+    again = harness.judged_again(known, {"findings": [finding(saving_step_ns=90_000_000)], "steps": None})
+    [judged] = harness.rows_of(again)
+    assert judged["value"] == row["value"]
+    assert judged["met"] is False
+    assert known["came_true"] == ([["faster", "late_loader", "train.py:5"]] if row["met"] else [])
+
+
+def test_recordings_beyond_the_limit_are_named(field, monkeypatch):
+    monkeypatch.setattr(harness, "KEPT_BYTES", 3)
+    field("works")
+    assert not (field.out / "recordings/works.tpk").exists()
+    assert (field.out / "recordings/left_out.txt").read_text() == "works.tpk: 6 bytes\n"
+
+
+def test_when_the_time_is_over_no_program_is_begun(field):
+    result = field("works", seconds_in_all=-1.0)
+    assert result["rows"] == []
+    assert result["failures"] == ["works: not begun: the time was over"]
+
+
+def test_only_what_a_finding_asks_for_is_measured_when_wanted(field):
+    result = field("works", follow_only=True)
+    assert result["failures"] == []
+    assert not (field.out / "logs/works-broken.log").exists()
+
+
+def test_a_fix_follows_the_rule_the_place_and_the_words_of_a_finding():
+    fix = programs.Fix("workers", "", ({"rule": "late_loader", "site": "train.py", "says": "num_workers"},))
+    assert fix.follows(finding())
+    assert not fix.follows(finding(rule="launch_bound"))
+    assert not fix.follows(finding(site="other.py:5"))
+    assert not fix.follows(finding(advice="raise prefetch_factor"))
+
+
+def test_the_number_of_workers_is_the_advised_one():
+    fix = programs.Fix("workers", "", ({"rule": "late_loader"},))
+    assert fix.options([finding()]) == ["--fix", "workers", "--num-workers", "6"]
+    assert fix.options([finding(advice="raise it")]) == ["--fix", "workers"]
+
+
+def test_a_fix_by_the_environment_has_no_switch():
+    assert programs.Fix("malloc", "", switch=False, environment={"A": "1"}).options([finding()]) == []
+
+
+def taken(plain, fixed, **claim):
+    fix = programs.Fix("faster", "", ({"rule": "late_loader"},))
+    known = harness.Taken(programs.Program("p", "p.py", 4, 1, 3, 1, (fix,)))
+    known.report = {"findings": [finding(**claim)], "steps": None, "losses": {}}
+    known.blocks = {harness.PLAIN: plain, "faster": fixed}
+    return known
+
+
+@pytest.mark.parametrize(
+    ("claim", "met"),
+    [
+        ({"saving_step_ns": 400_000}, True),
+        ({"saving_step_ns": 440_000}, True),  # within 5 % of the step
+        ({"saving_step_ns": 460_000}, False),
+        ({"saving_step_ns": 900_000, "saving_step_low_ns": 300_000, "saving_step_high_ns": 410_000}, True),
+        ({"saving_step_ns": 400_000, "saving_step_low_ns": 410_000, "saving_step_high_ns": 500_000}, False),
+        ({"saving_step_ns": None}, None),
+    ],
+)
+def test_a_claim_comes_true_within_its_range_or_within_5_percent_of_a_step(claim, met):
+    [row] = harness.rows_of(taken([1000.0, 1002, 998], [600.0, 602, 598], **claim))
+    assert row["met"] is met
+    assert row["value"] == 400
+
+
+def test_a_fix_that_makes_it_slower_has_the_wrong_sign():
+    [row] = harness.rows_of(taken([1000.0, 1002, 998], [1100.0, 1102, 1098], saving_step_ns=10_000))
+    assert row["sign_right"] is False
+    [row] = harness.rows_of(taken([1000.0, 1002, 998], [1000.0, 995, 1005], saving_step_ns=10_000))
+    assert row["sign_right"] is True
+
+
+def test_the_summary_counts_claims():
+    narrow = taken([1000.0] * 3, [600.0] * 3, saving_step_low_ns=390_000, saving_step_high_ns=410_000)
+    wide = taken([1000.0] * 3, [600.0] * 3, saving_step_low_ns=500_000, saving_step_high_ns=900_000)
+    wrong = taken([1000.0] * 3, [1200.0] * 3)
+    unknown = taken([1000.0] * 3, [600.0] * 3, saving_step_ns=None)
+    rows = [row for known in (narrow, wide, wrong, unknown) for row in harness.rows_of(known)]
+    broken = taken([1000.0] * 3, [])
+    broken.failed["faster"] = "it ended"
+    rows += harness.rows_of(broken)
+    expected = {"claims": 4, "in_range": 1, "narrow": 3, "wrong_sign": 1}
+    expected |= {"broke_the_program": 1, "findings_without_a_claim": 1}
+    assert harness.summary(rows) == expected
+
+
+@pytest.mark.parametrize(("counted", "in_step"), [(4, 1), (3, 1), (12, 3), (11, 3), (2, 0.5), (0, 1)])
+def test_a_claim_is_of_a_step_of_the_program(counted, in_step):
+    known = taken([1000.0] * 3, [600.0] * 3)
+    known.report["steps"] = {"count": counted, "median_ns": 1_000_000}
+    [row] = harness.rows_of(known)
+    assert row["predicted_low"] == 2000 * in_step
+    assert row["report_steps_in_step"] == in_step
+
+
+def test_rounds_end_when_every_saving_is_known_well_enough():
+    assert harness.settled(taken([1000.0] * 5, [600.0, 601, 602, 603, 604]))
+    assert not harness.settled(taken([1000.0] * 5, [600.0, 700, 500, 800, 400]))
+
+
+def test_the_time_of_the_processors_is_that_between_two_readings():
+    spent = harness.CpuTime(300, 150, 30) - harness.CpuTime(100, 50, 10)
+    assert spent.pct() == {"busy": 50.0, "stolen": 10.0}
+    assert 0 <= (harness.CpuTime.now() - harness.CpuTime(0, 0, 0)).pct()["busy"] <= 100
+
+
+def test_a_finding_without_a_fix_is_known():
+    known = taken([1.0], [1.0])
+    known.report["findings"].append(finding(rule="slow_link"))
+    assert [one["rule"] for one in harness.unfollowed(known)] == ["slow_link"]
+
+
+def test_a_process_that_says_nothing_is_given_up(tmp_path):
+    command = [sys.executable, "-c", "import time; print('hello', flush=True); time.sleep(60)"]
+    live = Live(command, str(tmp_path / "log"), dict(os.environ), str(tmp_path))
+    try:
+        with pytest.raises(Died, match="it said nothing for"):
+            live.answer(1)
+    finally:
+        live.end()
+    assert live.wait(0) < 0
+
+
+@pytest.mark.parametrize("name", programs.names())
+def test_the_table_of_a_program_names_its_switches_and_rules_that_exist(name):
+    known = programs.load(name)
+    source = pathlib.Path(known.path).read_text()
+    switches = re.findall(r'"([a-z-]+)"', re.search(r"^FIXES = \[(.*?)\]", source, re.M | re.S)[1])
+    assert sorted(fix.name for fix in known.fixes if fix.switch) == sorted(switches)
+    for fix in known.fixes:
+        used = re.search(rf'"{fix.name}" (not )?in (args|self)\.fix', source)
+        assert used or not fix.switch, f"{fix.name} changes nothing"
+        for answer in fix.answers:
+            assert (ROOT / "docs/rules" / f"{answer['rule']}.md").exists(), answer

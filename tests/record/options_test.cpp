@@ -1,0 +1,156 @@
+// The table of options, and what the environment and the C interface make of it.
+#include "record/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <set>
+
+namespace turnpike::record {
+namespace {
+
+using namespace std::chrono_literals;
+
+Options without_defaults() {
+  Options options;
+  options.run_directory = "/runs/a.tpk";
+  options.detail = Detail::kTransfers;
+  options.has_stacks = false;
+  options.is_content_verified = true;
+  options.capture_range = {CaptureRange::Kind::kNvtx, "step"};
+  options.delay = 3ms;
+  options.duration = 5ms;
+  options.is_quiet = true;
+  return options;
+}
+
+// No variable of an option is set.
+class OptionsTest : public testing::Test {
+ protected:
+  OptionsTest() { unset(); }
+  ~OptionsTest() override { unset(); }
+  static void set(const char* name, const char* value) { ::setenv(name, value, 1); }
+
+ private:
+  static void unset() {
+    ::unsetenv(TURNPIKE_ENV_RUN);
+    for (const Option& option : all_options()) ::unsetenv(option.variable);
+  }
+};
+
+TEST_F(OptionsTest, AreThoseOfAWholeRunWithoutVariables) {
+  const Options options = options_from_environment();
+  EXPECT_EQ(options.run_directory, "");
+  EXPECT_EQ(options.detail, Detail::kFull);
+  EXPECT_TRUE(options.has_stacks);
+  EXPECT_EQ(options.capture_range.kind, CaptureRange::Kind::kWholeRun);
+  EXPECT_EQ(options.capture_range.nvtx_name, "");
+  EXPECT_EQ(options.delay, 0ms);
+  EXPECT_EQ(options.duration, 0ms);
+  EXPECT_FALSE(options.is_content_verified);
+  EXPECT_FALSE(options.is_quiet);
+  EXPECT_TRUE(options.has_note);
+  EXPECT_STREQ(name_of(Detail::kFull), "full");
+  EXPECT_STREQ(name_of(Detail::kTransfers), "transfers");
+}
+
+TEST_F(OptionsTest, ComeEachFromItsVariable) {
+  set(TURNPIKE_ENV_RUN, "/runs/a.tpk");
+  EXPECT_EQ(options_from_environment().run_directory, "/runs/a.tpk");
+  set("TURNPIKE_DETAIL", "transfers");
+  EXPECT_EQ(options_from_environment().detail, Detail::kTransfers);
+  set("TURNPIKE_STACKS", "1");
+  EXPECT_TRUE(options_from_environment().has_stacks);
+  set("TURNPIKE_STACKS", "0");
+  EXPECT_FALSE(options_from_environment().has_stacks);
+  set("TURNPIKE_CAPTURE_RANGE", "cuda-profiler-api");
+  EXPECT_EQ(options_from_environment().capture_range.kind, CaptureRange::Kind::kCudaProfilerApi);
+  EXPECT_EQ(options_from_environment().capture_range.nvtx_name, "");
+  set("TURNPIKE_CAPTURE_RANGE", "nvtx:step");
+  EXPECT_EQ(options_from_environment().capture_range.kind, CaptureRange::Kind::kNvtx);
+  EXPECT_EQ(options_from_environment().capture_range.nvtx_name, "step");
+  set("TURNPIKE_CAPTURE_RANGE", "nvtx");
+  EXPECT_EQ(options_from_environment().capture_range.kind, CaptureRange::Kind::kWholeRun);
+  set("TURNPIKE_DELAY_MS", "3");
+  set("TURNPIKE_DURATION_MS", "5");
+  EXPECT_EQ(options_from_environment().delay, 3ms);
+  EXPECT_EQ(options_from_environment().duration, 5ms);
+  set("TURNPIKE_DELAY_MS", "-3");
+  set("TURNPIKE_DURATION_MS", "soon");
+  EXPECT_EQ(options_from_environment().delay, 0ms);
+  EXPECT_EQ(options_from_environment().duration, 0ms);
+  EXPECT_FALSE(options_from_environment().is_content_verified);
+  set("TURNPIKE_VERIFY_CONTENT", "1");
+  EXPECT_TRUE(options_from_environment().is_content_verified);
+  EXPECT_FALSE(options_from_environment().is_quiet);
+  set("TURNPIKE_QUIET", "1");
+  EXPECT_TRUE(options_from_environment().is_quiet);
+}
+
+TEST_F(OptionsTest, ArriveInAnInjectedProcessAsTheyWereGiven) {
+  for (const auto& [name, value] : environment_of(without_defaults())) {
+    ASSERT_TRUE(value) << name;
+    set(name.c_str(), value->c_str());
+  }
+  const Options options = options_from_environment();
+  EXPECT_EQ(options.run_directory, "/runs/a.tpk");
+  EXPECT_EQ(options.detail, Detail::kTransfers);
+  EXPECT_FALSE(options.has_stacks);
+  EXPECT_TRUE(options.is_content_verified);
+  EXPECT_EQ(text_of(options.capture_range), "nvtx:step");
+  EXPECT_EQ(options.delay, 3ms);
+  EXPECT_EQ(options.duration, 5ms);
+  EXPECT_TRUE(options.is_quiet);
+}
+
+TEST_F(OptionsTest, RemoveTheVariablesOfAnOuterRecordingButNotItsQuiet) {
+  using Variables = std::vector<std::pair<std::string, std::optional<std::string>>>;
+  EXPECT_EQ(environment_of({.run_directory = "/b.tpk"}), (Variables{{"TURNPIKE_RUN", "/b.tpk"},
+                                                                    {"TURNPIKE_DETAIL", "full"},
+                                                                    {"TURNPIKE_STACKS", "1"},
+                                                                    {"TURNPIKE_VERIFY_CONTENT", std::nullopt},
+                                                                    {"TURNPIKE_CAPTURE_RANGE", std::nullopt},
+                                                                    {"TURNPIKE_DELAY_MS", std::nullopt},
+                                                                    {"TURNPIKE_DURATION_MS", std::nullopt}}));
+}
+
+TEST_F(OptionsTest, GoThroughTheCInterfaceAndBack) {
+  const Options given = without_defaults();
+  const TurnpikeOptions in_c = to_c(given);
+  EXPECT_EQ(in_c.struct_bytes, sizeof(TurnpikeOptions));
+  EXPECT_EQ(in_c.detail, std::uint32_t{TURNPIKE_DETAIL_TRANSFERS});
+  EXPECT_EQ(in_c.stacks, 0u);
+  EXPECT_EQ(in_c.verify_content, 1u);
+  EXPECT_EQ(in_c.run_directory, given.run_directory.c_str());
+  const Options options = from_c(in_c);
+  EXPECT_EQ(options.run_directory, "/runs/a.tpk");
+  EXPECT_EQ(options.detail, Detail::kTransfers);
+  EXPECT_FALSE(options.has_stacks);
+  EXPECT_TRUE(options.is_content_verified);
+  EXPECT_EQ(from_c(to_c({})).detail, Detail::kFull);
+  EXPECT_TRUE(from_c(to_c({})).has_stacks);
+  EXPECT_FALSE(from_c(to_c({})).is_content_verified);
+}
+
+TEST_F(OptionsTest, HaveEachTheirOwnNames) {
+  std::set<std::string> names, variables, arguments;
+  for (const Option& option : all_options()) {
+    EXPECT_TRUE(names.insert(option.name).second) << option.name;
+    EXPECT_TRUE(variables.insert(option.variable).second) << option.variable;
+    EXPECT_TRUE(arguments.insert(option.argument).second) << option.argument;
+  }
+}
+
+TEST_F(OptionsTest, KnowTheirWords) {
+  EXPECT_EQ(detail_of("full"), Detail::kFull);
+  EXPECT_EQ(detail_of("transfers"), Detail::kTransfers);
+  EXPECT_EQ(detail_of("Full"), std::nullopt);
+  for (const char* unknown : {"", "nvtx", "nvtx:", "cuda-profiler-api "}) EXPECT_FALSE(capture_range_of(unknown));
+  EXPECT_EQ(text_of(*capture_range_of("nvtx: ")), "nvtx: ");
+  EXPECT_EQ(text_of(*capture_range_of("cuda-profiler-api")), "cuda-profiler-api");
+  EXPECT_EQ(text_of(CaptureRange()), "");
+}
+
+}  // namespace
+}  // namespace turnpike::record

@@ -1,0 +1,109 @@
+// Which rows the timeline has, from top to bottom, and where each lies.
+import type { LaneKind } from "./format.ts";
+import type { Lane } from "./model/lane.ts";
+import type { Run } from "./model/run.ts";
+
+export interface Row {
+  /** The lane; none in the heading of a process. */
+  lane: Lane | null;
+  title: string;
+  y: number;
+  height: number;
+  /** Belongs to the row above: events that overlap there, or the same lane with a fix. */
+  isSubRow: boolean;
+}
+
+export interface Layout {
+  rows: Row[];
+  height: number;
+}
+
+const ORDER: LaneKind[] = [
+  "steps",
+  "ranges",
+  "host",
+  "state",
+  "stream",
+  "copy_up",
+  "copy_down",
+  "copy_peer",
+  "copy_device",
+  "memory",
+];
+const HEIGHTS: Record<LaneKind, number> = {
+  steps: 24,
+  ranges: 18,
+  host: 32,
+  state: 32,
+  stream: 36,
+  copy_up: 20,
+  copy_down: 20,
+  copy_peer: 20,
+  copy_device: 20,
+  memory: 44,
+};
+const SUB_ROW_HEIGHT = 14;
+const GAP = 8;
+const GROUP_HEIGHT = 22;
+
+export interface LayoutChoice {
+  /** Indices of lanes that the user hid. */
+  hidden: ReadonlySet<number>;
+  /** The finding whose predicted lanes are shown below the recorded ones. */
+  fix: number | null;
+}
+
+export function layoutOf(run: Run, { hidden, fix }: LayoutChoice): Layout {
+  const rows: Row[] = [];
+  let y = 0;
+  const add = (lane: Lane | null, title: string, height: number, isSubRow: boolean) => {
+    y += isSubRow ? 2 : GAP;
+    rows.push({ lane, title, y, height, isSubRow });
+    y += height;
+  };
+  const groups = run.contents.groups;
+  groups.forEach((group, index) => {
+    const lanes = run.lanes.filter(
+      ({ entry, index: number }) =>
+        entry.group === index &&
+        !hidden.has(number) &&
+        (entry.fix === undefined || entry.fix === fix),
+    );
+    if (lanes.length === 0) return;
+    if (groups.length > 1) add(null, group, GROUP_HEIGHT, false);
+    for (const lane of inOrder(lanes)) {
+      const { entry } = lane;
+      const isGhost = entry.fix !== undefined;
+      const isSubRow = isGhost || (entry.depth ?? 0) > 0;
+      const height = isSubRow ? Math.min(SUB_ROW_HEIGHT, HEIGHTS[entry.kind]) : HEIGHTS[entry.kind];
+      add(lane, isGhost ? "with the fix" : isSubRow ? "" : entry.title, height, isSubRow);
+    }
+  });
+  return { rows, height: y + GAP };
+}
+
+/** By device, then kind, then as written; predicted lanes after the recorded ones of the same title. */
+function inOrder(lanes: Lane[]): Lane[] {
+  const firstOfTitle = new Map<string, number>();
+  const key = ({ entry }: Lane) => `${entry.kind}/${entry.title}`;
+  for (const lane of lanes)
+    if (!firstOfTitle.has(key(lane))) firstOfTitle.set(key(lane), lane.index);
+  const rank = (lane: Lane) => [
+    lane.entry.device === undefined ? (lane.entry.kind === "memory" ? 1e6 : -1) : lane.entry.device,
+    ORDER.indexOf(lane.entry.kind),
+    firstOfTitle.get(key(lane))!,
+    lane.entry.fix === undefined ? 0 : 1,
+    lane.entry.depth ?? 0,
+    lane.index,
+  ];
+  return [...lanes].sort((a, b) => {
+    const [left, right] = [rank(a), rank(b)];
+    const different = left.findIndex((value, i) => value !== right[i]);
+    return different < 0 ? 0 : left[different]! - right[different]!;
+  });
+}
+
+/** The row at this height, or undefined between rows. */
+export function rowAt(layout: Layout, y: number): Row | undefined {
+  return layout.rows.find((row) => y >= row.y && y < row.y + row.height);
+}

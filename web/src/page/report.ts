@@ -1,0 +1,84 @@
+// The part of `turnpike report --json` (schema 1, docs/report.md) that the page shows.
+
+export interface Finding {
+  rule: string;
+  severity: string;
+  title: string;
+  site: string | null;
+  saving_step_ns: number | null;
+  saving_pct: number | null;
+  superseded_by: string | null;
+  evidence: string;
+  advice: string;
+}
+
+export interface TransferSite {
+  site: string;
+  file: string | null;
+  line: number | null;
+  op: string | null;
+  direction: string;
+  src_kind: string | null;
+  dst_kind: string | null;
+  count: number;
+  bytes: number;
+  device_time_ns: number | null;
+  host_blocked_ns: number | null;
+  exposed_ns: number | null;
+  gpu_idle_ns: number | null;
+  bandwidth_gbps: number | null;
+}
+
+export interface SyncSite {
+  site: string;
+  file: string | null;
+  line: number | null;
+  op: string | null;
+  api: string;
+  count: number;
+  host_blocked_ns: number | null;
+  gpu_idle_ns: number | null;
+}
+
+export interface Idle {
+  copies_pct: number;
+  syncs_pct: number;
+  input_pct: number;
+  launch_pct: number;
+  quiet_pct: number;
+}
+
+export interface Report {
+  schema: number;
+  source: {
+    kind: string;
+    program: string | null;
+    detail: string | null;
+    devices: { id: number; name: string }[];
+    versions: Record<string, string | null>;
+    notes: string[];
+  };
+  span_ns: number;
+  steps: { count: number; median_ns: number; source: string } | null;
+  verdict: {
+    bound_by: string;
+    gpu_busy_pct: number | null;
+    gpu_idle_pct: number | null;
+    exposed_transfer_pct: number | null;
+    why: string;
+    idle: Idle | null;
+  } | null;
+  memory: { points: { time_ns: number; device_bytes: number; pinned_bytes: number }[] } | null;
+  sites: TransferSite[];
+  sync_sites: SyncSite[];
+  findings: Finding[];
+  losses: Record<string, number>;
+  loss_sentences: Record<string, string>;
+}
+
+export function checkReport(value: unknown): Report {
+  const report = value as Report;
+  if (report?.schema !== 1)
+    throw new Error(`The report has schema ${report?.schema}; this page reads 1`);
+  return report;
+}

@@ -1,0 +1,67 @@
+// Times and sizes in words, as `turnpike report` prints them.
+
+const UNITS: [number, string][] = [
+  [1e9, "s"],
+  [1e6, "ms"],
+  [1e3, "us"],
+];
+
+/** "4.83 us", "612 us", "2.49 ms": three digits that count. */
+export function duration(ns: number): string {
+  // 999.5 us is 1 ms: what rounds up to a thousand belongs to the next unit.
+  for (const [size, unit] of UNITS)
+    if (Math.abs(ns) >= size * 0.9995) return `${digits(ns / size)} ${unit}`;
+  return `${Math.round(ns)} ns`;
+}
+
+/** The same for screen readers, which do not know "us". */
+export function spokenDuration(ns: number): string {
+  return duration(ns)
+    .replace(/ns$/, "nanoseconds")
+    .replace(/us$/, "microseconds")
+    .replace(/ms$/, "milliseconds")
+    .replace(/ s$/, " seconds");
+}
+
+const SIZES: [number, string][] = [
+  [1e12, "TB"],
+  [1e9, "GB"],
+  [1e6, "MB"],
+  [1e3, "kB"],
+];
+
+export function size(bytes: number): string {
+  for (const [unit, name] of SIZES)
+    if (bytes >= unit * 0.9995) return `${digits(bytes / unit)} ${name}`;
+  return `${Math.round(bytes)} B`;
+}
+
+export function percent(value: number): string {
+  if (value !== 0 && Math.abs(value) < 0.95) return `${value.toFixed(1)} %`;
+  return `${Math.round(value)} %`;
+}
+
+function digits(value: number): string {
+  const magnitude = Math.abs(value);
+  return value.toFixed(magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : 2);
+}
+
+/** A moment on the axis, with as many decimals as the distance between two ticks needs. */
+export function moment(ns: number, tick: number, unit = unitFor(tick)): string {
+  const [scale, name] = unit;
+  const decimals = Math.max(0, Math.ceil(-Math.log10(tick / scale) - 1e-9));
+  return `${(ns / scale).toFixed(decimals)} ${name}`;
+}
+
+/** Milliseconds with up to three decimals; seconds and microseconds where those would be too coarse or too many digits. */
+function unitFor(tick: number): [number, string] {
+  if (tick >= 1e9) return [1e9, "s"];
+  return tick >= 1e3 ? [1e6, "ms"] : [1e3, "us"];
+}
+
+/** 1, 2 or 5 times a power of ten, so that ticks are at least `least` ns apart. */
+export function tickDistance(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
+  for (const factor of [1, 2, 5]) if (power * factor >= least) return power * factor;
+  return power * 10;
+}

@@ -1,0 +1,39 @@
+// The page: verdict, findings and source on top, the timeline, and tabs below.
+import type { Actions } from "../actions.ts";
+import { visible } from "../short_name.ts";
+import { Findings } from "./findings.tsx";
+import { Legend } from "./legend.tsx";
+import { missingOf } from "./run_tab.tsx";
+import { SourceCard } from "./source.tsx";
+import { StepBar } from "./step_bar.tsx";
+import { Tabs } from "./tabs.tsx";
+import { Timeline } from "./timeline.tsx";
+import { Toolbar } from "./toolbar.tsx";
+import { Context } from "./use_store.ts";
+
+export function App({ actions }: { actions: Actions }) {
+  const { contents, report } = actions.run;
+  const missing = missingOf(report.losses, report.loss_sentences, contents.left_out);
+  return (
+    <Context.Provider value={actions}>
+      <main>
+        <header class="verdict">
+          <h1>{visible(contents.headline)}</h1>
+          <p>{visible(contents.details)}</p>
+          {missing.length > 0 ? (
+            <p class="missing">Not everything is here: {visible(missing.join(" "))}</p>
+          ) : null}
+        </header>
+        <StepBar report={report} />
+        <div class="cards">
+          <Findings />
+          <SourceCard />
+        </div>
+        <Toolbar />
+        <Timeline />
+        <Legend />
+        <Tabs />
+      </main>
+    </Context.Provider>
+  );
+}

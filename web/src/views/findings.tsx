@@ -1,0 +1,110 @@
+// The findings: where, what, what it saves, and the fix.
+import type { Fix } from "../page/contents.ts";
+import type { Finding } from "../page/report.ts";
+import { visible } from "../short_name.ts";
+import { duration, percent } from "../time_text.ts";
+import { useActions, useViewState } from "./use_store.ts";
+
+export function Findings() {
+  const { run } = useActions();
+  const all = run.report.findings.map((finding, index) => ({ finding, index }));
+  const leading = all.filter(({ finding }) => finding.superseded_by === null);
+  const others = all.filter(({ finding }) => finding.superseded_by !== null);
+  if (all.length === 0)
+    return (
+      <section class="card" aria-label="Findings">
+        <h2>No change is known to save time</h2>
+        <p>{run.report.verdict?.why}</p>
+      </section>
+    );
+  return (
+    <section class="findings" aria-label="Findings">
+      {leading.map((entry, i) => (
+        <FindingCard key={entry.index} {...entry} rank={i + 1} />
+      ))}
+      {others.length > 0 ? (
+        <details>
+          <summary>{others.length} more at the same lines</summary>
+          {others.map((entry) => (
+            <FindingCard key={entry.index} {...entry} rank={null} />
+          ))}
+        </details>
+      ) : null}
+    </section>
+  );
+}
+
+function FindingCard({
+  finding,
+  index,
+  rank,
+}: {
+  finding: Finding;
+  index: number;
+  rank: number | null;
+}) {
+  const actions = useActions();
+  const state = useViewState();
+  const { fix, site } = actions.run.contents.findings[index] ?? {};
+  const isChosen = state.selection?.kind === "finding" && state.selection.index === index;
+  const hasPrediction = actions.run.lanes.some((lane) => lane.entry.fix === index);
+  return (
+    <article class={isChosen ? "card chosen" : "card"}>
+      <header>
+        <h2>
+          {rank ? <span class="rank">{rank}</span> : null}{" "}
+          {finding.site ? <code>{visible(finding.site)}</code> : null} {visible(finding.title)}
+        </h2>
+        <Saving finding={finding} />
+      </header>
+      <p>{visible(finding.evidence)}</p>
+      {fix ? <FixText fix={fix} /> : <p class="advice">{visible(finding.advice)}</p>}
+      <p class="buttons">
+        {site !== undefined ? (
+          <button
+            type="button"
+            aria-pressed={isChosen}
+            onClick={() => actions.selectFinding(index)}
+          >
+            show in the timeline
+          </button>
+        ) : null}
+        {hasPrediction ? (
+          <button
+            type="button"
+            aria-pressed={state.fix === index}
+            onClick={() => actions.store.set({ fix: state.fix === index ? null : index })}
+          >
+            with the fix
+          </button>
+        ) : null}
+      </p>
+    </article>
+  );
+}
+
+function Saving({ finding }: { finding: Finding }) {
+  const { run } = useActions();
+  const { saving_step_ns: saved, saving_pct: share } = finding;
+  if (saved === null) return null;
+  const step = run.report.steps?.median_ns;
+  return (
+    <strong class="saving">
+      saves {duration(saved)} a step{share !== null ? ` (${percent(share)})` : ""}
+      {step && step > saved ? ` → ${duration(step - saved)}` : ""}
+    </strong>
+  );
+}
+
+function FixText({ fix }: { fix: Fix }) {
+  return (
+    <pre class="diff">
+      {fix.before.map((line) => (
+        <del key={line}>{`- ${visible(line)}\n`}</del>
+      ))}
+      {fix.after.map((line) => (
+        <ins key={line}>{`+ ${visible(line)}\n`}</ins>
+      ))}
+    </pre>
+  );
+}

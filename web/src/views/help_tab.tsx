@@ -1,0 +1,24 @@
+import { KEYS } from "../keys.ts";
+
+export function HelpTab() {
+  return (
+    <div>
+      <p>
+        Keys work while the timeline has the focus. Drag to select a stretch of time, hold Shift and
+        drag to move, turn the wheel with Ctrl to zoom. In the search box: words of a name,{" "}
+        <code>line:train.py:42</code>, <code>&gt;1ms</code>, <code>dir:d2h</code>,{" "}
+        <code>kind:pageable</code>.
+      </p>
+      <dl class="keys">
+        {KEYS.map((key) => (
+          <div key={key.shown}>
+            <dt>
+              <kbd>{key.shown}</kbd>
+            </dt>
+            <dd>{key.does}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}

@@ -1,0 +1,49 @@
+// What the patterns and colours mean. Only what the run has is listed.
+import { useMemo } from "preact/hooks";
+import { CLASSES, type ClassName } from "../format.ts";
+import type { Run } from "../model/run.ts";
+import { useActions } from "./use_store.ts";
+
+const ENTRIES: [string, string, ClassName[]][] = [
+  [
+    "kernels",
+    "kernel",
+    ["matmul", "attention", "elementwise", "reduction", "collective", "copy_kernel", "kernel"],
+  ],
+  ["call", "CUDA call", ["call", "launch", "copy_call"]],
+  [
+    "wait",
+    "waits: CPU blocked, or GPU idle because of a line",
+    ["blocked", "idle_copy", "idle_sync", "idle_rank"],
+  ],
+  ["wait launch", "GPU idle: work not issued in time", ["idle_launch"]],
+  ["wait input", "GPU idle: no input", ["idle_input"]],
+  ["wait quiet", "GPU idle: cause unknown", ["idle_unknown"]],
+  ["copies", "copy, pinned", ["pinned"]],
+  ["copies pageable", "copy, pageable", ["pageable"]],
+  ["copies managed", "copy, managed", ["managed"]],
+  ["lost", "lost, or not in this file", ["lost", "left_out"]],
+];
+
+function classesOf(run: Run): Set<number> {
+  const seen = new Uint8Array(256);
+  for (const lane of run.lanes) for (let i = 0; i < lane.count; i++) seen[lane.eventClass[i]!] = 1;
+  return new Set([...seen.keys()].filter((c) => seen[c]));
+}
+
+export function Legend() {
+  const { run } = useActions();
+  const seen = useMemo(() => classesOf(run), [run]);
+  return (
+    <ul class="legend" aria-label="Legend">
+      {ENTRIES.filter(([, , classes]) => classes.some((name) => seen.has(CLASSES[name]))).map(
+        ([style, words]) => (
+          <li key={words}>
+            <i class={`swatch ${style}`} /> {words}
+          </li>
+        ),
+      )}
+      <li>a dark upper edge: no kernel runs during this part of a copy</li>
+    </ul>
+  );
+}

@@ -1,0 +1,70 @@
+// What was recorded, with what, and what is missing.
+import { visible } from "../short_name.ts";
+import { duration } from "../time_text.ts";
+import { useActions } from "./use_store.ts";
+
+export function RunTab() {
+  const { report, contents, events } = useActions().run;
+  const { source } = report;
+  const facts: [string, string][] = [
+    ["program", source.program ?? "?"],
+    ["recorded", duration(report.span_ns)],
+    ["detail", source.detail ?? "?"],
+    ["events in this file", String(events)],
+    [
+      "source text in this file",
+      contents.source?.length ? contents.source.map((part) => part.file).join(", ") : "none",
+    ],
+    ...Object.entries(source.versions).map(([name, version]): [string, string] => [
+      name,
+      version ?? "?",
+    ]),
+  ];
+  return (
+    <div class="columns">
+      <dl>
+        {facts.map(([name, value]) => (
+          <>
+            <dt key={name}>{name}</dt>
+            <dd>{visible(value)}</dd>
+          </>
+        ))}
+      </dl>
+      <Missing />
+    </div>
+  );
+}
+
+/** What the recording or this file lacks, in sentences. */
+export function missingOf(
+  losses: Record<string, number>,
+  sentences: Record<string, string>,
+  leftOut: readonly string[],
+): string[] {
+  const lost = Object.entries(losses).map(
+    ([name, count]) => `${count}: ${sentences[name] ?? name}`,
+  );
+  return [...lost, ...leftOut];
+}
+
+function Missing() {
+  const { report, contents } = useActions().run;
+  const missing = missingOf(report.losses, report.loss_sentences, contents.left_out);
+  return (
+    <section>
+      <h3>What is missing</h3>
+      {missing.length === 0 ? <p>Nothing was lost or left out.</p> : null}
+      <ul>
+        {missing.map((sentence) => (
+          <li key={sentence}>{visible(sentence)}</li>
+        ))}
+        {report.source.notes.map((note) => (
+          <li key={note}>{visible(note)}</li>
+        ))}
+      </ul>
+      <p class="hint">
+        The page is part of Turnpike. It contains Preact, © Jason Miller, under the MIT licence.
+      </p>
+    </section>
+  );
+}

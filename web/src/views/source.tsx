@@ -1,0 +1,169 @@
+// Source lines with their cost in the margin. Without source text, the lines that cost something are listed all the same.
+import { useEffect, useRef } from "preact/hooks";
+import { type LineCost, lineCosts, total } from "../model/line_costs.ts";
+import type { SourceExcerpt } from "../page/contents.ts";
+import { visible } from "../short_name.ts";
+import { duration } from "../time_text.ts";
+import { useActions, useViewState } from "./use_store.ts";
+
+const LINES_IN_CARD = 7;
+
+interface Shown {
+  costs: LineCost[];
+  most: number;
+  steps: number;
+}
+
+function useCosts(): Shown {
+  const { run } = useActions();
+  const costs = lineCosts(run.report);
+  return {
+    costs,
+    most: Math.max(1, ...costs.map(total)),
+    steps: run.report.steps?.count || 1,
+  };
+}
+
+/** The card on the first screen: a few lines around the chosen site. */
+export function SourceCard() {
+  const actions = useActions();
+  useViewState();
+  const shown = useCosts();
+  const { contents } = actions.run;
+  const site =
+    actions.shownSite ?? contents.findings.find((finding) => finding.site !== undefined)?.site;
+  const place = site === undefined ? undefined : contents.sites[site];
+  const file = place?.file ?? shown.costs[0]?.file;
+  const excerpt = contents.source?.find((candidate) => candidate.file === file);
+  return (
+    <section class="card source" aria-label="Source">
+      <h2>
+        <code>{file ? visible(fileName(file)) : "source"}</code>{" "}
+        <small>cost of a step beside the line</small>
+      </h2>
+      {excerpt ? (
+        <Excerpt excerpt={around(excerpt, place?.line, shown)} shown={shown} chosen={place?.line} />
+      ) : (
+        <CostList shown={shown} chosen={place?.site} />
+      )}
+    </section>
+  );
+}
+
+/** The tab: every excerpt as a whole. */
+export function SourceTab() {
+  const actions = useActions();
+  useViewState();
+  const shown = useCosts();
+  const { contents } = actions.run;
+  const site = actions.shownSite;
+  const place = site === null ? undefined : contents.sites[site];
+  const chosen = useRef<HTMLElement>(null);
+  useEffect(() => {
+    chosen.current?.querySelector(".chosen")?.scrollIntoView({ block: "nearest" });
+  }, []);
+  return (
+    <section ref={chosen} class="source">
+      {(contents.source ?? []).map((excerpt) => (
+        <div key={excerpt.file}>
+          <h3>
+            <code>{visible(excerpt.file)}</code>
+          </h3>
+          <Excerpt
+            excerpt={excerpt}
+            shown={shown}
+            chosen={place?.file === excerpt.file ? place.line : undefined}
+          />
+        </div>
+      ))}
+      {contents.source?.length ? null : (
+        <>
+          <p>This file holds no source text. {contents.no_source}</p>
+          <CostList shown={shown} chosen={place?.site} />
+        </>
+      )}
+    </section>
+  );
+}
+
+/** The lines nearest to the chosen one that fit on the card, lines with a cost first. */
+function around(excerpt: SourceExcerpt, line: number | undefined, { costs }: Shown): SourceExcerpt {
+  const middle =
+    line ?? costs.find((cost) => cost.file === excerpt.file)?.line ?? excerpt.first_line;
+  const first = Math.max(
+    0,
+    Math.min(excerpt.lines.length - LINES_IN_CARD, middle - excerpt.first_line - 4),
+  );
+  return {
+    file: excerpt.file,
+    first_line: excerpt.first_line + first,
+    lines: excerpt.lines.slice(first, first + LINES_IN_CARD),
+  };
+}
+
+function Excerpt(props: { excerpt: SourceExcerpt; shown: Shown; chosen: number | undefined }) {
+  const { excerpt, shown, chosen } = props;
+  const indent = Math.min(
+    ...excerpt.lines.filter((text) => text.trim()).map((text) => text.search(/\S/)),
+  );
+  return (
+    <ol class="lines">
+      {excerpt.lines.map((text, i) => {
+        const line = excerpt.first_line + i;
+        const cost = shown.costs.find(
+          (entry) => entry.file === excerpt.file && entry.line === line,
+        );
+        return (
+          <li key={line} class={line === chosen ? "chosen" : ""}>
+            <Margin cost={cost} shown={shown} />
+            <span class="number">{line}</span>
+            <code>{visible(text.slice(Number.isFinite(indent) ? indent : 0)) || " "}</code>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+function Margin({ cost, shown }: { cost: LineCost | undefined; shown: Shown }) {
+  if (!cost || total(cost) === 0) return <span class="margin" />;
+  const width = (ns: number) => ({ width: `${(100 * ns) / shown.most}%` });
+  return (
+    <span class="margin" title={costWords(cost, shown.steps)}>
+      <span class="sr">{costWords(cost, shown.steps)}</span>
+      <span class="bars">
+        <i class="wait" style={width(cost.blocked_ns)} />
+        <i class="copies" style={width(cost.copy_ns)} />
+      </span>
+      <b>{duration(total(cost) / shown.steps)}</b>
+    </span>
+  );
+}
+
+function costWords(cost: LineCost, steps: number): string {
+  const parts: string[] = [];
+  if (cost.blocked_ns > 0) parts.push(`the CPU waits ${duration(cost.blocked_ns / steps)}`);
+  if (cost.copy_ns > 0) parts.push(`copies take ${duration(cost.copy_ns / steps)}`);
+  if (cost.idle_ns > 0) parts.push(`the GPU idles ${duration(cost.idle_ns / steps)} meanwhile`);
+  return `${parts.join(", ")} a step`;
+}
+
+function CostList({ shown, chosen }: { shown: Shown; chosen: string | undefined }) {
+  return (
+    <ol class="lines">
+      {shown.costs.slice(0, 8).map((cost) => {
+        const place = `${fileName(cost.file)}:${cost.line}`;
+        return (
+          <li key={`${cost.file}:${cost.line}`} class={place === chosen ? "chosen" : ""}>
+            <Margin cost={cost} shown={shown} />
+            <code>{visible(place)}</code> <small>{costWords(cost, shown.steps)}</small>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+function fileName(path: string): string {
+  return path.split(/[/\\]/).at(-1) ?? path;
+}

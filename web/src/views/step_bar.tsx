@@ -1,0 +1,64 @@
+// One bar for a step: kernels, copies without kernels, idle time by cause.
+import type { Report } from "../page/report.ts";
+import { percent } from "../time_text.ts";
+
+interface Part {
+  name: string;
+  share: number;
+  style: string;
+}
+
+export function partsOf(report: Report): Part[] {
+  const { verdict } = report;
+  if (!verdict || verdict.gpu_busy_pct === null) return [];
+  const { idle } = verdict;
+  const parts: Part[] = [
+    { name: "kernels", share: verdict.gpu_busy_pct, style: "kernels" },
+    { name: "copies only", share: verdict.exposed_transfer_pct ?? 0, style: "copies" },
+  ];
+  if (idle)
+    parts.push(
+      { name: "idle: held by copies", share: idle.copies_pct, style: "wait" },
+      { name: "idle: held by syncs", share: idle.syncs_pct, style: "wait" },
+      { name: "idle: input", share: idle.input_pct, style: "wait input" },
+      { name: "idle: CPU issues work", share: idle.launch_pct, style: "wait launch" },
+      { name: "idle: no call to CUDA", share: idle.quiet_pct, style: "wait quiet" },
+    );
+  else parts.push({ name: "idle", share: verdict.gpu_idle_pct ?? 0, style: "wait" });
+  return parts.filter((part) => part.share >= 0.05);
+}
+
+/** A text is shown in its part if it fits into a window of usual width. */
+function fits(part: Part): boolean {
+  return part.share > 0.65 * part.name.length + 3;
+}
+
+export function StepBar({ report }: { report: Report }) {
+  const parts = partsOf(report);
+  if (parts.length === 0) return null;
+  const label = `A step: ${parts.map((part) => `${part.name} ${percent(part.share)}`).join(", ")}`;
+  return (
+    <div class="bar-of-step">
+      <div class="bar" role="img" aria-label={label}>
+        {parts.map((part) => (
+          <div key={part.name} class={`part ${part.style}`} style={{ flexGrow: part.share }}>
+            {fits(part) ? (
+              <span>
+                {part.name} {percent(part.share)}
+              </span>
+            ) : null}
+          </div>
+        ))}
+      </div>
+      <p class="bar-words" aria-hidden="true">
+        {parts
+          .filter((part) => !fits(part))
+          .map((part) => (
+            <span key={part.name}>
+              <i class={`swatch ${part.style}`} /> {part.name} {percent(part.share)}
+            </span>
+          ))}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,427 @@
+// The page in Chromium, from file://, without a network.
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { KEYS } from "../../src/keys.ts";
+import { pageOf } from "../../tools/write_page.ts";
+import {
+  IDLE_FROM_NS,
+  IDLE_NS,
+  program,
+  STEP_NS,
+  trainingLoop,
+  written,
+  writtenLoop,
+} from "./page_file.ts";
+
+const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+let browser: Browser;
+beforeAll(async () => {
+  if (!existsSync(EXECUTABLE)) throw new Error(`${EXECUTABLE} is missing; set CHROMIUM`);
+  browser = await chromium.launch({
+    executablePath: EXECUTABLE,
+    args: ["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND"],
+  });
+});
+afterAll(() => browser?.close());
+
+interface Opened {
+  page: Page;
+  /** Everything that a clean page does not do: requests, messages, errors, violations of its policy. */
+  complaints: string[];
+}
+
+async function open(
+  address: string,
+  options: Parameters<Browser["newPage"]>[0] = {},
+): Promise<Opened> {
+  const page = await browser.newPage({ viewport: { width: 1440, height: 900 }, ...options });
+  const complaints: string[] = [];
+  page.on("console", (message) => complaints.push(`console: ${message.text()}`));
+  page.on("pageerror", (error) => complaints.push(`error: ${error.message}`));
+  page.on("request", (request) => {
+    const isOwn =
+      request.url().split("#")[0] === address.split("#")[0] || request.url().startsWith("blob:");
+    if (!isOwn) complaints.push(`request: ${request.url()}`);
+  });
+  if (options?.javaScriptEnabled !== false)
+    await page.addInitScript(() => {
+      document.addEventListener("securitypolicyviolation", (e) =>
+        console.error(`policy: ${e.violatedDirective}`),
+      );
+    });
+  await page.goto(address);
+  return { page, complaints };
+}
+
+async function openLoop(hash = "", options = {}): Promise<Opened> {
+  const opened = await open(writtenLoop() + hash, options);
+  await opened.page.waitForSelector("canvas");
+  await settled(opened.page);
+  return opened;
+}
+
+/** Waits until the canvas shows the state. */
+async function settled(page: Page): Promise<void> {
+  await page.evaluate(
+    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+  );
+}
+
+async function press(page: Page, key: string): Promise<void> {
+  await page.keyboard.press(key);
+  await settled(page);
+}
+
+function hash(page: Page): Promise<URLSearchParams> {
+  return page.evaluate(() => location.hash.slice(1)).then((text) => new URLSearchParams(text));
+}
+
+async function hashAfter(page: Page): Promise<URLSearchParams> {
+  await page.waitForTimeout(450);
+  return hash(page);
+}
+
+test("it opens from file:// without a request, a message or a violation", async () => {
+  const { page, complaints } = await openLoop();
+  expect(await page.textContent("h1")).toContain("train.py:42");
+  expect(await page.locator("#tp-static").count()).toBe(0);
+  for (const tab of await page.locator('[role="tab"]').all()) await tab.click();
+  await page.waitForTimeout(400);
+  expect(complaints).toEqual([]);
+  await page.close();
+});
+
+test("without script the verdict is there", async () => {
+  const { page } = await open(writtenLoop(), { javaScriptEnabled: false });
+  expect(await page.textContent("#tp-static h1")).toContain("train.py:42");
+  await page.close();
+});
+
+test("it works where workers are refused", async () => {
+  const { data, report } = trainingLoop();
+  const html = pageOf(data, report, program).replace(
+    "worker-src blob:",
+    "worker-src &#39;none&#39;",
+  );
+  const { page } = await open(written(html));
+  await page.waitForSelector("canvas");
+  expect(await page.textContent(".tabs")).toContain("GPU 0 in kernels");
+  await page.close();
+});
+
+test("it works in a sandboxed frame, without storage", async () => {
+  const { data, report } = trainingLoop();
+  const inner = pageOf(data, report, program).replaceAll("&", "&amp;").replaceAll('"', "&quot;");
+  const { page, complaints } = await open(
+    written(
+      `<!doctype html><iframe sandbox="allow-scripts" width="1200" height="800" srcdoc="${inner}"></iframe>`,
+    ),
+  );
+  const frame = page.frameLocator("iframe");
+  await frame.locator("canvas").waitFor();
+  await frame.locator(".surface").press("n");
+  await page.waitForTimeout(500);
+  expect(await frame.locator('[aria-live="polite"]').last().textContent()).toContain("GPU idle");
+  expect(complaints.filter((text) => !text.startsWith("request: about:srcdoc"))).toEqual([]);
+  await page.close();
+});
+
+test("every key of the help does something or finds nothing to do, without an error", async () => {
+  const { page, complaints } = await openLoop();
+  for (const key of KEYS) {
+    await page.locator(".surface").focus();
+    const modifiers = `${key.alt ? "Alt+" : ""}${key.shift && key.shown !== "?" ? "Shift+" : ""}`;
+    for (const code of key.codes) await press(page, key.shown === "?" ? "?" : modifiers + code);
+  }
+  await page.waitForTimeout(400);
+  expect(complaints).toEqual([]);
+  await page.close();
+});
+
+describe("keys", () => {
+  test("N, [ and ] lead from gap to cause and back", async () => {
+    const { page } = await openLoop();
+    await page.locator(".surface").focus();
+    const said = () => page.locator(".timeline [aria-live]").textContent();
+    await press(page, "n");
+    expect(await said()).toBe(
+      "GPU idle: a sync held the CPU, 1.00 milliseconds, train.py:42, step 9",
+    );
+    await press(page, "n");
+    expect(await said()).toContain("step 10");
+    await press(page, "[");
+    expect(await said()).toBe("CPU waits, 3.50 milliseconds, train.py:42, step 10");
+    await press(page, "]");
+    expect(await said()).toContain("step 10");
+    await press(page, "Escape");
+    expect(await said()).toBe("");
+    await page.close();
+  });
+
+  test("W, D, 0 and Z move the window, and the address follows", async () => {
+    const { page } = await openLoop();
+    await page.locator(".surface").focus();
+    const window = async () => (await hashAfter(page)).get("t")!.split(",").map(Number);
+    await press(page, "w");
+    const [from, to] = await window();
+    expect(to! - from!).toBeCloseTo((2.5 * STEP_NS) / 1e6 / 1.35, 3);
+    await press(page, "d");
+    expect((await window())[0]).toBeGreaterThan(from!);
+    await press(page, "0");
+    expect(await window()).toEqual([0, 120]);
+    await press(page, "z");
+    expect((await window())[0]).toBeGreaterThan(from!);
+    await page.close();
+  });
+
+  test("V shows the prediction below the recording", async () => {
+    const { page } = await openLoop();
+    const height = () => page.evaluate(() => document.querySelector("canvas")!.clientHeight);
+    const before = await height();
+    await page.locator(".surface").focus();
+    await press(page, "v");
+    await settled(page);
+    expect(await height()).toBeGreaterThan(before);
+    await page.close();
+  });
+});
+
+test("from the finding to the timeline, to the source and back", async () => {
+  const { page } = await openLoop();
+  await page.getByRole("button", { name: "show in the timeline" }).click();
+  expect((await hashAfter(page)).get("sel")).toBe("finding:0");
+  await page.locator(".surface").focus();
+  await press(page, ".");
+  expect(await page.locator(".timeline [aria-live]").textContent()).toContain("train.py:42");
+  await press(page, "Enter");
+  expect(await page.locator("#tab-panel .chosen code").textContent()).toContain("loss.item()");
+  await page.close();
+});
+
+test("a link restores window, selection, tab and search", async () => {
+  const { page } = await openLoop("#t=12,24&sel=site:0&tab=transfers&q=gemm&fix=0");
+  expect(await page.inputValue('input[type="search"]')).toBe("gemm");
+  expect(await page.getAttribute("#tab-transfers", "aria-selected")).toBe("true");
+  expect(await page.locator("tr.chosen").count()).toBe(1);
+  expect(await page.getAttribute("canvas", "aria-label")).toContain(
+    "Timeline of 12.0 milliseconds, beginning 12.0 milliseconds",
+  );
+  await page.close();
+});
+
+test("search counts hits and walks through them", async () => {
+  const { page } = await openLoop();
+  await page.locator(".surface").focus();
+  await press(page, "/");
+  await page.keyboard.type("kind:pageable");
+  expect(await page.locator("search").textContent()).toContain("20 hits");
+  await press(page, "Enter");
+  await press(page, "Enter");
+  expect((await hashAfter(page)).get("sel")).toMatch(/^event:\d+$/);
+  expect(await page.locator(".timeline [aria-live]").textContent()).toContain("pageable");
+  await page.close();
+});
+
+test("dragging selects a stretch, whose sums are exact", async () => {
+  const { page } = await openLoop(`#span=${(10 * STEP_NS) / 1e6},${(11 * STEP_NS) / 1e6}`);
+  const sums = page.getByRole("region", { name: "Sums" });
+  expect(await sums.textContent()).toContain("In the selected 6.00 ms");
+  expect(await sums.textContent()).toContain("GPU idle: a sync held the CPU1.00 ms (17 %)");
+  const box = (await page.locator("canvas").boundingBox())!;
+  await page.mouse.move(box.x + 400, box.y + 200);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 600, box.y + 200, { steps: 4 });
+  await page.mouse.up();
+  const [from, to] = (await hashAfter(page)).get("span")!.split(",").map(Number);
+  const nsPerPixel = (2.5 * STEP_NS) / (1440 - 15 - 210 - 12);
+  expect((to! - from!) * 1e6).toBeGreaterThan(190 * nsPerPixel);
+  expect((to! - from!) * 1e6).toBeLessThan(215 * nsPerPixel);
+  await page.close();
+});
+
+describe.each(["light", "dark"] as const)("pixels, %s", (colorScheme) => {
+  test.each([1, 2])(
+    "the gap is orange and hatched, the kernels are not (ratio %i)",
+    async (deviceScaleFactor) => {
+      const { page } = await openLoop("", { colorScheme, deviceScaleFactor });
+      const start = 10 * STEP_NS + IDLE_FROM_NS + 2000;
+      const [gap, busy] = await page.evaluate(
+        ([gapStart, gapNs, windowFrom, windowNs]) => {
+          const canvas = document.querySelector("canvas")!;
+          const ratio = canvas.width / canvas.clientWidth;
+          const x = (time: number) =>
+            210 + ((time - windowFrom!) / windowNs!) * (canvas.clientWidth - 222);
+          // The row "what it waits for" is the third one: its upper edge, where no text stands.
+          const y = 64 + 8 + 24 + 8 + 32 + 8 + 4;
+          const context = canvas.getContext("2d")!;
+          const shareOfOrange = (from: number, to: number) => {
+            const [left, right] = [Math.ceil(x(from)) + 3, Math.floor(x(to)) - 3];
+            const { data } = context.getImageData(
+              left * ratio,
+              y * ratio,
+              (right - left) * ratio,
+              5 * ratio,
+            );
+            let orange = 0;
+            for (let i = 0; i < data.length; i += 4)
+              if (data[i]! > 150 && data[i]! - data[i + 2]! > 100 && data[i]! > 1.4 * data[i + 1]!)
+                orange++;
+            return orange / (data.length / 4);
+          };
+          return [
+            shareOfOrange(gapStart!, gapStart! + gapNs!),
+            shareOfOrange(gapStart! - 2e6, gapStart! - 1e6),
+          ];
+        },
+        [start, IDLE_NS, 9.5 * STEP_NS, 2.5 * STEP_NS],
+      );
+      expect(gap).toBeGreaterThan(0.25);
+      expect(gap).toBeLessThan(0.75);
+      expect(busy).toBe(0);
+      await page.close();
+    },
+  );
+});
+
+test("names from the recording stay text", async () => {
+  const hostile = `</script><img src=x onerror="window.__pwned=1"><!--<script>\${x}{{x}}'"&\u202e\u0000__proto__`;
+  const { page, complaints } = await open(writtenLoop(hostile));
+  await page.waitForSelector("canvas");
+  await page.locator(".surface").focus();
+  await press(page, "n");
+  for (const tab of await page.locator('[role="tab"]').all()) await tab.click();
+  expect(await page.evaluate(() => (window as { __pwned?: number }).__pwned)).toBeUndefined();
+  expect(await page.locator("img, iframe, object, embed, base, form").count()).toBe(0);
+  expect(await page.textContent("h1")).toContain("\\u202e");
+  expect(complaints).toEqual([]);
+  await page.close();
+});
+
+test("a damaged page says so in a sentence, and the verdict stays", async () => {
+  const { data, report } = trainingLoop();
+  const blocks = data.blocks.map((text, i) => (i === 3 ? `AAAA${text.slice(4)}` : text));
+  const { page } = await open(written(pageOf({ ...data, blocks }, report, program)));
+  expect(await page.getByRole("alert").textContent()).toMatch(
+    /^The timeline cannot be shown\. Block 3 of lane "stream 7: kernels" cannot be read: ./,
+  );
+  expect(await page.textContent("#tp-static h1")).toContain("train.py:42");
+  await page.close();
+});
+
+const EMPTY = { steps: null, verdict: null, sites: [], sync_sites: [], findings: [] };
+
+test.each([
+  [
+    "nothing at all",
+    { lanes: [], sites: [], findings: [], strings: [], groups: [], span_ns: 0, window: [0, 0] },
+    { ...EMPTY, span_ns: 0 },
+  ],
+  ["no findings and no source", { findings: [], no_source: "It was left out.", source: [] }, EMPTY],
+  [
+    "losses",
+    { left_out: ["kernels of the first 3 s"] },
+    { losses: { lost: 3 }, loss_sentences: { lost: "three records" } },
+  ],
+] as const)("a run of %s is shown without an error", async (name, contents, report) => {
+  const loop = trainingLoop();
+  const data = {
+    blocks: loop.data.blocks,
+    contents: { ...loop.data.contents, ...contents },
+  } as unknown as typeof loop.data;
+  const { page, complaints } = await open(
+    written(pageOf(data, { ...loop.report, ...report } as unknown as typeof loop.report, program)),
+  );
+  await page.waitForSelector("canvas");
+  await page.locator(".surface").focus();
+  for (const key of ["n", "j", "ArrowRight", "ArrowDown", ".", "]", "f", "0", "w", "/"])
+    await press(page, key);
+  for (const tab of await page.locator('[role="tab"]').all()) await tab.click();
+  if (name === "losses")
+    expect(await page.textContent(".missing")).toBe(
+      "Not everything is here: 3: three records kernels of the first 3 s",
+    );
+  expect(complaints).toEqual([]);
+  await page.close();
+});
+
+test("a run of 3,000 lanes stays usable", async () => {
+  const { data, report } = trainingLoop();
+  const lanes = [...data.contents.lanes];
+  for (let k = 0; k < 3000; k++)
+    lanes.push({
+      kind: "stream",
+      title: `stream ${k}`,
+      group: 0,
+      device: k,
+      columns: ["start", "duration"],
+      blocks: [],
+    });
+  const { page, complaints } = await open(
+    written(pageOf({ ...data, contents: { ...data.contents, lanes } }, report, program)),
+  );
+  await page.waitForSelector("canvas");
+  await page.locator(".surface").focus();
+  for (const key of ["n", "w", "d", "ArrowDown"]) await press(page, key);
+  expect(await page.locator("*").count()).toBeLessThan(3000);
+  expect(complaints).toEqual([]);
+  await page.close();
+});
+
+test("the table of the view holds what is in view, and sorts", async () => {
+  const { page } = await openLoop();
+  await page.locator(".surface").focus();
+  await press(page, "t");
+  await page.waitForTimeout(300);
+  const rows = page.locator("#tab-panel tbody tr");
+  // Of steps, waits, gaps and copies three each, 80 launches, and 94 kernels: 14 of step 9 and all of two steps.
+  expect(await page.textContent("#tab-panel p")).toBe("186 events are in view.");
+  expect(await rows.count()).toBe(186);
+  await page.getByRole("button", { name: "duration" }).click();
+  expect(await rows.first().textContent()).toContain("6.00 ms");
+  await page.close();
+});
+
+test("the wheel zooms with Ctrl at the pointer, and the theme can be switched", async () => {
+  const { page } = await openLoop();
+  const box = (await page.locator("canvas").boundingBox())!;
+  await page.mouse.move(box.x + 800, box.y + 200);
+  await page.keyboard.down("Control");
+  await page.mouse.wheel(0, -300);
+  await page.keyboard.up("Control");
+  const [from, to] = (await hashAfter(page)).get("t")!.split(",").map(Number);
+  expect(to! - from!).toBeLessThan(10);
+  const pointed = (x: number, a: number, b: number) =>
+    a + ((x - 210) / (box.width - 222)) * (b - a);
+  expect(pointed(800, from!, to!)).toBeCloseTo(pointed(800, 57, 72), 2);
+  await page.getByRole("button", { name: "dark" }).click();
+  expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe(
+    "rgb(20, 23, 27)",
+  );
+  await page.reload();
+  await page.waitForSelector("canvas");
+  expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe(
+    "rgb(20, 23, 27)",
+  );
+  await page.close();
+});
+
+test.each(["light", "dark"] as const)("axe finds nothing on any tab, %s", async (colorScheme) => {
+  const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+  const { page } = await openLoop("", { colorScheme });
+  await page.evaluate(axe);
+  for (const tab of await page.locator('[role="tab"]').all()) {
+    await tab.click();
+    const violations = await page.evaluate(async () => {
+      const { axe: run } = globalThis as unknown as {
+        axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+      };
+      const result = await run.run();
+      return result.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 150)}`);
+    });
+    expect(violations).toEqual([]);
+  }
+  await page.close();
+});

@@ -1,0 +1,159 @@
+// Search, sums and costs by line.
+import { expect, test } from "vitest";
+import { CLASSES, isWaiting } from "../../src/format.ts";
+import { lineCosts } from "../../src/model/line_costs.ts";
+import { parseQuery, search } from "../../src/model/search.ts";
+import { sumsOf } from "../../src/model/sums.ts";
+import type { SyncSite, TransferSite } from "../../src/page/report.ts";
+import { burstyEvents, runOf } from "./lanes.ts";
+import { Random } from "./random.ts";
+
+function smallRun() {
+  return runOf(
+    [
+      {
+        kind: "host",
+        names: [0, 1],
+        events: [
+          { start: 0, duration: 2000, name: 0, class: CLASSES.launch },
+          { start: 5000, duration: 3e6, name: 1, class: CLASSES.blocked, site: 1 },
+        ],
+      },
+      {
+        kind: "stream",
+        device: 0,
+        names: [2],
+        events: [{ start: 9000, duration: 500000, name: 0, class: CLASSES.matmul }],
+      },
+      {
+        kind: "copy_down",
+        title: "down",
+        device: 0,
+        names: [3],
+        events: [
+          { start: 600000, duration: 1000, name: 0, class: CLASSES.pageable, site: 1, bytes: 64 },
+          { start: 700000, duration: 9000, name: 0, class: CLASSES.pinned, site: 2, bytes: 4096 },
+        ],
+      },
+      {
+        kind: "state",
+        device: 0,
+        names: [],
+        events: [{ start: 509000, duration: 91000, class: CLASSES.idle_sync, site: 1 }],
+      },
+    ],
+    {
+      strings: [
+        "cudaLaunchKernel",
+        "cudaStreamSynchronize",
+        "void Ampere_GEMM<1>(float*)",
+        "copy d2h",
+      ],
+      sites: [{ site: "train.py:42" }, { site: "loader.py:7" }],
+    },
+  );
+}
+
+test.each([
+  ["gemm", 1],
+  ["cuda", 2],
+  ["cuda launch", 1],
+  [">1ms", 1],
+  ["<2us", 1],
+  [">1us <3us", 1],
+  ["dir:d2h", 2],
+  ["kind:pageable", 1],
+  ["line:train.py", 3],
+  ["line:train.py kind:blocked", 1],
+  ["train.py", 3],
+  ["copy loader", 1],
+  ["nothing of that", 0],
+  ["", 0],
+  ["   ", 0],
+  [".*", 0],
+])("search %j finds %i", (text, count) => {
+  expect(search(smallRun(), text).count).toBe(count);
+});
+
+test("hits come in the order of time, and only so many are kept", () => {
+  const hits = search(smallRun(), "line:train.py", 2);
+  expect(hits.count).toBe(3);
+  expect(hits.events).toHaveLength(2);
+  const all = search(smallRun(), "line:train.py").events.map(({ lane, i }) => lane.start[i]);
+  expect(all).toEqual([5000, 509000, 600000]);
+});
+
+test("what is no filter is a word", () => {
+  expect(parseQuery("dir:constructor >x 1>2ms line:").words).toEqual([
+    "dir:constructor",
+    ">x",
+    "1>2ms",
+    "line:",
+  ]);
+});
+
+test("the sums of a stretch are those of a linear scan", () => {
+  const random = new Random(11);
+  const [first, second, state] = [
+    burstyEvents(400, random),
+    burstyEvents(400, random),
+    burstyEvents(200, random, [48, 50, 54]),
+  ];
+  const run = runOf([
+    { kind: "stream", device: 0, events: first },
+    { kind: "stream", device: 0, events: second },
+    { kind: "state", device: 0, events: state },
+  ]);
+  const [from, to] = [40000, 700000];
+  const sums = sumsOf(run, from, to).devices[0]!;
+  let kernels = 0;
+  for (let t = from; t < from + 30001; t++) {
+    const busy = [first, second].some((events) =>
+      events.some((e) => e.start <= t && t < e.start + e.duration),
+    );
+    if (busy) kernels++;
+  }
+  expect(sumsOf(run, from, from + 30001).devices[0]!.kernels_ns).toBe(kernels);
+  const idle = state
+    .filter((event) => isWaiting(event.class!))
+    .reduce(
+      (sum, e) => sum + Math.max(0, Math.min(to, e.start + e.duration) - Math.max(from, e.start)),
+      0,
+    );
+  const got = [...sums.idle]
+    .filter(([name]) => name.startsWith("idle_"))
+    .reduce((sum, [, ns]) => sum + ns, 0);
+  expect(got).toBe(idle);
+});
+
+test("sums name the lines with the most waiting first", () => {
+  const sums = sumsOf(smallRun(), 0, 1e6);
+  expect(sums.lines).toEqual([
+    { site: 0, blocked_ns: 995000, idle_ns: 91000, copy_ns: 1000, bytes: 64 },
+    { site: 1, blocked_ns: 0, idle_ns: 0, copy_ns: 9000, bytes: 4096 },
+  ]);
+  expect(sums.devices[0]!.copies.get("down")).toEqual({ count: 2, bytes: 4160, ns: 10000 });
+  expect(sums.calls).toBe(1);
+});
+
+test("a sync in which an operator waits for its own transfer counts once", () => {
+  const transfer = {
+    site: "a.py:1",
+    file: "a.py",
+    line: 1,
+    host_blocked_ns: 100,
+    device_time_ns: 5,
+    gpu_idle_ns: 30,
+  };
+  const sync = { site: "a.py:1", file: "a.py", line: 1, host_blocked_ns: 100, gpu_idle_ns: 30 };
+  const alone = { ...sync, site: "a.py:2", line: 2 };
+  const run = runOf(
+    [],
+    {},
+    { sites: [transfer as TransferSite], sync_sites: [sync as SyncSite, alone as SyncSite] },
+  );
+  expect(lineCosts(run.report)).toEqual([
+    { file: "a.py", line: 1, blocked_ns: 100, copy_ns: 5, idle_ns: 30 },
+    { file: "a.py", line: 2, blocked_ns: 100, copy_ns: 0, idle_ns: 30 },
+  ]);
+});

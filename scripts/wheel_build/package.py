@@ -27,6 +27,14 @@ import json, sys
 from scikit_build_core.build import build_wheel
 build_wheel(sys.argv[1], json.loads(sys.argv[2]))
 """
+# auditwheel's command line offers only the platforms of the machine, though it can check those of any other.
+_AUDITWHEEL = """
+import platform, sys
+processor = sys.argv.pop(1)
+platform.machine = lambda: processor
+from auditwheel.main import main
+sys.exit(main())
+"""
 
 
 class Interpreter(typing.NamedTuple):
@@ -119,8 +127,9 @@ def promise(wheel, toolchain):
     checked = toolchain.folder / "checked"
     shutil.rmtree(checked, ignore_errors=True)
     run(
-        tool("auditwheel"), "repair", "--plat", toolchain.platform, "--only-plat", "--wheel-dir", checked, wheel,
-        environment={"PATH": f"{tool('auditwheel').parent}:/usr/bin:/bin"},
+        tool("python"), "-c", _AUDITWHEEL, toolchain.processor, "repair", "--plat", toolchain.platform, "--only-plat",
+        "--wheel-dir", checked, wheel,
+        environment={"PATH": f"{tool('python').parent}:/usr/bin:/bin"},
         failure=f"{wheel.name} does not run on {toolchain.platform}",
     )  # fmt: skip
     (repaired,) = checked.glob("*.whl")

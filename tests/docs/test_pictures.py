@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from documentation import golden, pictures, shown, terminal_svg, timeline_svg
+from documentation import bench_svg, golden, pictures, shown, terminal_svg, timeline_svg
 
 
 def test_every_picture_is_what_the_script_makes_now():
@@ -82,3 +82,54 @@ def test_an_excerpt_is_cut_from_the_file_without_its_indentation():
     assert shown.rewritten(f"{comment}```python\nold\n```\nrest\n") == (
         comment + "```python\ndef show(step, loss, accuracy):\n    if step % 20 == 0:\n```\nrest\n"
     )
+
+
+def measured(way, role, value, size_bytes=None, **more):
+    row = {"experiment": "to", "case": "a", "series": "pageable", "metric": "rate", "target": None}
+    return {**row, "way": way, "role": role, "value": value, "size_bytes": size_bytes, **more}
+
+
+def test_a_curve_has_its_points_where_the_scale_says():
+    rows = [
+        measured("PyTorch .to", "pytorch", 0, 1 << 10),
+        measured("PyTorch .to", "pytorch", 10, 1 << 20),
+        measured("Turnpike", "turnpike", 40, 1 << 30),
+        measured("Turnpike", "turnpike", 20, 1 << 10),
+    ]
+    svg = bench_svg.curves("rates", [("up", rows)])
+    (plain,), (ours,) = (
+        re.findall(f'<polyline points="([^"]*)"[^>]*"{colour}"', svg) for colour in ("#8b949e", "#3fb950")
+    )
+    left, right = 50, bench_svg.WIDTH - 50
+    top, bottom = bench_svg.TOP, bench_svg.TOP + bench_svg.PLOT
+    assert plain == f"{left:.1f},{bottom:.1f} {left + (right - left) / 2:.1f},{bottom - bench_svg.PLOT / 4:.1f}"
+    assert ours == f"{left:.1f},{(top + bottom) / 2:.1f} {right:.1f},{top:.1f}"
+    assert [size for size in ("1 KiB", "1 MiB", "1 GiB") if f">{size}<" in svg] == ["1 KiB", "1 MiB", "1 GiB"]
+
+
+def test_bars_are_as_long_as_their_values():
+    cases = [("a", [measured("x", "pytorch", 8.0), measured("y", "best", 2.0)]), ("b", [measured("z", "best", 4.0)])]
+    svg = bench_svg.bars("times", "ms", cases)
+    widths = [float(width) for width in re.findall(r'width="([\d.]+)" height="16"', svg)]
+    assert [width / widths[1] for width in widths] == pytest.approx([4, 1, 2], rel=0.01)
+    assert re.findall(r">([\d.]+ ms)<", svg) == ["8.0 ms", "2.0 ms", "4.0 ms"]
+
+
+def test_what_a_result_lacks_is_an_error_and_targets_are_left_out():
+    result = {"rows": [measured("x", "pytorch", 1.0), measured("x", "pytorch", 2.0, target=3)]}
+    assert [row["value"] for row in bench_svg.chosen(result, "rate", way="x")] == [1.0]
+    with pytest.raises(ValueError, match="no rate with {'way': 'y'}"):
+        bench_svg.chosen(result, "rate", way="y")
+
+
+@pytest.mark.parametrize(
+    "name", [one.name for one in pictures.PICTURES if isinstance(one, (pictures.Curves, pictures.Bars))]
+)
+def test_a_plot_is_small_and_all_inside(name):
+    text = (pictures.FOLDER / f"{name}.svg").read_text()
+    assert len(text) < 10_000
+    _, height = map(int, re.search(r'viewBox="0 0 (\d+) (\d+)"', text).groups())
+    assert max(float(y) for y in re.findall(r'<text x="[\d.]+" y="([\d.]+)"', text)) < height
+    for points in re.findall(r'<polyline points="([^"]*)"', text):
+        for x, y in (map(float, point.split(",")) for point in points.split()):
+            assert 0 < x < bench_svg.WIDTH and bench_svg.TOP <= y <= bench_svg.TOP + bench_svg.PLOT

@@ -296,7 +296,7 @@ def test_a_wrong_result_is_the_exit_code_1(machine, capsys):
 
 def test_options_of_a_gpu_that_is_not_there(capsys):
     if torch.cuda.is_available():
-        pytest.skip("this machine has a GPU")
+        pytest.skip("there is a GPU")
     assert command.main(["to", "--quick"]) == 4
     said = capsys.readouterr().err
     assert said.startswith("turnpike bench to: PyTorch")

@@ -82,11 +82,11 @@ def itself(samples):
     return Itself({"ids": torch.stack(samples)})
 
 
-@pytest.mark.parametrize("collate_fn", [stacked, joined, by_default, strided, shared_storage, small])
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize(
+    ("collate_fn", "method"),
+    [(one, "fork") for one in (stacked, joined, by_default, strided, shared_storage, small)] + [(by_default, "spawn")],
+)
 def test_tensors_are_the_same_and_lie_in_slots(collate_fn, method, locks):
-    if method == "spawn" and collate_fn is not by_default:
-        pytest.skip("the same as with fork")
     loader = DataLoader(ITEMS, 3, num_workers=2, collate_fn=collate_fn, multiprocessing_context=method)
     assert assert_same(loader) == 4
     assert (arena.counts.batches, arena.counts.elsewhere) == (4, 0)

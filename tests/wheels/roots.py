@@ -13,8 +13,10 @@ PYTHON_LIBRARIES = ["libexpat1", "zlib1g", "libgcc-s1", "libbz2-1.0", "liblzma5"
 def unpack(name, packages, suite=None, architecture=None):
     """A folder with these packages in it as in a root. Skips the test where Debian's archive cannot be used."""
     root = WORK / "roots" / name
-    if root.exists():
+    listed = root / "unpacked.txt"
+    if listed.exists() and listed.read_text().split() == packages:
         return root
+    shutil.rmtree(root, ignore_errors=True)
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
         pytest.skip(f"apt-get and dpkg-deb are needed to unpack {' '.join(packages)}")
     partial = root.with_name(name + ".partial")
@@ -27,6 +29,7 @@ def unpack(name, packages, suite=None, architecture=None):
     # The loader is named by its path on a system where /lib is a link.
     if not (partial / "lib").exists():
         (partial / "lib").symlink_to("usr/lib")
+    (partial / listed.name).write_text("\n".join(packages) + "\n")
     return partial.rename(root)
 
 
@@ -45,14 +48,14 @@ def old_glibc(architecture):
 
 def python_3_13(architecture):
     """Debian 13."""
-    packages = ["libc6", "python3.13-minimal", "libpython3.13-minimal", "libpython3.13-stdlib", *PYTHON_LIBRARIES]
-    return unpack(f"trixie-{architecture}", packages, "trixie", architecture)
+    packages = ["libc6", "python3.13-minimal", "libpython3.13-minimal", "libpython3.13-stdlib", "libffi8"]
+    return unpack(f"trixie-{architecture}", packages + PYTHON_LIBRARIES, "trixie", architecture)
 
 
 def python_3_14(architecture):
     """Debian 14."""
-    packages = ["libc6", "python3.14-minimal", "libpython3.14-minimal", "libpython3.14-stdlib", *PYTHON_LIBRARIES]
-    return unpack(f"forky-{architecture}", packages, "forky", architecture)
+    packages = ["libc6", "python3.14-minimal", "libpython3.14-minimal", "libpython3.14-stdlib", "libffi8"]
+    return unpack(f"forky-{architecture}", packages + PYTHON_LIBRARIES, "forky", architecture)
 
 
 def qemu_aarch64():

@@ -8,7 +8,7 @@ from _clock import Clock, arguments
 
 import turnpike as tp
 
-FIXES = ["workers", "prefetch", "pin", "fetch", "fused", "compile-backbone"]
+FIXES = ["workers", "prefetch", "pin", "fetch", "fused"]
 
 
 class Scenes(torch.utils.data.Dataset):
@@ -41,8 +41,6 @@ def main():
     model.to(args.device).train()
     parameters = [p for p in model.parameters() if p.requires_grad]
     optimizer = torch.optim.SGD(parameters, lr=1e-3, momentum=0.9, fused=True if "fused" in args.fix else None)
-    if "compile-backbone" in args.fix:
-        model.backbone = torch.compile(model.backbone, mode="reduce-overhead")
     loading = {}
     if "workers" in args.fix:
         loading = {"num_workers": args.num_workers, "pin_memory": not args.small, "persistent_workers": True}

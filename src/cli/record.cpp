@@ -26,23 +26,23 @@ constexpr int kNotFound = 127;
 constexpr const char* kAbout = "Run a command and record every transfer between CPU and GPU in it and its children";
 
 constexpr const char* kExamples =
-    R"(The program needs no change: its output, results, signals and exit code stay its own.
+    R"(The program needs no change. Its output, results, signals and exit code stay the same.
 
 Examples:
   turnpike record -- python train.py --epochs 1        records into train.tpk
-  turnpike record -o before.tpk -- python train.py     ... into a run of that name, for `turnpike diff`
+  turnpike record -o before.tpk -- python train.py     records into before.tpk, for `turnpike diff`
   turnpike record -- torchrun --nproc-per-node 2 train.py
-                                                       all ranks: one file for each process
+                                                       all ranks, one file per process
   turnpike record --delay 30 --duration 10 -- python serve.py
                                                        ten seconds, once the program is warm
   turnpike record --capture-range nvtx:step -- python train.py
                                                        only what runs inside the NVTX range "step"
-  turnpike record -- jupyter lab                       every kernel (or use `turnpike.record` in a cell)
+  turnpike record -- jupyter lab                       all notebooks (or use `turnpike.record` in a cell)
   turnpike record -- ./build/inference model.pt        C++ and CUDA programs too
 Then: turnpike report train.tpk
 
-Exit code: COMMAND's own. 2: wrong usage, nothing was run. 126, 127: COMMAND cannot be executed, is not found.
-The recorder is libturnpike_record.so beside this executable; TURNPIKE_RECORD_LIBRARY names another.)";
+Exit code: that of COMMAND; 2 wrong usage, and nothing ran; 126 COMMAND cannot be executed; 127 it was not found.
+To use another libturnpike_record.so than the installed one, set TURNPIKE_RECORD_LIBRARY.)";
 
 class RecordHelp : public CLI::Formatter {
  public:

@@ -268,8 +268,10 @@ def convert(tensors: list[torch.Tensor], dtype: torch.dtype, ours: Iterable[int]
     if len(small) > 1:
         sources = [tensors[index] for index in small]
         targets = _empty_likes(sources, dtype)
-        with torch.no_grad(), _without_versions():
-            torch._foreach_copy_(targets, sources)
+        with torch.no_grad():
+            # .data has a version counter of its own: filling a new tensor must not count as a change. A guard below
+            # autograd does not do: the CUDA kernels count themselves.
+            torch._foreach_copy_([target.data for target in targets], sources)
         for index, target in zip(small, targets, strict=True):
             tensors[index] = target
     for index, tensor in enumerate(tensors):

@@ -141,6 +141,7 @@ def test_many_small_tensors_are_converted_together(gpu):
         torch.cuda.synchronize()
     for ours, source in zip(moved, sources, strict=True):
         assert_same(ours, source.to(gpu, dtype=torch.float16))
+        assert ours._version == 0
     kernels = [event for event in profile.events() if "Memcpy" not in event.name and "Memset" not in event.name]
     assert len(kernels) < 40, len(kernels)
 

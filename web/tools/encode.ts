@@ -1,7 +1,10 @@
 // Writes blocks as src/report/html will. Tests and the converter use it; the page does not contain it.
 import { deflateRawSync } from "node:zlib";
+import format from "../format.json";
 import type { BlockHeader } from "../src/codec/block.ts";
 import { type ColumnName, LIMITS, LONG_DURATION, NO_LINK, widthOf } from "../src/format.ts";
+
+export const ALL_COLUMNS = Object.keys(format.columns) as ColumnName[];
 
 export interface PlainEvent {
   start: number;

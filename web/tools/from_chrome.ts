@@ -4,7 +4,7 @@
 import { CLASSES, type ClassName, type ColumnName, NO_LINK } from "../src/format.ts";
 import type { Contents, LaneEntry, SiteEntry } from "../src/page/contents.ts";
 import type { Report } from "../src/page/report.ts";
-import { type PlainEvent, packed, planesOf } from "./encode.ts";
+import { ALL_COLUMNS, type PlainEvent, packed, planesOf } from "./encode.ts";
 import { headlineOf, openingWindow } from "./headline.ts";
 import { familyOf } from "./kernel_family.ts";
 
@@ -275,18 +275,8 @@ class Converter {
       ["copy_peer", "copies GPU > GPU", (work) => / p2p /.test(work.label)],
       ["copy_device", "memset, copies inside", (work) => !/ (h2d|d2h|p2p) /.test(work.label)],
     ];
-    const columns: ColumnName[] = [
-      "start",
-      "duration",
-      "name",
-      "class",
-      "link",
-      "site",
-      "bytes",
-      "exposed",
-    ];
     const copyRows = lanes.flatMap(([kind, title, belongs]) =>
-      rowsOf(copies.filter(belongs), { kind, title, group, device, columns }),
+      rowsOf(copies.filter(belongs), { kind, title, group, device, columns: ALL_COLUMNS }),
     );
     const state: Row = {
       entry: {

@@ -2,10 +2,10 @@
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CLASSES, type ColumnName, NO_LINK } from "../../src/format.ts";
+import { CLASSES, NO_LINK } from "../../src/format.ts";
 import type { Contents, LaneEntry } from "../../src/page/contents.ts";
 import type { Finding, Report, TransferSite } from "../../src/page/report.ts";
-import { type PlainEvent, packed, planesOf } from "../../tools/encode.ts";
+import { ALL_COLUMNS, type PlainEvent, packed, planesOf } from "../../tools/encode.ts";
 import type { PageData } from "../../tools/from_chrome.ts";
 import { pageOf } from "../../tools/write_page.ts";
 
@@ -27,17 +27,6 @@ interface PlainLane {
   entry: Omit<LaneEntry, "columns" | "blocks">;
   events: PlainEvent[];
 }
-
-const COLUMNS: ColumnName[] = [
-  "start",
-  "duration",
-  "name",
-  "class",
-  "link",
-  "site",
-  "bytes",
-  "exposed",
-];
 
 /** A training loop that waits for the GPU once a step. `name` stands wherever the recording's own texts may. */
 export function trainingLoop(name = "train.py"): { data: PageData; report: Report } {
@@ -162,9 +151,9 @@ export function trainingLoop(name = "train.py"): { data: PageData; report: Repor
 export function encode(lanes: PlainLane[]): { entries: LaneEntry[]; blocks: string[] } {
   const blocks: string[] = [];
   const entries = lanes.map(({ entry, events }) => {
-    const written = planesOf(events, COLUMNS, blocks.length);
+    const written = planesOf(events, ALL_COLUMNS, blocks.length);
     for (const block of written) blocks.push(packed(block.bytes));
-    return { ...entry, columns: COLUMNS, blocks: written.map((block) => block.header) };
+    return { ...entry, columns: ALL_COLUMNS, blocks: written.map((block) => block.header) };
   });
   return { entries, blocks };
 }

@@ -4,19 +4,8 @@ import { readBlock } from "../../src/codec/block.ts";
 import { decode } from "../../src/codec/decode.ts";
 import { DecodePool } from "../../src/codec/pool.ts";
 import { type ColumnName, NO_LINK } from "../../src/format.ts";
-import { type PlainEvent, packed, planesOf } from "../../tools/encode.ts";
+import { ALL_COLUMNS, type PlainEvent, packed, planesOf } from "../../tools/encode.ts";
 import { Random } from "./random.ts";
-
-const ALL: ColumnName[] = [
-  "start",
-  "duration",
-  "name",
-  "class",
-  "link",
-  "site",
-  "bytes",
-  "exposed",
-];
 
 function randomEvents(count: number, random: Random): PlainEvent[] {
   const events: PlainEvent[] = [];
@@ -43,8 +32,8 @@ test("every event comes back as it was", async () => {
   for (let seed = 1; seed <= 20; seed++) {
     const events = randomEvents(1 + seed * 37, new Random(seed));
     const back: PlainEvent[] = [];
-    for (const { header, bytes } of planesOf(events, ALL)) {
-      const c = await decode({ text: packed(bytes), lane: "x", columns: ALL, header });
+    for (const { header, bytes } of planesOf(events, ALL_COLUMNS)) {
+      const c = await decode({ text: packed(bytes), lane: "x", columns: ALL_COLUMNS, header });
       for (let i = 0; i < header.count; i++)
         back.push({
           start: c.start[i]!,
@@ -112,7 +101,7 @@ test("a long event without its duration is refused", () => {
 
 test("a mutated block gives its columns or an error that names it, and never hangs", async () => {
   const random = new Random(77);
-  const [block] = planesOf(randomEvents(200, random), ALL);
+  const [block] = planesOf(randomEvents(200, random), ALL_COLUMNS);
   const text = packed(block!.bytes);
   let refused = 0;
   for (let k = 0; k < 300; k++) {
@@ -122,7 +111,12 @@ test("a mutated block gives its columns or an error that names it, and never han
       String.fromCharCode(33 + random.below(90)) +
       text.slice(at + 1 + random.below(3));
     const count = random.below(4) === 0 ? random.below(70000) : block!.header.count;
-    const job = { text: mutated, lane: "x", columns: ALL, header: { ...block!.header, count } };
+    const job = {
+      text: mutated,
+      lane: "x",
+      columns: ALL_COLUMNS,
+      header: { ...block!.header, count },
+    };
     await decode(job).then(
       (columns) => expect(columns.start.length).toBe(count),
       (error: Error) => {

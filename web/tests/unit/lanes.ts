@@ -1,27 +1,16 @@
 // Lanes and runs for tests.
 import { readBlock } from "../../src/codec/block.ts";
-import { type ColumnName, type LaneKind, NO_LINK } from "../../src/format.ts";
+import { type LaneKind, NO_LINK } from "../../src/format.ts";
 import { Run } from "../../src/model/run.ts";
 import type { Contents, LaneEntry } from "../../src/page/contents.ts";
 import type { Report } from "../../src/page/report.ts";
-import { type PlainEvent, planesOf } from "../../tools/encode.ts";
+import { ALL_COLUMNS, type PlainEvent, planesOf } from "../../tools/encode.ts";
 import type { Random } from "./random.ts";
 
 export interface PlainLane extends Partial<LaneEntry> {
   kind: LaneKind;
   events: PlainEvent[];
 }
-
-const COLUMNS: ColumnName[] = [
-  "start",
-  "duration",
-  "name",
-  "class",
-  "link",
-  "site",
-  "bytes",
-  "exposed",
-];
 
 export const EMPTY_REPORT: Report = {
   schema: 1,
@@ -50,13 +39,13 @@ export function runOf(
   contents: Partial<Contents> = {},
   report: Partial<Report> = {},
 ): Run {
-  const blocks = lanes.map((lane) => planesOf(lane.events, COLUMNS));
+  const blocks = lanes.map((lane) => planesOf(lane.events, ALL_COLUMNS));
   const entries = lanes.map(({ events: _, ...lane }, i) => ({
     title: lane.kind,
     group: 0,
     names: [0],
     ...lane,
-    columns: COLUMNS,
+    columns: ALL_COLUMNS,
     blocks: blocks[i]!.map((block) => block.header),
   }));
   const run = new Run(
@@ -77,7 +66,8 @@ export function runOf(
     { ...EMPTY_REPORT, ...report },
   );
   blocks.forEach((ofLane, i) => {
-    for (const { bytes, header } of ofLane) run.lanes[i]!.append(readBlock(bytes, COLUMNS, header));
+    for (const { bytes, header } of ofLane)
+      run.lanes[i]!.append(readBlock(bytes, ALL_COLUMNS, header));
   });
   return run;
 }

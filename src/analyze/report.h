@@ -29,7 +29,7 @@ const char* name_of(Phase phase);
 
 // What limits a program. In the order of their names: outputs list them so.
 enum class Bound : std::uint8_t { kGpu, kInput, kLaunch, kMixed, kSync, kTransfer };
-// In the order in which people are told of them.
+// In the order of the report.
 inline constexpr std::array kBounds = {Bound::kGpu,    Bound::kTransfer, Bound::kSync,
                                        Bound::kLaunch, Bound::kInput,    Bound::kMixed};
 const char* name_of(Bound bound);  // gpu, transfer, sync, launch, input, mixed
@@ -207,7 +207,7 @@ struct MemoryUse {
   std::vector<MemoryPoint> points;  // at most 256, rising in time
 };
 
-// A place in the program: all that tells it from another one.
+// A place in the program: everything that distinguishes it from others.
 struct Where {
   std::string site;  // its name in one line: "train.py:23", or the native function where there is no Python
   std::optional<std::string> file;
@@ -226,7 +226,7 @@ struct CallSite : Where {
   std::vector<std::string> stack{};  // "function (file:line)", innermost first, Python only
 };
 
-// Transfers that differ in any of this have rows of their own, though one place asked for them.
+// Transfers that differ in any of these have separate rows, even at the same place.
 struct TransferKind {
   Direction direction = Direction::kHostToDevice;
   std::optional<std::string> src_kind;  // pageable|pinned|device|array|managed|...

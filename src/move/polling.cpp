@@ -1,4 +1,4 @@
-// Of the threads that look on, the first that finds the time come takes the turn.
+// The first thread that sees that it is time takes the turn.
 #include "move/polling.h"
 
 #include <thread>
@@ -10,7 +10,7 @@ namespace turnpike::move {
 namespace {
 
 constexpr std::int64_t kBetweenQuestionsNs = 4000;
-// How long an idle thread looks on before it lets another thread have its core.
+// How long an idle thread spins before it yields its core.
 constexpr std::int64_t kLookNs = 20000;
 
 }  // namespace

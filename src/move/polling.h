@@ -1,4 +1,4 @@
-// When the devices may be asked how far they are.
+// When a thread may ask a device how far it is.
 #pragma once
 
 #include <atomic>
@@ -7,11 +7,11 @@
 
 namespace turnpike::move {
 
-// A question to a device takes a microsecond, with the stager's lock held: one in a while is enough for all threads.
+// A question to a device takes a microsecond and needs the stager's lock, so all threads together ask once in a while.
 // Safe from any thread.
 class Polling {
  public:
-  // A thread's right to put one question, if it has it.
+  // A thread's right to ask once, if it has one.
   class Turn {
    public:
     explicit Turn(bool is_left = true) : is_left_(is_left) {}
@@ -22,8 +22,8 @@ class Polling {
     bool is_left_;
   };
 
-  // For a thread that has nothing to do, and holds no lock: looks on until `changes` is no longer as it was seen, until
-  // it is up to this thread to ask, or for a while.
+  // For an idle thread without the lock. Waits until `changes` differs from `seen`, until this thread may ask, or for
+  // a while.
   Turn look_out(const std::atomic<std::uint64_t>& changes, std::uint64_t seen);
 
  private:

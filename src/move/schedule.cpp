@@ -57,8 +57,8 @@ std::optional<Schedule::Task> Schedule::next_of(Job& job, Polling::Turn& turn) {
   return Task{.job = &job, .step = Step::kIssueDown, .slot = slot, .chunk = chunk};
 }
 
-// A slot for the next chunk. An upload rather asks for one that is done than to have another page-locked. A download's
-// slots come free by handing out, so it asks the device only when there is nothing to hand out.
+// A slot for the next chunk. An upload asks for a slot whose copy is done before it has another one page-locked. The
+// slots of a download become free by copying out, so it asks the device only if there is nothing to copy out.
 Slot* Schedule::slot_for(const Job& job, Polling::Turn& turn) {
   const bool is_up = job.direction == Direction::kUp;
   if (job.is_begun() || (!is_up && job.is_issuing)) return nullptr;
@@ -68,7 +68,7 @@ Slot* Schedule::slot_for(const Job& job, Polling::Turn& turn) {
   return slot != nullptr || !job.landings.empty() ? slot : ask_for_slot(taker, turn);
 }
 
-// One question does for all jobs: that the first gets no slot says nothing about those of other streams.
+// One question serves all jobs: if the first gets no slot, those of other streams still may.
 Slot* Schedule::ask_for_slot(const Taker& taker, Polling::Turn& turn) {
   if (turn.take()) {
     ring_->collect();
@@ -115,7 +115,7 @@ std::optional<Schedule::Task> Schedule::next_landing(Job& job, Polling::Turn& tu
   return next_grain(job, Step::kHandOut, job.handing);
 }
 
-// All that has been gathered, for one thread to issue. One mark does for what is issued together.
+// All that has been gathered, for one thread to issue. Copies that are issued together share a mark.
 std::optional<Schedule::Task> Schedule::next_batch(Job& job) {
   job.is_issuing = !job.staged.empty();
   if (!job.is_issuing) return std::nullopt;
@@ -199,7 +199,7 @@ void Schedule::abandon(Job& job) {
     ring_->give_back(load.slot, std::move(mark));
   }
   job.landings.clear();
-  // What threads have taken they finish; the last of them lets go of the slot.
+  // Threads finish what they have taken; the last one gives the slot back.
   for (Job::Loads* loads : {&job.gathering, &job.handing}) {
     loads->remove_if([this](Job::Load& load) {
       load.cut();

@@ -1,4 +1,4 @@
-// Which of the transfers under way goes on next, and with what: grains into slots, copies, and grains out of slots.
+// What to do next for the transfers in flight: gather a grain, issue a copy, or copy a grain out.
 #pragma once
 
 #include <atomic>
@@ -15,12 +15,12 @@
 
 namespace turnpike::move {
 
-// Decides, and carries nothing itself. It calls the driver only through its ring, and by the question of a Turn. Not
-// safe from several threads, but for changes(): the stager's lock guards it, and the jobs in it.
+// Only decides; carry() does the work. It calls the driver only through its ring and with the question of a Turn. The
+// stager's lock guards it and its jobs, except changes().
 class Schedule {
  public:
   enum class Step { kGather, kIssueUp, kIssueDown, kHandOut };
-  // One thing for a thread to do, without the lock. Its job is not over, and so in the schedule, until it is finished.
+  // One thing for a thread to do without the lock. Its job stays in the schedule until finished() is called.
   struct Task {
     Job* job = nullptr;
     Step step = Step::kGather;
@@ -37,33 +37,33 @@ class Schedule {
 
   explicit Schedule(std::unique_ptr<Ring> ring) : ring_(std::move(ring)) {}
   Ring& ring() const { return *ring_; }
-  // While there is no job.
+  // Only while there is no job.
   void set_ring(std::unique_ptr<Ring> ring) { ring_ = std::move(ring); }
 
-  // Before those that nobody waits for, behind those that somebody does.
+  // Behind the jobs that somebody waits for, before the background ones.
   void add(const std::shared_ptr<Job>& job);
   void remove(const Job& job);
   bool is_empty() const { return jobs_.empty(); }
   const std::shared_ptr<Job>& first() const { return jobs_.front(); }
   bool is_at_work(Direction direction, const Device& device) const;
 
-  // What a thread does next; `only`: of this job alone. None: nothing until something changes, or until a device has
-  // come further than it had when it was last asked.
+  // The next task, of any job or of `only` this one. None until something changes, or until a device has come further
+  // than when it was last asked.
   std::optional<Task> next(Polling::Turn& turn, const Job* only = nullptr);
-  // The next that brings bytes out of slots: of any job, or of this one.
+  // The next task that copies bytes out of slots, of any job or of this one.
   std::optional<Task> next_landing(Polling::Turn& turn);
   std::optional<Task> next_landing(Job& job, Polling::Turn& turn);
-  // A task from above is done. What is returned is for the same thread, and at once.
+  // Takes back a task that is done. If it returns another one, the same thread must do that at once.
   std::optional<Task> finished(const Task& task, Outcome&& outcome);
 
-  // The first failure stays. What is not begun of the job is left undone; threads finish what they have taken.
+  // Keeps the first failure and drops what no thread has begun. Threads finish what they have taken.
   void fail(Job& job, const Status& status);
   void abandon(Job& job);
-  // The system gives not a single slot, so nobody would ever carry what is not begun. Returns these jobs.
+  // For a system that gives no slot at all: fails all jobs that no thread has begun, and returns them.
   std::vector<std::shared_ptr<Job>> fail_unbegun();
 
-  // Counts what gives an idle thread something to do. (Not each grain that ends: all would come for the lock, and find
-  // nothing.)
+  // Counts the changes that give an idle thread something to do. The end of a grain is none: all threads would come for
+  // the lock and find nothing.
   const std::atomic<std::uint64_t>& changes() const { return changes_; }
 
  private:

@@ -35,7 +35,7 @@ std::unique_ptr<Ring> ring_for(Device& device, const Settings& settings) {
 
 }  // namespace
 
-// Holds the lock all its life, but while it carries, looks out or sleeps; and has its turns to ask the devices.
+// Holds the lock for its whole life, except while it carries, looks out or sleeps. Owns its turns to ask the devices.
 class Stager::Carrier {
  public:
   explicit Carrier(Stager& stager) : stager_(stager), lock_(stager.mutex_, std::defer_lock) { acquire(); }
@@ -47,7 +47,7 @@ class Stager::Carrier {
   void cancel(Job& job);
   void finish_all_jobs();
   void end_workers();
-  // No job, no thread, and no slot that somebody works with.
+  // Returns when there is no job, no thread and no slot in use.
   void settle();
 
  private:
@@ -55,7 +55,7 @@ class Stager::Carrier {
   std::optional<Schedule::Task> next(const Job* only);
   // The slots that the caller's job needs may hold what has landed for others, and there may be no other thread.
   bool hand_out_for_others(Polling::Turn& turn);
-  // These open the lock meanwhile.
+  // These release the lock meanwhile.
   void carry(Schedule::Task task);
   void look_out();
 
@@ -101,7 +101,7 @@ bool Stager::Carrier::hand_out_for_others(Polling::Turn& turn) {
   return true;
 }
 
-// Until something has changed, or the device may be asked again and it is up to this thread.
+// Waits until something has changed or this thread may ask the device again.
 void Stager::Carrier::look_out() {
   const auto& changes = stager_.schedule_.changes();
   const std::uint64_t seen = changes;

@@ -12,7 +12,7 @@
 
 namespace turnpike::move {
 
-// Safe from any thread. Its threads are started with the first job that is worth sharing.
+// Safe from any thread. It starts its threads with the first job that is worth sharing.
 class Stager {
  public:
   Stager(Device& any_device, const Settings& settings);
@@ -20,20 +20,20 @@ class Stager {
   Stager(const Stager&) = delete;
   Stager& operator=(const Stager&) = delete;
 
-  // The plan's direct copies have been issued; its chunks are carried from now on. Here and below, the context of the
-  // job's device must be current.
-  // False: it was planned for larger slots than there are since configure(); plan again.
+  // Takes over the chunks of the job's plan; the direct copies have been issued. Here and below, the context of the
+  // job's device must be current. Returns false if configure() has made the slots smaller than the plan assumes: plan
+  // again.
   bool submit(const std::shared_ptr<Job>& job);
   // The calling thread carries too, until all copies are issued, or until all bytes are where they belong.
   void help_until_issued(Job& job);
   void help_until_over(Job& job);
-  // What is not begun stays undone; returns when no thread is busy with the job.
+  // Drops what no thread has begun. Returns when no thread works on the job any more.
   void cancel(Job& job);
 
   // Whether a job of this direction is under way on the device.
   bool is_at_work(Direction direction, const Device& device) const;
   bool is_issued(const Job& job) const;
-  // What became of a job that is issued or over, as far as it has come: threads may still work on it.
+  // How far a job has come that is issued or over. Threads may still work on it.
   struct JobOutcome {
     Status status;
     std::shared_ptr<Mark> done;  // nullptr only after a failure
@@ -41,23 +41,23 @@ class Stager {
   };
   JobOutcome outcome(const Job& job) const;
   bool is_over(const Job& job) const;
-  // The same, after handing out what has landed where no thread would. Never waits for the device.
+  // The same, after copying out what has landed if no thread would do that. Never waits for the device.
   bool hand_out_landed(const std::shared_ptr<Job>& job);
 
-  // A slot for a copy that the caller issues in this stream; waits until there is one, an Error when there can be none.
+  // A slot for a copy that the caller issues in this stream. Waits for one; an Error if there can be none.
   Result<Slot*> take_slot(const Device& device, const CUstream_st* stream);
   void give_back(Slot* slot, std::shared_ptr<Mark> mark);
 
-  // Waits for every job, and goes on with other settings.
+  // Waits for every job, then uses the new settings.
   void configure(const Settings& settings);
   std::size_t pinned_bytes() const;
   std::size_t release_pinned();
 
  private:
-  class Carrier;  // a thread at work here, and its hold on the lock
+  class Carrier;  // one thread at work, and the lock that it holds
 
   void work();
-  // With the lock held. Marks the end of the copies when all are issued, and lets go of a job that is over.
+  // Requires the lock. Marks the end of the copies once all are issued, and drops a job that is over.
   void conclude(Job& job);
 
   mutable std::mutex mutex_;

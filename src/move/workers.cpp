@@ -1,4 +1,4 @@
-// Threads that nobody needs sleep.
+// Threads sleep while nobody needs them.
 #include "move/workers.h"
 
 #include <system_error>
@@ -17,7 +17,7 @@ void Workers::start(std::size_t count, const std::function<void()>& work) {
       });
     }
   } catch (const std::system_error&) {
-    // The system allows no more threads: those that run, and who waits for a transfer, carry it.
+    // The system allows no more threads. Those that run, and the callers that wait, do the work.
   }
 }
 

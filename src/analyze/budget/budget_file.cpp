@@ -1,4 +1,5 @@
-// The tables of a budget file and their keys. What they do not name is a mistake with its line and column.
+// The tables of a budget file and their keys. A key that they do not name is a mistake, reported with its line and
+// column.
 #include "analyze/budget/budget_file.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 namespace turnpike::analyze {
 namespace {
 
-// A key of a table: its name, and what takes its value into what the table is about.
+// A key of a table: its name, and the function that stores its value.
 template <typename Target>
 struct Key {
   std::string_view name;
@@ -203,7 +204,7 @@ void check_loss(BudgetValues& values, const toml::node& node, const std::string&
     is_known = is_known || loss.name == name;
     known_losses += ", " + std::string(loss.name);
   }
-  // What this version has no name for.
+  // Keys that this version does not know.
   is_known = is_known || (name.starts_with("loss_") && name.find_first_not_of("0123456789", 5) == std::string::npos);
   if (!is_known) values.mistake(node.source(), "there is no loss " + shown(name) + ". Known are " + known_losses + ".");
 }

@@ -1,4 +1,4 @@
-// Each kind of value says how it is written when it is not.
+// Each kind of value has a sentence that says how to write it.
 #include "analyze/budget/budget_values.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMaxMistakes = 20;
 
-// From 0 on, whole or not.
+// A number >= 0, whole or not.
 std::optional<double> number(const toml::node& node) {
   std::optional<double> value;
   if (const auto* whole = node.as_integer()) value = static_cast<double>(whole->get());
@@ -134,7 +134,7 @@ std::optional<double> BudgetValues::quantity(const toml::node& node, std::string
     return std::nullopt;
   }
   const auto value = number(node);
-  // Nothing is nothing in any unit.
+  // 0 needs no unit.
   if (value && (is_plain_number_fine || *value == 0)) return value;
   mistake(node.source(), shown(key) + " is written with its unit, like \"" + example + "\".");
   return std::nullopt;

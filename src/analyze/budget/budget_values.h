@@ -10,7 +10,7 @@
 #include "analyze/budget/budget.h"
 #include "base/result.h"
 
-// Errors as values; nothing is written, only read.
+// Returns errors as values and writes nothing.
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0

@@ -1,4 +1,4 @@
-// Which threads of a process give the devices work, and which of them are autograd's.
+// Which threads of a process launch work, and which of them are autograd's.
 #pragma once
 
 #include <cstdint>

@@ -41,7 +41,7 @@ Examples:
   turnpike record -- ./build/inference model.pt        C++ and CUDA programs too
 Then: turnpike report train.tpk
 
-Exit code: that of COMMAND; 2 wrong usage, and nothing ran; 126 COMMAND cannot be executed; 127 it was not found.
+Exit code: COMMAND's own; 2 wrong usage, and nothing ran; 126 COMMAND cannot be executed; 127 it was not found.
 To use another libturnpike_record.so than the installed one, set TURNPIKE_RECORD_LIBRARY.)";
 
 class RecordHelp : public CLI::Formatter {

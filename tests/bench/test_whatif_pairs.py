@@ -68,10 +68,9 @@ def row(recorded_ns, predicted_ns):
     return whatif.result_row(pairs.load("reupload"), measured, prediction=prediction if recorded_ns else None)
 
 
-def test_the_ratio_of_the_recording_is_applied_to_the_measured_step():
-    # 10 % slower while it was recorded, and predicted to take half.
-    found = row(1_100_000, 550_000)
-    assert (found["value"], found["predicted_fixed_raw"], found["error_pct"]) == (500, 550, 0)
+def test_a_prediction_is_compared_with_what_the_fixed_program_took():
+    found = row(1_000_000, 520_000)
+    assert (found["value"], found["predicted_fixed"], found["baseline_value"], found["error_pct"]) == (520, 520, 500, 4)
     assert found["met"] and found["sign_right"]
 
 

@@ -14,7 +14,7 @@ export async function inflate(
   const reader = stream.readable.getReader();
   let length = 0;
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await reader.read().catch(refuse);
     if (done) break;
     if (length + value.length > expected) {
       await reader.cancel();
@@ -25,4 +25,9 @@ export async function inflate(
   }
   if (length !== expected) throw new Error(`holds ${length} bytes instead of ${expected}`);
   return out;
+}
+
+// What decoders say of damage differs, and some say nothing.
+function refuse(): never {
+  throw new Error("its deflate data is damaged or cut off");
 }

@@ -98,7 +98,7 @@ class HostThread:
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """The bottleneck of the run (gpu, transfer, sync, launch, input or mixed) and the figures behind it."""
+    """What limits the run (gpu, transfer, sync, launch, input or mixed), with the measured shares."""
 
     bound_by: str | None
     gpu_busy_pct: float | None

@@ -55,7 +55,7 @@ Result<std::vector<std::filesystem::path>> runs_of(const Arguments& arguments) {
   const auto newest = newest_run_here();
   if (!newest) {
     return Error{
-        "no run is named, and there is none (*.tpk) in this folder. Record one: turnpike record -- python "
+        "this folder has no run (*.tpk). Name one, or record one: turnpike record -- python "
         "train.py\nSee `turnpike report --help`."};
   }
   say("turnpike report", newest->string() + ", the newest run in this folder");

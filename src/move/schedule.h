@@ -62,8 +62,8 @@ class Schedule {
   // For a system that gives no slot at all: fails all jobs that no thread has begun, and returns them.
   std::vector<std::shared_ptr<Job>> fail_unbegun();
 
-  // Counts the changes that give an idle thread something to do. The end of a grain is none: all threads would come for
-  // the lock and find nothing.
+  // Counts the changes that give an idle thread something to do. The end of a grain does not count: all threads would
+  // compete for the lock and find nothing.
   const std::atomic<std::uint64_t>& changes() const { return changes_; }
 
  private:

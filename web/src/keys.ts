@@ -133,7 +133,7 @@ export interface Pressed {
   metaKey: boolean;
 }
 
-/** The entry for a key press, or undefined if it is none of ours. */
+/** The entry for a key press; undefined for other keys. */
 export function keyFor(pressed: Pressed): Key | undefined {
   if (pressed.ctrlKey || pressed.metaKey) return undefined;
   // Signs lie elsewhere on other keyboards, so they count by what they write, not by where they are.

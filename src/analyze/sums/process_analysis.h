@@ -64,8 +64,8 @@ class ProcessAnalysis {
   // How long, and how long idle, the host was held by the transfers of a call and the synchronisation paired with it.
   TransferCost host_cost_of(const Call& call, const Call* synchronisation, std::span<const Transfer* const> transfers);
   std::uint32_t row_of(const Transfer& transfer);
-  // The place of these facts, for work that this call requested. `forward_facts`: of the forward call behind it, or
-  // kNone. `call`: nullptr where it is not known.
+  // The place described by `facts`, for work that `call` requested (nullptr: unknown). `forward_facts` describes the
+  // forward call of a backward one, and is kNone for others.
   CallSite call_site(std::uint32_t facts, std::uint32_t forward_facts, const Call* call) const;
   // The facts of the forward call behind a backward one; kNone.
   std::uint32_t forward_facts_of(const Call& call);

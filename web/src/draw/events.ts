@@ -108,10 +108,14 @@ function drawExposure(
   const { context, palette, run, scale } = painter;
   const exposed = lane.exposed![i]!;
   const length = lane.duration(i);
-  const streams = run
-    .lanesOf("stream")
-    .filter(({ entry }) => entry.device === lane.entry.device && entry.fix === undefined)
-    .map((stream) => run.pyramid(stream));
+  // Only a copy that is exposed in part needs the kernels beside it.
+  const streams =
+    exposed > 0 && exposed < length
+      ? run
+          .lanesOf("stream")
+          .filter(({ entry }) => entry.device === lane.entry.device && entry.fix === undefined)
+          .map((stream) => run.pyramid(stream))
+      : [];
   for (let x = left; x < right; x += 1) {
     const width = Math.min(1, right - x);
     const [from, to] = [scale.time(x), scale.time(x + width)];

@@ -39,7 +39,7 @@ export class Run {
     return lane.firstNumber + i;
   }
 
-  /** The event of this number, or undefined if there is none. */
+  /** Looks up an event by its number. Returns undefined for an unknown number. */
   event(number: number): EventRef | undefined {
     const lane = this.lanes.findLast(
       (candidate) => candidate.firstNumber <= number && candidate.count > 0,

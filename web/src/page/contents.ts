@@ -56,7 +56,7 @@ export interface Contents {
   sites: SiteEntry[];
   lanes: LaneEntry[];
   source?: SourceExcerpt[];
-  /** Why there is no source text, if there is none. */
+  /** The reason if the source text is missing. */
   no_source?: string;
   /** For each finding of the report, its site as an index into `sites`, and its fix as text. */
   findings: { site?: number; fix?: Fix }[];

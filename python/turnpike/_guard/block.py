@@ -1,0 +1,99 @@
+"""One entered block of a guard, from its beginning to its end."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+import threading
+from types import TracebackType
+
+from turnpike._guard import log
+from turnpike._guard.errors import TransferError, error_of, transfer_error
+from turnpike._guard.library import call
+
+_marked = threading.local()
+
+
+def mark_for_autograd() -> None:
+    """Lets PyTorch's threads that run a backward pass know which thread waits for it. Once a thread."""
+    if getattr(_marked, "is_done", False):
+        return
+    torch = sys.modules.get("torch")
+    stash = getattr(getattr(torch, "_C", None), "_stash_obj_in_tls", None)
+    if stash is None:
+        return
+    stash(call("autograd_mark"), True)
+    _marked.is_done = True
+
+
+@functools.cache
+def _say_once(text: str) -> None:
+    log.LOGGER.warning(text)
+
+
+def is_ready(strict: bool) -> bool:
+    """Takes the slots of the loaded PyTorch. Returns False, and says so once, if it has no CUDA."""
+    if call("take_slots"):
+        mark_for_autograd()
+        return True
+    text = "no PyTorch with CUDA is loaded, so nothing is guarded: import torch first"
+    if strict:
+        raise RuntimeError(f"guard: {text}")
+    _say_once(text)
+    return False
+
+
+class Block:
+    """Entered when it is made. Any thread may leave it, once."""
+
+    def __init__(self, rules: str) -> None:
+        self._number: int = call("enter", rules)
+        if not self._number:
+            raise MemoryError("guard: there is no memory to enter a block")
+
+    def pause(self) -> None:
+        """Not in force until it is resumed."""
+        call("pause", self._number)
+
+    def resume(self) -> None:
+        """In force again, for the calling thread."""
+        call("resume", self._number)
+
+    def leave(self, error: BaseException | None, traceback: TracebackType | None) -> None:
+        """Ends it; `error` is what leaves the block with it. Raises TransferError for what the library raised in it."""
+        text = call("leave", self._number)
+        if not text and error is None:
+            return
+        happened = json.loads(text) if text else {"logged": [], "deferred": []}
+        for row in happened["logged"]:
+            log.add(row)
+        ours = transfer_error(error) if error is not None else None
+        deferred = [error_of({**event, "exact": False}) for event in happened["deferred"]]
+        if error is None and deferred:
+            ours = deferred.pop(0)
+        for one in deferred:
+            log.LOGGER.error("not raised, because no exception could leave the call: %s", one)
+        if ours is not None:
+            raise _in_place_of(ours, error, traceback)
+
+
+def _program_line(traceback: TracebackType | None) -> tuple[str | None, int, str | None]:
+    """The innermost line outside installed packages, such as PyTorch with its backward()."""
+    found: tuple[str | None, int, str | None] = (None, 0, None)
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if found[0] is None or "-packages/" not in code.co_filename:
+            found = (code.co_filename, traceback.tb_lineno, code.co_name)
+        traceback = traceback.tb_next
+    return found
+
+
+def _in_place_of(ours: TransferError, error: BaseException | None, traceback: TracebackType | None) -> TransferError:
+    # An autograd thread runs no Python: the line is that of backward(), where the exception came out.
+    if ours.file is None:
+        ours.file, ours.line, ours.function = _program_line(traceback)
+    # The exception that PyTorch raised says the same: what it was raised beside is what matters.
+    ours.__cause__ = None if error is None else error.__cause__ or error.__context__
+    ours.__suppress_context__ = True
+    return ours.with_traceback(traceback)

@@ -1,0 +1,63 @@
+"""libturnpike_guard.so by its C interface (src/guard/guard.h).
+
+By ctypes and not in the extension: the library must be one for the whole process, whoever loads it first.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import ctypes
+import functools
+import logging
+import os
+from typing import Any
+
+from turnpike import _native
+from turnpike._core import Error
+
+
+def _open() -> dict[str, Any]:
+    path = os.environ.get("TURNPIKE_GUARD_LIBRARY") or _native.GUARD_LIBRARY
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        raise Error(f"The guard could not be loaded: {error}") from error
+    functions: dict[str, Any] = {}
+    text, number = ctypes.c_char_p, ctypes.c_uint64
+    for name, result, arguments in (
+        ("take_slots", number, []),
+        ("restore_slots", None, []),
+        ("check", text, [text]),
+        ("enter", number, [text]),
+        ("pause", None, [number]),
+        ("resume", None, [number]),
+        ("leave", text, [number]),
+        ("raised", text, [text]),
+        ("learn_context", ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p]),
+        ("autograd_mark", text, []),
+    ):
+        try:
+            functions[name] = function = library[f"turnpike_guard_{name}"]
+        except AttributeError as error:
+            raise Error(f"{path} is of another version of Turnpike. Install the package again.") from error
+        function.restype, function.argtypes = result, arguments
+    return functions
+
+
+@functools.cache
+def _functions() -> dict[str, Any]:
+    """The library's functions, loaded at the first use."""
+    loaded = _open()
+    inner, outer = contextvars.copy_context(), contextvars.copy_context()
+    if not outer.run(inner.run, loaded["learn_context"], id(inner), id(outer)):
+        logging.getLogger("turnpike.guard").warning(
+            "the contexts of this Python cannot be read: a guard in a task of asyncio holds for all tasks of its thread"
+        )
+    return loaded
+
+
+def call(name: str, *arguments: Any) -> Any:
+    """Calls a function of the library; text goes in and comes back as str."""
+    encoded = [one.encode(errors="surrogateescape") if isinstance(one, str) else one for one in arguments]
+    result = _functions()[name](*encoded)
+    return result.decode(errors="replace") if isinstance(result, bytes) else result

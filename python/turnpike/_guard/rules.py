@@ -1,0 +1,76 @@
+"""The rules of a guard as the library reads them: text (src/guard/rules.h)."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from turnpike._core import Error
+from turnpike._guard.library import call
+
+Level = Literal["allow", "log", "disallow"] | int | str
+KINDS = ("h2d", "d2h", "d2d", "p2p", "h2h", "sync", "pageable", "alloc")
+_SWITCHES = ("capture", "compile")
+
+
+def rules_text(levels: dict[str, Level | None], allow: str | Iterable[str]) -> str:
+    """The rules as text, checked. Raises ValueError with what is wrong."""
+    sites = [allow] if isinstance(allow, str) else list(allow)
+    lines = [f"{key}={_value(key, level)}" for key, level in levels.items() if level is not None]
+    for site in sites:
+        if "," in site or "\n" in site:
+            raise ValueError(f"guard: a site holds neither a comma nor a line break: {site!r}")
+        lines.append(f"allow={site}")
+    text = "\n".join(lines)
+    if mistake := _mistake_in(text):
+        raise ValueError(f"guard: {mistake}")
+    return text
+
+
+@functools.lru_cache(maxsize=256)
+def _mistake_in(text: str) -> str:
+    # Once, for a `with` statement in a loop.
+    mistake: str = call("check", text)
+    return mistake
+
+
+def _value(key: str, level: Level) -> str:
+    if isinstance(level, bool) or not isinstance(level, int | str):
+        raise ValueError(f"guard: {key}={level!r} is neither 'allow', 'log', 'disallow', a number nor a size")
+    text = str(level)
+    if "," in text or "\n" in text:
+        raise ValueError(f"guard: {key}={level!r} is neither 'allow', 'log', 'disallow', a number nor a size")
+    return text
+
+
+def read_config(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[str]]:
+    """The table [guard] of a turnpike.toml, and the sites of its [[allow]] entries."""
+    with open(path, "rb") as file:
+        content = _toml().load(file)
+    table = content.get("guard")
+    if not isinstance(table, dict):
+        raise ValueError(f"{os.fspath(path)} has no table [guard]")
+    known = (*KINDS, *_SWITCHES, "skip")
+    for key in table:
+        if key not in known:
+            raise ValueError(f"{os.fspath(path)}: [guard]: there is no key {key!r}. Known are {', '.join(known)}")
+    sites = []
+    for entry in content.get("allow", []):
+        direction = entry.get("direction")
+        sites.append(f"{direction} {entry['site']}" if direction in KINDS else entry["site"])
+    return table, sites
+
+
+def _toml() -> Any:
+    if sys.version_info >= (3, 11):
+        import tomllib
+
+        return tomllib
+    try:
+        import tomli
+    except ModuleNotFoundError:
+        raise Error("Python 3.10 reads no TOML: install tomli, or give the rules as arguments.") from None
+    return tomli

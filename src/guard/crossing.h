@@ -1,0 +1,56 @@
+// A call that moves data between CPU and GPU, or makes the CPU wait, before it happens.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace turnpike::guard {
+
+// What a rule is about. A call can be of several: a download into pageable memory is kD2h and kPageable, and where it
+// returns only when the copy is done, kSync.
+enum class Kind : std::uint8_t { kH2d, kD2h, kD2d, kP2p, kH2h, kSync, kPageable, kAlloc };
+inline constexpr std::size_t kKindCount = 8;
+inline constexpr std::array<std::string_view, kKindCount> kKindNames = {"h2d", "d2h",  "d2d",      "p2p",
+                                                                        "h2h", "sync", "pageable", "alloc"};
+
+inline std::string_view name_of(Kind kind) noexcept {
+  return kKindNames[static_cast<std::size_t>(kind)];
+}
+std::optional<Kind> kind_of(std::string_view name) noexcept;
+
+class Kinds {
+ public:
+  constexpr Kinds() = default;
+  constexpr Kinds(Kind kind) : bits_(bit(kind)) {}  // NOLINT(google-explicit-constructor): a kind is a set of one
+  static constexpr Kinds all() {
+    Kinds kinds;
+    kinds.bits_ = (1u << kKindCount) - 1;
+    return kinds;
+  }
+  constexpr bool has(Kind kind) const { return (bits_ & bit(kind)) != 0; }
+  constexpr void add(Kinds others) { bits_ |= others.bits_; }
+  constexpr bool meets(Kinds others) const { return (bits_ & others.bits_) != 0; }
+  constexpr bool is_empty() const { return bits_ == 0; }
+
+ private:
+  static constexpr unsigned bit(Kind kind) { return 1u << static_cast<unsigned>(kind); }
+  unsigned bits_ = 0;
+};
+
+enum class HostMemory : std::uint8_t { kNone, kPageable, kPinned, kManaged };
+std::string_view name_of(HostMemory memory) noexcept;  // "" for kNone
+
+struct Crossing {
+  const char* call;                            // "cudaMemcpyAsync"
+  Kind kind;                                   // a direction, kSync or kAlloc
+  Kinds kinds;                                 // all that it is
+  std::uint64_t bytes = 0;                     // 0 of a wait
+  HostMemory host_memory = HostMemory::kNone;  // the host's side of a copy
+  const void* stream = nullptr;
+  bool is_captured = false;  // into a graph: it happens at each replay
+};
+
+}  // namespace turnpike::guard

@@ -1,0 +1,33 @@
+// What is asked of libcudart about a call before it is made: what memory an address is, whether a stream captures.
+#pragma once
+
+#include <cstdint>
+
+#include "guard/crossing.h"
+
+namespace turnpike::guard {
+
+enum class Side : std::uint8_t { kGpu, kHost };
+
+struct Memory {
+  Side side = Side::kHost;
+  HostMemory host = HostMemory::kPageable;
+  int device = -1;
+};
+
+class CudaRuntime {
+ public:
+  // The libcudart that `function` (one of its functions) belongs to; false when it lacks what is asked here.
+  bool bind(void* function) noexcept;
+
+  // Pageable memory of the host where the runtime does not know the address, or is not bound.
+  Memory memory_at(const void* address) const noexcept;
+  bool is_capturing(const void* stream) const noexcept;
+
+ private:
+  int (*get_attributes_)(void*, const void*) = nullptr;
+  int (*is_capturing_)(void*, int*) = nullptr;
+  int (*get_last_error_)() = nullptr;
+};
+
+}  // namespace turnpike::guard

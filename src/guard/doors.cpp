@@ -1,0 +1,96 @@
+// The doors of the library. No exception leaves here; what the hooks throw does not pass through.
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+
+#include "guard/guard.h"
+#include "guard/hooks.h"
+#include "guard/process_rules.h"
+#include "guard/python_context.h"
+#include "guard/raised.h"
+#include "guard/threads.h"
+#include "record/stacks/python_runtime.h"
+
+namespace guard = turnpike::guard;
+
+namespace {
+
+// Keeps a text for the caller.
+template <typename Make>
+const char* kept(Make make) noexcept {
+  thread_local std::string t_text;
+  try {
+    t_text = make();
+    return t_text.c_str();
+  } catch (...) {
+    return "";
+  }
+}
+
+}  // namespace
+
+#define TURNPIKE_EXPORT extern "C" __attribute__((visibility("default")))
+
+TURNPIKE_EXPORT uint64_t turnpike_guard_take_slots(void) {
+  turnpike::record::find_python();
+  return guard::take_slots();
+}
+
+TURNPIKE_EXPORT void turnpike_guard_restore_slots(void) {
+  guard::restore_slots();
+}
+
+TURNPIKE_EXPORT const char* turnpike_guard_check(const char* rules) {
+  return kept([&] {
+    const auto parsed = guard::parse_rules(rules);
+    return parsed ? std::string() : parsed.error().message;
+  });
+}
+
+TURNPIKE_EXPORT uint64_t turnpike_guard_enter(const char* rules) {
+  try {
+    auto parsed = guard::parse_rules(rules);
+    if (!parsed) return 0;
+    return guard::enter(std::make_shared<guard::Scope>(std::move(*parsed)));
+  } catch (...) {
+    return 0;
+  }
+}
+
+TURNPIKE_EXPORT void turnpike_guard_pause(uint64_t block) {
+  guard::pause(block);
+}
+
+TURNPIKE_EXPORT void turnpike_guard_resume(uint64_t block) {
+  guard::resume(block);
+}
+
+TURNPIKE_EXPORT const char* turnpike_guard_leave(uint64_t block) {
+  return kept([&] {
+    const auto scope = guard::leave(block);
+    return scope ? scope->json() : std::string();
+  });
+}
+
+TURNPIKE_EXPORT const char* turnpike_guard_raised(const char* text) {
+  return kept([&] { return guard::find_raised(text); });
+}
+
+TURNPIKE_EXPORT int turnpike_guard_learn_context(const void* inner, const void* outer) {
+  turnpike::record::find_python();
+  return guard::learn_python_context(reinterpret_cast<std::uintptr_t>(inner), reinterpret_cast<std::uintptr_t>(outer))
+             ? 1
+             : 0;
+}
+
+TURNPIKE_EXPORT const char* turnpike_guard_autograd_mark(void) {
+  return kept([] { return guard::autograd_mark(syscall(SYS_gettid)); });
+}
+
+TURNPIKE_EXPORT int InitializeInjection(void) {
+  guard::enter_process_rules();
+  turnpike_guard_take_slots();
+  return 1;  // anything else makes the driver refuse to start
+}

@@ -1,0 +1,48 @@
+/* The guard's C interface: what the Python package and the command call. The library carries a C++ runtime of its own,
+ * so nothing of C++ crosses here. Texts that are returned are valid until the calling thread's next call. */
+#pragma once
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Takes the slots of the PyTorch modules loaded so far. Returns how many are taken in all; 0: there is no PyTorch with
+ * CUDA. Cheap when nothing was loaded since. */
+uint64_t turnpike_guard_take_slots(void);
+
+/* Gives them all back: PyTorch calls libcudart directly. */
+void turnpike_guard_restore_slots(void);
+
+/* "" when `rules` (guard/rules.h) can be read, else what is wrong with them. */
+const char* turnpike_guard_check(const char* rules);
+
+/* The calling thread enters a block with these rules. 0: they cannot be read, or memory ran out. */
+uint64_t turnpike_guard_enter(const char* rules);
+
+/* The block is not in force until it is resumed, by whichever thread: so for a generator between its steps. */
+void turnpike_guard_pause(uint64_t block);
+void turnpike_guard_resume(uint64_t block);
+
+/* Leaves it. What happened in it, as a JSON object: {"logged": [...], "deferred": [...]}; "" when that is nothing,
+ * or it was left already. */
+const char* turnpike_guard_leave(uint64_t block);
+
+/* What was raised with a text that stands in `text`, as a JSON object; "" when nothing of ours was. */
+const char* turnpike_guard_raised(const char* text);
+
+/* Called inside of the context `inner`, which was entered inside of `outer`: learns how to tell contexts, and so tasks
+ * of asyncio, apart. 0: it cannot. */
+int turnpike_guard_learn_context(const void* inner, const void* outer);
+
+/* By what name torch._C._stash_obj_in_tls marks the calling thread for autograd's threads. */
+const char* turnpike_guard_autograd_mark(void);
+
+/* What the driver calls inside cuInit when CUDA_INJECTION64_PATH names this library: enters the block of TURNPIKE_GUARD
+ * for the whole process. */
+int InitializeInjection(void);
+
+#ifdef __cplusplus
+}
+#endif

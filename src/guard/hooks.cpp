@@ -1,0 +1,182 @@
+#include "guard/hooks.h"
+
+#include <array>
+#include <mutex>
+
+#include "guard/cuda_runtime.h"
+#include "guard/cxx_runtime.h"
+#include "guard/judge.h"
+#include "guard/slots.h"
+#include "guard/threads.h"
+
+namespace turnpike::guard {
+namespace {
+
+CudaRuntime g_runtime;
+
+void take_new_slots() noexcept;
+
+bool is_watched() noexcept {
+  if (!is_this_thread_guarded()) return false;
+  take_new_slots();
+  return true;
+}
+
+// Throws what the judge says. Its frame and those of the hooks hold nothing that needs a cleanup.
+void look_at(const Crossing& crossing) {
+  if (const char* text = judge(crossing)) CxxRuntime::find()->raise(text);
+}
+
+Kind direction_of(const Memory& to, const Memory& from) {
+  if (to.side == Side::kGpu && from.side == Side::kGpu) return to.device == from.device ? Kind::kD2d : Kind::kP2p;
+  if (to.side == Side::kGpu) return Kind::kH2d;
+  return from.side == Side::kGpu ? Kind::kD2h : Kind::kH2h;
+}
+
+enum class Waits : bool { kNever, kForItsEnd };
+
+// cudaMemcpyKind. What says nothing of a side, as cudaMemcpyDefault, is kUnsaid here.
+enum Said : int { kToGpu = 1, kFromGpu = 2, kUnsaid = 4 };
+
+// A side that the call names as the GPU's is that, or the call fails; of the others the memory decides. Asking takes
+// half of the time that a hook does.
+Crossing copy(const char* call, void* to, const void* from, std::size_t bytes, int said, const void* stream,
+              Waits waits) {
+  constexpr Memory kGpu = {Side::kGpu, HostMemory::kNone, -1};
+  const Memory target = said == kToGpu ? kGpu : g_runtime.memory_at(to);
+  const Memory source = said == kFromGpu ? kGpu : g_runtime.memory_at(from);
+  Crossing crossing{.call = call, .kind = direction_of(target, source), .kinds = {}, .bytes = bytes, .stream = stream};
+  crossing.kinds = crossing.kind;
+  if (crossing.kind != Kind::kD2d && crossing.kind != Kind::kP2p) {
+    const bool is_download = crossing.kind == Kind::kD2h;
+    crossing.host_memory = is_download ? target.host : source.host;
+    const bool is_pageable = crossing.host_memory == HostMemory::kPageable ||
+                             (crossing.kind == Kind::kH2h && target.host == HostMemory::kPageable);
+    if (is_pageable) crossing.kinds.add(Kind::kPageable);
+    if (waits == Waits::kForItsEnd) crossing.kinds.add(Kind::kSync);
+  }
+  crossing.is_captured = waits == Waits::kNever && g_runtime.is_capturing(stream);
+  return crossing;
+}
+
+Crossing wait(const char* call, const void* stream = nullptr) {
+  return {.call = call, .kind = Kind::kSync, .kinds = Kind::kSync, .stream = stream};
+}
+
+Crossing allocation(const char* call, std::size_t bytes) {
+  return {.call = call, .kind = Kind::kAlloc, .kinds = Kind::kAlloc, .bytes = bytes};
+}
+
+// A hook: FUNCTION's name, parameters as they are declared and passed on, and the crossing that a call of it is.
+// NOLINTBEGIN(bugprone-macro-parentheses): what would stand in them are lists that have some
+#define TURNPIKE_HOOK(function, parameters, arguments, crossing)  \
+  int(*g_##function) parameters = nullptr;                        \
+  int hook_##function parameters {                                \
+    if (is_anything_guarded() && is_watched()) look_at(crossing); \
+    return g_##function arguments;                                \
+  }
+// NOLINTEND(bugprone-macro-parentheses)
+
+TURNPIKE_HOOK(cudaMemcpy, (void* to, const void* from, std::size_t bytes, int kind), (to, from, bytes, kind),
+              copy("cudaMemcpy", to, from, bytes, kind, nullptr, Waits::kForItsEnd))
+TURNPIKE_HOOK(cudaMemcpyAsync, (void* to, const void* from, std::size_t bytes, int kind, void* stream),
+              (to, from, bytes, kind, stream), copy("cudaMemcpyAsync", to, from, bytes, kind, stream, Waits::kNever))
+TURNPIKE_HOOK(cudaMemcpy2D,
+              (void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+               std::size_t height, int kind),
+              (to, to_pitch, from, from_pitch, width, height, kind),
+              copy("cudaMemcpy2D", to, from, width* height, kind, nullptr, Waits::kForItsEnd))
+TURNPIKE_HOOK(cudaMemcpy2DAsync,
+              (void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+               std::size_t height, int kind, void* stream),
+              (to, to_pitch, from, from_pitch, width, height, kind, stream),
+              copy("cudaMemcpy2DAsync", to, from, width* height, kind, stream, Waits::kNever))
+TURNPIKE_HOOK(cudaMemcpyPeer, (void* to, int to_device, const void* from, int from_device, std::size_t bytes),
+              (to, to_device, from, from_device, bytes),
+              copy("cudaMemcpyPeer", to, from, bytes, kUnsaid, nullptr, Waits::kNever))
+TURNPIKE_HOOK(cudaMemcpyPeerAsync,
+              (void* to, int to_device, const void* from, int from_device, std::size_t bytes, void* stream),
+              (to, to_device, from, from_device, bytes, stream),
+              copy("cudaMemcpyPeerAsync", to, from, bytes, kUnsaid, stream, Waits::kNever))
+TURNPIKE_HOOK(cudaStreamSynchronize, (void* stream), (stream), wait("cudaStreamSynchronize", stream))
+TURNPIKE_HOOK(cudaEventSynchronize, (void* event), (event), wait("cudaEventSynchronize"))
+TURNPIKE_HOOK(cudaDeviceSynchronize, (), (), wait("cudaDeviceSynchronize"))
+TURNPIKE_HOOK(cudaMalloc, (void** pointer, std::size_t bytes), (pointer, bytes), allocation("cudaMalloc", bytes))
+TURNPIKE_HOOK(cudaFree, (void* pointer), (pointer), allocation("cudaFree", 0))
+TURNPIKE_HOOK(cudaHostAlloc, (void** pointer, std::size_t bytes, unsigned flags), (pointer, bytes, flags),
+              allocation("cudaHostAlloc", bytes))
+TURNPIKE_HOOK(cudaHostRegister, (void* pointer, std::size_t bytes, unsigned flags), (pointer, bytes, flags),
+              allocation("cudaHostRegister", bytes))
+#undef TURNPIKE_HOOK
+
+template <typename Function>
+Hook hook(const char* name, Function* replacement, Function** original) {
+  return {name, reinterpret_cast<void*>(replacement), reinterpret_cast<void**>(original)};
+}
+
+const std::array kHooks = {
+#define TURNPIKE_HOOK(function) hook(#function, &hook_##function, &g_##function)
+    TURNPIKE_HOOK(cudaMemcpy),
+    TURNPIKE_HOOK(cudaMemcpyAsync),
+    TURNPIKE_HOOK(cudaMemcpy2D),
+    TURNPIKE_HOOK(cudaMemcpy2DAsync),
+    TURNPIKE_HOOK(cudaMemcpyPeer),
+    TURNPIKE_HOOK(cudaMemcpyPeerAsync),
+    TURNPIKE_HOOK(cudaStreamSynchronize),
+    TURNPIKE_HOOK(cudaEventSynchronize),
+    TURNPIKE_HOOK(cudaDeviceSynchronize),
+    TURNPIKE_HOOK(cudaMalloc),
+    TURNPIKE_HOOK(cudaFree),
+    TURNPIKE_HOOK(cudaHostAlloc),
+    TURNPIKE_HOOK(cudaHostRegister),
+#undef TURNPIKE_HOOK
+};
+
+std::mutex g_slots_mutex;
+
+Slots& slots() {
+  static auto& all = *new Slots;  // what they hold is used until the process has ended
+  return all;
+}
+
+// What the hooks themselves ask comes from the libcudart that a hooked function is of.
+void bind_runtime() noexcept {
+  for (const Hook& one : kHooks) {
+    if (*one.original == nullptr) continue;
+    g_runtime.bind(*one.original);
+    return;
+  }
+}
+
+// With the lock held.
+std::size_t take_if_stale() noexcept {
+  try {
+    if (!slots().is_stale()) return slots().count();
+    const std::size_t count = slots().take(kHooks);
+    bind_runtime();
+    return count;
+  } catch (...) {
+    return 0;
+  }
+}
+
+// Extensions may have come since; whether, costs a hundred nanoseconds. Does not wait: a library that is being loaded
+// may call us, and who has the lock may wait for the loader.
+void take_new_slots() noexcept {
+  const std::unique_lock lock(g_slots_mutex, std::try_to_lock);
+  if (lock.owns_lock()) take_if_stale();
+}
+
+}  // namespace
+
+std::size_t take_slots() noexcept {
+  const std::lock_guard lock(g_slots_mutex);
+  return take_if_stale();
+}
+
+void restore_slots() noexcept {
+  const std::lock_guard lock(g_slots_mutex);
+  slots().restore();
+}
+
+}  // namespace turnpike::guard

@@ -1,0 +1,131 @@
+#include "guard/judge.h"
+
+#include <cstdio>
+#include <optional>
+
+#include "guard/cxx_runtime.h"
+#include "guard/native_frames.h"
+#include "guard/place.h"
+#include "guard/process_rules.h"
+#include "guard/python_context.h"
+#include "guard/raised.h"
+#include "guard/threads.h"
+
+namespace turnpike::guard {
+namespace {
+
+// A rule that has something to say about a crossing, and the block that it stands in.
+struct Word {
+  Kind kind;
+  Rule rule;
+  Scope* scope;
+};
+
+// The rules on each of the crossing's kinds: of the innermost block that mentions the kind.
+std::vector<Word> words_on(const Crossing& crossing, const Scopes& scopes) {
+  std::vector<Word> words;
+  for (std::size_t i = 0; i < kKindCount; ++i) {
+    const auto kind = static_cast<Kind>(i);
+    if (!crossing.kinds.has(kind)) continue;
+    for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope) {
+      const auto& rule = (*scope)->rules().of(kind);
+      if (!rule) continue;
+      const bool is_exempt = crossing.is_captured && !(*scope)->rules().guards_capture;
+      if (rule->level != Level::kAllow && !is_exempt) words.push_back({kind, *rule, scope->get()});
+      break;
+    }
+  }
+  return words;
+}
+
+bool is_allowed(const Scopes& scopes, Kind kind, const Place& place) {
+  for (const auto& scope : scopes) {
+    for (const Allowance& allowance : scope->rules().allowances) {
+      if (allowance.kinds.has(kind) && place.matches(allowance.site)) return true;
+    }
+  }
+  return false;
+}
+
+// Whether an exception may leave the hook here and now.
+bool can_raise(const NativeFrames& frames) noexcept {
+  const CxxRuntime* runtime = CxxRuntime::find();
+  return frames.leaving == Leaving::kCaught && runtime != nullptr && !runtime->is_unwinding() && !is_python_ending();
+}
+
+// Where nobody reads the log of the block: that of a command.
+void say(const Scope& scope, const Event& event, const char* more) {
+  if (everywhere().get() == &scope) {
+    say_for_process(std::string(kPrefix) + what_happened(event) + more);
+  }
+}
+
+void log(const Word& word, const Event& event) {
+  if (word.scope->log(event)) say(*word.scope, event, "");
+}
+
+void defer(const Word& word, const Event& event) {
+  // Nothing will leave the block any more.
+  if (is_python_ending()) {
+    std::fprintf(stderr, "%s (not raised: the interpreter is ending)\n", event.text.c_str());
+    return;
+  }
+  say(*word.scope, event, " (deferred: no exception may leave this call)");
+  word.scope->defer(event);
+}
+
+// What an earlier call could not raise, with the place where that happened.
+const char* raise_deferred(const Scopes& scopes) {
+  for (const auto& scope : scopes) {
+    Event event;
+    if (scope->take_deferred(event)) return keep_raised(std::move(event), false);
+  }
+  return nullptr;
+}
+
+const char* judge_in(const Crossing& crossing, const Scopes& scopes) {
+  std::vector<Word> words = words_on(crossing, scopes);
+  bool has_deferred = false;
+  for (const auto& scope : scopes) has_deferred = has_deferred || scope->has_deferred();
+  if (words.empty() && !has_deferred) return nullptr;
+
+  std::uintptr_t evaluator = 0;
+  const Place& place = place_of_this_thread(evaluator);
+  std::optional<NativeFrames> frames;
+  const auto native = [&]() -> const NativeFrames& {
+    if (!frames) frames = look_at_native_frames(evaluator);
+    return *frames;
+  };
+  if (has_deferred && can_raise(native())) {
+    if (const char* text = raise_deferred(scopes)) return text;
+  }
+  for (const Word& word : words) {
+    if (place.is_compiling && !word.scope->rules().guards_compile) continue;
+    if (is_allowed(scopes, word.kind, place) || !word.scope->is_warm(place)) continue;
+    if (word.rule.level == Level::kLimit && word.scope->is_within(word.rule, word.kind, crossing.bytes)) continue;
+    if (word.rule.level == Level::kLog) {
+      if (!word.scope->log_again(place, word.kind, crossing.bytes)) {
+        log(word, make_event(word.kind, crossing, place, native().op, word.rule));
+      }
+      continue;
+    }
+    Event event = make_event(word.kind, crossing, place, native().op, word.rule);
+    if (can_raise(native())) return keep_raised(std::move(event), true);
+    defer(word, event);
+    return nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const char* judge(const Crossing& crossing) noexcept {
+  try {
+    const Scopes scopes = scopes_of_this_thread();
+    return scopes.empty() ? nullptr : judge_in(crossing, scopes);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+}  // namespace turnpike::guard

@@ -1,0 +1,104 @@
+#include "guard/place.h"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "base/site_pattern.h"
+#include "record/stacks/python_stack.h"
+
+namespace turnpike::guard {
+namespace {
+
+// A program has some hundred stacks that cross; one that makes code at run time could have any number.
+constexpr std::size_t kMaxPlaces = 1 << 16;
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// Files of installed packages, of the standard library, of Turnpike itself, and what PyTorch's compiler has written.
+bool is_of_library(std::string_view file) {
+  return has(file, "/site-packages/") || has(file, "/dist-packages/") || has(file, "/lib/python3") ||
+         has(file, "/python/turnpike/") || has(file, "/torchinductor_") || file.starts_with("<frozen ") ||
+         file.starts_with("<eval_with_key>");
+}
+
+// Frames below which PyTorch's compiler works for itself. Those of a compiled function at work are not among them.
+struct CompilerFrame {
+  std::string_view file;
+  std::string_view function;  // part of its name; empty: any
+};
+constexpr CompilerFrame kCompilerFrames[] = {
+    {"/torch/_dynamo/convert_frame.py", ""},
+    {"/torch/_inductor/select_algorithm.py", ""},
+    {"/torch/_inductor/autotune_process.py", ""},
+    {"/torch/_inductor/runtime/benchmarking.py", ""},
+    {"/torch/_inductor/runtime/triton_heuristics.py", "benchmark"},
+    {"/torch/_inductor/runtime/triton_heuristics.py", "autotune"},
+    {"/torch/_inductor/runtime/triton_heuristics.py", "precompile"},
+    {"/torch/_inductor/cudagraph_trees.py", "_record"},
+    {"/torch/_inductor/cudagraph_trees.py", "__init__"},
+    {"/torch/_inductor/cudagraph_trees.py", "record_function"},
+    {"/torch/_inductor/cudagraph_trees.py", "run_eager"},
+    {"/triton/testing.py", "do_bench"},
+    {"/triton/runtime/autotuner.py", "_bench"},
+};
+
+bool is_of_compiler(const record::PythonFrameText& frame) {
+  return std::any_of(std::begin(kCompilerFrames), std::end(kCompilerFrames), [&](const CompilerFrame& one) {
+    return frame.file.ends_with(one.file) && has(frame.function, one.function);
+  });
+}
+
+Place make_place(const record::PythonStack& stack) {
+  Place place;
+  place.frames.resize(stack.count);
+  for (std::uint32_t i = 0; i < stack.count; ++i) record::describe(stack.frames[i], place.frames[i]);
+  if (place.frames.empty()) return place;
+  auto site = std::find_if(place.frames.begin(), place.frames.end(),
+                           [](const record::PythonFrameText& frame) { return !is_of_library(frame.file); });
+  // An installed program is a library, too: then the line that called PyTorch.
+  if (site == place.frames.end()) {
+    site = std::find_if(place.frames.begin(), place.frames.end(),
+                        [](const record::PythonFrameText& frame) { return !has(frame.file, "/torch/"); });
+  }
+  if (site == place.frames.end()) site = place.frames.begin();
+  place.file = site->file;
+  place.line = site->line;
+  place.function = site->function;
+  place.is_compiling = std::any_of(place.frames.begin(), place.frames.end(), is_of_compiler);
+  return place;
+}
+
+}  // namespace
+
+std::string Place::site() const {
+  if (file.empty()) return {};
+  const std::string name = file.substr(file.rfind('/') + 1);
+  return line == 0 ? name : name + ':' + std::to_string(line);
+}
+
+bool Place::matches(std::string_view pattern) const {
+  return std::any_of(frames.begin(), frames.end(), [&](const record::PythonFrameText& frame) {
+    return matches_place(pattern, frame.file, std::to_string(frame.line), frame.function);
+  });
+}
+
+const Place& place_of_this_thread(std::uintptr_t& evaluator) {
+  record::PythonStack stack;
+  record::walk_python_stack(stack);
+  evaluator = stack.evaluator;
+  static std::mutex mutex;
+  static auto& places = *new std::unordered_map<std::uint64_t, std::unique_ptr<Place>>;  // threads may outlive main
+  const std::lock_guard lock(mutex);
+  if (const auto known = places.find(stack.hash); known != places.end()) return *known->second;
+  if (places.size() >= kMaxPlaces) {
+    thread_local Place t_place;
+    return t_place = make_place(stack);
+  }
+  return *places.emplace(stack.hash, std::make_unique<Place>(make_place(stack))).first->second;
+}
+
+}  // namespace turnpike::guard

@@ -1,0 +1,65 @@
+#include "guard/process_rules.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "base/units.h"
+#include "guard/threads.h"
+
+namespace turnpike::guard {
+namespace {
+
+// Of what was logged, how often it happened; the first time of each was said when it did.
+void summarise() noexcept {
+  try {
+    const auto scope = everywhere();
+    if (scope == nullptr) return;
+    std::string text;
+    for (const LogRow& row : scope->logged()) {
+      if (row.count == 1) continue;
+      text += std::string(kPrefix) + std::to_string(row.count) + " x " + what_happened(row.first);
+      if (row.bytes != 0) text += ", " + size_text(row.bytes) + " in all";
+      text += '\n';
+    }
+    std::fputs(text.c_str(), stderr);
+  } catch (...) {
+  }
+}
+
+}  // namespace
+
+void say_for_process(const std::string& line) noexcept {
+  std::fprintf(stderr, "%s\n", line.c_str());
+  const char* path = std::getenv(kLogVariable);
+  if (path == nullptr || *path == '\0') return;
+  const int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (file < 0) return;  // the command is gone
+  const auto written = write(file, (line + '\n').c_str(), line.size() + 1);
+  static_cast<void>(written);
+  close(file);
+}
+
+void enter_process_rules() noexcept {
+  static std::atomic<bool> is_entered{false};
+  const char* text = std::getenv(kRulesVariable);
+  if (text == nullptr || *text == '\0' || is_entered.exchange(true)) return;
+  try {
+    auto rules = parse_rules(text);
+    if (!rules) {
+      std::fprintf(stderr, "%snothing is guarded: %s: %s\n", std::string(kPrefix).c_str(), kRulesVariable,
+                   rules.error().message.c_str());
+      return;
+    }
+    enter_everywhere(std::make_shared<Scope>(std::move(*rules)));
+    std::atexit(summarise);
+  } catch (...) {
+  }
+}
+
+}  // namespace turnpike::guard

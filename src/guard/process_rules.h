@@ -1,0 +1,19 @@
+// The rules around a whole process, which `turnpike guard` passes on in the environment.
+#pragma once
+
+#include <string>
+
+namespace turnpike::guard {
+
+inline constexpr const char* kRulesVariable = "TURNPIKE_GUARD";
+// A file to which a process adds a line for each place that it logs or could not raise at.
+inline constexpr const char* kLogVariable = "TURNPIKE_GUARD_LOG";
+
+// Says a line on standard error, and adds it to the log. For the first time of what is logged.
+void say_for_process(const std::string& line) noexcept;
+
+// Enters them, once; at exit says how often what was logged happened. Rules that cannot be read are said, and nothing
+// is guarded.
+void enter_process_rules() noexcept;
+
+}  // namespace turnpike::guard

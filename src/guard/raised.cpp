@@ -1,0 +1,47 @@
+#include "guard/raised.h"
+
+#include <deque>
+#include <mutex>
+
+namespace turnpike::guard {
+namespace {
+
+constexpr std::size_t kKept = 64;
+
+struct Raised {
+  Event event;
+  bool is_exact;
+};
+
+std::mutex g_mutex;
+std::deque<Raised>& all_raised() {
+  static auto& all = *new std::deque<Raised>;  // threads may outlive main
+  return all;
+}
+
+}  // namespace
+
+const char* keep_raised(Event event, bool is_exact) {
+  if (!is_exact) event.text += " (it was called earlier, where no exception could leave)";
+  thread_local std::string t_text;
+  t_text = event.text;
+  const std::lock_guard lock(g_mutex);
+  auto& all = all_raised();
+  all.push_back({std::move(event), is_exact});
+  if (all.size() > kKept) all.pop_front();
+  return t_text.c_str();
+}
+
+std::string find_raised(std::string_view text) {
+  const std::lock_guard lock(g_mutex);
+  const auto& all = all_raised();
+  for (auto one = all.rbegin(); one != all.rend(); ++one) {
+    if (text.find(one->event.text) == std::string_view::npos) continue;
+    std::string json = json_of(one->event);
+    json.insert(json.size() - 1, one->is_exact ? ",\"exact\":true" : ",\"exact\":false");
+    return json;
+  }
+  return {};
+}
+
+}  // namespace turnpike::guard

@@ -1,0 +1,173 @@
+#include "guard/threads.h"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "guard/autograd_owner.h"
+#include "guard/python_context.h"
+
+namespace turnpike::guard {
+namespace {
+
+// One entered block, and who is in it.
+struct Entered {
+  std::uint64_t number;
+  long thread_id;
+  const void* python_thread;
+  std::uintptr_t context;
+  bool is_paused;
+  std::shared_ptr<Scope> scope;
+};
+
+// Of all threads: a program is in few blocks at once. Constructed once and never destroyed: threads may outlive main.
+struct Registry {
+  std::mutex mutex;
+  std::vector<Entered> entered;
+  std::uint64_t next_number = 1;
+  std::shared_ptr<Scope> everywhere;
+};
+
+Registry& registry() {
+  static auto& one = *new Registry;
+  return one;
+}
+
+std::atomic<std::uint32_t> g_entered_count{0};
+thread_local long t_id = 0;  // 0: not asked for
+
+long this_thread_id() noexcept {
+  if (t_id == 0) t_id = syscall(SYS_gettid);
+  return t_id;
+}
+
+// With the registry's lock held.
+std::vector<Entered>::iterator find(std::uint64_t number) noexcept {
+  auto& entered = registry().entered;
+  return std::find_if(entered.begin(), entered.end(), [=](const Entered& one) { return one.number == number; });
+}
+
+template <typename Visit>
+void each_of_this_thread(Visit visit) {
+  const bool is_worker = is_autograd_thread();
+  const long own_id = this_thread_id();
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  if (all.everywhere != nullptr && !is_pinning_thread()) visit(all.everywhere);
+  for (const Entered& one : all.entered) {
+    if (one.is_paused) continue;
+    const bool is_own = one.thread_id == own_id;
+    if (!is_own && !(is_worker && has_mark(autograd_mark(one.thread_id)))) continue;
+    // The thread that waits in backward() keeps its state; of our own, the number may be that of a thread that ended.
+    const void* python = is_own ? python_thread() : one.python_thread;
+    if (is_inside(one.context, python)) visit(one.scope);
+  }
+}
+
+void before_fork() noexcept {
+  registry().mutex.lock();
+}
+
+void after_fork() noexcept {
+  registry().mutex.unlock();
+}
+
+// A forked child is in none of its parent's blocks: CUDA, where the parent uses it, does not work there anyway. What is
+// around the whole process holds on.
+void after_fork_in_child() noexcept {
+  Registry& all = registry();
+  all.entered.clear();
+  g_entered_count.store(all.everywhere == nullptr ? 0 : 1, std::memory_order_relaxed);
+  t_id = 0;
+  all.mutex.unlock();
+}
+
+void handle_forks() noexcept {
+  static const int is_handled = pthread_atfork(before_fork, after_fork, after_fork_in_child);
+  static_cast<void>(is_handled);
+}
+
+}  // namespace
+
+bool is_anything_guarded() noexcept {
+  return g_entered_count.load(std::memory_order_relaxed) != 0;
+}
+
+std::uint64_t enter(std::shared_ptr<Scope> scope) {
+  handle_forks();
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  all.entered.push_back({.number = all.next_number,
+                         .thread_id = this_thread_id(),
+                         .python_thread = python_thread(),
+                         .context = python_context(),
+                         .is_paused = false,
+                         .scope = std::move(scope)});
+  g_entered_count.fetch_add(1, std::memory_order_relaxed);
+  return all.next_number++;
+}
+
+void pause(std::uint64_t number) noexcept {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  if (const auto found = find(number); found != all.entered.end()) found->is_paused = true;
+}
+
+void resume(std::uint64_t number) noexcept {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  const auto found = find(number);
+  if (found == all.entered.end()) return;
+  found->thread_id = this_thread_id();
+  found->python_thread = python_thread();
+  found->context = python_context();
+  found->is_paused = false;
+  std::rotate(found, found + 1, all.entered.end());  // the innermost one now
+}
+
+std::shared_ptr<Scope> leave(std::uint64_t number) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  const auto found = find(number);
+  if (found == all.entered.end()) return nullptr;
+  std::shared_ptr<Scope> scope = std::move(found->scope);
+  all.entered.erase(found);
+  g_entered_count.fetch_sub(1, std::memory_order_relaxed);
+  return scope;
+}
+
+void enter_everywhere(std::shared_ptr<Scope> scope) {
+  handle_forks();
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  if (all.everywhere == nullptr) g_entered_count.fetch_add(1, std::memory_order_relaxed);
+  all.everywhere = std::move(scope);
+}
+
+std::shared_ptr<Scope> everywhere() noexcept {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  return all.everywhere;
+}
+
+bool is_this_thread_guarded() noexcept {
+  bool is_guarded = false;
+  each_of_this_thread([&](const std::shared_ptr<Scope>&) { is_guarded = true; });
+  return is_guarded;
+}
+
+Scopes scopes_of_this_thread() {
+  Scopes scopes;
+  each_of_this_thread([&](const std::shared_ptr<Scope>& scope) { scopes.push_back(scope); });
+  return scopes;
+}
+
+std::string autograd_mark(long thread_id) {
+  return "turnpike.guard." + std::to_string(thread_id);
+}
+
+}  // namespace turnpike::guard

@@ -1,0 +1,79 @@
+// A libcudart without a GPU: it counts its calls, knows three kinds of memory by their addresses, and can capture.
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+
+namespace {
+
+constexpr std::size_t kArea = 1 << 20;
+alignas(4096) char g_gpu[2][kArea];
+alignas(4096) char g_pinned[kArea];
+std::atomic<long> g_calls{0};
+std::atomic<int> g_is_capturing{0};
+
+bool is_in(const char* area, const void* address) {
+  return address >= area && address < area + kArea;
+}
+
+int called() {
+  ++g_calls;
+  return 0;
+}
+
+}  // namespace
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+EXPORT void* fake_gpu(int device) {
+  return g_gpu[device];
+}
+EXPORT void* fake_pinned() {
+  return g_pinned;
+}
+EXPORT long fake_calls() {
+  return g_calls.load();
+}
+EXPORT void fake_capture(int is_capturing) {
+  g_is_capturing = is_capturing;
+}
+
+struct FakeAttributes {
+  int type, device;
+  void *device_pointer, *host_pointer;
+};
+EXPORT int cudaPointerGetAttributes(FakeAttributes* to, const void* address) {
+  std::memset(to, 0, sizeof *to);
+  for (int device = 0; device < 2; ++device) {
+    if (is_in(g_gpu[device], address)) *to = {2, device, nullptr, nullptr};
+  }
+  if (is_in(g_pinned, address)) *to = {1, 0, nullptr, nullptr};
+  return 0;
+}
+EXPORT int cudaGetLastError() {
+  return 0;
+}
+EXPORT int cudaStreamIsCapturing(void*, int* state) {
+  *state = g_is_capturing.load();
+  return 0;
+}
+EXPORT int cudaMemcpyAsync(void*, const void*, std::size_t, int, void*) {
+  return called();
+}
+EXPORT int cudaMemcpy(void*, const void*, std::size_t, int) {
+  return called();
+}
+EXPORT int cudaStreamSynchronize(void*) {
+  return called();
+}
+EXPORT int cudaEventSynchronize(void*) {
+  return called();
+}
+EXPORT int cudaDeviceSynchronize() {
+  return called();
+}
+EXPORT int cudaMalloc(void**, std::size_t) {
+  return called();
+}
+EXPORT int cudaFree(void*) {
+  return called();
+}

@@ -1,0 +1,121 @@
+"""`turnpike guard -- COMMAND`: the rules around a whole process. The program loads the library as the driver does."""
+
+import subprocess
+import sys
+
+import pytest
+
+DRIVER = """\
+import ctypes, os
+import faketorch as torch
+assert ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]).InitializeInjection() == 1
+"""
+
+
+@pytest.fixture
+def guard(build, environment, tmp_path):
+    """Runs a program of Python under `turnpike guard`; line 4 is its first."""
+
+    def guard(program, *options, code=0):
+        (tmp_path / "train.py").write_text(DRIVER + program)
+        done = subprocess.run(
+            [build / "src/cli/turnpike", "guard", *options, "--", sys.executable, "train.py"],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+    return guard
+
+
+def test_a_download_raises_in_the_program(guard):
+    done = guard("torch.item()\n", "--d2h", "disallow", code=1)
+    assert "line 4, in <module>" in done.stderr
+    assert "RuntimeError: turnpike.guard: d2h of 4 B by aten::item at train.py:4 in <module>()" in done.stderr
+
+
+def test_all_threads_are_guarded_but_not_those_that_pin(guard):
+    program = """\
+import ctypes, threading
+libc = ctypes.CDLL(None)
+def work(name, log):
+    libc.prctl(15, name.encode())  # PR_SET_NAME
+    try:
+        torch.item()
+    except RuntimeError:
+        log.append(name)
+log = []
+for name in ("worker", "pt_data_pin"):
+    thread = threading.Thread(target=work, args=(name, log))
+    thread.start()
+    thread.join()
+assert log == ["worker"], log
+"""
+    guard(program, "--d2h", "disallow")
+
+
+def test_a_log_names_each_line_once_and_counts(guard):
+    program = "for _ in range(3):\n    torch.upload(1000, 0)\ntorch.upload(8, 0)\n"
+    done = guard(program, "--h2d", "log")
+    assert done.stderr.splitlines() == [
+        "turnpike.guard: h2d of 1.00 kB by aten::to at train.py:5 in <module>()",
+        "turnpike.guard: h2d of 8 B by aten::to at train.py:6 in <module>()",
+        "turnpike.guard: 3 x h2d of 1.00 kB by aten::to at train.py:5 in <module>(), 3.00 kB in all",
+    ]
+    guard(program, "--h2d", "log", "--fail-on-log", code=1)
+    guard(program, "--d2h", "log", "--fail-on-log")
+    guard(program + "raise SystemExit(5)\n", "--h2d", "log", "--fail-on-log", code=5)
+
+
+def test_sites_and_the_first_crossings_are_let_through(guard):
+    program = "def save():\n    torch.item()\nsave()\nsave()\n"
+    guard(program, "--d2h", "disallow", "--allow", "train.py:save")
+    guard(program, "--d2h", "disallow", "--allow", "train.py:load", code=1)
+    guard(program, "--d2h", "disallow", "--skip", "1")  # the two lines that call it are two places
+    guard("for _ in range(3):\n    torch.item()\n", "--d2h", "disallow", "--skip", "2", code=1)
+    guard("for _ in range(3):\n    torch.item()\n", "--d2h", "2", code=1)
+    guard("for _ in range(3):\n    torch.item()\n", "--d2h", "3")
+
+
+def test_rules_come_from_the_file_and_options_replace_them(guard, tmp_path):
+    config = tmp_path / "turnpike.toml"
+    config.write_text('[guard]\nd2h = "disallow"\n\n[[allow]]\nsite = "train.py:save"\nreason = "rare"\n')
+    guard("torch.item()\n", "--config", str(config), code=1)
+    guard("def save():\n    torch.item()\nsave()\n", "--config", str(config))
+    guard("torch.item()\n", "--config", str(config), "--d2h", "allow")
+
+
+def test_a_block_in_the_program_decides_inside_of_it(guard):
+    program = """\
+import turnpike as tp
+with tp.allow("d2h", reason="a test"):
+    torch.item()
+try:
+    torch.item()
+except RuntimeError:
+    print("raised")
+"""
+    assert guard(program, "--d2h", "disallow").stdout == "raised\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "say what to guard"),
+        (["--d2h", "forbid"], 'd2h: "forbid" is neither allow, log, disallow'),
+        (["--config", "none.toml"], "there is no table [guard]"),
+        (["--config", "typo.toml"], 'unknown key "d2x" in [guard]'),
+    ],
+)
+def test_mistakes_are_said_and_nothing_runs(guard, tmp_path, options, said):
+    (tmp_path / "none.toml").write_text("[per_run]\nh2d_count = 1\n")
+    (tmp_path / "typo.toml").write_text('[guard]\nd2x = "log"\n')
+    done = guard("print('ran')\n", *options, code=2)
+    assert said in done.stderr and "ran" not in done.stdout
+
+
+def test_another_tools_injection_is_in_the_way(build, environment):
+    other = {**environment, "CUDA_INJECTION64_PATH": "/opt/nsys/libToolsInjection64.so"}
+    command = [build / "src/cli/turnpike", "guard", "--d2h", "log", "--", "true"]
+    done = subprocess.run(command, env=other, capture_output=True, text=True)
+    assert done.returncode == 2 and "unset CUDA_INJECTION64_PATH" in done.stderr

@@ -1,0 +1,75 @@
+"""The slots of the real PyTorch with CUDA, on a machine without a GPU: found, taken, called and given back."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+torch = pytest.importorskip("torch")
+if torch.version.cuda is None:
+    pytest.skip("PyTorch was built without CUDA", allow_module_level=True)
+
+
+@pytest.fixture
+def run(build, tmp_path):
+    def run(program):
+        path = tmp_path / "train.py"
+        path.write_text("import torch, turnpike as tp\n" + textwrap.dedent(program))
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("TURNPIKE", "CUDA"))}
+        done = subprocess.run(
+            [sys.executable, str(path)],
+            env={**clean, "TURNPIKE_GUARD_LIBRARY": str(build / "src/guard/libturnpike_guard.so")},
+            capture_output=True, text=True, timeout=300,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+def test_a_wait_raises_at_its_line_through_pytorchs_own_handlers(run):
+    run("""
+        def step():
+            with tp.guard(sync="disallow"):
+                torch._C._cuda_synchronize()  # line 5
+        for _ in range(100):
+            try:
+                step()
+            except tp.TransferError as error:
+                assert (error.kind, error.line, error.function, error.exact) == ("sync", 5, "step", True), vars(error)
+            else:
+                raise AssertionError
+        assert torch._C._is_key_in_tls(__import__("turnpike._guard.library", fromlist=["call"]).call("autograd_mark"))
+    """)
+
+
+def test_slots_are_found_in_each_module_and_given_back(run):
+    run("""
+        from turnpike._guard.library import call
+        count = call("take_slots")
+        assert count >= 12, count
+        assert call("take_slots") == count
+        with tp.guard(sync="disallow"):
+            call("restore_slots")
+            try:
+                torch._C._cuda_synchronize()
+            except RuntimeError as error:
+                assert "turnpike.guard" not in str(error), error  # there is no driver, or a GPU
+        assert call("take_slots") == count
+    """)
+
+
+def test_the_state_that_pytorch_takes_along_holds_the_mark(run):
+    run("""
+        import threading
+        key = "turnpike.guard.1"
+        torch._C._stash_obj_in_tls(key, True)
+        assert torch._C._is_key_in_tls(key)
+        found = []
+        thread = threading.Thread(target=lambda: found.append(torch._C._is_key_in_tls(key)))
+        thread.start()
+        thread.join()
+        assert found == [False]
+    """)

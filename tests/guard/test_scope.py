@@ -1,0 +1,360 @@
+"""For whom a block holds: this thread, this task, autograd's threads for this thread; and what cannot raise."""
+
+
+def test_another_thread_is_never_guarded(run):
+    run("""
+        import threading
+        failed = []
+        def other():
+            try:
+                torch.item()
+                with tp.guard(sync="disallow"):
+                    torch.upload(8, 1)
+            except BaseException as error:
+                failed.append(error)
+        with tp.guard(d2h="disallow", h2d="disallow"):
+            thread = threading.Thread(target=other)
+            thread.start()
+            thread.join()
+            assert not failed, failed
+            assert torch.calls() == 3
+            try:
+                torch.item()
+            except RuntimeError:
+                pass
+            else:
+                raise AssertionError
+    """)
+
+
+def test_autograds_thread_raises_for_the_thread_that_waits_in_backward(run):
+    run("""
+        import threading
+        def passes():
+            try:
+                with tp.guard(d2h="disallow"):
+                    torch.backward(1)  # line 7
+            except tp.TransferError as error:
+                assert "on the thread pt_autograd_0, which runs no Python" in str(error), error
+                assert error.op == "aten::item" and error.exact
+                assert (error.file, error.line, error.function) == (__file__, 7, "passes"), vars(error)
+                return False
+            return True
+        assert not passes()
+        torch.backward(1)  # nobody guards now
+        with tp.guard(d2h="disallow"):
+            torch.backward(0)  # a thread of another name has nothing to do with autograd
+            failed = []
+            def other():
+                try:
+                    torch.backward(1)  # another thread's backward
+                except BaseException as error:
+                    failed.append(error)
+            thread = threading.Thread(target=other)
+            thread.start()
+            thread.join()
+            assert not failed, failed
+    """)
+
+
+def test_a_hook_on_autograds_thread_raises_at_its_line(run):
+    run("""
+        import threading
+        from turnpike._guard.library import call
+        def hook(key, caught):
+            torch.work_for_autograd(key.encode())
+            try:
+                torch.item()  # line 8
+            except RuntimeError as error:
+                caught.append(str(error))
+        def backward(key):
+            caught = []
+            worker = threading.Thread(target=hook, args=(key, caught))
+            worker.start()
+            worker.join()
+            return caught
+        with tp.guard(d2h="disallow"):
+            caught = backward(call("autograd_mark"))
+            assert len(caught) == 1 and "at train.py:8 in hook()" in caught[0], caught
+            assert not backward("turnpike.guard.1")
+        assert not backward(call("autograd_mark"))
+    """)
+
+
+def test_a_task_of_asyncio_is_guarded_and_others_are_not(run):
+    run("""
+        import asyncio
+        async def strict(log):
+            with tp.guard(d2h="disallow"):
+                await asyncio.sleep(0.01)
+                try:
+                    torch.item()
+                except RuntimeError as error:
+                    log.append("raised")
+                await asyncio.sleep(0.01)
+                with contextlib.suppress(RuntimeError):
+                    torch.item()
+                    log.append("not raised")
+        async def free(log):
+            for _ in range(30):
+                torch.item()
+                await asyncio.sleep(0.001)
+        async def main():
+            log = []
+            await asyncio.gather(strict(log), free(log))
+            assert log == ["raised"], log
+        asyncio.run(main())
+        with tp.guard(d2h="disallow"):
+            try:
+                asyncio.run(free([]))  # what runs inside of the block
+            except RuntimeError:
+                pass
+            else:
+                raise AssertionError
+    """)
+
+
+def test_two_tasks_share_a_guard(run):
+    run("""
+        import asyncio
+        shared = tp.guard(d2h="disallow")
+        async def strict(first, second):
+            await asyncio.sleep(first)
+            with shared:
+                await asyncio.sleep(second)
+                with contextlib.suppress(RuntimeError):
+                    torch.item()
+                    raise AssertionError
+        async def main():
+            await asyncio.gather(strict(0, 0.02), strict(0.01, 0.02), strict(0.005, 0))
+        asyncio.run(main())
+        torch.item()
+    """)
+
+
+def test_functions_of_every_sort_can_be_decorated(run):
+    run("""
+        import asyncio, inspect
+        strict = tp.guard(d2h="disallow")
+        @strict
+        def plain(value):
+            "A function."
+            torch.item()
+        @strict
+        def generator():
+            received = yield 1
+            assert received == "sent"
+            torch.item()
+        @strict
+        async def coroutine():
+            await asyncio.sleep(0)
+            torch.item()
+        @strict
+        async def async_generator():
+            yield 1
+            await asyncio.sleep(0)
+            torch.item()
+        def raises(call):
+            try:
+                call()
+            except tp.TransferError:
+                return True
+            return False
+        assert plain.__doc__ == "A function." and inspect.isgeneratorfunction(generator)
+        assert inspect.iscoroutinefunction(coroutine) and inspect.isasyncgenfunction(async_generator)
+        assert raises(lambda: plain(1))
+        steps = generator()
+        assert next(steps) == 1
+        torch.item()  # between its steps nothing is guarded
+        assert raises(lambda: steps.send("sent"))
+        assert raises(lambda: asyncio.run(coroutine()))
+        async def iterate():
+            async for item in async_generator():
+                torch.item()
+        assert raises(lambda: asyncio.run(iterate()))
+        assert torch.calls() == 4
+    """)
+
+
+def test_generators_pass_values_exceptions_and_results(run):
+    run("""
+        @tp.guard(d2h="disallow")
+        def generator():
+            try:
+                received = yield 1
+            except KeyError:
+                received = yield "caught"
+            try:
+                yield received
+            finally:
+                closed.append(True)
+            return "result"
+        closed = []
+        steps = generator()
+        assert next(steps) == 1 and steps.throw(KeyError()) == "caught" and steps.send("sent") == "sent"
+        try:
+            next(steps)
+        except StopIteration as end:
+            assert end.value == "result"
+        steps = generator()
+        next(steps)
+        steps.send(2)
+        steps.close()
+        assert closed == [True, True]
+        torch.item()
+    """)
+
+
+def test_a_block_in_a_generator_of_contextlib_holds_for_its_body(run):
+    run("""
+        @contextlib.contextmanager
+        def strict():
+            with tp.guard(d2h="disallow"):
+                yield
+        try:
+            with strict():
+                torch.item()
+        except tp.TransferError:
+            pass
+        else:
+            raise AssertionError
+    """)
+
+
+def test_the_first_entries_are_warm_up(run):
+    run("""
+        @tp.guard(d2h="disallow", skip=3)
+        def step():
+            torch.item()
+        for _ in range(3):
+            step()
+        try:
+            step()
+        except tp.TransferError as error:
+            assert error.function == "step"
+        else:
+            raise AssertionError
+        guard = tp.guard(d2h="disallow", skip=1)
+        with guard:
+            torch.item()
+        try:
+            with guard:
+                torch.item()
+        except tp.TransferError:
+            pass
+        else:
+            raise AssertionError
+    """)
+
+
+def test_destructors_and_noexcept_raise_later_and_say_so(run):
+    for call in ("destroy", "wait_noexcept"):
+        run(f"""
+            try:
+                with tp.guard(sync="disallow"):
+                    torch.{call}()  # line 5
+                    print("went on")
+            except tp.TransferError as error:
+                assert error.line == 5 and not error.exact, vars(error)
+            else:
+                raise AssertionError
+            assert torch.calls() == 1
+            try:
+                with tp.guard(sync="disallow"):
+                    torch.{call}()
+                    torch.upload(8, 1)  # the next call that may raise
+                    raise AssertionError
+            except tp.TransferError as error:
+                assert error.line == 14 and not error.exact, vars(error)
+                assert "it was called earlier, where no exception could leave" in str(error), error
+        """)
+
+
+def test_while_another_exception_unwinds_nothing_is_thrown(run):
+    run("""
+        try:
+            with tp.guard(sync="disallow"):
+                torch.fail_and_unwind()
+        except tp.TransferError:
+            raise AssertionError from None
+        except RuntimeError as error:
+            assert str(error) == "the program's own error", error
+        else:
+            raise AssertionError
+    """)
+
+
+def test_without_anybody_who_catches_nothing_is_thrown(run):
+    run("""
+        try:
+            with tp.guard(sync="disallow"):
+                torch.LIBRARY.uncaught()
+        except tp.TransferError as error:
+            assert not error.exact
+        else:
+            raise AssertionError
+        assert torch.calls() == 1
+    """)
+
+
+def test_a_forked_child_is_in_no_block(run):
+    run("""
+        import os
+        with tp.guard(d2h="disallow"):
+            child = os.fork()
+            if child == 0:
+                torch.item()
+                os._exit(7)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+            with contextlib.suppress(RuntimeError):
+                torch.item()
+                raise AssertionError
+    """)
+
+
+def test_nothing_is_thrown_when_python_ends(run):
+    done = run("""
+        import atexit, os
+        class Late:
+            def __del__(self, item=torch.item, write=os.write):
+                item()
+                write(1, b"went on\\n")
+        tp.guard(sync="disallow").__enter__()
+        sys.kept = Late()  # dies with its module, when the interpreter is ending
+        @atexit.register
+        def at_exit():
+            try:
+                torch.item()
+            except RuntimeError:
+                print("raised at exit", flush=True)
+    """)
+    assert done.stdout.splitlines() == ["raised at exit", "went on"], done.stdout + done.stderr
+    assert "(not raised: the interpreter is ending)" in done.stderr
+
+
+def test_what_is_logged_is_said_once_for_each_line_and_kind_and_then_counted(run):
+    done = run("""
+        import logging
+        records = []
+        class Keep(logging.Handler):
+            def emit(self, record):
+                records.append(record)
+        logging.getLogger("turnpike.guard").addHandler(Keep())
+        for _ in range(4):
+            with tp.guard(h2d="log"):
+                for _ in range(3):
+                    torch.upload(1000, 0)  # line 12
+        assert torch.calls() == 12
+        assert len(records) == 1, records
+        record = records[0]
+        assert record.getMessage() == (
+            "h2d of 1.00 kB by aten::to at train.py:12 in <module>(): pageable memory -> GPU. Make it on the GPU, "
+            "or move it before with tp.prefetch or tp.to (3 times, 3000 bytes in all)"), record.getMessage()
+        assert (record.transfer_kind, record.transfer_line, record.transfer_count) == ("h2d", 12, 3)
+        import atexit
+        atexit.register(lambda: print(len(records)))  # runs before the summary
+        import turnpike._guard.log as log
+        log._summarise()
+        assert "(12 times, 12000 bytes in all)" in records[-1].getMessage()
+    """)
+    assert done.returncode == 0

@@ -72,7 +72,7 @@ class Case:
 
     def command(self, *options, trace=None):
         trace = str(trace or self.trace)
-        return [TURNPIKE, "record", "-o", trace, *options, "--", sys.executable, str(self.program)]
+        return [TURNPIKE, "record", "--no-link", "-o", trace, *options, "--", sys.executable, str(self.program)]
 
     def start(self, command):
         """In a process group of its own, as a shell starts it: Ctrl-C goes to the group."""

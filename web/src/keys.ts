@@ -1,7 +1,7 @@
 // The table of keys. The page listens by it and the help shows it, so they cannot disagree.
 // Keys work while the timeline has the focus: elsewhere they belong to the page and to screen readers.
 import type { Actions } from "./actions.ts";
-import { TABS } from "./view_state.ts";
+import { TABS, type Tab } from "./view_state.ts";
 
 export interface Key {
   /** KeyboardEvent.code for letters, so that they stay in place on every keyboard; else KeyboardEvent.key. */
@@ -11,6 +11,8 @@ export interface Key {
   /** As the help shows it. */
   shown: string;
   does: string;
+  /** The tab that it opens. */
+  tab?: Tab;
   run(actions: Actions): void;
 }
 
@@ -18,6 +20,7 @@ const tabs: Key[] = TABS.map((tab, i) => ({
   codes: [`Digit${i + 1}`],
   shown: String(i + 1),
   does: `open the tab "${tab}"`,
+  tab,
   run: (a) => a.showTab(tab),
 }));
 

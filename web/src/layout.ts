@@ -43,7 +43,10 @@ const HEIGHTS: Record<LaneKind, number> = {
   memory: 44,
 };
 const SUB_ROW_HEIGHT = 14;
+/** Rows of a comparison are lower, because both runs should be seen at once. */
+const COMPARED = 0.65;
 const GAP = 8;
+const GAP_COMPARED = 4;
 const GROUP_HEIGHT = 22;
 
 export interface LayoutChoice {
@@ -56,8 +59,13 @@ export interface LayoutChoice {
 export function layoutOf(run: Run, { hidden, fix }: LayoutChoice): Layout {
   const rows: Row[] = [];
   let y = 0;
+  const gap = run.isComparison ? GAP_COMPARED : GAP;
+  const heightOf = (kind: LaneKind) =>
+    run.isComparison
+      ? Math.max(SUB_ROW_HEIGHT, Math.round(HEIGHTS[kind] * COMPARED))
+      : HEIGHTS[kind];
   const add = (lane: Lane | null, title: string, height: number, isSubRow: boolean) => {
-    y += isSubRow ? 2 : GAP;
+    y += isSubRow ? 2 : gap;
     rows.push({ lane, title, y, height, isSubRow });
     y += height;
   };
@@ -71,25 +79,39 @@ export function layoutOf(run: Run, { hidden, fix }: LayoutChoice): Layout {
     );
     if (lanes.length === 0) return;
     if (groups.length > 1) add(null, group, GROUP_HEIGHT, false);
-    for (const lane of inOrder(lanes)) {
+    for (const lane of inOrder(lanes, run.isComparison)) {
       const { entry } = lane;
       const isGhost = entry.fix !== undefined;
       const isSubRow = isGhost || (entry.depth ?? 0) > 0;
-      const height = isSubRow ? Math.min(SUB_ROW_HEIGHT, HEIGHTS[entry.kind]) : HEIGHTS[entry.kind];
+      const height = isSubRow
+        ? Math.min(SUB_ROW_HEIGHT, heightOf(entry.kind))
+        : heightOf(entry.kind);
       add(lane, isGhost ? "with the fix" : isSubRow ? "" : entry.title, height, isSubRow);
     }
   });
-  return { rows, height: y + GAP };
+  return { rows, height: y + gap };
 }
 
+/** Of a comparison, this many threads of a process stand above its devices; the others below. */
+const THREADS_ON_TOP = 2;
+
 /** By device, then kind, then as written; predicted lanes after the recorded ones of the same title. */
-function inOrder(lanes: Lane[]): Lane[] {
+function inOrder(lanes: Lane[], isComparison: boolean): Lane[] {
   const firstOfTitle = new Map<string, number>();
   const key = ({ entry }: Lane) => `${entry.kind}/${entry.title}`;
   for (const lane of lanes)
     if (!firstOfTitle.has(key(lane))) firstOfTitle.set(key(lane), lane.index);
+  const threads = lanes.filter(({ entry }) => entry.kind === "host" && !entry.depth);
+  const low = isComparison
+    ? new Set(threads.slice(THREADS_ON_TOP).map(({ entry }) => entry.title))
+    : new Set<string>();
+  const block = ({ entry }: Lane) => {
+    if (entry.device !== undefined) return entry.device;
+    if (entry.kind === "memory") return 1e6;
+    return entry.kind === "host" && low.has(entry.title) ? 1e5 : -1;
+  };
   const rank = (lane: Lane) => [
-    lane.entry.device === undefined ? (lane.entry.kind === "memory" ? 1e6 : -1) : lane.entry.device,
+    block(lane),
     ORDER.indexOf(lane.entry.kind),
     firstOfTitle.get(key(lane))!,
     lane.entry.fix === undefined ? 0 : 1,

@@ -6,6 +6,7 @@ import { hashOf, stateOfHash } from "./hash.ts";
 import { loadEvents, readRun } from "./page/load.ts";
 import { Store, type ViewState } from "./view_state.ts";
 import { App } from "./views/app.tsx";
+import { Comparison } from "./views/comparison.tsx";
 
 async function start(): Promise<void> {
   const run = readRun();
@@ -18,9 +19,11 @@ async function start(): Promise<void> {
     span: null,
     tab: "details",
     fix: null,
-    hidden: new Set(),
+    // A comparison is about the time of steps.
+    hidden: new Set(run.isComparison ? run.lanesOf("memory").map((lane) => lane.index) : []),
     marks: [],
     query: "",
+    shift: 0,
   };
   const store = new Store({ ...initial, ...stateOfHash(location.hash) }, [
     0,
@@ -29,8 +32,15 @@ async function start(): Promise<void> {
   keepHash(store);
   const app = document.getElementById(ELEMENTS.app);
   if (!app) throw new Error(`The page lacks its part "${ELEMENTS.app}"`);
-  render(<App actions={new Actions(run, store)} />, app);
-  document.getElementById(ELEMENTS.static)?.remove();
+  const actions = new Actions(run, store);
+  actions.paths = document.getElementById(ELEMENTS.paths);
+  // The document of a comparison stays; only the pictures of its steps, inside the element, make room for the timeline.
+  app.replaceChildren();
+  if (run.isComparison) render(<Comparison actions={actions} />, app);
+  else {
+    render(<App actions={actions} />, app);
+    document.getElementById(ELEMENTS.static)?.remove();
+  }
   performance.mark("turnpike-ready");
 }
 
@@ -56,11 +66,13 @@ function keepHash(store: Store): void {
 }
 
 start().catch((error: unknown) => {
-  const app = document.getElementById(ELEMENTS.app);
+  // What stands in its place already stays.
+  const place = document.createElement("div");
+  (document.getElementById(ELEMENTS.app) ?? document.body).append(place);
   render(
     <p class="failure" role="alert">
       The timeline cannot be shown. {error instanceof Error ? error.message : String(error)}
     </p>,
-    app ?? document.body,
+    place,
   );
 });

@@ -35,3 +35,8 @@ export function visible(text: string): string {
     (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }
+
+/** A place as tables name it: with the line of the library, where one made the call. */
+export function whereOf(site: string, librarySite: string | null | undefined): string {
+  return librarySite ? `${site} > ${librarySite}` : site;
+}

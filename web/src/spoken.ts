@@ -14,7 +14,7 @@ export function spokenEvent(run: Run, event: EventRef): string {
   parts.push(spokenDuration(lane.duration(i)));
   const site = run.siteText(event);
   if (site) parts.push(visible(site));
-  const step = run.steps?.at(lane.start[i]!);
+  const step = run.stepOf(event);
   if (step !== undefined && kind !== "step") parts.push(`step ${step}`);
   return parts.join(", ");
 }
@@ -24,14 +24,15 @@ export function spokenWindow(run: Run, from: number, to: number): string {
   const sentences = [
     `Timeline of ${spokenDuration(to - from)}, beginning ${spokenDuration(from)} after the start.`,
   ];
-  for (const lane of run.lanesOf("state")) {
-    if (lane.entry.fix !== undefined || !lane.waitingBefore) continue;
-    const pyramid = run.pyramid(lane);
-    const idle =
-      pyramid.busyUntil(to, lane.waitingBefore) - pyramid.busyUntil(from, lane.waitingBefore);
-    sentences.push(
-      `GPU ${lane.entry.device ?? 0} is idle ${percent((100 * idle) / (to - from))} of it.`,
-    );
-  }
+  for (const { name, lanes } of run.sides)
+    for (const lane of lanes) {
+      if (lane.entry.kind !== "state" || lane.entry.fix !== undefined || !lane.waitingBefore)
+        continue;
+      const pyramid = run.pyramid(lane);
+      const idle =
+        pyramid.busyUntil(to, lane.waitingBefore) - pyramid.busyUntil(from, lane.waitingBefore);
+      const gpu = `GPU ${lane.entry.device ?? 0}${name === "" ? "" : ` ${name} the change`}`;
+      sentences.push(`${gpu} is idle ${percent((100 * idle) / (to - from))} of it.`);
+    }
   return sentences.join(" ");
 }

@@ -7,6 +7,8 @@ export type Selection =
 
 export const TABS = ["details", "view", "transfers", "waits", "source", "run", "help"] as const;
 export type Tab = (typeof TABS)[number];
+/** Of a page that compares two runs: the document beside the timeline has the rest. */
+export const TABS_OF_COMPARISON: readonly Tab[] = ["details", "view", "help"];
 
 export interface ViewState {
   /** The window of the timeline, in ns since the run's start. */
@@ -21,11 +23,13 @@ export interface ViewState {
   hidden: ReadonlySet<number>;
   marks: readonly number[];
   query: string;
+  /** Of two runs: by how much the one after the change is moved from where the file has it, in ns. */
+  shift: number;
 }
 
 export class Store {
   private readonly listeners = new Set<() => void>();
-  private readonly windows: [number, number][] = [];
+  private readonly windows: { from: number; to: number; shift: number }[] = [];
 
   constructor(
     private current: ViewState,
@@ -49,21 +53,21 @@ export class Store {
   }
 
   /** Moves the window, kept inside the run. A jump can be undone by `back`; panning and zooming step by step cannot. */
-  look(from: number, to: number, isJump = true): void {
+  look(from: number, to: number, isJump = true, shift = this.current.shift): void {
     if (isJump) this.remember();
-    this.set(this.window(from, to));
+    this.set({ ...this.window(from, to), shift });
   }
 
   back(): void {
     const window = this.windows.pop();
-    if (window) this.set({ from: window[0], to: window[1] });
+    if (window) this.set(window);
   }
 
   private remember(): void {
     const last = this.windows.at(-1);
-    const { from, to } = this.current;
-    if (last?.[0] === from && last[1] === to) return;
-    this.windows.push([from, to]);
+    const { from, to, shift } = this.current;
+    if (last?.from === from && last.to === to && last.shift === shift) return;
+    this.windows.push({ from, to, shift });
     if (this.windows.length > 100) this.windows.shift();
   }
 

@@ -31,7 +31,7 @@ const CLASSES: Partial<Record<ClassName, string>> = {
   copies_only: "copies without kernels",
   step: "step",
   range: "range",
-  lost: "records were lost here",
+  lost: "not recorded",
   left_out: "not in this file",
 };
 

@@ -46,7 +46,7 @@ export function pageOf(data: PageData, report: Report, program: Program): string
     `<meta http-equiv="Content-Security-Policy" content="${escapeHtml(policyOf(program))}">\n`,
     '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" content="light dark">\n',
     `<title>${escapeHtml(contents.headline)}</title>\n<style>${program.style}</style>\n</head>\n<body>\n`,
-    `<main id="${ELEMENTS.static}"><h1>${escapeHtml(contents.headline)}</h1><p>${escapeHtml(contents.details)}</p></main>\n`,
+    `<main id="${ELEMENTS.static}" class="document"><h1>${escapeHtml(contents.headline)}</h1><p>${escapeHtml(contents.details)}</p></main>\n`,
     `<div id="${ELEMENTS.app}"></div>\n`,
     json(ELEMENTS.report, report),
     json(ELEMENTS.contents, contents),

@@ -1,7 +1,7 @@
 // The events of one lane in memory: 25 bytes each. They are sorted and do not overlap, so that the busy time before an event
 // (`before`) also gives each event's duration.
 import type { Columns } from "../codec/block.ts";
-import { isWaiting, NO_LINK } from "../format.ts";
+import { isLack, isWaiting, NO_LINK } from "../format.ts";
 import type { LaneEntry } from "../page/contents.ts";
 import { firstAbove } from "./search_sorted.ts";
 
@@ -18,6 +18,8 @@ export class Lane {
   readonly site: Uint16Array;
   readonly bytes: Float64Array | null;
   readonly exposed: Uint32Array | null;
+  /** Whether it has stretches that are no event but a lack of them: lost, or not in this file. */
+  lacksEvents = false;
   private filled = 0;
 
   /** `firstNumber` is the number of its first event among the events of all lanes; links point to such numbers. */
@@ -62,9 +64,19 @@ export class Lane {
     if (this.filled === this.count) this.sumWaiting();
   }
 
+  /** Moves all its events in time. */
+  shift(ns: number): void {
+    for (let i = 0; i < this.count; i++) this.start[i]! += ns;
+    for (const point of this.entry.curve ?? []) point[0] += ns;
+  }
+
   private sumWaiting(): void {
     let waits = 0;
-    for (let i = 0; i < this.count; i++) if (isWaiting(this.eventClass[i]!)) waits++;
+    for (let i = 0; i < this.count; i++) {
+      const eventClass = this.eventClass[i]!;
+      if (isWaiting(eventClass)) waits++;
+      else if (isLack(eventClass)) this.lacksEvents = true;
+    }
     if (waits === 0) return;
     if (waits === this.count) {
       this.waitingBefore = this.before;

@@ -14,7 +14,7 @@ const GROUPS_IN_SECTION = 64;
 
 export class Pyramid {
   /** Time of bucket 0's start. */
-  private readonly origin: number;
+  private origin: number;
   private readonly width: number;
   private readonly buckets: number;
   /** How many events start up to a bucket's start. */
@@ -40,6 +40,11 @@ export class Pyramid {
       GROUPS_IN_SECTION,
       (i) => this.longestOfGroup[i]!,
     );
+  }
+
+  /** After the lane was moved in time. */
+  shift(ns: number): void {
+    this.origin += ns;
   }
 
   /** Busy time from the beginning up to `time`, exactly. With `sums` of the lane for the time spent waiting. */

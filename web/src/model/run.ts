@@ -10,14 +10,25 @@ export interface EventRef {
   i: number;
 }
 
+/** One of the runs on the page. */
+export interface Side {
+  /** "" where the page has only one. */
+  name: "" | "before" | "after";
+  lanes: Lane[];
+}
+
 export class Run {
   readonly lanes: Lane[] = [];
+  /** The run; or the run before a change and the run after it, on one time axis. */
+  readonly sides: readonly Side[];
   private readonly pyramids: (Pyramid | undefined)[] = [];
+  /** By how much the run after the change is moved from where the file has it. */
+  private shifted = 0;
   readonly events: number;
 
   constructor(
     readonly contents: Contents,
-    readonly report: Report,
+    private readonly ownReport: Report | null,
   ) {
     let number = 0;
     contents.lanes.forEach((entry, index) => {
@@ -26,6 +37,24 @@ export class Run {
       number += lane.count;
     });
     this.events = number;
+    const after = contents.after_group;
+    this.sides =
+      after === undefined
+        ? [{ name: "", lanes: this.lanes }]
+        : [
+            { name: "before", lanes: this.lanes.filter(({ entry }) => entry.group < after) },
+            { name: "after", lanes: this.lanes.filter(({ entry }) => entry.group >= after) },
+          ];
+  }
+
+  get isComparison(): boolean {
+    return this.sides.length > 1;
+  }
+
+  /** Of a page with one run. */
+  get report(): Report {
+    if (!this.ownReport) throw new Error("A comparison has no report of one run");
+    return this.ownReport;
   }
 
   /** Made at the first use, because only lanes that are seen need one. */
@@ -33,6 +62,18 @@ export class Run {
     const pyramid = this.pyramids[lane.index] ?? new Pyramid(lane);
     this.pyramids[lane.index] = pyramid;
     return pyramid;
+  }
+
+  /** Moves the run after the change to `ns` later than the file has it, so that other steps begin together. */
+  shiftAfter(ns: number): void {
+    const by = ns - this.shifted;
+    const after = this.sides[1];
+    if (by === 0 || !after) return;
+    for (const lane of after.lanes) {
+      lane.shift(by);
+      this.pyramids[lane.index]?.shift(by);
+    }
+    this.shifted = ns;
   }
 
   numberOf({ lane, i }: EventRef): number {
@@ -72,8 +113,18 @@ export class Run {
     return this.lanes.filter((lane) => kinds.includes(lane.entry.kind));
   }
 
-  /** The recorded steps. */
+  /** The recorded steps; of a comparison, those of the run before the change. */
   get steps(): Lane | undefined {
-    return this.lanes.find((lane) => lane.entry.kind === "steps" && lane.entry.fix === undefined);
+    return stepsAmong(this.sides[0]!.lanes);
   }
+
+  /** The step in which this event begins. */
+  stepOf({ lane, i }: EventRef): number | undefined {
+    const side = this.sides.find(({ lanes }) => lanes.includes(lane));
+    return side && stepsAmong(side.lanes)?.at(lane.start[i]!);
+  }
+}
+
+export function stepsAmong(lanes: readonly Lane[]): Lane | undefined {
+  return lanes.find((lane) => lane.entry.kind === "steps" && lane.entry.fix === undefined);
 }

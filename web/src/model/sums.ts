@@ -1,11 +1,12 @@
 // "In these 3 ms: ...": what happened in a stretch of time.
-import { type ClassName, className, isWaiting } from "../format.ts";
+import { type ClassName, className, isLack, isWaiting } from "../format.ts";
 import type { Lane } from "./lane.ts";
 import type { Run } from "./run.ts";
 
 export interface DeviceSums {
   device: number;
-  kernels_ns: number;
+  /** Null where no kernel of the device is in the recording. */
+  kernels_ns: number | null;
   /** Idle time by cause, as the state lane has it. */
   idle: Map<ClassName, number>;
   copies: Map<string, { count: number; bytes: number; ns: number }>;
@@ -29,19 +30,25 @@ export interface Sums {
   lines: LineSums[];
 }
 
-export function sumsOf(run: Run, from: number, to: number): Sums {
+/** `among`: the lanes that count. */
+export function sumsOf(
+  run: Run,
+  from: number,
+  to: number,
+  among: readonly Lane[] = run.lanes,
+): Sums {
   const sums: Sums = { from, to, devices: [], blocked_ns: 0, calls: 0, lines: [] };
   const devices = new Map<number, DeviceSums>();
   const streams = new Map<number, Lane[]>();
   const lines = new Map<number, LineSums>();
-  for (const lane of run.lanes) {
+  for (const lane of among) {
     if (lane.entry.fix !== undefined) continue;
     const { device } = lane.entry;
     if (lane.entry.kind === "host") addHost(run, lane, sums, lines);
     if (device === undefined) continue;
     const ofDevice = devices.get(device) ?? {
       device,
-      kernels_ns: 0,
+      kernels_ns: null,
       idle: new Map(),
       copies: new Map(),
     };
@@ -53,8 +60,10 @@ export function sumsOf(run: Run, from: number, to: number): Sums {
     if (lane.entry.kind === "state") addState(run, lane, sums, ofDevice, lines);
     else addCopies(run, lane, sums, ofDevice, lines);
   }
-  for (const ofDevice of devices.values())
-    ofDevice.kernels_ns = kernelTime(run, streams.get(ofDevice.device) ?? [], from, to);
+  for (const ofDevice of devices.values()) {
+    const ofKernels = streams.get(ofDevice.device);
+    ofDevice.kernels_ns = ofKernels ? kernelTime(run, ofKernels, from, to) : null;
+  }
   sums.devices = [...devices.values()].sort((a, b) => a.device - b.device);
   sums.lines = [...lines.values()].sort(
     (a, b) => b.blocked_ns + b.idle_ns - (a.blocked_ns + a.idle_ns) || b.copy_ns - a.copy_ns,
@@ -88,6 +97,7 @@ function lineOf(
 
 function addHost(run: Run, lane: Lane, sums: Sums, lines: Map<number, LineSums>): void {
   forEventsIn(lane, sums.from, sums.to, (i, inside) => {
+    if (isLack(lane.eventClass[i]!)) return;
     if (!isWaiting(lane.eventClass[i]!)) {
       sums.calls++;
       return;
@@ -121,6 +131,7 @@ function addCopies(
   lines: Map<number, LineSums>,
 ): void {
   forEventsIn(lane, sums.from, sums.to, (i, inside) => {
+    if (isLack(lane.eventClass[i]!)) return;
     const sum = device.copies.get(lane.entry.title) ?? { count: 0, bytes: 0, ns: 0 };
     device.copies.set(lane.entry.title, sum);
     const bytes = lane.bytes?.[i] ?? 0;
@@ -136,13 +147,14 @@ function addCopies(
 
 /** Time in which at least one kernel ran: streams overlap, so their times must not be added up. */
 function kernelTime(run: Run, lanes: Lane[], from: number, to: number): number {
-  if (lanes.length === 1) {
+  if (lanes.length === 1 && !lanes[0]!.lacksEvents) {
     const pyramid = run.pyramid(lanes[0]!);
     return pyramid.busyUntil(to) - pyramid.busyUntil(from);
   }
   const spans: [number, number][] = [];
   for (const lane of lanes)
     forEventsIn(lane, from, to, (i) => {
+      if (isLack(lane.eventClass[i]!)) return;
       spans.push([Math.max(from, lane.start[i]!), Math.min(to, lane.end(i))]);
     });
   spans.sort((a, b) => a[0] - b[0]);

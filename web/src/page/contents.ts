@@ -40,6 +40,8 @@ export interface SourceExcerpt {
 export interface Fix {
   before: string[];
   after: string[];
+  /** The line that the program needs besides, such as an import. */
+  needs?: string;
 }
 
 export interface Contents {
@@ -62,6 +64,8 @@ export interface Contents {
   findings: { site?: number; fix?: Fix }[];
   /** Sentences about what this file leaves out. */
   left_out: string[];
+  /** Two runs, before and after a change: the groups from this one on are of the run after it. */
+  after_group?: number;
 }
 
 /** Throws with a reason if the page must not trust this table. */

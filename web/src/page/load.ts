@@ -23,10 +23,12 @@ function jsonOf(id: string): unknown {
   }
 }
 
-/** The run without events. Throws with a sentence for the user. */
+/** The run without events, or both runs of a comparison. Throws with a sentence for the user. */
 export function readRun(): Run {
-  const report = checkReport(jsonOf(ELEMENTS.report));
-  return new Run(checkContents(jsonOf(ELEMENTS.contents)), report);
+  const report = jsonOf(ELEMENTS.report);
+  const contents = checkContents(jsonOf(ELEMENTS.contents));
+  // A comparison is shown by the document alone.
+  return new Run(contents, contents.after_group === undefined ? checkReport(report) : null);
 }
 
 /** Fills in the events of all lanes. Rejects with the first block that cannot be read. */

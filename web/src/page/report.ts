@@ -5,7 +5,10 @@ export interface Finding {
   severity: string;
   title: string;
   site: string | null;
+  library_site?: string | null;
   saving_step_ns: number | null;
+  saving_step_low_ns?: number | null;
+  saving_step_high_ns?: number | null;
   saving_pct: number | null;
   superseded_by: string | null;
   evidence: string;
@@ -14,6 +17,7 @@ export interface Finding {
 
 export interface TransferSite {
   site: string;
+  library_site?: string | null;
   file: string | null;
   line: number | null;
   op: string | null;
@@ -31,6 +35,7 @@ export interface TransferSite {
 
 export interface SyncSite {
   site: string;
+  library_site?: string | null;
   file: string | null;
   line: number | null;
   op: string | null;

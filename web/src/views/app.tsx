@@ -11,6 +11,11 @@ import { Timeline } from "./timeline.tsx";
 import { Toolbar } from "./toolbar.tsx";
 import { Context } from "./use_store.ts";
 
+/** Without the advice, which the tab "Run" has. */
+function firstSentence(text: string): string {
+  return text.split(/(?<=\.) /)[0]!;
+}
+
 export function App({ actions }: { actions: Actions }) {
   const { contents, report } = actions.run;
   const missing = missingOf(report.losses, report.loss_sentences, contents.left_out);
@@ -21,7 +26,9 @@ export function App({ actions }: { actions: Actions }) {
           <h1>{visible(contents.headline)}</h1>
           <p>{visible(contents.details)}</p>
           {missing.length > 0 ? (
-            <p class="missing">Not everything is here: {visible(missing.join(" "))}</p>
+            <p class="missing">
+              Not everything is here: {visible(missing.map(firstSentence).join(" "))}
+            </p>
           ) : null}
         </header>
         <StepBar report={report} />

@@ -19,10 +19,17 @@ export function DetailsTab() {
     <div class="columns">
       {event ? (
         <EventDetails event={event} />
-      ) : (
+      ) : actions.run.isComparison ? null : (
         <p class="hint">Click an event, or press N for the next GPU gap.</p>
       )}
-      <SumsOf sums={sumsOf(actions.run, from, to)} isSelected={state.span !== null} />
+      {actions.run.sides.map(({ name, lanes }) => (
+        <SumsOf
+          key={name}
+          side={name}
+          sums={sumsOf(actions.run, from, to, lanes)}
+          isSelected={state.span !== null}
+        />
+      ))}
     </div>
   );
 }
@@ -37,7 +44,7 @@ function EventDetails({ event }: { event: EventRef }) {
   const site = run.siteOf(event);
   const entry = site === undefined ? undefined : run.contents.sites[site];
   const bytes = lane.bytes?.[i];
-  const step = run.steps?.at(start);
+  const step = run.stepOf(event);
   return (
     <section aria-label="Selected event">
       <h3>{visible(run.nameOf(event)).slice(0, 300)}</h3>
@@ -107,13 +114,14 @@ function Link({ name, event }: { name: string; event: EventRef }) {
   );
 }
 
-function SumsOf({ sums, isSelected }: { sums: Sums; isSelected: boolean }) {
+function SumsOf({ side, sums, isSelected }: { side: string; sums: Sums; isSelected: boolean }) {
   const { run } = useActions();
   const span = sums.to - sums.from;
   return (
-    <section aria-label="Sums">
+    <section aria-label={side === "" ? "Sums" : `Sums ${side} the change`}>
       <h3>
-        In {isSelected ? "the selected" : "the visible"} {duration(span)}
+        {side === "" ? "In" : side === "before" ? "Before: in" : "After: in"}{" "}
+        {isSelected ? "the selected" : "the visible"} {duration(span)}
       </h3>
       <dl>
         {sums.devices.slice(0, MOST_DEVICES).map((device) => (
@@ -121,7 +129,11 @@ function SumsOf({ sums, isSelected }: { sums: Sums; isSelected: boolean }) {
             <Fact
               key={`gpu${device.device}`}
               name={`GPU ${device.device} in kernels`}
-              value={`${duration(device.kernels_ns)} (${percent((100 * device.kernels_ns) / span)})`}
+              value={
+                device.kernels_ns === null
+                  ? "not recorded"
+                  : `${duration(device.kernels_ns)} (${percent((100 * device.kernels_ns) / span)})`
+              }
             />
             {[...device.idle].map(([cause, ns]) => (
               <Fact

@@ -1,7 +1,7 @@
 // The findings: where, what, what it saves, and the fix.
 import type { Fix } from "../page/contents.ts";
 import type { Finding } from "../page/report.ts";
-import { visible } from "../short_name.ts";
+import { visible, whereOf } from "../short_name.ts";
 import { duration, percent } from "../time_text.ts";
 import { useActions, useViewState } from "./use_store.ts";
 
@@ -53,12 +53,16 @@ function FindingCard({
       <header>
         <h2>
           {rank ? <span class="rank">{rank}</span> : null}{" "}
-          {finding.site ? <code>{visible(finding.site)}</code> : null} {visible(finding.title)}
+          {finding.site ? (
+            <code>{visible(whereOf(finding.site, finding.library_site))}</code>
+          ) : null}{" "}
+          {visible(finding.title)}
         </h2>
         <Saving finding={finding} />
       </header>
       <p>{visible(finding.evidence)}</p>
-      {fix ? <FixText fix={fix} /> : <p class="advice">{visible(finding.advice)}</p>}
+      <p class="advice">{visible(finding.advice)}</p>
+      {fix ? <FixText fix={fix} /> : null}
       <p class="buttons">
         {site !== undefined ? (
           <button
@@ -87,24 +91,39 @@ function Saving({ finding }: { finding: Finding }) {
   const { run } = useActions();
   const { saving_step_ns: saved, saving_pct: share } = finding;
   if (saved === null) return null;
+  const [low, high] = [finding.saving_step_low_ns ?? saved, finding.saving_step_high_ns ?? saved];
+  const isRange = low !== high;
+  const lowest = isRange ? (low > 0 ? `${duration(low)} to ` : "up to ") : "";
   const step = run.report.steps?.median_ns;
   return (
     <strong class="saving">
-      saves {duration(saved)} a step{share !== null ? ` (${percent(share)})` : ""}
-      {step && step > saved ? ` → ${duration(step - saved)}` : ""}
+      <span class="whole">{`saves ${lowest}${duration(high)} a step`}</span>
+      {share !== null ? (
+        <span class="whole">{` (${percent((share * high) / Math.max(1, saved))})`}</span>
+      ) : null}
+      {step && step > high ? (
+        <span class="whole">{` → ${duration(step - high)}${isRange ? " at best" : ""}`}</span>
+      ) : null}
     </strong>
   );
 }
 
 function FixText({ fix }: { fix: Fix }) {
   return (
-    <pre class="diff">
-      {fix.before.map((line) => (
-        <del key={line}>{`- ${visible(line)}\n`}</del>
-      ))}
-      {fix.after.map((line) => (
-        <ins key={line}>{`+ ${visible(line)}\n`}</ins>
-      ))}
-    </pre>
+    <>
+      <pre class="diff">
+        {fix.before.map((line) => (
+          <del key={line}>{`- ${visible(line)}\n`}</del>
+        ))}
+        {fix.after.map((line) => (
+          <ins key={line}>{`+ ${visible(line)}\n`}</ins>
+        ))}
+      </pre>
+      {fix.needs ? (
+        <p class="hint">
+          with <code>{visible(fix.needs)}</code>
+        </p>
+      ) : null}
+    </>
   );
 }

@@ -1,6 +1,8 @@
 import { KEYS } from "../keys.ts";
+import { useActions } from "./use_store.ts";
 
 export function HelpTab() {
+  const { tabs } = useActions();
   return (
     <div>
       <p>
@@ -10,7 +12,7 @@ export function HelpTab() {
         <code>kind:pageable</code>.
       </p>
       <dl class="keys">
-        {KEYS.map((key) => (
+        {KEYS.filter(({ tab }) => !tab || tabs.includes(tab)).map((key) => (
           <div key={key.shown}>
             <dt>
               <kbd>{key.shown}</kbd>

@@ -22,7 +22,8 @@ const ENTRIES: [string, string, ClassName[]][] = [
   ["copies", "copy, pinned", ["pinned"]],
   ["copies pageable", "copy, pageable", ["pageable"]],
   ["copies managed", "copy, managed", ["managed"]],
-  ["lost", "lost, or not in this file", ["lost", "left_out"]],
+  ["lost", "not recorded: records were lost", ["lost"]],
+  ["lost", "not in this file", ["left_out"]],
 ];
 
 function classesOf(run: Run): Set<number> {

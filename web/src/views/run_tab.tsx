@@ -41,9 +41,11 @@ export function missingOf(
   sentences: Record<string, string>,
   leftOut: readonly string[],
 ): string[] {
-  const lost = Object.entries(losses).map(
-    ([name, count]) => `${count}: ${sentences[name] ?? name}`,
-  );
+  const lost = Object.entries(losses).map(([name, count]) => {
+    const [what, ...advice] = (sentences[name] ?? name).split(/(?<=\.) /);
+    const counted = count === 1 ? what! : `${what!.replace(/\.$/, "")} (${count}).`;
+    return [counted, ...advice].join(" ");
+  });
   return [...lost, ...leftOut];
 }
 

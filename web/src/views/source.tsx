@@ -7,11 +7,16 @@ import { duration } from "../time_text.ts";
 import { useActions, useViewState } from "./use_store.ts";
 
 const LINES_IN_CARD = 7;
+/** Without their text, a line of the program takes two lines of the card. */
+const LISTED_IN_CARD = 5;
+const LISTED_IN_TAB = 50;
 
 interface Shown {
   costs: LineCost[];
   most: number;
   steps: number;
+  /** What the costs are of: "a step", or the whole run where it has no steps. */
+  of: string;
 }
 
 function useCosts(): Shown {
@@ -21,6 +26,7 @@ function useCosts(): Shown {
     costs,
     most: Math.max(1, ...costs.map(total)),
     steps: run.report.steps?.count || 1,
+    of: run.report.steps ? "a step" : "the run",
   };
 }
 
@@ -35,16 +41,21 @@ export function SourceCard() {
   const place = site === undefined ? undefined : contents.sites[site];
   const file = place?.file ?? shown.costs[0]?.file;
   const excerpt = contents.source?.find((candidate) => candidate.file === file);
+  const hasCosts = shown.costs.some((cost) => total(cost) > 0);
   return (
     <section class="card source" aria-label="Source">
       <h2>
         <code>{file ? visible(fileName(file)) : "source"}</code>{" "}
-        <small>cost of a step beside the line</small>
+        {excerpt || hasCosts ? <small>cost of {shown.of} beside the line</small> : null}
       </h2>
       {excerpt ? (
         <Excerpt excerpt={around(excerpt, place?.line, shown)} shown={shown} chosen={place?.line} />
+      ) : hasCosts ? (
+        <CostList shown={shown} chosen={place?.site} most={LISTED_IN_CARD} />
       ) : (
-        <CostList shown={shown} chosen={place?.site} />
+        <p class="hint">
+          No line is known at which the CPU waits or copies: the recording has no stacks of them.
+        </p>
       )}
     </section>
   );
@@ -79,7 +90,7 @@ export function SourceTab() {
       {contents.source?.length ? null : (
         <>
           <p>This file holds no source text. {contents.no_source}</p>
-          <CostList shown={shown} chosen={place?.site} />
+          <CostList shown={shown} chosen={place?.site} most={LISTED_IN_TAB} />
         </>
       )}
     </section>
@@ -129,8 +140,8 @@ function Margin({ cost, shown }: { cost: LineCost | undefined; shown: Shown }) {
   if (!cost || total(cost) === 0) return <span class="margin" />;
   const width = (ns: number) => ({ width: `${(100 * ns) / shown.most}%` });
   return (
-    <span class="margin" title={costWords(cost, shown.steps)}>
-      <span class="sr">{costWords(cost, shown.steps)}</span>
+    <span class="margin" title={costWords(cost, shown)}>
+      <span class="sr">{costWords(cost, shown)}</span>
       <span class="bars">
         <i class="wait" style={width(cost.blocked_ns)} />
         <i class="copies" style={width(cost.copy_ns)} />
@@ -140,26 +151,37 @@ function Margin({ cost, shown }: { cost: LineCost | undefined; shown: Shown }) {
   );
 }
 
-function costWords(cost: LineCost, steps: number): string {
+function costWords(cost: LineCost, shown: Shown): string {
+  return shown.of === "a step" ? `${partsOf(cost, shown)} a step` : partsOf(cost, shown);
+}
+
+function partsOf(cost: LineCost, { steps }: Shown): string {
   const parts: string[] = [];
   if (cost.blocked_ns > 0) parts.push(`the CPU waits ${duration(cost.blocked_ns / steps)}`);
   if (cost.copy_ns > 0) parts.push(`copies take ${duration(cost.copy_ns / steps)}`);
   if (cost.idle_ns > 0) parts.push(`the GPU idles ${duration(cost.idle_ns / steps)} meanwhile`);
-  return `${parts.join(", ")} a step`;
+  return parts.join(", ");
 }
 
-function CostList({ shown, chosen }: { shown: Shown; chosen: string | undefined }) {
+function CostList(props: { shown: Shown; chosen: string | undefined; most: number }) {
+  const { shown, chosen, most } = props;
   return (
     <ol class="lines">
-      {shown.costs.slice(0, 8).map((cost) => {
-        const place = `${fileName(cost.file)}:${cost.line}`;
-        return (
-          <li key={`${cost.file}:${cost.line}`} class={place === chosen ? "chosen" : ""}>
-            <Margin cost={cost} shown={shown} />
-            <code>{visible(place)}</code> <small>{costWords(cost, shown.steps)}</small>
-          </li>
-        );
-      })}
+      {shown.costs
+        .filter((cost) => total(cost) > 0)
+        .slice(0, most)
+        .map((cost) => {
+          const place = `${fileName(cost.file)}:${cost.line}`;
+          return (
+            <li
+              key={`${cost.file}:${cost.line}`}
+              class={place === chosen ? "listed chosen" : "listed"}
+            >
+              <Margin cost={cost} shown={shown} />
+              <code>{visible(place)}</code> <small>{partsOf(cost, shown)}</small>
+            </li>
+          );
+        })}
     </ol>
   );
 }

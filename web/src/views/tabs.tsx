@@ -19,20 +19,21 @@ const VIEWS: Record<Tab, [string, () => preact.JSX.Element]> = {
 
 export function Tabs() {
   const actions = useActions();
-  const { tab } = useViewState();
+  useViewState();
+  const { tab, tabs } = actions;
   const [, View] = VIEWS[tab];
   const move = (e: KeyboardEvent) => {
     const step = e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? -1 : 0;
     if (step === 0) return;
     e.preventDefault();
-    const next = TABS[(TABS.indexOf(tab) + step + TABS.length) % TABS.length]!;
+    const next = tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length]!;
     actions.showTab(next);
     document.getElementById(`tab-${next}`)?.focus();
   };
   return (
     <section class="tabs">
       <div role="tablist" aria-label="Views" tabIndex={-1} onKeyDown={move}>
-        {TABS.map((name, i) => (
+        {tabs.map((name) => (
           <button
             key={name}
             id={`tab-${name}`}
@@ -43,7 +44,7 @@ export function Tabs() {
             tabIndex={name === tab ? 0 : -1}
             onClick={() => actions.showTab(name)}
           >
-            {VIEWS[name][0]} <kbd>{i + 1}</kbd>
+            {VIEWS[name][0]} <kbd>{TABS.indexOf(name) + 1}</kbd>
           </button>
         ))}
       </div>

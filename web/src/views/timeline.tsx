@@ -45,9 +45,11 @@ class Painter {
     return this.layoutFor.layout;
   }
 
-  /** How high the canvas wants to be: all rows, if they fit on a screen below the findings. */
+  /** How high the canvas wants to be: all rows, if they fit on a screen below the findings, or both runs on one. */
   get wantedHeight(): number {
-    return Math.min(this.layout.height + ROWS_TOP, Math.max(360, Math.round(innerHeight * 0.7)));
+    const screens = this.actions.run.isComparison ? 1.2 : 0.7;
+    const most = Math.max(360, Math.round(innerHeight * screens));
+    return Math.min(this.layout.height + ROWS_TOP, most);
   }
 
   request = (): void => {

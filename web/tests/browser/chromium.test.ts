@@ -1,11 +1,13 @@
 // The page in Chromium, from file://, without a network.
-import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CLASSES } from "../../src/format.ts";
 import { KEYS } from "../../src/keys.ts";
+import { ALL_COLUMNS } from "../../tools/encode.ts";
+import { eventsOf } from "../../tools/enlarge.ts";
 import { pageOf } from "../../tools/write_page.ts";
 import {
+  encode,
   IDLE_FROM_NS,
   IDLE_NS,
   program,
@@ -14,46 +16,16 @@ import {
   written,
   writtenLoop,
 } from "./page_file.ts";
-
-const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
+import { launchChromium, type Opened, open as openWith, violationsOf } from "./written.ts";
 
 let browser: Browser;
 beforeAll(async () => {
-  if (!existsSync(EXECUTABLE)) throw new Error(`${EXECUTABLE} is missing; set CHROMIUM`);
-  browser = await chromium.launch({
-    executablePath: EXECUTABLE,
-    args: ["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND"],
-  });
+  browser = await launchChromium();
 });
 afterAll(() => browser?.close());
 
-interface Opened {
-  page: Page;
-  /** Everything that a clean page does not do: requests, messages, errors, violations of its policy. */
-  complaints: string[];
-}
-
-async function open(
-  address: string,
-  options: Parameters<Browser["newPage"]>[0] = {},
-): Promise<Opened> {
-  const page = await browser.newPage({ viewport: { width: 1440, height: 900 }, ...options });
-  const complaints: string[] = [];
-  page.on("console", (message) => complaints.push(`console: ${message.text()}`));
-  page.on("pageerror", (error) => complaints.push(`error: ${error.message}`));
-  page.on("request", (request) => {
-    const isOwn =
-      request.url().split("#")[0] === address.split("#")[0] || request.url().startsWith("blob:");
-    if (!isOwn) complaints.push(`request: ${request.url()}`);
-  });
-  if (options?.javaScriptEnabled !== false)
-    await page.addInitScript(() => {
-      document.addEventListener("securitypolicyviolation", (e) =>
-        console.error(`policy: ${e.violatedDirective}`),
-      );
-    });
-  await page.goto(address);
-  return { page, complaints };
+function open(address: string, options: Parameters<Browser["newPage"]>[0] = {}): Promise<Opened> {
+  return openWith(browser, address, { viewport: { width: 1440, height: 900 }, ...options });
 }
 
 async function openLoop(hash = "", options = {}): Promise<Opened> {
@@ -125,7 +97,7 @@ test("it works in a sandboxed frame, without storage", async () => {
   await frame.locator(".surface").press("n");
   await page.waitForTimeout(500);
   expect(await frame.locator('[aria-live="polite"]').last().textContent()).toContain("GPU idle");
-  expect(complaints.filter((text) => !text.startsWith("request: about:srcdoc"))).toEqual([]);
+  expect(complaints).toEqual([]);
   await page.close();
 });
 
@@ -187,6 +159,56 @@ describe("keys", () => {
     expect(await height()).toBeGreaterThan(before);
     await page.close();
   });
+});
+
+test("records that were lost are cross-hatched, found by search and told in words", async () => {
+  const { data, report } = trainingLoop();
+  // Step 10 without its kernels: one stretch stands for them, as the writer has it.
+  const [from, to] = [10 * STEP_NS, 11 * STEP_NS];
+  const events = await Promise.all(
+    data.contents.lanes.map((lane) => eventsOf({ ...lane, columns: ALL_COLUMNS }, data)),
+  );
+  const words = "at least 120 kernels not recorded";
+  const strings = [...data.contents.strings, words];
+  const lanes = data.contents.lanes.map(({ blocks: _, columns: __, ...lane }, l) => {
+    if (lane.kind !== "stream") return { entry: lane, events: events[l]! };
+    const kept = events[l]!.filter(({ start }) => start < from || start >= to);
+    const lost = { start: from, duration: to - from - 1, class: CLASSES.lost, name: 1 };
+    return {
+      entry: { ...lane, names: [...lane.names!, strings.length - 1] },
+      events: [...kept, lost].sort((a, b) => a.start - b.start),
+    };
+  });
+  const { entries, blocks } = encode(lanes);
+  const contents = { ...data.contents, strings, lanes: entries };
+  const { page } = await open(written(pageOf({ contents, blocks }, report, program)));
+  await page.waitForSelector("canvas");
+  await settled(page);
+  await page.locator('input[type="search"]').fill("kind:lost");
+  expect(await page.locator("search").textContent()).toContain("1 hit");
+  await page.keyboard.press("Enter");
+  await settled(page);
+  expect(await page.locator(".timeline [aria-live]").textContent()).toBe(
+    `not recorded, ${words}, 6.00 milliseconds, step 10`,
+  );
+  expect(await page.textContent(".legend")).toContain("not recorded: records were lost");
+  const grey = await page.evaluate(() => {
+    const canvas = document.querySelector("canvas")!;
+    // The stream's row: below steps, thread and state.
+    const y = 64 + 8 + 24 + 8 + 32 + 8 + 32 + 8 + 4;
+    const { data } = canvas.getContext("2d")!.getImageData(600, y, 60, 5);
+    let count = 0;
+    for (let i = 0; i < data.length; i += 4)
+      if (data[i] === data[i + 1] && data[i] === data[i + 2] && data[i]! < 200) count++;
+    return count / (data.length / 4);
+  });
+  expect(grey).toBeGreaterThan(0.1);
+  expect(grey).toBeLessThan(0.8);
+  await page.locator(".surface").focus();
+  await press(page, "t");
+  await page.waitForTimeout(300);
+  expect(await page.textContent("#tab-panel")).toContain(words);
+  await page.close();
 });
 
 test("from the finding to the timeline, to the source and back", async () => {
@@ -341,7 +363,7 @@ test.each([
   for (const tab of await page.locator('[role="tab"]').all()) await tab.click();
   if (name === "losses")
     expect(await page.textContent(".missing")).toBe(
-      "Not everything is here: 3: three records kernels of the first 3 s",
+      "Not everything is here: three records (3). kernels of the first 3 s",
     );
   expect(complaints).toEqual([]);
   await page.close();
@@ -409,19 +431,10 @@ test("the wheel zooms with Ctrl at the pointer, and the theme can be switched", 
 });
 
 test.each(["light", "dark"] as const)("axe finds nothing on any tab, %s", async (colorScheme) => {
-  const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
   const { page } = await openLoop("", { colorScheme });
-  await page.evaluate(axe);
   for (const tab of await page.locator('[role="tab"]').all()) {
     await tab.click();
-    const violations = await page.evaluate(async () => {
-      const { axe: run } = globalThis as unknown as {
-        axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-      };
-      const result = await run.run();
-      return result.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 150)}`);
-    });
-    expect(violations).toEqual([]);
+    expect(await violationsOf(page)).toEqual([]);
   }
   await page.close();
 });

@@ -5,6 +5,11 @@ import { hashOf, stateOfHash } from "../../src/hash.ts";
 import { KEYS, keyFor } from "../../src/keys.ts";
 import { layoutOf, rowAt } from "../../src/layout.ts";
 import { gapByLength, nextGap } from "../../src/model/gaps.ts";
+import type { Lane } from "../../src/model/lane.ts";
+import type { Run } from "../../src/model/run.ts";
+import { search } from "../../src/model/search.ts";
+import { sumsOf } from "../../src/model/sums.ts";
+import { spokenEvent, spokenWindow } from "../../src/spoken.ts";
 import { Store, type ViewState } from "../../src/view_state.ts";
 import { nearestEvent } from "../../src/views/pointer.ts";
 import { burstyEvents, runOf } from "./lanes.ts";
@@ -20,6 +25,7 @@ const STATE: ViewState = {
   hidden: new Set(),
   marks: [],
   query: "",
+  shift: 0,
 };
 
 test("a link brings the view back", () => {
@@ -33,6 +39,7 @@ test("a link brings the view back", () => {
     hidden: new Set([2, 5]),
     marks: [12500000, 17000000],
     query: "gemm >1ms & more=",
+    shift: -2500000,
   };
   expect(hashOf(state)).toMatch(/^#t=12\.031002,18\.4&sel=site:3&/);
   expect({ ...STATE, ...stateOfHash(hashOf(state)) }).toEqual(state);
@@ -249,4 +256,145 @@ test("waiting classes are exactly those of the CPU blocked and the GPU idle", ()
     waiting.map(([name]) => name).every((name) => name === "blocked" || name.startsWith("idle_")),
   ).toBe(true);
   expect(waiting).toHaveLength(7);
+});
+
+test("a comparison has the tabs that need no report, and tells the runs apart", () => {
+  const step = (start: number) => ({ start, duration: 100, class: CLASSES.step });
+  const wait = { start: 0, duration: 50, class: CLASSES.idle_sync };
+  const run = runOf(
+    [
+      { kind: "steps", group: 0, events: [step(0), step(100)] },
+      { kind: "steps", group: 1, events: [step(0), step(100), step(200)] },
+      { kind: "state", group: 1, device: 0, events: [wait] },
+    ],
+    { groups: ["before: a", "after: b"], after_group: 1 },
+  );
+  expect(run.sides.map(({ name, lanes }) => [name, lanes.length])).toEqual([
+    ["before", 1],
+    ["after", 2],
+  ]);
+  expect(run.stepOf({ lane: run.lanes[2]!, i: 0 })).toBe(0);
+  expect(sumsOf(run, 0, 100, run.sides[0]!.lanes).devices).toEqual([]);
+  expect(sumsOf(run, 0, 100, run.sides[1]!.lanes).devices[0]!.idle.get("idle_sync")).toBe(50);
+  // It has no stream: no kernel is known, which is not the same as none.
+  expect(sumsOf(run, 0, 100).devices[0]!.kernels_ns).toBeNull();
+  expect(spokenWindow(run, 0, 100)).toContain("GPU 0 after the change is idle 50 % of it.");
+
+  const actions = new Actions(run, new Store({ ...STATE, tab: "source" }, [0, 1000]));
+  expect(actions.tab).toBe("details");
+  actions.showTab("transfers");
+  expect(actions.tab).toBe("details");
+  actions.showTab("view");
+  expect(actions.tab).toBe("view");
+});
+
+test("of a comparison, threads that do little stand below the devices", () => {
+  const lanes = (group: number) => [
+    ...["main thread", "autograd thread 2", "loader", "loader"].map((title) => ({
+      kind: "host" as const,
+      title,
+      group,
+      events: [],
+    })),
+    { kind: "stream" as const, title: "stream 7", group, device: 0, events: [] },
+  ];
+  const groups = ["before: a", "after: b"];
+  const choice = { hidden: new Set<number>(), fix: null };
+  const titles = (run: Run) => layoutOf(run, choice).rows.map((row) => row.title);
+  const all = [...lanes(0), ...lanes(1)];
+  const order = ["main thread", "autograd thread 2", "stream 7", "loader", "loader"];
+  expect(titles(runOf(all, { groups, after_group: 1 }))).toEqual(
+    groups.flatMap((group) => [group, ...order]),
+  );
+  expect(titles(runOf(lanes(0))).at(-1)).toBe("stream 7");
+});
+
+test("rows of a comparison are lower, and each run has its heading", () => {
+  const lanes = (group: number) => [
+    { kind: "host" as const, group, events: [] },
+    { kind: "stream" as const, group, device: 0, events: [] },
+  ];
+  const choice = { hidden: new Set<number>(), fix: null };
+  const groups = ["before: a", "after: b"];
+  const apart = layoutOf(runOf([...lanes(0), ...lanes(1)], { groups }), choice);
+  const compared = layoutOf(runOf([...lanes(0), ...lanes(1)], { groups, after_group: 1 }), choice);
+  expect(compared.rows.map((row) => row.title)).toEqual(apart.rows.map((row) => row.title));
+  expect(compared.rows.filter((row) => row.lane === null).map((row) => row.title)).toEqual(groups);
+  expect(compared.height).toBeLessThan(apart.height * 0.8);
+});
+
+/** Two runs of steps, which begin together at the third step of the first and the second of the other. */
+function comparedSteps() {
+  const steps = (count: number, first: number, period: number) =>
+    Array.from({ length: count }, (_, i) => ({
+      start: first + i * period,
+      duration: period - 1000,
+      class: CLASSES.step,
+    }));
+  return runOf(
+    [
+      { kind: "steps", events: steps(6, 0, 1e6) },
+      { kind: "steps", group: 1, events: steps(4, 2e6 - 4e5, 4e5) },
+      {
+        kind: "memory",
+        group: 1,
+        events: [],
+        curve: [[5, 100]] as [number, number][],
+      },
+    ],
+    { groups: ["before: a", "after: b"], after_group: 1, span_ns: 1e7 },
+  );
+}
+
+test("J and K go through both runs, whose steps stay aligned", () => {
+  const run = comparedSteps();
+  const [before, after, memory] = run.lanes as [Lane, Lane, Lane];
+  const store = new Store({ ...STATE, from: 2e6, to: 3e6 }, [0, 1e7]);
+  const actions = new Actions(run, store);
+  expect(run.pyramid(after).busyUntil(2e6)).toBe(399000);
+  const expectAligned = (first: number, second: number) => {
+    expect(actions.event).toEqual({ lane: before, i: first });
+    expect(after.start[second]).toBe(before.start[first]);
+    expect(store.state.from).toBeLessThan(before.start[first]!);
+    expect(store.state.to).toBeGreaterThan(before.end(first));
+  };
+  actions.step(1);
+  expectAligned(3, 2);
+  expect(run.pyramid(after).busyUntil(3e6)).toBe(2 * 399000);
+  expect(memory.entry.curve).toEqual([[5 + 6e5, 100]]);
+  actions.step(1);
+  expectAligned(4, 3);
+  // The other run has no further step: it stays.
+  actions.step(1);
+  expect(actions.event).toEqual({ lane: before, i: 5 });
+  expect(after.start[3]).toBe(before.start[4]);
+  for (let k = 0; k < 4; k++) actions.step(-1);
+  expectAligned(1, 0);
+  // In the other run, its own steps.
+  actions.select({ lane: after, i: 0 });
+  actions.step(1);
+  expect(actions.event).toEqual({ lane: after, i: 1 });
+  expect(after.start[1]).toBe(before.start[2]);
+  expect(store.state.from).toBeLessThan(before.start[2]!);
+  store.back();
+  expect(after.start[0]).toBe(before.start[1]);
+});
+
+test("a link brings back how two runs are aligned", () => {
+  const run = comparedSteps();
+  const store = new Store({ ...STATE, ...stateOfHash("#shift=0.6") }, [0, 1e7]);
+  new Actions(run, store);
+  expect(run.lanes[1]!.start[2]).toBe(run.lanes[0]!.start[3]);
+});
+
+test("what was not recorded is no work, but search finds it", () => {
+  const events = [
+    { start: 0, duration: 1000, class: CLASSES.matmul },
+    { start: 1000, duration: 8000, class: CLASSES.lost },
+    { start: 9000, duration: 500, class: CLASSES.matmul },
+  ];
+  const run = runOf([{ kind: "stream", device: 0, events }]);
+  expect(sumsOf(run, 0, 10000).devices[0]!.kernels_ns).toBe(1500);
+  expect(search(run, "kind:lost").events.map(({ i }) => i)).toEqual([1]);
+  expect(spokenEvent(run, { lane: run.lanes[0]!, i: 1 })).toContain("not recorded");
 });

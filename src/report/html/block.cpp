@@ -1,0 +1,106 @@
+#include "report/html/block.h"
+
+#include <libdeflate.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "base/base64.h"
+
+namespace turnpike::report::html {
+namespace {
+
+// Of libdeflate's levels. 2 to 4 take 4/5 of the time and 2 % more bytes, which would not stay below 5.5 an event; from
+// 6 on more time gains less than 1 %.
+constexpr int kDeflateLevel = 5;
+
+struct FreeCompressor {
+  void operator()(libdeflate_compressor* compressor) const { libdeflate_free_compressor(compressor); }
+};
+
+std::uint64_t difference(std::int64_t from_ns, std::int64_t to_ns) {
+  return static_cast<std::uint64_t>(to_ns) - static_cast<std::uint64_t>(from_ns);
+}
+
+// The values of one column as planes: the lowest bytes of all, then the next ones.
+template <typename ValueOf>
+char* add_planes(char* plane, std::size_t width, std::span<const Event> events, ValueOf value_of) {
+  for (std::uint32_t i = 0; i < events.size(); ++i) {
+    std::uint64_t value = value_of(events[i], i);
+    for (std::size_t byte = 0; byte < width; ++byte, value >>= 8) {
+      plane[byte * events.size() + i] = static_cast<char>(value & 0xFF);
+    }
+  }
+  return plane + width * events.size();
+}
+
+char* add_column(char* plane, Column column, std::span<const Event> events, BlockHeader& header) {
+  const std::size_t width = width_of(column);
+  const auto add = [&](auto value_of) { return add_planes(plane, width, events, value_of); };
+  switch (column) {
+    case Column::kStart:
+      return add([before_ns = header.first_ns](const Event& event, std::uint32_t) mutable {
+        return difference(std::exchange(before_ns, event.start_ns), event.start_ns);
+      });
+    case Column::kDuration:
+      return add([&](const Event& event, std::uint32_t place) -> std::uint64_t {
+        if (event.duration_ns < kLongDuration) return event.duration_ns;
+        header.long_durations.emplace_back(place, event.duration_ns);
+        return kLongDuration;
+      });
+    case Column::kName:
+      return add([](const Event& event, std::uint32_t) { return event.name; });
+    case Column::kClass:
+      return add([](const Event& event, std::uint32_t) { return static_cast<std::uint64_t>(event.event_class); });
+    case Column::kLink:
+      return add([before = std::uint32_t{0}](const Event& event, std::uint32_t) mutable {
+        return static_cast<std::uint32_t>(event.link - std::exchange(before, event.link));
+      });
+    case Column::kSite:
+      return add([](const Event& event, std::uint32_t) { return event.site; });
+    case Column::kBytes:
+      return add([](const Event& event, std::uint32_t) { return event.bytes; });
+    case Column::kExposed:
+      return add([](const Event& event, std::uint32_t) { return event.exposed_ns; });
+  }
+  return plane;
+}
+
+}  // namespace
+
+std::size_t block_size(std::span<const Event> events) {
+  const std::size_t most = std::min(events.size(), kMaxBlockEvents);
+  for (std::size_t i = 1; i < most; ++i) {
+    if (difference(events[i - 1].start_ns, events[i].start_ns) > std::numeric_limits<std::uint32_t>::max()) return i;
+  }
+  return most;
+}
+
+std::string planes_of(std::span<const Event> events, std::span<const Column> columns, BlockHeader& header) {
+  header.count = static_cast<std::uint32_t>(events.size());
+  header.first_ns = events.empty() ? 0 : events.front().start_ns;
+  header.long_durations.clear();
+  std::size_t row_bytes = 0;
+  for (const Column column : columns) row_bytes += width_of(column);
+  std::string planes(row_bytes * events.size(), '\0');
+  char* plane = planes.data();
+  for (const Column column : columns) plane = add_column(plane, column, events, header);
+  return planes;
+}
+
+std::string packed(std::string_view planes) {
+  const std::unique_ptr<libdeflate_compressor, FreeCompressor> compressor(libdeflate_alloc_compressor(kDeflateLevel));
+  if (compressor == nullptr) throw std::bad_alloc();
+  std::string deflated(libdeflate_deflate_compress_bound(compressor.get(), planes.size()), '\0');
+  const std::size_t size_bytes =
+      libdeflate_deflate_compress(compressor.get(), planes.data(), planes.size(), deflated.data(), deflated.size());
+  if (size_bytes == 0) throw std::length_error("a block of the page is larger than its bound");
+  return base64({deflated.data(), size_bytes});
+}
+
+}  // namespace turnpike::report::html

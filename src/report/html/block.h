@@ -1,0 +1,30 @@
+// Events as the page stores them: columns of integers, transposed to byte planes, deflated, as base64.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "report/html/format.h"
+#include "report/html/lane.h"
+
+namespace turnpike::report::html {
+
+struct BlockHeader {
+  std::uint32_t id = 0;
+  std::uint32_t count = 0;
+  std::int64_t first_ns = 0;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> long_durations{};  // by place in the block
+};
+
+// How many of the first events make a block: it ends after kMaxBlockEvents, and where two starts lie too far apart.
+std::size_t block_size(std::span<const Event> events);
+// The byte planes of one block, not deflated. Learns count, first_ns and long_durations.
+std::string planes_of(std::span<const Event> events, std::span<const Column> columns, BlockHeader& header);
+// The text of a block's element.
+std::string packed(std::string_view planes);
+
+}  // namespace turnpike::report::html

@@ -1,0 +1,109 @@
+#include "report/html/page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "report/html/headline.h"
+#include "report/html/page_parts.h"
+#include "report/html/static_report.h"
+#include "report/json/json.h"
+
+namespace turnpike::report::html {
+
+Page::Page(PageOptions options, std::size_t process_count)
+    : options_(options), run_(data_, options.max_events, process_count) {}
+
+// The predicted lanes stand behind the recorded ones.
+EncodedLanes Page::with_fixes(const analyze::Report& report) const {
+  EncodedLanes all = data_.encoded;
+  for (std::size_t i = 0; i < report.findings.size(); ++i) {
+    const auto fix = std::find_if(run_.fixes().begin(), run_.fixes().end(), [&](const RunLanes::Fix& one) {
+      return is_of_one_finding(one.step, report.findings[i]);
+    });
+    if (fix == run_.fixes().end() || report.findings[i].superseded_by) continue;
+    for (const Lane& lane : fix->step.lanes) all.add(lane, fix->group, i, data_.strings);
+  }
+  return all;
+}
+
+// From half a step before the median step to one step after it.
+analyze::Interval Page::window(std::int64_t base_ns, std::int64_t span_ns) const {
+  if (!run_.picture().is_step) return {0, span_ns};
+  const analyze::Interval& step = run_.picture().window;
+  const std::int64_t step_ns = step.end_ns - step.start_ns;
+  const std::int64_t start_ns = step.start_ns - base_ns;
+  return {std::max<std::int64_t>(0, start_ns - step_ns / 2), start_ns + 2 * step_ns};
+}
+
+std::vector<std::string> Page::left_out() const {
+  std::vector<std::string> sentences = run_.left_out();
+  if (data_.sites.dropped() > 0) sentences.push_back(dropped_sites_sentence(data_.sites));
+  return sentences;
+}
+
+void Page::write(analyze::Report report, const Output& output) const {
+  const Redactor redactor = options_.redacts_paths ? Redactor::for_report(report) : Redactor();
+  auto excerpts = options_.has_source ? excerpts_of(report) : std::vector<Excerpt>();
+  std::string no_source;
+  if (!options_.has_source) {
+    no_source = "The source was left out (--no-source).";
+  } else if (excerpts.empty()) {
+    no_source = "The source files could not be read where this page was written, or have changed since the run.";
+  }
+  LineChanges changes = options_.has_source ? line_changes(report) : LineChanges(report.findings.size());
+  std::vector<std::optional<std::size_t>> sites_of_findings;
+  for (const analyze::Finding& finding : report.findings)
+    sites_of_findings.push_back(data_.sites.index_named(finding.site));
+  const EncodedLanes encoded = with_fixes(report);
+  redactor.apply(report);
+  for (Excerpt& excerpt : excerpts) excerpt.file = redactor.path(excerpt.file);
+  for (auto& change : changes) {
+    if (change) change->file = redactor.path(change->file);
+  }
+
+  const analyze::Interval extent = run_.extent().value_or(analyze::Interval{0, 0});
+  const std::int64_t base_ns = extent.start_ns;
+  const std::int64_t extent_ns = extent.end_ns - extent.start_ns;
+  const std::int64_t span_ns =
+      std::clamp<std::int64_t>(report.span_ns, extent_ns, static_cast<std::int64_t>(kMaxTimeNs));
+  std::vector<std::string> missing = missing_of(report);
+  const std::vector<std::string> not_here = left_out();
+  missing.insert(missing.end(), not_here.begin(), not_here.end());
+  std::vector<std::string> groups;
+  for (const std::string& group : data_.groups) groups.push_back(redactor.text(group));
+
+  const std::string headline = headline_of(report);
+  const std::string details = details_of(report);
+  write_head(headline, output);
+  output(fmt::format("<main id=\"{}\" class=\"document\">\n", kStaticId));
+  output(html_of(StaticReport{.report = report,
+                              .headline = headline,
+                              .details = details,
+                              .missing = missing,
+                              .changes = changes,
+                              .excerpts = excerpts,
+                              .no_source = no_source,
+                              .picture = html_of(run_.picture(), data_.sites)}));
+  output(fmt::format("</main>\n<div id=\"{}\"></div>\n", kAppId));
+  write_data(to_json(report, changes, Names::kShown),
+             Contents{.headline = headline,
+                      .details = details,
+                      .bases_ns = std::vector(groups.size(), base_ns),
+                      .span_ns = span_ns,
+                      .window = window(base_ns, span_ns),
+                      .groups = std::move(groups),
+                      .strings = data_.strings,
+                      .sites = data_.sites,
+                      .lanes = encoded.lanes,
+                      .excerpts = excerpts,
+                      .no_source = no_source,
+                      .sites_of_findings = std::move(sites_of_findings),
+                      .changes = changes,
+                      .left_out = not_here,
+                      .redactor = redactor},
+             encoded.blocks, output);
+}
+
+}  // namespace turnpike::report::html

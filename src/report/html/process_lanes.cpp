@@ -1,0 +1,714 @@
+// In the order of the page: steps, ranges, threads, then device by device what ran on it, then memory.
+#include "report/html/process_lanes.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "analyze/model/activity.h"
+#include "analyze/model/direction.h"
+#include "analyze/model/memory_use.h"
+#include "analyze/model/stacks.h"
+#include "analyze/model/steps.h"
+#include "analyze/model/threads.h"
+#include "analyze/whatif/retimed_step.h"
+#include "base/demangle.h"
+#include "base/units.h"
+#include "report/html/kernel_family.h"
+#include "report/html/lost_stretches.h"
+#include "report/html/selection.h"
+#include "report/html/waiting_calls.h"
+#include "report/text/text_width.h"
+
+namespace turnpike::report::html {
+namespace {
+
+using analyze::Call;
+using analyze::Direction;
+using analyze::Interval;
+using analyze::Kernel;
+using analyze::kNone;
+using analyze::Transfer;
+
+// Between the arguments of a command line (docs/format.md).
+constexpr char kArgumentSeparator = '\x1f';
+constexpr std::size_t kMaxTitleWidth = 80;
+constexpr std::size_t kMaxFixedSteps = 12;
+// A quarter: the times of a page may lie on both sides of the reference.
+constexpr std::uint64_t kMaxDistanceNs = kMaxTimeNs / 4;
+
+std::uint64_t distance(std::int64_t a, std::int64_t b) {
+  return a < b ? length_ns(a, b) : length_ns(b, a);
+}
+
+std::string metadata_of(const trace::Process& process, const char* key) {
+  const auto found = process.metadata.find(key);
+  return found == process.metadata.end() ? std::string() : found->second;
+}
+
+// "rank 0: python3 train.py (process 423)"
+std::string group_of(const trace::Process& process) {
+  std::string name = metadata_of(process, "program");
+  if (name.empty()) name = std::filesystem::path(process.path).stem().string();
+  std::replace(name.begin(), name.end(), kArgumentSeparator, ' ');
+  const std::string rank = metadata_of(process, "rank");
+  const std::string of_rank = rank.empty() ? "" : "rank " + rank + ": ";
+  return shortened_middle(cleaned(of_rank + name), kMaxTitleWidth) + " (process " + std::to_string(process.pid) + ")";
+}
+
+std::string kind_text(trace::MemoryKind kind) {
+  return analyze::name_of(kind).value_or("unknown");
+}
+
+std::string name_of_transfer(const Transfer& transfer) {
+  if (transfer.is_migration) return std::string("migration ") + analyze::name_of(transfer.direction);
+  if (transfer.direction == Direction::kMemset) return "memset (" + kind_text(transfer.dst_kind) + ")";
+  return std::string("copy ") + analyze::name_of(transfer.direction) + " (" + kind_text(transfer.src_kind) + " > " +
+         kind_text(transfer.dst_kind) + ")";
+}
+
+bool is_managed(trace::MemoryKind kind) {
+  return kind == trace::MemoryKind::kManaged || kind == trace::MemoryKind::kManagedStatic;
+}
+
+// By the kind of the host's memory, where there is one.
+Class class_of(const Transfer& transfer) {
+  switch (transfer.direction) {
+    case Direction::kMemset:
+      return Class::kMemset;
+    case Direction::kDeviceToDevice:
+      return Class::kDeviceCopy;
+    case Direction::kPeerToPeer:
+      return Class::kPeer;
+    default:
+      break;
+  }
+  const auto either = [&](auto is) { return is(transfer.src_kind) || is(transfer.dst_kind); };
+  if (either([](auto kind) { return kind == trace::MemoryKind::kPageable; })) return Class::kPageable;
+  if (transfer.is_migration || either(is_managed)) return Class::kManaged;
+  if (either([](auto kind) { return kind == trace::MemoryKind::kPinned; })) return Class::kPinned;
+  return Class::kUnknownMemory;
+}
+
+LaneKind lane_of(const Transfer& transfer) {
+  switch (transfer.direction) {
+    case Direction::kHostToDevice:
+      return LaneKind::kCopyUp;
+    case Direction::kDeviceToHost:
+      return LaneKind::kCopyDown;
+    case Direction::kPeerToPeer:
+      return LaneKind::kCopyPeer;
+    default:
+      return LaneKind::kCopyDevice;
+  }
+}
+
+const char* title_of(LaneKind kind) {
+  switch (kind) {
+    case LaneKind::kCopyUp:
+      return "copies CPU > GPU";
+    case LaneKind::kCopyDown:
+      return "copies GPU > CPU";
+    case LaneKind::kCopyPeer:
+      return "copies GPU > GPU";
+    default:
+      return "memset, copies inside";
+  }
+}
+
+// Calls that are in the page whatever their number.
+bool is_always_kept(const Call& call, bool waits) {
+  return waits || call.kind == trace::CallKind::kCopy || call.kind == trace::CallKind::kPrefetch;
+}
+
+// Longer gaps than the launch of one kernel takes are in the page whatever their number.
+constexpr std::int64_t kLongGapNs = 20'000;
+
+bool is_always_kept(const analyze::IdleInterval& idle) {
+  return idle.time.end_ns - idle.time.start_ns >= kLongGapNs;
+}
+
+struct CauseWords {
+  Class event_class;
+  const char* words;
+};
+
+CauseWords words_of(analyze::IdleCause cause) {
+  switch (cause) {
+    case analyze::IdleCause::kCopiesOnly:
+      return {Class::kCopiesOnly, "copies, no kernel"};
+    case analyze::IdleCause::kCopy:
+      return {Class::kIdleCopy, "a copy holds the CPU"};
+    case analyze::IdleCause::kSync:
+      return {Class::kIdleSync, "a synchronisation holds the CPU"};
+    case analyze::IdleCause::kInput:
+      return {Class::kIdleInput, "the CPU gets the next batch ready"};
+    case analyze::IdleCause::kLaunch:
+      return {Class::kIdleLaunch, "the CPU issues work too late"};
+    case analyze::IdleCause::kRank:
+      return {Class::kIdleRank, "another rank is late"};
+    case analyze::IdleCause::kUnknown:
+      break;
+  }
+  return {Class::kIdleUnknown, "the CPU makes no call to CUDA"};
+}
+
+Class class_of(const Call& call, bool waits) {
+  if (waits) return Class::kBlocked;
+  if (analyze::is_launch(call)) return Class::kLaunch;
+  const bool moves = call.kind == trace::CallKind::kCopy || call.kind == trace::CallKind::kMemset ||
+                     call.kind == trace::CallKind::kPrefetch;
+  return moves ? Class::kCopyCall : Class::kCall;
+}
+
+std::uint32_t clamped(std::int64_t time_ns) {
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(time_ns, 0, kLongDuration));
+}
+
+// Room for the records of each key that become events, so that growing copies nothing. Neighbours often have the same
+// key.
+template <typename Key, typename Records, typename KeyOf, typename IsKept>
+std::map<Key, std::vector<Event>> room_for(const Records& records, KeyOf key_of, IsKept is_kept) {
+  std::map<Key, std::size_t> counts;
+  const Key* last = nullptr;
+  std::size_t* count = nullptr;
+  for (std::uint32_t i = 0; i < records.size(); ++i) {
+    if (!is_kept(i)) continue;
+    const Key key = key_of(records[i]);
+    if (last == nullptr || *last != key) {
+      const auto entry = counts.try_emplace(key).first;
+      last = &entry->first;
+      count = &entry->second;
+    }
+    ++*count;
+  }
+  std::map<Key, std::vector<Event>> room;
+  constexpr std::size_t kLeftOutStretches = 2;  // that a stream may get besides
+  for (const auto& [key, amount] : counts) room[key].reserve(amount + kLeftOutStretches);
+  return room;
+}
+
+class Builder {
+ public:
+  Builder(const LaneInput& input, Strings& strings, Sites& sites)
+      : input_(input),
+        process_(input.view.process),
+        timeline_(input.view.timeline),
+        strings_(strings),
+        sites_(sites),
+        stacks_(input.view.stacks != nullptr ? *input.view.stacks : own_stacks_.emplace(process_, timeline_)),
+        are_kernels_recorded_(analyze::are_kernels_recorded(timeline_, metadata_of(process_, "detail"))),
+        activity_(input.view.activity != nullptr ? *input.view.activity
+                                                 : own_activity_.emplace(timeline_, are_kernels_recorded_)),
+        lost_(find_lost(process_, timeline_, are_kernels_recorded_)),
+        autograd_threads_(analyze::threads_named_for_autograd(process_, timeline_)),
+        waits_(waiting_calls(timeline_)),
+        number_of_call_(timeline_.calls.size(), kNoLink),
+        next_number_(input.first_number) {}
+
+  ProcessLanes build() {
+    result_.group = group_of(process_);
+    number_costly_sites();
+    find_idle();
+    note_lost();
+    add_steps();
+    choose_stretch();
+    add_ranges();
+    add_threads();
+    add_devices();
+    add_memory();
+    add_fixed_steps();
+    return std::move(result_);
+  }
+
+ private:
+  // Whether a page can show it.
+  template <typename Record>
+  bool is_showable(const Record& record) const {
+    return analyze::has_times(record.start_ns, record.end_ns) &&
+           distance(record.start_ns, input_.reference_ns) <= kMaxDistanceNs &&
+           length_ns(record.start_ns, record.end_ns) <= kMaxDistanceNs;
+  }
+
+  bool is_in_stretch(std::int64_t start_ns) const {
+    return !stretch_ || (stretch_->start_ns <= start_ns && start_ns < stretch_->end_ns);
+  }
+
+  // The same, counting what is not in the page.
+  template <typename Record>
+  bool is_usable(const Record& record) {
+    const bool is_usable = is_showable(record);
+    if (!is_usable) ++result_.untimed;
+    return is_usable;
+  }
+  bool is_taken(bool is_kept) {
+    if (!is_kept) ++result_.left_out;
+    return is_kept;
+  }
+  bool is_kept(std::uint32_t call) const {
+    return is_always_kept(timeline_.calls[call], waits_[call]) || is_in_stretch(timeline_.calls[call].start_ns);
+  }
+
+  template <typename Record>
+  Event event_of(const Record& record, Class event_class, std::uint32_t name) const {
+    return {.start_ns = record.start_ns,
+            .duration_ns = length_ns(record.start_ns, record.end_ns),
+            .name = name,
+            .event_class = event_class};
+  }
+
+  // Adds a lane, and further ones for what overlaps.
+  void add_lanes(const Lane& like, std::vector<Event> events) {
+    if (events.empty()) return;
+    Depths depths = spread(std::move(events));
+    result_.too_deep += depths.dropped;
+    for (std::uint32_t depth = 0; depth < depths.rows.size(); ++depth) {
+      Lane lane = like;
+      lane.depth = depth;
+      lane.events = std::move(depths.rows[depth]);
+      const auto count = static_cast<std::uint32_t>(lane.events.size());
+      if (lane.kind == LaneKind::kHost) number_calls(lane.events);
+      next_number_ += count;
+      result_.lanes.push_back(std::move(lane));
+    }
+  }
+
+  void number_calls(const std::vector<Event>& events) {
+    for (std::uint32_t i = 0; i < events.size(); ++i) {
+      if (events[i].record != kNoLink) number_of_call_[events[i].record] = next_number_ + i;
+    }
+  }
+
+  std::uint32_t link_to(std::uint32_t call) const { return call == kNone ? kNoLink : number_of_call_[call]; }
+
+  void add_steps() {
+    const auto found = input_.view.model != nullptr ? input_.view.model->steps() : find_steps();
+    if (!found) return;
+    std::vector<Event> steps;
+    for (std::size_t i = 0; i < found->starts_ns.size(); ++i) {
+      const bool is_last = i + 1 == found->starts_ns.size();
+      const Interval step{found->starts_ns[i], is_last ? found->window.end_ns : found->starts_ns[i + 1]};
+      if (step.end_ns <= step.start_ns || !is_usable(step)) continue;
+      steps.push_back(event_of(step, Class::kStep, strings_.number_of("step " + std::to_string(i))));
+    }
+    choose_median_step(steps, found->steps.median_ns);
+    // The one whose re-timed form the page has, where there is one.
+    const auto shown =
+        input_.view.model == nullptr ? std::optional<analyze::ShownStep>() : analyze::shown_step(*input_.view.model);
+    if (shown && shown->time.start_ns < shown->time.end_ns) result_.median_step = shown->time;
+    add_lanes({.kind = LaneKind::kSteps, .title = "steps"}, std::move(steps));
+  }
+
+  // For where the report looked for none. Steps by transfers go by places: those of one place and kind count as one.
+  std::optional<analyze::FoundSteps> find_steps() {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> rows;
+    std::vector<std::uint32_t> row_of_transfer;
+    for (const Transfer& transfer : timeline_.transfers) {
+      const std::uint32_t facts = stacks_.of_transfer(transfer);
+      const auto kind = static_cast<std::uint32_t>(transfer.direction) |
+                        static_cast<std::uint32_t>(transfer.src_kind) << 8 |
+                        static_cast<std::uint32_t>(transfer.dst_kind) << 16;
+      const auto row = rows.try_emplace({facts, kind}, static_cast<std::uint32_t>(rows.size())).first->second;
+      row_of_transfer.push_back(stacks_.facts(facts).is_place_known ? row : kNone);
+    }
+    return analyze::find_steps(process_, timeline_, stacks_, row_of_transfer);
+  }
+
+  void choose_median_step(const std::vector<Event>& steps, std::int64_t median_ns) {
+    const auto off_by = [&](const Event& step) {
+      return distance(static_cast<std::int64_t>(step.duration_ns), median_ns);
+    };
+    const auto best = std::min_element(steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2), steps.end(),
+                                       [&](const Event& a, const Event& b) { return off_by(a) < off_by(b); });
+    if (best != steps.end()) result_.median_step = Interval{best->start_ns, best->end_ns()};
+  }
+
+  void choose_stretch() {
+    std::vector<bool> always(waits_.size());
+    for (std::size_t i = 0; i < always.size(); ++i) always[i] = is_always_kept(timeline_.calls[i], waits_[i]);
+    const std::int64_t middle_ns = result_.median_step
+                                       ? (result_.median_step->start_ns / 2 + result_.median_step->end_ns / 2)
+                                       : input_.reference_ns;
+    Contested others;
+    for (const auto& [device, stretches] : idle_) {
+      for (const analyze::IdleInterval& idle : *stretches) {
+        if (is_always_kept(idle)) {
+          ++others.kept;
+        } else {
+          others.starts_ns.push_back(idle.time.start_ns);
+        }
+      }
+    }
+    stretch_ = kept_stretch(timeline_, always, std::move(others), input_.max_events, middle_ns);
+  }
+
+  void add_ranges() {
+    std::map<std::uint32_t, std::vector<Event>> by_thread;
+    for (const analyze::Range& range : timeline_.ranges) {
+      if (!is_usable(range)) continue;
+      by_thread[range.thread].push_back(event_of(range, Class::kRange, number_of_name(range.name, "")));
+    }
+    for (auto& [thread, events] : by_thread) {
+      add_lanes({.kind = LaneKind::kRanges, .title = "ranges of " + thread_title(thread)}, std::move(events));
+    }
+  }
+
+  std::uint32_t number_of_name(std::uint32_t name, const char* otherwise) {
+    const auto [entry, is_new] = numbers_of_names_.try_emplace(name, 0);
+    if (is_new) {
+      const std::string& text = process_.string(name);
+      entry->second = strings_.number_of(text.empty() ? otherwise : text);
+    }
+    return entry->second;
+  }
+
+  std::string thread_title(std::uint32_t thread) const {
+    if (thread == process_.pid) return "main thread";
+    if (autograd_threads_.contains(thread)) return "autograd thread " + std::to_string(thread);
+    const auto found = timeline_.thread_names.find(thread);
+    const std::string name = found == timeline_.thread_names.end() ? "" : process_.string(found->second);
+    return name.empty() ? "thread " + std::to_string(thread) : shortened_middle(cleaned(name), kMaxTitleWidth);
+  }
+
+  void add_threads() {
+    auto by_thread = room_for<std::uint32_t>(
+        timeline_.calls, [](const Call& call) { return call.thread; },
+        [&](std::uint32_t i) { return is_showable(timeline_.calls[i]) && is_kept(i); });
+    for (std::uint32_t i = 0; i < timeline_.calls.size(); ++i) {
+      const Call& call = timeline_.calls[i];
+      if (!is_usable(call)) continue;
+      if (!is_taken(is_kept(i))) continue;
+      by_thread[call.thread].push_back(call_event(i));
+    }
+    for (const LostCalls& calls : lost_.calls) add_lost(calls.stretch, "call", by_thread[calls.thread]);
+    std::vector<std::uint32_t> order;
+    for (const auto& [thread, events] : by_thread) order.push_back(thread);
+    // The main thread first, then the busiest.
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      const bool is_main = a == process_.pid;
+      if (is_main != (b == process_.pid)) return is_main;
+      return by_thread[a].size() > by_thread[b].size();
+    });
+    for (const std::uint32_t thread : order) {
+      add_lanes({.kind = LaneKind::kHost, .title = thread_title(thread)}, std::move(by_thread[thread]));
+    }
+  }
+
+  // `is_reported`: whether the report has a row for such events, even where only the name of the call is known.
+  std::uint16_t site_of(std::uint32_t facts, bool is_reported) {
+    if (!is_reported && !stacks_.facts(facts).is_place_known) return 0;
+    const auto [entry, is_new] = site_of_facts_.try_emplace(facts, std::uint16_t{0});
+    const analyze::Place& place = stacks_.facts(facts).place;
+    if (is_new) entry->second = sites_.number_of(place, place.stack);
+    return entry->second;
+  }
+
+  // The places of transfers and waits come first, so that these have numbers in any case.
+  void number_costly_sites() {
+    for (const Transfer& transfer : timeline_.transfers) site_of(stacks_.of_transfer(transfer), true);
+    for (std::size_t i = 0; i < waits_.size(); ++i) {
+      if (waits_[i]) site_of(stacks_.of_call(timeline_.calls[i]), true);
+    }
+  }
+
+  void add_devices() {
+    using DeviceStream = std::pair<std::uint32_t, std::uint32_t>;
+    auto room = room_for<DeviceStream>(
+        timeline_.kernels, [](const Kernel& kernel) { return DeviceStream(kernel.device, kernel.stream); },
+        [&](std::uint32_t i) {
+          return is_showable(timeline_.kernels[i]) && is_in_stretch(timeline_.kernels[i].start_ns);
+        });
+    std::map<std::uint32_t, std::map<std::uint32_t, std::vector<Event>>> kernels;
+    for (auto& [key, events] : room) kernels[key.first][key.second] = std::move(events);
+    std::map<std::uint32_t, std::map<LaneKind, std::vector<Event>>> copies;
+    for (const Kernel& kernel : timeline_.kernels) {
+      if (!is_usable(kernel)) continue;
+      auto& events = kernels[kernel.device][kernel.stream];
+      if (!is_taken(is_in_stretch(kernel.start_ns))) {
+        note_left_out(kernel);
+        continue;
+      }
+      events.push_back(kernel_event(kernel));
+    }
+    for (const Transfer& transfer : timeline_.transfers) {
+      if (is_usable(transfer)) copies[transfer.device][lane_of(transfer)].push_back(copy_of(transfer));
+    }
+    for (const LostKernels& lost : lost_.kernels) add_lost(lost.stretch, "kernel", kernels[lost.device][lost.stream]);
+    auto lost_copies = lost_copies_by_device();
+    for (const auto& [device, lanes] : copies) kernels[device];
+    for (const auto& [device, events] : lost_copies) kernels[device];
+    for (const auto& [device, stretches] : idle_) kernels[device];
+    for (auto& [device, streams] : kernels) {
+      add_state(device);
+      for (auto& [stream, events] : streams) add_stream(device, stream, std::move(events));
+      for (auto& [kind, events] : copies[device]) {
+        add_lanes({.kind = kind, .title = title_of(kind), .device = device}, std::move(events));
+      }
+      // Their direction is not known either.
+      add_lanes({.kind = LaneKind::kCopyDevice, .title = "copies not recorded", .device = device},
+                std::move(lost_copies[device]));
+    }
+  }
+
+  void note_lost() {
+    result_.lost_stretches = lost_.kernels.size() + lost_.copy_calls.size() + lost_.calls.size();
+    result_.has_untimed_losses = lost_.has_untimed;
+  }
+
+  void add_lost(const LostStretch& lost, const std::string& what, std::vector<Event>& events) {
+    if (!is_usable(lost.time)) return;
+    const std::string name =
+        "at least " + count_text(lost.count) + " " + what + (lost.count == 1 ? "" : "s") + " not recorded";
+    events.push_back(event_of(lost.time, Class::kLost, strings_.number_of(name)));
+  }
+
+  // At the time of their calls, because nothing tells when the GPU made them.
+  std::map<std::uint32_t, std::vector<Event>> lost_copies_by_device() {
+    std::map<std::uint32_t, std::vector<Event>> by_device;
+    for (const std::uint32_t index : lost_.copy_calls) {
+      const Call& call = timeline_.calls[index];
+      if (!is_usable(call)) continue;
+      Event event = event_of(call, Class::kLost, strings_.number_of("copy not recorded, at the time of its call"));
+      event.link = link_to(index);
+      event.site = site_of(stacks_.of_call(call), true);
+      event.bytes = call.bytes;
+      by_device[call.device].push_back(event);
+    }
+    return by_device;
+  }
+
+  void find_idle() {
+    if (input_.view.idle == nullptr) return;
+    for (const std::uint32_t device : input_.view.idle->devices()) {
+      idle_[device] = &input_.view.idle->of(device);
+    }
+  }
+
+  void add_state(std::uint32_t device) {
+    const auto found = idle_.find(device);
+    if (found == idle_.end()) return;
+    const auto is_idle_kept = [&](const analyze::IdleInterval& idle) {
+      return is_always_kept(idle) || is_in_stretch(idle.time.start_ns);
+    };
+    std::vector<Event> events;
+    events.reserve(static_cast<std::size_t>(std::count_if(found->second->begin(), found->second->end(), is_idle_kept)));
+    for (const analyze::IdleInterval& idle : *found->second) {
+      if (!is_usable(idle.time) || !is_taken(is_idle_kept(idle))) continue;
+      const auto [event_class, words] = words_of(idle.cause);
+      const auto [name, is_new] = name_of_cause_.try_emplace(idle.cause, 0);
+      if (is_new) name->second = strings_.number_of(words);
+      Event event = event_of(idle.time, event_class, name->second);
+      event.link = link_to(idle.call);
+      event.site = site_of_idle(idle.place);
+      events.push_back(event);
+    }
+    add_lanes(
+        {.kind = LaneKind::kState, .title = "GPU " + device_text(device) + ": what it waits for", .device = device},
+        std::move(events));
+  }
+
+  std::uint16_t site_of_idle(std::uint32_t place) {
+    if (place == kNone) return 0;
+    const auto [entry, is_new] = site_of_idle_.try_emplace(place, std::uint16_t{0});
+    const analyze::CallSite& site = input_.view.idle->places()[place];
+    if (is_new) entry->second = sites_.number_of(site, site.stack);
+    return entry->second;
+  }
+
+  static std::string device_text(std::uint32_t device) {
+    return device == trace::kUnknownId ? "?" : std::to_string(device);
+  }
+
+  std::string stream_title(std::uint32_t device, std::uint32_t stream) const {
+    const bool is_default = timeline_.default_streams.contains({device, stream});
+    const std::string number = stream == trace::kUnknownId ? "?" : std::to_string(stream);
+    return "stream " + number + (is_default ? " (default)" : "") + ": kernels";
+  }
+
+  Event kernel_event(const Kernel& kernel) {
+    const auto [name, family] = kernel_name(kernel.name);
+    Event event = event_of(kernel, family, name);
+    event.link = link_to(kernel.call);
+    return event;
+  }
+
+  Event call_event(std::uint32_t index) {
+    const Call& call = timeline_.calls[index];
+    Event event = event_of(call, class_of(call, waits_[index]), number_of_name(call.name, "call without a name"));
+    event.record = index;
+    event.site = site_of(stacks_.of_call(call), is_always_kept(call, waits_[index]));
+    return event;
+  }
+
+  // The findings that gain most; each step has as many events as the recorded one.
+  void add_fixed_steps() {
+    if (input_.view.model == nullptr || input_.view.found == nullptr) return;
+    const analyze::FoundFindings& found = *input_.view.found;
+    for (std::size_t i = 0; i < std::min(found.changes.size(), kMaxFixedSteps); ++i) {
+      const analyze::Finding& finding = found.findings[i];
+      const auto& step = found.steps[i];
+      if (!step || finding.superseded_by) continue;
+      result_.fixed_steps.push_back({.rule = finding.rule,
+                                     .site = finding.site,
+                                     .library_site = finding.library_site,
+                                     .saving_pct = finding.saving_pct.value_or(0),
+                                     .lanes = lanes_of(*step)});
+    }
+  }
+
+  // What links there were is not told: events of one schedule say nothing of those of another.
+  std::vector<Lane> lanes_of(const analyze::RetimedStep& step) {
+    std::map<std::tuple<std::uint32_t, LaneKind, std::string>, std::vector<Event>> events;  // device, kind, title
+    const auto add = [&](std::uint32_t device, LaneKind kind, const std::string& title, Event event,
+                         const Interval& time) {
+      if (!analyze::has_times(time.start_ns, time.end_ns) ||
+          distance(time.start_ns, input_.reference_ns) > kMaxDistanceNs ||
+          length_ns(time.start_ns, time.end_ns) > kMaxDistanceNs) {
+        return;
+      }
+      event.start_ns = time.start_ns;
+      event.duration_ns = length_ns(time.start_ns, time.end_ns);
+      event.link = event.record = kNoLink;
+      event.exposed_ns = static_cast<std::uint32_t>(std::min<std::uint64_t>(event.exposed_ns, event.duration_ns));
+      events[{device, kind, title}].push_back(event);
+    };
+    for (const auto& item : step.calls) {
+      const std::string title = thread_title(timeline_.calls[item.index].thread);
+      add(trace::kUnknownId, LaneKind::kHost, title, call_event(item.index), item.time);
+    }
+    for (const auto& item : step.kernels) {
+      const Kernel& kernel = timeline_.kernels[item.index];
+      add(kernel.device, LaneKind::kStream, stream_title(kernel.device, kernel.stream), kernel_event(kernel),
+          item.time);
+    }
+    for (const auto& item : step.transfers) {
+      const Transfer& transfer = timeline_.transfers[item.index];
+      add(transfer.device, lane_of(transfer), title_of(lane_of(transfer)), copy_of(transfer), item.time);
+    }
+    std::vector<Lane> lanes;
+    for (auto& [key, of_lane] : events) {
+      const auto& [device, kind, title] = key;
+      Depths depths = spread(std::move(of_lane));
+      for (std::uint32_t depth = 0; depth < depths.rows.size(); ++depth) {
+        Lane lane{.kind = kind, .title = title, .depth = depth};
+        if (kind != LaneKind::kHost) lane.device = device;
+        lane.events = std::move(depths.rows[depth]);
+        lanes.push_back(std::move(lane));
+      }
+    }
+    return lanes;
+  }
+
+  Event copy_of(const Transfer& transfer) {
+    const auto [name, is_new] =
+        name_of_kind_.try_emplace({transfer.is_migration, transfer.direction, transfer.src_kind, transfer.dst_kind}, 0);
+    if (is_new) name->second = strings_.number_of(name_of_transfer(transfer));
+    Event event = event_of(transfer, class_of(transfer), name->second);
+    event.link = link_to(transfer.call);
+    event.site = site_of(stacks_.of_transfer(transfer), true);
+    event.bytes = transfer.bytes;
+    // Where kernels were not recorded, none is known to have hidden it.
+    event.exposed_ns = clamped(activity_.exposed_ns(transfer).value_or(transfer.duration_ns()));
+    return event;
+  }
+
+  std::pair<std::uint32_t, Class> kernel_name(std::uint32_t name) {
+    const auto [entry, is_new] = kernel_names_.try_emplace(name);
+    if (is_new) {
+      std::string text = demangled(process_.string(name));
+      if (text.empty()) text = "kernel without a name";
+      entry->second = {strings_.number_of(text), family_of(text)};
+    }
+    return entry->second;
+  }
+
+  void note_left_out(const Kernel& kernel) {
+    auto& stretches = left_out_[{kernel.device, kernel.stream}];
+    auto& stretch = kernel.start_ns < stretch_->start_ns ? stretches.first : stretches.second;
+    if (!stretch) stretch = Interval{kernel.start_ns, kernel.end_ns};
+    stretch->end_ns = std::max(stretch->end_ns, kernel.end_ns);
+  }
+
+  // What is left out of a stream is drawn as that.
+  void add_stream(std::uint32_t device, std::uint32_t stream, std::vector<Event> events) {
+    const auto [before, after] = left_out_[{device, stream}];
+    const std::uint32_t name = before || after ? strings_.number_of("kernels that are not in this file") : 0;
+    if (before) {
+      Interval stretch = *before;
+      if (!events.empty()) stretch.end_ns = std::min(stretch.end_ns, events.front().start_ns);
+      events.insert(events.begin(), event_of(stretch, Class::kLeftOut, name));
+    }
+    if (after) {
+      Interval stretch = *after;
+      if (!events.empty()) stretch.start_ns = std::max(stretch.start_ns, events.back().end_ns());
+      events.push_back(event_of(stretch, Class::kLeftOut, name));
+    }
+    add_lanes({.kind = LaneKind::kStream, .title = stream_title(device, stream), .device = device}, std::move(events));
+  }
+
+  void add_memory() {
+    const auto span = analyze::span_of(timeline_);
+    if (!span) return;
+    const auto use = analyze::memory_use_of(timeline_, stacks_, span->start_ns);
+    if (!use || use->peak_device_bytes == 0 || distance(span->start_ns, input_.reference_ns) > kMaxDistanceNs) return;
+    Lane lane{.kind = LaneKind::kMemory, .title = "GPU memory"};
+    for (const analyze::MemoryPoint& point : use->points) {
+      lane.curve.emplace_back(span->start_ns + point.time_ns, point.device_bytes);
+    }
+    result_.lanes.push_back(std::move(lane));
+  }
+
+  const LaneInput& input_;
+  const trace::Process& process_;
+  const analyze::Timeline& timeline_;
+  Strings& strings_;
+  Sites& sites_;
+  std::optional<analyze::Stacks> own_stacks_;  // where the view has none
+  std::optional<analyze::Activity> own_activity_;
+  analyze::Stacks& stacks_;
+  bool are_kernels_recorded_;
+  const analyze::Activity& activity_;
+  LostRecords lost_;
+  analyze::Threads autograd_threads_;
+  std::vector<bool> waits_;                    // by call
+  std::vector<std::uint32_t> number_of_call_;  // of the call's event
+  std::uint32_t next_number_;
+  std::optional<Interval> stretch_;  // that is shown in full; nullopt: all
+  std::unordered_map<std::uint32_t, std::uint32_t> numbers_of_names_;
+  std::unordered_map<std::uint32_t, std::pair<std::uint32_t, Class>> kernel_names_;
+  std::unordered_map<std::uint32_t, std::uint16_t> site_of_facts_;
+  std::unordered_map<std::uint32_t, std::uint16_t> site_of_idle_;  // by place
+  std::map<analyze::IdleCause, std::uint32_t> name_of_cause_;
+  std::map<std::tuple<bool, Direction, trace::MemoryKind, trace::MemoryKind>, std::uint32_t> name_of_kind_;
+  std::map<std::uint32_t, const std::vector<analyze::IdleInterval>*> idle_;       // by device
+  using Stretches = std::pair<std::optional<Interval>, std::optional<Interval>>;  // before what is kept, and behind
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Stretches> left_out_;         // by device and stream
+  ProcessLanes result_;
+};
+
+}  // namespace
+
+ProcessLanes lanes_of(const LaneInput& input, Strings& strings, Sites& sites) {
+  return Builder(input, strings, sites).build();
+}
+
+std::optional<std::int64_t> typical_time_ns(const analyze::Timeline& timeline) {
+  std::vector<std::int64_t> starts_ns;
+  const auto add = [&](const auto& records) {
+    for (const auto& record : records) {
+      if (analyze::has_times(record.start_ns, record.end_ns)) starts_ns.push_back(record.start_ns);
+    }
+  };
+  add(timeline.calls);
+  add(timeline.kernels);
+  add(timeline.transfers);
+  if (starts_ns.empty()) add(timeline.ranges);
+  if (starts_ns.empty()) return std::nullopt;
+  const auto middle = starts_ns.begin() + static_cast<std::ptrdiff_t>(starts_ns.size() / 2);
+  std::nth_element(starts_ns.begin(), middle, starts_ns.end());
+  return *middle;
+}
+
+}  // namespace turnpike::report::html

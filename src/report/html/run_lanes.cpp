@@ -1,0 +1,135 @@
+#include "report/html/run_lanes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "base/units.h"
+
+namespace turnpike::report::html {
+namespace {
+
+constexpr std::uint32_t kNoName = std::numeric_limits<std::uint32_t>::max();
+
+}  // namespace
+
+void EncodedLanes::add(Lane lane, std::uint32_t group, std::optional<std::size_t> fix, const Strings& strings) {
+  LaneEntry entry{lane.kind, std::move(lane.title), group, lane.depth, lane.device, fix, {}, {}, std::move(lane.curve)};
+  std::vector<std::uint32_t> name_in_lane(strings.all().size(), kNoName);
+  for (Event& event : lane.events) {
+    std::uint32_t& name = name_in_lane[event.name];
+    if (name == kNoName && entry.names.size() < kMaxLaneNames) {
+      name = static_cast<std::uint32_t>(entry.names.size());
+      entry.names.push_back(event.name);
+    }
+    // The last name stands for all that have no room.
+    event.name = std::min<std::uint32_t>(name, kMaxLaneNames - 1);
+  }
+  for (std::span<const Event> left(lane.events); !left.empty();) {
+    const auto events = left.first(block_size(left));
+    BlockHeader header{.id = static_cast<std::uint32_t>(blocks.size())};
+    blocks.push_back(packed(planes_of(events, columns_of(lane.kind), header)));
+    entry.blocks.push_back(std::move(header));
+    left = left.subspan(events.size());
+  }
+  lanes.push_back(std::move(entry));
+}
+
+RunLanes::RunLanes(PageData& data, std::size_t max_events, std::size_t process_count, std::string label)
+    : data_(data),
+      max_events_of_process_(max_events / std::max<std::size_t>(1, process_count)),
+      label_(std::move(label)) {}
+
+void RunLanes::add(const analyze::ProcessView& view) {
+  if (!reference_ns_) reference_ns_ = typical_time_ns(view.timeline);
+  ProcessLanes lanes = lanes_of({.view = view,
+                                 .max_events = max_events_of_process_,
+                                 .reference_ns = reference_ns_.value_or(0),
+                                 .first_number = data_.next_number},
+                                data_.strings, data_.sites);
+  left_out_ += lanes.left_out;
+  too_deep_ += lanes.too_deep;
+  untimed_ += lanes.untimed;
+  lost_stretches_ += lanes.lost_stretches;
+  has_untimed_losses_ = has_untimed_losses_ || lanes.has_untimed_losses;
+  choose_picture(lanes);
+  const auto group = static_cast<std::uint32_t>(data_.groups.size());
+  data_.groups.push_back(label_ + lanes.group);
+  for (Lane& lane : lanes.lanes) {
+    note_extent(lane);
+    data_.next_number += static_cast<std::uint32_t>(lane.events.size());
+    data_.encoded.add(std::move(lane), group, std::nullopt, data_.strings);
+  }
+  for (FixedStep& step : lanes.fixed_steps) keep_fix(std::move(step), group);
+}
+
+void RunLanes::note_extent(const Lane& lane) {
+  for (const Event& event : lane.events) {
+    first_ns_ = std::min(first_ns_, event.start_ns);
+    last_ns_ = std::max(last_ns_, event.end_ns());
+  }
+}
+
+std::optional<analyze::Interval> RunLanes::extent() const {
+  if (first_ns_ > last_ns_) return std::nullopt;
+  return analyze::Interval{first_ns_, last_ns_};
+}
+
+void RunLanes::keep_fix(FixedStep step, std::uint32_t group) {
+  for (const Lane& lane : step.lanes) {
+    for (const Event& event : lane.events) first_ns_ = std::min(first_ns_, event.start_ns);
+  }
+  const auto known =
+      std::find_if(fixes_.begin(), fixes_.end(), [&](const Fix& fix) { return is_of_one_finding(fix.step, step); });
+  if (known == fixes_.end()) {
+    fixes_.push_back({std::move(step), group});
+  } else if (step.saving_pct > known->step.saving_pct) {
+    *known = {std::move(step), group};
+  }
+}
+
+void RunLanes::choose_picture(const ProcessLanes& lanes) {
+  StepPicture picture = picture_of(lanes);
+  std::size_t spans = 0;
+  for (const PictureRow& row : picture.rows) spans += row.spans.size();
+  const bool is_better = picture.is_step != picture_.is_step ? picture.is_step : spans > picture_spans_;
+  if (!is_better) return;
+  picture_ = std::move(picture);
+  picture_spans_ = spans;
+}
+
+std::vector<std::string> RunLanes::left_out() const {
+  std::vector<std::string> sentences;
+  if (left_out_ > 0) {
+    sentences.push_back(fmt::format(
+        "{}{} kernels, calls and short gaps far from the median step are not in this file; --events says how many may "
+        "be.",
+        label_, count_text(left_out_)));
+  }
+  if (untimed_ > 0) {
+    sentences.push_back(
+        fmt::format("{}{} records have no usable times and are not in the timeline.", label_, count_text(untimed_)));
+  }
+  if (too_deep_ > 0) {
+    sentences.push_back(
+        fmt::format("{}{} events overlap more others than can be shown.", label_, count_text(too_deep_)));
+  }
+  if (lost_stretches_ > 0) {
+    sentences.push_back(
+        fmt::format("{}{} of the timeline {} cross-hatched: records were lost there, and a GPU may have worked.",
+                    label_, count_text(lost_stretches_) + (lost_stretches_ == 1 ? " stretch" : " stretches"),
+                    lost_stretches_ == 1 ? "is" : "are"));
+  }
+  if (has_untimed_losses_) {
+    sentences.push_back(label_ + "Records were lost at times that nothing tells, so the timeline does not show where.");
+  }
+  return sentences;
+}
+
+std::string dropped_sites_sentence(const Sites& sites) {
+  return fmt::format("{} places have no room; their events show none.", count_text(sites.dropped()));
+}
+
+}  // namespace turnpike::report::html

@@ -1,0 +1,71 @@
+#include "report/html/step_bar.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+#include "base/units.h"
+#include "report/html/escape.h"
+
+namespace turnpike::report::html {
+namespace {
+
+struct Part {
+  const char* name;
+  double share_pct;
+  const char* style;
+  const char* fill;
+};
+
+std::vector<Part> parts_of(const analyze::Verdict& verdict) {
+  std::vector<Part> parts;
+  if (!verdict.gpu_busy_pct) return parts;
+  parts.push_back({"kernels", *verdict.gpu_busy_pct, "p-kernel", "#4470b3"});
+  parts.push_back({"copies only", verdict.exposed_transfer_pct.value_or(0), "p-copy", "#1e8569"});
+  if (verdict.idle) {
+    const char* fill = "url(#tp-wait)";
+    parts.push_back({"idle: held by copies", verdict.idle->copies_pct, "p-wait", fill});
+    parts.push_back({"idle: held by syncs", verdict.idle->syncs_pct, "p-wait", fill});
+    parts.push_back({"idle: input", verdict.idle->input_pct, "p-wait", fill});
+    parts.push_back({"idle: CPU issues work", verdict.idle->launch_pct, "p-wait", fill});
+    parts.push_back({"idle: no call to CUDA", verdict.idle->quiet_pct, "p-wait", fill});
+  } else {
+    parts.push_back({"idle", verdict.gpu_idle_pct.value_or(0), "p-wait", "url(#tp-wait)"});
+  }
+  constexpr double kVisiblePct = 0.05;
+  std::erase_if(parts, [](const Part& part) { return part.share_pct < kVisiblePct; });
+  return parts;
+}
+
+}  // namespace
+
+std::string bar_of_step(const analyze::Report& report, const std::string& what, double width_pct) {
+  const auto parts = parts_of(report.verdict);
+  if (parts.empty()) return "";
+  std::string words;
+  std::string bar;
+  double from_pct = 0;
+  for (const Part& part : parts) {
+    const std::string text = fmt::format("{} {}", part.name, percent_text(part.share_pct));
+    words += (words.empty() ? "" : ", ") + escaped(text);
+    const double part_pct = part.share_pct * width_pct / 100;
+    fmt::format_to(std::back_inserter(bar),
+                   "<rect class=\"{}\" fill=\"{}\" x=\"{:.2f}%\" y=\"0\" width=\"{:.2f}%\" height=\"28\"/>", part.style,
+                   part.fill, from_pct, part_pct);
+    constexpr double kPctOfLetter = 0.75;
+    if (part_pct > kPctOfLetter * static_cast<double>(text.size()) + 2) {
+      fmt::format_to(
+          std::back_inserter(bar), "<text class=\"{}\" x=\"{:.2f}%\" y=\"19\" text-anchor=\"middle\">{}</text>",
+          part.style == std::string_view("p-wait") ? "p-plate" : "p-on", from_pct + part_pct / 2, escaped(text));
+    }
+    from_pct += part_pct;
+  }
+  return fmt::format(
+      "<div class=\"bar-of-step\"><svg class=\"bar\" width=\"100%\" height=\"28\" role=\"img\" aria-label=\"{}: {}\">{}"
+      "</svg>\n<p class=\"hint\">{}: {}.</p></div>\n",
+      what, words, bar, what, words);
+}
+
+}  // namespace turnpike::report::html

@@ -1,0 +1,264 @@
+#include "report/html/step_picture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+#include "base/units.h"
+#include "report/html/escape.h"
+
+namespace turnpike::report::html {
+namespace {
+
+using analyze::Interval;
+
+constexpr std::size_t kPictureColumns = 1000;
+constexpr std::size_t kMaxPictureRows = 14;
+constexpr int kRowHeight = 26;
+// A label needs so much of the width, in columns.
+constexpr std::size_t kLabelColumns = 130;
+// Heights in so many parts: more would not be seen.
+constexpr int kHeightParts = 24;
+
+bool is_waiting(Class event_class) {
+  return event_class == Class::kBlocked || (event_class >= Class::kIdleCopy && event_class <= Class::kIdleUnknown);
+}
+
+// How a span is drawn: the style's class, and a fill for readers that show no style.
+struct Look {
+  const char* style;
+  const char* fill;
+};
+
+constexpr std::array kLooks = {
+    Look{"p-kernel", "#4470b3"}, Look{"p-call", "#7c8591"},
+    Look{"p-copy", "#1e8569"},   Look{"p-pageable", "url(#tp-pageable)"},
+    Look{"p-lost", "#999999"},   Look{"p-wait", "url(#tp-wait)"},
+};
+constexpr std::size_t kWaitLook = 5;
+
+std::size_t look_of(Class event_class) {
+  if (is_waiting(event_class)) return kWaitLook;
+  if (event_class == Class::kPageable) return 3;
+  if (event_class >= Class::kPinned && event_class <= Class::kMemset) return 2;
+  if (event_class == Class::kCopiesOnly) return 2;
+  if (event_class >= Class::kCall && event_class <= Class::kPython) return 1;
+  if (event_class >= Class::kLost) return 4;
+  return 0;
+}
+
+// The share of each column that spans of one look cover: what is shorter than a column is summed, never dropped.
+class Coverage {
+ public:
+  explicit Coverage(const Interval& window)
+      : start_ns_(window.start_ns),
+        column_ns_(static_cast<double>(window.end_ns - window.start_ns) / static_cast<double>(kPictureColumns)),
+        shares_(kPictureColumns) {}
+
+  void add(const PictureSpan& span) {
+    const double from = std::max(0.0, static_cast<double>(span.start_ns - start_ns_) / column_ns_);
+    const double to =
+        std::min(static_cast<double>(kPictureColumns), static_cast<double>(span.end_ns - start_ns_) / column_ns_);
+    for (auto column = static_cast<std::size_t>(from); column < kPictureColumns && static_cast<double>(column) < to;
+         ++column) {
+      const double left = std::max(from, static_cast<double>(column));
+      const double right = std::min(to, static_cast<double>(column + 1));
+      shares_[column] += std::max(0.0, right - left);
+    }
+    is_empty_ = false;
+  }
+
+  bool is_empty() const { return is_empty_; }
+
+  void append_rectangles(const Look& look, std::string& out) const {
+    for (std::size_t from = 0; from < kPictureColumns;) {
+      const int height = height_at(from);
+      std::size_t to = from + 1;
+      while (to < kPictureColumns && height_at(to) == height) ++to;
+      if (height > 0) append_rectangle(from, to, height, look, out);
+      from = to;
+    }
+  }
+
+ private:
+  int height_at(std::size_t column) const {
+    const double share = std::min(1.0, shares_[column]);
+    if (share <= 0) return 0;
+    return std::max(1, static_cast<int>(std::lround(share * kHeightParts)));
+  }
+
+  static void append_rectangle(std::size_t from, std::size_t to, int height, const Look& look, std::string& out) {
+    const double tall = 22.0 * height / kHeightParts;
+    fmt::format_to(std::back_inserter(out),
+                   "<rect class=\"{}\" fill=\"{}\" x=\"{:.1f}%\" y=\"{:.1f}\" width=\"{:.1f}%\" height=\"{:.1f}\"/>",
+                   look.style, look.fill, static_cast<double>(from) / 10, 2 + 22.0 - tall,
+                   static_cast<double>(to - from) / 10, tall);
+  }
+
+  std::int64_t start_ns_;
+  double column_ns_;
+  std::vector<double> shares_;
+  bool is_empty_ = true;
+};
+
+double percent_at(const Interval& window, std::int64_t time_ns) {
+  return 100.0 * static_cast<double>(time_ns - window.start_ns) / static_cast<double>(window.end_ns - window.start_ns);
+}
+
+std::string label_of(const PictureSpan& span, const Sites& sites) {
+  std::string text = duration_text(span.end_ns - span.start_ns);
+  if (span.site > 0 && span.site <= sites.all().size()) text += ": " + sites.all()[span.site - 1].site;
+  return cut(text, 60);
+}
+
+// Long stretches of waiting say how long and where.
+void append_labels(const PictureRow& row, const Interval& window, const Sites& sites, std::string& out) {
+  for (const PictureSpan& span : row.spans) {
+    if (!is_waiting(span.event_class)) continue;
+    const double from = std::max(0.0, percent_at(window, span.start_ns));
+    const double to = std::min(100.0, percent_at(window, span.end_ns));
+    const std::string label = label_of(span, sites);
+    const bool fits = (to - from) * 10 >= static_cast<double>(std::max(kLabelColumns, label.size() * 9));
+    if (!fits) continue;
+    fmt::format_to(std::back_inserter(out), "<text x=\"{:.1f}%\" y=\"17\" text-anchor=\"middle\">{}</text>",
+                   (from + to) / 2, escaped(label));
+  }
+}
+
+// "waiting 2.49 ms (39 %)", for those who cannot see it.
+std::string cause_words(const PictureRow& row, const Interval& window) {
+  double busy_ns = 0;
+  double waiting_ns = 0;
+  for (const PictureSpan& span : row.spans) {
+    const auto part_ns =
+        static_cast<double>(std::min(span.end_ns, window.end_ns) - std::max(span.start_ns, window.start_ns));
+    (is_waiting(span.event_class) ? waiting_ns : busy_ns) += std::max(0.0, part_ns);
+  }
+  const auto part = [&](const char* word, double part_ns) {
+    return fmt::format("{} {} ({})", word, duration_text(static_cast<std::int64_t>(part_ns)),
+                       percent_text(100 * part_ns / static_cast<double>(window.end_ns - window.start_ns)));
+  };
+  std::string text;
+  if (busy_ns > 0) text = part("busy", busy_ns);
+  if (waiting_ns > 0) text += (text.empty() ? "" : ", ") + part("waiting", waiting_ns);
+  return text.empty() ? "nothing" : text;
+}
+
+// `window` is drawn; `step` is what the words are about.
+std::string svg_of(const PictureRow& row, const Interval& window, const Interval& step, const Sites& sites) {
+  std::string svg = fmt::format("<svg class=\"row\" width=\"100%\" height=\"{}\" role=\"img\" aria-label=\"{}: {}\">",
+                                kRowHeight, escaped(row.title), cause_words(row, step));
+  for (std::size_t look = 0; look < kLooks.size(); ++look) {
+    Coverage coverage(window);
+    for (const PictureSpan& span : row.spans) {
+      if (look_of(span.event_class) == look) coverage.add(span);
+    }
+    if (!coverage.is_empty()) coverage.append_rectangles(kLooks[look], svg);
+  }
+  append_labels(row, window, sites, svg);
+  return svg + "</svg>";
+}
+
+std::string axis_of(const Interval& window) {
+  std::string svg = "<svg class=\"row axis\" width=\"100%\" height=\"18\" aria-hidden=\"true\">";
+  constexpr int kTicks = 5;
+  for (int tick = 0; tick < kTicks; ++tick) {
+    const double share = static_cast<double>(tick) / (kTicks - 1);
+    const auto time_ns = static_cast<std::int64_t>(share * static_cast<double>(window.end_ns - window.start_ns));
+    const char* anchor = tick == 0 ? "start" : tick == kTicks - 1 ? "end" : "middle";
+    fmt::format_to(std::back_inserter(svg), "<text x=\"{:.0f}%\" y=\"13\" text-anchor=\"{}\">{}</text>", 100 * share,
+                   anchor, tick == 0 ? "0" : duration_text(time_ns));
+  }
+  return svg + "</svg>";
+}
+
+// Where a shorter step ends on the axis of a longer one.
+std::string length_bar(const StepPicture& picture, std::int64_t axis_ns) {
+  return fmt::format(
+      "<svg class=\"row\" width=\"100%\" height=\"10\" aria-hidden=\"true\"><rect class=\"p-step\" "
+      "fill=\"#c3cad3\" y=\"2\" width=\"{:.1f}%\" height=\"6\"/></svg>",
+      100 * static_cast<double>(length_of(picture)) / static_cast<double>(axis_ns));
+}
+
+Interval extent_of(const ProcessLanes& lanes) {
+  Interval extent{std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
+  for (const Lane& lane : lanes.lanes) {
+    for (const Event& event : lane.events) {
+      extent.start_ns = std::min(extent.start_ns, event.start_ns);
+      extent.end_ns = std::max(extent.end_ns, event.end_ns());
+    }
+  }
+  return extent;
+}
+
+bool is_drawn(LaneKind kind) {
+  return kind != LaneKind::kSteps && kind != LaneKind::kRanges && kind != LaneKind::kMemory;
+}
+
+}  // namespace
+
+StepPicture picture_of(const ProcessLanes& lanes) {
+  StepPicture picture{
+      .window = lanes.median_step.value_or(extent_of(lanes)), .is_step = lanes.median_step.has_value(), .rows = {}};
+  if (picture.window.start_ns >= picture.window.end_ns) return {};
+  for (const Lane& lane : lanes.lanes) {
+    if (!is_drawn(lane.kind) || picture.rows.size() == kMaxPictureRows) continue;
+    PictureRow row{lane.title, lane.kind, {}};
+    for (const Event& event : lane.events) {
+      if (event.start_ns >= picture.window.end_ns || event.end_ns() <= picture.window.start_ns) continue;
+      row.spans.push_back({event.start_ns, event.end_ns(), event.event_class, event.site});
+    }
+    if (row.spans.empty()) continue;
+    const bool continues = lane.depth > 0 && !picture.rows.empty() && picture.rows.back().title == lane.title;
+    if (continues) {
+      auto& spans = picture.rows.back().spans;
+      spans.insert(spans.end(), row.spans.begin(), row.spans.end());
+    } else {
+      picture.rows.push_back(std::move(row));
+    }
+  }
+  return picture;
+}
+
+std::string html_of(const StepPicture& picture, const Sites& sites) {
+  if (picture.rows.empty()) return "";
+  return html_of(picture, sites, picture.is_step ? "A median step" : "The whole recording", length_of(picture)) +
+         picture_hint();
+}
+
+std::int64_t length_of(const StepPicture& picture) {
+  return picture.window.end_ns - picture.window.start_ns;
+}
+
+std::string html_of(const StepPicture& picture, const Sites& sites, const std::string& title, std::int64_t length_ns) {
+  if (picture.rows.empty()) return "";
+  const Interval window{picture.window.start_ns, picture.window.start_ns + length_ns};
+  std::string html = fmt::format("<section><h2>{}</h2>\n<table class=\"picture\"><tbody>\n", escaped(title));
+  if (length_ns > length_of(picture))
+    html += "<tr><th scope=\"row\">its length</th><td>" + length_bar(picture, length_ns) + "</td></tr>\n";
+  for (const PictureRow& row : picture.rows) {
+    fmt::format_to(std::back_inserter(html), "<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escaped(row.title),
+                   svg_of(row, window, picture.window, sites));
+  }
+  return html + "<tr><th scope=\"row\">time</th><td>" + axis_of(window) + "</td></tr>\n</tbody></table></section>\n";
+}
+
+std::string picture_hint() {
+  return "<p class=\"hint\">Hatched: waiting. The height of a column is the share of its time. Grey: calls of CUDA; "
+         "blue: kernels; green: copies, striped from and to pageable memory.</p>\n";
+}
+
+std::string picture_patterns() {
+  return "<svg class=\"sr\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>"
+         "<pattern id=\"tp-wait\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+         "patternTransform=\"rotate(-45)\"><rect class=\"p-waiting\" fill=\"#c2501a\" width=\"6\" height=\"3\"/>"
+         "</pattern><pattern id=\"tp-pageable\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+         "patternTransform=\"rotate(45)\"><rect class=\"p-copy\" fill=\"#1e8569\" width=\"6\" height=\"2.5\"/>"
+         "</pattern></defs></svg>\n";
+}
+
+}  // namespace turnpike::report::html

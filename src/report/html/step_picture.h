@@ -1,0 +1,48 @@
+// The median step as a picture (SVG) that needs no script.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyze/model/intervals.h"
+#include "report/html/process_lanes.h"
+#include "report/html/sites.h"
+
+namespace turnpike::report::html {
+
+struct PictureSpan {
+  std::int64_t start_ns;
+  std::int64_t end_ns;
+  Class event_class;
+  std::uint16_t site;  // as in events
+};
+
+struct PictureRow {
+  std::string title;
+  LaneKind kind;
+  std::vector<PictureSpan> spans;
+};
+
+struct StepPicture {
+  analyze::Interval window{0, 0};
+  bool is_step = false;  // false: the whole of a run without steps
+  std::vector<PictureRow> rows;
+};
+
+// Copies what a picture of the process needs. Without steps it shows all of it.
+StepPicture picture_of(const ProcessLanes& lanes);
+
+std::int64_t length_of(const StepPicture& picture);
+
+// A section of the page; "" when there is nothing to show.
+std::string html_of(const StepPicture& picture, const Sites& sites);
+// The same on a time axis of a given length, without the hint. `title` is untrusted.
+std::string html_of(const StepPicture& picture, const Sites& sites, const std::string& title, std::int64_t length_ns);
+// How to read a picture.
+std::string picture_hint();
+
+// The patterns that pictures of a page refer to.
+std::string picture_patterns();
+
+}  // namespace turnpike::report::html

@@ -1,6 +1,6 @@
 # What is shipped and where it goes: into the wheel, or by `cmake --install` to a prefix for programs without Python.
 # Shipped binaries carry their C++ runtime, so that they run on distributions other than the one they were built on.
-set(shipped turnpike turnpike_record_library)
+set(shipped turnpike turnpike_record_library turnpike_guard)
 if(TURNPIKE_PYTHON)
   list(APPEND shipped turnpike_python)
 endif()
@@ -14,12 +14,12 @@ include(GNUInstallDirs)
 if(SKBUILD)
   add_custom_target(turnpike_wheel)
   add_dependencies(turnpike_wheel ${shipped})
-  install(TARGETS turnpike turnpike_record_library DESTINATION turnpike/_native COMPONENT turnpike)
+  install(TARGETS turnpike turnpike_record_library turnpike_guard DESTINATION turnpike/_native COMPONENT turnpike)
   install(TARGETS turnpike_python DESTINATION turnpike COMPONENT turnpike)
 else()
   install(TARGETS turnpike RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT turnpike)
   # Not LIBDIR, which differs between distributions: the command looks here, from its own place on.
-  install(TARGETS turnpike_record_library LIBRARY DESTINATION lib/turnpike COMPONENT turnpike)
+  install(TARGETS turnpike_record_library turnpike_guard LIBRARY DESTINATION lib/turnpike COMPONENT turnpike)
   install(FILES src/record/session.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/turnpike COMPONENT turnpike)
 endif()
 

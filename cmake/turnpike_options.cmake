@@ -22,11 +22,50 @@ foreach(sanitizer IN LISTS TURNPIKE_SANITIZE)
   target_compile_options(turnpike_options INTERFACE -fsanitize=${sanitizer} -fno-omit-frame-pointer)
   target_link_options(turnpike_options INTERFACE -fsanitize=${sanitizer})
 endforeach()
+# The runtimes of these sanitizers, which must come first in a program that was not built with them.
+set(runtimes address=libasan.so thread=libtsan.so undefined=libubsan.so)
+if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+  # The functions of drivers are called through pointers, and their types are those of other headers.
+  if("undefined" IN_LIST TURNPIKE_SANITIZE)
+    target_compile_options(turnpike_options INTERFACE -fno-sanitize=function)
+  endif()
+  # GCC's name for it, which the sources ask for.
+  if("address" IN_LIST TURNPIKE_SANITIZE)
+    target_compile_definitions(turnpike_options INTERFACE __SANITIZE_ADDRESS__=1)
+  endif()
+  # As GCC does by itself: one runtime for a program and its libraries. That of AddressSanitizer has the other's, too.
+  set(runtimes address=libclang_rt.asan-${CMAKE_SYSTEM_PROCESSOR}.so thread=libclang_rt.tsan-${CMAKE_SYSTEM_PROCESSOR}.so)
+endif()
+set(TURNPIKE_SANITIZER_RUNTIMES)
+foreach(pair IN LISTS runtimes)
+  string(REPLACE "=" ";" pair ${pair})
+  list(GET pair 0 sanitizer)
+  list(GET pair 1 runtime)
+  if(sanitizer IN_LIST TURNPIKE_SANITIZE)
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${runtime} OUTPUT_VARIABLE file OUTPUT_STRIP_TRAILING_WHITESPACE)
+    list(APPEND TURNPIKE_SANITIZER_RUNTIMES ${file})
+    if(CMAKE_CXX_COMPILER_ID STREQUAL Clang AND NOT TURNPIKE_FUZZ)
+      get_filename_component(folder ${file} DIRECTORY)
+      target_link_options(turnpike_options INTERFACE -shared-libsan -Wl,-rpath,${folder})
+    endif()
+  endif()
+endforeach()
 
-# turnpike_library(NAME SOURCES... [LINKS target...]): the static library of one folder of src/.
+# Several sources in one compilation take half of the processor time, most of which goes into headers and their templates.
+# Off for those who change one file and build again, and for what looks at files one by one: clang-tidy, scripts/mutate.
+option(TURNPIKE_UNITY "Compile several sources of a folder at once" OFF)
+
+# turnpike_library(NAME SOURCES... [LINKS target...] [APART source...]): the static library of one folder of src/. Sources
+# APART have names in common with others of the folder, so they are never compiled with them.
 function(turnpike_library name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;LINKS;APART" ${ARGN})
   add_library(turnpike_${name} STATIC ${arg_SOURCES})
+  if(TURNPIKE_UNITY)
+    set_target_properties(turnpike_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+    if(arg_APART)
+      set_source_files_properties(${arg_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endif()
   target_link_libraries(turnpike_${name} PUBLIC turnpike_options ${arg_LINKS})
 endfunction()
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes src/analyze/model/operator_table.inc: how PyTorch's C++ names of operators split into name and overload.
+"""Writes src/base/operator_table.inc: how PyTorch's C++ names of operators split into name and overload.
 
 Run it with a Python that has torch and PyYAML, once per new PyTorch release:
     pip install torch pyyaml && python scripts/generate_operators.py
@@ -13,7 +13,7 @@ import sys
 import torchgen
 from torchgen.gen import parse_native_yaml
 
-OUTPUT = pathlib.Path(__file__).resolve().parent.parent / "src" / "analyze" / "model" / "operator_table.inc"
+OUTPUT = pathlib.Path(__file__).resolve().parent.parent / "src" / "base" / "operator_table.inc"
 
 
 def torch_version() -> str:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from . import pictures, shown
+from . import pictures, screenshots, shown
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SITE = ROOT / "build" / "site"
@@ -19,7 +19,7 @@ and so is a committed picture or output that differs from what Turnpike prints t
 
     scripts/docs              build the site
     scripts/docs --serve      serve it on http://127.0.0.1:8000, and build it again after each change
-    scripts/docs --update     write the pictures and the outputs in the pages again
+    scripts/docs --update     write the pictures and the outputs in the pages again, and take the screenshots
     scripts/docs --check      only compare them
 """
 
@@ -68,6 +68,11 @@ def main():
     if arguments.update:
         for path in pictures.update() + shown.update():
             print(f"updated {path.relative_to(ROOT)}")
+        if reason := screenshots.missing():
+            print(f"took no screenshots of the HTML report: {reason}")
+            return 1
+        for path in screenshots.update():
+            print(f"took {path.relative_to(ROOT)}")
         return 0
     if arguments.serve:
         return mkdocs("serve", "--strict")

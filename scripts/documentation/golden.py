@@ -22,6 +22,8 @@ FILES = {
     "after.tpk": "examples/train-after-h100.tpk",
     "train.tpk": "tests/golden/whatif/item_each_step.tpk",
     "mnist.tpk": "examples/mnist-h100.tpk",
+    "lightning.tpk": "tests/golden/field/lightning_fit.tpk",
+    "trainer.tpk": "tests/golden/field/hf_trainer.tpk",
     "train_before.py": "examples/train_before.py",
     "train_after.py": "examples/train_after.py",
     "budget.toml": "examples/turnpike.toml",

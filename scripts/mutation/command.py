@@ -35,9 +35,10 @@ what that line must do.
 
 All mutants are built at once, in a copy of the checkout (build/mutation/tree), and the environment chooses one of them
 when a program runs. The checkout itself is not touched. A first run sees which test reaches which mutant. Then each
-mutant is tried with the tests that reach it, C++ before Python, quick ones first, until one fails. A test has three
-times its usual time and ten seconds. Dropped are mutants that the compiler rejects, and those of functions that only
-the compiler runs.
+mutant is tried with the tests that reach it, C++ before Python, quick ones first, until one fails, twice. A test has
+three times its usual time and ten seconds. A mutant that runs out of time is tried again at the end, alone, and is
+killed only if the original is as quick as usual then: a busy machine costs time, and kills none. Dropped are mutants
+that the compiler rejects, and those of functions that only the compiler runs.
 
 A survivor that no test can tell from the original, or that is not worth one, gets an entry in tests/mutants_left.toml:
 
@@ -159,29 +160,43 @@ def reached(tree, options, numbered):
 
 
 def tried(numbered, cases, jobs):
-    """What became of each mutant; when it is interrupted, of those that were tried until then."""
+    """What became of each mutant; when it is interrupted, of those that were tried until then.
+
+    Those that ran out of time are tried again at the end, one at a time: beside others, any test is slow.
+    """
     by_number = {}
     for case in cases:
         for number in case.reached:
             by_number.setdefault(number, []).append(case)
 
-    def one(pair):
+    def one(pair, is_alone=False):
         number, mutant = pair
         own = by_number.get(number, [])
         if not own:
             return Outcome(mutant, DROPPED if mutant.is_constant else NOT_REACHED)
-        ended = suites.try_mutant(number, own)
+        ended = suites.try_mutant(number, own, is_alone)
         names = tuple(f"{case.suite.name}: {case.name}" for case in sorted(own, key=lambda case: case.seconds))
         return Outcome(mutant, KILLED if ended.is_noticed else SURVIVED, ended.by, names)
 
-    made = []
+    def report(place, ended):
+        mutant = ended.mutant
+        what = f"{ended.state}{' by ' + ended.by if ended.by else ''}"
+        say(f"[{place}] {mutant.path}:{mutant.line} {mutant.operator} [{mutant.name}]: {what}")
+
+    made, again = [], []
     try:
-        for done, (_, ended) in enumerate(suites.in_parallel(one, numbered, jobs), 1):
+        for done, (pair, ended) in enumerate(suites.in_parallel(one, numbered, jobs), 1):
+            report(f"{done}/{len(numbered)}", ended)
+            if ended.is_out_of_time:
+                again.append(pair)
+            else:
+                made.append(ended)
+        for done, pair in enumerate(again, 1):
+            ended = one(pair, is_alone=True)
+            report(f"alone {done}/{len(again)}", ended)
             made.append(ended)
-            mutant = ended.mutant
-            what = f"{ended.state}{' by ' + ended.by if ended.by else ''}"
-            say(f"[{done}/{len(numbered)}] {mutant.path}:{mutant.line} {mutant.operator} [{mutant.name}]: {what}")
     except KeyboardInterrupt:
+        suites.running.end_all()
         say(f"interrupted: {len(made)} of {len(numbered)} mutants were tried")
     return made
 
@@ -271,7 +286,7 @@ def run(options):
         options.json.write_text(json.dumps(whole, indent=1) + "\n")
     stale = []
     if options.all and not options.folder and everything is not None:
-        stale = sorted(set(entries) - {mutant.name for mutant in everything})
+        stale = sorted({entry["name"] for entry in entries.values()} - {mutant.name for mutant in everything})
         for name in stale:
             print(
                 f"mutate: tests/mutants_left.toml: {name} fits no mutant any more: {entries[name]['reason']}",

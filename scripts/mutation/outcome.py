@@ -20,6 +20,10 @@ class Outcome:
     reason: str = ""
     is_equivalent: bool = False
 
+    @property
+    def is_out_of_time(self):
+        return self.by.endswith(OUT_OF_TIME)
+
     def figures(self):
         mutant = self.mutant
         return {
@@ -42,14 +46,14 @@ def place(outcome):
 
 
 def reasons(path):
-    """Name -> entry of tests/mutants_left.toml."""
+    """Name -> entry of tests/mutants_left.toml. A name that a mutant had before (`earlier`) is that of old runs."""
     if not path.exists():
         return {}
     entries = tomllib.loads(path.read_text()).get("mutant", [])
     for entry in entries:
         if not entry.get("name") or not entry.get("reason"):
             raise SystemExit(f"mutate: {path}: an entry needs `name` and `reason`: {entry}")
-    return {entry["name"]: entry for entry in entries}
+    return {name: entry for entry in entries for name in (entry["name"], *entry.get("earlier", ()))}
 
 
 def with_reasons(outcomes, entries):
@@ -62,6 +66,13 @@ def with_reasons(outcomes, entries):
 
 def row_of(path):
     return "/".join(path.split("/")[:2])
+
+
+def by_folder(outcomes):
+    made = {}
+    for outcome in outcomes:
+        made.setdefault(row_of(outcome.mutant.path), []).append(outcome)
+    return made
 
 
 @dataclasses.dataclass
@@ -91,7 +102,7 @@ def rows(outcomes):
         for name in (row_of(outcome.mutant.path), outcome.mutant.path.split("/")[0] + ", all"):
             row = made.setdefault(name, Row(collections.Counter()))
             row.counts[outcome.state] += 1
-            row.timed_out += outcome.by.endswith(OUT_OF_TIME)
+            row.timed_out += outcome.is_out_of_time
             row.equivalent += outcome.is_equivalent and outcome.state in (SURVIVED, NOT_REACHED)
     return dict(sorted(made.items(), key=lambda item: (item[0].split("/")[0].split(",")[0], "," in item[0], item[0])))
 

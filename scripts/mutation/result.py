@@ -27,16 +27,30 @@ def outcomes_of(runs):
     return list(first.values()), list(last.values())
 
 
+def newest_samples(runs):
+    """Of each folder, what became of the mutants of the last run that tried any of it for the first time."""
+    newest, seen = {}, set()
+    for run in runs:
+        tried = [one for one in outcomes_of([run])[0] if one.state != outcome.DROPPED]
+        fresh = [one for one in tried if one.mutant.name not in seen]
+        newest.update(outcome.by_folder(fresh))
+        seen.update(one.mutant.name for one in fresh)
+    return newest
+
+
 def rows(runs, entries, target, make_row):
     """`entries` are those of tests/mutants_left.toml, `make_row` is that of bench/result_file.py.
 
     The score is the one that the first run of a mutant found: once there are tests for a sample's survivors, it tells
-    of these tests, and no longer of all.
+    of these tests, and no longer of all. Tests get better from one sample to the next: the newest one alone says how
+    good they are by now.
     """
     first, last = outcomes_of(runs)
-    for outcomes in (first, last):
+    newest = newest_samples(runs)
+    for outcomes in (first, last, *newest.values()):
         outcome.with_reasons(outcomes, entries)
     as_found, now = outcome.rows(first), outcome.rows(last)
+    alone = {name: outcome.rows(outcomes)[name] for name, outcomes in newest.items()}
     result = []
     for name, row in as_found.items():
         if row.score is None:
@@ -47,9 +61,17 @@ def rows(runs, entries, target, make_row):
                 met=row.score >= target, killed=row.counts[outcome.KILLED], by_time=row.timed_out,
                 survived=row.counts[outcome.SURVIVED], not_reached=row.counts[outcome.NOT_REACHED],
                 equivalent=row.equivalent, value_with_new_tests=round(now[name].score, 1),
+                **newest_figures(alone.get(name)),
             )
         )  # fmt: skip
     return result
+
+
+def newest_figures(row):
+    """None for the row of all folders: their newest samples are of several runs."""
+    if row is None or row.score is None:
+        return {}
+    return {"value_of_newest_sample": round(row.score, 1), "newest_sample": row.of}
 
 
 def write(root, path, files, entries, target):

@@ -17,7 +17,8 @@ import time
 from .outcome import OUT_OF_TIME
 from .tree import say
 
-# A test that takes three times as long as with the original, and these seconds more, has noticed the mutant.
+# A test that takes three times as long as with the original, and these seconds more, is stopped. Whether the mutant or
+# the machine made it slow is found out later, with nothing else of the run at work: see try_alone.
 TIMES, MORE_SECONDS = 3, 10
 REACH_SECONDS = 1800
 FILTER_LIMIT = 100_000  # bytes of one argument; the kernel takes 128 KiB
@@ -35,6 +36,11 @@ class Case:
 class Ended:
     is_noticed: bool
     by: str = ""
+    case: str = ""  # the test that failed, as far as its name is known
+
+    @property
+    def is_out_of_time(self):
+        return self.by.endswith(OUT_OF_TIME)
 
 
 class Running:
@@ -122,18 +128,29 @@ class Suite:
     def directory(self):
         return None
 
-    def try_mutant(self, number, cases):
-        """Runs `cases` with one mutant."""
+    def usual_seconds(self, cases):
+        return sum(case.seconds for case in cases) + self.start_seconds
+
+    def try_mutant(self, number, cases, usual=None):
+        """Runs `cases` with one mutant. `usual`: the seconds that the original takes, if not those measured."""
+        usual = self.usual_seconds(cases) if usual is None else usual
         with scratch_folder() as folder:
-            seconds = TIMES * (sum(case.seconds for case in cases) + self.start_seconds) + MORE_SECONDS
             command = self.command([case.name for case in cases], folder)
-            code, output = self.run(command, {"MUTANT": str(number)}, seconds, folder)
+            code, output = self.run(command, {"MUTANT": str(number)}, TIMES * usual + MORE_SECONDS, folder)
         if code == 0:
             return Ended(False)
-        return Ended(
-            True,
-            f"{self.name}: " + (OUT_OF_TIME if code is None else self.failed_case(output) or f"exit code {code}"),
-        )
+        if code is None:
+            return Ended(True, f"{self.name}: {OUT_OF_TIME}")
+        case = self.failed_case(output)
+        return Ended(True, f"{self.name}: {case or f'exit code {code}'}", case)
+
+    def time_original(self, cases):
+        """The seconds that `cases` take now; None if they fail."""
+        with scratch_folder() as folder:
+            started = time.monotonic()
+            command = self.command([case.name for case in cases], folder)
+            code, _ = self.run(command, {"MUTANT": ""}, REACH_SECONDS, folder)
+        return time.monotonic() - started if code == 0 else None
 
 
 @contextlib.contextmanager
@@ -327,12 +344,43 @@ def batches(cases):
     )
 
 
-def try_mutant(number, cases):
+def try_mutant(number, cases, is_alone=False):
     for suite, batch in batches(cases):
-        ended = suite.try_mutant(number, batch)
+        ended = try_batch(suite, number, batch, is_alone)
         if ended.is_noticed:
             return ended
     return Ended(False)
+
+
+def try_batch(suite, number, cases, is_alone=False):
+    """As suite.try_mutant, but a test must fail twice: one that a busy machine makes fail has noticed nothing."""
+    left = list(cases)
+    while left:
+        ended = try_alone(suite, number, left) if is_alone else suite.try_mutant(number, left)
+        failed = [case for case in left if ended.case and case.name.startswith(ended.case)]
+        if not failed or suite.try_mutant(number, failed).is_noticed:
+            return ended
+        say(f"{ended.by} fails once and passes then, with the same mutant: it does not count")
+        left = [case for case in left if case not in failed]
+    return Ended(False)
+
+
+def try_alone(suite, number, cases):
+    """As suite.try_mutant, but a slow machine is no reason: it says "out of time" only if the original takes no longer,
+    right after, than the limit is made for."""
+    usual = suite.usual_seconds(cases)
+    while True:
+        ended = suite.try_mutant(number, cases, usual)
+        if not ended.is_out_of_time:
+            return ended
+        now = suite.time_original(cases)
+        if now is None:
+            say(f"{suite.name} fails with the original: what it says of a mutant does not count")
+            return Ended(False)
+        if now <= usual:
+            return ended
+        say(f"{suite.name} takes {now:.1f} s with the original, not {usual:.1f} s: it is tried again")
+        usual = now
 
 
 def in_parallel(function, items, jobs):

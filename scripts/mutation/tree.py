@@ -201,9 +201,9 @@ class Tree:
         package = self.folder / "python" / "turnpike"
         made = [(path, package / path.name) for path in (self.build / "src" / "python").glob("_core*.so")]
         made.append((self.build / "src" / "cli" / "turnpike", package / "_native" / "turnpike"))
-        made.append(
-            (self.build / "src" / "record" / "libturnpike_record.so", package / "_native" / "libturnpike_record.so")
-        )
+        for room in ("record", "guard"):
+            library = f"libturnpike_{room}.so"
+            made.append((self.build / "src" / room / library, package / "_native" / library))
         for built, place in made:
             place.unlink(missing_ok=True)
             if built.exists():
@@ -217,7 +217,12 @@ class Tree:
         program = "import importlib.util; print(importlib.util.find_spec('turnpike').submodule_search_locations[0])"
         installed = subprocess.run([self.python, "-P", "-c", program], cwd="/", capture_output=True, text=True)
         places = [self.root / "python" / "turnpike", pathlib.Path(installed.stdout.strip() or "/nowhere")]
-        for pattern in ("_core*.so", "_native/turnpike", "_native/libturnpike_record.so"):
+        for pattern in (
+            "_core*.so",
+            "_native/turnpike",
+            "_native/libturnpike_record.so",
+            "_native/libturnpike_guard.so",
+        ):
             if any(package.glob(pattern)):
                 continue
             found = next((path for place in places for path in place.glob(pattern)), None)

@@ -1,4 +1,5 @@
-"""Fetches the third-party code of third_party.lock and unpacks it into one folder: headers/, sqlite3/ and zlib/.
+"""Fetches the third-party code of third_party.lock and unpacks it into one folder: headers/, libdeflate/, sqlite3/
+and zlib/.
 
 All of it comes from Debian's archive. Only headers and sources are taken, so the packages' processor does not matter.
 """
@@ -60,7 +61,8 @@ def unpack(packages):
         run(*command, package.file, target, failure=f"{package.file.name} could not be unpacked")
         if package.kind == "deb":
             shutil.copytree(target / "usr" / "include", SOURCES / "headers", dirs_exist_ok=True)
-    shutil.copytree(unpacked / "zlib", SOURCES / "zlib")
+    for name in ("libdeflate", "zlib"):
+        shutil.copytree(unpacked / name, SOURCES / name)
     # SQLite's sources are many files; what one compiles is the one file that a script of theirs makes of them.
     configure, make = unpacked / "sqlite3" / "configure", WORK / "unpacked" / "sqlite3-made"
     make.mkdir()

@@ -70,7 +70,7 @@ class Toolchain(typing.NamedTuple):
         stamp, wanted = self.folder / "prefix" / "made-from.txt", (sources / "made-from.lock").read_text()
         if stamp.exists() and stamp.read_text() == wanted:
             return
-        say(f"building SQLite and zlib for {self.processor}")
+        say(f"building libdeflate, SQLite and zlib for {self.processor}")
         build = self.folder / "third_party"
         shutil.rmtree(build, ignore_errors=True)
         run(

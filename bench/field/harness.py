@@ -322,14 +322,21 @@ class _Problems:
         return True
 
 
+SAVINGS = ("saving_pct", "saving_step_ns", "saving_step_low_ns", "saving_step_high_ns")
+
+
 def predicted_us(taken: Taken, finding: dict[str, Any]) -> tuple[float, float] | None:
     """The saving that the finding claims in microseconds a step of the program, from and to; the same twice where the
-    claim is one number."""
-    single = finding.get("saving_step_ns")
+    claim is one number. A claim is a share of the recorded step, so it is one of the step that was measured, too: the
+    recorder and what else runs on the machine make steps longer at one time than at another."""
+    single, percent = finding.get("saving_step_ns"), finding.get("saving_pct")
     low, high = finding.get("saving_step_low_ns", single), finding.get("saving_step_high_ns", single)
     if low is None or high is None:
         return None
-    return low / 1e3 * taken.steps_in_step, high / 1e3 * taken.steps_in_step
+    if not single or not percent:
+        return low / 1e3 * taken.steps_in_step, high / 1e3 * taken.steps_in_step
+    step = statistics.median(taken.blocks[PLAIN])
+    return low / single * percent / 100 * step, high / single * percent / 100 * step
 
 
 def savings_us(taken: Taken, fix: str) -> list[float]:
@@ -352,10 +359,21 @@ def rows_of(taken: Taken) -> list[dict[str, Any]]:
         savings = savings_us(taken, fix.name)
         findings: list[Any] = [finding for finding in taken.findings if fix.follows(finding)]
         if savings:
-            rows += [row_of(taken, fix, savings, finding) for finding in findings or [None]]
+            rows += [row_of(taken, fix, savings, finding) for finding in joined(findings) or [None]]
         elif fix.name in taken.failed and PLAIN in taken.blocks:
-            rows += [row_of(taken, fix, None, finding) for finding in findings]
+            rows += [row_of(taken, fix, None, finding) for finding in joined(findings)]
     return rows
+
+
+def joined(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One finding in the place of those that a fix follows at once: what it saves is what all of them claim together. A
+    finding that another one supersedes adds nothing."""
+    known = [finding for finding in findings if finding.get("saving_pct") is not None]
+    leading = [finding for finding in known if not finding["superseded_by"]] or known[:1]
+    if len(leading) < 2:
+        return leading or findings[:1]
+    sums = {key: sum(finding[key] for finding in leading) for key in SAVINGS if all(key in one for one in leading)}
+    return [leading[0] | sums | {"site": ", ".join(finding["site"] for finding in leading)}]
 
 
 def row_of(taken: Taken, fix: Fix, savings: list[float] | None, finding: dict[str, Any] | None) -> dict[str, Any]:

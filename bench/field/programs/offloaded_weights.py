@@ -6,7 +6,7 @@ from _clock import Clock, arguments
 
 import turnpike as tp
 
-FIXES = ["pin", "tp-to", "prefetch", "upload-once"]
+FIXES = ["pin", "tp-to", "prefetch", "pin-prefetch", "upload-once"]
 
 
 def main():
@@ -14,7 +14,7 @@ def main():
     width, depth, rows = (32, 4, 8) if args.small else (2048, 12, 4096)
     cuda = args.device == "cuda"
     layers = [torch.randn(width, width) / width**0.5 for _ in range(depth)]
-    if "pin" in args.fix and cuda:
+    if ("pin" in args.fix or "pin-prefetch" in args.fix) and cuda:
         layers = [layer.pin_memory() for layer in layers]
     if "upload-once" in args.fix:
         layers = [layer.to(args.device) for layer in layers]
@@ -25,7 +25,9 @@ def main():
         return layer.to(args.device, non_blocking="pin" in args.fix)
 
     def weights():
-        return tp.prefetch(layers, args.device) if "prefetch" in args.fix else map(bring, layers)
+        if "prefetch" in args.fix or "pin-prefetch" in args.fix:
+            return tp.prefetch(layers, args.device, depth=1)
+        return map(bring, layers)
 
     clock = Clock(args)
     with torch.no_grad():

@@ -90,8 +90,8 @@ FileReader own_files() {
 }
 
 Result<Report> analyze_run(const std::vector<Path>& inputs, const FileReader& reader, const LinkRates& rates,
-                           const trace::Progress& progress) {
-  RunAnalysis analysis(rates);
+                           const trace::Progress& progress, const ProcessWatcher& watch) {
+  RunAnalysis analysis(rates, watch);
   auto read = read_inputs(inputs, reader, progress, [&](const trace::Process& process, const Timeline& timeline) {
     analysis.add(process, timeline);
   });
@@ -114,8 +114,9 @@ Result<LoadedRun> load_run(const std::vector<Path>& inputs, const FileReader& re
   return run;
 }
 
-Report analyze_processes(std::span<const LoadedProcess> processes, const LinkRates& rates) {
-  RunAnalysis analysis(rates);
+Report analyze_processes(std::span<const LoadedProcess> processes, const LinkRates& rates,
+                         const ProcessWatcher& watch) {
+  RunAnalysis analysis(rates, watch);
   for (const LoadedProcess& loaded : processes) analysis.add(loaded.process, loaded.timeline);
   return analysis.finish();
 }

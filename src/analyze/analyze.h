@@ -9,6 +9,7 @@
 
 #include "analyze/graph/process_model.h"
 #include "analyze/model/timeline.h"
+#include "analyze/process_view.h"
 #include "analyze/report.h"
 #include "base/result.h"
 #include "trace/process.h"
@@ -33,9 +34,10 @@ FileReader own_files();
 // Analyzes runs together: every file of every input is one process or several. Files are read one after the other, and
 // only one is in memory at a time. `progress` counts the bytes of all files. Fails when no file can be read; one that
 // cannot beside others that can is a loss, and Source::inputs names it. Source::kind is that of the files, "mixed"
-// where they differ. `rates`: what a link could do; may be empty.
+// where they differ. `rates`: what a link could do; may be empty. `watch`: sees each process while it is in memory.
 Result<Report> analyze_run(const std::vector<std::filesystem::path>& inputs, const FileReader& reader,
-                           const LinkRates& rates = {}, const trace::Progress& progress = {});
+                           const LinkRates& rates = {}, const trace::Progress& progress = {},
+                           const ProcessWatcher& watch = {});
 
 // A process of any source, its records loaded.
 struct LoadedProcess {
@@ -53,6 +55,7 @@ Result<LoadedRun> load_run(const std::vector<std::filesystem::path>& inputs, con
                            const trace::Progress& progress = {});
 
 // Analyzes processes that are already in memory. The caller fills in source.kind and source.paths.
-Report analyze_processes(std::span<const LoadedProcess> processes, const LinkRates& rates = {});
+Report analyze_processes(std::span<const LoadedProcess> processes, const LinkRates& rates = {},
+                         const ProcessWatcher& watch = {});
 
 }  // namespace turnpike::analyze

@@ -1,27 +1,49 @@
-// Finds the rate of the link that a run's devices have.
+// Finds the rate that the links of all devices of a run have in common.
 #include "analyze/link_rates.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
 
 namespace turnpike::analyze {
 namespace {
 
-// The rate of the link that all devices of the run have; unknown where they differ.
-machine::LinkRate common_rate(const Source& source, const machine::LinkRates& rates) {
-  machine::LinkRate common;
-  if (source.hosts.size() != 1) return common;
-  for (std::size_t i = 0; i < source.devices.size(); ++i) {
-    const machine::LinkRate rate = rates(source.devices[i].name, source.hosts.front());
-    if (i > 0 && (rate.h2d_gbps != common.h2d_gbps || rate.d2h_gbps != common.d2h_gbps)) return {};
-    common = rate;
+bool is_learnt(const KnownRate& rate) {
+  return rate.source == LinkSource::kLearnt;
+}
+
+std::optional<KnownRate> common_rate(std::span<const Link> links, Direction direction) {
+  std::vector<KnownRate> rates;
+  for (const Link& link : links) {
+    if (link.of(direction)) rates.push_back(*link.of(direction));
   }
-  return common;
+  if (rates.empty()) return std::nullopt;
+  const auto is_slower = [](const KnownRate& a, const KnownRate& b) { return a.gbps < b.gbps; };
+  if (std::all_of(rates.begin(), rates.end(), is_learnt)) {
+    return *std::max_element(rates.begin(), rates.end(), is_slower);
+  }
+  // A link of which nothing but copies is known is taken for one of the others.
+  std::erase_if(rates, is_learnt);
+  const auto differs = [&](const KnownRate& rate) { return rate.gbps != rates.front().gbps; };
+  if (std::any_of(rates.begin(), rates.end(), differs)) return std::nullopt;
+  return rates.front();
 }
 
 }  // namespace
 
-void add_link_rates(Report& report, const machine::LinkRates& rates) {
-  const machine::LinkRate rate = common_rate(report.source, rates);
-  report.totals[static_cast<std::size_t>(Direction::kHostToDevice)].link_gbps = rate.h2d_gbps;
-  report.totals[static_cast<std::size_t>(Direction::kDeviceToHost)].link_gbps = rate.d2h_gbps;
+void RunLinks::add(const std::map<std::uint32_t, Link>& links) {
+  for (const auto& [device, link] : links) links_.push_back(link);
+}
+
+void RunLinks::apply_to(Report& report) const {
+  for (const Direction direction : {Direction::kHostToDevice, Direction::kDeviceToHost}) {
+    const auto rate = common_rate(links_, direction);
+    if (!rate) continue;
+    Total& total = report.totals[static_cast<std::size_t>(direction)];
+    total.link_gbps = rate->gbps;
+    total.link_source = rate->source;
+    total.link_basis = rate->basis;
+  }
 }
 
 }  // namespace turnpike::analyze

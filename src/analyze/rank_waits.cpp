@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "analyze/rules/measure.h"
+#include "analyze/sums/idle_table.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -37,6 +38,35 @@ RankWait wait_of(std::span<const Meeting> meetings, const RankRun& run, std::siz
   return wait;
 }
 
+std::optional<std::vector<Meeting>> meetings_of(std::span<const RankRun> ranks) {
+  std::vector<RankCollectives> collectives;
+  for (const RankRun& run : ranks) collectives.push_back(run.collectives);
+  return match_collectives(collectives);
+}
+
+// Where collectives of several streams wait at once, the one that began first counts to its end.
+std::vector<RankWaitInterval> intervals_of(std::span<const Meeting> meetings, const IntervalSet& other_kernels,
+                                           std::size_t rank) {
+  std::vector<RankWaitInterval> waits;
+  for (const Meeting& meeting : meetings) {
+    const RankCollectives::Kernel& kernel = meeting.kernels[rank];
+    const Interval time{kernel.start_ns, kernel.start_ns + meeting.wait_ns(rank)};
+    const IntervalSet alone = IntervalSet({time}).subtract(other_kernels.part(time.start_ns, time.end_ns));
+    for (const Interval& part : alone.intervals()) {
+      waits.push_back({part, kernel.device, meeting.last_rank, meeting.collective});
+    }
+  }
+  std::stable_sort(waits.begin(), waits.end(),
+                   [](const auto& a, const auto& b) { return a.time.start_ns < b.time.start_ns; });
+  std::int64_t reached_ns = std::numeric_limits<std::int64_t>::min();
+  for (RankWaitInterval& wait : waits) {
+    wait.time.start_ns = std::max(wait.time.start_ns, reached_ns);
+    reached_ns = std::max(reached_ns, wait.time.end_ns);
+  }
+  std::erase_if(waits, [](const RankWaitInterval& wait) { return wait.time.start_ns >= wait.time.end_ns; });
+  return waits;
+}
+
 }  // namespace
 
 std::optional<RankRun> rank_run(const trace::Process& process, const Timeline& timeline, const Interval& window,
@@ -60,19 +90,31 @@ std::optional<RankRun> rank_run(const trace::Process& process, const Timeline& t
 }
 
 std::optional<std::vector<RankWait>> rank_waits(std::span<const RankRun> ranks) {
-  std::vector<RankCollectives> collectives;
-  for (const RankRun& run : ranks) collectives.push_back(run.collectives);
-  const auto meetings = match_collectives(collectives);
+  const auto meetings = meetings_of(ranks);
   if (!meetings) return std::nullopt;
   std::vector<RankWait> waits;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) waits.push_back(wait_of(*meetings, ranks[rank], rank));
   return waits;
 }
 
+RankEffects::Key RankEffects::key_of(const Finding& finding) {
+  return {finding.rule, finding.site, finding.library_site.value_or("")};
+}
+
+std::optional<std::vector<std::vector<RankWaitInterval>>> rank_wait_intervals(std::span<const RankRun> ranks) {
+  const auto meetings = meetings_of(ranks);
+  if (!meetings) return std::nullopt;
+  std::vector<std::vector<RankWaitInterval>> waits;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    waits.push_back(intervals_of(*meetings, ranks[rank].other_kernels, rank));
+  }
+  return waits;
+}
+
 void RankEffects::add(RankRun run, double measured_step_ns, const FoundFindings& found) {
   Member member{measured_step_ns, {}, found.saving_pct_all};
   for (const Finding& finding : found.findings) {
-    if (finding.saving_step_ns) member.saving_step_ns[{finding.rule, finding.site}] = *finding.saving_step_ns;
+    if (finding.saving_step_ns) member.saving_step_ns[key_of(finding)] = *finding.saving_step_ns;
   }
   runs_.push_back(std::move(run));
   members_.push_back(std::move(member));
@@ -87,6 +129,23 @@ void RankEffects::apply_to(Report& report) const {
   }
   report.verdict.why += sentence_of(*waits);
   limit(report, *waits);
+  add_idle(report);
+}
+
+// By device: the line that asked for a collective is not known, as launches carry no stack.
+void RankEffects::add_idle(Report& report) const {
+  const auto waits = rank_wait_intervals(runs_);
+  if (!waits) return;
+  std::map<std::uint32_t, IdleSite> by_device;
+  for (std::size_t rank = 0; rank < waits->size(); ++rank) {
+    const Interval steps = report.steps ? runs_[rank].window : Interval{0, 0};
+    for (const RankWaitInterval& wait : (*waits)[rank]) add_stretch(by_device[wait.device], wait.time, steps);
+  }
+  for (auto& [device, site] : by_device) {
+    site.device = device;
+    site.cause = IdleCause::kRank;
+    report.idle.push_back(std::move(site));
+  }
 }
 
 // Of the rank that waits most.
@@ -129,12 +188,15 @@ void RankEffects::limit(Report& report, std::span<const RankWait> waits) const {
   for (Finding& finding : report.findings) {
     if (finding.saving_step_ns.value_or(0) <= 0) continue;
     const double most_ns = least([&](const Member& member) {
-      const auto found = member.saving_step_ns.find({finding.rule, finding.site});
+      const auto found = member.saving_step_ns.find(key_of(finding));
       return found == member.saving_step_ns.end() ? 0.0 : static_cast<double>(found->second);
     });
     const double left = most_ns / static_cast<double>(*finding.saving_step_ns);
     if (left >= 1) continue;
     finding.saving_step_ns = std::llround(most_ns);
+    for (auto* const end : {&finding.saving_step_low_ns, &finding.saving_step_high_ns}) {
+      if (*end) *end = std::llround(left * static_cast<double>(**end));
+    }
     if (finding.saving_ns) finding.saving_ns = std::llround(left * static_cast<double>(*finding.saving_ns));
     if (finding.saving_pct) *finding.saving_pct *= left;
     finding.evidence += "; the ranks wait for each other, which limits what this one gains";

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -39,25 +40,39 @@ struct RankWait {
 // By rank; nullopt: there are fewer than two, or their collectives could not be matched.
 std::optional<std::vector<RankWait>> rank_waits(std::span<const RankRun> ranks);
 
+// A stretch in which a rank waited so: IdleCause::kRank.
+struct RankWaitInterval {
+  Interval time;
+  std::uint32_t device;
+  std::size_t awaited_rank;
+  std::string_view collective;
+};
+// By rank, in the order of time and without overlap, over the whole run; nullopt as above.
+std::optional<std::vector<std::vector<RankWaitInterval>>> rank_wait_intervals(std::span<const RankRun> ranks);
+
 // Follows the processes of a run, and puts right what a report says of them one by one.
 class RankEffects {
  public:
   // `measured_step_ns`: of the process; of the whole run where there are no steps.
   void add(RankRun run, double measured_step_ns, const FoundFindings& found);
 
-  // Says in the verdict who waits for whom. A saving is what all ranks have of it: one that gains, and then waits for
-  // another, gains no more than that one does, and what the wait was. Findings that this leaves nothing of are dropped.
+  // Says in the verdict who waits for whom, and adds what each waits to the report's idle time. A saving is what all
+  // ranks have of it: one that gains, and then waits for another, gains no more than that one does, and what the wait
+  // was. Findings that this leaves nothing of are dropped.
   void apply_to(Report& report) const;
 
  private:
+  using Key = std::tuple<std::string, std::string, std::string>;  // rule, site, library's site
+  static Key key_of(const Finding& finding);
   struct Member {
     double measured_step_ns;
-    std::map<std::pair<std::string, std::string>, std::int64_t> saving_step_ns;  // by rule and site
+    std::map<Key, std::int64_t> saving_step_ns;
     std::optional<double> saving_pct_all;
   };
 
   std::string sentence_of(std::span<const RankWait> waits) const;
   void limit(Report& report, std::span<const RankWait> waits) const;
+  void add_idle(Report& report) const;
 
   std::vector<RankRun> runs_;
   std::vector<Member> members_;  // of the same places

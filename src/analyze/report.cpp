@@ -74,6 +74,40 @@ const char* name_of(Severity severity) {
   return "unknown";
 }
 
+const char* name_of(LinkSource source) {
+  switch (source) {
+    case LinkSource::kMeasured:
+      return "measured";
+    case LinkSource::kLearnt:
+      return "learnt";
+    case LinkSource::kGeneration:
+      return "generation";
+    case LinkSource::kModel:
+      return "model";
+  }
+  return "unknown";
+}
+
+const char* name_of(IdleCause cause) {
+  switch (cause) {
+    case IdleCause::kCopiesOnly:
+      return "copies_only";
+    case IdleCause::kCopy:
+      return "copy";
+    case IdleCause::kSync:
+      return "sync";
+    case IdleCause::kInput:
+      return "input";
+    case IdleCause::kLaunch:
+      return "launch";
+    case IdleCause::kUnknown:
+      return "unknown";
+    case IdleCause::kRank:
+      return "rank";
+  }
+  return "unknown";
+}
+
 const char* name_of(ThreadRole role) {
   switch (role) {
     case ThreadRole::kMain:
@@ -112,6 +146,22 @@ std::string source_text(const Steps& steps) {
 
 const char* name_of(MissingCall missing) {
   return missing == MissingCall::kEarlier ? "earlier" : "unknown";
+}
+
+void PathCost::add(const PathCost& other) {
+  count += other.count;
+  bytes += other.bytes;
+  for (const auto member :
+       {&PathCost::device_time_ns, &PathCost::host_blocked_ns, &PathCost::exposed_ns, &PathCost::gpu_idle_ns}) {
+    if (other.*member) this->*member = (this->*member).value_or(0) + *(other.*member);
+  }
+}
+
+std::vector<std::uint32_t> way_to(const CallPaths& paths, std::uint32_t node) {
+  std::vector<std::uint32_t> way;
+  for (; node != kNoParent; node = paths.nodes[node].parent) way.push_back(node);
+  std::reverse(way.begin(), way.end());
+  return way;
 }
 
 }  // namespace turnpike::analyze

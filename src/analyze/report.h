@@ -51,6 +51,21 @@ const char* name_of(ThreadRole role);  // main, autograd, other
 enum class AllocationKind : std::uint8_t { kDevice, kPinned, kManaged };
 const char* name_of(AllocationKind kind);  // device, pinned, managed
 
+// Why no kernel computes on a device.
+enum class IdleCause : std::uint8_t {
+  kCopiesOnly,  // a copy runs meanwhile; the device is not idle
+  kCopy,        // the host is held by a copy
+  kSync,        // by another synchronisation
+  kInput,       // it gets the next batch ready
+  kLaunch,      // it issues work, too slowly
+  kUnknown,     // it makes no call to CUDA, in the midst of its work
+  kRank         // the only kernel is a collective that waits for another rank; the device is not idle
+};
+inline constexpr std::array kIdleCauses = {IdleCause::kCopiesOnly, IdleCause::kCopy,   IdleCause::kSync,
+                                           IdleCause::kInput,      IdleCause::kLaunch, IdleCause::kUnknown,
+                                           IdleCause::kRank};
+const char* name_of(IdleCause cause);  // copies_only, copy, sync, input, launch, unknown, rank
+
 // Where steps can come from, the most trustworthy first.
 enum class StepSource : std::uint8_t { kRanges, kBackward, kTransfers };
 
@@ -61,10 +76,25 @@ enum class MissingCall : std::uint8_t {
 };
 const char* name_of(MissingCall missing);  // earlier, unknown
 
+// How the rate of a link is known; the first that there is counts.
+enum class LinkSource : std::uint8_t {
+  kMeasured,    // on this machine, by `turnpike bench link` or after a recording
+  kLearnt,      // the best that large page-locked copies of the run reached
+  kGeneration,  // computed from the PCIe generation and width that the recording names
+  kModel        // computed from those that GPUs of this model have
+};
+const char* name_of(LinkSource source);  // measured, learnt, generation, model
+
+// nullopt: unknown.
 struct Device {
   std::uint32_t id = 0;
   std::string name;
-  std::uint64_t memory_bytes = 0;  // 0: unknown
+  std::uint64_t memory_bytes = 0;                      // 0: unknown
+  std::optional<std::uint32_t> numa_node{};            // of the host, to which it is attached
+  std::optional<std::uint32_t> pcie_generation{};      // the highest at which its link ran
+  std::optional<std::uint32_t> pcie_width{};           // in lanes
+  std::optional<std::uint32_t> pcie_max_generation{};  // that the card has
+  std::optional<std::uint32_t> pcie_max_width{};
 };
 
 // What is wrong with what an analysis was given, in sentences.
@@ -78,6 +108,21 @@ struct InputRemarks {
 inline constexpr std::string_view kFullDetail = "full";
 inline constexpr std::string_view kTransfersDetail = "transfers";
 
+// Who a process is, as its launcher told it. Texts are empty where that is unknown.
+struct Identity {
+  std::uint64_t pid = 0;
+  std::string host;
+  std::string node;  // the machine's name in the cluster, which a container's host name is not
+  std::string job_id;
+  std::string launcher;  // "torchrun slurm": the innermost first
+  std::optional<std::int64_t> rank;
+  std::optional<std::int64_t> local_rank;
+  std::optional<std::int64_t> world_size;
+  std::optional<std::int64_t> local_world_size;
+  std::optional<std::int64_t> node_rank;
+  std::optional<std::int64_t> restart_count;
+};
+
 struct Source {
   std::string kind;  // turnpike, kineto or nsys, as the reader of the file says; "mixed" where files differ
   std::vector<std::string> paths;
@@ -90,6 +135,7 @@ struct Source {
   std::vector<std::string> unusable;
   std::vector<std::string> hosts;  // names of the machines it ran on, each once; empty: unknown
   InputRemarks inputs;
+  std::vector<Identity> identities{};  // one for each process, in the order of their files
 };
 
 struct Total {
@@ -99,8 +145,10 @@ struct Total {
   std::optional<std::int64_t> host_blocked_ns;
   std::uint64_t pageable_count = 0;
   std::uint64_t pageable_bytes = 0;
-  std::optional<double> bandwidth_gbps;  // bytes over device time, 1e9 bytes per second
-  std::optional<double> link_gbps;       // measured by `turnpike bench link` on this device; unknown otherwise
+  std::optional<double> bandwidth_gbps;     // bytes over device time, 1e9 bytes per second
+  std::optional<double> link_gbps;          // what the link of the run's devices can do
+  std::optional<LinkSource> link_source{};  // how that is known
+  std::string link_basis{};                 // what it was computed from: "PCIe 5 x16"; empty where it was not
 };
 
 struct Syncs {
@@ -216,6 +264,8 @@ struct Where {
   std::optional<std::string> op;  // as PyTorch names it, e.g. aten::to: the outermost operator that the line called
   std::optional<Phase> phase;
   std::optional<std::string> forward_site;  // in the backward pass: the forward line that made its node
+  // The line of a library that made the call for the line above: "lightning: fabric/utilities/apply_func.py:110".
+  std::optional<std::string> library_site{};
 
   friend auto operator<=>(const Where&, const Where&) = default;
 };
@@ -263,6 +313,62 @@ struct SyncSite : CallSite {
   Syncs in_steps{};  // as InSteps
 };
 
+// A line on the way to a call.
+struct PathFrame {
+  std::string site;     // "train.py:44"; of a library "lightning: loops/fit_loop.py:202"
+  std::string library;  // the package; empty for the program's own
+  std::string file, function;
+
+  friend auto operator<=>(const PathFrame&, const PathFrame&) = default;
+};
+
+inline constexpr std::uint32_t kNoParent = 0xFFFFFFFF;
+
+// A line as it was reached through the lines before it.
+struct PathNode {
+  std::uint32_t parent = kNoParent;  // index into CallPaths::nodes, always a lower one
+  std::uint32_t frame = 0;           // index into CallPaths::frames
+};
+
+// What came of all calls that were made in one way.
+struct PathCost {
+  std::uint32_t node = kNoParent;      // of the line that made the calls; kNoParent where no line is known
+  std::string what;                    // the operator, or the call if there is no operator
+  std::optional<Direction> direction;  // nullopt: synchronisations that waited for no transfer
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
+  std::optional<std::int64_t> device_time_ns{};
+  std::optional<std::int64_t> host_blocked_ns{};
+  std::optional<std::int64_t> exposed_ns{};
+  std::optional<std::int64_t> gpu_idle_ns{};
+
+  // The figures of another way. Unknown plus something known is what is known.
+  void add(const PathCost& other);
+  // What paths are ranked by, as Report::sites are.
+  std::int64_t cost_ns() const { return host_blocked_ns.value_or(0) + exposed_ns.value_or(0); }
+};
+
+// Every way in which the program came to a transfer or a synchronisation. The sums over `costs` are those of the
+// report's totals, and of its synchronisations without those of transfers.
+struct CallPaths {
+  std::vector<PathFrame> frames;
+  std::vector<PathNode> nodes;
+  std::vector<PathCost> costs;  // most cost first
+};
+
+// The nodes from the program's start to `node`; empty for kNoParent.
+std::vector<std::uint32_t> way_to(const CallPaths& paths, std::uint32_t node);
+
+// Time in which no kernel ran on a device, for one cause at one place.
+struct IdleSite : Where {
+  std::uint32_t device = 0;
+  IdleCause cause = IdleCause::kUnknown;
+  std::uint64_t count = 0;  // stretches
+  std::int64_t time_ns = 0;
+  std::uint64_t in_steps_count = 0;
+  std::int64_t in_steps_ns = 0;  // as InSteps; of a cause the sum of all is the verdict's share of it
+};
+
 // Something that should be done otherwise. Savings are differences between a re-timed run with the change and the run
 // as it is; those of several findings overlap and cannot be added up.
 struct Finding {
@@ -275,6 +381,12 @@ struct Finding {
   // The rule of the finding at the same site that leads: with its fix, nothing of this one is left to gain.
   std::optional<std::string> superseded_by;
   std::string evidence, advice, docs;
+  std::optional<std::string> library_site{};  // as in Where
+  // What the advice is expected to save of one step at least and at most; known where the saving is. The reason says
+  // why the advice may reach only a part; empty: two runs of one program differ by as much as the range is wide.
+  std::optional<std::int64_t> saving_step_low_ns{};
+  std::optional<std::int64_t> saving_step_high_ns{};
+  std::string saving_reason{};
 };
 
 // The key of Report::losses for files of a run that could not be read while others could.
@@ -287,10 +399,12 @@ struct Report {
   Syncs syncs;
   std::optional<Steps> steps;
   Verdict verdict;
-  std::vector<RangeVerdict> ranges;             // most time first
-  std::optional<MemoryUse> memory;              // nullopt: nothing of it was recorded
-  std::vector<Site> sites;                      // ranked: host-blocked plus exposed device time, most first
-  std::vector<SyncSite> sync_sites;             // ranked by host-blocked time
+  std::vector<IdleSite> idle;        // most in the steps first, ranks last; empty: kernels are not known
+  std::vector<RangeVerdict> ranges;  // most time first
+  std::optional<MemoryUse> memory;   // nullopt: nothing of it was recorded
+  std::vector<Site> sites;           // ranked: host-blocked plus exposed device time, most first
+  std::vector<SyncSite> sync_sites;  // ranked by host-blocked time
+  CallPaths paths{};
   std::vector<Finding> findings;                // errors first, then most saving
   std::optional<double> saving_pct_all;         // with all of them done together
   std::map<std::string, std::uint64_t> losses;  // by name; only those that happened

@@ -6,7 +6,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include "analyze/link_rates.h"
 #include "analyze/model/source.h"
 #include "analyze/sums/host_threads.h"
 #include "analyze/sums/part_verdicts.h"
@@ -55,6 +54,7 @@ bool is_better(const FoundSteps& candidate, const FoundSteps& known) {
 void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   add_process(report_.source, process, timeline);
   add_losses(process, timeline);
+  links_.add(find_links(process, timeline, rates_));
   ProcessAnalysis analysis(sums_, process, timeline);
   const auto times = analysis.add_to_sums();
   const auto& steps = analysis.steps();
@@ -64,12 +64,22 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
     if (!span_) span_ = span;
     span_ = Interval{std::min(span_->start_ns, span->start_ns), std::max(span_->end_ns, span->end_ns)};
     are_kernels_known_ = are_kernels_known_ && times;
-    if (times) {
-      add_device_time(*times, *span, steps);
-      add_ranges(range_verdicts(*times, process, timeline));
-      add_model(analysis.model(steps, rates_), *times, steps);
-    }
     add_memory(analysis.memory(span->start_ns));
+  }
+  if (span && times) {
+    add_device_time(*times, *span, steps);
+    add_ranges(range_verdicts(*times, process, timeline));
+    IdleTimes idle = analysis.idle_times(*times, steps ? steps->window : *span);
+    if (watch_) {
+      for (const std::uint32_t device : idle.devices()) idle.of(device);
+    }
+    idle_.add(idle, steps ? std::optional(steps->window) : std::nullopt);
+    const ProcessModel model = analysis.model(steps, rates_);
+    FoundFindings found = find_findings(model, watch_ != nullptr);
+    if (watch_) watch_({process, timeline, &idle, &model, &found, &analysis.stacks(), &analysis.activity()});
+    add_model(model, *times, std::move(found));
+  } else if (watch_) {
+    watch_({process, timeline, nullptr, nullptr, nullptr, &analysis.stacks(), &analysis.activity()});
   }
   offer_steps(steps);
 }
@@ -86,9 +96,8 @@ void RunAnalysis::add_device_time(const DeviceTimes& times, const Interval& span
 }
 
 // Threads and leads are told of one process: of the one that launches most.
-void RunAnalysis::add_model(const ProcessModel& model, const DeviceTimes& times,
-                            const std::optional<FoundSteps>& steps) {
-  FoundFindings found = find_findings(model);
+void RunAnalysis::add_model(const ProcessModel& model, const DeviceTimes& times, FoundFindings found) {
+  const std::optional<FoundSteps>& steps = model.steps();
   add_rank(model, steps, found);
   add_findings(std::move(found));
   auto threads = describe_threads(model);
@@ -150,7 +159,7 @@ void RunAnalysis::offer_steps(std::optional<FoundSteps> found) {
 void RunAnalysis::add_findings(FoundFindings found) {
   for (Finding& finding : found.findings) {
     const auto known = std::find_if(report_.findings.begin(), report_.findings.end(), [&](const Finding& other) {
-      return other.rule == finding.rule && other.site == finding.site;
+      return other.rule == finding.rule && is_same_place(other, finding);
     });
     if (known == report_.findings.end()) {
       report_.findings.push_back(std::move(finding));
@@ -165,7 +174,7 @@ void RunAnalysis::add_findings(FoundFindings found) {
 void RunAnalysis::check_leaders() {
   for (Finding& finding : report_.findings) {
     const bool is_led = std::any_of(report_.findings.begin(), report_.findings.end(), [&](const Finding& other) {
-      return other.site == finding.site && other.rule == finding.superseded_by && !other.superseded_by;
+      return is_same_place(other, finding) && other.rule == finding.superseded_by && !other.superseded_by;
     });
     if (!is_led) finding.superseded_by.reset();
   }
@@ -177,16 +186,18 @@ Report RunAnalysis::finish() {
     sums.total.bandwidth_gbps = bandwidth_gbps(sums.timed_bytes, sums.total.device_time_ns);
     report_.totals[i] = sums.total;
   }
-  if (rates_) add_link_rates(report_, rates_);
+  links_.apply_to(report_);
   report_.syncs = sums_.syncs;
   report_.sites = sums_.sites.take_ranked();
   report_.sync_sites = sums_.sync_sites.take_ranked();
+  report_.paths = sums_.paths.take_ranked();
   if (span_) report_.span_ns = span_->end_ns - span_->start_ns;
   if (steps_) {
     report_.steps = std::move(steps_->steps);
     report_.steps->whole_count = whole_steps_;
   }
   report_.verdict = judge(scope_.processes > 0 ? time_of_steps_ : time_of_runs_, scope_, are_kernels_known_);
+  if (are_kernels_known_) report_.idle = idle_.take_ranked();
   report_.verdict.threads = std::move(details_.threads);
   report_.verdict.launch_lead = details_.launch_lead;
   report_.verdict.steps_by_bound = std::move(details_.steps_by_bound);

@@ -9,10 +9,13 @@
 
 #include "analyze/findings.h"
 #include "analyze/graph/process_model.h"
+#include "analyze/link_rates.h"
 #include "analyze/model/steps.h"
 #include "analyze/model/timeline.h"
+#include "analyze/process_view.h"
 #include "analyze/rank_waits.h"
 #include "analyze/report.h"
+#include "analyze/sums/idle_table.h"
 #include "analyze/sums/process_analysis.h"
 #include "analyze/sums/site_table.h"
 #include "analyze/sums/verdict.h"
@@ -22,8 +25,9 @@ namespace turnpike::analyze {
 
 class RunAnalysis {
  public:
-  // `rates`: what the links of the run's machines can do; may be empty.
-  explicit RunAnalysis(LinkRates rates = {}) : rates_(std::move(rates)) {}
+  // `rates`: what the links of the run's machines can do. Both may be empty.
+  explicit RunAnalysis(LinkRates rates = {}, ProcessWatcher watch = {})
+      : rates_(std::move(rates)), watch_(std::move(watch)) {}
 
   void add(const trace::Process& process, const Timeline& timeline);
   // `name`: as in trace::LossInfo, or one that only the analysis knows.
@@ -34,7 +38,7 @@ class RunAnalysis {
  private:
   void add_losses(const trace::Process& process, const Timeline& timeline);
   void add_device_time(const DeviceTimes& times, const Interval& span, const std::optional<FoundSteps>& steps);
-  void add_model(const ProcessModel& model, const DeviceTimes& times, const std::optional<FoundSteps>& steps);
+  void add_model(const ProcessModel& model, const DeviceTimes& times, FoundFindings found);
   void add_rank(const ProcessModel& model, const std::optional<FoundSteps>& steps, const FoundFindings& found);
   void add_ranges(std::vector<RangeVerdict> ranges);
   void add_memory(std::optional<MemoryUse> use);
@@ -43,6 +47,8 @@ class RunAnalysis {
   void check_leaders();
 
   LinkRates rates_;
+  RunLinks links_;
+  ProcessWatcher watch_;
   Report report_;
   RunSums sums_;
   std::optional<Interval> span_;
@@ -51,6 +57,7 @@ class RunAnalysis {
   // Of processes with steps over these; of those without over their whole span, which counts only where none has steps.
   DeviceTime time_of_steps_;
   DeviceTime time_of_runs_;
+  IdleTable idle_;
   VerdictScope scope_;
   // What is told of one process only: of the one that launched most.
   std::uint64_t most_launches_ = 0;

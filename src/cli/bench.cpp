@@ -8,7 +8,7 @@
 namespace turnpike::cli {
 namespace {
 
-constexpr const char* kExitCodes =
+constexpr const char* kBenchExitCodes =
     "Exit code: 0 measured, 2 wrong usage, 4 no GPU or driver here, or the measurement failed.";
 
 void add_bench_link(CLI::App& bench, int& status) {
@@ -17,7 +17,7 @@ void add_bench_link(CLI::App& bench, int& status) {
       "link", "The link between host and GPU, which reports compare transfers with; takes a second per GPU");
   link->add_option("--device", options->device, "Only this GPU, counted from 0 (default: all)")->type_name("N");
   link->add_flag("--json", options->is_json, "Print JSON instead of a table");
-  link->footer(std::string("Later reports on this machine use the result.\n") + kExitCodes);
+  link->footer(std::string("Later reports on this machine use the result.\n") + kBenchExitCodes);
   link->callback([options, &status] { status = bench_link(*options); });
 }
 
@@ -66,7 +66,7 @@ void add_tensor_experiment(CLI::App& bench, const TensorExperiment& experiment, 
 
 void add_bench(CLI::App& app, int& status) {
   CLI::App* bench = app.add_subcommand("bench", "Measure this machine's limits; without a name, list the experiments");
-  bench->footer(kExitCodes);
+  bench->footer(kBenchExitCodes);
   bench->require_subcommand(0, 1);
   add_bench_link(*bench, status);
   for (const TensorExperiment& experiment : kTensorExperiments) add_tensor_experiment(*bench, experiment, status);

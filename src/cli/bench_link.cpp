@@ -2,25 +2,19 @@
 #include "cli/bench_link.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <climits>
 #include <cstdio>
-#include <ctime>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/kept_links.h"
 #include "machine/link_cache.h"
 #include "move/link_rate.h"
 
 namespace turnpike::cli {
 namespace {
 
-using machine::KeptLink;
 using move::LinkRate;
 using move::Spread;
 
@@ -63,39 +57,11 @@ void print_json(const std::vector<LinkRate>& links) {
   fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
-std::string today() {
-  std::array<char, 32> text{};
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text.data();
-}
-
-// One entry a device name: reports know devices by that. Of several the fastest, which is what a link of that kind can
-// do.
-std::vector<KeptLink> to_keep(const std::vector<LinkRate>& links) {
-  std::array<char, HOST_NAME_MAX + 1> host{};
-  gethostname(host.data(), HOST_NAME_MAX);
-  std::map<std::string, KeptLink> by_name;
-  for (const auto& link : links) {
-    KeptLink& kept = by_name[link.device_name];
-    kept.device_name = link.device_name;
-    kept.host = host.data();
-    kept.h2d_pinned_gbps = std::max(kept.h2d_pinned_gbps, link.h2d_pinned_gbps.median);
-    kept.d2h_pinned_gbps = std::max(kept.d2h_pinned_gbps, link.d2h_pinned_gbps.median);
-    kept.date = today();
-  }
-  std::vector<KeptLink> all;
-  for (const auto& [name, kept] : by_name) all.push_back(kept);
-  return all;
-}
-
 // Said when it fails, but no failure of the measurement.
 void keep(const std::vector<LinkRate>& links) {
   const std::string path = machine::link_cache_path();
   const Status kept = path.empty() ? Status(Error{"neither XDG_CACHE_HOME nor HOME is set"})
-                                   : machine::keep_links(path, to_keep(links));
+                                   : machine::keep_links(path, kept_links_of(links));
   if (!kept) fmt::print(stderr, "turnpike bench link: not kept for later reports: {}\n", kept.error().message);
 }
 

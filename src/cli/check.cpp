@@ -26,10 +26,9 @@
 namespace turnpike::cli {
 namespace {
 
-constexpr std::size_t kPageWidth = 100;
-constexpr const char* kCommand = "turnpike check";
+constexpr const char* kCheckCommand = "turnpike check";
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kCheckExamples = R"(Examples:
   turnpike check --init train.tpk                    write turnpike.toml from train.tpk, with some room
   turnpike check train.tpk                           is it within turnpike.toml?
   turnpike check train.tpk --budget ci/gpu.toml      another budget file
@@ -57,7 +56,7 @@ In GitHub Actions, check also annotates the lines that exceed a limit (unless --
 Exit code: 0 within the budget, 1 over it or a limit cannot be checked, 2 wrong usage or budget file,
 3 a run cannot be read, 4 the result cannot be written.)";
 
-struct Arguments {
+struct CheckArguments {
   std::vector<std::filesystem::path> runs;
   std::filesystem::path budget = "turnpike.toml";
   std::filesystem::path sarif;
@@ -67,11 +66,6 @@ struct Arguments {
   bool no_github = false;
   bool no_colour = false;
 };
-
-int fail(const std::string& message, int code) {
-  say(kCommand, message);
-  return code;
-}
 
 bool is_in_github_actions() {
   const char* value = std::getenv("GITHUB_ACTIONS");
@@ -99,25 +93,26 @@ std::vector<std::string> texts_of(const std::vector<std::filesystem::path>& path
   return texts;
 }
 
-int init(const Arguments& arguments) {
+int init(const CheckArguments& arguments) {
   std::error_code failed;
   if (std::filesystem::exists(std::filesystem::symlink_status(arguments.budget, failed))) {
     return fail(
+        kCheckCommand,
         arguments.budget.string() + " is there already and stays as it is. Remove it, or name another with --budget.",
         kFailed);
   }
-  const auto report = open_run(arguments.runs, kCommand);
-  if (!report) return fail(report.error().message, kUnreadableInput);
+  const auto report = open_run(arguments.runs, kCheckCommand);
+  if (!report) return fail(kCheckCommand, report.error().message, kUnreadableInput);
   const Status written =
       write_file(arguments.budget, report::budget_for(*report, joined(texts_of(arguments.runs), ", ")));
-  if (!written) return fail(written.error().message, kFailed);
-  say(kCommand, "wrote " + arguments.budget.string() +
-                    ". Read it, tighten it, and run `turnpike check RUN` wherever you record.");
+  if (!written) return fail(kCheckCommand, written.error().message, kFailed);
+  say(kCheckCommand, "wrote " + arguments.budget.string() +
+                         ". Read it, tighten it, and run `turnpike check RUN` wherever you record.");
   return kFine;
 }
 
 std::string text_of(const analyze::CheckResult& result, const analyze::Report& report, const analyze::Budget& budget,
-                    const Arguments& arguments) {
+                    const CheckArguments& arguments) {
   if (arguments.is_json) return report::to_json(result, report, budget);
   std::string text = report::to_text(result, report, budget,
                                      {.width = usable_width(STDOUT_FILENO, kPageWidth),
@@ -128,7 +123,7 @@ std::string text_of(const analyze::CheckResult& result, const analyze::Report& r
 }
 
 // "" when the options go together. CLI11 could tell, but would crowd the help with it.
-std::string conflict_of(const Arguments& arguments) {
+std::string conflict_of(const CheckArguments& arguments) {
   if (arguments.is_json && arguments.is_github) return "--json and --github: standard output holds one of them.";
   if (arguments.is_github && arguments.no_github) return "--github and --no-github: which?";
   const bool has_result = arguments.is_json || arguments.is_github || !arguments.sarif.empty();
@@ -137,28 +132,29 @@ std::string conflict_of(const Arguments& arguments) {
                                          : "";
 }
 
-int check(const Arguments& arguments) {
-  if (const std::string conflict = conflict_of(arguments); !conflict.empty()) return fail(conflict, kUsage);
+int check(const CheckArguments& arguments) {
+  if (const std::string conflict = conflict_of(arguments); !conflict.empty())
+    return fail(kCheckCommand, conflict, kUsage);
   if (arguments.is_init) return init(arguments);
   if (!arguments.sarif.empty()) {
     std::vector<std::filesystem::path> inputs = arguments.runs;
     inputs.push_back(arguments.budget);
     if (auto harmless = check_is_no_input(arguments.sarif, inputs); !harmless) {
-      return fail(harmless.error().message, kUsage);
+      return fail(kCheckCommand, harmless.error().message, kUsage);
     }
   }
   const auto budget = analyze::read_budget(arguments.budget);
-  if (!budget) return fail(budget.error().message, kUsage);
-  const auto report = open_run(arguments.runs, kCommand);
-  if (!report) return fail(report.error().message, kUnreadableInput);
+  if (!budget) return fail(kCheckCommand, budget.error().message, kUsage);
+  const auto report = open_run(arguments.runs, kCheckCommand);
+  if (!report) return fail(kCheckCommand, report.error().message, kUnreadableInput);
   const analyze::CheckResult result = analyze::check(*report, *budget);
   auto output = OutputFile::create("-");
   output->write(text_of(result, *report, *budget, arguments));
-  if (const Status written = output->commit(); !written) return fail(written.error().message, kFailed);
+  if (const Status written = output->commit(); !written) return fail(kCheckCommand, written.error().message, kFailed);
   if (!arguments.sarif.empty()) {
     const report::Repository repository(repository_root());
     const Status written = write_file(arguments.sarif, report::to_sarif(result, *budget, repository));
-    if (!written) return fail(written.error().message, kFailed);
+    if (!written) return fail(kCheckCommand, written.error().message, kFailed);
   }
   if (report->source.inputs.is_input_missing) return kUnreadableInput;
   return result.is_passed() ? kFine : kCheckFailed;
@@ -168,7 +164,7 @@ int check(const Arguments& arguments) {
 
 void add_check(CLI::App& app, int& status) {
   CLI::App* const command = app.add_subcommand("check", "Fail if a run exceeds its budget (for CI)");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<CheckArguments>();
   command
       ->add_option("RUN", arguments->runs, "A run, as `turnpike report` takes it, or several: the ranks of one program")
       ->required()
@@ -185,7 +181,7 @@ void add_check(CLI::App& app, int& status) {
       ->type_name("FILE")
       ->check(check_is_named);
   command->add_flag("--no-colour,--no-color", arguments->no_colour, "No colour, even on a terminal (also: NO_COLOR=1)");
-  command->footer(kExamples);
+  command->footer(kCheckExamples);
   command->callback([arguments, &status] { status = check(*arguments); });
 }
 

@@ -11,12 +11,11 @@ namespace turnpike::cli {
 // kFailed: the input was fine, and something else was not, e.g. the output could not be written.
 enum ExitCode : int { kFine = 0, kCheckFailed = 1, kUsage = 2, kUnreadableInput = 3, kFailed = 4 };
 
-// Cuts what stands behind the first "--" of `turnpike record` off the arguments, before CLI11 sees them: it would take
-// words of the command for its own. {} for other subcommands.
-std::vector<std::string> take_recorded_command(int& argc, char** argv);
-
+// `command`: what stands behind "--" (given_command.h).
 void add_record(CLI::App& app, int& status, std::vector<std::string> command);
+void add_guard(CLI::App& app, int& status, std::vector<std::string> command);
 void add_report(CLI::App& app, int& status);
+void add_view(CLI::App& app, int& status);
 void add_check(CLI::App& app, int& status);
 void add_diff(CLI::App& app, int& status);
 void add_export(CLI::App& app, int& status);

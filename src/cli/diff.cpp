@@ -1,8 +1,8 @@
 // turnpike diff: two runs side by side.
 #include <unistd.h>
 
-#include <cstdio>
 #include <memory>
+#include <utility>
 
 #include "analyze/compare/compare.h"
 #include "cli/commands.h"
@@ -10,19 +10,24 @@
 #include "cli/open_run.h"
 #include "cli/output_file.h"
 #include "cli/runs_argument.h"
+#include "cli/same_file.h"
 #include "cli/terminal.h"
+#include "cli/write_page.h"
+#include "report/html/diff_page.h"
 #include "report/json/diff_json.h"
 #include "report/text/diff_text.h"
 
 namespace turnpike::cli {
 namespace {
 
-constexpr std::size_t kPageWidth = 100;
-constexpr const char* kCommand = "turnpike diff";
+constexpr const char* kDiffCommand = "turnpike diff";
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kDiffExamples = R"(Examples:
   turnpike diff before.tpk after.tpk           did the change help, and where?
   turnpike diff before.tpk after.tpk --json    for other programs
+  turnpike diff before.tpk after.tpk --html diff.html
+                                               a page for browsers, in one file: both median steps
+                                               above each other, and every place that changed
 
 Record the program, change it, record it again:
   turnpike record -o before.tpk -- python train.py --steps 100
@@ -33,20 +38,17 @@ Lines that moved within a file are matched. Figures are per step if both runs ha
 Exit code: 0, 2 wrong usage, 3 a run cannot be read, 4 the result cannot be written. Differences
 are not an error; to fail on them, use `turnpike check`.)";
 
-struct Arguments {
+struct DiffArguments {
   std::filesystem::path before;
   std::filesystem::path after;
   bool is_json = false;
   bool no_colour = false;
   std::size_t top = 15;
+  std::string page;  // the file; "" for none
+  PageArguments page_options;
 };
 
-int fail(const std::string& message, int code) {
-  say(kCommand, message);
-  return code;
-}
-
-std::string text_of(const analyze::Report& before, const analyze::Report& after, const Arguments& arguments) {
+std::string text_of(const analyze::Report& before, const analyze::Report& after, const DiffArguments& arguments) {
   const analyze::Comparison comparison = analyze::compare(before, after);
   if (arguments.is_json) return report::to_json(comparison, before, after);
   return report::to_text(comparison, before, after,
@@ -55,33 +57,61 @@ std::string text_of(const analyze::Report& before, const analyze::Report& after,
                           .top = arguments.top});
 }
 
-int diff(const Arguments& arguments) {
-  const auto before = open_run({arguments.before}, kCommand);
-  if (!before) return fail(before.error().message, kUnreadableInput);
-  const auto after = open_run({arguments.after}, kCommand);
-  if (!after) return fail(after.error().message, kUnreadableInput);
+int diff_as_page(const DiffArguments& arguments) {
+  if (auto harmless = check_is_no_input(arguments.page, {arguments.before, arguments.after}); !harmless) {
+    return fail(kDiffCommand, harmless.error().message, kUsage);
+  }
+  report::html::DiffPage page(options_of(arguments.page_options), file_count({arguments.before}),
+                              file_count({arguments.after}));
+  auto before =
+      open_run({arguments.before}, kDiffCommand, [&](const analyze::ProcessView& view) { page.add_before(view); });
+  if (!before) return fail(kDiffCommand, before.error().message, kUnreadableInput);
+  auto after =
+      open_run({arguments.after}, kDiffCommand, [&](const analyze::ProcessView& view) { page.add_after(view); });
+  if (!after) return fail(kDiffCommand, after.error().message, kUnreadableInput);
+  const Status written = write_page(arguments.page, [&](const report::html::Output& output) {
+    page.write(std::move(*before), std::move(*after), output);
+  });
+  return written ? kFine : fail(kDiffCommand, written.error().message, kFailed);
+}
+
+int diff(const DiffArguments& arguments) {
+  if (!arguments.page.empty()) return diff_as_page(arguments);
+  const auto before = open_run({arguments.before}, kDiffCommand);
+  if (!before) return fail(kDiffCommand, before.error().message, kUnreadableInput);
+  const auto after = open_run({arguments.after}, kDiffCommand);
+  if (!after) return fail(kDiffCommand, after.error().message, kUnreadableInput);
   auto output = OutputFile::create("-");
   output->write(text_of(*before, *after, arguments));
   const Status written = output->commit();
-  return written ? kFine : fail(written.error().message, kFailed);
+  return written ? kFine : fail(kDiffCommand, written.error().message, kFailed);
 }
 
 }  // namespace
 
 void add_diff(CLI::App& app, int& status) {
   CLI::App* const command = app.add_subcommand("diff", "Show what changed between two runs");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<DiffArguments>();
   command->add_option("BEFORE", arguments->before, "The run before the change, as `turnpike report` takes it")
       ->required()
       ->check(check_is_named)
       ->type_name("");
   command->add_option("AFTER", arguments->after, "The run after it")->required()->check(check_is_named)->type_name("");
-  command->add_flag("--json", arguments->is_json, "Print JSON with everything, for other programs");
+  CLI::Option* const json =
+      command->add_flag("--json", arguments->is_json, "Print JSON with everything, for other programs");
   command->add_option("--top", arguments->top, "How many changed lines to show (default: 15)")
       ->type_name("N")
       ->check(check_is_count);
   command->add_flag("--no-colour,--no-color", arguments->no_colour, "No colour, even on a terminal (also: NO_COLOR=1)");
-  command->footer(kExamples);
+  CLI::Option* const page =
+      command
+          ->add_option("--html", arguments->page,
+                       "Write a page for browsers instead, with both runs on one time axis;\n- for standard output")
+          ->type_name("FILE")
+          ->check(check_is_named)
+          ->excludes(json);
+  for (CLI::Option* const option : add_page_options(*command, arguments->page_options)) option->needs(page);
+  command->footer(kDiffExamples);
   command->callback([arguments, &status] { status = diff(*arguments); });
 }
 

@@ -1,10 +1,12 @@
-// turnpike export: a run as a file for another tool.
+// turnpike export: a run as files for other tools.
 #include <algorithm>
 #include <cstdio>
 #include <deque>
 #include <memory>
 
+#include "analyze/model/timeline.h"
 #include "cli/commands.h"
+#include "cli/export_tables.h"
 #include "cli/message.h"
 #include "cli/output_file.h"
 #include "cli/progress.h"
@@ -12,7 +14,9 @@
 #include "cli/same_file.h"
 #include "ingest/run_reader.h"
 #include "report/chrome/chrome.h"
+#include "report/table/table.h"
 #include "trace/reader.h"
+#include "trace/two_sinks.h"
 
 namespace turnpike::cli {
 namespace {
@@ -20,23 +24,22 @@ namespace {
 namespace fs = std::filesystem;
 using Paths = std::vector<fs::path>;
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kExportExamples = R"(Examples:
   turnpike export train.tpk --to chrome              writes train.chrome.json: open it at ui.perfetto.dev
   turnpike export train.tpk --to perfetto -o t.json  the same under another name
   turnpike export train.tpk --to chrome -o - | gzip  to standard output
+  turnpike export train.tpk --to csv                 every table into the folder train.csv
+  turnpike export train.tpk --to csv --table syncs   one table into train.syncs.csv
+  turnpike export train.tpk --to parquet             as csv; with the Python package and pyarrow, also: arrow
 
 Exit code: 0, 2 wrong usage, 3 a run cannot be read, 4 the file cannot be written.)";
 
-struct Arguments {
+struct ExportArguments {
   Paths runs;
   std::string tool;
+  std::string table;
   std::string output;
 };
-
-int fail(const std::string& message, int code) {
-  say("turnpike export", message);
-  return code;
-}
 
 // "train.chrome.json" for "runs/train.tpk/", in the working directory.
 fs::path default_output(const fs::path& run) {
@@ -54,18 +57,28 @@ Result<Paths> files_of(const Paths& runs) {
   return all;
 }
 
-// One index for each process of each file.
+// What the first reading of a process fills.
+struct FirstPass {
+  report::ChromeIndex index;
+  analyze::TimelineLoader loader;
+  trace::TwoSinks both{index, loader};
+};
+
+// One index for each process of each file. The records of one file at a time are in memory.
 Result<std::vector<report::ChromeIndex>> indexed(const Paths& files) {
   std::vector<report::ChromeIndex> indexes;
   for (const fs::path& file : files) {
     ProgressBar bar("reading " + printable(file.filename().string()));
-    std::deque<report::ChromeIndex> of_file;  // stay where they are while they are filled
+    std::deque<FirstPass> of_file;  // stay where they are while they are filled
     auto processes =
-        ingest::read_file(file, [&]() -> trace::RecordSink& { return of_file.emplace_back(); }, bar.callback());
+        ingest::read_file(file, [&]() -> trace::RecordSink& { return of_file.emplace_back().both; }, bar.callback());
     if (!processes) return processes.error();
-    for (std::size_t i = 0; i < processes->size(); ++i) {
-      of_file[i].finish(std::move((*processes)[i]));
-      indexes.push_back(std::move(of_file[i]));
+    for (trace::Process& process : *processes) {
+      FirstPass& pass = of_file.front();
+      report::IdleLanes idle = report::idle_lanes(process, pass.loader.take());
+      pass.index.finish(std::move(process), std::move(idle));
+      indexes.push_back(std::move(pass.index));
+      of_file.pop_front();
     }
   }
   return indexes;
@@ -92,17 +105,27 @@ void tell(const fs::path& path, const OutputFile& output) {
                printable(path.string()).c_str(), static_cast<double>(output.size_bytes()) / 1e6);
 }
 
-int export_run(const Arguments& arguments) {
+int export_run(const ExportArguments& arguments) {
+  if (arguments.tool == "csv") return export_csv(arguments.runs, arguments.table, arguments.output);
+  if (arguments.tool == "arrow" || arguments.tool == "parquet") {
+    return fail("turnpike export",
+                "--to " + arguments.tool + " needs Python: `pip install 'turnpike[tables]'`, and its command turnpike.",
+                kUsage);
+  }
+  if (!arguments.table.empty())
+    return fail("turnpike export", "--table goes with --to csv, arrow and parquet.", kUsage);
   const fs::path path = arguments.output.empty() ? default_output(arguments.runs.front()) : fs::path(arguments.output);
-  if (auto harmless = check_is_no_input(path, arguments.runs); !harmless) return fail(harmless.error().message, kUsage);
+  if (auto harmless = check_is_no_input(path, arguments.runs); !harmless)
+    return fail("turnpike export", harmless.error().message, kUsage);
   const auto files = files_of(arguments.runs);
-  if (!files) return fail(files.error().message, kUnreadableInput);
+  if (!files) return fail("turnpike export", files.error().message, kUnreadableInput);
   const auto indexes = indexed(*files);
-  if (!indexes) return fail(indexes.error().message, kUnreadableInput);
+  if (!indexes) return fail("turnpike export", indexes.error().message, kUnreadableInput);
   auto output = OutputFile::create(path);
-  if (!output) return fail(output.error().message, kFailed);
-  if (auto read = write_events(*files, *indexes, *output); !read) return fail(read.error().message, kUnreadableInput);
-  if (auto written = output->commit(); !written) return fail(written.error().message, kFailed);
+  if (!output) return fail("turnpike export", output.error().message, kFailed);
+  if (auto read = write_events(*files, *indexes, *output); !read)
+    return fail("turnpike export", read.error().message, kUnreadableInput);
+  if (auto written = output->commit(); !written) return fail("turnpike export", written.error().message, kFailed);
   if (path != "-") tell(path, *output);
   return kFine;
 }
@@ -110,19 +133,28 @@ int export_run(const Arguments& arguments) {
 }  // namespace
 
 void add_export(CLI::App& app, int& status) {
-  CLI::App* const command = app.add_subcommand("export", "Export a run for a trace viewer");
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const command = app.add_subcommand("export", "Export a run for a trace viewer, or as tables");
+  const auto arguments = std::make_shared<ExportArguments>();
   add_runs_argument(*command, arguments->runs);
-  command->add_option("--to", arguments->tool, "The viewer: chrome or perfetto (the file is the same)")
+  command
+      ->add_option("--to", arguments->tool,
+                   "A viewer: chrome or perfetto (the file is the same);\nor tables: csv, arrow, parquet")
       ->required()
-      ->check(CLI::IsMember({"chrome", "perfetto"}))
+      ->check(CLI::IsMember({"chrome", "perfetto", "csv", "arrow", "parquet"}))
       ->type_name("TOOL");
   command
-      ->add_option("-o,--output", arguments->output,
-                   "The file to write; - for standard output (default: NAME.chrome.json here)")
+      ->add_option(
+          "-o,--output", arguments->output,
+          "The file to write; - for standard output (default: NAME.chrome.json here); of all tables the folder")
       ->type_name("FILE")
       ->check(check_is_named);
-  command->footer(kExamples);
+  const auto& tables = report::table::table_names();
+  command
+      ->add_option("--table", arguments->table,
+                   "This table alone: transfers, syncs, sites, kernels, steps, idle,\nallocations")
+      ->check(CLI::IsMember(std::vector<std::string>(tables.begin(), tables.end())))
+      ->type_name("NAME");
+  command->footer(kExportExamples);
   command->callback([arguments, &status] { status = export_run(*arguments); });
 }
 

@@ -23,4 +23,9 @@ void say(const std::string& command, const std::string& message) {
   std::fputs((printable(command + ": " + message) + "\n").c_str(), stderr);
 }
 
+int fail(const std::string& command, const std::string& message, int code) {
+  say(command, message);
+  return code;
+}
+
 }  // namespace turnpike::cli

@@ -11,4 +11,7 @@ std::string printable(const std::string& text);
 // "turnpike report: MESSAGE", printable.
 void say(const std::string& command, const std::string& message);
 
+// Says it, too, and returns `code`, the command's exit code.
+int fail(const std::string& command, const std::string& message, int code);
+
 }  // namespace turnpike::cli

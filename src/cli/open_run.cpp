@@ -24,11 +24,12 @@ void tell(const analyze::InputRemarks& inputs, const char* command) {
 
 }  // namespace
 
-Result<analyze::Report> open_run(const std::vector<std::filesystem::path>& runs, const char* command) {
+Result<analyze::Report> open_run(const std::vector<std::filesystem::path>& runs, const char* command,
+                                 const analyze::ProcessWatcher& watch) {
   const analyze::LinkRates rates = measured_link_rates(command);
   auto report = [&] {
     ProgressBar bar("reading");
-    return analyze::analyze_run(runs, all_kinds(), rates, bar.callback());
+    return analyze::analyze_run(runs, all_kinds(), rates, bar.callback(), watch);
   }();
   if (report) tell(report->source.inputs, command);
   return report;

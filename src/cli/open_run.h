@@ -12,7 +12,9 @@ namespace turnpike::cli {
 
 // Reads and analyzes runs as one, with a progress bar, with the measured rates of their links. What cannot be read
 // and what is doubtful about the runs is said on standard error, as messages of `command` ("turnpike report").
-Result<analyze::Report> open_run(const std::vector<std::filesystem::path>& runs, const char* command);
+// `watch` sees each process while it is in memory.
+Result<analyze::Report> open_run(const std::vector<std::filesystem::path>& runs, const char* command,
+                                 const analyze::ProcessWatcher& watch = {});
 
 // Reads runs as one into memory, with a progress bar, and says what open_run says.
 Result<analyze::LoadedRun> load_run(const std::vector<std::filesystem::path>& runs, const char* command);

@@ -8,8 +8,11 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/given_command.h"
 #include "cli/launch.h"
+#include "cli/link_after_record.h"
 #include "cli/message.h"
+#include "cli/record_page.h"
 #include "cli/record_summary.h"
 #include "cli/recorder_environment.h"
 #include "cli/run_directory.h"
@@ -19,18 +22,16 @@
 namespace turnpike::cli {
 namespace {
 
-// As shells say it.
-constexpr int kCannotExecute = 126;
-constexpr int kNotFound = 127;
+constexpr const char* kRecordAbout =
+    "Run a command and record every transfer between CPU and GPU in it and its children";
 
-constexpr const char* kAbout = "Run a command and record every transfer between CPU and GPU in it and its children";
-
-constexpr const char* kExamples =
+constexpr const char* kRecordExamples =
     R"(The program needs no change. Its output, results, signals and exit code stay the same.
 
 Examples:
   turnpike record -- python train.py --epochs 1        records into train.tpk
   turnpike record -o before.tpk -- python train.py     records into before.tpk, for `turnpike diff`
+  turnpike record --open -- python train.py            then shows the report in a browser
   turnpike record -- torchrun --nproc-per-node 2 train.py
                                                        all ranks, one file per process
   turnpike record --delay 30 --duration 10 -- python serve.py
@@ -51,16 +52,13 @@ class RecordHelp : public CLI::Formatter {
   }
 };
 
-struct Arguments {
+struct RecordArguments {
   std::string run;  // "": named after the command
   bool is_forced = false;
+  bool opens_page = false;
+  bool has_link = true;
   record::Options options;
 };
-
-int fail(const std::string& message, int code = kUsage) {
-  say("turnpike record", message);
-  return code;
-}
 
 // Runs the command and shows how it goes.
 Result<Ending> run_watched(const std::vector<std::string>& command, const std::vector<Variable>& variables,
@@ -76,11 +74,6 @@ Result<Ending> run_watched(const std::vector<std::string>& command, const std::v
   return launch(command, variables, {show, [&] { line.erase(); }});
 }
 
-int start_failure(const std::vector<std::string>& command, int code) {
-  if (code == ENOENT) return fail(command.front() + ": command not found", kNotFound);
-  return fail(command.front() + ": cannot be executed: " + std::strerror(code), kCannotExecute);
-}
-
 void print_summary(const TurnpikeStatus& status, const RunDirectory& directory) {
   // The program may have left the cursor at the end of a line.
   const char* separator = isatty(STDERR_FILENO) != 0 ? "\n" : "";
@@ -89,35 +82,28 @@ void print_summary(const TurnpikeStatus& status, const RunDirectory& directory) 
   if (directory.is_replacement()) say("turnpike", directory.path().string() + " stays as it was.");
 }
 
-Result<RunDirectory> run_directory_for(const Arguments& arguments, const std::vector<std::string>& command) {
+Result<RunDirectory> run_directory_for(const RecordArguments& arguments, const std::vector<std::string>& command) {
   if (!arguments.run.empty()) return RunDirectory::make_at(arguments.run, arguments.is_forced);
   const std::string name = default_run_name(command);
   return arguments.is_forced ? RunDirectory::make_at(name + ".tpk", true) : RunDirectory::make_new(name);
 }
 
-// An Error unless the command was given, behind "--", and nothing stands before that which is not an option.
-Status check_usage(const CLI::App& app, const std::vector<std::string>& command) {
-  const auto strays = app.remaining();
-  if (!strays.empty() && strays.front().starts_with("-")) {
-    return Error{"there is no option " + strays.front() +
-                 " (turnpike record --help lists them; COMMAND's go behind --)"};
-  }
-  if (!strays.empty() || command.empty()) {
-    return Error{"put the command to run behind --, as in: turnpike record -- " +
-                 (strays.empty() ? "python train.py" : CLI::detail::join(strays, " "))};
-  }
-  return {};
+// Up to a GPU, or down from it: what a link is for.
+bool has_copied(const TurnpikeStatus& status) {
+  return status.transfer_count[0] + status.transfer_count[1] > 0;
 }
 
-int run_recorded(const CLI::App& app, const Arguments& arguments, const std::vector<std::string>& command) {
-  if (auto usage = check_usage(app, command); !usage) return fail(usage.error().message);
-  if (auto free = check_no_other_injection(); !free) return fail(free.error().message);
+int run_recorded(const CLI::App& app, const RecordArguments& arguments, const std::vector<std::string>& command) {
+  if (auto usage = check_command(app, command); !usage) return fail("turnpike record", usage.error().message, kUsage);
+  if (auto free = check_no_other_injection(kRecordLibrary); !free) {
+    return fail("turnpike record", free.error().message, kUsage);
+  }
   const auto library = find_record_library();
-  if (!library) return fail(library.error().message);
+  if (!library) return fail("turnpike record", library.error().message, kUsage);
   const auto status = SharedStatus::make();
-  if (!status) return fail(status.error().message);
+  if (!status) return fail("turnpike record", status.error().message, kUsage);
   auto directory = run_directory_for(arguments, command);
-  if (!directory) return fail(directory.error().message);
+  if (!directory) return fail("turnpike record", directory.error().message, kUsage);
 
   record::Options options = arguments.options;
   options.run_directory = std::filesystem::absolute(directory->recorded_path()).string();
@@ -125,10 +111,19 @@ int run_recorded(const CLI::App& app, const Arguments& arguments, const std::vec
   const auto ending = run_watched(command, variables, *status, options.is_quiet);
   if (!ending || ending->start_error != 0) {
     directory->remove_if_empty();
-    return ending ? start_failure(command, ending->start_error) : fail(ending.error().message);
+    return ending ? start_failure("turnpike record", command, ending->start_error)
+                  : fail("turnpike record", ending.error().message, kUsage);
   }
-  if (auto placed = directory->take_place(); !placed) fail(placed.error().message);
+  if (auto placed = directory->take_place(); !placed) fail("turnpike record", placed.error().message, kUsage);
   if (!options.is_quiet) print_summary(status->read(), *directory);
+  // First, so that the page knows the rate of the link.
+  if (ending->signal == 0 && arguments.has_link && has_copied(status->read())) {
+    const std::string measured = measure_link_once();
+    if (!options.is_quiet && !measured.empty()) say("turnpike", measured);
+  }
+  if (arguments.opens_page && directory->has_recordings()) {
+    show_page_of({.path = directory->recorded_path(), .is_forced = arguments.is_forced, .is_quiet = options.is_quiet});
+  }
   directory->remove_if_empty();
   if (ending->signal != 0) die_by(ending->signal);
   return ending->exit_code;
@@ -184,27 +179,21 @@ std::string check_run(const std::string& text) {
 
 }  // namespace
 
-std::vector<std::string> take_recorded_command(int& argc, char** argv) {
-  if (argc < 2 || std::strcmp(argv[1], "record") != 0) return {};
-  for (int at = 2; at < argc; ++at) {
-    if (std::strcmp(argv[at], "--") != 0) continue;
-    std::vector<std::string> command(argv + at + 1, argv + argc);
-    argc = at;
-    return command;
-  }
-  return {};
-}
-
 void add_record(CLI::App& app, int& status, std::vector<std::string> command) {
-  const auto arguments = std::make_shared<Arguments>();
-  CLI::App* sub = app.add_subcommand("record", kAbout);
+  const auto arguments = std::make_shared<RecordArguments>();
+  CLI::App* sub = app.add_subcommand("record", kRecordAbout);
   sub->formatter(std::make_shared<RecordHelp>());
   sub->allow_extras();  // for a better message than CLI11's
-  sub->footer(kExamples);
+  sub->footer(kRecordExamples);
   sub->add_option("-o,--output", arguments->run, "The run to write, a directory (default: COMMAND's script + .tpk)")
       ->type_name("RUN")
       ->check(check_run);
   sub->add_flag("--force", arguments->is_forced, "Replace the recording that is in RUN, once the new one is there");
+  sub->add_flag("--open", arguments->opens_page,
+                "Write the page of the run beside it (train.html) and open it in a browser");
+  sub->add_flag_callback(
+      "--no-link", [arguments] { arguments->has_link = false; },
+      "Do not measure the link afterwards (for a second, once a machine, if no GPU is in use)");
   for (const record::Option& option : record::all_options()) {
     std::visit(OptionAdder{*sub, option, arguments->options}, option.field);
   }

@@ -1,7 +1,6 @@
 // turnpike report: what happened in a run, what it cost, where.
 #include <unistd.h>
 
-#include <cstdio>
 #include <memory>
 
 #include "cli/commands.h"
@@ -10,47 +9,68 @@
 #include "cli/open_run.h"
 #include "cli/output_file.h"
 #include "cli/runs_argument.h"
+#include "cli/same_file.h"
 #include "cli/terminal.h"
+#include "cli/write_page.h"
 #include "report/json/json.h"
+#include "report/text/path_views.h"
 #include "report/text/terminal.h"
 
 namespace turnpike::cli {
 namespace {
 
-constexpr std::size_t kPageWidth = 100;
-
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kReportExamples = R"(Examples:
   turnpike report                        of the newest run in this folder
   turnpike report train.tpk              the report as text
   turnpike report train.tpk --top 50     more source lines
+  turnpike report train.tpk --tree       the ways to the transfers, through libraries too
+  turnpike report train.tpk --by library what each package's transfers cost
   turnpike report train.tpk --json       for other programs
+  turnpike report train.tpk --html train.html    a page for browsers, in one file
   turnpike report rank0.tpk rank1.tpk    several runs as one
   turnpike report trace.json.gz          a trace of torch.profiler
   turnpike report profile.sqlite         an export of Nsight Systems (nsys export --type sqlite)
 
 Exit code: 0, 2 wrong usage, 3 a run cannot be read, 4 the report cannot be written.)";
 
-struct Arguments {
+struct ReportArguments {
   std::vector<std::filesystem::path> runs;
   bool is_json = false;
   bool no_colour = false;
+  bool is_tree = false;
+  std::string key;
+  std::string under;
   std::size_t top = 15;
+  std::string page;  // the file; "" for none
+  PageArguments page_options;
 };
 
-int fail(const std::string& message, int code) {
-  say("turnpike report", message);
-  return code;
+bool is_of_paths(const ReportArguments& arguments) {
+  return arguments.is_tree || !arguments.key.empty() || !arguments.under.empty();
 }
 
-std::string text_of(const analyze::Report& report, const Arguments& arguments) {
-  if (arguments.is_json) return report::to_json(report);
-  return report::to_text(report, {.width = usable_width(STDOUT_FILENO, kPageWidth),
-                                  .has_colour = !arguments.no_colour && has_colour(STDOUT_FILENO),
-                                  .top = arguments.top});
+std::string text_of(const analyze::Report& report, const ReportArguments& arguments) {
+  if (arguments.is_json) return report::to_json(report, report::line_changes(report));
+  const report::TextOptions options{.width = usable_width(STDOUT_FILENO, kPageWidth),
+                                    .has_colour = !arguments.no_colour && has_colour(STDOUT_FILENO),
+                                    .top = arguments.top};
+  if (!is_of_paths(arguments)) return report::to_text(report, options);
+  analyze::CallPaths paths = report.paths;
+  if (!arguments.under.empty()) paths = report::paths_under(std::move(paths), arguments.under);
+  if (arguments.is_tree) return report::to_tree_text(paths, options);
+  return report::to_table_text(paths, report::path_key_named(arguments.key).value_or(report::PathKey::kPath), options);
+}
+
+// What --under accepts must lie on a path: a typo must not look like a program without transfers.
+Status check_under(const analyze::Report& report, const ReportArguments& arguments) {
+  if (arguments.under.empty() || !report::paths_under(report.paths, arguments.under).costs.empty()) return {};
+  return Error{"--under " + arguments.under +
+               ": no transfer or synchronisation was made there. `turnpike report RUN --tree` shows where they were "
+               "made; name a line (train.py:44) or a library (torchvision)"};
 }
 
 // The newest run in the working directory where none is named, which is said.
-Result<std::vector<std::filesystem::path>> runs_of(const Arguments& arguments) {
+Result<std::vector<std::filesystem::path>> runs_of(const ReportArguments& arguments) {
   if (!arguments.runs.empty()) return arguments.runs;
   const auto newest = newest_run_here();
   if (!newest) {
@@ -62,29 +82,71 @@ Result<std::vector<std::filesystem::path>> runs_of(const Arguments& arguments) {
   return std::vector{*newest};
 }
 
-int report(const Arguments& arguments) {
+int report_as_page(const std::vector<std::filesystem::path>& runs, const ReportArguments& arguments) {
+  if (auto harmless = check_is_no_input(arguments.page, runs); !harmless)
+    return fail("turnpike report", harmless.error().message, kUsage);
+  const auto page = read_page(runs, arguments.page_options, "turnpike report");
+  if (!page) return fail("turnpike report", page.error().message, kUnreadableInput);
+  const Status written = write_page(arguments.page, [&](const report::html::Output& output) { page->write(output); });
+  if (!written) return fail("turnpike report", written.error().message, kFailed);
+  return exit_code_of(page->inputs());
+}
+
+int report(const ReportArguments& arguments) {
   const auto runs = runs_of(arguments);
-  if (!runs) return fail(runs.error().message, kUsage);
+  if (!runs) return fail("turnpike report", runs.error().message, kUsage);
+  if (!arguments.page.empty()) return report_as_page(*runs, arguments);
   const auto report = open_run(*runs, "turnpike report");
-  if (!report) return fail(report.error().message, kUnreadableInput);
+  if (!report) return fail("turnpike report", report.error().message, kUnreadableInput);
+  if (const Status under = check_under(*report, arguments); !under)
+    return fail("turnpike report", under.error().message, kUsage);
   auto output = OutputFile::create("-");
   output->write(text_of(*report, arguments));
   const Status written = output->commit();
-  return written ? exit_code_of(report->source.inputs) : fail(written.error().message, kFailed);
+  return written ? exit_code_of(report->source.inputs) : fail("turnpike report", written.error().message, kFailed);
 }
 
 }  // namespace
 
 void add_report(CLI::App& app, int& status) {
   CLI::App* const command = app.add_subcommand("report", "Show what a run's transfers cost and which lines cause them");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ReportArguments>();
   add_runs_argument(*command, arguments->runs, true);
-  command->add_flag("--json", arguments->is_json, "Print JSON with everything, for other programs");
+  CLI::Option* const json =
+      command->add_flag("--json", arguments->is_json, "Print JSON with everything, for other programs");
+  std::vector<std::string> keys;
+  std::string meanings;
+  for (const auto& [key, name, meaning] : report::all_path_keys()) {
+    keys.emplace_back(name);
+    meanings += std::string("\n") + name + ": " + meaning;
+  }
+  auto* const tree = command->add_flag("--tree", arguments->is_tree, "Show the ways to the transfers as a tree");
+  auto* const by = command->add_option("--by", arguments->key, "A table with one row for each:" + meanings)
+                       ->type_name("KEY")
+                       ->check(CLI::IsMember(keys));
+  auto* const under =
+      command
+          ->add_option(
+              "--under", arguments->under,
+              "Only what a line (train.py:44) or a library (torchvision) led to;\nwith --tree or --by, else by path")
+          ->type_name("PLACE")
+          ->check(check_is_named);
+  tree->excludes(by);
+  for (auto* const option : {tree, by, under}) option->excludes(json);
   command->add_option("--top", arguments->top, "How many source lines to show (default: 15)")
       ->type_name("N")
       ->check(check_is_count);
   command->add_flag("--no-colour,--no-color", arguments->no_colour, "No colour, even on a terminal (also: NO_COLOR=1)");
-  command->footer(kExamples);
+  CLI::Option* const page =
+      command->add_option("--html", arguments->page, "Write a page for browsers instead; - for standard output")
+          ->type_name("FILE")
+          ->check(check_is_named)
+          ->excludes(json)
+          ->excludes(tree)
+          ->excludes(by)
+          ->excludes(under);
+  for (CLI::Option* const option : add_page_options(*command, arguments->page_options)) option->needs(page);
+  command->footer(kReportExamples);
   command->callback([arguments, &status] { status = report(*arguments); });
 }
 

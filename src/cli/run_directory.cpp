@@ -22,7 +22,7 @@ Error cannot(const char* do_what, const fs::path& path, int code) {
                ". Name another with -o."};
 }
 
-bool is_recording(const fs::path& file) {
+bool is_named_as_recording(const fs::path& file) {
   return file.extension() == ".tpt";
 }
 
@@ -121,7 +121,7 @@ Status RunDirectory::take_place() {
 bool RunDirectory::has_recordings() const {
   std::error_code failed;
   for (fs::directory_iterator entry(recorded_, failed), end; !failed && entry != end; entry.increment(failed)) {
-    if (is_recording(entry->path())) return true;
+    if (is_named_as_recording(entry->path())) return true;
   }
   return false;
 }

@@ -5,6 +5,9 @@
 
 namespace turnpike::cli {
 
+// The widest text that a command writes.
+constexpr std::size_t kPageWidth = 100;
+
 // Columns a text may take on `descriptor`: those of the terminal, at most `most`; `most` where it is no terminal.
 std::size_t usable_width(int descriptor, std::size_t most);
 

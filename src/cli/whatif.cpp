@@ -21,38 +21,32 @@
 namespace turnpike::cli {
 namespace {
 
-constexpr std::size_t kPageWidth = 100;
-constexpr const char* kCommand = "turnpike whatif";
+constexpr const char* kWhatIfCommand = "turnpike whatif";
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kWhatIfExamples = R"(Examples:
   turnpike whatif train.tpk                                   re-time the run as recorded
   turnpike whatif train.tpk --edit remove_sync@train.py:34    without the read-back at this line
   turnpike whatif train.tpk --edit pin --edit prefetch        two changes, at every line
   turnpike whatif rank0.json.gz rank1.json.gz --edit pin      on two ranks that wait for each other)";
 
-constexpr const char* kExitCodes =
+constexpr const char* kWhatIfExitCodes =
     R"(Exit code: 0, 2 wrong usage or a change that does not apply at its line, 3 a run cannot be read, 4 the answer
 cannot be written.)";
 
 std::string footer() {
-  std::string text = std::string(kExamples) + "\n\nChanges:\n";
+  std::string text = std::string(kWhatIfExamples) + "\n\nChanges:\n";
   for (const analyze::Change change : analyze::all_changes()) {
     text += fmt::format("  {:<17}  {}\n", analyze::name_of(change), analyze::meaning_of(change));
   }
-  return text + "\n" + kExitCodes;
+  return text + "\n" + kWhatIfExitCodes;
 }
 
-struct Arguments {
+struct WhatIfArguments {
   std::vector<std::filesystem::path> runs;
   std::vector<std::string> edits;
   std::optional<double> link_gbps;
   bool is_json = false;
 };
-
-int fail(const std::string& message, int code) {
-  say(kCommand, message);
-  return code;
-}
 
 // "remove_sync@train.py:34"
 Result<analyze::AskedChange> parse(const std::string& text) {
@@ -113,28 +107,28 @@ std::string text_of(const analyze::WhatIfAnswer& answer, const std::vector<std::
   return page.text();
 }
 
-int what_if(const Arguments& arguments) {
+int what_if(const WhatIfArguments& arguments) {
   std::vector<analyze::AskedChange> changes;
   for (const std::string& edit : arguments.edits) {
     auto change = parse(edit);
-    if (!change) return fail(change.error().message, kUsage);
+    if (!change) return fail(kWhatIfCommand, change.error().message, kUsage);
     changes.push_back(std::move(*change));
   }
-  const auto run = load_run(arguments.runs, kCommand);
-  if (!run) return fail(run.error().message, kUnreadableInput);
+  const auto run = load_run(arguments.runs, kWhatIfCommand);
+  if (!run) return fail(kWhatIfCommand, run.error().message, kUnreadableInput);
   const analyze::LinkRates rates = arguments.link_gbps
                                        ? [rate = analyze::LinkRate{arguments.link_gbps, arguments.link_gbps}](
                                              const std::string&, const std::string&) { return rate; }
-                                       : measured_link_rates(kCommand);
+                                       : measured_link_rates(kWhatIfCommand);
   const auto answer = analyze::what_if(run->processes, changes, rates);
-  if (!answer) return fail(answer.error().message, kUnreadableInput);
-  for (const std::string& misfit : answer->misfits) fail(misfit, kUsage);
+  if (!answer) return fail(kWhatIfCommand, answer.error().message, kUnreadableInput);
+  for (const std::string& misfit : answer->misfits) fail(kWhatIfCommand, misfit, kUsage);
   if (!answer->misfits.empty()) return kUsage;
   auto output = OutputFile::create("-");
   output->write(arguments.is_json ? to_json(*answer, arguments.edits).dump(2) + "\n"
                                   : text_of(*answer, arguments.edits));
   const Status written = output->commit();
-  return written ? exit_code_of(run->inputs) : fail(written.error().message, kFailed);
+  return written ? exit_code_of(run->inputs) : fail(kWhatIfCommand, written.error().message, kFailed);
 }
 
 std::string check_rate(const std::string& text) {
@@ -147,7 +141,7 @@ std::string check_rate(const std::string& text) {
 
 void add_whatif(CLI::App& app, int& status) {
   CLI::App* const command = app.add_subcommand("whatif", "Predict how long a step would take with different transfers");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<WhatIfArguments>();
   add_runs_argument(*command, arguments->runs);
   command
       ->add_option("--edit", arguments->edits,

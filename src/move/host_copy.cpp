@@ -14,7 +14,7 @@ namespace {
 
 // Of what is stored past the caches into a slot; smaller copies are over before that matters.
 constexpr std::size_t kStreamedIntoSlotBytes = 4096;
-constexpr std::size_t kStringBytes = 4096;
+[[maybe_unused]] constexpr std::size_t kStringBytes = 4096;  // not under a sanitizer
 // Out of the slots likewise, but for pages that the system has just cleared: those are in the caches.
 constexpr std::size_t kStreamedOutBytes = std::size_t{128} << 10;
 

@@ -31,7 +31,7 @@ class Bench {
 
   // These are false after a failure, of which failure() tells.
   bool open();
-  bool run(std::size_t size_bytes, Times& times);
+  bool run(std::size_t size_bytes, double warm_up_ms, Times& times);
 
   const char* device_name() const { return device_name_.data(); }
   Error failure() const { return Error{"measuring the link of device " + std::to_string(ordinal_) + ": " + failure_}; }
@@ -39,7 +39,7 @@ class Bench {
  private:
   bool is_done(DriverCode code, const char* what);
   template <typename Copy>
-  bool time(std::array<double, kRepetitions>& times_ms, const char* what, Copy copy);
+  bool time(std::array<double, kRepetitions>& times_ms, double warm_up_ms, const char* what, Copy copy);
 
   const Driver& driver_;
   int ordinal_;
@@ -98,7 +98,8 @@ void fill(void* memory, std::size_t size_bytes) {
 }
 
 template <typename Copy>
-bool Bench::time(std::array<double, kRepetitions>& times_ms, const char* what, Copy copy) {
+bool Bench::time(std::array<double, kRepetitions>& times_ms, double warm_up_ms, const char* what, Copy copy) {
+  double warm_ms = 0;
   for (int turn = -kWarmUps; turn < kRepetitions; ++turn) {
     float took_ms = 0;
     if (!is_done(driver_.event_record(start_, stream_), "recording an event") || !is_done(copy(), what) ||
@@ -112,16 +113,18 @@ bool Bench::time(std::array<double, kRepetitions>& times_ms, const char* what, C
       return false;
     }
     if (turn >= 0) times_ms[static_cast<std::size_t>(turn)] = took_ms;
+    warm_ms += took_ms;
+    if (turn == -1 && warm_ms < warm_up_ms) --turn;
   }
   return true;
 }
 
-bool Bench::run(std::size_t size_bytes, Times& times) {
+bool Bench::run(std::size_t size_bytes, double warm_up_ms, Times& times) {
   fill(source_, size_bytes);
   std::memset(returned_, 0, size_bytes);
-  if (!time(times.h2d_ms, "copying to the device",
+  if (!time(times.h2d_ms, warm_up_ms, "copying to the device",
             [&] { return driver_.memcpy_htod_async(device_memory_, source_, size_bytes, stream_); }) ||
-      !time(times.d2h_ms, "copying from the device",
+      !time(times.d2h_ms, warm_up_ms, "copying from the device",
             [&] { return driver_.memcpy_dtoh_async(returned_, device_memory_, size_bytes, stream_); })) {
     return false;
   }
@@ -141,11 +144,13 @@ Spread spread_of(const std::array<double, kRepetitions>& times_ms, Value value) 
   return {values[kRepetitions / 4], values[kRepetitions / 2], values[kRepetitions * 3 / 4]};
 }
 
-Result<LinkRate> measure_link(const Driver& driver, int ordinal, std::size_t rate_bytes) {
+Result<LinkRate> measure_link(const Driver& driver, int ordinal, std::size_t rate_bytes, double warm_up_ms) {
   Bench bench(driver, ordinal, rate_bytes);
   Bench::Times rate;
   Bench::Times latency;
-  if (!bench.open() || !bench.run(rate_bytes, rate) || !bench.run(kLatencyBytes, latency)) return bench.failure();
+  if (!bench.open() || !bench.run(rate_bytes, warm_up_ms, rate) || !bench.run(kLatencyBytes, 0, latency)) {
+    return bench.failure();
+  }
 
   const auto gbps = [&](double took_ms) { return static_cast<double>(rate_bytes) / (took_ms * 1e6); };
   const auto us = [](double took_ms) { return took_ms * 1e3; };
@@ -159,7 +164,8 @@ Result<LinkRate> measure_link(const Driver& driver, int ordinal, std::size_t rat
 
 }  // namespace
 
-Result<std::vector<LinkRate>> measure_links(const Driver& driver, std::optional<int> device, std::size_t rate_bytes) {
+Result<std::vector<LinkRate>> measure_links(const Driver& driver, std::optional<int> device, std::size_t rate_bytes,
+                                            double warm_up_ms) {
   int count = 0;
   if (const auto code = driver.init(0); code != 0) {
     return Error{"the CUDA driver does not start: " + driver.describe(code)};
@@ -174,7 +180,7 @@ Result<std::vector<LinkRate>> measure_links(const Driver& driver, std::optional<
   }
   std::vector<LinkRate> links;
   for (int ordinal = device.value_or(0); ordinal < (device ? *device + 1 : count); ++ordinal) {
-    const auto link = measure_link(driver, ordinal, rate_bytes);
+    const auto link = measure_link(driver, ordinal, rate_bytes, warm_up_ms);
     if (!link) return link.error();
     links.push_back(*link);
   }

@@ -41,8 +41,10 @@ constexpr int kRepetitions = 9;
 // there is no GPU, and where a copy brought other bytes than it was given.
 Result<std::vector<LinkRate>> measure_links(std::optional<int> device);
 
-// The same with another driver and, for the rate, copies of `rate_bytes` (a multiple of 8, at least kLatencyBytes).
+// The same with another driver and, for the rate, copies of `rate_bytes` (a multiple of 8, at least kLatencyBytes),
+// which count from the first one on before which copies took `warm_up_ms`: an idle GPU takes a moment to raise its
+// link.
 Result<std::vector<LinkRate>> measure_links(const cuda::Driver& driver, std::optional<int> device,
-                                            std::size_t rate_bytes);
+                                            std::size_t rate_bytes, double warm_up_ms = 0);
 
 }  // namespace turnpike::move

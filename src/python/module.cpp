@@ -6,6 +6,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "analyze/analyze.h"
 #include "base/text.h"
@@ -14,7 +18,10 @@
 #include "python/error.h"
 #include "python/move.h"
 #include "python/recorder.h"
+#include "python/table.h"
 #include "record/options.h"
+#include "report/html/overview.h"
+#include "report/html/page.h"
 #include "report/json/json.h"
 #include "report/text/terminal.h"
 #include "report/text/text_width.h"
@@ -57,6 +64,46 @@ analyze::Report analyze(const std::vector<std::filesystem::path>& paths) {
   for (const std::string& sentence : report.source.inputs.unreadable) warn(sentence);
   for (const std::string& note : report.source.inputs.notes) warn(note);
   return report;
+}
+
+// Hands bytes to a function of Python in large pieces: each call takes the GIL.
+class PythonOutput {
+ public:
+  explicit PythonOutput(nb::callable& write) : write_(write) {}
+
+  void add(std::string_view bytes) {
+    bytes_ += bytes;
+    if (bytes_.size() >= kPieceBytes) flush();
+  }
+  void flush() {
+    const nb::gil_scoped_acquire gil;
+    write_(nb::bytes(bytes_.data(), bytes_.size()));
+    bytes_.clear();
+  }
+
+ private:
+  static constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+
+  nb::callable& write_;
+  std::string bytes_;
+};
+
+// Reads the run again: a report does not keep its events.
+void write_page(const analyze::Report& report, const std::vector<std::filesystem::path>& paths, nb::callable write,
+                bool has_source, bool redacts_paths, std::size_t max_events) {
+  const auto rates = machine::kept_link_rates();
+  PythonOutput output(write);
+  const nb::gil_scoped_release without_gil;
+  report::html::Page page({.has_source = has_source, .redacts_paths = redacts_paths, .max_events = max_events},
+                          report.source.process_count);
+  const analyze::Report again = value_or_throw(analyze::analyze_run(
+      paths, {.kind_of = ingest::kind_of, .read = ingest::read_file}, rates ? *rates : analyze::LinkRates(),
+      signal_watch(), [&](const analyze::ProcessView& view) { page.add(view); }));
+  if (report::to_json(again) != report::to_json(report)) {
+    throw PythonError("the run has changed since this report was made. Call turnpike.report again, then to_html.");
+  }
+  page.write(again, [&](std::string_view bytes) { output.add(bytes); });
+  output.flush();
 }
 
 void from_python(nb::handle value, const char* name, bool& field) {
@@ -117,16 +164,26 @@ NB_MODULE(_core, module) {
   const nb::call_guard<nb::gil_scoped_release> without_gil;
   nb::class_<analyze::Report>(module, "Analysis")
       .def(
-          "json", [](const analyze::Report& report) { return report::to_json(report); }, without_gil)
+          "json", [](const analyze::Report& report) { return report::to_json(report, report::line_changes(report)); },
+          without_gil)
       .def(
           "text",
           [](const analyze::Report& report, std::size_t width, std::size_t top) {
             return report::to_text(report, {.width = width, .has_colour = false, .top = top});
           },
-          nb::arg("width"), nb::arg("top"), without_gil);
+          nb::arg("width"), nb::arg("top"), without_gil)
+      .def(
+          "overview",
+          [](const analyze::Report& report, const std::string& path, const std::string& address) {
+            return report::html::overview_html(report, {.path = path, .address = address});
+          },
+          nb::arg("path"), nb::arg("address"), without_gil)
+      .def("write_page", &python::write_page, nb::arg("paths"), nb::arg("write"), nb::arg("has_source"),
+           nb::arg("redacts_paths"), nb::arg("max_events"));
   module.def("analyze", &python::analyze, nb::arg("paths"));
   module.def("start", &python::start, nb::arg("library"), nb::arg("run_directory"), nb::arg("options"));
   module.def("stop", &python::stop, nb::arg("library"));
   module.def("is_recording", &python::is_recording, nb::arg("library"), without_gil);
   python::bind_move(module);
+  python::bind_table(module);
 }

@@ -48,6 +48,17 @@ std::optional<T> as(const RecordHeader& header, const std::byte* record) {
   return value;
 }
 
+template <typename Record>
+bool has_possible_times(const Record& record) {
+  if constexpr (requires { record.start_ns; }) {
+    return is_possible_time(record.start_ns) && is_possible_time(record.end_ns);
+  } else if constexpr (requires { record.time_ns; }) {
+    return is_possible_time(record.time_ns);
+  } else {
+    return true;
+  }
+}
+
 }  // namespace
 
 void Decoder::decode(const Chunk& chunk) {
@@ -152,7 +163,11 @@ void Decoder::decode_records(Bytes rest) {
 // False for a record of a kind or a size that this version does not know.
 bool Decoder::deliver(const RecordHeader& header, const std::byte* record) {
   const auto hand_on = [&]<typename T>(const std::optional<T>& value) {
-    if (value) sink_.on(*value);
+    if (value && has_possible_times(*value)) {
+      sink_.on(*value);
+    } else if (value) {
+      count_loss(Loss::kDamagedBytes, header.bytes);
+    }
     return value.has_value();
   };
   switch (header.kind) {
@@ -201,7 +216,14 @@ bool Decoder::deliver(const RecordHeader& header, const std::byte* record) {
 
 void Decoder::decode_clock(Bytes rest) {
   ClockSample sample;
-  while (take(rest, sample)) process_.clock_samples.push_back(sample);
+  while (take(rest, sample)) {
+    if (is_possible_time(sample.realtime_ns) && is_possible_time(sample.monotonic_ns) &&
+        is_possible_time(sample.cupti_ns)) {
+      process_.clock_samples.push_back(sample);
+    } else {
+      count_loss(Loss::kDamagedBytes, sizeof sample);
+    }
+  }
   count_loss(Loss::kDamagedBytes, rest.size());
 }
 

@@ -20,6 +20,11 @@ inline constexpr std::uint32_t kMaxChunkBytes = 64u << 20;
 
 inline constexpr std::uint32_t kUnknownId = std::numeric_limits<std::uint32_t>::max();
 inline constexpr std::int64_t kUnknownTime = std::numeric_limits<std::int64_t>::min();
+// 73 years before or after the epoch: an int64 holds the distance of any two such times.
+inline constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 61;
+constexpr bool is_possible_time(std::int64_t time_ns) {
+  return time_ns == kUnknownTime || (time_ns >= -kMaxTimeNs && time_ns <= kMaxTimeNs);
+}
 inline constexpr std::uint64_t kUnknownSize = std::numeric_limits<std::uint64_t>::max();
 // Ids of strings, frames and stacks start at 1; 0 is "none".
 inline constexpr std::uint32_t kNoId = 0;
@@ -283,6 +288,8 @@ struct RangeRecord {
 };
 static_assert(sizeof(RangeRecord) == 40);
 
+inline constexpr std::uint16_t kUnknownNode = 0xFFFF;
+
 struct DeviceRecord {
   RecordHeader header;
   std::uint32_t device;
@@ -292,7 +299,7 @@ struct DeviceRecord {
   std::uint32_t pci_domain;
   std::uint8_t pci_bus;
   std::uint8_t pci_device;
-  std::uint16_t numa_node;  // 0xFFFF: unknown
+  std::uint16_t numa_node;  // of the host; kUnknownNode
 };
 static_assert(sizeof(DeviceRecord) == 32);
 

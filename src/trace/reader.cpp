@@ -117,7 +117,7 @@ Result<Process> read_file(const std::filesystem::path& path, RecordSink& sink, c
   process.path = path.string();
   process.pid = header->pid;
   process.parent_pid = header->parent_pid;
-  process.start_realtime_ns = header->start_realtime_ns;
+  if (is_possible_time(header->start_realtime_ns)) process.start_realtime_ns = header->start_realtime_ns;
   return process;
 }
 

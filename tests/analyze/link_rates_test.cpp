@@ -1,79 +1,66 @@
-// Which runs get the kept rates of a link.
+// The rate that a report compares all transfers of a direction with.
 #include "analyze/link_rates.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
-
-#include <filesystem>
-#include <fstream>
-
-#include "machine/link_cache.h"
 
 namespace turnpike::analyze {
 namespace {
 
-using machine::keep_links;
-using machine::kept_link_rates;
-using machine::KeptLink;
-using machine::link_cache_path;
-
-// Gives each test a cache directory of its own, in which one device of one machine was measured.
-class LinkRates : public ::testing::Test {
- protected:
-  LinkRates() {
-    std::string pattern = ::testing::TempDir() + "link_rates_XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-    setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
-    EXPECT_TRUE(keep_links(link_cache_path(), {{"Some GPU", "here", 55.25, 54.5, "2026-11-20T22:00:00Z"},
-                                               {"Other GPU", "here", 25.0, 24.0, "2026-11-20T22:00:00Z"}}));
-  }
-  ~LinkRates() override { std::filesystem::remove_all(folder_); }
-
-  static Report run_of(std::vector<std::string> devices, std::vector<std::string> hosts) {
-    Report report;
-    for (const std::string& name : devices) report.source.devices.push_back({.id = 0, .name = name, .memory_bytes = 0});
-    report.source.hosts = std::move(hosts);
-    return report;
-  }
-  static std::optional<double> rate(const Report& report, Direction direction) {
-    return report.totals[static_cast<std::size_t>(direction)].link_gbps;
-  }
-
-  std::filesystem::path folder_;
-};
-
-TEST_F(LinkRates, GoToARunOfTheMeasuredDevices) {
-  auto report = run_of({"Some GPU", "Some GPU"}, {"here"});
-  add_link_rates(report, *kept_link_rates());
-  EXPECT_EQ(rate(report, Direction::kHostToDevice), 55.25);
-  EXPECT_EQ(rate(report, Direction::kDeviceToHost), 54.5);
-  EXPECT_EQ(rate(report, Direction::kDeviceToDevice), std::nullopt);
+KnownRate measured(double gbps) {
+  return {gbps, LinkSource::kMeasured, ""};
 }
 
-TEST_F(LinkRates, StayUnknownForAnotherMachineAnotherDeviceOrSeveral) {
-  for (auto report : {run_of({"Some GPU"}, {"elsewhere"}), run_of({"New GPU"}, {"here"}), run_of({"Some GPU"}, {}),
-                      run_of({"Some GPU", "Other GPU"}, {"here"}), run_of({"Some GPU"}, {"here", "elsewhere"})}) {
-    add_link_rates(report, *kept_link_rates());
-    EXPECT_EQ(rate(report, Direction::kHostToDevice), std::nullopt);
-  }
+KnownRate learnt(double gbps) {
+  return {gbps, LinkSource::kLearnt, ""};
 }
 
-TEST_F(LinkRates, OfDevicesThatDifferInOneDirectionAreUnknown) {
-  for (const auto& other : {KeptLink{"Third GPU", "here", 55.25, 1, ""}, KeptLink{"Third GPU", "here", 1, 54.5, ""}}) {
-    ASSERT_TRUE(keep_links(link_cache_path(), {other}));
-    auto report = run_of({"Some GPU", "Third GPU"}, {"here"});
-    report.totals[0].link_gbps = 7;
-    report.totals[1].link_gbps = 7;
-    add_link_rates(report, *kept_link_rates());
-    EXPECT_EQ(rate(report, Direction::kHostToDevice), std::nullopt);
-    EXPECT_EQ(rate(report, Direction::kDeviceToHost), std::nullopt);
+// Of one process for each list, whose devices have these rates up.
+Total up_of(const std::vector<std::vector<std::optional<KnownRate>>>& processes) {
+  RunLinks run;
+  for (const auto& rates : processes) {
+    std::map<std::uint32_t, Link> links;
+    for (const auto& rate : rates) links[static_cast<std::uint32_t>(links.size())].h2d = rate;
+    run.add(links);
   }
+  Report report;
+  run.apply_to(report);
+  EXPECT_EQ(report.totals[static_cast<std::size_t>(Direction::kDeviceToHost)].link_gbps, std::nullopt);
+  EXPECT_EQ(report.totals[static_cast<std::size_t>(Direction::kDeviceToDevice)].link_gbps, std::nullopt);
+  return report.totals[static_cast<std::size_t>(Direction::kHostToDevice)];
 }
 
-TEST_F(LinkRates, OfARunWithoutDevicesAreUnknown) {
-  auto report = run_of({}, {"here"});
-  add_link_rates(report, *kept_link_rates());
-  EXPECT_EQ(rate(report, Direction::kHostToDevice), std::nullopt);
+TEST(RunLinks, AreThoseThatAllDevicesHave) {
+  const Total total = up_of({{measured(55.25), measured(55.25)}, {measured(55.25)}});
+  EXPECT_EQ(total.link_gbps, 55.25);
+  EXPECT_EQ(total.link_source, LinkSource::kMeasured);
+  EXPECT_EQ(total.link_basis, "");
+}
+
+TEST(RunLinks, CarryWhatTheyWereComputedFrom) {
+  const Total total = up_of({{KnownRate{55, LinkSource::kGeneration, "PCIe 5 x16"}}});
+  EXPECT_EQ(total.link_source, LinkSource::kGeneration);
+  EXPECT_EQ(total.link_basis, "PCIe 5 x16");
+}
+
+TEST(RunLinks, AreUnknownWhereDevicesDiffer) {
+  EXPECT_EQ(up_of({{measured(55.25), measured(25)}}).link_gbps, std::nullopt);
+  EXPECT_EQ(up_of({{measured(55.25)}, {measured(25)}}).link_gbps, std::nullopt);
+}
+
+TEST(RunLinks, AreTheBestThatCopiesReached) {
+  const Total total = up_of({{learnt(40), learnt(48)}, {learnt(44)}});
+  EXPECT_EQ(total.link_gbps, 48);
+  EXPECT_EQ(total.link_source, LinkSource::kLearnt);
+}
+
+TEST(RunLinks, AreNotLearntWhereOneIsKnownOtherwise) {
+  EXPECT_EQ(up_of({{learnt(60), measured(55)}}).link_gbps, 55);
+}
+
+TEST(RunLinks, AreThoseOfTheDevicesWithOne) {
+  EXPECT_EQ(up_of({{std::nullopt, measured(55)}}).link_gbps, 55);
+  EXPECT_EQ(up_of({{std::nullopt}}).link_gbps, std::nullopt);
+  EXPECT_EQ(up_of({}).link_source, std::nullopt);
 }
 
 }  // namespace

@@ -219,9 +219,11 @@ class ProcessBuilder {
   std::uint32_t operator_frame(const std::string& name) {
     return frame({.kind = trace::FrameKind::kOperator, .function = name, .file = ""});
   }
-  void device(std::uint32_t id, const std::string& name, std::uint64_t memory_bytes = 0) {
+  void device(std::uint32_t id, const std::string& name, std::uint64_t memory_bytes = 0,
+              int numa_node = trace::kUnknownNode) {
     trace::DeviceRecord record{};
     record.device = id;
+    record.numa_node = static_cast<std::uint16_t>(numa_node);
     record.memory_bytes = memory_bytes;
     record.name = string(name);
     loader_.on(record);

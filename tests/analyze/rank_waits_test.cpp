@@ -33,6 +33,51 @@ TEST(RankWaits, AreToldWithWhomTheyWaitFor) {
       << report.verdict.why;
 }
 
+TEST(RankWaits, AreStretchesOfTheRankThatComesFirst) {
+  TwoRanks program;
+  for (int step = 0; step < 10; ++step) program.step({.kernel_ns = 100'000}, {.kernel_ns = 400'000});
+  const auto processes = program.take();
+  std::vector<RankRun> runs;
+  const Report report = analyze_processes(processes, {}, [&](const ProcessView& view) {
+    runs.push_back(*rank_run(view.process, view.timeline, view.idle->span(), 10));
+  });
+  const auto waits = rank_wait_intervals(runs);
+  ASSERT_TRUE(waits);
+  ASSERT_EQ((*waits)[0].size(), 10u);
+  EXPECT_TRUE((*waits)[1].empty());
+  for (const RankWaitInterval& wait : (*waits)[0]) {
+    EXPECT_EQ(wait.time.end_ns - wait.time.start_ns, 300'000);
+    EXPECT_EQ(wait.awaited_rank, 1u);
+    EXPECT_EQ(wait.collective, "all-reduce");
+    EXPECT_EQ(wait.device, 0u);
+  }
+  ASSERT_FALSE(report.idle.empty());
+  const IdleSite& row = report.idle.back();
+  EXPECT_EQ(row.cause, IdleCause::kRank);
+  EXPECT_EQ(row.count, 10u);
+  EXPECT_EQ(row.time_ns, 3'000'000);
+  EXPECT_EQ(row.in_steps_ns, 3'000'000);
+}
+
+// Two streams of a rank that wait at once wait once.
+TEST(RankWaits, DoNotOverlap) {
+  RankRun early;
+  RankRun late;
+  for (const std::int64_t offset_ns : {0, 100}) {
+    early.collectives.streams.push_back({{offset_ns, 2000, 0, "all-reduce", 3}});
+    late.collectives.streams.push_back({{1000, 2000, 0, "all-reduce", 4}});
+  }
+  early.other_kernels = IntervalSet({{300, 400}});
+  const RankRun runs[] = {early, late};
+  const auto waits = rank_wait_intervals(runs);
+  ASSERT_TRUE(waits);
+  std::vector<Interval> times;
+  for (const RankWaitInterval& wait : (*waits)[0]) times.push_back(wait.time);
+  EXPECT_EQ(IntervalSet(times).total_ns(), 900);
+  for (std::size_t i = 1; i < times.size(); ++i) EXPECT_GE(times[i].start_ns, times[i - 1].end_ns);
+  EXPECT_EQ((*waits)[0].front().device, 3u);
+}
+
 TEST(RankWaits, AreNotToldWhereRanksComeTogether) {
   const Report report = report_of({.kernel_ns = 400'000}, {.kernel_ns = 400'000});
   EXPECT_FALSE(says(report, "waited")) << report.verdict.why;

@@ -31,6 +31,11 @@ def fake_recorder():
 
 
 @pytest.fixture(scope="session")
+def guard_library():
+    return built("src/guard/libturnpike_guard.so")
+
+
+@pytest.fixture(scope="session")
 def cuda_program():
     return built("tests/cli/fake_cuda_program")
 
@@ -87,3 +92,16 @@ def record(turnpike, environment, tmp_path):
     directory = tmp_path / "work"
     directory.mkdir()
     return Record(turnpike, directory, environment)
+
+
+@pytest.fixture
+def run(turnpike, environment, tmp_path):
+    """Runs a command of the built executable in an empty folder."""
+
+    def run(*arguments):
+        return subprocess.run(
+            [str(turnpike), *map(str, arguments)],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+
+    return run

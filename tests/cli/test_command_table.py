@@ -3,6 +3,7 @@
 import fnmatch
 import pathlib
 import re
+import signal
 import subprocess
 
 import pytest
@@ -12,6 +13,7 @@ from test_whatif_command import WRITERS
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FULL = "/dev/full"
 OUTPUT = "made/by/the/command.out"
+COMPARED = ["diff", "train.tpk", "train.tpk"]
 CHECKED = ["check", "train.tpk", "--budget"]
 
 # What makes each code happen. {} stands for COMMAND's own, which for this program is 7.
@@ -23,12 +25,30 @@ SCENARIOS = {
         "126": [["record", "--", "/"]],
         "127": [["record", "--", "no-such-command-anywhere"]],
     },
-    "report": {"0": [["report", "train.tpk"], ["report"]], "2": [["report", "--no-such-option"]],
-               "3": [["report", "missing.tpk"]], "4": [["report", "train.tpk", ">", FULL]]},
+    "guard": {
+        "COMMAND's own": [["guard", "--d2h", "log", "--", "sh", "-c", "{program} process=1; exit 7"]],
+        # As the library does in the program.
+        "1": [["guard", "--d2h", "log", "--fail-on-log", "--", "sh", "-c", 'echo a line >> "$TURNPIKE_GUARD_LOG"']],
+        "2": [["guard", "--d2h", "log", "no", "dashes"], ["guard", "--", "true"],
+              ["guard", "--d2h", "no", "--", "true"], ["guard", "--config", "missing.toml", "--", "true"]],
+        "126": [["guard", "--d2h", "log", "--", "/"]],
+        "127": [["guard", "--d2h", "log", "--", "no-such-command-anywhere"]],
+    },
+    "report": {"0": [["report", "train.tpk"], ["report"], ["report", "train.tpk", "--html", OUTPUT]],
+               "2": [["report", "--no-such-option"], ["report", "train.tpk", "--html", "train.tpk/433.tpt"],
+                     ["report", "train.tpk", "--json", "--html", OUTPUT], ["report", "train.tpk", "--no-source"]],
+               "3": [["report", "missing.tpk"], ["report", "missing.tpk", "--html", OUTPUT]],
+               "4": [["report", "train.tpk", ">", FULL], ["report", "train.tpk", "--html", FULL]]},
+    # It ends when it is interrupted.
+    "view": {"0": [["view", "train.tpk"]], "2": [["view"]], "3": [["view", "missing.tpk"]],
+             "4": [["view", "train.tpk", ">", FULL]]},
     "whatif": {"0": [["whatif", "train.tpk"]], "2": [["whatif"]], "3": [["whatif", "missing.tpk"]],
                "4": [["whatif", "train.tpk", ">", FULL]]},
-    "diff": {"0": [["diff", "train.tpk", "train.tpk"]], "2": [["diff", "train.tpk"]],
-             "3": [["diff", "train.tpk", "missing.tpk"]], "4": [["diff", "train.tpk", "train.tpk", ">", FULL]]},
+    "diff": {"0": [["diff", "train.tpk", "train.tpk"], [*COMPARED, "--html", OUTPUT]],
+             "2": [["diff", "train.tpk"], [*COMPARED, "--html", "train.tpk/433.tpt"],
+                   [*COMPARED, "--json", "--html", OUTPUT], [*COMPARED, "--no-source"]],
+             "3": [["diff", "train.tpk", "missing.tpk"], ["diff", "train.tpk", "missing.tpk", "--html", OUTPUT]],
+             "4": [[*COMPARED, ">", FULL], [*COMPARED, "--html", FULL]]},
     "check": {"0": [[*CHECKED, "kept.toml", "--sarif", OUTPUT], ["check", "train.tpk", "--init"]],
               "1": [[*CHECKED, "exceeded.toml", "--sarif", OUTPUT]], "2": [[*CHECKED, "missing.toml"]],
               "3": [["check", "missing.tpk", "--budget", "kept.toml"]],
@@ -82,14 +102,27 @@ def place(tmp_path):
     return directory
 
 
+def interrupted(words, **options):
+    """Runs a command to the first line of its output, or to its end, and interrupts it then."""
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    line = process.stdout.readline()
+    if line:
+        process.send_signal(signal.SIGINT)
+    rest, errors = process.communicate(timeout=60)
+    return subprocess.CompletedProcess(words, process.returncode, line + rest, errors)
+
+
 @pytest.fixture
-def run(turnpike, environment, place):
+def run(turnpike, guard_library, environment, place):
     environment = {name: value for name, value in environment.items() if not name.startswith("GITHUB")}
+    environment["TURNPIKE_GUARD_LIBRARY"] = str(guard_library)
 
     def run(words):
         output = subprocess.PIPE
         if ">" in words:
             words, output = words[:-2], open(words[-1], "w")
+        elif words[0] == "view":
+            return interrupted([str(turnpike), *words, "--no-browser"], cwd=place, env=environment)
         return subprocess.run(
             [str(turnpike), *words],
             cwd=place, env=environment, stdout=output, stderr=subprocess.PIPE, text=True, timeout=60,
@@ -124,7 +157,8 @@ def test_every_exit_code_happens_and_only_what_the_table_says_is_written(
     for name in after.keys() - before.keys():
         assert [pattern for pattern in allowed if fnmatch.fnmatch(name, f"work/{pattern}")], name
     # What the table lets a command write, it does write in one of its scenarios: an entry that is stale shows.
-    if int(result.returncode) in (0, 7) and command != "bench" and TABLE[command]["may write"] != "nothing":
+    is_silent = command == "bench" or (command in ("report", "diff") and "--html" not in words)
+    if int(result.returncode) in (0, 7) and not is_silent and TABLE[command]["may write"] != "nothing":
         assert after.keys() - before.keys()
 
 
@@ -147,7 +181,7 @@ def test_the_help_of_each_command_tells_its_codes(turnpike, command):
         assert re.search(rf"\b{code}\b", told), code
 
 
-@pytest.mark.parametrize("command", [name for name in TABLE if name not in ("record", "bench")])
+@pytest.mark.parametrize("command", [name for name in TABLE if name not in ("record", "guard", "bench")])
 def test_what_prints_nothing_on_standard_output_prints_nothing(run, command):
     result = run(SCENARIOS[command]["0"][0])
     assert (result.stdout == "") == TABLE[command]["standard output"].startswith("nothing")

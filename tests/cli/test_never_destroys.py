@@ -3,7 +3,6 @@
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 
 import pytest
@@ -13,17 +12,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python"
 from tracefile import COPY_CALL, DEVICE, HOST_TO_DEVICE, PAGEABLE, PYTHON_FRAME, TraceFile  # noqa: E402
 
 MAGIC = b"TPKTRACE"
-
-
-@pytest.fixture
-def run(turnpike, environment, tmp_path):
-    def run(*arguments):
-        return subprocess.run(
-            [str(turnpike), *map(str, arguments)],
-            cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
-
-    return run
 
 
 @pytest.fixture

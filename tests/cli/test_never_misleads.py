@@ -233,8 +233,9 @@ class TestBudgets:
 class TestSavings:
     def test_the_text_says_what_each_saving_is_of(self, run):
         text = words(run("report", EXAMPLE).stdout)
-        assert "made together with the others, saves 73 % of a step: one can hide what another gains" in text
         report = json.loads(run("report", EXAMPLE, "--json").stdout)
+        together = f"made together with the others, saves {report['saving_pct_all']:.0f} % of a step: one can hide what"
+        assert report["saving_pct_all"] > 50 and together in text
         finding = report["findings"][0]
         step_ms = finding["saving_step_ns"] / finding["saving_pct"] / 1e4
         assert f"per cent of the {step_ms:.2f} ms that the re-timed steps take on average" in text

@@ -115,7 +115,7 @@ class TestMain:
         lines = run("--help").stdout.splitlines()
         first = lines.index("Subcommands:") + 1
         rows = lines[first : lines.index("", first)]
-        assert [len(re.match(r"  \w+ +", row).group()) for row in rows] == [24] * 8
+        assert [len(re.match(r"  \w+ +", row).group()) for row in rows] == [24] * 10
 
     def test_help_goes_to_standard_output_and_without_a_command_to_standard_error(self, run):
         asked, given = run("--help"), run()
@@ -338,7 +338,7 @@ class TestWhatif:
     def test_every_change_of_the_help_is_one(self, run, recording):
         listed = run("whatif", "--help").stdout.split("Changes:\n")[1].split("\n\n")[0]
         names = re.findall(r"^  (\w+) ", listed, re.MULTILINE)
-        assert len(names) == 15
+        assert len(names) == 17
         for name in names:
             assert run("whatif", recording, "--edit", name, "--link-gbps", "0.5").returncode == 0, name
 

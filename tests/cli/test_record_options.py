@@ -192,3 +192,26 @@ def test_the_new_recording_is_made_beside_the_old_one(record, cuda_program, name
     assert path == str(record.directory / beside)
     assert "run.tpk" in result.stderr and "stays as it was." in result.stderr
     assert [path.name for path in record.directory.iterdir()] == ["run.tpk"]
+
+
+@pytest.mark.parametrize(("options", "words", "looks"), [
+    ([], ["process=1", "h2d=1000"], True),
+    ([], ["process=1", "d2h=1000"], True),
+    (["--no-link"], ["process=1", "h2d=1000"], False),
+    ([], ["process=1", "sync=3"], False),
+    ([], ["process=1", "h2d=1000", "exit=3"], True),
+])  # fmt: skip
+def test_no_link_forbids_to_measure_it_and_so_does_a_program_without_copies(
+    record, cuda_program, options, words, looks
+):
+    """Without a GPU nothing is measured and nothing said: what shows is the lock under which it looked for one."""
+    result = record(cuda_program, *words, options=options)
+    assert "the link" not in result.stderr
+    cache = record.directory.parent / "cache" / "turnpike"
+    assert (cache / "link.json.lock").exists() == looks
+    assert not (cache / "link.json").exists()
+
+
+def test_the_link_is_not_measured_after_a_program_that_was_killed(record, cuda_program):
+    record("sh", "-c", f"{cuda_program} process=1 h2d=1000; kill -INT $$")
+    assert not (record.directory.parent / "cache").exists()

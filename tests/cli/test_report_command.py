@@ -154,7 +154,7 @@ class TestReport:
         [
             ("trace.json", b'{"schemaVersion": 1, "traceEvents": []}', "no events of torch.profiler"),
             ("trace.json", b'{"a": 1}', "no list `traceEvents`"),
-            ("trace.json.gz", gzip.compress(b"{}"), "no list `traceEvents`"),
+            ("trace.json.gz", gzip.compress(b"{}", mtime=0), "no list `traceEvents`"),
             ("run.sqlite", b"SQLite format 3\0" + bytes(84), "run.sqlite"),
             ("run.nsys-rep", b"anything", "nsys export --type sqlite"),
         ],
@@ -214,6 +214,12 @@ class TestReport:
         }
         (cache / "link.json").write_text(json.dumps({"schema": 1, "links": [link]}))
 
+    def test_the_report_of_the_demo_knows_everything(self, run):
+        example = pathlib.Path(__file__).resolve().parents[2] / "examples" / "mnist-h100.tpk"
+        text = run("report", example).stdout
+        assert "WHAT TO DO" in text
+        assert "unknown" not in text
+
     def test_the_measured_link_of_the_same_machine_is_used(self, run, recording, tmp_path):
         self.write_links(tmp_path, "box")
         totals = json.loads(run("report", recording, "--json").stdout)["totals"]
@@ -223,8 +229,12 @@ class TestReport:
     @pytest.mark.parametrize(("host", "device"), [("other", "NVIDIA H100 80GB HBM3"), ("box", "NVIDIA A100")])
     def test_another_machines_link_is_not_used(self, run, recording, tmp_path, host, device):
         self.write_links(tmp_path, host, device)
-        assert json.loads(run("report", recording, "--json").stdout)["totals"]["h2d"]["link_gbps"] is None
-        assert "turnpike bench link" in run("report", recording).stdout
+        up = json.loads(run("report", recording, "--json").stdout)["totals"]["h2d"]
+        assert (up["link_source"], up["link_basis"]) == ("model", "PCIe 5 x16")
+        text = run("report", recording).stdout
+        assert "computed, not measured: a GPU of this model has PCIe 5 x16" in " ".join(text.split())
+        assert "turnpike bench link" in text
+        assert "unknown" not in text
 
 
 class TestExport:
@@ -232,7 +242,9 @@ class TestExport:
         result = run("export", recording, "--to", "chrome")
         assert (result.returncode, result.stdout) == (0, "")
         trace = json.loads((tmp_path / "train.chrome.json").read_text())
-        assert sum(event["ph"] == "X" for event in trace["traceEvents"]) == 6
+        slices = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+        assert sum(event["cat"] != "idle" for event in slices) == 6
+        assert any(event["cat"] == "idle" and event["name"] == "copies_only" for event in slices)
         assert "train.chrome.json" in result.stderr
 
     def test_perfetto_is_the_same_file(self, run, recording):

@@ -166,6 +166,7 @@ class TestMemory:
     KERNEL = b'{"ph":"X","ts":1,"dur":2,"cat":"kernel","name":"k","args":{"device":0,"context":1,"stream":7}},'
     OPERATOR = b'{"ph":"X","pid":1,"tid":1,"ts":1,"dur":2,"cat":"cpu_op","name":"aten::to"},'
 
+    @pytest.mark.alone
     @pytest.mark.parametrize(
         "piece", [KERNEL, OPERATOR, b" ", b"{},", b'"a":1,'], ids=["kernel", "operator", "space", "{}", "key"]
     )
@@ -179,6 +180,7 @@ class TestMemory:
         assert "unpacks to more than 100 times its size" in result.stderr
         assert time.monotonic() - start < 20
 
+    @pytest.mark.alone
     def test_long_json_without_events_stops(self, run, tmp_path):
         trace = tmp_path / "long.json"
         with open(trace, "wb") as file:

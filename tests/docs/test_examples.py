@@ -71,8 +71,17 @@ def mistakes(turnpike, line):
 
 def unknown_names(code):
     """The attributes of turnpike that a piece of Python uses and the package lacks."""
-    used = set(re.findall(r"(?<![\w.])(?:tp|turnpike)\.(\w+)", code))
-    return sorted(used - set(tp.__all__))
+    imports = re.compile(r"^from turnpike\.([\w.]+) import (.+)$", re.MULTILINE)
+    lacking = [name for module, names in imports.findall(code) for name in set(names.split(", ")) - defined_in(module)]
+    used = set(re.findall(r"(?<![\w.])(?:tp|turnpike)\.(\w+)", imports.sub("", code)))
+    return sorted([*lacking, *(used - set(tp.__all__))])
+
+
+def defined_in(module):
+    """What a module of the package defines, as its source says: to import it would need the framework it is for."""
+    source = ROOT / "python" / "turnpike" / (module.replace(".", "/") + ".py")
+    body = ast.parse(source.read_text()).body if source.exists() else []
+    return {node.name for node in body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
@@ -103,4 +112,6 @@ def test_the_checks_find_what_they_look_for(turnpike):
     assert mistakes(turnpike, "turnpike bench to --quicker") == ["no option --quicker"]
     assert mistakes(turnpike, "turnpike record -o a.tpk -- python train.py --unknown") == []
     assert unknown_names("tp.too(x); turnpike.report(y); other.tp.z") == ["too"]
+    assert unknown_names("from turnpike.integrations.ray import runtime_env, run") == ["run"]
+    assert unknown_names("from turnpike.integrations.rays import runtime_env") == ["runtime_env"]
     assert sum(len(commands(page.read_text())) for page in PAGES) > 80

@@ -1,6 +1,5 @@
 // A program that loads an OpenMP runtime before the engine's library. The runtime binds the main thread to one core;
 // the engine's threads must have all cores of the process. Exit code 0 if they have.
-#include <omp.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -10,6 +9,8 @@
 #include <thread>
 
 #include "move/cores.h"
+
+extern "C" int omp_get_num_places();  // of libgomp, whose header only GCC finds
 
 namespace {
 

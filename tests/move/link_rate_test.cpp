@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "cuda/driver.h"
+#include "cuda/nvml.h"
+#include "move/idle_links.h"
 
 namespace turnpike::move {
 namespace {
@@ -33,6 +35,14 @@ struct FakeDriver {
   bool moves_nothing = false;
   double event_ms[2] = {0, 0};
   int events = 0;
+  // NVML's side: what it says of the use of the GPUs, one look after the other; the last one stays.
+  std::vector<unsigned int> use_pct{0};
+  std::vector<unsigned int> processes{0};
+  std::size_t looks = 0;
+  int nvml_init_code = 0;
+  int nvml_sessions = 0;
+  std::vector<std::string> buses;
+  bool are_named_alike = false;
 };
 
 FakeDriver* g_fake = nullptr;
@@ -92,7 +102,11 @@ cuda::Driver fake_table() {
   driver.device_get_count = [](int* count) { return *count = g_fake->device_count, 0; };
   driver.device_get = [](int* device, int ordinal) { return *device = ordinal, 0; };
   driver.device_get_name = [](char* name, int, int device) {
-    std::strcpy(name, device == 0 ? "First GPU" : "Second GPU");
+    std::strcpy(name, device == 0 || g_fake->are_named_alike ? "First GPU" : "Second GPU");
+    return 0;
+  };
+  driver.device_get_attribute = [](int* value, int attribute, int device) {
+    *value = attribute == cuda::kAttributePciDomain ? 1 : attribute == cuda::kAttributePciBus ? 0x41 + device : 2;
     return 0;
   };
   driver.device_primary_ctx_retain = [](CUctx_st** context, int) {
@@ -214,6 +228,110 @@ TEST_F(LinkRates, NeedADevice) {
     ASSERT_FALSE(links);
     EXPECT_THAT(links.error().message, HasSubstr(count == 0 ? "no GPU" : "there is no device"));
   }
+}
+
+cuda::Nvml fake_nvml() {
+  cuda::Nvml nvml;
+  nvml.init = [](unsigned int) {
+    g_fake->nvml_sessions += g_fake->nvml_init_code == 0;
+    return g_fake->nvml_init_code;
+  };
+  nvml.shutdown = [] { return --g_fake->nvml_sessions, 0; };
+  nvml.device_by_bus_id = [](const char* bus_id, nvmlDevice_st**) { return g_fake->buses.push_back(bus_id), 0; };
+  nvml.utilization = [](nvmlDevice_st*, cuda::NvmlUtilization* use) {
+    use->gpu = g_fake->use_pct[std::min(g_fake->looks, g_fake->use_pct.size() - 1)];
+    return 0;
+  };
+  nvml.compute_processes = [](nvmlDevice_st*, unsigned int* count, void*) {
+    *count = g_fake->processes[std::min(g_fake->looks++, g_fake->processes.size() - 1)];
+    return *count == 0 ? 0 : cuda::kNvmlInsufficientSize;
+  };
+  return nvml;
+}
+
+class IdleLinks : public LinkRates {
+ protected:
+  Result<std::vector<LinkRate>> measure_idle(const cuda::Nvml& nvml = fake_nvml()) {
+    const auto sleep = [this](std::chrono::milliseconds time) { slept_ += time; };
+    auto measured = measure_idle_links(fake_table(), nvml, sleep, kBytes);
+    EXPECT_EQ(fake_.nvml_sessions, 0);
+    if (!measured) return measured.error();
+    EXPECT_EQ(measured->took.count() > 0, !measured->links.empty());
+    return std::move(measured->links);
+  }
+  std::chrono::milliseconds slept_{0};
+};
+
+TEST_F(IdleLinks, AreMeasuredAtOnceWhereNobodyUsesTheGpu) {
+  const auto links = measure_idle();
+  ASSERT_TRUE(links) << links.error().message;
+  ASSERT_EQ(links->size(), 1u);
+  EXPECT_NEAR(links->front().h2d_pinned_gbps.median, 1.048576, 1e-4);
+  EXPECT_EQ(slept_.count(), 0);
+  EXPECT_EQ(fake_.buses, std::vector<std::string>{"00000001:41:02.0"});
+}
+
+TEST_F(IdleLinks, AreMeasuredOnceTheLinkIsUp) {
+  fake_.h2d_ms = std::vector<double>(14, 10.0);  // 140 ms at a tenth of the rate
+  fake_.h2d_ms.push_back(1.0);
+  const auto links = measure_idle();
+  ASSERT_TRUE(links) << links.error().message;
+  EXPECT_NEAR(links->front().h2d_pinned_gbps.median, 1.048576, 1e-4);
+  EXPECT_EQ(fake_.h2d_copies, 14u + 10u + kRepetitions) << "150 ms of warm-up";
+}
+
+TEST_F(IdleLinks, WaitForThePast) {
+  fake_.use_pct = {90, 40, 5, 0};
+  EXPECT_TRUE(measure_idle());
+  EXPECT_EQ(slept_.count(), 150);
+}
+
+TEST_F(IdleLinks, AreNotMeasuredWhereKernelsOfOthersRun) {
+  fake_.use_pct = {7};
+  const auto links = measure_idle();
+  ASSERT_FALSE(links);
+  EXPECT_EQ(links.error().message, "GPU 0 is in use");
+  EXPECT_LE(slept_, kIdlePatience);
+  EXPECT_EQ(fake_.h2d_copies, 0u) << "not a byte";
+  EXPECT_EQ(fake_.host_allocs, 0);
+}
+
+TEST_F(IdleLinks, AreNotMeasuredWhereAnotherProcessHasAContext) {
+  fake_.processes = {2};
+  EXPECT_FALSE(measure_idle());
+  EXPECT_EQ(fake_.h2d_copies, 0u);
+  fake_.processes = {2, 2, 2, 2, 2, 2, 0};
+  EXPECT_TRUE(measure_idle()) << "it ended";
+}
+
+TEST_F(IdleLinks, AreNotMeasuredWhereNvmlDoesNotTell) {
+  auto nvml = fake_nvml();
+  nvml.utilization = [](nvmlDevice_st*, cuda::NvmlUtilization*) { return 3; };
+  EXPECT_FALSE(measure_idle(nvml));
+  nvml = fake_nvml();
+  nvml.compute_processes = [](nvmlDevice_st*, unsigned int*, void*) { return 3; };
+  EXPECT_FALSE(measure_idle(nvml));
+  nvml = fake_nvml();
+  nvml.device_by_bus_id = [](const char*, nvmlDevice_st**) { return 6; };
+  EXPECT_FALSE(measure_idle(nvml));
+  fake_.nvml_init_code = 9;
+  EXPECT_FALSE(measure_idle());
+  EXPECT_EQ(fake_.h2d_copies, 0u);
+}
+
+TEST_F(IdleLinks, AreOfOneGpuOfEachName) {
+  fake_.device_count = 2;
+  fake_.are_named_alike = true;
+  EXPECT_EQ(measure_idle()->size(), 1u);
+  fake_.are_named_alike = false;
+  const auto links = measure_idle();
+  ASSERT_EQ(links->size(), 2u);
+  EXPECT_EQ(links->back().device_name, "Second GPU");
+}
+
+TEST_F(IdleLinks, AreNoneWithoutAGpu) {
+  fake_.device_count = 0;
+  EXPECT_TRUE(measure_idle()->empty());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/shm.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@ namespace turnpike::move {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(Pin, LeavesTheBytesAndServesTransfersUntilItIsUndone) {
   for_each_seed([](EngineRun& run) {
@@ -165,6 +167,26 @@ TEST(Pin, SaysWhyTheSystemRefuses) {
   EXPECT_TRUE(run.engine->pin(memory.data(), memory.size()));
   EXPECT_TRUE(run.engine->unpin(memory.data()));
   run.end();
+}
+
+TEST(Pin, NamesTheLimitOfTheSystemWhereThereIsOne) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_MEMLOCK, &before), 0);
+  const auto refusal_under = [&](rlim_t limit) {
+    const rlimit changed{limit, before.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_MEMLOCK, &changed), 0);
+    EngineRun run(1);
+    run.simulation.fail("mem_host_register", 1, 2);
+    std::vector<std::byte> memory(4096);
+    const std::string text = run.engine->pin(memory.data(), memory.size()).error().message;
+    run.end();
+    return text;
+  };
+  EXPECT_THAT(refusal_under(4096), HasSubstr("bytes failed (ulimit -l is 4 KiB): "));
+  if (before.rlim_max == RLIM_INFINITY) {
+    EXPECT_THAT(refusal_under(RLIM_INFINITY), Not(HasSubstr("ulimit")));
+  }
+  setrlimit(RLIMIT_MEMLOCK, &before);
 }
 
 }  // namespace

@@ -379,6 +379,7 @@ def open_files():
     }
 
 
+@pytest.mark.alone  # all processes share /dev/shm
 @pytest.mark.parametrize("end", ["finish", "leave", "kill", "raise"])
 def test_nothing_stays_in_shared_memory(end, tmp_path):
     program = f"""

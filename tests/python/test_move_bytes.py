@@ -419,3 +419,15 @@ def test_only_what_is_asked_for_is_given_to_pytorch():
     assert to_module._by_torch(Thing(), HERE, None, True) == ((HERE,), {"dtype": None, "non_blocking": True})
     both = {"dtype": torch.float16, "non_blocking": False}
     assert to_module._by_torch(Thing(), HERE, torch.float16, False) == ((HERE,), both)
+
+
+@pytest.mark.parametrize("has_guard", [True, False])
+def test_filling_a_new_tensor_does_not_count_as_a_change(monkeypatch, has_guard):
+    if not has_guard:  # as in older versions of PyTorch
+        monkeypatch.delattr(torch._C, "_AutoDispatchBelowADInplaceOrView", raising=False)
+    new = torch.zeros(2)
+    with to_module._without_versions():
+        new.copy_(torch.ones(2))
+    assert new._version == 0
+    new.copy_(torch.ones(2))
+    assert new._version == 1

@@ -71,6 +71,21 @@ assert host == device and host[5] == {1 if call in ("upload", "ahead") else 2}
     assert done.returncode == 0, done.stderr
 
 
+def test_the_engine_counts_each_way(run):
+    done = run("""
+host, device = memory(1), memory(2)
+upload(host, device)
+upload(host, device)
+download(host, device)
+stats = engine.stats()
+counted = {way: (stats[way]["transfers"], stats[way]["bytes"]) for way in ("h2d", "d2h", "p2p")}
+assert counted == {"h2d": (2, 2 * SIZE), "d2h": (1, SIZE), "p2p": (0, 0)}, counted
+assert stats["h2d"]["staged_bytes"] == 2 * SIZE and stats["d2h"]["staged_bytes"] == SIZE, stats
+assert stats["pinned_bytes"] > 0 and stats["pending"] == 0, stats
+""")
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("call", CALLS)
 def test_a_daemon_thread_inside_a_call_does_not_disturb_the_end(run, call):
     program = f"""

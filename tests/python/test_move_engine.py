@@ -160,6 +160,20 @@ def test_a_setting_that_the_engine_refuses_is_forgotten(torch, monkeypatch):
     assert Refuses.given == [(0, 4096, 8192), (2, 4096, 8192), (2, 8192, 8192)]
 
 
+def test_only_a_loop_towards_a_gpu_opens_the_engine(torch, monkeypatch):
+    class Opened(Exception):
+        pass
+
+    def engine():
+        raise Opened
+
+    monkeypatch.setattr(engine_module, "engine", engine)
+    assert len(list(tp.prefetch([torch.ones(2)], "cpu"))) == 1
+    with pytest.raises(Opened):
+        iter(tp.prefetch([torch.ones(2)], "cuda:0"))
+
+
+@pytest.mark.alone
 def test_when_the_interpreter_ends_other_threads_begin_no_call(monkeypatch):
     monkeypatch.setattr(engine_module, "_is_over", True)
     monkeypatch.setattr(engine_module, "_END_S", 0.3)

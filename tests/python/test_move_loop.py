@@ -238,6 +238,7 @@ def test_one_that_does_not_draw_is_read_ahead():
     assert counts[:4] == [1, 3, 5, 6] and counts[-1] == 24
 
 
+@pytest.mark.alone
 def test_the_states_are_read_quickly():
     loop = wrapped([torch.ones(1)])
     generators = iter(loop)._generators

@@ -167,18 +167,22 @@ def test_gapless_agrees_with_pytorch():
         assert plan.is_gapless(tensor.shape, tensor.stride()) == expected, seed
 
 
-def test_tensors_are_allocated_as_empty_like_does():
-    tensors = [random_tensor(random.Random(seed)) for seed in range(60)]
-    tensors += [torch.ones(()), torch.ones(12).as_strided((3, 1, 4), (4, 999, 1)), torch.nn.Parameter(torch.ones(3))]
-    with torch.no_grad():
-        packing = planned(tensors)
-    assert packing.small == list(range(len(tensors)))
+def need_interface():
     interfaces = (
         (torch.Tensor, "__dlpack_c_exchange_api__"),
         (torch._C._aoti, "alloc_tensors_by_stealing_from_void_ptrs"),
     )
     if not all(hasattr(*interface) for interface in interfaces):
         pytest.skip(f"PyTorch {torch.__version__} lacks the interface; torch.empty_like() is used")
+
+
+def test_tensors_are_allocated_as_empty_like_does():
+    tensors = [random_tensor(random.Random(seed)) for seed in range(60)]
+    tensors += [torch.ones(()), torch.ones(12).as_strided((3, 1, 4), (4, 999, 1)), torch.nn.Parameter(torch.ones(3))]
+    with torch.no_grad():
+        packing = planned(tensors)
+    assert packing.small == list(range(len(tensors)))
+    need_interface()
     made = packing.empty_likes(tensors, -1)
     for new, tensor in zip(made, tensors, strict=True):
         expected = torch.empty_like(tensor)
@@ -193,11 +197,10 @@ def test_tensors_are_allocated_as_empty_like_does():
 
 
 def test_tensors_of_another_dtype_are_allocated_as_empty_like_does():
+    need_interface()
     tensors = [torch.ones(3, 5), torch.ones(4, 6).t(), torch.ones(()), torch.ones(2, 3, 4).permute(2, 0, 1)]
     for dtype in (torch.bfloat16, torch.int64, torch.bool):
         made = _core.move_empty_likes(tensors, plan.plain_types(), -1, torch.empty(0, dtype=dtype))
-        if made is None:
-            pytest.skip(f"PyTorch {torch.__version__} lacks the interface; torch.empty_like() is used")
         for new, tensor in zip(made, tensors, strict=True):
             expected = torch.empty_like(tensor, dtype=dtype)
             assert new.dtype is dtype and new.shape == expected.shape and new.stride() == expected.stride()

@@ -419,10 +419,22 @@ def test_the_figures_of_several_runs_are_of_each_mutant_once(tmp_path):
     assert (folder["case"], whole["case"]) == ("src/analyze", "src, all")
     assert (folder["killed"], folder["survived"], folder["not_reached"], folder["samples"]) == (3, 1, 1, 5)
     assert folder["value"] == 60.0 and folder["value_with_new_tests"] == 80.0 and not folder["met"]
+    assert (folder["value_of_newest_sample"], folder["newest_sample"]) == (100.0, 1), "of f alone"
+    assert "newest_sample" not in whole
     entries["d"]["equivalent"] = True
     folder, _ = result.write(ROOT, tmp_path / "out.json", runs, entries, 75)
     assert (folder["value"], folder["equivalent"], folder["samples"], folder["met"]) == (75.0, 1, 4, True)
     assert folder["value_with_new_tests"] == 100.0
+
+
+def test_an_old_run_knows_a_mutant_by_the_name_that_it_had_before_its_file_moved(tmp_path):
+    left = tmp_path / "left.toml"
+    entry = '[[mutant]]\nname = "new"\nreason = "the same either way"\nequivalent = true\n'
+    survived = [outcome.Outcome(mutant("old"), outcome.SURVIVED), outcome.Outcome(mutant("1"), outcome.KILLED)]
+    for earlier, score in (("", 50.0), ('earlier = ["older", "old"]\n', 100.0)):
+        left.write_text(entry + earlier)
+        outcome.with_reasons(survived, outcome.reasons(left))
+        assert outcome.rows(survived)["src/analyze"].score == score
 
 
 def test_of_one_mutant_the_tests_are_told_that_reach_it():
@@ -516,7 +528,7 @@ def test_no_test_is_left_behind_when_the_run_ends(tmp_path, monkeypatch):
 def test_an_interrupted_run_tells_what_it_has_tried(monkeypatch):
     case = suites.Case(suites.CTest(ROOT, "Some.Test"), "Some.Test", 1.0, {1, 2})
 
-    def try_mutant(number, cases):
+    def try_mutant(number, cases, is_alone):
         if number == 2:
             raise KeyboardInterrupt
         return suites.Ended(True, cases[0].name)
@@ -526,6 +538,119 @@ def test_an_interrupted_run_tells_what_it_has_tried(monkeypatch):
     ended = command.tried([(1, mutant("1")), (2, mutant("2")), (3, mutant("3"))], [case], jobs=1)
     assert ("1", outcome.KILLED) in [(one.mutant.name, one.state) for one in ended]
     assert "2" not in [one.mutant.name for one in ended]
+
+
+class Timed(suites.Suite):
+    """Tests whose original takes longer each time that it is asked, and then no longer; mutants take what they take."""
+
+    name = "timed"
+
+    def __init__(self, original, of_mutant):
+        self.original, self.of_mutant, self.limits = iter(original), of_mutant, []
+
+    def command(self, names, folder):
+        return names
+
+    def run(self, command, environment, seconds, folder):
+        self.limits.append(seconds)
+        return (None if seconds < self.of_mutant else 0), ""
+
+    def time_original(self, cases):
+        return next(self.original)
+
+
+class Failing(suites.Suite):
+    """Plays tests of which some fail with the mutant, each a given number of times."""
+
+    name = "failing"
+
+    def __init__(self, **times):
+        self.times = times
+
+    def command(self, names, folder):
+        return names
+
+    def run(self, names, environment, seconds, folder):
+        for name in names:
+            if self.times.get(name, 0) > 0:
+                self.times[name] -= 1
+                return 1, name
+        return 0, ""
+
+    def failed_case(self, output):
+        return output
+
+
+@pytest.mark.parametrize("is_alone", [False, True])
+@pytest.mark.parametrize(
+    ("times", "by"),
+    [
+        ({}, ""),
+        ({"a": 1}, ""),
+        ({"a": 1, "c": 1}, ""),
+        ({"b": 2}, "failing: b"),
+        ({"a": 1, "c": 2}, "failing: c"),  # the others are still asked
+    ],
+)
+def test_a_test_that_fails_once_has_not_noticed_the_mutant(times, by, is_alone):
+    suite = Failing(**times)
+    ended = suites.try_mutant(1, [suites.Case(suite, name, 0.1, {1}) for name in "abc"], is_alone)
+    assert (ended.is_noticed, ended.by) == (bool(by), by)
+
+
+def test_a_program_that_ends_without_naming_a_test_has_noticed_the_mutant():
+    suite = Failing(a=1)
+    suite.failed_case = lambda output: ""
+    ended = suites.try_mutant(1, [suites.Case(suite, "a", 0.1, {1})])
+    assert (ended.is_noticed, ended.by) == (True, "failing: exit code 1")
+
+
+@pytest.mark.parametrize(
+    ("original", "of_mutant", "is_killed", "limits"),
+    [
+        ([4.0], 1000, True, [25.0]),  # as quick as usual: the mutant is slow
+        ([9.0], 30, False, [25.0, 37.0]),  # the machine was slow
+        ([9.0, 12.0, 11.0], 1000, True, [25.0, 37.0, 46.0]),  # both are
+        ([None], 1000, False, [25.0]),  # it fails with the original now: it says nothing
+    ],
+)
+def test_a_mutant_out_of_time_is_killed_only_if_the_original_is_quick(original, of_mutant, is_killed, limits):
+    suite = Timed(original, of_mutant)
+    ended = suites.try_mutant(1, [suites.Case(suite, "a", 5.0, {1})], is_alone=True)
+    assert (ended.is_noticed, ended.is_out_of_time) == (is_killed, is_killed)
+    assert suite.limits == limits
+
+
+def test_the_original_is_timed_with_the_tests_of_the_mutant(tmp_path):
+    class Shell(suites.Suite):
+        def command(self, names, folder):
+            return ["sh", "-c", '[ -z "$MUTANT" ] && ' + names[0]]
+
+    def of(name):
+        return Shell().time_original([suites.Case(None, name, 0.0, set())])
+
+    assert of("sleep 0.05") >= 0.05
+    assert of("false") is None
+
+
+def test_what_ran_out_of_time_is_tried_again_when_nothing_else_runs(monkeypatch):
+    case = suites.Case(suites.CTest(ROOT, "Some.Test"), "Some.Test", 1.0, {1, 2, 3})
+    tried = []
+
+    def try_mutant(number, cases, is_alone):
+        tried.append((number, is_alone))
+        is_killed = number == 1 if is_alone else number != 2
+        return suites.Ended(is_killed, f"x: {outcome.OUT_OF_TIME}" if is_killed else "")
+
+    monkeypatch.setattr(suites, "try_mutant", try_mutant)
+    ended = command.tried([(1, mutant("1")), (2, mutant("2")), (3, mutant("3"))], [case], jobs=2)
+    assert sorted(tried[:3]) == [(1, False), (2, False), (3, False)]
+    assert sorted(tried[3:]) == [(1, True), (3, True)]
+    assert sorted((one.mutant.name, one.state) for one in ended) == [
+        ("1", outcome.KILLED),
+        ("2", outcome.SURVIVED),
+        ("3", outcome.SURVIVED),
+    ]
 
 
 def test_a_sample_is_the_same_for_the_same_seed():

@@ -4,6 +4,7 @@ import ast
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -71,3 +72,39 @@ def test_package_is_typed_and_documented():
     for name in tp.__all__:
         if name not in ("Error", "__version__"):
             assert getattr(tp, name).__doc__, name
+
+
+FRAMEWORKS = ("torch", "numpy", "pytest", "lightning", "pytorch_lightning", "transformers", "accelerate", "ray")
+BARE = """
+import importlib.util, sys
+assert [name for name in FRAMEWORKS if importlib.util.find_spec(name)] == []
+import turnpike as tp
+report = tp.report(RUN)
+assert report.summary()["h2d_count"] > 0 and len(str(report)) > 1000 and report.table("transfers").columns
+assert report.source.identities[0].pid
+from turnpike.integrations.ray import runtime_env
+assert runtime_env("run.tpk")["env_vars"]
+for name in ("lightning", "transformers"):
+    try:
+        importlib.import_module("turnpike.integrations." + name)
+    except ModuleNotFoundError as error:
+        print(error.name)
+"""
+
+
+def test_an_environment_without_any_framework_imports_and_reports(tmp_path):
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    site = output(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", check=True).stdout.strip()
+    for package in (PACKAGE, PACKAGE.parent / "pytest_turnpike"):
+        shutil.copytree(package, pathlib.Path(site) / package.name, ignore=shutil.ignore_patterns("__pycache__"))
+    run = ROOT / "examples" / "mnist-h100.tpk"
+    program = f"FRAMEWORKS, RUN = {FRAMEWORKS!r}, {str(run)!r}\n{BARE}"
+    told = output(python, "-I", "-c", program)
+    assert (told.returncode, told.stdout.split()) == (0, ["pytorch_lightning", "transformers"]), told.stderr
+    assert "GPU" in output(python, "-I", "-m", "turnpike", "report", run, check=True).stdout
+
+
+def test_the_package_itself_imports_no_framework():
+    program = f"import sys, turnpike; print([name for name in {FRAMEWORKS!r} if name in sys.modules])"
+    assert output(sys.executable, "-c", program, check=True).stdout == "[]\n"

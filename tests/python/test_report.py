@@ -1,16 +1,14 @@
 """turnpike.report: the objects, the text and the HTML of a run whose contents are known."""
 
 import dataclasses
-import html
 import json
-import pathlib
 import subprocess
 import sys
 
 import pytest
 
 import turnpike as tp
-from turnpike import _html, _native
+from turnpike import _native
 
 
 def test_finds_the_line_and_the_figures_of_each_upload(run):
@@ -92,75 +90,6 @@ def test_repr_is_one_short_line(run):
     assert text.startswith("<turnpike.Report of ")
     assert "3 transfers" in text
     assert "\n" not in text
-
-
-def test_html_escapes_what_the_run_contains(run):
-    text = tp.report(run)._repr_html_()
-    assert "train.py:7" in text
-    assert "<b>train" not in text
-
-
-def test_html_leads_with_the_verdict_and_what_to_do(run):
-    rep = tp.report(run)
-    text = rep._repr_html_()
-    assert f"this program is {rep.verdict.bound_by}-bound" in text
-    assert text.index("Verdict") < text.index("<table>")
-    assert html.escape(rep.verdict.why) in text
-    values = {**rep.to_dict(), "findings": [hostile_finding(number) for number in range(12)]}
-    values["findings"][1]["superseded_by"] = "blocking_copy"
-    text = _html.of_report("a run", values)
-    assert text.index("What to do") < text.index("<table>")
-    assert text.count("<li>") == 10
-    assert "and 1 more" in text
-    assert "site 0" in text
-    assert "site 1:" not in text, "it has been said with the finding that leads"
-    assert "saves 1.500 ms" in text
-    assert "<i>" not in text
-    assert "x &lt; y" in text
-
-
-def hostile_finding(number):
-    return {
-        "rule": "repeated_upload",
-        "severity": "warning",
-        "title": "<i>title</i>",
-        "site": f"site {number}",
-        "saving_ns": 3_000_000,
-        "saving_step_ns": 1_500_000,
-        "saving_pct": 12.0,
-        "superseded_by": None,
-        "evidence": "x < y",
-        "advice": "<i>do</i>",
-        "docs": "docs/rules/repeated_upload.md",
-    }
-
-
-def test_html_says_that_a_gain_is_unknown(run):
-    finding = {**hostile_finding(0), "saving_step_ns": None, "saving_pct": None, "site": ""}
-    values = {**tp.report(run).to_dict(), "findings": [finding]}
-    text = _html.of_report("a run", values)
-    assert "the step as a whole" in text
-    assert "gain unknown" in text
-
-
-def test_html_and_report_do_not_import_each_other():
-    source = pathlib.Path(_html.__file__).read_text()
-    assert "turnpike._report" not in source
-
-
-def test_html_escapes_file_names(tmp_path):
-    import tracefile
-
-    trace = tracefile.TraceFile()
-    stack = trace.stack(trace.frame(tracefile.PYTHON_FRAME, "f", "<script>alert(1)</script>.py", 1))
-    trace.call("cudaMemcpyAsync", tracefile.COPY_CALL, 1, 0, 1000, stack=stack, size_bytes=8)
-    trace.memcpy(tracefile.HOST_TO_DEVICE, tracefile.PINNED, tracefile.DEVICE, 8, 1, 0, 1000)
-    folder = tmp_path / "odd.tpk"
-    folder.mkdir()
-    trace.write(folder / "1.tpt")
-    rep = tp.report(folder)
-    assert any("<script>" in (site.file or "") for site in rep.sites)
-    assert "<script>" not in rep._repr_html_()
 
 
 def test_link_rates_that_cannot_be_read_are_a_warning(run, tmp_path, monkeypatch):

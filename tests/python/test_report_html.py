@@ -1,167 +1,214 @@
-"""Every text and figure of the notebook's view, cell by cell."""
+"""What a notebook shows of a report, and the page that to_html writes."""
 
+import copy
 import html.parser
 import json
+import os
 import pathlib
+import pickle
+import subprocess
+import sys
 
 import pytest
 
-from turnpike import _html
+import tracefile
+import turnpike as tp
+from turnpike import _native
 
-GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "report" / "golden"
+# Of a notebook's output: JupyterLab, VS Code and GitHub cut off or refuse what is much larger.
+MOST_BYTES = 300_000
 
 
-class Cells(html.parser.HTMLParser):
-    """The texts of the paragraphs and list items, and each table as a list of rows."""
+class Elements(html.parser.HTMLParser):
+    """The elements and attributes of a fragment, and whether each is closed."""
 
     def __init__(self, text):
         super().__init__()
-        self.texts, self.tables, self.open = [], [], False
+        self.names, self.attributes, self.open, self.texts = set(), set(), [], []
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        if tag == "table":
-            self.tables.append([])
-        elif tag == "tr":
-            self.tables[-1].append([])
-        elif tag in ("th", "td"):
-            self.tables[-1][-1].append("")
-        elif tag in ("p", "li"):
-            self.texts.append("")
-        self.open = tag in ("th", "td") or self.open and tag != "p"
+        self.names.add(tag)
+        self.attributes.update(name for name, _ in attrs)
+        self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        self.open.pop()
 
     def handle_endtag(self, tag):
-        if tag in ("th", "td"):
-            self.open = False
+        # Elements without an end, as other documents have them, stand above it.
+        while self.open.pop() != tag:
+            pass
 
     def handle_data(self, data):
-        if self.open:
-            self.tables[-1][-1][-1] += data
-        else:
-            self.texts[-1] += data
+        self.texts.append(data)
 
 
-def distinct():
-    return json.loads((GOLDEN / "distinct.json").read_text())
+def written_by_the_command(run, *options):
+    command = [_native.EXECUTABLE, "report", str(run), "--html", "-", *options]
+    return subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
 
 
-def shown(values):
-    return Cells(_html.of_report("run <1>", values))
+def hostile_run(folder, name):
+    trace = tracefile.TraceFile()
+    stack = trace.stack(trace.frame(tracefile.PYTHON_FRAME, name, f"{name}.py", 1))
+    trace.call("cudaMemcpyAsync", tracefile.COPY_CALL, 1, 0, 1000, stack=stack, size_bytes=8)
+    trace.memcpy(tracefile.HOST_TO_DEVICE, tracefile.PINNED, tracefile.DEVICE, 8, 1, 0, 1000)
+    folder.mkdir()
+    trace.write(folder / "1.tpt")
+    return folder
 
 
-def finding(number=1, **fields):
-    plain = {
-        "site": f"a.py:{number}",
-        "title": "title <b>",
-        "evidence": "evidence",
-        "advice": "advice",
-        "rule": "round_trip",
-        "severity": "warning",
-        "superseded_by": None,
-        "saving_pct": 12.6,
-        "saving_step_ns": 1_234_567,
-    }
-    return plain | fields
+def test_the_overview_tells_the_verdict_the_findings_and_the_tables(run):
+    rep = tp.report(run)
+    text = rep._repr_html_()
+    shown = Elements(text)
+    words = "".join(shown.texts)
+    assert shown.open == []
+    assert rep.findings and rep.findings[0].title in words
+    assert "train.py:7" in words
+    assert rep.loss_sentences["cupti_dropped"] in words
+    assert words.index("Your GPU") < words.index(rep.findings[0].title) < words.index("Transfers by line")
+    assert len(text.encode()) <= MOST_BYTES
 
 
-def test_the_tables_have_the_values_of_the_json():
-    values = distinct()
-    tables = shown(values).tables
-    totals = [(name, total) for name, total in values["totals"].items() if total["count"]]
-    assert tables[0][0] == ["direction", "count", "size", "device ms", "blocked ms", "GB/s"]
-    assert [row[:2] for row in tables[0][1:]] == [[name, str(total["count"])] for name, total in totals]
-    assert tables[1][0] == [
-        "site", "operator", "phase", "direction", "memory", "count", "size", "device ms", "blocked ms", "overlapped %",
-    ]  # fmt: skip
-    for row, site in zip(tables[1][1:], values["sites"], strict=True):
-        assert row[0] == site["site"] and row[3] == site["direction"] and row[5] == str(site["count"])
-        assert row[1] == (site["op"] or site["api"] or "?") and row[2] == (site["phase"] or "?")
-        assert row[4] == f"{site['src_kind'] or '?'} -> {site['dst_kind'] or '?'}"
-    assert tables[2][0] == ["site", "operator", "phase", "count", "blocked ms"]
-    for row, site in zip(tables[2][1:], values["sync_sites"], strict=True):
-        assert row[:2] == [site["site"], site["op"] or site["api"] or "?"]
-        assert row[2:] == [site["phase"] or "?", str(site["count"]), f"{site['host_blocked_ns'] / 1e6:.3f}"]
-    assert tables[3][0] == ["what", "count"]
-    sentences = values["loss_sentences"]
-    assert tables[3][1:] == [[sentences[name] or name, str(count)] for name, count in values["losses"].items()]
+def test_the_overview_needs_no_script_and_loads_nothing(run):
+    shown = Elements(tp.report(run)._repr_html_())
+    assert shown.names.isdisjoint({"script", "iframe", "img", "link", "object", "embed", "form", "input", "button"})
+    assert shown.attributes.isdisjoint({"src", "href", "style"})
+    assert not [name for name in shown.attributes if name.startswith("on")]
 
 
 @pytest.mark.parametrize(
-    ("op", "api", "expected"),
-    [("aten::to", "cudaMemcpy", "aten::to"), (None, "cudaFree", "cudaFree"), (None, None, "?")],
-)
-def test_the_operator_is_the_call_if_there_is_none_and_unknown_without_a_call(op, api, expected):
-    values = distinct()
-    for table in ("sites", "sync_sites"):
-        values[table] = [values[table][0] | {"op": op, "api": api, "phase": None}]
-    tables = shown(values).tables
-    assert tables[1][1][1:3] == [expected, "?"] and tables[2][1][1:3] == [expected, "?"]
-
-
-def test_units():
-    total = {"count": 1, "bytes": 0, "device_time_ns": 1_500_000, "host_blocked_ns": None, "bandwidth_gbps": None}
-    sizes = {
-        999: "999 B",
-        1000: "1 kB",
-        999_499: "999 kB",
-        999_500: "1 MB",
-        1_000_000: "1 MB",
-        1_000_000_000: "1 GB",
-        0: "0 B",
-    }
-    for size_bytes, text in sizes.items():
-        values = distinct() | {"totals": {"h2d": total | {"bytes": size_bytes}, "d2h": total | {"count": 0}}}
-        assert shown(values).tables[0][1:] == [["h2d", "1", text, "1.500", "?", "?"]]
-    values = distinct() | {"totals": {"d2h": total | {"bandwidth_gbps": 12.34, "host_blocked_ns": 1000}}}
-    assert shown(values).tables[0][1][3:] == ["1.500", "0.001", "12.3"]
-
-
-@pytest.mark.parametrize(("count", "rows", "more"), [(0, 0, None), (20, 20, None), (21, 20, 1), (23, 20, 3)])
-def test_a_table_of_twenty_rows_says_how_many_more_there_are(count, rows, more):
-    values = distinct() | {"findings": [], "totals": {}, "sync_sites": [], "losses": {}}
-    values["sites"] = [values["sites"][0]] * count
-    cells = shown(values)
-    assert [len(table) - 1 for table in cells.tables] == ([rows] if rows else [])
-    assert [text for text in cells.texts if "more" in text] == ([f"and {more} more"] if more else [])
-
-
-@pytest.mark.parametrize(("count", "told", "more"), [(0, 0, None), (10, 10, None), (11, 10, 1), (14, 10, 4)])
-def test_at_most_ten_findings_are_told(count, told, more):
-    findings = [finding(number) for number in range(count)] + [finding(99, superseded_by="late_loader")]
-    values = distinct() | {"findings": findings, "sites": [], "totals": {}, "sync_sites": [], "losses": {}}
-    texts = shown(values).texts
-    assert sum("fix:" in text for text in texts) == told and not any("a.py:99" in text for text in texts)
-    assert ("What to do" in texts) == (count > 0)
-    assert [text for text in texts if "more" in text] == ([f"and {more} more"] if more else [])
-
-
-@pytest.mark.parametrize(
-    ("fields", "steps", "expected"),
+    "name",
     [
-        ({}, True, "a.py:1: title <b>; saves 1.235 ms a step (13 %)"),
-        ({}, False, "a.py:1: title <b>; saves 1.235 ms (13 %)"),
-        ({"site": None}, True, "the step as a whole: title <b>; saves 1.235 ms a step (13 %)"),
-        ({"saving_pct": None}, True, "a.py:1: title <b>; gain unknown"),
-        ({"saving_pct": None, "severity": "error"}, True, "a.py:1: title <b>; results may be wrong"),
+        "<script>alert(1)</script>",
+        '"><img src=x onerror=alert(1)>',
+        "</style></div><b>",
+        "a\u2028b\u202ec",
+        "x" * 10**6,
     ],
 )
-def test_a_finding_says_where_what_and_how_much(fields, steps, expected):
-    values = distinct() | {"findings": [finding(**fields)]}
-    if not steps:
-        values["steps"] = None
-    assert expected + "what: evidencefix: advice (round_trip)" in shown(values).texts
+def test_names_of_the_run_stay_text(tmp_path, run, name):
+    known = Elements(tp.report(run)._repr_html_())
+    rep = tp.report(hostile_run(tmp_path / "odd.tpk", name))
+    assert any(name in (site.file or "") for site in rep.sites)
+    text = rep._repr_html_()
+    shown = Elements(text)
+    assert shown.open == [] and shown.names <= known.names and shown.attributes <= known.attributes
+    assert "\u202e" not in text and len(text.encode()) <= MOST_BYTES
 
 
-@pytest.mark.parametrize(
-    ("bound", "expected"),
-    [
-        (None, "unknown what limits this program"),
-        ("mixed", "several things limit this program"),
-        ("sync", "this program is sync-bound"),
-    ],
-)
-def test_the_head_names_the_run_and_its_limit(bound, expected):
-    values = distinct()
-    values["verdict"] |= {"bound_by": bound, "why": "because <i>"}
-    texts = shown(values).texts
-    assert texts[:2] == ["Turnpike: run <1>", f"Verdict: {expected}. because <i>"]
+def test_a_notebook_shows_the_overview_and_keeps_it_small(run, tmp_path):
+    source = f"import turnpike as tp\ntp.report({str(run)!r})"
+    cell = {"id": "a", "cell_type": "code", "source": source, "metadata": {}, "outputs": [], "execution_count": None}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (tmp_path / "notebook.ipynb").write_text(json.dumps(notebook))
+    folders = {name: str(tmp_path / "jupyter") for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR")}
+    subprocess.run(
+        [sys.executable, "-m", "nbconvert", "--execute", "--to", "notebook", "--inplace", "notebook.ipynb"],
+        cwd=tmp_path, env={**os.environ, **folders, "JUPYTER_RUNTIME_DIR": str(tmp_path / "jupyter")}, check=True,
+    )  # fmt: skip
+    (output,) = json.loads((tmp_path / "notebook.ipynb").read_text())["cells"][0]["outputs"]
+    rep = tp.report(run)
+    assert "".join(output["data"]["text/html"]) == rep._repr_html_()
+    assert "".join(output["data"]["text/plain"]) == repr(rep)
+    subprocess.run(
+        [sys.executable, "-m", "nbconvert", "--to", "html", "notebook.ipynb"],
+        cwd=tmp_path, env={**os.environ, **folders}, check=True,
+    )  # fmt: skip
+    exported = Elements((tmp_path / "notebook.html").read_text())
+    assert set(Elements(rep._repr_html_()).texts) <= set(exported.texts)
+    assert "svg" in exported.names
+
+
+def test_to_html_writes_what_the_command_writes(run, tmp_path):
+    rep = tp.report(run)
+    page = tmp_path / "page.html"
+    assert rep.to_html(page) == page
+    assert page.read_bytes() == written_by_the_command(run)
+    rep.to_html(os.fsencode(page), source=False, redact_paths=True, events=1)
+    assert page.read_bytes() == written_by_the_command(run, "--no-source", "--redact-paths", "--events", "1")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["page.html", "run.tpk"]
+
+
+def test_the_overview_says_how_to_write_the_page_and_links_it_then(run, tmp_path, monkeypatch):
+    rep = tp.report(run)
+    assert ".to_html(" in rep._repr_html_() and "href" not in rep._repr_html_()
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.chdir(tmp_path / "notebooks")
+    rep.to_html("../a page #1.html")
+    text = rep._repr_html_()
+    assert 'href="../a%20page%20%231.html"' in text and ".to_html(" not in text
+    assert str(tmp_path / "a page #1.html") in text.replace("notebooks/../", "")
+
+
+def test_a_page_is_written_whole_or_not_at_all(run, tmp_path):
+    rep = tp.report(run)
+    page = tmp_path / "page.html"
+    page.write_text("the one before")
+    (run / "100.tpt").rename(tmp_path / "100.tpt")
+    with pytest.raises(tp.Error, match=r"run\.tpk"):
+        rep.to_html(page)
+    assert page.read_text() == "the one before"
+    with pytest.raises(FileNotFoundError):
+        rep.to_html(tmp_path / "nowhere" / "page.html")
+    (tmp_path / "100.tpt").rename(run / "100.tpt")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError):
+        rep.to_html(tmp_path / "folder")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["folder", "page.html", "run.tpk"]
+
+
+def test_a_run_that_has_changed_is_an_error(run, tmp_path):
+    rep = tp.report(run)
+    trace = hostile_run(tmp_path / "other.tpk", "f") / "1.tpt"
+    trace.rename(run / "100.tpt")
+    with pytest.raises(tp.Error, match="has changed since this report was made"):
+        rep.to_html(tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_it_never_writes_over_its_run(run, tmp_path):
+    rep = tp.report(run)
+    before = (run / "100.tpt").read_bytes()
+    (tmp_path / "link").symlink_to(run / "100.tpt")
+    for path in (run, run / "100.tpt", tmp_path / "link"):
+        with pytest.raises(tp.Error, match="file of this run"):
+            rep.to_html(path)
+    assert (run / "100.tpt").read_bytes() == before
+
+
+def test_copies_write_pages_and_pickles_say_why_not(run, tmp_path):
+    rep = tp.report(run)
+    kept = pickle.loads(pickle.dumps(rep))
+    assert kept._repr_html_() == rep._repr_html_()
+    with pytest.raises(tp.Error, match="pickled"):
+        kept.to_html(tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
+    copy.copy(rep).to_html(tmp_path / "page.html")
+    assert (tmp_path / "page.html").stat().st_size > 100_000
+
+
+def test_ctrl_c_leaves_the_page_before(run, tmp_path):
+    class Interrupted:
+        def write_page(self, inputs, write, *_):
+            write(b"<!doctype html>")
+            assert len(list(tmp_path.iterdir())) == 3
+            raise KeyboardInterrupt
+
+    rep = tp.report(run)
+    page = rep.to_html(tmp_path / "page.html")
+    before = page.read_bytes()
+    rep._analysis = Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        rep.to_html(page)
+    assert page.read_bytes() == before
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["page.html", "run.tpk"]
+
+
+def test_the_file_is_readable_as_others_are(run, tmp_path):
+    (tmp_path / "other").touch()
+    page = tp.report(run).to_html(tmp_path / "page.html")
+    assert page.stat().st_mode == pathlib.Path(tmp_path / "other").stat().st_mode

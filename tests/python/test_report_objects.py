@@ -65,6 +65,7 @@ def test_a_run_that_is_given_twice_counts_once_with_a_warning(run):
     assert "given twice" in rep.source.notes[0]
 
 
+@pytest.mark.alone
 def test_ctrl_c_ends_a_report_in_the_making(run):
     (file,) = run.iterdir()
     data = file.read_bytes()

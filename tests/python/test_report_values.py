@@ -31,6 +31,9 @@ class Analysis:
     def text(self, width, top):
         return f"{width} columns, {top} rows"
 
+    def overview(self, path, address):
+        return f"page {path!r} at {address!r}"
+
 
 def assert_same(attribute, value, path):
     """`attribute` has every key of `value` under its name, at every depth."""
@@ -71,6 +74,8 @@ def test_rows_are_objects_of_their_own_kind():
     assert isinstance(rep.findings[2], tp.Finding)
     assert (rep.source.devices[1].id, rep.source.devices[1].memory_bytes) == (5, 40_200_000_000)
     assert (rep.totals["p2p"].pageable_count, rep.totals["h2h"].link_gbps) == (104, 88.5)
+    assert (rep.totals["d2h"].link_source, rep.totals["d2h"].link_basis) == ("learnt", "link B")
+    assert (rep.source.devices[0].numa_node, rep.source.devices[0].pcie_width) == (7, 8)
     assert (rep.sites[3].count, rep.sites[3].bytes, rep.sites[3].blocked_count) == (314, 41_440_000, 154)
     assert (rep.verdict.threads[0].calls_pct, rep.verdict.threads[0].waits_pct) == (12.25, 38.5)
     assert (rep.memory.peak_device_bytes, rep.memory.peak_pinned_bytes) == (1_120_000_000, 25_300_000)
@@ -132,6 +137,7 @@ def test_the_link_of_the_machine_is_in_the_totals(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     totals = tp.report(EXAMPLE).totals
     assert [total.link_gbps for total in totals.values()] == [55.25, 53.75, None, None, None, None]
+    assert [totals[direction].link_source for direction in ("h2d", "d2h", "d2d")] == ["measured", "measured", None]
 
 
 def test_warnings_are_clean_and_point_at_the_caller(run):

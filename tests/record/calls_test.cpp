@@ -243,6 +243,9 @@ TEST_F(EveryKind, DevicesThreadsAndProcessAreNamed) {
     EXPECT_EQ(trace_->devices[i].pci_bus, 0x41 + i);
     EXPECT_EQ(trace_->devices[i].pci_device, 0x11 + i);
     EXPECT_EQ(trace_->devices[i].numa_node, 0xFFFF);
+    // No machine has these on its bus.
+    const std::string link = trace_->metadata("link." + std::to_string(i));
+    EXPECT_EQ(link.find("unknown: no PCIe link at /sys/bus/pci/devices/00"), 0u) << link;
   }
   ASSERT_FALSE(trace_->streams.empty());
   for (const auto& stream : trace_->streams) {

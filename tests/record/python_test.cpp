@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <unordered_map>
 
 #include "victim_run.h"
 
@@ -73,11 +74,17 @@ TEST_P(PythonVictim, IsLookedAtBetweenItsCalls) {
   const Trace trace = VictimRun({PYTHON_VICTIM}, {.program = GetParam(), .variables = {{"VICTIM_BUSY", "1"}}}).trace();
   std::size_t seen = 0;
   std::size_t seen_beside = 0;
+  std::unordered_map<std::uint32_t, std::int64_t> before_ns;  // the time of a thread's sample before
   for (const auto& sample : trace.samples) {
     ASSERT_TRUE(trace.process.stacks.contains(sample.stack));
     const auto& frames = trace.process.stacks.at(sample.stack).frames;
     ASSERT_FALSE(frames.empty());
     for (const std::uint32_t frame : frames) EXPECT_EQ(trace.process.frames.at(frame).kind, trace::FrameKind::kPython);
+    const auto [before, is_first] = before_ns.try_emplace(sample.thread, sample.time_ns);
+    if (!is_first) {
+      EXPECT_GT(sample.time_ns - before->second, 4'000'000) << "no oftener than every 5 ms";
+    }
+    before->second = sample.time_ns;
     const bool is_main = sample.thread == trace.process.pid;
     const auto& outermost = trace.process.frames.at(frames.back()).function;
     EXPECT_EQ(outermost == "<module>", is_main) << outermost;

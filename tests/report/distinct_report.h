@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyze/report.h"
+#include "report/text/line_change.h"
 
 namespace turnpike::report {
 
@@ -14,7 +15,14 @@ inline analyze::Source distinct_source() {
   source.kind = "mixed";
   source.paths = {"rank0.tpk", "rank1.tpk"};
   source.process_count = 2;
-  source.devices = {{.id = 3, .name = "GPU model A", .memory_bytes = 80'100'000'000},
+  source.devices = {{.id = 3,
+                     .name = "GPU model A",
+                     .memory_bytes = 80'100'000'000,
+                     .numa_node = 7,
+                     .pcie_generation = 4,
+                     .pcie_width = 8,
+                     .pcie_max_generation = 6,
+                     .pcie_max_width = 16},
                     {.id = 5, .name = "GPU model B", .memory_bytes = 40'200'000'000}};
   source.program = "python train.py --epochs 9";
   source.versions = {{"python", "3.12.3"}, {"torch", "2.11.0"}};
@@ -23,6 +31,18 @@ inline analyze::Source distinct_source() {
   source.hosts = {"box-a", "box-b"};
   source.inputs.unreadable = {"a.tpt cannot be read.", "b.tpt cannot be read."};
   source.inputs.notes = {"The first doubt.", "The second doubt."};
+  source.identities = {{.pid = 94711,
+                        .host = "pod-a",
+                        .node = "node-b",
+                        .job_id = "job 17",
+                        .launcher = "torchrun slurm",
+                        .rank = 9013,
+                        .local_rank = 9005,
+                        .world_size = 9032,
+                        .local_world_size = 9008,
+                        .node_rank = 9001,
+                        .restart_count = 9002}};
+  source.identities.emplace_back().pid = 94712;
   return source;
 }
 
@@ -34,7 +54,9 @@ inline std::array<analyze::Total, analyze::kDirectionCount> distinct_totals() {
                          .pageable_count = 101,
                          .pageable_bytes = 51'900'000,
                          .bandwidth_gbps = 8.216,
-                         .link_gbps = 55.25},
+                         .link_gbps = 55.25,
+                         .link_source = analyze::LinkSource::kMeasured,
+                         .link_basis = "link A"},
           analyze::Total{.count = 202,
                          .bytes = 302'400'000,
                          .device_time_ns = 25'600'000,
@@ -42,7 +64,9 @@ inline std::array<analyze::Total, analyze::kDirectionCount> distinct_totals() {
                          .pageable_count = 102,
                          .pageable_bytes = 162'100'000,
                          .bandwidth_gbps = 11.81,
-                         .link_gbps = 53.75},
+                         .link_gbps = 53.75,
+                         .link_source = analyze::LinkSource::kLearnt,
+                         .link_basis = "link B"},
           analyze::Total{.count = 203,
                          .bytes = 403'500'000,
                          .device_time_ns = 26'700'000,
@@ -50,7 +74,9 @@ inline std::array<analyze::Total, analyze::kDirectionCount> distinct_totals() {
                          .pageable_count = 103,
                          .pageable_bytes = 273'200'000,
                          .bandwidth_gbps = 1511.2,
-                         .link_gbps = 1800.5},
+                         .link_gbps = 1800.5,
+                         .link_source = analyze::LinkSource::kGeneration,
+                         .link_basis = "link C"},
           analyze::Total{.count = 204,
                          .bytes = 504'600'000,
                          .device_time_ns = 27'800'000,
@@ -58,7 +84,9 @@ inline std::array<analyze::Total, analyze::kDirectionCount> distinct_totals() {
                          .pageable_count = 104,
                          .pageable_bytes = 384'300'000,
                          .bandwidth_gbps = 181.5,
-                         .link_gbps = 390.25},
+                         .link_gbps = 390.25,
+                         .link_source = analyze::LinkSource::kModel,
+                         .link_basis = "link D"},
           analyze::Total{.count = 205,
                          .bytes = 605'700'000,
                          .device_time_ns = 28'900'000,
@@ -66,7 +94,9 @@ inline std::array<analyze::Total, analyze::kDirectionCount> distinct_totals() {
                          .pageable_count = 105,
                          .pageable_bytes = 495'400'000,
                          .bandwidth_gbps = 20.95,
-                         .link_gbps = 88.5},
+                         .link_gbps = 88.5,
+                         .link_source = analyze::LinkSource::kMeasured,
+                         .link_basis = "link E"},
           analyze::Total{.count = 206,
                          .bytes = 706'800'000,
                          .device_time_ns = 31'100'000,
@@ -74,7 +104,9 @@ inline std::array<analyze::Total, analyze::kDirectionCount> distinct_totals() {
                          .pageable_count = 106,
                          .pageable_bytes = 606'500'000,
                          .bandwidth_gbps = 2272.7,
-                         .link_gbps = 2500.75}};
+                         .link_gbps = 2500.75,
+                         .link_source = analyze::LinkSource::kLearnt,
+                         .link_basis = "link F"}};
 }
 
 inline analyze::HostThread distinct_thread() {
@@ -141,6 +173,28 @@ inline analyze::MemoryUse distinct_memory() {
   return memory;
 }
 
+// Of the place `number` (1 to 9): all that idle time may have.
+inline analyze::IdleSite distinct_idle_site(std::uint32_t number, analyze::IdleCause cause) {
+  const std::string n = std::to_string(number);
+  const std::int64_t i = number;
+  analyze::IdleSite site;
+  site.site = "idle" + n + ".py:9" + n;
+  site.file = "/home/me/idle" + n + ".py";
+  site.line = 90 + number;
+  site.function = "idling" + n;
+  site.op = "aten::idle" + n;
+  site.phase = analyze::Phase::kForward;
+  site.forward_site = "idle_model.py:9" + n;
+  site.library_site = "lib: idle.py:8" + n;
+  site.device = 30 + number;
+  site.cause = cause;
+  site.count = 510 + number;
+  site.time_ns = 8'700'000 + 10'000 * i;
+  site.in_steps_count = 490 + number;
+  site.in_steps_ns = 8'200'000 + 10'000 * i;
+  return site;
+}
+
 // Of the place `number` (1 to 9): all that a transfer may have.
 inline analyze::Site distinct_site(std::uint32_t number, analyze::Direction direction, analyze::Phase phase) {
   const std::string n = std::to_string(number);
@@ -158,6 +212,7 @@ inline analyze::Site distinct_site(std::uint32_t number, analyze::Direction dire
   site.src_kind = "source" + n;
   site.dst_kind = "target" + n;
   site.forward_site = "model.py:4" + n;
+  site.library_site = "lib: upload.py:6" + n;
   site.streams = {50 + number, 60 + number};
   site.stack = {"inner" + n + " (/home/me/stack.py:1)", "outer" + n + " (/home/me/stack.py:2)"};
   site.in_graph = number % 2 == 0;
@@ -190,6 +245,7 @@ inline analyze::SyncSite distinct_sync_site(std::uint32_t number, analyze::Phase
   site.api = "cudaSynchronize" + n;
   site.phase = phase;
   site.forward_site = "loss.py:8" + n;
+  site.library_site = "lib: wait.py:7" + n;
   site.stack = {"waits" + n + " (/home/me/stack.py:3)"};
   site.count = 410 + number;
   site.of_transfers_count = 420 + number;
@@ -201,6 +257,23 @@ inline analyze::SyncSite distinct_sync_site(std::uint32_t number, analyze::Phase
                    .of_transfers_count = 370 + number,
                    .of_transfers_host_blocked_ns = 6'300'000 + 10'000 * i};
   return site;
+}
+
+inline analyze::CallPaths distinct_paths() {
+  analyze::CallPaths paths;
+  paths.frames = {{"path.py:91", "", "/home/me/path.py", "pathed"},
+                  {"lib: path/inner.py:92", "lib", "/p/site-packages/lib/path/inner.py", "Inner.forward"}};
+  paths.nodes = {{analyze::kNoParent, 0}, {0, 1}};
+  paths.costs = {{.node = 1,
+                  .what = "aten::pathed",
+                  .direction = analyze::Direction::kPeerToPeer,
+                  .count = 931,
+                  .bytes = 932'000,
+                  .device_time_ns = 933'000,
+                  .host_blocked_ns = 934'000,
+                  .exposed_ns = 935'000,
+                  .gpu_idle_ns = 936'000}};
+  return paths;
 }
 
 inline std::vector<analyze::Finding> distinct_findings() {
@@ -215,6 +288,10 @@ inline std::vector<analyze::Finding> distinct_findings() {
   leading.evidence = "The evidence of the first.";
   leading.advice = "The advice of the first.";
   leading.docs = "docs/rules/first.md";
+  leading.library_site = "lib: finding.py:71";
+  leading.saving_step_low_ns = 717'000;
+  leading.saving_step_high_ns = 1'161'000;
+  leading.saving_reason = "the reason of the first range";
   analyze::Finding followed;
   followed.rule = "blocking_copy";
   followed.severity = analyze::Severity::kError;
@@ -227,6 +304,8 @@ inline std::vector<analyze::Finding> distinct_findings() {
   followed.evidence = "The evidence of the second.";
   followed.advice = "The advice of the second.";
   followed.docs = "docs/rules/second.md";
+  followed.saving_step_low_ns = 606'000;
+  followed.saving_step_high_ns = 1'050'000;
   analyze::Finding error;
   error.rule = "race";
   error.severity = analyze::Severity::kError;
@@ -236,6 +315,13 @@ inline std::vector<analyze::Finding> distinct_findings() {
   error.advice = "The advice of the third.";
   error.docs = "docs/rules/third.md";
   return {leading, followed, error};
+}
+
+// By finding.
+inline LineChanges distinct_changes() {
+  return {LineChange{.file = "/distinct/first.py", .line = 6131, .before = "x = a.to(d)", .after = "x = tp.to(a, d)"},
+          LineChange{.file = "/distinct/second.py", .line = 6132, .before = "y = b.to(d)", .after = "y = tp.to(b, d)"},
+          LineChange{.file = "/distinct/third.py", .line = 6133, .before = "sync()", .after = std::nullopt}};
 }
 
 // Every field has a value of its own.
@@ -252,6 +338,8 @@ inline analyze::Report distinct_report() {
                   .of_transfers_host_blocked_ns = 907'000'000};
   report.steps = analyze::Steps{.count = 961, .median_ns = 3'141'000, .whole_count = 17};
   report.verdict = distinct_verdict();
+  report.idle = {distinct_idle_site(1, analyze::IdleCause::kCopiesOnly),
+                 distinct_idle_site(2, analyze::IdleCause::kRank)};
   report.ranges = distinct_ranges();
   report.memory = distinct_memory();
   report.sites = {distinct_site(1, Direction::kHostToDevice, Phase::kLoader),
@@ -263,6 +351,7 @@ inline analyze::Report distinct_report() {
                   distinct_site(7, Direction::kHostToDevice, Phase::kOther)};
   report.sites[6].missing_call = analyze::MissingCall::kEarlier;
   report.sync_sites = {distinct_sync_site(1, Phase::kForward), distinct_sync_site(2, Phase::kOptimizer)};
+  report.paths = distinct_paths();
   report.findings = distinct_findings();
   report.saving_pct_all = 41.25;
   report.losses = {{"cupti_dropped", 76}, {"loss_of_tomorrow", 77}, {"stack_truncated", 78}};
@@ -284,6 +373,8 @@ inline analyze::Report bare_report() {
   report.verdict.threads.resize(1);
   report.verdict.threads[0].thread = 4712;
   report.verdict.threads[0].role = analyze::ThreadRole::kOther;
+  report.idle.resize(1);
+  report.idle[0].count = 8;
   report.ranges.resize(2);
   report.ranges[0].name = "outer";
   report.ranges[0].count = 2;

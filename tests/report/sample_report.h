@@ -152,6 +152,8 @@ inline analyze::Report hostile_report() {
   analyze::Report report = ordinary_report();
   report.source.paths = {hostile_text(), hostile_text()};
   report.source.program = hostile_text();
+  report.source.identities.resize(1);
+  report.source.identities[0].job_id = hostile_text();
   report.source.detail = hostile_text();
   report.source.devices = {{4'000'000'000, hostile_text(), std::numeric_limits<std::uint64_t>::max()}, {1, "", 0}};
   report.source.versions = {{hostile_text(), hostile_text()}};

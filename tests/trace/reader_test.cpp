@@ -163,6 +163,47 @@ TEST_F(Reader, RefusesShorterRecordsAsUnknown) {
   EXPECT_EQ(loss_of(*process, Loss::kUnknownRecord), 1u);
 }
 
+template <typename Record>
+std::string span_record(RecordKind kind, std::int64_t start_ns, std::int64_t end_ns) {
+  auto value = record<Record>(kind);
+  value.start_ns = start_ns;
+  value.end_ns = end_ns;
+  return bytes_of(value);
+}
+
+template <typename Record>
+std::string moment_record(RecordKind kind, std::int64_t time_ns) {
+  auto value = record<Record>(kind);
+  value.time_ns = time_ns;
+  return bytes_of(value);
+}
+
+TEST_F(Reader, LeavesOutRecordsWhoseTimesCannotBe) {
+  const std::string possible = span_record<CallRecord>(RecordKind::kCall, -kMaxTimeNs, kMaxTimeNs) +
+                               span_record<MemcpyRecord>(RecordKind::kMemcpy, kUnknownTime, kUnknownTime) +
+                               moment_record<SampleRecord>(RecordKind::kSample, kMaxTimeNs);
+  const std::string impossible = span_record<CallRecord>(RecordKind::kCall, -kMaxTimeNs - 1, 0) +
+                                 span_record<KernelRecord>(RecordKind::kKernel, 0, kMaxTimeNs + 1) +
+                                 moment_record<MemoryRecord>(RecordKind::kMemory, kUnknownTime + 1);
+  const auto process = read(file_header() + chunk(ChunkType::kRecords, impossible + possible));
+  ASSERT_TRUE(process);
+  EXPECT_EQ(collector_.records.size(), 3u);
+  EXPECT_EQ(loss_of(*process, Loss::kDamagedBytes), impossible.size());
+}
+
+TEST_F(Reader, LeavesOutClocksAndStartsThatCannotBe) {
+  std::string header = file_header();
+  const std::int64_t never = kMaxTimeNs + 1;
+  std::memcpy(header.data() + offsetof(FileHeader, start_realtime_ns), &never, sizeof never);
+  const std::string clocks = bytes_of(ClockSample{never, 2, 3, 4}) + bytes_of(ClockSample{1, -never, 3, 4}) +
+                             bytes_of(ClockSample{1, 2, never, 4}) + bytes_of(ClockSample{1, 2, kUnknownTime, 4});
+  const auto process = read(header + chunk(ChunkType::kClock, clocks));
+  ASSERT_TRUE(process);
+  EXPECT_EQ(process->start_realtime_ns, kUnknownTime);
+  EXPECT_EQ(process->clock_samples.size(), 1u);
+  EXPECT_EQ(loss_of(*process, Loss::kDamagedBytes), 3 * sizeof(ClockSample));
+}
+
 TEST_F(Reader, ReportsProgressUpToTheEnd) {
   const std::string big = chunk(ChunkType::kStrings, string_entry(1, std::string(20u << 20, 'x')));
   std::vector<std::uint64_t> done;

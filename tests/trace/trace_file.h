@@ -63,12 +63,14 @@ inline std::string stack_entry(std::uint32_t id, const std::vector<std::uint32_t
   return bytes_of(StackEntry{id, static_cast<std::uint16_t>(frames.size()), flags}) + padded(ids);
 }
 
-// A record of the kind whose every byte behind the header is `fill`.
+// A record of the kind whose every byte behind the header is `fill`, but for its times, which must be possible ones.
 template <typename Record>
 Record record(RecordKind kind, unsigned char fill = 0) {
   Record value;
   std::memset(&value, fill, sizeof value);
   value.header = {kind, sizeof value};
+  if constexpr (requires { value.start_ns; }) value.start_ns = value.end_ns = fill;
+  if constexpr (requires { value.time_ns; }) value.time_ns = fill;
   return value;
 }
 

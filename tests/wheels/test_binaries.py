@@ -19,7 +19,12 @@ def package(wheel, tmp_path_factory):
     return wheel.unpack(tmp_path_factory.mktemp("wheel")) / "turnpike"
 
 
-BINARIES = {"executable": "_native/turnpike", "recorder": "_native/libturnpike_record.so", "extension": "_core*.so"}
+BINARIES = {
+    "executable": "_native/turnpike",
+    "recorder": "_native/libturnpike_record.so",
+    "guard": "_native/libturnpike_guard.so",
+    "extension": "_core*.so",
+}
 
 
 @pytest.fixture(
@@ -82,6 +87,12 @@ def test_recorder_shows_only_its_interface(package):
     assert shown(package / "_native" / "libturnpike_record.so") == interface
 
 
+def test_guard_shows_only_its_interface(package):
+    header = (ROOT / "src" / "guard" / "guard.h").read_text()
+    interface = set(re.findall(r"^\w[\w *]*?[ *](\w+)\(.*\);$", header, re.MULTILINE))
+    assert shown(package / "_native" / "libturnpike_guard.so") == interface
+
+
 def test_extension_shows_only_its_start(package, wheel):
     extensions = list(package.glob("_core*.so"))
     # A free-threaded build must find none: it could not tell that it is not for it.
@@ -90,5 +101,6 @@ def test_extension_shows_only_its_start(package, wheel):
         assert shown(extension) == {"PyInit__core"}
 
 
-def test_recorder_stays_loaded(package):
-    assert "NODELETE" in output("readelf", "-d", "-W", package / "_native" / "libturnpike_record.so")
+@pytest.mark.parametrize("library", ["libturnpike_record.so", "libturnpike_guard.so"])
+def test_library_stays_loaded(package, library):
+    assert "NODELETE" in output("readelf", "-d", "-W", package / "_native" / library)

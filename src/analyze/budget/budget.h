@@ -16,6 +16,7 @@ enum class Measure {
   kCount,     // transfers
   kBytes,     // transferred
   kSyncs,     // synchronisations
+  kPageable,  // transfers from or to pageable memory of the host
   kBlocked,   // time in which the host was held, ns
   kExposed,   // time of copies with no kernel beside them, ns
   kDuration,  // of a step (median) or of the run, ns
@@ -63,6 +64,7 @@ struct Budget {
   std::vector<std::string> allowed_losses;
   bool are_losses_allowed = false;  // all of them
   std::uint32_t losses_line = 0;    // 0: the file says nothing of losses
+  std::string guard_rules;          // of `turnpike guard`: a line "KEY=VALUE" for each key of [guard]
 };
 
 }  // namespace turnpike::analyze

@@ -72,9 +72,10 @@ struct Measured {
   std::optional<double> (BudgetValues::*read)(const toml::node& node, std::string_view key);
 };
 constexpr Measured kMeasures[] = {
-    {"count", Measure::kCount, &BudgetValues::count},        {"bytes", Measure::kBytes, &BudgetValues::size},
-    {"blocked", Measure::kBlocked, &BudgetValues::duration}, {"exposed", Measure::kExposed, &BudgetValues::duration},
-    {"syncs", Measure::kSyncs, &BudgetValues::count},        {"duration", Measure::kDuration, &BudgetValues::duration}};
+    {"count", Measure::kCount, &BudgetValues::count},         {"bytes", Measure::kBytes, &BudgetValues::size},
+    {"blocked", Measure::kBlocked, &BudgetValues::duration},  {"exposed", Measure::kExposed, &BudgetValues::duration},
+    {"syncs", Measure::kSyncs, &BudgetValues::count},         {"pageable", Measure::kPageable, &BudgetValues::count},
+    {"duration", Measure::kDuration, &BudgetValues::duration}};
 constexpr std::size_t kMeasuresOfADirection = 4;  // these first
 
 const Measured* measure_named(std::string_view name, std::span<const Measured> among) {
@@ -141,6 +142,7 @@ constexpr Key<PlaceLimits> kLimitKeys[] = {
     {"blocked", take_limit_of_place},
     {"exposed", take_limit_of_place},
     {"syncs", take_limit_of_place},
+    {"pageable", take_limit_of_place},
 };
 
 void check_place(BudgetValues& values, const toml::table& table, const std::string& title) {
@@ -155,7 +157,8 @@ void take_limit(BudgetValues& values, const toml::table& table, const std::strin
   take_all<PlaceLimits>(values, table, title, kLimitKeys, place);
   check_place(values, table, title);
   if (place.limits.empty()) {
-    values.mistake(table.source(), "this [[limit]] limits nothing: add count, bytes, blocked, exposed or syncs.");
+    values.mistake(table.source(),
+                   "this [[limit]] limits nothing: add count, bytes, blocked, exposed, syncs or pageable.");
   }
   for (const Limit& one : place.limits) {
     if (one.measure == Measure::kSyncs && place.like.direction) {
@@ -223,6 +226,26 @@ void take_losses(BudgetValues& values, const toml::node& node, std::string_view 
 
 constexpr Key<Budget> kLossesKeys[] = {{"allow", take_losses}};
 
+// Whoever guards reads the value.
+void take_guard_rule(BudgetValues& values, const toml::node& node, std::string_view key, Budget& budget) {
+  std::string value;
+  if (const auto* text = node.as_string()) {
+    value = text->get();
+  } else if (const auto* number = node.as_integer()) {
+    value = std::to_string(number->get());
+  } else {
+    return values.mistake(node.source(), shown(key) + " is \"allow\", \"log\", \"disallow\", a number or a size.");
+  }
+  budget.guard_rules += std::string(key) + '=' + value + '\n';
+}
+
+constexpr Key<Budget> kGuardKeys[] = {
+    {"h2d", take_guard_rule},      {"d2h", take_guard_rule},   {"d2d", take_guard_rule},
+    {"p2p", take_guard_rule},      {"h2h", take_guard_rule},   {"sync", take_guard_rule},
+    {"pageable", take_guard_rule}, {"alloc", take_guard_rule}, {"capture", take_guard_rule},
+    {"compile", take_guard_rule},  {"skip", take_guard_rule},
+};
+
 template <const auto& kKeys>
 void take_keys(BudgetValues& values, const toml::table& table, const std::string& title, std::size_t, Budget& budget) {
   take_all<Budget>(values, table, title, kKeys, budget);
@@ -249,6 +272,7 @@ constexpr Section kSections[] = {
     {"verdict", false, take_keys<kVerdictKeys>},
     {"findings", false, take_keys<kFindingsKeys>},
     {"losses", false, take_keys<kLossesKeys>},
+    {"guard", false, take_keys<kGuardKeys>},
 };
 
 void take_section(BudgetValues& values, const toml::node& node, const Section& section, Budget& budget) {
@@ -289,17 +313,10 @@ Result<Budget> budget_of(BudgetValues& values, const toml::table& root, const st
     }
   }
   if (values.has_mistakes()) return Error{values.all_mistakes()};
-  if (limits_nothing(budget)) {
-    return Error{path +
-                 ": this file sets no limit, so nothing could ever fail. `turnpike check --init RUN` "
-                 "writes one to start from."};
-  }
   return budget;
 }
 
-}  // namespace
-
-Result<Budget> parse_budget(std::string_view text, const std::string& path) {
+Result<Budget> parse_file(std::string_view text, const std::string& path) {
   if (text.size() > kMaxBudgetBytes) {
     return Error{path + " is larger than " + std::to_string(kMaxBudgetBytes) + " bytes: that is no budget."};
   }
@@ -312,7 +329,7 @@ Result<Budget> parse_budget(std::string_view text, const std::string& path) {
   return budget_of(values, parsed.table(), path);
 }
 
-Result<Budget> read_budget(const std::filesystem::path& path) {
+Result<std::string> read_text(const std::filesystem::path& path) {
   std::error_code failed;
   const auto status = std::filesystem::status(path, failed);
   if (std::filesystem::is_directory(status)) return Error{path.string() + " is a folder, not a budget."};
@@ -325,7 +342,42 @@ Result<Budget> read_budget(const std::filesystem::path& path) {
   std::string text(kMaxBudgetBytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  return parse_budget(text, path.string());
+  return text;
+}
+
+}  // namespace
+
+Result<Budget> parse_budget(std::string_view text, const std::string& path) {
+  auto budget = parse_file(text, path);
+  if (budget && limits_nothing(*budget)) {
+    return Error{path +
+                 ": this file sets no limit, so nothing could ever fail. `turnpike check --init RUN` "
+                 "writes one to start from."};
+  }
+  return budget;
+}
+
+Result<Budget> read_budget(const std::filesystem::path& path) {
+  const auto text = read_text(path);
+  return text ? parse_budget(*text, path.string()) : Result<Budget>(text.error());
+}
+
+Result<std::string> read_guard_rules(const std::filesystem::path& path) {
+  const auto text = read_text(path);
+  if (!text) return text.error();
+  const auto budget = parse_file(*text, path.string());
+  if (!budget) return budget.error();
+  if (budget->guard_rules.empty()) {
+    return Error{path.string() + ": there is no table [guard] with rules, such as d2h = \"disallow\"."};
+  }
+  std::string rules = budget->guard_rules;
+  for (const Allowance& allowance : budget->allowances) {
+    // A guard knows no memset.
+    if (allowance.direction == Direction::kMemset) continue;
+    rules += "allow=" + (allowance.direction ? std::string(name_of(*allowance.direction)) + ' ' : std::string()) +
+             allowance.site + '\n';
+  }
+  return rules;
 }
 
 }  // namespace turnpike::analyze

@@ -20,4 +20,8 @@ Result<Budget> parse_budget(std::string_view text, const std::string& path);
 // The same for a file.
 Result<Budget> read_budget(const std::filesystem::path& path);
 
+// What the file's table [guard] and its [[allow]] say, a line "KEY=VALUE" for each rule and site. It need set no limit,
+// but must have the table.
+Result<std::string> read_guard_rules(const std::filesystem::path& path);
+
 }  // namespace turnpike::analyze

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analyze/budget/quantity.h"
+#include "base/quantity.h"
 
 namespace turnpike::analyze {
 namespace {

@@ -24,6 +24,7 @@ ValueKind kind_of(Measure measure) {
   switch (measure) {
     case Measure::kCount:
     case Measure::kSyncs:
+    case Measure::kPageable:
       return ValueKind::kAmount;
     case Measure::kBytes:
       return ValueKind::kBytes;
@@ -35,6 +36,14 @@ ValueKind kind_of(Measure measure) {
   return ValueKind::kAmount;
 }
 
+// Of a transfer over the link, the memory on the host's side decides; others have no part in this.
+std::optional<double> pageable_count(const Item& item) {
+  if (item.direction != Direction::kHostToDevice && item.direction != Direction::kDeviceToHost) return 0;
+  const auto& kind = item.direction == Direction::kHostToDevice ? item.src_kind : item.dst_kind;
+  if (!kind) return std::nullopt;
+  return *kind == "pageable" ? item.figures.count : 0;
+}
+
 // nullopt: unknown. What has no part in the measure counts 0.
 std::optional<double> value_of(const Item& item, Measure measure) {
   const Figures& figures = item.figures;
@@ -43,6 +52,8 @@ std::optional<double> value_of(const Item& item, Measure measure) {
       return item.is_sync() ? 0 : figures.count;
     case Measure::kSyncs:
       return item.is_sync() ? figures.count : 0;
+    case Measure::kPageable:
+      return pageable_count(item);
     case Measure::kBytes:
       return figures.bytes;
     case Measure::kBlocked:
@@ -56,6 +67,7 @@ std::optional<double> value_of(const Item& item, Measure measure) {
 }
 
 const char* words_for(Measure measure) {
+  if (measure == Measure::kPageable) return "which memory of the host took part";
   return measure == Measure::kBlocked ? "how long the CPU was blocked" : "how much of the copying was not overlapped";
 }
 

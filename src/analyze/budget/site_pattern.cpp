@@ -1,75 +1,8 @@
 #include "analyze/budget/site_pattern.h"
 
-#include <algorithm>
 #include <string>
 
 namespace turnpike::analyze {
-namespace {
-
-struct Parts {
-  std::string_view file;
-  std::string_view rest;  // a line or a function; empty: any
-};
-
-// At the last colon that is none of "::", which names of C++ are full of.
-Parts split(std::string_view text) {
-  for (std::size_t i = text.size(); i > 0; --i) {
-    const std::size_t at = i - 1;
-    if (text[at] != ':') continue;
-    const bool is_double = (at > 0 && text[at - 1] == ':') || (at + 1 < text.size() && text[at + 1] == ':');
-    if (!is_double) return {text.substr(0, at), text.substr(at + 1)};
-  }
-  return {text, {}};
-}
-
-bool is_number(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-bool matches_path(std::string_view pattern, std::string_view path) {
-  if (matches_glob(pattern, path)) return true;
-  for (std::size_t slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/', slash + 1)) {
-    if (matches_glob(pattern, path.substr(slash + 1))) return true;
-  }
-  return false;
-}
-
-bool matches_function(std::string_view pattern, std::string_view function) {
-  if (matches_glob(pattern, function)) return true;
-  const auto dot = function.rfind('.');
-  return dot != std::string_view::npos && matches_glob(pattern, function.substr(dot + 1));
-}
-
-bool matches_rest(std::string_view rest, std::string_view line, std::string_view function) {
-  if (rest.empty() || rest == "*") return true;
-  return is_number(rest) ? rest == line : matches_function(rest, function);
-}
-
-}  // namespace
-
-bool matches_glob(std::string_view pattern, std::string_view text) {
-  std::size_t at = 0;
-  std::size_t in_text = 0;
-  std::size_t star = std::string_view::npos;  // the last one, which can take more
-  std::size_t star_text = 0;
-  while (in_text < text.size()) {
-    // First, because the text may hold a star itself.
-    if (at < pattern.size() && pattern[at] == '*') {
-      star = at++;
-      star_text = in_text;
-    } else if (at < pattern.size() && (pattern[at] == '?' || pattern[at] == text[in_text])) {
-      ++at;
-      ++in_text;
-    } else if (star != std::string_view::npos) {
-      at = star + 1;
-      in_text = ++star_text;
-    } else {
-      return false;
-    }
-  }
-  while (at < pattern.size() && pattern[at] == '*') ++at;
-  return at == pattern.size();
-}
 
 bool matches_site(std::string_view pattern, const Item& item) {
   const std::string_view function = item.function ? std::string_view(*item.function) : std::string_view();
@@ -77,16 +10,14 @@ bool matches_site(std::string_view pattern, const Item& item) {
     const bool is_native = matches_glob(pattern, item.site) || matches_glob(pattern, function);
     return is_native || (item.forward_site && matches_site(pattern, *item.forward_site));
   }
-  const Parts parts = split(pattern);
-  const std::string line = item.line ? std::to_string(*item.line) : std::string();
-  return matches_path(parts.file, *item.file) && matches_rest(parts.rest, line, function);
+  return matches_place(pattern, *item.file, item.line ? std::to_string(*item.line) : std::string(), function);
 }
 
 bool matches_site(std::string_view pattern, std::string_view site) {
-  const Parts parts = split(pattern);
-  const Parts place = split(site);
-  return matches_glob(pattern, site) ||
-         (is_number(place.rest) && matches_path(parts.file, place.file) && matches_rest(parts.rest, place.rest, {}));
+  if (matches_glob(pattern, site)) return true;
+  const SiteParts place = split_site(site);
+  const bool has_line = !place.rest.empty() && place.rest.find_first_not_of("0123456789") == std::string_view::npos;
+  return has_line && matches_place(pattern, place.file, place.rest, {});
 }
 
 }  // namespace turnpike::analyze

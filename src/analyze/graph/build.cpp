@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "analyze/graph/draft.h"
 
@@ -93,11 +94,15 @@ void measure_points(Draft& draft) {
   }
 }
 
+// Those that lead to the same point stay in their order.
 void sort_edges(Graph& graph) {
-  std::stable_sort(graph.edges.begin(), graph.edges.end(), [](const Edge& a, const Edge& b) { return a.to < b.to; });
   graph.first_edge.assign(graph.point_count() + 1, 0);
   for (const Edge& edge : graph.edges) ++graph.first_edge[edge.to + 1];
   std::partial_sum(graph.first_edge.begin(), graph.first_edge.end(), graph.first_edge.begin());
+  std::vector<std::uint32_t> next(graph.first_edge.begin(), graph.first_edge.end() - 1);
+  std::vector<Edge> sorted(graph.edges.size());
+  for (const Edge& edge : graph.edges) sorted[next[edge.to]++] = edge;
+  graph.edges = std::move(sorted);
 }
 
 }  // namespace
@@ -147,6 +152,7 @@ Graph build_graph(const trace::Process& process, const Timeline& timeline, const
   add_device_edges(draft);
   add_wait_edges(draft);
   sort_edges(draft.graph);
+  draft.graph.order = order_of_points(draft.graph);
   return std::move(draft.graph);
 }
 

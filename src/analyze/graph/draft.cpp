@@ -12,7 +12,7 @@ std::int64_t usual_or(const std::vector<std::int64_t>& values, std::int64_t othe
   if (lags == Lags::kTypical) {
     return std::accumulate(values.begin(), values.end(), std::int64_t{0}) / static_cast<std::int64_t>(values.size());
   }
-  return *median(values);
+  return median(values).value_or(otherwise);
 }
 
 }  // namespace turnpike::analyze

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -93,6 +94,8 @@ class Graph {
   std::vector<std::int64_t> measured_ns;     // by point
   std::vector<std::int64_t> step_starts_ns;  // rising; the last one is the end of the last step. Empty: no steps
   std::vector<std::uint32_t> previous_call;  // by call: the one before on its thread; kNone
+  // The points, each behind those from which edges of the recording lead to it; nullptr: not known.
+  std::shared_ptr<const std::vector<std::uint32_t>> order;
   TypicalLags typical;
   std::uint64_t contradicted_count = 0;  // dependencies that the measured times rule out: left away
 
@@ -117,8 +120,15 @@ class Graph {
 // The operations that each call asked for, by call.
 std::vector<std::vector<std::uint32_t>> operations_by_call(const Graph& graph);
 
+// For Graph::order; nullptr: the edges go round in a circle.
+std::shared_ptr<const std::vector<std::uint32_t>> order_of_points(const Graph& graph);
+
 // The time of every point, counted from the start of the window; nullopt: the edges go round in a circle.
 std::optional<std::vector<std::int64_t>> retime(const Graph& graph);
+
+// When all work of each step is done, on the host and on the devices; rising. `times_ns`: the measured or re-timed
+// ones. Needs steps.
+std::vector<std::int64_t> completions_ns(const Graph& graph, std::span<const std::int64_t> times_ns);
 
 // How long a step takes, in the measured times or in re-timed ones: the distance between the moments at which all work
 // of a step is done, on the host and on the devices, over the second half of the steps, when what went ahead has

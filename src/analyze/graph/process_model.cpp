@@ -10,19 +10,8 @@
 namespace turnpike::analyze {
 namespace {
 
-// Smaller copies say little of what a link can do.
-constexpr std::uint64_t kTellingBytes = 1u << 20;
 // What a copy over the link takes besides its bytes.
 constexpr std::int64_t kCopyStartNs = 1200;
-
-bool is_of_pinned_memory(const Transfer& transfer) {
-  return transfer.src_kind == trace::MemoryKind::kPinned || transfer.dst_kind == trace::MemoryKind::kPinned;
-}
-
-std::string value_of(const trace::Process& process, const std::string& key) {
-  const auto found = process.metadata.find(key);
-  return found == process.metadata.end() ? std::string() : found->second;
-}
 
 }  // namespace
 
@@ -37,9 +26,9 @@ ProcessModel::ProcessModel(const trace::Process& process, const Timeline& timeli
       graph_(build_graph(process, timeline, choose_stretch(timeline, steps_))),
       operations_of_call_(operations_by_call(graph_)),
       graph_call_of_(timeline.calls.size(), kNone),
-      autograd_threads_(threads_busy_with_backward(timeline, graph_.calls)) {
+      autograd_threads_(threads_busy_with_backward(timeline, graph_.calls)),
+      links_(find_links(process, timeline, rates)) {
   for (std::uint32_t index = 0; index < graph_.calls.size(); ++index) graph_call_of_[graph_.calls[index]] = index;
-  learn_links(rates);
   if (graph_.calls.empty() && graph_.operations.empty()) return;
   measured_step_ns_ = step_ns(graph_, graph_.measured_ns);
   if (const auto times_ns = retime(graph_)) retimed_step_ns_ = step_ns(graph_, *times_ns);
@@ -51,8 +40,12 @@ std::size_t ProcessModel::step_count() const {
 
 std::optional<double> ProcessModel::step_ns_of(const Graph& changed) const {
   const auto times_ns = retime(changed);
-  if (!times_ns || retimed_step_ns_ <= 0) return std::nullopt;
-  return step_ns(changed, *times_ns) / retimed_step_ns_ * measured_step_ns_;
+  return times_ns ? step_ns_of(changed, *times_ns) : std::nullopt;
+}
+
+std::optional<double> ProcessModel::step_ns_of(const Graph& changed, std::span<const std::int64_t> times_ns) const {
+  if (retimed_step_ns_ <= 0) return std::nullopt;
+  return step_ns(changed, times_ns) / retimed_step_ns_ * measured_step_ns_;
 }
 
 const Transfer* ProcessModel::transfer_of(const Operation& operation) const {
@@ -77,31 +70,20 @@ std::vector<Interval> ProcessModel::batch_gaps() const {
   return find_batch_gaps(timeline_, stacks_, host_threads_of(timeline_), steps_->starts_ns);
 }
 
-void ProcessModel::learn_links(const LinkRates& rates) {
-  const std::string host = value_of(process_, "host");
-  if (rates) {
-    for (const auto& device : timeline_.devices) links_[device.device] = rates(process_.string(device.name), host);
-  }
-  std::map<std::pair<std::uint32_t, Direction>, double> best;
-  for (const Transfer& transfer : timeline_.transfers) {
-    if (!transfer.has_times() || transfer.bytes < kTellingBytes || transfer.duration_ns() <= 0) continue;
-    if (!is_of_pinned_memory(transfer)) continue;
-    double& gbps = best[{transfer.device, transfer.direction}];
-    gbps = std::max(gbps, static_cast<double>(transfer.bytes) / static_cast<double>(transfer.duration_ns()));
-  }
-  for (const auto& [key, gbps] : best) {
-    LinkRate& link = links_[key.first];
-    if (key.second == Direction::kHostToDevice && !link.h2d_gbps) link.h2d_gbps = gbps;
-    if (key.second == Direction::kDeviceToHost && !link.d2h_gbps) link.d2h_gbps = gbps;
-  }
+std::optional<double> ProcessModel::link_gbps(std::uint32_t device, Direction direction) const {
+  const KnownRate* rate = link_rate(device, direction);
+  return rate == nullptr ? std::nullopt : std::optional(rate->gbps);
 }
 
-std::optional<double> ProcessModel::link_gbps(std::uint32_t device, Direction direction) const {
+const KnownRate* ProcessModel::link_rate(std::uint32_t device, Direction direction) const {
+  if (direction != Direction::kHostToDevice && direction != Direction::kDeviceToHost) return nullptr;
+  const Link* found = link(device);
+  return found == nullptr || !found->of(direction) ? nullptr : &*found->of(direction);
+}
+
+const Link* ProcessModel::link(std::uint32_t device) const {
   const auto found = links_.find(device);
-  if (found == links_.end()) return std::nullopt;
-  if (direction == Direction::kHostToDevice) return found->second.h2d_gbps;
-  if (direction == Direction::kDeviceToHost) return found->second.d2h_gbps;
-  return std::nullopt;
+  return found == links_.end() ? nullptr : &found->second;
 }
 
 std::optional<std::int64_t> ProcessModel::link_time_ns(std::uint32_t device, Direction direction,

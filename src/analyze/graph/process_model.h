@@ -5,21 +5,19 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "analyze/graph/graph.h"
+#include "analyze/graph/links.h"
 #include "analyze/model/stacks.h"
 #include "analyze/model/steps.h"
 #include "analyze/model/threads.h"
 #include "analyze/model/timeline.h"
-#include "machine/link_rates.h"
 #include "trace/process.h"
 
 namespace turnpike::analyze {
-
-using machine::LinkRate;
-using machine::LinkRates;
 
 class ProcessModel {
  public:
@@ -41,6 +39,8 @@ class ProcessModel {
   // What a step takes after a change, on the scale of the measured one; nullopt: the change makes no sense (it has
   // effects before causes).
   std::optional<double> step_ns_of(const Graph& changed) const;
+  // The same of times that retime() gave.
+  std::optional<double> step_ns_of(const Graph& changed, std::span<const std::int64_t> times_ns) const;
 
   // The call at an index of the graph's.
   const Call& call(std::uint32_t index) const { return timeline_.calls[graph_.calls[index]]; }
@@ -58,14 +58,16 @@ class ProcessModel {
   bool is_autograd_thread(std::uint32_t thread) const { return autograd_threads_.contains(thread); }
   // Where the host did nothing but get the next batch ready; see batch_gaps.h. None without steps.
   std::vector<Interval> batch_gaps() const;
-  // Of page-locked memory: what `turnpike bench link` measured, else the best that large copies of the run reached.
+  // Of page-locked memory; see links.h.
   std::optional<double> link_gbps(std::uint32_t device, Direction direction) const;
+  // The same with its source; nullptr where it is not known.
+  const KnownRate* link_rate(std::uint32_t device, Direction direction) const;
+  // nullptr: nothing is known of it.
+  const Link* link(std::uint32_t device) const;
   // Time for so many bytes over the link; nullopt when its rate is not known.
   std::optional<std::int64_t> link_time_ns(std::uint32_t device, Direction direction, std::uint64_t bytes) const;
 
  private:
-  void learn_links(const LinkRates& rates);
-
   const trace::Process& process_;
   const Timeline& timeline_;
   Stacks& stacks_;
@@ -75,7 +77,7 @@ class ProcessModel {
   std::vector<std::vector<std::uint32_t>> operations_of_call_;
   std::vector<std::uint32_t> graph_call_of_;  // by call of the timeline
   Threads autograd_threads_;
-  std::map<std::uint32_t, LinkRate> links_;
+  std::map<std::uint32_t, Link> links_;
   double measured_step_ns_ = 0;
   double retimed_step_ns_ = 0;
 };

@@ -1,6 +1,9 @@
-// The longest path to every point.
+// The longest path to every point. The order of the points is found once for a recording: what a change leaves of its
+// edges still leads forward in it.
 #include <algorithm>
+#include <limits>
 #include <numeric>
+#include <utility>
 
 #include "analyze/graph/graph.h"
 
@@ -26,8 +29,96 @@ class Outgoing {
   std::vector<std::uint32_t> edges_;
 };
 
-// When all work of each step is done.
-std::vector<std::int64_t> completions_of(const Graph& graph, std::span<const std::int64_t> times_ns) {
+// Every point, behind those from which edges lead to it. Fewer points: edges go round in a circle.
+template <typename Visit>
+std::vector<std::uint32_t> visit_in_order(const Graph& graph, Visit visit) {
+  const Outgoing outgoing(graph);
+  std::vector<std::uint32_t> missing(graph.point_count(), 0);
+  for (const Edge& edge : graph.edges) missing[edge.to] += edge.lag_ns != kRemoved ? 1 : 0;
+  std::vector<std::uint32_t> ready;
+  for (std::uint32_t point = 0; point < missing.size(); ++point) {
+    if (missing[point] == 0) ready.push_back(point);
+  }
+  std::vector<std::uint32_t> order;
+  order.reserve(missing.size());
+  while (!ready.empty()) {
+    const std::uint32_t point = ready.back();
+    ready.pop_back();
+    order.push_back(point);
+    for (const std::uint32_t index : outgoing.of(point)) {
+      const Edge& edge = graph.edges[index];
+      if (edge.lag_ns == kRemoved) continue;
+      visit(edge);
+      if (--missing[edge.to] == 0) ready.push_back(edge.to);
+    }
+  }
+  return order;
+}
+
+// The edges that edits added, by the point they lead to.
+std::vector<Edge> added_edges(const Graph& graph) {
+  std::vector<Edge> added(graph.edges.begin() + graph.first_edge.back(), graph.edges.end());
+  std::erase_if(added, [](const Edge& edge) { return edge.lag_ns == kRemoved; });
+  std::sort(added.begin(), added.end(), [](const Edge& a, const Edge& b) { return a.to < b.to; });
+  return added;
+}
+
+constexpr std::int64_t kNotYet = std::numeric_limits<std::int64_t>::min();
+
+// Several times as fast as sorting again: it reads the edges one after the other. nullopt: an edit leads from a point
+// to one that stands before it.
+std::optional<std::vector<std::int64_t>> retime_in_order(const Graph& graph) {
+  const std::vector<Edge> added = added_edges(graph);
+  std::vector<bool> has_added(added.empty() ? 0 : graph.point_count());
+  for (const Edge& edge : added) has_added[edge.to] = true;
+  std::vector<std::int64_t> times_ns(graph.point_count(), kNotYet);
+  for (const std::uint32_t point : *graph.order) {
+    std::int64_t time_ns = 0;
+    bool is_in_order = true;
+    const auto follow = [&](const Edge& edge) {
+      if (edge.lag_ns == kRemoved) return;
+      is_in_order = is_in_order && times_ns[edge.from] != kNotYet;
+      if (is_in_order) time_ns = std::max(time_ns, times_ns[edge.from] + edge.lag_ns);
+    };
+    for (const Edge& edge : graph.edges_to(point)) follow(edge);
+    if (!added.empty() && has_added[point]) {
+      auto edge = std::lower_bound(added.begin(), added.end(), point,
+                                   [](const Edge& one, std::uint32_t to) { return one.to < to; });
+      for (; edge != added.end() && edge->to == point; ++edge) follow(*edge);
+    }
+    if (!is_in_order) return std::nullopt;
+    times_ns[point] = time_ns;
+  }
+  return times_ns;
+}
+
+}  // namespace
+
+std::uint32_t Graph::step_at(std::int64_t time_ns) const {
+  const auto after = std::upper_bound(step_starts_ns.begin(), step_starts_ns.end(), time_ns);
+  if (after == step_starts_ns.begin() || after == step_starts_ns.end()) return kNone;
+  return static_cast<std::uint32_t>(after - step_starts_ns.begin() - 1);
+}
+
+std::shared_ptr<const std::vector<std::uint32_t>> order_of_points(const Graph& graph) {
+  auto order = visit_in_order(graph, [](const Edge&) {});
+  if (order.size() != graph.point_count()) return nullptr;
+  return std::make_shared<const std::vector<std::uint32_t>>(std::move(order));
+}
+
+std::optional<std::vector<std::int64_t>> retime(const Graph& graph) {
+  if (graph.order != nullptr) {
+    if (auto times_ns = retime_in_order(graph)) return times_ns;
+  }
+  std::vector<std::int64_t> times_ns(graph.point_count(), 0);
+  const auto order = visit_in_order(graph, [&](const Edge& edge) {
+    times_ns[edge.to] = std::max(times_ns[edge.to], times_ns[edge.from] + edge.lag_ns);
+  });
+  if (order.size() != graph.point_count()) return std::nullopt;
+  return times_ns;
+}
+
+std::vector<std::int64_t> completions_ns(const Graph& graph, std::span<const std::int64_t> times_ns) {
   std::vector<std::int64_t> done_ns(graph.step_starts_ns.size() - 1, 0);
   const auto add = [&](std::uint32_t step, std::uint32_t point) {
     if (step != kNone) done_ns[step] = std::max(done_ns[step], times_ns[point]);
@@ -47,44 +138,11 @@ std::vector<std::int64_t> completions_of(const Graph& graph, std::span<const std
   return done_ns;
 }
 
-}  // namespace
-
-std::uint32_t Graph::step_at(std::int64_t time_ns) const {
-  const auto after = std::upper_bound(step_starts_ns.begin(), step_starts_ns.end(), time_ns);
-  if (after == step_starts_ns.begin() || after == step_starts_ns.end()) return kNone;
-  return static_cast<std::uint32_t>(after - step_starts_ns.begin() - 1);
-}
-
-std::optional<std::vector<std::int64_t>> retime(const Graph& graph) {
-  const Outgoing outgoing(graph);
-  std::vector<std::uint32_t> missing(graph.point_count(), 0);
-  for (const Edge& edge : graph.edges) missing[edge.to] += edge.lag_ns != kRemoved ? 1 : 0;
-  std::vector<std::int64_t> times_ns(graph.point_count(), 0);
-  std::vector<std::uint32_t> ready;
-  for (std::uint32_t point = 0; point < missing.size(); ++point) {
-    if (missing[point] == 0) ready.push_back(point);
-  }
-  std::size_t done_count = 0;
-  while (!ready.empty()) {
-    const std::uint32_t point = ready.back();
-    ready.pop_back();
-    ++done_count;
-    for (const std::uint32_t index : outgoing.of(point)) {
-      const Edge& edge = graph.edges[index];
-      if (edge.lag_ns == kRemoved) continue;
-      times_ns[edge.to] = std::max(times_ns[edge.to], times_ns[point] + edge.lag_ns);
-      if (--missing[edge.to] == 0) ready.push_back(edge.to);
-    }
-  }
-  if (done_count != graph.point_count()) return std::nullopt;
-  return times_ns;
-}
-
 double step_ns(const Graph& graph, std::span<const std::int64_t> times_ns) {
   if (graph.step_starts_ns.size() < 3) {
     return static_cast<double>(*std::max_element(times_ns.begin(), times_ns.end()));
   }
-  const std::vector<std::int64_t> done_ns = completions_of(graph, times_ns);
+  const std::vector<std::int64_t> done_ns = completions_ns(graph, times_ns);
   const std::size_t middle = (done_ns.size() - 1) / 2;
   return static_cast<double>(done_ns.back() - done_ns[middle]) / static_cast<double>(done_ns.size() - 1 - middle);
 }

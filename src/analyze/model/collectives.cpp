@@ -90,7 +90,8 @@ RankCollectives collectives_of(const trace::Process& process, const Timeline& ti
     if (known->second.empty()) continue;
     const auto stream = stream_index.try_emplace({kernel.device, kernel.stream}, found.streams.size());
     if (stream.second) found.streams.emplace_back();
-    found.streams[stream.first->second].push_back({kernel.start_ns, kernel.end_ns, index, known->second});
+    found.streams[stream.first->second].push_back(
+        {kernel.start_ns, kernel.end_ns, index, known->second, kernel.device});
   }
   return found;
 }

@@ -28,6 +28,7 @@ struct RankCollectives {
     std::int64_t end_ns;
     std::uint32_t kernel;  // index into the timeline's
     std::string_view collective;
+    std::uint32_t device = 0;
   };
   std::string rank;                          // as the launcher gave it; empty: unknown
   std::vector<std::vector<Kernel>> streams;  // by stream, in the order of their first collectives; each by start

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <iterator>
 
+#include "analyze/model/call_path.h"
 #include "analyze/model/operators.h"
 #include "analyze/model/phase.h"
 #include "analyze/model/symbols.h"
@@ -43,7 +43,7 @@ const Frame* python_frame_to_show(Frames frames) {
   const Frame* innermost = nullptr;
   for (const Frame* frame : frames) {
     if (frame->kind != FrameKind::kPython) continue;
-    if (!is_library_file(frame->file)) return frame;
+    if (!is_library_file(frame->file) && !is_wrapper(*frame)) return frame;
     if (innermost == nullptr) innermost = frame;
   }
   return innermost;
@@ -87,6 +87,15 @@ void show_python(Place& place, const Frame& frame) {
   }
 }
 
+// The innermost line of a library that `shown` led to.
+std::optional<std::string> library_site_of(Frames frames, const Frame& shown) {
+  for (const Frame* frame : frames) {
+    if (frame == &shown) return std::nullopt;
+    if (is_on_path(*frame)) return path_frame(*frame).site;
+  }
+  return std::nullopt;
+}
+
 void show_native(Place& place, const std::string& function, const Frame& frame) {
   const std::string module(file_name_of(frame.file));
   if (!function.empty()) place.function = function;
@@ -119,35 +128,10 @@ std::vector<std::string> python_stack(Frames frames) {
   return lines;
 }
 
-// .../lib/python3.12/...
-bool is_standard_library(std::string_view path) {
-  constexpr std::string_view kFolder = "/lib/python3.";
-  const auto at = path.find(kFolder);
-  if (at == std::string_view::npos) return false;
-  const auto version_end = path.find_first_not_of("0123456789t", at + kFolder.size());
-  return version_end != std::string_view::npos && version_end > at + kFolder.size() && path[version_end] == '/';
-}
-
-constexpr std::string_view kLibraryNames[] = {
-#include "analyze/model/library_names.inc"
-};
-
-// torch.profiler shortens paths by the folders that Python imports from: "torch/optim/adam.py", "threading.py".
-bool is_shortened_library(std::string_view path) {
-  if (path.starts_with('/')) return false;
-  const auto slash = path.find('/');
-  std::string_view name = path.substr(0, slash);
-  if (slash == std::string_view::npos && name.ends_with(".py")) name.remove_suffix(3);
-  return std::binary_search(std::begin(kLibraryNames), std::end(kLibraryNames), name);
-}
-
 }  // namespace
 
 bool is_library_file(std::string_view path) {
-  return is_shortened_library(path) || path.find("/site-packages/") != std::string_view::npos ||
-         path.find("/dist-packages/") != std::string_view::npos || path.starts_with("<frozen ") ||
-         path.find("/turnpike/_move/") != std::string_view::npos ||  // our own calls, wherever they are installed
-         is_standard_library(path);
+  return !library_file(path).library.empty();
 }
 
 Place place_of(Frames frames, bool is_backward_thread, std::string_view otherwise) {
@@ -158,6 +142,7 @@ Place place_of(Frames frames, bool is_backward_thread, std::string_view otherwis
   place.phase = phase_of(frames, is_backward_thread);
   if (const Frame* python = python_frame_to_show(frames)) {
     show_python(place, *python);
+    place.library_site = library_site_of(frames, *python);
   } else {
     show_without_python(place, frames, is_backward_thread, otherwise);
   }

@@ -2,9 +2,14 @@
 #include "analyze/model/source.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <utility>
+
+#include "analyze/model/link_state.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -53,13 +58,53 @@ void add_metadata(Source& source, const std::string& key, const std::string& val
   }
 }
 
+std::string text_of(const trace::Process& process, const char* key) {
+  const auto found = process.metadata.find(key);
+  return found == process.metadata.end() ? std::string() : found->second;
+}
+
+// nullopt if it is missing or not a number.
+std::optional<std::int64_t> number_of(const trace::Process& process, const char* key) {
+  const std::string text = text_of(process, key);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+Identity identity_of(const trace::Process& process) {
+  return {.pid = process.pid,
+          .host = text_of(process, "host"),
+          .node = text_of(process, "node"),
+          .job_id = text_of(process, "job_id"),
+          .launcher = text_of(process, "launcher"),
+          .rank = number_of(process, "rank"),
+          .local_rank = number_of(process, "local_rank"),
+          .world_size = number_of(process, "world_size"),
+          .local_world_size = number_of(process, "local_world_size"),
+          .node_rank = number_of(process, "node_rank"),
+          .restart_count = number_of(process, "restart_count")};
+}
+
+Device device_of(const trace::Process& process, const trace::DeviceRecord& record) {
+  Device device{.id = record.device, .name = process.string(record.name), .memory_bytes = record.memory_bytes};
+  if (record.numa_node != trace::kUnknownNode) device.numa_node = record.numa_node;
+  const LinkState link = link_state_of(process, record.device);
+  device.pcie_generation = link.generation;
+  device.pcie_width = link.width;
+  device.pcie_max_generation = link.max_generation;
+  device.pcie_max_width = link.max_width;
+  return device;
+}
+
 }  // namespace
 
 void add_process(Source& source, const trace::Process& process, const Timeline& timeline) {
   ++source.process_count;
+  source.identities.push_back(identity_of(process));
   for (const auto& [key, value] : process.metadata) add_metadata(source, key, value);
   for (const auto& record : timeline.devices) {
-    Device device{.id = record.device, .name = process.string(record.name), .memory_bytes = record.memory_bytes};
+    Device device = device_of(process, record);
     const auto is_same = [&](const Device& known) { return known.id == device.id && known.name == device.name; };
     if (std::none_of(source.devices.begin(), source.devices.end(), is_same))
       source.devices.push_back(std::move(device));

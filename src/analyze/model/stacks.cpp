@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analyze/model/call_path.h"
 #include "trace/frames.h"
 
 namespace turnpike::analyze {
@@ -11,6 +12,10 @@ namespace {
 const std::string kNamelessCall = "unknown call";
 const std::string kNoCall = "call not in file";
 const std::string kManagedMemory = "managed memory";
+
+std::uint64_t key_of(std::uint32_t stack, bool is_backward) {
+  return std::uint64_t{stack} << 1 | (is_backward ? 1 : 0);
+}
 
 }  // namespace
 
@@ -30,8 +35,12 @@ bool Stacks::is_backward(const Call& call) const {
 
 std::uint32_t Stacks::of_call(const Call& call) {
   if (const std::uint32_t label = labels_.of(call); label != trace::kNoId) return of_label(label);
+  const bool is_known_backward = is_backward(call);
+  // The name is for calls without a stack alone; looking it up takes longer than all the rest.
+  const auto known = by_stack_.find(key_of(call.stack, is_known_backward));
+  if (known != by_stack_.end()) return known->second;
   const std::string& name = process_.string(call.name);
-  return find_or_make(call.stack, is_backward(call), name.empty() ? kNamelessCall : name);
+  return find_or_make(call.stack, is_known_backward, name.empty() ? kNamelessCall : name);
 }
 
 std::uint32_t Stacks::of_transfer(const Transfer& transfer) {
@@ -42,6 +51,13 @@ std::uint32_t Stacks::of_transfer(const Transfer& transfer) {
   }
   if (transfer.call == kNone) return find_or_make(trace::kNoId, false, kNoCall);
   return of_call(timeline_.calls[transfer.call]);
+}
+
+CallSite Stacks::site(std::uint32_t facts, std::uint32_t forward_facts) const {
+  const Place& place = facts_[facts].place;
+  CallSite site{place, {}, place.stack};
+  if (forward_facts != kNone) site.forward_site = facts_[forward_facts].place.site;
+  return site;
 }
 
 // CUDA numbers the calls of a process as they are made.
@@ -60,7 +76,7 @@ std::uint32_t Stacks::of_label(std::uint32_t label) {
 }
 
 std::uint32_t Stacks::find_or_make(std::uint32_t stack, bool is_backward, const std::string& otherwise) {
-  const std::uint64_t key = std::uint64_t{stack} << 1 | (is_backward ? 1 : 0);
+  const std::uint64_t key = key_of(stack, is_backward);
   if (const auto found = by_stack_.find(key); found != by_stack_.end()) return found->second;
   const auto frames = frames_of(stack);
   const auto next = static_cast<std::uint32_t>(facts_.size());
@@ -70,10 +86,27 @@ std::uint32_t Stacks::find_or_make(std::uint32_t stack, bool is_backward, const 
     return entry->second;
   }
   facts_.push_back({.place = place_of(frames, is_backward, otherwise),
+                    .stack = stack,
                     .python_frames = python_frames_of(stack),
                     .is_place_known = true});
   by_stack_.emplace(key, next);
   return next;
+}
+
+std::vector<std::uint32_t> Stacks::path_of(const StackFacts& facts) {
+  std::vector<std::uint32_t> path;
+  const auto stack = process_.stacks.find(facts.stack);
+  if (stack == process_.stacks.end()) return path;
+  for (const std::uint32_t id : stack->second.frames) {
+    const auto [entry, is_new] = is_on_path_.try_emplace(id, false);
+    if (is_new) {
+      const auto frame = process_.frames.find(id);
+      entry->second = frame != process_.frames.end() && is_on_path(frame->second);
+    }
+    if (entry->second) path.push_back(id);
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
 }
 
 std::vector<const trace::Frame*> Stacks::frames_of(std::uint32_t stack) const {

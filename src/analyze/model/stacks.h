@@ -19,8 +19,9 @@ namespace turnpike::analyze {
 
 struct StackFacts {
   Place place;
-  std::uint32_t python_frames = 0;  // equal for stacks with the same frames of Python; 0: none
-  bool is_place_known = false;      // false: `place.site` is only the name of the call
+  std::uint32_t stack = trace::kNoId;  // kNoId: known without one, or not at all
+  std::uint32_t python_frames = 0;     // equal for stacks with the same frames of Python; 0: none
+  bool is_place_known = false;         // false: `place.site` is only the name of the call
 };
 
 class Stacks {
@@ -39,6 +40,10 @@ class Stacks {
   std::optional<MissingCall> missing_call(const Transfer& transfer) const;
   // Valid as long as this object.
   const StackFacts& facts(std::uint32_t index) const { return facts_[index]; }
+  // The frames of Python that led to the calls of `facts`, without wrappers, outermost first.
+  std::vector<std::uint32_t> path_of(const StackFacts& facts);
+  // The place of `facts`, as rows name it. `forward_facts`: of the forward call of a backward one; kNone for others.
+  CallSite site(std::uint32_t facts, std::uint32_t forward_facts) const;
 
  private:
   std::uint32_t of_label(std::uint32_t label);
@@ -57,6 +62,7 @@ class Stacks {
   std::unordered_map<std::uint32_t, std::uint32_t> by_label_;
   std::map<std::pair<std::string, bool>, std::uint32_t> by_name_;  // calls without a stack
   std::map<std::vector<std::uint32_t>, std::uint32_t> python_frames_;
+  std::unordered_map<std::uint32_t, bool> is_on_path_;  // by frame
 };
 
 }  // namespace turnpike::analyze

@@ -11,11 +11,39 @@ std::string evidence_of(const ProcessModel& model, const CopyCount& copies) {
          time_a_step(model, copies.host_ns) + ", the copies themselves took " + time_a_step(model, copies.device_ns);
 }
 
+// malloc gives large blocks back to the system and takes new pages for the next one, which the system must clear:
+// copies into them cross at 1 to 2 GB/s, into pages used before at 12 (H100).
+constexpr std::uint64_t kLargeBytes = 1 << 20;
+constexpr double kNewPagesGbps = 5;
+
+bool comes_into_new_pages(const CopyCount& copies) {
+  if (copies.pageable_count == 0 || copies.device_ns == 0 || copies.bytes < kLargeBytes * copies.count) return false;
+  return static_cast<double>(copies.bytes) < kNewPagesGbps * static_cast<double>(copies.device_ns);
+}
+
+std::string advice_for_download(const SiteCalls& site, const CopyCount& copies) {
+  if (!site.facts->place.op) {
+    return "Copy into page-locked memory with cudaMemcpyAsync, and read it one step later, behind "
+           "cudaEventSynchronize.";
+  }
+  std::string advice =
+      "Read it one step later: pending = tp.fetch(x) now, pending.result() in the next step. By hand: "
+      "host.copy_(x, non_blocking=True) into a pinned tensor, and event.synchronize() before the read.";
+  if (comes_into_new_pages(copies)) {
+    advice +=
+        " If it is needed at once: malloc takes new pages for each result. tp.to(x, \"cpu\") uses its memory again, and "
+        "so does malloc with MALLOC_MMAP_THRESHOLD_=1073741824 and MALLOC_TRIM_THRESHOLD_=17179869184 in the "
+        "environment.";
+  }
+  return advice;
+}
+
 void find_upload(const ProcessModel& model, const SiteCalls& site, std::vector<Candidate>& found) {
   if (upload_fault(model, site) != CopyFault::kHeld) return;
   const CopyCount copies = count_copies(model, site, Direction::kHostToDevice);
   if (!matters(model, copies.host_ns)) return;
   found.push_back({.site = site.facts->place.site,
+                   .library_site = site.facts->place.library_site,
                    .title = "the CPU waits for an upload that could run by itself",
                    .evidence = evidence_of(model, copies),
                    .advice = site.facts->place.op
@@ -34,17 +62,13 @@ void find_download(const ProcessModel& model, const SiteCalls& site, std::vector
   const Selection calls = copies_of(model, site, Direction::kDeviceToHost);
   // Without the link's rate the gain is that of not waiting; the copies would also be faster.
   const bool can_pin = is_pageable && is_link_known(model, calls, Direction::kDeviceToHost);
-  found.push_back(
-      {.site = site.facts->place.site,
-       .title = is_pageable ? "the CPU waits for a result, which comes into ordinary (pageable) memory"
-                            : "the CPU waits for a result to come down",
-       .evidence = evidence_of(model, copies),
-       .advice = site.facts->place.op
-                     ? "Read it one step later: pending = tp.fetch(x) now, pending.result() in the next step. By hand: "
-                       "host.copy_(x, non_blocking=True) into a pinned tensor, and event.synchronize() before the read."
-                     : "Copy into page-locked memory with cudaMemcpyAsync, and read it one step later, behind "
-                       "cudaEventSynchronize.",
-       .changes = {{can_pin ? Change::kPin : Change::kDeferSync, calls}}});
+  found.push_back({.site = site.facts->place.site,
+                   .library_site = site.facts->place.library_site,
+                   .title = is_pageable ? "the CPU waits for a result, which comes into ordinary (pageable) memory"
+                                        : "the CPU waits for a result to come down",
+                   .evidence = evidence_of(model, copies),
+                   .advice = advice_for_download(site, copies),
+                   .changes = {{can_pin ? Change::kPin : Change::kDeferSync, calls}}});
 }
 
 }  // namespace

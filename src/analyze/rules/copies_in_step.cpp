@@ -47,6 +47,7 @@ void find_copies_in_step(const RuleInput& input, std::vector<Candidate>& found) 
     if (!is_same && !may_be_the_same(model, uploads)) continue;
     const std::string condition = is_same ? "Make" : "If it is the same each time, make";
     found.push_back({.site = site.facts->place.site,
+                     .library_site = site.facts->place.library_site,
                      .severity = is_same ? Severity::kWarning : Severity::kInfo,
                      .title = is_same ? "makes the same tensor on the CPU in each step, and uploads it"
                                       : "makes a tensor with torch.tensor(...) in each step, and uploads it",

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "analyze/graph/neighbours.h"
-#include "analyze/model/operators.h"
+#include "base/operator_name.h"
 #include "trace/frames.h"
 
 namespace turnpike::analyze {

@@ -48,6 +48,7 @@ void find_upload(const ProcessModel& model, const Compute& compute, const SiteCa
   Queued queued = queued_of(model, compute, site, Direction::kHostToDevice);
   if (!matters(model, queued.exposed_ns)) return;
   found.push_back({.site = site.facts->place.site,
+                   .library_site = site.facts->place.library_site,
                    .title = "the GPU stops computing while this upload crosses",
                    .evidence = evidence_of(model, copies, queued) + one_more_batch_text(model),
                    .advice = "Bring the next batch up while this one is computed, on a stream of its own: for batch in "
@@ -63,6 +64,7 @@ void find_download(const ProcessModel& model, const Compute& compute, const Site
   Queued queued = queued_of(model, compute, site, Direction::kDeviceToHost);
   if (!matters(model, queued.exposed_ns)) return;
   found.push_back({.site = site.facts->place.site,
+                   .library_site = site.facts->place.library_site,
                    .title = "the GPU stops computing while this result comes down",
                    .evidence = evidence_of(model, copies, queued),
                    .advice = "Let it come down beside the next kernels, on a stream of its own: pending = tp.fetch(x), "

@@ -49,6 +49,7 @@ void find_implicit_sync(const RuleInput& input, std::vector<Candidate>& found) {
     const std::string op = site.facts->place.op.value_or("a copy to the CPU");
     const double times = static_cast<double>(copies.count) / static_cast<double>(model.step_count());
     found.push_back({.site = site.facts->place.site,
+                     .library_site = site.facts->place.library_site,
                      .title = op + " makes the CPU wait for the GPU",
                      .evidence = times_a_step(model, copies.count) + ", for " + mean_bytes_text(copies) +
                                  "; the CPU waited for " + time_a_step(model, copies.host_ns),

@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <string_view>
+#include <utility>
 
 #include "analyze/model/intervals.h"
 #include "analyze/rules/batch_memory.h"
+#include "analyze/rules/loader.h"
 #include "analyze/rules/measure.h"
 #include "analyze/rules/rules.h"
-#include "trace/frames.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -81,35 +81,8 @@ std::int64_t idle_ns(const ProcessModel& model, const Waits& waits) {
   return busy.empty() ? gaps.total_ns() : idle.total_ns();
 }
 
-// What samples of the waiting threads show.
-struct Seen {
-  bool is_in_workers = false;       // the thread waited for other processes to deliver
-  bool is_in_main_process = false;  // the data set's own code ran here
-  std::string place;                // where it was found most often; empty: no samples
-};
-
-Seen look_at_samples(const ProcessModel& model, const Waits& waits) {
-  const IntervalSet gaps(waits.gaps);
-  const std::uint32_t thread = model.call(waits.takers.front()).thread;
-  const trace::Process& process = model.process();
-  Seen seen;
-  std::map<std::string, std::size_t> counts;
-  for (const trace::SampleRecord& sample : model.timeline().samples) {
-    if (sample.thread != thread || gaps.covered_ns(sample.time_ns, sample.time_ns + 1) == 0) continue;
-    if (!process.stacks.contains(sample.stack)) continue;
-    const auto frames = trace::frames_of(process, sample.stack);
-    for (const trace::Frame* frame : frames) {
-      const std::string_view function = frame->function;
-      if (function.find("_try_get_data") != function.npos) seen.is_in_workers = true;
-      if (std::string_view(frame->file).ends_with("_utils/fetch.py")) seen.is_in_main_process = true;
-    }
-    ++counts[place_of(frames, false, "").site];
-  }
-  counts.erase("");
-  const auto most =
-      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most != counts.end()) seen.place = most->first;
-  return seen;
+LoaderSeen seen_in(const ProcessModel& model, const Waits& waits) {
+  return loader_in(model, model.call(waits.takers.front()).thread, IntervalSet(waits.gaps));
 }
 
 // What a step would take if each batch were ready.
@@ -118,7 +91,7 @@ double rest_ns(const ProcessModel& model, const Waits& waits) {
   return predict_step_ns(model, changes).value_or(model.measured_step_ns());
 }
 
-std::string evidence_of(const ProcessModel& model, const Waits& waits, const Seen& seen) {
+std::string evidence_of(const ProcessModel& model, const Waits& waits, const LoaderSeen& seen) {
   std::string text = times_a_step(model, waits.gaps.size()) + " the program did nothing for the GPU until its batch " +
                      "was ready: " + time_a_step(model, waits.total_ns()) +
                      ", of which the GPU had nothing to do for " + time_a_step(model, idle_ns(model, waits)) +
@@ -143,21 +116,57 @@ std::int64_t workers_needed(const ProcessModel& model, const Waits& waits) {
   return count > kManyWorkers ? 0 : count;
 }
 
-std::string advice_for(const ProcessModel& model, const Waits& waits, const Seen& seen) {
-  const std::string preload =
-      " Data that fits into the GPU's memory is better uploaded once, before the loop: then nothing is loaded in it.";
+struct Advice {
+  std::string text;
+  Reach reach{};
+};
+
+// Workers need for a batch what a step takes with the wait in it; twice as many need half of that.
+Reach reach_of_twice_the_workers(const ProcessModel& model, const Waits& waits) {
+  constexpr double kAtLeast = 0.6;
+  const double step_ns = model.measured_step_ns();
+  const double rest = rest_ns(model, waits);
+  const double wait_ns = step_ns - rest;
+  const double reached = wait_ns <= 0 ? 1 : std::min(1.0, (step_ns - std::max(rest, step_ns / 2)) / wait_ns);
+  return {.low = kAtLeast * reached,
+          .high = reached,
+          .reason = "twice as many workers load twice as fast, as far as the CPU has cores for them"};
+}
+
+Advice advice_for(const ProcessModel& model, const Waits& waits, const LoaderSeen& seen) {
   if (seen.is_in_workers) {
-    return "The workers are too few or too slow: raise num_workers and prefetch_factor, and do less for each sample." +
-           preload;
+    return {
+        "The workers are too few or too slow: twice as many (num_workers=, prefetch_factor=), and do less for each "
+        "sample.",
+        reach_of_twice_the_workers(model, waits)};
+  }
+  // Without samples nothing tells who makes the batch: mostly it is a DataLoader.
+  if (!seen.is_in_main_process && !seen.place.empty()) {
+    return {
+        "Make the next batch while the GPU computes: for x in tp.prefetch(batches, device), where batches is a "
+        "generator.",
+        {.low = 0,
+         .high = 0.6,
+         .reason = "a thread of this process makes it: Python runs one thread at a time, and "
+                   "a generator that draws random numbers may not run ahead"}};
   }
   const std::int64_t workers = workers_needed(model, waits);
   if (workers == 0) {
-    return "Loading takes so much longer than the rest of the step that workers alone will not hide it: do less for "
-           "each sample, or prepare the data once and store it." +
-           preload;
+    return {
+        "Loading takes so much longer than the rest of the step that workers alone will not hide it: do less for "
+        "each sample, or prepare the data once and store it."};
   }
-  return "Load in other processes while the GPU computes: DataLoader(..., num_workers=" + std::to_string(workers) +
-         ", pin_memory=True, persistent_workers=True), and for x in tp.prefetch(loader, device)." + preload;
+  return {"Load in other processes while the GPU computes: DataLoader(..., num_workers=" + std::to_string(workers) +
+          ", pin_memory=True, persistent_workers=True), and for x in tp.prefetch(loader, device)."};
+}
+
+// A batch of graphs is many small tensors, which take about this long to hand from process to process (bench/field,
+// pyg_batches): workers that save less make the step slower.
+constexpr std::int64_t kHandingGraphsNs = 4'000'000;
+
+bool is_cheaper_here(const Waits& waits, const LoaderSeen& seen) {
+  const auto count = static_cast<std::int64_t>(waits.gaps.size());
+  return seen.is_of_graphs && !seen.is_in_workers && waits.total_ns() < kHandingGraphsNs * count;
 }
 
 }  // namespace
@@ -166,17 +175,19 @@ void find_late_loader(const RuleInput& input, std::vector<Candidate>& found) {
   const ProcessModel& model = input.model;
   for (const auto& [site, waits] : waits_by_site(model)) {
     if (waits.gaps.size() < kFewGaps) continue;
-    const Seen seen = look_at_samples(model, waits);
+    const LoaderSeen seen = seen_in(model, waits);
     // Workers may be late now and then; what else pauses now and then is no loader.
     const bool is_loader = seen.is_in_workers || seen.is_in_main_process;
-    if (!is_loader && !is_regular(model, waits.takers)) continue;
-    const std::string advice = advice_for(model, waits, seen);
-    const bool is_deeper = advice.find("prefetch(") != advice.npos;
+    if (!is_loader && (seen.is_optimizer || !is_regular(model, waits.takers))) continue;
+    if (is_cheaper_here(waits, seen)) continue;
+    Advice advice = advice_for(model, waits, seen);
+    const bool is_deeper = advice.text.find("prefetch(") != advice.text.npos;
     found.push_back({.site = site,
                      .title = "the GPU waits for the next batch, which the CPU is still preparing",
                      .evidence = evidence_of(model, waits, seen) + (is_deeper ? one_more_batch_text(model) : ""),
-                     .advice = advice,
-                     .changes = {{Change::kFasterLoader, waits.takers}}});
+                     .advice = std::move(advice.text),
+                     .changes = {{Change::kFasterLoader, waits.takers}},
+                     .reach = std::move(advice.reach)});
   }
 }
 

@@ -1,12 +1,15 @@
 // The GPU is done with each kernel before the CPU has launched the next one.
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <utility>
 
 #include "analyze/model/batch_gaps.h"
 #include "analyze/model/intervals.h"
+#include "analyze/rules/compiling.h"
 #include "analyze/rules/measure.h"
 #include "analyze/rules/rules.h"
+#include "analyze/rules/slow_optimizer.h"
+#include "analyze/rules/step_parts.h"
 #include "base/statistics.h"
 #include "base/units.h"
 
@@ -27,7 +30,6 @@ constexpr double kMuchWaitingPct = 50;
 
 struct Launches {
   std::size_t count = 0;
-  std::size_t without_lead_count = 0;
   std::int64_t median_kernel_ns = 0;
   std::int64_t median_lead_ns = 0;
 };
@@ -41,7 +43,6 @@ Launches measure_launches(const ProcessModel& model) {
     if (model.call(operation.call).kind != CallKind::kLaunch) continue;
     kernels_ns.push_back(operation.end_ns - operation.start_ns);
     leads_ns.push_back(std::max<std::int64_t>(0, operation.start_ns - model.call(operation.call).end_ns));
-    if (leads_ns.back() < kNoLeadNs) ++launches.without_lead_count;
   }
   launches.count = kernels_ns.size();
   launches.median_kernel_ns = median(std::move(kernels_ns)).value_or(0);
@@ -134,8 +135,8 @@ std::string evidence_of(const ProcessModel& model, const Launches& launches, con
                         double idle_pct) {
   return "kernels " + times_a_step(model, launches.count) + ", of " +
          time_text(static_cast<double>(launches.median_kernel_ns)) + " each (median), start " +
-         time_text(static_cast<double>(launches.median_lead_ns)) +
-         " after their launch (median): none waits in line, and the GPU has nothing to do for " +
+         time_text(static_cast<double>(launches.median_lead_ns)) + " after their launch (median)" +
+         (launches.median_lead_ns < kNoLeadNs ? ": none waits in line" : "") + ", and the GPU has nothing to do for " +
          rounded_percent_text(idle_pct) + " of the time. Launching is the CPU's work: " + limit_text(model, threads);
 }
 
@@ -146,22 +147,31 @@ void find_launch_bound(const RuleInput& input, std::vector<Candidate>& found) {
   if (!model.steps()) return;
   const Launches launches = measure_launches(model);
   const double a_step = static_cast<double>(launches.count) / static_cast<double>(model.step_count());
-  if (a_step < kFewLaunchesAStep || 2 * launches.without_lead_count < launches.count) return;
+  if (a_step < kFewLaunchesAStep) return;
   const double idle_pct = percent_of_stretch(model, idle_ns(model));
   if (idle_pct < kMuchIdlePct || percent_of_stretch(model, waiting_ns(model)) > kMuchWaitingPct) return;
   const std::vector<Issuing> threads = measure_issuing(model);
   std::int64_t issuing_ns = 0;
   for (const Issuing& thread : threads) issuing_ns += thread.total_ns();
   if (percent_of_stretch(model, issuing_ns) < kMuchIssuingPct) return;
-  Selection all(model.graph().calls.size());
-  std::iota(all.begin(), all.end(), 0U);
+  StepCalls calls = calls_by_part(model);
+  const double optimizer_pct = calls.are_told_apart ? saving_as_graph_pct(model, calls.optimizer) : 0;
+  find_slow_optimizer(model, calls, optimizer_pct, found);
+  auto reach = reach_of_compiling(model, calls);
+  if (!reach) return;
+  std::string evidence = evidence_of(model, launches, threads, idle_pct);
+  if (calls.are_told_apart) {
+    evidence += "; launched as one, the model's passes would take " +
+                rounded_percent_text(saving_as_graph_pct(model, calls.model)) + " less of a step, the optimizer " +
+                rounded_percent_text(optimizer_pct);
+  }
   found.push_back({.site = "",
                    .title = "the CPU cannot launch work as fast as the GPU does it",
-                   .evidence = evidence_of(model, launches, threads, idle_pct),
-                   .advice = "Launch less often: model = torch.compile(model, mode=\"reduce-overhead\") replays a step "
-                             "as one CUDA graph, torch.optim.Adam(..., fused=True) is one kernel. Or give each launch "
-                             "more to do: a larger batch.",
-                   .changes = {{Change::kGraphLaunch, std::move(all)}}});
+                   .evidence = std::move(evidence),
+                   .advice = "Launch less often: model = torch.compile(model, mode=\"reduce-overhead\") replays the "
+                             "model's passes as CUDA graphs. Or give each launch more to do: a larger batch.",
+                   .changes = {{Change::kGraphLaunch, std::move(calls.model)}},
+                   .reach = std::move(*reach)});
 }
 
 }  // namespace turnpike::analyze

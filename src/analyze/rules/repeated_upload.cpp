@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kFewRepeats = 3;
 // Of several pieces of data smaller than this, some are equal by chance: labels, flags, counters.
-constexpr std::uint64_t kTellingBytes = 4096;
+constexpr std::uint64_t kRepeatedBytes = 4096;
 // Smaller buffers are filled in no time.
 constexpr double kTellingBufferBytes = 1 << 20;
 
@@ -50,7 +50,7 @@ bool is_unchanged_buffer(const ProcessModel& model, const Repeats& uploads) {
 bool is_worth_telling(const ProcessModel& model, const Repeats& uploads) {
   if (uploads.repeats.size() < kFewRepeats || 2 * uploads.repeats.size() < uploads.uploads.size()) return false;
   if (!uploads.is_by_content) return is_unchanged_buffer(model, uploads);
-  if (uploads.distinct > 1) return uploads.distinct_bytes / uploads.distinct >= kTellingBytes;
+  if (uploads.distinct > 1) return uploads.distinct_bytes / uploads.distinct >= kRepeatedBytes;
   return !uploads.is_built_anew;  // else copies_in_step says it, and better
 }
 
@@ -73,7 +73,8 @@ std::string evidence_of(const ProcessModel& model, const SiteCalls& site, const 
 
 std::string advice_for(const Repeats& uploads) {
   if (uploads.distinct > 1) {
-    return "Keep it on the GPU: data = data.to(device) once, before the loop, and data[i] in it.";
+    return "Keep it on the GPU: data = data.to(device) once, before the loop, and data[i] in it. If it has no room there, "
+           "upload the next one while this one is used: for x in tp.prefetch(data, device).";
   }
   const std::string condition = uploads.is_by_content ? "" : "If nothing changes it: ";
   return condition + (uploads.is_by_content ? "Upload" : "upload") +
@@ -88,6 +89,7 @@ void find_repeated_upload(const RuleInput& input, std::vector<Candidate>& found)
     const Repeats uploads = history.repeats_at(site);
     if (!is_worth_telling(input.model, uploads)) continue;
     found.push_back({.site = site.facts->place.site,
+                     .library_site = site.facts->place.library_site,
                      .severity = uploads.is_by_content ? Severity::kWarning : Severity::kInfo,
                      .title = uploads.is_by_content ? "uploads the same data again and again"
                                                     : "uploads the same buffer again and again",

@@ -11,7 +11,7 @@ namespace turnpike::analyze {
 namespace {
 
 // Smaller pieces are equal, or equally large, by chance.
-constexpr std::uint64_t kTellingBytes = 4096;
+constexpr std::uint64_t kReturnedBytes = 4096;
 
 struct Trips {
   Selection down;
@@ -34,7 +34,7 @@ class TripFinder {
 
   void pass(std::uint32_t call) {
     if (const Transfer* down = transfer_of(model_, call, Direction::kDeviceToHost)) {
-      if (down->bytes < kTellingBytes) return;
+      if (down->bytes < kReturnedBytes) return;
       const Down trip = {.call = call, .bytes = down->bytes, .device = down->device};
       last_[model_.call(call).thread] = trip;
       const auto* content = content_of(model_, call, trace::ContentSide::kDestination);

@@ -12,9 +12,9 @@
 
 namespace turnpike::analyze {
 
-// The calls of the graph's stretch that belong to one place: the same line, operator and side of autograd.
+// The calls of the graph's stretch that belong to one place.
 struct SiteCalls {
-  const StackFacts* facts;
+  const StackFacts* facts;           // of the first of them; the others have the same place, if not the same stack
   std::vector<std::uint32_t> calls;  // as indices of the graph's, rising
   // Whether most of its copies up, or down, are of a group of RuleInput's.
   bool is_up_grouped = false;
@@ -37,8 +37,16 @@ struct RuleInput {
   std::vector<CopyGroup> copy_groups;
 };
 
+// How much of the predicted saving the advice can be expected to reach: a prediction is of a change done perfectly.
+struct Reach {
+  double low = 1;  // of the saving
+  double high = 1;
+  std::string reason{};  // why it may be less or more, as a clause; empty: the advice is the change
+};
+
 struct Candidate {
   std::string site;  // as in Site; empty where it is about the step as a whole
+  std::optional<std::string> library_site{};
   Severity severity = Severity::kWarning;
   std::string title;     // what is the matter, in one line, without the place
   std::string evidence;  // the numbers that show it, per step
@@ -46,6 +54,7 @@ struct Candidate {
   // What the advice comes to. Empty: no gain in time is claimed. A candidate with changes whose gain is too small to
   // matter is dropped.
   std::vector<NamedChange> changes;
+  Reach reach{};
 };
 
 struct Rule {

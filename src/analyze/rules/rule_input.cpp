@@ -31,12 +31,17 @@ void mark_grouped(RuleInput& input) {
 
 RuleInput rule_input(const ProcessModel& model) {
   RuleInput input{model, {}, find_copy_groups(model)};
-  std::map<const StackFacts*, std::size_t> index;
+  std::map<const StackFacts*, std::size_t> by_facts;
+  std::map<Where, std::size_t> by_place;
   for (std::uint32_t call = 0; call < model.graph().calls.size(); ++call) {
     if (model.call(call).kind == trace::CallKind::kLaunch) continue;
     const StackFacts& facts = model.facts_of_call(call);
-    const auto [entry, is_new] = index.try_emplace(&facts, input.sites.size());
-    if (is_new) input.sites.push_back({&facts, {}});
+    const auto [entry, is_new_stack] = by_facts.try_emplace(&facts, input.sites.size());
+    if (is_new_stack) {
+      const auto [place, is_new] = by_place.try_emplace(facts.place, input.sites.size());
+      if (is_new) input.sites.push_back({&facts, {}});
+      entry->second = place->second;
+    }
     input.sites[entry->second].calls.push_back(call);
   }
   mark_grouped(input);

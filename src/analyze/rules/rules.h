@@ -21,8 +21,10 @@ void find_copy_on_compute_stream(const RuleInput& input, std::vector<Candidate>&
 void find_peer_copy_serialised(const RuleInput& input, std::vector<Candidate>& found);
 void find_strided_or_converting_copy(const RuleInput& input, std::vector<Candidate>& found);
 void find_slow_link(const RuleInput& input, std::vector<Candidate>& found);
+void find_wrong_numa_node(const RuleInput& input, std::vector<Candidate>& found);
 void find_pinning_in_loop(const RuleInput& input, std::vector<Candidate>& found);
 void find_late_loader(const RuleInput& input, std::vector<Candidate>& found);
+void find_late_weights(const RuleInput& input, std::vector<Candidate>& found);
 void find_launch_bound(const RuleInput& input, std::vector<Candidate>& found);
 void find_copies_in_step(const RuleInput& input, std::vector<Candidate>& found);
 void find_alloc_free_sync(const RuleInput& input, std::vector<Candidate>& found);

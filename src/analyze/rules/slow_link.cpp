@@ -1,68 +1,40 @@
-// Large copies of pinned memory that reach far less than the link can do.
+// Large copies of pinned memory that reach far less than the link can do, and links that are less than their cards.
+#include <algorithm>
 #include <cmath>
-#include <map>
+#include <string>
 
+#include "analyze/rules/large_copies.h"
 #include "analyze/rules/measure.h"
 #include "analyze/rules/rules.h"
 
 namespace turnpike::analyze {
 namespace {
 
-// Smaller ones spend a part of their time on starting.
-constexpr std::uint64_t kLargeBytes = 1u << 20;
 // Of the link's rate. Copies both ways at once slow each other down by less.
 constexpr double kSlowShare = 0.7;
 
-// The large pinned copies of a site, with one device.
-struct LargeCopies {
-  Selection calls;
-  std::uint64_t count = 0;
-  std::uint64_t bytes = 0;
-  std::int64_t device_ns = 0;
-  bool are_in_rows = false;  // cudaMemcpy2D and its kin
-};
-
-bool is_large(const Transfer* transfer, Direction direction) {
-  if (transfer == nullptr || transfer->direction != direction || transfer->bytes < kLargeBytes) return false;
-  return transfer->src_kind == trace::MemoryKind::kPinned || transfer->dst_kind == trace::MemoryKind::kPinned;
-}
-
-// By device: each has a link of its own.
-std::map<std::uint32_t, LargeCopies> large_copies_of(const ProcessModel& model, const SiteCalls& site,
-                                                     Direction direction) {
-  std::map<std::uint32_t, LargeCopies> by_device;
-  for (const std::uint32_t call : copies_of(model, site, direction)) {
-    const std::string& name = model.process().string(model.call(call).name);
-    const bool are_in_rows = name.find("2D") != std::string::npos || name.find("3D") != std::string::npos;
-    for (const std::uint32_t index : model.operations_of(call)) {
-      const Transfer* transfer = model.transfer_of(model.graph().operations[index]);
-      if (!is_large(transfer, direction)) continue;
-      LargeCopies& copies = by_device[transfer->device];
-      copies.count += 1;
-      copies.bytes += transfer->bytes;
-      copies.device_ns += transfer->duration_ns();
-      copies.are_in_rows = are_in_rows;
-      if (copies.calls.empty() || copies.calls.back() != call) copies.calls.push_back(call);
-    }
-  }
-  return by_device;
+// What the link's rate comes from, where it was not measured.
+std::string source_text(const ProcessModel& model, std::uint32_t device, Direction direction) {
+  const KnownRate* rate = model.link_rate(device, direction);
+  if (rate == nullptr || rate->basis.empty()) return "";
+  return " (computed: " + rate->basis + ")";
 }
 
 // `where` names the device if the site copies with several.
 void find(const ProcessModel& model, const SiteCalls& site, Direction direction, std::uint32_t device,
           LargeCopies copies, const std::string& where, std::vector<Candidate>& found) {
-  if (copies.device_ns <= 0) return;
   const auto link_gbps = model.link_gbps(device, direction);
-  const double gbps = static_cast<double>(copies.bytes) / static_cast<double>(copies.device_ns);
-  if (!link_gbps || gbps >= kSlowShare * *link_gbps) return;
-  const std::string percent = std::to_string(std::lround(100 * gbps / *link_gbps));
+  if (!link_gbps || copies.gbps() >= kSlowShare * *link_gbps) return;
+  if (copies.are_far()) return;  // wrong_numa_node tells why
+  const std::string percent = std::to_string(std::lround(100 * copies.gbps() / *link_gbps));
   found.push_back(
       {.site = site.facts->place.site,
+       .library_site = site.facts->place.library_site,
        .title = "this copy reaches only " + percent + " % of the link's speed" + where,
        .evidence = times_a_step(model, copies.count) + ", " +
                    bytes_text(static_cast<double>(copies.bytes) / static_cast<double>(copies.count)) + " each at " +
-                   rate_text(gbps) + " of " + rate_text(link_gbps) + "; the copies took " +
-                   time_a_step(model, copies.device_ns),
+                   rate_text(copies.gbps()) + " of " + rate_text(link_gbps) + source_text(model, device, direction) +
+                   "; the copies took " + time_a_step(model, copies.device_ns),
        .advice =
            copies.are_in_rows
                ? "It copies row by row. Keep the rows without gaps and copy them in one piece (cudaMemcpyAsync, or "
@@ -72,18 +44,63 @@ void find(const ProcessModel& model, const SiteCalls& site, Direction direction,
        .changes = {{Change::kFullLinkSpeed, std::move(copies.calls)}}});
 }
 
+// What the copies of a call took that went over the link of a device.
+std::int64_t link_time_of(const ProcessModel& model, std::uint32_t call, std::uint32_t device) {
+  std::int64_t sum_ns = 0;
+  for (const std::uint32_t operation : model.operations_of(call)) {
+    const Transfer* transfer = model.transfer_of(model.graph().operations[operation]);
+    if (transfer == nullptr || transfer->device != device) continue;
+    if (transfer->direction != Direction::kHostToDevice && transfer->direction != Direction::kDeviceToHost) continue;
+    sum_ns += transfer->duration_ns();
+  }
+  return sum_ns;
+}
+
+// One finding for all such GPUs: it is about no line.
+void find_reduced_links(const ProcessModel& model, std::vector<Candidate>& found) {
+  std::string title;
+  std::string evidence;
+  Selection calls;
+  for (const auto& record : model.timeline().devices) {
+    const Link* link = model.link(record.device);
+    if (link == nullptr || link->share_of_card >= 1) continue;
+    std::int64_t copies_ns = 0;
+    for (std::uint32_t call = 0; call < model.graph().calls.size(); ++call) {
+      const auto copy_ns = link_time_of(model, call, record.device);
+      if (copy_ns > 0) calls.push_back(call);
+      copies_ns += copy_ns;
+    }
+    const std::string gpu = "GPU " + std::to_string(record.device);
+    title += (title.empty() ? "" : "; ") + ("the link of " + gpu) + " is " + link->pcie + ", and the card has " +
+             link->card_pcie;
+    evidence += (evidence.empty() ? "" : "; ") + gpu + ": copies over the link took " + time_a_step(model, copies_ns);
+  }
+  if (calls.empty()) return;
+  std::sort(calls.begin(), calls.end());
+  found.push_back(
+      {.site = "",
+       .title = std::move(title),
+       .evidence = evidence + ". The generation is the highest seen while copies ran: an idle GPU lowers it",
+       .advice = "The slot, a riser or the settings of the machine hold the link back: `sudo lspci -vv` "
+                 "says \"downgraded\" in LnkSta of the bridge that does. Move the card, or ask the "
+                 "provider for another machine.",
+       .changes = {{Change::kFullLinkWidth, std::move(calls)}}});
+}
+
 }  // namespace
 
 void find_slow_link(const RuleInput& input, std::vector<Candidate>& found) {
+  const HostNodes nodes(input.model.process());
   for (const SiteCalls& site : input.sites) {
     for (const Direction direction : {Direction::kHostToDevice, Direction::kDeviceToHost}) {
-      auto by_device = large_copies_of(input.model, site, direction);
+      auto by_device = large_copies_of(input.model, nodes, site, direction, trace::MemoryKind::kPinned);
       for (auto& [device, copies] : by_device) {
         const std::string where = by_device.size() > 1 ? " (GPU " + std::to_string(device) + ")" : "";
         find(input.model, site, direction, device, std::move(copies), where, found);
       }
     }
   }
+  find_reduced_links(input.model, found);
 }
 
 }  // namespace turnpike::analyze

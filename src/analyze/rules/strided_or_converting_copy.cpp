@@ -114,6 +114,7 @@ void find_strided_or_converting_copy(const RuleInput& input, std::vector<Candida
     const bool is_rate_known = is_link_known(model, calls, Direction::kHostToDevice);
     found.push_back(
         {.site = site.facts->place.site,
+         .library_site = site.facts->place.library_site,
          .title = is_strided ? "the data is gathered into a copy on the CPU before it goes up"
                              : "the data is gathered or converted into a copy on the CPU before it goes up",
          .evidence =

@@ -18,13 +18,13 @@ using trace::CallKind;
 // Once may be the end of a program, or its start.
 constexpr std::size_t kFewCopies = 2;
 
-struct Buffer {
+struct ReadBuffer {
   std::uint64_t first;
   std::uint64_t end;
   std::uint32_t call;  // the copy that filled it last, and that nothing has waited for
 };
 
-bool overlaps(const Buffer& buffer, std::uint64_t first, std::uint64_t bytes) {
+bool overlaps(const ReadBuffer& buffer, std::uint64_t first, std::uint64_t bytes) {
   return first < buffer.end && buffer.first < first + bytes;
 }
 
@@ -71,12 +71,12 @@ class UnawaitedCopies {
   }
 
   void forget(std::uint64_t first, std::uint64_t bytes) {
-    std::erase_if(buffers_, [&](const Buffer& buffer) { return overlaps(buffer, first, bytes); });
+    std::erase_if(buffers_, [&](const ReadBuffer& buffer) { return overlaps(buffer, first, bytes); });
   }
 
   void fill(std::uint32_t index, const Transfer& transfer) {
     const Call& call = model_.call(index);
-    for (const Buffer& buffer : buffers_) {
+    for (const ReadBuffer& buffer : buffers_) {
       if (overlaps(buffer, call.dst, transfer.bytes)) {
         overwritten_[&model_.facts_of_call(buffer.call)].push_back(buffer.call);
       }
@@ -87,7 +87,7 @@ class UnawaitedCopies {
   }
 
   const ProcessModel& model_;
-  std::vector<Buffer> buffers_;
+  std::vector<ReadBuffer> buffers_;
   std::map<const StackFacts*, Selection> overwritten_;
 };
 
@@ -104,6 +104,7 @@ void find_unsafe_read(const RuleInput& input, std::vector<Candidate>& found) {
     const std::string each = bytes_text(static_cast<double>(all.bytes) / static_cast<double>(all.count));
     found.push_back(
         {.site = site.facts->place.site,
+         .library_site = site.facts->place.library_site,
          .severity = Severity::kError,
          .title = "a result may be read before it has arrived: nothing waits for this copy",
          .evidence = times_a_step(model, all.count) + ", " + each + " each, with non_blocking=True; " +

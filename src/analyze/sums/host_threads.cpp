@@ -67,20 +67,37 @@ class Samples {
       thread.python_pct = 100.0 - *thread.operator_pct;
     }
     std::vector<std::pair<std::uint64_t, std::string>> ranked;
-    for (const auto& [line, count] : lines_) ranked.emplace_back(count, line);
+    for (const auto& [line, seen] : lines_) ranked.emplace_back(seen.count, line);
     std::sort(ranked.rbegin(), ranked.rend());
     for (std::size_t i = 0; i < std::min(kLines, ranked.size()); ++i) {
       const double share = 100.0 * static_cast<double>(ranked[i].first) / static_cast<double>(count_);
-      thread.busiest_lines.push_back(ranked[i].second + " (" + rounded_percent_text(share) + ")");
+      thread.busiest_lines.push_back(ranked[i].second + " (" + rounded_percent_text(share) +
+                                     library_text(lines_.at(ranked[i].second)) + ")");
     }
   }
 
  private:
+  struct Line {
+    std::uint64_t count = 0;
+    std::map<std::string, std::uint64_t> libraries;  // lines of libraries that it led to
+  };
+
+  // ", 12 % at transformers: trainer.py:1847": where in libraries most of a line's samples were.
+  std::string library_text(const Line& line) const {
+    const auto most = std::max_element(line.libraries.begin(), line.libraries.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (most == line.libraries.end()) return "";
+    const double share = 100.0 * static_cast<double>(most->second) / static_cast<double>(count_);
+    return ", " + rounded_percent_text(share) + " at " + most->first;
+  }
+
   void add(const trace::SampleRecord& sample) {
     const Place& place = model_.place_of_stack(sample.stack);
     if (place.site.empty()) return;
     ++count_;
-    ++lines_[place.site];
+    Line& line = lines_[place.site];
+    ++line.count;
+    if (place.library_site) ++line.libraries[*place.library_site];
     has_python_ = has_python_ || place.file;
     if (place.op) {
       has_operators_ = true;
@@ -89,7 +106,7 @@ class Samples {
   }
 
   const ProcessModel& model_;
-  std::map<std::string, std::uint64_t> lines_;
+  std::map<std::string, Line> lines_;
   std::uint64_t count_ = 0;
   std::uint64_t in_operator_ = 0;
   bool has_operators_ = false;

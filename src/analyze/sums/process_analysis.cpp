@@ -7,6 +7,7 @@
 
 #include "analyze/model/batch_gaps.h"
 #include "analyze/model/blocking.h"
+#include "analyze/model/call_path.h"
 #include "analyze/model/direction.h"
 
 namespace turnpike::analyze {
@@ -128,9 +129,10 @@ void ProcessAnalysis::add_transfer(const Transfer& transfer, TransferCost cost) 
   cost.is_in_steps = is_in_steps(transfer);
   if (transfer.has_times()) cost.device_time_ns = transfer.duration_ns();
   cost.exposed_ns = activity_.exposed_ns(transfer);
-  const std::uint32_t row = row_of(transfer);
-  SiteSums& sums = sums_.sites.row(row);
+  const Rows rows = rows_of(transfer);
+  SiteSums& sums = sums_.sites.row(rows.site);
   sums.add(cost);
+  sums_.paths.add(rows.path, cost);
   add_stream(sums.site, transfer.stream);
   sums_.totals[static_cast<std::size_t>(transfer.direction)].add(cost);
 }
@@ -142,7 +144,7 @@ bool ProcessAnalysis::is_in_steps(const Transfer& transfer) const {
   return transfer.has_times() && holds(steps_window(), transfer.start_ns);
 }
 
-std::uint32_t ProcessAnalysis::row_of(const Transfer& transfer) {
+ProcessAnalysis::Rows ProcessAnalysis::rows_of(const Transfer& transfer) {
   const Call* call = transfer.call == kNone ? nullptr : &timeline_.calls[transfer.call];
   const auto missing = stacks_.missing_call(transfer);
   const RowKey key{.facts = stacks_.of_transfer(transfer),
@@ -153,7 +155,7 @@ std::uint32_t ProcessAnalysis::row_of(const Transfer& transfer) {
                                           static_cast<std::uint32_t>(is_in_graph(transfer)) << 24 |
                                           static_cast<std::uint32_t>(missing == MissingCall::kEarlier) << 25};
   const StackFacts& facts = stacks_.facts(key.facts);
-  const auto [entry, is_new] = row_cache_.try_emplace(key, kNone);
+  const auto [entry, is_new] = row_cache_.try_emplace(key, Rows{kNone, kNone});
   if (is_new) {
     const TransferKind kind{.direction = transfer.direction,
                             .src_kind = name_of(transfer.src_kind),
@@ -161,19 +163,31 @@ std::uint32_t ProcessAnalysis::row_of(const Transfer& transfer) {
                             .inner_op = facts.place.inner_op,
                             .missing_call = missing,
                             .in_graph = is_in_graph(transfer)};
-    entry->second = sums_.sites.row_of(Site{call_site(key.facts, key.forward_facts, call), kind});
+    entry->second = {.site = sums_.sites.row_of(Site{call_site(key.facts, key.forward_facts, call), kind}),
+                     .path = path_row_of(key.facts, key.forward_facts, call, transfer.direction)};
   }
   if (facts.is_place_known) {
-    row_of_transfer_[static_cast<std::size_t>(&transfer - timeline_.transfers.data())] = entry->second;
+    row_of_transfer_[static_cast<std::size_t>(&transfer - timeline_.transfers.data())] = entry->second.site;
   }
   return entry->second;
 }
 
+// Work of a backward pass that no line of Python made belongs to the line of the forward pass.
+std::uint32_t ProcessAnalysis::path_row_of(std::uint32_t facts, std::uint32_t forward_facts, const Call* call,
+                                           std::optional<Direction> direction) {
+  const StackFacts& made = stacks_.facts(facts);
+  const bool is_of_forward_line = forward_facts != kNone && !made.place.file;
+  const std::uint32_t shown = is_of_forward_line ? forward_facts : facts;
+  const auto [node, is_new] = node_cache_.try_emplace(shown, kNoParent);
+  if (is_new) node->second = node_of(stacks_.facts(shown));
+  const std::string& api = call == nullptr ? made.place.site : process_.string(call->name);
+  return sums_.paths.row_of(node->second, made.place.op.value_or(api) + (is_of_forward_line ? " (backward)" : ""),
+                            direction);
+}
+
 CallSite ProcessAnalysis::call_site(std::uint32_t facts, std::uint32_t forward_facts, const Call* call) const {
-  const Place& place = stacks_.facts(facts).place;
-  CallSite site{place, {}, place.stack};
+  CallSite site = stacks_.site(facts, forward_facts);
   if (call != nullptr && !process_.string(call->name).empty()) site.api = process_.string(call->name);
-  if (forward_facts != kNone) site.forward_site = stacks_.facts(forward_facts).place.site;
   return site;
 }
 
@@ -195,8 +209,13 @@ void ProcessAnalysis::add_synchronisations() {
 void ProcessAnalysis::add_synchronisation(std::uint32_t call_index) {
   const Call& call = timeline_.calls[call_index];
   const bool is_of_transfer = synchronisations_of_transfers_.contains(call_index);
-  const SyncSite like{call_site(stacks_.of_call(call), forward_facts_of(call), &call)};
-  SyncSite& site = sums_.sync_sites.row(sums_.sync_sites.row_of(like));
+  const Rows rows = rows_of_synchronisation(call);
+  SyncSite& site = sums_.sync_sites.row(rows.site);
+  if (!is_of_transfer) {
+    TransferCost cost;
+    if (call.has_times()) cost = {.host_blocked_ns = call.duration_ns(), .gpu_idle_ns = idle_ns(call.device, call)};
+    sums_.paths.add(rows.path, cost);
+  }
   if (call.has_times() && holds(steps_window(), call.start_ns)) {
     count_synchronisation(site.in_steps, call, is_of_transfer);
   }
@@ -218,16 +237,43 @@ void ProcessAnalysis::add_synchronisation(std::uint32_t call_index) {
   }
 }
 
+std::uint32_t ProcessAnalysis::node_of(const StackFacts& facts) {
+  std::vector<std::uint32_t> path;
+  for (const std::uint32_t id : stacks_.path_of(facts)) {
+    const auto [frame, is_new] = path_frame_cache_.try_emplace(id, 0);
+    if (is_new) frame->second = sums_.paths.frame_of(path_frame(process_.frames.at(id)));
+    path.push_back(frame->second);
+  }
+  const Place& place = facts.place;
+  if (path.empty() && facts.is_place_known) {
+    path.push_back(sums_.paths.frame_of({place.site, {}, place.file.value_or(""), place.function.value_or("")}));
+  }
+  return sums_.paths.node_of(path);
+}
+
+ProcessAnalysis::Rows ProcessAnalysis::rows_of_synchronisation(const Call& call) {
+  const std::uint32_t facts = stacks_.of_call(call);
+  const std::uint32_t forward_facts = forward_facts_of(call);
+  const auto [entry, is_new] =
+      sync_row_cache_.try_emplace(std::uint64_t{facts} << 32 | forward_facts, Rows{kNone, kNone});
+  if (is_new) {
+    entry->second = {.site = sums_.sync_sites.row_of(SyncSite{call_site(facts, forward_facts, &call)}),
+                     .path = path_row_of(facts, forward_facts, &call, std::nullopt)};
+  }
+  return entry->second;
+}
+
 std::optional<std::int64_t> ProcessAnalysis::idle_ns(std::uint32_t device, const Call& call) const {
   return activity_.idle_ns(activity_.resolve(device), call.start_ns, call.end_ns);
 }
 
-void ProcessAnalysis::note_wait(std::vector<Interval>& waits, const Call& call) const {
-  if (host_threads_.contains(call.thread)) waits.push_back({call.start_ns, call.end_ns});
+void ProcessAnalysis::note_wait(std::vector<HostWait>& waits, const Call& call) const {
+  if (!host_threads_.contains(call.thread)) return;
+  waits.push_back({call.start_ns, call.end_ns, static_cast<std::uint32_t>(&call - timeline_.calls.data())});
 }
 
 std::optional<FoundSteps> ProcessAnalysis::find_own_steps() {
-  for (const std::uint32_t index : order_) row_of(timeline_.transfers[index]);
+  for (const std::uint32_t index : order_) rows_of(timeline_.transfers[index]);
   return find_steps(process_, timeline_, stacks_, row_of_transfer_);
 }
 
@@ -242,13 +288,35 @@ ProcessModel ProcessAnalysis::model(std::optional<FoundSteps> steps, const LinkR
   return ProcessModel(process_, timeline_, stacks_, paired_, std::move(steps), rates);
 }
 
+IdleTimes ProcessAnalysis::idle_times(const DeviceTimes& times, Interval span) {
+  return IdleTimes(timeline_, stacks_, activity_, times.states(), host_threads_, span,
+                   [this](const Call& call) { return forward_facts_of(call); });
+}
+
 DeviceTimes ProcessAnalysis::device_times() {
   HostActivity host{.copy_waits = copy_waits_, .sync_waits = sync_waits_};
-  if (steps_) host.batch_gaps = find_batch_gaps(timeline_, stacks_, host_threads_, steps_->starts_ns);
   for (const Call& call : timeline_.calls) {
-    if (call.has_times()) note_wait(host.calls, call);
+    if (call.has_times() && host_threads_.contains(call.thread)) host.calls.push_back({call.start_ns, call.end_ns});
+  }
+  if (steps_) {
+    for (const Interval& gap : find_batch_gaps(timeline_, stacks_, host_threads_, steps_->starts_ns)) {
+      host.batch_gaps.push_back({gap.start_ns, gap.end_ns, first_call_at(gap.end_ns)});
+    }
   }
   return DeviceTimes(activity_, std::move(host));
+}
+
+// By a thread of the host.
+std::uint32_t ProcessAnalysis::first_call_at(std::int64_t start_ns) const {
+  const auto& calls = timeline_.calls;
+  auto call = std::lower_bound(calls.begin(), calls.end(), start_ns,
+                               [](const Call& one, std::int64_t value) { return one.start_ns < value; });
+  for (; call != calls.end() && call->start_ns == start_ns; ++call) {
+    if (call->has_times() && host_threads_.contains(call->thread)) {
+      return static_cast<std::uint32_t>(call - calls.begin());
+    }
+  }
+  return kNone;
 }
 
 }  // namespace turnpike::analyze

@@ -18,7 +18,8 @@
 #include "analyze/model/steps.h"
 #include "analyze/model/threads.h"
 #include "analyze/model/timeline.h"
-#include "analyze/sums/site_table.h"
+#include "analyze/sums/idle.h"
+#include "analyze/sums/run_sums.h"
 #include "analyze/sums/verdict.h"
 #include "trace/process.h"
 
@@ -31,6 +32,9 @@ class ProcessAnalysis {
 
   // nullopt: there are no steps.
   const std::optional<FoundSteps>& steps() const { return steps_; }
+  // Both of the whole process; valid as long as this object.
+  Stacks& stacks() { return stacks_; }
+  const Activity& activity() const { return activity_; }
   // Adds the transfers and synchronisations of the process to the sums; once. What its devices did with their time,
   // which the waits in these calls explain; nullopt: kernels are not known.
   std::optional<DeviceTimes> add_to_sums();
@@ -39,6 +43,8 @@ class ProcessAnalysis {
   std::optional<MemoryUse> memory(std::int64_t span_start_ns) {
     return memory_use_of(timeline_, stacks_, span_start_ns);
   }
+  // What the devices waited for. `times`: of add_to_sums(); `span`: what the verdict is about. Refers to both objects.
+  IdleTimes idle_times(const DeviceTimes& times, Interval span);
   // What findings are looked for in. Refers to this object.
   ProcessModel model(std::optional<FoundSteps> steps, const LinkRates& rates);
 
@@ -54,23 +60,35 @@ class ProcessAnalysis {
     std::size_t operator()(const RowKey& key) const;
   };
 
+  // Where the cost of a transfer or a synchronisation is added.
+  struct Rows {
+    std::uint32_t site;
+    std::uint32_t path;
+  };
+
   std::optional<FoundSteps> find_own_steps();
   void add_transfers();
   void add_synchronisations();
   DeviceTimes device_times();
+  std::uint32_t first_call_at(std::int64_t start_ns) const;
   void add_caused_by(std::uint32_t call_index, std::span<const Transfer* const> transfers);
   void add_transfer(const Transfer& transfer, TransferCost cost);
   void add_synchronisation(std::uint32_t call_index);
   // How long, and how long idle, the host was held by the transfers of a call and the synchronisation paired with it.
   TransferCost host_cost_of(const Call& call, const Call* synchronisation, std::span<const Transfer* const> transfers);
-  std::uint32_t row_of(const Transfer& transfer);
+  Rows rows_of(const Transfer& transfer);
+  Rows rows_of_synchronisation(const Call& call);
+  // Of the way to the calls of `facts`.
+  std::uint32_t node_of(const StackFacts& facts);
+  std::uint32_t path_row_of(std::uint32_t facts, std::uint32_t forward_facts, const Call* call,
+                            std::optional<Direction> direction);
   // The place described by `facts`, for work that `call` requested (nullptr: unknown). `forward_facts` describes the
   // forward call of a backward one, and is kNone for others.
   CallSite call_site(std::uint32_t facts, std::uint32_t forward_facts, const Call* call) const;
   // The facts of the forward call behind a backward one; kNone.
   std::uint32_t forward_facts_of(const Call& call);
   std::optional<std::int64_t> idle_ns(std::uint32_t device, const Call& call) const;
-  void note_wait(std::vector<Interval>& waits, const Call& call) const;
+  void note_wait(std::vector<HostWait>& waits, const Call& call) const;
   bool is_in_steps(const Transfer& transfer) const;
   Interval steps_window() const { return steps_ ? steps_->window : Interval{0, 0}; }
 
@@ -84,11 +102,14 @@ class ProcessAnalysis {
   Threads host_threads_;
   std::vector<std::uint32_t> order_;  // of the transfers, by call
   std::vector<std::uint32_t> row_of_transfer_;
-  std::unordered_map<RowKey, std::uint32_t, RowKeyHash> row_cache_;
-  std::optional<FoundSteps> steps_;  // after the rows, from which they are found
+  std::unordered_map<RowKey, Rows, RowKeyHash> row_cache_;
+  std::unordered_map<std::uint64_t, Rows> sync_row_cache_;             // by facts and forward facts
+  std::unordered_map<std::uint32_t, std::uint32_t> node_cache_;        // by facts
+  std::unordered_map<std::uint32_t, std::uint32_t> path_frame_cache_;  // by frame: as the table of paths numbers it
+  std::optional<FoundSteps> steps_;                                    // after the rows, from which they are found
   std::unordered_set<std::uint32_t> synchronisations_of_transfers_;
-  std::vector<Interval> copy_waits_;
-  std::vector<Interval> sync_waits_;
+  std::vector<HostWait> copy_waits_;
+  std::vector<HostWait> sync_waits_;
 };
 
 }  // namespace turnpike::analyze

@@ -22,10 +22,10 @@ struct TransferCost {
   bool is_pageable = false;
   bool is_blocked = false;
   bool is_in_steps = false;
-  std::optional<std::int64_t> device_time_ns;
-  std::optional<std::int64_t> host_blocked_ns;
-  std::optional<std::int64_t> exposed_ns;
-  std::optional<std::int64_t> gpu_idle_ns;
+  std::optional<std::int64_t> device_time_ns{};
+  std::optional<std::int64_t> host_blocked_ns{};
+  std::optional<std::int64_t> exposed_ns{};
+  std::optional<std::int64_t> gpu_idle_ns{};
 };
 
 // A site and what its rates are made of: only transfers with times count in them.
@@ -90,14 +90,6 @@ class SyncTable {
 
  private:
   RowTable<Where, SyncSite> rows_;
-};
-
-// All that the processes of a run add to.
-struct RunSums {
-  SiteTable sites;
-  SyncTable sync_sites;
-  Syncs syncs;
-  std::array<TotalSums, kDirectionCount> totals;
 };
 
 // Bytes a nanosecond are gigabytes a second. nullopt without any time.

@@ -12,21 +12,27 @@
 namespace turnpike::analyze {
 namespace {
 
-// Where the process called CUDA, short gaps between its calls included.
-IntervalSet times_of_issuing(std::vector<Interval> calls) {
-  for (Interval& call : calls) call.end_ns += kQuietNs;
-  IntervalSet reached(std::move(calls));
-  std::vector<Interval> issuing = reached.intervals();
-  // A gap that is longer than kQuietNs is quiet from its start.
-  for (Interval& interval : issuing) interval.end_ns -= kQuietNs;
-  return IntervalSet(std::move(issuing));
-}
-
-// Takes the part of `rest` that lies in `cause` out of it, and gives its length.
-std::int64_t take_ns(IntervalSet& rest, const IntervalSet& cause) {
-  const std::int64_t before_ns = rest.total_ns();
-  rest = rest.subtract(cause);
-  return before_ns - rest.total_ns();
+void add_idle(DeviceTime& time, IdleCause cause, std::int64_t idle_ns) {
+  switch (cause) {
+    case IdleCause::kCopiesOnly:
+    case IdleCause::kRank:
+      break;  // no states of a host
+    case IdleCause::kCopy:
+      time.copy_wait_ns += idle_ns;
+      break;
+    case IdleCause::kSync:
+      time.sync_wait_ns += idle_ns;
+      break;
+    case IdleCause::kInput:
+      time.input_ns += idle_ns;
+      break;
+    case IdleCause::kLaunch:
+      time.launch_ns += idle_ns;
+      break;
+    case IdleCause::kUnknown:
+      time.quiet_ns += idle_ns;
+      break;
+  }
 }
 
 double percent(std::int64_t part_ns, std::int64_t whole_ns) {
@@ -99,34 +105,25 @@ void DeviceTime::add(const DeviceTime& other) {
   quiet_ns += other.quiet_ns;
 }
 
-DeviceTimes::DeviceTimes(const Activity& activity, HostActivity host)
-    : activity_(activity),
-      copy_waits_(std::move(host.copy_waits)),
-      sync_waits_(std::move(host.sync_waits)),
-      batch_gaps_(std::move(host.batch_gaps)),
-      issuing_(times_of_issuing(std::move(host.calls))) {}
+DeviceTimes::DeviceTimes(const Activity& activity, HostActivity host) : activity_(activity), states_(std::move(host)) {}
 
 DeviceTime DeviceTimes::within(const IntervalSet& span) const {
   DeviceTime sum;
   if (span.intervals().empty()) return sum;
   const auto near = [start_ns = span.intervals().front().start_ns, end_ns = span.intervals().back().end_ns](
                         const IntervalSet& set) { return set.part(start_ns, end_ns); };
-  const IntervalSet copy_waits = near(copy_waits_);
-  const IntervalSet sync_waits = near(sync_waits_);
-  const IntervalSet batch_gaps = near(batch_gaps_);
-  const IntervalSet issuing = near(issuing_);
   for (const auto& [id, device] : activity_.devices()) {
     DeviceTime time;
     time.span_ns = span.total_ns();
     time.kernel_ns = near(device.kernels).intersect(span).total_ns();
-    IntervalSet idle = span.subtract(near(device.busy));
+    const IntervalSet idle = span.subtract(near(device.busy));
     time.idle_ns = idle.total_ns();
     time.exposed_transfer_ns = time.span_ns - time.kernel_ns - time.idle_ns;
-    time.copy_wait_ns = take_ns(idle, copy_waits);
-    time.sync_wait_ns = take_ns(idle, sync_waits);
-    time.input_ns = take_ns(idle, batch_gaps);
-    time.launch_ns = take_ns(idle, issuing);
-    time.quiet_ns = idle.total_ns();
+    for (const Interval& interval : idle.intervals()) {
+      states_.each(interval.start_ns, interval.end_ns, [&](const HostState& state) {
+        add_idle(time, state.cause, state.time.end_ns - state.time.start_ns);
+      });
+    }
     sum.add(time);
   }
   return sum;

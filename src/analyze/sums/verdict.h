@@ -4,12 +4,8 @@
 // those that warm up. Start-up, checkpoints at the end and the like are no part of it then.
 //
 // Every nanosecond of that time is, on each device, exactly one of: a kernel runs; a transfer runs and no kernel;
-// nothing runs and the host is held by a copy; nothing runs and the host is held by a synchronisation; nothing runs and
-// the host gets the next batch ready ("input", see batch_gaps.h); nothing runs and the host calls CUDA, or pauses for
-// no longer than kQuietNs (it issues work, too slowly); nothing runs and the host does not call CUDA for longer, in the
-// midst of its work. The last two are "launch": the host did not wait, and yet gave the device nothing to do. The host
-// is the threads that launch; a process that launches nothing is seen through all of its threads. Several devices and
-// processes add up. This knows no dependencies: it says where time went, not what would be gained.
+// nothing runs, for the cause that host_states.h gives to the moment. Several devices and processes add up. This knows
+// no dependencies: it says where time went, not what would be gained.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +14,9 @@
 #include <vector>
 
 #include "analyze/model/activity.h"
-#include "analyze/model/batch_gaps.h"
 #include "analyze/model/intervals.h"
 #include "analyze/report.h"
+#include "analyze/sums/host_states.h"
 
 namespace turnpike::analyze {
 
@@ -42,28 +38,17 @@ struct DeviceTime {
   void add(const DeviceTime& other);
 };
 
-// What the host of a process did.
-struct HostActivity {
-  Interval span{0, 0};                 // that is looked at; nothing outside of it counts
-  std::vector<Interval> calls{};       // all calls of the threads that launch, waits included
-  std::vector<Interval> copy_waits{};  // held by a copy, or by the synchronisation paired with it
-  std::vector<Interval> sync_waits{};  // held by other synchronisations
-  std::vector<Interval> batch_gaps{};
-};
-
 // The time of devices in parts of the run. Summed over the devices that did anything.
 class DeviceTimes {
  public:
   // Keeps a reference to `activity`. `host.span` is not looked at.
   DeviceTimes(const Activity& activity, HostActivity host);
   DeviceTime within(const IntervalSet& span) const;
+  const HostStates& states() const { return states_; }
 
  private:
   const Activity& activity_;
-  IntervalSet copy_waits_;
-  IntervalSet sync_waits_;
-  IntervalSet batch_gaps_;
-  IntervalSet issuing_;
+  HostStates states_;
 };
 
 // In the span of `host`.

@@ -33,7 +33,7 @@ constexpr std::int64_t kReadyBatchNs = 100'000;
 // A graph while it is changed, with what the changes have in common.
 class Changer {
  public:
-  Changer(const ProcessModel& model, Graph& graph) : model_(model), graph_(graph) {}
+  Changer(const ProcessModel& model, Graph& graph, std::uint32_t ahead) : model_(model), graph_(graph), ahead_(ahead) {}
 
   Applied take() { return {std::move(applied_), is_known_}; }
 
@@ -112,6 +112,7 @@ class Changer {
       const std::uint32_t number = counts[{model_.step_of(call), place}]++;
       const auto [before, is_first] = earlier.try_emplace({place, number}, call);
       for (const std::uint32_t operation : model_.operations_of(call)) {
+        if (!is_over_link(operation)) continue;
         const bool is_pageable =
             model_.transfer_of(graph_.operations[operation])->src_kind == trace::MemoryKind::kPageable;
         if (is_pageable) run_at_link_speed(operation, bytes_of(operation));
@@ -120,6 +121,41 @@ class Changer {
       }
       let_host_go_on(call);
       before->second = call;
+      applied_.push_back(call);
+    }
+  }
+
+  // While some uploads of a step are used, the next ones are on their way, into the memory of those used up. The first
+  // of a step has nothing to hide behind.
+  void prefetch_next(const Selection& calls) {
+    struct Upload {
+      std::uint32_t call;
+      std::uint32_t
+          before;  // the operation that its stream carried out before it: the end of what the last one was for
+    };
+    std::map<std::uint32_t, std::vector<Upload>> of_step;  // by device
+    std::map<std::uint32_t, std::uint32_t> last_of_device;
+    std::uint32_t step = kNone;
+    for (const std::uint32_t call : calls) {
+      if (!is_of(call, Direction::kHostToDevice)) continue;
+      if (std::exchange(step, model_.step_of(call)) != model_.step_of(call)) of_step.clear();
+      for (const std::uint32_t operation : model_.operations_of(call)) {
+        if (!is_over_link(operation)) continue;
+        std::vector<Upload>& earlier = of_step[graph_.operations[operation].device];
+        const Upload own{call, graph_.operations[operation].before};
+        if (model_.transfer_of(graph_.operations[operation])->src_kind == trace::MemoryKind::kPageable) {
+          run_at_link_speed(operation, bytes_of(operation));
+        }
+        move_aside(operation, last_of_device);
+        if (!earlier.empty()) {
+          const bool must_reuse = earlier.size() >= ahead_;
+          const Upload& opener = must_reuse ? earlier[earlier.size() - ahead_] : earlier.front();
+          launch_from(graph_, operation, opener.call);
+          if (must_reuse) wait_for(operation, opener.before);
+        }
+        earlier.push_back(own);
+      }
+      let_host_go_on(call);
       applied_.push_back(call);
     }
   }
@@ -149,6 +185,22 @@ class Changer {
     for (const std::uint32_t operation : model_.operations_of(call)) {
       if (!is_over_link(operation)) continue;
       run_at_link_speed(operation, bytes_of(operation));
+      applied_.push_back(call);
+    }
+  }
+
+  // As if the link had all lanes and the generation of the card: the bytes cross faster by so much.
+  void widen_link(std::uint32_t call) {
+    for (const std::uint32_t operation : model_.operations_of(call)) {
+      if (!is_over_link(operation)) continue;
+      const Transfer& transfer = *model_.transfer_of(graph_.operations[operation]);
+      const Link* link = model_.link(transfer.device);
+      if (link == nullptr || link->share_of_card >= 1) continue;
+      const std::int64_t measured_ns = transfer.duration_ns();
+      const auto link_ns = model_.link_time_ns(transfer.device, transfer.direction, bytes_of(operation));
+      // What a copy takes besides its bytes stays.
+      const auto bytes_ns = static_cast<double>(std::min(measured_ns, link_ns.value_or(measured_ns)));
+      set_duration(graph_, operation, measured_ns - static_cast<std::int64_t>(bytes_ns * (1 - link->share_of_card)));
       applied_.push_back(call);
     }
   }
@@ -326,7 +378,11 @@ class Changer {
       for (const std::uint32_t operation : model_.operations_of(call)) bytes += bytes_of(operation);
     }
     const std::uint32_t first = group.front();
-    const std::uint32_t carrier = model_.operations_of(first).front();
+    const auto& operations = model_.operations_of(first);
+    const auto found = std::find_if(operations.begin(), operations.end(),
+                                    [this](std::uint32_t operation) { return is_over_link(operation); });
+    if (found == operations.end()) return;
+    const std::uint32_t carrier = *found;
     const auto host_copy_ns = static_cast<std::int64_t>(static_cast<double>(bytes) / kHostCopyGbps);
     const bool is_staged = model_.transfer_of(graph_.operations[carrier])->src_kind == trace::MemoryKind::kPageable;
     if (is_staged) {
@@ -361,9 +417,14 @@ class Changer {
   void move_behind_producer(std::uint32_t operation) {
     const std::uint32_t producer = graph_.operations[operation].before;
     detach_from_stream(graph_, operation);
-    if (producer == kNone) return;
+    wait_for(operation, producer);
+  }
+
+  // `awaited`: kNone is waited for by nothing.
+  void wait_for(std::uint32_t operation, std::uint32_t awaited) {
+    if (awaited == kNone) return;
     graph_.edges.push_back(
-        {graph_.operation_end(producer), graph_.operation_start(operation), graph_.typical.event, EdgeKind::kEdit});
+        {graph_.operation_end(awaited), graph_.operation_start(operation), graph_.typical.event, EdgeKind::kEdit});
   }
 
   std::uint32_t consumer_of(std::uint32_t operation) const {
@@ -382,6 +443,7 @@ class Changer {
 
   const ProcessModel& model_;
   Graph& graph_;
+  std::uint32_t ahead_;
   Selection applied_;
   bool is_known_ = true;
   std::optional<std::int64_t> usual_gap_ns_;
@@ -417,6 +479,8 @@ constexpr std::array kTable = {
     Entry{Change::kMergeCopies, "merge_copies", "successive copies of a step become one", together<&Changer::merge>},
     Entry{Change::kPrefetch, "prefetch", "the upload runs on a side stream, one step ahead",
           together<&Changer::prefetch>},
+    Entry{Change::kPrefetchNext, "prefetch_next", "the upload runs on a side stream, while the one before is used",
+          together<&Changer::prefetch_next>},
     Entry{Change::kSideStreams, "side_streams", "the copy between GPUs runs on side streams of both GPUs",
           together<&Changer::use_side_streams>},
     Entry{Change::kFullLinkSpeed, "full_link_speed", "the copy reaches the rate of the link",
@@ -433,6 +497,8 @@ constexpr std::array kTable = {
           "the work stays on the GPU: no copy down, work on the CPU and copy up", together<&Changer::keep_on_device>},
     Entry{Change::kRemoveAllocation, "remove_allocation", "nothing is allocated or freed",
           each<&Changer::remove_allocation>},
+    Entry{Change::kFullLinkWidth, "full_link_width", "the link has the lanes and the PCIe generation of the card",
+          each<&Changer::widen_link>},
 };
 
 constexpr bool is_in_order() {
@@ -441,7 +507,7 @@ constexpr bool is_in_order() {
   }
   return true;
 }
-static_assert(is_in_order() && static_cast<std::size_t>(Change::kRemoveAllocation) + 1 == kTable.size());
+static_assert(is_in_order() && static_cast<std::size_t>(Change::kFullLinkWidth) + 1 == kTable.size());
 
 const Entry& entry_of(Change change) {
   return kTable[static_cast<std::size_t>(change)];
@@ -486,18 +552,23 @@ Selection calls_at(const ProcessModel& model, std::string_view site) {
   return calls;
 }
 
-Applied apply(const ProcessModel& model, Graph& graph, Change change, const Selection& calls) {
-  Changer changer(model, graph);
+Applied apply(const ProcessModel& model, Graph& graph, Change change, const Selection& calls, std::uint32_t ahead) {
+  Changer changer(model, graph, ahead);
   entry_of(change).make(changer, calls);
   return changer.take();
 }
 
-std::optional<double> predict_step_ns(const ProcessModel& model, std::span<const NamedChange> changes) {
+std::optional<Graph> changed_graph(const ProcessModel& model, std::span<const NamedChange> changes) {
   Graph graph = model.graph();
   for (const NamedChange& named : changes) {
-    if (!apply(model, graph, named.change, named.calls).is_known) return std::nullopt;
+    if (!apply(model, graph, named.change, named.calls, named.ahead).is_known) return std::nullopt;
   }
-  return model.step_ns_of(graph);
+  return graph;
+}
+
+std::optional<double> predict_step_ns(const ProcessModel& model, std::span<const NamedChange> changes) {
+  const auto graph = changed_graph(model, changes);
+  return graph ? model.step_ns_of(*graph) : std::nullopt;
 }
 
 }  // namespace turnpike::analyze

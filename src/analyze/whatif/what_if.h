@@ -21,6 +21,7 @@ enum class Change : std::uint8_t {
   kHoistUpload,
   kMergeCopies,
   kPrefetch,
+  kPrefetchNext,
   kSideStreams,
   kFullLinkSpeed,
   kFasterLoader,
@@ -28,7 +29,8 @@ enum class Change : std::uint8_t {
   kSkipHostCopy,
   kConvertOnDevice,
   kKeepOnDevice,
-  kRemoveAllocation
+  kRemoveAllocation,
+  kFullLinkWidth
 };
 const char* name_of(Change change);     // "hoist_upload"
 const char* meaning_of(Change change);  // "the upload is made once, before the loop"
@@ -47,12 +49,17 @@ struct Applied {
 };
 
 // Makes the change in `graph`, a copy of the model's, which is of no use where the result is not known.
-Applied apply(const ProcessModel& model, Graph& graph, Change change, const Selection& calls);
+// `ahead`: of kPrefetchNext.
+Applied apply(const ProcessModel& model, Graph& graph, Change change, const Selection& calls, std::uint32_t ahead = 1);
 
 struct NamedChange {
   Change change;
   Selection calls;
+  std::uint32_t ahead = 1;  // of kPrefetchNext: how many uploads are on their way while one is used
 };
+
+// The graph with all changes, made one after the other; nullopt where one cannot be predicted.
+std::optional<Graph> changed_graph(const ProcessModel& model, std::span<const NamedChange> changes);
 
 // What a step takes with all changes together, one after the other, on the scale of the measured one; nullopt where one
 // cannot be predicted.

@@ -83,7 +83,8 @@ std::int64_t integer_or_absent(const JsonValue& value) {
 
 std::int64_t time_of(const JsonValue& value) {
   if (value.kind != JsonValue::Kind::kScalar) return trace::kUnknownTime;
-  return nanoseconds_of(value.text).value_or(trace::kUnknownTime);
+  const auto time_ns = nanoseconds_of(value.text);
+  return time_ns && trace::is_possible_time(*time_ns) ? *time_ns : trace::kUnknownTime;
 }
 
 bool is_text_argument(std::string_view key) {

@@ -61,7 +61,8 @@ std::uint64_t unsigned_or(std::int64_t value, std::uint64_t otherwise) {
 std::int64_t sum_or_unknown(std::int64_t start_ns, std::int64_t duration_ns) {
   std::int64_t sum = 0;
   const bool is_known = start_ns != trace::kUnknownTime && duration_ns != trace::kUnknownTime;
-  return is_known && !__builtin_add_overflow(start_ns, duration_ns, &sum) ? sum : trace::kUnknownTime;
+  const bool is_inside = is_known && !__builtin_add_overflow(start_ns, duration_ns, &sum);
+  return is_inside && trace::is_possible_time(sum) ? sum : trace::kUnknownTime;
 }
 
 std::int64_t end_of(const KinetoEvent& event) {
@@ -150,7 +151,7 @@ void KinetoRecords::add_device(std::uint32_t device, std::string_view name, std:
   record.name = string_of({.kind = JsonValue::Kind::kString, .text = name});
   record.multiprocessors = static_cast<std::uint32_t>(std::clamp<std::int64_t>(multiprocessors, 0, 1 << 20));
   record.memory_bytes = unsigned_or(memory_bytes, 0);
-  record.numa_node = 0xFFFF;
+  record.numa_node = trace::kUnknownNode;
   devices_.push_back(record);
 }
 

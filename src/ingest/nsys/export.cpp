@@ -7,8 +7,6 @@ namespace turnpike::ingest {
 namespace {
 
 constexpr std::uint64_t kRowsBetweenProgress = 1 << 12;
-// 73 years before or after: any two such times have a distance that an int64 holds, even with an epoch added to both.
-constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 61;
 
 }  // namespace
 
@@ -21,13 +19,14 @@ NsysExport::NsysExport(SqliteFile opened, const std::string& path, const SinkOfP
 void NsysExport::read_start() {
   scan("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"}, 1, [this](SqliteRow& row) {
     const auto epoch_ns = row.integer(0);
-    if (epoch_ns && *epoch_ns > 0 && *epoch_ns < kMaxTimeNs && !start_realtime_ns_) start_realtime_ns_ = epoch_ns;
+    if (epoch_ns && *epoch_ns > 0 && *epoch_ns < trace::kMaxTimeNs && !start_realtime_ns_)
+      start_realtime_ns_ = epoch_ns;
   });
 }
 
 std::optional<std::int64_t> NsysExport::time_ns(SqliteRow& row, std::optional<std::int64_t> value) const {
   if (!value) return std::nullopt;
-  if (*value < -kMaxTimeNs || *value > kMaxTimeNs) {
+  if (*value < -trace::kMaxTimeNs || *value > trace::kMaxTimeNs) {
     row.set_unreadable();
     return std::nullopt;
   }

@@ -14,7 +14,6 @@ namespace turnpike::ingest {
 namespace {
 
 constexpr char kArgumentSeparator = '\x1f';
-constexpr std::uint16_t kUnknownNode = 0xFFFF;
 
 struct Gpu {
   std::uint32_t name = trace::kNoId;
@@ -68,7 +67,7 @@ void give_device(NsysProcess& process, std::uint32_t device, const Gpu& gpu) {
   record.pci_domain = gpu.pci_domain;
   record.pci_bus = gpu.pci_bus;
   record.pci_device = gpu.pci_device;
-  record.numa_node = kUnknownNode;
+  record.numa_node = trace::kUnknownNode;
   process.sink.on(record);
 }
 

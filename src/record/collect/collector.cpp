@@ -63,6 +63,9 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   first_clock_ = read_clocks();
   batch_.restart();
   memory_watch_.restart();
+  links_.restart();
+  host_nodes_.restart();
+  copies_at_last_read_ = 0;
   from_.status.restart();
   from_.strings.restart();
   from_.stacks.restart();
@@ -176,6 +179,7 @@ void Collector::turn(bool is_last) {
   }
   if (is_last || since_start - last_clock_ns_ >= kClockNs) {
     sample_clocks();
+    if (!is_last) note_links(false);
     last_clock_ns_ = since_start;
   }
   collect_threads();
@@ -186,6 +190,7 @@ void Collector::turn(bool is_last) {
   write_losses();
   if (is_last) {
     add_versions(metadata_, cupti_);
+    note_links(true);
     write_metadata();
     write_end();
   }
@@ -232,6 +237,7 @@ void Collector::note_call(const std::byte* slot) {
   trace::CallRecord call;
   std::memcpy(&call, slot, sizeof(call));
   sampler_.note_call(call.thread, call.end_ns);
+  host_nodes_.note(call);
 }
 
 // Whether there were any.
@@ -274,9 +280,26 @@ void Collector::describe_devices() {
     record.pci_domain = attribute(cuda::kAttributePciDomain);
     record.pci_bus = static_cast<std::uint8_t>(attribute(cuda::kAttributePciBus));
     record.pci_device = static_cast<std::uint8_t>(attribute(cuda::kAttributePciDevice));
-    record.numa_node = 0xFFFF;
+    links_.add(record.device, {record.pci_domain, record.pci_bus, record.pci_device});
+    record.numa_node = links_.numa_node(record.device);
     batch_.add(record);
   }
+}
+
+// A read costs some system calls for each GPU whose link has not been seen at its best. NVML, which takes long to
+// start, is asked when nobody waits for a buffer any more.
+void Collector::note_links(bool is_last) {
+  const std::uint64_t copies = batch_.counts().copies;
+  const bool has_copied = copies > copies_at_last_read_;
+  copies_at_last_read_ = copies;
+  links_.read(has_copied);
+  if (is_last && links_.has_gaps() && copies > 0) links_.fill_gaps(cuda::load_nvml());
+  Metadata noted = metadata_;
+  links_.put(noted);
+  host_nodes_.put(noted);
+  if (noted == metadata_) return;
+  metadata_ = std::move(noted);
+  if (!is_last) write_metadata();  // so that a process that is killed leaves what is known
 }
 
 void Collector::note_memory(std::int64_t since_start_ns, bool is_last) {

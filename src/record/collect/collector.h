@@ -11,6 +11,8 @@
 #include "cuda/cupti.h"
 #include "record/collect/activity_decoder.h"
 #include "record/collect/activity_pool.h"
+#include "record/collect/host_nodes.h"
+#include "record/collect/link_watch.h"
 #include "record/collect/process_metadata.h"
 #include "record/collect/resident_memory.h"
 #include "record/collect/status_page.h"
@@ -66,6 +68,7 @@ class Collector {
   bool collect_activities();
   void flush_cupti(bool is_last);
   void describe_devices();
+  void note_links(bool is_last);
   void note_memory(std::int64_t since_start_ns, bool is_last);
   void write();
   void write_metadata();
@@ -85,6 +88,9 @@ class Collector {
   Tick tick_ = nullptr;
   RecordBatch batch_;
   MemoryWatch memory_watch_;
+  LinkWatch links_;
+  HostNodes host_nodes_;
+  std::uint64_t copies_at_last_read_ = 0;
   ThreadSampler sampler_;
   bool has_samples_ = false;
   std::atomic<bool> is_sampling_{false};

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "cuda/driver.h"
 #include "trace/format.h"
@@ -50,6 +51,27 @@ std::string first_of(std::initializer_list<const char*> variables) {
 // torchrun, then the launchers of MPI and Slurm.
 std::string rank() {
   return first_of({"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"});
+}
+
+// What started this process, the innermost first: torchrun inside of a Slurm job is "torchrun slurm".
+std::string launchers() {
+  constexpr std::pair<const char*, const char*> kSigns[] = {{"TORCHELASTIC_RUN_ID", "torchrun"},
+                                                            {"RAY_JOB_ID", "ray"},
+                                                            {"OMPI_COMM_WORLD_RANK", "mpi"},
+                                                            {"SLURM_JOB_ID", "slurm"},
+                                                            {"KUBERNETES_SERVICE_HOST", "kubernetes"}};
+  std::string text;
+  for (const auto& [variable, name] : kSigns) {
+    if (!first_of({variable}).empty()) text += (text.empty() ? "" : " ") + std::string(name);
+  }
+  return text;
+}
+
+std::string job_id() {
+  std::string of_scheduler = first_of({"SLURM_JOB_ID", "RAY_JOB_ID"});
+  if (!of_scheduler.empty()) return of_scheduler;
+  const std::string of_torchrun = first_of({"TORCHELASTIC_RUN_ID"});
+  return of_torchrun == "none" ? std::string() : of_torchrun;  // what torchrun says without --rdzv-id
 }
 
 int note_torch(dl_phdr_info* info, std::size_t, void* user) {
@@ -112,6 +134,13 @@ Metadata describe_process(const Options& options) {
   put(metadata, "rank", rank());
   put(metadata, "local_rank", first_of({"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}));
   put(metadata, "world_size", first_of({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}));
+  put(metadata, "local_world_size", first_of({"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"}));
+  // torchrun, Ray Train and Lightning, Slurm, and the indexed jobs of Kubernetes.
+  put(metadata, "node_rank", first_of({"GROUP_RANK", "NODE_RANK", "SLURM_NODEID", "JOB_COMPLETION_INDEX"}));
+  put(metadata, "node", first_of({"SLURMD_NODENAME", "NODE_NAME", "K8S_NODE_NAME"}));
+  put(metadata, "job_id", job_id());
+  put(metadata, "restart_count", first_of({"TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT"}));
+  put(metadata, "launcher", launchers());
   put(metadata, "detail", name_of(options.detail));
   put(metadata, "stacks", options.has_stacks ? "1" : "0");
   put(metadata, "capture_range", text_of(options.capture_range));

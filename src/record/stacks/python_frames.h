@@ -37,8 +37,9 @@ Pointer innermost_frame(const PythonLayout& layout, Reader& reader, Pointer thre
 template <typename Reader>
 std::int32_t instruction_byte(const PythonLayout& layout, Reader& reader, Pointer frame, Pointer code) noexcept {
   if (layout.code_bytecode == kNotThere) return reader.template get<std::int32_t>(frame, layout.frame_instruction) * 2;
-  const auto instruction = reader.template get<Pointer>(frame, layout.frame_instruction);
-  return static_cast<std::int32_t>(instruction - (code + layout.code_bytecode));
+  const auto instruction = reader.template get<std::uintptr_t>(frame, layout.frame_instruction);
+  // Numbers: a frame that is being made may have no code yet, and what a failed read gives is null.
+  return static_cast<std::int32_t>(instruction - (reinterpret_cast<std::uintptr_t>(code) + layout.code_bytecode));
 }
 
 template <typename Reader>

@@ -87,7 +87,9 @@ std::uint32_t PythonSampler::stack_of(const PythonRuntime& python, Pointer threa
 bool PythonSampler::read_heads(const PythonRuntime& python) noexcept {
   std::array<iovec, kMaxPythonFrames> places;
   for (std::uint32_t i = 0; i < stack_.count; ++i) {
-    places[i] = {const_cast<char*>(stack_.frames[i].code) + kHeadBegin, kHeadBytes};
+    // A number: the code may be null, in a frame that is being made.
+    const auto head = reinterpret_cast<std::uintptr_t>(stack_.frames[i].code) + kHeadBegin;
+    places[i] = {reinterpret_cast<void*>(head), kHeadBytes};
   }
   if (!gather_own_memory(places.data(), stack_.count, heads_.data(), stack_.count * kHeadBytes)) return false;
   DirectReader reader;

@@ -50,7 +50,9 @@ ChromeExporter::ChromeExporter(const std::vector<ChromeIndex>& indexes, TraceEve
 }
 
 std::unique_ptr<trace::RecordSink> ChromeExporter::second_pass(std::size_t i) {
-  return std::make_unique<ChromeEvents>(indexes_[i], layout_, i, writer_);
+  auto events = std::make_unique<ChromeEvents>(indexes_[i], layout_, i, writer_);
+  events->draw_idle();
+  return events;
 }
 
 }  // namespace turnpike::report

@@ -1,5 +1,5 @@
-// Exports a run for chrome://tracing and ui.perfetto.dev: threads, streams, copies, NVTX ranges, and arrows from each
-// call to the work it caused.
+// Exports a run for chrome://tracing and ui.perfetto.dev: threads, streams, copies, NVTX ranges, what each GPU waited
+// for, and arrows from each call to the work it caused.
 #pragma once
 
 #include <memory>

@@ -1,13 +1,10 @@
 #include "report/chrome/events.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 
 #include "analyze/model/direction.h"
 #include "analyze/model/place.h"
+#include "base/demangle.h"
 #include "trace/frames.h"
 
 namespace turnpike::report {
@@ -15,13 +12,6 @@ namespace {
 
 std::uint64_t duration_of(std::int64_t start_ns, std::int64_t end_ns) {
   return end_ns <= start_ns ? 0 : static_cast<std::uint64_t>(end_ns) - static_cast<std::uint64_t>(start_ns);
-}
-
-std::string demangled(const std::string& symbol) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> name(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
-                                                    std::free);
-  return name ? name.get() : symbol;
 }
 
 std::string kind_text(trace::MemoryKind kind) {
@@ -70,13 +60,13 @@ std::string stack_json(const std::vector<std::string>& stack) {
   return json + "]";
 }
 
-JsonFields fields_of(const analyze::Place& place) {
+JsonFields fields_of(const analyze::Where& place, const std::vector<std::string>& stack) {
   JsonFields fields;
   if (!place.site.empty()) fields.add("site", place.site);
   if (place.function) fields.add("function", *place.function);
   if (place.op) fields.add("op", *place.op);
   if (place.phase) fields.add("phase", analyze::name_of(*place.phase));
-  if (!place.stack.empty()) fields.add_json("stack", stack_json(place.stack));
+  if (!stack.empty()) fields.add_json("stack", stack_json(stack));
   return fields;
 }
 
@@ -122,7 +112,8 @@ TraceRow ChromeEvents::row_of(const Cause& cause) const {
 const std::string& ChromeEvents::place_fields(std::uint32_t stack, bool is_backward) {
   const auto [found, is_new] = places_.try_emplace(std::uint64_t{stack} << 1 | (is_backward ? 1 : 0));
   if (is_new && stack != trace::kNoId) {
-    found->second = fields_of(analyze::place_of(trace::frames_of(index_.process(), stack), is_backward, "")).text();
+    const analyze::Place place = analyze::place_of(trace::frames_of(index_.process(), stack), is_backward, "");
+    found->second = fields_of(place, place.stack).text();
   }
   return found->second;
 }
@@ -132,6 +123,21 @@ const std::string& ChromeEvents::kernel_name(std::uint32_t name) {
   if (is_new) found->second = demangled(index_.process().string(name));
   if (found->second.empty()) found->second = "kernel without a name";
   return found->second;
+}
+
+void ChromeEvents::draw_idle() {
+  std::vector<std::string> places;
+  for (const analyze::CallSite& place : index_.idle().places) places.push_back(fields_of(place, place.stack).text());
+  for (const auto& [device, slices] : index_.idle().of_device) {
+    const TraceRow row = layout_.row(number_, index_.tracks().at(idle_track(device)), 0);
+    for (const IdleSlice& slice : slices) {
+      JsonFields args;
+      if (slice.correlation != 0) args.add("correlation", std::uint64_t{slice.correlation});
+      if (slice.place != analyze::kNone) args.append(places[slice.place]);
+      writer_.slice(row, "idle", analyze::name_of(slice.cause), slice.time.start_ns,
+                    duration_of(slice.time.start_ns, slice.time.end_ns), args);
+    }
+  }
 }
 
 void ChromeEvents::on(const trace::CallRecord& call) {

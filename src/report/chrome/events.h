@@ -19,6 +19,8 @@ class ChromeEvents final : public trace::RecordSink {
   ChromeEvents(const ChromeIndex& index, const ChromeLayout& layout, std::size_t number, TraceEventWriter& writer)
       : index_(index), layout_(layout), number_(number), writer_(writer) {}
 
+  // What the devices waited for, which is no record.
+  void draw_idle();
   void on(const trace::CallRecord& call) override;
   void on(const trace::MemcpyRecord& copy) override;
   void on(const trace::MemsetRecord& memset) override;

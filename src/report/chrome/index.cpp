@@ -50,6 +50,10 @@ Track track_of(const trace::MigrationRecord& migration) {
   return {TrackKind::kMigrations, migration.device, 0};
 }
 
+Track idle_track(std::uint32_t device) {
+  return {TrackKind::kIdle, device, 0};
+}
+
 bool has_times(std::int64_t start_ns, std::int64_t end_ns) {
   return start_ns != trace::kUnknownTime && end_ns != trace::kUnknownTime;
 }
@@ -110,8 +114,10 @@ std::uint32_t ChromeIndex::track_number(const Track& track) {
   return tracks_.try_emplace(track, static_cast<std::uint32_t>(tracks_.size())).first->second;
 }
 
-void ChromeIndex::finish(trace::Process process) {
+void ChromeIndex::finish(trace::Process process, IdleLanes idle) {
   process_ = std::move(process);
+  idle_ = std::move(idle);
+  for (const auto& [device, slices] : idle_.of_device) track_number(idle_track(device));
   std::vector<bool> may_nest(tracks_.size());
   for (const auto& [track, number] : tracks_) {
     may_nest[number] = track.kind == TrackKind::kThread || track.kind == TrackKind::kRanges;

@@ -10,13 +10,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "report/chrome/idle_lanes.h"
 #include "report/chrome/rows.h"
 #include "trace/process.h"
 #include "trace/record_sink.h"
 
 namespace turnpike::report {
 
-enum class TrackKind : std::uint8_t { kThread, kRanges, kStream, kMigrations };
+enum class TrackKind : std::uint8_t { kThread, kRanges, kIdle, kStream, kMigrations };
 
 // What is drawn on rows of its own.
 struct Track {
@@ -37,7 +38,8 @@ struct Cause {
 };
 
 // Takes the records of one file; then finish(); then the questions. Memory: 48 bytes a record, half of it until
-// finish(). Records are known by their ordinal among those that have times, in the order of the file.
+// finish(), and 32 bytes a stretch in which a device waited. Records are known by their ordinal among those that have
+// times, in the order of the file.
 class ChromeIndex final : public trace::RecordSink {
  public:
   void on(const trace::CallRecord& call) override;
@@ -51,7 +53,7 @@ class ChromeIndex final : public trace::RecordSink {
   void on(const trace::StreamRecord& stream) override;
   void on(const trace::GraphNodeRecord& node) override;
 
-  void finish(trace::Process process);
+  void finish(trace::Process process, IdleLanes idle = {});
 
   const trace::Process& process() const { return process_; }
   std::optional<std::int64_t> first_ns() const { return first_ns_; }
@@ -61,6 +63,7 @@ class ChromeIndex final : public trace::RecordSink {
   std::uint64_t untimed_count() const { return untimed_count_; }
   const std::map<Track, std::uint32_t>& tracks() const { return tracks_; }
   const RowLanes& lanes() const { return lanes_; }
+  const IdleLanes& idle() const { return idle_; }
   // nullptr: the file holds no such call.
   const Cause* cause_of(std::uint32_t correlation) const;
   // Of the line that captured a node of a graph; trace::kNoId when that is not known.
@@ -88,6 +91,7 @@ class ChromeIndex final : public trace::RecordSink {
   std::vector<RowItem> items_;
   std::vector<Cause> causes_;  // by correlation after finish()
   RowLanes lanes_;
+  IdleLanes idle_;
   std::optional<std::int64_t> first_ns_;
   std::uint32_t next_ordinal_ = 0;
   std::uint64_t untimed_count_ = 0;
@@ -104,6 +108,7 @@ Track track_of(const trace::MemsetRecord& memset);
 Track track_of(const trace::KernelRecord& kernel);
 Track track_of(const trace::RangeRecord& range);
 Track track_of(const trace::MigrationRecord& migration);
+Track idle_track(std::uint32_t device);
 
 // Whether a record can be drawn.
 bool has_times(std::int64_t start_ns, std::int64_t end_ns);

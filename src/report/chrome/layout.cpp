@@ -38,6 +38,8 @@ std::string track_name(const ChromeIndex& index, const Track& track) {
       return thread_name(index, track.owner);
     case TrackKind::kRanges:
       return "NVTX of " + thread_name(index, track.owner);
+    case TrackKind::kIdle:
+      return (track.owner == trace::kUnknownId ? "GPU ?" : "GPU " + std::to_string(track.owner)) + " waits for";
     case TrackKind::kStream:
       return index.stream_name(track.owner, track.stream);
     case TrackKind::kMigrations:
@@ -47,7 +49,7 @@ std::string track_name(const ChromeIndex& index, const Track& track) {
 }
 
 bool is_on_device(const Track& track) {
-  return track.kind == TrackKind::kStream || track.kind == TrackKind::kMigrations;
+  return track.kind == TrackKind::kIdle || track.kind == TrackKind::kStream || track.kind == TrackKind::kMigrations;
 }
 
 }  // namespace

@@ -179,7 +179,7 @@ class RecordPrinter : public trace::RecordSink {
     lines_.start("device").id("device", device.device).text("name", process_.string(device.name));
     lines_.count("multiprocessors", device.multiprocessors).size("memory_bytes", device.memory_bytes);
     lines_.word("pci", fmt::format("{:04x}:{:02x}:{:02x}", device.pci_domain, device.pci_bus, device.pci_device));
-    lines_.id("numa_node", device.numa_node == 0xFFFF ? trace::kUnknownId : device.numa_node).finish();
+    lines_.id("numa_node", device.numa_node == trace::kUnknownNode ? trace::kUnknownId : device.numa_node).finish();
   }
   void on(const trace::ThreadRecord& thread) override {
     if (!wants_thread_) return;

@@ -72,7 +72,8 @@ Json changes_array(const std::vector<Change>& changes) {
 
 }  // namespace
 
-std::string to_json(const Comparison& comparison, const analyze::Report& before, const analyze::Report& after) {
+std::string to_json(const Comparison& comparison, const analyze::Report& before, const analyze::Report& after,
+                    Names names) {
   return written({{"schema", 1},
                   {"unit", comparison.unit == analyze::Unit::kStep ? "step" : "run"},
                   {"summary", summary_of(comparison, before, after)},
@@ -80,7 +81,8 @@ std::string to_json(const Comparison& comparison, const analyze::Report& before,
                   {"before", side_object(comparison.before, before)},
                   {"after", side_object(comparison.after, after)},
                   {"sites", changes_array(comparison.items)},
-                  {"findings", changes_array(comparison.findings)}});
+                  {"findings", changes_array(comparison.findings)}},
+                 names);
 }
 
 }  // namespace turnpike::report

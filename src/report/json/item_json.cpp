@@ -1,8 +1,31 @@
 #include "report/json/item_json.h"
 
 #include <cmath>
+#include <utility>
+
+#include "base/shown_text.h"
 
 namespace turnpike::report {
+namespace {
+
+// In keys too: losses that this version does not know are named by the file.
+void shorten_names(Json& value) {
+  if (value.is_string()) {
+    const auto& text = value.get_ref<const std::string&>();
+    if (text.size() > kMaxShownBytes) value = shown(text);
+  } else if (value.is_object()) {
+    Json object = Json::object();
+    for (auto& [key, part] : value.items()) {
+      shorten_names(part);
+      object[shown(key)] = std::move(part);
+    }
+    value = std::move(object);
+  } else if (value.is_array()) {
+    for (Json& part : value) shorten_names(part);
+  }
+}
+
+}  // namespace
 
 Json or_null(const std::string& text) {
   return text.empty() ? Json(nullptr) : Json(text);
@@ -36,10 +59,12 @@ Json item_object(const analyze::Item& item) {
                  {"dst_kind", or_null(item.dst_kind)},
                  {"forward_site", or_null(item.forward_site)}});
   object.update(figures_object(item.figures));
+  object["library_site"] = or_null(item.library_site);
   return object;
 }
 
-std::string written(const Json& object) {
+std::string written(Json object, Names names) {
+  if (names == Names::kShown) shorten_names(object);
   return object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

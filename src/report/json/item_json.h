@@ -6,6 +6,7 @@
 #include <string>
 
 #include "analyze/compare/figures.h"
+#include "report/json/names.h"
 
 namespace turnpike::report {
 
@@ -33,6 +34,6 @@ Json figures_object(const analyze::Figures& figures);
 // A place with its figures.
 Json item_object(const analyze::Item& item);
 // As text: indented, ending with a newline, always valid UTF-8.
-std::string written(const Json& object);
+std::string written(Json object, Names names = Names::kWhole);
 
 }  // namespace turnpike::report

@@ -1,5 +1,8 @@
 #include "report/json/json.h"
 
+#include <limits>
+#include <map>
+
 #include "report/json/item_json.h"
 #include "report/text/loss_sentence.h"
 
@@ -9,7 +12,26 @@ namespace {
 Json to_object(const analyze::Device& device) {
   return {{"id", device.id},
           {"name", or_null(device.name)},
-          {"memory_bytes", device.memory_bytes == 0 ? Json(nullptr) : Json(device.memory_bytes)}};
+          {"memory_bytes", device.memory_bytes == 0 ? Json(nullptr) : Json(device.memory_bytes)},
+          {"numa_node", or_null(device.numa_node)},
+          {"pcie_generation", or_null(device.pcie_generation)},
+          {"pcie_width", or_null(device.pcie_width)},
+          {"pcie_max_generation", or_null(device.pcie_max_generation)},
+          {"pcie_max_width", or_null(device.pcie_max_width)}};
+}
+
+Json to_object(const analyze::Identity& identity) {
+  return {{"pid", identity.pid},
+          {"host", or_null(identity.host)},
+          {"node", or_null(identity.node)},
+          {"node_rank", or_null(identity.node_rank)},
+          {"rank", or_null(identity.rank)},
+          {"local_rank", or_null(identity.local_rank)},
+          {"world_size", or_null(identity.world_size)},
+          {"local_world_size", or_null(identity.local_world_size)},
+          {"job_id", or_null(identity.job_id)},
+          {"restart_count", or_null(identity.restart_count)},
+          {"launcher", or_null(identity.launcher)}};
 }
 
 Json to_object(const analyze::Total& total) {
@@ -20,7 +42,9 @@ Json to_object(const analyze::Total& total) {
           {"pageable_count", total.pageable_count},
           {"pageable_bytes", total.pageable_bytes},
           {"bandwidth_gbps", or_null(total.bandwidth_gbps)},
-          {"link_gbps", or_null(total.link_gbps)}};
+          {"link_gbps", or_null(total.link_gbps)},
+          {"link_source", name_or_null(total.link_source)},
+          {"link_basis", or_null(total.link_basis)}};
 }
 
 Json to_object(const std::array<analyze::Total, analyze::kDirectionCount>& totals) {
@@ -131,7 +155,8 @@ Json to_object(const analyze::Site& site) {
                  {"gpu_idle_ns", or_null(site.gpu_idle_ns)},
                  {"overlapped_pct", or_null(site.overlapped_pct)},
                  {"bandwidth_gbps", or_null(site.bandwidth_gbps)},
-                 {"stack", site.stack}});
+                 {"stack", site.stack},
+                 {"library_site", or_null(site.library_site)}});
   return object;
 }
 
@@ -144,7 +169,76 @@ Json to_object(const analyze::SyncSite& site) {
                  {"of_transfers_count", site.of_transfers_count},
                  {"host_blocked_ns", or_null(site.host_blocked_ns)},
                  {"gpu_idle_ns", or_null(site.gpu_idle_ns)},
-                 {"stack", site.stack}});
+                 {"stack", site.stack},
+                 {"library_site", or_null(site.library_site)}});
+  return object;
+}
+
+// More would make the JSON of a run with very many ways larger than the run.
+constexpr std::size_t kMaxPaths = 10'000;
+
+Json to_object(const analyze::PathCost& cost, Json way) {
+  return {{"path", std::move(way)},
+          {"what", cost.what},
+          {"kind", cost.direction ? analyze::name_of(*cost.direction) : "sync"},
+          {"count", cost.count},
+          {"bytes", cost.bytes},
+          {"device_time_ns", or_null(cost.device_time_ns)},
+          {"host_blocked_ns", or_null(cost.host_blocked_ns)},
+          {"exposed_ns", or_null(cost.exposed_ns)},
+          {"gpu_idle_ns", or_null(cost.gpu_idle_ns)}};
+}
+
+Json way_of(const analyze::CallPaths& paths, const analyze::PathCost& cost) {
+  Json way = Json::array();
+  for (const std::uint32_t node : analyze::way_to(paths, cost.node)) {
+    const analyze::PathFrame& frame = paths.frames[paths.nodes[node].frame];
+    way.push_back({{"site", frame.site}, {"library", or_null(frame.library)}, {"function", or_null(frame.function)}});
+  }
+  return way;
+}
+
+// The costliest ways; of the others the sum of each kind, so that all add up to the totals.
+Json to_array(const analyze::CallPaths& paths) {
+  Json array = Json::array();
+  struct Rest {
+    std::size_t ways = 0;
+    analyze::PathCost sum{};
+  };
+  std::map<std::optional<analyze::Direction>, Rest> rest;
+  for (std::size_t i = 0; i < paths.costs.size(); ++i) {
+    const analyze::PathCost& cost = paths.costs[i];
+    if (i < kMaxPaths) {
+      array.push_back(to_object(cost, way_of(paths, cost)));
+      continue;
+    }
+    Rest& others = rest[cost.direction];
+    ++others.ways;
+    others.sum.add(cost);
+  }
+  for (auto& [direction, others] : rest) {
+    others.sum.direction = direction;
+    others.sum.what = "(" + std::to_string(others.ways) + " more ways)";
+    array.push_back(to_object(others.sum, Json::array()));
+  }
+  return array;
+}
+
+// As records number a device that their source does not name.
+constexpr auto kUnknownDevice = std::numeric_limits<std::uint32_t>::max();
+
+Json to_object(const analyze::IdleSite& site) {
+  Json object = where_object(site);
+  object["site"] = or_null(site.site);
+  object.update({{"phase", name_or_null(site.phase)},
+                 {"forward_site", or_null(site.forward_site)},
+                 {"device", site.device == kUnknownDevice ? Json(nullptr) : Json(site.device)},
+                 {"cause", analyze::name_of(site.cause)},
+                 {"count", site.count},
+                 {"time_ns", site.time_ns},
+                 {"in_steps_count", site.in_steps_count},
+                 {"in_steps_ns", site.in_steps_ns},
+                 {"library_site", or_null(site.library_site)}});
   return object;
 }
 
@@ -159,7 +253,25 @@ Json to_object(const analyze::Finding& finding) {
           {"superseded_by", or_null(finding.superseded_by)},
           {"evidence", finding.evidence},
           {"advice", finding.advice},
-          {"docs", finding.docs}};
+          {"docs", finding.docs},
+          {"library_site", or_null(finding.library_site)},
+          {"saving_step_low_ns", or_null(finding.saving_step_low_ns)},
+          {"saving_step_high_ns", or_null(finding.saving_step_high_ns)},
+          {"saving_reason", or_null(finding.saving_reason)}};
+}
+
+Json to_object(const LineChange& change) {
+  return {{"file", change.file}, {"line", change.line}, {"before", change.before}, {"after", or_null(change.after)}};
+}
+
+Json findings_array(const std::vector<analyze::Finding>& findings, const LineChanges& changes) {
+  Json array = Json::array();
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    array.push_back(to_object(findings[i]));
+    const bool is_known = i < changes.size() && changes[i];
+    array.back()["change"] = is_known ? to_object(*changes[i]) : Json(nullptr);
+  }
+  return array;
 }
 
 template <typename T>
@@ -180,7 +292,8 @@ Json to_object(const analyze::Source& source) {
           {"versions", source.versions},
           {"unusable", source.unusable},
           {"unreadable", source.inputs.unreadable},
-          {"notes", source.inputs.notes}};
+          {"notes", source.inputs.notes},
+          {"identities", to_array(source.identities)}};
 }
 
 Json to_object(const analyze::MemoryUse& use) {
@@ -199,7 +312,7 @@ Json loss_sentences(const std::map<std::string, std::uint64_t>& losses) {
 
 }  // namespace
 
-std::string to_json(const analyze::Report& report) {
+std::string to_json(const analyze::Report& report, const LineChanges& changes, Names names) {
   return written({{"schema", 1},
                   {"source", to_object(report.source)},
                   {"span_ns", report.span_ns},
@@ -207,14 +320,17 @@ std::string to_json(const analyze::Report& report) {
                   {"syncs", to_object(report.syncs)},
                   {"steps", report.steps ? to_object(*report.steps) : Json(nullptr)},
                   {"verdict", to_object(report.verdict)},
+                  {"idle", to_array(report.idle)},
                   {"ranges", to_array(report.ranges)},
                   {"memory", report.memory ? to_object(*report.memory) : Json(nullptr)},
                   {"sites", to_array(report.sites)},
                   {"sync_sites", to_array(report.sync_sites)},
-                  {"findings", to_array(report.findings)},
+                  {"findings", findings_array(report.findings, changes)},
                   {"saving_pct_all", or_null(report.saving_pct_all)},
                   {"losses", report.losses},
-                  {"loss_sentences", loss_sentences(report.losses)}});
+                  {"loss_sentences", loss_sentences(report.losses)},
+                  {"paths", to_array(report.paths)}},
+                 names);
 }
 
 }  // namespace turnpike::report

@@ -18,7 +18,7 @@ using analyze::LimitResult;
 using analyze::Outcome;
 using analyze::ValueKind;
 
-constexpr const char* kIndent = "            ";
+constexpr const char* kCheckIndent = "            ";
 // A list of losses or of rules may not push the names of the limits off the page.
 constexpr std::size_t kMaxValueWidth = 30;
 
@@ -43,7 +43,7 @@ const char* label_of(Outcome outcome) {
   return "  UNKNOWN";
 }
 
-std::string basis_text(const analyze::Report& report) {
+std::string checked_steps_text(const analyze::Report& report) {
   if (!analyze::has_whole_steps(report))
     return "no steps were found in this run: only limits of [per_run] can be checked";
   return fmt::format("per step: means over {} whole steps (found by {}), without start-up and warm-up",
@@ -55,15 +55,15 @@ void add_limit(Table& table, const LimitResult& limit, std::size_t width) {
   const std::string bound = cleaned(limit.kind == ValueKind::kText ? most_text(limit) : "at most " + most_text(limit));
   table.add_row({label_of(limit.outcome), limit.name, shortened_middle(measured, kMaxValueWidth),
                  shortened_middle(bound, kMaxValueWidth)});
-  if (display_width(measured) > kMaxValueWidth) table.add_note(kIndent + measured);
-  if (display_width(bound) > kMaxValueWidth) table.add_note(kIndent + ("allowed: " + bound));
+  if (display_width(measured) > kMaxValueWidth) table.add_note(kCheckIndent + measured);
+  if (display_width(bound) > kMaxValueWidth) table.add_note(kCheckIndent + ("allowed: " + bound));
   if (limit.outcome == Outcome::kWithin) return;
   for (const Culprit& culprit : limit.culprits) {
-    table.add_note(kIndent + culprit_text(limit, culprit), Style::kWarning);
+    table.add_note(kCheckIndent + culprit_text(limit, culprit), Style::kWarning);
   }
   if (limit.why.empty()) return;
-  for (const std::string& line : wrapped(cleaned(limit.why), width - std::string_view(kIndent).size())) {
-    table.add_note(kIndent + line, Style::kNote);
+  for (const std::string& line : wrapped(cleaned(limit.why), width - std::string_view(kCheckIndent).size())) {
+    table.add_note(kCheckIndent + line, Style::kNote);
   }
 }
 
@@ -133,7 +133,7 @@ std::string to_text(const CheckResult& result, const analyze::Report& report, co
   page.line("TURNPIKE CHECK", Style::kHeading);
   page.paragraph("  run     ", fmt::format("{}", fmt::join(report.source.paths, ", ")));
   page.paragraph("  budget  ", budget.path);
-  page.paragraph("  ", basis_text(report));
+  page.paragraph("  ", checked_steps_text(report));
   page.blank();
   Table table({{"  ", Align::kLeft},
                {"limit", Align::kLeft, true},

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "report/text/diff_text.h"
 #include "report/text/item_text.h"
@@ -102,23 +103,26 @@ std::string bound_sentence(std::optional<analyze::Bound> before, std::optional<a
 
 }  // namespace
 
-std::string summary_of(const analyze::Comparison& comparison, const analyze::Report& before,
-                       const analyze::Report& after) {
+std::vector<std::string> summary_sentences(const analyze::Comparison& comparison, const analyze::Report& before,
+                                           const analyze::Report& after) {
   const bool is_before_empty = analyze::is_without_work(before);
   const bool is_after_empty = analyze::is_without_work(after);
   if (is_before_empty || is_after_empty) {
-    return fmt::format(
+    return {fmt::format(
         "{} no work of CUDA, no transfer, no synchronisation and no kernel, so there is nothing to compare.",
         is_before_empty && is_after_empty ? "Both runs hold"
         : is_before_empty                 ? "The run before holds"
-                                          : "The run after holds");
+                                          : "The run after holds")};
   }
-  std::string text = duration_sentence(comparison);
-  for (const std::string& sentence :
-       {changes_sentence(comparison), bound_sentence(before.verdict.bound_by, after.verdict.bound_by)}) {
-    text += (text.empty() ? "" : " ") + sentence;
-  }
-  return text;
+  std::vector<std::string> sentences{duration_sentence(comparison), changes_sentence(comparison),
+                                     bound_sentence(before.verdict.bound_by, after.verdict.bound_by)};
+  std::erase(sentences, "");
+  return sentences;
+}
+
+std::string summary_of(const analyze::Comparison& comparison, const analyze::Report& before,
+                       const analyze::Report& after) {
+  return joined(summary_sentences(comparison, before, after), " ");
 }
 
 }  // namespace turnpike::report

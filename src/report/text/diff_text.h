@@ -3,13 +3,18 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "analyze/compare/compare.h"
 #include "report/text/terminal.h"
 
 namespace turnpike::report {
 
-// One paragraph: what a step takes, the largest changes, what limits the run. Untrusted names in it are not cleaned.
+// What a step takes, the largest changes, what limits the run: a sentence each. Untrusted names in them are not
+// cleaned.
+std::vector<std::string> summary_sentences(const analyze::Comparison& comparison, const analyze::Report& before,
+                                           const analyze::Report& after);
+// The same as one paragraph.
 std::string summary_of(const analyze::Comparison& comparison, const analyze::Report& before,
                        const analyze::Report& after);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/shown_text.h"
 #include "report/text/text_width.h"
 
 namespace turnpike::report {
@@ -46,7 +47,7 @@ void Page::paragraph(std::string_view first, std::string_view text, Style style)
   const std::string label = cleaned(first);
   const std::size_t indent = std::min(display_width(label), width_ - 1);
   std::string start = label;
-  for (const std::string& piece : wrapped(cleaned(text), width_ - indent)) {
+  for (const std::string& piece : wrapped(cleaned(shown(text)), width_ - indent)) {
     put(start + piece, style);
     start = std::string(indent, ' ');
   }

@@ -30,6 +30,15 @@ bool skip_lines(std::ifstream& stream, std::uint32_t count) {
   return stream.good();
 }
 
+// Up to the end of the line, which is read. Of a longer one only the start is given.
+std::string next_line(std::ifstream& stream) {
+  std::string text;
+  for (char c = 0; stream.get(c) && c != '\n';) {
+    if (text.size() < kMaxLineBytes) text += c;
+  }
+  return text;
+}
+
 std::optional<std::string> without_indent(const std::string& line) {
   const std::size_t first = line.find_first_not_of(" \t\r");
   if (first == std::string::npos) return std::nullopt;
@@ -54,13 +63,28 @@ bool SourceLines::is_as_it_ran(const fs::path& file) const {
   return !failed && run_time_ && changed <= *run_time_;
 }
 
-std::optional<std::string> SourceLines::line(const std::string& file, std::uint32_t number) const {
+std::optional<std::ifstream> SourceLines::opened_at(const std::string& file, std::uint32_t number) const {
   if (number == 0 || !fs::path(file).is_absolute() || !is_as_it_ran(file)) return std::nullopt;
   std::ifstream stream(file, std::ios::binary);
   if (!skip_lines(stream, number - 1)) return std::nullopt;
-  std::string text;
-  for (char c = 0; text.size() < kMaxLineBytes && stream.get(c) && c != '\n';) text += c;
-  return without_indent(text);
+  return stream;
+}
+
+std::optional<std::string> SourceLines::line(const std::string& file, std::uint32_t number) const {
+  auto stream = opened_at(file, number);
+  if (!stream) return std::nullopt;
+  return without_indent(next_line(*stream));
+}
+
+std::vector<std::string> SourceLines::lines(const std::string& file, std::uint32_t first, std::uint32_t count) const {
+  std::vector<std::string> lines;
+  auto stream = opened_at(file, first);
+  if (!stream) return lines;
+  while (lines.size() < count && stream->peek() != std::ifstream::traits_type::eof()) {
+    lines.push_back(next_line(*stream));
+    if (!lines.back().empty() && lines.back().back() == '\r') lines.back().pop_back();
+  }
+  return lines;
 }
 
 }  // namespace turnpike::report

@@ -19,7 +19,7 @@ std::string device_text(const analyze::Device& device) {
   return fmt::format("GPU {}: {}{}", device.id, name, memory);
 }
 
-std::string devices_text(const std::vector<analyze::Device>& devices) {
+std::string device_list(const std::vector<analyze::Device>& devices) {
   std::vector<std::string> parts;
   for (const analyze::Device& device : devices) parts.push_back(device_text(device));
   return parts.empty() ? "none was used" : joined(parts, ", ");
@@ -49,14 +49,14 @@ std::string versions_text(const std::map<std::string, std::string>& versions) {
   return joined(parts, ", ");
 }
 
-std::string bound_text(std::optional<analyze::Bound> bound) {
+std::string limit_clause(std::optional<analyze::Bound> bound) {
   if (!bound) return "unknown what limits this program";
   if (bound == analyze::Bound::kMixed) return "several things limit this program";
   return fmt::format("this program is {}-bound", analyze::name_of(*bound));
 }
 
-std::string verdict_text(const analyze::Verdict& verdict) {
-  std::string text = bound_text(verdict.bound_by);
+std::string verdict_sentence(const analyze::Verdict& verdict) {
+  std::string text = limit_clause(verdict.bound_by);
   if (verdict.gpu_busy_pct) text += fmt::format("; GPU busy {}", percent_text(verdict.gpu_busy_pct));
   if (verdict.gpu_idle_pct) text += fmt::format("; GPU idle {}", percent_text(verdict.gpu_idle_pct));
   if (verdict.exposed_transfer_pct) {
@@ -74,7 +74,7 @@ void print_header(const analyze::Report& report, Page& page) {
   if (!source.program.empty()) {
     page.line("  program   " + shortened_middle(cleaned(source.program), page.width() - 12));
   }
-  page.paragraph("  device    ", devices_text(source.devices));
+  page.paragraph("  device    ", device_list(source.devices));
   page.paragraph("  recorded  ", recorded_text(report));
   page.paragraph("  steps     ", steps_text(report.steps));
   if (!source.versions.empty()) page.paragraph("  versions  ", versions_text(source.versions));
@@ -83,7 +83,7 @@ void print_header(const analyze::Report& report, Page& page) {
 
 void print_verdict(const analyze::Verdict& verdict, Page& page) {
   page.blank();
-  page.paragraph("VERDICT  ", verdict_text(verdict), Style::kHeading);
+  page.paragraph("VERDICT  ", verdict_sentence(verdict), Style::kHeading);
   if (!verdict.why.empty()) page.paragraph("  ", verdict.why);
 }
 

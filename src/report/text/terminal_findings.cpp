@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "base/units.h"
@@ -17,8 +18,19 @@ constexpr std::size_t kMaxFindings = 10;
 std::string saving_text(const analyze::Finding& finding, bool has_steps) {
   if (!finding.saving_pct)
     return finding.severity == analyze::Severity::kError ? "results may be wrong" : "gain unknown";
-  const std::string time = duration_text(finding.saving_step_ns.value_or(0));
-  return fmt::format("saves {}{} ({})", time, has_steps ? " a step" : "", percent_text(finding.saving_pct));
+  const char* const each = has_steps ? " a step" : "";
+  const auto low_ns = finding.saving_step_low_ns;
+  const auto high_ns = finding.saving_step_high_ns;
+  if (!low_ns || !high_ns || !finding.saving_step_ns) {
+    return fmt::format("saves {}{} ({})", duration_text(finding.saving_step_ns.value_or(0)), each,
+                       percent_text(finding.saving_pct));
+  }
+  const double pct_of_ns =
+      *finding.saving_pct / static_cast<double>(std::max<std::int64_t>(1, *finding.saving_step_ns));
+  const auto share = [&](std::int64_t ns) { return percent_text(pct_of_ns * static_cast<double>(ns)); };
+  if (*low_ns == 0) return fmt::format("saves up to {}{} ({})", duration_text(*high_ns), each, share(*high_ns));
+  return fmt::format("saves {} to {}{} ({} to {})", duration_text(*low_ns), duration_text(*high_ns), each,
+                     share(*low_ns), share(*high_ns));
 }
 
 // What the savings are of: the largest tells it, since what is re-timed is no figure of the report.
@@ -29,15 +41,22 @@ std::string basis_text(const analyze::Report& report) {
   std::string text = "Savings are predicted by re-timing what was recorded with the change";
   if (report.steps && largest->saving_pct.value_or(0) > 0 && largest->saving_step_ns) {
     const double step_ns = 100 * static_cast<double>(*largest->saving_step_ns) / *largest->saving_pct;
-    text += fmt::format(": per cent of the {} that the re-timed steps take on average",
-                        duration_text(static_cast<std::int64_t>(step_ns)));
-    if (report.source.process_count > 1) text += ", on the rank that would gain most";
+    // A damaged recording may claim steps that no time holds.
+    if (step_ns > 0 && step_ns < static_cast<double>(std::numeric_limits<std::int64_t>::max())) {
+      text += fmt::format(": per cent of the {} that the re-timed steps take on average",
+                          duration_text(static_cast<std::int64_t>(step_ns)));
+      if (report.source.process_count > 1) text += ", on the rank that would gain most";
+    }
+  }
+  if (largest->saving_step_low_ns) {
+    text += ". They are ranges because two runs of one program differ by some 5 % of a step";
   }
   return text + ".";
 }
 
 std::string place_text(const analyze::Finding& finding) {
-  return finding.site.empty() ? std::string("the step as a whole") : cleaned(finding.site);
+  if (finding.site.empty()) return "the step as a whole";
+  return cleaned(place_words(finding.site, finding.library_site));
 }
 
 void print_finding(const analyze::Finding& finding, std::size_t number, bool has_steps, Page& page) {
@@ -47,6 +66,7 @@ void print_finding(const analyze::Finding& finding, std::size_t number, bool has
       fmt::format("{}: {}; {}", place_text(finding), cleaned(finding.title), saving_text(finding, has_steps)), style);
   page.paragraph("     what  ", cleaned(finding.evidence));
   page.paragraph("     fix   ", cleaned(finding.advice));
+  if (!finding.saving_reason.empty()) page.paragraph("     gain  ", cleaned(finding.saving_reason));
 }
 
 // Those that no other at the same place leads.
@@ -56,6 +76,27 @@ std::vector<const analyze::Finding*> leading_findings(const analyze::Report& rep
     if (!finding.superseded_by) leading.push_back(&finding);
   }
   return leading;
+}
+
+// What the findings gain together, and how that is known; or why there is nothing to gain.
+void print_gains(const analyze::Report& report, const std::vector<const analyze::Finding*>& findings, Page& page) {
+  const bool has_steps = report.steps.has_value();
+  const bool is_gain_known = std::any_of(findings.begin(), findings.end(), [](const analyze::Finding* finding) {
+    return finding->saving_pct.has_value();
+  });
+  if (!is_gain_known) {
+    page.paragraph("  ",
+                   fmt::format("Nothing {}was found that is known to gain 1 % of {} or more. {}",
+                               findings.empty() ? "" : "else ", has_steps ? "a step" : "the time", remark_on(report)));
+    return;
+  }
+  if (report.saving_pct_all && findings.size() > 1) {
+    page.paragraph("  ",
+                   fmt::format("Every change whose gain is known, made together with the others, saves {} of {}: one "
+                               "can hide what another gains or make room for it, so they do not add up.",
+                               percent_text(report.saving_pct_all), has_steps ? "a step" : "the time"));
+  }
+  page.paragraph("  ", basis_text(report) + " `turnpike whatif` tries others.");
 }
 
 }  // namespace
@@ -73,22 +114,8 @@ void print_findings(const analyze::Report& report, Page& page) {
   if (findings.size() > count) {
     page.line(fmt::format("  and {} more: --json holds all", findings.size() - count));
   }
-  const bool is_gain_known = std::any_of(findings.begin(), findings.end(), [](const analyze::Finding* finding) {
-    return finding->saving_pct.has_value();
-  });
-  if (!is_gain_known) {
-    page.paragraph("  ",
-                   fmt::format("Nothing {}was found that is known to gain 1 % of {} or more. {}",
-                               findings.empty() ? "" : "else ", has_steps ? "a step" : "the time", remark_on(report)));
-    return;
-  }
-  if (report.saving_pct_all && findings.size() > 1) {
-    page.paragraph("  ",
-                   fmt::format("Every change whose gain is known, made together with the others, saves {} of {}: one "
-                               "can hide what another gains or make room for it, so they do not add up.",
-                               percent_text(report.saving_pct_all), has_steps ? "a step" : "the time"));
-  }
-  page.paragraph("  ", basis_text(report) + " `turnpike whatif` tries others.");
+  print_gains(report, findings, page);
+  if (const std::string remark = wait_remark_on(report); !remark.empty()) page.paragraph("  ", cleaned(remark));
 }
 
 }  // namespace turnpike::report

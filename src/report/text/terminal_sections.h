@@ -1,6 +1,9 @@
 // The parts of the text report, in their order; terminal.h puts them together.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "analyze/report.h"
 #include "report/text/page.h"
 
@@ -20,6 +23,8 @@ void print_sites(const analyze::Report& report, std::size_t top, Page& page);
 void print_syncs(const analyze::Report& report, std::size_t top, Page& page);
 void print_losses(const analyze::Report& report, Page& page);
 
+// "train.py:82 > lightning: loops/fit_loop.py:202": a place, with the line of the library where one made the call.
+std::string place_words(const std::string& site, const std::optional<std::string>& library_site);
 // "CPU > GPU": the direction in words short enough for a table.
 const char* words_for(analyze::Direction direction);
 

@@ -106,6 +106,10 @@ void add_code(const Where& where, const SourceLines& sources, Table& table) {
   if (code) table.add_note(kIndent + *code, Style::kCode);
 }
 
+void add_library_line(const Where& where, Table& table) {
+  if (where.library_site) table.add_note(kIndent + ("> " + cleaned(*where.library_site)));
+}
+
 void add_forward_line(const Where& where, Table& table) {
   if (where.forward_site && !is_at_forward_line(where))
     table.add_note(kIndent + ("made by the forward line " + *where.forward_site));
@@ -159,6 +163,7 @@ void add_site_notes(const Site& site, bool with_code, const std::vector<Site>& s
                     Table& table) {
   if (site.missing_call) return add_missing_call(site, sites, table);
   if (with_code) add_code(site, sources, table);
+  add_library_line(site, table);
   table.add_note(kIndent + fmt::format("{}, {}, {}{}", operator_text(site), phase_text(site.phase), kinds_text(site),
                                        blocked_text(site)));
   if (site.in_graph)
@@ -191,6 +196,10 @@ std::string sync_summary(const analyze::Syncs& syncs) {
 }
 
 }  // namespace
+
+std::string place_words(const std::string& site, const std::optional<std::string>& library_site) {
+  return library_site ? site + " > " + *library_site : site;
+}
 
 void print_sites(const analyze::Report& report, std::size_t top, Page& page) {
   if (report.sites.empty()) return;
@@ -243,6 +252,7 @@ void print_syncs(const analyze::Report& report, std::size_t top, Page& page) {
                    count_text(site.count), count_text(site.of_transfers_count), duration_text(site.host_blocked_ns),
                    duration_text(site.gpu_idle_ns)});
     if (i < kRowsWithCode) add_code(site, sources, table);
+    add_library_line(site, table);
     table.add_note(kIndent + fmt::format("{}, {}", operator_text(site), phase_text(site.phase)));
     add_forward_line(site, table);
   }

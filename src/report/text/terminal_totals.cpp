@@ -89,14 +89,35 @@ std::string per_step_text(const analyze::Report& report) {
   for (std::size_t i = 0; i < analyze::kDirectionCount; ++i) {
     const Total& total = report.totals[i];
     if (total.count == 0) continue;
-    const auto bytes = static_cast<std::uint64_t>(static_cast<double>(total.bytes) / steps);
+    const std::uint64_t bytes = total.bytes / report.steps->count;
     text += fmt::format("{} {}, {}; ", number_text(static_cast<double>(total.count) / steps),
                         words_for(static_cast<Direction>(i)), size_text(bytes));
   }
   const auto blocked = blocked_in_all(report);
-  const auto each = blocked ? std::optional(static_cast<std::int64_t>(static_cast<double>(*blocked) / steps)) : blocked;
+  const auto each = blocked ? std::optional(*blocked / static_cast<std::int64_t>(report.steps->count)) : blocked;
   return text + fmt::format("CPU blocked {} of {} (everything divided by {} steps).", duration_text(each),
                             duration_text(report.steps->median_ns), count_text(report.steps->count));
+}
+
+// How the rate in the column "of the link" is known; empty: measured, as the column says.
+std::string link_note(const analyze::Report& report) {
+  for (const Direction direction : {Direction::kHostToDevice, Direction::kDeviceToHost}) {
+    const Total& total = report.totals[static_cast<std::size_t>(direction)];
+    if (total.count == 0 || !total.link_source) continue;
+    const std::string rate = rate_text(total.link_gbps);
+    switch (*total.link_source) {
+      case analyze::LinkSource::kMeasured:
+        continue;
+      case analyze::LinkSource::kLearnt:
+        return "the best that large page-locked copies of this run reached";
+      case analyze::LinkSource::kGeneration:
+        return fmt::format("computed, not measured: {} does about {}", total.link_basis, rate);
+      case analyze::LinkSource::kModel:
+        return fmt::format("computed, not measured: a GPU of this model has {}, which does about {}", total.link_basis,
+                           rate);
+    }
+  }
+  return "";
 }
 
 void print_legend(const analyze::Report& report, Page& page) {
@@ -109,9 +130,10 @@ void print_legend(const analyze::Report& report, Page& page) {
                  "CPU blocked: time in which your program stood still until a copy was done. 1 kB is 1000 bytes; "
                  "1 GB/s is 1e9 bytes per second; \"?\" is what the recording cannot tell.",
                  Style::kNote);
-  if (is_link_missing(report)) {
-    page.paragraph("  ", "link unknown: run `turnpike bench link` once, on the machine of the run, to measure it.",
-                   Style::kNote);
+  constexpr const char* kMeasureIt = "un `turnpike bench link` once, on the machine of the run, to measure it.";
+  if (is_link_missing(report)) page.paragraph("  ", std::string("link unknown: r") + kMeasureIt, Style::kNote);
+  if (const std::string note = link_note(report); !note.empty()) {
+    page.paragraph("  ", "of the link: " + note + ". R" + kMeasureIt, Style::kNote);
   }
 }
 

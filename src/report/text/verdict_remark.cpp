@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "report/text/terminal_sections.h"
 
 namespace turnpike::report {
 namespace {
@@ -17,6 +18,10 @@ using analyze::Verdict;
 
 // So much of the copying must have no place to count as "much": what the rules could not look at.
 constexpr std::uint64_t kMuchIsOneIn = 4;
+// A wait is long from so much of the time on; the GPU is behind if it idles for, and copies for this wait, less than so
+// much of it.
+constexpr std::int64_t kLongIsOneIn = 10;
+constexpr std::int64_t kLittleIsOneIn = 10;
 
 double idle_pct(const Verdict& verdict, double analyze::IdleShares::* share) {
   return verdict.idle ? (*verdict.idle).*share : 0.0;
@@ -80,7 +85,47 @@ bool are_many_calls_missing(const Report& report) {
   return missing_bytes * kMuchIsOneIn > bytes;
 }
 
+struct Wait {
+  const analyze::Where* where;
+  std::int64_t blocked_ns;
+  std::int64_t gpu_idle_ns;
+  std::int64_t own_copy_ns;
+};
+
+std::optional<Wait> longest_wait(const Report& report) {
+  std::optional<Wait> longest;
+  const auto take = [&](const auto& site, std::optional<std::int64_t> own_copy_ns) {
+    if (!site.host_blocked_ns || !site.gpu_idle_ns || !own_copy_ns) return;
+    if (longest && longest->blocked_ns >= *site.host_blocked_ns) return;
+    longest = Wait{&site, *site.host_blocked_ns, *site.gpu_idle_ns, *own_copy_ns};
+  };
+  for (const Site& site : report.sites) take(site, site.device_time_ns);
+  for (const analyze::SyncSite& site : report.sync_sites) {
+    if (site.of_transfers_count == 0) take(site, 0);  // else the transfer's row has it
+  }
+  return longest;
+}
+
+bool is_in_a_finding(const Report& report, const analyze::Where& where) {
+  return std::any_of(report.findings.begin(), report.findings.end(), [&](const analyze::Finding& finding) {
+    return finding.site == where.site && finding.library_site == where.library_site;
+  });
+}
+
 }  // namespace
+
+std::string wait_remark_on(const Report& report) {
+  const auto wait = longest_wait(report);
+  if (!wait || wait->blocked_ns < report.span_ns / kLongIsOneIn) return "";
+  const bool is_gpu_behind = wait->gpu_idle_ns + wait->own_copy_ns < wait->blocked_ns / kLittleIsOneIn;
+  if (!is_gpu_behind || is_in_a_finding(report, *wait->where)) return "";
+  const double at_work_pct = 100 * (1 - static_cast<double>(wait->gpu_idle_ns) / static_cast<double>(wait->blocked_ns));
+  return fmt::format(
+      "The longest wait, at {}, is no cause: the CPU waits {} there, and for {} of it the GPU is at work on what was "
+      "issued before. Without this wait the CPU would wait at the next one, or at the end.",
+      place_words(wait->where->site, wait->where->library_site), duration_text(wait->blocked_ns),
+      percent_text(at_work_pct));
+}
 
 std::string remark_on(const Report& report) {
   std::string text = of_bound(report.verdict);

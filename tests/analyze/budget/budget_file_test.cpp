@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 namespace turnpike::analyze {
 namespace {
 
@@ -149,7 +152,7 @@ TEST(BudgetFile, AMissingFileOrAFolderIsSaid) {
 }
 
 constexpr const char* kKnownInUnit =
-    "Known are count, bytes, blocked, exposed, syncs and duration; h2d_, d2h_, d2d_, p2p_, h2h_ or memset_ before the "
+    "Known are count, bytes, blocked, exposed, syncs, pageable and duration; h2d_, d2h_, d2d_, p2p_, h2h_ or memset_ before the "
     "first four limits one direction.";
 
 TEST(BudgetFile, SaysWhatIsKnownWhereSomethingIsNot) {
@@ -167,10 +170,10 @@ TEST(BudgetFile, SaysWhatIsKnownWhereSomethingIsNot) {
   EXPECT_EQ(mistake_in("[losses]\nforbid = 1\n"), "b.toml:2:1: unknown key \"forbid\" in [losses]. Known is allow.");
   EXPECT_EQ(mistake_in("[[limit]]\nsite = \"a\"\ncount = 1\nduration = \"1 s\"\n"),
             "b.toml:4:1: unknown key \"duration\" in [[limit]]. Known are site, direction, per, optional, reason, "
-            "count, bytes, blocked, exposed and syncs.");
+            "count, bytes, blocked, exposed, syncs and pageable.");
   EXPECT_EQ(mistake_in("[[limit]]\nsite = \"a\"\nh2d_count = 1\nbytes = 2\n"),
             "b.toml:3:1: unknown key \"h2d_count\" in [[limit]]. Known are site, direction, per, optional, reason, "
-            "count, bytes, blocked, exposed and syncs.");
+            "count, bytes, blocked, exposed, syncs and pageable.");
   EXPECT_EQ(mistake_in("[[allow]]\nsite = \"a\"\ncount = 1\n"),
             "b.toml:3:1: unknown key \"count\" in [[allow]]. Known are site, direction, optional and reason.");
   EXPECT_EQ(mistake_in("[verdict]\nbound_by = [\"gpu\", \"cpu\"]\n"),
@@ -283,6 +286,29 @@ TEST(BudgetFile, AnyTableButAllowancesIsALimit) {
                            "[findings]\nmax_saving_pct = 1\n", "[losses]\nallow = true\n"}) {
     EXPECT_EQ(mistake_in(text), "no mistake") << text;
   }
+}
+
+TEST(BudgetFile, RulesOfTheGuardAreKeptAndLimitNothing) {
+  const auto budget = parse_budget("[per_run]\nh2d_count = 1\n[guard]\nd2h = \"disallow\"\nsync = 2\n", "b.toml");
+  ASSERT_TRUE(budget) << budget.error().message;
+  EXPECT_EQ(budget->guard_rules, "d2h=disallow\nsync=2\n");
+  EXPECT_THAT(budget->limits, SizeIs(1));
+  EXPECT_THAT(mistake_in("[guard]\nd2h = \"disallow\"\n"), HasSubstr("sets no limit"));
+  EXPECT_THAT(mistake_in("[guard]\nd2x = 1\n"), HasSubstr("unknown key \"d2x\" in [guard]"));
+  EXPECT_THAT(mistake_in("[guard]\nd2h = true\n"), HasSubstr("\"allow\", \"log\", \"disallow\""));
+}
+
+TEST(BudgetFile, TheGuardReadsItsRulesAndTheSites) {
+  const auto path = std::filesystem::path(::testing::TempDir()) / "guard_rules.toml";
+  std::ofstream(path) << "[guard]\nd2h = \"1 MB\"\n[[allow]]\nsite = \"a.py\"\n"
+                         "[[allow]]\nsite = \"b.py:f\"\ndirection = \"d2h\"\n"
+                         "[[allow]]\nsite = \"c.py\"\ndirection = \"memset\"\n";
+  const auto rules = read_guard_rules(path);
+  ASSERT_TRUE(rules) << rules.error().message;
+  EXPECT_EQ(*rules, "d2h=1 MB\nallow=a.py\nallow=d2h b.py:f\n");
+  std::ofstream(path) << "[per_run]\nh2d_count = 1\n";
+  EXPECT_THAT(read_guard_rules(path).error().message, HasSubstr("there is no table [guard]"));
+  EXPECT_THAT(read_guard_rules(path / "missing").error().message, HasSubstr("cannot be read"));
 }
 
 TEST(BudgetFile, TwentyMistakesAreAllSaid) {

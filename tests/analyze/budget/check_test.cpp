@@ -257,6 +257,24 @@ TEST(Check, EachMeasureCountsItsOwnThings) {
   EXPECT_EQ(measured("p2p_count = 0"), 0.0);
 }
 
+TEST(Check, PageableTransfersAreThoseWithPageableMemoryOnTheHost) {
+  Report report = two_uploads_and_a_download();
+  report.sites[0].src_kind = "pageable";
+  report.sites[1].src_kind = "pinned";
+  report.sites[1].dst_kind = "pageable";  // the device's side says nothing
+  report.sites[2].src_kind = "device";
+  report.sites[2].dst_kind = "pageable";
+  const LimitResult limit = checked_one(report, "[per_step]\npageable = 1\n");
+  EXPECT_EQ(limit.measured, 2.0);
+  EXPECT_EQ(limit.outcome, Outcome::kExceeded);
+  EXPECT_EQ(limit.kind, ValueKind::kAmount);
+  EXPECT_THAT(limit.culprits, SizeIs(2));
+  report.sites[2].dst_kind = std::nullopt;
+  const LimitResult unknown = checked_one(report, "[per_step]\npageable = 1\n");
+  EXPECT_EQ(unknown.outcome, Outcome::kUnknown);
+  EXPECT_THAT(unknown.why, HasSubstr("which memory of the host"));
+}
+
 TEST(Check, KindsOfValuesAreThoseOfTheirMeasures) {
   const auto kind_of = [](const std::string& budget) { return checked_one(two_uploads_and_a_download(), budget).kind; };
   EXPECT_EQ(kind_of("[per_step]\ncount = 9\n"), ValueKind::kAmount);

@@ -1,6 +1,7 @@
 // The graph of a run: re-timed as it is, and changed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,46 @@ TEST(Graph, RefusesEffectsThatComeBeforeTheirCauses) {
   graph.edges.push_back({graph.call_end(5), graph.call_start(2), 0, EdgeKind::kEdit});
   EXPECT_FALSE(retime(graph));
   EXPECT_FALSE(played.model().step_ns_of(graph));
+}
+
+// Whether it makes no difference that the order of the points is known.
+void expect_the_same_without_order(Graph graph, const std::string& what) {
+  ASSERT_NE(graph.order, nullptr) << what;
+  const auto times_ns = retime(graph);
+  graph.order = nullptr;
+  EXPECT_EQ(times_ns, retime(graph)) << what;
+}
+
+TEST(Graph, RetimesChangesInTheOrderOfTheRecordingAsInAnyOther) {
+  for (StepProgram program : {reading_its_result(), uploading_on_the_compute_stream()}) {
+    const Played played(std::move(program));
+    expect_the_same_without_order(played.model().graph(), "unchanged");
+    int known = 0;
+    for (const Change change : all_changes()) {
+      const NamedChange named[] = {{change, calls_at(played.model(), "")}};
+      auto graph = changed_graph(played.model(), named);
+      if (!graph) continue;
+      ++known;
+      expect_the_same_without_order(std::move(*graph), name_of(change));
+    }
+    EXPECT_GT(known, 5);
+  }
+}
+
+TEST(Graph, RetimesAnEditThatLeadsBackInTheOrderOfTheRecording) {
+  const Played played(uploading_on_the_compute_stream());
+  Graph graph = played.model().graph();
+  std::vector<bool> leads_on(graph.point_count());
+  for (const Edge& edge : graph.edges) leads_on[edge.from] = true;
+  const std::uint32_t last = graph.order->back();
+  const auto found = std::find_if(graph.order->begin(), graph.order->end(),
+                                  [&](std::uint32_t point) { return !leads_on[point] && point != last; });
+  ASSERT_NE(found, graph.order->end());
+  graph.edges.push_back({last, *found, 70 * kUs, EdgeKind::kEdit});
+  expect_the_same_without_order(graph, "back");
+  const auto times_ns = retime(graph);
+  ASSERT_TRUE(times_ns);
+  EXPECT_GE((*times_ns)[*found], (*times_ns)[last] + 70 * kUs);
 }
 
 TEST(Graph, IsOfTheStepsAlone) {

@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "base/operator_name.h"
+
 namespace turnpike::analyze {
 namespace {
 
@@ -53,7 +55,7 @@ TEST(OperatorTable, IsSortedAndEveryNameIsFollowedByItsOverload) {
     std::size_t name_bytes;
   };
   const std::vector<Entry> entries = {
-#include "analyze/model/operator_table.inc"
+#include "base/operator_table.inc"
   };
   ASSERT_GT(entries.size(), 1500u);
   for (std::size_t i = 0; i < entries.size(); ++i) {

@@ -55,6 +55,36 @@ TEST(Source, SaysOnceWhyProcessesCouldNotBeRecorded) {
   EXPECT_THAT(source_of({{}}).unusable, IsEmpty());
 }
 
+TEST(Source, IdentifiesEachProcess) {
+  const Source source = source_of({{{"host", "pod-a"},
+                                    {"node", "node-b"},
+                                    {"job_id", "17"},
+                                    {"launcher", "torchrun slurm"},
+                                    {"rank", "13"},
+                                    {"local_rank", "5"},
+                                    {"world_size", "32"},
+                                    {"local_world_size", "8"},
+                                    {"node_rank", "1"},
+                                    {"restart_count", "0"}},
+                                   {{"rank", "first"}, {"local_rank", "1x"}, {"world_size", ""}}});
+  ASSERT_EQ(source.identities.size(), 2u);
+  const Identity& known = source.identities[0];
+  EXPECT_EQ(known.host, "pod-a");
+  EXPECT_EQ(known.node, "node-b");
+  EXPECT_EQ(known.job_id, "17");
+  EXPECT_EQ(known.launcher, "torchrun slurm");
+  EXPECT_EQ(known.rank, 13);
+  EXPECT_EQ(known.local_rank, 5);
+  EXPECT_EQ(known.world_size, 32);
+  EXPECT_EQ(known.local_world_size, 8);
+  EXPECT_EQ(known.node_rank, 1);
+  EXPECT_EQ(known.restart_count, 0);
+  const Identity& unknown = source.identities[1];
+  for (const auto& value : {unknown.rank, unknown.local_rank, unknown.world_size, unknown.restart_count}) {
+    EXPECT_EQ(value, std::nullopt) << "what is no number is unknown";
+  }
+}
+
 TEST(Source, NamesEachMachineOnce) {
   EXPECT_THAT(source_of({{{"host", "node1"}}, {{"host", "node2"}}, {{"host", "node1"}}, {}}).hosts,
               ElementsAre("node1", "node2"));

@@ -64,6 +64,18 @@ TEST(BlockingCopy, IsALargeResultFetchedOnTheSpot) {
   EXPECT_NE(findings[0].advice.find("tp.fetch"), std::string::npos);
 }
 
+TEST(BlockingCopy, NamesMallocWhereLargeResultsComeIntoNewPages) {
+  const auto advice_at = [](std::uint64_t bytes, std::int64_t duration_ns) {
+    const StepCopy result = {
+        .bytes = bytes, .duration_ns = duration_ns, .host = trace::MemoryKind::kPageable, .wait = Wait::kInCall};
+    const auto findings = downloading(result).findings(kRule, link_of(55));
+    return findings.empty() ? std::string("nothing") : findings[0].advice;
+  };
+  EXPECT_NE(advice_at(4 * kMiB, 3500 * kUs).find("MALLOC_MMAP_THRESHOLD_"), std::string::npos) << "1.2 GB/s";
+  EXPECT_EQ(advice_at(4 * kMiB, 800 * kUs).find("MALLOC_MMAP_THRESHOLD_"), std::string::npos) << "5.2 GB/s";
+  EXPECT_EQ(advice_at(kMiB - 1, 3500 * kUs).find("MALLOC_MMAP_THRESHOLD_"), std::string::npos) << "malloc keeps it";
+}
+
 TEST(BlockingCopy, LeavesAValueToItsOwnRule) {
   const StepCopy value = {
       .bytes = 4, .duration_ns = 2 * kUs, .host = trace::MemoryKind::kPageable, .wait = Wait::kBehind};

@@ -53,7 +53,7 @@ TEST(LateLoader, TellsToRaiseTheNumberOfWorkersThatThereAre) {
   const auto findings = findings_of(6000 * kUs, 500 * kUs, Sampled::kWorkers);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_NE(findings[0].evidence.find("it waited for the worker processes"), std::string::npos) << findings[0].evidence;
-  EXPECT_NE(findings[0].advice.find("raise num_workers"), std::string::npos);
+  EXPECT_NE(findings[0].advice.find("twice as many (num_workers="), std::string::npos);
 }
 
 TEST(LateLoader, IsNotOneThatTheGpuHides) {

@@ -1,6 +1,8 @@
 // Many short kernels that are launched too slowly.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "analyze/rules/step_program.h"
 
 namespace turnpike::analyze {
@@ -138,6 +140,97 @@ TEST(LaunchBound, SaysHowLongEachThreadIsBusy) {
             "the main thread for 48 % of the time (20 % in calls to CUDA, the rest in Python and PyTorch), autograd's "
             "thread, which runs loss.backward(), for 50 % of the time (20 % in calls to CUDA, the rest in PyTorch): "
             "that is why a CPU core is at 100 % there though all data is on the GPU");
+}
+
+// A loop as PyTorch's users write it: a model of 60 kernels, an optimizer of 8, and 200 us of Python of the loop's own.
+struct Loop {
+  int steps = 10;
+  int reads_in_model = 0;   // a step
+  int optimizer_every = 1;  // steps
+  std::int64_t optimizer_ns = 80 * kUs;
+  const char* optimizer_kernel = "multi_tensor_apply_kernel";
+  bool are_kernels_many_in_odd_steps = false;
+};
+
+std::vector<Finding> findings_of(const Loop& loop) {
+  constexpr const char* kTorch = "/opt/lib/python3.12/site-packages/torch/";
+  StepProgram program;
+  ProcessBuilder& builder = program.builder();
+  const auto main = [&](std::uint32_t line) { return builder.python("main", "/home/me/train.py", line); };
+  const std::uint32_t module = builder.python("Module._call_impl", std::string(kTorch) + "nn/modules/module.py", 1790);
+  const std::uint32_t in_model = builder.stack({builder.python("Net.forward", "/home/me/net.py", 7), module, main(20)});
+  const std::uint32_t in_optimizer =
+      builder.stack({builder.python("Adam.step", std::string(kTorch) + "optim/adam.py", 5), main(30)});
+  const std::uint32_t in_loop = builder.stack({main(40)});
+  const std::uint32_t read = builder.stack(
+      {builder.op("copy_"), builder.op("item"), builder.python("Net.forward", "/home/me/net.py", 9), module, main(20)});
+  program.steps(loop.steps, [&](int step) {
+    const int kernels = loop.are_kernels_many_in_odd_steps && step % 2 == 1 ? 90 : 60;
+    for (int i = 0; i < kernels; ++i) {
+      program.work(10 * kUs);
+      program.sample(in_model);
+      program.kernel(2 * kUs);
+      if (i < loop.reads_in_model)
+        program.download({.stack = read, .bytes = 4, .duration_ns = 2 * kUs, .wait = Wait::kInCall});
+    }
+    for (int i = 0; step % loop.optimizer_every == 0 && i < 8; ++i) {
+      program.work(loop.optimizer_ns / 8);
+      program.sample(in_optimizer);
+      program.kernel(2 * kUs, 0, loop.optimizer_kernel);
+    }
+    program.work(100 * kUs);
+    program.sample(in_loop);
+    program.work(100 * kUs);
+  });
+  return program.findings(kRule);
+}
+
+const Finding* find_at(const std::vector<Finding>& findings, const std::string& site) {
+  const auto found =
+      std::find_if(findings.begin(), findings.end(), [&](const Finding& one) { return one.site == site; });
+  return found == findings.end() ? nullptr : &*found;
+}
+
+TEST(LaunchBound, CompilingReachesTheModelAlone) {
+  const auto findings = findings_of(Loop{});
+  const Finding* compile = find_at(findings, "");
+  ASSERT_NE(compile, nullptr);
+  // Of 1,225 us: 60 launches of 15 us, of which the first one stays.
+  EXPECT_NEAR(compile->saving_pct.value_or(0), 73, 4);
+  const double step_ns = 100 * static_cast<double>(*compile->saving_step_ns) / *compile->saving_pct;
+  const auto saving_ns = static_cast<double>(*compile->saving_step_ns);
+  EXPECT_NEAR(static_cast<double>(*compile->saving_step_low_ns), 0.55 * saving_ns - 0.1 * saving_ns, 0.02 * step_ns);
+  EXPECT_NEAR(static_cast<double>(*compile->saving_step_high_ns), 1.1 * saving_ns, 0.02 * step_ns);
+  EXPECT_NE(compile->saving_reason.find("the optimizer, the loader and the rest of the loop stay"), std::string::npos);
+  EXPECT_NE(compile->evidence.find("the model's passes would take 7"), std::string::npos) << compile->evidence;
+}
+
+TEST(LaunchBound, ReadsInTheModelMakeCompilingReachLessAndThenNothing) {
+  const auto once = findings_of(Loop{.reads_in_model = 1});
+  ASSERT_NE(find_at(once, ""), nullptr);
+  EXPECT_NE(find_at(once, "")->saving_reason.find("it reads a value back once a step, where a graph ends"),
+            std::string::npos)
+      << find_at(once, "")->saving_reason;
+  EXPECT_EQ(find_at(findings_of(Loop{.reads_in_model = 3}), ""), nullptr);
+}
+
+TEST(LaunchBound, CompilingIsNotAdvisedWhereStepsDiffer) {
+  EXPECT_NE(find_at(findings_of(Loop{.steps = 12}), ""), nullptr);
+  EXPECT_EQ(find_at(findings_of(Loop{.steps = 12, .are_kernels_many_in_odd_steps = true}), ""), nullptr);
+}
+
+TEST(LaunchBound, CompilingIsNotAdvisedWhereSeveralPassesShareAnOptimizerStep) {
+  EXPECT_EQ(find_at(findings_of(Loop{.steps = 12, .optimizer_every = 2}), ""), nullptr);
+}
+
+TEST(LaunchBound, AnOptimizerOfManyLaunchesHasAFindingOfItsOwn) {
+  const auto findings = findings_of(Loop{});
+  const Finding* optimizer = find_at(findings, "train.py:30");
+  ASSERT_NE(optimizer, nullptr);
+  EXPECT_NE(optimizer->advice.find("fused=True"), std::string::npos);
+  EXPECT_NEAR(optimizer->saving_pct.value_or(0), 9, 2);
+  EXPECT_EQ(find_at(findings_of(Loop{.optimizer_kernel = "FusedAdamMathFunctor"}), "train.py:30"), nullptr);
+  EXPECT_EQ(find_at(findings_of(Loop{.optimizer_ns = 8 * kUs}), "train.py:30"), nullptr) << "too little";
 }
 
 }  // namespace

@@ -63,6 +63,46 @@ TEST(SlowLink, IsToldOfTheGpuWhoseCopiesAreSlow) {
       << findings[0].evidence;
 }
 
+// The card has PCIe 5 x16; the second GPU's link runs as that.
+TEST(SlowLink, IsToldOfALinkThatIsLessThanItsCard) {
+  StepProgram program;
+  auto& metadata = program.builder().process().metadata;
+  metadata["link.0"] = "from=sysfs generation=4 width=8 max_generation=5 max_width=16 busy_reads=2";
+  metadata["link.1"] = "from=sysfs generation=5 width=16 max_generation=5 max_width=16 busy_reads=2";
+  const std::uint32_t line = program.stack(27, {});
+  program.steps(6, [&](int) {
+    program.upload({.stack = line, .duration_ns = 1400 * kUs});
+    program.upload({.stack = line, .duration_ns = 310 * kUs, .device = 1});
+    program.sync(line, "cudaDeviceSynchronize");
+  });
+  const auto findings = program.findings(kRule);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].site, "");
+  EXPECT_EQ(findings[0].title, "the link of GPU 0 is PCIe 4 x8, and the card has PCIe 5 x16");
+  EXPECT_NE(findings[0].evidence.find("GPU 0: copies over the link took 1.40 ms a step"), std::string::npos)
+      << findings[0].evidence;
+  EXPECT_NE(findings[0].evidence.find("an idle GPU lowers it"), std::string::npos);
+  EXPECT_NE(findings[0].advice.find("lspci"), std::string::npos);
+  // 1400 us at 12 GB/s, which is what this link does; of it 12.5 / 55 stay.
+  EXPECT_NEAR(static_cast<double>(findings[0].saving_step_ns.value_or(0)), 1'081'818, 10);
+}
+
+TEST(SlowLink, IsNotToldOfAnIdleGpusGeneration) {
+  auto program = uploading({.duration_ns = 310 * kUs});
+  program.builder().process().metadata["link.0"] = "generation=1 width=16 max_generation=5 max_width=16 busy_reads=0";
+  EXPECT_TRUE(program.findings(kRule).empty());
+}
+
+TEST(SlowLink, IsToldAgainstTheRateOfTheGenerationWhereAllCopiesAreSlow) {
+  auto program = uploading({.duration_ns = 900 * kUs});
+  program.builder().process().metadata["link.0"] = "generation=5 width=16 max_generation=5 max_width=16 busy_reads=1";
+  const auto findings = program.findings(kRule);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].title, "this copy reaches only 34 % of the link's speed");
+  EXPECT_NE(findings[0].evidence.find("of 55.0 GB/s (computed: PCIe 5 x16)"), std::string::npos)
+      << findings[0].evidence;
+}
+
 TEST(SlowLink, AdvisesOnePieceWhereRowsAreCopied) {
   const StepCopy rows = {.duration_ns = 900 * kUs, .wait = Wait::kInCall, .api = "cudaMemcpy2D"};
   const auto findings = uploading(rows).findings(kRule, link_of(56));

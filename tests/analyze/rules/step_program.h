@@ -88,7 +88,7 @@ class StepProgram {
                    .bytes = bytes});
   }
 
-  void kernel(std::int64_t duration_ns, std::uint32_t device = 0) {
+  void kernel(std::int64_t duration_ns, std::uint32_t device = 0, const std::string& name = "_Z6kernelv") {
     const auto id = begin();
     const auto [start_ns, end_ns] = run(device, kComputeStream, duration_ns);
     builder_.call({.kind = trace::CallKind::kLaunch,
@@ -97,7 +97,7 @@ class StepProgram {
                    .correlation = id,
                    .name = "cudaLaunchKernel",
                    .device = device});
-    builder_.kernel({.start_ns = start_ns, .end_ns = end_ns, .correlation = id, .device = device});
+    builder_.kernel({.start_ns = start_ns, .end_ns = end_ns, .correlation = id, .device = device, .name = name});
   }
 
   void upload(const StepCopy& copy) { cross(copy, trace::CopyKind::kHostToDevice); }

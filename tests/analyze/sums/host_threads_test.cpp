@@ -30,6 +30,20 @@ TEST(HostThreads, KnowTheShareOfOperatorsFromSamplesOfPython) {
   EXPECT_EQ(thread.busiest_lines.size(), 2u);
 }
 
+TEST(HostThreads, NameTheLineOfALibraryThatMostSamplesOfALineWereAt) {
+  StepProgram program;
+  ProcessBuilder& builder = program.builder();
+  const auto in_library = [&](std::uint32_t line) {
+    return builder.stack({builder.python("step", "/opt/lib/python3.12/site-packages/lib/loop.py", line),
+                          builder.python("main", "/home/me/train.py", 15)});
+  };
+  const std::uint32_t often = in_library(7);
+  const HostThread thread = main_thread_of(program, {often, often, in_library(8), program.stack(18, {})});
+  ASSERT_EQ(thread.busiest_lines.size(), 2u);
+  EXPECT_EQ(thread.busiest_lines[0], "train.py:15 (75 %, 50 % at lib: loop.py:7)");
+  EXPECT_EQ(thread.busiest_lines[1], "train.py:18 (25 %)");
+}
+
 // Some tools record operators and no Python: what was not in an operator was not seen.
 TEST(HostThreads, DoNotKnowTheShareOfOperatorsWhereNothingElseWasSeen) {
   StepProgram program;

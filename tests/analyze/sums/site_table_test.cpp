@@ -9,13 +9,15 @@ namespace turnpike::analyze {
 namespace {
 
 // One change to each field that tells a place from another one.
-const std::vector<std::function<void(Where&)>> kOtherPlaces = {[](Where& where) { where.site = "train.py:24"; },
-                                                               [](Where& where) { where.file = "/home/me/train.py"; },
-                                                               [](Where& where) { where.line = 24; },
-                                                               [](Where& where) { where.function = "train"; },
-                                                               [](Where& where) { where.op = "aten::to"; },
-                                                               [](Where& where) { where.phase = Phase::kForward; },
-                                                               [](Where& where) { where.forward_site = "a.py:1"; }};
+const std::vector<std::function<void(Where&)>> kOtherPlaces = {
+    [](Where& where) { where.site = "train.py:24"; },
+    [](Where& where) { where.file = "/home/me/train.py"; },
+    [](Where& where) { where.line = 24; },
+    [](Where& where) { where.function = "train"; },
+    [](Where& where) { where.op = "aten::to"; },
+    [](Where& where) { where.phase = Phase::kForward; },
+    [](Where& where) { where.forward_site = "a.py:1"; },
+    [](Where& where) { where.library_site = "lib: a.py:1"; }};
 
 TEST(SiteTable, APlaceOfItsOwnIsARowOfItsOwn) {
   SiteTable sites;

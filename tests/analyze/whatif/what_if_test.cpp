@@ -266,6 +266,27 @@ TEST(WhatIfExactly, UploadsToTwoGpusRunAheadBesideEachOther) {
   EXPECT_NEAR(played.predicted_us({Change::kPrefetch}), 201, kExact);  // 200 + 1 between uploads
 }
 
+// As where one launch of a CUDA graph has nodes of both kinds, and the file does not say so.
+TEST(WhatIf, KernelsOfACallThatAlsoCopiesAreLeftAlone) {
+  StepProgram program;
+  const std::uint32_t line = program.stack(5, kTo);
+  std::uint32_t correlation = 0;  // the program's calls are numbered from 1
+  program.steps(kSteps, [&](int step) {
+    program.upload({.stack = line, .host = MemoryKind::kPageable});
+    const std::int64_t start_ns = (step + 1) * 1000 * kUs;
+    program.builder().kernel({.start_ns = start_ns, .end_ns = start_ns + kUs, .correlation = ++correlation});
+    program.upload({.stack = line});
+    ++correlation;
+  });
+  const Played played(std::move(program));
+  const Selection calls = calls_at(played.model(), "train.py:5");
+  ASSERT_FALSE(calls.empty());
+  for (const Change change : all_changes()) {
+    Graph graph = played.model().graph();
+    EXPECT_TRUE(apply(played.model(), graph, change, calls).is_known) << name_of(change);
+  }
+}
+
 TEST(WhatIfExactly, AChangeSaysTheCallsItWasMadeTo) {
   const Played played(uploading_to_two_gpus());
   const auto applied = [&](Change change) {

@@ -40,7 +40,22 @@ class Environment : public testing::Test {
                                            "SLURM_LOCALID",
                                            "WORLD_SIZE",
                                            "OMPI_COMM_WORLD_SIZE",
-                                           "SLURM_NTASKS"};
+                                           "SLURM_NTASKS",
+                                           "LOCAL_WORLD_SIZE",
+                                           "OMPI_COMM_WORLD_LOCAL_SIZE",
+                                           "GROUP_RANK",
+                                           "NODE_RANK",
+                                           "SLURM_NODEID",
+                                           "JOB_COMPLETION_INDEX",
+                                           "SLURMD_NODENAME",
+                                           "NODE_NAME",
+                                           "K8S_NODE_NAME",
+                                           "SLURM_JOB_ID",
+                                           "RAY_JOB_ID",
+                                           "TORCHELASTIC_RUN_ID",
+                                           "TORCHELASTIC_RESTART_COUNT",
+                                           "SLURM_RESTART_COUNT",
+                                           "KUBERNETES_SERVICE_HOST"};
 };
 
 class ProcessMetadata : public Environment {
@@ -82,6 +97,62 @@ TEST_F(ProcessMetadata, TellsTheRankAsEveryLauncherDoes) {
   set("WORLD_SIZE", "9");
   EXPECT_EQ(at(describe_process({}), "local_rank"), "8");
   EXPECT_EQ(at(describe_process({}), "world_size"), "9");
+}
+
+TEST_F(ProcessMetadata, TellsTheJobOfTorchrunInsideOfSlurm) {
+  const Metadata none = describe_process({});
+  for (const char* key : {"local_world_size", "node_rank", "node", "job_id", "restart_count", "launcher"}) {
+    EXPECT_EQ(at(none, key), "none") << key;
+  }
+  set("SLURM_JOB_ID", "9001");
+  set("SLURM_NODEID", "1");
+  set("SLURMD_NODENAME", "gpu-17");
+  set("SLURM_RESTART_COUNT", "1");
+  const Metadata slurm = describe_process({});
+  EXPECT_EQ(at(slurm, "job_id"), "9001");
+  EXPECT_EQ(at(slurm, "node_rank"), "1");
+  EXPECT_EQ(at(slurm, "node"), "gpu-17");
+  EXPECT_EQ(at(slurm, "restart_count"), "1");
+  EXPECT_EQ(at(slurm, "launcher"), "slurm");
+  set("TORCHELASTIC_RUN_ID", "mine");
+  set("TORCHELASTIC_RESTART_COUNT", "3");
+  set("GROUP_RANK", "2");
+  set("LOCAL_WORLD_SIZE", "8");
+  const Metadata both = describe_process({});
+  EXPECT_EQ(at(both, "job_id"), "9001");
+  EXPECT_EQ(at(both, "node_rank"), "2");
+  EXPECT_EQ(at(both, "restart_count"), "3");
+  EXPECT_EQ(at(both, "local_world_size"), "8");
+  EXPECT_EQ(at(both, "launcher"), "torchrun slurm");
+}
+
+TEST_F(ProcessMetadata, TellsTheJobOfTorchrunAlone) {
+  set("TORCHELASTIC_RUN_ID", "none");
+  EXPECT_EQ(at(describe_process({}), "job_id"), "none") << "no key";
+  EXPECT_EQ(at(describe_process({}), "launcher"), "torchrun");
+  set("TORCHELASTIC_RUN_ID", "mine");
+  EXPECT_EQ(at(describe_process({}), "job_id"), "mine");
+}
+
+TEST_F(ProcessMetadata, TellsTheJobOfRayInKubernetes) {
+  set("RAY_JOB_ID", "02000000");
+  set("NODE_RANK", "1");
+  set("KUBERNETES_SERVICE_HOST", "10.0.0.1");
+  set("K8S_NODE_NAME", "node-c");
+  set("JOB_COMPLETION_INDEX", "7");
+  EXPECT_EQ(at(describe_process({}), "job_id"), "02000000");
+  EXPECT_EQ(at(describe_process({}), "node_rank"), "1");
+  EXPECT_EQ(at(describe_process({}), "node"), "node-c");
+  EXPECT_EQ(at(describe_process({}), "launcher"), "ray kubernetes");
+  ::unsetenv("NODE_RANK");
+  EXPECT_EQ(at(describe_process({}), "node_rank"), "7") << "an indexed job of Kubernetes";
+}
+
+TEST_F(ProcessMetadata, TellsTheJobOfMpi) {
+  set("OMPI_COMM_WORLD_RANK", "3");
+  set("OMPI_COMM_WORLD_LOCAL_SIZE", "4");
+  EXPECT_EQ(at(describe_process({}), "local_world_size"), "4");
+  EXPECT_EQ(at(describe_process({}), "launcher"), "mpi");
 }
 
 TEST_F(ProcessMetadata, TellsWhatIsRecorded) {

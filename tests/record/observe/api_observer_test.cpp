@@ -192,7 +192,6 @@ class ApiObserverTest : public testing::Test {
   std::uint32_t next_correlation_ = 0;
 
   static constexpr std::uint32_t kCopy = CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020;
-  static constexpr std::uint32_t kThreadCopy = CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_ptsz_v7000;
   static constexpr std::uint32_t kSync = CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020;
   static constexpr std::uint32_t kThreadSync = CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_ptsz_v7000;
   static constexpr std::uint32_t kRecord = CUPTI_RUNTIME_TRACE_CBID_cudaEventRecord_v3020;

@@ -16,6 +16,12 @@
 #include <vector>
 
 #define NOINLINE __attribute__((noinline))
+// Frames that GCC makes only in optimized code. clang, which builds for the sanitizers, makes its usual ones.
+#ifdef __clang__
+#define OPTIMIZED(...) NOINLINE
+#else
+#define OPTIMIZED(...) __attribute__((noinline, optimize("O2" __VA_OPT__(, ) __VA_ARGS__)))
+#endif
 
 namespace turnpike::record {
 namespace {
@@ -69,13 +75,13 @@ NOINLINE int plain(int depth) {
   return next(depth) + 1;
 }
 
-__attribute__((noinline, optimize("O2", "omit-frame-pointer"))) int without_frame_pointer(int depth) {
+OPTIMIZED("omit-frame-pointer") int without_frame_pointer(int depth) {
   volatile char room[200];
   room[depth & 127] = 1;
   return next(depth) + room[3];
 }
 
-__attribute__((noinline, optimize("O2", "no-omit-frame-pointer"))) int with_frame_pointer(int depth) {
+OPTIMIZED("no-omit-frame-pointer") int with_frame_pointer(int depth) {
   return next(depth) + 1;
 }
 
@@ -92,7 +98,7 @@ NOINLINE int realigned(int depth) {
 }
 
 // A realigned stack of a size that is not known: the caller is found through a saved pointer (GCC's DRAP).
-__attribute__((noinline, optimize("O2"))) int realigned_with_alloca(int depth) {
+OPTIMIZED() int realigned_with_alloca(int depth) {
   alignas(64) volatile char room[64];
   auto* more = static_cast<volatile char*>(alloca(static_cast<std::size_t>(depth) * 7 + 1));
   room[0] = 1;

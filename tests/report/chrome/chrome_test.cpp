@@ -13,6 +13,7 @@
 #include <set>
 
 #include "report/golden.h"
+#include "trace/two_sinks.h"
 
 namespace turnpike::report {
 namespace {
@@ -337,6 +338,55 @@ TEST(Chrome, AnythingInAFileStaysValid) {
   const Json trace = exported({file});
   expect_names(trace);
   EXPECT_EQ(of_type(trace, "X").size(), 7u);
+}
+
+// The file with what the analysis says of its devices.
+Json exported_with_idle(const File& file) {
+  std::vector<ChromeIndex> indexes(1);
+  analyze::TimelineLoader loader;
+  trace::TwoSinks both(indexes[0], loader);
+  file.play(both);
+  indexes[0].finish(file.process, idle_lanes(file.process, loader.take()));
+  std::string text;
+  ChromeExporter exporter(indexes, [&](std::string_view bytes) { text += bytes; });
+  file.play(*exporter.second_pass(0));
+  exporter.close();
+  return Json::parse(text);
+}
+
+TEST(Chrome, ShowsWhatEachDeviceWaitsFor) {
+  const Json trace = exported_with_idle(ordinary_file());
+  expect_nesting(trace);
+  RowKey lane;
+  for (const Json& event : of_type(trace, "M")) {
+    if (event["args"].value("name", "") == "GPU 0 waits for") lane = row_of(event);
+  }
+  std::vector<Json> waits;
+  for (const Json& slice : of_type(trace, "X")) {
+    if (row_of(slice) == lane) waits.push_back(slice);
+  }
+  // The copy's call is the first record and holds the host; the kernel follows the copy at once.
+  ASSERT_EQ(waits.size(), 2u);
+  EXPECT_EQ(waits[0]["name"], "copy");
+  EXPECT_EQ(waits[0]["cat"], "idle");
+  EXPECT_EQ(start_of(waits[0]), 1'001);
+  EXPECT_EQ(end_of(waits[0]), 2'000);
+  EXPECT_EQ(waits[0]["args"]["site"], "train.py:23");
+  EXPECT_EQ(waits[0]["args"]["correlation"], 1);
+  EXPECT_EQ(waits[1]["name"], "copies_only");
+  EXPECT_EQ(start_of(waits[1]), 2'000);
+  EXPECT_EQ(end_of(waits[1]), 6'000);
+}
+
+TEST(Chrome, HasNoIdleLanesWhereKernelsAreUnknown) {
+  File file = ordinary_file();
+  std::erase_if(file.records, [&](const auto& record) {
+    analyze::TimelineLoader loader;
+    record(loader);
+    return !loader.take().kernels.empty();
+  });
+  const Json trace = exported_with_idle(file);
+  for (const Json& event : of_type(trace, "M")) EXPECT_NE(event["args"].value("name", ""), "GPU 0 waits for");
 }
 
 TEST(Chrome, ARunWithoutRecordsIsAnEmptyTrace) {

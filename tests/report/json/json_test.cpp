@@ -8,6 +8,7 @@
 #include <set>
 
 #include "report/sample_report.h"
+#include "trace/format.h"
 
 namespace turnpike::report {
 namespace {
@@ -17,16 +18,21 @@ using Json = nlohmann::ordered_json;
 // What a value may be: i integer, n number, s text, b boolean, a array, o object, 0 null.
 using Contract = std::vector<std::pair<std::string, std::string>>;
 
-const Contract kReport = {{"schema", "i"},          {"source", "o"}, {"span_ns", "i"},       {"totals", "o"},
-                          {"syncs", "o"},           {"steps", "o0"}, {"verdict", "o"},       {"ranges", "a"},
-                          {"memory", "o0"},         {"sites", "a"},  {"sync_sites", "a"},    {"findings", "a"},
-                          {"saving_pct_all", "n0"}, {"losses", "o"}, {"loss_sentences", "o"}};
+const Contract kReport = {{"schema", "i"},   {"source", "o"},          {"span_ns", "i"}, {"totals", "o"},
+                          {"syncs", "o"},    {"steps", "o0"},          {"verdict", "o"}, {"idle", "a"},
+                          {"ranges", "a"},   {"memory", "o0"},         {"sites", "a"},   {"sync_sites", "a"},
+                          {"findings", "a"}, {"saving_pct_all", "n0"}, {"losses", "o"},  {"loss_sentences", "o"},
+                          {"paths", "a"}};
 const Contract kSource = {{"kind", "s"},     {"paths", "a"},      {"processes", "i"}, {"devices", "a"},
                           {"hosts", "a"},    {"program", "s0"},   {"detail", "s0"},   {"versions", "o"},
-                          {"unusable", "a"}, {"unreadable", "a"}, {"notes", "a"}};
+                          {"unusable", "a"}, {"unreadable", "a"}, {"notes", "a"},     {"identities", "a"}};
+const Contract kIdentity = {{"pid", "i"},     {"host", "s0"},          {"node", "s0"},       {"node_rank", "i0"},
+                            {"rank", "i0"},   {"local_rank", "i0"},    {"world_size", "i0"}, {"local_world_size", "i0"},
+                            {"job_id", "s0"}, {"restart_count", "i0"}, {"launcher", "s0"}};
 const Contract kTotal = {
     {"count", "i"},          {"bytes", "i"},          {"device_time_ns", "i0"}, {"host_blocked_ns", "i0"},
-    {"pageable_count", "i"}, {"pageable_bytes", "i"}, {"bandwidth_gbps", "n0"}, {"link_gbps", "n0"}};
+    {"pageable_count", "i"}, {"pageable_bytes", "i"}, {"bandwidth_gbps", "n0"}, {"link_gbps", "n0"},
+    {"link_source", "s0"},   {"link_basis", "s0"}};
 const Contract kSite = {{"site", "s"},
                         {"file", "s0"},
                         {"line", "i0"},
@@ -51,7 +57,8 @@ const Contract kSite = {{"site", "s"},
                         {"gpu_idle_ns", "i0"},
                         {"overlapped_pct", "n0"},
                         {"bandwidth_gbps", "n0"},
-                        {"stack", "a"}};
+                        {"stack", "a"},
+                        {"library_site", "s0"}};
 const Contract kSyncSite = {{"site", "s"},
                             {"file", "s0"},
                             {"line", "i0"},
@@ -64,10 +71,28 @@ const Contract kSyncSite = {{"site", "s"},
                             {"of_transfers_count", "i"},
                             {"host_blocked_ns", "i0"},
                             {"gpu_idle_ns", "i0"},
-                            {"stack", "a"}};
-const Contract kFinding = {{"rule", "s"},       {"severity", "s"},        {"title", "s"},       {"site", "s"},
-                           {"saving_ns", "i0"}, {"saving_step_ns", "i0"}, {"saving_pct", "n0"}, {"superseded_by", "s0"},
-                           {"evidence", "s"},   {"advice", "s"},          {"docs", "s"}};
+                            {"stack", "a"},
+                            {"library_site", "s0"}};
+const Contract kIdleSite = {
+    {"site", "s0"},   {"file", "s0"},          {"line", "i0"},       {"function", "s0"},    {"op", "s0"},
+    {"phase", "s0"},  {"forward_site", "s0"},  {"device", "i0"},     {"cause", "s"},        {"count", "i"},
+    {"time_ns", "i"}, {"in_steps_count", "i"}, {"in_steps_ns", "i"}, {"library_site", "s0"}};
+const Contract kFinding = {{"rule", "s"},
+                           {"severity", "s"},
+                           {"title", "s"},
+                           {"site", "s"},
+                           {"saving_ns", "i0"},
+                           {"saving_step_ns", "i0"},
+                           {"saving_pct", "n0"},
+                           {"superseded_by", "s0"},
+                           {"evidence", "s"},
+                           {"advice", "s"},
+                           {"docs", "s"},
+                           {"library_site", "s0"},
+                           {"saving_step_low_ns", "i0"},
+                           {"saving_step_high_ns", "i0"},
+                           {"saving_reason", "s0"},
+                           {"change", "o0"}};
 const Contract kPartVerdict = {{"bound_by", "s0"},     {"gpu_busy_pct", "n0"},
                                {"gpu_idle_pct", "n0"}, {"exposed_transfer_pct", "n0"},
                                {"why", "s"},           {"idle", "o0"}};
@@ -106,8 +131,16 @@ void expect_whole_contract(const Json& json) {
   expect_contract(json, kReport);
   expect_contract(json["source"], kSource);
   for (const Json& device : json["source"]["devices"]) {
-    expect_contract(device, {{"id", "i"}, {"name", "s0"}, {"memory_bytes", "i0"}});
+    expect_contract(device, {{"id", "i"},
+                             {"name", "s0"},
+                             {"memory_bytes", "i0"},
+                             {"numa_node", "i0"},
+                             {"pcie_generation", "i0"},
+                             {"pcie_width", "i0"},
+                             {"pcie_max_generation", "i0"},
+                             {"pcie_max_width", "i0"}});
   }
+  for (const Json& identity : json["source"]["identities"]) expect_contract(identity, kIdentity);
   Contract verdict = kPartVerdict;
   verdict.insert(verdict.end(), {{"launch_lead", "o0"}, {"threads", "a"}, {"steps_by_bound", "o"}});
   expect_contract(json["verdict"], verdict);
@@ -126,6 +159,7 @@ void expect_whole_contract(const Json& json) {
   EXPECT_EQ(json["totals"].size(), 6u);
   for (const Json& site : json["sites"]) expect_contract(site, kSite);
   for (const Json& site : json["sync_sites"]) expect_contract(site, kSyncSite);
+  for (const Json& site : json["idle"]) expect_contract(site, kIdleSite);
   for (const Json& finding : json["findings"]) expect_contract(finding, kFinding);
 }
 
@@ -133,8 +167,13 @@ TEST(Json, KeepsTheContract) {
   analyze::Report report = ordinary_report();
   report.findings.push_back({"blocking_copy", analyze::Severity::kWarning, "title", "train.py:23", 5, 1, std::nullopt,
                              std::nullopt, "evidence", "advice", "docs"});
+  report.source.identities.resize(1);
+  report.idle.resize(1);
+  report.idle[0].device = trace::kUnknownId;
   const Json json = Json::parse(to_json(report));
   expect_whole_contract(json);
+  EXPECT_TRUE(json["idle"][0]["site"].is_null());
+  EXPECT_TRUE(json["idle"][0]["device"].is_null());
   expect_contract(json["steps"], {{"count", "i"}, {"median_ns", "i"}, {"source", "s"}});
 }
 
@@ -183,6 +222,32 @@ TEST(Json, IsTextAsItWasAndNoEscape) {
   EXPECT_NE(text.find("\"program\": \"caf\xc3\xa9\\n\xef\xbf\xbd\""), std::string::npos);
   EXPECT_TRUE(text.starts_with("{\n  \"schema\": 1,\n"));
   EXPECT_TRUE(text.ends_with("\n}\n"));
+}
+
+TEST(Json, OfVeryManyWaysTheRestIsSummedUp) {
+  analyze::Report report = ordinary_report();
+  report.paths = {.frames = {{"a.py:1", "", "a.py", "main"}}, .nodes = {{}}, .costs = {}};
+  for (std::uint64_t i = 0; i < 10'003; ++i) {
+    report.paths.costs.push_back(
+        {.node = 0,
+         .what = "aten::to",
+         .direction = i % 2 == 0 ? std::optional(analyze::Direction::kHostToDevice) : std::nullopt,
+         .count = 1,
+         .bytes = i,
+         .host_blocked_ns = i == 10'002 ? std::optional<std::int64_t>() : 5});
+  }
+  const Json paths = Json::parse(to_json(report))["paths"];
+  ASSERT_EQ(paths.size(), 10'002u);
+  EXPECT_EQ(paths[9'999]["path"][0]["site"], "a.py:1");
+  EXPECT_EQ(paths[10'000]["what"], "(1 more ways)");
+  EXPECT_EQ(paths[10'000]["kind"], "sync");
+  EXPECT_EQ(paths[10'001]["what"], "(2 more ways)");
+  EXPECT_EQ(paths[10'001]["kind"], "h2d");
+  EXPECT_EQ(paths[10'001]["path"], Json::array());
+  EXPECT_EQ(paths[10'001]["bytes"], 10'000 + 10'002);
+  EXPECT_EQ(paths[10'001]["count"], 2);
+  EXPECT_EQ(paths[10'001]["host_blocked_ns"], 5) << "one of the two is unknown";
+  EXPECT_EQ(paths[10'001]["exposed_ns"], nullptr);
 }
 
 }  // namespace

@@ -70,6 +70,29 @@ TEST(Terminal, LinkIsSaidToBeUnknownWhereItWasNotMeasured) {
   EXPECT_THAT(to_text(report, {}), Not(HasSubstr("turnpike bench link")));
 }
 
+// What the text says below the table of a link of 55 GB/s.
+std::string link_note(std::optional<analyze::LinkSource> source, const std::string& basis = "") {
+  analyze::Report report = ordinary_report();
+  for (const auto direction : {analyze::Direction::kHostToDevice, analyze::Direction::kDeviceToHost}) {
+    total_of(report, direction).link_gbps = 55;
+    total_of(report, direction).link_source = source;
+    total_of(report, direction).link_basis = basis;
+  }
+  const std::string text = to_text(report, {.width = 400});
+  const auto start = text.find("  of the link: ");
+  return start == std::string::npos ? "" : text.substr(start, text.find('\n', start) - start);
+}
+
+TEST(Terminal, ALinkThatWasNotMeasuredIsSaidToBeComputedAndFromWhat) {
+  using analyze::LinkSource;
+  EXPECT_EQ(link_note(LinkSource::kMeasured), "");
+  EXPECT_THAT(link_note(LinkSource::kLearnt), HasSubstr("the best that large page-locked copies of this run reached"));
+  EXPECT_THAT(link_note(LinkSource::kGeneration, "PCIe 4 x16"),
+              HasSubstr("computed, not measured: PCIe 4 x16 does about 55.0 GB/s. Run `turnpike bench link` once"));
+  EXPECT_THAT(link_note(LinkSource::kModel, "PCIe 5 x16"),
+              HasSubstr("computed, not measured: a GPU of this model has PCIe 5 x16, which does about 55.0 GB/s"));
+}
+
 TEST(Terminal, FilesThatShareANameAreToldApartByTheirPaths) {
   analyze::Report report = ordinary_report();
   report.sites[1].site = report.sites[0].site;

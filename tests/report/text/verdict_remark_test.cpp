@@ -98,5 +98,51 @@ TEST(VerdictRemark, StepsAreAskedForUnlessTheGpuIsTheLimit) {
   EXPECT_TRUE(remark_on(report).ends_with("the thing to speed up."));
 }
 
+// The CPU waits 500 ms of 2 s for a small download, while the GPU has other work for all but 20 ms.
+analyze::Report report_with_a_wait() {
+  analyze::Report report;
+  report.span_ns = 2'000'000'000;
+  analyze::Site site;
+  site.site = "ddp.py:40";
+  site.host_blocked_ns = 500'000'000;
+  site.gpu_idle_ns = 20'000'000;
+  site.device_time_ns = 3'000;
+  report.sites = {analyze::Site{}, site};
+  return report;
+}
+
+TEST(VerdictRemark, AWaitForAGpuThatIsBehindIsNoCause) {
+  analyze::Report report = report_with_a_wait();
+  EXPECT_EQ(wait_remark_on(report),
+            "The longest wait, at ddp.py:40, is no cause: the CPU waits 500 ms there, and for 96 % of it the GPU is at "
+            "work on what was issued before. Without this wait the CPU would wait at the next one, or at the end.");
+  report.sites[1].library_site = "torch: optim/adam.py:7";
+  EXPECT_TRUE(wait_remark_on(report).starts_with("The longest wait, at ddp.py:40 > torch: optim/adam.py:7, is"));
+  analyze::SyncSite sync;
+  sync.site = "ddp.py:50";
+  sync.host_blocked_ns = 600'000'000;
+  sync.gpu_idle_ns = 0;
+  report.sync_sites = {sync};
+  EXPECT_TRUE(wait_remark_on(report).starts_with("The longest wait, at ddp.py:50, is no cause: the CPU waits 600 ms"));
+  report.sync_sites[0].of_transfers_count = 1;
+  EXPECT_TRUE(wait_remark_on(report).starts_with("The longest wait, at ddp.py:40"));
+}
+
+TEST(VerdictRemark, NothingIsSaidOfAWaitThatMayCost) {
+  EXPECT_EQ(wait_remark_on(analyze::Report{}), "");
+  analyze::Report report = report_with_a_wait();
+  report.sites[1].gpu_idle_ns = 50'000'000;
+  EXPECT_EQ(wait_remark_on(report), "") << "the GPU idles for a tenth of it";
+  report = report_with_a_wait();
+  report.sites[1].device_time_ns = 40'000'000;
+  EXPECT_EQ(wait_remark_on(report), "") << "it waits for its own bytes";
+  report = report_with_a_wait();
+  report.span_ns = 5'000'000'010;
+  EXPECT_EQ(wait_remark_on(report), "") << "less than a tenth of the time";
+  report = report_with_a_wait();
+  report.findings.emplace_back().site = "ddp.py:40";
+  EXPECT_EQ(wait_remark_on(report), "") << "a finding tells of it";
+}
+
 }  // namespace
 }  // namespace turnpike::report

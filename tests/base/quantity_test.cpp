@@ -1,10 +1,10 @@
 // Sizes and durations as people write them.
-#include "analyze/budget/quantity.h"
+#include "base/quantity.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace turnpike::analyze {
+namespace turnpike {
 namespace {
 
 using ::testing::HasSubstr;
@@ -59,4 +59,4 @@ TEST(Quantity, SaysHowToWriteIt) {
 }
 
 }  // namespace
-}  // namespace turnpike::analyze
+}  // namespace turnpike

@@ -1,0 +1,69 @@
+// Reads the metadata keys `link.N` and `host_memory`.
+#include "analyze/model/link_state.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <string_view>
+
+namespace turnpike::analyze {
+namespace {
+
+template <typename Number>
+std::optional<Number> number_in(std::string_view text, int base = 10) {
+  Number number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::string_view value_of(const trace::Process& process, const std::string& key) {
+  const auto found = process.metadata.find(key);
+  return found == process.metadata.end() ? std::string_view() : found->second;
+}
+
+// Calls `take` with each word between spaces.
+template <typename Take>
+void for_each_word(std::string_view text, Take take) {
+  for (std::size_t start = 0; start < text.size();) {
+    const auto end = std::min(text.find(' ', start), text.size());
+    if (end > start) take(text.substr(start, end - start));
+    start = end + 1;
+  }
+}
+
+}  // namespace
+
+LinkState link_state_of(const trace::Process& process, std::uint32_t device) {
+  LinkState state;
+  for_each_word(value_of(process, "link." + std::to_string(device)), [&](std::string_view word) {
+    const auto equals = word.find('=');
+    if (equals == std::string_view::npos) return;
+    const std::string_view key = word.substr(0, equals);
+    const auto number = number_in<std::uint32_t>(word.substr(equals + 1));
+    if (!number) return;
+    if (key == "generation") state.generation = number;
+    if (key == "width") state.width = number;
+    if (key == "max_generation") state.max_generation = number;
+    if (key == "max_width") state.max_width = number;
+    if (key == "busy_reads") state.busy_reads = *number;
+  });
+  return state;
+}
+
+HostNodes::HostNodes(const trace::Process& process) {
+  for_each_word(value_of(process, "host_memory"), [&](std::string_view word) {
+    const auto at = word.find('@');
+    if (at == std::string_view::npos) return;
+    const auto address = number_in<std::uint64_t>(word.substr(0, at), 16);
+    const auto node = number_in<std::uint32_t>(word.substr(at + 1));
+    if (address && node) node_by_address_[*address] = *node;
+  });
+}
+
+std::optional<std::uint32_t> HostNodes::node_of(std::uint64_t address) const {
+  const auto found = node_by_address_.find(address);
+  return found == node_by_address_.end() ? std::nullopt : std::optional(found->second);
+}
+
+}  // namespace turnpike::analyze

@@ -1,0 +1,36 @@
+// One process while a run is analysed, for outputs that show more than its sums: they watch instead of reading and
+// analysing the run again.
+#pragma once
+
+#include <functional>
+
+#include "analyze/findings.h"
+#include "analyze/graph/process_model.h"
+#include "analyze/model/activity.h"
+#include "analyze/model/stacks.h"
+#include "analyze/model/timeline.h"
+#include "analyze/sums/idle.h"
+#include "trace/process.h"
+
+namespace turnpike::analyze {
+
+// Valid only while a ProcessWatcher is called with it.
+struct ProcessView {
+  const trace::Process& process;
+  const Timeline& timeline;
+  // What its devices waited for; nullptr: kernels are not known, or nothing has times.
+  IdleTimes* idle;
+  // Its graph, with its places and steps, and its findings, with the changes that retimed_step() takes; nullptr as
+  // `idle` is. The report's findings are those of all processes: the same rule and site is the same finding, told by
+  // the process that would gain most.
+  const ProcessModel* model;
+  const FoundFindings* found;
+  // What the report found of its stacks and devices, so that nobody finds it twice; nullptr: make your own.
+  Stacks* stacks = nullptr;
+  const Activity* activity = nullptr;
+};
+
+// Called once for each process of a run, in the order of its files.
+using ProcessWatcher = std::function<void(const ProcessView&)>;
+
+}  // namespace turnpike::analyze

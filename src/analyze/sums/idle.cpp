@@ -1,0 +1,269 @@
+// Walks each device's gaps between kernels, with its copies, the states of the host and the samples beside it.
+#include "analyze/sums/idle.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace turnpike::analyze {
+namespace {
+
+// A stretch in which a copy runs; the first of several.
+struct Copying {
+  Interval time;
+  std::uint32_t transfer;
+};
+
+std::vector<Copying> copying_of(const Timeline& timeline, std::uint32_t device) {
+  std::vector<Copying> found;
+  for (std::uint32_t index = 0; index < timeline.transfers.size(); ++index) {
+    const Transfer& transfer = timeline.transfers[index];
+    if (transfer.device != device || !transfer.has_times() || transfer.direction == Direction::kHostToHost) continue;
+    const std::int64_t start_ns =
+        found.empty() ? transfer.start_ns : std::max(transfer.start_ns, found.back().time.end_ns);
+    if (start_ns < transfer.end_ns) found.push_back({{start_ns, transfer.end_ns}, index});
+  }
+  return found;
+}
+
+// Finds for rising moments the call behind the first work that a device began then or later.
+template <typename Record>
+class NextWork {
+ public:
+  NextWork(const std::vector<Record>& records, std::uint32_t device) : records_(records), device_(device) {}
+
+  // nullptr if there is none.
+  const Record* at(std::int64_t moment_ns) {
+    while (next_ < records_.size() && !is_work_at(records_[next_], moment_ns)) ++next_;
+    return next_ < records_.size() ? &records_[next_] : nullptr;
+  }
+
+ private:
+  bool is_work_at(const Record& record, std::int64_t moment_ns) const {
+    return record.device == device_ && record.has_times() && record.start_ns >= moment_ns;
+  }
+
+  const std::vector<Record>& records_;
+  std::uint32_t device_;
+  std::size_t next_ = 0;
+};
+
+// The samples of one thread; asked for rising stretches.
+class ThreadSamples {
+ public:
+  using Records = std::vector<trace::SampleRecord>;
+  ThreadSamples(Records::const_iterator begin, Records::const_iterator end) : next_(begin), end_(end) {}
+
+  template <typename Take>
+  void each(const Interval& time, Take&& take) {
+    while (next_ != end_ && next_->time_ns < time.start_ns) ++next_;
+    for (; next_ != end_ && next_->time_ns < time.end_ns; ++next_) take(*next_);
+  }
+
+ private:
+  Records::const_iterator next_;
+  Records::const_iterator end_;
+};
+
+std::vector<ThreadSamples> samples_of(const Timeline& timeline, const Threads& threads) {
+  std::vector<ThreadSamples> found;
+  auto begin = timeline.samples.begin();
+  while (begin != timeline.samples.end()) {
+    const auto end = std::find_if(begin, timeline.samples.end(),
+                                  [&](const trace::SampleRecord& one) { return one.thread != begin->thread; });
+    if (threads.contains(begin->thread)) found.emplace_back(begin, end);
+    begin = end;
+  }
+  return found;
+}
+
+}  // namespace
+
+// One device's time from its start to its end.
+class IdleTimes::Walk {
+ public:
+  Walk(IdleTimes& idle, std::uint32_t device, const std::function<void(const IdleInterval&)>& take)
+      : idle_(idle),
+        take_(take),
+        copying_(copying_of(idle.timeline_, device)),
+        next_kernel_(idle.timeline_.kernels, device),
+        next_transfer_(idle.timeline_.transfers, device),
+        samples_(samples_of(idle.timeline_, idle.host_threads_)) {}
+
+  // A stretch without kernels.
+  void pass(const Interval& gap) {
+    drained_by_ = kNone;
+    std::int64_t reached_ns = gap.start_ns;
+    while (next_copying_ < copying_.size() && copying_[next_copying_].time.end_ns <= gap.start_ns) ++next_copying_;
+    for (std::size_t i = next_copying_; i < copying_.size() && copying_[i].time.start_ns < gap.end_ns; ++i) {
+      const Copying& copying = copying_[i];
+      const Interval inside{std::max(copying.time.start_ns, gap.start_ns), std::min(copying.time.end_ns, gap.end_ns)};
+      pass_idle({reached_ns, inside.start_ns});
+      pass_copy(inside, idle_.timeline_.transfers[copying.transfer]);
+      reached_ns = inside.end_ns;
+    }
+    pass_idle({reached_ns, gap.end_ns});
+  }
+
+ private:
+  // Of the work with which a device goes on.
+  struct NextCall {
+    std::uint32_t late;  // kNone: not known, or it was not late
+    bool was_queued;     // before the device had nothing to do
+  };
+
+  void pass_copy(const Interval& time, const Transfer& transfer) {
+    take_({time, IdleCause::kCopiesOnly, idle_.place_of_transfer(transfer), transfer.call});
+  }
+
+  void pass_idle(const Interval& time) {
+    if (time.start_ns >= time.end_ns) return;
+    const NextCall next = call_of_work_at(time);
+    idle_.states_.each(time.start_ns, time.end_ns, [&](const HostState& state) {
+      IdleInterval interval{state.time, state.cause, kNone, state.call};
+      explain(interval, next);
+      take_(interval);
+    });
+  }
+
+  void explain(IdleInterval& interval, const NextCall& next) {
+    switch (interval.cause) {
+      case IdleCause::kCopiesOnly:
+      case IdleCause::kRank:
+        return;  // no states of a host
+      case IdleCause::kCopy:
+      case IdleCause::kSync:
+        interval.place = drained_by_ = idle_.place_of_call(interval.call);
+        return;
+      case IdleCause::kInput:
+        interval.place = idle_.place_of_call(interval.call);
+        return;
+      case IdleCause::kLaunch:
+        interval.call = next.late;
+        interval.place = place_of_launch(interval, next);
+        return;
+      case IdleCause::kUnknown:
+        interval.call = next.late;
+        interval.place = place_of_samples(interval.time);
+        return;
+    }
+  }
+
+  NextCall call_of_work_at(const Interval& idle) {
+    const Kernel* kernel = next_kernel_.at(idle.end_ns);
+    const Transfer* transfer = next_transfer_.at(idle.end_ns);
+    const bool is_kernel = kernel != nullptr && (transfer == nullptr || kernel->start_ns <= transfer->start_ns);
+    const std::uint32_t call = is_kernel ? kernel->call : transfer != nullptr ? transfer->call : kNone;
+    if (call == kNone || !idle_.timeline_.calls[call].has_times()) return {kNone, false};
+    const bool was_queued = idle_.timeline_.calls[call].end_ns <= idle.start_ns;
+    return {was_queued ? kNone : call, was_queued};
+  }
+
+  std::uint32_t place_of_launch(const IdleInterval& interval, const NextCall& next) {
+    if (drained_by_ != kNone || next.was_queued) return drained_by_;
+    const std::uint32_t sampled = place_of_samples(interval.time);
+    if (sampled != kNone || next.late == kNone) return sampled;
+    const std::uint32_t facts = idle_.stacks_.of_call(idle_.timeline_.calls[next.late]);
+    return idle_.stacks_.facts(facts).is_place_known ? idle_.place_of_call(next.late) : kNone;
+  }
+
+  // The most frequent one.
+  std::uint32_t place_of_samples(const Interval& time) {
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> counts;
+    for (ThreadSamples& samples : samples_) {
+      samples.each(time, [&](const trace::SampleRecord& sample) {
+        const std::uint32_t facts = idle_.stacks_.of_stack(sample.stack);
+        if (idle_.stacks_.facts(facts).place.site.empty()) return;
+        const std::uint32_t place = idle_.place_of(facts, kNone);
+        const auto known =
+            std::find_if(counts.begin(), counts.end(), [=](const auto& entry) { return entry.first == place; });
+        if (known == counts.end()) {
+          counts.emplace_back(place, 1);
+        } else {
+          ++known->second;
+        }
+      });
+    }
+    const auto most = std::max_element(counts.begin(), counts.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most == counts.end() ? kNone : most->first;
+  }
+
+  IdleTimes& idle_;
+  const std::function<void(const IdleInterval&)>& take_;
+  std::vector<Copying> copying_;
+  std::size_t next_copying_ = 0;
+  NextWork<Kernel> next_kernel_;
+  NextWork<Transfer> next_transfer_;
+  std::vector<ThreadSamples> samples_;
+  std::uint32_t drained_by_ = kNone;  // the place of the last wait in this gap
+};
+
+IdleTimes::IdleTimes(const Timeline& timeline, Stacks& stacks, const Activity& activity, const HostStates& states,
+                     const Threads& host_threads, Interval span, ForwardFacts forward_facts)
+    : timeline_(timeline),
+      stacks_(stacks),
+      activity_(activity),
+      states_(states),
+      host_threads_(host_threads),
+      span_(span),
+      forward_facts_(std::move(forward_facts)) {}
+
+std::vector<std::uint32_t> IdleTimes::devices() const {
+  std::vector<std::uint32_t> devices;
+  for (const auto& [device, activity] : activity_.devices()) devices.push_back(device);
+  return devices;
+}
+
+void IdleTimes::each(std::uint32_t device, const std::function<void(const IdleInterval&)>& take) {
+  const auto kept = kept_.find(device);
+  if (kept == kept_.end()) return walk(device, take);
+  for (const IdleInterval& interval : kept->second) take(interval);
+}
+
+const std::vector<IdleInterval>& IdleTimes::of(std::uint32_t device) {
+  const auto [kept, is_new] = kept_.try_emplace(device);
+  std::vector<IdleInterval>& intervals = kept->second;
+  if (is_new) walk(device, [&](const IdleInterval& interval) { intervals.push_back(interval); });
+  return intervals;
+}
+
+void IdleTimes::walk(std::uint32_t device, const std::function<void(const IdleInterval&)>& take) {
+  const auto found = activity_.devices().find(device);
+  if (found == activity_.devices().end()) return;
+  Interval extent = span_;
+  if (const auto& busy = found->second.busy.intervals(); !busy.empty()) {
+    extent = {std::min(extent.start_ns, busy.front().start_ns), std::max(extent.end_ns, busy.back().end_ns)};
+  }
+  Walk walker(*this, device, take);
+  std::int64_t reached_ns = extent.start_ns;
+  for (const Interval& kernels : found->second.kernels.intervals()) {
+    if (reached_ns < kernels.start_ns) walker.pass({reached_ns, kernels.start_ns});
+    reached_ns = kernels.end_ns;
+  }
+  if (reached_ns < extent.end_ns) walker.pass({reached_ns, extent.end_ns});
+}
+
+std::uint32_t IdleTimes::place_of_call(std::uint32_t call) {
+  if (call == kNone) return kNone;
+  const Call& made = timeline_.calls[call];
+  return place_of(stacks_.of_call(made), forward_facts_(made));
+}
+
+// The line of work in a CUDA graph is the one that captured it, and no backward one.
+std::uint32_t IdleTimes::place_of_transfer(const Transfer& transfer) {
+  const bool has_forward = transfer.call != kNone && transfer.graph_node == 0;
+  return place_of(stacks_.of_transfer(transfer), has_forward ? forward_facts_(timeline_.calls[transfer.call]) : kNone);
+}
+
+std::uint32_t IdleTimes::place_of(std::uint32_t facts, std::uint32_t forward_facts) {
+  const auto [of_facts, is_new] = place_of_facts_.try_emplace(std::uint64_t{facts} << 32 | forward_facts,
+                                                              static_cast<std::uint32_t>(places_.size()));
+  if (!is_new) return of_facts->second;
+  CallSite site = stacks_.site(facts, forward_facts);
+  const auto [of_where, is_other] = place_of_where_.try_emplace(site, of_facts->second);
+  of_facts->second = of_where->second;
+  if (is_other) places_.push_back(std::move(site));
+  return of_facts->second;
+}
+
+}  // namespace turnpike::analyze

@@ -1,0 +1,125 @@
+// Chooses the step, re-times the changed graph, and cuts the step out of it.
+#include "analyze/whatif/retimed_step.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analyze/graph/edits.h"
+
+namespace turnpike::analyze {
+namespace {
+
+using Times = std::span<const std::int64_t>;
+
+std::int64_t length_ns(const Interval& time) {
+  return time.end_ns - time.start_ns;
+}
+
+// From when all work of the step before is done until all of its own is.
+Interval work_of(const Graph& graph, Times times_ns, std::size_t step) {
+  if (graph.step_starts_ns.size() < 3) return {0, *std::max_element(times_ns.begin(), times_ns.end())};
+  const std::vector<std::int64_t> done_ns = completions_ns(graph, times_ns);
+  return {step == 0 ? 0 : done_ns[step - 1], done_ns[step]};
+}
+
+// The median of the steps that step_ns() takes the mean of.
+std::size_t median_step_of(const Graph& graph) {
+  if (graph.step_starts_ns.size() < 3) return 0;
+  const std::vector<std::int64_t> done_ns = completions_ns(graph, graph.measured_ns);
+  std::vector<std::pair<std::int64_t, std::size_t>> lengths;
+  for (std::size_t step = (done_ns.size() - 1) / 2 + 1; step < done_ns.size(); ++step) {
+    lengths.emplace_back(done_ns[step] - done_ns[step - 1], step);
+  }
+  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
+  std::nth_element(lengths.begin(), middle, lengths.end());
+  return middle->second;
+}
+
+Interval on_clock(const Interval& time, std::int64_t shift_ns) {
+  return {time.start_ns + shift_ns, time.end_ns + shift_ns};
+}
+
+// What a step asked for, with its times in a re-timed graph.
+class Cut {
+ public:
+  // `step`: of the graph, as recorded. `shift_ns`: from the graph's times to the recording's clock.
+  Cut(const Graph& graph, Times times_ns, const Interval& step, std::int64_t shift_ns)
+      : graph_(graph), times_ns_(times_ns), step_(step), shift_ns_(shift_ns) {}
+
+  std::vector<RetimedStep::Item> calls() const {
+    std::vector<RetimedStep::Item> calls;
+    for (std::uint32_t call = 0; call < graph_.calls.size(); ++call) {
+      const std::uint32_t start = graph_.call_start(call);
+      if (!is_inside(start)) continue;
+      const Interval time = time_at(start);
+      const bool is_gone = length_ns(time) == 0 && graph_.measured_ns[start + 1] > graph_.measured_ns[start];
+      if (!is_gone) calls.push_back({graph_.calls[call], time});
+    }
+    return calls;
+  }
+
+  // `index`: of an operation, into the timeline's records of its kind; kNone for the other kind.
+  std::vector<RetimedStep::Item> operations(std::uint32_t Operation::* index) const {
+    std::vector<RetimedStep::Item> items;
+    for (std::uint32_t i = 0; i < graph_.operations.size(); ++i) {
+      const Operation& operation = graph_.operations[i];
+      const std::uint32_t start = graph_.operation_start(i);
+      const bool is_of_step = is_inside(operation.call == kNone ? start : graph_.call_start(operation.call));
+      if (operation.*index == kNone || !is_of_step || is_removed(graph_, i)) continue;
+      items.push_back({operation.*index, time_at(start)});
+    }
+    return items;
+  }
+
+ private:
+  bool is_inside(std::uint32_t point) const {
+    return graph_.measured_ns[point] >= step_.start_ns && graph_.measured_ns[point] < step_.end_ns;
+  }
+  // The end of each call and operation is the point behind its start.
+  Interval time_at(std::uint32_t start) const { return on_clock({times_ns_[start], times_ns_[start + 1]}, shift_ns_); }
+
+  const Graph& graph_;
+  Times times_ns_;
+  Interval step_;
+  std::int64_t shift_ns_;
+};
+
+}  // namespace
+
+std::optional<ShownStep> shown_step(const ProcessModel& model) {
+  const Graph& graph = model.graph();
+  if (graph.calls.empty() && graph.operations.empty()) return std::nullopt;
+  const std::size_t step = median_step_of(graph);
+  const std::int64_t base_ns = graph.window.start_ns;
+  ShownStep shown{0, graph.window, on_clock(work_of(graph, graph.measured_ns, step), base_ns), step};
+  if (graph.step_starts_ns.size() < 2) return shown;
+  shown.time = on_clock({graph.step_starts_ns[step], graph.step_starts_ns[step + 1]}, base_ns);
+  const auto& starts_ns = model.steps()->starts_ns;
+  const auto found = std::lower_bound(starts_ns.begin(), starts_ns.end(), shown.time.start_ns);
+  shown.index = static_cast<std::size_t>(found - starts_ns.begin());
+  return shown;
+}
+
+std::optional<RetimedStep> retimed_step(const ProcessModel& model, std::span<const NamedChange> changes) {
+  const auto recorded = shown_step(model);
+  const auto graph = changed_graph(model, changes);
+  if (!recorded || !graph) return std::nullopt;
+  const auto times_ns = retime(*graph);
+  const auto predicted_ns = times_ns ? model.step_ns_of(*graph, *times_ns) : std::nullopt;
+  if (!predicted_ns) return std::nullopt;
+  return retimed_step(*recorded, *graph, *times_ns, *predicted_ns);
+}
+
+RetimedStep retimed_step(const ShownStep& shown, const Graph& changed, Times times_ns, double predicted_step_ns) {
+  const Interval work = work_of(changed, times_ns, shown.graph_step);
+  const std::int64_t shift_ns = shown.work.start_ns - work.start_ns;
+  const Cut cut(changed, times_ns, on_clock(shown.time, -changed.window.start_ns), shift_ns);
+  return {.recorded = shown,
+          .predicted_step_ns = predicted_step_ns,
+          .work = on_clock(work, shift_ns),
+          .calls = cut.calls(),
+          .kernels = cut.operations(&Operation::kernel),
+          .transfers = cut.operations(&Operation::transfer)};
+}
+
+}  // namespace turnpike::analyze

@@ -1,0 +1,164 @@
+// turnpike guard: runs a command in which forbidden transfers raise.
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <memory>
+
+#include "analyze/budget/budget_file.h"
+#include "cli/commands.h"
+#include "cli/given_command.h"
+#include "cli/launch.h"
+#include "cli/message.h"
+#include "cli/recorder_environment.h"
+#include "guard/rules.h"
+
+namespace turnpike::cli {
+namespace {
+
+constexpr const char* kGuardCommand = "turnpike guard";
+constexpr const char* kGuardAbout = "Run a command and raise an exception at the line that moves data or waits";
+
+constexpr const char* kGuardExamples =
+    R"(A LEVEL is allow, log, disallow, a number (at most so many) or a size (at most so much: "16 MB").
+What is forbidden raises RuntimeError in the program, at its line and before it happens. What is logged is
+said once for each line, on standard error, and counted. All threads of PyTorch are guarded.
+
+Examples:
+  turnpike guard --d2h disallow -- pytest -q           which test downloads from the GPU?
+  turnpike guard --sync log --pageable log -- python train.py
+                                                       name the lines, and go on
+  turnpike guard --sync log --skip 3 -- python train.py
+                                                       the first 3 times at each line are warm-up
+  turnpike guard --d2h disallow --allow checkpoint.py:save -- python train.py
+                                                       but not there
+  turnpike guard --config turnpike.toml --fail-on-log -- pytest -q
+                                                       for CI: rules from the table [guard]
+
+In turnpike.toml:
+  [guard]
+  d2h = "disallow"
+  sync = 4
+  [[allow]]              # the same list as for `turnpike check`
+  site = "train.py:save_checkpoint"
+
+Only for a part of the program: with turnpike.guard(d2h="disallow"): ... in Python.
+Copies of libraries other than PyTorch are not seen; `turnpike record` finds them.
+
+Exit code: COMMAND's own; 1 with --fail-on-log, if something was logged and COMMAND gave 0; 2 wrong usage, and
+nothing ran; 126 COMMAND cannot be executed; 127 it was not found.
+To use another libturnpike_guard.so than the installed one, set TURNPIKE_GUARD_LIBRARY.)";
+
+class GuardHelp : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: turnpike guard [OPTIONS] -- COMMAND...\n";
+  }
+};
+
+struct KindOption {
+  const char* name;
+  const char* help;
+};
+constexpr std::array<KindOption, guard::kKindCount> kKindOptions = {{
+    {"h2d", "Copies from CPU to GPU"},
+    {"d2h", "Copies from GPU to CPU, as by .item()"},
+    {"d2d", "Copies within a GPU"},
+    {"p2p", "Copies between GPUs"},
+    {"h2h", "Copies within the CPU's memory that CUDA makes"},
+    {"sync", "Waits of the CPU for the GPU"},
+    {"pageable", "Copies from or to memory that is not pinned"},
+    {"alloc", "Allocations by the CUDA runtime"},
+}};
+
+struct GuardArguments {
+  std::array<std::string, guard::kKindCount> levels;
+  std::vector<std::string> sites;
+  std::string config;
+  std::uint64_t skip = 0;
+  bool fails_on_log = false;
+};
+
+// What the processes write a line to for each place that they log: memory that ends with this process.
+class Log {
+ public:
+  Log() : file_(memfd_create("turnpike-guard", MFD_CLOEXEC)) {}
+  ~Log() {
+    if (file_ >= 0) close(file_);
+  }
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  std::string path() const { return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file_); }
+  bool is_there() const { return file_ >= 0; }
+  bool is_empty() const {
+    struct stat status{};
+    return fstat(file_, &status) != 0 || status.st_size == 0;
+  }
+
+ private:
+  int file_;
+};
+
+// The rules as the library reads them, one a line: those of the options behind those of the file, which they replace.
+Result<std::string> rules_of(const GuardArguments& arguments) {
+  std::string rules;
+  if (!arguments.config.empty()) {
+    auto of_file = analyze::read_guard_rules(arguments.config);
+    if (!of_file) return of_file.error();
+    rules = *of_file;
+  }
+  for (std::size_t i = 0; i < arguments.levels.size(); ++i) {
+    if (!arguments.levels[i].empty()) rules += std::string(kKindOptions[i].name) + '=' + arguments.levels[i] + '\n';
+  }
+  if (rules.empty()) return Error{"say what to guard: --d2h disallow, for example, or --config turnpike.toml"};
+  for (const std::string& site : arguments.sites) rules += "allow=" + site + '\n';
+  if (arguments.skip != 0) rules += "skip=" + std::to_string(arguments.skip) + '\n';
+  if (const auto parsed = guard::parse_rules(rules); !parsed) return parsed.error();
+  return rules;
+}
+
+int run_guarded(const CLI::App& app, const GuardArguments& arguments, const std::vector<std::string>& command) {
+  if (auto usage = check_command(app, command); !usage) return fail(kGuardCommand, usage.error().message, kUsage);
+  const auto rules = rules_of(arguments);
+  if (!rules) return fail(kGuardCommand, rules.error().message, kUsage);
+  if (auto free = check_no_other_injection(kGuardLibrary); !free)
+    return fail(kGuardCommand, free.error().message, kUsage);
+  const auto library = find_guard_library();
+  if (!library) return fail(kGuardCommand, library.error().message, kUsage);
+  const Log log;
+  if (!log.is_there()) return fail(kGuardCommand, "there is no memory for the log", kUsage);
+  const auto ending = launch(command, guard_environment(*rules, *library, log.path()), {});
+  if (!ending) return fail(kGuardCommand, ending.error().message, kUsage);
+  if (ending->start_error != 0) return start_failure(kGuardCommand, command, ending->start_error);
+  if (ending->signal != 0) die_by(ending->signal);
+  return ending->exit_code == 0 && arguments.fails_on_log && !log.is_empty() ? kCheckFailed : ending->exit_code;
+}
+
+}  // namespace
+
+void add_guard(CLI::App& app, int& status, std::vector<std::string> command) {
+  const auto arguments = std::make_shared<GuardArguments>();
+  CLI::App* sub = app.add_subcommand("guard", kGuardAbout);
+  sub->formatter(std::make_shared<GuardHelp>());
+  sub->allow_extras();  // for a better message than CLI11's
+  sub->footer(kGuardExamples);
+  for (std::size_t i = 0; i < kKindOptions.size(); ++i) {
+    sub->add_option(std::string("--") + kKindOptions[i].name, arguments->levels[i], kKindOptions[i].help)
+        ->type_name("LEVEL");
+  }
+  sub->add_option("--allow", arguments->sites,
+                  "A place that no rule is about: FILE, FILE:LINE or FILE:FUNCTION; may be repeated")
+      ->type_name("SITE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  sub->add_option("--skip", arguments->skip, "The first N crossings of each line are warm-up")->type_name("N");
+  sub->add_option("--config", arguments->config, "Rules and sites from a turnpike.toml: [guard], [[allow]]")
+      ->type_name("FILE");
+  sub->add_flag("--fail-on-log", arguments->fails_on_log, "Exit with 1 if something was logged");
+  sub->callback(
+      [sub, arguments, &status, command = std::move(command)] { status = run_guarded(*sub, *arguments, command); });
+}
+
+}  // namespace turnpike::cli

@@ -1,0 +1,29 @@
+// Asks the analysis.
+#include "report/chrome/idle_lanes.h"
+
+#include "analyze/sums/process_analysis.h"
+
+namespace turnpike::report {
+
+IdleLanes idle_lanes(const trace::Process& process, const analyze::Timeline& timeline) {
+  IdleLanes lanes;
+  const auto span = analyze::span_of(timeline);
+  if (!span) return lanes;
+  analyze::RunSums sums;
+  analyze::ProcessAnalysis analysis(sums, process, timeline);
+  const auto times = analysis.add_to_sums();
+  if (!times) return lanes;
+  const auto& steps = analysis.steps();
+  analyze::IdleTimes idle = analysis.idle_times(*times, steps ? steps->window : *span);
+  for (const std::uint32_t device : idle.devices()) {
+    std::vector<IdleSlice>& slices = lanes.of_device[device];
+    idle.each(device, [&](const analyze::IdleInterval& one) {
+      const std::uint32_t correlation = one.call == analyze::kNone ? 0 : timeline.calls[one.call].correlation;
+      slices.push_back({one.time, one.cause, one.place, correlation});
+    });
+  }
+  lanes.places = idle.places();
+  return lanes;
+}
+
+}  // namespace turnpike::report

@@ -1,0 +1,162 @@
+"""scripts/test takes a skipped test for a failed one, unless it knows the reason, and names each failure at its end."""
+
+import importlib.machinery
+import importlib.util
+import pathlib
+import sys
+import time
+
+import pytest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "test"
+
+
+@pytest.fixture(scope="module")
+def script():
+    loader = importlib.machinery.SourceFileLoader("scripts_test", str(SCRIPT))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    sys.modules[loader.name] = module  # its dataclass looks itself up there
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        loader.exec_module(module)
+        yield module
+    finally:
+        sys.dont_write_bytecode = before
+        del sys.modules[loader.name]
+
+
+def counts_of(script, folder, cases, succeeded=True):
+    junit = folder / "result.xml"
+    junit.write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
+    return script.counts_of_junit(junit, script.Outcome(succeeded, "" if succeeded else "it crashed"))
+
+
+def counted(script, folder, cases, succeeded=True):
+    counts = counts_of(script, folder, cases, succeeded)
+    return counts.passed, counts.failed, counts.skipped
+
+
+PASSED = '<testcase classname="c" name="passed"/>'
+
+
+def test_a_reason_that_is_known_may_skip(script, tmp_path):
+    of_pytest = '<testcase name="a"><skipped message="no CPython 3.14 here">file.py:1: no CPython</skipped></testcase>'
+    of_ctest = (
+        '<testcase name="b" status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>'
+        "<system-out>a_test.cpp:104: Skipped\nThreadSanitizer's own locks hang such children, recorded or not"
+        "</system-out></testcase>"
+    )
+    assert counted(script, tmp_path, PASSED + of_pytest + of_ctest) == (1, 0, 2)
+
+
+@pytest.mark.parametrize(
+    "skipped",
+    [
+        '<testcase name="a"><skipped message="PyTorch is not installed">file.py:1</skipped></testcase>',
+        '<testcase name="a"><skipped message="collection skipped">("f.py", 1, "no libclang")</skipped></testcase>',
+        '<testcase name="a" status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>'
+        "<system-out>a_test.cpp:1: Skipped\nno time</system-out></testcase>",
+        '<testcase name="a" status="disabled"><system-out>there is a test</system-out></testcase>',
+    ],
+)
+def test_any_other_reason_fails_and_is_shown(script, tmp_path, capsys, skipped):
+    assert counted(script, tmp_path, PASSED + skipped) == (1, 1, 0)
+    assert "skipped, and must not be: a: " in capsys.readouterr().out
+
+
+def test_failures_errors_and_an_empty_run_are_failures(script, tmp_path):
+    failed = '<testcase name="a"><failure message="no"/></testcase><testcase name="b"><error message="no"/></testcase>'
+    assert counted(script, tmp_path, PASSED + failed, succeeded=False) == (1, 2, 0)
+    assert counted(script, tmp_path, PASSED, succeeded=False) == (1, 1, 0)
+    assert counted(script, tmp_path, "") == (0, 1, 0)
+
+
+def test_a_failure_is_named_with_its_first_line(script, tmp_path):
+    of_pytest = (
+        '<testcase classname="tests.cli.test_a" name="test_b[2]"><failure message="AssertionError: assert 1 == 2&#10;'
+        '  +  where">def test_b(): ...</failure></testcase>'
+    )
+    of_ctest = (
+        '<testcase classname="Reader.Reads" name="Reader.Reads" status="fail"><failure message=""/><system-out>'
+        "[ RUN      ] Reader.Reads\nreader_test.cpp:12: Failure\nExpected equality of these values:\n  1\n"
+        "</system-out></testcase>"
+    )
+    silent = '<testcase name="Reader.Dies" status="fail"><failure message=""/><system-out></system-out></testcase>'
+    fixture = '<testcase classname="tests.c" name="test_d"><error message="no such file">...</error></testcase>'
+    assert counts_of(script, tmp_path, of_pytest + of_ctest + silent + fixture).failures == [
+        "tests.cli.test_a::test_b[2]: AssertionError: assert 1 == 2",
+        "Reader.Reads: reader_test.cpp:12: Failure: Expected equality of these values:",
+        "Reader.Dies",
+        "tests.c::test_d: no such file",
+    ]
+
+
+def test_so_are_a_bad_skip_and_a_runner_that_failed(script, tmp_path):
+    skipped = '<testcase name="a"><skipped message="no PyTorch">file.py:1</skipped></testcase>'
+    assert counts_of(script, tmp_path, PASSED + skipped).failures == ["a: skipped, and must not be: no PyTorch"]
+    assert counts_of(script, tmp_path, PASSED, succeeded=False).failures == ["the test runner: it crashed"]
+    assert counts_of(script, tmp_path, "").failures == ["the test runner: no test ran"]
+
+
+def test_a_failed_command_is_named_with_the_line_that_says_why(script, capsys):
+    code = (
+        "print('[1/2] Building'); print('a.cpp:3:1: error: no such type'); print('ninja: stopped'); raise SystemExit(2)"
+    )
+    outcome = script.run(sys.executable, "-c", code)
+    assert not outcome and outcome.failure == "a.cpp:3:1: error: no such type"
+    assert "ninja: stopped" in capsys.readouterr().out
+    assert script.one("build", outcome).failures == ["build: a.cpp:3:1: error: no such type"]
+    assert not script.run(sys.executable, "-c", "raise SystemExit(3)")
+    assert script.run(sys.executable, "-c", "raise SystemExit(3)").failure == "exit status 3"
+
+
+def test_a_quiet_command_shows_its_output_only_when_it_fails(script, capsys):
+    assert script.run(sys.executable, "-c", "print('fine')", quiet=True)
+    assert capsys.readouterr().out == ""
+    assert not script.run(sys.executable, "-c", "print('warning'); raise SystemExit(1)", quiet=True)
+    assert "warning" in capsys.readouterr().out
+
+
+def test_a_command_is_over_although_a_child_keeps_its_output_open(script):
+    code = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])"
+    before_s = time.monotonic()
+    assert script.run(sys.executable, "-c", code, drain_s=0.1)
+    assert time.monotonic() - before_s < 30
+
+
+def run_suites(script, monkeypatch, tmp_path, suites):
+    monkeypatch.setattr(script, "SUITES", suites)
+    monkeypatch.setattr(script, "RESULTS", tmp_path)
+    monkeypatch.setattr(script, "run", lambda *command, **options: script.Outcome(True))
+    monkeypatch.setattr(sys, "argv", ["test", "--only", *suites])
+    return script.main()
+
+
+def test_the_end_of_the_log_names_every_failure(script, monkeypatch, tmp_path, capsys):
+    def release():
+        "C++."
+        return script.one("Reader.Reads", script.Outcome(False, "reader_test.cpp:12: Failure"))
+
+    def python():
+        "Python."
+        return script.one("fine", script.Outcome(True)) + script.one("test_b", script.Outcome(False, "assert 0"))
+
+    assert run_suites(script, monkeypatch, tmp_path, {"release": release, "python": python}) == 1
+    assert capsys.readouterr().out.splitlines()[-3:] == [
+        "FAILED release: Reader.Reads: reader_test.cpp:12: Failure",
+        "FAILED python: test_b: assert 0",
+        "1 passed, 2 failed, 0 skipped",
+    ]
+
+
+def test_the_end_of_the_log_stays_short(script, monkeypatch, tmp_path, capsys):
+    def release():
+        "C++."
+        outcome = script.Outcome(False, "x" * 1000)
+        return sum((script.one(f"test {number}", outcome) for number in range(100)), script.Counts())
+
+    assert run_suites(script, monkeypatch, tmp_path, {"release": release}) == 1
+    last = capsys.readouterr().out.splitlines()[-42:]
+    assert last[0].startswith("FAILED release: test 0: xxx")
+    assert max(map(len, last)) < 300
+    assert last[-2:] == ["FAILED release: and 60 more", "0 passed, 100 failed, 0 skipped"]

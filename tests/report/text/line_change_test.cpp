@@ -1,0 +1,210 @@
+// Lines that are rewritten, and the many that look alike and are left alone.
+#include "report/text/line_change.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace turnpike::report {
+namespace {
+
+namespace fs = std::filesystem;
+using analyze::Finding;
+
+Finding finding_of(const std::string& rule, const std::string& advice = "") {
+  Finding finding;
+  finding.rule = rule;
+  finding.site = "train.py:2";
+  finding.advice = advice;
+  return finding;
+}
+
+const Finding kPageable = finding_of("pageable_async_copy", "... Or tp.to(batch, device), which needs no pinning.");
+const Finding kValue = finding_of("implicit_sync", "Keep the value on the GPU (total += loss.detach()) and read it");
+const Finding kMade = finding_of("copies_in_step");
+const Finding kConverted = finding_of("strided_or_converting_copy");
+const Finding kSync = finding_of("needless_explicit_sync");
+const Finding kLoader = finding_of("late_loader", "DataLoader(dataset, batch_size, num_workers=4, pin_memory=True)");
+
+// What the line becomes; "" when it is left alone.
+std::string after(const Finding& finding, const std::string& line, const std::string& above = "    x = 1") {
+  const auto change = rewritten(finding, line, above);
+  return change ? change->after.value_or("(gone)") : "";
+}
+
+TEST(LineChange, AnUploadGoesThroughStaging) {
+  EXPECT_EQ(after(kPageable, "    x = x.to(device)"), "x = tp.to(x, device)");
+  EXPECT_EQ(after(kPageable, "image = image.to(device).float()"), "image = tp.to(image, device).float()");
+  EXPECT_EQ(after(kPageable, "x, y = x.to(device), y.to(device)"), "x, y = tp.to(x, device), tp.to(y, device)");
+  EXPECT_EQ(after(kPageable, "x = batch[\"x\"].to('cuda:1', non_blocking=True)  # up"),
+            "x = tp.to(batch[\"x\"], 'cuda:1', non_blocking=True)  # up");
+  EXPECT_EQ(
+      after(finding_of("blocking_copy", "Or tp.to(x, device), which sees to that."), "x = a.b[0].to(self.device)"),
+      "x = tp.to(a.b[0], self.device)");
+}
+
+TEST(LineChange, AnUploadOfAnotherShapeIsLeftAlone) {
+  for (const char* line : {"x = load().to(device)",
+                           "x = x.to(device, torch.float32)",
+                           "x = x.to(y)",
+                           "x = x.to(batch.dtype)",
+                           "x = x.to(y)[0]",
+                           "x.to(device)",
+                           "x = x.cuda()",
+                           "step(x.to(device))",
+                           "x = x.to(device) + y.to(device)",
+                           "x = x.to(device); y = 1",
+                           "return x.to(device)",
+                           "x = x.to(device(0))",
+                           "x = [t.to(device) for t in batch]",
+                           "x = x.to(",
+                           "if a: x = x.to(device)",
+                           "x = \"y.to(device)\"",
+                           "x = x.to(device) \\",
+                           "x += y.to(device)",
+                           "x = x.to(device, copy=True)",
+                           "x = y = x.to(device)",
+                           "",
+                           "#x = x.to(device)",
+                           "x = a[f(0)].to(device)"}) {
+    EXPECT_EQ(after(kPageable, line), "") << line;
+  }
+  EXPECT_EQ(
+      after(finding_of("pageable_async_copy", "Allocate the buffer once with cudaMallocHost"), "x = x.to(device)"), "");
+  EXPECT_EQ(after(finding_of("round_trip", "tp.to(x, device)"), "x = x.to(device)"), "");
+  EXPECT_EQ(after(kPageable, "x = " + std::string(300, 'x') + ".to(device)"), "");
+}
+
+TEST(LineChange, ASumStaysOnTheGpu) {
+  EXPECT_EQ(after(kValue, "  total += loss.item()"), "total += loss.detach()  # .item() once, after the loop");
+  for (const char* line : {"losses.append(loss.item())", "total += loss.item() * n", "total = loss.item()",
+                           "total -= loss.item()", "total += loss.mean().item()", "total += loss.item(), 1"}) {
+    EXPECT_EQ(after(kValue, line), "") << line;
+  }
+  EXPECT_EQ(
+      after(finding_of("implicit_sync", "Keep the values on the GPU and read them together"), "total += loss.item()"),
+      "");
+}
+
+TEST(LineChange, AConstantIsMadeWhereItIsUsed) {
+  EXPECT_EQ(after(kMade, "mask = torch.ones(n, n).to(device)"), "mask = torch.ones(n, n, device=device)");
+  EXPECT_EQ(after(kMade, "z = torch.zeros([4, 4], dtype=torch.half).to(x.device, non_blocking=True)"),
+            "z = torch.zeros([4, 4], dtype=torch.half, device=x.device)");
+  for (const char* line :
+       {"r = torch.randn(n).to(device)", "m = torch.ones(n, n).tril().to(device)", "m = torch.ones(f(n)).to(device)",
+        "m = torch.ones(n, device=d).to(device)", "m = torch.ones().to(device)", "m = torch.tensor([1]).to(device)",
+        "m = np.ones(n).to(device)", "m = torch.ones(n, n,).to(device)", "m = torch.ones(n).to(x)",
+        "m = torch.ones(n).to(device, torch.half)"}) {
+    EXPECT_EQ(after(kMade, line), "") << line;
+  }
+}
+
+TEST(LineChange, ATypeChangesOnTheGpu) {
+  EXPECT_EQ(after(kConverted, "x = x.float().to(device)"), "x = x.to(device).float()");
+  EXPECT_EQ(after(kConverted, "x = x.to(device, torch.float32)"), "x = x.to(device).to(torch.float32)");
+  EXPECT_EQ(after(kConverted, "x = x.to(device, dtype=torch.float64, non_blocking=True)"),
+            "x = x.to(device, non_blocking=True).to(torch.float64)");
+  for (const char* line : {"x = x[:, ::2].to(device)", "x = x.to(torch.float32)", "x = x.to(device, y)",
+                           "x = x.float().contiguous().to(device)", "x = x.t().to(device)", "x = x.half().to(device)",
+                           "x = x.to(device, torch.half)", "x = x.float().to(y)"}) {
+    EXPECT_EQ(after(kConverted, line), "") << line;
+  }
+}
+
+TEST(LineChange, ALoaderGetsWorkers) {
+  EXPECT_EQ(after(kLoader, "loader = DataLoader(data, batch_size=64, shuffle=True)"),
+            "loader = DataLoader(data, batch_size=64, shuffle=True, num_workers=4, pin_memory=True)");
+  EXPECT_EQ(after(kLoader, "for x, y in torch.utils.data.DataLoader(data, 64):"),
+            "for x, y in torch.utils.data.DataLoader(data, 64, num_workers=4, pin_memory=True):");
+  EXPECT_EQ(after(kLoader, "for i, x in enumerate(DataLoader(data, 64)):"),
+            "for i, x in enumerate(DataLoader(data, 64, num_workers=4, pin_memory=True)):");
+  for (const char* line :
+       {"for x in loader:", "loader = DataLoader(data, num_workers=1)", "loader = DataLoader(data, pin_memory=False)",
+        "loader = DataLoader(MyData(), 64)", "loader = DataLoader(", "loader = DataLoader(data, **options)",
+        "loader = MyDataLoader(data)", "loader = DataLoader()"}) {
+    EXPECT_EQ(after(kLoader, line), "") << line;
+  }
+}
+
+TEST(LineChange, ASynchronisationGoes) {
+  EXPECT_EQ(after(kSync, "    torch.cuda.synchronize()", "    loss.backward()"), "(gone)");
+  EXPECT_EQ(after(kSync, "torch.cuda.synchronize(device)", "step()"), "(gone)");
+  // Not where the block would be empty, or where it may be.
+  for (const char* above : {"if timed:", "  for x in y:", "", "    # wait", "        deeper()", "    a = \\"}) {
+    EXPECT_EQ(after(kSync, "    torch.cuda.synchronize()", above), "") << above;
+  }
+  for (const char* line :
+       {"    start.synchronize()", "    torch.cuda.synchronize(); x = 1", "    stream.synchronize()"}) {
+    EXPECT_EQ(after(kSync, line, "    x = 1"), "") << line;
+  }
+}
+
+// A source file, a run that is as new, and a report of one upload at the file's second line.
+class LineChangeOfReport : public testing::Test {
+ protected:
+  LineChangeOfReport() {
+    fs::create_directories(folder_);
+    std::ofstream(source_) << "def train(x):\n    x = x.to(device)\n";
+    std::ofstream(run_) << "run";
+    report_.source.paths = {run_.string()};
+    analyze::Site site;
+    site.site = "train.py:2";
+    site.file = source_.string();
+    site.line = 2;
+    site.stack = {"train (" + source_.string() + ":2)", "<module> (" + source_.string() + ":9)"};
+    report_.sites = {site};
+    report_.findings = {kPageable};
+  }
+  ~LineChangeOfReport() override { fs::remove_all(folder_); }
+
+  bool is_found() const { return line_changes(report_).at(0).has_value(); }
+
+  fs::path folder_ = fs::path(testing::TempDir()) / ("line_change_" + std::to_string(::getpid()));
+  fs::path source_ = folder_ / "train.py";
+  fs::path run_ = folder_ / "run.tpk";
+  analyze::Report report_;
+};
+
+TEST_F(LineChangeOfReport, NamesTheFileAndTheLine) {
+  const auto change = line_changes(report_).at(0);
+  ASSERT_TRUE(change);
+  EXPECT_EQ(change->file, source_.string());
+  EXPECT_EQ(change->line, 2u);
+  EXPECT_EQ(change->before, "x = x.to(device)");
+  EXPECT_EQ(change->after, "x = tp.to(x, device)");
+}
+
+TEST_F(LineChangeOfReport, IsNotOfAFileThatHasChangedOrIsGone) {
+  fs::last_write_time(source_, fs::last_write_time(run_) + std::chrono::seconds(5));
+  EXPECT_FALSE(is_found());
+  fs::remove(source_);
+  EXPECT_FALSE(is_found());
+}
+
+TEST_F(LineChangeOfReport, IsNotOfACallThatALibraryMakes) {
+  report_.sites[0].stack.insert(report_.sites[0].stack.begin(), "Module.to (/lib/torch/nn/module.py:7)");
+  EXPECT_FALSE(is_found());
+  report_.sites[0].stack.clear();
+  EXPECT_FALSE(is_found());
+}
+
+TEST_F(LineChangeOfReport, IsNotOfALineThatTwoFilesMayHave) {
+  report_.sites.push_back(report_.sites[0]);
+  EXPECT_TRUE(is_found()) << "two kinds of transfer at one line";
+  report_.sites[1].file = (folder_ / "other" / "train.py").string();
+  report_.sites[1].stack = {"train (" + *report_.sites[1].file + ":2)"};
+  EXPECT_FALSE(is_found());
+}
+
+TEST_F(LineChangeOfReport, IsNotOfAFindingWithoutALineOfItsOwn) {
+  report_.findings[0].library_site = "lib: a.py:3";
+  EXPECT_FALSE(is_found());
+  report_.findings[0].library_site.reset();
+  report_.findings[0].site = "";
+  EXPECT_FALSE(is_found());
+}
+
+}  // namespace
+}  // namespace turnpike::report

@@ -19,6 +19,8 @@ except ModuleNotFoundError as error:
     from turnpike._missing import no_extension
 
     raise no_extension() from error
+from turnpike._guard.errors import TransferError
+from turnpike._guard.guard import allow, guard
 from turnpike._move.calibrate import Calibration, CalibrationPoint, calibrate
 from turnpike._move.copy import Work, copy_
 from turnpike._move.fetch import Fetched, fetch
@@ -32,6 +34,9 @@ from turnpike._report import (
     Device,
     Finding,
     HostThread,
+    Identity,
+    IdleSite,
+    LineChange,
     MemoryUse,
     RangeVerdict,
     Report,
@@ -45,6 +50,15 @@ from turnpike._report import (
     report,
 )
 from turnpike._session import is_recording, record, start, stop
+from turnpike._table import Table
+
+
+def load_ipython_extension(shell: object) -> None:
+    """What `%load_ext turnpike` calls: adds the magics `%turnpike` and `%%turnpike`."""
+    from turnpike import _notebook
+
+    _notebook.load(shell)
+
 
 __all__ = [
     "Calibration",
@@ -53,7 +67,10 @@ __all__ = [
     "Error",
     "Fetched",
     "Finding",
+    "LineChange",
     "HostThread",
+    "Identity",
+    "IdleSite",
     "LoaderBatches",
     "MemoryUse",
     "MoveStats",
@@ -66,15 +83,19 @@ __all__ = [
     "Steps",
     "SyncSite",
     "Syncs",
+    "Table",
     "Total",
     "Traffic",
+    "TransferError",
     "Verdict",
     "Work",
     "__version__",
+    "allow",
     "calibrate",
     "configure_move",
     "copy_",
     "fetch",
+    "guard",
     "is_recording",
     "move_stats",
     "pin_",

@@ -1,6 +1,7 @@
 """The command `turnpike` and `python -m turnpike`: both become the native executable that the wheel carries.
 
-Except for the experiments that move tensors: they run in this interpreter, the one that has the user's PyTorch.
+Except for the experiments that move tensors, which need the user's PyTorch, and files of Arrow and Parquet, which need
+pyarrow: they run in this interpreter.
 """
 
 import os
@@ -8,7 +9,7 @@ import signal
 import sys
 from typing import NoReturn
 
-from turnpike import _bench, _native
+from turnpike import _bench, _export, _native
 
 
 def main() -> NoReturn:
@@ -16,6 +17,8 @@ def main() -> NoReturn:
         from turnpike._bench import command
 
         sys.exit(command.main(sys.argv[2:]))
+    if _export.is_ours(sys.argv[1:]):
+        sys.exit(_export.main(sys.argv[2:]))
     # Python ignores these two for itself, which exec would hand on to the command and to all that it starts.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)

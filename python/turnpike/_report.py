@@ -9,10 +9,12 @@ import copy
 import dataclasses
 import json
 import os
-from collections.abc import Iterable
+import pathlib
+import urllib.parse
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
-from turnpike import _core, _html
+from turnpike import _core, _export, _summary, _table
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _Row = TypeVar("_Row")
@@ -28,6 +30,28 @@ class Device:
     id: int
     name: str | None
     memory_bytes: int | None
+    numa_node: int | None  #: the host's, to which it is attached
+    pcie_generation: int | None  #: the highest that was seen
+    pcie_width: int | None  #: in lanes
+    pcie_max_generation: int | None  #: of the card
+    pcie_max_width: int | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Identity:
+    """Who a process is: what torchrun, Slurm, MPI, Ray Train or Kubernetes told it. None: unknown."""
+
+    pid: int
+    host: str | None
+    node: str | None  #: name of the machine in the cluster, which the host name of a container is not
+    node_rank: int | None
+    rank: int | None
+    local_rank: int | None
+    world_size: int | None
+    local_world_size: int | None
+    job_id: str | None
+    restart_count: int | None
+    launcher: str | None  #: what started it, the innermost first, e.g. "torchrun slurm"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,6 +69,7 @@ class Source:
     unusable: list[str]  #: why processes that use CUDA could not be recorded
     unreadable: list[str]  #: why files of a run could not be read beside others that could
     notes: list[str]  #: what is doubtful about taking the paths together
+    identities: list[Identity]  #: one for each process
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,6 +84,8 @@ class Total:
     pageable_bytes: int
     bandwidth_gbps: float | None
     link_gbps: float | None
+    link_source: str | None  #: how that is known: measured, learnt, generation or model
+    link_basis: str | None  #: what it was computed from, e.g. "PCIe 5 x16"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,6 +175,7 @@ class Site:
     src_kind: str | None
     dst_kind: str | None
     forward_site: str | None
+    library_site: str | None  #: the line of a library that made the call for this line
     streams: list[int]
     stack: list[str]
     missing_call: str | None  #: why the call is not known: "earlier" than those in the file, or "unknown"
@@ -175,11 +203,42 @@ class SyncSite:
     api: str | None
     phase: str | None
     forward_site: str | None
+    library_site: str | None  #: the line of a library that made the call for this line
     stack: list[str]
     count: int
     of_transfers_count: int
     host_blocked_ns: int | None
     gpu_idle_ns: int | None
+
+
+@dataclasses.dataclass(frozen=True)
+class IdleSite:
+    """Time in which no kernel ran on a device, for one cause at one place."""
+
+    site: str | None  #: the place that made the device wait; None: not known
+    file: str | None
+    line: int | None
+    function: str | None
+    op: str | None
+    phase: str | None
+    forward_site: str | None
+    device: int | None
+    cause: str  #: copies_only, copy, sync, input, launch, unknown or rank
+    count: int  #: stretches
+    time_ns: int
+    in_steps_count: int  #: in the steps that the verdict covers; 0 without steps
+    in_steps_ns: int
+    library_site: str | None  #: the line of a library that made the call for this line
+
+
+@dataclasses.dataclass(frozen=True)
+class LineChange:
+    """A line of the program, and what to write in its place."""
+
+    file: str
+    line: int
+    before: str  #: as it stands in the file, without its indent
+    after: str | None  #: None: the line goes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -192,19 +251,25 @@ class Finding:
     site: str
     saving_ns: int | None  #: over all steps; None where it is not known, or none is claimed
     saving_step_ns: int | None  #: of one step
+    saving_step_low_ns: int | None  #: what the advice is expected to save of one step at least
+    saving_step_high_ns: int | None  #: and at most
+    saving_reason: str | None  #: why the advice may reach only a part
+    library_site: str | None  #: the line of a library where it is one's
     saving_pct: float | None
     superseded_by: str | None  #: the rule of the finding at the same site that leaves nothing of this one to gain
     evidence: str
     advice: str
     docs: str
+    change: LineChange | None  #: the advice as code, where the line is as it ran and a rule can rewrite it for certain
 
 
 class _Kept:
-    """An analysis as pickling keeps it: its values, and its text in the usual size."""
+    """An analysis as pickling keeps it: its values, its text in the usual size, and what notebooks show."""
 
-    def __init__(self, values: str, text: str) -> None:
+    def __init__(self, values: str, text: str, overview: str) -> None:
         self._values = values
         self._text = text
+        self._overview = overview
 
     def json(self) -> str:
         return self._values
@@ -217,11 +282,23 @@ class _Kept:
             )
         return self._text
 
+    def overview(self, path: str, address: str) -> str:
+        return self._overview
+
+    def write_page(self, *_: object) -> None:
+        raise _core.Error(
+            "This report was pickled, and only the run has the events of a page. Make the report again from the run, "
+            "or use `turnpike report RUN --html FILE`."
+        )
+
 
 class Report:
     """The report on a run: what happened and what it cost. `report()` creates it; `print` shows it as the command does.
 
-    Reports can be copied and pickled. A pickled report keeps every field, but its text only in the default size.
+    A notebook shows its overview, and `to_html` writes the whole report with its timeline for browsers.
+
+    Reports can be copied and pickled. A pickled report keeps every field, but its text only in the default size, and
+    no page.
     """
 
     source: Source
@@ -230,47 +307,95 @@ class Report:
     syncs: Syncs
     steps: Steps | None  #: None when no steps were found
     verdict: Verdict
+    idle: list[IdleSite]  #: why no kernel ran, most time in the steps first; empty where kernels are not known
     ranges: list[RangeVerdict]  #: NVTX ranges, most time first
     memory: MemoryUse | None  #: None: nothing of it was recorded
     sites: list[Site]  #: ranked by the time the host was blocked plus the device time that nothing hid
     sync_sites: list[SyncSite]  #: ranked by the time the host was blocked
+    paths: list[dict[str, Any]]  #: every way to a transfer or a synchronisation, most cost first
     findings: list[Finding]  #: errors first, then most saving
     saving_pct_all: float | None  #: of a step, with all findings done together
     losses: dict[str, int]  #: by name, only those that happened: what the recording lacks
     loss_sentences: dict[str, str]  #: what each of them means and what to do
 
-    def __init__(self, analysis: _core.Analysis | _Kept) -> None:
+    def __init__(self, analysis: _core.Analysis | _Kept, inputs: Sequence[str | bytes] = ()) -> None:
         self._analysis = analysis
+        self._inputs = list(inputs)
+        self._page: pathlib.Path | None = None  # that to_html wrote
         values: dict[str, Any] = json.loads(analysis.json())
         self._values = values
-        self.source = _row(Source, {**values["source"], "devices": _rows(Device, values["source"]["devices"])})
+        source = values["source"]
+        identities = _rows(Identity, source["identities"])
+        self.source = _row(Source, {**source, "devices": _rows(Device, source["devices"]), "identities": identities})
         self.span_ns = values["span_ns"]
         self.totals = {direction: _row(Total, total) for direction, total in values["totals"].items()}
         self.syncs = _row(Syncs, values["syncs"])
         self.steps = None if values["steps"] is None else _row(Steps, values["steps"])
         threads = _rows(HostThread, values["verdict"]["threads"])
         self.verdict = _row(Verdict, {**values["verdict"], "threads": threads})
+        self.idle = _rows(IdleSite, values["idle"])
         self.ranges = _rows(RangeVerdict, values["ranges"])
         self.memory = None if values["memory"] is None else _row(MemoryUse, values["memory"])
         self.sites = _rows(Site, values["sites"])
         self.sync_sites = _rows(SyncSite, values["sync_sites"])
-        self.findings = _rows(Finding, values["findings"])
+        self.paths = values["paths"]
+        self.findings = [_finding(finding) for finding in values["findings"]]
         self.saving_pct_all = values["saving_pct_all"]
         self.losses = values["losses"]
         self.loss_sentences = values["loss_sentences"]
+
+    def table(self, name: str, *, dictionary: bool = True) -> _table.Table:
+        """Returns the rows behind the report, for pandas, polars, DuckDB, pyarrow and others that read Arrow.
+
+            pandas.DataFrame.from_arrow(report.table("transfers"))
+
+        Args:
+            name: "transfers", "syncs", "sites", "kernels", "steps", "idle" or "allocations".
+            dictionary: Whether texts are dictionaries, which take less room. Daft reads none: False gives plain texts.
+
+        Raises:
+            turnpike.Error: There is no table of this name. Reading it raises if the run is no longer there, or has no
+                kernels and the table is about them.
+        """
+        return _table.Table(
+            [os.fsdecode(one) for one in self._inputs] or self.source.paths,
+            name,
+            dictionary=dictionary,
+            of=self._analysis,
+        )
+
+    def summary(self) -> dict[str, int | float]:
+        """Returns a flat dict of numbers: counts, bytes and milliseconds by direction, and shares of the step.
+
+        The names never change. A figure that the recording cannot tell is left out.
+        """
+        return _summary.summary(self)
+
+    def log_to(self, target: Any, *, step: int | None = None, prefix: str = "turnpike/") -> None:
+        """Logs `summary()` where the figures of a training are kept.
+
+        Args:
+            target: A run of W&B, the module `mlflow`, a logger of Lightning, or a `SummaryWriter` of TensorBoard.
+            step: The step to log it at.
+            prefix: Stands before each name.
+
+        Raises:
+            TypeError: `target` is something else.
+        """
+        _summary.log_to(self.summary(), target, step, prefix)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns a copy of the JSON object that `turnpike report --json` prints."""
         return copy.deepcopy(self._values)
 
     def __copy__(self) -> Report:
-        return Report(self._analysis)
+        return Report(self._analysis, self._inputs)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Report:
-        return Report(self._analysis)
+        return Report(self._analysis, self._inputs)
 
     def __reduce__(self) -> tuple[type[Report], tuple[_Kept]]:
-        return Report, (_Kept(self._analysis.json(), self.text()),)
+        return Report, (_Kept(self._analysis.json(), self.text(), self._analysis.overview("", "")),)
 
     def text(self, *, width: int = _WIDTH, top: int = _TOP) -> str:
         """Returns the report as the command prints it.
@@ -283,6 +408,41 @@ class Report:
             turnpike.Error: The report was pickled and another size than the default is asked for.
         """
         return self._analysis.text(width, top)
+
+    def to_html(
+        self, path: Path, *, source: bool = True, redact_paths: bool = False, events: int = 1_000_000
+    ) -> pathlib.Path:
+        """Writes the whole report with its timeline as one file for browsers, as `turnpike report --html` does.
+
+        Reads the run again, from where it was: a report keeps no events. A file at `path` is replaced once the new one
+        is whole. From then on a notebook shows a link to it with the report.
+
+        Args:
+            path: The file to write.
+            source: Whether the page holds the source code of lines with a cost.
+            redact_paths: Cuts paths to what tells files apart, and leaves out names of machines.
+            events: So many events at most; transfers and waits are always in the page.
+
+        Returns:
+            The path of the file.
+
+        Raises:
+            turnpike.Error: The run has gone or changed since this report was made, `path` is a file of it, or the
+                report was pickled.
+            OSError: The file cannot be written.
+        """
+        target = pathlib.Path(os.fsdecode(path))
+        _export.check_is_no_input(target, (pathlib.Path(os.fsdecode(one)) for one in self._inputs))
+        unfinished = target.with_name(f".{target.name}.{os.getpid()}.unfinished")
+        try:
+            with open(unfinished, "wb") as file:
+                self._analysis.write_page(self._inputs, file.write, source, redact_paths, events)
+            os.replace(unfinished, target)
+        except BaseException:  # Ctrl-C, too, leaves nothing behind
+            unfinished.unlink(missing_ok=True)
+            raise
+        self._page = target.absolute()
+        return target
 
     def __str__(self) -> str:
         return self.text()
@@ -297,7 +457,11 @@ class Report:
         )
 
     def _repr_html_(self) -> str:
-        return _html.of_report(repr(self)[1:-1], self._values)
+        if self._page is None:
+            return self._analysis.overview("", "")
+        # Relative, as a notebook beside it links files: its server knows no others.
+        address = urllib.parse.quote(os.path.relpath(self._page))
+        return self._analysis.overview(str(self._page), address)
 
 
 def report(paths: Path | Iterable[Path]) -> Report:
@@ -318,7 +482,8 @@ def report(paths: Path | Iterable[Path]) -> Report:
             program.
     """
     names = [paths] if isinstance(paths, str | bytes | os.PathLike) else list(paths)
-    return Report(_core.analyze([os.fspath(name) for name in names]))
+    inputs = [os.fspath(name) for name in names]
+    return Report(_core.analyze(inputs), inputs)
 
 
 def _row(row_type: type[_Row], values: dict[str, Any]) -> _Row:
@@ -329,3 +494,8 @@ def _row(row_type: type[_Row], values: dict[str, Any]) -> _Row:
 
 def _rows(row_type: type[_Row], values: list[dict[str, Any]]) -> list[_Row]:
     return [_row(row_type, row) for row in values]
+
+
+def _finding(values: dict[str, Any]) -> Finding:
+    change = values["change"]
+    return _row(Finding, {**values, "change": None if change is None else _row(LineChange, change)})

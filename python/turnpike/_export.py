@@ -1,0 +1,151 @@
+"""Tables as files of Arrow and Parquet, written by pyarrow; and `turnpike export --to arrow|parquet`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from turnpike import _core
+
+if TYPE_CHECKING:
+    from turnpike._table import Table
+
+_FORMATS = ("arrow", "parquet")
+# The times of rows rise mostly by little.
+_TIMES = ("start", "call_start", "launch_start")
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ImportError('Arrow and Parquet files need pyarrow: pip install "turnpike[tables]"') from error
+    return pyarrow
+
+
+def _batches(table: Table) -> tuple[Any, Iterator[Any]]:
+    """The schema and the batches of a table; what reading meets is turnpike.Error."""
+    pyarrow = _pyarrow()
+    reader = pyarrow.RecordBatchReader.from_stream(table)
+
+    def batches() -> Iterator[Any]:
+        while True:
+            try:
+                yield reader.read_next_batch()
+            except StopIteration:
+                return
+            except OSError as error:  # from the stream, as Arrow's interface reports errors
+                raise _core.Error(str(error)) from error
+
+    return reader.schema, batches()
+
+
+def write_parquet(table: Table, path: str | os.PathLike[str], **options: Any) -> None:
+    """Writes one file. Dictionaries for texts; differences for times, which is what makes them small."""
+    check_is_no_input(pathlib.Path(path), map(pathlib.Path, table.paths))
+    pyarrow = _pyarrow()
+    schema, batches = _batches(table)
+    texts = [field.name for field in schema if pyarrow.types.is_dictionary(field.type)]
+    encodings = {name: "DELTA_BINARY_PACKED" for name in _TIMES if name in schema.names}
+    usual = {"compression": "zstd", "use_dictionary": texts, "column_encoding": encodings or None}
+    _whole(path, lambda new: _write(pyarrow.parquet.ParquetWriter(new, schema, **{**usual, **options}), batches))
+
+
+def write_arrow(table: Table, path: str | os.PathLike[str]) -> None:
+    """Writes one file of Arrow's IPC format (Feather 2), whose dictionaries grow from batch to batch."""
+    check_is_no_input(pathlib.Path(path), map(pathlib.Path, table.paths))
+    pyarrow = _pyarrow()
+    schema, batches = _batches(table)
+    options = pyarrow.ipc.IpcWriteOptions(emit_dictionary_deltas=True, compression="zstd")
+    _whole(path, lambda new: _write(pyarrow.ipc.new_file(new, schema, options=options), batches))
+
+
+def check_is_no_input(target: pathlib.Path, runs: Iterable[pathlib.Path]) -> None:
+    """Raises turnpike.Error if the file belongs to one of the runs."""
+    if not target.exists():
+        return
+    for run in runs:
+        for file in (run, *(run.iterdir() if run.is_dir() else ())):
+            if file.exists() and target.samefile(file):
+                raise _core.Error(f"cannot write {target}: it is a file of this run. Name another one.")
+
+
+def _write(writer: Any, batches: Iterator[Any]) -> None:
+    with writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def _whole(path: str | os.PathLike[str], write: Callable[[str], None]) -> None:
+    """A file appears complete under its name or not at all."""
+    new = f"{os.fspath(path)}.new-{os.getpid()}"
+    try:
+        write(new)
+        os.replace(new, path)
+    finally:
+        if os.path.exists(new):
+            os.unlink(new)
+
+
+def is_ours(arguments: list[str]) -> bool:
+    """Whether these arguments of `turnpike` are an export that needs this interpreter."""
+    if arguments[:1] != ["export"]:
+        return False
+    # The words after "--" are runs, not options.
+    words = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    wanted = [word.removeprefix("--to=") for word in words if word.startswith("--to=")]
+    wanted += [words[i + 1] for i, word in enumerate(words[:-1]) if word == "--to"]
+    return any(name in _FORMATS for name in wanted)
+
+
+def main(arguments: list[str]) -> int:
+    """Runs `turnpike export --to arrow|parquet`. Returns its exit code: those of docs/architecture.md."""
+    from turnpike._table import NAMES, Table
+
+    parser = argparse.ArgumentParser(prog="turnpike export", description="Write the tables of a run as files.")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="a run, or several: the ranks of one program")
+    parser.add_argument("--to", required=True, choices=_FORMATS, help="the format")
+    parser.add_argument("--table", choices=NAMES, help="this table alone, into one file (default: all, into a folder)")
+    parser.add_argument("-o", "--output", metavar="FILE|DIR", help="what to write (default: NAME.parquet here)")
+    given = parser.parse_args(arguments)
+    if given.output == "-":
+        return _fail("--to arrow and --to parquet cannot write to standard output: name a file with -o.", 2)
+    name = pathlib.Path(os.path.normpath(given.runs[0])).stem
+    default = f"{name}.{given.table}.{given.to}" if given.table else f"{name}.{given.to}"
+    output = pathlib.Path(given.output or default)
+    runs = [pathlib.Path(run).resolve() for run in given.runs]
+    if any(output.resolve() == run or (run.is_dir() and run in output.resolve().parents) for run in runs):
+        return _fail(f"{output} is a run that is to be read: name another file with -o.", 2)
+    write = write_parquet if given.to == "parquet" else write_arrow
+    tables = [given.table] if given.table else list(NAMES)
+    try:
+        if not given.table:
+            output.mkdir(exist_ok=True)
+        for table in tables:
+            _export(Table(given.runs, table), output if given.table else output / f"{table}.{given.to}", write, given)
+    except _core.Error as error:
+        return _fail(str(error), 3)
+    except (ImportError, OSError) as error:
+        return _fail(str(error), 4)
+    print(f"Wrote {output}.", file=sys.stderr)
+    return 0
+
+
+def _export(table: Table, path: pathlib.Path, write: Callable[[Table, pathlib.Path], None], given: Any) -> None:
+    try:
+        write(table, path)
+    except _core.Error as error:
+        # Of all tables, those about kernels are left out where none were recorded, and that is said.
+        if given.table or "recorded without kernels" not in str(error):
+            raise
+        print(f"turnpike export: no table {table.name}: {error}", file=sys.stderr)
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"turnpike export: {message}", file=sys.stderr)
+    return code

@@ -1,6 +1,7 @@
 // The interpreter's list of threads, their frames, and the names of what was not seen before.
 #include "record/stacks/python_sampler.h"
 
+#include <algorithm>
 #include <array>
 #include <new>
 
@@ -23,6 +24,10 @@ std::uint64_t identity_of(const PythonLayout& layout, Pointer code) {
   }
   return layout.code_version == kNotThere ? hash : mix(hash, read<std::uint32_t>(code, layout.code_version));
 }
+
+// At a thread whose outermost frame is not the one before.
+constexpr std::size_t kMaxLooks = 8;
+constexpr int kLooksToBelieve = 5;
 
 template <typename KnownFrame>
 bool is_same(const KnownFrame& a, const KnownFrame& b) {
@@ -59,12 +64,8 @@ void PythonSampler::look_at(std::span<Thread> threads) noexcept {
 }
 
 std::uint32_t PythonSampler::stack_of(const PythonRuntime& python, Pointer thread, std::uintptr_t handle) {
-  reader_.restart();
-  stack_.count = 0;
-  stack_.evaluator = 0;
-  walk_frames(*python.layout, reader_, thread, stack_);
-  if (reader_.has_failed() || stack_.count == 0) return trace::kNoId;
   Known& known = known_[handle];
+  if (!find_frames(python, thread, known.root)) return trace::kNoId;
   if (!hash_frames(python, known)) {
     known.frames.clear();
     return trace::kNoId;
@@ -81,6 +82,33 @@ std::uint32_t PythonSampler::stack_of(const PythonRuntime& python, Pointer threa
   number = stacks_.enter_stack(std::span(ids).first(stack_.count), stack_.is_truncated);
   if (number != trace::kNoId) stack_ids_.insert(hash, number);
   return static_cast<std::uint32_t>(number);
+}
+
+// False: it runs no Python, or its frames could not be read.
+bool PythonSampler::walk(const PythonRuntime& python, Pointer thread) noexcept {
+  reader_.restart();
+  stack_.count = 0;
+  stack_.evaluator = 0;
+  walk_frames(*python.layout, reader_, thread, stack_);
+  return !reader_.has_failed() && stack_.count > 0;
+}
+
+// A frame that is entered or left leads nowhere, or to frames that were freed, for a moment: one look in ten at a
+// generator that yields ends there. The outermost frame of a thread seldom changes, so a new one is believed when most
+// looks find it.
+bool PythonSampler::find_frames(const PythonRuntime& python, Pointer thread, Pointer& root) noexcept {
+  std::array<Pointer, kMaxLooks> roots{};
+  for (std::size_t look = 0; look < kMaxLooks; ++look) {
+    if (!walk(python, thread)) continue;
+    const Pointer found = stack_.frames[stack_.count - 1].code;
+    if (stack_.is_truncated || found == root) return true;
+    roots[look] = found;
+    if (std::ranges::count(roots, found) == kLooksToBelieve) {
+      root = found;
+      return true;
+    }
+  }
+  return false;
 }
 
 // All of them with one system call. False: one of the frames leads to no code object.

@@ -51,10 +51,13 @@ class PythonSampler {
   };
   struct Known {
     std::uint64_t look = 0;          // the number of the look that it is from
+    Pointer root = nullptr;          // the code of the outermost frame
     std::vector<KnownFrame> frames;  // innermost first
   };
 
   std::uint32_t stack_of(const PythonRuntime& python, Pointer thread, std::uintptr_t handle);
+  bool walk(const PythonRuntime& python, Pointer thread) noexcept;
+  bool find_frames(const PythonRuntime& python, Pointer thread, Pointer& root) noexcept;
   bool read_heads(const PythonRuntime& python) noexcept;
   bool hash_frames(const PythonRuntime& python, Known& known);
   std::uint32_t frame_id(const PythonRuntime& python, const PythonFrame& frame, std::uint64_t hash);

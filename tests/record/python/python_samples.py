@@ -1,5 +1,6 @@
 """Samples of threads that run on: each is a place where its thread can have been, and looking harms nobody."""
 
+import collections
 import contextlib
 import ctypes
 import gc
@@ -111,6 +112,30 @@ def a_hot_thread_is_seen_in_what_it_runs():
         assert seen > 200, seen
 
 
+def yields(stop):
+    def numbers(n):
+        for i in range(n):
+            yield from (i, i)
+
+    while not stop.is_set():
+        sum(numbers(50))
+
+
+def a_stack_is_never_cut():
+    """A frame that is entered or left leads nowhere for a moment: a sample of that moment would end at it."""
+    numbers = (ctypes.c_uint32 * 20_000)()
+    # 3.10 links freed frames by the same field: chains of recursive functions there end at any of them.
+    for work in (yields, runs_hot) if sys.version_info >= (3, 11) else (yields,):
+        with Running(work) as thread:
+            time.sleep(0.05)
+            library.probe_samples(ctypes.c_uint64(thread.ident), numbers, len(numbers))
+        looks = collections.Counter(numbers)
+        del looks[0]
+        cut = sum(looks[number] for number in looks if functions_of(read(number))[-1] != "_bootstrap")
+        assert looks.total() > len(numbers) // 2, looks.total()
+        assert cut * 100 <= looks.total(), (work.__name__, cut, looks.total())
+
+
 def makes_and_drops_code(stop):
     number = 0
     while not stop.is_set():
@@ -138,15 +163,6 @@ def starts_threads(stop):
             thread.start()
         for thread in threads:
             thread.join()
-
-
-def yields(stop):
-    def numbers(n):
-        for i in range(n):
-            yield from (i, i)
-
-    while not stop.is_set():
-        sum(numbers(50))
 
 
 def collects(stop):
@@ -203,4 +219,5 @@ if __name__ == "__main__":
     sys.setrecursionlimit(3000)
     capture()  # finds this Python, as the first CUDA call of a recorded program does
     run([a_thread_that_waits_is_where_it_waits, the_caller_itself_is_seen, a_thread_that_is_not_there_has_no_sample,
-         a_hot_thread_is_seen_in_what_it_runs, threads_that_churn_are_not_harmed, what_a_look_costs])
+         a_hot_thread_is_seen_in_what_it_runs, a_stack_is_never_cut,
+         threads_that_churn_are_not_harmed, what_a_look_costs])

@@ -115,6 +115,11 @@ PROBE void probe_sample(const std::uint64_t* handles, std::uint32_t* numbers, in
   for (int i = 0; i < count; ++i) numbers[i] = threads[static_cast<std::size_t>(i)].stack;
 }
 
+// The same `rounds` times with one thread, which runs on meanwhile if it has the GIL.
+PROBE void probe_samples(std::uint64_t handle, std::uint32_t* numbers, int rounds) {
+  for (int i = 0; i < rounds; ++i) probe_sample(&handle, numbers + i, 1);
+}
+
 // Nanoseconds a look at the threads takes.
 PROBE double probe_time_sample(const std::uint64_t* handles, int count, int rounds) {
   std::vector<std::uint32_t> numbers(static_cast<std::size_t>(count));

@@ -34,7 +34,7 @@ def beside(run, build, tmp_path):
     def beside(program, **variables):
         return run(
             LIBRARY + program,
-            LD_PRELOAD=str(fakes / "libcudart.so.13"),
+            LD_PRELOAD=str(build / "tests/guard/libdevice_of_guard.so"),
             LD_LIBRARY_PATH=str(fakes),
             TURNPIKE_CUPTI=str(fakes / "libfakecupti.so"),
             **variables,

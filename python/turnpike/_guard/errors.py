@@ -36,6 +36,8 @@ class TransferError(RuntimeError):
             happened, and is raised later.
     """
 
+    __module__ = "turnpike"  # where programs find it
+
     kind: str
     direction: str
     bytes: int

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pytest_turnpike._session import Checks
 
 _MARKER = (
-    'limit_transfers(d2h=0, syncs=0, h2d="1 MB", warmup=1, allow=[...], require_gpu=True): fail the test if it '
-    "transfers between CPU and GPU, or waits for the GPU, more than this. See `turnpike`, 'Limit transfers in tests'."
+    'limit_transfers(d2h=0, syncs=0, h2d="1 MB", warmup=1, allow=[...], guard=True, require_gpu=True): fail the test '
+    "if it transfers between CPU and GPU, or waits, more than this. See `turnpike`, 'Limit transfers in tests'."
 )
 _CHECKS = pytest.StashKey["Checks"]()
 

@@ -32,6 +32,8 @@ class Limits:
     losses: list[str] | bool = False
     warmup: int = 0
     require_gpu: bool = False
+    guard: bool = False
+    allocs: Limit | None = None  # only a guard counts them
     is_marked: bool = False
 
     @property
@@ -53,6 +55,8 @@ def limits_of(item: pytest.Item) -> Limits:
         if marker.args:
             raise pytest.UsageError(f"{item.nodeid}: limit_transfers takes limits by name: d2h=0, syncs=0")
         _add(limits, marker.kwargs, item.nodeid)
+    if limits.allocs is not None and not limits.guard:
+        raise pytest.UsageError(f"{item.nodeid}: only a guard counts allocations: write allocs=..., guard=True")
     limits.is_marked = bool(markers)
     limits.require_gpu |= bool(
         item.config.getoption("turnpike_require_gpu") or item.config.getini("turnpike_require_gpu")
@@ -85,10 +89,14 @@ def _add(limits: Limits, values: Mapping[str, Any], where: str) -> None:
             if type(value) is not int or value < 0:
                 raise pytest.UsageError(f"{where}: warmup={value!r} is no number of calls")
             limits.warmup = value
-        elif name == "require_gpu":
+        elif name in ("require_gpu", "guard"):
             if not isinstance(value, bool):
-                raise pytest.UsageError(f"{where}: require_gpu={value!r} is neither true nor false")
-            limits.require_gpu = value
+                raise pytest.UsageError(f"{where}: {name}={value!r} is neither true nor false")
+            setattr(limits, name, value)
+        elif name == "allocs":
+            if value is not None and (type(value) is not int or value < 0):
+                raise pytest.UsageError(f"{where}: allocs={value!r} is no number of allocations")
+            limits.allocs = value
         else:
             _add_limit(limits, name, value, where)
 
@@ -102,7 +110,7 @@ def _add_limit(limits: Limits, name: str, value: Any, where: str) -> None:
             return
         name += "_bytes" if isinstance(value, str) else "_count"
     if name not in MEASURED:
-        known = ", ".join((*DIRECTIONS, *MEASURED, "allow", "losses", "warmup", "require_gpu"))
+        known = ", ".join((*DIRECTIONS, *MEASURED, "allocs", "allow", "guard", "losses", "warmup", "require_gpu"))
         raise pytest.UsageError(f"{where}: limit_transfers knows no '{name}'; known are {known}")
     if value is None:
         limits.most.pop(name, None)

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_turnpike import _limit_file, _text
 from pytest_turnpike._block import Block
+from pytest_turnpike._guarded import Guarded
 from pytest_turnpike._limits import COUNTED, Limit, Limits, budget, limits_of
 from pytest_turnpike._record import Checked, Recording, check, saved_run
 
@@ -51,12 +52,16 @@ class Checks:
         if _has_blocks(item):
             yield
             return
-        warmup = limits_of(item).warmup
+        limits = limits_of(item)
+        warmup = limits.warmup
         for _ in range(warmup):
             item.runtest()
         recording = item.stash[_WHOLE] = Recording(self._saved_run(item.nodeid))
         try:
+            guarded = Guarded(limits, self._guarded_most(item, limits)) if limits.guard else None
             outcome: Any = yield
+            if guarded is not None:
+                guarded.leave(outcome)
             recording.stop()
             if not _has_failed(item, outcome) and not _has_blocks(item):
                 try:
@@ -114,6 +119,12 @@ class Checks:
                 own = most.get(name, value)
                 most[name] = own if isinstance(own, str) else min(own, value)
         return most
+
+    def _guarded_most(self, item: pytest.Item, limits: Limits) -> dict[str, Limit]:
+        if not limits.is_from_file:
+            return limits.most
+        # When they are written again, the test must come to its end.
+        return {} if self._is_update else dict(self._approved.get(item.nodeid) or {})
 
     def _approved_besides(self, item: pytest.Item, limits: Limits, most: dict[str, Limit]) -> dict[str, Limit]:
         """The approved figures of limits with a unit, which only `turnpike check` can compare: both must hold."""

@@ -51,6 +51,7 @@ struct Crossing {
   HostMemory host_memory = HostMemory::kNone;  // the host's side of a copy
   const void* stream = nullptr;
   bool is_captured = false;  // into a graph: it happens at each replay
+  bool is_over = false;      // it has happened: of a library outside PyTorch, whose calls are seen and not stopped
 };
 
 }  // namespace turnpike::guard

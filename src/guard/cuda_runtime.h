@@ -1,19 +1,9 @@
 // What is asked of libcudart about a call before it is made: what memory an address is, whether a stream captures.
 #pragma once
 
-#include <cstdint>
-
-#include "guard/crossing.h"
+#include "guard/copy.h"
 
 namespace turnpike::guard {
-
-enum class Side : std::uint8_t { kGpu, kHost };
-
-struct Memory {
-  Side side = Side::kHost;
-  HostMemory host = HostMemory::kPageable;
-  int device = -1;
-};
 
 class CudaRuntime {
  public:

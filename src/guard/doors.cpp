@@ -7,6 +7,7 @@
 
 #include "guard/guard.h"
 #include "guard/hooks.h"
+#include "guard/outside.h"
 #include "guard/process_rules.h"
 #include "guard/python_context.h"
 #include "guard/raised.h"
@@ -36,6 +37,10 @@ const char* kept(Make make) noexcept {
 TURNPIKE_EXPORT uint64_t turnpike_guard_take_slots(void) {
   turnpike::record::find_python();
   return guard::take_slots();
+}
+
+TURNPIKE_EXPORT int turnpike_guard_sees_outside(void) {
+  return guard::is_outside_seen() ? 1 : 0;
 }
 
 TURNPIKE_EXPORT void turnpike_guard_restore_slots(void) {

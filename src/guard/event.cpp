@@ -79,6 +79,7 @@ Event make_event(Kind kind, const Crossing& crossing, const Place& place, std::s
   const auto add = [&](const std::string& detail) { details += (details.empty() ? "" : ", ") + detail; };
   if (crossing.kinds.has(Kind::kSync)) add("the CPU waits");
   if (crossing.is_captured) add("captured into a graph: it will happen at every replay");
+  if (crossing.is_over) add("not stopped, because a library outside PyTorch made it");
   if (rule.level == Level::kLimit) {
     const bool is_count = rule.most_count != UINT64_MAX;
     add("more than the " + (is_count ? std::to_string(rule.most_count) : size_text(rule.most_bytes)) + " permitted");

@@ -12,6 +12,9 @@ extern "C" {
  * CUDA. Cheap when nothing was loaded since. */
 uint64_t turnpike_guard_take_slots(void);
 
+/* 1: a recorder in this process tells what libraries outside PyTorch do. 0: nothing is known of that. */
+int turnpike_guard_sees_outside(void);
+
 /* Gives them all back: PyTorch calls libcudart directly. */
 void turnpike_guard_restore_slots(void);
 

@@ -6,6 +6,7 @@
 #include "guard/cuda_runtime.h"
 #include "guard/cxx_runtime.h"
 #include "guard/judge.h"
+#include "guard/outside.h"
 #include "guard/slots.h"
 #include "guard/threads.h"
 
@@ -27,14 +28,6 @@ void look_at(const Crossing& crossing) {
   if (const char* text = judge(crossing)) CxxRuntime::find()->raise(text);
 }
 
-Kind direction_of(const Memory& to, const Memory& from) {
-  if (to.side == Side::kGpu && from.side == Side::kGpu) return to.device == from.device ? Kind::kD2d : Kind::kP2p;
-  if (to.side == Side::kGpu) return Kind::kH2d;
-  return from.side == Side::kGpu ? Kind::kD2h : Kind::kH2h;
-}
-
-enum class Waits : bool { kNever, kForItsEnd };
-
 // cudaMemcpyKind. What says nothing of a side, as cudaMemcpyDefault, is kUnsaid here.
 enum Said : int { kToGpu = 1, kFromGpu = 2, kUnsaid = 4 };
 
@@ -42,19 +35,9 @@ enum Said : int { kToGpu = 1, kFromGpu = 2, kUnsaid = 4 };
 // half of the time that a hook does.
 Crossing copy(const char* call, void* to, const void* from, std::size_t bytes, int said, const void* stream,
               Waits waits) {
-  constexpr Memory kGpu = {Side::kGpu, HostMemory::kNone, -1};
-  const Memory target = said == kToGpu ? kGpu : g_runtime.memory_at(to);
-  const Memory source = said == kFromGpu ? kGpu : g_runtime.memory_at(from);
-  Crossing crossing{.call = call, .kind = direction_of(target, source), .kinds = {}, .bytes = bytes, .stream = stream};
-  crossing.kinds = crossing.kind;
-  if (crossing.kind != Kind::kD2d && crossing.kind != Kind::kP2p) {
-    const bool is_download = crossing.kind == Kind::kD2h;
-    crossing.host_memory = is_download ? target.host : source.host;
-    const bool is_pageable = crossing.host_memory == HostMemory::kPageable ||
-                             (crossing.kind == Kind::kH2h && target.host == HostMemory::kPageable);
-    if (is_pageable) crossing.kinds.add(Kind::kPageable);
-    if (waits == Waits::kForItsEnd) crossing.kinds.add(Kind::kSync);
-  }
+  const Memory target = said == kToGpu ? kSomeGpu : g_runtime.memory_at(to);
+  const Memory source = said == kFromGpu ? kSomeGpu : g_runtime.memory_at(from);
+  Crossing crossing = make_copy(call, target, source, bytes, stream, waits);
   crossing.is_captured = waits == Waits::kNever && g_runtime.is_capturing(stream);
   return crossing;
 }
@@ -69,11 +52,15 @@ Crossing allocation(const char* call, std::size_t bytes) {
 
 // A hook: FUNCTION's name, parameters as they are declared and passed on, and the crossing that a call of it is.
 // NOLINTBEGIN(bugprone-macro-parentheses): what would stand in them are lists that have some
-#define TURNPIKE_HOOK(function, parameters, arguments, crossing)  \
-  int(*g_##function) parameters = nullptr;                        \
-  int hook_##function parameters {                                \
-    if (is_anything_guarded() && is_watched()) look_at(crossing); \
-    return g_##function arguments;                                \
+#define TURNPIKE_HOOK(function, parameters, arguments, crossing)                \
+  int(*g_##function) parameters = nullptr;                                      \
+  int hook_##function parameters {                                              \
+    if (!is_anything_guarded() || !is_watched()) return g_##function arguments; \
+    look_at(crossing);                                                          \
+    set_is_judged(true);                                                        \
+    const int result = g_##function arguments;                                  \
+    set_is_judged(false);                                                       \
+    return result;                                                              \
   }
 // NOLINTEND(bugprone-macro-parentheses)
 
@@ -154,6 +141,7 @@ std::size_t take_if_stale() noexcept {
     if (!slots().is_stale()) return slots().count();
     const std::size_t count = slots().take(kHooks);
     bind_runtime();
+    listen_to_recorder();
     return count;
   } catch (...) {
     return 0;

@@ -70,7 +70,9 @@ void defer(const Word& word, const Event& event) {
     std::fprintf(stderr, "%s (not raised: the interpreter is ending)\n", event.text.c_str());
     return;
   }
-  say(*word.scope, event, " (deferred: no exception may leave this call)");
+  say(*word.scope, event,
+      event.crossing.is_over ? " (not stopped: a library outside PyTorch made it)"
+                             : " (deferred: no exception may leave this call)");
   word.scope->defer(event);
 }
 
@@ -91,12 +93,16 @@ const char* judge_in(const Crossing& crossing, const Scopes& scopes) {
 
   std::uintptr_t evaluator = 0;
   const Place& place = place_of_this_thread(evaluator);
+  if (crossing.is_over && place.is_own_move) return nullptr;
   std::optional<NativeFrames> frames;
   const auto native = [&]() -> const NativeFrames& {
     if (!frames) frames = look_at_native_frames(evaluator);
     return *frames;
   };
-  if (has_deferred && can_raise(native())) {
+  const auto may_raise = [&] { return !crossing.is_over && can_raise(native()); };
+  // Inside of CUPTI's callback, the frames below are those of NVIDIA's libraries.
+  const auto op = [&] { return crossing.is_over ? std::string() : native().op; };
+  if (has_deferred && may_raise()) {
     if (const char* text = raise_deferred(scopes)) return text;
   }
   for (const Word& word : words) {
@@ -105,12 +111,12 @@ const char* judge_in(const Crossing& crossing, const Scopes& scopes) {
     if (word.rule.level == Level::kLimit && word.scope->is_within(word.rule, word.kind, crossing.bytes)) continue;
     if (word.rule.level == Level::kLog) {
       if (!word.scope->log_again(place, word.kind, crossing.bytes)) {
-        log(word, make_event(word.kind, crossing, place, native().op, word.rule));
+        log(word, make_event(word.kind, crossing, place, op(), word.rule));
       }
       continue;
     }
-    Event event = make_event(word.kind, crossing, place, native().op, word.rule);
-    if (can_raise(native())) return keep_raised(std::move(event), true);
+    Event event = make_event(word.kind, crossing, place, op(), word.rule);
+    if (may_raise()) return keep_raised(std::move(event), true);
     defer(word, event);
     return nullptr;
   }

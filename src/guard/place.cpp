@@ -57,6 +57,7 @@ Place make_place(const record::PythonStack& stack) {
   place.frames.resize(stack.count);
   for (std::uint32_t i = 0; i < stack.count; ++i) record::describe(stack.frames[i], place.frames[i]);
   if (place.frames.empty()) return place;
+  place.is_own_move = has(place.frames.front().file, "/turnpike/_move/");
   auto site = std::find_if(place.frames.begin(), place.frames.end(),
                            [](const record::PythonFrameText& frame) { return !is_of_library(frame.file); });
   // An installed program is a library, too: then the line that called PyTorch.

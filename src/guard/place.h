@@ -16,6 +16,7 @@ struct Place {
   std::string function;
   std::vector<record::PythonFrameText> frames;  // innermost first
   bool is_compiling = false;                    // below PyTorch's compiler: a copy of its own, as for autotuning
+  bool is_own_move = false;                     // of tp.to and its like, which move data on purpose
 
   std::string site() const;  // "train.py:42"; empty without any Python
   // Whether a pattern (base/site_pattern.h) names this place or a line that led to it.

@@ -22,7 +22,7 @@ std::deque<Raised>& all_raised() {
 }  // namespace
 
 const char* keep_raised(Event event, bool is_exact) {
-  if (!is_exact) event.text += " (it was called earlier, where no exception could leave)";
+  if (!is_exact && !event.crossing.is_over) event.text += " (it was called earlier, where no exception could leave)";
   thread_local std::string t_text;
   t_text = event.text;
   const std::lock_guard lock(g_mutex);

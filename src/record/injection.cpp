@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "record/observe/call_listener.h"
 #include "record/recorder.h"
 #include "record/session.h"
 
@@ -102,4 +103,8 @@ TURNPIKE_EXPORT const char* turnpike_file(void) {
 
 TURNPIKE_EXPORT void turnpike_status(TurnpikeStatus* status) {
   if (status != nullptr) *status = Recorder::instance().status();
+}
+
+TURNPIKE_EXPORT void turnpike_listen(TurnpikeListener listener) {
+  turnpike::record::set_call_listener(listener);
 }

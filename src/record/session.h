@@ -50,6 +50,30 @@ const char* turnpike_file(void);
 /* This process's own counters since the start of the current or last recording. */
 void turnpike_status(TurnpikeStatus* status);
 
+/* A call that copies, waits, allocates or registers memory, and has succeeded. */
+enum {
+  TURNPIKE_CALL_COPY = 1,
+  TURNPIKE_CALL_WAIT = 2,
+  TURNPIKE_CALL_ALLOCATION = 3,
+};
+enum { TURNPIKE_HOST_UNKNOWN = 0, TURNPIKE_HOST_IS_SOURCE = 1, TURNPIKE_HOST_IS_DESTINATION = 2 };
+typedef struct TurnpikeCall {
+  uint32_t what;        /* TURNPIKE_CALL_* */
+  uint32_t host_side;   /* TURNPIKE_HOST_*: of a copy, as far as the call itself says so */
+  uint32_t is_blocking; /* 0 or 1: it is given no stream */
+  uint32_t is_captured; /* 0 or 1: into a CUDA graph */
+  const char* name;     /* "cudaMemcpyAsync", "cuMemcpyHtoD_v2" */
+  const void* stream;
+  uint64_t dst; /* 0 where the call does not tell it, as a batched copy */
+  uint64_t src;
+  uint64_t bytes; /* 0 likewise */
+} TurnpikeCall;
+
+/* Has `listener` called at the end of each such call that is recorded, on the calling thread and inside of CUPTI's
+ * callback: it neither waits, nor throws, nor calls what is recorded. NULL: nobody listens. One at a time. */
+typedef void (*TurnpikeListener)(const TurnpikeCall* call);
+void turnpike_listen(TurnpikeListener listener);
+
 /* Called by the CUDA driver inside cuInit, and by NVTX at its first use. Not for users. */
 int InitializeInjection(void);
 int InitializeInjectionNvtx2(void* get_export_table);

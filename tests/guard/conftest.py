@@ -11,23 +11,7 @@ import textwrap
 
 import pytest
 
-FAKE = '''\
-"""The PyTorch that the programs call."""
-import ctypes, os, sys, types
-
-LIBRARY = ctypes.PyDLL(os.environ["FAKE_TORCH"])
-CUDART = ctypes.CDLL(os.environ["FAKE_CUDART"])
-CUDART.fake_calls.restype = ctypes.c_long
-for name in ("item", "upload", "copy_between", "blocking_copy", "synchronize", "allocate", "destroy", "wait_noexcept",
-             "fail_and_unwind", "backward", "mark", "work_for_autograd"):
-    function = getattr(LIBRARY, name)
-    function.restype = ctypes.py_object
-    globals()[name] = function
-LIBRARY.upload.argtypes = [ctypes.c_size_t, ctypes.c_int]
-calls = CUDART.fake_calls
-_C = types.SimpleNamespace(_stash_obj_in_tls=lambda key, value: mark(key.encode()))
-sys.modules["torch"] = sys.modules[__name__]
-'''
+PROGRAMS = pathlib.Path(__file__).parent / "programs"  # what they import
 
 
 @pytest.fixture(scope="session")
@@ -39,10 +23,9 @@ def build():
 
 
 @pytest.fixture
-def environment(build, tmp_path):
+def environment(build):
     libraries = build / "tests/guard"
-    (tmp_path / "faketorch.py").write_text(FAKE)
-    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    path = os.pathsep.join(filter(None, [str(PROGRAMS), os.environ.get("PYTHONPATH")]))
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("TURNPIKE", "CUDA", "NVTX"))}
     return {
         **clean,

@@ -76,3 +76,84 @@ tell(callback.report)
     )
     assert told["sizes"] == {"1010": 1, "1011": 1, "3": 2}
     assert len(list((tmp_path / "run.tpk").glob("*.tpt"))) == 2
+
+
+FAILING = (
+    TRAIN
+    + """
+import contextlib
+entered = []
+class Step(contextlib.AbstractContextManager):
+    def __enter__(self): entered.append("in")
+    def __exit__(self, kind, error, traceback): entered.append(repr(error))
+class Failing(Model):
+    def forward(self, x, labels=None):
+        if self.calls == FAIL_AT: raise KeyError("its own")
+        return super().forward(x, labels)
+Model = Failing
+FAIL_AT = 4
+"""
+)
+
+
+def test_an_exception_leaves_the_step_ends_the_recording_and_passes(program, tmp_path):
+    _, told = program(
+        FAILING
+        + """
+import turnpike
+try:
+    with TurnpikeCallback("run.tpk", range(3, 8), each_step=Step) as callback:
+        train(callback)
+except KeyError as error:
+    assert error.args == ("its own",), error
+else:
+    raise AssertionError
+assert not turnpike.is_recording()
+assert entered == ["in", "None", "in", "KeyError('its own')"], entered
+assert callback.report is None
+tell(turnpike.report("run.tpk"))
+"""
+    )
+    assert told["sizes"] == {"1003": 1, "3": 2}  # up to the line that failed, which had its batch
+
+
+def test_without_with_the_next_training_ends_the_one_that_failed(program, tmp_path):
+    _, told = program(
+        FAILING
+        + """
+callback = TurnpikeCallback("run.tpk", range(3, 8), show=False, each_step=Step)
+try:
+    train(callback)
+except KeyError:
+    pass
+FAIL_AT = -1
+train(callback)
+assert entered == ["in", "None"] * 7, entered
+tell(callback.report)
+"""
+    )
+    assert told["sizes"] == {**{str(1000 + index): 1 for index in range(3, 8)}, "3": 5}
+    assert len(list((tmp_path / "run.tpk").glob("*.tpt"))) == 2
+
+
+def test_a_recording_that_cannot_be_kept_does_not_hide_the_exception(program):
+    program(
+        FAILING
+        + """
+from turnpike.integrations import _steps
+def failing_stop():
+    stop()
+    raise _steps._core.Error("the disk is full")
+stop, _steps.stop = _steps.stop, failing_stop
+try:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        with TurnpikeCallback("run.tpk", range(3, 8)) as callback:
+            train(callback)
+except KeyError:
+    assert any("the disk is full" in str(one.message) for one in said), said
+else:
+    raise AssertionError
+print("null")
+"""
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import logging
 import sys
 import threading
 from types import TracebackType
@@ -28,19 +29,23 @@ def mark_for_autograd() -> None:
 
 
 @functools.cache
-def _say_once(text: str) -> None:
-    log.LOGGER.warning(text)
+def _say_once(level: int, text: str) -> None:
+    log.LOGGER.log(level, text)
 
 
 def is_ready(strict: bool) -> bool:
     """Takes the slots of the loaded PyTorch. Returns False, and says so once, if it has no CUDA."""
     if call("take_slots"):
         mark_for_autograd()
+        if not call("sees_outside"):
+            _say_once(
+                logging.INFO, "nothing records this process: of copies by libraries outside PyTorch nothing is known"
+            )
         return True
     text = "no PyTorch with CUDA is loaded, so nothing is guarded: import torch first"
     if strict:
         raise RuntimeError(f"guard: {text}")
-    _say_once(text)
+    _say_once(logging.WARNING, text)
     return False
 
 
@@ -73,7 +78,7 @@ class Block:
         if error is None and deferred:
             ours = deferred.pop(0)
         for one in deferred:
-            log.LOGGER.error("not raised, because no exception could leave the call: %s", one)
+            log.LOGGER.error("found, and not raised where it happened: %s", one)
         if ours is not None:
             raise _in_place_of(ours, error, traceback)
 

@@ -19,7 +19,7 @@ class StackLine(NamedTuple):
 
 
 class TransferError(RuntimeError):
-    """A transfer or a wait that a guard does not permit. It was stopped before it happened.
+    """A transfer or a wait that a guard does not permit. If it is `exact`, it was stopped before it happened.
 
     Attributes:
         kind: The kind that the guard's rule is about: "d2h", "sync", "pageable", ...
@@ -32,8 +32,11 @@ class TransferError(RuntimeError):
         host_memory: "pageable", "pinned" or "managed" of a copy to or from the host, else None.
         stream: The CUDA stream's handle; 0 is the default stream.
         stack: The lines that led there, innermost first.
-        exact: Whether it was raised where it happened. What a destructor does is raised later.
+        exact: Whether it was raised where it happened. What a destructor or a library outside PyTorch does has
+            happened, and is raised later.
     """
+
+    __module__ = "turnpike"  # where programs find it
 
     kind: str
     direction: str

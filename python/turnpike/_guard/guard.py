@@ -76,7 +76,8 @@ class guard(_Blocks):
     It holds for this thread and this task of asyncio, and for autograd's threads while this thread waits in
     backward(): never for another thread. It sees what PyTorch and extensions that link against it ask of the CUDA
     runtime, needs no CUPTI, and so works beside torch.profiler and Nsight Systems. Copies of other libraries (CuPy,
-    NCCL, Triton's launcher) it does not see: a recording does.
+    NCCL, Triton's launcher) it sees only while this process is recorded: they are not stopped, and raise at PyTorch's
+    next call or at the end of the block, with `exact=False`.
 
     Levels are "allow", "log" (each line once, then counted), "disallow", and limits for each entry of the block: a
     number ("at most so many") or a size ("16 MB"). A kind that is not named is decided by the guard around, else

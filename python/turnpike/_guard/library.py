@@ -27,6 +27,7 @@ def _open() -> dict[str, Any]:
     for name, result, arguments in (
         ("take_slots", number, []),
         ("restore_slots", None, []),
+        ("sees_outside", ctypes.c_int, []),
         ("check", text, [text]),
         ("enter", number, [text]),
         ("pause", None, [number]),

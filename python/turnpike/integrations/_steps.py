@@ -40,7 +40,8 @@ class StepRecorder:
         self._step = contextlib.ExitStack()
 
     def begin(self) -> None:
-        """A training begins."""
+        """A training begins. One before it that has not ended has failed: some trainers try a smaller batch then."""
+        self.abandon()
         self._next = 0
         self._file = self.report = None
         self._go_on()
@@ -51,12 +52,24 @@ class StepRecorder:
         self._next += 1
         self._go_on()
 
-    def abandon(self) -> None:
-        """The training has failed: keeps what was recorded."""
+    def abandon(self, error: BaseException | None = None) -> None:
+        """The training has failed: keeps what was recorded. Not even a failure of ours takes the place of `error`.
+
+        What `each_step` entered hears of `error` first, as in a `with` statement: a guard makes a TransferError of what
+        it raised.
+        """
         try:
-            self._step.close()
+            if error is None:
+                self._step.close()
+            else:
+                self._step.__exit__(type(error), error, error.__traceback__)
         finally:
-            self._stop()
+            try:
+                self._stop()
+            except _core.Error as failure:
+                if error is None:
+                    raise
+                warnings.warn(f"Turnpike keeps no recording of this training: {failure}", RuntimeWarning, stacklevel=3)
 
     def end(self, is_first: bool) -> None:
         """The training is over. `is_first`: this process shows its report, of all in a job."""

@@ -83,7 +83,7 @@ class TurnpikeCallback(_callback_class()):  # type: ignore[misc]
         self._recorder.end(trainer.is_global_zero)
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
-        self._recorder.abandon()
+        self._recorder.abandon(exception)
 
 
 class TurnpikeDataHooks:

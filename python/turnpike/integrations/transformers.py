@@ -5,6 +5,7 @@ trainer = Trainer(..., callbacks=[TurnpikeCallback("run.tpk", range(10, 30))])
 
 from __future__ import annotations
 
+from types import TracebackType
 from typing import Any
 
 import transformers
@@ -22,6 +23,14 @@ class TurnpikeCallback(transformers.TrainerCallback):
     second.
 
     Under `turnpike record -- python train.py` the callback only marks the steps, for that recording.
+
+    The Trainer tells no callback that a training has failed. If the program goes on after that, say when it is over:
+
+        with TurnpikeCallback("run.tpk") as callback:
+            Trainer(..., callbacks=[callback]).train()
+
+    An exception passes through, the recording ends, and what `each_step` has entered is left. Otherwise both last until
+    the next training with this callback, or the end of the process, which keeps the recording, too.
     """
 
     def __init__(
@@ -60,3 +69,11 @@ class TurnpikeCallback(transformers.TrainerCallback):
 
     def on_train_end(self, args: Any, state: Any, control: Any, **keywords: Any) -> None:
         self._recorder.end(state.is_world_process_zero)
+
+    def __enter__(self) -> TurnpikeCallback:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._recorder.abandon(error)

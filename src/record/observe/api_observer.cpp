@@ -8,6 +8,7 @@
 #include "record/handover/loss_counters.h"
 #include "record/handover/record_batch.h"
 #include "record/handover/thread_handover.h"
+#include "record/observe/call_listener.h"
 #include "record/stacks/autograd.h"
 #include "record/stacks/stack_table.h"
 #include "record/stacks/string_table.h"
@@ -205,6 +206,7 @@ void ApiObserver::on_exit(ThreadBuffer& buffer, CallbackDomain domain, std::uint
     record.autograd_sequence = mark.sequence;
   }
   handover_.push(buffer, &record, sizeof(record));
+  if (record.result == 0) tell_listener(record, arguments, call.function_name);
   if (record.result == 0 && record.is_captured == 0) look_at_content(buffer, function, arguments, record);
 }
 

@@ -21,12 +21,14 @@ std::string valid_utf8(std::string_view text) {
 }  // namespace
 
 std::int32_t TextNumbers::of(std::string_view text) {
-  const auto found = numbers_.find(text);
-  if (found != numbers_.end()) return found->second;
-  const auto number = static_cast<std::int32_t>(texts_.size());
-  texts_.push_back(valid_utf8(text));
-  numbers_.emplace(text, number);
-  return number;
+  if (latest_ < texts_.size() && texts_[latest_] == text) return static_cast<std::int32_t>(latest_);
+  auto found = numbers_.find(text);
+  if (found == numbers_.end()) {
+    texts_.push_back(valid_utf8(text));
+    found = numbers_.emplace(text, static_cast<std::int32_t>(texts_.size() - 1)).first;
+  }
+  latest_ = static_cast<std::size_t>(found->second);
+  return found->second;
 }
 
 void Batch::clear() {
@@ -37,13 +39,6 @@ void Batch::clear() {
   }
   next_ = 0;
   row_count_ = 0;
-}
-
-void Batch::add(std::int64_t value, bool is_known) {
-  Cells& cells = cells_[next_++];
-  cells.values.push_back(value);
-  cells.are_known.push_back(is_known);
-  if (!is_known) ++cells.unknown_count;
 }
 
 void Batch::end_row() {

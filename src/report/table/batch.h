@@ -37,12 +37,13 @@ class TextNumbers {
   };
   std::vector<std::string> texts_;
   std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>> numbers_;
+  std::size_t latest_ = 0;  // rows beside each other often have the same text
 };
 
 // The values of a column. A text is its number, a real its bits; what is not known has any value.
 struct Cells {
   std::vector<std::int64_t> values;
-  std::vector<bool> are_known;
+  std::vector<std::uint8_t> are_known;  // 0 or 1: bytes are faster to write one by one than bits
   std::size_t unknown_count = 0;
   TextNumbers texts;
 };
@@ -76,7 +77,12 @@ class Batch {
   void end_row();
 
  private:
-  void add(std::int64_t value, bool is_known);
+  void add(std::int64_t value, bool is_known) {
+    Cells& cells = cells_[next_++];
+    cells.values.push_back(value);
+    cells.are_known.push_back(is_known ? 1 : 0);
+    if (!is_known) ++cells.unknown_count;
+  }
 
   std::vector<Column> columns_;
   std::vector<Cells> cells_;

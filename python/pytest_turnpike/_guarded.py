@@ -1,0 +1,53 @@
+"""A test in a `turnpike.guard`, which raises at the line that exceeds a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from pytest_turnpike._limits import DIRECTIONS, Limit, Limits
+
+
+def levels(most: Mapping[str, Limit], allocs: Limit | None) -> dict[str, Limit]:
+    """The limits in the words of `turnpike.guard`.
+
+    It takes one for each direction: where there are a number and a size, the number. The size is compared when the
+    test is over, as are times.
+    """
+    found: dict[str, Limit] = {}
+    for direction in DIRECTIONS:
+        size = most.get(f"{direction}_bytes")
+        if size is not None:
+            found[direction] = size if isinstance(size, str) else f"{size} B"
+        if f"{direction}_count" in most:
+            found[direction] = most[f"{direction}_count"]
+    for name, kind in (("syncs", "sync"), ("pageable", "pageable")):
+        if name in most:
+            found[kind] = most[name]
+    if allocs is not None:
+        found["alloc"] = allocs
+    return {kind: "disallow" if limit == 0 else limit for kind, limit in found.items()}
+
+
+class Guarded:
+    """The guard around one call of a test. Entered when it is made, in the thread that calls the test."""
+
+    def __init__(self, limits: Limits, most: Mapping[str, Limit]) -> None:
+        import turnpike
+
+        rules: Any = levels(most, limits.allocs)
+        try:
+            self._guard = turnpike.guard(**rules, allow=limits.allow, strict=limits.require_gpu)
+            self._guard.__enter__()
+        except (RuntimeError, ValueError) as error:  # turnpike.Error is a RuntimeError
+            pytest.fail(f"transfers not guarded: {str(error).removeprefix('guard: ')}", pytrace=False)
+
+    def leave(self, outcome: Any) -> None:
+        """The test is over. What the guard raised in it, or has found by now, becomes its outcome."""
+        kind, error, traceback = outcome.excinfo or (None, None, None)
+        try:
+            self._guard.__exit__(kind, error, traceback)
+        except BaseException as raised:
+            outcome.force_exception(raised)

@@ -1,0 +1,96 @@
+#include "guard/outside.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <string_view>
+
+#include "guard/copy.h"
+#include "guard/judge.h"
+#include "guard/threads.h"
+#include "record/session.h"
+
+namespace turnpike::guard {
+namespace {
+
+thread_local bool t_is_judged = false;
+
+using IsRecording = decltype(turnpike_is_recording);
+std::atomic<IsRecording*> g_is_recording{nullptr};
+
+// CUpointer_attribute and CUmemorytype.
+enum Attribute : int { kMemoryType = 2, kIsManaged = 8, kDeviceOrdinal = 9 };
+constexpr unsigned kHostType = 1;
+
+// Of the driver: whoever called has a runtime of its own, or none. It answers inside of CUPTI's callbacks, too.
+bool ask_driver(void* value, Attribute attribute, std::uint64_t address) noexcept {
+  using Ask = int(void*, int, std::uint64_t);
+  static const auto ask = [] {
+    void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    return driver == nullptr ? nullptr : reinterpret_cast<Ask*>(dlsym(driver, "cuPointerGetAttribute"));
+  }();
+  return ask != nullptr && ask(value, attribute, address) == 0;
+}
+
+Memory memory_at(std::uint64_t address) noexcept {
+  unsigned type = 0;
+  if (!ask_driver(&type, kMemoryType, address)) return {};  // the driver does not know it: pageable
+  int device = -1;
+  ask_driver(&device, kDeviceOrdinal, address);
+  unsigned is_managed = 0;
+  ask_driver(&is_managed, kIsManaged, address);
+  if (is_managed != 0) return {Side::kHost, HostMemory::kManaged, device};
+  if (type == kHostType) return {Side::kHost, HostMemory::kPinned, -1};
+  return {Side::kGpu, HostMemory::kNone, device};
+}
+
+// Not so copies whose call does not tell their addresses, as batched ones, and allocations that a stream orders.
+bool is_of_a_kind(const TurnpikeCall& call) noexcept {
+  if (call.what == TURNPIKE_CALL_COPY) return call.dst != 0 && call.src != 0;
+  return call.what != TURNPIKE_CALL_ALLOCATION || std::string_view(call.name).find("Async") == std::string_view::npos;
+}
+
+Crossing crossing_of(const TurnpikeCall& call) noexcept {
+  if (call.what == TURNPIKE_CALL_COPY) {
+    const Memory to = call.host_side == TURNPIKE_HOST_IS_SOURCE ? kSomeGpu : memory_at(call.dst);
+    const Memory from = call.host_side == TURNPIKE_HOST_IS_DESTINATION ? kSomeGpu : memory_at(call.src);
+    const Waits waits = call.is_blocking != 0 ? Waits::kForItsEnd : Waits::kNever;
+    return make_copy(call.name, to, from, call.bytes, call.stream, waits);
+  }
+  const Kind kind = call.what == TURNPIKE_CALL_WAIT ? Kind::kSync : Kind::kAlloc;
+  return {.call = call.name, .kind = kind, .kinds = kind, .bytes = call.bytes, .stream = call.stream};
+}
+
+// Inside of CUPTI's callback.
+void on_call(const TurnpikeCall* call) noexcept {
+  if (!is_anything_guarded() || t_is_judged || !is_this_thread_guarded()) return;
+  if (!is_of_a_kind(*call)) return;
+  Crossing crossing = crossing_of(*call);
+  crossing.is_captured = call->is_captured != 0;
+  crossing.is_over = true;
+  judge(crossing);
+}
+
+}  // namespace
+
+void listen_to_recorder() noexcept {
+  if (g_is_recording.load(std::memory_order_relaxed) != nullptr) return;
+  void* library = dlopen("libturnpike_record.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return;
+  const auto listen = reinterpret_cast<decltype(turnpike_listen)*>(dlsym(library, "turnpike_listen"));
+  const auto is_recording = reinterpret_cast<IsRecording*>(dlsym(library, "turnpike_is_recording"));
+  if (listen == nullptr || is_recording == nullptr) return;  // of another version
+  listen(&on_call);
+  g_is_recording.store(is_recording, std::memory_order_relaxed);
+}
+
+bool is_outside_seen() noexcept {
+  const auto is_recording = g_is_recording.load(std::memory_order_relaxed);
+  return is_recording != nullptr && is_recording() != 0;
+}
+
+void set_is_judged(bool is_judged) noexcept {
+  t_is_judged = is_judged;
+}
+
+}  // namespace turnpike::guard

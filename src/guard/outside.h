@@ -1,0 +1,16 @@
+// Calls that are not made through our hooks: those of libraries outside PyTorch. Only a recorder in the same process
+// hears of them, when they are over.
+#pragma once
+
+namespace turnpike::guard {
+
+// Has the recorder tell us of each call, once its library is in the process. Not inside of dl_iterate_phdr.
+void listen_to_recorder() noexcept;
+
+// Whether a recorder tells us now. Without one nothing is known of such calls.
+bool is_outside_seen() noexcept;
+
+// Of the calling thread: the call that it makes now came through a hook, and is judged.
+void set_is_judged(bool is_judged) noexcept;
+
+}  // namespace turnpike::guard

@@ -1,0 +1,52 @@
+// Tables as CSV.
+#include "report/table/csv.h"
+
+#include <gtest/gtest.h>
+
+namespace turnpike::report::table {
+namespace {
+
+std::string csv_of(const std::string& text) {
+  Batch batch({{"a", ColumnType::kText}, {"b", ColumnType::kWhole}});
+  batch.text(std::string_view(text));
+  batch.whole(-1);
+  batch.end_row();
+  return csv_rows(batch);
+}
+
+TEST(Csv, QuotesWhatWouldEndACell) {
+  EXPECT_EQ(csv_of("plain text"), "plain text,-1\n");
+  EXPECT_EQ(csv_of("a,b"), "\"a,b\",-1\n");
+  EXPECT_EQ(csv_of("say \"hi\""), "\"say \"\"hi\"\"\",-1\n");
+  EXPECT_EQ(csv_of("two\nlines"), "\"two\nlines\",-1\n");
+  EXPECT_EQ(csv_of("two\rlines"), "\"two\rlines\",-1\n");
+}
+
+TEST(Csv, TellsAnEmptyTextFromAnUnknownOne) {
+  EXPECT_EQ(csv_of(""), "\"\",-1\n");
+  Batch batch({{"a", ColumnType::kText}, {"b", ColumnType::kWhole}});
+  batch.unknown();
+  batch.unknown();
+  batch.end_row();
+  EXPECT_EQ(csv_rows(batch), ",\n");
+}
+
+TEST(Csv, NamesTheColumnsOfATableWithoutRows) {
+  const std::vector<Column> columns = {{"start", ColumnType::kTime}, {"the \"name\"", ColumnType::kText}};
+  EXPECT_EQ(csv_head(columns), "start,\"the \"\"name\"\"\"\n");
+  EXPECT_EQ(csv_rows(Batch(columns)), "");
+}
+
+TEST(Csv, WritesEachTypeInFull) {
+  Batch batch(
+      {{"t", ColumnType::kTime}, {"f", ColumnType::kFlag}, {"f", ColumnType::kFlag}, {"w", ColumnType::kWhole}});
+  batch.whole(1'795'335'300'123'456'789);
+  batch.flag(true);
+  batch.flag(false);
+  batch.whole(INT64_MIN);
+  batch.end_row();
+  EXPECT_EQ(csv_rows(batch), "2026-11-22T08:15:00.123456789Z,true,false,-9223372036854775808\n");
+}
+
+}  // namespace
+}  // namespace turnpike::report::table

@@ -30,7 +30,8 @@ Recorder& Recorder::instance() {
 }
 
 Recorder::Recorder() {
-  pthread_atfork(nullptr, nullptr, [] { instance().in_forked_child(); });
+  pthread_atfork([] { instance().before_fork(); }, [] { instance().after_fork(); },
+                 [] { instance().in_forked_child(); });
   collector_.set_tick([](std::int64_t since_start_ns) { instance().on_tick(since_start_ns); });
 }
 
@@ -220,7 +221,25 @@ void Recorder::finish_process() noexcept {
   }
 }
 
+// A child that is forked while another thread holds a lock of ours finds it locked for good, and NVTX calls us there.
+void Recorder::before_fork() noexcept {
+  nvtx_.before_fork();
+  stacks_.before_fork();
+  strings_.before_fork();
+  estate_.before_fork();
+}
+
+void Recorder::after_fork() noexcept {
+  strings_.after_fork();
+  stacks_.after_fork();
+  nvtx_.after_fork();
+}
+
 void Recorder::in_forked_child() noexcept {
+  after_fork();
+  const bool is_estate_shared = !estate_.rings().empty();
+  estate_.leave_to_parent(state_ == State::kIdle);
+  if (is_estate_shared) handover_.forget_rings();
   if (state_ != State::kRecording) return;
   // No lock is taken: whoever held one is not in this process.
   state_.store(State::kForked, std::memory_order_release);

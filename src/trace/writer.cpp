@@ -88,6 +88,26 @@ bool Writer::open(const char* path, const FileHeader& header) noexcept {
   return true;
 }
 
+bool Writer::resume(const char* path, const FileIdentity& identity, std::uint64_t bytes) noexcept {
+  close();
+  const int file = ::open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file < 0) return false;
+  struct stat found{};
+  const bool is_known = ::fstat(file, &found) == 0 && FileIdentity{found.st_dev, found.st_ino} == identity &&
+                        static_cast<std::uint64_t>(found.st_size) >= bytes;
+  if (!is_known || ::ftruncate(file, static_cast<off_t>(bytes)) != 0) {
+    const int reason = is_known ? errno : ESTALE;
+    ::close(file);
+    errno = reason;
+    return false;
+  }
+  file_ = file;
+  last_errno_ = 0;
+  end_bytes_ = written_bytes_ = bytes;
+  lost_bytes_ = 0;
+  return true;
+}
+
 bool Writer::append(ChunkType type, const void* payload, std::size_t size) noexcept {
   static constexpr char kPadding[8] = {};
   const std::size_t padding_bytes = (8 - size % 8) % 8;

@@ -8,6 +8,13 @@
 
 namespace turnpike::trace {
 
+// Which file it is, whatever its name.
+struct FileIdentity {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+
 // One thread at a time. errno is left as it was, except by a failing open.
 class Writer {
  public:
@@ -19,6 +26,9 @@ class Writer {
   // Makes the file, which must not exist yet, and writes `header`; magic, version and header_bytes are filled in here.
   // False when that failed: errno says why, and no file is left behind.
   bool open(const char* path, const FileHeader& header) noexcept;
+  // Goes on with a file that another process began, as `identity` tells, and cuts it to its first `bytes` bytes, which
+  // are whole chunks. False when the file is another, shorter, or cannot be written: errno says why.
+  bool resume(const char* path, const FileIdentity& identity, std::uint64_t bytes) noexcept;
   bool is_open() const noexcept { return file_ >= 0; }
 
   // Writes one chunk, its payload padded with zeros to a multiple of 8. False when the file could not take all of it:
@@ -30,6 +40,8 @@ class Writer {
   // Bytes of the header and of whole chunks that the file took, and of chunks that it did not take.
   std::uint64_t written_bytes() const noexcept { return written_bytes_; }
   std::uint64_t lost_bytes() const noexcept { return lost_bytes_; }
+  // Where the next chunk will stand.
+  std::uint64_t end_bytes() const noexcept { return end_bytes_; }
   // Why the latest failing append failed; 0 when none has.
   int last_errno() const noexcept { return last_errno_; }
 

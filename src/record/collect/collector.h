@@ -17,6 +17,7 @@
 #include "record/collect/resident_memory.h"
 #include "record/collect/status_page.h"
 #include "record/collect/thread_sampler.h"
+#include "record/estate/estate.h"
 #include "record/handover/loss_counters.h"
 #include "record/handover/record_batch.h"
 #include "record/handover/thread_handover.h"
@@ -35,6 +36,7 @@ struct CollectorSources {
   ThreadHandover& handover;
   ActivityPool& pool;
   StatusPage& status;
+  Estate& estate;
 };
 
 class Collector {
@@ -63,7 +65,7 @@ class Collector {
   void run() noexcept;
   void wait_for_turn();
   void turn(bool is_last);
-  void collect_threads();
+  bool collect_threads();
   void note_call(const std::byte* slot);
   bool collect_activities();
   void flush_cupti(bool is_last);
@@ -71,6 +73,7 @@ class Collector {
   void note_links(bool is_last);
   void note_memory(std::int64_t since_start_ns, bool is_last);
   void write();
+  void commit();
   void write_metadata();
   void write_losses();
   void sample_clocks();
@@ -99,9 +102,10 @@ class Collector {
   std::vector<std::byte> strings_payload_, frames_payload_, stacks_payload_;
   trace::ClockSample first_clock_{};
   std::int64_t last_flush_ns_ = 0;
+  std::int64_t last_call_ns_ = 0;
   std::int64_t last_clock_ns_ = 0;
   std::uint64_t last_loss_total_ = 0;
-  std::uint64_t dropped_batch_bytes_ = 0;  // of turns for which there was no memory
+  std::uint64_t dropped_turn_bytes_ = 0;  // of turns for which there was no memory
   bool are_devices_described_ = false;
 
   // Of the thread: a pthread of its own rather than std::thread, because a forked child must be able to forget it.

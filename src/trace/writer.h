@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "trace/format.h"
 
@@ -31,6 +32,9 @@ class Writer {
   bool resume(const char* path, const FileIdentity& identity, std::uint64_t bytes) noexcept;
   bool is_open() const noexcept { return file_ >= 0; }
 
+  // Programs close descriptors that are not theirs (os.closerange), and get the numbers for files of their own: ours is
+  // looked at before each write, and the file opened again by its name. Nothing goes to a file that is not ours.
+  //
   // Writes one chunk, its payload padded with zeros to a multiple of 8. False when the file could not take all of it:
   // its bytes then count as lost and what was written of it is cut off again, so that later chunks stay readable. The
   // next call tries again: a full disk may have room by then. Refused as lost: payloads over kMaxChunkBytes, a closed
@@ -49,7 +53,13 @@ class Writer {
   void close() noexcept;
 
  private:
+  bool start(int file, const char* path) noexcept;
+  bool has_own_file() noexcept;
+  bool is_own(int file) const noexcept;
+
   int file_ = -1;
+  std::string path_;
+  FileIdentity identity_;
   int last_errno_ = 0;
   // Where the next chunk starts: written_bytes_, and the remains of a chunk that could not be cut off.
   std::uint64_t end_bytes_ = 0;

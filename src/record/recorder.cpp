@@ -32,6 +32,7 @@ Recorder& Recorder::instance() {
 Recorder::Recorder() {
   pthread_atfork([] { instance().before_fork(); }, [] { instance().after_fork(); },
                  [] { instance().in_forked_child(); });
+  collector_.set_on_silence([] { instance().take_cupti_back(); });
   collector_.set_tick([](std::int64_t since_start_ns) { instance().on_tick(since_start_ns); });
 }
 
@@ -181,6 +182,11 @@ void Recorder::set_collecting(bool is_collecting) noexcept {
     nvtx_.set_listening(true);
     api_.set_listening(true);
   }
+}
+
+void Recorder::take_cupti_back() noexcept {
+  const std::lock_guard lock(collecting_mutex_);
+  if (is_collecting_) enable_activities();
 }
 
 void Recorder::on_tick(std::int64_t since_start_ns) noexcept {

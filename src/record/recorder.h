@@ -52,6 +52,8 @@ class Recorder {
   void leave_note(const Options& options, const std::string& reason);
   // Whether records are taken now: switched by the capture range, the delay and the duration.
   void set_collecting(bool is_collecting) noexcept;
+  // After another user of CUPTI has taken the buffers and switched our kinds off.
+  void take_cupti_back() noexcept;
   void on_tick(std::int64_t since_start_ns) noexcept;
   void before_fork() noexcept;
   void after_fork() noexcept;

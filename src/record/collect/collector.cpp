@@ -76,6 +76,7 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   from_.stacks.restart();
   last_flush_ns_ = last_clock_ns_ = 0;
   last_call_ns_ = -kFlushNs;
+  has_open_copies_ = has_done_copies_ = false;
   last_loss_total_ = 0;
   dropped_turn_bytes_ = 0;
   are_devices_described_ = false;
@@ -195,7 +196,7 @@ void Collector::turn(bool is_last) {
     last_clock_ns_ = since_start;
   }
   if (collect_threads()) last_call_ns_ = since_start;
-  collect_activities();
+  listen_for_device(since_start, collect_activities() || has_activities);
   if (!are_devices_described_ && !batch_.is_empty()) describe_devices();
   note_memory(since_start, is_last);
   write();
@@ -252,9 +253,23 @@ bool Collector::collect_threads() {
   return batch_.counts().calls != calls_before;
 }
 
+// torch.profiler, when it stops, leaves CUPTI without our kinds and with its own buffers. Without a wait nothing is
+// said: the GPU may be busy with something long.
+void Collector::listen_for_device(std::int64_t since_start_ns, bool has_activities) {
+  constexpr std::int64_t kSilenceNs = 1'000'000'000;
+  if (has_activities) has_open_copies_ = has_done_copies_ = false;
+  if (!has_done_copies_) silent_since_ns_ = since_start_ns;
+  if (since_start_ns - silent_since_ns_ < kSilenceNs) return;
+  has_open_copies_ = has_done_copies_ = false;
+  from_.losses.add(Loss::kOtherCuptiUser);
+  if (on_silence_ != nullptr) on_silence_();
+}
+
 void Collector::note_call(const std::byte* slot) {
   trace::CallRecord call;
   std::memcpy(&call, slot, sizeof(call));
+  if (call.result == 0 && call.is_captured == 0 && call.kind == trace::CallKind::kCopy) has_open_copies_ = true;
+  if (call.result == 0 && call.kind == trace::CallKind::kSynchronize && has_open_copies_) has_done_copies_ = true;
   sampler_.note_call(call.thread, call.end_ns);
   host_nodes_.note(call);
 }

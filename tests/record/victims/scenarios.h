@@ -29,6 +29,7 @@ int fork_storm(Arguments arguments);        // COUNT: forks while threads copy
 int run_self(Arguments arguments);          // forks and executes this program with the arguments
 int other_subscriber(Arguments arguments);  // takes CUPTI's one place before CUDA starts
 int steal_buffers(Arguments arguments);     // registers buffer callbacks of its own half-way
+int profiler_inside(Arguments arguments);   // as torch.profiler leaves CUPTI, and then four seconds of uploads
 int sessions(Arguments arguments);          // LIBRARY RUN_A RUN_B: starts and stops recording twice
 int session_at_exit(Arguments arguments);   // LIBRARY RUN: recorded until it exits; then says what the recorder says
 int bad_session(Arguments arguments);       // LIBRARY: what turnpike_start and turnpike_stop say when they must refuse

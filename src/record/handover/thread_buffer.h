@@ -95,6 +95,8 @@ class ThreadBuffer {
   std::uint32_t open_correlation = 0;
   // Producer's own: whether that call made a node of a CUDA graph.
   bool has_made_graph_node = false;
+  // Producer's own: since the ring last had room.
+  bool has_waited_in_vain = false;
   // Producer's own: what it will look at when they have arrived, and where it puts what it looks at.
   PendingDownloads pending_downloads;
   static constexpr std::size_t kWindowBytes = 256 << 10;

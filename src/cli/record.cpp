@@ -6,6 +6,8 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <thread>
 
 #include "cli/commands.h"
 #include "cli/given_command.h"
@@ -18,6 +20,7 @@
 #include "cli/run_directory.h"
 #include "cli/shared_status.h"
 #include "cli/status_line.h"
+#include "record/estate/estates.h"
 
 namespace turnpike::cli {
 namespace {
@@ -60,13 +63,29 @@ struct RecordArguments {
   record::Options options;
 };
 
+// Writes what processes that have died had not written. Whether any other is still being recorded.
+bool settle(std::optional<record::Estates>& estates, const SharedStatus& status) {
+  if (!estates) return false;
+  const auto settled = estates->settle();
+  status.add(settled.added);
+  return settled.has_recording;
+}
+
+// What is killed with the command may die a moment after it. A process that goes on closes its file itself.
+void settle_all(std::optional<record::Estates>& estates, const SharedStatus& status) {
+  constexpr int kLooks = 10;
+  constexpr std::chrono::milliseconds kPause{20};
+  for (int look = 0; settle(estates, status) && look < kLooks; ++look) std::this_thread::sleep_for(kPause);
+}
+
 // Runs the command and shows how it goes.
 Result<Ending> run_watched(const std::vector<std::string>& command, const std::vector<Variable>& variables,
-                           const SharedStatus& status, bool is_quiet) {
-  if (is_quiet) return launch(command, variables, {});
+                           const SharedStatus& status, std::optional<record::Estates>& estates, bool is_quiet) {
+  if (is_quiet) return launch(command, variables, {[&] { settle(estates, status); }, {}});
   StatusLine line(STDERR_FILENO);
   const auto start = std::chrono::steady_clock::now();
   const auto show = [&] {
+    settle(estates, status);
     const auto elapsed = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start);
     const std::string text = status_line_text(status.read(), elapsed);
     if (!text.empty()) line.show(text);
@@ -102,18 +121,21 @@ int run_recorded(const CLI::App& app, const RecordArguments& arguments, const st
   if (!library) return fail("turnpike record", library.error().message, kUsage);
   const auto status = SharedStatus::make();
   if (!status) return fail("turnpike record", status.error().message, kUsage);
+  auto estates = record::Estates::make();
   auto directory = run_directory_for(arguments, command);
   if (!directory) return fail("turnpike record", directory.error().message, kUsage);
 
   record::Options options = arguments.options;
   options.run_directory = std::filesystem::absolute(directory->recorded_path()).string();
-  const auto variables = recorder_environment(options, *library, status->path());
-  const auto ending = run_watched(command, variables, *status, options.is_quiet);
+  const auto variables =
+      recorder_environment(options, *library, status->path(), estates ? std::optional(estates->path()) : std::nullopt);
+  const auto ending = run_watched(command, variables, *status, estates, options.is_quiet);
   if (!ending || ending->start_error != 0) {
     directory->remove_if_empty();
     return ending ? start_failure("turnpike record", command, ending->start_error)
                   : fail("turnpike record", ending.error().message, kUsage);
   }
+  settle_all(estates, *status);
   if (auto placed = directory->take_place(); !placed) fail("turnpike record", placed.error().message, kUsage);
   if (!options.is_quiet) print_summary(status->read(), *directory);
   // First, so that the page knows the rate of the link.

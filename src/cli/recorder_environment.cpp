@@ -63,11 +63,13 @@ std::vector<Variable> guard_environment(const std::string& rules, const fs::path
 }
 
 std::vector<Variable> recorder_environment(const record::Options& options, const fs::path& library,
-                                           const std::string& status_path) {
+                                           const std::string& status_path,
+                                           const std::optional<std::string>& estates_path) {
   std::vector<Variable> variables = record::environment_of(options);
   variables.emplace_back(kCudaInjection, library.string());
   variables.emplace_back(kNvtxInjection, library.string());
   variables.emplace_back(TURNPIKE_ENV_STATUS, status_path);
+  variables.emplace_back(TURNPIKE_ENV_ESTATES, estates_path);
   return variables;
 }
 

@@ -31,7 +31,9 @@ inline constexpr const char* kGuardLibrary = "libturnpike_guard.so";
 std::vector<Variable> guard_environment(const std::string& rules, const std::filesystem::path& library,
                                         const std::string& log_path);
 
+// `estates_path`: none where there are no estates.
 std::vector<Variable> recorder_environment(const record::Options& options, const std::filesystem::path& library,
-                                           const std::string& status_path);
+                                           const std::string& status_path,
+                                           const std::optional<std::string>& estates_path);
 
 }  // namespace turnpike::cli

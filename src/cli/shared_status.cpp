@@ -50,4 +50,11 @@ TurnpikeStatus SharedStatus::read() const {
   return copy;
 }
 
+void SharedStatus::add(const TurnpikeStatus& amounts) const {
+  auto* from = reinterpret_cast<const std::uint64_t*>(&amounts);
+  auto* to = reinterpret_cast<std::uint64_t*>(mapping_);
+  for (std::size_t at = 0; at < sizeof amounts / sizeof *to; ++at)
+    __atomic_fetch_add(to + at, from[at], __ATOMIC_RELAXED);
+}
+
 }  // namespace turnpike::cli

@@ -19,6 +19,7 @@ class SharedStatus {
   const std::string& path() const { return path_; }
   // The counters as they stand: each one whole, all of them not at the same moment.
   TurnpikeStatus read() const;
+  void add(const TurnpikeStatus& amounts) const;
 
  private:
   SharedStatus(int descriptor, TurnpikeStatus* mapping);

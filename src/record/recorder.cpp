@@ -30,7 +30,9 @@ Recorder& Recorder::instance() {
 }
 
 Recorder::Recorder() {
-  pthread_atfork(nullptr, nullptr, [] { instance().in_forked_child(); });
+  pthread_atfork([] { instance().before_fork(); }, [] { instance().after_fork(); },
+                 [] { instance().in_forked_child(); });
+  collector_.set_on_silence([] { instance().take_cupti_back(); });
   collector_.set_tick([](std::int64_t since_start_ns) { instance().on_tick(since_start_ns); });
 }
 
@@ -182,6 +184,11 @@ void Recorder::set_collecting(bool is_collecting) noexcept {
   }
 }
 
+void Recorder::take_cupti_back() noexcept {
+  const std::lock_guard lock(collecting_mutex_);
+  if (is_collecting_) enable_activities();
+}
+
 void Recorder::on_tick(std::int64_t since_start_ns) noexcept {
   const std::chrono::nanoseconds since_start(since_start_ns);
   if (options_.delay.count() > 0 && since_start >= options_.delay &&
@@ -220,7 +227,25 @@ void Recorder::finish_process() noexcept {
   }
 }
 
+// A child that is forked while another thread holds a lock of ours finds it locked for good, and NVTX calls us there.
+void Recorder::before_fork() noexcept {
+  nvtx_.before_fork();
+  stacks_.before_fork();
+  strings_.before_fork();
+  estate_.before_fork();
+}
+
+void Recorder::after_fork() noexcept {
+  strings_.after_fork();
+  stacks_.after_fork();
+  nvtx_.after_fork();
+}
+
 void Recorder::in_forked_child() noexcept {
+  after_fork();
+  const bool is_estate_shared = !estate_.rings().empty();
+  estate_.leave_to_parent(state_ == State::kIdle);
+  if (is_estate_shared) handover_.forget_rings();
   if (state_ != State::kRecording) return;
   // No lock is taken: whoever held one is not in this process.
   state_.store(State::kForked, std::memory_order_release);

@@ -10,6 +10,7 @@
 #include "record/collect/activity_pool.h"
 #include "record/collect/collector.h"
 #include "record/collect/status_page.h"
+#include "record/estate/estate.h"
 #include "record/handover/loss_counters.h"
 #include "record/handover/thread_handover.h"
 #include "record/observe/api_observer.h"
@@ -51,18 +52,23 @@ class Recorder {
   void leave_note(const Options& options, const std::string& reason);
   // Whether records are taken now: switched by the capture range, the delay and the duration.
   void set_collecting(bool is_collecting) noexcept;
+  // After another user of CUPTI has taken the buffers and switched our kinds off.
+  void take_cupti_back() noexcept;
   void on_tick(std::int64_t since_start_ns) noexcept;
+  void before_fork() noexcept;
+  void after_fork() noexcept;
   void in_forked_child() noexcept;
 
-  StringTable strings_;
-  StackTable stacks_{strings_};
-  LossCounters losses_;
-  ThreadHandover handover_{losses_};
+  Estate estate_;
+  StringTable strings_{estate_.strings()};
+  StackTable stacks_{strings_, kWalksNativeFrames, estate_.stacks()};
+  LossCounters& losses_ = estate_.losses();
+  ThreadHandover handover_{losses_, estate_.rings(), &estate_.ring_count()};
   ActivityPool pool_;
   StatusPage status_;
   ApiObserver api_{strings_, stacks_, losses_, handover_};
   NvtxObserver nvtx_{strings_, handover_};
-  Collector collector_{{strings_, stacks_, losses_, handover_, pool_, status_}};
+  Collector collector_{{strings_, stacks_, losses_, handover_, pool_, status_, estate_}};
 
   std::mutex mutex_;  // of start and stop
   std::mutex collecting_mutex_;

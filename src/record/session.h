@@ -10,9 +10,10 @@ extern "C" {
 
 /* The environment of a process into which the driver injects the library. The table of record/options.cpp names the
  * variables of the options. */
-#define TURNPIKE_ENV_RUN "TURNPIKE_RUN"       /* the run directory, absolute; recording starts at cuInit */
-#define TURNPIKE_ENV_STATUS "TURNPIKE_STATUS" /* a file of one TurnpikeStatus that is mapped and updated */
-#define TURNPIKE_ENV_CUPTI "TURNPIKE_CUPTI"   /* path of libcupti, instead of searching */
+#define TURNPIKE_ENV_RUN "TURNPIKE_RUN"         /* the run directory, absolute; recording starts at cuInit */
+#define TURNPIKE_ENV_STATUS "TURNPIKE_STATUS"   /* a file of one TurnpikeStatus that is mapped and updated */
+#define TURNPIKE_ENV_ESTATES "TURNPIKE_ESTATES" /* memory of `turnpike record` (record/estate) for what may be lost */
+#define TURNPIKE_ENV_CUPTI "TURNPIKE_CUPTI"     /* path of libcupti, instead of searching */
 
 enum { TURNPIKE_DETAIL_TRANSFERS = 1, TURNPIKE_DETAIL_FULL = 2 };
 

@@ -59,6 +59,15 @@ std::uint32_t chunk_crc(const ChunkHeader& header, const void* payload, std::siz
   return crc32c(padding, padding_bytes, crc);
 }
 
+// A number that programs do not reach by accident, where the limit of this process has room for one.
+int under_high_number(int file) noexcept {
+  constexpr int kHighNumber = 500;
+  const int high = ::fcntl(file, F_DUPFD_CLOEXEC, kHighNumber);
+  if (high < 0) return file;
+  ::close(file);
+  return high;
+}
+
 }  // namespace
 
 bool Writer::open(const char* path, const FileHeader& header) noexcept {
@@ -81,10 +90,70 @@ bool Writer::open(const char* path, const FileHeader& header) noexcept {
     errno = reason;
     return false;
   }
-  file_ = file;
-  last_errno_ = 0;
+  if (!start(file, path)) {
+    const int reason = errno;
+    ::close(file);
+    ::unlink(path);
+    errno = reason;
+    return false;
+  }
   end_bytes_ = written_bytes_ = sizeof full;
+  return true;
+}
+
+bool Writer::start(int file, const char* path) noexcept {
+  struct stat found{};
+  if (::fstat(file, &found) != 0) return false;
+  try {
+    path_ = path;
+  } catch (...) {
+    errno = ENOMEM;
+    return false;
+  }
+  file_ = under_high_number(file);
+  identity_ = {found.st_dev, found.st_ino};
+  last_errno_ = 0;
   lost_bytes_ = 0;
+  return true;
+}
+
+bool Writer::is_own(int file) const noexcept {
+  struct stat found{};
+  return ::fstat(file, &found) == 0 && FileIdentity{found.st_dev, found.st_ino} == identity_;
+}
+
+// What has our number now is not closed: it is somebody else's.
+bool Writer::has_own_file() noexcept {
+  if (is_own(file_)) return true;
+  const int file = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file < 0) return false;
+  if (!is_own(file)) {
+    ::close(file);
+    errno = ESTALE;
+    return false;
+  }
+  file_ = under_high_number(file);
+  return true;
+}
+
+bool Writer::resume(const char* path, const FileIdentity& identity, std::uint64_t bytes) noexcept {
+  close();
+  const int file = ::open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file < 0) return false;
+  struct stat found{};
+  const bool is_known = ::fstat(file, &found) == 0 && FileIdentity{found.st_dev, found.st_ino} == identity &&
+                        static_cast<std::uint64_t>(found.st_size) >= bytes;
+  if (!is_known || ::ftruncate(file, static_cast<off_t>(bytes)) != 0) {
+    const int reason = is_known ? errno : ESTALE;
+    ::close(file);
+    errno = reason;
+    return false;
+  }
+  if (!start(file, path)) {
+    ::close(file);
+    return false;
+  }
+  end_bytes_ = written_bytes_ = bytes;
   return true;
 }
 
@@ -103,7 +172,9 @@ bool Writer::append(ChunkType type, const void* payload, std::size_t size) noexc
   iovec parts[kMaxParts] = {
       {&header, sizeof header}, {const_cast<void*>(payload), size}, {const_cast<char*>(kPadding), padding_bytes}};
   std::size_t done = 0;
-  if (is_within_limit(end_bytes_ + total)) {
+  if (!has_own_file()) {
+    // errno says why
+  } else if (is_within_limit(end_bytes_ + total)) {
     done = write_all(file_, parts, kMaxParts, total);
   } else {
     errno = EFBIG;
@@ -123,7 +194,7 @@ bool Writer::append(ChunkType type, const void* payload, std::size_t size) noexc
 void Writer::close() noexcept {
   if (file_ < 0) return;
   const int callers_errno = errno;
-  ::close(file_);  // not again after EINTR: on Linux the descriptor is gone by then
+  if (is_own(file_)) ::close(file_);  // not again after EINTR: on Linux the descriptor is gone by then
   errno = callers_errno;
   file_ = -1;
 }

@@ -37,7 +37,7 @@ PLAIN = {"TURNPIKE_DETAIL": "full", "TURNPIKE_STACKS": "1"}
 def test_each_option_changes_its_variable_alone(record, options, given):
     seen = environment_of(record, options)
     ours = {name: value for name, value in seen.items() if name.startswith("TURNPIKE")}
-    for name in ("TURNPIKE_RUN", "TURNPIKE_STATUS", "TURNPIKE_RECORD_LIBRARY"):
+    for name in ("TURNPIKE_RUN", "TURNPIKE_STATUS", "TURNPIKE_ESTATES", "TURNPIKE_RECORD_LIBRARY"):
         del ours[name]
     assert ours == {**PLAIN, **given}
 

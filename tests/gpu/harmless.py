@@ -193,7 +193,7 @@ def test_kill_9_leaves_what_was_flushed(case):
     assert is_ended_by(process.returncode, signal.SIGKILL)
     report = case.report()
     assert report["totals"]["d2h"]["count"] == 200
-    assert "not_closed" in report["losses"]
+    assert "ended_early" in report["losses"]
 
 
 def test_kill_9_in_the_middle_leaves_a_readable_file(case):
@@ -205,7 +205,7 @@ def test_kill_9_in_the_middle_leaves_a_readable_file(case):
     process.communicate(timeout=TIMEOUT_S)
     report = case.report()
     assert report["totals"]["d2h"]["count"] > 100
-    assert "not_closed" in report["losses"]
+    assert "ended_early" in report["losses"]
 
 
 @pytest.fixture

@@ -147,5 +147,17 @@ TEST(Activity, BuffersTakenByAnotherToolAreMissedButHarmless) {
   EXPECT_EQ(trace.calls_named("cudaMemcpyAsync").size(), 40u);
 }
 
+TEST(Activity, IsTakenBackFromAProfilerThatHasEnded) {
+  const VictimRun run({"profiler_inside"});
+  EXPECT_EQ(run.outcome().exit_code, 0) << run.outcome().err;
+  const Trace trace = run.trace();
+  EXPECT_EQ(trace.copies_of(21).size(), 20u);
+  EXPECT_EQ(trace.calls_named("cudaMemcpyAsync").size(), 220u);
+  // Of four seconds, the first is silent.
+  EXPECT_GT(trace.copies_of(22).size(), is_sanitized() ? 0u : 80u);
+  EXPECT_LT(trace.copies_of(22).size(), 170u);
+  EXPECT_EQ(trace.loss(trace::Loss::kOtherCuptiUser), 1u) << trace.losses();
+}
+
 }  // namespace
 }  // namespace turnpike::record_tests

@@ -12,6 +12,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "record/estate/estates.h"
 #include "trace/reader.h"
 
 extern char** environ;
@@ -24,6 +25,21 @@ std::string read_text(const std::filesystem::path& path) {
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+// As `turnpike record` does when its command has ended. Tells the status page, too.
+void settle(record::Estates& estates, const std::filesystem::path& status_path) {
+  TurnpikeStatus status{};
+  std::fstream file(status_path, std::ios::binary | std::ios::in | std::ios::out);
+  file.read(reinterpret_cast<char*>(&status), sizeof status);
+  for (int look = 0; look < 50; ++look) {
+    const auto settled = estates.settle();
+    for (int i = 0; i < 6; ++i) status.transfer_count[i] += settled.added.transfer_count[i];
+    if (!settled.has_recording) break;
+    usleep(20'000);
+  }
+  file.seekp(0);
+  file.write(reinterpret_cast<const char*>(&status), sizeof status);
 }
 
 Variables variables_of(const Setting& setting, const std::filesystem::path& folder) {
@@ -144,6 +160,8 @@ VictimRun::VictimRun(std::vector<std::string> arguments, Setting setting) {
     status.write(reinterpret_cast<const char*>(&empty), sizeof empty);
   }
   arguments.insert(arguments.begin(), setting.program.empty() ? victim_path() : setting.program);
+  auto estates = setting.is_recorded && setting.is_settled ? record::Estates::make() : std::nullopt;
+  if (estates) setting.variables.try_emplace(TURNPIKE_ENV_ESTATES, estates->path());
   std::vector<std::string> variables;
   for (const auto& [name, value] : variables_of(setting, folder_.path())) variables.push_back(name + "=" + value);
   std::vector<char*> argument_pointers = pointers(arguments);
@@ -162,6 +180,7 @@ VictimRun::VictimRun(std::vector<std::string> arguments, Setting setting) {
   rusage usage{};
   while (wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
   }
+  if (estates) settle(*estates, folder_.path() / "status");
   if (WIFEXITED(status)) outcome_.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) outcome_.signal = WTERMSIG(status);
   outcome_.out = read_text(out);

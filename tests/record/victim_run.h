@@ -86,6 +86,7 @@ struct Outcome {
 // Options of a run: what the victim's environment and limits are.
 struct Setting {
   bool is_recorded = true;
+  bool is_settled = true;                     // by estates, as `turnpike record` offers them
   std::string program = {};                   // instead of the victim, e.g. a Python
   Variables variables = {};                   // added to the environment; an empty value removes one
   std::int64_t file_limit_bytes = -1;         // RLIMIT_FSIZE

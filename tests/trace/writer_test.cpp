@@ -280,6 +280,66 @@ TEST_F(WriterTest, WritesUpToTheFileSizeLimit) {
   }
 }
 
+// The descriptor of a file, as a program finds it that closes what it did not open; -1: there is none.
+int descriptor_of(const std::filesystem::path& path) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code failed;
+    if (std::filesystem::read_symlink(entry.path(), failed) == path) return std::stoi(entry.path().filename());
+  }
+  return -1;
+}
+
+TEST_F(WriterTest, GoesOnByNameWhenItsDescriptorWasTaken) {
+  ASSERT_TRUE(writer_.open(path_.c_str(), header_));
+  const int taken = descriptor_of(path_);
+  ASSERT_GE(taken, 500) << "out of the way of programs that count";
+  const std::filesystem::path other = directory_ / "other";
+  const int users = ::open(other.c_str(), O_WRONLY | O_CREAT, 0600);
+  ASSERT_EQ(::dup2(users, taken), taken);
+  ASSERT_TRUE(append(copy_));
+  writer_.close();
+  EXPECT_EQ(std::filesystem::file_size(other), 0u);
+  EXPECT_EQ(::fcntl(taken, F_GETFD), 0) << "it is the program's";
+  EXPECT_EQ(descriptor_of(path_), -1);
+  ::close(users);
+  ::close(taken);
+  Collector found;
+  ASSERT_TRUE(read_file(path_, found));
+  EXPECT_THAT(found.records, testing::ElementsAre(copy_));
+}
+
+TEST_F(WriterTest, WritesToNoFileThatIsNotItsOwn) {
+  ASSERT_TRUE(writer_.open(path_.c_str(), header_));
+  ::close(descriptor_of(path_));
+  std::filesystem::rename(path_, directory_ / "moved");
+  std::ofstream(path_) << "of the user";
+  EXPECT_FALSE(append(copy_));
+  EXPECT_EQ(writer_.last_errno(), ESTALE);
+  EXPECT_EQ(writer_.lost_bytes(), sizeof(ChunkHeader) + copy_.size());
+  writer_.close();
+  EXPECT_EQ(contents(), "of the user");
+}
+
+TEST_F(WriterTest, ResumesTheFileOfAnotherAfterItsLastWholeChunk) {
+  ASSERT_TRUE(writer_.open(path_.c_str(), header_));
+  ASSERT_TRUE(append(copy_));
+  const std::uint64_t whole = writer_.end_bytes();
+  ASSERT_TRUE(append(kernel_));
+  struct stat about{};
+  ASSERT_EQ(::stat(path_.c_str(), &about), 0);
+  const FileIdentity identity{about.st_dev, about.st_ino};
+  Writer second;
+  EXPECT_FALSE(second.resume(path_.c_str(), {identity.device, identity.inode + 1}, whole));
+  EXPECT_EQ(errno, ESTALE);
+  EXPECT_FALSE(second.resume(path_.c_str(), identity, writer_.end_bytes() + 1)) << "it has less";
+  ASSERT_TRUE(second.resume(path_.c_str(), identity, whole));
+  EXPECT_EQ(second.written_bytes(), whole);
+  ASSERT_TRUE(second.append(ChunkType::kRecords, copy_.data(), copy_.size()));
+  Collector found;
+  ASSERT_TRUE(read_file(path_, found));
+  EXPECT_THAT(found.records, testing::ElementsAre(copy_, copy_));
+}
+
 TEST_F(WriterTest, CanBeOpenedAgainForAnotherFile) {
   ASSERT_TRUE(writer_.open(path_.c_str(), header_));
   ASSERT_TRUE(append(copy_));

@@ -21,9 +21,11 @@ using trace::Loss;
 
 namespace {
 
-// What a killed process can lose of its calls: short, and still no load (50 wake-ups a second).
+// What a killed process can lose of the device's work, and, without an estate, of its calls: short, and still no load
+// (50 wake-ups a second).
 constexpr std::int64_t kTurnNs = 20'000'000;
-// What a killed process can lose of the device's work. Each flush costs some hundred microseconds on this thread.
+// Each flush costs some hundred microseconds on this thread: one each turn while calls come and until what they started
+// should be done, and then few, for what takes longer.
 constexpr std::int64_t kFlushNs = 200'000'000;
 constexpr std::int64_t kClockNs = 1'000'000'000;
 constexpr std::size_t kMaxBatchBytes = 4 << 20;
@@ -31,7 +33,10 @@ constexpr std::size_t kMaxBatchBytes = 4 << 20;
 }  // namespace
 
 Collector::Collector(CollectorSources sources)
-    : from_(sources), decoder_(sources.strings, sources.losses), sampler_(sources.stacks) {}
+    : from_(sources),
+      decoder_(sources.strings, sources.losses),
+      batch_(sources.estate.batch(0), sources.estate.batch(1)),
+      sampler_(sources.stacks) {}
 
 bool Collector::open_file(const Options& options, std::string& error) {
   made_directory_ = mkdir(options.run_directory.c_str(), 0777) == 0;
@@ -70,8 +75,10 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   from_.strings.restart();
   from_.stacks.restart();
   last_flush_ns_ = last_clock_ns_ = 0;
+  last_call_ns_ = -kFlushNs;
+  has_open_copies_ = has_done_copies_ = false;
   last_loss_total_ = 0;
-  dropped_batch_bytes_ = 0;
+  dropped_turn_bytes_ = 0;
   are_devices_described_ = false;
   last_status_ = {};
   if (!open_file(options, error)) return false;
@@ -88,6 +95,7 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   note_memory(0, false);
   write();
 
+  from_.estate.open(path_.c_str());
   must_finish_ = false;
   is_done_ = false;
   // The program's signals are for the program's threads.
@@ -104,6 +112,7 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (failure != 0) {
     is_done_ = true;
+    from_.estate.close();
     writer_.close();
     unlink(path_.c_str());
     if (made_directory_) rmdir(options.run_directory.c_str());
@@ -132,14 +141,15 @@ TurnpikeStatus Collector::status() const {
 }
 
 void Collector::run() noexcept {
+  from_.estate.hold();
   while (true) {
     const bool is_last = must_finish_;
     // Out of memory: what was taken in this turn is lost, the program goes on.
     try {
       turn(is_last);
     } catch (...) {
-      dropped_batch_bytes_ += batch_.bytes().size();
-      batch_.clear();
+      dropped_turn_bytes_ += batch_.bytes().size();
+      commit();
     }
     if (is_last) break;
     try {
@@ -147,6 +157,7 @@ void Collector::run() noexcept {
     } catch (...) {
     }
   }
+  from_.estate.close();
   writer_.close();
   const std::lock_guard lock(done_mutex_);
   is_done_ = true;
@@ -172,7 +183,9 @@ void Collector::turn(bool is_last) {
   if (tick_ != nullptr && !is_last) tick_(since_start);
   // First, because a thread of the program may be waiting for a buffer with CUPTI's locks held, and a flush needs them.
   const bool has_activities = collect_activities();
-  const bool is_due = since_start - last_flush_ns_ >= kFlushNs && !(has_activities && from_.pool.is_pressed());
+  const bool is_busy = since_start - last_call_ns_ < kFlushNs;
+  const bool is_due =
+      since_start - last_flush_ns_ >= (is_busy ? kTurnNs : kFlushNs) && !(has_activities && from_.pool.is_pressed());
   if (is_last || is_due || (from_.pool.is_exhausted() && !has_activities)) {
     flush_cupti(is_last);
     last_flush_ns_ = since_start;
@@ -182,8 +195,8 @@ void Collector::turn(bool is_last) {
     if (!is_last) note_links(false);
     last_clock_ns_ = since_start;
   }
-  collect_threads();
-  collect_activities();
+  if (collect_threads()) last_call_ns_ = since_start;
+  listen_for_device(since_start, collect_activities() || has_activities);
   if (!are_devices_described_ && !batch_.is_empty()) describe_devices();
   note_memory(since_start, is_last);
   write();
@@ -194,6 +207,7 @@ void Collector::turn(bool is_last) {
     write_metadata();
     write_end();
   }
+  commit();
   const TurnpikeStatus now = to_status(batch_.counts(), from_.losses.total(), writer_.written_bytes());
   from_.status.update(now);
   const std::lock_guard lock(done_mutex_);
@@ -213,29 +227,49 @@ void Collector::flush_cupti(bool is_last) {
   }
 }
 
-void Collector::collect_threads() {
-  from_.handover.drain([this](const std::byte* slot) {
-    trace::RecordHeader header;
-    std::memcpy(&header, slot, sizeof(header));
-    if (header.kind == kThreadNameKind) {
-      ThreadName name;
-      std::memcpy(&name, slot, sizeof(name));
-      auto record = make_record<trace::ThreadRecord>(trace::RecordKind::kThread);
-      record.thread = name.thread;
-      record.name = from_.strings.intern(name.text);
-      batch_.add(record);
-      sampler_.note_thread(name.thread, name.handle);
-    } else {
-      batch_.add_raw(slot);
-      if (header.kind == trace::RecordKind::kCall) note_call(slot);
-    }
-    if (batch_.bytes().size() >= kMaxBatchBytes) write();
-  });
+// Whether there were any calls.
+bool Collector::collect_threads() {
+  const std::uint64_t calls_before = batch_.counts().calls;
+  from_.handover.drain(
+      [this](const std::byte* slot) {
+        trace::RecordHeader header;
+        std::memcpy(&header, slot, sizeof(header));
+        if (header.kind == kThreadNameKind) {
+          ThreadName name;
+          std::memcpy(&name, slot, sizeof(name));
+          auto record = make_record<trace::ThreadRecord>(trace::RecordKind::kThread);
+          record.thread = name.thread;
+          record.name = from_.strings.intern(name.text);
+          batch_.add(record);
+          sampler_.note_thread(name.thread, name.handle);
+        } else {
+          batch_.add_raw(slot);
+          if (header.kind == trace::RecordKind::kCall) note_call(slot);
+        }
+      },
+      [this] {
+        if (batch_.bytes().size() >= kMaxBatchBytes) write();
+      });
+  return batch_.counts().calls != calls_before;
+}
+
+// torch.profiler, when it stops, leaves CUPTI without our kinds and with its own buffers. Without a wait nothing is
+// said: the GPU may be busy with something long.
+void Collector::listen_for_device(std::int64_t since_start_ns, bool has_activities) {
+  constexpr std::int64_t kSilenceNs = 1'000'000'000;
+  if (has_activities) has_open_copies_ = has_done_copies_ = false;
+  if (!has_done_copies_) silent_since_ns_ = since_start_ns;
+  if (since_start_ns - silent_since_ns_ < kSilenceNs) return;
+  has_open_copies_ = has_done_copies_ = false;
+  from_.losses.add(Loss::kOtherCuptiUser);
+  if (on_silence_ != nullptr) on_silence_();
 }
 
 void Collector::note_call(const std::byte* slot) {
   trace::CallRecord call;
   std::memcpy(&call, slot, sizeof(call));
+  if (call.result == 0 && call.is_captured == 0 && call.kind == trace::CallKind::kCopy) has_open_copies_ = true;
+  if (call.result == 0 && call.kind == trace::CallKind::kSynchronize && has_open_copies_) has_done_copies_ = true;
   sampler_.note_call(call.thread, call.end_ns);
   host_nodes_.note(call);
 }
@@ -319,14 +353,21 @@ void Collector::write() {
   strings_payload_.clear();
   from_.stacks.drain(frames_payload_, stacks_payload_);
   from_.strings.drain(strings_payload_);
-  const auto append = [this](ChunkType type, const std::vector<std::byte>& payload) {
+  const auto append = [this](ChunkType type, std::span<const std::byte> payload) {
     if (!payload.empty()) writer_.append(type, payload.data(), payload.size());
   };
   append(ChunkType::kStrings, strings_payload_);
   append(ChunkType::kFrames, frames_payload_);
   append(ChunkType::kStacks, stacks_payload_);
   append(ChunkType::kRecords, batch_.bytes());
+  commit();
+}
+
+// From here on the file holds what was taken so far, whatever happens to the process.
+void Collector::commit() {
   batch_.clear();
+  from_.estate.commit(batch_.area(), {writer_.end_bytes(), from_.strings.drained_bytes(), from_.stacks.drained_frames(),
+                                      from_.stacks.drained_stack_bytes(), batch_.counts()});
 }
 
 void Collector::write_metadata() {
@@ -341,7 +382,7 @@ void Collector::write_losses() {
   from_.losses.set(Loss::kStackTruncated, of_stacks.truncated);
   from_.losses.set(Loss::kUnnamedLibrary, of_stacks.unnamed_library);
   from_.losses.set(Loss::kNoNativeFrames, of_stacks.without_native);
-  from_.losses.set(Loss::kWriteFailed, writer_.lost_bytes() + dropped_batch_bytes_);
+  from_.losses.set(Loss::kWriteFailed, writer_.lost_bytes() + dropped_turn_bytes_ + batch_.dropped_bytes());
   const std::uint64_t total = from_.losses.total();
   if (total == last_loss_total_) return;
   last_loss_total_ = total;

@@ -17,6 +17,7 @@
 #include "record/collect/resident_memory.h"
 #include "record/collect/status_page.h"
 #include "record/collect/thread_sampler.h"
+#include "record/estate/estate.h"
 #include "record/handover/loss_counters.h"
 #include "record/handover/record_batch.h"
 #include "record/handover/thread_handover.h"
@@ -35,6 +36,7 @@ struct CollectorSources {
   ThreadHandover& handover;
   ActivityPool& pool;
   StatusPage& status;
+  Estate& estate;
 };
 
 class Collector {
@@ -58,19 +60,25 @@ class Collector {
   // Called on the collector's thread at its regular turns, with the time since the start.
   using Tick = void (*)(std::int64_t since_start_ns);
   void set_tick(Tick tick) { tick_ = tick; }
+  // Called there when copies must have been carried out and CUPTI has delivered nothing for a second: somebody else has
+  // its buffers.
+  using OnSilence = void (*)();
+  void set_on_silence(OnSilence on_silence) { on_silence_ = on_silence; }
 
  private:
   void run() noexcept;
   void wait_for_turn();
   void turn(bool is_last);
-  void collect_threads();
+  bool collect_threads();
   void note_call(const std::byte* slot);
   bool collect_activities();
   void flush_cupti(bool is_last);
+  void listen_for_device(std::int64_t since_start_ns, bool has_activities);
   void describe_devices();
   void note_links(bool is_last);
   void note_memory(std::int64_t since_start_ns, bool is_last);
   void write();
+  void commit();
   void write_metadata();
   void write_losses();
   void sample_clocks();
@@ -86,6 +94,7 @@ class Collector {
   std::string path_;
   bool made_directory_ = false;  // the run's, for this recording
   Tick tick_ = nullptr;
+  OnSilence on_silence_ = nullptr;
   RecordBatch batch_;
   MemoryWatch memory_watch_;
   LinkWatch links_;
@@ -99,9 +108,14 @@ class Collector {
   std::vector<std::byte> strings_payload_, frames_payload_, stacks_payload_;
   trace::ClockSample first_clock_{};
   std::int64_t last_flush_ns_ = 0;
+  std::int64_t last_call_ns_ = 0;
+  // Copies were called since the last record of the device; then a call waited for them.
+  bool has_open_copies_ = false;
+  bool has_done_copies_ = false;
+  std::int64_t silent_since_ns_ = 0;
   std::int64_t last_clock_ns_ = 0;
   std::uint64_t last_loss_total_ = 0;
-  std::uint64_t dropped_batch_bytes_ = 0;  // of turns for which there was no memory
+  std::uint64_t dropped_turn_bytes_ = 0;  // of turns for which there was no memory
   bool are_devices_described_ = false;
 
   // Of the thread: a pthread of its own rather than std::thread, because a forked child must be able to forget it.

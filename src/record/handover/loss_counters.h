@@ -9,6 +9,7 @@
 
 namespace turnpike::record {
 
+// May lie in memory that another process reads.
 class LossCounters {
  public:
   // The recorder's own losses have numbers below this; a reader's start at 100.

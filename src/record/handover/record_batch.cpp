@@ -30,25 +30,42 @@ std::size_t direction_of(const trace::MemcpyRecord& record) {
 
 }  // namespace
 
-void RecordBatch::append(const void* record, std::size_t size) {
-  const auto* bytes = static_cast<const std::byte*>(record);
-  bytes_.insert(bytes_.end(), bytes, bytes + size);
+bool RecordBatch::append(const void* record, std::size_t size) {
+  const bool has_room = areas_[area_].append(record, size);
+  if (!has_room) dropped_bytes_ += size;
+  return has_room;
 }
 
 void RecordBatch::add_raw(const std::byte* slot) {
+  const auto add_as = [&]<typename Record>(Record record) {
+    std::memcpy(&record, slot, sizeof(record));
+    add(record);
+  };
   trace::RecordHeader header;
   std::memcpy(&header, slot, sizeof(header));
-  append(slot, header.bytes);
-  if (header.kind == trace::RecordKind::kCall) {
-    trace::CallRecord call;
-    std::memcpy(&call, slot, sizeof(call));
-    count(call);
+  switch (header.kind) {
+    case trace::RecordKind::kCall:
+      return add_as(trace::CallRecord{});
+    case trace::RecordKind::kMemcpy:
+      return add_as(trace::MemcpyRecord{});
+    case trace::RecordKind::kMemset:
+      return add_as(trace::MemsetRecord{});
+    case trace::RecordKind::kKernel:
+      return add_as(trace::KernelRecord{});
+    default:
+      append(slot, header.bytes);
   }
 }
 
-void RecordBatch::restart() {
-  bytes_.clear();
-  counts_ = {};
+void RecordBatch::clear() {
+  area_ = 1 - area_;
+  areas_[area_].clear();
+}
+
+void RecordBatch::restart(const RecordCounts& counts) {
+  areas_[area_].clear();
+  dropped_bytes_ = 0;
+  counts_ = counts;
 }
 
 void RecordBatch::count(const trace::CallRecord& record) {

@@ -3,8 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <span>
 
+#include "base/byte_log.h"
 #include "trace/format.h"
 #include "trace/make_record.h"
 
@@ -23,26 +24,39 @@ struct RecordCounts {
   std::uint64_t transfer_bytes[6] = {};
 };
 
-// Collector's thread only.
+// Collector's thread only. Has two areas: while one is written to the file, it stays as it is, and the next records go
+// to the other. So whoever finds the memory of a process that died knows what had not been written.
 class RecordBatch {
  public:
+  // What is added between two looks at bytes() must fit on top of what makes the collector write.
+  static constexpr std::size_t kAreaBytes = ByteLog::kHeadBytes + (std::size_t{8} << 20);
+
+  // Over `areas`, zeroed, or over memory of its own.
+  explicit RecordBatch(std::span<std::byte> first = {}, std::span<std::byte> second = {}) noexcept
+      : areas_{{first, kAreaBytes}, {second, kAreaBytes}} {}
+
   template <typename Record>
   void add(const Record& record) {
-    append(&record, sizeof(Record));
-    count(record);
+    if (append(&record, sizeof(Record))) count(record);
   }
   // A record as a thread's ring holds it: with its size in its header.
   void add_raw(const std::byte* slot);
 
-  const std::vector<std::byte>& bytes() const { return bytes_; }
-  bool is_empty() const { return bytes_.empty(); }
-  void clear() { bytes_.clear(); }
+  std::span<const std::byte> bytes() const { return areas_[area_].bytes(); }
+  bool is_empty() const { return bytes().empty(); }
+  // Forgets the records and turns to the other area.
+  void clear();
+  // The area that records are added to: 0 or 1.
+  std::uint32_t area() const { return area_; }
+  // Bytes of records that found no room.
+  std::uint64_t dropped_bytes() const { return dropped_bytes_; }
 
   const RecordCounts& counts() const { return counts_; }
-  void restart();
+  // From nothing, or from what was counted before.
+  void restart(const RecordCounts& counts = {});
 
  private:
-  void append(const void* record, std::size_t size);
+  bool append(const void* record, std::size_t size);
   void count(const trace::CallRecord& record);
   void count(const trace::MemcpyRecord& record);
   void count(const trace::MemsetRecord& record);
@@ -50,7 +64,9 @@ class RecordBatch {
   template <typename Other>
   void count(const Other&) {}
 
-  std::vector<std::byte> bytes_;
+  ByteLog areas_[2];
+  std::uint32_t area_ = 0;
+  std::uint64_t dropped_bytes_ = 0;
   RecordCounts counts_;
 };
 

@@ -13,7 +13,9 @@ namespace {
 
 thread_local ThreadBuffer* t_buffer = nullptr;
 
+// Without a key (a process has 1024), rings of threads that have ended are not reused.
 pthread_key_t g_leave_key;
+bool g_has_leave_key = false;
 pthread_once_t g_leave_key_once = PTHREAD_ONCE_INIT;
 
 // Runs when a thread ends. The thread may still make CUDA calls in later destructors: it then gets another ring.
@@ -23,7 +25,7 @@ void leave(void* buffer) {
 }
 
 void make_leave_key() {
-  pthread_key_create(&g_leave_key, leave);
+  g_has_leave_key = pthread_key_create(&g_leave_key, leave) == 0;
 }
 
 }  // namespace
@@ -38,10 +40,16 @@ ThreadBuffer* ThreadBuffers::mine(bool& is_new) noexcept {
   buffer->open_correlation = 0;
   buffer->pending_downloads.clear();
   pthread_once(&g_leave_key_once, make_leave_key);
-  pthread_setspecific(g_leave_key, buffer);
+  if (g_has_leave_key) pthread_setspecific(g_leave_key, buffer);
   t_buffer = buffer;
   is_new = true;
   return buffer;
+}
+
+void ThreadBuffers::forget() noexcept {
+  first_.store(nullptr, std::memory_order_relaxed);
+  if (t_buffer != nullptr && g_has_leave_key) pthread_setspecific(g_leave_key, nullptr);
+  t_buffer = nullptr;
 }
 
 ThreadBuffer* ThreadBuffers::take_free() noexcept {
@@ -52,10 +60,24 @@ ThreadBuffer* ThreadBuffers::take_free() noexcept {
   return nullptr;
 }
 
-ThreadBuffer* ThreadBuffers::add() noexcept {
+void* ThreadBuffers::memory_for_one() noexcept {
+  const std::size_t room = memory_.size() / sizeof(ThreadBuffer);
+  if (made_ != nullptr) {
+    std::uint32_t made = made_->load(std::memory_order_relaxed);
+    while (made < room) {
+      if (made_->compare_exchange_weak(made, made + 1, std::memory_order_relaxed)) {
+        return memory_.data() + made * sizeof(ThreadBuffer);
+      }
+    }
+  }
   void* memory =
       mmap(nullptr, sizeof(ThreadBuffer), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+ThreadBuffer* ThreadBuffers::add() noexcept {
+  void* memory = memory_for_one();
+  if (memory == nullptr) return nullptr;
   auto* buffer = new (memory) ThreadBuffer;  // default-initialised: the slots are not touched
   buffer->use_.store(ThreadBuffer::Use::kOwned, std::memory_order_relaxed);
   ThreadBuffer* first = first_.load(std::memory_order_relaxed);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "trace/format.h"
 
@@ -77,7 +78,8 @@ class ThreadBuffer {
     return used == kSlots / 2;
   }
 
-  // Consumer: calls `take(const std::byte* slot)` for each record and frees their slots.
+  // Consumer: calls `take(const std::byte* slot)` for each record and frees its slot. A reader of the memory of a
+  // process that died finds a record here, or where `take` put it, or in both.
   template <typename Take>
   void drain(Take take) {
     const std::uint32_t head = head_.load(std::memory_order_acquire);
@@ -93,6 +95,8 @@ class ThreadBuffer {
   std::uint32_t open_correlation = 0;
   // Producer's own: whether that call made a node of a CUDA graph.
   bool has_made_graph_node = false;
+  // Producer's own: since the ring last had room.
+  bool has_waited_in_vain = false;
   // Producer's own: what it will look at when they have arrived, and where it puts what it looks at.
   PendingDownloads pending_downloads;
   static constexpr std::size_t kWindowBytes = 256 << 10;
@@ -113,9 +117,17 @@ class ThreadBuffer {
 // is empty.
 class ThreadBuffers {
  public:
+  // Makes rings in `memory`, page-aligned and zeroed, counting them, as long as it lasts; then, or without, in pages of
+  // their own.
+  ThreadBuffers(std::span<std::byte> memory, std::atomic<std::uint32_t>* made) noexcept
+      : memory_(memory), made_(made) {}
+
   // The calling thread's ring, or nullptr when there is no memory for one. `is_new` tells that the thread has just got
   // it.
   ThreadBuffer* mine(bool& is_new) noexcept;
+
+  // In a forked child, which has no threads but this one and whose rings are the parent's: there are none yet.
+  void forget() noexcept;
 
   template <typename Visit>
   void for_each(Visit visit) {
@@ -138,7 +150,10 @@ class ThreadBuffers {
  private:
   ThreadBuffer* take_free() noexcept;
   ThreadBuffer* add() noexcept;
+  void* memory_for_one() noexcept;
 
+  std::span<std::byte> memory_;
+  std::atomic<std::uint32_t>* made_;
   std::atomic<ThreadBuffer*> first_{nullptr};
 };
 

@@ -42,17 +42,19 @@ ThreadBuffer* ThreadHandover::mine() noexcept {
 void ThreadHandover::push(ThreadBuffer& buffer, const void* record, std::size_t size) noexcept {
   if (buffer.try_push(record, size)) {
     if (buffer.has_become_half_full()) wake();
+    buffer.has_waited_in_vain = false;
     return;
   }
-  // Longer than the collector ever needs; a program that calls CUDA faster than a disk can take it is slowed down, not
-  // lost.
+  // Longer than the collector needs; a program that calls CUDA faster than a disk can take it is slowed down, not lost.
+  // Where the disk hangs, one such wait says enough.
   constexpr int kAttempts = 2000;
   const timespec pause{0, 100'000};
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kAttempts && !buffer.has_waited_in_vain; ++attempt) {
     wake();
     nanosleep(&pause, nullptr);
     if (buffer.try_push(record, size)) return;
   }
+  buffer.has_waited_in_vain = true;
   losses_.add(trace::Loss::kCallBuffersFull);
 }
 

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <span>
 
 #include "record/handover/loss_counters.h"
 #include "record/handover/thread_buffer.h"
@@ -13,7 +14,10 @@ namespace turnpike::record {
 
 class ThreadHandover {
  public:
-  explicit ThreadHandover(LossCounters& losses) : losses_(losses) {}
+  // `memory` and `made` are of ThreadBuffers.
+  explicit ThreadHandover(LossCounters& losses, std::span<std::byte> memory = {},
+                          std::atomic<std::uint32_t>* made = nullptr)
+      : losses_(losses), buffers_(memory, made) {}
 
   // The calling thread's ring; announces the thread by its name when it is new. nullptr: no memory (counted).
   ThreadBuffer* mine() noexcept;
@@ -21,18 +25,26 @@ class ThreadHandover {
   // counted.
   void push(ThreadBuffer& buffer, const void* record, std::size_t size) noexcept;
 
+  // In a forked child.
+  void forget_rings() noexcept { buffers_.forget(); }
+
   // Collector: sleeps until it is woken or the time is over. Whether it was woken.
   bool wait(std::int64_t timeout_ns);
   // Any thread: the collector should look now.
   void wake() noexcept;
-  // Collector: hands each record of each thread to `take`.
-  template <typename Take>
-  void drain(Take take) {
+  // Collector: hands each record of each thread to `take`, and calls `after_ring` after those of each thread.
+  template <typename Take, typename AfterRing>
+  void drain(Take take, AfterRing after_ring) {
     buffers_.for_each([&](ThreadBuffer& buffer) {
       const bool was_left = ThreadBuffers::is_left(buffer);
       buffer.drain(take);
+      after_ring();
       if (was_left) ThreadBuffers::make_free(buffer);
     });
+  }
+  template <typename Take>
+  void drain(Take take) {
+    drain(take, [] {});
   }
 
  private:

@@ -134,6 +134,14 @@ void NvtxObserver::set_listening(bool is_listening) noexcept {
   g_is_listening.store(is_listening, std::memory_order_relaxed);
 }
 
+void NvtxObserver::before_fork() noexcept {
+  g_started_mutex.lock();
+}
+
+void NvtxObserver::after_fork() noexcept {
+  g_started_mutex.unlock();
+}
+
 void NvtxObserver::set_capture_range(std::string name, CaptureRange function) {
   capture_name_ = std::move(name);
   capture_range_ = function;

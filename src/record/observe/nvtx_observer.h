@@ -13,6 +13,9 @@ class NvtxObserver {
   NvtxObserver(StringTable& strings, ThreadHandover& handover) : strings_(strings), handover_(handover) {}
 
   void set_listening(bool is_listening) noexcept;
+  // Around a fork, as StringTable has them.
+  void before_fork() noexcept;
+  void after_fork() noexcept;
   using CaptureRange = void (*)(bool is_start);
   // Calls `function` when a range named `name` starts and when it ends, also while not listening. Before the first
   // range only.

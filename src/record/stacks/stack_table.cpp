@@ -13,8 +13,6 @@ namespace turnpike::record {
 namespace {
 
 constexpr std::size_t kMaxStacks = 128 * 1024;
-constexpr std::size_t kMaxStackWords = std::size_t{8} << 20;
-constexpr std::size_t kMaxFrames = 256 * 1024;
 // 65536 walks. One that is forgotten is entered again under its old number.
 constexpr std::size_t kNumberSetsLog2 = 14;
 constexpr std::uint32_t kCapturesBetweenLooks = 256;
@@ -40,11 +38,14 @@ void count(std::atomic<std::uint64_t>& counter) noexcept {
   counter.fetch_add(1, std::memory_order_relaxed);
 }
 
-template <typename T>
-void append(std::vector<std::byte>& payload, const T* values, std::size_t value_count) {
-  const std::size_t at = payload.size();
-  payload.resize(at + value_count * sizeof(T));
-  if (value_count != 0) std::memcpy(payload.data() + at, values, value_count * sizeof(T));
+void append(std::vector<std::byte>& payload, const trace::FrameEntry& entry) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(&entry);
+  payload.insert(payload.end(), bytes, bytes + sizeof(entry));
+}
+
+// Each entry of a payload starts at a multiple of 8.
+std::size_t stack_bytes(std::uint32_t frame_count) {
+  return (sizeof(trace::StackEntry) + frame_count * sizeof(std::uint32_t) + 7) & ~std::size_t{7};
 }
 
 }  // namespace
@@ -53,8 +54,13 @@ std::size_t StackTable::FrameKeyHash::operator()(const FrameKey& key) const noex
   return mix(mix(mix(kHashSeed, key[0]), key[1]), key[2]);
 }
 
-StackTable::StackTable(StringTable& strings, bool walks_native) noexcept
-    : strings_(strings), unwind_table_(Omit::kOwnAndDriver), walks_native_(walks_native), numbers_(kNumberSetsLog2) {}
+StackTable::StackTable(StringTable& strings, bool walks_native, StackMemory memory) noexcept
+    : strings_(strings),
+      unwind_table_(Omit::kOwnAndDriver),
+      walks_native_(walks_native),
+      numbers_(kNumberSetsLog2),
+      frames_(memory.frames, StackMemory::kFramesBytes),
+      stack_log_(memory.stacks, StackMemory::kStacksBytes) {}
 
 std::uint32_t StackTable::capture() noexcept {
   ThreadState& thread = t_state;
@@ -120,16 +126,25 @@ std::uint32_t StackTable::enter_frames(std::uint16_t flags, const std::uint32_t*
   for (std::uint32_t id = first; id != trace::kNoId; id = stacks_[id - 1].next) {
     const Stack& stack = stacks_[id - 1];
     if (stack.flags == flags && stack.frame_count == frame_count &&
-        std::equal(frames, frames + frame_count, words_.begin() + stack.first_word)) {
+        std::equal(frames, frames + frame_count, frames_of(stack))) {
       return id;
     }
   }
-  if (stacks_.size() == kMaxStacks || words_.size() + frame_count > kMaxStackWords) return trace::kNoId;
-  const auto first_word = static_cast<std::uint32_t>(words_.size());
-  words_.insert(words_.end(), frames, frames + frame_count);
-  stacks_.push_back({first_word, static_cast<std::uint16_t>(frame_count), flags, first});
-  first = static_cast<std::uint32_t>(stacks_.size());
-  return first;
+  const std::size_t bytes = stack_bytes(frame_count);
+  std::byte* to = stacks_.size() == kMaxStacks ? nullptr : stack_log_.reserve(bytes);
+  if (to == nullptr) return trace::kNoId;
+  const auto id = static_cast<std::uint32_t>(stacks_.size() + 1);
+  const trace::StackEntry entry{id, static_cast<std::uint16_t>(frame_count), flags};
+  std::memcpy(to, &entry, sizeof(entry));
+  if (frame_count != 0) std::memcpy(to + sizeof(entry), frames, frame_count * sizeof(std::uint32_t));
+  stacks_.push_back({static_cast<std::uint32_t>(stack_log_.size()), entry.frame_count, flags, first});
+  stack_log_.publish(bytes);
+  first = id;
+  return id;
+}
+
+const std::uint32_t* StackTable::frames_of(const Stack& stack) noexcept {
+  return reinterpret_cast<const std::uint32_t*>(stack_log_.data() + stack.first_byte + sizeof(trace::StackEntry));
 }
 
 std::uint32_t StackTable::enter_frame(const PythonFrameText& text) noexcept {
@@ -181,11 +196,12 @@ std::uint32_t StackTable::native_frame(std::uintptr_t return_address) {
 std::uint32_t StackTable::frame_id(const FrameKey& key, const trace::FrameEntry& entry, std::uint32_t file) {
   const auto found = frame_ids_.find(key);
   if (found != frame_ids_.end()) return found->second;
-  if (frames_.size() == kMaxFrames) return trace::kNoId;
-  const auto id = static_cast<std::uint32_t>(frames_.size() + 1);
-  frames_.push_back({entry, file});
-  frames_.back().entry.id = id;
-  if (entry.kind == trace::FrameKind::kNative && file == kNoFile) count(unnamed_library_);
+  const auto id = static_cast<std::uint32_t>(frames_.size() / sizeof(LoggedFrame) + 1);
+  const bool is_of_module = file != kNoFile;
+  LoggedFrame frame{entry, is_of_module ? files_[file].segments_hash : 0, is_of_module ? 1u : 0u, 0};
+  frame.entry.id = id;
+  if (!frames_.append(&frame, sizeof(frame))) return trace::kNoId;
+  if (entry.kind == trace::FrameKind::kNative && !is_of_module) count(unnamed_library_);
   frame_ids_.emplace(key, id);
   return id;
 }
@@ -210,54 +226,47 @@ void StackTable::drain(std::vector<std::byte>& frames, std::vector<std::byte>& s
   const std::size_t frames_before = frames.size();
   const std::size_t stacks_before = stacks.size();
   try {
-    std::vector<Frame> named;
-    std::vector<File> files;
+    std::vector<LoggedFrame> named;
     {
       const std::lock_guard lock(mutex_);
-      named.assign(frames_.begin() + static_cast<std::ptrdiff_t>(drained_frames_), frames_.end());
-      files = files_;
+      const auto fresh = frames_.bytes_from(drained_frames_ * sizeof(LoggedFrame));
+      named.resize(fresh.size() / sizeof(LoggedFrame));
+      if (!named.empty()) std::memcpy(named.data(), fresh.data(), fresh.size());
     }
     // Reading symbols takes milliseconds a library: never while a thread of the program may wait for the mutex.
-    for (Frame& frame : named) name(frame, files);
+    for (LoggedFrame& frame : named) name(frame);
     const std::lock_guard lock(mutex_);
-    for (const Frame& frame : named) {
-      frames_[frame.entry.id - 1] = frame;
-      append(frames, &frame.entry, 1);
+    for (const LoggedFrame& frame : named) {
+      std::memcpy(frames_.data() + (frame.entry.id - 1) * sizeof(frame), &frame, sizeof(frame));
+      append(frames, frame.entry);
     }
     // A stack entered meanwhile may use frames that come with the next drain: a definition may stand after its use.
-    for (std::size_t i = drained_stacks_; i < stacks_.size(); ++i) append_stack(i, stacks);
+    const auto fresh = stack_log_.bytes_from(drained_stack_bytes_);
+    stacks.insert(stacks.end(), fresh.begin(), fresh.end());
     drained_frames_ += named.size();
-    drained_stacks_ = stacks_.size();
+    drained_stack_bytes_ = stack_log_.size();
   } catch (const std::bad_alloc&) {
     frames.resize(frames_before);
     stacks.resize(stacks_before);
   }
 }
 
-void StackTable::append_stack(std::size_t index, std::vector<std::byte>& payload) const {
-  const Stack& stack = stacks_[index];
-  const trace::StackEntry entry{static_cast<std::uint32_t>(index + 1), stack.frame_count, stack.flags};
-  append(payload, &entry, 1);
-  append(payload, words_.data() + stack.first_word, stack.frame_count);
-  payload.resize((payload.size() + 7) & ~std::size_t{7});
-}
-
-void StackTable::name(Frame& frame, const std::vector<File>& files) {
-  if (frame.file == kNoFile) return;
+void StackTable::name(LoggedFrame& frame) {
+  if (frame.is_unnamed == 0) return;
   bool is_readable = false;
-  const File& file = files[frame.file];
+  const std::string path(strings_.text(frame.entry.file));
   const std::string_view function =
-      symbols_.function_at(file.path, file.segments_hash, frame.entry.module_offset, is_readable);
+      symbols_.function_at(path, frame.segments_hash, frame.entry.module_offset, is_readable);
   if (!is_readable) count(unnamed_library_);
   if (!function.empty()) frame.entry.function = strings_.intern(function);
   // Named once: after a restart the name is drained again, not looked up again.
-  frame.file = kNoFile;
+  frame.is_unnamed = 0;
 }
 
 void StackTable::restart() noexcept {
   const std::lock_guard lock(mutex_);
   drained_frames_ = 0;
-  drained_stacks_ = 0;
+  drained_stack_bytes_ = 0;
 }
 
 StackTable::Losses StackTable::losses() const noexcept {

@@ -11,6 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/byte_log.h"
+#include "record/stacks/logged_frame.h"
 #include "record/stacks/module_symbols.h"
 #include "record/stacks/native_stack.h"
 #include "record/stacks/python_stack.h"
@@ -19,6 +21,14 @@
 #include "trace/format.h"
 
 namespace turnpike::record {
+
+// Where the table keeps its definitions, zeroed: LoggedFrame and StackEntry payloads (trace/format.h).
+struct StackMemory {
+  static constexpr std::size_t kFramesBytes = ByteLog::kHeadBytes + 256 * 1024 * sizeof(LoggedFrame);
+  static constexpr std::size_t kStacksBytes = ByteLog::kHeadBytes + (std::size_t{34} << 20);
+  std::span<std::byte> frames{};  // empty: in memory of the table's own
+  std::span<std::byte> stacks{};
+};
 
 // capture() on any thread, drain() on one. A stack seen before costs a walk and a hash, without a lock; a new one is
 // entered behind a mutex. Once capture() has returned a number, a drain() that starts later has it, or an earlier had:
@@ -29,7 +39,7 @@ namespace turnpike::record {
 class StackTable {
  public:
   // `walks_native`: whether stacks have native frames; if not, each capture counts as a loss of them.
-  explicit StackTable(StringTable& strings, bool walks_native = kWalksNativeFrames) noexcept;
+  explicit StackTable(StringTable& strings, bool walks_native = kWalksNativeFrames, StackMemory memory = {}) noexcept;
 
   // The number of the calling thread's stack: its native frames, without this library's and the driver's, up to the
   // innermost Python evaluator, then its Python frames. 0: could not. The same stack has the same number for the
@@ -45,6 +55,10 @@ class StackTable {
   // new since the last drain: drain the strings after this. When memory runs out, the rest stays for the next one.
   void drain(std::vector<std::byte>& frames, std::vector<std::byte>& stacks) noexcept;
 
+  // How much was drained. For the thread that drains.
+  std::size_t drained_frames() const noexcept { return drained_frames_; }
+  std::size_t drained_stack_bytes() const noexcept { return drained_stack_bytes_; }
+
   // A new file begins: everything will be drained again. Not while another thread drains.
   void restart() noexcept;
 
@@ -58,6 +72,10 @@ class StackTable {
   };
   Losses losses() const noexcept;
 
+  // Around a fork, as the strings' own, which come second.
+  void before_fork() noexcept { mutex_.lock(); }
+  void after_fork() noexcept { mutex_.unlock(); }
+
  private:
   static constexpr std::uint32_t kNoFile = trace::kUnknownId;
 
@@ -65,12 +83,8 @@ class StackTable {
   struct FrameKeyHash {
     std::size_t operator()(const FrameKey& key) const noexcept;
   };
-  struct Frame {
-    trace::FrameEntry entry;  // of a native frame, `function` is filled in by drain()
-    std::uint32_t file;       // in files_, of a native frame that is not named yet; else kNoFile
-  };
   struct Stack {
-    std::uint32_t first_word;  // in words_: its frames
+    std::uint32_t first_byte;  // in the log: its StackEntry
     std::uint16_t frame_count;
     std::uint16_t flags;
     std::uint32_t next;  // another stack of the same hash; 0: none
@@ -93,8 +107,8 @@ class StackTable {
   std::uint32_t native_frame(std::uintptr_t return_address);
   std::uint32_t frame_id(const FrameKey& key, const trace::FrameEntry& entry, std::uint32_t file);
   const Module* module_of(std::uintptr_t address);
-  void append_stack(std::size_t index, std::vector<std::byte>& payload) const;
-  void name(Frame& frame, const std::vector<File>& files);
+  const std::uint32_t* frames_of(const Stack& stack) noexcept;
+  void name(LoggedFrame& frame);
 
   StringTable& strings_;
   UnwindTable unwind_table_;
@@ -107,16 +121,16 @@ class StackTable {
   std::atomic<std::uint64_t> without_native_{0};
 
   std::mutex mutex_;  // for all below
-  std::vector<Frame> frames_;
+  ByteLog frames_;    // of LoggedFrame
   std::unordered_map<FrameKey, std::uint32_t, FrameKeyHash> frame_ids_;
-  std::vector<std::uint32_t> words_;
+  ByteLog stack_log_;
   std::vector<Stack> stacks_;
   std::unordered_map<std::uint64_t, std::uint32_t> stack_ids_;  // hash of frame ids -> the first stack of that hash
   std::vector<File> files_;                                     // only ever appended to
   std::vector<Module> modules_;                                 // what stands where since the last unload
   std::uint64_t modules_generation_ = 0;
   std::size_t drained_frames_ = 0;
-  std::size_t drained_stacks_ = 0;
+  std::size_t drained_stack_bytes_ = 0;
 
   ModuleSymbols symbols_;  // the draining thread's alone
 };

@@ -127,12 +127,13 @@ class CollectorTest : public testing::Test {
   cuda::Cupti cupti_ = fake_cupti();
   StringTable strings_;
   std::unique_ptr<StackTable> stacks_ = std::make_unique<StackTable>(strings_);
+  Estate estate_;
   LossCounters losses_;
   ThreadHandover handover_{losses_};
   std::unique_ptr<ActivityPool> pool_ = std::make_unique<ActivityPool>();
   StatusPage status_;
   std::unique_ptr<Collector> collector_ =
-      std::make_unique<Collector>(CollectorSources{strings_, *stacks_, losses_, handover_, *pool_, status_});
+      std::make_unique<Collector>(CollectorSources{strings_, *stacks_, losses_, handover_, *pool_, status_, estate_});
   std::string error_;
   Records records_;
 };

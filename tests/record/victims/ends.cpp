@@ -1,4 +1,5 @@
 // Victims that end in every way in which a process can, and that fork.
+#include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -27,6 +28,8 @@ namespace {
   }
   if (way == "sigint") raise(SIGINT);
   if (way == "sigterm") raise(SIGTERM);
+  if (way == "sigkill") raise(SIGKILL);
+  if (way == "exec") execl("/bin/true", "true", nullptr);
   if (way == "pthread_exit") {
     std::thread([] {
       const Buffers buffers;
@@ -59,11 +62,14 @@ int exit_by(Arguments arguments) {
   end_by(arguments[0]);
 }
 
-int fork_before(Arguments) {
+int fork_before(Arguments arguments) {
+  // NVTX loads the recorder before CUDA does.
+  if (!arguments.empty()) nvtxMarkA("before the fork");
   const pid_t child = fork();
   const Buffers buffers;
   upload(buffers, child == 0 ? 5 : 7, child == 0 ? 4001 : 4002);
   MUST(cudaDeviceSynchronize());
+  if (child == 0 && !arguments.empty()) end_by(arguments[0]);
   if (child == 0) return 0;
   const int status = status_of(child);
   std::printf("child %d\n", status);
@@ -104,10 +110,18 @@ int fork_storm(Arguments arguments) {
       }
     });
   }
+  // Names that the recorder has not seen make it take locks.
+  copying.emplace_back([&is_over] {
+    for (std::uint64_t i = 0; !is_over.load(); ++i) nvtxMarkA(std::to_string(i).c_str());
+  });
   std::uint64_t good = 0;
   for (std::uint64_t i = 0; i < number(arguments[0]); ++i) {
     const pid_t child = fork();
-    if (child == 0) std::exit(9);
+    if (child == 0) {
+      nvtxRangePushA("of a child");
+      nvtxRangePop();
+      std::exit(9);
+    }
     good += status_of(child) == 9;
   }
   is_over = true;

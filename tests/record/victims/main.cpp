@@ -33,6 +33,7 @@ constexpr Scenario kScenarios[] = {
     {"run_self", victim::run_self},
     {"other_subscriber", victim::other_subscriber},
     {"steal_buffers", victim::steal_buffers},
+    {"profiler_inside", victim::profiler_inside},
     {"sessions", victim::sessions},
     {"bad_session", victim::bad_session},
     {"session_at_exit", victim::session_at_exit},

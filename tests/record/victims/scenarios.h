@@ -10,7 +10,8 @@ using Arguments = std::span<char*>;
 int every_kind(Arguments arguments);        // each kind of call once, each with its own size
 int uploads(Arguments arguments);           // COUNT: sizes 1, 2, 3, ... and a checksum
 int paced(Arguments arguments);             // COUNT MS: one upload every MS milliseconds
-int endless(Arguments arguments);           // uploads whose sizes count up, until the program is killed
+int endless(Arguments arguments);           // FILE: uploads of 1, 2, 3, ... bytes until the program is killed.
+                                            // The file holds the size of the last one
 int many(Arguments arguments);              // COUNT: as fast as it goes
 int threads(Arguments arguments);           // THREADS COUNT: uploads of 100 + thread bytes on streams of their own
 int short_threads(Arguments arguments);     // THREADS: one after the other, each with one upload of 100 + thread bytes
@@ -28,6 +29,7 @@ int fork_storm(Arguments arguments);        // COUNT: forks while threads copy
 int run_self(Arguments arguments);          // forks and executes this program with the arguments
 int other_subscriber(Arguments arguments);  // takes CUPTI's one place before CUDA starts
 int steal_buffers(Arguments arguments);     // registers buffer callbacks of its own half-way
+int profiler_inside(Arguments arguments);   // as torch.profiler leaves CUPTI, and then four seconds of uploads
 int sessions(Arguments arguments);          // LIBRARY RUN_A RUN_B: starts and stops recording twice
 int session_at_exit(Arguments arguments);   // LIBRARY RUN: recorded until it exits; then says what the recorder says
 int bad_session(Arguments arguments);       // LIBRARY: what turnpike_start and turnpike_stop say when they must refuse

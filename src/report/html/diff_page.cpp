@@ -10,6 +10,7 @@
 #include "report/html/headline.h"
 #include "report/html/page_parts.h"
 #include "report/html/static_diff.h"
+#include "report/html/whole_figures.h"
 #include "report/json/diff_json.h"
 #include "report/text/diff_text.h"
 
@@ -124,12 +125,12 @@ void DiffPage::write(analyze::Report before, analyze::Report after, const Output
                          .code = code};
   write_head(headline, output);
   output(fmt::format("<main id=\"{}\">\n<div class=\"document\">\n", kStaticId));
-  output(top_of(parts));
+  output(with_whole_figures(top_of(parts)));
   // The timeline takes the place of the pictures.
   output(fmt::format("</div>\n<div id=\"{}\"><div class=\"document\">\n", kAppId));
-  output(pictures_of(before_.picture(), after_.picture(), data_.sites));
+  output(with_whole_figures(pictures_of(before_.picture(), after_.picture(), data_.sites)));
   output("</div></div>\n<div class=\"document\">\n");
-  output(tables_of(parts));
+  output(with_whole_figures(tables_of(parts)));
   output("</div>\n</main>\n");
   write_data(to_json(comparison, before, after, Names::kShown),
              Contents{.headline = headline,

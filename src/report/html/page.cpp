@@ -8,7 +8,9 @@
 #include "report/html/headline.h"
 #include "report/html/page_parts.h"
 #include "report/html/static_report.h"
+#include "report/html/whole_figures.h"
 #include "report/json/json.h"
+#include "report/text/verdict_remark.h"
 
 namespace turnpike::report::html {
 
@@ -78,18 +80,19 @@ void Page::write(analyze::Report report, const Output& output) const {
   const std::string details = details_of(report);
   write_head(headline, output);
   output(fmt::format("<main id=\"{}\" class=\"document\">\n", kStaticId));
-  output(html_of(StaticReport{.report = report,
-                              .headline = headline,
-                              .details = details,
-                              .missing = missing,
-                              .changes = changes,
-                              .excerpts = excerpts,
-                              .no_source = no_source,
-                              .picture = html_of(run_.picture(), data_.sites)}));
+  output(with_whole_figures(html_of(StaticReport{.report = report,
+                                                 .headline = headline,
+                                                 .details = details,
+                                                 .missing = missing,
+                                                 .changes = changes,
+                                                 .excerpts = excerpts,
+                                                 .no_source = no_source,
+                                                 .picture = html_of(run_.picture(), data_.sites)})));
   output(fmt::format("</main>\n<div id=\"{}\"></div>\n", kAppId));
   write_data(to_json(report, changes, Names::kShown),
              Contents{.headline = headline,
                       .details = details,
+                      .wait_remark = wait_remark_on(report),
                       .bases_ns = std::vector(groups.size(), base_ns),
                       .span_ns = span_ns,
                       .window = window(base_ns, span_ns),

@@ -250,8 +250,10 @@ test("search counts hits and walks through them", async () => {
 test("dragging selects a stretch, whose sums are exact", async () => {
   const { page } = await openLoop(`#span=${(10 * STEP_NS) / 1e6},${(11 * STEP_NS) / 1e6}`);
   const sums = page.getByRole("region", { name: "Sums" });
-  expect(await sums.textContent()).toContain("In the selected 6.00 ms");
-  expect(await sums.textContent()).toContain("GPU idle: a sync held the CPU1.00 ms (17 %)");
+  expect(await sums.textContent()).toContain("In the selected 6.00\u00a0ms");
+  expect(await sums.textContent()).toContain(
+    "GPU idle: a sync held the CPU1.00\u00a0ms (17\u00a0%)",
+  );
   const box = (await page.locator("canvas").boundingBox())!;
   await page.mouse.move(box.x + 400, box.y + 200);
   await page.mouse.down();
@@ -344,7 +346,7 @@ test.each([
   ["no findings and no source", { findings: [], no_source: "It was left out.", source: [] }, EMPTY],
   [
     "losses",
-    { left_out: ["kernels of the first 3 s"] },
+    { left_out: ["kernels of the first 3 s"], wait_remark: "The longest wait is no cause: 3 ms." },
     { losses: { lost: 3 }, loss_sentences: { lost: "three records" } },
   ],
 ] as const)("a run of %s is shown without an error", async (name, contents, report) => {
@@ -361,10 +363,14 @@ test.each([
   for (const key of ["n", "j", "ArrowRight", "ArrowDown", ".", "]", "f", "0", "w", "/"])
     await press(page, key);
   for (const tab of await page.locator('[role="tab"]').all()) await tab.click();
-  if (name === "losses")
-    expect(await page.textContent(".missing")).toBe(
-      "Not everything is here: three records (3). kernels of the first 3 s",
+  if (name === "losses") {
+    expect(await page.textContent(".findings > .hint")).toBe(
+      "The longest wait is no cause: 3\u00a0ms.",
     );
+    expect(await page.textContent(".missing")).toBe(
+      "Not everything is here: three records (3). kernels of the first 3\u00a0s",
+    );
+  }
   expect(complaints).toEqual([]);
   await page.close();
 });
@@ -402,7 +408,7 @@ test("the table of the view holds what is in view, and sorts", async () => {
   expect(await page.textContent("#tab-panel p")).toBe("186 events are in view.");
   expect(await rows.count()).toBe(186);
   await page.getByRole("button", { name: "duration" }).click();
-  expect(await rows.first().textContent()).toContain("6.00 ms");
+  expect(await rows.first().textContent()).toContain("6.00\u00a0ms");
   await page.close();
 });
 

@@ -166,6 +166,7 @@ function reportOf(name: string, site: string): Report {
     site,
     saving_step_ns: 800000,
     saving_pct: 13.3,
+    saving_reason: null,
     superseded_by: null,
     evidence: `once a step at ${name}`,
     advice: "Keep the value on the GPU.",
@@ -197,6 +198,7 @@ function reportOf(name: string, site: string): Report {
       notes: [name],
     },
     span_ns: STEPS * STEP_NS,
+    saving_pct_all: 13.3,
     steps: { count: STEPS, median_ns: STEP_NS, source: "nvtx:step" },
     verdict: {
       bound_by: "sync",

@@ -278,7 +278,7 @@ test("a comparison has the tabs that need no report, and tells the runs apart", 
   expect(sumsOf(run, 0, 100, run.sides[1]!.lanes).devices[0]!.idle.get("idle_sync")).toBe(50);
   // It has no stream: no kernel is known, which is not the same as none.
   expect(sumsOf(run, 0, 100).devices[0]!.kernels_ns).toBeNull();
-  expect(spokenWindow(run, 0, 100)).toContain("GPU 0 after the change is idle 50 % of it.");
+  expect(spokenWindow(run, 0, 100)).toContain("GPU 0 after the change is idle 50\u00a0% of it.");
 
   const actions = new Actions(run, new Store({ ...STATE, tab: "source" }, [0, 1000]));
   expect(actions.tab).toBe("details");

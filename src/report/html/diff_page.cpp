@@ -102,6 +102,10 @@ void DiffPage::write(analyze::Report before, analyze::Report after, const Output
   redactor.apply(before);
   redactor.apply(after);
 
+  Strings strings = data_.strings;
+  EncodedLanes encoded = data_.encoded;
+  before_.add_rank_lanes(encoded, strings);
+  after_.add_rank_lanes(encoded, strings);
   const Axis axis(placed(before_), placed(after_));
   std::vector<std::int64_t> bases_ns(data_.groups.size(), axis.base_after_ns);
   std::fill_n(bases_ns.begin(), before_groups_, axis.base_before_ns);
@@ -139,9 +143,9 @@ void DiffPage::write(analyze::Report before, analyze::Report after, const Output
                       .span_ns = axis.span_ns,
                       .window = axis.window(),
                       .groups = std::move(groups),
-                      .strings = data_.strings,
+                      .strings = strings,
                       .sites = data_.sites,
-                      .lanes = data_.encoded.lanes,
+                      .lanes = encoded.lanes,
                       .excerpts = no_excerpts,
                       .no_source = "",
                       .sites_of_findings = {},
@@ -149,7 +153,7 @@ void DiffPage::write(analyze::Report before, analyze::Report after, const Output
                       .left_out = not_here,
                       .redactor = redactor,
                       .after_group = before_groups_},
-             data_.encoded.blocks, output);
+             encoded.blocks, output);
 }
 
 }  // namespace turnpike::report::html

@@ -334,6 +334,50 @@ TEST(HtmlPage, PutsProcessesBesideEachOther) {
   EXPECT_EQ(groups, (std::set<int>{0, 1}));
 }
 
+// Of a rank: its page data, and one collective from `start` to `end`, which another launch follows.
+void add_rank(Page& page, const std::string& rank, std::int64_t start, std::int64_t end) {
+  Recording recording;
+  recording.process.metadata["rank"] = rank;
+  recording.call(trace::CallKind::kLaunch, "cudaLaunchKernel", 1, start - 20'000, start - 15'000);
+  recording.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)", 1, start, end);
+  recording.call(trace::CallKind::kLaunch, "cudaLaunchKernel", 2, end, end + 5'000);
+  recording.kernel("gemm", 2, end + 10'000, end + 20'000);
+  const analyze::Timeline timeline = recording.loader.take();
+  const auto run = analyze::rank_run(recording.process, timeline, {0, 0}, 1);
+  ASSERT_TRUE(run);
+  page.add({recording.process, timeline, nullptr, nullptr, nullptr, nullptr, nullptr, &*run});
+}
+
+TEST(HtmlPage, DrawsWaitsForOtherRanksInTheLaneOfTheDevice) {
+  Page page({}, 2);
+  add_rank(page, "3", 100'000, 500'000);
+  add_rank(page, "5", 400'000, 500'000);
+  const std::string html = written(page, {});
+  expect_lanes(html);
+  const Json contents = contents_of(html);
+  std::size_t waits = 0;
+  for (const Json& lane : contents["lanes"]) {
+    for (const Decoded& event : events_of(html, lane)) {
+      if (event.event_class != static_cast<std::uint64_t>(Class::kIdleRank)) continue;
+      ++waits;
+      EXPECT_EQ(lane["kind"], "state");
+      EXPECT_EQ(lane["title"], "GPU 0: what it waits for");
+      EXPECT_EQ(lane["group"], 0);
+      EXPECT_EQ(event.start, 20'000);
+      EXPECT_EQ(event.duration, 300'000u);
+      const std::size_t name = lane["names"][event.name];
+      EXPECT_THAT(contents["strings"][name].get<std::string>(), testing::StartsWith("waits for rank 5 in "));
+    }
+  }
+  EXPECT_EQ(waits, 1u);
+}
+
+TEST(HtmlPage, OfOneRankShowsNoWaitForAnother) {
+  Page page({}, 1);
+  add_rank(page, "3", 100'000, 500'000);
+  EXPECT_THAT(written(page, {}), Not(HasSubstr("waits for rank")));
+}
+
 // A chain of lines, each 1 us of cost deeper, under "main.py:1"; every other branch costs little.
 analyze::CallPaths chain_of(std::uint32_t depth) {
   analyze::CallPaths paths;

@@ -68,7 +68,6 @@ function FindingCard({
       <p>{prose(finding.evidence)}</p>
       <p class="advice">Fix: {prose(finding.advice)}</p>
       {fix ? <FixText fix={fix} /> : null}
-      {finding.saving_reason ? <p>Gain: {prose(finding.saving_reason)}</p> : null}
       <p class="buttons">
         {site !== undefined ? (
           <button
@@ -89,6 +88,7 @@ function FindingCard({
           </button>
         ) : null}
       </p>
+      {finding.saving_reason ? <p>Gain: {prose(finding.saving_reason)}</p> : null}
     </article>
   );
 }

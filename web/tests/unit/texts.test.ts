@@ -83,7 +83,7 @@ test("texts of the recording cannot leave their element", () => {
   expect(escapeHtml(hostile)).not.toMatch(/[<>'"]|&(?!#)/);
 });
 
-const LIGHT_SHAPES: ClassName[] = ["step", "range"];
+const LIGHT_SHAPES: ClassName[] = ["step", "range", "python"];
 
 test.each([false, true])("contrasts: 4.5:1 for text, 3:1 for shapes (dark: %s)", (isDark) => {
   const palette = paletteFor(isDark);
@@ -92,7 +92,7 @@ test.each([false, true])("contrasts: 4.5:1 for text, 3:1 for shapes (dark: %s)",
   expect(contrast(palette.mutedText, palette.background)).toBeGreaterThan(4.5);
   for (const name of Object.keys(palette.classes) as ClassName[]) {
     const colour = palette.classes[name];
-    // Steps and ranges carry their text in the colour of texts; they are areas to read on.
+    // Steps, ranges and Python carry their text in the colour of texts; they are areas to read on.
     if (LIGHT_SHAPES.includes(name)) expect(contrast(palette.text, colour)).toBeGreaterThan(4.5);
     else
       expect([name, contrast(colour, palette.background)]).toEqual([

@@ -311,7 +311,7 @@ describe.each(["light", "dark"] as const)("pixels, %s", (colorScheme) => {
 });
 
 test("Python is a pale bar below its thread, and a wait for another rank has bars of its own", async () => {
-  const [from, ns] = [10.2 * STEP_NS, STEP_NS];
+  const [from, ns] = [10.25 * STEP_NS, STEP_NS];
   const event = { start: from, duration: ns, name: 0, link: NO_LINK };
   const lane = (kind: LaneKind, title: string, eventClass: number) => ({
     entry: { kind, title, group: 0, names: [4], ...(kind === "state" ? { device: 1 } : {}) },
@@ -324,6 +324,7 @@ test("Python is a pale bar below its thread, and a wait for another rank has bar
   const { page, complaints } = await open(written(pageOf(data, report, program)));
   await page.waitForSelector("canvas");
   await settled(page);
+  expect(complaints).toEqual([]);
   const rows = await page.evaluate(
     ([time, windowFrom, windowNs]) => {
       const canvas = document.querySelector("canvas")!;
@@ -355,7 +356,6 @@ test("Python is a pale bar below its thread, and a wait for another rank has bar
   const table = await page.locator("#panel-view, [role=tabpanel]").first().textContent();
   for (const words of ["line of Python, from samples", "waits for another rank, in a collective"])
     expect(table).toContain(words);
-  expect(complaints).toEqual([]);
   await page.close();
 });
 

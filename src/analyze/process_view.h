@@ -9,6 +9,7 @@
 #include "analyze/model/activity.h"
 #include "analyze/model/stacks.h"
 #include "analyze/model/timeline.h"
+#include "analyze/rank_waits.h"
 #include "analyze/sums/idle.h"
 #include "trace/process.h"
 
@@ -28,6 +29,8 @@ struct ProcessView {
   // What the report found of its stacks and devices, so that nobody finds it twice; nullptr: make your own.
   Stacks* stacks = nullptr;
   const Activity* activity = nullptr;
+  // Its collectives, of which the waits for other ranks come once all processes are known; nullptr: it holds none.
+  const RankRun* rank = nullptr;
 };
 
 // Called once for each process of a run, in the order of its files.

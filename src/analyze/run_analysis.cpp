@@ -76,7 +76,12 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
     idle_.add(idle, steps ? std::optional(steps->window) : std::nullopt);
     const ProcessModel model = analysis.model(steps, rates_);
     FoundFindings found = find_findings(model, watch_ != nullptr);
-    if (watch_) watch_({process, timeline, &idle, &model, &found, &analysis.stacks(), &analysis.activity()});
+    auto rank = rank_run(process, timeline, steps ? steps->window : *span, steps ? steps->whole_count : 1);
+    if (watch_) {
+      watch_({process, timeline, &idle, &model, &found, &analysis.stacks(), &analysis.activity(),
+              rank ? &*rank : nullptr});
+    }
+    if (rank) ranks_.add(std::move(*rank), model.measured_step_ns(), found);
     add_model(model, *times, std::move(found));
   } else if (watch_) {
     watch_({process, timeline, nullptr, nullptr, nullptr, &analysis.stacks(), &analysis.activity()});
@@ -98,7 +103,6 @@ void RunAnalysis::add_device_time(const DeviceTimes& times, const Interval& span
 // Threads and leads are told of one process: of the one that launches most.
 void RunAnalysis::add_model(const ProcessModel& model, const DeviceTimes& times, FoundFindings found) {
   const std::optional<FoundSteps>& steps = model.steps();
-  add_rank(model, steps, found);
   add_findings(std::move(found));
   auto threads = describe_threads(model);
   std::uint64_t launches = 0;
@@ -108,14 +112,6 @@ void RunAnalysis::add_model(const ProcessModel& model, const DeviceTimes& times,
   details_.threads = std::move(threads);
   details_.launch_lead = launch_lead_of(model);
   details_.steps_by_bound = steps ? steps_by_bound(times, *steps) : std::map<Bound, std::uint64_t>();
-}
-
-void RunAnalysis::add_rank(const ProcessModel& model, const std::optional<FoundSteps>& steps,
-                           const FoundFindings& found) {
-  const auto span = span_of(model.timeline());
-  if (!span) return;
-  auto run = rank_run(model.process(), model.timeline(), steps ? steps->window : *span, steps ? steps->whole_count : 1);
-  if (run) ranks_.add(std::move(*run), model.measured_step_ns(), found);
 }
 
 // Ranges of several processes: of each name the process that spent most time in it speaks for all.

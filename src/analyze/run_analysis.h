@@ -39,7 +39,6 @@ class RunAnalysis {
   void add_losses(const trace::Process& process, const Timeline& timeline);
   void add_device_time(const DeviceTimes& times, const Interval& span, const std::optional<FoundSteps>& steps);
   void add_model(const ProcessModel& model, const DeviceTimes& times, FoundFindings found);
-  void add_rank(const ProcessModel& model, const std::optional<FoundSteps>& steps, const FoundFindings& found);
   void add_ranges(std::vector<RangeVerdict> ranges);
   void add_memory(std::optional<MemoryUse> use);
   void offer_steps(std::optional<FoundSteps> found);

@@ -7,6 +7,7 @@ export type LaneKind =
   | "steps"
   | "ranges"
   | "host"
+  | "python"
   | "state"
   | "stream"
   | "copy_up"

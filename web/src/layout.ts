@@ -2,6 +2,7 @@
 import type { LaneKind } from "./format.ts";
 import type { Lane } from "./model/lane.ts";
 import type { Run } from "./model/run.ts";
+import type { LaneEntry } from "./page/contents.ts";
 
 export interface Row {
   /** The lane; none in the heading of a process. */
@@ -22,6 +23,7 @@ const ORDER: LaneKind[] = [
   "steps",
   "ranges",
   "host",
+  "python",
   "state",
   "stream",
   "copy_up",
@@ -34,6 +36,7 @@ const HEIGHTS: Record<LaneKind, number> = {
   steps: 24,
   ranges: 18,
   host: 32,
+  python: 16,
   state: 32,
   stream: 36,
   copy_up: 20,
@@ -82,14 +85,20 @@ export function layoutOf(run: Run, { hidden, fix }: LayoutChoice): Layout {
     for (const lane of inOrder(lanes, run.isComparison)) {
       const { entry } = lane;
       const isGhost = entry.fix !== undefined;
-      const isSubRow = isGhost || (entry.depth ?? 0) > 0;
+      const isSubRow = isGhost || entry.kind === "python" || (entry.depth ?? 0) > 0;
       const height = isSubRow
         ? Math.min(SUB_ROW_HEIGHT, heightOf(entry.kind))
         : heightOf(entry.kind);
-      add(lane, isGhost ? "with the fix" : isSubRow ? "" : entry.title, height, isSubRow);
+      add(lane, titleOf(entry), height, isSubRow);
     }
   });
   return { rows, height: y + gap };
+}
+
+function titleOf(entry: LaneEntry): string {
+  if (entry.fix !== undefined) return "with the fix";
+  if ((entry.depth ?? 0) > 0) return "";
+  return entry.kind === "python" ? "its Python" : entry.title;
 }
 
 /** Of a comparison, this many threads of a process stand above its devices; the others below. */
@@ -98,22 +107,26 @@ const THREADS_ON_TOP = 2;
 /** By device, then kind, then as written; predicted lanes after the recorded ones of the same title. */
 function inOrder(lanes: Lane[], isComparison: boolean): Lane[] {
   const firstOfTitle = new Map<string, number>();
-  const key = ({ entry }: Lane) => `${entry.kind}/${entry.title}`;
+  // The Python of a thread stands below the thread's calls.
+  const kindOf = ({ entry }: Lane) => (entry.kind === "python" ? "host" : entry.kind);
+  const key = (lane: Lane) => `${kindOf(lane)}/${lane.entry.title}`;
   for (const lane of lanes)
     if (!firstOfTitle.has(key(lane))) firstOfTitle.set(key(lane), lane.index);
   const threads = lanes.filter(({ entry }) => entry.kind === "host" && !entry.depth);
   const low = isComparison
     ? new Set(threads.slice(THREADS_ON_TOP).map(({ entry }) => entry.title))
     : new Set<string>();
-  const block = ({ entry }: Lane) => {
+  const block = (lane: Lane) => {
+    const { entry } = lane;
     if (entry.device !== undefined) return entry.device;
     if (entry.kind === "memory") return 1e6;
-    return entry.kind === "host" && low.has(entry.title) ? 1e5 : -1;
+    return kindOf(lane) === "host" && low.has(entry.title) ? 1e5 : -1;
   };
   const rank = (lane: Lane) => [
     block(lane),
-    ORDER.indexOf(lane.entry.kind),
+    ORDER.indexOf(kindOf(lane)),
     firstOfTitle.get(key(lane))!,
+    lane.entry.kind === "python" ? 1 : 0,
     lane.entry.fix === undefined ? 0 : 1,
     lane.entry.depth ?? 0,
     lane.index,

@@ -1,5 +1,6 @@
 // A kernel's C++ signature, shortened to what tells it from the others; and texts from the recording made safe to show.
 import { isKernel } from "./format.ts";
+import { wholeFigures } from "./time_text.ts";
 
 /** What stands on an event: kernels have C++ signatures, everything else a name that people chose. */
 export function eventName(name: string, eventClass: number): string {
@@ -34,6 +35,11 @@ export function visible(text: string): string {
     /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]/gu,
     (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
+}
+
+/** A sentence of the report, safe to show. */
+export function prose(text: string): string {
+  return wholeFigures(visible(text));
 }
 
 /** A place as tables name it: with the line of the library, where one made the call. */

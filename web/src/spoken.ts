@@ -32,7 +32,7 @@ export function spokenWindow(run: Run, from: number, to: number): string {
       const idle =
         pyramid.busyUntil(to, lane.waitingBefore) - pyramid.busyUntil(from, lane.waitingBefore);
       const gpu = `GPU ${lane.entry.device ?? 0}${name === "" ? "" : ` ${name} the change`}`;
-      sentences.push(`${gpu} is idle ${percent((100 * idle) / (to - from))} of it.`);
+      sentences.push(`${gpu} waits ${percent((100 * idle) / (to - from))} of it.`);
     }
   return sentences.join(" ");
 }

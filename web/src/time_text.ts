@@ -1,4 +1,11 @@
-// Times and sizes in words, as `turnpike report` prints them.
+// Times and sizes in words, as `turnpike report` prints them. A no-break space keeps each figure with its unit.
+
+const SPACE = "\u00a0";
+
+/** A sentence whose figures no line break parts from their unit. */
+export function wholeFigures(text: string): string {
+  return text.replace(/(?<=\d) (?=(?:[num]?s|min|h|[kMGT]?B|[kMG]B\/s|[KMG]iB)(?!\w)|%)/g, SPACE);
+}
 
 const UNITS: [number, string][] = [
   [1e9, "s"],
@@ -10,17 +17,18 @@ const UNITS: [number, string][] = [
 export function duration(ns: number): string {
   // 999.5 us is 1 ms: what rounds up to a thousand belongs to the next unit.
   for (const [size, unit] of UNITS)
-    if (Math.abs(ns) >= size * 0.9995) return `${digits(ns / size)} ${unit}`;
-  return `${Math.round(ns)} ns`;
+    if (Math.abs(ns) >= size * 0.9995) return `${digits(ns / size)}${SPACE}${unit}`;
+  return `${Math.round(ns)}${SPACE}ns`;
 }
 
 /** The same for screen readers, which do not know "us". */
 export function spokenDuration(ns: number): string {
   return duration(ns)
+    .replace(SPACE, " ")
     .replace(/ns$/, "nanoseconds")
     .replace(/us$/, "microseconds")
     .replace(/ms$/, "milliseconds")
-    .replace(/ s$/, " seconds");
+    .replace(/(?<=\s)s$/, "seconds");
 }
 
 const SIZES: [number, string][] = [
@@ -32,13 +40,13 @@ const SIZES: [number, string][] = [
 
 export function size(bytes: number): string {
   for (const [unit, name] of SIZES)
-    if (bytes >= unit * 0.9995) return `${digits(bytes / unit)} ${name}`;
-  return `${Math.round(bytes)} B`;
+    if (bytes >= unit * 0.9995) return `${digits(bytes / unit)}${SPACE}${name}`;
+  return `${Math.round(bytes)}${SPACE}B`;
 }
 
 export function percent(value: number): string {
-  if (value !== 0 && Math.abs(value) < 0.95) return `${value.toFixed(1)} %`;
-  return `${Math.round(value)} %`;
+  if (value !== 0 && Math.abs(value) < 0.95) return `${value.toFixed(1)}${SPACE}%`;
+  return `${Math.round(value)}${SPACE}%`;
 }
 
 function digits(value: number): string {
@@ -50,7 +58,7 @@ function digits(value: number): string {
 export function moment(ns: number, tick: number, unit = unitFor(tick)): string {
   const [scale, name] = unit;
   const decimals = Math.max(0, Math.ceil(-Math.log10(tick / scale) - 1e-9));
-  return `${(ns / scale).toFixed(decimals)} ${name}`;
+  return `${(ns / scale).toFixed(decimals)}${SPACE}${name}`;
 }
 
 /** Milliseconds with up to three decimals; seconds and microseconds where those would be too coarse or too many digits. */

@@ -149,6 +149,7 @@ void write(const Contents& contents, const Output& output) {
   json.open('{').key("version").number(kVersion);
   if (contents.after_group) json.key("after_group").number(*contents.after_group);
   json.key("headline").string(contents.headline).key("details").string(contents.details);
+  if (!contents.wait_remark.empty()) json.key("wait_remark").string(contents.wait_remark);
   json.key("span_ns").number(contents.span_ns);
   json.key("window").open('[').number(contents.window.start_ns).number(contents.window.end_ns).close(']');
   json.key("groups").strings(contents.groups);

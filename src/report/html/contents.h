@@ -38,6 +38,7 @@ struct LaneEntry {
 struct Contents {
   std::string headline;
   std::string details;
+  std::string wait_remark{};           // why the longest wait is no cause; "" where it is one
   std::vector<std::int64_t> bases_ns;  // by group: what its times count from
   std::int64_t span_ns = 0;
   analyze::Interval window{0, 0};  // where the timeline opens; on the page's axis

@@ -10,6 +10,7 @@
 #include "report/html/headline.h"
 #include "report/html/page_parts.h"
 #include "report/html/static_diff.h"
+#include "report/html/whole_figures.h"
 #include "report/json/diff_json.h"
 #include "report/text/diff_text.h"
 
@@ -101,6 +102,10 @@ void DiffPage::write(analyze::Report before, analyze::Report after, const Output
   redactor.apply(before);
   redactor.apply(after);
 
+  Strings strings = data_.strings;
+  EncodedLanes encoded = data_.encoded;
+  before_.add_rank_lanes(encoded, strings);
+  after_.add_rank_lanes(encoded, strings);
   const Axis axis(placed(before_), placed(after_));
   std::vector<std::int64_t> bases_ns(data_.groups.size(), axis.base_after_ns);
   std::fill_n(bases_ns.begin(), before_groups_, axis.base_before_ns);
@@ -124,12 +129,12 @@ void DiffPage::write(analyze::Report before, analyze::Report after, const Output
                          .code = code};
   write_head(headline, output);
   output(fmt::format("<main id=\"{}\">\n<div class=\"document\">\n", kStaticId));
-  output(top_of(parts));
+  output(with_whole_figures(top_of(parts)));
   // The timeline takes the place of the pictures.
   output(fmt::format("</div>\n<div id=\"{}\"><div class=\"document\">\n", kAppId));
-  output(pictures_of(before_.picture(), after_.picture(), data_.sites));
+  output(with_whole_figures(pictures_of(before_.picture(), after_.picture(), data_.sites)));
   output("</div></div>\n<div class=\"document\">\n");
-  output(tables_of(parts));
+  output(with_whole_figures(tables_of(parts)));
   output("</div>\n</main>\n");
   write_data(to_json(comparison, before, after, Names::kShown),
              Contents{.headline = headline,
@@ -138,9 +143,9 @@ void DiffPage::write(analyze::Report before, analyze::Report after, const Output
                       .span_ns = axis.span_ns,
                       .window = axis.window(),
                       .groups = std::move(groups),
-                      .strings = data_.strings,
+                      .strings = strings,
                       .sites = data_.sites,
-                      .lanes = data_.encoded.lanes,
+                      .lanes = encoded.lanes,
                       .excerpts = no_excerpts,
                       .no_source = "",
                       .sites_of_findings = {},
@@ -148,7 +153,7 @@ void DiffPage::write(analyze::Report before, analyze::Report after, const Output
                       .left_out = not_here,
                       .redactor = redactor,
                       .after_group = before_groups_},
-             data_.encoded.blocks, output);
+             encoded.blocks, output);
 }
 
 }  // namespace turnpike::report::html

@@ -10,8 +10,9 @@ struct ColumnInfo {
 constexpr std::array<ColumnInfo, kColumnCount> kColumns = {
     {{"start", 4}, {"duration", 4}, {"name", 2}, {"class", 1}, {"link", 4}, {"site", 2}, {"bytes", 8}, {"exposed", 4}}};
 
-constexpr std::array<const char*, kLaneKindCount> kLanes = {
-    "steps", "ranges", "host", "state", "stream", "copy_up", "copy_down", "copy_peer", "copy_device", "memory"};
+constexpr std::array<const char*, kLaneKindCount> kLanes = {"steps",     "ranges",      "host",    "python",
+                                                            "state",     "stream",      "copy_up", "copy_down",
+                                                            "copy_peer", "copy_device", "memory"};
 
 using enum Column;
 constexpr std::array kOfRanges = {kStart, kDuration, kName, Column::kClass};
@@ -72,6 +73,7 @@ std::span<const Column> columns_of(LaneKind kind) {
     case LaneKind::kRanges:
       return kOfRanges;
     case LaneKind::kHost:
+    case LaneKind::kPython:
       return kOfHost;
     case LaneKind::kState:
       return kOfState;

@@ -35,6 +35,7 @@ enum class LaneKind : std::uint8_t {
   kSteps,
   kRanges,
   kHost,
+  kPython,
   kState,
   kStream,
   kCopyUp,
@@ -43,7 +44,7 @@ enum class LaneKind : std::uint8_t {
   kCopyDevice,
   kMemory
 };
-inline constexpr std::size_t kLaneKindCount = 10;
+inline constexpr std::size_t kLaneKindCount = 11;
 const char* name_of(LaneKind kind);
 std::span<const Column> columns_of(LaneKind kind);
 

@@ -17,8 +17,13 @@ std::string idle_sentence(const analyze::Report& report) {
   if (!verdict.gpu_idle_pct) {
     return verdict.gpu_busy_pct ? "Your GPU is busy." : "What the GPU did is not in this recording.";
   }
-  return fmt::format("Your GPU is idle {} of {}.", percent_text(verdict.gpu_idle_pct),
-                     report.steps ? "each step" : "the time");
+  const char* const whole = report.steps ? "each step" : "the time";
+  const double copies_pct = verdict.exposed_transfer_pct.value_or(0);
+  // "Idle <1 %" would contradict what the rest of the page says of such a run.
+  if (verdict.bound_by == analyze::Bound::kTransfer && copies_pct > *verdict.gpu_idle_pct) {
+    return fmt::format("Your GPU copies without computing for {} of {}.", percent_text(copies_pct), whole);
+  }
+  return fmt::format("Your GPU is idle {} of {}.", percent_text(verdict.gpu_idle_pct), whole);
 }
 
 const analyze::Finding* largest_saving(const analyze::Report& report) {

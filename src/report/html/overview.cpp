@@ -13,6 +13,7 @@
 #include "report/html/static_tables.h"
 #include "report/html/step_bar.h"
 #include "report/html/step_picture.h"
+#include "report/html/whole_figures.h"
 
 namespace turnpike::report::html {
 namespace {
@@ -51,7 +52,8 @@ std::string page_html(const WrittenPage& page) {
 class Fragment {
  public:
   // `name`: what the part is called where it is left out.
-  void add(std::string_view name, std::string_view part) {
+  void add(std::string_view name, std::string_view html) {
+    const std::string part = with_whole_figures(html);
     constexpr std::size_t kRoomForEnd = 2000;
     if (html_.size() + part.size() + kRoomForEnd <= kMaxOverviewBytes) {
       html_ += part;

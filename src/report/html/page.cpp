@@ -8,7 +8,9 @@
 #include "report/html/headline.h"
 #include "report/html/page_parts.h"
 #include "report/html/static_report.h"
+#include "report/html/whole_figures.h"
 #include "report/json/json.h"
+#include "report/text/verdict_remark.h"
 
 namespace turnpike::report::html {
 
@@ -16,25 +18,23 @@ Page::Page(PageOptions options, std::size_t process_count)
     : options_(options), run_(data_, options.max_events, process_count) {}
 
 // The predicted lanes stand behind the recorded ones.
-EncodedLanes Page::with_fixes(const analyze::Report& report) const {
+EncodedLanes Page::all_lanes(const analyze::Report& report, Strings& strings) const {
   EncodedLanes all = data_.encoded;
+  run_.add_rank_lanes(all, strings);
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     const auto fix = std::find_if(run_.fixes().begin(), run_.fixes().end(), [&](const RunLanes::Fix& one) {
       return is_of_one_finding(one.step, report.findings[i]);
     });
     if (fix == run_.fixes().end() || report.findings[i].superseded_by) continue;
-    for (const Lane& lane : fix->step.lanes) all.add(lane, fix->group, i, data_.strings);
+    for (const Lane& lane : fix->step.lanes) all.add(lane, fix->group, i, strings);
   }
   return all;
 }
 
-// From half a step before the median step to one step after it.
 analyze::Interval Page::window(std::int64_t base_ns, std::int64_t span_ns) const {
-  if (!run_.picture().is_step) return {0, span_ns};
-  const analyze::Interval& step = run_.picture().window;
-  const std::int64_t step_ns = step.end_ns - step.start_ns;
-  const std::int64_t start_ns = step.start_ns - base_ns;
-  return {std::max<std::int64_t>(0, start_ns - step_ns / 2), start_ns + 2 * step_ns};
+  const auto& opening = run_.opening();
+  if (!opening) return {0, span_ns};
+  return {std::max<std::int64_t>(0, opening->start_ns - base_ns), opening->end_ns - base_ns};
 }
 
 std::vector<std::string> Page::left_out() const {
@@ -56,7 +56,8 @@ void Page::write(analyze::Report report, const Output& output) const {
   std::vector<std::optional<std::size_t>> sites_of_findings;
   for (const analyze::Finding& finding : report.findings)
     sites_of_findings.push_back(data_.sites.index_named(finding.site));
-  const EncodedLanes encoded = with_fixes(report);
+  Strings strings = data_.strings;
+  const EncodedLanes encoded = all_lanes(report, strings);
   redactor.apply(report);
   for (Excerpt& excerpt : excerpts) excerpt.file = redactor.path(excerpt.file);
   for (auto& change : changes) {
@@ -78,23 +79,24 @@ void Page::write(analyze::Report report, const Output& output) const {
   const std::string details = details_of(report);
   write_head(headline, output);
   output(fmt::format("<main id=\"{}\" class=\"document\">\n", kStaticId));
-  output(html_of(StaticReport{.report = report,
-                              .headline = headline,
-                              .details = details,
-                              .missing = missing,
-                              .changes = changes,
-                              .excerpts = excerpts,
-                              .no_source = no_source,
-                              .picture = html_of(run_.picture(), data_.sites)}));
+  output(with_whole_figures(html_of(StaticReport{.report = report,
+                                                 .headline = headline,
+                                                 .details = details,
+                                                 .missing = missing,
+                                                 .changes = changes,
+                                                 .excerpts = excerpts,
+                                                 .no_source = no_source,
+                                                 .picture = html_of(run_.picture(), data_.sites)})));
   output(fmt::format("</main>\n<div id=\"{}\"></div>\n", kAppId));
   write_data(to_json(report, changes, Names::kShown),
              Contents{.headline = headline,
                       .details = details,
+                      .wait_remark = wait_remark_on(report),
                       .bases_ns = std::vector(groups.size(), base_ns),
                       .span_ns = span_ns,
                       .window = window(base_ns, span_ns),
                       .groups = std::move(groups),
-                      .strings = data_.strings,
+                      .strings = strings,
                       .sites = data_.sites,
                       .lanes = encoded.lanes,
                       .excerpts = excerpts,

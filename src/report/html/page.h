@@ -26,7 +26,7 @@ class Page {
   void write(analyze::Report report, const Output& output) const;
 
  private:
-  EncodedLanes with_fixes(const analyze::Report& report) const;
+  EncodedLanes all_lanes(const analyze::Report& report, Strings& strings) const;
   analyze::Interval window(std::int64_t base_ns, std::int64_t span_ns) const;
   std::vector<std::string> left_out() const;
 

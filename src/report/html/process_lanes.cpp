@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -18,8 +19,10 @@
 #include "base/units.h"
 #include "report/html/kernel_family.h"
 #include "report/html/lost_stretches.h"
+#include "report/html/python_lines.h"
 #include "report/html/selection.h"
 #include "report/html/waiting_calls.h"
+#include "report/text/terminal_sections.h"
 #include "report/text/text_width.h"
 
 namespace turnpike::report::html {
@@ -126,8 +129,16 @@ bool is_always_kept(const Call& call, bool waits) {
 // Longer gaps than the launch of one kernel takes are in the page whatever their number.
 constexpr std::int64_t kLongGapNs = 20'000;
 
-bool is_always_kept(const analyze::IdleInterval& idle) {
-  return idle.time.end_ns - idle.time.start_ns >= kLongGapNs;
+bool is_always_kept(const Interval& gap) {
+  return gap.end_ns - gap.start_ns >= kLongGapNs;
+}
+
+bool is_within(const std::optional<Interval>& stretch, std::int64_t start_ns) {
+  return !stretch || (stretch->start_ns <= start_ns && start_ns < stretch->end_ns);
+}
+
+std::string device_text(std::uint32_t device) {
+  return device == trace::kUnknownId ? "?" : std::to_string(device);
 }
 
 struct CauseWords {
@@ -213,8 +224,10 @@ class Builder {
     number_costly_sites();
     find_idle();
     note_lost();
+    find_python();
     add_steps();
     choose_stretch();
+    choose_opening();
     add_ranges();
     add_threads();
     add_devices();
@@ -232,9 +245,7 @@ class Builder {
            length_ns(record.start_ns, record.end_ns) <= kMaxDistanceNs;
   }
 
-  bool is_in_stretch(std::int64_t start_ns) const {
-    return !stretch_ || (stretch_->start_ns <= start_ns && start_ns < stretch_->end_ns);
-  }
+  bool is_in_stretch(std::int64_t start_ns) const { return is_within(stretch_, start_ns); }
 
   // The same, counting what is not in the page.
   template <typename Record>
@@ -334,14 +345,46 @@ class Builder {
     Contested others;
     for (const auto& [device, stretches] : idle_) {
       for (const analyze::IdleInterval& idle : *stretches) {
-        if (is_always_kept(idle)) {
+        if (is_always_kept(idle.time)) {
           ++others.kept;
         } else {
           others.starts_ns.push_back(idle.time.start_ns);
         }
       }
     }
+    for (const auto& [thread, stretches] : python_) {
+      for (const PythonStretch& stretch : stretches) others.starts_ns.push_back(stretch.time.start_ns);
+    }
     stretch_ = kept_stretch(timeline_, always, std::move(others), input_.max_events, middle_ns);
+    result_.stretch = stretch_;
+  }
+
+  // From half a step before the median step to one step after it. Where the CPU runs so far ahead that the devices then
+  // begin little of what it issues, as far around as it takes them to begin as much.
+  void choose_opening() {
+    if (!result_.median_step) return;
+    const Interval& step = *result_.median_step;
+    const std::int64_t step_ns = step.end_ns - step.start_ns;
+    Interval opening{step.start_ns - step_ns / 2, step.end_ns + step_ns};
+    const std::size_t issued = count_work([&](const auto& work) {
+      return work.call != kNone && is_within(opening, timeline_.calls[work.call].start_ns);
+    });
+    const auto begun = [&] { return count_work([&](const auto& work) { return is_within(opening, work.start_ns); }); };
+    const auto span = analyze::span_of(timeline_);
+    if (span && begun() < issued / 2) {
+      while (begun() < issued && (span->start_ns < opening.start_ns || opening.end_ns < span->end_ns)) {
+        const std::int64_t half_ns = (opening.end_ns - opening.start_ns) / 2;
+        opening = {std::max(span->start_ns, opening.start_ns - half_ns),
+                   std::min(span->end_ns, opening.end_ns + half_ns)};
+      }
+    }
+    result_.opening = opening;
+  }
+
+  template <typename Counts>
+  std::size_t count_work(Counts counts) const {
+    return static_cast<std::size_t>(std::count_if(timeline_.kernels.begin(), timeline_.kernels.end(), counts) +
+                                    std::count_if(timeline_.transfers.begin(), timeline_.transfers.end(), counts));
   }
 
   void add_ranges() {
@@ -393,7 +436,33 @@ class Builder {
     });
     for (const std::uint32_t thread : order) {
       add_lanes({.kind = LaneKind::kHost, .title = thread_title(thread)}, std::move(by_thread[thread]));
+      add_lanes({.kind = LaneKind::kPython, .title = thread_title(thread)}, python_events(thread));
     }
+  }
+
+  void find_python() {
+    const auto span = analyze::span_of(timeline_);
+    if (!span) return;
+    python_ = python_stretches(timeline_, stacks_, *span);
+    // Other threads have no row.
+    std::set<std::uint32_t> calling;
+    for (const Call& call : timeline_.calls) calling.insert(call.thread);
+    std::erase_if(python_, [&](const auto& entry) { return !calling.contains(entry.first); });
+  }
+
+  std::vector<Event> python_events(std::uint32_t thread) {
+    std::vector<Event> events;
+    const auto found = python_.find(thread);
+    if (found == python_.end()) return events;
+    for (const PythonStretch& stretch : found->second) {
+      if (!is_usable(stretch.time) || !is_taken(is_in_stretch(stretch.time.start_ns))) continue;
+      const analyze::Place& place = stacks_.facts(stretch.facts).place;
+      const std::string line = place_words(place.site, place.library_site);
+      Event event = event_of(stretch.time, Class::kPython, strings_.number_of(line));
+      event.site = site_of(stretch.facts, false);
+      events.push_back(event);
+    }
+    return events;
   }
 
   // `is_reported`: whether the report has a row for such events, even where only the name of the call is known.
@@ -489,9 +558,7 @@ class Builder {
   void add_state(std::uint32_t device) {
     const auto found = idle_.find(device);
     if (found == idle_.end()) return;
-    const auto is_idle_kept = [&](const analyze::IdleInterval& idle) {
-      return is_always_kept(idle) || is_in_stretch(idle.time.start_ns);
-    };
+    const auto is_idle_kept = [&](const analyze::IdleInterval& idle) { return is_gap_kept(idle.time, stretch_); };
     std::vector<Event> events;
     events.reserve(static_cast<std::size_t>(std::count_if(found->second->begin(), found->second->end(), is_idle_kept)));
     for (const analyze::IdleInterval& idle : *found->second) {
@@ -504,9 +571,7 @@ class Builder {
       event.site = site_of_idle(idle.place);
       events.push_back(event);
     }
-    add_lanes(
-        {.kind = LaneKind::kState, .title = "GPU " + device_text(device) + ": what it waits for", .device = device},
-        std::move(events));
+    add_lanes(state_lane(device), std::move(events));
   }
 
   std::uint16_t site_of_idle(std::uint32_t place) {
@@ -515,10 +580,6 @@ class Builder {
     const analyze::CallSite& site = input_.view.idle->places()[place];
     if (is_new) entry->second = sites_.number_of(site, site.stack);
     return entry->second;
-  }
-
-  static std::string device_text(std::uint32_t device) {
-    return device == trace::kUnknownId ? "?" : std::to_string(device);
   }
 
   std::string stream_title(std::uint32_t device, std::uint32_t stream) const {
@@ -675,7 +736,8 @@ class Builder {
   std::vector<bool> waits_;                    // by call
   std::vector<std::uint32_t> number_of_call_;  // of the call's event
   std::uint32_t next_number_;
-  std::optional<Interval> stretch_;  // that is shown in full; nullopt: all
+  std::map<std::uint32_t, std::vector<PythonStretch>> python_;  // by thread
+  std::optional<Interval> stretch_;                             // that is shown in full; nullopt: all
   std::unordered_map<std::uint32_t, std::uint32_t> numbers_of_names_;
   std::unordered_map<std::uint32_t, std::pair<std::uint32_t, Class>> kernel_names_;
   std::unordered_map<std::uint32_t, std::uint16_t> site_of_facts_;
@@ -689,6 +751,14 @@ class Builder {
 };
 
 }  // namespace
+
+Lane state_lane(std::uint32_t device) {
+  return {.kind = LaneKind::kState, .title = "GPU " + device_text(device) + ": what it waits for", .device = device};
+}
+
+bool is_gap_kept(const Interval& gap, const std::optional<Interval>& stretch) {
+  return is_always_kept(gap) || is_within(stretch, gap.start_ns);
+}
 
 ProcessLanes lanes_of(const LaneInput& input, Strings& strings, Sites& sites) {
   return Builder(input, strings, sites).build();

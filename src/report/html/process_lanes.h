@@ -39,10 +39,12 @@ struct ProcessLanes {
   std::vector<Lane> lanes;
   std::vector<FixedStep> fixed_steps;
   std::optional<analyze::Interval> median_step;  // of the second half, where the program has warmed up
+  std::optional<analyze::Interval> opening;      // what of the time to look at first; where there is a median step
+  std::optional<analyze::Interval> stretch;      // that is shown in full; nullopt: all
   // What is not in the lanes.
   std::uint64_t untimed = 0;         // records without usable times
   std::uint64_t too_deep = 0;        // events for which no row was free
-  std::uint64_t left_out = 0;        // kernels and calls beyond the limit
+  std::uint64_t left_out = 0;        // kernels, calls, samples and short gaps beyond the limit
   std::uint64_t lost_stretches = 0;  // events of class `lost`
   bool has_untimed_losses = false;
 };
@@ -55,6 +57,11 @@ struct LaneInput {
   std::int64_t reference_ns;
   std::uint32_t first_number;  // what links call the first event of the process
 };
+
+// The lane for what a device waits for, without events.
+Lane state_lane(std::uint32_t device);
+// Whether a gap of that time is in the page whatever their number. `stretch`: as in ProcessLanes.
+bool is_gap_kept(const analyze::Interval& gap, const std::optional<analyze::Interval>& stretch);
 
 ProcessLanes lanes_of(const LaneInput& input, Strings& strings, Sites& sites);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -12,6 +13,15 @@ namespace turnpike::report::html {
 namespace {
 
 constexpr std::uint32_t kNoName = std::numeric_limits<std::uint32_t>::max();
+
+Event wait_event(const analyze::RankWaitInterval& wait, std::span<const analyze::RankRun> runs, Strings& strings) {
+  const std::string& given = runs[wait.awaited_rank].collectives.rank;
+  const std::string rank = given.empty() ? std::to_string(wait.awaited_rank) : given;
+  return {.start_ns = wait.time.start_ns,
+          .duration_ns = length_ns(wait.time.start_ns, wait.time.end_ns),
+          .name = strings.number_of(fmt::format("waits for rank {} in {}", rank, wait.collective)),
+          .event_class = Class::kIdleRank};
+}
 
 }  // namespace
 
@@ -40,6 +50,7 @@ void EncodedLanes::add(Lane lane, std::uint32_t group, std::optional<std::size_t
 RunLanes::RunLanes(PageData& data, std::size_t max_events, std::size_t process_count, std::string label)
     : data_(data),
       max_events_of_process_(max_events / std::max<std::size_t>(1, process_count)),
+      has_others_(process_count > 1),
       label_(std::move(label)) {}
 
 void RunLanes::add(const analyze::ProcessView& view) {
@@ -57,8 +68,14 @@ void RunLanes::add(const analyze::ProcessView& view) {
   choose_picture(lanes);
   const auto group = static_cast<std::uint32_t>(data_.groups.size());
   data_.groups.push_back(label_ + lanes.group);
+  const bool is_rank = has_others_ && view.rank != nullptr;
+  if (is_rank) ranks_.push_back({group, *view.rank, lanes.stretch, {}});
   for (Lane& lane : lanes.lanes) {
     note_extent(lane);
+    if (is_rank && lane.kind == LaneKind::kState) {
+      ranks_.back().states.push_back(std::move(lane));
+      continue;
+    }
     data_.next_number += static_cast<std::uint32_t>(lane.events.size());
     data_.encoded.add(std::move(lane), group, std::nullopt, data_.strings);
   }
@@ -98,6 +115,35 @@ void RunLanes::choose_picture(const ProcessLanes& lanes) {
   if (!is_better) return;
   picture_ = std::move(picture);
   picture_spans_ = spans;
+  opening_ = lanes.opening;
+}
+
+void RunLanes::add_rank_lanes(EncodedLanes& encoded, Strings& strings) const {
+  std::vector<analyze::RankRun> runs;
+  for (const Rank& rank : ranks_) runs.push_back(rank.run);
+  const auto waits = analyze::rank_wait_intervals(runs);
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    std::map<std::uint32_t, std::vector<Event>> by_device;
+    for (const Lane& lane : ranks_[i].states) {
+      auto& events = by_device[lane.device.value_or(trace::kUnknownId)];
+      events.insert(events.end(), lane.events.begin(), lane.events.end());
+    }
+    if (waits) {
+      for (const analyze::RankWaitInterval& wait : (*waits)[i]) {
+        if (is_gap_kept(wait.time, ranks_[i].stretch))
+          by_device[wait.device].push_back(wait_event(wait, runs, strings));
+      }
+    }
+    for (auto& [device, events] : by_device) {
+      Depths depths = spread(std::move(events));
+      for (std::uint32_t depth = 0; depth < depths.rows.size(); ++depth) {
+        Lane lane = state_lane(device);
+        lane.depth = depth;
+        lane.events = std::move(depths.rows[depth]);
+        encoded.add(std::move(lane), ranks_[i].group, std::nullopt, strings);
+      }
+    }
+  }
 }
 
 std::vector<std::string> RunLanes::left_out() const {

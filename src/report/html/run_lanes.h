@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyze/process_view.h"
+#include "analyze/rank_waits.h"
 #include "report/html/contents.h"
 #include "report/html/process_lanes.h"
 #include "report/html/sites.h"
@@ -36,7 +37,8 @@ struct PageData {
 };
 
 // Add processes one by one; each can be dropped once it is added. Memory beside what stays: 48 bytes for each event of
-// the process that is being added and that the page has room for, and 12 for each of its calls and kernels.
+// the process that is being added and that the page has room for, and 12 for each of its calls and kernels. Of a rank
+// among others, the idle intervals of its devices stay until the page is written.
 class RunLanes {
  public:
   struct Fix {
@@ -55,24 +57,39 @@ class RunLanes {
   std::optional<analyze::Interval> extent() const;
   // Of the process that did most in its step.
   const StepPicture& picture() const { return picture_; }
+  // What to look at first, of the same process; nullopt: it has no steps.
+  const std::optional<analyze::Interval>& opening() const { return opening_; }
   // The predicted step of each rule and place: of the process that would gain most.
   const std::vector<Fix>& fixes() const { return fixes_; }
+  // What the devices of ranks waited for: known once all are added. Links do not point there.
+  void add_rank_lanes(EncodedLanes& encoded, Strings& strings) const;
   // Sentences on what the page does not hold of the run.
   std::vector<std::string> left_out() const;
 
  private:
+  // One of several processes that meet in collectives.
+  struct Rank {
+    std::uint32_t group;
+    analyze::RankRun run;
+    std::optional<analyze::Interval> stretch;  // as in ProcessLanes
+    std::vector<Lane> states;
+  };
+
   void note_extent(const Lane& lane);
   void keep_fix(FixedStep step, std::uint32_t group);
   void choose_picture(const ProcessLanes& lanes);
 
   PageData& data_;
   std::size_t max_events_of_process_;
+  bool has_others_;  // beside one process
   std::string label_;
   std::vector<Fix> fixes_;
   std::optional<std::int64_t> reference_ns_;
   std::int64_t first_ns_ = std::numeric_limits<std::int64_t>::max();
   std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
+  std::vector<Rank> ranks_;
   StepPicture picture_;
+  std::optional<analyze::Interval> opening_;
   std::size_t picture_spans_ = 0;
   std::uint64_t left_out_ = 0;
   std::uint64_t too_deep_ = 0;

@@ -196,7 +196,8 @@ Interval extent_of(const ProcessLanes& lanes) {
 }
 
 bool is_drawn(LaneKind kind) {
-  return kind != LaneKind::kSteps && kind != LaneKind::kRanges && kind != LaneKind::kMemory;
+  return kind != LaneKind::kSteps && kind != LaneKind::kRanges && kind != LaneKind::kPython &&
+         kind != LaneKind::kMemory;
 }
 
 }  // namespace

@@ -29,6 +29,18 @@ TEST(HtmlHeadline, NamesNoLineThatIsNotTheLargest) {
   EXPECT_EQ(headline_of(report), "Your GPU is idle 16 % of the time. Mostly, the loader is late.");
 }
 
+TEST(HtmlHeadline, SaysOfATransferBoundRunThatItCopies) {
+  analyze::Report report;
+  report.steps.emplace();
+  report.verdict.gpu_idle_pct = 0.4;
+  report.verdict.exposed_transfer_pct = 81.3;
+  EXPECT_EQ(headline_of(report), "Your GPU is idle <1 % of each step.");
+  report.verdict.bound_by = analyze::Bound::kTransfer;
+  EXPECT_EQ(headline_of(report), "Your GPU copies without computing for 81 % of each step.");
+  report.verdict.gpu_idle_pct = 82;
+  EXPECT_EQ(headline_of(report), "Your GPU is idle 82 % of each step.");
+}
+
 TEST(HtmlHeadline, PassesOverWhatAnotherFindingLeads) {
   analyze::Report report;
   report.verdict.gpu_idle_pct = 16.2;

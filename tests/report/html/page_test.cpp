@@ -213,13 +213,17 @@ TEST(HtmlPage, SaysOfALongWaitThatItIsNoCause) {
   sync.gpu_idle_ns = 20'000'000;
   report.sync_sites = {sync};
   constexpr const char* kRemark =
-      "The longest wait, at ddp.py:&lt;40&gt;, is no cause: the CPU waits 500 ms there, and for 96 % of it";
-  const auto findings_of = [&] {
-    return between(page_of(recording, report), "aria-label=\"Findings\">", "</section>");
+      "The longest wait, at ddp.py:&lt;40&gt;, is no cause: the CPU waits 500\u00a0ms there, and for 96\u00a0% of it";
+  const auto findings_in = [](const std::string& html) {
+    return between(html, "aria-label=\"Findings\">", "</section>");
   };
-  EXPECT_THAT(findings_of(), HasSubstr(kRemark));
+  const std::string html = page_of(recording, report);
+  EXPECT_THAT(findings_in(html), HasSubstr(kRemark));
+  EXPECT_THAT(contents_of(html)["wait_remark"], testing::StartsWith("The longest wait, at ddp.py:<40>, is no cause"));
   report.sync_sites[0].gpu_idle_ns = 400'000'000;
-  EXPECT_THAT(findings_of(), Not(HasSubstr("is no cause")));
+  const std::string other = page_of(recording, report);
+  EXPECT_THAT(findings_in(other), Not(HasSubstr("is no cause")));
+  EXPECT_FALSE(contents_of(other).contains("wait_remark"));
 }
 
 TEST(HtmlPage, NamesOfARecordingStayText) {
@@ -330,6 +334,50 @@ TEST(HtmlPage, PutsProcessesBesideEachOther) {
   EXPECT_EQ(groups, (std::set<int>{0, 1}));
 }
 
+// Of a rank: its page data, and one collective from `start` to `end`, which another launch follows.
+void add_rank(Page& page, const std::string& rank, std::int64_t start, std::int64_t end) {
+  Recording recording;
+  recording.process.metadata["rank"] = rank;
+  recording.call(trace::CallKind::kLaunch, "cudaLaunchKernel", 1, start - 20'000, start - 15'000);
+  recording.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)", 1, start, end);
+  recording.call(trace::CallKind::kLaunch, "cudaLaunchKernel", 2, end, end + 5'000);
+  recording.kernel("gemm", 2, end + 10'000, end + 20'000);
+  const analyze::Timeline timeline = recording.loader.take();
+  const auto run = analyze::rank_run(recording.process, timeline, {0, 0}, 1);
+  ASSERT_TRUE(run);
+  page.add({recording.process, timeline, nullptr, nullptr, nullptr, nullptr, nullptr, &*run});
+}
+
+TEST(HtmlPage, DrawsWaitsForOtherRanksInTheLaneOfTheDevice) {
+  Page page({}, 2);
+  add_rank(page, "3", 100'000, 500'000);
+  add_rank(page, "5", 400'000, 500'000);
+  const std::string html = written(page, {});
+  expect_lanes(html);
+  const Json contents = contents_of(html);
+  std::size_t waits = 0;
+  for (const Json& lane : contents["lanes"]) {
+    for (const Decoded& event : events_of(html, lane)) {
+      if (event.event_class != static_cast<std::uint64_t>(Class::kIdleRank)) continue;
+      ++waits;
+      EXPECT_EQ(lane["kind"], "state");
+      EXPECT_EQ(lane["title"], "GPU 0: what it waits for");
+      EXPECT_EQ(lane["group"], 0);
+      EXPECT_EQ(event.start, 20'000);
+      EXPECT_EQ(event.duration, 300'000u);
+      const std::size_t name = lane["names"][event.name];
+      EXPECT_THAT(contents["strings"][name].get<std::string>(), testing::StartsWith("waits for rank 5 in "));
+    }
+  }
+  EXPECT_EQ(waits, 1u);
+}
+
+TEST(HtmlPage, OfOneRankShowsNoWaitForAnother) {
+  Page page({}, 1);
+  add_rank(page, "3", 100'000, 500'000);
+  EXPECT_THAT(written(page, {}), Not(HasSubstr("waits for rank")));
+}
+
 // A chain of lines, each 1 us of cost deeper, under "main.py:1"; every other branch costs little.
 analyze::CallPaths chain_of(std::uint32_t depth) {
   analyze::CallPaths paths;
@@ -353,9 +401,10 @@ TEST(HtmlPage, ShowsTheCallPathsAsATree) {
   report.paths.costs.back().host_blocked_ns = 200'000;
   const std::string tree = between(page_of(recording, report), "id=\"tp-paths\">", "</section>");
   // All, then each line within the one before; what costs less than a tenth is folded.
-  EXPECT_THAT(tree, testing::ContainsRegex("<details open><summary><b>3.20 ms</b> <i>100 %</i> all</summary>"));
-  EXPECT_THAT(tree, HasSubstr("<details open><summary><b>2.00 ms</b> <i>62 %</i> main.py:2</summary>"));
-  EXPECT_THAT(tree, HasSubstr("<details><summary><b>200 us</b> <i>6 %</i> rare.py:7</summary>"));
+  EXPECT_THAT(tree,
+              testing::ContainsRegex("<details open><summary><b>3.20\u00a0ms</b> <i>100\u00a0%</i> all</summary>"));
+  EXPECT_THAT(tree, HasSubstr("<details open><summary><b>2.00\u00a0ms</b> <i>62\u00a0%</i> main.py:2</summary>"));
+  EXPECT_THAT(tree, HasSubstr("<details><summary><b>200\u00a0us</b> <i>6\u00a0%</i> rare.py:7</summary>"));
   EXPECT_THAT(tree, HasSubstr("aten::item, sync: 1 x"));
   EXPECT_EQ(count_of(tree, "<details"), count_of(tree, "</details>"));
   EXPECT_EQ(count_of(tree, "<ul"), count_of(tree, "</ul>"));

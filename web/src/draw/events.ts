@@ -187,6 +187,6 @@ const LIGHT_TEXT = "#ffffff";
 
 function textColourOn({ palette }: EventPainter, lane: Lane, i: number): string {
   const kind = className(lane.eventClass[i]!);
-  if (kind === "step" || kind === "range") return palette.text;
+  if (kind === "step" || kind === "range" || kind === "python") return palette.text;
   return palette.background === "#ffffff" ? LIGHT_TEXT : DARK_TEXT;
 }

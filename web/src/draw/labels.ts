@@ -18,6 +18,8 @@ export function labelsOf(run: Run, event: EventRef): string[] {
   const eventClass = lane.eventClass[i]!;
   const length = duration(lane.duration(i));
   const site = run.siteText(event);
+  if (lane.entry.kind === "state" && className(eventClass) === "idle_rank")
+    return [`${run.nameOf(event)}, ${length}`, run.nameOf(event), `waits ${length}`, "R"];
   if (lane.entry.kind === "state")
     return isWaiting(eventClass)
       ? idleLabels(className(eventClass), length, site)

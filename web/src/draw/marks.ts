@@ -38,7 +38,8 @@ export function drawCauses(painter: MarkPainter): void {
       const cause = isWaiting(lane.eventClass[i]!) ? causeOf(run, { lane, i }) : undefined;
       const causeRow = cause && rowOf(layout, cause);
       if (!cause || !causeRow || causeRow.y > row.y) return;
-      const x1 = scale.clampedX(cause.lane.end(cause.i));
+      // A host that waited all through the gap went on after it: the curve leads down where the gap ended.
+      const x1 = scale.clampedX(Math.min(cause.lane.end(cause.i), lane.end(i)));
       // The gap may have begun while the host still waited: then the curve meets it where the host went on.
       const left = scale.clampedX(lane.start[i]!) + 5;
       const x2 = Math.min(scale.clampedX(lane.end(i)), Math.max(left, x1));

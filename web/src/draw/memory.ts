@@ -16,7 +16,7 @@ export function drawMemory(
   if (most === 0) return;
   const bottom = row.y + row.height;
   const height = (bytes: number) => (bytes / most) * (row.height - 4);
-  context.fillStyle = palette.classes.python;
+  context.fillStyle = palette.classes.call;
   curve.forEach(([time, bytes], i) => {
     const left = scale.clampedX(time);
     const right = scale.clampedX(curve[i + 1]?.[0] ?? scale.to);

@@ -2,7 +2,14 @@
 // They are in CSS pixels, so that they look alike on every screen.
 import { className } from "../format.ts";
 
-export type PatternName = "hatch" | "thin_hatch" | "dots" | "sparse" | "counter_hatch" | "cross";
+export type PatternName =
+  | "hatch"
+  | "thin_hatch"
+  | "dots"
+  | "sparse"
+  | "counter_hatch"
+  | "cross"
+  | "bars";
 
 /** The pattern of a class; null where it is drawn solid. */
 export function patternOf(eventClass: number): PatternName | null {
@@ -10,8 +17,9 @@ export function patternOf(eventClass: number): PatternName | null {
     case "blocked":
     case "idle_copy":
     case "idle_sync":
-    case "idle_rank":
       return "hatch";
+    case "idle_rank":
+      return "bars";
     case "idle_launch":
       return "thin_hatch";
     case "idle_input":
@@ -69,6 +77,10 @@ function drawTile(c: CanvasRenderingContext2D, name: PatternName): void {
     case "cross":
       lines(c, 1, 1);
       lines(c, 1, -1);
+      return;
+    case "bars":
+      c.fillRect(1, 0, 2, TILE);
+      c.fillRect(5, 0, 2, TILE);
       return;
     case "dots":
       for (const [x, y] of [

@@ -117,7 +117,11 @@ export class Renderer {
     context.textAlign = "left";
     const isGroup = row.lane === null;
     const indent =
-      isGroup || row.lane?.entry.device === undefined || row.lane.entry.kind === "state" ? 10 : 22;
+      isGroup ||
+      (row.lane?.entry.device === undefined && row.lane?.entry.kind !== "python") ||
+      row.lane.entry.kind === "state"
+        ? 10
+        : 22;
     context.fillStyle = isGroup || indent === 10 ? palette.text : palette.mutedText;
     const room = (isGroup ? scale.left + scale.width : scale.left) - indent - 8;
     const text = row.title === "" ? null : fitting(context, [row.title], room, true);

@@ -50,7 +50,8 @@ export function nextOfSite(
 ): EventRef | undefined {
   let best: EventRef | undefined;
   for (const lane of run.lanes) {
-    if (lane.entry.fix !== undefined || lane.entry.kind === "state") continue;
+    // What a line does is worth a stop; that samples saw it is not.
+    if (lane.entry.fix !== undefined || ["state", "python"].includes(lane.entry.kind)) continue;
     let i = direction === 1 ? lane.firstEndingAfter(time) : lane.firstStartingAt(time) - 1;
     for (; i >= 0 && i < lane.count; i += direction) {
       const distance = (lane.start[i]! - time) * direction;

@@ -17,6 +17,8 @@ export interface LineSums {
   blocked_ns: number;
   idle_ns: number;
   copy_ns: number;
+  /** How long samples of Python stand for it. */
+  python_ns: number;
   bytes: number;
 }
 
@@ -45,6 +47,7 @@ export function sumsOf(
     if (lane.entry.fix !== undefined) continue;
     const { device } = lane.entry;
     if (lane.entry.kind === "host") addHost(run, lane, sums, lines);
+    if (lane.entry.kind === "python") addPython(run, lane, sums, lines);
     if (device === undefined) continue;
     const ofDevice = devices.get(device) ?? {
       device,
@@ -66,7 +69,10 @@ export function sumsOf(
   }
   sums.devices = [...devices.values()].sort((a, b) => a.device - b.device);
   sums.lines = [...lines.values()].sort(
-    (a, b) => b.blocked_ns + b.idle_ns - (a.blocked_ns + a.idle_ns) || b.copy_ns - a.copy_ns,
+    (a, b) =>
+      b.blocked_ns + b.idle_ns - (a.blocked_ns + a.idle_ns) ||
+      b.copy_ns - a.copy_ns ||
+      b.python_ns - a.python_ns,
   );
   return sums;
 }
@@ -90,7 +96,14 @@ function lineOf(
 ): LineSums | undefined {
   const site = run.siteOf({ lane, i });
   if (site === undefined) return undefined;
-  const line = lines.get(site) ?? { site, blocked_ns: 0, idle_ns: 0, copy_ns: 0, bytes: 0 };
+  const line = lines.get(site) ?? {
+    site,
+    blocked_ns: 0,
+    idle_ns: 0,
+    copy_ns: 0,
+    python_ns: 0,
+    bytes: 0,
+  };
   lines.set(site, line);
   return line;
 }
@@ -105,6 +118,13 @@ function addHost(run: Run, lane: Lane, sums: Sums, lines: Map<number, LineSums>)
     sums.blocked_ns += inside;
     const line = lineOf(run, lane, i, lines);
     if (line) line.blocked_ns += inside;
+  });
+}
+
+function addPython(run: Run, lane: Lane, sums: Sums, lines: Map<number, LineSums>): void {
+  forEventsIn(lane, sums.from, sums.to, (i, inside) => {
+    const line = lineOf(run, lane, i, lines);
+    if (line) line.python_ns += inside;
   });
 }
 

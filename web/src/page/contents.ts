@@ -49,6 +49,8 @@ export interface Contents {
   /** The verdict in one sentence, and what it rests on. */
   headline: string;
   details: string;
+  /** Why the longest wait of the CPU is no cause, where it looks like one. */
+  wait_remark?: string;
   span_ns: number;
   /** Where the timeline opens: two or three steps around the median one. */
   window: [number, number];

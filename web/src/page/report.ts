@@ -10,6 +10,7 @@ export interface Finding {
   saving_step_low_ns?: number | null;
   saving_step_high_ns?: number | null;
   saving_pct: number | null;
+  saving_reason: string | null;
   superseded_by: string | null;
   evidence: string;
   advice: string;
@@ -77,6 +78,7 @@ export interface Report {
   sites: TransferSite[];
   sync_sites: SyncSite[];
   findings: Finding[];
+  saving_pct_all: number | null;
   losses: Record<string, number>;
   loss_sentences: Record<string, string>;
 }

@@ -1,6 +1,6 @@
 // The page: verdict, findings and source on top, the timeline, and tabs below.
 import type { Actions } from "../actions.ts";
-import { visible } from "../short_name.ts";
+import { prose } from "../short_name.ts";
 import { Findings } from "./findings.tsx";
 import { Legend } from "./legend.tsx";
 import { missingOf } from "./run_tab.tsx";
@@ -23,11 +23,11 @@ export function App({ actions }: { actions: Actions }) {
     <Context.Provider value={actions}>
       <main>
         <header class="verdict">
-          <h1>{visible(contents.headline)}</h1>
-          <p>{visible(contents.details)}</p>
+          <h1>{prose(contents.headline)}</h1>
+          <p>{prose(contents.details)}</p>
           {missing.length > 0 ? (
             <p class="missing">
-              Not everything is here: {visible(missing.map(firstSentence).join(" "))}
+              Not everything is here: {prose(missing.map(firstSentence).join(" "))}
             </p>
           ) : null}
         </header>

@@ -1,5 +1,5 @@
 // Everything about the selected event, and the sums of the selected stretch or of the window.
-import { className } from "../format.ts";
+import { type ClassName, className } from "../format.ts";
 import { causeOf, effectsOf } from "../model/links.ts";
 import type { EventRef } from "../model/run.ts";
 import { type Sums, sumsOf } from "../model/sums.ts";
@@ -114,9 +114,15 @@ function Link({ name, event }: { name: string; event: EventRef }) {
   );
 }
 
+/** Waits for another rank first: they are a part of the kernels' time, which stands above. */
+function byRank([a]: [ClassName, number], [b]: [ClassName, number]): number {
+  return Number(b === "idle_rank") - Number(a === "idle_rank");
+}
+
 function SumsOf({ side, sums, isSelected }: { side: string; sums: Sums; isSelected: boolean }) {
   const { run } = useActions();
   const span = sums.to - sums.from;
+  const hasPython = sums.lines.some((line) => line.python_ns > 0);
   return (
     <section aria-label={side === "" ? "Sums" : `Sums ${side} the change`}>
       <h3>
@@ -135,10 +141,10 @@ function SumsOf({ side, sums, isSelected }: { side: string; sums: Sums; isSelect
                   : `${duration(device.kernels_ns)} (${percent((100 * device.kernels_ns) / span)})`
               }
             />
-            {[...device.idle].map(([cause, ns]) => (
+            {[...device.idle].sort(byRank).map(([cause, ns]) => (
               <Fact
                 key={cause}
-                name={classWords(cause)}
+                name={cause === "idle_rank" ? "of it, waits for another rank" : classWords(cause)}
                 value={`${duration(ns)} (${percent((100 * ns) / span)})`}
               />
             ))}
@@ -165,6 +171,7 @@ function SumsOf({ side, sums, isSelected }: { side: string; sums: Sums; isSelect
               <th scope="col">CPU waits</th>
               <th scope="col">GPU idle after it</th>
               <th scope="col">copies</th>
+              {hasPython ? <th scope="col">Python there</th> : null}
             </tr>
           </thead>
           <tbody>
@@ -174,6 +181,7 @@ function SumsOf({ side, sums, isSelected }: { side: string; sums: Sums; isSelect
                 <td>{duration(line.blocked_ns)}</td>
                 <td>{duration(line.idle_ns)}</td>
                 <td>{line.bytes > 0 ? size(line.bytes) : ""}</td>
+                {hasPython ? <td>{line.python_ns > 0 ? duration(line.python_ns) : ""}</td> : null}
               </tr>
             ))}
           </tbody>

@@ -1,7 +1,7 @@
 // The findings: where, what, what it saves, and the fix.
 import type { Fix } from "../page/contents.ts";
 import type { Finding } from "../page/report.ts";
-import { visible, whereOf } from "../short_name.ts";
+import { prose, visible, whereOf } from "../short_name.ts";
 import { duration, percent } from "../time_text.ts";
 import { useActions, useViewState } from "./use_store.ts";
 
@@ -10,18 +10,23 @@ export function Findings() {
   const all = run.report.findings.map((finding, index) => ({ finding, index }));
   const leading = all.filter(({ finding }) => finding.superseded_by === null);
   const others = all.filter(({ finding }) => finding.superseded_by !== null);
-  if (all.length === 0)
-    return (
-      <section class="card" aria-label="Findings">
-        <h2>No change is known to save time</h2>
-        <p>{run.report.verdict?.why}</p>
-      </section>
-    );
+  const { verdict, steps, saving_pct_all: all_pct } = run.report;
+  const remark = run.contents.wait_remark;
   return (
     <section class="findings" aria-label="Findings">
+      {all.length === 0 ? (
+        <div class="card">
+          <h2>No change is known to save time</h2>
+          <p>{prose(verdict?.why ?? "")}</p>
+        </div>
+      ) : null}
       {leading.map((entry, i) => (
         <FindingCard key={entry.index} {...entry} rank={i + 1} />
       ))}
+      {leading.length > 1 && all_pct !== null ? (
+        <p>{`All changes together save ${percent(all_pct)} of ${steps ? "a step" : "the time"}.`}</p>
+      ) : null}
+      {remark ? <p class="hint">{prose(remark)}</p> : null}
       {others.length > 0 ? (
         <details>
           <summary>{others.length} more at the same lines</summary>
@@ -56,12 +61,12 @@ function FindingCard({
           {finding.site ? (
             <code>{visible(whereOf(finding.site, finding.library_site))}</code>
           ) : null}{" "}
-          {visible(finding.title)}
+          {prose(finding.title)}
         </h2>
         <Saving finding={finding} />
       </header>
-      <p>{visible(finding.evidence)}</p>
-      <p class="advice">{visible(finding.advice)}</p>
+      <p>{prose(finding.evidence)}</p>
+      <p class="advice">Fix: {prose(finding.advice)}</p>
       {fix ? <FixText fix={fix} /> : null}
       <p class="buttons">
         {site !== undefined ? (
@@ -83,6 +88,7 @@ function FindingCard({
           </button>
         ) : null}
       </p>
+      {finding.saving_reason ? <p>Gain: {prose(finding.saving_reason)}</p> : null}
     </article>
   );
 }
@@ -90,7 +96,10 @@ function FindingCard({
 function Saving({ finding }: { finding: Finding }) {
   const { run } = useActions();
   const { saving_step_ns: saved, saving_pct: share } = finding;
-  if (saved === null) return null;
+  if (saved === null)
+    return finding.severity === "error" ? (
+      <strong class="saving">results may be wrong</strong>
+    ) : null;
   const [low, high] = [finding.saving_step_low_ns ?? saved, finding.saving_step_high_ns ?? saved];
   const isRange = low !== high;
   const lowest = isRange ? (low > 0 ? `${duration(low)} to ` : "up to ") : "";

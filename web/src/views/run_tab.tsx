@@ -1,5 +1,5 @@
 // What was recorded, with what, and what is missing.
-import { visible } from "../short_name.ts";
+import { prose, visible } from "../short_name.ts";
 import { duration } from "../time_text.ts";
 import { useActions } from "./use_store.ts";
 
@@ -58,10 +58,10 @@ function Missing() {
       {missing.length === 0 ? <p>Nothing was lost or left out.</p> : null}
       <ul>
         {missing.map((sentence) => (
-          <li key={sentence}>{visible(sentence)}</li>
+          <li key={sentence}>{prose(sentence)}</li>
         ))}
         {report.source.notes.map((note) => (
-          <li key={note}>{visible(note)}</li>
+          <li key={note}>{prose(note)}</li>
         ))}
       </ul>
       <p class="hint">

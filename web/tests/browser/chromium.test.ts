@@ -1,7 +1,7 @@
 // The page in Chromium, from file://, without a network.
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CLASSES } from "../../src/format.ts";
+import { CLASSES, type LaneKind, NO_LINK } from "../../src/format.ts";
 import { KEYS } from "../../src/keys.ts";
 import { ALL_COLUMNS } from "../../tools/encode.ts";
 import { eventsOf } from "../../tools/enlarge.ts";
@@ -250,8 +250,10 @@ test("search counts hits and walks through them", async () => {
 test("dragging selects a stretch, whose sums are exact", async () => {
   const { page } = await openLoop(`#span=${(10 * STEP_NS) / 1e6},${(11 * STEP_NS) / 1e6}`);
   const sums = page.getByRole("region", { name: "Sums" });
-  expect(await sums.textContent()).toContain("In the selected 6.00 ms");
-  expect(await sums.textContent()).toContain("GPU idle: a sync held the CPU1.00 ms (17 %)");
+  expect(await sums.textContent()).toContain("In the selected 6.00\u00a0ms");
+  expect(await sums.textContent()).toContain(
+    "GPU idle: a sync held the CPU1.00\u00a0ms (17\u00a0%)",
+  );
   const box = (await page.locator("canvas").boundingBox())!;
   await page.mouse.move(box.x + 400, box.y + 200);
   await page.mouse.down();
@@ -308,6 +310,55 @@ describe.each(["light", "dark"] as const)("pixels, %s", (colorScheme) => {
   );
 });
 
+test("Python is a pale bar below its thread, and a wait for another rank has bars of its own", async () => {
+  const [from, ns] = [10.25 * STEP_NS, STEP_NS];
+  const event = { start: from, duration: ns, name: 0, link: NO_LINK };
+  const lane = (kind: LaneKind, title: string, eventClass: number) => ({
+    entry: { kind, title, group: 0, names: [4], ...(kind === "state" ? { device: 1 } : {}) },
+    events: [{ ...event, class: eventClass }],
+  });
+  const { data, report } = trainingLoop("train.py", [
+    lane("python", "main train.py", CLASSES.python),
+    lane("state", "GPU 1: what it waits for", CLASSES.idle_rank),
+  ]);
+  const { page, complaints } = await open(written(pageOf(data, report, program)));
+  await page.waitForSelector("canvas");
+  await settled(page);
+  expect(complaints).toEqual([]);
+  const rows = await page.evaluate(
+    ([time, windowFrom, windowNs]) => {
+      const canvas = document.querySelector("canvas")!;
+      const left = 210 + ((time! - windowFrom!) / windowNs!) * (canvas.clientWidth - 222);
+      const context = canvas.getContext("2d")!;
+      // Upper edges: strip and axis, steps, host, its Python; then GPU 0 with a stream and copies, and GPU 1.
+      const python = 64 + 8 + 24 + 8 + 32 + 2;
+      const rank = python + 14 + 8 + 32 + 8 + 36 + 8 + 20 + 8;
+      const pixels = (y: number) => [...context.getImageData(left + 8, y, 64, 1).data];
+      return [pixels(python + 1), pixels(rank + 4), pixels(rank + 7)];
+    },
+    [from, 9.5 * STEP_NS, 2.5 * STEP_NS],
+  );
+  const isOrange = (pixel: number[]) => pixel[0]! > 150 && pixel[0]! - pixel[2]! > 60;
+  const shown = rows.map((row) =>
+    Array.from({ length: 64 }, (_, i) => isOrange(row.slice(4 * i, 4 * i + 4))),
+  );
+  const [python, upper, lower] = shown as [boolean[], boolean[], boolean[]];
+  expect(rows[0]!.slice(0, 3)).toEqual([0xd3, 0xda, 0xd2]);
+  expect(python).not.toContain(true);
+  expect(upper.filter(Boolean).length).toBeGreaterThan(20);
+  expect(upper.filter(Boolean).length).toBeLessThan(44);
+  // A hatch would have moved.
+  expect(lower).toEqual(upper);
+  for (const words of ["line of Python, from samples", "GPU waits for another rank"])
+    expect(await page.locator(".legend li", { hasText: words }).count()).toBe(1);
+  expect(await page.textContent('[aria-label="Sums"]')).toContain("of it, waits for another rank");
+  await page.locator("#tab-view").click();
+  const table = await page.locator("#panel-view, [role=tabpanel]").first().textContent();
+  for (const words of ["line of Python, from samples", "waits for another rank, in a collective"])
+    expect(table).toContain(words);
+  await page.close();
+});
+
 test("names from the recording stay text", async () => {
   const hostile = `</script><img src=x onerror="window.__pwned=1"><!--<script>\${x}{{x}}'"&\u202e\u0000__proto__`;
   const { page, complaints } = await open(writtenLoop(hostile));
@@ -344,7 +395,7 @@ test.each([
   ["no findings and no source", { findings: [], no_source: "It was left out.", source: [] }, EMPTY],
   [
     "losses",
-    { left_out: ["kernels of the first 3 s"] },
+    { left_out: ["kernels of the first 3 s"], wait_remark: "The longest wait is no cause: 3 ms." },
     { losses: { lost: 3 }, loss_sentences: { lost: "three records" } },
   ],
 ] as const)("a run of %s is shown without an error", async (name, contents, report) => {
@@ -361,10 +412,14 @@ test.each([
   for (const key of ["n", "j", "ArrowRight", "ArrowDown", ".", "]", "f", "0", "w", "/"])
     await press(page, key);
   for (const tab of await page.locator('[role="tab"]').all()) await tab.click();
-  if (name === "losses")
-    expect(await page.textContent(".missing")).toBe(
-      "Not everything is here: three records (3). kernels of the first 3 s",
+  if (name === "losses") {
+    expect(await page.textContent(".findings > .hint")).toBe(
+      "The longest wait is no cause: 3\u00a0ms.",
     );
+    expect(await page.textContent(".missing")).toBe(
+      "Not everything is here: three records (3). kernels of the first 3\u00a0s",
+    );
+  }
   expect(complaints).toEqual([]);
   await page.close();
 });
@@ -402,7 +457,7 @@ test("the table of the view holds what is in view, and sorts", async () => {
   expect(await page.textContent("#tab-panel p")).toBe("186 events are in view.");
   expect(await rows.count()).toBe(186);
   await page.getByRole("button", { name: "duration" }).click();
-  expect(await rows.first().textContent()).toContain("6.00 ms");
+  expect(await rows.first().textContent()).toContain("6.00\u00a0ms");
   await page.close();
 });
 

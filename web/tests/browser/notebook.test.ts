@@ -92,7 +92,7 @@ describe.each(PLACES)("in $place", (place) => {
     const fragment = page.frameLocator("iframe").locator(".turnpike-overview");
     const texts = await textsIn(fragment);
     expect(texts.map(({ words }) => words)).toContain(
-      "Your GPU is idle 72 % of each step. The largest saving is one line: train_before.py:63",
+      "Your GPU is idle 72\u00a0% of each step. The largest saving is one line: train_before.py:63",
     );
     expect(texts.length).toBeGreaterThan(30);
     expect(texts.filter(({ contrast }) => contrast < 4.5)).toEqual([]);

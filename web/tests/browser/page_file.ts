@@ -23,13 +23,16 @@ export const IDLE_FROM_NS = 4.5e6;
 export const IDLE_NS = 1e6;
 const KERNELS_IN_STEP = 40;
 
-interface PlainLane {
+export interface PlainLane {
   entry: Omit<LaneEntry, "columns" | "blocks">;
   events: PlainEvent[];
 }
 
 /** A training loop that waits for the GPU once a step. `name` stands wherever the recording's own texts may. */
-export function trainingLoop(name = "train.py"): { data: PageData; report: Report } {
+export function trainingLoop(
+  name = "train.py",
+  more: PlainLane[] = [],
+): { data: PageData; report: Report } {
   const steps: PlainEvent[] = [];
   const host: PlainEvent[] = [];
   const kernels: PlainEvent[] = [];
@@ -122,7 +125,7 @@ export function trainingLoop(name = "train.py"): { data: PageData; report: Repor
     },
     events: fixed,
   });
-  const { entries, blocks } = encode(lanes);
+  const { entries, blocks } = encode([...lanes, ...more]);
   const contents: Contents = {
     version: 1,
     headline: `Your GPU is idle 17 % of each step. The largest part is one line: ${site}`,
@@ -166,6 +169,7 @@ function reportOf(name: string, site: string): Report {
     site,
     saving_step_ns: 800000,
     saving_pct: 13.3,
+    saving_reason: null,
     superseded_by: null,
     evidence: `once a step at ${name}`,
     advice: "Keep the value on the GPU.",
@@ -197,6 +201,7 @@ function reportOf(name: string, site: string): Report {
       notes: [name],
     },
     span_ns: STEPS * STEP_NS,
+    saving_pct_all: 13.3,
     steps: { count: STEPS, median_ns: STEP_NS, source: "nvtx:step" },
     verdict: {
       bound_by: "sync",

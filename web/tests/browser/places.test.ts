@@ -11,7 +11,7 @@ const RECORDING = "examples/train-before-h100.tpk";
 /** What Jenkins sends with every file of a build, by default. */
 const JENKINS = "sandbox; default-src 'none'; img-src 'self'; style-src 'self';";
 const HEADLINE =
-  "Your GPU is idle 72 % of each step. The largest saving is one line: train_before.py:63";
+  "Your GPU is idle 72\u00a0% of each step. The largest saving is one line: train_before.py:63";
 
 let browser: Browser;
 let file: string;

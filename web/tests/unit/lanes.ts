@@ -29,6 +29,7 @@ export const EMPTY_REPORT: Report = {
   sites: [],
   sync_sites: [],
   findings: [],
+  saving_pct_all: null,
   losses: {},
   loss_sentences: {},
 };

@@ -1,10 +1,14 @@
 // Search, sums and costs by line.
 import { expect, test } from "vitest";
-import { CLASSES, isWaiting } from "../../src/format.ts";
+import { labelsOf } from "../../src/draw/labels.ts";
+import { CLASSES, isWaiting, NO_LINK } from "../../src/format.ts";
+import { nextOfSite } from "../../src/model/gaps.ts";
 import { lineCosts } from "../../src/model/line_costs.ts";
+import type { Run } from "../../src/model/run.ts";
 import { parseQuery, search } from "../../src/model/search.ts";
 import { sumsOf } from "../../src/model/sums.ts";
 import type { SyncSite, TransferSite } from "../../src/page/report.ts";
+import { spokenWindow } from "../../src/spoken.ts";
 import { burstyEvents, runOf } from "./lanes.ts";
 import { Random } from "./random.ts";
 
@@ -129,11 +133,68 @@ test("the sums of a stretch are those of a linear scan", () => {
 test("sums name the lines with the most waiting first", () => {
   const sums = sumsOf(smallRun(), 0, 1e6);
   expect(sums.lines).toEqual([
-    { site: 0, blocked_ns: 995000, idle_ns: 91000, copy_ns: 1000, bytes: 64 },
-    { site: 1, blocked_ns: 0, idle_ns: 0, copy_ns: 9000, bytes: 4096 },
+    { site: 0, blocked_ns: 995000, idle_ns: 91000, copy_ns: 1000, python_ns: 0, bytes: 64 },
+    { site: 1, blocked_ns: 0, idle_ns: 0, copy_ns: 9000, python_ns: 0, bytes: 4096 },
   ]);
   expect(sums.devices[0]!.copies.get("down")).toEqual({ count: 2, bytes: 4160, ns: 10000 });
   expect(sums.calls).toBe(1);
+});
+
+/** A thread that a line of Python kept busy, and a GPU that waited for another rank inside of its collective. */
+function rankRun(): Run {
+  const events = (name: number, eventClass: number, site: number, ...spans: [number, number][]) =>
+    spans.map(([start, duration]) => ({
+      start,
+      duration,
+      name,
+      class: eventClass,
+      link: NO_LINK,
+      site,
+    }));
+  return runOf(
+    [
+      { kind: "host", title: "main", events: events(0, CLASSES.launch, 0, [0, 100]) },
+      {
+        kind: "python",
+        title: "main",
+        events: events(0, CLASSES.python, 1, [100, 400], [600, 200]),
+      },
+      {
+        kind: "state",
+        device: 0,
+        events: [
+          ...events(0, CLASSES.idle_rank, 0, [200, 300]),
+          ...events(0, CLASSES.idle_launch, 2, [500, 50]),
+        ],
+      },
+    ],
+    {
+      strings: ["waits for rank 1 in all-reduce"],
+      sites: [{ site: "train.py:7" }, { site: "train.py:9" }],
+    },
+  );
+}
+
+test("Python and waits for a rank are found, counted and said", () => {
+  const run = rankRun();
+  expect(search(run, "kind:python").count).toBe(2);
+  expect(search(run, "kind:python line:train.py:9").count).toBe(0);
+  expect(search(run, "kind:rank rank 1").count).toBe(1);
+  const sums = sumsOf(run, 0, 700);
+  expect(sums.calls).toBe(1);
+  expect(Object.fromEntries(sums.devices[0]!.idle)).toEqual({ idle_rank: 300, idle_launch: 50 });
+  expect(sums.lines).toEqual([
+    { site: 1, blocked_ns: 0, idle_ns: 50, copy_ns: 0, python_ns: 0, bytes: 0 },
+    { site: 0, blocked_ns: 0, idle_ns: 0, copy_ns: 0, python_ns: 500, bytes: 0 },
+  ]);
+  expect(spokenWindow(run, 0, 1000)).toContain("GPU 0 waits 35\u00a0% of it.");
+  expect(nextOfSite(run, 0, 0, 1)).toBeUndefined();
+  expect(labelsOf(run, { lane: run.lanes[2]!, i: 0 })).toEqual([
+    "waits for rank 1 in all-reduce, 300\u00a0ns",
+    "waits for rank 1 in all-reduce",
+    "waits 300\u00a0ns",
+    "R",
+  ]);
 });
 
 test("a sync in which an operator waits for its own transfer counts once", () => {

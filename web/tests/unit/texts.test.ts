@@ -11,36 +11,45 @@ import {
   size,
   spokenDuration,
   tickDistance,
+  wholeFigures,
 } from "../../src/time_text.ts";
 import { escapeHtml, jsonForScript } from "../../tools/write_page.ts";
 
 test.each([
-  [0, "0 ns"],
-  [999, "999 ns"],
-  [1000, "1.00 us"],
-  [612345, "612 us"],
-  [999600, "1.00 ms"],
-  [2490000, "2.49 ms"],
-  [99960000, "100 ms"],
-  [7476000000, "7.48 s"],
-  [-295000, "-295 us"],
+  [0, "0\u00a0ns"],
+  [999, "999\u00a0ns"],
+  [1000, "1.00\u00a0us"],
+  [612345, "612\u00a0us"],
+  [999600, "1.00\u00a0ms"],
+  [2490000, "2.49\u00a0ms"],
+  [99960000, "100\u00a0ms"],
+  [7476000000, "7.48\u00a0s"],
+  [-295000, "-295\u00a0us"],
 ])("%i ns is %s", (ns, text) => {
   expect(duration(ns)).toBe(text);
 });
 
 test("sizes, shares, ticks and spoken times", () => {
-  expect(size(4096)).toBe("4.10 kB");
-  expect(size(16777216)).toBe("16.8 MB");
-  expect(size(3)).toBe("3 B");
-  expect(percent(0.13)).toBe("0.1 %");
-  expect(percent(15.6)).toBe("16 %");
+  expect(size(4096)).toBe("4.10\u00a0kB");
+  expect(size(16777216)).toBe("16.8\u00a0MB");
+  expect(size(3)).toBe("3\u00a0B");
+  expect(percent(0.13)).toBe("0.1\u00a0%");
+  expect(percent(15.6)).toBe("16\u00a0%");
   expect(spokenDuration(665000)).toBe("665 microseconds");
   expect(spokenDuration(2e9)).toBe("2.00 seconds");
-  expect(moment(196e6, 2e6)).toBe("196 ms");
-  expect(moment(196.25e6, 5e4)).toBe("196.25 ms");
-  expect(moment(7e9, 1e9)).toBe("7 s");
-  expect(moment(1234, 10)).toBe("1.23 us");
+  expect(moment(196e6, 2e6)).toBe("196\u00a0ms");
+  expect(moment(196.25e6, 5e4)).toBe("196.25\u00a0ms");
+  expect(moment(7e9, 1e9)).toBe("7\u00a0s");
+  expect(moment(1234, 10)).toBe("1.23\u00a0us");
   expect([1, 3, 7, 12, 2000].map(tickDistance)).toEqual([1, 5, 10, 20, 2000]);
+});
+
+test("a figure stays with its unit", () => {
+  expect(wholeFigures("saves 15.9 ms (<1 %), 3 MB at 7.7 GB/s")).toBe(
+    "saves 15.9\u00a0ms (<1\u00a0%), 3\u00a0MB at 7.7\u00a0GB/s",
+  );
+  const others = "12 steps, 3 msgs, 4 bytes, ms 5 s_t, v2 of 3";
+  expect(wholeFigures(others)).toBe(others);
 });
 
 test.each([
@@ -74,7 +83,7 @@ test("texts of the recording cannot leave their element", () => {
   expect(escapeHtml(hostile)).not.toMatch(/[<>'"]|&(?!#)/);
 });
 
-const LIGHT_SHAPES: ClassName[] = ["step", "range"];
+const LIGHT_SHAPES: ClassName[] = ["step", "range", "python"];
 
 test.each([false, true])("contrasts: 4.5:1 for text, 3:1 for shapes (dark: %s)", (isDark) => {
   const palette = paletteFor(isDark);
@@ -83,7 +92,7 @@ test.each([false, true])("contrasts: 4.5:1 for text, 3:1 for shapes (dark: %s)",
   expect(contrast(palette.mutedText, palette.background)).toBeGreaterThan(4.5);
   for (const name of Object.keys(palette.classes) as ClassName[]) {
     const colour = palette.classes[name];
-    // Steps and ranges carry their text in the colour of texts; they are areas to read on.
+    // Steps, ranges and Python carry their text in the colour of texts; they are areas to read on.
     if (LIGHT_SHAPES.includes(name)) expect(contrast(palette.text, colour)).toBeGreaterThan(4.5);
     else
       expect([name, contrast(colour, palette.background)]).toEqual([

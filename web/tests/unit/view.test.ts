@@ -152,6 +152,31 @@ test("rows come by process and device, with overlapping events and predictions b
   expect(titles({ hidden: new Set(), fix: 1 })).toEqual(recorded);
 });
 
+test("the Python of a thread stands below the thread, and below its calls with the fix", () => {
+  const lanes = [
+    { kind: "host" as const, title: "main" },
+    { kind: "python" as const, title: "main" },
+    { kind: "host" as const, title: "autograd" },
+    { kind: "python" as const, title: "autograd" },
+    { kind: "host" as const, title: "main", fix: 0 },
+  ].map((lane) => ({ ...lane, events: [] }));
+  const rows = (fix: number | null) => layoutOf(runOf(lanes), { hidden: new Set(), fix }).rows;
+  expect(rows(null).map((row) => row.title)).toEqual([
+    "main",
+    "its Python",
+    "autograd",
+    "its Python",
+  ]);
+  expect(rows(0).map((row) => row.title)).toEqual([
+    "main",
+    "with the fix",
+    "its Python",
+    "autograd",
+    "its Python",
+  ]);
+  expect(rows(null)[1]!.height).toBeLessThan(rows(null)[0]!.height / 2);
+});
+
 test("rows do not overlap, and each is found at its height", () => {
   const lanes = (["steps", "host", "state", "stream"] as const).flatMap((kind) => [
     { kind, events: [] },
@@ -278,7 +303,7 @@ test("a comparison has the tabs that need no report, and tells the runs apart", 
   expect(sumsOf(run, 0, 100, run.sides[1]!.lanes).devices[0]!.idle.get("idle_sync")).toBe(50);
   // It has no stream: no kernel is known, which is not the same as none.
   expect(sumsOf(run, 0, 100).devices[0]!.kernels_ns).toBeNull();
-  expect(spokenWindow(run, 0, 100)).toContain("GPU 0 after the change is idle 50 % of it.");
+  expect(spokenWindow(run, 0, 100)).toContain("GPU 0 after the change waits 50\u00a0% of it.");
 
   const actions = new Actions(run, new Store({ ...STATE, tab: "source" }, [0, 1000]));
   expect(actions.tab).toBe("details");

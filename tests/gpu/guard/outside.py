@@ -38,7 +38,7 @@ def caught(function, **rules) -> tp.TransferError | None:
 def main() -> None:
     on_gpu = torch.ones(1024, device="cuda")
     host = (ctypes.c_float * 1024)()
-    runtime, driver = library("libcudart.so"), library("libcuda.so.1")
+    runtime, driver = library("libcudart.so"), library("libcuda.so")
     size, address = ctypes.c_size_t(4096), ctypes.c_void_p(on_gpu.data_ptr())
 
     def by_runtime() -> None:

@@ -82,7 +82,8 @@ bool ApiObserver::subscribe(const cuda::Cupti& cupti, const Options& options, st
   if (result == cuda::kCuptiMultipleSubscribers) {
     losses_.add(Loss::kOtherCuptiUser);
     error =
-        "another tool (Nsight Systems, Nsight Compute, a debugger or another profiler) is using CUPTI in this process";
+        "another tool is using CUPTI in this process: Nsight Systems or Compute, a debugger, or torch.profiler, which keeps "
+        "CUPTI once it ran. Start recording before torch.profiler does, or record the program with `turnpike record`";
     return false;
   }
   if (result != cuda::kCuptiSuccess) {

@@ -64,9 +64,9 @@ def main() -> None:
         expect(f"{copy.__name__} without a recorder", seen(caught(copy, d2h="disallow")), None)
     with tempfile.TemporaryDirectory() as folder, tp.record(f"{folder}/run.tpk"):
         for copy in (by_runtime, by_driver):
-            expected = ("d2h", 4096, "pageable", copy.__name__, False)
+            expected = ("d2h", 4096, "pageable", copy.__qualname__, False)
             expect(copy.__name__, seen(caught(copy, d2h="disallow")), expected)
-        expect("wait", seen(caught(wait, sync="disallow")), ("sync", 0, None, "wait", False))
+        expect("wait", seen(caught(wait, sync="disallow")), ("sync", 0, None, wait.__qualname__, False))
         stopped = caught(on_gpu[0].item, d2h="disallow")
         expect("item() is stopped", stopped and (stopped.kind, stopped.exact), ("d2h", True))
         expect("item() counts once", caught(on_gpu[0].item, d2h=1, sync=1), None)

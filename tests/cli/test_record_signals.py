@@ -11,8 +11,10 @@ ALL = sorted(set(signal.valid_signals()) - NEVER_CHANGED)
 
 
 def signal_lines(status):
-    """What /proc/self/status says of signals: those ignored, blocked, caught, pending."""
-    return [line for line in status.decode().splitlines() if line.startswith(("Sig", "Shd"))]
+    """What /proc/self/status says of signals: those ignored, blocked, caught, pending. Not SigQ: the user's other processes
+    count, too."""
+    lines = status.decode().splitlines()
+    return [line for line in lines if line.startswith(("Sig", "Shd")) and not line.startswith("SigQ")]
 
 
 def ignore_all():

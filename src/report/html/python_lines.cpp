@@ -1,6 +1,7 @@
 #include "report/html/python_lines.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <span>
 
@@ -20,22 +21,32 @@ std::int64_t usual_distance_ns(Samples samples) {
   return *middle;
 }
 
+// The bounds of stretches are multiples of it: a sample stands for the time to the next one, so more exact times would
+// say nothing, and take twice as many bytes in the page.
+std::int64_t unit_ns(std::int64_t usual_ns) {
+  return static_cast<std::int64_t>(
+      std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(usual_ns / 64, 1))));
+}
+
 bool is_same_line(const analyze::Place& a, const analyze::Place& b) {
   return a.site == b.site && a.file == b.file && a.library_site == b.library_site;
 }
 
 std::vector<PythonStretch> stretches_of(Samples samples, analyze::Stacks& stacks, const Interval& span) {
   const std::int64_t usual_ns = usual_distance_ns(samples);
+  const auto rounded = [unit = unit_ns(usual_ns)](std::int64_t ns) { return ns - ns % unit; };
   std::vector<PythonStretch> stretches;
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    const std::int64_t from_ns = samples[i].time_ns;
-    if (from_ns < span.start_ns || from_ns >= span.end_ns) continue;
+    const std::int64_t sampled_ns = samples[i].time_ns;
+    if (sampled_ns < span.start_ns || sampled_ns >= span.end_ns) continue;
     const std::uint32_t facts = stacks.of_stack(samples[i].stack);
     const analyze::Place& place = stacks.facts(facts).place;
     if (!place.file) continue;
     // A distance of two may lack one sample by chance; a longer one has another reason.
-    const bool is_next_near = i + 1 < samples.size() && samples[i + 1].time_ns - from_ns <= 2 * usual_ns;
-    const std::int64_t to_ns = std::min(span.end_ns, is_next_near ? samples[i + 1].time_ns : from_ns + usual_ns);
+    const bool is_next_near = i + 1 < samples.size() && samples[i + 1].time_ns - sampled_ns <= 2 * usual_ns;
+    const std::int64_t next_ns = is_next_near ? samples[i + 1].time_ns : sampled_ns + usual_ns;
+    const std::int64_t from_ns = std::max(span.start_ns, rounded(sampled_ns));
+    const std::int64_t to_ns = std::min(span.end_ns, rounded(next_ns));
     if (to_ns <= from_ns) continue;
     if (!stretches.empty() && stretches.back().time.end_ns == from_ns &&
         is_same_line(stacks.facts(stretches.back().facts).place, place)) {

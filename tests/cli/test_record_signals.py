@@ -11,8 +11,8 @@ ALL = sorted(set(signal.valid_signals()) - NEVER_CHANGED)
 
 
 def signal_lines(status):
-    """What /proc/self/status says of signals: those ignored, blocked, caught, pending. Not SigQ: the user's other processes
-    count, too."""
+    """What /proc/self/status says of signals: those ignored, blocked, caught, pending. Not SigQ, which counts those of
+    the user's other processes, too."""
     lines = status.decode().splitlines()
     return [line for line in lines if line.startswith(("Sig", "Shd")) and not line.startswith("SigQ")]
 

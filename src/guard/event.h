@@ -1,4 +1,4 @@
-// How the user is told of a crossing that a rule forbids.
+// Reports a crossing that a rule forbids to the user.
 #pragma once
 
 #include <string>

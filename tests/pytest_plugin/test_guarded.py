@@ -34,7 +34,7 @@ def test_it_raises_at_the_line_and_the_transfer_does_not_happen(guarded):
     result = guarded("""
 def step():
     torch.item()  # the line
-    print("behind it")
+    print("after the transfer")
 
 @pytest.mark.limit_transfers(d2h=0, guard=True)
 def test_step(): step()
@@ -46,7 +46,7 @@ def test_step(): step()
             "E*turnpike.TransferError: d2h of 4 B by aten::item at test_it.py:* in step(): GPU -> pageable memory*",
         ]
     )
-    assert "behind it" not in result.stdout.str()
+    assert "after the transfer" not in result.stdout.str()
 
 
 def test_without_the_guard_the_test_comes_to_its_end(guarded):
@@ -54,7 +54,7 @@ def test_without_the_guard_the_test_comes_to_its_end(guarded):
 @pytest.mark.limit_transfers(d2h=0)
 def test_step():
     torch.item()
-    print("behind it")
+    print("after the transfer")
 """)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["d2h_count: 1, and 0 allowed"])

@@ -31,7 +31,7 @@ class NextWork {
  public:
   NextWork(const std::vector<Record>& records, std::uint32_t device) : records_(records), device_(device) {}
 
-  // nullptr if there is none.
+  // Returns nullptr if none is found.
   const Record* at(std::int64_t moment_ns) {
     while (next_ < records_.size() && !is_work_at(records_[next_], moment_ns)) ++next_;
     return next_ < records_.size() ? &records_[next_] : nullptr;

@@ -36,8 +36,8 @@ struct PageData {
   std::uint32_t next_number = 0;
 };
 
-// Add processes one by one; each can be dropped once it is added. Memory beside what stays: 48 bytes for each event of
-// the process that is being added and that the page has room for, and 12 for each of its calls and kernels. Of a rank
+// Takes processes one by one; the caller may drop each once it is added. While a process is added, this needs 48 bytes
+// for each of its events that the page has room for, and 12 for each of its calls and kernels. Of a rank
 // among others, the idle intervals of its devices stay until the page is written.
 class RunLanes {
  public:
@@ -53,7 +53,7 @@ class RunLanes {
 
   void add(const analyze::ProcessView& view);
 
-  // From the first event to the last; nullopt: there is none.
+  // The time from the first event to the last, or nullopt without events.
   std::optional<analyze::Interval> extent() const;
   // Of the process that did most in its step.
   const StepPicture& picture() const { return picture_; }

@@ -41,9 +41,9 @@ struct TableStream::State {
   State(const TableKind& the_kind, std::size_t rows_of_a_batch)
       : kind(the_kind), batch_rows(rows_of_a_batch), batch(kind.columns()) {}
 
-  // Reads the next process; false: there is none.
+  // Reads the next process. Returns false after the last one.
   Result<bool> load();
-  // Turns to the next process with rows; false: there is none.
+  // Moves on to the next process that has rows. Returns false after the last one.
   Result<bool> advance();
 
   const TableKind& kind;

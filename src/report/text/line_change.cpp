@@ -116,7 +116,7 @@ std::size_t indent_of(const std::string& line) {
   return std::min(line.find_first_not_of(" \t"), line.size());
 }
 
-// A block must not become empty: the statement above has to stand in it too.
+// Removing the only statement of a block would be a syntax error, so the line above must be in the same block.
 bool can_go(const std::string& line, const std::string& above) {
   const std::string text = stripped(above);
   if (text.empty() || text.front() == '#' || text.back() == '\\' || text.back() == ':') return false;

@@ -152,19 +152,17 @@ def shown_on_terminal(command, environment, directory, columns=80, codes=(0,)):
     """What the command writes to a terminal of that width. It must end with one of the exit codes."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    command = [str(word) for word in command]
-    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=environment, cwd=directory) as process:
-        os.close(theirs)
-        shown = b""
-        while piece := _read_or_end(ours):
-            shown += piece
-    os.close(ours)
-    assert process.returncode in codes
-    return shown.decode().replace("\r\n", "\n")
-
-
-def _read_or_end(descriptor):
+    # A read of a terminal that was closed a moment ago may fail before Linux has handed over the last lines. So the
+    # terminal stays open until a mark, written after the command ended, has arrived.
+    script = """"$@" 2>/dev/null; code=$?; printf '\\0'; exit $code"""
+    command = ["sh", "-c", script, "sh", *(str(word) for word in command)]
     try:
-        return os.read(descriptor, 65536)
-    except OSError:
-        return b""
+        with subprocess.Popen(command, stdout=theirs, env=environment, cwd=directory) as process:
+            shown = b""
+            while not shown.endswith(b"\0"):
+                shown += os.read(ours, 65536)
+    finally:
+        os.close(theirs)
+        os.close(ours)
+    assert process.returncode in codes
+    return shown[:-1].decode().replace("\r\n", "\n")

@@ -44,8 +44,10 @@ export function size(bytes: number): string {
   return `${Math.round(bytes)}${SPACE}B`;
 }
 
+/** As the document says shares: neither a little nor almost all is rounded away. */
 export function percent(value: number): string {
-  if (value !== 0 && Math.abs(value) < 0.95) return `${value.toFixed(1)}${SPACE}%`;
+  if (value > 0 && value < 1) return `<1${SPACE}%`;
+  if (value > 99 && value < 100) return `99${SPACE}%`;
   return `${Math.round(value)}${SPACE}%`;
 }
 

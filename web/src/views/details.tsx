@@ -161,7 +161,7 @@ function SumsOf({ side, sums, isSelected }: { side: string; sums: Sums; isSelect
           <Fact name="not shown" value={`${sums.devices.length - MOST_DEVICES} more GPUs`} />
         ) : null}
         <Fact name="CPU waits" value={duration(sums.blocked_ns)} />
-        <Fact name="CUDA calls" value={String(sums.calls)} />
+        <Fact name="other CUDA calls" value={String(sums.calls)} />
       </dl>
       {sums.lines.length > 0 ? (
         <table>

@@ -104,9 +104,10 @@ function Saving({ finding }: { finding: Finding }) {
   const isRange = low !== high;
   const lowest = isRange ? (low > 0 ? `${duration(low)} to ` : "up to ") : "";
   const step = run.report.steps?.median_ns;
+  const each = run.report.steps ? " a step" : "";
   return (
     <strong class="saving">
-      <span class="whole">{`saves ${lowest}${duration(high)} a step`}</span>
+      <span class="whole">{`saves ${lowest}${duration(high)}${each}`}</span>
       {share !== null ? (
         <span class="whole">{` (${percent((share * high) / Math.max(1, saved))})`}</span>
       ) : null}

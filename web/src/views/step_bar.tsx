@@ -1,4 +1,4 @@
-// One bar for a step: kernels, copies without kernels, idle time by cause.
+// One bar for a step, or for the run where it has none: kernels, copies without kernels, idle time by cause.
 import type { Report } from "../page/report.ts";
 import { percent } from "../time_text.ts";
 
@@ -36,7 +36,8 @@ function fits(part: Part): boolean {
 export function StepBar({ report }: { report: Report }) {
   const parts = partsOf(report);
   if (parts.length === 0) return null;
-  const label = `A step: ${parts.map((part) => `${part.name} ${percent(part.share)}`).join(", ")}`;
+  const whole = report.steps ? "A step" : "The run";
+  const label = `${whole}: ${parts.map((part) => `${part.name} ${percent(part.share)}`).join(", ")}`;
   return (
     <div class="bar-of-step">
       <div class="bar" role="img" aria-label={label}>

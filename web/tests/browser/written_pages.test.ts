@@ -9,6 +9,7 @@ import { type ClassName, className, ELEMENTS, isLack } from "../../src/format.ts
 import { checkContents } from "../../src/page/contents.ts";
 import {
   FIREFOX,
+  fileOf,
   launchChromium,
   open,
   pageOf,
@@ -123,6 +124,38 @@ describe.each(recordings)("a page", (recording) => {
     // The end of the last step is not always known.
     expect([told.steps, told.steps - 1]).toContain(shown.steps);
   });
+});
+
+/** A torch.profiler file of one upload and a kernel: no step is found in it. */
+const WITHOUT_STEPS = {
+  schemaVersion: 1,
+  deviceProperties: [{ id: 0, name: "NVIDIA H100 80GB HBM3", totalGlobalMem: 85899345920 }],
+  traceEvents: [
+    event("cuda_runtime", "cudaMemcpyAsync", 1000, 500, { correlation: 7, cbid: 41 }),
+    event("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 1050, 400, {
+      correlation: 7,
+      stream: 7,
+      device: 0,
+      bytes: 1048576,
+    }),
+    event("cuda_runtime", "cudaLaunchKernel", 1510, 5, { correlation: 8, cbid: 211 }),
+    event("kernel", "scale", 1520, 100, { correlation: 8, stream: 7, device: 0 }),
+  ],
+};
+
+function event(cat: string, name: string, ts: number, dur: number, args: object) {
+  return { ph: "X", cat, name, pid: 1, tid: 1, ts, dur, args };
+}
+
+test("a run without steps has no figure of a step", async () => {
+  const file = pageOf(fileOf(JSON.stringify(WITHOUT_STEPS), "json"));
+  const { page, complaints } = await open(browser, `file://${file}`);
+  await ready(page);
+  expect(await page.locator(".saving").first().innerText()).toMatch(/^saves .*\sus \(80\s%\)$/);
+  expect(await page.locator("body").innerText()).not.toContain("a step");
+  expect(await page.getByRole("img", { name: /^The run: / }).count()).toBe(1);
+  expect(complaints).toEqual([]);
+  await page.close();
 });
 
 test("a written page opens in Firefox without a message", async () => {

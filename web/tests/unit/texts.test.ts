@@ -33,7 +33,11 @@ test("sizes, shares, ticks and spoken times", () => {
   expect(size(4096)).toBe("4.10\u00a0kB");
   expect(size(16777216)).toBe("16.8\u00a0MB");
   expect(size(3)).toBe("3\u00a0B");
-  expect(percent(0.13)).toBe("0.1\u00a0%");
+  expect(percent(0)).toBe("0\u00a0%");
+  expect(percent(0.13)).toBe("<1\u00a0%");
+  expect(percent(0.97)).toBe("<1\u00a0%");
+  expect(percent(99.7)).toBe("99\u00a0%");
+  expect(percent(100)).toBe("100\u00a0%");
   expect(percent(15.6)).toBe("16\u00a0%");
   expect(spokenDuration(665000)).toBe("665 microseconds");
   expect(spokenDuration(2e9)).toBe("2.00 seconds");

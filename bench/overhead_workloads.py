@@ -83,9 +83,39 @@ class ItemLoop(Workload):
             raise RuntimeError("the loop did not count by one")
 
 
+class Graph(Workload):
+    """A captured graph of as many kernels, which count to that number."""
+
+    uploads_per_step = 0
+
+    def __init__(self, kernels: int, device: str) -> None:
+        self.kernels = kernels
+        self.counter = torch.zeros((), dtype=torch.int64, device=device)
+        self.replay = self.count
+        if device == "cuda":
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                self.count()
+            self.replay = graph.replay
+
+    def count(self) -> None:
+        self.counter.zero_()
+        for _ in range(self.kernels - 1):
+            self.counter.add_(1)
+
+    def step(self) -> float:
+        self.replay()
+        return self.counter.item()
+
+    def check(self, values: list[float]) -> None:
+        if set(values) != {self.kernels - 1}:
+            raise RuntimeError("a replay did not run all of its kernels")
+
+
 WORKLOADS: dict[str, Callable[[str], Workload]] = {
     "mnist-64": lambda device: Mnist(64, device),
     "mnist-1000": lambda device: Mnist(1000, device),
     "transformer": Transformer,
     "item-loop": ItemLoop,
+    "graph-500": lambda device: Graph(500, device),
 }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "record/collect/process_metadata.h"
+#include "record/observe/observed.h"
 
 namespace turnpike::record {
 
@@ -14,9 +15,6 @@ using cuda::ActivityKind;
 using trace::Loss;
 
 namespace {
-
-// Kernels are what makes a recording dear: they are left out when only transfers are asked for.
-constexpr ActivityKind kTransferKinds[] = {ActivityKind::kMemcpy, ActivityKind::kPeerMemcpy, ActivityKind::kMemset};
 
 std::int64_t seconds(int count) {
   return count * std::int64_t{1'000'000'000};
@@ -133,14 +131,10 @@ bool Recorder::enable_activities() {
     losses_.add(Loss::kCuptiCallFailed);
     return false;
   }
-  for (const ActivityKind kind : kTransferKinds) {
+  for (const ActivityKind kind : observed_activities(options_.detail)) {
     if (cupti_.activity_enable(kind) == cuda::kCuptiSuccess) continue;
     losses_.add(Loss::kCuptiCallFailed);
     if (kind == ActivityKind::kMemcpy) return false;
-  }
-  if (options_.detail == Detail::kFull &&
-      cupti_.activity_enable(ActivityKind::kConcurrentKernel) != cuda::kCuptiSuccess) {
-    losses_.add(Loss::kCuptiCallFailed);
   }
   return true;
 }
@@ -176,8 +170,7 @@ void Recorder::set_collecting(bool is_collecting) noexcept {
     nvtx_.set_listening(false);
   }
   const auto switch_kind = is_collecting ? cupti_.activity_enable : cupti_.activity_disable;
-  for (const ActivityKind kind : kTransferKinds) switch_kind(kind);
-  if (options_.detail == Detail::kFull) switch_kind(ActivityKind::kConcurrentKernel);
+  for (const ActivityKind kind : observed_activities(options_.detail)) switch_kind(kind);
   if (is_collecting) {
     nvtx_.set_listening(true);
     api_.set_listening(true);

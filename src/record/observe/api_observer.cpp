@@ -9,6 +9,7 @@
 #include "record/handover/record_batch.h"
 #include "record/handover/thread_handover.h"
 #include "record/observe/call_listener.h"
+#include "record/observe/observed.h"
 #include "record/stacks/autograd.h"
 #include "record/stacks/stack_table.h"
 #include "record/stacks/string_table.h"
@@ -60,19 +61,6 @@ bool needs_stack(CallKind kind) {
 ApiObserver::ApiObserver(StringTable& strings, StackTable& stacks, LossCounters& losses, ThreadHandover& handover)
     : strings_(strings), stacks_(stacks), losses_(losses), handover_(handover), content_(handover) {}
 
-bool ApiObserver::is_wanted(CallKind kind) const noexcept {
-  switch (kind) {
-    case CallKind::kOther:
-      return false;
-    case CallKind::kLaunch:
-    case CallKind::kEventRecord:
-    case CallKind::kStreamWait:
-      return detail_ == Detail::kFull;
-    default:
-      return true;
-  }
-}
-
 bool ApiObserver::subscribe(const cuda::Cupti& cupti, const Options& options, std::string& error) {
   cupti_ = &cupti;
   detail_ = options.detail;
@@ -115,7 +103,7 @@ std::uint32_t ApiObserver::enable_calls(CallbackDomain domain) {
     Function& function = functions_[index_of(domain)][id];
     function.kind = cuda::recorded_kind(domain, name);
     function.profiler_switch = cuda::profiler_switch_of(name);
-    if (!is_wanted(function.kind) && function.profiler_switch == cuda::ProfilerSwitch::kNone) continue;
+    if (!is_observed(function.kind, detail_) && function.profiler_switch == cuda::ProfilerSwitch::kNone) continue;
     function.name = strings_.intern(plain_name(domain, name));
     function.is_per_thread = is_of_per_thread_stream(name);
     if (cupti_->enable_callback(1, subscriber_, domain, id) != cuda::kCuptiSuccess) ++failures;

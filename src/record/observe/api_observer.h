@@ -55,7 +55,6 @@ class ApiObserver {
   void watch_managed_memory() noexcept;
   std::uint32_t device_of(void* context, std::uint32_t context_id) noexcept;
   std::uint32_t enable_calls(cuda::CallbackDomain domain);
-  bool is_wanted(trace::CallKind kind) const noexcept;
 
   StringTable& strings_;
   StackTable& stacks_;

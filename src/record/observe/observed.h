@@ -1,0 +1,37 @@
+// What each level of detail asks CUPTI for.
+#pragma once
+
+#include <span>
+
+#include "cuda/api_calls.h"
+#include "cuda/cupti.h"
+#include "record/options.h"
+
+namespace turnpike::record {
+
+// Whether calls of this kind are heard of.
+constexpr bool is_observed(trace::CallKind kind, Detail detail) noexcept {
+  switch (kind) {
+    case trace::CallKind::kOther:
+      return false;
+    case trace::CallKind::kLaunch:
+    case trace::CallKind::kEventRecord:
+    case trace::CallKind::kStreamWait:
+      return detail == Detail::kFull;
+    default:
+      return true;
+  }
+}
+
+// Copies of memory first: a recording without them is none. Kernels last: they are what makes a recording dear, and are
+// left out when only transfers are asked for. Managed memory is observed only where a program allocates it.
+inline constexpr cuda::ActivityKind kObservedActivities[] = {
+    cuda::ActivityKind::kMemcpy, cuda::ActivityKind::kPeerMemcpy, cuda::ActivityKind::kMemset,
+    cuda::ActivityKind::kConcurrentKernel};
+
+constexpr std::span<const cuda::ActivityKind> observed_activities(Detail detail) noexcept {
+  const std::span all(kObservedActivities);
+  return detail == Detail::kFull ? all : all.first(all.size() - 1);
+}
+
+}  // namespace turnpike::record

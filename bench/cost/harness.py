@@ -79,7 +79,7 @@ class Program:
 
     @property
     def case(self) -> str:
-        return f"{self.name}, one core" if self.one_core else self.name
+        return f"{self.name}_one_core" if self.one_core else self.name
 
 
 def programs() -> dict[str, Program]:

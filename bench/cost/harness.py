@@ -5,9 +5,11 @@
 
 Nothing is switched on or off: each process is fresh, and recorded from its start to its end or not at all.
 
-Steady state: for each program, several processes of each variant start together, warm up, and then run blocks of steps
-in turn, in random order. A figure is the median over the rounds of the variant's block to the block that is not
-recorded.
+Steady state: for each program, processes of all variants start together, warm up, and then run blocks of steps in turn,
+in random order; the others are stopped meanwhile. What disturbs a block makes it longer and never shorter: of a process
+the lower quartile of its blocks counts, and of a variant the mean over its processes. The interval is a bootstrap
+over the rounds. It does not tell how far alike processes lie apart because memory lies differently in each; that is
+beside it.
 
 Start: processes of each variant follow one another, alone on the machine. A figure is the time from the start of the
 process to the end of its tenth step, less that of the process that is not recorded.
@@ -35,9 +37,10 @@ from live import Died, Live  # noqa: E402
 from medians import interval  # noqa: E402
 
 WARM_UP = 10
-BLOCK_S = 0.12
+BLOCK_S = 0.06
 LEAD = 2
-LEAST_STEPS = 3
+LEAST_STEPS = 2
+LEAST_ROUNDS = 5
 START_S = 180
 STEADY = "step, recorded over not recorded"
 OVER_FLOOR = "step, recorded over bare CUPTI"
@@ -95,7 +98,8 @@ def programs() -> dict[str, Program]:
 class Harness:
     def __init__(self, args: argparse.Namespace, scratch: str) -> None:
         self.args, self.scratch, self.out = args, scratch, os.path.abspath(args.out)
-        self.variants = [VARIANTS[name] for name in args.variants]
+        self.variants = [PLAIN, *(VARIANTS[name] for name in args.variants if name != PLAIN.name)]
+        self.blocks: dict[str, dict[str, list[list[float]]]] = {}  # by program, variant and process
         self.runs = 0
         self.rows: list[dict[str, Any]] = []
         self.failures: list[str] = []
@@ -125,6 +129,7 @@ class Harness:
         command += [sys.executable, program.path, *device, "--warm-up", str(WARM_UP), *options]
         environment = os.environ | {"TMPDIR": folder, "HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1"}
         environment["TORCHINDUCTOR_COMPILE_THREADS"] = "4"
+        environment["PYTHONHASHSEED"] = "0"
         if variant.bare:
             environment |= {"CUDA_INJECTION64_PATH": os.path.abspath(self.args.bare), "BARE_CUPTI": variant.bare}
         log = os.path.join(self.out, "logs", f"{self.runs}-{program.case}-{variant.name}.log".replace(" ", "-"))
@@ -132,71 +137,83 @@ class Harness:
 
     def steady(self, program: Program) -> None:
         """Blocks of all variants in turn."""
-        names = [variant for variant in self.variants for _ in range(self.args.processes)]
-        lives = [(variant, self.live(program, variant, "--turns")) for variant in names]
+        lives = [
+            self.live(program, variant, "--turns") for variant in self.variants for _ in range(self.args.processes)
+        ]
         try:
             until = time.monotonic() + START_S
-            for _, live in lives:
+            for live in lives:
                 live.answer(until - time.monotonic())
-            blocks = self.take_turns([live for _, live in lives])
+            for live in lives:
+                live.pause()
+            blocks = self.take_turns(lives)
         except Died as error:
             self.failed(f"{program.case}: {error}")
             return
         finally:
-            for _, live in lives:
+            for live in lives:
                 live.end()
-        self.add_steady_rows(program, names, blocks)
+        self.add_steady_rows(program, blocks)
 
     def take_turns(self, lives: list[Live]) -> list[list[float]]:
-        """For each round, the microseconds a step of each process."""
-        first = lives[0].block(LEAD, LEAST_STEPS, 60)
-        steps = min(4000, max(LEAST_STEPS, round(BLOCK_S * 1e6 / first)))
+        """For each process, the microseconds a step of each round."""
+
+        def block(live: Live, lead: int, steps: int) -> float:
+            live.resume()
+            us = live.block(lead, steps, 60)
+            live.pause()
+            return us
+
+        steps = min(4000, max(LEAST_STEPS, round(BLOCK_S * 1e6 / block(lives[0], LEAD, LEAST_STEPS))))
         lead = max(LEAD, steps // 10)
-        order, rounds = random.Random(0), []
+        order, blocks = random.Random(0), [[] for _ in lives]
         until = time.monotonic() + self.args.seconds
-        while len(rounds) < 5 or time.monotonic() < until:
-            row = [0.0] * len(lives)
+        while len(blocks[0]) < LEAST_ROUNDS or time.monotonic() < until:
             for index in order.sample(range(len(lives)), len(lives)):
-                row[index] = lives[index].block(lead, steps, 60)
-            rounds.append(row)
-        return rounds
+                blocks[index].append(block(lives[index], lead, steps))
+        return blocks
 
-    def add_steady_rows(self, program: Program, names: list[Variant], blocks: list[list[float]]) -> None:
-        def column(variant: Variant) -> list[float]:
-            """What each round says of a variant: the median over its processes."""
-            return [statistics.median(t for t, v in zip(row, names, strict=True) if v == variant) for row in blocks]
-
-        def ratios(variant: Variant, base: Variant) -> list[float]:
-            return [one / other for one, other in zip(column(variant), column(base), strict=True)]
-
-        plain_us = statistics.median(column(PLAIN))
-        # How far processes of one variant lie apart: what one process alone could not tell.
-        alike = [
-            statistics.median(row[index] for row in blocks) for index, variant in enumerate(names) if variant == PLAIN
-        ]
-        for variant in self.variants:
-            if variant == PLAIN:
-                continue
-            self.add_ratio(f"{program.case}, {variant.name}", STEADY, ratios(variant, PLAIN), TARGETS.get(variant.name),
-                           step_us=round(plain_us, 1), processes=self.args.processes,
-                           processes_apart=round(max(alike) / min(alike) - 1, 4))  # fmt: skip
-            if variant.floor in self.args.variants:
-                over_floor = ratios(variant, VARIANTS[variant.floor])
-                self.add_ratio(
-                    f"{program.case}, {variant.name}", "step, recorded over bare CUPTI", over_floor, FLOOR_TARGET
-                )
+    def add_steady_rows(self, program: Program, blocks: list[list[float]]) -> None:
+        count = self.args.processes
+        of = {v.name: blocks[first * count : (first + 1) * count] for first, v in enumerate(self.variants)}
+        step_us = round(level(of[PLAIN.name]), 1)
+        for variant in self.variants[1:]:
+            case, target = f"{program.case}, {variant.name}", TARGETS.get(variant.name)
+            self.add_ratio(case, STEADY, of[variant.name], of[PLAIN.name], target, step_us=step_us)
+            if variant.floor in of:
+                self.add_ratio(case, OVER_FLOOR, of[variant.name], of[variant.floor], FLOOR_TARGET)
+        self.blocks[program.case] = {name: [[round(us, 1) for us in row] for row in rows] for name, rows in of.items()}
         self.write()
 
-    def add_ratio(self, case: str, metric: str, values: list[float], target: float | None, **more: Any) -> None:
-        middle = statistics.median(values)
-        spread = fine_interval(values)
-        met = None if target is None else middle <= target
-        self.rows.append(
-            result_file.row(case, metric, "ratio", round(middle, 4), spread=spread, samples=len(values),
-                            baseline_value=1.0, target=target, met=met, **more)
-        )  # fmt: skip
-        judged = "" if met is None else f"  target {target} {'met' if met else 'MISSED'}"
-        print(f"{case:44} {metric:36} {middle:.3f} {spread} {len(values)} rounds{judged}", flush=True)
+    def add_ratio(
+        self,
+        case: str,
+        metric: str,
+        ours: list[list[float]],
+        base: list[list[float]],
+        target: float | None,
+        **more: Any,
+    ) -> None:
+        ratio = level(ours) / level(base)
+        spread = interval_of_ratio(ours, base)
+        apart = max(spread_of_processes(ours), spread_of_processes(base))
+        row = result_file.row(
+            case,
+            metric,
+            "ratio",
+            round(ratio, 4),
+            spread=spread,
+            samples=len(ours[0]),
+            baseline_value=1.0,
+            target=target,
+            met=None if target is None else ratio <= target,
+            processes=len(ours),
+            processes_apart=round(apart, 4),
+            **more,
+        )
+        self.rows.append(row)
+        judged = "" if target is None else f"  target {target} {'met' if row['met'] else 'MISSED'}"
+        print(f"{case:44} {metric:36} {ratio:.3f} {spread}, alike processes {apart:.1%} apart{judged}", flush=True)
 
     def start(self, program: Program) -> None:
         """Whole processes one after the other: the time until ten steps are over."""
@@ -237,12 +254,34 @@ class Harness:
 
     def write(self) -> None:
         path = os.path.join(self.out, f"cost-{result_file.short_gpu_name()}.json")
-        result_file.write(path, "cost", self.rows, failures=self.failures)
+        result_file.write(path, "cost", self.rows, failures=self.failures, blocks=self.blocks)
 
 
-def fine_interval(values: list[float]) -> list[float]:
-    """The 95 % interval of the median, with the digits that a ratio near 1 needs."""
-    return [round(bound / 100, 4) for bound in interval([value * 100 for value in values])]
+def low(values: list[float]) -> float:
+    """The lower quartile."""
+    return statistics.quantiles(values, n=4)[0]
+
+
+def level(processes: list[list[float]]) -> float:
+    return statistics.mean(low(blocks) for blocks in processes)
+
+
+def spread_of_processes(processes: list[list[float]]) -> float:
+    """How much longer the slowest takes than the fastest."""
+    lows = [low(blocks) for blocks in processes]
+    return max(lows) / min(lows) - 1
+
+
+def interval_of_ratio(ours: list[list[float]], base: list[list[float]], resamples: int = 1000) -> list[float]:
+    """The 95 % interval of the ratio of levels, by bootstrap over the rounds."""
+    draw, rounds = random.Random(0), range(len(ours[0]))
+    ratios = []
+    for _ in range(resamples):
+        picked = draw.choices(rounds, k=len(rounds))
+        one, other = ([[blocks[i] for i in picked] for blocks in processes] for processes in (ours, base))
+        ratios.append(level(one) / level(other))
+    ratios.sort()
+    return [round(ratios[resamples // 40], 4), round(ratios[-resamples // 40], 4)]
 
 
 def main() -> int:

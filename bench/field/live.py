@@ -57,6 +57,13 @@ class Live:
         self.send(f"{lead} {steps}")
         return float(self.answer(seconds)["step_us"])
 
+    def pause(self) -> None:
+        """Stops all of its threads and processes, which would take time from others while it waits."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+
     def wait(self, seconds: float) -> int:
         """Lets it end by itself. Its exit code."""
         try:
@@ -68,10 +75,7 @@ class Live:
         """Ends it and what it started, at once. A second call does nothing."""
         if self._file.closed:
             return
-        try:
-            os.killpg(self._process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        self._signal(signal.SIGKILL)
         self._process.wait()
         self._reader.join(5)
         for stream in (self._process.stdin, self._process.stdout, self._file):
@@ -79,6 +83,12 @@ class Live:
                 stream.close()
             except (OSError, ValueError):
                 pass
+
+    def _signal(self, number: int) -> None:
+        try:
+            os.killpg(self._process.pid, number)
+        except ProcessLookupError:
+            pass
 
     def _read(self) -> None:
         for line in self._process.stdout:

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/site_pattern.h"
+#include "record/stacks/python_end.h"
 #include "record/stacks/python_stack.h"
 
 namespace turnpike::guard {
@@ -88,8 +89,10 @@ bool Place::matches(std::string_view pattern) const {
 }
 
 const Place& place_of_this_thread(std::uintptr_t& evaluator) {
+  record::watch_python_end();
+  const record::PythonStays stays(!record::is_main_thread());
   record::PythonStack stack;
-  record::walk_python_stack(stack);
+  record::walk_python_stack(stack, stays.holds());
   evaluator = stack.evaluator;
   static std::mutex mutex;
   static auto& places = *new std::unordered_map<std::uint64_t, std::unique_ptr<Place>>;  // threads may outlive main

@@ -158,11 +158,12 @@ void ApiObserver::on_api(CallbackDomain domain, std::uint32_t id, const cuda::Ap
 
 void ApiObserver::on_exit(ThreadBuffer& buffer, CallbackDomain domain, std::uint32_t id,
                           const cuda::ApiCallback& call) noexcept {
-  const std::int64_t end_ns = realtime_ns();
   const auto start_ns = static_cast<std::int64_t>(*call.slot);
-  // 0: a nested call. A slot that holds no time of the past day was never written: the call began before we listened.
+  if (start_ns == 0) return;  // a nested call
+  const std::int64_t end_ns = realtime_ns();
+  // A slot that holds no time of the past day was never written: the call began before we listened.
   constexpr std::int64_t kDay = 86'400'000'000'000;
-  if (start_ns <= 0 || start_ns > end_ns || end_ns - start_ns > kDay) return;
+  if (start_ns < 0 || start_ns > end_ns || end_ns - start_ns > kDay) return;
   const Function& function = functions_[index_of(domain)][id];
   auto record = make_record<trace::CallRecord>(trace::RecordKind::kCall);
   record.thread = buffer.thread;

@@ -9,11 +9,10 @@
 namespace turnpike::record {
 namespace {
 
-bool is_main_thread() noexcept {
-  // Asked of the kernel once a thread. 0: not asked yet.
-  thread_local int t_answer;
-  if (t_answer == 0) t_answer = syscall(SYS_gettid) == getpid() ? 1 : 2;
-  return t_answer == 1;
+// Asked first whether Python is ending: from then on it says of every thread that it holds the GIL, while the frames of
+// daemon threads are being freed.
+bool has_gil(const PythonRuntime& python) noexcept {
+  return !is_ending(python) && python.holds_gil() != 0;
 }
 
 void walk_carefully(const PythonRuntime& python, Pointer thread, PythonStack& stack) noexcept {
@@ -27,7 +26,14 @@ void walk_carefully(const PythonRuntime& python, Pointer thread, PythonStack& st
 
 }  // namespace
 
-void walk_python_stack(PythonStack& stack) noexcept {
+bool is_main_thread() noexcept {
+  // Asked of the kernel once a thread. 0: not asked yet.
+  thread_local int t_answer;
+  if (t_answer == 0) t_answer = syscall(SYS_gettid) == getpid() ? 1 : 2;
+  return t_answer == 1;
+}
+
+void walk_python_stack(PythonStack& stack, bool python_stays) noexcept {
   stack.count = 0;
   stack.is_truncated = false;
   stack.evaluator = 0;
@@ -36,11 +42,8 @@ void walk_python_stack(PythonStack& stack) noexcept {
   if (python == nullptr) return;
   const auto thread = static_cast<Pointer>(python->this_thread_state());
   if (thread == nullptr) return;
-  // Asked first whether Python is ending: from then on it says of every thread that it holds the GIL, while the frames
-  // of daemon threads are being freed.
-  const bool is_safe = !is_ending(*python) && python->holds_gil() != 0;
   // Where the kernel forbids it to read oneself, frames are read directly: the sandbox is likelier than the end.
-  if (is_main_thread() || is_safe || !can_read_own_memory()) {
+  if (is_main_thread() || python_stays || has_gil(*python) || !can_read_own_memory()) {
     DirectReader direct;
     walk_frames(*python->layout, direct, thread, stack);
   } else {

@@ -7,6 +7,7 @@
 
 #include "record/stacks/loaded_module.h"
 #include "record/stacks/mix.h"
+#include "record/stacks/python_end.h"
 #include "record/stacks/python_runtime.h"
 
 namespace turnpike::record {
@@ -70,9 +71,11 @@ std::uint32_t StackTable::capture() noexcept {
   }
   const Inside inside(thread);
   if (known_python() == nullptr && thread.capture_count++ % kCapturesBetweenLooks == 0) find_python();
+  // Until the stack is entered, which reads the names of its frames.
+  const PythonStays stays(!is_main_thread());
   PythonStack python;
   NativeStack native;
-  walk_python_stack(python);
+  walk_python_stack(python, stays.holds());
   if (walks_native_) {
     unwind_table_.walk(python.evaluator, native);
   } else {
@@ -223,6 +226,7 @@ const StackTable::Module* StackTable::module_of(std::uintptr_t address) {
 }
 
 void StackTable::drain(std::vector<std::byte>& frames, std::vector<std::byte>& stacks) noexcept {
+  watch_python_end();
   const std::size_t frames_before = frames.size();
   const std::size_t stacks_before = stacks.size();
   try {

@@ -53,6 +53,7 @@ class StackTable {
 
   // Names native frames, interns the names, and appends FrameEntry and StackEntry payloads (trace/format.h) of what is
   // new since the last drain: drain the strings after this. When memory runs out, the rest stays for the next one.
+  // The first one that knows of a Python has it tell of its end.
   void drain(std::vector<std::byte>& frames, std::vector<std::byte>& stacks) noexcept;
 
   // How much was drained. For the thread that drains.

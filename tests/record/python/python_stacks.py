@@ -1,6 +1,7 @@
 """Every Python frame that the recorder captures is the one that CPython itself names: function, file and line."""
 
 import asyncio
+import atexit
 import ctypes
 import functools
 import gc
@@ -423,6 +424,7 @@ class Last:
         held()
 sys.last = Last()
 keep = Last()
+{before}
 def forever():
     while True:
         stack_probe.library.probe_capture()
@@ -433,13 +435,45 @@ time.sleep(0.05)
 """
 
 
+# What a child does before its threads run: whose frames are then read with care; where they stand; with care again.
+DRAIN = "stack_probe.read(stack_probe.capture())\nwhile not stack_probe.library.probe_python_stays(): time.sleep(0.001)"
+BEFORE = ["", DRAIN, DRAIN + "\natexit._clear()\natexit.register(at_exit)\nassert not stack_probe.library.probe_python_stays()"]
+
+
 def an_interpreter_that_ends():
     here = os.path.dirname(os.path.abspath(__file__))
-    for _ in range(5):
-        ended = subprocess.run([sys.executable, "-c", CHILD.format(here=here)], capture_output=True, text=True)
-        assert ended.returncode == 0, (ended.returncode, ended.stderr)
-        assert ended.stdout == "at exit\n", (ended.stdout, ended.stderr)
-        assert ended.stderr == "", ended.stderr
+    for before in BEFORE * 3:
+        script = CHILD.format(here=here, before=before)
+        ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+        assert ended.returncode == 0, (before, ended.returncode, ended.stderr)
+        assert ended.stdout == "at exit\n", (before, ended.stdout, ended.stderr)
+        assert ended.stderr == "", (before, ended.stderr)
+
+
+JOINED = """
+import sys, threading, time
+sys.path.insert(0, {here!r})
+import stack_probe
+def work():
+    stack_probe.read(stack_probe.capture())
+    until = time.monotonic() + 20
+    while not stack_probe.library.probe_python_stays() and time.monotonic() < until:
+        time.sleep(0.001)
+    stack_probe.check()
+    print(stack_probe.library.probe_python_stays())
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+"""
+
+
+def a_thread_that_the_main_one_waits_for():
+    """Its captures are dear until Python has promised to tell of its end, which must not wait for the main thread."""
+    if sys.version_info < (3, 12):
+        return  # only the main thread can promise
+    script = JOINED.format(here=os.path.dirname(os.path.abspath(__file__)))
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout) == (0, "1\n"), (ended.returncode, ended.stdout, ended.stderr)
 
 
 def a_forked_child():
@@ -447,6 +481,9 @@ def a_forked_child():
     if pid == 0:
         try:
             check()
+            began = time.monotonic()
+            atexit._run_exitfuncs()
+            assert time.monotonic() - began < 0.5, "the child waited for its parent's threads"
         except BaseException:
             os._exit(1)
         os._exit(0)
@@ -460,6 +497,12 @@ def what_it_costs():
         return min(library.probe_time_capture(1000) for _ in range(20))
 
     print(f"capture at 10 Python frames, seen before: {at_depth(6):.0f} ns")
+    in_thread = []
+    thread = threading.Thread(target=lambda: in_thread.append(at_depth(4)))
+    thread.start()
+    thread.join()
+    directly = "where they stand" if library.probe_python_stays() else "with care"
+    print(f"the same in a thread without the GIL, frames read {directly}: {in_thread[0]:.0f} ns")
 
 
 def nothing_was_lost():
@@ -474,5 +517,6 @@ if __name__ == "__main__":
          ctypes_callbacks, lambdas_and_comprehensions, executed_text_without_a_file,
          freed_and_reused_code_objects_give_no_stale_lines, calls_over_several_lines, decorators, exceptions,
          names_beyond_ascii, a_long_function, while_traced, classes_whose_call_is_specialized, in_a_finalizer,
-         a_new_file_has_everything_again, while_others_capture_and_the_writer_drains, a_subinterpreter, an_interpreter_that_ends, a_forked_child,
+         a_new_file_has_everything_again, while_others_capture_and_the_writer_drains, a_subinterpreter, an_interpreter_that_ends, a_thread_that_the_main_one_waits_for,
+         a_forked_child,
          what_it_costs, nothing_was_lost])

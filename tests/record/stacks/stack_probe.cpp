@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "record/stacks/autograd.h"
+#include "record/stacks/python_end.h"
 #include "record/stacks/python_sampler.h"
 #include "record/stacks/stack_table.h"
 #include "record/stacks/string_table.h"
@@ -155,6 +156,11 @@ PROBE void probe_losses(std::uint64_t* four) {
   four[1] = losses.not_walked;
   four[2] = losses.truncated;
   four[3] = losses.unnamed_library;
+}
+
+// Whether a thread without the GIL may read its frames where they stand.
+PROBE int probe_python_stays() {
+  return turnpike::record::PythonStays(true).holds() ? 1 : 0;
 }
 
 PROBE int probe_autograd(std::uint64_t* sequence) {

@@ -1,12 +1,16 @@
 // The floor under the recorder's cost: CUPTI with what the recorder asks it for, and nothing done with what it says.
 // The callbacks return at once, and the activity buffers are used again unread.
 //
-//   CUDA_INJECTION64_PATH=libbare_cupti.so BARE_CUPTI=full|transfers PROGRAM
+//   CUDA_INJECTION64_PATH=libbare_cupti.so BARE_CUPTI="full|transfers [-runtime] [-driver] [-activities] [-pinned]"
+//   PROGRAM
+//
+// Without the callbacks of an API, the activities or the page-locked memory for them, to see what each costs.
 #include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "cuda/api_calls.h"
 #include "cuda/cupti.h"
@@ -49,18 +53,22 @@ void enable_callbacks(const Cupti& cupti, void* subscriber, CallbackDomain domai
   }
 }
 
-bool start(Detail detail, std::string& message) {
+bool start(Detail detail, std::string_view without, std::string& message) {
+  const auto has = [&](std::string_view part) { return without.find(part) == without.npos; };
   static Cupti cupti;
   void* subscriber = nullptr;
   if (!turnpike::cuda::load_cupti(std::getenv("TURNPIKE_CUPTI"), cupti, message)) return false;
   message = "CUPTI refused";
   const auto ignore = [](void*, CallbackDomain, std::uint32_t, const void*) {};
   if (cupti.subscribe(&subscriber, ignore, nullptr) != turnpike::cuda::kCuptiSuccess) return false;
-  enable_callbacks(cupti, subscriber, CallbackDomain::kRuntimeApi, detail);
-  enable_callbacks(cupti, subscriber, CallbackDomain::kDriverApi, detail);
+  if (has("-runtime")) enable_callbacks(cupti, subscriber, CallbackDomain::kRuntimeApi, detail);
+  if (has("-driver")) enable_callbacks(cupti, subscriber, CallbackDomain::kDriverApi, detail);
+  if (!has("-activities")) return true;
   std::uint8_t is_on = 1;
   std::size_t size = sizeof(is_on);
-  cupti.activity_set_attribute(turnpike::cuda::ActivityAttribute::kPinnedHostMemory, &size, &is_on);
+  if (has("-pinned")) {
+    cupti.activity_set_attribute(turnpike::cuda::ActivityAttribute::kPinnedHostMemory, &size, &is_on);
+  }
   if (cupti.activity_register_callbacks(give_buffer, take_buffer) != turnpike::cuda::kCuptiSuccess) return false;
   for (const auto kind : turnpike::record::observed_activities(detail)) {
     if (cupti.activity_enable(kind) != turnpike::cuda::kCuptiSuccess) return false;
@@ -73,10 +81,11 @@ bool start(Detail detail, std::string& message) {
 extern "C" __attribute__((visibility("default"))) int InitializeInjection(void) {
   static std::atomic<bool> is_called{false};
   if (is_called.exchange(true)) return 1;
-  const char* detail = std::getenv("BARE_CUPTI");
-  const auto wanted = turnpike::record::detail_of(detail == nullptr ? "" : detail);
-  std::string message = "BARE_CUPTI is neither full nor transfers";
-  if (!wanted || !start(*wanted, message)) {
+  const char* variable = std::getenv("BARE_CUPTI");
+  const std::string_view text(variable == nullptr ? "" : variable);
+  const auto detail = turnpike::record::detail_of(text.substr(0, text.find(' ')));
+  std::string message = "BARE_CUPTI begins with neither full nor transfers";
+  if (!detail || !start(*detail, text, message)) {
     // A floor that is not there would make the recorder's cost look worse than it is.
     std::fprintf(stderr, "bare_cupti: %s\n", message.c_str());
     std::abort();

@@ -58,6 +58,7 @@ class Variant:
     options: tuple[str, ...] | None = None  # of `turnpike record`; None: it is not recorded
     bare: str | None = None  # the detail of CUPTI alone
     floor: str | None = None
+    library: str | None = None  # another build of the recorder
 
 
 PLAIN = Variant("not recorded")
@@ -72,6 +73,20 @@ VARIANTS = {
         Variant("bare CUPTI, full", bare="full"),
     )
 }
+# What of CUPTI costs: measured when they are named.
+PARTS = {
+    f"bare CUPTI, {bare}": Variant(f"bare CUPTI, {bare}", bare=bare)
+    for bare in (
+        "full -activities",
+        "full -runtime -driver",
+        "full -runtime",
+        "full -driver",
+        "full -pinned",
+        "transfers -activities",
+        "transfers -runtime -driver",
+    )
+}
+ALL_VARIANTS = VARIANTS | PARTS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,7 +113,7 @@ def programs() -> dict[str, Program]:
 class Harness:
     def __init__(self, args: argparse.Namespace, scratch: str) -> None:
         self.args, self.scratch, self.out = args, scratch, os.path.abspath(args.out)
-        self.variants = [PLAIN, *(VARIANTS[name] for name in args.variants if name != PLAIN.name)]
+        self.variants = [PLAIN, *(ALL_VARIANTS[name] for name in args.variants if name != PLAIN.name)]
         self.blocks: dict[str, dict[str, list[list[float]]]] = {}  # by program, variant and process
         self.runs = 0
         self.rows: list[dict[str, Any]] = []
@@ -132,6 +147,8 @@ class Harness:
         environment["PYTHONHASHSEED"] = "0"
         if variant.bare:
             environment |= {"CUDA_INJECTION64_PATH": os.path.abspath(self.args.bare), "BARE_CUPTI": variant.bare}
+        if variant.library:
+            environment["TURNPIKE_RECORD_LIBRARY"] = os.path.abspath(variant.library)
         log = os.path.join(self.out, "logs", f"{self.runs}-{program.case}-{variant.name}.log".replace(" ", "-"))
         return Live(command, log, environment, os.path.dirname(program.path))
 
@@ -217,7 +234,7 @@ class Harness:
 
     def start(self, program: Program) -> None:
         """Whole processes one after the other: the time until ten steps are over."""
-        names = [variant for variant in self.variants if variant.name in self.args.start_variants or variant == PLAIN]
+        names = [PLAIN, *(ALL_VARIANTS[name] for name in self.args.start_variants)]
         times: dict[str, list[float]] = {variant.name: [] for variant in names}
         order = random.Random(0)
         until = time.monotonic() + self.args.start_seconds
@@ -291,19 +308,26 @@ def main() -> int:
     parser.add_argument("--programs", default=list(known), **several, help="separated by semicolons; default: all")
     parser.add_argument("--variants", default=list(VARIANTS), **several, help="separated by semicolons; default: all")
     parser.add_argument("--bare", metavar="FILE", help="libbare_cupti.so; without, CUPTI alone is not measured")
+    parser.add_argument("--library", action="append", default=[], metavar="NAME=FILE",
+                        help="a variant: everything, recorded by this build of libturnpike_record.so")  # fmt: skip
     parser.add_argument("--processes", type=int, default=2, help="of each variant")
     parser.add_argument("--seconds", type=float, default=30, help="for the steady state of one program")
     parser.add_argument("--start-seconds", type=float, default=60, help="for the start of one program")
     parser.add_argument("--start-programs", default=["mnist_64"], **several, help="whose start is measured")
-    parser.add_argument("--start-variants", default=["transfers", "full"], **several)
+    parser.add_argument("--start-variants", default=["transfers", "full", "bare CUPTI, full"], **several)
     parser.add_argument("--seconds-in-all", type=float, default=480, help="after these no program is begun")
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"], help="cpu: to try the harness itself out")
     parser.add_argument("--out", default="cost-results", help="the folder for results and logs")
     args = parser.parse_args()
+    for name, _, path in (given.partition("=") for given in args.library):
+        ALL_VARIANTS[name] = Variant(name, (), floor="bare CUPTI, full", library=path)
+        args.variants.append(name)
+    for named, there in (({*args.programs, *args.start_programs}, known), ({*args.variants}, ALL_VARIANTS)):
+        if unknown := named - set(there):
+            parser.error(f"unknown: {'; '.join(sorted(unknown))}. There are: {'; '.join(there)}")
     if args.bare is None:
-        args.variants = [name for name in args.variants if not VARIANTS[name].bare]
-    if unknown := {*args.programs, *args.start_programs} - set(known):
-        parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+        args.start_variants = [name for name in args.start_variants if not ALL_VARIANTS[name].bare]
+        args.variants = [name for name in args.variants if not ALL_VARIANTS[name].bare]
     until = time.monotonic() + args.seconds_in_all
     with tempfile.TemporaryDirectory(prefix="cost-", ignore_cleanup_errors=True) as scratch:
         harness = Harness(args, scratch)

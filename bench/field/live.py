@@ -60,6 +60,7 @@ class Live:
     def pause(self) -> None:
         """Stops all of its threads and processes, which would take time from others while it waits."""
         self._signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def resume(self) -> None:
         self._signal(signal.SIGCONT)

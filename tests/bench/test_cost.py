@@ -1,0 +1,121 @@
+"""bench/cost without a GPU: a program that only waits, and a turnpike that makes it wait longer."""
+
+import importlib.util
+import json
+import pathlib
+import stat
+import sys
+import textwrap
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+spec = importlib.util.spec_from_file_location("cost_harness", ROOT / "bench" / "cost" / "harness.py")
+harness = sys.modules["cost_harness"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(harness)
+
+# A step takes 1 ms; recorded half as long again, more with kernels. It also says who else runs at the same time.
+PROGRAM = textwrap.dedent(
+    """
+    import glob, json, os, sys, time
+    if "--fails" in os.environ.get("PROGRAM", ""):
+        sys.exit("it cannot work")
+    mine = os.path.join(os.environ["PIDS"], str(os.getpid()))
+    open(mine, "w").close()
+    step_s = 0.001 * float(os.environ.get("SLOWER", 1))
+    time.sleep(0.2 if "SLOWER" in os.environ else 0)
+    print("field: " + json.dumps({"ready": True}), flush=True)
+    for line in sys.stdin:
+        lead, steps = map(int, line.split())
+        for other in glob.glob(os.path.join(os.environ["PIDS"], "*")):
+            with open("/proc/%s/stat" % os.path.basename(other)) as file:
+                state = file.read().rpartition(")")[2].split()[0]
+            if other != mine and state != "T":
+                open(os.environ["PIDS"] + ".running", "w").close()
+        time.sleep(step_s * (lead + steps))
+        print("field: " + json.dumps({"step_us": step_s * 1e6}), flush=True)
+    """
+)
+TURNPIKE = """#!/bin/bash
+SLOWER=1.5
+for word in "$@"; do if [ "$word" = transfers ]; then SLOWER=1.005; fi; done
+while [ "$1" != -- ]; do shift; done
+shift
+SLOWER=$SLOWER exec "$@"
+"""
+
+
+@pytest.fixture
+def measure(tmp_path, monkeypatch):
+    """Runs the harness with these options; gives its exit code and result."""
+    program = tmp_path / "waits.py"
+    program.write_text(PROGRAM)
+    turnpike = tmp_path / "turnpike"
+    turnpike.write_text(TURNPIKE)
+    turnpike.chmod(turnpike.stat().st_mode | stat.S_IXUSR)
+    (tmp_path / "pids").mkdir()
+    monkeypatch.setenv("TURNPIKE", str(turnpike))
+    monkeypatch.setenv("PIDS", str(tmp_path / "pids"))
+    monkeypatch.setattr(harness, "programs", lambda: {"waits": harness.Program("waits", str(program))})
+
+    def run(*options):
+        argv = ["harness.py", "--device", "cpu", "--out", str(tmp_path / "out"), "--seconds", "0.5", *options]
+        monkeypatch.setattr(sys, "argv", argv)
+        code = harness.main()
+        (result,) = (tmp_path / "out").glob("cost-*.json")
+        return code, json.loads(result.read_text())
+
+    run.others_ran = tmp_path / "pids.running"
+    return run
+
+
+def test_a_variant_is_compared_with_the_process_that_is_not_recorded(measure):
+    code, result = measure("--variants", "transfers;full", "--start-programs", ";")
+    rows = {row["case"]: row for row in result["rows"]}
+    assert rows["waits, full"]["value"] == pytest.approx(1.5)
+    assert rows["waits, full"]["met"] is False
+    assert rows["waits, transfers"]["value"] == pytest.approx(1.005)
+    assert rows["waits, transfers"]["met"] is True
+    assert rows["waits, full"]["processes"] == 2
+    assert len(result["blocks"]["waits"]["not recorded"]) == 2
+    assert code == 1, "a target was missed"
+
+
+def test_the_others_stand_still(measure):
+    code, _ = measure("--variants", "transfers", "--start-programs", ";")
+    assert code == 0
+    assert not measure.others_ran.exists()
+
+
+def test_the_start_of_a_process_is_compared(measure):
+    _, result = measure("--programs", ";", "--start-programs", "waits", "--start-seconds", "0")
+    rows = {row["case"]: row for row in result["rows"]}
+    assert set(rows) == {"waits, transfers", "waits, full"}
+    assert 0.1 < rows["waits, full"]["value"] < 2
+    assert rows["waits, full"]["samples"] == 3
+
+
+def test_another_build_of_the_recorder_is_a_variant(measure):
+    _, result = measure("--variants", "transfers", "--start-programs", ";", "--library", "new=/nowhere/lib.so")
+    assert [row["case"] for row in result["rows"]] == ["waits, transfers", "waits, new"]
+
+
+def test_a_program_that_ends_is_named_and_fails_the_run(measure, monkeypatch):
+    monkeypatch.setenv("PROGRAM", "--fails")
+    code, result = measure("--variants", "full", "--start-programs", ";")
+    assert code == 1
+    assert result["failures"] == ["waits: it ended: it cannot work"]
+    assert result["rows"] == []
+
+
+def test_an_unknown_variant_is_refused(measure, capsys):
+    with pytest.raises(SystemExit):
+        measure("--variants", "fulll", "--start-programs", ";")
+    assert "unknown: fulll. There are: not recorded; transfers; full" in capsys.readouterr().err
+
+
+def test_the_interval_holds_the_ratio():
+    slow, fast = [[3.0, 3.1, 3.2, 3.3] * 5], [[1.0, 1.1, 1.2, 1.3] * 5]
+    low, high = harness.interval_of_ratio(slow, fast)
+    assert low <= harness.level(slow) / harness.level(fast) <= high
+    assert harness.spread_of_processes([[1.0] * 4, [1.1] * 4]) == pytest.approx(0.1)

@@ -5,9 +5,9 @@
     python -m bench.field --dry-run --device cpu              only tries the programs and their fixes out
 
 For each program: `turnpike record` a run of some tens of steps; report it; start the program as it is and once with
-each fix, all at the same time; then let them run blocks of steps in turn. A saving is the median over the rounds of
-the difference between the block of the program as it is and that of the fixed one. Each finding is compared with the
-fixes that follow its advice. Programs that fail are named, and the rest goes on.
+each fix, all at the same time; then let them run blocks of steps in turn, while the others are stopped. A saving is the
+median over the rounds of the difference between the block of the program as it is and that of the fixed one. Each
+finding is compared with the fixes that follow its advice. Programs that fail are named, and the rest goes on.
 """
 
 from __future__ import annotations
@@ -156,9 +156,11 @@ class Field:
         for taken, live, run in lives:
             with self.problems_of(taken, "recording", live):
                 live.answer(until - time.monotonic())
+                live.pause()
                 ready.append((taken, live, run))
         for taken, live, run in ready:
             with self.problems_of(taken, "recording", live):
+                live.resume()
                 live.send("go")
                 if code := live.wait(RECORD_S):
                     raise Died(f"exit code {code}")
@@ -188,6 +190,9 @@ class Field:
                     except Died as error:
                         taken.gave_up(name, error)
                         lives.pop(name).end()
+            for _, lives in started:
+                for live in lives.values():
+                    live.pause()
             for taken, lives in started:
                 self.take_turns(taken, lives)
                 for live in lives.values():
@@ -221,7 +226,10 @@ class Field:
 
         def block(name: str, lead: int, steps: int) -> float | None:
             try:
-                return lives[name].block(lead, steps, seconds)
+                lives[name].resume()
+                us = lives[name].block(lead, steps, seconds)
+                lives[name].pause()
+                return us
             except Died as error:
                 taken.gave_up(name, error)
                 lives.pop(name).end()

@@ -47,7 +47,7 @@ void PythonSampler::look_at(std::span<Thread> threads) noexcept {
   try {
     if (known_.size() > kMaxKnown) known_.clear();
     CarefulReader list;
-    auto state = list.get<Pointer>(interpreter, python->interpreter_threads);
+    auto state = list.get<Pointer>(interpreter, python->layout->interpreter_threads);
     for (std::uint32_t i = 0; state != nullptr && i < kMaxListed && !list.has_failed(); ++i) {
       const auto handle = list.get<std::uintptr_t>(state, python->layout->thread_id);
       for (Thread& thread : threads) {

@@ -71,6 +71,7 @@ class PythonSampler {
   PythonStack stack_;
   CodeHeads heads_;
   std::uint64_t look_ = 0;
+  bool is_forbidden_ = false;
 };
 
 }  // namespace turnpike::record

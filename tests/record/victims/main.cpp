@@ -37,6 +37,7 @@ constexpr Scenario kScenarios[] = {
     {"sessions", victim::sessions},
     {"bad_session", victim::bad_session},
     {"session_at_exit", victim::session_at_exit},
+    {"sandboxed", victim::sandboxed},
 };
 
 }  // namespace

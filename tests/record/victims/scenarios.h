@@ -33,5 +33,6 @@ int profiler_inside(Arguments arguments);   // as torch.profiler leaves CUPTI, a
 int sessions(Arguments arguments);          // LIBRARY RUN_A RUN_B: starts and stops recording twice
 int session_at_exit(Arguments arguments);   // LIBRARY RUN: recorded until it exits; then says what the recorder says
 int bad_session(Arguments arguments);       // LIBRARY: what turnpike_start and turnpike_stop say when they must refuse
+int sandboxed(Arguments arguments);         // PROGRAM ARGUMENTS: becomes it, where process_vm_readv is forbidden
 
 }  // namespace victim

@@ -256,9 +256,10 @@ bool is_frozen(std::uint32_t hex) noexcept {
 
 }  // namespace
 
-const PythonLayout* unpublished_layout(std::uint32_t version) noexcept {
+const PythonLayout* unpublished_layout(std::uint32_t hex) noexcept {
+  if ((hex & 0xFFFF) != 0 && !is_frozen(hex)) return nullptr;
   const auto* found = std::find_if(std::begin(kLayouts), std::end(kLayouts),
-                                   [=](const PythonLayout& layout) { return layout.version == version; });
+                                   [=](const PythonLayout& layout) { return layout.version == hex >> 16; });
   return found == std::end(kLayouts) ? nullptr : found;
 }
 

@@ -54,8 +54,9 @@ inline constexpr std::size_t kStrState = 32;
 // Up to here a code object holds all that says which it is: first line, version, pointers to its texts.
 inline constexpr std::size_t kCodeHeadEnd = 144;
 
-// What 3.10, 3.11 and 3.12 have, which publish nothing. nullptr for other versions.
-const PythonLayout* unpublished_layout(std::uint32_t version) noexcept;
+// What 3.10, 3.11 and 3.12 have, which publish nothing. nullptr for other versions, their alphas and betas too. `hex`:
+// PY_VERSION_HEX of the running interpreter, whose lower half may be 0: unknown.
+const PythonLayout* unpublished_layout(std::uint32_t hex) noexcept;
 
 // What 3.13 and later publish for debuggers, at the start of _PyRuntime (_Py_DebugOffsets).
 enum class Published {
@@ -64,7 +65,7 @@ enum class Published {
   kFreeThreaded,
   kImplausible,  // not what a structure of CPython can be: it is not guessed
 };
-// `hex`: PY_VERSION_HEX of the running interpreter. `layout` is whole for kRead alone.
+// `layout` is whole for kRead alone.
 Published read_published_layout(const void* table, std::uint32_t hex, PythonLayout& layout) noexcept;
 
 }  // namespace turnpike::record

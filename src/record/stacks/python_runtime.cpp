@@ -45,7 +45,7 @@ const char* find_layout() noexcept {
   if (symbol<void*>("_Py_stackref_get_object") != nullptr) return " (debugging references)";
   const std::uint32_t hex = version_hex();
   if (hex >> 16 < kFirstPublished) {
-    const PythonLayout* found = unpublished_layout(hex >> 16);
+    const PythonLayout* found = unpublished_layout(hex);
     if (found == nullptr) return "";
     g_layout = *found;
     return nullptr;

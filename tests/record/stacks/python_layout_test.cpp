@@ -170,10 +170,14 @@ TEST(PythonLayout, OfAVersionToComeIsNotKnown) {
 
 TEST(PythonLayout, IsBuiltInForVersionsThatPublishNothing) {
   for (const std::uint32_t version : {0x030Au, 0x030Bu, 0x030Cu}) {
-    ASSERT_NE(unpublished_layout(version), nullptr);
-    EXPECT_EQ(unpublished_layout(version)->version, version);
+    for (const std::uint32_t hex : {version << 16, version << 16 | 0x01F0, version << 16 | 0x00C2}) {
+      ASSERT_NE(unpublished_layout(hex), nullptr);
+      EXPECT_EQ(unpublished_layout(hex)->version, version);
+    }
+    EXPECT_EQ(unpublished_layout(version << 16 | 0x00B3), nullptr) << "a beta";
   }
-  for (const std::uint32_t version : {0u, 0x0309u, 0x030Du, 0x0400u}) EXPECT_EQ(unpublished_layout(version), nullptr);
+  for (const std::uint32_t version : {0u, 0x0309u, 0x030Du, 0x0400u})
+    EXPECT_EQ(unpublished_layout(version << 16), nullptr);
 }
 
 }  // namespace

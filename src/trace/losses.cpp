@@ -59,6 +59,9 @@ constexpr LossInfo kLosses[] = {
     {Loss::kMemoryUnreadable, "memory_unreadable",
      "A sandbox forbids the program to read its own memory, so the content of these copies was not compared and no samples "
      "of Python were taken. Permit the system call process_vm_readv, as in the container's seccomp profile."},
+    {Loss::kNamesFull, "names_full",
+     "The program has more different names than are kept, so some NVTX ranges, functions or files have none. Give ranges of "
+     "one kind one name, without the number of the step, or record a shorter part of the program."},
     {Loss::kNotClosed, "not_closed",
      "The file has no end: the process was killed, or left by _exit or exec, when no `turnpike record` waited for it, and "
      "what came after the last write is missing. Let the program end by itself, or stop the recording before it ends."},

@@ -385,6 +385,7 @@ void Collector::write_losses() {
   from_.losses.set(Loss::kNoNativeFrames, of_stacks.without_native);
   from_.losses.set(Loss::kPythonUnknown, of_stacks.without_python);
   from_.losses.set(Loss::kMemoryUnreadable, forbidden_looks());
+  from_.losses.set(Loss::kNamesFull, from_.strings.refused());
   from_.losses.set(Loss::kWriteFailed, writer_.lost_bytes() + dropped_turn_bytes_ + batch_.dropped_bytes());
   const std::uint64_t total = from_.losses.total();
   if (total == last_loss_total_) return;

@@ -15,7 +15,40 @@ namespace {
 struct LoadedLibraries {
   std::vector<std::string> cuda_paths;  // of the process's CUDA runtime and its neighbours, and of libtorch
   int runtime_major = 0;                // 0: no CUDA runtime is loaded as a shared library
+  int torch_major = 0;                  // of the runtime that PyTorch was linked with; 0: unknown
 };
+
+constexpr char kRuntime[] = "libcudart.so.";
+
+// 0: the name is of no CUDA runtime.
+int major_of_runtime(const char* name) {
+  constexpr std::size_t kPrefix = sizeof(kRuntime) - 1;
+  return std::strncmp(name, kRuntime, kPrefix) == 0 ? std::atoi(name + kPrefix) : 0;
+}
+
+// The major version of the runtime that a loaded library needs; 0: it needs none.
+int needed_major(const dl_phdr_info& info) {
+  const ElfW(Dyn)* dynamic = nullptr;
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    if (info.dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
+    dynamic = reinterpret_cast<const ElfW(Dyn)*>(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr);
+  }
+  if (dynamic == nullptr) return 0;
+  const char* texts = nullptr;  // the loader has made an address of it
+  for (const auto* entry = dynamic; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_STRTAB) texts = reinterpret_cast<const char*>(entry->d_un.d_ptr);
+  }
+  if (texts == nullptr) return 0;
+  for (const auto* entry = dynamic; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag != DT_NEEDED) continue;
+    if (const int major = major_of_runtime(texts + entry->d_un.d_val); major != 0) return major;
+  }
+  return 0;
+}
+
+bool starts_with(const char* name, const char* prefix) {
+  return std::strncmp(name, prefix, std::strlen(prefix)) == 0;
+}
 
 int note_library(dl_phdr_info* info, std::size_t, void* user) {
   auto& loaded = *static_cast<LoadedLibraries*>(user);
@@ -23,14 +56,14 @@ int note_library(dl_phdr_info* info, std::size_t, void* user) {
   if (path == nullptr || *path == '\0') return 0;
   const char* slash = std::strrchr(path, '/');
   const char* name = slash == nullptr ? path : slash + 1;
-  constexpr char kRuntime[] = "libcudart.so.";
-  if (std::strncmp(name, kRuntime, sizeof(kRuntime) - 1) == 0) {
-    loaded.runtime_major = std::atoi(name + sizeof(kRuntime) - 1);
+  if (const int major = major_of_runtime(name); major != 0) {
+    loaded.runtime_major = major;
     loaded.cuda_paths.insert(loaded.cuda_paths.begin(), path);
-  } else if (std::strncmp(name, "libcu", 5) == 0 || std::strncmp(name, "libnv", 5) == 0 ||
-             std::strncmp(name, "libtorch", 8) == 0) {
-    loaded.cuda_paths.emplace_back(path);
+    return 0;
   }
+  const bool is_torch = starts_with(name, "libtorch") || starts_with(name, "libc10_cuda");
+  if (is_torch && loaded.torch_major == 0) loaded.torch_major = needed_major(*info);
+  if (is_torch || starts_with(name, "libcu") || starts_with(name, "libnv")) loaded.cuda_paths.emplace_back(path);
   return 0;
 }
 
@@ -96,7 +129,8 @@ void* open_cupti_library(const char* path, std::string& message) {
   }
   LoadedLibraries loaded;
   dl_iterate_phdr(note_library, &loaded);
-  int major = loaded.runtime_major;
+  // Other packages may bring a CUDA of their own.
+  int major = loaded.torch_major != 0 ? loaded.torch_major : loaded.runtime_major;
   if (major == 0) major = driver_major();
   if (major == 0) {
     message = "there is no CUDA driver on this machine (libcuda.so.1, which the NVIDIA driver brings)";

@@ -53,6 +53,15 @@ constexpr LossInfo kLosses[] = {
     {Loss::kEndedEarly, "ended_early",
      "The process was killed, or left by _exit or exec: its calls are complete, but what the GPU did in the last 20 ms may "
      "be missing. If those matter, let the program end by itself, or stop the recording before it ends."},
+    {Loss::kPythonUnknown, "python_unknown",
+     "Turnpike does not know where this build of Python keeps its frames, so these calls have no line of code. Update "
+     "Turnpike, or record with a build of CPython that docs/record.md names."},
+    {Loss::kMemoryUnreadable, "memory_unreadable",
+     "A sandbox forbids the program to read its own memory, so the content of these copies was not compared and no samples "
+     "of Python were taken. Permit the system call process_vm_readv, as in the container's seccomp profile."},
+    {Loss::kNamesFull, "names_full",
+     "The program has more different names than are kept, so some NVTX ranges, functions or files have none. Give ranges of "
+     "one kind one name, without the number of the step, or record a shorter part of the program."},
     {Loss::kNotClosed, "not_closed",
      "The file has no end: the process was killed, or left by _exit or exec, when no `turnpike record` waited for it, and "
      "what came after the last write is missing. Let the program end by itself, or stop the recording before it ends."},

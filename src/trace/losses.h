@@ -24,6 +24,9 @@ enum class Loss : std::uint32_t {
   kUnnamedLibrary = 13,      // native frames whose module could not be read for names
   kNoNativeFrames = 14,      // stacks without native frames, because of the processor
   kEndedEarly = 15,          // the process was killed, or left by _exit or exec; `turnpike record` closed its file
+  kPythonUnknown = 16,       // calls without lines, because the recorder does not know this build of Python
+  kMemoryUnreadable = 17,    // content of copies, and samples, that a sandbox forbade to look at
+  kNamesFull = 24,           // names that the table of names had no room for; 18 to 23 are not used yet
   // Found by readers:
   kNotClosed = 100,           // the file has no end: the process was killed, or left by _exit or exec
   kDamagedBytes = 101,        // bytes that belong to no whole chunk

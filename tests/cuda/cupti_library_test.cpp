@@ -32,14 +32,14 @@ class CuptiLibrary : public testing::Test {
     fs::remove_all(root_);
   }
 
-  std::string put(const std::string& path) {
+  std::string put(const std::string& path, const char* copied = TURNPIKE_EMPTY_LIBRARY) {
     const fs::path file = root_ / path;
     fs::create_directories(file.parent_path());
-    fs::copy_file(TURNPIKE_EMPTY_LIBRARY, file);
+    fs::copy_file(copied, file);
     return file.string();
   }
-  void load(const std::string& path) {
-    void* library = ::dlopen(put(path).c_str(), RTLD_NOW | RTLD_LOCAL);
+  void load(const std::string& path, const char* copied = TURNPIKE_EMPTY_LIBRARY) {
+    void* library = ::dlopen(put(path, copied).c_str(), RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(library, nullptr) << ::dlerror();
     open_.push_back(library);
   }
@@ -85,6 +85,15 @@ TEST_F(CuptiLibrary, IsNotSoughtBesideLibrariesOfOthers) {
   put(std::string("others/") + kCupti);
   EXPECT_NE(found().find(std::string(kCupti) + " was not found beside the program's CUDA libraries"),
             std::string::npos);
+}
+
+TEST_F(CuptiLibrary, IsTheOneOfTorchWhereAnotherPackageHasAnotherCuda) {
+  load(std::string("site-packages/nvidia/cu97/lib/") + kRuntime, TURNPIKE_RUNTIME_97);
+  load("site-packages/torch/lib/libtorch_cuda.so", TURNPIKE_TORCH_OF_97);
+  load("cupy/lib/libcudart.so.96");
+  put("cupy/lib/libcupti.so.96");
+  const std::string cupti = put(std::string("site-packages/nvidia/cu97/lib/") + kCupti);
+  EXPECT_EQ(found(), cupti);
 }
 
 TEST_F(CuptiLibrary, IsTheOneOfTheToolkitThatTheEnvironmentNames) {

@@ -97,6 +97,18 @@ TEST_P(PythonVictim, IsLookedAtBetweenItsCalls) {
   EXPECT_EQ(trace.losses(), "");
 }
 
+TEST_P(PythonVictim, HasItsLinesAlsoWhereNothingMayLookAtIt) {
+  if (is_sanitized()) GTEST_SKIP() << "an interpreter without a sanitizer cannot load libraries with one";
+  const VictimRun run({"sandboxed", GetParam(), PYTHON_VICTIM}, {.variables = {{"VICTIM_BUSY", "1"}}});
+  if (run.outcome().exit_code == 77) GTEST_SKIP() << run.outcome().err;
+  const Trace trace = run.trace();
+  EXPECT_EQ(frames_of(trace, 104).at(1).line, line_of("104"));
+  EXPECT_TRUE(trace.samples.empty());
+  EXPECT_TRUE(trace.contents.empty());
+  // The content of each of its 306 copies, and the samples.
+  EXPECT_EQ(trace.losses(), "memory_unreadable=307 ");
+}
+
 TEST_P(PythonVictim, IsNotLookedAtWhenOnlyTransfersAreRecorded) {
   if (is_sanitized()) GTEST_SKIP() << "an interpreter without a sanitizer cannot load libraries with one";
   const Variables variables = {{"VICTIM_BUSY", "1"}, {"TURNPIKE_DETAIL", "transfers"}};

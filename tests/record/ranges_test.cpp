@@ -77,6 +77,19 @@ void expect_only_inside(const Trace& trace) {
   EXPECT_EQ(trace.losses(), "");
 }
 
+TEST(NumberedRanges, TakeNoNamesFromTheRest) {
+  const VictimRun run({"numbered_ranges"});
+  EXPECT_EQ(run.outcome().exit_code, 0) << run.outcome().err;
+  const Trace trace = run.trace();
+  EXPECT_EQ(trace.ranges.size(), 6'700u);
+  const auto is_nameless = [](const trace::RangeRecord& range) { return range.name == trace::kNoId; };
+  const auto nameless = std::count_if(trace.ranges.begin(), trace.ranges.end(), is_nameless);
+  EXPECT_GT(nameless, 400);
+  EXPECT_EQ(trace.loss(trace::Loss::kNamesFull), static_cast<std::uint64_t>(nameless)) << trace.losses();
+  ASSERT_EQ(trace.kernels.size(), 1u);
+  EXPECT_EQ(trace.process.string(trace.kernels[0].name), "_Z6kernelPf");
+}
+
 TEST(CaptureRange, ProfilerApiSwitchesRecording) {
   const VictimRun run({"profiler_range"}, {.variables = {{"TURNPIKE_CAPTURE_RANGE", "cuda-profiler-api"}}});
   EXPECT_EQ(run.outcome().out, "profiler range\n");

@@ -13,6 +13,7 @@
 
 #include "cuda/driver.h"
 #include "record/handover/clock.h"
+#include "record/stacks/own_memory.h"
 
 namespace turnpike::record {
 
@@ -382,6 +383,9 @@ void Collector::write_losses() {
   from_.losses.set(Loss::kStackTruncated, of_stacks.truncated);
   from_.losses.set(Loss::kUnnamedLibrary, of_stacks.unnamed_library);
   from_.losses.set(Loss::kNoNativeFrames, of_stacks.without_native);
+  from_.losses.set(Loss::kPythonUnknown, of_stacks.without_python);
+  from_.losses.set(Loss::kMemoryUnreadable, forbidden_looks());
+  from_.losses.set(Loss::kNamesFull, from_.strings.refused());
   from_.losses.set(Loss::kWriteFailed, writer_.lost_bytes() + dropped_turn_bytes_ + batch_.dropped_bytes());
   const std::uint64_t total = from_.losses.total();
   if (total == last_loss_total_) return;

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "cuda/driver.h"
+#include "record/stacks/python_runtime.h"
 #include "trace/format.h"
 
 namespace turnpike::record {
@@ -100,6 +101,13 @@ std::string python_version() {
   return text.substr(0, text.find(' '));
 }
 
+// Of a Python whose lines cannot be read.
+std::string unknown_python_version() {
+  find_python();
+  const char* text = unknown_python();
+  return text == nullptr ? std::string() : text;
+}
+
 std::string cuda_version(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
@@ -149,6 +157,7 @@ Metadata describe_process(const Options& options) {
 
 void add_versions(Metadata& metadata, const cuda::Cupti* cupti) {
   put(metadata, "python_version", python_version());
+  put(metadata, "unknown_python_version", unknown_python_version());
   put(metadata, "torch_version", torch_version());
   put(metadata, "cuda_runtime_version", runtime_version());
   if (const auto driver = cuda::find_loaded_driver(); driver) {

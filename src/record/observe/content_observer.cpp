@@ -77,7 +77,7 @@ ContentObserver::Memory ContentObserver::memory_at(std::uint64_t address) noexce
 
 void ContentObserver::note(ThreadBuffer& buffer, std::uint32_t correlation, std::uint64_t address, std::uint64_t bytes,
                            ContentSide side) noexcept {
-  if (!can_read_own_memory()) return;
+  if (!can_read_own_memory()) return note_forbidden_look();
   const auto hash = is_verifying_ ? hash_all(address, bytes, buffer.window) : hash_sample(address, bytes);
   if (!hash) return;
   auto record = make_record<trace::ContentRecord>(trace::RecordKind::kContent);

@@ -47,8 +47,8 @@ struct NvtxEvents {
     NvtxObserver& self = *g_observer;
     const ThreadBuffer* buffer = self.handover_.mine();
     return {buffer == nullptr ? trace::kUnknownId : buffer->thread,
-            self.strings_.intern(text),
-            *domain == '\0' ? trace::kNoId : self.strings_.intern(domain),
+            self.strings_.intern_range_name(text),
+            *domain == '\0' ? trace::kNoId : self.strings_.intern_range_name(domain),
             color,
             realtime_ns(),
             false};
@@ -91,7 +91,7 @@ struct NvtxEvents {
   }
 
   static void on_pop(const char* domain) noexcept try {
-    const std::uint32_t id = *domain == '\0' ? trace::kNoId : g_observer->strings_.intern(domain);
+    const std::uint32_t id = *domain == '\0' ? trace::kNoId : g_observer->strings_.intern_range_name(domain);
     for (auto range = t_pushed.rbegin(); range != t_pushed.rend(); ++range) {
       if (range->domain != id) continue;
       close(*range);

@@ -1,8 +1,13 @@
 // The native frames of the calling thread: walked by the modules' unwind tables, with a cache of their rules.
 #include "record/stacks/native_stack.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <new>
@@ -42,10 +47,21 @@ struct Memos {
 };
 thread_local Memos t_memos;
 
+// For the main thread glibc reads them in /proc, which a sandbox may lack. Its frames begin right below where the
+// kernel put the arguments, and go as far down as the kernel lets the stack grow.
+void find_main_bounds(ThreadBounds& bounds) noexcept {
+  constexpr rlim_t kMost = 128 << 20;  // what the kernel leaves free below a stack without a limit
+  rlimit limit{};
+  const auto* end = static_cast<void* const*>(dlsym(RTLD_DEFAULT, "__libc_stack_end"));
+  if (end == nullptr || syscall(SYS_gettid) != getpid() || getrlimit(RLIMIT_STACK, &limit) != 0) return;
+  bounds.high = reinterpret_cast<std::uintptr_t>(*end);
+  bounds.low = bounds.high - std::min(limit.rlim_cur, kMost);
+}
+
 void read_bounds(ThreadBounds& bounds) noexcept {
   bounds.is_known = true;
   pthread_attr_t attributes;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return find_main_bounds(bounds);
   void* low = nullptr;
   std::size_t size = 0;
   if (pthread_attr_getstack(&attributes, &low, &size) == 0) {

@@ -4,9 +4,15 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 
 namespace turnpike::record {
+namespace {
+
+std::atomic<std::uint64_t> g_forbidden_looks{0};
+
+}  // namespace
 
 bool can_read_own_memory() noexcept {
   static const bool answer = [] {
@@ -15,6 +21,14 @@ bool can_read_own_memory() noexcept {
     return read_own_memory(reinterpret_cast<std::uintptr_t>(&from), &to, 1);
   }();
   return answer;
+}
+
+void note_forbidden_look() noexcept {
+  g_forbidden_looks.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::uint64_t forbidden_looks() noexcept {
+  return g_forbidden_looks.load(std::memory_order_relaxed);
 }
 
 bool read_own_memory(std::uintptr_t address, void* to, std::size_t size) noexcept {

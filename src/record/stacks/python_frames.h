@@ -44,26 +44,41 @@ std::int32_t instruction_byte(const PythonLayout& layout, Reader& reader, Pointe
 
 template <typename Reader>
 bool is_evaluators_own(const PythonLayout& layout, Reader& reader, Pointer frame) noexcept {
-  return layout.evaluator_owner != kNoSuchOwner &&
-         reader.template get<std::uint8_t>(frame, layout.frame_owner) == layout.evaluator_owner;
+  if (layout.first_evaluator_owner == kNoSuchOwner) return false;
+  const auto owner = reader.template get<std::uint8_t>(frame, layout.frame_owner);
+  return owner >= layout.first_evaluator_owner && owner <= layout.last_evaluator_owner;
+}
+
+template <typename Reader>
+Pointer code_of(const PythonLayout& layout, Reader& reader, Pointer frame) noexcept {
+  const auto tagged = reader.template get<std::uintptr_t>(frame, layout.frame_code);
+  return reinterpret_cast<Pointer>(tagged & ~std::uintptr_t{layout.code_tag});
+}
+
+// Where the chain ends: at null, or at the thread's base frame, which has an evaluator's owner and stands on no stack.
+template <typename Reader>
+Pointer end_of_chain(const PythonLayout& layout, Reader& reader, Pointer thread) noexcept {
+  return layout.thread_base_frame == kNotThere ? nullptr
+                                               : reader.template get<Pointer>(thread, layout.thread_base_frame);
 }
 
 // Collects the chain of frames without looking at their code objects.
 template <typename Reader>
 void walk_frames(const PythonLayout& layout, Reader& reader, Pointer thread, PythonStack& stack) noexcept {
   Pointer frame = innermost_frame(layout, reader, thread, stack.evaluator);
-  for (std::uint32_t step = 0; frame != nullptr && !reader.has_failed(); ++step) {
+  const Pointer end = end_of_chain(layout, reader, thread);
+  for (std::uint32_t step = 0; frame != nullptr && frame != end && !reader.has_failed(); ++step) {
     if (step == kMaxSteps) break;
     if (is_evaluators_own(layout, reader, frame)) {
       if (stack.evaluator == 0) stack.evaluator = reinterpret_cast<std::uintptr_t>(frame);
     } else {
       if (stack.count == kMaxPythonFrames) break;
-      const auto code = reader.template get<Pointer>(frame, layout.frame_code);
+      const Pointer code = code_of(layout, reader, frame);
       stack.frames[stack.count++] = {code, instruction_byte(layout, reader, frame, code)};
     }
     frame = reader.template get<Pointer>(frame, layout.frame_previous);
   }
-  stack.is_truncated = frame != nullptr;
+  stack.is_truncated = frame != nullptr && frame != end;
 }
 
 // A code object that CPython made for itself, as that between a class and its __init__ from 3.12 on: its file is its

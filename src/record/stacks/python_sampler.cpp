@@ -40,14 +40,19 @@ bool is_same(const KnownFrame& a, const KnownFrame& b) {
 void PythonSampler::look_at(std::span<Thread> threads) noexcept {
   for (Thread& thread : threads) thread.stack = trace::kNoId;
   const PythonRuntime* python = known_python();
-  if (python == nullptr || python->main_interpreter == nullptr || is_ending(*python) || !can_read_own_memory()) return;
+  if (python == nullptr || python->main_interpreter == nullptr || is_ending(*python)) return;
+  if (!can_read_own_memory()) {
+    if (!is_forbidden_) note_forbidden_look();
+    is_forbidden_ = true;
+    return;
+  }
   const auto interpreter = static_cast<Pointer>(python->main_interpreter());
   if (interpreter == nullptr) return;
   ++look_;
   try {
     if (known_.size() > kMaxKnown) known_.clear();
     CarefulReader list;
-    auto state = list.get<Pointer>(interpreter, python->interpreter_threads);
+    auto state = list.get<Pointer>(interpreter, python->layout->interpreter_threads);
     for (std::uint32_t i = 0; state != nullptr && i < kMaxListed && !list.has_failed(); ++i) {
       const auto handle = list.get<std::uintptr_t>(state, python->layout->thread_id);
       for (Thread& thread : threads) {

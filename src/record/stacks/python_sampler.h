@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "record/stacks/python_layout.h"
 #include "record/stacks/python_reader.h"
 #include "record/stacks/python_stack.h"
 #include "record/stacks/word_cache.h"
@@ -40,7 +41,7 @@ class PythonSampler {
 
   // Of a code object, all that says which it is: its type, first line, version and pointers to its texts.
   static constexpr std::size_t kHeadBegin = 8;
-  static constexpr std::size_t kHeadBytes = 136;
+  static constexpr std::size_t kHeadBytes = kCodeHeadEnd - kHeadBegin;
   using CodeHeads = std::array<std::array<char, kHeadBytes>, kMaxPythonFrames>;
 
   // A frame when it was last looked at. Outer frames stay where they are, and their texts are not read again.
@@ -70,6 +71,7 @@ class PythonSampler {
   PythonStack stack_;
   CodeHeads heads_;
   std::uint64_t look_ = 0;
+  bool is_forbidden_ = false;
 };
 
 }  // namespace turnpike::record

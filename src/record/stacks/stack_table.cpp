@@ -70,7 +70,10 @@ std::uint32_t StackTable::capture() noexcept {
     return trace::kNoId;
   }
   const Inside inside(thread);
-  if (known_python() == nullptr && thread.capture_count++ % kCapturesBetweenLooks == 0) find_python();
+  if (known_python() == nullptr) {
+    if (thread.capture_count++ % kCapturesBetweenLooks == 0) find_python();
+    if (unknown_python() != nullptr) count(without_python_);
+  }
   // Until the stack is entered, which reads the names of its frames.
   const PythonStays stays(!is_main_thread());
   PythonStack python;
@@ -275,7 +278,8 @@ void StackTable::restart() noexcept {
 
 StackTable::Losses StackTable::losses() const noexcept {
   const auto value = [](const std::atomic<std::uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
-  return {value(full_), value(not_walked_), value(truncated_), value(unnamed_library_), value(without_native_)};
+  return {value(full_),           value(not_walked_),    value(truncated_), value(unnamed_library_),
+          value(without_native_), value(without_python_)};
 }
 
 }  // namespace turnpike::record

@@ -70,6 +70,7 @@ class StackTable {
     std::uint64_t truncated;        // captures whose stack is cut: too deep, or a frame that could not be walked
     std::uint64_t unnamed_library;  // native frames whose module could not be read for names; each frame once
     std::uint64_t without_native;   // captures without native frames, for want of a walker
+    std::uint64_t without_python;   // captures in a process whose Python is not known here
   };
   Losses losses() const noexcept;
 
@@ -120,6 +121,7 @@ class StackTable {
   std::atomic<std::uint64_t> truncated_{0};
   std::atomic<std::uint64_t> unnamed_library_{0};
   std::atomic<std::uint64_t> without_native_{0};
+  std::atomic<std::uint64_t> without_python_{0};
 
   std::mutex mutex_;  // for all below
   ByteLog frames_;    // of LoggedFrame

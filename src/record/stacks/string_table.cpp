@@ -12,6 +12,8 @@ namespace {
 // Symbols of templates run to kilobytes; nothing longer than this helps anyone.
 constexpr std::size_t kMaxTextBytes = 64 * 1024;
 
+constexpr std::size_t kRangeBytes = StringTable::kMemoryBytes / 2;
+
 std::size_t padded(std::size_t bytes) {
   return (bytes + 7) & ~std::size_t{7};
 }
@@ -26,19 +28,22 @@ std::string_view cut(std::string_view text) {
 
 }  // namespace
 
-std::uint32_t StringTable::intern(std::string_view text) noexcept {
+std::uint32_t StringTable::intern(std::string_view text, bool is_of_range) noexcept {
+  std::uint32_t number = trace::kNoId;
   try {
     text = cut(text);
     const std::lock_guard lock(mutex_);
     const auto found = numbers_.find(text);
-    return found != numbers_.end() ? found->second : add(text);
+    number = found != numbers_.end() ? found->second : add(text, is_of_range);
   } catch (const std::bad_alloc&) {
-    return trace::kNoId;
   }
+  if (number == trace::kNoId) refused_.fetch_add(1, std::memory_order_relaxed);
+  return number;
 }
 
-std::uint32_t StringTable::add(std::string_view text) {
+std::uint32_t StringTable::add(std::string_view text, bool is_of_range) {
   const std::size_t bytes = sizeof(trace::StringEntry) + padded(text.size());
+  if (is_of_range && range_bytes_ + bytes > kRangeBytes) return trace::kNoId;
   std::byte* to = log_.reserve(bytes);
   if (to == nullptr) return trace::kNoId;
   const trace::StringEntry entry{static_cast<std::uint32_t>(texts_.size() + 1),
@@ -55,6 +60,7 @@ std::uint32_t StringTable::add(std::string_view text) {
     throw;
   }
   log_.publish(bytes);
+  if (is_of_range) range_bytes_ += bytes;
   return entry.id;
 }
 

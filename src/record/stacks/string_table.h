@@ -1,6 +1,7 @@
 // The strings of a recording, each kept once and known by a number.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -23,7 +24,12 @@ class StringTable {
   explicit StringTable(std::span<std::byte> memory = {}) noexcept : log_(memory, kMemoryBytes) {}
 
   // The number of a text; 0 when there is no memory or no room for it. The same text has the same number for good.
-  std::uint32_t intern(std::string_view text) noexcept;
+  std::uint32_t intern(std::string_view text) noexcept { return intern(text, false); }
+  // The same for the name of a range, of which a program may make a new one each step ("step 12345"): what only ranges
+  // are called takes half of the room at most, and 0 is the number of the rest.
+  std::uint32_t intern_range_name(std::string_view text) noexcept { return intern(text, true); }
+  // How often a text was given no number, since the process started.
+  std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
   // The text of a number; "" for kNoId. Valid as long as the table.
   std::string_view text(std::uint32_t number) noexcept;
   // Appends StringEntry payloads of what is new since the last drain. When memory runs out they stay for the next one.
@@ -38,7 +44,8 @@ class StringTable {
   void after_fork() noexcept { mutex_.unlock(); }
 
  private:
-  std::uint32_t add(std::string_view text);
+  std::uint32_t intern(std::string_view text, bool is_of_range) noexcept;
+  std::uint32_t add(std::string_view text, bool is_of_range);
 
   std::mutex mutex_;
   ByteLog log_;
@@ -46,6 +53,8 @@ class StringTable {
   std::vector<std::string_view> texts_;
   std::unordered_map<std::string_view, std::uint32_t> numbers_;
   std::size_t drained_bytes_ = 0;
+  std::size_t range_bytes_ = 0;  // in the log, of names that came as those of ranges
+  std::atomic<std::uint64_t> refused_{0};
 };
 
 }  // namespace turnpike::record

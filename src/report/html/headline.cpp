@@ -63,7 +63,7 @@ std::string details_of(const analyze::Report& report) {
 std::vector<std::string> missing_of(const analyze::Report& report) {
   std::vector<std::string> sentences;
   for (const auto& [name, count] : report.losses) {
-    const std::string_view sentence = loss_sentence(name);
+    const std::string sentence = loss_sentence(name, report.source);
     sentences.push_back(fmt::format("{} ({}): {}", name, count_text(count),
                                     sentence.empty() ? "This version does not know what that means." : sentence));
   }

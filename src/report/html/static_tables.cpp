@@ -148,7 +148,7 @@ std::string memory_html(const Report& report, std::size_t max_rows) {
 std::string losses_html(const Report& report, std::size_t max_rows) {
   HtmlTable table("What is missing", {{"count", true}, {"loss"}, {"what it means"}}, max_rows);
   for (const auto& [name, count] : report.losses) {
-    table.add_row({count_text(count), name, std::string(loss_sentence(name))});
+    table.add_row({count_text(count), name, loss_sentence(name, report.source)});
   }
   return table.html();
 }

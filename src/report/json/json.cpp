@@ -304,9 +304,9 @@ Json to_object(const analyze::MemoryUse& use) {
           {"points", to_array(use.points)}};
 }
 
-Json loss_sentences(const std::map<std::string, std::uint64_t>& losses) {
+Json loss_sentences(const analyze::Report& report) {
   Json object = Json::object();
-  for (const auto& [name, count] : losses) object[name] = or_null(std::string(loss_sentence(name)));
+  for (const auto& [name, count] : report.losses) object[name] = or_null(loss_sentence(name, report.source));
   return object;
 }
 
@@ -328,7 +328,7 @@ std::string to_json(const analyze::Report& report, const LineChanges& changes, N
                   {"findings", findings_array(report.findings, changes)},
                   {"saving_pct_all", or_null(report.saving_pct_all)},
                   {"losses", report.losses},
-                  {"loss_sentences", loss_sentences(report.losses)},
+                  {"loss_sentences", loss_sentences(report)},
                   {"paths", to_array(report.paths)}},
                  names);
 }

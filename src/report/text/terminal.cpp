@@ -95,8 +95,8 @@ void print_losses(const analyze::Report& report, Page& page) {
     page.paragraph("  ", "a process could not be recorded: " + reason, Style::kWarning);
   }
   for (const auto& [name, count] : report.losses) {
-    const std::string_view meaning = loss_sentence(name);
-    const std::string sentence = meaning.empty() ? "" : ": " + std::string(meaning);
+    const std::string meaning = loss_sentence(name, report.source);
+    const std::string sentence = meaning.empty() ? "" : ": " + meaning;
     page.paragraph("  ", fmt::format("{} x {}{}", count_text(count), name, sentence), Style::kWarning);
   }
   for (const std::string& sentence : report.source.inputs.unreadable) {

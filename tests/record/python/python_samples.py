@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 
-from stack_probe import capture, library, read, run
+from stack_probe import capture, expected_frames, library, read, run
 
 library.probe_time_sample.restype = ctypes.c_double
 
@@ -73,6 +73,21 @@ def a_thread_that_waits_is_where_it_waits():
         assert not stack.is_truncated
         again, = sample(thread)
         assert again.id == stack.id
+
+
+def every_frame_is_what_cpython_says():
+    def through_a_generator(stop):
+        def inside():
+            yield (lambda: stop.wait())()
+
+        list(inside())
+
+    with Running(through_a_generator) as thread:
+        time.sleep(0.05)
+        stack, = sample(thread)
+        expected = expected_frames(sys._current_frames()[thread.ident])
+        found = [(frame.function, frame.file, frame.line, frame.first_line) for frame in stack.frames]
+        assert found == expected, (found, expected)
 
 
 def the_caller_itself_is_seen():
@@ -218,6 +233,6 @@ def what_a_look_costs():
 if __name__ == "__main__":
     sys.setrecursionlimit(3000)
     capture()  # finds this Python, as the first CUDA call of a recorded program does
-    run([a_thread_that_waits_is_where_it_waits, the_caller_itself_is_seen, a_thread_that_is_not_there_has_no_sample,
-         a_hot_thread_is_seen_in_what_it_runs, a_stack_is_never_cut,
+    run([a_thread_that_waits_is_where_it_waits, every_frame_is_what_cpython_says, the_caller_itself_is_seen,
+         a_thread_that_is_not_there_has_no_sample, a_hot_thread_is_seen_in_what_it_runs, a_stack_is_never_cut,
          threads_that_churn_are_not_harmed, what_a_look_costs])

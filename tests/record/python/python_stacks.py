@@ -2,6 +2,7 @@
 
 import asyncio
 import atexit
+import collections
 import ctypes
 import functools
 import gc
@@ -341,6 +342,33 @@ def classes_whose_call_is_specialized():
         Plain()
 
 
+def a_loop_that_runs_hot():
+    """Long enough that an interpreter with a compiler compiles it."""
+    def turn(number):
+        if number % 2:
+            return library.probe_capture()
+        number += 1
+        return library.probe_capture()
+
+    counts = collections.Counter()
+    for number in range(20_000):
+        counts[turn(number)] += 1
+    # Specialized and compiled code calls C in other ways: the native part of one place differs.
+    lines = collections.Counter()
+    for number, count in counts.items():
+        innermost = next(frame for frame in read(number).frames if frame.kind == "P")
+        lines[innermost.line - turn.__code__.co_firstlineno] += count
+    assert lines == {2: 10_000, 4: 10_000}, lines
+
+
+def a_thread_of_c_without_frames():
+    """It has a thread state, and Python has nothing to show of it."""
+    number = library.probe_without_frames()
+    stack = read(number)
+    assert not any(frame.kind == "P" for frame in stack.frames), stack
+    assert not stack.is_truncated
+
+
 def in_a_finalizer():
     class Dropped:
         def __del__(self):
@@ -516,7 +544,8 @@ if __name__ == "__main__":
          deep_recursion_is_cut_and_counted, generators, coroutines, threads, beside_a_thread_that_runs_hot, c_callbacks,
          ctypes_callbacks, lambdas_and_comprehensions, executed_text_without_a_file,
          freed_and_reused_code_objects_give_no_stale_lines, calls_over_several_lines, decorators, exceptions,
-         names_beyond_ascii, a_long_function, while_traced, classes_whose_call_is_specialized, in_a_finalizer,
+         names_beyond_ascii, a_long_function, while_traced, classes_whose_call_is_specialized,
+         a_loop_that_runs_hot, a_thread_of_c_without_frames, in_a_finalizer,
          a_new_file_has_everything_again, while_others_capture_and_the_writer_drains, a_subinterpreter, an_interpreter_that_ends, a_thread_that_the_main_one_waits_for,
          a_forked_child,
          what_it_costs, nothing_was_lost])

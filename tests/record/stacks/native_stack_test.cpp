@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <ucontext.h>
+#include <unistd.h>
 #include <unwind.h>
 
 #include <array>
@@ -260,6 +262,21 @@ TEST(NativeStack, StopsBelowTheFrameThatHoldsTheEvaluatorsAddress) {
     }
   };
   EXPECT_EQ(Evaluator::run(), 1u);
+}
+
+// glibc reads the bounds of the main thread's stack in /proc. In a process of its own: a thread's are read once.
+TEST(NativeStackDeathTest, IsWalkedToItsEndAlsoWhereFilesCannotBeOpened) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto walk = [] {
+    const rlimit none{0, 0};
+    setrlimit(RLIMIT_NOFILE, &none);
+    pthread_attr_t attributes;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) _exit(3);
+    capture_both(0);
+    const bool is_whole = !g_both.is_truncated && g_both.ours.size() > 3 && g_both.ours[3] == g_both.compilers[3];
+    _exit(is_whole ? 0 : 1);
+  };
+  EXPECT_EXIT(walk(), testing::ExitedWithCode(0), "");
 }
 
 TEST(NativeStack, OmitsItsOwnModulesFrames) {

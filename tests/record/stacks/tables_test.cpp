@@ -109,6 +109,28 @@ TEST(StringTable, RefusesWhatDoesNotFitOneChunk) {
   EXPECT_NE(table.intern("small"), trace::kNoId) << "a large text that is refused takes no room from a small one";
 }
 
+TEST(StringTable, NamesOfRangesLeaveRoomForTheRest) {
+  StringTable table;
+  std::uint32_t last = 1;
+  std::size_t number = 0;
+  for (; last != trace::kNoId && number < 2000; ++number) {
+    last = table.intern_range_name(std::to_string(number) + std::string(60000, 'y'));
+  }
+  ASSERT_EQ(last, trace::kNoId);
+  EXPECT_GT(number, 200u);
+  EXPECT_EQ(table.refused(), 1u);
+  EXPECT_EQ(table.intern_range_name(std::string(60001, 'y')), trace::kNoId);
+  EXPECT_NE(table.intern_range_name("0" + std::string(60000, 'y')), trace::kNoId) << "known already";
+  EXPECT_EQ(table.refused(), 2u);
+  for (std::size_t i = 0; i < 200; ++i) {
+    const std::string text = "kernel " + std::to_string(i) + std::string(60000, 'z');
+    const std::uint32_t id = table.intern(text);
+    EXPECT_EQ(table.text(id), text);
+    EXPECT_EQ(table.intern_range_name(text), id) << "what others keep costs a range nothing";
+  }
+  EXPECT_EQ(table.refused(), 2u);
+}
+
 TEST(StringTable, ThreadsAgree) {
   StringTable table;
   std::vector<std::vector<std::uint32_t>> seen(4);

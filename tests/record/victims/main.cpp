@@ -24,6 +24,7 @@ constexpr Scenario kScenarios[] = {
     {"grow", victim::grow},
     {"allocations", victim::allocations},
     {"ranges", victim::ranges},
+    {"numbered_ranges", victim::numbered_ranges},
     {"profiler_range", victim::profiler_range},
     {"nvtx_range", victim::nvtx_range},
     {"exit_by", victim::exit_by},
@@ -37,6 +38,7 @@ constexpr Scenario kScenarios[] = {
     {"sessions", victim::sessions},
     {"bad_session", victim::bad_session},
     {"session_at_exit", victim::session_at_exit},
+    {"sandboxed", victim::sandboxed},
 };
 
 }  // namespace

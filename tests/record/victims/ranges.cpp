@@ -1,6 +1,7 @@
 // Victims that mark ranges: NVTX as a program uses it, and the switches of the profiler API.
 #include <nvtx3/nvToolsExt.h>
 
+#include <string>
 #include <thread>
 
 #include "gpu.h"
@@ -38,6 +39,19 @@ int ranges(Arguments) {
   nvtxDomainRangePushEx(domain, &attributes);
   nvtxDomainRangePop(domain);
   nvtxRangePushA("never popped");
+  MUST(cudaDeviceSynchronize());
+  std::printf("ranges\n");
+  return 0;
+}
+
+int numbered_ranges(Arguments) {
+  const Buffers buffers;
+  // Short ones at the end: they fill what long ones leave.
+  for (int step = 0; step < 6'700; ++step) {
+    nvtxRangePushA((std::to_string(step) + std::string(step < 700 ? 60'000 : 1, 's')).c_str());
+    nvtxRangePop();
+  }
+  MUST(cudaLaunchKernel("_Z6kernelPf", dim3(1), dim3(32), nullptr, 0, nullptr));
   MUST(cudaDeviceSynchronize());
   std::printf("ranges\n");
   return 0;

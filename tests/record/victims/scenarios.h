@@ -20,6 +20,7 @@ int contents(Arguments arguments);          // copies of the same and of other b
 int grow(Arguments arguments);              // BYTES of memory, held for a third of a second
 int allocations(Arguments arguments);       // device and pinned memory in the ways that every_kind leaves out
 int ranges(Arguments arguments);            // NVTX ranges of each sort, an upload of 64 bytes inside
+int numbered_ranges(Arguments arguments);   // 42 MB of names of ranges, then a kernel
 int profiler_range(Arguments arguments);    // uploads around and inside cudaProfilerStart and Stop, twice
 int nvtx_range(Arguments arguments);        // the same with the ranges `other` and `wanted`
 int exit_by(Arguments arguments);           // WAY: 50 uploads, then ends in that way
@@ -33,5 +34,6 @@ int profiler_inside(Arguments arguments);   // as torch.profiler leaves CUPTI, a
 int sessions(Arguments arguments);          // LIBRARY RUN_A RUN_B: starts and stops recording twice
 int session_at_exit(Arguments arguments);   // LIBRARY RUN: recorded until it exits; then says what the recorder says
 int bad_session(Arguments arguments);       // LIBRARY: what turnpike_start and turnpike_stop say when they must refuse
+int sandboxed(Arguments arguments);         // PROGRAM ARGUMENTS: becomes it, where process_vm_readv is forbidden
 
 }  // namespace victim

@@ -189,6 +189,18 @@ TEST(Json, HoldsTheFiguresOfTheReport) {
   EXPECT_FALSE(json["loss_sentences"]["stack_truncated"].get<std::string>().empty());
 }
 
+TEST(Json, APythonThatIsNotKnownIsNamed) {
+  analyze::Report report;
+  report.losses = {{"python_unknown", 7}};
+  report.source.versions = {{"python", "3.12.3"}};
+  const auto sentence = [&] {
+    return Json::parse(to_json(report))["loss_sentences"]["python_unknown"].get<std::string>();
+  };
+  EXPECT_EQ(sentence().find("3.12.3"), std::string::npos) << "who says that this is the one?";
+  report.source.versions["unknown_python"] = "3.16.0 (free-threaded)";
+  EXPECT_TRUE(sentence().ends_with(" The recorded one is Python 3.16.0 (free-threaded).")) << sentence();
+}
+
 TEST(Json, UnknownIsNull) {
   analyze::Report report = ordinary_report();
   report.sites[1].file.reset();

@@ -279,6 +279,16 @@ TEST(Terminal, AProcessThatCouldNotBeRecordedIsALoss) {
   EXPECT_THAT(to_text(report, {}), Not(HasSubstr("nothing was lost")));
 }
 
+TEST(Terminal, APythonThatIsNotKnownIsNamed) {
+  analyze::Report report = ordinary_report();
+  report.losses = {{"python_unknown", 7}};
+  report.source.versions["unknown_python"] = "3.16.0\x1b[31m";
+  const std::string text = to_text(report, {.width = 300});
+  EXPECT_THAT(text, HasSubstr("7 x python_unknown: Turnpike does not know"));
+  EXPECT_THAT(text, HasSubstr("The recorded one is Python 3.16.0"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+}
+
 TEST(Terminal, NothingLostIsSaid) {
   analyze::Report report = ordinary_report();
   report.losses.clear();

@@ -26,7 +26,7 @@ enum class Loss : std::uint32_t {
   kEndedEarly = 15,          // the process was killed, or left by _exit or exec; `turnpike record` closed its file
   kPythonUnknown = 16,       // calls without lines, because the recorder does not know this build of Python
   kMemoryUnreadable = 17,    // content of copies, and samples, that a sandbox forbade to look at
-  kNamesFull = 24,           // names that the table of names had no room for; 18 to 23 are not used yet
+  kNamesFull = 24,           // names that the table of names had no room for
   // Found by readers:
   kNotClosed = 100,           // the file has no end: the process was killed, or left by _exit or exec
   kDamagedBytes = 101,        // bytes that belong to no whole chunk

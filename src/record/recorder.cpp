@@ -73,6 +73,7 @@ bool Recorder::start_locked(const Options& options, std::string& error) {
     return false;
   }
   file_ = collector_.path();
+  process_ = getpid();
   status_.note_process();
   api_.set_profiler_range(nullptr);
   if (options.capture_range.kind == CaptureRange::Kind::kCudaProfilerApi) {
@@ -225,6 +226,24 @@ void Recorder::finish_process() noexcept {
     state_.store(State::kIdle, std::memory_order_release);
   } catch (...) {
   }
+}
+
+// A child of vfork shares the memory of its parent, and one of clone() has not run the handlers of a fork.
+bool Recorder::is_recording_this_process() const noexcept {
+  return state_.load(std::memory_order_acquire) == State::kRecording && process_ == getpid();
+}
+
+// Whoever is interrupted may hold a lock that CUPTI or the collector needs, and does not give it back: then nothing
+// comes of waiting, and `turnpike record` finds the rest in the estate.
+void Recorder::finish_at_once() noexcept {
+  if (!is_recording_this_process()) return;
+  api_.set_listening(false);
+  nvtx_.set_listening(false);
+  collector_.finish(seconds(1));
+}
+
+void Recorder::catch_up() noexcept {
+  if (is_recording_this_process()) collector_.catch_up(seconds(1));
 }
 
 // A child that is forked while another thread holds a lock of ours finds it locked for good, and NVTX calls us there.

@@ -51,11 +51,11 @@ constexpr LossInfo kLosses[] = {
      "Turnpike cannot find the native frames of these calls on this kind of processor yet: their stacks have the lines "
      "of Python, but no C++ functions, operators or phases. Record on x86-64 to see those."},
     {Loss::kEndedEarly, "ended_early",
-     "The process was killed, or left by _exit or exec: its calls are complete, but what the GPU did in the last 20 ms may "
-     "be missing. If those matter, let the program end by itself, or stop the recording before it ends."},
+     "The process was killed, or became another program by exec: its calls are complete, but what the GPU did in the last "
+     "20 ms may be missing. If those matter, let the program end by itself, or stop the recording before it ends."},
     {Loss::kNotClosed, "not_closed",
-     "The file has no end: the process was killed, or left by _exit or exec, when no `turnpike record` waited for it, and "
-     "what came after the last write is missing. Let the program end by itself, or stop the recording before it ends."},
+     "The file has no end: the process was killed, or became another program by exec, when no `turnpike record` waited for "
+     "it, and what came after the last write is missing. Let the program end by itself, or stop the recording before it ends."},
     {Loss::kDamagedBytes, "damaged_bytes",
      "These bytes of the file are damaged or cut off and were passed over. Copy the run again from where it was made, "
      "or record again."},

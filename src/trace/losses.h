@@ -23,9 +23,9 @@ enum class Loss : std::uint32_t {
   kClockStepped = 12,        // the system clock was set while recording
   kUnnamedLibrary = 13,      // native frames whose module could not be read for names
   kNoNativeFrames = 14,      // stacks without native frames, because of the processor
-  kEndedEarly = 15,          // the process was killed, or left by _exit or exec; `turnpike record` closed its file
+  kEndedEarly = 15,          // the process was killed, or left by exec; `turnpike record` closed its file
   // Found by readers:
-  kNotClosed = 100,           // the file has no end: the process was killed, or left by _exit or exec
+  kNotClosed = 100,           // the file has no end: the process was killed, or left by exec
   kDamagedBytes = 101,        // bytes that belong to no whole chunk
   kUnknownChunk = 102,        // chunks of a type this version does not know
   kUnknownRecord = 103,       // records of a kind this version does not know

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 
 #include "cuda/driver.h"
@@ -96,8 +95,8 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   write();
 
   from_.estate.open(path_.c_str());
-  must_finish_ = false;
-  is_done_ = false;
+  must_finish_ = must_catch_up_ = false;
+  is_done_.clear();
   // The program's signals are for the program's threads.
   sigset_t all, before;
   sigfillset(&all);
@@ -111,7 +110,7 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
       this);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (failure != 0) {
-    is_done_ = true;
+    is_done_.set();
     from_.estate.close();
     writer_.close();
     unlink(path_.c_str());
@@ -124,11 +123,18 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   return true;
 }
 
-bool Collector::finish(std::int64_t patience_ns) {
+bool Collector::finish(std::int64_t patience_ns) noexcept {
   must_finish_ = true;
   from_.handover.wake();
-  std::unique_lock lock(done_mutex_);
-  return done_.wait_for(lock, std::chrono::nanoseconds(patience_ns), [this] { return is_done_; });
+  return is_done_.wait(patience_ns);
+}
+
+bool Collector::catch_up(std::int64_t patience_ns) noexcept {
+  if (is_done_.is_set()) return true;
+  has_caught_up_.clear();
+  must_catch_up_ = true;
+  from_.handover.wake();
+  return has_caught_up_.wait(patience_ns);
 }
 
 void Collector::abandon() noexcept {
@@ -136,7 +142,7 @@ void Collector::abandon() noexcept {
 }
 
 TurnpikeStatus Collector::status() const {
-  const std::lock_guard lock(done_mutex_);
+  const std::lock_guard lock(status_mutex_);
   return last_status_;
 }
 
@@ -144,13 +150,15 @@ void Collector::run() noexcept {
   from_.estate.hold();
   while (true) {
     const bool is_last = must_finish_;
+    const bool must_catch_up = must_catch_up_.exchange(false);
     // Out of memory: what was taken in this turn is lost, the program goes on.
     try {
-      turn(is_last);
+      turn(is_last, must_catch_up);
     } catch (...) {
       dropped_turn_bytes_ += batch_.bytes().size();
       commit();
     }
+    if (must_catch_up) has_caught_up_.set();
     if (is_last) break;
     try {
       wait_for_turn();
@@ -159,9 +167,7 @@ void Collector::run() noexcept {
   }
   from_.estate.close();
   writer_.close();
-  const std::lock_guard lock(done_mutex_);
-  is_done_ = true;
-  done_.notify_all();
+  is_done_.set();
 }
 
 // Meanwhile the threads are looked at, when it is time for it.
@@ -178,7 +184,7 @@ void Collector::wait_for_turn() {
   }
 }
 
-void Collector::turn(bool is_last) {
+void Collector::turn(bool is_last, bool must_flush) {
   const std::int64_t since_start = monotonic_ns() - first_clock_.monotonic_ns;
   if (tick_ != nullptr && !is_last) tick_(since_start);
   // First, because a thread of the program may be waiting for a buffer with CUPTI's locks held, and a flush needs them.
@@ -186,7 +192,7 @@ void Collector::turn(bool is_last) {
   const bool is_busy = since_start - last_call_ns_ < kFlushNs;
   const bool is_due =
       since_start - last_flush_ns_ >= (is_busy ? kTurnNs : kFlushNs) && !(has_activities && from_.pool.is_pressed());
-  if (is_last || is_due || (from_.pool.is_exhausted() && !has_activities)) {
+  if (is_last || must_flush || is_due || (from_.pool.is_exhausted() && !has_activities)) {
     flush_cupti(is_last);
     last_flush_ns_ = since_start;
   }
@@ -210,7 +216,7 @@ void Collector::turn(bool is_last) {
   commit();
   const TurnpikeStatus now = to_status(batch_.counts(), from_.losses.total(), writer_.written_bytes());
   from_.status.update(now);
-  const std::lock_guard lock(done_mutex_);
+  const std::lock_guard lock(status_mutex_);
   last_status_ = now;
 }
 

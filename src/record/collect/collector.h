@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -21,6 +20,7 @@
 #include "record/handover/loss_counters.h"
 #include "record/handover/record_batch.h"
 #include "record/handover/thread_handover.h"
+#include "record/handover/wake_flag.h"
 #include "record/options.h"
 #include "record/stacks/stack_table.h"
 #include "record/stacks/string_table.h"
@@ -47,8 +47,10 @@ class Collector {
   // nullptr: then only the reason in `metadata` is written. False: `error` says why.
   bool start(const Options& options, const cuda::Cupti* cupti, Metadata metadata, std::string& error);
   // Collects what is under way, closes the file and ends the thread. Waits at most `patience_ns`; false: it was not
-  // done by then.
-  bool finish(std::int64_t patience_ns);
+  // done by then. Takes no lock: a signal handler may call it.
+  bool finish(std::int64_t patience_ns) noexcept;
+  // Writes what CUPTI can deliver now, and waits for it no longer than `patience_ns`. Likewise.
+  bool catch_up(std::int64_t patience_ns) noexcept;
   // In a forked child: the thread is not there, and the file is the parent's.
   void abandon() noexcept;
 
@@ -68,7 +70,7 @@ class Collector {
  private:
   void run() noexcept;
   void wait_for_turn();
-  void turn(bool is_last);
+  void turn(bool is_last, bool must_flush);
   bool collect_threads();
   void note_call(const std::byte* slot);
   bool collect_activities();
@@ -121,9 +123,10 @@ class Collector {
   // Of the thread: a pthread of its own rather than std::thread, because a forked child must be able to forget it.
   pthread_t thread_{};
   std::atomic<bool> must_finish_{false};
-  mutable std::mutex done_mutex_;
-  std::condition_variable done_;
-  bool is_done_ = true;
+  std::atomic<bool> must_catch_up_{false};
+  WakeFlag is_done_;
+  WakeFlag has_caught_up_;
+  mutable std::mutex status_mutex_;
   TurnpikeStatus last_status_{};
 };
 

@@ -27,6 +27,8 @@ constexpr Scenario kScenarios[] = {
     {"profiler_range", victim::profiler_range},
     {"nvtx_range", victim::nvtx_range},
     {"exit_by", victim::exit_by},
+    {"exit_from_handler", victim::exit_from_handler},
+    {"vfork_child", victim::vfork_child},
     {"fork_before", victim::fork_before},
     {"fork_after", victim::fork_after},
     {"fork_storm", victim::fork_storm},

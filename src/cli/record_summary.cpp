@@ -56,6 +56,19 @@ std::string nothing_text() {
          "  (a server, a container, ssh), or with an environment of its own.\n";
 }
 
+// What ends before its program, and why.
+std::string stop_text(const TurnpikeStatus& status) {
+  std::string text;
+  if (status.stopped_at_size_count != 0) {
+    text += fmt::format(", recording of {} stopped at --max-size", processes(status.stopped_at_size_count));
+  }
+  if (status.stopped_disk_low_count != 0) {
+    text += fmt::format(", recording of {} stopped because the disk is nearly full",
+                        processes(status.stopped_disk_low_count));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string status_line_text(const TurnpikeStatus& status, std::chrono::seconds elapsed) {
@@ -96,7 +109,7 @@ std::string summary_text(const TurnpikeStatus& status, const std::string& run, b
     text += fmt::format("  {} CUDA but could not be recorded: the report says why\n",
                         counted(status.unusable_count, "process uses", "processes use"));
   }
-  return text + fmt::format("  the run is {}; next: turnpike report {}\n", run, quoted(run));
+  return text + fmt::format("  the run is {}{}; next: turnpike report {}\n", run, stop_text(status), quoted(run));
 }
 
 }  // namespace turnpike::cli

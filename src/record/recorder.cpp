@@ -33,6 +33,7 @@ Recorder::Recorder() {
   pthread_atfork([] { instance().before_fork(); }, [] { instance().after_fork(); },
                  [] { instance().in_forked_child(); });
   collector_.set_on_silence([] { instance().take_cupti_back(); });
+  collector_.set_on_full([] { instance().end_collecting(); });
   collector_.set_tick([](std::int64_t since_start_ns) { instance().on_tick(since_start_ns); });
 }
 
@@ -197,12 +198,16 @@ void Recorder::on_tick(std::int64_t since_start_ns) noexcept {
     set_collecting(true);
   }
   if (options_.duration.count() > 0 && since_start >= options_.delay + options_.duration) {
-    {
-      const std::lock_guard lock(collecting_mutex_);
-      is_over_ = true;
-    }
-    set_collecting(false);
+    end_collecting();
   }
+}
+
+void Recorder::end_collecting() noexcept {
+  {
+    const std::lock_guard lock(collecting_mutex_);
+    is_over_ = true;
+  }
+  set_collecting(false);
 }
 
 bool Recorder::stop() {

@@ -60,6 +60,8 @@ class Recorder {
   // Whether records are taken now: switched by the capture range, the delay and the duration.
   void set_collecting(bool is_collecting) noexcept;
   bool is_recording_this_process() const noexcept;
+  // When the file takes no more: this recording is over, whatever range begins.
+  void end_collecting() noexcept;
   // After another user of CUPTI has taken the buffers and switched our kinds off.
   void take_cupti_back() noexcept;
   void on_tick(std::int64_t since_start_ns) noexcept;
@@ -82,7 +84,7 @@ class Recorder {
   std::mutex collecting_mutex_;
   std::atomic<State> state_{State::kIdle};
   bool is_collecting_ = false;
-  bool is_over_ = false;  // the duration has passed
+  bool is_over_ = false;  // the duration has passed, or the file is full
   cuda::Cupti cupti_{};
   bool is_cupti_loaded_ = false;
   Options options_;

@@ -53,6 +53,12 @@ constexpr LossInfo kLosses[] = {
     {Loss::kEndedEarly, "ended_early",
      "The process was killed, or became another program by exec: its calls are complete, but what the GPU did in the last "
      "20 ms may be missing. If those matter, let the program end by itself, or stop the recording before it ends."},
+    {Loss::kStoppedAtSize, "stopped_at_size",
+     "Recording stopped when the file of the process had the size that --max-size allows, and the program ran on "
+     "unrecorded. Record a shorter part of the program, or with --detail transfers, or allow more."},
+    {Loss::kStoppedDiskLow, "stopped_disk_low",
+     "Recording stopped because the disk of the run, or a quota on it, was nearly full, and the program ran on "
+     "unrecorded. Free some room or choose another place with -o, and record again."},
     {Loss::kNotClosed, "not_closed",
      "The file has no end: the process was killed, or became another program by exec, when no `turnpike record` waited for "
      "it, and what came after the last write is missing. Let the program end by itself, or stop the recording before it ends."},

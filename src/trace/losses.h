@@ -24,6 +24,8 @@ enum class Loss : std::uint32_t {
   kUnnamedLibrary = 13,      // native frames whose module could not be read for names
   kNoNativeFrames = 14,      // stacks without native frames, because of the processor
   kEndedEarly = 15,          // the process was killed, or left by exec; `turnpike record` closed its file
+  kStoppedAtSize = 18,       // recording stopped: the file had the size that Options::max_bytes allows
+  kStoppedDiskLow = 19,      // recording stopped: the disk, a quota or a limit left no more room
   // Found by readers:
   kNotClosed = 100,           // the file has no end: the process was killed, or left by exec
   kDamagedBytes = 101,        // bytes that belong to no whole chunk

@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "cuda/driver.h"
+#include "record/collect/disk_room.h"
 #include "record/handover/clock.h"
 
 namespace turnpike::record {
@@ -78,7 +80,9 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   has_open_copies_ = has_done_copies_ = false;
   last_loss_total_ = 0;
   dropped_turn_bytes_ = 0;
-  are_devices_described_ = false;
+  are_devices_described_ = is_full_ = false;
+  max_bytes_ = options.max_bytes;
+  next_look_for_room_ns_ = 0;
   last_status_ = {};
   if (!open_file(options, error)) return false;
   write_metadata();
@@ -92,6 +96,7 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   decoder_.restart(cupti_, version, first_clock_);
   sample_clocks();
   note_memory(0, false);
+  newest_mark_ = marked_bytes_ = writer_.end_bytes();
   write();
 
   from_.estate.open(path_.c_str());
@@ -149,7 +154,7 @@ TurnpikeStatus Collector::status() const {
 void Collector::run() noexcept {
   from_.estate.hold();
   while (true) {
-    const bool is_last = must_finish_;
+    const bool is_last = must_finish_ || is_full_;
     const bool must_catch_up = must_catch_up_.exchange(false);
     // Out of memory: what was taken in this turn is lost, the program goes on.
     try {
@@ -160,6 +165,7 @@ void Collector::run() noexcept {
     }
     if (must_catch_up) has_caught_up_.set();
     if (is_last) break;
+    if (is_full_) continue;
     try {
       wait_for_turn();
     } catch (...) {
@@ -206,6 +212,7 @@ void Collector::turn(bool is_last, bool must_flush) {
   if (!are_devices_described_ && !batch_.is_empty()) describe_devices();
   note_memory(since_start, is_last);
   write();
+  if (!is_last) look_for_room(since_start);
   write_losses();
   if (is_last) {
     add_versions(metadata_, cupti_);
@@ -214,10 +221,28 @@ void Collector::turn(bool is_last, bool must_flush) {
     write_end();
   }
   commit();
-  const TurnpikeStatus now = to_status(batch_.counts(), from_.losses.total(), writer_.written_bytes());
+  mark_end_of_turn();
+  const TurnpikeStatus now = to_status(batch_.counts(), from_.losses, writer_.written_bytes());
   from_.status.update(now);
   const std::lock_guard lock(status_mutex_);
   last_status_ = now;
+}
+
+void Collector::look_for_room(std::int64_t since_start_ns) {
+  std::optional<Loss> reason;
+  if (writer_.end_bytes() >= max_bytes_) reason = Loss::kStoppedAtSize;
+  if (is_out_of_room(writer_.last_errno())) {
+    reason = Loss::kStoppedDiskLow;
+    writer_.cut_back(marked_bytes_);  // for the end
+  }
+  if (!reason && since_start_ns >= next_look_for_room_ns_) {
+    next_look_for_room_ns_ = since_start_ns + kClockNs;
+    if (is_disk_low(path_.c_str())) reason = Loss::kStoppedDiskLow;
+  }
+  if (!reason) return;
+  is_full_ = true;
+  from_.losses.add(*reason);
+  if (on_full_ != nullptr) on_full_();
 }
 
 // Activity records come only when they are asked for, or when a buffer is full. Forced at the end: also from buffers
@@ -359,14 +384,26 @@ void Collector::write() {
   strings_payload_.clear();
   from_.stacks.drain(frames_payload_, stacks_payload_);
   from_.strings.drain(strings_payload_);
+  // Once there is no room, the rest of it is for the end.
   const auto append = [this](ChunkType type, std::span<const std::byte> payload) {
-    if (!payload.empty()) writer_.append(type, payload.data(), payload.size());
+    if (is_out_of_room(writer_.last_errno())) {
+      dropped_turn_bytes_ += payload.size();
+    } else if (!payload.empty()) {
+      writer_.append(type, payload.data(), payload.size());
+    }
   };
   append(ChunkType::kStrings, strings_payload_);
   append(ChunkType::kFrames, frames_payload_);
   append(ChunkType::kStacks, stacks_payload_);
   append(ChunkType::kRecords, batch_.bytes());
   commit();
+}
+
+void Collector::mark_end_of_turn() {
+  constexpr std::uint64_t kEndBytes = 4096;  // metadata, losses and the end of most processes
+  if (writer_.end_bytes() - newest_mark_ < kEndBytes) return;
+  marked_bytes_ = newest_mark_;
+  newest_mark_ = writer_.end_bytes();
 }
 
 // From here on the file holds what was taken so far, whatever happens to the process.

@@ -62,6 +62,10 @@ class Collector {
   // Called on the collector's thread at its regular turns, with the time since the start.
   using Tick = void (*)(std::int64_t since_start_ns);
   void set_tick(Tick tick) { tick_ = tick; }
+  // Called there when the file takes no more (losses kStoppedAtSize, kStoppedDiskLow). What is under way is collected
+  // then, and the file closed.
+  using OnFull = void (*)();
+  void set_on_full(OnFull on_full) { on_full_ = on_full; }
   // Called there when copies must have been carried out and CUPTI has delivered nothing for a second: somebody else has
   // its buffers.
   using OnSilence = void (*)();
@@ -79,7 +83,9 @@ class Collector {
   void describe_devices();
   void note_links(bool is_last);
   void note_memory(std::int64_t since_start_ns, bool is_last);
+  void look_for_room(std::int64_t since_start_ns);
   void write();
+  void mark_end_of_turn();
   void commit();
   void write_metadata();
   void write_losses();
@@ -97,6 +103,7 @@ class Collector {
   bool made_directory_ = false;  // the run's, for this recording
   Tick tick_ = nullptr;
   OnSilence on_silence_ = nullptr;
+  OnFull on_full_ = nullptr;
   RecordBatch batch_;
   MemoryWatch memory_watch_;
   LinkWatch links_;
@@ -119,6 +126,12 @@ class Collector {
   std::uint64_t last_loss_total_ = 0;
   std::uint64_t dropped_turn_bytes_ = 0;  // of turns for which there was no memory
   bool are_devices_described_ = false;
+  std::uint64_t max_bytes_ = 0;
+  std::int64_t next_look_for_room_ns_ = 0;
+  bool is_full_ = false;
+  // Ends of turns: behind the second last one stands more than an end needs.
+  std::uint64_t newest_mark_ = 0;
+  std::uint64_t marked_bytes_ = 0;
 
   // Of the thread: a pthread of its own rather than std::thread, because a forked child must be able to forget it.
   pthread_t thread_{};

@@ -38,17 +38,13 @@ Recorder::Recorder() {
 }
 
 bool Recorder::start(const Options& options, std::string& error) {
-  const std::lock_guard lock(mutex_);
-  switch (state_) {
-    case State::kRecording:
-      error = "this process is being recorded already, to " + file_;
-      return false;
-    case State::kForked:
-      error = "this process was forked from one that was being recorded: CUDA does not work in it. Start it by spawn";
-      return false;
-    case State::kIdle:
-      return start_locked(options, error);
+  if (state_ == State::kForked) {
+    error = "this process was forked from one that was being recorded: CUDA does not work in it. Start it by spawn";
+    return false;
   }
+  const std::lock_guard lock(mutex_);
+  if (state_ == State::kIdle) return start_locked(options, error);
+  error = "this process is being recorded already, to " + file_;
   return false;
 }
 
@@ -167,6 +163,8 @@ void Recorder::leave_note(const Options& options, const std::string& reason) {
 }
 
 void Recorder::set_collecting(bool is_collecting) noexcept {
+  // A child's copy of a lock may never be given back, and CUPTI does not work there.
+  if (state_.load(std::memory_order_acquire) == State::kForked) return;
   const std::lock_guard lock(collecting_mutex_);
   if (is_collecting && is_over_) return;
   if (is_collecting == is_collecting_) return;
@@ -211,6 +209,7 @@ void Recorder::end_collecting() noexcept {
 }
 
 bool Recorder::stop() {
+  if (state_ != State::kRecording) return false;
   const std::lock_guard lock(mutex_);
   if (state_ != State::kRecording) return false;
   set_collecting(false);

@@ -194,6 +194,16 @@ TEST(Fork, AmidCopyingThreadsNeverHangsAChild) {
   EXPECT_TRUE(trace.process.end.has_value());
 }
 
+// The child's copy of a lock may be held by a thread that is not there, and CUPTI must not be called there at all.
+TEST(Fork, AmidSwitchedRecordingNeverHangsAChild) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer's own locks hang such children, recorded or not";
+#endif
+  const VictimRun run({"fork_storm", "30"}, {.variables = {{"TURNPIKE_CAPTURE_RANGE", "nvtx:wanted"}}});
+  EXPECT_EQ(run.outcome().out, "children 30\n");
+  EXPECT_TRUE(run.trace().process.end.has_value());
+}
+
 TEST(Fork, ExecutedChildRecordsIntoItsOwnFile) {
   const VictimRun run({"run_self", "uploads", "50"});
   EXPECT_EQ(run.outcome().exit_code, 0);

@@ -146,12 +146,22 @@ int fork_storm(Arguments arguments) {
   copying.emplace_back([&is_over] {
     for (std::uint64_t i = 0; !is_over.load(); ++i) nvtxMarkA(std::to_string(i).c_str());
   });
+  // Where this is what is to be recorded, each push and pop is a switch.
+  copying.emplace_back([&is_over] {
+    while (!is_over.load()) {
+      nvtxRangePushA("wanted");
+      nvtxRangePop();
+    }
+  });
   std::uint64_t good = 0;
   for (std::uint64_t i = 0; i < number(arguments[0]); ++i) {
     const pid_t child = fork();
     if (child == 0) {
-      nvtxRangePushA("of a child");
-      nvtxRangePop();
+      alarm(20);
+      for (const char* name : {"of a child", "wanted"}) {
+        nvtxRangePushA(name);
+        nvtxRangePop();
+      }
       std::exit(9);
     }
     good += status_of(child) == 9;

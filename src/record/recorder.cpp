@@ -100,6 +100,9 @@ bool Recorder::prepare_cupti(std::string& error) {
       return false;
     }
     is_cupti_loaded_ = true;
+    std::uint32_t version = 0;
+    cupti_.get_version(&version);
+    may_disable_kernels_ = version != cuda::kVersionOfCuda130;
   }
   if (!pool_.prepare()) {
     error = "there is no memory for the recorder's buffers";
@@ -125,7 +128,7 @@ bool Recorder::enable_activities() {
         *max_records = 0;  // as many as fit
       },
       [](void*, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid_bytes) {
-        if (!instance().pool_.complete(buffer, valid_bytes)) instance().give_up(buffer, valid_bytes);
+        instance().take_buffer(buffer, valid_bytes);
       });
   if (registered != cuda::kCuptiSuccess) {
     losses_.add(Loss::kCuptiCallFailed);
@@ -141,6 +144,15 @@ bool Recorder::enable_activities() {
     losses_.add(Loss::kCuptiCallFailed);
   }
   return true;
+}
+
+// Kernels that stay enabled after a recording go on to fill buffers.
+void Recorder::take_buffer(std::uint8_t* buffer, std::size_t valid_bytes) noexcept {
+  if (!may_disable_kernels_ && state_.load(std::memory_order_acquire) == State::kIdle) {
+    pool_.recycle({buffer, valid_bytes});
+  } else if (!pool_.complete(buffer, valid_bytes)) {
+    give_up(buffer, valid_bytes);
+  }
 }
 
 void Recorder::give_up(std::uint8_t* buffer, std::size_t valid_bytes) noexcept {
@@ -177,7 +189,11 @@ void Recorder::set_collecting(bool is_collecting) noexcept {
   }
   const auto switch_kind = is_collecting ? cupti_.activity_enable : cupti_.activity_disable;
   for (const ActivityKind kind : kTransferKinds) switch_kind(kind);
-  if (options_.detail == Detail::kFull) switch_kind(ActivityKind::kConcurrentKernel);
+  if (!is_collecting && !may_disable_kernels_) {
+    collector_.leave_out_unheard_kernels();
+  } else if (options_.detail == Detail::kFull) {
+    switch_kind(ActivityKind::kConcurrentKernel);
+  }
   if (is_collecting) {
     nvtx_.set_listening(true);
     api_.set_listening(true);

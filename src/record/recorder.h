@@ -54,6 +54,8 @@ class Recorder {
   bool start_locked(const Options& options, std::string& error);
   bool prepare_cupti(std::string& error);
   bool enable_activities();
+  // From CUPTI, with records.
+  void take_buffer(std::uint8_t* buffer, std::size_t valid_bytes) noexcept;
   // Counts the records of a buffer that nobody will read, and frees it.
   void give_up(std::uint8_t* buffer, std::size_t valid_bytes) noexcept;
   void leave_note(const Options& options, const std::string& reason);
@@ -87,6 +89,7 @@ class Recorder {
   bool is_over_ = false;  // the duration has passed, or the file is full
   cuda::Cupti cupti_{};
   bool is_cupti_loaded_ = false;
+  bool may_disable_kernels_ = true;
   Options options_;
   std::string file_;
   pid_t process_ = 0;  // that is being recorded

@@ -94,6 +94,7 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   std::uint32_t version = 0;
   cupti_->get_version(&version);
   decoder_.restart(cupti_, version, first_clock_);
+  notes_heard_calls_ = version == cuda::kVersionOfCuda130;
   sample_clocks();
   note_memory(0, false);
   newest_mark_ = marked_bytes_ = writer_.end_bytes();
@@ -193,7 +194,10 @@ void Collector::wait_for_turn() {
 void Collector::turn(bool is_last, bool must_flush) {
   const std::int64_t since_start = monotonic_ns() - first_clock_.monotonic_ns;
   if (tick_ != nullptr && !is_last) tick_(since_start);
-  // First, because a thread of the program may be waiting for a buffer with CUPTI's locks held, and a flush needs them.
+  // Calls before the kernels that are kept because of them.
+  const bool has_early_calls = notes_heard_calls_ && collect_threads();
+  if (has_unheard_kernels_.load(std::memory_order_relaxed)) decoder_.keep_kernels_of(&heard_calls_);
+  // Early, because a thread of the program may be waiting for a buffer with CUPTI's locks held, and a flush needs them.
   const bool has_activities = collect_activities();
   const bool is_busy = since_start - last_call_ns_ < kFlushNs;
   const bool is_due =
@@ -207,7 +211,7 @@ void Collector::turn(bool is_last, bool must_flush) {
     if (!is_last) note_links(false);
     last_clock_ns_ = since_start;
   }
-  if (collect_threads()) last_call_ns_ = since_start;
+  if (collect_threads() || has_early_calls) last_call_ns_ = since_start;
   listen_for_device(since_start, collect_activities() || has_activities);
   if (!are_devices_described_ && !batch_.is_empty()) describe_devices();
   note_memory(since_start, is_last);
@@ -302,6 +306,7 @@ void Collector::note_call(const std::byte* slot) {
   if (call.result == 0 && call.is_captured == 0 && call.kind == trace::CallKind::kCopy) has_open_copies_ = true;
   if (call.result == 0 && call.kind == trace::CallKind::kSynchronize && has_open_copies_) has_done_copies_ = true;
   sampler_.note_call(call.thread, call.end_ns);
+  if (notes_heard_calls_) heard_calls_.add(call.correlation);
   host_nodes_.note(call);
 }
 

@@ -57,6 +57,10 @@ class Collector {
   // Whether threads are looked at now. Any thread.
   void set_sampling(bool is_sampling) noexcept { is_sampling_.store(is_sampling, std::memory_order_relaxed); }
 
+  // From now on CUPTI records kernels also when nobody listens to their calls: they are left out. Any thread; for
+  // kVersionOfCuda130 alone.
+  void leave_out_unheard_kernels() noexcept { has_unheard_kernels_.store(true, std::memory_order_relaxed); }
+
   const std::string& path() const { return path_; }
   TurnpikeStatus status() const;
   // Called on the collector's thread at its regular turns, with the time since the start.
@@ -112,6 +116,9 @@ class Collector {
   ThreadSampler sampler_;
   bool has_samples_ = false;
   std::atomic<bool> is_sampling_{false};
+  std::atomic<bool> has_unheard_kernels_{false};
+  bool notes_heard_calls_ = false;
+  HeardCalls heard_calls_;
   std::int64_t next_sample_ns_ = 0;  // of the monotonic clock
   std::vector<ActivityPool::Filled> filled_;
   std::vector<std::byte> strings_payload_, frames_payload_, stacks_payload_;

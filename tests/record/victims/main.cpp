@@ -25,6 +25,7 @@ constexpr Scenario kScenarios[] = {
     {"allocations", victim::allocations},
     {"ranges", victim::ranges},
     {"profiler_range", victim::profiler_range},
+    {"kernel_range", victim::kernel_range},
     {"nvtx_range", victim::nvtx_range},
     {"exit_by", victim::exit_by},
     {"exit_from_handler", victim::exit_from_handler},

@@ -21,6 +21,7 @@ int grow(Arguments arguments);               // BYTES of memory, held for a thir
 int allocations(Arguments arguments);        // device and pinned memory in the ways that every_kind leaves out
 int ranges(Arguments arguments);             // NVTX ranges of each sort, an upload of 64 bytes inside
 int profiler_range(Arguments arguments);     // uploads around and inside cudaProfilerStart and Stop, twice
+int kernel_range(Arguments arguments);       // the same with kernels
 int nvtx_range(Arguments arguments);         // the same with the ranges `other` and `wanted`
 int exit_by(Arguments arguments);            // WAY: 50 uploads, then ends in that way
 int exit_from_handler(Arguments arguments);  // MICROSECONDS: copies until a handler calls _exit

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/units.h"
@@ -56,6 +57,11 @@ std::string nothing_text() {
          "  (a server, a container, ssh), or with an environment of its own.\n";
 }
 
+// A recording that stopped is a loss, too, but not of a record.
+std::uint64_t lost_records(const TurnpikeStatus& status) {
+  return status.loss_count - std::min(status.loss_count, status.stopped_at_size_count + status.stopped_disk_low_count);
+}
+
 // What ends before its program, and why.
 std::string stop_text(const TurnpikeStatus& status) {
   std::string text;
@@ -83,7 +89,7 @@ std::string status_line_text(const TurnpikeStatus& status, std::chrono::seconds 
   add("to device", kHostToDevice);
   add("to host", kDeviceToHost);
   text += fmt::format(" | copies and waits {}", host_time_text(status));
-  if (status.loss_count != 0) text += fmt::format(" | lost {}", count_text(status.loss_count));
+  if (const auto lost = lost_records(status); lost != 0) text += fmt::format(" | lost {}", count_text(lost));
   return text;
 }
 
@@ -101,9 +107,8 @@ std::string summary_text(const TurnpikeStatus& status, const std::string& run, b
   } else {
     text = "turnpike: nothing was recorded.\n";
   }
-  if (status.loss_count != 0) {
-    text += fmt::format("  {} lost: the report says which and why\n",
-                        counted(status.loss_count, "record was", "records were"));
+  if (const auto lost = lost_records(status); lost != 0) {
+    text += fmt::format("  {} lost: the report says which and why\n", counted(lost, "record was", "records were"));
   }
   if (status.unusable_count != 0) {
     text += fmt::format("  {} CUDA but could not be recorded: the report says why\n",

@@ -14,21 +14,21 @@
 namespace turnpike::record {
 namespace {
 
-void (*g__exit)(int) = nullptr;
-void (*g__Exit)(int) = nullptr;
+void (*g_exit)(int) = nullptr;
+void (*g_standard_exit)(int) = nullptr;
 int (*g_execv)(const char*, char* const*) = nullptr;
 int (*g_execve)(const char*, char* const*, char* const*) = nullptr;
 int (*g_execvp)(const char*, char* const*) = nullptr;
 int (*g_execvpe)(const char*, char* const*, char* const*) = nullptr;
 int (*g_fexecve)(int, char* const*, char* const*) = nullptr;
 
-void leave_by__exit(int code) {
+void leave_by_exit(int code) {
   Recorder::instance().finish_at_once();
-  g__exit(code);
+  g_exit(code);
 }
-void leave_by__Exit(int code) {
+void leave_by_standard_exit(int code) {
   Recorder::instance().finish_at_once();
-  g__Exit(code);
+  g_standard_exit(code);
 }
 
 // If it fails, the program goes on, and so does the recording. Those who search PATH try one name after the other.
@@ -62,10 +62,10 @@ Hook hook(const char* name, Function* replacement, Function** original) {
 }
 
 const std::array kHooks = {
-#define TURNPIKE_HOOK(function) hook(#function, &leave_by_##function, &g_##function)
-    TURNPIKE_HOOK(_exit),  TURNPIKE_HOOK(_Exit),   TURNPIKE_HOOK(execv),   TURNPIKE_HOOK(execve),
-    TURNPIKE_HOOK(execvp), TURNPIKE_HOOK(execvpe), TURNPIKE_HOOK(fexecve),
-#undef TURNPIKE_HOOK
+    hook("_exit", &leave_by_exit, &g_exit),         hook("_Exit", &leave_by_standard_exit, &g_standard_exit),
+    hook("execv", &leave_by_execv, &g_execv),       hook("execve", &leave_by_execve, &g_execve),
+    hook("execvp", &leave_by_execvp, &g_execvp),    hook("execvpe", &leave_by_execvpe, &g_execvpe),
+    hook("fexecve", &leave_by_fexecve, &g_fexecve),
 };
 
 // No others: a library that another thread is loading just now has slots that the loader still writes.

@@ -36,6 +36,16 @@ TEST(Threads, ThreadsThatHaveEndedKeepTheirRecords) {
   EXPECT_EQ(trace.calls_named("cudaMemcpyAsync").size(), 500u);
 }
 
+TEST(Threads, OfAProcessWithoutAFreeKeyLoseNothing) {
+  const VictimRun plain({"no_keys"}, {.is_recorded = false});
+  const VictimRun run({"no_keys"});
+  EXPECT_EQ(run.outcome().out, plain.outcome().out);
+  EXPECT_EQ(run.outcome().out, "keys kept\n");
+  const Trace trace = run.trace();
+  EXPECT_EQ(trace.copies_of(30).size() + trace.copies_of(31).size(), 10u);
+  EXPECT_EQ(trace.losses(), "");
+}
+
 // How the recorder hears of an end: by a handler of the C library, by a function that it gives to the callers of
 // another, or not at all.
 enum class Heard { kByHandler, kByCall, kNever };

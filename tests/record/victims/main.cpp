@@ -18,6 +18,7 @@ constexpr Scenario kScenarios[] = {
     {"endless", victim::endless},
     {"many", victim::many},
     {"threads", victim::threads},
+    {"no_keys", victim::no_keys},
     {"short_threads", victim::short_threads},
     {"graph", victim::graph},
     {"contents", victim::contents},

@@ -15,6 +15,7 @@ int endless(Arguments arguments);            // FILE: uploads of 1, 2, 3, ... by
 int many(Arguments arguments);               // COUNT: as fast as it goes
 int threads(Arguments arguments);            // THREADS COUNT: uploads of 100 + thread bytes on streams of their own
 int short_threads(Arguments arguments);      // THREADS: one after the other, each with one upload of 100 + thread bytes
+int no_keys(Arguments arguments);            // uploads when the process has no key of thread-specific data left
 int graph(Arguments arguments);              // LAUNCHES of a graph: upload 2001, kernel, download 2002
 int contents(Arguments arguments);           // copies of the same and of other bytes, in every way
 int grow(Arguments arguments);               // BYTES of memory, held for a third of a second

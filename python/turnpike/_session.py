@@ -15,7 +15,14 @@ Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 Detail = Literal["full", "transfers"]
 
 
-def start(path: Path, *, detail: Detail = "full", stacks: bool = True, verify_content: bool = False) -> None:
+def start(
+    path: Path,
+    *,
+    detail: Detail = "full",
+    stacks: bool = True,
+    verify_content: bool = False,
+    max_size: str = "16 GB",
+) -> None:
     """Starts to record this process into the run `path`. `stop()` ends the recording.
 
     Works at any time, even after CUDA has been initialised, and any number of times in one process. The program's
@@ -29,14 +36,18 @@ def start(path: Path, *, detail: Detail = "full", stacks: bool = True, verify_co
         stacks: Whether to note the line and the operator of each call. Without them the report has no sites.
         verify_content: Whether to compare every byte that is transferred, not only samples, to find data that is
             transferred twice. The program then waits 0.2 ms for each MiB copied.
+        max_size: How large the file may become, from "1 MB" on. Recording stops there, and the program continues;
+            `stop()` still ends it.
 
     Raises:
         turnpike.Error: This process is being recorded already, there is no NVIDIA driver or no libcupti, another tool
             holds CUPTI, or `path` cannot be written.
-        ValueError: `detail` is neither "full" nor "transfers".
+        ValueError: `detail` is neither "full" nor "transfers", or `max_size` is no size.
     """
     run = os.path.abspath(os.fspath(path))
-    _core.start(_native.RECORD_LIBRARY, run, detail=detail, stacks=stacks, verify_content=verify_content)
+    _core.start(
+        _native.RECORD_LIBRARY, run, detail=detail, stacks=stacks, verify_content=verify_content, max_size=max_size
+    )
     label.listen(True)
 
 
@@ -60,7 +71,12 @@ def is_recording() -> bool:
 
 @contextlib.contextmanager
 def record(
-    path: Path, *, detail: Detail = "full", stacks: bool = True, verify_content: bool = False
+    path: Path,
+    *,
+    detail: Detail = "full",
+    stacks: bool = True,
+    verify_content: bool = False,
+    max_size: str = "16 GB",
 ) -> Iterator[pathlib.Path]:
     """Records a `with` block into the run `path`.
 
@@ -76,6 +92,7 @@ def record(
         detail: As for `start()`.
         stacks: As for `start()`.
         verify_content: As for `start()`.
+        max_size: As for `start()`.
 
     Yields:
         `path`.
@@ -84,7 +101,7 @@ def record(
         turnpike.Error: As for `start()`.
         ValueError: As for `start()`.
     """
-    start(path, detail=detail, stacks=stacks, verify_content=verify_content)
+    start(path, detail=detail, stacks=stacks, verify_content=verify_content, max_size=max_size)
     try:
         yield pathlib.Path(os.fsdecode(path))
     finally:

@@ -151,6 +151,11 @@ int run_recorded(const CLI::App& app, const RecordArguments& arguments, const st
   return ending->exit_code;
 }
 
+std::string check_max_size(const std::string& text) {
+  const auto bytes = record::max_bytes_of(text);
+  return bytes ? "" : "'" + text + "' " + bytes.error().message;
+}
+
 std::string check_capture_range(const std::string& text) {
   return record::capture_range_of(text) ? "" : "'" + text + "' is neither cuda-profiler-api nor nvtx:NAME";
 }
@@ -186,6 +191,11 @@ struct OptionAdder {
     add<double>([&to = options.*field](double seconds) {
       to = std::chrono::milliseconds(std::llround(seconds * 1000));
     })->check(check_seconds);
+  }
+  void operator()(std::uint64_t record::Options::* field) const {
+    add<std::string>([&to = options.*field](const std::string& text) {
+      to = record::max_bytes_of(text).value();
+    })->check(check_max_size);
   }
 
  private:

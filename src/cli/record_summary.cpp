@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/units.h"
@@ -56,6 +57,24 @@ std::string nothing_text() {
          "  (a server, a container, ssh), or with an environment of its own.\n";
 }
 
+// A recording that stopped is a loss, too, but not of a record.
+std::uint64_t lost_records(const TurnpikeStatus& status) {
+  return status.loss_count - std::min(status.loss_count, status.stopped_at_size_count + status.stopped_disk_low_count);
+}
+
+// What ends before its program, and why.
+std::string stop_text(const TurnpikeStatus& status) {
+  std::string text;
+  if (status.stopped_at_size_count != 0) {
+    text += fmt::format(", recording of {} stopped at --max-size", processes(status.stopped_at_size_count));
+  }
+  if (status.stopped_disk_low_count != 0) {
+    text += fmt::format(", recording of {} stopped because the disk is nearly full",
+                        processes(status.stopped_disk_low_count));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string status_line_text(const TurnpikeStatus& status, std::chrono::seconds elapsed) {
@@ -70,7 +89,7 @@ std::string status_line_text(const TurnpikeStatus& status, std::chrono::seconds 
   add("to device", kHostToDevice);
   add("to host", kDeviceToHost);
   text += fmt::format(" | copies and waits {}", host_time_text(status));
-  if (status.loss_count != 0) text += fmt::format(" | lost {}", count_text(status.loss_count));
+  if (const auto lost = lost_records(status); lost != 0) text += fmt::format(" | lost {}", count_text(lost));
   return text;
 }
 
@@ -88,15 +107,14 @@ std::string summary_text(const TurnpikeStatus& status, const std::string& run, b
   } else {
     text = "turnpike: nothing was recorded.\n";
   }
-  if (status.loss_count != 0) {
-    text += fmt::format("  {} lost: the report says which and why\n",
-                        counted(status.loss_count, "record was", "records were"));
+  if (const auto lost = lost_records(status); lost != 0) {
+    text += fmt::format("  {} lost: the report says which and why\n", counted(lost, "record was", "records were"));
   }
   if (status.unusable_count != 0) {
     text += fmt::format("  {} CUDA but could not be recorded: the report says why\n",
                         counted(status.unusable_count, "process uses", "processes use"));
   }
-  return text + fmt::format("  the run is {}; next: turnpike report {}\n", run, quoted(run));
+  return text + fmt::format("  the run is {}{}; next: turnpike report {}\n", run, stop_text(status), quoted(run));
 }
 
 }  // namespace turnpike::cli

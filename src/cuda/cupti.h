@@ -64,6 +64,9 @@ enum class ActivityAttribute : std::uint32_t { kZeroedOutBuffers = 5, kPinnedHos
 
 inline constexpr std::uint32_t kFlushForced = 1;
 
+// The version of CUPTI that came with CUDA 13.0 before its first update: disabling kernels may deadlock there.
+inline constexpr std::uint32_t kVersionOfCuda130 = 130000;
+
 // The functions of one loaded libcupti. A null member does not exist in that version (only those marked optional may be
 // null).
 struct Cupti {

@@ -1,13 +1,15 @@
 #include "guard/hooks.h"
 
+#include <algorithm>
 #include <array>
 #include <mutex>
+#include <string_view>
 
+#include "base/slots.h"
 #include "guard/cuda_runtime.h"
 #include "guard/cxx_runtime.h"
 #include "guard/judge.h"
 #include "guard/outside.h"
-#include "guard/slots.h"
 #include "guard/threads.h"
 
 namespace turnpike::guard {
@@ -119,10 +121,22 @@ const std::array kHooks = {
 #undef TURNPIKE_HOOK
 };
 
+bool is_name_of_torch(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("libtorch") || name.starts_with("libc10");
+}
+
+// PyTorch's own libraries and extensions that link against them: in these a C++ exception is a Python one. Not a
+// program of its own.
+bool belongs_to_torch(const SlotOwner& owner) {
+  if (owner.path.empty()) return false;
+  return is_name_of_torch(owner.path) || std::any_of(owner.needed.begin(), owner.needed.end(), is_name_of_torch);
+}
+
 std::mutex g_slots_mutex;
 
 Slots& slots() {
-  static auto& all = *new Slots;  // what they hold is used until the process has ended
+  static auto& all = *new Slots(belongs_to_torch);  // what they hold is used until the process has ended
   return all;
 }
 

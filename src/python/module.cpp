@@ -117,14 +117,23 @@ void from_python(nb::handle value, const char* name, record::Detail& field) {
   field = *detail;
 }
 
+void from_python(nb::handle value, const char* name, std::uint64_t& field) {
+  if (!nb::isinstance<nb::str>(value))
+    throw nb::type_error((std::string(name) + " must be a text as \"1 GB\"").c_str());
+  const auto text = nb::cast<std::string>(value);
+  const auto bytes = record::max_bytes_of(text);
+  if (!bytes) throw nb::value_error((std::string(name) + " \"" + text + "\" " + bytes.error().message).c_str());
+  field = *bytes;
+}
+
 // Of the table of options, what the recorder's C interface has, too.
 record::Options to_options(const nb::kwargs& given) {
   record::Options options;
   for (const auto& [key, value] : given) {
     const auto name = nb::cast<std::string>(key);
     const auto all = record::all_options();
-    const auto option = std::find_if(
-        all.begin(), all.end(), [&](const record::Option& one) { return one.in_c != nullptr && name == one.name; });
+    const auto option = std::find_if(all.begin(), all.end(),
+                                     [&](const record::Option& one) { return one.is_in_c() && name == one.name; });
     if (option == all.end()) throw nb::type_error(("there is no option of recording " + name).c_str());
     std::visit(
         [&, value = nb::handle(value)]<typename Value>(Value record::Options::* field) {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "record/endings.h"
 #include "record/observe/call_listener.h"
 #include "record/recorder.h"
 #include "record/session.h"
@@ -21,17 +22,9 @@ void copy_text(const std::string& text, char* to, uint64_t bytes) {
   std::snprintf(to, bytes, "%s", text.c_str());
 }
 
-// A process that leaves by exit() or by returning from main hands over everything. The handler stays with forked
-// children, who have nothing to hand over.
-void finish_at_exit() {
-  static std::atomic<bool> is_registered{false};
-  if (is_registered.exchange(true)) return;
-  std::atexit([] { Recorder::instance().finish_process(); });
-}
-
 bool start_once(const Options& options, std::string& error) {
   if (!Recorder::instance().start(options, error)) return false;
-  finish_at_exit();
+  turnpike::record::watch_endings();
   return true;
 }
 

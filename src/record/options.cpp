@@ -2,7 +2,10 @@
 #include "record/options.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
+
+#include "base/quantity.h"
 
 namespace turnpike::record {
 namespace {
@@ -57,6 +60,14 @@ constexpr Option kOptions[] = {
      .argument = "--duration",
      .value_name = "SECONDS",
      .help = "Stop recording after this long; the program continues"},
+    {.name = "max_size",
+     .field = &Options::max_bytes,
+     .variable = "TURNPIKE_MAX_BYTES",
+     .argument = "--max-size",
+     .value_name = "SIZE",
+     .help = "Stop recording a process when its file has this size, as 500 MB\n"
+             "(default: 16 GB); the program continues",
+     .in_c = &TurnpikeOptions::max_bytes},
     {.name = "quiet",
      .field = &Options::is_quiet,
      .variable = "TURNPIKE_QUIET",
@@ -81,6 +92,10 @@ std::optional<std::string> to_text(milliseconds value, milliseconds) {
   return value.count() > 0 ? std::optional(std::to_string(value.count())) : std::nullopt;
 }
 
+std::optional<std::string> to_text(std::uint64_t value, std::uint64_t unless_given) {
+  return value != unless_given ? std::optional(std::to_string(value)) : std::nullopt;
+}
+
 void from_text(const std::string& text, Detail& value) {
   value = detail_of(text).value_or(value);
 }
@@ -94,17 +109,35 @@ void from_text(const std::string& text, milliseconds& value) {
   value = milliseconds(std::clamp(std::atoll(text.c_str()), 0LL, kLongestMs));
 }
 
+void from_text(const std::string& text, std::uint64_t& value) {
+  std::uint64_t number = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failed == std::errc() && end == text.data() + text.size() && number > 0) value = number;
+}
+
 constexpr bool fits_c(const Option& option) {
   return std::visit([]<typename Value>(Value Options::*) { return kFitsC<Value>; }, option.field);
 }
-static_assert(std::ranges::all_of(kOptions,
-                                  [](const Option& option) { return option.in_c == nullptr || fits_c(option); }));
+static_assert(std::ranges::all_of(kOptions, [](const Option& option) { return !option.is_in_c() || fits_c(option); }));
 
-void from_number(std::uint32_t number, Detail& value) {
+void from_number(std::uint64_t number, Detail& value) {
   value = number == TURNPIKE_DETAIL_TRANSFERS ? Detail::kTransfers : Detail::kFull;
 }
-void from_number(std::uint32_t number, bool& value) {
+void from_number(std::uint64_t number, bool& value) {
   value = number != 0;
+}
+void from_number(std::uint64_t number, std::uint64_t& value) {
+  if (number != 0) value = number;
+}
+
+// Calls `visit(member of TurnpikeOptions, member of Options)` for an option that both have.
+template <typename Visit>
+void visit_in_c(const Option& option, const Visit& visit) {
+  std::visit(
+      [&]<typename InC, typename Value>(InC in_c, Value Options::* field) {
+        if constexpr (kFitsC<Value> && !std::is_same_v<InC, std::monostate>) visit(in_c, field);
+      },
+      option.in_c, option.field);
 }
 
 }  // namespace
@@ -142,6 +175,15 @@ std::optional<CaptureRange> capture_range_of(std::string_view text) {
   return CaptureRange{CaptureRange::Kind::kNvtx, std::string(text.substr(kNvtxPrefix.size()))};
 }
 
+Result<std::uint64_t> max_bytes_of(std::string_view text) {
+  constexpr double kLeast = 1e6;
+  constexpr double kMost = 1e18;
+  const auto size = parse_size(text);
+  if (!size) return Error{size.error().message};
+  if (*size < kLeast || *size > kMost) return Error{"is not between 1 MB and 1000000 TB"};
+  return static_cast<std::uint64_t>(*size);
+}
+
 std::vector<std::pair<std::string, std::optional<std::string>>> environment_of(const Options& options) {
   const Options unless_given;
   std::vector<std::pair<std::string, std::optional<std::string>>> variables = {
@@ -168,12 +210,9 @@ TurnpikeOptions to_c(const Options& options) {
   given.struct_bytes = sizeof(TurnpikeOptions);
   given.run_directory = options.run_directory.c_str();
   for (const Option& option : kOptions) {
-    if (option.in_c == nullptr) continue;
-    std::visit(
-        [&]<typename Value>(Value Options::* field) {
-          if constexpr (kFitsC<Value>) given.*option.in_c = static_cast<std::uint32_t>(options.*field);
-        },
-        option.field);
+    visit_in_c(option, [&]<typename Number>(Number TurnpikeOptions::* in_c, auto field) {
+      given.*in_c = static_cast<Number>(options.*field);
+    });
   }
   return given;
 }
@@ -182,12 +221,7 @@ Options from_c(const TurnpikeOptions& given) {
   Options options;
   options.run_directory = given.run_directory;
   for (const Option& option : kOptions) {
-    if (option.in_c == nullptr) continue;
-    std::visit(
-        [&]<typename Value>(Value Options::* field) {
-          if constexpr (kFitsC<Value>) from_number(given.*option.in_c, options.*field);
-        },
-        option.field);
+    visit_in_c(option, [&](auto in_c, auto field) { from_number(given.*in_c, options.*field); });
   }
   return options;
 }

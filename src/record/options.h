@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/result.h"
 #include "record/session.h"
 
 namespace turnpike::record {
@@ -31,30 +32,36 @@ struct Options {
   bool has_stacks = true;
   bool is_content_verified = false;  // hash every byte of host buffers instead of a sample
   CaptureRange capture_range{};
-  std::chrono::milliseconds delay{0};     // from the start of recording
-  std::chrono::milliseconds duration{0};  // 0: until the end
+  std::chrono::milliseconds delay{0};            // from the start of recording
+  std::chrono::milliseconds duration{0};         // 0: until the end
+  std::uint64_t max_bytes = TURNPIKE_MAX_BYTES;  // of the file: recording stops there
   bool is_quiet = false;
   bool has_note = true;  // leave a file that says why this process could not be recorded
 };
 
 // A field of Options that the user chooses. Its value in Options() holds unless it is given.
-using OptionField =
-    std::variant<Detail Options::*, bool Options::*, CaptureRange Options::*, std::chrono::milliseconds Options::*>;
+using OptionField = std::variant<Detail Options::*, bool Options::*, CaptureRange Options::*,
+                                 std::chrono::milliseconds Options::*, std::uint64_t Options::*>;
+// Where the C interface, and so Python, has it, if it does.
+using OptionInC = std::variant<std::monostate, std::uint32_t TurnpikeOptions::*, std::uint64_t TurnpikeOptions::*>;
 
 struct Option {
   const char* name;  // the keyword in Python
   OptionField field;
-  const char* variable;                             // of the environment
-  const char* argument;                             // of `turnpike record`; for a bool, the flag that reverses it
-  const char* value_name;                           // of the argument; nullptr for a flag
-  const char* help;                                 // lines of at most 68 characters
-  std::uint32_t TurnpikeOptions::* in_c = nullptr;  // where the C interface, and so Python, has it
-  bool is_inherited = false;                        // not given: the variable stays as the environment has it
+  const char* variable;    // of the environment
+  const char* argument;    // of `turnpike record`; for a bool, the flag that reverses it
+  const char* value_name;  // of the argument; nullptr for a flag
+  const char* help;        // lines of at most 68 characters
+  OptionInC in_c{};
+  bool is_inherited = false;  // not given: the variable stays as the environment has it
+
+  constexpr bool is_in_c() const noexcept { return in_c.index() != 0; }
 };
 
 // The C interface has a number for values of these types.
 template <typename Value>
-constexpr bool kFitsC = std::is_same_v<Value, bool> || std::is_same_v<Value, Detail>;
+constexpr bool kFitsC =
+    std::is_same_v<Value, bool> || std::is_same_v<Value, Detail> || std::is_same_v<Value, std::uint64_t>;
 
 std::span<const Option> all_options() noexcept;
 
@@ -62,6 +69,8 @@ const char* name_of(Detail detail) noexcept;
 std::optional<Detail> detail_of(std::string_view name);
 std::string text_of(const CaptureRange& range);  // "": the whole run
 std::optional<CaptureRange> capture_range_of(std::string_view text);
+// "1 GB": of a file. The Error says what is wrong with the text, which it does not quote.
+Result<std::uint64_t> max_bytes_of(std::string_view text);
 
 // The variables that hand the options to an injected process; those without a value are to be removed.
 std::vector<std::pair<std::string, std::optional<std::string>>> environment_of(const Options& options);

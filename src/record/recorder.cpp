@@ -31,21 +31,18 @@ Recorder::Recorder() {
   pthread_atfork([] { instance().before_fork(); }, [] { instance().after_fork(); },
                  [] { instance().in_forked_child(); });
   collector_.set_on_silence([] { instance().take_cupti_back(); });
+  collector_.set_on_full([] { instance().end_collecting(); });
   collector_.set_tick([](std::int64_t since_start_ns) { instance().on_tick(since_start_ns); });
 }
 
 bool Recorder::start(const Options& options, std::string& error) {
-  const std::lock_guard lock(mutex_);
-  switch (state_) {
-    case State::kRecording:
-      error = "this process is being recorded already, to " + file_;
-      return false;
-    case State::kForked:
-      error = "this process was forked from one that was being recorded: CUDA does not work in it. Start it by spawn";
-      return false;
-    case State::kIdle:
-      return start_locked(options, error);
+  if (state_ == State::kForked) {
+    error = "this process was forked from one that was being recorded: CUDA does not work in it. Start it by spawn";
+    return false;
   }
+  const std::lock_guard lock(mutex_);
+  if (state_ == State::kIdle) return start_locked(options, error);
+  error = "this process is being recorded already, to " + file_;
   return false;
 }
 
@@ -71,6 +68,7 @@ bool Recorder::start_locked(const Options& options, std::string& error) {
     return false;
   }
   file_ = collector_.path();
+  process_ = getpid();
   status_.note_process();
   api_.set_profiler_range(nullptr);
   if (options.capture_range.kind == CaptureRange::Kind::kCudaProfilerApi) {
@@ -100,6 +98,9 @@ bool Recorder::prepare_cupti(std::string& error) {
       return false;
     }
     is_cupti_loaded_ = true;
+    std::uint32_t version = 0;
+    cupti_.get_version(&version);
+    may_disable_kernels_ = version != cuda::kVersionOfCuda130;
   }
   if (!pool_.prepare()) {
     error = "there is no memory for the recorder's buffers";
@@ -125,7 +126,7 @@ bool Recorder::enable_activities() {
         *max_records = 0;  // as many as fit
       },
       [](void*, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid_bytes) {
-        if (!instance().pool_.complete(buffer, valid_bytes)) instance().give_up(buffer, valid_bytes);
+        instance().take_buffer(buffer, valid_bytes);
       });
   if (registered != cuda::kCuptiSuccess) {
     losses_.add(Loss::kCuptiCallFailed);
@@ -137,6 +138,15 @@ bool Recorder::enable_activities() {
     if (kind == ActivityKind::kMemcpy) return false;
   }
   return true;
+}
+
+// Kernels that stay enabled after a recording go on to fill buffers.
+void Recorder::take_buffer(std::uint8_t* buffer, std::size_t valid_bytes) noexcept {
+  if (!may_disable_kernels_ && state_.load(std::memory_order_acquire) == State::kIdle) {
+    pool_.recycle({buffer, valid_bytes});
+  } else if (!pool_.complete(buffer, valid_bytes)) {
+    give_up(buffer, valid_bytes);
+  }
 }
 
 void Recorder::give_up(std::uint8_t* buffer, std::size_t valid_bytes) noexcept {
@@ -159,6 +169,8 @@ void Recorder::leave_note(const Options& options, const std::string& reason) {
 }
 
 void Recorder::set_collecting(bool is_collecting) noexcept {
+  // A child's copy of a lock may never be given back, and CUPTI does not work there.
+  if (state_.load(std::memory_order_acquire) == State::kForked) return;
   const std::lock_guard lock(collecting_mutex_);
   if (is_collecting && is_over_) return;
   if (is_collecting == is_collecting_) return;
@@ -170,7 +182,13 @@ void Recorder::set_collecting(bool is_collecting) noexcept {
     nvtx_.set_listening(false);
   }
   const auto switch_kind = is_collecting ? cupti_.activity_enable : cupti_.activity_disable;
-  for (const ActivityKind kind : observed_activities(options_.detail)) switch_kind(kind);
+  for (const ActivityKind kind : observed_activities(options_.detail)) {
+    if (kind == ActivityKind::kConcurrentKernel && !is_collecting && !may_disable_kernels_) {
+      collector_.leave_out_unheard_kernels();
+    } else {
+      switch_kind(kind);
+    }
+  }
   if (is_collecting) {
     nvtx_.set_listening(true);
     api_.set_listening(true);
@@ -189,15 +207,20 @@ void Recorder::on_tick(std::int64_t since_start_ns) noexcept {
     set_collecting(true);
   }
   if (options_.duration.count() > 0 && since_start >= options_.delay + options_.duration) {
-    {
-      const std::lock_guard lock(collecting_mutex_);
-      is_over_ = true;
-    }
-    set_collecting(false);
+    end_collecting();
   }
 }
 
+void Recorder::end_collecting() noexcept {
+  {
+    const std::lock_guard lock(collecting_mutex_);
+    is_over_ = true;
+  }
+  set_collecting(false);
+}
+
 bool Recorder::stop() {
+  if (state_ != State::kRecording) return false;
   const std::lock_guard lock(mutex_);
   if (state_ != State::kRecording) return false;
   set_collecting(false);
@@ -218,6 +241,24 @@ void Recorder::finish_process() noexcept {
     state_.store(State::kIdle, std::memory_order_release);
   } catch (...) {
   }
+}
+
+// A child of vfork shares the memory of its parent, and one of clone() has not run the handlers of a fork.
+bool Recorder::is_recording_this_process() const noexcept {
+  return state_.load(std::memory_order_acquire) == State::kRecording && process_ == getpid();
+}
+
+// Whoever is interrupted may hold a lock that CUPTI or the collector needs, and does not give it back: then nothing
+// comes of waiting, and `turnpike record` finds the rest in the estate.
+void Recorder::finish_at_once() noexcept {
+  if (!is_recording_this_process()) return;
+  api_.set_listening(false);
+  nvtx_.set_listening(false);
+  collector_.finish(seconds(1));
+}
+
+void Recorder::catch_up() noexcept {
+  if (is_recording_this_process()) collector_.catch_up(seconds(1));
 }
 
 // A child that is forked while another thread holds a lock of ours finds it locked for good, and NVTX calls us there.

@@ -1,6 +1,8 @@
 // The recorder of this process: puts its parts together, starts and stops them.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -33,6 +35,11 @@ class Recorder {
   bool stop();
   // At the end of the process: as stop, but CUPTI is left alone where it can be.
   void finish_process() noexcept;
+  // When the process is about to end without exit handlers, or to become another program: brings what CUPTI has into
+  // the file, and before an end closes it. Waits a moment at most and takes no lock, since a signal handler may call
+  // this amid anything. Does nothing in a child that shares or inherited this memory.
+  void finish_at_once() noexcept;
+  void catch_up() noexcept;
 
   bool is_recording() const noexcept { return state_.load(std::memory_order_acquire) == State::kRecording; }
   const std::string& file() const { return file_; }
@@ -47,11 +54,16 @@ class Recorder {
   bool start_locked(const Options& options, std::string& error);
   bool prepare_cupti(std::string& error);
   bool enable_activities();
+  // From CUPTI, with records.
+  void take_buffer(std::uint8_t* buffer, std::size_t valid_bytes) noexcept;
   // Counts the records of a buffer that nobody will read, and frees it.
   void give_up(std::uint8_t* buffer, std::size_t valid_bytes) noexcept;
   void leave_note(const Options& options, const std::string& reason);
   // Whether records are taken now: switched by the capture range, the delay and the duration.
   void set_collecting(bool is_collecting) noexcept;
+  bool is_recording_this_process() const noexcept;
+  // When the file takes no more: this recording is over, whatever range begins.
+  void end_collecting() noexcept;
   // After another user of CUPTI has taken the buffers and switched our kinds off.
   void take_cupti_back() noexcept;
   void on_tick(std::int64_t since_start_ns) noexcept;
@@ -74,11 +86,13 @@ class Recorder {
   std::mutex collecting_mutex_;
   std::atomic<State> state_{State::kIdle};
   bool is_collecting_ = false;
-  bool is_over_ = false;  // the duration has passed
+  bool is_over_ = false;  // the duration has passed, or the file is full
   cuda::Cupti cupti_{};
   bool is_cupti_loaded_ = false;
+  bool may_disable_kernels_ = true;
   Options options_;
   std::string file_;
+  pid_t process_ = 0;  // that is being recorded
 };
 
 }  // namespace turnpike::record

@@ -16,6 +16,7 @@ extern "C" {
 #define TURNPIKE_ENV_CUPTI "TURNPIKE_CUPTI"     /* path of libcupti, instead of searching */
 
 enum { TURNPIKE_DETAIL_TRANSFERS = 1, TURNPIKE_DETAIL_FULL = 2 };
+#define TURNPIKE_MAX_BYTES 16000000000ULL
 
 typedef struct TurnpikeOptions {
   uint32_t struct_bytes;     /* sizeof(TurnpikeOptions) of the caller */
@@ -23,6 +24,7 @@ typedef struct TurnpikeOptions {
   uint32_t stacks;           /* 0 or 1 */
   uint32_t verify_content;   /* 0 or 1: hash every byte of host buffers of copies, not a sample */
   const char* run_directory; /* made if it is missing; one file per process goes in */
+  uint64_t max_bytes;        /* of the file: recording stops there; 0: TURNPIKE_MAX_BYTES */
 } TurnpikeOptions;
 
 /* Counters of one or more recorded processes, updated with relaxed atomic adds in a shared mapping. Zeroed by its
@@ -36,7 +38,9 @@ typedef struct TurnpikeStatus {
   uint64_t kernel_count;
   uint64_t loss_count;
   uint64_t written_bytes;
-  uint64_t unusable_count; /* processes that use CUDA but could not be recorded; the reason is in their file */
+  uint64_t unusable_count;         /* processes that use CUDA but could not be recorded; the reason is in their file */
+  uint64_t stopped_at_size_count;  /* processes whose file had its largest size before they ended */
+  uint64_t stopped_disk_low_count; /* processes that ran on when the disk had no more room for their file */
 } TurnpikeStatus;
 
 /* Starts recording in this process. 0, or -1 with a sentence in `error` (always terminated). Safe at any time, also

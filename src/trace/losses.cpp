@@ -51,20 +51,26 @@ constexpr LossInfo kLosses[] = {
      "Turnpike cannot find the native frames of these calls on this kind of processor yet: their stacks have the lines "
      "of Python, but no C++ functions, operators or phases. Record on x86-64 to see those."},
     {Loss::kEndedEarly, "ended_early",
-     "The process was killed, or left by _exit or exec: its calls are complete, but what the GPU did in the last 20 ms may "
-     "be missing. If those matter, let the program end by itself, or stop the recording before it ends."},
+     "The process was killed, or became another program by exec: its calls are complete, but what the GPU did in the last "
+     "20 ms may be missing. If those matter, let the program end by itself, or stop the recording before it ends."},
     {Loss::kPythonUnknown, "python_unknown",
      "Turnpike does not know where this build of Python keeps its frames, so these calls have no line of code. Update "
      "Turnpike, or record with a build of CPython that docs/record.md names."},
     {Loss::kMemoryUnreadable, "memory_unreadable",
      "A sandbox forbids the program to read its own memory, so the content of these copies was not compared and no samples "
      "of Python were taken. Permit the system call process_vm_readv, as in the container's seccomp profile."},
+    {Loss::kStoppedAtSize, "stopped_at_size",
+     "Recording stopped when the file of the process had the size that --max-size allows, and the program ran on "
+     "unrecorded. Record a shorter part of the program, or with --detail transfers, or allow more."},
+    {Loss::kStoppedDiskLow, "stopped_disk_low",
+     "Recording stopped because the disk of the run, or a quota on it, was nearly full, and the program ran on "
+     "unrecorded. Free some room or choose another place with -o, and record again."},
     {Loss::kNamesFull, "names_full",
      "The program has more different names than are kept, so some NVTX ranges, functions or files have none. Give ranges of "
      "one kind one name, without the number of the step, or record a shorter part of the program."},
     {Loss::kNotClosed, "not_closed",
-     "The file has no end: the process was killed, or left by _exit or exec, when no `turnpike record` waited for it, and "
-     "what came after the last write is missing. Let the program end by itself, or stop the recording before it ends."},
+     "The file has no end: the process was killed, or became another program by exec, when no `turnpike record` waited for "
+     "it, and what came after the last write is missing. Let the program end by itself, or stop the recording before it ends."},
     {Loss::kDamagedBytes, "damaged_bytes",
      "These bytes of the file are damaged or cut off and were passed over. Copy the run again from where it was made, "
      "or record again."},

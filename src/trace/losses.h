@@ -23,12 +23,14 @@ enum class Loss : std::uint32_t {
   kClockStepped = 12,        // the system clock was set while recording
   kUnnamedLibrary = 13,      // native frames whose module could not be read for names
   kNoNativeFrames = 14,      // stacks without native frames, because of the processor
-  kEndedEarly = 15,          // the process was killed, or left by _exit or exec; `turnpike record` closed its file
+  kEndedEarly = 15,          // the process was killed, or left by exec; `turnpike record` closed its file
   kPythonUnknown = 16,       // calls without lines, because the recorder does not know this build of Python
   kMemoryUnreadable = 17,    // content of copies, and samples, that a sandbox forbade to look at
-  kNamesFull = 24,           // names that the table of names had no room for
+  kStoppedAtSize = 18,       // recording stopped: the file had the size that Options::max_bytes allows
+  kStoppedDiskLow = 19,      // recording stopped: the disk, a quota or a limit left no more room
+  kNamesFull = 20,           // names that the table of names had no room for
   // Found by readers:
-  kNotClosed = 100,           // the file has no end: the process was killed, or left by _exit or exec
+  kNotClosed = 100,           // the file has no end: the process was killed, or left by exec
   kDamagedBytes = 101,        // bytes that belong to no whole chunk
   kUnknownChunk = 102,        // chunks of a type this version does not know
   kUnknownRecord = 103,       // records of a kind this version does not know

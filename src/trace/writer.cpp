@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -189,6 +190,17 @@ bool Writer::append(ChunkType type, const void* payload, std::size_t size) noexc
   }
   errno = callers_errno;
   return done == total;
+}
+
+void Writer::cut_back(std::uint64_t bytes) noexcept {
+  const int callers_errno = errno;
+  if (file_ >= 0 && bytes < end_bytes_ && has_own_file() && ::ftruncate(file_, static_cast<off_t>(bytes)) == 0) {
+    const std::uint64_t taken = std::min(end_bytes_ - bytes, written_bytes_);
+    written_bytes_ -= taken;
+    lost_bytes_ += taken;
+    end_bytes_ = bytes;
+  }
+  errno = callers_errno;
 }
 
 void Writer::close() noexcept {

@@ -41,6 +41,10 @@ class Writer {
   // writer.
   bool append(ChunkType type, const void* payload, std::size_t size) noexcept;
 
+  // Takes back what stands behind the first `bytes` bytes, which are whole chunks: it counts as lost. On a full disk
+  // that makes room for an end.
+  void cut_back(std::uint64_t bytes) noexcept;
+
   // Bytes of the header and of whole chunks that the file took, and of chunks that it did not take.
   std::uint64_t written_bytes() const noexcept { return written_bytes_; }
   std::uint64_t lost_bytes() const noexcept { return lost_bytes_; }

@@ -28,6 +28,8 @@ std::uint64_t* counter_of(std::string_view name) {
   if (name == "loss") return &g_status->loss_count;
   if (name == "written") return &g_status->written_bytes;
   if (name == "unusable") return &g_status->unusable_count;
+  if (name == "size") return &g_status->stopped_at_size_count;
+  if (name == "disk") return &g_status->stopped_disk_low_count;
   return nullptr;
 }
 

@@ -61,6 +61,20 @@ TEST(SummaryText, SaysWhatWasLostAndWhereToLook) {
   EXPECT_THAT(summary_text(status, "train.tpk", true), HasSubstr("1 record was lost: the report says"));
 }
 
+TEST(SummaryText, SaysWhatStoppedInItsLastLineAndCountsItNotAsARecord) {
+  TurnpikeStatus status = one_process();
+  status.process_count = 3;
+  status.loss_count = status.stopped_at_size_count = 1;
+  EXPECT_THAT(summary_text(status, "train.tpk", true), Not(HasSubstr("lost")));
+  EXPECT_THAT(status_line_text(status, seconds(0)), Not(HasSubstr("lost")));
+  status.loss_count = 5;
+  status.stopped_disk_low_count = 2;
+  const std::string text = summary_text(status, "train.tpk", true);
+  EXPECT_THAT(text, HasSubstr("2 records were lost"));
+  EXPECT_THAT(text, HasSubstr("the run is train.tpk, recording of 1 process stopped at --max-size, recording of 2 "
+                              "processes stopped because the disk is nearly full; next: turnpike report train.tpk\n"));
+}
+
 TEST(SummaryText, SaysThatProcessesCouldNotBeRecorded) {
   TurnpikeStatus status{};
   status.unusable_count = 2;

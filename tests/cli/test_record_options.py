@@ -32,6 +32,8 @@ PLAIN = {"TURNPIKE_DETAIL": "full", "TURNPIKE_STACKS": "1"}
         (["--delay", "1e9"], {"TURNPIKE_DELAY_MS": "1000000000000"}),
         (["--duration", "0.0024"], {"TURNPIKE_DURATION_MS": "2"}),
         (["--duration", "12"], {"TURNPIKE_DURATION_MS": "12000"}),
+        (["--max-size", "500 MB"], {"TURNPIKE_MAX_BYTES": "500000000"}),
+        (["--max-size", "16GB"], {}),
     ],
 )
 def test_each_option_changes_its_variable_alone(record, options, given):
@@ -48,6 +50,14 @@ def test_seconds_are_from_a_millisecond_on(record, option, seconds):
     result = record("echo", "ran", options=[f"{option}={seconds}"])
     assert (result.returncode, result.stdout) == (2, b"")
     assert "seconds" in result.stderr or not seconds
+    assert record.runs() == []
+
+
+@pytest.mark.parametrize("size", ["", "0", "12", "999 kB", "-1 GB", "nan GB", "inf GB", "1 parsec", "2e6 TB"])
+def test_a_size_has_a_unit_and_is_from_a_megabyte_on(record, size):
+    result = record("echo", "ran", options=["--max-size", size])
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert f"'{size}' " in result.stderr
     assert record.runs() == []
 
 
@@ -138,6 +148,19 @@ def test_what_cannot_be_started_says_why_and_leaves_nothing(record, tmp_path):
         result = record(command)
         assert (result.returncode, result.stderr) == (code, f"turnpike record: {why}")
         assert record.runs() == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["size=1"], ", recording of 1 process stopped at --max-size"),
+        (["disk=2"], ", recording of 2 processes stopped because the disk is nearly full"),
+        ([], ""),
+    ],
+)
+def test_the_last_line_says_what_stopped_early(record, cuda_program, words, said):
+    result = record(cuda_program, "process=2", *words, options=["-o", "run.tpk"])
+    assert result.stderr.splitlines()[-1] == f"  the run is run.tpk{said}; next: turnpike report run.tpk"
 
 
 def test_a_run_directory_has_the_mode_of_the_user(record, cuda_program):

@@ -55,6 +55,7 @@ void Activity::set_callbacks(CUpti_BuffersCallbackRequestFunc request, CUpti_Buf
 
 void Activity::enable(CUpti_ActivityKind kind, bool is_enabled) {
   is_enabled_[kind] = is_enabled;
+  if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && !is_enabled) ++truth_.kernel_disables;
 }
 
 void Activity::work(const DeviceWork& work) {

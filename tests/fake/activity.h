@@ -25,6 +25,7 @@ struct Truth {
   std::atomic<std::uint64_t> delivered{0};
   std::atomic<std::uint64_t> requests{0};
   std::atomic<std::uint64_t> completions{0};
+  std::atomic<std::uint64_t> kernel_disables{0};
 };
 
 // Thread-safe. One worker thread delivers; a flush delivers on the caller's.

@@ -68,9 +68,11 @@ __attribute__((destructor)) void write_report() {
   std::FILE* file = std::fopen(script().report.c_str(), "w");
   if (file == nullptr) return;
   const Truth& truth = activity().truth();
-  std::fprintf(file, "produced %lu\ndropped %lu\ndelivered %lu\nrequests %lu\ncompletions %lu\ncallbacks %lu\n",
+  std::fprintf(file,
+               "produced %lu\ndropped %lu\ndelivered %lu\nrequests %lu\ncompletions %lu\ncallbacks %lu\n"
+               "kernel_disables %lu\n",
                truth.produced.load(), truth.dropped.load(), truth.delivered.load(), truth.requests.load(),
-               truth.completions.load(), callback_count.load());
+               truth.completions.load(), callback_count.load(), truth.kernel_disables.load());
   std::fclose(file);
 }
 

@@ -219,11 +219,11 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-def test_full_disk_is_a_counted_loss(case, small_disk):
+def test_full_disk_stops_the_recording(case, small_disk):
     case.write(TRAINING, "print([step().hex() for _ in range(2000)][-1], digest())")
     trace = small_disk / "run.tpk"
     assert_unchanged(case.plain(), case.recorded("--quiet", trace=trace))
-    assert "write_failed" in case.report(trace)["losses"]
+    assert "stopped_disk_low" in case.report(trace)["losses"]
 
 
 def test_a_run_directory_that_is_gone_is_said_and_the_program_runs(case):

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <fstream>
 
 #include "victim_run.h"
@@ -183,6 +184,78 @@ TEST(Disk, FullDiskLosesRecordsNotTheProgram) {
   EXPECT_EQ(trace.loss(Loss::kDamagedBytes), 0u) << trace.losses();
   EXPECT_GT(trace.loss(Loss::kWriteFailed), 0u) << trace.losses();
   EXPECT_GT(run.status().loss_count, 0u);
+}
+
+// What holds of each recording that stopped: the program ran on, and the file is whole.
+void expect_stopped(const VictimRun& run, Loss reason) {
+  EXPECT_EQ(run.outcome().exit_code, 0) << run.outcome().err;
+  const Trace trace = run.trace();
+  EXPECT_EQ(trace.loss(reason), 1u) << trace.losses();
+  EXPECT_TRUE(trace.process.end.has_value());
+  for (const Loss loss : {Loss::kNotClosed, Loss::kDamagedBytes, Loss::kEndedEarly, Loss::kUndefinedReference}) {
+    EXPECT_EQ(trace.loss(loss), 0u) << trace.losses();
+  }
+  EXPECT_EQ(run.status().stopped_at_size_count, reason == Loss::kStoppedAtSize ? 1u : 0u);
+  EXPECT_EQ(run.status().stopped_disk_low_count, reason == Loss::kStoppedDiskLow ? 1u : 0u);
+}
+
+TEST(Disk, RecordingStopsAtItsSize) {
+  const VictimRun run({"paced", "600", "1"}, {.variables = {{"TURNPIKE_MAX_BYTES", "60000"}}});
+  EXPECT_EQ(run.outcome().out, "paced 600\n");
+  expect_stopped(run, Loss::kStoppedAtSize);
+  const Trace trace = run.trace();
+  EXPECT_GT(trace.copies.size(), 50u);
+  EXPECT_LT(trace.copies.size(), 600u);
+  EXPECT_EQ(trace.loss(Loss::kMissingActivity), 0u) << trace.losses();
+}
+
+class FakeDisk : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (is_sanitized()) GTEST_SKIP() << "the sanitizer's runtime must be loaded first";
+  }
+  static VictimRun run(std::vector<std::string> arguments, Variables variables) {
+    variables["LD_PRELOAD"] = fake_libraries() + "/libfakedisk.so";
+    return VictimRun(std::move(arguments), {.variables = std::move(variables)});
+  }
+};
+
+TEST_F(FakeDisk, WithRoomIsNoReasonToStop) {
+  EXPECT_EQ(run({"paced", "50", "1"}, {}).trace().losses(), "");
+}
+
+TEST_F(FakeDisk, ThatGetsLowStopsTheRecording) {
+  const VictimRun low = run({"paced", "2000", "1"}, {{"FAKE_DISK_LOW_AFTER", "2"}});
+  EXPECT_EQ(low.outcome().out, "paced 2000\n");
+  expect_stopped(low, Loss::kStoppedDiskLow);
+  EXPECT_GT(low.trace().copies.size(), 100u);
+  EXPECT_LT(low.trace().copies.size(), 1900u);
+}
+
+TEST_F(FakeDisk, ThatIsLowFromTheStartTakesOnlyTheReason) {
+  const VictimRun low = run({"paced", "300", "1"}, {{"FAKE_DISK_LOW_AFTER", "1"}});
+  expect_stopped(low, Loss::kStoppedDiskLow);
+  EXPECT_LT(low.trace().copies.size(), 100u);
+}
+
+TEST_F(FakeDisk, ThatIsFullStopsTheRecording) {
+  const VictimRun full = run({"paced", "600", "1"}, {{"FAKE_DISK_BYTES", "60000"}});
+  EXPECT_EQ(full.outcome().out, "paced 600\n");
+  expect_stopped(full, Loss::kStoppedDiskLow);
+  EXPECT_GT(full.trace().loss(Loss::kWriteFailed), 0u);
+  EXPECT_LT(full.trace().copies.size(), 600u);
+}
+
+// A file system that hangs costs one wait, not one for each call.
+TEST_F(FakeDisk, ThatStallsLosesRecordsNotTime) {
+  const auto start = std::chrono::steady_clock::now();
+  const VictimRun stalled = run({"many", "20000"}, {{"FAKE_DISK_STALL_MS", "3000"}});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  EXPECT_EQ(stalled.outcome().exit_code, 0);
+  const Trace trace = stalled.trace();
+  // With a wait each, there would be 15.
+  EXPECT_GT(trace.loss(Loss::kCallBuffersFull), 1000u) << trace.losses();
+  EXPECT_TRUE(trace.process.end.has_value());
 }
 
 TEST(Disk, DiskThatIsFullFromTheStartIsHarmless) {

@@ -21,6 +21,7 @@ Options without_defaults() {
   options.capture_range = {CaptureRange::Kind::kNvtx, "step"};
   options.delay = 3ms;
   options.duration = 5ms;
+  options.max_bytes = 7;
   options.is_quiet = true;
   return options;
 }
@@ -49,6 +50,7 @@ TEST_F(OptionsTest, AreThoseOfAWholeRunWithoutVariables) {
   EXPECT_EQ(options.delay, 0ms);
   EXPECT_EQ(options.duration, 0ms);
   EXPECT_FALSE(options.is_content_verified);
+  EXPECT_EQ(options.max_bytes, 16'000'000'000u);
   EXPECT_FALSE(options.is_quiet);
   EXPECT_TRUE(options.has_note);
   EXPECT_STREQ(name_of(Detail::kFull), "full");
@@ -83,6 +85,12 @@ TEST_F(OptionsTest, ComeEachFromItsVariable) {
   EXPECT_FALSE(options_from_environment().is_content_verified);
   set("TURNPIKE_VERIFY_CONTENT", "1");
   EXPECT_TRUE(options_from_environment().is_content_verified);
+  set("TURNPIKE_MAX_BYTES", "5000000");
+  EXPECT_EQ(options_from_environment().max_bytes, 5'000'000u);
+  for (const char* unknown : {"0", "-1", "5 MB", "", "99999999999999999999"}) {
+    set("TURNPIKE_MAX_BYTES", unknown);
+    EXPECT_EQ(options_from_environment().max_bytes, 16'000'000'000u) << unknown;
+  }
   EXPECT_FALSE(options_from_environment().is_quiet);
   set("TURNPIKE_QUIET", "1");
   EXPECT_TRUE(options_from_environment().is_quiet);
@@ -101,6 +109,7 @@ TEST_F(OptionsTest, ArriveInAnInjectedProcessAsTheyWereGiven) {
   EXPECT_EQ(text_of(options.capture_range), "nvtx:step");
   EXPECT_EQ(options.delay, 3ms);
   EXPECT_EQ(options.duration, 5ms);
+  EXPECT_EQ(options.max_bytes, 7u);
   EXPECT_TRUE(options.is_quiet);
 }
 
@@ -112,7 +121,8 @@ TEST_F(OptionsTest, RemoveTheVariablesOfAnOuterRecordingButNotItsQuiet) {
                                                                     {"TURNPIKE_VERIFY_CONTENT", std::nullopt},
                                                                     {"TURNPIKE_CAPTURE_RANGE", std::nullopt},
                                                                     {"TURNPIKE_DELAY_MS", std::nullopt},
-                                                                    {"TURNPIKE_DURATION_MS", std::nullopt}}));
+                                                                    {"TURNPIKE_DURATION_MS", std::nullopt},
+                                                                    {"TURNPIKE_MAX_BYTES", std::nullopt}}));
 }
 
 TEST_F(OptionsTest, GoThroughTheCInterfaceAndBack) {
@@ -122,12 +132,17 @@ TEST_F(OptionsTest, GoThroughTheCInterfaceAndBack) {
   EXPECT_EQ(in_c.detail, std::uint32_t{TURNPIKE_DETAIL_TRANSFERS});
   EXPECT_EQ(in_c.stacks, 0u);
   EXPECT_EQ(in_c.verify_content, 1u);
+  EXPECT_EQ(in_c.max_bytes, 7u);
   EXPECT_EQ(in_c.run_directory, given.run_directory.c_str());
   const Options options = from_c(in_c);
   EXPECT_EQ(options.run_directory, "/runs/a.tpk");
   EXPECT_EQ(options.detail, Detail::kTransfers);
   EXPECT_FALSE(options.has_stacks);
   EXPECT_TRUE(options.is_content_verified);
+  EXPECT_EQ(options.max_bytes, 7u);
+  TurnpikeOptions unsaid = in_c;
+  unsaid.max_bytes = 0;
+  EXPECT_EQ(from_c(unsaid).max_bytes, 16'000'000'000u);
   EXPECT_EQ(from_c(to_c({})).detail, Detail::kFull);
   EXPECT_TRUE(from_c(to_c({})).has_stacks);
   EXPECT_FALSE(from_c(to_c({})).is_content_verified);
@@ -139,6 +154,15 @@ TEST_F(OptionsTest, HaveEachTheirOwnNames) {
     EXPECT_TRUE(names.insert(option.name).second) << option.name;
     EXPECT_TRUE(variables.insert(option.variable).second) << option.variable;
     EXPECT_TRUE(arguments.insert(option.argument).second) << option.argument;
+  }
+}
+
+TEST_F(OptionsTest, KnowSizesFromAMegabyteOn) {
+  EXPECT_EQ(*max_bytes_of("1 MB"), 1'000'000u);
+  EXPECT_EQ(*max_bytes_of("16GB"), 16'000'000'000u);
+  EXPECT_EQ(*max_bytes_of("1.5 GiB"), 1'610'612'736u);
+  for (const char* wrong : {"", "1", "0.9 MB", "-1 GB", "1 gb", "2e6 TB", "nan GB"}) {
+    EXPECT_FALSE(max_bytes_of(wrong)) << wrong;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <random>
 #include <set>
@@ -35,11 +36,30 @@ TEST(Threads, ThreadsThatHaveEndedKeepTheirRecords) {
   EXPECT_EQ(trace.calls_named("cudaMemcpyAsync").size(), 500u);
 }
 
+TEST(Threads, OfAProcessWithoutAFreeKeyLoseNothing) {
+  const VictimRun plain({"no_keys"}, {.is_recorded = false});
+  const VictimRun run({"no_keys"});
+  EXPECT_EQ(run.outcome().out, plain.outcome().out);
+  EXPECT_EQ(run.outcome().out, "keys kept\n");
+  const Trace trace = run.trace();
+  EXPECT_EQ(trace.copies_of(30).size() + trace.copies_of(31).size(), 10u);
+  EXPECT_EQ(trace.losses(), "");
+}
+
+// How the recorder hears of an end: by a handler of the C library, by a function that it gives to the callers of
+// another, or not at all.
+enum class Heard { kByHandler, kByCall, kNever };
 struct Ending {
   const char* way;
-  bool is_closed;
+  Heard heard;
+  bool is_closed() const { return heard != Heard::kNever; }
 };
-class Endings : public testing::TestWithParam<Ending> {};
+class Endings : public testing::TestWithParam<Ending> {
+ protected:
+  void SetUp() override {
+    if (is_sanitized() && GetParam().heard == Heard::kByCall) GTEST_SKIP() << "the sanitizer's runtime takes the call";
+  }
+};
 TEST_P(Endings, AreTheProgramsOwn) {
   const VictimRun plain({"exit_by", GetParam().way}, {.is_recorded = false});
   const VictimRun run({"exit_by", GetParam().way}, {.is_settled = false});
@@ -50,10 +70,10 @@ TEST_P(Endings, AreTheProgramsOwn) {
     EXPECT_EQ(run.outcome().err, plain.outcome().err);
   }
   const Trace trace = run.trace();
-  EXPECT_EQ(trace.process.end.has_value(), GetParam().is_closed);
-  EXPECT_EQ(trace.loss(Loss::kNotClosed), GetParam().is_closed ? 0u : 1u);
+  EXPECT_EQ(trace.process.end.has_value(), GetParam().is_closed());
+  EXPECT_EQ(trace.loss(Loss::kNotClosed), GetParam().is_closed() ? 0u : 1u);
   EXPECT_EQ(trace.loss(Loss::kDamagedBytes), 0u);
-  if (GetParam().is_closed) {
+  if (GetParam().is_closed()) {
     EXPECT_EQ(trace.copies_of(50).size(), 50u);
     EXPECT_EQ(trace.losses(), "");
   }
@@ -70,19 +90,59 @@ TEST_P(Endings, LoseNoCallWhereThereIsAnEstate) {
   std::size_t uploads = 0;
   for (const auto& call : trace.calls_named("cudaMemcpyAsync")) uploads += call.bytes == 50 ? 1 : 0;
   EXPECT_EQ(uploads, 50u);
-  EXPECT_EQ(trace.loss(Loss::kEndedEarly), GetParam().is_closed ? 0u : 1u);
+  EXPECT_EQ(trace.loss(Loss::kEndedEarly), GetParam().is_closed() ? 0u : 1u);
   for (const Loss loss : {Loss::kNotClosed, Loss::kDamagedBytes, Loss::kCountMismatch, Loss::kUndefinedReference}) {
     EXPECT_EQ(trace.loss(loss), 0u) << trace.losses();
   }
 }
 INSTANTIATE_TEST_SUITE_P(Ways, Endings,
-                         testing::Values(Ending{"return", true}, Ending{"exit", true}, Ending{"_exit", false},
-                                         Ending{"quick_exit", false}, Ending{"abort", false}, Ending{"segv", false},
-                                         Ending{"sigint", false}, Ending{"sigterm", false}, Ending{"sigkill", false},
-                                         Ending{"exec", false}, Ending{"pthread_exit", true}),
+                         testing::Values(Ending{"return", Heard::kByHandler}, Ending{"exit", Heard::kByHandler},
+                                         Ending{"quick_exit", Heard::kByHandler}, Ending{"_exit", Heard::kByCall},
+                                         Ending{"_Exit", Heard::kByCall}, Ending{"handler", Heard::kByCall},
+                                         Ending{"abort", Heard::kNever}, Ending{"segv", Heard::kNever},
+                                         Ending{"sigint", Heard::kNever}, Ending{"sigterm", Heard::kNever},
+                                         Ending{"sigkill", Heard::kNever}, Ending{"exec", Heard::kNever},
+                                         Ending{"pthread_exit", Heard::kByHandler}),
                          [](const auto& ending) { return std::string("By_") + ending.param.way; });
 
-TEST(Endings, MainThreadMayLeaveBeforeTheOthers) {
+// exec that fails is no end; one that succeeds loses nothing that was done.
+TEST(Ends, ByExecKeepTheWorkOfTheDevice) {
+  if (is_sanitized()) GTEST_SKIP() << "the sanitizer's runtime takes the call";
+  const Trace trace = VictimRun({"exit_by", "exec"}).trace();
+  EXPECT_EQ(trace.copies_of(50).size(), 50u);
+  EXPECT_EQ(trace.loss(Loss::kEndedEarly), 1u) << trace.losses();
+  EXPECT_EQ(trace.loss(Loss::kMissingActivity), 0u) << trace.losses();
+}
+
+TEST(Ends, OfAChildOfVforkAreItsOwn) {
+  const VictimRun run({"vfork_child"});
+  EXPECT_EQ(run.outcome().out, "child 9\n");
+  const Trace trace = run.trace();
+  EXPECT_EQ(trace.copies_of(4002).size(), 7u);
+  EXPECT_EQ(trace.copies_of(4003).size(), 3u);
+  EXPECT_EQ(trace.losses(), "");
+}
+
+// The copying thread may be anywhere: in CUPTI, in the recorder, with any of their locks.
+TEST(Ends, FromAHandlerNeverHang) {
+  if (is_sanitized()) GTEST_SKIP() << "the sanitizer's runtime takes the call";
+  int closed = 0;
+  for (int i = 0; i < 20; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    const VictimRun run({"exit_from_handler", std::to_string(30'000 + 2'000 * i)});
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+    EXPECT_EQ(run.outcome().exit_code, 10);
+    const Trace trace = run.trace();
+    EXPECT_TRUE(trace.process.end.has_value());
+    for (const Loss loss : {Loss::kNotClosed, Loss::kDamagedBytes, Loss::kCountMismatch, Loss::kUndefinedReference}) {
+      EXPECT_EQ(trace.loss(loss), 0u) << trace.losses();
+    }
+    closed += trace.loss(Loss::kEndedEarly) == 0 ? 1 : 0;
+  }
+  EXPECT_GT(closed, 0);
+}
+
+TEST(Ends, MainThreadMayLeaveBeforeTheOthers) {
   const Trace trace = VictimRun({"exit_by", "pthread_exit"}).trace();
   EXPECT_EQ(trace.copies_of(51).size(), 10u);
 }
@@ -142,6 +202,16 @@ TEST(Fork, AmidCopyingThreadsNeverHangsAChild) {
   const Trace trace = run.trace();
   EXPECT_EQ(trace.copies.size(), run.truth().at("produced"));
   EXPECT_TRUE(trace.process.end.has_value());
+}
+
+// The child's copy of a lock may be held by a thread that is not there, and CUPTI must not be called there at all.
+TEST(Fork, AmidSwitchedRecordingNeverHangsAChild) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer's own locks hang such children, recorded or not";
+#endif
+  const VictimRun run({"fork_storm", "30"}, {.variables = {{"TURNPIKE_CAPTURE_RANGE", "nvtx:wanted"}}});
+  EXPECT_EQ(run.outcome().out, "children 30\n");
+  EXPECT_TRUE(run.trace().process.end.has_value());
 }
 
 TEST(Fork, ExecutedChildRecordsIntoItsOwnFile) {

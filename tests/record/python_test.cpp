@@ -69,6 +69,21 @@ TEST_P(PythonVictim, EachCopyHasItsLine) {
   EXPECT_NE(frames_of(trace, 103).at(1).function.find("forward"), std::string::npos);
 }
 
+// Those by fork and forkserver end by os._exit, sooner than the recorder writes by itself.
+TEST_P(PythonVictim, ChildrenOfMultiprocessingLoseNothing) {
+  if (is_sanitized()) GTEST_SKIP() << "an interpreter without a sanitizer cannot load libraries with one";
+  for (const char* method : {"fork", "forkserver", "spawn"}) {
+    for (const bool is_settled : {true, false}) {
+      const VictimRun run({PYTHON_CHILDREN, method}, {.is_settled = is_settled, .program = GetParam()});
+      ASSERT_EQ(run.outcome().out, "child 0\n") << method << run.outcome().err;
+      const Trace trace = run.trace();
+      EXPECT_EQ(trace.losses(), "") << method;
+      EXPECT_EQ(trace.copies_of(50).size(), 50u) << method;
+      EXPECT_TRUE(trace.process.end) << method;
+    }
+  }
+}
+
 TEST_P(PythonVictim, IsLookedAtBetweenItsCalls) {
   if (is_sanitized()) GTEST_SKIP() << "an interpreter without a sanitizer cannot load libraries with one";
   const Trace trace = VictimRun({PYTHON_VICTIM}, {.program = GetParam(), .variables = {{"VICTIM_BUSY", "1"}}}).trace();

@@ -107,6 +107,19 @@ TEST(CaptureRange, NvtxRangeSwitchesRecording) {
   expect_only_inside(run.trace());
 }
 
+// CUPTI 13.0 before its first update may deadlock when kernels are disabled.
+TEST(CaptureRange, KernelsOutsideAreLeftOutAlsoWhereTheyCannotBeDisabled) {
+  for (const char* version : {"130000", "130001"}) {
+    const VictimRun run({"kernel_range"}, {.variables = {{"TURNPIKE_CAPTURE_RANGE", "cuda-profiler-api"},
+                                                         {"FAKE_CUPTI_VERSION", version}}});
+    EXPECT_EQ(run.outcome().out, "kernel range\n");
+    const Trace trace = run.trace();
+    EXPECT_EQ(trace.kernels.size(), 14u) << version;
+    EXPECT_EQ(trace.losses(), "") << version;
+    EXPECT_EQ(run.truth().at("kernel_disables") == 0, version == std::string("130000"));
+  }
+}
+
 TEST(CaptureRange, RangeThatNeverComesRecordsNothing) {
   const Trace trace = VictimRun({"nvtx_range"}, {.variables = {{"TURNPIKE_CAPTURE_RANGE", "nvtx:absent"}}}).trace();
   EXPECT_TRUE(trace.copies.empty());

@@ -340,6 +340,24 @@ TEST_F(WriterTest, ResumesTheFileOfAnotherAfterItsLastWholeChunk) {
   EXPECT_THAT(found.records, testing::ElementsAre(copy_, copy_));
 }
 
+TEST_F(WriterTest, TakesBackWhatMakesRoom) {
+  ASSERT_TRUE(writer_.open(path_.c_str(), header_));
+  ASSERT_TRUE(append(copy_));
+  const std::uint64_t whole = writer_.end_bytes();
+  ASSERT_TRUE(append(kernel_));
+  const std::uint64_t taken = writer_.end_bytes() - whole;
+  writer_.cut_back(writer_.end_bytes());
+  EXPECT_EQ(writer_.lost_bytes(), 0u);
+  writer_.cut_back(whole);
+  EXPECT_EQ(writer_.end_bytes(), whole);
+  EXPECT_EQ(writer_.written_bytes(), whole);
+  EXPECT_EQ(writer_.lost_bytes(), taken);
+  ASSERT_TRUE(append(copy_));
+  Collector found;
+  ASSERT_TRUE(read_file(path_, found));
+  EXPECT_THAT(found.records, testing::ElementsAre(copy_, copy_));
+}
+
 TEST_F(WriterTest, CanBeOpenedAgainForAnotherFile) {
   ASSERT_TRUE(writer_.open(path_.c_str(), header_));
   ASSERT_TRUE(append(copy_));

@@ -102,6 +102,7 @@ void ActivityDecoder::decode_memset(const void* activity, RecordBatch& batch) {
 
 void ActivityDecoder::decode_kernel(const void* activity, RecordBatch& batch) {
   const auto& from = *static_cast<const cuda::KernelActivity*>(activity);
+  if (heard_ != nullptr && !heard_->has(from.correlation)) return;
   auto to = make_record<trace::KernelRecord>(trace::RecordKind::kKernel);
   take_work(from, to);
   to.name = kernel_name(from.name);

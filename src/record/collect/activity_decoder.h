@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "cuda/cupti.h"
+#include "record/collect/heard_calls.h"
 #include "record/handover/loss_counters.h"
 #include "record/handover/record_batch.h"
 #include "record/stacks/string_table.h"
@@ -21,6 +22,9 @@ class ActivityDecoder {
   void restart(const cuda::Cupti* cupti, std::uint32_t cupti_version, const trace::ClockSample& start);
   // The newest clock sample: what times are judged by.
   void set_now(const trace::ClockSample& now) { now_ = now; }
+
+  // Leaves out kernels of calls that are not among these.
+  void keep_kernels_of(HeardCalls* calls) { heard_ = calls; }
 
   // Appends the records of one buffer to `batch`.
   void decode(std::uint8_t* buffer, std::size_t valid_bytes, RecordBatch& batch);
@@ -45,6 +49,7 @@ class ActivityDecoder {
   StringTable& strings_;
   LossCounters& losses_;
   const cuda::Cupti* cupti_ = nullptr;
+  HeardCalls* heard_ = nullptr;
   std::uint32_t cupti_version_ = 0;
   trace::ClockSample start_{};
   trace::ClockSample now_{};

@@ -8,10 +8,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
+#include <optional>
 
 #include "cuda/driver.h"
+#include "record/collect/disk_room.h"
 #include "record/handover/clock.h"
 #include "record/stacks/own_memory.h"
 
@@ -80,7 +81,9 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   has_open_copies_ = has_done_copies_ = false;
   last_loss_total_ = 0;
   dropped_turn_bytes_ = 0;
-  are_devices_described_ = false;
+  are_devices_described_ = is_full_ = false;
+  max_bytes_ = options.max_bytes;
+  next_look_for_room_ns_ = 0;
   last_status_ = {};
   if (!open_file(options, error)) return false;
   write_metadata();
@@ -92,13 +95,15 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   std::uint32_t version = 0;
   cupti_->get_version(&version);
   decoder_.restart(cupti_, version, first_clock_);
+  notes_heard_calls_ = version == cuda::kVersionOfCuda130;
   sample_clocks();
   note_memory(0, false);
+  newest_mark_ = marked_bytes_ = writer_.end_bytes();
   write();
 
   from_.estate.open(path_.c_str());
-  must_finish_ = false;
-  is_done_ = false;
+  must_finish_ = must_catch_up_ = false;
+  is_done_.clear();
   // The program's signals are for the program's threads.
   sigset_t all, before;
   sigfillset(&all);
@@ -112,7 +117,7 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
       this);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (failure != 0) {
-    is_done_ = true;
+    is_done_.set();
     from_.estate.close();
     writer_.close();
     unlink(path_.c_str());
@@ -125,11 +130,18 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   return true;
 }
 
-bool Collector::finish(std::int64_t patience_ns) {
+bool Collector::finish(std::int64_t patience_ns) noexcept {
   must_finish_ = true;
   from_.handover.wake();
-  std::unique_lock lock(done_mutex_);
-  return done_.wait_for(lock, std::chrono::nanoseconds(patience_ns), [this] { return is_done_; });
+  return is_done_.wait(patience_ns);
+}
+
+bool Collector::catch_up(std::int64_t patience_ns) noexcept {
+  if (is_done_.is_set()) return true;
+  has_caught_up_.clear();
+  must_catch_up_ = true;
+  from_.handover.wake();
+  return has_caught_up_.wait(patience_ns);
 }
 
 void Collector::abandon() noexcept {
@@ -137,22 +149,25 @@ void Collector::abandon() noexcept {
 }
 
 TurnpikeStatus Collector::status() const {
-  const std::lock_guard lock(done_mutex_);
+  const std::lock_guard lock(status_mutex_);
   return last_status_;
 }
 
 void Collector::run() noexcept {
   from_.estate.hold();
   while (true) {
-    const bool is_last = must_finish_;
+    const bool is_last = must_finish_ || is_full_;
+    const bool must_catch_up = must_catch_up_.exchange(false);
     // Out of memory: what was taken in this turn is lost, the program goes on.
     try {
-      turn(is_last);
+      turn(is_last, must_catch_up);
     } catch (...) {
       dropped_turn_bytes_ += batch_.bytes().size();
       commit();
     }
+    if (must_catch_up) has_caught_up_.set();
     if (is_last) break;
+    if (is_full_) continue;
     try {
       wait_for_turn();
     } catch (...) {
@@ -160,9 +175,7 @@ void Collector::run() noexcept {
   }
   from_.estate.close();
   writer_.close();
-  const std::lock_guard lock(done_mutex_);
-  is_done_ = true;
-  done_.notify_all();
+  is_done_.set();
 }
 
 // Meanwhile the threads are looked at, when it is time for it.
@@ -179,15 +192,18 @@ void Collector::wait_for_turn() {
   }
 }
 
-void Collector::turn(bool is_last) {
+void Collector::turn(bool is_last, bool must_flush) {
   const std::int64_t since_start = monotonic_ns() - first_clock_.monotonic_ns;
   if (tick_ != nullptr && !is_last) tick_(since_start);
-  // First, because a thread of the program may be waiting for a buffer with CUPTI's locks held, and a flush needs them.
+  // Calls before the kernels that are kept because of them.
+  const bool has_early_calls = notes_heard_calls_ && collect_threads();
+  if (has_unheard_kernels_.load(std::memory_order_relaxed)) decoder_.keep_kernels_of(&heard_calls_);
+  // Early, because a thread of the program may be waiting for a buffer with CUPTI's locks held, and a flush needs them.
   const bool has_activities = collect_activities();
   const bool is_busy = since_start - last_call_ns_ < kFlushNs;
   const bool is_due =
       since_start - last_flush_ns_ >= (is_busy ? kTurnNs : kFlushNs) && !(has_activities && from_.pool.is_pressed());
-  if (is_last || is_due || (from_.pool.is_exhausted() && !has_activities)) {
+  if (is_last || must_flush || is_due || (from_.pool.is_exhausted() && !has_activities)) {
     flush_cupti(is_last);
     last_flush_ns_ = since_start;
   }
@@ -196,11 +212,12 @@ void Collector::turn(bool is_last) {
     if (!is_last) note_links(false);
     last_clock_ns_ = since_start;
   }
-  if (collect_threads()) last_call_ns_ = since_start;
+  if (collect_threads() || has_early_calls) last_call_ns_ = since_start;
   listen_for_device(since_start, collect_activities() || has_activities);
   if (!are_devices_described_ && !batch_.is_empty()) describe_devices();
   note_memory(since_start, is_last);
   write();
+  if (!is_last) look_for_room(since_start);
   write_losses();
   if (is_last) {
     add_versions(metadata_, cupti_);
@@ -209,10 +226,28 @@ void Collector::turn(bool is_last) {
     write_end();
   }
   commit();
-  const TurnpikeStatus now = to_status(batch_.counts(), from_.losses.total(), writer_.written_bytes());
+  mark_end_of_turn();
+  const TurnpikeStatus now = to_status(batch_.counts(), from_.losses, writer_.written_bytes());
   from_.status.update(now);
-  const std::lock_guard lock(done_mutex_);
+  const std::lock_guard lock(status_mutex_);
   last_status_ = now;
+}
+
+void Collector::look_for_room(std::int64_t since_start_ns) {
+  std::optional<Loss> reason;
+  if (writer_.end_bytes() >= max_bytes_) reason = Loss::kStoppedAtSize;
+  if (is_out_of_room(writer_.last_errno())) {
+    reason = Loss::kStoppedDiskLow;
+    writer_.cut_back(marked_bytes_);  // for the end
+  }
+  if (!reason && since_start_ns >= next_look_for_room_ns_) {
+    next_look_for_room_ns_ = since_start_ns + kClockNs;
+    if (is_disk_low(path_.c_str())) reason = Loss::kStoppedDiskLow;
+  }
+  if (!reason) return;
+  is_full_ = true;
+  from_.losses.add(*reason);
+  if (on_full_ != nullptr) on_full_();
 }
 
 // Activity records come only when they are asked for, or when a buffer is full. Forced at the end: also from buffers
@@ -272,6 +307,7 @@ void Collector::note_call(const std::byte* slot) {
   if (call.result == 0 && call.is_captured == 0 && call.kind == trace::CallKind::kCopy) has_open_copies_ = true;
   if (call.result == 0 && call.kind == trace::CallKind::kSynchronize && has_open_copies_) has_done_copies_ = true;
   sampler_.note_call(call.thread, call.end_ns);
+  if (notes_heard_calls_) heard_calls_.add(call.correlation);
   host_nodes_.note(call);
 }
 
@@ -354,14 +390,26 @@ void Collector::write() {
   strings_payload_.clear();
   from_.stacks.drain(frames_payload_, stacks_payload_);
   from_.strings.drain(strings_payload_);
+  // Once there is no room, the rest of it is for the end.
   const auto append = [this](ChunkType type, std::span<const std::byte> payload) {
-    if (!payload.empty()) writer_.append(type, payload.data(), payload.size());
+    if (is_out_of_room(writer_.last_errno())) {
+      dropped_turn_bytes_ += payload.size();
+    } else if (!payload.empty()) {
+      writer_.append(type, payload.data(), payload.size());
+    }
   };
   append(ChunkType::kStrings, strings_payload_);
   append(ChunkType::kFrames, frames_payload_);
   append(ChunkType::kStacks, stacks_payload_);
   append(ChunkType::kRecords, batch_.bytes());
   commit();
+}
+
+void Collector::mark_end_of_turn() {
+  constexpr std::uint64_t kEndBytes = 4096;  // metadata, losses and the end of most processes
+  if (writer_.end_bytes() - newest_mark_ < kEndBytes) return;
+  marked_bytes_ = newest_mark_;
+  newest_mark_ = writer_.end_bytes();
 }
 
 // From here on the file holds what was taken so far, whatever happens to the process.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -21,6 +20,7 @@
 #include "record/handover/loss_counters.h"
 #include "record/handover/record_batch.h"
 #include "record/handover/thread_handover.h"
+#include "record/handover/wake_flag.h"
 #include "record/options.h"
 #include "record/stacks/stack_table.h"
 #include "record/stacks/string_table.h"
@@ -47,19 +47,29 @@ class Collector {
   // nullptr: then only the reason in `metadata` is written. False: `error` says why.
   bool start(const Options& options, const cuda::Cupti* cupti, Metadata metadata, std::string& error);
   // Collects what is under way, closes the file and ends the thread. Waits at most `patience_ns`; false: it was not
-  // done by then.
-  bool finish(std::int64_t patience_ns);
+  // done by then. Takes no lock: a signal handler may call it.
+  bool finish(std::int64_t patience_ns) noexcept;
+  // Writes what CUPTI can deliver now, and waits for it no longer than `patience_ns`. Likewise.
+  bool catch_up(std::int64_t patience_ns) noexcept;
   // In a forked child: the thread is not there, and the file is the parent's.
   void abandon() noexcept;
 
   // Whether threads are looked at now. Any thread.
   void set_sampling(bool is_sampling) noexcept { is_sampling_.store(is_sampling, std::memory_order_relaxed); }
 
+  // From now on CUPTI records kernels also when nobody listens to their calls: they are left out. Any thread; for
+  // kVersionOfCuda130 alone.
+  void leave_out_unheard_kernels() noexcept { has_unheard_kernels_.store(true, std::memory_order_relaxed); }
+
   const std::string& path() const { return path_; }
   TurnpikeStatus status() const;
   // Called on the collector's thread at its regular turns, with the time since the start.
   using Tick = void (*)(std::int64_t since_start_ns);
   void set_tick(Tick tick) { tick_ = tick; }
+  // Called there when the file takes no more (losses kStoppedAtSize, kStoppedDiskLow). What is under way is collected
+  // then, and the file closed.
+  using OnFull = void (*)();
+  void set_on_full(OnFull on_full) { on_full_ = on_full; }
   // Called there when copies must have been carried out and CUPTI has delivered nothing for a second: somebody else has
   // its buffers.
   using OnSilence = void (*)();
@@ -68,7 +78,7 @@ class Collector {
  private:
   void run() noexcept;
   void wait_for_turn();
-  void turn(bool is_last);
+  void turn(bool is_last, bool must_flush);
   bool collect_threads();
   void note_call(const std::byte* slot);
   bool collect_activities();
@@ -77,7 +87,9 @@ class Collector {
   void describe_devices();
   void note_links(bool is_last);
   void note_memory(std::int64_t since_start_ns, bool is_last);
+  void look_for_room(std::int64_t since_start_ns);
   void write();
+  void mark_end_of_turn();
   void commit();
   void write_metadata();
   void write_losses();
@@ -95,6 +107,7 @@ class Collector {
   bool made_directory_ = false;  // the run's, for this recording
   Tick tick_ = nullptr;
   OnSilence on_silence_ = nullptr;
+  OnFull on_full_ = nullptr;
   RecordBatch batch_;
   MemoryWatch memory_watch_;
   LinkWatch links_;
@@ -103,6 +116,9 @@ class Collector {
   ThreadSampler sampler_;
   bool has_samples_ = false;
   std::atomic<bool> is_sampling_{false};
+  std::atomic<bool> has_unheard_kernels_{false};
+  bool notes_heard_calls_ = false;
+  HeardCalls heard_calls_;
   std::int64_t next_sample_ns_ = 0;  // of the monotonic clock
   std::vector<ActivityPool::Filled> filled_;
   std::vector<std::byte> strings_payload_, frames_payload_, stacks_payload_;
@@ -117,13 +133,20 @@ class Collector {
   std::uint64_t last_loss_total_ = 0;
   std::uint64_t dropped_turn_bytes_ = 0;  // of turns for which there was no memory
   bool are_devices_described_ = false;
+  std::uint64_t max_bytes_ = 0;
+  std::int64_t next_look_for_room_ns_ = 0;
+  bool is_full_ = false;
+  // Ends of turns: behind the second last one stands more than an end needs.
+  std::uint64_t newest_mark_ = 0;
+  std::uint64_t marked_bytes_ = 0;
 
   // Of the thread: a pthread of its own rather than std::thread, because a forked child must be able to forget it.
   pthread_t thread_{};
   std::atomic<bool> must_finish_{false};
-  mutable std::mutex done_mutex_;
-  std::condition_variable done_;
-  bool is_done_ = true;
+  std::atomic<bool> must_catch_up_{false};
+  WakeFlag is_done_;
+  WakeFlag has_caught_up_;
+  mutable std::mutex status_mutex_;
   TurnpikeStatus last_status_{};
 };
 

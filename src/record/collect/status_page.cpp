@@ -53,7 +53,7 @@ void StatusPage::update(const TurnpikeStatus& now) noexcept {
   last_ = now;
 }
 
-TurnpikeStatus to_status(const RecordCounts& counts, std::uint64_t losses, std::uint64_t written_bytes) noexcept {
+TurnpikeStatus to_status(const RecordCounts& counts, const LossCounters& losses, std::uint64_t written_bytes) noexcept {
   TurnpikeStatus status{};
   for (int i = 0; i < 6; ++i) {
     status.transfer_count[i] = counts.transfer_counts[i];
@@ -62,8 +62,10 @@ TurnpikeStatus to_status(const RecordCounts& counts, std::uint64_t losses, std::
   status.sync_count = counts.syncs;
   status.host_time_ns = static_cast<std::uint64_t>(counts.waiting_ns);
   status.kernel_count = counts.kernels;
-  status.loss_count = losses;
+  status.loss_count = losses.total();
   status.written_bytes = written_bytes;
+  status.stopped_at_size_count = losses.get(trace::Loss::kStoppedAtSize);
+  status.stopped_disk_low_count = losses.get(trace::Loss::kStoppedDiskLow);
   return status;
 }
 

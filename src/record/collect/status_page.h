@@ -1,6 +1,7 @@
 // The page of counters that `turnpike record` shares with the processes it records.
 #pragma once
 
+#include "record/handover/loss_counters.h"
 #include "record/handover/record_batch.h"
 #include "record/session.h"
 
@@ -24,6 +25,6 @@ class StatusPage {
 };
 
 // This process's counters in the form of session.h.
-TurnpikeStatus to_status(const RecordCounts& counts, std::uint64_t losses, std::uint64_t written_bytes) noexcept;
+TurnpikeStatus to_status(const RecordCounts& counts, const LossCounters& losses, std::uint64_t written_bytes) noexcept;
 
 }  // namespace turnpike::record

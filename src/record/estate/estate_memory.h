@@ -1,7 +1,7 @@
 // An estate: the memory of a recorded process that `turnpike record` shares with it and that outlives it. It holds all
 // that the recorder has not written to its file yet: the rings of the threads, the batch of records, the definitions.
-// A process may end anywhere (_exit, exec, SIGKILL), so each step of the recorder leaves the estate whole: the bytes of
-// a record or definition are there before its size is published, and one of two commits says how much the file has.
+// A process may end anywhere (SIGKILL), so each step of the recorder leaves the estate whole: the bytes of a record or
+// definition are there before its size is published, and one of two commits says how much the file has.
 #pragma once
 
 #include <pthread.h>

@@ -22,6 +22,7 @@ class LossCounters {
   void set(trace::Loss loss, std::uint64_t count) noexcept {
     counts_[static_cast<std::size_t>(loss)].store(count, std::memory_order_relaxed);
   }
+  std::uint64_t get(trace::Loss loss) const noexcept { return get(static_cast<std::size_t>(loss)); }
   std::uint64_t get(std::size_t number) const noexcept { return counts_[number].load(std::memory_order_relaxed); }
   std::uint64_t total() const noexcept {
     std::uint64_t sum = 0;

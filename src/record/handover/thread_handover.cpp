@@ -4,9 +4,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#include <chrono>
 #include <cstring>
-#include <utility>
 
 #include "record/handover/record_batch.h"
 
@@ -59,17 +57,12 @@ void ThreadHandover::push(ThreadBuffer& buffer, const void* record, std::size_t 
 }
 
 bool ThreadHandover::wait(std::int64_t timeout_ns) {
-  std::unique_lock lock(mutex_);
-  woken_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), [this] { return is_woken_; });
-  return std::exchange(is_woken_, false);
+  woken_.wait(timeout_ns);
+  return woken_.take();
 }
 
 void ThreadHandover::wake() noexcept {
-  {
-    const std::lock_guard lock(mutex_);
-    is_woken_ = true;
-  }
-  woken_.notify_one();
+  woken_.set();
 }
 
 }  // namespace turnpike::record

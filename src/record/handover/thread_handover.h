@@ -2,13 +2,12 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <span>
 
 #include "record/handover/loss_counters.h"
 #include "record/handover/thread_buffer.h"
+#include "record/handover/wake_flag.h"
 
 namespace turnpike::record {
 
@@ -30,7 +29,7 @@ class ThreadHandover {
 
   // Collector: sleeps until it is woken or the time is over. Whether it was woken.
   bool wait(std::int64_t timeout_ns);
-  // Any thread: the collector should look now.
+  // Any thread, also in a signal handler: the collector should look now.
   void wake() noexcept;
   // Collector: hands each record of each thread to `take`, and calls `after_ring` after those of each thread.
   template <typename Take, typename AfterRing>
@@ -50,9 +49,7 @@ class ThreadHandover {
  private:
   LossCounters& losses_;
   ThreadBuffers buffers_;
-  std::mutex mutex_;
-  std::condition_variable woken_;
-  bool is_woken_ = false;
+  WakeFlag woken_;
 };
 
 }  // namespace turnpike::record

@@ -100,7 +100,10 @@ TEST(Status, HasEachCountWhereItBelongs) {
   counts.syncs = 30;
   counts.waiting_ns = 31;
   counts.kernels = 32;
-  const TurnpikeStatus status = to_status(counts, 33, 34);
+  LossCounters losses;
+  losses.add(trace::Loss::kStoppedAtSize, 16);
+  losses.add(trace::Loss::kStoppedDiskLow, 17);
+  const TurnpikeStatus status = to_status(counts, losses, 34);
   EXPECT_THAT(status.transfer_count, ElementsAre(10, 11, 12, 13, 14, 15));
   EXPECT_THAT(status.transfer_bytes, ElementsAre(20, 21, 22, 23, 24, 25));
   EXPECT_EQ(status.sync_count, 30u);
@@ -108,6 +111,8 @@ TEST(Status, HasEachCountWhereItBelongs) {
   EXPECT_EQ(status.kernel_count, 32u);
   EXPECT_EQ(status.loss_count, 33u);
   EXPECT_EQ(status.written_bytes, 34u);
+  EXPECT_EQ(status.stopped_at_size_count, 16u);
+  EXPECT_EQ(status.stopped_disk_low_count, 17u);
   EXPECT_EQ(status.process_count, 0u);
   EXPECT_EQ(status.unusable_count, 0u);
 }

@@ -1,6 +1,10 @@
 // Victims with many threads.
+#include <pthread.h>
+
+#include <algorithm>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "gpu.h"
 #include "scenarios.h"
@@ -27,6 +31,19 @@ int threads(Arguments arguments) {
   }
   for (std::thread& thread : running) thread.join();
   std::printf("threads %lu\n", thread_count);
+  return 0;
+}
+
+int no_keys(Arguments) {
+  std::vector<pthread_key_t> keys;
+  for (pthread_key_t key = 0; pthread_key_create(&key, nullptr) == 0;) keys.push_back(key);
+  for (const pthread_key_t key : keys) pthread_setspecific(key, &keys);
+  const Buffers buffers;
+  upload(buffers, 5, 30);
+  std::thread([&buffers] { upload(buffers, 5, 31); }).join();
+  const bool are_kept =
+      std::all_of(keys.begin(), keys.end(), [&](pthread_key_t key) { return pthread_getspecific(key) == &keys; });
+  std::printf("keys %s\n", are_kept ? "kept" : "overwritten");
   return 0;
 }
 

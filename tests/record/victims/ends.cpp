@@ -19,6 +19,12 @@ namespace {
 [[noreturn]] void end_by(const std::string& way) {
   if (way == "exit") std::exit(5);
   if (way == "_exit") _exit(6);
+  if (way == "_Exit") std::_Exit(6);
+  if (way == "handler") {
+    // As a server's handler of SIGTERM may: amid a call of CUDA, in whatever thread.
+    signal(SIGTERM, [](int) { _exit(10); });
+    raise(SIGTERM);
+  }
   if (way == "quick_exit") std::quick_exit(7);
   if (way == "abort") std::abort();
   if (way == "segv") {
@@ -29,7 +35,12 @@ namespace {
   if (way == "sigint") raise(SIGINT);
   if (way == "sigterm") raise(SIGTERM);
   if (way == "sigkill") raise(SIGKILL);
-  if (way == "exec") execl("/bin/true", "true", nullptr);
+  if (way == "exec") {
+    char name[] = "true";
+    char* const arguments[] = {name, nullptr};
+    execv("/nowhere/true", arguments);
+    execv("/bin/true", arguments);
+  }
   if (way == "pthread_exit") {
     std::thread([] {
       const Buffers buffers;
@@ -60,6 +71,27 @@ int exit_by(Arguments arguments) {
   std::fflush(stdout);
   if (std::strcmp(arguments[0], "return") == 0) return 4;
   end_by(arguments[0]);
+}
+
+// A child that shares the memory of a recorded process ends, and the process goes on.
+int vfork_child(Arguments) {
+  const Buffers buffers;
+  upload(buffers, 7, 4002);
+  const pid_t child = vfork();
+  if (child == 0) _exit(9);
+  const int status = status_of(child);
+  upload(buffers, 3, 4003);
+  MUST(cudaDeviceSynchronize());
+  std::printf("child %d\n", status);
+  return 0;
+}
+
+// Copies until a handler ends the process, wherever that finds the copying thread.
+int exit_from_handler(Arguments arguments) {
+  signal(SIGALRM, [](int) { _exit(10); });
+  const Buffers buffers;
+  ualarm(static_cast<useconds_t>(number(arguments[0])), 0);
+  while (true) upload(buffers, 1, 50);
 }
 
 int fork_before(Arguments arguments) {
@@ -114,12 +146,22 @@ int fork_storm(Arguments arguments) {
   copying.emplace_back([&is_over] {
     for (std::uint64_t i = 0; !is_over.load(); ++i) nvtxMarkA(std::to_string(i).c_str());
   });
+  // Where this is what is to be recorded, each push and pop is a switch.
+  copying.emplace_back([&is_over] {
+    while (!is_over.load()) {
+      nvtxRangePushA("wanted");
+      nvtxRangePop();
+    }
+  });
   std::uint64_t good = 0;
   for (std::uint64_t i = 0; i < number(arguments[0]); ++i) {
     const pid_t child = fork();
     if (child == 0) {
-      nvtxRangePushA("of a child");
-      nvtxRangePop();
+      alarm(20);
+      for (const char* name : {"of a child", "wanted"}) {
+        nvtxRangePushA(name);
+        nvtxRangePop();
+      }
       std::exit(9);
     }
     good += status_of(child) == 9;

@@ -73,6 +73,23 @@ int profiler_range(Arguments) {
   return 0;
 }
 
+int kernel_range(Arguments) {
+  const auto launch = [](int count) {
+    for (int i = 0; i < count; ++i) MUST(cudaLaunchKernel("_Z6kernelPf", dim3(1), dim3(32), nullptr, 0, nullptr));
+    MUST(cudaDeviceSynchronize());
+  };
+  const Buffers buffers;
+  for (int round = 0; round < 2; ++round) {
+    launch(10);
+    MUST(cudaProfilerStart());
+    launch(7);
+    MUST(cudaProfilerStop());
+    launch(5);
+  }
+  std::printf("kernel range\n");
+  return 0;
+}
+
 int nvtx_range(Arguments) {
   const Buffers buffers;
   for (int round = 0; round < 2; ++round) {

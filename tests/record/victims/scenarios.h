@@ -7,33 +7,37 @@ namespace victim {
 
 using Arguments = std::span<char*>;
 
-int every_kind(Arguments arguments);        // each kind of call once, each with its own size
-int uploads(Arguments arguments);           // COUNT: sizes 1, 2, 3, ... and a checksum
-int paced(Arguments arguments);             // COUNT MS: one upload every MS milliseconds
-int endless(Arguments arguments);           // FILE: uploads of 1, 2, 3, ... bytes until the program is killed.
-                                            // The file holds the size of the last one
-int many(Arguments arguments);              // COUNT: as fast as it goes
-int threads(Arguments arguments);           // THREADS COUNT: uploads of 100 + thread bytes on streams of their own
-int short_threads(Arguments arguments);     // THREADS: one after the other, each with one upload of 100 + thread bytes
-int graph(Arguments arguments);             // LAUNCHES of a graph: upload 2001, kernel, download 2002
-int contents(Arguments arguments);          // copies of the same and of other bytes, in every way
-int grow(Arguments arguments);              // BYTES of memory, held for a third of a second
-int allocations(Arguments arguments);       // device and pinned memory in the ways that every_kind leaves out
-int ranges(Arguments arguments);            // NVTX ranges of each sort, an upload of 64 bytes inside
-int numbered_ranges(Arguments arguments);   // 42 MB of names of ranges, then a kernel
-int profiler_range(Arguments arguments);    // uploads around and inside cudaProfilerStart and Stop, twice
-int nvtx_range(Arguments arguments);        // the same with the ranges `other` and `wanted`
-int exit_by(Arguments arguments);           // WAY: 50 uploads, then ends in that way
-int fork_before(Arguments arguments);       // forks before CUDA is up: both use it
-int fork_after(Arguments arguments);        // WAY: forks with CUDA up; the child ends in that way
-int fork_storm(Arguments arguments);        // COUNT: forks while threads copy
-int run_self(Arguments arguments);          // forks and executes this program with the arguments
-int other_subscriber(Arguments arguments);  // takes CUPTI's one place before CUDA starts
-int steal_buffers(Arguments arguments);     // registers buffer callbacks of its own half-way
-int profiler_inside(Arguments arguments);   // as torch.profiler leaves CUPTI, and then four seconds of uploads
-int sessions(Arguments arguments);          // LIBRARY RUN_A RUN_B: starts and stops recording twice
-int session_at_exit(Arguments arguments);   // LIBRARY RUN: recorded until it exits; then says what the recorder says
-int bad_session(Arguments arguments);       // LIBRARY: what turnpike_start and turnpike_stop say when they must refuse
-int sandboxed(Arguments arguments);         // PROGRAM ARGUMENTS: becomes it, where process_vm_readv is forbidden
+int every_kind(Arguments arguments);         // each kind of call once, each with its own size
+int uploads(Arguments arguments);            // COUNT: sizes 1, 2, 3, ... and a checksum
+int paced(Arguments arguments);              // COUNT MS: one upload every MS milliseconds
+int endless(Arguments arguments);            // FILE: uploads of 1, 2, 3, ... bytes until the program is killed.
+                                             // The file holds the size of the last one
+int many(Arguments arguments);               // COUNT: as fast as it goes
+int threads(Arguments arguments);            // THREADS COUNT: uploads of 100 + thread bytes on streams of their own
+int short_threads(Arguments arguments);      // THREADS: one after the other, each with one upload of 100 + thread bytes
+int no_keys(Arguments arguments);            // uploads when the process has no key of thread-specific data left
+int graph(Arguments arguments);              // LAUNCHES of a graph: upload 2001, kernel, download 2002
+int contents(Arguments arguments);           // copies of the same and of other bytes, in every way
+int grow(Arguments arguments);               // BYTES of memory, held for a third of a second
+int allocations(Arguments arguments);        // device and pinned memory in the ways that every_kind leaves out
+int ranges(Arguments arguments);             // NVTX ranges of each sort, an upload of 64 bytes inside
+int numbered_ranges(Arguments arguments);    // 42 MB of names of ranges, then a kernel
+int profiler_range(Arguments arguments);     // uploads around and inside cudaProfilerStart and Stop, twice
+int kernel_range(Arguments arguments);       // the same with kernels
+int nvtx_range(Arguments arguments);         // the same with the ranges `other` and `wanted`
+int exit_by(Arguments arguments);            // WAY: 50 uploads, then ends in that way
+int exit_from_handler(Arguments arguments);  // MICROSECONDS: copies until a handler calls _exit
+int vfork_child(Arguments arguments);        // amid uploads, a child of vfork calls _exit
+int fork_before(Arguments arguments);        // forks before CUDA is up: both use it
+int fork_after(Arguments arguments);         // WAY: forks with CUDA up; the child ends in that way
+int fork_storm(Arguments arguments);         // COUNT: forks while threads copy
+int run_self(Arguments arguments);           // forks and executes this program with the arguments
+int other_subscriber(Arguments arguments);   // takes CUPTI's one place before CUDA starts
+int steal_buffers(Arguments arguments);      // registers buffer callbacks of its own half-way
+int profiler_inside(Arguments arguments);    // as torch.profiler leaves CUPTI, and then four seconds of uploads
+int sessions(Arguments arguments);           // LIBRARY RUN_A RUN_B: starts and stops recording twice
+int session_at_exit(Arguments arguments);    // LIBRARY RUN: recorded until it exits; then says what the recorder says
+int bad_session(Arguments arguments);        // LIBRARY: what turnpike_start and turnpike_stop say when they must refuse
+int sandboxed(Arguments arguments);          // PROGRAM ARGUMENTS: becomes it, where process_vm_readv is forbidden
 
 }  // namespace victim

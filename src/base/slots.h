@@ -1,12 +1,14 @@
-// The slots of PyTorch's modules through which they call libcudart: found, pointed at other functions, and restored.
+// The slots through which the modules of this process call functions of others: found, pointed at other functions, and
+// restored.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
-namespace turnpike::guard {
+namespace turnpike {
 
 // One function: what is to be called instead, and where the function itself is kept for those calls.
 struct Hook {
@@ -15,23 +17,31 @@ struct Hook {
   void** original;
 };
 
+// A module, as those who choose between them know it.
+struct SlotOwner {
+  std::string_view path;                 // empty: the program itself
+  std::vector<std::string_view> needed;  // the libraries that it links against, by name
+};
+
 // A module calls a function of another one through a word of its own memory, the slot, which the loader fills in. Words
 // are written whole, so a thread that calls meanwhile calls either function.
 class Slots {
  public:
-  // Points the slots of all modules loaded so far that are PyTorch's or link against it; those seen before are not
-  // looked at again. Returns how many slots are taken in all. One thread at a time; not inside of dl_iterate_phdr.
-  // Throws std::bad_alloc.
+  using Choice = bool (*)(const SlotOwner& owner);
+  explicit Slots(Choice is_wanted) noexcept : is_wanted_(is_wanted) {}
+
+  // Points the slots of all wanted modules that are loaded so far; those seen before are not looked at again. Returns
+  // how many slots are taken in all. One thread at a time; not inside of dl_iterate_phdr. Throws std::bad_alloc.
   std::size_t take(std::span<const Hook> hooks);
 
   // Whether modules were loaded since take(): cheap.
   bool is_stale() const noexcept;
 
-  // Lets the modules call libcudart again. A call that is inside of a hook ends there.
+  // Lets the modules call the functions themselves again. A call that is inside of a hook ends there.
   void restore() noexcept;
 
   std::size_t count() const noexcept { return taken_.size(); }
-  // Slots that were left alone, because they lead to another libcudart than those before.
+  // Slots that were left alone, because they lead to another library's function than those before.
   std::size_t left_alone() const noexcept { return left_alone_; }
 
  private:
@@ -43,10 +53,11 @@ class Slots {
   struct Module;
   void take_of(const Module& module, std::span<const Hook> hooks);
 
+  Choice is_wanted_;
   std::vector<Taken> taken_;
   std::vector<std::uintptr_t> seen_;  // the dynamic sections of modules
   std::size_t left_alone_ = 0;
   unsigned long long loads_ = 0;  // what the loader has counted at the last take()
 };
 
-}  // namespace turnpike::guard
+}  // namespace turnpike

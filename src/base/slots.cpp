@@ -1,5 +1,5 @@
 // Reads the relocations that the loader read: DT_JMPREL for calls, DT_RELA for functions whose address is taken.
-#include "guard/slots.h"
+#include "base/slots.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -12,10 +12,11 @@
 #include <string>
 #include <string_view>
 
-namespace turnpike::guard {
+namespace turnpike {
 
 struct Slots::Module {
   std::string path;
+  bool is_program = false;  // the loader lists it first
   std::uintptr_t base = 0;
   std::uintptr_t begin = 0;  // of all its segments
   std::uintptr_t end = 0;
@@ -82,18 +83,12 @@ Dynamic read_dynamic(const ElfW(Dyn) * dynamic) {
   return found;
 }
 
-bool is_name_of_torch(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
-  return name.starts_with("libtorch") || name.starts_with("libc10");
-}
-
-// PyTorch's own libraries and extensions that link against them: in these a C++ exception is a Python one.
-bool belongs_to_torch(std::string_view path, const ElfW(Dyn) * dynamic, const char* names) {
-  if (is_name_of_torch(path)) return true;
+SlotOwner describe(std::string_view path, const ElfW(Dyn) * dynamic, const char* names) {
+  SlotOwner owner{path, {}};
   for (const ElfW(Dyn)* entry = dynamic; entry->d_tag != DT_NULL; ++entry) {
-    if (entry->d_tag == DT_NEEDED && is_name_of_torch(names + entry->d_un.d_val)) return true;
+    if (entry->d_tag == DT_NEEDED) owner.needed.emplace_back(names + entry->d_un.d_val);
   }
-  return false;
+  return owner;
 }
 
 std::uintptr_t page_size() noexcept {
@@ -127,11 +122,16 @@ unsigned long long load_count() noexcept {
 
 std::size_t Slots::take(std::span<const Hook> hooks) {
   loads_ = load_count();
-  std::vector<Module> modules;
+  struct Found {
+    std::vector<Module> modules;
+    bool has_any = false;
+  } found;
   // The loader is locked in here, so nothing but notes.
   const auto note = [](dl_phdr_info* info, std::size_t, void* to) -> int {
     Module module;
     module.path = info->dlpi_name;
+    module.is_program = !static_cast<Found*>(to)->has_any;
+    static_cast<Found*>(to)->has_any = true;
     module.base = info->dlpi_addr;
     module.begin = UINTPTR_MAX;
     for (int i = 0; i < info->dlpi_phnum; ++i) {
@@ -149,16 +149,16 @@ std::size_t Slots::take(std::span<const Hook> hooks) {
         module.dynamic = reinterpret_cast<const ElfW(Dyn)*>(begin);
       }
     }
-    if (module.dynamic != nullptr) static_cast<std::vector<Module>*>(to)->push_back(std::move(module));
+    if (module.dynamic != nullptr) static_cast<Found*>(to)->modules.push_back(std::move(module));
     return 0;
   };
-  dl_iterate_phdr(note, &modules);
-  for (const Module& module : modules) {
+  dl_iterate_phdr(note, &found);
+  for (const Module& module : found.modules) {
     const auto key = reinterpret_cast<std::uintptr_t>(module.dynamic);
     if (std::find(seen_.begin(), seen_.end(), key) != seen_.end()) continue;
     seen_.push_back(key);
     // The kernel's own module has addresses that the loader did not adjust.
-    if (!module.path.empty() && module.path.front() == '/') take_of(module, hooks);
+    if (module.is_program || module.path.starts_with('/')) take_of(module, hooks);
   }
   return taken_.size();
 }
@@ -166,13 +166,12 @@ std::size_t Slots::take(std::span<const Hook> hooks) {
 void Slots::take_of(const Module& module, std::span<const Hook> hooks) {
   const Dynamic dynamic = read_dynamic(module.dynamic);
   if (dynamic.names == nullptr || dynamic.symbols == nullptr) return;
-  if (!belongs_to_torch(module.path, module.dynamic, dynamic.names)) return;
+  if (!is_wanted_(describe(module.path, module.dynamic, dynamic.names))) return;
   void* handle = nullptr;
   const auto take_one = [&](const ElfW(Rela) & entry) {
     const auto type = static_cast<std::uint32_t>(ELF64_R_TYPE(entry.r_info));
     if (type != kJumpSlot && type != kGlobalData) return;
     const char* name = dynamic.names + dynamic.symbols[ELF64_R_SYM(entry.r_info)].st_name;
-    if (name[0] != 'c' || name[1] != 'u') return;
     const auto hook =
         std::find_if(hooks.begin(), hooks.end(), [&](const Hook& one) { return std::strcmp(one.function, name) == 0; });
     if (hook == hooks.end()) return;
@@ -182,7 +181,8 @@ void Slots::take_of(const Module& module, std::span<const Hook> hooks) {
     const auto target = reinterpret_cast<std::uintptr_t>(original);
     if (original == nullptr || (target >= module.begin && target < module.end)) {
       // Not called yet: the slot leads to the loader, which would write the function there and our hook away.
-      if (handle == nullptr) handle = dlopen(module.path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+      if (handle == nullptr)
+        handle = dlopen(module.is_program ? nullptr : module.path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
       original = handle == nullptr ? nullptr : dlsym(handle, name);
     }
     if (original == nullptr) return;
@@ -211,4 +211,4 @@ void Slots::restore() noexcept {
   loads_ = 0;
 }
 
-}  // namespace turnpike::guard
+}  // namespace turnpike

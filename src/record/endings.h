@@ -1,0 +1,10 @@
+// The ends of this process that can be heard of: what is under way is recorded before each.
+#pragma once
+
+namespace turnpike::record {
+
+// From now on: exit() and the end of main, quick_exit(), and what the program and Python call of _exit, _Exit and exec.
+// What ends the process otherwise is for `turnpike record` (record/estate).
+void watch_endings() noexcept;
+
+}  // namespace turnpike::record

@@ -359,6 +359,46 @@ test("Python is a pale bar below its thread, and a wait for another rank has bar
   await page.close();
 });
 
+test("memsets alone have a dark upper edge, and the legend explains it", async () => {
+  const { data, report } = trainingLoop();
+  const event = { start: 0, duration: 4e6, name: 0, class: CLASSES.memset, link: NO_LINK };
+  const { entries, blocks } = encode([
+    {
+      entry: { kind: "copy_device", title: "memset, copies inside", group: 0, names: [3] },
+      events: [{ ...event, exposed: 4e6 }],
+    },
+  ]);
+  const contents = { ...data.contents, lanes: entries, findings: [{}] };
+  const { page } = await open(
+    written(pageOf({ contents: { ...contents, window: [0, 5e6] }, blocks }, report, program)),
+  );
+  await page.waitForSelector("canvas");
+  await settled(page);
+  const [edge, below] = await page.evaluate(() => {
+    const context = document.querySelector("canvas")!.getContext("2d")!;
+    // Below the strip, the axis and the gap above the only row.
+    const brightness = (y: number) =>
+      [...context.getImageData(400, 64 + 8 + y, 1, 1).data.slice(0, 3)].reduce((a, b) => a + b);
+    return [brightness(1), brightness(12)];
+  });
+  expect(edge).toBeLessThan(below! / 2);
+  expect(await page.textContent(".legend")).toContain("a dark upper edge");
+  await page.close();
+});
+
+test("a run of which nothing was recorded says so, without an axis", async () => {
+  const { data, report } = trainingLoop();
+  const contents = { ...data.contents, lanes: [], groups: [], findings: [{}], span_ns: 100 };
+  const { page, complaints } = await open(
+    written(pageOf({ contents: { ...contents, window: [0, 100] }, blocks: [] }, report, program)),
+  );
+  await page.waitForSelector(".timeline");
+  expect(await page.textContent(".timeline")).toContain("Nothing was recorded");
+  expect(await page.locator("canvas").count()).toBe(0);
+  expect(complaints).toEqual([]);
+  await page.close();
+});
+
 test("names from the recording stay text", async () => {
   const hostile = `</script><img src=x onerror="window.__pwned=1"><!--<script>\${x}{{x}}'"&\u202e\u0000__proto__`;
   const { page, complaints } = await open(writtenLoop(hostile));

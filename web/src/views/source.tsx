@@ -43,11 +43,12 @@ export function SourceCard() {
   const file = place?.file ?? shown.costs[0]?.file;
   const excerpt = contents.source?.find((candidate) => candidate.file === file);
   const hasCosts = shown.costs.some((cost) => total(cost) > 0);
+  const hasLines = excerpt !== undefined || hasCosts;
   return (
     <section class="card source" aria-label="Source">
       <h2>
-        <code>{file ? visible(fileName(file)) : "source"}</code>{" "}
-        {excerpt || hasCosts ? <small>cost of {shown.of.name} beside the line</small> : null}
+        <code>{hasLines && file ? visible(fileName(file)) : "source"}</code>{" "}
+        {hasLines ? <small>cost of {shown.of.name} beside the line</small> : null}
       </h2>
       {excerpt ? (
         <Excerpt excerpt={around(excerpt, place?.line, shown)} shown={shown} chosen={place?.line} />

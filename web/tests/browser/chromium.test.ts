@@ -386,6 +386,19 @@ test("memsets alone have a dark upper edge, and the legend explains it", async (
   await page.close();
 });
 
+test("without source and costs, the card of lines names no file", async () => {
+  const { data, report } = trainingLoop();
+  const { source: _, ...contents } = data.contents;
+  const { page } = await open(
+    written(pageOf({ ...data, contents }, { ...report, sites: [], sync_sites: [] }, program)),
+  );
+  await page.waitForSelector("canvas");
+  const card = page.locator('[aria-label="Source"]');
+  expect(await card.textContent()).toContain("No line is known");
+  expect(await card.locator("h2").textContent()).not.toContain("train.py");
+  await page.close();
+});
+
 test("a run of which nothing was recorded says so, without an axis", async () => {
   const { data, report } = trainingLoop();
   const contents = { ...data.contents, lanes: [], groups: [], findings: [{}], span_ns: 100 };

@@ -30,7 +30,7 @@ struct Placed {
 
 Placed placed(const RunLanes& run) {
   const Interval extent = run.extent().value_or(Interval{0, 0});
-  return {extent, run.picture().is_step ? run.picture().window : extent};
+  return {extent, run.step().value_or(extent)};
 }
 
 // Both runs with their steps at one moment, in the page's time.

@@ -65,10 +65,10 @@ void RunLanes::add(const analyze::ProcessView& view) {
   untimed_ += lanes.untimed;
   lost_stretches_ += lanes.lost_stretches;
   has_untimed_losses_ = has_untimed_losses_ || lanes.has_untimed_losses;
-  choose_picture(lanes);
+  const bool is_rank = has_others_ && view.rank != nullptr;
+  choose_picture(lanes, is_rank ? std::optional(ranks_.size()) : std::nullopt);
   const auto group = static_cast<std::uint32_t>(data_.groups.size());
   data_.groups.push_back(label_ + lanes.group);
-  const bool is_rank = has_others_ && view.rank != nullptr;
   if (is_rank) ranks_.push_back({group, *view.rank, lanes.stretch, {}});
   for (Lane& lane : lanes.lanes) {
     note_extent(lane);
@@ -107,7 +107,7 @@ void RunLanes::keep_fix(FixedStep step, std::uint32_t group) {
   }
 }
 
-void RunLanes::choose_picture(const ProcessLanes& lanes) {
+void RunLanes::choose_picture(const ProcessLanes& lanes, std::optional<std::size_t> rank) {
   StepPicture picture = picture_of(lanes);
   std::size_t spans = 0;
   for (const PictureRow& row : picture.rows) spans += row.spans.size();
@@ -115,12 +115,37 @@ void RunLanes::choose_picture(const ProcessLanes& lanes) {
   if (!is_better) return;
   picture_ = std::move(picture);
   picture_spans_ = spans;
+  picture_rank_ = rank;
   opening_ = lanes.opening;
 }
 
-void RunLanes::add_rank_lanes(EncodedLanes& encoded, Strings& strings) const {
+std::optional<analyze::Interval> RunLanes::step() const {
+  return picture_.is_step ? std::optional(picture_.window) : std::nullopt;
+}
+
+StepPicture RunLanes::picture() const {
+  StepPicture picture = picture_;
+  if (!picture_rank_) return picture;
+  const auto waits = analyze::rank_wait_intervals(rank_runs());
+  if (!waits) return picture;
+  std::map<std::uint32_t, std::vector<PictureSpan>> by_device;
+  for (const analyze::RankWaitInterval& wait : (*waits)[*picture_rank_]) {
+    by_device[wait.device].push_back({wait.time.start_ns, wait.time.end_ns, Class::kIdleRank, 0});
+  }
+  for (auto& [device, spans] : by_device) {
+    add_row({waits_for_ranks_title(device), LaneKind::kState, device, std::move(spans)}, picture);
+  }
+  return picture;
+}
+
+std::vector<analyze::RankRun> RunLanes::rank_runs() const {
   std::vector<analyze::RankRun> runs;
   for (const Rank& rank : ranks_) runs.push_back(rank.run);
+  return runs;
+}
+
+void RunLanes::add_rank_lanes(EncodedLanes& encoded, Strings& strings) const {
+  const std::vector<analyze::RankRun> runs = rank_runs();
   const auto waits = analyze::rank_wait_intervals(runs);
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     std::map<std::uint32_t, std::vector<Event>> by_device;

@@ -55,8 +55,10 @@ class RunLanes {
 
   // The time from the first event to the last, or nullopt without events.
   std::optional<analyze::Interval> extent() const;
-  // Of the process that did most in its step.
-  const StepPicture& picture() const { return picture_; }
+  // Of the process that did most in its step. With what its devices wait for other ranks, once all are added.
+  StepPicture picture() const;
+  // That step; nullopt: no process has steps.
+  std::optional<analyze::Interval> step() const;
   // What to look at first, of the same process; nullopt: it has no steps.
   const std::optional<analyze::Interval>& opening() const { return opening_; }
   // The predicted step of each rule and place: of the process that would gain most.
@@ -75,9 +77,10 @@ class RunLanes {
     std::vector<Lane> states;
   };
 
+  std::vector<analyze::RankRun> rank_runs() const;
   void note_extent(const Lane& lane);
   void keep_fix(FixedStep step, std::uint32_t group);
-  void choose_picture(const ProcessLanes& lanes);
+  void choose_picture(const ProcessLanes& lanes, std::optional<std::size_t> rank);
 
   PageData& data_;
   std::size_t max_events_of_process_;
@@ -89,6 +92,7 @@ class RunLanes {
   std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
   std::vector<Rank> ranks_;
   StepPicture picture_;
+  std::optional<std::size_t> picture_rank_;  // index into ranks_
   std::optional<analyze::Interval> opening_;
   std::size_t picture_spans_ = 0;
   std::uint64_t left_out_ = 0;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,7 +47,8 @@ class RunLanes {
     std::uint32_t group;
   };
 
-  // `process_count`: how many will be added; they share the room for events. `label` stands before the name of each.
+  // `process_count`: how many will be added; they share the room for events. `label`: of one of two runs; it stands
+  // before the name of each process.
   RunLanes(PageData& data, std::size_t max_events, std::size_t process_count, std::string label = "");
   RunLanes(const RunLanes&) = delete;
   RunLanes& operator=(const RunLanes&) = delete;
@@ -59,6 +61,9 @@ class RunLanes {
   StepPicture picture() const;
   // That step; nullopt: no process has steps.
   std::optional<analyze::Interval> step() const;
+  // The same where a place (index into the page's) is in that step; else the step in which it costs most. Nullopt: it
+  // is in no step. Only of one of two runs.
+  std::optional<analyze::Interval> step_with(std::size_t site) const;
   // What to look at first, of the same process; nullopt: it has no steps.
   const std::optional<analyze::Interval>& opening() const { return opening_; }
   // The predicted step of each rule and place: of the process that would gain most.
@@ -95,6 +100,7 @@ class RunLanes {
   std::optional<std::size_t> picture_rank_;  // index into ranks_
   std::optional<analyze::Interval> opening_;
   std::size_t picture_spans_ = 0;
+  std::map<std::uint16_t, analyze::Interval> step_of_site_;  // by number, as in events
   std::uint64_t left_out_ = 0;
   std::uint64_t too_deep_ = 0;
   std::uint64_t untimed_ = 0;

@@ -137,6 +137,19 @@ void append_labels(const PictureRow& row, const Interval& window, const Sites& s
   }
 }
 
+// Where the program goes from one line to another.
+void append_cuts(const PictureRow& row, const Interval& window, std::string& out) {
+  constexpr double kLeastPercent = 1;
+  double before = 0;
+  for (const PictureSpan& span : row.spans) {
+    const double from = percent_at(window, span.start_ns);
+    if (span.event_class != Class::kPython || from - before < kLeastPercent) continue;
+    before = from;
+    fmt::format_to(std::back_inserter(out),
+                   "<rect class=\"p-cut\" fill=\"#ffffff\" x=\"{:.1f}%\" y=\"2\" width=\"1\" height=\"22\"/>", from);
+  }
+}
+
 // "waiting 2.49 ms (39 %)", for those who cannot see it.
 std::string cause_words(const PictureRow& row, const Interval& window) {
   double busy_ns = 0;
@@ -167,6 +180,7 @@ std::string svg_of(const PictureRow& row, const Interval& window, const Interval
     }
     if (!coverage.is_empty()) coverage.append_rectangles(kLooks[look], svg);
   }
+  append_cuts(row, window, svg);
   append_labels(row, window, sites, svg);
   return svg + "</svg>";
 }

@@ -45,13 +45,15 @@ TEST(StepPicture, ShowsTheLinesOfPythonBelowTheirThread) {
   analyze::Where where;
   where.site = "train.py:42";
   const std::uint16_t site = sites.number_of(where, {});
-  const StepPicture picture =
-      picture_of(step_of({lane_of(LaneKind::kHost, "main thread", {event_at(0, 10'000, Class::kLaunch)}),
-                          lane_of(LaneKind::kPython, "main thread", {event_at(0, 600'000, Class::kPython, site)})}));
+  const StepPicture picture = picture_of(
+      step_of({lane_of(LaneKind::kHost, "main thread", {event_at(0, 10'000, Class::kLaunch)}),
+               lane_of(LaneKind::kPython, "main thread",
+                       {event_at(0, 600'000, Class::kPython, site), event_at(600'000, 1, Class::kPython)})}));
   EXPECT_THAT(titles_of(picture), ElementsAre("main thread", "Python of main thread"));
   const std::string html = html_of(picture, sites);
   EXPECT_THAT(html, HasSubstr("class=\"p-python\""));
   EXPECT_THAT(html, HasSubstr(">train.py:42</text>"));
+  EXPECT_THAT(html, HasSubstr("class=\"p-cut\" fill=\"#ffffff\" x=\"60.0%\""));
   EXPECT_THAT(html, HasSubstr("lines of Python"));
 }
 

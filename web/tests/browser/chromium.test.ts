@@ -399,15 +399,26 @@ test("without source and costs, the card of lines names no file", async () => {
   await page.close();
 });
 
+const EMPTY = { steps: null, verdict: null, sites: [], sync_sites: [], findings: [] };
+
 test("a run of which nothing was recorded says so, without an axis", async () => {
   const { data, report } = trainingLoop();
-  const contents = { ...data.contents, lanes: [], groups: [], findings: [{}], span_ns: 100 };
+  const nothing = { lanes: [], sites: [], findings: [], strings: [], groups: [], span_ns: 0 };
+  const contents = { ...data.contents, ...nothing };
   const { page, complaints } = await open(
-    written(pageOf({ contents: { ...contents, window: [0, 100] }, blocks: [] }, report, program)),
+    written(
+      pageOf(
+        { contents: { ...contents, window: [0, 0] }, blocks: [] },
+        { ...report, ...EMPTY, span_ns: 0 },
+        program,
+      ),
+    ),
   );
   await page.waitForSelector(".timeline");
   expect(await page.textContent(".timeline")).toContain("Nothing was recorded");
   expect(await page.locator("canvas").count()).toBe(0);
+  for (const tab of await page.locator('[role="tab"]').all()) await tab.click();
+  await page.getByRole("button", { name: "whole run" }).click();
   expect(complaints).toEqual([]);
   await page.close();
 });
@@ -437,14 +448,7 @@ test("a damaged page says so in a sentence, and the verdict stays", async () => 
   await page.close();
 });
 
-const EMPTY = { steps: null, verdict: null, sites: [], sync_sites: [], findings: [] };
-
 test.each([
-  [
-    "nothing at all",
-    { lanes: [], sites: [], findings: [], strings: [], groups: [], span_ns: 0, window: [0, 0] },
-    { ...EMPTY, span_ns: 0 },
-  ],
   ["no findings and no source", { findings: [], no_source: "It was left out.", source: [] }, EMPTY],
   [
     "losses",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "analyze/graph/graph.h"
@@ -92,6 +93,22 @@ std::optional<std::vector<std::int64_t>> retime_in_order(const Graph& graph) {
   return times_ns;
 }
 
+// As Graph::step_at(), without a search where times rise, as those of calls do.
+class RisingSteps {
+ public:
+  explicit RisingSteps(std::span<const std::int64_t> starts_ns) : starts_ns_(starts_ns) {}
+
+  std::uint32_t at(std::int64_t time_ns) {
+    if (begun_ > 0 && time_ns < starts_ns_[begun_ - 1]) begun_ = 0;
+    while (begun_ < starts_ns_.size() && starts_ns_[begun_] <= time_ns) ++begun_;
+    return begun_ == 0 || begun_ == starts_ns_.size() ? kNone : static_cast<std::uint32_t>(begun_ - 1);
+  }
+
+ private:
+  std::span<const std::int64_t> starts_ns_;
+  std::size_t begun_ = 0;  // how many start up to the last time
+};
+
 }  // namespace
 
 std::uint32_t Graph::step_at(std::int64_t time_ns) const {
@@ -124,8 +141,9 @@ std::vector<std::int64_t> completions_ns(const Graph& graph, std::span<const std
     if (step != kNone) done_ns[step] = std::max(done_ns[step], times_ns[point]);
   };
   std::vector<std::uint32_t> step_of_call(graph.calls.size());
+  RisingSteps steps(graph.step_starts_ns);
   for (std::uint32_t call = 0; call < graph.calls.size(); ++call) {
-    step_of_call[call] = graph.step_at(graph.measured_ns[graph.call_start(call)]);
+    step_of_call[call] = steps.at(graph.measured_ns[graph.call_start(call)]);
     add(step_of_call[call], graph.call_end(call));
   }
   for (std::uint32_t index = 0; index < graph.operations.size(); ++index) {

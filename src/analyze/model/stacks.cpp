@@ -13,8 +13,16 @@ const std::string kNamelessCall = "unknown call";
 const std::string kNoCall = "call not in file";
 const std::string kManagedMemory = "managed memory";
 
-std::uint64_t key_of(std::uint32_t stack, bool is_backward) {
-  return std::uint64_t{stack} << 1 | (is_backward ? 1 : 0);
+// `id`: of a stack or a string.
+std::uint64_t key_of(std::uint32_t id, bool is_backward) {
+  return std::uint64_t{id} << 1 | (is_backward ? 1 : 0);
+}
+
+// Asked for every call, mostly of one thread or two: a walk takes less than a hash.
+bool is_among(const Threads& threads, std::uint32_t thread) {
+  constexpr std::size_t kFew = 4;
+  if (threads.size() > kFew) return threads.contains(thread);
+  return std::find(threads.begin(), threads.end(), thread) != threads.end();
 }
 
 }  // namespace
@@ -30,17 +38,25 @@ Stacks::Stacks(const trace::Process& process, const Timeline& timeline)
 }
 
 bool Stacks::is_backward(const Call& call) const {
-  return call.autograd_role == trace::AutogradRole::kBackward || autograd_threads_.contains(call.thread);
+  return call.autograd_role == trace::AutogradRole::kBackward || is_among(autograd_threads_, call.thread);
 }
 
 std::uint32_t Stacks::of_call(const Call& call) {
   if (const std::uint32_t label = labels_.of(call); label != trace::kNoId) return of_label(label);
   const bool is_known_backward = is_backward(call);
-  // The name is for calls without a stack alone; looking it up takes longer than all the rest.
+  // The text of the name is for calls without a stack alone; looking it up takes longer than all the rest.
+  if (call.stack == trace::kNoId) {
+    const auto [known, is_new] = by_name_id_.try_emplace(key_of(call.name, is_known_backward), 0);
+    if (is_new) known->second = find_or_make(call.stack, is_known_backward, name_of(call));
+    return known->second;
+  }
   const auto known = by_stack_.find(key_of(call.stack, is_known_backward));
-  if (known != by_stack_.end()) return known->second;
+  return known != by_stack_.end() ? known->second : find_or_make(call.stack, is_known_backward, name_of(call));
+}
+
+const std::string& Stacks::name_of(const Call& call) const {
   const std::string& name = process_.string(call.name);
-  return find_or_make(call.stack, is_known_backward, name.empty() ? kNamelessCall : name);
+  return name.empty() ? kNamelessCall : name;
 }
 
 std::uint32_t Stacks::of_transfer(const Transfer& transfer) {

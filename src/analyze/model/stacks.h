@@ -51,6 +51,7 @@ class Stacks {
   std::vector<const trace::Frame*> frames_of(std::uint32_t stack) const;
   std::uint32_t python_frames_of(std::uint32_t stack);
   bool is_backward(const Call& call) const;
+  const std::string& name_of(const Call& call) const;
 
   const trace::Process& process_;
   const Timeline& timeline_;
@@ -61,6 +62,7 @@ class Stacks {
   std::unordered_map<std::uint64_t, std::uint32_t> by_stack_;
   std::unordered_map<std::uint32_t, std::uint32_t> by_label_;
   std::map<std::pair<std::string, bool>, std::uint32_t> by_name_;  // calls without a stack
+  std::unordered_map<std::uint64_t, std::uint32_t> by_name_id_;    // the same by the name's string id, found faster
   std::map<std::vector<std::uint32_t>, std::uint32_t> python_frames_;
   std::unordered_map<std::uint32_t, bool> is_on_path_;  // by frame
 };

@@ -15,17 +15,22 @@ std::int64_t length_ns(const Interval& time) {
   return time.end_ns - time.start_ns;
 }
 
-// From when all work of the step before is done until all of its own is.
-Interval work_of(const Graph& graph, Times times_ns, std::size_t step) {
-  if (graph.step_starts_ns.size() < 3) return {0, *std::max_element(times_ns.begin(), times_ns.end())};
-  const std::vector<std::int64_t> done_ns = completions_ns(graph, times_ns);
+bool has_whole_steps(const Graph& graph) {
+  return graph.step_starts_ns.size() >= 3;
+}
+
+// Where the graph has no whole steps: all of it is one.
+Interval work_of_all(Times times_ns) {
+  return {0, *std::max_element(times_ns.begin(), times_ns.end())};
+}
+
+// From when all work of the step before is done until all of its own is. `done_ns`: completions_ns().
+Interval work_of(Times done_ns, std::size_t step) {
   return {step == 0 ? 0 : done_ns[step - 1], done_ns[step]};
 }
 
 // The median of the steps that step_ns() takes the mean of.
-std::size_t median_step_of(const Graph& graph) {
-  if (graph.step_starts_ns.size() < 3) return 0;
-  const std::vector<std::int64_t> done_ns = completions_ns(graph, graph.measured_ns);
+std::size_t median_step_of(Times done_ns) {
   std::vector<std::pair<std::int64_t, std::size_t>> lengths;
   for (std::size_t step = (done_ns.size() - 1) / 2 + 1; step < done_ns.size(); ++step) {
     lengths.emplace_back(done_ns[step] - done_ns[step - 1], step);
@@ -89,9 +94,11 @@ class Cut {
 std::optional<ShownStep> shown_step(const ProcessModel& model) {
   const Graph& graph = model.graph();
   if (graph.calls.empty() && graph.operations.empty()) return std::nullopt;
-  const std::size_t step = median_step_of(graph);
+  const auto done_ns = has_whole_steps(graph) ? completions_ns(graph, graph.measured_ns) : std::vector<std::int64_t>();
+  const std::size_t step = done_ns.empty() ? 0 : median_step_of(done_ns);
+  const Interval work = done_ns.empty() ? work_of_all(graph.measured_ns) : work_of(done_ns, step);
   const std::int64_t base_ns = graph.window.start_ns;
-  ShownStep shown{0, graph.window, on_clock(work_of(graph, graph.measured_ns, step), base_ns), step};
+  ShownStep shown{0, graph.window, on_clock(work, base_ns), step};
   if (graph.step_starts_ns.size() < 2) return shown;
   shown.time = on_clock({graph.step_starts_ns[step], graph.step_starts_ns[step + 1]}, base_ns);
   const auto& starts_ns = model.steps()->starts_ns;
@@ -111,7 +118,8 @@ std::optional<RetimedStep> retimed_step(const ProcessModel& model, std::span<con
 }
 
 RetimedStep retimed_step(const ShownStep& shown, const Graph& changed, Times times_ns, double predicted_step_ns) {
-  const Interval work = work_of(changed, times_ns, shown.graph_step);
+  const Interval work =
+      has_whole_steps(changed) ? work_of(completions_ns(changed, times_ns), shown.graph_step) : work_of_all(times_ns);
   const std::int64_t shift_ns = shown.work.start_ns - work.start_ns;
   const Cut cut(changed, times_ns, on_clock(shown.time, -changed.window.start_ns), shift_ns);
   return {.recorded = shown,

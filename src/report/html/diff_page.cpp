@@ -22,15 +22,25 @@ using analyze::Interval;
 // One run on the axis of the page.
 struct Placed {
   Interval extent{0, 0};
-  Interval step{0, 0};  // the median one; of a run without steps, all of it
+  Interval step{0, 0};  // the one to show; of a run without steps, all of it
 
   std::int64_t lead_ns() const { return step.start_ns - extent.start_ns; }
   std::int64_t step_ns() const { return step.end_ns - step.start_ns; }
 };
 
-Placed placed(const RunLanes& run) {
+// The step that shows an item; the median one where the run has none with it.
+Placed placed(const RunLanes& run, const Sites& sites, const std::optional<analyze::Item>& item) {
   const Interval extent = run.extent().value_or(Interval{0, 0});
-  return {extent, run.picture().is_step ? run.picture().window : extent};
+  const auto site = item ? sites.index_named(item->site) : std::nullopt;
+  const auto step = site ? run.step_with(*site) : std::nullopt;
+  return {extent, step ? *step : run.step().value_or(extent)};
+}
+
+// With its lines as the runs have them; nothing where no place changed.
+analyze::ItemChange largest_change(const analyze::Comparison& comparison) {
+  const auto found = std::find_if(comparison.items.begin(), comparison.items.end(),
+                                  [](const auto& change) { return change.kind != analyze::ChangeKind::kSame; });
+  return found == comparison.items.end() ? analyze::ItemChange() : *found;
 }
 
 // Both runs with their steps at one moment, in the page's time.
@@ -98,6 +108,7 @@ void DiffPage::write(analyze::Report before, analyze::Report after, const Output
   analyze::Comparison comparison = analyze::compare(before, after);
   // Before their paths are cut.
   const auto code = options_.has_source ? code_of_changes(comparison, before, after) : std::vector<CodeChange>();
+  const analyze::ItemChange largest = largest_change(comparison);
   redactor.apply(comparison);
   redactor.apply(before);
   redactor.apply(after);
@@ -106,7 +117,7 @@ void DiffPage::write(analyze::Report before, analyze::Report after, const Output
   EncodedLanes encoded = data_.encoded;
   before_.add_rank_lanes(encoded, strings);
   after_.add_rank_lanes(encoded, strings);
-  const Axis axis(placed(before_), placed(after_));
+  const Axis axis(placed(before_, data_.sites, largest.before), placed(after_, data_.sites, largest.after));
   std::vector<std::int64_t> bases_ns(data_.groups.size(), axis.base_after_ns);
   std::fill_n(bases_ns.begin(), before_groups_, axis.base_before_ns);
   std::vector<std::string> groups;

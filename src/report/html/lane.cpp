@@ -26,7 +26,8 @@ Depths spread(std::vector<Event> events) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (kept == 0 || events[kept - 1].end_ns() <= events[i].start_ns) {
-      events[kept++] = events[i];
+      if (kept != i) events[kept] = events[i];
+      ++kept;
     } else {
       others.push_back(events[i]);
     }

@@ -178,22 +178,29 @@ std::uint32_t clamped(std::int64_t time_ns) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(time_ns, 0, kLongDuration));
 }
 
-// Room for the records of each key that become events, so that growing copies nothing. Neighbours often have the same
-// key.
+// The entries of a map, without a search where the key is that of the last one: neighbours often have the same.
+template <typename Key, typename Value>
+class Entries {
+ public:
+  explicit Entries(std::map<Key, Value>& map) : map_(map) {}
+
+  Value& operator[](const Key& key) {
+    if (last_ == nullptr || last_->first != key) last_ = &*map_.try_emplace(key).first;
+    return last_->second;
+  }
+
+ private:
+  std::map<Key, Value>& map_;
+  std::pair<const Key, Value>* last_ = nullptr;
+};
+
+// Room for the records of each key that become events, so that growing copies nothing.
 template <typename Key, typename Records, typename KeyOf, typename IsKept>
 std::map<Key, std::vector<Event>> room_for(const Records& records, KeyOf key_of, IsKept is_kept) {
   std::map<Key, std::size_t> counts;
-  const Key* last = nullptr;
-  std::size_t* count = nullptr;
+  Entries count_of(counts);
   for (std::uint32_t i = 0; i < records.size(); ++i) {
-    if (!is_kept(i)) continue;
-    const Key key = key_of(records[i]);
-    if (last == nullptr || *last != key) {
-      const auto entry = counts.try_emplace(key).first;
-      last = &entry->first;
-      count = &entry->second;
-    }
-    ++*count;
+    if (is_kept(i)) ++count_of[key_of(records[i])];
   }
   std::map<Key, std::vector<Event>> room;
   constexpr std::size_t kLeftOutStretches = 2;  // that a stream may get besides
@@ -215,6 +222,7 @@ class Builder {
                                                  : own_activity_.emplace(timeline_, are_kernels_recorded_)),
         lost_(find_lost(process_, timeline_, are_kernels_recorded_)),
         autograd_threads_(analyze::threads_named_for_autograd(process_, timeline_)),
+        span_(analyze::span_of(timeline_)),
         waits_(waiting_calls(timeline_)),
         number_of_call_(timeline_.calls.size(), kNoLink),
         next_number_(input.first_number) {}
@@ -370,12 +378,11 @@ class Builder {
       return work.call != kNone && is_within(opening, timeline_.calls[work.call].start_ns);
     });
     const auto begun = [&] { return count_work([&](const auto& work) { return is_within(opening, work.start_ns); }); };
-    const auto span = analyze::span_of(timeline_);
-    if (span && begun() < issued / 2) {
-      while (begun() < issued && (span->start_ns < opening.start_ns || opening.end_ns < span->end_ns)) {
+    if (span_ && begun() < issued / 2) {
+      while (begun() < issued && (span_->start_ns < opening.start_ns || opening.end_ns < span_->end_ns)) {
         const std::int64_t half_ns = (opening.end_ns - opening.start_ns) / 2;
-        opening = {std::max(span->start_ns, opening.start_ns - half_ns),
-                   std::min(span->end_ns, opening.end_ns + half_ns)};
+        opening = {std::max(span_->start_ns, opening.start_ns - half_ns),
+                   std::min(span_->end_ns, opening.end_ns + half_ns)};
       }
     }
     result_.opening = opening;
@@ -419,11 +426,12 @@ class Builder {
     auto by_thread = room_for<std::uint32_t>(
         timeline_.calls, [](const Call& call) { return call.thread; },
         [&](std::uint32_t i) { return is_showable(timeline_.calls[i]) && is_kept(i); });
+    Entries of_thread(by_thread);
     for (std::uint32_t i = 0; i < timeline_.calls.size(); ++i) {
       const Call& call = timeline_.calls[i];
       if (!is_usable(call)) continue;
       if (!is_taken(is_kept(i))) continue;
-      by_thread[call.thread].push_back(call_event(i));
+      of_thread[call.thread].push_back(call_event(i));
     }
     for (const LostCalls& calls : lost_.calls) add_lost(calls.stretch, "call", by_thread[calls.thread]);
     std::vector<std::uint32_t> order;
@@ -441,9 +449,8 @@ class Builder {
   }
 
   void find_python() {
-    const auto span = analyze::span_of(timeline_);
-    if (!span) return;
-    python_ = python_stretches(timeline_, stacks_, *span);
+    if (!span_) return;
+    python_ = python_stretches(timeline_, stacks_, *span_);
     // Other threads have no row.
     std::set<std::uint32_t> calling;
     for (const Call& call : timeline_.calls) calling.insert(call.thread);
@@ -484,17 +491,16 @@ class Builder {
 
   void add_devices() {
     using DeviceStream = std::pair<std::uint32_t, std::uint32_t>;
-    auto room = room_for<DeviceStream>(
+    auto by_stream = room_for<DeviceStream>(
         timeline_.kernels, [](const Kernel& kernel) { return DeviceStream(kernel.device, kernel.stream); },
         [&](std::uint32_t i) {
           return is_showable(timeline_.kernels[i]) && is_in_stretch(timeline_.kernels[i].start_ns);
         });
-    std::map<std::uint32_t, std::map<std::uint32_t, std::vector<Event>>> kernels;
-    for (auto& [key, events] : room) kernels[key.first][key.second] = std::move(events);
+    Entries of_stream(by_stream);
     std::map<std::uint32_t, std::map<LaneKind, std::vector<Event>>> copies;
     for (const Kernel& kernel : timeline_.kernels) {
       if (!is_usable(kernel)) continue;
-      auto& events = kernels[kernel.device][kernel.stream];
+      auto& events = of_stream[{kernel.device, kernel.stream}];
       if (!is_taken(is_in_stretch(kernel.start_ns))) {
         note_left_out(kernel);
         continue;
@@ -504,6 +510,8 @@ class Builder {
     for (const Transfer& transfer : timeline_.transfers) {
       if (is_usable(transfer)) copies[transfer.device][lane_of(transfer)].push_back(copy_of(transfer));
     }
+    std::map<std::uint32_t, std::map<std::uint32_t, std::vector<Event>>> kernels;
+    for (auto& [key, events] : by_stream) kernels[key.first][key.second] = std::move(events);
     for (const LostKernels& lost : lost_.kernels) add_lost(lost.stretch, "kernel", kernels[lost.device][lost.stream]);
     auto lost_copies = lost_copies_by_device();
     for (const auto& [device, lanes] : copies) kernels[device];
@@ -710,13 +718,12 @@ class Builder {
   }
 
   void add_memory() {
-    const auto span = analyze::span_of(timeline_);
-    if (!span) return;
-    const auto use = analyze::memory_use_of(timeline_, stacks_, span->start_ns);
-    if (!use || use->peak_device_bytes == 0 || distance(span->start_ns, input_.reference_ns) > kMaxDistanceNs) return;
+    if (!span_) return;
+    const auto use = analyze::memory_use_of(timeline_, stacks_, span_->start_ns);
+    if (!use || use->peak_device_bytes == 0 || distance(span_->start_ns, input_.reference_ns) > kMaxDistanceNs) return;
     Lane lane{.kind = LaneKind::kMemory, .title = "GPU memory"};
     for (const analyze::MemoryPoint& point : use->points) {
-      lane.curve.emplace_back(span->start_ns + point.time_ns, point.device_bytes);
+      lane.curve.emplace_back(span_->start_ns + point.time_ns, point.device_bytes);
     }
     result_.lanes.push_back(std::move(lane));
   }
@@ -733,6 +740,7 @@ class Builder {
   const analyze::Activity& activity_;
   LostRecords lost_;
   analyze::Threads autograd_threads_;
+  std::optional<Interval> span_;               // of all records with times
   std::vector<bool> waits_;                    // by call
   std::vector<std::uint32_t> number_of_call_;  // of the call's event
   std::uint32_t next_number_;
@@ -754,6 +762,10 @@ class Builder {
 
 Lane state_lane(std::uint32_t device) {
   return {.kind = LaneKind::kState, .title = "GPU " + device_text(device) + ": what it waits for", .device = device};
+}
+
+std::string waits_for_ranks_title(std::uint32_t device) {
+  return "GPU " + device_text(device) + ": waits for other ranks";
 }
 
 bool is_gap_kept(const Interval& gap, const std::optional<Interval>& stretch) {

@@ -60,6 +60,8 @@ struct LaneInput {
 
 // The lane for what a device waits for, without events.
 Lane state_lane(std::uint32_t device);
+// The row of a picture with what a device waits for other ranks.
+std::string waits_for_ranks_title(std::uint32_t device);
 // Whether a gap of that time is in the page whatever their number. `stretch`: as in ProcessLanes.
 bool is_gap_kept(const analyze::Interval& gap, const std::optional<analyze::Interval>& stretch);
 

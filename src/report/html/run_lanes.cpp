@@ -23,6 +23,48 @@ Event wait_event(const analyze::RankWaitInterval& wait, std::span<const analyze:
           .event_class = Class::kIdleRank};
 }
 
+// What an event adds to the cost of its place: the time that the host is held, or that a copy takes beside no kernel.
+std::uint64_t cost_ns(LaneKind kind, const Event& event) {
+  if (kind == LaneKind::kHost) return event.event_class == Class::kBlocked ? event.duration_ns : 0;
+  return kind >= LaneKind::kCopyUp && kind <= LaneKind::kCopyDevice ? event.exposed_ns : 0;
+}
+
+// The cost of each place in each step that has it.
+std::map<std::pair<std::uint16_t, std::size_t>, std::uint64_t> costs_by_step(const ProcessLanes& lanes,
+                                                                             const std::vector<Event>& steps) {
+  std::map<std::pair<std::uint16_t, std::size_t>, std::uint64_t> costs;
+  for (const Lane& lane : lanes.lanes) {
+    if (lane.kind == LaneKind::kState || lane.kind == LaneKind::kPython) continue;
+    std::size_t step = 0;
+    for (const Event& event : lane.events) {
+      while (step < steps.size() && steps[step].end_ns() <= event.start_ns) ++step;
+      if (step == steps.size()) break;
+      if (event.site == 0 || event.start_ns < steps[step].start_ns) continue;
+      costs[{event.site, step}] += cost_ns(lane.kind, event);
+    }
+  }
+  return costs;
+}
+
+// For each place: `median`, if the place is in it, else the step in which it costs most.
+std::map<std::uint16_t, analyze::Interval> steps_of_sites(const ProcessLanes& lanes, const analyze::Interval& median) {
+  std::map<std::uint16_t, analyze::Interval> step_of_site;
+  const auto row = std::find_if(lanes.lanes.begin(), lanes.lanes.end(),
+                                [](const Lane& lane) { return lane.kind == LaneKind::kSteps; });
+  if (row == lanes.lanes.end()) return step_of_site;
+  std::map<std::uint16_t, std::uint64_t> most_ns;
+  for (const auto& [key, spent_ns] : costs_by_step(lanes, row->events)) {
+    const auto& [site, index] = key;
+    const Event& step = row->events[index];
+    const bool is_median = step.start_ns == median.start_ns;
+    const auto [most, is_first] = most_ns.try_emplace(site, spent_ns);
+    if (!is_first && !is_median && spent_ns <= most->second) continue;
+    most->second = is_median ? std::numeric_limits<std::uint64_t>::max() : spent_ns;
+    step_of_site[site] = is_median ? median : analyze::Interval{step.start_ns, step.end_ns()};
+  }
+  return step_of_site;
+}
+
 }  // namespace
 
 void EncodedLanes::add(Lane lane, std::uint32_t group, std::optional<std::size_t> fix, const Strings& strings) {
@@ -65,10 +107,10 @@ void RunLanes::add(const analyze::ProcessView& view) {
   untimed_ += lanes.untimed;
   lost_stretches_ += lanes.lost_stretches;
   has_untimed_losses_ = has_untimed_losses_ || lanes.has_untimed_losses;
-  choose_picture(lanes);
+  const bool is_rank = has_others_ && view.rank != nullptr;
+  choose_picture(lanes, is_rank ? std::optional(ranks_.size()) : std::nullopt);
   const auto group = static_cast<std::uint32_t>(data_.groups.size());
   data_.groups.push_back(label_ + lanes.group);
-  const bool is_rank = has_others_ && view.rank != nullptr;
   if (is_rank) ranks_.push_back({group, *view.rank, lanes.stretch, {}});
   for (Lane& lane : lanes.lanes) {
     note_extent(lane);
@@ -107,7 +149,7 @@ void RunLanes::keep_fix(FixedStep step, std::uint32_t group) {
   }
 }
 
-void RunLanes::choose_picture(const ProcessLanes& lanes) {
+void RunLanes::choose_picture(const ProcessLanes& lanes, std::optional<std::size_t> rank) {
   StepPicture picture = picture_of(lanes);
   std::size_t spans = 0;
   for (const PictureRow& row : picture.rows) spans += row.spans.size();
@@ -115,12 +157,43 @@ void RunLanes::choose_picture(const ProcessLanes& lanes) {
   if (!is_better) return;
   picture_ = std::move(picture);
   picture_spans_ = spans;
+  picture_rank_ = rank;
   opening_ = lanes.opening;
+  if (!label_.empty() && picture_.is_step) step_of_site_ = steps_of_sites(lanes, picture_.window);
+}
+
+std::optional<analyze::Interval> RunLanes::step_with(std::size_t site) const {
+  const auto found = step_of_site_.find(static_cast<std::uint16_t>(site + 1));
+  return found == step_of_site_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<analyze::Interval> RunLanes::step() const {
+  return picture_.is_step ? std::optional(picture_.window) : std::nullopt;
+}
+
+StepPicture RunLanes::picture() const {
+  StepPicture picture = picture_;
+  if (!picture_rank_) return picture;
+  const auto waits = analyze::rank_wait_intervals(rank_runs());
+  if (!waits) return picture;
+  std::map<std::uint32_t, std::vector<PictureSpan>> by_device;
+  for (const analyze::RankWaitInterval& wait : (*waits)[*picture_rank_]) {
+    by_device[wait.device].push_back({wait.time.start_ns, wait.time.end_ns, Class::kIdleRank, 0});
+  }
+  for (auto& [device, spans] : by_device) {
+    add_row({waits_for_ranks_title(device), LaneKind::kState, device, std::move(spans)}, picture);
+  }
+  return picture;
+}
+
+std::vector<analyze::RankRun> RunLanes::rank_runs() const {
+  std::vector<analyze::RankRun> runs;
+  for (const Rank& rank : ranks_) runs.push_back(rank.run);
+  return runs;
 }
 
 void RunLanes::add_rank_lanes(EncodedLanes& encoded, Strings& strings) const {
-  std::vector<analyze::RankRun> runs;
-  for (const Rank& rank : ranks_) runs.push_back(rank.run);
+  const std::vector<analyze::RankRun> runs = rank_runs();
   const auto waits = analyze::rank_wait_intervals(runs);
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     std::map<std::uint32_t, std::vector<Event>> by_device;

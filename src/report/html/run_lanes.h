@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,7 +47,8 @@ class RunLanes {
     std::uint32_t group;
   };
 
-  // `process_count`: how many will be added; they share the room for events. `label` stands before the name of each.
+  // `process_count`: how many will be added; they share the room for events. `label`: of one of two runs; it stands
+  // before the name of each process.
   RunLanes(PageData& data, std::size_t max_events, std::size_t process_count, std::string label = "");
   RunLanes(const RunLanes&) = delete;
   RunLanes& operator=(const RunLanes&) = delete;
@@ -55,8 +57,13 @@ class RunLanes {
 
   // The time from the first event to the last, or nullopt without events.
   std::optional<analyze::Interval> extent() const;
-  // Of the process that did most in its step.
-  const StepPicture& picture() const { return picture_; }
+  // Of the process that did most in its step. With what its devices wait for other ranks, once all are added.
+  StepPicture picture() const;
+  // That step; nullopt: no process has steps.
+  std::optional<analyze::Interval> step() const;
+  // The same where a place (index into the page's) is in that step; else the step in which it costs most. Nullopt: it
+  // is in no step. Only of one of two runs.
+  std::optional<analyze::Interval> step_with(std::size_t site) const;
   // What to look at first, of the same process; nullopt: it has no steps.
   const std::optional<analyze::Interval>& opening() const { return opening_; }
   // The predicted step of each rule and place: of the process that would gain most.
@@ -75,9 +82,10 @@ class RunLanes {
     std::vector<Lane> states;
   };
 
+  std::vector<analyze::RankRun> rank_runs() const;
   void note_extent(const Lane& lane);
   void keep_fix(FixedStep step, std::uint32_t group);
-  void choose_picture(const ProcessLanes& lanes);
+  void choose_picture(const ProcessLanes& lanes, std::optional<std::size_t> rank);
 
   PageData& data_;
   std::size_t max_events_of_process_;
@@ -89,8 +97,10 @@ class RunLanes {
   std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
   std::vector<Rank> ranks_;
   StepPicture picture_;
+  std::optional<std::size_t> picture_rank_;  // index into ranks_
   std::optional<analyze::Interval> opening_;
   std::size_t picture_spans_ = 0;
+  std::map<std::uint16_t, analyze::Interval> step_of_site_;  // by number, as in events
   std::uint64_t left_out_ = 0;
   std::uint64_t too_deep_ = 0;
   std::uint64_t untimed_ = 0;

@@ -204,7 +204,7 @@ std::string pictures_of(const StepPicture& before, const StepPicture& after, con
   };
   const std::string html = html_of(before, sites, title("Before", before), length_ns) +
                            html_of(after, sites, title("After", after), length_ns);
-  return html.empty() ? "" : html + picture_hint();
+  return html.empty() ? "" : html + picture_hint(has_python(before) || has_python(after));
 }
 
 std::string tables_of(const StaticDiff& parts) {

@@ -38,15 +38,18 @@ constexpr std::array kLooks = {
     Look{"p-kernel", "#4470b3"}, Look{"p-call", "#7c8591"},
     Look{"p-copy", "#1e8569"},   Look{"p-pageable", "url(#tp-pageable)"},
     Look{"p-lost", "#999999"},   Look{"p-wait", "url(#tp-wait)"},
+    Look{"p-python", "#d3dad2"},
 };
 constexpr std::size_t kWaitLook = 5;
+constexpr std::size_t kPythonLook = 6;
 
 std::size_t look_of(Class event_class) {
   if (is_waiting(event_class)) return kWaitLook;
+  if (event_class == Class::kPython) return kPythonLook;
   if (event_class == Class::kPageable) return 3;
   if (event_class >= Class::kPinned && event_class <= Class::kMemset) return 2;
   if (event_class == Class::kCopiesOnly) return 2;
-  if (event_class >= Class::kCall && event_class <= Class::kPython) return 1;
+  if (event_class >= Class::kCall && event_class <= Class::kCopyCall) return 1;
   if (event_class >= Class::kLost) return 4;
   return 0;
 }
@@ -110,15 +113,20 @@ double percent_at(const Interval& window, std::int64_t time_ns) {
 }
 
 std::string label_of(const PictureSpan& span, const Sites& sites) {
-  std::string text = duration_text(span.end_ns - span.start_ns);
-  if (span.site > 0 && span.site <= sites.all().size()) text += ": " + sites.all()[span.site - 1].site;
-  return cut(text, 60);
+  const bool has_site = span.site > 0 && span.site <= sites.all().size();
+  const std::string site = has_site ? sites.all()[span.site - 1].site : "";
+  if (span.event_class == Class::kPython) return cut(site, 60);
+  return cut(duration_text(span.end_ns - span.start_ns) + (has_site ? ": " + site : ""), 60);
 }
 
-// Long stretches of waiting say how long and where.
+bool has_label(const PictureSpan& span) {
+  return is_waiting(span.event_class) || (span.event_class == Class::kPython && span.site > 0);
+}
+
+// Long stretches of waiting say how long and where, those of Python where.
 void append_labels(const PictureRow& row, const Interval& window, const Sites& sites, std::string& out) {
   for (const PictureSpan& span : row.spans) {
-    if (!is_waiting(span.event_class)) continue;
+    if (!has_label(span)) continue;
     const double from = std::max(0.0, percent_at(window, span.start_ns));
     const double to = std::min(100.0, percent_at(window, span.end_ns));
     const std::string label = label_of(span, sites);
@@ -126,6 +134,19 @@ void append_labels(const PictureRow& row, const Interval& window, const Sites& s
     if (!fits) continue;
     fmt::format_to(std::back_inserter(out), "<text x=\"{:.1f}%\" y=\"17\" text-anchor=\"middle\">{}</text>",
                    (from + to) / 2, escaped(label));
+  }
+}
+
+// Where the program goes from one line to another.
+void append_cuts(const PictureRow& row, const Interval& window, std::string& out) {
+  constexpr double kLeastPercent = 1;
+  double before = 0;
+  for (const PictureSpan& span : row.spans) {
+    const double from = percent_at(window, span.start_ns);
+    if (span.event_class != Class::kPython || from - before < kLeastPercent) continue;
+    before = from;
+    fmt::format_to(std::back_inserter(out),
+                   "<rect class=\"p-cut\" fill=\"#ffffff\" x=\"{:.1f}%\" y=\"2\" width=\"1\" height=\"22\"/>", from);
   }
 }
 
@@ -159,6 +180,7 @@ std::string svg_of(const PictureRow& row, const Interval& window, const Interval
     }
     if (!coverage.is_empty()) coverage.append_rectangles(kLooks[look], svg);
   }
+  append_cuts(row, window, svg);
   append_labels(row, window, sites, svg);
   return svg + "</svg>";
 }
@@ -196,25 +218,38 @@ Interval extent_of(const ProcessLanes& lanes) {
 }
 
 bool is_drawn(LaneKind kind) {
-  return kind != LaneKind::kSteps && kind != LaneKind::kRanges && kind != LaneKind::kPython &&
-         kind != LaneKind::kMemory;
+  return kind != LaneKind::kSteps && kind != LaneKind::kRanges && kind != LaneKind::kMemory;
+}
+
+// Rows of Python give way to those of threads and devices.
+void bound(std::vector<PictureRow>& rows) {
+  for (std::size_t i = rows.size(); i > 0 && rows.size() > kMaxPictureRows; --i) {
+    if (rows[i - 1].kind == LaneKind::kPython) rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(i - 1));
+  }
+  if (rows.size() > kMaxPictureRows) rows.erase(rows.begin() + kMaxPictureRows, rows.end());
 }
 
 }  // namespace
+
+bool has_python(const StepPicture& picture) {
+  return std::any_of(picture.rows.begin(), picture.rows.end(),
+                     [](const PictureRow& row) { return row.kind == LaneKind::kPython; });
+}
 
 StepPicture picture_of(const ProcessLanes& lanes) {
   StepPicture picture{
       .window = lanes.median_step.value_or(extent_of(lanes)), .is_step = lanes.median_step.has_value(), .rows = {}};
   if (picture.window.start_ns >= picture.window.end_ns) return {};
   for (const Lane& lane : lanes.lanes) {
-    if (!is_drawn(lane.kind) || picture.rows.size() == kMaxPictureRows) continue;
-    PictureRow row{lane.title, lane.kind, {}};
+    if (!is_drawn(lane.kind)) continue;
+    const std::string title = lane.kind == LaneKind::kPython ? "Python of " + lane.title : lane.title;
+    PictureRow row{title, lane.kind, lane.device, {}};
     for (const Event& event : lane.events) {
       if (event.start_ns >= picture.window.end_ns || event.end_ns() <= picture.window.start_ns) continue;
       row.spans.push_back({event.start_ns, event.end_ns(), event.event_class, event.site});
     }
     if (row.spans.empty()) continue;
-    const bool continues = lane.depth > 0 && !picture.rows.empty() && picture.rows.back().title == lane.title;
+    const bool continues = lane.depth > 0 && !picture.rows.empty() && picture.rows.back().title == title;
     if (continues) {
       auto& spans = picture.rows.back().spans;
       spans.insert(spans.end(), row.spans.begin(), row.spans.end());
@@ -222,13 +257,27 @@ StepPicture picture_of(const ProcessLanes& lanes) {
       picture.rows.push_back(std::move(row));
     }
   }
+  bound(picture.rows);
   return picture;
+}
+
+void add_row(PictureRow row, StepPicture& picture) {
+  std::erase_if(row.spans, [&](const PictureSpan& span) {
+    return span.start_ns >= picture.window.end_ns || span.end_ns <= picture.window.start_ns;
+  });
+  if (row.spans.empty()) return;
+  const auto first = std::find_if(picture.rows.begin(), picture.rows.end(), [&](const PictureRow& other) {
+    return other.device == row.device && other.kind >= row.kind;
+  });
+  const bool is_behind = first != picture.rows.end() && first->kind == row.kind;
+  picture.rows.insert(first + (is_behind ? 1 : 0), std::move(row));
+  bound(picture.rows);
 }
 
 std::string html_of(const StepPicture& picture, const Sites& sites) {
   if (picture.rows.empty()) return "";
   return html_of(picture, sites, picture.is_step ? "A median step" : "The whole recording", length_of(picture)) +
-         picture_hint();
+         picture_hint(has_python(picture));
 }
 
 std::int64_t length_of(const StepPicture& picture) {
@@ -248,9 +297,11 @@ std::string html_of(const StepPicture& picture, const Sites& sites, const std::s
   return html + "<tr><th scope=\"row\">time</th><td>" + axis_of(window) + "</td></tr>\n</tbody></table></section>\n";
 }
 
-std::string picture_hint() {
-  return "<p class=\"hint\">Hatched: waiting. The height of a column is the share of its time. Grey: calls of CUDA; "
-         "blue: kernels; green: copies, striped from and to pageable memory.</p>\n";
+std::string picture_hint(bool has_python) {
+  return std::string(
+             "<p class=\"hint\">Hatched: waiting. The height of a column is the share of its time. Grey: calls of "
+             "CUDA; blue: kernels; green: copies, striped from and to pageable memory") +
+         (has_python ? "; pale: lines of Python, from samples" : "") + ".</p>\n";
 }
 
 std::string picture_patterns() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct PictureSpan {
 struct PictureRow {
   std::string title;
   LaneKind kind;
+  std::optional<std::uint32_t> device;
   std::vector<PictureSpan> spans;
 };
 
@@ -33,6 +35,10 @@ struct StepPicture {
 // Copies what a picture of the process needs. Without steps it shows all of it.
 StepPicture picture_of(const ProcessLanes& lanes);
 
+// Adds what of a row lies in the window, behind the rows of the same kind of its device.
+void add_row(PictureRow row, StepPicture& picture);
+bool has_python(const StepPicture& picture);
+
 std::int64_t length_of(const StepPicture& picture);
 
 // A section of the page; "" when there is nothing to show.
@@ -40,7 +46,7 @@ std::string html_of(const StepPicture& picture, const Sites& sites);
 // The same on a time axis of a given length, without the hint. `title` is untrusted.
 std::string html_of(const StepPicture& picture, const Sites& sites, const std::string& title, std::int64_t length_ns);
 // How to read a picture.
-std::string picture_hint();
+std::string picture_hint(bool has_python);
 
 // The patterns that pictures of a page refer to.
 std::string picture_patterns();

@@ -91,6 +91,41 @@ TEST(HtmlDiffPage, PutsBothMedianStepsAtOneMoment) {
   EXPECT_LE(to, contents["span_ns"].get<std::int64_t>());
 }
 
+// A loop that also logs in its third step, at a line of its own.
+void add_logging_loop(Recording& recording, int steps) {
+  add_loop(recording, steps);
+  const std::uint32_t place = recording.stack("log", "/home/me/log.py", 7);
+  recording.call(trace::CallKind::kCopy, "cudaMemcpy", 1000, 2'700'000, 2'800'000, place);
+  recording.copy(trace::CopyKind::kDeviceToHost, 4, 1000, 2'720'000, 2'780'000);
+}
+
+TEST(HtmlDiffPage, OpensOnTheStepWithTheLargestChange) {
+  Recording before;
+  add_logging_loop(before, 40);
+  Recording after;
+  add_loop(after, 11);
+  analyze::Report report = report_of("train.py", 500'000);
+  report.sites[0].site = "log.py:7";
+  const std::string html = page_of(before, after, report, {});
+  const auto starts = step_starts(html, 0);
+  // The median step of the run after it, which has nothing of the kind.
+  EXPECT_EQ(starts[2], step_starts(html, 1)[5]);
+  const Json contents = contents_of(html);
+  EXPECT_LT(contents["window"][0].get<std::int64_t>(), starts[2]);
+  EXPECT_GT(contents["window"][1].get<std::int64_t>(), starts[3]);
+}
+
+TEST(HtmlDiffPage, OpensOnTheMedianStepWhereThatShowsTheLargestChange) {
+  Recording before;
+  add_logging_loop(before, 40);
+  Recording after;
+  add_loop(after, 11);
+  analyze::Report report = report_of("train.py", 500'000);
+  report.sites[0].site = "train.py:42";
+  const std::string html = page_of(before, after, report, {});
+  EXPECT_EQ(step_starts(html, 0)[20], step_starts(html, 1)[5]);
+}
+
 TEST(HtmlDiffPage, LinksPointIntoTheirOwnRun) {
   Recording before;
   add_loop(before, 5);

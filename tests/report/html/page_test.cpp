@@ -370,6 +370,9 @@ TEST(HtmlPage, DrawsWaitsForOtherRanksInTheLaneOfTheDevice) {
     }
   }
   EXPECT_EQ(waits, 1u);
+  EXPECT_THAT(html, HasSubstr("<tr><th scope=\"row\">GPU 0: waits for other ranks</th><td><svg class=\"row\" "
+                              "width=\"100%\" height=\"26\" role=\"img\" aria-label=\"GPU 0: waits for other "
+                              "ranks: waiting 300 us"));
 }
 
 TEST(HtmlPage, OfOneRankShowsNoWaitForAnother) {

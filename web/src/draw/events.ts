@@ -29,7 +29,7 @@ export interface EventPainter {
 
 /** Whether every event of the lane in the window is drawn as a rectangle, however short. */
 export function isSparse(lane: Lane, scale: Scale): boolean {
-  if (!lane.entry.kind.startsWith("copy_")) return false;
+  if (!lane.isOfCopies) return false;
   const count = lane.firstStartingAt(scale.to) - lane.firstEndingAfter(scale.from);
   return count * PIXELS_FOR_A_COPY < scale.width;
 }
@@ -84,8 +84,7 @@ function drawRectangle(
     context.fillRect(left, row.y, width, row.height);
     if (width > 4) drawSeparator(painter, row, right);
   }
-  if (lane.exposed && lane.entry.kind.startsWith("copy_"))
-    drawExposure(painter, row, lane, i, left, right);
+  if (lane.showsExposure) drawExposure(painter, row, lane, i, left, right);
 }
 
 /** A line between neighbours that touch. */

@@ -88,6 +88,16 @@ export class Lane {
     this.waitingBefore = sums;
   }
 
+  /** Whether it holds what the GPU's copy engines do, memsets too. */
+  get isOfCopies(): boolean {
+    return this.entry.kind.startsWith("copy_");
+  }
+
+  /** Whether a dark upper edge shows when no kernel ran beside its events. */
+  get showsExposure(): boolean {
+    return this.isOfCopies && this.exposed !== null;
+  }
+
   duration(i: number): number {
     return this.before[i + 1]! - this.before[i]!;
   }

@@ -47,6 +47,11 @@ export class Run {
           ];
   }
 
+  /** Whether the timeline has nothing to show. */
+  get isEmpty(): boolean {
+    return this.events === 0 && !this.lanes.some(({ entry }) => entry.curve?.length);
+  }
+
   get isComparison(): boolean {
     return this.sides.length > 1;
   }

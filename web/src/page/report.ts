@@ -83,6 +83,22 @@ export interface Report {
   loss_sentences: Record<string, string>;
 }
 
+/** What the figures of a report are of: a step, or the run where it has no steps. */
+export interface Whole {
+  name: string;
+  /** Of which a share is told. */
+  time: string;
+  /** Behind a figure. */
+  each: string;
+}
+
+const STEP: Whole = { name: "a step", time: "a step", each: " a step" };
+const RUN: Whole = { name: "the run", time: "the time", each: "" };
+
+export function wholeOf(report: Report): Whole {
+  return report.steps ? STEP : RUN;
+}
+
 export function checkReport(value: unknown): Report {
   const report = value as Report;
   if (report?.schema !== 1)

@@ -1,6 +1,6 @@
 // The findings: where, what, what it saves, and the fix.
 import type { Fix } from "../page/contents.ts";
-import type { Finding } from "../page/report.ts";
+import { type Finding, wholeOf } from "../page/report.ts";
 import { prose, visible, whereOf } from "../short_name.ts";
 import { duration, percent } from "../time_text.ts";
 import { useActions, useViewState } from "./use_store.ts";
@@ -10,7 +10,7 @@ export function Findings() {
   const all = run.report.findings.map((finding, index) => ({ finding, index }));
   const leading = all.filter(({ finding }) => finding.superseded_by === null);
   const others = all.filter(({ finding }) => finding.superseded_by !== null);
-  const { verdict, steps, saving_pct_all: all_pct } = run.report;
+  const { verdict, saving_pct_all: all_pct } = run.report;
   const remark = run.contents.wait_remark;
   return (
     <section class="findings" aria-label="Findings">
@@ -24,7 +24,7 @@ export function Findings() {
         <FindingCard key={entry.index} {...entry} rank={i + 1} />
       ))}
       {leading.length > 1 && all_pct !== null ? (
-        <p>{`All changes together save ${percent(all_pct)} of ${steps ? "a step" : "the time"}.`}</p>
+        <p>{`All changes together save ${percent(all_pct)} of ${wholeOf(run.report).time}.`}</p>
       ) : null}
       {remark ? <p class="hint">{prose(remark)}</p> : null}
       {others.length > 0 ? (
@@ -104,10 +104,9 @@ function Saving({ finding }: { finding: Finding }) {
   const isRange = low !== high;
   const lowest = isRange ? (low > 0 ? `${duration(low)} to ` : "up to ") : "";
   const step = run.report.steps?.median_ns;
-  const each = run.report.steps ? " a step" : "";
   return (
     <strong class="saving">
-      <span class="whole">{`saves ${lowest}${duration(high)}${each}`}</span>
+      <span class="whole">{`saves ${lowest}${duration(high)}${wholeOf(run.report).each}`}</span>
       {share !== null ? (
         <span class="whole">{` (${percent((share * high) / Math.max(1, saved))})`}</span>
       ) : null}

@@ -28,8 +28,6 @@ const ENTRIES: [string, string, ClassName[]][] = [
   ["lost", "not in this file", ["left_out"]],
 ];
 
-const COPIES: ClassName[] = ["pinned", "pageable", "managed"];
-
 function classesOf(run: Run): Set<number> {
   const seen = new Uint8Array(256);
   for (const lane of run.lanes) for (let i = 0; i < lane.count; i++) seen[lane.eventClass[i]!] = 1;
@@ -48,8 +46,8 @@ export function Legend() {
           </li>
         ),
       )}
-      {COPIES.some((name) => seen.has(CLASSES[name])) ? (
-        <li>a dark upper edge: no kernel runs during this part of a copy</li>
+      {run.lanes.some((lane) => lane.showsExposure && lane.count > 0) ? (
+        <li>a dark upper edge: no kernel runs during this part of a copy or memset</li>
       ) : null}
     </ul>
   );

@@ -2,6 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { type LineCost, lineCosts, total } from "../model/line_costs.ts";
 import type { SourceExcerpt } from "../page/contents.ts";
+import { type Whole, wholeOf } from "../page/report.ts";
 import { visible } from "../short_name.ts";
 import { duration } from "../time_text.ts";
 import { useActions, useViewState } from "./use_store.ts";
@@ -15,8 +16,8 @@ interface Shown {
   costs: LineCost[];
   most: number;
   steps: number;
-  /** What the costs are of: "a step", or the whole run where it has no steps. */
-  of: string;
+  /** What the costs are of. */
+  of: Whole;
 }
 
 function useCosts(): Shown {
@@ -26,7 +27,7 @@ function useCosts(): Shown {
     costs,
     most: Math.max(1, ...costs.map(total)),
     steps: run.report.steps?.count || 1,
-    of: run.report.steps ? "a step" : "the run",
+    of: wholeOf(run.report),
   };
 }
 
@@ -42,11 +43,12 @@ export function SourceCard() {
   const file = place?.file ?? shown.costs[0]?.file;
   const excerpt = contents.source?.find((candidate) => candidate.file === file);
   const hasCosts = shown.costs.some((cost) => total(cost) > 0);
+  const hasLines = excerpt !== undefined || hasCosts;
   return (
     <section class="card source" aria-label="Source">
       <h2>
-        <code>{file ? visible(fileName(file)) : "source"}</code>{" "}
-        {excerpt || hasCosts ? <small>cost of {shown.of} beside the line</small> : null}
+        <code>{hasLines && file ? visible(fileName(file)) : "source"}</code>{" "}
+        {hasLines ? <small>cost of {shown.of.name} beside the line</small> : null}
       </h2>
       {excerpt ? (
         <Excerpt excerpt={around(excerpt, place?.line, shown)} shown={shown} chosen={place?.line} />
@@ -152,7 +154,7 @@ function Margin({ cost, shown }: { cost: LineCost | undefined; shown: Shown }) {
 }
 
 function costWords(cost: LineCost, shown: Shown): string {
-  return shown.of === "a step" ? `${partsOf(cost, shown)} a step` : partsOf(cost, shown);
+  return partsOf(cost, shown) + shown.of.each;
 }
 
 function partsOf(cost: LineCost, { steps }: Shown): string {

@@ -1,5 +1,5 @@
 // One bar for a step, or for the run where it has none: kernels, copies without kernels, idle time by cause.
-import type { Report } from "../page/report.ts";
+import { type Report, wholeOf } from "../page/report.ts";
 import { percent } from "../time_text.ts";
 
 interface Part {
@@ -36,8 +36,8 @@ function fits(part: Part): boolean {
 export function StepBar({ report }: { report: Report }) {
   const parts = partsOf(report);
   if (parts.length === 0) return null;
-  const whole = report.steps ? "A step" : "The run";
-  const label = `${whole}: ${parts.map((part) => `${part.name} ${percent(part.share)}`).join(", ")}`;
+  const { name } = wholeOf(report);
+  const label = `${name[0]!.toUpperCase()}${name.slice(1)}: ${parts.map((part) => `${part.name} ${percent(part.share)}`).join(", ")}`;
   return (
     <div class="bar-of-step">
       <div class="bar" role="img" aria-label={label}>

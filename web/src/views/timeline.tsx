@@ -104,6 +104,16 @@ class Painter {
 }
 
 export function Timeline() {
+  const { run } = useActions();
+  if (!run.isEmpty) return <Surface />;
+  return (
+    <section class="timeline" aria-label="Timeline">
+      <p>Nothing was recorded: the timeline has no events to show.</p>
+    </section>
+  );
+}
+
+function Surface() {
   const actions = useActions();
   const theme = useTheme();
   const canvas = useRef<HTMLCanvasElement>(null);

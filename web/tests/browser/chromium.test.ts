@@ -359,6 +359,70 @@ test("Python is a pale bar below its thread, and a wait for another rank has bar
   await page.close();
 });
 
+test("memsets alone have a dark upper edge, and the legend explains it", async () => {
+  const { data, report } = trainingLoop();
+  const event = { start: 0, duration: 4e6, name: 0, class: CLASSES.memset, link: NO_LINK };
+  const { entries, blocks } = encode([
+    {
+      entry: { kind: "copy_device", title: "memset, copies inside", group: 0, names: [3] },
+      events: [{ ...event, exposed: 4e6 }],
+    },
+  ]);
+  const contents = { ...data.contents, lanes: entries, findings: [{}] };
+  const { page } = await open(
+    written(pageOf({ contents: { ...contents, window: [0, 5e6] }, blocks }, report, program)),
+  );
+  await page.waitForSelector("canvas");
+  await settled(page);
+  const [edge, below] = await page.evaluate(() => {
+    const context = document.querySelector("canvas")!.getContext("2d")!;
+    // Below the strip, the axis and the gap above the only row.
+    const brightness = (y: number) =>
+      [...context.getImageData(400, 64 + 8 + y, 1, 1).data.slice(0, 3)].reduce((a, b) => a + b);
+    return [brightness(1), brightness(12)];
+  });
+  expect(edge).toBeLessThan(below! / 2);
+  expect(await page.textContent(".legend")).toContain("a dark upper edge");
+  await page.close();
+});
+
+test("without source and costs, the card of lines names no file", async () => {
+  const { data, report } = trainingLoop();
+  const { source: _, ...contents } = data.contents;
+  const { page } = await open(
+    written(pageOf({ ...data, contents }, { ...report, sites: [], sync_sites: [] }, program)),
+  );
+  await page.waitForSelector("canvas");
+  const card = page.locator('[aria-label="Source"]');
+  expect(await card.textContent()).toContain("No line is known");
+  expect(await card.locator("h2").textContent()).not.toContain("train.py");
+  await page.close();
+});
+
+const EMPTY = { steps: null, verdict: null, sites: [], sync_sites: [], findings: [] };
+
+test("a run of which nothing was recorded says so, without an axis", async () => {
+  const { data, report } = trainingLoop();
+  const nothing = { lanes: [], sites: [], findings: [], strings: [], groups: [], span_ns: 0 };
+  const contents = { ...data.contents, ...nothing };
+  const { page, complaints } = await open(
+    written(
+      pageOf(
+        { contents: { ...contents, window: [0, 0] }, blocks: [] },
+        { ...report, ...EMPTY, span_ns: 0 },
+        program,
+      ),
+    ),
+  );
+  await page.waitForSelector(".timeline");
+  expect(await page.textContent(".timeline")).toContain("Nothing was recorded");
+  expect(await page.locator("canvas").count()).toBe(0);
+  for (const tab of await page.locator('[role="tab"]').all()) await tab.click();
+  await page.getByRole("button", { name: "whole run" }).click();
+  expect(complaints).toEqual([]);
+  await page.close();
+});
+
 test("names from the recording stay text", async () => {
   const hostile = `</script><img src=x onerror="window.__pwned=1"><!--<script>\${x}{{x}}'"&\u202e\u0000__proto__`;
   const { page, complaints } = await open(writtenLoop(hostile));
@@ -384,14 +448,7 @@ test("a damaged page says so in a sentence, and the verdict stays", async () => 
   await page.close();
 });
 
-const EMPTY = { steps: null, verdict: null, sites: [], sync_sites: [], findings: [] };
-
 test.each([
-  [
-    "nothing at all",
-    { lanes: [], sites: [], findings: [], strings: [], groups: [], span_ns: 0, window: [0, 0] },
-    { ...EMPTY, span_ns: 0 },
-  ],
   ["no findings and no source", { findings: [], no_source: "It was left out.", source: [] }, EMPTY],
   [
     "losses",

@@ -134,6 +134,7 @@ int run(int argc, char** argv) {
   add_check(app, status);
   add_export(app, status);
   add_rollup(app, status);
+  add_fleet(app, status);
   add_dump(app, status);
   add_bench(app, status);
   return parse(app, argc, argv, status);

@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 constexpr const char* kRollupExamples = R"(Examples:
   turnpike rollup train.tpk                    writes the folder train.rollup, with a Parquet file for each process
   turnpike rollup train.tpk -o /shared/job17   where the data lie, e.g. as the last command of a job
+  turnpike fleet /shared/job17                 compares the ranks
 
 docs/rollup.md describes the columns.
 

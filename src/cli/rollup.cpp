@@ -1,6 +1,7 @@
 // turnpike rollup: a small table for each process of a run.
 #include "report/rollup/rollup.h"
 
+#include <cctype>
 #include <memory>
 #include <set>
 #include <system_error>

@@ -1,7 +1,7 @@
 """The command `turnpike` and `python -m turnpike`: both become the native executable that the wheel carries.
 
-Except for the experiments that move tensors, which need the user's PyTorch, and files of Arrow and Parquet, which need
-pyarrow: they run in this interpreter.
+Except for the experiments that move tensors, which need the user's PyTorch, files of Arrow and Parquet, which need
+pyarrow, and `turnpike fleet`, which needs DuckDB: they run in this interpreter.
 """
 
 import os
@@ -9,7 +9,7 @@ import signal
 import sys
 from typing import NoReturn
 
-from turnpike import _bench, _export, _native
+from turnpike import _bench, _export, _fleet, _native
 
 
 def main() -> NoReturn:
@@ -19,6 +19,10 @@ def main() -> NoReturn:
         sys.exit(command.main(sys.argv[2:]))
     if _export.is_ours(sys.argv[1:]):
         sys.exit(_export.main(sys.argv[2:]))
+    if _fleet.is_ours(sys.argv[1:]):
+        from turnpike._fleet import command as fleet
+
+        sys.exit(fleet.main(sys.argv[2:]))
     # Python ignores these two for itself, which exec would hand on to the command and to all that it starts.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)

@@ -19,6 +19,8 @@ void add_view(CLI::App& app, int& status);
 void add_check(CLI::App& app, int& status);
 void add_diff(CLI::App& app, int& status);
 void add_export(CLI::App& app, int& status);
+void add_rollup(CLI::App& app, int& status);
+void add_fleet(CLI::App& app, int& status);
 void add_dump(CLI::App& app, int& status);
 void add_whatif(CLI::App& app, int& status);
 void add_bench(CLI::App& app, int& status);

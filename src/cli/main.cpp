@@ -133,6 +133,8 @@ int run(int argc, char** argv) {
   add_diff(app, status);
   add_check(app, status);
   add_export(app, status);
+  add_rollup(app, status);
+  add_fleet(app, status);
   add_dump(app, status);
   add_bench(app, status);
   return parse(app, argc, argv, status);

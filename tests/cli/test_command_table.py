@@ -5,6 +5,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 
 import pytest
 from runs import write_run
@@ -58,6 +59,12 @@ SCENARIOS = {
                "2": [["export", "train.tpk"], ["export", "train.tpk", "--to", "chrome", "-o", "train.tpk/433.tpt"]],
                "3": [["export", "missing.tpk", "--to", "chrome"]],
                "4": [["export", "train.tpk", "--to", "chrome", "-o", FULL]]},
+    "rollup": {"0": [["rollup", "train.tpk"], ["rollup", "train.tpk", "-o", OUTPUT]],
+               "2": [["rollup"], ["rollup", "train.tpk", "-o", "train.tpk"]], "3": [["rollup", "missing.tpk"]],
+               "4": [["rollup", "train.tpk", "-o", FULL]]},
+    # In Python, with the executable that was built.
+    "fleet": {"0": [["fleet", "train.tpk"]], "2": [["fleet"]], "3": [["fleet", "missing.tpk"]],
+              "4": [["fleet", "train.tpk", ">", FULL]]},
     "dump": {"0": [["dump", "train.tpk"]], "2": [["dump"]], "3": [["dump", "missing.tpk"]],
              "4": [["dump", "train.tpk", ">", FULL]]},
     "bench": {"0": [["bench"]], "2": [["bench", "no-such-experiment"]], "4": [["bench", "to"]]},
@@ -123,9 +130,12 @@ def run(turnpike, guard_library, environment, place):
             words, output = words[:-2], open(words[-1], "w")
         elif words[0] == "view":
             return interrupted([str(turnpike), *words, "--no-browser"], cwd=place, env=environment)
+        command, more = [str(turnpike)], {}
+        if words[0] == "fleet":
+            command, more = [sys.executable, "-m", "turnpike"], {"TURNPIKE": str(turnpike)}
         return subprocess.run(
-            [str(turnpike), *words],
-            cwd=place, env=environment, stdout=output, stderr=subprocess.PIPE, text=True, timeout=60,
+            [*command, *words],
+            cwd=place, env={**environment, **more}, stdout=output, stderr=subprocess.PIPE, text=True, timeout=60,
         )  # fmt: skip
 
     return run

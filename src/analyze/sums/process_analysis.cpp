@@ -135,6 +135,7 @@ void ProcessAnalysis::add_transfer(const Transfer& transfer, TransferCost cost) 
   sums_.paths.add(rows.path, cost);
   add_stream(sums.site, transfer.stream);
   sums_.totals[static_cast<std::size_t>(transfer.direction)].add(cost);
+  if (sums_.watch.transfer) sums_.watch.transfer(transfer, cost, rows.site);
 }
 
 // A transfer belongs to the step whose code asked for it, whenever the device did it.
@@ -215,6 +216,7 @@ void ProcessAnalysis::add_synchronisation(std::uint32_t call_index) {
     TransferCost cost;
     if (call.has_times()) cost = {.host_blocked_ns = call.duration_ns(), .gpu_idle_ns = idle_ns(call.device, call)};
     sums_.paths.add(rows.path, cost);
+    if (sums_.watch.synchronisation) sums_.watch.synchronisation(call, cost.gpu_idle_ns, rows.site);
   }
   if (call.has_times() && holds(steps_window(), call.start_ns)) {
     count_synchronisation(site.in_steps, call, is_of_transfer);

@@ -1,0 +1,255 @@
+"""What is looked for in a fleet. Each function compares one figure over the ranks."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from turnpike._fleet.figures import Figures, Place, Rank
+from turnpike._fleet.outliers import Outlier, Spread, find, spread
+
+# Of equal figures, a deviation of this part of the median counts as noise.
+_NOISE = 0.02
+# A host is named instead of its ranks when at least so many of them differ.
+_MOST_OF_HOST = 0.75
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Ranks that differ from the others in one figure.
+
+    z: robust z of the one that differs most. saving_ns: of a step, on all ranks if `saves_all`, else on these; None
+    where it cannot be told.
+    """
+
+    rule: str
+    title: str
+    ranks: list[Rank]
+    hosts: list[str]  # of which most ranks are among them
+    unit: str
+    z: float
+    these: Spread
+    others: Spread
+    saving_ns: float | None
+    saves_all: bool
+    evidence: str
+    site: str | None = None
+    file: str | None = None
+    line: int | None = None
+
+
+def all_findings(figures: Figures) -> list[Finding]:
+    """Most time first, of all ranks together."""
+    rules = (_slow_ranks, _drift, _slow_links, _unpinned, _far_memory, _diverging_code, _uneven_bytes)
+    found = [one for rule in rules for one in rule(figures)]
+
+    def gain(one: Finding) -> float:
+        return (one.saving_ns or 0) * (len(figures.ranks) if one.saves_all else len(one.ranks))
+
+    return sorted(found, key=gain, reverse=True)
+
+
+def missing_ranks(figures: Figures) -> dict[str, list[int]]:
+    """By job, or run where there is none, the numbers below the world size of which there is no recording."""
+    seen: dict[str, set[int]] = defaultdict(set)
+    size: dict[str, int] = defaultdict(int)
+    for rank in figures.all_ranks:
+        job = rank.job or rank.run
+        if rank.rank is not None:
+            seen[job].add(rank.rank)
+        size[job] = max(size[job], rank.world_size or 0)
+    missing = {job: sorted(set(range(size[job])) - ranks) for job, ranks in seen.items()}
+    return {job: ranks for job, ranks in missing.items() if ranks}
+
+
+def losses(figures: Figures) -> list[tuple[str, int, int]]:
+    """Each kind of loss with its count and how many processes have it."""
+    query = """SELECT loss, sum("count"), count(DISTINCT filename) FROM rollups WHERE what = 'loss'
+        GROUP BY loss ORDER BY loss"""
+    return [(str(name), int(count), int(of)) for name, count, of in figures.rows(query)]
+
+
+def _hosts_of(ids: set[str], figures: Figures) -> list[str]:
+    of_host = Counter(rank.host for rank in figures.ranks.values() if rank.host)
+    these = Counter(host for id in ids if (host := figures.ranks[id].host))
+    return sorted(host for host, count in these.items() if count > 1 and count >= _MOST_OF_HOST * of_host[host])
+
+
+def _finding(
+    figures: Figures,
+    rule: str,
+    title: str,
+    values: dict[str, float],
+    outliers: list[Outlier],
+    unit: str,
+    evidence: str,
+    saving_ns: float | None,
+    saves_all: bool = False,
+    place: Place | None = None,
+) -> Finding:
+    ids = {one.key for one in outliers}
+    return Finding(
+        rule, title, [rank for id, rank in figures.ranks.items() if id in ids], _hosts_of(ids, figures), unit,
+        max((one.z for one in outliers), key=abs), spread([values[id] for id in ids]),
+        spread([value for id, value in values.items() if id not in ids]), saving_ns, saves_all, evidence,
+        place.key[0] if place else None, place.file if place else None, place.line if place else None,
+    )  # fmt: skip
+
+
+def _slow_ranks(figures: Figures) -> Iterator[Finding]:
+    values = {id: rank.own_ns for id, rank in figures.ranks.items()}
+    if not values:
+        return
+    median = statistics.median(values.values())
+    slow = [one for one in find(values, _NOISE * median, 0.05 * median) if one.z > 0]
+    if not slow:
+        return
+    ids = {one.key for one in slow}
+    meets = any(rank.collective_ns for rank in figures.ranks.values())
+    # A step in which ranks meet lasts as long as the slowest one's: re-timed with these as slow as the slowest other.
+    saving = max(values.values()) - max(value for id, value in values.items() if id not in ids)
+    waits = [
+        (figures.ranks[id].collective_ns or 0) / figures.ranks[id].steps for id in values if id not in ids
+    ]  # fmt: skip
+    evidence = (
+        f"the other {len(waits)} ranks spend {statistics.median(waits) / 1e6:.2f} ms of a step in collectives, "
+        "where they wait for it"
+        if meets
+        else "no collectives were recorded: its own steps are longer"
+    )
+    yield _finding(figures, "slow_rank", "takes longer for its own part of a step", values, slow,
+                   "ns a step", evidence, saving, saves_all=meets)  # fmt: skip
+
+
+def _drift(figures: Figures) -> Iterator[Finding]:
+    """The last quarter of the minutes against the first one; the first and the last minute are not whole."""
+    of_rank: dict[str, list[float]] = defaultdict(list)
+    for id, steps, own_ns in figures.rows("SELECT id, steps, own_ns FROM minutes ORDER BY id, minute_ns"):
+        of_rank[id].append(float(own_ns) / float(steps))
+    values = {}
+    for id, minutes in of_rank.items():
+        whole = minutes[1:-1]
+        quarter = len(whole) // 4
+        if quarter >= 1:
+            values[id] = statistics.median(whole[-quarter:]) / statistics.median(whole[:quarter])
+    drifting = [one for one in find(values, _NOISE, 0.1) if one.z > 0]
+    if drifting:
+        growth = {one.key: one.value - 1 for one in drifting}
+        saving = max(figures.ranks[id].own_ns * part / 2 for id, part in growth.items())
+        yield _finding(figures, "drift", "gets slower over time", values, drifting, "times as long at the end",
+                       "its own part of a step, the last quarter of the time against the first", saving)  # fmt: skip
+
+
+def _step_time(figures: Figures, column: str, place: Place, ids: set[str]) -> float:
+    """By how much a column of times is more on these ranks than on the others, of a step, at the median."""
+    of_rank = {
+        id: float(value)
+        for id, value in figures.rows(
+            f"SELECT id, sum({column}) / steps FROM sites WHERE site = {_quoted(place.key[0])} "
+            f"AND direction = {_quoted(place.key[1])} GROUP BY id, steps HAVING sum({column}) IS NOT NULL"
+        )
+    }
+    these = [value for id, value in of_rank.items() if id in ids]
+    others = [value for id, value in of_rank.items() if id not in ids]
+    return max(0.0, statistics.median(these) - statistics.median(others)) if these and others else 0.0
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _at_places(
+    figures: Figures,
+    places: Iterator[Place],
+    is_wanted: Callable[[Outlier, float], bool],
+    floor: Callable[[float], float],
+    least: Callable[[float], float],
+) -> Iterator[tuple[Place, list[Outlier]]]:
+    for place in places:
+        if len(place.values) < len(figures.ranks) / 2:
+            continue
+        median = statistics.median(place.values.values())
+        found = [one for one in find(place.values, floor(median), least(median)) if is_wanted(one, median)]
+        if found:
+            yield place, found
+
+
+def _slow_links(figures: Figures) -> Iterator[Finding]:
+    """Against the others with the same line, direction, memory, GPU and class of size: all that sets a rate."""
+    places = figures.by_place(
+        "sum(timed_bytes) / nullif(sum(device_time_ns), 0)",
+        "site, direction, host_memory, gpu",
+        "bytes >= 1e6 * \"count\" AND direction IN ('h2d', 'd2h', 'p2p')",
+    )
+    slow = _at_places(figures, places, lambda one, _: one.z < 0, lambda m: _NOISE * m, lambda m: 0.15 * m)
+    for place, found in slow:
+        ids = {one.key for one in found}
+        saving = min(_step_time(figures, "device_time_ns", place, ids), _step_time(figures, "exposed_ns", place, ids))
+        yield _finding(figures, "slow_link", f"copies {place.key[1]} more slowly than the others", place.values, found,
+                       "GB/s", _link_evidence(figures, ids), saving, place=place)  # fmt: skip
+
+
+def _link_evidence(figures: Figures, ids: set[str]) -> str:
+    def links(ranks: list[Rank]) -> str:
+        seen = Counter((rank.pcie_generation, rank.pcie_width) for rank in ranks)
+        (generation, width), _ = seen.most_common(1)[0]
+        return f"PCIe {generation} x{width}" if generation and width else "unknown"
+
+    these = links([rank for id, rank in figures.ranks.items() if id in ids])
+    others = links([rank for id, rank in figures.ranks.items() if id not in ids])
+    if these == others:
+        return f"their link is as that of the others: {these}"
+    return f"their link: {these}, that of the others: {others}"
+
+
+def _unpinned(figures: Figures) -> Iterator[Finding]:
+    places = figures.by_place(
+        "coalesce(sum(bytes) FILTER (host_memory = 'pageable'), 0) / nullif(sum(bytes), 0)",
+        where="direction IN ('h2d', 'd2h') AND bytes >= 65536 * \"count\"",
+    )
+    found_places = _at_places(figures, places, lambda one, _: one.z > 0, lambda _: 0.05, lambda _: 0.5)
+    for place, found in found_places:
+        ids = {one.key for one in found}
+        yield _finding(figures, "wrong_pinning", "copies pageable memory where the others copy pinned memory",
+                       place.values, found, "of the bytes pageable",
+                       "the same line: look at pin_memory and at the limit of locked memory (ulimit -l)",
+                       _step_time(figures, "host_blocked_ns", place, ids), place=place)  # fmt: skip
+
+
+def _far_memory(figures: Figures) -> Iterator[Finding]:
+    places = figures.by_place("sum(far_bytes) / nullif(sum(node_bytes), 0)", where="node_bytes > 0")
+    for place, found in _at_places(figures, places, lambda one, _: one.z > 0, lambda _: 0.05, lambda _: 0.5):
+        ids = {one.key for one in found}
+        nodes = sorted({str(rank.gpu_node) for id, rank in figures.ranks.items() if id in ids})
+        yield _finding(figures, "wrong_numa_node", "has its host memory on another NUMA node than its GPU",
+                       place.values, found, "of the bytes far away",
+                       f"start it with numactl --cpunodebind={nodes[0]} --membind={nodes[0]}",
+                       _step_time(figures, "exposed_ns", place, ids), place=place)  # fmt: skip
+
+
+def _diverging_code(figures: Figures) -> Iterator[Finding]:
+    for place in figures.by_place('sum("count") / steps', where="direction <> 'memset'"):
+        values = {id: place.values.get(id, 0.0) for id in figures.ranks}
+        median = statistics.median(values.values())
+        found = find(values, _NOISE * median + 0.0005, max(0.2 * median, 0.005))
+        if not found:
+            continue
+        ids = {one.key for one in found}
+        what = "synchronises" if place.key[1] == "sync" else f"copies {place.key[1]}"
+        how = "more often" if found[0].z > 0 else "less often"
+        yield _finding(figures, "diverging_code", f"{what} {how} than the others", values, found, "times a step",
+                       "the same program does not do the same on all ranks, e.g. only rank 0 logs",
+                       _step_time(figures, "host_blocked_ns", place, ids) if ids <= set(place.values) else None,
+                       place=place)  # fmt: skip
+
+
+def _uneven_bytes(figures: Figures) -> Iterator[Finding]:
+    places = figures.by_place("sum(bytes) / steps", where="direction IN ('h2d', 'd2h', 'p2p')")
+    uneven = _at_places(figures, places, lambda _, m: m >= 1e5, lambda m: _NOISE * m, lambda m: 0.2 * m)
+    for place, found in uneven:
+        ids = {one.key for one in found}
+        yield _finding(figures, "uneven_bytes", f"moves {'more' if found[0].z > 0 else 'fewer'} bytes {place.key[1]}",
+                       place.values, found, "bytes a step", "batches of different sizes",
+                       _step_time(figures, "exposed_ns", place, ids), place=place)  # fmt: skip

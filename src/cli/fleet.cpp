@@ -1,0 +1,23 @@
+// turnpike fleet runs in Python, which has DuckDB: here stands where to find it.
+#include "cli/commands.h"
+#include "cli/message.h"
+
+namespace turnpike::cli {
+
+void add_fleet(CLI::App& app, int& status) {
+  CLI::App* const command = app.add_subcommand("fleet", "Compare the ranks of large jobs (needs Python)");
+  command->allow_extras();
+  command->prefix_command();
+  command->footer(
+      "Runs in Python: `pip install 'turnpike[fleet]'`; `python -m turnpike fleet --help` shows its options.\n\n"
+      "Exit code: 0, 2 wrong usage, 3 a run cannot be read (the others are compared), 4 DuckDB is missing or the\n"
+      "output cannot be written.");
+  command->callback([&status] {
+    status = fail("turnpike fleet",
+                  "this program has no Python. Run `python -m turnpike fleet` with the Python in which "
+                  "'turnpike[fleet]' is installed.",
+                  kFailed);
+  });
+}
+
+}  // namespace turnpike::cli

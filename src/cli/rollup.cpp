@@ -1,0 +1,175 @@
+// turnpike rollup: a small table for each process of a run.
+#include "report/rollup/rollup.h"
+
+#include <cctype>
+#include <memory>
+#include <set>
+#include <system_error>
+
+#include "analyze/analyze.h"
+#include "cli/commands.h"
+#include "cli/message.h"
+#include "cli/output_file.h"
+#include "cli/progress.h"
+#include "cli/runs_argument.h"
+#include "cli/same_file.h"
+#include "ingest/run_reader.h"
+#include "trace/reader.h"
+
+namespace turnpike::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kRollupExamples = R"(Examples:
+  turnpike rollup train.tpk                    writes the folder train.rollup, with a Parquet file for each process
+  turnpike rollup train.tpk -o /shared/job17   where the data lie, e.g. as the last command of a job
+  turnpike fleet /shared/job17                 compares the ranks
+
+docs/rollup.md describes the columns.
+
+Exit code: 0, 2 wrong usage, 3 a file cannot be read (the others are written), 4 a file cannot be written.)";
+
+struct RollupArguments {
+  std::vector<fs::path> runs;
+  std::string output;
+};
+
+std::string stem_of(const fs::path& run) {
+  return (run.has_filename() ? run : run.parent_path()).stem().string();
+}
+
+// What stands in a recording may hold anything, also slashes.
+std::string as_part_of_a_name(std::string text) {
+  for (char& letter : text) {
+    const bool is_plain = std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '-' || letter == '_';
+    if (!is_plain) letter = '_';
+  }
+  return text;
+}
+
+// Host and rank tell the processes of a fleet apart where all write into one folder: "train.node7.rank12.433.parquet".
+class FileNames {
+ public:
+  std::string of(const std::string& run, const trace::Process& process) {
+    std::string name = run;
+    const auto add = [&](const char* key, const char* before) {
+      const auto found = process.metadata.find(key);
+      if (found != process.metadata.end() && !found->second.empty()) {
+        name += "." + (before + as_part_of_a_name(found->second)).substr(0, kMaxPart);
+      }
+    };
+    add("host", "");
+    add("rank", "rank");
+    name += "." + std::to_string(process.pid);
+    std::string unique = name;
+    for (int i = 2; !given_.insert(unique).second; ++i) unique = name + "-" + std::to_string(i);
+    return unique + ".parquet";
+  }
+
+ private:
+  static constexpr std::size_t kMaxPart = 64;
+  std::set<std::string> given_;
+};
+
+// Roll-ups inside of a run would be taken for parts of it.
+Status check_is_outside(const fs::path& folder, const std::vector<fs::path>& runs) {
+  std::error_code failed;
+  for (fs::path outer = fs::weakly_canonical(folder, failed); !failed; outer = outer.parent_path()) {
+    for (const fs::path& run : runs) {
+      if (fs::is_directory(run, failed) && fs::equivalent(outer, run, failed))
+        return Error{"cannot write into " + folder.string() + ": it is a run that is read. Name another folder."};
+    }
+    if (outer == outer.parent_path()) break;
+    failed.clear();
+  }
+  return {};
+}
+
+struct Written {
+  std::size_t processes = 0;
+  std::uint64_t bytes = 0;
+};
+
+Status write_rollup(const fs::path& path, const std::string& bytes, const std::vector<fs::path>& runs) {
+  if (auto harmless = check_is_no_input(path, runs); !harmless) return harmless;
+  auto output = OutputFile::create(path);
+  if (!output) return output.error();
+  output->write(bytes);
+  return output->commit();
+}
+
+// The processes of one file. Memory: theirs, and that of one roll-up.
+Result<std::vector<analyze::LoadedProcess>> loaded(const fs::path& file) {
+  ProgressBar bar("reading " + printable(file.filename().string()));
+  std::vector<std::unique_ptr<analyze::TimelineLoader>> loaders;
+  const auto next_loader = [&]() -> trace::RecordSink& {
+    return *loaders.emplace_back(std::make_unique<analyze::TimelineLoader>());
+  };
+  auto processes = ingest::read_file(file, next_loader, bar.callback());
+  if (!processes) return processes.error();
+  std::vector<analyze::LoadedProcess> all;
+  for (std::size_t i = 0; i < processes->size(); ++i) all.push_back({std::move((*processes)[i]), loaders[i]->take()});
+  return all;
+}
+
+int roll_up(const RollupArguments& arguments) {
+  const fs::path folder =
+      arguments.output.empty() ? fs::path(stem_of(arguments.runs.front()) + ".rollup") : fs::path(arguments.output);
+  if (auto harmless = check_is_outside(folder, arguments.runs); !harmless)
+    return fail("turnpike rollup", harmless.error().message, kUsage);
+  std::vector<std::pair<std::string, fs::path>> files;  // with the name of the run
+  int code = kFine;
+  for (const fs::path& run : arguments.runs) {
+    const auto found = trace::run_files(run);
+    if (!found) {
+      code = fail("turnpike rollup", found.error().message, kUnreadableInput);
+      continue;
+    }
+    for (const fs::path& file : *found) files.emplace_back(stem_of(run), file);
+  }
+  if (files.empty()) return code;
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) return fail("turnpike rollup", folder.string() + " cannot be made: " + failed.message() + ".", kFailed);
+  FileNames names;
+  Written written;
+  for (const auto& [run, file] : files) {
+    const auto processes = loaded(file);
+    if (!processes) {
+      code = fail("turnpike rollup", processes.error().message, kUnreadableInput);
+      continue;
+    }
+    for (const analyze::LoadedProcess& process : *processes) {
+      const std::string bytes = report::rollup::rollup_of(process, run);
+      const fs::path path = folder / names.of(run, process.process);
+      if (auto done = write_rollup(path, bytes, arguments.runs); !done)
+        return fail("turnpike rollup", done.error().message, kFailed);
+      ++written.processes;
+      written.bytes += bytes.size();
+    }
+  }
+  if (written.processes > 0) {
+    say("turnpike rollup", "wrote " + std::to_string(written.processes) +
+                               (written.processes == 1 ? " process, " : " processes, ") +
+                               std::to_string((written.bytes + 999) / 1000) + " kB, into " + folder.string());
+  }
+  return code;
+}
+
+}  // namespace
+
+void add_rollup(CLI::App& app, int& status) {
+  CLI::App* const command = app.add_subcommand("rollup", "Sum up each process of a run by the minute, as Parquet");
+  const auto arguments = std::make_shared<RollupArguments>();
+  add_runs_argument(*command, arguments->runs);
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "The folder to write into; it is made, and files of other names stay\n(default: NAME.rollup here)")
+      ->type_name("DIR")
+      ->check(check_is_named);
+  command->footer(kRollupExamples);
+  command->callback([arguments, &status] { status = roll_up(*arguments); });
+}
+
+}  // namespace turnpike::cli

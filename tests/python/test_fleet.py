@@ -1,0 +1,225 @@
+"""turnpike fleet: every planted fault is found, nothing else is, and what is missing is said."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+import fleet_job  # noqa: E402
+
+from turnpike._fleet import outliers, rollups, text  # noqa: E402
+
+RANKS = 64
+STEPS = 6000  # ten minutes: what changes over time needs some
+STEPS_OF_SEED = 600
+
+
+@pytest.fixture(scope="session")
+def program():
+    """Writes traces. Built with the tests."""
+    folder = os.environ.get("TURNPIKE_BUILD")
+    if not folder:
+        pytest.fail("TURNPIKE_BUILD is not set: name the folder in which Turnpike was built", pytrace=False)
+    return pathlib.Path(folder).resolve() / "bench" / "fleet_traces"
+
+
+def write_job(program, folder, *, seed=1, steps=STEPS, faults=None, ranks=RANKS):
+    for rank in range(ranks):
+        fleet_job.write_rank(program, folder, rank, fleet_job.arguments(rank, ranks, seed, steps, faults or {}))
+    return folder
+
+
+def fleet(*words, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "turnpike", "fleet", *map(str, words)],
+        capture_output=True, text=True, timeout=300, env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+def found_by(result):
+    """{rule: the ranks that it names}"""
+    found = {}
+    for one in json.loads(result.stdout)["findings"]:
+        found.setdefault(one["rule"], set()).update(rank["rank"] for rank in one["ranks"])
+    return found
+
+
+def all_faults():
+    faults = {}
+    for of_rule in fleet_job.planted(RANKS).values():
+        for rank, fault in of_rule.items():
+            faults.setdefault(rank, {}).update(fault)
+    return faults
+
+
+def expected():
+    rules = {rule: set(of_rank) for rule, of_rank in fleet_job.planted(RANKS).items()}
+    rules["slow_rank"] |= rules["drift"]  # slower at the end is slower on the whole
+    return rules
+
+
+@pytest.fixture(scope="session")
+def faulty(program, tmp_path_factory):
+    return write_job(program, tmp_path_factory.mktemp("fleet") / "job", faults=all_faults())
+
+
+@pytest.fixture
+def answer(faulty):
+    return found_by(fleet(faulty, "--json"))
+
+
+def copied(job, folder):
+    """The same job, whose files may be changed."""
+    shutil.copytree(job, folder, copy_function=os.link)
+    return folder
+
+
+def test_every_planted_fault_is_found_with_its_rank_and_line(faulty):
+    result = fleet(faulty, "--json")
+    assert result.returncode == 0, result.stderr
+    assert found_by(result) == expected()
+    lines = {one["rule"]: one["site"] for one in json.loads(result.stdout)["findings"]}
+    uploads = "train_before.py:63"
+    assert lines == {
+        "slow_rank": None, "drift": None, "slow_link": uploads, "wrong_pinning": uploads, "wrong_numa_node": uploads,
+        "uneven_bytes": uploads, "diverging_code": "train.py:77",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(1, 21))
+def test_nothing_is_found_where_nothing_is_planted(program, tmp_path, seed):
+    write_job(program, tmp_path / "job", seed=seed, steps=STEPS_OF_SEED)
+    result = fleet(tmp_path / "job", "--json")
+    assert result.returncode == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert report["findings"] == []
+    assert (report["missing_ranks"], report["losses"], report["fleet"]["ranks"]) == ({}, [], RANKS)
+
+
+def test_figures_are_those_that_were_planted(faulty):
+    report = json.loads(fleet(faulty, "--json").stdout)
+    of_rule = {one["rule"]: one for one in report["findings"]}
+    slow = of_rule["slow_rank"]
+    assert slow["saves_all_ranks"]
+    # A fifth of the 90 ms in which a rank is busy itself: what all others wait.
+    assert slow["saving_ns"] == pytest.approx(0.2 * 90e6, rel=0.1)
+    link = of_rule["slow_link"]
+    assert link["these"]["median"] == pytest.approx(26, rel=0.05)
+    assert link["others"]["median"] == pytest.approx(52, rel=0.05)
+    assert "x8" in link["evidence"]
+    assert of_rule["wrong_pinning"]["hosts"] == [fleet_job.host_of(RANKS // 2)]
+    assert of_rule["uneven_bytes"]["these"]["median"] == pytest.approx(
+        1.5 * of_rule["uneven_bytes"]["others"]["median"]
+    )
+    assert of_rule["diverging_code"]["these"]["median"] == pytest.approx(1, rel=0.01)
+
+
+def test_the_answer_stays_the_same_with_ranks_missing_and_files_cut(faulty, answer, tmp_path):
+    job = copied(faulty, tmp_path / "job")
+    for rank in (5, 40, 41):
+        shutil.rmtree(job / f"run-{rank}.tpk")
+    cut = job / "run-50.tpk" / "1050.tpt"
+    data = cut.read_bytes()
+    cut.unlink()
+    cut.write_bytes(data[: len(data) * 2 // 3])
+    result = fleet(job, "--json")
+    report = json.loads(result.stdout)
+    assert report["missing_ranks"] == {"job17": [5, 40, 41]}
+    losses = {loss["loss"]: loss["processes"] for loss in report["losses"]}
+    assert losses["not_closed"] == 1
+    without = {rule: ranks - {5, 40, 41} for rule, ranks in answer.items()}
+    assert found_by(result) == without
+    text_of_it = fleet(job).stdout
+    assert "MISSING   of job17: rank 5, 40-41." in text_of_it
+    assert text_of_it.index("MISSING") < text_of_it.index("WHAT DIFFERS")
+
+
+def killing(folder, times):
+    """A turnpike whose first roll-ups are killed, as by the system for memory."""
+    marks = folder / "marks"
+    marks.mkdir()
+    script = folder / "turnpike"
+    script.write_text(f"""#!/bin/sh
+case "$*" in *run-7.tpk*)
+  if [ "$(ls {marks} | wc -l)" -lt {times} ]; then touch {marks}/$$; kill -9 $$; fi ;;
+esac
+exec {rollups.executable()} "$@"
+""")
+    script.chmod(0o755)
+    return str(script)
+
+
+def test_a_map_task_that_is_killed_once_is_done_again(faulty, answer, tmp_path):
+    result = fleet(faulty, "--json", TURNPIKE=killing(tmp_path, 1))
+    assert result.returncode == 0
+    assert len(list((tmp_path / "marks").iterdir())) == 1
+    assert found_by(result) == answer
+
+
+def test_a_map_task_that_is_always_killed_is_named_and_the_others_compared(faulty, answer, tmp_path):
+    result = fleet(faulty, "--json", TURNPIKE=killing(tmp_path, 99))
+    assert result.returncode == 3
+    report = json.loads(result.stdout)
+    assert f"signal {signal.SIGKILL.value}" in report["unreadable"][0]
+    assert "1007.tpt" in report["unreadable"][0]
+    assert report["missing_ranks"] == {"job17": [7]}
+    assert found_by(result) == answer
+
+
+def test_roll_ups_made_before_give_the_same_answer(faulty, answer, tmp_path):
+    for run in faulty.iterdir():
+        subprocess.run([rollups.executable(), "rollup", run, "-o", tmp_path / "out"], check=True, capture_output=True)
+    (tmp_path / "out" / "cut.parquet").write_bytes(b"PAR1 no more")
+    result = fleet(tmp_path / "out", "--json")
+    assert result.returncode == 3
+    assert "cut.parquet" in json.loads(result.stdout)["unreadable"][0]
+    assert found_by(result) == answer
+
+
+def test_what_is_no_run_is_an_error_and_the_others_are_compared(program, tmp_path):
+    job = write_job(program, tmp_path / "job", steps=50, ranks=4)
+    (tmp_path / "empty").mkdir()
+    assert fleet(tmp_path / "missing").returncode == 3
+    assert fleet(tmp_path / "empty").returncode == 3
+    result = fleet(job, tmp_path / "missing")
+    assert result.returncode == 3
+    assert "4 compared" in result.stdout
+    assert "missing is not there" in result.stderr
+
+
+def test_without_duckdb_it_says_what_to_install(program, tmp_path):
+    job = write_job(program, tmp_path / "job", steps=50, ranks=1)
+    (tmp_path / "hidden").mkdir()
+    (tmp_path / "hidden" / "duckdb.py").write_text("raise ImportError('hidden')\n")
+    path = os.pathsep.join([str(tmp_path / "hidden"), os.environ.get("PYTHONPATH", "")])
+    result = fleet(job, PYTHONPATH=path)
+    assert result.returncode == 4
+    assert "pip install 'turnpike[fleet]'" in result.stderr
+
+
+def test_names_from_a_recording_cannot_steer_the_terminal(program, tmp_path):
+    job = write_job(program, tmp_path / "job", faults={9: {"rate": 0.5, "host": "\x1b[2Jevil"}}, ranks=16, steps=600)
+    result = fleet(job)
+    assert "evil" in result.stdout
+    assert "\x1b" not in result.stdout
+
+
+def test_outliers_by_the_median():
+    values = {str(number): 10 + 0.1 * (number % 3) for number in range(20)}
+    assert outliers.find(values, 0.1, 1) == []
+    (one,) = outliers.find({**values, "x": 15.0}, 0.1, 1)
+    assert (one.key, one.value) == ("x", 15.0)
+    assert one.z == pytest.approx(4.9 / (1.4826 * 0.1))
+    assert outliers.find({**values, "x": 15.0}, 0.1, 6) == []
+    assert outliers.find({"a": 1.0, "b": 1.0, "c": 9.0}, 0.1, 1) == []
+
+
+def test_numbers_of_ranks_are_shortened():
+    assert text.numbers([3, 7, 8, 9, 11]) == "3, 7-9, 11"

@@ -17,6 +17,12 @@ bool is_many_small(const ProcessModel& model, const CopyCount& copies) {
          static_cast<double>(copies.count) >= kManyPerStep * static_cast<double>(model.step_count());
 }
 
+// Whether most of the uploads may be made of what the GPU has just answered, as an actor's next observation: then they
+// are no parts of one batch.
+bool are_answers(const SiteCalls& site, const CopyCount& copies) {
+  return 2 * site.uploads_after_results > copies.count;
+}
+
 // A call of aten::copy_. What autograd hands on within one call is no other.
 bool is_copying(const trace::Frame& frame) {
   if (frame.kind == trace::FrameKind::kOperator) return frame.function == "aten::copy_";
@@ -43,7 +49,8 @@ CopyFault upload_fault(const ProcessModel& model, const SiteCalls& site) {
   if (is_staged && are_rearranged_on_host(model, copies_of(model, site, Direction::kHostToDevice))) {
     return CopyFault::kRearranged;
   }
-  if (site.is_up_grouped || is_many_small(model, copies)) return CopyFault::kManySmall;
+  const bool is_heap = is_many_small(model, copies) && !are_answers(site, copies);
+  if (site.is_up_grouped || is_heap) return CopyFault::kManySmall;
   if (is_staged) return CopyFault::kPageable;
   return copies.host_ns > 0 ? CopyFault::kHeld : CopyFault::kQueued;
 }

@@ -19,6 +19,9 @@ struct SiteCalls {
   // Whether most of its copies up, or down, are of a group of RuleInput's.
   bool is_up_grouped = false;
   bool is_down_grouped = false;
+  // Its calls that copy up after the CPU read something from the GPU since the one before them in the step: what they
+  // copy may follow from that.
+  std::size_t uploads_after_results = 0;
 };
 
 // Lines of one function whose small copies follow each other directly, many at a time.

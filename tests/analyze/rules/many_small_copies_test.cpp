@@ -46,6 +46,61 @@ TEST(ManySmallCopies, AreToldOnceAndNotAsBlockingToo) {
   EXPECT_TRUE(uploading(32, 128u << 10).findings("pageable_async_copy", link_of(55)).empty());
 }
 
+// An actor: each observation follows from the action that the GPU chose.
+StepProgram acting(std::uint64_t answer_bytes, Wait answer) {
+  StepProgram program;
+  const std::uint32_t up = program.stack(16, {"copy_", "to_dtype_layout"});
+  const std::uint32_t down = program.stack(18, {"copy_", "cpu"});
+  program.steps(6, [&](int) {
+    for (int i = 0; i < 32; ++i) {
+      program.work(10 * kUs);
+      program.upload({.stack = up,
+                      .bytes = 256,
+                      .duration_ns = 2 * kUs,
+                      .host = trace::MemoryKind::kPageable,
+                      .wait = Wait::kBehind});
+      program.kernel(5 * kUs);
+      program.download({.stack = down,
+                        .bytes = answer_bytes,
+                        .duration_ns = 2 * kUs,
+                        .host = answer == Wait::kNothing ? trace::MemoryKind::kPinned : trace::MemoryKind::kPageable,
+                        .wait = answer});
+    }
+  });
+  return program;
+}
+
+TEST(ManySmallCopies, AreNotWhatFollowsFromAnswersOfTheGpu) {
+  EXPECT_TRUE(acting(128, Wait::kBehind).findings(kRule, link_of(55)).empty());
+  EXPECT_TRUE(acting(128, Wait::kInCall).findings(kRule, link_of(55)).empty());
+}
+
+TEST(ManySmallCopies, AreToldWhereNobodyReadsTheAnswersMeanwhile) {
+  EXPECT_EQ(acting(128, Wait::kNothing).findings(kRule, link_of(55)).size(), 1u);
+}
+
+TEST(ManySmallCopies, MayFollowAnAnswerInTheStepBefore) {
+  StepProgram program;
+  const std::uint32_t up = program.stack(16, {"copy_", "to_dtype_layout"});
+  program.steps(6, [&](int) {
+    for (int i = 0; i < 8; ++i) {
+      program.work(10 * kUs);
+      program.upload({.stack = up,
+                      .bytes = 4096,
+                      .duration_ns = 2 * kUs,
+                      .host = trace::MemoryKind::kPageable,
+                      .wait = Wait::kBehind});
+    }
+    program.kernel(50 * kUs);
+    program.download({.stack = program.stack(18, {"_local_scalar_dense", "item"}),
+                      .bytes = 4,
+                      .duration_ns = 2 * kUs,
+                      .host = trace::MemoryKind::kPageable,
+                      .wait = Wait::kBehind});
+  });
+  EXPECT_EQ(program.findings(kRule, link_of(55)).size(), 1u);
+}
+
 // A batch that is taken apart by hand: one upload for each line, with a wait behind it.
 StepProgram uploading_by_lines(int lines, std::uint64_t bytes, bool has_work_between = false) {
   StepProgram program;

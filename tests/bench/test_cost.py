@@ -110,8 +110,8 @@ def test_a_program_that_ends_is_named_and_fails_the_run(measure, monkeypatch):
 
 def test_an_unknown_variant_is_refused(measure, capsys):
     with pytest.raises(SystemExit):
-        measure("--variants", "fulll", "--start-programs", ";")
-    assert "unknown: fulll. There are: not recorded; transfers; full" in capsys.readouterr().err
+        measure("--variants", "fuller", "--start-programs", ";")
+    assert "unknown: fuller. There are: not recorded; transfers; full" in capsys.readouterr().err
 
 
 def test_the_interval_holds_the_ratio():

@@ -1,5 +1,6 @@
 """turnpike fleet: every planted fault is found, nothing else is, and what is missing is said."""
 
+import io
 import json
 import os
 import pathlib
@@ -14,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 import fleet_job  # noqa: E402
 
-from turnpike._fleet import outliers, rollups, text  # noqa: E402
+from turnpike._fleet import command, outliers, rollups, text  # noqa: E402
 
 RANKS = 64
 STEPS = 6000  # ten minutes: what changes over time needs some
@@ -209,6 +210,21 @@ def test_names_from_a_recording_cannot_steer_the_terminal(program, tmp_path):
     result = fleet(job)
     assert "evil" in result.stdout
     assert "\x1b" not in result.stdout
+
+
+class OnTerminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_how_many_recordings_are_rolled_up_is_shown_on_a_terminal_and_goes_with_the_last(
+    program, tmp_path, monkeypatch
+):
+    job = write_job(program, tmp_path / "job", steps=50, ranks=2)
+    monkeypatch.setattr(sys, "stderr", OnTerminal())
+    assert command.main([str(job), "--json"]) == 0
+    assert sys.stderr.getvalue() == "\r\033[Kturnpike fleet: 1 of 2 recordings rolled up\r\033[K"
+    assert fleet(job).stderr == ""
 
 
 def test_outliers_by_the_median():

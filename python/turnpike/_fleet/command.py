@@ -9,6 +9,7 @@ import pathlib
 import statistics
 import sys
 import tempfile
+from collections.abc import Callable
 from typing import Any
 
 from turnpike._fleet import findings, rollups, text
@@ -45,7 +46,7 @@ def _compare(given: Any, folder: pathlib.Path) -> int:
     inputs = rollups.find(given.runs)
     unreadable = list(inputs.unreadable)
     files = list(inputs.rollups)
-    for mapped in rollups.roll_up_all(inputs.traces, folder, given.workers):
+    for mapped in rollups.roll_up_all(inputs.traces, folder, given.workers, _progress(len(inputs.traces))):
         files += mapped.rollups
         if mapped.error is not None:
             unreadable.append(mapped.error)
@@ -66,6 +67,16 @@ def _compare(given: Any, folder: pathlib.Path) -> int:
     for one in unreadable:
         print(f"turnpike fleet: {text.printable(one)}", file=sys.stderr)
     return 3 if unreadable else 0
+
+
+def _progress(count: int) -> Callable[[int], None]:
+    """Says on a terminal how many of so many recordings are rolled up; the line goes with the last one."""
+
+    def show(done: int) -> None:
+        line = f"turnpike fleet: {done} of {count} recordings rolled up" if done < count else ""
+        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+
+    return show if sys.stderr.isatty() else lambda _: None
 
 
 def _result(figures: Figures, found: list[findings.Finding], unreadable: list[str]) -> dict[str, Any]:

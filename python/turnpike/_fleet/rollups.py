@@ -6,7 +6,7 @@ import concurrent.futures
 import os
 import pathlib
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from turnpike import _native
@@ -83,8 +83,15 @@ def roll_up(trace: pathlib.Path, folder: pathlib.Path) -> Mapped:
     return Mapped([], f"{trace}: its roll-up was killed by signal {-done.returncode}, twice.")
 
 
-def roll_up_all(traces: Sequence[tuple[str, pathlib.Path]], folder: pathlib.Path, workers: int) -> list[Mapped]:
-    """In the order of the traces. The threads only wait for their processes."""
+def roll_up_all(
+    traces: Sequence[tuple[str, pathlib.Path]], folder: pathlib.Path, workers: int, progress: Callable[[int], None]
+) -> list[Mapped]:
+    """In the order of the traces. The threads only wait for their processes.
+
+    progress: called with how many are done, each time that one is.
+    """
     with concurrent.futures.ThreadPoolExecutor(max_workers=workers) as pool:
         tasks = [pool.submit(roll_up, trace, folder / f"{number}") for number, (_, trace) in enumerate(traces)]
+        for done, _ in enumerate(concurrent.futures.as_completed(tasks), start=1):
+            progress(done)
         return [task.result() for task in tasks]

@@ -217,7 +217,7 @@ class OnTerminal(io.StringIO):
         return True
 
 
-def test_how_many_recordings_are_rolled_up_is_shown_on_a_terminal_and_goes_with_the_last(
+def test_progress_is_shown_on_a_terminal_and_goes_with_the_last_recording(
     program, tmp_path, monkeypatch
 ):
     job = write_job(program, tmp_path / "job", steps=50, ranks=2)

@@ -217,9 +217,7 @@ class OnTerminal(io.StringIO):
         return True
 
 
-def test_progress_is_shown_on_a_terminal_and_goes_with_the_last_recording(
-    program, tmp_path, monkeypatch
-):
+def test_progress_is_shown_on_a_terminal_and_goes_with_the_last_recording(program, tmp_path, monkeypatch):
     job = write_job(program, tmp_path / "job", steps=50, ranks=2)
     monkeypatch.setattr(sys, "stderr", OnTerminal())
     assert command.main([str(job), "--json"]) == 0

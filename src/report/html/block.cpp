@@ -16,8 +16,8 @@ namespace turnpike::report::html {
 namespace {
 
 // Of libdeflate's levels the first that stays below 5.5 bytes an event in the page that
-// web/tests/browser/budget.test.ts measures (2: 5.55, 3: 5.504). 2 takes up to a quarter less time; from 6 on, more time
-// gains less than 1 %.
+// web/tests/browser/budget.test.ts measures (2: 5.55, 3: 5.504). 2 takes up to a quarter less time; from 6 on, more
+// time gains less than 1 %.
 constexpr int kDeflateLevel = 4;
 
 struct FreeCompressor {

@@ -19,7 +19,7 @@ struct FakePython {
 class UnknownPython : public testing::TestWithParam<FakePython> {};
 
 TEST_P(UnknownPython, IsALossWithItsVersion) {
-  if (is_sanitized()) GTEST_SKIP() << "a sanitizer must be the first library that is loaded";
+  if (is_sanitized()) GTEST_SKIP() << "the sanitizer's runtime must be loaded first";
   Variables variables = {
       {"LD_PRELOAD", FAKE_PYTHON}, {"FAKE_PYTHON_HEX", GetParam().hex}, {"FAKE_PYTHON_VERSION", GetParam().version}};
   if (GetParam().is_free_threaded) variables["FAKE_PYTHON_FREE_THREADED"] = "1";

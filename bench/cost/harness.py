@@ -33,7 +33,7 @@ sys.path[:0] = [os.path.join(BENCH, "field"), BENCH]
 
 import result_file  # noqa: E402
 import turnpike_command  # noqa: E402
-from live import Died, Live  # noqa: E402
+from live import Died, Live, surroundings  # noqa: E402
 from medians import interval  # noqa: E402
 
 WARM_UP = 10
@@ -142,9 +142,7 @@ class Harness:
             ]
         device = ["--device", self.args.device]
         command += [sys.executable, program.path, *device, "--warm-up", str(WARM_UP), *options]
-        environment = os.environ | {"TMPDIR": folder, "HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1"}
-        environment["TORCHINDUCTOR_COMPILE_THREADS"] = "4"
-        environment["PYTHONHASHSEED"] = "0"
+        environment = surroundings(folder) | {"PYTHONHASHSEED": "0"}
         if variant.bare:
             environment |= {"CUDA_INJECTION64_PATH": os.path.abspath(self.args.bare), "BARE_CUPTI": variant.bare}
         if variant.library:

@@ -32,7 +32,7 @@ sys.path[:0] = [HERE, os.path.dirname(HERE)]
 import program as programs  # noqa: E402
 import result_file  # noqa: E402
 import turnpike_command  # noqa: E402
-from live import Died, Live  # noqa: E402
+from live import Died, Live, surroundings  # noqa: E402
 from medians import interval, rounded  # noqa: E402
 from program import Fix, Program  # noqa: E402
 
@@ -97,10 +97,7 @@ class Field:
         """What a program runs under. Files that it leaves lie in a folder that goes with this run."""
         folder = os.path.join(self.scratch, program.name)
         os.makedirs(folder, exist_ok=True)
-        settings = {"TMPDIR": folder, "HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1"}
-        # One program among many that start at the same time.
-        settings["TORCHINDUCTOR_COMPILE_THREADS"] = "4"
-        return os.environ | settings | more
+        return surroundings(folder) | more
 
     def command(self, program: Program, *options: str) -> list[str]:
         warm_up = ["--warm-up", str(program.warm_up)]

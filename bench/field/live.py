@@ -14,6 +14,14 @@ from typing import Any
 MARK = "field: "  # as in programs/_clock.py
 
 
+def surroundings(folder: str) -> dict[str, str]:
+    """The environment of a program whose own files go into that folder."""
+    settings = {"TMPDIR": folder, "HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1"}
+    # One program among many that start at the same time.
+    settings["TORCHINDUCTOR_COMPILE_THREADS"] = "4"
+    return os.environ | settings
+
+
 class Died(RuntimeError):
     """The program ended, or said nothing in time."""
 

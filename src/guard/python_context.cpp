@@ -1,8 +1,6 @@
 // Reads without the GIL: while its thread is inside C code, nobody changes its chain of contexts.
 #include "guard/python_context.h"
 
-#include <dlfcn.h>
-
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -26,11 +24,6 @@ std::uintptr_t word_at(std::uintptr_t address) noexcept {
   return word;
 }
 
-template <typename Function>
-Function find_function(const char* name) noexcept {
-  return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
-}
-
 std::uintptr_t context_of(const void* thread) noexcept {
   const std::uint32_t offset = g_context_offset.load(std::memory_order_relaxed);
   return thread == nullptr || offset == 0 ? 0 : word_at(reinterpret_cast<std::uintptr_t>(thread) + offset);
@@ -40,13 +33,13 @@ std::uintptr_t context_of(const void* thread) noexcept {
 
 // By its name, and not by what is known of this version: contexts are learned, so versions to come serve as well.
 const void* python_thread() noexcept {
-  static void* (*const this_thread_state)() = find_function<void* (*)()>("PyGILState_GetThisThreadState");
+  static void* (*const this_thread_state)() = record::python_symbol<void* (*)()>("PyGILState_GetThisThreadState");
   return this_thread_state == nullptr ? nullptr : this_thread_state();
 }
 
 bool is_python_ending() noexcept {
   if (const record::PythonRuntime* python = record::known_python()) return record::is_ending(*python);
-  static int (*const is_finalizing)() = find_function<int (*)()>("Py_IsFinalizing");
+  static int (*const is_finalizing)() = record::python_symbol<int (*)()>("Py_IsFinalizing");
   return is_finalizing != nullptr && is_finalizing() != 0;
 }
 

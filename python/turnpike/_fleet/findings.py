@@ -52,7 +52,7 @@ def all_findings(figures: Figures) -> list[Finding]:
 
 
 def missing_ranks(figures: Figures) -> dict[str, list[int]]:
-    """By job, or run where there is none, the numbers below the world size of which there is no recording."""
+    """The ranks below the world size that have no recording, for each job, or for each run that names no job."""
     seen: dict[str, set[int]] = defaultdict(set)
     size: dict[str, int] = defaultdict(int)
     for rank in figures.all_ranks:

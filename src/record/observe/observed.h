@@ -23,8 +23,8 @@ constexpr bool is_observed(trace::CallKind kind, Detail detail) noexcept {
   }
 }
 
-// Copies of memory first: a recording without them is none. Kernels last: they are what makes a recording dear, and are
-// left out when only transfers are asked for. Managed memory is observed only where a program allocates it.
+// Memory copies come first: without them there is nothing to record. Kernels come last: they cost the most, and are
+// left out when only transfers are recorded. Managed memory is observed only in programs that allocate it.
 inline constexpr cuda::ActivityKind kObservedActivities[] = {
     cuda::ActivityKind::kMemcpy, cuda::ActivityKind::kPeerMemcpy, cuda::ActivityKind::kMemset,
     cuda::ActivityKind::kConcurrentKernel};

@@ -1,7 +1,6 @@
 // A pending call registers a function with atexit; the function waits for those who are reading.
 #include "record/stacks/python_end.h"
 
-#include <dlfcn.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -24,7 +23,7 @@ constexpr std::chrono::seconds kPatience(1);
 
 template <typename Function>
 bool find(Function& function, const char* name) noexcept {
-  function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+  function = python_symbol<Function>(name);
   return function != nullptr;
 }
 

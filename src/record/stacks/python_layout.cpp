@@ -85,7 +85,7 @@ struct TableForm {
   std::uint32_t version;
   std::uint8_t last_evaluator_owner;  // the first is 3 in all of them
   std::uint8_t code_tag;
-  // In words from the start of the table: `size` of each structure, the fields behind it. 0: it is not published.
+  // The position of each structure's `size` in the table, in words; its fields follow. 0: not published.
   std::uint8_t interpreter;
   std::uint8_t thread;
   std::uint8_t thread_base_frame;
@@ -143,7 +143,7 @@ constexpr std::uint64_t kMaxStructure = 1 << 12;
 constexpr std::uint64_t kMaxThread = 1 << 14;
 constexpr std::uint64_t kMaxInterpreter = 1 << 24;
 
-// One structure of the table: its size, and fields by their place behind it.
+// One structure of the table. Its size comes first; fields are numbered from there.
 class Structure {
  public:
   Structure(const void* table, std::uint8_t size_at, std::uint64_t max_size) noexcept

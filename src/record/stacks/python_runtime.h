@@ -1,9 +1,17 @@
 // The CPython of this process, if there is one: its functions and the layout of its structures.
 #pragma once
 
+#include <dlfcn.h>
+
 #include "record/stacks/python_layout.h"
 
 namespace turnpike::record {
+
+// A function or a variable of Python's C interface by its name; nullptr: this process has none.
+template <typename Pointer>
+Pointer python_symbol(const char* name) noexcept {
+  return reinterpret_cast<Pointer>(dlsym(RTLD_DEFAULT, name));
+}
 
 struct PythonRuntime {
   const PythonLayout* layout;

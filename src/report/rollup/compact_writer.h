@@ -19,7 +19,7 @@ class CompactWriter {
   void text(int field, std::string_view value);
   void begin_struct(int field);
   void end_struct();
-  // Followed by `count` structures, each between begin_element() and end_struct();
+  // Followed by `count` structures, each between begin_element() and end_struct().
   void begin_structs(int field, std::size_t count);
   void begin_element() { last_fields_.push_back(0); }
   void numbers32(int field, const std::vector<std::int64_t>& values);

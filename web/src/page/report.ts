@@ -86,7 +86,7 @@ export interface Report {
 /** What the figures of a report are of: a step, or the run where it has no steps. */
 export interface Whole {
   name: string;
-  /** Of which a share is told. */
+  /** What a percentage refers to. */
   time: string;
   /** Behind a figure. */
   each: string;

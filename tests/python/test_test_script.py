@@ -36,6 +36,51 @@ def counted(script, folder, cases, succeeded=True):
     return counts.passed, counts.failed, counts.skipped
 
 
+LISTED = """Running main() from gtest_main.cc
+Engine.
+  Starts
+Versions/Unknown.  # TypeParam = int
+  IsALoss/0  # GetParam() = 4. of 5
+"""
+
+
+def test_what_failed_in_company_is_tried_again_alone(script, tmp_path):
+    junit = tmp_path / "shard.xml"
+    junit.write_text(
+        '<testsuites><testsuite><testcase classname="Engine" name="Starts" status="run" result="completed"/>'
+        '<testcase classname="Engine" name="Stops" status="run" result="completed"><failure message="no"/></testcase>'
+        '<testcase classname="Engine" name="Waits" result="skipped"><skipped message="no time"/></testcase>'
+        '<testcase classname="Engine" name="Asks" status="run" result="skipped">'
+        '<skipped message="a_test.cpp:3&#x0A;there is no GPU"/></testcase></testsuite></testsuites>'
+    )
+    names = ["Engine.Starts", "Engine.Stops", "Engine.Waits", "Engine.Asks", "Engine.Crashes"]
+    counts, left = script.counts_of_shard(junit, names)
+    assert (counts.passed, counts.failed, counts.skipped) == (1, 0, 1)
+    assert left == ["Engine.Crashes", "Engine.Stops", "Engine.Waits"]
+
+
+def test_without_a_file_all_are_tried_again(script, tmp_path):
+    assert script.counts_of_shard(tmp_path / "none.xml", ["A.B"]) == (script.Counts(), ["A.B"])
+
+
+def test_the_tests_of_a_shard_are_those_that_its_program_lists(script):
+    assert script.names_in_list(LISTED) == ["Engine.Starts", "Versions/Unknown.IsALoss/0"]
+
+
+def test_a_program_runs_in_shards_of_its_tests(script):
+    def test(program, name):
+        place = {"name": "WORKING_DIRECTORY", "value": "/there"}
+        return {"name": name, "command": [program, f"--gtest_filter={name}"], "properties": [place]}
+
+    tests = [test("/b/small", "A.B"), {"name": "Other", "command": ["/usr/bin/cmake"]}]
+    tests += [test("/b/large", f"C.{number}") for number in range(script.TESTS_OF_A_SHARD + 1)]
+    assert [(shard.program, shard.folder, shard.number, shard.total) for shard in script.shards_of(tests)] == [
+        ("/b/large", "/there", 0, 2),
+        ("/b/large", "/there", 1, 2),
+        ("/b/small", "/there", 0, 1),
+    ]
+
+
 PASSED = '<testcase classname="c" name="passed"/>'
 
 

@@ -19,8 +19,11 @@ Result<Nvml> load_nvml() {
   if (library == nullptr) return Error{std::string(kLibrary) + " is not there"};
   Nvml nvml;
   const char* missing = nullptr;
-  const auto find = [&](auto& function, const char* symbol) {
+  const auto look_up = [&](auto& function, const char* symbol) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
+  };
+  const auto find = [&](auto& function, const char* symbol) {
+    look_up(function, symbol);
     if (function == nullptr && missing == nullptr) missing = symbol;
   };
   find(nvml.init, "nvmlInitWithFlags");
@@ -33,6 +36,10 @@ Result<Nvml> load_nvml() {
   find(nvml.nvlink_state, "nvmlDeviceGetNvLinkState");
   find(nvml.utilization, "nvmlDeviceGetUtilizationRates");
   find(nvml.compute_processes, "nvmlDeviceGetComputeRunningProcesses_v3");
+  look_up(nvml.gpm_sample_alloc, "nvmlGpmSampleAlloc");
+  look_up(nvml.gpm_sample_free, "nvmlGpmSampleFree");
+  look_up(nvml.gpm_sample_get, "nvmlGpmSampleGet");
+  look_up(nvml.gpm_metrics_get, "nvmlGpmMetricsGet");
   if (missing != nullptr) return Error{std::string(kLibrary) + " has no " + missing};
   return nvml;
 }

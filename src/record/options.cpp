@@ -68,6 +68,12 @@ constexpr Option kOptions[] = {
      .help = "Stop recording a process when its file has this size, as 500 MB\n"
              "(default: 16 GB); the program continues",
      .in_c = &TurnpikeOptions::max_bytes},
+    {.name = "link_traffic",
+     .field = &Options::has_link_traffic,
+     .variable = "TURNPIKE_LINK_TRAFFIC",
+     .argument = "--no-link-traffic",
+     .value_name = nullptr,
+     .help = "Do not ask the GPUs, five times a second, what their links carry"},
     {.name = "quiet",
      .field = &Options::is_quiet,
      .variable = "TURNPIKE_QUIET",

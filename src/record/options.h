@@ -35,6 +35,7 @@ struct Options {
   std::chrono::milliseconds delay{0};            // from the start of recording
   std::chrono::milliseconds duration{0};         // 0: until the end
   std::uint64_t max_bytes = TURNPIKE_MAX_BYTES;  // of the file: recording stops there
+  bool has_link_traffic = true;                  // ask the GPUs what their links carry
   bool is_quiet = false;
   bool has_note = true;  // leave a file that says why this process could not be recorded
 };

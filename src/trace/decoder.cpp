@@ -210,6 +210,8 @@ bool Decoder::deliver(const RecordHeader& header, const std::byte* record) {
       return hand_on(as<MemoryRecord>(header, record));
     case RecordKind::kSample:
       return hand_on(as<SampleRecord>(header, record));
+    case RecordKind::kLinkTraffic:
+      return hand_on(as<LinkTrafficRecord>(header, record));
   }
   return false;
 }

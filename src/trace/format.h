@@ -138,6 +138,7 @@ enum class RecordKind : std::uint16_t {
   kContent = 11,
   kMemory = 12,
   kSample = 13,
+  kLinkTraffic = 14,
 };
 
 struct RecordHeader {
@@ -381,5 +382,19 @@ struct SampleRecord {
   std::uint32_t reserved;
 };
 static_assert(sizeof(SampleRecord) == 24);
+
+// What went over the links of a GPU in a stretch of time, as the GPU counts it: for copies, for kernels that read or
+// write host memory, for every program that uses it. kUnknownSize: not counted.
+struct LinkTrafficRecord {
+  RecordHeader header;
+  std::uint32_t device;
+  std::int64_t start_ns;
+  std::int64_t end_ns;
+  std::uint64_t pcie_in_bytes;  // to the GPU
+  std::uint64_t pcie_out_bytes;
+  std::uint64_t nvlink_in_bytes;
+  std::uint64_t nvlink_out_bytes;
+};
+static_assert(sizeof(LinkTrafficRecord) == 56);
 
 }  // namespace turnpike::trace

@@ -22,6 +22,7 @@ class RecordSink {
   virtual void on(const ContentRecord&) {}
   virtual void on(const MemoryRecord&) {}
   virtual void on(const SampleRecord&) {}
+  virtual void on(const LinkTrafficRecord&) {}
 };
 
 }  // namespace turnpike::trace

@@ -23,6 +23,7 @@ class TwoSinks final : public RecordSink {
   void on(const ContentRecord& record) override { pass(record); }
   void on(const MemoryRecord& record) override { pass(record); }
   void on(const SampleRecord& record) override { pass(record); }
+  void on(const LinkTrafficRecord& record) override { pass(record); }
 
  private:
   template <typename Record>

@@ -13,7 +13,7 @@ def environment_of(record, options=()):
     return dict(line.split("=", 1) for line in result.stdout.decode().splitlines() if "=" in line)
 
 
-PLAIN = {"TURNPIKE_DETAIL": "full", "TURNPIKE_STACKS": "1"}
+PLAIN = {"TURNPIKE_DETAIL": "full", "TURNPIKE_STACKS": "1", "TURNPIKE_LINK_TRAFFIC": "1"}
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,7 @@ PLAIN = {"TURNPIKE_DETAIL": "full", "TURNPIKE_STACKS": "1"}
         (["--duration", "12"], {"TURNPIKE_DURATION_MS": "12000"}),
         (["--max-size", "500 MB"], {"TURNPIKE_MAX_BYTES": "500000000"}),
         (["--max-size", "16GB"], {}),
+        (["--no-link-traffic"], {"TURNPIKE_LINK_TRAFFIC": "0"}),
     ],
 )
 def test_each_option_changes_its_variable_alone(record, options, given):

@@ -22,6 +22,7 @@ Options without_defaults() {
   options.delay = 3ms;
   options.duration = 5ms;
   options.max_bytes = 7;
+  options.has_link_traffic = false;
   options.is_quiet = true;
   return options;
 }
@@ -91,6 +92,9 @@ TEST_F(OptionsTest, ComeEachFromItsVariable) {
     set("TURNPIKE_MAX_BYTES", unknown);
     EXPECT_EQ(options_from_environment().max_bytes, 16'000'000'000u) << unknown;
   }
+  EXPECT_TRUE(options_from_environment().has_link_traffic);
+  set("TURNPIKE_LINK_TRAFFIC", "0");
+  EXPECT_FALSE(options_from_environment().has_link_traffic);
   EXPECT_FALSE(options_from_environment().is_quiet);
   set("TURNPIKE_QUIET", "1");
   EXPECT_TRUE(options_from_environment().is_quiet);
@@ -110,6 +114,7 @@ TEST_F(OptionsTest, ArriveInAnInjectedProcessAsTheyWereGiven) {
   EXPECT_EQ(options.delay, 3ms);
   EXPECT_EQ(options.duration, 5ms);
   EXPECT_EQ(options.max_bytes, 7u);
+  EXPECT_FALSE(options.has_link_traffic);
   EXPECT_TRUE(options.is_quiet);
 }
 
@@ -122,7 +127,8 @@ TEST_F(OptionsTest, RemoveTheVariablesOfAnOuterRecordingButNotItsQuiet) {
                                                                     {"TURNPIKE_CAPTURE_RANGE", std::nullopt},
                                                                     {"TURNPIKE_DELAY_MS", std::nullopt},
                                                                     {"TURNPIKE_DURATION_MS", std::nullopt},
-                                                                    {"TURNPIKE_MAX_BYTES", std::nullopt}}));
+                                                                    {"TURNPIKE_MAX_BYTES", std::nullopt},
+                                                                    {"TURNPIKE_LINK_TRAFFIC", "1"}}));
 }
 
 TEST_F(OptionsTest, GoThroughTheCInterfaceAndBack) {

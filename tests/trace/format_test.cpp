@@ -99,7 +99,11 @@ std::vector<Layout> layouts_in_memory() {
       FIELDS_OF(MemoryRecord, AT(MemoryRecord, header), AT(MemoryRecord, reserved), AT(MemoryRecord, time_ns),
                 AT(MemoryRecord, resident_bytes), AT(MemoryRecord, reserved2)),
       FIELDS_OF(SampleRecord, AT(SampleRecord, header), AT(SampleRecord, thread), AT(SampleRecord, time_ns),
-                AT(SampleRecord, stack), AT(SampleRecord, reserved))};
+                AT(SampleRecord, stack), AT(SampleRecord, reserved)),
+      FIELDS_OF(LinkTrafficRecord, AT(LinkTrafficRecord, header), AT(LinkTrafficRecord, device),
+                AT(LinkTrafficRecord, start_ns), AT(LinkTrafficRecord, end_ns), AT(LinkTrafficRecord, pcie_in_bytes),
+                AT(LinkTrafficRecord, pcie_out_bytes), AT(LinkTrafficRecord, nvlink_in_bytes),
+                AT(LinkTrafficRecord, nvlink_out_bytes))};
 }
 
 std::size_t bytes_of_type(const std::string& type) {

@@ -36,6 +36,7 @@ TEST_F(Reader, HandsOnEveryKindOfRecordUnchanged) {
       bytes_of(record<ContentRecord>(RecordKind::kContent, 0xAB)),
       bytes_of(record<MemoryRecord>(RecordKind::kMemory, 0xAC)),
       bytes_of(record<SampleRecord>(RecordKind::kSample, 0xAD)),
+      bytes_of(record<LinkTrafficRecord>(RecordKind::kLinkTraffic, 0xAE)),
   };
   std::string payload;
   for (const std::string& each : records) payload += each;

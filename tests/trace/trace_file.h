@@ -116,6 +116,7 @@ class Collector : public RecordSink {
   void on(const GraphNodeRecord& value) override { records.push_back(bytes_of(value)); }
   void on(const ContentRecord& value) override { records.push_back(bytes_of(value)); }
   void on(const MemoryRecord& value) override { records.push_back(bytes_of(value)); }
+  void on(const LinkTrafficRecord& value) override { records.push_back(bytes_of(value)); }
   void on(const SampleRecord& value) override { records.push_back(bytes_of(value)); }
 
   std::vector<std::string> records;

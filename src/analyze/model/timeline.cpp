@@ -229,6 +229,10 @@ void TimelineLoader::on(const trace::SampleRecord& record) {
   timeline_.samples.push_back(record);
 }
 
+void TimelineLoader::on(const trace::LinkTrafficRecord& record) {
+  timeline_.link_traffic.push_back(record);
+}
+
 Timeline TimelineLoader::take() {
   for (Call& call : timeline_.calls) {
     if (call.device != trace::kUnknownId) continue;

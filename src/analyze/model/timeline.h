@@ -112,6 +112,7 @@ struct Timeline {
   std::vector<trace::ContentRecord> contents;                         // by correlation
   std::vector<trace::MemoryRecord> memory;                            // by time
   std::vector<trace::SampleRecord> samples;                           // by thread, then time
+  std::vector<trace::LinkTrafficRecord> link_traffic;                 // in the order of the file
   std::uint64_t unmatched_count = 0;                                  // device records without their call
   std::uint64_t missing_count = 0;                                    // calls that must copy, without a device record
   std::uint64_t unclassified_count = 0;                               // copies whose direction cannot be told
@@ -136,6 +137,7 @@ class TimelineLoader final : public trace::RecordSink {
   void on(const trace::ContentRecord& record) override;
   void on(const trace::MemoryRecord& record) override;
   void on(const trace::SampleRecord& record) override;
+  void on(const trace::LinkTrafficRecord& record) override;
 
   // Sorts and joins what was received. The loader is empty afterwards.
   Timeline take();

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "analyze/graph/held.h"
+#include "analyze/model/symbols.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -115,6 +116,16 @@ std::string time_a_step(const ProcessModel& model, std::int64_t total_ns) {
 std::string mean_bytes_text(const CopyCount& copies) {
   if (copies.count == 0) return bytes_text(0);
   return bytes_text(static_cast<double>(copies.bytes) / static_cast<double>(copies.count));
+}
+
+std::string kernel_text(const std::string& symbol) {
+  constexpr std::size_t kMostBytes = 48;
+  std::string name = short_function_name(symbol);
+  // Tools hand over names that are no symbols any more: "void at::native::kernel<4, float>(...)".
+  name = name.substr(0, name.find_first_of("<("));
+  if (name.starts_with("void ")) name.erase(0, 5);
+  if (name.size() > kMostBytes) name = name.substr(0, kMostBytes - 3) + "...";
+  return name.empty() ? "a kernel" : "the kernel " + name;
 }
 
 }  // namespace turnpike::analyze

@@ -48,5 +48,7 @@ std::string times_a_step(const ProcessModel& model, std::uint64_t count);
 // "1.3 ms a step"; without steps "1.3 ms".
 std::string time_a_step(const ProcessModel& model, std::int64_t total_ns);
 std::string mean_bytes_text(const CopyCount& copies);
+// "the kernel flash_attention", from a symbol or from what other tools hand over; "a kernel" without one.
+std::string kernel_text(const std::string& symbol);
 
 }  // namespace turnpike::analyze

@@ -4,7 +4,6 @@
 #include <set>
 #include <string_view>
 
-#include "analyze/model/symbols.h"
 #include "analyze/rules/measure.h"
 #include "analyze/rules/rules.h"
 
@@ -15,7 +14,6 @@ namespace {
 constexpr double kMinShareOfSteps = 0.5;
 // Without steps nobody knows how often that is.
 constexpr std::size_t kMinCalls = 5;
-constexpr std::size_t kNameBytes = 48;
 
 // The operation that a call waited for, as the graph has it; kNone.
 std::uint32_t awaited_by(const Graph& graph, std::uint32_t call) {
@@ -101,13 +99,7 @@ std::string name_of_operation(const ProcessModel& model, const Operation& operat
     return transfer->direction == Direction::kMemset ? "a memset"
                                                      : std::string("a ") + name_of(transfer->direction) + " copy";
   }
-  const std::string& symbol = model.process().string(model.timeline().kernels[operation.kernel].name);
-  std::string name = short_function_name(symbol);
-  // Tools hand over names that are no symbols any more: "void at::native::kernel<4, float>(...)".
-  name = name.substr(0, name.find_first_of("<("));
-  if (name.starts_with("void ")) name.erase(0, 5);
-  if (name.size() > kNameBytes) name = name.substr(0, kNameBytes - 3) + "...";
-  return name.empty() ? "a kernel" : "the kernel " + name;
+  return kernel_text(model.process().string(model.timeline().kernels[operation.kernel].name));
 }
 
 // Whom most of the calls waited for; empty when that is not known.

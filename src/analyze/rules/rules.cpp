@@ -25,6 +25,7 @@ std::span<const Rule> all_rules() {
       Rule{"launch_bound", find_launch_bound},
       Rule{"copies_in_step", find_copies_in_step},
       Rule{"alloc_free_sync", find_alloc_free_sync},
+      Rule{"dark_traffic", find_dark_traffic},
       Rule{"unsafe_read", find_unsafe_read},
   };
   return kRules;

@@ -12,6 +12,7 @@ void ActivityDecoder::restart(const cuda::Cupti* cupti, std::uint32_t cupti_vers
   cupti_version_ = cupti_version;
   start_ = start;
   now_ = start;
+  used_devices_ = 0;
 }
 
 void ActivityDecoder::decode(std::uint8_t* buffer, std::size_t valid_bytes, RecordBatch& batch) {
@@ -51,6 +52,7 @@ void ActivityDecoder::decode_one(const void* activity, RecordBatch& batch) {
 template <typename Activity, typename Record>
 void ActivityDecoder::take_work(const Activity& from, Record& to) {
   to.device = from.device;
+  if (from.device < 64) used_devices_ |= std::uint64_t{1} << from.device;
   set_times(from.start_ns, from.end_ns, to.start_ns, to.end_ns);
   to.correlation = from.correlation;
   to.context = from.context;

@@ -28,6 +28,8 @@ class ActivityDecoder {
 
   // Appends the records of one buffer to `batch`.
   void decode(std::uint8_t* buffer, std::size_t valid_bytes, RecordBatch& batch);
+  // A bit for each of the first 64 GPUs that copied or computed since restart().
+  std::uint64_t used_devices() const { return used_devices_; }
   // How many records a buffer holds, for buffers that are dropped.
   std::uint64_t count(std::uint8_t* buffer, std::size_t valid_bytes) const;
 
@@ -51,6 +53,7 @@ class ActivityDecoder {
   const cuda::Cupti* cupti_ = nullptr;
   HeardCalls* heard_ = nullptr;
   std::uint32_t cupti_version_ = 0;
+  std::uint64_t used_devices_ = 0;
   trace::ClockSample start_{};
   trace::ClockSample now_{};
   // By address: CUPTI's names of kernels stay where they are for the life of the process.

@@ -71,6 +71,10 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   batch_.restart();
   memory_watch_.restart();
   links_.restart();
+  traffic_.restart();
+  gpus_.clear();
+  watched_devices_ = 0;
+  has_traffic_ = options.has_link_traffic;
   host_nodes_.restart();
   copies_at_last_read_ = 0;
   from_.status.restart();
@@ -210,12 +214,14 @@ void Collector::turn(bool is_last, bool must_flush) {
   if (is_last || since_start - last_clock_ns_ >= kClockNs) {
     sample_clocks();
     if (!is_last) note_links(false);
+    if (!is_last && has_traffic_) watch_traffic();
     last_clock_ns_ = since_start;
   }
   if (collect_threads() || has_early_calls) last_call_ns_ = since_start;
   listen_for_device(since_start, collect_activities() || has_activities);
   if (!are_devices_described_ && !batch_.is_empty()) describe_devices();
   note_memory(since_start, is_last);
+  note_traffic(is_last);
   write();
   if (!is_last) look_for_room(since_start);
   write_losses();
@@ -351,7 +357,8 @@ void Collector::describe_devices() {
     record.pci_domain = attribute(cuda::kAttributePciDomain);
     record.pci_bus = static_cast<std::uint8_t>(attribute(cuda::kAttributePciBus));
     record.pci_device = static_cast<std::uint8_t>(attribute(cuda::kAttributePciDevice));
-    links_.add(record.device, {record.pci_domain, record.pci_bus, record.pci_device});
+    gpus_[record.device] = {record.pci_domain, record.pci_bus, record.pci_device};
+    links_.add(record.device, gpus_[record.device]);
     record.numa_node = links_.numa_node(record.device);
     batch_.add(record);
   }
@@ -367,10 +374,26 @@ void Collector::note_links(bool is_last) {
   if (is_last && links_.has_gaps() && copies > 0) links_.fill_gaps(cuda::load_nvml());
   Metadata noted = metadata_;
   links_.put(noted);
+  traffic_.put(noted);
   host_nodes_.put(noted);
   if (noted == metadata_) return;
   metadata_ = std::move(noted);
   if (!is_last) write_metadata();  // so that a process that is killed leaves what is known
+}
+
+// A second after the start, so that short programs do not pay for NVML's.
+void Collector::watch_traffic() {
+  for (const auto& [device, address] : gpus_) {
+    const std::uint64_t bit = device < 64 ? std::uint64_t{1} << device : 0;
+    if ((decoder_.used_devices() & ~watched_devices_ & bit) == 0) continue;
+    watched_devices_ |= bit;
+    traffic_.watch(device, address);
+  }
+}
+
+void Collector::note_traffic(bool is_last) {
+  if (is_last) traffic_.finish();
+  for (const trace::LinkTrafficRecord& record : traffic_.take()) batch_.add(record);
 }
 
 void Collector::note_memory(std::int64_t since_start_ns, bool is_last) {

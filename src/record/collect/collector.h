@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -11,7 +12,9 @@
 #include "record/collect/activity_decoder.h"
 #include "record/collect/activity_pool.h"
 #include "record/collect/host_nodes.h"
+#include "record/collect/link_traffic.h"
 #include "record/collect/link_watch.h"
+#include "record/collect/pci_address.h"
 #include "record/collect/process_metadata.h"
 #include "record/collect/resident_memory.h"
 #include "record/collect/status_page.h"
@@ -86,6 +89,8 @@ class Collector {
   void listen_for_device(std::int64_t since_start_ns, bool has_activities);
   void describe_devices();
   void note_links(bool is_last);
+  void watch_traffic();
+  void note_traffic(bool is_last);
   void note_memory(std::int64_t since_start_ns, bool is_last);
   void look_for_room(std::int64_t since_start_ns);
   void write();
@@ -111,6 +116,10 @@ class Collector {
   RecordBatch batch_;
   MemoryWatch memory_watch_;
   LinkWatch links_;
+  std::map<std::uint32_t, PciAddress> gpus_;
+  LinkTraffic traffic_;
+  std::uint64_t watched_devices_ = 0;  // whose traffic is counted
+  bool has_traffic_ = false;
   HostNodes host_nodes_;
   std::uint64_t copies_at_last_read_ = 0;
   ThreadSampler sampler_;

@@ -100,12 +100,10 @@ void LinkWatch::fill_gaps(const Result<cuda::Nvml>& nvml) {
       state.why_not += nvml ? ", and NVML does not start" : ", and " + nvml.error().message;
       continue;
     }
-    char bus_id[32];
-    std::snprintf(bus_id, sizeof(bus_id), "%08x:%02x:%02x.0", state.address.domain, state.address.bus,
-                  state.address.device);
+    const std::string bus_id = nvml_bus_id(state.address);
     nvmlDevice_st* handle = nullptr;
-    if (nvml->device_by_bus_id(bus_id, &handle) != 0) {
-      state.why_not += ", and NVML has no GPU " + std::string(bus_id);
+    if (nvml->device_by_bus_id(bus_id.c_str(), &handle) != 0) {
+      state.why_not += ", and NVML has no GPU " + bus_id;
       continue;
     }
     const auto ask = [&](cuda::NvmlCode (*question)(nvmlDevice_st*, unsigned int*)) {

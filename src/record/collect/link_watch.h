@@ -7,15 +7,10 @@
 #include <string>
 
 #include "cuda/nvml.h"
+#include "record/collect/pci_address.h"
 #include "record/collect/process_metadata.h"
 
 namespace turnpike::record {
-
-struct PciAddress {
-  std::uint32_t domain = 0;
-  std::uint32_t bus = 0;
-  std::uint32_t device = 0;
-};
 
 // Not safe for several threads.
 class LinkWatch {

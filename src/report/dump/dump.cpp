@@ -19,10 +19,10 @@ namespace {
 
 constexpr std::size_t kFlushBytes = 64u << 10;
 
-constexpr std::array<std::string_view, 21> kKinds = {
-    "process", "metadata", "string",    "frame",      "stack",   "clock",  "loss",
-    "end",     "call",     "memcpy",    "memset",     "kernel",  "range",  "device",
-    "thread",  "stream",   "migration", "graph_node", "content", "memory", "sample"};
+constexpr std::array<std::string_view, 22> kKinds = {
+    "process",   "metadata",   "string",  "frame",  "stack",  "clock",       "loss",   "end",
+    "call",      "memcpy",     "memset",  "kernel", "range",  "device",      "thread", "stream",
+    "migration", "graph_node", "content", "memory", "sample", "link_traffic"};
 
 constexpr std::string_view kCallKinds[] = {
     "other",         "copy",         "memset",      "synchronize", "launch",    "graph_launch",  "event_record",
@@ -128,6 +128,7 @@ class RecordPrinter : public trace::RecordSink {
     wants_content_ = wants("content");
     wants_memory_ = wants("memory");
     wants_sample_ = wants("sample");
+    wants_link_traffic_ = wants("link_traffic");
   }
 
   void on(const trace::CallRecord& call) override {
@@ -218,6 +219,13 @@ class RecordPrinter : public trace::RecordSink {
     place(sample.stack);
     lines_.finish();
   }
+  void on(const trace::LinkTrafficRecord& traffic) override {
+    if (!wants_link_traffic_) return;
+    lines_.start("link_traffic").id("device", traffic.device);
+    lines_.time("start", traffic.start_ns).time("end", traffic.end_ns);
+    lines_.size("pcie_in", traffic.pcie_in_bytes).size("pcie_out", traffic.pcie_out_bytes);
+    lines_.size("nvlink_in", traffic.nvlink_in_bytes).size("nvlink_out", traffic.nvlink_out_bytes).finish();
+  }
 
  private:
   template <typename Record>
@@ -245,7 +253,8 @@ class RecordPrinter : public trace::RecordSink {
   const trace::Process& process_;
   Lines& lines_;
   bool wants_call_, wants_memcpy_, wants_memset_, wants_kernel_, wants_range_, wants_device_, wants_thread_,
-      wants_stream_, wants_migration_, wants_graph_node_, wants_content_, wants_memory_, wants_sample_;
+      wants_stream_, wants_migration_, wants_graph_node_, wants_content_, wants_memory_, wants_sample_,
+      wants_link_traffic_;
 };
 
 template <typename Map>

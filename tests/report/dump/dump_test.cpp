@@ -194,6 +194,19 @@ TEST_F(Dump, PrintsSample) {
   EXPECT_EQ(line_of(bytes_of(sample)), "sample thread=9 time=7 stack=4 at=unknown in=unknown");
 }
 
+TEST_F(Dump, PrintsLinkTraffic) {
+  auto traffic = record<LinkTrafficRecord>(RecordKind::kLinkTraffic);
+  traffic.device = 1;
+  traffic.start_ns = 7;
+  traffic.end_ns = 9;
+  traffic.pcie_in_bytes = 100;
+  traffic.pcie_out_bytes = 20;
+  traffic.nvlink_in_bytes = 3;
+  traffic.nvlink_out_bytes = kUnknownSize;
+  EXPECT_EQ(line_of(bytes_of(traffic)),
+            "link_traffic device=1 start=7 end=9 pcie_in=100 pcie_out=20 nvlink_in=3 nvlink_out=unknown");
+}
+
 // Each field has a value of its own, so none can be printed in the place of another.
 TEST_F(Dump, PrintsEveryFieldOfCallsAndWork) {
   CallRecord call{.header = {RecordKind::kCall, sizeof(CallRecord)},
@@ -385,7 +398,8 @@ TEST_F(Dump, PrintsEachKindAlone) {
       bytes_of(record<MigrationRecord>(RecordKind::kMigration)) +
       bytes_of(record<GraphNodeRecord>(RecordKind::kGraphNode)) +
       bytes_of(record<ContentRecord>(RecordKind::kContent)) + bytes_of(record<MemoryRecord>(RecordKind::kMemory)) +
-      bytes_of(record<SampleRecord>(RecordKind::kSample));
+      bytes_of(record<SampleRecord>(RecordKind::kSample)) +
+      bytes_of(record<LinkTrafficRecord>(RecordKind::kLinkTraffic));
   const std::string file =
       file_header() + chunk(ChunkType::kMetadata, metadata("a", "b")) +
       chunk(ChunkType::kStrings, string_entry(1, "a")) +
@@ -393,8 +407,8 @@ TEST_F(Dump, PrintsEachKindAlone) {
       chunk(ChunkType::kStacks, stack_entry(4, {5})) + chunk(ChunkType::kClock, bytes_of(ClockSample{1, 2, 3, 4})) +
       chunk(ChunkType::kLosses, bytes_of(LossEntry{1, 0, 1})) + chunk(ChunkType::kRecords, records) +
       chunk(ChunkType::kEnd, bytes_of(EndEntry{9, 1, 1, 0, 1, 1, {}}));
-  ASSERT_EQ(dump_kinds().size(), 21u);
-  EXPECT_THAT(dump(file), SizeIs(21));
+  ASSERT_EQ(dump_kinds().size(), 22u);
+  EXPECT_THAT(dump(file), SizeIs(22));
   for (const std::string_view kind : dump_kinds()) {
     EXPECT_THAT(dump(file, {std::string(kind)}), ElementsAre(StartsWith(std::string(kind) + ' '))) << kind;
   }

@@ -181,8 +181,11 @@ TEST_F(EstateTest, HoldsAllThatAProcessHadNotWritten) {
     ThreadBuffer* ring = rings.mine(is_new);
     ASSERT_TRUE(is_new);
     ring->try_push(&both, sizeof both);
-    ThreadName name{{kThreadNameKind, sizeof(ThreadName)}, kThread, "worker", 0};
-    ring->try_push(&name, sizeof name);
+    for (const char* text : {"8 bytes.", "fifteen bytes.."}) {
+      ThreadName name{{kThreadNameKind, sizeof(ThreadName)}, kThread, {}, 0};
+      std::strcpy(name.text, text);
+      ring->try_push(&name, sizeof name);
+    }
     const trace::CallRecord last = call_of(3, CallKind::kOther, kLate - 5);
     ring->try_push(&last, sizeof last);
   }).join();
@@ -198,7 +201,7 @@ TEST_F(EstateTest, HoldsAllThatAProcessHadNotWritten) {
   const auto process = trace::read_file(path_, records_);
   ASSERT_TRUE(process) << process.error().message;
   EXPECT_THAT(process->strings, UnorderedElementsAre(Pair(1, "train.py"), Pair(2, "step"), Pair(3, "/nowhere/lib.so"),
-                                                     Pair(4, "worker")));
+                                                     Pair(4, "8 bytes."), Pair(5, "fifteen bytes..")));
   ASSERT_EQ(process->frames.size(), 3u);
   EXPECT_EQ(process->frames.at(2).function, "step");
   EXPECT_EQ(process->frames.at(2).line, 9u);
@@ -207,8 +210,8 @@ TEST_F(EstateTest, HoldsAllThatAProcessHadNotWritten) {
   EXPECT_EQ(process->frames.at(3).module_offset, 0x40u);
   ASSERT_EQ(process->stacks.size(), 2u);
   EXPECT_THAT(process->stacks.at(2).frames, ElementsAre(3));
-  EXPECT_THAT(records_.order,
-              ElementsAre("call 1", "copy 4096", "memset 64", "kernel", "call 2", "thread 77 4", "call 3"));
+  EXPECT_THAT(records_.order, ElementsAre("call 1", "copy 4096", "memset 64", "kernel", "call 2", "thread 77 4",
+                                          "thread 77 5", "call 3"));
   EXPECT_THAT(process->losses, UnorderedElementsAre(Pair(static_cast<std::uint32_t>(Loss::kEndedEarly), 1),
                                                     Pair(static_cast<std::uint32_t>(Loss::kUnnamedLibrary), 1),
                                                     Pair(static_cast<std::uint32_t>(Loss::kUnknownActivity), 6),

@@ -1,6 +1,8 @@
 """A plugin of pytest: gives every test a file of its own for what it reaches, and writes how each test ended.
 
-MUTANT_REACHED is a folder at first, and the test's file in it while the test runs.
+MUTANT_REACHED is a folder at first, and the test's file in it while the test runs. What runs once for several tests
+goes to a file that belongs to all of them: "outside" for modules, and one for each fixture of a module or the like,
+whose programs may inherit its name.
 """
 
 import json
@@ -10,24 +12,38 @@ import pathlib
 import pytest
 
 folder = pathlib.Path(os.environ["MUTANT_REACHED"])
+outside = str(folder / "outside")
 os.environ["MUTANT_CHANGES_IN"] = str(os.getpid())  # for the extension, which is loaded later
-os.environ["MUTANT_REACHED"] = str(folder / "outside")  # of any test: what modules do when they are imported
+os.environ["MUTANT_OUTSIDE"] = outside
+os.environ["MUTANT_REACHED"] = outside
 tests = {}
+shared = {}  # fixture -> its file
 
 
 def pytest_collection_modifyitems(items):
     for index, item in enumerate(items):
-        tests[item.nodeid] = {"file": str(index), "seconds": 0.0, "outcome": "passed"}
+        tests[item.nodeid] = {"files": [str(index)], "seconds": 0.0, "outcome": "passed"}
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item):
-    os.environ["MUTANT_REACHED"] = str(folder / tests[item.nodeid]["file"])
+    test = tests[item.nodeid]
+    os.environ["MUTANT_REACHED"] = str(folder / test["files"][0])
     yield
-    os.environ["MUTANT_CHANGES_IN"] = str(os.getpid())  # for the extension, which is loaded later
+    os.environ["MUTANT_REACHED"] = outside
+    used = [fixture for fixtures in item._fixtureinfo.name2fixturedefs.values() for fixture in fixtures]
+    test["files"] += [shared[fixture] for fixture in used if fixture in shared]
 
 
-os.environ["MUTANT_REACHED"] = str(folder / "outside")
+@pytest.hookimpl(hookwrapper=True)
+def pytest_fixture_setup(fixturedef):
+    if fixturedef.scope == "function":
+        yield
+        return
+    before = os.environ["MUTANT_REACHED"]
+    os.environ["MUTANT_REACHED"] = str(folder / shared.setdefault(fixturedef, f"fixture{len(shared)}"))
+    yield
+    os.environ["MUTANT_REACHED"] = before
 
 
 def pytest_runtest_logreport(report):

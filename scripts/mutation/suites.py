@@ -184,13 +184,14 @@ class GoogleTest(Suite):
         outside = numbers_in(prefix)
         cases = []
         for group in json.loads(report.read_text())["testsuites"]:
+            shared = numbers_in(folder / f"reached.suite:{group['name'].replace('/', '%')}") | outside
             for test in group["testsuite"]:
                 name = f"{group['name']}.{test['name']}"
                 if test.get("failures"):
                     say(f"{name} of {self.name} fails with the original: it is left out")
                 elif test["result"] == "COMPLETED":
                     reached = numbers_in(folder / f"reached.{name.replace('/', '%')}")
-                    cases.append(Case(self, name, float(test["time"].rstrip("s")), reached | outside))
+                    cases.append(Case(self, name, float(test["time"].rstrip("s")), reached | shared))
         return cases
 
     def command(self, names, folder):
@@ -274,7 +275,8 @@ class Pytest(Suite):
             if test["outcome"] == "failed":
                 say(f"{name} fails with the original: it is left out")
             elif test["outcome"] == "passed":
-                cases.append(Case(self.whole, name, test["seconds"], numbers_in(reached / test["file"]) | outside))
+                numbers = outside.union(*(numbers_in(reached / file) for file in test["files"]))
+                cases.append(Case(self.whole, name, test["seconds"], numbers))
         return cases
 
     def command(self, names, folder):

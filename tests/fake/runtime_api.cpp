@@ -45,6 +45,12 @@ CUresult copy(void* dst, const void* src, std::size_t bytes, cudaMemcpyKind kind
 
 extern "C" {
 
+// Of another version than the driver.
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = 12080;
+  return cudaSuccess;
+}
+
 cudaError_t cudaGetDeviceCount(int* count) {
   const cudaGetDeviceCount_v3020_params params{count};
   return FAKE_CALL(cudaGetDeviceCount, v3020, params, [&] { return cuDeviceGetCount(count); });

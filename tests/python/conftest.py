@@ -1,6 +1,8 @@
-"""Runs to report on, made without a GPU."""
+"""Runs to report on, and a driver to copy with, made without a GPU."""
 
 import pathlib
+import shutil
+import subprocess
 import sys
 
 import pytest
@@ -38,4 +40,17 @@ def run(tmp_path):
     folder = tmp_path / "run.tpk"
     folder.mkdir()
     trace.write(folder / "100.tpt")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def driver_folder(tmp_path_factory):
+    """A folder with a libcuda.so.1 that copies at once, for the LD_LIBRARY_PATH of programs."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler: the driver that stands in for CUDA's cannot be built")
+    folder = tmp_path_factory.mktemp("driver")
+    source = pathlib.Path(__file__).with_name("synchronous_driver.c")
+    command = [compiler, "-O1", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", folder / "libcuda.so.1", source]
+    subprocess.run(command, check=True)
     return folder

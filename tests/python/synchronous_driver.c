@@ -6,6 +6,17 @@
 
 typedef unsigned long long Address;
 
+/* What a test may set by these names. */
+int device_count = 1;
+int can_access_peer = 1;
+int stream_state = 0;     /* what cuStreamQuery says: 600 while it is busy */
+int capture_state = 0;    /* what cuStreamIsCapturing says */
+int copy_result = 0;      /* of each copy; nothing is copied unless it is 0 */
+int register_result = 0;
+unsigned int registered;  /* the flags of the last page lock */
+Address locked_begin, locked_end; /* page-locked memory of the host */
+Address block_begin, block_end;   /* an allocation of the device */
+
 #define NOTHING(name) \
   int name(void) { return 0; }
 
@@ -20,7 +31,6 @@ NOTHING(cuMemHostUnregister)
 NOTHING(cuStreamDestroy_v2)
 NOTHING(cuStreamSynchronize)
 NOTHING(cuStreamWaitEvent)
-NOTHING(cuStreamQuery)
 NOTHING(cuEventRecord)
 NOTHING(cuEventQuery)
 NOTHING(cuEventSynchronize)
@@ -39,16 +49,20 @@ static int number(int* value, int is) {
 }
 
 int cuDriverGetVersion(int* version) { return number(version, 13000); }
-int cuDeviceGetCount(int* count) { return number(count, 1); }
+int cuDeviceGetCount(int* count) { return number(count, device_count); }
+int cuStreamQuery(void* stream) { return stream == &device_count ? 1 : stream_state; }
 int cuDeviceGet(int* device, int ordinal) { return number(device, ordinal); }
 int cuDeviceGetAttribute(int* value, int attribute, int device) { return number(value, attribute == 0 ? device : 1); }
-int cuDeviceCanAccessPeer(int* can, int device, int peer) { return number(can, device != peer); }
+int cuDeviceCanAccessPeer(int* can, int device, int peer) { return number(can, can_access_peer && device != peer); }
 int cuCtxGetDevice(int* device) { return number(device, 0); }
-int cuStreamIsCapturing(void* stream, int* status) { return number(status, stream == status); }
-int cuDevicePrimaryCtxRetain(void** context, int device) { return device == 0 ? one_more(context) : 101; }
+int cuStreamIsCapturing(void* stream, int* status) { return number(status, stream == status ? 1 : capture_state); }
+int cuDevicePrimaryCtxRetain(void** context, int device) { return device < device_count ? one_more(context) : 101; }
 int cuStreamCreate(void** stream, unsigned int flags) { return flags < 2 ? one_more(stream) : 1; }
 int cuEventCreate(void** event, unsigned int flags) { return flags < 8 ? one_more(event) : 1; }
-int cuMemHostRegister_v2(void* memory, size_t size, unsigned int flags) { return memory && size && flags < 16 ? 0 : 1; }
+int cuMemHostRegister_v2(void* memory, size_t size, unsigned int flags) {
+  registered = flags;
+  return memory && size ? register_result : 1;
+}
 
 int cuGetErrorString(int code, const char** text) {
   *text = code == 0 ? "no error" : "an error";
@@ -80,15 +94,18 @@ int cuDevicePrimaryCtxGetState(int device, unsigned int* flags, int* is_active) 
   return number(is_active, device == 0);
 }
 
-/* No memory is known to be page-locked. */
+/* 2 is the attribute that asks for the kind of memory, of which 1 is the host's. */
 int cuPointerGetAttributes(unsigned int count, int* attributes, void** values, Address address) {
-  for (unsigned int i = 0; i < count; ++i) *(unsigned int*)values[i] = 0;
-  return attributes == 0 || address == 0;
+  for (unsigned int i = 0; i < count; ++i) {
+    *(unsigned int*)values[i] = attributes[i] == 2 && address >= locked_begin && address < locked_end;
+  }
+  return 0;
 }
 
 int cuMemGetAddressRange_v2(Address* base, size_t* size, Address inside) {
-  *base = inside;
-  *size = 1;
+  const int is_in_block = inside >= block_begin && inside < block_end;
+  *base = is_in_block ? block_begin : inside;
+  *size = is_in_block ? block_end - block_begin : 1;
   return 0;
 }
 
@@ -113,8 +130,8 @@ int cuMemFreeHost(void* memory) {
 }
 
 static int copy(void* to, const void* from, size_t size) {
-  memcpy(to, from, size);
-  return 0;
+  if (copy_result == 0) memcpy(to, from, size);
+  return copy_result;
 }
 
 int cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t size) { return copy((void*)to, from, size); }

@@ -1,24 +1,16 @@
 """The engine at the end of a process: threads inside calls, forked children, interrupts. Its GPU is the host."""
 
 import os
-import pathlib
-import shutil
 import subprocess
 import sys
 
 import pytest
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
+@pytest.fixture
+def run(driver_folder):
     """run(program): its result, with a CUDA driver that copies at once."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("no C compiler: the driver that stands in for CUDA's cannot be built")
-    folder = tmp_path_factory.mktemp("driver")
-    source = pathlib.Path(__file__).with_name("synchronous_driver.c")
-    subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", folder / "libcuda.so.1", source], check=True)
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(folder)}
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(driver_folder)}
 
     def run(program):
         command = [sys.executable, "-c", COMMON + program]
@@ -218,7 +210,9 @@ threads, chunk_bytes, pinned_bytes, gatherers, store = found["settings"]
 best = [one for one in found["points"] if (one["threads"], one["chunk_bytes"]) == (threads, chunk_bytes)]
 assert any(one["h2d_gbps"] == found["h2d_gbps"] and one["d2h_gbps"] == found["d2h_gbps"] for one in best), found
 assert found["h2d_pinned_gbps"] > 0 and found["d2h_pinned_gbps"] > 0 and store in ("plain", "streaming", "string")
-assert engine.settings() == found["settings"] == _core.move_kept_settings("Host")
+assert all(set(one) == {{"threads", "chunk_bytes", "h2d_gbps", "d2h_gbps", "store"}} for one in found["points"])
+assert {{one["store"] for one in found["points"]}} <= {{"plain", "streaming", "string"}}
+assert engine.settings() == found["settings"] == _core.move_kept_settings(device_name="Host")
 assert _core.move_kept_settings("Another") is None
 """)
     assert done.returncode == 0, done.stderr

@@ -126,6 +126,18 @@ def test_a_storage_that_is_shared_in_two_ways_moves_twice(torch, engine, monkeyp
     assert tensor.data_ptr() != before and engine.holds(tensor)
 
 
+def test_what_is_not_locked_is_shared_as_ever_beside_what_is(torch, engine):
+    share = pin_module._unlocked_meanwhile(lambda storage, *args, **keywords: (storage.nbytes(), args, keywords))
+    locked, other = made(torch), made(torch)[: SIZE // 2].clone()
+    for pin in (False, True):
+        if pin:
+            tp.pin_(locked)
+        assert share(other.untyped_storage(), 1, way=2) == (SIZE // 2, (1,), {"way": 2})
+        assert share(locked.untyped_storage(), 3) == (SIZE, (3,), {})
+        assert engine.holds(*([locked] if pin else []))
+    tp.unpin_(locked)
+
+
 def test_a_storage_that_is_sent_to_a_process_is_unlocked_before(torch, engine):
     tensor = made(torch)
     from multiprocessing.reduction import ForkingPickler

@@ -487,18 +487,121 @@ def test_python_is_measured_in_parts_and_tried_as_a_whole(monkeypatch):
 
     def run(self, command, environment, seconds, folder):
         name = f"{self.files[0]}::test"
-        test = {"file": "0", "seconds": 0.5, "outcome": "passed"}
+        test = {"files": ["0", "1"], "seconds": 0.5, "outcome": "passed"}
         (folder / "reached" / "tests.json").write_text(json.dumps({name: test}))
         (folder / "reached" / "0").write_text("7\n")
+        (folder / "reached" / "1").write_text("8\n")
         return 0, ""
 
     monkeypatch.setattr(suites.Pytest, "run", run)
     cases = [case for part in whole.parts(2) for case in suites.measure(part)]
     assert [(case.suite, case.name, case.reached) for case in cases] == [
-        (whole, "test_a.py::test", {7}),
-        (whole, "test_b.py::test", {7}),
+        (whole, "test_a.py::test", {7, 8}),
+        (whole, "test_b.py::test", {7, 8}),
     ]
     assert len(suites.batches(cases)) == 1
+
+
+TESTED = """# Mutated.
+from turnpike_mutant import turnpike_mutant_is
+
+LIMIT = 2 if turnpike_mutant_is(1) else 1
+
+class Thing:
+    limit = 2 if turnpike_mutant_is(2) else 1
+
+def ask(number):
+    return turnpike_mutant_is(number)
+"""
+
+TESTS = """import os, subprocess, sys
+import pytest
+
+@pytest.fixture(scope="session")
+def of_session():
+    import tested
+    return tested.ask(3)
+
+@pytest.fixture(scope="module")
+def of_module(of_session):
+    import tested
+    tested.ask(4)
+    environment = dict(os.environ)
+
+    def program(number):
+        subprocess.run([sys.executable, "-c", f"import tested; tested.ask({number})"], env=environment, check=True)
+
+    return program
+
+@pytest.fixture
+def own():
+    import tested
+    tested.ask(5)
+
+def test_first(of_module):
+    import tested
+    tested.ask(6)
+
+def test_second(of_module, own):
+    of_module(7)
+
+def test_third():
+    import tested
+    tested.ask(8)
+"""
+
+
+def test_what_runs_once_for_several_tests_is_reached_by_all_of_them(tmp_path):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "plugin").mkdir()
+    (tmp_path / "python").mkdir()
+    (tmp_path / "tests" / "test_some.py").write_text(TESTS)
+    (tmp_path / "python" / "tested.py").write_text(TESTED)
+    shutil.copy(SWITCHES / "turnpike_mutant.py", tmp_path / "python")
+    shutil.copy(SWITCHES / "pytest_reached.py", tmp_path / "plugin")
+    measured = tree.Tree(ROOT, tmp_path, sys.executable, 2)
+    measured.folder = tmp_path
+    cases = suites.measure(suites.Pytest(measured, "tests", ["tests/test_some.py"]))
+    assert {case.name.partition("::")[2]: case.reached for case in cases} == {
+        "test_first": {1, 2, 3, 4, 6, 7},
+        "test_second": {1, 2, 3, 4, 5, 7},
+        "test_third": {1, 2, 8},
+    }
+
+
+GROUPS = """#include <gtest/gtest.h>
+#include <turnpike_mutant.h>
+
+class Group : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { turnpike_mutant_is(1); }
+  static void TearDownTestSuite() { turnpike_mutant_is(2); }
+};
+TEST(Before, First) { turnpike_mutant_is(3); }
+TEST_F(Group, First) { turnpike_mutant_is(4); }
+TEST_F(Group, Second) { turnpike_mutant_is(5); }
+TEST(Behind, First) { turnpike_mutant_is(6); }
+int at_start() { return turnpike_mutant_is(7); }
+const int kOnce = at_start();
+"""
+
+
+def test_what_a_suite_in_cpp_sets_up_is_reached_by_all_of_its_tests(tmp_path):
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("there is no C++ compiler")
+    (tmp_path / "groups.cpp").write_text(GROUPS)
+    sources = [tmp_path / "groups.cpp", SWITCHES / "gtest_listener.cpp"]
+    built = tmp_path / "groups"
+    command = [compiler, "-std=c++20", f"-I{SWITCHES}", "-o", built, *sources, "-lgtest", "-lgtest_main", "-pthread"]
+    subprocess.run(command, check=True)
+    cases = suites.measure(suites.GoogleTest(built))
+    assert {case.name: case.reached for case in cases} == {
+        "Before.First": {3, 7},
+        "Group.First": {1, 2, 4, 7},
+        "Group.Second": {1, 2, 5, 7},
+        "Behind.First": {6, 7},
+    }
 
 
 def test_no_test_is_left_behind_when_the_run_ends(tmp_path, monkeypatch):

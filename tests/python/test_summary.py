@@ -21,6 +21,35 @@ def test_a_summary_has_the_figures_of_the_report():
     assert summary["gpu_idle_pct"] == report.verdict.gpu_idle_pct
 
 
+def test_each_figure_of_a_summary_is_that_of_its_name():
+    report = tp.report(EXAMPLE)
+    expected = {
+        "span_ms": report.span_ns / 1e6,
+        "syncs_count": report.syncs.count,
+        "syncs_blocked_ms": report.syncs.host_blocked_ns / 1e6,
+        "step_count": report.steps.count,
+        "step_median_ms": report.steps.median_ns / 1e6,
+        "gpu_busy_pct": report.verdict.gpu_busy_pct,
+        "gpu_idle_pct": report.verdict.gpu_idle_pct,
+        "exposed_transfer_pct": report.verdict.exposed_transfer_pct,
+        "saving_pct": report.saving_pct_all,
+        "finding_count": len([one for one in report.findings if one.superseded_by is None]),
+        "lost_count": sum(report.losses.values()),
+    }
+    for way in ("h2d", "d2h", "d2d", "p2p"):
+        total = report.totals[way]
+        for name, value in {
+            "count": total.count,
+            "bytes": total.bytes,
+            "device_ms": total.device_time_ns and total.device_time_ns / 1e6,
+            "blocked_ms": total.host_blocked_ns and total.host_blocked_ns / 1e6,
+            "pageable_count": total.pageable_count,
+            "gbps": total.bandwidth_gbps,
+        }.items():
+            expected[f"{way}_{name}"] = value
+    assert report.summary() == {name: value for name, value in expected.items() if value is not None}
+
+
 def test_what_is_not_known_is_left_out(tmp_path):
     trace = tracefile.TraceFile()
     trace.metadata = {"detail": "transfers"}

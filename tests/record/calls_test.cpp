@@ -116,6 +116,7 @@ TEST_F(EveryKind, TellsWhatWasRecordedAndOnWhat) {
   EXPECT_EQ(trace_->metadata("executable"), std::filesystem::canonical(victim_path()).string());
   EXPECT_EQ(trace_->metadata("cwd"), std::filesystem::current_path().string());
   EXPECT_EQ(trace_->metadata("cuda_driver_version"), "13.0");
+  EXPECT_EQ(trace_->metadata("cuda_runtime_version"), "12.8");
   EXPECT_EQ(trace_->metadata("cupti_version"), "130001");
   EXPECT_EQ(trace_->metadata("detail"), "full");
   EXPECT_EQ(trace_->metadata("stacks"), "1");

@@ -11,7 +11,6 @@
 #include <fstream>
 
 #include "record/collect/resident_memory.h"
-#include "record/collect/status_page.h"
 #include "record/options.h"
 #include "record/session.h"
 #include "trace/format.h"
@@ -218,62 +217,6 @@ TEST(MemoryWatch, LooksTenTimesASecondAndRecordsOnceASecond) {
   EXPECT_LT(*bytes, std::uint64_t{4} << 30);
   EXPECT_EQ(*bytes % static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)), 0u);
   EXPECT_EQ(large[12'345], 'x');
-}
-
-class StatusPageTest : public Environment {
- protected:
-  StatusPageTest() : path_(std::filesystem::temp_directory_path() / ("status-" + std::to_string(::getpid()))) {}
-  ~StatusPageTest() override { std::filesystem::remove(path_); }
-  void make(std::size_t size) { std::ofstream(path_, std::ios::binary) << std::string(size, '\0'); }
-  TurnpikeStatus read() const {
-    TurnpikeStatus status{};
-    std::ifstream(path_, std::ios::binary).read(reinterpret_cast<char*>(&status), sizeof status);
-    return status;
-  }
-  std::filesystem::path path_;
-};
-
-TEST_F(StatusPageTest, AddsWhatIsNewToThePage) {
-  make(sizeof(TurnpikeStatus));
-  set(TURNPIKE_ENV_STATUS, path_.c_str());
-  StatusPage first;
-  StatusPage second;
-  first.open();
-  second.open();
-  first.note_process();
-  second.note_process();
-  second.note_unusable();
-  TurnpikeStatus status{};
-  status.kernel_count = 5;
-  status.transfer_bytes[3] = 100;
-  status.written_bytes = 7;
-  first.update(status);
-  status.kernel_count = 6;
-  first.update(status);
-  second.update(status);
-  const TurnpikeStatus page = read();
-  EXPECT_EQ(page.process_count, 2u);
-  EXPECT_EQ(page.unusable_count, 1u);
-  EXPECT_EQ(page.kernel_count, 12u);
-  EXPECT_EQ(page.transfer_bytes[3], 200u);
-  EXPECT_EQ(page.written_bytes, 14u);
-  first.restart();
-  first.update(status);
-  EXPECT_EQ(read().kernel_count, 18u) << "a new recording counts from nothing";
-}
-
-TEST_F(StatusPageTest, LeavesAlonePagesThatAreTooSmall) {
-  make(sizeof(TurnpikeStatus) - 1);
-  set(TURNPIKE_ENV_STATUS, path_.c_str());
-  StatusPage page;
-  page.open();
-  page.note_process();
-  EXPECT_EQ(read().process_count, 0u);
-  StatusPage none;
-  ::unsetenv(TURNPIKE_ENV_STATUS);
-  none.open();
-  none.note_process();
-  none.update({});
 }
 
 }  // namespace

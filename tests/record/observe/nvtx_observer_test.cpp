@@ -34,14 +34,16 @@ struct FakeNvtx {
   bool has_core = true;
   bool has_domains = true;
   bool has_callbacks = true;
+  bool says_it_has_none = false;  // while it gives tables
+  unsigned int core_size = NVTX_CBID_CORE_SIZE;
 };
 FakeNvtx g_nvtx;
 
 int NVTX_API function_table(NvtxCallbackModule module, NvtxFunctionTable* table, unsigned int* size) {
   if (module == NVTX_CB_MODULE_CORE && g_nvtx.has_core) {
     *table = g_nvtx.core_table.data();
-    *size = g_nvtx.core_table.size();
-    return 1;
+    *size = g_nvtx.core_size;
+    return g_nvtx.says_it_has_none ? 0 : 1;
   }
   if (module == NVTX_CB_MODULE_CORE2 && g_nvtx.has_domains) {
     *table = g_nvtx.domain_table.data();
@@ -149,9 +151,11 @@ TEST_F(NvtxListenerTest, HearsTheDefaultDomain) {
   EXPECT_EQ(core<Pop>(NVTX_CBID_CORE_RangePop)(), 1);
   EXPECT_EQ(core<Pop>(NVTX_CBID_CORE_RangePop)(), 0);
   EXPECT_EQ(core<Pop>(NVTX_CBID_CORE_RangePop)(), 0) << "one more pop than pushes";
-  EXPECT_THAT(g_heard,
-              ElementsAre("mark [] red 4294901760", "mark [] mark 0", "mark [] m\xC3\xA4rk 0", "push [] plain 0",
-                          "push [] text 0", "push [] wide 0", "pop []", "pop []", "pop []", "pop []"));
+  EXPECT_EQ(core<PushText>(NVTX_CBID_CORE_RangePushA)("again"), 0);
+  EXPECT_EQ(core<Pop>(NVTX_CBID_CORE_RangePop)(), 0);
+  EXPECT_THAT(g_heard, ElementsAre("mark [] red 4294901760", "mark [] mark 0", "mark [] m\xC3\xA4rk 0",
+                                   "push [] plain 0", "push [] text 0", "push [] wide 0", "pop []", "pop []", "pop []",
+                                   "pop []", "push [] again 0", "pop []"));
   g_heard.clear();
   const nvtxRangeId_t first = core<StartAttributes>(NVTX_CBID_CORE_RangeStartEx)(&red);
   const nvtxRangeId_t second = core<StartText>(NVTX_CBID_CORE_RangeStartA)("a");
@@ -240,6 +244,15 @@ TEST_F(NvtxListenerTest, InstallsAsMuchAsThereIs) {
   reset_nvtx();
   g_nvtx.callbacks.struct_size = sizeof(NvtxExportTableCallbacks) - 1;
   EXPECT_FALSE(cuda::install_nvtx_listener(export_table_address(), kListener));
+  reset_nvtx();
+  g_nvtx.says_it_has_none = true;
+  EXPECT_FALSE(cuda::install_nvtx_listener(export_table_address(), kListener));
+  reset_nvtx();
+  g_nvtx.core_size = NVTX_CBID_CORE_RangePop;  // an older copy, with fewer functions
+  EXPECT_TRUE(cuda::install_nvtx_listener(export_table_address(), kListener));
+  EXPECT_NE(g_nvtx.core[NVTX_CBID_CORE_RangePop - 1], nullptr);
+  EXPECT_EQ(g_nvtx.core[NVTX_CBID_CORE_RangePop], nullptr);
+  EXPECT_EQ(g_nvtx.core[NVTX_CBID_CORE_NameCategoryA], nullptr);
   reset_nvtx();
   g_nvtx.core_table[NVTX_CBID_CORE_MarkA] = nullptr;  // a function that this copy lacks
   EXPECT_TRUE(cuda::install_nvtx_listener(export_table_address(), kListener));

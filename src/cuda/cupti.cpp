@@ -92,6 +92,13 @@ CuptiResult Cupti::configure_managed_memory_counters() const noexcept {
 }
 
 bool load_cupti(const char* path, Cupti& cupti, std::string& message) {
+  // PyTorch's wheels bring a libcupti to machines without a driver, too. That of CUDA 13.2 ends the program there, at
+  // whichever call.
+  const bool is_named = path != nullptr && *path != '\0';
+  if (!is_named && dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) == nullptr) {
+    message = "there is no CUDA driver on this machine (libcuda.so.1, which the NVIDIA driver brings)";
+    return false;
+  }
   void* library = open_cupti_library(path, message);
   if (library == nullptr) return false;
   const char* missing = nullptr;

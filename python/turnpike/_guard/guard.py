@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar
 
 from turnpike._guard import wrap
 from turnpike._guard.block import Block, is_ready
+from turnpike._guard.compiling import is_compiling
 from turnpike._guard.rules import KINDS, Level, read_config, rules_text
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -32,6 +33,8 @@ class _Blocks:
         raise NotImplementedError
 
     def __enter__(self) -> Any:
+        if is_compiling():
+            return self
         block = self._enter(sys._getframe(1))
         with self._lock:
             self._entered.append((_who(), block))
@@ -40,6 +43,8 @@ class _Blocks:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        if is_compiling():
+            return
         who = _who()
         with self._lock:
             # A block that another task leaves, as a fixture's: the last one that was entered.
@@ -78,6 +83,8 @@ class guard(_Blocks):
     against it ask of the CUDA runtime, needs no CUPTI, and so works beside torch.profiler and Nsight Systems. Copies of
     other libraries (CuPy, NCCL, Triton's launcher) it sees only while this process is recorded: they are not stopped,
     and raise at PyTorch's next call or at the end of the block, with `exact=False`.
+
+    Inside of what torch.compile compiles it is nothing: guard the call of the compiled function.
 
     Levels are "allow", "log" (each line once, then counted), "disallow", and limits for each entry of the block: a
     number ("at most so many") or a size ("16 MB"). A kind that is not named is decided by the guard around, else
@@ -133,6 +140,8 @@ class guard(_Blocks):
         strict: bool = False,
         config: str | os.PathLike[str] | None = None,
     ) -> None:
+        if is_compiling():
+            return
         super().__init__()
         table, sites = read_config(config) if config is not None else ({}, [])
         given: dict[str, Level | None] = {
@@ -169,6 +178,8 @@ class allow(_Blocks):
     _seen: set[tuple[str, int]] = set()
 
     def __init__(self, *kinds: str, reason: str | None = None, first_only: bool = False) -> None:
+        if is_compiling():
+            return
         super().__init__()
         for kind in kinds:
             if kind not in KINDS:

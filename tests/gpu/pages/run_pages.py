@@ -4,8 +4,9 @@
     tests/gpu/pages/run_pages.py [--page NAME] [--require-gpu]
 
 Each block of Python and each command is a process of its own, in a folder of its own. What a page takes for granted (a
-model, a loader, train.py) stands before it: given_to_pages.py. Prints a line for each, ok, failed or skipped with the reason,
-and exits with 1 if one failed. Without a GPU a block that records is skipped; with --require-gpu that is a failure.
+model, a loader, train.py) stands before it: given_to_pages.py. Prints a line for each, ok, failed or skipped with the
+reason, and exits with 1 if one failed. Without a GPU a block that records is skipped; with --require-gpu that is a
+failure.
 """
 
 from __future__ import annotations

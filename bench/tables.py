@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long 10^7 rows of a table take, and how much memory: as a stream of Arrow, and as a Parquet file.
 
-    bench/tables.py [SOURCE] [--rows N] [--rounds N] [--out ...]
+    bench/tables.py [SOURCE] [--rows N] [--rounds N] [--before FOLDER] [--out ...]
 
 SOURCE is a recording of one process (default: examples/train-before-h100.tpk). Its records are repeated into a file of
 some 20 MB, and that file stands for each process of a job that has N rows in all. The table `kernels` is of the whole
@@ -9,7 +9,8 @@ recording, `transfers` of one without kernels and launches, as `--detail transfe
 run with that many rows. Every reading is a process of its own, which reads the run, makes the rows and takes them with
 pyarrow; wall time, CPU time and peak memory are what the system says of it. The target is for the CPU time, which on
 an idle machine is the wall time: on a shared one the latter also tells what else it does. The files were read before,
-so the disk has no part in it.
+so the disk has no part in it. --before names the folder of an earlier build of the package, which takes turns with this
+one: its median is the baseline.
 """
 
 from __future__ import annotations
@@ -91,9 +92,10 @@ def without_kernels(source: pathlib.Path, path: pathlib.Path) -> None:
             file.write(trace.chunk(what, payload))
 
 
-def read(run: pathlib.Path, table: str, parquet: str = "") -> dict[str, float]:
+def read(run: pathlib.Path, table: str, parquet: str = "", package: str | None = None) -> dict[str, float]:
     command = [sys.executable, "-c", READ, str(run), table, parquet]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    environment = {**os.environ, "PYTHONPATH": package} if package else None
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     return json.loads(done.stdout)
 
 
@@ -114,6 +116,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", default=str(HERE / "results" / "tables-cpu.json"))
+    parser.add_argument("--before", metavar="FOLDER", help="an earlier build of the package, to compare with")
     arguments = parser.parse_args()
     (source,) = pathlib.Path(arguments.source).glob("*.tpt")
     rows = []
@@ -122,7 +125,7 @@ def main() -> None:
             rows += measured(table, source, pathlib.Path(folder), arguments)
     for row in rows:
         print(f"{row['case']:44} {row['metric']:12} {row['value']:10.2f} {row['unit']:4} {row['spread']} {row['met']}")
-    more = {"cores": os.cpu_count(), "load_average": list(os.getloadavg()[:2])}
+    more = {"machine": f"shared {os.cpu_count()}-core", "cores": os.cpu_count(), "load_average": os.getloadavg()[:2]}
     result_file.write(arguments.out, "tables", rows, **more)
 
 
@@ -135,7 +138,11 @@ def measured(table: str, source: pathlib.Path, folder: pathlib.Path, arguments: 
     processes = job_of(one, folder / "job.tpk", table, arguments.rows)
     rows = []
     for what, parquet in (("Arrow stream", ""), ("Parquet file", str(folder / "table.parquet"))):
-        samples = [read(folder / "job.tpk", table, parquet) for _ in range(arguments.rounds)]
+        samples, before = [], []
+        for _ in range(arguments.rounds):
+            if arguments.before:
+                before.append(read(folder / "job.tpk", table, parquet, arguments.before))
+            samples.append(read(folder / "job.tpk", table, parquet))
         more = {"rows": samples[0]["rows"], "processes": processes, "trace_mb": processes * one.stat().st_size / 1e6}
         if parquet:
             more["file_mb"] = os.path.getsize(parquet) / 1e6
@@ -147,9 +154,11 @@ def measured(table: str, source: pathlib.Path, folder: pathlib.Path, arguments: 
             values = [sample[metric] for sample in samples]
             value = statistics.median(values)
             met = None if target is None else value <= target
+            was = statistics.median(sample[metric] for sample in before) if before else None
             rows.append(
                 result_file.row(f"{table}, {samples[0]['rows']:.0f} rows, {what}", metric, unit, value,
-                                spread=ingest.interval(values), samples=len(values), target=target, met=met, **more)
+                                spread=ingest.interval(values), samples=len(values), target=target, met=met,
+                                baseline="the build before" if before else None, baseline_value=was, **more)
             )  # fmt: skip
     return rows
 

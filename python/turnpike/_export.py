@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
+import inspect
 import os
 import pathlib
 import sys
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 _FORMATS = ("arrow", "parquet")
 # The times of rows rise mostly by little.
 _TIMES = ("start", "call_start", "launch_start")
+# As many rows as a group of rows has at most: pages end by their bytes alone. A page has a compressor of its own.
+_PAGE_ROWS = 1 << 20
 
 
 def _pyarrow() -> Any:
@@ -33,27 +37,58 @@ def _batches(table: Table) -> tuple[Any, Iterator[Any]]:
     pyarrow = _pyarrow()
     reader = pyarrow.RecordBatchReader.from_stream(table)
 
+    def next_batch() -> Any:
+        try:
+            return reader.read_next_batch()
+        except StopIteration:
+            return None
+        except OSError as error:  # from the stream, as Arrow's interface reports errors
+            raise _core.Error(str(error)) from error
+
     def batches() -> Iterator[Any]:
-        while True:
-            try:
-                yield reader.read_next_batch()
-            except StopIteration:
-                return
-            except OSError as error:  # from the stream, as Arrow's interface reports errors
-                raise _core.Error(str(error)) from error
+        # Reads a batch while the one before is written.
+        with concurrent.futures.ThreadPoolExecutor(1, "turnpike-table") as reading:
+            following = reading.submit(next_batch)
+            while (batch := following.result()) is not None:
+                following = reading.submit(next_batch)
+                yield batch
 
     return reader.schema, batches()
 
 
+def _parquet_options(schema: Any) -> dict[str, Any]:
+    """Dictionaries for what has few values; differences for times; the least and most of numbers alone.
+
+    What makes the file small makes it fast to write: there is less to compress.
+    """
+    pyarrow = _pyarrow()
+    texts = [field.name for field in schema if pyarrow.types.is_dictionary(field.type)]
+    numbers = [field.name for field in schema if not pyarrow.types.is_dictionary(field.type)]
+    times = [name for name in _TIMES if name in schema.names]
+    few = [
+        field.name
+        for field in schema
+        if pyarrow.types.is_int64(field.type) and not field.name.endswith("_ns") and field.name != "address"
+    ]
+    options: dict[str, Any] = {
+        "compression": "zstd",
+        "use_dictionary": texts + few,
+        "column_encoding": dict.fromkeys(times, "DELTA_BINARY_PACKED") or None,
+        "write_statistics": numbers,
+    }
+    # Newer ones would end a page after 20,000 rows.
+    if "max_rows_per_page" in inspect.signature(pyarrow.parquet.write_table).parameters:
+        options["max_rows_per_page"] = _PAGE_ROWS
+    return options
+
+
 def write_parquet(table: Table, path: str | os.PathLike[str], **options: Any) -> None:
-    """Writes one file. Dictionaries for texts; differences for times, which is what makes them small."""
+    """Writes one file. `options` come before those of _parquet_options()."""
     check_is_no_input(pathlib.Path(path), map(pathlib.Path, table.paths))
     pyarrow = _pyarrow()
     schema, batches = _batches(table)
-    texts = [field.name for field in schema if pyarrow.types.is_dictionary(field.type)]
-    encodings = {name: "DELTA_BINARY_PACKED" for name in _TIMES if name in schema.names}
-    usual = {"compression": "zstd", "use_dictionary": texts, "column_encoding": encodings or None}
-    _whole(path, lambda new: _write(pyarrow.parquet.ParquetWriter(new, schema, **{**usual, **options}), batches))
+    chosen = {**_parquet_options(schema), **options}
+    _whole(path, lambda new: _write(pyarrow.parquet.ParquetWriter(new, schema, **chosen), batches))
 
 
 def write_arrow(table: Table, path: str | os.PathLike[str]) -> None:

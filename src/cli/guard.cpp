@@ -23,7 +23,8 @@ constexpr const char* kGuardAbout = "Run a command and raise an exception at the
 constexpr const char* kGuardExamples =
     R"(A LEVEL is allow, log, disallow, a number (at most so many) or a size (at most so much: "16 MB").
 What is forbidden raises RuntimeError in the program, at its line and before it happens. What is logged is
-said once for each line, on standard error, and counted. All threads of PyTorch are guarded.
+said once for each line, on standard error, and counted. All threads are guarded, except what those that pin
+memory for a loader do with pinned memory.
 
 Examples:
   turnpike guard --d2h disallow -- pytest -q           which test downloads from the GPU?
@@ -70,9 +71,24 @@ constexpr std::array<KindOption, guard::kKindCount> kKindOptions = {{
     {"sync", "Waits of the CPU for the GPU"},
     {"pageable", "Copies from or to memory that is not pinned"},
     {"alloc", "Allocations by the CUDA runtime"},
+    {"repeat", "Uploads of the same bytes by the same line; only allow and log"},
+}};
+
+// What a rule holds for.
+struct ReachOption {
+  const char* name;
+  const char* values;
+  const char* help;
+};
+constexpr std::array<ReachOption, 4> kReachOptions = {{
+    {"threads", "all|own", "All threads (default), or the main one alone"},
+    {"capture", "disallow|allow", "Copies that are captured into a CUDA graph: guarded (default) or not"},
+    {"compile", "disallow|allow", "What PyTorch's compiler copies for itself: guarded, or not (default)"},
+    {"moves", "disallow|allow", "What tp.to, prefetch, fetch and copy_ copy: guarded, or not (default)"},
 }};
 
 struct GuardArguments {
+  std::array<std::string, kReachOptions.size()> reaches;
   std::array<std::string, guard::kKindCount> levels;
   std::vector<std::string> sites;
   std::string config;
@@ -113,6 +129,9 @@ Result<std::string> rules_of(const GuardArguments& arguments) {
     if (!arguments.levels[i].empty()) rules += std::string(kKindOptions[i].name) + '=' + arguments.levels[i] + '\n';
   }
   if (rules.empty()) return Error{"say what to guard: --d2h disallow, for example, or --config turnpike.toml"};
+  for (std::size_t i = 0; i < arguments.reaches.size(); ++i) {
+    if (!arguments.reaches[i].empty()) rules += std::string(kReachOptions[i].name) + '=' + arguments.reaches[i] + '\n';
+  }
   for (const std::string& site : arguments.sites) rules += "allow=" + site + '\n';
   if (arguments.skip != 0) rules += "skip=" + std::to_string(arguments.skip) + '\n';
   if (const auto parsed = guard::parse_rules(rules); !parsed) return parsed.error();
@@ -147,6 +166,10 @@ void add_guard(CLI::App& app, int& status, std::vector<std::string> command) {
   for (std::size_t i = 0; i < kKindOptions.size(); ++i) {
     sub->add_option(std::string("--") + kKindOptions[i].name, arguments->levels[i], kKindOptions[i].help)
         ->type_name("LEVEL");
+  }
+  for (std::size_t i = 0; i < kReachOptions.size(); ++i) {
+    sub->add_option(std::string("--") + kReachOptions[i].name, arguments->reaches[i], kReachOptions[i].help)
+        ->type_name(kReachOptions[i].values);
   }
   sub->add_option("--allow", arguments->sites,
                   "A place that no rule is about: FILE, FILE:LINE or FILE:FUNCTION; may be repeated")

@@ -40,6 +40,11 @@ static_assert(CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED ==
               static_cast<int>(ActivityAttribute::kPinnedHostMemory));
 static_assert(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED == kFlushForced);
 
+// How long the parameters of cuptiSubscribe_v2 are in CUDA 13.0, where it begins. Later ones go on with whether several
+// subscribers are allowed, which they are not where the structure ends before.
+constexpr std::size_t kParametersOfCuda130 =
+    offsetof(CUpti_SubscriberParams, oldSubscriberSize) + sizeof(CUpti_SubscriberParams::oldSubscriberSize);
+
 template <typename Function>
 bool look_up(void* library, const char* name, Function& function) {
   function = reinterpret_cast<Function>(dlsym(library, name));
@@ -54,6 +59,22 @@ const char* Cupti::describe(CuptiResult result) const noexcept {
     return "unknown CUPTI error";
   }
   return text;
+}
+
+CuptiResult Cupti::subscribe_as_turnpike(void** subscriber, CallbackFunction callback, void* user,
+                                         std::string& holder) const {
+  holder.clear();
+  if (subscribe_by_name == nullptr) return subscribe(subscriber, callback, user);
+  char name[2 * CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN] = {};
+  CUpti_SubscriberParams parameters{};
+  parameters.structSize = kParametersOfCuda130;
+  parameters.subscriberName = "turnpike";
+  parameters.oldSubscriberName = name;
+  parameters.oldSubscriberSize = sizeof(name) - 1;  // whatever is written, it ends
+  const CuptiResult result = subscribe_by_name(subscriber, callback, user, &parameters);
+  if (result == kCuptiMultipleSubscribers) holder = name;
+  // A version that does not take parameters of this length.
+  return result == CUPTI_ERROR_INVALID_PARAMETER ? subscribe(subscriber, callback, user) : result;
 }
 
 CuptiResult Cupti::configure_managed_memory_counters() const noexcept {
@@ -71,6 +92,13 @@ CuptiResult Cupti::configure_managed_memory_counters() const noexcept {
 }
 
 bool load_cupti(const char* path, Cupti& cupti, std::string& message) {
+  // PyTorch's wheels bring a libcupti to machines without a driver, too. That of CUDA 13.2 ends the program there, at
+  // whichever call.
+  const bool is_named = path != nullptr && *path != '\0';
+  if (!is_named && dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) == nullptr) {
+    message = "there is no CUDA driver on this machine (libcuda.so.1, which the NVIDIA driver brings)";
+    return false;
+  }
   void* library = open_cupti_library(path, message);
   if (library == nullptr) return false;
   const char* missing = nullptr;
@@ -93,6 +121,7 @@ bool load_cupti(const char* path, Cupti& cupti, std::string& message) {
   need("cuptiActivitySetAttribute", cupti.activity_set_attribute);
   need("cuptiGetStreamIdEx", cupti.get_stream_id);
   need("cuptiGetDeviceId", cupti.get_device_id);
+  look_up(library, "cuptiSubscribe_v2", cupti.subscribe_by_name);
   look_up(library, "cuptiGetGraphNodeId", cupti.get_graph_node_id);
   look_up(library, "cuptiActivityConfigureUnifiedMemoryCounter", cupti.configure_managed_memory);
   if (missing == nullptr) return true;

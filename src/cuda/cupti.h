@@ -74,6 +74,7 @@ struct Cupti {
   CuptiResult (*get_result_string)(CuptiResult result, const char** text);
   CuptiResult (*get_timestamp)(std::uint64_t* timestamp);
   CuptiResult (*subscribe)(void** subscriber, CallbackFunction callback, void* user);
+  CuptiResult (*subscribe_by_name)(void** subscriber, CallbackFunction callback, void* user, void* parameters);  // 13.0
   CuptiResult (*unsubscribe)(void* subscriber);
   CuptiResult (*enable_callback)(std::uint32_t enable, void* subscriber, CallbackDomain domain, std::uint32_t id);
   CuptiResult (*get_callback_name)(CallbackDomain domain, std::uint32_t id, const char** name);
@@ -89,6 +90,10 @@ struct Cupti {
   CuptiResult (*get_graph_node_id)(void* node, std::uint64_t* id);                           // optional: CUDA 11.1
   CuptiResult (*configure_managed_memory)(const void* configurations, std::uint32_t count);  // optional
 
+  // Subscribes, where CUPTI knows names as "turnpike": other tools are then told who holds it. `holder`: on
+  // kCuptiMultipleSubscribers, who holds it, as far as CUPTI tells; else empty.
+  CuptiResult subscribe_as_turnpike(void** subscriber, CallbackFunction callback, void* user,
+                                    std::string& holder) const;
   // The text that CUPTI has for a result, e.g. CUPTI_ERROR_INVALID_PARAMETER.
   const char* describe(CuptiResult result) const noexcept;
   // Asks for migrations and faults of managed memory on every device; to be called before its activity kind is enabled.

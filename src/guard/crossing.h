@@ -10,16 +10,21 @@
 namespace turnpike::guard {
 
 // What a rule is about. A call can be of several: a download into pageable memory is kD2h and kPageable, and where it
-// returns only when the copy is done, kSync.
-enum class Kind : std::uint8_t { kH2d, kD2h, kD2d, kP2p, kH2h, kSync, kPageable, kAlloc };
-inline constexpr std::size_t kKindCount = 8;
-inline constexpr std::array<std::string_view, kKindCount> kKindNames = {"h2d", "d2h",  "d2d",      "p2p",
-                                                                        "h2h", "sync", "pageable", "alloc"};
+// returns only when the copy is done, kSync. kRepeat is every upload whose bytes can be looked at: whether they went up
+// before, is looked up where a rule asks (repeats.h).
+enum class Kind : std::uint8_t { kH2d, kD2h, kD2d, kP2p, kH2h, kSync, kPageable, kAlloc, kRepeat };
+inline constexpr std::size_t kKindCount = 9;
+inline constexpr std::array<std::string_view, kKindCount> kKindNames = {"h2d",  "d2h",      "d2d",   "p2p",   "h2h",
+                                                                        "sync", "pageable", "alloc", "repeat"};
 
 inline std::string_view name_of(Kind kind) noexcept {
   return kKindNames[static_cast<std::size_t>(kind)];
 }
 std::optional<Kind> kind_of(std::string_view name) noexcept;
+// Whether it is a direction.
+constexpr bool is_copy(Kind kind) noexcept {
+  return kind <= Kind::kH2h;
+}
 
 class Kinds {
  public:
@@ -50,8 +55,11 @@ struct Crossing {
   std::uint64_t bytes = 0;                     // 0 of a wait
   HostMemory host_memory = HostMemory::kNone;  // the host's side of a copy
   const void* stream = nullptr;
+  const void* source = nullptr;  // of kRepeat: where the bytes stand, and where they go
+  const void* target = nullptr;
   bool is_captured = false;  // into a graph: it happens at each replay
   bool is_over = false;      // it has happened: of a library outside PyTorch, whose calls are seen and not stopped
+  bool is_move = false;      // of tp.to and its like, which ask before they begin
 };
 
 }  // namespace turnpike::guard

@@ -7,6 +7,7 @@
 
 #include "guard/guard.h"
 #include "guard/hooks.h"
+#include "guard/judge.h"
 #include "guard/outside.h"
 #include "guard/process_rules.h"
 #include "guard/python_context.h"
@@ -76,6 +77,16 @@ TURNPIKE_EXPORT const char* turnpike_guard_leave(uint64_t block) {
   return kept([&] {
     const auto scope = guard::leave(block);
     return scope ? scope->json() : std::string();
+  });
+}
+
+TURNPIKE_EXPORT const char* turnpike_guard_move(const char* direction, uint64_t bytes) {
+  return kept([&]() -> std::string {
+    const auto kind = guard::kind_of(direction);
+    if (!kind || !guard::is_anything_guarded()) return {};
+    const guard::Crossing move{.call = "turnpike", .kind = *kind, .kinds = *kind, .bytes = bytes, .is_move = true};
+    const char* text = guard::judge(move);
+    return text == nullptr ? std::string() : std::string(text);
   });
 }
 

@@ -23,6 +23,8 @@ std::string_view advice_on(Kind kind) {
       return "Use pinned memory: pin_memory=True, tp.to or tp.pinned";
     case Kind::kAlloc:
       return "Allocate before, as in a warm-up";
+    case Kind::kRepeat:
+      return "Upload it once, and keep it on the GPU";
     case Kind::kD2d:
     case Kind::kP2p:
     case Kind::kH2h:
@@ -65,7 +67,7 @@ std::string json_of_stack(const Place& place) {
 
 std::string what_happened(const Event& event) {
   const Crossing& crossing = event.crossing;
-  std::string text(name_of(crossing.kind));
+  std::string text = (event.kind == Kind::kRepeat ? "repeated " : "") + std::string(name_of(crossing.kind));
   if (crossing.bytes != 0) text += " of " + size_text(crossing.bytes);
   text += " by " + (event.op.empty() ? std::string(crossing.call) : event.op);
   if (record::known_python() == nullptr) return text + " (the lines of this version of Python are not known)";
@@ -79,6 +81,8 @@ Event make_event(Kind kind, const Crossing& crossing, const Place& place, std::s
   const auto add = [&](const std::string& detail) { details += (details.empty() ? "" : ", ") + detail; };
   if (crossing.kinds.has(Kind::kSync)) add("the CPU waits");
   if (crossing.is_captured) add("captured into a graph: it will happen at every replay");
+  if (crossing.is_move) add("a copy of Turnpike's own, which moves=\"disallow\" guards");
+  if (kind == Kind::kRepeat) add("this line uploaded the same bytes before");
   if (crossing.is_over) add("not stopped, because a library outside PyTorch made it");
   if (rule.level == Level::kLimit) {
     const bool is_count = rule.most_count != UINT64_MAX;

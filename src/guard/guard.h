@@ -32,6 +32,9 @@ void turnpike_guard_resume(uint64_t block);
  * or it was left already. */
 const char* turnpike_guard_leave(uint64_t block);
 
+/* Turnpike is about to copy `bytes` in a direction ("h2d") by itself. "": it may; else the text to raise. */
+const char* turnpike_guard_move(const char* direction, uint64_t bytes);
+
 /* What was raised with a text that stands in `text`, as a JSON object; "" when nothing of ours was. */
 const char* turnpike_guard_raised(const char* text);
 

@@ -10,6 +10,7 @@
 #include "guard/cxx_runtime.h"
 #include "guard/judge.h"
 #include "guard/outside.h"
+#include "guard/repeats.h"
 #include "guard/threads.h"
 
 namespace turnpike::guard {
@@ -44,6 +45,14 @@ Crossing copy(const char* call, void* to, const void* from, std::size_t bytes, i
   return crossing;
 }
 
+// A copy whose bytes stand one behind the other.
+Crossing flat_copy(const char* call, void* to, const void* from, std::size_t bytes, int said, const void* stream,
+                   Waits waits) {
+  Crossing crossing = copy(call, to, from, bytes, said, stream, waits);
+  note_contents(crossing, to, from);
+  return crossing;
+}
+
 Crossing wait(const char* call, const void* stream = nullptr) {
   return {.call = call, .kind = Kind::kSync, .kinds = Kind::kSync, .stream = stream};
 }
@@ -67,9 +76,10 @@ Crossing allocation(const char* call, std::size_t bytes) {
 // NOLINTEND(bugprone-macro-parentheses)
 
 TURNPIKE_HOOK(cudaMemcpy, (void* to, const void* from, std::size_t bytes, int kind), (to, from, bytes, kind),
-              copy("cudaMemcpy", to, from, bytes, kind, nullptr, Waits::kForItsEnd))
+              flat_copy("cudaMemcpy", to, from, bytes, kind, nullptr, Waits::kForItsEnd))
 TURNPIKE_HOOK(cudaMemcpyAsync, (void* to, const void* from, std::size_t bytes, int kind, void* stream),
-              (to, from, bytes, kind, stream), copy("cudaMemcpyAsync", to, from, bytes, kind, stream, Waits::kNever))
+              (to, from, bytes, kind, stream),
+              flat_copy("cudaMemcpyAsync", to, from, bytes, kind, stream, Waits::kNever))
 TURNPIKE_HOOK(cudaMemcpy2D,
               (void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
                std::size_t height, int kind),

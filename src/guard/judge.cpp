@@ -3,12 +3,14 @@
 #include <cstdio>
 #include <optional>
 
+#include "guard/autograd_owner.h"
 #include "guard/cxx_runtime.h"
 #include "guard/native_frames.h"
 #include "guard/place.h"
 #include "guard/process_rules.h"
 #include "guard/python_context.h"
 #include "guard/raised.h"
+#include "guard/repeats.h"
 #include "guard/threads.h"
 
 namespace turnpike::guard {
@@ -30,7 +32,8 @@ std::vector<Word> words_on(const Crossing& crossing, const Scopes& scopes) {
     for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope) {
       const auto& rule = (*scope)->rules().of(kind);
       if (!rule) continue;
-      const bool is_exempt = crossing.is_captured && !(*scope)->rules().guards_capture;
+      const bool is_exempt = (crossing.is_captured && !(*scope)->rules().guards_capture) ||
+                             (crossing.is_move && !(*scope)->rules().guards_moves);
       if (rule->level != Level::kAllow && !is_exempt) words.push_back({kind, *rule, scope->get()});
       break;
     }
@@ -93,21 +96,25 @@ const char* judge_in(const Crossing& crossing, const Scopes& scopes) {
 
   std::uintptr_t evaluator = 0;
   const Place& place = place_of_this_thread(evaluator);
-  if (crossing.is_over && place.is_own_move) return nullptr;
+  if (place.is_own_move && crossing.is_over) return nullptr;  // it asked before it began
+  const bool is_torchs_copy_of_ours = place.is_own_move && !crossing.is_move && is_copy(crossing.kind);
   std::optional<NativeFrames> frames;
   const auto native = [&]() -> const NativeFrames& {
     if (!frames) frames = look_at_native_frames(evaluator);
     return *frames;
   };
-  const auto may_raise = [&] { return !crossing.is_over && can_raise(native()); };
-  // Inside of CUPTI's callback, the frames below are those of NVIDIA's libraries.
-  const auto op = [&] { return crossing.is_over ? std::string() : native().op; };
+  // Of a move, Python raises it.
+  const auto may_raise = [&] { return crossing.is_move || (!crossing.is_over && can_raise(native())); };
+  // Inside of CUPTI's callback, the frames below are those of NVIDIA's libraries; a move is no operator.
+  const auto op = [&] { return crossing.is_over || crossing.is_move ? std::string() : native().op; };
   if (has_deferred && may_raise()) {
     if (const char* text = raise_deferred(scopes)) return text;
   }
   for (const Word& word : words) {
+    if (word.kind == Kind::kRepeat && !went_up_before(crossing, place)) continue;
     if (place.is_compiling && !word.scope->rules().guards_compile) continue;
-    if (is_allowed(scopes, word.kind, place) || !word.scope->is_warm(place)) continue;
+    if (is_torchs_copy_of_ours && !word.scope->rules().guards_moves) continue;
+    if (is_allowed(scopes, word.kind, place) || !word.scope->is_warm(place, word.kind)) continue;
     if (word.rule.level == Level::kLimit && word.scope->is_within(word.rule, word.kind, crossing.bytes)) continue;
     if (word.rule.level == Level::kLog) {
       if (!word.scope->log_again(place, word.kind, crossing.bytes)) {
@@ -128,7 +135,13 @@ const char* judge_in(const Crossing& crossing, const Scopes& scopes) {
 const char* judge(const Crossing& crossing) noexcept {
   try {
     const Scopes scopes = scopes_of_this_thread();
-    return scopes.empty() ? nullptr : judge_in(crossing, scopes);
+    if (scopes.empty()) return nullptr;
+    if (!is_pinning_thread()) return judge_in(crossing, scopes);
+    // Copying within the host and allocating is its work. Only memory that it failed to pin concerns anybody.
+    if (!crossing.kinds.has(Kind::kPageable)) return nullptr;
+    Crossing pageable = crossing;
+    pageable.kinds = Kind::kPageable;
+    return judge_in(pageable, scopes);
   } catch (...) {
     return nullptr;
   }

@@ -6,7 +6,9 @@
 #include <string_view>
 
 #include "guard/copy.h"
+#include "guard/driver_memory.h"
 #include "guard/judge.h"
+#include "guard/repeats.h"
 #include "guard/threads.h"
 #include "record/session.h"
 
@@ -18,32 +20,6 @@ thread_local bool t_is_judged = false;
 using IsRecording = decltype(turnpike_is_recording);
 std::atomic<IsRecording*> g_is_recording{nullptr};
 
-// CUpointer_attribute and CUmemorytype.
-enum Attribute : int { kMemoryType = 2, kIsManaged = 8, kDeviceOrdinal = 9 };
-constexpr unsigned kHostType = 1;
-
-// Of the driver: whoever called has a runtime of its own, or none. It answers inside of CUPTI's callbacks, too.
-bool ask_driver(void* value, Attribute attribute, std::uint64_t address) noexcept {
-  using Ask = int(void*, int, std::uint64_t);
-  static const auto ask = [] {
-    void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    return driver == nullptr ? nullptr : reinterpret_cast<Ask*>(dlsym(driver, "cuPointerGetAttribute"));
-  }();
-  return ask != nullptr && ask(value, attribute, address) == 0;
-}
-
-Memory memory_at(std::uint64_t address) noexcept {
-  unsigned type = 0;
-  if (!ask_driver(&type, kMemoryType, address)) return {};  // the driver does not know it: pageable
-  int device = -1;
-  ask_driver(&device, kDeviceOrdinal, address);
-  unsigned is_managed = 0;
-  ask_driver(&is_managed, kIsManaged, address);
-  if (is_managed != 0) return {Side::kHost, HostMemory::kManaged, device};
-  if (type == kHostType) return {Side::kHost, HostMemory::kPinned, -1};
-  return {Side::kGpu, HostMemory::kNone, device};
-}
-
 // Not so copies whose call does not tell their addresses, as batched ones, and allocations that a stream orders.
 bool is_of_a_kind(const TurnpikeCall& call) noexcept {
   if (call.what == TURNPIKE_CALL_COPY) return call.dst != 0 && call.src != 0;
@@ -52,8 +28,8 @@ bool is_of_a_kind(const TurnpikeCall& call) noexcept {
 
 Crossing crossing_of(const TurnpikeCall& call) noexcept {
   if (call.what == TURNPIKE_CALL_COPY) {
-    const Memory to = call.host_side == TURNPIKE_HOST_IS_SOURCE ? kSomeGpu : memory_at(call.dst);
-    const Memory from = call.host_side == TURNPIKE_HOST_IS_DESTINATION ? kSomeGpu : memory_at(call.src);
+    const Memory to = call.host_side == TURNPIKE_HOST_IS_SOURCE ? kSomeGpu : driver_memory_at(call.dst);
+    const Memory from = call.host_side == TURNPIKE_HOST_IS_DESTINATION ? kSomeGpu : driver_memory_at(call.src);
     const Waits waits = call.is_blocking != 0 ? Waits::kForItsEnd : Waits::kNever;
     return make_copy(call.name, to, from, call.bytes, call.stream, waits);
   }
@@ -67,6 +43,10 @@ void on_call(const TurnpikeCall* call) noexcept {
   if (!is_of_a_kind(*call)) return;
   Crossing crossing = crossing_of(*call);
   crossing.is_captured = call->is_captured != 0;
+  const bool is_of_rows = std::string_view(call->name).find("2D") != std::string_view::npos;
+  if (call->what == TURNPIKE_CALL_COPY && !is_of_rows) {
+    note_contents(crossing, reinterpret_cast<const void*>(call->dst), reinterpret_cast<const void*>(call->src));
+  }
   crossing.is_over = true;
   judge(crossing);
 }

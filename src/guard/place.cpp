@@ -22,8 +22,8 @@ bool has(std::string_view text, std::string_view part) {
 // Files of installed packages, of the standard library, of Turnpike itself, and what PyTorch's compiler has written.
 bool is_of_library(std::string_view file) {
   return has(file, "/site-packages/") || has(file, "/dist-packages/") || has(file, "/lib/python3") ||
-         has(file, "/python/turnpike/") || has(file, "/torchinductor_") || file.starts_with("<frozen ") ||
-         file.starts_with("<eval_with_key>");
+         has(file, "/python/turnpike/") || has(file, "/turnpike/_guard/") || has(file, "/turnpike/_move/") ||
+         has(file, "/torchinductor_") || file.starts_with("<frozen ") || file.starts_with("<eval_with_key>");
 }
 
 // Frames below which PyTorch's compiler works for itself. Those of a compiled function at work are not among them.

@@ -27,6 +27,7 @@ std::string quoted(std::string_view text) {
 Result<Rule> parse_rule(Kind kind, std::string_view value) {
   if (value == "allow") return Rule{.level = Level::kAllow};
   if (value == "log") return Rule{.level = Level::kLog};
+  if (kind == Kind::kRepeat) return Error{quoted(value) + " is neither allow nor log: repeats are only logged"};
   if (value == "disallow") return Rule{.level = Level::kDisallow};
   if (const auto count = whole_number(value)) return Rule{.level = Level::kLimit, .most_count = *count};
   const auto size = parse_size(value);
@@ -68,12 +69,19 @@ Status take(std::string_view key, std::string_view value, Rules& rules) {
     rules.skip = *count;
     return {};
   }
+  if (key == "threads") {
+    const auto is_all = parse_choice(value, "all", "own");
+    if (!is_all) return is_all.error();
+    rules.threads = *is_all ? Threads::kAll : Threads::kOwn;
+    return {};
+  }
   struct Switch {
     std::string_view key, yes, no;
     bool Rules::* field;
   };
   static constexpr Switch kSwitches[] = {{"capture", "disallow", "allow", &Rules::guards_capture},
-                                         {"compile", "disallow", "allow", &Rules::guards_compile}};
+                                         {"compile", "disallow", "allow", &Rules::guards_compile},
+                                         {"moves", "disallow", "allow", &Rules::guards_moves}};
   for (const Switch& one : kSwitches) {
     if (one.key != key) continue;
     const auto chosen = parse_choice(value, one.yes, one.no);
@@ -82,7 +90,8 @@ Status take(std::string_view key, std::string_view value, Rules& rules) {
     return {};
   }
   return Error{"there is no key " + quoted(key) +
-               ". Known are h2d, d2h, d2d, p2p, h2h, sync, pageable, alloc, allow, capture, compile, skip"};
+               ". Known are h2d, d2h, d2d, p2p, h2h, sync, pageable, alloc, repeat, allow, capture, compile, moves, "
+               "threads, skip"};
 }
 
 }  // namespace

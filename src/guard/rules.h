@@ -13,6 +13,9 @@
 
 namespace turnpike::guard {
 
+// Whom a block holds for: the thread that enters it, of a whole process the main one, or all of them.
+enum class Threads : std::uint8_t { kOwn, kAll };
+
 enum class Level : std::uint8_t { kAllow, kLog, kDisallow, kLimit };
 
 struct Rule {
@@ -30,17 +33,20 @@ struct Allowance {
 struct Rules {
   std::array<std::optional<Rule>, kKindCount> by_kind;  // nullopt: what is around the block decides
   std::vector<Allowance> allowances;
-  bool guards_capture = true;   // copies that are captured into a graph, too
-  bool guards_compile = false;  // what PyTorch's compiler does for itself, too
-  std::uint64_t skip = 0;       // of each site, so many crossings are warm-up
+  bool guards_capture = true;      // copies that are captured into a graph, too
+  bool guards_compile = false;     // what PyTorch's compiler does for itself, too
+  bool guards_moves = false;       // what tp.to and its like copy, too
+  std::optional<Threads> threads;  // nullopt: kOwn of a block, kAll of a process
+  std::uint64_t skip = 0;          // of each site, so many crossings are warm-up
 
   const std::optional<Rule>& of(Kind kind) const { return by_kind[static_cast<std::size_t>(kind)]; }
 };
 
 // Reads "d2h=disallow,h2d=16 MB,sync=2,allow=checkpoint.py:*": entries behind commas or on lines of their own,
 // KEY=VALUE. A key is a kind, whose value is allow, log, disallow, a number or a size; or `allow`, a site, for one kind
-// alone with the kind before it ("allow=d2h train.py:80"); or `capture` and `compile` (allow, disallow), `skip` (a
-// number). The Error says what is wrong with which entry.
+// alone with the kind before it ("allow=d2h train.py:80"); or `capture`, `compile` and `moves` (allow,
+// disallow), `threads` (own, all), `skip` (a number). `repeat` takes no limit and forbids nothing: it knows a sample of
+// the bytes. The Error says what is wrong with which entry.
 Result<Rules> parse_rules(std::string_view text);
 
 }  // namespace turnpike::guard

@@ -10,10 +10,10 @@ bool Scope::is_within(const Rule& rule, Kind kind, std::uint64_t bytes) {
   return used.count <= rule.most_count && used.bytes <= rule.most_bytes;
 }
 
-bool Scope::is_warm(const Place& place) {
+bool Scope::is_warm(const Place& place, Kind kind) {
   if (rules_.skip == 0) return true;
   const std::lock_guard lock(mutex_);
-  return ++seen_[&place] > rules_.skip;
+  return ++seen_[{&place, kind}] > rules_.skip;
 }
 
 bool Scope::log_again(const Place& place, Kind kind, std::uint64_t bytes) {

@@ -29,8 +29,8 @@ class Scope {
 
   // Counts one more, and says whether the rule's limit still permits it.
   bool is_within(const Rule& rule, Kind kind, std::uint64_t bytes);
-  // Whether the place has had its warm-up, which rules().skip counts.
-  bool is_warm(const Place& place);
+  // Whether the place has had its warm-up for this kind, which rules().skip counts.
+  bool is_warm(const Place& place, Kind kind);
 
   // Counts one more of what was logged before at this place for this kind; false: it was not yet.
   bool log_again(const Place& place, Kind kind, std::uint64_t bytes);
@@ -60,7 +60,7 @@ class Scope {
   mutable std::mutex mutex_;
   std::array<Used, kKindCount> used_{};
   std::map<std::pair<const Place*, Kind>, LogRow> logged_;
-  std::map<const Place*, std::uint64_t> seen_;
+  std::map<std::pair<const Place*, Kind>, std::uint64_t> seen_;
   std::vector<Event> deferred_;
 };
 

@@ -10,6 +10,7 @@
 
 #include "guard/autograd_owner.h"
 #include "guard/python_context.h"
+#include "record/stacks/python_stack.h"
 
 namespace turnpike::guard {
 namespace {
@@ -51,16 +52,30 @@ std::vector<Entered>::iterator find(std::uint64_t number) noexcept {
   return std::find_if(entered.begin(), entered.end(), [=](const Entered& one) { return one.number == number; });
 }
 
+bool is_for_all(const Scope& scope, bool is_process) noexcept {
+  return scope.rules().threads.value_or(is_process ? Threads::kAll : Threads::kOwn) == Threads::kAll;
+}
+
 template <typename Visit>
 void each_of_this_thread(Visit visit) {
   const bool is_worker = is_autograd_thread();
   const long own_id = this_thread_id();
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
-  if (all.everywhere != nullptr && !is_pinning_thread()) visit(all.everywhere);
+  if (all.everywhere != nullptr && (is_for_all(*all.everywhere, true) || record::is_main_thread())) {
+    visit(all.everywhere);
+  }
+  // What others entered for everybody is around what this thread entered.
+  for (const Entered& one : all.entered) {
+    if (!one.is_paused && one.thread_id != own_id && is_for_all(*one.scope, false)) visit(one.scope);
+  }
   for (const Entered& one : all.entered) {
     if (one.is_paused) continue;
     const bool is_own = one.thread_id == own_id;
+    if (is_for_all(*one.scope, false)) {
+      if (is_own) visit(one.scope);
+      continue;
+    }
     if (!is_own && !(is_worker && has_mark(autograd_mark(one.thread_id)))) continue;
     // The thread that waits in backward() keeps its state; of our own, the number may be that of a thread that ended.
     const void* python = is_own ? python_thread() : one.python_thread;

@@ -1,4 +1,5 @@
-// Which blocks a thread is in: its own, and for a thread of autograd those of the thread that waits for its backward.
+// Which blocks a thread is in: its own, those that any thread entered for all of them, and for a thread of autograd
+// those of the thread that waits for its backward.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ void resume(std::uint64_t number) noexcept;
 // Leaves it, from any thread: a generator may be closed by another one. nullptr when it was left already.
 std::shared_ptr<Scope> leave(std::uint64_t number);
 
-// The block around the whole process, which TURNPIKE_GUARD opens.
+// The block around the whole process, which TURNPIKE_GUARD opens. It holds for all threads, unless its rules say that
+// it is for the main one.
 void enter_everywhere(std::shared_ptr<Scope> scope);
 std::shared_ptr<Scope> everywhere() noexcept;
 

@@ -72,6 +72,10 @@ class Pieces {
 
   std::span<const move::Piece> all() const { return pieces_; }
   std::size_t count() const { return pieces_.size(); }
+  std::size_t size_bytes() const {
+    return std::accumulate(pieces_.begin(), pieces_.end(), std::size_t{0},
+                           [](std::size_t sum, const move::Piece& piece) { return sum + piece.size_bytes; });
+  }
   bool has_pinned() const { return std::ranges::any_of(pieces_, &move::Piece::is_pinned); }
 
  private:
@@ -364,6 +368,7 @@ void bind_plan(nb::module_& module) {
       .def("add_strided", &Pieces::add_strided, nb::arg("host"), nb::arg("device"), nb::arg("item_bytes"),
            nb::arg("sizes"), nb::arg("strides_bytes"))
       .def_prop_ro("has_pinned", &Pieces::has_pinned)
+      .def_prop_ro("size_bytes", &Pieces::size_bytes)
       .def("__len__", &Pieces::count);
   nb::class_<Plan>(module, "MovePlan")
       .def(nb::init<const nb::list&, nb::tuple, bool>(), nb::arg("tensors"), nb::arg("types"), nb::arg("has_grad"))

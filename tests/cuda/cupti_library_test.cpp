@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "cuda/cupti.h"
+
 namespace turnpike::cuda {
 namespace {
 
@@ -109,6 +111,18 @@ TEST_F(CuptiLibrary, IsTheOneThatIsNamed) {
   EXPECT_EQ(found(cupti.c_str()), cupti);
   const std::string missing = (root_ / "missing.so").string();
   EXPECT_EQ(found(missing.c_str()).find("libcupti could not be opened: "), 0u);
+}
+
+// CUPTI of CUDA 13.2 ends a program that calls it without a driver.
+TEST_F(CuptiLibrary, IsNotOpenedOnAMachineWithoutADriver) {
+  const bool has_driver = ::dlopen("libcuda.so.1", RTLD_NOW) != nullptr;
+  load("lib/libcudart.so.97", TURNPIKE_RUNTIME_97);
+  put("lib/libcupti.so.97");
+  Cupti cupti{};
+  std::string message;
+  EXPECT_FALSE(load_cupti(nullptr, cupti, message));
+  EXPECT_NE(message.find(has_driver ? "lacks cuptiGetVersion" : "there is no CUDA driver"), std::string::npos)
+      << message;
 }
 
 }  // namespace

@@ -83,7 +83,11 @@ Places places_of(const Nvml& n) {
           place("nvmlDeviceGetMaxPcieLinkWidth", n.max_width),
           place("nvmlDeviceGetNvLinkState", n.nvlink_state),
           place("nvmlDeviceGetUtilizationRates", n.utilization),
-          place("nvmlDeviceGetComputeRunningProcesses_v3", n.compute_processes)};
+          place("nvmlDeviceGetComputeRunningProcesses_v3", n.compute_processes),
+          place("nvmlGpmSampleAlloc", n.gpm_sample_alloc),
+          place("nvmlGpmSampleFree", n.gpm_sample_free),
+          place("nvmlGpmSampleGet", n.gpm_sample_get),
+          place("nvmlGpmMetricsGet", n.gpm_metrics_get)};
 }
 
 Places places_of(const Cupti& c) {

@@ -3,6 +3,7 @@
 // Compiled twice: FAKE_CUPTI_OLD leaves out what a library of the CUDA 11 days does not have.
 #include <cupti.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 
@@ -16,6 +17,7 @@
 struct CUpti_Subscriber_st {
   CUpti_CallbackFunc callback;
   void* userdata;
+  char name[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN];
 };
 
 namespace turnpike::fake {
@@ -108,7 +110,7 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* handle, CUpti_CallbackFunc ca
   FAIL_AS_TOLD(__func__);
   if (handle == nullptr || callback == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   // Never freed: a callback may be under way while the subscription ends.
-  auto* made = new CUpti_Subscriber_st{callback, userdata};
+  auto* made = new CUpti_Subscriber_st{callback, userdata, ""};
   CUpti_Subscriber_st* expected = nullptr;
   if (!subscriber.compare_exchange_strong(expected, made)) {
     delete made;
@@ -117,6 +119,27 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* handle, CUpti_CallbackFunc ca
   *handle = made;
   return CUPTI_SUCCESS;
 }
+
+#ifndef FAKE_CUPTI_OLD
+CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* handle, CUpti_CallbackFunc callback, void* userdata,
+                              CUpti_SubscriberParams* parameters) {
+  const CUptiResult told = script().failure(__func__);
+  if (told != CUPTI_SUCCESS && told != CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) return told;
+  if (parameters != nullptr && parameters->structSize < offsetof(CUpti_SubscriberParams, oldSubscriberSize)) {
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  }
+  const CUptiResult result = told == CUPTI_SUCCESS ? cuptiSubscribe(handle, callback, userdata) : told;
+  if (parameters == nullptr) return result;
+  if (result == CUPTI_SUCCESS) {
+    std::snprintf((*handle)->name, sizeof((*handle)->name), "CUPTI for %s", parameters->subscriberName);
+  } else if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && parameters->oldSubscriberName != nullptr) {
+    const CUpti_Subscriber_st* holder = subscriber.load();
+    std::snprintf(parameters->oldSubscriberName, parameters->oldSubscriberSize, "%s",
+                  holder == nullptr ? "Nsight Systems" : holder->name);
+  }
+  return result;
+}
+#endif
 
 CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle handle) {
   FAIL_AS_TOLD(__func__);

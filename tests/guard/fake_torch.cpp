@@ -126,6 +126,9 @@ EXPORT PyObject* item() {
 EXPORT PyObject* upload(std::size_t bytes, int is_pinned) {
   return bound([=] { at::_ops::to_dtype_layout::call(bytes, is_pinned != 0); });
 }
+EXPORT PyObject* upload_from(const void* data, std::size_t bytes) {
+  return bound([=] { cudaMemcpyAsync(fake_gpu(0), data, bytes, 1, nullptr); });
+}
 EXPORT PyObject* copy_between(int device) {
   return bound([=] { cudaMemcpyAsync(fake_gpu(device), fake_gpu(0), 64, 3, nullptr); });
 }

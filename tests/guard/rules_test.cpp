@@ -55,6 +55,25 @@ TEST(Rules, SwitchWhatPyTorchDoesForItself) {
   EXPECT_EQ(rules->skip, 3u);
 }
 
+TEST(Rules, GuardThreadsAndMovesWhereTheyAreTold) {
+  const auto silent = parse_rules("d2h=log");
+  EXPECT_FALSE(silent->threads);
+  EXPECT_FALSE(silent->guards_moves);
+  const auto rules = parse_rules("threads=all,moves=disallow");
+  ASSERT_TRUE(rules);
+  EXPECT_EQ(rules->threads, Threads::kAll);
+  EXPECT_TRUE(rules->guards_moves);
+  EXPECT_EQ(parse_rules("threads=own")->threads, Threads::kOwn);
+}
+
+TEST(Rules, OnlyLogRepeats) {
+  EXPECT_EQ(rule_of("repeat=log", Kind::kRepeat).level, Level::kLog);
+  EXPECT_EQ(rule_of("repeat=allow", Kind::kRepeat).level, Level::kAllow);
+  for (const char* text : {"repeat=disallow", "repeat=2", "repeat=1 MB"}) {
+    EXPECT_THAT(mistake_in(text), HasSubstr("is neither allow nor log: repeats are only logged")) << text;
+  }
+}
+
 TEST(Rules, SayWhatIsWrong) {
   EXPECT_THAT(mistake_in("d2h"), HasSubstr("has no \"=\""));
   EXPECT_THAT(mistake_in("d2x=log"), HasSubstr("there is no key \"d2x\""));
@@ -63,6 +82,8 @@ TEST(Rules, SayWhatIsWrong) {
   EXPECT_THAT(mistake_in("skip=many"), HasSubstr("skip: \"many\" is no number"));
   EXPECT_THAT(mistake_in("capture=log"), HasSubstr("neither disallow nor allow"));
   EXPECT_THAT(mistake_in("allow="), HasSubstr("allow needs a site"));
+  EXPECT_THAT(mistake_in("threads=some"), HasSubstr("threads: \"some\" is neither all nor own"));
+  EXPECT_THAT(mistake_in("moves=log"), HasSubstr("moves: \"log\" is neither disallow nor allow"));
 }
 
 }  // namespace

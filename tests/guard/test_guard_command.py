@@ -54,6 +54,60 @@ assert log == ["worker"], log
     guard(program, "--d2h", "disallow")
 
 
+def test_of_threads_the_main_one_alone_can_be_guarded(guard, tmp_path):
+    program = """\
+import threading
+log = []
+def work():
+    try:
+        torch.item()
+    except RuntimeError:
+        log.append(threading.current_thread().name)
+work()
+thread = threading.Thread(target=work, name="worker")
+thread.start()
+thread.join()
+print(*log)
+"""
+    assert guard(program, "--d2h", "disallow").stdout == "MainThread worker\n"
+    assert guard(program, "--d2h", "disallow", "--threads", "all").stdout == "MainThread worker\n"
+    assert guard(program, "--d2h", "disallow", "--threads", "own").stdout == "MainThread\n"
+    config = tmp_path / "turnpike.toml"
+    config.write_text('[guard]\nd2h = "disallow"\nthreads = "own"\n')
+    assert guard(program, "--config", str(config)).stdout == "MainThread\n"
+    assert guard(program, "--config", str(config), "--threads", "all").stdout == "MainThread worker\n"
+
+
+def test_repeats_are_logged(guard):
+    program = "for _ in range(3):\n    torch.upload(1000, 0)\n"
+    done = guard(program, "--repeat", "log")
+    assert done.stderr.splitlines() == [
+        "turnpike.guard: repeated h2d of 1.00 kB by aten::to at train.py:5 in <module>()",
+        "turnpike.guard: 2 x repeated h2d of 1.00 kB by aten::to at train.py:5 in <module>(), 2.00 kB in all",
+    ]
+    guard(program, "--repeat", "log", "--fail-on-log", code=1)
+    guard("torch.upload(1000, 0)\n", "--repeat", "log", "--fail-on-log")
+
+
+MOVES = """\
+from turnpike._guard import moves
+def step():
+    moves.ask("h2d", 1000)
+try:
+    step()
+    print("moved")
+except RuntimeError as error:
+    print(error)
+"""
+
+
+def test_turnpikes_own_moves_are_guarded_where_it_is_told(guard):
+    assert guard(MOVES, "--h2d", "disallow").stdout == "moved\n"
+    said = guard(MOVES, "--h2d", "disallow", "--moves", "disallow").stdout
+    assert said.startswith("turnpike.guard: h2d of 1.00 kB by turnpike at train.py:6 in step()"), said
+    assert guard(MOVES, "--d2h", "disallow", "--moves", "disallow").stdout == "moved\n"
+
+
 def test_a_log_names_each_line_once_and_counts(guard):
     program = "for _ in range(3):\n    torch.upload(1000, 0)\ntorch.upload(8, 0)\n"
     done = guard(program, "--h2d", "log")
@@ -105,6 +159,10 @@ except RuntimeError:
         (["--d2h", "forbid"], 'd2h: "forbid" is neither allow, log, disallow'),
         (["--config", "none.toml"], "there is no table [guard]"),
         (["--config", "typo.toml"], 'unknown key "d2x" in [guard]'),
+        (["--d2h", "log", "--threads", "some"], 'threads: "some" is neither all nor own'),
+        (["--d2h", "log", "--moves", "log"], 'moves: "log" is neither disallow nor allow'),
+        (["--repeat", "disallow"], "repeats are only logged"),
+        (["--threads", "all"], "say what to guard"),
     ],
 )
 def test_mistakes_are_said_and_nothing_runs(guard, tmp_path, options, said):

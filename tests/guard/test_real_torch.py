@@ -73,3 +73,30 @@ def test_the_state_that_pytorch_takes_along_holds_the_mark(run):
         thread.join()
         assert found == [False]
     """)
+
+
+def test_in_a_compiled_function_it_is_nothing_and_breaks_no_graph(run):
+    run("""
+        @tp.guard(d2h="disallow", skip=1)
+        def decorated(x):
+            return x * 2
+        def blocks(x):
+            with tp.guard(d2h="disallow", sync="disallow"):
+                y = x * 2
+            with tp.allow("d2h", reason="a test"):
+                return y + 1
+        for function in (blocks, lambda x: decorated(x) + 1):
+            compiled = torch.compile(function, backend="eager", fullgraph=True)
+            for _ in range(2):
+                assert compiled(torch.ones(3)).tolist() == [3, 3, 3]
+        def step():
+            with tp.guard(sync="disallow"):  # around the call it guards
+                compiled(torch.ones(3))
+                torch._C._cuda_synchronize()
+        try:
+            step()
+        except tp.TransferError as error:
+            assert error.kind == "sync"
+        else:
+            raise AssertionError
+    """)

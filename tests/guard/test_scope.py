@@ -358,3 +358,132 @@ def test_what_is_logged_is_said_once_for_each_line_and_kind_and_then_counted(run
         assert "(12 times, 12000 bytes in all)" in records[-1].getMessage()
     """)
     assert done.returncode == 0
+
+
+def test_a_guard_of_all_threads_stops_another_thread_and_another_task(run):
+    run("""
+        import asyncio, threading
+        def caught(function=torch.item):
+            failed = []
+            def work():
+                try:
+                    function()
+                except RuntimeError as error:
+                    failed.append(str(error))
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+            return failed
+        with tp.guard(d2h="disallow", threads="all"):
+            (text,) = caught()
+            assert "d2h of 4 B by aten::item at train.py:8 in caught.<locals>.work()" in text, text
+            with contextlib.suppress(RuntimeError):
+                torch.item()
+                raise AssertionError
+        assert torch.calls() == 0
+        assert not caught()
+        with tp.guard(d2h="disallow", threads="own"):
+            assert not caught()
+        async def strict():
+            with tp.guard(d2h="disallow", threads="all"):
+                await asyncio.sleep(0.01)
+        async def free(log):
+            await asyncio.sleep(0.005)
+            try:
+                torch.item()
+            except RuntimeError:
+                log.append("raised")
+        async def main():
+            log = []
+            await asyncio.gather(strict(), free(log))
+            assert log == ["raised"], log
+        asyncio.run(main())
+    """)
+
+
+def test_in_a_guard_of_all_threads_a_thread_decides_by_its_own_blocks(run):
+    run("""
+        import threading
+        entered, may_go, log = threading.Event(), threading.Event(), []
+        def work():
+            with tp.allow("d2h", reason="this thread's own"):
+                entered.set()
+                may_go.wait()
+                try:
+                    torch.item()
+                except RuntimeError as error:
+                    log.append(error)
+            with tp.guard(sync="disallow"):
+                try:
+                    torch.item()
+                except RuntimeError as error:
+                    log.append("d2h" in str(error))
+        thread = threading.Thread(target=work)
+        thread.start()
+        entered.wait()
+        with tp.guard(d2h="disallow", threads="all"):  # entered later, and around what the thread entered all the same
+            may_go.set()
+            thread.join()
+        assert log == [True], log
+    """)
+
+
+def test_of_a_thread_that_pins_only_pageable_memory_concerns_a_guard_of_all_threads(run):
+    run("""
+        import ctypes, threading
+        libc = ctypes.CDLL(None)
+        def caught(function, *arguments, **rules):
+            failed = []
+            def work():
+                libc.prctl(15, b"pt_data_pin")  # PR_SET_NAME
+                try:
+                    function(*arguments)
+                except RuntimeError as error:
+                    failed.append(str(error))
+            with tp.guard(threads="all", **rules):
+                thread = threading.Thread(target=work)
+                thread.start()
+                thread.join()
+            return failed
+        everything = dict(h2d="disallow", d2h="disallow", sync="disallow", alloc="disallow")
+        assert not caught(torch.item, **everything)
+        assert not caught(torch.allocate, **everything)
+        assert not caught(torch.upload, 8, 1, pageable="disallow")
+        (text,) = caught(torch.upload, 8, 0, pageable="disallow")
+        assert "h2d of 8 B" in text, text
+        assert not caught(torch.upload, 8, 0, h2d="disallow")
+    """)
+
+
+def test_what_all_threads_log_is_said_once_for_each_line_and_counted(run):
+    run("""
+        import logging, threading
+        records = []
+        class Keep(logging.Handler):
+            def emit(self, record):
+                records.append(record)
+        logging.getLogger("turnpike.guard").addHandler(Keep())
+        def work():
+            for _ in range(5):
+                torch.upload(1000, 0)
+        with tp.guard(h2d="log", threads="all"):
+            threads = [threading.Thread(target=work) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        assert [record.transfer_count for record in records] == [20], records
+        assert records[0].transfer_total_bytes == 20_000
+    """)
+
+
+def test_a_decorated_function_guards_all_threads_while_it_runs(run):
+    run("""
+        import concurrent.futures
+        pool = concurrent.futures.ThreadPoolExecutor(1)
+        @tp.guard(d2h="disallow", threads="all")
+        def step():
+            return pool.submit(torch.item).exception()
+        assert "turnpike.guard: d2h" in str(step())
+        assert pool.submit(torch.item).exception() is None
+    """)

@@ -35,7 +35,11 @@ class Job:
         self.output = folder / "output"
         (folder / "bin").mkdir()
         (folder / "bin" / "turnpike").symlink_to(_native.EXECUTABLE)
-        (folder / "bin" / "python").symlink_to(sys.executable)
+        # pip installs nothing here: what it is asked for is kept.
+        (folder / "bin" / "python").write_text(
+            f'#!/bin/bash\nif [ "$1" = -m ]; then echo "$*" >>{folder}/pip; else exec {sys.executable} "$@"; fi\n'
+        )
+        (folder / "bin" / "python").chmod(0o755)
         (folder / "train.py").write_text(PROGRAM)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("TURNPIKE_", "GITHUB_"))}
         self.environment = {
@@ -52,35 +56,56 @@ class Job:
         }
 
     def run(self, **given):
-        """Runs the steps until one fails. Returns the exit code of each, and what they printed."""
+        """Runs the shell steps, as the runner does. Returns the exit code of each that ran, and what they printed."""
+        required = {name for name, one in ACTION["inputs"].items() if one.get("required")}
+        assert required <= set(given) <= set(ACTION["inputs"]), given
         inputs = {name: str(one.get("default", "")) for name, one in ACTION["inputs"].items()} | given
         codes, printed, outputs = {}, "", {}
+        self.used = []  # the steps of others that would have run
         for step in STEPS:
-            if "run" not in step or step["name"].startswith("Install"):
+            if not _is_wanted(step.get("if", ""), inputs, outputs, has_failed=any(codes.values())):
+                continue
+            if "uses" in step:
+                self.used.append({name: _filled(value, inputs, outputs) for name, value in step["with"].items()})
                 continue
             variables = {name: _filled(value, inputs, outputs) for name, value in step["env"].items()}
             # As GitHub's runner calls it.
             result = subprocess.run(
                 ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-                cwd=self.folder, env={**self.environment, **variables}, capture_output=True, text=True, timeout=100,
+                cwd=self.folder / _filled(step.get("working-directory", "."), inputs, outputs),
+                env={**self.environment, **variables}, capture_output=True, text=True, timeout=100,
                 stdin=subprocess.DEVNULL,
             )  # fmt: skip
             codes[step["name"]] = result.returncode
             printed += result.stdout + result.stderr
-            if self.output.exists():
-                outputs |= dict(line.split("=", 1) for line in self.output.read_text().splitlines())
-            if result.returncode != 0:
-                break
-        self.recording = outputs.get("recording")
+            if "id" in step and self.output.exists():
+                lines = (line.split("=", 1) for line in self.output.read_text().splitlines())
+                outputs |= {f"steps.{step['id']}.outputs.{name}": value for name, value in lines}
+        told = {name: _filled(one["value"], inputs, outputs) for name, one in ACTION["outputs"].items()}
+        self.recording = told["recording"]
         return codes, printed
 
 
-def _filled(text, inputs, outputs):
-    def value(match):
-        kind, name = match[1].split(".", 1)
-        return inputs[name] if kind == "inputs" else outputs[name.removeprefix("record.outputs.")]
+def _value_of(name, inputs, outputs):
+    kind, _, rest = name.partition(".")
+    return inputs[rest] if kind == "inputs" else outputs.get(name, "")  # of a step that did not run: nothing
 
-    return re.sub(r"\$\{\{ ([\w.-]+) \}\}", value, text)
+
+def _filled(text, inputs, outputs):
+    return re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda match: _value_of(match[1], inputs, outputs), text)
+
+
+def _is_wanted(condition, inputs, outputs, has_failed):
+    """Of a step's `if`, as far as the action uses the language: comparisons with != and always(), behind &&."""
+    is_wanted = not has_failed
+    for term in filter(None, condition.split(" && ")):
+        if term == "always()":
+            is_wanted = True
+            continue
+        name, value = re.fullmatch(r"([\w.-]+) != '(.*)'", term).groups()
+        if _value_of(name, inputs, outputs) == value:
+            return False
+    return is_wanted
 
 
 @pytest.fixture
@@ -91,7 +116,7 @@ def job(tmp_path, fakes):
 def test_a_run_within_its_budget_passes_and_its_report_is_in_the_summary(job):
     (job.folder / "turnpike.toml").write_text("[per_run]\nh2d_count = 3\n")
     codes, printed = job.run(run="python train.py")
-    assert codes == {"Record": 0, "Report": 0, "Check": 0}, printed
+    assert codes == {"Install Turnpike": 0, "Record": 0, "Report": 0, "Check": 0}, printed
     assert "CPU > GPU" in job.summary.read_text() and job.summary.read_text().count("~~~") == 2
     assert len(list(pathlib.Path(job.recording).glob("*.tpt"))) == 1
 
@@ -99,14 +124,50 @@ def test_a_run_within_its_budget_passes_and_its_report_is_in_the_summary(job):
 def test_a_run_over_its_budget_fails_with_annotations_and_keeps_its_recording(job):
     (job.folder / "ci.toml").write_text("[per_run]\nh2d_count = 2\n")
     codes, printed = job.run(run="python train.py", budget="ci.toml")
-    assert codes == {"Record": 0, "Report": 0, "Check": 1}
+    assert codes == {"Install Turnpike": 0, "Record": 0, "Report": 0, "Check": 1}
     assert "::error file=train.py,line=7," in printed
     assert pathlib.Path(job.recording).exists()
 
 
 def test_a_command_that_fails_fails_the_step_with_its_own_code(job):
-    codes, _ = job.run(run="python train.py && exit 7")
+    codes, _ = job.run(run="python train.py && exit 7", version="installed")
     assert codes == {"Record": 7} and pathlib.Path(job.recording).exists()
+    assert [kept["path"] for kept in job.used] == [job.recording]
+    assert not job.summary.exists()
+
+
+def test_the_version_that_is_asked_for_is_installed(job):
+    assert set(job.run(run="python train.py", budget="")[0].values()) == {0}
+    job.run(run="python train.py", budget="", version="0.1.0")
+    codes, _ = job.run(run="python train.py", budget="", version="installed")
+    assert "Install Turnpike" not in codes
+    asked = (job.folder / "pip").read_text().splitlines()
+    assert asked == ["-m pip install turnpike", "-m pip install turnpike==0.1.0"]
+
+
+def test_all_happens_in_the_folder_that_is_named(job):
+    (job.folder / "below").mkdir()
+    (job.folder / "train.py").rename(job.folder / "below" / "train.py")
+    (job.folder / "below" / "turnpike.toml").write_text("[per_run]\nh2d_count = 3\n")
+    codes, printed = job.run(run="python train.py", **{"working-directory": "below"})
+    assert set(codes.values()) == {0}, printed
+
+
+def test_without_an_artifact_nothing_is_kept(job):
+    codes, _ = job.run(run="python train.py", budget="", artifact="")
+    assert set(codes.values()) == {0} and job.used == []
+    job.run(run="python train.py", budget="", artifact="gpu-run")
+    assert [kept["name"] for kept in job.used] == ["gpu-run"]
+
+
+def test_a_budget_that_is_missing_fails_the_check(job):
+    codes, printed = job.run(run="python train.py")
+    assert codes["Check"] == 2 and "turnpike.toml" in printed
+
+
+def test_steps_of_others_are_pinned():
+    used = [step["uses"] for step in STEPS if "uses" in step]
+    assert used and all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", one) for one in used), used
 
 
 def test_options_and_quotes_of_the_inputs_arrive(job):

@@ -11,6 +11,7 @@ import types
 import pytest
 
 import turnpike as tp
+from turnpike._guard import moves
 from turnpike._move import ahead, label, plan, scalars
 from turnpike._move import engine as engine_module
 from turnpike._move import pipeline as pipeline_module
@@ -114,33 +115,37 @@ class Transfer:
 
 
 class Engine:
-    """Has the parameters of the real one."""
+    """Has the parameters of the real one. Each call was asked for: a guard may guard moves."""
+
+    def _begin(self, direction, label):
+        self.labels.append(label)
+        assert [one for one, size in self.asked if size > 0][len(self.labels) - 1 :] == [direction]
 
     def is_page_locked(self, device, memory):
         return False
 
     def __init__(self):
-        self.labels = []
+        self.labels, self.asked = [], []
 
     def add_small(self, plan, pieces, targets, device, stream, block_bytes):
         return plan.add_to(pieces, targets) or []
 
     def upload(self, device, pieces, stream, owner=None, label=""):
-        self.labels.append(label)
+        self._begin("h2d", label)
 
     def download(self, device, pieces, stream, is_fresh=False, label=""):
-        self.labels.append(label)
+        self._begin("d2h", label)
 
     def upload_ahead(self, device, pieces, stream, owner, label=""):
-        self.labels.append(label)
+        self._begin("h2d", label)
         return Transfer()
 
     def download_behind(self, device, pieces, stream, owner, is_fresh=False, label=""):
-        self.labels.append(label)
+        self._begin("d2h", label)
         return Transfer()
 
     def copy_peer(self, to_device, to, to_stream, from_device, from_address, from_stream, size_bytes, owner, label=""):
-        self.labels.append(label)
+        self._begin("p2p" if to_device != from_device else "d2d", label)
         return Transfer()
 
 
@@ -151,6 +156,8 @@ def engine(monkeypatch, listened):
     monkeypatch.setattr(engine_module, "current_stream", lambda device: 7)
     monkeypatch.setattr(engine_module, "is_capturing", lambda devices: False)
     monkeypatch.setattr(engine_module, "refuse_capture", lambda call: None)
+    monkeypatch.setattr(moves, "guarded", 1)
+    monkeypatch.setattr(moves, "ask", lambda direction, size_bytes: engine.asked.append((direction, size_bytes)))
     return engine
 
 

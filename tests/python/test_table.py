@@ -266,3 +266,34 @@ def test_the_executable_alone_says_what_parquet_needs(tmp_path):
     )
     assert result.returncode == 2 and "turnpike[tables]" in result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def parquet_file(tmp_path, name="transfers", **options):
+    path = tmp_path / "table.parquet"
+    tp.report(EXAMPLE).table(name).to_parquet(path, **options)
+    return pyarrow.parquet.ParquetFile(path)
+
+
+def test_a_parquet_file_tells_the_least_and_most_of_numbers_and_names_texts_once(tmp_path):
+    group = parquet_file(tmp_path).metadata.row_group(0)
+    columns = {group.column(i).path_in_schema: group.column(i) for i in range(group.num_columns)}
+    assert columns["bytes"].statistics.max >= columns["bytes"].statistics.min > 0
+    assert columns["start"].statistics.has_min_max and columns["site"].statistics is None
+    for name in ("site", "direction", "bytes", "pid"):
+        assert "RLE_DICTIONARY" in columns[name].encodings, name
+    assert "DELTA_BINARY_PACKED" in columns["start"].encodings
+    assert "RLE_DICTIONARY" not in columns["call_ns"].encodings
+
+
+def test_options_for_the_parquet_file_come_first(tmp_path):
+    group = parquet_file(tmp_path, compression="snappy", write_statistics=["site"]).metadata.row_group(0)
+    assert group.column(0).compression == "SNAPPY" and group.column(0).statistics is None
+
+
+def test_an_older_pyarrow_chooses_its_own_pages(monkeypatch):
+    from turnpike import _export
+
+    schema = pyarrow.schema([("start", pyarrow.timestamp("ns")), ("bytes", pyarrow.int64())])
+    assert "max_rows_per_page" in _export._parquet_options(schema)
+    monkeypatch.setattr(pyarrow.parquet, "write_table", lambda table, where: None)
+    assert "max_rows_per_page" not in _export._parquet_options(schema)

@@ -152,6 +152,22 @@ TEST(Failures, AnotherSubscriberIsLeftInPeace) {
   EXPECT_NE(trace.metadata("unusable").find("another tool"), std::string::npos);
 }
 
+TEST(Failures, WhoHoldsCuptiIsNamed) {
+  const VictimRun run = run_with({{"FAKE_CUPTI_FAIL", "cuptiSubscribe_v2:39"}});
+  expect_unharmed(run);
+  const Trace trace = run.trace();
+  EXPECT_EQ(trace.loss(Loss::kOtherCuptiUser), 1u);
+  const std::string reason = trace.metadata("unusable");
+  EXPECT_NE(reason.find("another tool is using CUPTI in this process: \"Nsight Systems\""), std::string::npos)
+      << reason;
+}
+
+TEST(Failures, WhatTakesNoNameIsSubscribedToWithoutOne) {
+  const VictimRun run = run_with({{"FAKE_CUPTI_FAIL", "cuptiSubscribe_v2:1"}});
+  expect_unharmed(run);
+  EXPECT_EQ(run.trace().copies.size(), 201u);
+}
+
 TEST(Failures, LibraryThatIsNotAskedToRecordLetsTheProgramRun) {
   const VictimRun run = run_with({{TURNPIKE_ENV_RUN, ""}});
   expect_unharmed(run);

@@ -9,7 +9,7 @@ import sys
 import threading
 from types import TracebackType
 
-from turnpike._guard import log
+from turnpike._guard import log, moves
 from turnpike._guard.errors import TransferError, error_of, transfer_error
 from turnpike._guard.library import call
 
@@ -56,6 +56,9 @@ class Block:
         self._number: int = call("enter", rules)
         if not self._number:
             raise MemoryError("guard: there is no memory to enter a block")
+        self._guards_moves = "moves=disallow" in rules
+        if self._guards_moves:
+            moves.add(1)
 
     def pause(self) -> None:
         """Not in force until it is resumed."""
@@ -68,6 +71,9 @@ class Block:
     def leave(self, error: BaseException | None, traceback: TracebackType | None) -> None:
         """Ends it; `error` is what leaves the block with it. Raises TransferError for what the library raised in it."""
         text = call("leave", self._number)
+        if self._guards_moves:
+            moves.add(-1)
+            self._guards_moves = False
         if not text and error is None:
             return
         happened = json.loads(text) if text else {"logged": [], "deferred": []}

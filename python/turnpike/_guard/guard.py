@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar
 
 from turnpike._guard import wrap
 from turnpike._guard.block import Block, is_ready
+from turnpike._guard.compiling import is_compiling
 from turnpike._guard.rules import KINDS, Level, read_config, rules_text
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -32,6 +33,8 @@ class _Blocks:
         raise NotImplementedError
 
     def __enter__(self) -> Any:
+        if is_compiling():
+            return self
         block = self._enter(sys._getframe(1))
         with self._lock:
             self._entered.append((_who(), block))
@@ -40,6 +43,8 @@ class _Blocks:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        if is_compiling():
+            return
         who = _who()
         with self._lock:
             # A block that another task leaves, as a fixture's: the last one that was entered.
@@ -74,10 +79,12 @@ class guard(_Blocks):
     whose text begins with "turnpike.guard:"; it leaves the block as a TransferError with all that is known of it.
 
     It holds for this thread and this task of asyncio, and for autograd's threads while this thread waits in
-    backward(): never for another thread. It sees what PyTorch and extensions that link against it ask of the CUDA
-    runtime, needs no CUPTI, and so works beside torch.profiler and Nsight Systems. Copies of other libraries (CuPy,
-    NCCL, Triton's launcher) it sees only while this process is recorded: they are not stopped, and raise at PyTorch's
-    next call or at the end of the block, with `exact=False`.
+    backward(): never for another thread, unless `threads` says so. It sees what PyTorch and extensions that link
+    against it ask of the CUDA runtime, needs no CUPTI, and so works beside torch.profiler and Nsight Systems. Copies of
+    other libraries (CuPy, NCCL, Triton's launcher) it sees only while this process is recorded: they are not stopped,
+    and raise at PyTorch's next call or at the end of the block, with `exact=False`.
+
+    Inside of what torch.compile compiles it is nothing: guard the call of the compiled function.
 
     Levels are "allow", "log" (each line once, then counted), "disallow", and limits for each entry of the block: a
     number ("at most so many") or a size ("16 MB"). A kind that is not named is decided by the guard around, else
@@ -92,11 +99,16 @@ class guard(_Blocks):
         sync: Waits for a stream, an event or a device, as in `.item()`, and copies that only return when they are done.
         pageable: Copies from or to memory that is not pinned, asynchronous or not.
         alloc: Allocations by the CUDA runtime: cudaMalloc, cudaFree, cudaHostAlloc, cudaHostRegister.
+        repeat: Copies from CPU to GPU of bytes that the same line copied there before. Only "allow" and "log": the
+            bytes are told by a hash of a sample.
         allow: Sites that no rule is about: "checkpoint.py:*", "train.py:save", for one kind "d2h train.py:80". Lines
             that led to the transfer count, too.
         skip: So many entries come first, as warm-up, and are not guarded.
         capture: Whether copies that are captured into a CUDA graph are guarded ("disallow", as outside) or not.
         compile: Whether what PyTorch's compiler copies for itself is guarded ("disallow") or not.
+        moves: Whether what tp.to, tp.prefetch, tp.fetch and tp.copy_ copy is guarded ("disallow") or not.
+        threads: "own": this thread and this task, as said above. "all": every thread and task of the process. Of a
+            thread that pins memory for a loader, only what is `pageable`.
         strict: Raise RuntimeError where no PyTorch with CUDA is loaded. Without it that is said once, and nothing is
             guarded.
         config: A turnpike.toml, whose table [guard] gives the rules and whose [[allow]] entries give sites. Arguments
@@ -118,18 +130,24 @@ class guard(_Blocks):
         sync: Level | None = None,
         pageable: Level | None = None,
         alloc: Level | None = None,
+        repeat: Literal["allow", "log"] | None = None,
         allow: str | Iterable[str] = (),
         skip: int | None = None,
         capture: Literal["allow", "disallow"] | None = None,
         compile: Literal["allow", "disallow"] | None = None,
+        moves: Literal["allow", "disallow"] | None = None,
+        threads: Literal["own", "all"] | None = None,
         strict: bool = False,
         config: str | os.PathLike[str] | None = None,
     ) -> None:
+        if is_compiling():
+            return
         super().__init__()
         table, sites = read_config(config) if config is not None else ({}, [])
         given: dict[str, Level | None] = {
             "h2d": h2d, "d2h": d2h, "d2d": d2d, "p2p": p2p, "h2h": h2h, "sync": sync, "pageable": pageable,
-            "alloc": alloc, "capture": capture, "compile": compile,
+            "alloc": alloc, "repeat": repeat, "capture": capture, "compile": compile, "moves": moves,
+            "threads": threads,
         }  # fmt: skip
         levels = {name: table.get(name) if value is None else value for name, value in given.items()}
         self._rules = rules_text(levels, [*sites, *([allow] if isinstance(allow, str) else allow)])
@@ -160,6 +178,8 @@ class allow(_Blocks):
     _seen: set[tuple[str, int]] = set()
 
     def __init__(self, *kinds: str, reason: str | None = None, first_only: bool = False) -> None:
+        if is_compiling():
+            return
         super().__init__()
         for kind in kinds:
             if kind not in KINDS:

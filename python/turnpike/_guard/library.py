@@ -24,7 +24,7 @@ def _open() -> dict[str, Any]:
         raise Error(f"The guard could not be loaded: {error}") from error
     functions: dict[str, Any] = {}
     text, number = ctypes.c_char_p, ctypes.c_uint64
-    for name, result, arguments in (
+    signatures: tuple[tuple[str, Any, list[Any]], ...] = (
         ("take_slots", number, []),
         ("restore_slots", None, []),
         ("sees_outside", ctypes.c_int, []),
@@ -33,10 +33,12 @@ def _open() -> dict[str, Any]:
         ("pause", None, [number]),
         ("resume", None, [number]),
         ("leave", text, [number]),
+        ("move", text, [text, number]),
         ("raised", text, [text]),
         ("learn_context", ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p]),
         ("autograd_mark", text, []),
-    ):
+    )
+    for name, result, arguments in signatures:
         try:
             functions[name] = function = library[f"turnpike_guard_{name}"]
         except AttributeError as error:

@@ -12,8 +12,8 @@ from turnpike._core import Error
 from turnpike._guard.library import call
 
 Level = Literal["allow", "log", "disallow"] | int | str
-KINDS = ("h2d", "d2h", "d2d", "p2p", "h2h", "sync", "pageable", "alloc")
-_SWITCHES = ("capture", "compile")
+KINDS = ("h2d", "d2h", "d2d", "p2p", "h2h", "sync", "pageable", "alloc", "repeat")
+_SWITCHES = ("capture", "compile", "moves", "threads")
 
 
 def rules_text(levels: dict[str, Level | None], allow: str | Iterable[str]) -> str:

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from typing import Any, TypeVar, cast
 
 from turnpike._guard.block import Block
+from turnpike._guard.compiling import is_compiling
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Enter = Callable[[], "Block | None"]
@@ -31,8 +32,7 @@ def wrapped(function: Function, enter: Enter) -> Function:
 
 def _plain(function: Callable[..., Any], enter: Enter) -> Callable[..., Any]:
     def call(*arguments: Any, **named: Any) -> Any:
-        block = enter()
-        if block is None:
+        if is_compiling() or (block := enter()) is None:
             return function(*arguments, **named)
         try:
             result = function(*arguments, **named)

@@ -7,6 +7,7 @@ import weakref
 from typing import Any
 
 from turnpike import _core
+from turnpike._guard import moves
 from turnpike._move import engine as _engine
 from turnpike._move import label, plan, tree
 from turnpike._move.late import torch
@@ -59,11 +60,15 @@ def _is_ours(dst: torch.Tensor, src: torch.Tensor) -> bool:
 
 def _start(engine: _core.MoveEngine, dst: torch.Tensor, src: torch.Tensor, text: str) -> _core.MoveTransfer:
     if dst.is_cuda and src.is_cuda:
+        if moves.guarded:
+            moves.ask("d2d" if dst.get_device() == src.get_device() else "p2p", dst.nbytes)
         _open_to_peer(dst.get_device(), src.get_device())
         return engine.copy_peer(
             dst.get_device(), dst.data_ptr(), _stream(dst), src.get_device(), src.data_ptr(), _stream(src), dst.nbytes,
             (dst, src), text,
         )  # fmt: skip
+    if moves.guarded:
+        moves.ask("h2d" if dst.is_cuda else "d2h", dst.nbytes)
     pieces = _core.MovePieces()
     if dst.is_cuda:
         pieces.add(src.data_ptr(), dst.data_ptr(), dst.nbytes, src.is_pinned())

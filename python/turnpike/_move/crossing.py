@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 from turnpike import _core
+from turnpike._guard import moves
 from turnpike._move import aside as _aside
 from turnpike._move import engine as _engine
 from turnpike._move import label, plan, refill, tree
@@ -81,6 +82,8 @@ class Crossing:
         self._allocated = upload.destinations()
         if len(upload.pieces):
             owner = read_by_link, self._allocated, self.reading.owner() if upload.pieces.has_pinned else None
+            if moves.guarded:
+                moves.ask("h2d", upload.pieces.size_bytes)
             with label.shown() as text:
                 self.reading.transfer = engine.upload_ahead(device.index, upload.pieces, self._stream, owner, text)
         # The batch itself is let go, and with it what has been staged.

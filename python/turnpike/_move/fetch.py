@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from turnpike import _core
+from turnpike._guard import moves
 from turnpike._move import engine as _engine
 from turnpike._move import label, plan, pool, tree
 from turnpike._move.late import torch
@@ -48,6 +49,8 @@ def start(engine: _core.MoveEngine, tensor: torch.Tensor, stream: int) -> Fetche
     host, is_pinned = pool.empty_like(tensor)
     pieces = _core.MovePieces()
     pieces.add(host.data_ptr(), tensor.data_ptr(), tensor.nbytes, is_pinned)
+    if moves.guarded:
+        moves.ask("d2h", tensor.nbytes)
     with label.shown() as text:
         transfer = engine.download_behind(
             tensor.get_device(), pieces, stream, (tensor, host), is_fresh=True, label=text

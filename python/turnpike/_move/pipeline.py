@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from turnpike import _core
+from turnpike._guard import moves
 from turnpike._move import engine as _engine
 from turnpike._move import label, plan, pool, sole, tree
 from turnpike._move.late import torch
@@ -201,6 +202,8 @@ class _Lanes:
         transfer = None
         if len(pieces):
             stream, owner = self._stream.cuda_stream, (tensors, slot)
+            if moves.guarded:
+                moves.ask("h2d", pieces.size_bytes)
             with label.shown() as text:
                 transfer = self._engine.upload_ahead(self._device.index, pieces, stream, owner, text)
         foreign = functools.partial(move_itself, device=self._device)
@@ -252,6 +255,8 @@ class _Lanes:
         transfer = None
         if len(pieces):
             stream, owner, is_fresh = self._stream.cuda_stream, (sources, hosts), self._out is None
+            if moves.guarded:
+                moves.ask("d2h", pieces.size_bytes)
             with label.shown() as text:
                 transfer = self._engine.download_behind(self._device.index, pieces, stream, owner, is_fresh, text)
         if self._out is not None:

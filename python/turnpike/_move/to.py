@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from turnpike import _core
+from turnpike._guard import moves
 from turnpike._move import engine as _engine
 from turnpike._move import label, plan, pool, tree
 from turnpike._move import strict as _strict
@@ -230,6 +231,8 @@ def _up(engine: _core.MoveEngine, batch: Upload, dtype: torch.dtype | None, non_
     must_wait = batch.pieces.has_pinned
     if len(batch.pieces):
         _engine.refuse_capture("turnpike.to()")
+        if moves.guarded:
+            moves.ask("h2d", batch.pieces.size_bytes)
         with label.shown() as text:
             engine.upload(device.index, batch.pieces, _engine.current_stream(device.index), batch.owner, text)
     for index in batch.left:
@@ -419,6 +422,8 @@ def _up_converted(
     def bring(part: torch.Tensor, raw: torch.Tensor) -> None:
         pieces = _core.MovePieces()
         pieces.add(part.data_ptr(), raw.data_ptr(), part.nbytes)
+        if moves.guarded:
+            moves.ask("h2d", part.nbytes)
         with label.shown() as text:
             engine.upload(device.index, pieces, stream, label=text)
 
@@ -485,6 +490,8 @@ def _down(
         )
     for gpu, list_of_pieces in pieces.items():
         stream = _engine.current_stream(gpu)
+        if moves.guarded:
+            moves.ask("d2h", list_of_pieces.size_bytes)
         with label.shown() as text:
             engine.download(gpu, list_of_pieces, stream, is_fresh=True, label=text)
     return moved
@@ -500,6 +507,8 @@ def _down_converted(engine: _core.MoveEngine, tensor: torch.Tensor, dtype: torch
         part = source[start : start + step].to(dtype)
         pieces = _core.MovePieces()
         pieces.add(target[start:].data_ptr(), part.data_ptr(), part.nbytes)
+        if moves.guarded:
+            moves.ask("d2h", part.nbytes)
         with label.shown() as text:
             engine.download(gpu, pieces, stream, is_fresh=True, label=text)
     return new

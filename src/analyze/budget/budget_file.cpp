@@ -240,10 +240,11 @@ void take_guard_rule(BudgetValues& values, const toml::node& node, std::string_v
 }
 
 constexpr Key<Budget> kGuardKeys[] = {
-    {"h2d", take_guard_rule},      {"d2h", take_guard_rule},   {"d2d", take_guard_rule},
-    {"p2p", take_guard_rule},      {"h2h", take_guard_rule},   {"sync", take_guard_rule},
-    {"pageable", take_guard_rule}, {"alloc", take_guard_rule}, {"capture", take_guard_rule},
-    {"compile", take_guard_rule},  {"skip", take_guard_rule},
+    {"h2d", take_guard_rule},      {"d2h", take_guard_rule},     {"d2d", take_guard_rule},
+    {"p2p", take_guard_rule},      {"h2h", take_guard_rule},     {"sync", take_guard_rule},
+    {"pageable", take_guard_rule}, {"alloc", take_guard_rule},   {"capture", take_guard_rule},
+    {"compile", take_guard_rule},  {"skip", take_guard_rule},    {"repeat", take_guard_rule},
+    {"moves", take_guard_rule},    {"threads", take_guard_rule},
 };
 
 template <const auto& kKeys>

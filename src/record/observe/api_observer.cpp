@@ -1,6 +1,7 @@
 // The hot path of the recorder: what runs inside each CUDA call of the program.
 #include "record/observe/api_observer.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -56,6 +57,16 @@ bool needs_stack(CallKind kind) {
   return !is_order_only(kind) && kind != CallKind::kLaunch;
 }
 
+// `holder`: as CUPTI calls it, with whatever bytes; empty: it does not say.
+std::string held_by_another_tool(const std::string& holder) {
+  std::string name = holder;
+  std::replace_if(name.begin(), name.end(), [](char letter) { return letter < ' ' || letter > '~'; }, '?');
+  return "another tool is using CUPTI in this process: " +
+         (name.empty() ? "Nsight Systems or Compute, a debugger, or torch.profiler, which keeps CUPTI once it ran"
+                       : '"' + name + '"') +
+         ". Start recording before torch.profiler does, or record the program with `turnpike record`";
+}
+
 }  // namespace
 
 ApiObserver::ApiObserver(StringTable& strings, StackTable& stacks, LossCounters& losses, ThreadHandover& handover)
@@ -66,12 +77,11 @@ bool ApiObserver::subscribe(const cuda::Cupti& cupti, const Options& options, st
   detail_ = options.detail;
   has_stacks_ = options.has_stacks;
   content_.configure(options);
-  const cuda::CuptiResult result = cupti.subscribe(&subscriber_, &ApiObserver::on_callback, this);
+  std::string holder;
+  const cuda::CuptiResult result = cupti.subscribe_as_turnpike(&subscriber_, &ApiObserver::on_callback, this, holder);
   if (result == cuda::kCuptiMultipleSubscribers) {
     losses_.add(Loss::kOtherCuptiUser);
-    error =
-        "another tool is using CUPTI in this process: Nsight Systems or Compute, a debugger, or torch.profiler, which keeps "
-        "CUPTI once it ran. Start recording before torch.profiler does, or record the program with `turnpike record`";
+    error = held_by_another_tool(holder);
     return false;
   }
   if (result != cuda::kCuptiSuccess) {

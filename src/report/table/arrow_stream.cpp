@@ -1,12 +1,14 @@
 // Every structure owns what it points at through its private data, and children can be moved out of their parent.
 #include "report/table/arrow_stream.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <exception>
 #include <limits>
 #include <memory>
 #include <new>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -85,7 +87,8 @@ struct ArrayNode {
   Bytes validity{};  // empty: every value is known
   Bytes bits{};
   std::vector<std::int32_t> numbers{};
-  std::vector<std::int64_t> values{};
+  std::unique_ptr<std::int32_t[]> indices{};
+  Values values{};
   std::string texts{};
   std::array<const void*, 3> buffers{};
   std::vector<std::unique_ptr<ArrowArray>> children{};
@@ -146,7 +149,17 @@ void fill_plain_texts(const Cells& cells, std::unique_ptr<ArrayNode> node, Arrow
   fill(std::move(node), cells.values.size(), cells.unknown_count, 3, out);
 }
 
-void fill_column(const Column& column, const Cells& cells, Texts texts, ArrowArray* out) {
+// The numbers of texts as Arrow has them, in half of the bytes.
+std::unique_ptr<std::int32_t[]> indices_of(std::span<const std::int64_t> values) {
+  auto indices = std::make_unique_for_overwrite<std::int32_t[]>(values.size());
+  std::transform(values.begin(), values.end(), indices.get(),
+                 [](std::int64_t value) { return value < 0 ? 0 : static_cast<std::int32_t>(value); });
+  return indices;
+}
+
+void fill_column(std::size_t number, Batch& batch, Texts texts, ArrowArray* out) {
+  const Column& column = batch.columns()[number];
+  const Cells cells = batch.cells(number);
   auto node = std::make_unique<ArrayNode>();
   const std::size_t count = cells.values.size();
   if (cells.unknown_count > 0) node->validity = packed(count, [&](std::size_t i) { return cells.are_known[i]; });
@@ -155,19 +168,16 @@ void fill_column(const Column& column, const Cells& cells, Texts texts, ArrowArr
     return;
   }
   if (column.type == ColumnType::kText) {
-    node->numbers.reserve(count);
-    for (const std::int64_t value : cells.values) {
-      node->numbers.push_back(value < 0 ? 0 : static_cast<std::int32_t>(value));
-    }
+    node->indices = indices_of(cells.values);
     node->dictionary = std::make_unique<ArrowArray>();
     fill_dictionary(cells.texts.texts(), node->dictionary.get());
-    node->buffers[1] = node->numbers.data();
+    node->buffers[1] = node->indices.get();
   } else if (column.type == ColumnType::kFlag) {
     node->bits = packed(count, [&](std::size_t i) { return cells.values[i] != 0; });
     node->buffers[1] = node->bits.data();
   } else {
-    node->values = cells.values;
-    node->buffers[1] = node->values.data();
+    node->values = batch.take_values(number);
+    node->buffers[1] = node->values.get();
   }
   fill(std::move(node), count, cells.unknown_count, 2, out);
 }
@@ -220,10 +230,10 @@ void export_schema(const std::vector<Column>& columns, Texts texts, ArrowSchema*
   fill(std::move(node), out);
 }
 
-void export_batch(const Batch& batch, Texts texts, ArrowArray* out) {
+void export_batch(Batch& batch, Texts texts, ArrowArray* out) {
   auto node = std::make_unique<ArrayNode>();
   for (std::size_t i = 0; i < batch.columns().size(); ++i) {
-    fill_column(batch.columns()[i], batch.cells(i), texts, node->children.emplace_back(new ArrowArray()).get());
+    fill_column(i, batch, texts, node->children.emplace_back(new ArrowArray()).get());
   }
   fill(std::move(node), batch.row_count(), 0, 1, out);
 }

@@ -13,7 +13,7 @@ enum class Texts { kDictionary, kPlain };
 // Whoever gets a structure releases it by its `release`, as Arrow says. Its functions may be called from any thread, by
 // one at a time; they let no exception out.
 void export_schema(const std::vector<Column>& columns, Texts texts, ArrowSchema* out);
-void export_batch(const Batch& batch, Texts texts, ArrowArray* out);
+void export_batch(Batch& batch, Texts texts, ArrowArray* out);
 void export_stream(TableStream table, Texts texts, ArrowArrayStream* out);
 
 }  // namespace turnpike::report::table

@@ -3,7 +3,9 @@
 
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -42,19 +44,25 @@ class TextNumbers {
 
 // The values of a column. A text is its number, a real its bits; what is not known has any value.
 struct Cells {
-  std::vector<std::int64_t> values;
-  std::vector<std::uint8_t> are_known;  // 0 or 1: bytes are faster to write one by one than bits
+  std::span<const std::int64_t> values;
+  std::span<const std::uint8_t> are_known;  // 0 or 1: bytes are faster to write one by one than bits
   std::size_t unknown_count = 0;
-  TextNumbers texts;
+  const TextNumbers& texts;
 };
+
+// Memory for values, whose first values are not set.
+using Values = std::unique_ptr<std::int64_t[]>;
 
 // A bounded number of rows, written from left to right.
 class Batch {
  public:
-  explicit Batch(std::vector<Column> columns) : columns_(std::move(columns)), cells_(columns_.size()) {}
+  explicit Batch(std::vector<Column> columns);
 
   const std::vector<Column>& columns() const { return columns_; }
-  const Cells& cells(std::size_t column) const { return cells_[column]; }
+  // Valid until the next row.
+  Cells cells(std::size_t column) const;
+  // The values of a column for whoever keeps them: until clear() the column has none.
+  Values take_values(std::size_t column) { return std::move(kept_[column].values); }
   std::size_t row_count() const { return row_count_; }
   // Forgets the rows and keeps the numbers of texts.
   void clear();
@@ -70,22 +78,33 @@ class Batch {
   void text(const std::optional<std::string>& name) { name ? text(std::string_view(*name)) : unknown(); }
   // A text by its number in this column.
   void number(std::int32_t number) { add(number, number >= 0); }
-  std::int32_t number_of(std::size_t column, std::string_view text) { return cells_[column].texts.of(text); }
+  std::int32_t number_of(std::size_t column, std::string_view text) { return kept_[column].texts.of(text); }
   // The column that is written next.
   std::size_t next_column() const { return next_; }
   // Every column has been written.
   void end_row();
 
  private:
-  void add(std::int64_t value, bool is_known) {
-    Cells& cells = cells_[next_++];
-    cells.values.push_back(value);
-    cells.are_known.push_back(is_known ? 1 : 0);
-    if (!is_known) ++cells.unknown_count;
+  // Of a column. There is always room for one more row, so that a cell is one store: millions of rows have dozens.
+  struct Kept {
+    Values values;
+    std::vector<std::uint8_t> are_known;  // 1 where nobody said otherwise
+    std::size_t unknown_count = 0;
+    TextNumbers texts;
+  };
+
+  [[gnu::always_inline]] void add(std::int64_t value, bool is_known) {
+    Kept& kept = kept_[next_++];
+    kept.values[row_count_] = value;
+    if (is_known) return;
+    kept.are_known[row_count_] = 0;
+    ++kept.unknown_count;
   }
+  void grow();
 
   std::vector<Column> columns_;
-  std::vector<Cells> cells_;
+  std::vector<Kept> kept_;
+  std::size_t capacity_;
   std::size_t next_ = 0;
   std::size_t row_count_ = 0;
 };

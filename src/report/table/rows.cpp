@@ -85,22 +85,38 @@ class ProcessRows {
         host(metadata_of(process, "host")),
         forward_lines_(timeline) {}
 
-  void write_process(Batch& batch) const {
+  void write_process(Batch& batch) {
     batch.whole(static_cast<std::int64_t>(process.pid));
     batch.whole(rank);
-    batch.text_if_any(host);
+    if (host.empty()) return batch.unknown();
+    write_once(host_number_, batch, [&] { return std::optional(host); });
+  }
+
+  void write_direction(analyze::Direction direction, Batch& batch) {
+    write_once(direction_numbers_.at(static_cast<std::size_t>(direction)), batch,
+               [&] { return std::optional<std::string>(analyze::name_of(direction)); });
+  }
+
+  // The memory of both ends.
+  void write_ends(const analyze::Transfer& transfer, Batch& batch) {
+    const auto write = [&](KindNumbers& numbers, trace::MemoryKind kind) {
+      const auto index = static_cast<std::size_t>(kind);
+      if (index >= numbers.size()) return batch.text(analyze::name_of(kind));
+      write_once(numbers[index], batch, [&] { return analyze::name_of(kind); });
+    };
+    write(src_kind_numbers_, transfer.src_kind);
+    write(dst_kind_numbers_, transfer.dst_kind);
   }
 
   // As the rows of the report name it.
   void write_place_of(std::uint32_t facts, std::uint32_t forward_facts, Batch& batch) {
     const std::uint64_t key = std::uint64_t{facts} << 32 | forward_facts;
-    const std::size_t first = batch.next_column();
-    const auto [entry, is_new] = places_.try_emplace(key);
-    if (is_new) entry->second = numbers_of(stacks.site(facts, forward_facts), first, batch);
-    for (std::size_t i = 0; i < kPlaceCells; ++i) {
-      const std::int64_t value = entry->second[i];
-      batch.whole(value < 0 ? std::nullopt : std::optional(value));
+    if (latest_place_ == nullptr || latest_place_->first != key) {
+      const auto [entry, is_new] = places_.try_emplace(key);
+      if (is_new) entry->second = numbers_of(stacks.site(facts, forward_facts), batch.next_column(), batch);
+      latest_place_ = &*entry;  // rows beside each other are mostly of one place
     }
+    for (const std::int64_t value : latest_place_->second) value < 0 ? batch.unknown() : batch.whole(value);
   }
 
   void write_place_of(const Call& call, Batch& batch) {
@@ -156,8 +172,29 @@ class ProcessRows {
             number(7, where.library_site)};
   }
 
+  // The number of a text in its column, which is asked for once.
+  struct Number {
+    std::int32_t value = kNotAsked;  // negative otherwise: not known
+  };
+  static constexpr std::int32_t kNotAsked = -2;
+  using KindNumbers = std::array<Number, 8>;  // by trace::MemoryKind
+
+  template <typename MakeText>
+  static void write_once(Number& number, Batch& batch, const MakeText& make_text) {
+    if (number.value == kNotAsked) {
+      const std::optional<std::string> text = make_text();
+      number.value = text ? batch.number_of(batch.next_column(), *text) : -1;
+    }
+    batch.number(number.value);
+  }
+
   analyze::ForwardLines forward_lines_;
   std::unordered_map<std::uint64_t, PlaceNumbers> places_;
+  const std::pair<const std::uint64_t, PlaceNumbers>* latest_place_ = nullptr;
+  Number host_number_;
+  std::array<Number, 6> direction_numbers_{};
+  KindNumbers src_kind_numbers_{};
+  KindNumbers dst_kind_numbers_{};
   std::unordered_map<std::uint32_t, std::int32_t> kernel_names_;
 };
 
@@ -188,11 +225,10 @@ Rows transfer_rows(ProcessRows& all) {
             const Call* const call = transfer.call == kNone ? nullptr : &all.timeline.calls[transfer.call];
             batch.whole(known_time(transfer.start_ns));
             batch.whole(transfer.has_times() ? std::optional(transfer.duration_ns()) : std::nullopt);
-            batch.text(std::string_view(analyze::name_of(transfer.direction)));
+            all.write_direction(transfer.direction, batch);
             batch.whole(static_cast<std::int64_t>(transfer.bytes));
             batch.whole(static_cast<std::int64_t>(transfer.count));
-            batch.text(analyze::name_of(transfer.src_kind));
-            batch.text(analyze::name_of(transfer.dst_kind));
+            all.write_ends(transfer, batch);
             batch.whole(known(transfer.device));
             batch.whole(known(transfer.stream));
             batch.flag(transfer.is_async);

@@ -116,7 +116,7 @@ bool TableStream::lacks_kernels() const {
   return state_->lacks_kernels;
 }
 
-Result<const Batch*> TableStream::next() {
+Result<Batch*> TableStream::next() {
   State& state = *state_;
   state.batch.clear();
   while (state.batch.row_count() < state.batch_rows) {

@@ -38,7 +38,7 @@ class TableStream {
   const std::vector<Column>& columns() const;
   // The next rows, valid until the next call; nullptr: there are no more. Fails when a file cannot be read, and when
   // the table is about kernels, which were not recorded: no rows would mean that there were none.
-  Result<const Batch*> next();
+  Result<Batch*> next();
   // Whether next() failed because they were not recorded.
   bool lacks_kernels() const;
 

@@ -22,6 +22,8 @@ upload, copy_between, backward = map(_function, ("upload", "copy_between", "back
 destroy, wait_noexcept, fail_and_unwind = map(_function, ("destroy", "wait_noexcept", "fail_and_unwind"))
 mark, work_for_autograd = map(_function, ("mark", "work_for_autograd"))
 upload.argtypes = [ctypes.c_size_t, ctypes.c_int]
+upload_from = _function("upload_from")
+upload_from.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 _C = types.SimpleNamespace(_stash_obj_in_tls=lambda key, value: mark(key.encode()))
 sys.modules["torch"] = sys.modules[__name__]

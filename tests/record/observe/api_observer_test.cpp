@@ -382,6 +382,15 @@ TEST_F(ApiObserverTest, SaysWhyItCannotSubscribe) {
   EXPECT_THAT(error_, testing::HasSubstr("another tool"));
   EXPECT_EQ(lost(Loss::kOtherCuptiUser), 1u);
   EXPECT_EQ(lost(Loss::kCuptiCallFailed), 0u);
+  EXPECT_THAT(error_, testing::HasSubstr("in this process: Nsight Systems or Compute"));
+  cupti_.subscribe_by_name = [](void**, cuda::CallbackFunction, void*, void*) {
+    return cuda::kCuptiMultipleSubscribers;
+  };
+  EXPECT_FALSE(subscribe());
+  EXPECT_THAT(error_, testing::HasSubstr("in this process: Nsight Systems or Compute")) << "no name was told";
+  cupti_.subscribe_by_name = nullptr;
+  losses_->reset();
+  losses_->add(Loss::kOtherCuptiUser);
   g_cupti.subscribed = 5;
   EXPECT_FALSE(subscribe());
   EXPECT_EQ(error_, "CUPTI refused to be subscribed to: A REASON");

@@ -62,6 +62,39 @@ TEST(TableBatch, CountsWhatIsNotKnown) {
   EXPECT_THAT(batch.cells(1).are_known, ElementsAre(0));
 }
 
+TEST(TableBatch, GrowsWithItsRowsAndKeepsThem) {
+  constexpr std::int64_t kRows = 10'000;
+  Batch batch(two_columns());
+  for (int round = 0; round < 2; ++round) {
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      row % 3 == 0 ? batch.unknown() : batch.text(std::string_view("x"));
+      batch.whole(row);
+      batch.end_row();
+    }
+    ASSERT_EQ(batch.row_count(), static_cast<std::size_t>(kRows));
+    const Cells names = batch.cells(0);
+    const Cells numbers = batch.cells(1);
+    EXPECT_EQ(names.unknown_count, 3334u);
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      const auto at = static_cast<std::size_t>(row);
+      ASSERT_EQ(names.are_known[at], row % 3 == 0 ? 0 : 1) << row;
+      ASSERT_EQ(numbers.values[at], row);
+    }
+    batch.clear();
+  }
+}
+
+TEST(TableBatch, HasRoomAgainAfterItsValuesWereTaken) {
+  Batch batch(two_columns());
+  for (const std::int64_t value : {7, 8}) {
+    batch.unknown();
+    batch.whole(value);
+    batch.end_row();
+    EXPECT_EQ(batch.take_values(1)[0], value);
+    batch.clear();
+  }
+}
+
 TEST(TableBatch, ReplacesWhatIsNoUtf8) {
   Batch batch({{"a", ColumnType::kText}});
   for (const std::string_view text : {"caf\xC3\xA9", "\xFF\xFE", "caf\xC3"}) {

@@ -81,7 +81,8 @@ std::vector<std::vector<std::int64_t>> bytes_by_batch(TableStream& table) {
   for (;;) {
     const auto batch = table.next();
     if (!batch || *batch == nullptr) return batches;
-    batches.push_back((*batch)->cells(bytes).values);
+    const auto values = (*batch)->cells(bytes).values;
+    batches.emplace_back(values.begin(), values.end());
   }
 }
 

@@ -83,11 +83,12 @@ Places places_of(const Nvml& n) {
           place("nvmlDeviceGetMaxPcieLinkWidth", n.max_width),
           place("nvmlDeviceGetNvLinkState", n.nvlink_state),
           place("nvmlDeviceGetUtilizationRates", n.utilization),
-          place("nvmlDeviceGetComputeRunningProcesses_v3", n.compute_processes),
-          place("nvmlGpmSampleAlloc", n.gpm_sample_alloc),
-          place("nvmlGpmSampleFree", n.gpm_sample_free),
-          place("nvmlGpmSampleGet", n.gpm_sample_get),
-          place("nvmlGpmMetricsGet", n.gpm_metrics_get)};
+          place("nvmlDeviceGetComputeRunningProcesses_v3", n.compute_processes)};
+}
+
+Places optional_places_of(const Nvml& n) {
+  return {place("nvmlGpmSampleAlloc", n.gpm_sample_alloc), place("nvmlGpmSampleFree", n.gpm_sample_free),
+          place("nvmlGpmSampleGet", n.gpm_sample_get), place("nvmlGpmMetricsGet", n.gpm_metrics_get)};
 }
 
 Places places_of(const Cupti& c) {
@@ -110,7 +111,7 @@ Places places_of(const Cupti& c) {
 }
 
 Places optional_places_of(const Cupti& c) {
-  return {place("cuptiGetGraphNodeId", c.get_graph_node_id),
+  return {place("cuptiSubscribe_v2", c.subscribe_by_name), place("cuptiGetGraphNodeId", c.get_graph_node_id),
           place("cuptiActivityConfigureUnifiedMemoryCounter", c.configure_managed_memory)};
 }
 
@@ -174,6 +175,14 @@ TEST(Tables, OfNvmlHoldEachFunctionOfItsName) {
   const Nvml nvml = whole(loader, load_nvml);
   EXPECT_THAT(loader.opened, ElementsAre("libnvidia-ml.so.1", "libnvidia-ml.so.1"));
   expect_all_needed(loader, places_of(nvml), load_nvml, "libnvidia-ml.so.1 has no ", "");
+  EXPECT_TRUE(nvml.has_gpm());
+  for (const auto& [symbol, address] : optional_places_of(nvml)) {
+    EXPECT_EQ(address, loader.symbol(symbol)) << symbol;
+    loader.lacking = {symbol};
+    const auto old = load_nvml();
+    ASSERT_TRUE(old) << symbol;
+    EXPECT_FALSE(old->has_gpm()) << symbol;
+  }
 }
 
 Result<Cupti> load_named_cupti() {
@@ -193,7 +202,7 @@ TEST(Tables, OfCuptiHoldEachFunctionOfItsName) {
   EXPECT_THAT(loader.opened, ElementsAre("/opt/cupti.so", "/opt/cupti.so"));
   expect_all_needed(loader, places_of(cupti), load_named_cupti, "/opt/cupti.so lacks ",
                     ": it is too old; Turnpike needs CUPTI of CUDA 11.8 or newer");
-  loader.lacking = {"cuptiGetGraphNodeId", "cuptiActivityConfigureUnifiedMemoryCounter"};
+  loader.lacking = {"cuptiSubscribe_v2", "cuptiGetGraphNodeId", "cuptiActivityConfigureUnifiedMemoryCounter"};
   const Cupti old = whole(loader, load_named_cupti);
   for (const auto& [symbol, address] : optional_places_of(old)) EXPECT_EQ(address, nullptr) << symbol;
 }

@@ -11,8 +11,8 @@ namespace turnpike::analyze {
 namespace {
 
 // Below this it is page tables, and what else the driver and its neighbours do.
-constexpr std::uint64_t kMinBytes = 256'000'000;
-constexpr double kMinShare = 0.2;
+constexpr std::uint64_t kMinDarkBytes = 256'000'000;
+constexpr double kMinDarkShare = 0.2;
 
 std::string kernel_part(const ProcessModel& model, const DarkTraffic& traffic) {
   if (traffic.kernel == trace::kNoId) return "; no kernel of this process ran meanwhile";
@@ -25,8 +25,8 @@ std::string kernel_part(const ProcessModel& model, const DarkTraffic& traffic) {
 
 void find_dark_traffic(const RuleInput& input, std::vector<Candidate>& found) {
   for (const DarkTraffic& traffic : dark_traffic_of(input.model.timeline())) {
-    if (traffic.dark_bytes < kMinBytes) continue;
-    if (static_cast<double>(traffic.dark_bytes) < kMinShare * static_cast<double>(traffic.carried_bytes)) continue;
+    if (traffic.dark_bytes < kMinDarkBytes) continue;
+    if (static_cast<double>(traffic.dark_bytes) < kMinDarkShare * static_cast<double>(traffic.carried_bytes)) continue;
     found.push_back({.site = "",
                      .severity = Severity::kInfo,
                      .title = "the link of GPU " + std::to_string(traffic.device) + " carried " +

@@ -87,6 +87,40 @@ TEST(Flight, KeepsTheLastOfAProgram) {
   EXPECT_EQ(trace.metadata("last_ms"), "400");
 }
 
+// The same program, once with everything kept: cut to the window, it says the same.
+TEST(Flight, HoldsWhatARecordingOfEverythingHoldsThere) {
+  const Trace all = VictimRun({"paced", "300", "2"}, {.variables = {{"TURNPIKE_DETAIL", "full"}}}).trace();
+  const Trace window = VictimRun({"paced", "300", "2"}, {.variables = last(200)}).trace();
+  const auto sizes = uploads_of(window);
+  ASSERT_GT(sizes.size(), 20u);
+  ASSERT_GT(sizes.front(), 1u);
+  const auto call_of_size = [](const Trace& trace, std::uint64_t bytes) {
+    const auto calls = trace.calls_named("cudaMemcpyAsync");
+    return *std::find_if(calls.begin(), calls.end(), [&](const auto& call) { return call.bytes == bytes; });
+  };
+  for (const std::uint64_t size : sizes) {
+    const auto in_all = call_of_size(all, size);
+    const auto in_window = call_of_size(window, size);
+    EXPECT_EQ(in_all.kind, in_window.kind);
+    EXPECT_EQ(in_all.stream, in_window.stream);
+    EXPECT_EQ(in_all.result, in_window.result);
+    const auto frames_of = [](const Trace& trace, const trace::CallRecord& call) {
+      std::vector<std::string> names;
+      const auto stack = trace.process.stacks.find(call.stack);
+      if (stack == trace.process.stacks.end()) return names;
+      for (const auto frame : stack->second.frames) names.push_back(trace.process.frames.at(frame).function);
+      return names;
+    };
+    EXPECT_EQ(frames_of(all, in_all), frames_of(window, in_window));
+    ASSERT_EQ(window.copies_of(size).size(), 1u);
+    EXPECT_EQ(all.copies_of(size)[0].copy_kind, window.copies_of(size)[0].copy_kind);
+    EXPECT_EQ(all.copies_of(size)[0].src_kind, window.copies_of(size)[0].src_kind);
+  }
+  EXPECT_EQ(window.losses(), all.losses());
+  EXPECT_EQ(window.devices.size(), all.devices.size());
+  EXPECT_EQ(window.threads.size(), all.threads.size());
+}
+
 TEST(Flight, KeepsAllOfAShortProgram) {
   const VictimRun run({"paced", "50", "2"}, {.variables = last(60'000)});
   const Trace trace = run.trace();

@@ -353,7 +353,8 @@ void Collector::note_call(const std::byte* slot) {
   if (notes_heard_calls_) heard_calls_.add(call.correlation);
   host_nodes_.note(call);
   if (!ring_.is_on()) return;
-  if (static_cast<std::int32_t>(call.correlation - newest_correlation_) > 0) newest_correlation_ = call.correlation;
+  const bool is_newer = static_cast<std::int32_t>(call.correlation - newest_correlation_) > 0;
+  if (is_newer || newest_correlation_ == 0) newest_correlation_ = call.correlation;
   steps_.note_call(call);
 }
 

@@ -36,6 +36,7 @@ from turnpike._report import (
     HostThread,
     Identity,
     IdleSite,
+    KeptWindow,
     LineChange,
     MemoryUse,
     RangeVerdict,
@@ -49,7 +50,7 @@ from turnpike._report import (
     Verdict,
     report,
 )
-from turnpike._session import is_recording, record, start, stop
+from turnpike._session import is_recording, keep, record, start, stop
 from turnpike._table import Table
 
 
@@ -70,6 +71,7 @@ __all__ = [
     "LineChange",
     "HostThread",
     "Identity",
+    "KeptWindow",
     "IdleSite",
     "LoaderBatches",
     "MemoryUse",
@@ -97,6 +99,7 @@ __all__ = [
     "fetch",
     "guard",
     "is_recording",
+    "keep",
     "move_stats",
     "pin_",
     "pinned",

@@ -55,6 +55,15 @@ class Identity:
 
 
 @dataclasses.dataclass(frozen=True)
+class KeptWindow:
+    """What a recording that keeps only the last of its program (`turnpike record --last`) kept."""
+
+    last_ns: int  #: how long the kept part is, of the process of which most was kept
+    of_ns: int  #: how long that process was recorded
+    because: list[str]  #: why it was kept before the end of the program, in sentences; empty: at its end
+
+
+@dataclasses.dataclass(frozen=True)
 class Source:
     """Where the report comes from: files, processes, GPUs, machines, command line, versions."""
 
@@ -70,6 +79,7 @@ class Source:
     unreadable: list[str]  #: why files of a run could not be read beside others that could
     notes: list[str]  #: what is doubtful about taking the paths together
     identities: list[Identity]  #: one for each process
+    kept: KeptWindow | None  #: None: everything was kept
 
 
 @dataclasses.dataclass(frozen=True)
@@ -326,7 +336,9 @@ class Report:
         self._values = values
         source = values["source"]
         identities = _rows(Identity, source["identities"])
-        self.source = _row(Source, {**source, "devices": _rows(Device, source["devices"]), "identities": identities})
+        kept = source["kept"] and _row(KeptWindow, source["kept"])
+        devices = _rows(Device, source["devices"])
+        self.source = _row(Source, {**source, "devices": devices, "identities": identities, "kept": kept})
         self.span_ns = values["span_ns"]
         self.totals = {direction: _row(Total, total) for direction, total in values["totals"].items()}
         self.syncs = _row(Syncs, values["syncs"])

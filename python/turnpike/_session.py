@@ -64,6 +64,21 @@ def stop() -> pathlib.Path:
     return _core.stop(_native.RECORD_LIBRARY)
 
 
+def keep(reason: str = "") -> None:
+    """Keeps what the command `turnpike record --last` has of this run now, as a run of its own beside it.
+
+    The recording goes on. The kept run, NAME-1.tpk for NAME.tpk and so on, holds every process of the run; its report
+    says `reason`. Returns at once: the run is complete a moment later.
+
+    Args:
+        reason: What happened, in a few words.
+
+    Raises:
+        turnpike.Error: Nothing is being recorded in this process, or not with `--last`.
+    """
+    _core.keep(_native.RECORD_LIBRARY, reason)
+
+
 def is_recording() -> bool:
     """Says whether this process is being recorded, by `start()` or by the command `turnpike record`."""
     return _core.is_recording(_native.RECORD_LIBRARY)

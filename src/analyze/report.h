@@ -123,6 +123,13 @@ struct Identity {
   std::optional<std::int64_t> restart_count;
 };
 
+// Of a recording that keeps only the last of its program (`turnpike record --last`).
+struct KeptWindow {
+  std::int64_t last_ns = 0;            // what was kept, of the process of which most was
+  std::int64_t of_ns = 0;              // what was recorded, likewise
+  std::vector<std::string> because{};  // why it was kept before the end, in sentences, each once
+};
+
 struct Source {
   std::string kind;  // turnpike, kineto or nsys, as the reader of the file says; "mixed" where files differ
   std::vector<std::string> paths;
@@ -135,6 +142,7 @@ struct Source {
   std::vector<std::string> unusable;
   std::vector<std::string> hosts;  // names of the machines it ran on, each once; empty: unknown
   InputRemarks inputs;
+  std::optional<KeptWindow> kept{};    // nullopt: everything was
   std::vector<Identity> identities{};  // one for each process, in the order of their files
 };
 

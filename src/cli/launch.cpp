@@ -86,6 +86,7 @@ void handle(const siginfo_t& taken, pid_t child, const LaunchWatcher& watcher) {
   if (taken.si_signo == SIGCHLD || taken.si_signo == SIGINT || taken.si_signo == SIGQUIT) return;
   // What the terminal sends (SI_KERNEL), it sends to the whole group: passed on, it would come twice.
   const bool is_for_us_alone = taken.si_code != SI_KERNEL && taken.si_pid != child;
+  if (is_for_us_alone && watcher.takes_signal && watcher.takes_signal(taken.si_signo)) return;
   if (is_for_us_alone) kill(child, taken.si_signo);
   if (taken.si_signo != SIGTSTP) return;
   if (watcher.before_suspend) watcher.before_suspend();

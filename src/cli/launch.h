@@ -22,6 +22,8 @@ struct Ending {
 struct LaunchWatcher {
   std::function<void()> on_tick;         // about every kTick
   std::function<void()> before_suspend;  // Ctrl-Z: put the terminal in order
+  // A signal for this process alone; true: it is not the command's.
+  std::function<bool(int)> takes_signal{};
 };
 
 constexpr std::chrono::milliseconds kTick{250};

@@ -11,6 +11,7 @@
 
 #include "cli/commands.h"
 #include "cli/given_command.h"
+#include "cli/kept_runs.h"
 #include "cli/launch.h"
 #include "cli/link_after_record.h"
 #include "cli/message.h"
@@ -41,6 +42,9 @@ Examples:
                                                        ten seconds, once the program is warm
   turnpike record --capture-range nvtx:step -- python train.py
                                                        only what runs inside the NVTX range "step"
+  turnpike record --last 60 --trigger "step > 1.5 x median" -- python train.py
+                                                       a flight recorder: keeps the last minute, and that
+                                                       before a slow step, in train-1.tpk
   turnpike record -- jupyter lab                       all notebooks (or use `turnpike.record` in a cell)
   turnpike record -- ./build/inference model.pt        C++ and CUDA programs too
 Then: turnpike report train.tpk
@@ -80,8 +84,9 @@ void settle_all(std::optional<record::Estates>& estates, const SharedStatus& sta
 
 // Runs the command and shows how it goes.
 Result<Ending> run_watched(const std::vector<std::string>& command, const std::vector<Variable>& variables,
-                           const SharedStatus& status, std::optional<record::Estates>& estates, bool is_quiet) {
-  if (is_quiet) return launch(command, variables, {[&] { settle(estates, status); }, {}});
+                           const SharedStatus& status, std::optional<record::Estates>& estates, bool is_quiet,
+                           const std::function<bool(int)>& takes_signal) {
+  if (is_quiet) return launch(command, variables, {[&] { settle(estates, status); }, {}, takes_signal});
   StatusLine line(STDERR_FILENO);
   const auto start = std::chrono::steady_clock::now();
   const auto show = [&] {
@@ -90,14 +95,15 @@ Result<Ending> run_watched(const std::vector<std::string>& command, const std::v
     const std::string text = status_line_text(status.read(), elapsed);
     if (!text.empty()) line.show(text);
   };
-  return launch(command, variables, {show, [&] { line.erase(); }});
+  return launch(command, variables, {show, [&] { line.erase(); }, takes_signal});
 }
 
-void print_summary(const TurnpikeStatus& status, const RunDirectory& directory) {
+void print_summary(const TurnpikeStatus& status, const RunDirectory& directory, const std::string& kept) {
   // The program may have left the cursor at the end of a line.
   const char* separator = isatty(STDERR_FILENO) != 0 ? "\n" : "";
   const std::string run = directory.recorded_path().string();
-  std::fputs((separator + printable(summary_text(status, run, directory.has_recordings()))).c_str(), stderr);
+  const std::string text = summary_text(status, run, directory.has_recordings());
+  std::fputs((separator + printable(text + kept)).c_str(), stderr);
   if (directory.is_replacement()) say("turnpike", directory.path().string() + " stays as it was.");
 }
 
@@ -112,8 +118,38 @@ bool has_copied(const TurnpikeStatus& status) {
   return status.transfer_count[0] + status.transfer_count[1] > 0;
 }
 
+// What goes together with --last, and what means nothing without it.
+Status check_last(const CLI::App& app, const RecordArguments& arguments) {
+  const auto is_given = [&](const char* option) { return app.get_option(option)->count() > 0; };
+  if (arguments.options.last.count() == 0) {
+    for (const char* option : {"--trigger", "--signal"}) {
+      if (is_given(option)) {
+        return Error{std::string(option) +
+                     " says when a recording of the last seconds is kept: give --last, too, as in: "
+                     "turnpike record --last 60 " +
+                     option + " ..."};
+      }
+    }
+  } else {
+    if (arguments.options.last < std::chrono::seconds(1)) {
+      return Error{"--last keeps whole seconds of a program: give 1 or more"};
+    }
+    for (const char* option : {"--duration", "--capture-range"}) {
+      if (is_given(option)) {
+        return Error{std::string("--last and ") + option + " exclude each other: with " + option +
+                     " the end of what is recorded is known, and all of it is kept"};
+      }
+    }
+  }
+  if (is_given("--keep") && !is_given("--trigger")) {
+    return Error{"--keep says how many runs --trigger keeps: give --trigger, too"};
+  }
+  return {};
+}
+
 int run_recorded(const CLI::App& app, const RecordArguments& arguments, const std::vector<std::string>& command) {
   if (auto usage = check_command(app, command); !usage) return fail("turnpike record", usage.error().message, kUsage);
+  if (auto last = check_last(app, arguments); !last) return fail("turnpike record", last.error().message, kUsage);
   if (auto free = check_no_other_injection(kRecordLibrary); !free) {
     return fail("turnpike record", free.error().message, kUsage);
   }
@@ -126,10 +162,18 @@ int run_recorded(const CLI::App& app, const RecordArguments& arguments, const st
   if (!directory) return fail("turnpike record", directory.error().message, kUsage);
 
   record::Options options = arguments.options;
+  if (options.last.count() > 0 && app.get_option("--detail")->count() == 0) options.detail = record::Detail::kTransfers;
   options.run_directory = std::filesystem::absolute(directory->recorded_path()).string();
   const auto variables =
       recorder_environment(options, *library, status->path(), estates ? std::optional(estates->path()) : std::nullopt);
-  const auto ending = run_watched(command, variables, *status, estates, options.is_quiet);
+  KeptRuns kept(options.run_directory, *status);
+  const int keep_signal = options.last.count() > 0 ? options.keep_signal.number : 0;
+  const auto takes_signal = [&kept, keep_signal](int number) {
+    if (number != keep_signal || keep_signal == 0) return false;
+    kept.ask();
+    return true;
+  };
+  const auto ending = run_watched(command, variables, *status, estates, options.is_quiet, takes_signal);
   if (!ending || ending->start_error != 0) {
     directory->remove_if_empty();
     return ending ? start_failure("turnpike record", command, ending->start_error)
@@ -137,7 +181,8 @@ int run_recorded(const CLI::App& app, const RecordArguments& arguments, const st
   }
   settle_all(estates, *status);
   if (auto placed = directory->take_place(); !placed) fail("turnpike record", placed.error().message, kUsage);
-  if (!options.is_quiet) print_summary(status->read(), *directory);
+  const auto kept_runs = kept.settle();
+  if (!options.is_quiet) print_summary(status->read(), *directory, kept_text(kept_runs));
   // First, so that the page knows the rate of the link.
   if (ending->signal == 0 && arguments.has_link && has_copied(status->read())) {
     const std::string measured = measure_link_once();
@@ -158,6 +203,20 @@ std::string check_max_size(const std::string& text) {
 
 std::string check_capture_range(const std::string& text) {
   return record::capture_range_of(text) ? "" : "'" + text + "' is neither cuda-profiler-api nor nvtx:NAME";
+}
+
+std::string check_trigger(const std::string& text) {
+  const auto trigger = record::trigger_of(text);
+  return trigger ? "" : "'" + text + "' " + trigger.error().message;
+}
+
+std::string check_signal(const std::string& text) {
+  return record::keep_signal_of(text) ? "" : "'" + text + "' is none of USR1, USR2, HUP and off";
+}
+
+std::string check_count(const std::string& text) {
+  std::uint32_t count = 0;
+  return CLI::detail::lexical_cast(text, count) && count > 0 ? "" : "'" + text + "' is no number from 1 on";
 }
 
 // At least the millisecond that is passed on; NaN is no number of seconds.
@@ -196,6 +255,21 @@ struct OptionAdder {
     add<std::string>([&to = options.*field](const std::string& text) {
       to = record::max_bytes_of(text).value();
     })->check(check_max_size);
+  }
+  void operator()(std::uint32_t record::Options::* field) const {
+    add<std::string>([&to = options.*field](const std::string& text) {
+      CLI::detail::lexical_cast(text, to);
+    })->check(check_count);
+  }
+  void operator()(record::Trigger record::Options::* field) const {
+    add<std::string>([&to = options.*field](const std::string& text) {
+      to = record::trigger_of(text).value();
+    })->check(check_trigger);
+  }
+  void operator()(record::KeepSignal record::Options::* field) const {
+    add<std::string>([&to = options.*field](const std::string& text) {
+      to = record::keep_signal_of(text).value();
+    })->check(check_signal);
   }
 
  private:

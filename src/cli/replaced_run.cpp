@@ -25,7 +25,8 @@ Error cannot_replace(const fs::path& run, const std::string& why) {
 // A regular file, no link, that starts as our files do.
 bool is_recording(const fs::path& file) {
   struct stat found{};
-  if (file.extension() != trace::kFileExtension || ::lstat(file.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) {
+  const bool is_named_so = file.extension() == trace::kFileExtension || file.extension() == trace::kSegmentExtension;
+  if (!is_named_so || ::lstat(file.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) {
     return false;
   }
   if (found.st_size == 0) return true;

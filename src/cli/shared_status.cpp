@@ -57,4 +57,11 @@ void SharedStatus::add(const TurnpikeStatus& amounts) const {
     __atomic_fetch_add(to + at, from[at], __ATOMIC_RELAXED);
 }
 
+void SharedStatus::raise_keep_number(std::uint64_t number) const {
+  std::uint64_t before = __atomic_load_n(&mapping_->keep_number, __ATOMIC_RELAXED);
+  while (before < number && !__atomic_compare_exchange_n(&mapping_->keep_number, &before, number, true,
+                                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+  }
+}
+
 }  // namespace turnpike::cli

@@ -20,6 +20,8 @@ class SharedStatus {
   // The counters as they stand: each one whole, all of them not at the same moment.
   TurnpikeStatus read() const;
   void add(const TurnpikeStatus& amounts) const;
+  // To `number`, if it is lower.
+  void raise_keep_number(std::uint64_t number) const;
 
  private:
   SharedStatus(int descriptor, TurnpikeStatus* mapping);

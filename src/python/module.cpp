@@ -157,6 +157,11 @@ std::filesystem::path stop(const std::string& library) {
   return value_or_throw(value_or_throw(Recorder::load(library)).stop());
 }
 
+void keep(const std::string& library, const std::string& reason) {
+  const Status status = value_or_throw(Recorder::load(library)).keep(reason);
+  if (!status) throw PythonError(status.error().message);
+}
+
 bool is_recording(const std::string& library) {
   return value_or_throw(Recorder::load(library)).is_recording();
 }
@@ -192,6 +197,7 @@ NB_MODULE(_core, module) {
   module.def("analyze", &python::analyze, nb::arg("paths"));
   module.def("start", &python::start, nb::arg("library"), nb::arg("run_directory"), nb::arg("options"));
   module.def("stop", &python::stop, nb::arg("library"));
+  module.def("keep", &python::keep, nb::arg("library"), nb::arg("reason"), without_gil);
   module.def("is_recording", &python::is_recording, nb::arg("library"), without_gil);
   python::bind_move(module);
   python::bind_table(module);

@@ -22,7 +22,8 @@ Function* find(void* library, const char* name) {
 Result<Recorder> Recorder::load(const std::string& path) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return Error{std::string("The recorder could not be loaded: ") + dlerror()};
-  for (const char* name : {"turnpike_start", "turnpike_stop", "turnpike_is_recording", "turnpike_file"}) {
+  for (const char* name :
+       {"turnpike_start", "turnpike_stop", "turnpike_is_recording", "turnpike_file", "turnpike_keep"}) {
     if (dlsym(library, name) == nullptr) {
       return Error{path + " lacks " + name + ": it is of another version of Turnpike. Install the package again."};
     }
@@ -45,6 +46,13 @@ Result<std::string> Recorder::stop() const {
   const auto stop = find<decltype(turnpike_stop)>(library_, "turnpike_stop");
   if (stop(sentence.data(), sentence.size()) != 0) return Error{sentence.data()};
   return std::string(find<decltype(turnpike_file)>(library_, "turnpike_file")());
+}
+
+Status Recorder::keep(const std::string& reason) const {
+  std::array<char, 1024> sentence{};
+  const auto keep = find<decltype(turnpike_keep)>(library_, "turnpike_keep");
+  if (keep(reason.c_str(), sentence.data(), sentence.size()) != 0) return Error{sentence.data()};
+  return Status();
 }
 
 bool Recorder::is_recording() const {

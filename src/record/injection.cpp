@@ -86,6 +86,20 @@ TURNPIKE_EXPORT int turnpike_stop(char* error_text, uint64_t error_bytes) {
   return -1;
 }
 
+TURNPIKE_EXPORT int turnpike_keep(const char* reason, char* error_text, uint64_t error_bytes) {
+  std::string error;
+  try {
+    if (Recorder::instance().keep(reason == nullptr ? "" : reason, error)) {
+      copy_text("", error_text, error_bytes);
+      return 0;
+    }
+  } catch (...) {
+    error = "there is no memory to keep the recording";
+  }
+  copy_text(error, error_text, error_bytes);
+  return -1;
+}
+
 TURNPIKE_EXPORT int turnpike_is_recording(void) {
   return Recorder::instance().is_recording() ? 1 : 0;
 }

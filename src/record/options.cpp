@@ -74,6 +74,34 @@ constexpr Option kOptions[] = {
      .argument = "--no-link-traffic",
      .value_name = nullptr,
      .help = "Do not ask the GPUs, five times a second, what their links carry"},
+    {.name = "last",
+     .field = &Options::last,
+     .variable = "TURNPIKE_LAST_MS",
+     .argument = "--last",
+     .value_name = "SECONDS",
+     .help = "Record all the time, but keep only the last SECONDS of each process:\n"
+             "at its end or crash, on a signal, a slow step, or turnpike.keep();\n"
+             "the detail is then transfers unless --detail full is given"},
+    {.name = "trigger",
+     .field = &Options::trigger,
+     .variable = "TURNPIKE_TRIGGER",
+     .argument = "--trigger",
+     .value_name = "WHEN",
+     .help = "With --last: keep a copy, NAME-1.tpk, after a slow step:\n"
+             "\"step > 1.5 x median\" or \"step > 200 ms\""},
+    {.name = "keep",
+     .field = &Options::most_triggered,
+     .variable = "TURNPIKE_KEEP",
+     .argument = "--keep",
+     .value_name = "COUNT",
+     .help = "How many copies --trigger keeps, the first ones (default: 3)"},
+    {.name = "signal",
+     .field = &Options::keep_signal,
+     .variable = "TURNPIKE_SIGNAL",
+     .argument = "--signal",
+     .value_name = "NAME|off",
+     .help = "With --last: keep a copy when this signal is sent to `turnpike record`\n"
+             "or to a recorded process (default: USR2)"},
     {.name = "quiet",
      .field = &Options::is_quiet,
      .variable = "TURNPIKE_QUIET",
@@ -102,6 +130,16 @@ std::optional<std::string> to_text(std::uint64_t value, std::uint64_t unless_giv
   return value != unless_given ? std::optional(std::to_string(value)) : std::nullopt;
 }
 
+std::optional<std::string> to_text(std::uint32_t value, std::uint32_t unless_given) {
+  return value != unless_given ? std::optional(std::to_string(value)) : std::nullopt;
+}
+std::optional<std::string> to_text(const Trigger& value, const Trigger&) {
+  return value.is_set() ? std::optional(value.text) : std::nullopt;
+}
+std::optional<std::string> to_text(KeepSignal value, KeepSignal unless_given) {
+  return value.number != unless_given.number ? std::optional(text_of(value)) : std::nullopt;
+}
+
 void from_text(const std::string& text, Detail& value) {
   value = detail_of(text).value_or(value);
 }
@@ -120,6 +158,64 @@ void from_text(const std::string& text, std::uint64_t& value) {
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (failed == std::errc() && end == text.data() + text.size() && number > 0) value = number;
 }
+
+void from_text(const std::string& text, std::uint32_t& value) {
+  std::uint64_t number = 0;
+  from_text(text, number);
+  if (number > 0 && number <= UINT32_MAX) value = static_cast<std::uint32_t>(number);
+}
+void from_text(const std::string& text, Trigger& value) {
+  if (auto trigger = trigger_of(text)) value = std::move(*trigger);
+}
+void from_text(const std::string& text, KeepSignal& value) {
+  value = keep_signal_of(text).value_or(value);
+}
+
+// Reads a condition word by word.
+class TriggerText {
+ public:
+  explicit TriggerText(std::string_view text) : text_(text) {}
+
+  bool take(std::string_view word) {
+    skip_spaces();
+    if (!text_.substr(at_).starts_with(word)) return false;
+    at_ += word.size();
+    return true;
+  }
+  std::optional<double> take_number() {
+    skip_spaces();
+    double number = 0;
+    const auto [end, failed] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), number);
+    if (failed != std::errc() || !(number > 0) || number > 1e9) return std::nullopt;
+    at_ = static_cast<std::size_t>(end - text_.data());
+    return number;
+  }
+  bool is_at_end() {
+    skip_spaces();
+    return at_ == text_.size();
+  }
+  Error expected(const std::string& what) {
+    skip_spaces();
+    const std::string found = at_ == text_.size() ? "its end" : "'" + std::string(text_.substr(at_)) + "'";
+    return Error{"is no condition: at " + found + " (character " + std::to_string(at_ + 1) + ") there should be " +
+                 what + ", as in: step > 1.5 x median, or step > 200 ms"};
+  }
+
+ private:
+  void skip_spaces() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+struct NamedSignal {
+  const char* name;
+  int number;
+};
+// Those that end a program by default, and that nobody sends but for a purpose of the program's.
+constexpr NamedSignal kKeepSignals[] = {{"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"HUP", SIGHUP}, {"off", 0}};
 
 constexpr bool fits_c(const Option& option) {
   return std::visit([]<typename Value>(Value Options::*) { return kFitsC<Value>; }, option.field);
@@ -179,6 +275,43 @@ std::optional<CaptureRange> capture_range_of(std::string_view text) {
   if (text == kCudaProfilerApi) return CaptureRange{CaptureRange::Kind::kCudaProfilerApi};
   if (!text.starts_with(kNvtxPrefix) || text == kNvtxPrefix) return std::nullopt;
   return CaptureRange{CaptureRange::Kind::kNvtx, std::string(text.substr(kNvtxPrefix.size()))};
+}
+
+Result<Trigger> trigger_of(std::string_view text) {
+  constexpr double kMostMs = 1e9;
+  TriggerText rest(text);
+  if (!rest.take("step")) return rest.expected("the word step");
+  if (!rest.take(">")) return rest.expected("the sign >");
+  const auto number = rest.take_number();
+  if (!number) return rest.expected("a number above 0");
+  Trigger trigger{.text = std::string(text)};
+  if (rest.take("x") || rest.take("*")) {
+    if (!rest.take("median")) return rest.expected("the word median");
+    if (*number <= 1) return Error{"would keep every second step: the number before 'x median' must be above 1"};
+    trigger.medians = *number;
+  } else {
+    const double unit_ms = rest.take("ms") ? 1 : rest.take("us") ? 1e-3 : rest.take("s") ? 1e3 : 0;
+    if (unit_ms == 0) return rest.expected("'x median', or a unit: us, ms or s");
+    if (*number * unit_ms > kMostMs) return rest.expected("its end: the time is too long");
+    trigger.longer_than = std::chrono::nanoseconds(static_cast<std::int64_t>(*number * unit_ms * 1e6));
+  }
+  if (!rest.is_at_end()) return rest.expected("its end");
+  return trigger;
+}
+
+std::optional<KeepSignal> keep_signal_of(std::string_view text) {
+  if (text.starts_with("SIG")) text.remove_prefix(3);
+  for (const auto& [name, number] : kKeepSignals) {
+    if (text == name) return KeepSignal{number};
+  }
+  return std::nullopt;
+}
+
+std::string text_of(KeepSignal signal) {
+  for (const auto& [name, number] : kKeepSignals) {
+    if (number == signal.number) return name;
+  }
+  return "off";
 }
 
 Result<std::uint64_t> max_bytes_of(std::string_view text) {

@@ -2,6 +2,8 @@
 // environment of an injected process accept follows from the table.
 #pragma once
 
+#include <signal.h>
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -26,6 +28,20 @@ struct CaptureRange {
   std::string nvtx_name{};  // of the range to record, for kNvtx
 };
 
+// When a step takes so long, what is recorded is kept.
+struct Trigger {
+  double medians = 0;                       // times as long as the median of the steps before; 0: not asked for
+  std::chrono::nanoseconds longer_than{0};  // 0: not asked for
+  std::string text{};                       // as it was given
+
+  bool is_set() const noexcept { return medians > 0 || longer_than.count() > 0; }
+};
+
+// The signal on which a recording with `last` is kept.
+struct KeepSignal {
+  int number = SIGUSR2;  // 0: none
+};
+
 struct Options {
   std::string run_directory{};  // empty: nothing is to be recorded
   Detail detail = Detail::kFull;
@@ -36,13 +52,18 @@ struct Options {
   std::chrono::milliseconds duration{0};         // 0: until the end
   std::uint64_t max_bytes = TURNPIKE_MAX_BYTES;  // of the file: recording stops there
   bool has_link_traffic = true;                  // ask the GPUs what their links carry
+  std::chrono::milliseconds last{0};             // keep only the last of a program; 0: all of it
+  Trigger trigger{};
+  std::uint32_t most_triggered = 3;  // runs that the trigger keeps
+  KeepSignal keep_signal{};
   bool is_quiet = false;
   bool has_note = true;  // leave a file that says why this process could not be recorded
 };
 
 // A field of Options that the user chooses. Its value in Options() holds unless it is given.
-using OptionField = std::variant<Detail Options::*, bool Options::*, CaptureRange Options::*,
-                                 std::chrono::milliseconds Options::*, std::uint64_t Options::*>;
+using OptionField =
+    std::variant<Detail Options::*, bool Options::*, CaptureRange Options::*, std::chrono::milliseconds Options::*,
+                 std::uint64_t Options::*, std::uint32_t Options::*, Trigger Options::*, KeepSignal Options::*>;
 // Where the C interface, and so Python, has it, if it does.
 using OptionInC = std::variant<std::monostate, std::uint32_t TurnpikeOptions::*, std::uint64_t TurnpikeOptions::*>;
 
@@ -70,6 +91,11 @@ const char* name_of(Detail detail) noexcept;
 std::optional<Detail> detail_of(std::string_view name);
 std::string text_of(const CaptureRange& range);  // "": the whole run
 std::optional<CaptureRange> capture_range_of(std::string_view text);
+// "step > 1.5 x median", "step > 200 ms". The Error says what is wrong, and where in the text.
+Result<Trigger> trigger_of(std::string_view text);
+// "USR2", "SIGUSR2", "off". nullopt: neither that nor a signal that may be used.
+std::optional<KeepSignal> keep_signal_of(std::string_view text);
+std::string text_of(KeepSignal signal);
 // "1 GB": of a file. The Error says what is wrong with the text, which it does not quote.
 Result<std::uint64_t> max_bytes_of(std::string_view text);
 

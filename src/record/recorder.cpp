@@ -4,9 +4,11 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 #include "record/collect/process_metadata.h"
+#include "record/keep_signal.h"
 #include "record/observe/observed.h"
 
 namespace turnpike::record {
@@ -87,7 +89,33 @@ bool Recorder::start_locked(const Options& options, std::string& error) {
     nvtx_.set_listening(true);
     collector_.set_sampling(true);
   }
+  if (options.last.count() > 0 && options.keep_signal.number != 0) listen_for_signal();
   return true;
+}
+
+void Recorder::listen_for_signal() {
+  const int number = options_.keep_signal.number;
+  const KeepSignalState state = take_keep_signal(number, [] { instance().collector_.keep_by_signal(); });
+  if (state != KeepSignalState::kProgramHasIt || options_.is_quiet) return;
+  std::fprintf(stderr,
+               "turnpike: process %d uses SIG%s itself; to keep its last seconds, send that to `turnpike record`, or "
+               "choose another signal with --signal\n",
+               static_cast<int>(getpid()), text_of(options_.keep_signal).c_str());
+}
+
+bool Recorder::keep(const std::string& reason, std::string& error) {
+  const std::lock_guard lock(mutex_);
+  if (state_ != State::kRecording) {
+    error = "nothing is being recorded in this process";
+  } else if (options_.last.count() == 0) {
+    error =
+        "this recording keeps everything: only one that was started with `turnpike record --last SECONDS` can be kept "
+        "in between";
+  } else {
+    collector_.keep(reason.empty() ? "the program asked for it" : "the program asked for it: " + reason);
+    return true;
+  }
+  return false;
 }
 
 bool Recorder::prepare_cupti(std::string& error) {
@@ -223,6 +251,7 @@ bool Recorder::stop() {
   if (state_ != State::kRecording) return false;
   const std::lock_guard lock(mutex_);
   if (state_ != State::kRecording) return false;
+  give_keep_signal_back();
   set_collecting(false);
   collector_.finish(seconds(30));
   api_.unsubscribe();
@@ -281,6 +310,7 @@ void Recorder::in_forked_child() noexcept {
   estate_.leave_to_parent(state_ == State::kIdle);
   if (is_estate_shared) handover_.forget_rings();
   if (state_ != State::kRecording) return;
+  give_keep_signal_back();
   // No lock is taken: whoever held one is not in this process.
   state_.store(State::kForked, std::memory_order_release);
   api_.set_listening(false);

@@ -40,6 +40,8 @@ class Recorder {
   // this amid anything. Does nothing in a child that shares or inherited this memory.
   void finish_at_once() noexcept;
   void catch_up() noexcept;
+  // With Options::last: keeps what there is as a run of its own. False: `error` says why not.
+  bool keep(const std::string& reason, std::string& error);
 
   bool is_recording() const noexcept { return state_.load(std::memory_order_acquire) == State::kRecording; }
   const std::string& file() const { return file_; }
@@ -53,6 +55,7 @@ class Recorder {
   Recorder();
   bool start_locked(const Options& options, std::string& error);
   bool prepare_cupti(std::string& error);
+  void listen_for_signal();
   bool enable_activities();
   // From CUPTI, with records.
   void take_buffer(std::uint8_t* buffer, std::size_t valid_bytes) noexcept;

@@ -41,6 +41,8 @@ typedef struct TurnpikeStatus {
   uint64_t unusable_count;         /* processes that use CUDA but could not be recorded; the reason is in their file */
   uint64_t stopped_at_size_count;  /* processes whose file had its largest size before they ended */
   uint64_t stopped_disk_low_count; /* processes that ran on when the disk had no more room for their file */
+  uint64_t keep_number; /* not added: with --last, the newest NAME-number.tpk into which every process keeps its part */
+  uint64_t trigger_count; /* kept runs that --trigger asked for */
 } TurnpikeStatus;
 
 /* Starts recording in this process. 0, or -1 with a sentence in `error` (always terminated). Safe at any time, also
@@ -48,6 +50,10 @@ typedef struct TurnpikeStatus {
 int turnpike_start(const TurnpikeOptions* options, char* error, uint64_t error_bytes);
 /* Stops, collects what is under way, closes the file. 0, or -1 when nothing was being recorded. */
 int turnpike_stop(char* error, uint64_t error_bytes);
+/* Keeps what a recording with --last has now as a run of its own beside the run, NAME-1.tpk, and so on; it goes on
+ * recording. `reason` is told in the report; NULL: none. Returns before the run is complete. 0, or -1 with a sentence
+ * in `error`: nothing is being recorded, or not with --last. */
+int turnpike_keep(const char* reason, char* error, uint64_t error_bytes);
 /* 1 while recording. */
 int turnpike_is_recording(void);
 /* The file that is, or last was, written by this process: "" before the first. Valid until the next start. */

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <unordered_set>
 
 namespace turnpike::trace {
@@ -59,7 +60,50 @@ bool has_possible_times(const Record& record) {
   }
 }
 
+// Losses that say something of the whole recording stay, however long ago they were counted.
+bool is_of_records(std::uint32_t loss) {
+  switch (static_cast<Loss>(loss)) {
+    case Loss::kCuptiDropped:
+    case Loss::kActivityBuffersFull:
+    case Loss::kCallBuffersFull:
+    case Loss::kUnknownActivity:
+    case Loss::kInvalidDeviceTimes:
+    case Loss::kStackNotWalked:
+    case Loss::kStackTruncated:
+    case Loss::kNoNativeFrames:
+    case Loss::kPythonUnknown:
+    case Loss::kWriteFailed:
+    case Loss::kNamesFull:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Ids come round after 2^32 calls.
+bool is_earlier(std::uint32_t correlation, std::uint32_t than) {
+  return correlation != 0 && static_cast<std::int32_t>(correlation - than) < 0;
+}
+
 }  // namespace
+
+void Decoder::begin_segment(const FileHeader& header, bool is_first, bool is_older_gone) {
+  has_segments_ = true;
+  is_closed_ = false;
+  if (!is_first) return;
+  process_.kept_since_ns = is_possible_time(header.start_realtime_ns) ? header.start_realtime_ns : kUnknownTime;
+  is_cut_ = awaits_first_losses_ = is_older_gone;
+  first_correlation_ = static_cast<std::uint32_t>(header.reserved[0]);
+}
+
+// What belongs to calls, or began, before the window: the rest of it is gone.
+template <typename Record>
+bool Decoder::is_before_window(const Record& record) const {
+  if (!is_cut_) return false;
+  if constexpr (requires { record.correlation; }) return is_earlier(record.correlation, first_correlation_);
+  if constexpr (std::is_same_v<Record, RangeRecord>) return record.start_ns < process_.kept_since_ns;
+  return false;
+}
 
 void Decoder::decode(const Chunk& chunk) {
   switch (chunk.type) {
@@ -164,7 +208,7 @@ void Decoder::decode_records(Bytes rest) {
 bool Decoder::deliver(const RecordHeader& header, const std::byte* record) {
   const auto hand_on = [&]<typename T>(const std::optional<T>& value) {
     if (value && has_possible_times(*value)) {
-      sink_.on(*value);
+      if (!is_before_window(*value)) sink_.on(*value);
     } else if (value) {
       count_loss(Loss::kDamagedBytes, header.bytes);
     }
@@ -236,11 +280,24 @@ void Decoder::decode_losses(Bytes rest) {
     if (entry.count > 0) recorder_losses_[entry.loss] = entry.count;
   }
   count_loss(Loss::kDamagedBytes, rest.size());
+  if (awaits_first_losses_) losses_before_ = recorder_losses_;
+  awaits_first_losses_ = false;
 }
 
+// Each segment ends with what it holds.
 void Decoder::decode_end(Bytes rest) {
   EndEntry entry;
-  if (take(rest, entry)) process_.end = entry;
+  if (take(rest, entry)) {
+    if (has_segments_ && process_.end) {
+      entry.call_count += process_.end->call_count;
+      entry.memcpy_count += process_.end->memcpy_count;
+      entry.memcpy_bytes += process_.end->memcpy_bytes;
+      entry.memset_count += process_.end->memset_count;
+      entry.kernel_count += process_.end->kernel_count;
+    }
+    process_.end = entry;
+    is_closed_ = true;
+  }
   count_loss(Loss::kDamagedBytes, rest.size());
 }
 
@@ -249,6 +306,15 @@ Process Decoder::finish() {
   check_stacks();
   reconcile_end();
   process_.losses = std::move(recorder_losses_);
+  for (const auto& [loss, count] : losses_before_) {
+    const auto found = process_.losses.find(loss);
+    if (!is_of_records(loss) || found == process_.losses.end()) continue;
+    if (found->second <= count) {
+      process_.losses.erase(found);
+    } else {
+      found->second -= count;
+    }
+  }
   for (const auto& [loss, count] : reader_losses_) process_.losses[loss] += count;
   return std::move(process_);
 }
@@ -284,6 +350,10 @@ void Decoder::check_stacks() {
 }
 
 void Decoder::reconcile_end() {
+  if (has_segments_ && !is_closed_) {
+    process_.end.reset();
+    return count_loss(Loss::kNotClosed, 1);
+  }
   if (!process_.end) return count_loss(Loss::kNotClosed, 1);
   const EndEntry& end = *process_.end;
   const std::uint64_t missing =

@@ -21,6 +21,9 @@ class Decoder {
 
   void decode(const Chunk& chunk);
   void count_loss(Loss loss, std::uint64_t count);
+  // The chunks from here on are of the next segment of a recording that keeps the last of a program.
+  void begin_segment(const FileHeader& header, bool is_first, bool is_older_gone);
+  const Process& process() const { return process_; }
 
   // Names the frames and compares the file with itself, when every chunk has been decoded. Call once.
   Process finish();
@@ -37,6 +40,8 @@ class Decoder {
   void decode_losses(Bytes rest);
   void decode_end(Bytes rest);
   bool deliver(const RecordHeader& header, const std::byte* record);
+  template <typename Record>
+  bool is_before_window(const Record& record) const;
   void name_frames();
   void check_stacks();
   void reconcile_end();
@@ -47,6 +52,13 @@ class Decoder {
   std::map<std::uint32_t, std::uint64_t> recorder_losses_;
   std::map<std::uint32_t, std::uint64_t> reader_losses_;
   EndEntry read_{};  // what was read of each
+  // Of segments:
+  bool has_segments_ = false;
+  bool is_cut_ = false;               // older ones are gone
+  bool awaits_first_losses_ = false;  // of the oldest segment: what was lost before it
+  bool is_closed_ = false;            // the segment has an end
+  std::uint32_t first_correlation_ = 0;
+  std::map<std::uint32_t, std::uint64_t> losses_before_;
 };
 
 }  // namespace turnpike::trace

@@ -11,6 +11,15 @@
 
 namespace turnpike::trace {
 
+// A recording that keeps only the last of a program (`turnpike record --last`) has one file of definitions, 4711.tpt,
+// and segments of records beside it, 4711.000001.tps and so on: each a trace file, whose FileHeader::reserved[0] holds
+// the correlation id from which on the calls are in this segment or a later one. Metadata of the first file says so:
+inline constexpr const char* kLastMetadata = "last_ms";
+// Why a copy of such a recording was kept, as a sentence.
+inline constexpr const char* kKeptMetadata = "kept_because";
+inline constexpr const char* kSegmentExtension = ".tps";
+inline constexpr int kSegmentDigits = 6;  // at least
+
 inline constexpr char kFileMagic[8] = {'T', 'P', 'K', 'T', 'R', 'A', 'C', 'E'};
 inline constexpr std::uint32_t kFormatVersion = 1;
 // Starts every chunk, so that a reader finds the next whole chunk behind a damaged one. The letters TPKC.

@@ -102,6 +102,9 @@ constexpr LossInfo kLosses[] = {
     {Loss::kUnknownCopySize, "unknown_copy_size",
      "The file does not tell the size of these copies, so they count as 0 bytes. Record again with a newer version of "
      "the tool that wrote the file, or with `turnpike record`."},
+    {Loss::kMissingSegment, "missing_segment",
+     "These pieces (*.tps) of a recording of the last seconds of a process are missing or cannot be read; what "
+     "happened then is not in the report. Copy the whole run directory again from where it was made."},
 };
 
 static_assert(std::is_sorted(std::begin(kLosses), std::end(kLosses),

@@ -41,6 +41,7 @@ enum class Loss : std::uint32_t {
   kUnreadableEvent = 108,     // events of another tool's file that make no sense: wrong types, impossible values
   kHiddenGraphCopies = 109,   // launches of CUDA graphs that another tool recorded as one piece each
   kUnknownCopySize = 110,     // copies and memsets whose size another tool's file does not tell
+  kMissingSegment = 111,      // segments of a recording with `--last` that are not there or no traces
 };
 
 struct LossInfo {

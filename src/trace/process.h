@@ -31,6 +31,8 @@ struct Process {
   std::uint32_t pid = 0;
   std::uint32_t parent_pid = 0;
   std::int64_t start_realtime_ns = kUnknownTime;
+  // Where the oldest segment that was kept of a recording with `--last` begins; kUnknownTime for any other.
+  std::int64_t kept_since_ns = kUnknownTime;
   std::map<std::string, std::string> metadata;  // keys: docs/format.md
   std::unordered_map<std::uint32_t, std::string> strings;
   std::unordered_map<std::uint32_t, Frame> frames;

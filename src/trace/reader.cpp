@@ -87,6 +87,66 @@ Result<FileHeader> read_header(int file, const std::filesystem::path& path) {
   return header;
 }
 
+struct Segment {
+  std::uint64_t number;
+  std::filesystem::path path;
+};
+
+// "4711.000012.tps" beside "4711.tpt", by number.
+std::vector<Segment> segments_of(const std::filesystem::path& path) {
+  constexpr std::size_t kMostDigits = 18;
+  const std::string stem = path.stem().string() + ".";
+  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  std::vector<Segment> segments;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const auto& found = entry->path();
+    const std::string name = found.stem().string();
+    if (found.extension() != kSegmentExtension || !name.starts_with(stem)) continue;
+    const std::string digits = name.substr(stem.size());
+    const bool is_number = digits.size() >= kSegmentDigits && digits.size() <= kMostDigits &&
+                           digits.find_first_not_of("0123456789") == std::string::npos;
+    if (is_number) segments.push_back({std::stoull(digits), found});
+  }
+  std::sort(segments.begin(), segments.end(), [](const Segment& a, const Segment& b) { return a.number < b.number; });
+  return segments;
+}
+
+// False: it is no trace, or of another process.
+bool decode_segment(const Segment& segment, const FileHeader& of_file, bool is_first, bool is_older_gone,
+                    Decoder& decoder) {
+  auto opened = open_file(segment.path);
+  if (!opened) return false;
+  const auto& [file, file_bytes] = *opened;
+  const auto header = read_header(file.descriptor(), segment.path);
+  if (!header || header->pid != of_file.pid) return false;
+  decoder.begin_segment(*header, is_first, is_older_gone);
+  ChunkReader chunks(file.descriptor(), file_bytes, sizeof(FileHeader), sizeof(FileHeader));
+  for (Chunk chunk; chunks.next(chunk);) decoder.decode(chunk);
+  if (chunks.read_errno() != 0) decoder.count_loss(Loss::kMissingSegment, 1);
+  decoder.count_loss(Loss::kDamagedBytes, chunks.damaged_bytes());
+  return true;
+}
+
+// Those that are older than the first were deleted when their time was over; between two there must be no gap.
+void decode_segments(const std::filesystem::path& path, const FileHeader& header, Decoder& decoder) {
+  std::uint64_t next_number = 0;
+  for (const Segment& segment : segments_of(path)) {
+    const bool is_first = next_number == 0;
+    if (!is_first && segment.number < next_number) continue;  // the same number, written in two ways
+    if (!is_first && segment.number > next_number) {
+      decoder.count_loss(Loss::kMissingSegment, segment.number - next_number);
+    }
+    if (!decode_segment(segment, header, is_first, segment.number > 1, decoder)) {
+      decoder.count_loss(Loss::kMissingSegment, 1);
+      if (is_first) continue;
+    }
+    next_number = segment.number + 1;
+  }
+  if (next_number == 0) decoder.count_loss(Loss::kMissingSegment, 1);
+}
+
 }  // namespace
 
 Result<Process> read_file(const std::filesystem::path& path, RecordSink& sink, const Progress& progress) {
@@ -111,6 +171,7 @@ Result<Process> read_file(const std::filesystem::path& path, RecordSink& sink, c
   }
   if (chunks.read_errno() != 0) return cannot_read(path, chunks.read_errno());
   decoder.count_loss(Loss::kDamagedBytes, chunks.damaged_bytes());
+  if (decoder.process().metadata.contains(kLastMetadata)) decode_segments(path, *header, decoder);
   if (progress) progress(file_bytes, file_bytes);
 
   Process process = decoder.finish();

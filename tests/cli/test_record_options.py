@@ -35,6 +35,8 @@ PLAIN = {"TURNPIKE_DETAIL": "full", "TURNPIKE_STACKS": "1", "TURNPIKE_LINK_TRAFF
         (["--max-size", "500 MB"], {"TURNPIKE_MAX_BYTES": "500000000"}),
         (["--max-size", "16GB"], {}),
         (["--no-link-traffic"], {"TURNPIKE_LINK_TRAFFIC": "0"}),
+        (["--last", "60", "--detail", "full"], {"TURNPIKE_LAST_MS": "60000"}),
+        (["--last", "60"], {"TURNPIKE_LAST_MS": "60000", "TURNPIKE_DETAIL": "transfers"}),
     ],
 )
 def test_each_option_changes_its_variable_alone(record, options, given):
@@ -45,7 +47,7 @@ def test_each_option_changes_its_variable_alone(record, options, given):
     assert ours == {**PLAIN, **given}
 
 
-@pytest.mark.parametrize("option", ["--delay", "--duration"])
+@pytest.mark.parametrize("option", ["--delay", "--duration", "--last"])
 @pytest.mark.parametrize("seconds", ["0", "0.0009", "-1", "1.1e9", "nan", "inf", "", "1s"])
 def test_seconds_are_from_a_millisecond_on(record, option, seconds):
     result = record("echo", "ran", options=[f"{option}={seconds}"])

@@ -30,6 +30,14 @@ int turnpike_start(const TurnpikeOptions* options, char* error, uint64_t error_b
   recording = 1;
   return 0;
 }
+int turnpike_keep(const char* reason, char* error, uint64_t error_bytes) {
+  if (!recording) {
+    snprintf(error, error_bytes, "Nothing is being recorded.");
+    return -1;
+  }
+  snprintf(file, sizeof file, "kept: %s", reason);
+  return 0;
+}
 int turnpike_stop(char* error, uint64_t error_bytes) {
   if (!recording) {
     snprintf(error, error_bytes, "Nothing is being recorded.");
@@ -73,6 +81,15 @@ def test_start_hands_over_its_options_and_stop_names_the_file(fake, tmp_path):
     assert not tp.is_recording()
     tp.start(str(tmp_path / "b.tpk"), detail="transfers", stacks=False)
     assert tp.stop() == tmp_path / "b.tpk" / f"{OPTIONS_BYTES}-1-0-0-{MAX_BYTES}"
+
+
+def test_keep_hands_over_its_reason(fake, tmp_path):
+    with pytest.raises(tp.Error, match="Nothing is being recorded"):
+        tp.keep("too early")
+    tp.start(tmp_path / "a.tpk")
+    tp.keep("loss is nan")
+    assert tp.is_recording()
+    assert tp.stop() == pathlib.Path("kept: loss is nan")
 
 
 def test_record_hands_over_that_content_is_to_be_verified(fake, tmp_path):

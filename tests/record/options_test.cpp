@@ -23,6 +23,10 @@ Options without_defaults() {
   options.duration = 5ms;
   options.max_bytes = 7;
   options.has_link_traffic = false;
+  options.last = 9ms;
+  options.trigger = *trigger_of("step > 2 x median");
+  options.most_triggered = 4;
+  options.keep_signal.number = SIGUSR1;
   options.is_quiet = true;
   return options;
 }
@@ -115,7 +119,41 @@ TEST_F(OptionsTest, ArriveInAnInjectedProcessAsTheyWereGiven) {
   EXPECT_EQ(options.duration, 5ms);
   EXPECT_EQ(options.max_bytes, 7u);
   EXPECT_FALSE(options.has_link_traffic);
+  EXPECT_EQ(options.last, 9ms);
+  EXPECT_EQ(options.trigger.medians, 2);
+  EXPECT_EQ(options.trigger.text, "step > 2 x median");
+  EXPECT_EQ(options.most_triggered, 4u);
+  EXPECT_EQ(options.keep_signal.number, SIGUSR1);
   EXPECT_TRUE(options.is_quiet);
+}
+
+TEST_F(OptionsTest, ReadConditionsOnSteps) {
+  EXPECT_EQ(trigger_of("step > 1.5 x median")->medians, 1.5);
+  EXPECT_EQ(trigger_of(" step>1.5*median ")->medians, 1.5);
+  EXPECT_EQ(trigger_of("step > 200 ms")->longer_than, 200ms);
+  EXPECT_EQ(trigger_of("step > 1.5s")->longer_than, 1500ms);
+  EXPECT_EQ(trigger_of("step > 50 us")->longer_than, 50us);
+  const auto said = [](const char* text) { return trigger_of(text).error().message; };
+  EXPECT_THAT(said(""), testing::HasSubstr("at its end (character 1) there should be the word step"));
+  EXPECT_THAT(said("loss > 3"), testing::HasSubstr("at 'loss > 3' (character 1)"));
+  EXPECT_THAT(said("step < 3 ms"), testing::HasSubstr("at '< 3 ms' (character 6) there should be the sign >"));
+  EXPECT_THAT(said("step > -3 ms"), testing::HasSubstr("at '-3 ms' (character 8) there should be a number above 0"));
+  EXPECT_THAT(said("step > 3"), testing::HasSubstr("at its end (character 9) there should be 'x median', or a unit"));
+  EXPECT_THAT(said("step > 3 x mean"), testing::HasSubstr("at 'mean' (character 12) there should be the word median"));
+  EXPECT_THAT(said("step > 3 ms or so"), testing::HasSubstr("at 'or so' (character 13) there should be its end"));
+  EXPECT_THAT(said("step > 1 x median"), testing::HasSubstr("must be above 1"));
+  for (const char* wrong : {"step > nan ms", "step > inf ms", "step > 1e300 s", "step > 0 ms"}) {
+    EXPECT_FALSE(trigger_of(wrong)) << wrong;
+  }
+}
+
+TEST_F(OptionsTest, KnowTheSignalsThatKeep) {
+  EXPECT_EQ(keep_signal_of("USR2")->number, SIGUSR2);
+  EXPECT_EQ(keep_signal_of("SIGHUP")->number, SIGHUP);
+  EXPECT_EQ(keep_signal_of("off")->number, 0);
+  for (const char* wrong : {"", "KILL", "usr2", "12"}) EXPECT_FALSE(keep_signal_of(wrong)) << wrong;
+  EXPECT_EQ(text_of(KeepSignal{0}), "off");
+  EXPECT_EQ(text_of(KeepSignal{}), "USR2");
 }
 
 TEST_F(OptionsTest, RemoveTheVariablesOfAnOuterRecordingButNotItsQuiet) {
@@ -128,7 +166,11 @@ TEST_F(OptionsTest, RemoveTheVariablesOfAnOuterRecordingButNotItsQuiet) {
                                                                     {"TURNPIKE_DELAY_MS", std::nullopt},
                                                                     {"TURNPIKE_DURATION_MS", std::nullopt},
                                                                     {"TURNPIKE_MAX_BYTES", std::nullopt},
-                                                                    {"TURNPIKE_LINK_TRAFFIC", "1"}}));
+                                                                    {"TURNPIKE_LINK_TRAFFIC", "1"},
+                                                                    {"TURNPIKE_LAST_MS", std::nullopt},
+                                                                    {"TURNPIKE_TRIGGER", std::nullopt},
+                                                                    {"TURNPIKE_KEEP", std::nullopt},
+                                                                    {"TURNPIKE_SIGNAL", std::nullopt}}));
 }
 
 TEST_F(OptionsTest, GoThroughTheCInterfaceAndBack) {

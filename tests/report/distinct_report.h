@@ -43,6 +43,7 @@ inline analyze::Source distinct_source() {
                         .node_rank = 9001,
                         .restart_count = 9002}};
   source.identities.emplace_back().pid = 94712;
+  source.kept = {.last_ns = 94'713'000, .of_ns = 94'714'000, .because = {"The first cause.", "The second cause."}};
   return source;
 }
 

@@ -19,7 +19,7 @@ TEST(Losses, AreAllThereInOrder) {
       Loss::kMemoryUnreadable,   Loss::kStoppedAtSize,       Loss::kStoppedDiskLow,  Loss::kNamesFull,
       Loss::kNotClosed,          Loss::kDamagedBytes,        Loss::kUnknownChunk,    Loss::kUnknownRecord,
       Loss::kUndefinedReference, Loss::kUnmatchedActivity,   Loss::kCountMismatch,   Loss::kMissingActivity,
-      Loss::kUnreadableEvent,    Loss::kHiddenGraphCopies,   Loss::kUnknownCopySize};
+      Loss::kUnreadableEvent,    Loss::kHiddenGraphCopies,   Loss::kUnknownCopySize, Loss::kMissingSegment};
   ASSERT_EQ(all_losses().size(), std::size(every));
   for (std::size_t i = 0; i < std::size(every); ++i) EXPECT_EQ(all_losses()[i].loss, every[i]) << i;
 }
@@ -48,7 +48,7 @@ TEST(Losses, AreFoundByNumber) {
 }
 
 TEST(Losses, AreNotFoundByNumbersOfLaterVersions) {
-  for (const std::uint32_t number : {0u, 31u, 99u, 111u, 0xFFFFFFFFu}) EXPECT_EQ(find_loss(number), nullptr) << number;
+  for (const std::uint32_t number : {0u, 31u, 99u, 112u, 0xFFFFFFFFu}) EXPECT_EQ(find_loss(number), nullptr) << number;
 }
 
 }  // namespace

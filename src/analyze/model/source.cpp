@@ -97,11 +97,32 @@ Device device_of(const trace::Process& process, const trace::DeviceRecord& recor
   return device;
 }
 
+std::int64_t end_of(const trace::Process& process, const Timeline& timeline) {
+  if (process.end) return process.end->end_realtime_ns;
+  std::int64_t end_ns = process.kept_since_ns;
+  for (const Call& call : timeline.calls) {
+    if (call.has_times()) end_ns = std::max(end_ns, call.end_ns);
+  }
+  return end_ns;
+}
+
+void add_window(Source& source, const trace::Process& process, const Timeline& timeline) {
+  if (process.kept_since_ns == trace::kUnknownTime || process.start_realtime_ns == trace::kUnknownTime) return;
+  if (!source.kept) source.kept.emplace();
+  const std::int64_t end_ns = end_of(process, timeline);
+  source.kept->last_ns = std::max(source.kept->last_ns, end_ns - process.kept_since_ns);
+  source.kept->of_ns = std::max(source.kept->of_ns, end_ns - process.start_realtime_ns);
+  const std::string reason = text_of(process, trace::kKeptMetadata);
+  auto& because = source.kept->because;
+  if (!reason.empty() && std::count(because.begin(), because.end(), reason) == 0) because.push_back(reason);
+}
+
 }  // namespace
 
 void add_process(Source& source, const trace::Process& process, const Timeline& timeline) {
   ++source.process_count;
   source.identities.push_back(identity_of(process));
+  add_window(source, process, timeline);
   for (const auto& [key, value] : process.metadata) add_metadata(source, key, value);
   for (const auto& record : timeline.devices) {
     Device device = device_of(process, record);

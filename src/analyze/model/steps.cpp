@@ -2,7 +2,6 @@
 #include "analyze/model/steps.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -12,6 +11,7 @@
 #include "analyze/model/labels.h"
 #include "analyze/model/threads.h"
 #include "base/statistics.h"
+#include "base/step_name.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -54,23 +54,6 @@ FoundSteps steps_from(StepSource source, std::string marker, std::vector<std::in
   found.starts_ns = std::move(starts_ns);
   leave_out_warm_up(found);
   return found;
-}
-
-bool names_a_step(std::string_view name) {
-  std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char letter) { return static_cast<char>(std::tolower(static_cast<unsigned char>(letter))); });
-  if (lower.find("optim") != std::string::npos || lower.find("sched") != std::string::npos) return false;
-  for (const std::string_view word : {"step", "iteration"}) {
-    if (!lower.ends_with(word)) continue;
-    const auto before = lower.size() - word.size();
-    // A word of its own, or of a CamelCase name.
-    if (before == 0 || std::isalpha(static_cast<unsigned char>(lower[before - 1])) == 0 ||
-        std::isupper(static_cast<unsigned char>(name[before])) != 0) {
-      return true;
-    }
-  }
-  return false;
 }
 
 std::optional<FoundSteps> steps_of_ranges(const trace::Process& process, const Timeline& timeline) {
@@ -175,11 +158,6 @@ std::optional<FoundSteps> steps_of_transfers(const Timeline& timeline, Stacks& s
 }
 
 }  // namespace
-
-std::string_view without_number(std::string_view name) {
-  const auto last = name.find_last_not_of("0123456789#:_-/ =()[]");
-  return name.substr(0, last + 1);
-}
 
 std::optional<FoundSteps> find_steps(const trace::Process& process, const Timeline& timeline, Stacks& stacks,
                                      std::span<const std::uint32_t> site_of_transfer) {

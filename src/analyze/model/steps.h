@@ -5,7 +5,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "analyze/model/intervals.h"
@@ -25,9 +24,6 @@ struct FoundSteps {
   std::uint64_t whole_count;  // steps that lie in the window as a whole
   bool has_warm_up;           // whether steps were left out of the window
 };
-
-// "ProfilerStep" for "ProfilerStep#12", "step" for "step 3".
-std::string_view without_number(std::string_view name);
 
 // The steps of one process:
 //  1. NVTX ranges whose name ends in the word step or iteration ("train_step", "ProfilerStep#12"; not those of an

@@ -8,12 +8,17 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <optional>
+#include <span>
+#include <utility>
 
+#include "base/step_name.h"
 #include "cuda/driver.h"
 #include "record/collect/disk_room.h"
 #include "record/handover/clock.h"
+#include "record/kept_run.h"
 #include "record/stacks/own_memory.h"
 
 namespace turnpike::record {
@@ -31,6 +36,15 @@ constexpr std::int64_t kTurnNs = 20'000'000;
 constexpr std::int64_t kFlushNs = 200'000'000;
 constexpr std::int64_t kClockNs = 1'000'000'000;
 constexpr std::size_t kMaxBatchBytes = 4 << 20;
+// Of records that stay with the definitions, because what comes later refers to them: graphs may be captured for ever.
+constexpr std::uint64_t kMaxDescriptionBytes = std::uint64_t{16} << 20;
+// Names of ranges that were looked at: a program may make new ones for ever.
+constexpr std::size_t kMaxStepNames = 65'536;
+
+bool is_description(trace::RecordKind kind) {
+  return kind == trace::RecordKind::kDevice || kind == trace::RecordKind::kThread ||
+         kind == trace::RecordKind::kStream || kind == trace::RecordKind::kGraphNode;
+}
 
 }  // namespace
 
@@ -55,7 +69,14 @@ bool Collector::open_file(const Options& options, std::string& error) {
   constexpr int kAttempts = 10'000;
   for (int attempt = 1; attempt <= kAttempts; ++attempt) {
     path_ = options.run_directory + "/" + trace_file_name(attempt);
-    if (writer_.open(path_.c_str(), header)) return true;
+    if (writer_.open(path_.c_str(), header)) {
+      if (options.last.count() == 0 || cupti_ == nullptr) return true;
+      if (ring_.start(path_, header, {std::chrono::nanoseconds(options.last).count(), options.max_bytes})) return true;
+      const int reason = errno;
+      writer_.close();
+      unlink(path_.c_str());
+      errno = reason;
+    }
     if (errno != EEXIST) break;
   }
   error = "the file " + path_ + " cannot be written: " + std::strerror(errno);
@@ -89,7 +110,21 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   max_bytes_ = options.max_bytes;
   next_look_for_room_ns_ = 0;
   last_status_ = {};
+  ring_.stop();
+  counts_before_segment_ = {};
+  file_of_estate_ = newest_correlation_ = 0;
+  description_bytes_ = 0;
+  run_directory_ = options.run_directory;
+  is_quiet_ = options.is_quiet;
+  steps_.restart(options.trigger);
+  step_names_.clear();
+  most_triggered_ = options.trigger.is_set() ? options.most_triggered : 0;
+  last_ns_ = std::chrono::nanoseconds(options.last).count();
+  no_trigger_until_ns_ = 0;
+  newest_kept_ = from_.status.keep_number();
+  is_signalled_ = false;
   if (!open_file(options, error)) return false;
+  if (ring_.is_on()) metadata_[trace::kLastMetadata] = std::to_string(options.last.count());
   write_metadata();
   if (cupti_ == nullptr) {
     write_losses();
@@ -100,12 +135,11 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   cupti_->get_version(&version);
   decoder_.restart(cupti_, version, first_clock_);
   notes_heard_calls_ = version == cuda::kVersionOfCuda130;
-  sample_clocks();
+  begin_segment();
   note_memory(0, false);
-  newest_mark_ = marked_bytes_ = writer_.end_bytes();
   write();
 
-  from_.estate.open(path_.c_str());
+  from_.estate.open(ring_.is_on() ? ring_.segment_path().c_str() : path_.c_str());
   must_finish_ = must_catch_up_ = false;
   is_done_.clear();
   // The program's signals are for the program's threads.
@@ -124,6 +158,8 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
     is_done_.set();
     from_.estate.close();
     writer_.close();
+    if (ring_.is_on()) unlink(ring_.segment_path().c_str());
+    ring_.stop();
     unlink(path_.c_str());
     if (made_directory_) rmdir(options.run_directory.c_str());
     error = std::string("no thread can be started: ") + std::strerror(failure);
@@ -149,6 +185,7 @@ bool Collector::catch_up(std::int64_t patience_ns) noexcept {
 }
 
 void Collector::abandon() noexcept {
+  ring_.close();
   writer_.close();
 }
 
@@ -178,6 +215,7 @@ void Collector::run() noexcept {
     }
   }
   from_.estate.close();
+  ring_.close();
   writer_.close();
   is_done_.set();
 }
@@ -223,6 +261,10 @@ void Collector::turn(bool is_last, bool must_flush) {
   note_memory(since_start, is_last);
   note_traffic(is_last);
   write();
+  if (ring_.is_on()) {
+    if (!is_last) change_segments();
+    look_for_reasons_to_keep();
+  }
   if (!is_last) look_for_room(since_start);
   write_losses();
   if (is_last) {
@@ -233,7 +275,7 @@ void Collector::turn(bool is_last, bool must_flush) {
   }
   commit();
   mark_end_of_turn();
-  const TurnpikeStatus now = to_status(batch_.counts(), from_.losses, writer_.written_bytes());
+  const TurnpikeStatus now = to_status(batch_.counts(), from_.losses, written_bytes());
   from_.status.update(now);
   const std::lock_guard lock(status_mutex_);
   last_status_ = now;
@@ -241,10 +283,10 @@ void Collector::turn(bool is_last, bool must_flush) {
 
 void Collector::look_for_room(std::int64_t since_start_ns) {
   std::optional<Loss> reason;
-  if (writer_.end_bytes() >= max_bytes_) reason = Loss::kStoppedAtSize;
-  if (is_out_of_room(writer_.last_errno())) {
+  if (!ring_.is_on() && writer_.end_bytes() >= max_bytes_) reason = Loss::kStoppedAtSize;
+  if (is_out_of_room(writer_.last_errno()) || is_out_of_room(records_file().last_errno())) {
     reason = Loss::kStoppedDiskLow;
-    writer_.cut_back(marked_bytes_);  // for the end
+    records_file().cut_back(marked_bytes_);  // for the end
   }
   if (!reason && since_start_ns >= next_look_for_room_ns_) {
     next_look_for_room_ns_ = since_start_ns + kClockNs;
@@ -287,6 +329,7 @@ bool Collector::collect_threads() {
         } else {
           batch_.add_raw(slot);
           if (header.kind == trace::RecordKind::kCall) note_call(slot);
+          if (header.kind == trace::RecordKind::kRange && most_triggered_ > 0) note_range(slot);
         }
       },
       [this] {
@@ -315,6 +358,22 @@ void Collector::note_call(const std::byte* slot) {
   sampler_.note_call(call.thread, call.end_ns);
   if (notes_heard_calls_) heard_calls_.add(call.correlation);
   host_nodes_.note(call);
+  if (!ring_.is_on()) return;
+  const bool is_newer = static_cast<std::int32_t>(call.correlation - newest_correlation_) > 0;
+  if (is_newer || newest_correlation_ == 0) newest_correlation_ = call.correlation;
+  steps_.note_call(call);
+}
+
+void Collector::note_range(const std::byte* slot) {
+  trace::RangeRecord range;
+  std::memcpy(&range, slot, sizeof(range));
+  if (step_names_.size() >= kMaxStepNames) step_names_.clear();
+  const auto [known, is_new] = step_names_.try_emplace(range.name);
+  if (is_new) {
+    const std::string_view name = without_number(from_.strings.text(range.name));
+    if (names_a_step(name)) known->second = name;
+  }
+  if (!known->second.empty()) steps_.note_step_range(known->second, range);
 }
 
 // Whether there were any.
@@ -414,32 +473,148 @@ void Collector::write() {
   from_.stacks.drain(frames_payload_, stacks_payload_);
   from_.strings.drain(strings_payload_);
   // Once there is no room, the rest of it is for the end.
-  const auto append = [this](ChunkType type, std::span<const std::byte> payload) {
-    if (is_out_of_room(writer_.last_errno())) {
-      dropped_turn_bytes_ += payload.size();
-    } else if (!payload.empty()) {
-      writer_.append(type, payload.data(), payload.size());
-    }
-  };
-  append(ChunkType::kStrings, strings_payload_);
-  append(ChunkType::kFrames, frames_payload_);
-  append(ChunkType::kStacks, stacks_payload_);
-  append(ChunkType::kRecords, batch_.bytes());
+  append(writer_, ChunkType::kStrings, strings_payload_);
+  append(writer_, ChunkType::kFrames, frames_payload_);
+  append(writer_, ChunkType::kStacks, stacks_payload_);
+  if (ring_.is_on()) {
+    write_records();
+  } else {
+    append(writer_, ChunkType::kRecords, batch_.bytes());
+  }
   commit();
+}
+
+void Collector::append(trace::Writer& writer, ChunkType type, std::span<const std::byte> payload) {
+  if (is_out_of_room(writer.last_errno())) {
+    dropped_turn_bytes_ += payload.size();
+  } else if (!payload.empty()) {
+    writer.append(type, payload.data(), payload.size());
+  }
+}
+
+// What describes devices, threads, streams and graphs comes once and holds for good: it stays with the definitions.
+void Collector::write_records() {
+  descriptions_.clear();
+  others_.clear();
+  const auto bytes = batch_.bytes();
+  for (std::size_t at = 0; at + sizeof(trace::RecordHeader) <= bytes.size();) {
+    trace::RecordHeader header;
+    std::memcpy(&header, bytes.data() + at, sizeof(header));
+    const bool stays = is_description(header.kind) && description_bytes_ + descriptions_.size() < kMaxDescriptionBytes;
+    auto& to = stays ? descriptions_ : others_;
+    to.insert(to.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at),
+              bytes.begin() + static_cast<std::ptrdiff_t>(at + header.bytes));
+    at += header.bytes;
+  }
+  description_bytes_ += descriptions_.size();
+  append(writer_, ChunkType::kRecords, descriptions_);
+  append(ring_.segment(), ChunkType::kRecords, others_);
 }
 
 void Collector::mark_end_of_turn() {
   constexpr std::uint64_t kEndBytes = 4096;  // metadata, losses and the end of most processes
-  if (writer_.end_bytes() - newest_mark_ < kEndBytes) return;
+  if (records_file().end_bytes() - newest_mark_ < kEndBytes) return;
   marked_bytes_ = newest_mark_;
-  newest_mark_ = writer_.end_bytes();
+  newest_mark_ = records_file().end_bytes();
 }
 
 // From here on the file holds what was taken so far, whatever happens to the process.
 void Collector::commit() {
   batch_.clear();
-  from_.estate.commit(batch_.area(), {writer_.end_bytes(), from_.strings.drained_bytes(), from_.stacks.drained_frames(),
-                                      from_.stacks.drained_stack_bytes(), batch_.counts()});
+  from_.estate.commit(batch_.area(), {file_of_estate_, 0, records_file().end_bytes(), from_.strings.drained_bytes(),
+                                      from_.stacks.drained_frames(), from_.stacks.drained_stack_bytes(),
+                                      batch_.counts(), counts_before_segment_});
+}
+
+std::uint64_t Collector::written_bytes() const noexcept {
+  return writer_.written_bytes() + ring_.written_bytes();
+}
+
+std::uint64_t Collector::lost_bytes() const noexcept {
+  return writer_.lost_bytes() + ring_.lost_bytes();
+}
+
+// Each segment tells the clocks, and what was lost before it.
+void Collector::begin_segment() {
+  sample_clocks();
+  if (ring_.is_on()) append_losses();
+  newest_mark_ = marked_bytes_ = records_file().end_bytes();
+}
+
+// Between two turns, when everything that was taken is in a file.
+void Collector::change_segments() {
+  const std::int64_t now_ns = realtime_ns();
+  if (ring_.is_due(now_ns)) end_segment(now_ns);
+  ring_.delete_old(now_ns);
+}
+
+// Whoever finds the estate of a process that died goes on with the segment that the commit names.
+bool Collector::end_segment(std::int64_t now_ns) {
+  if (!ring_.open_next(now_ns, monotonic_ns(), newest_correlation_ + 1)) return false;
+  write_end();
+  ring_.turn_to_next();
+  counts_before_segment_ = batch_.counts();
+  begin_segment();
+  file_of_estate_ = 1 - file_of_estate_;
+  from_.estate.set_file(file_of_estate_, ring_.segment_path().c_str());
+  commit();
+  return true;
+}
+
+void Collector::keep(std::string reason) {
+  const std::lock_guard lock(reason_mutex_);
+  reason_ = std::move(reason);
+}
+
+void Collector::keep_by_signal() noexcept {
+  is_signalled_.store(true, std::memory_order_relaxed);
+  from_.handover.wake();
+}
+
+// Of this process: somebody asked, or a step was slow.
+std::optional<std::string> Collector::take_reason() {
+  const auto slow_step = steps_.take_reason();
+  if (is_signalled_.exchange(false)) return "a signal asked for it";
+  {
+    const std::lock_guard lock(reason_mutex_);
+    if (!reason_.empty()) return std::exchange(reason_, {});
+  }
+  const std::int64_t now_ns = monotonic_ns();
+  if (!slow_step || now_ns < no_trigger_until_ns_ || !from_.status.take_trigger(most_triggered_)) return std::nullopt;
+  return slow_step;
+}
+
+// Whichever process has a reason raises the number that all of them look at, so that a kept run has all ranks. A window
+// that holds a kept step is not kept once more for another one.
+void Collector::look_for_reasons_to_keep() {
+  const auto reason = take_reason();
+  if (reason) {
+    const std::uint64_t number = claim_kept_run(run_directory_, std::max(newest_kept_, from_.status.keep_number()));
+    if (number == 0) return say_not_kept(errno);
+    from_.status.raise_keep_number(number);
+    newest_kept_ = number;
+    keep_run(number, *reason);
+  }
+  const std::uint64_t asked = from_.status.keep_number();
+  if (asked <= newest_kept_) return;
+  newest_kept_ = asked;
+  keep_run(asked, "");
+}
+
+void Collector::keep_run(std::uint64_t number, const std::string& reason) {
+  no_trigger_until_ns_ = monotonic_ns() + last_ns_;
+  Metadata metadata = metadata_;
+  add_versions(metadata, cupti_);
+  if (!reason.empty()) metadata[trace::kKeptMetadata] = reason;
+  if (!end_segment(realtime_ns())) return say_not_kept(errno);
+  const int failure = ring_.keep(kept_run_path(run_directory_, number), writer_.end_bytes(), encode(metadata));
+  if (failure != 0) say_not_kept(failure);
+}
+
+void Collector::say_not_kept(int failure) const {
+  if (is_quiet_) return;
+  std::fprintf(stderr, "turnpike: process %d could not keep its last seconds: %s\n", static_cast<int>(getpid()),
+               std::strerror(failure));
 }
 
 void Collector::write_metadata() {
@@ -457,16 +632,20 @@ void Collector::write_losses() {
   from_.losses.set(Loss::kPythonUnknown, of_stacks.without_python);
   from_.losses.set(Loss::kMemoryUnreadable, forbidden_looks());
   from_.losses.set(Loss::kNamesFull, from_.strings.refused());
-  from_.losses.set(Loss::kWriteFailed, writer_.lost_bytes() + dropped_turn_bytes_ + batch_.dropped_bytes());
+  from_.losses.set(Loss::kWriteFailed, lost_bytes() + dropped_turn_bytes_ + batch_.dropped_bytes());
   const std::uint64_t total = from_.losses.total();
   if (total == last_loss_total_) return;
   last_loss_total_ = total;
+  append_losses();
+}
+
+void Collector::append_losses() {
   std::vector<trace::LossEntry> entries;
   for (std::size_t number = 0; number < LossCounters::kSize; ++number) {
     const std::uint64_t count = from_.losses.get(number);
     if (count > 0) entries.push_back({static_cast<std::uint32_t>(number), 0, count});
   }
-  writer_.append(ChunkType::kLosses, entries.data(), entries.size() * sizeof(trace::LossEntry));
+  records_file().append(ChunkType::kLosses, entries.data(), entries.size() * sizeof(trace::LossEntry));
 }
 
 trace::ClockSample Collector::read_clocks() const {
@@ -481,7 +660,7 @@ trace::ClockSample Collector::read_clocks() const {
 void Collector::sample_clocks() {
   const trace::ClockSample sample = read_clocks();
   decoder_.set_now(sample);
-  writer_.append(ChunkType::kClock, &sample, sizeof(sample));
+  records_file().append(ChunkType::kClock, &sample, sizeof(sample));
   // More than a second apart in what passed on both clocks: somebody set the time.
   constexpr std::int64_t kStep = 1'000'000'000;
   const std::int64_t drift =
@@ -491,14 +670,15 @@ void Collector::sample_clocks() {
 
 void Collector::write_end() {
   const RecordCounts& counts = batch_.counts();
+  const RecordCounts& before = counts_before_segment_;
   trace::EndEntry end{};
   end.end_realtime_ns = realtime_ns();
-  end.call_count = counts.calls;
-  end.memcpy_count = counts.copies;
-  end.memcpy_bytes = counts.copy_bytes;
-  end.memset_count = counts.memsets;
-  end.kernel_count = counts.kernels;
-  writer_.append(ChunkType::kEnd, &end, sizeof(end));
+  end.call_count = counts.calls - before.calls;
+  end.memcpy_count = counts.copies - before.copies;
+  end.memcpy_bytes = counts.copy_bytes - before.copy_bytes;
+  end.memset_count = counts.memsets - before.memsets;
+  end.kernel_count = counts.kernels - before.kernels;
+  records_file().append(ChunkType::kEnd, &end, sizeof(end));
   if (cupti_ == nullptr) writer_.close();
 }
 

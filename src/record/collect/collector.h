@@ -5,7 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "cuda/cupti.h"
@@ -17,7 +20,9 @@
 #include "record/collect/pci_address.h"
 #include "record/collect/process_metadata.h"
 #include "record/collect/resident_memory.h"
+#include "record/collect/segment_ring.h"
 #include "record/collect/status_page.h"
+#include "record/collect/step_watch.h"
 #include "record/collect/thread_sampler.h"
 #include "record/estate/estate.h"
 #include "record/handover/loss_counters.h"
@@ -54,6 +59,11 @@ class Collector {
   bool finish(std::int64_t patience_ns) noexcept;
   // Writes what CUPTI can deliver now, and waits for it no longer than `patience_ns`. Likewise.
   bool catch_up(std::int64_t patience_ns) noexcept;
+  // With Options::last: keeps what there is now as a run of its own, at the next turn. A signal handler may call the
+  // second.
+  void keep(std::string reason);
+  void keep_by_signal() noexcept;
+
   // In a forked child: the thread is not there, and the file is the parent's.
   void abandon() noexcept;
 
@@ -94,10 +104,24 @@ class Collector {
   void note_memory(std::int64_t since_start_ns, bool is_last);
   void look_for_room(std::int64_t since_start_ns);
   void write();
+  void append(trace::Writer& writer, trace::ChunkType type, std::span<const std::byte> payload);
+  void write_records();
+  void note_range(const std::byte* slot);
+  trace::Writer& records_file() noexcept { return ring_.is_on() ? ring_.segment() : writer_; }
+  std::uint64_t written_bytes() const noexcept;
+  std::uint64_t lost_bytes() const noexcept;
+  void begin_segment();
+  void change_segments();
+  bool end_segment(std::int64_t now_ns);
+  void look_for_reasons_to_keep();
+  std::optional<std::string> take_reason();
+  void keep_run(std::uint64_t number, const std::string& reason);
+  void say_not_kept(int failure) const;
   void mark_end_of_turn();
   void commit();
   void write_metadata();
   void write_losses();
+  void append_losses();
   void sample_clocks();
   void write_end();
   bool open_file(const Options& options, std::string& error);
@@ -107,7 +131,25 @@ class Collector {
   ActivityDecoder decoder_;
   const cuda::Cupti* cupti_ = nullptr;
   Metadata metadata_;
-  trace::Writer writer_;
+  trace::Writer writer_;  // with a ring: of definitions
+  SegmentRing ring_;
+  RecordCounts counts_before_segment_;
+  std::uint32_t file_of_estate_ = 0;
+  std::uint32_t newest_correlation_ = 0;
+  std::vector<std::byte> descriptions_, others_;
+  std::uint64_t description_bytes_ = 0;
+  // Kept runs:
+  std::string run_directory_;
+  bool is_quiet_ = false;
+  StepWatch steps_;
+  std::unordered_map<std::uint32_t, std::string> step_names_;  // of ranges; "": no step's
+  std::uint32_t most_triggered_ = 0;
+  std::int64_t last_ns_ = 0;
+  std::int64_t no_trigger_until_ns_ = 0;  // of the monotonic clock
+  std::uint64_t newest_kept_ = 0;
+  std::atomic<bool> is_signalled_{false};
+  std::mutex reason_mutex_;
+  std::string reason_;  // "": nobody asked
   std::string path_;
   bool made_directory_ = false;  // the run's, for this recording
   Tick tick_ = nullptr;

@@ -53,6 +53,26 @@ void StatusPage::update(const TurnpikeStatus& now) noexcept {
   last_ = now;
 }
 
+std::uint64_t StatusPage::keep_number() const noexcept {
+  return std::atomic_ref(shared().keep_number).load(std::memory_order_acquire);
+}
+
+void StatusPage::raise_keep_number(std::uint64_t number) noexcept {
+  const std::atomic_ref kept(shared().keep_number);
+  std::uint64_t before = kept.load(std::memory_order_relaxed);
+  while (before < number && !kept.compare_exchange_weak(before, number, std::memory_order_acq_rel)) {
+  }
+}
+
+bool StatusPage::take_trigger(std::uint64_t most) noexcept {
+  const std::atomic_ref taken(shared().trigger_count);
+  std::uint64_t before = taken.load(std::memory_order_relaxed);
+  while (before < most) {
+    if (taken.compare_exchange_weak(before, before + 1, std::memory_order_acq_rel)) return true;
+  }
+  return false;
+}
+
 TurnpikeStatus to_status(const RecordCounts& counts, const LossCounters& losses, std::uint64_t written_bytes) noexcept {
   TurnpikeStatus status{};
   for (int i = 0; i < 6; ++i) {

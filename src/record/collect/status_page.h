@@ -19,8 +19,17 @@ class StatusPage {
   // A new recording begins: its counts start from 0.
   void restart() noexcept { last_ = {}; }
 
+  // The numbers of kept runs, which the processes of a run share; without a page, this process's own.
+  std::uint64_t keep_number() const noexcept;
+  void raise_keep_number(std::uint64_t number) noexcept;
+  // Takes one of `most` runs that triggers may keep. False: all are taken.
+  bool take_trigger(std::uint64_t most) noexcept;
+
  private:
+  TurnpikeStatus& shared() const noexcept { return page_ == nullptr ? own_ : *page_; }
+
   TurnpikeStatus* page_ = nullptr;
+  mutable TurnpikeStatus own_{};
   TurnpikeStatus last_{};
 };
 

@@ -85,12 +85,18 @@ Estate::Estate() noexcept {
 }
 
 void Estate::open(const char* path) noexcept {
-  struct stat about{};
-  if (!is_shared_ || std::strlen(path) >= sizeof head_->path || stat(path, &about) != 0) return;
-  std::strcpy(head_->path, path);
-  head_->file_device = about.st_dev;
-  head_->file_inode = about.st_ino;
+  if (!is_shared_ || !set_file(0, path)) return;
   head_->state.store(EstateState::kOpen, std::memory_order_release);
+}
+
+bool Estate::set_file(std::uint32_t number, const char* path) noexcept {
+  EstateFile& file = head_->files[number];
+  struct stat about{};
+  if (std::strlen(path) >= sizeof file.path || stat(path, &about) != 0) return false;
+  std::strcpy(file.path, path);
+  file.device = about.st_dev;
+  file.inode = about.st_ino;
+  return true;
 }
 
 void Estate::hold() noexcept {

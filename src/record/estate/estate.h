@@ -24,6 +24,8 @@ class Estate {
 
   // A file is being written, whose first commit has been made.
   void open(const char* path) noexcept;
+  // The file of commits whose `file` is 0 or 1; not that of the commit that holds. False: its name is too long.
+  bool set_file(std::uint32_t number, const char* path) noexcept;
   // The recorder's own thread, which closes it or dies with the process: an id of a process may live on, past exec.
   void hold() noexcept;
   void close() noexcept;

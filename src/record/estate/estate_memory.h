@@ -20,15 +20,25 @@
 namespace turnpike::record {
 
 // The recorder and `turnpike record` may be of two versions: change it with every structure in here.
-inline constexpr std::uint32_t kEstateLayout = 1;
+inline constexpr std::uint32_t kEstateLayout = 2;
 
 // How far the file is. What the file has beyond it, the estate has too.
 struct EstateCommit {
+  std::uint32_t file;  // which of EstateHead::files
+  std::uint32_t reserved;
   std::uint64_t file_bytes;
   std::uint64_t string_bytes;
   std::uint64_t frame_count;
   std::uint64_t stack_bytes;
   RecordCounts counts;
+  RecordCounts counts_before_file;  // a segment's end gives what the segment holds
+};
+
+// A file that records go to.
+struct EstateFile {
+  std::uint64_t device;
+  std::uint64_t inode;
+  char path[4096];
 };
 
 enum class EstateState : std::uint32_t {
@@ -48,9 +58,7 @@ struct EstateHead {
   std::atomic<std::uint32_t> current;  // the commit that holds, and the batch's area that is not in the file
   EstateCommit commits[2];
   LossCounters losses;
-  std::uint64_t file_device;
-  std::uint64_t file_inode;
-  char path[4096];
+  EstateFile files[2];  // of segments in turn the one that is written and the one before
 };
 
 namespace estate {

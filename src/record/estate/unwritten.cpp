@@ -171,13 +171,14 @@ class Unwritten {
 
   void write_end() {
     const RecordCounts& counts = batch_.counts();
+    const RecordCounts& before = commit_.counts_before_file;
     trace::EndEntry end{};
     end.end_realtime_ns = end_ns_;
-    end.call_count = counts.calls;
-    end.memcpy_count = counts.copies;
-    end.memcpy_bytes = counts.copy_bytes;
-    end.memset_count = counts.memsets;
-    end.kernel_count = counts.kernels;
+    end.call_count = counts.calls - before.calls;
+    end.memcpy_count = counts.copies - before.copies;
+    end.memcpy_bytes = counts.copy_bytes - before.copy_bytes;
+    end.memset_count = counts.memsets - before.memsets;
+    end.kernel_count = counts.kernels - before.kernels;
     append(ChunkType::kEnd, std::as_bytes(std::span(&end, 1)));
   }
 
@@ -215,9 +216,10 @@ void write_unwritten(std::byte* base, TurnpikeStatus& added) {
   const auto& head = *reinterpret_cast<EstateHead*>(base);
   trace::Writer file;
   const EstateCommit& commit = head.commits[head.current.load(std::memory_order_acquire) & 1];
+  const EstateFile& of_commit = head.files[commit.file & 1];
   struct stat about{};
-  if (stat(head.path, &about) != 0) return;
-  if (!file.resume(head.path, {head.file_device, head.file_inode}, commit.file_bytes)) return;
+  if (stat(of_commit.path, &about) != 0) return;
+  if (!file.resume(of_commit.path, {of_commit.device, of_commit.inode}, commit.file_bytes)) return;
   Unwritten unwritten(base, file, about.st_mtim.tv_sec * std::int64_t{1'000'000'000} + about.st_mtim.tv_nsec);
   unwritten.write();
   add(added, unwritten.counts_before(), unwritten.counts());

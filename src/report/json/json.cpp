@@ -281,6 +281,10 @@ Json to_array(const std::vector<T>& items) {
   return array;
 }
 
+Json to_object(const analyze::KeptWindow& kept) {
+  return {{"last_ns", kept.last_ns}, {"of_ns", kept.of_ns}, {"because", kept.because}};
+}
+
 Json to_object(const analyze::Source& source) {
   return {{"kind", source.kind},
           {"paths", source.paths},
@@ -293,7 +297,8 @@ Json to_object(const analyze::Source& source) {
           {"unusable", source.unusable},
           {"unreadable", source.inputs.unreadable},
           {"notes", source.inputs.notes},
-          {"identities", to_array(source.identities)}};
+          {"identities", to_array(source.identities)},
+          {"kept", source.kept ? to_object(*source.kept) : Json(nullptr)}};
 }
 
 Json to_object(const analyze::MemoryUse& use) {

@@ -65,6 +65,14 @@ std::string verdict_sentence(const analyze::Verdict& verdict) {
   return text + ".";
 }
 
+void print_kept(const analyze::KeptWindow& kept, Page& page) {
+  const bool is_all = kept.last_ns >= kept.of_ns;
+  page.paragraph("  kept      ", is_all ? fmt::format("all {} of the recording (--last)", duration_text(kept.of_ns))
+                                        : fmt::format("the last {} of {}: what was before is not in the report",
+                                                      duration_text(kept.last_ns), duration_text(kept.of_ns)));
+  for (const std::string& reason : kept.because) page.paragraph("            ", "because " + cleaned(reason));
+}
+
 }  // namespace
 
 void print_header(const analyze::Report& report, Page& page) {
@@ -76,6 +84,7 @@ void print_header(const analyze::Report& report, Page& page) {
   }
   page.paragraph("  device    ", device_list(source.devices));
   page.paragraph("  recorded  ", recorded_text(report));
+  if (source.kept) print_kept(*source.kept, page);
   page.paragraph("  steps     ", steps_text(report.steps));
   if (!source.versions.empty()) page.paragraph("  versions  ", versions_text(source.versions));
   for (const std::string& note : source.inputs.notes) page.paragraph("  note      ", cleaned(note), Style::kWarning);

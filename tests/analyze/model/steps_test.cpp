@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "analyze/process_builder.h"
+#include "base/step_name.h"
 
 namespace turnpike::analyze {
 namespace {

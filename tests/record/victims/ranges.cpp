@@ -1,6 +1,7 @@
 // Victims that mark ranges: NVTX as a program uses it, and the switches of the profiler API.
 #include <nvtx3/nvToolsExt.h>
 
+#include <chrono>
 #include <string>
 #include <thread>
 
@@ -54,6 +55,23 @@ int numbered_ranges(Arguments) {
   MUST(cudaLaunchKernel("_Z6kernelPf", dim3(1), dim3(32), nullptr, 0, nullptr));
   MUST(cudaDeviceSynchronize());
   std::printf("ranges\n");
+  return 0;
+}
+
+// COUNT steps of MS each, of which every nth takes so much longer.
+int steps(Arguments arguments) {
+  const std::uint64_t count = number(arguments[0]);
+  const auto pause = std::chrono::milliseconds(number(arguments[1]));
+  const std::uint64_t nth = number(arguments[2]);
+  const auto slow = std::chrono::milliseconds(number(arguments[3]));
+  const Buffers buffers;
+  for (std::uint64_t step = 1; step <= count; ++step) {
+    nvtxRangePushA(("train_step " + std::to_string(step)).c_str());
+    upload(buffers, 1, step);
+    std::this_thread::sleep_for(step % nth == 0 ? slow : pause);
+    nvtxRangePop();
+  }
+  std::printf("steps\n");
   return 0;
 }
 

@@ -21,6 +21,7 @@ int contents(Arguments arguments);           // copies of the same and of other 
 int grow(Arguments arguments);               // BYTES of memory, held for a third of a second
 int allocations(Arguments arguments);        // device and pinned memory in the ways that every_kind leaves out
 int ranges(Arguments arguments);             // NVTX ranges of each sort, an upload of 64 bytes inside
+int steps(Arguments arguments);              // COUNT MS NTH SLOW_MS: ranges, of which every nth takes longer
 int numbered_ranges(Arguments arguments);    // 42 MB of names of ranges, then a kernel
 int profiler_range(Arguments arguments);     // uploads around and inside cudaProfilerStart and Stop, twice
 int kernel_range(Arguments arguments);       // the same with kernels
@@ -35,6 +36,8 @@ int run_self(Arguments arguments);           // forks and executes this program 
 int other_subscriber(Arguments arguments);   // takes CUPTI's one place before CUDA starts
 int steal_buffers(Arguments arguments);      // registers buffer callbacks of its own half-way
 int profiler_inside(Arguments arguments);    // as torch.profiler leaves CUPTI, and then four seconds of uploads
+int keeps(Arguments arguments);              // LIBRARY REASON: has the recording kept
+int two_keep(Arguments arguments);           // two processes, one of which gets SIGUSR2
 int sessions(Arguments arguments);           // LIBRARY RUN_A RUN_B: starts and stops recording twice
 int session_at_exit(Arguments arguments);    // LIBRARY RUN: recorded until it exits; then says what the recorder says
 int bad_session(Arguments arguments);        // LIBRARY: what turnpike_start and turnpike_stop say when they must refuse

@@ -1,6 +1,9 @@
 // Victims that use CUPTI or the recorder themselves.
 #include <cupti.h>
 #include <dlfcn.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -116,6 +119,31 @@ int profiler_inside(Arguments) {
   }
   std::printf("checksum %lu\n", checksum(buffers));
   return 0;
+}
+
+int keeps(Arguments arguments) {
+  const Buffers buffers;
+  upload(buffers, 2, 5000);
+  MUST(cudaDeviceSynchronize());
+  const auto keep = find<decltype(turnpike_keep)>(dlopen(arguments[0], RTLD_NOW), "turnpike_keep");
+  char error[256];
+  if (keep(arguments[1], error, sizeof error) == 0) return 0;
+  std::printf("keep: %s\n", error);
+  return 3;
+}
+
+int two_keep(Arguments) {
+  const pid_t child = fork();
+  const Buffers buffers;
+  for (int i = 0; i < 200; ++i) {
+    upload(buffers, 1, 7000);
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    if (child == 0 && i == 100) raise(SIGUSR2);
+  }
+  if (child == 0) return 0;
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
 int sessions(Arguments arguments) {

@@ -25,7 +25,8 @@ const Contract kReport = {{"schema", "i"},   {"source", "o"},          {"span_ns
                           {"paths", "a"}};
 const Contract kSource = {{"kind", "s"},     {"paths", "a"},      {"processes", "i"}, {"devices", "a"},
                           {"hosts", "a"},    {"program", "s0"},   {"detail", "s0"},   {"versions", "o"},
-                          {"unusable", "a"}, {"unreadable", "a"}, {"notes", "a"},     {"identities", "a"}};
+                          {"unusable", "a"}, {"unreadable", "a"}, {"notes", "a"},     {"identities", "a"},
+                          {"kept", "o0"}};
 const Contract kIdentity = {{"pid", "i"},     {"host", "s0"},          {"node", "s0"},       {"node_rank", "i0"},
                             {"rank", "i0"},   {"local_rank", "i0"},    {"world_size", "i0"}, {"local_world_size", "i0"},
                             {"job_id", "s0"}, {"restart_count", "i0"}, {"launcher", "s0"}};
@@ -141,6 +142,9 @@ void expect_whole_contract(const Json& json) {
                              {"pcie_max_width", "i0"}});
   }
   for (const Json& identity : json["source"]["identities"]) expect_contract(identity, kIdentity);
+  if (!json["source"]["kept"].is_null()) {
+    expect_contract(json["source"]["kept"], {{"last_ns", "i"}, {"of_ns", "i"}, {"because", "a"}});
+  }
   Contract verdict = kPartVerdict;
   verdict.insert(verdict.end(), {{"launch_lead", "o0"}, {"threads", "a"}, {"steps_by_bound", "o"}});
   expect_contract(json["verdict"], verdict);

@@ -6,7 +6,6 @@
 SOURCE is a recording of one process (default: examples/train-before-h100.tpk). Its records are repeated, with times and
 correlation ids shifted, into a file of about N MB. `report --json` and `report --html` take turns on that file: what
 the page costs is the difference. Each run is a process of its own; CPU time and peak memory are what the system says.
-The page is also written with a second core, whose thread compresses blocks; it must be the same page.
 A MB of trace is 1,000,000 bytes of the recording's file, in which an event takes about 80.
 """
 
@@ -33,7 +32,6 @@ from tracefile import crc32c  # noqa: E402
 TARGET_MB_PER_S = 300.0
 TARGET_BYTES_PER_EVENT = 5.5
 MAX_EVENTS = 1_000_000
-TWO_CORES = "--html on two cores"
 
 CHUNK_HEADER = struct.Struct("<4sIII")
 RECORDS, END = 5, 8
@@ -118,7 +116,6 @@ def main() -> None:
     parser.add_argument("--size-mb", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--cpu", type=int, default=0)
-    parser.add_argument("--second-cpu", type=int, default=1)
     parser.add_argument("--out", default=str(HERE / "results" / "html-cpu.json"))
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -132,15 +129,11 @@ def main() -> None:
             "--json": [arguments.turnpike, "report", str(run), "--json"],
             "--html": [arguments.turnpike, "report", str(run), "--html", page, "--events", str(MAX_EVENTS)],
         }
-        samples: dict[str, list[dict[str, float]]] = {name: [] for name in (*commands, TWO_CORES)}
+        samples: dict[str, list[dict[str, float]]] = {name: [] for name in commands}
         for _ in range(arguments.rounds):
             for name, command in commands.items():
                 samples[name].append(ingest.measured(command, arguments.cpu))
-            text = pathlib.Path(page).read_text()
-            both = f"{arguments.cpu},{arguments.second_cpu}"
-            samples[TWO_CORES].append(ingest.measured(commands["--html"], both))
-            if pathlib.Path(page).read_text() != text:
-                raise SystemExit("the page written with two cores is another one")
+        text = pathlib.Path(page).read_text()
     in_page, block_bytes = events_and_bytes(text)
     case = f"{size_mb:.0f} MB, {events} events"
 
@@ -150,8 +143,6 @@ def main() -> None:
     extra = [page - plain for page, plain in zip(values("--html", "cpu"), values("--json", "cpu"), strict=True)]
     rate = size_mb / statistics.median(extra)
     whole = size_mb / statistics.median(values("--html", "cpu"))
-    two = size_mb / statistics.median(values(TWO_CORES, "wall"))
-    one_core = size_mb / statistics.median(values("--html", "wall"))
     an_event = block_bytes / in_page
     rows = [
         result_file.row(case, "trace per CPU time of writing the page", "MB/s", rate, samples=len(extra),
@@ -159,11 +150,6 @@ def main() -> None:
                         met=rate >= TARGET_MB_PER_S),
         result_file.row(case, "trace per CPU time of report --html", "MB/s", whole, samples=len(extra),
                         spread=ingest.interval([size_mb / one for one in values("--html", "cpu")])),
-        result_file.row(case, "trace per wall time of report --html on two cores", "MB/s", two, samples=len(extra),
-                        spread=ingest.interval([size_mb / one for one in values(TWO_CORES, "wall")]),
-                        baseline="one core", baseline_value=one_core),
-        result_file.row(case, "peak memory on two cores", "MB", statistics.median(values(TWO_CORES, "memory")),
-                        samples=len(extra)),
         result_file.row(case, "peak memory", "MB", statistics.median(values("--html", "memory")), samples=len(extra),
                         baseline="report --json", baseline_value=statistics.median(values("--json", "memory"))),
         result_file.row(case, "bytes an event in the page", "B", an_event, target=TARGET_BYTES_PER_EVENT,
@@ -171,7 +157,7 @@ def main() -> None:
         result_file.row(case, "page", "MB", len(text.encode()) / 1e6, target=6.0, met=len(text.encode()) <= 6e6),
     ]  # fmt: skip
     for row in rows:
-        print(f"{row['metric']:50} {row['value']:10.2f} {row['unit']:5} {'' if row['met'] is None else row['met']}")
+        print(f"{row['metric']:42} {row['value']:10.2f} {row['unit']:5} {'' if row['met'] is None else row['met']}")
     result_file.write(arguments.out, "html", rows)
 
 

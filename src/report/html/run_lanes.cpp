@@ -82,7 +82,7 @@ void EncodedLanes::add(Lane lane, std::uint32_t group, std::optional<std::size_t
   for (std::span<const Event> left(lane.events); !left.empty();) {
     const auto events = left.first(block_size(left));
     BlockHeader header{.id = static_cast<std::uint32_t>(blocks.size())};
-    blocks.push_back(packer->pack(planes_of(events, columns_of(lane.kind), header)));
+    blocks.push_back(packed(planes_of(events, columns_of(lane.kind), header)));
     entry.blocks.push_back(std::move(header));
     left = left.subspan(events.size());
   }

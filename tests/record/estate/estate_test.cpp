@@ -119,7 +119,14 @@ class EstateTest : public testing::Test {
     writer_.append(ChunkType::kStacks, stacks.bytes().data(), stacks.bytes().size());
     const trace::CallRecord call = call_of(1, CallKind::kCopy, 1000);
     writer_.append(ChunkType::kRecords, &call, sizeof call);
-    EstateCommit commit{writer_.end_bytes(), strings.drained_bytes(), 1, stacks.size(), {}};
+    EstateCommit commit{.file = 0,
+                        .reserved = 0,
+                        .file_bytes = writer_.end_bytes(),
+                        .string_bytes = strings.drained_bytes(),
+                        .frame_count = 1,
+                        .stack_bytes = stacks.size(),
+                        .counts = {},
+                        .counts_before_file = {}};
     commit.counts.calls = 1;
     commit.counts.copies = 3;
     commit.counts.copy_bytes = 300;

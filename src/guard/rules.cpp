@@ -72,7 +72,7 @@ Status take(std::string_view key, std::string_view value, Rules& rules) {
   if (key == "threads") {
     const auto is_all = parse_choice(value, "all", "own");
     if (!is_all) return is_all.error();
-    rules.threads = *is_all ? Threads::kAll : Threads::kOwn;
+    rules.threads = *is_all ? Threads::kAll : Threads::kOnlyOwn;
     return {};
   }
   struct Switch {

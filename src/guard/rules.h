@@ -14,7 +14,7 @@
 namespace turnpike::guard {
 
 // Whom a block holds for: the thread that enters it, of a whole process the main one, or all of them.
-enum class Threads : std::uint8_t { kOwn, kAll };
+enum class Threads : std::uint8_t { kOnlyOwn, kAll };
 
 enum class Level : std::uint8_t { kAllow, kLog, kDisallow, kLimit };
 
@@ -36,7 +36,7 @@ struct Rules {
   bool guards_capture = true;      // copies that are captured into a graph, too
   bool guards_compile = false;     // what PyTorch's compiler does for itself, too
   bool guards_moves = false;       // what tp.to and its like copy, too
-  std::optional<Threads> threads;  // nullopt: kOwn of a block, kAll of a process
+  std::optional<Threads> threads;  // nullopt: kOnlyOwn of a block, kAll of a process
   std::uint64_t skip = 0;          // of each site, so many crossings are warm-up
 
   const std::optional<Rule>& of(Kind kind) const { return by_kind[static_cast<std::size_t>(kind)]; }

@@ -53,7 +53,7 @@ std::vector<Entered>::iterator find(std::uint64_t number) noexcept {
 }
 
 bool is_for_all(const Scope& scope, bool is_process) noexcept {
-  return scope.rules().threads.value_or(is_process ? Threads::kAll : Threads::kOwn) == Threads::kAll;
+  return scope.rules().threads.value_or(is_process ? Threads::kAll : Threads::kOnlyOwn) == Threads::kAll;
 }
 
 template <typename Visit>

@@ -63,7 +63,7 @@ TEST(Rules, GuardThreadsAndMovesWhereTheyAreTold) {
   ASSERT_TRUE(rules);
   EXPECT_EQ(rules->threads, Threads::kAll);
   EXPECT_TRUE(rules->guards_moves);
-  EXPECT_EQ(parse_rules("threads=own")->threads, Threads::kOwn);
+  EXPECT_EQ(parse_rules("threads=own")->threads, Threads::kOnlyOwn);
 }
 
 TEST(Rules, OnlyLogRepeats) {

@@ -573,7 +573,7 @@ void Collector::keep_by_signal() noexcept {
 
 // Of this process: somebody asked, or a step was slow.
 std::optional<std::string> Collector::take_reason() {
-  const auto slow_step = steps_.take_reason();
+  auto slow_step = steps_.take_reason();
   if (is_signalled_.exchange(false)) return "a signal asked for it";
   {
     const std::lock_guard lock(reason_mutex_);

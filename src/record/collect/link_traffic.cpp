@@ -125,7 +125,7 @@ void LinkTraffic::watch(std::uint32_t device, PciAddress address) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  auto own = std::make_unique<std::shared_ptr<Shared>>(shared_);
+  auto* const own = new std::shared_ptr<Shared>(shared_);
   pthread_t thread;
   const int failure = pthread_create(
       &thread, nullptr,
@@ -138,14 +138,14 @@ void LinkTraffic::watch(std::uint32_t device, PciAddress address) {
         (*shared)->has_ended.set();
         return nullptr;
       },
-      own.get());
+      own);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (failure != 0) {
     shared_->why_not[device] = "no thread can be started";
     shared_->has_ended.set();
+    delete own;
     return;
   }
-  static_cast<void>(own.release());
   pthread_setname_np(thread, "turnpike-links");
   pthread_detach(thread);
 }
@@ -157,7 +157,7 @@ void LinkTraffic::run(Shared& shared) {
     why_none = nvml.error().message;
   } else if (!nvml->has_gpm()) {
     why_none = "the driver's NVML does not count it";
-  } else if (nvml->init(cuda::kNvmlNoAttach) != 0) {
+  } else if (nvml->init(cuda::kNvmlAttach) != 0) {
     why_none = "NVML does not start";
   }
   std::vector<Meter> meters;

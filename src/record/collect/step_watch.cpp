@@ -47,14 +47,13 @@ void StepWatch::judge(std::string_view what, Steps& steps, std::int64_t duration
                            ? static_cast<double>(duration_ns) > trigger_.medians * static_cast<double>(median_ns)
                            : duration_ns > trigger_.longer_than.count();
   if (is_judged && is_slow && duration_ns > slowest_ns_) {
+    const std::string name(what.substr(0, 80));
     char text[256];
     if (steps.count > 0) {
-      std::snprintf(text, sizeof text, "a step (%.*s) took %.1f ms, the median of the %zu before it is %.1f ms",
-                    static_cast<int>(std::min<std::size_t>(what.size(), 80)), what.data(), ms(duration_ns),
-                    steps.newest_ns.size(), ms(median_ns));
+      std::snprintf(text, sizeof text, "a step (%s) took %.1f ms, the median of the %zu before it is %.1f ms",
+                    name.c_str(), ms(duration_ns), steps.newest_ns.size(), ms(median_ns));
     } else {
-      std::snprintf(text, sizeof text, "the first step (%.*s) took %.1f ms",
-                    static_cast<int>(std::min<std::size_t>(what.size(), 80)), what.data(), ms(duration_ns));
+      std::snprintf(text, sizeof text, "the first step (%s) took %.1f ms", name.c_str(), ms(duration_ns));
     }
     reason_ = std::string(text) + " (" + trigger_.text + ")";
     slowest_ns_ = duration_ns;

@@ -43,7 +43,7 @@ Result<cuda::Nvml> load() {
   if (g_nvml.is_missing) return Error{"no NVML here"};
   cuda::Nvml nvml;
   nvml.init = [](unsigned int flags) {
-    EXPECT_EQ(flags, cuda::kNvmlNoAttach);
+    EXPECT_EQ(flags, cuda::kNvmlAttach);
     g_nvml.sessions += g_nvml.init_code == 0;
     return g_nvml.init_code.load();
   };

@@ -36,14 +36,6 @@ def counted(script, folder, cases, succeeded=True):
     return counts.passed, counts.failed, counts.skipped
 
 
-LISTED = """Running main() from gtest_main.cc
-Engine.
-  Starts
-Versions/Unknown.  # TypeParam = int
-  IsALoss/0  # GetParam() = 4. of 5
-"""
-
-
 def test_what_failed_in_company_is_tried_again_alone(script, tmp_path):
     junit = tmp_path / "shard.xml"
     junit.write_text(
@@ -53,18 +45,24 @@ def test_what_failed_in_company_is_tried_again_alone(script, tmp_path):
         '<testcase classname="Engine" name="Asks" status="run" result="skipped">'
         '<skipped message="a_test.cpp:3&#x0A;there is no GPU"/></testcase></testsuite></testsuites>'
     )
-    names = ["Engine.Starts", "Engine.Stops", "Engine.Waits", "Engine.Asks", "Engine.Crashes"]
-    counts, left = script.counts_of_shard(junit, names)
+    counts, done = script.counts_of_shard(junit)
     assert (counts.passed, counts.failed, counts.skipped) == (1, 0, 1)
-    assert left == ["Engine.Crashes", "Engine.Stops", "Engine.Waits"]
+    assert done == {"Engine.Starts", "Engine.Asks"}
 
 
 def test_without_a_file_all_are_tried_again(script, tmp_path):
-    assert script.counts_of_shard(tmp_path / "none.xml", ["A.B"]) == (script.Counts(), ["A.B"])
+    assert script.counts_of_shard(tmp_path / "none.xml") == (script.Counts(), set())
 
 
-def test_the_tests_of_a_shard_are_those_that_its_program_lists(script):
-    assert script.names_in_list(LISTED) == ["Engine.Starts", "Versions/Unknown.IsALoss/0"]
+def test_only_what_no_shard_has_done_is_left(script):
+    tests = [
+        {"name": "A.B", "command": ["/b/one", "--gtest_filter=A.B"]},
+        {"name": "A.C/Later", "command": ["/b/one", "--gtest_filter=A.C/0"]},
+        {"name": "A.B2", "command": ["/b/two", "--gtest_filter=A.B"]},
+        {"name": "Other", "command": ["/usr/bin/cmake"]},
+        {"name": "two_NOT_BUILT"},
+    ]
+    assert script.numbers_left(tests, {("/b/one", "A.B"), ("/b/one", "A.C/0")}) == [3, 4, 5]
 
 
 def test_a_program_runs_in_shards_of_its_tests(script):

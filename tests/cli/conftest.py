@@ -31,6 +31,23 @@ def fake_recorder():
 
 
 @pytest.fixture(scope="session")
+def record_library():
+    return built("src/record/libturnpike_record.so")
+
+
+@pytest.fixture(scope="session")
+def fake_libraries():
+    """The folder of those that stand for CUDA and CUPTI."""
+    return built("tests/fake/lib")
+
+
+@pytest.fixture(scope="session")
+def victim():
+    """The program of the recorder's own tests."""
+    return built("tests/record/record_victim")
+
+
+@pytest.fixture(scope="session")
 def guard_library():
     return built("src/guard/libturnpike_guard.so")
 

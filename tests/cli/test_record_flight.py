@@ -8,8 +8,6 @@ import time
 
 import pytest
 
-from conftest import built
-
 REFUSED = [
     (["--last", "0"], "seconds"),
     (["--last", "-3"], "seconds"),
@@ -54,21 +52,15 @@ def test_the_recorder_gets_what_was_given(record, options, given):
 
 
 @pytest.fixture
-def flight(record):
+def flight(record, record_library, fake_libraries):
     """`record`, with the real recorder, and the programs of its tests."""
-    libraries = built("tests/fake/lib")
     record.environment = {
         **record.environment,
-        "TURNPIKE_RECORD_LIBRARY": str(built("src/record/libturnpike_record.so")),
-        "LD_LIBRARY_PATH": str(libraries),
-        "TURNPIKE_CUPTI": str(libraries / "libfakecupti.so"),
+        "TURNPIKE_RECORD_LIBRARY": str(record_library),
+        "LD_LIBRARY_PATH": str(fake_libraries),
+        "TURNPIKE_CUPTI": str(fake_libraries / "libfakecupti.so"),
     }
     return record
-
-
-@pytest.fixture
-def victim():
-    return built("tests/record/record_victim")
 
 
 def command(record, *arguments):

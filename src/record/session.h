@@ -51,7 +51,7 @@ int turnpike_start(const TurnpikeOptions* options, char* error, uint64_t error_b
 /* Stops, collects what is under way, closes the file. 0, or -1 when nothing was being recorded. */
 int turnpike_stop(char* error, uint64_t error_bytes);
 /* Keeps what a recording with --last has now as a run of its own beside the run, NAME-1.tpk, and so on; it goes on
- * recording. `reason` is told in the report; NULL: none. Returns before the run is complete. 0, or -1 with a sentence
+ * recording. The report gives `reason`; NULL: none. Returns before the run is complete. 0, or -1 with a sentence
  * in `error`: nothing is being recorded, or not with --last. */
 int turnpike_keep(const char* reason, char* error, uint64_t error_bytes);
 /* 1 while recording. */

@@ -124,7 +124,7 @@ auto whole(ScriptedLoader& loader, const Load& load) {
   return *table;
 }
 
-// What is said when the library lacks one function after the other, or this one and all behind it.
+// The error names the first function that the library lacks: where it lacks one, and where it lacks all that follow.
 template <typename Load>
 void expect_all_needed(ScriptedLoader& loader, const Places& places, const Load& load, const std::string& before,
                        const std::string& behind) {

@@ -99,8 +99,8 @@ class guard(_Blocks):
         sync: Waits for a stream, an event or a device, as in `.item()`, and copies that only return when they are done.
         pageable: Copies from or to memory that is not pinned, asynchronous or not.
         alloc: Allocations by the CUDA runtime: cudaMalloc, cudaFree, cudaHostAlloc, cudaHostRegister.
-        repeat: Copies from CPU to GPU of bytes that the same line copied there before. Only "allow" and "log": the
-            bytes are told by a hash of a sample.
+        repeat: Copies from CPU to GPU of bytes that the same line copied there before. Only "allow" and "log",
+            because the guard compares hashes of samples, not all bytes.
         allow: Sites that no rule is about: "checkpoint.py:*", "train.py:save", for one kind "d2h train.py:80". Lines
             that led to the transfer count, too.
         skip: So many entries come first, as warm-up, and are not guarded.

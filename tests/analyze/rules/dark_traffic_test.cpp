@@ -1,4 +1,4 @@
-// When it is told that a link carried more than copies explain.
+// When the rule speaks of traffic that copies do not explain.
 #include <gtest/gtest.h>
 
 #include "analyze/rules/step_program.h"

@@ -100,7 +100,7 @@ def train_step(batch):
 
 
 def around(page: str, text: str) -> tuple[str, str]:
-    """The code before a block and behind it."""
+    """The code that runs before a block, and the code that runs after it."""
     if page == "lightning.md":
         return _LIGHTNING + (_LIGHTNING_TRAINED if text.startswith("callback.") else ""), ""
     if page == "hugging_face.md":

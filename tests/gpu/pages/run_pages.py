@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs what the pages about frameworks and launchers show, as it stands there.
+"""Runs the snippets of the pages about frameworks and launchers, unchanged.
 
     tests/gpu/pages/run_pages.py [--page NAME] [--require-gpu]
 

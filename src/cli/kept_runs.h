@@ -26,7 +26,7 @@ class KeptRuns {
   std::vector<std::filesystem::path> older_;  // that were there before
 };
 
-// "turnpike: kept train-1.tpk: a step took ..."; "" without any.
+// "  kept train-1.tpk: a step took ...", a line for each; "" without any.
 std::string kept_text(const std::vector<std::filesystem::path>& runs);
 
 }  // namespace turnpike::cli

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "record/kept_run.h"
+
 namespace turnpike::cli {
 
 Result<SharedStatus> SharedStatus::make() {
@@ -58,10 +60,7 @@ void SharedStatus::add(const TurnpikeStatus& amounts) const {
 }
 
 void SharedStatus::raise_keep_number(std::uint64_t number) const {
-  std::uint64_t before = __atomic_load_n(&mapping_->keep_number, __ATOMIC_RELAXED);
-  while (before < number && !__atomic_compare_exchange_n(&mapping_->keep_number, &before, number, true,
-                                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-  }
+  record::raise_keep_number(*mapping_, number);
 }
 
 }  // namespace turnpike::cli

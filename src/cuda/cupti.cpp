@@ -96,7 +96,7 @@ bool load_cupti(const char* path, Cupti& cupti, std::string& message) {
   // whichever call.
   const bool is_named = path != nullptr && *path != '\0';
   if (!is_named && dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) == nullptr) {
-    message = "there is no CUDA driver on this machine (libcuda.so.1, which the NVIDIA driver brings)";
+    message = kNoDriver;
     return false;
   }
   void* library = open_cupti_library(path, message);

@@ -133,7 +133,7 @@ void* open_cupti_library(const char* path, std::string& message) {
   int major = loaded.torch_major != 0 ? loaded.torch_major : loaded.runtime_major;
   if (major == 0) major = driver_major();
   if (major == 0) {
-    message = "there is no CUDA driver on this machine (libcuda.so.1, which the NVIDIA driver brings)";
+    message = kNoDriver;
     return nullptr;
   }
   const std::string name = "libcupti.so." + std::to_string(major);

@@ -21,7 +21,7 @@ constexpr milliseconds kPause{50};
 // Ends what init began. NVML attaches to the GPUs: of one that nobody uses it tells nothing otherwise.
 class NvmlSession {
  public:
-  explicit NvmlSession(const Nvml& nvml) : nvml_(nvml), is_up_(nvml.init(0) == 0) {}
+  explicit NvmlSession(const Nvml& nvml) : nvml_(nvml), is_up_(nvml.init(cuda::kNvmlAttach) == 0) {}
   NvmlSession(const NvmlSession&) = delete;
   NvmlSession& operator=(const NvmlSession&) = delete;
   ~NvmlSession() {

@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <atomic>
 #include <cerrno>
 #include <string_view>
 
@@ -37,6 +38,13 @@ std::uint64_t claim_kept_run(const std::string& run, std::uint64_t number) {
     if (errno != EEXIST) return 0;
   }
   return 0;
+}
+
+void raise_keep_number(TurnpikeStatus& status, std::uint64_t number) noexcept {
+  const std::atomic_ref kept(status.keep_number);
+  std::uint64_t before = kept.load(std::memory_order_relaxed);
+  while (before < number && !kept.compare_exchange_weak(before, number, std::memory_order_acq_rel)) {
+  }
 }
 
 }  // namespace turnpike::record

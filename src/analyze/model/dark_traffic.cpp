@@ -50,14 +50,16 @@ struct Bytes {
   double out = 0;
 };
 
-void add_copy(const Transfer& transfer, double share, Bytes& bytes) {
-  const double copied = share * static_cast<double>(transfer.bytes);
+// What a transfer moved over the link of a device within `window`.
+void add_copy(const Transfer& transfer, std::uint32_t device, Interval window, Bytes& bytes) {
   const bool is_peer = transfer.direction == Direction::kPeerToPeer;  // over PCIe, if there is no NVLink
+  if (!transfer.has_times() || (transfer.device != device && !is_peer)) return;
+  const double copied = share_within(transfer.start_ns, transfer.end_ns, window) * static_cast<double>(transfer.bytes);
   if (is_peer || transfer.direction == Direction::kHostToDevice) bytes.in += copied;
   if (is_peer || transfer.direction == Direction::kDeviceToHost) bytes.out += copied;
 }
 
-// Per window, what is left of the counters; a window also explains what copies moved shortly before it.
+// The sums over all of the time in which the counters were read.
 class Remainder {
  public:
   Remainder(const Timeline& timeline, std::uint32_t device, const Counted& counted)
@@ -66,11 +68,7 @@ class Remainder {
       carried_.in += static_cast<double>(record->pcie_in_bytes);
       carried_.out += static_cast<double>(record->pcie_out_bytes);
     }
-    for (const Transfer& transfer : timeline.transfers) {
-      if (!transfer.has_times()) continue;
-      if (transfer.device != device && transfer.direction != Direction::kPeerToPeer) continue;
-      add_copy(transfer, share_within(transfer.start_ns, transfer.end_ns, span_), copied_);
-    }
+    for (const Transfer& transfer : timeline.transfers) add_copy(transfer, device, span_, copied_);
     for (const Kernel& kernel : timeline.kernels) {
       launches_ += kernel.device == device && kernel.has_times() && kernel.start_ns >= span_.start_ns &&
                    kernel.start_ns < span_.end_ns;
@@ -99,15 +97,13 @@ std::vector<Window> dark_windows(const Timeline& timeline, std::uint32_t device,
   std::size_t first = 0;
   for (const auto* record : counted) {
     const Interval window{record->start_ns - kLagNs, record->end_ns};
-    // Transfers are sorted by their start; few are so long that this matters.
+    // A transfer that lasts into the window keeps those behind it, too: they are few.
     while (first < timeline.transfers.size() && timeline.transfers[first].end_ns < window.start_ns) ++first;
     Bytes copied;
     for (std::size_t i = first; i < timeline.transfers.size(); ++i) {
       const Transfer& transfer = timeline.transfers[i];
       if (transfer.start_ns >= window.end_ns) break;
-      if (!transfer.has_times()) continue;
-      if (transfer.device != device && transfer.direction != Direction::kPeerToPeer) continue;
-      add_copy(transfer, share_within(transfer.start_ns, transfer.end_ns, window), copied);
+      add_copy(transfer, device, window, copied);
     }
     const double left = std::max(static_cast<double>(record->pcie_in_bytes) - copied.in, 0.0) +
                         std::max(static_cast<double>(record->pcie_out_bytes) - copied.out, 0.0);

@@ -1,8 +1,6 @@
 // The turns of the collector: take, name, write; now and then ask CUPTI for what it has.
 #include "record/collect/collector.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +16,7 @@
 #include "cuda/driver.h"
 #include "record/collect/disk_room.h"
 #include "record/handover/clock.h"
+#include "record/handover/own_thread.h"
 #include "record/kept_run.h"
 #include "record/stacks/own_memory.h"
 
@@ -93,7 +92,6 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   memory_watch_.restart();
   links_.restart();
   traffic_.restart();
-  gpus_.clear();
   watched_devices_ = 0;
   has_traffic_ = options.has_link_traffic;
   host_nodes_.restart();
@@ -142,18 +140,11 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   from_.estate.open(ring_.is_on() ? ring_.segment_path().c_str() : path_.c_str());
   must_finish_ = must_catch_up_ = false;
   is_done_.clear();
-  // The program's signals are for the program's threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int failure = pthread_create(
-      &thread_, nullptr,
-      [](void* self) -> void* {
-        static_cast<Collector*>(self)->run();
-        return nullptr;
-      },
-      this);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const auto body = [](void* self) -> void* {
+    static_cast<Collector*>(self)->run();
+    return nullptr;
+  };
+  const int failure = start_own_thread("turnpike", body, this);
   if (failure != 0) {
     is_done_.set();
     from_.estate.close();
@@ -165,8 +156,6 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
     error = std::string("no thread can be started: ") + std::strerror(failure);
     return false;
   }
-  pthread_setname_np(thread_, "turnpike");
-  pthread_detach(thread_);
   return true;
 }
 
@@ -416,8 +405,7 @@ void Collector::describe_devices() {
     record.pci_domain = attribute(cuda::kAttributePciDomain);
     record.pci_bus = static_cast<std::uint8_t>(attribute(cuda::kAttributePciBus));
     record.pci_device = static_cast<std::uint8_t>(attribute(cuda::kAttributePciDevice));
-    gpus_[record.device] = {record.pci_domain, record.pci_bus, record.pci_device};
-    links_.add(record.device, gpus_[record.device]);
+    links_.add(record.device, {record.pci_domain, record.pci_bus, record.pci_device});
     record.numa_node = links_.numa_node(record.device);
     batch_.add(record);
   }
@@ -442,7 +430,8 @@ void Collector::note_links(bool is_last) {
 
 // A second after the start, so that short programs do not pay for NVML's.
 void Collector::watch_traffic() {
-  for (const auto& [device, address] : gpus_) {
+  if ((decoder_.used_devices() & ~watched_devices_) == 0) return;
+  for (const auto& [device, address] : links_.addresses()) {
     const std::uint64_t bit = device < 64 ? std::uint64_t{1} << device : 0;
     if ((decoder_.used_devices() & ~watched_devices_ & bit) == 0) continue;
     watched_devices_ |= bit;
@@ -669,15 +658,7 @@ void Collector::sample_clocks() {
 }
 
 void Collector::write_end() {
-  const RecordCounts& counts = batch_.counts();
-  const RecordCounts& before = counts_before_segment_;
-  trace::EndEntry end{};
-  end.end_realtime_ns = realtime_ns();
-  end.call_count = counts.calls - before.calls;
-  end.memcpy_count = counts.copies - before.copies;
-  end.memcpy_bytes = counts.copy_bytes - before.copy_bytes;
-  end.memset_count = counts.memsets - before.memsets;
-  end.kernel_count = counts.kernels - before.kernels;
+  const trace::EndEntry end = end_entry(realtime_ns(), batch_.counts(), counts_before_segment_);
   records_file().append(ChunkType::kEnd, &end, sizeof(end));
   if (cupti_ == nullptr) writer_.close();
 }

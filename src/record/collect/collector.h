@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -17,7 +16,6 @@
 #include "record/collect/host_nodes.h"
 #include "record/collect/link_traffic.h"
 #include "record/collect/link_watch.h"
-#include "record/collect/pci_address.h"
 #include "record/collect/process_metadata.h"
 #include "record/collect/resident_memory.h"
 #include "record/collect/segment_ring.h"
@@ -158,7 +156,6 @@ class Collector {
   RecordBatch batch_;
   MemoryWatch memory_watch_;
   LinkWatch links_;
-  std::map<std::uint32_t, PciAddress> gpus_;
   LinkTraffic traffic_;
   std::uint64_t watched_devices_ = 0;  // whose traffic is counted
   bool has_traffic_ = false;
@@ -191,8 +188,7 @@ class Collector {
   std::uint64_t newest_mark_ = 0;
   std::uint64_t marked_bytes_ = 0;
 
-  // Of the thread: a pthread of its own rather than std::thread, because a forked child must be able to forget it.
-  pthread_t thread_{};
+  // Of the thread:
   std::atomic<bool> must_finish_{false};
   std::atomic<bool> must_catch_up_{false};
   WakeFlag is_done_;

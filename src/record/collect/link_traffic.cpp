@@ -1,14 +1,12 @@
 // The thread that samples NVML's counters of GPU performance (GPM).
 #include "record/collect/link_traffic.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <mutex>
 #include <utility>
 
 #include "record/handover/clock.h"
+#include "record/handover/own_thread.h"
 #include "record/handover/record_batch.h"
 #include "record/handover/wake_flag.h"
 
@@ -121,33 +119,20 @@ void LinkTraffic::watch(std::uint32_t device, PciAddress address) {
     shared_->added.push_back({device, address});
   }
   if (!is_first) return;
-  // The program's signals are for the program's threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   auto* const own = new std::shared_ptr<Shared>(shared_);
-  pthread_t thread;
-  const int failure = pthread_create(
-      &thread, nullptr,
-      [](void* given) -> void* {
-        const std::unique_ptr<std::shared_ptr<Shared>> shared(static_cast<std::shared_ptr<Shared>*>(given));
-        try {
-          run(**shared);
-        } catch (...) {  // out of memory: what is counted until now is there
-        }
-        (*shared)->has_ended.set();
-        return nullptr;
-      },
-      own);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (failure != 0) {
-    shared_->why_not[device] = "no thread can be started";
-    shared_->has_ended.set();
-    delete own;
-    return;
-  }
-  pthread_setname_np(thread, "turnpike-links");
-  pthread_detach(thread);
+  const auto body = [](void* given) -> void* {
+    const std::unique_ptr<std::shared_ptr<Shared>> shared(static_cast<std::shared_ptr<Shared>*>(given));
+    try {
+      run(**shared);
+    } catch (...) {  // out of memory: what is counted until now is there
+    }
+    (*shared)->has_ended.set();
+    return nullptr;
+  };
+  if (start_own_thread("turnpike-links", body, own) == 0) return;
+  shared_->why_not[device] = "no thread can be started";
+  shared_->has_ended.set();
+  delete own;
 }
 
 void LinkTraffic::run(Shared& shared) {

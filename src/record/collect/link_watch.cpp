@@ -68,6 +68,12 @@ void LinkWatch::add(std::uint32_t device, PciAddress address) {
   if (!state.generation || !state.width) state.why_not = "no PCIe link at " + folder;
 }
 
+std::map<std::uint32_t, PciAddress> LinkWatch::addresses() const {
+  std::map<std::uint32_t, PciAddress> addresses;
+  for (const auto& [device, state] : links_) addresses[device] = state.address;
+  return addresses;
+}
+
 std::uint16_t LinkWatch::numa_node(std::uint32_t device) const {
   const auto found = links_.find(device);
   return found == links_.end() ? trace::kUnknownNode : found->second.numa_node;

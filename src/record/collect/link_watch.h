@@ -21,6 +21,8 @@ class LinkWatch {
   void restart() { links_.clear(); }
   // Adds a GPU, and reads its link for the first time.
   void add(std::uint32_t device, PciAddress address);
+  // Of the GPUs that were added.
+  std::map<std::uint32_t, PciAddress> addresses() const;
   // Of the host's nodes the one that the GPU is attached to; trace::kUnknownNode.
   std::uint16_t numa_node(std::uint32_t device) const;
   // Reads again what has not reached the card's own generation and width. An idle GPU lowers its generation, so one

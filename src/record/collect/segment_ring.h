@@ -40,12 +40,11 @@ class SegmentRing {
   // Deletes segments whose time is over, or for which there is no room.
   void delete_old(std::int64_t now_realtime_ns) noexcept;
 
-  // Copies what has ended into the directory `run`, which exists: segments, and of `definitions` the first `bytes`
-  // bytes, followed by `metadata`. 0, or an errno: then nothing of it is left there.
+  // Copies what has ended into the directory `run`, which exists: segments, and of the definitions the first
+  // `definition_bytes`, followed by `metadata`. 0, or an errno: then nothing of it is left there.
   int keep(const std::string& run, std::uint64_t definition_bytes, const std::vector<std::byte>& metadata) const;
 
-  // Of all segments: on the disk now; that ever were; that the disk did not take.
-  std::uint64_t kept_bytes() const noexcept { return ended_bytes_ + writers_[current_].written_bytes(); }
+  // Of all segments that ever were: what was written, and what the disk did not take.
   std::uint64_t written_bytes() const noexcept { return all_bytes_ + writers_[current_].written_bytes(); }
   std::uint64_t lost_bytes() const noexcept { return lost_bytes_ + writers_[current_].lost_bytes(); }
 

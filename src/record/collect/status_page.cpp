@@ -9,6 +9,8 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "record/kept_run.h"
+
 namespace turnpike::record {
 namespace {
 
@@ -58,10 +60,7 @@ std::uint64_t StatusPage::keep_number() const noexcept {
 }
 
 void StatusPage::raise_keep_number(std::uint64_t number) noexcept {
-  const std::atomic_ref kept(shared().keep_number);
-  std::uint64_t before = kept.load(std::memory_order_relaxed);
-  while (before < number && !kept.compare_exchange_weak(before, number, std::memory_order_acq_rel)) {
-  }
+  record::raise_keep_number(shared(), number);
 }
 
 bool StatusPage::take_trigger(std::uint64_t most) noexcept {

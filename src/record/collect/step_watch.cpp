@@ -2,7 +2,6 @@
 #include "record/collect/step_watch.h"
 
 #include <algorithm>
-#include <cinttypes>
 #include <cstdio>
 #include <vector>
 
@@ -40,7 +39,13 @@ std::int64_t StepWatch::Steps::median_ns() const {
   return *middle;
 }
 
-void StepWatch::judge(std::string_view what, Steps& steps, std::int64_t duration_ns) {
+void StepWatch::Steps::add(std::int64_t duration_ns) {
+  ++count;
+  newest_ns.push_back(duration_ns);
+  if (newest_ns.size() > kNewest) newest_ns.pop_front();
+}
+
+void StepWatch::judge(std::string_view what, const Steps& steps, std::int64_t duration_ns) {
   const std::int64_t median_ns = steps.median_ns();
   const bool is_judged = steps.count >= kFirstJudged || trigger_.longer_than.count() > 0;
   const bool is_slow = trigger_.medians > 0
@@ -58,9 +63,6 @@ void StepWatch::judge(std::string_view what, Steps& steps, std::int64_t duration
     reason_ = std::string(text) + " (" + trigger_.text + ")";
     slowest_ns_ = duration_ns;
   }
-  ++steps.count;
-  steps.newest_ns.push_back(duration_ns);
-  if (steps.newest_ns.size() > kNewest) steps.newest_ns.pop_front();
 }
 
 void StepWatch::note_step_range(std::string_view name, const trace::RangeRecord& range) {
@@ -74,23 +76,21 @@ void StepWatch::note_step_range(std::string_view name, const trace::RangeRecord&
   const bool is_outermost = std::none_of(by_name_.begin(), by_name_.end(), [&](const auto& other) {
     return other.second.count >= kFewRanges && other.second.median_ns() > std::max(median_ns, std::int64_t{1});
   });
-  if (is_outermost) {
-    judge(name, steps, range.end_ns - range.start_ns);
-  } else {
-    const std::int64_t slowest_ns = slowest_ns_;
-    const std::string reason = reason_;
-    judge(name, steps, range.end_ns - range.start_ns);
-    slowest_ns_ = slowest_ns;
-    reason_ = reason;
-  }
+  const std::int64_t duration_ns = range.end_ns - range.start_ns;
+  if (is_outermost) judge(name, steps, duration_ns);
+  steps.add(duration_ns);
 }
 
 void StepWatch::note_call(const trace::CallRecord& call) {
   if (!trigger_.is_set() || has_ranges_) return;
   if (call.autograd_role == trace::AutogradRole::kBackward) {
-    if (!is_in_pass_ && pass_start_ns_ != 0)
-      judge("backward pass to backward pass", passes_, call.start_ns - pass_start_ns_);
-    if (!is_in_pass_) pass_start_ns_ = call.start_ns;
+    if (is_in_pass_) return;
+    if (pass_start_ns_ != 0) {
+      const std::int64_t duration_ns = call.start_ns - pass_start_ns_;
+      judge("backward pass to backward pass", passes_, duration_ns);
+      passes_.add(duration_ns);
+    }
+    pass_start_ns_ = call.start_ns;
     is_in_pass_ = true;
   } else if (starts_graph(call)) {
     is_in_pass_ = false;

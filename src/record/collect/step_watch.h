@@ -36,9 +36,11 @@ class StepWatch {
     std::deque<std::int64_t> newest_ns{};
     std::uint64_t count = 0;
     std::int64_t median_ns() const;
+    void add(std::int64_t duration_ns);
   };
 
-  void judge(std::string_view what, Steps& steps, std::int64_t duration_ns);
+  // Compares a step with those before it, which it is not among yet.
+  void judge(std::string_view what, const Steps& steps, std::int64_t duration_ns);
 
   Trigger trigger_;
   std::unordered_map<std::string, Steps> by_name_;

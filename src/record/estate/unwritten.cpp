@@ -170,15 +170,7 @@ class Unwritten {
   }
 
   void write_end() {
-    const RecordCounts& counts = batch_.counts();
-    const RecordCounts& before = commit_.counts_before_file;
-    trace::EndEntry end{};
-    end.end_realtime_ns = end_ns_;
-    end.call_count = counts.calls - before.calls;
-    end.memcpy_count = counts.copies - before.copies;
-    end.memcpy_bytes = counts.copy_bytes - before.copy_bytes;
-    end.memset_count = counts.memsets - before.memsets;
-    end.kernel_count = counts.kernels - before.kernels;
+    const trace::EndEntry end = end_entry(end_ns_, batch_.counts(), commit_.counts_before_file);
     append(ChunkType::kEnd, std::as_bytes(std::span(&end, 1)));
   }
 

@@ -94,4 +94,15 @@ void RecordBatch::count(const trace::KernelRecord&) {
   ++counts_.kernels;
 }
 
+trace::EndEntry end_entry(std::int64_t end_realtime_ns, const RecordCounts& counts, const RecordCounts& before) {
+  trace::EndEntry end{};
+  end.end_realtime_ns = end_realtime_ns;
+  end.call_count = counts.calls - before.calls;
+  end.memcpy_count = counts.copies - before.copies;
+  end.memcpy_bytes = counts.copy_bytes - before.copy_bytes;
+  end.memset_count = counts.memsets - before.memsets;
+  end.kernel_count = counts.kernels - before.kernels;
+  return end;
+}
+
 }  // namespace turnpike::record

@@ -72,4 +72,7 @@ class RecordBatch {
 
 using trace::make_record;
 
+// The end of a file that was begun when `before` had been counted.
+trace::EndEntry end_entry(std::int64_t end_realtime_ns, const RecordCounts& counts, const RecordCounts& before);
+
 }  // namespace turnpike::record

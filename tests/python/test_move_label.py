@@ -254,6 +254,7 @@ int turnpike_start(const TurnpikeOptions* options, char* error, uint64_t error_b
 int turnpike_stop(char* error, uint64_t error_bytes) { return recording = 0; }
 int turnpike_is_recording(void) { return recording; }
 const char* turnpike_file(void) { return "run"; }
+int turnpike_keep(const char* reason, char* error, uint64_t error_bytes) { return 0; }
 int InitializeInjectionNvtx2(void* get_export_table) { puts("heard"); fflush(stdout); return 0; }
 """
 RECORDED = """

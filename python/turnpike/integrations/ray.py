@@ -39,5 +39,6 @@ def runtime_env(run: Path, *, detail: Detail = "full", stacks: bool = True) -> d
         "TURNPIKE_RUN": os.path.abspath(os.fsdecode(run)),
         "TURNPIKE_DETAIL": detail,
         "TURNPIKE_STACKS": "1" if stacks else "0",
+        "TURNPIKE_LINK_TRAFFIC": "1",
     }
     return {"env_vars": variables}

@@ -62,9 +62,18 @@ Pointer end_of_chain(const PythonLayout& layout, Reader& reader, Pointer thread)
                                                : reader.template get<Pointer>(thread, layout.thread_base_frame);
 }
 
-// Collects the chain of frames without looking at their code objects.
+// A generator runs in the frame of whoever resumed it: a chain that ends at one was read while it was being changed.
 template <typename Reader>
-void walk_frames(const PythonLayout& layout, Reader& reader, Pointer thread, PythonStack& stack) noexcept {
+bool is_generators(const PythonLayout& layout, Reader& reader, Pointer frame) noexcept {
+  constexpr std::uint8_t kOwnedByGenerator = 1;
+  return layout.frame_owner != kNotThere &&
+         reader.template get<std::uint8_t>(frame, layout.frame_owner) == kOwnedByGenerator;
+}
+
+// Collects the chain of frames without looking at their code objects, and returns the outermost one.
+template <typename Reader>
+Pointer walk_frames(const PythonLayout& layout, Reader& reader, Pointer thread, PythonStack& stack) noexcept {
+  Pointer outermost = nullptr;
   Pointer frame = innermost_frame(layout, reader, thread, stack.evaluator);
   const Pointer end = end_of_chain(layout, reader, thread);
   for (std::uint32_t step = 0; frame != nullptr && frame != end && !reader.has_failed(); ++step) {
@@ -75,10 +84,12 @@ void walk_frames(const PythonLayout& layout, Reader& reader, Pointer thread, Pyt
       if (stack.count == kMaxPythonFrames) break;
       const Pointer code = code_of(layout, reader, frame);
       stack.frames[stack.count++] = {code, instruction_byte(layout, reader, frame, code)};
+      outermost = frame;
     }
     frame = reader.template get<Pointer>(frame, layout.frame_previous);
   }
   stack.is_truncated = frame != nullptr && frame != end;
+  return outermost;
 }
 
 // A code object that CPython made for itself, as that between a class and its __init__ from 3.12 on: its file is its

@@ -89,13 +89,15 @@ std::uint32_t PythonSampler::stack_of(const PythonRuntime& python, Pointer threa
   return static_cast<std::uint32_t>(number);
 }
 
-// False: it runs no Python, or its frames could not be read.
+// False: it runs no Python, or its frames could not be read. A thread that is not running may stay in such a moment for
+// as long as another runs in its place.
 bool PythonSampler::walk(const PythonRuntime& python, Pointer thread) noexcept {
   reader_.restart();
   stack_.count = 0;
   stack_.evaluator = 0;
-  walk_frames(*python.layout, reader_, thread, stack_);
-  return !reader_.has_failed() && stack_.count > 0;
+  const Pointer outermost = walk_frames(*python.layout, reader_, thread, stack_);
+  if (reader_.has_failed() || stack_.count == 0) return false;
+  return stack_.is_truncated || !is_generators(*python.layout, reader_, outermost);
 }
 
 // A frame that is entered or left leads nowhere, or to frames that were freed, for a moment: one look in ten at a

@@ -296,6 +296,7 @@ void Recorder::before_fork() noexcept {
   stacks_.before_fork();
   strings_.before_fork();
   estate_.before_fork();
+  handover_.before_fork();
 }
 
 void Recorder::after_fork() noexcept {

@@ -46,6 +46,11 @@ ThreadBuffer* ThreadBuffers::mine(bool& is_new) noexcept {
   return buffer;
 }
 
+void ThreadBuffers::before_fork() noexcept {
+  // The first look at it makes malloc find room for this library's thread locals.
+  asm volatile("" : : "r"(&t_buffer));
+}
+
 void ThreadBuffers::forget() noexcept {
   first_.store(nullptr, std::memory_order_relaxed);
   if (t_buffer != nullptr && g_has_leave_key) pthread_setspecific(g_leave_key, nullptr);

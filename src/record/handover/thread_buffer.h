@@ -126,6 +126,8 @@ class ThreadBuffers {
   // it.
   ThreadBuffer* mine(bool& is_new) noexcept;
 
+  // The child must not need malloc: another thread may hold its lock at that moment, and is not there to release it.
+  static void before_fork() noexcept;
   // In a forked child, which has no threads but this one and whose rings are the parent's: there are none yet.
   void forget() noexcept;
 

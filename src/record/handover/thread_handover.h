@@ -24,6 +24,7 @@ class ThreadHandover {
   // counted.
   void push(ThreadBuffer& buffer, const void* record, std::size_t size) noexcept;
 
+  void before_fork() noexcept { ThreadBuffers::before_fork(); }
   // In a forked child.
   void forget_rings() noexcept { buffers_.forget(); }
 

@@ -58,6 +58,8 @@ def program(fakes, tmp_path):
             for name, value in os.environ.items()
             if not name.startswith(("TURNPIKE_", "CUDA_INJ", "NVTX_", "SLURM_", "RAY_"))
         }
+        # For processes that a launcher starts elsewhere.
+        environment["HEAD"] = HEAD
         environment |= {"FAKES": str(fakes), "PYTHONPATH": str(pathlib.Path(turnpike.__file__).parents[1]), **variables}
         environment |= {"HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
         environment["TURNPIKE_CUPTI"] = str(fakes / "libfakecupti.so") if has_gpu else "/nowhere/libcupti.so"

@@ -12,10 +12,8 @@ namespace turnpike::cuda {
 using NvmlCode = int;  // nvmlReturn_t; 0 is success
 // A list was longer than what was offered, of which there was nothing: it is not empty.
 inline constexpr NvmlCode kNvmlInsufficientSize = 7;
-// For init: opens all GPUs. Samples need that.
+// For init: opens all GPUs. With the flag that opens none, an H100's driver (580) gave a handle for no GPU.
 inline constexpr unsigned int kNvmlAttach = 0;
-// Opens no GPU before it is asked for.
-inline constexpr unsigned int kNvmlNoAttach = 2;
 
 // nvmlUtilization_t: per cent of the last part of a second in which a kernel ran.
 struct NvmlUtilization {

@@ -99,7 +99,7 @@ bool LinkWatch::has_gaps() const {
 }
 
 void LinkWatch::fill_gaps(const Result<cuda::Nvml>& nvml) {
-  const bool is_up = nvml && nvml->init(cuda::kNvmlNoAttach) == 0;
+  const bool is_up = nvml && nvml->init(cuda::kNvmlAttach) == 0;
   for (auto& [device, state] : links_) {
     if (state.why_not.empty()) continue;
     if (!is_up) {

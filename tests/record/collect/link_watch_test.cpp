@@ -30,7 +30,8 @@ FakeNvml g_nvml;
 cuda::Nvml fake_nvml() {
   cuda::Nvml nvml;
   nvml.init = [](unsigned int flags) {
-    EXPECT_EQ(flags, cuda::kNvmlNoAttach);
+    // With the flag that opens no GPU, drivers have no handle for one.
+    EXPECT_EQ(flags, cuda::kNvmlAttach);
     g_nvml.open_sessions += g_nvml.init_code == 0;
     return g_nvml.init_code;
   };

@@ -23,6 +23,16 @@ bool are_answers(const SiteCalls& site, const CopyCount& copies) {
   return 2 * site.uploads_after_results > copies.count;
 }
 
+// A checkpoint is saved now and then: of what comes down in more of the steps, each step wants something.
+constexpr std::size_t kStepsToOneThatSaves = 4;
+
+bool is_saved_state(const ProcessModel& model, const SiteCalls& site, const CopyCount& copies) {
+  if (!model.steps() || copies.host_ns == 0) return false;
+  const std::size_t steps = steps_of(model, copies_of(model, site, Direction::kDeviceToHost)).size();
+  return kStepsToOneThatSaves * steps <= model.step_count() &&
+         static_cast<double>(copies.count) >= kManyPerStep * static_cast<double>(steps);
+}
+
 // A call of aten::copy_. What autograd hands on within one call is no other.
 bool is_copying(const trace::Frame& frame) {
   if (frame.kind == trace::FrameKind::kOperator) return frame.function == "aten::copy_";
@@ -60,6 +70,7 @@ CopyFault download_fault(const ProcessModel& model, const SiteCalls& site) {
   if (copies.count == 0) return CopyFault::kNothing;
   const bool is_value = copies.bytes / copies.count <= kValueBytes;
   if (is_value) return copies.host_ns > 0 ? CopyFault::kValue : CopyFault::kNothing;
+  if (is_saved_state(model, site, copies)) return CopyFault::kSavedState;
   if (site.is_down_grouped || is_many_small(model, copies)) return CopyFault::kManySmall;
   return copies.host_ns > 0 ? CopyFault::kHeld : CopyFault::kQueued;
 }

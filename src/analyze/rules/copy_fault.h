@@ -17,6 +17,7 @@ inline constexpr std::uint64_t kValueBytes = 4096;
 enum class CopyFault : std::uint8_t {
   kNothing,
   kRearranged,  // PyTorch copied the data on the host first: uploads only
+  kSavedState,  // a heap at a time, in few of the steps, as a checkpoint is saved: downloads only
   kManySmall,   // one by one, where one would do
   kPageable,    // from ordinary memory, and large enough for the driver to stage it: uploads only
   kValue,       // a value that is read back: downloads only

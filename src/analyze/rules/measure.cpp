@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "analyze/graph/held.h"
 #include "analyze/model/symbols.h"
@@ -82,12 +81,16 @@ Selection calls_of(const SiteCalls& site, const ProcessModel& model, std::initia
   return calls;
 }
 
+std::set<std::uint32_t> steps_of(const ProcessModel& model, const Selection& calls) {
+  std::set<std::uint32_t> steps;
+  for (const std::uint32_t call : calls) steps.insert(model.step_of(call));
+  return steps;
+}
+
 bool is_regular(const ProcessModel& model, const Selection& calls) {
   constexpr std::size_t kOften = 5;
   if (!model.steps()) return calls.size() >= kOften;
-  std::set<std::uint32_t> steps;
-  for (const std::uint32_t call : calls) steps.insert(model.step_of(call));
-  return 2 * steps.size() >= model.step_count();
+  return 2 * steps_of(model, calls).size() >= model.step_count();
 }
 
 std::int64_t duration_ns(const ProcessModel& model, const Selection& calls) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <set>
 #include <string>
 
 #include "analyze/rules/rule.h"
@@ -37,6 +38,8 @@ bool matters(const ProcessModel& model, std::int64_t total_ns);
 
 // The calls of a place that are of one of these kinds.
 Selection calls_of(const SiteCalls& site, const ProcessModel& model, std::initializer_list<trace::CallKind> kinds);
+// The steps that these calls are in.
+std::set<std::uint32_t> steps_of(const ProcessModel& model, const Selection& calls);
 // Whether they come all the time and not only when the program starts: in at least half of the steps; without steps at
 // least five times.
 bool is_regular(const ProcessModel& model, const Selection& calls);

@@ -23,6 +23,7 @@ std::span<const Rule> all_rules() {
       Rule{"late_loader", find_late_loader},
       Rule{"late_weights", find_late_weights},
       Rule{"launch_bound", find_launch_bound},
+      Rule{"checkpoint_blocks_step", find_checkpoint_blocks_step},
       Rule{"copies_in_step", find_copies_in_step},
       Rule{"alloc_free_sync", find_alloc_free_sync},
       Rule{"dark_traffic", find_dark_traffic},

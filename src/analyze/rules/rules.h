@@ -26,6 +26,7 @@ void find_pinning_in_loop(const RuleInput& input, std::vector<Candidate>& found)
 void find_late_loader(const RuleInput& input, std::vector<Candidate>& found);
 void find_late_weights(const RuleInput& input, std::vector<Candidate>& found);
 void find_launch_bound(const RuleInput& input, std::vector<Candidate>& found);
+void find_checkpoint_blocks_step(const RuleInput& input, std::vector<Candidate>& found);
 void find_copies_in_step(const RuleInput& input, std::vector<Candidate>& found);
 void find_alloc_free_sync(const RuleInput& input, std::vector<Candidate>& found);
 void find_dark_traffic(const RuleInput& input, std::vector<Candidate>& found);

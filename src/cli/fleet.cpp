@@ -9,9 +9,10 @@ void add_fleet(CLI::App& app, int& status) {
   command->allow_extras();
   command->prefix_command();
   command->footer(
-      "Runs in Python: `pip install 'turnpike[fleet]'`; `python -m turnpike fleet --help` shows its options.\n\n"
-      "Exit code: 0, 2 wrong usage, 3 a run cannot be read (the others are compared), 4 DuckDB is missing or the\n"
-      "output cannot be written.");
+      "Runs in Python: `pip install 'turnpike[fleet]'`; `python -m turnpike fleet --help` explains its options:\n"
+      "--json, --workers, --by, --html, --parquet, --check, --engine, --ray-address.\n\n"
+      "Exit code: 0, 1 a limit of the budget is exceeded, 2 wrong usage or a bad budget, 3 a run cannot be read (the\n"
+      "others are compared), 4 DuckDB or Ray is missing or the output cannot be written.");
   command->callback([&status] {
     status = fail("turnpike fleet",
                   "this program has no Python. Run `python -m turnpike fleet` with the Python in which "

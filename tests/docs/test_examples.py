@@ -12,6 +12,7 @@ import pytest
 
 import turnpike as tp
 from turnpike._bench import command as bench
+from turnpike._fleet import command as fleet
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "bench/whatif/README.md"])
@@ -47,6 +48,8 @@ def help_of(turnpike, *names):
 def options_of(turnpike, *names):
     if names[0] == "bench" and names != ("bench",) and names[1] != "link":
         return set(bench.parser()._option_string_actions)
+    if names == ("fleet",):
+        return set(fleet.parser()._option_string_actions)
     lines = [line for line in help_of(turnpike, *names).splitlines() if re.match(r" {1,4}-", line)]
     return {option for line in lines for option in re.findall(r"(?<![\w-])--?[a-z][\w-]*", line[:28])}
 

@@ -12,29 +12,54 @@ import tempfile
 from collections.abc import Callable
 from typing import Any
 
-from turnpike._fleet import findings, rollups, text
+from turnpike._fleet import budget, findings, groups, page, ray_engine, rollups, tables, text
 from turnpike._fleet.figures import Figures, MissingDuckDB
+from turnpike._fleet.ray_engine import MissingRay
 
-_EPILOG = """exit code: 0, 2 wrong usage, 3 a run cannot be read (the others are compared), 4 DuckDB is missing or
-something else failed"""
+_EPILOG = """exit code: 0, 1 a limit of the budget is exceeded, 2 wrong usage or a bad budget, 3 a run cannot be read
+(the others are compared), 4 DuckDB or Ray is missing or something else failed"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Of the arguments behind `turnpike fleet`."""
+    # fmt: off
+    parser = argparse.ArgumentParser(
+        prog="turnpike fleet", description="Compare the ranks of a large job: which one differs, at which line.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="runs, roll-ups (*.parquet), or folders that hold them")
+    parser.add_argument("--json", action="store_true", help="for other programs, instead of text")
+    parser.add_argument("--workers", type=_positive, default=os.cpu_count() or 1, metavar="N",
+                        help="how many runs to roll up at the same time (default: one for each core)")
+    parser.add_argument("--by", type=_keys, metavar="KEYS",
+                        help=f"also the ranks taken together, by {', '.join(groups.KEYS)} or several: host,numa")
+    parser.add_argument("--html", metavar="FILE", help="also a page: ranks over time as a heat map, and what differs")
+    parser.add_argument("--parquet", metavar="FOLDER",
+                        help="also tables: ranks, minutes, sites and findings, as files of Parquet in this folder")
+    parser.add_argument("--check", nargs="?", const="turnpike.toml", metavar="BUDGET",
+                        help="judge by the table [fleet] of this file (default: turnpike.toml); comes last")
+    parser.add_argument("--engine", choices=("local", "ray"), default="local",
+                        help="where recordings are rolled up: by processes here (default), or on a Ray cluster")
+    parser.add_argument("--ray-address", metavar="ADDRESS",
+                        help="of the cluster, or auto; default: RAY_ADDRESS, else a Ray of this machine")
+    # fmt: on
+    return parser
 
 
 def main(arguments: list[str]) -> int:
     """Runs `turnpike fleet`. Returns its exit code: those of docs/architecture.md."""
-    parser = argparse.ArgumentParser(
-        prog="turnpike fleet", description="Compare the ranks of a large job: which one differs, at which line.",
-        epilog=_EPILOG,
-    )  # fmt: skip
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="runs, roll-ups (*.parquet), or folders that hold them")
-    parser.add_argument("--json", action="store_true", help="for other programs, instead of text")
-    parser.add_argument("--workers", type=_positive, default=os.cpu_count() or 1, metavar="N",
-                        help="how many runs to roll up at the same time (default: one for each core)")  # fmt: skip
-    given = parser.parse_args(arguments)
+    given = parser().parse_args(arguments)
+    try:
+        limits = None if given.check is None else budget.read(given.check)
+    except budget.BadBudget as error:
+        return _fail(str(error), 2)
     try:
         with tempfile.TemporaryDirectory(prefix="turnpike-fleet-") as folder:
-            return _compare(given, pathlib.Path(folder))
+            return _compare(given, limits, pathlib.Path(folder))
     except MissingDuckDB:
         return _fail("this needs DuckDB: pip install 'turnpike[fleet]'", 4)
+    except MissingRay as error:
+        return _fail(str(error), 4)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -42,11 +67,17 @@ def main(arguments: list[str]) -> int:
         return _fail(str(error), 4)
 
 
-def _compare(given: Any, folder: pathlib.Path) -> int:
+def _mapped(given: Any, traces: list[tuple[str, pathlib.Path]], folder: pathlib.Path) -> list[rollups.Mapped]:
+    if given.engine == "ray" and traces:
+        return ray_engine.roll_up_all(traces, folder, given.ray_address, _progress(len(traces)))
+    return rollups.roll_up_all(traces, folder, given.workers, _progress(len(traces)))
+
+
+def _compare(given: Any, limits: budget.Budget | None, folder: pathlib.Path) -> int:
     inputs = rollups.find(given.runs)
     unreadable = list(inputs.unreadable)
     files = list(inputs.rollups)
-    for mapped in rollups.roll_up_all(inputs.traces, folder, given.workers, _progress(len(inputs.traces))):
+    for mapped in _mapped(given, inputs.traces, folder):
         files += mapped.rollups
         if mapped.error is not None:
             unreadable.append(mapped.error)
@@ -61,12 +92,25 @@ def _compare(given: Any, folder: pathlib.Path) -> int:
     unreadable += figures.unreadable
     found = findings.all_findings(figures)
     result = _result(figures, found, unreadable)
+    if given.by:
+        result["groups"] = [text.group_json(given.by, group) for group in groups.by(figures, given.by)]
+    judged = []
+    if limits is not None:
+        missing = sum(len(ranks) for ranks in result["missing_ranks"].values())
+        judged = budget.judge(limits, figures, found, missing, len(unreadable))
+        result["budget"] = [text.limit_json(one) for one in judged]
+    if given.parquet:
+        tables.write(pathlib.Path(given.parquet), figures, found)
+    if given.html:
+        pathlib.Path(given.html).write_text(page.as_page(result, found, figures), encoding="utf-8")
     shown = json.dumps(result, indent=2) + "\n" if given.json else text.as_text(result, found)
     sys.stdout.write(shown)
     sys.stdout.flush()
     for one in unreadable:
         print(f"turnpike fleet: {text.printable(one)}", file=sys.stderr)
-    return 3 if unreadable else 0
+    if unreadable and (limits is None or limits.max_unreadable is None):
+        return 3
+    return 0 if all(one.is_kept for one in judged) else 1
 
 
 def _progress(count: int) -> Callable[[int], None]:
@@ -97,6 +141,14 @@ def _result(figures: Figures, found: list[findings.Finding], unreadable: list[st
         ],
         "findings": [text.finding_json(one) for one in found],
     }
+
+
+def _keys(words: str) -> list[str]:
+    keys = words.split(",")
+    for key in keys:
+        if key not in groups.KEYS:
+            raise argparse.ArgumentTypeError(f"{key!r} is none of {', '.join(groups.KEYS)}")
+    return keys
 
 
 def _positive(word: str) -> int:

@@ -117,6 +117,11 @@ class Figures:
         """All rows of a query over the tables `processes`, `sites` and `minutes`."""
         return self._database.execute(query).fetchall()
 
+    def add(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Puts rows into a table."""
+        if rows:
+            self._database.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+
     def by_place(self, value: str, keys: str = "site, direction", where: str = "true") -> Iterator[Place]:
         """`value`, an expression over `sites`, for each rank, place by place: those where most of it is first."""
         query = f"""

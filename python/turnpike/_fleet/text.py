@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from turnpike._fleet.budget import Limit
 from turnpike._fleet.figures import Rank
 from turnpike._fleet.findings import Finding
+from turnpike._fleet.groups import Group
 from turnpike._fleet.outliers import Spread
 
 _MOST_NAMES = 8
@@ -38,7 +40,7 @@ def _shown(one: Spread, unit: str) -> str:
     return f"{median} ({low} to {high}, {one.count})"
 
 
-def _who(finding: Finding) -> str:
+def who(finding: Finding) -> str:
     if finding.hosts:
         rest = [rank for rank in finding.ranks if rank.host not in finding.hosts]
         names = [f"host {host}" for host in finding.hosts] + [rank.name() for rank in rest]
@@ -48,8 +50,28 @@ def _who(finding: Finding) -> str:
     return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
+def facts_of(one: Finding) -> list[tuple[str, str]]:
+    """What stands below a finding's title: a name and a sentence for each."""
+    facts = [("line", one.site)] if one.site else []
+    facts.append(("these", f"{_shown(one.these, one.unit)} {'' if one.unit[:2] == 'ns' else one.unit}".rstrip()))
+    facts.append(("others", f"{_shown(one.others, one.unit)}; robust z {one.z:.1f}"))
+    facts.append(("why", one.evidence))
+    if one.saving_ns:
+        of = "on all ranks" if one.saves_all else "on these ranks"
+        facts.append(("gain", f"up to {one.saving_ns / 1e6:.2f} ms a step {of}"))
+    return facts
+
+
+def _group_name(key: str, value: str | int | None) -> str:
+    return f"no {key} known" if value is None else f"NUMA node {value}" if key == "numa" else f"{key} {value}"
+
+
+def _name_of(rank: dict[str, Any]) -> str:
+    return f"rank {rank['rank']}" if rank["rank"] is not None else f"process {rank['pid']}"
+
+
 def as_text(result: dict[str, Any], findings: list[Finding]) -> str:
-    """For a terminal. The same facts as as_json()."""
+    """For a terminal. The same facts as the JSON."""
     fleet = result["fleet"]
     lines = [
         "TURNPIKE FLEET",
@@ -63,19 +85,23 @@ def as_text(result: dict[str, Any], findings: list[Finding]) -> str:
         lines.append(f"  MISSING   {one}")
     for loss in result["losses"]:
         lines.append(f"  LOST      {loss['loss']}: {loss['count']}, in {loss['processes']} processes")
+    for group in result.get("groups", []):
+        name = ", ".join(_group_name(key, value) for key, value in group["key"].items())
+        lines.append(
+            f"  GROUP     {name}: {group['ranks']} ranks, a step {group['step_ns'] / 1e6:.2f} ms, of it their own part "
+            f"{group['own_ns'] / 1e6:.2f} ms (medians); slowest {_name_of(group['slowest'])}"
+        )
     lines += ["", "WHAT DIFFERS" if findings else "No rank differs from the others."]
     for number, one in enumerate(findings, 1):
-        lines.append(f"  {number}  {_who(one)} {one.title} [{one.rule}]")
-        if one.site:
-            lines.append(f"     line    {one.site}")
-        lines.append(f"     these   {_shown(one.these, one.unit)} {'' if one.unit[:2] == 'ns' else one.unit}".rstrip())
-        lines.append(f"     others  {_shown(one.others, one.unit)}; robust z {one.z:.1f}")
-        lines.append(f"     why     {one.evidence}")
-        if one.saving_ns:
-            of = "on all ranks" if one.saves_all else "on these ranks"
-            lines.append(f"     gain    up to {one.saving_ns / 1e6:.2f} ms a step {of}")
+        lines.append(f"  {number}  {who(one)} {one.title} [{one.rule}]")
+        lines += [f"     {name:<7} {value}" for name, value in facts_of(one)]
     if findings:
         lines += ["", "  Figures: median (5th to 95th percentile, number of ranks)."]
+    if "budget" in result:
+        lines += ["", "BUDGET"]
+        lines += [
+            f"  {'ok  ' if one['is_kept'] else 'FAIL'}  {one['limit']}: {one['what']}" for one in result["budget"]
+        ]
     return "\n".join(printable(line) for line in lines) + "\n"
 
 
@@ -105,3 +131,19 @@ def finding_json(one: Finding) -> dict[str, Any]:
         "saves_all_ranks": one.saves_all,
         "evidence": one.evidence,
     }
+
+
+def group_json(keys: list[str], group: Group) -> dict[str, Any]:
+    """As in docs/howto/many_gpus.md."""
+    return {
+        "key": dict(zip(keys, group.values, strict=True)),
+        "ranks": group.ranks,
+        "step_ns": round(group.step_ns),
+        "own_ns": round(group.own_ns),
+        "slowest": _rank(group.slowest),
+    }
+
+
+def limit_json(one: Limit) -> dict[str, Any]:
+    """As in docs/howto/many_gpus.md."""
+    return {"limit": one.name, "most": one.most, "found": one.found, "is_kept": one.is_kept, "what": one.what}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from turnpike._core import Error
+from turnpike import _toml
 from turnpike._guard.library import call
 
 Level = Literal["allow", "log", "disallow"] | int | str
@@ -48,8 +47,7 @@ def _value(key: str, level: Level) -> str:
 
 def read_config(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[str]]:
     """The table [guard] of a turnpike.toml, and the sites of its [[allow]] entries."""
-    with open(path, "rb") as file:
-        content = _toml().load(file)
+    content = _toml.load(path)
     table = content.get("guard")
     if not isinstance(table, dict):
         raise ValueError(f"{os.fspath(path)} has no table [guard]")
@@ -62,15 +60,3 @@ def read_config(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[str]
         direction = entry.get("direction")
         sites.append(f"{direction} {entry['site']}" if direction in KINDS else entry["site"])
     return table, sites
-
-
-def _toml() -> Any:
-    if sys.version_info >= (3, 11):
-        import tomllib
-
-        return tomllib
-    try:
-        import tomli
-    except ModuleNotFoundError:
-        raise Error("Python 3.10 reads no TOML: install tomli, or give the rules as arguments.") from None
-    return tomli

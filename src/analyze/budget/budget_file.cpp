@@ -247,6 +247,16 @@ constexpr Key<Budget> kGuardKeys[] = {
     {"moves", take_guard_rule},    {"threads", take_guard_rule},
 };
 
+// `turnpike fleet` reads and checks the values.
+void pass_over(BudgetValues&, const toml::node&, std::string_view, Budget&) {}
+
+constexpr Key<Budget> kFleetKeys[] = {
+    {"max_rank_spread_pct", pass_over},
+    {"max_missing_ranks", pass_over},
+    {"max_unreadable", pass_over},
+    {"forbid", pass_over},
+};
+
 template <const auto& kKeys>
 void take_keys(BudgetValues& values, const toml::table& table, const std::string& title, std::size_t, Budget& budget) {
   take_all<Budget>(values, table, title, kKeys, budget);
@@ -274,6 +284,7 @@ constexpr Section kSections[] = {
     {"findings", false, take_keys<kFindingsKeys>},
     {"losses", false, take_keys<kLossesKeys>},
     {"guard", false, take_keys<kGuardKeys>},
+    {"fleet", false, take_keys<kFleetKeys>},
 };
 
 void take_section(BudgetValues& values, const toml::node& node, const Section& section, Budget& budget) {

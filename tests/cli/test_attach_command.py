@@ -1,5 +1,6 @@
 """`turnpike record --dormant` and `turnpike attach`: the real recorder on fake CUDA."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -12,6 +13,7 @@ import sys
 import time
 
 import pytest
+from terminal import Terminal
 
 from conftest import built
 
@@ -118,6 +120,11 @@ def report(record, run):
     return json.loads(done.stdout)
 
 
+def is_whole(read):
+    """Nothing is lost but the call that was under way when the recording began."""
+    return set(read["losses"]) <= {"unmatched_activity"} and read["losses"].get("unmatched_activity", 0) <= 1
+
+
 def end(process):
     """What a server says and exits with when it is told to end."""
     out, err = process.communicate(timeout=30)
@@ -185,7 +192,7 @@ def test_a_while_of_a_server_is_recorded(dormant, attach, record):
     assert "turnpike: recorded 1 process into run.tpk (" in result.stderr
     assert result.stderr.endswith("  the run is run.tpk; next: turnpike report run.tpk\n")
     read = report(record, "run.tpk")
-    assert read["losses"] == {}
+    assert is_whole(read)
     said = int(re.search(r"host to device +(\d+) ", result.stderr)[1])
     assert said == read["totals"]["h2d"]["count"]
     assert 20 < said < 400  # one each 2 ms at most
@@ -210,7 +217,22 @@ def test_ctrl_c_ends_the_recording_and_not_the_program(dormant, attach, record, 
     _, err = attached.communicate(timeout=30)
     assert attached.returncode == 0
     assert "turnpike: recorded 1 process into run.tpk" in err
-    assert report(record, "run.tpk")["losses"] == {}
+    assert is_whole(report(record, "run.tpk"))
+    assert end(server) == (5, b"served\n", b"")
+
+
+def test_a_terminal_shows_how_it_goes_and_ctrl_c_ends_it(dormant, record):
+    server = dormant.serve()
+    environment = {name: value for name, value in record.environment.items() if name != "LD_LIBRARY_PATH"}
+    terminal = Terminal(
+        [str(record.turnpike), "attach", str(server.pid), "--duration", "60", "-o", "run.tpk"],
+        record.directory, {**environment, "TERM": "xterm-256color"}, 24, 100,
+    )  # fmt: skip
+    terminal.wait_for(lambda screen: re.match(r"turnpike 0:0\d \| to device \d+, ", screen.line(23)))
+    terminal.type(b"\x03")
+    assert terminal.end() == 0
+    assert "turnpike 0:0" not in terminal.screen.text()
+    assert "turnpike: recorded 1 process into run.tpk" in terminal.screen.text()
     assert end(server) == (5, b"served\n", b"")
 
 
@@ -224,7 +246,7 @@ def test_a_process_that_ends_meanwhile_leaves_a_whole_file(dormant, attach, reco
     assert attached.returncode == 0
     assert f"turnpike attach: process {server.pid} has ended meanwhile" in err
     read = report(record, "run.tpk")
-    assert read["losses"] == {} and read["totals"]["h2d"]["count"] > 20
+    assert is_whole(read) and read["totals"]["h2d"]["count"] > 20
 
 
 def test_a_process_that_is_killed_meanwhile_leaves_what_was_written(dormant, attach, record):
@@ -251,7 +273,7 @@ def test_who_comes_second_is_refused_and_the_first_goes_on(dormant, attach, reco
     attached.communicate(timeout=30)
     assert attached.returncode == 0
     assert record.runs() == ["run.tpk"]
-    assert report(record, "run.tpk")["losses"] == {}
+    assert is_whole(report(record, "run.tpk"))
 
 
 def test_when_attach_is_killed_the_file_is_closed(dormant, attach, record):
@@ -497,11 +519,21 @@ def test_descriptors_that_are_the_programs_now_are_left_alone(dormant, attach, r
     assert "has ended meanwhile, or left the recording" in err
     tell(
         server,
-        "mine[1].send(b'x'); print(os.read(519, 1), [os.fstat(n).st_ino for n in range(500, 520)] == [os.fstat(500).st_ino] * 20, flush=True)",
+        "mine[1].send(b'x'); inodes = {os.fstat(n).st_ino for n in range(500, 520)}; "
+        "print(os.read(519, 1), len(inodes), flush=True)",
     )
-    assert server.stdout.readline() == b"b'x' True\n"
+    assert server.stdout.readline() == b"b'x' 1\n"
     assert end(server) == (5, b"served\n", b"")
     assert "not_closed" not in report(record, "run.tpk")["losses"]
+
+
+def links_of(pid):
+    """What its descriptors name, as far as they are still there."""
+    links = []
+    for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            links.append(os.readlink(entry))
+    return links
 
 
 def test_a_forked_child_does_not_wait_for_anybody(dormant, attach, record):
@@ -511,8 +543,7 @@ def test_a_forked_child_does_not_wait_for_anybody(dormant, attach, record):
     tell(server, "print(child, flush=True)")
     child = int(server.stdout.readline())
     try:
-        sockets = [os.readlink(f"/proc/{child}/fd/{name}") for name in os.listdir(f"/proc/{child}/fd")]
-        assert not [name for name in sockets if name.startswith("socket:")]
+        until(lambda: not any(link.startswith("socket:") for link in links_of(child)))
         assert attach(child).returncode == 3
         result = attach(server.pid, "--duration", "0.2", "-o", "run.tpk")
         assert result.returncode == 0, result.stderr
@@ -553,4 +584,4 @@ def test_it_waits_for_a_process_that_is_stopped_for_a_moment(dormant, attach, re
     os.kill(server.pid, signal.SIGCONT)
     attached.communicate(timeout=30)
     assert attached.returncode == 0
-    assert report(record, "run.tpk")["losses"] == {}
+    assert is_whole(report(record, "run.tpk"))

@@ -6,10 +6,13 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from runs import write_run
 from test_whatif_command import WRITERS
+
+from conftest import built
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FULL = "/dev/full"
@@ -26,6 +29,11 @@ SCENARIOS = {
         "126": [["record", "--", "/"]],
         "127": [["record", "--", "no-such-command-anywhere"]],
     },
+    # {pid} waits for it.
+    "attach": {"0": [["attach", "{pid}", "--duration", "0.1"],
+                     ["attach", "{pid}", "--duration", "0.1", "-o", OUTPUT]],
+               "2": [["attach"], ["attach", "{pid}", "--all"], ["attach", "{pid}", "-o", "train.tpk"]],
+               "3": [["attach", "999999999"]]},
     "guard": {
         "COMMAND's own": [["guard", "--d2h", "log", "--", "sh", "-c", "{program} process=1; exit 7"]],
         # As the library does in the program.
@@ -120,12 +128,35 @@ def interrupted(words, **options):
 
 
 @pytest.fixture
-def run(turnpike, guard_library, environment, place):
+def waiting(turnpike, environment, tmp_path):
+    """The id of a program that waits for `turnpike attach`, with the real recorder on fake CUDA."""
+    libraries = built("tests/fake/lib")
+    real = {
+        "TURNPIKE_RECORD_LIBRARY": str(built("src/record/libturnpike_record.so")),
+        "LD_LIBRARY_PATH": str(libraries),
+        "TURNPIKE_CUPTI": str(libraries / "libfakecupti.so"),
+    }
+    process = subprocess.Popen(
+        [turnpike, "record", "--dormant", "--", built("tests/record/record_victim"), "paced", "100000", "2"],
+        cwd=tmp_path, env={**environment, **real}, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    while f".{process.pid}\n" not in pathlib.Path("/proc/net/unix").read_text():
+        assert process.poll() is None
+        time.sleep(0.01)
+    yield str(process.pid)
+    process.kill()
+    process.wait()
+
+
+@pytest.fixture
+def run(turnpike, guard_library, environment, place, request):
     environment = {name: value for name, value in environment.items() if not name.startswith("GITHUB")}
     environment["TURNPIKE_GUARD_LIBRARY"] = str(guard_library)
 
     def run(words):
         output = subprocess.PIPE
+        if "{pid}" in words:
+            words = [word.replace("{pid}", request.getfixturevalue("waiting")) for word in words]
         if ">" in words:
             words, output = words[:-2], open(words[-1], "w")
         elif words[0] == "view":

@@ -120,9 +120,12 @@ def report(record, run):
     return json.loads(done.stdout)
 
 
-def is_whole(read):
-    """Nothing is lost but the call that was under way when the recording began."""
-    return set(read["losses"]) <= {"unmatched_activity"} and read["losses"].get("unmatched_activity", 0) <= 1
+def lost(read):
+    """What is lost but the work of the few calls that came while the recording began."""
+    losses = dict(read["losses"])
+    if losses.get("unmatched_activity", 0) <= 10:
+        losses.pop("unmatched_activity", None)
+    return losses
 
 
 def end(process):
@@ -192,7 +195,7 @@ def test_a_while_of_a_server_is_recorded(dormant, attach, record):
     assert "turnpike: recorded 1 process into run.tpk (" in result.stderr
     assert result.stderr.endswith("  the run is run.tpk; next: turnpike report run.tpk\n")
     read = report(record, "run.tpk")
-    assert is_whole(read)
+    assert lost(read) == {}
     said = int(re.search(r"host to device +(\d+) ", result.stderr)[1])
     assert said == read["totals"]["h2d"]["count"]
     assert 20 < said < 400  # one each 2 ms at most
@@ -217,7 +220,7 @@ def test_ctrl_c_ends_the_recording_and_not_the_program(dormant, attach, record, 
     _, err = attached.communicate(timeout=30)
     assert attached.returncode == 0
     assert "turnpike: recorded 1 process into run.tpk" in err
-    assert is_whole(report(record, "run.tpk"))
+    assert lost(report(record, "run.tpk")) == {}
     assert end(server) == (5, b"served\n", b"")
 
 
@@ -246,7 +249,7 @@ def test_a_process_that_ends_meanwhile_leaves_a_whole_file(dormant, attach, reco
     assert attached.returncode == 0
     assert f"turnpike attach: process {server.pid} has ended meanwhile" in err
     read = report(record, "run.tpk")
-    assert is_whole(read) and read["totals"]["h2d"]["count"] > 20
+    assert lost(read) == {} and read["totals"]["h2d"]["count"] > 20
 
 
 def test_a_process_that_is_killed_meanwhile_leaves_what_was_written(dormant, attach, record):
@@ -273,7 +276,7 @@ def test_who_comes_second_is_refused_and_the_first_goes_on(dormant, attach, reco
     attached.communicate(timeout=30)
     assert attached.returncode == 0
     assert record.runs() == ["run.tpk"]
-    assert is_whole(report(record, "run.tpk"))
+    assert lost(report(record, "run.tpk")) == {}
 
 
 def test_when_attach_is_killed_the_file_is_closed(dormant, attach, record):
@@ -295,15 +298,18 @@ def test_twenty_times_leave_no_descriptor_and_no_thread(dormant, attach, record)
     server = dormant.serve()
 
     def held():
-        return [len(os.listdir(f"/proc/{server.pid}/{what}")) for what in ("fd", "task")]
+        folder = pathlib.Path(f"/proc/{server.pid}")
+        threads = sorted((task / "comm").read_text() for task in (folder / "task").iterdir())
+        return sorted(entry.name for entry in (folder / "fd").iterdir()), threads
 
-    before = None
     for number in range(21):
         result = attach(server.pid, "--duration", "0.05", "-o", f"{number}.tpk")
         assert result.returncode == 0, result.stderr
         if number == 0:
+            time.sleep(0.5)
             before = held()  # what CUPTI opens stays
-    until(lambda: held() == before, 5)
+    time.sleep(0.5)
+    assert held() == before
     assert end(server) == (5, b"served\n", b"")
 
 
@@ -584,4 +590,4 @@ def test_it_waits_for_a_process_that_is_stopped_for_a_moment(dormant, attach, re
     os.kill(server.pid, signal.SIGCONT)
     attached.communicate(timeout=30)
     assert attached.returncode == 0
-    assert is_whole(report(record, "run.tpk"))
+    assert lost(report(record, "run.tpk")) == {}

@@ -15,8 +15,6 @@ import time
 import pytest
 from terminal import Terminal
 
-from conftest import built
-
 # A program in Python that initialises the fake CUDA and copies until its standard input ends.
 SERVER = """
 import ctypes, os, sys, threading, time
@@ -57,14 +55,13 @@ def until(condition, seconds=20):
 
 
 @pytest.fixture
-def dormant(record):
+def dormant(record, record_library, fake_libraries):
     """Starts programs that wait; kills those that are left."""
-    libraries = built("tests/fake/lib")
     record.environment = {
         **record.environment,
-        "TURNPIKE_RECORD_LIBRARY": str(built("src/record/libturnpike_record.so")),
-        "LD_LIBRARY_PATH": str(libraries),
-        "TURNPIKE_CUPTI": str(libraries / "libfakecupti.so"),
+        "TURNPIKE_RECORD_LIBRARY": str(record_library),
+        "LD_LIBRARY_PATH": str(fake_libraries),
+        "TURNPIKE_CUPTI": str(fake_libraries / "libfakecupti.so"),
     }
     started = []
 
@@ -120,14 +117,6 @@ def report(record, run):
     return json.loads(done.stdout)
 
 
-def lost(read):
-    """What is lost but the work of the few calls that came while the recording began."""
-    losses = dict(read["losses"])
-    if losses.get("unmatched_activity", 0) <= 10:
-        losses.pop("unmatched_activity", None)
-    return losses
-
-
 def end(process):
     """What a server says and exits with when it is told to end."""
     out, err = process.communicate(timeout=30)
@@ -164,8 +153,8 @@ def test_it_ends_as_the_plain_program(dormant, command):
     assert int(out) == process.pid, "it has the id of the command that was started"
 
 
-def test_a_program_that_uses_cuda_ends_by_itself_with_its_code(dormant, record):
-    process = dormant(built("tests/record/record_victim"), "paced", "20", "1")
+def test_a_program_that_uses_cuda_ends_by_itself_with_its_code(dormant, record, victim):
+    process = dormant(victim, "paced", "20", "1")
     assert process.communicate(timeout=30) == (b"paced 20\n", b"")
     assert process.returncode == 0
     assert files(record.directory) == []
@@ -195,18 +184,18 @@ def test_a_while_of_a_server_is_recorded(dormant, attach, record):
     assert "turnpike: recorded 1 process into run.tpk (" in result.stderr
     assert result.stderr.endswith("  the run is run.tpk; next: turnpike report run.tpk\n")
     read = report(record, "run.tpk")
-    assert lost(read) == {}
+    assert read["losses"] == {}
     said = int(re.search(r"host to device +(\d+) ", result.stderr)[1])
     assert said == read["totals"]["h2d"]["count"]
     assert 20 < said < 400  # one each 2 ms at most
     assert end(server) == (5, b"served\n", b"")
 
 
-def test_the_run_is_named_after_the_program(dormant, attach, record):
-    victim = dormant(built("tests/record/record_victim"), "paced", "100000", "2")
-    until(lambda: waits(victim.pid))
+def test_the_run_is_named_after_the_program(dormant, attach, record, victim):
+    process = dormant(victim, "paced", "100000", "2")
+    until(lambda: waits(process.pid))
     for _ in range(2):
-        assert attach(victim.pid, "--duration", "0.1").returncode == 0
+        assert attach(process.pid, "--duration", "0.1").returncode == 0
     assert record.runs() == ["record_victim-2.tpk", "record_victim.tpk"]
 
 
@@ -220,7 +209,7 @@ def test_ctrl_c_ends_the_recording_and_not_the_program(dormant, attach, record, 
     _, err = attached.communicate(timeout=30)
     assert attached.returncode == 0
     assert "turnpike: recorded 1 process into run.tpk" in err
-    assert lost(report(record, "run.tpk")) == {}
+    assert report(record, "run.tpk")["losses"] == {}
     assert end(server) == (5, b"served\n", b"")
 
 
@@ -249,7 +238,7 @@ def test_a_process_that_ends_meanwhile_leaves_a_whole_file(dormant, attach, reco
     assert attached.returncode == 0
     assert f"turnpike attach: process {server.pid} has ended meanwhile" in err
     read = report(record, "run.tpk")
-    assert lost(read) == {} and read["totals"]["h2d"]["count"] > 20
+    assert read["losses"] == {} and read["totals"]["h2d"]["count"] > 20
 
 
 def test_a_process_that_is_killed_meanwhile_leaves_what_was_written(dormant, attach, record):
@@ -276,7 +265,7 @@ def test_who_comes_second_is_refused_and_the_first_goes_on(dormant, attach, reco
     attached.communicate(timeout=30)
     assert attached.returncode == 0
     assert record.runs() == ["run.tpk"]
-    assert lost(report(record, "run.tpk")) == {}
+    assert report(record, "run.tpk")["losses"] == {}
 
 
 def test_when_attach_is_killed_the_file_is_closed(dormant, attach, record):
@@ -590,4 +579,4 @@ def test_it_waits_for_a_process_that_is_stopped_for_a_moment(dormant, attach, re
     os.kill(server.pid, signal.SIGCONT)
     attached.communicate(timeout=30)
     assert attached.returncode == 0
-    assert lost(report(record, "run.tpk")) == {}
+    assert report(record, "run.tpk")["losses"] == {}

@@ -12,8 +12,6 @@ import pytest
 from runs import write_run
 from test_whatif_command import WRITERS
 
-from conftest import built
-
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FULL = "/dev/full"
 OUTPUT = "made/by/the/command.out"
@@ -128,16 +126,15 @@ def interrupted(words, **options):
 
 
 @pytest.fixture
-def waiting(turnpike, environment, tmp_path):
+def waiting(turnpike, record_library, fake_libraries, victim, environment, tmp_path):
     """The id of a program that waits for `turnpike attach`, with the real recorder on fake CUDA."""
-    libraries = built("tests/fake/lib")
     real = {
-        "TURNPIKE_RECORD_LIBRARY": str(built("src/record/libturnpike_record.so")),
-        "LD_LIBRARY_PATH": str(libraries),
-        "TURNPIKE_CUPTI": str(libraries / "libfakecupti.so"),
+        "TURNPIKE_RECORD_LIBRARY": str(record_library),
+        "LD_LIBRARY_PATH": str(fake_libraries),
+        "TURNPIKE_CUPTI": str(fake_libraries / "libfakecupti.so"),
     }
     process = subprocess.Popen(
-        [turnpike, "record", "--dormant", "--", built("tests/record/record_victim"), "paced", "100000", "2"],
+        [turnpike, "record", "--dormant", "--", victim, "paced", "100000", "2"],
         cwd=tmp_path, env={**environment, **real}, stdout=subprocess.DEVNULL,
     )  # fmt: skip
     while f".{process.pid}\n" not in pathlib.Path("/proc/net/unix").read_text():

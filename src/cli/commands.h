@@ -13,6 +13,7 @@ enum ExitCode : int { kFine = 0, kCheckFailed = 1, kUsage = 2, kUnreadableInput 
 
 // `command`: what stands behind "--" (given_command.h).
 void add_record(CLI::App& app, int& status, std::vector<std::string> command);
+void add_attach(CLI::App& app, int& status);
 void add_guard(CLI::App& app, int& status, std::vector<std::string> command);
 void add_report(CLI::App& app, int& status);
 void add_view(CLI::App& app, int& status);

@@ -48,16 +48,11 @@ void apply(const std::vector<Variable>& variables) {
 }
 
 // In the child. Tells errno through the pipe when it comes back from exec, and nothing when it does not.
-[[noreturn]] void become(const std::vector<std::string>& command, const std::vector<Variable>& variables,
-                         const SignalState& before, int error_pipe) {
-  std::vector<char*> arguments;
-  for (const auto& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
-  arguments.push_back(nullptr);
-  apply(variables);
+[[noreturn]] void become_child(const std::vector<std::string>& command, const std::vector<Variable>& variables,
+                               const SignalState& before, int error_pipe) {
   sigaction(SIGCHLD, &before.on_child, nullptr);
   sigprocmask(SIG_SETMASK, &before.mask, nullptr);
-  execvp(arguments[0], arguments.data());
-  const int code = errno;
+  const int code = become(command, variables);
   [[maybe_unused]] const auto written = write(error_pipe, &code, sizeof code);
   _exit(127);
 }
@@ -124,7 +119,7 @@ Result<Ending> launch(const std::vector<std::string>& command, const std::vector
   const SignalState before = take_signals(awaited);
   const pid_t child = fork();
   if (child < 0) return Error{std::string("cannot start a process: ") + std::strerror(errno)};
-  if (child == 0) become(command, variables, before, error_pipe[1]);
+  if (child == 0) become_child(command, variables, before, error_pipe[1]);
 
   close(error_pipe[1]);
   const int start_error = await_exec(error_pipe[0]);
@@ -134,6 +129,15 @@ Result<Ending> launch(const std::vector<std::string>& command, const std::vector
   Ending ending;
   ending.start_error = start_error;
   return ending;
+}
+
+int become(const std::vector<std::string>& command, const std::vector<Variable>& variables) {
+  std::vector<char*> arguments;
+  for (const auto& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  apply(variables);
+  execvp(arguments[0], arguments.data());
+  return errno;
 }
 
 void die_by(int signal_number) {

@@ -35,6 +35,9 @@ constexpr std::chrono::milliseconds kTick{250};
 Result<Ending> launch(const std::vector<std::string>& command, const std::vector<Variable>& variables,
                       const LaunchWatcher& watcher);
 
+// Makes this process `command`, with `variables` applied. Returns only when that fails: the errno of exec.
+int become(const std::vector<std::string>& command, const std::vector<Variable>& variables);
+
 // Ends this process by `signal`, as the command ended, leaving no core file.
 [[noreturn]] void die_by(int signal);
 

@@ -126,6 +126,7 @@ int run(int argc, char** argv) {
   describe(app);
   const std::vector<std::string> command = take_given_command(argc, argv);
   add_record(app, status, command);
+  add_attach(app, status);
   add_guard(app, status, command);
   add_report(app, status);
   add_view(app, status);

@@ -1,7 +1,6 @@
 // turnpike record: runs a command with the recorder in it.
 #include <unistd.h>
 
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -18,6 +17,7 @@
 #include "cli/record_page.h"
 #include "cli/record_summary.h"
 #include "cli/recorder_environment.h"
+#include "cli/recorder_options.h"
 #include "cli/run_directory.h"
 #include "cli/shared_status.h"
 #include "cli/status_line.h"
@@ -45,6 +45,7 @@ Examples:
   turnpike record --last 60 --trigger "step > 1.5 x median" -- python train.py
                                                        a flight recorder: keeps the last minute, and that
                                                        before a slow step, in train-1.tpk
+  turnpike record --dormant -- python serve.py         records nothing, until `turnpike attach PID`
   turnpike record -- jupyter lab                       all notebooks (or use `turnpike.record` in a cell)
   turnpike record -- ./build/inference model.pt        C++ and CUDA programs too
 Then: turnpike report train.tpk
@@ -64,6 +65,7 @@ struct RecordArguments {
   bool is_forced = false;
   bool opens_page = false;
   bool has_link = true;
+  bool is_dormant = false;
   record::Options options;
 };
 
@@ -96,15 +98,6 @@ Result<Ending> run_watched(const std::vector<std::string>& command, const std::v
     if (!text.empty()) line.show(text);
   };
   return launch(command, variables, {show, [&] { line.erase(); }, takes_signal});
-}
-
-void print_summary(const TurnpikeStatus& status, const RunDirectory& directory, const std::string& kept) {
-  // The program may have left the cursor at the end of a line.
-  const char* separator = isatty(STDERR_FILENO) != 0 ? "\n" : "";
-  const std::string run = directory.recorded_path().string();
-  const std::string text = summary_text(status, run, directory.has_recordings());
-  std::fputs((separator + printable(text + kept)).c_str(), stderr);
-  if (directory.is_replacement()) say("turnpike", directory.path().string() + " stays as it was.");
 }
 
 Result<RunDirectory> run_directory_for(const RecordArguments& arguments, const std::vector<std::string>& command) {
@@ -147,6 +140,24 @@ Status check_last(const CLI::App& app, const RecordArguments& arguments) {
   return {};
 }
 
+// What is recorded, and where, is said by `turnpike attach`.
+Status check_dormant(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() == 0 || name == "--dormant" || name == "--quiet") continue;
+    return Error{"--dormant records nothing yet: leave " + name +
+                 " out, and say what to record with `turnpike attach PID`"};
+  }
+  return {};
+}
+
+// In the place of this process: the command has its id, and ends as it does alone.
+int become_dormant(const CLI::App& app, const std::vector<std::string>& command, const std::filesystem::path& library,
+                   bool is_quiet) {
+  if (auto usage = check_dormant(app); !usage) return fail("turnpike record", usage.error().message, kUsage);
+  return start_failure("turnpike record", command, become(command, dormant_environment(library, is_quiet)));
+}
+
 int run_recorded(const CLI::App& app, const RecordArguments& arguments, const std::vector<std::string>& command) {
   if (auto usage = check_command(app, command); !usage) return fail("turnpike record", usage.error().message, kUsage);
   if (auto last = check_last(app, arguments); !last) return fail("turnpike record", last.error().message, kUsage);
@@ -155,6 +166,7 @@ int run_recorded(const CLI::App& app, const RecordArguments& arguments, const st
   }
   const auto library = find_record_library();
   if (!library) return fail("turnpike record", library.error().message, kUsage);
+  if (arguments.is_dormant) return become_dormant(app, command, *library, arguments.options.is_quiet);
   const auto status = SharedStatus::make();
   if (!status) return fail("turnpike record", status.error().message, kUsage);
   auto estates = record::Estates::make();
@@ -196,89 +208,6 @@ int run_recorded(const CLI::App& app, const RecordArguments& arguments, const st
   return ending->exit_code;
 }
 
-std::string check_max_size(const std::string& text) {
-  const auto bytes = record::max_bytes_of(text);
-  return bytes ? "" : "'" + text + "' " + bytes.error().message;
-}
-
-std::string check_capture_range(const std::string& text) {
-  return record::capture_range_of(text) ? "" : "'" + text + "' is neither cuda-profiler-api nor nvtx:NAME";
-}
-
-std::string check_trigger(const std::string& text) {
-  const auto trigger = record::trigger_of(text);
-  return trigger ? "" : "'" + text + "' " + trigger.error().message;
-}
-
-std::string check_signal(const std::string& text) {
-  return record::keep_signal_of(text) ? "" : "'" + text + "' is none of USR1, USR2, HUP and off";
-}
-
-std::string check_count(const std::string& text) {
-  std::uint32_t count = 0;
-  return CLI::detail::lexical_cast(text, count) && count > 0 ? "" : "'" + text + "' is no number from 1 on";
-}
-
-// At least the millisecond that is passed on; NaN is no number of seconds.
-std::string check_seconds(const std::string& text) {
-  double seconds = 0;
-  const bool is_number = CLI::detail::lexical_cast(text, seconds);
-  return is_number && seconds >= 0.001 && seconds <= 1e9 ? "" : "'" + text + "' is no number of seconds from 0.001 on";
-}
-
-// Adds an option of the recorder to `turnpike record`: one call for each type of its value.
-struct OptionAdder {
-  CLI::App& app;
-  const record::Option& option;
-  record::Options& options;
-
-  void operator()(bool record::Options::* field) const {
-    app.add_flag_callback(
-        option.argument, [&to = options.*field, given = !(record::Options().*field)] { to = given; }, option.help);
-  }
-  void operator()(record::Detail record::Options::* field) const {
-    add<std::string>([&to = options.*field](const std::string& text) { to = record::detail_of(text).value(); })
-        ->check(CLI::IsMember({record::name_of(record::Detail::kFull), record::name_of(record::Detail::kTransfers)})
-                    .description(""));
-  }
-  void operator()(record::CaptureRange record::Options::* field) const {
-    add<std::string>([&to = options.*field](const std::string& text) {
-      to = record::capture_range_of(text).value();
-    })->check(check_capture_range);
-  }
-  void operator()(std::chrono::milliseconds record::Options::* field) const {
-    add<double>([&to = options.*field](double seconds) {
-      to = std::chrono::milliseconds(std::llround(seconds * 1000));
-    })->check(check_seconds);
-  }
-  void operator()(std::uint64_t record::Options::* field) const {
-    add<std::string>([&to = options.*field](const std::string& text) {
-      to = record::max_bytes_of(text).value();
-    })->check(check_max_size);
-  }
-  void operator()(std::uint32_t record::Options::* field) const {
-    add<std::string>([&to = options.*field](const std::string& text) {
-      CLI::detail::lexical_cast(text, to);
-    })->check(check_count);
-  }
-  void operator()(record::Trigger record::Options::* field) const {
-    add<std::string>([&to = options.*field](const std::string& text) {
-      to = record::trigger_of(text).value();
-    })->check(check_trigger);
-  }
-  void operator()(record::KeepSignal record::Options::* field) const {
-    add<std::string>([&to = options.*field](const std::string& text) {
-      to = record::keep_signal_of(text).value();
-    })->check(check_signal);
-  }
-
- private:
-  template <typename Value>
-  CLI::Option* add(const std::function<void(const Value&)>& take) const {
-    return app.add_option_function<Value>(option.argument, take, option.help)->type_name(option.value_name);
-  }
-};
-
 std::string check_run(const std::string& text) {
   return text.empty() ? "a run needs a name" : "";
 }
@@ -300,9 +229,9 @@ void add_record(CLI::App& app, int& status, std::vector<std::string> command) {
   sub->add_flag_callback(
       "--no-link", [arguments] { arguments->has_link = false; },
       "Do not measure the link afterwards (for a second, once a machine, if no GPU is in use)");
-  for (const record::Option& option : record::all_options()) {
-    std::visit(OptionAdder{*sub, option, arguments->options}, option.field);
-  }
+  sub->add_flag("--dormant", arguments->is_dormant,
+                "Record nothing until `turnpike attach PID` asks for it: costs nothing before");
+  for (const record::Option& option : record::all_options()) add_recorder_option(*sub, option, arguments->options);
   sub->callback(
       [sub, arguments, &status, command = std::move(command)] { status = run_recorded(*sub, *arguments, command); });
 }

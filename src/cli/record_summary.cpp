@@ -2,11 +2,14 @@
 #include "cli/record_summary.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 
 #include "base/units.h"
+#include "cli/message.h"
 
 namespace turnpike::cli {
 namespace {
@@ -115,6 +118,15 @@ std::string summary_text(const TurnpikeStatus& status, const std::string& run, b
                         counted(status.unusable_count, "process uses", "processes use"));
   }
   return text + fmt::format("  the run is {}{}; next: turnpike report {}\n", run, stop_text(status), quoted(run));
+}
+
+void print_summary(const TurnpikeStatus& status, const RunDirectory& directory, const std::string& kept) {
+  // The program may have left the cursor at the end of a line.
+  const char* separator = isatty(STDERR_FILENO) != 0 ? "\n" : "";
+  const std::string run = directory.recorded_path().string();
+  const std::string text = summary_text(status, run, directory.has_recordings());
+  std::fputs((separator + printable(text + kept)).c_str(), stderr);
+  if (directory.is_replacement()) say("turnpike", directory.path().string() + " stays as it was.");
 }
 
 }  // namespace turnpike::cli

@@ -35,6 +35,13 @@ Result<fs::path> find_library(const char* name, const char* variable) {
                ". Install Turnpike again, or set " + variable + " to its path."};
 }
 
+std::vector<Variable> injection_environment(const record::Options& options, const fs::path& library) {
+  std::vector<Variable> variables = record::environment_of(options);
+  variables.emplace_back(kCudaInjection, library.string());
+  variables.emplace_back(kNvtxInjection, library.string());
+  return variables;
+}
+
 }  // namespace
 
 Result<fs::path> find_record_library() {
@@ -65,11 +72,21 @@ std::vector<Variable> guard_environment(const std::string& rules, const fs::path
 std::vector<Variable> recorder_environment(const record::Options& options, const fs::path& library,
                                            const std::string& status_path,
                                            const std::optional<std::string>& estates_path) {
-  std::vector<Variable> variables = record::environment_of(options);
-  variables.emplace_back(kCudaInjection, library.string());
-  variables.emplace_back(kNvtxInjection, library.string());
+  std::vector<Variable> variables = injection_environment(options, library);
   variables.emplace_back(TURNPIKE_ENV_STATUS, status_path);
   variables.emplace_back(TURNPIKE_ENV_ESTATES, estates_path);
+  variables.emplace_back(TURNPIKE_ENV_CONTROL, std::nullopt);
+  return variables;
+}
+
+std::vector<Variable> dormant_environment(const fs::path& library, bool is_quiet) {
+  record::Options options;
+  options.is_quiet = is_quiet;
+  std::vector<Variable> variables = injection_environment(options, library);
+  for (const char* of_a_run : {TURNPIKE_ENV_STATUS, TURNPIKE_ENV_ESTATES}) {
+    variables.emplace_back(of_a_run, std::nullopt);
+  }
+  variables.emplace_back(TURNPIKE_ENV_CONTROL, "1");
   return variables;
 }
 

@@ -36,4 +36,7 @@ std::vector<Variable> recorder_environment(const record::Options& options, const
                                            const std::string& status_path,
                                            const std::optional<std::string>& estates_path);
 
+// What makes a process wait for `turnpike attach`.
+std::vector<Variable> dormant_environment(const std::filesystem::path& library, bool is_quiet);
+
 }  // namespace turnpike::cli

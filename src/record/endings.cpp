@@ -89,4 +89,10 @@ void watch_endings() noexcept {
   }
 }
 
+bool start_and_watch_endings(const Options& options, std::string& error) {
+  if (!Recorder::instance().start(options, error)) return false;
+  watch_endings();
+  return true;
+}
+
 }  // namespace turnpike::record

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "record/control.h"
 #include "record/endings.h"
 #include "record/observe/call_listener.h"
 #include "record/recorder.h"
@@ -22,10 +23,22 @@ void copy_text(const std::string& text, char* to, uint64_t bytes) {
   std::snprintf(to, bytes, "%s", text.c_str());
 }
 
-bool start_once(const Options& options, std::string& error) {
-  if (!Recorder::instance().start(options, error)) return false;
-  turnpike::record::watch_endings();
-  return true;
+bool is_dormant() {
+  const char* control = std::getenv(TURNPIKE_ENV_CONTROL);
+  return control != nullptr && std::strcmp(control, "1") == 0;
+}
+
+// What the driver's call is for. False: `error` says what could not be done.
+bool begin(const Options& options, std::string& error) {
+  using namespace turnpike::record;
+  if (!options.run_directory.empty()) {
+    if (start_and_watch_endings(options, error)) return true;
+    error = "is not recorded: " + error;
+  } else if (is_dormant()) {
+    if (wait_for_attach(error)) return true;
+    error = "cannot be attached to: " + error;
+  }
+  return error.empty();
 }
 
 }  // namespace
@@ -38,10 +51,9 @@ TURNPIKE_EXPORT int InitializeInjection(void) {
   if (is_called.exchange(true)) return 1;
   try {
     const Options options = turnpike::record::options_from_environment();
-    if (options.run_directory.empty()) return 1;
     std::string error;
-    if (!start_once(options, error) && !options.is_quiet) {
-      std::fprintf(stderr, "turnpike: process %d is not recorded: %s\n", static_cast<int>(getpid()), error.c_str());
+    if (!begin(options, error) && !options.is_quiet) {
+      std::fprintf(stderr, "turnpike: process %d %s\n", static_cast<int>(getpid()), error.c_str());
     }
   } catch (...) {
   }
@@ -64,7 +76,7 @@ TURNPIKE_EXPORT int turnpike_start(const TurnpikeOptions* given, char* error_tex
     } else {
       Options options = turnpike::record::from_c(*given);
       options.has_note = false;  // the caller hears it
-      if (start_once(options, error)) {
+      if (turnpike::record::start_and_watch_endings(options, error)) {
         copy_text("", error_text, error_bytes);
         return 0;
       }

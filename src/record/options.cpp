@@ -53,7 +53,8 @@ constexpr Option kOptions[] = {
      .variable = "TURNPIKE_DELAY_MS",
      .argument = "--delay",
      .value_name = "SECONDS",
-     .help = "Start recording this long after CUDA is initialised"},
+     .help = "Start recording this long after CUDA is initialised",
+     .is_for_attach = false},
     {.name = "duration",
      .field = &Options::duration,
      .variable = "TURNPIKE_DURATION_MS",
@@ -81,27 +82,31 @@ constexpr Option kOptions[] = {
      .value_name = "SECONDS",
      .help = "Record all the time, but keep only the last SECONDS of each process:\n"
              "at its end or crash, on a signal, a slow step, or turnpike.keep();\n"
-             "the detail is then transfers unless --detail full is given"},
+             "the detail is then transfers unless --detail full is given",
+     .is_for_attach = false},
     {.name = "trigger",
      .field = &Options::trigger,
      .variable = "TURNPIKE_TRIGGER",
      .argument = "--trigger",
      .value_name = "WHEN",
      .help = "With --last: keep a copy, NAME-1.tpk, after a slow step:\n"
-             "\"step > 1.5 x median\" or \"step > 200 ms\""},
+             "\"step > 1.5 x median\" or \"step > 200 ms\"",
+     .is_for_attach = false},
     {.name = "keep",
      .field = &Options::most_triggered,
      .variable = "TURNPIKE_KEEP",
      .argument = "--keep",
      .value_name = "COUNT",
-     .help = "How many copies --trigger keeps, the first ones (default: 3)"},
+     .help = "How many copies --trigger keeps, the first ones (default: 3)",
+     .is_for_attach = false},
     {.name = "signal",
      .field = &Options::keep_signal,
      .variable = "TURNPIKE_SIGNAL",
      .argument = "--signal",
      .value_name = "NAME|off",
      .help = "With --last: keep a copy when this signal is sent to `turnpike record`\n"
-             "or to a recorded process (default: USR2)"},
+             "or to a recorded process (default: USR2)",
+     .is_for_attach = false},
     {.name = "quiet",
      .field = &Options::is_quiet,
      .variable = "TURNPIKE_QUIET",
@@ -326,7 +331,7 @@ Result<std::uint64_t> max_bytes_of(std::string_view text) {
 std::vector<std::pair<std::string, std::optional<std::string>>> environment_of(const Options& options) {
   const Options unless_given;
   std::vector<std::pair<std::string, std::optional<std::string>>> variables = {
-      {TURNPIKE_ENV_RUN, options.run_directory}};
+      {TURNPIKE_ENV_RUN, options.run_directory.empty() ? std::nullopt : std::optional(options.run_directory)}};
   for (const Option& option : kOptions) {
     auto text = std::visit([&](auto field) { return to_text(options.*field, unless_given.*field); }, option.field);
     if (text || !option.is_inherited) variables.emplace_back(option.variable, std::move(text));
@@ -335,10 +340,14 @@ std::vector<std::pair<std::string, std::optional<std::string>>> environment_of(c
 }
 
 Options options_from_environment() {
+  return options_from([](const char* variable) -> const char* { return std::getenv(variable); });
+}
+
+Options options_from(const std::function<const char*(const char*)>& value_of) {
   Options options;
-  if (const char* run = std::getenv(TURNPIKE_ENV_RUN); run != nullptr) options.run_directory = run;
+  if (const char* run = value_of(TURNPIKE_ENV_RUN); run != nullptr) options.run_directory = run;
   for (const Option& option : kOptions) {
-    const char* text = std::getenv(option.variable);
+    const char* text = value_of(option.variable);
     if (text != nullptr) std::visit([&](auto field) { from_text(text, options.*field); }, option.field);
   }
   return options;

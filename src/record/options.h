@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -76,6 +77,7 @@ struct Option {
   const char* help;        // lines of at most 68 characters
   OptionInC in_c{};
   bool is_inherited = false;  // not given: the variable stays as the environment has it
+  bool is_for_attach = true;  // `turnpike attach` has it, too
 
   constexpr bool is_in_c() const noexcept { return in_c.index() != 0; }
 };
@@ -104,6 +106,8 @@ std::vector<std::pair<std::string, std::optional<std::string>>> environment_of(c
 // From these variables. Values that mean nothing are taken as if they were not set: the command line has checked them
 // before.
 Options options_from_environment();
+// The same from other values: `value_of` a variable is nullptr where there is none.
+Options options_from(const std::function<const char*(const char*)>& value_of);
 
 // Valid as long as `options`.
 TurnpikeOptions to_c(const Options& options);

@@ -57,6 +57,7 @@ bool Recorder::start_locked(const Options& options, std::string& error) {
     leave_note(options, error);
     return false;
   }
+  handover_.heard().restart();
   if (!api_.subscribe(cupti_, options, error) || !enable_activities()) {
     if (error.empty()) error = "CUPTI cannot record copies in this process";
     api_.unsubscribe();
@@ -85,6 +86,7 @@ bool Recorder::start_locked(const Options& options, std::string& error) {
   if (options.capture_range.kind != CaptureRange::Kind::kWholeRun || options.delay.count() > 0) {
     set_collecting(false);
   } else {
+    handover_.heard().open();
     api_.set_listening(true);
     nvtx_.set_listening(true);
     collector_.set_sampling(true);
@@ -208,6 +210,7 @@ void Recorder::set_collecting(bool is_collecting) noexcept {
   if (!is_collecting) {
     api_.set_listening(false);
     nvtx_.set_listening(false);
+    handover_.heard().close();
   }
   const auto switch_kind = is_collecting ? cupti_.activity_enable : cupti_.activity_disable;
   for (const ActivityKind kind : observed_activities(options_.detail)) {
@@ -219,6 +222,7 @@ void Recorder::set_collecting(bool is_collecting) noexcept {
   }
   if (is_collecting) {
     nvtx_.set_listening(true);
+    handover_.heard().open();
     api_.set_listening(true);
   }
 }

@@ -13,6 +13,7 @@ extern "C" {
 #define TURNPIKE_ENV_RUN "TURNPIKE_RUN"         /* the run directory, absolute; recording starts at cuInit */
 #define TURNPIKE_ENV_STATUS "TURNPIKE_STATUS"   /* a file of one TurnpikeStatus that is mapped and updated */
 #define TURNPIKE_ENV_ESTATES "TURNPIKE_ESTATES" /* memory of `turnpike record` (record/estate) for what may be lost */
+#define TURNPIKE_ENV_CONTROL "TURNPIKE_CONTROL" /* 1: without a run, the process waits for `turnpike attach` */
 #define TURNPIKE_ENV_CUPTI "TURNPIKE_CUPTI"     /* path of libcupti, instead of searching */
 
 enum { TURNPIKE_DETAIL_TRANSFERS = 1, TURNPIKE_DETAIL_FULL = 2 };

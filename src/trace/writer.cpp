@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/crc32c.h"
+#include "base/high_number.h"
 
 namespace turnpike::trace {
 namespace {
@@ -58,15 +59,6 @@ std::uint32_t chunk_crc(const ChunkHeader& header, const void* payload, std::siz
   std::uint32_t crc = crc32c(&header.type, sizeof header.type + sizeof header.size);
   crc = crc32c(payload, size, crc);
   return crc32c(padding, padding_bytes, crc);
-}
-
-// A number that programs do not reach by accident, where the limit of this process has room for one.
-int under_high_number(int file) noexcept {
-  constexpr int kHighNumber = 500;
-  const int high = ::fcntl(file, F_DUPFD_CLOEXEC, kHighNumber);
-  if (high < 0) return file;
-  ::close(file);
-  return high;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from runs import write_run
@@ -26,6 +27,11 @@ SCENARIOS = {
         "126": [["record", "--", "/"]],
         "127": [["record", "--", "no-such-command-anywhere"]],
     },
+    # {pid} waits for it.
+    "attach": {"0": [["attach", "{pid}", "--duration", "0.1"],
+                     ["attach", "{pid}", "--duration", "0.1", "-o", OUTPUT]],
+               "2": [["attach"], ["attach", "{pid}", "--all"], ["attach", "{pid}", "-o", "train.tpk"]],
+               "3": [["attach", "999999999"]]},
     "guard": {
         "COMMAND's own": [["guard", "--d2h", "log", "--", "sh", "-c", "{program} process=1; exit 7"]],
         # As the library does in the program.
@@ -124,12 +130,34 @@ def interrupted(words, **options):
 
 
 @pytest.fixture
-def run(turnpike, guard_library, environment, place):
+def waiting(turnpike, record_library, fake_libraries, victim, environment, tmp_path):
+    """The id of a program that waits for `turnpike attach`, with the real recorder on fake CUDA."""
+    real = {
+        "TURNPIKE_RECORD_LIBRARY": str(record_library),
+        "LD_LIBRARY_PATH": str(fake_libraries),
+        "TURNPIKE_CUPTI": str(fake_libraries / "libfakecupti.so"),
+    }
+    process = subprocess.Popen(
+        [turnpike, "record", "--dormant", "--", victim, "paced", "100000", "2"],
+        cwd=tmp_path, env={**environment, **real}, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    while f".{process.pid}\n" not in pathlib.Path("/proc/net/unix").read_text():
+        assert process.poll() is None
+        time.sleep(0.01)
+    yield str(process.pid)
+    process.kill()
+    process.wait()
+
+
+@pytest.fixture
+def run(turnpike, guard_library, environment, place, request):
     environment = {name: value for name, value in environment.items() if not name.startswith("GITHUB")}
     environment["TURNPIKE_GUARD_LIBRARY"] = str(guard_library)
 
     def run(words):
         output = subprocess.PIPE
+        if "{pid}" in words:
+            words = [word.replace("{pid}", request.getfixturevalue("waiting")) for word in words]
         if ">" in words:
             words, output = words[:-2], open(words[-1], "w")
         elif words[0] == "view":

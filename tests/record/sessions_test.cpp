@@ -1,6 +1,11 @@
 // turnpike_start and turnpike_stop: recording parts of a process, more than once.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "trace/reader.h"
 #include "victim_run.h"
 
@@ -50,6 +55,28 @@ TEST(Sessions, VerifyContentWhereItIsAskedFor) {
   EXPECT_LT(sampled.contents[0].hashed_bytes, 5001u);
   ASSERT_EQ(verified.contents.size(), 4u);
   EXPECT_EQ(verified.contents[0].hashed_bytes, 5003u);
+}
+
+// What the device does for a call that nobody has heard is not of the recording.
+TEST(Sessions, AmidCopiesHaveACallForEachCopyAndACopyForEachCall) {
+  const ScratchFolder folder;
+  std::vector<std::string> arguments{"sessions_amid", record_library()};
+  for (int number = 0; number < 8; ++number) arguments.push_back(folder.path() / (std::to_string(number) + ".tpk"));
+  const VictimRun run(arguments, by_hand());
+  ASSERT_EQ(run.outcome().exit_code, 0) << run.outcome().out << run.outcome().err;
+  std::size_t unmatched = 0;
+  for (std::size_t at = 2; at < arguments.size(); ++at) {
+    const Trace trace = only_trace(arguments[at]);
+    std::set<std::uint32_t> called, copied;
+    for (const auto& call : trace.calls_named("cudaMemcpyAsync")) called.insert(call.correlation);
+    for (const auto& copy : trace.copies_of(6000)) copied.insert(copy.correlation);
+    EXPECT_EQ(trace.losses(), "");
+    EXPECT_GT(copied.size(), 10u);
+    EXPECT_TRUE(std::includes(copied.begin(), copied.end(), called.begin(), called.end())) << arguments[at];
+    for (const std::uint32_t correlation : copied) unmatched += !called.contains(correlation);
+  }
+  // A call of one thread may begin before and end after the first, or the last, of another that is heard.
+  EXPECT_LE(unmatched, 8u);
 }
 
 TEST(Sessions, TwoInOneDirectoryAreTwoFiles) {

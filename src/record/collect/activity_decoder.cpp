@@ -79,6 +79,7 @@ trace::MemcpyRecord ActivityDecoder::copy_of(const Activity& from) {
 
 void ActivityDecoder::decode_memcpy(const void* activity, RecordBatch& batch) {
   const auto& from = *static_cast<const cuda::MemcpyActivity*>(activity);
+  if (is_outside(from.correlation)) return;
   trace::MemcpyRecord to = copy_of(from);
   to.copy_count = cuda::copy_count(from, cupti_version_);
   batch.add(to);
@@ -86,6 +87,7 @@ void ActivityDecoder::decode_memcpy(const void* activity, RecordBatch& batch) {
 
 void ActivityDecoder::decode_peer_memcpy(const void* activity, RecordBatch& batch) {
   const auto& from = *static_cast<const cuda::PeerMemcpyActivity*>(activity);
+  if (is_outside(from.correlation)) return;
   trace::MemcpyRecord to = copy_of(from);
   to.src_device = from.src_device;
   to.dst_device = from.dst_device;
@@ -94,6 +96,7 @@ void ActivityDecoder::decode_peer_memcpy(const void* activity, RecordBatch& batc
 
 void ActivityDecoder::decode_memset(const void* activity, RecordBatch& batch) {
   const auto& from = *static_cast<const cuda::MemsetActivity*>(activity);
+  if (is_outside(from.correlation)) return;
   auto to = make_record<trace::MemsetRecord>(trace::RecordKind::kMemset);
   take_work(from, to);
   to.bytes = from.bytes;
@@ -104,7 +107,7 @@ void ActivityDecoder::decode_memset(const void* activity, RecordBatch& batch) {
 
 void ActivityDecoder::decode_kernel(const void* activity, RecordBatch& batch) {
   const auto& from = *static_cast<const cuda::KernelActivity*>(activity);
-  if (heard_ != nullptr && !heard_->has(from.correlation)) return;
+  if (is_outside(from.correlation) || (heard_ != nullptr && !heard_->has(from.correlation))) return;
   auto to = make_record<trace::KernelRecord>(trace::RecordKind::kKernel);
   take_work(from, to);
   to.name = kernel_name(from.name);

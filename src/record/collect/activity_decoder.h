@@ -6,6 +6,7 @@
 
 #include "cuda/cupti.h"
 #include "record/collect/heard_calls.h"
+#include "record/handover/heard_span.h"
 #include "record/handover/loss_counters.h"
 #include "record/handover/record_batch.h"
 #include "record/stacks/string_table.h"
@@ -26,6 +27,13 @@ class ActivityDecoder {
   // Leaves out kernels of calls that are not among these.
   void keep_kernels_of(HeardCalls* calls) { heard_ = calls; }
 
+  // Leaves out work of calls outside of `span` (HeardSpan::is_outside).
+  void keep_work_in(const HeardSpan& span, std::uint32_t newest, std::uint32_t changes) {
+    span_ = &span;
+    newest_correlation_ = newest;
+    span_changes_ = changes;
+  }
+
   // Appends the records of one buffer to `batch`.
   void decode(std::uint8_t* buffer, std::size_t valid_bytes, RecordBatch& batch);
   // A bit for each of the first 64 GPUs that copied or computed since restart().
@@ -35,6 +43,9 @@ class ActivityDecoder {
 
  private:
   void decode_one(const void* activity, RecordBatch& batch);
+  bool is_outside(std::uint32_t correlation) const {
+    return span_ != nullptr && span_->is_outside(correlation, newest_correlation_, span_changes_);
+  }
   template <typename Activity, typename Record>
   void take_work(const Activity& from, Record& to);
   template <typename Activity>
@@ -52,6 +63,9 @@ class ActivityDecoder {
   LossCounters& losses_;
   const cuda::Cupti* cupti_ = nullptr;
   HeardCalls* heard_ = nullptr;
+  const HeardSpan* span_ = nullptr;
+  std::uint32_t newest_correlation_ = 0;
+  std::uint32_t span_changes_ = 0;
   std::uint32_t cupti_version_ = 0;
   std::uint64_t used_devices_ = 0;
   trace::ClockSample start_{};

@@ -226,8 +226,9 @@ void Collector::wait_for_turn() {
 void Collector::turn(bool is_last, bool must_flush) {
   const std::int64_t since_start = monotonic_ns() - first_clock_.monotonic_ns;
   if (tick_ != nullptr && !is_last) tick_(since_start);
-  // Calls before the kernels that are kept because of them.
-  const bool has_early_calls = notes_heard_calls_ && collect_threads();
+  // Calls before the device's work that is kept because of them.
+  span_changes_ = from_.handover.heard().changes();
+  const bool has_early_calls = (notes_heard_calls_ || !HeardSpan::is_open(span_changes_)) && collect_threads();
   if (has_unheard_kernels_.load(std::memory_order_relaxed)) decoder_.keep_kernels_of(&heard_calls_);
   // Early, because a thread of the program may be waiting for a buffer with CUPTI's locks held, and a flush needs them.
   const bool has_activities = collect_activities();
@@ -347,9 +348,9 @@ void Collector::note_call(const std::byte* slot) {
   sampler_.note_call(call.thread, call.end_ns);
   if (notes_heard_calls_) heard_calls_.add(call.correlation);
   host_nodes_.note(call);
-  if (!ring_.is_on()) return;
   const bool is_newer = static_cast<std::int32_t>(call.correlation - newest_correlation_) > 0;
   if (is_newer || newest_correlation_ == 0) newest_correlation_ = call.correlation;
+  if (!ring_.is_on()) return;
   steps_.note_call(call);
 }
 
@@ -368,6 +369,7 @@ void Collector::note_range(const std::byte* slot) {
 // Whether there were any.
 bool Collector::collect_activities() {
   from_.pool.take_filled(filled_);
+  decoder_.keep_work_in(from_.handover.heard(), newest_correlation_, span_changes_);
   for (const ActivityPool::Filled& buffer : filled_) {
     if (from_.pool.is_overflow(buffer.data)) {
       from_.losses.add(Loss::kActivityBuffersFull, decoder_.count(buffer.data, buffer.valid_bytes));

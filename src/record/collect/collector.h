@@ -134,6 +134,7 @@ class Collector {
   RecordCounts counts_before_segment_;
   std::uint32_t file_of_estate_ = 0;
   std::uint32_t newest_correlation_ = 0;
+  std::uint32_t span_changes_ = 0;  // before the calls of this turn were taken
   std::vector<std::byte> descriptions_, others_;
   std::uint64_t description_bytes_ = 0;
   // Kept runs:

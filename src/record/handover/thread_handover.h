@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "record/handover/heard_span.h"
 #include "record/handover/loss_counters.h"
 #include "record/handover/thread_buffer.h"
 #include "record/handover/wake_flag.h"
@@ -23,6 +24,8 @@ class ThreadHandover {
   // Hands a record over. When the ring is full it wakes the collector and waits a moment; then the record is lost and
   // counted.
   void push(ThreadBuffer& buffer, const void* record, std::size_t size) noexcept;
+
+  HeardSpan& heard() noexcept { return heard_; }
 
   void before_fork() noexcept { ThreadBuffers::before_fork(); }
   // In a forked child.
@@ -50,6 +53,7 @@ class ThreadHandover {
  private:
   LossCounters& losses_;
   ThreadBuffers buffers_;
+  HeardSpan heard_;
   WakeFlag woken_;
 };
 

@@ -156,6 +156,7 @@ void ApiObserver::on_api(CallbackDomain domain, std::uint32_t id, const cuda::Ap
   ThreadBuffer* buffer = handover_.mine();
   if (buffer == nullptr) return;
   if (call.site == cuda::CallbackSite::kEnter) {
+    handover_.heard().note(call.correlation);
     const bool is_nested = buffer->open_correlation == call.correlation;
     buffer->open_correlation = call.correlation;
     if (!is_nested) buffer->has_made_graph_node = false;

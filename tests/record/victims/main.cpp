@@ -43,6 +43,7 @@ constexpr Scenario kScenarios[] = {
     {"steal_buffers", victim::steal_buffers},
     {"profiler_inside", victim::profiler_inside},
     {"sessions", victim::sessions},
+    {"sessions_amid", victim::sessions_amid},
     {"bad_session", victim::bad_session},
     {"session_at_exit", victim::session_at_exit},
     {"sandboxed", victim::sandboxed},

@@ -5,9 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
+#include <vector>
 
 #include "gpu.h"
 #include "record/session.h"
@@ -175,6 +177,32 @@ int sessions(Arguments arguments) {
     MUST(cudaDeviceSynchronize());
   }
   return 0;
+}
+
+int sessions_amid(Arguments arguments) {
+  const Recorder recorder(arguments[0]);
+  char error[256];
+  const Buffers buffers;
+  std::atomic<bool> is_over{false};
+  std::vector<std::thread> busy;
+  for (int thread = 0; thread < 2; ++thread) {
+    busy.emplace_back([&buffers, &is_over] {
+      while (!is_over) {
+        upload(buffers, 1, 6000);
+        std::this_thread::sleep_for(std::chrono::microseconds(5));
+      }
+    });
+  }
+  int failed = 0;
+  for (const char* const run : arguments.subspan(1)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    failed += recorder.begin(run, error, sizeof error) != 0;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    failed += recorder.stop(error, sizeof error) != 0;
+  }
+  is_over = true;
+  for (std::thread& thread : busy) thread.join();
+  return failed;
 }
 
 int bad_session(Arguments arguments) {

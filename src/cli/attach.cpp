@@ -1,0 +1,345 @@
+// turnpike attach: records processes that already run, for a while.
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "cli/commands.h"
+#include "cli/control_connection.h"
+#include "cli/dormant_process.h"
+#include "cli/launch.h"
+#include "cli/message.h"
+#include "cli/record_page.h"
+#include "cli/record_summary.h"
+#include "cli/recorder_options.h"
+#include "cli/run_directory.h"
+#include "cli/status_line.h"
+
+namespace turnpike::cli {
+namespace {
+
+using std::chrono::milliseconds;
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr const char* kAttach = "turnpike attach";
+constexpr const char* kAttachAbout = "Record a program that already runs, for a while";
+constexpr const char* kAttachExamples =
+    R"(The program was started with `turnpike record --dormant -- COMMAND`, which costs it nothing until somebody attaches.
+It runs on while it is recorded, and afterwards. Ctrl-C ends the recording, not the program.
+
+Examples:
+  turnpike record --dormant -- python serve.py &      then, at any time:
+  turnpike attach $!                                  ten seconds of it, into serve.tpk
+  turnpike attach 4711 --duration 60 -o slow.tpk      a minute, into slow.tpk
+  turnpike attach --all --at /10s                     every rank on this machine, in one run; on other machines the same
+                                                      command within these ten seconds starts at the same moment
+Then: turnpike report serve.tpk
+
+Exit code: 0 it was recorded; 2 wrong usage; 3 the process cannot be attached to, and nothing was recorded.)";
+
+constexpr milliseconds kDuration{10'000};
+// Loading CUPTI takes a second or two, and waits for CUDA's locks.
+constexpr milliseconds kStartPatience{60'000};
+constexpr milliseconds kStatusPatience{200};
+// The recorder itself waits for the GPU's records for 30 s at most.
+constexpr milliseconds kStopPatience{45'000};
+
+struct AttachArguments {
+  std::vector<pid_t> processes;
+  bool is_all = false;
+  std::string run;  // "": named after the program
+  bool is_forced = false;
+  bool opens_page = false;
+  std::string at;
+  record::Options options;
+};
+
+// What ends a recording from outside. Blocked from the start on, so that nothing is left half done.
+class Interruption {
+ public:
+  Interruption() {
+    sigemptyset(&signals_);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, number);
+    sigprocmask(SIG_BLOCK, &signals_, nullptr);
+  }
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+
+  // Waits; whether a signal came before that or meanwhile.
+  bool comes_within(std::chrono::nanoseconds wait) {
+    if (number_ != 0) return true;
+    const auto count = std::max<std::int64_t>(wait.count(), 0);
+    const timespec limit{static_cast<time_t>(count / 1'000'000'000), static_cast<long>(count % 1'000'000'000)};
+    const int taken = sigtimedwait(&signals_, nullptr, &limit);
+    if (taken > 0) number_ = taken;
+    return number_ != 0;
+  }
+  int number() const { return number_; }
+  // A second Ctrl-C ends this process, and with it the recording, at once.
+  void give_back() { sigprocmask(SIG_UNBLOCK, &signals_, nullptr); }
+
+ private:
+  sigset_t signals_;
+  int number_ = 0;
+};
+
+// One process that is being recorded.
+struct Attached {
+  ControlConnection connection;
+  TurnpikeStatus counters{};
+  std::string file{};  // as the process names it
+  bool is_recording = true;
+
+  void take(const record::ControlMessage& answer) {
+    if (const std::string* text = answer.find("counters")) counters = record::counters_from_text(*text);
+    if (const std::string* name = answer.find("file")) file = *name;
+    const std::string* state = answer.find("state");
+    is_recording = state != nullptr && *state == "recording";
+  }
+};
+
+TurnpikeStatus sum_of(const std::vector<Attached>& all) {
+  constexpr std::size_t kCounters = sizeof(TurnpikeStatus) / sizeof(std::uint64_t);
+  TurnpikeStatus sum{};
+  auto* to = reinterpret_cast<std::uint64_t*>(&sum);
+  for (const Attached& one : all) {
+    const auto* from = reinterpret_cast<const std::uint64_t*>(&one.counters);
+    for (std::size_t at = 0; at < kCounters; ++at) to[at] += from[at];
+  }
+  sum.process_count = all.size();
+  return sum;
+}
+
+// "/10s", "/1m". nullopt: neither.
+std::optional<std::chrono::seconds> pitch_of(const std::string& text) {
+  constexpr int kMost = 86'400;
+  int number = 0;
+  const char* const end = text.data() + text.size();
+  if (!text.starts_with("/")) return std::nullopt;
+  const auto [behind, failed] = std::from_chars(text.data() + 1, end, number);
+  const std::string unit(behind, end);
+  const int scale = unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+  if (failed != std::errc() || scale == 0 || number < 1 || number > kMost / scale) return std::nullopt;
+  return std::chrono::seconds(number * scale);
+}
+
+std::string check_at(const std::string& text) {
+  return pitch_of(text) ? "" : "'" + text + "' is no pitch as /10s, /1m or /1h (at most a day)";
+}
+
+// Whether nothing came in between.
+bool wait_for_pitch(std::chrono::seconds pitch, Interruption& interruption) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto next = (now / pitch + 1) * pitch;
+  return !interruption.comes_within(next - now);
+}
+
+std::string listed(const std::vector<pid_t>& processes) {
+  std::string text;
+  for (const pid_t process : processes) {
+    text += "\n  " + std::to_string(process) + "  " + CLI::detail::join(command_of(process), " ");
+  }
+  return text;
+}
+
+Result<std::vector<pid_t>> wanted_processes(const AttachArguments& arguments) {
+  if (!arguments.processes.empty()) {
+    if (arguments.is_all) return Error{"give either the id of a process or --all"};
+    return arguments.processes;
+  }
+  auto waiting = dormant_processes();
+  if (!waiting) return waiting;
+  if (arguments.is_all) return waiting;
+  return Error{"name the process by its id, or give --all. " +
+               (waiting->empty() ? "None of yours waits: start one with `turnpike record --dormant -- COMMAND`"
+                                 : "Those wait:" + listed(*waiting))};
+}
+
+std::vector<ControlConnection> connect_to_all(const std::vector<pid_t>& processes) {
+  std::vector<ControlConnection> connections;
+  for (const pid_t process : processes) {
+    auto connection = ControlConnection::open(process);
+    if (connection) {
+      connections.push_back(std::move(*connection));
+    } else {
+      say(kAttach, connection.error().message);
+    }
+  }
+  return connections;
+}
+
+// Named as `turnpike record` would have, where all processes are of one name.
+std::string name_of(const std::vector<ControlConnection>& connections) {
+  std::string name;
+  for (const ControlConnection& connection : connections) {
+    const std::string of_this = default_run_name(command_of(connection.process()));
+    if (!name.empty() && name != of_this) return "attached";
+    name = of_this;
+  }
+  return name;
+}
+
+Result<RunDirectory> run_directory_of(const AttachArguments& arguments,
+                                      const std::vector<ControlConnection>& connections) {
+  if (!arguments.run.empty()) return RunDirectory::make_at(arguments.run, arguments.is_forced);
+  const std::string name = name_of(connections);
+  return arguments.is_forced ? RunDirectory::make_at(name + ".tpk", true) : RunDirectory::make_new(name);
+}
+
+record::ControlMessage start_message(record::Options options, const RunDirectory& directory) {
+  options.run_directory = std::filesystem::absolute(directory.recorded_path()).string();
+  record::ControlMessage message{"start"};
+  for (const auto& [variable, value] : record::environment_of(options)) {
+    if (value) message.values[variable] = *value;
+  }
+  return message;
+}
+
+// All at once, and then the answers. Says who does not start.
+std::vector<Attached> start_all(std::vector<ControlConnection> connections, const record::ControlMessage& start) {
+  for (ControlConnection& connection : connections) connection.ask(start);
+  std::vector<Attached> started;
+  for (ControlConnection& connection : connections) {
+    const auto answer = connection.await("start", kStartPatience);
+    if (!answer) {
+      say(kAttach, answer.error().message);
+      continue;
+    }
+    Attached attached{.connection = std::move(connection)};
+    attached.take(*answer);
+    started.push_back(std::move(attached));
+  }
+  return started;
+}
+
+bool is_full(const TurnpikeStatus& counters) {
+  return counters.stopped_at_size_count + counters.stopped_disk_low_count > 0;
+}
+
+// Whether the recording goes on. Says who does not.
+bool look_at(Attached& one, StatusLine& line) {
+  if (!one.is_recording || is_full(one.counters)) return false;
+  one.connection.ask({"status"});
+  const auto answer = one.connection.await("status", kStatusPatience);
+  if (answer) one.take(*answer);
+  const bool is_lost = !one.connection.is_open();
+  if (one.is_recording && !is_lost) return true;
+  one.is_recording = false;
+  line.erase();
+  say(kAttach, "process " + std::to_string(one.connection.process()) +
+                   (is_lost ? " has ended meanwhile, or left the recording" : " itself has ended the recording"));
+  return false;
+}
+
+void watch(std::vector<Attached>& all, const record::Options& options, Interruption& interruption) {
+  StatusLine line(STDERR_FILENO);
+  const auto start = SteadyClock::now();
+  const auto end = start + options.duration;
+  while (true) {
+    bool goes_on = false;
+    for (Attached& one : all) goes_on = look_at(one, line) || goes_on;
+    const auto now = SteadyClock::now();
+    if (!goes_on || now >= end) return;
+    const auto elapsed = std::chrono::duration_cast<std::chrono::seconds>(now - start);
+    if (!options.is_quiet) line.show(status_line_text(sum_of(all), elapsed));
+    if (interruption.comes_within(std::min<std::chrono::nanoseconds>(kTick, end - now))) return;
+  }
+}
+
+void stop_all(std::vector<Attached>& all) {
+  for (Attached& one : all) {
+    if (one.connection.is_open()) one.connection.ask({"stop"});
+  }
+  for (Attached& one : all) {
+    if (!one.connection.is_open()) continue;
+    const bool was_recording = one.is_recording;
+    const auto answer = one.connection.await("stop", kStopPatience);
+    if (answer) {
+      one.take(*answer);
+    } else if (was_recording) {
+      say(kAttach, answer.error().message);
+    }
+  }
+}
+
+// A process may see another file system than we do.
+void say_where_it_is(const std::vector<Attached>& all, const RunDirectory& directory) {
+  if (directory.has_recordings()) return;
+  for (const Attached& one : all) {
+    say(kAttach, "process " + std::to_string(one.connection.process()) +
+                     " sees other files than you do (a container?): "
+                     "its recording is " +
+                     one.file + " there");
+  }
+}
+
+int run_attached(const AttachArguments& arguments) {
+  const auto processes = wanted_processes(arguments);
+  if (!processes) return fail(kAttach, processes.error().message, kUsage);
+  if (processes->empty()) {
+    return fail(kAttach, "no process of yours waits: start one with `turnpike record --dormant -- COMMAND`",
+                kUnreadableInput);
+  }
+  auto connections = connect_to_all(*processes);
+  if (connections.empty()) return kUnreadableInput;
+  Interruption interruption;
+  if (!arguments.at.empty() && !wait_for_pitch(*pitch_of(arguments.at), interruption)) die_by(interruption.number());
+  auto directory = run_directory_of(arguments, connections);
+  if (!directory) return fail(kAttach, directory.error().message, kUsage);
+  auto attached = start_all(std::move(connections), start_message(arguments.options, *directory));
+  if (attached.empty()) {
+    directory->remove_if_empty();
+    return kUnreadableInput;
+  }
+  watch(attached, arguments.options, interruption);
+  interruption.give_back();
+  stop_all(attached);
+  say_where_it_is(attached, *directory);
+  if (auto placed = directory->take_place(); !placed) fail(kAttach, placed.error().message, kUsage);
+  if (!arguments.options.is_quiet) print_summary(sum_of(attached), *directory, "");
+  if (arguments.opens_page && directory->has_recordings()) {
+    show_page_of(
+        {.path = directory->recorded_path(), .is_forced = arguments.is_forced, .is_quiet = arguments.options.is_quiet});
+  }
+  directory->remove_if_empty();
+  return kFine;
+}
+
+}  // namespace
+
+void add_attach(CLI::App& app, int& status) {
+  const auto arguments = std::make_shared<AttachArguments>();
+  arguments->options.duration = kDuration;
+  CLI::App* sub = app.add_subcommand("attach", kAttachAbout);
+  sub->footer(kAttachExamples);
+  sub->add_option("PID", arguments->processes, "The process, or several; without one, those that wait are listed")
+      ->type_name("")
+      ->check(CLI::PositiveNumber.description(""));
+  sub->add_flag("--all", arguments->is_all, "Every process of yours that waits, in one run");
+  sub->add_option("-o,--output", arguments->run, "The run to write, a directory (default: the program's script + .tpk)")
+      ->type_name("RUN")
+      ->check([](const std::string& text) { return text.empty() ? "a run needs a name" : ""; });
+  sub->add_flag("--force", arguments->is_forced, "Replace the recording that is in RUN, once the new one is there");
+  sub->add_flag("--open", arguments->opens_page,
+                "Write the page of the run beside it (train.html) and open it in a browser");
+  sub->add_option("--at", arguments->at,
+                  "Start when the clock is at the next multiple of PITCH, as /10s: at the\n"
+                  "same moment on every machine whose clock is right")
+      ->type_name("PITCH")
+      ->check(check_at);
+  for (const record::Option& option : record::all_options()) {
+    if (option.is_for_attach) add_recorder_option(*sub, option, arguments->options);
+  }
+  sub->get_option("--duration")->description("Stop recording after this long (default: 10); the program continues");
+  sub->callback([arguments, &status] { status = run_attached(*arguments); });
+}
+
+}  // namespace turnpike::cli

@@ -1,0 +1,25 @@
+// Processes that wait for `turnpike attach`, and why one does not.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace turnpike::cli {
+
+// Of this user, in the order of their ids.
+Result<std::vector<pid_t>> dormant_processes();
+
+// The words it was started with; {} where it has ended, or is not ours.
+std::vector<std::string> command_of(pid_t process);
+
+// An Error where there is no such process, or it is another user's; else the user that it runs as.
+Result<uid_t> user_of(pid_t process);
+
+// A sentence for a process at whose socket nobody answers.
+std::string why_not_dormant(pid_t process);
+
+}  // namespace turnpike::cli

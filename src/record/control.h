@@ -1,0 +1,12 @@
+// The socket at which a dormant process waits for `turnpike attach`.
+#pragma once
+
+#include <string>
+
+namespace turnpike::record {
+
+// Waits on a thread of its own, which sleeps until somebody comes; until then nothing is enabled and no file is
+// written. Once a process. False: `error` says why nobody can attach.
+bool wait_for_attach(std::string& error);
+
+}  // namespace turnpike::record

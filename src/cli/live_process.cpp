@@ -2,12 +2,10 @@
 #include "cli/live_process.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <charconv>
 #include <cstring>
@@ -23,47 +21,50 @@ namespace {
 namespace fs = std::filesystem;
 using record::LivePage;
 
+constexpr const char* kOtherVersion = "its recorder is of another version of Turnpike";
+
 template <std::size_t kSize>
 void end_text(char (&text)[kSize]) {
   text[kSize - 1] = '\0';
 }
 
-// Consistent, or nothing: the writer is at it for some microseconds at most, unless it was killed amid it.
-bool copy_page(const std::uint64_t* shared, LivePage& page) {
-  auto* words = reinterpret_cast<std::uint64_t*>(&page);
-  const auto load = [shared](std::size_t at) {
-    return __atomic_load_n(shared + at, __ATOMIC_RELAXED);
-  };
+bool read_at(int file, void* to, std::size_t size, std::size_t offset) {
+  return pread(file, to, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
+}
+
+// Consistent, or nothing: the writer is at it for some microseconds at most, unless it was killed amid it. Read, not
+// mapped: its owner may cut it at any time.
+bool copy_page(int file, LivePage& page) {
+  constexpr std::size_t kOffset = record::kLiveSequenceWord * sizeof(std::uint64_t);
   for (int attempt = 0; attempt < 20; ++attempt) {
-    const std::uint64_t before = __atomic_load_n(shared + record::kLiveSequenceWord, __ATOMIC_ACQUIRE);
-    for (std::size_t i = 0; i < record::kLivePageWords; ++i) words[i] = load(i);
+    std::uint64_t before = 0, after = 0;
+    if (!read_at(file, &before, sizeof(before), kOffset)) return false;
     std::atomic_thread_fence(std::memory_order_acquire);
-    if (before % 2 == 0 && before == load(record::kLiveSequenceWord)) return true;
+    if (!read_at(file, &page, sizeof(page), 0)) return false;
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (!read_at(file, &after, sizeof(after), kOffset)) return false;
+    if (before % 2 == 0 && before > 0 && before == after) return true;
     usleep(200);
   }
   return false;
 }
 
 std::optional<LiveProcess> read_page(std::uint32_t pid, const fs::path& descriptor) {
-  const int file = open(descriptor.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = open(descriptor.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return std::nullopt;
   struct stat about{};
   LiveProcess process{pid, nullptr, {}};
-  void* memory = MAP_FAILED;
-  if (fstat(file, &about) == 0 && about.st_size == sizeof(LivePage)) {
-    memory = mmap(nullptr, sizeof(LivePage), PROT_READ, MAP_SHARED, file, 0);
+  const auto page = std::make_unique<LivePage>();
+  if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size != sizeof(LivePage)) {
+    process.problem = kOtherVersion;
+  } else if (!copy_page(file, *page)) {
+    process.problem = "its page is not written to its end";
   } else {
-    process.problem = "its recorder is of another version of Turnpike";
+    process.page = checked_page(page.get(), sizeof(LivePage), process.problem);
   }
   close(file);
-  if (memory == MAP_FAILED) return process;
-  const auto page = std::make_unique<LivePage>();
-  if (copy_page(static_cast<const std::uint64_t*>(memory), *page)) {
-    process.page = checked_page(page.get(), sizeof(LivePage), process.problem);
-  } else {
-    process.problem = "its page was not written to its end";
-  }
-  munmap(memory, sizeof(LivePage));
+  // A recording that begins has none for a moment.
+  if (!process.page && about.st_size == 0) return std::nullopt;
   return process;
 }
 
@@ -81,14 +82,14 @@ std::uint32_t own_pid(std::uint32_t pid) {
 
 std::shared_ptr<const LivePage> checked_page(const void* bytes, std::size_t size, std::string& problem) {
   if (size != sizeof(LivePage)) {
-    problem = "its recorder is of another version of Turnpike";
+    problem = kOtherVersion;
     return nullptr;
   }
   auto page = std::make_shared<LivePage>();
   std::memcpy(page.get(), bytes, size);
   if (page->magic != record::kLivePageMagic || page->version != record::kLivePageVersion ||
       page->struct_bytes != sizeof(LivePage)) {
-    problem = "its recorder is of another version of Turnpike";
+    problem = kOtherVersion;
     return nullptr;
   }
   end_text(page->program);

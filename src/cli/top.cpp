@@ -59,11 +59,17 @@ extern "C" void end_top(int) {
 }
 
 void end_when_interrupted() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
     struct sigaction action{};
     action.sa_handler = end_top;
     ::sigaction(signal, &action, nullptr);
   }
+}
+
+// The path may lead there through a link.
+bool writes_into(const record::LivePage& page, const std::string& run) {
+  std::error_code failed;
+  return std::filesystem::weakly_canonical(std::filesystem::path(page.file).parent_path(), failed) == run && !failed;
 }
 
 // Which processes are asked for.
@@ -80,7 +86,7 @@ class Asked {
         return Error{"process " + of + " is not there, is not yours or is not recorded. `turnpike top` shows all."};
       asked.pid_ = pid;
     } else if (std::filesystem::is_directory(of, failed)) {
-      asked.run_ = std::filesystem::canonical(of, failed).string() + "/";
+      asked.run_ = std::filesystem::canonical(of, failed).string();
     } else {
       return Error{of + " is no process id and no run"};
     }
@@ -94,9 +100,7 @@ class Asked {
     }
     std::vector<LiveProcess> all = live_processes();
     if (!run_.empty())
-      std::erase_if(all, [this](const LiveProcess& one) {
-        return !one.page || !std::string_view(one.page->file).starts_with(run_);
-      });
+      std::erase_if(all, [this](const LiveProcess& one) { return !one.page || !writes_into(*one.page, run_); });
     return all;
   }
 
@@ -156,7 +160,7 @@ void obey(int key, std::size_t count, Watch& watch) {
   if (key == 'b') watch.look.sort = TopSort::kHostTime;
   if (key == 'c') watch.look.sort = TopSort::kCount;
   if (key == 't') watch.look.sort = TopSort::kBytes;
-  if (key == 'p') watch.is_paused = !watch.is_paused;
+  if (key == 'p' || key == ' ') watch.is_paused = !watch.is_paused;
   if (key == 'h') watch.has_help = !watch.has_help;
 }
 
@@ -178,8 +182,8 @@ int watch_on_terminal(const TopArguments& arguments, const Asked& asked) {
   while (is_interrupted == 0 && !watch.is_over) {
     if (Clock::now() >= next && !watch.is_paused) {
       rates = history.add(asked.processes());
-      next = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
-                                arguments.interval_s));
+      next = Clock::now() +
+             std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(arguments.interval_s));
     }
     watch.look.width = screen.columns();
     screen.show(text_of(rates, asked, watch), (watch.is_paused ? "paused  " : "") + std::string(kTopKeys));
@@ -227,7 +231,7 @@ int top(const TopArguments& arguments) {
     const bool is_file = arguments.prometheus.find(':') == std::string::npos;
     return is_file ? write_metrics(arguments, *asked) : serve_metrics(arguments, *asked);
   }
-  const bool has_screen = is_terminal(STDIN_FILENO) && is_terminal(STDOUT_FILENO) && has_colour(STDOUT_FILENO);
+  const bool has_screen = is_terminal(STDIN_FILENO) && is_terminal(STDOUT_FILENO) && can_move_cursor();
   if (arguments.is_once || arguments.is_json || !has_screen) return print_blocks(arguments, *asked);
   return watch_on_terminal(arguments, *asked);
 }
@@ -246,8 +250,9 @@ void add_top(CLI::App& app, int& status) {
   command->add_option("--window", arguments->window_s, "Rates are of the last seconds (default: 5)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 3600.0));
-  command->add_option("--prometheus", arguments->prometheus,
-                      "Serve metrics at :PORT (of 127.0.0.1) or ADDRESS:PORT, or write them\nto a file each interval")
+  command
+      ->add_option("--prometheus", arguments->prometheus,
+                   "Serve metrics at :PORT (of 127.0.0.1) or ADDRESS:PORT, or write them\nto a file each interval")
       ->type_name("WHERE");
   command->add_option("--prometheus-sites", arguments->prometheus_sites, "Also the time of so many lines (default: 0)")
       ->type_name("N")

@@ -34,6 +34,8 @@ Json process_json(const ProcessRate& rate) {
     if (i < 2) {
       one["pageable_count"] = page.pageable_count[i];
       one["pageable_bytes"] = page.pageable_bytes[i];
+      one["pinned_count"] = page.pinned_count[i];
+      one["pinned_bytes"] = page.pinned_bytes[i];
     }
   }
   const LiveLimit limit = limit_of(page);
@@ -44,7 +46,9 @@ Json process_json(const ProcessRate& rate) {
   for (std::uint32_t i = 0; i < page.device_count; ++i)
     devices.push_back({{"id", i}, {"name", page.devices[i].name}, {"link", page.devices[i].link}});
   return {{"pid", rate.process.pid},
-          {"state", page.state == record::LiveState::kRecording ? "recording" : "stopped"},
+          {"state", rate.has_ended                                ? "ended"
+                    : page.state == record::LiveState::kRecording ? "recording"
+                                                                  : "stopped"},
           {"program", program_text(page)},
           {"file", page.file},
           {"host", page.host},

@@ -1,6 +1,12 @@
 // `turnpike top --prometheus`. Names and units follow prometheus.io/docs/practices/naming.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "cli/top_text.h"
 #include "report/text/text_width.h"
 
@@ -52,8 +58,7 @@ class Metrics {
   }
   template <typename Value>
   void counter(const char* name, const char* help, Value value) {
-    family(name, "counter", help,
-           [&](const LiveProcess&, const LivePage& page, auto add) { add({}, value(page)); });
+    family(name, "counter", help, [&](const LiveProcess&, const LivePage& page, auto add) { add({}, value(page)); });
   }
   const std::string& text() const { return text_; }
 
@@ -66,20 +71,44 @@ std::string seconds_text(std::uint64_t ns) {
   return fmt::format("{}.{:09}", ns / 1'000'000'000, ns % 1'000'000'000);
 }
 
+std::uint64_t rest_of(std::uint64_t all, std::uint64_t part) {
+  return all - std::min(all, part);  // a broken page may say that there are more of these than of all
+}
+
 // By direction, and what crosses the link also by the kind of host memory.
 template <typename Add>
 void add_by_direction(const std::uint64_t (&all)[record::kLiveTransferDirections], const std::uint64_t (&pageable)[2],
-                      Add add) {
+                      const std::uint64_t (&pinned)[2], Add add) {
   for (std::uint32_t i = 0; i < record::kLiveTransferDirections; ++i) {
     const std::string name = name_of(static_cast<record::LiveDirection>(i));
-    if (i < 2) {
-      add({{"direction", name}, {"host_memory", "pageable"}}, std::to_string(pageable[i]));
-      // A broken page may say that there are more of these than of all.
-      add({{"direction", name}, {"host_memory", "pinned"}}, std::to_string(all[i] - std::min(all[i], pageable[i])));
-    } else {
-      add({{"direction", name}, {"host_memory", ""}}, std::to_string(all[i]));
+    const auto add_kind = [&](const char* memory, std::uint64_t value) {
+      add({{"direction", name}, {"memory", memory}}, std::to_string(value));
+    };
+    if (i >= 2) {
+      add_kind("", all[i]);
+      continue;
     }
+    add_kind("pageable", pageable[i]);
+    add_kind("pinned", pinned[i]);
+    add_kind("other", rest_of(rest_of(all[i], pageable[i]), pinned[i]));
   }
+}
+
+// Texts that were cut may make one of two lines, and a scraper refuses a text that has a series twice.
+std::map<std::string, std::pair<Labels, std::uint64_t>> top_sites(const LivePage& page, std::size_t most) {
+  std::map<std::string, std::pair<Labels, std::uint64_t>> sites;
+  for (std::uint32_t i = 0; i < std::min<std::size_t>(page.site_count, most); ++i) {
+    const record::LiveSite& site = page.sites[i];
+    const Labels labels{{"site", place_text(site)},
+                        {"file", site.file},
+                        {"function", site.function},
+                        {"op", operator_text(site)},
+                        {"direction", name_of(site.direction)}};
+    auto& [kept, host_time_ns] = sites[labels_text(labels)];
+    kept = labels;
+    host_time_ns += site.host_time_ns;
+  }
+  return sites;
 }
 
 }  // namespace
@@ -97,11 +126,17 @@ std::string to_metrics(const std::vector<LiveProcess>& processes, std::size_t mo
                  });
   metrics.family("turnpike_transfers_total", "counter", "Transfers carried out.",
                  [](const LiveProcess&, const LivePage& page, auto add) {
-                   add_by_direction(page.transfer_count, page.pageable_count, add);
+                   add_by_direction(page.transfer_count, page.pageable_count, page.pinned_count, add);
                  });
   metrics.family("turnpike_transfer_bytes_total", "counter", "Bytes transferred.",
                  [](const LiveProcess&, const LivePage& page, auto add) {
-                   add_by_direction(page.transfer_bytes, page.pageable_bytes, add);
+                   add_by_direction(page.transfer_bytes, page.pageable_bytes, page.pinned_bytes, add);
+                 });
+  metrics.family("turnpike_transfer_seconds_total", "counter", "Time of the device in copies.",
+                 [](const LiveProcess&, const LivePage& page, auto add) {
+                   for (std::uint32_t i = 0; i < record::kLiveMemset; ++i)
+                     add({{"direction", name_of(static_cast<record::LiveDirection>(i))}},
+                         seconds_text(page.device_time_ns[i]));
                  });
   metrics.counter("turnpike_blocked_seconds_total", "Host time in calls that copy or synchronise.",
                   [](const LivePage& page) { return seconds_text(page.host_time_ns); });
@@ -124,15 +159,8 @@ std::string to_metrics(const std::vector<LiveProcess>& processes, std::size_t mo
   if (most_sites == 0) return metrics.text();
   metrics.family("turnpike_site_blocked_seconds_total", "counter", "Host time in calls of a line, of the top lines.",
                  [&](const LiveProcess&, const LivePage& page, auto add) {
-                   for (std::uint32_t i = 0; i < std::min<std::size_t>(page.site_count, most_sites); ++i) {
-                     const record::LiveSite& site = page.sites[i];
-                     add({{"site", place_text(site)},
-                          {"file", site.file},
-                          {"function", site.function},
-                          {"op", operator_text(site)},
-                          {"direction", name_of(site.direction)}},
-                         seconds_text(site.host_time_ns));
-                   }
+                   for (const auto& [text, site] : top_sites(page, most_sites))
+                     add(site.first, seconds_text(site.second));
                  });
   return metrics.text();
 }

@@ -43,7 +43,9 @@ ProcessRate rate_between(const LivePage* before, const LiveProcess& now) {
   // Not by subtracting the numbers as they are: a broken page may hold any.
   rate.seconds = static_cast<double>(page.updated_monotonic_ns) / 1e9 - static_cast<double>(from_ns) / 1e9;
   const LivePage& then = before == nullptr ? kNothing : *before;
-  if (!(rate.seconds > 1e-9)) rate.seconds = 0;
+  // A recording that was stopped before, too, does nothing now.
+  const bool stays_stopped = before != nullptr && before->state == record::LiveState::kStopped;
+  if (!(rate.seconds > 1e-9) || stays_stopped) rate.seconds = 0;
   const auto per_second = [&rate](std::uint64_t amount) {
     return rate.seconds > 0 ? static_cast<double>(amount) / rate.seconds : 0;
   };
@@ -82,11 +84,11 @@ std::string bar(double share) {
   return "[" + std::string(cells, '#') + std::string(kWidth - cells, ' ') + "]";
 }
 
-std::string link_text(const char* name, double gbps, std::optional<double> limit) {
+std::string link_text(const char* name, double gbps, std::optional<double> limit, std::size_t width) {
   std::string text = fmt::format("{:4} {:>10}", name, rate_text(gbps));
-  if (limit && *limit > 0)
-    text += fmt::format(" of {}  {:>5} {}", rate_text(*limit), percent_text(100 * gbps / *limit), bar(gbps / *limit));
-  return text;
+  if (limit && *limit > 0) text += fmt::format(" of {}  {:>5}", rate_text(*limit), percent_text(100 * gbps / *limit));
+  const std::string picture = limit && *limit > 0 ? " " + bar(gbps / *limit) : "";
+  return text.size() + picture.size() <= width ? text + picture : text;
 }
 
 double key_of(const SiteRate& site, TopSort sort) {
@@ -116,12 +118,16 @@ std::vector<ProcessRate> TopHistory::add(const std::vector<LiveProcess>& process
                static_cast<double>(window_ns_))
       pages.pop_front();
     rates.push_back(rate_between(pages.empty() ? nullptr : pages.front().page.get(), process));
-    pages.push_back(process);
+    // One that was not written since is kept once; a process that hangs has rates of 0 after the window.
+    if (pages.empty() || pages.back().page->updated_monotonic_ns != now_ns)
+      pages.push_back(process);
+    else if (pages.size() > 1)
+      pages.pop_front();
     still[process.pid] = std::move(pages);
   }
   for (auto& [pid, pages] : seen_) {
-    const bool is_there = std::any_of(processes.begin(), processes.end(),
-                                      [pid = pid](const LiveProcess& one) { return one.pid == pid; });
+    const bool is_there =
+        std::any_of(processes.begin(), processes.end(), [pid = pid](const LiveProcess& one) { return one.pid == pid; });
     if (is_there || pages.empty()) continue;
     ProcessRate ended = rate_between(nullptr, pages.back());
     ended.has_ended = true;
@@ -158,25 +164,26 @@ std::string to_text(const ProcessRate& rate, const TopLook& look) {
   report::Page page(std::max(look.width, report::kMinPageWidth), look.has_colour);
   std::string title = "process " + std::to_string(rate.process.pid);
   if (!rate.process.page) {
-    page.line(title + ": " + rate.process.problem + ". Watch it with that version's `turnpike top`.");
+    page.paragraph("", title + ": " + rate.process.problem + ". Watch it with that version's `turnpike top`.");
     return page.text();
   }
   const LivePage& live = *rate.process.page;
   if (live.rank[0] != '\0') title += std::string(", rank ") + live.rank;
   title += std::string(" (") +
-           (rate.has_ended                                  ? "ended"
-            : live.state == record::LiveState::kStopped     ? "recording stopped"
-                                                            : "recording") +
+           (rate.has_ended                              ? "ended"
+            : live.state == record::LiveState::kStopped ? "recording stopped"
+                                                        : "recording") +
            "): " + program_text(live);
   page.line(title, report::Style::kHeading);
   const LiveLimit limit = limit_of(live);
-  page.line("  " + link_text("up", rate.gbps[0], limit.gbps[0]));
-  page.line("  " + link_text("down", rate.gbps[1], limit.gbps[1]));
-  page.paragraph("  ", fmt::format("{} transfers/s, {} of their bytes pageable; CPU in copies and waits {} of the time; "
-                                   "{} syncs/s; {} kernels/s; losses: {}",
-                                   amount_text(rate.transfers_per_second), percent_text(rate.pageable_pct),
-                                   percent_text(rate.host_time_pct), amount_text(rate.syncs_per_second),
-                                   amount_text(rate.kernels_per_second), count_text(live.loss_count)));
+  page.line("  " + link_text("up", rate.gbps[0], limit.gbps[0], page.width() - 2));
+  page.line("  " + link_text("down", rate.gbps[1], limit.gbps[1], page.width() - 2));
+  page.paragraph("  ",
+                 fmt::format("{} transfers/s, {} of their bytes pageable; CPU in copies and waits {} of the time; "
+                             "{} syncs/s; {} kernels/s; losses: {}",
+                             amount_text(rate.transfers_per_second), percent_text(rate.pageable_pct),
+                             percent_text(rate.host_time_pct), amount_text(rate.syncs_per_second),
+                             amount_text(rate.kernels_per_second), count_text(live.loss_count)));
   std::vector<SiteRate> sites = rate.sites;
   std::stable_sort(sites.begin(), sites.end(),
                    [&](const SiteRate& a, const SiteRate& b) { return key_of(a, look.sort) > key_of(b, look.sort); });

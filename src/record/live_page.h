@@ -54,8 +54,11 @@ struct LivePage {
   std::uint64_t transfer_count[kLiveTransferDirections];
   std::uint64_t transfer_bytes[kLiveTransferDirections];
   std::uint64_t device_time_ns[kLiveTransferDirections];
-  std::uint64_t pageable_count[2];  // h2d, d2h
+  // Of h2d and d2h, by the kind of host memory; what is neither is managed memory, or CUPTI could not tell.
+  std::uint64_t pageable_count[2];
   std::uint64_t pageable_bytes[2];
+  std::uint64_t pinned_count[2];
+  std::uint64_t pinned_bytes[2];
   std::uint64_t sync_count;
   std::uint64_t host_time_ns;  // in calls that copy or synchronise
   std::uint64_t kernel_count;

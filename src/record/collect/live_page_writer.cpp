@@ -45,7 +45,7 @@ Record read(const std::byte* from) {
 
 bool LivePageWriter::is_open() const {
   struct stat about{};
-  return shared_ != nullptr && fstat(file_, &about) == 0 && about.st_ino == inode_;
+  return shared_ != nullptr && fstat(file_, &about) == 0 && about.st_ino == inode_ && about.st_dev == device_;
 }
 
 // Again when the program has closed the descriptor: readers would not find the page any more. A number that the
@@ -69,12 +69,12 @@ bool LivePageWriter::open() {
     return false;
   }
   inode_ = about.st_ino;
+  device_ = about.st_dev;
   shared_ = static_cast<std::uint64_t*>(memory);
   return true;
 }
 
-// The page of a forked process is its parent's.
-void LivePageWriter::leave_to_parent() {
+void LivePageWriter::close_page() {
   if (shared_ == nullptr) return;
   if (is_open()) close(file_);
   munmap(shared_, sizeof(LivePage));
@@ -86,8 +86,12 @@ void LivePageWriter::restart(const Metadata& metadata, const std::string& file, 
   if (!draft_) draft_.reset(new (std::nothrow) LivePage{});
   next_ns_ = 0;
   if (!draft_) return;
-  if (draft_->pid != static_cast<std::uint32_t>(getpid())) leave_to_parent();
+  // The page of a forked process is its parent's.
+  if (draft_->pid != static_cast<std::uint32_t>(getpid())) close_page();
+  // Of one page it only rises, so that a reader never takes two recordings for one.
+  const std::uint64_t sequence = draft_->sequence;
   *draft_ = {};
+  draft_->sequence = sequence;
   draft_->magic = kLivePageMagic;
   draft_->version = kLivePageVersion;
   draft_->struct_bytes = sizeof(LivePage);
@@ -112,33 +116,55 @@ void LivePageWriter::add_device(std::uint32_t device, const char* name) {
   put(draft_->devices[device].name, names, "name");
 }
 
-void LivePageWriter::count(std::span<const std::byte> records) {
-  if (!draft_) return;
+void LivePageWriter::count(std::span<const std::byte> records) noexcept {
+  try {
+    if (draft_) add(records);
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+void LivePageWriter::add(std::span<const std::byte> records) {
   for (std::size_t at = 0; at + sizeof(trace::RecordHeader) <= records.size();) {
     const auto header = read<trace::RecordHeader>(records.data() + at);
     if (header.bytes < sizeof(header) || header.bytes > records.size() - at) return;
     if (header.kind == trace::RecordKind::kCall) sites_.count(read<trace::CallRecord>(records.data() + at));
-    if (header.kind == trace::RecordKind::kMemcpy) {
-      const auto copy = read<trace::MemcpyRecord>(records.data() + at);
-      const std::size_t direction = direction_of(copy);
-      sites_.count(copy, static_cast<LiveDirection>(direction));
-      const bool has_times = copy.start_ns != trace::kUnknownTime && copy.end_ns > copy.start_ns;
-      if (has_times) draft_->device_time_ns[direction] += static_cast<std::uint64_t>(copy.end_ns - copy.start_ns);
-      const auto host = direction == kLiveH2d ? copy.src_kind : copy.dst_kind;
-      if (direction <= kLiveD2h && host == trace::MemoryKind::kPageable) {
-        ++draft_->pageable_count[direction];
-        draft_->pageable_bytes[direction] += copy.bytes;
-      }
-    }
+    if (header.kind == trace::RecordKind::kMemcpy) add(read<trace::MemcpyRecord>(records.data() + at));
     at += header.bytes;
   }
 }
 
+void LivePageWriter::add(const trace::MemcpyRecord& copy) {
+  const std::size_t direction = direction_of(copy);
+  const bool has_times = copy.start_ns != trace::kUnknownTime && copy.end_ns > copy.start_ns;
+  if (has_times) draft_->device_time_ns[direction] += static_cast<std::uint64_t>(copy.end_ns - copy.start_ns);
+  const auto host = direction == kLiveH2d ? copy.src_kind : copy.dst_kind;
+  if (direction <= kLiveD2h && host == trace::MemoryKind::kPageable) {
+    ++draft_->pageable_count[direction];
+    draft_->pageable_bytes[direction] += copy.bytes;
+  }
+  if (direction <= kLiveD2h && host == trace::MemoryKind::kPinned) {
+    ++draft_->pinned_count[direction];
+    draft_->pinned_bytes[direction] += copy.bytes;
+  }
+  sites_.count(copy, static_cast<LiveDirection>(direction));
+}
+
 void LivePageWriter::publish(const TurnpikeStatus& status, const Metadata& metadata, std::int64_t now_monotonic_ns,
-                             bool is_last) {
+                             bool is_last) noexcept {
   if (!draft_ || (!is_last && now_monotonic_ns < next_ns_)) return;
   next_ns_ = now_monotonic_ns + kUpdateNs;
+  if (is_last) draft_->state = LiveState::kStopped;
+  draft_->updated_monotonic_ns = now_monotonic_ns;
   if (!open()) return;
+  try {
+    fill(status, metadata);
+  } catch (const std::bad_alloc&) {
+  }
+  show();
+  draft_->update_ns += static_cast<std::uint64_t>(monotonic_ns() - now_monotonic_ns);
+}
+
+void LivePageWriter::fill(const TurnpikeStatus& status, const Metadata& metadata) {
   for (std::uint32_t i = 0; i < kLiveTransferDirections; ++i) {
     draft_->transfer_count[i] = status.transfer_count[i];
     draft_->transfer_bytes[i] = status.transfer_bytes[i];
@@ -148,14 +174,10 @@ void LivePageWriter::publish(const TurnpikeStatus& status, const Metadata& metad
   draft_->kernel_count = status.kernel_count;
   draft_->loss_count = status.loss_count;
   draft_->written_bytes = status.written_bytes;
-  draft_->updated_monotonic_ns = now_monotonic_ns;
   for (std::uint32_t i = 0; i < draft_->device_count; ++i) {
     put(draft_->devices[i].link, metadata, "link." + std::to_string(i));
   }
-  if (is_last) draft_->state = LiveState::kStopped;
   sites_.put(*draft_);
-  show();
-  draft_->update_ns += static_cast<std::uint64_t>(monotonic_ns() - now_monotonic_ns);
 }
 
 void LivePageWriter::show() {

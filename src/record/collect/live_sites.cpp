@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "base/operator_name.h"
 
@@ -81,6 +82,10 @@ void LiveSites::count(const trace::CallRecord& call) {
 
 void LiveSites::count(const trace::MemcpyRecord& record, LiveDirection direction) {
   OpenCopy& copy = open(record.correlation);
+  // A graph's launch has copies of several directions, and no call that copies.
+  if (copy.has_copy && !copy.has_call && copy.direction != direction) {
+    add(trace::kNoId, copy.direction, std::exchange(copy.sums, {}));
+  }
   copy.has_copy = true;
   copy.direction = direction;
   copy.sums.add({1, record.bytes, 0});
@@ -115,12 +120,14 @@ LiveSites::Place LiveSites::place_of(std::uint32_t stack) {
 }
 
 std::size_t LiveSites::site_of(std::uint32_t stack, LiveDirection direction) {
-  const auto [known, is_new] = sites_of_stacks_.try_emplace(std::uint64_t{stack} << 8 | direction, 0);
-  if (!is_new) return known->second;
+  const std::uint64_t key = std::uint64_t{stack} << 8 | direction;
+  if (const auto known = sites_of_stacks_.find(key); known != sites_of_stacks_.end()) return known->second;
   const Place place = numbers_.size() < kMostPlaces ? place_of(stack) : Place{};
+  // What may fail comes before what changes.
+  if (sites_.size() == sites_.capacity()) sites_.reserve(2 * sites_.size() + 64);
   const auto [site, is_new_site] = numbers_.try_emplace({place, direction}, sites_.size());
   if (is_new_site) sites_.push_back({place, direction, {}});
-  return known->second = site->second;
+  return sites_of_stacks_[key] = site->second;
 }
 
 void LiveSites::describe(const Site& site, LiveSite& shown) {
@@ -146,7 +153,8 @@ void LiveSites::put(LivePage& page) {
   const std::size_t count = std::min<std::size_t>(order_.size(), LivePage::kMostSites);
   std::partial_sort(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(count), order_.end(),
                     [this](std::size_t a, std::size_t b) {
-                      return sites_[a].sums.host_time_ns > sites_[b].sums.host_time_ns;
+                      const std::uint64_t cost_a = sites_[a].sums.host_time_ns, cost_b = sites_[b].sums.host_time_ns;
+                      return cost_a != cost_b ? cost_a > cost_b : a < b;
                     });
   for (std::size_t i = 0; i < count; ++i) describe(sites_[order_[i]], page.sites[i]);
   page.site_count = static_cast<std::uint32_t>(count);

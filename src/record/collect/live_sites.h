@@ -30,7 +30,7 @@ class LiveSites {
   void put(LivePage& page);
 
  private:
-  // More lines than this are one row: "other lines".
+  // More lines than this are one with those that are not known.
   static constexpr std::size_t kMostPlaces = 4096;
   static constexpr std::size_t kOpenCopies = std::size_t{1} << 14;
 
@@ -63,8 +63,8 @@ class LiveSites {
 
   StringTable& strings_;
   StackTable& stacks_;
-  std::vector<OpenCopy> open_;                           // by correlation, modulo
-  std::unordered_map<std::uint64_t, Sums> fresh_;        // since the last put: by stack and direction
+  std::vector<OpenCopy> open_;                     // by correlation, modulo
+  std::unordered_map<std::uint64_t, Sums> fresh_;  // since the last put: by stack and direction
   std::unordered_map<std::uint64_t, std::size_t> sites_of_stacks_;
   std::map<std::pair<Place, LiveDirection>, std::size_t> numbers_;
   std::vector<Site> sites_;

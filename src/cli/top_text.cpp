@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -80,13 +81,13 @@ ProcessRate rate_between(const LivePage* before, const LiveProcess& now) {
 std::string bar(double share) {
   constexpr std::size_t kWidth = 20;
   const double full = std::clamp(share, 0.0, 1.0) * kWidth;
-  const auto cells = static_cast<std::size_t>(full + 0.5);
+  const auto cells = static_cast<std::size_t>(std::lround(full));
   return "[" + std::string(cells, '#') + std::string(kWidth - cells, ' ') + "]";
 }
 
 std::string link_text(const char* name, double gbps, std::optional<double> limit, std::size_t width) {
   std::string text = fmt::format("{:4} {:>10}", name, rate_text(gbps));
-  if (limit && *limit > 0) text += fmt::format(" of {}  {:>5}", rate_text(*limit), percent_text(100 * gbps / *limit));
+  if (limit && *limit > 0) text += fmt::format(" of {}  {:>5}", rate_text(limit), percent_text(100 * gbps / *limit));
   const std::string picture = limit && *limit > 0 ? " " + bar(gbps / *limit) : "";
   return text.size() + picture.size() <= width ? text + picture : text;
 }

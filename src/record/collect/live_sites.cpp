@@ -2,7 +2,6 @@
 #include "record/collect/live_sites.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -35,7 +34,7 @@ void put_text(char (&to)[kSize], std::string_view text) {
   if (size < text.size()) {
     while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
   }
-  std::memcpy(to, text.data(), size);
+  text.copy(to, size);
   to[size] = '\0';
 }
 

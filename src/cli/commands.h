@@ -24,6 +24,7 @@ void add_rollup(CLI::App& app, int& status);
 void add_fleet(CLI::App& app, int& status);
 void add_dump(CLI::App& app, int& status);
 void add_whatif(CLI::App& app, int& status);
+void add_top(CLI::App& app, int& status);
 void add_bench(CLI::App& app, int& status);
 
 }  // namespace turnpike::cli

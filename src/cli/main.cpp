@@ -137,6 +137,7 @@ int run(int argc, char** argv) {
   add_rollup(app, status);
   add_fleet(app, status);
   add_dump(app, status);
+  add_top(app, status);
   add_bench(app, status);
   return parse(app, argc, argv, status);
 }

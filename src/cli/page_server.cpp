@@ -96,24 +96,36 @@ void refuse(int connection, const char* status) {
 }  // namespace
 
 Result<PageServer> PageServer::start(std::uint16_t port) {
-  std::string token = random_token();
+  const std::string token = random_token();
   if (token.empty()) return failure("cannot make an address that nobody can guess");
+  return listen_at("127.0.0.1", port, "/" + token + "/");
+}
+
+Result<PageServer> PageServer::start_open(const std::string& address, std::uint16_t port, std::string path,
+                                          std::string type) {
+  auto server = listen_at(address, port, std::move(path));
+  if (server) server->type_ = std::move(type);
+  return server;
+}
+
+Result<PageServer> PageServer::listen_at(const std::string& host, std::uint16_t port, std::string path) {
   int wake[2];
   if (::pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0) return failure("cannot make a pipe");
   const int listening = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  PageServer server(listening, wake[0], wake[1], port, std::move(token));
+  PageServer server(listening, wake[0], wake[1], port, std::move(path));
+  server.host_ = host;
   if (listening < 0) return failure("cannot make a socket");
   const int reuse = 1;
   ::setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1) return Error{host + " is no IPv4 address"};
   socklen_t size = sizeof(address);
   auto* const any = reinterpret_cast<sockaddr*>(&address);
   if (::bind(listening, any, size) != 0 || ::listen(listening, kWaitingConnections) != 0 ||
       ::getsockname(listening, any, &size) != 0) {
-    return Error{"cannot listen on 127.0.0.1:" + std::to_string(port) + ": " + std::strerror(errno)};
+    return Error{"cannot listen on " + host + ":" + std::to_string(port) + ": " + std::strerror(errno)};
   }
   server.port_ = ntohs(address.sin_port);
   return server;
@@ -124,7 +136,9 @@ PageServer::PageServer(PageServer&& other) noexcept
       wake_read_(std::exchange(other.wake_read_, -1)),
       wake_write_(std::exchange(other.wake_write_, -1)),
       port_(other.port_),
-      token_(std::move(other.token_)) {}
+      path_(std::move(other.path_)),
+      host_(std::move(other.host_)),
+      type_(std::move(other.type_)) {}
 
 PageServer::~PageServer() {
   for (const int file : {socket_, wake_read_, wake_write_}) {
@@ -133,10 +147,10 @@ PageServer::~PageServer() {
 }
 
 std::string PageServer::address() const {
-  return "http://127.0.0.1:" + std::to_string(port_) + "/" + token_ + "/";
+  return "http://" + host_ + ":" + std::to_string(port_) + path_;
 }
 
-void PageServer::serve(const std::string& page) {
+void PageServer::serve(const std::function<std::string()>& page) {
   while (true) {
     std::array<pollfd, 2> waiting = {pollfd{socket_, POLLIN, 0}, pollfd{wake_read_, POLLIN, 0}};
     if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return;
@@ -154,19 +168,21 @@ void PageServer::serve(const std::string& page) {
   }
 }
 
-void PageServer::answer(int connection, const std::string& page) const {
+void PageServer::answer(int connection, const std::function<std::string()>& page) const {
   const std::string request = request_of(connection);
   const std::string_view line = std::string_view(request).substr(0, request.find("\r\n"));
   const bool is_get = line.starts_with("GET ");
   if (!is_get && !line.starts_with("HEAD ")) return refuse(connection, "405 Method Not Allowed");
   const std::string host = ":" + std::to_string(port_);
   const std::string_view asked = header_of(request, "Host");
-  if (asked != "127.0.0.1" + host && asked != "localhost" + host) return refuse(connection, "403 Forbidden");
+  const bool is_loopback = host_.starts_with("127.");
+  if (is_loopback && asked != host_ + host && asked != "localhost" + host) return refuse(connection, "403 Forbidden");
   std::string_view path = line.substr(line.find(' ') + 1);
   path = path.substr(0, path.find_first_of(" ?"));
-  if (path != "/" + token_ + "/") return refuse(connection, "404 Not Found");
-  send_all(connection, head_of("200 OK", "text/html; charset=utf-8", page.size()));
-  if (is_get) send_all(connection, page);
+  if (path != path_) return refuse(connection, "404 Not Found");
+  const std::string text = page();
+  send_all(connection, head_of("200 OK", type_.c_str(), text.size()));
+  if (is_get) send_all(connection, text);
 }
 
 void PageServer::stop() const {

@@ -27,6 +27,10 @@ std::size_t usable_width(int descriptor, std::size_t most) {
   return std::min<std::size_t>(size.ws_col, most);
 }
 
+bool can_move_cursor() {
+  return !environment("TERM").empty() && environment("TERM") != "dumb";
+}
+
 bool has_colour(int descriptor) {
   return is_terminal(descriptor) && environment("NO_COLOR").empty() && environment("TERM") != "dumb";
 }

@@ -16,4 +16,7 @@ bool has_colour(int descriptor);
 
 bool is_terminal(int descriptor);
 
+// Whether a terminal, where there is one, does more than print lines: TERM is neither unset nor dumb.
+bool can_move_cursor();
+
 }  // namespace turnpike::cli

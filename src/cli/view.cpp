@@ -68,7 +68,7 @@ int view(const ViewArguments& arguments) {
 #ifdef __GLIBC__
   ::malloc_trim(0);  // what the report is done with; the page may be served for days
 #endif
-  server->serve(page);
+  server->serve([&page] { return page; });
   return exit_code_of(read->inputs());
 }
 

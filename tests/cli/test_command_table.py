@@ -76,6 +76,8 @@ SCENARIOS = {
               "4": [["fleet", "train.tpk", ">", FULL], ["fleet", "train.tpk", "--html", FULL]]},
     "dump": {"0": [["dump", "train.tpk"]], "2": [["dump"]], "3": [["dump", "missing.tpk"]],
              "4": [["dump", "train.tpk", ">", FULL]]},
+    "top": {"0": [["top", "--once"], ["top", "--once", "--prometheus", OUTPUT]], "2": [["top", "--interval", "no"]],
+            "3": [["top", "missing.tpk"]], "4": [["top", "--once", ">", FULL]]},
     "bench": {"0": [["bench"]], "2": [["bench", "no-such-experiment"]], "4": [["bench", "to"]]},
 }  # fmt: skip
 
@@ -199,8 +201,8 @@ def test_every_exit_code_happens_and_only_what_the_table_says_is_written(
     for name in after.keys() - before.keys():
         assert [pattern for pattern in allowed if fnmatch.fnmatch(name, f"work/{pattern}")], name
     # What the table lets a command write, it does write in one of its scenarios: an entry that is stale shows.
-    asks_for_file = {"--html", "--parquet"} & set(words)
-    is_silent = command == "bench" or (command in ("report", "diff", "fleet") and not asks_for_file)
+    asks_for_file = {"--html", "--parquet", "--prometheus"} & set(words)
+    is_silent = command == "bench" or (command in ("report", "diff", "fleet", "top") and not asks_for_file)
     if int(result.returncode) in (0, 7) and not is_silent and TABLE[command]["may write"] != "nothing":
         assert after.keys() - before.keys()
 

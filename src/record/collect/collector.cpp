@@ -51,6 +51,7 @@ Collector::Collector(CollectorSources sources)
     : from_(sources),
       decoder_(sources.strings, sources.losses),
       batch_(sources.estate.batch(0), sources.estate.batch(1)),
+      live_(sources.strings, sources.stacks),
       sampler_(sources.stacks) {}
 
 bool Collector::open_file(const Options& options, std::string& error) {
@@ -124,6 +125,7 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   if (!open_file(options, error)) return false;
   if (ring_.is_on()) metadata_[trace::kLastMetadata] = std::to_string(options.last.count());
   write_metadata();
+  live_.restart(metadata_, path_, first_clock_);
   if (cupti_ == nullptr) {
     write_losses();
     write_end();
@@ -267,6 +269,7 @@ void Collector::turn(bool is_last, bool must_flush) {
   mark_end_of_turn();
   const TurnpikeStatus now = to_status(batch_.counts(), from_.losses, written_bytes());
   from_.status.update(now);
+  live_.publish(now, metadata_, monotonic_ns(), is_last);
   const std::lock_guard lock(status_mutex_);
   last_status_ = now;
 }
@@ -410,6 +413,7 @@ void Collector::describe_devices() {
     links_.add(record.device, {record.pci_domain, record.pci_bus, record.pci_device});
     record.numa_node = links_.numa_node(record.device);
     batch_.add(record);
+    live_.add_device(record.device, name);
   }
 }
 
@@ -472,6 +476,7 @@ void Collector::write() {
   } else {
     append(writer_, ChunkType::kRecords, batch_.bytes());
   }
+  live_.count(batch_.bytes());
   commit();
 }
 

@@ -16,6 +16,7 @@
 #include "record/collect/host_nodes.h"
 #include "record/collect/link_traffic.h"
 #include "record/collect/link_watch.h"
+#include "record/collect/live_page_writer.h"
 #include "record/collect/process_metadata.h"
 #include "record/collect/resident_memory.h"
 #include "record/collect/segment_ring.h"
@@ -157,6 +158,7 @@ class Collector {
   RecordBatch batch_;
   MemoryWatch memory_watch_;
   LinkWatch links_;
+  LivePageWriter live_;
   LinkTraffic traffic_;
   std::uint64_t watched_devices_ = 0;  // whose traffic is counted
   bool has_traffic_ = false;

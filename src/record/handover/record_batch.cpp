@@ -8,6 +8,8 @@ namespace {
 
 enum : std::size_t { kH2d, kD2h, kD2d, kP2p, kH2h, kMemset };
 
+}  // namespace
+
 std::size_t direction_of(const trace::MemcpyRecord& record) {
   const bool is_between_devices = record.src_device != trace::kUnknownId && record.dst_device != trace::kUnknownId &&
                                   record.src_device != record.dst_device;
@@ -27,8 +29,6 @@ std::size_t direction_of(const trace::MemcpyRecord& record) {
       return kD2d;
   }
 }
-
-}  // namespace
 
 bool RecordBatch::append(const void* record, std::size_t size) {
   const bool has_room = areas_[area_].append(record, size);

@@ -24,6 +24,9 @@ struct RecordCounts {
   std::uint64_t transfer_bytes[6] = {};
 };
 
+// Which of these counts a copy belongs to.
+std::size_t direction_of(const trace::MemcpyRecord& record);
+
 // Collector's thread only. Has two areas: while one is written to the file, it stays as it is, and the next records go
 // to the other. So whoever finds the memory of a process that died knows what had not been written.
 class RecordBatch {

@@ -153,6 +153,17 @@ const std::uint32_t* StackTable::frames_of(const Stack& stack) noexcept {
   return reinterpret_cast<const std::uint32_t*>(stack_log_.data() + stack.first_byte + sizeof(trace::StackEntry));
 }
 
+void StackTable::copy_frames(std::uint32_t stack, std::vector<trace::FrameEntry>& frames) {
+  const std::lock_guard lock(mutex_);
+  if (stack - 1 >= stacks_.size()) return;
+  const std::uint32_t* ids = frames_of(stacks_[stack - 1]);
+  for (std::uint16_t i = 0; i < stacks_[stack - 1].frame_count; ++i) {
+    LoggedFrame frame;
+    std::memcpy(&frame, frames_.data() + (ids[i] - 1) * sizeof(frame), sizeof(frame));
+    frames.push_back(frame.entry);
+  }
+}
+
 std::uint32_t StackTable::enter_frame(const PythonFrameText& text) noexcept {
   try {
     const std::lock_guard lock(mutex_);

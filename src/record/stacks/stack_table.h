@@ -56,6 +56,9 @@ class StackTable {
   // The first one that knows of a Python has it tell of its end.
   void drain(std::vector<std::byte>& frames, std::vector<std::byte>& stacks) noexcept;
 
+  // Appends the frames of a stack, innermost first; native ones have their names once they were drained.
+  void copy_frames(std::uint32_t stack, std::vector<trace::FrameEntry>& frames);
+
   // How much was drained. For the thread that drains.
   std::size_t drained_frames() const noexcept { return drained_frames_; }
   std::size_t drained_stack_bytes() const noexcept { return drained_stack_bytes_; }

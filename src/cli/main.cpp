@@ -72,7 +72,8 @@ std::string closest_command(const CLI::App& app, const std::string& word) {
   std::size_t least = kMaxDistance + 1;
   for (const CLI::App* command : commands_of(app)) {
     const std::size_t distance = edit_distance(word, command->get_name());
-    if (distance >= least) continue;
+    // Of a short word, less than half may be wrong.
+    if (distance >= least || 2 * distance >= command->get_name().size()) continue;
     least = distance;
     closest = command->get_name();
   }

@@ -15,6 +15,9 @@ import time
 import pytest
 from terminal import Terminal
 
+# `--all` attaches to every process of this user that waits.
+pytestmark = pytest.mark.alone
+
 # A program in Python that initialises the fake CUDA and copies until its standard input ends.
 SERVER = """
 import ctypes, os, sys, threading, time

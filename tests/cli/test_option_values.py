@@ -115,7 +115,7 @@ class TestMain:
         lines = run("--help").stdout.splitlines()
         first = lines.index("Subcommands:") + 1
         rows = lines[first : lines.index("", first)]
-        assert [len(re.match(r"  \w+ +", row).group()) for row in rows] == [24] * 13
+        assert [len(re.match(r"  \w+ +", row).group()) for row in rows] == [24] * 14
 
     def test_help_goes_to_standard_output_and_without_a_command_to_standard_error(self, run):
         asked, given = run("--help"), run()

@@ -16,6 +16,9 @@ import urllib.request
 
 import pytest
 
+# It shows every process of this user that is being recorded.
+pytestmark = pytest.mark.alone
+
 FOOTER = "q quit  </> process  b blocked  c count  t bytes  p pause  h help"
 SAMPLE = re.compile(r'([a-z_]+)\{((?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)+)\} ([0-9.]+)')
 

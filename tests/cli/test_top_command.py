@@ -101,7 +101,7 @@ def test_what_a_program_copies_is_seen_while_it_does(recording, copying):
     sites = {site["direction"]: site for site in second["sites"]}
     assert sites["h2d"]["count"] == second["totals"]["h2d"]["count"]
     # what the recorder's own thread spends on the page, of the time that passed
-    assert second["page_update_ns"] < second["seconds"] * 0.02e9
+    assert second["page_update_ns"] < second["seconds"] * 0.2e9
 
 
 def test_the_rates_of_a_stream_of_json_are_those_of_the_last_seconds(recording, copying):

@@ -7,6 +7,9 @@ import pytest
 
 from turnpike import _native
 
+# Ray connects to a cluster that runs on this machine, be it another test's.
+pytestmark = pytest.mark.alone
+
 TRAINS = """
     import ray
     import ray.train.torch
@@ -21,7 +24,7 @@ TRAINS = """
 
     environment = runtime_env("run.tpk")
     environment["env_vars"] |= {name: os.environ[name] for name in ("HEAD", "FAKES", "TURNPIKE_CUPTI", "PYTHONPATH")}
-    ray.init(num_cpus=3, include_dashboard=False, runtime_env=environment, log_to_driver=False)
+    ray.init("local", num_cpus=3, include_dashboard=False, runtime_env=environment, log_to_driver=False)
     scaling = ray.train.ScalingConfig(num_workers=2)
     run = ray.train.RunConfig(storage_path=os.path.abspath("results"))
     ray.train.torch.TorchTrainer(train_loop, scaling_config=scaling, run_config=run).fit()

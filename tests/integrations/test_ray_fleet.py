@@ -12,6 +12,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 import fleet_job  # noqa: E402
 
+# Ray connects to a cluster that runs on this machine, be it another test's.
+pytestmark = pytest.mark.alone
+
 RANKS = 8
 
 

@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--engine", choices=("local", "ray"), default="local",
                         help="where recordings are rolled up: by processes here (default), or on a Ray cluster")
     parser.add_argument("--ray-address", metavar="ADDRESS",
-                        help="of the cluster, or auto; default: RAY_ADDRESS, else a Ray of this machine")
+                        help="of the cluster, or auto; default: RAY_ADDRESS, else one of this machine")
     # fmt: on
     return parser
 

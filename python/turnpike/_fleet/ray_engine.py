@@ -39,7 +39,7 @@ def roll_up_all(
 ) -> list[Mapped]:
     """In the order of the traces.
 
-    address: of the cluster; None: what RAY_ADDRESS names, else one that is started on this machine.
+    address: of the cluster; None: what RAY_ADDRESS names, else one that runs on this machine, else a new one.
     progress: called with how many are done, each time that one is.
 
     Raises:

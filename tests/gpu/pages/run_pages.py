@@ -85,6 +85,8 @@ def run(snippet: Snippet, folder: pathlib.Path) -> Outcome:
     missing = [name for name in given.needed_by(snippet.text) if shutil.which(name) is None]
     if missing:
         return Outcome("skipped", f"{missing[0]} is not installed")
+    if "srun " in snippet.text and subprocess.run(["sinfo"], capture_output=True).returncode != 0:
+        return Outcome("skipped", "no controller of Slurm answers")
     if snippet.kind == "python":
         before, after = given.around(snippet.page, snippet.text)
         (folder / "snippet.py").write_text(f"{before}\n{snippet.text}\n{after}")

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "analyze/rules/step_program.h"
 
@@ -133,37 +132,6 @@ TEST(Findings, OfLessThanOnePercentAreNotTold) {
   };
   EXPECT_EQ(count(494), 1u);
   EXPECT_EQ(count(495), 0u);
-}
-
-// How far the range of a saving reaches below it and above it, in per cent of a step. A step is `free_us` of a free,
-// and work.
-std::pair<double, double> margins_pct(std::int64_t free_us) {
-  StepProgram program;
-  const std::uint32_t stack = program.stack(kLine, {});
-  program.steps(8, [&](int) {
-    program.work((499 - free_us) * kUs);
-    program.call(trace::CallKind::kDeviceFree, stack, "cudaFree", free_us * kUs);
-  });
-  const auto findings = findings_of(program);
-  if (findings.size() != 1) return {};
-  const Finding& finding = findings.front();
-  const auto pct = [&](std::int64_t ns) {
-    return *finding.saving_pct * static_cast<double>(ns) / static_cast<double>(*finding.saving_step_ns);
-  };
-  return {pct(*finding.saving_step_ns - *finding.saving_step_low_ns),
-          pct(*finding.saving_step_high_ns - *finding.saving_step_ns)};
-}
-
-TEST(Findings, ClaimARangeOfATenthOfTheSavingButNoLessThanStepsDifferAndNoMoreThanWasMissed) {
-  const auto [low_of_20, high_of_20] = margins_pct(100);
-  EXPECT_NEAR(low_of_20, 6, 0.1);
-  EXPECT_NEAR(high_of_20, 6, 0.1);
-  const auto [low_of_65, high_of_65] = margins_pct(325);
-  EXPECT_NEAR(low_of_65, 6.5, 0.1);
-  EXPECT_NEAR(high_of_65, 6.5, 0.1);
-  const auto [low_of_90, high_of_90] = margins_pct(450);
-  EXPECT_NEAR(low_of_90, 7, 0.1);
-  EXPECT_NEAR(high_of_90, 7, 0.1);
 }
 
 TEST(Findings, TogetherGainWhatAllTheirChangesDo) {

@@ -110,12 +110,15 @@ std::uint32_t ApiObserver::enable_calls(CallbackDomain domain) {
     const char* name = nullptr;
     if (cupti_->get_callback_name(domain, id, &name) != cuda::kCuptiSuccess || name == nullptr) continue;
     ++names;
-    Function& function = functions_[index_of(domain)][id];
-    function.kind = cuda::recorded_kind(domain, name);
-    function.profiler_switch = cuda::profiler_switch_of(name);
-    if (!is_observed(function.kind, detail_) && function.profiler_switch == cuda::ProfilerSwitch::kNone) continue;
-    function.name = strings_.intern(plain_name(domain, name));
-    function.is_per_thread = is_of_per_thread_stream(name);
+    Function function{.kind = cuda::recorded_kind(domain, name), .profiler_switch = cuda::profiler_switch_of(name)};
+    const bool is_wanted =
+        is_observed(function.kind, detail_) || function.profiler_switch != cuda::ProfilerSwitch::kNone;
+    if (is_wanted) {
+      function.name = strings_.intern(plain_name(domain, name));
+      function.is_per_thread = is_of_per_thread_stream(name);
+    }
+    functions_[index_of(domain)][id].store(function, std::memory_order_relaxed);
+    if (!is_wanted) continue;
     if (cupti_->enable_callback(1, subscriber_, domain, id) != cuda::kCuptiSuccess) ++failures;
   }
   // A domain without a single name: CUPTI does not tell which function is which.
@@ -143,7 +146,7 @@ void ApiObserver::on_callback(void* self, CallbackDomain domain, std::uint32_t i
 // A driver call inside a runtime call has the same correlation id: it finds that id open and leaves no record. The
 // start time waits in CUPTI's slot, so calls that nest otherwise do not disturb each other.
 void ApiObserver::on_api(CallbackDomain domain, std::uint32_t id, const cuda::ApiCallback& call) noexcept {
-  const Function& function = functions_[index_of(domain)][id];
+  const Function function = functions_[index_of(domain)][id].load(std::memory_order_relaxed);
   if (function.profiler_switch != cuda::ProfilerSwitch::kNone) {
     const bool is_start = function.profiler_switch == cuda::ProfilerSwitch::kStart;
     if (call.site == cuda::CallbackSite::kExit && profiler_range_ != nullptr) profiler_range_(is_start);
@@ -175,7 +178,7 @@ void ApiObserver::on_exit(ThreadBuffer& buffer, CallbackDomain domain, std::uint
   // A slot that holds no time of the past day was never written: the call began before we listened.
   constexpr std::int64_t kDay = 86'400'000'000'000;
   if (start_ns < 0 || start_ns > end_ns || end_ns - start_ns > kDay) return;
-  const Function& function = functions_[index_of(domain)][id];
+  const Function function = functions_[index_of(domain)][id].load(std::memory_order_relaxed);
   auto record = make_record<trace::CallRecord>(trace::RecordKind::kCall);
   record.thread = buffer.thread;
   record.start_ns = start_ns;

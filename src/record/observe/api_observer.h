@@ -68,7 +68,8 @@ class ApiObserver {
   ProfilerRange profiler_range_ = nullptr;
   std::atomic<bool> is_listening_{false};
   std::atomic<bool> is_managed_memory_watched_{false};
-  std::array<std::array<Function, kCallbacks>, kDomains> functions_{};
+  // Written anew for each recording, while a call of the one before may still be in its callback.
+  std::array<std::array<std::atomic<Function>, kCallbacks>, kDomains> functions_{};
   // By context id, modulo: device + 1, and the id it is for; 0: not asked yet. A wrong guess is never used, only asked
   // again.
   struct ContextDevice {

@@ -104,7 +104,7 @@ class Asked {
     return all;
   }
 
-  // Said where there is none.
+  // Shown if there is none.
   std::string nobody() const {
     if (pid_) return "Process " + std::to_string(*pid_) + " has ended.\n";
     if (run_.empty()) return kNobody;

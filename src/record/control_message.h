@@ -28,7 +28,7 @@ struct ControlMessage {
   std::string word;
   std::map<std::string, std::string> values{};
 
-  // nullptr: there is none of this name.
+  // nullptr if the message has no value of this name.
   const std::string* find(const std::string& name) const;
 };
 
@@ -36,7 +36,7 @@ struct ControlMessage {
 std::string control_socket_name(uid_t user, pid_t process);
 
 std::string to_text(const ControlMessage& message);
-// Cuts the first message off `received`; nullopt: it is not whole yet. The Error: it is none of this version.
+// Takes the first message off `received`; nullopt if it is incomplete. An Error if it is of another version.
 Result<std::optional<ControlMessage>> take_message(std::string& received);
 
 // All counters in their order, as numbers.

@@ -106,7 +106,7 @@ std::vector<std::pair<std::string, std::optional<std::string>>> environment_of(c
 // From these variables. Values that mean nothing are taken as if they were not set: the command line has checked them
 // before.
 Options options_from_environment();
-// The same from other values: `value_of` a variable is nullptr where there is none.
+// The same from other values: `value_of` returns nullptr for a variable that is not set.
 Options options_from(const std::function<const char*(const char*)>& value_of);
 
 // Valid as long as `options`.

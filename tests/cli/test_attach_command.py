@@ -121,7 +121,7 @@ def report(record, run):
 
 
 def end(process):
-    """What a server says and exits with when it is told to end."""
+    """Waits until a process has ended. Returns its exit code, output and errors."""
     out, err = process.communicate(timeout=30)
     return process.returncode, out, err
 

@@ -338,7 +338,7 @@ TEST(LiveProcess, SaysWhatIsWrongWithAPage) {
   EXPECT_THAT(own_page()->problem, HasSubstr("another version"));
 }
 
-// The owner writes without a pause: what is read is of one update each time.
+// The owner writes all the time. Each read still sees a single update.
 TEST(LiveProcess, IsNeverOfTwoUpdates) {
   const SharedPage shared;
   auto* words = static_cast<std::uint64_t*>(

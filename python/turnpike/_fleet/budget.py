@@ -10,7 +10,6 @@ from turnpike._core import Error
 from turnpike._fleet import findings
 from turnpike._fleet.figures import Figures
 
-_RULES = ("slow_rank", "drift", "slow_link", "wrong_pinning", "wrong_numa_node", "diverging_code", "uneven_bytes")
 KEYS = ("max_rank_spread_pct", "max_missing_ranks", "max_unreadable", "forbid")
 
 
@@ -55,8 +54,8 @@ def read(path: str) -> Budget:
         if key not in KEYS:
             raise BadBudget(f"{path}: [fleet] has no key {key!r}. It has {', '.join(KEYS)}.")
         if key == "forbid":
-            if not isinstance(value, list) or not all(rule in _RULES for rule in value):
-                raise BadBudget(f"{path}: [fleet] {key} is a list of rules: {', '.join(_RULES)}.")
+            if not isinstance(value, list) or not all(rule in findings.RULES for rule in value):
+                raise BadBudget(f"{path}: [fleet] {key} is a list of rules: {', '.join(findings.RULES)}.")
             continue
         kinds = (int, float) if key.endswith("_pct") else (int,)
         if isinstance(value, bool) or not isinstance(value, kinds) or value < 0:

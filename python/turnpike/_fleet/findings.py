@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from turnpike._fleet.figures import Figures, Place, Rank
 from turnpike._fleet.outliers import Outlier, Spread, find, spread
 
+# What a finding may be.
+RULES = ("slow_rank", "drift", "slow_link", "wrong_pinning", "wrong_numa_node", "diverging_code", "uneven_bytes")
 # Of equal figures, a deviation of this part of the median counts as noise.
 _NOISE = 0.02
 # A host is named instead of its ranks when at least so many of them differ.

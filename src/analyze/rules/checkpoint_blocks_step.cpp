@@ -33,8 +33,8 @@ void find_checkpoint_blocks_step(const RuleInput& input, std::vector<Candidate>&
                                      "the state; a thread then calls pending.result() and writes the file. The GPU "
                                      "needs room for a second copy of the state until then."
                                    : "Start all downloads at once, with cudaMemcpyAsync into page-locked memory; a "
-                                     "thread then waits for an event behind them and writes the file. Change what is "
-                                     "copied only behind that event.",
+                                     "thread then waits for an event behind them and writes the file. Do not change "
+                                     "the state before that event.",
                      .changes = {{can_pin ? Change::kPin : Change::kDeferSync, calls}}});
   }
 }

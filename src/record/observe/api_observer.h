@@ -38,7 +38,8 @@ class ApiObserver {
   static constexpr std::size_t kDomains = 2;       // driver, runtime
   static constexpr std::size_t kCallbacks = 1024;  // CUDA 13 has some 800 in the driver's domain
 
-  struct Function {
+  // Aligned to its size: otherwise Clang calls libatomic for it.
+  struct alignas(8) Function {
     trace::CallKind kind = trace::CallKind::kOther;
     cuda::ProfilerSwitch profiler_switch = cuda::ProfilerSwitch::kNone;
     bool is_per_thread = false;  // takes a null stream for the thread's own default stream
@@ -68,6 +69,7 @@ class ApiObserver {
   ProfilerRange profiler_range_ = nullptr;
   std::atomic<bool> is_listening_{false};
   std::atomic<bool> is_managed_memory_watched_{false};
+  static_assert(std::atomic<Function>::is_always_lock_free);
   // Written anew for each recording, while a call of the one before may still be in its callback.
   std::array<std::array<std::atomic<Function>, kCallbacks>, kDomains> functions_{};
   // By context id, modulo: device + 1, and the id it is for; 0: not asked yet. A wrong guess is never used, only asked

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/control_connection.h"
 #include "cli/dormant_process.h"
@@ -145,7 +146,7 @@ bool wait_for_pitch(std::chrono::seconds pitch, Interruption& interruption) {
 std::string listed(const std::vector<pid_t>& processes) {
   std::string text;
   for (const pid_t process : processes) {
-    text += "\n  " + std::to_string(process) + "  " + CLI::detail::join(command_of(process), " ");
+    text += "\n  " + std::to_string(process) + "  " + joined(command_of(process), " ");
   }
   return text;
 }
@@ -315,31 +316,31 @@ int run_attached(const AttachArguments& arguments) {
 
 }  // namespace
 
-void add_attach(CLI::App& app, int& status) {
+void add_attach(Command turnpike, int& status) {
   const auto arguments = std::make_shared<AttachArguments>();
   arguments->options.duration = kDuration;
-  CLI::App* sub = app.add_subcommand("attach", kAttachAbout);
-  sub->footer(kAttachExamples);
-  sub->add_option("PID", arguments->processes, "The process, or several; without one, those that wait are listed")
-      ->type_name("")
-      ->check(CLI::PositiveNumber.description(""));
-  sub->add_flag("--all", arguments->is_all, "Every process of yours that waits, in one run");
-  sub->add_option("-o,--output", arguments->run, "The run to write, a directory (default: the program's script + .tpk)")
-      ->type_name("RUN")
-      ->check([](const std::string& text) { return text.empty() ? "a run needs a name" : ""; });
-  sub->add_flag("--force", arguments->is_forced, "Replace the recording that is in RUN, once the new one is there");
-  sub->add_flag("--open", arguments->opens_page,
-                "Write the page of the run beside it (train.html) and open it in a browser");
-  sub->add_option("--at", arguments->at,
-                  "Start when the clock is at the next multiple of PITCH, as /10s: at the\n"
-                  "same moment on every machine whose clock is right")
-      ->type_name("PITCH")
-      ->check(check_at);
+  Command sub = turnpike.add_subcommand("attach", kAttachAbout);
+  sub.footer(kAttachExamples);
+  sub.add_option("PID", arguments->processes, "The process, or several; without one, those that wait are listed")
+      .type_name("")
+      .above_zero();
+  sub.add_flag("--all", arguments->is_all, "Every process of yours that waits, in one run");
+  sub.add_option("-o,--output", arguments->run, "The run to write, a directory (default: the program's script + .tpk)")
+      .type_name("RUN")
+      .check([](const std::string& text) { return text.empty() ? "a run needs a name" : ""; });
+  sub.add_flag("--force", arguments->is_forced, "Replace the recording that is in RUN, once the new one is there");
+  sub.add_flag("--open", arguments->opens_page,
+               "Write the page of the run beside it (train.html) and open it in a browser");
+  sub.add_option("--at", arguments->at,
+                 "Start when the clock is at the next multiple of PITCH, as /10s: at the\n"
+                 "same moment on every machine whose clock is right")
+      .type_name("PITCH")
+      .check(check_at);
   for (const record::Option& option : record::all_options()) {
-    if (option.is_for_attach) add_recorder_option(*sub, option, arguments->options);
+    if (option.is_for_attach) add_recorder_option(sub, option, arguments->options);
   }
-  sub->get_option("--duration")->description("Stop recording after this long (default: 10); the program continues");
-  sub->callback([arguments, &status] { status = run_attached(*arguments); });
+  sub.option("--duration").description("Stop recording after this long (default: 10); the program continues");
+  sub.callback([arguments, &status] { status = run_attached(*arguments); });
 }
 
 }  // namespace turnpike::cli

@@ -11,14 +11,14 @@ namespace {
 constexpr const char* kBenchExitCodes =
     "Exit code: 0 measured, 2 wrong usage, 4 no GPU or driver here, or the measurement failed.";
 
-void add_bench_link(CLI::App& bench, int& status) {
+void add_bench_link(Command bench, int& status) {
   const auto options = std::make_shared<BenchLinkOptions>();
-  CLI::App* link = bench.add_subcommand(
+  Command link = bench.add_subcommand(
       "link", "The link between host and GPU, which reports compare transfers with; takes a second per GPU");
-  link->add_option("--device", options->device, "Only this GPU, counted from 0 (default: all)")->type_name("N");
-  link->add_flag("--json", options->is_json, "Print JSON instead of a table");
-  link->footer(std::string("Later reports on this machine use the result.\n") + kBenchExitCodes);
-  link->callback([options, &status] { status = bench_link(*options); });
+  link.add_option("--device", options->device, "Only this GPU, counted from 0 (default: all)").type_name("N");
+  link.add_flag("--json", options->is_json, "Print JSON instead of a table");
+  link.footer(std::string("Later reports on this machine use the result.\n") + kBenchExitCodes);
+  link.callback([options, &status] { status = bench_link(*options); });
 }
 
 // Moves tensors, so it is Python's (python/turnpike/_bench, which holds the same names): the console script runs these
@@ -46,13 +46,12 @@ constexpr std::array kTensorExperiments = {
     TensorExperiment{"all", "All of these except link"},
 };
 
-void add_tensor_experiment(CLI::App& bench, const TensorExperiment& experiment, int& status) {
-  CLI::App* one = bench.add_subcommand(experiment.name, experiment.about);
-  one->allow_extras();
-  one->prefix_command();
+void add_tensor_experiment(Command bench, const TensorExperiment& experiment, int& status) {
+  Command one = bench.add_subcommand(experiment.name, experiment.about);
+  one.prefix_command();
   const std::string name = experiment.name;
-  one->footer("Requires a Python with PyTorch: `python -m turnpike bench " + name + " --help` shows its options.");
-  one->callback([name, &status] {
+  one.footer("Requires a Python with PyTorch: `python -m turnpike bench " + name + " --help` shows its options.");
+  one.callback([name, &status] {
     std::fprintf(
         stderr,
         "turnpike bench %s: this program has no Python. Run it with the Python in which PyTorch and Turnpike are "
@@ -64,16 +63,17 @@ void add_tensor_experiment(CLI::App& bench, const TensorExperiment& experiment, 
 
 }  // namespace
 
-void add_bench(CLI::App& app, int& status) {
-  CLI::App* bench = app.add_subcommand("bench", "Measure this machine's limits; without a name, list the experiments");
-  bench->footer(kBenchExitCodes);
-  bench->require_subcommand(0, 1);
-  add_bench_link(*bench, status);
-  for (const TensorExperiment& experiment : kTensorExperiments) add_tensor_experiment(*bench, experiment, status);
-  bench->callback([bench] {
-    if (!bench->get_subcommands().empty()) return;
-    for (const CLI::App* one : bench->get_subcommands([](CLI::App*) { return true; })) {
-      std::printf("turnpike bench %-8s %s\n", one->get_name().c_str(), one->get_description().c_str());
+void add_bench(Command turnpike, int& status) {
+  Command bench =
+      turnpike.add_subcommand("bench", "Measure this machine's limits; without a name, list the experiments");
+  bench.footer(kBenchExitCodes);
+  bench.subcommand_is_optional();
+  add_bench_link(bench, status);
+  for (const TensorExperiment& experiment : kTensorExperiments) add_tensor_experiment(bench, experiment, status);
+  bench.callback([bench] {
+    if (bench.calls_subcommand()) return;
+    for (const Command& one : bench.subcommands()) {
+      std::printf("turnpike bench %-8s %s\n", one.name().c_str(), one.about().c_str());
     }
   });
 }

@@ -162,27 +162,27 @@ int check(const CheckArguments& arguments) {
 
 }  // namespace
 
-void add_check(CLI::App& app, int& status) {
-  CLI::App* const command = app.add_subcommand("check", "Fail if a run exceeds its budget (for CI)");
+void add_check(Command turnpike, int& status) {
+  Command command = turnpike.add_subcommand("check", "Fail if a run exceeds its budget (for CI)");
   const auto arguments = std::make_shared<CheckArguments>();
   command
-      ->add_option("RUN", arguments->runs, "A run, as `turnpike report` takes it, or several: the ranks of one program")
-      ->required()
-      ->check(check_is_named)
-      ->type_name("");
-  command->add_option("--budget", arguments->budget, "The file with the limits (default: turnpike.toml)")
-      ->type_name("FILE")
-      ->check(check_is_named);
-  command->add_flag("--init", arguments->is_init, "Write a first budget file, which RUN satisfies");
-  command->add_flag("--json", arguments->is_json, "Print JSON, for other programs");
-  command->add_flag("--github", arguments->is_github, "Print GitHub annotations outside of GitHub Actions too");
-  command->add_flag("--no-github", arguments->no_github, "Print no annotations in GitHub Actions");
-  command->add_option("--sarif", arguments->sarif, "Also write what exceeds the budget, as SARIF 2.1.0")
-      ->type_name("FILE")
-      ->check(check_is_named);
-  command->add_flag("--no-colour,--no-color", arguments->no_colour, "No colour, even on a terminal (also: NO_COLOR=1)");
-  command->footer(kCheckExamples);
-  command->callback([arguments, &status] { status = check(*arguments); });
+      .add_option("RUN", arguments->runs, "A run, as `turnpike report` takes it, or several: the ranks of one program")
+      .required()
+      .check(check_is_named)
+      .type_name("");
+  command.add_option("--budget", arguments->budget, "The file with the limits (default: turnpike.toml)")
+      .type_name("FILE")
+      .check(check_is_named);
+  command.add_flag("--init", arguments->is_init, "Write a first budget file, which RUN satisfies");
+  command.add_flag("--json", arguments->is_json, "Print JSON, for other programs");
+  command.add_flag("--github", arguments->is_github, "Print GitHub annotations outside of GitHub Actions too");
+  command.add_flag("--no-github", arguments->no_github, "Print no annotations in GitHub Actions");
+  command.add_option("--sarif", arguments->sarif, "Also write what exceeds the budget, as SARIF 2.1.0")
+      .type_name("FILE")
+      .check(check_is_named);
+  command.add_flag("--no-colour,--no-color", arguments->no_colour, "No colour, even on a terminal (also: NO_COLOR=1)");
+  command.footer(kCheckExamples);
+  command.callback([arguments, &status] { status = check(*arguments); });
 }
 
 }  // namespace turnpike::cli

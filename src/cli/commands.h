@@ -2,9 +2,10 @@
 // code.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+#include "cli/command_line.h"
 
 namespace turnpike::cli {
 
@@ -12,19 +13,19 @@ namespace turnpike::cli {
 enum ExitCode : int { kFine = 0, kCheckFailed = 1, kUsage = 2, kUnreadableInput = 3, kFailed = 4 };
 
 // `command`: what stands behind "--" (given_command.h).
-void add_record(CLI::App& app, int& status, std::vector<std::string> command);
-void add_attach(CLI::App& app, int& status);
-void add_guard(CLI::App& app, int& status, std::vector<std::string> command);
-void add_report(CLI::App& app, int& status);
-void add_view(CLI::App& app, int& status);
-void add_check(CLI::App& app, int& status);
-void add_diff(CLI::App& app, int& status);
-void add_export(CLI::App& app, int& status);
-void add_rollup(CLI::App& app, int& status);
-void add_fleet(CLI::App& app, int& status);
-void add_dump(CLI::App& app, int& status);
-void add_whatif(CLI::App& app, int& status);
-void add_top(CLI::App& app, int& status);
-void add_bench(CLI::App& app, int& status);
+void add_record(Command turnpike, int& status, std::vector<std::string> command);
+void add_attach(Command turnpike, int& status);
+void add_guard(Command turnpike, int& status, std::vector<std::string> command);
+void add_report(Command turnpike, int& status);
+void add_view(Command turnpike, int& status);
+void add_check(Command turnpike, int& status);
+void add_diff(Command turnpike, int& status);
+void add_export(Command turnpike, int& status);
+void add_rollup(Command turnpike, int& status);
+void add_fleet(Command turnpike, int& status);
+void add_dump(Command turnpike, int& status);
+void add_whatif(Command turnpike, int& status);
+void add_top(Command turnpike, int& status);
+void add_bench(Command turnpike, int& status);
 
 }  // namespace turnpike::cli

@@ -89,30 +89,29 @@ int diff(const DiffArguments& arguments) {
 
 }  // namespace
 
-void add_diff(CLI::App& app, int& status) {
-  CLI::App* const command = app.add_subcommand("diff", "Show what changed between two runs");
+void add_diff(Command turnpike, int& status) {
+  Command command = turnpike.add_subcommand("diff", "Show what changed between two runs");
   const auto arguments = std::make_shared<DiffArguments>();
-  command->add_option("BEFORE", arguments->before, "The run before the change, as `turnpike report` takes it")
-      ->required()
-      ->check(check_is_named)
-      ->type_name("");
-  command->add_option("AFTER", arguments->after, "The run after it")->required()->check(check_is_named)->type_name("");
-  CLI::Option* const json =
-      command->add_flag("--json", arguments->is_json, "Print JSON with everything, for other programs");
-  command->add_option("--top", arguments->top, "How many changed lines to show (default: 15)")
-      ->type_name("N")
-      ->check(check_is_count);
-  command->add_flag("--no-colour,--no-color", arguments->no_colour, "No colour, even on a terminal (also: NO_COLOR=1)");
-  CLI::Option* const page =
+  command.add_option("BEFORE", arguments->before, "The run before the change, as `turnpike report` takes it")
+      .required()
+      .check(check_is_named)
+      .type_name("");
+  command.add_option("AFTER", arguments->after, "The run after it").required().check(check_is_named).type_name("");
+  Option json = command.add_flag("--json", arguments->is_json, "Print JSON with everything, for other programs");
+  command.add_option("--top", arguments->top, "How many changed lines to show (default: 15)")
+      .type_name("N")
+      .check(check_is_count);
+  command.add_flag("--no-colour,--no-color", arguments->no_colour, "No colour, even on a terminal (also: NO_COLOR=1)");
+  Option page =
       command
-          ->add_option("--html", arguments->page,
-                       "Write a page for browsers instead, with both runs on one time axis;\n- for standard output")
-          ->type_name("FILE")
-          ->check(check_is_named)
-          ->excludes(json);
-  for (CLI::Option* const option : add_page_options(*command, arguments->page_options)) option->needs(page);
-  command->footer(kDiffExamples);
-  command->callback([arguments, &status] { status = diff(*arguments); });
+          .add_option("--html", arguments->page,
+                      "Write a page for browsers instead, with both runs on one time axis;\n- for standard output")
+          .type_name("FILE")
+          .check(check_is_named)
+          .excludes(json);
+  for (Option option : add_page_options(command, arguments->page_options)) option.needs(page);
+  command.footer(kDiffExamples);
+  command.callback([arguments, &status] { status = diff(*arguments); });
 }
 
 }  // namespace turnpike::cli

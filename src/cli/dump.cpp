@@ -5,9 +5,9 @@
 #include <stdio_ext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -53,18 +53,20 @@ int dump(const DumpOptions& options) {
 
 }  // namespace
 
-void add_dump(CLI::App& app, int& status) {
-  CLI::App* const command = app.add_subcommand("dump", "Print the raw records of a run, one per line");
+void add_dump(Command turnpike, int& status) {
+  Command command = turnpike.add_subcommand("dump", "Print the raw records of a run, one per line");
   const auto options = std::make_shared<DumpOptions>();
-  command->add_option("RUN", options->run, "A run's directory, or one trace file of it")->required();
-  const auto known = report::dump_kinds();
-  command->add_option("--kind", options->kinds, "Only these lines, e.g. call,memcpy; also: metadata, stack, loss, ...")
-      ->delimiter(',')
-      ->check(CLI::IsMember(std::set<std::string>(known.begin(), known.end())));
-  command->footer(
+  command.add_option("RUN", options->run, "A run's directory, or one trace file of it").required();
+  const auto kinds = report::dump_kinds();
+  std::vector<std::string> known(kinds.begin(), kinds.end());
+  std::sort(known.begin(), known.end());
+  command.add_option("--kind", options->kinds, "Only these lines, e.g. call,memcpy; also: metadata, stack, loss, ...")
+      .delimiter(',')
+      .one_of(known);
+  command.footer(
       "Exit code: 0, 2 wrong usage, 3 a file cannot be read, 4 the lines cannot be written. A closed pipe\n"
       "(| head) is not an error.");
-  command->callback([options, &status] { status = dump(*options); });
+  command.callback([options, &status] { status = dump(*options); });
 }
 
 }  // namespace turnpike::cli

@@ -132,30 +132,29 @@ int export_run(const ExportArguments& arguments) {
 
 }  // namespace
 
-void add_export(CLI::App& app, int& status) {
-  CLI::App* const command = app.add_subcommand("export", "Export a run for a trace viewer, or as tables");
+void add_export(Command turnpike, int& status) {
+  Command command = turnpike.add_subcommand("export", "Export a run for a trace viewer, or as tables");
   const auto arguments = std::make_shared<ExportArguments>();
-  add_runs_argument(*command, arguments->runs);
+  add_runs_argument(command, arguments->runs);
   command
-      ->add_option("--to", arguments->tool,
-                   "A viewer: chrome or perfetto (the file is the same);\nor tables: csv, arrow, parquet")
-      ->required()
-      ->check(CLI::IsMember({"chrome", "perfetto", "csv", "arrow", "parquet"}))
-      ->type_name("TOOL");
+      .add_option("--to", arguments->tool,
+                  "A viewer: chrome or perfetto (the file is the same);\nor tables: csv, arrow, parquet")
+      .required()
+      .one_of({"chrome", "perfetto", "csv", "arrow", "parquet"})
+      .type_name("TOOL");
   command
-      ->add_option(
-          "-o,--output", arguments->output,
-          "The file to write; - for standard output (default: NAME.chrome.json here); of all tables the folder")
-      ->type_name("FILE")
-      ->check(check_is_named);
+      .add_option("-o,--output", arguments->output,
+                  "The file to write; - for standard output (default: NAME.chrome.json here); of all tables the folder")
+      .type_name("FILE")
+      .check(check_is_named);
   const auto& tables = report::table::table_names();
   command
-      ->add_option("--table", arguments->table,
-                   "This table alone: transfers, syncs, sites, kernels, steps, idle,\nallocations")
-      ->check(CLI::IsMember(std::vector<std::string>(tables.begin(), tables.end())))
-      ->type_name("NAME");
-  command->footer(kExportExamples);
-  command->callback([arguments, &status] { status = export_run(*arguments); });
+      .add_option("--table", arguments->table,
+                  "This table alone: transfers, syncs, sites, kernels, steps, idle,\nallocations")
+      .one_of(std::vector<std::string>(tables.begin(), tables.end()))
+      .type_name("NAME");
+  command.footer(kExportExamples);
+  command.callback([arguments, &status] { status = export_run(*arguments); });
 }
 
 }  // namespace turnpike::cli

@@ -4,16 +4,15 @@
 
 namespace turnpike::cli {
 
-void add_fleet(CLI::App& app, int& status) {
-  CLI::App* const command = app.add_subcommand("fleet", "Compare the ranks of large jobs (needs Python)");
-  command->allow_extras();
-  command->prefix_command();
-  command->footer(
+void add_fleet(Command turnpike, int& status) {
+  Command command = turnpike.add_subcommand("fleet", "Compare the ranks of large jobs (needs Python)");
+  command.prefix_command();
+  command.footer(
       "Runs in Python: `pip install 'turnpike[fleet]'`; `python -m turnpike fleet --help` explains its options:\n"
       "--json, --workers, --by, --html, --parquet, --check, --engine, --ray-address.\n\n"
       "Exit code: 0, 1 a limit of the budget is exceeded, 2 wrong usage or a bad budget, 3 a run cannot be read (the\n"
       "others are compared), 4 DuckDB or Ray is missing or the output cannot be written.");
-  command->callback([&status] {
+  command.callback([&status] {
     status = fail("turnpike fleet",
                   "this program has no Python. Run `python -m turnpike fleet` with the Python in which "
                   "'turnpike[fleet]' is installed.",

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/text.h"
 #include "cli/message.h"
 
 namespace turnpike::cli {
@@ -29,15 +30,15 @@ std::vector<std::string> take_given_command(int& argc, char** argv) {
   return {};
 }
 
-Status check_command(const CLI::App& app, const std::vector<std::string>& command) {
-  const std::string name = "turnpike " + app.get_name();
+Status check_command(Command app, const std::vector<std::string>& command) {
+  const std::string name = "turnpike " + app.name();
   const auto strays = app.remaining();
   if (!strays.empty() && strays.front().starts_with("-")) {
     return Error{"there is no option " + strays.front() + " (" + name + " --help lists them; COMMAND's go behind --)"};
   }
   if (!strays.empty() || command.empty()) {
     return Error{"put the command to run behind --, as in: " + name + " -- " +
-                 (strays.empty() ? "python train.py" : CLI::detail::join(strays, " "))};
+                 (strays.empty() ? "python train.py" : joined(strays, " "))};
   }
   return {};
 }

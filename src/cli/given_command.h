@@ -1,11 +1,11 @@
 // The command behind "--" that `turnpike record` and `turnpike guard` run.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "cli/command_line.h"
 
 namespace turnpike::cli {
 
@@ -17,7 +17,7 @@ bool runs_a_command(const char* subcommand);
 std::vector<std::string> take_given_command(int& argc, char** argv);
 
 // An Error unless the command was given and nothing stands before "--" that is not an option.
-Status check_command(const CLI::App& app, const std::vector<std::string>& command);
+Status check_command(Command app, const std::vector<std::string>& command);
 
 // Says why the command could not be started (errno of exec), and gives the exit code for it.
 int start_failure(const char* speaker, const std::vector<std::string>& command, int code);

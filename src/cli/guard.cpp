@@ -51,13 +51,6 @@ Exit code: COMMAND's own; 1 with --fail-on-log, if something was logged and COMM
 nothing ran; 126 COMMAND cannot be executed; 127 it was not found.
 To use another libturnpike_guard.so than the installed one, set TURNPIKE_GUARD_LIBRARY.)";
 
-class GuardHelp : public CLI::Formatter {
- public:
-  std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: turnpike guard [OPTIONS] -- COMMAND...\n";
-  }
-};
-
 struct KindOption {
   const char* name;
   const char* help;
@@ -138,7 +131,7 @@ Result<std::string> rules_of(const GuardArguments& arguments) {
   return rules;
 }
 
-int run_guarded(const CLI::App& app, const GuardArguments& arguments, const std::vector<std::string>& command) {
+int run_guarded(Command app, const GuardArguments& arguments, const std::vector<std::string>& command) {
   if (auto usage = check_command(app, command); !usage) return fail(kGuardCommand, usage.error().message, kUsage);
   const auto rules = rules_of(arguments);
   if (!rules) return fail(kGuardCommand, rules.error().message, kUsage);
@@ -157,31 +150,30 @@ int run_guarded(const CLI::App& app, const GuardArguments& arguments, const std:
 
 }  // namespace
 
-void add_guard(CLI::App& app, int& status, std::vector<std::string> command) {
+void add_guard(Command turnpike, int& status, std::vector<std::string> command) {
   const auto arguments = std::make_shared<GuardArguments>();
-  CLI::App* sub = app.add_subcommand("guard", kGuardAbout);
-  sub->formatter(std::make_shared<GuardHelp>());
-  sub->allow_extras();  // for a better message than CLI11's
-  sub->footer(kGuardExamples);
+  Command sub = turnpike.add_subcommand("guard", kGuardAbout);
+  sub.usage("turnpike guard [OPTIONS] -- COMMAND...");
+  sub.allow_extras();  // for a better message than CLI11's
+  sub.footer(kGuardExamples);
   for (std::size_t i = 0; i < kKindOptions.size(); ++i) {
-    sub->add_option(std::string("--") + kKindOptions[i].name, arguments->levels[i], kKindOptions[i].help)
-        ->type_name("LEVEL");
+    sub.add_option(std::string("--") + kKindOptions[i].name, arguments->levels[i], kKindOptions[i].help)
+        .type_name("LEVEL");
   }
   for (std::size_t i = 0; i < kReachOptions.size(); ++i) {
-    sub->add_option(std::string("--") + kReachOptions[i].name, arguments->reaches[i], kReachOptions[i].help)
-        ->type_name(kReachOptions[i].values);
+    sub.add_option(std::string("--") + kReachOptions[i].name, arguments->reaches[i], kReachOptions[i].help)
+        .type_name(kReachOptions[i].values);
   }
-  sub->add_option("--allow", arguments->sites,
-                  "A place that no rule is about: FILE, FILE:LINE or FILE:FUNCTION; may be repeated")
-      ->type_name("SITE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  sub->add_option("--skip", arguments->skip, "The first N crossings of each line are warm-up")->type_name("N");
-  sub->add_option("--config", arguments->config, "Rules and sites from a turnpike.toml: [guard], [[allow]]")
-      ->type_name("FILE");
-  sub->add_flag("--fail-on-log", arguments->fails_on_log, "Exit with 1 if something was logged");
-  sub->callback(
-      [sub, arguments, &status, command = std::move(command)] { status = run_guarded(*sub, *arguments, command); });
+  sub.add_option("--allow", arguments->sites,
+                 "A place that no rule is about: FILE, FILE:LINE or FILE:FUNCTION; may be repeated")
+      .type_name("SITE")
+      .repeatable();
+  sub.add_option("--skip", arguments->skip, "The first N crossings of each line are warm-up").type_name("N");
+  sub.add_option("--config", arguments->config, "Rules and sites from a turnpike.toml: [guard], [[allow]]")
+      .type_name("FILE");
+  sub.add_flag("--fail-on-log", arguments->fails_on_log, "Exit with 1 if something was logged");
+  sub.callback(
+      [sub, arguments, &status, command = std::move(command)] { status = run_guarded(sub, *arguments, command); });
 }
 
 }  // namespace turnpike::cli

@@ -7,14 +7,13 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <iostream>
 #include <new>
 #include <numeric>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/given_command.h"
 #include "cli/message.h"
@@ -56,91 +55,73 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-std::vector<const CLI::App*> commands_of(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App*) { return true; });
-}
-
-bool is_command(const CLI::App& app, const std::string& word) {
-  const auto commands = commands_of(app);
-  return std::any_of(commands.begin(), commands.end(), [&](const CLI::App* one) { return one->get_name() == word; });
+bool is_command(const Command& turnpike, const std::string& word) {
+  const auto commands = turnpike.subcommands();
+  return std::any_of(commands.begin(), commands.end(), [&](const Command& one) { return one.name() == word; });
 }
 
 // "" when nothing is close.
-std::string closest_command(const CLI::App& app, const std::string& word) {
+std::string closest_command(const Command& turnpike, const std::string& word) {
   constexpr std::size_t kMaxDistance = 2;
   std::string closest;
   std::size_t least = kMaxDistance + 1;
-  for (const CLI::App* command : commands_of(app)) {
-    const std::size_t distance = edit_distance(word, command->get_name());
+  for (const Command& command : turnpike.subcommands()) {
+    const std::size_t distance = edit_distance(word, command.name());
     // Of a short word, less than half may be wrong.
-    if (distance >= least || 2 * distance >= command->get_name().size()) continue;
+    if (distance >= least || 2 * distance >= command.name().size()) continue;
     least = distance;
-    closest = command->get_name();
+    closest = command.name();
   }
   return closest;
 }
 
-int unknown_command(const CLI::App& app, const std::string& word) {
-  const std::string closest = closest_command(app, word);
+int unknown_command(const Command& turnpike, const std::string& word) {
+  const std::string closest = closest_command(turnpike, word);
   const std::string hint =
       closest.empty() ? "`turnpike --help` lists the commands." : "Did you mean `turnpike " + closest + "`?";
   say("turnpike", "there is no command \"" + word + "\". " + hint);
   return kUsage;
 }
 
-std::string usage_error(const CLI::App* app, const CLI::Error& error) {
-  const CLI::App* used = app->get_subcommands().empty() ? app : app->get_subcommands().front();
-  const std::string name = used == app ? "turnpike" : "turnpike " + used->get_name();
-  return printable(name + ": " + error.what()) + "\nSee `" + name + " --help`.\n";
-}
-
-void describe(CLI::App& app) {
-  app.name("turnpike");
-  app.set_version_flag("--version", "turnpike " TURNPIKE_VERSION, "Print the version and exit");
-  app.footer(kMainExamples);
-  app.get_formatter()->column_width(24);
-  app.failure_message(usage_error);
-}
-
-int parse(CLI::App& app, int argc, char** argv, const int& status) {
+int parse(CommandLine& line, int argc, char** argv, const int& status) {
+  const Command turnpike = line.turnpike();
   if (argc < 2) {
-    std::fputs(app.help().c_str(), stderr);
+    std::fputs(turnpike.help().c_str(), stderr);
     return kUsage;
   }
   const std::string first = argv[1];
-  if (!first.starts_with("-") && !is_command(app, first)) return unknown_command(app, first);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    // Through the one stream whose errors are looked at in the end.
-    std::ostringstream text;
-    const int code = app.exit(error, text, std::cerr);
-    std::fputs(text.str().c_str(), stdout);
-    return code == 0 ? kFine : kUsage;
+  if (!first.starts_with("-") && !is_command(turnpike, first)) return unknown_command(turnpike, first);
+  switch (line.parse(argc, argv)) {
+    case Parsed::kHelped:
+      return kFine;
+    case Parsed::kWrongUsage:
+      return kUsage;
+    case Parsed::kCalled:
+      break;
   }
   return status;
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{kMainAbout};
+  CommandLine line(kMainAbout, "turnpike " TURNPIKE_VERSION, kMainExamples);
+  Command turnpike = line.turnpike();
   int status = kFine;
-  describe(app);
   const std::vector<std::string> command = take_given_command(argc, argv);
-  add_record(app, status, command);
-  add_attach(app, status);
-  add_guard(app, status, command);
-  add_report(app, status);
-  add_view(app, status);
-  add_whatif(app, status);
-  add_diff(app, status);
-  add_check(app, status);
-  add_export(app, status);
-  add_rollup(app, status);
-  add_fleet(app, status);
-  add_dump(app, status);
-  add_top(app, status);
-  add_bench(app, status);
-  return parse(app, argc, argv, status);
+  add_record(turnpike, status, command);
+  add_attach(turnpike, status);
+  add_guard(turnpike, status, command);
+  add_report(turnpike, status);
+  add_view(turnpike, status);
+  add_whatif(turnpike, status);
+  add_diff(turnpike, status);
+  add_check(turnpike, status);
+  add_export(turnpike, status);
+  add_rollup(turnpike, status);
+  add_fleet(turnpike, status);
+  add_dump(turnpike, status);
+  add_top(turnpike, status);
+  add_bench(turnpike, status);
+  return parse(line, argc, argv, status);
 }
 
 // Output that cannot be written is an error with a sentence, and no signal that leaves half a file. A recorded command

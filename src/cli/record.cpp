@@ -53,13 +53,6 @@ Then: turnpike report train.tpk
 Exit code: COMMAND's own; 2 wrong usage, and nothing ran; 126 COMMAND cannot be executed; 127 it was not found.
 To use another libturnpike_record.so than the installed one, set TURNPIKE_RECORD_LIBRARY.)";
 
-class RecordHelp : public CLI::Formatter {
- public:
-  std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: turnpike record [OPTIONS] -- COMMAND...\n";
-  }
-};
-
 struct RecordArguments {
   std::string run;  // "": named after the command
   bool is_forced = false;
@@ -112,8 +105,8 @@ bool has_copied(const TurnpikeStatus& status) {
 }
 
 // What goes together with --last, and what means nothing without it.
-Status check_last(const CLI::App& app, const RecordArguments& arguments) {
-  const auto is_given = [&](const char* option) { return app.get_option(option)->count() > 0; };
+Status check_last(Command app, const RecordArguments& arguments) {
+  const auto is_given = [&](const char* option) { return app.option(option).is_given(); };
   if (arguments.options.last.count() == 0) {
     for (const char* option : {"--trigger", "--signal"}) {
       if (is_given(option)) {
@@ -141,10 +134,10 @@ Status check_last(const CLI::App& app, const RecordArguments& arguments) {
 }
 
 // What is recorded, and where, is said by `turnpike attach`.
-Status check_dormant(const CLI::App& app) {
-  for (const CLI::Option* option : app.get_options()) {
-    const std::string name = option->get_name();
-    if (option->count() == 0 || name == "--dormant" || name == "--quiet") continue;
+Status check_dormant(Command app) {
+  for (const Option& option : app.options()) {
+    const std::string name = option.name();
+    if (!option.is_given() || name == "--dormant" || name == "--quiet") continue;
     return Error{"--dormant records nothing yet: leave " + name +
                  " out, and say what to record with `turnpike attach PID`"};
   }
@@ -152,13 +145,13 @@ Status check_dormant(const CLI::App& app) {
 }
 
 // In the place of this process: the command has its id, and ends as it does alone.
-int become_dormant(const CLI::App& app, const std::vector<std::string>& command, const std::filesystem::path& library,
+int become_dormant(Command app, const std::vector<std::string>& command, const std::filesystem::path& library,
                    bool is_quiet) {
   if (auto usage = check_dormant(app); !usage) return fail("turnpike record", usage.error().message, kUsage);
   return start_failure("turnpike record", command, become(command, dormant_environment(library, is_quiet)));
 }
 
-int run_recorded(const CLI::App& app, const RecordArguments& arguments, const std::vector<std::string>& command) {
+int run_recorded(Command app, const RecordArguments& arguments, const std::vector<std::string>& command) {
   if (auto usage = check_command(app, command); !usage) return fail("turnpike record", usage.error().message, kUsage);
   if (auto last = check_last(app, arguments); !last) return fail("turnpike record", last.error().message, kUsage);
   if (auto free = check_no_other_injection(kRecordLibrary); !free) {
@@ -174,7 +167,7 @@ int run_recorded(const CLI::App& app, const RecordArguments& arguments, const st
   if (!directory) return fail("turnpike record", directory.error().message, kUsage);
 
   record::Options options = arguments.options;
-  if (options.last.count() > 0 && app.get_option("--detail")->count() == 0) options.detail = record::Detail::kTransfers;
+  if (options.last.count() > 0 && !app.option("--detail").is_given()) options.detail = record::Detail::kTransfers;
   options.run_directory = std::filesystem::absolute(directory->recorded_path()).string();
   const auto variables =
       recorder_environment(options, *library, status->path(), estates ? std::optional(estates->path()) : std::nullopt);
@@ -214,26 +207,26 @@ std::string check_run(const std::string& text) {
 
 }  // namespace
 
-void add_record(CLI::App& app, int& status, std::vector<std::string> command) {
+void add_record(Command turnpike, int& status, std::vector<std::string> command) {
   const auto arguments = std::make_shared<RecordArguments>();
-  CLI::App* sub = app.add_subcommand("record", kRecordAbout);
-  sub->formatter(std::make_shared<RecordHelp>());
-  sub->allow_extras();  // for a better message than CLI11's
-  sub->footer(kRecordExamples);
-  sub->add_option("-o,--output", arguments->run, "The run to write, a directory (default: COMMAND's script + .tpk)")
-      ->type_name("RUN")
-      ->check(check_run);
-  sub->add_flag("--force", arguments->is_forced, "Replace the recording that is in RUN, once the new one is there");
-  sub->add_flag("--open", arguments->opens_page,
-                "Write the page of the run beside it (train.html) and open it in a browser");
-  sub->add_flag_callback(
+  Command sub = turnpike.add_subcommand("record", kRecordAbout);
+  sub.usage("turnpike record [OPTIONS] -- COMMAND...");
+  sub.allow_extras();  // for a better message than CLI11's
+  sub.footer(kRecordExamples);
+  sub.add_option("-o,--output", arguments->run, "The run to write, a directory (default: COMMAND's script + .tpk)")
+      .type_name("RUN")
+      .check(check_run);
+  sub.add_flag("--force", arguments->is_forced, "Replace the recording that is in RUN, once the new one is there");
+  sub.add_flag("--open", arguments->opens_page,
+               "Write the page of the run beside it (train.html) and open it in a browser");
+  sub.add_flag(
       "--no-link", [arguments] { arguments->has_link = false; },
       "Do not measure the link afterwards (for a second, once a machine, if no GPU is in use)");
-  sub->add_flag("--dormant", arguments->is_dormant,
-                "Record nothing until `turnpike attach PID` asks for it: costs nothing before");
-  for (const record::Option& option : record::all_options()) add_recorder_option(*sub, option, arguments->options);
-  sub->callback(
-      [sub, arguments, &status, command = std::move(command)] { status = run_recorded(*sub, *arguments, command); });
+  sub.add_flag("--dormant", arguments->is_dormant,
+               "Record nothing until `turnpike attach PID` asks for it: costs nothing before");
+  for (const record::Option& option : record::all_options()) add_recorder_option(sub, option, arguments->options);
+  sub.callback(
+      [sub, arguments, &status, command = std::move(command)] { status = run_recorded(sub, *arguments, command); });
 }
 
 }  // namespace turnpike::cli

@@ -108,46 +108,45 @@ int report(const ReportArguments& arguments) {
 
 }  // namespace
 
-void add_report(CLI::App& app, int& status) {
-  CLI::App* const command = app.add_subcommand("report", "Show what a run's transfers cost and which lines cause them");
+void add_report(Command turnpike, int& status) {
+  Command command = turnpike.add_subcommand("report", "Show what a run's transfers cost and which lines cause them");
   const auto arguments = std::make_shared<ReportArguments>();
-  add_runs_argument(*command, arguments->runs, true);
-  CLI::Option* const json =
-      command->add_flag("--json", arguments->is_json, "Print JSON with everything, for other programs");
+  add_runs_argument(command, arguments->runs, true);
+  Option json = command.add_flag("--json", arguments->is_json, "Print JSON with everything, for other programs");
   std::vector<std::string> keys;
   std::string meanings;
   for (const auto& [key, name, meaning] : report::all_path_keys()) {
     keys.emplace_back(name);
     meanings += std::string("\n") + name + ": " + meaning;
   }
-  auto* const tree = command->add_flag("--tree", arguments->is_tree, "Show the ways to the transfers as a tree");
-  auto* const by = command->add_option("--by", arguments->key, "A table with one row for each:" + meanings)
-                       ->type_name("KEY")
-                       ->check(CLI::IsMember(keys));
-  auto* const under =
+  Option tree = command.add_flag("--tree", arguments->is_tree, "Show the ways to the transfers as a tree");
+  Option by = command.add_option("--by", arguments->key, "A table with one row for each:" + meanings)
+                  .type_name("KEY")
+                  .one_of(keys);
+  Option under =
       command
-          ->add_option(
+          .add_option(
               "--under", arguments->under,
               "Only what a line (train.py:44) or a library (torchvision) led to;\nwith --tree or --by, else by path")
-          ->type_name("PLACE")
-          ->check(check_is_named);
-  tree->excludes(by);
-  for (auto* const option : {tree, by, under}) option->excludes(json);
-  command->add_option("--top", arguments->top, "How many source lines to show (default: 15)")
-      ->type_name("N")
-      ->check(check_is_count);
-  command->add_flag("--no-colour,--no-color", arguments->no_colour, "No colour, even on a terminal (also: NO_COLOR=1)");
-  CLI::Option* const page =
-      command->add_option("--html", arguments->page, "Write a page for browsers instead; - for standard output")
-          ->type_name("FILE")
-          ->check(check_is_named)
-          ->excludes(json)
-          ->excludes(tree)
-          ->excludes(by)
-          ->excludes(under);
-  for (CLI::Option* const option : add_page_options(*command, arguments->page_options)) option->needs(page);
-  command->footer(kReportExamples);
-  command->callback([arguments, &status] { status = report(*arguments); });
+          .type_name("PLACE")
+          .check(check_is_named);
+  tree.excludes(by);
+  for (Option option : {tree, by, under}) option.excludes(json);
+  command.add_option("--top", arguments->top, "How many source lines to show (default: 15)")
+      .type_name("N")
+      .check(check_is_count);
+  command.add_flag("--no-colour,--no-color", arguments->no_colour, "No colour, even on a terminal (also: NO_COLOR=1)");
+  Option page =
+      command.add_option("--html", arguments->page, "Write a page for browsers instead; - for standard output")
+          .type_name("FILE")
+          .check(check_is_named)
+          .excludes(json)
+          .excludes(tree)
+          .excludes(by)
+          .excludes(under);
+  for (Option option : add_page_options(command, arguments->page_options)) option.needs(page);
+  command.footer(kReportExamples);
+  command.callback([arguments, &status] { status = report(*arguments); });
 }
 
 }  // namespace turnpike::cli

@@ -159,17 +159,17 @@ int roll_up(const RollupArguments& arguments) {
 
 }  // namespace
 
-void add_rollup(CLI::App& app, int& status) {
-  CLI::App* const command = app.add_subcommand("rollup", "Sum up each process of a run by the minute, as Parquet");
+void add_rollup(Command turnpike, int& status) {
+  Command command = turnpike.add_subcommand("rollup", "Sum up each process of a run by the minute, as Parquet");
   const auto arguments = std::make_shared<RollupArguments>();
-  add_runs_argument(*command, arguments->runs);
+  add_runs_argument(command, arguments->runs);
   command
-      ->add_option("-o,--output", arguments->output,
-                   "The folder to write into; it is made, and files of other names stay\n(default: NAME.rollup here)")
-      ->type_name("DIR")
-      ->check(check_is_named);
-  command->footer(kRollupExamples);
-  command->callback([arguments, &status] { status = roll_up(*arguments); });
+      .add_option("-o,--output", arguments->output,
+                  "The folder to write into; it is made, and files of other names stay\n(default: NAME.rollup here)")
+      .type_name("DIR")
+      .check(check_is_named);
+  command.footer(kRollupExamples);
+  command.callback([arguments, &status] { status = roll_up(*arguments); });
 }
 
 }  // namespace turnpike::cli

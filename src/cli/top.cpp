@@ -238,27 +238,27 @@ int top(const TopArguments& arguments) {
 
 }  // namespace
 
-void add_top(CLI::App& app, int& status) {
-  CLI::App* const command = app.add_subcommand("top", "Watch recorded programs while they run");
+void add_top(Command turnpike, int& status) {
+  Command command = turnpike.add_subcommand("top", "Watch recorded programs while they run");
   const auto arguments = std::make_shared<TopArguments>();
-  command->add_option("PID|RUN", arguments->of, "A process, or the processes that write into a run (default: all)");
-  command->add_flag("--once", arguments->is_once, "Print what there is now, and end");
-  command->add_flag("--json", arguments->is_json, "Print one JSON object for each interval, a line each");
-  command->add_option("--interval", arguments->interval_s, "Seconds between two looks (default: 1)")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.1, 3600.0));
-  command->add_option("--window", arguments->window_s, "Rates are of the last seconds (default: 5)")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.1, 3600.0));
+  command.add_option("PID|RUN", arguments->of, "A process, or the processes that write into a run (default: all)");
+  command.add_flag("--once", arguments->is_once, "Print what there is now, and end");
+  command.add_flag("--json", arguments->is_json, "Print one JSON object for each interval, a line each");
+  command.add_option("--interval", arguments->interval_s, "Seconds between two looks (default: 1)")
+      .type_name("SECONDS")
+      .range(0.1, 3600.0);
+  command.add_option("--window", arguments->window_s, "Rates are of the last seconds (default: 5)")
+      .type_name("SECONDS")
+      .range(0.1, 3600.0);
   command
-      ->add_option("--prometheus", arguments->prometheus,
-                   "Serve metrics at :PORT (of 127.0.0.1) or ADDRESS:PORT, or write them\nto a file each interval")
-      ->type_name("WHERE");
-  command->add_option("--prometheus-sites", arguments->prometheus_sites, "Also the time of so many lines (default: 0)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 64));
-  command->footer(kTopExamples);
-  command->callback([arguments, &status] { status = top(*arguments); });
+      .add_option("--prometheus", arguments->prometheus,
+                  "Serve metrics at :PORT (of 127.0.0.1) or ADDRESS:PORT, or write them\nto a file each interval")
+      .type_name("WHERE");
+  command.add_option("--prometheus-sites", arguments->prometheus_sites, "Also the time of so many lines (default: 0)")
+      .type_name("N")
+      .range(0, 64);
+  command.footer(kTopExamples);
+  command.callback([arguments, &status] { status = top(*arguments); });
 }
 
 }  // namespace turnpike::cli

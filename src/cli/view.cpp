@@ -74,17 +74,17 @@ int view(const ViewArguments& arguments) {
 
 }  // namespace
 
-void add_view(CLI::App& app, int& status) {
-  CLI::App* const command = app.add_subcommand("view", "Show a run in a browser of this machine");
+void add_view(Command turnpike, int& status) {
+  Command command = turnpike.add_subcommand("view", "Show a run in a browser of this machine");
   const auto arguments = std::make_shared<ViewArguments>();
-  add_runs_argument(*command, arguments->runs);
-  command->add_option("--port", arguments->port, "The port of 127.0.0.1 (default: any that is free)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 65535));
-  command->add_flag("--no-browser", arguments->no_browser, "Open no browser; the address is printed in any case");
-  add_page_options(*command, arguments->page);
-  command->footer(kViewExamples);
-  command->callback([arguments, &status] { status = view(*arguments); });
+  add_runs_argument(command, arguments->runs);
+  command.add_option("--port", arguments->port, "The port of 127.0.0.1 (default: any that is free)")
+      .type_name("N")
+      .range(0, 65535);
+  command.add_flag("--no-browser", arguments->no_browser, "Open no browser; the address is printed in any case");
+  add_page_options(command, arguments->page);
+  command.footer(kViewExamples);
+  command.callback([arguments, &status] { status = view(*arguments); });
 }
 
 }  // namespace turnpike::cli

@@ -133,28 +133,28 @@ int what_if(const WhatIfArguments& arguments) {
 
 std::string check_rate(const std::string& text) {
   double gbps = 0;
-  const bool is_number = CLI::detail::lexical_cast(text, gbps);
+  const bool is_number = parse_number(text, gbps);
   return is_number && gbps > 0 && std::isfinite(gbps) ? "" : "'" + text + "' is no rate above 0, in GB/s";
 }
 
 }  // namespace
 
-void add_whatif(CLI::App& app, int& status) {
-  CLI::App* const command = app.add_subcommand("whatif", "Predict how long a step would take with different transfers");
+void add_whatif(Command turnpike, int& status) {
+  Command command = turnpike.add_subcommand("whatif", "Predict how long a step would take with different transfers");
   const auto arguments = std::make_shared<WhatIfArguments>();
-  add_runs_argument(*command, arguments->runs);
+  add_runs_argument(command, arguments->runs);
   command
-      ->add_option("--edit", arguments->edits,
-                   "A change, at one line: CHANGE@FILE:LINE, or everywhere: CHANGE; may be repeated")
-      ->type_name("EDIT");
+      .add_option("--edit", arguments->edits,
+                  "A change, at one line: CHANGE@FILE:LINE, or everywhere: CHANGE; may be repeated")
+      .type_name("EDIT");
   command
-      ->add_option("--link-gbps", arguments->link_gbps,
-                   "The rate of the link (default: measured by `turnpike bench link`)")
-      ->type_name("GBPS")
-      ->check(check_rate);
-  command->add_flag("--json", arguments->is_json, "Print JSON, for other programs");
-  command->footer(footer());
-  command->callback([arguments, &status] { status = what_if(*arguments); });
+      .add_option("--link-gbps", arguments->link_gbps,
+                  "The rate of the link (default: measured by `turnpike bench link`)")
+      .type_name("GBPS")
+      .check(check_rate);
+  command.add_flag("--json", arguments->is_json, "Print JSON, for other programs");
+  command.footer(footer());
+  command.callback([arguments, &status] { status = what_if(*arguments); });
 }
 
 }  // namespace turnpike::cli

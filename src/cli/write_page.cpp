@@ -11,7 +11,7 @@
 #include "trace/reader.h"
 
 namespace turnpike::cli {
-std::vector<CLI::Option*> add_page_options(CLI::App& command, PageArguments& arguments) {
+std::vector<Option> add_page_options(Command command, PageArguments& arguments) {
   return {command.add_flag("--no-source", arguments.no_source, "Leave the source code out of the page"),
           command.add_flag("--redact-paths", arguments.redacts_paths,
                            "Cut paths to what tells files apart, and leave out names of machines"),
@@ -19,8 +19,8 @@ std::vector<CLI::Option*> add_page_options(CLI::App& command, PageArguments& arg
               .add_option("--events", arguments.max_events,
                           "So many events at most in the page; transfers and waits are always in it\n"
                           "(default: 1000000)")
-              ->type_name("N")
-              ->check(check_is_count)};
+              .type_name("N")
+              .check(check_is_count)};
 }
 
 report::html::PageOptions options_of(const PageArguments& arguments) {

@@ -1,7 +1,6 @@
 // Pages for browsers: what report, diff and view do alike.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -10,6 +9,7 @@
 
 #include "analyze/report.h"
 #include "base/result.h"
+#include "cli/command_line.h"
 #include "report/html/page.h"
 
 namespace turnpike::cli {
@@ -21,7 +21,7 @@ struct PageArguments {
 };
 
 // --no-source, --redact-paths, --events.
-std::vector<CLI::Option*> add_page_options(CLI::App& command, PageArguments& arguments);
+std::vector<Option> add_page_options(Command command, PageArguments& arguments);
 
 report::html::PageOptions options_of(const PageArguments& arguments);
 

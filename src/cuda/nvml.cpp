@@ -10,13 +10,13 @@
 namespace turnpike::cuda {
 namespace {
 
-constexpr const char* kLibrary = "libnvidia-ml.so.1";
+constexpr const char* kNvmlLibrary = "libnvidia-ml.so.1";
 
 }  // namespace
 
 Result<Nvml> load_nvml() {
-  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return Error{std::string(kLibrary) + " is not there"};
+  void* library = dlopen(kNvmlLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return Error{std::string(kNvmlLibrary) + " is not there"};
   Nvml nvml;
   const char* missing = nullptr;
   const auto look_up = [&](auto& function, const char* symbol) {
@@ -40,7 +40,7 @@ Result<Nvml> load_nvml() {
   look_up(nvml.gpm_sample_free, "nvmlGpmSampleFree");
   look_up(nvml.gpm_sample_get, "nvmlGpmSampleGet");
   look_up(nvml.gpm_metrics_get, "nvmlGpmMetricsGet");
-  if (missing != nullptr) return Error{std::string(kLibrary) + " has no " + missing};
+  if (missing != nullptr) return Error{std::string(kNvmlLibrary) + " has no " + missing};
   return nvml;
 }
 

@@ -19,7 +19,7 @@ std::optional<std::uint64_t> resident_bytes() noexcept {
   const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   if (file < 0) return std::nullopt;
   char text[128];
-  const ssize_t size = read(file, text, sizeof(text) - 1);
+  const ssize_t size = ::read(file, text, sizeof(text) - 1);
   close(file);
   if (size <= 0) return std::nullopt;
   text[size] = '\0';

@@ -23,7 +23,7 @@ namespace {
 // 65536 return addresses: a PyTorch program has some thousands on its way to CUDA. 1 MiB, of which used pages count.
 constexpr std::size_t kRuleSetsLog2 = 14;
 // Frames that are walked over, kept or not.
-constexpr std::uint32_t kMaxSteps = 512;
+constexpr std::uint32_t kMaxUnwindSteps = 512;
 constexpr std::uint32_t kWalksBetweenChecks = 64;
 
 struct ThreadBounds {
@@ -206,7 +206,7 @@ __attribute__((noinline)) void UnwindTable::walk(std::uintptr_t evaluator, Nativ
 }
 
 void UnwindTable::walk_from(Cursor& cursor, std::uintptr_t evaluator, NativeStack& stack) noexcept {
-  for (std::uint32_t step = 0; step < kMaxSteps; ++step) {
+  for (std::uint32_t step = 0; step < kMaxUnwindSteps; ++step) {
     const UnwindRule rule = rule_of(cursor.pc);
     std::uintptr_t cfa = 0;
     const bool is_end = rule.cfa_kind == CfaKind::kEndOfStack;

@@ -44,7 +44,9 @@ void find(const ProcessModel& model, const SiteCalls& site, Direction direction,
 
 // Told at the first of the lines.
 void find(const ProcessModel& model, const CopyGroup& group, std::vector<Candidate>& found) {
-  Candidate candidate = candidate_of(model, {group.places.front(), group.calls}, group.direction);
+  SiteCalls lines{group.places.front(), group.calls};
+  find_copies(model, lines);
+  Candidate candidate = candidate_of(model, lines, group.direction);
   const std::string& last = group.places.back()->place.site;
   candidate.evidence = std::to_string(group.places.size()) + " places that follow each other, up to " + last +
                        ", with nothing launched in between; " + candidate.evidence;

@@ -138,8 +138,8 @@ with os.fdopen(3, "w") as out:
 """
 
 
-def measured(command: list[str], cpu: int, output: str | None = None) -> dict[str, float]:
-    """Runs a command on one core. Fails when the command does."""
+def measured(command: list[str], cpu: int | str, output: str | None = None) -> dict[str, float]:
+    """Runs a command on one core, or on those of a list such as "0,1". Fails when the command does."""
     launcher = [sys.executable, "-I", "-S", "-c", LAUNCHER, "taskset", "-c", str(cpu), *command]
     with (
         open(output or os.devnull, "w") as out,

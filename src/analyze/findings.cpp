@@ -55,12 +55,12 @@ void add_range(const ProcessModel& model, double saving_ns, const Reach& reach, 
 }
 
 // False if the candidate is not worth reporting. `shown`: where steps are kept.
-bool add_saving(const ProcessModel& model, const Candidate& candidate, const std::optional<ShownStep>& shown,
-                Judged& judged) {
+bool add_saving(const ProcessModel& model, TrialGraph& trial, const Candidate& candidate,
+                const std::optional<ShownStep>& shown, Judged& judged) {
   const std::vector<NamedChange>& changes = candidate.changes;
   if (changes.empty()) return true;
-  const auto graph = changed_graph(model, changes);
-  const auto times_ns = graph ? retime(*graph) : std::nullopt;
+  const Graph* graph = trial.with(changes);
+  const auto times_ns = graph != nullptr ? retime(*graph) : std::nullopt;
   const auto predicted_ns = times_ns ? model.step_ns_of(*graph, *times_ns) : std::nullopt;
   Finding& finding = judged.finding;
   if (!predicted_ns) return true;  // it is the matter; what it would gain cannot be told
@@ -76,10 +76,11 @@ bool add_saving(const ProcessModel& model, const Candidate& candidate, const std
 }
 
 // With changes of both, the second made to what the first left.
-std::optional<double> saving_pct_of(const ProcessModel& model, const Judged& first, const Judged& second) {
+std::optional<double> saving_pct_of(const ProcessModel& model, TrialGraph& trial, const Judged& first,
+                                    const Judged& second) {
   std::vector<NamedChange> changes = first.changes;
   changes.insert(changes.end(), second.changes.begin(), second.changes.end());
-  const auto predicted_ns = predict_step_ns(model, changes);
+  const auto predicted_ns = trial.step_ns_with(changes);
   if (!predicted_ns) return std::nullopt;
   return 100 * (1 - *predicted_ns / model.measured_step_ns());
 }
@@ -107,10 +108,10 @@ bool takes_away(const Judged& leader, const Judged& other) {
 
 // Whether who has done what `leader` says would gain nothing by doing what `other` says too: then they are two answers
 // to the same question, and a reader needs one.
-bool leaves_nothing_of(const ProcessModel& model, const Judged& leader, const Judged& other) {
+bool leaves_nothing_of(const ProcessModel& model, TrialGraph& trial, const Judged& leader, const Judged& other) {
   if (!leader.finding.saving_pct || other.changes.empty()) return false;
   if (!other.finding.saving_pct) return takes_away(leader, other);
-  const auto both_pct = saving_pct_of(model, leader, other);
+  const auto both_pct = saving_pct_of(model, trial, leader, other);
   return both_pct && *both_pct - *leader.finding.saving_pct < kMinSavingPct;
 }
 
@@ -120,7 +121,7 @@ std::string saving_alone(const Finding& finding) {
 }
 
 // Of findings at one place the first leads, and its evidence names those that it leaves nothing of. `judged`: ranked.
-void choose_leaders(const ProcessModel& model, std::vector<Judged>& judged) {
+void choose_leaders(const ProcessModel& model, TrialGraph& trial, std::vector<Judged>& judged) {
   for (std::size_t i = 0; i < judged.size(); ++i) {
     Judged& leader = judged[i];
     if (leader.finding.site.empty() || leader.finding.superseded_by) continue;
@@ -128,7 +129,7 @@ void choose_leaders(const ProcessModel& model, std::vector<Judged>& judged) {
     for (std::size_t j = i + 1; j < judged.size(); ++j) {
       Judged& other = judged[j];
       if (!is_same_place(other.finding, leader.finding) || other.finding.superseded_by) continue;
-      if (!leaves_nothing_of(model, leader, other)) continue;
+      if (!leaves_nothing_of(model, trial, leader, other)) continue;
       other.finding.superseded_by = leader.finding.rule;
       settled += (settled.empty() ? "" : ", ") + other.finding.title + saving_alone(other.finding);
     }
@@ -145,10 +146,10 @@ std::vector<NamedChange> changes_of_all(const std::vector<Judged>& judged) {
 }
 
 // `changes`: of all that are judged.
-std::optional<double> saving_of_all(const ProcessModel& model, const std::vector<Judged>& judged,
+std::optional<double> saving_of_all(const ProcessModel& model, TrialGraph& trial, const std::vector<Judged>& judged,
                                     const std::vector<NamedChange>& changes) {
   if (changes.empty()) return std::nullopt;
-  const auto predicted_ns = predict_step_ns(model, changes);
+  const auto predicted_ns = trial.step_ns_with(changes);
   if (!predicted_ns) return std::nullopt;
   // Changes that exclude each other can come to less together than the best of them alone.
   double best_pct = 100 * (1 - *predicted_ns / model.measured_step_ns());
@@ -174,22 +175,26 @@ FoundFindings find_findings(const ProcessModel& model, bool keeps_steps) {
   if (model.graph().calls.empty() || model.measured_step_ns() <= 0) return found;
   const RuleInput input = rule_input(model);
   const auto shown = keeps_steps ? shown_step(model) : std::nullopt;
-  std::vector<Judged> judged;
+  std::vector<std::pair<const Rule*, Candidate>> candidates;
   for (const Rule& rule : all_rules()) {
-    std::vector<Candidate> candidates;
-    rule.find(input, candidates);
-    for (Candidate& candidate : candidates) {
-      Judged one{finding_of(rule.name, candidate), {}};
-      if (!add_saving(model, candidate, shown, one)) continue;
-      one.changes = std::move(candidate.changes);
-      judged.push_back(std::move(one));
-    }
+    std::vector<Candidate> of_rule;
+    rule.find(input, of_rule);
+    for (Candidate& candidate : of_rule) candidates.emplace_back(&rule, std::move(candidate));
+  }
+  // Only now: rules make copies of the graph, too, and one at a time is enough.
+  TrialGraph trial(model);
+  std::vector<Judged> judged;
+  for (auto& [rule, candidate] : candidates) {
+    Judged one{finding_of(rule->name, candidate), {}};
+    if (!add_saving(model, trial, candidate, shown, one)) continue;
+    one.changes = std::move(candidate.changes);
+    judged.push_back(std::move(one));
   }
   std::stable_sort(judged.begin(), judged.end(),
                    [](const Judged& a, const Judged& b) { return comes_before(a.finding, b.finding); });
   found.all_changes = changes_of_all(judged);
-  found.saving_pct_all = saving_of_all(model, judged, found.all_changes);
-  choose_leaders(model, judged);
+  found.saving_pct_all = saving_of_all(model, trial, judged, found.all_changes);
+  choose_leaders(model, trial, judged);
   for (Judged& one : judged) {
     found.findings.push_back(std::move(one.finding));
     found.changes.push_back(std::move(one.changes));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "analyze/findings.h"
 #include "analyze/graph/process_model.h"
@@ -31,6 +32,8 @@ struct ProcessView {
   const Activity* activity = nullptr;
   // Its collectives, of which the waits for other ranks come once all processes are known; nullptr: it holds none.
   const RankRun* rank = nullptr;
+  // As span_of() its timeline; nullptr: find it yourself.
+  const std::optional<Interval>* span = nullptr;
 };
 
 // Called once for each process of a run, in the order of its files.

@@ -79,12 +79,12 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
     auto rank = rank_run(process, timeline, steps ? steps->window : *span, steps ? steps->whole_count : 1);
     if (watch_) {
       watch_({process, timeline, &idle, &model, &found, &analysis.stacks(), &analysis.activity(),
-              rank ? &*rank : nullptr});
+              rank ? &*rank : nullptr, &span});
     }
     if (rank) ranks_.add(std::move(*rank), model.measured_step_ns(), found);
     add_model(model, *times, std::move(found));
   } else if (watch_) {
-    watch_({process, timeline, nullptr, nullptr, nullptr, &analysis.stacks(), &analysis.activity()});
+    watch_({process, timeline, nullptr, nullptr, nullptr, &analysis.stacks(), &analysis.activity(), nullptr, &span});
   }
   offer_steps(steps);
 }

@@ -107,13 +107,17 @@ void sort_edges(Graph& graph) {
 
 }  // namespace
 
-std::vector<std::vector<std::uint32_t>> operations_by_call(const Graph& graph) {
-  std::vector<std::vector<std::uint32_t>> operations(graph.calls.size());
+OperationsByCall::OperationsByCall(const Graph& graph) : first_(graph.calls.size() + 1, 0) {
+  for (const Operation& operation : graph.operations) {
+    if (operation.call != kNone) ++first_[operation.call + 1];
+  }
+  std::partial_sum(first_.begin(), first_.end(), first_.begin());
+  operations_.resize(first_.back());
+  std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
   for (std::uint32_t index = 0; index < graph.operations.size(); ++index) {
     const std::uint32_t call = graph.operations[index].call;
-    if (call != kNone) operations[call].push_back(index);
+    if (call != kNone) operations_[next[call]++] = index;
   }
-  return operations;
 }
 
 Stretch choose_stretch(const Timeline& timeline, const std::optional<FoundSteps>& steps) {
@@ -146,8 +150,10 @@ Graph build_graph(const trace::Process& process, const Timeline& timeline, const
   }
   select_operations(draft, select_calls(draft));
   link_operations(draft);
-  draft.operations_of_call = operations_by_call(draft.graph);
+  draft.operations_of_call = OperationsByCall(draft.graph);
   measure_points(draft);
+  // About so many; memory that is not written to costs nothing.
+  draft.graph.edges.reserve(2 * draft.graph.point_count());
   add_host_edges(draft);
   add_device_edges(draft);
   add_wait_edges(draft);

@@ -61,6 +61,7 @@ bool needs_engine(Direction direction) {
 
 void find_constraints(Draft& draft) {
   Graph& graph = draft.graph;
+  draft.constraints.reserve(3 * graph.operations.size());
   std::map<std::pair<std::uint32_t, Direction>, std::uint32_t> last_of_engine;
   for (std::uint32_t index = 0; index < graph.operations.size(); ++index) {
     const Operation& operation = graph.operations[index];
@@ -83,11 +84,14 @@ void find_constraints(Draft& draft) {
     if (before == operation.before || graph.operations[before].end_ns > operation.start_ns) continue;
     draft.constraints.push_back({index, graph.operation_end(before), EdgeKind::kEngine});
   }
+  const auto sorted = static_cast<std::ptrdiff_t>(draft.constraints.size());
   EventWaits waits(draft);
   for (std::uint32_t index = 0; index < graph.calls.size(); ++index) waits.pass(index);
   add_default_stream_constraints(draft);
-  std::stable_sort(draft.constraints.begin(), draft.constraints.end(),
-                   [](const Constraint& a, const Constraint& b) { return a.operation < b.operation; });
+  const auto is_before = [](const Constraint& a, const Constraint& b) { return a.operation < b.operation; };
+  const auto others = draft.constraints.begin() + sorted;
+  std::stable_sort(others, draft.constraints.end(), is_before);
+  std::inplace_merge(draft.constraints.begin(), others, draft.constraints.end(), is_before);
 }
 
 std::int64_t slack_of(const Draft& draft, const Constraint& constraint) {

@@ -30,7 +30,7 @@ struct Draft {
   const Timeline& timeline;
   Lags lags;
   Graph graph;
-  std::vector<std::vector<std::uint32_t>> operations_of_call;
+  OperationsByCall operations_of_call;
   std::vector<Constraint> constraints;
 
   const Call& call(std::uint32_t index) const { return timeline.calls[graph.calls[index]]; }

@@ -96,6 +96,9 @@ void detach_from_stream(Graph& graph, std::uint32_t operation) {
     graph.operations[moved.after].before = moved.before;
   }
   if (moved.before != kNone) graph.operations[moved.before].after = moved.after;
+  for (const std::uint32_t changed : {operation, moved.before, moved.after}) {
+    if (changed != kNone) graph.changed_operations.push_back(changed);
+  }
   moved.before = kNone;
   moved.after = kNone;
 }
@@ -103,8 +106,23 @@ void detach_from_stream(Graph& graph, std::uint32_t operation) {
 void remove_events_from(Graph& graph, std::span<const std::uint32_t> points) {
   const std::unordered_set<std::uint32_t> sources(points.begin(), points.end());
   for (Edge& edge : graph.edges) {
-    if (edge.kind == EdgeKind::kEvent && sources.contains(edge.from)) edge.lag_ns = kRemoved;
+    if (edge.kind != EdgeKind::kEvent || !sources.contains(edge.from)) continue;
+    edge.lag_ns = kRemoved;
+    graph.changed_points.push_back(edge.to);
   }
+}
+
+void restore(Graph& changed, const Graph& original) {
+  changed.edges.resize(original.edges.size());
+  for (const std::uint32_t point : changed.changed_points) {
+    const auto first = static_cast<std::ptrdiff_t>(original.first_edge[point]);
+    std::ranges::copy(original.edges_to(point), changed.edges.begin() + first);
+  }
+  for (const std::uint32_t operation : changed.changed_operations) {
+    changed.operations[operation] = original.operations[operation];
+  }
+  changed.changed_points.clear();
+  changed.changed_operations.clear();
 }
 
 void close_up(Graph& graph, std::uint32_t operation) {

@@ -37,6 +37,9 @@ void detach_from_stream(Graph& graph, std::uint32_t operation);
 // Nothing waits for the operations of the event edges that start at these points.
 void remove_events_from(Graph& graph, std::span<const std::uint32_t> points);
 
+// Takes back all that was changed in a copy of `original`.
+void restore(Graph& changed, const Graph& original);
+
 // The operation begins as the one before it on its stream ends.
 void close_up(Graph& graph, std::uint32_t operation);
 

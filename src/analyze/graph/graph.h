@@ -98,6 +98,9 @@ class Graph {
   std::shared_ptr<const std::vector<std::uint32_t>> order;
   TypicalLags typical;
   std::uint64_t contradicted_count = 0;  // dependencies that the measured times rule out: left away
+  // What edits have touched, for restore(): the points whose edges, and the operations.
+  std::vector<std::uint32_t> changed_points;
+  std::vector<std::uint32_t> changed_operations;
 
   std::uint32_t call_start(std::uint32_t call) const { return 1 + 2 * call; }
   std::uint32_t call_end(std::uint32_t call) const { return 2 + 2 * call; }
@@ -108,6 +111,7 @@ class Graph {
   std::size_t point_count() const { return 1 + 2 * (calls.size() + operations.size()); }
   // What leads to a point, without what edits added.
   std::span<Edge> edges_to(std::uint32_t point) {
+    changed_points.push_back(point);
     return std::span(edges).subspan(first_edge[point], first_edge[point + 1] - first_edge[point]);
   }
   std::span<const Edge> edges_to(std::uint32_t point) const {
@@ -117,8 +121,21 @@ class Graph {
   std::uint32_t step_at(std::int64_t time_ns) const;
 };
 
-// The operations that each call asked for, by call.
-std::vector<std::vector<std::uint32_t>> operations_by_call(const Graph& graph);
+// The operations that each call asked for, in two arrays: most calls asked for one or none.
+class OperationsByCall {
+ public:
+  OperationsByCall() = default;
+  explicit OperationsByCall(const Graph& graph);
+
+  // By start.
+  std::span<const std::uint32_t> operator[](std::uint32_t call) const {
+    return std::span(operations_).subspan(first_[call], first_[call + 1] - first_[call]);
+  }
+
+ private:
+  std::vector<std::uint32_t> first_;  // by call: where its operations begin
+  std::vector<std::uint32_t> operations_;
+};
 
 // For Graph::order; nullptr: the edges go round in a circle.
 std::shared_ptr<const std::vector<std::uint32_t>> order_of_points(const Graph& graph);

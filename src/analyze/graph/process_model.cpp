@@ -24,7 +24,7 @@ ProcessModel::ProcessModel(const trace::Process& process, const Timeline& timeli
       synchronisation_of_copy_(synchronisation_of_copy),
       steps_(std::move(steps)),
       graph_(build_graph(process, timeline, choose_stretch(timeline, steps_))),
-      operations_of_call_(operations_by_call(graph_)),
+      operations_of_call_(graph_),
       graph_call_of_(timeline.calls.size(), kNone),
       autograd_threads_(threads_busy_with_backward(timeline, graph_.calls)),
       links_(find_links(process, timeline, rates)) {

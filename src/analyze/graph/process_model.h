@@ -50,7 +50,7 @@ class ProcessModel {
   // Of a sample.
   const Place& place_of_stack(std::uint32_t stack) const { return stacks_.facts(stacks_.of_stack(stack)).place; }
   // The operations that a call of the graph asked for.
-  const std::vector<std::uint32_t>& operations_of(std::uint32_t call) const { return operations_of_call_[call]; }
+  std::span<const std::uint32_t> operations_of(std::uint32_t call) const { return operations_of_call_[call]; }
   // The synchronisation by which an operator of PyTorch waits for the copy of this call; kNone. Indices of the graph's.
   std::uint32_t synchronisation_of(std::uint32_t call) const;
   std::uint32_t step_of(std::uint32_t call) const;
@@ -74,7 +74,7 @@ class ProcessModel {
   const std::vector<std::uint32_t>& synchronisation_of_copy_;
   std::optional<FoundSteps> steps_;
   Graph graph_;
-  std::vector<std::vector<std::uint32_t>> operations_of_call_;
+  OperationsByCall operations_of_call_;
   std::vector<std::uint32_t> graph_call_of_;  // by call of the timeline
   Threads autograd_threads_;
   std::map<std::uint32_t, Link> links_;

@@ -32,6 +32,8 @@ class Stacks {
   // An index for `facts`, the same for calls with the same stack on the same side of autograd, and for those that the
   // engine made for the same line.
   std::uint32_t of_call(const Call& call);
+  // Whether more than its name can be known of a call; asking takes less than of_call().
+  bool has_stack(const Call& call) const { return call.stack != trace::kNoId || labels_.of(call) != trace::kNoId; }
   // Of a sample; with an empty place where nothing is known of the stack.
   std::uint32_t of_stack(std::uint32_t stack) { return find_or_make(stack, false, ""); }
   // Of device work: of the line that captured it when it is part of a graph, else of its call.

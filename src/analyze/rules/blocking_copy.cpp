@@ -40,7 +40,7 @@ std::string advice_for_download(const SiteCalls& site, const CopyCount& copies) 
 
 void find_upload(const ProcessModel& model, const SiteCalls& site, std::vector<Candidate>& found) {
   if (upload_fault(model, site) != CopyFault::kHeld) return;
-  const CopyCount copies = count_copies(model, site, Direction::kHostToDevice);
+  const CopyCount& copies = count_copies(site, Direction::kHostToDevice);
   if (!matters(model, copies.host_ns)) return;
   found.push_back({.site = site.facts->place.site,
                    .library_site = site.facts->place.library_site,
@@ -51,15 +51,15 @@ void find_upload(const ProcessModel& model, const SiteCalls& site, std::vector<C
                                    "the copy is done. Or tp.to(x, device), which sees to that."
                                  : "Let the CPU go on: cudaMemcpyAsync on a stream instead of cudaMemcpy, and do not "
                                    "overwrite the buffer before an event behind the copy has fired.",
-                   .changes = {{Change::kNonBlocking, copies_of(model, site, Direction::kHostToDevice)}}});
+                   .changes = {{Change::kNonBlocking, copies_of(site, Direction::kHostToDevice)}}});
 }
 
 void find_download(const ProcessModel& model, const SiteCalls& site, std::vector<Candidate>& found) {
   if (download_fault(model, site) != CopyFault::kHeld) return;
-  const CopyCount copies = count_copies(model, site, Direction::kDeviceToHost);
+  const CopyCount& copies = count_copies(site, Direction::kDeviceToHost);
   if (!matters(model, copies.host_ns)) return;
   const bool is_pageable = copies.pageable_count > 0;
-  const Selection calls = copies_of(model, site, Direction::kDeviceToHost);
+  const Selection& calls = copies_of(site, Direction::kDeviceToHost);
   // Without the link's rate the gain is that of not waiting; the copies would also be faster.
   const bool can_pin = is_pageable && is_link_known(model, calls, Direction::kDeviceToHost);
   found.push_back({.site = site.facts->place.site,

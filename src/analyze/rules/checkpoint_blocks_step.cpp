@@ -19,9 +19,9 @@ void find_checkpoint_blocks_step(const RuleInput& input, std::vector<Candidate>&
   const ProcessModel& model = input.model;
   for (const SiteCalls& site : input.sites) {
     if (download_fault(model, site) != CopyFault::kSavedState) continue;
-    const CopyCount copies = count_copies(model, site, Direction::kDeviceToHost);
+    const CopyCount& copies = count_copies(site, Direction::kDeviceToHost);
     if (!matters(model, copies.host_ns)) continue;
-    const Selection calls = copies_of(model, site, Direction::kDeviceToHost);
+    const Selection& calls = copies_of(site, Direction::kDeviceToHost);
     // Without the link's rate the gain is that of not waiting; the copies would also be faster.
     const bool can_pin = copies.pageable_count > 0 && is_link_known(model, calls, Direction::kDeviceToHost);
     found.push_back({.site = site.facts->place.site,

@@ -66,7 +66,7 @@ Repeats UploadHistory::repeats_at(const SiteCalls& site) const {
   Repeats found;
   found.is_by_content = is_by_content_;
   std::map<Key, std::set<std::uint64_t>> addresses;
-  for (const std::uint32_t index : copies_of(model_, site, Direction::kHostToDevice)) {
+  for (const std::uint32_t index : copies_of(site, Direction::kHostToDevice)) {
     const Transfer* transfer = upload_of(model_, index);
     const auto* content = content_of(model_, index, trace::ContentSide::kSource);
     const Call& call = model_.call(index);

@@ -32,7 +32,7 @@ std::string evidence_of(const ProcessModel& model, const SiteCalls& site, const 
                                ? "always the same data" + doubt_of_sample(uploads.is_sampled) + ", made anew each time"
                                : "made by torch.tensor(...) (whether its values change was not recorded)";
   return times_a_step(model, uploads.uploads.size()) + ", " + bytes_text(each) + " each, " + same +
-         "; the CPU stood still for " + time_a_step(model, count_copies(model, site, Direction::kHostToDevice).host_ns);
+         "; the CPU stood still for " + time_a_step(model, count_copies(site, Direction::kHostToDevice).host_ns);
 }
 
 }  // namespace

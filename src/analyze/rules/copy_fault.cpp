@@ -28,7 +28,7 @@ constexpr std::size_t kStepsToOneThatSaves = 4;
 
 bool is_saved_state(const ProcessModel& model, const SiteCalls& site, const CopyCount& copies) {
   if (!model.steps() || copies.host_ns == 0) return false;
-  const std::size_t steps = steps_of(model, copies_of(model, site, Direction::kDeviceToHost)).size();
+  const std::size_t steps = steps_of(model, copies_of(site, Direction::kDeviceToHost)).size();
   return kStepsToOneThatSaves * steps <= model.step_count() &&
          static_cast<double>(copies.count) >= kManyPerStep * static_cast<double>(steps);
 }
@@ -53,10 +53,10 @@ bool are_rearranged_on_host(const ProcessModel& model, const Selection& calls) {
 }  // namespace
 
 CopyFault upload_fault(const ProcessModel& model, const SiteCalls& site) {
-  const CopyCount copies = count_copies(model, site, Direction::kHostToDevice);
+  const CopyCount& copies = count_copies(site, Direction::kHostToDevice);
   if (copies.count == 0) return CopyFault::kNothing;
   const bool is_staged = 2 * copies.pageable_count > copies.count && copies.bytes / copies.count > kStagedBytes;
-  if (is_staged && are_rearranged_on_host(model, copies_of(model, site, Direction::kHostToDevice))) {
+  if (is_staged && are_rearranged_on_host(model, copies_of(site, Direction::kHostToDevice))) {
     return CopyFault::kRearranged;
   }
   const bool is_heap = is_many_small(model, copies) && !are_answers(site, copies);
@@ -66,7 +66,7 @@ CopyFault upload_fault(const ProcessModel& model, const SiteCalls& site) {
 }
 
 CopyFault download_fault(const ProcessModel& model, const SiteCalls& site) {
-  const CopyCount copies = count_copies(model, site, Direction::kDeviceToHost);
+  const CopyCount& copies = count_copies(site, Direction::kDeviceToHost);
   if (copies.count == 0) return CopyFault::kNothing;
   const bool is_value = copies.bytes / copies.count <= kValueBytes;
   if (is_value) return copies.host_ns > 0 ? CopyFault::kValue : CopyFault::kNothing;

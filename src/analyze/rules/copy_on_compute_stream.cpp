@@ -17,7 +17,7 @@ struct Queued {
 
 Queued queued_of(const ProcessModel& model, const Compute& compute, const SiteCalls& site, Direction direction) {
   Queued queued;
-  for (const std::uint32_t call : copies_of(model, site, direction)) {
+  for (const std::uint32_t call : copies_of(site, direction)) {
     bool is_queued = false;
     for (const std::uint32_t index : model.operations_of(call)) {
       const Operation& operation = model.graph().operations[index];
@@ -44,7 +44,7 @@ std::string evidence_of(const ProcessModel& model, const CopyCount& copies, cons
 void find_upload(const ProcessModel& model, const Compute& compute, const SiteCalls& site,
                  std::vector<Candidate>& found) {
   if (upload_fault(model, site) != CopyFault::kQueued) return;
-  const CopyCount copies = count_copies(model, site, Direction::kHostToDevice);
+  const CopyCount& copies = count_copies(site, Direction::kHostToDevice);
   Queued queued = queued_of(model, compute, site, Direction::kHostToDevice);
   if (!matters(model, queued.exposed_ns)) return;
   found.push_back({.site = site.facts->place.site,
@@ -60,7 +60,7 @@ void find_upload(const ProcessModel& model, const Compute& compute, const SiteCa
 void find_download(const ProcessModel& model, const Compute& compute, const SiteCalls& site,
                    std::vector<Candidate>& found) {
   if (download_fault(model, site) != CopyFault::kQueued) return;
-  const CopyCount copies = count_copies(model, site, Direction::kDeviceToHost);
+  const CopyCount& copies = count_copies(site, Direction::kDeviceToHost);
   Queued queued = queued_of(model, compute, site, Direction::kDeviceToHost);
   if (!matters(model, queued.exposed_ns)) return;
   found.push_back({.site = site.facts->place.site,

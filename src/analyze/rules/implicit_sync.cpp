@@ -45,7 +45,7 @@ void find_implicit_sync(const RuleInput& input, std::vector<Candidate>& found) {
   const ProcessModel& model = input.model;
   for (const SiteCalls& site : input.sites) {
     if (download_fault(model, site) != CopyFault::kValue) continue;
-    const CopyCount copies = count_copies(model, site, Direction::kDeviceToHost);
+    const CopyCount& copies = count_copies(site, Direction::kDeviceToHost);
     const std::string op = site.facts->place.op.value_or("a copy to the CPU");
     const double times = static_cast<double>(copies.count) / static_cast<double>(model.step_count());
     found.push_back({.site = site.facts->place.site,
@@ -54,7 +54,7 @@ void find_implicit_sync(const RuleInput& input, std::vector<Candidate>& found) {
                      .evidence = times_a_step(model, copies.count) + ", for " + mean_bytes_text(copies) +
                                  "; the CPU waited for " + time_a_step(model, copies.host_ns),
                      .advice = advice_for(op, times),
-                     .changes = {{Change::kRemoveSync, copies_of(model, site, Direction::kDeviceToHost)}}});
+                     .changes = {{Change::kRemoveSync, copies_of(site, Direction::kDeviceToHost)}}});
   }
 }
 

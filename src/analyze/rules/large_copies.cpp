@@ -30,7 +30,7 @@ std::map<std::uint32_t, LargeCopies> large_copies_of(const ProcessModel& model, 
                                                      const SiteCalls& site, Direction direction,
                                                      trace::MemoryKind memory) {
   std::map<std::uint32_t, LargeCopies> by_device;
-  for (const std::uint32_t index : copies_of(model, site, direction)) {
+  for (const std::uint32_t index : copies_of(site, direction)) {
     const Call& call = model.call(index);
     const std::string& name = model.process().string(call.name);
     const auto node = nodes.node_of(direction == Direction::kHostToDevice ? call.src : call.dst);

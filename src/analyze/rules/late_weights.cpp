@@ -96,7 +96,7 @@ std::uint32_t enough_ahead(const ProcessModel& model, const std::vector<Distance
 
 std::string evidence_of(const ProcessModel& model, const SiteCalls& site, const Pieces& pieces,
                         const std::vector<Distance>& known, std::uint32_t enough) {
-  const CopyCount copies = count_copies(model, site, Direction::kHostToDevice);
+  const CopyCount& copies = count_copies(site, Direction::kHostToDevice);
   std::string text = times_a_step(model, copies.count) + ", " + mean_bytes_text(copies) + " each, from the same " +
                      std::to_string(pieces.a_step) + " buffers (" + bytes_text(static_cast<double>(pieces.bytes)) +
                      ") in each step, with kernels between them";
@@ -128,7 +128,7 @@ void find_late_weights(const RuleInput& input, std::vector<Candidate>& found) {
   const ProcessModel& model = input.model;
   if (!model.steps()) return;
   for (const SiteCalls& site : input.sites) {
-    Selection uploads = copies_of(model, site, Direction::kHostToDevice);
+    Selection uploads = copies_of(site, Direction::kHostToDevice);
     if (uploads.size() < kFewPieces || !is_regular(model, uploads)) continue;
     const auto pieces = pieces_of(model, uploads);
     if (!pieces || pieces->a_step < kFewPieces) continue;
@@ -136,7 +136,7 @@ void find_late_weights(const RuleInput& input, std::vector<Candidate>& found) {
     if (!are_used_in_turn(model, uploads)) continue;
     const std::vector<Distance> known = distances(model, uploads, pieces->a_step);
     const std::uint32_t ahead = enough_ahead(model, known);
-    const bool is_pageable = count_copies(model, site, Direction::kHostToDevice).pageable_count > 0;
+    const bool is_pageable = count_copies(site, Direction::kHostToDevice).pageable_count > 0;
     found.push_back({.site = site.facts->place.site,
                      .library_site = site.facts->place.library_site,
                      .title = "uploads each piece only when it is needed",

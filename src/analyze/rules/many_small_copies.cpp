@@ -9,10 +9,10 @@ namespace turnpike::analyze {
 namespace {
 
 std::string evidence_of(const ProcessModel& model, const SiteCalls& site, Direction direction) {
-  const CopyCount copies = count_copies(model, site, direction);
+  const CopyCount& copies = count_copies(site, direction);
   std::string text = times_a_step(model, copies.count) + ", " + mean_bytes_text(copies) + " each";
   const double bytes_per_step = static_cast<double>(copies.bytes) / static_cast<double>(model.step_count());
-  const std::uint32_t first = copies_of(model, site, direction).front();
+  const std::uint32_t first = copies_of(site, direction).front();
   const std::uint32_t device = model.graph().operations[model.operations_of(first).front()].device;
   const auto link_ns = model.link_time_ns(device, direction, static_cast<std::uint64_t>(bytes_per_step));
   text += "; the copies took " + time_a_step(model, copies.device_ns);
@@ -32,7 +32,7 @@ Candidate candidate_of(const ProcessModel& model, const SiteCalls& site, Directi
                       "split. Or tp.to(parts, device), which packs any list or dict by itself."
                     : "Pack them on the GPU and download once: torch.stack(parts).cpu(), or torch.cat. Or "
                       "tp.fetch(torch.stack(parts)), which does not wait.",
-          .changes = {{Change::kMergeCopies, copies_of(model, site, direction)}}};
+          .changes = {{Change::kMergeCopies, copies_of(site, direction)}}};
 }
 
 void find(const ProcessModel& model, const SiteCalls& site, Direction direction, std::vector<Candidate>& found) {
@@ -44,7 +44,9 @@ void find(const ProcessModel& model, const SiteCalls& site, Direction direction,
 
 // Told at the first of the lines.
 void find(const ProcessModel& model, const CopyGroup& group, std::vector<Candidate>& found) {
-  Candidate candidate = candidate_of(model, {group.places.front(), group.calls}, group.direction);
+  SiteCalls lines{group.places.front(), group.calls};
+  find_copies(model, lines);
+  Candidate candidate = candidate_of(model, lines, group.direction);
   const std::string& last = group.places.back()->place.site;
   candidate.evidence = std::to_string(group.places.size()) + " places that follow each other, up to " + last +
                        ", with nothing launched in between; " + candidate.evidence;

@@ -2,7 +2,9 @@
 #include "analyze/rules/measure.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include "analyze/graph/held.h"
 #include "analyze/model/symbols.h"
@@ -33,24 +35,19 @@ std::int64_t held_ns(const ProcessModel& model, std::uint32_t call) {
   return behind_ns + (is_held_by_itself(model, call) ? model.call(call).duration_ns() : 0);
 }
 
-Selection copies_of(const ProcessModel& model, const SiteCalls& site, Direction direction) {
-  Selection calls;
+void find_copies(const ProcessModel& model, SiteCalls& site) {
   for (const std::uint32_t call : site.calls) {
-    for (const Transfer* transfer : transfers_of(model, call)) {
-      if (transfer->direction != direction || transfer->graph_node != 0) continue;
-      calls.push_back(call);
-      break;
+    std::array<bool, kDirectionCount> is_counted{};  // copies of a CUDA graph alone make no call of a place
+    const auto transfers = transfers_of(model, call);
+    for (const Transfer* transfer : transfers) {
+      const auto direction = static_cast<std::size_t>(transfer->direction);
+      if (transfer->graph_node != 0 || std::exchange(is_counted[direction], true)) continue;
+      site.copies[direction].push_back(call);
+      site.counts[direction].host_ns += held_ns(model, call);
     }
-  }
-  return calls;
-}
-
-CopyCount count_copies(const ProcessModel& model, const SiteCalls& site, Direction direction) {
-  CopyCount sum;
-  for (const std::uint32_t call : copies_of(model, site, direction)) {
-    sum.host_ns += held_ns(model, call);
-    for (const Transfer* transfer : transfers_of(model, call)) {
-      if (transfer->direction != direction) continue;
+    for (const Transfer* transfer : transfers) {
+      if (!is_counted[static_cast<std::size_t>(transfer->direction)]) continue;
+      CopyCount& sum = site.counts[static_cast<std::size_t>(transfer->direction)];
       sum.count += transfer->count;
       sum.bytes += transfer->bytes;
       sum.device_ns += transfer->duration_ns();
@@ -59,7 +56,14 @@ CopyCount count_copies(const ProcessModel& model, const SiteCalls& site, Directi
       if (is_pageable) sum.pageable_count += transfer->count;
     }
   }
-  return sum;
+}
+
+const CopyCount& count_copies(const SiteCalls& site, Direction direction) {
+  return site.counts[static_cast<std::size_t>(direction)];
+}
+
+const Selection& copies_of(const SiteCalls& site, Direction direction) {
+  return site.copies[static_cast<std::size_t>(direction)];
 }
 
 bool is_link_known(const ProcessModel& model, const Selection& copies, Direction direction) {

@@ -11,15 +11,9 @@
 
 namespace turnpike::analyze {
 
-// The copies of one direction that a place made, over the stretch.
-struct CopyCount {
-  std::uint64_t count = 0;
-  std::uint64_t bytes = 0;
-  std::int64_t device_ns = 0;
-  std::int64_t host_ns = 0;  // in the calls that were held, and in the synchronisations behind them
-  std::uint64_t pageable_count = 0;
-};
-CopyCount count_copies(const ProcessModel& model, const SiteCalls& site, Direction direction);
+// Finds and counts the copies of a place, once its calls are known.
+void find_copies(const ProcessModel& model, SiteCalls& site);
+const CopyCount& count_copies(const SiteCalls& site, Direction direction);
 
 // Whether the host stood still in this call until a copy was done, or in the synchronisation that its operator made
 // behind it.
@@ -31,7 +25,7 @@ std::int64_t held_ns(const ProcessModel& model, std::uint32_t call);
 bool is_link_known(const ProcessModel& model, const Selection& copies, Direction direction);
 
 // The calls of a place that copy in a direction.
-Selection copies_of(const ProcessModel& model, const SiteCalls& site, Direction direction);
+const Selection& copies_of(const SiteCalls& site, Direction direction);
 
 // Whether so much time over the stretch is a share of it that is worth to be told.
 bool matters(const ProcessModel& model, std::int64_t total_ns);

@@ -40,9 +40,9 @@ void find_pageable_async_copy(const RuleInput& input, std::vector<Candidate>& fo
   std::optional<bool> is_loaded_here;  // looked up for the first finding
   for (const SiteCalls& site : input.sites) {
     if (upload_fault(model, site) != CopyFault::kPageable) continue;
-    const CopyCount copies = count_copies(model, site, Direction::kHostToDevice);
+    const CopyCount& copies = count_copies(site, Direction::kHostToDevice);
     if (!matters(model, std::max(copies.host_ns, copies.device_ns))) continue;
-    const Selection calls = copies_of(model, site, Direction::kHostToDevice);
+    const Selection& calls = copies_of(site, Direction::kHostToDevice);
     if (!is_loaded_here) is_loaded_here = loads_in_main_process(model);
     found.push_back({.site = site.facts->place.site,
                      .library_site = site.facts->place.library_site,

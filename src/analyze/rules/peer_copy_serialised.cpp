@@ -49,9 +49,9 @@ void find_peer_copy_serialised(const RuleInput& input, std::vector<Candidate>& f
   const Compute compute(model);
   if (!compute.is_known()) return;
   for (const SiteCalls& site : input.sites) {
-    const CopyCount copies = count_copies(model, site, Direction::kPeerToPeer);
+    const CopyCount& copies = count_copies(site, Direction::kPeerToPeer);
     if (copies.count == 0) continue;
-    Selection calls = copies_of(model, site, Direction::kPeerToPeer);
+    Selection calls = copies_of(site, Direction::kPeerToPeer);
     const PeerCopies peer = peer_copies_of(model, compute, calls);
     if (static_cast<double>(peer.exposed_ns) < kSerialisedShare * static_cast<double>(peer.copy_ns)) continue;
     found.push_back({.site = site.facts->place.site,

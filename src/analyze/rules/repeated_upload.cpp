@@ -67,7 +67,7 @@ std::string evidence_of(const ProcessModel& model, const SiteCalls& site, const 
             " uploads carried what had gone up before" + doubt_of_sample(uploads.is_sampled) + ", " +
             bytes_text(static_cast<double>(uploads.distinct_bytes)) + " in all";
   }
-  const std::int64_t host_ns = count_copies(model, site, Direction::kHostToDevice).host_ns;
+  const std::int64_t host_ns = count_copies(site, Direction::kHostToDevice).host_ns;
   return host_ns == 0 ? text : text + "; the CPU stood still for " + time_a_step(model, host_ns);
 }
 

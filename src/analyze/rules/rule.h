@@ -2,6 +2,7 @@
 // that would show what that gains. One file each; docs/rules has a page for each.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +12,15 @@
 #include "analyze/whatif/what_if.h"
 
 namespace turnpike::analyze {
+
+// The copies of one direction that a place made, over the stretch.
+struct CopyCount {
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
+  std::int64_t device_ns = 0;
+  std::int64_t host_ns = 0;  // in the calls that were held, and in the synchronisations behind them
+  std::uint64_t pageable_count = 0;
+};
 
 // The calls of the graph's stretch that belong to one place.
 struct SiteCalls {
@@ -22,6 +32,9 @@ struct SiteCalls {
   // Its calls that copy up after the CPU read something from the GPU since the one before them in the step: what they
   // copy may follow from that.
   std::size_t uploads_after_results = 0;
+  // By direction, for copies_of() and count_copies(): nearly every rule asks for them.
+  std::array<Selection, kDirectionCount> copies{};
+  std::array<CopyCount, kDirectionCount> counts{};
 };
 
 // Lines of one function whose small copies follow each other directly, many at a time.

@@ -25,7 +25,7 @@ void mark_grouped(RuleInput& input) {
   for (const CopyGroup& group : input.copy_groups) {
     for (SiteCalls& site : input.sites) {
       if (std::find(group.places.begin(), group.places.end(), site.facts) == group.places.end()) continue;
-      if (!is_mostly_in(group.calls, copies_of(input.model, site, group.direction))) continue;
+      if (!is_mostly_in(group.calls, copies_of(site, group.direction))) continue;
       (group.direction == Direction::kHostToDevice ? site.is_up_grouped : site.is_down_grouped) = true;
     }
   }
@@ -90,6 +90,7 @@ RuleInput rule_input(const ProcessModel& model) {
     input.sites[entry->second].calls.push_back(call);
     results.pass(call, entry->second, input.sites[entry->second]);
   }
+  for (SiteCalls& site : input.sites) find_copies(model, site);
   mark_grouped(input);
   return input;
 }

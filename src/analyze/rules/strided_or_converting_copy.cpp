@@ -76,7 +76,7 @@ bool is_copied_before(const SeenBefore& seen, const Selection& calls) {
 
 // A new tensor that the program makes on the host, in a line of its own, of what goes up next.
 void find_copied_before(const ProcessModel& model, const SiteCalls& site, std::vector<Candidate>& found) {
-  const Selection calls = copies_of(model, site, Direction::kHostToDevice);
+  const Selection& calls = copies_of(site, Direction::kHostToDevice);
   const SeenBefore seen = look_before(model, calls);
   if (!is_copied_before(seen, calls)) return;
   const std::int64_t before_ns = gaps_before_ns(model, calls);
@@ -85,7 +85,7 @@ void find_copied_before(const ProcessModel& model, const SiteCalls& site, std::v
   if (!matters(model, copying_ns)) return;
   const auto most = std::max_element(seen.copying_count_of_site.begin(), seen.copying_count_of_site.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
-  const CopyCount copies = count_copies(model, site, Direction::kHostToDevice);
+  const CopyCount& copies = count_copies(site, Direction::kHostToDevice);
   found.push_back({.site = most->first,
                    .title = "a new tensor is made on the CPU before it goes up",
                    .evidence = times_a_step(model, copies.count) + ", " + mean_bytes_text(copies) + " each, go up at " +
@@ -106,8 +106,8 @@ void find_strided_or_converting_copy(const RuleInput& input, std::vector<Candida
     const CopyFault fault = upload_fault(model, site);
     if (fault == CopyFault::kPageable) find_copied_before(model, site, found);
     if (fault != CopyFault::kRearranged) continue;
-    const CopyCount copies = count_copies(model, site, Direction::kHostToDevice);
-    const Selection calls = copies_of(model, site, Direction::kHostToDevice);
+    const CopyCount& copies = count_copies(site, Direction::kHostToDevice);
+    const Selection& calls = copies_of(site, Direction::kHostToDevice);
     const std::int64_t before_ns = gaps_before_ns(model, calls);
     // PyTorch converts on the host only where it also waits: without a wait the source was strided.
     const bool is_strided = !has_waits_behind(model, calls);

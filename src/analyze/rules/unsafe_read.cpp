@@ -100,7 +100,7 @@ void find_unsafe_read(const RuleInput& input, std::vector<Candidate>& found) {
   for (const SiteCalls& site : input.sites) {
     const auto overwritten = copies.overwritten().find(site.facts);
     if (overwritten == copies.overwritten().end() || overwritten->second.size() < kFewCopies) continue;
-    const CopyCount all = count_copies(model, site, Direction::kDeviceToHost);
+    const CopyCount& all = count_copies(site, Direction::kDeviceToHost);
     const std::string each = bytes_text(static_cast<double>(all.bytes) / static_cast<double>(all.count));
     found.push_back(
         {.site = site.facts->place.site,

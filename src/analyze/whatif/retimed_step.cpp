@@ -2,6 +2,7 @@
 #include "analyze/whatif/retimed_step.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "analyze/graph/edits.h"
@@ -49,13 +50,21 @@ class Cut {
  public:
   // `step`: of the graph, as recorded. `shift_ns`: from the graph's times to the recording's clock.
   Cut(const Graph& graph, Times times_ns, const Interval& step, std::int64_t shift_ns)
-      : graph_(graph), times_ns_(times_ns), step_(step), shift_ns_(shift_ns) {}
+      : graph_(graph), times_ns_(times_ns), step_(step), shift_ns_(shift_ns) {
+    const auto first_from = [&](std::int64_t time_ns) {
+      const auto calls = std::views::iota(std::uint32_t{0}, static_cast<std::uint32_t>(graph.calls.size()));
+      const auto found = std::ranges::partition_point(
+          calls, [&](std::uint32_t call) { return graph.measured_ns[graph.call_start(call)] < time_ns; });
+      return static_cast<std::uint32_t>(found - calls.begin());
+    };
+    first_call_ = first_from(step.start_ns);
+    end_call_ = first_from(step.end_ns);
+  }
 
   std::vector<RetimedStep::Item> calls() const {
     std::vector<RetimedStep::Item> calls;
-    for (std::uint32_t call = 0; call < graph_.calls.size(); ++call) {
+    for (std::uint32_t call = first_call_; call < end_call_; ++call) {
       const std::uint32_t start = graph_.call_start(call);
-      if (!is_inside(start)) continue;
       const Interval time = time_at(start);
       const bool is_gone = length_ns(time) == 0 && graph_.measured_ns[start + 1] > graph_.measured_ns[start];
       if (!is_gone) calls.push_back({graph_.calls[call], time});
@@ -68,9 +77,11 @@ class Cut {
     std::vector<RetimedStep::Item> items;
     for (std::uint32_t i = 0; i < graph_.operations.size(); ++i) {
       const Operation& operation = graph_.operations[i];
+      if (operation.*index == kNone) continue;
       const std::uint32_t start = graph_.operation_start(i);
-      const bool is_of_step = is_inside(operation.call == kNone ? start : graph_.call_start(operation.call));
-      if (operation.*index == kNone || !is_of_step || is_removed(graph_, i)) continue;
+      const bool is_of_step =
+          operation.call == kNone ? is_inside(start) : operation.call >= first_call_ && operation.call < end_call_;
+      if (!is_of_step || is_removed(graph_, i)) continue;
       items.push_back({operation.*index, time_at(start)});
     }
     return items;
@@ -87,6 +98,9 @@ class Cut {
   Times times_ns_;
   Interval step_;
   std::int64_t shift_ns_;
+  // The calls of the step: calls are by start.
+  std::uint32_t first_call_ = 0;
+  std::uint32_t end_call_ = 0;
 };
 
 }  // namespace

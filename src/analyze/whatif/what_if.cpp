@@ -513,6 +513,12 @@ const Entry& entry_of(Change change) {
   return kTable[static_cast<std::size_t>(change)];
 }
 
+bool apply_all(const ProcessModel& model, Graph& graph, std::span<const NamedChange> changes) {
+  return std::all_of(changes.begin(), changes.end(), [&](const NamedChange& named) {
+    return apply(model, graph, named.change, named.calls, named.ahead).is_known;
+  });
+}
+
 bool is_at(const Place& place, std::string_view text, const std::optional<FileLine>& site) {
   if (place.site == text) return true;
   return site && place.line == site->line && place.file && place.file->ends_with(site->file);
@@ -560,10 +566,21 @@ Applied apply(const ProcessModel& model, Graph& graph, Change change, const Sele
 
 std::optional<Graph> changed_graph(const ProcessModel& model, std::span<const NamedChange> changes) {
   Graph graph = model.graph();
-  for (const NamedChange& named : changes) {
-    if (!apply(model, graph, named.change, named.calls, named.ahead).is_known) return std::nullopt;
+  return apply_all(model, graph, changes) ? std::optional(std::move(graph)) : std::nullopt;
+}
+
+const Graph* TrialGraph::with(std::span<const NamedChange> changes) {
+  if (graph_) {
+    restore(*graph_, model_.graph());
+  } else {
+    graph_ = model_.graph();
   }
-  return graph;
+  return apply_all(model_, *graph_, changes) ? &*graph_ : nullptr;
+}
+
+std::optional<double> TrialGraph::step_ns_with(std::span<const NamedChange> changes) {
+  const Graph* graph = with(changes);
+  return graph == nullptr ? std::nullopt : model_.step_ns_of(*graph);
 }
 
 std::optional<double> predict_step_ns(const ProcessModel& model, std::span<const NamedChange> changes) {

@@ -61,6 +61,23 @@ struct NamedChange {
 // The graph with all changes, made one after the other; nullopt where one cannot be predicted.
 std::optional<Graph> changed_graph(const ProcessModel& model, std::span<const NamedChange> changes);
 
+// A graph that takes one list of changes after another. It puts back what the last one changed, which is far less than
+// all that a copy of the graph takes.
+class TrialGraph {
+ public:
+  // Keeps a reference; copies the graph at the first list.
+  explicit TrialGraph(const ProcessModel& model) : model_(model) {}
+
+  // As changed_graph() with a pointer that is valid until the next call; nullptr where one cannot be predicted.
+  const Graph* with(std::span<const NamedChange> changes);
+  // As predict_step_ns().
+  std::optional<double> step_ns_with(std::span<const NamedChange> changes);
+
+ private:
+  const ProcessModel& model_;
+  std::optional<Graph> graph_;
+};
+
 // What a step takes with all changes together, one after the other, on the scale of the measured one; nullopt where one
 // cannot be predicted.
 std::optional<double> predict_step_ns(const ProcessModel& model, std::span<const NamedChange> changes);

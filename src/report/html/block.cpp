@@ -56,7 +56,8 @@ char* add_planes(char* plane, std::size_t width, std::span<const Event> events, 
   }
 }
 
-char* add_column(char* plane, Column column, std::span<const Event> events, BlockHeader& header) {
+char* add_column(char* plane, Column column, std::span<const Event> events, std::span<const std::uint32_t> names,
+                 BlockHeader& header) {
   const std::size_t width = width_of(column);
   const auto add = [&](auto value_of) { return add_planes(plane, width, events, value_of); };
   switch (column) {
@@ -71,7 +72,8 @@ char* add_column(char* plane, Column column, std::span<const Event> events, Bloc
         return kLongDuration;
       });
     case Column::kName:
-      return add([](const Event& event, std::uint32_t) { return event.name; });
+      if (names.empty()) return add([](const Event& event, std::uint32_t) { return event.name; });
+      return add([names](const Event& event, std::uint32_t) { return names[event.name]; });
     case Column::kClass:
       return add([](const Event& event, std::uint32_t) { return static_cast<std::uint64_t>(event.event_class); });
     case Column::kLink:
@@ -92,13 +94,21 @@ char* add_column(char* plane, Column column, std::span<const Event> events, Bloc
 
 std::size_t block_size(std::span<const Event> events) {
   const std::size_t most = std::min(events.size(), kMaxBlockEvents);
-  for (std::size_t i = 1; i < most; ++i) {
-    if (difference(events[i - 1].start_ns, events[i].start_ns) > std::numeric_limits<std::uint32_t>::max()) return i;
+  constexpr std::uint64_t kMaxDistance = std::numeric_limits<std::uint32_t>::max();
+  // Nearly always even the ends of a chunk lie that close together.
+  constexpr std::size_t kChunk = 1024;
+  for (std::size_t first = 0; first + 1 < most; first += kChunk) {
+    const std::size_t last = std::min(first + kChunk, most - 1);
+    if (difference(events[first].start_ns, events[last].start_ns) <= kMaxDistance) continue;
+    for (std::size_t i = first + 1; i <= last; ++i) {
+      if (difference(events[i - 1].start_ns, events[i].start_ns) > kMaxDistance) return i;
+    }
   }
   return most;
 }
 
-std::string planes_of(std::span<const Event> events, std::span<const Column> columns, BlockHeader& header) {
+std::string planes_of(std::span<const Event> events, std::span<const Column> columns, BlockHeader& header,
+                      std::span<const std::uint32_t> names) {
   header.count = static_cast<std::uint32_t>(events.size());
   header.first_ns = events.empty() ? 0 : events.front().start_ns;
   header.long_durations.clear();
@@ -106,7 +116,7 @@ std::string planes_of(std::span<const Event> events, std::span<const Column> col
   for (const Column column : columns) row_bytes += width_of(column);
   std::string planes(row_bytes * events.size(), '\0');
   char* plane = planes.data();
-  for (const Column column : columns) plane = add_column(plane, column, events, header);
+  for (const Column column : columns) plane = add_column(plane, column, events, names, header);
   return planes;
 }
 

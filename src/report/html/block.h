@@ -21,9 +21,12 @@ struct BlockHeader {
 };
 
 // How many of the first events make a block: it ends after kMaxBlockEvents, and where two starts lie too far apart.
+// `events`: by start.
 std::size_t block_size(std::span<const Event> events);
-// The byte planes of one block, not deflated. Learns count, first_ns and long_durations.
-std::string planes_of(std::span<const Event> events, std::span<const Column> columns, BlockHeader& header);
+// The byte planes of one block, not deflated. Learns count, first_ns and long_durations. `names`: what the column
+// `name` holds for each name; empty: the name itself.
+std::string planes_of(std::span<const Event> events, std::span<const Column> columns, BlockHeader& header,
+                      std::span<const std::uint32_t> names = {});
 // The text of a block's element.
 std::string packed(std::string_view planes);
 

@@ -13,15 +13,23 @@ Depths spread(std::vector<Event> events) {
   const auto is_before = [](const Event& a, const Event& b) {
     return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.duration_ns > b.duration_ns;
   };
-  // Nearly always they are sorted; sorting takes as much memory again.
+  Depths depths;
+  // Nearly always they are sorted and fit into one row: then one look at them is enough, and nothing is copied.
+  const auto does_not_follow = [&](const Event& before, const Event& event) {
+    return before.end_ns() > event.start_ns || is_before(event, before);
+  };
+  if (std::adjacent_find(events.begin(), events.end(), does_not_follow) == events.end()) {
+    depths.rows.push_back(std::move(events));
+    return depths;
+  }
+  // Sorting takes as much memory again.
   if (!std::is_sorted(events.begin(), events.end(), is_before)) {
     std::stable_sort(events.begin(), events.end(), is_before);
   }
-  Depths depths;
   const auto fits = [](const std::vector<Event>& row, const Event& event) {
     return row.empty() || row.back().end_ns() <= event.start_ns;
   };
-  // Nearly always everything fits into one row: then nothing is copied.
+  // Most events fit into the first row.
   std::vector<Event> others;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < events.size(); ++i) {

@@ -50,14 +50,14 @@ void write_head(const std::string& title, const Output& output) {
   output("</style>\n</head>\n<body>\n");
 }
 
-void write_data(const std::string& report, const Contents& contents, const std::vector<std::string>& blocks,
-                const Output& output) {
+void write_data(const std::string& report, const Contents& contents,
+                const std::vector<std::shared_future<std::string>>& blocks, const Output& output) {
   write_script("application/json", kReportId, json_for_script(report), output);
   output(fmt::format("<script type=\"application/json\" id=\"{}\">", kContentsId));
   html::write(contents, output);
   output("</script>\n");
   for (std::size_t id = 0; id < blocks.size(); ++id) {
-    write_script("application/octet-stream", kBlockId + std::to_string(id), blocks[id], output);
+    write_script("application/octet-stream", kBlockId + std::to_string(id), blocks[id].get(), output);
   }
   output("<script>");
   output(page_script());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <future>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +18,7 @@ bool is_start_of_page(std::string_view bytes);
 // Up to where the document begins. `title` is untrusted.
 void write_head(const std::string& title, const Output& output);
 // `report`: JSON. Up to the end of the file.
-void write_data(const std::string& report, const Contents& contents, const std::vector<std::string>& blocks,
-                const Output& output);
+void write_data(const std::string& report, const Contents& contents,
+                const std::vector<std::shared_future<std::string>>& blocks, const Output& output);
 
 }  // namespace turnpike::report::html

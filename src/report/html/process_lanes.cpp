@@ -210,8 +210,9 @@ std::map<Key, std::vector<Event>> room_for(const Records& records, KeyOf key_of,
 
 class Builder {
  public:
-  Builder(const LaneInput& input, Strings& strings, Sites& sites)
+  Builder(const LaneInput& input, Strings& strings, Sites& sites, const TakeLane& take)
       : input_(input),
+        take_(take),
         process_(input.view.process),
         timeline_(input.view.timeline),
         strings_(strings),
@@ -222,7 +223,7 @@ class Builder {
                                                  : own_activity_.emplace(timeline_, are_kernels_recorded_)),
         lost_(find_lost(process_, timeline_, are_kernels_recorded_)),
         autograd_threads_(analyze::threads_named_for_autograd(process_, timeline_)),
-        span_(analyze::span_of(timeline_)),
+        span_(input.view.span != nullptr ? *input.view.span : analyze::span_of(timeline_)),
         waits_(waiting_calls(timeline_)),
         number_of_call_(timeline_.calls.size(), kNoLink),
         next_number_(input.first_number) {}
@@ -290,8 +291,13 @@ class Builder {
       const auto count = static_cast<std::uint32_t>(lane.events.size());
       if (lane.kind == LaneKind::kHost) number_calls(lane.events);
       next_number_ += count;
-      result_.lanes.push_back(std::move(lane));
+      add_lane(std::move(lane));
     }
+  }
+
+  void add_lane(Lane lane) {
+    if (take_) take_(lane);
+    result_.lanes.push_back(std::move(lane));
   }
 
   void number_calls(const std::vector<Event>& events) {
@@ -344,7 +350,17 @@ class Builder {
     if (best != steps.end()) result_.median_step = Interval{best->start_ns, best->end_ns()};
   }
 
+  // Not fewer events than the process can have in the page.
+  std::size_t most_events() const {
+    std::size_t most =
+        timeline_.ranges.size() + timeline_.transfers.size() + timeline_.kernels.size() + timeline_.calls.size();
+    for (const auto& [device, stretches] : idle_) most += stretches->size();
+    for (const auto& [thread, stretches] : python_) most += stretches.size();
+    return most;
+  }
+
   void choose_stretch() {
+    if (most_events() <= input_.max_events) return;
     std::vector<bool> always(waits_.size());
     for (std::size_t i = 0; i < always.size(); ++i) always[i] = is_always_kept(timeline_.calls[i], waits_[i]);
     const std::int64_t middle_ns = result_.median_step
@@ -451,9 +467,13 @@ class Builder {
   void find_python() {
     if (!span_) return;
     python_ = python_stretches(timeline_, stacks_, *span_);
+    if (python_.empty()) return;
     // Other threads have no row.
     std::set<std::uint32_t> calling;
-    for (const Call& call : timeline_.calls) calling.insert(call.thread);
+    for (std::size_t i = 0; i < timeline_.calls.size(); ++i) {
+      const std::uint32_t thread = timeline_.calls[i].thread;
+      if (i == 0 || thread != timeline_.calls[i - 1].thread) calling.insert(thread);
+    }
     std::erase_if(python_, [&](const auto& entry) { return !calling.contains(entry.first); });
   }
 
@@ -607,7 +627,9 @@ class Builder {
     const Call& call = timeline_.calls[index];
     Event event = event_of(call, class_of(call, waits_[index]), number_of_name(call.name, "call without a name"));
     event.record = index;
-    event.site = site_of(stacks_.of_call(call), is_always_kept(call, waits_[index]));
+    // Launches have no stack, and there are many.
+    const bool is_reported = is_always_kept(call, waits_[index]);
+    if (is_reported || stacks_.has_stack(call)) event.site = site_of(stacks_.of_call(call), is_reported);
     return event;
   }
 
@@ -725,10 +747,11 @@ class Builder {
     for (const analyze::MemoryPoint& point : use->points) {
       lane.curve.emplace_back(span_->start_ns + point.time_ns, point.device_bytes);
     }
-    result_.lanes.push_back(std::move(lane));
+    add_lane(std::move(lane));
   }
 
   const LaneInput& input_;
+  const TakeLane& take_;
   const trace::Process& process_;
   const analyze::Timeline& timeline_;
   Strings& strings_;
@@ -772,12 +795,13 @@ bool is_gap_kept(const Interval& gap, const std::optional<Interval>& stretch) {
   return is_always_kept(gap) || is_within(stretch, gap.start_ns);
 }
 
-ProcessLanes lanes_of(const LaneInput& input, Strings& strings, Sites& sites) {
-  return Builder(input, strings, sites).build();
+ProcessLanes lanes_of(const LaneInput& input, Strings& strings, Sites& sites, const TakeLane& take) {
+  return Builder(input, strings, sites, take).build();
 }
 
 std::optional<std::int64_t> typical_time_ns(const analyze::Timeline& timeline) {
   std::vector<std::int64_t> starts_ns;
+  starts_ns.reserve(timeline.calls.size() + timeline.kernels.size() + timeline.transfers.size());
   const auto add = [&](const auto& records) {
     for (const auto& record : records) {
       if (analyze::has_times(record.start_ns, record.end_ns)) starts_ns.push_back(record.start_ns);

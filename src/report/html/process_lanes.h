@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -65,7 +66,10 @@ std::string waits_for_ranks_title(std::uint32_t device);
 // Whether a gap of that time is in the page whatever their number. `stretch`: as in ProcessLanes.
 bool is_gap_kept(const analyze::Interval& gap, const std::optional<analyze::Interval>& stretch);
 
-ProcessLanes lanes_of(const LaneInput& input, Strings& strings, Sites& sites);
+// Receives each lane as soon as it is complete, in the order of the page; it stays among those of the result.
+using TakeLane = std::function<void(const Lane&)>;
+
+ProcessLanes lanes_of(const LaneInput& input, Strings& strings, Sites& sites, const TakeLane& take = {});
 
 // A moment in the midst of what the process did, which a few damaged times do not shift; nullopt: nothing has times.
 std::optional<std::int64_t> typical_time_ns(const analyze::Timeline& timeline);

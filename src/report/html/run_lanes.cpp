@@ -12,8 +12,6 @@
 namespace turnpike::report::html {
 namespace {
 
-constexpr std::uint32_t kNoName = std::numeric_limits<std::uint32_t>::max();
-
 Event wait_event(const analyze::RankWaitInterval& wait, std::span<const analyze::RankRun> runs, Strings& strings) {
   const std::string& given = runs[wait.awaited_rank].collectives.rank;
   const std::string rank = given.empty() ? std::to_string(wait.awaited_rank) : given;
@@ -27,6 +25,11 @@ Event wait_event(const analyze::RankWaitInterval& wait, std::span<const analyze:
 std::uint64_t cost_ns(LaneKind kind, const Event& event) {
   if (kind == LaneKind::kHost) return event.event_class == Class::kBlocked ? event.duration_ns : 0;
   return kind >= LaneKind::kCopyUp && kind <= LaneKind::kCopyDevice ? event.exposed_ns : 0;
+}
+
+// What the devices of a rank wait for is encoded once the waits for other ranks are known.
+bool is_kept_for_ranks(const Lane& lane, bool is_of_rank) {
+  return is_of_rank && lane.kind == LaneKind::kState;
 }
 
 // The cost of each place in each step that has it.
@@ -67,22 +70,22 @@ std::map<std::uint16_t, analyze::Interval> steps_of_sites(const ProcessLanes& la
 
 }  // namespace
 
-void EncodedLanes::add(Lane lane, std::uint32_t group, std::optional<std::size_t> fix, const Strings& strings) {
-  LaneEntry entry{lane.kind, std::move(lane.title), group, lane.depth, lane.device, fix, {}, {}, std::move(lane.curve)};
-  std::vector<std::uint32_t> name_in_lane(strings.all().size(), kNoName);
-  for (Event& event : lane.events) {
-    std::uint32_t& name = name_in_lane[event.name];
-    if (name == kNoName && entry.names.size() < kMaxLaneNames) {
-      name = static_cast<std::uint32_t>(entry.names.size());
-      entry.names.push_back(event.name);
-    }
-    // The last name stands for all that have no room.
-    event.name = std::min<std::uint32_t>(name, kMaxLaneNames - 1);
+void EncodedLanes::add(const Lane& lane, std::uint32_t group, std::optional<std::size_t> fix, const Strings& strings) {
+  LaneEntry entry{lane.kind, lane.title, group, lane.depth, lane.device, fix, {}, {}, lane.curve};
+  // The last name stands for all that have no room.
+  std::vector<std::uint32_t> name_in_lane(strings.all().size(), kMaxLaneNames - 1);
+  std::vector<bool> is_in_lane(strings.all().size());
+  for (const Event& event : lane.events) {
+    if (is_in_lane[event.name]) continue;
+    is_in_lane[event.name] = true;
+    if (entry.names.size() == kMaxLaneNames) continue;
+    name_in_lane[event.name] = static_cast<std::uint32_t>(entry.names.size());
+    entry.names.push_back(event.name);
   }
   for (std::span<const Event> left(lane.events); !left.empty();) {
     const auto events = left.first(block_size(left));
     BlockHeader header{.id = static_cast<std::uint32_t>(blocks.size())};
-    blocks.push_back(packed(planes_of(events, columns_of(lane.kind), header)));
+    blocks.push_back(packer->pack(planes_of(events, columns_of(lane.kind), header, name_in_lane)));
     entry.blocks.push_back(std::move(header));
     left = left.subspan(events.size());
   }
@@ -97,38 +100,38 @@ RunLanes::RunLanes(PageData& data, std::size_t max_events, std::size_t process_c
 
 void RunLanes::add(const analyze::ProcessView& view) {
   if (!reference_ns_) reference_ns_ = typical_time_ns(view.timeline);
+  const bool is_rank = has_others_ && view.rank != nullptr;
+  const auto group = static_cast<std::uint32_t>(data_.groups.size());
+  // So that the first lanes are compressed while the next ones are made.
+  const auto encode = [&](const Lane& lane) {
+    note_extent(lane);
+    if (is_kept_for_ranks(lane, is_rank)) return;
+    data_.next_number += static_cast<std::uint32_t>(lane.events.size());
+    data_.encoded.add(lane, group, std::nullopt, data_.strings);
+  };
   ProcessLanes lanes = lanes_of({.view = view,
                                  .max_events = max_events_of_process_,
                                  .reference_ns = reference_ns_.value_or(0),
                                  .first_number = data_.next_number},
-                                data_.strings, data_.sites);
+                                data_.strings, data_.sites, encode);
   left_out_ += lanes.left_out;
   too_deep_ += lanes.too_deep;
   untimed_ += lanes.untimed;
   lost_stretches_ += lanes.lost_stretches;
   has_untimed_losses_ = has_untimed_losses_ || lanes.has_untimed_losses;
-  const bool is_rank = has_others_ && view.rank != nullptr;
   choose_picture(lanes, is_rank ? std::optional(ranks_.size()) : std::nullopt);
-  const auto group = static_cast<std::uint32_t>(data_.groups.size());
   data_.groups.push_back(label_ + lanes.group);
   if (is_rank) ranks_.push_back({group, *view.rank, lanes.stretch, {}});
   for (Lane& lane : lanes.lanes) {
-    note_extent(lane);
-    if (is_rank && lane.kind == LaneKind::kState) {
-      ranks_.back().states.push_back(std::move(lane));
-      continue;
-    }
-    data_.next_number += static_cast<std::uint32_t>(lane.events.size());
-    data_.encoded.add(std::move(lane), group, std::nullopt, data_.strings);
+    if (is_kept_for_ranks(lane, is_rank)) ranks_.back().states.push_back(std::move(lane));
   }
   for (FixedStep& step : lanes.fixed_steps) keep_fix(std::move(step), group);
 }
 
 void RunLanes::note_extent(const Lane& lane) {
-  for (const Event& event : lane.events) {
-    first_ns_ = std::min(first_ns_, event.start_ns);
-    last_ns_ = std::max(last_ns_, event.end_ns());
-  }
+  if (lane.events.empty()) return;
+  first_ns_ = std::min(first_ns_, lane.events.front().start_ns);
+  last_ns_ = std::max(last_ns_, lane.events.back().end_ns());
 }
 
 std::optional<analyze::Interval> RunLanes::extent() const {
@@ -138,7 +141,7 @@ std::optional<analyze::Interval> RunLanes::extent() const {
 
 void RunLanes::keep_fix(FixedStep step, std::uint32_t group) {
   for (const Lane& lane : step.lanes) {
-    for (const Event& event : lane.events) first_ns_ = std::min(first_ns_, event.start_ns);
+    if (!lane.events.empty()) first_ns_ = std::min(first_ns_, lane.events.front().start_ns);
   }
   const auto known =
       std::find_if(fixes_.begin(), fixes_.end(), [&](const Fix& fix) { return is_of_one_finding(fix.step, step); });
@@ -213,7 +216,7 @@ void RunLanes::add_rank_lanes(EncodedLanes& encoded, Strings& strings) const {
         Lane lane = state_lane(device);
         lane.depth = depth;
         lane.events = std::move(depths.rows[depth]);
-        encoded.add(std::move(lane), ranks_[i].group, std::nullopt, strings);
+        encoded.add(lane, ranks_[i].group, std::nullopt, strings);
       }
     }
   }

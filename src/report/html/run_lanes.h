@@ -3,14 +3,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "analyze/process_view.h"
 #include "analyze/rank_waits.h"
+#include "report/html/block_packer.h"
 #include "report/html/contents.h"
 #include "report/html/process_lanes.h"
 #include "report/html/sites.h"
@@ -22,10 +25,12 @@ namespace turnpike::report::html {
 // Lanes and their blocks, in the order of the numbers of their events.
 struct EncodedLanes {
   std::vector<LaneEntry> lanes{};
-  std::vector<std::string> blocks{};  // the text of each, by id
+  std::vector<std::shared_future<std::string>> blocks{};  // the text of each, by id
+  // Copies of these lanes share it.
+  std::shared_ptr<BlockPacker> packer = std::make_shared<BlockPacker>();
 
   // `strings`: what the names of events count into.
-  void add(Lane lane, std::uint32_t group, std::optional<std::size_t> fix, const Strings& strings);
+  void add(const Lane& lane, std::uint32_t group, std::optional<std::size_t> fix, const Strings& strings);
 };
 
 // What all runs of one page share.

@@ -209,10 +209,9 @@ std::string length_bar(const StepPicture& picture, std::int64_t axis_ns) {
 Interval extent_of(const ProcessLanes& lanes) {
   Interval extent{std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
   for (const Lane& lane : lanes.lanes) {
-    for (const Event& event : lane.events) {
-      extent.start_ns = std::min(extent.start_ns, event.start_ns);
-      extent.end_ns = std::max(extent.end_ns, event.end_ns());
-    }
+    if (lane.events.empty()) continue;
+    extent.start_ns = std::min(extent.start_ns, lane.events.front().start_ns);
+    extent.end_ns = std::max(extent.end_ns, lane.events.back().end_ns());
   }
   return extent;
 }
@@ -244,9 +243,10 @@ StepPicture picture_of(const ProcessLanes& lanes) {
     if (!is_drawn(lane.kind)) continue;
     const std::string title = lane.kind == LaneKind::kPython ? "Python of " + lane.title : lane.title;
     PictureRow row{title, lane.kind, lane.device, {}};
-    for (const Event& event : lane.events) {
-      if (event.start_ns >= picture.window.end_ns || event.end_ns() <= picture.window.start_ns) continue;
-      row.spans.push_back({event.start_ns, event.end_ns(), event.event_class, event.site});
+    auto event = std::partition_point(lane.events.begin(), lane.events.end(),
+                                      [&](const Event& one) { return one.end_ns() <= picture.window.start_ns; });
+    for (; event != lane.events.end() && event->start_ns < picture.window.end_ns; ++event) {
+      row.spans.push_back({event->start_ns, event->end_ns(), event->event_class, event->site});
     }
     if (row.spans.empty()) continue;
     const bool continues = lane.depth > 0 && !picture.rows.empty() && picture.rows.back().title == title;

@@ -158,6 +158,25 @@ TEST(Edits, ThatRemoveEventsRemoveThoseOfTheirPoints) {
               ElementsAre("call 1 start -> work 1 start 6000 launch", "work 0 end -> work 1 start 2000 stream"));
 }
 
+TEST(Edits, AreAllTakenBack) {
+  Graph original = three_kernels();
+  for (Edge& edge : original.edges_to(original.operation_start(1))) {
+    if (edge.kind == EdgeKind::kStream) edge.kind = EdgeKind::kEvent;
+  }
+  original.changed_points.clear();
+  Graph graph = original;
+  const std::vector<std::uint32_t> points = {graph.operation_end(0)};
+  remove_events_from(graph, points);
+  detach_from_stream(graph, 2);
+  remove_call(graph, 3, true);
+  graph.edges.push_back({graph.operation_end(0), graph.call_start(3), 5, EdgeKind::kEdit});
+  EXPECT_NE(texts_of(graph, graph.edges), texts_of(original, original.edges));
+  restore(graph, original);
+  EXPECT_EQ(texts_of(graph, graph.edges), texts_of(original, original.edges));
+  EXPECT_EQ(graph.operations[1].after, 2u);
+  EXPECT_EQ(graph.operations[2].before, 1u);
+}
+
 // An all-reduce that the first rank enters 50 us before the second, whose recording begins 40 us later.
 struct TwoGraphs {
   Graph first = rank(1000, 1010);

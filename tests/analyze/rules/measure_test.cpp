@@ -60,10 +60,6 @@ TEST(Measure, OnePercentOfTheStepMatters) {
   EXPECT_FALSE(matters(played.model(), 9399));
 }
 
-SiteCalls site_with(Selection calls) {
-  return {.facts = nullptr, .calls = std::move(calls)};
-}
-
 TEST(Measure, RegularIsInHalfOfTheSteps) {
   StepProgram program;
   program.steps(7, [&](int) {
@@ -101,25 +97,31 @@ StepProgram copying() {
   return program;
 }
 
+SiteCalls site_with(const ProcessModel& model, Selection calls) {
+  SiteCalls site{.facts = nullptr, .calls = std::move(calls)};
+  find_copies(model, site);
+  return site;
+}
+
 TEST(Measure, CountsTheCopiesOfADirection) {
   const Played played(copying());
-  const SiteCalls site = site_with({0, 1, 2, 3, 4});
-  const CopyCount up = count_copies(played.model(), site, Direction::kHostToDevice);
+  const SiteCalls site = site_with(played.model(), {0, 1, 2, 3, 4});
+  const CopyCount& up = count_copies(site, Direction::kHostToDevice);
   EXPECT_EQ(up.count, 2u);
   EXPECT_EQ(up.bytes, 103'000u);
   EXPECT_EQ(up.device_ns, 27'000);
   EXPECT_EQ(up.host_ns, 28'000);
   EXPECT_EQ(up.pageable_count, 1u);
-  const CopyCount down = count_copies(played.model(), site, Direction::kDeviceToHost);
+  const CopyCount& down = count_copies(site, Direction::kDeviceToHost);
   EXPECT_EQ(down.count, 1u);
   EXPECT_EQ(down.bytes, 500u);
   EXPECT_EQ(down.device_ns, 4000);
   // It begins 3 us behind its call, as the upload before it is done, and takes 4; the wait is over 5 later.
   EXPECT_EQ(down.host_ns, 12'000);
   EXPECT_EQ(down.pageable_count, 0u);
-  EXPECT_THAT(copies_of(played.model(), site, Direction::kHostToDevice), ElementsAre(0, 1));
-  EXPECT_THAT(copies_of(played.model(), site, Direction::kDeviceToHost), ElementsAre(2));
-  EXPECT_THAT(copies_of(played.model(), site, Direction::kPeerToPeer), IsEmpty());
+  EXPECT_THAT(copies_of(site, Direction::kHostToDevice), ElementsAre(0, 1));
+  EXPECT_THAT(copies_of(site, Direction::kDeviceToHost), ElementsAre(2));
+  EXPECT_THAT(copies_of(site, Direction::kPeerToPeer), IsEmpty());
 }
 
 TEST(Measure, TellsWhatHeldTheHost) {
@@ -136,7 +138,7 @@ TEST(Measure, TellsWhatHeldTheHost) {
 TEST(Measure, TakesCallsByKindAndAddsUpTheirTime) {
   const Played played(copying());
   const Selection calls =
-      calls_of(site_with({0, 1, 2, 3, 4}), played.model(), {CallKind::kDeviceFree, CallKind::kCopy});
+      calls_of(site_with(played.model(), {0, 1, 2, 3, 4}), played.model(), {CallKind::kDeviceFree, CallKind::kCopy});
   EXPECT_THAT(calls, ElementsAre(0, 1, 2, 4));
   EXPECT_EQ(duration_ns(played.model(), calls), 28'000 + 5000 + 5000 + 9000);
 }

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "analyze/graph/edits.h"
 #include "analyze/graph/played.h"
 
@@ -235,6 +237,47 @@ TEST(WhatIfExactly, CopiesBetweenGpusOnSideStreamsLeaveTheKernelsAlone) {
   }));
   EXPECT_NEAR(played.measured_us(), 502, kExact);
   EXPECT_NEAR(played.predicted_us({Change::kSideStreams}), 301, kExact);
+}
+
+void expect_same_graph(const Graph& trial, const Graph& fresh, const std::string& what) {
+  ASSERT_EQ(trial.edges.size(), fresh.edges.size()) << what;
+  for (std::size_t i = 0; i < fresh.edges.size(); ++i) {
+    const Edge& a = trial.edges[i];
+    const Edge& b = fresh.edges[i];
+    ASSERT_EQ(std::tie(a.from, a.to, a.lag_ns, a.kind), std::tie(b.from, b.to, b.lag_ns, b.kind)) << what << ' ' << i;
+  }
+  for (std::size_t i = 0; i < fresh.operations.size(); ++i) {
+    ASSERT_EQ(trial.operations[i].before, fresh.operations[i].before) << what << ' ' << i;
+    ASSERT_EQ(trial.operations[i].after, fresh.operations[i].after) << what << ' ' << i;
+  }
+}
+
+// Every change in turn, so that each finds what the one before it has left.
+void expect_trials_as_fresh_copies(const Played& played) {
+  const ProcessModel& model = played.model();
+  TrialGraph trial(model);
+  for (int round = 0; round < 2; ++round) {
+    for (const Change change : all_changes()) {
+      const NamedChange named[] = {{change, calls_at(model, "")}};
+      const auto fresh = changed_graph(model, named);
+      const Graph* graph = trial.with(named);
+      ASSERT_EQ(graph != nullptr, fresh.has_value()) << name_of(change);
+      if (fresh) expect_same_graph(*graph, *fresh, name_of(change));
+      EXPECT_EQ(trial.step_ns_with(named), predict_step_ns(model, named)) << name_of(change);
+    }
+  }
+}
+
+TEST(WhatIf, ATrialLeavesNothingOfTheOneBeforeIt) {
+  const auto all_kinds = [](StepProgram& program, std::uint32_t line, int) {
+    program.upload({.stack = line, .bytes = 12'500'000, .duration_ns = 250 * kUs, .host = MemoryKind::kPageable});
+    program.kernel(300 * kUs);
+    program.send(line, 200 * kUs, kComputeStream);
+    program.download({.stack = line, .bytes = 4, .duration_ns = 2 * kUs, .wait = Wait::kBehind});
+    program.call(CallKind::kDeviceFree, line, "cudaFree", 9 * kUs);
+  };
+  expect_trials_as_fresh_copies(Played(stepping(all_kinds)));
+  expect_trials_as_fresh_copies(Played(stepping(all_kinds), 0));  // without a rate of the link
 }
 
 // Two GPUs: uploads of 200 us to the first, of 100 us to the second, kernels of 150 us on both.

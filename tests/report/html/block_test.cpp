@@ -90,6 +90,27 @@ TEST(HtmlBlock, MatchesTheVectorsOfThePage) {
   }
 }
 
+TEST(HtmlBlock, WritesTheNumberThatANameHas) {
+  std::vector<Event> events(3);
+  events[0].name = 2;
+  events[2].name = 1;
+  const std::uint32_t numbers[] = {7, 0x0102, 5};
+  const Column columns[] = {Column::kName};
+  BlockHeader header;
+  EXPECT_EQ(hex_of(planes_of(events, columns, header)), "020001000000");
+  EXPECT_EQ(hex_of(planes_of(events, columns, header, numbers)), "050702000001");
+}
+
+TEST(HtmlBlock, EndsWhereAGapLiesDeepInALongBlock) {
+  for (const std::size_t gap : {1023u, 1024u, 1025u, 5000u, 65535u}) {
+    std::vector<Event> events(kMaxBlockEvents);
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      events[i].start_ns = static_cast<std::int64_t>(i) * 10'000'000 + (i < gap ? 0 : std::int64_t{1} << 32);
+    }
+    EXPECT_EQ(block_size(events), gap);
+  }
+}
+
 TEST(HtmlBlock, EndsAtItsLimitAndWhereStartsLieTooFarApart) {
   std::vector<Event> events(kMaxBlockEvents + 1);
   EXPECT_EQ(block_size(events), kMaxBlockEvents);

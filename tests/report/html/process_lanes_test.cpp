@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "report/html/page_data.h"
 
@@ -29,6 +32,27 @@ TEST(ProcessLanes, ReserveNothingForWhatIsLeftOut) {
     EXPECT_LE(lane.events.capacity(), lane.events.size() + 2) << lane.title;
   }
   EXPECT_EQ(looked_at, 2u);
+}
+
+TEST(ProcessLanes, AreHandedOutOneByOneInTheOrderOfThePage) {
+  Recording recording;
+  add_loop(recording, 20);
+  const analyze::Timeline timeline = recording.loader.take();
+  const analyze::ProcessView view{recording.process, timeline, nullptr, nullptr, nullptr};
+  Strings strings;
+  Sites sites;
+  std::vector<std::pair<std::string, std::size_t>> taken;  // title, and how many events
+  const auto take = [&](const Lane& lane) {
+    taken.emplace_back(lane.title, lane.events.size());
+    for (const Event& event : lane.events) ASSERT_LT(event.name, strings.all().size()) << "it is encoded at once";
+  };
+  const ProcessLanes lanes =
+      lanes_of({.view = view, .max_events = 1000, .reference_ns = typical_time_ns(timeline).value(), .first_number = 0},
+               strings, sites, take);
+  std::vector<std::pair<std::string, std::size_t>> kept;
+  for (const Lane& lane : lanes.lanes) kept.emplace_back(lane.title, lane.events.size());
+  EXPECT_GT(kept.size(), 3u);
+  EXPECT_EQ(taken, kept);
 }
 
 void add_sample(Recording& recording, std::int64_t time, std::uint32_t stack, std::uint32_t thread = kMain) {

@@ -61,11 +61,10 @@ function FindingCard({
           {finding.site ? (
             <code>{visible(whereOf(finding.site, finding.library_site))}</code>
           ) : null}{" "}
-          {prose(finding.title)}
+          {finding.site ? prose(finding.title) : capitalised(prose(finding.title))}
         </h2>
         <Saving finding={finding} />
       </header>
-      <p>{prose(finding.evidence)}</p>
       <p class="advice">Fix: {prose(finding.advice)}</p>
       {fix ? <FixText fix={fix} /> : null}
       <p class="buttons">
@@ -88,9 +87,14 @@ function FindingCard({
           </button>
         ) : null}
       </p>
+      {finding.evidence ? <p>Why: {prose(finding.evidence)}</p> : null}
       {finding.saving_reason ? <p>Gain: {prose(finding.saving_reason)}</p> : null}
     </article>
   );
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function Saving({ finding }: { finding: Finding }) {

@@ -35,8 +35,12 @@ std::string saving_text(const Finding& finding, const Report& report) {
   };
   const bool is_range = low_ns != high_ns;
   const std::string lowest = is_range && low_ns > 0 ? duration_text(low_ns) + " to " : is_range ? "up to " : "";
-  std::string text = fmt::format("saves {}{}{} ({})", lowest, duration_text(high_ns), each, share(high_ns));
-  if (step_ns > high_ns) text += fmt::format(" → {}{}", duration_text(step_ns - high_ns), is_range ? " at best" : "");
+  // What only some steps could save may be longer than the median step.
+  const char* const average = report.steps && high_ns >= step_ns ? " on average" : "";
+  std::string text = fmt::format("saves {}{}{}{} ({})", lowest, duration_text(high_ns), each, average, share(high_ns));
+  // A no-break space: no line ends with the arrow.
+  if (step_ns > high_ns)
+    text += fmt::format(" →\u00a0{}{}", duration_text(step_ns - high_ns), is_range ? " at best" : "");
   return text;
 }
 

@@ -60,6 +60,17 @@ TEST(StaticReport, BeginsAFindingWithoutALineWithACapital) {
   EXPECT_THAT(findings_of(report_with_finding("train.py:3")), HasSubstr("</code> the CPU cannot launch work</h2>"));
 }
 
+TEST(StaticReport, CallsASavingLongerThanTheMedianStepAnAverage) {
+  analyze::Report report = report_with_finding("train.py:3");
+  report.steps.emplace().median_ns = 3'000'000;
+  analyze::Finding& finding = report.findings.front();
+  finding.saving_pct = 30;
+  finding.saving_step_ns = 4'000'000;
+  EXPECT_THAT(findings_of(report), HasSubstr("saves 4.00 ms a step on average (30 %)</strong>"));
+  finding.saving_step_ns = 1'000'000;
+  EXPECT_THAT(findings_of(report), HasSubstr("saves 1.00 ms a step (30 %) →\u00a02.00 ms</strong>"));
+}
+
 TEST(StaticReport, NamesCausesOfIdleTimeInWords) {
   analyze::Report report;
   for (const analyze::IdleCause cause : analyze::kIdleCauses) report.idle.push_back(idle_site(cause, 5, 5));

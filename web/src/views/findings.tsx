@@ -108,9 +108,11 @@ function Saving({ finding }: { finding: Finding }) {
   const isRange = low !== high;
   const lowest = isRange ? (low > 0 ? `${duration(low)} to ` : "up to ") : "";
   const step = run.report.steps?.median_ns;
+  // What only some steps could save may be longer than the median step.
+  const each = wholeOf(run.report).each + (step && high >= step ? " on average" : "");
   return (
     <strong class="saving">
-      <span class="whole">{`saves ${lowest}${duration(high)}${wholeOf(run.report).each}`}</span>
+      <span class="whole">{`saves ${lowest}${duration(high)}${each}`}</span>
       {share !== null ? (
         <span class="whole">{` (${percent((share * high) / Math.max(1, saved))})`}</span>
       ) : null}

@@ -161,6 +161,21 @@ test("the sums by line leave out what is nothing, and align their figures", asyn
   await page.close();
 });
 
+test("paper has what is folded, and no advice on how to click", async () => {
+  const { data, report } = trainingLoop();
+  const [first] = report.findings;
+  const folded = { ...first!, superseded_by: "other", advice: "Keep it in a list." };
+  const page = await shown({ data, report: { ...report, findings: [first!, folded] } });
+  const advice = page.getByText("Keep it in a list.");
+  const hint = page.getByText("Click an event");
+  expect(await advice.isVisible()).toBe(false);
+  expect(await hint.isVisible()).toBe(true);
+  await page.emulateMedia({ media: "print" });
+  expect(await advice.isVisible()).toBe(true);
+  expect(await hint.isVisible()).toBe(false);
+  await page.close();
+});
+
 test("one event in view is one event", async () => {
   const page = await shown(trainingLoop());
   await page.goto(`${page.url().split("#")[0]}#t=5.6,5.7&tab=view`);

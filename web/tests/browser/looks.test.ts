@@ -187,6 +187,15 @@ test("one event in view is one event", async () => {
   await page.close();
 });
 
+test("on a phone, the names in a table are not broken into single letters", async () => {
+  const page = await shown(trainingLoop(), PHONE);
+  await page.locator("#tab-view").click();
+  const name = page.locator("#tab-panel td button").first();
+  const cell = await name.evaluate((e) => e.closest("td")!.getBoundingClientRect().width);
+  expect(cell).toBeGreaterThan(100);
+  await page.close();
+});
+
 test("rows below the edge of the timeline are counted, until they are scrolled into view", async () => {
   const lanes = Array.from({ length: 30 }, (_, i): PlainLane => {
     const event = { start: 6e7, duration: 5e6, name: 0, class: CLASSES.call, link: NO_LINK };

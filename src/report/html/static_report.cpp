@@ -35,8 +35,12 @@ std::string saving_text(const Finding& finding, const Report& report) {
   };
   const bool is_range = low_ns != high_ns;
   const std::string lowest = is_range && low_ns > 0 ? duration_text(low_ns) + " to " : is_range ? "up to " : "";
-  std::string text = fmt::format("saves {}{}{} ({})", lowest, duration_text(high_ns), each, share(high_ns));
-  if (step_ns > high_ns) text += fmt::format(" → {}{}", duration_text(step_ns - high_ns), is_range ? " at best" : "");
+  // What only some steps could save may be longer than the median step.
+  const char* const average = report.steps && high_ns >= step_ns ? " on average" : "";
+  std::string text = fmt::format("saves {}{}{}{} ({})", lowest, duration_text(high_ns), each, average, share(high_ns));
+  // A no-break space: no line ends with the arrow.
+  if (step_ns > high_ns)
+    text += fmt::format(" →\u00a0{}{}", duration_text(step_ns - high_ns), is_range ? " at best" : "");
   return text;
 }
 
@@ -49,17 +53,26 @@ std::string change_html(const LineChange& change) {
   return needs == nullptr ? html : html + "<p class=\"hint\">with <code>" + needs + "</code></p>\n";
 }
 
+std::string capitalised(std::string text) {
+  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') {
+    text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  }
+  return text;
+}
+
 std::string finding_html(const Finding& finding, const std::optional<LineChange>& change, std::size_t rank,
                          const Report& report) {
   const std::string site =
       finding.site.empty() ? "" : "<code>" + escaped(place_words(finding.site, finding.library_site)) + "</code> ";
+  const std::string evidence = finding.evidence.empty() ? "" : "<p>Why: " + escaped(finding.evidence) + "</p>\n";
   const std::string reason =
       finding.saving_reason.empty() ? "" : "<p>Gain: " + escaped(finding.saving_reason) + "</p>\n";
   return fmt::format(
       "<article class=\"card\"><header><h2><span class=\"rank\">{}</span> {}{}</h2>"
-      "<strong class=\"saving\">{}</strong></header>\n<p>{}</p>\n<p class=\"advice\">Fix: {}</p>\n{}{}</article>\n",
-      rank, site, escaped(finding.title), escaped(saving_text(finding, report)), escaped(finding.evidence),
-      escaped(finding.advice), change ? change_html(*change) : "", reason);
+      "<strong class=\"saving\">{}</strong></header>\n<p class=\"advice\">Fix: {}</p>\n{}{}{}</article>\n",
+      rank, site, escaped(site.empty() ? capitalised(finding.title) : finding.title),
+      escaped(saving_text(finding, report)), escaped(finding.advice), change ? change_html(*change) : "", evidence,
+      reason);
 }
 
 std::string bars_html(const LineCost& cost, std::int64_t most_ns) {

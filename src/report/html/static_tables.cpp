@@ -90,12 +90,39 @@ std::string syncs_html(const Report& report, std::size_t max_rows) {
   return table.html();
 }
 
+// As the bar of a step names them.
+const char* words_for(analyze::IdleCause cause) {
+  switch (cause) {
+    case analyze::IdleCause::kCopiesOnly:
+      return "copies only";
+    case analyze::IdleCause::kCopy:
+      return "held by copies";
+    case analyze::IdleCause::kSync:
+      return "held by syncs";
+    case analyze::IdleCause::kInput:
+      return "input";
+    case analyze::IdleCause::kLaunch:
+      return "CPU issues work";
+    case analyze::IdleCause::kUnknown:
+      return "no call to CUDA";
+    case analyze::IdleCause::kRank:
+      return "another rank";
+  }
+  return analyze::name_of(cause);
+}
+
 std::string idle_html(const Report& report, std::size_t max_rows) {
-  HtmlTable table("What the GPU waited for", {{"where"}, {"cause"}, {"GPU", true}, {"count", true}, {"time", true}},
-                  max_rows);
+  std::vector<TableColumn> columns{{"where"}, {"cause"}, {"GPU", true}, {"count", true}};
+  // The rows are sorted by it.
+  if (report.steps) columns.push_back({"time in the steps", true});
+  columns.push_back({report.steps ? "time in all" : "time", true});
+  HtmlTable table("What the GPU waited for", columns, max_rows);
   for (const analyze::IdleSite& site : report.idle) {
-    table.add_row({where_text(site), analyze::name_of(site.cause), count_text(site.device), count_text(site.count),
-                   duration_text(site.time_ns)});
+    std::vector<std::string> cells{where_text(site), words_for(site.cause), count_text(site.device),
+                                   count_text(site.count)};
+    if (report.steps) cells.push_back(duration_text(site.in_steps_ns));
+    cells.push_back(duration_text(site.time_ns));
+    table.add_row(cells);
   }
   return table.html();
 }

@@ -54,6 +54,12 @@ std::string bar_of_step(const analyze::Report& report, const std::string& what, 
     fmt::format_to(std::back_inserter(bar),
                    "<rect class=\"{}\" fill=\"{}\" x=\"{:.2f}%\" y=\"0\" width=\"{:.2f}%\" height=\"28\"/>", part.style,
                    part.fill, from_pct, part_pct);
+    // Parts of the same pattern would otherwise be one.
+    if (from_pct > 0) {
+      fmt::format_to(std::back_inserter(bar),
+                     "<rect class=\"p-cut\" fill=\"#ffffff\" x=\"{:.2f}%\" y=\"0\" width=\"2\" height=\"28\"/>",
+                     from_pct);
+    }
     constexpr double kPctOfLetter = 0.75;
     if (part_pct > kPctOfLetter * static_cast<double>(text.size()) + 2) {
       fmt::format_to(

@@ -185,15 +185,37 @@ std::string svg_of(const PictureRow& row, const Interval& window, const Interval
   return svg + "</svg>";
 }
 
+constexpr int kMostTicks = 6;
+
+// 1, 2 or 5 times a power of ten.
+double tick_distance(double length_ns) {
+  const double least = std::max(1.0, length_ns / kMostTicks);
+  const double power = std::pow(10.0, std::floor(std::log10(least)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (power * factor >= least) return power * factor;
+  }
+  return power * 10;
+}
+
+// In the unit of the whole axis.
+std::string tick_text(double time_ns, double length_ns) {
+  constexpr double kSecond = 1e9, kMillisecond = 1e6, kMicrosecond = 1e3;
+  if (length_ns >= kSecond) return fmt::format("{:g} s", time_ns / kSecond);
+  if (length_ns >= kMillisecond) return fmt::format("{:g} ms", time_ns / kMillisecond);
+  if (length_ns >= kMicrosecond) return fmt::format("{:g} us", time_ns / kMicrosecond);
+  return fmt::format("{:g} ns", time_ns);
+}
+
 std::string axis_of(const Interval& window) {
   std::string svg = "<svg class=\"row axis\" width=\"100%\" height=\"18\" aria-hidden=\"true\">";
-  constexpr int kTicks = 5;
-  for (int tick = 0; tick < kTicks; ++tick) {
-    const double share = static_cast<double>(tick) / (kTicks - 1);
-    const auto time_ns = static_cast<std::int64_t>(share * static_cast<double>(window.end_ns - window.start_ns));
-    const char* anchor = tick == 0 ? "start" : tick == kTicks - 1 ? "end" : "middle";
-    fmt::format_to(std::back_inserter(svg), "<text x=\"{:.0f}%\" y=\"13\" text-anchor=\"{}\">{}</text>", 100 * share,
-                   anchor, tick == 0 ? "0" : duration_text(time_ns));
+  const auto length_ns = static_cast<double>(window.end_ns - window.start_ns);
+  const double distance_ns = tick_distance(length_ns);
+  for (int tick = 0; tick * distance_ns <= length_ns && tick <= kMostTicks; ++tick) {
+    const double share = tick * distance_ns / std::max(1.0, length_ns);
+    constexpr double kNearTheEnd = 0.97;
+    const char* anchor = tick == 0 ? "start" : share > kNearTheEnd ? "end" : "middle";
+    fmt::format_to(std::back_inserter(svg), "<text x=\"{:.1f}%\" y=\"13\" text-anchor=\"{}\">{}</text>", 100 * share,
+                   anchor, tick == 0 ? "0" : tick_text(tick * distance_ns, length_ns));
   }
   return svg + "</svg>";
 }

@@ -96,7 +96,10 @@ std::string changes_sentence(const Comparison& comparison) {
 
 std::string bound_sentence(std::optional<analyze::Bound> before, std::optional<analyze::Bound> after) {
   if (!before && !after) return "What limits the runs is unknown.";
-  const auto named = [](std::optional<analyze::Bound> bound) { return bound ? analyze::name_of(*bound) : "unknown"; };
+  const auto named = [](std::optional<analyze::Bound> bound) {
+    if (bound == analyze::Bound::kGpu) return "the GPU";
+    return bound ? analyze::name_of(*bound) : "unknown";
+  };
   if (before == after) return fmt::format("Still bound by {}.", named(after));
   return fmt::format("Now bound by {} (before: {}).", named(after), named(before));
 }

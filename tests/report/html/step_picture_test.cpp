@@ -90,6 +90,16 @@ TEST(StepPicture, PutsWaitsForOtherRanksBehindWhatTheDeviceWaitsFor) {
   EXPECT_EQ(picture.rows.size(), 3u) << "nothing of it lies in the step";
 }
 
+TEST(StepPicture, HasAnAxisOfRoundTimes) {
+  ProcessLanes process = step_of({lane_of(LaneKind::kHost, "main thread", {event_at(0, 10'000, Class::kCall)})});
+  process.median_step = analyze::Interval{0, 17'800'000};
+  const std::string html = html_of(picture_of(process), {});
+  for (const char* tick : {">0</text>", ">5 ms</text>", ">10 ms</text>", ">15 ms</text>"}) {
+    EXPECT_THAT(html, HasSubstr(tick));
+  }
+  EXPECT_THAT(html, Not(HasSubstr("17.8 ms</text>")));
+}
+
 // A notebook holds less than 300 kB, whatever the program does.
 TEST(StepPicture, TakesNoMoreBytesForMoreEvents) {
   const auto size_with = [](int events) {

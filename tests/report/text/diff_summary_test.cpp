@@ -136,8 +136,8 @@ TEST(DiffSummary, WhatIsTheSameIsNotNamed) {
 TEST(DiffSummary, SaysWhatLimitsTheRuns) {
   const Comparison comparison = comparison_of({});
   EXPECT_EQ(summary(comparison, {}, {}), "No transfer changed. What limits the runs is unknown.");
-  EXPECT_EQ(summary(comparison, Bound::kGpu, {}), "No transfer changed. Now bound by unknown (before: gpu).");
-  EXPECT_EQ(summary(comparison, {}, Bound::kGpu), "No transfer changed. Now bound by gpu (before: unknown).");
+  EXPECT_EQ(summary(comparison, Bound::kGpu, {}), "No transfer changed. Now bound by unknown (before: the GPU).");
+  EXPECT_EQ(summary(comparison, {}, Bound::kGpu), "No transfer changed. Now bound by the GPU (before: unknown).");
 }
 
 TEST(DiffSummary, OfARunWithoutWorkThereIsNothingToCompare) {

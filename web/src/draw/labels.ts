@@ -34,7 +34,8 @@ export function labelsOf(run: Run, event: EventRef): string[] {
   }
   const name = run.shortNameOf(event);
   if (lane.entry.kind === "steps") return [`${name}  ${length}`, name];
-  if (lane.entry.kind === "host" && site) return [`${name}  ${site}`, name];
+  // A call without a stack is its own place.
+  if (lane.entry.kind === "host" && site && site !== name) return [`${name}  ${site}`, name];
   return [name];
 }
 
@@ -53,6 +54,12 @@ function idleLabels(cause: string, length: string, site: string | undefined): st
   const letter = LETTERS[cause];
   const labels = site ? [`idle ${length}: ${site}`, `idle ${length}`] : [`idle ${length}`];
   return letter ? [...labels, letter] : labels;
+}
+
+/** What stands before a row. Where there is little room, the direction of copies counts more than that they are copies. */
+export function headingsOf(title: string): string[] {
+  const short = title.replace(/^copies (?=\S+ > )/, "");
+  return short === title ? [title] : [title, short];
 }
 
 const widths = new Map<string, number>();

@@ -3,6 +3,7 @@ import type { Lane } from "../model/lane.ts";
 import { type EventRef, type Run, stepsAmong } from "../model/run.ts";
 import { duration } from "../time_text.ts";
 import { columnHeights } from "./density.ts";
+import { fitting } from "./labels.ts";
 import type { Palette } from "./palette.ts";
 import { Scale } from "./scale.ts";
 
@@ -19,8 +20,10 @@ export function drawStrip(
   context.fillStyle = palette.text;
   context.textBaseline = "middle";
   context.textAlign = "left";
+  const length = duration(run.contents.span_ns);
   const what = run.isComparison ? "before, after" : "whole run";
-  context.fillText(`${what}, ${duration(run.contents.span_ns)}`, 10, STRIP_HEIGHT / 2);
+  const heading = fitting(context, [`${what}, ${length}`, what, length], scale.left - 18, true);
+  if (heading) context.fillText(heading, 10, STRIP_HEIGHT / 2);
   context.save();
   context.beginPath();
   context.rect(scale.left, 0, scale.width, STRIP_HEIGHT);

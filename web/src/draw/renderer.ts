@@ -4,7 +4,7 @@ import type { EventRef, Run } from "../model/run.ts";
 import { drawAxis, drawGrid } from "./axis.ts";
 import { DensityImage } from "./density.ts";
 import { drawEvents, type EventPainter, isSparse } from "./events.ts";
-import { FONT, fitting } from "./labels.ts";
+import { FONT, fitting, headingsOf } from "./labels.ts";
 import { drawCauses, drawMark, drawSelected, drawSpan, type MarkPainter } from "./marks.ts";
 import { drawMemory } from "./memory.ts";
 import { drawStrip, STRIP_HEIGHT } from "./overview_strip.ts";
@@ -124,7 +124,7 @@ export class Renderer {
         : 22;
     context.fillStyle = isGroup || indent === 10 ? palette.text : palette.mutedText;
     const room = (isGroup ? scale.left + scale.width : scale.left) - indent - 8;
-    const text = row.title === "" ? null : fitting(context, [row.title], room, true);
+    const text = row.title === "" ? null : fitting(context, headingsOf(row.title), room, true);
     if (text) context.fillText(text, indent, row.y + row.height / 2 + 0.5);
     context.fillStyle = palette.rule;
     if (!row.isSubRow) context.fillRect(0, row.y - 4, scale.left + scale.width, 1);

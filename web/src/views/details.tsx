@@ -114,6 +114,11 @@ function Link({ name, event }: { name: string; event: EventRef }) {
   );
 }
 
+/** Nothing is shown as nothing: a zero in each cell would hide the figures that count. */
+function Figure({ value, text }: { value: number; text(value: number): string }) {
+  return <td class="number">{value > 0 ? text(value) : ""}</td>;
+}
+
 /** Waits for another rank first: they are a part of the kernels' time, which stands above. */
 function byRank([a]: [ClassName, number], [b]: [ClassName, number]): number {
   return Number(b === "idle_rank") - Number(a === "idle_rank");
@@ -168,20 +173,26 @@ function SumsOf({ side, sums, isSelected }: { side: string; sums: Sums; isSelect
           <thead>
             <tr>
               <th scope="col">line</th>
-              <th scope="col">CPU waits</th>
-              <th scope="col">GPU idle after it</th>
-              <th scope="col">copies</th>
-              {hasPython ? <th scope="col">Python there</th> : null}
+              {["CPU waits", "GPU idle after it", "copies"].map((name) => (
+                <th key={name} scope="col" class="number">
+                  {name}
+                </th>
+              ))}
+              {hasPython ? (
+                <th scope="col" class="number">
+                  Python there
+                </th>
+              ) : null}
             </tr>
           </thead>
           <tbody>
             {sums.lines.slice(0, 8).map((line) => (
               <tr key={line.site}>
                 <th scope="row">{visible(run.contents.sites[line.site]!.site)}</th>
-                <td>{duration(line.blocked_ns)}</td>
-                <td>{duration(line.idle_ns)}</td>
-                <td>{line.bytes > 0 ? size(line.bytes) : ""}</td>
-                {hasPython ? <td>{line.python_ns > 0 ? duration(line.python_ns) : ""}</td> : null}
+                <Figure value={line.blocked_ns} text={duration} />
+                <Figure value={line.idle_ns} text={duration} />
+                <Figure value={line.bytes} text={size} />
+                {hasPython ? <Figure value={line.python_ns} text={duration} /> : null}
               </tr>
             ))}
           </tbody>

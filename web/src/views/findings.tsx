@@ -61,11 +61,10 @@ function FindingCard({
           {finding.site ? (
             <code>{visible(whereOf(finding.site, finding.library_site))}</code>
           ) : null}{" "}
-          {prose(finding.title)}
+          {finding.site ? prose(finding.title) : capitalised(prose(finding.title))}
         </h2>
         <Saving finding={finding} />
       </header>
-      <p>{prose(finding.evidence)}</p>
       <p class="advice">Fix: {prose(finding.advice)}</p>
       {fix ? <FixText fix={fix} /> : null}
       <p class="buttons">
@@ -88,9 +87,14 @@ function FindingCard({
           </button>
         ) : null}
       </p>
+      {finding.evidence ? <p>Why: {prose(finding.evidence)}</p> : null}
       {finding.saving_reason ? <p>Gain: {prose(finding.saving_reason)}</p> : null}
     </article>
   );
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function Saving({ finding }: { finding: Finding }) {
@@ -104,9 +108,11 @@ function Saving({ finding }: { finding: Finding }) {
   const isRange = low !== high;
   const lowest = isRange ? (low > 0 ? `${duration(low)} to ` : "up to ") : "";
   const step = run.report.steps?.median_ns;
+  // What only some steps could save may be longer than the median step.
+  const each = wholeOf(run.report).each + (step && high >= step ? " on average" : "");
   return (
     <strong class="saving">
-      <span class="whole">{`saves ${lowest}${duration(high)}${wholeOf(run.report).each}`}</span>
+      <span class="whole">{`saves ${lowest}${duration(high)}${each}`}</span>
       {share !== null ? (
         <span class="whole">{` (${percent((share * high) / Math.max(1, saved))})`}</span>
       ) : null}

@@ -32,7 +32,8 @@ export function InViewTab() {
   return (
     <>
       <p>
-        {count} events are in view.{count > MOST_ROWS ? ` These are the ${MOST_ROWS} longest.` : ""}
+        {count === 1 ? "1 event is" : `${count} events are`} in view.
+        {count > MOST_ROWS ? ` These are the ${MOST_ROWS} longest.` : ""}
       </p>
       <Table
         columns={["start", "duration", "what", "name", "row", "line"]}

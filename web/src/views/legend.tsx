@@ -8,9 +8,11 @@ const ENTRIES: [string, string, ClassName[]][] = [
   [
     "kernels",
     "kernel",
-    ["matmul", "attention", "elementwise", "reduction", "collective", "copy_kernel", "kernel"],
+    ["matmul", "attention", "elementwise", "reduction", "copy_kernel", "kernel"],
   ],
-  ["call", "CUDA call", ["call", "launch", "copy_call"]],
+  ["collective", "kernel: collective", ["collective"]],
+  ["call", "CUDA call", ["call", "launch"]],
+  ["copy-call", "call for a copy", ["copy_call"]],
   ["python", "line of Python, from samples", ["python"]],
   [
     "wait",
@@ -24,6 +26,9 @@ const ENTRIES: [string, string, ClassName[]][] = [
   ["copies", "copy, pinned", ["pinned"]],
   ["copies pageable", "copy, pageable", ["pageable"]],
   ["copies managed", "copy, managed", ["managed"]],
+  ["device-copy", "copy inside the GPU", ["device_copy"]],
+  ["peer", "copy to another GPU", ["peer"]],
+  ["memset", "memset", ["memset"]],
   ["lost", "not recorded: records were lost", ["lost"]],
   ["lost", "not in this file", ["left_out"]],
 ];

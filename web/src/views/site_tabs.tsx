@@ -1,4 +1,5 @@
 // Transfers and waits by line, as the report has them.
+import type { TransferSite } from "../page/report.ts";
 import { visible, whereOf } from "../short_name.ts";
 import { duration, size } from "../time_text.ts";
 import { DIRECTIONS } from "../words.ts";
@@ -27,6 +28,12 @@ function useSite(): {
   };
 }
 
+/** A memset reads no memory. */
+function memoryOf({ direction, src_kind, dst_kind }: TransferSite): string {
+  const to = dst_kind ?? "?";
+  return direction === "memset" ? to : `${src_kind ?? "?"} > ${to}`;
+}
+
 export function TransfersTab() {
   const { run } = useActions();
   const { cell, isChosen } = useSite();
@@ -51,7 +58,7 @@ export function TransfersTab() {
           cells: [
             cell(site.site, site.library_site),
             { text: DIRECTIONS[site.direction] ?? site.direction },
-            { text: `${site.src_kind ?? "?"} > ${site.dst_kind ?? "?"}` },
+            { text: memoryOf(site) },
             { text: visible(site.op ?? "") },
             count(site.count),
             { text: size(site.bytes), order: site.bytes },

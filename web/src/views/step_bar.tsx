@@ -1,4 +1,5 @@
 // One bar for a step, or for the run where it has none: kernels, copies without kernels, idle time by cause.
+import { useEffect, useState } from "preact/hooks";
 import { type Report, wholeOf } from "../page/report.ts";
 import { percent } from "../time_text.ts";
 
@@ -28,13 +29,29 @@ export function partsOf(report: Report): Part[] {
   return parts.filter((part) => part.share >= 0.05);
 }
 
-/** A text is shown in its part if it fits into a window of usual width. */
-function fits(part: Part): boolean {
-  return part.share > 0.65 * part.name.length + 3;
+/** Wider than most letters, and what lies between a text and its part's edges. */
+const LETTER = 8;
+const PADDING = 22;
+
+function fits(part: Part, width: number): boolean {
+  const letters = `${part.name} ${percent(part.share)}`.length;
+  return (part.share / 100) * width > LETTER * letters + PADDING;
+}
+
+/** The width of the window, without the margins of the page. */
+function useWidth(): number {
+  const [width, setWidth] = useState(innerWidth);
+  useEffect(() => {
+    const changed = () => setWidth(innerWidth);
+    addEventListener("resize", changed);
+    return () => removeEventListener("resize", changed);
+  }, []);
+  return width - 40;
 }
 
 export function StepBar({ report }: { report: Report }) {
   const parts = partsOf(report);
+  const width = useWidth();
   if (parts.length === 0) return null;
   const { name } = wholeOf(report);
   const label = `${name[0]!.toUpperCase()}${name.slice(1)}: ${parts.map((part) => `${part.name} ${percent(part.share)}`).join(", ")}`;
@@ -43,7 +60,7 @@ export function StepBar({ report }: { report: Report }) {
       <div class="bar" role="img" aria-label={label}>
         {parts.map((part) => (
           <div key={part.name} class={`part ${part.style}`} style={{ flexGrow: part.share }}>
-            {fits(part) ? (
+            {fits(part, width) ? (
               <span>
                 {part.name} {percent(part.share)}
               </span>
@@ -53,7 +70,7 @@ export function StepBar({ report }: { report: Report }) {
       </div>
       <p class="bar-words" aria-hidden="true">
         {parts
-          .filter((part) => !fits(part))
+          .filter((part) => !fits(part, width))
           .map((part) => (
             <span key={part.name}>
               <i class={`swatch ${part.style}`} /> {part.name} {percent(part.share)}

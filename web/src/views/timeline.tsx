@@ -34,6 +34,8 @@ class Painter {
   constructor(
     readonly canvas: HTMLCanvasElement,
     private readonly actions: Actions,
+    /** Gets how many rows lie below the edge, whenever the picture changes. */
+    private readonly tellRowsBelow: (count: number) => void,
   ) {
     this.renderer = new Renderer(canvas.getContext("2d", { alpha: false })!, actions.run);
   }
@@ -97,6 +99,8 @@ class Painter {
       height,
       dpr,
     };
+    const edge = this.scroll + height - ROWS_TOP;
+    this.tellRowsBelow(frame.layout.rows.filter((row) => row.y + row.height > edge).length);
     const begin = performance.now();
     this.renderer.draw(frame);
     performance.measure("turnpike-frame", { start: begin, end: performance.now() });
@@ -119,9 +123,10 @@ function Surface() {
   const canvas = useRef<HTMLCanvasElement>(null);
   const painter = useRef<Painter | null>(null);
   const [hover, setHover] = useState<Hover | null>(null);
+  const [rowsBelow, setRowsBelow] = useState(0);
 
   useEffect(() => {
-    const own = new Painter(canvas.current!, actions);
+    const own = new Painter(canvas.current!, actions, setRowsBelow);
     painter.current = own;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const stops = [
@@ -173,6 +178,11 @@ function Surface() {
         onKeyDown={onKeyDown}
       >
         <Picture canvas={canvas} />
+        {rowsBelow > 0 ? (
+          <p class="more-rows" aria-hidden="true">
+            {rowsBelow === 1 ? "1 more row" : `${rowsBelow} more rows`} below: use the wheel
+          </p>
+        ) : null}
         {hover ? <Tooltip {...hover} width={canvas.current?.clientWidth ?? 0} /> : null}
       </div>
       <Spoken />

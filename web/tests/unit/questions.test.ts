@@ -1,6 +1,6 @@
 // Search, sums and costs by line.
 import { expect, test } from "vitest";
-import { labelsOf } from "../../src/draw/labels.ts";
+import { headingsOf, labelsOf } from "../../src/draw/labels.ts";
 import { CLASSES, isWaiting, NO_LINK } from "../../src/format.ts";
 import { nextOfSite } from "../../src/model/gaps.ts";
 import { lineCosts } from "../../src/model/line_costs.ts";
@@ -195,6 +195,30 @@ test("Python and waits for a rank are found, counted and said", () => {
     "waits 300\u00a0ns",
     "R",
   ]);
+});
+
+test("a call that is its own place is named once", () => {
+  const event = { start: 0, duration: 100, name: 0, class: CLASSES.copy_call, link: NO_LINK };
+  const sites = [{ site: "cudaMemcpyAsync" }, { site: "train.py:3" }];
+  const run = runOf(
+    [
+      {
+        kind: "host",
+        events: [
+          { ...event, site: 1 },
+          { ...event, start: 200, site: 2 },
+        ],
+      },
+    ],
+    { strings: ["cudaMemcpyAsync"], sites },
+  );
+  const labels = [0, 1].map((i) => labelsOf(run, { lane: run.lanes[0]!, i }));
+  expect(labels).toEqual([["cudaMemcpyAsync"], ["cudaMemcpyAsync  train.py:3", "cudaMemcpyAsync"]]);
+});
+
+test("a narrow heading keeps the direction of its copies", () => {
+  expect(headingsOf("copies CPU > GPU")).toEqual(["copies CPU > GPU", "CPU > GPU"]);
+  expect(headingsOf("copies not recorded")).toEqual(["copies not recorded"]);
 });
 
 test("a sync in which an operator waits for its own transfer counts once", () => {

@@ -11,7 +11,7 @@ from types import FrameType, TracebackType
 from typing import Any, Literal, TypeVar
 
 from turnpike._guard import wrap
-from turnpike._guard.block import Block, is_ready
+from turnpike._guard.block import Block, Rules, is_ready
 from turnpike._guard.compiling import is_compiling
 from turnpike._guard.rules import KINDS, Level, read_config, rules_text
 
@@ -150,17 +150,20 @@ class guard(_Blocks):
             "threads": threads,
         }  # fmt: skip
         levels = {name: table.get(name) if value is None else value for name, value in given.items()}
-        self._rules = rules_text(levels, [*sites, *([allow] if isinstance(allow, str) else allow)])
+        self._rules = Rules(rules_text(levels, [*sites, *([allow] if isinstance(allow, str) else allow)]))
         self._skip = table.get("skip", 0) if skip is None else skip
-        if not isinstance(self._skip, int) or self._skip < 0:
+        if isinstance(self._skip, bool) or not isinstance(self._skip, int) or self._skip < 0:
             raise ValueError(f"guard: skip={self._skip!r} is no number of entries")
         self._strict = strict
+        self._is_warm = self._skip == 0
         self._entries = itertools.count()
 
     def _enter(self, where: FrameType) -> Block | None:
-        if not is_ready(self._strict) or next(self._entries) < self._skip:
-            return None
-        return Block(self._rules)
+        if not self._is_warm:
+            if not is_ready(self._strict) or next(self._entries) < self._skip:
+                return None
+            self._is_warm = True
+        return self._rules.enter(self._strict)
 
 
 class allow(_Blocks):
@@ -184,7 +187,7 @@ class allow(_Blocks):
         for kind in kinds:
             if kind not in KINDS:
                 raise ValueError(f"allow: there is no kind {kind!r}. Known are {', '.join(KINDS)}")
-        self._rules = rules_text(dict.fromkeys(kinds or KINDS, "allow"), ())
+        self._rules = Rules(rules_text(dict.fromkeys(kinds or KINDS, "allow"), ()))
         self.reason = reason
         self._is_first_only = first_only
 
@@ -195,4 +198,4 @@ class allow(_Blocks):
                 if line in self._seen:
                     return None
                 self._seen.add(line)
-        return Block(self._rules)
+        return self._rules.enter(needs_torch=False)

@@ -15,7 +15,8 @@ constexpr unsigned long kTrapFlag = 1ul << 8;
 
 }  // namespace
 
-// The instructions from here to the end of counting, with some of these two functions: count nothing, too, and subtract.
+// The instructions from here to the end of counting, with some of these two functions: count nothing, too, and
+// subtract.
 extern "C" __attribute__((visibility("default"))) void begin_counting() {
   struct sigaction action{};
   action.sa_handler = on_trap;

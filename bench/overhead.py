@@ -42,7 +42,14 @@ MIN_PAIRS = 20
 WANTED_HALF_WIDTH = 0.01
 # For targets that are closer to 1 than that.
 NARROW_HALF_WIDTH = 0.0025
-TARGETS = {"transfers": 1.01, "full": 1.05, "guard": 1.005, "guard, nothing entered": 1.005}
+TARGETS = {
+    "transfers": 1.01,
+    "full": 1.05,
+    "guard": 1.005,
+    "guard, a block in each step": 1.005,
+    "guard, limits not reached": 1.005,
+    "guard, nothing entered": 1.005,
+}
 
 
 class TurnpikeMode:
@@ -117,6 +124,49 @@ class GuardMode:
         pass
 
 
+class GuardedStepsMode(GuardMode):
+    """The same, entered and left in each step."""
+
+    def start(self) -> None:
+        import turnpike
+
+        self.guard = turnpike.guard(h2d="log", d2h="log", sync="log", pageable="log", strict=True)
+
+    def stop(self) -> None:
+        pass
+
+    def step_of(self, workload: Workload) -> Callable[[], Any]:
+        guard, step = self.guard, workload.step
+
+        def guarded() -> Any:
+            with guard:
+                return step()
+
+        return guarded
+
+
+class LimitsMode(GuardMode):
+    """A guard whose limits no step reaches, entered for a block."""
+
+    def start(self) -> None:
+        import turnpike
+
+        most = 10**12
+        self.guard = turnpike.guard(h2d=most, d2h=most, sync=most, pageable=most, strict=True)
+        self.guard.__enter__()
+
+    def check(self, workload: Workload, steps: int) -> None:
+        import turnpike
+
+        # That the guard sees the steps: without room for one it stops them.
+        try:
+            with turnpike.guard(h2d=0, d2h=0, strict=True):
+                workload.step()
+        except turnpike.TransferError:
+            return
+        self.problems.append("the guard stopped nothing")
+
+
 class UnusedGuardMode(GuardMode):
     """PyTorch's slots are taken, and no guard is entered."""
 
@@ -174,6 +224,8 @@ TURNPIKE_MODES = {
     "full": lambda: TurnpikeMode("full", True),
     "full, no stacks": lambda: TurnpikeMode("full", False),
     "guard": GuardMode,
+    "guard, a block in each step": GuardedStepsMode,
+    "guard, limits not reached": LimitsMode,
     "guard, nothing entered": UnusedGuardMode,
 }
 BY_DEFAULT = ("transfers", "full", "full, no stacks")
@@ -185,16 +237,21 @@ PROFILER_MODES = {
 
 
 def timed_block(
-    workload: Workload, steps: int, warm_steps: int, synchronize: Callable[[], None]
+    workload: Workload,
+    steps: int,
+    warm_steps: int,
+    synchronize: Callable[[], None],
+    step: Callable[[], Any] | None = None,
 ) -> tuple[float, float]:
     """Seconds of `steps` steps, and of their median step, after `warm_steps` that do not count."""
+    step = step or workload.step
     for _ in range(warm_steps):
-        workload.step()
+        step()
     values, ends = [], []
     synchronize()
     start = time.perf_counter()
     for _ in range(steps):
-        values.append(workload.step())
+        values.append(step())
         ends.append(time.perf_counter())
     synchronize()
     whole = time.perf_counter() - start
@@ -226,7 +283,8 @@ def measure(
         for is_on in order.sample([True, False], 2):
             if is_on:
                 mode.start()
-                times[True] = timed_block(workload, steps, warm_steps, synchronize)
+                step = mode.step_of(workload) if hasattr(mode, "step_of") else None
+                times[True] = timed_block(workload, steps, warm_steps, synchronize, step)
                 mode.stop()
                 if not wholes or len(wholes) % 20 == 0:
                     mode.check(workload, steps + warm_steps)

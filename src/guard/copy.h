@@ -16,6 +16,9 @@ struct Memory {
 // Of a side that the call names as the GPU's. Which one does not matter to copies from or to the host.
 inline constexpr Memory kSomeGpu = {Side::kGpu, HostMemory::kNone, -1};
 
+// Of a side that the call names as the host's, while nobody asks for the kind of its memory.
+inline constexpr Memory kSomeHost = {Side::kHost, HostMemory::kNone, -1};
+
 enum class Waits : bool { kNever, kForItsEnd };
 
 Crossing make_copy(const char* call, const Memory& to, const Memory& from, std::uint64_t bytes, const void* stream,

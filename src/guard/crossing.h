@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -39,6 +40,24 @@ class Kinds {
   constexpr void add(Kinds others) { bits_ |= others.bits_; }
   constexpr bool meets(Kinds others) const { return (bits_ & others.bits_) != 0; }
   constexpr bool is_empty() const { return bits_ == 0; }
+  constexpr unsigned bits() const { return bits_; }
+  static constexpr Kinds of_bits(unsigned bits) {
+    Kinds kinds;
+    kinds.bits_ = bits;
+    return kinds;
+  }
+  constexpr Kinds operator&(Kinds others) const {
+    Kinds both;
+    both.bits_ = bits_ & others.bits_;
+    return both;
+  }
+  // Calls `visit(kind)` for each, in the order of Kind, until it returns false.
+  template <typename Visit>
+  constexpr void each(Visit visit) const {
+    for (unsigned left = bits_; left != 0; left &= left - 1) {
+      if (!visit(static_cast<Kind>(std::countr_zero(left)))) return;
+    }
+  }
 
  private:
   static constexpr unsigned bit(Kind kind) { return 1u << static_cast<unsigned>(kind); }
@@ -57,9 +76,13 @@ struct Crossing {
   const void* stream = nullptr;
   const void* source = nullptr;  // of kRepeat: where the bytes stand, and where they go
   const void* target = nullptr;
-  bool is_captured = false;  // into a graph: it happens at each replay
-  bool is_over = false;      // it has happened: of a library outside PyTorch, whose calls are seen and not stopped
-  bool is_move = false;      // of tp.to and its like, which ask before they begin
+  // Fills in what it costs to ask and only some rules and texts need: host_memory where it is not known, is_captured.
+  // nullptr: both are filled in.
+  void (*complete)(Crossing&) = nullptr;
+  const void* host_address = nullptr;  // whose memory is not known yet
+  bool is_captured = false;            // into a graph: it happens at each replay
+  bool is_over = false;  // it has happened: of a library outside PyTorch, whose calls are seen and not stopped
+  bool is_move = false;  // of tp.to and its like, which ask before they begin
 };
 
 }  // namespace turnpike::guard

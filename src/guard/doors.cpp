@@ -31,6 +31,13 @@ const char* kept(Make make) noexcept {
   }
 }
 
+// Throws std::bad_alloc.
+uint64_t enter(const char* rules) {
+  auto prepared = guard::prepare_rules(rules);
+  if (!prepared) return 0;
+  return guard::enter(std::make_shared<guard::Scope>(std::move(*prepared), guard::log_of_blocks()));
+}
+
 }  // namespace
 
 #define TURNPIKE_EXPORT extern "C" __attribute__((visibility("default")))
@@ -57,12 +64,24 @@ TURNPIKE_EXPORT const char* turnpike_guard_check(const char* rules) {
 
 TURNPIKE_EXPORT uint64_t turnpike_guard_enter(const char* rules) {
   try {
-    auto parsed = guard::parse_rules(rules);
-    if (!parsed) return 0;
-    return guard::enter(std::make_shared<guard::Scope>(std::move(*parsed)));
+    return enter(rules);
   } catch (...) {
     return 0;
   }
+}
+
+TURNPIKE_EXPORT uint64_t turnpike_guard_begin(const char* rules, int is_told) {
+  try {
+    const bool is_prepared =
+        guard::are_slots_fresh() && guard::is_marked() && (is_told != 0 || guard::is_outside_seen());
+    return is_prepared ? enter(rules) : 0;
+  } catch (...) {
+    return 0;
+  }
+}
+
+TURNPIKE_EXPORT int turnpike_guard_end(uint64_t block) {
+  return guard::leave_if_uneventful(block) ? 0 : 1;
 }
 
 TURNPIKE_EXPORT void turnpike_guard_pause(uint64_t block) {
@@ -77,6 +96,14 @@ TURNPIKE_EXPORT const char* turnpike_guard_leave(uint64_t block) {
   return kept([&] {
     const auto scope = guard::leave(block);
     return scope ? scope->json() : std::string();
+  });
+}
+
+TURNPIKE_EXPORT const char* turnpike_guard_logged(void) {
+  return kept([] {
+    std::string rows;
+    for (const guard::LogRow* row : guard::log_of_blocks().rows()) rows += (rows.empty() ? "" : ",") + row->json();
+    return '[' + rows + ']';
   });
 }
 
@@ -102,6 +129,7 @@ TURNPIKE_EXPORT int turnpike_guard_learn_context(const void* inner, const void* 
 }
 
 TURNPIKE_EXPORT const char* turnpike_guard_autograd_mark(void) {
+  guard::set_is_marked();
   return kept([] { return guard::autograd_mark(syscall(SYS_gettid)); });
 }
 

@@ -63,6 +63,12 @@ std::string json_of_stack(const Place& place) {
   return json + ']';
 }
 
+// An event outlives the call, and its thread.
+std::shared_ptr<const Place> lasting(const Place& place) {
+  if (!place.is_kept()) return std::make_shared<const Place>(place);
+  return {std::shared_ptr<const Place>(), &place};
+}
+
 }  // namespace
 
 std::string what_happened(const Event& event) {
@@ -76,7 +82,7 @@ std::string what_happened(const Event& event) {
 }
 
 Event make_event(Kind kind, const Crossing& crossing, const Place& place, std::string op, const Rule& rule) {
-  Event event{.kind = kind, .crossing = crossing, .place = &place, .op = std::move(op), .text = {}};
+  Event event{.kind = kind, .crossing = crossing, .place = lasting(place), .op = std::move(op), .text = {}};
   std::string details = memory_of(crossing);
   const auto add = [&](const std::string& detail) { details += (details.empty() ? "" : ", ") + detail; };
   if (crossing.kinds.has(Kind::kSync)) add("the CPU waits");

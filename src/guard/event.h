@@ -1,6 +1,7 @@
 // Reports a crossing that a rule forbids to the user.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -13,7 +14,7 @@ namespace turnpike::guard {
 struct Event {
   Kind kind = Kind::kD2h;  // the rule's
   Crossing crossing{};
-  const Place* place = nullptr;
+  std::shared_ptr<const Place> place;  // not owned where the place is kept for good
   std::string op;
   std::string text;  // the whole sentence, with the prefix below
 };
@@ -21,7 +22,7 @@ struct Event {
 // What marks our exceptions among those of PyTorch.
 inline constexpr std::string_view kPrefix = "turnpike.guard: ";
 
-// `rule` is what forbids it.
+// `rule` is what forbids it. The crossing is complete.
 Event make_event(Kind kind, const Crossing& crossing, const Place& place, std::string op, const Rule& rule);
 
 // "d2h of 4 B by aten::item at train.py:42 in train()", for the log.

@@ -24,13 +24,24 @@ const char* turnpike_guard_check(const char* rules);
 /* The calling thread enters a block with these rules. 0: they cannot be read, or memory ran out. */
 uint64_t turnpike_guard_enter(const char* rules);
 
+/* The same without the GIL's being given back, where nothing is to be done before: slots to be taken, the thread to be
+ * marked for autograd, or, unless `is_told`, to be said that nothing records this process. 0: something is. */
+uint64_t turnpike_guard_begin(const char* rules, int is_told);
+
+/* Leaves the block and gives 0, or gives 1: there is something to be told, by turnpike_guard_leave. */
+int turnpike_guard_end(uint64_t block);
+
 /* The block is not in force until it is resumed, by whichever thread: so for a generator between its steps. */
 void turnpike_guard_pause(uint64_t block);
 void turnpike_guard_resume(uint64_t block);
 
 /* Leaves it. What happened in it, as a JSON object: {"logged": [...], "deferred": [...]}; "" when that is nothing,
- * or it was left already. */
+ * or it was left already. Logged
+ * is what was logged here for the first time in the process. */
 const char* turnpike_guard_leave(uint64_t block);
+
+/* All that was logged in blocks so far, as a JSON list of {"count": 3, "bytes": 12, "first": {...}}. */
+const char* turnpike_guard_logged(void);
 
 /* Turnpike is about to copy `bytes` in a direction ("h2d") by itself. "": it may; else the text to raise. */
 const char* turnpike_guard_move(const char* direction, uint64_t bytes);
@@ -42,7 +53,7 @@ const char* turnpike_guard_raised(const char* text);
  * of asyncio, apart. 0: it cannot. */
 int turnpike_guard_learn_context(const void* inner, const void* outer);
 
-/* By what name torch._C._stash_obj_in_tls marks the calling thread for autograd's threads. */
+/* By what name torch._C._stash_obj_in_tls marks the calling thread for autograd's threads, to be done now. */
 const char* turnpike_guard_autograd_mark(void);
 
 /* What the driver calls inside cuInit when CUDA_INJECTION64_PATH names this library: enters the block of TURNPIKE_GUARD

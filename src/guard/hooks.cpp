@@ -20,35 +20,61 @@ CudaRuntime g_runtime;
 
 void take_new_slots() noexcept;
 
-bool is_watched() noexcept {
-  if (!is_this_thread_guarded()) return false;
-  take_new_slots();
-  return true;
-}
-
 // Throws what the judge says. Its frame and those of the hooks hold nothing that needs a cleanup.
-void look_at(const Crossing& crossing) {
-  if (const char* text = judge(crossing)) CxxRuntime::find()->raise(text);
+void look_at(const Crossing& crossing, const Reach& reach) {
+  if (const char* text = judge(crossing, reach)) CxxRuntime::find()->raise(text);
 }
 
 // cudaMemcpyKind. What says nothing of a side, as cudaMemcpyDefault, is kUnsaid here.
 enum Said : int { kToGpu = 1, kFromGpu = 2, kUnsaid = 4 };
 
-// A side that the call names as the GPU's is that, or the call fails; of the others the memory decides. Asking takes
-// half of the time that a hook does.
-Crossing copy(const char* call, void* to, const void* from, std::size_t bytes, int said, const void* stream,
-              Waits waits) {
-  const Memory target = said == kToGpu ? kSomeGpu : g_runtime.memory_at(to);
-  const Memory source = said == kFromGpu ? kSomeGpu : g_runtime.memory_at(from);
-  Crossing crossing = make_copy(call, target, source, bytes, stream, waits);
-  crossing.is_captured = waits == Waits::kNever && g_runtime.is_capturing(stream);
+// What a copy may be, of which the call says this.
+Kinds possible_kinds(int said, Waits waits) noexcept {
+  Kinds kinds = Kind::kD2d;
+  kinds.add(Kind::kP2p);
+  if (said != kFromGpu) kinds.add(Kind::kH2d);
+  if (said != kFromGpu) kinds.add(Kind::kRepeat);
+  if (said != kToGpu) kinds.add(Kind::kD2h);
+  if (said != kToGpu && said != kFromGpu) kinds.add(Kind::kH2h);
+  if (waits == Waits::kForItsEnd) kinds.add(Kind::kSync);
+  kinds.add(Kind::kPageable);
+  return kinds;
+}
+
+void complete_copy(Crossing& crossing) {
+  if (crossing.host_address != nullptr) crossing.host_memory = g_runtime.memory_at(crossing.host_address).host;
+  crossing.is_captured = g_runtime.is_capturing(crossing.stream);
+}
+
+// A side that the call names as the GPU's is that, or the call fails. Of the others the memory decides, unless the call
+// names both and no rule asks: asking takes half of the time that a hook does. `stream`: nullptr of a copy that waits.
+Crossing copy(const Reach& reach, const char* call, void* to, const void* from, std::size_t bytes, int said,
+              const void* stream, Waits waits) {
+  Kinds of_memory = Kind::kPageable;
+  of_memory.add(Kind::kRepeat);
+  const bool is_said = said == kToGpu || said == kFromGpu;
+  Crossing crossing;
+  if (is_said && !reach.asked.meets(of_memory)) {
+    const bool is_upload = said == kToGpu;
+    crossing =
+        make_copy(call, is_upload ? kSomeGpu : kSomeHost, is_upload ? kSomeHost : kSomeGpu, bytes, stream, waits);
+    crossing.host_address = is_upload ? from : to;
+  } else {
+    const Memory target = said == kToGpu ? kSomeGpu : g_runtime.memory_at(to);
+    const Memory source = said == kFromGpu ? kSomeGpu : g_runtime.memory_at(from);
+    crossing = make_copy(call, target, source, bytes, stream, waits);
+  }
+  crossing.complete = complete_copy;
   return crossing;
 }
 
 // A copy whose bytes stand one behind the other.
-Crossing flat_copy(const char* call, void* to, const void* from, std::size_t bytes, int said, const void* stream,
-                   Waits waits) {
-  Crossing crossing = copy(call, to, from, bytes, said, stream, waits);
+Crossing flat_copy(const Reach& reach, const char* call, void* to, const void* from, std::size_t bytes, int said,
+                   const void* stream, Waits waits) {
+  Crossing crossing = copy(reach, call, to, from, bytes, said, stream, waits);
+  if (!reach.asked.has(Kind::kRepeat)) return crossing;
+  complete_copy(crossing);
+  crossing.complete = nullptr;
   note_contents(crossing, to, from);
   return crossing;
 }
@@ -61,51 +87,56 @@ Crossing allocation(const char* call, std::size_t bytes) {
   return {.call = call, .kind = Kind::kAlloc, .kinds = Kind::kAlloc, .bytes = bytes};
 }
 
-// A hook: FUNCTION's name, parameters as they are declared and passed on, and the crossing that a call of it is.
+// A hook: FUNCTION's name, parameters as they are declared and passed on, what kinds a call of it may be, and the
+// crossing that it is for the blocks of `reach`.
 // NOLINTBEGIN(bugprone-macro-parentheses): what would stand in them are lists that have some
-#define TURNPIKE_HOOK(function, parameters, arguments, crossing)                \
-  int(*g_##function) parameters = nullptr;                                      \
-  int hook_##function parameters {                                              \
-    if (!is_anything_guarded() || !is_watched()) return g_##function arguments; \
-    look_at(crossing);                                                          \
-    set_is_judged(true);                                                        \
-    const int result = g_##function arguments;                                  \
-    set_is_judged(false);                                                       \
-    return result;                                                              \
+#define TURNPIKE_HOOK(function, parameters, arguments, possible, crossing)   \
+  int(*g_##function) parameters = nullptr;                                   \
+  int hook_##function parameters {                                           \
+    const Reach* reach = is_anything_guarded() ? guarding_reach() : nullptr; \
+    if (reach == nullptr) return g_##function arguments;                     \
+    take_new_slots();                                                        \
+    if (is_concerned(*reach, possible)) look_at(crossing, *reach);           \
+    set_is_judged(true);                                                     \
+    const int result = g_##function arguments;                               \
+    set_is_judged(false);                                                    \
+    return result;                                                           \
   }
 // NOLINTEND(bugprone-macro-parentheses)
 
 TURNPIKE_HOOK(cudaMemcpy, (void* to, const void* from, std::size_t bytes, int kind), (to, from, bytes, kind),
-              flat_copy("cudaMemcpy", to, from, bytes, kind, nullptr, Waits::kForItsEnd))
+              possible_kinds(kind, Waits::kForItsEnd),
+              flat_copy(*reach, "cudaMemcpy", to, from, bytes, kind, nullptr, Waits::kForItsEnd))
 TURNPIKE_HOOK(cudaMemcpyAsync, (void* to, const void* from, std::size_t bytes, int kind, void* stream),
-              (to, from, bytes, kind, stream),
-              flat_copy("cudaMemcpyAsync", to, from, bytes, kind, stream, Waits::kNever))
+              (to, from, bytes, kind, stream), possible_kinds(kind, Waits::kNever),
+              flat_copy(*reach, "cudaMemcpyAsync", to, from, bytes, kind, stream, Waits::kNever))
 TURNPIKE_HOOK(cudaMemcpy2D,
               (void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
                std::size_t height, int kind),
-              (to, to_pitch, from, from_pitch, width, height, kind),
-              copy("cudaMemcpy2D", to, from, width* height, kind, nullptr, Waits::kForItsEnd))
+              (to, to_pitch, from, from_pitch, width, height, kind), possible_kinds(kind, Waits::kForItsEnd),
+              copy(*reach, "cudaMemcpy2D", to, from, width* height, kind, nullptr, Waits::kForItsEnd))
 TURNPIKE_HOOK(cudaMemcpy2DAsync,
               (void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
                std::size_t height, int kind, void* stream),
-              (to, to_pitch, from, from_pitch, width, height, kind, stream),
-              copy("cudaMemcpy2DAsync", to, from, width* height, kind, stream, Waits::kNever))
+              (to, to_pitch, from, from_pitch, width, height, kind, stream), possible_kinds(kind, Waits::kNever),
+              copy(*reach, "cudaMemcpy2DAsync", to, from, width* height, kind, stream, Waits::kNever))
 TURNPIKE_HOOK(cudaMemcpyPeer, (void* to, int to_device, const void* from, int from_device, std::size_t bytes),
-              (to, to_device, from, from_device, bytes),
-              copy("cudaMemcpyPeer", to, from, bytes, kUnsaid, nullptr, Waits::kNever))
+              (to, to_device, from, from_device, bytes), possible_kinds(kUnsaid, Waits::kNever),
+              copy(*reach, "cudaMemcpyPeer", to, from, bytes, kUnsaid, nullptr, Waits::kNever))
 TURNPIKE_HOOK(cudaMemcpyPeerAsync,
               (void* to, int to_device, const void* from, int from_device, std::size_t bytes, void* stream),
-              (to, to_device, from, from_device, bytes, stream),
-              copy("cudaMemcpyPeerAsync", to, from, bytes, kUnsaid, stream, Waits::kNever))
-TURNPIKE_HOOK(cudaStreamSynchronize, (void* stream), (stream), wait("cudaStreamSynchronize", stream))
-TURNPIKE_HOOK(cudaEventSynchronize, (void* event), (event), wait("cudaEventSynchronize"))
-TURNPIKE_HOOK(cudaDeviceSynchronize, (), (), wait("cudaDeviceSynchronize"))
-TURNPIKE_HOOK(cudaMalloc, (void** pointer, std::size_t bytes), (pointer, bytes), allocation("cudaMalloc", bytes))
-TURNPIKE_HOOK(cudaFree, (void* pointer), (pointer), allocation("cudaFree", 0))
-TURNPIKE_HOOK(cudaHostAlloc, (void** pointer, std::size_t bytes, unsigned flags), (pointer, bytes, flags),
+              (to, to_device, from, from_device, bytes, stream), possible_kinds(kUnsaid, Waits::kNever),
+              copy(*reach, "cudaMemcpyPeerAsync", to, from, bytes, kUnsaid, stream, Waits::kNever))
+TURNPIKE_HOOK(cudaStreamSynchronize, (void* stream), (stream), Kind::kSync, wait("cudaStreamSynchronize", stream))
+TURNPIKE_HOOK(cudaEventSynchronize, (void* event), (event), Kind::kSync, wait("cudaEventSynchronize"))
+TURNPIKE_HOOK(cudaDeviceSynchronize, (), (), Kind::kSync, wait("cudaDeviceSynchronize"))
+TURNPIKE_HOOK(cudaMalloc, (void** pointer, std::size_t bytes), (pointer, bytes), Kind::kAlloc,
+              allocation("cudaMalloc", bytes))
+TURNPIKE_HOOK(cudaFree, (void* pointer), (pointer), Kind::kAlloc, allocation("cudaFree", 0))
+TURNPIKE_HOOK(cudaHostAlloc, (void** pointer, std::size_t bytes, unsigned flags), (pointer, bytes, flags), Kind::kAlloc,
               allocation("cudaHostAlloc", bytes))
 TURNPIKE_HOOK(cudaHostRegister, (void* pointer, std::size_t bytes, unsigned flags), (pointer, bytes, flags),
-              allocation("cudaHostRegister", bytes))
+              Kind::kAlloc, allocation("cudaHostRegister", bytes))
 #undef TURNPIKE_HOOK
 
 template <typename Function>
@@ -184,6 +215,11 @@ void take_new_slots() noexcept {
 std::size_t take_slots() noexcept {
   const std::lock_guard lock(g_slots_mutex);
   return take_if_stale();
+}
+
+bool are_slots_fresh() noexcept {
+  const std::unique_lock lock(g_slots_mutex, std::try_to_lock);
+  return lock.owns_lock() && slots().count() != 0 && !slots().is_stale();
 }
 
 void restore_slots() noexcept {

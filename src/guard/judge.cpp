@@ -1,5 +1,6 @@
 #include "guard/judge.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 
@@ -16,38 +17,10 @@
 namespace turnpike::guard {
 namespace {
 
-// A rule that has something to say about a crossing, and the block that it stands in.
-struct Word {
-  Kind kind;
-  Rule rule;
-  Scope* scope;
-};
-
-// The rules on each of the crossing's kinds: of the innermost block that mentions the kind.
-std::vector<Word> words_on(const Crossing& crossing, const Scopes& scopes) {
-  std::vector<Word> words;
-  for (std::size_t i = 0; i < kKindCount; ++i) {
-    const auto kind = static_cast<Kind>(i);
-    if (!crossing.kinds.has(kind)) continue;
-    for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope) {
-      const auto& rule = (*scope)->rules().of(kind);
-      if (!rule) continue;
-      const bool is_exempt = (crossing.is_captured && !(*scope)->rules().guards_capture) ||
-                             (crossing.is_move && !(*scope)->rules().guards_moves);
-      if (rule->level != Level::kAllow && !is_exempt) words.push_back({kind, *rule, scope->get()});
-      break;
-    }
-  }
-  return words;
-}
-
-bool is_allowed(const Scopes& scopes, Kind kind, const Place& place) {
-  for (const auto& scope : scopes) {
-    for (const Allowance& allowance : scope->rules().allowances) {
-      if (allowance.kinds.has(kind) && place.matches(allowance.site)) return true;
-    }
-  }
-  return false;
+// Whether a block that the thread is in names the place in its allow list.
+bool is_allowed(const Reach& reach, Kind kind, const Place& place) {
+  return reach.has_allow_list && std::any_of(reach.scopes.begin(), reach.scopes.end(),
+                                             [&](const auto& scope) { return scope->prepared().allows(place, kind); });
 }
 
 // Whether an exception may leave the hook here and now.
@@ -63,20 +36,16 @@ void say(const Scope& scope, const Event& event, const char* more) {
   }
 }
 
-void log(const Word& word, const Event& event) {
-  if (word.scope->log(event)) say(*word.scope, event, "");
-}
-
-void defer(const Word& word, const Event& event) {
+void defer(Scope& scope, const Event& event) {
   // Nothing will leave the block any more.
   if (is_python_ending()) {
     std::fprintf(stderr, "%s (not raised: the interpreter is ending)\n", event.text.c_str());
     return;
   }
-  say(*word.scope, event,
+  say(scope, event,
       event.crossing.is_over ? " (not stopped: a library outside PyTorch made it)"
                              : " (deferred: no exception may leave this call)");
-  word.scope->defer(event);
+  scope.defer(event);
 }
 
 // What an earlier call could not raise, with the place where that happened.
@@ -88,63 +57,131 @@ const char* raise_deferred(const Scopes& scopes) {
   return nullptr;
 }
 
-const char* judge_in(const Crossing& crossing, const Scopes& scopes) {
-  std::vector<Word> words = words_on(crossing, scopes);
-  bool has_deferred = false;
-  for (const auto& scope : scopes) has_deferred = has_deferred || scope->has_deferred();
-  if (words.empty() && !has_deferred) return nullptr;
+// One crossing while it is judged: what costs something to find out is found out once, where it is needed.
+class Case {
+ public:
+  Case(const Crossing& crossing, const Reach& reach)
+      : crossing_(crossing), reach_(reach), place_(place_of_this_thread(evaluator_)) {}
 
-  std::uintptr_t evaluator = 0;
-  const Place& place = place_of_this_thread(evaluator);
-  if (place.is_own_move && crossing.is_over) return nullptr;  // it asked before it began
-  const bool is_torchs_copy_of_ours = place.is_own_move && !crossing.is_move && is_copy(crossing.kind);
-  std::optional<NativeFrames> frames;
-  const auto native = [&]() -> const NativeFrames& {
-    if (!frames) frames = look_at_native_frames(evaluator);
-    return *frames;
-  };
-  // Of a move, Python raises it.
-  const auto may_raise = [&] { return crossing.is_move || (!crossing.is_over && can_raise(native())); };
-  // Inside of CUPTI's callback, the frames below are those of NVIDIA's libraries; a move is no operator.
-  const auto op = [&] { return crossing.is_over || crossing.is_move ? std::string() : native().op; };
-  if (has_deferred && may_raise()) {
-    if (const char* text = raise_deferred(scopes)) return text;
+  const char* decide();
+
+ private:
+  const char* decide_on(Kind kind, const Word& word);
+  bool is_exempt(const Word& word);
+  void log(Kind kind, const Word& word);
+
+  const NativeFrames& native() {
+    if (!frames_) frames_ = look_at_native_frames(evaluator_);
+    return *frames_;
   }
-  for (const Word& word : words) {
-    if (word.kind == Kind::kRepeat && !went_up_before(crossing, place)) continue;
-    if (place.is_compiling && !word.scope->rules().guards_compile) continue;
-    if (is_torchs_copy_of_ours && !word.scope->rules().guards_moves) continue;
-    if (is_allowed(scopes, word.kind, place) || !word.scope->is_warm(place, word.kind)) continue;
-    if (word.rule.level == Level::kLimit && word.scope->is_within(word.rule, word.kind, crossing.bytes)) continue;
-    if (word.rule.level == Level::kLog) {
-      if (!word.scope->log_again(place, word.kind, crossing.bytes)) {
-        log(word, make_event(word.kind, crossing, place, op(), word.rule));
-      }
-      continue;
-    }
-    Event event = make_event(word.kind, crossing, place, op(), word.rule);
-    if (may_raise()) return keep_raised(std::move(event), true);
-    defer(word, event);
+  // Of a move, Python raises it.
+  bool may_raise() { return crossing_.is_move || (!crossing_.is_over && can_raise(native())); }
+  const Crossing& complete() {
+    if (crossing_.complete != nullptr) crossing_.complete(crossing_);
+    crossing_.complete = nullptr;
+    return crossing_;
+  }
+  Event event(Kind kind, const Rule& rule) {
+    // Inside of CUPTI's callback, the frames below are those of NVIDIA's libraries; a move is no operator.
+    const bool has_no_operator = crossing_.is_over || crossing_.is_move;
+    return make_event(kind, complete(), place_, has_no_operator ? std::string() : native().op, rule);
+  }
+
+  Crossing crossing_;
+  const Reach& reach_;
+  std::uintptr_t evaluator_ = 0;
+  const Place& place_;
+  std::optional<NativeFrames> frames_;
+};
+
+bool Case::is_exempt(const Word& word) {
+  const Rules& rules = word.scope->rules();
+  if (crossing_.is_move && !rules.guards_moves) return true;
+  const bool is_torchs_copy_of_ours = place_.is_own_move && !crossing_.is_move && is_copy(crossing_.kind);
+  if (is_torchs_copy_of_ours && !rules.guards_moves) return true;
+  if (place_.is_compiling && !rules.guards_compile) return true;
+  return !rules.guards_capture && complete().is_captured;
+}
+
+void Case::log(Kind kind, const Word& word) {
+  LogTable& table = word.scope->log_table();
+  if (LogRow* row = table.find(place_, kind)) {
+    row->add(crossing_.bytes);
+  } else if (!table.is_full()) {
+    const Event first = event(kind, *word.rule);
+    if (word.scope->log(first)) say(*word.scope, first, "");
+  }
+}
+
+const char* Case::decide_on(Kind kind, const Word& word) {
+  if (is_exempt(word)) return nullptr;
+  if (kind == Kind::kRepeat && !went_up_before(crossing_, place_)) return nullptr;
+  if (is_allowed(reach_, kind, place_) || !word.scope->is_warm(place_, kind)) return nullptr;
+  const Level level = word.rule->level;
+  if (level == Level::kLimit && word.scope->is_within(*word.rule, kind, crossing_.bytes)) return nullptr;
+  if (level == Level::kLog) {
+    log(kind, word);
     return nullptr;
   }
-  return nullptr;
+  Event event = this->event(kind, *word.rule);
+  if (may_raise()) return keep_raised(std::move(event), true);
+  defer(*word.scope, event);
+  return "";
 }
+
+const char* Case::decide() {
+  if (place_.is_own_move && crossing_.is_over) return nullptr;  // it asked before it began
+  if (reach_.has_deferred() && may_raise()) {
+    if (const char* text = raise_deferred(reach_.scopes)) return text;
+  }
+  const char* found = nullptr;
+  (crossing_.kinds & reach_.asked).each([&](Kind kind) {
+    found = decide_on(kind, reach_.on(kind));
+    return found == nullptr;
+  });
+  return found == nullptr || *found == '\0' ? nullptr : found;
+}
+
+// A hook that is called while its thread judges, as by what the judge itself asks, is not judged.
+thread_local bool t_is_judging = false;
 
 }  // namespace
 
-const char* judge(const Crossing& crossing) noexcept {
+const Reach* guarding_reach() noexcept {
+  if (t_is_judging) return nullptr;
   try {
-    const Scopes scopes = scopes_of_this_thread();
-    if (scopes.empty()) return nullptr;
-    if (!is_pinning_thread()) return judge_in(crossing, scopes);
-    // Copying within the host and allocating is its work. Only memory that it failed to pin concerns anybody.
-    if (!crossing.kinds.has(Kind::kPageable)) return nullptr;
-    Crossing pageable = crossing;
-    pageable.kinds = Kind::kPageable;
-    return judge_in(pageable, scopes);
+    return reach_of_this_thread();
   } catch (...) {
     return nullptr;
   }
+}
+
+bool is_concerned(const Reach& reach, Kinds possible) noexcept {
+  return reach.asked.meets(possible) || reach.has_deferred();
+}
+
+const char* judge(const Crossing& crossing, const Reach& reach) noexcept {
+  t_is_judging = true;
+  const char* found = nullptr;
+  try {
+    if (is_pinning_thread()) {
+      // Copying within the host and allocating is its work. Only memory that it failed to pin concerns anybody.
+      Crossing pageable = crossing;
+      pageable.kinds = Kind::kPageable;
+      if (crossing.kinds.has(Kind::kPageable)) found = Case(pageable, reach).decide();
+    } else if (is_concerned(reach, crossing.kinds)) {
+      found = Case(crossing, reach).decide();
+    }
+  } catch (...) {
+    found = nullptr;
+  }
+  t_is_judging = false;
+  return found;
+}
+
+const char* judge(const Crossing& crossing) noexcept {
+  const Reach* reach = guarding_reach();
+  return reach == nullptr ? nullptr : judge(crossing, *reach);
 }
 
 }  // namespace turnpike::guard

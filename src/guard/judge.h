@@ -2,11 +2,21 @@
 #pragma once
 
 #include "guard/crossing.h"
+#include "guard/threads.h"
 
 namespace turnpike::guard {
 
+// The blocks that the calling thread is in. nullptr: none, or the call is one of the judge's own. Valid until the
+// thread's next call.
+const Reach* guarding_reach() noexcept;
+
+// Whether rules may concern a call of these kinds, or something waits to be raised. Else there is nothing to find out
+// about the call.
+bool is_concerned(const Reach& reach, Kinds possible) noexcept;
+
 // nullptr: it may happen. Else the text to throw, valid until the thread's next call. Nothing leaves by an exception:
 // out of memory, a crossing happens.
+const char* judge(const Crossing& crossing, const Reach& reach) noexcept;
 const char* judge(const Crossing& crossing) noexcept;
 
 }  // namespace turnpike::guard

@@ -39,8 +39,9 @@ Crossing crossing_of(const TurnpikeCall& call) noexcept {
 
 // Inside of CUPTI's callback.
 void on_call(const TurnpikeCall* call) noexcept {
-  if (!is_anything_guarded() || t_is_judged || !is_this_thread_guarded()) return;
-  if (!is_of_a_kind(*call)) return;
+  if (!is_anything_guarded() || t_is_judged || !is_of_a_kind(*call)) return;
+  const Reach* reach = guarding_reach();
+  if (reach == nullptr || !is_concerned(*reach, Kinds::all())) return;
   Crossing crossing = crossing_of(*call);
   crossing.is_captured = call->is_captured != 0;
   const bool is_of_rows = std::string_view(call->name).find("2D") != std::string_view::npos;
@@ -48,7 +49,7 @@ void on_call(const TurnpikeCall* call) noexcept {
     note_contents(crossing, reinterpret_cast<const void*>(call->dst), reinterpret_cast<const void*>(call->src));
   }
   crossing.is_over = true;
-  judge(crossing);
+  judge(crossing, *reach);
 }
 
 }  // namespace

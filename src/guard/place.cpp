@@ -1,6 +1,7 @@
 #include "guard/place.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -12,8 +13,13 @@
 namespace turnpike::guard {
 namespace {
 
-// A program has some hundred stacks that cross; one that makes code at run time could have any number.
-constexpr std::size_t kMaxPlaces = 1 << 16;
+// The places that a thread had lately, by the hash of the stack.
+struct Known {
+  std::uint64_t hash;
+  const Place* place;
+};
+constexpr std::size_t kLately = 64;
+thread_local std::array<Known, kLately> t_lately{};
 
 bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -74,6 +80,22 @@ Place make_place(const record::PythonStack& stack) {
   return place;
 }
 
+const Place& keep_place(const record::PythonStack& stack) {
+  static std::mutex mutex;
+  static auto& places = *new std::unordered_map<std::uint64_t, std::unique_ptr<Place>>;  // threads may outlive main
+  const std::lock_guard lock(mutex);
+  if (const auto known = places.find(stack.hash); known != places.end()) return *known->second;
+  if (places.size() >= kMaxPlaces) {
+    thread_local Place t_place;
+    t_place = make_place(stack);
+    t_place.number = kMaxPlaces;
+    return t_place;
+  }
+  auto place = std::make_unique<Place>(make_place(stack));
+  place->number = static_cast<std::uint32_t>(places.size());
+  return *places.emplace(stack.hash, std::move(place)).first->second;
+}
+
 }  // namespace
 
 std::string Place::site() const {
@@ -94,15 +116,11 @@ const Place& place_of_this_thread(std::uintptr_t& evaluator) {
   record::PythonStack stack;
   record::walk_python_stack(stack, stays.holds());
   evaluator = stack.evaluator;
-  static std::mutex mutex;
-  static auto& places = *new std::unordered_map<std::uint64_t, std::unique_ptr<Place>>;  // threads may outlive main
-  const std::lock_guard lock(mutex);
-  if (const auto known = places.find(stack.hash); known != places.end()) return *known->second;
-  if (places.size() >= kMaxPlaces) {
-    thread_local Place t_place;
-    return t_place = make_place(stack);
-  }
-  return *places.emplace(stack.hash, std::make_unique<Place>(make_place(stack))).first->second;
+  Known& known = t_lately[stack.hash % kLately];
+  if (known.place != nullptr && known.hash == stack.hash) return *known.place;
+  const Place& place = keep_place(stack);
+  if (place.is_kept()) known = {stack.hash, &place};
+  return place;
 }
 
 }  // namespace turnpike::guard

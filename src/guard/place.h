@@ -10,6 +10,10 @@
 
 namespace turnpike::guard {
 
+// A program has some hundred stacks that cross; one that makes code at run time could have any number. Those above the
+// limit share the last number and are not kept.
+inline constexpr std::uint32_t kMaxPlaces = 1 << 16;
+
 struct Place {
   std::string file;  // of the innermost line that is no library's; empty without any Python
   std::uint32_t line = 0;
@@ -17,13 +21,16 @@ struct Place {
   std::vector<record::PythonFrameText> frames;  // innermost first
   bool is_compiling = false;                    // below PyTorch's compiler: a copy of its own, as for autotuning
   bool is_own_move = false;                     // of tp.to and its like, which move data on purpose
+  std::uint32_t number = 0;                     // what tables find it by
 
   std::string site() const;  // "train.py:42"; empty without any Python
+  bool is_kept() const { return number < kMaxPlaces; }
   // Whether a pattern (base/site_pattern.h) names this place or a line that led to it.
   bool matches(std::string_view pattern) const;
 };
 
-// The calling thread's place. What the same stack gave before is only looked up. Valid for good. Throws std::bad_alloc.
+// The calling thread's place. What the same stack gave before is only looked up: by a thread that had it lately,
+// without a lock. Valid for good, above the limit until the thread's next call. Throws std::bad_alloc.
 const Place& place_of_this_thread(std::uintptr_t& evaluator);
 
 }  // namespace turnpike::guard

@@ -21,10 +21,10 @@ void summarise() noexcept {
     const auto scope = everywhere();
     if (scope == nullptr) return;
     std::string text;
-    for (const LogRow& row : scope->logged()) {
-      if (row.count == 1) continue;
-      text += std::string(kPrefix) + std::to_string(row.count) + " x " + what_happened(row.first);
-      if (row.bytes != 0) text += ", " + size_text(row.bytes) + " in all";
+    for (const LogRow* row : scope->log_table().rows()) {
+      if (row->count == 1) continue;
+      text += std::string(kPrefix) + std::to_string(row->count) + " x " + what_happened(row->first);
+      if (row->bytes != 0) text += ", " + size_text(row->bytes) + " in all";
       text += '\n';
     }
     std::fputs(text.c_str(), stderr);
@@ -50,13 +50,14 @@ void enter_process_rules() noexcept {
   const char* text = std::getenv(kRulesVariable);
   if (text == nullptr || *text == '\0' || is_entered.exchange(true)) return;
   try {
-    auto rules = parse_rules(text);
+    auto rules = prepare_rules(text);
     if (!rules) {
       std::fprintf(stderr, "%snothing is guarded: %s: %s\n", std::string(kPrefix).c_str(), kRulesVariable,
                    rules.error().message.c_str());
       return;
     }
-    enter_everywhere(std::make_shared<Scope>(std::move(*rules)));
+    static auto& log = *new LogTable;  // until the process has ended
+    enter_everywhere(std::make_shared<Scope>(std::move(*rules), log));
     std::atexit(summarise);
   } catch (...) {
   }

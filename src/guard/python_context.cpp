@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "record/stacks/mix.h"
 #include "record/stacks/own_memory.h"
 #include "record/stacks/python_runtime.h"
 
@@ -58,6 +59,16 @@ bool learn_python_context(std::uintptr_t inner, std::uintptr_t outer) noexcept {
 
 std::uintptr_t python_context() noexcept {
   return context_of(python_thread());
+}
+
+std::uint64_t hash_of_contexts(const void* thread) noexcept {
+  std::uint64_t hash = record::mix(record::kHashSeed, reinterpret_cast<std::uintptr_t>(thread));
+  std::uintptr_t current = context_of(thread);
+  for (int depth = 0; current != 0 && depth < kMaxDepth; ++depth) {
+    hash = record::mix(hash, current);
+    current = word_at(current + kAround);
+  }
+  return hash | 1;
 }
 
 bool is_inside(std::uintptr_t context, const void* thread) noexcept {

@@ -19,6 +19,10 @@ std::uintptr_t python_context() noexcept;
 // without Python.
 const void* python_thread() noexcept;
 
+// Of the thread's contexts, from the innermost out: what is_inside() answers does not change while this does not. Never
+// 0.
+std::uint64_t hash_of_contexts(const void* thread) noexcept;
+
 // Whether the thread executes in `context` or in one that was entered inside of it. Always true for 0.
 bool is_inside(std::uintptr_t context, const void* thread) noexcept;
 

@@ -2,65 +2,65 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "guard/event.h"
-#include "guard/rules.h"
+#include "guard/log_table.h"
+#include "guard/prepared_rules.h"
 
 namespace turnpike::guard {
-
-struct LogRow {
-  Event first;
-  std::uint64_t count = 0;
-  std::uint64_t bytes = 0;
-};
 
 // Any thread: those of autograd work in the block of the thread that waits for them.
 class Scope {
  public:
-  explicit Scope(Rules rules) : rules_(std::move(rules)) {}
+  // Throws std::bad_alloc.
+  Scope(std::shared_ptr<PreparedRules> prepared, LogTable& log);
 
-  const Rules& rules() const noexcept { return rules_; }
+  const Rules& rules() const noexcept { return prepared_->rules; }
+  PreparedRules& prepared() const noexcept { return *prepared_; }
+  LogTable& log_table() const noexcept { return log_; }
 
   // Counts one more, and says whether the rule's limit still permits it.
-  bool is_within(const Rule& rule, Kind kind, std::uint64_t bytes);
-  // Whether the place has had its warm-up for this kind, which rules().skip counts.
+  bool is_within(const Rule& rule, Kind kind, std::uint64_t bytes) noexcept;
+  // Whether the place has had its warm-up for this kind, which rules().skip counts. Throws std::bad_alloc.
   bool is_warm(const Place& place, Kind kind);
 
-  // Counts one more of what was logged before at this place for this kind; false: it was not yet.
-  bool log_again(const Place& place, Kind kind, std::uint64_t bytes);
   // True the first time at this place for this kind.
-  bool log(const Event& event);
+  bool log(Event event);
   // What could not be raised where it happened.
   void defer(const Event& event);
-  bool has_deferred() const;
+  bool has_deferred() const noexcept { return deferred_count_.load(std::memory_order_acquire) != 0; }
   // Gives the first of these, once. Returns false if there are none.
   bool take_deferred(Event& event);
 
-  // {"logged": [...], "deferred": [...]}; empty when there is neither
+  // Neither was anything logged here for the first time, nor is anything deferred.
+  bool is_uneventful() const noexcept { return !has_deferred() && !has_new_.load(std::memory_order_acquire); }
+  // {"logged": [...], "deferred": [...]}: the rows that are new since the block was entered, with what they have
+  // counted by now; empty when there is neither
   std::string json() const;
-  std::vector<LogRow> logged() const;
 
  private:
-  bool is_uneventful() const;
-
   static constexpr std::size_t kMaxDeferred = 16;
-  static constexpr std::size_t kMaxRows = 4096;
   struct Used {
-    std::uint64_t count = 0;
-    std::uint64_t bytes = 0;
+    std::atomic<std::uint64_t> count{0};
+    std::atomic<std::uint64_t> bytes{0};
   };
+  using Seen = PlaceTable<std::array<std::atomic<std::uint64_t>, kKindCount>>;
 
-  const Rules rules_;
-  mutable std::mutex mutex_;
+  const std::shared_ptr<PreparedRules> prepared_;
+  LogTable& log_;
   std::array<Used, kKindCount> used_{};
-  std::map<std::pair<const Place*, Kind>, LogRow> logged_;
-  std::map<std::pair<const Place*, Kind>, std::uint64_t> seen_;
+  const std::unique_ptr<Seen> seen_;  // nullptr: there is no warm-up
+  std::atomic<bool> has_new_{false};
+  std::atomic<std::size_t> deferred_count_{0};
+  mutable std::mutex mutex_;  // of what follows
+  std::vector<const LogRow*> new_rows_;
   std::vector<Event> deferred_;
 };
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <optional>
 
 #include "guard/autograd_owner.h"
 #include "guard/python_context.h"
@@ -22,6 +23,7 @@ struct Entered {
   const void* python_thread;
   std::uintptr_t context;
   bool is_paused;
+  std::string mark;
   std::shared_ptr<Scope> scope;
 };
 
@@ -39,7 +41,22 @@ Registry& registry() {
 }
 
 std::atomic<std::uint32_t> g_entered_count{0};
-thread_local long t_id = 0;  // 0: not asked for
+std::atomic<std::uint64_t> g_generation{1};  // one more with each change of the registry
+thread_local long t_id = 0;                  // 0: not asked for
+thread_local bool t_is_marked = false;
+
+// What a thread found the last time. Where a thread ends, others' destructors may still call us.
+struct Found {
+  Reach reach;
+  std::uint64_t generation = 0;  // 0: nothing was found yet
+  std::uint64_t contexts = 0;
+};
+thread_local bool t_is_ending = false;
+struct OwnFound {
+  std::unique_ptr<Found> found;
+  ~OwnFound() { t_is_ending = true; }
+};
+thread_local OwnFound t_found;
 
 long this_thread_id() noexcept {
   if (t_id == 0) t_id = syscall(SYS_gettid);
@@ -76,11 +93,47 @@ void each_of_this_thread(Visit visit) {
       if (is_own) visit(one.scope);
       continue;
     }
-    if (!is_own && !(is_worker && has_mark(autograd_mark(one.thread_id)))) continue;
+    if (!is_own && !(is_worker && has_mark(one.mark))) continue;
     // The thread that waits in backward() keeps its state; of our own, the number may be that of a thread that ended.
     const void* python = is_own ? python_thread() : one.python_thread;
     if (is_inside(one.context, python)) visit(one.scope);
   }
+}
+
+// Each kind by the innermost block that mentions it.
+void take_words(Reach& reach) noexcept {
+  Kinds decided;
+  for (auto scope = reach.scopes.rbegin(); scope != reach.scopes.rend(); ++scope) {
+    const PreparedRules& prepared = (*scope)->prepared();
+    prepared.mentioned.each([&](Kind kind) {
+      if (decided.has(kind)) return true;
+      const std::optional<Rule>& rule = prepared.rules.of(kind);
+      if (rule->level != Level::kAllow) reach.words[static_cast<std::size_t>(kind)] = {&*rule, scope->get()};
+      return true;
+    });
+    decided.add(prepared.mentioned);
+  }
+  for (std::size_t i = 0; i < kKindCount; ++i) {
+    if (reach.words[i].rule != nullptr) reach.asked.add(static_cast<Kind>(i));
+  }
+}
+
+void find(Reach& reach) {
+  reach.scopes.clear();
+  each_of_this_thread([&](const std::shared_ptr<Scope>& scope) { reach.scopes.push_back(scope); });
+  reach.words = {};
+  reach.asked = {};
+  reach.asks_capture = reach.has_allow_list = false;
+  for (const auto& scope : reach.scopes) {
+    reach.asks_capture = reach.asks_capture || !scope->rules().guards_capture;
+    reach.has_allow_list = reach.has_allow_list || !scope->rules().allowances.empty();
+  }
+  take_words(reach);
+}
+
+// With the registry's lock held.
+void note_change() noexcept {
+  g_generation.fetch_add(1, std::memory_order_release);
 }
 
 void before_fork() noexcept {
@@ -96,8 +149,10 @@ void after_fork() noexcept {
 void after_fork_in_child() noexcept {
   Registry& all = registry();
   all.entered.clear();
+  note_change();
   g_entered_count.store(all.everywhere == nullptr ? 0 : 1, std::memory_order_relaxed);
   t_id = 0;
+  t_is_marked = false;
   all.mutex.unlock();
 }
 
@@ -121,7 +176,9 @@ std::uint64_t enter(std::shared_ptr<Scope> scope) {
                          .python_thread = python_thread(),
                          .context = python_context(),
                          .is_paused = false,
+                         .mark = autograd_mark(this_thread_id()),
                          .scope = std::move(scope)});
+  note_change();
   g_entered_count.fetch_add(1, std::memory_order_relaxed);
   return all.next_number++;
 }
@@ -130,6 +187,7 @@ void pause(std::uint64_t number) noexcept {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   if (const auto found = find(number); found != all.entered.end()) found->is_paused = true;
+  note_change();
 }
 
 void resume(std::uint64_t number) noexcept {
@@ -137,11 +195,15 @@ void resume(std::uint64_t number) noexcept {
   const std::lock_guard lock(all.mutex);
   const auto found = find(number);
   if (found == all.entered.end()) return;
-  found->thread_id = this_thread_id();
+  if (found->thread_id != this_thread_id()) {
+    found->thread_id = this_thread_id();
+    found->mark = autograd_mark(found->thread_id);
+  }
   found->python_thread = python_thread();
   found->context = python_context();
   found->is_paused = false;
   std::rotate(found, found + 1, all.entered.end());  // the innermost one now
+  note_change();
 }
 
 std::shared_ptr<Scope> leave(std::uint64_t number) {
@@ -151,8 +213,23 @@ std::shared_ptr<Scope> leave(std::uint64_t number) {
   if (found == all.entered.end()) return nullptr;
   std::shared_ptr<Scope> scope = std::move(found->scope);
   all.entered.erase(found);
+  note_change();
   g_entered_count.fetch_sub(1, std::memory_order_relaxed);
   return scope;
+}
+
+bool leave_if_uneventful(std::uint64_t number) noexcept {
+  Registry& all = registry();
+  std::shared_ptr<Scope> scope;  // dies without the lock
+  const std::lock_guard lock(all.mutex);
+  const auto found = find(number);
+  if (found == all.entered.end()) return true;
+  if (!found->scope->is_uneventful()) return false;
+  scope = std::move(found->scope);
+  all.entered.erase(found);
+  note_change();
+  g_entered_count.fetch_sub(1, std::memory_order_relaxed);
+  return true;
 }
 
 void enter_everywhere(std::shared_ptr<Scope> scope) {
@@ -161,6 +238,7 @@ void enter_everywhere(std::shared_ptr<Scope> scope) {
   const std::lock_guard lock(all.mutex);
   if (all.everywhere == nullptr) g_entered_count.fetch_add(1, std::memory_order_relaxed);
   all.everywhere = std::move(scope);
+  note_change();
 }
 
 std::shared_ptr<Scope> everywhere() noexcept {
@@ -169,16 +247,33 @@ std::shared_ptr<Scope> everywhere() noexcept {
   return all.everywhere;
 }
 
-bool is_this_thread_guarded() noexcept {
-  bool is_guarded = false;
-  each_of_this_thread([&](const std::shared_ptr<Scope>&) { is_guarded = true; });
-  return is_guarded;
+bool Reach::has_deferred() const noexcept {
+  return std::any_of(scopes.begin(), scopes.end(), [](const auto& scope) { return scope->has_deferred(); });
 }
 
-Scopes scopes_of_this_thread() {
-  Scopes scopes;
-  each_of_this_thread([&](const std::shared_ptr<Scope>& scope) { scopes.push_back(scope); });
-  return scopes;
+const Reach* reach_of_this_thread() {
+  if (t_is_ending) return nullptr;
+  if (t_found.found == nullptr) t_found.found = std::make_unique<Found>();
+  Found& found = *t_found.found;
+  // Read before the blocks are: what changes meanwhile is looked at again.
+  const std::uint64_t generation = g_generation.load(std::memory_order_acquire);
+  // For whom a thread of autograd works, and where that one is, changes without a word.
+  const std::uint64_t contexts = is_autograd_thread() ? 0 : hash_of_contexts(python_thread());
+  if (contexts == 0 || found.generation != generation || found.contexts != contexts) {
+    found.generation = 0;  // if memory runs out
+    find(found.reach);
+    found.generation = generation;
+    found.contexts = contexts;
+  }
+  return found.reach.scopes.empty() ? nullptr : &found.reach;
+}
+
+void set_is_marked() noexcept {
+  t_is_marked = true;
+}
+
+bool is_marked() noexcept {
+  return t_is_marked;
 }
 
 std::string autograd_mark(long thread_id) {

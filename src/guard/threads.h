@@ -2,6 +2,7 @@
 // those of the thread that waits for its backward.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -11,12 +12,33 @@
 
 namespace turnpike::guard {
 
-using Scopes = std::vector<std::shared_ptr<Scope>>;  // in the order in which they were entered
+using Scopes = std::vector<std::shared_ptr<Scope>>;
+
+// The rule on a kind, and the block that it stands in. No rule: nothing is to be done.
+struct Word {
+  const Rule* rule = nullptr;
+  Scope* scope = nullptr;
+};
+
+// The blocks that a thread is in, and what they say together.
+struct Reach {
+  Scopes scopes;                         // outermost first
+  std::array<Word, kKindCount> words{};  // of the innermost block that mentions the kind
+  Kinds asked;                           // those with a rule in `words`
+  bool asks_capture = false;             // a rule exempts what is captured
+  bool has_allow_list = false;
+
+  const Word& on(Kind kind) const noexcept { return words[static_cast<std::size_t>(kind)]; }
+  bool has_deferred() const noexcept;
+};
 
 // Whether a block was entered anywhere: the one thing that a call asks when nothing is guarded.
 bool is_anything_guarded() noexcept;
-// Whether scopes_of_this_thread() are any.
-bool is_this_thread_guarded() noexcept;
+
+// The blocks that the calling thread is in now: those of the task of asyncio that it runs. nullptr: in none. Kept from
+// one call to the next while nobody enters or leaves a block; valid until the thread's next call. Throws
+// std::bad_alloc.
+const Reach* reach_of_this_thread();
 
 // The calling thread enters a block. Never 0. Throws std::bad_alloc.
 std::uint64_t enter(std::shared_ptr<Scope> scope);
@@ -25,14 +47,17 @@ void pause(std::uint64_t number) noexcept;
 void resume(std::uint64_t number) noexcept;
 // Leaves it, from any thread: a generator may be closed by another one. nullptr when it was left already.
 std::shared_ptr<Scope> leave(std::uint64_t number);
+// The same for a block in which nothing happened that its end tells. False: it is not left.
+bool leave_if_uneventful(std::uint64_t number) noexcept;
 
 // The block around the whole process, which TURNPIKE_GUARD opens. It holds for all threads, unless its rules say that
 // it is for the main one.
 void enter_everywhere(std::shared_ptr<Scope> scope);
 std::shared_ptr<Scope> everywhere() noexcept;
 
-// The blocks that the calling thread is in now, outermost first: those of the task of asyncio that it runs.
-Scopes scopes_of_this_thread();
+// Notes that PyTorch has the calling thread's autograd_mark(), and whether it has.
+void set_is_marked() noexcept;
+bool is_marked() noexcept;
 
 // By what name a thread leaves a mark that PyTorch takes along to autograd's threads (torch._C._stash_obj_in_tls).
 std::string autograd_mark(long thread_id);

@@ -29,16 +29,50 @@ def test_the_table_gives_rules_and_the_allow_list_of_check_gives_sites(run, tmp_
     """)
 
 
-def test_mistakes_are_said(run, tmp_path):
-    (tmp_path / "none.toml").write_text("[per_run]\nh2d_count = 1\n")
-    (tmp_path / "typo.toml").write_text('[guard]\nd2x = "log"\n')
+def test_an_allowance_for_one_direction_allows_no_other(run, tmp_path):
+    allow = '[guard]\nd2h = "disallow"\n[[allow]]\nsite = "train.py:*"\ndirection = '
+    (tmp_path / "memset.toml").write_text(allow + '"memset"\n')  # what `turnpike check` knows and a guard does not
+    (tmp_path / "upload.toml").write_text(allow + '"h2d"\n')
+    (tmp_path / "download.toml").write_text(allow + '"d2h"\n')
     run("""
         import pathlib
-        for name, said in (("none", "has no table [guard]"), ("typo", "there is no key 'd2x'")):
+        def passes(name):
             try:
-                tp.guard(config=pathlib.Path(__file__).with_name(name + ".toml"))
+                with tp.guard(config=pathlib.Path(__file__).with_name(name)):
+                    torch.item()
+            except tp.TransferError:
+                return False
+            return True
+        assert not passes("memset.toml") and not passes("upload.toml") and passes("download.toml")
+    """)
+
+
+def test_mistakes_are_said(run, tmp_path):
+    rule = '[guard]\nd2h = "log"\n'
+    mistakes = {
+        "[per_run]\nh2d_count = 1\n": "has no table [guard]",
+        "guard = 3\n": "has no table [guard]",
+        "[guard]\n": "[guard] has no rules",
+        '[guard]\nd2x = "log"\n': "there is no key 'd2x'",
+        "[guard]\ncapture = true\n": "capture=True is neither 'allow' nor 'disallow'",
+        "[guard]\nthreads = 1\n": "threads=1 is neither 'own' nor 'all'",
+        "[guard]\nskip = true\n": "skip=True is no number of entries",
+        "allow = 3\n" + rule: "allow is no list of tables",
+        'allow = ["train.py"]\n' + rule: "[[allow]] needs a site",
+        rule + '[[allow]]\nreason = "checkpoint"\n': "[[allow]] needs a site",
+        rule + "[[allow]]\nsite = 3\n": "[[allow]] needs a site",
+        rule + '[[allow]]\nsite = "a.py:1"\ndirection = "d2x"\n': "there is no direction 'd2x'",
+        rule + '[[allow]]\nsite = "a.py:1"\ndirection = ["d2h"]\n': "there is no direction ['d2h']",
+    }
+    for number, text in enumerate(mistakes):
+        (tmp_path / f"{number}.toml").write_text(text)
+    run(f"""
+        import pathlib
+        for number, said in enumerate({list(mistakes.values())!r}):
+            try:
+                tp.guard(config=pathlib.Path(__file__).with_name(f"{{number}}.toml"))
             except ValueError as error:
                 assert said in str(error), error
             else:
-                raise AssertionError
+                raise AssertionError(said)
     """)

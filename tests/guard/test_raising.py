@@ -279,7 +279,10 @@ def test_mistakes_in_rules_are_said(run):
         assert "d2h=True is neither" in mistake(d2h=True)
         assert "holds neither a comma" in mistake(allow=["a,d2h=allow"])
         assert "d2h='a,b' is neither" in mistake(d2h="a,b")
-        assert "skip=-1 is no number" in mistake(skip=-1)
+        assert "skip=-1 is no number" in mistake(skip=-1) and "skip=True is no number" in mistake(skip=True)
+        assert "allow=3 is no list of sites" in mistake(allow=3)
+        assert "allow=3 is no site" in mistake(allow=[3])
+        assert "d2h=[1] is neither" in mistake(d2h=[1])
         assert mistake(d2h="disallow") is None
         try:
             tp.allow("d2x")

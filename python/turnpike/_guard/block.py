@@ -6,26 +6,21 @@ import functools
 import json
 import logging
 import sys
-import threading
 from types import TracebackType
 
 from turnpike._guard import log, moves
 from turnpike._guard.errors import TransferError, error_of, transfer_error
-from turnpike._guard.library import call
+from turnpike._guard.library import call, functions
 
-_marked = threading.local()
+_is_told = 0  # 1: what a process that nothing records does not see was said
 
 
-def mark_for_autograd() -> None:
-    """Lets PyTorch's threads that run a backward pass know which thread waits for it. Once a thread."""
-    if getattr(_marked, "is_done", False):
-        return
+def _mark_for_autograd() -> None:
+    """Lets PyTorch's threads that run a backward pass know which thread waits for it."""
     torch = sys.modules.get("torch")
     stash = getattr(getattr(torch, "_C", None), "_stash_obj_in_tls", None)
-    if stash is None:
-        return
-    stash(call("autograd_mark"), True)
-    _marked.is_done = True
+    if stash is not None:
+        stash(call("autograd_mark"), True)
 
 
 @functools.cache
@@ -35,12 +30,14 @@ def _say_once(level: int, text: str) -> None:
 
 def is_ready(strict: bool) -> bool:
     """Takes the slots of the loaded PyTorch. Returns False, and says so once, if it has no CUDA."""
+    global _is_told
     if call("take_slots"):
-        mark_for_autograd()
+        _mark_for_autograd()
         if not call("sees_outside"):
             _say_once(
                 logging.INFO, "nothing records this process: of copies by libraries outside PyTorch nothing is known"
             )
+            _is_told = 1
         return True
     text = "no PyTorch with CUDA is loaded, so nothing is guarded: import torch first"
     if strict:
@@ -50,13 +47,14 @@ def is_ready(strict: bool) -> bool:
 
 
 class Block:
-    """Entered when it is made. Any thread may leave it, once."""
+    """An entered block. Any thread may leave it, once."""
 
-    def __init__(self, rules: str) -> None:
-        self._number: int = call("enter", rules)
-        if not self._number:
-            raise MemoryError("guard: there is no memory to enter a block")
-        self._guards_moves = "moves=disallow" in rules
+    __slots__ = ("_functions", "_guards_moves", "_number")
+
+    def __init__(self, number: int, rules: Rules) -> None:
+        self._functions = rules.functions
+        self._number = number
+        self._guards_moves = rules.guards_moves
         if self._guards_moves:
             moves.add(1)
 
@@ -70,12 +68,13 @@ class Block:
 
     def leave(self, error: BaseException | None, traceback: TracebackType | None) -> None:
         """Ends it; `error` is what leaves the block with it. Raises TransferError for what the library raised in it."""
-        text = call("leave", self._number)
         if self._guards_moves:
             moves.add(-1)
             self._guards_moves = False
-        if not text and error is None:
+        has_more = self._functions["end"](self._number)
+        if not has_more and error is None:
             return
+        text = call("leave", self._number) if has_more else ""
         happened = json.loads(text) if text else {"logged": [], "deferred": []}
         for row in happened["logged"]:
             log.add(row)
@@ -87,6 +86,34 @@ class Block:
             log.LOGGER.error("found, and not raised where it happened: %s", one)
         if ours is not None:
             raise _in_place_of(ours, error, traceback)
+
+
+class Rules:
+    """The rules of a guard, ready to be entered."""
+
+    __slots__ = ("_encoded", "_text", "functions", "guards_moves")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._encoded = text.encode(errors="surrogateescape")
+        self.guards_moves = "moves=disallow" in text.split("\n")
+        self.functions = functions()
+
+    def enter(self, strict: bool = False, needs_torch: bool = True) -> Block | None:
+        """A block for the calling thread. None, and said once, where no PyTorch with CUDA is loaded.
+
+        Args:
+            strict: Raise RuntimeError instead.
+            needs_torch: Without it the block is entered even then.
+        """
+        number = self.functions["begin"](self._encoded, _is_told)
+        if not number:
+            if needs_torch and not is_ready(strict):
+                return None
+            number = call("enter", self._text)
+        if not number:
+            raise MemoryError("guard: there is no memory to enter a block")
+        return Block(number, self)
 
 
 def _program_line(traceback: TracebackType | None) -> tuple[str | None, int, str | None]:

@@ -7,5 +7,5 @@ import sys
 
 def is_compiling() -> bool:
     """True only for the compiler, which takes the branch that follows for good."""
-    torch = sys.modules.get("torch")
-    return torch is not None and hasattr(torch, "compiler") and torch.compiler.is_compiling()
+    compiler = sys.modules.get("torch.compiler")
+    return compiler is not None and compiler.is_compiling()

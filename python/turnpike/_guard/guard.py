@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any, Literal, TypeVar
 
 from turnpike._guard import wrap
-from turnpike._guard.block import Block, is_ready
+from turnpike._guard.block import Block, Rules, is_ready
 from turnpike._guard.compiling import is_compiling
-from turnpike._guard.rules import KINDS, Level, read_config, rules_text
+from turnpike._guard.rules import KINDS, SWITCHES, Level, read_config, rules_text
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+_NAMES = (*KINDS, *SWITCHES)
+_order = itertools.count()
 
 
 class _Blocks:
@@ -25,19 +28,27 @@ class _Blocks:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._entered: list[tuple[Any, Block | None]] = []
+        # Each thread and task changes the list of its own alone.
+        self._entered: dict[Any, list[tuple[int, Block | None]]] = {}
 
-    def _enter(self, where: FrameType) -> Block | None:
-        """The block for one more entry; None: this entry has no rules of its own."""
+    def _enter(self, depth: int) -> Block | None:
+        """The block for one more entry; None: this entry has no rules of its own.
+
+        Args:
+            depth: How many frames above the caller of this the entered line is.
+        """
         raise NotImplementedError
 
     def __enter__(self) -> Any:
         if is_compiling():
             return self
-        block = self._enter(sys._getframe(1))
-        with self._lock:
-            self._entered.append((_who(), block))
+        entry = (next(_order), self._enter(1))
+        who = _who()
+        entries = self._entered.get(who)
+        if entries is None:
+            self._entered[who] = [entry]
+        else:
+            entries.append(entry)
         return self
 
     def __exit__(
@@ -46,24 +57,45 @@ class _Blocks:
         if is_compiling():
             return
         who = _who()
-        with self._lock:
+        entries = self._entered.get(who)
+        if entries is None:
             # A block that another task leaves, as a fixture's: the last one that was entered.
-            at = next((at for at in reversed(range(len(self._entered))) if self._entered[at][0] == who), -1)
-            _, block = self._entered.pop(at)
+            who, entries = max(self._entered.items(), key=lambda item: item[1][-1][0])
+        _, block = entries.pop()
+        if not entries:
+            del self._entered[who]
         if block is not None:
             block.leave(error, traceback)
 
     def __call__(self, function: Function) -> Function:
-        return wrap.wrapped(function, lambda: self._enter(sys._getframe(2)))
+        return wrap.wrapped(function, lambda: self._enter(2))
 
 
-def _who() -> tuple[int, int]:
+def _who() -> Any:
     """The thread, and the task of asyncio that it executes."""
     asyncio = sys.modules.get("asyncio")
-    task = None
-    if asyncio is not None and asyncio._get_running_loop() is not None:
-        task = asyncio.current_task()
-    return threading.get_ident(), id(task)
+    if asyncio is None or asyncio._get_running_loop() is None:
+        return threading.get_ident()
+    return threading.get_ident(), id(asyncio.current_task())
+
+
+@functools.lru_cache(maxsize=256, typed=True)
+def _rules(sites: tuple[str, ...], *levels: Level | None) -> Rules:
+    # Once, for a `with` statement in a loop.
+    return Rules(rules_text(dict(zip(_NAMES, levels, strict=True)), sites))
+
+
+@functools.lru_cache(maxsize=256)
+def _allowing(kinds: tuple[str, ...]) -> Rules:
+    return Rules(rules_text(dict.fromkeys(kinds or KINDS, "allow"), ()))
+
+
+def _rules_of(sites: Iterable[str], levels: tuple[Any, ...]) -> Rules:
+    sites = tuple(sites)
+    try:
+        return _rules(sites, *levels)
+    except TypeError:  # something that has no hash, and is no level either
+        return Rules(rules_text(dict(zip(_NAMES, levels, strict=True)), sites))
 
 
 class guard(_Blocks):
@@ -143,24 +175,35 @@ class guard(_Blocks):
         if is_compiling():
             return
         super().__init__()
-        table, sites = read_config(config) if config is not None else ({}, [])
-        given: dict[str, Level | None] = {
-            "h2d": h2d, "d2h": d2h, "d2d": d2d, "p2p": p2p, "h2h": h2h, "sync": sync, "pageable": pageable,
-            "alloc": alloc, "repeat": repeat, "capture": capture, "compile": compile, "moves": moves,
-            "threads": threads,
-        }  # fmt: skip
-        levels = {name: table.get(name) if value is None else value for name, value in given.items()}
-        self._rules = rules_text(levels, [*sites, *([allow] if isinstance(allow, str) else allow)])
+        levels: tuple[Any, ...] = (
+            h2d, d2h, d2d, p2p, h2h, sync, pageable, alloc, repeat, capture, compile, moves, threads,
+        )  # fmt: skip
+        sites = (allow,) if isinstance(allow, str) else allow
+        if not isinstance(sites, Iterable):
+            raise ValueError(f"guard: allow={allow!r} is no list of sites")
+        table: dict[str, Any] = {}
+        if config is not None:
+            table, listed = read_config(config)
+            sites = [*listed, *sites]
+            levels = tuple(
+                table.get(name) if level is None else level for name, level in zip(_NAMES, levels, strict=True)
+            )
+        self._rules = _rules_of(sites, levels)
         self._skip = table.get("skip", 0) if skip is None else skip
-        if not isinstance(self._skip, int) or self._skip < 0:
+        if isinstance(self._skip, bool) or not isinstance(self._skip, int) or self._skip < 0:
             raise ValueError(f"guard: skip={self._skip!r} is no number of entries")
         self._strict = strict
+        self._is_warm = self._skip == 0
+        self._is_ready = False
         self._entries = itertools.count()
 
-    def _enter(self, where: FrameType) -> Block | None:
-        if not is_ready(self._strict) or next(self._entries) < self._skip:
-            return None
-        return Block(self._rules)
+    def _enter(self, depth: int) -> Block | None:
+        if not self._is_warm:
+            self._is_ready = self._is_ready or is_ready(self._strict)
+            if not self._is_ready or next(self._entries) < self._skip:
+                return None
+            self._is_warm = True
+        return self._rules.enter(self._strict)
 
 
 class allow(_Blocks):
@@ -175,6 +218,7 @@ class allow(_Blocks):
         first_only: Only the first time at this line in this process, as for what is initialised when it is needed.
     """
 
+    _lock = threading.Lock()
     _seen: set[tuple[str, int]] = set()
 
     def __init__(self, *kinds: str, reason: str | None = None, first_only: bool = False) -> None:
@@ -184,15 +228,16 @@ class allow(_Blocks):
         for kind in kinds:
             if kind not in KINDS:
                 raise ValueError(f"allow: there is no kind {kind!r}. Known are {', '.join(KINDS)}")
-        self._rules = rules_text(dict.fromkeys(kinds or KINDS, "allow"), ())
+        self._rules = _allowing(kinds)
         self.reason = reason
         self._is_first_only = first_only
 
-    def _enter(self, where: FrameType) -> Block | None:
+    def _enter(self, depth: int) -> Block | None:
         if self._is_first_only:
+            where = sys._getframe(depth + 1)
             line = (where.f_code.co_filename, where.f_lineno)
             with self._lock:
                 if line in self._seen:
                     return None
                 self._seen.add(line)
-        return Block(self._rules)
+        return self._rules.enter(needs_torch=False)

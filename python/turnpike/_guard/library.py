@@ -37,10 +37,16 @@ def _open() -> dict[str, Any]:
         ("raised", text, [text]),
         ("learn_context", ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p]),
         ("autograd_mark", text, []),
+        ("logged", text, []),
+        ("begin", number, [text, ctypes.c_int]),
+        ("end", ctypes.c_int, [number]),
     )
+    # These two are over before another thread could have taken the GIL.
+    keeping_the_gil = ctypes.PyDLL(path)
     for name, result, arguments in signatures:
         try:
-            functions[name] = function = library[f"turnpike_guard_{name}"]
+            source = keeping_the_gil if name in ("begin", "end") else library
+            functions[name] = function = source[f"turnpike_guard_{name}"]
         except AttributeError as error:
             raise Error(f"{path} is of another version of Turnpike. Install the package again.") from error
         function.restype, function.argtypes = result, arguments
@@ -48,7 +54,7 @@ def _open() -> dict[str, Any]:
 
 
 @functools.cache
-def _functions() -> dict[str, Any]:
+def functions() -> dict[str, Any]:
     """The library's functions, loaded at the first use."""
     loaded = _open()
     inner, outer = contextvars.copy_context(), contextvars.copy_context()
@@ -59,8 +65,13 @@ def _functions() -> dict[str, Any]:
     return loaded
 
 
+def is_loaded() -> bool:
+    """Whether the library was used."""
+    return functions.cache_info().currsize != 0
+
+
 def call(name: str, *arguments: Any) -> Any:
     """Calls a function of the library; text goes in and comes back as str."""
     encoded = [one.encode(errors="surrogateescape") if isinstance(one, str) else one for one in arguments]
-    result = _functions()[name](*encoded)
+    result = functions()[name](*encoded)
     return result.decode(errors="replace") if isinstance(result, bytes) else result

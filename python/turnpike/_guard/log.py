@@ -3,38 +3,44 @@
 from __future__ import annotations
 
 import atexit
+import json
 import logging
 import threading
 from typing import Any
 
+from turnpike._guard.library import call, is_loaded
+
 LOGGER = logging.getLogger("turnpike.guard")
 
+_Key = tuple[str | None, int, str | None, str]
 _lock = threading.Lock()
-_rows: dict[tuple[str | None, int, str | None, str], dict[str, Any]] = {}
+_said: dict[_Key, int] = {}  # how often it had happened by then
+
+
+def _key(row: dict[str, Any]) -> _Key:
+    event = row["first"]
+    return (event["file"], event["line"], event["function"], event["kind"])
 
 
 def add(row: dict[str, Any]) -> None:
-    """Takes a row of a block: logs it if it is new, else counts it."""
-    event = row["first"]
-    key = (event["file"], event["line"], event["function"], event["kind"])
+    """Takes a row that a block was the first to have: logs it, if it is not another way to a line that was logged."""
+    key = _key(row)
     with _lock:
-        known = _rows.get(key)
-        if known is None:
-            if not _rows:
-                atexit.register(_summarise)
-            _rows[key] = {**row, "again": 0}
-        else:
-            known["count"] += row["count"]
-            known["bytes"] += row["bytes"]
-            known["again"] += row["count"]
-    if known is None:
-        _log(logging.WARNING, event, row["count"], row["bytes"])
+        is_new = key not in _said
+        if is_new:
+            _said[key] = row["count"]
+    if is_new:
+        _log(logging.WARNING, row["first"], row["count"], row["bytes"])
+
+
+def _rows() -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads(call("logged"))
+    return rows
 
 
 def counts() -> int:
     """How often all that was logged has happened."""
-    with _lock:
-        return sum(row["count"] for row in _rows.values())
+    return sum(row["count"] for row in _rows())
 
 
 def _log(level: int, event: dict[str, Any], count: int, size: int) -> None:
@@ -44,8 +50,16 @@ def _log(level: int, event: dict[str, Any], count: int, size: int) -> None:
     LOGGER.log(level, "%s%s", text, times, extra={**fields, "transfer_count": count, "transfer_total_bytes": size})
 
 
+@atexit.register
 def _summarise() -> None:
-    # What its only block said already is not said again.
-    for row in _rows.values():
-        if row["again"]:
-            _log(logging.WARNING, row["first"], row["count"], row["bytes"])
+    if not is_loaded():
+        return
+    lines: dict[_Key, dict[str, Any]] = {}
+    for row in _rows():
+        line = lines.setdefault(_key(row), {**row, "count": 0, "bytes": 0})
+        line["count"] += row["count"]
+        line["bytes"] += row["bytes"]
+    for key, line in lines.items():
+        # What its only block said already is not said again. One that nobody left said nothing.
+        if line["count"] > _said.get(key, 0):
+            _log(logging.WARNING, line["first"], line["count"], line["bytes"])

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "cli/attach_load.h"
 #include "cli/commands.h"
 #include "cli/control_connection.h"
 #include "cli/dormant_process.h"
@@ -33,8 +34,9 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr const char* kAttach = "turnpike attach";
 constexpr const char* kAttachAbout = "Record a program that already runs, for a while";
 constexpr const char* kAttachExamples =
-    R"(The program was started with `turnpike record --dormant -- COMMAND`, which costs it nothing until somebody attaches.
-It runs on while it is recorded, and afterwards. Ctrl-C ends the recording, not the program.
+    R"(The program runs on while it is recorded, and afterwards. Ctrl-C ends the recording, not the program. It is best
+started with `turnpike record --dormant -- COMMAND`, which costs it nothing until somebody attaches. Into any other
+program that uses CUDA the recorder is loaded now, if the kernel permits (ptrace); its NVTX ranges are then missing.
 
 Examples:
   turnpike record --dormant -- python serve.py &      then, at any time:
@@ -164,10 +166,19 @@ Result<std::vector<pid_t>> wanted_processes(const AttachArguments& arguments) {
                                  : "Those wait:" + listed(*waiting))};
 }
 
+// Loads the recorder into a process that does not wait, unless it was started for something else.
+Result<ControlConnection> connect_or_load(pid_t process) {
+  if (const auto user = user_of(process); !user) return user.error();
+  if (!is_dormant(process) && !was_started_for_turnpike(process)) {
+    if (auto loaded = load_recorder_into(process); !loaded) return loaded.error();
+  }
+  return ControlConnection::open(process);
+}
+
 std::vector<ControlConnection> connect_to_all(const std::vector<pid_t>& processes) {
   std::vector<ControlConnection> connections;
   for (const pid_t process : processes) {
-    auto connection = ControlConnection::open(process);
+    auto connection = connect_or_load(process);
     if (connection) {
       connections.push_back(std::move(*connection));
     } else {

@@ -50,12 +50,10 @@ std::optional<pid_t> listener_in(const std::string& line, const std::string& pre
   return process;
 }
 
-}  // namespace
-
-Result<std::vector<pid_t>> dormant_processes() {
+Result<std::vector<pid_t>> listeners_of(uid_t user) {
   std::ifstream sockets("/proc/net/unix");
   if (!sockets) return Error{"/proc/net/unix, which lists what waits, cannot be read: name the process by its id"};
-  const std::string any = "@" + record::control_socket_name(geteuid(), 0);
+  const std::string any = "@" + record::control_socket_name(user, 0);
   const std::string prefix = any.substr(0, any.size() - 1);
   std::vector<pid_t> processes;
   for (std::string line; std::getline(sockets, line);) {
@@ -63,6 +61,23 @@ Result<std::vector<pid_t>> dormant_processes() {
   }
   std::sort(processes.begin(), processes.end());
   return processes;
+}
+
+}  // namespace
+
+Result<std::vector<pid_t>> dormant_processes() {
+  return listeners_of(geteuid());
+}
+
+bool is_dormant(pid_t process) {
+  const auto user = user_of(process);
+  if (!user) return false;
+  const auto waiting = listeners_of(*user);
+  return waiting && std::ranges::find(*waiting, process) != waiting->end();
+}
+
+bool was_started_for_turnpike(pid_t process) {
+  return !variable_of(process, TURNPIKE_ENV_RUN).empty() || variable_of(process, TURNPIKE_ENV_CONTROL) == "1";
 }
 
 std::vector<std::string> command_of(pid_t process) {

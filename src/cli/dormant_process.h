@@ -13,6 +13,11 @@ namespace turnpike::cli {
 // Of this user, in the order of their ids.
 Result<std::vector<pid_t>> dormant_processes();
 
+// Whether it waits for `turnpike attach`.
+bool is_dormant(pid_t process);
+// Whether Turnpike was asked for when it was started: it is recorded, or is to wait.
+bool was_started_for_turnpike(pid_t process);
+
 // The words it was started with; {} where it has ended, or is not ours.
 std::vector<std::string> command_of(pid_t process);
 

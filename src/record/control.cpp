@@ -63,6 +63,7 @@ class Control {
  public:
   bool open(std::string& error) noexcept;
   bool start_thread(std::string& error) noexcept;
+  bool is_waiting() const noexcept { return process_ == ::getpid() && socket_.is_there(); }
   void run() noexcept;
   // In a forked child, without the thread: the descriptors are the parent's.
   void leave_to_parent() noexcept;
@@ -307,6 +308,7 @@ void Control::drop(Connection& connection) noexcept {
 void Control::leave_to_parent() noexcept {
   socket_.close();
   for (Connection& connection : connections_) connection.file.close();
+  owner_ = nullptr;
 }
 
 void Control::end() noexcept {
@@ -318,9 +320,15 @@ void Control::end() noexcept {
 }  // namespace
 
 bool wait_for_attach(std::string& error) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (control().is_waiting()) return true;
   if (!control().open(error)) return false;
-  pthread_atfork(nullptr, nullptr, [] { control().leave_to_parent(); });
-  std::atexit([] { control().end(); });
+  static std::atomic<bool> is_prepared{false};
+  if (!is_prepared.exchange(true)) {
+    pthread_atfork(nullptr, nullptr, [] { control().leave_to_parent(); });
+    std::atexit([] { control().end(); });
+  }
   return control().start_thread(error);
 }
 

@@ -6,7 +6,7 @@
 namespace turnpike::record {
 
 // Waits on a thread of its own, which sleeps until somebody comes; until then nothing is enabled and no file is
-// written. Once a process. False: `error` says why nobody can attach.
+// written. Nothing happens where it waits already. False: `error` says why nobody can attach.
 bool wait_for_attach(std::string& error);
 
 }  // namespace turnpike::record

@@ -62,10 +62,27 @@ TURNPIKE_EXPORT int InitializeInjection(void) {
 
 TURNPIKE_EXPORT int InitializeInjectionNvtx2(void* get_export_table) {
   try {
-    return turnpike::record::NvtxObserver::install(Recorder::instance().nvtx(), get_export_table) ? 1 : 0;
+    if (!turnpike::record::NvtxObserver::install(Recorder::instance().nvtx(), get_export_table)) return 0;
+    Recorder::instance().note_nvtx_listens();
+    return 1;
   } catch (...) {
     return 0;
   }
+}
+
+TURNPIKE_EXPORT int turnpike_wait(char* error_text, uint64_t error_bytes) {
+  std::string error;
+  try {
+    Recorder::instance().note_loaded_late();
+    if (turnpike::record::wait_for_attach(error)) {
+      copy_text("", error_text, error_bytes);
+      return 0;
+    }
+  } catch (...) {
+    error = "there is no memory to wait for `turnpike attach`";
+  }
+  copy_text(error, error_text, error_bytes);
+  return -1;
 }
 
 TURNPIKE_EXPORT int turnpike_start(const TurnpikeOptions* given, char* error_text, uint64_t error_bytes) {

@@ -51,6 +51,7 @@ bool Recorder::start(const Options& options, std::string& error) {
 bool Recorder::start_locked(const Options& options, std::string& error) {
   options_ = options;
   losses_.reset();
+  if (is_loaded_late_ && !listens_to_nvtx_) losses_.add(Loss::kNvtxNotHeard);
   is_over_ = false;
   status_.open();
   if (!prepare_cupti(error)) {

@@ -47,6 +47,10 @@ class Recorder {
   const std::string& file() const { return file_; }
   TurnpikeStatus status() const { return collector_.status(); }
   NvtxObserver& nvtx() { return nvtx_; }
+  // NVTX takes a listener only when the program first uses it.
+  void note_nvtx_listens() noexcept { listens_to_nvtx_ = true; }
+  // That this library came when the program had long begun.
+  void note_loaded_late() noexcept { is_loaded_late_ = true; }
 
  private:
   // kForked: a child of a process that was recording. CUDA does not work in it, and neither does anything here.
@@ -92,6 +96,8 @@ class Recorder {
   bool is_over_ = false;  // the duration has passed, or the file is full
   cuda::Cupti cupti_{};
   bool is_cupti_loaded_ = false;
+  std::atomic<bool> listens_to_nvtx_{false};
+  std::atomic<bool> is_loaded_late_{false};
   bool may_disable_kernels_ = true;
   Options options_;
   std::string file_;

@@ -68,6 +68,10 @@ constexpr LossInfo kLosses[] = {
     {Loss::kNamesFull, "names_full",
      "The program has more different names than are kept, so some NVTX ranges, functions or files have none. Give ranges of "
      "one kind one name, without the number of the step, or record a shorter part of the program."},
+    {Loss::kNvtxNotHeard, "nvtx_not_heard",
+     "`turnpike attach` loaded the recorder into a program that was already running, where NVTX takes no listener: if the "
+     "program makes NVTX ranges or names, they are missing, and so are steps made of them. Start it with `turnpike record "
+     "--dormant` to have them."},
     {Loss::kNotClosed, "not_closed",
      "The file has no end: the process was killed, or became another program by exec, when no `turnpike record` waited for "
      "it, and what came after the last write is missing. Let the program end by itself, or stop the recording before it ends."},

@@ -112,6 +112,29 @@ def record(turnpike, environment, tmp_path):
 
 
 @pytest.fixture
+def attach(record):
+    """`turnpike attach` in the folder of `record`."""
+
+    def words(*arguments):
+        return [str(record.turnpike), "attach", *map(str, arguments)]
+
+    def more():
+        environment = {name: value for name, value in record.environment.items() if name != "LD_LIBRARY_PATH"}
+        return {"cwd": record.directory, "env": environment, "text": True}
+
+    def attach(*arguments):
+        return subprocess.run(words(*arguments), capture_output=True, timeout=60, **more())
+
+    def start(*arguments, **others):
+        return subprocess.Popen(
+            words(*arguments), **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more(), **others}
+        )
+
+    attach.start = start
+    return attach
+
+
+@pytest.fixture
 def run(turnpike, environment, tmp_path):
     """Runs a command of the built executable in an empty folder."""
 

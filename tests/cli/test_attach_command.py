@@ -1,7 +1,6 @@
 """`turnpike record --dormant` and `turnpike attach`: the real recorder on fake CUDA."""
 
 import contextlib
-import json
 import os
 import pathlib
 import re
@@ -13,48 +12,11 @@ import sys
 import time
 
 import pytest
+from attaching import SERVER, end, files, recording, report, until, waits
 from terminal import Terminal
 
 # `--all` attaches to every process of this user that waits.
 pytestmark = pytest.mark.alone
-
-# A program in Python that initialises the fake CUDA and copies until its standard input ends.
-SERVER = """
-import ctypes, os, sys, threading, time
-cuda = ctypes.CDLL("libcudart.so.13")
-cuda.cudaMalloc.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-cuda.cudaMemcpy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-device = ctypes.c_void_p()
-assert cuda.cudaMalloc(ctypes.byref(device), 4096) == 0
-host = ctypes.create_string_buffer(4096)
-is_over = threading.Event()
-def serve():
-    while not is_over.wait(0.002):
-        assert cuda.cudaMemcpy(device, host, 1024, 1) == 0
-worker = threading.Thread(target=serve)
-worker.start()
-print("ready", flush=True)
-for line in sys.stdin:
-    exec(line)
-is_over.set()
-worker.join()
-print("served", flush=True)
-sys.exit(5)
-"""
-
-
-def waits(pid):
-    """Whether a process has opened its socket."""
-    return re.search(
-        rf" 00010000 .* @turnpike\.{os.geteuid()}\.{pid}$", pathlib.Path("/proc/net/unix").read_text(), re.M
-    )
-
-
-def until(condition, seconds=20):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -85,53 +47,6 @@ def dormant(record, record_library, fake_libraries):
         if process.poll() is None:
             process.kill()
         process.communicate()
-
-
-@pytest.fixture
-def attach(record):
-    """`turnpike attach` in the folder of `record`."""
-
-    def words(*arguments):
-        return [str(record.turnpike), "attach", *map(str, arguments)]
-
-    def more():
-        environment = {name: value for name, value in record.environment.items() if name != "LD_LIBRARY_PATH"}
-        return {"cwd": record.directory, "env": environment, "text": True}
-
-    def attach(*arguments):
-        return subprocess.run(words(*arguments), capture_output=True, timeout=60, **more())
-
-    def start(*arguments, **others):
-        return subprocess.Popen(
-            words(*arguments), **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more(), **others}
-        )
-
-    attach.start = start
-    return attach
-
-
-def report(record, run):
-    environment = {name: value for name, value in record.environment.items() if name != "LD_LIBRARY_PATH"}
-    done = subprocess.run(
-        [str(record.turnpike), "report", run, "--json"],
-        cwd=record.directory, env=environment, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def end(process):
-    """Waits until a process has ended. Returns its exit code, output and errors."""
-    out, err = process.communicate(timeout=30)
-    return process.returncode, out, err
-
-
-def files(folder):
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
-
-
-def recording(record, run="run.tpk"):
-    return list((record.directory / run).glob("*.tpt")) if (record.directory / run).is_dir() else []
 
 
 def test_alone_it_writes_no_file_and_starts_no_thread_but_one(dormant, record):

@@ -16,6 +16,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -148,7 +149,9 @@ class Place:
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
-    def attached(self, command: str, run: str, seconds: float, processes: int = 1) -> None:
+    def attached(
+        self, command: str, run: str, seconds: float, processes: int = 1, losses: dict[str, int] | None = None
+    ) -> None:
         """Attaches by a line of the page, and compares the run with what the programs wrote down."""
         start = time.time()
         self.say(command)
@@ -160,7 +163,7 @@ class Place:
             f"{command}: {uploads} up, {downloads} down, {most} rounds meanwhile, losses {read['losses']}", flush=True
         )
         assert len(programs_of(read)) == processes, read["source"]
-        assert read["losses"] == {}, read["losses"]
+        assert read["losses"] == (losses or {}), read["losses"]
         assert abs(uploads - downloads) <= processes
         # Rounds also go by while CUPTI is loaded and unloaded.
         assert 0.5 * most * seconds / (end - start) <= uploads <= most + processes
@@ -195,6 +198,16 @@ def a_server(place: Place) -> None:
         until(lambda: place.rounds_between(0, time.time()) > before + 20, shell)
 
 
+def a_plain_server(place: Place) -> None:
+    """The recorder is loaded into it while it serves."""
+    with place.program("python serve.py &", "echo $! > serve.pid") as shell:
+        for _ in range(2):
+            place.attached("turnpike attach $(cat serve.pid)", "serve.tpk", 10, losses={"nvtx_not_heard": 1})
+            shutil.rmtree(place.folder / "serve.tpk")
+        before = place.rounds_between(0, time.time())
+        until(lambda: place.rounds_between(0, time.time()) > before + 20, shell)
+
+
 def ranks(place: Place) -> None:
     """Each with a DataLoader of two workers."""
     with place.program("turnpike record --dormant -- torchrun --nproc-per-node 2 train.py &", waiting=2):
@@ -225,7 +238,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--fake", metavar="FOLDER", help="of the libraries that stand for CUDA")
     fake = parser.parse_args().fake
-    for part in (a_server, the_last_minute, ranks):
+    for part in (a_server, a_plain_server, the_last_minute, ranks):
         with tempfile.TemporaryDirectory() as folder:
             started = time.monotonic()
             part(Place(pathlib.Path(folder), fake and os.path.abspath(fake)))

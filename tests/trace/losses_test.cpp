@@ -17,7 +17,7 @@ TEST(Losses, AreAllThereInOrder) {
       Loss::kWriteFailed,        Loss::kOtherCuptiUser,      Loss::kCuptiCallFailed, Loss::kClockStepped,
       Loss::kUnnamedLibrary,     Loss::kNoNativeFrames,      Loss::kEndedEarly,      Loss::kPythonUnknown,
       Loss::kMemoryUnreadable,   Loss::kStoppedAtSize,       Loss::kStoppedDiskLow,  Loss::kNamesFull,
-      Loss::kNotClosed,          Loss::kDamagedBytes,        Loss::kUnknownChunk,    Loss::kUnknownRecord,
+      Loss::kNvtxNotHeard,       Loss::kNotClosed,          Loss::kDamagedBytes,        Loss::kUnknownChunk,    Loss::kUnknownRecord,
       Loss::kUndefinedReference, Loss::kUnmatchedActivity,   Loss::kCountMismatch,   Loss::kMissingActivity,
       Loss::kUnreadableEvent,    Loss::kHiddenGraphCopies,   Loss::kUnknownCopySize, Loss::kMissingSegment};
   ASSERT_EQ(all_losses().size(), std::size(every));

@@ -1,0 +1,13 @@
+// Loads the recorder into a process that was not started dormant. From then on it waits as a dormant one does.
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/result.h"
+
+namespace turnpike::cli {
+
+// The Error says why that cannot be, and what to do.
+Status load_recorder_into(pid_t process);
+
+}  // namespace turnpike::cli

@@ -1,0 +1,20 @@
+// CPython 3.14 and later can be asked to run a script at the next safe moment of its main thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "cli/attach_symbols.h"
+
+namespace turnpike::cli {
+
+// The minor version of the CPython 3 in a process; 0: there is none.
+int python_version_of(const std::vector<MappedFile>& files);
+
+// Whether the process has loaded the recorder and waits. False: it is no such Python, it forbids it, or its main thread
+// runs no Python for a while, as in a long call.
+bool ask_python(pid_t process, const std::vector<MappedFile>& files, const std::string& library);
+
+}  // namespace turnpike::cli

@@ -1,0 +1,100 @@
+// Reads the table of dynamic symbols from the file, as the loader would. Trusts nothing in it.
+#include "cli/attach_symbols.h"
+
+#include <elf.h>
+
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+
+namespace turnpike::cli {
+namespace {
+
+template <typename T>
+std::optional<T> part(const std::string& bytes, std::uint64_t offset) {
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+// Sections, segments and symbols come as tables of equal entries.
+template <typename T>
+std::optional<T> entry(const std::string& bytes, std::uint64_t table, std::uint64_t number) {
+  if (table > bytes.size() || number > bytes.size() / sizeof(T)) return std::nullopt;
+  return part<T>(bytes, table + number * sizeof(T));
+}
+
+// Of the first byte of the file, as its symbols count.
+std::uint64_t first_address(const std::string& bytes, const Elf64_Ehdr& header) {
+  for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
+    const auto segment = entry<Elf64_Phdr>(bytes, header.e_phoff, i);
+    if (segment && segment->p_type == PT_LOAD) return segment->p_vaddr - segment->p_offset;
+  }
+  return 0;
+}
+
+bool is_named(const std::string& bytes, std::uint64_t offset, const std::string& name) {
+  return offset < bytes.size() && bytes.compare(offset, name.size() + 1, name.c_str(), name.size() + 1) == 0;
+}
+
+std::optional<std::uint64_t> symbol_in(const std::string& bytes, const Elf64_Ehdr& header, const std::string& name) {
+  for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
+    const auto section = entry<Elf64_Shdr>(bytes, header.e_shoff, i);
+    if (!section || section->sh_type != SHT_DYNSYM) continue;
+    const auto names = entry<Elf64_Shdr>(bytes, header.e_shoff, section->sh_link);
+    if (!names) continue;
+    for (std::uint64_t at = 0; at < section->sh_size / sizeof(Elf64_Sym); ++at) {
+      const auto symbol = entry<Elf64_Sym>(bytes, section->sh_offset, at);
+      if (!symbol) break;
+      if (symbol->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC) continue;
+      if (is_named(bytes, names->sh_offset + symbol->st_name, name)) return symbol->st_value;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<MappedFile> mapped_files(pid_t process) {
+  std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
+  std::vector<MappedFile> files;
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream words(line);
+    std::string range, rights, offset, device, inode, path;
+    words >> range >> rights >> offset >> device >> inode >> std::ws;
+    std::getline(words, path);
+    std::uint64_t start = 0, end = 0;
+    const char* const last = range.data() + range.size();
+    const auto dash = std::from_chars(range.data(), last, start, 16).ptr;
+    if (dash == last || !path.starts_with("/")) continue;
+    std::from_chars(dash + 1, last, end, 16);
+    if (!files.empty() && files.back().path == path) {
+      files.back().end = end;
+    } else if (offset.find_first_not_of('0') == std::string::npos) {
+      files.push_back({.path = path, .start = start, .end = end});
+    }
+  }
+  return files;
+}
+
+std::string path_in(pid_t process, const std::string& path) {
+  return "/proc/" + std::to_string(process) + "/root" + path;
+}
+
+Result<std::uint64_t> address_of(pid_t process, const MappedFile& file, const std::string& function) {
+  std::ifstream stream(path_in(process, file.path), std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  const auto header = part<Elf64_Ehdr>(bytes, 0);
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64) {
+    return Error{file.path + " cannot be read: was it updated since the process started?"};
+  }
+  const auto symbol = symbol_in(bytes, *header, function);
+  if (!symbol) return Error{file.path + " exports no function " + function};
+  return file.start + *symbol - first_address(bytes, *header);
+}
+
+}  // namespace turnpike::cli

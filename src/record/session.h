@@ -86,8 +86,8 @@ typedef struct TurnpikeCall {
 typedef void (*TurnpikeListener)(const TurnpikeCall* call);
 void turnpike_listen(TurnpikeListener listener);
 
-/* What `turnpike attach` calls in a program that was not started dormant: from now on the process waits as a dormant one
- * does. Safe at any time and on any thread; nothing happens where it waits already. 0, or -1 with a sentence in
+/* What `turnpike attach` calls in a program that was not started dormant: from now on the process waits as a dormant
+ * one does. Safe at any time and on any thread; nothing happens where it waits already. 0, or -1 with a sentence in
  * `error`. */
 int turnpike_wait(char* error, uint64_t error_bytes);
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+// NOLINTNEXTLINE(readability-identifier-naming): its name
 namespace CLI {
 class App;
 class Option;

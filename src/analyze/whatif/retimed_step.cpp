@@ -2,7 +2,6 @@
 #include "analyze/whatif/retimed_step.h"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include "analyze/graph/edits.h"
@@ -52,10 +51,15 @@ class Cut {
   Cut(const Graph& graph, Times times_ns, const Interval& step, std::int64_t shift_ns)
       : graph_(graph), times_ns_(times_ns), step_(step), shift_ns_(shift_ns) {
     const auto first_from = [&](std::int64_t time_ns) {
-      const auto calls = std::views::iota(std::uint32_t{0}, static_cast<std::uint32_t>(graph.calls.size()));
-      const auto found = std::ranges::partition_point(
-          calls, [&](std::uint32_t call) { return graph.measured_ns[graph.call_start(call)] < time_ns; });
-      return static_cast<std::uint32_t>(found - calls.begin());
+      // clang 14 compiles no algorithm of std::ranges over std::views::iota.
+      std::uint32_t first = 0;
+      for (auto count = static_cast<std::uint32_t>(graph.calls.size()); count > 0;) {
+        const std::uint32_t half = count / 2;
+        const bool is_before = graph.measured_ns[graph.call_start(first + half)] < time_ns;
+        if (is_before) first += half + 1;
+        count = is_before ? count - half - 1 : half;
+      }
+      return first;
     };
     first_call_ = first_from(step.start_ns);
     end_call_ = first_from(step.end_ns);

@@ -17,6 +17,7 @@ static_assert(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED == kCuptiMultipleSu
 static_assert(CUPTI_CB_DOMAIN_DRIVER_API == static_cast<int>(CallbackDomain::kDriverApi));
 static_assert(CUPTI_CB_DOMAIN_RUNTIME_API == static_cast<int>(CallbackDomain::kRuntimeApi));
 static_assert(CUPTI_CB_DOMAIN_RESOURCE == static_cast<int>(CallbackDomain::kResource));
+static_assert(CUPTI_CBID_RESOURCE_STREAM_CREATED == kStreamCreated);
 static_assert(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED == kGraphNodeCreated);
 static_assert(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED == kGraphNodeCloned);
 static_assert(CUPTI_API_EXIT == static_cast<int>(CallbackSite::kExit));

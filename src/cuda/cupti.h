@@ -18,6 +18,7 @@ enum class CallbackDomain : std::uint32_t { kDriverApi = 1, kRuntimeApi = 2, kRe
 enum class CallbackSite : std::uint32_t { kEnter = 0, kExit = 1 };
 
 // Resource callbacks that the recorder asks for.
+inline constexpr std::uint32_t kStreamCreated = 3;
 inline constexpr std::uint32_t kGraphNodeCreated = 13;
 inline constexpr std::uint32_t kGraphNodeCloned = 20;
 

@@ -108,10 +108,15 @@ INSTANTIATE_TEST_SUITE_P(Ways, Endings,
 // exec that fails is no end; one that succeeds loses nothing that was done.
 TEST(Ends, ByExecKeepTheWorkOfTheDevice) {
   if (is_sanitized()) GTEST_SKIP() << "the sanitizer's runtime takes the call";
-  const Trace trace = VictimRun({"exit_by", "exec"}).trace();
-  EXPECT_EQ(trace.copies_of(50).size(), 50u);
-  EXPECT_EQ(trace.loss(Loss::kEndedEarly), 1u) << trace.losses();
-  EXPECT_EQ(trace.loss(Loss::kMissingActivity), 0u) << trace.losses();
+  const std::pair<const char*, int> ways[] = {{"exec", 0}, {"execl", 11}, {"execlp", 12}, {"execle", 13}};
+  for (const auto& [way, code] : ways) {
+    const VictimRun run({"exit_by", way});
+    EXPECT_EQ(run.outcome().exit_code, code) << way << ": its arguments arrived";
+    const Trace trace = run.trace();
+    EXPECT_EQ(trace.copies_of(50).size(), 50u) << way;
+    EXPECT_EQ(trace.loss(Loss::kEndedEarly), 1u) << way << ": " << trace.losses();
+    EXPECT_EQ(trace.loss(Loss::kMissingActivity), 0u) << way << ": " << trace.losses();
+  }
 }
 
 TEST(Ends, OfAChildOfVforkAreItsOwn) {

@@ -39,6 +39,7 @@ ThreadBuffer* ThreadBuffers::mine(bool& is_new) noexcept {
   buffer->thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
   buffer->open_correlation = 0;
   buffer->pending_downloads.clear();
+  buffer->stream_ids.clear();
   pthread_once(&g_leave_key_once, make_leave_key);
   if (g_has_leave_key) pthread_setspecific(g_leave_key, buffer);
   t_buffer = buffer;

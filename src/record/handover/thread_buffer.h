@@ -9,6 +9,7 @@
 #include <cstring>
 #include <span>
 
+#include "record/handover/stream_ids.h"
 #include "trace/format.h"
 
 namespace turnpike::record {
@@ -99,6 +100,8 @@ class ThreadBuffer {
   bool has_waited_in_vain = false;
   // Producer's own: what it will look at when they have arrived, and where it puts what it looks at.
   PendingDownloads pending_downloads;
+  // Producer's own: what CUPTI calls the streams that it waited for lately.
+  StreamIds stream_ids;
   static constexpr std::size_t kWindowBytes = 256 << 10;
   std::array<std::byte, kWindowBytes> window;
 

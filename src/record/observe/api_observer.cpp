@@ -92,6 +92,10 @@ bool ApiObserver::subscribe(const cuda::Cupti& cupti, const Options& options, st
   const std::uint32_t failures = enable_calls(CallbackDomain::kRuntimeApi) + enable_calls(CallbackDomain::kDriverApi);
   if (failures > 0) losses_.add(Loss::kCuptiCallFailed, failures);
   if (content_.has_managed_memory()) watch_managed_memory();  // of a recording before
+  hears_of_streams_.store(
+      cupti.enable_callback(1, subscriber_, CallbackDomain::kResource, cuda::kStreamCreated) == cuda::kCuptiSuccess,
+      std::memory_order_relaxed);
+  stream_age_.fetch_add(1, std::memory_order_relaxed);
   if (cupti.get_graph_node_id != nullptr) {
     for (const std::uint32_t id : {cuda::kGraphNodeCreated, cuda::kGraphNodeCloned}) {
       if (cupti.enable_callback(1, subscriber_, CallbackDomain::kResource, id) != cuda::kCuptiSuccess) {
@@ -136,7 +140,9 @@ void ApiObserver::unsubscribe() noexcept {
 
 void ApiObserver::on_callback(void* self, CallbackDomain domain, std::uint32_t id, const void* data) {
   auto& observer = *static_cast<ApiObserver*>(self);
-  if (domain == CallbackDomain::kResource) {
+  if (domain == CallbackDomain::kResource && id == cuda::kStreamCreated) {
+    observer.stream_age_.fetch_add(1, std::memory_order_relaxed);
+  } else if (domain == CallbackDomain::kResource) {
     observer.on_graph_node(id, *static_cast<const cuda::ResourceCallback*>(data));
   } else if (id < kCallbacks) {
     observer.on_api(domain, id, *static_cast<const cuda::ApiCallback*>(data));
@@ -201,7 +207,7 @@ void ApiObserver::on_exit(ThreadBuffer& buffer, CallbackDomain domain, std::uint
   // Device work brings its stream's id with it; the others have to ask for it.
   const bool has_no_device_work = function.kind == CallKind::kSynchronize || is_order_only(function.kind);
   if (has_no_device_work && arguments.has_stream && call.context != nullptr) {
-    cupti_->get_stream_id(call.context, arguments.stream, function.is_per_thread ? 1 : 0, &record.stream);
+    record.stream = stream_id_of(buffer, call, arguments.stream, function.is_per_thread);
   }
   if (has_stacks_ && needs_stack(function.kind)) record.stack = stacks_.capture();
   if (!is_order_only(function.kind)) {
@@ -247,6 +253,23 @@ void ApiObserver::watch_managed_memory() noexcept {
       cupti_->activity_enable(cuda::ActivityKind::kManagedMemory) != cuda::kCuptiSuccess) {
     losses_.add(Loss::kCuptiCallFailed);
   }
+}
+
+// Whoever uses a new stream got it from the thread that made it, and with it the age.
+std::uint32_t ApiObserver::stream_id_of(ThreadBuffer& buffer, const cuda::ApiCallback& call, void* stream,
+                                        bool is_per_thread) noexcept {
+  const StreamIds::Stream wanted{stream, call.context_id, is_per_thread};
+  const bool can_know = hears_of_streams_.load(std::memory_order_relaxed);
+  if (can_know) {
+    const std::uint32_t* known = buffer.stream_ids.find(wanted, stream_age_.load(std::memory_order_relaxed));
+    if (known != nullptr) return *known;
+  }
+  std::uint32_t id = trace::kUnknownId;
+  if (cupti_->get_stream_id(call.context, stream, is_per_thread ? 1 : 0, &id) != cuda::kCuptiSuccess) {
+    return trace::kUnknownId;
+  }
+  if (can_know) buffer.stream_ids.add(wanted, id);
+  return id;
 }
 
 std::uint32_t ApiObserver::device_of(void* context, std::uint32_t context_id) noexcept {

@@ -54,6 +54,8 @@ class ApiObserver {
                        const trace::CallRecord& record) noexcept;
   void on_graph_node(std::uint32_t id, const cuda::ResourceCallback& resource) noexcept;
   void watch_managed_memory() noexcept;
+  std::uint32_t stream_id_of(ThreadBuffer& buffer, const cuda::ApiCallback& call, void* stream,
+                             bool is_per_thread) noexcept;
   std::uint32_t device_of(void* context, std::uint32_t context_id) noexcept;
   std::uint32_t enable_calls(cuda::CallbackDomain domain);
 
@@ -69,6 +71,9 @@ class ApiObserver {
   ProfilerRange profiler_range_ = nullptr;
   std::atomic<bool> is_listening_{false};
   std::atomic<bool> is_managed_memory_watched_{false};
+  // Of StreamIds. Streams that were made while nobody listened begin one, too.
+  std::atomic<std::uint32_t> stream_age_{0};
+  std::atomic<bool> hears_of_streams_{false};
   static_assert(std::atomic<Function>::is_always_lock_free);
   // Written anew for each recording, while a call of the one before may still be in its callback.
   std::array<std::array<std::atomic<Function>, kCallbacks>, kDomains> functions_{};

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <set>
+#include <thread>
 #include <tuple>
 
 #include "record/handover/clock.h"
@@ -56,6 +57,8 @@ struct FakeCupti {
   std::vector<cuda::ActivityKind> activities;
   int unsubscribed_count = 0;
   int device_questions = 0;
+  int stream_questions = 0;
+  bool tells_new_streams = true;
 };
 FakeCupti g_cupti;
 
@@ -84,6 +87,9 @@ cuda::Cupti fake_cupti() {
     EXPECT_EQ(enable, 1u);
     EXPECT_EQ(subscriber, pointer(55));
     g_cupti.listened.insert({domain, id});
+    if (domain == CallbackDomain::kResource && id == CUPTI_CBID_RESOURCE_STREAM_CREATED && !g_cupti.tells_new_streams) {
+      return cuda::CuptiResult{1};
+    }
     return g_cupti.enabled;
   };
   cupti.get_callback_name = [](CallbackDomain domain, std::uint32_t id, const char** name) -> cuda::CuptiResult {
@@ -101,6 +107,7 @@ cuda::Cupti fake_cupti() {
   cupti.get_stream_id = [](void* context, void* stream, std::uint8_t per_thread,
                            std::uint32_t* id) -> cuda::CuptiResult {
     EXPECT_NE(context, nullptr);
+    ++g_cupti.stream_questions;
     *id = static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(stream)) + (per_thread != 0 ? 1000 : 7);
     return cuda::kCuptiSuccess;
   };
@@ -131,6 +138,7 @@ class ApiObserverTest : public testing::Test {
     if (ThreadBuffer* buffer = handover.mine(); buffer != nullptr) {
       buffer->open_correlation = 0;
       buffer->has_made_graph_node = false;
+      buffer->stream_ids.clear();  // of the observer of another test
     }
     observer_ = std::make_unique<ApiObserver>(strings_, *stacks_, losses, handover);
   }
@@ -256,6 +264,52 @@ TEST_F(ApiObserverTest, TellsStreamsOfCallsWithoutDeviceWork) {
   EXPECT_EQ(found[3].context, trace::kUnknownId);
 }
 
+TEST_F(ApiObserverTest, AsksForTheIdOfAStreamOnce) {
+  ASSERT_TRUE(subscribe());
+  observer_->set_listening(true);
+  const auto questions_of = [&](std::uint32_t id, std::uint64_t handle, std::uint32_t context_id) {
+    const int before = g_cupti.stream_questions;
+    const cudaStreamSynchronize_v3020_params stream = {static_cast<cudaStream_t>(pointer(handle))};
+    make({.id = id, .correlation = ++next_correlation_, .parameters = &stream, .context_id = context_id});
+    return g_cupti.stream_questions - before;
+  };
+  const auto make_stream = [&] {
+    const CUpti_ResourceData made{};
+    g_cupti.callback(g_cupti.user, CallbackDomain::kResource, CUPTI_CBID_RESOURCE_STREAM_CREATED, &made);
+  };
+  questions_of(kSync, 14, 9);  // asks for the device's default stream, too
+  for (int turn = 0; turn < 3; ++turn) EXPECT_EQ(questions_of(kSync, 14, 9), 0) << turn;
+  EXPECT_EQ(questions_of(kThreadSync, 14, 9), 1) << "per-thread default streams have other ids";
+  EXPECT_EQ(questions_of(kThreadSync, 14, 9), 0);
+  questions_of(kSync, 14, 10);
+  EXPECT_EQ(questions_of(kSync, 14, 10), 0);
+  EXPECT_EQ(questions_of(kSync, 14, 9), 0) << "both contexts are known";
+  for (const auto& call : calls()) EXPECT_TRUE(call.stream == 21u || call.stream == 1014u) << call.stream;
+  make_stream();  // it may have the handle of one that is gone
+  EXPECT_EQ(questions_of(kSync, 14, 9), 1);
+  EXPECT_EQ(questions_of(kSync, 14, 9), 0);
+  for (std::uint64_t handle = 20; handle < 29; ++handle) EXPECT_EQ(questions_of(kSync, handle, 9), 1) << handle;
+  EXPECT_EQ(questions_of(kSync, 28, 9), 0);
+  EXPECT_EQ(questions_of(kSync, 14, 9), 1) << "more streams than a thread remembers";
+  int of_other_thread = 0;
+  std::thread([&] { of_other_thread = questions_of(kSync, 14, 9); }).join();
+  EXPECT_EQ(of_other_thread, 1) << "its per-thread default stream is another one";
+  EXPECT_EQ(questions_of(kSync, 14, 9), 0);
+  observer_->unsubscribe();
+  ASSERT_TRUE(subscribe());
+  EXPECT_EQ(questions_of(kSync, 14, 9), 1) << "streams may have been made in between";
+}
+
+TEST_F(ApiObserverTest, AsksEachTimeWhereNewStreamsAreNotTold) {
+  g_cupti.tells_new_streams = false;
+  ASSERT_TRUE(subscribe());
+  EXPECT_EQ(lost(Loss::kCuptiCallFailed), 0u) << "nothing is lost by it";
+  observer_->set_listening(true);
+  const cudaStreamSynchronize_v3020_params stream = {static_cast<cudaStream_t>(pointer(14))};
+  for (std::uint32_t turn = 1; turn <= 3; ++turn) make({.id = kSync, .correlation = turn, .parameters = &stream});
+  EXPECT_EQ(g_cupti.stream_questions, 3 + 1) << "once for the default stream of the device";
+}
+
 TEST_F(ApiObserverTest, LeavesOutDriverCallsInsideOfRuntimeCalls) {
   ASSERT_TRUE(subscribe());
   observer_->set_listening(true);
@@ -352,6 +406,7 @@ TEST_F(ApiObserverTest, ListensToWhatIsWantedAlone) {
   for (const auto& [key, name] : kNames) {
     if (std::string(name) != "cudaGetDevice_v3020") expected.insert(key);
   }
+  expected.insert({CallbackDomain::kResource, 3});
   expected.insert({CallbackDomain::kResource, 13});
   expected.insert({CallbackDomain::kResource, 20});
   EXPECT_EQ(g_cupti.listened, expected);

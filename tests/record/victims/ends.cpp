@@ -41,6 +41,15 @@ namespace {
     execv("/nowhere/true", arguments);
     execv("/bin/true", arguments);
   }
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): that is how they are called.
+  if (way == "execl") execl("/bin/sh", "sh", "-c", "exit 11", static_cast<char*>(nullptr));
+  if (way == "execlp") execlp("sh", "sh", "-c", "exit 12", static_cast<char*>(nullptr));
+  if (way == "execle") {
+    char variable[] = "CODE=13";
+    char* const variables[] = {variable, nullptr};
+    execle("/bin/sh", "sh", "-c", "exit $CODE", static_cast<char*>(nullptr), variables);
+  }
+  // NOLINTEND(cppcoreguidelines-pro-type-vararg)
   if (way == "pthread_exit") {
     std::thread([] {
       const Buffers buffers;

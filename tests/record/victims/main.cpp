@@ -47,6 +47,7 @@ constexpr Scenario kScenarios[] = {
     {"bad_session", victim::bad_session},
     {"session_at_exit", victim::session_at_exit},
     {"sandboxed", victim::sandboxed},
+    {"sandboxed_strictly", victim::sandboxed_strictly},
 };
 
 }  // namespace

@@ -35,12 +35,12 @@ void ContentObserver::on_copy(ThreadBuffer& buffer, const cuda::CallArguments& a
   const bool is_under_way = pending.drop_if([&](const auto& download) { return overlap(download, address, bytes); });
   if (bytes < kMinBytes || (is_upload && is_under_way)) return;
   if (has_managed_memory_.load(std::memory_order_relaxed) && memory_at(address) == Memory::kManaged) return;
-  if (is_upload) return note(buffer, call.correlation, address, bytes, ContentSide::kSource, When::kInCall);
+  if (is_upload) return note(buffer, call.correlation, address, bytes, ContentSide::kSource);
   const bool is_async = arguments.has_stream;
   // By CUDA's rules a download into pageable memory is over when the call returns, Async or not.
   const Memory memory = is_async ? memory_at(address) : Memory::kUnknown;
   if (!is_async || memory == Memory::kPageable) {
-    note(buffer, call.correlation, address, bytes, ContentSide::kDestination, When::kInCall);
+    note(buffer, call.correlation, address, bytes, ContentSide::kDestination);
   } else if (memory == Memory::kPinned) {
     pending.add({address, bytes, stream, call.correlation, call.context});
   }
@@ -51,7 +51,7 @@ void ContentObserver::on_synchronize(ThreadBuffer& buffer, const cuda::CallArgum
   if (buffer.pending_downloads.is_empty() || arguments.object != 0) return;  // of an event: who knows since when
   buffer.pending_downloads.drop_if([&](const PendingDownload& download) {
     if (download.context != call.context || (arguments.has_stream && download.stream != stream)) return false;
-    note(buffer, download.correlation, download.address, download.bytes, ContentSide::kDestination, When::kLater);
+    note(buffer, download.correlation, download.address, download.bytes, ContentSide::kDestination);
     return true;
   });
 }
@@ -76,12 +76,9 @@ ContentObserver::Memory ContentObserver::memory_at(std::uint64_t address) noexce
 }
 
 void ContentObserver::note(ThreadBuffer& buffer, std::uint32_t correlation, std::uint64_t address, std::uint64_t bytes,
-                           ContentSide side, When when) noexcept {
-  const bool is_sample_in_call = when == When::kInCall && !is_verifying_;
-  if (is_sample_in_call ? !can_hash_in_call() : !can_read_own_memory()) return note_forbidden_look();
-  const auto hash = is_verifying_       ? hash_all(address, bytes, buffer.window)
-                    : is_sample_in_call ? hash_sample_in_call(address, bytes)
-                                        : hash_sample(address, bytes);
+                           ContentSide side) noexcept {
+  if (!can_read_own_memory()) return note_forbidden_look();
+  const auto hash = is_verifying_ ? hash_all(address, bytes, buffer.window) : hash_sample(address, bytes);
   if (!hash) return;
   auto record = make_record<trace::ContentRecord>(trace::RecordKind::kContent);
   record.correlation = correlation;

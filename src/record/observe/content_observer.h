@@ -39,10 +39,8 @@ class ContentObserver {
   enum class Memory { kUnknown, kPageable, kPinned, kManaged };
 
   Memory memory_at(std::uint64_t address) noexcept;
-  // Whether the call that uses the memory is still under way.
-  enum class When { kInCall, kLater };
   void note(ThreadBuffer& buffer, std::uint32_t correlation, std::uint64_t address, std::uint64_t bytes,
-            trace::ContentSide side, When when) noexcept;
+            trace::ContentSide side) noexcept;
 
   using PointerAttribute = int (*)(void* value, int attribute, unsigned long long pointer);
 

@@ -3,9 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <vector>
 
 namespace turnpike::record {
@@ -111,75 +109,6 @@ TEST(ContentHash, IsUnknownForMemoryThatIsNotThere) {
   EXPECT_FALSE(hash_all(start, 3 * kPage + 1, window));
   EXPECT_FALSE(hash_sample(0, 100));
   munmap(memory, 3 * kPage);
-}
-
-// What a call has just used is read directly, with the same result.
-TEST(ContentHash, IsTheSameReadInTheCall) {
-  std::vector<unsigned char> bytes(200'000);
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(i * 31);
-  for (const std::size_t size : {1u, 64u, 512u, 4096u, 4097u, 24'576u, 100'000u, 199'000u}) {
-    for (const std::size_t offset : {0u, 1u, 999u}) {
-      const std::uintptr_t address = address_of(bytes.data()) + offset;
-      const auto by_kernel = hash_sample(address, size);
-      const auto in_call = hash_sample_in_call(address, size);
-      ASSERT_TRUE(by_kernel && in_call);
-      EXPECT_EQ(in_call->hash, by_kernel->hash) << size;
-      EXPECT_EQ(in_call->hashed_bytes, by_kernel->hashed_bytes) << size;
-    }
-  }
-}
-
-// The GPU copies from page-locked memory that the processor may not read: an upload from it succeeds.
-TEST(ContentHash, ReadInTheCallIsUnknownForMemoryThatMayNotBeRead) {
-  constexpr std::size_t kPage = 4096;
-  constexpr std::size_t kPages = 64;
-  void* memory = mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(memory, MAP_FAILED);
-  const std::uintptr_t start = address_of(memory);
-  const auto page = [&](std::size_t i) { return static_cast<char*>(memory) + i * kPage; };
-  ASSERT_TRUE(hash_sample_in_call(start, kPages * kPage));
-  for (const std::size_t hidden : {std::size_t{0}, kPages - 1}) {
-    ASSERT_EQ(mprotect(page(hidden), kPage, PROT_NONE), 0);
-    EXPECT_FALSE(hash_sample_in_call(start, kPages * kPage)) << hidden;
-    EXPECT_FALSE(hash_sample_in_call(address_of(page(hidden)) + 1000, 64)) << hidden;
-    ASSERT_EQ(mprotect(page(hidden), kPage, PROT_READ), 0);
-  }
-  // Each page in between, whichever of them the places are on: never a fault, and the answer is the kernel's.
-  for (std::size_t hidden = 1; hidden + 1 < kPages; ++hidden) {
-    ASSERT_EQ(mprotect(page(hidden), kPage, PROT_NONE), 0);
-    EXPECT_EQ(hash_sample_in_call(start, kPages * kPage).has_value(), hash_sample(start, kPages * kPage).has_value());
-    ASSERT_EQ(mprotect(page(hidden), kPage, PROT_READ), 0);
-  }
-  EXPECT_TRUE(hash_sample_in_call(start, kPages * kPage));
-  ASSERT_EQ(munmap(page(kPages - 1), kPage), 0);
-  EXPECT_FALSE(hash_sample_in_call(start, kPages * kPage));
-  EXPECT_FALSE(hash_sample_in_call(address_of(page(kPages - 1)) - 32, 64)) << "the second half is not there";
-  EXPECT_FALSE(hash_sample_in_call(0, 100));
-  munmap(memory, (kPages - 1) * kPage);
-}
-
-// Reading there raises SIGBUS.
-TEST(ContentHash, ReadInTheCallIsUnknownBehindTheEndOfAFile) {
-  constexpr std::size_t kPage = 4096;
-  const int file = memfd_create("content", MFD_CLOEXEC);
-  ASSERT_GE(file, 0);
-  ASSERT_EQ(ftruncate(file, 2 * kPage), 0);
-  void* memory = mmap(nullptr, 2 * kPage, PROT_READ, MAP_SHARED, file, 0);
-  ASSERT_NE(memory, MAP_FAILED);
-  EXPECT_TRUE(hash_sample_in_call(address_of(memory), 2 * kPage));
-  ASSERT_EQ(ftruncate(file, kPage), 0);
-  EXPECT_FALSE(hash_sample_in_call(address_of(memory), 2 * kPage));
-  EXPECT_TRUE(hash_sample_in_call(address_of(memory), kPage));
-  munmap(memory, 2 * kPage);
-  close(file);
-}
-
-TEST(ContentHash, LeavesErrnoAsItWas) {
-  const std::vector<unsigned char> bytes(10'000, 1);
-  errno = 77;
-  EXPECT_TRUE(hash_sample_in_call(address_of(bytes.data()), bytes.size()));
-  EXPECT_FALSE(hash_sample_in_call(0, 100));
-  EXPECT_EQ(errno, 77);
 }
 
 }  // namespace

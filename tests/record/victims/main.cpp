@@ -47,7 +47,6 @@ constexpr Scenario kScenarios[] = {
     {"bad_session", victim::bad_session},
     {"session_at_exit", victim::session_at_exit},
     {"sandboxed", victim::sandboxed},
-    {"sandboxed_strictly", victim::sandboxed_strictly},
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
-// Victims in sandboxes that forbid a process to read its own memory through the kernel.
+// A victim in a sandbox that forbids a process to read its own memory through the kernel.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -9,27 +8,10 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
-#include <span>
 
 #include "scenarios.h"
 
 namespace victim {
-
-namespace {
-
-int run_under(std::span<sock_filter> rules, Arguments arguments) {
-  const sock_fprog program{static_cast<unsigned short>(rules.size()), rules.data()};
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
-    std::perror("seccomp");
-    return 77;
-  }
-  // argv ends with a null pointer.
-  execv(arguments[0], arguments.data());
-  std::perror(arguments[0]);
-  return 127;
-}
-
-}  // namespace
 
 int sandboxed(Arguments arguments) {
   sock_filter rules[] = {
@@ -38,21 +20,15 @@ int sandboxed(Arguments arguments) {
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
-  return run_under(rules, arguments);
-}
-
-// Refuses what the C library never asks for, too: an action on the mask of signals that there is not.
-int sandboxed_strictly(Arguments arguments) {
-  sock_filter rules[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 3, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigprocmask, 0, 3),
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args)),
-      BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, SIG_SETMASK, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  return run_under(rules, arguments);
+  const sock_fprog program{sizeof rules / sizeof *rules, rules};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+    std::perror("seccomp");
+    return 77;
+  }
+  // argv ends with a null pointer.
+  execv(arguments[0], arguments.data());
+  std::perror(arguments[0]);
+  return 127;
 }
 
 }  // namespace victim

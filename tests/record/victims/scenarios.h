@@ -43,6 +43,5 @@ int sessions_amid(Arguments arguments);      // LIBRARY RUN...: starts and stops
 int session_at_exit(Arguments arguments);    // LIBRARY RUN: recorded until it exits; then says what the recorder says
 int bad_session(Arguments arguments);        // LIBRARY: what turnpike_start and turnpike_stop say when they must refuse
 int sandboxed(Arguments arguments);          // PROGRAM ARGUMENTS: becomes it, where process_vm_readv is forbidden
-int sandboxed_strictly(Arguments arguments);  // the same, where it may not ask what is readable either
 
 }  // namespace victim

@@ -6,6 +6,7 @@
 namespace turnpike {
 
 std::optional<FileLine> parse_file_line(std::string_view text) {
+  text = without_compiled_mark(text);
   const auto colon = text.rfind(':');
   const bool has_file = colon != std::string_view::npos;
   const std::string_view digits = has_file ? text.substr(colon + 1) : text;

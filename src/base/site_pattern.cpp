@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/file_line.h"
+
 namespace turnpike {
 namespace {
 
@@ -55,6 +57,7 @@ bool matches_glob(std::string_view pattern, std::string_view text) {
 }
 
 SiteParts split_site(std::string_view text) {
+  text = without_compiled_mark(text);
   for (std::size_t i = text.size(); i > 0; --i) {
     const std::size_t at = i - 1;
     if (text[at] != ':') continue;

@@ -11,6 +11,10 @@
 namespace turnpike::trace {
 namespace {
 
+// Lines that one frame was compiled from, and frames of a stack with them: no recorder writes as many.
+constexpr std::size_t kMaxSources = 128;
+constexpr std::size_t kMaxStackFrames = 65535;
+
 // Frames carry copies of their strings, so that a small file could ask for any amount of memory. Real ones need a
 // hundredth of this; names beyond it are left out and counted.
 constexpr std::uint64_t kMaxFrameNameBytes = std::uint64_t{512} << 20;
@@ -123,6 +127,8 @@ void Decoder::decode(const Chunk& chunk) {
       return decode_losses(chunk.payload);
     case ChunkType::kEnd:
       return decode_end(chunk.payload);
+    case ChunkType::kSources:
+      return decode_sources(chunk.payload);
   }
   count_loss(Loss::kUnknownChunk, 1);
 }
@@ -170,6 +176,12 @@ void Decoder::decode_frames(Bytes rest) {
       frames_.push_back(entry);
     }
   }
+  count_loss(Loss::kDamagedBytes, rest.size());
+}
+
+void Decoder::decode_sources(Bytes rest) {
+  SourceEntry entry;
+  while (take(rest, entry)) sources_.push_back(entry);
   count_loss(Loss::kDamagedBytes, rest.size());
 }
 
@@ -304,6 +316,7 @@ void Decoder::decode_end(Bytes rest) {
 Process Decoder::finish() {
   name_frames();
   check_stacks();
+  insert_sources();
   reconcile_end();
   process_.losses = std::move(recorder_losses_);
   for (const auto& [loss, count] : losses_before_) {
@@ -336,6 +349,10 @@ void Decoder::name_frames() {
     process_.frames.insert_or_assign(entry.id, Frame{entry.kind, text_of(entry.function), text_of(entry.file),
                                                      entry.line, entry.first_line, entry.module_offset});
   }
+  for (const SourceEntry& entry : sources_) {
+    named_sources_.push_back(
+        Frame{FrameKind::kPython, text_of(entry.function), text_of(entry.file), entry.line, 0, 0, true});
+  }
   count_loss(Loss::kUndefinedReference, undefined.size());
 }
 
@@ -347,6 +364,45 @@ void Decoder::check_stacks() {
     }
   }
   count_loss(Loss::kUndefinedReference, undefined.size());
+}
+
+// Gives the lines ids of their own, above those of the file, and puts them behind their frames in each stack.
+void Decoder::insert_sources() {
+  std::uint32_t last_id = 0;
+  for (const auto& [id, frame] : process_.frames) last_id = std::max(last_id, id);
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> ids_of_frame;
+  std::unordered_set<std::uint32_t> undefined;
+  std::uint32_t defining = kNoId;
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    const std::uint32_t frame = sources_[i].frame;
+    if (!process_.frames.contains(frame)) {
+      undefined.insert(frame);
+      continue;
+    }
+    auto& ids = ids_of_frame[frame];
+    // A later definition replaces an earlier one, as everywhere.
+    if (frame != defining) ids.clear();
+    defining = frame;
+    if (ids.size() == kMaxSources || kUnknownId - last_id <= 1) {
+      count_loss(Loss::kDamagedBytes, sizeof(SourceEntry));
+      continue;
+    }
+    ids.push_back(++last_id);
+    process_.frames.insert_or_assign(last_id, std::move(named_sources_[i]));
+  }
+  count_loss(Loss::kUndefinedReference, undefined.size());
+  if (ids_of_frame.empty()) return;
+  std::vector<std::uint32_t> longer;
+  for (auto& [id, stack] : process_.stacks) {
+    longer.clear();
+    for (const std::uint32_t frame : stack.frames) {
+      longer.push_back(frame);
+      const auto found = ids_of_frame.find(frame);
+      if (found != ids_of_frame.end() && longer.size() + found->second.size() <= kMaxStackFrames)
+        longer.insert(longer.end(), found->second.begin(), found->second.end());
+    }
+    if (longer.size() != stack.frames.size()) stack.frames = longer;
+  }
 }
 
 void Decoder::reconcile_end() {

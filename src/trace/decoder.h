@@ -34,6 +34,7 @@ class Decoder {
   void decode_metadata(Bytes rest);
   void decode_strings(Bytes rest);
   void decode_frames(Bytes rest);
+  void decode_sources(Bytes rest);
   void decode_stacks(Bytes rest);
   void decode_records(Bytes rest);
   void decode_clock(Bytes rest);
@@ -44,11 +45,14 @@ class Decoder {
   bool is_before_window(const Record& record) const;
   void name_frames();
   void check_stacks();
+  void insert_sources();
   void reconcile_end();
 
   RecordSink& sink_;
   Process process_;
   std::vector<FrameEntry> frames_;  // until their strings are all known
+  std::vector<SourceEntry> sources_;
+  std::vector<Frame> named_sources_;  // of each of sources_
   std::map<std::uint32_t, std::uint64_t> recorder_losses_;
   std::map<std::uint32_t, std::uint64_t> reader_losses_;
   EndEntry read_{};  // what was read of each

@@ -59,6 +59,7 @@ enum class ChunkType : std::uint32_t {
   kClock = 6,     // ClockSample, repeated
   kLosses = 7,    // LossEntry, repeated: counts since the start; a later chunk replaces an earlier one
   kEnd = 8,       // EndEntry: written last, by a recorder that could close its file
+  kSources = 9,   // SourceEntry, repeated
 };
 
 struct ChunkHeader {
@@ -96,6 +97,16 @@ struct FrameEntry {
   std::uint64_t module_offset;  // native: address of the call in the module, as in its ELF file; else 0
 };
 static_assert(sizeof(FrameEntry) == 32);
+
+// A line that a compiler made the code of a frame from (torch.compile): the frame's file is one that nobody wrote. The
+// entries of a frame follow one another, innermost first: the line, then the one that called its function, and so on.
+struct SourceEntry {
+  std::uint32_t frame;
+  std::uint32_t function;  // string id: the function's name; kNoId when it has none
+  std::uint32_t file;      // string id
+  std::uint32_t line;
+};
+static_assert(sizeof(SourceEntry) == 16);
 
 struct StackEntry {
   std::uint32_t id;

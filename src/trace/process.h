@@ -19,6 +19,7 @@ struct Frame {
   std::uint32_t line = 0;        // executing line; 0: unknown
   std::uint32_t first_line = 0;  // line of the `def`; 0: unknown
   std::uint64_t module_offset = 0;
+  bool is_compiled = false;  // a line that a compiler made the frame before it from (SourceEntry)
 };
 
 struct Stack {

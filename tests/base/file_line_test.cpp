@@ -22,6 +22,14 @@ TEST(FileLine, MayBeALineAlone) {
   }
 }
 
+TEST(FileLine, MayHaveTheMarkOfCompiledCode) {
+  const auto parsed = parse_file_line("model.py:42 (compiled)");
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->file, "model.py");
+  EXPECT_EQ(parsed->line, 42U);
+  EXPECT_FALSE(parse_file_line("model.py:42 (compiled) "));
+}
+
 TEST(FileLine, NeedsANumberThatFits) {
   for (const char* text : {"", ":", "train.py", "train.py:", "train.py:x", "train.py:2x", "train.py: 2", "train.py:-2",
                            "train.py:4294967296"}) {

@@ -49,6 +49,8 @@ std::vector<Layout> layouts_in_memory() {
       FIELDS_OF(StringEntry, AT(StringEntry, id), AT(StringEntry, bytes)),
       FIELDS_OF(FrameEntry, AT(FrameEntry, id), AT(FrameEntry, kind), AT(FrameEntry, function), AT(FrameEntry, file),
                 AT(FrameEntry, line), AT(FrameEntry, first_line), AT(FrameEntry, module_offset)),
+      FIELDS_OF(SourceEntry, AT(SourceEntry, frame), AT(SourceEntry, function), AT(SourceEntry, file),
+                AT(SourceEntry, line)),
       FIELDS_OF(StackEntry, AT(StackEntry, id), AT(StackEntry, frame_count), AT(StackEntry, flags)),
       FIELDS_OF(ClockSample, AT(ClockSample, realtime_ns), AT(ClockSample, monotonic_ns), AT(ClockSample, cupti_ns),
                 AT(ClockSample, tsc)),

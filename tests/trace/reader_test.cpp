@@ -266,6 +266,45 @@ TEST_F(Reader, CountsUndefinedFramesAndStrings) {
   EXPECT_EQ(process->frames.at(5).function, "");
 }
 
+// Of torch.compile: stacks do not name the lines that a frame's code was compiled from.
+TEST_F(Reader, PutsTheLinesOfCompiledCodeBehindItsFrame) {
+  const std::string frames = bytes_of(FrameEntry{5, FrameKind::kPython, 1, 2, 7, 1, 0}) +
+                             bytes_of(FrameEntry{9, FrameKind::kPython, 1, 3, 30, 1, 0});
+  const std::string sources = bytes_of(SourceEntry{5, 1, 3, 12}) + bytes_of(SourceEntry{5, 0, 3, 20});
+  const auto process =
+      read(file_header() + chunk(ChunkType::kStacks, stack_entry(1, {5, 9}) + stack_entry(2, {9})) +
+           chunk(ChunkType::kFrames, frames) + chunk(ChunkType::kSources, sources) +
+           chunk(ChunkType::kStrings,
+                 string_entry(1, "forward") + string_entry(2, "<eval_with_key>.3") + string_entry(3, "/model.py")));
+  ASSERT_TRUE(process);
+  const auto& stack = process->stacks.at(1).frames;
+  ASSERT_EQ(stack.size(), 4u);
+  EXPECT_EQ(stack[0], 5u);
+  EXPECT_EQ(stack[3], 9u);
+  const Frame& innermost = process->frames.at(stack[1]);
+  EXPECT_EQ(innermost.kind, FrameKind::kPython);
+  EXPECT_EQ(innermost.function, "forward");
+  EXPECT_EQ(innermost.file, "/model.py");
+  EXPECT_EQ(innermost.line, 12u);
+  EXPECT_TRUE(innermost.is_compiled);
+  EXPECT_EQ(process->frames.at(stack[2]).line, 20u);
+  EXPECT_FALSE(process->frames.at(5).is_compiled);
+  EXPECT_EQ(process->stacks.at(2).frames, std::vector<std::uint32_t>{9});
+  EXPECT_EQ(loss_of(*process, Loss::kUndefinedReference), 0u);
+}
+
+TEST_F(Reader, CountsLinesOfFramesThatAreNotDefinedOrHaveTooMany) {
+  std::string sources = bytes_of(SourceEntry{8, 0, 0, 12});
+  for (std::uint32_t line = 1; line <= 130; ++line) sources += bytes_of(SourceEntry{5, 0, 0, line});
+  const auto process = read(file_header() + chunk(ChunkType::kStacks, stack_entry(1, {5})) +
+                            chunk(ChunkType::kFrames, bytes_of(FrameEntry{5, FrameKind::kPython, 0, 0, 7, 1, 0})) +
+                            chunk(ChunkType::kSources, sources));
+  ASSERT_TRUE(process);
+  EXPECT_EQ(process->stacks.at(1).frames.size(), 129u);
+  EXPECT_EQ(loss_of(*process, Loss::kUndefinedReference), 1u);
+  EXPECT_EQ(loss_of(*process, Loss::kDamagedBytes), 2 * sizeof(SourceEntry));
+}
+
 TEST_F(Reader, LeavesOutNamesOfFramesThatAskForTooMuchMemory) {
   std::string frames;
   for (std::uint32_t id = 1; id <= 600; ++id) frames += bytes_of(FrameEntry{id, FrameKind::kPython, 1, 0, 0, 0, 0});

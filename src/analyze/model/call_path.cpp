@@ -6,6 +6,8 @@
 #include <iterator>
 
 #include "analyze/model/symbols.h"
+#include "base/compiled_file.h"
+#include "base/file_line.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -103,6 +105,7 @@ LibraryFile library_file(std::string_view file) {
     if (const auto path = below(file, folder); !path.empty()) return split(path);
   }
   if (file.starts_with("<frozen ")) return {"importlib", file};
+  if (is_compiled_file(file)) return {"torch", file};
   // Our own calls, wherever they are installed.
   constexpr std::string_view kOwnFolder = "/turnpike/_move/";
   if (const auto at = file.find(kOwnFolder); at != std::string_view::npos) return split(file.substr(at + 1));
@@ -111,6 +114,7 @@ LibraryFile library_file(std::string_view file) {
 }
 
 bool is_wrapper(const trace::Frame& frame) {
+  if (is_compiled_file(frame.file)) return true;
   const LibraryFile file = library_file(frame.file);
   if (!file.library.empty()) return is_wrapper_place(file) || has_wrapper_name(frame.function);
   // What dataclasses writes.
@@ -131,6 +135,7 @@ PathFrame path_frame(const trace::Frame& frame) {
   } else if (!frame.function.empty()) {
     made.site += " (" + frame.function + ')';
   }
+  if (frame.is_compiled) made.site += kCompiledMark;
   return made;
 }
 

@@ -18,7 +18,7 @@ struct LibraryFile {
 LibraryFile library_file(std::string_view file);
 
 // Whether a frame stands between a program and what it called, and says nothing of either: a module's __call__, a
-// decorator, the wrapper of an operator, an import.
+// decorator, the wrapper of an operator, an import, code that torch.compile made.
 bool is_wrapper(const trace::Frame& frame);
 
 // Whether a frame is a line on the way to a call: one of Python, and no wrapper.

@@ -9,6 +9,7 @@
 #include "analyze/model/operators.h"
 #include "analyze/model/phase.h"
 #include "analyze/model/symbols.h"
+#include "base/file_line.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -85,6 +86,7 @@ void show_python(Place& place, const Frame& frame) {
     // torch.profiler knows the function, and not the line in it.
     place.site += " (" + frame.function + ')';
   }
+  if (frame.is_compiled) place.site += kCompiledMark;
 }
 
 // The innermost line of a library that `shown` led to.
@@ -142,6 +144,7 @@ Place place_of(Frames frames, bool is_backward_thread, std::string_view otherwis
   place.phase = phase_of(frames, is_backward_thread);
   if (const Frame* python = python_frame_to_show(frames)) {
     show_python(place, *python);
+    place.is_of_library = is_library_file(python->file) || is_wrapper(*python);
     place.library_site = library_site_of(frames, *python);
   } else {
     show_without_python(place, frames, is_backward_thread, otherwise);

@@ -17,6 +17,7 @@ namespace turnpike::analyze {
 struct Place : Where {
   std::optional<std::string> inner_op{};
   std::vector<std::string> stack{};
+  bool is_of_library = false;  // no line of the program led to it, and that shown is a library's
 };
 
 // The user's line is the innermost Python frame outside of installed packages and the standard library, else the

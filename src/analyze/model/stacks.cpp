@@ -69,10 +69,28 @@ std::uint32_t Stacks::of_transfer(const Transfer& transfer) {
   return of_call(timeline_.calls[transfer.call]);
 }
 
+bool Stacks::is_at_forward_line(std::uint32_t facts, std::uint32_t forward_facts) const {
+  if (forward_facts == kNone) return false;
+  const Place& place = facts_[facts].place;
+  const Place& forward = facts_[forward_facts].place;
+  if (!place.file) return true;
+  return place.is_of_library && place.phase == Phase::kBackward && forward.file && !forward.is_of_library;
+}
+
 CallSite Stacks::site(std::uint32_t facts, std::uint32_t forward_facts) const {
   const Place& place = facts_[facts].place;
   CallSite site{place, {}, place.stack};
-  if (forward_facts != kNone) site.forward_site = facts_[forward_facts].place.site;
+  if (forward_facts == kNone) return site;
+  site.forward_site = facts_[forward_facts].place.site;
+  if (!site.file || !is_at_forward_line(facts, forward_facts)) return site;
+  if (!site.library_site) {
+    const LibraryFile of = library_file(*site.file);
+    site.library_site = std::string(of.library) + ": " + std::string(of.path);
+    if (site.line) *site.library_site += ':' + std::to_string(*site.line);
+  }
+  site.file.reset();
+  site.line.reset();
+  site.function.reset();
   return site;
 }
 

@@ -44,6 +44,9 @@ class Stacks {
   const StackFacts& facts(std::uint32_t index) const { return facts_[index]; }
   // The frames of Python that led to the calls of `facts`, without wrappers, outermost first.
   std::vector<std::uint32_t> path_of(const StackFacts& facts);
+  // Whether the line of the forward pass is the place of a backward call: the engine made it, or a hook of a library
+  // that the engine ran (save_on_cpu).
+  bool is_at_forward_line(std::uint32_t facts, std::uint32_t forward_facts) const;
   // The place of `facts`, as rows name it. `forward_facts`: of the forward call of a backward one; kNone for others.
   CallSite site(std::uint32_t facts, std::uint32_t forward_facts) const;
 

@@ -177,7 +177,7 @@ ProcessAnalysis::Rows ProcessAnalysis::rows_of(const Transfer& transfer) {
 std::uint32_t ProcessAnalysis::path_row_of(std::uint32_t facts, std::uint32_t forward_facts, const Call* call,
                                            std::optional<Direction> direction) {
   const StackFacts& made = stacks_.facts(facts);
-  const bool is_of_forward_line = forward_facts != kNone && !made.place.file;
+  const bool is_of_forward_line = stacks_.is_at_forward_line(facts, forward_facts);
   const std::uint32_t shown = is_of_forward_line ? forward_facts : facts;
   const auto [node, is_new] = node_cache_.try_emplace(shown, kNoParent);
   if (is_new) node->second = node_of(stacks_.facts(shown));

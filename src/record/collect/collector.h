@@ -172,7 +172,7 @@ class Collector {
   HeardCalls heard_calls_;
   std::int64_t next_sample_ns_ = 0;  // of the monotonic clock
   std::vector<ActivityPool::Filled> filled_;
-  std::vector<std::byte> strings_payload_, frames_payload_, stacks_payload_;
+  std::vector<std::byte> strings_payload_, frames_payload_, stacks_payload_, sources_payload_;
   trace::ClockSample first_clock_{};
   std::int64_t last_flush_ns_ = 0;
   std::int64_t last_call_ns_ = 0;

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include "record/stacks/compiled_lines.h"
+#include "record/stacks/python_call.h"
 #include "record/stacks/python_runtime.h"
 
 namespace turnpike::record {
@@ -20,12 +22,6 @@ std::atomic<pid_t> g_process{0};  // that was promised: a forked child has none 
 
 // Long for a walk over frames, short for a program that ends.
 constexpr std::chrono::seconds kPatience(1);
-
-template <typename Function>
-bool find(Function& function, const char* name) noexcept {
-  function = python_symbol<Function>(name);
-  return function != nullptr;
-}
 
 void end() noexcept {
   g_state.store(kOver);
@@ -44,7 +40,10 @@ struct MethodDefinition {
 constexpr int kNoArguments = 4;
 
 void* on_exit(void*, void*) {
+  // Of a program that ended before Python came to it.
+  const bool is_well = look_for_compiled_lines();
   end();
+  if (!is_well) return nullptr;
   void* (*build_value)(const char*, ...);
   return find(build_value, "Py_BuildValue") ? build_value("") : nullptr;
 }
@@ -84,16 +83,6 @@ int promise(void*) {
   return 0;
 }
 
-// From 3.12 on any thread of the interpreter may run it: the main one is often inside a join().
-bool add_pending_call(const PythonRuntime& python) noexcept {
-  if (python.layout->version >= 0x030C && python.main_interpreter != nullptr) {
-    int (*add)(void*, int (*)(void*), void*, int);
-    if (find(add, "_PyEval_AddPendingCall")) return add(python.main_interpreter(), promise, nullptr, 0) == 0;
-  }
-  int (*add)(int (*)(void*), void*);
-  return find(add, "Py_AddPendingCall") && add(promise, nullptr) == 0;
-}
-
 }  // namespace
 
 void watch_python_end() noexcept {
@@ -103,7 +92,7 @@ void watch_python_end() noexcept {
   int not_asked = kNotAsked;
   if (!g_state.compare_exchange_strong(not_asked, kAsked)) return;
   // The queue of pending calls is full: asked again.
-  if (!add_pending_call(*python)) g_state.store(kNotAsked);
+  if (!call_in_python(*python, promise)) g_state.store(kNotAsked);
 }
 
 PythonStays::PythonStays(bool is_wanted) noexcept {

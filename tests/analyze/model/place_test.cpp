@@ -125,6 +125,24 @@ TEST(Place, IsTheModuleWhereTheFunctionHasNoName) {
   EXPECT_EQ(place({kCudart, native("", "/opt/app/trainer")}).site, "trainer");
 }
 
+TEST(Place, IsTheLineThatCodeWasCompiledFrom) {
+  trace::Frame source = python("forward", "/home/user/model.py", 42);
+  source.is_compiled = true;
+  const Place found = place({kCudart, kCopy, python("forward", "<eval_with_key>.3", 7), source,
+                             python("Model.forward", "/home/user/model.py", 40)});
+  EXPECT_EQ(found.site, "model.py:42 (compiled)");
+  EXPECT_EQ(found.file, "/home/user/model.py");
+  EXPECT_EQ(found.line, 42u);
+  EXPECT_EQ(found.library_site, std::nullopt);
+  EXPECT_EQ(found.stack[1], "forward (/home/user/model.py:42)");
+}
+
+TEST(Place, OfCompiledCodeWhoseLineIsUnknownIsTheFunctionThatWasCompiled) {
+  const std::string kernels = "/tmp/torchinductor_me/qw/cqwza3ckhfkuerketntxqntcs5vn2hj4ijj27tlhlk6lk4fnkyll.py";
+  EXPECT_EQ(place({python("call", kernels, 118), python("Model.forward", "/home/user/model.py", 40)}).site,
+            "model.py:40");
+}
+
 TEST(Place, OfABackwardThreadIsTheNode) {
   const std::vector<trace::Frame> frames = {
       kCudart,

@@ -413,6 +413,51 @@ TEST(Analysis, LeadsABackwardTransferToItsForwardLine) {
   EXPECT_EQ(report.sites[1].forward_site, "model.py:50");
 }
 
+// What torch.autograd.graph.save_on_cpu does in the thread of autograd.
+Report report_of_saved_tensor(const std::string& forward_file) {
+  ProcessBuilder builder("full");
+  builder.thread(200, "pt_autograd_0");
+  const auto hook = builder.python("save_on_cpu.__init__.<locals>.unpack_from_cpu",
+                                   "/venv/lib/python3.12/site-packages/torch/autograd/graph.py", 405);
+  const auto apply = builder.native("_ZN5torch8autograd9generated12SinBackward05applyEv", "/lib/libtorch_cpu.so");
+  builder.call({.start_ns = 10,
+                .end_ns = 11,
+                .correlation = 1,
+                .stack = builder.line(forward_file, 50),
+                .role = AutogradRole::kForward,
+                .sequence = 1});
+  builder.call({.start_ns = 100,
+                .end_ns = 101,
+                .correlation = 10,
+                .stack = builder.stack({builder.op("_to_copy"), hook, apply}),
+                .thread = 200,
+                .role = AutogradRole::kBackward,
+                .sequence = 0});
+  builder.copy({.start_ns = 200, .end_ns = 300, .correlation = 10, .bytes = 8});
+  return builder.report();
+}
+
+TEST(Analysis, LeadsAHookOfALibraryInTheBackwardPassToTheForwardLine) {
+  const Report report = report_of_saved_tensor("/home/user/model.py");
+  ASSERT_THAT(report.sites, SizeIs(1));
+  EXPECT_EQ(report.sites[0].phase, Phase::kBackward);
+  EXPECT_EQ(report.sites[0].forward_site, "model.py:50");
+  EXPECT_EQ(report.sites[0].file, std::nullopt) << "no line of the program: reports show the forward one";
+  EXPECT_EQ(report.sites[0].line, std::nullopt);
+  EXPECT_EQ(report.sites[0].library_site, "torch: autograd/graph.py:405");
+  ASSERT_FALSE(report.paths.costs.empty());
+  const auto way = way_to(report.paths, report.paths.costs[0].node);
+  ASSERT_THAT(way, SizeIs(1));
+  EXPECT_EQ(report.paths.frames[report.paths.nodes[way[0]].frame].site, "model.py:50");
+}
+
+TEST(Analysis, LeavesAHookOfALibraryWhereTheForwardLineIsALibrarysToo) {
+  const Report report = report_of_saved_tensor("/venv/lib/python3.12/site-packages/torch/nn/modules/linear.py");
+  ASSERT_THAT(report.sites, SizeIs(1));
+  EXPECT_EQ(report.sites[0].site, "graph.py:405");
+  EXPECT_EQ(report.sites[0].line, 405u);
+}
+
 // The launch that came first for a node may be missing, and a later operation's copy be the first that was recorded.
 TEST(Analysis, GuessesNoForwardLineWithoutLaunches) {
   const Report report = report_of_backward("transfers");

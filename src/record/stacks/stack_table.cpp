@@ -302,7 +302,10 @@ void StackTable::find_sources() {
   std::vector<SourceLine> lines;
   for (CompiledFrame& frame : compiled) {
     const CompiledAnswer answer = compiled_from(frame.file, frame.line, lines);
-    if (answer == CompiledAnswer::kNotYet) not_yet.push_back(std::move(frame));
+    if (answer == CompiledAnswer::kNotYet) {
+      not_yet.push_back(std::move(frame));
+      continue;
+    }
     if (answer != CompiledAnswer::kFound) continue;
     for (const SourceLine& line : lines) {
       sources_.push_back({frame.frame, strings_.intern(line.function), strings_.intern(line.file), line.line});

@@ -14,6 +14,8 @@ namespace {
 // Lines that one frame was compiled from, and frames of a stack with them: no recorder writes as many.
 constexpr std::size_t kMaxSources = 128;
 constexpr std::size_t kMaxStackFrames = 65535;
+// In all stacks together: so that a small file cannot ask for any amount of memory.
+constexpr std::size_t kMaxInsertedFrames = std::size_t{16} << 20;
 
 // Frames carry copies of their strings, so that a small file could ask for any amount of memory. Real ones need a
 // hundredth of this; names beyond it are left out and counted.
@@ -393,16 +395,25 @@ void Decoder::insert_sources() {
   count_loss(Loss::kUndefinedReference, undefined.size());
   if (ids_of_frame.empty()) return;
   std::vector<std::uint32_t> longer;
+  std::size_t inserted = 0;
+  std::uint64_t left_out = 0;
   for (auto& [id, stack] : process_.stacks) {
     longer.clear();
     for (const std::uint32_t frame : stack.frames) {
       longer.push_back(frame);
       const auto found = ids_of_frame.find(frame);
-      if (found != ids_of_frame.end() && longer.size() + found->second.size() <= kMaxStackFrames)
-        longer.insert(longer.end(), found->second.begin(), found->second.end());
+      if (found == ids_of_frame.end()) continue;
+      const std::size_t count = found->second.size();
+      if (longer.size() + count > kMaxStackFrames || inserted + count > kMaxInsertedFrames) {
+        left_out += count * sizeof(std::uint32_t);
+        continue;
+      }
+      longer.insert(longer.end(), found->second.begin(), found->second.end());
+      inserted += count;
     }
     if (longer.size() != stack.frames.size()) stack.frames = longer;
   }
+  count_loss(Loss::kDamagedBytes, left_out);
 }
 
 void Decoder::reconcile_end() {

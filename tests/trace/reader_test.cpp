@@ -293,6 +293,24 @@ TEST_F(Reader, PutsTheLinesOfCompiledCodeBehindItsFrame) {
   EXPECT_EQ(loss_of(*process, Loss::kUndefinedReference), 0u);
 }
 
+// 1 MB of stacks that would become 130 MB.
+TEST_F(Reader, BoundsWhatLinesOfCompiledCodeAddToTheStacks) {
+  std::string sources;
+  for (std::uint32_t line = 1; line <= 128; ++line) sources += bytes_of(SourceEntry{5, 0, 0, line});
+  std::string stacks;
+  constexpr std::uint32_t kStacks = 600;
+  for (std::uint32_t id = 1; id <= kStacks; ++id) stacks += stack_entry(id, std::vector<std::uint32_t>(400, 5));
+  const auto process = read(file_header() + chunk(ChunkType::kStacks, stacks) +
+                            chunk(ChunkType::kFrames, bytes_of(FrameEntry{5, FrameKind::kPython, 0, 0, 7, 1, 0})) +
+                            chunk(ChunkType::kSources, sources));
+  ASSERT_TRUE(process);
+  std::size_t frames = 0;
+  for (const auto& [id, stack] : process->stacks) frames += stack.frames.size();
+  constexpr std::size_t kMost = std::size_t{16} << 20;
+  EXPECT_EQ(frames, kStacks * 400 + kMost);
+  EXPECT_EQ(loss_of(*process, Loss::kDamagedBytes), (kStacks * 400 * 128 - kMost) * sizeof(std::uint32_t));
+}
+
 TEST_F(Reader, CountsLinesOfFramesThatAreNotDefinedOrHaveTooMany) {
   std::string sources = bytes_of(SourceEntry{8, 0, 0, 12});
   for (std::uint32_t line = 1; line <= 130; ++line) sources += bytes_of(SourceEntry{5, 0, 0, line});

@@ -10,7 +10,7 @@
 
 namespace turnpike::cli {
 
-// The minor version of the CPython 3 in a process; 0: there is none.
+// The minor version of the CPython 3 in a process, 0 if it has none.
 int python_version_of(const std::vector<MappedFile>& files);
 
 // Whether the process has loaded the recorder and waits. False: it is no such Python, it forbids it, or its main thread

@@ -84,7 +84,7 @@ class Command {
   bool calls_subcommand() const;
   std::vector<std::string> remaining() const;
   std::vector<Option> options() const;
-  // Throws if there is none of this name.
+  // Throws if the command has no such option.
   Option option(const std::string& name) const;
   std::string help() const;
 

@@ -81,7 +81,7 @@ TEST(StaticReport, NamesCausesOfIdleTimeInWords) {
   }
 }
 
-// The table is sorted by the time in the steps, which therefore stands there.
+// The table is sorted by the time in the steps, so it must show that time.
 TEST(StaticReport, ShowsIdleTimeInTheStepsBesideThatOfTheWholeRun) {
   analyze::Report report;
   report.idle = {idle_site(analyze::IdleCause::kInput, 7'000, 6'000),

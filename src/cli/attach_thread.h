@@ -16,7 +16,7 @@ namespace turnpike::cli {
 class HeldThread {
  public:
   // One that holds no lock of the C library: it is in a system call that waits, or has just returned from one. An
-  // The Error says why no thread was found.
+  // Error says why no thread was found.
   static Result<std::unique_ptr<HeldThread>> find(pid_t process, std::chrono::milliseconds patience);
   HeldThread(const HeldThread&) = delete;
   HeldThread& operator=(const HeldThread&) = delete;

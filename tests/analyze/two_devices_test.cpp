@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analyze/process_builder.h"
+#include "durations.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -12,8 +13,6 @@ using ::testing::SizeIs;
 using trace::CallKind;
 using trace::CopyKind;
 using trace::MemoryKind;
-
-constexpr std::int64_t kUs = 1000;
 
 const Site& site_at(const Report& report, const std::string& name) {
   for (const Site& site : report.sites) {

@@ -8,7 +8,10 @@ import platform
 
 import pytest
 
-pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="instructions are counted on x86-64 alone")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(platform.machine() != "x86_64", reason="instructions are counted on x86-64 alone"),
+]
 
 EVERYTHING = 'everything = dict(h2d="log", d2h="log", sync="log", pageable="log")\n'
 

@@ -7,6 +7,8 @@ import textwrap
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 torch = pytest.importorskip("torch")
 if torch.version.cuda is None:
     pytest.skip("PyTorch was built without CUDA", allow_module_level=True)

@@ -11,6 +11,12 @@ import pytest
 
 import turnpike
 
+
+def pytest_itemcollected(item):
+    """Each of these tests starts programs that import PyTorch and a framework."""
+    item.add_marker(pytest.mark.slow)
+
+
 # PyTorch has its own runtime in the process, so the fake one is opened by its path. What a step "transfers" says where
 # in the step it was.
 HEAD = """

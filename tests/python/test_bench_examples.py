@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 torch = pytest.importorskip("torch", reason="the examples train with PyTorch, which is not installed here")
 pytest.importorskip("numpy", reason="the examples make their images with NumPy, which is not installed here")
 

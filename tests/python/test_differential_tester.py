@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 FOLDER = pathlib.Path(__file__).parents[1] / "gpu" / "differential"

@@ -20,6 +20,8 @@ from born_batches import BIG, assert_same, born_of, facts, is_locked, played_loc
 from turnpike import _core  # noqa: E402
 from turnpike._move import arena, born, slots  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 torch.set_num_threads(1)
 Pair = collections.namedtuple("Pair", "left right")
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analyze/graph/graph_text.h"
+#include "durations.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -16,7 +17,6 @@ using trace::CallKind;
 using trace::CopyKind;
 using trace::MemoryKind;
 
-constexpr std::int64_t kUs = 1000;
 constexpr std::uint32_t kAutograd = kMainThread + 1;
 
 // Launches, copies and waits with times in microseconds; a call and its work share a number.

@@ -6,14 +6,13 @@
 
 #include "analyze/graph/graph_text.h"
 #include "analyze/graph/ranks.h"
+#include "durations.h"
 
 namespace turnpike::analyze {
 namespace {
 
 using ::testing::ElementsAre;
 using trace::CallKind;
-
-constexpr std::int64_t kUs = 1000;
 
 void launch(ProcessBuilder& builder, std::uint32_t correlation, std::int64_t call_us, std::int64_t start_us,
             std::int64_t end_us, std::uint32_t stream = 1, const std::string& name = "_Z6kernelv") {

@@ -12,13 +12,13 @@
 namespace turnpike::analyze {
 namespace {
 
-constexpr int kSteps = 12;
+constexpr int kRetimedSteps = 12;
 
 // Each step: the host works for 200 us, a kernel of 300 us, and its result is read.
 StepProgram reading_its_result() {
   StepProgram program;
   const std::uint32_t item = program.stack(9, {"_local_scalar_dense", "item"});
-  program.steps(kSteps, [&](int) {
+  program.steps(kRetimedSteps, [&](int) {
     program.work(200 * kUs);
     program.kernel(300 * kUs);
     program.download({.stack = item, .bytes = 4, .duration_ns = 2 * kUs, .wait = Wait::kBehind});
@@ -30,7 +30,7 @@ StepProgram reading_its_result() {
 StepProgram uploading_on_the_compute_stream() {
   StepProgram program;
   const std::uint32_t line = program.stack(5, {"copy_", "to_dtype_layout"});
-  program.steps(kSteps, [&](int) {
+  program.steps(kRetimedSteps, [&](int) {
     program.upload({.stack = line, .bytes = 12'500'000, .duration_ns = 250 * kUs});
     program.kernel(300 * kUs);
   });
@@ -105,8 +105,8 @@ TEST(Graph, RetimesAnEditThatLeadsBackInTheOrderOfTheRecording) {
 
 TEST(Graph, IsOfTheStepsAlone) {
   const Played played(reading_its_result());
-  EXPECT_EQ(played.model().step_count(), static_cast<std::size_t>(kSteps));
-  EXPECT_EQ(played.model().graph().operations.size(), 2u * kSteps);
+  EXPECT_EQ(played.model().step_count(), static_cast<std::size_t>(kRetimedSteps));
+  EXPECT_EQ(played.model().graph().operations.size(), 2u * kRetimedSteps);
 }
 
 // Each step: a kernel of 300 us, an upload of 250 us on a side stream, a kernel of 100 us; no event between them.
@@ -118,7 +118,7 @@ StepProgram uploading_on_a_side_stream(bool is_blocking) {
     program.builder().default_stream(0, kComputeStream);
   }
   const std::uint32_t line = program.stack(5, {"copy_", "to_dtype_layout"});
-  program.steps(kSteps, [&](int) {
+  program.steps(kRetimedSteps, [&](int) {
     program.kernel(300 * kUs);
     program.upload({.stack = line, .bytes = 12'500'000, .duration_ns = 250 * kUs, .stream = kSideStream});
     program.kernel(100 * kUs);
@@ -135,7 +135,7 @@ std::size_t count_edges(const Graph& graph, EdgeKind kind) {
 TEST(DefaultStream, WaitsForBlockingStreamsAndTheyForIt) {
   const Played played(uploading_on_a_side_stream(true));
   EXPECT_NEAR(played.measured_us(), 653, 5);
-  EXPECT_GE(count_edges(played.model().graph(), EdgeKind::kDefaultStream), 2u * kSteps - 2);
+  EXPECT_GE(count_edges(played.model().graph(), EdgeKind::kDefaultStream), 2u * kRetimedSteps - 2);
   EXPECT_NEAR(played.model().retimed_step_ns(), played.model().measured_step_ns(),
               0.001 * played.model().measured_step_ns());
   const Graph typical = played.typical();
@@ -158,7 +158,7 @@ TEST(DefaultStream, StreamsOrderedByTheHostAreTakenForNonBlocking) {
   StepProgram program;
   program.make_streams_blocking();
   const std::uint32_t line = program.stack(5, {"copy_", "to_dtype_layout"});
-  program.steps(kSteps, [&](int) {
+  program.steps(kRetimedSteps, [&](int) {
     program.kernel(300 * kUs);
     program.sync(trace::kNoId, "cudaDeviceSynchronize");
     program.upload({.stack = line, .bytes = 1000, .duration_ns = 2 * kUs, .stream = kSideStream});
@@ -201,7 +201,7 @@ TEST(WhatIf, WhatOneChangeTookAwayAnotherDoesNotBringBack) {
 TEST(WhatIf, ACopyDoesNotCrossFasterThanTheLink) {
   StepProgram program;
   const std::uint32_t line = program.stack(5, {"copy_", "to_dtype_layout"});
-  program.steps(kSteps, [&](int) {
+  program.steps(kRetimedSteps, [&](int) {
     program.upload({.stack = line,
                     .bytes = 10'000'000,
                     .duration_ns = 1000 * kUs,
@@ -223,8 +223,8 @@ TEST(WhatIf, ChangesThatApplyToNothingChangeNothing) {
 
 TEST(WhatIf, FindsTheCallsOfALine) {
   const Played played(reading_its_result());
-  EXPECT_EQ(calls_at(played.model(), "train.py:9").size(), 2u * kSteps);
-  EXPECT_EQ(calls_at(played.model(), "me/train.py:9").size(), 2u * kSteps);
+  EXPECT_EQ(calls_at(played.model(), "train.py:9").size(), 2u * kRetimedSteps);
+  EXPECT_EQ(calls_at(played.model(), "me/train.py:9").size(), 2u * kRetimedSteps);
   EXPECT_TRUE(calls_at(played.model(), "train.py:10").empty());
   EXPECT_TRUE(calls_at(played.model(), "other.py:9").empty());
 }

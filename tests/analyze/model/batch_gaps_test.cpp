@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "analyze/process_builder.h"
+#include "durations.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -13,8 +14,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using trace::AutogradRole;
 using trace::CallKind;
-
-constexpr std::int64_t kMs = 1'000'000;
 
 constexpr std::uint32_t kOtherLaunchingThread = kMainThread + 1;
 

@@ -9,11 +9,11 @@
 namespace turnpike::analyze {
 namespace {
 
-constexpr int kSteps = 10;
+constexpr int kStepsOfARank = 10;
 
 TwoRanks playing(const RankWork& first, const RankWork& second) {
   TwoRanks program;
-  for (int step = 0; step < kSteps; ++step) program.step(first, second);
+  for (int step = 0; step < kStepsOfARank; ++step) program.step(first, second);
   return program;
 }
 
@@ -43,7 +43,7 @@ TEST(Collectives, AreSplitIntoTheWaitForTheLastRankAndTheTransfer) {
   const auto processes = playing({.kernel_ns = 100'000}, {.kernel_ns = 400'000}).take();
   const auto meetings = match_collectives(collectives_of(processes));
   ASSERT_TRUE(meetings);
-  ASSERT_EQ(meetings->size(), static_cast<std::size_t>(kSteps));
+  ASSERT_EQ(meetings->size(), static_cast<std::size_t>(kStepsOfARank));
   for (const Meeting& meeting : *meetings) {
     EXPECT_EQ(meeting.collective, "all-reduce");
     EXPECT_EQ(meeting.last_rank, 1u);
@@ -60,7 +60,7 @@ TEST(Collectives, OneThatOnlyOneFileHoldsIsPassedOver) {
   ranks[1].streams[0].erase(ranks[1].streams[0].begin());
   const auto meetings = match_collectives(ranks);
   ASSERT_TRUE(meetings);
-  EXPECT_EQ(meetings->size(), kSteps - 1u);
+  EXPECT_EQ(meetings->size(), kStepsOfARank - 1u);
   for (const Meeting& meeting : *meetings) EXPECT_EQ(meeting.wait_ns(0), 100'000);
 }
 
@@ -77,7 +77,7 @@ TEST(Collectives, OfClocksThatDisagreeAreNotMatched) {
 TEST(Collectives, OfDifferentKindsAreNotMatched) {
   const auto first = playing({.kernel_ns = 100'000}, {.kernel_ns = 200'000}).take();
   TwoRanks other("ncclDevKernel_AllGather_RING_LL(...)");
-  for (int step = 0; step < kSteps; ++step) other.step({.kernel_ns = 100'000}, {.kernel_ns = 200'000});
+  for (int step = 0; step < kStepsOfARank; ++step) other.step({.kernel_ns = 100'000}, {.kernel_ns = 200'000});
   const auto second = other.take();
   auto ranks = collectives_of(first);
   ranks[1] = collectives_of(second)[1];
@@ -95,7 +95,7 @@ TEST(WhatIfOfRanks, TheUnchangedGraphsTogetherGiveTheRecordingAgain) {
   const auto answer = what_if(processes, {}, {});
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->rank_count, 2u);
-  EXPECT_EQ(answer->meeting_count, static_cast<std::size_t>(kSteps));
+  EXPECT_EQ(answer->meeting_count, static_cast<std::size_t>(kStepsOfARank));
   EXPECT_FALSE(answer->has_lost_collectives);
   EXPECT_EQ(answer->measured_step_ns, 619'000);  // 258 + 5 + 300 + 1, 50, 5
   EXPECT_EQ(answer->retimed_step_ns, answer->measured_step_ns);
@@ -266,11 +266,11 @@ TEST(WhatIfOfRanks, TheBusiestSpeaksAndCallsOfBothAreCounted) {
   for (int i = 0; i < 3; ++i) with_more_calls[0].timeline.calls.push_back(with_more_calls[0].timeline.calls.back());
   const auto answer = what_if(with_more_calls, {{Change::kHoistUpload, ""}, {Change::kDeferSync, "train.py:8"}}, {});
   ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->changed, (std::vector<std::size_t>{2u * kSteps, 0u}));
+  EXPECT_EQ(answer->changed, (std::vector<std::size_t>{2u * kStepsOfARank, 0u}));
   EXPECT_EQ(answer->misfits,
             std::vector<std::string>{"No call of CUDA in the steps that are re-timed is at train.py:8. defer_sync fits "
                                      "cudaDeviceSynchronize (23 calls)."});
-  EXPECT_EQ(answer->step_count, static_cast<std::size_t>(kSteps));
+  EXPECT_EQ(answer->step_count, static_cast<std::size_t>(kStepsOfARank));
 }
 
 TEST(WhatIfOfRanks, AMisfitNamesTheFivePlacesWithMost) {

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "analyze/process_builder.h"
+#include "durations.h"
 
 namespace turnpike::analyze {
 namespace {
 
-constexpr std::int64_t kMs = 1'000'000;
 constexpr std::int64_t kSecond = 1'000 * kMs;
 constexpr std::uint64_t kMB = 1'000'000;
 

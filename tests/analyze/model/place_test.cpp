@@ -26,13 +26,13 @@ Place place(const std::vector<trace::Frame>& frames, bool is_backward_thread = f
 
 const trace::Frame kCudart = native("cudaMemcpyAsync", "/venv/lib/libcudart.so.13");
 const trace::Frame kCopy = native("_ZN2at4_ops5copy_4callERNS_6TensorE", "/venv/lib/libtorch_cpu.so");
-const trace::Frame kTo = native("_ZN2at4_ops15to_dtype_layout4callERKNS_6TensorE", "/venv/lib/libtorch_cpu.so");
+const trace::Frame kAtenTo = native("_ZN2at4_ops15to_dtype_layout4callERKNS_6TensorE", "/venv/lib/libtorch_cpu.so");
 const trace::Frame kModule = python("Module.to", "/venv/lib/python3.12/site-packages/torch/nn/modules/module.py", 1300);
 const trace::Frame kTrain = python("train", "/home/user/train.py", 23);
 const trace::Frame kMain = python("main", "/home/user/main.py", 5);
 
 TEST(Place, IsTheInnermostLineOfTheUser) {
-  const Place found = place({kCudart, kCopy, kTo, kModule, kTrain, kMain});
+  const Place found = place({kCudart, kCopy, kAtenTo, kModule, kTrain, kMain});
   EXPECT_EQ(found.site, "train.py:23");
   EXPECT_EQ(found.file, "/home/user/train.py");
   EXPECT_EQ(found.line, 23u);
@@ -147,7 +147,7 @@ TEST(Place, OfABackwardThreadIsTheNode) {
   const std::vector<trace::Frame> frames = {
       kCudart,
       kCopy,
-      kTo,
+      kAtenTo,
       native("_ZN5torch8autograd9generated15ToCopyBackward05applyEOSt6vectorIN2at6TensorESaIS4_EE",
              "/venv/lib/libtorch_cpu.so"),
       native("_ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEE",
@@ -160,7 +160,7 @@ TEST(Place, OfABackwardThreadIsTheNode) {
 }
 
 TEST(Place, IsTheOperatorWhereOnlyPyTorchIsOnTheStack) {
-  EXPECT_EQ(place({kCudart, kCopy, kTo}).site, "aten::to");
+  EXPECT_EQ(place({kCudart, kCopy, kAtenTo}).site, "aten::to");
 }
 
 TEST(Place, IsTheCallWhereNothingIsKnown) {

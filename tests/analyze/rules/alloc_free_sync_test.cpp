@@ -6,7 +6,7 @@
 namespace turnpike::analyze {
 namespace {
 
-constexpr const char* kRule = "alloc_free_sync";
+constexpr const char* kAllocFreeSync = "alloc_free_sync";
 
 std::vector<Finding> findings_of(int steps_with_frees, const std::string& suffix = "", bool has_empty_cache = true) {
   StepProgram program;
@@ -25,7 +25,7 @@ std::vector<Finding> findings_of(int steps_with_frees, const std::string& suffix
     program.kernel(100 * kUs);
     if (step < steps_with_frees) program.call(trace::CallKind::kDeviceFree, freeing, "cudaFree" + suffix, 300 * kUs);
   });
-  return program.findings(kRule);
+  return program.findings(kAllocFreeSync);
 }
 
 TEST(AllocFreeSync, IsToldAtTheLineThatFrees) {

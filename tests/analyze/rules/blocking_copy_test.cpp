@@ -6,7 +6,7 @@
 namespace turnpike::analyze {
 namespace {
 
-constexpr const char* kRule = "blocking_copy";
+constexpr const char* kBlockingCopy = "blocking_copy";
 
 // The host's own work comes behind the wait, so that it adds to the step.
 StepProgram uploading(const StepCopy& copy, const std::vector<std::string>& operators) {
@@ -34,7 +34,8 @@ StepProgram downloading(const StepCopy& copy) {
 }
 
 TEST(BlockingCopy, IsAPinnedUploadThatIsWaitedFor) {
-  const auto findings = uploading({.wait = Wait::kBehind}, {"copy_", "to_dtype_layout"}).findings(kRule, link_of(55));
+  const auto findings =
+      uploading({.wait = Wait::kBehind}, {"copy_", "to_dtype_layout"}).findings(kBlockingCopy, link_of(55));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:17");
   EXPECT_NE(findings[0].advice.find("non_blocking=True"), std::string::npos);
@@ -42,23 +43,24 @@ TEST(BlockingCopy, IsAPinnedUploadThatIsWaitedFor) {
 }
 
 TEST(BlockingCopy, IsASynchronousCallWithoutPyTorch) {
-  const auto findings = uploading({.wait = Wait::kInCall, .api = "cudaMemcpy"}, {}).findings(kRule, link_of(55));
+  const auto findings =
+      uploading({.wait = Wait::kInCall, .api = "cudaMemcpy"}, {}).findings(kBlockingCopy, link_of(55));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_NE(findings[0].advice.find("cudaMemcpyAsync"), std::string::npos);
 }
 
 TEST(BlockingCopy, IsNoneThatIsAsynchronous) {
-  EXPECT_TRUE(uploading({}, {"copy_", "to_dtype_layout"}).findings(kRule, link_of(55)).empty());
+  EXPECT_TRUE(uploading({}, {"copy_", "to_dtype_layout"}).findings(kBlockingCopy, link_of(55)).empty());
 }
 
 TEST(BlockingCopy, LeavesOrdinaryMemoryToItsOwnRule) {
   const StepCopy pageable = {.duration_ns = 2000 * kUs, .host = trace::MemoryKind::kPageable, .wait = Wait::kInCall};
-  EXPECT_TRUE(uploading(pageable, {"copy_", "to_dtype_layout"}).findings(kRule, link_of(55)).empty());
+  EXPECT_TRUE(uploading(pageable, {"copy_", "to_dtype_layout"}).findings(kBlockingCopy, link_of(55)).empty());
 }
 
 TEST(BlockingCopy, IsALargeResultFetchedOnTheSpot) {
   const StepCopy result = {.bytes = 4 * kMiB, .host = trace::MemoryKind::kPageable, .wait = Wait::kInCall};
-  const auto findings = downloading(result).findings(kRule, link_of(55));
+  const auto findings = downloading(result).findings(kBlockingCopy, link_of(55));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:40");
   EXPECT_NE(findings[0].advice.find("tp.fetch"), std::string::npos);
@@ -68,7 +70,7 @@ TEST(BlockingCopy, NamesMallocWhereLargeResultsComeIntoNewPages) {
   const auto advice_at = [](std::uint64_t bytes, std::int64_t duration_ns) {
     const StepCopy result = {
         .bytes = bytes, .duration_ns = duration_ns, .host = trace::MemoryKind::kPageable, .wait = Wait::kInCall};
-    const auto findings = downloading(result).findings(kRule, link_of(55));
+    const auto findings = downloading(result).findings(kBlockingCopy, link_of(55));
     return findings.empty() ? std::string("nothing") : findings[0].advice;
   };
   EXPECT_NE(advice_at(4 * kMiB, 3500 * kUs).find("MALLOC_MMAP_THRESHOLD_"), std::string::npos) << "1.2 GB/s";
@@ -79,7 +81,7 @@ TEST(BlockingCopy, NamesMallocWhereLargeResultsComeIntoNewPages) {
 TEST(BlockingCopy, LeavesAValueToItsOwnRule) {
   const StepCopy value = {
       .bytes = 4, .duration_ns = 2 * kUs, .host = trace::MemoryKind::kPageable, .wait = Wait::kBehind};
-  EXPECT_TRUE(downloading(value).findings(kRule, link_of(55)).empty());
+  EXPECT_TRUE(downloading(value).findings(kBlockingCopy, link_of(55)).empty());
 }
 
 }  // namespace

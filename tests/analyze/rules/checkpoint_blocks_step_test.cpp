@@ -6,7 +6,7 @@
 namespace turnpike::analyze {
 namespace {
 
-constexpr const char* kRule = "checkpoint_blocks_step";
+constexpr const char* kCheckpointBlocksStep = "checkpoint_blocks_step";
 
 struct Saving {
   int steps = 12;
@@ -34,7 +34,7 @@ StepProgram program_of(const Saving& saving) {
 }
 
 TEST(CheckpointBlocksStep, IsAHeapOfDownloadsInFewSteps) {
-  const auto findings = program_of({}).findings(kRule, link_of(55));
+  const auto findings = program_of({}).findings(kCheckpointBlocksStep, link_of(55));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:50");
   EXPECT_EQ(findings[0].evidence.find("in 3 of 12 steps; 8 downloads (33.6 MB) each time"), 0u) << findings[0].evidence;
@@ -49,32 +49,32 @@ TEST(CheckpointBlocksStep, IsTheOnlyRuleThatTellsHowToCopyThere) {
 
 TEST(CheckpointBlocksStep, LeavesResultsOfMoreStepsToTheRuleOfBlockingCopies) {
   const Saving often = {.steps = 12, .every = 3};
-  EXPECT_TRUE(program_of(often).findings(kRule, link_of(55)).empty());
+  EXPECT_TRUE(program_of(often).findings(kCheckpointBlocksStep, link_of(55)).empty());
   EXPECT_EQ(program_of(often).findings("blocking_copy", link_of(55)).size(), 1u);
 }
 
 TEST(CheckpointBlocksStep, LeavesAFewResultsToTheRuleOfBlockingCopies) {
   const Saving few = {.tensors = 7};
-  EXPECT_TRUE(program_of(few).findings(kRule, link_of(55)).empty());
+  EXPECT_TRUE(program_of(few).findings(kCheckpointBlocksStep, link_of(55)).empty());
   EXPECT_EQ(program_of(few).findings("blocking_copy", link_of(55)).size(), 1u);
 }
 
 TEST(CheckpointBlocksStep, IsNoneThatNothingWaitsFor) {
-  EXPECT_TRUE(program_of({.wait = Wait::kNothing}).findings(kRule, link_of(55)).empty());
+  EXPECT_TRUE(program_of({.wait = Wait::kNothing}).findings(kCheckpointBlocksStep, link_of(55)).empty());
 }
 
 TEST(CheckpointBlocksStep, IsNoneOfValues) {
-  EXPECT_TRUE(program_of({.bytes = 4096}).findings(kRule, link_of(55)).empty());
+  EXPECT_TRUE(program_of({.bytes = 4096}).findings(kCheckpointBlocksStep, link_of(55)).empty());
 }
 
 TEST(CheckpointBlocksStep, NamesCudaWithoutPyTorch) {
-  const auto findings = program_of({.operators = {}}).findings(kRule, link_of(55));
+  const auto findings = program_of({.operators = {}}).findings(kCheckpointBlocksStep, link_of(55));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_NE(findings[0].advice.find("cudaMemcpyAsync"), std::string::npos);
 }
 
 TEST(CheckpointBlocksStep, IsFoundWithoutTheRateOfTheLink) {
-  const auto findings = program_of({}).findings(kRule);
+  const auto findings = program_of({}).findings(kCheckpointBlocksStep);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_GT(findings[0].saving_pct.value_or(0), 0);
 }

@@ -6,14 +6,14 @@
 namespace turnpike::analyze {
 namespace {
 
-constexpr const char* kRule = "copies_in_step";
+constexpr const char* kCopiesInStep = "copies_in_step";
 
 enum class Made { kAnywhere, kOfPythonValues };
 
 // Uploads in each of 6 steps; `address` and `content` of a step.
 template <typename Address, typename Content>
-std::vector<Finding> findings_of(Made made, const Address& address, const Content& content, const char* rule = kRule,
-                                 std::uint64_t bytes = 16u << 10) {
+std::vector<Finding> findings_of(Made made, const Address& address, const Content& content,
+                                 const char* rule = kCopiesInStep, std::uint64_t bytes = 16u << 10) {
   StepProgram program;
   ProcessBuilder& builder = program.builder();
   std::vector<std::uint32_t> frames = {builder.op("copy_"), builder.op("to_dtype_layout")};
@@ -85,7 +85,7 @@ TEST(CopiesInStep, OfPythonValuesWithoutContentAreANote) {
 }
 
 TEST(CopiesInStep, WithoutContentAreNotABatch) {
-  EXPECT_TRUE(findings_of(Made::kOfPythonValues, one_place, not_recorded, kRule, kMiB).empty());
+  EXPECT_TRUE(findings_of(Made::kOfPythonValues, one_place, not_recorded, kCopiesInStep, kMiB).empty());
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace turnpike::analyze {
 namespace {
 
-constexpr const char* kRule = "copy_on_compute_stream";
+constexpr const char* kCopyOnComputeStream = "copy_on_compute_stream";
 
 StepProgram uploading(const StepCopy& copy) {
   StepProgram program;
@@ -20,7 +20,7 @@ StepProgram uploading(const StepCopy& copy) {
 }
 
 TEST(CopyOnComputeStream, IsAnUploadThatNoKernelRunsBeside) {
-  const auto findings = uploading({}).findings(kRule);
+  const auto findings = uploading({}).findings(kCopyOnComputeStream);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:21");
   EXPECT_NE(findings[0].evidence.find("they took 300 us a step, 300 us of it without a kernel beside them"),
@@ -31,7 +31,7 @@ TEST(CopyOnComputeStream, IsAnUploadThatNoKernelRunsBeside) {
 
 TEST(CopyOnComputeStream, SaysWhatOneMoreBatchTakesAsFarAsTheMemoryIsKnown) {
   const auto evidence_of = [](StepProgram program) {
-    const auto findings = program.findings(kRule);
+    const auto findings = program.findings(kCopyOnComputeStream);
     return findings.size() == 1 ? findings[0].evidence : "not one finding";
   };
   const std::string batch =
@@ -69,11 +69,11 @@ TEST(CopyOnComputeStream, SaysWhatOneMoreBatchTakesAsFarAsTheMemoryIsKnown) {
 }
 
 TEST(CopyOnComputeStream, IsNoneOnAStreamOfItsOwn) {
-  EXPECT_TRUE(uploading({.stream = kSideStream}).findings(kRule).empty());
+  EXPECT_TRUE(uploading({.stream = kSideStream}).findings(kCopyOnComputeStream).empty());
 }
 
 TEST(CopyOnComputeStream, IsNoneThatIsShort) {
-  EXPECT_TRUE(uploading({.bytes = 4096, .duration_ns = 2 * kUs}).findings(kRule).empty());
+  EXPECT_TRUE(uploading({.bytes = 4096, .duration_ns = 2 * kUs}).findings(kCopyOnComputeStream).empty());
 }
 
 TEST(CopyOnComputeStream, IsAResultThatComesDownBetweenKernels) {
@@ -83,7 +83,7 @@ TEST(CopyOnComputeStream, IsAResultThatComesDownBetweenKernels) {
     program.kernel(400 * kUs);
     program.download({.stack = stack});
   });
-  const auto findings = program.findings(kRule);
+  const auto findings = program.findings(kCopyOnComputeStream);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_NE(findings[0].advice.find("record_stream"), std::string::npos);
 }

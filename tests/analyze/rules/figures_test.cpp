@@ -11,8 +11,6 @@ namespace {
 using trace::CallKind;
 using trace::MemoryKind;
 
-const std::vector<std::string> kTo = {"copy_", "to_dtype_layout"};
-
 std::string text_of(const Finding& finding) {
   char percent[32] = "?";
   if (finding.saving_pct) std::snprintf(percent, sizeof percent, "%.2f %%", *finding.saving_pct);

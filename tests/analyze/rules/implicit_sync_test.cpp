@@ -6,7 +6,7 @@
 namespace turnpike::analyze {
 namespace {
 
-constexpr const char* kRule = "implicit_sync";
+constexpr const char* kImplicitSync = "implicit_sync";
 
 StepProgram reading(std::uint64_t bytes, Wait wait, const std::string& op, int times = 1) {
   StepProgram program;
@@ -23,7 +23,7 @@ StepProgram reading(std::uint64_t bytes, Wait wait, const std::string& op, int t
 }
 
 TEST(ImplicitSync, IsToldWithTheOperatorThatReads) {
-  const auto findings = reading(4, Wait::kBehind, "item").findings(kRule);
+  const auto findings = reading(4, Wait::kBehind, "item").findings(kImplicitSync);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:30");
   EXPECT_EQ(findings[0].title, "aten::item makes the CPU wait for the GPU");
@@ -32,17 +32,17 @@ TEST(ImplicitSync, IsToldWithTheOperatorThatReads) {
 }
 
 TEST(ImplicitSync, IsNoneForAResultThatIsLarge) {
-  EXPECT_TRUE(reading(kMiB, Wait::kBehind, "to_dtype_layout").findings(kRule).empty());
+  EXPECT_TRUE(reading(kMiB, Wait::kBehind, "to_dtype_layout").findings(kImplicitSync).empty());
 }
 
 TEST(ImplicitSync, AdvisesToKeepTheShapeWhereTheSizeIsRead) {
-  const auto findings = reading(8, Wait::kBehind, "nonzero").findings(kRule);
+  const auto findings = reading(8, Wait::kBehind, "nonzero").findings(kImplicitSync);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_NE(findings[0].advice.find("torch.where"), std::string::npos) << findings[0].advice;
 }
 
 TEST(ImplicitSync, AdvisesToReadManyValuesTogether) {
-  const auto findings = reading(4, Wait::kBehind, "item", 10).findings(kRule);
+  const auto findings = reading(4, Wait::kBehind, "item", 10).findings(kImplicitSync);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_NE(findings[0].advice.find("torch.stack"), std::string::npos) << findings[0].advice;
 }

@@ -6,7 +6,7 @@
 namespace turnpike::analyze {
 namespace {
 
-constexpr const char* kRule = "late_loader";
+constexpr const char* kLateLoader = "late_loader";
 
 enum class Sampled { kNothing, kDataSet, kWorkers };
 
@@ -30,7 +30,7 @@ std::vector<Finding> findings_of(std::int64_t loading_ns, std::int64_t kernel_ns
     program.upload({.stack = to, .bytes = kMiB, .duration_ns = 50 * kUs});
     program.kernel(kernel_ns);
   });
-  return program.findings(kRule);
+  return program.findings(kLateLoader);
 }
 
 TEST(LateLoader, IsToldWhereTheBatchIsTaken) {
@@ -92,7 +92,7 @@ TEST(LateLoader, IsToldOfTwoWaitsOfALoaderAndOfHalfOfTheStepsElsewhere) {
       program.upload({.stack = to, .bytes = kMiB, .duration_ns = 50 * kUs});
       program.kernel(500 * kUs);
     });
-    return program.findings(kRule).size();
+    return program.findings(kLateLoader).size();
   };
   EXPECT_EQ(count(9, false), 1u);
   EXPECT_EQ(count(5, false), 1u);
@@ -115,7 +115,7 @@ TEST(LateLoader, IsNotThePauseOfOtherRules) {
       program.upload({.stack = to, .bytes = kMiB, .duration_ns = 50 * kUs});
       program.kernel(500 * kUs);
     });
-    return program.findings(kRule).size();
+    return program.findings(kLateLoader).size();
   };
   EXPECT_EQ(count(trace::CallKind::kOther, 0, Wait::kNothing), 1u);
   EXPECT_EQ(count(trace::CallKind::kHostAlloc, 0, Wait::kNothing), 0u);

@@ -8,7 +8,7 @@
 namespace turnpike::analyze {
 namespace {
 
-constexpr const char* kRule = "late_weights";
+constexpr const char* kLateWeights = "late_weights";
 
 struct Layers {
   std::vector<std::int64_t> copies_ns = {300 * kUs, 300 * kUs, 300 * kUs, 300 * kUs};
@@ -42,7 +42,7 @@ std::vector<Finding> findings_of(const Layers& layers) {
   } else {
     step(0);
   }
-  return program.findings(kRule);
+  return program.findings(kLateWeights);
 }
 
 TEST(LateWeights, AreToldWithWhatTheNextOneOnItsWayGains) {

@@ -8,7 +8,7 @@
 namespace turnpike::analyze {
 namespace {
 
-constexpr const char* kRule = "launch_bound";
+constexpr const char* kLaunchBound = "launch_bound";
 
 struct Network {
   std::int64_t kernel_ns = 4 * kUs;
@@ -32,7 +32,7 @@ std::vector<Finding> findings_of(const Network& network) {
                         .wait = Wait::kInCall});
     }
   });
-  return program.findings(kRule);
+  return program.findings(kLaunchBound);
 }
 
 TEST(LaunchBound, IsToldOfTheStepAndNotOfALine) {
@@ -80,7 +80,7 @@ TEST(LaunchBound, NamesTheThreadOfAutograd) {
     }
     builder.range("step", start_ns, now_ns);
   }
-  const auto findings = program.findings(kRule);
+  const auto findings = program.findings(kLaunchBound);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_NE(findings[0].evidence.find("that is why a CPU core is at 100 % there"), std::string::npos)
       << findings[0].evidence;
@@ -97,7 +97,7 @@ std::vector<Finding> findings_of_two(std::int64_t second_us) {
       program.kernel(second_us * kUs, 1);
     }
   });
-  return program.findings(kRule);
+  return program.findings(kLaunchBound);
 }
 
 TEST(LaunchBound, IsNotWhereOneOfTheGpusIsBusy) {
@@ -131,7 +131,7 @@ TEST(LaunchBound, SaysHowLongEachThreadIsBusy) {
     }
     builder.range("step", start_ns, start_ns + 100 * kUs);
   }
-  const auto findings = program.findings(kRule);
+  const auto findings = program.findings(kLaunchBound);
   ASSERT_EQ(findings.size(), 1u);
   // Autograd's: 4 calls of 5 us, and 15, 5, 5, 5 before them. The main thread's: 4 of 5, and 15, 5, 5, 5; first none.
   EXPECT_EQ(findings[0].evidence,
@@ -182,7 +182,7 @@ std::vector<Finding> findings_of(const Loop& loop) {
     program.sample(in_loop);
     program.work(100 * kUs);
   });
-  return program.findings(kRule);
+  return program.findings(kLaunchBound);
 }
 
 const Finding* find_at(const std::vector<Finding>& findings, const std::string& site) {

@@ -6,7 +6,7 @@
 namespace turnpike::analyze {
 namespace {
 
-constexpr const char* kRule = "many_small_copies";
+constexpr const char* kManySmallCopies = "many_small_copies";
 
 StepProgram uploading(int times, std::uint64_t bytes) {
   StepProgram program;
@@ -26,7 +26,7 @@ StepProgram uploading(int times, std::uint64_t bytes) {
 }
 
 TEST(ManySmallCopies, AreToldAtTheirLine) {
-  const auto findings = uploading(32, 4096).findings(kRule, link_of(55));
+  const auto findings = uploading(32, 4096).findings(kManySmallCopies, link_of(55));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:16");
   EXPECT_NE(findings[0].evidence.find("32 times a step, 4.10 kB each"), std::string::npos) << findings[0].evidence;
@@ -34,11 +34,11 @@ TEST(ManySmallCopies, AreToldAtTheirLine) {
 }
 
 TEST(ManySmallCopies, AreNotABatchAndItsTargets) {
-  EXPECT_TRUE(uploading(2, 4096).findings(kRule, link_of(55)).empty());
+  EXPECT_TRUE(uploading(2, 4096).findings(kManySmallCopies, link_of(55)).empty());
 }
 
 TEST(ManySmallCopies, AreNotLarge) {
-  EXPECT_TRUE(uploading(32, kMiB).findings(kRule, link_of(55)).empty());
+  EXPECT_TRUE(uploading(32, kMiB).findings(kManySmallCopies, link_of(55)).empty());
 }
 
 TEST(ManySmallCopies, AreToldOnceAndNotAsBlockingToo) {
@@ -71,12 +71,12 @@ StepProgram acting(std::uint64_t answer_bytes, Wait answer) {
 }
 
 TEST(ManySmallCopies, AreNotWhatFollowsFromAnswersOfTheGpu) {
-  EXPECT_TRUE(acting(128, Wait::kBehind).findings(kRule, link_of(55)).empty());
-  EXPECT_TRUE(acting(128, Wait::kInCall).findings(kRule, link_of(55)).empty());
+  EXPECT_TRUE(acting(128, Wait::kBehind).findings(kManySmallCopies, link_of(55)).empty());
+  EXPECT_TRUE(acting(128, Wait::kInCall).findings(kManySmallCopies, link_of(55)).empty());
 }
 
 TEST(ManySmallCopies, AreToldWhereNobodyReadsTheAnswersMeanwhile) {
-  EXPECT_EQ(acting(128, Wait::kNothing).findings(kRule, link_of(55)).size(), 1u);
+  EXPECT_EQ(acting(128, Wait::kNothing).findings(kManySmallCopies, link_of(55)).size(), 1u);
 }
 
 TEST(ManySmallCopies, MayFollowAnAnswerInTheStepBefore) {
@@ -98,7 +98,7 @@ TEST(ManySmallCopies, MayFollowAnAnswerInTheStepBefore) {
                       .host = trace::MemoryKind::kPageable,
                       .wait = Wait::kBehind});
   });
-  EXPECT_EQ(program.findings(kRule, link_of(55)).size(), 1u);
+  EXPECT_EQ(program.findings(kManySmallCopies, link_of(55)).size(), 1u);
 }
 
 // A batch that is taken apart by hand: one upload for each line, with a wait behind it.
@@ -124,7 +124,7 @@ StepProgram uploading_by_lines(int lines, std::uint64_t bytes, bool has_work_bet
 }
 
 TEST(ManySmallCopies, OfNeighbouringLinesAreToldAtTheFirst) {
-  const auto findings = uploading_by_lines(10, 4096).findings(kRule, link_of(55));
+  const auto findings = uploading_by_lines(10, 4096).findings(kManySmallCopies, link_of(55));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:30");
   EXPECT_NE(findings[0].evidence.find("10 places that follow each other, up to train.py:39"), std::string::npos)
@@ -138,15 +138,15 @@ TEST(ManySmallCopies, OfNeighbouringLinesAreNotToldAsBlockingToo) {
 }
 
 TEST(ManySmallCopies, OfNeighbouringLinesAreNotFew) {
-  EXPECT_TRUE(uploading_by_lines(4, 4096).findings(kRule, link_of(55)).empty());
+  EXPECT_TRUE(uploading_by_lines(4, 4096).findings(kManySmallCopies, link_of(55)).empty());
 }
 
 TEST(ManySmallCopies, OfNeighbouringLinesAreNotLarge) {
-  EXPECT_TRUE(uploading_by_lines(10, kMiB).findings(kRule, link_of(55)).empty());
+  EXPECT_TRUE(uploading_by_lines(10, kMiB).findings(kManySmallCopies, link_of(55)).empty());
 }
 
 TEST(ManySmallCopies, OfLinesWithWorkBetweenThemAreNoGroup) {
-  EXPECT_TRUE(uploading_by_lines(10, 4096, true).findings(kRule, link_of(55)).empty());
+  EXPECT_TRUE(uploading_by_lines(10, 4096, true).findings(kManySmallCopies, link_of(55)).empty());
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace turnpike::analyze {
 namespace {
 
-constexpr const char* kRule = "needless_explicit_sync";
+constexpr const char* kNeedlessExplicitSync = "needless_explicit_sync";
 
 TEST(NeedlessExplicitSync, IsToldWithWhatItWaitedFor) {
   StepProgram program;
@@ -16,7 +16,7 @@ TEST(NeedlessExplicitSync, IsToldWithWhatItWaitedFor) {
     program.kernel(400 * kUs);
     program.sync(stack, "cudaDeviceSynchronize");
   });
-  const auto findings = program.findings(kRule);
+  const auto findings = program.findings(kNeedlessExplicitSync);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:18");
   EXPECT_NE(findings[0].evidence.find("once a step; the CPU waited 405 us a step for the work on stream 0 of GPU 0, "
@@ -34,7 +34,7 @@ TEST(NeedlessExplicitSync, IsNoneThatComesRarely) {
     program.kernel(400 * kUs);
     if (step == 3) program.sync(stack, "cudaDeviceSynchronize");
   });
-  EXPECT_TRUE(program.findings(kRule).empty());
+  EXPECT_TRUE(program.findings(kNeedlessExplicitSync).empty());
 }
 
 TEST(NeedlessExplicitSync, IsNoneBehindAResultThatComesDown) {
@@ -47,7 +47,7 @@ TEST(NeedlessExplicitSync, IsNoneBehindAResultThatComesDown) {
     program.download({.stack = download, .bytes = 4 * kMiB});
     program.sync(stack, "cudaDeviceSynchronize");
   });
-  EXPECT_TRUE(program.findings(kRule).empty());
+  EXPECT_TRUE(program.findings(kNeedlessExplicitSync).empty());
 }
 
 TEST(NeedlessExplicitSync, IsNoOperatorsOwnWait) {
@@ -58,7 +58,7 @@ TEST(NeedlessExplicitSync, IsNoOperatorsOwnWait) {
     program.kernel(400 * kUs);
     program.sync(stack, "cudaStreamSynchronize");
   });
-  EXPECT_TRUE(program.findings(kRule).empty());
+  EXPECT_TRUE(program.findings(kNeedlessExplicitSync).empty());
 }
 
 // A recording of another tool can know lines of Python and not the operators.
@@ -71,7 +71,7 @@ TEST(NeedlessExplicitSync, IsNoWaitRightBehindACopyOfTheSameLine) {
     program.upload({.stack = stack, .bytes = 4096, .duration_ns = 2 * kUs});
     program.sync(stack, "cudaStreamSynchronize");
   });
-  EXPECT_TRUE(program.findings(kRule).empty());
+  EXPECT_TRUE(program.findings(kNeedlessExplicitSync).empty());
 }
 
 TEST(NeedlessExplicitSync, IsNoWaitBeforeTheSourceOfAnUploadIsOverwritten) {
@@ -85,7 +85,7 @@ TEST(NeedlessExplicitSync, IsNoWaitBeforeTheSourceOfAnUploadIsOverwritten) {
     program.work(10 * kUs);
     program.sync(stack, "cudaEventSynchronize");
   });
-  EXPECT_TRUE(program.findings(kRule).empty());
+  EXPECT_TRUE(program.findings(kNeedlessExplicitSync).empty());
 }
 
 // What a wait was for, of two GPUs.
@@ -120,7 +120,7 @@ TEST(NeedlessExplicitSync, NamesTheWorkThatMostOfTheWaitsWereFor) {
       now_ns += 510 * kUs;
       builder.range("step", start_ns, now_ns);
     }
-    const auto findings = program.findings(kRule);
+    const auto findings = program.findings(kNeedlessExplicitSync);
     const std::string text = findings.empty() ? "" : findings[0].evidence;
     return text.substr(text.find(" for the work on ") + 17);
   };
@@ -142,7 +142,7 @@ TEST(NeedlessExplicitSync, OfACopyIsForTheCopy) {
     program.work(10 * kUs);
     program.sync(stack, "cudaDeviceSynchronize");
   });
-  const auto findings = program.findings(kRule);
+  const auto findings = program.findings(kNeedlessExplicitSync);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].evidence,
             "once a step; the CPU waited 295 us a step for the work on stream 0 of GPU 0, last for a h2d copy");
@@ -161,7 +161,7 @@ TEST(NeedlessExplicitSync, IsTheSecondBehindOneDownload) {
     program.kernel(400 * kUs);
     program.sync(second, "cudaDeviceSynchronize");
   });
-  const auto findings = program.findings(kRule);
+  const auto findings = program.findings(kNeedlessExplicitSync);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:19");
 }
@@ -175,7 +175,7 @@ TEST(NeedlessExplicitSync, WithoutStepsIsFiveTimes) {
       program.kernel(400 * kUs);
       program.sync(stack, "cudaDeviceSynchronize");
     }
-    return program.findings(kRule).size();
+    return program.findings(kNeedlessExplicitSync).size();
   };
   EXPECT_EQ(count(5), 1u);
   EXPECT_EQ(count(4), 0u);

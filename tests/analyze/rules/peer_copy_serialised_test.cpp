@@ -6,7 +6,7 @@
 namespace turnpike::analyze {
 namespace {
 
-constexpr const char* kRule = "peer_copy_serialised";
+constexpr const char* kPeerCopySerialised = "peer_copy_serialised";
 
 // The sender computes before and after; where it is not held up, the copy lies on a side stream.
 StepProgram sending(std::uint32_t stream, std::int64_t copy_ns = 300 * kUs) {
@@ -21,7 +21,7 @@ StepProgram sending(std::uint32_t stream, std::int64_t copy_ns = 300 * kUs) {
 }
 
 TEST(PeerCopySerialised, IsToldWhereAGpuStandsStill) {
-  const auto findings = sending(kComputeStream).findings(kRule);
+  const auto findings = sending(kComputeStream).findings(kPeerCopySerialised);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:33");
   EXPECT_NE(findings[0].evidence.find(
@@ -32,11 +32,11 @@ TEST(PeerCopySerialised, IsToldWhereAGpuStandsStill) {
 }
 
 TEST(PeerCopySerialised, IsNoneBesideKernels) {
-  EXPECT_TRUE(sending(kSideStream).findings(kRule).empty());
+  EXPECT_TRUE(sending(kSideStream).findings(kPeerCopySerialised).empty());
 }
 
 TEST(PeerCopySerialised, IsNoneThatIsShort) {
-  EXPECT_TRUE(sending(kComputeStream, 3 * kUs).findings(kRule).empty());
+  EXPECT_TRUE(sending(kComputeStream, 3 * kUs).findings(kPeerCopySerialised).empty());
 }
 
 }  // namespace

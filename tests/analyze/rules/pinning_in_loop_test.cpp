@@ -6,7 +6,7 @@
 namespace turnpike::analyze {
 namespace {
 
-constexpr const char* kRule = "pinning_in_loop";
+constexpr const char* kPinningInLoop = "pinning_in_loop";
 
 std::vector<Finding> findings_of(int steps_with_pinning, const std::string& op = "pin_memory") {
   StepProgram program;
@@ -19,7 +19,7 @@ std::vector<Finding> findings_of(int steps_with_pinning, const std::string& op =
     program.upload({.stack = to, .bytes = 8 * kMiB, .duration_ns = 200 * kUs});
     program.kernel(50 * kUs);
   });
-  return program.findings(kRule);
+  return program.findings(kPinningInLoop);
 }
 
 TEST(PinningInLoop, IsToldWithWhatItTakes) {

@@ -6,7 +6,7 @@
 namespace turnpike::analyze {
 namespace {
 
-constexpr const char* kRule = "repeated_upload";
+constexpr const char* kRepeatedUpload = "repeated_upload";
 
 template <typename CopyOfStep>
 std::vector<Finding> findings_of(const CopyOfStep& copy_of, std::int64_t work_ns = 0) {
@@ -21,7 +21,7 @@ std::vector<Finding> findings_of(const CopyOfStep& copy_of, std::int64_t work_ns
     program.upload(copy);
     program.kernel(50 * kUs);
   });
-  return program.findings(kRule);
+  return program.findings(kRepeatedUpload);
 }
 
 TEST(RepeatedUpload, IsToldByItsContent) {

@@ -6,7 +6,7 @@
 namespace turnpike::analyze {
 namespace {
 
-constexpr const char* kRule = "round_trip";
+constexpr const char* kRoundTrip = "round_trip";
 
 struct Trip {
   std::uint64_t down_content;
@@ -39,7 +39,7 @@ std::vector<Finding> findings_of(const Trip& trip) {
     if (!trip.is_up_first) program.upload(up_copy);
     program.kernel(50 * kUs);
   });
-  return program.findings(kRule);
+  return program.findings(kRoundTrip);
 }
 
 TEST(RoundTrip, OfUnchangedDataIsToldAtTheUpload) {

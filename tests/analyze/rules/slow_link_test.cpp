@@ -6,7 +6,7 @@
 namespace turnpike::analyze {
 namespace {
 
-constexpr const char* kRule = "slow_link";
+constexpr const char* kSlowLink = "slow_link";
 
 // 16 MiB in 300 us are 56 GB/s.
 StepProgram uploading(const StepCopy& copy, std::int64_t first_ns = 0) {
@@ -22,7 +22,7 @@ StepProgram uploading(const StepCopy& copy, std::int64_t first_ns = 0) {
 }
 
 TEST(SlowLink, IsToldAgainstTheMeasuredRate) {
-  const auto findings = uploading({.duration_ns = 600 * kUs}).findings(kRule, link_of(56));
+  const auto findings = uploading({.duration_ns = 600 * kUs}).findings(kSlowLink, link_of(56));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].title, "this copy reaches only 50 % of the link's speed");
   EXPECT_NE(findings[0].evidence.find("28.0 GB/s of 56.0 GB/s"), std::string::npos) << findings[0].evidence;
@@ -31,20 +31,20 @@ TEST(SlowLink, IsToldAgainstTheMeasuredRate) {
 }
 
 TEST(SlowLink, IsToldAgainstABetterCopyOfTheRun) {
-  EXPECT_EQ(uploading({.duration_ns = 900 * kUs}, 300 * kUs).findings(kRule).size(), 1u);
+  EXPECT_EQ(uploading({.duration_ns = 900 * kUs}, 300 * kUs).findings(kSlowLink).size(), 1u);
 }
 
 TEST(SlowLink, IsNotClaimedWhereTheRateIsUnknown) {
-  EXPECT_TRUE(uploading({.duration_ns = 900 * kUs}).findings(kRule).empty());
+  EXPECT_TRUE(uploading({.duration_ns = 900 * kUs}).findings(kSlowLink).empty());
 }
 
 TEST(SlowLink, IsNoneNearTheRate) {
-  EXPECT_TRUE(uploading({.duration_ns = 380 * kUs}).findings(kRule, link_of(56)).empty());
+  EXPECT_TRUE(uploading({.duration_ns = 380 * kUs}).findings(kSlowLink, link_of(56)).empty());
 }
 
 TEST(SlowLink, IsNoneOfOrdinaryMemory) {
   const StepCopy pageable = {.duration_ns = 2000 * kUs, .host = trace::MemoryKind::kPageable, .wait = Wait::kInCall};
-  EXPECT_TRUE(uploading(pageable).findings(kRule, link_of(56)).empty());
+  EXPECT_TRUE(uploading(pageable).findings(kSlowLink, link_of(56)).empty());
 }
 
 // One line uploads to two GPUs in turn: at half of the rate to the first, at the full rate to the second.
@@ -56,7 +56,7 @@ TEST(SlowLink, IsToldOfTheGpuWhoseCopiesAreSlow) {
     program.upload({.stack = line, .duration_ns = 300 * kUs, .device = 1});
     program.kernel(100 * kUs);
   });
-  const auto findings = program.findings(kRule, link_of(56));
+  const auto findings = program.findings(kSlowLink, link_of(56));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].title, "this copy reaches only 50 % of the link's speed (GPU 0)");
   EXPECT_EQ(findings[0].evidence.find("once a step, 16.8 MB each at 28.0 GB/s of 56.0 GB/s"), 0u)
@@ -75,7 +75,7 @@ TEST(SlowLink, IsToldOfALinkThatIsLessThanItsCard) {
     program.upload({.stack = line, .duration_ns = 310 * kUs, .device = 1});
     program.sync(line, "cudaDeviceSynchronize");
   });
-  const auto findings = program.findings(kRule);
+  const auto findings = program.findings(kSlowLink);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "");
   EXPECT_EQ(findings[0].title, "the link of GPU 0 is PCIe 4 x8, and the card has PCIe 5 x16");
@@ -90,13 +90,13 @@ TEST(SlowLink, IsToldOfALinkThatIsLessThanItsCard) {
 TEST(SlowLink, IsNotToldOfAnIdleGpusGeneration) {
   auto program = uploading({.duration_ns = 310 * kUs});
   program.builder().process().metadata["link.0"] = "generation=1 width=16 max_generation=5 max_width=16 busy_reads=0";
-  EXPECT_TRUE(program.findings(kRule).empty());
+  EXPECT_TRUE(program.findings(kSlowLink).empty());
 }
 
 TEST(SlowLink, IsToldAgainstTheRateOfTheGenerationWhereAllCopiesAreSlow) {
   auto program = uploading({.duration_ns = 900 * kUs});
   program.builder().process().metadata["link.0"] = "generation=5 width=16 max_generation=5 max_width=16 busy_reads=1";
-  const auto findings = program.findings(kRule);
+  const auto findings = program.findings(kSlowLink);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].title, "this copy reaches only 34 % of the link's speed");
   EXPECT_NE(findings[0].evidence.find("of 55.0 GB/s (computed: PCIe 5 x16)"), std::string::npos)
@@ -105,7 +105,7 @@ TEST(SlowLink, IsToldAgainstTheRateOfTheGenerationWhereAllCopiesAreSlow) {
 
 TEST(SlowLink, AdvisesOnePieceWhereRowsAreCopied) {
   const StepCopy rows = {.duration_ns = 900 * kUs, .wait = Wait::kInCall, .api = "cudaMemcpy2D"};
-  const auto findings = uploading(rows).findings(kRule, link_of(56));
+  const auto findings = uploading(rows).findings(kSlowLink, link_of(56));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_NE(findings[0].advice.find("row by row"), std::string::npos);
 }

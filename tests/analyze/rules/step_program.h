@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "analyze/process_builder.h"
+#include "durations.h"
 
 namespace turnpike::analyze {
 
-inline constexpr std::int64_t kUs = 1000;
+// The operators of a `.to` that converts or moves, innermost first.
+inline const std::vector<std::string> kTo = {"copy_", "to_dtype_layout"};
 inline constexpr std::uint32_t kComputeStream = 0;  // where ProcessBuilder's kernels run
 inline constexpr std::uint32_t kSideStream = 20;
 inline constexpr std::uint64_t kMiB = 1u << 20;

@@ -6,7 +6,7 @@
 namespace turnpike::analyze {
 namespace {
 
-constexpr const char* kRule = "strided_or_converting_copy";
+constexpr const char* kStridedOrConvertingCopy = "strided_or_converting_copy";
 
 StepProgram uploading(const std::vector<std::string>& operators, Wait wait, trace::MemoryKind host) {
   StepProgram program;
@@ -22,8 +22,8 @@ StepProgram uploading(const std::vector<std::string>& operators, Wait wait, trac
 constexpr auto kPageable = trace::MemoryKind::kPageable;
 
 TEST(StridedOrConvertingCopy, IsACopyWithinACopy) {
-  const auto findings =
-      uploading({"copy_", "copy_", "to_dtype_layout"}, Wait::kInCall, kPageable).findings(kRule, link_of(55));
+  const auto findings = uploading({"copy_", "copy_", "to_dtype_layout"}, Wait::kInCall, kPageable)
+                            .findings(kStridedOrConvertingCopy, link_of(55));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:20");
   EXPECT_EQ(findings[0].title, "the data is gathered into a copy on the CPU before it goes up");
@@ -33,20 +33,22 @@ TEST(StridedOrConvertingCopy, IsACopyWithinACopy) {
 }
 
 TEST(StridedOrConvertingCopy, MayBeAConversionWherePyTorchWaits) {
-  const auto findings =
-      uploading({"copy_", "copy_", "to_dtype_layout"}, Wait::kBehind, kPageable).findings(kRule, link_of(55));
+  const auto findings = uploading({"copy_", "copy_", "to_dtype_layout"}, Wait::kBehind, kPageable)
+                            .findings(kStridedOrConvertingCopy, link_of(55));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_NE(findings[0].title.find("gathered or converted"), std::string::npos);
 }
 
 TEST(StridedOrConvertingCopy, IsNoneOfAPlainCopy) {
-  EXPECT_TRUE(uploading({"copy_", "to_dtype_layout"}, Wait::kInCall, kPageable).findings(kRule, link_of(55)).empty());
+  EXPECT_TRUE(uploading({"copy_", "to_dtype_layout"}, Wait::kInCall, kPageable)
+                  .findings(kStridedOrConvertingCopy, link_of(55))
+                  .empty());
 }
 
 // PyTorch converts such a copy on the GPU, and takes it from where it lies.
 TEST(StridedOrConvertingCopy, IsNoneFromPageLockedMemory) {
   EXPECT_TRUE(uploading({"copy_", "copy_", "to_dtype_layout"}, Wait::kNothing, trace::MemoryKind::kPinned)
-                  .findings(kRule, link_of(55))
+                  .findings(kStridedOrConvertingCopy, link_of(55))
                   .empty());
 }
 
@@ -71,7 +73,7 @@ StepProgram working_before(const std::string& name, int samples_a_step = 4) {
 }
 
 TEST(StridedOrConvertingCopy, IsFoundInALineOfItsOwnWhereOperatorsWereSampled) {
-  const auto findings = working_before("aten::_to_copy").findings(kRule, link_of(55));
+  const auto findings = working_before("aten::_to_copy").findings(kStridedOrConvertingCopy, link_of(55));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:18");
   EXPECT_NE(findings[0].evidence.find("go up at train.py:20"), std::string::npos) << findings[0].evidence;
@@ -81,11 +83,11 @@ TEST(StridedOrConvertingCopy, IsFoundInALineOfItsOwnWhereOperatorsWereSampled) {
 }
 
 TEST(StridedOrConvertingCopy, IsNotClaimedOfOtherWorkBeforeAnUpload) {
-  EXPECT_TRUE(working_before("aten::mul").findings(kRule, link_of(55)).empty());
+  EXPECT_TRUE(working_before("aten::mul").findings(kStridedOrConvertingCopy, link_of(55)).empty());
 }
 
 TEST(StridedOrConvertingCopy, IsNotClaimedWithoutSamples) {
-  EXPECT_TRUE(working_before("aten::_to_copy", 0).findings(kRule, link_of(55)).empty());
+  EXPECT_TRUE(working_before("aten::_to_copy", 0).findings(kStridedOrConvertingCopy, link_of(55)).empty());
 }
 
 // Seen in every second upload, and three times at least.
@@ -104,7 +106,7 @@ TEST(StridedOrConvertingCopy, IsFoundWhereItWasSeenOftenEnough) {
       program.upload(
           {.stack = upload, .bytes = 8 * kMiB, .duration_ns = 800 * kUs, .host = kPageable, .wait = Wait::kInCall});
     });
-    return program.findings(kRule, link_of(55)).size();
+    return program.findings(kStridedOrConvertingCopy, link_of(55)).size();
   };
   EXPECT_EQ(count(6, 3), 1u);
   EXPECT_EQ(count(4, 2), 0u);

@@ -11,8 +11,6 @@ namespace {
 using trace::CallKind;
 using trace::MemoryKind;
 
-const std::vector<std::string> kTo = {"copy_", "to_dtype_layout"};
-
 std::size_t count(StepProgram program, const std::string& rule, const LinkRates& rates = link_of(50)) {
   return program.findings(rule, rates).size();
 }

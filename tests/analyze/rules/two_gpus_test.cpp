@@ -14,8 +14,6 @@ using trace::CallKind;
 using trace::CopyKind;
 using trace::MemoryKind;
 
-const std::vector<std::string> kTo = {"copy_", "to_dtype_layout"};
-
 // Ten uploads of 80 kB a step from one line, to the GPUs that are named in turn; each call waits for its copy.
 StepProgram uploading_in_turn(const std::vector<std::uint32_t>& devices) {
   StepProgram program;

@@ -6,7 +6,7 @@
 namespace turnpike::analyze {
 namespace {
 
-constexpr const char* kRule = "unsafe_read";
+constexpr const char* kUnsafeRead = "unsafe_read";
 constexpr std::uint64_t kBuffer = 0x10'0000'0000;
 
 template <typename AfterCopy>
@@ -19,7 +19,7 @@ std::vector<Finding> findings_of(const AfterCopy& after_copy, std::uint64_t dist
     after_copy(program);
     program.work(1000 * kUs);
   });
-  return program.findings(kRule);
+  return program.findings(kUnsafeRead);
 }
 
 TEST(UnsafeRead, IsAnErrorWhereNothingWaits) {

@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kRule = "wrong_numa_node";
+constexpr const char* kWrongNumaNode = "wrong_numa_node";
 constexpr std::uint64_t kNear = 0x7f0000000000;  // on node 0
 constexpr std::uint64_t kFar = 0x7f1000000000;   // on node 1
 
@@ -28,7 +28,7 @@ StepProgram uploading(const StepCopy& copy, int gpu_node = 0) {
 }
 
 TEST(WrongNumaNode, NamesBothNodesAndTheLineToWrite) {
-  const auto findings = uploading({.duration_ns = 600 * kUs, .address = kFar}).findings(kRule, link_of(56));
+  const auto findings = uploading({.duration_ns = 600 * kUs, .address = kFar}).findings(kWrongNumaNode, link_of(56));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].title, "this memory is on NUMA node 1, and GPU 0 on node 0");
   EXPECT_THAT(findings[0].evidence, HasSubstr("28.0 GB/s of the link's 56.0 GB/s"));
@@ -44,23 +44,25 @@ TEST(WrongNumaNode, LeavesNothingForSlowLinkToTell) {
 }
 
 TEST(WrongNumaNode, IsNoneOfMemoryBesideTheGpu) {
-  EXPECT_TRUE(uploading({.duration_ns = 600 * kUs, .address = kNear}).findings(kRule, link_of(56)).empty());
-  EXPECT_TRUE(uploading({.duration_ns = 600 * kUs, .address = kFar}, 1).findings(kRule, link_of(56)).empty());
+  EXPECT_TRUE(uploading({.duration_ns = 600 * kUs, .address = kNear}).findings(kWrongNumaNode, link_of(56)).empty());
+  EXPECT_TRUE(uploading({.duration_ns = 600 * kUs, .address = kFar}, 1).findings(kWrongNumaNode, link_of(56)).empty());
 }
 
 TEST(WrongNumaNode, IsNoneOfCopiesThatReachTheLinksRate) {
-  EXPECT_TRUE(uploading({.duration_ns = 320 * kUs, .address = kFar}).findings(kRule, link_of(56)).empty());
+  EXPECT_TRUE(uploading({.duration_ns = 320 * kUs, .address = kFar}).findings(kWrongNumaNode, link_of(56)).empty());
 }
 
 TEST(WrongNumaNode, IsNotClaimedWhereANodeIsUnknown) {
-  EXPECT_TRUE(uploading({.duration_ns = 600 * kUs, .address = 0x7f2000000000}).findings(kRule, link_of(56)).empty());
-  EXPECT_TRUE(uploading({.duration_ns = 600 * kUs, .address = kFar}, 0xFFFF).findings(kRule, link_of(56)).empty());
+  EXPECT_TRUE(
+      uploading({.duration_ns = 600 * kUs, .address = 0x7f2000000000}).findings(kWrongNumaNode, link_of(56)).empty());
+  EXPECT_TRUE(
+      uploading({.duration_ns = 600 * kUs, .address = kFar}, 0xFFFF).findings(kWrongNumaNode, link_of(56)).empty());
 }
 
 TEST(WrongNumaNode, PromisesLittleForOrdinaryMemory) {
   const StepCopy pageable = {
       .duration_ns = 900 * kUs, .host = trace::MemoryKind::kPageable, .wait = Wait::kInCall, .address = kFar};
-  const auto findings = uploading(pageable).findings(kRule, link_of(56));
+  const auto findings = uploading(pageable).findings(kWrongNumaNode, link_of(56));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].saving_step_low_ns, 0);
   EXPECT_THAT(findings[0].saving_reason, HasSubstr("a second time"));
@@ -78,7 +80,7 @@ TEST(WrongNumaNode, IsToldOfTheGpuThatIsFar) {
     program.upload({.stack = line, .duration_ns = 300 * kUs, .address = kFar, .device = 1});
     program.kernel(100 * kUs);
   });
-  const auto findings = program.findings(kRule, link_of(56));
+  const auto findings = program.findings(kWrongNumaNode, link_of(56));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].title, "this memory is on NUMA node 1, and GPU 0 on node 0");
   EXPECT_THAT(findings[0].evidence, HasSubstr("once a step, 16.8 MB each at 28.0 GB/s"));

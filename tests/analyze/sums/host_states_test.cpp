@@ -8,14 +8,13 @@
 #include <vector>
 
 #include "analyze/model/batch_gaps.h"
+#include "durations.h"
 
 namespace turnpike::analyze {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-constexpr std::int64_t kMs = 1'000'000;
 
 // "10-30 copy #5", in milliseconds.
 std::vector<std::string> states_of(HostActivity host, std::int64_t start_ms, std::int64_t end_ms) {

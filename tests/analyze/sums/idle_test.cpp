@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyze/process_builder.h"
+#include "durations.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -18,9 +19,6 @@ using ::testing::SizeIs;
 using trace::CallKind;
 using trace::CopyKind;
 using trace::MemoryKind;
-
-constexpr std::int64_t kUs = 1000;
-constexpr std::int64_t kMs = 1'000'000;
 
 // "100-110 sync train.py:7 #5": microseconds, the line, and the correlation of the call.
 std::string text_of(const IdleInterval& interval, const ProcessView& view) {

@@ -7,14 +7,13 @@
 #include <string>
 
 #include "analyze/process_builder.h"
+#include "durations.h"
 
 namespace turnpike::analyze {
 namespace {
 
 using ::testing::EndsWith;
 using ::testing::StartsWith;
-
-constexpr std::int64_t kMs = 1'000'000;
 
 TEST(DeviceTime, GivesEveryMomentToOneCause) {
   ProcessBuilder builder;

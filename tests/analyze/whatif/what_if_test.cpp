@@ -15,12 +15,11 @@ using ::testing::IsEmpty;
 using trace::CallKind;
 using trace::MemoryKind;
 
-constexpr int kSteps = 12;
+constexpr int kStepsOfAChange = 12;
 constexpr double kExact = 1e-6;  // microseconds
-const std::vector<std::string> kTo = {"copy_", "to_dtype_layout"};
 
 template <typename Body>
-StepProgram stepping(const Body& body, int steps = kSteps) {
+StepProgram stepping(const Body& body, int steps = kStepsOfAChange) {
   StepProgram program;
   const std::uint32_t line = program.stack(5, kTo);
   program.steps(steps, [&](int step) { body(program, line, step); });
@@ -285,7 +284,7 @@ StepProgram uploading_to_two_gpus() {
   StepProgram program;
   const std::uint32_t first = program.stack(5, kTo);
   const std::uint32_t second = program.stack(6, kTo);
-  program.steps(kSteps, [&](int) {
+  program.steps(kStepsOfAChange, [&](int) {
     program.upload({.stack = first, .bytes = 10'000'000, .duration_ns = 200 * kUs, .device = 0});
     program.upload({.stack = second, .bytes = 5'000'000, .duration_ns = 100 * kUs, .device = 1});
     program.kernel(150 * kUs, 0);
@@ -314,7 +313,7 @@ TEST(WhatIf, KernelsOfACallThatAlsoCopiesAreLeftAlone) {
   StepProgram program;
   const std::uint32_t line = program.stack(5, kTo);
   std::uint32_t correlation = 0;  // the program's calls are numbered from 1
-  program.steps(kSteps, [&](int step) {
+  program.steps(kStepsOfAChange, [&](int step) {
     program.upload({.stack = line, .host = MemoryKind::kPageable});
     const std::int64_t start_ns = (step + 1) * 1000 * kUs;
     program.builder().kernel({.start_ns = start_ns, .end_ns = start_ns + kUs, .correlation = ++correlation});
@@ -379,10 +378,10 @@ TEST(WhatIfExactly, OfARunWithoutStepsIsAllOfIt) {
 
 TEST(WhatIfExactly, FindsCallsByLineNumberAndPath) {
   const Played played(uploading_to_two_gpus());
-  EXPECT_EQ(calls_at(played.model(), "").size(), 4u * kSteps);
-  EXPECT_EQ(calls_at(played.model(), "5").size(), 1u * kSteps);
+  EXPECT_EQ(calls_at(played.model(), "").size(), 4u * kStepsOfAChange);
+  EXPECT_EQ(calls_at(played.model(), "5").size(), 1u * kStepsOfAChange);
   EXPECT_EQ(calls_at(played.model(), "train.py:5x").size(), 0u);
-  EXPECT_EQ(calls_at(played.model(), "cudaLaunchKernel").size(), 2u * kSteps);
+  EXPECT_EQ(calls_at(played.model(), "cudaLaunchKernel").size(), 2u * kStepsOfAChange);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ using trace::LinkTrafficRecord;
 constexpr std::int64_t kPitchNs = 2'000'000;
 
 // Bus ids and samples are shared by the test and the thread that it makes LinkTraffic start.
-struct FakeNvml {
+struct FakeCounters {
   std::atomic<bool> is_missing{false};
   std::atomic<bool> has_gpm{true};
   std::atomic<int> init_code{0};
@@ -37,48 +37,48 @@ struct FakeNvml {
   std::atomic<int> gets{0};
   std::atomic<std::int64_t> get_takes_ms{0};
 };
-FakeNvml g_nvml;
+FakeCounters g_counters;
 
 Result<cuda::Nvml> load() {
-  if (g_nvml.is_missing) return Error{"no NVML here"};
+  if (g_counters.is_missing) return Error{"no NVML here"};
   cuda::Nvml nvml;
   nvml.init = [](unsigned int flags) {
     EXPECT_EQ(flags, cuda::kNvmlAttach);
-    g_nvml.sessions += g_nvml.init_code == 0;
-    return g_nvml.init_code.load();
+    g_counters.sessions += g_counters.init_code == 0;
+    return g_counters.init_code.load();
   };
-  nvml.shutdown = [] { return --g_nvml.sessions, 0; };
+  nvml.shutdown = [] { return --g_counters.sessions, 0; };
   nvml.device_by_bus_id = [](const char* bus_id, nvmlDevice_st** device) {
     if (std::string(bus_id) != "00000001:41:00.0") return 6;
-    *device = reinterpret_cast<nvmlDevice_st*>(&g_nvml);
+    *device = reinterpret_cast<nvmlDevice_st*>(&g_counters);
     return 0;
   };
-  if (!g_nvml.has_gpm) return nvml;
+  if (!g_counters.has_gpm) return nvml;
   nvml.gpm_sample_alloc = [](void** sample) {
-    ++g_nvml.samples;
+    ++g_counters.samples;
     *sample = new int(0);
     return 0;
   };
   nvml.gpm_sample_free = [](void* sample) {
-    --g_nvml.samples;
+    --g_counters.samples;
     delete static_cast<int*>(sample);
     return 0;
   };
   nvml.gpm_sample_get = [](nvmlDevice_st* device, void* sample) {
-    EXPECT_EQ(device, reinterpret_cast<nvmlDevice_st*>(&g_nvml));
-    std::this_thread::sleep_for(std::chrono::milliseconds(g_nvml.get_takes_ms));
-    *static_cast<int*>(sample) = ++g_nvml.gets;
-    return g_nvml.get_code.load();
+    EXPECT_EQ(device, reinterpret_cast<nvmlDevice_st*>(&g_counters));
+    std::this_thread::sleep_for(std::chrono::milliseconds(g_counters.get_takes_ms));
+    *static_cast<int*>(sample) = ++g_counters.gets;
+    return g_counters.get_code.load();
   };
   nvml.gpm_metrics_get = [](cuda::NvmlGpmMetrics* metrics) {
     EXPECT_EQ(metrics->version, 1u);
     EXPECT_EQ(metrics->count, 4u);
     // The older of the two first.
     EXPECT_LT(*static_cast<int*>(metrics->before), *static_cast<int*>(metrics->after));
-    const std::map<unsigned int, double> rates = {{21, g_nvml.pcie_in}, {20, 200}, {60, 30}, {61, 4}};
+    const std::map<unsigned int, double> rates = {{21, g_counters.pcie_in}, {20, 200}, {60, 30}, {61, 4}};
     for (cuda::NvmlGpmMetric& metric : metrics->metrics) {
       metric.value = rates.at(metric.id);
-      metric.result = metric.id >= 60 ? g_nvml.nvlink_code.load() : 0;
+      metric.result = metric.id >= 60 ? g_counters.nvlink_code.load() : 0;
     }
     return 0;
   };
@@ -88,16 +88,16 @@ Result<cuda::Nvml> load() {
 class LinkTrafficTest : public testing::Test {
  protected:
   LinkTrafficTest() {
-    g_nvml.is_missing = false;
-    g_nvml.has_gpm = true;
-    g_nvml.init_code = g_nvml.get_code = g_nvml.nvlink_code = g_nvml.gets = 0;
-    g_nvml.get_takes_ms = 0;
-    g_nvml.pcie_in = 1000;
+    g_counters.is_missing = false;
+    g_counters.has_gpm = true;
+    g_counters.init_code = g_counters.get_code = g_counters.nvlink_code = g_counters.gets = 0;
+    g_counters.get_takes_ms = 0;
+    g_counters.pcie_in = 1000;
   }
   ~LinkTrafficTest() override {
     traffic_.finish();
-    EXPECT_EQ(g_nvml.sessions, 0);
-    EXPECT_EQ(g_nvml.samples, 0);
+    EXPECT_EQ(g_counters.sessions, 0);
+    EXPECT_EQ(g_counters.samples, 0);
   }
 
   std::vector<LinkTrafficRecord> finished() {
@@ -111,7 +111,7 @@ class LinkTrafficTest : public testing::Test {
     return metadata;
   }
   static void wait_for_gets(int count) {
-    while (g_nvml.gets < count) std::this_thread::yield();
+    while (g_counters.gets < count) std::this_thread::yield();
   }
 
   const PciAddress kAddress{1, 0x41, 0};
@@ -162,8 +162,8 @@ TEST_F(LinkTrafficTest, IsOfEachGpuFromWhenItIsWatched) {
 }
 
 TEST_F(LinkTrafficTest, IsUnknownWhereAMetricIs) {
-  g_nvml.nvlink_code = 3;
-  g_nvml.pcie_in = -1;
+  g_counters.nvlink_code = 3;
+  g_counters.pcie_in = -1;
   traffic_.watch(0, kAddress);
   wait_for_gets(2);
   EXPECT_THAT(finished(), Each(AllOf(Field(&LinkTrafficRecord::pcie_in_bytes, trace::kUnknownSize),
@@ -173,7 +173,7 @@ TEST_F(LinkTrafficTest, IsUnknownWhereAMetricIs) {
 }
 
 TEST_F(LinkTrafficTest, SaysWhyItIsNotCounted) {
-  g_nvml.get_code = 3;
+  g_counters.get_code = 3;
   traffic_.watch(2, kAddress);
   EXPECT_THAT(metadata(), ElementsAre(Pair("link_traffic.2", AllOf(HasSubstr("unknown: "), HasSubstr("Hopper")))));
   EXPECT_THAT(traffic_.take(), IsEmpty());
@@ -185,30 +185,30 @@ TEST_F(LinkTrafficTest, SaysThatThereIsNoSuchGpu) {
 }
 
 TEST_F(LinkTrafficTest, SaysThatThereIsNoNvml) {
-  g_nvml.is_missing = true;
+  g_counters.is_missing = true;
   traffic_.watch(2, kAddress);
   EXPECT_THAT(metadata(), ElementsAre(Pair("link_traffic.2", "unknown: no NVML here")));
 }
 
 TEST_F(LinkTrafficTest, SaysThatNvmlIsTooOldOrDoesNotStart) {
-  g_nvml.has_gpm = false;
+  g_counters.has_gpm = false;
   traffic_.watch(2, kAddress);
   EXPECT_THAT(metadata(), ElementsAre(Pair("link_traffic.2", "unknown: the driver's NVML does not count it")));
-  g_nvml.has_gpm = true;
-  g_nvml.init_code = 9;
+  g_counters.has_gpm = true;
+  g_counters.init_code = 9;
   traffic_.restart();
   traffic_.watch(4, kAddress);
   EXPECT_THAT(metadata(), ElementsAre(Pair("link_traffic.4", "unknown: NVML does not start")));
 }
 
 TEST_F(LinkTrafficTest, DoesNotHoldTheEndUpForLong) {
-  g_nvml.get_takes_ms = 1000;
+  g_counters.get_takes_ms = 1000;
   traffic_.watch(0, kAddress);
   const auto start = std::chrono::steady_clock::now();
   traffic_.finish();
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(800));
-  g_nvml.get_takes_ms = 0;
-  while (g_nvml.gets < 2) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  g_counters.get_takes_ms = 0;
+  while (g_counters.gets < 2) std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
 
 TEST_F(LinkTrafficTest, IsNothingWithoutAGpu) {

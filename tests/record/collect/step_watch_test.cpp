@@ -3,12 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "durations.h"
 #include "trace/make_record.h"
 
 namespace turnpike::record {
 namespace {
-
-constexpr std::int64_t kMs = 1'000'000;
 
 class StepWatchTest : public testing::Test {
  protected:

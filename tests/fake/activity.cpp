@@ -179,7 +179,11 @@ bool Activity::make_room(Buffer& buffer, std::size_t bytes) {
     buffer = {};
     return false;
   }
-  if (!is_zeroed_by_client_) std::memset(buffer.data, 0, buffer.capacity);
+  if (!is_zeroed_by_client_) {
+    std::memset(buffer.data, 0, buffer.capacity);
+  } else if (std::any_of(buffer.data, buffer.data + buffer.capacity, [](std::uint8_t byte) { return byte != 0; })) {
+    ++truth_.unzeroed_buffers;
+  }
   return true;
 }
 

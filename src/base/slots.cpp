@@ -118,14 +118,14 @@ unsigned long long load_count() noexcept {
   return count;
 }
 
-// A library that another thread is loading just now is listed before its slots are written: until that is done.
+// Whoever loads a library holds the loader's lock until all is done.
 void wait_for_loader() noexcept {
   if (void* program = dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD); program != nullptr) dlclose(program);
 }
 
 }  // namespace
 
-std::size_t Slots::take(std::span<const Hook> hooks) {
+std::size_t Slots::take(std::span<const Hook> hooks, Loading loading) {
   loads_ = load_count();
   struct Found {
     std::vector<Module> modules;
@@ -158,7 +158,7 @@ std::size_t Slots::take(std::span<const Hook> hooks) {
     return 0;
   };
   dl_iterate_phdr(note, &found);
-  wait_for_loader();
+  if (loading == Loading::kWait) wait_for_loader();
   for (const Module& module : found.modules) {
     const auto key = reinterpret_cast<std::uintptr_t>(module.dynamic);
     if (std::find(seen_.begin(), seen_.end(), key) != seen_.end()) continue;

@@ -117,7 +117,7 @@ Slots& slots() {
 void take_cupti_slots() noexcept {
   try {
     const std::lock_guard lock(g_mutex);
-    if (slots().is_stale()) slots().take(kCuptiHooks);
+    if (slots().is_stale()) slots().take(kCuptiHooks, Slots::Loading::kWait);
   } catch (...) {
     // Without memory torch.profiler gets what CUPTI leaves it.
   }

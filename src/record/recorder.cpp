@@ -54,6 +54,7 @@ bool Recorder::start_locked(const Options& options, std::string& error) {
   losses_.reset();
   if (is_loaded_late_ && !listens_to_nvtx_) losses_.add(Loss::kNvtxNotHeard);
   is_over_ = false;
+  next_look_for_pytorch_ns_ = 0;
   status_.open();
   if (!prepare_cupti(error)) {
     leave_note(options, error);
@@ -257,7 +258,10 @@ void Recorder::take_cupti_back() noexcept {
 }
 
 void Recorder::on_tick(std::int64_t since_start_ns) noexcept {
-  take_cupti_slots_of_later();
+  if (since_start_ns >= next_look_for_pytorch_ns_) {
+    next_look_for_pytorch_ns_ = since_start_ns + seconds(1);
+    take_cupti_slots_of_later();
+  }
   look_after_guest();
   const std::chrono::nanoseconds since_start(since_start_ns);
   if (options_.delay.count() > 0 && since_start >= options_.delay &&

@@ -119,6 +119,7 @@ class Recorder {
   std::atomic<bool> listens_to_nvtx_{false};
   std::atomic<bool> is_loaded_late_{false};
   bool may_disable_kernels_ = true;
+  std::int64_t next_look_for_pytorch_ns_ = 0;  // since the start
   Options options_;
   std::string file_;
   pid_t process_ = 0;  // that is being recorded

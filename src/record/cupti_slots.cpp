@@ -112,9 +112,7 @@ Slots& slots() {
   return slots;
 }
 
-}  // namespace
-
-void take_cupti_slots() noexcept {
+void take() noexcept {
   try {
     const std::lock_guard lock(g_mutex);
     if (slots().is_stale()) slots().take(kCuptiHooks, Slots::Loading::kWait);
@@ -123,8 +121,13 @@ void take_cupti_slots() noexcept {
   }
 }
 
-void take_cupti_slots_of_later() noexcept {
-  if (slots().count() == 0) take_cupti_slots();
+}  // namespace
+
+void take_cupti_slots() noexcept {
+  take();
+  Recorder::instance().set_once_a_second([] {
+    if (slots().count() == 0) take();
+  });
 }
 
 }  // namespace turnpike::record

@@ -3,9 +3,8 @@
 
 namespace turnpike::record {
 
-// Takes the slots of PyTorch's libraries that are loaded so far. At each start of a recording.
+// Takes the slots of PyTorch's libraries that are loaded, and looks for libraries that come later while this process is
+// recorded. At each start of a recording.
 void take_cupti_slots() noexcept;
-// The same, if none was found yet and libraries were loaded since: on the recorder's own thread.
-void take_cupti_slots_of_later() noexcept;
 
 }  // namespace turnpike::record

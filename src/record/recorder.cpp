@@ -8,7 +8,6 @@
 #include <cstdlib>
 
 #include "record/collect/process_metadata.h"
-#include "record/cupti_slots.h"
 #include "record/keep_signal.h"
 #include "record/observe/observed.h"
 
@@ -54,7 +53,7 @@ bool Recorder::start_locked(const Options& options, std::string& error) {
   losses_.reset();
   if (is_loaded_late_ && !listens_to_nvtx_) losses_.add(Loss::kNvtxNotHeard);
   is_over_ = false;
-  next_look_for_pytorch_ns_ = 0;
+  next_second_ns_ = 0;
   status_.open();
   if (!prepare_cupti(error)) {
     leave_note(options, error);
@@ -258,9 +257,10 @@ void Recorder::take_cupti_back() noexcept {
 }
 
 void Recorder::on_tick(std::int64_t since_start_ns) noexcept {
-  if (since_start_ns >= next_look_for_pytorch_ns_) {
-    next_look_for_pytorch_ns_ = since_start_ns + seconds(1);
-    take_cupti_slots_of_later();
+  const auto once_a_second = once_a_second_.load(std::memory_order_relaxed);
+  if (once_a_second != nullptr && since_start_ns >= next_second_ns_) {
+    next_second_ns_ = since_start_ns + seconds(1);
+    once_a_second();
   }
   look_after_guest();
   const std::chrono::nanoseconds since_start(since_start_ns);

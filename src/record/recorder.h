@@ -50,6 +50,9 @@ class Recorder {
   NvtxObserver& nvtx() { return nvtx_; }
   ApiObserver& api() { return api_; }
 
+  // Called about once a second while this process is recorded, on the recorder's own thread.
+  void set_once_a_second(void (*function)()) noexcept { once_a_second_.store(function, std::memory_order_relaxed); }
+
   // Another profiler of this process, whose calls of CUPTI come here (cupti_slots.h). First: whether it uses the CUPTI
   // that the recorder has loaded.
   bool shares_cupti(decltype(cuda::Cupti::activity_register_callbacks) function) const noexcept;
@@ -119,7 +122,8 @@ class Recorder {
   std::atomic<bool> listens_to_nvtx_{false};
   std::atomic<bool> is_loaded_late_{false};
   bool may_disable_kernels_ = true;
-  std::int64_t next_look_for_pytorch_ns_ = 0;  // since the start
+  std::atomic<void (*)()> once_a_second_{nullptr};
+  std::int64_t next_second_ns_ = 0;  // since the start
   Options options_;
   std::string file_;
   pid_t process_ = 0;  // that is being recorded

@@ -65,8 +65,9 @@ void Recorder::end_guest_without_flush() noexcept {
 }
 
 void Recorder::look_after_guest() noexcept {
-  const std::lock_guard lock(collecting_mutex_);
-  end_guest_without_flush();
+  // Whoever has the lock may be waiting for a buffer that this thread frees.
+  const std::unique_lock lock(collecting_mutex_, std::try_to_lock);
+  if (lock.owns_lock()) end_guest_without_flush();
 }
 
 }  // namespace turnpike::record

@@ -2,8 +2,10 @@
 // call that.
 #include "record/cupti_slots.h"
 
+#include <algorithm>
 #include <array>
 #include <mutex>
+#include <string_view>
 
 #include "base/slots.h"
 #include "record/recorder.h"
@@ -102,8 +104,11 @@ const std::array kCuptiHooks = {
     cupti_hook("cuptiFinalize", &finalize, &g_finalize),
 };
 
+// The libraries of a PyTorch without CUDA are large, too, and call nothing here.
 bool is_of_pytorch(const SlotOwner& owner) {
-  return owner.path.substr(owner.path.rfind('/') + 1).starts_with("libtorch");
+  const auto is_cupti = [](std::string_view name) { return name.find("cupti") != std::string_view::npos; };
+  return owner.path.substr(owner.path.rfind('/') + 1).starts_with("libtorch") &&
+         std::any_of(owner.needed.begin(), owner.needed.end(), is_cupti);
 }
 
 std::mutex g_mutex;

@@ -77,7 +77,7 @@ CuptiResult activity_disable(cuda::ActivityKind kind) {
 
 CuptiResult flush_all(std::uint32_t flags) {
   const CuptiResult result = g_flush_all(flags);
-  if (Recorder* recorder = sharer(); recorder != nullptr) recorder->note_guest_flush();
+  if (Recorder* recorder = sharer(); recorder != nullptr) recorder->note_guest_flush(flags);
   return result;
 }
 

@@ -181,8 +181,7 @@ cuda::CuptiResult Recorder::register_buffers() noexcept {
         *max_records = 0;  // as many as fit
       },
       [](void* context, std::uint32_t stream, std::uint8_t* buffer, std::size_t size_bytes, std::size_t valid_bytes) {
-        if (instance().guest_.complete(context, stream, buffer, size_bytes, valid_bytes)) return;
-        instance().take_buffer(buffer, valid_bytes);
+        instance().share_buffer(context, stream, buffer, size_bytes, valid_bytes);
       });
 }
 

@@ -59,7 +59,7 @@ class Recorder {
   cuda::CuptiResult subscribe_guest(void** subscriber, cuda::CallbackFunction callback, void* user);
   cuda::CuptiResult begin_guest_activity(cuda::BufferRequested requested, cuda::BufferCompleted completed);
   cuda::CuptiResult switch_guest_kind(cuda::ActivityKind kind, bool is_on);
-  void note_guest_flush() noexcept;
+  void note_guest_flush(std::uint32_t flags) noexcept;
   // NVTX takes a listener only when the program first uses it.
   void note_nvtx_listens() noexcept { listens_to_nvtx_ = true; }
   // That this library came when the program had long begun.
@@ -84,6 +84,10 @@ class Recorder {
   void look_after_guest() noexcept;
   // From CUPTI, with records.
   void take_buffer(std::uint8_t* buffer, std::size_t valid_bytes) noexcept;
+  // The same, while there may be a guest: gives it what is its own.
+  void share_buffer(void* context, std::uint32_t stream, std::uint8_t* buffer, std::size_t size_bytes,
+                    std::size_t valid_bytes) noexcept;
+  void take_copy(std::uint8_t* records, std::size_t bytes) noexcept;
   // Counts the records of a buffer that nobody will read, and frees it.
   void give_up(std::uint8_t* buffer, std::size_t valid_bytes) noexcept;
   void leave_note(const Options& options, const std::string& reason);

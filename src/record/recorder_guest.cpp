@@ -1,4 +1,7 @@
 // What another profiler of this process, the guest, asks of CUPTI. While it traces, the device's records are its own.
+#include <cstring>
+#include <utility>
+
 #include "record/handover/clock.h"
 #include "record/observe/observed.h"
 #include "record/recorder.h"
@@ -9,6 +12,12 @@ using cuda::ActivityKind;
 using cuda::CuptiResult;
 using trace::Loss;
 
+namespace {
+
+constexpr std::size_t kLongestRecord = 4096;
+
+}  // namespace
+
 bool Recorder::shares_cupti(decltype(cuda::Cupti::activity_register_callbacks) function) const noexcept {
   return function != nullptr && is_cupti_loaded_.load(std::memory_order_acquire) &&
          function == cupti_.activity_register_callbacks && state_.load(std::memory_order_acquire) != State::kForked;
@@ -18,20 +27,65 @@ CuptiResult Recorder::subscribe_guest(void** subscriber, cuda::CallbackFunction 
   return api_.subscribe_guest(cupti_, subscriber, callback, user);
 }
 
-// Records that are under way go to their owner before the guest's kinds are on, as far as the device has done the work.
+// What the device has done so far is the recorder's. CUPTI may keep a buffer that is empty by then.
 CuptiResult Recorder::begin_guest_activity(cuda::BufferRequested requested, cuda::BufferCompleted completed) {
   const std::lock_guard lock(collecting_mutex_);
-  const bool is_new = !guest_.is_tracing();
-  if (is_new && takes_activities()) {
-    losses_.add(Loss::kOtherCuptiUser);
-    switch_kinds(false);
-    cupti_.activity_flush_all(0);
+  if (!guest_.is_tracing()) {
+    if (takes_activities()) {
+      losses_.add(Loss::kOtherCuptiUser);
+      switch_kinds(false);
+      cupti_.activity_flush_all(0);
+    }
+    cupti_.activity_flush_all(cuda::kFlushForced);
   }
   collector_.set_aside(true);
   guest_changed_ns_ = monotonic_ns();
   guest_.begin(requested, completed);
-  if (is_new) cupti_.activity_flush_all(cuda::kFlushForced);
   return register_buffers();
+}
+
+void Recorder::share_buffer(void* context, std::uint32_t stream, std::uint8_t* buffer, std::size_t size_bytes,
+                            std::size_t valid_bytes) noexcept {
+  const bool is_guests_time = guest_.is_tracing();
+  if (guest_.takes_back(buffer)) {
+    if (!is_guests_time) take_copy(buffer, std::exchange(valid_bytes, 0));
+    guest_.give(context, stream, buffer, size_bytes, valid_bytes);
+    return;
+  }
+  if (is_guests_time && valid_bytes > 0 && guest_.give_copy(context, stream, buffer, valid_bytes)) {
+    std::memset(buffer, 0, std::exchange(valid_bytes, 0));
+  }
+  take_buffer(buffer, valid_bytes);
+}
+
+// In pieces, because the guest's buffers are the larger ones.
+void Recorder::take_copy(std::uint8_t* records, std::size_t bytes) noexcept {
+  std::uint8_t* piece = records;
+  std::uint8_t* const end = records + bytes;
+  void* record = nullptr;
+  const auto take_piece = [&](const std::uint8_t* piece_end) {
+    const auto piece_bytes = static_cast<std::size_t>(piece_end - piece);
+    std::size_t room = 0;
+    std::uint8_t* copy = pool_.request(&room);
+    if (copy == nullptr || room < piece_bytes) {
+      losses_.add(Loss::kActivityBuffersFull);
+      if (copy != nullptr) take_buffer(copy, 0);
+    } else {
+      std::memcpy(copy, piece, piece_bytes);
+      take_buffer(copy, piece_bytes);
+    }
+  };
+  // A record ends where the next one begins.
+  std::uint8_t* last = records;
+  while (cupti_.activity_get_next_record(records, bytes, &record) == cuda::kCuptiSuccess) {
+    auto* const begin = static_cast<std::uint8_t*>(record);
+    if (static_cast<std::size_t>(begin - piece) > kActivityBufferBytes - kLongestRecord && last > piece) {
+      take_piece(begin);
+      piece = begin;
+    }
+    last = begin;
+  }
+  if (piece < end) take_piece(end);
 }
 
 CuptiResult Recorder::switch_guest_kind(ActivityKind kind, bool is_on) {
@@ -44,9 +98,10 @@ CuptiResult Recorder::switch_guest_kind(ActivityKind kind, bool is_on) {
 }
 
 // The guest flushes at its end, when its kinds are off.
-void Recorder::note_guest_flush() noexcept {
+void Recorder::note_guest_flush(std::uint32_t flags) noexcept {
   const std::lock_guard lock(collecting_mutex_);
-  if (guest_.is_tracing() && !guest_.has_kinds()) take_over_from_guest();
+  const bool is_last = (flags & cuda::kFlushForced) != 0 || !guest_.has_buffers();
+  if (guest_.is_tracing() && !guest_.has_kinds() && is_last) take_over_from_guest();
 }
 
 // Under the lock, like the next one.
@@ -56,12 +111,11 @@ void Recorder::take_over_from_guest() noexcept {
   collector_.set_aside(false);
 }
 
-// A guest that gave no buffer does not flush at its end. One that has just begun has no kinds yet.
+// A guest of which CUPTI has no buffer may end without a flush. One that has just begun has no kinds yet.
 void Recorder::end_guest_without_flush() noexcept {
   constexpr std::int64_t kPatienceNs = 1'000'000'000;
-  if (!guest_.is_tracing() || guest_.has_kinds() || monotonic_ns() - guest_changed_ns_ < kPatienceNs) return;
-  cupti_.activity_flush_all(cuda::kFlushForced);
-  take_over_from_guest();
+  if (!guest_.is_tracing() || guest_.has_kinds() || guest_.has_buffers()) return;
+  if (monotonic_ns() - guest_changed_ns_ >= kPatienceNs) take_over_from_guest();
 }
 
 void Recorder::look_after_guest() noexcept {

@@ -82,6 +82,8 @@ bool Activity::flush(bool is_forced) {
     const std::lock_guard lock(fill_mutex_);
     close(shared_buffer_);
     for (auto& [thread, buffer] : thread_buffers_) close(buffer);
+    // The next records go into a buffer that was asked for before whatever follows.
+    if (script().keeps_buffers) make_room(shared_buffer_, 1);
   }
   std::uint64_t closed = 0;
   {
@@ -188,7 +190,7 @@ bool Activity::make_room(Buffer& buffer, std::size_t bytes) {
 }
 
 void Activity::close(Buffer& buffer) {
-  if (buffer.data == nullptr) return;
+  if (buffer.data == nullptr || (script().keeps_buffers && buffer.records == 0)) return;
   {
     const std::lock_guard lock(full_mutex_);
     full_.push_back(buffer);

@@ -49,9 +49,8 @@ TEST(ProfilerBeside, WithoutASubscriberNeedsNoSilence) {
   EXPECT_EQ(copies(trace, 21), 20u);
   EXPECT_EQ(copies(trace, 22), 0u);
   EXPECT_EQ(copies(trace, 23), 20u);
-  EXPECT_EQ(copies(trace, 24), 0u);
   EXPECT_GT(copies(trace, 25), is_sanitized() ? 0u : 80u) << "a second after it has switched its kinds off";
-  EXPECT_LT(copies(trace, 25), 170u);
+  EXPECT_LT(copies(trace, 25), 200u);
   EXPECT_EQ(trace.loss(Loss::kOtherCuptiUser), 2u) << trace.losses();
 }
 
@@ -63,6 +62,31 @@ TEST(ProfilerBeside, ThatEndsCuptiEndsItsOwnPart) {
   EXPECT_EQ(copies(trace, 23), 20u);
   EXPECT_EQ(copies(trace, 24), 20u);
   EXPECT_EQ(trace.calls_named("cudaMemcpyAsync").size(), 80u);
+}
+
+// CUPTI keeps a buffer that is empty at a flush: the next records are in it, whoever's they are.
+TEST(ProfilerBeside, EachGetsItsRecordsInWhoeversBuffer) {
+  for (const char* order : {"[.(.).(.).]", "[.](.)[.].", "[.(.].)[.]"}) {
+    const ScratchFolder folder;
+    const std::string run_a = folder.path() / "a.tpk";
+    const std::string run_b = folder.path() / "b.tpk";
+    const VictimRun run({"sessions_and_profiles", record_library(), PROFILER, order, run_a, run_b},
+                        {.variables = {{"CUDA_INJECTION64_PATH", ""},
+                                       {"NVTX_INJECTION64_PATH", ""},
+                                       {TURNPIKE_ENV_RUN, ""},
+                                       {"FAKE_CUPTI_KEEP", "1"}}});
+    EXPECT_EQ(run.outcome().exit_code, 0) << run.outcome().err;
+    EXPECT_TRUE(run.outcome().out.starts_with("profile: ")) << order << run.outcome().out;
+    EXPECT_EQ(run.outcome().out.find(" 0 copies"), std::string::npos) << order << run.outcome().out;
+    std::size_t found = 0;
+    for (const std::string& one : {run_a, run_b}) {
+      const auto files = trace::run_files(one);
+      if (files && files->size() == 1) found += read_trace(files->at(0)).copies.size();
+    }
+    const std::size_t points = std::string_view(order).starts_with("[.(.).") ? 3 : 2;
+    EXPECT_EQ(found, 20 * points) << order;
+    EXPECT_EQ(run.truth().at("unzeroed_buffers"), 0u) << order;
+  }
 }
 
 // What a profiler listens to and the recorder does not leaves no records.

@@ -107,6 +107,18 @@ bool write_slot(void** slot, void* value, bool is_read_only) noexcept {
   return true;
 }
 
+// How many letters the names of all hooks begin with alike: large libraries call tens of thousands of functions.
+std::size_t common_prefix(std::span<const Hook> hooks) noexcept {
+  if (hooks.empty()) return 0;
+  std::size_t length = std::strlen(hooks[0].function);
+  for (const Hook& one : hooks) {
+    std::size_t same = 0;
+    while (same < length && one.function[same] == hooks[0].function[same]) ++same;
+    length = same;
+  }
+  return length;
+}
+
 int read_load_count(dl_phdr_info* info, std::size_t, void* count) {
   *static_cast<unsigned long long*>(count) = info->dlpi_adds;
   return 1;  // the first one says it
@@ -118,9 +130,14 @@ unsigned long long load_count() noexcept {
   return count;
 }
 
+// Whoever loads a library holds the loader's lock until all is done.
+void wait_for_loader() noexcept {
+  if (void* program = dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD); program != nullptr) dlclose(program);
+}
+
 }  // namespace
 
-std::size_t Slots::take(std::span<const Hook> hooks) {
+std::size_t Slots::take(std::span<const Hook> hooks, Loading loading) {
   loads_ = load_count();
   struct Found {
     std::vector<Module> modules;
@@ -153,6 +170,7 @@ std::size_t Slots::take(std::span<const Hook> hooks) {
     return 0;
   };
   dl_iterate_phdr(note, &found);
+  if (loading == Loading::kWait) wait_for_loader();
   for (const Module& module : found.modules) {
     const auto key = reinterpret_cast<std::uintptr_t>(module.dynamic);
     if (std::find(seen_.begin(), seen_.end(), key) != seen_.end()) continue;
@@ -168,10 +186,12 @@ void Slots::take_of(const Module& module, std::span<const Hook> hooks) {
   if (dynamic.names == nullptr || dynamic.symbols == nullptr) return;
   if (!is_wanted_(describe(module.path, module.dynamic, dynamic.names))) return;
   void* handle = nullptr;
+  const std::size_t prefix = common_prefix(hooks);
   const auto take_one = [&](const ElfW(Rela) & entry) {
     const auto type = static_cast<std::uint32_t>(ELF64_R_TYPE(entry.r_info));
     if (type != kJumpSlot && type != kGlobalData) return;
     const char* name = dynamic.names + dynamic.symbols[ELF64_R_SYM(entry.r_info)].st_name;
+    if (prefix > 0 && std::strncmp(name, hooks[0].function, prefix) != 0) return;
     const auto hook =
         std::find_if(hooks.begin(), hooks.end(), [&](const Hook& one) { return std::strcmp(one.function, name) == 0; });
     if (hook == hooks.end()) return;

@@ -32,7 +32,10 @@ class Slots {
 
   // Points the slots of all wanted modules that are loaded so far; those seen before are not looked at again. Returns
   // how many slots are taken in all. One thread at a time; not inside of dl_iterate_phdr. Throws std::bad_alloc.
-  std::size_t take(std::span<const Hook> hooks);
+  // A library that another thread is loading just now has slots that the loader still writes: kWait waits for its end,
+  // and for the library's constructors.
+  enum class Loading { kIgnore, kWait };
+  std::size_t take(std::span<const Hook> hooks, Loading loading = Loading::kIgnore);
 
   // Whether modules were loaded since take(): cheap.
   bool is_stale() const noexcept;

@@ -12,6 +12,7 @@ namespace turnpike::cuda {
 namespace {
 
 static_assert(sizeof(CUptiResult) == sizeof(CuptiResult));
+static_assert(CUPTI_ERROR_INVALID_PARAMETER == kCuptiInvalidParameter);
 static_assert(CUPTI_ERROR_MAX_LIMIT_REACHED == kCuptiMaxLimitReached);
 static_assert(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED == kCuptiMultipleSubscribers);
 static_assert(CUPTI_CB_DOMAIN_DRIVER_API == static_cast<int>(CallbackDomain::kDriverApi));
@@ -112,6 +113,7 @@ bool load_cupti(const char* path, Cupti& cupti, std::string& message) {
   need("cuptiSubscribe", cupti.subscribe);
   need("cuptiUnsubscribe", cupti.unsubscribe);
   need("cuptiEnableCallback", cupti.enable_callback);
+  need("cuptiEnableDomain", cupti.enable_domain);
   need("cuptiGetCallbackName", cupti.get_callback_name);
   need("cuptiActivityEnable", cupti.activity_enable);
   need("cuptiActivityDisable", cupti.activity_disable);

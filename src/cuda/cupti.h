@@ -11,6 +11,7 @@ namespace turnpike::cuda {
 // CUptiResult. Only the values that are told apart.
 using CuptiResult = std::uint32_t;
 inline constexpr CuptiResult kCuptiSuccess = 0;
+inline constexpr CuptiResult kCuptiInvalidParameter = 1;
 inline constexpr CuptiResult kCuptiMaxLimitReached = 12;  // the end of a buffer of activity records
 inline constexpr CuptiResult kCuptiMultipleSubscribers = 39;
 
@@ -78,6 +79,7 @@ struct Cupti {
   CuptiResult (*subscribe_by_name)(void** subscriber, CallbackFunction callback, void* user, void* parameters);  // 13.0
   CuptiResult (*unsubscribe)(void* subscriber);
   CuptiResult (*enable_callback)(std::uint32_t enable, void* subscriber, CallbackDomain domain, std::uint32_t id);
+  CuptiResult (*enable_domain)(std::uint32_t enable, void* subscriber, CallbackDomain domain);
   CuptiResult (*get_callback_name)(CallbackDomain domain, std::uint32_t id, const char** name);
   CuptiResult (*activity_enable)(ActivityKind kind);
   CuptiResult (*activity_disable)(ActivityKind kind);

@@ -30,10 +30,16 @@ bool CudaRuntime::bind(void* function) noexcept {
   if (dladdr(function, &info) == 0) return false;
   void* library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return false;
-  find_function(library, "cudaPointerGetAttributes", get_attributes_);
-  find_function(library, "cudaStreamIsCapturing", is_capturing_);
-  find_function(library, "cudaGetLastError", get_last_error_);
-  return get_attributes_ != nullptr && is_capturing_ != nullptr && get_last_error_ != nullptr;
+  CudaRuntime found;
+  find_function(library, "cudaPointerGetAttributes", found.get_attributes_);
+  find_function(library, "cudaStreamIsCapturing", found.is_capturing_);
+  find_function(library, "cudaGetLastError", found.get_last_error_);
+  if (found.get_attributes_ == nullptr || found.is_capturing_ == nullptr || found.get_last_error_ == nullptr) {
+    *this = {};
+    return false;
+  }
+  *this = found;
+  return true;
 }
 
 Memory CudaRuntime::memory_at(const void* address) const noexcept {

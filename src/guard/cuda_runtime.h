@@ -7,8 +7,10 @@ namespace turnpike::guard {
 
 class CudaRuntime {
  public:
-  // The libcudart that `function` (one of its functions) belongs to; false when it lacks what is asked here.
+  // The libcudart that `function` (one of its functions) belongs to. False: it lacks what is asked here, and is not
+  // bound.
   bool bind(void* function) noexcept;
+  bool is_bound() const noexcept { return get_attributes_ != nullptr; }
 
   // Pageable memory of the host where the runtime does not know the address, or is not bound.
   Memory memory_at(const void* address) const noexcept;

@@ -35,6 +35,7 @@ const char* kept(Make make) noexcept {
 uint64_t enter(const char* rules) {
   auto prepared = guard::prepare_rules(rules);
   if (!prepared) return 0;
+  (*prepared)->note_entered();
   return guard::enter(std::make_shared<guard::Scope>(std::move(*prepared), guard::log_of_blocks()));
 }
 
@@ -105,6 +106,10 @@ TURNPIKE_EXPORT const char* turnpike_guard_logged(void) {
     for (const guard::LogRow* row : guard::log_of_blocks().rows()) rows += (rows.empty() ? "" : ",") + row->json();
     return '[' + rows + ']';
   });
+}
+
+TURNPIKE_EXPORT const char* turnpike_guard_unmatched(void) {
+  return kept([] { return guard::unmatched_allowances(); });
 }
 
 TURNPIKE_EXPORT const char* turnpike_guard_move(const char* direction, uint64_t bytes) {

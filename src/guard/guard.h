@@ -43,6 +43,9 @@ const char* turnpike_guard_leave(uint64_t block);
 /* All that was logged in blocks so far, as a JSON list of {"count": 3, "bytes": 12, "first": {...}}. */
 const char* turnpike_guard_logged(void);
 
+/* Entries of allow lists by which nothing was allowed, of blocks that were entered; each on a line of its own. */
+const char* turnpike_guard_unmatched(void);
+
 /* Turnpike is about to copy `bytes` in a direction ("h2d") by itself. "": it may; else the text to raise. */
 const char* turnpike_guard_move(const char* direction, uint64_t bytes);
 

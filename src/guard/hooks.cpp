@@ -181,13 +181,12 @@ Slots& slots() {
   return all;
 }
 
-// What the hooks themselves ask comes from the libcudart that a hooked function is of.
-void bind_runtime() noexcept {
-  for (const Hook& one : kHooks) {
-    if (*one.original == nullptr) continue;
-    g_runtime.bind(*one.original);
-    return;
-  }
+// What the hooks themselves ask comes from the libcudart that a hooked function is of. False: it lacks that.
+bool bind_runtime() noexcept {
+  if (g_runtime.is_bound()) return true;
+  const auto hooked =
+      std::find_if(kHooks.begin(), kHooks.end(), [](const Hook& one) { return *one.original != nullptr; });
+  return hooked == kHooks.end() || g_runtime.bind(*hooked->original);
 }
 
 // With the lock held.
@@ -195,7 +194,11 @@ std::size_t take_if_stale() noexcept {
   try {
     if (!slots().is_stale()) return slots().count();
     const std::size_t count = slots().take(kHooks);
-    bind_runtime();
+    if (!bind_runtime()) {
+      // A libcudart of another age: what cannot be judged is not guarded.
+      slots().restore();
+      return 0;
+    }
     listen_to_recorder();
     return count;
   } catch (...) {

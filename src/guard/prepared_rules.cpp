@@ -23,7 +23,10 @@ Kinds kinds_of(const Rules& rules, bool allows_too) {
 }  // namespace
 
 PreparedRules::PreparedRules(Rules given)
-    : rules(std::move(given)), asked(kinds_of(rules, false)), mentioned(kinds_of(rules, true)) {}
+    : rules(std::move(given)),
+      asked(kinds_of(rules, false)),
+      mentioned(kinds_of(rules, true)),
+      has_matched_(rules.allowances.size()) {}
 
 Kinds PreparedRules::find_allowed(const Place& place) const {
   Kinds allowed;
@@ -33,29 +36,83 @@ Kinds PreparedRules::find_allowed(const Place& place) const {
   return allowed;
 }
 
+void PreparedRules::note_matched(const Place& place, Kind kind) noexcept {
+  for (std::size_t i = 0; i < rules.allowances.size(); ++i) {
+    const Allowance& one = rules.allowances[i];
+    if (one.kinds.has(kind) && place.matches(one.site)) has_matched_[i].store(true, std::memory_order_relaxed);
+  }
+}
+
 bool PreparedRules::allows(const Place& place, Kind kind) {
   if (rules.allowances.empty()) return false;
-  if (!place.is_kept()) return find_allowed(place).has(kind);
+  if (!place.is_kept()) {
+    note_matched(place, kind);
+    return find_allowed(place).has(kind);
+  }
   auto& known = allowed_.at(place);
   std::uint32_t bits = known.load(std::memory_order_relaxed);
   if (bits == 0) {
     bits = find_allowed(place).bits() | kIsKnown;
     known.store(bits, std::memory_order_relaxed);
   }
-  return Kinds::of_bits(bits & ~kIsKnown).has(kind);
+  if (!Kinds::of_bits(bits & Kinds::all().bits()).has(kind)) return false;
+  const std::uint32_t noted = Kinds(kind).bits() << kNotedShift;
+  if ((bits & noted) == 0) {
+    note_matched(place, kind);
+    known.fetch_or(noted, std::memory_order_relaxed);
+  }
+  return true;
 }
 
+void PreparedRules::add_matched(std::map<std::string, bool>& matched) const {
+  if (!is_entered_.load(std::memory_order_relaxed)) return;
+  for (std::size_t i = 0; i < rules.allowances.size(); ++i) {
+    const Allowance& one = rules.allowances[i];
+    if (one.is_optional || has_matched_[i].load(std::memory_order_relaxed)) {
+      matched[one.text] = true;
+    } else {
+      matched.try_emplace(one.text, false);
+    }
+  }
+}
+
+namespace {
+
+// What was prepared, by its text.
+struct Prepared {
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<PreparedRules>, std::less<>> known;
+};
+
+Prepared& prepared() {
+  static auto& all = *new Prepared;
+  return all;
+}
+
+}  // namespace
+
 Result<std::shared_ptr<PreparedRules>> prepare_rules(std::string_view text) {
-  static std::mutex mutex;
-  static auto& known = *new std::map<std::string, std::shared_ptr<PreparedRules>, std::less<>>;
+  auto& [mutex, known] = prepared();
   const std::lock_guard lock(mutex);
   if (const auto found = known.find(text); found != known.end()) return found->second;
   auto rules = parse_rules(text);
   if (!rules) return rules.error();
-  auto prepared = std::make_shared<PreparedRules>(std::move(*rules));
+  auto fresh = std::make_shared<PreparedRules>(std::move(*rules));
   if (known.size() >= kMaxTexts) known.clear();  // blocks keep theirs
-  known.emplace(text, prepared);
-  return prepared;
+  known.emplace(text, fresh);
+  return fresh;
+}
+
+std::string unmatched_allowances() {
+  auto& [mutex, known] = prepared();
+  const std::lock_guard lock(mutex);
+  std::map<std::string, bool> matched;
+  for (const auto& [text, rules] : known) rules->add_matched(matched);
+  std::string lines;
+  for (const auto& [text, is_matched] : matched) {
+    if (!is_matched) lines += text + '\n';
+  }
+  return lines;
 }
 
 }  // namespace turnpike::guard

@@ -3,8 +3,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "guard/place_table.h"
 #include "guard/rules.h"
@@ -23,15 +26,29 @@ class PreparedRules {
   // std::bad_alloc.
   bool allows(const Place& place, Kind kind);
 
+  // A block of tp.guard with these rules was entered.
+  void note_entered() noexcept { is_entered_.store(true, std::memory_order_relaxed); }
+  // Of rules that were entered: for the text of each allowance, whether a crossing was allowed by it, or none need be.
+  void add_matched(std::map<std::string, bool>& matched) const;
+
  private:
   Kinds find_allowed(const Place& place) const;
+  void note_matched(const Place& place, Kind kind) noexcept;
 
   static constexpr std::uint32_t kIsKnown = 1u << 31;
-  PlaceTable<std::atomic<std::uint32_t>> allowed_;  // kinds, and kIsKnown
+  static constexpr unsigned kNotedShift = 16;
+  static_assert(kKindCount < kNotedShift);
+  PlaceTable<std::atomic<std::uint32_t>> allowed_;  // kinds, from kNotedShift on those that were noted, and kIsKnown
+  std::vector<std::atomic<bool>> has_matched_;      // of each allowance
+  std::atomic<bool> is_entered_{false};
 };
 
 // Those of this text: read once, as a block in a loop is entered with the same text. The Error is parse_rules()'s.
 // Throws std::bad_alloc.
 Result<std::shared_ptr<PreparedRules>> prepare_rules(std::string_view text);
+
+// The allow list's entries by which nothing was allowed, of all rules that were entered; each on a line of its own.
+// Throws std::bad_alloc.
+std::string unmatched_allowances();
 
 }  // namespace turnpike::guard

@@ -41,8 +41,8 @@ Result<Rule> parse_rule(Kind kind, std::string_view value) {
 Allowance parse_allowance(std::string_view value) {
   const auto space = value.find(' ');
   const auto kind = space == std::string_view::npos ? std::nullopt : kind_of(value.substr(0, space));
-  if (!kind) return {Kinds::all(), std::string(value)};
-  return {*kind, std::string(trimmed(value.substr(space)))};
+  if (!kind) return {.kinds = Kinds::all(), .site = std::string(value), .text = std::string(value)};
+  return {.kinds = *kind, .site = std::string(trimmed(value.substr(space))), .text = std::string(value)};
 }
 
 Result<bool> parse_choice(std::string_view value, std::string_view yes, std::string_view no) {
@@ -58,9 +58,10 @@ Status take(std::string_view key, std::string_view value, Rules& rules) {
     rules.by_kind[static_cast<std::size_t>(*kind)] = *rule;
     return {};
   }
-  if (key == "allow") {
+  if (key == "allow" || key == "may_allow") {
     if (value.empty()) return Error{"allow needs a site: FILE, FILE:LINE or FILE:FUNCTION"};
     rules.allowances.push_back(parse_allowance(value));
+    rules.allowances.back().is_optional = key == "may_allow";
     return {};
   }
   if (key == "skip") {

@@ -28,6 +28,8 @@ struct Rule {
 struct Allowance {
   Kinds kinds;
   std::string site;  // base/site_pattern.h
+  std::string text;  // as it was given
+  bool is_optional = false;
 };
 
 struct Rules {
@@ -44,9 +46,9 @@ struct Rules {
 
 // Reads "d2h=disallow,h2d=16 MB,sync=2,allow=checkpoint.py:*": entries behind commas or on lines of their own,
 // KEY=VALUE. A key is a kind, whose value is allow, log, disallow, a number or a size; or `allow`, a site, for one kind
-// alone with the kind before it ("allow=d2h train.py:80"); or `capture`, `compile` and `moves` (allow,
-// disallow), `threads` (own, all), `skip` (a number). `repeat` takes no limit and forbids nothing: it knows a sample of
-// the bytes. The Error says what is wrong with which entry.
+// alone with the kind before it ("allow=d2h train.py:80"), `may_allow` if it need not match anything; or `capture`,
+// `compile` and `moves` (allow, disallow), `threads` (own, all), `skip` (a number). `repeat` takes no limit and forbids
+// nothing: it knows a sample of the bytes. The Error says what is wrong with which entry.
 Result<Rules> parse_rules(std::string_view text);
 
 }  // namespace turnpike::guard

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/slots.h"
+#include "record/cupti_slots.h"
 #include "record/recorder.h"
 
 namespace turnpike::record {
@@ -147,6 +148,7 @@ void watch_endings() noexcept {
 bool start_and_watch_endings(const Options& options, std::string& error) {
   if (!Recorder::instance().start(options, error)) return false;
   watch_endings();
+  take_cupti_slots();
   return true;
 }
 

@@ -53,13 +53,14 @@ bool Recorder::start_locked(const Options& options, std::string& error) {
   losses_.reset();
   if (is_loaded_late_ && !listens_to_nvtx_) losses_.add(Loss::kNvtxNotHeard);
   is_over_ = false;
+  next_second_ns_ = 0;
   status_.open();
   if (!prepare_cupti(error)) {
     leave_note(options, error);
     return false;
   }
   handover_.heard().restart();
-  if (!api_.subscribe(cupti_, options, error) || !enable_activities()) {
+  if (!api_.subscribe(cupti_, options, error) || !begin_activities()) {
     if (error.empty()) error = "CUPTI cannot record copies in this process";
     api_.unsubscribe();
     leave_note(options, error);
@@ -140,6 +141,15 @@ bool Recorder::prepare_cupti(std::string& error) {
   return true;
 }
 
+bool Recorder::begin_activities() {
+  const std::lock_guard lock(collecting_mutex_);
+  end_guest_without_flush();
+  collector_.set_aside(guest_.is_tracing());
+  if (!guest_.is_tracing()) return enable_activities();
+  losses_.add(Loss::kOtherCuptiUser);
+  return true;
+}
+
 bool Recorder::enable_activities() {
   // Zeroed: we zero buffers on our own thread. Pinned: the GPU writes its times into page-locked host memory rather
   // than its own, from which CUPTI would have to copy them; a CPU-bound step with all its kernels ran 1.08 to 1.11
@@ -151,15 +161,7 @@ bool Recorder::enable_activities() {
     std::size_t size = sizeof(is_on);
     cupti_.activity_set_attribute(attribute, &size, &is_on);
   }
-  const cuda::CuptiResult registered = cupti_.activity_register_callbacks(
-      [](std::uint8_t** buffer, std::size_t* size_bytes, std::size_t* max_records) {
-        *buffer = instance().pool_.request(size_bytes);
-        *max_records = 0;  // as many as fit
-      },
-      [](void*, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid_bytes) {
-        instance().take_buffer(buffer, valid_bytes);
-      });
-  if (registered != cuda::kCuptiSuccess) {
+  if (register_buffers() != cuda::kCuptiSuccess) {
     losses_.add(Loss::kCuptiCallFailed);
     return false;
   }
@@ -169,6 +171,18 @@ bool Recorder::enable_activities() {
     if (kind == ActivityKind::kMemcpy) return false;
   }
   return true;
+}
+
+cuda::CuptiResult Recorder::register_buffers() noexcept {
+  return cupti_.activity_register_callbacks(
+      [](std::uint8_t** buffer, std::size_t* size_bytes, std::size_t* max_records) {
+        if (instance().guest_.request(buffer, size_bytes, max_records)) return;
+        *buffer = instance().pool_.request(size_bytes);
+        *max_records = 0;  // as many as fit
+      },
+      [](void* context, std::uint32_t stream, std::uint8_t* buffer, std::size_t size_bytes, std::size_t valid_bytes) {
+        instance().share_buffer(context, stream, buffer, size_bytes, valid_bytes);
+      });
 }
 
 // Kernels that stay enabled after a recording go on to fill buffers.
@@ -213,13 +227,10 @@ void Recorder::set_collecting(bool is_collecting) noexcept {
     nvtx_.set_listening(false);
     handover_.heard().close();
   }
-  const auto switch_kind = is_collecting ? cupti_.activity_enable : cupti_.activity_disable;
-  for (const ActivityKind kind : observed_activities(options_.detail)) {
-    if (kind == ActivityKind::kConcurrentKernel && !is_collecting && !may_disable_kernels_) {
-      collector_.leave_out_unheard_kernels();
-    } else {
-      switch_kind(kind);
-    }
+  if (!guest_.is_tracing()) {
+    switch_kinds(is_collecting);
+  } else if (is_collecting) {
+    losses_.add(Loss::kOtherCuptiUser);
   }
   if (is_collecting) {
     nvtx_.set_listening(true);
@@ -228,12 +239,29 @@ void Recorder::set_collecting(bool is_collecting) noexcept {
   }
 }
 
+void Recorder::switch_kinds(bool is_on) noexcept {
+  const auto switch_kind = is_on ? cupti_.activity_enable : cupti_.activity_disable;
+  for (const ActivityKind kind : observed_activities(options_.detail)) {
+    if (kind == ActivityKind::kConcurrentKernel && !is_on && !may_disable_kernels_) {
+      collector_.leave_out_unheard_kernels();
+    } else {
+      switch_kind(kind);
+    }
+  }
+}
+
 void Recorder::take_cupti_back() noexcept {
   const std::lock_guard lock(collecting_mutex_);
-  if (is_collecting_) enable_activities();
+  if (is_collecting_ && !guest_.is_tracing()) enable_activities();
 }
 
 void Recorder::on_tick(std::int64_t since_start_ns) noexcept {
+  const auto once_a_second = once_a_second_.load(std::memory_order_relaxed);
+  if (once_a_second != nullptr && since_start_ns >= next_second_ns_) {
+    next_second_ns_ = since_start_ns + seconds(1);
+    once_a_second();
+  }
+  look_after_guest();
   const std::chrono::nanoseconds since_start(since_start_ns);
   if (options_.delay.count() > 0 && since_start >= options_.delay &&
       options_.capture_range.kind == CaptureRange::Kind::kWholeRun) {

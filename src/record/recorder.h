@@ -11,6 +11,7 @@
 #include "cuda/cupti.h"
 #include "record/collect/activity_pool.h"
 #include "record/collect/collector.h"
+#include "record/collect/guest_activity.h"
 #include "record/collect/status_page.h"
 #include "record/estate/estate.h"
 #include "record/handover/loss_counters.h"
@@ -47,6 +48,18 @@ class Recorder {
   const std::string& file() const { return file_; }
   TurnpikeStatus status() const { return collector_.status(); }
   NvtxObserver& nvtx() { return nvtx_; }
+  ApiObserver& api() { return api_; }
+
+  // Called about once a second while this process is recorded, on the recorder's own thread.
+  void set_once_a_second(void (*function)()) noexcept { once_a_second_.store(function, std::memory_order_relaxed); }
+
+  // Another profiler of this process, whose calls of CUPTI come here (cupti_slots.h). First: whether it uses the CUPTI
+  // that the recorder has loaded.
+  bool shares_cupti(decltype(cuda::Cupti::activity_register_callbacks) function) const noexcept;
+  cuda::CuptiResult subscribe_guest(void** subscriber, cuda::CallbackFunction callback, void* user);
+  cuda::CuptiResult begin_guest_activity(cuda::BufferRequested requested, cuda::BufferCompleted completed);
+  cuda::CuptiResult switch_guest_kind(cuda::ActivityKind kind, bool is_on);
+  void note_guest_flush(std::uint32_t flags) noexcept;
   // NVTX takes a listener only when the program first uses it.
   void note_nvtx_listens() noexcept { listens_to_nvtx_ = true; }
   // That this library came when the program had long begun.
@@ -60,9 +73,21 @@ class Recorder {
   bool start_locked(const Options& options, std::string& error);
   bool prepare_cupti(std::string& error);
   void listen_for_signal();
+  bool begin_activities();
   bool enable_activities();
+  cuda::CuptiResult register_buffers() noexcept;
+  void switch_kinds(bool is_on) noexcept;
+  // Whether records of the device are wanted now.
+  bool takes_activities() const noexcept { return is_recording() && is_collecting_; }
+  void take_over_from_guest() noexcept;
+  void end_guest_without_flush() noexcept;
+  void look_after_guest() noexcept;
   // From CUPTI, with records.
   void take_buffer(std::uint8_t* buffer, std::size_t valid_bytes) noexcept;
+  // The same, while there may be a guest: gives it what is its own.
+  void share_buffer(void* context, std::uint32_t stream, std::uint8_t* buffer, std::size_t size_bytes,
+                    std::size_t valid_bytes) noexcept;
+  void take_copy(std::uint8_t* records, std::size_t bytes) noexcept;
   // Counts the records of a buffer that nobody will read, and frees it.
   void give_up(std::uint8_t* buffer, std::size_t valid_bytes) noexcept;
   void leave_note(const Options& options, const std::string& reason);
@@ -95,10 +120,14 @@ class Recorder {
   bool is_collecting_ = false;
   bool is_over_ = false;  // the duration has passed, or the file is full
   cuda::Cupti cupti_{};
-  bool is_cupti_loaded_ = false;
+  std::atomic<bool> is_cupti_loaded_{false};
+  GuestActivity guest_;
+  std::int64_t guest_changed_ns_ = 0;  // of the monotonic clock: when it began, or last switched a kind off
   std::atomic<bool> listens_to_nvtx_{false};
   std::atomic<bool> is_loaded_late_{false};
   bool may_disable_kernels_ = true;
+  std::atomic<void (*)()> once_a_second_{nullptr};
+  std::int64_t next_second_ns_ = 0;  // since the start
   Options options_;
   std::string file_;
   pid_t process_ = 0;  // that is being recorded

@@ -98,6 +98,7 @@ Places places_of(const Cupti& c) {
           place("cuptiSubscribe", c.subscribe),
           place("cuptiUnsubscribe", c.unsubscribe),
           place("cuptiEnableCallback", c.enable_callback),
+          place("cuptiEnableDomain", c.enable_domain),
           place("cuptiGetCallbackName", c.get_callback_name),
           place("cuptiActivityEnable", c.activity_enable),
           place("cuptiActivityDisable", c.activity_disable),

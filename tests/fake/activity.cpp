@@ -82,6 +82,8 @@ bool Activity::flush(bool is_forced) {
     const std::lock_guard lock(fill_mutex_);
     close(shared_buffer_);
     for (auto& [thread, buffer] : thread_buffers_) close(buffer);
+    // The next records go into a buffer that was asked for before whatever follows.
+    if (script().keeps_buffers) make_room(shared_buffer_, 1);
   }
   std::uint64_t closed = 0;
   {
@@ -179,12 +181,16 @@ bool Activity::make_room(Buffer& buffer, std::size_t bytes) {
     buffer = {};
     return false;
   }
-  if (!is_zeroed_by_client_) std::memset(buffer.data, 0, buffer.capacity);
+  if (!is_zeroed_by_client_) {
+    std::memset(buffer.data, 0, buffer.capacity);
+  } else if (std::any_of(buffer.data, buffer.data + buffer.capacity, [](std::uint8_t byte) { return byte != 0; })) {
+    ++truth_.unzeroed_buffers;
+  }
   return true;
 }
 
 void Activity::close(Buffer& buffer) {
-  if (buffer.data == nullptr) return;
+  if (buffer.data == nullptr || (script().keeps_buffers && buffer.records == 0)) return;
   {
     const std::lock_guard lock(full_mutex_);
     full_.push_back(buffer);

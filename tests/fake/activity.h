@@ -26,6 +26,7 @@ struct Truth {
   std::atomic<std::uint64_t> requests{0};
   std::atomic<std::uint64_t> completions{0};
   std::atomic<std::uint64_t> kernel_disables{0};
+  std::atomic<std::uint64_t> unzeroed_buffers{0};  // although the client had promised zeroes
 };
 
 // Thread-safe. One worker thread delivers; a flush delivers on the caller's.

@@ -72,9 +72,10 @@ __attribute__((destructor)) void write_report() {
   const Truth& truth = activity().truth();
   std::fprintf(file,
                "produced %lu\ndropped %lu\ndelivered %lu\nrequests %lu\ncompletions %lu\ncallbacks %lu\n"
-               "kernel_disables %lu\n",
+               "kernel_disables %lu\nunzeroed_buffers %lu\n",
                truth.produced.load(), truth.dropped.load(), truth.delivered.load(), truth.requests.load(),
-               truth.completions.load(), callback_count.load(), truth.kernel_disables.load());
+               truth.completions.load(), callback_count.load(), truth.kernel_disables.load(),
+               truth.unzeroed_buffers.load());
   std::fclose(file);
 }
 
@@ -165,6 +166,14 @@ CUptiResult cuptiEnableDomain(std::uint32_t enable, CUpti_SubscriberHandle handl
   if (handle == nullptr || handle != subscriber.load()) return CUPTI_ERROR_INVALID_PARAMETER;
   if (domain >= kDomainCount) return CUPTI_ERROR_INVALID_PARAMETER;
   for (auto& callback : is_enabled[domain]) callback = enable != 0;
+  return CUPTI_SUCCESS;
+}
+
+// Ends the subscription and all records, as if nobody had used CUPTI.
+CUptiResult cuptiFinalize() {
+  FAIL_AS_TOLD(__func__);
+  if (const auto told = subscriber.load(); told != nullptr) cuptiUnsubscribe(told);
+  for (std::uint32_t kind = 0; kind < 128; ++kind) activity().enable(static_cast<CUpti_ActivityKind>(kind), false);
   return CUPTI_SUCCESS;
 }
 

@@ -249,6 +249,25 @@ cudaError_t cudaGetLastError() {
   return FAKE_CALL(cudaGetLastError, v3020, 0, [] { return CUDA_SUCCESS; });
 }
 
+// Not traced: of these the recorder hears nothing.
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+  *attributes = {};
+  unsigned int type = 0;
+  unsigned int is_managed = 0;
+  if (cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address(pointer)) != CUDA_SUCCESS) {
+    return cudaSuccess;  // memory of the host that CUDA does not know
+  }
+  cuPointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address(pointer));
+  attributes->type = is_managed != 0              ? cudaMemoryTypeManaged
+                     : type == CU_MEMORYTYPE_HOST ? cudaMemoryTypeHost
+                                                  : cudaMemoryTypeDevice;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  return static_cast<cudaError_t>(cuStreamIsCapturing(stream, reinterpret_cast<CUstreamCaptureStatus*>(status)));
+}
+
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, std::size_t shared_bytes,
                              cudaStream_t stream) {
   const cudaLaunchKernel_v7000_params params{function, grid, block, arguments, shared_bytes, stream};

@@ -36,6 +36,7 @@ struct Script {
   std::uint64_t period_ms = 5;
   std::size_t buffer_records = 0;
   bool is_per_thread = false;
+  bool keeps_buffers = false;
   std::optional<std::uint64_t> tsc_after;
   std::string report;
 

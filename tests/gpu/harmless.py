@@ -255,6 +255,62 @@ def test_torch_profiler_inside_the_program(case):
     assert_all_or_said(case.report(), "d2h", 35)
 
 
+PROFILED = """
+    def profiled():
+        activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+        with torch.profiler.profile(activities=activities) as profiler:
+            for _ in range(10): step()
+        names = [
+            event.name()
+            for event in profiler.profiler.kineto_results.events()
+            if event.device_type() == torch.autograd.DeviceType.CUDA
+        ]
+        copies = sum(name.startswith("Memcpy") for name in names)
+        print("on the device:", copies, "copies of", len(names), flush=True)
+"""
+
+
+def test_torch_profiler_sees_as_much_as_without_the_recorder(case):
+    """At its first use and at its second, and the recorder has all that happened outside of them."""
+    uses = """
+        for _ in range(3): step()
+        profiled()
+        for _ in range(5): step()
+        profiled()
+        for _ in range(6): step()
+    """
+    case.write(TRAINING, PROFILED, uses)
+    plain = case.plain()
+    assert plain.stdout.count("on the device: 30 copies") == 2, plain.stdout + plain.stderr
+    assert_unchanged(plain, case.recorded("--quiet"))
+    report = case.report()
+    assert report["totals"]["d2h"]["count"] == 14
+    assert report["losses"]["other_cupti_user"] == 2
+
+
+def test_recordings_and_profiles_in_one_process(case):
+    rounds = """
+        import turnpike
+        def recorded(count, function=step):
+            file = sys.argv[0] + ".tpk"
+            with turnpike.record(file):
+                for _ in range(count): function()
+            return turnpike.report(file).totals["d2h"].count
+        print(recorded(2))
+        profiled()
+        print(recorded(3))
+        print(recorded(1, profiled))
+        print(recorded(4))
+        profiled()
+    """
+    case.write(TRAINING, PROFILED, rounds)
+    plain = case.plain()
+    assert plain.returncode == 0, plain.stderr
+    lines = [line.split(" of ")[0] for line in plain.stdout.splitlines()]
+    profile = "on the device: 30 copies"
+    assert lines == ["2", profile, "3", profile, "0", "4", profile], plain.stdout
+
+
 def test_missing_cupti_is_said_and_the_program_runs(case):
     case.write(TRAINING, "print(step().hex())")
     recorded = case.recorded(env={"TURNPIKE_CUPTI": "/nowhere/libcupti.so"})

@@ -47,11 +47,16 @@ EXPORT int cudaPointerGetAttributes(FakeAttributes* to, const void* address) {
     if (is_in(g_gpu[device], address)) *to = {2, device, nullptr, nullptr};
   }
   if (is_in(g_pinned, address)) *to = {1, 0, nullptr, nullptr};
+#ifdef FAKE_CUDART_WITHOUT_LAST_ERROR
+  if (to->type == 0) return 1;  // as CUDA 10 did
+#endif
   return 0;
 }
+#ifndef FAKE_CUDART_WITHOUT_LAST_ERROR
 EXPORT int cudaGetLastError() {
   return 0;
 }
+#endif
 EXPORT int cudaStreamIsCapturing(void*, int* state) {
   *state = g_is_capturing.load();
   return 0;

@@ -310,6 +310,28 @@ def test_without_pytorch_nothing_is_guarded_and_that_is_said_once(run, tmp_path)
     assert done.stderr.count("nothing is guarded") == 1, done.stderr
 
 
+def test_a_cuda_runtime_that_lacks_a_function_is_left_alone(run, build):
+    """Its memory could not be told apart."""
+    old = build / "tests/guard/old"
+    done = run(
+        """
+        with tp.guard(d2h="disallow", h2d="disallow"):
+            torch.item()
+            torch.upload(8, 1)
+        try:
+            with tp.guard(d2h="disallow", strict=True):
+                pass
+        except RuntimeError as error:
+            assert "nothing is guarded" in str(error)
+        else:
+            raise AssertionError
+        """,
+        LD_LIBRARY_PATH=str(old),
+        FAKE_CUDART=str(old / "libcudart_of_guard.so"),
+    )
+    assert done.stderr.count("nothing is guarded") == 1, done.stderr
+
+
 def test_ten_thousand_raises_leave_nothing_behind(run):
     run("""
         import gc

@@ -27,6 +27,54 @@ def test_another_thread_is_never_guarded(run):
     """)
 
 
+def test_two_threads_are_in_their_own_blocks_at_the_same_time(run):
+    """Of two guards, and of one that both enter; its limit is for each of them."""
+    run("""
+        import threading
+        at_once = threading.Barrier(2, timeout=30)
+        shared = tp.guard(h2d=1)
+        found = {}
+        def stopped(function, *arguments):
+            try:
+                function(*arguments)
+            except RuntimeError as error:
+                return str(error).startswith("turnpike.guard: ")
+            return False
+        def work(name, **rules):
+            with tp.guard(**rules), shared:
+                at_once.wait()
+                found[name] = [
+                    stopped(torch.item), stopped(torch.synchronize),
+                    stopped(torch.upload, 8, 1), stopped(torch.upload, 8, 1),
+                ]
+                at_once.wait()
+            found[name].append(stopped(torch.item))
+        threads = [
+            threading.Thread(target=work, args=("download",), kwargs={"d2h": "disallow"}),
+            threading.Thread(target=work, args=("wait",), kwargs={"sync": "disallow"}),
+        ]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        # item() waits, too.
+        assert found == {"download": [True, False, False, True, False], "wait": [True, True, False, True, False]}, found
+    """)
+
+
+def test_a_decorated_function_may_call_itself(run):
+    run("""
+        entered = []
+        @tp.guard(d2h=1)
+        def step(depth):
+            entered.append(depth)
+            torch.item()  # the limit is for each call
+            if depth:
+                step(depth - 1)
+        step(3)
+        assert entered == [3, 2, 1, 0]
+        torch.item()
+    """)
+
+
 def test_autograds_thread_raises_for_the_thread_that_waits_in_backward(run):
     run("""
         import threading

@@ -96,6 +96,37 @@ tell(tp.report("run.tpk"))
     assert told["sizes"] == {"1": 8}
 
 
+def test_what_pytorch_calls_of_cupti_comes_to_the_recorder(program):
+    """In the memory of PyTorch that the loader has filled with addresses of functions. It links against its own CUPTI,
+    which is another one than the fakes': only the way is tested here."""
+    lines, _ = program("""
+import array, turnpike as tp
+
+def maps(name):
+    return [line for line in open("/proc/self/maps") if os.path.basename(line.split()[-1]).startswith(name)]
+
+def bounds(line):
+    return tuple(int(number, 16) for number in line.split()[0].split("-"))
+
+def leading_to_the_recorder():
+    code = [bounds(line) for line in maps("libturnpike_record")]
+    found = 0
+    with open("/proc/self/mem", "rb") as memory:
+        for begin, end in (bounds(line) for line in maps("libtorch_cpu") if line.split()[1].startswith("rw")):
+            memory.seek(begin)
+            words = array.array("Q", memory.read(end - begin))
+            found += sum(any(low <= word < high for low, high in code) for word in words)
+    return found
+
+with tp.record("run.tpk"):
+    print(leading_to_the_recorder())
+print(9 if torch.version.cuda else 0)
+print("null")
+""")
+    *_, found, wanted, _ = lines.splitlines()
+    assert found == wanted
+
+
 def test_the_profile_is_exported_whole(program, tmp_path):
     program(
         PROFILED

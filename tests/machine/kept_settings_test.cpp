@@ -135,6 +135,14 @@ TEST_F(KeptSettings, AreWrittenBesideThoseOfOtherMachines) {
   EXPECT_EQ((*kept_settings("Another GPU"))->threads, 7U);
 }
 
+TEST_F(KeptSettings, KeepTheLettersOfAName) {
+  ASSERT_TRUE(keep_settings(calibration("A GPU \xC3\xA9", 5)));
+  EXPECT_THAT(read(), HasSubstr("A GPU \xC3\xA9"));
+  const auto kept = kept_settings("A GPU \xC3\xA9");
+  ASSERT_TRUE(kept && *kept);
+  EXPECT_EQ((*kept)->threads, 5u);
+}
+
 TEST_F(KeptSettings, ThatCannotBeUnderstoodAreAnErrorAndAreReplaced) {
   const std::pair<std::string, std::string> broken[] = {
       {R"({"schema": 2, "machines": []})", " is of a newer Turnpike. Remove it."},

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 from turnpike._guard import wrap
 from turnpike._guard.block import Block, Rules, is_ready
 from turnpike._guard.compiling import is_compiling
-from turnpike._guard.rules import KINDS, SWITCHES, Level, read_config, rules_text
+from turnpike._guard.rules import KINDS, SWITCHES, Allowed, Level, allowed_of, read_config, rules_text
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _NAMES = (*KINDS, *SWITCHES)
@@ -80,7 +80,7 @@ def _who() -> Any:
 
 
 @functools.lru_cache(maxsize=256, typed=True)
-def _rules(sites: tuple[str, ...], *levels: Level | None) -> Rules:
+def _rules(sites: tuple[Allowed, ...], *levels: Level | None) -> Rules:
     # Once, for a `with` statement in a loop.
     return Rules(rules_text(dict(zip(_NAMES, levels, strict=True)), sites))
 
@@ -90,8 +90,7 @@ def _allowing(kinds: tuple[str, ...]) -> Rules:
     return Rules(rules_text(dict.fromkeys(kinds or KINDS, "allow"), ()))
 
 
-def _rules_of(sites: Iterable[str], levels: tuple[Any, ...]) -> Rules:
-    sites = tuple(sites)
+def _rules_of(sites: tuple[Allowed, ...], levels: tuple[Any, ...]) -> Rules:
     try:
         return _rules(sites, *levels)
     except TypeError:  # something that has no hash, and is no level either
@@ -134,7 +133,8 @@ class guard(_Blocks):
         repeat: Copies from CPU to GPU of bytes that the same line copied there before. Only "allow" and "log",
             because the guard compares hashes of samples, not all bytes.
         allow: Sites that no rule is about: "checkpoint.py:*", "train.py:save", for one kind "d2h train.py:80". Lines
-            that led to the transfer count, too.
+            that led to the transfer count, too. A dict holds what [[allow]] does. Sites by which nothing was allowed
+            are said when Python ends, unless "optional" is true.
         skip: So many entries come first, as warm-up, and are not guarded.
         capture: Whether copies that are captured into a CUDA graph are guarded ("disallow", as outside) or not.
         compile: Whether what PyTorch's compiler copies for itself is guarded ("disallow") or not.
@@ -163,7 +163,7 @@ class guard(_Blocks):
         pageable: Level | None = None,
         alloc: Level | None = None,
         repeat: Literal["allow", "log"] | None = None,
-        allow: str | Iterable[str] = (),
+        allow: str | Iterable[str | dict[str, Any]] = (),
         skip: int | None = None,
         capture: Literal["allow", "disallow"] | None = None,
         compile: Literal["allow", "disallow"] | None = None,
@@ -178,13 +178,14 @@ class guard(_Blocks):
         levels: tuple[Any, ...] = (
             h2d, d2h, d2d, p2p, h2h, sync, pageable, alloc, repeat, capture, compile, moves, threads,
         )  # fmt: skip
-        sites = (allow,) if isinstance(allow, str) else allow
-        if not isinstance(sites, Iterable):
+        given = (allow,) if isinstance(allow, str | dict) else allow
+        if not isinstance(given, Iterable):
             raise ValueError(f"guard: allow={allow!r} is no list of sites")
+        sites = allowed_of(given)
         table: dict[str, Any] = {}
         if config is not None:
             table, listed = read_config(config)
-            sites = [*listed, *sites]
+            sites = (*listed, *sites)
             levels = tuple(
                 table.get(name) if level is None else level for name, level in zip(_NAMES, levels, strict=True)
             )

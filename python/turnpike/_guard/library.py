@@ -38,6 +38,7 @@ def _open() -> dict[str, Any]:
         ("learn_context", ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p]),
         ("autograd_mark", text, []),
         ("logged", text, []),
+        ("unmatched", text, []),
         ("begin", number, [text, ctypes.c_int]),
         ("end", ctypes.c_int, [number]),
     )

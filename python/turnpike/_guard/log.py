@@ -63,3 +63,5 @@ def _summarise() -> None:
         # What its only block said already is not said again. One that nobody left said nothing.
         if line["count"] > _said.get(key, 0):
             _log(logging.WARNING, line["first"], line["count"], line["bytes"])
+    for site in call("unmatched").splitlines():
+        LOGGER.warning("nothing was allowed by %r: correct the site, remove it, or say that it is optional", site)

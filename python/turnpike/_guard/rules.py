@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from turnpike import _toml
 from turnpike._guard.library import call
@@ -13,19 +13,39 @@ from turnpike._guard.library import call
 Level = Literal["allow", "log", "disallow"] | int | str
 KINDS = ("h2d", "d2h", "d2d", "p2p", "h2h", "sync", "pageable", "alloc", "repeat")
 SWITCHES = ("capture", "compile", "moves", "threads")
+_ALLOW_KEYS = ("site", "direction", "reason", "optional")
 _DIRECTIONS = (*KINDS[:5], "memset")  # of [[allow]]; memset concerns `turnpike check` alone
 
 
-def rules_text(levels: dict[str, Level | None], allow: str | Iterable[str]) -> str:
+class Allowed(NamedTuple):
+    """An entry of an allow list."""
+
+    site: str
+    is_optional: bool = False
+
+
+def allowed_of(entries: Iterable[Any]) -> tuple[Allowed, ...]:
+    """The entries that a program gives: sites, or what [[allow]] holds as a dict."""
+    found = []
+    for entry in entries:
+        if isinstance(entry, dict):
+            allowed = _allowed(entry, f"guard: allow={entry!r}")
+        elif isinstance(entry, str):
+            allowed = Allowed(entry)
+        else:
+            raise ValueError(f"guard: allow={entry!r} is no site: write it like 'train.py:save'")
+        if allowed is not None:
+            found.append(allowed)
+    return tuple(found)
+
+
+def rules_text(levels: dict[str, Level | None], allow: Iterable[Allowed]) -> str:
     """The rules as text, checked. Raises ValueError with what is wrong."""
-    sites = [allow] if isinstance(allow, str) else list(allow)
     lines = [f"{key}={_value(key, level)}" for key, level in levels.items() if level is not None]
-    for site in sites:
-        if not isinstance(site, str):
-            raise ValueError(f"guard: allow={site!r} is no site: write it like 'train.py:save'")
+    for site, is_optional in allow:
         if "," in site or "\n" in site:
             raise ValueError(f"guard: a site holds neither a comma nor a line break: {site!r}")
-        lines.append(f"allow={site}")
+        lines.append(f"may_allow={site}" if is_optional else f"allow={site}")
     text = "\n".join(lines)
     if mistake := _mistake_in(text):
         raise ValueError(f"guard: {mistake}")
@@ -51,7 +71,7 @@ def _value(key: str, level: Level) -> str:
     return text
 
 
-def read_config(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[str]]:
+def read_config(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Allowed]]:
     """The table [guard] of a turnpike.toml, and the sites of its [[allow]] entries."""
     content = _toml.load(path)
     table = content.get("guard")
@@ -66,20 +86,25 @@ def read_config(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[str]
     entries = content.get("allow", [])
     if not isinstance(entries, list):
         raise ValueError(f"{os.fspath(path)}: allow is no list of tables: write [[allow]]")
-    sites = [_site_of(entry, os.fspath(path)) for entry in entries]
-    return table, [site for site in sites if site is not None]
+    allowed = [_allowed(entry, f"{os.fspath(path)}: [[allow]] {number}") for number, entry in enumerate(entries, 1)]
+    return table, [one for one in allowed if one is not None]
 
 
-def _site_of(entry: Any, path: str) -> str | None:
-    """The site of an entry of [[allow]], which `turnpike check` reads as well. None: it does not concern a guard."""
+def _allowed(entry: Any, place: str) -> Allowed | None:
+    """An entry of [[allow]], which `turnpike check` reads as well. None: it does not concern a guard."""
     site = entry.get("site") if isinstance(entry, dict) else None
     if not isinstance(site, str):
-        raise ValueError(f'{path!s}: [[allow]] needs a site, such as site = "train.py:save"')
-    direction = entry.get("direction")
+        raise ValueError(f'{place} needs a site, such as site = "train.py:save"')
+    for key in entry:
+        if key not in _ALLOW_KEYS:
+            raise ValueError(f"{place}: there is no key {key!r}. Known are {', '.join(_ALLOW_KEYS)}")
+    reason, is_optional, direction = entry.get("reason", ""), entry.get("optional", False), entry.get("direction")
+    if not isinstance(reason, str):
+        raise ValueError(f"{place}: reason={reason!r} is no text")
+    if not isinstance(is_optional, bool):
+        raise ValueError(f"{place}: optional={is_optional!r} is neither true nor false")
     if direction is None:
-        return site
+        return Allowed(site, is_optional)
     if direction not in _DIRECTIONS:
-        raise ValueError(
-            f"{path!s}: [[allow]]: there is no direction {direction!r}. Known are {', '.join(_DIRECTIONS)}"
-        )
-    return None if direction == "memset" else f"{direction} {site}"
+        raise ValueError(f"{place}: there is no direction {direction!r}. Known are {', '.join(_DIRECTIONS)}")
+    return None if direction == "memset" else Allowed(f"{direction} {site}", is_optional)

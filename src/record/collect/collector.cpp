@@ -237,7 +237,8 @@ void Collector::turn(bool is_last, bool must_flush) {
   const bool is_busy = since_start - last_call_ns_ < kFlushNs;
   const bool is_due =
       since_start - last_flush_ns_ >= (is_busy ? kTurnNs : kFlushNs) && !(has_activities && from_.pool.is_pressed());
-  if (is_last || must_flush || is_due || (from_.pool.is_exhausted() && !has_activities)) {
+  const bool is_aside = is_aside_.load(std::memory_order_relaxed);
+  if (!is_aside && (is_last || must_flush || is_due || (from_.pool.is_exhausted() && !has_activities))) {
     flush_cupti(is_last);
     last_flush_ns_ = since_start;
   }
@@ -248,7 +249,9 @@ void Collector::turn(bool is_last, bool must_flush) {
     last_clock_ns_ = since_start;
   }
   if (collect_threads() || has_early_calls) last_call_ns_ = since_start;
-  listen_for_device(since_start, collect_activities() || has_activities);
+  // Calls of the time before it came back are still taken in the turn after.
+  listen_for_device(since_start, collect_activities() || has_activities || is_aside || was_aside_);
+  was_aside_ = is_aside;
   if (!are_devices_described_ && !batch_.is_empty()) describe_devices();
   note_memory(since_start, is_last);
   note_traffic(is_last);

@@ -69,6 +69,10 @@ class Collector {
   // Whether threads are looked at now. Any thread.
   void set_sampling(bool is_sampling) noexcept { is_sampling_.store(is_sampling, std::memory_order_relaxed); }
 
+  // Whether another profiler has CUPTI's buffers: nothing is flushed, and silence of the device says nothing. Any
+  // thread.
+  void set_aside(bool is_aside) noexcept { is_aside_.store(is_aside, std::memory_order_relaxed); }
+
   // From now on CUPTI records kernels also when nobody listens to their calls: they are left out. Any thread; for
   // kVersionOfCuda130 alone.
   void leave_out_unheard_kernels() noexcept { has_unheard_kernels_.store(true, std::memory_order_relaxed); }
@@ -168,6 +172,8 @@ class Collector {
   bool has_samples_ = false;
   std::atomic<bool> is_sampling_{false};
   std::atomic<bool> has_unheard_kernels_{false};
+  std::atomic<bool> is_aside_{false};
+  bool was_aside_ = false;  // in the turn before
   bool notes_heard_calls_ = false;
   HeardCalls heard_calls_;
   std::int64_t next_sample_ns_ = 0;  // of the monotonic clock

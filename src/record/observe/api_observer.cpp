@@ -25,10 +25,6 @@ namespace {
 
 static_assert(cuda::CallArguments{}.bytes == trace::kUnknownSize);
 
-std::size_t index_of(CallbackDomain domain) {
-  return domain == CallbackDomain::kDriverApi ? 0 : 1;
-}
-
 // "cudaMemcpyAsync_ptsz_v7000" -> "cudaMemcpyAsync". A driver function keeps its "_v2": that is part of its name.
 std::string_view plain_name(CallbackDomain domain, std::string_view name) {
   if (domain == CallbackDomain::kRuntimeApi) {
@@ -77,8 +73,9 @@ bool ApiObserver::subscribe(const cuda::Cupti& cupti, const Options& options, st
   detail_ = options.detail;
   has_stacks_ = options.has_stacks;
   content_.configure(options);
+  const std::lock_guard lock(subscriber_mutex_);
   std::string holder;
-  const cuda::CuptiResult result = cupti.subscribe_as_turnpike(&subscriber_, &ApiObserver::on_callback, this, holder);
+  const cuda::CuptiResult result = take_subscriber(holder);
   if (result == cuda::kCuptiMultipleSubscribers) {
     losses_.add(Loss::kOtherCuptiUser);
     error = held_by_another_tool(holder);
@@ -89,16 +86,17 @@ bool ApiObserver::subscribe(const cuda::Cupti& cupti, const Options& options, st
     error = std::string("CUPTI refused to be subscribed to: ") + cupti.describe(result);
     return false;
   }
+  is_subscribed_ = true;
   const std::uint32_t failures = enable_calls(CallbackDomain::kRuntimeApi) + enable_calls(CallbackDomain::kDriverApi);
   if (failures > 0) losses_.add(Loss::kCuptiCallFailed, failures);
   if (content_.has_managed_memory()) watch_managed_memory();  // of a recording before
-  hears_of_streams_.store(
-      cupti.enable_callback(1, subscriber_, CallbackDomain::kResource, cuda::kStreamCreated) == cuda::kCuptiSuccess,
-      std::memory_order_relaxed);
+  hears_of_streams_.store(cupti.enable_callback(1, subscriber_.load(), CallbackDomain::kResource,
+                                                cuda::kStreamCreated) == cuda::kCuptiSuccess,
+                          std::memory_order_relaxed);
   stream_age_.fetch_add(1, std::memory_order_relaxed);
   if (cupti.get_graph_node_id != nullptr) {
     for (const std::uint32_t id : {cuda::kGraphNodeCreated, cuda::kGraphNodeCloned}) {
-      if (cupti.enable_callback(1, subscriber_, CallbackDomain::kResource, id) != cuda::kCuptiSuccess) {
+      if (cupti.enable_callback(1, subscriber_.load(), CallbackDomain::kResource, id) != cuda::kCuptiSuccess) {
         losses_.add(Loss::kCuptiCallFailed);
       }
     }
@@ -120,42 +118,52 @@ std::uint32_t ApiObserver::enable_calls(CallbackDomain domain) {
     if (is_wanted) {
       function.name = strings_.intern(plain_name(domain, name));
       function.is_per_thread = is_of_per_thread_stream(name);
+    } else {
+      function.kind = CallKind::kOther;  // a guest may have it called
     }
     functions_[index_of(domain)][id].store(function, std::memory_order_relaxed);
     if (!is_wanted) continue;
-    if (cupti_->enable_callback(1, subscriber_, domain, id) != cuda::kCuptiSuccess) ++failures;
+    if (cupti_->enable_callback(1, subscriber_.load(), domain, id) != cuda::kCuptiSuccess) ++failures;
   }
   // A domain without a single name: CUPTI does not tell which function is which.
   return names == 0 ? 1 : failures;
 }
 
 void ApiObserver::unsubscribe() noexcept {
-  if (subscriber_ == nullptr) return;
+  const std::lock_guard lock(subscriber_mutex_);
+  if (!is_subscribed_) return;
+  is_subscribed_ = false;
   if (is_managed_memory_watched_.exchange(false, std::memory_order_relaxed)) {
     cupti_->activity_disable(cuda::ActivityKind::kManagedMemory);
   }
-  cupti_->unsubscribe(subscriber_);
-  subscriber_ = nullptr;
+  if (guest_.is_there()) {
+    forget_calls();
+  } else {
+    cupti_->unsubscribe(subscriber_.exchange(nullptr));
+  }
 }
 
 void ApiObserver::on_callback(void* self, CallbackDomain domain, std::uint32_t id, const void* data) {
   auto& observer = *static_cast<ApiObserver*>(self);
   if (domain == CallbackDomain::kResource && id == cuda::kStreamCreated) {
     observer.stream_age_.fetch_add(1, std::memory_order_relaxed);
-  } else if (domain == CallbackDomain::kResource) {
+  } else if (domain == CallbackDomain::kResource && (id == cuda::kGraphNodeCreated || id == cuda::kGraphNodeCloned)) {
     observer.on_graph_node(id, *static_cast<const cuda::ResourceCallback*>(data));
-  } else if (id < kCallbacks) {
+  } else if ((domain == CallbackDomain::kDriverApi || domain == CallbackDomain::kRuntimeApi) && id < kCallbacks) {
     observer.on_api(domain, id, *static_cast<const cuda::ApiCallback*>(data));
   }
+  if (observer.guest_.is_there()) observer.guest_.tell(domain, id, data);
 }
 
 // A driver call inside a runtime call has the same correlation id: it finds that id open and leaves no record. The
 // start time waits in CUPTI's slot, so calls that nest otherwise do not disturb each other.
 void ApiObserver::on_api(CallbackDomain domain, std::uint32_t id, const cuda::ApiCallback& call) noexcept {
   const Function function = functions_[index_of(domain)][id].load(std::memory_order_relaxed);
-  if (function.profiler_switch != cuda::ProfilerSwitch::kNone) {
+  // A switch of the profiler, or what only a guest listens to.
+  if (function.kind == CallKind::kOther) {
     const bool is_start = function.profiler_switch == cuda::ProfilerSwitch::kStart;
-    if (call.site == cuda::CallbackSite::kExit && profiler_range_ != nullptr) profiler_range_(is_start);
+    const bool is_switch = function.profiler_switch != cuda::ProfilerSwitch::kNone;
+    if (is_switch && call.site == cuda::CallbackSite::kExit && profiler_range_ != nullptr) profiler_range_(is_start);
     return;
   }
   if (!is_listening_.load(std::memory_order_relaxed)) {

@@ -4,11 +4,13 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string>
 
 #include "cuda/api_calls.h"
 #include "cuda/cupti.h"
 #include "record/observe/content_observer.h"
+#include "record/observe/guest_callbacks.h"
 #include "record/options.h"
 
 namespace turnpike::record {
@@ -27,6 +29,16 @@ class ApiObserver {
   bool subscribe(const cuda::Cupti& cupti, const Options& options, std::string& error);
   void unsubscribe() noexcept;
 
+  // Another profiler of this process subscribes, and gets the same subscriber as the recorder: CUPTI has one. `cupti`
+  // is the recorder's.
+  cuda::CuptiResult subscribe_guest(const cuda::Cupti& cupti, void** subscriber, cuda::CallbackFunction callback,
+                                    void* user);
+  // The calls of that profiler with its subscriber. False: it is not ours.
+  bool has_guest(const void* subscriber) const noexcept;
+  cuda::CuptiResult unsubscribe_guest() noexcept;
+  cuda::CuptiResult enable_for_guest(bool is_on, cuda::CallbackDomain domain, std::uint32_t id) noexcept;
+  cuda::CuptiResult enable_domain_for_guest(bool is_on, cuda::CallbackDomain domain) noexcept;
+
   // Callbacks come on the program's threads while this is on, and return at once while it is off.
   void set_listening(bool is_listening) noexcept { is_listening_.store(is_listening, std::memory_order_relaxed); }
 
@@ -37,6 +49,10 @@ class ApiObserver {
  private:
   static constexpr std::size_t kDomains = 2;       // driver, runtime
   static constexpr std::size_t kCallbacks = 1024;  // CUDA 13 has some 800 in the driver's domain
+
+  static std::size_t index_of(cuda::CallbackDomain domain) noexcept {
+    return domain == cuda::CallbackDomain::kDriverApi ? 0 : 1;
+  }
 
   // Aligned to its size: otherwise Clang calls libatomic for it.
   struct alignas(8) Function {
@@ -57,7 +73,10 @@ class ApiObserver {
   std::uint32_t stream_id_of(ThreadBuffer& buffer, const cuda::ApiCallback& call, void* stream,
                              bool is_per_thread) noexcept;
   std::uint32_t device_of(void* context, std::uint32_t context_id) noexcept;
+  cuda::CuptiResult take_subscriber(std::string& holder);
   std::uint32_t enable_calls(cuda::CallbackDomain domain);
+  bool wants(cuda::CallbackDomain domain, std::uint32_t id) const noexcept;
+  void forget_calls() noexcept;
 
   StringTable& strings_;
   StackTable& stacks_;
@@ -65,7 +84,10 @@ class ApiObserver {
   ThreadHandover& handover_;
   ContentObserver content_;
   const cuda::Cupti* cupti_ = nullptr;
-  void* subscriber_ = nullptr;
+  GuestCallbacks guest_;
+  mutable std::mutex subscriber_mutex_;  // of who has the subscriber and what is enabled, not of callbacks
+  std::atomic<void*> subscriber_{nullptr};
+  bool is_subscribed_ = false;  // the recorder itself
   Detail detail_ = Detail::kFull;
   bool has_stacks_ = true;
   ProfilerRange profiler_range_ = nullptr;

@@ -1,6 +1,7 @@
 // What each level of detail asks CUPTI for.
 #pragma once
 
+#include <algorithm>
 #include <span>
 
 #include "cuda/api_calls.h"
@@ -32,6 +33,11 @@ inline constexpr cuda::ActivityKind kObservedActivities[] = {
 constexpr std::span<const cuda::ActivityKind> observed_activities(Detail detail) noexcept {
   const std::span all(kObservedActivities);
   return detail == Detail::kFull ? all : all.first(all.size() - 1);
+}
+
+inline bool is_observed(cuda::ActivityKind kind, Detail detail) noexcept {
+  const auto kinds = observed_activities(detail);
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
 
 }  // namespace turnpike::record

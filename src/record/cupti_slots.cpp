@@ -1,0 +1,138 @@
+// Functions that stand for CUPTI's in PyTorch's modules. Where the recorder has not loaded the same CUPTI, they only
+// call that.
+#include "record/cupti_slots.h"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <string_view>
+
+#include "base/slots.h"
+#include "record/recorder.h"
+
+namespace turnpike::record {
+namespace {
+
+using cuda::CallbackDomain;
+using cuda::CuptiResult;
+
+CuptiResult (*g_subscribe)(void**, cuda::CallbackFunction, void*) = nullptr;
+CuptiResult (*g_unsubscribe)(void*) = nullptr;
+CuptiResult (*g_enable_callback)(std::uint32_t, void*, CallbackDomain, std::uint32_t) = nullptr;
+CuptiResult (*g_enable_domain)(std::uint32_t, void*, CallbackDomain) = nullptr;
+CuptiResult (*g_register_callbacks)(cuda::BufferRequested, cuda::BufferCompleted) = nullptr;
+CuptiResult (*g_activity_enable)(cuda::ActivityKind) = nullptr;
+CuptiResult (*g_activity_disable)(cuda::ActivityKind) = nullptr;
+CuptiResult (*g_flush_all)(std::uint32_t) = nullptr;
+CuptiResult (*g_finalize)() = nullptr;
+
+Recorder* sharer() noexcept {
+  Recorder& recorder = Recorder::instance();
+  return recorder.shares_cupti(g_register_callbacks) ? &recorder : nullptr;
+}
+
+CuptiResult subscribe(void** subscriber, cuda::CallbackFunction callback, void* user) {
+  Recorder* recorder = sharer();
+  if (recorder == nullptr) return g_subscribe(subscriber, callback, user);
+  return recorder->subscribe_guest(subscriber, callback, user);
+}
+
+CuptiResult unsubscribe(void* subscriber) {
+  Recorder* recorder = sharer();
+  if (recorder == nullptr || !recorder->api().has_guest(subscriber)) return g_unsubscribe(subscriber);
+  return recorder->api().unsubscribe_guest();
+}
+
+CuptiResult enable_callback(std::uint32_t enable, void* subscriber, CallbackDomain domain, std::uint32_t id) {
+  Recorder* recorder = sharer();
+  if (recorder == nullptr || !recorder->api().has_guest(subscriber)) {
+    return g_enable_callback(enable, subscriber, domain, id);
+  }
+  return recorder->api().enable_for_guest(enable != 0, domain, id);
+}
+
+CuptiResult enable_domain(std::uint32_t enable, void* subscriber, CallbackDomain domain) {
+  Recorder* recorder = sharer();
+  if (recorder == nullptr || !recorder->api().has_guest(subscriber)) return g_enable_domain(enable, subscriber, domain);
+  return recorder->api().enable_domain_for_guest(enable != 0, domain);
+}
+
+CuptiResult register_callbacks(cuda::BufferRequested requested, cuda::BufferCompleted completed) {
+  Recorder* recorder = sharer();
+  if (recorder == nullptr || requested == nullptr || completed == nullptr) {
+    return g_register_callbacks(requested, completed);
+  }
+  return recorder->begin_guest_activity(requested, completed);
+}
+
+CuptiResult activity_enable(cuda::ActivityKind kind) {
+  Recorder* recorder = sharer();
+  return recorder == nullptr ? g_activity_enable(kind) : recorder->switch_guest_kind(kind, true);
+}
+
+CuptiResult activity_disable(cuda::ActivityKind kind) {
+  Recorder* recorder = sharer();
+  return recorder == nullptr ? g_activity_disable(kind) : recorder->switch_guest_kind(kind, false);
+}
+
+CuptiResult flush_all(std::uint32_t flags) {
+  const CuptiResult result = g_flush_all(flags);
+  if (Recorder* recorder = sharer(); recorder != nullptr) recorder->note_guest_flush(flags);
+  return result;
+}
+
+// It would end the recorder's subscription as well.
+CuptiResult finalize() {
+  Recorder* recorder = sharer();
+  return recorder != nullptr && recorder->is_recording() ? cuda::kCuptiSuccess : g_finalize();
+}
+
+template <typename Function>
+Hook cupti_hook(const char* name, Function* replacement, Function** original) {
+  return {name, reinterpret_cast<void*>(replacement), reinterpret_cast<void**>(original)};
+}
+
+const std::array kCuptiHooks = {
+    cupti_hook("cuptiSubscribe", &subscribe, &g_subscribe),
+    cupti_hook("cuptiUnsubscribe", &unsubscribe, &g_unsubscribe),
+    cupti_hook("cuptiEnableCallback", &enable_callback, &g_enable_callback),
+    cupti_hook("cuptiEnableDomain", &enable_domain, &g_enable_domain),
+    cupti_hook("cuptiActivityRegisterCallbacks", &register_callbacks, &g_register_callbacks),
+    cupti_hook("cuptiActivityEnable", &activity_enable, &g_activity_enable),
+    cupti_hook("cuptiActivityDisable", &activity_disable, &g_activity_disable),
+    cupti_hook("cuptiActivityFlushAll", &flush_all, &g_flush_all),
+    cupti_hook("cuptiFinalize", &finalize, &g_finalize),
+};
+
+// The libraries of a PyTorch without CUDA are large, too, and call nothing here.
+bool is_of_pytorch(const SlotOwner& owner) {
+  const auto is_cupti = [](std::string_view name) { return name.find("cupti") != std::string_view::npos; };
+  return owner.path.substr(owner.path.rfind('/') + 1).starts_with("libtorch") &&
+         std::any_of(owner.needed.begin(), owner.needed.end(), is_cupti);
+}
+
+std::mutex g_mutex;
+Slots& slots() {
+  static auto& slots = *new Slots(is_of_pytorch);
+  return slots;
+}
+
+void take() noexcept {
+  try {
+    const std::lock_guard lock(g_mutex);
+    if (slots().is_stale()) slots().take(kCuptiHooks, Slots::Loading::kWait);
+  } catch (...) {
+    // Without memory torch.profiler gets what CUPTI leaves it.
+  }
+}
+
+}  // namespace
+
+void take_cupti_slots() noexcept {
+  take();
+  Recorder::instance().set_once_a_second([] {
+    if (slots().count() == 0) take();
+  });
+}
+
+}  // namespace turnpike::record

@@ -43,27 +43,15 @@ Finding finding_of(const char* rule, const Candidate& candidate) {
 constexpr double kStepsDiffer = 0.06;
 constexpr double kSavingsDiffer = 0.1;
 
-// `most_ns`: what the advice may save if all goes with it.
-void add_range(const ProcessModel& model, double saving_ns, double most_ns, const Candidate& candidate,
-               Finding& finding) {
-  const Reach& reach = candidate.reach;
+void add_range(const ProcessModel& model, double saving_ns, const Reach& reach, Finding& finding) {
   const double step_ns = model.measured_step_ns();
   const double margin_ns = std::max(kStepsDiffer * step_ns, kSavingsDiffer * saving_ns);
   const double low_ns = reach.low * saving_ns - margin_ns;
-  const double likely_ns = reach.high * saving_ns;
-  const bool may_be_more = most_ns > likely_ns + kMinSavingPct / 100 * step_ns;
-  const double high_ns = (may_be_more ? most_ns : likely_ns) + margin_ns;
+  const double high_ns = reach.high * saving_ns + margin_ns;
   // Nobody is advised to make a step slower, and none takes less than no time.
   finding.saving_step_low_ns = std::llround(std::max(low_ns, 0.0));
   finding.saving_step_high_ns = std::llround(std::min(high_ns, step_ns));
-  if (may_be_more || candidate.changes_at_most.empty()) finding.saving_reason = reach.reason;
-}
-
-// With what the advice may take away besides; 0: nothing.
-double most_saved_ns(const ProcessModel& model, TrialGraph& trial, const Candidate& candidate) {
-  if (candidate.changes_at_most.empty()) return 0;
-  const auto predicted_ns = trial.step_ns_with(candidate.changes_at_most);
-  return predicted_ns ? model.measured_step_ns() - *predicted_ns : 0;
+  finding.saving_reason = reach.reason;
 }
 
 // False if the candidate is not worth reporting. `shown`: where steps are kept.
@@ -71,7 +59,6 @@ bool add_saving(const ProcessModel& model, TrialGraph& trial, const Candidate& c
                 const std::optional<ShownStep>& shown, Judged& judged) {
   const std::vector<NamedChange>& changes = candidate.changes;
   if (changes.empty()) return true;
-  const double most_ns = most_saved_ns(model, trial, candidate);  // before the trial holds what is shown
   const Graph* graph = trial.with(changes);
   const auto times_ns = graph != nullptr ? retime(*graph) : std::nullopt;
   const auto predicted_ns = times_ns ? model.step_ns_of(*graph, *times_ns) : std::nullopt;
@@ -82,7 +69,7 @@ bool add_saving(const ProcessModel& model, TrialGraph& trial, const Candidate& c
   finding.saving_step_ns = static_cast<std::int64_t>(std::llround(saving_ns));
   const double steps = model.steps() ? static_cast<double>(model.steps()->steps.count) : 1.0;
   finding.saving_ns = static_cast<std::int64_t>(std::llround(saving_ns * steps));
-  add_range(model, saving_ns, most_ns, candidate, finding);
+  add_range(model, saving_ns, candidate.reach, finding);
   if (*finding.saving_pct < kMinSavingPct) return false;
   if (shown) judged.step = retimed_step(*shown, *graph, *times_ns, *predicted_ns);
   return true;

@@ -88,17 +88,14 @@ void find_repeated_upload(const RuleInput& input, std::vector<Candidate>& found)
   for (const SiteCalls& site : input.sites) {
     const Repeats uploads = history.repeats_at(site);
     if (!is_worth_telling(input.model, uploads)) continue;
-    found.push_back(
-        {.site = site.facts->place.site,
-         .library_site = site.facts->place.library_site,
-         .severity = uploads.is_by_content ? Severity::kWarning : Severity::kInfo,
-         .title = uploads.is_by_content ? "uploads the same data again and again"
-                                        : "uploads the same buffer again and again",
-         .evidence = evidence_of(input.model, site, uploads),
-         .advice = advice_for(uploads),
-         .changes = {{Change::kHoistUpload, uploads.repeats}},
-         .reach = {.reason = "what the CPU did to get the data ready may go, too"},
-         .changes_at_most = {{Change::kFasterLoader, uploads.repeats}, {Change::kHoistUpload, uploads.repeats}}});
+    found.push_back({.site = site.facts->place.site,
+                     .library_site = site.facts->place.library_site,
+                     .severity = uploads.is_by_content ? Severity::kWarning : Severity::kInfo,
+                     .title = uploads.is_by_content ? "uploads the same data again and again"
+                                                    : "uploads the same buffer again and again",
+                     .evidence = evidence_of(input.model, site, uploads),
+                     .advice = advice_for(uploads),
+                     .changes = {{Change::kHoistUpload, uploads.repeats}}});
   }
 }
 

@@ -71,8 +71,6 @@ struct Candidate {
   // matter is dropped.
   std::vector<NamedChange> changes;
   Reach reach{};
-  // What the advice may take away besides: the saving with these is the high end of the range. Empty: `reach` says it.
-  std::vector<NamedChange> changes_at_most{};
 };
 
 struct Rule {

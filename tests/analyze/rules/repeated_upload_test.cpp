@@ -1,8 +1,6 @@
 // The same data, uploaded again.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "analyze/rules/step_program.h"
 
 namespace turnpike::analyze {
@@ -35,21 +33,6 @@ TEST(RepeatedUpload, IsToldByItsContent) {
       << findings[0].evidence;
   EXPECT_GT(findings[0].saving_pct.value_or(0), 50);
   EXPECT_EQ(findings[0].advice.find("Upload it once, before the loop"), 0u) << findings[0].advice;
-}
-
-// A file that is read, a batch that is collated: nobody does it for data that is on the GPU.
-TEST(RepeatedUpload, MaySaveWhatTheCpuDidBeforeIt) {
-  const auto copy_of = [](int) { return StepCopy{.address = 0x1000, .content = 7}; };
-  const auto without = findings_of(copy_of, 10 * kUs);
-  const auto with = findings_of(copy_of, 2000 * kUs);
-  ASSERT_EQ(without.size(), 1u);
-  ASSERT_EQ(with.size(), 1u);
-  EXPECT_LT(std::abs(*with[0].saving_step_ns - *without[0].saving_step_ns), 10 * kUs)
-      << "what is sure to go is the same";
-  EXPECT_GT(*with[0].saving_step_high_ns, *with[0].saving_step_ns + 1800 * kUs);
-  EXPECT_LT(*without[0].saving_step_high_ns, *without[0].saving_step_ns + 100 * kUs);
-  EXPECT_EQ(without[0].saving_reason, "");
-  EXPECT_EQ(with[0].saving_reason, "what the CPU did to get the data ready may go, too");
 }
 
 TEST(RepeatedUpload, OfASampledContentIsDoubted) {

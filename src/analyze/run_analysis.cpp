@@ -26,22 +26,24 @@ std::string name_of_loss(trace::Loss loss) {
 // Ids that records name and the process does not define. Those that frames and stacks name, the reader counts.
 std::uint64_t count_undefined(const trace::Process& process, const Timeline& timeline) {
   std::unordered_set<std::uint32_t> names = timeline.other_names;
-  std::unordered_set<std::uint32_t> stacks;
+  std::unordered_set<std::uint32_t> stacks;  // only those: there may be a million others
+  const auto look_at_stack = [&](std::uint32_t id) {
+    if (id != trace::kNoId && !process.stacks.contains(id)) stacks.insert(id);
+  };
   for (const Call& call : timeline.calls) {
     names.insert(call.name);
-    stacks.insert(call.stack);
+    look_at_stack(call.stack);
   }
   for (const Range& range : timeline.ranges) names.insert(range.name);
   for (const Kernel& kernel : timeline.kernels) names.insert(kernel.name);
-  for (const auto& sample : timeline.samples) stacks.insert(sample.stack);
+  for (const auto& sample : timeline.samples) look_at_stack(sample.stack);
   for (const auto& device : timeline.devices) names.insert(device.name);
   for (const auto& [thread, name] : timeline.thread_names) names.insert(name);
-  for (const auto& [node, made] : timeline.graph_nodes) stacks.insert(made.stack);
-  const auto undefined_in = [](const auto& ids, const auto& defined) {
-    return static_cast<std::uint64_t>(std::count_if(
-        ids.begin(), ids.end(), [&](std::uint32_t id) { return id != trace::kNoId && !defined.contains(id); }));
-  };
-  return undefined_in(names, process.strings) + undefined_in(stacks, process.stacks);
+  for (const auto& [node, made] : timeline.graph_nodes) look_at_stack(made.stack);
+  const auto undefined_names = std::count_if(names.begin(), names.end(), [&](std::uint32_t id) {
+    return id != trace::kNoId && !process.strings.contains(id);
+  });
+  return static_cast<std::uint64_t>(undefined_names) + stacks.size();
 }
 
 bool is_better(const FoundSteps& candidate, const FoundSteps& known) {
@@ -57,6 +59,7 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   links_.add(find_links(process, timeline, rates_));
   ProcessAnalysis analysis(sums_, process, timeline);
   const auto times = analysis.add_to_sums();
+  count_loss(name_of_loss(trace::Loss::kPathsFolded), analysis.stacks().folded_count());
   const auto& steps = analysis.steps();
   if (steps) whole_steps_ += steps->whole_count;
   const auto span = span_of(timeline);

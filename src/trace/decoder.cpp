@@ -359,10 +359,16 @@ void Decoder::name_frames() {
 }
 
 void Decoder::check_stacks() {
+  // Recorders number frames without gaps, and a million stacks have each frame looked up many times.
+  std::vector<bool> is_defined(2 * process_.frames.size());
+  for (const auto& [id, frame] : process_.frames) {
+    if (id < is_defined.size()) is_defined[id] = true;
+  }
   std::unordered_set<std::uint32_t> undefined;
   for (const auto& [id, stack] : process_.stacks) {
     for (const std::uint32_t frame : stack.frames) {
-      if (!process_.frames.contains(frame)) undefined.insert(frame);
+      const bool is_known = frame < is_defined.size() ? is_defined[frame] : process_.frames.contains(frame);
+      if (!is_known) undefined.insert(frame);
     }
   }
   count_loss(Loss::kUndefinedReference, undefined.size());

@@ -43,6 +43,7 @@ enum class Loss : std::uint32_t {
   kHiddenGraphCopies = 109,   // launches of CUDA graphs that another tool recorded as one piece each
   kUnknownCopySize = 110,     // copies and memsets whose size another tool's file does not tell
   kMissingSegment = 111,      // segments of a recording with `--last` that are not there or no traces
+  kPathsFolded = 112,         // stacks of which the report keeps the line alone, because there are so many
 };
 
 struct LossInfo {

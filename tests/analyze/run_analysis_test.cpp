@@ -186,5 +186,37 @@ TEST(RunAnalysis, OfNoProcessIsEmpty) {
   EXPECT_EQ(report.verdict.bound_by, std::nullopt);
 }
 
+// So many paths would take gigabytes: the costliest keep theirs, and nothing is lost but the others' lines of
+// libraries.
+TEST(RunAnalysis, FoldsThePathsBeyondFourThousand) {
+  constexpr std::uint32_t kPaths = 4'096 + 100;
+  ProcessBuilder builder;
+  const auto line = builder.python("train", "/home/me/train.py", 10);
+  for (std::uint32_t path = 1; path <= kPaths; ++path) {
+    const auto library = builder.python("put", "/venv/lib/python3.12/site-packages/lightning/data.py", path);
+    const std::int64_t start_ns = path * 100'000;
+    builder.call({.start_ns = start_ns,
+                  .end_ns = start_ns + 100 + path,
+                  .correlation = path,
+                  .stack = builder.stack({library, line})});
+    builder.copy({.start_ns = start_ns + 10, .end_ns = start_ns + 20, .correlation = path, .bytes = 8});
+  }
+  const Report report = builder.report();
+  EXPECT_EQ(report.losses, (std::map<std::string, std::uint64_t>{{"paths_folded", 100}}));
+  ASSERT_EQ(report.sites.size(), 4'097u);
+  std::uint64_t count = 0;
+  const Site* folded = nullptr;
+  for (const Site& site : report.sites) {
+    count += site.count;
+    EXPECT_EQ(site.site, "train.py:10");
+    if (!site.library_site) folded = &site;
+  }
+  EXPECT_EQ(count, kPaths);
+  ASSERT_NE(folded, nullptr);
+  EXPECT_EQ(folded->count, 100u);
+  EXPECT_EQ(folded->bytes, 800u);
+  EXPECT_EQ(report.paths.costs.size(), 4'097u);
+}
+
 }  // namespace
 }  // namespace turnpike::analyze

@@ -12,7 +12,11 @@ import pytest
 
 FOLDER = pathlib.Path(__file__).parent / "whatif"
 FACTS = sorted(FOLDER.rglob("*.json"))
-TOLERANCE = 0.05
+# The error of the best published replay.
+TOLERANCE = 0.033
+# Its download was predicted at the rate of the link, and the program that waits for none took 98 us longer: whether the
+# copy or the kernels did, its recording does not tell.
+WIDER = {"d2h_outputs": 0.05}
 SELF_TEST_TOLERANCE = 0.02
 
 
@@ -49,7 +53,8 @@ def test_the_predicted_step_is_the_measured_one(whatif, path):
     is_faster = predicted_ns < prediction["measured_step_ns"]
     assert is_faster == (measured_ns < facts["measured_as_is_ns"]), "the sign is wrong"
     error = predicted_ns / measured_ns - 1
-    assert abs(error) <= TOLERANCE, f"{predicted_ns / 1e3:.1f} us predicted, {measured_ns / 1e3:.1f} us measured"
+    tolerance = WIDER.get(path.stem, TOLERANCE)
+    assert abs(error) <= tolerance, f"{predicted_ns / 1e3:.1f} us predicted, {measured_ns / 1e3:.1f} us measured"
 
 
 @pytest.mark.parametrize("path", pairs())

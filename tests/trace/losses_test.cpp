@@ -20,7 +20,7 @@ TEST(Losses, AreAllThereInOrder) {
       Loss::kNvtxNotHeard,       Loss::kNotClosed,           Loss::kDamagedBytes,      Loss::kUnknownChunk,
       Loss::kUnknownRecord,      Loss::kUndefinedReference,  Loss::kUnmatchedActivity, Loss::kCountMismatch,
       Loss::kMissingActivity,    Loss::kUnreadableEvent,     Loss::kHiddenGraphCopies, Loss::kUnknownCopySize,
-      Loss::kMissingSegment};
+      Loss::kMissingSegment,     Loss::kPathsFolded};
   ASSERT_EQ(all_losses().size(), std::size(every));
   for (std::size_t i = 0; i < std::size(every); ++i) EXPECT_EQ(all_losses()[i].loss, every[i]) << i;
 }
@@ -49,7 +49,7 @@ TEST(Losses, AreFoundByNumber) {
 }
 
 TEST(Losses, AreNotFoundByNumbersOfLaterVersions) {
-  for (const std::uint32_t number : {0u, 31u, 99u, 112u, 0xFFFFFFFFu}) EXPECT_EQ(find_loss(number), nullptr) << number;
+  for (const std::uint32_t number : {0u, 31u, 99u, 113u, 0xFFFFFFFFu}) EXPECT_EQ(find_loss(number), nullptr) << number;
 }
 
 }  // namespace

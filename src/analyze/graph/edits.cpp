@@ -125,9 +125,9 @@ void restore(Graph& changed, const Graph& original) {
   changed.changed_operations.clear();
 }
 
-void close_up(Graph& graph, std::uint32_t operation) {
+void close_up(Graph& graph, std::uint32_t operation, std::int64_t lag_ns) {
   for (Edge& edge : graph.edges_to(graph.operation_start(operation))) {
-    if (edge.kind == EdgeKind::kStream && edge.lag_ns != kRemoved) edge.lag_ns = std::min<std::int64_t>(edge.lag_ns, 0);
+    if (edge.kind == EdgeKind::kStream && edge.lag_ns != kRemoved) edge.lag_ns = std::min(edge.lag_ns, lag_ns);
   }
 }
 

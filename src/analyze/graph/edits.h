@@ -40,8 +40,8 @@ void remove_events_from(Graph& graph, std::span<const std::uint32_t> points);
 // Takes back all that was changed in a copy of `original`.
 void restore(Graph& changed, const Graph& original);
 
-// The operation begins as the one before it on its stream ends.
-void close_up(Graph& graph, std::uint32_t operation);
+// The operation begins so long after the one before it on its stream ends, or as soon as it did.
+void close_up(Graph& graph, std::uint32_t operation, std::int64_t lag_ns);
 
 // The operation is launched by another call.
 void launch_from(Graph& graph, std::uint32_t operation, std::uint32_t call);

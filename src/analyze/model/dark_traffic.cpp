@@ -18,8 +18,9 @@ constexpr std::uint64_t kBytesOfLaunch = 8192;
 constexpr double kRequestShare = 0.15;
 
 struct Window {
-  Interval interval;
-  double dark_bytes;
+  Interval interval;  // with the lag before it
+  double dark_bytes;  // and perhaps launches and requests
+  double dark_gbps;   // over the time in which it was counted, without them
 };
 
 using Counted = std::vector<const trace::LinkTrafficRecord*>;
@@ -90,11 +91,23 @@ class Remainder {
   std::uint64_t launches_ = 0;
 };
 
+// `first`: where to begin, for windows that follow each other.
+std::uint64_t launches_within(const Timeline& timeline, std::uint32_t device, Interval window, std::size_t& first) {
+  const auto& kernels = timeline.kernels;
+  while (first < kernels.size() && kernels[first].start_ns < window.start_ns) ++first;
+  std::uint64_t count = 0;
+  for (std::size_t i = first; i < kernels.size() && kernels[i].start_ns < window.end_ns; ++i) {
+    count += kernels[i].device == device && kernels[i].has_times();
+  }
+  return count;
+}
+
 // The windows in which more was carried than copies explain. Copies of the lag before a window count there too, so that
 // none looks unexplained.
 std::vector<Window> dark_windows(const Timeline& timeline, std::uint32_t device, const Counted& counted) {
   std::vector<Window> windows;
   std::size_t first = 0;
+  std::size_t first_kernel = 0;
   for (const auto* record : counted) {
     const Interval window{record->start_ns - kLagNs, record->end_ns};
     // A transfer that lasts into the window keeps those behind it, too: they are few.
@@ -105,9 +118,14 @@ std::vector<Window> dark_windows(const Timeline& timeline, std::uint32_t device,
       if (transfer.start_ns >= window.end_ns) break;
       add_copy(transfer, device, window, copied);
     }
-    const double left = std::max(static_cast<double>(record->pcie_in_bytes) - copied.in, 0.0) +
-                        std::max(static_cast<double>(record->pcie_out_bytes) - copied.out, 0.0);
-    if (left > 0) windows.push_back({window, left});
+    const double in = static_cast<double>(record->pcie_in_bytes) - copied.in;
+    const double out = static_cast<double>(record->pcie_out_bytes) - copied.out;
+    const double left = std::max(in, 0.0) + std::max(out, 0.0);
+    if (left <= 0) continue;
+    const auto launched = static_cast<double>(launches_within(timeline, device, window, first_kernel) * kBytesOfLaunch);
+    const double requests = kRequestShare * static_cast<double>(record->pcie_in_bytes);
+    const double dark = std::max(in - launched, 0.0) + std::max(out - requests, 0.0);
+    windows.push_back({window, left, dark / static_cast<double>(record->end_ns - record->start_ns)});
   }
   return windows;
 }
@@ -155,7 +173,9 @@ std::vector<DarkTraffic> dark_traffic_of(const Timeline& timeline) {
     traffic.carried_bytes = static_cast<std::uint64_t>(remainder.carried());
     traffic.copied_bytes = static_cast<std::uint64_t>(remainder.copied());
     traffic.dark_bytes = static_cast<std::uint64_t>(remainder.dark());
-    name_kernel(timeline, dark_windows(timeline, device, counted), traffic);
+    const std::vector<Window> windows = dark_windows(timeline, device, counted);
+    for (const Window& window : windows) traffic.peak_gbps = std::max(traffic.peak_gbps, window.dark_gbps);
+    name_kernel(timeline, windows, traffic);
     found.push_back(traffic);
   }
   return found;

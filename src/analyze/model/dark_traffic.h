@@ -14,6 +14,7 @@ struct DarkTraffic {
   std::uint64_t carried_bytes = 0;  // in it, both ways
   std::uint64_t copied_bytes = 0;   // by copies and migrations of this process, as far as they lie in it
   std::uint64_t dark_bytes = 0;     // what neither they explain nor what launches and reads cost on the way
+  double peak_gbps = 0;             // the rate of it, in the reading with most
   // The kernel that ran for most of the time in which this was carried, as a string id, and its share of that time.
   // kNoId: no kernel ran.
   std::uint32_t kernel = trace::kNoId;

@@ -1,4 +1,4 @@
-// Reads the metadata keys `link.N` and `host_memory`.
+// Reads the metadata keys `link.N`, `host_memory` and `from_files`.
 #include "analyze/model/link_state.h"
 
 #include <algorithm>
@@ -64,6 +64,14 @@ HostNodes::HostNodes(const trace::Process& process) {
 std::optional<std::uint32_t> HostNodes::node_of(std::uint64_t address) const {
   const auto found = node_by_address_.find(address);
   return found == node_by_address_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::unordered_set<std::uint32_t> copies_from_files(const trace::Process& process) {
+  std::unordered_set<std::uint32_t> correlations;
+  for_each_word(value_of(process, "from_files"), [&](std::string_view word) {
+    if (const auto number = number_in<std::uint32_t>(word)) correlations.insert(*number);
+  });
+  return correlations;
 }
 
 }  // namespace turnpike::analyze

@@ -1,9 +1,11 @@
-// What a recording says of the links of its GPUs, and of where the host memory of large copies lies.
+// What a recording says of the links of its GPUs, and of the host memory of large copies: where it lies, and whether it
+// is a mapped file.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <unordered_set>
 
 #include "trace/process.h"
 
@@ -31,5 +33,8 @@ class HostNodes {
  private:
   std::map<std::uint64_t, std::uint32_t> node_by_address_;
 };
+
+// The correlations of the calls of large copies whose source was a mapped file.
+std::unordered_set<std::uint32_t> copies_from_files(const trace::Process& process);
 
 }  // namespace turnpike::analyze

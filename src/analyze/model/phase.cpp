@@ -54,6 +54,10 @@ std::optional<Phase> phase_of_frame(const trace::Frame& frame) {
 
 }  // namespace
 
+bool marks_phase(const trace::Frame& frame) {
+  return phase_of_frame(frame).has_value();
+}
+
 std::optional<Phase> phase_of(std::span<const trace::Frame* const> frames, bool is_backward_thread) {
   std::optional<Phase> innermost;
   for (const trace::Frame* frame : frames) {

@@ -15,4 +15,7 @@ namespace turnpike::analyze {
 // frames but operators, and nothing else that tells.
 std::optional<Phase> phase_of(std::span<const trace::Frame* const> frames, bool is_backward_thread);
 
+// Whether phase_of() looks at a frame.
+bool marks_phase(const trace::Frame& frame);
+
 }  // namespace turnpike::analyze

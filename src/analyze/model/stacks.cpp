@@ -27,11 +27,13 @@ bool is_among(const Threads& threads, std::uint32_t thread) {
 
 }  // namespace
 
-Stacks::Stacks(const trace::Process& process, const Timeline& timeline)
+Stacks::Stacks(const trace::Process& process, const Timeline& timeline, std::size_t max_full)
     : process_(process),
       timeline_(timeline),
       labels_(process, timeline),
-      autograd_threads_(threads_named_for_autograd(process, timeline)) {
+      autograd_threads_(threads_named_for_autograd(process, timeline)),
+      folded_(process, timeline, max_full) {
+  if (process.stacks.size() > max_full) by_stack_.reserve(process.stacks.size());
   for (const Call& call : timeline.calls) {
     if (call.correlation != 0) first_correlation_ = std::min(first_correlation_, call.correlation);
   }
@@ -112,19 +114,42 @@ std::uint32_t Stacks::of_label(std::uint32_t label) {
 std::uint32_t Stacks::find_or_make(std::uint32_t stack, bool is_backward, const std::string& otherwise) {
   const std::uint64_t key = key_of(stack, is_backward);
   if (const auto found = by_stack_.find(key); found != by_stack_.end()) return found->second;
-  const auto frames = frames_of(stack);
-  const auto next = static_cast<std::uint32_t>(facts_.size());
-  if (frames.empty()) {
-    const auto [entry, is_new] = by_name_.try_emplace({otherwise, is_backward}, next);
-    if (is_new) facts_.push_back({.place = place_of(frames, is_backward, otherwise)});
-    return entry->second;
+  const auto found = process_.stacks.find(stack);
+  if (found != process_.stacks.end() && !folded_.is_whole(stack)) {
+    const std::uint32_t facts = of_folded(stack, is_backward, otherwise);
+    by_stack_.emplace(key, facts);
+    return facts;
   }
+  const auto frames = frames_of(stack);
+  if (frames.empty()) return of_name(is_backward, otherwise);
+  const auto next = static_cast<std::uint32_t>(facts_.size());
   facts_.push_back({.place = place_of(frames, is_backward, otherwise),
                     .stack = stack,
-                    .python_frames = python_frames_of(stack),
+                    .python_frames = python_frames_of(found->second.frames),
                     .is_place_known = true});
   by_stack_.emplace(key, next);
   return next;
+}
+
+std::uint32_t Stacks::of_name(bool is_backward, const std::string& name) {
+  const auto [entry, is_new] = by_name_.try_emplace({name, is_backward}, static_cast<std::uint32_t>(facts_.size()));
+  if (is_new) facts_.push_back({.place = place_of({}, is_backward, name)});
+  return entry->second;
+}
+
+// Its frames have gaps: neither they nor the lines of libraries among them are shown.
+std::uint32_t Stacks::of_folded(std::uint32_t stack, bool is_backward, const std::string& otherwise) {
+  const std::vector<std::uint32_t>& rest = folded_.rest_of(stack);
+  if (rest.empty()) return of_name(is_backward, otherwise);
+  const auto [entry, is_new] = by_rest_.try_emplace({&rest, is_backward}, static_cast<std::uint32_t>(facts_.size()));
+  if (!is_new) return entry->second;
+  std::vector<const trace::Frame*> frames;
+  for (const std::uint32_t id : rest) frames.push_back(&process_.frames.at(id));
+  Place place = place_of(frames, is_backward, otherwise);
+  place.library_site.reset();
+  place.stack.clear();
+  facts_.push_back({.place = std::move(place), .python_frames = python_frames_of(rest), .is_place_known = true});
+  return entry->second;
 }
 
 std::vector<std::uint32_t> Stacks::path_of(const StackFacts& facts) {
@@ -147,9 +172,9 @@ std::vector<const trace::Frame*> Stacks::frames_of(std::uint32_t stack) const {
   return trace::frames_of(process_, stack);
 }
 
-std::uint32_t Stacks::python_frames_of(std::uint32_t stack) {
+std::uint32_t Stacks::python_frames_of(const std::vector<std::uint32_t>& frames) {
   std::vector<std::uint32_t> ids;
-  for (const std::uint32_t id : process_.stacks.at(stack).frames) {
+  for (const std::uint32_t id : frames) {
     const auto frame = process_.frames.find(id);
     if (frame != process_.frames.end() && frame->second.kind == trace::FrameKind::kPython) ids.push_back(id);
   }

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analyze/model/folded_stacks.h"
 #include "analyze/model/labels.h"
 #include "analyze/model/place.h"
 #include "analyze/model/threads.h"
@@ -19,15 +20,16 @@ namespace turnpike::analyze {
 
 struct StackFacts {
   Place place;
-  std::uint32_t stack = trace::kNoId;  // kNoId: known without one, or not at all
+  std::uint32_t stack = trace::kNoId;  // kNoId: known without one, or folded, or not at all
   std::uint32_t python_frames = 0;     // equal for stacks with the same frames of Python; 0: none
   bool is_place_known = false;         // false: `place.site` is only the name of the call
 };
 
 class Stacks {
  public:
-  // Keeps references to both.
-  Stacks(const trace::Process& process, const Timeline& timeline);
+  // Keeps references to both. `max_full`: of more stacks than this, only so many lead to facts of their own; the facts
+  // of others are those of their line (folded_stacks.h).
+  Stacks(const trace::Process& process, const Timeline& timeline, std::size_t max_full = kAllStacks);
 
   // An index for `facts`, the same for calls with the same stack on the same side of autograd, and for those that the
   // engine made for the same line.
@@ -40,6 +42,8 @@ class Stacks {
   std::uint32_t of_transfer(const Transfer& transfer);
   // Nullopt where its call or the line that captured it is known, and for managed memory, which moves without a call.
   std::optional<MissingCall> missing_call(const Transfer& transfer) const;
+  // The stacks of copies, waits and allocations that were folded to their line.
+  std::size_t folded_count() const { return folded_.count(); }
   // Valid as long as this object.
   const StackFacts& facts(std::uint32_t index) const { return facts_[index]; }
   // The frames of Python that led to the calls of `facts`, without wrappers, outermost first.
@@ -53,8 +57,10 @@ class Stacks {
  private:
   std::uint32_t of_label(std::uint32_t label);
   std::uint32_t find_or_make(std::uint32_t stack, bool is_backward, const std::string& otherwise);
+  std::uint32_t of_name(bool is_backward, const std::string& name);
+  std::uint32_t of_folded(std::uint32_t stack, bool is_backward, const std::string& otherwise);
   std::vector<const trace::Frame*> frames_of(std::uint32_t stack) const;
-  std::uint32_t python_frames_of(std::uint32_t stack);
+  std::uint32_t python_frames_of(const std::vector<std::uint32_t>& frames);
   bool is_backward(const Call& call) const;
   const std::string& name_of(const Call& call) const;
 
@@ -62,9 +68,11 @@ class Stacks {
   const Timeline& timeline_;
   const Labels labels_;
   const Threads autograd_threads_;
+  FoldedStacks folded_;
   std::uint32_t first_correlation_ = std::numeric_limits<std::uint32_t>::max();
   std::deque<StackFacts> facts_;
   std::unordered_map<std::uint64_t, std::uint32_t> by_stack_;
+  std::map<std::pair<const void*, bool>, std::uint32_t> by_rest_;  // of folded stacks
   std::unordered_map<std::uint32_t, std::uint32_t> by_label_;
   std::map<std::pair<std::string, bool>, std::uint32_t> by_name_;  // calls without a stack
   std::unordered_map<std::uint64_t, std::uint32_t> by_name_id_;    // the same by the name's string id, found faster

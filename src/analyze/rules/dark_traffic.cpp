@@ -13,6 +13,8 @@ namespace {
 // Below this it is page tables, and what else the driver and its neighbours do.
 constexpr std::uint64_t kMinDarkBytes = 256'000'000;
 constexpr double kMinDarkShare = 0.2;
+// In one reading at least. Counters of an idle link count a little, too, which adds up in a long recording.
+constexpr double kMinDarkGbps = 0.1;
 
 std::string kernel_part(const ProcessModel& model, const DarkTraffic& traffic) {
   if (traffic.kernel == trace::kNoId) return "; no kernel of this process ran meanwhile";
@@ -25,7 +27,7 @@ std::string kernel_part(const ProcessModel& model, const DarkTraffic& traffic) {
 
 void find_dark_traffic(const RuleInput& input, std::vector<Candidate>& found) {
   for (const DarkTraffic& traffic : dark_traffic_of(input.model.timeline())) {
-    if (traffic.dark_bytes < kMinDarkBytes) continue;
+    if (traffic.dark_bytes < kMinDarkBytes || traffic.peak_gbps < kMinDarkGbps) continue;
     if (static_cast<double>(traffic.dark_bytes) < kMinDarkShare * static_cast<double>(traffic.carried_bytes)) continue;
     found.push_back({.site = "",
                      .severity = Severity::kInfo,

@@ -20,6 +20,8 @@ std::span<const Rule> all_rules() {
       Rule{"slow_link", find_slow_link},
       Rule{"wrong_numa_node", find_wrong_numa_node},
       Rule{"pinning_in_loop", find_pinning_in_loop},
+      Rule{"pinned_rounding", find_pinned_rounding},
+      Rule{"slow_load", find_slow_load},
       Rule{"late_loader", find_late_loader},
       Rule{"late_weights", find_late_weights},
       Rule{"launch_bound", find_launch_bound},

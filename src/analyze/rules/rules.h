@@ -23,6 +23,8 @@ void find_strided_or_converting_copy(const RuleInput& input, std::vector<Candida
 void find_slow_link(const RuleInput& input, std::vector<Candidate>& found);
 void find_wrong_numa_node(const RuleInput& input, std::vector<Candidate>& found);
 void find_pinning_in_loop(const RuleInput& input, std::vector<Candidate>& found);
+void find_slow_load(const RuleInput& input, std::vector<Candidate>& found);
+void find_pinned_rounding(const RuleInput& input, std::vector<Candidate>& found);
 void find_late_loader(const RuleInput& input, std::vector<Candidate>& found);
 void find_late_weights(const RuleInput& input, std::vector<Candidate>& found);
 void find_launch_bound(const RuleInput& input, std::vector<Candidate>& found);

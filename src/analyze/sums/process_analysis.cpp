@@ -13,6 +13,9 @@
 namespace turnpike::analyze {
 namespace {
 
+// Programs have some thousand. A million of them, each with its row, would take gigabytes.
+constexpr std::size_t kMaxFullStacks = 4'096;
+
 std::string detail_of(const trace::Process& process) {
   const auto found = process.metadata.find("detail");
   return found == process.metadata.end() ? std::string() : found->second;
@@ -65,7 +68,7 @@ ProcessAnalysis::ProcessAnalysis(RunSums& sums, const trace::Process& process, c
     : sums_(sums),
       process_(process),
       timeline_(timeline),
-      stacks_(process, timeline),
+      stacks_(process, timeline, kMaxFullStacks),
       forward_lines_(timeline),
       activity_(timeline, are_kernels_recorded(timeline, detail_of(process))),
       paired_(pair_synchronisations(timeline, stacks_)),

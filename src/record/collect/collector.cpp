@@ -96,6 +96,7 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   watched_devices_ = 0;
   has_traffic_ = options.has_link_traffic;
   host_nodes_.restart();
+  mapped_files_.restart();
   copies_at_last_read_ = 0;
   from_.status.restart();
   from_.strings.restart();
@@ -249,6 +250,7 @@ void Collector::turn(bool is_last, bool must_flush) {
     last_clock_ns_ = since_start;
   }
   if (collect_threads() || has_early_calls) last_call_ns_ = since_start;
+  mapped_files_.look(since_start);
   // Calls of the time before it came back are still taken in the turn after.
   listen_for_device(since_start, collect_activities() || has_activities || is_aside || was_aside_);
   was_aside_ = is_aside;
@@ -354,6 +356,7 @@ void Collector::note_call(const std::byte* slot) {
   sampler_.note_call(call.thread, call.end_ns);
   if (notes_heard_calls_) heard_calls_.add(call.correlation);
   host_nodes_.note(call);
+  mapped_files_.note(call);
   const bool is_newer = static_cast<std::int32_t>(call.correlation - newest_correlation_) > 0;
   if (is_newer || newest_correlation_ == 0) newest_correlation_ = call.correlation;
   if (!ring_.is_on()) return;
@@ -432,6 +435,7 @@ void Collector::note_links(bool is_last) {
   links_.put(noted);
   traffic_.put(noted);
   host_nodes_.put(noted);
+  mapped_files_.put(noted);
   if (noted == metadata_) return;
   metadata_ = std::move(noted);
   if (!is_last) write_metadata();  // so that a process that is killed leaves what is known

@@ -17,6 +17,7 @@
 #include "record/collect/link_traffic.h"
 #include "record/collect/link_watch.h"
 #include "record/collect/live_page_writer.h"
+#include "record/collect/mapped_files.h"
 #include "record/collect/process_metadata.h"
 #include "record/collect/resident_memory.h"
 #include "record/collect/segment_ring.h"
@@ -167,6 +168,7 @@ class Collector {
   std::uint64_t watched_devices_ = 0;  // whose traffic is counted
   bool has_traffic_ = false;
   HostNodes host_nodes_;
+  MappedFiles mapped_files_;
   std::uint64_t copies_at_last_read_ = 0;
   ThreadSampler sampler_;
   bool has_samples_ = false;

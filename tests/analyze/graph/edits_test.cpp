@@ -118,16 +118,16 @@ TEST(Edits, ThatTakeTheFirstOrTheLastFromAStreamJoinNothing) {
   EXPECT_EQ(last.operations[0].after, 1u);
 }
 
-TEST(Edits, ThatCloseUpLeaveNoPause) {
+TEST(Edits, ThatCloseUpLeaveAPauseOfAnyLength) {
   Graph graph = three_kernels();
-  close_up(graph, 2);
+  close_up(graph, 2, 300);
   EXPECT_THAT(before_work(graph, 2),
-              ElementsAre("call 2 start -> work 2 start 6000 launch", "work 1 end -> work 2 start 0 stream"));
+              ElementsAre("call 2 start -> work 2 start 6000 launch", "work 1 end -> work 2 start 300 stream"));
   set_duration(graph, 1, 5);
   for (Edge& edge : graph.edges_to(graph.operation_start(1))) {
     if (edge.kind == EdgeKind::kStream) edge.lag_ns = -40;
   }
-  close_up(graph, 1);
+  close_up(graph, 1, 300);
   EXPECT_THAT(before_work(graph, 1),
               ElementsAre("call 1 start -> work 1 start 6000 launch", "work 0 end -> work 1 start -40 stream"));
 }

@@ -38,6 +38,22 @@ TEST(DarkTrafficRule, IsSilentBelowAQuarterOfAGigabyte) {
   EXPECT_TRUE(findings(256'040'959, 288'406'143).empty());
 }
 
+// Counters of an idle link count a little, too, and an hour of that is gigabytes.
+TEST(DarkTrafficRule, IsSilentBelowAHundredMegabytesASecond) {
+  const auto findings_at = [](std::uint64_t bytes_a_second, std::uint64_t bytes_of_one_second) {
+    StepProgram program;
+    program.steps(5, [&](int) { program.kernel(100'000 * kUs); });
+    for (int second = 0; second < 60; ++second) {
+      const std::uint64_t bytes = second == 30 ? bytes_of_one_second : bytes_a_second;
+      program.builder().link_traffic(second * kSecond, (second + 1) * kSecond, bytes, 0);
+    }
+    return program.findings("dark_traffic");
+  };
+  EXPECT_TRUE(findings_at(99'000'000, 99'000'000).empty());
+  EXPECT_EQ(findings_at(101'000'000, 101'000'000).size(), 1u);
+  EXPECT_EQ(findings_at(10'000'000, 1'000'000'000).size(), 1u) << "one second is enough";
+}
+
 TEST(DarkTrafficRule, IsSilentWhereCopiesExplainNearlyAll) {
   StepProgram program;
   const std::uint32_t line = program.stack(27, {});

@@ -514,7 +514,7 @@ TEST(FiguresOf, LaunchBound) {
   };
   EXPECT_EQ(launching(24, 4, 10),
             "warning at the step: the CPU cannot launch work as fast as the GPU does it\n"
-            "saves 265000 ns of a step, 2650000 ns in all, 73.41 %\n"
+            "saves 257080 ns of a step, 2570800 ns in all, 71.21 %\n"
             "kernels 24 times a step, of 4.00 us each (median), start 0 ns after their launch (median): none "
             "waits in line, and the GPU has nothing to do for 73 % of the time. Launching is the CPU's work: "
             "it keeps one thread busy for 100 % of the time (33 % in calls to CUDA, the rest in Python and "

@@ -66,29 +66,23 @@ FoldedStacks::FoldedStacks(const trace::Process& process, const Timeline& timeli
   std::for_each(order.begin(), end, [this](std::uint32_t stack) { is_whole_[stack] = true; });
   const auto has_weight = [&](std::uint32_t stack) { return weights[stack] != kNoWeight; };
   count_ = static_cast<std::size_t>(std::count_if(end, order.end(), has_weight));
-  parts_.resize(numbered(process.frames));
+  parts_.resize(numbered(process.frames), Part::kUndefined);
+  for (const auto& [id, frame] : process.frames) {
+    if (id < parts_.size()) parts_[id] = part_in(process, id);
+  }
 }
 
-FoldedStacks::Part FoldedStacks::part_of(std::uint32_t id) {
-  if (id < parts_.size() && parts_[id] != Part::kUnknown) return parts_[id];
-  const auto found = process_.frames.find(id);
-  Part part = Part::kUndefined;
-  if (found != process_.frames.end()) {
-    const trace::Frame& frame = found->second;
-    if (frame.kind != trace::FrameKind::kPython) {
-      part = Part::kNative;
-    } else if (!is_library_file(frame.file) && !is_wrapper(frame)) {
-      part = Part::kProgram;
-    } else {
-      part = marks_phase(frame) ? Part::kPhase : Part::kLibrary;
-    }
-  }
-  if (id < parts_.size()) parts_[id] = part;
-  return part;
+FoldedStacks::Part FoldedStacks::part_in(const trace::Process& process, std::uint32_t id) {
+  const auto found = process.frames.find(id);
+  if (found == process.frames.end()) return Part::kUndefined;
+  const trace::Frame& frame = found->second;
+  if (frame.kind != trace::FrameKind::kPython) return Part::kNative;
+  if (!is_library_file(frame.file) && !is_wrapper(frame)) return Part::kProgram;
+  return marks_phase(frame) ? Part::kPhase : Part::kLibrary;
 }
 
 // That which a place shows; kNoId: none is of Python.
-std::uint32_t FoldedStacks::line_of(const std::vector<std::uint32_t>& frames) {
+std::uint32_t FoldedStacks::line_of(const std::vector<std::uint32_t>& frames) const {
   std::uint32_t innermost = trace::kNoId;
   for (const std::uint32_t frame : frames) {
     const Part part = part_of(frame);

@@ -37,10 +37,11 @@ class FoldedStacks {
     std::size_t operator()(const std::vector<std::uint32_t>& frames) const;
   };
   // What a frame is to a folded stack.
-  enum class Part : std::uint8_t { kUnknown, kUndefined, kNative, kProgram, kPhase, kLibrary };
+  enum class Part : std::uint8_t { kUndefined, kNative, kProgram, kPhase, kLibrary };
 
-  Part part_of(std::uint32_t frame);
-  std::uint32_t line_of(const std::vector<std::uint32_t>& frames);
+  Part part_of(std::uint32_t frame) const { return frame < parts_.size() ? parts_[frame] : part_in(process_, frame); }
+  static Part part_in(const trace::Process& process, std::uint32_t frame);
+  std::uint32_t line_of(const std::vector<std::uint32_t>& frames) const;
   const std::vector<std::uint32_t>* keep(const std::vector<std::uint32_t>& frames, std::size_t& room);
 
   const trace::Process& process_;

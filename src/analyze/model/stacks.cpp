@@ -32,8 +32,8 @@ Stacks::Stacks(const trace::Process& process, const Timeline& timeline, std::siz
       timeline_(timeline),
       labels_(process, timeline),
       autograd_threads_(threads_named_for_autograd(process, timeline)),
-      folded_(process, timeline, max_full) {
-  if (process.stacks.size() > max_full) by_stack_.reserve(process.stacks.size());
+      folded_(process, timeline, max_full),
+      by_stack_(2 * (process.stacks.size() + 1), kNone) {
   for (const Call& call : timeline.calls) {
     if (call.correlation != 0) first_correlation_ = std::min(first_correlation_, call.correlation);
   }
@@ -41,6 +41,10 @@ Stacks::Stacks(const trace::Process& process, const Timeline& timeline, std::siz
 
 bool Stacks::is_backward(const Call& call) const {
   return call.autograd_role == trace::AutogradRole::kBackward || is_among(autograd_threads_, call.thread);
+}
+
+std::uint32_t& Stacks::slot_of(std::uint64_t key) {
+  return key < by_stack_.size() ? by_stack_[key] : by_far_stack_.try_emplace(key, kNone).first->second;
 }
 
 std::uint32_t Stacks::of_call(const Call& call) {
@@ -52,8 +56,8 @@ std::uint32_t Stacks::of_call(const Call& call) {
     if (is_new) known->second = find_or_make(call.stack, is_known_backward, name_of(call));
     return known->second;
   }
-  const auto known = by_stack_.find(key_of(call.stack, is_known_backward));
-  return known != by_stack_.end() ? known->second : find_or_make(call.stack, is_known_backward, name_of(call));
+  const std::uint32_t known = slot_of(key_of(call.stack, is_known_backward));
+  return known != kNone ? known : find_or_make(call.stack, is_known_backward, name_of(call));
 }
 
 const std::string& Stacks::name_of(const Call& call) const {
@@ -113,11 +117,11 @@ std::uint32_t Stacks::of_label(std::uint32_t label) {
 
 std::uint32_t Stacks::find_or_make(std::uint32_t stack, bool is_backward, const std::string& otherwise) {
   const std::uint64_t key = key_of(stack, is_backward);
-  if (const auto found = by_stack_.find(key); found != by_stack_.end()) return found->second;
+  if (const std::uint32_t known = slot_of(key); known != kNone) return known;
   const auto found = process_.stacks.find(stack);
   if (found != process_.stacks.end() && !folded_.is_whole(stack)) {
     const std::uint32_t facts = of_folded(stack, is_backward, otherwise);
-    by_stack_.emplace(key, facts);
+    slot_of(key) = facts;
     return facts;
   }
   const auto frames = frames_of(stack);
@@ -127,7 +131,7 @@ std::uint32_t Stacks::find_or_make(std::uint32_t stack, bool is_backward, const 
                     .stack = stack,
                     .python_frames = python_frames_of(found->second.frames),
                     .is_place_known = true});
-  by_stack_.emplace(key, next);
+  slot_of(key) = next;
   return next;
 }
 

@@ -57,6 +57,8 @@ class Stacks {
  private:
   std::uint32_t of_label(std::uint32_t label);
   std::uint32_t find_or_make(std::uint32_t stack, bool is_backward, const std::string& otherwise);
+  // Where the facts of a stack are kept; kNone: they are not known yet.
+  std::uint32_t& slot_of(std::uint64_t key);
   std::uint32_t of_name(bool is_backward, const std::string& name);
   std::uint32_t of_folded(std::uint32_t stack, bool is_backward, const std::string& otherwise);
   std::vector<const trace::Frame*> frames_of(std::uint32_t stack) const;
@@ -71,7 +73,8 @@ class Stacks {
   FoldedStacks folded_;
   std::uint32_t first_correlation_ = std::numeric_limits<std::uint32_t>::max();
   std::deque<StackFacts> facts_;
-  std::unordered_map<std::uint64_t, std::uint32_t> by_stack_;
+  std::vector<std::uint32_t> by_stack_;  // by stack and side of autograd, as far as stacks are numbered without gaps
+  std::unordered_map<std::uint64_t, std::uint32_t> by_far_stack_;  // the others
   std::map<std::pair<const void*, bool>, std::uint32_t> by_rest_;  // of folded stacks
   std::unordered_map<std::uint32_t, std::uint32_t> by_label_;
   std::map<std::pair<std::string, bool>, std::uint32_t> by_name_;  // calls without a stack

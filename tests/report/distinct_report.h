@@ -436,6 +436,8 @@ inline analyze::Report changed_report() {
   report.findings[0].saving_ns = 440'000'000;
   report.findings[0].saving_step_ns = 469'500;
   report.findings[0].saving_pct = 14.5;
+  report.findings[0].saving_step_low_ns = 358'500;
+  report.findings[0].saving_step_high_ns = 580'500;
   return report;
 }
 

@@ -160,11 +160,11 @@ std::string totals_html(const Comparison& comparison) {
                                            : "Everything from the first to the last record, start-up included.");
 }
 
-std::string findings_html(const Comparison& comparison) {
+std::string findings_html(const StaticDiff& parts) {
   HtmlTable table("Findings", {{"change"}, {"finding"}});
   const auto add_those = [&](const char* label, auto belongs) {
-    for (const analyze::FindingChange& change : comparison.findings) {
-      if (belongs(change)) table.add_row({label, finding_text(change)});
+    for (const analyze::FindingChange& change : parts.comparison.findings) {
+      if (belongs(change)) table.add_row({label, finding_text(change, parts.before, parts.after)});
     }
   };
   add_those("solved", [](const auto& change) { return !change.after; });
@@ -208,7 +208,7 @@ std::string pictures_of(const StepPicture& before, const StepPicture& after, con
 }
 
 std::string tables_of(const StaticDiff& parts) {
-  return changes_html(parts) + verdict_html(parts) + totals_html(parts.comparison) + findings_html(parts.comparison);
+  return changes_html(parts) + verdict_html(parts) + totals_html(parts.comparison) + findings_html(parts);
 }
 
 }  // namespace turnpike::report::html

@@ -12,6 +12,7 @@
 #include "report/html/static_tables.h"
 #include "report/html/step_bar.h"
 #include "report/html/step_picture.h"
+#include "report/text/saving_words.h"
 #include "report/text/terminal_sections.h"
 #include "report/text/verdict_remark.h"
 
@@ -22,25 +23,18 @@ using analyze::Finding;
 using analyze::Report;
 
 // "saves 873 us a step (14 %) → 5.56 ms"; with a range where one is predicted.
-std::string saving_text(const Finding& finding, const Report& report) {
-  if (!finding.saving_pct) return finding.severity == analyze::Severity::kError ? "results may be wrong" : "";
-  const std::int64_t saving_ns = finding.saving_step_ns.value_or(0);
-  const std::int64_t low_ns = finding.saving_step_low_ns.value_or(saving_ns);
-  const std::int64_t high_ns = finding.saving_step_high_ns.value_or(saving_ns);
-  const char* const each = report.steps ? " a step" : "";
+std::string gain_text(const Finding& finding, const Report& report) {
+  const auto saving = saving_of(finding);
+  if (!saving) return finding.severity == analyze::Severity::kError ? "results may be wrong" : "";
   const std::int64_t step_ns = report.steps ? report.steps->median_ns : 0;
-  const auto share = [&](std::int64_t part_ns) {
-    return percent_text(*finding.saving_pct * static_cast<double>(part_ns) /
-                        static_cast<double>(std::max<std::int64_t>(1, saving_ns)));
-  };
-  const bool is_range = low_ns != high_ns;
-  const std::string lowest = is_range && low_ns > 0 ? duration_text(low_ns) + " to " : is_range ? "up to " : "";
   // What only some steps could save may be longer than the median step.
-  const char* const average = report.steps && high_ns >= step_ns ? " on average" : "";
-  std::string text = fmt::format("saves {}{}{}{} ({})", lowest, duration_text(high_ns), each, average, share(high_ns));
+  const char* const average = report.steps && saving->high_ns >= step_ns ? " on average" : "";
+  std::string text = fmt::format("saves {}{}{} ({})", saved_text(*saving), report.steps ? " a step" : "", average,
+                                 percent_text(saving->high_pct()));
   // A no-break space: no line ends with the arrow.
-  if (step_ns > high_ns)
-    text += fmt::format(" →\u00a0{}{}", duration_text(step_ns - high_ns), is_range ? " at best" : "");
+  if (step_ns > saving->high_ns) {
+    text += fmt::format(" →\u00a0{}{}", duration_text(step_ns - saving->high_ns), saving->is_range() ? " at best" : "");
+  }
   return text;
 }
 
@@ -71,7 +65,7 @@ std::string finding_html(const Finding& finding, const std::optional<LineChange>
       "<article class=\"card\"><header><h2><span class=\"rank\">{}</span> {}{}</h2>"
       "<strong class=\"saving\">{}</strong></header>\n<p class=\"advice\">Fix: {}</p>\n{}{}{}</article>\n",
       rank, site, escaped(site.empty() ? capitalised(finding.title) : finding.title),
-      escaped(saving_text(finding, report)), escaped(finding.advice), change ? change_html(*change) : "", evidence,
+      escaped(gain_text(finding, report)), escaped(finding.advice), change ? change_html(*change) : "", evidence,
       reason);
 }
 

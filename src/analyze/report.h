@@ -130,6 +130,10 @@ struct KeptWindow {
   std::vector<std::string> because{};  // why it was kept before the end, in sentences, each once
 };
 
+// How to record kernels as well, as a sentence without its full stop, with the tool whose recordings are of this kind
+// (Source::kind).
+std::string how_to_record_kernels(std::string_view kind);
+
 struct Source {
   std::string kind;  // turnpike, kineto or nsys, as the reader of the file says; "mixed" where files differ
   std::vector<std::string> paths;

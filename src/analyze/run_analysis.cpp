@@ -176,7 +176,17 @@ void RunAnalysis::check_leaders() {
   }
 }
 
-Report RunAnalysis::finish() {
+// Of a process that did not record its kernels nothing is said but why.
+Verdict RunAnalysis::verdict() const {
+  if (are_kernels_known_) return judge(scope_.processes > 0 ? time_of_steps_ : time_of_runs_, scope_);
+  Verdict unknown;
+  unknown.why = "Kernels were not recorded, so what the GPU did between transfers is unknown. " +
+                how_to_record_kernels(report_.source.kind) + ".";
+  return unknown;
+}
+
+Report RunAnalysis::finish(const std::string& source_kind) {
+  report_.source.kind = source_kind;
   for (std::size_t i = 0; i < kDirectionCount; ++i) {
     TotalSums& sums = sums_.totals[i];
     sums.total.bandwidth_gbps = bandwidth_gbps(sums.timed_bytes, sums.total.device_time_ns);
@@ -192,7 +202,7 @@ Report RunAnalysis::finish() {
     report_.steps = std::move(steps_->steps);
     report_.steps->whole_count = whole_steps_;
   }
-  report_.verdict = judge(scope_.processes > 0 ? time_of_steps_ : time_of_runs_, scope_, are_kernels_known_);
+  report_.verdict = verdict();
   if (are_kernels_known_) report_.idle = idle_.take_ranked();
   report_.verdict.threads = std::move(details_.threads);
   report_.verdict.launch_lead = details_.launch_lead;

@@ -18,8 +18,8 @@ using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 // One upload of 100 bytes at `line`, its call blocking for 5 us.
-LoadedProcess rank(std::int64_t start_ns, std::uint32_t line, std::uint32_t stream) {
-  ProcessBuilder builder;
+LoadedProcess rank(std::int64_t start_ns, std::uint32_t line, std::uint32_t stream, const char* detail = "full") {
+  ProcessBuilder builder(detail);
   builder.line("/home/user/other.py", 1);  // ids differ between processes
   const auto stack = builder.line("/home/user/train.py", line);
   builder.call({.start_ns = start_ns, .end_ns = start_ns + 5'000, .correlation = 1, .stack = stack});
@@ -45,6 +45,26 @@ TEST(RunAnalysis, MergesTheSamePlaceOfSeveralProcesses) {
   EXPECT_THAT(report.sites[0].streams, ElementsAre(7u, 9u));
   EXPECT_EQ(report.totals[0].bytes, 300u);
   EXPECT_EQ(report.source.process_count, 3u);
+}
+
+// Of a torch.profiler file without kernels, an option of our recorder is no help.
+TEST(RunAnalysis, WithoutKernelsTheVerdictIsUnknownAndTheAdviceIsForTheToolThatRecorded) {
+  const auto verdict_of = [](const std::string& kind) {
+    const LoadedProcess process = rank(0, 5, 7, "transfers");
+    RunAnalysis analysis;
+    analysis.add(process.process, process.timeline);
+    return analysis.finish(kind).verdict;
+  };
+  const Verdict verdict = verdict_of("turnpike");
+  EXPECT_EQ(verdict.bound_by, std::nullopt);
+  EXPECT_EQ(verdict.gpu_busy_pct, std::nullopt);
+  EXPECT_EQ(verdict.gpu_idle_pct, std::nullopt);
+  EXPECT_EQ(verdict.exposed_transfer_pct, std::nullopt);
+  EXPECT_EQ(verdict.why,
+            "Kernels were not recorded, so what the GPU did between transfers is unknown. Record with --detail full.");
+  EXPECT_EQ(verdict_of("kineto").why,
+            "Kernels were not recorded, so what the GPU did between transfers is unknown. Profile with "
+            "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA].");
 }
 
 TEST(RunAnalysis, SpansAllProcesses) {

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "analyze/model/device_step.h"
 #include "analyze/model/source.h"
 #include "analyze/sums/host_threads.h"
 #include "analyze/sums/part_verdicts.h"
@@ -57,7 +58,8 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   links_.add(find_links(process, timeline, rates_));
   ProcessAnalysis analysis(sums_, process, timeline);
   const auto times = analysis.add_to_sums();
-  const auto& steps = analysis.steps();
+  std::optional<FoundSteps> steps = analysis.steps();
+  if (steps) steps->steps.device_median_ns = device_step_ns(timeline, *steps);
   if (steps) whole_steps_ += steps->whole_count;
   const auto span = span_of(timeline);
   if (span) {
@@ -86,7 +88,7 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   } else if (watch_) {
     watch_({process, timeline, nullptr, nullptr, nullptr, &analysis.stacks(), &analysis.activity(), nullptr, &span});
   }
-  offer_steps(steps);
+  offer_steps(std::move(steps));
 }
 
 void RunAnalysis::add_device_time(const DeviceTimes& times, const Interval& span,
@@ -197,6 +199,7 @@ Report RunAnalysis::finish(const std::string& source_kind) {
   report_.sites = sums_.sites.take_ranked();
   report_.sync_sites = sums_.sync_sites.take_ranked();
   report_.paths = sums_.paths.take_ranked();
+  report_.lines = sums_.lines.take_ranked();
   if (span_) report_.span_ns = span_->end_ns - span_->start_ns;
   if (steps_) {
     report_.steps = std::move(steps_->steps);

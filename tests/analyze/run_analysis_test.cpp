@@ -67,6 +67,28 @@ TEST(RunAnalysis, WithoutKernelsTheVerdictIsUnknownAndTheAdviceIsForTheToolThatR
             "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA].");
 }
 
+// The copy runs while the CPU waits for it, and another one beside it.
+TEST(RunAnalysis, ALineTakesNoMoreThanTheTimeThatPassed) {
+  ProcessBuilder builder;
+  const auto stack = builder.line("/home/user/train.py", 5);
+  builder.call({.start_ns = 0, .end_ns = 5'000, .correlation = 1, .stack = stack});
+  builder.copy({.start_ns = 1'000, .end_ns = 5'000, .correlation = 1, .bytes = 100});
+  builder.call({.start_ns = 5'000, .end_ns = 5'100, .correlation = 2, .stack = stack});
+  builder.copy({.start_ns = 6'000, .end_ns = 9'000, .correlation = 2, .bytes = 100, .stream = 8, .is_async = true});
+  builder.call({.start_ns = 5'100, .end_ns = 5'200, .correlation = 3, .stack = stack});
+  builder.copy({.start_ns = 7'000, .end_ns = 9'000, .correlation = 3, .bytes = 100, .stream = 9, .is_async = true});
+  std::vector<LoadedProcess> processes;
+  processes.push_back(builder.take());
+  processes.push_back(rank(0, 5, 7));  // 5 us of the same line at the same time
+  const Report report = report_of(processes);
+  ASSERT_THAT(report.lines, SizeIs(1));
+  EXPECT_EQ(report.lines[0].file, "/home/user/train.py");
+  EXPECT_EQ(report.lines[0].line, 5u);
+  EXPECT_EQ(report.lines[0].waits_ns, 5'000);
+  EXPECT_EQ(report.lines[0].copies_ns, 7'000);
+  EXPECT_EQ(report.lines[0].time_ns, 8'000);
+}
+
 TEST(RunAnalysis, SpansAllProcesses) {
   std::vector<LoadedProcess> processes;
   processes.push_back(rank(50'000, 5, 7));

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "report/html/escape.h"
 #include "report/html/html_table.h"
+#include "report/html/patterns.h"
 #include "report/html/step_bar.h"
 #include "report/text/diff_words.h"
 #include "report/text/item_text.h"
@@ -188,7 +189,7 @@ std::vector<CodeChange> code_of_changes(const Comparison& comparison, const Repo
 }
 
 std::string top_of(const StaticDiff& parts) {
-  return picture_patterns() +
+  return pattern_definitions() +
          fmt::format("<header class=\"verdict\"><h1>{}</h1>\n<p>{}</p>\n", escaped(parts.headline),
                      escaped(parts.details)) +
          list_html("missing", "Before you trust this:", parts.comparison.doubts) +
@@ -204,7 +205,7 @@ std::string pictures_of(const StepPicture& before, const StepPicture& after, con
   };
   const std::string html = html_of(before, sites, title("Before", before), length_ns) +
                            html_of(after, sites, title("After", after), length_ns);
-  return html.empty() ? "" : html + picture_hint(has_python(before) || has_python(after));
+  return html.empty() ? "" : html + picture_hint({&before, &after});
 }
 
 std::string tables_of(const StaticDiff& parts) {

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "report/html/escape.h"
 #include "report/html/path_tree_html.h"
+#include "report/html/patterns.h"
 #include "report/html/static_tables.h"
 #include "report/html/step_bar.h"
 #include "report/html/step_picture.h"
@@ -191,7 +192,7 @@ std::string source_html(const StaticReport& parts) {
 }
 
 std::string html_of(const StaticReport& parts) {
-  return picture_patterns() + verdict_html(parts) +
+  return pattern_definitions() + verdict_html(parts) +
          bar_of_step(parts.report, parts.report.steps ? "A step" : "The run") + "<div class=\"cards\">\n" +
          findings_html(parts) + source_html(parts) + "</div>\n" + parts.picture + path_tree_html(parts.report.paths) +
          tables_html(parts.report);

@@ -22,6 +22,21 @@ IntervalSet busy(const std::vector<analyze::RetimedStep::Item>& items, const std
   return IntervalSet(std::move(times));
 }
 
+// What follows without a hole and for the same reason is one stretch.
+std::vector<IdleInterval> seamless(const std::vector<IdleInterval>& stretches) {
+  std::vector<IdleInterval> result;
+  for (const IdleInterval& next : stretches) {
+    const bool continues = !result.empty() && result.back().time.end_ns == next.time.start_ns &&
+                           result.back().cause == next.cause && result.back().call == next.call;
+    if (continues) {
+      result.back().time.end_ns = next.time.end_ns;
+    } else {
+      result.push_back(next);
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 RetimedIdle::RetimedIdle(const analyze::Timeline& timeline, const std::vector<bool>& waits,
@@ -82,7 +97,7 @@ std::vector<IdleInterval> RetimedIdle::of(const analyze::RetimedStep& step, std:
   }
   std::sort(found.begin(), found.end(),
             [](const IdleInterval& a, const IdleInterval& b) { return a.time.start_ns < b.time.start_ns; });
-  return found;
+  return seamless(found);
 }
 
 }  // namespace turnpike::report::html

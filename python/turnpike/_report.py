@@ -115,6 +115,7 @@ class Steps:
     count: int
     median_ns: int
     source: str
+    device_median_ns: int | None = None  #: what a step takes on the GPUs; longer where the CPU runs ahead
 
 
 @dataclasses.dataclass(frozen=True)
@@ -222,6 +223,18 @@ class SyncSite:
 
 
 @dataclasses.dataclass(frozen=True)
+class LineTime:
+    """A line of source while its transfers and synchronisations took time; no moment counts twice."""
+
+    file: str
+    line: int
+    time_ns: int  #: the CPU waited, copies ran, or both
+    waits_ns: int
+    copies_ns: int
+    gpu_idle_ns: int | None  #: during the waits
+
+
+@dataclasses.dataclass(frozen=True)
 class IdleSite:
     """Time in which no kernel ran on a device, for one cause at one place."""
 
@@ -322,6 +335,7 @@ class Report:
     memory: MemoryUse | None  #: None: nothing of it was recorded
     sites: list[Site]  #: ranked by the time the host was blocked plus the device time that nothing hid
     sync_sites: list[SyncSite]  #: ranked by the time the host was blocked
+    lines: list[LineTime]  #: most time first
     paths: list[dict[str, Any]]  #: every way to a transfer or a synchronisation, most cost first
     findings: list[Finding]  #: errors first, then most saving
     saving_pct_all: float | None  #: of a step, with all findings done together
@@ -350,6 +364,7 @@ class Report:
         self.memory = None if values["memory"] is None else _row(MemoryUse, values["memory"])
         self.sites = _rows(Site, values["sites"])
         self.sync_sites = _rows(SyncSite, values["sync_sites"])
+        self.lines = _rows(LineTime, values["lines"])
         self.paths = values["paths"]
         self.findings = [_finding(finding) for finding in values["findings"]]
         self.saving_pct_all = values["saving_pct_all"]

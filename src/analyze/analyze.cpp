@@ -97,8 +97,7 @@ Result<Report> analyze_run(const std::vector<Path>& inputs, const FileReader& re
   });
   if (!read) return read.error();
   analysis.count_loss(kUnreadableFile, read->remarks.unreadable.size());
-  Report report = analysis.finish();
-  report.source.kind = read->kind;
+  Report report = analysis.finish(read->kind);
   report.source.inputs = std::move(read->remarks);
   for (const Path& input : inputs) report.source.paths.push_back(input.string());
   return report;

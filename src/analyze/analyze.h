@@ -54,7 +54,7 @@ struct LoadedRun {
 Result<LoadedRun> load_run(const std::vector<std::filesystem::path>& inputs, const FileReader& reader,
                            const trace::Progress& progress = {});
 
-// Analyzes processes that are already in memory. The caller fills in source.kind and source.paths.
+// Analyzes processes that are already in memory. The caller fills in source.paths.
 Report analyze_processes(std::span<const LoadedProcess> processes, const LinkRates& rates = {},
                          const ProcessWatcher& watch = {});
 

@@ -33,4 +33,10 @@ Result<std::optional<LoadedProcess>> ProcessReader::next() {
   return first;
 }
 
+std::string ProcessReader::kind() const {
+  if (next_file_ == 0) return "";
+  const auto kind = reader_.kind_of(files_[next_file_ - 1]);
+  return kind ? *kind : "";
+}
+
 }  // namespace turnpike::analyze

@@ -4,6 +4,7 @@
 #include <deque>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "analyze/analyze.h"
@@ -20,6 +21,9 @@ class ProcessReader {
   // The next process in the order of the files; nullopt: there are no more. Memory: the processes of one file. Fails
   // when a file cannot be read: part of a table would pass for the whole.
   Result<std::optional<LoadedProcess>> next();
+
+  // As Source::kind, of the file that the last process came from.
+  std::string kind() const;
 
  private:
   ProcessReader(std::vector<std::filesystem::path> files, FileReader reader)

@@ -148,6 +148,18 @@ const char* name_of(MissingCall missing) {
   return missing == MissingCall::kEarlier ? "earlier" : "unknown";
 }
 
+bool Steps::is_host_ahead() const {
+  constexpr double kFaster = 1.1;
+  return device_median_ns && static_cast<double>(*device_median_ns) > kFaster * static_cast<double>(median_ns);
+}
+
+std::string how_to_record_kernels(std::string_view kind) {
+  if (kind == "kineto") return "Profile with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]";
+  if (kind == "nsys") return "Profile with nsys profile --trace=cuda,nvtx";
+  if (kind == "mixed") return "Record the kernels of every process";
+  return "Record with --detail full";
+}
+
 void PathCost::add(const PathCost& other) {
   count += other.count;
   bytes += other.bytes;

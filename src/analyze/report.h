@@ -130,6 +130,10 @@ struct KeptWindow {
   std::vector<std::string> because{};  // why it was kept before the end, in sentences, each once
 };
 
+// How to record kernels as well, as a sentence without its full stop, with the tool whose recordings are of this kind
+// (Source::kind).
+std::string how_to_record_kernels(std::string_view kind);
+
 struct Source {
   std::string kind;  // turnpike, kineto or nsys, as the reader of the file says; "mixed" where files differ
   std::vector<std::string> paths;
@@ -174,6 +178,13 @@ struct Steps {
   std::string marker{};  // of kRanges the name of the ranges, of kTransfers the place of the transfers
   // Of all processes, without warm-up: what every in_steps below is the sum of.
   std::uint64_t whole_count = 0;
+  // What a step takes on the devices: the median time from the end of one's work to the end of the next one's.
+  std::optional<std::int64_t> device_median_ns{};
+
+  // Whether the host is so much faster that it runs ahead of the devices: then median_ns is not what a step takes.
+  bool is_host_ahead() const;
+  // The time that a step takes: of the devices where the host runs ahead.
+  std::int64_t typical_ns() const { return is_host_ahead() ? *device_median_ns : median_ns; }
 };
 std::string source_text(const Steps& steps);  // "nvtx:step", "backward pass", "transfers of train.py:23"
 
@@ -377,6 +388,17 @@ struct IdleSite : Where {
   std::int64_t in_steps_ns = 0;  // as InSteps; of a cause the sum of all is the verdict's share of it
 };
 
+// A line of source while transfers and synchronisations that it made took time: the CPU waited in them, copies ran, or
+// both at once. Of the process in which that was longest; no moment counts twice.
+struct LineTime {
+  std::string file;
+  std::uint32_t line = 0;
+  std::int64_t time_ns = 0;
+  std::int64_t waits_ns = 0;
+  std::int64_t copies_ns = 0;
+  std::optional<std::int64_t> gpu_idle_ns{};  // device doing nothing during the waits
+};
+
 // Something that should be done otherwise. Savings are differences between a re-timed run with the change and the run
 // as it is; those of several findings overlap and cannot be added up.
 struct Finding {
@@ -412,6 +434,7 @@ struct Report {
   std::optional<MemoryUse> memory;   // nullopt: nothing of it was recorded
   std::vector<Site> sites;           // ranked: host-blocked plus exposed device time, most first
   std::vector<SyncSite> sync_sites;  // ranked by host-blocked time
+  std::vector<LineTime> lines{};     // most time first
   CallPaths paths{};
   std::vector<Finding> findings;                // errors first, then most saving
   std::optional<double> saving_pct_all;         // with all of them done together

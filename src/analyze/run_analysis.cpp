@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "analyze/model/device_step.h"
 #include "analyze/model/source.h"
 #include "analyze/sums/host_threads.h"
 #include "analyze/sums/part_verdicts.h"
@@ -60,7 +61,8 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   ProcessAnalysis analysis(sums_, process, timeline);
   const auto times = analysis.add_to_sums();
   count_loss(name_of_loss(trace::Loss::kPathsFolded), analysis.stacks().folded_count());
-  const auto& steps = analysis.steps();
+  std::optional<FoundSteps> steps = analysis.steps();
+  if (steps) steps->steps.device_median_ns = device_step_ns(timeline, *steps);
   if (steps) whole_steps_ += steps->whole_count;
   const auto span = span_of(timeline);
   if (span) {
@@ -89,7 +91,7 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   } else if (watch_) {
     watch_({process, timeline, nullptr, nullptr, nullptr, &analysis.stacks(), &analysis.activity(), nullptr, &span});
   }
-  offer_steps(steps);
+  offer_steps(std::move(steps));
 }
 
 void RunAnalysis::add_device_time(const DeviceTimes& times, const Interval& span,
@@ -179,7 +181,17 @@ void RunAnalysis::check_leaders() {
   }
 }
 
-Report RunAnalysis::finish() {
+// Of a process that did not record its kernels nothing is said but why.
+Verdict RunAnalysis::verdict() const {
+  if (are_kernels_known_) return judge(scope_.processes > 0 ? time_of_steps_ : time_of_runs_, scope_);
+  Verdict unknown;
+  unknown.why = "Kernels were not recorded, so what the GPU did between transfers is unknown. " +
+                how_to_record_kernels(report_.source.kind) + ".";
+  return unknown;
+}
+
+Report RunAnalysis::finish(const std::string& source_kind) {
+  report_.source.kind = source_kind;
   for (std::size_t i = 0; i < kDirectionCount; ++i) {
     TotalSums& sums = sums_.totals[i];
     sums.total.bandwidth_gbps = bandwidth_gbps(sums.timed_bytes, sums.total.device_time_ns);
@@ -190,12 +202,13 @@ Report RunAnalysis::finish() {
   report_.sites = sums_.sites.take_ranked();
   report_.sync_sites = sums_.sync_sites.take_ranked();
   report_.paths = sums_.paths.take_ranked();
+  report_.lines = sums_.lines.take_ranked();
   if (span_) report_.span_ns = span_->end_ns - span_->start_ns;
   if (steps_) {
     report_.steps = std::move(steps_->steps);
     report_.steps->whole_count = whole_steps_;
   }
-  report_.verdict = judge(scope_.processes > 0 ? time_of_steps_ : time_of_runs_, scope_, are_kernels_known_);
+  report_.verdict = verdict();
   if (are_kernels_known_) report_.idle = idle_.take_ranked();
   report_.verdict.threads = std::move(details_.threads);
   report_.verdict.launch_lead = details_.launch_lead;

@@ -32,8 +32,8 @@ class RunAnalysis {
   void add(const trace::Process& process, const Timeline& timeline);
   // `name`: as in trace::LossInfo, or one that only the analysis knows.
   void count_loss(const std::string& name, std::uint64_t count);
-  // The caller fills in source.kind and source.paths. Empties the analysis.
-  Report finish();
+  // `source_kind`: as Source::kind. The caller fills in source.paths. Empties the analysis.
+  Report finish(const std::string& source_kind = "turnpike");
 
  private:
   void add_losses(const trace::Process& process, const Timeline& timeline);
@@ -44,6 +44,7 @@ class RunAnalysis {
   void offer_steps(std::optional<FoundSteps> found);
   void add_findings(FoundFindings found);
   void check_leaders();
+  Verdict verdict() const;
 
   LinkRates rates_;
   RunLinks links_;

@@ -18,8 +18,8 @@ using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 // One upload of 100 bytes at `line`, its call blocking for 5 us.
-LoadedProcess rank(std::int64_t start_ns, std::uint32_t line, std::uint32_t stream) {
-  ProcessBuilder builder;
+LoadedProcess rank(std::int64_t start_ns, std::uint32_t line, std::uint32_t stream, const char* detail = "full") {
+  ProcessBuilder builder(detail);
   builder.line("/home/user/other.py", 1);  // ids differ between processes
   const auto stack = builder.line("/home/user/train.py", line);
   builder.call({.start_ns = start_ns, .end_ns = start_ns + 5'000, .correlation = 1, .stack = stack});
@@ -45,6 +45,48 @@ TEST(RunAnalysis, MergesTheSamePlaceOfSeveralProcesses) {
   EXPECT_THAT(report.sites[0].streams, ElementsAre(7u, 9u));
   EXPECT_EQ(report.totals[0].bytes, 300u);
   EXPECT_EQ(report.source.process_count, 3u);
+}
+
+// Of a torch.profiler file without kernels, an option of our recorder is no help.
+TEST(RunAnalysis, WithoutKernelsTheVerdictIsUnknownAndTheAdviceIsForTheToolThatRecorded) {
+  const auto verdict_of = [](const std::string& kind) {
+    const LoadedProcess process = rank(0, 5, 7, "transfers");
+    RunAnalysis analysis;
+    analysis.add(process.process, process.timeline);
+    return analysis.finish(kind).verdict;
+  };
+  const Verdict verdict = verdict_of("turnpike");
+  EXPECT_EQ(verdict.bound_by, std::nullopt);
+  EXPECT_EQ(verdict.gpu_busy_pct, std::nullopt);
+  EXPECT_EQ(verdict.gpu_idle_pct, std::nullopt);
+  EXPECT_EQ(verdict.exposed_transfer_pct, std::nullopt);
+  EXPECT_EQ(verdict.why,
+            "Kernels were not recorded, so what the GPU did between transfers is unknown. Record with --detail full.");
+  EXPECT_EQ(verdict_of("kineto").why,
+            "Kernels were not recorded, so what the GPU did between transfers is unknown. Profile with "
+            "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA].");
+}
+
+// The copy runs while the CPU waits for it, and another one beside it.
+TEST(RunAnalysis, ALineTakesNoMoreThanTheTimeThatPassed) {
+  ProcessBuilder builder;
+  const auto stack = builder.line("/home/user/train.py", 5);
+  builder.call({.start_ns = 0, .end_ns = 5'000, .correlation = 1, .stack = stack});
+  builder.copy({.start_ns = 1'000, .end_ns = 5'000, .correlation = 1, .bytes = 100});
+  builder.call({.start_ns = 5'000, .end_ns = 5'100, .correlation = 2, .stack = stack});
+  builder.copy({.start_ns = 6'000, .end_ns = 9'000, .correlation = 2, .bytes = 100, .stream = 8, .is_async = true});
+  builder.call({.start_ns = 5'100, .end_ns = 5'200, .correlation = 3, .stack = stack});
+  builder.copy({.start_ns = 7'000, .end_ns = 9'000, .correlation = 3, .bytes = 100, .stream = 9, .is_async = true});
+  std::vector<LoadedProcess> processes;
+  processes.push_back(builder.take());
+  processes.push_back(rank(0, 5, 7));  // 5 us of the same line at the same time
+  const Report report = report_of(processes);
+  ASSERT_THAT(report.lines, SizeIs(1));
+  EXPECT_EQ(report.lines[0].file, "/home/user/train.py");
+  EXPECT_EQ(report.lines[0].line, 5u);
+  EXPECT_EQ(report.lines[0].waits_ns, 5'000);
+  EXPECT_EQ(report.lines[0].copies_ns, 7'000);
+  EXPECT_EQ(report.lines[0].time_ns, 8'000);
 }
 
 TEST(RunAnalysis, SpansAllProcesses) {

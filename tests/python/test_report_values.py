@@ -71,7 +71,7 @@ def test_rows_are_objects_of_their_own_kind():
     assert isinstance(rep.totals["memset"], tp.Total) and isinstance(rep.syncs, tp.Syncs)
     assert isinstance(rep.steps, tp.Steps) and isinstance(rep.verdict, tp.Verdict)
     assert isinstance(rep.sites[6], tp.Site) and isinstance(rep.sync_sites[1], tp.SyncSite)
-    assert isinstance(rep.findings[2], tp.Finding)
+    assert isinstance(rep.findings[2], tp.Finding) and isinstance(rep.lines[1], tp.LineTime)
     assert (rep.source.devices[1].id, rep.source.devices[1].memory_bytes) == (5, 40_200_000_000)
     assert (rep.totals["p2p"].pageable_count, rep.totals["h2h"].link_gbps) == (104, 88.5)
     assert (rep.totals["d2h"].link_source, rep.totals["d2h"].link_basis) == ("learnt", "link B")

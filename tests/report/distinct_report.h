@@ -337,7 +337,7 @@ inline analyze::Report distinct_report() {
                   .host_blocked_ns = 1'215'000'000,
                   .of_transfers_count = 949,
                   .of_transfers_host_blocked_ns = 907'000'000};
-  report.steps = analyze::Steps{.count = 961, .median_ns = 3'141'000, .whole_count = 17};
+  report.steps = analyze::Steps{.count = 961, .median_ns = 3'141'000, .whole_count = 17, .device_median_ns = 3'143'000};
   report.verdict = distinct_verdict();
   report.idle = {distinct_idle_site(1, analyze::IdleCause::kCopiesOnly),
                  distinct_idle_site(2, analyze::IdleCause::kRank)};
@@ -352,6 +352,14 @@ inline analyze::Report distinct_report() {
                   distinct_site(7, Direction::kHostToDevice, Phase::kOther)};
   report.sites[6].missing_call = analyze::MissingCall::kEarlier;
   report.sync_sites = {distinct_sync_site(1, Phase::kForward), distinct_sync_site(2, Phase::kOptimizer)};
+  report.lines = {
+      {.file = "/home/me/line1.py",
+       .line = 6151,
+       .time_ns = 9'410'000,
+       .waits_ns = 9'310'000,
+       .copies_ns = 9'210'000,
+       .gpu_idle_ns = 9'110'000},
+      {.file = "/home/me/line2.py", .line = 6152, .time_ns = 9'010'000, .waits_ns = 8'910'000, .copies_ns = 8'810'000}};
   report.paths = distinct_paths();
   report.findings = distinct_findings();
   report.saving_pct_all = 41.25;
@@ -436,6 +444,8 @@ inline analyze::Report changed_report() {
   report.findings[0].saving_ns = 440'000'000;
   report.findings[0].saving_step_ns = 469'500;
   report.findings[0].saving_pct = 14.5;
+  report.findings[0].saving_step_low_ns = 358'500;
+  report.findings[0].saving_step_high_ns = 580'500;
   return report;
 }
 

@@ -165,8 +165,8 @@ class Check {
     }
     result.outcome = Outcome::kUnknown;
     result.why = std::string("the run does not tell ") + words_for(limit.measure) + " at " + unknown_site +
-                 (unknown > 1 ? " and " + std::to_string(unknown - 1) + " other places" : "") +
-                 ". Record with --detail full, or [[allow]] these places.";
+                 (unknown > 1 ? " and " + std::to_string(unknown - 1) + " other places" : "") + ". " +
+                 how_to_record_kernels(report_.source.kind) + ", or [[allow]] these places.";
   }
 
   LimitResult checked_bound() const {
@@ -180,7 +180,9 @@ class Check {
     if (bound) result.measured_text = name_of(*bound);
     if (!bound) {
       result.outcome = Outcome::kUnknown;
-      if (result.why.empty()) result.why = "what limits this run is unknown. Record with --detail full.";
+      if (result.why.empty()) {
+        result.why = "what limits this run is unknown. " + how_to_record_kernels(report_.source.kind) + ".";
+      }
     } else if (std::find(fine.begin(), fine.end(), *bound) == fine.end()) {
       result.outcome = Outcome::kExceeded;
     } else {
@@ -195,7 +197,8 @@ class Check {
     result.measured = measured && std::isfinite(*measured) ? measured : std::nullopt;
     if (!result.measured) {
       result.outcome = Outcome::kUnknown;
-      result.why = "the run does not tell. Record with --detail full, on a program that uses the GPU.";
+      result.why =
+          "the run does not tell. " + how_to_record_kernels(report_.source.kind) + ", on a program that uses the GPU.";
     } else if (!is_within(*result.measured, rule->value)) {
       result.outcome = Outcome::kExceeded;
     }

@@ -94,8 +94,7 @@ double rest_ns(const ProcessModel& model, const Waits& waits) {
 std::string evidence_of(const ProcessModel& model, const Waits& waits, const LoaderSeen& seen) {
   std::string text = times_a_step(model, waits.gaps.size()) + " the program did nothing for the GPU until its batch " +
                      "was ready: " + time_a_step(model, waits.total_ns()) +
-                     ", of which the GPU had nothing to do for " + time_a_step(model, idle_ns(model, waits)) +
-                     "; with each batch ready, a step would take " + time_text(rest_ns(model, waits));
+                     ", of which the GPU had nothing to do for " + time_a_step(model, idle_ns(model, waits));
   if (seen.is_in_workers) {
     text += "; it waited for the worker processes of its DataLoader";
   } else if (seen.is_in_main_process) {
@@ -121,6 +120,12 @@ struct Advice {
   Reach reach{};
 };
 
+// The saving that the finding names is of the part that the advice reaches.
+std::string part_of_ready_batches(const ProcessModel& model, const Waits& waits, const char* reason) {
+  return "if each batch were ready, a step would take " + time_text(model.measured_step_ns() - rest_ns(model, waits)) +
+         " less, and this reaches a part of it: " + reason;
+}
+
 // Workers need for a batch what a step takes with the wait in it; twice as many need half of that.
 Reach reach_of_twice_the_workers(const ProcessModel& model, const Waits& waits) {
   constexpr double kAtLeast = 0.6;
@@ -130,7 +135,8 @@ Reach reach_of_twice_the_workers(const ProcessModel& model, const Waits& waits) 
   const double reached = wait_ns <= 0 ? 1 : std::min(1.0, (step_ns - std::max(rest, step_ns / 2)) / wait_ns);
   return {.low = kAtLeast * reached,
           .high = reached,
-          .reason = "twice as many workers load twice as fast, as far as the CPU has cores for them"};
+          .reason = part_of_ready_batches(
+              model, waits, "twice as many workers load twice as fast, as far as the CPU has cores for them")};
 }
 
 Advice advice_for(const ProcessModel& model, const Waits& waits, const LoaderSeen& seen) {
@@ -147,8 +153,9 @@ Advice advice_for(const ProcessModel& model, const Waits& waits, const LoaderSee
         "generator.",
         {.low = 0,
          .high = 0.6,
-         .reason = "a thread of this process makes it: Python runs one thread at a time, and "
-                   "a generator that draws random numbers may not run ahead"}};
+         .reason = part_of_ready_batches(model, waits,
+                                         "a thread of this process makes them: Python runs one thread at a time, and "
+                                         "a generator that draws random numbers may not run ahead")}};
   }
   const std::int64_t workers = workers_needed(model, waits);
   if (workers == 0) {

@@ -38,7 +38,7 @@ std::vector<RangeVerdict> range_verdicts(const DeviceTimes& times, const trace::
     RangeVerdict one{.name = std::string(name), .count = intervals.size(), .total_ns = 0, .verdict = {}};
     for (const Interval& interval : intervals) one.total_ns += interval.end_ns - interval.start_ns;
     const DeviceTime time = times.within(IntervalSet(std::move(intervals)));
-    one.verdict = judge(time, {.is_range = true}, true);
+    one.verdict = judge(time, {.is_range = true});
     verdicts.push_back(std::move(one));
   }
   std::stable_sort(verdicts.begin(), verdicts.end(),

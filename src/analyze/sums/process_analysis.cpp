@@ -111,9 +111,12 @@ TransferCost ProcessAnalysis::host_cost_of(const Call& call, const Call* synchro
   TransferCost cost;
   const std::uint32_t device = transfers.front()->device;
   const auto is_held = is_held_by_copy(call, transfers);
+  const std::uint32_t row = rows_of(*transfers.front()).site;
   const auto add_wait = [&](const Call& waiting) {
+    const auto gpu_idle_ns = idle_ns(device, waiting);
     add_known(cost.host_blocked_ns, waiting.duration_ns());
-    add_known(cost.gpu_idle_ns, idle_ns(device, waiting));
+    add_known(cost.gpu_idle_ns, gpu_idle_ns);
+    times_of_transfers_.of_row(row).add_wait({waiting.start_ns, waiting.end_ns}, gpu_idle_ns);
     note_wait(copy_waits_, waiting);
   };
   if (is_held) {
@@ -138,6 +141,9 @@ void ProcessAnalysis::add_transfer(const Transfer& transfer, TransferCost cost) 
   sums.add(cost);
   sums_.paths.add(rows.path, cost);
   add_stream(sums.site, transfer.stream);
+  if (transfer.has_times()) {
+    times_of_transfers_.of_row(rows.site).copies.push_back({transfer.start_ns, transfer.end_ns});
+  }
   sums_.totals[static_cast<std::size_t>(transfer.direction)].add(cost);
   if (sums_.watch.transfer) sums_.watch.transfer(transfer, cost, rows.site);
 }
@@ -240,7 +246,19 @@ void ProcessAnalysis::add_synchronisation(std::uint32_t call_index) {
     add_known(sums_.syncs.of_transfers_host_blocked_ns, call.duration_ns());
   } else {
     note_wait(sync_waits_, call);
+    times_of_synchronisations_.of_row(rows.site).add_wait({call.start_ns, call.end_ns}, idle_ns(call.device, call));
   }
+}
+
+void ProcessAnalysis::add_lines() {
+  const auto add = [&](auto& table, const RowTimes& times, const auto& where_of) {
+    for (std::uint32_t row = 0; row < times.all().size(); ++row) {
+      sums_.lines.add(where_of(table.row(row)), times.all()[row]);
+    }
+  };
+  add(sums_.sites, times_of_transfers_, [](const SiteSums& sums) -> const Where& { return sums.site; });
+  add(sums_.sync_sites, times_of_synchronisations_, [](const SyncSite& site) -> const Where& { return site; });
+  sums_.lines.finish_process();
 }
 
 std::uint32_t ProcessAnalysis::node_of(const StackFacts& facts) {
@@ -286,6 +304,7 @@ std::optional<FoundSteps> ProcessAnalysis::find_own_steps() {
 std::optional<DeviceTimes> ProcessAnalysis::add_to_sums() {
   add_transfers();
   add_synchronisations();
+  add_lines();
   if (!activity_.is_known()) return std::nullopt;
   return device_times();
 }

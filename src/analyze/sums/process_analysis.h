@@ -76,6 +76,7 @@ class ProcessAnalysis {
   void add_synchronisation(std::uint32_t call_index);
   // How long, and how long idle, the host was held by the transfers of a call and the synchronisation paired with it.
   TransferCost host_cost_of(const Call& call, const Call* synchronisation, std::span<const Transfer* const> transfers);
+  void add_lines();
   Rows rows_of(const Transfer& transfer);
   Rows rows_of_synchronisation(const Call& call);
   // Of the way to the calls of `facts`.
@@ -108,6 +109,8 @@ class ProcessAnalysis {
   std::unordered_map<std::uint32_t, std::uint32_t> path_frame_cache_;  // by frame: as the table of paths numbers it
   std::optional<FoundSteps> steps_;                                    // after the rows, from which they are found
   std::unordered_set<std::uint32_t> synchronisations_of_transfers_;
+  RowTimes times_of_transfers_;         // by row of sums_.sites
+  RowTimes times_of_synchronisations_;  // by row of sums_.sync_sites
   std::vector<HostWait> copy_waits_;
   std::vector<HostWait> sync_waits_;
 };

@@ -8,6 +8,7 @@
 
 #include "analyze/model/timeline.h"
 #include "analyze/report.h"
+#include "analyze/sums/line_times.h"
 #include "analyze/sums/path_table.h"
 #include "analyze/sums/site_table.h"
 
@@ -25,6 +26,7 @@ struct RunSums {
   SiteTable sites;
   SyncTable sync_sites;
   PathTable paths;
+  LineTable lines;
   Syncs syncs;
   std::array<TotalSums, kDirectionCount> totals;
   SumsWatcher watch;

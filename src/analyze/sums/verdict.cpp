@@ -138,13 +138,8 @@ Bound bound_by(const DeviceTime& time) {
   return percent(time.kernel_ns, time.span_ns) >= kGpuBoundPct ? Bound::kGpu : largest_cause(time);
 }
 
-Verdict judge(const DeviceTime& time, const VerdictScope& scope, bool is_known) {
+Verdict judge(const DeviceTime& time, const VerdictScope& scope) {
   Verdict verdict;
-  if (!is_known) {
-    verdict.why =
-        "Kernels were not recorded, so what the GPU did between transfers is unknown. Record with --detail full.";
-    return verdict;
-  }
   if (time.span_ns <= 0) {
     verdict.why = "No GPU did anything while this was recorded.";
     return verdict;

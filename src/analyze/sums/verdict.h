@@ -65,7 +65,6 @@ struct VerdictScope {
   bool is_range = false;          // it is about the ranges of one name
 };
 
-// `is_known`: false when a process did not record its kernels; nothing is said then but why.
-Verdict judge(const DeviceTime& time, const VerdictScope& scope, bool is_known);
+Verdict judge(const DeviceTime& time, const VerdictScope& scope);
 
 }  // namespace turnpike::analyze

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "report/text/loss_sentence.h"
+#include "report/text/step_words.h"
 
 namespace turnpike::report::html {
 namespace {
@@ -47,8 +48,8 @@ std::string headline_of(const analyze::Report& report) {
 std::string details_of(const analyze::Report& report) {
   std::vector<std::string> parts;
   if (report.steps) {
-    parts.push_back(fmt::format("{} steps, {} each (median)", count_text(report.steps->count),
-                                duration_text(report.steps->median_ns)));
+    parts.push_back(fmt::format("{} steps, {} each (median){}", count_text(report.steps->count),
+                                duration_text(report.steps->median_ns), host_ahead_text(*report.steps)));
   }
   for (const analyze::Device& device : report.source.devices) {
     if (device.name.empty() || std::find(parts.begin(), parts.end(), device.name) != parts.end()) continue;

@@ -8,6 +8,7 @@
 
 #include "report/html/escape.h"
 #include "report/html/headline.h"
+#include "report/html/patterns.h"
 #include "report/html/program.h"
 #include "report/html/static_report.h"
 #include "report/html/static_tables.h"
@@ -102,7 +103,7 @@ void add_findings_and_lines(const analyze::Report& report, const WrittenPage& pa
 std::string overview_html(const analyze::Report& report, const WrittenPage& page) {
   Fragment fragment;
   fragment.add("<div class=\"turnpike-overview\"><style>" + scoped_style() +
-               "</style>\n<div id=\"tp-static\" class=\"document\">\n" + picture_patterns());
+               "</style>\n<div id=\"tp-static\" class=\"document\">\n" + pattern_definitions());
   add_findings_and_lines(report, page, fragment);
   fragment.add("<details><summary>Transfers, waits and the run in tables</summary>\n");
   for (const std::string& table : table_parts(report, kMaxRows)) fragment.add("a table", table);

@@ -13,14 +13,15 @@
 #include "analyze/model/memory_use.h"
 #include "analyze/model/stacks.h"
 #include "analyze/model/steps.h"
-#include "analyze/model/threads.h"
 #include "analyze/whatif/retimed_step.h"
 #include "base/demangle.h"
 #include "base/units.h"
 #include "report/html/kernel_family.h"
 #include "report/html/lost_stretches.h"
 #include "report/html/python_lines.h"
+#include "report/html/retimed_idle.h"
 #include "report/html/selection.h"
+#include "report/html/thread_titles.h"
 #include "report/html/waiting_calls.h"
 #include "report/text/terminal_sections.h"
 #include "report/text/text_width.h"
@@ -222,7 +223,7 @@ class Builder {
         activity_(input.view.activity != nullptr ? *input.view.activity
                                                  : own_activity_.emplace(timeline_, are_kernels_recorded_)),
         lost_(find_lost(process_, timeline_, are_kernels_recorded_)),
-        autograd_threads_(analyze::threads_named_for_autograd(process_, timeline_)),
+        titles_(process_, timeline_),
         span_(input.view.span != nullptr ? *input.view.span : analyze::span_of(timeline_)),
         waits_(waiting_calls(timeline_)),
         number_of_call_(timeline_.calls.size(), kNoLink),
@@ -417,7 +418,7 @@ class Builder {
       by_thread[range.thread].push_back(event_of(range, Class::kRange, number_of_name(range.name, "")));
     }
     for (auto& [thread, events] : by_thread) {
-      add_lanes({.kind = LaneKind::kRanges, .title = "ranges of " + thread_title(thread)}, std::move(events));
+      add_lanes({.kind = LaneKind::kRanges, .title = "ranges of " + titles_.of(thread)}, std::move(events));
     }
   }
 
@@ -428,14 +429,6 @@ class Builder {
       entry->second = strings_.number_of(text.empty() ? otherwise : text);
     }
     return entry->second;
-  }
-
-  std::string thread_title(std::uint32_t thread) const {
-    if (thread == process_.pid) return "main thread";
-    if (autograd_threads_.contains(thread)) return "autograd thread " + std::to_string(thread);
-    const auto found = timeline_.thread_names.find(thread);
-    const std::string name = found == timeline_.thread_names.end() ? "" : process_.string(found->second);
-    return name.empty() ? "thread " + std::to_string(thread) : shortened_middle(cleaned(name), kMaxTitleWidth);
   }
 
   void add_threads() {
@@ -459,8 +452,8 @@ class Builder {
       return by_thread[a].size() > by_thread[b].size();
     });
     for (const std::uint32_t thread : order) {
-      add_lanes({.kind = LaneKind::kHost, .title = thread_title(thread)}, std::move(by_thread[thread]));
-      add_lanes({.kind = LaneKind::kPython, .title = thread_title(thread)}, python_events(thread));
+      add_lanes({.kind = LaneKind::kHost, .title = titles_.of(thread)}, std::move(by_thread[thread]));
+      add_lanes({.kind = LaneKind::kPython, .title = titles_.of(thread)}, python_events(thread));
     }
   }
 
@@ -591,15 +584,19 @@ class Builder {
     events.reserve(static_cast<std::size_t>(std::count_if(found->second->begin(), found->second->end(), is_idle_kept)));
     for (const analyze::IdleInterval& idle : *found->second) {
       if (!is_usable(idle.time) || !is_taken(is_idle_kept(idle))) continue;
-      const auto [event_class, words] = words_of(idle.cause);
-      const auto [name, is_new] = name_of_cause_.try_emplace(idle.cause, 0);
-      if (is_new) name->second = strings_.number_of(words);
-      Event event = event_of(idle.time, event_class, name->second);
+      Event event = idle_event(idle);
       event.link = link_to(idle.call);
       event.site = site_of_idle(idle.place);
       events.push_back(event);
     }
     add_lanes(state_lane(device), std::move(events));
+  }
+
+  Event idle_event(const analyze::IdleInterval& idle) {
+    const auto [event_class, words] = words_of(idle.cause);
+    const auto [name, is_new] = name_of_cause_.try_emplace(idle.cause, 0);
+    if (is_new) name->second = strings_.number_of(words);
+    return event_of(idle.time, event_class, name->second);
   }
 
   std::uint16_t site_of_idle(std::uint32_t place) {
@@ -637,6 +634,7 @@ class Builder {
   void add_fixed_steps() {
     if (input_.view.model == nullptr || input_.view.found == nullptr) return;
     const analyze::FoundFindings& found = *input_.view.found;
+    const RetimedIdle retimed_idle(timeline_, waits_, idle_);
     for (std::size_t i = 0; i < std::min(found.changes.size(), kMaxFixedSteps); ++i) {
       const analyze::Finding& finding = found.findings[i];
       const auto& step = found.steps[i];
@@ -645,12 +643,12 @@ class Builder {
                                      .site = finding.site,
                                      .library_site = finding.library_site,
                                      .saving_pct = finding.saving_pct.value_or(0),
-                                     .lanes = lanes_of(*step)});
+                                     .lanes = lanes_of(*step, retimed_idle)});
     }
   }
 
   // What links there were is not told: events of one schedule say nothing of those of another.
-  std::vector<Lane> lanes_of(const analyze::RetimedStep& step) {
+  std::vector<Lane> lanes_of(const analyze::RetimedStep& step, const RetimedIdle& retimed_idle) {
     std::map<std::tuple<std::uint32_t, LaneKind, std::string>, std::vector<Event>> events;  // device, kind, title
     const auto add = [&](std::uint32_t device, LaneKind kind, const std::string& title, Event event,
                          const Interval& time) {
@@ -666,7 +664,7 @@ class Builder {
       events[{device, kind, title}].push_back(event);
     };
     for (const auto& item : step.calls) {
-      const std::string title = thread_title(timeline_.calls[item.index].thread);
+      const std::string title = titles_.of(timeline_.calls[item.index].thread);
       add(trace::kUnknownId, LaneKind::kHost, title, call_event(item.index), item.time);
     }
     for (const auto& item : step.kernels) {
@@ -677,6 +675,13 @@ class Builder {
     for (const auto& item : step.transfers) {
       const Transfer& transfer = timeline_.transfers[item.index];
       add(transfer.device, lane_of(transfer), title_of(lane_of(transfer)), copy_of(transfer), item.time);
+    }
+    for (const auto& [device, stretches] : idle_) {
+      for (const analyze::IdleInterval& idle : retimed_idle.of(step, device)) {
+        Event event = idle_event(idle);
+        if (idle.call != kNone) event.site = site_of(stacks_.of_call(timeline_.calls[idle.call]), true);
+        add(device, LaneKind::kState, state_lane(device).title, event, idle.time);
+      }
     }
     std::vector<Lane> lanes;
     for (auto& [key, of_lane] : events) {
@@ -762,7 +767,7 @@ class Builder {
   bool are_kernels_recorded_;
   const analyze::Activity& activity_;
   LostRecords lost_;
-  analyze::Threads autograd_threads_;
+  ThreadTitles titles_;
   std::optional<Interval> span_;               // of all records with times
   std::vector<bool> waits_;                    // by call
   std::vector<std::uint32_t> number_of_call_;  // of the call's event

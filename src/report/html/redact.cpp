@@ -159,6 +159,7 @@ void Redactor::apply(analyze::Report& report) const {
   for (analyze::Site& site : report.sites) apply(static_cast<analyze::CallSite&>(site));
   for (analyze::SyncSite& site : report.sync_sites) apply(static_cast<analyze::CallSite&>(site));
   for (analyze::IdleSite& site : report.idle) apply(static_cast<analyze::Where&>(site));
+  for (analyze::LineTime& line : report.lines) line.file = path(line.file);
   for (analyze::PathFrame& frame : report.paths.frames) {
     shorten(frame.site);
     frame.file = path(frame.file);

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "report/html/escape.h"
 #include "report/html/html_table.h"
+#include "report/html/patterns.h"
 #include "report/html/step_bar.h"
 #include "report/text/diff_words.h"
 #include "report/text/item_text.h"
@@ -160,11 +161,11 @@ std::string totals_html(const Comparison& comparison) {
                                            : "Everything from the first to the last record, start-up included.");
 }
 
-std::string findings_html(const Comparison& comparison) {
+std::string findings_html(const StaticDiff& parts) {
   HtmlTable table("Findings", {{"change"}, {"finding"}});
   const auto add_those = [&](const char* label, auto belongs) {
-    for (const analyze::FindingChange& change : comparison.findings) {
-      if (belongs(change)) table.add_row({label, finding_text(change)});
+    for (const analyze::FindingChange& change : parts.comparison.findings) {
+      if (belongs(change)) table.add_row({label, finding_text(change, parts.before, parts.after)});
     }
   };
   add_those("solved", [](const auto& change) { return !change.after; });
@@ -188,7 +189,7 @@ std::vector<CodeChange> code_of_changes(const Comparison& comparison, const Repo
 }
 
 std::string top_of(const StaticDiff& parts) {
-  return picture_patterns() +
+  return pattern_definitions() +
          fmt::format("<header class=\"verdict\"><h1>{}</h1>\n<p>{}</p>\n", escaped(parts.headline),
                      escaped(parts.details)) +
          list_html("missing", "Before you trust this:", parts.comparison.doubts) +
@@ -204,11 +205,11 @@ std::string pictures_of(const StepPicture& before, const StepPicture& after, con
   };
   const std::string html = html_of(before, sites, title("Before", before), length_ns) +
                            html_of(after, sites, title("After", after), length_ns);
-  return html.empty() ? "" : html + picture_hint(has_python(before) || has_python(after));
+  return html.empty() ? "" : html + picture_hint({&before, &after});
 }
 
 std::string tables_of(const StaticDiff& parts) {
-  return changes_html(parts) + verdict_html(parts) + totals_html(parts.comparison) + findings_html(parts.comparison);
+  return changes_html(parts) + verdict_html(parts) + totals_html(parts.comparison) + findings_html(parts);
 }
 
 }  // namespace turnpike::report::html

@@ -9,9 +9,11 @@
 #include "base/units.h"
 #include "report/html/escape.h"
 #include "report/html/path_tree_html.h"
+#include "report/html/patterns.h"
 #include "report/html/static_tables.h"
 #include "report/html/step_bar.h"
 #include "report/html/step_picture.h"
+#include "report/text/saving_words.h"
 #include "report/text/terminal_sections.h"
 #include "report/text/verdict_remark.h"
 
@@ -19,28 +21,22 @@ namespace turnpike::report::html {
 namespace {
 
 using analyze::Finding;
+using analyze::LineTime;
 using analyze::Report;
 
 // "saves 873 us a step (14 %) → 5.56 ms"; with a range where one is predicted.
-std::string saving_text(const Finding& finding, const Report& report) {
-  if (!finding.saving_pct) return finding.severity == analyze::Severity::kError ? "results may be wrong" : "";
-  const std::int64_t saving_ns = finding.saving_step_ns.value_or(0);
-  const std::int64_t low_ns = finding.saving_step_low_ns.value_or(saving_ns);
-  const std::int64_t high_ns = finding.saving_step_high_ns.value_or(saving_ns);
-  const char* const each = report.steps ? " a step" : "";
-  const std::int64_t step_ns = report.steps ? report.steps->median_ns : 0;
-  const auto share = [&](std::int64_t part_ns) {
-    return percent_text(*finding.saving_pct * static_cast<double>(part_ns) /
-                        static_cast<double>(std::max<std::int64_t>(1, saving_ns)));
-  };
-  const bool is_range = low_ns != high_ns;
-  const std::string lowest = is_range && low_ns > 0 ? duration_text(low_ns) + " to " : is_range ? "up to " : "";
+std::string gain_text(const Finding& finding, const Report& report) {
+  const auto saving = saving_of(finding);
+  if (!saving) return finding.severity == analyze::Severity::kError ? "results may be wrong" : "";
+  const std::int64_t step_ns = report.steps ? report.steps->typical_ns() : 0;
   // What only some steps could save may be longer than the median step.
-  const char* const average = report.steps && high_ns >= step_ns ? " on average" : "";
-  std::string text = fmt::format("saves {}{}{}{} ({})", lowest, duration_text(high_ns), each, average, share(high_ns));
+  const char* const average = report.steps && saving->high_ns >= step_ns ? " on average" : "";
+  std::string text = fmt::format("saves {}{}{} ({})", saved_text(*saving), report.steps ? " a step" : "", average,
+                                 percent_text(saving->high_pct()));
   // A no-break space: no line ends with the arrow.
-  if (step_ns > high_ns)
-    text += fmt::format(" →\u00a0{}{}", duration_text(step_ns - high_ns), is_range ? " at best" : "");
+  if (step_ns > saving->high_ns) {
+    text += fmt::format(" →\u00a0{}{}", duration_text(step_ns - saving->high_ns), saving->is_range() ? " at best" : "");
+  }
   return text;
 }
 
@@ -71,11 +67,12 @@ std::string finding_html(const Finding& finding, const std::optional<LineChange>
       "<article class=\"card\"><header><h2><span class=\"rank\">{}</span> {}{}</h2>"
       "<strong class=\"saving\">{}</strong></header>\n<p class=\"advice\">Fix: {}</p>\n{}{}{}</article>\n",
       rank, site, escaped(site.empty() ? capitalised(finding.title) : finding.title),
-      escaped(saving_text(finding, report)), escaped(finding.advice), change ? change_html(*change) : "", evidence,
+      escaped(gain_text(finding, report)), escaped(finding.advice), change ? change_html(*change) : "", evidence,
       reason);
 }
 
-std::string bars_html(const LineCost& cost, std::int64_t most_ns) {
+// The waits, and behind them what copies took beside waits.
+std::string bars_html(const LineTime& line, std::int64_t most_ns) {
   const auto share = [&](std::int64_t part_ns) {
     return most_ns == 0 ? 0.0 : 100.0 * static_cast<double>(part_ns) / static_cast<double>(most_ns);
   };
@@ -83,38 +80,44 @@ std::string bars_html(const LineCost& cost, std::int64_t most_ns) {
       "<svg class=\"cost\" width=\"86\" height=\"11\" aria-hidden=\"true\">"
       "<rect class=\"p-wait\" fill=\"url(#tp-wait)\" width=\"{:.1f}%\" height=\"11\"/>"
       "<rect class=\"p-copy\" fill=\"#1e8569\" x=\"{:.1f}%\" width=\"{:.1f}%\" height=\"11\"/></svg>",
-      share(cost.blocked_ns), share(cost.blocked_ns), share(cost.copy_ns));
+      share(line.waits_ns), share(line.waits_ns), share(line.time_ns - line.waits_ns));
+}
+
+// "the CPU waits 2.52 ms, copies take 2.37 ms, 2.36 ms of it at the same time".
+std::string words_of(const LineTime& line, std::int64_t steps) {
+  std::string words;
+  const auto add = [&](const char* before, std::int64_t part_ns, const char* behind = "") {
+    if (part_ns <= 0) return;
+    words += fmt::format("{}{}{}{}", words.empty() ? "" : ", ", before, duration_text(part_ns / steps), behind);
+  };
+  add("the CPU waits ", line.waits_ns);
+  add("copies take ", line.copies_ns);
+  add("", line.waits_ns + line.copies_ns - line.time_ns, " of it at the same time");
+  return words;
 }
 
 // What a line costs in a step, as a bar and a number with its words.
-std::string margin_html(const LineCost& cost, std::int64_t most_ns, std::int64_t steps) {
-  std::string words;
-  const auto add = [&](const char* what, std::int64_t part_ns) {
-    if (part_ns <= 0) return;
-    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", what, duration_text(part_ns / steps));
-  };
-  add("the CPU waits", cost.blocked_ns);
-  add("copies take", cost.copy_ns);
-  return fmt::format("<span title=\"{}\">{} {}</span>", words, bars_html(cost, most_ns),
-                     duration_text(cost.total_ns() / steps));
+std::string margin_html(const LineTime& line, std::int64_t most_ns, std::int64_t steps) {
+  return fmt::format("<span title=\"{}\">{} {}</span>", words_of(line, steps), bars_html(line, most_ns),
+                     duration_text(line.time_ns / steps));
 }
 
-const LineCost* cost_of(const std::vector<LineCost>& costs, const std::string& file, std::uint32_t line) {
-  const auto found = std::find_if(costs.begin(), costs.end(), [&](const LineCost& cost) {
-    return cost.file == file && cost.line == line && cost.total_ns() > 0;
+const LineTime* time_of(const std::vector<LineTime>& lines, const std::string& file, std::uint32_t line) {
+  const auto found = std::find_if(lines.begin(), lines.end(), [&](const LineTime& one) {
+    return one.file == file && one.line == line && one.time_ns > 0;
   });
-  return found == costs.end() ? nullptr : &*found;
+  return found == lines.end() ? nullptr : &*found;
 }
 
-std::string excerpt_html(const Excerpt& excerpt, const std::vector<LineCost>& costs, std::int64_t steps) {
+std::string excerpt_html(const Excerpt& excerpt, const std::vector<LineTime>& lines, std::int64_t steps) {
   std::string html = fmt::format(
       "<table class=\"source\"><caption><code>{}</code></caption><thead><tr><th scope=\"col\">cost</th>"
       "<th scope=\"col\">line</th><th scope=\"col\">code</th></tr></thead><tbody>\n",
       escaped(excerpt.file));
-  const std::int64_t most_ns = costs.front().total_ns();
+  const std::int64_t most_ns = lines.front().time_ns;
   for (std::size_t i = 0; i < excerpt.lines.size(); ++i) {
     const auto line = static_cast<std::uint32_t>(excerpt.first_line + i);
-    const LineCost* cost = cost_of(costs, excerpt.file, line);
+    const LineTime* cost = time_of(lines, excerpt.file, line);
     fmt::format_to(std::back_inserter(html),
                    "<tr{}><td class=\"cost\">{}</td><td class=\"number\">{}</td><td><code>{}</code></td></tr>\n",
                    cost == nullptr ? "" : " class=\"chosen\"",
@@ -124,15 +127,15 @@ std::string excerpt_html(const Excerpt& excerpt, const std::vector<LineCost>& co
 }
 
 // Without source, the lines that cost something are listed all the same.
-std::string cost_list_html(const std::vector<LineCost>& costs, std::int64_t steps) {
+std::string cost_list_html(const std::vector<LineTime>& lines, std::int64_t steps) {
   constexpr std::size_t kMaxCostLines = 12;
   std::string html =
       "<table class=\"source\"><thead><tr><th scope=\"col\">cost</th><th scope=\"col\">line</th></tr></thead><tbody>\n";
-  for (std::size_t i = 0; i < std::min(costs.size(), kMaxCostLines); ++i) {
-    if (costs[i].total_ns() == 0) break;
+  for (std::size_t i = 0; i < std::min(lines.size(), kMaxCostLines); ++i) {
+    if (lines[i].time_ns == 0) break;
     fmt::format_to(std::back_inserter(html), "<tr><td class=\"cost\">{}</td><td><code>{}:{}</code></td></tr>\n",
-                   margin_html(costs[i], costs.front().total_ns(), steps),
-                   escaped(analyze::file_name_of(costs[i].file)), costs[i].line);
+                   margin_html(lines[i], lines.front().time_ns, steps), escaped(analyze::file_name_of(lines[i].file)),
+                   lines[i].line);
   }
   return html + "</tbody></table>\n";
 }
@@ -174,22 +177,22 @@ std::string findings_html(const StaticReport& parts, std::size_t max_findings) {
 }
 
 std::string source_html(const StaticReport& parts) {
-  const auto costs = line_costs(parts.report);
-  if (costs.empty() || costs.front().total_ns() == 0) return "";
+  const auto& lines = parts.report.lines;
+  if (lines.empty() || lines.front().time_ns == 0) return "";
   const auto steps =
       parts.report.steps ? std::max<std::int64_t>(1, static_cast<std::int64_t>(parts.report.steps->count)) : 1;
   std::string html = fmt::format("<section class=\"card source\"><h2>Lines that cost time <small>{}</small></h2>\n",
                                  parts.report.steps ? "of a step" : "over the run");
-  for (const Excerpt& excerpt : parts.excerpts) html += excerpt_html(excerpt, costs, steps);
+  for (const Excerpt& excerpt : parts.excerpts) html += excerpt_html(excerpt, lines, steps);
   if (parts.excerpts.empty()) {
-    html += cost_list_html(costs, steps);
+    html += cost_list_html(lines, steps);
     html += "<p class=\"hint\">" + escaped(parts.no_source) + "</p>\n";
   }
   return html + "</section>\n";
 }
 
 std::string html_of(const StaticReport& parts) {
-  return picture_patterns() + verdict_html(parts) +
+  return pattern_definitions() + verdict_html(parts) +
          bar_of_step(parts.report, parts.report.steps ? "A step" : "The run") + "<div class=\"cards\">\n" +
          findings_html(parts) + source_html(parts) + "</div>\n" + parts.picture + path_tree_html(parts.report.paths) +
          tables_html(parts.report);

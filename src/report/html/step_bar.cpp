@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "report/html/escape.h"
+#include "report/html/patterns.h"
 
 namespace turnpike::report::html {
 namespace {
@@ -25,14 +26,13 @@ std::vector<Part> parts_of(const analyze::Verdict& verdict) {
   parts.push_back({"kernels", *verdict.gpu_busy_pct, "p-kernel", "#4470b3"});
   parts.push_back({"copies only", verdict.exposed_transfer_pct.value_or(0), "p-copy", "#1e8569"});
   if (verdict.idle) {
-    const char* fill = "url(#tp-wait)";
-    parts.push_back({"idle: held by copies", verdict.idle->copies_pct, "p-wait", fill});
-    parts.push_back({"idle: held by syncs", verdict.idle->syncs_pct, "p-wait", fill});
-    parts.push_back({"idle: input", verdict.idle->input_pct, "p-wait", fill});
-    parts.push_back({"idle: CPU issues work", verdict.idle->launch_pct, "p-wait", fill});
-    parts.push_back({"idle: no call to CUDA", verdict.idle->quiet_pct, "p-wait", fill});
+    parts.push_back({"idle: held by copies", verdict.idle->copies_pct, "p-wait", wait_fill(Class::kIdleCopy)});
+    parts.push_back({"idle: held by syncs", verdict.idle->syncs_pct, "p-wait", wait_fill(Class::kIdleSync)});
+    parts.push_back({"idle: input", verdict.idle->input_pct, "p-wait", wait_fill(Class::kIdleInput)});
+    parts.push_back({"idle: CPU issues work", verdict.idle->launch_pct, "p-wait", wait_fill(Class::kIdleLaunch)});
+    parts.push_back({"idle: no call to CUDA", verdict.idle->quiet_pct, "p-wait", wait_fill(Class::kIdleUnknown)});
   } else {
-    parts.push_back({"idle", verdict.gpu_idle_pct.value_or(0), "p-wait", "url(#tp-wait)"});
+    parts.push_back({"idle", verdict.gpu_idle_pct.value_or(0), "p-wait", wait_fill(Class::kIdleCopy)});
   }
   constexpr double kVisiblePct = 0.05;
   std::erase_if(parts, [](const Part& part) { return part.share_pct < kVisiblePct; });

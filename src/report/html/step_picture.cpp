@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <map>
+#include <set>
+#include <string_view>
 
 #include "base/units.h"
 #include "report/html/escape.h"
+#include "report/html/patterns.h"
 
 namespace turnpike::report::html {
 namespace {
@@ -25,7 +28,7 @@ constexpr std::size_t kLabelColumns = 130;
 constexpr int kHeightParts = 24;
 
 bool is_waiting(Class event_class) {
-  return event_class == Class::kBlocked || (event_class >= Class::kIdleCopy && event_class <= Class::kIdleUnknown);
+  return *wait_fill(event_class) != '\0';
 }
 
 // How a span is drawn: the style's class, and a fill for readers that show no style.
@@ -34,31 +37,30 @@ struct Look {
   const char* fill;
 };
 
-constexpr std::array kLooks = {
-    Look{"p-kernel", "#4470b3"}, Look{"p-call", "#7c8591"},
-    Look{"p-copy", "#1e8569"},   Look{"p-pageable", "url(#tp-pageable)"},
-    Look{"p-lost", "#999999"},   Look{"p-wait", "url(#tp-wait)"},
-    Look{"p-python", "#d3dad2"},
-};
-constexpr std::size_t kWaitLook = 5;
-constexpr std::size_t kPythonLook = 6;
+constexpr Look kKernel{"p-kernel", "#4470b3"};
+constexpr Look kCall{"p-call", "#7c8591"};
+constexpr Look kCopy{"p-copy", "#1e8569"};
+constexpr Look kPageable{"p-pageable", "url(#tp-pageable)"};
+constexpr Look kLost{"p-lost", "#999999"};
+constexpr Look kPython{"p-python", "#d3dad2"};
 
-std::size_t look_of(Class event_class) {
-  if (is_waiting(event_class)) return kWaitLook;
-  if (event_class == Class::kPython) return kPythonLook;
-  if (event_class == Class::kPageable) return 3;
-  if (event_class >= Class::kPinned && event_class <= Class::kMemset) return 2;
-  if (event_class == Class::kCopiesOnly) return 2;
-  if (event_class >= Class::kCall && event_class <= Class::kCopyCall) return 1;
-  if (event_class >= Class::kLost) return 4;
-  return 0;
+Look look_of(Class event_class) {
+  if (is_waiting(event_class)) return {"p-wait", wait_fill(event_class)};
+  if (event_class == Class::kPython) return kPython;
+  if (event_class == Class::kPageable) return kPageable;
+  if (event_class >= Class::kPinned && event_class <= Class::kMemset) return kCopy;
+  if (event_class == Class::kCopiesOnly) return kCopy;
+  if (event_class >= Class::kCall && event_class <= Class::kCopyCall) return kCall;
+  if (event_class >= Class::kLost) return kLost;
+  return kKernel;
 }
 
 // The share of each column that spans of one look cover: what is shorter than a column is summed, never dropped.
 class Coverage {
  public:
-  explicit Coverage(const Interval& window)
-      : start_ns_(window.start_ns),
+  Coverage(const Look& look, const Interval& window)
+      : look_(look),
+        start_ns_(window.start_ns),
         column_ns_(static_cast<double>(window.end_ns - window.start_ns) / static_cast<double>(kPictureColumns)),
         shares_(kPictureColumns) {}
 
@@ -72,17 +74,14 @@ class Coverage {
       const double right = std::min(to, static_cast<double>(column + 1));
       shares_[column] += std::max(0.0, right - left);
     }
-    is_empty_ = false;
   }
 
-  bool is_empty() const { return is_empty_; }
-
-  void append_rectangles(const Look& look, std::string& out) const {
+  void append_rectangles(std::string& out) const {
     for (std::size_t from = 0; from < kPictureColumns;) {
       const int height = height_at(from);
       std::size_t to = from + 1;
       while (to < kPictureColumns && height_at(to) == height) ++to;
-      if (height > 0) append_rectangle(from, to, height, look, out);
+      if (height > 0) append_rectangle(from, to, height, out);
       from = to;
     }
   }
@@ -94,18 +93,18 @@ class Coverage {
     return std::max(1, static_cast<int>(std::lround(share * kHeightParts)));
   }
 
-  static void append_rectangle(std::size_t from, std::size_t to, int height, const Look& look, std::string& out) {
+  void append_rectangle(std::size_t from, std::size_t to, int height, std::string& out) const {
     const double tall = 22.0 * height / kHeightParts;
     fmt::format_to(std::back_inserter(out),
                    "<rect class=\"{}\" fill=\"{}\" x=\"{:.1f}%\" y=\"{:.1f}\" width=\"{:.1f}%\" height=\"{:.1f}\"/>",
-                   look.style, look.fill, static_cast<double>(from) / 10, 2 + 22.0 - tall,
+                   look_.style, look_.fill, static_cast<double>(from) / 10, 2 + 22.0 - tall,
                    static_cast<double>(to - from) / 10, tall);
   }
 
+  Look look_;
   std::int64_t start_ns_;
   double column_ns_;
   std::vector<double> shares_;
-  bool is_empty_ = true;
 };
 
 double percent_at(const Interval& window, std::int64_t time_ns) {
@@ -173,13 +172,12 @@ std::string cause_words(const PictureRow& row, const Interval& window) {
 std::string svg_of(const PictureRow& row, const Interval& window, const Interval& step, const Sites& sites) {
   std::string svg = fmt::format("<svg class=\"row\" width=\"100%\" height=\"{}\" role=\"img\" aria-label=\"{}: {}\">",
                                 kRowHeight, escaped(row.title), cause_words(row, step));
-  for (std::size_t look = 0; look < kLooks.size(); ++look) {
-    Coverage coverage(window);
-    for (const PictureSpan& span : row.spans) {
-      if (look_of(span.event_class) == look) coverage.add(span);
-    }
-    if (!coverage.is_empty()) coverage.append_rectangles(kLooks[look], svg);
+  std::map<std::string_view, Coverage> coverages;
+  for (const PictureSpan& span : row.spans) {
+    const Look look = look_of(span.event_class);
+    coverages.try_emplace(look.fill, look, window).first->second.add(span);
   }
+  for (const auto& [fill, coverage] : coverages) coverage.append_rectangles(svg);
   append_cuts(row, window, svg);
   append_labels(row, window, sites, svg);
   return svg + "</svg>";
@@ -252,11 +250,6 @@ void bound(std::vector<PictureRow>& rows) {
 
 }  // namespace
 
-bool has_python(const StepPicture& picture) {
-  return std::any_of(picture.rows.begin(), picture.rows.end(),
-                     [](const PictureRow& row) { return row.kind == LaneKind::kPython; });
-}
-
 StepPicture picture_of(const ProcessLanes& lanes) {
   StepPicture picture{
       .window = lanes.median_step.value_or(extent_of(lanes)), .is_step = lanes.median_step.has_value(), .rows = {}};
@@ -299,7 +292,7 @@ void add_row(PictureRow row, StepPicture& picture) {
 std::string html_of(const StepPicture& picture, const Sites& sites) {
   if (picture.rows.empty()) return "";
   return html_of(picture, sites, picture.is_step ? "A median step" : "The whole recording", length_of(picture)) +
-         picture_hint(has_python(picture));
+         picture_hint({&picture});
 }
 
 std::int64_t length_of(const StepPicture& picture) {
@@ -319,20 +312,18 @@ std::string html_of(const StepPicture& picture, const Sites& sites, const std::s
   return html + "<tr><th scope=\"row\">time</th><td>" + axis_of(window) + "</td></tr>\n</tbody></table></section>\n";
 }
 
-std::string picture_hint(bool has_python) {
-  return std::string(
-             "<p class=\"hint\">Hatched: waiting. The height of a column is the share of its time. Grey: calls of "
-             "CUDA; blue: kernels; green: copies, striped from and to pageable memory") +
-         (has_python ? "; pale: lines of Python, from samples" : "") + ".</p>\n";
-}
-
-std::string picture_patterns() {
-  return "<svg class=\"sr\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>"
-         "<pattern id=\"tp-wait\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
-         "patternTransform=\"rotate(-45)\"><rect class=\"p-waiting\" fill=\"#c2501a\" width=\"6\" height=\"3\"/>"
-         "</pattern><pattern id=\"tp-pageable\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
-         "patternTransform=\"rotate(45)\"><rect class=\"p-copy\" fill=\"#1e8569\" width=\"6\" height=\"2.5\"/>"
-         "</pattern></defs></svg>\n";
+std::string picture_hint(std::initializer_list<const StepPicture*> pictures) {
+  std::set<Class> classes;
+  for (const StepPicture* picture : pictures) {
+    for (const PictureRow& row : picture->rows) {
+      for (const PictureSpan& span : row.spans) classes.insert(span.event_class);
+    }
+  }
+  const std::string waits = wait_legend(classes);
+  return "<p class=\"hint\">" + waits + (waits.empty() ? "" : ". ") +
+         "The height of a column is the share of its time. Grey: calls of CUDA; blue: kernels; green: copies, striped "
+         "from and to pageable memory" +
+         (classes.contains(Class::kPython) ? "; pale: lines of Python, from samples" : "") + ".</p>\n";
 }
 
 }  // namespace turnpike::report::html

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,7 +38,6 @@ StepPicture picture_of(const ProcessLanes& lanes);
 
 // Adds what of a row lies in the window, behind the rows of the same kind of its device.
 void add_row(PictureRow row, StepPicture& picture);
-bool has_python(const StepPicture& picture);
 
 std::int64_t length_of(const StepPicture& picture);
 
@@ -45,10 +45,7 @@ std::int64_t length_of(const StepPicture& picture);
 std::string html_of(const StepPicture& picture, const Sites& sites);
 // The same on a time axis of a given length, without the hint. `title` is untrusted.
 std::string html_of(const StepPicture& picture, const Sites& sites, const std::string& title, std::int64_t length_ns);
-// How to read a picture.
-std::string picture_hint(bool has_python);
-
-// The patterns that pictures of a page refer to.
-std::string picture_patterns();
+// How to read pictures: a legend of what is in them.
+std::string picture_hint(std::initializer_list<const StepPicture*> pictures);
 
 }  // namespace turnpike::report::html

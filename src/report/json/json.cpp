@@ -62,8 +62,16 @@ Json to_object(const analyze::Syncs& syncs) {
           {"of_transfers_host_blocked_ns", or_null(syncs.of_transfers_host_blocked_ns)}};
 }
 
+Json to_object(const analyze::LineTime& line) {
+  return {{"file", line.file},         {"line", line.line},           {"time_ns", line.time_ns},
+          {"waits_ns", line.waits_ns}, {"copies_ns", line.copies_ns}, {"gpu_idle_ns", or_null(line.gpu_idle_ns)}};
+}
+
 Json to_object(const analyze::Steps& steps) {
-  return {{"count", steps.count}, {"median_ns", steps.median_ns}, {"source", source_text(steps)}};
+  return {{"count", steps.count},
+          {"median_ns", steps.median_ns},
+          {"source", source_text(steps)},
+          {"device_median_ns", or_null(steps.device_median_ns)}};
 }
 
 Json to_object(const analyze::HostThread& thread) {
@@ -334,7 +342,8 @@ std::string to_json(const analyze::Report& report, const LineChanges& changes, N
                   {"saving_pct_all", or_null(report.saving_pct_all)},
                   {"losses", report.losses},
                   {"loss_sentences", loss_sentences(report)},
-                  {"paths", to_array(report.paths)}},
+                  {"paths", to_array(report.paths)},
+                  {"lines", to_array(report.lines)}},
                  names);
 }
 

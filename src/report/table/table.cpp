@@ -68,7 +68,7 @@ Result<bool> TableStream::State::load() {
   process = make_process_rows(std::move(**loaded));
   if (kind.needs_kernels && !are_kernels_known(*process)) {
     lacks_kernels = true;
-    return Error{path + " was recorded without kernels. Record with --detail full."};
+    return Error{path + " was recorded without kernels. " + analyze::how_to_record_kernels(reader->kind()) + "."};
   }
   rows = kind.rows_of(*process);
   return true;

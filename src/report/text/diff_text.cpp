@@ -156,13 +156,14 @@ void print_changes(const Comparison& comparison, std::size_t top, Page& page) {
   if (comparison.items.empty()) page.line("  neither run moved any data");
 }
 
-void print_findings(const Comparison& comparison, Page& page) {
+void print_findings(const Comparison& comparison, const analyze::Report& before, const analyze::Report& after,
+                    Page& page) {
   if (comparison.findings.empty()) return;
   page.blank();
   page.line("FINDINGS", Style::kHeading);
   const auto print_those = [&](const char* label, auto belongs) {
     for (const FindingChange& change : comparison.findings) {
-      if (belongs(change)) page.paragraph(label, finding_text(change));
+      if (belongs(change)) page.paragraph(label, finding_text(change, before, after));
     }
   };
   print_those("  solved   ", [](const FindingChange& change) { return !change.after; });
@@ -179,7 +180,7 @@ std::string to_text(const Comparison& comparison, const analyze::Report& before,
   print_verdicts(comparison, before, after, page);
   print_diff_totals(comparison, page);
   print_changes(comparison, options.top, page);
-  print_findings(comparison, page);
+  print_findings(comparison, before, after, page);
   return page.text();
 }
 

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "report/text/item_text.h"
+#include "report/text/saving_words.h"
 #include "report/text/text_width.h"
 
 namespace turnpike::report {
@@ -40,11 +41,6 @@ std::string devices_text(const std::vector<analyze::Device>& devices) {
   std::vector<std::string> parts;
   for (const auto& [name, count] : models) parts.push_back(count == 1 ? name : fmt::format("{} x {}", count, name));
   return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-std::string saving_text(const analyze::Finding& finding) {
-  if (finding.saving_step_ns) return "saving " + duration_text(*finding.saving_step_ns) + " per step";
-  return finding.saving_ns ? "saving " + duration_text(*finding.saving_ns) : "saving unknown";
 }
 
 }  // namespace
@@ -109,13 +105,14 @@ std::string same_text(const Comparison& comparison) {
   return text + ".";
 }
 
-std::string finding_text(const FindingChange& change) {
+std::string finding_text(const FindingChange& change, const analyze::Report& before, const analyze::Report& after) {
   const analyze::Finding& finding = change.any();
   const std::string where = finding.site.empty() ? "" : " at " + finding.site;
   const std::string what = fmt::format("{}{} ({})", finding.title, where, finding.rule);
-  if (!change.after) return fmt::format("{}; predicted: {}", what, saving_text(finding));
-  if (!change.before) return fmt::format("{}; {}", what, saving_text(finding));
-  return fmt::format("{}; {}", what, pair_text(saving_text(*change.before), saving_text(finding)));
+  const std::string gain = saving_text(finding, (change.after ? after : before).steps.has_value());
+  if (!change.after) return fmt::format("{}; {}{}", what, saving_of(finding) ? "predicted: " : "", gain);
+  if (!change.before) return fmt::format("{}; {}", what, gain);
+  return fmt::format("{}; {}", what, pair_text(saving_text(*change.before, before.steps.has_value()), gain));
 }
 
 }  // namespace turnpike::report

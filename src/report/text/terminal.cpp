@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "report/text/loss_sentence.h"
+#include "report/text/step_words.h"
 #include "report/text/terminal_sections.h"
 #include "report/text/text_width.h"
 
@@ -39,8 +40,8 @@ std::string recorded_text(const analyze::Report& report) {
 
 std::string steps_text(const std::optional<analyze::Steps>& steps) {
   if (!steps) return "none found";
-  return fmt::format("{}, each {} (median), found by {}", count_text(steps->count), duration_text(steps->median_ns),
-                     source_text(*steps));
+  return fmt::format("{}, each {} (median){}, found by {}", count_text(steps->count), duration_text(steps->median_ns),
+                     host_ahead_text(*steps), source_text(*steps));
 }
 
 std::string versions_text(const std::map<std::string, std::string>& versions) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "report/text/saving_words.h"
 #include "report/text/terminal_sections.h"
 #include "report/text/text_width.h"
 #include "report/text/verdict_remark.h"
@@ -14,24 +15,6 @@ namespace turnpike::report {
 namespace {
 
 constexpr std::size_t kMaxFindings = 10;
-
-std::string saving_text(const analyze::Finding& finding, bool has_steps) {
-  if (!finding.saving_pct)
-    return finding.severity == analyze::Severity::kError ? "results may be wrong" : "gain unknown";
-  const char* const each = has_steps ? " a step" : "";
-  const auto low_ns = finding.saving_step_low_ns;
-  const auto high_ns = finding.saving_step_high_ns;
-  if (!low_ns || !high_ns || !finding.saving_step_ns) {
-    return fmt::format("saves {}{} ({})", duration_text(finding.saving_step_ns.value_or(0)), each,
-                       percent_text(finding.saving_pct));
-  }
-  const double pct_of_ns =
-      *finding.saving_pct / static_cast<double>(std::max<std::int64_t>(1, *finding.saving_step_ns));
-  const auto share = [&](std::int64_t ns) { return percent_text(pct_of_ns * static_cast<double>(ns)); };
-  if (*low_ns == 0) return fmt::format("saves up to {}{} ({})", duration_text(*high_ns), each, share(*high_ns));
-  return fmt::format("saves {} to {}{} ({} to {})", duration_text(*low_ns), duration_text(*high_ns), each,
-                     share(*low_ns), share(*high_ns));
-}
 
 // What the savings are of: the largest tells it, since what is re-timed is no figure of the report.
 std::string basis_text(const analyze::Report& report) {

@@ -96,7 +96,7 @@ std::string per_step_text(const analyze::Report& report) {
   const auto blocked = blocked_in_all(report);
   const auto each = blocked ? std::optional(*blocked / static_cast<std::int64_t>(report.steps->count)) : blocked;
   return text + fmt::format("CPU blocked {} of {} (everything divided by {} steps).", duration_text(each),
-                            duration_text(report.steps->median_ns), count_text(report.steps->count));
+                            duration_text(report.steps->typical_ns()), count_text(report.steps->count));
 }
 
 // How the rate in the column "of the link" is known; empty: measured, as the column says.

@@ -301,6 +301,21 @@ TEST(Check, SaysAllPlacesThatTheRunCannotTell) {
             "--detail full, or [[allow]] these places.");
 }
 
+TEST(Check, AdvisesForTheToolThatRecorded) {
+  Report report = report_with({});
+  report.verdict = {};
+  const auto advice_for = [&](const std::string& kind) {
+    report.source.kind = kind;
+    const std::string why = checked_one(report, "[verdict]\nmax_gpu_idle_pct = 3\n").why;
+    return why.substr(why.find(". ") + 2);
+  };
+  EXPECT_EQ(advice_for("turnpike"), "Record with --detail full, on a program that uses the GPU.");
+  EXPECT_EQ(advice_for("kineto"),
+            "Profile with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], on a program that uses the GPU.");
+  EXPECT_EQ(advice_for("nsys"), "Profile with nsys profile --trace=cuda,nvtx, on a program that uses the GPU.");
+  EXPECT_EQ(advice_for("mixed"), "Record the kernels of every process, on a program that uses the GPU.");
+}
+
 TEST(Check, PercentagesOfTheVerdictAreLimited) {
   const Report report = report_with({});  // 5 % and 70 %
   EXPECT_EQ(checked_one(report, "[verdict]\nmax_exposed_transfer_pct = 5\n").outcome, Outcome::kWithin);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "analyze/rules/step_program.h"
+#include "base/units.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -54,6 +55,22 @@ TEST(LateLoader, TellsToRaiseTheNumberOfWorkersThatThereAre) {
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_NE(findings[0].evidence.find("it waited for the worker processes"), std::string::npos) << findings[0].evidence;
   EXPECT_NE(findings[0].advice.find("twice as many (num_workers="), std::string::npos);
+}
+
+// The advice reaches a part of what ready batches would save: a figure of the whole says that it is one.
+TEST(LateLoader, TellsWhatReadyBatchesWouldSaveWhereTheAdviceReachesAPartOfIt) {
+  const auto whole = findings_of(6000 * kUs, 500 * kUs, Sampled::kDataSet);
+  ASSERT_EQ(whole.size(), 1u);
+  EXPECT_EQ(whole[0].evidence.find("would"), std::string::npos) << whole[0].evidence;
+  EXPECT_EQ(whole[0].saving_reason, "");
+  const auto part = findings_of(6000 * kUs, 500 * kUs, Sampled::kWorkers);
+  ASSERT_EQ(part.size(), 1u);
+  EXPECT_EQ(part[0].evidence.find("would"), std::string::npos) << part[0].evidence;
+  EXPECT_EQ(part[0].saving_reason, "if each batch were ready, a step would take " +
+                                       time_text(static_cast<double>(part[0].saving_step_ns.value_or(0))) +
+                                       " less, and this reaches a part of it: twice as many workers load twice as "
+                                       "fast, as far as the CPU has cores for them");
+  EXPECT_LT(part[0].saving_step_high_ns, part[0].saving_step_ns);
 }
 
 TEST(LateLoader, IsNotOneThatTheGpuHides) {

@@ -31,6 +31,18 @@ TEST(PeerCopySerialised, IsToldWhereAGpuStandsStill) {
   EXPECT_GT(findings[0].saving_pct.value_or(0), 10);
 }
 
+// The host issues a step in some 20 us and waits at the end only.
+TEST(PeerCopySerialised, StepsAreWhatTheGpuTakesWhereTheCpuRunsAhead) {
+  StepProgram program = sending(kComputeStream);
+  const LoadedProcess processes[] = {program.builder().take()};
+  const Report report = analyze_processes(processes);
+  ASSERT_TRUE(report.steps);
+  EXPECT_LT(report.steps->median_ns, 50 * kUs);
+  EXPECT_EQ(report.steps->device_median_ns, 1103 * kUs);
+  EXPECT_EQ(report.steps->typical_ns(), 1103 * kUs);
+  EXPECT_LT(report.findings.at(0).saving_step_high_ns.value_or(0), report.steps->typical_ns());
+}
+
 TEST(PeerCopySerialised, IsNoneBesideKernels) {
   EXPECT_TRUE(sending(kSideStream).findings(kPeerCopySerialised).empty());
 }

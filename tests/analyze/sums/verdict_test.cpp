@@ -83,7 +83,7 @@ DeviceTime time_of(std::int64_t kernel, std::int64_t transfer, std::int64_t copy
 }
 
 std::optional<Bound> bound_of(const DeviceTime& time) {
-  return judge(time, {}, true).bound_by;
+  return judge(time, {}).bound_by;
 }
 
 TEST(Verdict, IsTheGpuFromNinetyPercentOn) {
@@ -109,7 +109,7 @@ TEST(Verdict, IsMixedWhenNoCauseExplainsMoreThanHalf) {
 }
 
 TEST(Verdict, SaysItsNumbers) {
-  const Verdict verdict = judge(time_of(400, 100, 50, 250, 20, 130, 50), {.whole_steps = 39, .processes = 1}, true);
+  const Verdict verdict = judge(time_of(400, 100, 50, 250, 20, 130, 50), {.whole_steps = 39, .processes = 1});
   EXPECT_DOUBLE_EQ(*verdict.gpu_busy_pct, 40.0);
   EXPECT_DOUBLE_EQ(*verdict.gpu_idle_pct, 50.0);
   EXPECT_DOUBLE_EQ(*verdict.exposed_transfer_pct, 10.0);
@@ -120,32 +120,23 @@ TEST(Verdict, SaysItsNumbers) {
 }
 
 TEST(Verdict, LeavesOutWhatDidNotHappen) {
-  EXPECT_THAT(judge(time_of(990, 0, 0, 0, 0, 10, 0), {}, true).why,
+  EXPECT_THAT(judge(time_of(990, 0, 0, 0, 0, 10, 0), {}).why,
               EndsWith("only transfers for 0.0 %, and nothing for 1.0 %: the host issued work for 1.0 %."));
-  EXPECT_THAT(judge(time_of(1000, 0, 0, 0, 0, 0, 0), {}, true).why, EndsWith("and nothing for 0.0 %."));
+  EXPECT_THAT(judge(time_of(1000, 0, 0, 0, 0, 0, 0), {}).why, EndsWith("and nothing for 0.0 %."));
 }
 
 TEST(Verdict, SaysWhatItIsAbout) {
   const DeviceTime time = time_of(1, 1, 1, 1, 1, 1, 1);
-  EXPECT_THAT(judge(time, {}, true).why, StartsWith("Over all that was recorded, "));
-  EXPECT_THAT(judge(time, {.whole_steps = 80, .processes = 2}, true).why,
+  EXPECT_THAT(judge(time, {}).why, StartsWith("Over all that was recorded, "));
+  EXPECT_THAT(judge(time, {.whole_steps = 80, .processes = 2}).why,
               StartsWith("Over the 80 whole steps of 2 processes, "));
-  EXPECT_THAT(judge(time, {.whole_steps = 38, .processes = 1, .has_warm_up = true}, true).why,
+  EXPECT_THAT(judge(time, {.whole_steps = 38, .processes = 1, .has_warm_up = true}).why,
               StartsWith("Over the 38 whole steps after the warm-up, "));
 }
 
-TEST(Verdict, IsUnknownWithoutKernels) {
-  const Verdict verdict = judge({}, {}, false);
-  EXPECT_EQ(verdict.bound_by, std::nullopt);
-  EXPECT_EQ(verdict.gpu_busy_pct, std::nullopt);
-  EXPECT_EQ(verdict.gpu_idle_pct, std::nullopt);
-  EXPECT_EQ(verdict.exposed_transfer_pct, std::nullopt);
-  EXPECT_FALSE(verdict.why.empty());
-}
-
 TEST(Verdict, IsUnknownWhenNoDeviceDidAnything) {
-  EXPECT_EQ(judge({}, {}, true).bound_by, std::nullopt);
-  EXPECT_EQ(judge({}, {}, true).gpu_busy_pct, std::nullopt);
+  EXPECT_EQ(judge({}, {}).bound_by, std::nullopt);
+  EXPECT_EQ(judge({}, {}).gpu_busy_pct, std::nullopt);
 }
 
 TEST(Verdict, NamesTheFirstOfEqualCausesMixedUnlessItIsMoreThanHalf) {
@@ -160,7 +151,7 @@ TEST(Verdict, NamesTheFirstOfEqualCausesMixedUnlessItIsMoreThanHalf) {
 }
 
 TEST(Verdict, SharesIdleTimeOut) {
-  const Verdict verdict = judge(time_of(400, 100, 50, 250, 20, 130, 50), {}, true);
+  const Verdict verdict = judge(time_of(400, 100, 50, 250, 20, 130, 50), {});
   EXPECT_DOUBLE_EQ(verdict.idle->copies_pct, 5);
   EXPECT_DOUBLE_EQ(verdict.idle->syncs_pct, 25);
   EXPECT_DOUBLE_EQ(verdict.idle->input_pct, 2);
@@ -169,15 +160,15 @@ TEST(Verdict, SharesIdleTimeOut) {
 }
 
 TEST(Verdict, ShowsSharesFromATwentiethOfAPercentOn) {
-  EXPECT_THAT(judge(time_of(19'990, 0, 0, 10, 0, 0, 0), {}, true).why,
+  EXPECT_THAT(judge(time_of(19'990, 0, 0, 10, 0, 0, 0), {}).why,
               EndsWith("nothing for 0.1 %: the host was held by synchronisations for 0.1 %."));
-  EXPECT_THAT(judge(time_of(19'991, 0, 0, 9, 0, 0, 0), {}, true).why, EndsWith("nothing for 0.0 %."));
+  EXPECT_THAT(judge(time_of(19'991, 0, 0, 9, 0, 0, 0), {}).why, EndsWith("nothing for 0.0 %."));
 }
 
 TEST(Verdict, SaysOfARangeWhatHappenedWhileItWasOpen) {
-  EXPECT_THAT(judge(time_of(1, 1, 1, 1, 1, 1, 1), {.whole_steps = 3, .processes = 2, .is_range = true}, true).why,
+  EXPECT_THAT(judge(time_of(1, 1, 1, 1, 1, 1, 1), {.whole_steps = 3, .processes = 2, .is_range = true}).why,
               StartsWith("While it was open, kernels ran for 14.3 %"));
-  EXPECT_THAT(judge(time_of(1, 1, 1, 1, 1, 1, 1), {.whole_steps = 3, .processes = 1}, true).why,
+  EXPECT_THAT(judge(time_of(1, 1, 1, 1, 1, 1, 1), {.whole_steps = 3, .processes = 1}).why,
               StartsWith("Over the 3 whole steps, "));
 }
 

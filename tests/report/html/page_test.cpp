@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "analyze/rules/step_program.h"
 #include "base/base64.h"
@@ -479,6 +482,44 @@ std::set<std::uint64_t> uploads_with_fix(const std::string& html, std::size_t fi
     for (const Decoded& event : events_of(html, lane)) durations.insert(event.duration);
   }
   return durations;
+}
+
+// In the recording the GPU waits for each read of the loss; with the fix it waits less, and every moment of its step
+// has a kernel or a cause.
+TEST(Page, WithTheFixTheGpuHasARowOfWhatItWaitsFor) {
+  analyze::StepProgram program;
+  const std::uint32_t stack = program.stack(15, {"_local_scalar_dense", "item"});
+  program.steps(8, [&](int) {
+    program.kernel(400'000);
+    program.download({.stack = stack, .bytes = 4, .duration_ns = 2'000, .wait = analyze::Wait::kBehind});
+    program.work(300'000);
+    program.kernel(200'000);
+  });
+  const analyze::LoadedProcess processes[] = {program.builder().take()};
+  Page page({}, 1);
+  const analyze::Report report =
+      analyze::analyze_processes(processes, {}, [&](const analyze::ProcessView& view) { page.add(view); });
+  const std::string html = written(page, report);
+  ASSERT_FALSE(report.findings.empty());
+  const Json contents = contents_of(html);
+  std::vector<std::pair<std::int64_t, std::int64_t>> times;
+  std::string recorded_title;
+  std::uint64_t idle_ns = 0;
+  for (const Json& lane : contents["lanes"]) {
+    if (lane["kind"] == "state" && !lane.contains("fix")) recorded_title = lane["title"];
+    if (lane.value("fix", Json()) != Json(0) || (lane["kind"] != "state" && lane["kind"] != "stream")) continue;
+    if (lane["kind"] == "state") {
+      EXPECT_EQ(lane["title"], recorded_title);
+    }
+    for (const Decoded& event : events_of(html, lane)) {
+      times.emplace_back(event.start, event.start + static_cast<std::int64_t>(event.duration));
+      if (lane["kind"] == "state") idle_ns += event.duration;
+    }
+  }
+  std::sort(times.begin(), times.end());
+  ASSERT_GT(idle_ns, 0u);
+  EXPECT_LT(idle_ns, 300'000u) << "the recorded step is idle for that long";
+  for (std::size_t i = 1; i < times.size(); ++i) EXPECT_EQ(times[i - 1].second, times[i].first) << i;
 }
 
 TEST(Page, LinesOfALibraryThatOneLineLedToHaveAFixEach) {

@@ -16,19 +16,25 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::string findings_of(const analyze::Report& report) {
+enum class Part { kFindings, kSource };
+
+std::string part_of(const analyze::Report& report, Part part, const std::vector<Excerpt>& excerpts = {}) {
   const LineChanges changes(report.findings.size());
   const std::string nothing;
   const std::vector<std::string> missing;
-  const std::vector<Excerpt> excerpts;
-  return findings_html({.report = report,
-                        .headline = nothing,
-                        .details = nothing,
-                        .missing = missing,
-                        .changes = changes,
-                        .excerpts = excerpts,
-                        .no_source = nothing,
-                        .picture = nothing});
+  const StaticReport parts{.report = report,
+                           .headline = nothing,
+                           .details = nothing,
+                           .missing = missing,
+                           .changes = changes,
+                           .excerpts = excerpts,
+                           .no_source = nothing,
+                           .picture = nothing};
+  return part == Part::kFindings ? findings_html(parts) : source_html(parts);
+}
+
+std::string findings_of(const analyze::Report& report) {
+  return part_of(report, Part::kFindings);
 }
 
 analyze::Report report_with_finding(const std::string& site) {
@@ -69,6 +75,32 @@ TEST(StaticReport, CallsASavingLongerThanTheMedianStepAnAverage) {
   EXPECT_THAT(findings_of(report), HasSubstr("saves 4.00 ms a step on average (30 %)</strong>"));
   finding.saving_step_ns = 1'000'000;
   EXPECT_THAT(findings_of(report), HasSubstr("saves 1.00 ms a step (30 %) →\u00a02.00 ms</strong>"));
+}
+
+TEST(StaticReport, TakesASavingFromAStepOfTheGpuWhereTheCpuRunsAhead) {
+  analyze::Report report = report_with_finding("train.py:3");
+  report.steps = analyze::Steps{.count = 9, .median_ns = 66'500, .device_median_ns = 1'750'000};
+  report.findings.front().saving_pct = 20;
+  report.findings.front().saving_step_ns = 350'000;
+  EXPECT_THAT(findings_of(report), HasSubstr("saves 350 us a step (20 %) →\u00a01.40 ms</strong>"));
+}
+
+TEST(StaticReport, ALineCostsTheTimeThatPassedAndSaysWhatWasAtOnce) {
+  analyze::Report report;
+  report.steps = analyze::Steps{.count = 2, .median_ns = 9'000'000};
+  report.lines = {{.file = "/a/train.py",
+                   .line = 7,
+                   .time_ns = 6'000'000,
+                   .waits_ns = 5'000'000,
+                   .copies_ns = 4'000'000,
+                   .gpu_idle_ns = std::nullopt},
+                  {.file = "/a/train.py", .line = 9, .time_ns = 2'000'000, .waits_ns = 2'000'000}};
+  const std::string html = part_of(report, Part::kSource, {{"/a/train.py", 7, {"x.cuda()", "", "y.item()"}}});
+  EXPECT_THAT(html, HasSubstr("title=\"the CPU waits 2.50 ms, copies take 2.00 ms, 1.50 ms of it at the same time\""));
+  EXPECT_THAT(html, HasSubstr("</svg> 3.00 ms</span>"));
+  EXPECT_THAT(html, HasSubstr("width=\"83.3%\" height=\"11\"/><rect class=\"p-copy\" fill=\"#1e8569\" "
+                              "x=\"83.3%\" width=\"16.7%\""));
+  EXPECT_THAT(html, HasSubstr("title=\"the CPU waits 1.00 ms\""));
 }
 
 TEST(StaticReport, NamesCausesOfIdleTimeInWords) {

@@ -6,9 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "report/html/patterns.h"
 
 namespace turnpike::report::html {
 namespace {
@@ -88,6 +92,32 @@ TEST(StepPicture, PutsWaitsForOtherRanksBehindWhatTheDeviceWaitsFor) {
   EXPECT_EQ(picture.rows[1].spans.size(), 1u);
   add_row({"later", LaneKind::kState, 0, {{kStepNs, kStepNs + 5, Class::kIdleRank, 0}}}, picture);
   EXPECT_EQ(picture.rows.size(), 3u) << "nothing of it lies in the step";
+}
+
+TEST(StepPicture, TellsCausesOfIdleTimeApartByPatternWithALegend) {
+  StepPicture picture{.window = {0, 1'000'000}, .is_step = true, .rows = {}};
+  PictureRow row{"GPU 0: what it waits for", LaneKind::kState, 0, {}};
+  const Class causes[] = {Class::kIdleCopy,   Class::kIdleSync,    Class::kIdleInput,
+                          Class::kIdleLaunch, Class::kIdleUnknown, Class::kIdleRank};
+  std::int64_t at_ns = 0;
+  for (const Class cause : causes) {
+    row.spans.push_back({at_ns, at_ns + 100'000, cause, 0});
+    at_ns += 150'000;
+  }
+  picture.rows = {row};
+  const std::string html = html_of(picture, Sites());
+  std::set<std::string> fills;
+  for (const Class cause : causes) {
+    const std::string fill = wait_fill(cause);
+    fills.insert(fill);
+    EXPECT_THAT(html, HasSubstr("<rect class=\"p-wait\" fill=\"" + fill + "\" x=")) << "drawn";
+    EXPECT_THAT(html, HasSubstr("fill=\"" + fill + "\" width=\"26\"")) << "in the legend";
+    const std::string id = fill.substr(5, fill.size() - 6);
+    EXPECT_THAT(pattern_definitions(), HasSubstr("<pattern id=\"" + id + "\""));
+  }
+  EXPECT_EQ(fills.size(), std::size(causes));
+  EXPECT_THAT(html, HasSubstr("</svg> GPU idle: input; <svg"));
+  EXPECT_THAT(html, Not(HasSubstr("the CPU waits")));
 }
 
 TEST(StepPicture, HasAnAxisOfRoundTimes) {

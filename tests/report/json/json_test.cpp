@@ -18,11 +18,11 @@ using Json = nlohmann::ordered_json;
 // What a value may be: i integer, n number, s text, b boolean, a array, o object, 0 null.
 using Contract = std::vector<std::pair<std::string, std::string>>;
 
-const Contract kReport = {{"schema", "i"},   {"source", "o"},          {"span_ns", "i"}, {"totals", "o"},
-                          {"syncs", "o"},    {"steps", "o0"},          {"verdict", "o"}, {"idle", "a"},
-                          {"ranges", "a"},   {"memory", "o0"},         {"sites", "a"},   {"sync_sites", "a"},
-                          {"findings", "a"}, {"saving_pct_all", "n0"}, {"losses", "o"},  {"loss_sentences", "o"},
-                          {"paths", "a"}};
+const Contract kReport = {
+    {"schema", "i"},         {"source", "o"},     {"span_ns", "i"},  {"totals", "o"},          {"syncs", "o"},
+    {"steps", "o0"},         {"verdict", "o"},    {"idle", "a"},     {"ranges", "a"},          {"memory", "o0"},
+    {"sites", "a"},          {"sync_sites", "a"}, {"findings", "a"}, {"saving_pct_all", "n0"}, {"losses", "o"},
+    {"loss_sentences", "o"}, {"paths", "a"},      {"lines", "a"}};
 const Contract kSource = {{"kind", "s"},     {"paths", "a"},      {"processes", "i"}, {"devices", "a"},
                           {"hosts", "a"},    {"program", "s0"},   {"detail", "s0"},   {"versions", "o"},
                           {"unusable", "a"}, {"unreadable", "a"}, {"notes", "a"},     {"identities", "a"},
@@ -163,6 +163,11 @@ void expect_whole_contract(const Json& json) {
   EXPECT_EQ(json["totals"].size(), 6u);
   for (const Json& site : json["sites"]) expect_contract(site, kSite);
   for (const Json& site : json["sync_sites"]) expect_contract(site, kSyncSite);
+  for (const Json& line : json["lines"]) {
+    expect_contract(
+        line,
+        {{"file", "s"}, {"line", "i"}, {"time_ns", "i"}, {"waits_ns", "i"}, {"copies_ns", "i"}, {"gpu_idle_ns", "i0"}});
+  }
   for (const Json& site : json["idle"]) expect_contract(site, kIdleSite);
   for (const Json& finding : json["findings"]) expect_contract(finding, kFinding);
 }
@@ -174,11 +179,12 @@ TEST(Json, KeepsTheContract) {
   report.source.identities.resize(1);
   report.idle.resize(1);
   report.idle[0].device = trace::kUnknownId;
+  report.lines.resize(1);
   const Json json = Json::parse(to_json(report));
   expect_whole_contract(json);
   EXPECT_TRUE(json["idle"][0]["site"].is_null());
   EXPECT_TRUE(json["idle"][0]["device"].is_null());
-  expect_contract(json["steps"], {{"count", "i"}, {"median_ns", "i"}, {"source", "s"}});
+  expect_contract(json["steps"], {{"count", "i"}, {"median_ns", "i"}, {"source", "s"}, {"device_median_ns", "i0"}});
 }
 
 TEST(Json, HoldsTheFiguresOfTheReport) {

@@ -147,7 +147,7 @@ TEST(TableStream, FailsAboutKernelsThatWereNotRecorded) {
   EXPECT_FALSE(table->lacks_kernels());
   const auto batch = table->next();
   ASSERT_FALSE(batch);
-  EXPECT_THAT(batch.error().message, HasSubstr("1.tpt was recorded without kernels"));
+  EXPECT_THAT(batch.error().message, HasSubstr("1.tpt was recorded without kernels. Record with --detail full."));
   EXPECT_TRUE(table->lacks_kernels());
 }
 

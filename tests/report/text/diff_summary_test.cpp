@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "report/text/diff_text.h"
+#include "report/text/diff_words.h"
 
 namespace turnpike::report {
 namespace {
@@ -224,14 +225,20 @@ TEST(DiffRows, SavingsAreOfAStepWhereTheyAreKnown) {
   analyze::Finding finding;
   finding.rule = "rule";
   finding.title = "Title";
-  Comparison comparison = comparison_of({});
-  comparison.findings = {{.before = {}, .after = finding}};
-  EXPECT_THAT(text_of(comparison), HasSubstr("  new      Title (rule); saving unknown\n"));
-  comparison.findings[0].after->saving_ns = 3'000;
-  EXPECT_THAT(text_of(comparison), HasSubstr("  new      Title (rule); saving 3.00 us\n"));
-  comparison.findings[0].after->saving_step_ns = 2'000;
-  comparison.findings[0].after->site = "a.py:1";
-  EXPECT_THAT(text_of(comparison), HasSubstr("  new      Title at a.py:1 (rule); saving 2.00 us per step\n"));
+  analyze::Report report;
+  analyze::FindingChange change{.before = {}, .after = finding};
+  EXPECT_EQ(finding_text(change, report, report), "Title (rule); gain unknown");
+  change.after->saving_step_ns = 2'000;
+  change.after->saving_pct = 4;
+  EXPECT_EQ(finding_text(change, report, report), "Title (rule); saves 2.00 us (4 %)");
+  report.steps = analyze::Steps{.count = 3, .median_ns = 50'000};
+  change.after->site = "a.py:1";
+  EXPECT_EQ(finding_text(change, report, report), "Title at a.py:1 (rule); saves 2.00 us a step (4 %)");
+  change.before = change.after;
+  change.before->saving_step_low_ns = 1'000;
+  change.before->saving_step_high_ns = 3'000;
+  EXPECT_EQ(finding_text(change, report, report),
+            "Title at a.py:1 (rule); saves 1.00 us to 3.00 us a step (2 % to 6 %) -> saves 2.00 us a step (4 %)");
 }
 
 TEST(DiffRows, WhatNeitherRunHasIsNoRow) {

@@ -12,6 +12,7 @@
 #include "report/golden.h"
 #include "report/json/diff_json.h"
 #include "report/sample_report.h"
+#include "report/text/terminal.h"
 #include "report/text/text_width.h"
 
 namespace turnpike::report {
@@ -70,6 +71,22 @@ std::string summary(const analyze::Report& before, const analyze::Report& after)
 
 TEST(DiffText, SaysEverythingOfAFix) {
   expect_golden(text_of(before_the_fix(), after_the_fix()), "diff_fix.txt");
+}
+
+TEST(DiffText, FindingsSaveWhatTheReportSaysThatTheySave) {
+  analyze::Report before = before_the_fix();
+  analyze::Finding& finding = before.findings[0];
+  finding.saving_step_ns = 800'000;
+  finding.saving_step_low_ns = 0;
+  finding.saving_step_high_ns = 600'000;
+  before.findings.resize(1);
+  const std::string words = "saves up to 600 us a step (15 %)";
+  EXPECT_THAT(to_text(before, {.width = 200}), HasSubstr(words));
+  EXPECT_THAT(text_of(before, after_the_fix(), 200), HasSubstr("(pageable_async_copy); predicted: " + words));
+  before.steps.reset();
+  EXPECT_THAT(text_of(before, after_the_fix(), 200), HasSubstr("predicted: saves up to 600 us (15 %)"));
+  before.findings[0].saving_pct.reset();
+  EXPECT_THAT(text_of(before, after_the_fix(), 200), HasSubstr("(pageable_async_copy); gain unknown"));
 }
 
 TEST(DiffText, SaysThatNothingChanged) {

@@ -312,6 +312,18 @@ TEST(Terminal, TheHeaderHasAFormForEachDetailAndNumberOfProcesses) {
   EXPECT_EQ(header(2, "other"), "  recorded  5.00 us in 2 processes, detail other");
 }
 
+TEST(Terminal, AStepIsOfTheCpuAndOfTheGpuWhereTheCpuRunsAhead) {
+  analyze::Report report;
+  report.steps = analyze::Steps{.count = 60, .median_ns = 66'500, .source = analyze::StepSource::kBackward};
+  EXPECT_THAT(to_text(report, {}), HasSubstr("60, each 66.5 us (median), found by backward pass\n"));
+  report.steps->device_median_ns = 1'750'000;
+  EXPECT_THAT(
+      to_text(report, {.width = 120}),
+      HasSubstr("60, each 66.5 us (median) on the CPU, which runs ahead; 1.75 ms on the GPU, found by backward"));
+  report.steps->device_median_ns = 70'000;
+  EXPECT_THAT(to_text(report, {}), HasSubstr("60, each 66.5 us (median), found by backward pass\n"));
+}
+
 TEST(Terminal, PathsAndCommandsAreCutInTheirMiddleToOneLine) {
   analyze::Report report = ordinary_report();
   report.source.paths = {std::string(28, 'p')};

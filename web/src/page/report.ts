@@ -65,7 +65,12 @@ export interface Report {
     notes: string[];
   };
   span_ns: number;
-  steps: { count: number; median_ns: number; source: string } | null;
+  steps: {
+    count: number;
+    median_ns: number;
+    device_median_ns: number | null;
+    source: string;
+  } | null;
   verdict: {
     bound_by: string;
     gpu_busy_pct: number | null;
@@ -77,10 +82,22 @@ export interface Report {
   memory: { points: { time_ns: number; device_bytes: number; pinned_bytes: number }[] } | null;
   sites: TransferSite[];
   sync_sites: SyncSite[];
+  /** Most time first. */
+  lines: LineTime[];
   findings: Finding[];
   saving_pct_all: number | null;
   losses: Record<string, number>;
   loss_sentences: Record<string, string>;
+}
+
+/** A line while its transfers and synchronisations took time; no moment counts twice. */
+export interface LineTime {
+  file: string;
+  line: number;
+  time_ns: number;
+  waits_ns: number;
+  copies_ns: number;
+  gpu_idle_ns: number | null;
 }
 
 /** What the figures of a report are of: a step, or the run where it has no steps. */
@@ -97,6 +114,16 @@ const RUN: Whole = { name: "the run", time: "the time", each: "" };
 
 export function wholeOf(report: Report): Whole {
   return report.steps ? STEP : RUN;
+}
+
+/** Steps whose devices take that much longer than the CPU are behind it. */
+const AHEAD = 1.1;
+
+/** What a step takes: on the devices where the CPU runs ahead of them. */
+export function stepTime({ steps }: Report): number | undefined {
+  if (!steps) return undefined;
+  const device = steps.device_median_ns ?? 0;
+  return device > AHEAD * steps.median_ns ? device : steps.median_ns;
 }
 
 export function checkReport(value: unknown): Report {

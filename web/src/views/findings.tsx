@@ -1,6 +1,6 @@
 // The findings: where, what, what it saves, and the fix.
 import type { Fix } from "../page/contents.ts";
-import { type Finding, wholeOf } from "../page/report.ts";
+import { type Finding, stepTime, wholeOf } from "../page/report.ts";
 import { prose, visible, whereOf } from "../short_name.ts";
 import { duration, percent } from "../time_text.ts";
 import { useActions, useViewState } from "./use_store.ts";
@@ -107,7 +107,7 @@ function Saving({ finding }: { finding: Finding }) {
   const [low, high] = [finding.saving_step_low_ns ?? saved, finding.saving_step_high_ns ?? saved];
   const isRange = low !== high;
   const lowest = isRange ? (low > 0 ? `${duration(low)} to ` : "up to ") : "";
-  const step = run.report.steps?.median_ns;
+  const step = stepTime(run.report);
   // What only some steps could save may be longer than the median step.
   const each = wholeOf(run.report).each + (step && high >= step ? " on average" : "");
   return (

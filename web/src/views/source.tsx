@@ -1,8 +1,8 @@
 // Source lines with their cost in the margin. Without source text, the lines that cost something are listed all the same.
 import { useEffect, useRef } from "preact/hooks";
-import { type LineCost, lineCosts, total } from "../model/line_costs.ts";
+import { atOnce, besideWaits } from "../model/line_costs.ts";
 import type { SourceExcerpt } from "../page/contents.ts";
-import { type Whole, wholeOf } from "../page/report.ts";
+import { type LineTime, type Whole, wholeOf } from "../page/report.ts";
 import { visible } from "../short_name.ts";
 import { duration } from "../time_text.ts";
 import { useActions, useViewState } from "./use_store.ts";
@@ -13,7 +13,7 @@ const LISTED_IN_CARD = 5;
 const LISTED_IN_TAB = 50;
 
 interface Shown {
-  costs: LineCost[];
+  costs: LineTime[];
   most: number;
   steps: number;
   /** What the costs are of. */
@@ -22,10 +22,10 @@ interface Shown {
 
 function useCosts(): Shown {
   const { run } = useActions();
-  const costs = lineCosts(run.report);
+  const costs = run.report.lines;
   return {
     costs,
-    most: Math.max(1, ...costs.map(total)),
+    most: Math.max(1, costs[0]?.time_ns ?? 0),
     steps: run.report.steps?.count || 1,
     of: wholeOf(run.report),
   };
@@ -42,7 +42,7 @@ export function SourceCard() {
   const place = site === undefined ? undefined : contents.sites[site];
   const file = place?.file ?? shown.costs[0]?.file;
   const excerpt = contents.source?.find((candidate) => candidate.file === file);
-  const hasCosts = shown.costs.some((cost) => total(cost) > 0);
+  const hasCosts = shown.costs.some((cost) => cost.time_ns > 0);
   const hasLines = excerpt !== undefined || hasCosts;
   return (
     <section class="card source" aria-label="Source">
@@ -138,30 +138,31 @@ function Excerpt(props: { excerpt: SourceExcerpt; shown: Shown; chosen: number |
   );
 }
 
-function Margin({ cost, shown }: { cost: LineCost | undefined; shown: Shown }) {
-  if (!cost || total(cost) === 0) return <span class="margin" />;
+function Margin({ cost, shown }: { cost: LineTime | undefined; shown: Shown }) {
+  if (!cost || cost.time_ns === 0) return <span class="margin" />;
   const width = (ns: number) => ({ width: `${(100 * ns) / shown.most}%` });
   return (
     <span class="margin" title={costWords(cost, shown)}>
       <span class="sr">{costWords(cost, shown)}</span>
       <span class="bars">
-        <i class="wait" style={width(cost.blocked_ns)} />
-        <i class="copies" style={width(cost.copy_ns)} />
+        <i class="wait" style={width(cost.waits_ns)} />
+        <i class="copies" style={width(besideWaits(cost))} />
       </span>
-      <b>{duration(total(cost) / shown.steps)}</b>
+      <b>{duration(cost.time_ns / shown.steps)}</b>
     </span>
   );
 }
 
-function costWords(cost: LineCost, shown: Shown): string {
+function costWords(cost: LineTime, shown: Shown): string {
   return partsOf(cost, shown) + shown.of.each;
 }
 
-function partsOf(cost: LineCost, { steps }: Shown): string {
+function partsOf(cost: LineTime, { steps }: Shown): string {
   const parts: string[] = [];
-  if (cost.blocked_ns > 0) parts.push(`the CPU waits ${duration(cost.blocked_ns / steps)}`);
-  if (cost.copy_ns > 0) parts.push(`copies take ${duration(cost.copy_ns / steps)}`);
-  if (cost.idle_ns > 0) parts.push(`the GPU idles ${duration(cost.idle_ns / steps)} meanwhile`);
+  if (cost.waits_ns > 0) parts.push(`the CPU waits ${duration(cost.waits_ns / steps)}`);
+  if (cost.copies_ns > 0) parts.push(`copies take ${duration(cost.copies_ns / steps)}`);
+  if (atOnce(cost) > 0) parts.push(`${duration(atOnce(cost) / steps)} of it at the same time`);
+  if (cost.gpu_idle_ns) parts.push(`the GPU idles ${duration(cost.gpu_idle_ns / steps)} meanwhile`);
   return parts.join(", ");
 }
 
@@ -170,7 +171,7 @@ function CostList(props: { shown: Shown; chosen: string | undefined; most: numbe
   return (
     <ol class="lines">
       {shown.costs
-        .filter((cost) => total(cost) > 0)
+        .filter((cost) => cost.time_ns > 0)
         .slice(0, most)
         .map((cost) => {
           const place = `${fileName(cost.file)}:${cost.line}`;

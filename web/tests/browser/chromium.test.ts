@@ -390,7 +390,7 @@ test("without source and costs, the card of lines names no file", async () => {
   const { data, report } = trainingLoop();
   const { source: _, ...contents } = data.contents;
   const { page } = await open(
-    written(pageOf({ ...data, contents }, { ...report, sites: [], sync_sites: [] }, program)),
+    written(pageOf({ ...data, contents }, { ...report, lines: [] }, program)),
   );
   await page.waitForSelector("canvas");
   const card = page.locator('[aria-label="Source"]');
@@ -399,7 +399,14 @@ test("without source and costs, the card of lines names no file", async () => {
   await page.close();
 });
 
-const EMPTY = { steps: null, verdict: null, sites: [], sync_sites: [], findings: [] };
+const EMPTY = {
+  steps: null,
+  verdict: null,
+  sites: [],
+  sync_sites: [],
+  lines: [],
+  findings: [],
+};
 
 test("a run of which nothing was recorded says so, without an axis", async () => {
   const { data, report } = trainingLoop();

@@ -202,7 +202,7 @@ function reportOf(name: string, site: string): Report {
     },
     span_ns: STEPS * STEP_NS,
     saving_pct_all: 13.3,
-    steps: { count: STEPS, median_ns: STEP_NS, source: "nvtx:step" },
+    steps: { count: STEPS, median_ns: STEP_NS, device_median_ns: null, source: "nvtx:step" },
     verdict: {
       bound_by: "sync",
       gpu_busy_pct: 75,
@@ -214,6 +214,16 @@ function reportOf(name: string, site: string): Report {
     memory: null,
     sites: [transfer],
     sync_sites: [{ ...transfer, api: "cudaStreamSynchronize" }],
+    lines: [
+      {
+        file: `/home/me/${name}`,
+        line: 42,
+        time_ns: 7e7,
+        waits_ns: 7e7,
+        copies_ns: 40000,
+        gpu_idle_ns: 2e7,
+      },
+    ],
     findings: [finding],
     losses: {},
     loss_sentences: {},

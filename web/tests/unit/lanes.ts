@@ -28,6 +28,7 @@ export const EMPTY_REPORT: Report = {
   memory: null,
   sites: [],
   sync_sites: [],
+  lines: [],
   findings: [],
   saving_pct_all: null,
   losses: {},

@@ -3,13 +3,13 @@ import { expect, test } from "vitest";
 import { headingsOf, labelsOf } from "../../src/draw/labels.ts";
 import { CLASSES, isWaiting, NO_LINK } from "../../src/format.ts";
 import { nextOfSite } from "../../src/model/gaps.ts";
-import { lineCosts } from "../../src/model/line_costs.ts";
+import { atOnce, besideWaits } from "../../src/model/line_costs.ts";
 import type { Run } from "../../src/model/run.ts";
 import { parseQuery, search } from "../../src/model/search.ts";
 import { sumsOf } from "../../src/model/sums.ts";
-import type { SyncSite, TransferSite } from "../../src/page/report.ts";
+import { stepTime } from "../../src/page/report.ts";
 import { spokenWindow } from "../../src/spoken.ts";
-import { burstyEvents, runOf } from "./lanes.ts";
+import { burstyEvents, EMPTY_REPORT, runOf } from "./lanes.ts";
 import { Random } from "./random.ts";
 
 function smallRun() {
@@ -221,24 +221,24 @@ test("a narrow heading keeps the direction of its copies", () => {
   expect(headingsOf("copies not recorded")).toEqual(["copies not recorded"]);
 });
 
-test("a sync in which an operator waits for its own transfer counts once", () => {
-  const transfer = {
-    site: "a.py:1",
+test("of a line, the copies beside its waits follow them, and no moment counts twice", () => {
+  const line = {
     file: "a.py",
     line: 1,
-    host_blocked_ns: 100,
-    device_time_ns: 5,
-    gpu_idle_ns: 30,
+    time_ns: 120,
+    waits_ns: 100,
+    copies_ns: 50,
+    gpu_idle_ns: null,
   };
-  const sync = { site: "a.py:1", file: "a.py", line: 1, host_blocked_ns: 100, gpu_idle_ns: 30 };
-  const alone = { ...sync, site: "a.py:2", line: 2 };
-  const run = runOf(
-    [],
-    {},
-    { sites: [transfer as TransferSite], sync_sites: [sync as SyncSite, alone as SyncSite] },
-  );
-  expect(lineCosts(run.report)).toEqual([
-    { file: "a.py", line: 1, blocked_ns: 100, copy_ns: 5, idle_ns: 30 },
-    { file: "a.py", line: 2, blocked_ns: 100, copy_ns: 0, idle_ns: 30 },
-  ]);
+  expect(besideWaits(line)).toBe(20);
+  expect(atOnce(line)).toBe(30);
+});
+
+test("a step takes what the GPU takes where the CPU runs ahead", () => {
+  const of = (median_ns: number, device_median_ns: number | null) =>
+    stepTime({ ...EMPTY_REPORT, steps: { count: 3, median_ns, device_median_ns, source: "" } });
+  expect(of(100, 1700)).toBe(1700);
+  expect(of(100, 110)).toBe(100);
+  expect(of(100, null)).toBe(100);
+  expect(stepTime(EMPTY_REPORT)).toBeUndefined();
 });

@@ -1,0 +1,29 @@
+// What the advice of a finding is expected to save, in the words and figures of every output.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "analyze/report.h"
+
+namespace turnpike::report {
+
+// What is expected at least and at most, of one step; of the run where it has no steps.
+struct SavingRange {
+  std::int64_t low_ns = 0;
+  std::int64_t high_ns = 0;
+  double pct_of_ns = 0;  // what one nanosecond is of the whole, in per cent
+
+  bool is_range() const { return low_ns != high_ns; }
+  double low_pct() const { return pct_of_ns * static_cast<double>(low_ns); }
+  double high_pct() const { return pct_of_ns * static_cast<double>(high_ns); }
+};
+
+// nullopt where no saving is known.
+std::optional<SavingRange> saving_of(const analyze::Finding& finding);
+// "7.30 ms", "1.68 ms to 3.78 ms", "up to 7.30 ms".
+std::string saved_text(const SavingRange& saving);
+// "saves 1.68 ms to 3.78 ms a step (10 % to 22 %)"; else "gain unknown", or "results may be wrong".
+std::string saving_text(const analyze::Finding& finding, bool has_steps);
+
+}  // namespace turnpike::report

@@ -292,7 +292,7 @@ def test_recordings_and_profiles_in_one_process(case):
     rounds = """
         import turnpike
         def recorded(count, function=step):
-            file = sys.argv[0] + ".tpk"
+            file = f"{sys.argv[0]}-{count}.tpk"  # into an old one, another session would be added
             with turnpike.record(file):
                 for _ in range(count): function()
             return turnpike.report(file).totals["d2h"].count

@@ -1,6 +1,13 @@
 """Code that torch.compile made: what it transfers leads to the lines of the program that it was compiled from."""
 
+import json
+import pathlib
+import subprocess
+import sys
+
 import pytest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "src/record/stacks/compiled_lines.inc"
 
 # A library with an operator that copies. In compiled code it stays a call, and so does its backward pass.
 LIBRARY = """
@@ -173,3 +180,71 @@ finally:
 print(json.dumps(heard))
 """
     assert compiled("eager", interrupted) == ["Late"]
+
+
+# What Inductor wrote for `copying` below on an H100 (PyTorch 2.11), without what sets it up.
+COPIES_OF_INDUCTOR = """# AOT ID: ['0_inference']
+    def call(self, args):
+        arg0_1, = args
+        with torch.cuda._DeviceGuard(0):
+            torch.cuda.set_device(0)
+            buf0 = empty_strided_cuda((1000, ), (1, ), torch.float32)
+            buf0.copy_(arg0_1, False)
+            del arg0_1
+            buf1 = buf0; del buf0  # reuse
+            # Topologically Sorted Source Nodes: [mul, scaled, cpu], Original ATen: [aten.mul, aten.add, aten._to_copy]
+            stream0 = get_raw_stream(0)
+            triton_poi_fused__to_copy_add_mul_0.run(buf1, 1000, stream=stream0)
+        buf2 = empty_strided_cpu((1000, ), (1, ), torch.float32)
+        buf2.copy_(buf1, False)
+        return (buf2, )
+"""
+COPYING = """
+import json, sys
+import torch
+
+def copying(x):
+    up = x.to("cuda")  # line up
+    scaled = up * 2 + 1
+    return scaled.cpu()  # line down
+
+def copies_two(x):
+    up = x.to("cuda")
+    other = (x + 1).to("cuda")
+    scaled = up * 2 + other
+    return scaled.cpu()  # line down
+
+script = open(sys.argv[1]).read()
+names = {}
+exec(compile(script[script.index("import gc"):script.rindex(")PYTHON")], "<turnpike>", "exec"), names)
+kept = []
+
+def traced(graph, inputs):
+    kept.append(graph)
+    return lambda *inputs: [torch.ones(1)]
+
+torch.compile(globals()[sys.argv[2]], backend=traced, fullgraph=True)(torch.ones(1000))
+names["find_graphs"](sys.modules["torch.fx.graph_module"])
+found = names["lines_of_inductor"](sys.stdin.read())
+print(json.dumps({number: [int(line) for _, _, line in stack] for number, stack in found}))
+"""
+
+
+@pytest.mark.parametrize("function", ["copying", "copies_two"])
+def test_inductors_copies_between_devices_lead_to_the_lines_of_the_nodes_that_copy(tmp_path, function):
+    """Without the recorder: a graph that copies to a GPU is traced here, but Inductor does not compile it."""
+    program = tmp_path / "program.py"
+    program.write_text(COPYING)
+    done = subprocess.run(
+        [sys.executable, program, SCRIPT, function],
+        input=COPIES_OF_INDUCTOR, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    up, down = (
+        next(number for number, line in enumerate(COPYING.splitlines(), 1) if line.endswith(f"# line {name}"))
+        for name in ("up", "down")
+    )
+    down += 6 if function == "copies_two" else 0
+    # The kernel, and the copies. Which of two copies to the GPU is in the file, nobody knows.
+    assert found == {"12": [down], "14": [down], **({"7": [up]} if function == "copying" else {})}

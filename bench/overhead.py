@@ -5,9 +5,10 @@
 
 A pair is two neighbouring blocks of the same number of steps, one recorded and one not, in random order; starting,
 stopping and the first steps of a block are not timed. The figure is the median over the pairs of on/off, with a 95 %
-interval by bootstrap: as many pairs as make it +-1 %, or as fit into the time of a mode. torch.profiler is measured in
-the same manner, in a second process, since it and a recorder cannot both hold CUPTI. Every twentieth recorded block is
-checked against the steps that ran.
+interval by bootstrap: as many pairs as make it +-1 %, or as fit into the time of a mode. A guard costs less than that,
+so its blocks are of a few steps, and there are thousands of them. torch.profiler is measured in the same manner, in a
+second process, since it and a recorder cannot both hold CUPTI. Of the recorded blocks some are checked against the steps
+that ran.
 """
 
 from __future__ import annotations
@@ -38,10 +39,13 @@ from overhead_workloads import WORKLOADS, Workload  # noqa: E402
 
 # Fewer pairs than this say nothing about the width of the interval.
 MIN_PAIRS = 20
+# Between two collections of garbage, which take longer than short blocks.
+GARBAGE_S = 0.2
 # The figure is good enough when its interval is this wide on each side.
 WANTED_HALF_WIDTH = 0.01
-# For targets that are closer to 1 than that.
-NARROW_HALF_WIDTH = 0.0025
+# For targets that are closer to 1 than that. Blocks of a few steps each, because a machine's speed drifts by more.
+NARROW_HALF_WIDTH = 0.0015
+NARROW_BLOCK_S = 0.008
 TARGETS = {
     "transfers": 1.01,
     "full": 1.05,
@@ -56,6 +60,7 @@ class TurnpikeMode:
     """The recorder, on for a block; checks what it recorded against the steps of that block."""
 
     half_width = WANTED_HALF_WIDTH
+    check_every = 20
 
     def __init__(self, detail: str, stacks: bool) -> None:
         self.options = {"detail": detail, "stacks": stacks}
@@ -97,6 +102,8 @@ class GuardMode:
     """A guard that notes every crossing and raises none, entered for a block."""
 
     half_width = NARROW_HALF_WIDTH
+    block_s = NARROW_BLOCK_S
+    check_every = 500
 
     def __init__(self) -> None:
         self.problems: list[str] = []
@@ -189,6 +196,7 @@ class ProfilerMode:
     """torch.profiler, on for a block."""
 
     half_width = WANTED_HALF_WIDTH
+    check_every = 20
 
     def __init__(self, cpu: bool, stacks: bool) -> None:
         activities = [torch.profiler.ProfilerActivity.CUDA]
@@ -272,12 +280,13 @@ def measure(
     workload: Workload, mode: Any, seconds: float, block_s: float, synchronize: Callable[[], None]
 ) -> dict[str, Any]:
     """Pairs of blocks until the interval is narrow enough or `seconds` are over."""
-    steps, warm_steps = block_length(workload, block_s, synchronize)
+    steps, warm_steps = block_length(workload, getattr(mode, "block_s", block_s), synchronize)
     wholes: list[float] = []
     medians: list[float] = []
     off_s: list[float] = []
     order = random.Random(0)
     deadline = time.monotonic() + seconds
+    looked_at, collected = MIN_PAIRS, 0.0
     while time.monotonic() < deadline:
         times = {}
         for is_on in order.sample([True, False], 2):
@@ -286,7 +295,7 @@ def measure(
                 step = mode.step_of(workload) if hasattr(mode, "step_of") else None
                 times[True] = timed_block(workload, steps, warm_steps, synchronize, step)
                 mode.stop()
-                if not wholes or len(wholes) % 20 == 0:
+                if len(wholes) % mode.check_every == 0:
                     mode.check(workload, steps + warm_steps)
                 mode.clear()
             else:
@@ -294,9 +303,13 @@ def measure(
         wholes.append(times[True][0] / times[False][0])
         medians.append(times[True][1] / times[False][1])
         off_s.append(times[False][0] / steps)
-        gc.collect()
-        if len(wholes) >= MIN_PAIRS and len(wholes) % 5 == 0 and is_narrow(wholes, mode.half_width):
-            break
+        if time.monotonic() - collected > GARBAGE_S:
+            gc.collect()
+            collected = time.monotonic()
+        if len(wholes) >= looked_at:
+            if is_narrow(wholes, mode.half_width):
+                break
+            looked_at = max(looked_at + 5, round(1.1 * looked_at))
     mode.close()
     return {"wholes": wholes, "medians": medians, "off_step_s": float(np.median(off_s)), "steps": steps}
 

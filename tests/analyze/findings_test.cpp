@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t kLine = 17;
 
-std::vector<Finding> findings_of(StepProgram& program) {
+std::vector<Finding> findings_in(StepProgram& program) {
   const LoadedProcess processes[] = {program.builder().take()};
   std::vector<Finding> findings = analyze_processes(processes).findings;
   std::erase_if(findings, [](const Finding& finding) { return finding.site != "train.py:17"; });
@@ -27,7 +27,7 @@ const Finding* of_rule(const std::vector<Finding>& findings, const std::string& 
 
 // Uploads at one line in each step; `work_ns` of the host go before.
 template <typename CopyOfStep>
-StepProgram uploading(const CopyOfStep& copy_of, std::int64_t work_ns = 0) {
+StepProgram program_that_uploads(const CopyOfStep& copy_of, std::int64_t work_ns = 0) {
   StepProgram program;
   const std::uint32_t stack = program.stack(kLine, {"copy_", "to_dtype_layout"});
   program.steps(8, [&](int step) {
@@ -41,8 +41,9 @@ StepProgram uploading(const CopyOfStep& copy_of, std::int64_t work_ns = 0) {
 }
 
 TEST(Findings, OfTwoAnswersToOneQuestionTheOneThatGainsMoreLeads) {
-  StepProgram program = uploading([](int) { return StepCopy{.wait = Wait::kInCall, .address = 0x1000, .content = 7}; });
-  const auto findings = findings_of(program);
+  StepProgram program =
+      program_that_uploads([](int) { return StepCopy{.wait = Wait::kInCall, .address = 0x1000, .content = 7}; });
+  const auto findings = findings_in(program);
   ASSERT_EQ(findings.size(), 2u);
   const Finding* leader = of_rule(findings, "repeated_upload");
   const Finding* other = of_rule(findings, "blocking_copy");
@@ -58,14 +59,14 @@ TEST(Findings, OfTwoAnswersToOneQuestionTheOneThatGainsMoreLeads) {
 
 // Without the rate of the link nobody knows what pinning gains; but copies that are not made any more need none.
 TEST(Findings, WithoutAKnownGainAreLedByWhatTakesTheirCopiesAway) {
-  StepProgram program = uploading([](int) {
+  StepProgram program = program_that_uploads([](int) {
     return StepCopy{.bytes = 4 * kMiB,
                     .host = trace::MemoryKind::kPageable,
                     .wait = Wait::kInCall,
                     .address = 0x1000,
                     .content = 7};
   });
-  const auto findings = findings_of(program);
+  const auto findings = findings_in(program);
   const Finding* pageable = of_rule(findings, "pageable_async_copy");
   ASSERT_TRUE(pageable);
   EXPECT_EQ(pageable->saving_pct, std::nullopt);
@@ -73,7 +74,7 @@ TEST(Findings, WithoutAKnownGainAreLedByWhatTakesTheirCopiesAway) {
 }
 
 TEST(Findings, StandBesideEachOtherWhereEachGainsSomething) {
-  StepProgram program = uploading(
+  StepProgram program = program_that_uploads(
       [](int step) {
         return StepCopy{.host = trace::MemoryKind::kPageable,
                         .wait = Wait::kInCall,
@@ -81,7 +82,7 @@ TEST(Findings, StandBesideEachOtherWhereEachGainsSomething) {
                         .content = 7u + static_cast<std::uint64_t>(step)};
       },
       4000 * kUs);
-  const auto findings = findings_of(program);
+  const auto findings = findings_in(program);
   ASSERT_TRUE(of_rule(findings, "late_loader"));
   ASSERT_TRUE(of_rule(findings, "pageable_async_copy"));
   for (const Finding& finding : findings) {
@@ -97,7 +98,7 @@ TEST(Findings, WarnOfWrongResultsBesideAllElse) {
     program.kernel(400 * kUs);
     program.download({.stack = stack, .address = 0x2000});
   });
-  const auto findings = findings_of(program);
+  const auto findings = findings_in(program);
   const Finding* error = of_rule(findings, "unsafe_read");
   ASSERT_TRUE(error);
   EXPECT_EQ(error->superseded_by, std::nullopt);
@@ -128,7 +129,7 @@ TEST(Findings, OfLessThanOnePercentAreNotTold) {
       program.work(work_us * kUs);
       program.call(trace::CallKind::kDeviceFree, stack, "cudaFree", 5 * kUs);
     });
-    return findings_of(program).size();
+    return findings_in(program).size();
   };
   EXPECT_EQ(count(494), 1u);
   EXPECT_EQ(count(495), 0u);

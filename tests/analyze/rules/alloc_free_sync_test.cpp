@@ -8,7 +8,8 @@ namespace {
 
 constexpr const char* kAllocFreeSync = "alloc_free_sync";
 
-std::vector<Finding> findings_of(int steps_with_frees, const std::string& suffix = "", bool has_empty_cache = true) {
+std::vector<Finding> alloc_free_sync_findings(int steps_with_frees, const std::string& suffix = "",
+                                              bool has_empty_cache = true) {
   StepProgram program;
   ProcessBuilder& builder = program.builder();
   const std::uint32_t allocating = program.stack(22, {"addmm"});
@@ -29,7 +30,7 @@ std::vector<Finding> findings_of(int steps_with_frees, const std::string& suffix
 }
 
 TEST(AllocFreeSync, IsToldAtTheLineThatFrees) {
-  const auto findings = findings_of(6);
+  const auto findings = alloc_free_sync_findings(6);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:23");
   EXPECT_NE(findings[0].evidence.find("frees once a step, allocations once a step; the frees took 300 us a step, the "
@@ -41,17 +42,17 @@ TEST(AllocFreeSync, IsToldAtTheLineThatFrees) {
 }
 
 TEST(AllocFreeSync, OfTheAllocatorItselfIsAdvisedOtherwise) {
-  const auto findings = findings_of(6, "", false);
+  const auto findings = alloc_free_sync_findings(6, "", false);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].advice.find("empty_cache"), std::string::npos);
 }
 
 TEST(AllocFreeSync, IsNotOnlyInTheFirstSteps) {
-  EXPECT_TRUE(findings_of(2).empty());
+  EXPECT_TRUE(alloc_free_sync_findings(2).empty());
 }
 
 TEST(AllocFreeSync, IsNotInOrderWithAStream) {
-  EXPECT_TRUE(findings_of(6, "Async").empty());
+  EXPECT_TRUE(alloc_free_sync_findings(6, "Async").empty());
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 constexpr const char* kBlockingCopy = "blocking_copy";
 
 // The host's own work comes behind the wait, so that it adds to the step.
-StepProgram uploading(const StepCopy& copy, const std::vector<std::string>& operators) {
+StepProgram blocking_copy_program(const StepCopy& copy, const std::vector<std::string>& operators) {
   StepProgram program;
   StepCopy placed = copy;
   placed.stack = program.stack(17, operators);
@@ -35,7 +35,7 @@ StepProgram downloading(const StepCopy& copy) {
 
 TEST(BlockingCopy, IsAPinnedUploadThatIsWaitedFor) {
   const auto findings =
-      uploading({.wait = Wait::kBehind}, {"copy_", "to_dtype_layout"}).findings(kBlockingCopy, link_of(55));
+      blocking_copy_program({.wait = Wait::kBehind}, {"copy_", "to_dtype_layout"}).findings(kBlockingCopy, link_of(55));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:17");
   EXPECT_NE(findings[0].advice.find("non_blocking=True"), std::string::npos);
@@ -44,18 +44,19 @@ TEST(BlockingCopy, IsAPinnedUploadThatIsWaitedFor) {
 
 TEST(BlockingCopy, IsASynchronousCallWithoutPyTorch) {
   const auto findings =
-      uploading({.wait = Wait::kInCall, .api = "cudaMemcpy"}, {}).findings(kBlockingCopy, link_of(55));
+      blocking_copy_program({.wait = Wait::kInCall, .api = "cudaMemcpy"}, {}).findings(kBlockingCopy, link_of(55));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_NE(findings[0].advice.find("cudaMemcpyAsync"), std::string::npos);
 }
 
 TEST(BlockingCopy, IsNoneThatIsAsynchronous) {
-  EXPECT_TRUE(uploading({}, {"copy_", "to_dtype_layout"}).findings(kBlockingCopy, link_of(55)).empty());
+  EXPECT_TRUE(blocking_copy_program({}, {"copy_", "to_dtype_layout"}).findings(kBlockingCopy, link_of(55)).empty());
 }
 
 TEST(BlockingCopy, LeavesOrdinaryMemoryToItsOwnRule) {
   const StepCopy pageable = {.duration_ns = 2000 * kUs, .host = trace::MemoryKind::kPageable, .wait = Wait::kInCall};
-  EXPECT_TRUE(uploading(pageable, {"copy_", "to_dtype_layout"}).findings(kBlockingCopy, link_of(55)).empty());
+  EXPECT_TRUE(
+      blocking_copy_program(pageable, {"copy_", "to_dtype_layout"}).findings(kBlockingCopy, link_of(55)).empty());
 }
 
 TEST(BlockingCopy, IsALargeResultFetchedOnTheSpot) {

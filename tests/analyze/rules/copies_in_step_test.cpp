@@ -12,8 +12,8 @@ enum class Made { kAnywhere, kOfPythonValues };
 
 // Uploads in each of 6 steps; `address` and `content` of a step.
 template <typename Address, typename Content>
-std::vector<Finding> findings_of(Made made, const Address& address, const Content& content,
-                                 const char* rule = kCopiesInStep, std::uint64_t bytes = 16u << 10) {
+std::vector<Finding> copies_in_step_findings(Made made, const Address& address, const Content& content,
+                                             const char* rule = kCopiesInStep, std::uint64_t bytes = 16u << 10) {
   StepProgram program;
   ProcessBuilder& builder = program.builder();
   std::vector<std::uint32_t> frames = {builder.op("copy_"), builder.op("to_dtype_layout")};
@@ -51,7 +51,7 @@ std::uint64_t not_recorded(std::uint64_t) {
 }
 
 TEST(CopiesInStep, OfTheSameDataFromOtherMemoryAreTold) {
-  const auto findings = findings_of(Made::kAnywhere, alternating, the_same);
+  const auto findings = copies_in_step_findings(Made::kAnywhere, alternating, the_same);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:17");
   EXPECT_NE(findings[0].evidence.find("once a step, 16.4 kB each, always the same data"), std::string::npos)
@@ -60,32 +60,32 @@ TEST(CopiesInStep, OfTheSameDataFromOtherMemoryAreTold) {
 }
 
 TEST(CopiesInStep, AreNotToldAsRepeatedUploadsToo) {
-  EXPECT_TRUE(findings_of(Made::kAnywhere, alternating, the_same, "repeated_upload").empty());
-  EXPECT_TRUE(findings_of(Made::kAnywhere, one_place, the_same).empty());
+  EXPECT_TRUE(copies_in_step_findings(Made::kAnywhere, alternating, the_same, "repeated_upload").empty());
+  EXPECT_TRUE(copies_in_step_findings(Made::kAnywhere, one_place, the_same).empty());
 }
 
 TEST(CopiesInStep, OfOtherDataEachTimeAreNotTold) {
-  EXPECT_TRUE(findings_of(Made::kAnywhere, alternating, another_each_time).empty());
-  EXPECT_TRUE(findings_of(Made::kOfPythonValues, one_place, another_each_time).empty());
+  EXPECT_TRUE(copies_in_step_findings(Made::kAnywhere, alternating, another_each_time).empty());
+  EXPECT_TRUE(copies_in_step_findings(Made::kOfPythonValues, one_place, another_each_time).empty());
 }
 
 TEST(CopiesInStep, OfTheSamePythonValuesAreToldFromOnePlaceToo) {
-  const auto findings = findings_of(Made::kOfPythonValues, one_place, the_same);
+  const auto findings = copies_in_step_findings(Made::kOfPythonValues, one_place, the_same);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].severity, Severity::kWarning);
 }
 
 TEST(CopiesInStep, OfPythonValuesWithoutContentAreANote) {
-  const auto findings = findings_of(Made::kOfPythonValues, one_place, not_recorded);
+  const auto findings = copies_in_step_findings(Made::kOfPythonValues, one_place, not_recorded);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].severity, Severity::kInfo);
   EXPECT_NE(findings[0].evidence.find("whether its values change was not recorded"), std::string::npos)
       << findings[0].evidence;
-  EXPECT_TRUE(findings_of(Made::kAnywhere, alternating, not_recorded).empty());
+  EXPECT_TRUE(copies_in_step_findings(Made::kAnywhere, alternating, not_recorded).empty());
 }
 
 TEST(CopiesInStep, WithoutContentAreNotABatch) {
-  EXPECT_TRUE(findings_of(Made::kOfPythonValues, one_place, not_recorded, kCopiesInStep, kMiB).empty());
+  EXPECT_TRUE(copies_in_step_findings(Made::kOfPythonValues, one_place, not_recorded, kCopiesInStep, kMiB).empty());
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kCopyOnComputeStream = "copy_on_compute_stream";
 
-StepProgram uploading(const StepCopy& copy) {
+StepProgram copy_on_compute_stream_program(const StepCopy& copy) {
   StepProgram program;
   StepCopy placed = copy;
   placed.stack = program.stack(21, {"copy_", "to_dtype_layout"});
@@ -20,7 +20,7 @@ StepProgram uploading(const StepCopy& copy) {
 }
 
 TEST(CopyOnComputeStream, IsAnUploadThatNoKernelRunsBeside) {
-  const auto findings = uploading({}).findings(kCopyOnComputeStream);
+  const auto findings = copy_on_compute_stream_program({}).findings(kCopyOnComputeStream);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:21");
   EXPECT_NE(findings[0].evidence.find("they took 300 us a step, 300 us of it without a kernel beside them"),
@@ -36,14 +36,14 @@ TEST(CopyOnComputeStream, SaysWhatOneMoreBatchTakesAsFarAsTheMemoryIsKnown) {
   };
   const std::string batch =
       "; one more batch in flight takes 16.8 MB on the GPU and 16.8 MB page-locked on the CPU's side";
-  EXPECT_TRUE(evidence_of(uploading({})).ends_with(batch));
+  EXPECT_TRUE(evidence_of(copy_on_compute_stream_program({})).ends_with(batch));
 
   const auto with_size = [](StepProgram& program) {
     trace::DeviceRecord device{};
     device.memory_bytes = 80'000'000'000;
     program.builder().loader().on(device);
   };
-  StepProgram sized = uploading({});
+  StepProgram sized = copy_on_compute_stream_program({});
   with_size(sized);
   EXPECT_TRUE(evidence_of(std::move(sized)).ends_with(batch + " (the GPU has 80.0 GB)"));
 
@@ -58,22 +58,23 @@ TEST(CopyOnComputeStream, SaysWhatOneMoreBatchTakesAsFarAsTheMemoryIsKnown) {
                             .bytes = 2'000'000'000,
                             .dst = 0x1000});
   };
-  StepProgram known = uploading({});
+  StepProgram known = copy_on_compute_stream_program({});
   with_size(known);
   allocate(known, 0);
   EXPECT_TRUE(evidence_of(std::move(known))
                   .ends_with(batch + " (the GPU has 80.0 GB, of which 2.00 GB were taken at the peak)"));
-  StepProgram elsewhere = uploading({});
+  StepProgram elsewhere = copy_on_compute_stream_program({});
   allocate(elsewhere, trace::kUnknownId);
   EXPECT_TRUE(evidence_of(std::move(elsewhere)).ends_with(batch)) << "memory of an unknown device";
 }
 
 TEST(CopyOnComputeStream, IsNoneOnAStreamOfItsOwn) {
-  EXPECT_TRUE(uploading({.stream = kSideStream}).findings(kCopyOnComputeStream).empty());
+  EXPECT_TRUE(copy_on_compute_stream_program({.stream = kSideStream}).findings(kCopyOnComputeStream).empty());
 }
 
 TEST(CopyOnComputeStream, IsNoneThatIsShort) {
-  EXPECT_TRUE(uploading({.bytes = 4096, .duration_ns = 2 * kUs}).findings(kCopyOnComputeStream).empty());
+  EXPECT_TRUE(
+      copy_on_compute_stream_program({.bytes = 4096, .duration_ns = 2 * kUs}).findings(kCopyOnComputeStream).empty());
 }
 
 TEST(CopyOnComputeStream, IsAResultThatComesDownBetweenKernels) {

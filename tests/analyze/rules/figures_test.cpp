@@ -30,8 +30,8 @@ std::string told(StepProgram program, const std::string& rule, const LinkRates& 
   return text.empty() ? "none" : text;
 }
 
-StepProgram uploading(StepCopy copy, std::int64_t kernel_ns = 400 * kUs, std::int64_t work_ns = 0, int steps = 10,
-                      const std::vector<std::string>& operators = kTo) {
+StepProgram figures_program(StepCopy copy, std::int64_t kernel_ns = 400 * kUs, std::int64_t work_ns = 0, int steps = 10,
+                            const std::vector<std::string>& operators = kTo) {
   StepProgram program;
   copy.stack = program.stack(23, operators);
   program.steps(steps, [&](int) {
@@ -56,12 +56,12 @@ StepProgram downloading(StepCopy copy, std::int64_t kernel_ns = 400 * kUs, std::
 TEST(FiguresOf, PageableAsyncCopy) {
   const StepCopy batch{
       .bytes = 10'000'000, .duration_ns = 1000 * kUs, .host = MemoryKind::kPageable, .wait = Wait::kInCall};
-  EXPECT_EQ(told(uploading(batch), "pageable_async_copy"),
+  EXPECT_EQ(told(figures_program(batch), "pageable_async_copy"),
             "warning at train.py:23: uploads from ordinary (pageable) memory\n"
             "saves 805800 ns of a step, 8058000 ns in all, 57.19 %\n"
             "once a step, 10.0 MB each, which cross at 10.0 GB/s, where the link does 50.0 GB/s; the CPU "
             "stood still for 1.36 ms a step");
-  EXPECT_EQ(told(uploading(batch), "pageable_async_copy", {}),
+  EXPECT_EQ(told(figures_program(batch), "pageable_async_copy", {}),
             "warning at train.py:23: uploads from ordinary (pageable) memory\n"
             "saves ? ns of a step, ? ns in all, ?\n"
             "once a step, 10.0 MB each, which cross at 10.0 GB/s; the CPU stood still for 1.36 ms a step");
@@ -69,14 +69,14 @@ TEST(FiguresOf, PageableAsyncCopy) {
   StepCopy small = batch;
   small.bytes = 65'537;
   small.duration_ns = 100 * kUs;
-  EXPECT_NE(told(uploading(small), "pageable_async_copy"), "none");
+  EXPECT_NE(told(figures_program(small), "pageable_async_copy"), "none");
   small.bytes = 65'536;
-  EXPECT_EQ(told(uploading(small), "pageable_async_copy"), "none");
+  EXPECT_EQ(told(figures_program(small), "pageable_async_copy"), "none");
 }
 
 TEST(FiguresOf, BlockingCopyUp) {
   const StepCopy batch{.bytes = 10'000'000, .duration_ns = 300 * kUs, .wait = Wait::kBehind};
-  EXPECT_EQ(told(uploading(batch, 400 * kUs, 200 * kUs), "blocking_copy"),
+  EXPECT_EQ(told(figures_program(batch, 400 * kUs, 200 * kUs), "blocking_copy"),
             "warning at train.py:23: the CPU waits for an upload that could run by itself\n"
             "saves 209000 ns of a step, 2090000 ns in all, 22.94 %\n"
             "once a step, 10.0 MB each; the CPU stood still for 660 us a step, the copies themselves took "
@@ -173,17 +173,17 @@ TEST(FiguresOf, RepeatedUpload) {
                        .wait = Wait::kInCall,
                        .address = 0x1000,
                        .content = 7};
-  EXPECT_EQ(told(uploading(table, 50 * kUs), "repeated_upload"),
+  EXPECT_EQ(told(figures_program(table, 50 * kUs), "repeated_upload"),
             "warning at train.py:23: uploads the same data again and again\n"
             "saves 308000 ns of a step, 3080000 ns in all, 85.79 %\n"
             "once a step, 10.0 MB each; always the same data; the CPU stood still for 348 us a step; also "
             "seen here, with nothing left to gain then: uploads from ordinary (pageable) memory (29 % alone)");
-  EXPECT_EQ(told(uploading(table, 50 * kUs, 0, 4), "repeated_upload"),
+  EXPECT_EQ(told(figures_program(table, 50 * kUs, 0, 4), "repeated_upload"),
             "warning at train.py:23: uploads the same data again and again\n"
             "saves 308000 ns of a step, 1232000 ns in all, 85.79 %\n"
             "once a step, 10.0 MB each; always the same data; the CPU stood still for 342 us a step; also "
             "seen here, with nothing left to gain then: uploads from ordinary (pageable) memory (29 % alone)");
-  EXPECT_EQ(told(uploading(table, 50 * kUs, 0, 3), "repeated_upload"), "none");  // two repeats
+  EXPECT_EQ(told(figures_program(table, 50 * kUs, 0, 3), "repeated_upload"), "none");  // two repeats
 }
 
 // The same data on both GPUs is no repeat.
@@ -243,12 +243,12 @@ TEST(FiguresOf, RepeatedUploadOfPieces) {
 
 TEST(FiguresOf, RepeatedUploadOfABuffer) {
   const auto buffer = [](std::uint64_t bytes, std::int64_t pause_us) {
-    return told(uploading({.bytes = bytes,
-                           .duration_ns = 300 * kUs,
-                           .host = MemoryKind::kPageable,
-                           .wait = Wait::kInCall,
-                           .address = 0x1000},
-                          50 * kUs, pause_us * kUs),
+    return told(figures_program({.bytes = bytes,
+                                 .duration_ns = 300 * kUs,
+                                 .host = MemoryKind::kPageable,
+                                 .wait = Wait::kInCall,
+                                 .address = 0x1000},
+                                50 * kUs, pause_us * kUs),
                 "repeated_upload");
   };
   EXPECT_EQ(buffer(10'000'001, 99),
@@ -341,7 +341,7 @@ TEST(FiguresOf, ManySmallCopiesDown) {
 
 TEST(FiguresOf, CopyOnComputeStream) {
   const StepCopy batch{.bytes = 10'000'000, .duration_ns = 300 * kUs};
-  EXPECT_EQ(told(uploading(batch), "copy_on_compute_stream"),
+  EXPECT_EQ(told(figures_program(batch), "copy_on_compute_stream"),
             "warning at train.py:23: the GPU stops computing while this upload crosses\n"
             "saves 301000 ns of a step, 3010000 ns in all, 42.88 %\n"
             "once a step, 10.0 MB each; they took 300 us a step, 300 us of it without a kernel beside them; "
@@ -355,12 +355,13 @@ TEST(FiguresOf, CopyOnComputeStream) {
             "also seen here, with nothing left to gain then: this copy reaches only 67 % of the link's speed "
             "(14 % alone)");
   // 1 % of a step: 5 of 500.
-  EXPECT_EQ(told(uploading({.bytes = 200'000, .duration_ns = 5 * kUs}, 493 * kUs), "copy_on_compute_stream"),
+  EXPECT_EQ(told(figures_program({.bytes = 200'000, .duration_ns = 5 * kUs}, 493 * kUs), "copy_on_compute_stream"),
             "warning at train.py:23: the GPU stops computing while this upload crosses\n"
             "saves 6000 ns of a step, 60000 ns in all, 1.20 %\n"
             "once a step, 200 kB each; they took 5.00 us a step, 5.00 us of it without a kernel beside them; "
             "one more batch in flight takes 200 kB on the GPU and 200 kB page-locked on the CPU's side");
-  EXPECT_EQ(told(uploading({.bytes = 200'000, .duration_ns = 5 * kUs}, 494 * kUs), "copy_on_compute_stream"), "none");
+  EXPECT_EQ(told(figures_program({.bytes = 200'000, .duration_ns = 5 * kUs}, 494 * kUs), "copy_on_compute_stream"),
+            "none");
 }
 
 TEST(FiguresOf, PeerCopySerialised) {
@@ -414,7 +415,7 @@ TEST(FiguresOf, StridedOrConvertingCopy) {
 
 TEST(FiguresOf, SlowLink) {
   const auto slow = [](std::int64_t duration_ns, std::uint64_t bytes = 7'000'000) {
-    return told(uploading({.bytes = bytes, .duration_ns = duration_ns}, 100 * kUs), "slow_link", link_of(50));
+    return told(figures_program({.bytes = bytes, .duration_ns = duration_ns}, 100 * kUs), "slow_link", link_of(50));
   };
   EXPECT_EQ(slow(280 * kUs),
             "warning at train.py:23: this copy reaches only 50 % of the link's speed\n"

@@ -11,7 +11,8 @@ constexpr const char* kLateLoader = "late_loader";
 
 enum class Sampled { kNothing, kDataSet, kWorkers };
 
-std::vector<Finding> findings_of(std::int64_t loading_ns, std::int64_t kernel_ns, Sampled sampled = Sampled::kNothing) {
+std::vector<Finding> late_loader_findings(std::int64_t loading_ns, std::int64_t kernel_ns,
+                                          Sampled sampled = Sampled::kNothing) {
   StepProgram program;
   ProcessBuilder& builder = program.builder();
   const std::uint32_t to = program.stack(40, {"copy_", "to_dtype_layout"});
@@ -35,14 +36,14 @@ std::vector<Finding> findings_of(std::int64_t loading_ns, std::int64_t kernel_ns
 }
 
 TEST(LateLoader, IsToldWhereTheBatchIsTaken) {
-  const auto findings = findings_of(6000 * kUs, 500 * kUs);
+  const auto findings = late_loader_findings(6000 * kUs, 500 * kUs);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:40");
   EXPECT_GT(findings[0].saving_pct.value_or(0), 80);
 }
 
 TEST(LateLoader, NamesTheDataSetThatLoadsInTheMainProcess) {
-  const auto findings = findings_of(6000 * kUs, 500 * kUs, Sampled::kDataSet);
+  const auto findings = late_loader_findings(6000 * kUs, 500 * kUs, Sampled::kDataSet);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_NE(findings[0].evidence.find("the main process loads the data itself"), std::string::npos)
       << findings[0].evidence;
@@ -51,7 +52,7 @@ TEST(LateLoader, NamesTheDataSetThatLoadsInTheMainProcess) {
 }
 
 TEST(LateLoader, TellsToRaiseTheNumberOfWorkersThatThereAre) {
-  const auto findings = findings_of(6000 * kUs, 500 * kUs, Sampled::kWorkers);
+  const auto findings = late_loader_findings(6000 * kUs, 500 * kUs, Sampled::kWorkers);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_NE(findings[0].evidence.find("it waited for the worker processes"), std::string::npos) << findings[0].evidence;
   EXPECT_NE(findings[0].advice.find("twice as many (num_workers="), std::string::npos);
@@ -59,11 +60,11 @@ TEST(LateLoader, TellsToRaiseTheNumberOfWorkersThatThereAre) {
 
 // The advice reaches a part of what ready batches would save: a figure of the whole says that it is one.
 TEST(LateLoader, TellsWhatReadyBatchesWouldSaveWhereTheAdviceReachesAPartOfIt) {
-  const auto whole = findings_of(6000 * kUs, 500 * kUs, Sampled::kDataSet);
+  const auto whole = late_loader_findings(6000 * kUs, 500 * kUs, Sampled::kDataSet);
   ASSERT_EQ(whole.size(), 1u);
   EXPECT_EQ(whole[0].evidence.find("would"), std::string::npos) << whole[0].evidence;
   EXPECT_EQ(whole[0].saving_reason, "");
-  const auto part = findings_of(6000 * kUs, 500 * kUs, Sampled::kWorkers);
+  const auto part = late_loader_findings(6000 * kUs, 500 * kUs, Sampled::kWorkers);
   ASSERT_EQ(part.size(), 1u);
   EXPECT_EQ(part[0].evidence.find("would"), std::string::npos) << part[0].evidence;
   EXPECT_EQ(part[0].saving_reason, "if each batch were ready, a step would take " +
@@ -74,11 +75,11 @@ TEST(LateLoader, TellsWhatReadyBatchesWouldSaveWhereTheAdviceReachesAPartOfIt) {
 }
 
 TEST(LateLoader, IsNotOneThatTheGpuHides) {
-  EXPECT_TRUE(findings_of(6000 * kUs, 12'000 * kUs).empty());
+  EXPECT_TRUE(late_loader_findings(6000 * kUs, 12'000 * kUs).empty());
 }
 
 std::string said_of_workers(std::int64_t loading_us) {
-  const auto findings = findings_of(loading_us * kUs, 500 * kUs);
+  const auto findings = late_loader_findings(loading_us * kUs, 500 * kUs);
   return findings.empty() ? "nothing" : findings[0].advice.substr(0, 100);
 }
 

@@ -22,7 +22,7 @@ struct Layers {
 };
 
 // In each step every piece goes up, and a kernel of 300 us uses it.
-std::vector<Finding> findings_of(const Layers& layers) {
+std::vector<Finding> late_weights_findings(const Layers& layers) {
   StepProgram program;
   const std::uint32_t stack = program.stack(25, {"copy_", "to"});
   const auto step = [&](int number) {
@@ -46,7 +46,7 @@ std::vector<Finding> findings_of(const Layers& layers) {
 }
 
 TEST(LateWeights, AreToldWithWhatTheNextOneOnItsWayGains) {
-  const auto findings = findings_of({});
+  const auto findings = late_weights_findings({});
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:25");
   EXPECT_EQ(findings[0].evidence.find("4 times a step, 16.8 MB each, from the same 4 buffers (67.1 MB) in each step, "
@@ -62,7 +62,7 @@ TEST(LateWeights, AreToldWithWhatTheNextOneOnItsWayGains) {
 
 TEST(LateWeights, OfDifferentSizesNeedMoreOnTheirWay) {
   // The last one takes so long that it must begin while two others are used.
-  const auto findings = findings_of({.copies_ns = {100 * kUs, 100 * kUs, 100 * kUs, 700 * kUs}});
+  const auto findings = late_weights_findings({.copies_ns = {100 * kUs, 100 * kUs, 100 * kUs, 700 * kUs}});
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_NE(findings[0].advice.find("depth=3"), std::string::npos) << findings[0].advice;
   EXPECT_NE(findings[0].evidence.find("a step takes 1.7"), std::string::npos) << findings[0].evidence;
@@ -71,27 +71,27 @@ TEST(LateWeights, OfDifferentSizesNeedMoreOnTheirWay) {
 }
 
 TEST(LateWeights, AreNotTheBuffersOfABatch) {
-  EXPECT_TRUE(findings_of({.copies_ns = {300 * kUs, 300 * kUs, 300 * kUs}}).empty()) << "too few";
-  EXPECT_TRUE(findings_of({.has_kernels_between = false}).empty()) << "they are used together";
-  EXPECT_TRUE(findings_of({.address =
-                               [](int step, std::size_t piece) {
-                                 return 0x1000 * (piece + 1 + 10 * static_cast<std::size_t>(step));
-                               }})
+  EXPECT_TRUE(late_weights_findings({.copies_ns = {300 * kUs, 300 * kUs, 300 * kUs}}).empty()) << "too few";
+  EXPECT_TRUE(late_weights_findings({.has_kernels_between = false}).empty()) << "they are used together";
+  EXPECT_TRUE(late_weights_findings({.address =
+                                         [](int step, std::size_t piece) {
+                                           return 0x1000 * (piece + 1 + 10 * static_cast<std::size_t>(step));
+                                         }})
                   .empty())
       << "other memory in each step";
-  EXPECT_TRUE(findings_of({.address =
-                               [](int step, std::size_t piece) {
-                                 return 0x1000 * ((piece + static_cast<std::size_t>(step)) % 4 + 1);
-                               }})
+  EXPECT_TRUE(late_weights_findings({.address =
+                                         [](int step, std::size_t piece) {
+                                           return 0x1000 * ((piece + static_cast<std::size_t>(step)) % 4 + 1);
+                                         }})
                   .empty())
       << "in another order";
 }
 
 TEST(LateWeights, AreNotToldWhereTheyAreSmallOrUnknown) {
-  EXPECT_TRUE(findings_of({.bytes = kMiB - 1}).empty());
-  EXPECT_EQ(findings_of({.bytes = kMiB}).size(), 1u);
-  EXPECT_TRUE(findings_of({.address = [](int, std::size_t) { return std::uint64_t{0}; }}).empty());
-  EXPECT_TRUE(findings_of({.has_steps = false}).empty());
+  EXPECT_TRUE(late_weights_findings({.bytes = kMiB - 1}).empty());
+  EXPECT_EQ(late_weights_findings({.bytes = kMiB}).size(), 1u);
+  EXPECT_TRUE(late_weights_findings({.address = [](int, std::size_t) { return std::uint64_t{0}; }}).empty());
+  EXPECT_TRUE(late_weights_findings({.has_steps = false}).empty());
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ struct Network {
   bool is_read = false;
 };
 
-std::vector<Finding> findings_of(const Network& network) {
+std::vector<Finding> launch_bound_findings(const Network& network) {
   StepProgram program;
   const std::uint32_t stack = program.stack(30, {"copy_", "_local_scalar_dense", "item"});
   program.steps(8, [&](int) {
@@ -36,7 +36,7 @@ std::vector<Finding> findings_of(const Network& network) {
 }
 
 TEST(LaunchBound, IsToldOfTheStepAndNotOfALine) {
-  const auto findings = findings_of({});
+  const auto findings = launch_bound_findings({});
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "");
   EXPECT_NE(findings[0].evidence.find("24 times a step, of 4.00 us each (median)"), std::string::npos)
@@ -45,15 +45,15 @@ TEST(LaunchBound, IsToldOfTheStepAndNotOfALine) {
 }
 
 TEST(LaunchBound, IsNotAStepOfLongKernels) {
-  EXPECT_TRUE(findings_of({.kernel_ns = 200 * kUs}).empty());
+  EXPECT_TRUE(launch_bound_findings({.kernel_ns = 200 * kUs}).empty());
 }
 
 TEST(LaunchBound, IsNotAStepOfFewKernels) {
-  EXPECT_TRUE(findings_of({.python_ns = 300 * kUs, .layers = 2}).empty());
+  EXPECT_TRUE(launch_bound_findings({.python_ns = 300 * kUs, .layers = 2}).empty());
 }
 
 TEST(LaunchBound, IsNotAStepThatWaitsMostOfTheTime) {
-  EXPECT_TRUE(findings_of({.is_read = true}).empty());
+  EXPECT_TRUE(launch_bound_findings({.is_read = true}).empty());
 }
 
 TEST(LaunchBound, NamesTheThreadOfAutograd) {
@@ -152,7 +152,7 @@ struct Loop {
   bool are_kernels_many_in_odd_steps = false;
 };
 
-std::vector<Finding> findings_of(const Loop& loop) {
+std::vector<Finding> launch_bound_findings(const Loop& loop) {
   constexpr const char* kTorch = "/opt/lib/python3.12/site-packages/torch/";
   StepProgram program;
   ProcessBuilder& builder = program.builder();
@@ -192,7 +192,7 @@ const Finding* find_at(const std::vector<Finding>& findings, const std::string& 
 }
 
 TEST(LaunchBound, CompilingReachesTheModelAlone) {
-  const auto findings = findings_of(Loop{});
+  const auto findings = launch_bound_findings(Loop{});
   const Finding* compile = find_at(findings, "");
   ASSERT_NE(compile, nullptr);
   // Of 1,225 us: 60 launches of 15 us, of which the first one stays.
@@ -206,31 +206,31 @@ TEST(LaunchBound, CompilingReachesTheModelAlone) {
 }
 
 TEST(LaunchBound, ReadsInTheModelMakeCompilingReachLessAndThenNothing) {
-  const auto once = findings_of(Loop{.reads_in_model = 1});
+  const auto once = launch_bound_findings(Loop{.reads_in_model = 1});
   ASSERT_NE(find_at(once, ""), nullptr);
   EXPECT_NE(find_at(once, "")->saving_reason.find("it reads a value back once a step, where a graph ends"),
             std::string::npos)
       << find_at(once, "")->saving_reason;
-  EXPECT_EQ(find_at(findings_of(Loop{.reads_in_model = 3}), ""), nullptr);
+  EXPECT_EQ(find_at(launch_bound_findings(Loop{.reads_in_model = 3}), ""), nullptr);
 }
 
 TEST(LaunchBound, CompilingIsNotAdvisedWhereStepsDiffer) {
-  EXPECT_NE(find_at(findings_of(Loop{.steps = 12}), ""), nullptr);
-  EXPECT_EQ(find_at(findings_of(Loop{.steps = 12, .are_kernels_many_in_odd_steps = true}), ""), nullptr);
+  EXPECT_NE(find_at(launch_bound_findings(Loop{.steps = 12}), ""), nullptr);
+  EXPECT_EQ(find_at(launch_bound_findings(Loop{.steps = 12, .are_kernels_many_in_odd_steps = true}), ""), nullptr);
 }
 
 TEST(LaunchBound, CompilingIsNotAdvisedWhereSeveralPassesShareAnOptimizerStep) {
-  EXPECT_EQ(find_at(findings_of(Loop{.steps = 12, .optimizer_every = 2}), ""), nullptr);
+  EXPECT_EQ(find_at(launch_bound_findings(Loop{.steps = 12, .optimizer_every = 2}), ""), nullptr);
 }
 
 TEST(LaunchBound, AnOptimizerOfManyLaunchesHasAFindingOfItsOwn) {
-  const auto findings = findings_of(Loop{});
+  const auto findings = launch_bound_findings(Loop{});
   const Finding* optimizer = find_at(findings, "train.py:30");
   ASSERT_NE(optimizer, nullptr);
   EXPECT_NE(optimizer->advice.find("fused=True"), std::string::npos);
   EXPECT_NEAR(optimizer->saving_pct.value_or(0), 9, 2);
-  EXPECT_EQ(find_at(findings_of(Loop{.optimizer_kernel = "FusedAdamMathFunctor"}), "train.py:30"), nullptr);
-  EXPECT_EQ(find_at(findings_of(Loop{.optimizer_ns = 8 * kUs}), "train.py:30"), nullptr) << "too little";
+  EXPECT_EQ(find_at(launch_bound_findings(Loop{.optimizer_kernel = "FusedAdamMathFunctor"}), "train.py:30"), nullptr);
+  EXPECT_EQ(find_at(launch_bound_findings(Loop{.optimizer_ns = 8 * kUs}), "train.py:30"), nullptr) << "too little";
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kManySmallCopies = "many_small_copies";
 
-StepProgram uploading(int times, std::uint64_t bytes) {
+StepProgram many_small_copies_program(int times, std::uint64_t bytes) {
   StepProgram program;
   const std::uint32_t stack = program.stack(16, {"copy_", "to_dtype_layout"});
   program.steps(6, [&](int) {
@@ -26,7 +26,7 @@ StepProgram uploading(int times, std::uint64_t bytes) {
 }
 
 TEST(ManySmallCopies, AreToldAtTheirLine) {
-  const auto findings = uploading(32, 4096).findings(kManySmallCopies, link_of(55));
+  const auto findings = many_small_copies_program(32, 4096).findings(kManySmallCopies, link_of(55));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:16");
   EXPECT_NE(findings[0].evidence.find("32 times a step, 4.10 kB each"), std::string::npos) << findings[0].evidence;
@@ -34,16 +34,16 @@ TEST(ManySmallCopies, AreToldAtTheirLine) {
 }
 
 TEST(ManySmallCopies, AreNotABatchAndItsTargets) {
-  EXPECT_TRUE(uploading(2, 4096).findings(kManySmallCopies, link_of(55)).empty());
+  EXPECT_TRUE(many_small_copies_program(2, 4096).findings(kManySmallCopies, link_of(55)).empty());
 }
 
 TEST(ManySmallCopies, AreNotLarge) {
-  EXPECT_TRUE(uploading(32, kMiB).findings(kManySmallCopies, link_of(55)).empty());
+  EXPECT_TRUE(many_small_copies_program(32, kMiB).findings(kManySmallCopies, link_of(55)).empty());
 }
 
 TEST(ManySmallCopies, AreToldOnceAndNotAsBlockingToo) {
-  EXPECT_TRUE(uploading(32, 4096).findings("blocking_copy", link_of(55)).empty());
-  EXPECT_TRUE(uploading(32, 128u << 10).findings("pageable_async_copy", link_of(55)).empty());
+  EXPECT_TRUE(many_small_copies_program(32, 4096).findings("blocking_copy", link_of(55)).empty());
+  EXPECT_TRUE(many_small_copies_program(32, 128u << 10).findings("pageable_async_copy", link_of(55)).empty());
 }
 
 // An actor: each observation follows from the action that the GPU chose.

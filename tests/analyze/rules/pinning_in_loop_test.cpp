@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kPinningInLoop = "pinning_in_loop";
 
-std::vector<Finding> findings_of(int steps_with_pinning, const std::string& op = "pin_memory") {
+std::vector<Finding> pinning_in_loop_findings(int steps_with_pinning, const std::string& op = "pin_memory") {
   StepProgram program;
   const std::uint32_t stack = program.stack(17, {op});
   const std::uint32_t to = program.stack(18, {"copy_", "to_dtype_layout"});
@@ -23,7 +23,7 @@ std::vector<Finding> findings_of(int steps_with_pinning, const std::string& op =
 }
 
 TEST(PinningInLoop, IsToldWithWhatItTakes) {
-  const auto findings = findings_of(6);
+  const auto findings = pinning_in_loop_findings(6);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:17");
   EXPECT_NE(findings[0].evidence.find("once a step, 8.39 MB each; the calls took 3.00 ms a step"), std::string::npos)
@@ -33,13 +33,13 @@ TEST(PinningInLoop, IsToldWithWhatItTakes) {
 }
 
 TEST(PinningInLoop, OfAnEmptyBufferCopiesNothing) {
-  const auto findings = findings_of(6, "empty");
+  const auto findings = pinning_in_loop_findings(6, "empty");
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].evidence.find("copies"), std::string::npos) << findings[0].evidence;
 }
 
 TEST(PinningInLoop, IsNotOnceAtTheStart) {
-  EXPECT_TRUE(findings_of(1).empty());
+  EXPECT_TRUE(pinning_in_loop_findings(1).empty());
 }
 
 }  // namespace

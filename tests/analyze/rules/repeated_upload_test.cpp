@@ -9,7 +9,7 @@ namespace {
 constexpr const char* kRepeatedUpload = "repeated_upload";
 
 template <typename CopyOfStep>
-std::vector<Finding> findings_of(const CopyOfStep& copy_of, std::int64_t work_ns = 0) {
+std::vector<Finding> repeated_upload_findings(const CopyOfStep& copy_of, std::int64_t work_ns = 0) {
   StepProgram program;
   const std::uint32_t stack = program.stack(17, {"copy_", "to_dtype_layout"});
   program.steps(6, [&](int step) {
@@ -25,7 +25,7 @@ std::vector<Finding> findings_of(const CopyOfStep& copy_of, std::int64_t work_ns
 }
 
 TEST(RepeatedUpload, IsToldByItsContent) {
-  const auto findings = findings_of([](int) { return StepCopy{.address = 0x1000, .content = 7}; });
+  const auto findings = repeated_upload_findings([](int) { return StepCopy{.address = 0x1000, .content = 7}; });
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:17");
   EXPECT_EQ(findings[0].severity, Severity::kWarning);
@@ -37,19 +37,19 @@ TEST(RepeatedUpload, IsToldByItsContent) {
 
 TEST(RepeatedUpload, OfASampledContentIsDoubted) {
   const auto findings =
-      findings_of([](int) { return StepCopy{.address = 0x1000, .content = 7, .hashed_bytes = 4096}; });
+      repeated_upload_findings([](int) { return StepCopy{.address = 0x1000, .content = 7, .hashed_bytes = 4096}; });
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_NE(findings[0].evidence.find("as far as sampled"), std::string::npos) << findings[0].evidence;
 }
 
 TEST(RepeatedUpload, IsNotTheSameBufferWithOtherContent) {
-  EXPECT_TRUE(findings_of([](int step) {
+  EXPECT_TRUE(repeated_upload_findings([](int step) {
                 return StepCopy{.address = 0x1000, .content = 7u + static_cast<std::uint64_t>(step)};
               }).empty());
 }
 
 TEST(RepeatedUpload, OfASecondEpochIsTold) {
-  const auto findings = findings_of([](int step) {
+  const auto findings = repeated_upload_findings([](int step) {
     return StepCopy{.address = 0x1000u * static_cast<std::uint64_t>(step + 1),
                     .content = 7u + static_cast<std::uint64_t>(step % 2)};
   });
@@ -59,13 +59,13 @@ TEST(RepeatedUpload, OfASecondEpochIsTold) {
 }
 
 TEST(RepeatedUpload, OfSmallValuesThatAreEqualByChanceIsNotTold) {
-  EXPECT_TRUE(findings_of([](int step) {
+  EXPECT_TRUE(repeated_upload_findings([](int step) {
                 return StepCopy{.bytes = 8, .address = 0x1000, .content = 7u + static_cast<std::uint64_t>(step % 2)};
               }).empty());
 }
 
 TEST(RepeatedUpload, WithoutContentIsANoteAboutTheBuffer) {
-  const auto findings = findings_of([](int) { return StepCopy{.address = 0x1000}; });
+  const auto findings = repeated_upload_findings([](int) { return StepCopy{.address = 0x1000}; });
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].severity, Severity::kInfo);
   EXPECT_NE(findings[0].evidence.find("always from the same buffer (its content was not recorded"), std::string::npos)
@@ -74,11 +74,11 @@ TEST(RepeatedUpload, WithoutContentIsANoteAboutTheBuffer) {
 }
 
 TEST(RepeatedUpload, WithoutContentIsNotABufferThatMayHaveBeenFilledAnew) {
-  EXPECT_TRUE(findings_of([](int) { return StepCopy{.address = 0x1000}; }, 5000 * kUs).empty());
+  EXPECT_TRUE(repeated_upload_findings([](int) { return StepCopy{.address = 0x1000}; }, 5000 * kUs).empty());
 }
 
 TEST(RepeatedUpload, WithoutContentAndAddressesIsUnknown) {
-  EXPECT_TRUE(findings_of([](int) { return StepCopy{}; }).empty());
+  EXPECT_TRUE(repeated_upload_findings([](int) { return StepCopy{}; }).empty());
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ struct Trip {
   std::uint32_t up_device = 0;
 };
 
-std::vector<Finding> findings_of(const Trip& trip) {
+std::vector<Finding> round_trip_findings(const Trip& trip) {
   StepProgram program;
   const std::uint32_t down = program.stack(16, {"copy_", "to_dtype_layout"});
   const std::uint32_t up = program.stack(17, {"copy_", "to_dtype_layout"});
@@ -43,7 +43,7 @@ std::vector<Finding> findings_of(const Trip& trip) {
 }
 
 TEST(RoundTrip, OfUnchangedDataIsToldAtTheUpload) {
-  const auto findings = findings_of({.down_content = 1, .up_content = 1});
+  const auto findings = round_trip_findings({.down_content = 1, .up_content = 1});
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:17");
   EXPECT_EQ(findings[0].severity, Severity::kWarning);
@@ -53,29 +53,29 @@ TEST(RoundTrip, OfUnchangedDataIsToldAtTheUpload) {
 }
 
 TEST(RoundTrip, OfChangedDataIsANoteThatClaimsNothingOfTheContent) {
-  const auto findings = findings_of({.down_content = 1, .up_content = 2});
+  const auto findings = round_trip_findings({.down_content = 1, .up_content = 2});
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].severity, Severity::kInfo);
   EXPECT_EQ(findings[0].evidence.find("the same data"), std::string::npos) << findings[0].evidence;
 }
 
 TEST(RoundTrip, WithoutContentIsANote) {
-  const auto findings = findings_of({.down_content = 0, .up_content = 0});
+  const auto findings = round_trip_findings({.down_content = 0, .up_content = 0});
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].severity, Severity::kInfo);
 }
 
 TEST(RoundTrip, IsNotAnUploadOfAnotherSize) {
-  EXPECT_TRUE(findings_of({.down_content = 1, .up_content = 2, .up_bytes = 8 * kMiB}).empty());
+  EXPECT_TRUE(round_trip_findings({.down_content = 1, .up_content = 2, .up_bytes = 8 * kMiB}).empty());
 }
 
 TEST(RoundTrip, IsNotTheWayToAnotherGpu) {
-  EXPECT_TRUE(findings_of({.down_content = 1, .up_content = 1, .up_device = 1}).empty());
-  EXPECT_TRUE(findings_of({.down_content = 1, .up_content = 2, .up_device = 1}).empty());
+  EXPECT_TRUE(round_trip_findings({.down_content = 1, .up_content = 1, .up_device = 1}).empty());
+  EXPECT_TRUE(round_trip_findings({.down_content = 1, .up_content = 2, .up_device = 1}).empty());
 }
 
 TEST(RoundTrip, IsNotABatchUpAndItsResultDown) {
-  EXPECT_TRUE(findings_of({.down_content = 1, .up_content = 2, .is_up_first = true}).empty());
+  EXPECT_TRUE(round_trip_findings({.down_content = 1, .up_content = 2, .is_up_first = true}).empty());
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 constexpr const char* kSlowLink = "slow_link";
 
 // 16 MiB in 300 us are 56 GB/s.
-StepProgram uploading(const StepCopy& copy, std::int64_t first_ns = 0) {
+StepProgram slow_link_program(const StepCopy& copy, std::int64_t first_ns = 0) {
   StepProgram program;
   StepCopy placed = copy;
   placed.stack = program.stack(27, {});
@@ -22,7 +22,7 @@ StepProgram uploading(const StepCopy& copy, std::int64_t first_ns = 0) {
 }
 
 TEST(SlowLink, IsToldAgainstTheMeasuredRate) {
-  const auto findings = uploading({.duration_ns = 600 * kUs}).findings(kSlowLink, link_of(56));
+  const auto findings = slow_link_program({.duration_ns = 600 * kUs}).findings(kSlowLink, link_of(56));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].title, "this copy reaches only 50 % of the link's speed");
   EXPECT_NE(findings[0].evidence.find("28.0 GB/s of 56.0 GB/s"), std::string::npos) << findings[0].evidence;
@@ -31,20 +31,20 @@ TEST(SlowLink, IsToldAgainstTheMeasuredRate) {
 }
 
 TEST(SlowLink, IsToldAgainstABetterCopyOfTheRun) {
-  EXPECT_EQ(uploading({.duration_ns = 900 * kUs}, 300 * kUs).findings(kSlowLink).size(), 1u);
+  EXPECT_EQ(slow_link_program({.duration_ns = 900 * kUs}, 300 * kUs).findings(kSlowLink).size(), 1u);
 }
 
 TEST(SlowLink, IsNotClaimedWhereTheRateIsUnknown) {
-  EXPECT_TRUE(uploading({.duration_ns = 900 * kUs}).findings(kSlowLink).empty());
+  EXPECT_TRUE(slow_link_program({.duration_ns = 900 * kUs}).findings(kSlowLink).empty());
 }
 
 TEST(SlowLink, IsNoneNearTheRate) {
-  EXPECT_TRUE(uploading({.duration_ns = 380 * kUs}).findings(kSlowLink, link_of(56)).empty());
+  EXPECT_TRUE(slow_link_program({.duration_ns = 380 * kUs}).findings(kSlowLink, link_of(56)).empty());
 }
 
 TEST(SlowLink, IsNoneOfOrdinaryMemory) {
   const StepCopy pageable = {.duration_ns = 2000 * kUs, .host = trace::MemoryKind::kPageable, .wait = Wait::kInCall};
-  EXPECT_TRUE(uploading(pageable).findings(kSlowLink, link_of(56)).empty());
+  EXPECT_TRUE(slow_link_program(pageable).findings(kSlowLink, link_of(56)).empty());
 }
 
 // One line uploads to two GPUs in turn: at half of the rate to the first, at the full rate to the second.
@@ -88,13 +88,13 @@ TEST(SlowLink, IsToldOfALinkThatIsLessThanItsCard) {
 }
 
 TEST(SlowLink, IsNotToldOfAnIdleGpusGeneration) {
-  auto program = uploading({.duration_ns = 310 * kUs});
+  auto program = slow_link_program({.duration_ns = 310 * kUs});
   program.builder().process().metadata["link.0"] = "generation=1 width=16 max_generation=5 max_width=16 busy_reads=0";
   EXPECT_TRUE(program.findings(kSlowLink).empty());
 }
 
 TEST(SlowLink, IsToldAgainstTheRateOfTheGenerationWhereAllCopiesAreSlow) {
-  auto program = uploading({.duration_ns = 900 * kUs});
+  auto program = slow_link_program({.duration_ns = 900 * kUs});
   program.builder().process().metadata["link.0"] = "generation=5 width=16 max_generation=5 max_width=16 busy_reads=1";
   const auto findings = program.findings(kSlowLink);
   ASSERT_EQ(findings.size(), 1u);
@@ -105,7 +105,7 @@ TEST(SlowLink, IsToldAgainstTheRateOfTheGenerationWhereAllCopiesAreSlow) {
 
 TEST(SlowLink, AdvisesOnePieceWhereRowsAreCopied) {
   const StepCopy rows = {.duration_ns = 900 * kUs, .wait = Wait::kInCall, .api = "cudaMemcpy2D"};
-  const auto findings = uploading(rows).findings(kSlowLink, link_of(56));
+  const auto findings = slow_link_program(rows).findings(kSlowLink, link_of(56));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_NE(findings[0].advice.find("row by row"), std::string::npos);
 }

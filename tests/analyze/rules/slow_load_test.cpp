@@ -15,7 +15,7 @@ struct Loading {
   std::vector<std::string> operators = {"copy_", "_to_copy"};
 };
 
-std::vector<Finding> findings_of(const Loading& loading) {
+std::vector<Finding> slow_load_findings(const Loading& loading) {
   StepProgram program;
   const std::uint32_t load = program.stack(9, loading.operators);
   const std::uint32_t batch = program.stack(20, {"copy_", "_to_copy"});
@@ -41,7 +41,7 @@ std::vector<Finding> findings_of(const Loading& loading) {
 }
 
 TEST(SlowLoad, IsToldWithWhatItTookBeforeTheFirstStep) {
-  const auto findings = findings_of({});
+  const auto findings = slow_load_findings({});
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:9");
   EXPECT_EQ(findings[0].evidence,
@@ -53,33 +53,34 @@ TEST(SlowLoad, IsToldWithWhatItTookBeforeTheFirstStep) {
 }
 
 TEST(SlowLoad, IsComparedWithWhatThisProgramReachesFromOrdinaryMemory) {
-  const auto findings = findings_of({.ordinary_ns = 4000 * kUs, .link_gbps = 0});
+  const auto findings = slow_load_findings({.ordinary_ns = 4000 * kUs, .link_gbps = 0});
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_NE(findings[0].evidence.find("goes up at 4.16 "), std::string::npos) << findings[0].evidence;
   EXPECT_NE(findings[0].evidence.find("GB/s in this program"), std::string::npos) << findings[0].evidence;
-  EXPECT_TRUE(findings_of({.ordinary_ns = 40'000 * kUs}).empty()) << "0.5 GB/s is usual here";
+  EXPECT_TRUE(slow_load_findings({.ordinary_ns = 40'000 * kUs}).empty()) << "0.5 GB/s is usual here";
 }
 
 TEST(SlowLoad, IsNotOfMemoryThatIsNoFile) {
-  EXPECT_TRUE(findings_of({.from_files = ""}).empty());
-  EXPECT_TRUE(findings_of({.from_files = "1001 1002"}).empty());
-  EXPECT_TRUE(findings_of({.memory = trace::MemoryKind::kPinned}).empty());
+  EXPECT_TRUE(slow_load_findings({.from_files = ""}).empty());
+  EXPECT_TRUE(slow_load_findings({.from_files = "1001 1002"}).empty());
+  EXPECT_TRUE(slow_load_findings({.memory = trace::MemoryKind::kPinned}).empty());
 }
 
 // The pages are in memory: then it is as fast as other ordinary memory, nearly.
 TEST(SlowLoad, IsNotOfFilesThatAreInMemory) {
-  EXPECT_EQ(findings_of({.each_ns = 17'000 * kUs, .from_files = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16"}).size(), 0u)
+  EXPECT_EQ(
+      slow_load_findings({.each_ns = 17'000 * kUs, .from_files = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16"}).size(), 0u)
       << "less than a quarter of a second";
-  EXPECT_TRUE(findings_of({.each_ns = 26'000 * kUs, .link_gbps = 20}).empty()) << "1.5 of 2 GB/s";
-  EXPECT_EQ(findings_of({.each_ns = 50'000 * kUs, .link_gbps = 20}).size(), 1u) << "0.8 of 2 GB/s";
+  EXPECT_TRUE(slow_load_findings({.each_ns = 26'000 * kUs, .link_gbps = 20}).empty()) << "1.5 of 2 GB/s";
+  EXPECT_EQ(slow_load_findings({.each_ns = 50'000 * kUs, .link_gbps = 20}).size(), 1u) << "0.8 of 2 GB/s";
 }
 
 TEST(SlowLoad, IsUnknownWithoutARateToCompareWith) {
-  EXPECT_TRUE(findings_of({.link_gbps = 0}).empty());
+  EXPECT_TRUE(slow_load_findings({.link_gbps = 0}).empty());
 }
 
 TEST(SlowLoad, OfAProgramWithoutPyTorchHasAdviceForIt) {
-  const auto findings = findings_of({.operators = {}});
+  const auto findings = slow_load_findings({.operators = {}});
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].advice.find("tp.to"), std::string::npos);
 }

@@ -8,7 +8,8 @@ namespace {
 
 constexpr const char* kStridedOrConvertingCopy = "strided_or_converting_copy";
 
-StepProgram uploading(const std::vector<std::string>& operators, Wait wait, trace::MemoryKind host) {
+StepProgram strided_or_converting_copy_program(const std::vector<std::string>& operators, Wait wait,
+                                               trace::MemoryKind host) {
   StepProgram program;
   const std::uint32_t stack = program.stack(20, operators);
   program.steps(6, [&](int) {
@@ -22,8 +23,9 @@ StepProgram uploading(const std::vector<std::string>& operators, Wait wait, trac
 constexpr auto kPageable = trace::MemoryKind::kPageable;
 
 TEST(StridedOrConvertingCopy, IsACopyWithinACopy) {
-  const auto findings = uploading({"copy_", "copy_", "to_dtype_layout"}, Wait::kInCall, kPageable)
-                            .findings(kStridedOrConvertingCopy, link_of(55));
+  const auto findings =
+      strided_or_converting_copy_program({"copy_", "copy_", "to_dtype_layout"}, Wait::kInCall, kPageable)
+          .findings(kStridedOrConvertingCopy, link_of(55));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:20");
   EXPECT_EQ(findings[0].title, "the data is gathered into a copy on the CPU before it goes up");
@@ -33,21 +35,23 @@ TEST(StridedOrConvertingCopy, IsACopyWithinACopy) {
 }
 
 TEST(StridedOrConvertingCopy, MayBeAConversionWherePyTorchWaits) {
-  const auto findings = uploading({"copy_", "copy_", "to_dtype_layout"}, Wait::kBehind, kPageable)
-                            .findings(kStridedOrConvertingCopy, link_of(55));
+  const auto findings =
+      strided_or_converting_copy_program({"copy_", "copy_", "to_dtype_layout"}, Wait::kBehind, kPageable)
+          .findings(kStridedOrConvertingCopy, link_of(55));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_NE(findings[0].title.find("gathered or converted"), std::string::npos);
 }
 
 TEST(StridedOrConvertingCopy, IsNoneOfAPlainCopy) {
-  EXPECT_TRUE(uploading({"copy_", "to_dtype_layout"}, Wait::kInCall, kPageable)
+  EXPECT_TRUE(strided_or_converting_copy_program({"copy_", "to_dtype_layout"}, Wait::kInCall, kPageable)
                   .findings(kStridedOrConvertingCopy, link_of(55))
                   .empty());
 }
 
 // PyTorch converts such a copy on the GPU, and takes it from where it lies.
 TEST(StridedOrConvertingCopy, IsNoneFromPageLockedMemory) {
-  EXPECT_TRUE(uploading({"copy_", "copy_", "to_dtype_layout"}, Wait::kNothing, trace::MemoryKind::kPinned)
+  EXPECT_TRUE(strided_or_converting_copy_program({"copy_", "copy_", "to_dtype_layout"}, Wait::kNothing,
+                                                 trace::MemoryKind::kPinned)
                   .findings(kStridedOrConvertingCopy, link_of(55))
                   .empty());
 }

@@ -10,7 +10,7 @@ constexpr const char* kUnsafeRead = "unsafe_read";
 constexpr std::uint64_t kBuffer = 0x10'0000'0000;
 
 template <typename AfterCopy>
-std::vector<Finding> findings_of(const AfterCopy& after_copy, std::uint64_t distance = 0) {
+std::vector<Finding> unsafe_read_findings(const AfterCopy& after_copy, std::uint64_t distance = 0) {
   StepProgram program;
   const std::uint32_t stack = program.stack(21, {"copy_"});
   program.steps(6, [&](int step) {
@@ -23,7 +23,7 @@ std::vector<Finding> findings_of(const AfterCopy& after_copy, std::uint64_t dist
 }
 
 TEST(UnsafeRead, IsAnErrorWhereNothingWaits) {
-  const auto findings = findings_of([](StepProgram&) {});
+  const auto findings = unsafe_read_findings([](StepProgram&) {});
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].site, "train.py:21");
   EXPECT_EQ(findings[0].severity, Severity::kError);
@@ -33,21 +33,22 @@ TEST(UnsafeRead, IsAnErrorWhereNothingWaits) {
 }
 
 TEST(UnsafeRead, IsNotOneAfterASynchronisation) {
-  EXPECT_TRUE(findings_of([](StepProgram& program) { program.sync(trace::kNoId, "cudaStreamSynchronize"); }).empty());
+  EXPECT_TRUE(
+      unsafe_read_findings([](StepProgram& program) { program.sync(trace::kNoId, "cudaStreamSynchronize"); }).empty());
 }
 
 TEST(UnsafeRead, IsNotToldWhereSomeoneMayAskAnEvent) {
-  EXPECT_TRUE(findings_of([](StepProgram& program) {
+  EXPECT_TRUE(unsafe_read_findings([](StepProgram& program) {
                 program.call(trace::CallKind::kEventRecord, trace::kNoId, "cudaEventRecord");
               }).empty());
 }
 
 TEST(UnsafeRead, IsNotToldWhereEachCopyHasItsOwnMemory) {
-  EXPECT_TRUE(findings_of([](StepProgram&) {}, 16 * kMiB).empty());
+  EXPECT_TRUE(unsafe_read_findings([](StepProgram&) {}, 16 * kMiB).empty());
 }
 
 TEST(UnsafeRead, IsNotToldWhereTheGpuTakesTheDataBack) {
-  EXPECT_TRUE(findings_of([](StepProgram& program) { program.upload({.address = kBuffer}); }).empty());
+  EXPECT_TRUE(unsafe_read_findings([](StepProgram& program) { program.upload({.address = kBuffer}); }).empty());
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ constexpr std::uint64_t kNear = 0x7f0000000000;  // on node 0
 constexpr std::uint64_t kFar = 0x7f1000000000;   // on node 1
 
 // 16 MiB in 300 us are 56 GB/s.
-StepProgram uploading(const StepCopy& copy, int gpu_node = 0) {
+StepProgram wrong_numa_node_program(const StepCopy& copy, int gpu_node = 0) {
   StepProgram program;
   program.builder().process().metadata["host_memory"] = "7f0000000000@0 7f1000000000@1";
   program.builder().device(0, "", 0, gpu_node);
@@ -28,7 +28,8 @@ StepProgram uploading(const StepCopy& copy, int gpu_node = 0) {
 }
 
 TEST(WrongNumaNode, NamesBothNodesAndTheLineToWrite) {
-  const auto findings = uploading({.duration_ns = 600 * kUs, .address = kFar}).findings(kWrongNumaNode, link_of(56));
+  const auto findings =
+      wrong_numa_node_program({.duration_ns = 600 * kUs, .address = kFar}).findings(kWrongNumaNode, link_of(56));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].title, "this memory is on NUMA node 1, and GPU 0 on node 0");
   EXPECT_THAT(findings[0].evidence, HasSubstr("28.0 GB/s of the link's 56.0 GB/s"));
@@ -39,30 +40,41 @@ TEST(WrongNumaNode, NamesBothNodesAndTheLineToWrite) {
 }
 
 TEST(WrongNumaNode, LeavesNothingForSlowLinkToTell) {
-  EXPECT_TRUE(uploading({.duration_ns = 600 * kUs, .address = kFar}).findings("slow_link", link_of(56)).empty());
-  EXPECT_EQ(uploading({.duration_ns = 600 * kUs, .address = kNear}).findings("slow_link", link_of(56)).size(), 1u);
+  EXPECT_TRUE(
+      wrong_numa_node_program({.duration_ns = 600 * kUs, .address = kFar}).findings("slow_link", link_of(56)).empty());
+  EXPECT_EQ(
+      wrong_numa_node_program({.duration_ns = 600 * kUs, .address = kNear}).findings("slow_link", link_of(56)).size(),
+      1u);
 }
 
 TEST(WrongNumaNode, IsNoneOfMemoryBesideTheGpu) {
-  EXPECT_TRUE(uploading({.duration_ns = 600 * kUs, .address = kNear}).findings(kWrongNumaNode, link_of(56)).empty());
-  EXPECT_TRUE(uploading({.duration_ns = 600 * kUs, .address = kFar}, 1).findings(kWrongNumaNode, link_of(56)).empty());
+  EXPECT_TRUE(wrong_numa_node_program({.duration_ns = 600 * kUs, .address = kNear})
+                  .findings(kWrongNumaNode, link_of(56))
+                  .empty());
+  EXPECT_TRUE(wrong_numa_node_program({.duration_ns = 600 * kUs, .address = kFar}, 1)
+                  .findings(kWrongNumaNode, link_of(56))
+                  .empty());
 }
 
 TEST(WrongNumaNode, IsNoneOfCopiesThatReachTheLinksRate) {
-  EXPECT_TRUE(uploading({.duration_ns = 320 * kUs, .address = kFar}).findings(kWrongNumaNode, link_of(56)).empty());
+  EXPECT_TRUE(wrong_numa_node_program({.duration_ns = 320 * kUs, .address = kFar})
+                  .findings(kWrongNumaNode, link_of(56))
+                  .empty());
 }
 
 TEST(WrongNumaNode, IsNotClaimedWhereANodeIsUnknown) {
-  EXPECT_TRUE(
-      uploading({.duration_ns = 600 * kUs, .address = 0x7f2000000000}).findings(kWrongNumaNode, link_of(56)).empty());
-  EXPECT_TRUE(
-      uploading({.duration_ns = 600 * kUs, .address = kFar}, 0xFFFF).findings(kWrongNumaNode, link_of(56)).empty());
+  EXPECT_TRUE(wrong_numa_node_program({.duration_ns = 600 * kUs, .address = 0x7f2000000000})
+                  .findings(kWrongNumaNode, link_of(56))
+                  .empty());
+  EXPECT_TRUE(wrong_numa_node_program({.duration_ns = 600 * kUs, .address = kFar}, 0xFFFF)
+                  .findings(kWrongNumaNode, link_of(56))
+                  .empty());
 }
 
 TEST(WrongNumaNode, PromisesLittleForOrdinaryMemory) {
   const StepCopy pageable = {
       .duration_ns = 900 * kUs, .host = trace::MemoryKind::kPageable, .wait = Wait::kInCall, .address = kFar};
-  const auto findings = uploading(pageable).findings(kWrongNumaNode, link_of(56));
+  const auto findings = wrong_numa_node_program(pageable).findings(kWrongNumaNode, link_of(56));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].saving_step_low_ns, 0);
   EXPECT_THAT(findings[0].saving_reason, HasSubstr("a second time"));

@@ -30,8 +30,8 @@ what that line must do.
     scripts/mutate --all --folder src/analyze --count 50
     scripts/mutate --only 3f2a91c0de --tests analyze_test
                                                   one survivor again, while you write the test for it
-    scripts/mutate --result bench/results/mutation.json RUN.json...
-                                                  no run: the figures of earlier ones (--json) in one file
+    scripts/mutate --result bench/results/mutation.json --add RUN.json...
+                                                  no run: adds the figures of earlier ones (--json) to a file
 
 All mutants are built at once, in a copy of the checkout (build/mutation/tree), and the environment chooses one of them
 when a program runs. The checkout itself is not touched. A first run sees which test reaches which mutant. Then each
@@ -90,10 +90,13 @@ def parsed(arguments):
         metavar="FILE",
         help="write the score of each folder over these runs: what the first try of a mutant found, and the last",
     )
+    parser.add_argument("--add", action="store_true", help="with --result: keep what FILE holds of other runs")
     parser.add_argument("runs", nargs="*", type=pathlib.Path, metavar="RUN.json", help="for --result")
     options = parser.parse_args(arguments)
     if bool(options.result) != bool(options.runs):
         parser.error("--result FILE and the files of runs are for each other")
+    if options.add and not (options.result and options.result.is_file()):
+        parser.error("--add needs a --result FILE that exists")
     return options
 
 
@@ -243,7 +246,7 @@ def main(arguments=None):
 
 def collected(options):
     entries = outcome.reasons(ROOT / "tests" / "mutants_left.toml")
-    rows = result.write(ROOT, options.result, options.runs, entries, options.target)
+    rows = result.write(ROOT, options.result, options.runs, entries, options.target, options.add)
     for row in rows:
         print(
             f"{row['case']:<20} {row['value']:5.1f} % of {row['samples']}{'' if row['met'] else ': below the target'}"

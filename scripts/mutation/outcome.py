@@ -104,7 +104,12 @@ def rows(outcomes):
             row.counts[outcome.state] += 1
             row.timed_out += outcome.is_out_of_time
             row.equivalent += outcome.is_equivalent and outcome.state in (SURVIVED, NOT_REACHED)
-    return dict(sorted(made.items(), key=lambda item: (item[0].split("/")[0].split(",")[0], "," in item[0], item[0])))
+    return in_order(made)
+
+
+def in_order(rows):
+    """By folder, and behind its folders the row of src or python as a whole."""
+    return dict(sorted(rows.items(), key=lambda item: (item[0].split("/")[0].split(",")[0], "," in item[0], item[0])))
 
 
 def table(made):

@@ -67,6 +67,32 @@ def rows(runs, entries, target, make_row):
     return result
 
 
+SUMMED = ("samples", "killed", "by_time", "survived", "not_reached", "equivalent")
+
+
+def together(before, after):
+    """A row of an older file and one of runs since, of other mutants. The files of runs are not kept."""
+    row = {**before, **after}
+    row.update({key: before[key] + after[key] for key in SUMMED})
+    row["value"] = round(100 * row["killed"] / row["samples"], 1)
+    killed_now = sum(each["value_with_new_tests"] * each["samples"] for each in (before, after))
+    row["value_with_new_tests"] = round(killed_now / row["samples"], 1)
+    row["met"] = row["value"] >= row["target"]
+    return row
+
+
+def added(before, after):
+    """The rows of an older file and those of runs since, one for each folder."""
+    older, newer = ({row["case"]: row for row in rows} for rows in (before, after))
+    every = {
+        case: together(older[case], newer[case])
+        if case in older and case in newer
+        else (newer.get(case) or older[case])
+        for case in (*older, *newer)
+    }
+    return list(outcome.in_order(every).values())
+
+
 def newest_figures(row):
     """None for the row of all folders: their newest samples are of several runs."""
     if row is None or row.score is None:
@@ -74,12 +100,16 @@ def newest_figures(row):
     return {"value_of_newest_sample": round(row.score, 1), "newest_sample": row.of}
 
 
-def write(root, path, files, entries, target):
+def write(root, path, files, entries, target, is_added=False):
+    """With `is_added`, what the file at `path` holds is kept: no run may be in both."""
     sys.path.insert(0, str(root / "bench"))
     import result_file  # that folder is no package
 
     runs = [json.loads(pathlib.Path(file).read_text()) for file in files]
     commands = [{"command": run["command"], "commit": run["commit"], "date": run["date"]} for run in runs]
     made = rows(runs, entries, target, result_file.row)
+    if is_added:
+        older = json.loads(path.read_text())
+        made, commands = added(older["rows"], made), older["runs"] + commands
     result_file.write(str(path), NAME, made, runs=commands)
     return made

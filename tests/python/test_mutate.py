@@ -426,6 +426,17 @@ def test_the_figures_of_several_runs_are_of_each_mutant_once(tmp_path):
     assert (folder["value"], folder["equivalent"], folder["samples"], folder["met"]) == (75.0, 1, 4, True)
     assert folder["value_with_new_tests"] == 100.0
 
+    later, elsewhere = run(3, g="survived", h="killed"), run(4, i="killed")
+    elsewhere.write_text(elsewhere.read_text().replace("src/analyze/a.cpp", "src/base/b.cpp"))
+    analyze, base, whole = result.write(ROOT, tmp_path / "out.json", [later, elsewhere], entries, 75, is_added=True)
+    assert [row["case"] for row in (analyze, base, whole)] == ["src/analyze", "src/base", "src, all"]
+    assert (analyze["killed"], analyze["survived"], analyze["samples"], analyze["value"]) == (4, 2, 6, 66.7)
+    assert (analyze["value_with_new_tests"], analyze["newest_sample"], analyze["met"]) == (83.3, 2, False)
+    assert (base["value"], base["samples"]) == (100.0, 1)
+    assert (whole["killed"], whole["samples"], whole["value"], whole["met"]) == (5, 7, 71.4, False)
+    written = json.loads((tmp_path / "out.json").read_text())
+    assert [run["command"][-1] for run in written["runs"]] == ["1", "2", "3", "4"] and len(written["rows"]) == 3
+
 
 def test_an_old_run_knows_a_mutant_by_the_name_that_it_had_before_its_file_moved(tmp_path):
     left = tmp_path / "left.toml"

@@ -369,7 +369,13 @@ def show(row: dict[str, Any]) -> None:
         print(f"    {problem}", flush=True)
 
 
-def run_modes(modes: dict[str, Callable[[], Any]], args: argparse.Namespace, seconds: float) -> list[dict[str, Any]]:
+def run_modes(
+    modes: dict[str, Callable[[], Any]],
+    args: argparse.Namespace,
+    seconds: float,
+    keep: Callable[[list[dict[str, Any]]], None] = lambda rows: None,
+) -> list[dict[str, Any]]:
+    """Gives the rows to `keep` after each mode: those of a run that is cut off are not lost."""
     synchronize = torch.cuda.synchronize if args.device == "cuda" else lambda: None
     rows = []
     for case in args.workload:
@@ -383,6 +389,7 @@ def run_modes(modes: dict[str, Callable[[], Any]], args: argparse.Namespace, sec
             for row in rows_of(case, name, mode, found):
                 show(row)
                 rows.append(row)
+            keep(rows)
     return rows
 
 
@@ -438,11 +445,9 @@ def main() -> int:
         return 0
 
     args.mode = args.mode or list(BY_DEFAULT)
-    with no_garbage_collection():
-        rows = run_modes(TURNPIKE_MODES, args, args.seconds)
     out = args.out or os.path.join(HERE, "results", f"overhead-{result_file.short_gpu_name()}.json")
-    # Written before torch.profiler has its turn: what is measured stays if that fails.
-    result_file.write(out, "overhead", rows)
+    with no_garbage_collection():
+        rows = run_modes(TURNPIKE_MODES, args, args.seconds, lambda rows: result_file.write(out, "overhead", rows))
     if args.profiler_seconds > 0:
         rows += profiler_rows(args)
         result_file.write(out, "overhead", rows)

@@ -6,9 +6,9 @@
 A pair is two neighbouring blocks of the same number of steps, one recorded and one not, in random order; starting,
 stopping and the first steps of a block are not timed. The figure is the median over the pairs of on/off, with a 95 %
 interval by bootstrap: as many pairs as make it +-1 %, or as fit into the time of a mode. A guard costs less than that,
-so its blocks are of a few steps, and there are thousands of them. torch.profiler is measured in the same manner, in a
-second process, since it and a recorder cannot both hold CUPTI. Of the recorded blocks some are checked against the steps
-that ran.
+so its blocks are of a few steps, and there are more of them. torch.profiler is measured in the same manner, in a second
+process, since it and a recorder cannot both hold CUPTI. Some of the recorded blocks are checked against the steps that
+ran.
 """
 
 from __future__ import annotations

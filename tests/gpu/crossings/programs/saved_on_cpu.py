@@ -2,7 +2,7 @@
 
 import torch
 
-x = torch.ones(1000, device="cuda", requires_grad=True)  # <- NEW
+x = torch.ones(1000, device="cuda", requires_grad=True)
 with torch.autograd.graph.save_on_cpu(pin_memory=True):
     y = x.sin()  # <- SAVED
 y.sum().backward()

@@ -101,7 +101,7 @@ struct Order {
   const char* order;
   std::vector<std::vector<std::uint64_t>> copied;  // in each recording
   std::vector<int> profiled;
-  friend void PrintTo(const Order& order, std::ostream* out) { *out << order.order; }
+  friend void PrintTo(const Order& one, std::ostream* out) { *out << one.order; }
 };
 class Orders : public testing::TestWithParam<Order> {};
 TEST_P(Orders, OfRecordingsAndProfiles) {

@@ -210,7 +210,8 @@ void Slots::take_of(const Module& module, std::span<const Hook> hooks) {
       ++left_alone_;
       return;
     }
-    *hook->original = original;
+    // Whoever calls the replacement from now on, on whatever thread, finds it.
+    __atomic_store_n(hook->original, original, __ATOMIC_RELEASE);
     const bool is_read_only = address >= module.relro_begin && address < module.relro_end;
     taken_.reserve(taken_.size() + 1);
     if (write_slot(slot, hook->replacement, is_read_only)) taken_.push_back({slot, original, is_read_only});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <string_view>
 
@@ -26,57 +27,64 @@ CuptiResult (*g_activity_disable)(cuda::ActivityKind) = nullptr;
 CuptiResult (*g_flush_all)(std::uint32_t) = nullptr;
 CuptiResult (*g_finalize)() = nullptr;
 
+// The thread that takes the slots, the recorder's or another one, writes these just before.
+template <typename Function>
+Function* real(Function*& original) noexcept {
+  return std::atomic_ref<Function*>(original).load(std::memory_order_acquire);
+}
+
 Recorder* sharer() noexcept {
   Recorder& recorder = Recorder::instance();
-  return recorder.shares_cupti(g_register_callbacks) ? &recorder : nullptr;
+  return recorder.shares_cupti(real(g_register_callbacks)) ? &recorder : nullptr;
 }
 
 CuptiResult subscribe(void** subscriber, cuda::CallbackFunction callback, void* user) {
   Recorder* recorder = sharer();
-  if (recorder == nullptr) return g_subscribe(subscriber, callback, user);
+  if (recorder == nullptr) return real(g_subscribe)(subscriber, callback, user);
   return recorder->subscribe_guest(subscriber, callback, user);
 }
 
 CuptiResult unsubscribe(void* subscriber) {
   Recorder* recorder = sharer();
-  if (recorder == nullptr || !recorder->api().has_guest(subscriber)) return g_unsubscribe(subscriber);
+  if (recorder == nullptr || !recorder->api().has_guest(subscriber)) return real(g_unsubscribe)(subscriber);
   return recorder->api().unsubscribe_guest();
 }
 
 CuptiResult enable_callback(std::uint32_t enable, void* subscriber, CallbackDomain domain, std::uint32_t id) {
   Recorder* recorder = sharer();
   if (recorder == nullptr || !recorder->api().has_guest(subscriber)) {
-    return g_enable_callback(enable, subscriber, domain, id);
+    return real(g_enable_callback)(enable, subscriber, domain, id);
   }
   return recorder->api().enable_for_guest(enable != 0, domain, id);
 }
 
 CuptiResult enable_domain(std::uint32_t enable, void* subscriber, CallbackDomain domain) {
   Recorder* recorder = sharer();
-  if (recorder == nullptr || !recorder->api().has_guest(subscriber)) return g_enable_domain(enable, subscriber, domain);
+  if (recorder == nullptr || !recorder->api().has_guest(subscriber))
+    return real(g_enable_domain)(enable, subscriber, domain);
   return recorder->api().enable_domain_for_guest(enable != 0, domain);
 }
 
 CuptiResult register_callbacks(cuda::BufferRequested requested, cuda::BufferCompleted completed) {
   Recorder* recorder = sharer();
   if (recorder == nullptr || requested == nullptr || completed == nullptr) {
-    return g_register_callbacks(requested, completed);
+    return real(g_register_callbacks)(requested, completed);
   }
   return recorder->begin_guest_activity(requested, completed);
 }
 
 CuptiResult activity_enable(cuda::ActivityKind kind) {
   Recorder* recorder = sharer();
-  return recorder == nullptr ? g_activity_enable(kind) : recorder->switch_guest_kind(kind, true);
+  return recorder == nullptr ? real(g_activity_enable)(kind) : recorder->switch_guest_kind(kind, true);
 }
 
 CuptiResult activity_disable(cuda::ActivityKind kind) {
   Recorder* recorder = sharer();
-  return recorder == nullptr ? g_activity_disable(kind) : recorder->switch_guest_kind(kind, false);
+  return recorder == nullptr ? real(g_activity_disable)(kind) : recorder->switch_guest_kind(kind, false);
 }
 
 CuptiResult flush_all(std::uint32_t flags) {
-  const CuptiResult result = g_flush_all(flags);
+  const CuptiResult result = real(g_flush_all)(flags);
   if (Recorder* recorder = sharer(); recorder != nullptr) recorder->note_guest_flush(flags);
   return result;
 }
@@ -84,7 +92,7 @@ CuptiResult flush_all(std::uint32_t flags) {
 // It would end the recorder's subscription as well.
 CuptiResult finalize() {
   Recorder* recorder = sharer();
-  return recorder != nullptr && recorder->is_recording() ? cuda::kCuptiSuccess : g_finalize();
+  return recorder != nullptr && recorder->is_recording() ? cuda::kCuptiSuccess : real(g_finalize)();
 }
 
 template <typename Function>
@@ -117,10 +125,12 @@ Slots& slots() {
   return slots;
 }
 
+std::atomic<bool> g_has_taken = false;
+
 void take() noexcept {
   try {
     const std::lock_guard lock(g_mutex);
-    if (slots().is_stale()) slots().take(kCuptiHooks, Slots::Loading::kWait);
+    if (slots().is_stale()) g_has_taken = slots().take(kCuptiHooks, Slots::Loading::kWait) > 0;
   } catch (...) {
     // Without memory torch.profiler gets what CUPTI leaves it.
   }
@@ -131,7 +141,7 @@ void take() noexcept {
 void take_cupti_slots() noexcept {
   take();
   Recorder::instance().set_once_a_second([] {
-    if (slots().count() == 0) take();
+    if (!g_has_taken) take();
   });
 }
 

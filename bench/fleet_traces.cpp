@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <random>
 #include <string>
@@ -19,11 +18,13 @@
 #include "trace/make_record.h"
 #include "trace/reader.h"
 #include "trace/record_sink.h"
-#include "trace/writer.h"
+#include "trace_chunks.h"
 
 namespace {
 
 using namespace turnpike;
+using bench::append;
+using bench::pad;
 using trace::CallRecord;
 using trace::MemcpyRecord;
 using trace::RecordKind;
@@ -112,30 +113,11 @@ class Recorded final : public trace::RecordSink {
   std::unordered_map<std::uint32_t, MemcpyRecord> copies_;
 };
 
-void pad(std::string& bytes) {
-  bytes.resize((bytes.size() + 7) / 8 * 8);
-}
-
-template <typename Structure>
-void append(std::string& bytes, const Structure& structure) {
-  bytes.append(reinterpret_cast<const char*>(&structure), sizeof structure);
-}
-
-class Output {
+// Records are written many at a time.
+class Output : public bench::TraceFile {
  public:
-  Output(const char* path, const trace::FileHeader& header) {
-    std::filesystem::remove(path);
-    if (!writer_.open(path, header)) {
-      std::perror(path);
-      std::exit(1);
-    }
-  }
-  void chunk(trace::ChunkType type, const std::string& payload) {
-    if (!payload.empty() && !writer_.append(type, payload.data(), payload.size())) {
-      std::perror("fleet_traces");
-      std::exit(1);
-    }
-  }
+  using TraceFile::TraceFile;
+
   template <typename Record>
   void record(const Record& record) {
     append(records_, record);
@@ -147,7 +129,6 @@ class Output {
   }
 
  private:
-  trace::Writer writer_;
   std::string records_;
 };
 

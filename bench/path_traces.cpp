@@ -8,48 +8,21 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "trace/make_record.h"
-#include "trace/writer.h"
+#include "trace_chunks.h"
 
 namespace {
 
 using namespace turnpike;
+using bench::append;
+using bench::pad;
 
 constexpr std::uint32_t kLines = 1000;  // of the program and of the library, each
 constexpr std::int64_t kStartNs = 1'795'296'000'000'000'000;
 constexpr std::uint32_t kDevice = 0, kContext = 1, kStream = 7, kThread = 100;
-
-void pad(std::string& bytes) {
-  bytes.resize((bytes.size() + 7) / 8 * 8);
-}
-
-template <typename Structure>
-void append(std::string& bytes, const Structure& structure) {
-  bytes.append(reinterpret_cast<const char*>(&structure), sizeof structure);
-}
-
-class Output {
- public:
-  Output(const char* path, const trace::FileHeader& header) {
-    std::filesystem::remove(path);
-    if (!writer_.open(path, header)) fail(path);
-  }
-  void chunk(trace::ChunkType type, std::string& payload) {
-    if (!payload.empty() && !writer_.append(type, payload.data(), payload.size())) fail("path_traces");
-    payload.clear();
-  }
-
- private:
-  [[noreturn]] static void fail(const char* what) {
-    std::perror(what);
-    std::exit(1);
-  }
-  trace::Writer writer_;
-};
 
 class Definitions {
  public:
@@ -174,7 +147,7 @@ int main(int argc, char** argv) {
   trace::FileHeader header{};
   header.start_realtime_ns = kStartNs;
   header.pid = 100 + first;
-  Output output(argv[1], header);
+  bench::TraceFile output(argv[1], header);
   Definitions definitions;
   const Frames frames(definitions);
   const std::uint32_t name = definitions.string("cudaMemcpyAsync");
@@ -193,6 +166,8 @@ int main(int argc, char** argv) {
     if (records.size() < (1u << 18) && number + 1 < count) continue;
     output.chunk(trace::ChunkType::kStacks, stacks);
     output.chunk(trace::ChunkType::kRecords, records);
+    stacks.clear();
+    records.clear();
   }
   end.end_realtime_ns = kStartNs + count * kPeriodNs;
   std::string closing;

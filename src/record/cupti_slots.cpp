@@ -38,6 +38,12 @@ Recorder* sharer() noexcept {
   return recorder.shares_cupti(real(g_register_callbacks)) ? &recorder : nullptr;
 }
 
+// nullptr: PyTorch did not get this subscriber from the recorder.
+ApiObserver* sharer_of(const void* subscriber) noexcept {
+  Recorder* recorder = sharer();
+  return recorder != nullptr && recorder->api().has_guest(subscriber) ? &recorder->api() : nullptr;
+}
+
 CuptiResult subscribe(void** subscriber, cuda::CallbackFunction callback, void* user) {
   Recorder* recorder = sharer();
   if (recorder == nullptr) return real(g_subscribe)(subscriber, callback, user);
@@ -45,24 +51,20 @@ CuptiResult subscribe(void** subscriber, cuda::CallbackFunction callback, void* 
 }
 
 CuptiResult unsubscribe(void* subscriber) {
-  Recorder* recorder = sharer();
-  if (recorder == nullptr || !recorder->api().has_guest(subscriber)) return real(g_unsubscribe)(subscriber);
-  return recorder->api().unsubscribe_guest();
+  ApiObserver* api = sharer_of(subscriber);
+  return api == nullptr ? real(g_unsubscribe)(subscriber) : api->unsubscribe_guest();
 }
 
 CuptiResult enable_callback(std::uint32_t enable, void* subscriber, CallbackDomain domain, std::uint32_t id) {
-  Recorder* recorder = sharer();
-  if (recorder == nullptr || !recorder->api().has_guest(subscriber)) {
-    return real(g_enable_callback)(enable, subscriber, domain, id);
-  }
-  return recorder->api().enable_for_guest(enable != 0, domain, id);
+  ApiObserver* api = sharer_of(subscriber);
+  return api == nullptr ? real(g_enable_callback)(enable, subscriber, domain, id)
+                        : api->enable_for_guest(enable != 0, domain, id);
 }
 
 CuptiResult enable_domain(std::uint32_t enable, void* subscriber, CallbackDomain domain) {
-  Recorder* recorder = sharer();
-  if (recorder == nullptr || !recorder->api().has_guest(subscriber))
-    return real(g_enable_domain)(enable, subscriber, domain);
-  return recorder->api().enable_domain_for_guest(enable != 0, domain);
+  ApiObserver* api = sharer_of(subscriber);
+  return api == nullptr ? real(g_enable_domain)(enable, subscriber, domain)
+                        : api->enable_domain_for_guest(enable != 0, domain);
 }
 
 CuptiResult register_callbacks(cuda::BufferRequested requested, cuda::BufferCompleted completed) {

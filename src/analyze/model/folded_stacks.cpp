@@ -111,10 +111,10 @@ const std::vector<std::uint32_t>& FoldedStacks::rest_of(std::uint32_t stack) {
 
 // nullptr: there is no room for more.
 const std::vector<std::uint32_t>* FoldedStacks::keep(const std::vector<std::uint32_t>& frames, std::size_t& room) {
-  if (const auto known = rests_.find(frames); known != rests_.end()) return &known->first;
+  if (const auto known = rests_.find(frames); known != rests_.end()) return &*known;
   if (room == 0) return nullptr;
   --room;
-  return &rests_.emplace(frames, true).first->first;
+  return &*rests_.insert(frames).first;
 }
 
 }  // namespace turnpike::analyze

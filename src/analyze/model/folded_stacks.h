@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "analyze/model/timeline.h"
@@ -50,7 +50,7 @@ class FoldedStacks {
   std::vector<Part> parts_;  // by frame
   std::size_t room_for_rests_;
   std::size_t room_for_lines_;
-  std::unordered_map<std::vector<std::uint32_t>, bool, Hash> rests_;
+  std::unordered_set<std::vector<std::uint32_t>, Hash> rests_;
   std::vector<std::uint32_t> scratch_;
 };
 

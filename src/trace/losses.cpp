@@ -110,8 +110,8 @@ constexpr LossInfo kLosses[] = {
      "These pieces (*.tps) of a recording of the last seconds of a process are missing or cannot be read; what "
      "happened then is not in the report. Copy the whole run directory again from where it was made."},
     {Loss::kPathsFolded, "paths_folded",
-     "A process called from more than 4,096 different stacks, and of those that took the least time the report shows the "
-     "line of the program without the libraries' lines behind it. Record a shorter part of the program to see all of them."},
+     "A process has more than 4,096 different call stacks: the report shows the costliest in full, and only the program's "
+     "own line of the others. Record a shorter part of the program to see them all."},
 };
 
 static_assert(std::is_sorted(std::begin(kLosses), std::end(kLosses),

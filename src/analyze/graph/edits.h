@@ -40,7 +40,7 @@ void remove_events_from(Graph& graph, std::span<const std::uint32_t> points);
 // Takes back all that was changed in a copy of `original`.
 void restore(Graph& changed, const Graph& original);
 
-// The operation begins so long after the one before it on its stream ends, or as soon as it did.
+// The operation begins at most `lag_ns` after the one before it on its stream ends.
 void close_up(Graph& graph, std::uint32_t operation, std::int64_t lag_ns);
 
 // The operation is launched by another call.

@@ -10,7 +10,7 @@
 namespace turnpike::analyze {
 
 // The median time from the end of what one step had the devices do to the end of what the next one had them do, without
-// the steps that warm up. nullopt: of fewer than two steps it is known.
+// the steps that warm up. nullopt: this is known for fewer than two steps.
 std::optional<std::int64_t> device_step_ns(const Timeline& timeline, const FoundSteps& steps);
 
 }  // namespace turnpike::analyze

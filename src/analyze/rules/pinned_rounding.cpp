@@ -12,7 +12,7 @@ namespace {
 
 using trace::CallKind;
 
-// Of smaller blocks nobody misses the rest.
+// What is unused of smaller blocks does not matter.
 constexpr std::uint64_t kBlockBytes = 1u << 20;
 // All together: what is worth a line in a report.
 constexpr std::uint64_t kMinUnusedBytes = 256u << 20;

@@ -11,7 +11,7 @@
 namespace turnpike::analyze {
 namespace {
 
-// What the host stood still for less than this nobody would wait for.
+// A shorter wait is not worth a finding.
 constexpr std::int64_t kMinLoadNs = 250'000'000;
 // Smaller copies spend a part of their time on starting, and fewer bytes say little of a rate.
 constexpr std::uint64_t kLargeLoadBytes = 1u << 20;

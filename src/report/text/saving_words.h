@@ -12,7 +12,7 @@ namespace turnpike::report {
 struct SavingRange {
   std::int64_t low_ns = 0;
   std::int64_t high_ns = 0;
-  double pct_of_ns = 0;  // what one nanosecond is of the whole, in per cent
+  double pct_of_ns = 0;  // per cent of the step or the run that a nanosecond is
 
   bool is_range() const { return low_ns != high_ns; }
   double low_pct() const { return pct_of_ns * static_cast<double>(low_ns); }

@@ -116,7 +116,7 @@ export function wholeOf(report: Report): Whole {
   return report.steps ? STEP : RUN;
 }
 
-/** Steps whose devices take that much longer than the CPU are behind it. */
+/** The CPU runs ahead if a step takes the devices more than this many times as long. */
 const AHEAD = 1.1;
 
 /** What a step takes: on the devices where the CPU runs ahead of them. */

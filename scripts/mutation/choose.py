@@ -69,7 +69,7 @@ class Arguments:
         self.by_path = {}
         self.by_folder = {}
         common = ["-isystem", str(resources(root)), "-w", "-ferror-limit=0"]
-        for entry in json.loads((tree.build / "compile_commands.json").read_text()):
+        for entry in json.loads((tree.commands / "compile_commands.json").read_text()):
             file = pathlib.Path(entry["file"])
             if not file.is_relative_to(tree.folder / "src") or file.suffix != ".cpp":
                 continue

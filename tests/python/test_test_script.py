@@ -2,6 +2,7 @@
 
 import importlib.machinery
 import importlib.util
+import os
 import pathlib
 import sys
 import time
@@ -190,6 +191,68 @@ def test_the_end_of_the_log_names_every_failure(script, monkeypatch, tmp_path, c
         "FAILED python: test_b: assert 0",
         "1 passed, 2 failed, 0 skipped",
     ]
+
+
+def test_a_suite_beside_others_is_told_in_its_turn(script, monkeypatch, tmp_path, capfd):
+    def tidy():
+        "clang-tidy."
+        print("a.cpp:3: error")
+        return script.one("a.cpp", script.Outcome(False, f"found, at priority {os.nice(0)}"))
+
+    def release():
+        "C++."
+        assert [one.name for one in script.Beside.running] == ["tidy"]
+        return script.one("fine", script.Outcome(True))
+
+    assert run_suites(script, monkeypatch, tmp_path, {"release": release, "tidy": tidy}) == 1
+    lines = capfd.readouterr().out.splitlines()
+    assert lines.index("== tidy: clang-tidy.") < lines.index("a.cpp:3: error")
+    assert lines[-2:] == ["FAILED tidy: a.cpp: found, at priority 19", "1 passed, 1 failed, 0 skipped"]
+    assert script.Beside.running == []
+
+
+def test_a_suite_beside_others_that_dies_has_failed(script, monkeypatch, tmp_path, capfd):
+    def tidy():
+        "clang-tidy."
+        os._exit(0)
+
+    def release():
+        "C++."
+        return script.one("fine", script.Outcome(True))
+
+    assert run_suites(script, monkeypatch, tmp_path, {"release": release, "tidy": tidy}) == 1
+    assert "FAILED tidy: tidy: it ended early" in capfd.readouterr().out
+
+
+def test_what_runs_beside_a_test_that_measures_is_paused(script, monkeypatch, tmp_path):
+    monkeypatch.setattr(script, "RESULTS", tmp_path)
+
+    def ticks():
+        for _ in range(2000):
+            with open(tmp_path / "ticks", "ab") as file:
+                file.write(b".")
+            time.sleep(0.005)
+        return script.one("fine", script.Outcome(True))
+
+    def count():
+        return (tmp_path / "ticks").stat().st_size if (tmp_path / "ticks").exists() else 0
+
+    def goes_on():
+        before, deadline = count(), time.monotonic() + 30
+        while count() == before:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    beside = script.Beside("tidy", ticks)
+    goes_on()
+    with script.Beside.all_paused():
+        time.sleep(0.1)  # a signal takes effect a moment later
+        before = count()
+        time.sleep(0.3)
+        assert count() == before
+    goes_on()
+    script.Beside.end_all()
+    assert beside.counts().failed == 1
 
 
 def test_the_end_of_the_log_stays_short(script, monkeypatch, tmp_path, capsys):

@@ -1,10 +1,11 @@
 // One subscriber for two: the recorder, and another profiler of this process.
+#include <algorithm>
+
 #include "record/observe/api_observer.h"
 
 namespace turnpike::record {
 
 using cuda::CallbackDomain;
-using trace::CallKind;
 
 // Under the lock. A guest's is the recorder's, too.
 cuda::CuptiResult ApiObserver::take_subscriber(std::string& holder) {
@@ -70,11 +71,10 @@ cuda::CuptiResult ApiObserver::enable_domain_for_guest(bool is_on, CallbackDomai
 bool ApiObserver::wants(CallbackDomain domain, std::uint32_t id) const noexcept {
   if (!is_subscribed_) return false;
   if (domain == CallbackDomain::kResource) {
-    return id == cuda::kStreamCreated || id == cuda::kGraphNodeCreated || id == cuda::kGraphNodeCloned;
+    return std::find(kResources.begin(), kResources.end(), id) != kResources.end();
   }
   if ((domain != CallbackDomain::kDriverApi && domain != CallbackDomain::kRuntimeApi) || id >= kCallbacks) return false;
-  const Function function = functions_[index_of(domain)][id].load(std::memory_order_relaxed);
-  return function.kind != CallKind::kOther || function.profiler_switch != cuda::ProfilerSwitch::kNone;
+  return functions_[index_of(domain)][id].load(std::memory_order_relaxed).is_heard();
 }
 
 // The guest's subscriber goes on: what only the recorder listened to costs its program nothing more.
@@ -82,13 +82,11 @@ void ApiObserver::forget_calls() noexcept {
   void* const subscriber = subscriber_.load();
   for (const CallbackDomain domain : {CallbackDomain::kDriverApi, CallbackDomain::kRuntimeApi}) {
     for (std::uint32_t id = 1; id < kCallbacks; ++id) {
-      auto& function = functions_[index_of(domain)][id];
-      const Function old = function.exchange({}, std::memory_order_relaxed);
-      const bool was_wanted = old.kind != CallKind::kOther || old.profiler_switch != cuda::ProfilerSwitch::kNone;
-      if (was_wanted && !guest_.wants(domain, id)) cupti_->enable_callback(0, subscriber, domain, id);
+      const Function old = functions_[index_of(domain)][id].exchange({}, std::memory_order_relaxed);
+      if (old.is_heard() && !guest_.wants(domain, id)) cupti_->enable_callback(0, subscriber, domain, id);
     }
   }
-  for (const std::uint32_t id : {cuda::kStreamCreated, cuda::kGraphNodeCreated, cuda::kGraphNodeCloned}) {
+  for (const std::uint32_t id : kResources) {
     if (!guest_.wants(CallbackDomain::kResource, id)) {
       cupti_->enable_callback(0, subscriber, CallbackDomain::kResource, id);
     }

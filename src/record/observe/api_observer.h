@@ -60,7 +60,13 @@ class ApiObserver {
     cuda::ProfilerSwitch profiler_switch = cuda::ProfilerSwitch::kNone;
     bool is_per_thread = false;  // takes a null stream for the thread's own default stream
     std::uint32_t name = 0;      // string id
+
+    bool is_heard() const noexcept {
+      return kind != trace::CallKind::kOther || profiler_switch != cuda::ProfilerSwitch::kNone;
+    }
   };
+  // What the recorder hears of streams and graphs.
+  static constexpr std::array kResources{cuda::kStreamCreated, cuda::kGraphNodeCreated, cuda::kGraphNodeCloned};
 
   static void on_callback(void* self, cuda::CallbackDomain domain, std::uint32_t id, const void* data);
   void on_api(cuda::CallbackDomain domain, std::uint32_t id, const cuda::ApiCallback& call) noexcept;

@@ -123,6 +123,20 @@ TEST_F(LinkWatchTest, SaysThatItIsUnknownWhereTheSystemHidesIt) {
   EXPECT_THAT(text_of(watch), HasSubstr("0000:99:00.0/, and libnvidia-ml.so.1 is not there"));
 }
 
+TEST_F(LinkWatchTest, BelievesWidthsUpToThatOfTheStandard) {
+  for (const char* width : {"1", "32"}) {
+    link("2.5 GT/s PCIe", width);
+    LinkWatch watch(root_);
+    watch.add(3, kAddress);
+    EXPECT_FALSE(watch.has_gaps()) << width;
+    EXPECT_THAT(text_of(watch), HasSubstr(std::string(" width=") + width + " "));
+  }
+  link("2.5 GT/s PCIe", "33");
+  LinkWatch watch(root_);
+  watch.add(3, kAddress);
+  EXPECT_TRUE(watch.has_gaps());
+}
+
 TEST_F(LinkWatchTest, BelievesNoWidthOfADeviceWithoutALink) {
   write("numa_node", "-1");
   for (const char* width : {"0", "255", "63", ""}) {

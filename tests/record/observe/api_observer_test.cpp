@@ -84,8 +84,11 @@ cuda::Cupti fake_cupti() {
     return cuda::kCuptiSuccess;
   };
   cupti.enable_callback = [](std::uint32_t enable, void* subscriber, CallbackDomain domain, std::uint32_t id) {
-    EXPECT_EQ(enable, 1u);
     EXPECT_EQ(subscriber, pointer(55));
+    if (enable == 0) {
+      EXPECT_EQ(g_cupti.listened.erase({domain, id}), 1u) << id << " is switched off and was not on";
+      return cuda::kCuptiSuccess;
+    }
     g_cupti.listened.insert({domain, id});
     if (domain == CallbackDomain::kResource && id == CUPTI_CBID_RESOURCE_STREAM_CREATED && !g_cupti.tells_new_streams) {
       return cuda::CuptiResult{1};
@@ -429,6 +432,60 @@ TEST_F(ApiObserverTest, ListensToTransfersAlone) {
   const auto found = calls();
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].stack, trace::kNoId);
+}
+
+class BesideAGuest : public ApiObserverTest {
+ protected:
+  using Callbacks = std::set<std::pair<CallbackDomain, std::uint32_t>>;
+  static constexpr std::uint32_t kDevice = CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020;
+  static constexpr std::uint32_t kContextCreated = 1;
+
+  // It listens to one call that the recorder wants, too, to one that only it wants, and to such resources.
+  void come() {
+    void* subscriber = nullptr;
+    const auto hear = [](void*, CallbackDomain, std::uint32_t, const void*) {};
+    ASSERT_EQ(observer_->subscribe_guest(cupti_, &subscriber, hear, nullptr), cuda::kCuptiSuccess);
+    EXPECT_EQ(subscriber, pointer(55));
+    for (const auto& [domain, id] : kWanted) {
+      ASSERT_EQ(observer_->enable_for_guest(true, domain, id), cuda::kCuptiSuccess);
+    }
+  }
+
+  const Callbacks kWanted = {{CallbackDomain::kRuntimeApi, kCopy},
+                             {CallbackDomain::kRuntimeApi, kDevice},
+                             {CallbackDomain::kResource, kContextCreated},
+                             {CallbackDomain::kResource, CUPTI_CBID_RESOURCE_STREAM_CREATED}};
+};
+
+TEST_F(BesideAGuest, ThatStaysLeavesOnWhatTheGuestWantsAlone) {
+  ASSERT_TRUE(subscribe());
+  come();
+  observer_->unsubscribe();
+  EXPECT_EQ(g_cupti.listened, kWanted);
+  EXPECT_EQ(g_cupti.unsubscribed_count, 0);
+  EXPECT_EQ(observer_->unsubscribe_guest(), cuda::kCuptiSuccess);
+  EXPECT_EQ(g_cupti.unsubscribed_count, 1);
+}
+
+TEST_F(BesideAGuest, ThatGoesLeavesOnWhatTheRecorderWants) {
+  ASSERT_TRUE(subscribe());
+  const Callbacks before = g_cupti.listened;
+  come();
+  EXPECT_EQ(g_cupti.listened.size(), before.size() + 2);
+  EXPECT_EQ(observer_->unsubscribe_guest(), cuda::kCuptiSuccess);
+  EXPECT_EQ(g_cupti.listened, before);
+  EXPECT_EQ(g_cupti.unsubscribed_count, 0);
+}
+
+TEST_F(BesideAGuest, ThatListensToLessLeavesOnWhatTheRecorderWants) {
+  ASSERT_TRUE(subscribe());
+  const Callbacks before = g_cupti.listened;
+  come();
+  for (const auto& [domain, id] : kWanted) {
+    EXPECT_EQ(observer_->enable_for_guest(false, domain, id), cuda::kCuptiSuccess);
+  }
+  EXPECT_EQ(g_cupti.listened, before);
+  EXPECT_EQ(observer_->unsubscribe_guest(), cuda::kCuptiSuccess);
 }
 
 TEST_F(ApiObserverTest, SaysWhyItCannotSubscribe) {

@@ -125,6 +125,39 @@ TEST_P(PublishedLayout, IsNeverGuessed) {
   EXPECT_GT(refused_count, 150u);
 }
 
+// Each order of fields that is relied on: another one is refused, though its offsets are possible ones.
+TEST_P(PublishedLayout, IsRefusedWhenFieldsStandInAnotherOrder) {
+  const Release& release = GetParam();
+  const std::size_t code = release.code;
+  const std::size_t frame = release.frame;
+  struct Change {
+    std::size_t word;
+    std::uint64_t value;
+  };
+  const Change changes[] = {
+      {code + 2, 128},                     // the name of a code object where its qualified name is
+      {code + 3, 144},                     // the qualified name behind the table
+      {code + 4, 104},                     // the table before the file name
+      {code + 9, 128},                     // the bytecode before the table's end
+      {code + 9, release.code_size - 16},  // and not last
+      {code + 5, 20},                      // the first line in the head of the object
+      {code + 7, 64},                      // the local names before the first line's end
+      {code + 7, 112},                     // and where the file name is
+      {frame + 1, 0},                      // the previous frame where the code is
+      {frame + 1, 56},                     // and where the instruction is
+      {frame + 2, 64},                     // the code behind the instruction
+      {frame + 5, 60},                     // the owner within the instruction
+      {frame + 4, release.frame_fields[0] - 16},
+  };
+  for (const Change& change : changes) {
+    Table table = published_by(release);
+    ASSERT_NE(table[change.word], change.value);
+    table[change.word] = change.value;
+    PythonLayout layout;
+    EXPECT_EQ(read(table, layout), Published::kImplausible) << "word " << change.word << " is " << change.value;
+  }
+}
+
 TEST_P(PublishedLayout, IsRefusedWhenATableHasAWordMore) {
   const Table good = published_by(GetParam());
   for (const std::size_t before : {std::size_t{6}, GetParam().thread, GetParam().thread_id, GetParam().frame,

@@ -165,6 +165,20 @@ TEST(WordCache, FindsWhatWasInsertedUntilItIsPushedOut) {
   for (std::uint64_t key = 1; key < 1000; ++key) EXPECT_FALSE(cache.find(key, value));
 }
 
+TEST(WordCache, GivesItsMemoryBack) {
+  const auto mapped_pages = [] {
+    long pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    return pages;
+  };
+  {
+    const WordCache first(16);
+  }
+  const long before = mapped_pages();
+  for (int i = 0; i < 20; ++i) const WordCache cache(16);
+  EXPECT_LT(mapped_pages() - before, 1024) << "each has as many";
+}
+
 TEST(WordCache, NeverGivesAnotherKeysValueWhileThreadsWrite) {
   WordCache cache(2);
   std::atomic<int> wrong{0};

@@ -43,6 +43,7 @@ struct FakeDriver {
   int nvml_sessions = 0;
   std::vector<std::string> buses;
   bool are_named_alike = false;
+  bool has_endless_name = false;
 };
 
 FakeDriver* g_fake = nullptr;
@@ -101,7 +102,12 @@ cuda::Driver fake_table() {
   };
   driver.device_get_count = [](int* count) { return *count = g_fake->device_count, 0; };
   driver.device_get = [](int* device, int ordinal) { return *device = ordinal, 0; };
-  driver.device_get_name = [](char* name, int, int device) {
+  driver.device_get_name = [](char* name, int length, int device) {
+    if (g_fake->has_endless_name) {
+      EXPECT_LT(length, 256) << "all places for a name have 256 bytes";
+      std::memset(name, 'x', static_cast<std::size_t>(length));
+      return 0;
+    }
     std::strcpy(name, device == 0 || g_fake->are_named_alike ? "First GPU" : "Second GPU");
     return 0;
   };
@@ -327,6 +333,14 @@ TEST_F(IdleLinks, AreOfOneGpuOfEachName) {
   const auto links = measure_idle();
   ASSERT_EQ(links->size(), 2u);
   EXPECT_EQ(links->back().device_name, "Second GPU");
+}
+
+// A name that fills its memory has no end of its own.
+TEST_F(IdleLinks, HaveNamesThatEnd) {
+  fake_.has_endless_name = true;
+  const auto links = measure_idle();
+  ASSERT_EQ(links->size(), 1u);
+  EXPECT_EQ(links->front().device_name, std::string(255, 'x'));
 }
 
 TEST_F(IdleLinks, AreNoneWithoutAGpu) {

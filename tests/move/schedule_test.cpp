@@ -303,6 +303,7 @@ TEST_F(Schedules, WithoutASingleSlotWhatIsNotBegunFails) {
   EXPECT_FALSE(second->status);
   EXPECT_TRUE(none->status);
   EXPECT_FALSE(next());
+  EXPECT_FALSE(schedule_.ring().failure()) << "whoever comes later has not failed";
 }
 
 TEST_F(Schedules, OthersAreCalledForWhatTheyCanTakeAndNotForEachGrain) {

@@ -11,6 +11,7 @@
 #include "analyze/model/stacks.h"
 #include "analyze/model/timeline.h"
 #include "analyze/rank_waits.h"
+#include "analyze/report.h"
 #include "analyze/sums/idle.h"
 #include "trace/process.h"
 
@@ -34,6 +35,8 @@ struct ProcessView {
   const RankRun* rank = nullptr;
   // As span_of() its timeline; nullptr: find it yourself.
   const std::optional<Interval>* span = nullptr;
+  // As memory_use_of() its timeline; nullptr: find it yourself.
+  const std::optional<MemoryUse>* memory = nullptr;
 };
 
 // Called once for each process of a run, in the order of its files.

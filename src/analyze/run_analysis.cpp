@@ -65,11 +65,12 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   if (steps) steps->steps.device_median_ns = device_step_ns(timeline, *steps);
   if (steps) whole_steps_ += steps->whole_count;
   const auto span = span_of(timeline);
+  std::optional<MemoryUse> memory;
   if (span) {
     if (!span_) span_ = span;
     span_ = Interval{std::min(span_->start_ns, span->start_ns), std::max(span_->end_ns, span->end_ns)};
     are_kernels_known_ = are_kernels_known_ && times;
-    add_memory(analysis.memory(span->start_ns));
+    memory = analysis.memory(span->start_ns);
   }
   if (span && times) {
     add_device_time(*times, *span, steps);
@@ -84,13 +85,15 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
     auto rank = rank_run(process, timeline, steps ? steps->window : *span, steps ? steps->whole_count : 1);
     if (watch_) {
       watch_({process, timeline, &idle, &model, &found, &analysis.stacks(), &analysis.activity(),
-              rank ? &*rank : nullptr, &span});
+              rank ? &*rank : nullptr, &span, &memory});
     }
     if (rank) ranks_.add(std::move(*rank), model.measured_step_ns(), found);
     add_model(model, *times, std::move(found));
   } else if (watch_) {
-    watch_({process, timeline, nullptr, nullptr, nullptr, &analysis.stacks(), &analysis.activity(), nullptr, &span});
+    watch_({process, timeline, nullptr, nullptr, nullptr, &analysis.stacks(), &analysis.activity(), nullptr, &span,
+            &memory});
   }
+  add_memory(std::move(memory));
   offer_steps(std::move(steps));
 }
 

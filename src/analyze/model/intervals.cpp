@@ -29,17 +29,30 @@ IntervalSet::IntervalSet(std::vector<Interval> intervals) : intervals_(std::move
   }
 }
 
-std::int64_t IntervalSet::covered_before_ns(std::int64_t moment_ns) const {
-  const auto next = std::partition_point(intervals_.begin(), intervals_.end(),
-                                         [=](const Interval& interval) { return interval.start_ns < moment_ns; });
-  if (next == intervals_.begin()) return 0;
-  const auto last = next - 1;
-  const std::int64_t after_moment_ns = std::max<std::int64_t>(0, last->end_ns - moment_ns);
-  return before_ns_[static_cast<std::size_t>(last - intervals_.begin())] - after_moment_ns;
+std::size_t IntervalSet::first_from(std::int64_t moment_ns, std::size_t from, std::size_t to) const {
+  const auto at = [&](std::size_t place) { return intervals_.begin() + static_cast<std::ptrdiff_t>(place); };
+  const auto found =
+      std::partition_point(at(from), at(to), [=](const Interval& interval) { return interval.start_ns < moment_ns; });
+  return static_cast<std::size_t>(found - intervals_.begin());
+}
+
+std::int64_t IntervalSet::covered_before_ns(std::int64_t moment_ns, std::size_t next) const {
+  if (next == 0) return 0;
+  const std::int64_t after_moment_ns = std::max<std::int64_t>(0, intervals_[next - 1].end_ns - moment_ns);
+  return before_ns_[next - 1] - after_moment_ns;
 }
 
 std::int64_t IntervalSet::covered_ns(std::int64_t start_ns, std::int64_t end_ns) const {
-  return end_ns <= start_ns ? 0 : covered_before_ns(end_ns) - covered_before_ns(start_ns);
+  if (end_ns <= start_ns) return 0;
+  const std::size_t first = first_from(start_ns, 0, intervals_.size());
+  // Most stretches are short, so their end is near.
+  std::size_t near = first;
+  std::size_t far = first;
+  for (std::size_t ahead = 1; far < intervals_.size() && intervals_[far].start_ns < end_ns; ahead *= 2) {
+    near = far + 1;
+    far = std::min(intervals_.size(), far + ahead);
+  }
+  return covered_before_ns(end_ns, first_from(end_ns, near, far)) - covered_before_ns(start_ns, first);
 }
 
 IntervalSet IntervalSet::part(std::int64_t start_ns, std::int64_t end_ns) const {

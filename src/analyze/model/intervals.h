@@ -32,7 +32,10 @@ class IntervalSet {
   IntervalSet subtract(const IntervalSet& other) const;
 
  private:
-  std::int64_t covered_before_ns(std::int64_t moment_ns) const;
+  // The first interval of from..to that starts at a moment or later; `to`: none.
+  std::size_t first_from(std::int64_t moment_ns, std::size_t from, std::size_t to) const;
+  // `next`: the first that starts at the moment or later.
+  std::int64_t covered_before_ns(std::int64_t moment_ns, std::size_t next) const;
 
   std::vector<Interval> intervals_;
   std::vector<std::int64_t> before_ns_;  // summed lengths up to and including each interval

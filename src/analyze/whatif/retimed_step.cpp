@@ -76,19 +76,16 @@ class Cut {
     return calls;
   }
 
-  // `index`: of an operation, into the timeline's records of its kind; kNone for the other kind.
-  std::vector<RetimedStep::Item> operations(std::uint32_t Operation::* index) const {
-    std::vector<RetimedStep::Item> items;
+  void add_operations(RetimedStep& step) const {
     for (std::uint32_t i = 0; i < graph_.operations.size(); ++i) {
       const Operation& operation = graph_.operations[i];
-      if (operation.*index == kNone) continue;
       const std::uint32_t start = graph_.operation_start(i);
       const bool is_of_step =
           operation.call == kNone ? is_inside(start) : operation.call >= first_call_ && operation.call < end_call_;
       if (!is_of_step || is_removed(graph_, i)) continue;
-      items.push_back({operation.*index, time_at(start)});
+      if (operation.kernel != kNone) step.kernels.push_back({operation.kernel, time_at(start)});
+      if (operation.transfer != kNone) step.transfers.push_back({operation.transfer, time_at(start)});
     }
-    return items;
   }
 
  private:
@@ -140,12 +137,14 @@ RetimedStep retimed_step(const ShownStep& shown, const Graph& changed, Times tim
       has_whole_steps(changed) ? work_of(completions_ns(changed, times_ns), shown.graph_step) : work_of_all(times_ns);
   const std::int64_t shift_ns = shown.work.start_ns - work.start_ns;
   const Cut cut(changed, times_ns, on_clock(shown.time, -changed.window.start_ns), shift_ns);
-  return {.recorded = shown,
-          .predicted_step_ns = predicted_step_ns,
-          .work = on_clock(work, shift_ns),
-          .calls = cut.calls(),
-          .kernels = cut.operations(&Operation::kernel),
-          .transfers = cut.operations(&Operation::transfer)};
+  RetimedStep step{.recorded = shown,
+                   .predicted_step_ns = predicted_step_ns,
+                   .work = on_clock(work, shift_ns),
+                   .calls = cut.calls(),
+                   .kernels = {},
+                   .transfers = {}};
+  cut.add_operations(step);
+  return step;
 }
 
 }  // namespace turnpike::analyze

@@ -20,7 +20,7 @@ struct BlockHeader {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> long_durations{};  // by place in the block
 };
 
-// How many of the first events make a block: it ends after kMaxBlockEvents, and where two starts lie too far apart.
+// How many of the first events make a block: it ends after kMaxBlockEvents, and before one that starts the next.
 // `events`: by start.
 std::size_t block_size(std::span<const Event> events);
 // The byte planes of one block, not deflated. Learns count, first_ns and long_durations. `names`: what the column

@@ -156,7 +156,7 @@ void DiffPage::write(analyze::Report before, analyze::Report after, const Output
                       .groups = std::move(groups),
                       .strings = strings,
                       .sites = data_.sites,
-                      .lanes = encoded.lanes,
+                      .lanes = encoded.lanes(),
                       .excerpts = no_excerpts,
                       .no_source = "",
                       .sites_of_findings = {},
@@ -164,7 +164,7 @@ void DiffPage::write(analyze::Report before, analyze::Report after, const Output
                       .left_out = not_here,
                       .redactor = redactor,
                       .after_group = before_groups_},
-             encoded.blocks, output);
+             encoded.blocks(), output);
 }
 
 }  // namespace turnpike::report::html

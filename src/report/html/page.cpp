@@ -98,14 +98,14 @@ void Page::write(analyze::Report report, const Output& output) const {
                       .groups = std::move(groups),
                       .strings = strings,
                       .sites = data_.sites,
-                      .lanes = encoded.lanes,
+                      .lanes = encoded.lanes(),
                       .excerpts = excerpts,
                       .no_source = no_source,
                       .sites_of_findings = std::move(sites_of_findings),
                       .changes = changes,
                       .left_out = not_here,
                       .redactor = redactor},
-             encoded.blocks, output);
+             encoded.blocks(), output);
 }
 
 }  // namespace turnpike::report::html

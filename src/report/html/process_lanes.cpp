@@ -21,6 +21,7 @@
 #include "report/html/python_lines.h"
 #include "report/html/retimed_idle.h"
 #include "report/html/selection.h"
+#include "report/html/sorted_runs.h"
 #include "report/html/thread_titles.h"
 #include "report/html/waiting_calls.h"
 #include "report/text/terminal_sections.h"
@@ -195,25 +196,46 @@ class Entries {
   std::pair<const Key, Value>* last_ = nullptr;
 };
 
-// Room for the records of each key that become events, so that growing copies nothing.
-template <typename Key, typename Records, typename KeyOf, typename IsKept>
-std::map<Key, std::vector<Event>> room_for(const Records& records, KeyOf key_of, IsKept is_kept) {
-  std::map<Key, std::size_t> counts;
-  Entries count_of(counts);
-  for (std::uint32_t i = 0; i < records.size(); ++i) {
-    if (is_kept(i)) ++count_of[key_of(records[i])];
+// What is known by id, quick to find for ids that are given out one after the other.
+template <typename Value>
+class ById {
+ public:
+  std::optional<Value>& operator[](std::uint32_t id) {
+    if (id < near_.size()) return near_[id];
+    if (id >= kMaxNear) return far_[id];
+    near_.resize(std::min<std::size_t>(2 * std::size_t{id} + 1, kMaxNear));
+    return near_[id];
   }
-  std::map<Key, std::vector<Event>> room;
-  constexpr std::size_t kLeftOutStretches = 2;  // that a stream may get besides
-  for (const auto& [key, amount] : counts) room[key].reserve(amount + kLeftOutStretches);
-  return room;
-}
+
+ private:
+  static constexpr std::size_t kMaxNear = 65536;
+  std::vector<std::optional<Value>> near_;
+  std::unordered_map<std::uint32_t, std::optional<Value>> far_;
+};
+
+// The records of one lane, by index into those of their kind, with what no record tells of behind them: 4 bytes each,
+// where events take 48. They become events a block at a time.
+struct LaneItems {
+  std::vector<std::uint32_t> indices{};
+  std::vector<Event> extra{};  // has the indices from kFirstExtra on
+
+  static constexpr std::uint32_t kFirstExtra = 1u << 31;
+
+  void add(std::uint32_t record) { indices.push_back(record); }
+  void add_extra(const Event& event) { insert_extra(indices.size(), event); }
+  void insert_extra(std::size_t place, const Event& event) {
+    indices.insert(indices.begin() + static_cast<std::ptrdiff_t>(place),
+                   kFirstExtra + static_cast<std::uint32_t>(extra.size()));
+    extra.push_back(event);
+  }
+};
 
 class Builder {
  public:
-  Builder(const LaneInput& input, Strings& strings, Sites& sites, const TakeLane& take)
+  Builder(const LaneInput& input, Strings& strings, Sites& sites, LaneSink& sink)
       : input_(input),
-        take_(take),
+        sink_(sink),
+        cutter_(sink),
         process_(input.view.process),
         timeline_(input.view.timeline),
         strings_(strings),
@@ -280,51 +302,82 @@ class Builder {
             .event_class = event_class};
   }
 
-  // Adds a lane, and further ones for what overlaps.
-  void add_lanes(const Lane& like, std::vector<Event> events) {
-    if (events.empty()) return;
-    Depths depths = spread(std::move(events));
+  // Adds a lane, and further ones for what overlaps. `records`: what the items index. `event_of_record`: makes the
+  // event of one; names and places have their numbers by then, in the order of time.
+  template <typename Records, typename EventOfRecord>
+  void add_lanes(const Lane& like, LaneItems items, const Records& records, EventOfRecord event_of_record) {
+    if (items.indices.empty()) return;
+    const auto extra_of = [&](std::uint32_t index) -> const Event& {
+      return items.extra[index - LaneItems::kFirstExtra];
+    };
+    auto depths = spread(std::move(items.indices), [&](std::uint32_t index) {
+      if (index >= LaneItems::kFirstExtra) return Extent{extra_of(index).start_ns, extra_of(index).duration_ns};
+      const auto& time = time_of(records[index]);
+      return Extent{time.start_ns, length_ns(time.start_ns, time.end_ns)};
+    });
     result_.too_deep += depths.dropped;
     for (std::uint32_t depth = 0; depth < depths.rows.size(); ++depth) {
-      Lane lane = like;
-      lane.depth = depth;
-      lane.events = std::move(depths.rows[depth]);
-      const auto count = static_cast<std::uint32_t>(lane.events.size());
-      if (lane.kind == LaneKind::kHost) number_calls(lane.events);
-      next_number_ += count;
-      add_lane(std::move(lane));
+      begin_lane(like, depth);
+      for (const std::uint32_t index : depths.rows[depth]) {
+        if (index >= LaneItems::kFirstExtra) {
+          cutter_.add(extra_of(index));
+        } else {
+          if (like.kind == LaneKind::kHost) number_of_call_[index] = next_number_;
+          cutter_.add(event_of_record(index));
+        }
+        ++next_number_;
+      }
+      cutter_.end_lane();
     }
   }
 
-  void add_lane(Lane lane) {
-    if (take_) take_(lane);
-    result_.lanes.push_back(std::move(lane));
+  // Of items that are all extra.
+  void add_extra_lanes(const Lane& like, LaneItems items) {
+    add_lanes(like, std::move(items), std::vector<Interval>(), [](std::uint32_t) { return Event(); });
   }
 
-  void number_calls(const std::vector<Event>& events) {
-    for (std::uint32_t i = 0; i < events.size(); ++i) {
-      if (events[i].record != kNoLink) number_of_call_[events[i].record] = next_number_ + i;
-    }
+  void begin_lane(const Lane& like, std::uint32_t depth) {
+    Lane lane = like;
+    lane.depth = depth;
+    sink_.begin_lane(lane);
   }
+
+  template <typename Record>
+  static const Record& time_of(const Record& record) {
+    return record;
+  }
+  static const Interval& time_of(const analyze::IdleInterval& idle) { return idle.time; }
+  static const Interval& time_of(const PythonStretch& stretch) { return stretch.time; }
 
   std::uint32_t link_to(std::uint32_t call) const { return call == kNone ? kNoLink : number_of_call_[call]; }
 
   void add_steps() {
     const auto found = input_.view.model != nullptr ? input_.view.model->steps() : find_steps();
     if (!found) return;
-    std::vector<Event> steps;
+    LaneItems steps;
     for (std::size_t i = 0; i < found->starts_ns.size(); ++i) {
       const bool is_last = i + 1 == found->starts_ns.size();
       const Interval step{found->starts_ns[i], is_last ? found->window.end_ns : found->starts_ns[i + 1]};
       if (step.end_ns <= step.start_ns || !is_usable(step)) continue;
-      steps.push_back(event_of(step, Class::kStep, strings_.number_of("step " + std::to_string(i))));
+      steps.add_extra(event_of(step, Class::kStep, strings_.number_of("step " + std::to_string(i))));
     }
-    choose_median_step(steps, found->steps.median_ns);
+    choose_median_step(steps.extra, found->steps.median_ns);
     // The one whose re-timed form the page has, where there is one.
-    const auto shown =
-        input_.view.model == nullptr ? std::optional<analyze::ShownStep>() : analyze::shown_step(*input_.view.model);
+    const auto shown = shown_step();
     if (shown && shown->time.start_ns < shown->time.end_ns) result_.median_step = shown->time;
-    add_lanes({.kind = LaneKind::kSteps, .title = "steps"}, std::move(steps));
+    if (result_.median_step) sink_.show_step(*result_.median_step);
+    add_extra_lanes({.kind = LaneKind::kSteps, .title = "steps"}, std::move(steps));
+  }
+
+  // The findings know it, where there are any.
+  std::optional<analyze::ShownStep> shown_step() const {
+    if (input_.view.model == nullptr) return std::nullopt;
+    if (input_.view.found != nullptr) {
+      for (const auto& step : input_.view.found->steps) {
+        if (step) return step->recorded;
+      }
+    }
+    return analyze::shown_step(*input_.view.model);
   }
 
   // For where the report looked for none. Steps by transfers go by places: those of one place and kind count as one.
@@ -373,12 +426,14 @@ class Builder {
         if (is_always_kept(idle.time)) {
           ++others.kept;
         } else {
-          others.starts_ns.push_back(idle.time.start_ns);
+          others.starts_ns.add(idle.time.start_ns);
         }
       }
+      others.starts_ns.end_run();
     }
     for (const auto& [thread, stretches] : python_) {
-      for (const PythonStretch& stretch : stretches) others.starts_ns.push_back(stretch.time.start_ns);
+      for (const PythonStretch& stretch : stretches) others.starts_ns.add(stretch.time.start_ns);
+      others.starts_ns.end_run();
     }
     stretch_ = kept_stretch(timeline_, always, std::move(others), input_.max_events, middle_ns);
     result_.stretch = stretch_;
@@ -412,48 +467,56 @@ class Builder {
   }
 
   void add_ranges() {
-    std::map<std::uint32_t, std::vector<Event>> by_thread;
-    for (const analyze::Range& range : timeline_.ranges) {
+    std::map<std::uint32_t, LaneItems> by_thread;
+    Entries of_thread(by_thread);
+    for (std::uint32_t i = 0; i < timeline_.ranges.size(); ++i) {
+      const analyze::Range& range = timeline_.ranges[i];
       if (!is_usable(range)) continue;
-      by_thread[range.thread].push_back(event_of(range, Class::kRange, number_of_name(range.name, "")));
+      number_of_name(range.name, "");
+      of_thread[range.thread].add(i);
     }
-    for (auto& [thread, events] : by_thread) {
-      add_lanes({.kind = LaneKind::kRanges, .title = "ranges of " + titles_.of(thread)}, std::move(events));
+    for (auto& [thread, items] : by_thread) {
+      add_lanes({.kind = LaneKind::kRanges, .title = "ranges of " + titles_.of(thread)}, std::move(items),
+                timeline_.ranges, [&](std::uint32_t i) {
+                  const analyze::Range& range = timeline_.ranges[i];
+                  return event_of(range, Class::kRange, number_of_name(range.name, ""));
+                });
     }
   }
 
   std::uint32_t number_of_name(std::uint32_t name, const char* otherwise) {
-    const auto [entry, is_new] = numbers_of_names_.try_emplace(name, 0);
-    if (is_new) {
+    std::optional<std::uint32_t>& number = numbers_of_names_[name];
+    if (!number) {
       const std::string& text = process_.string(name);
-      entry->second = strings_.number_of(text.empty() ? otherwise : text);
+      number = strings_.number_of(text.empty() ? otherwise : text);
     }
-    return entry->second;
+    return *number;
   }
 
   void add_threads() {
-    auto by_thread = room_for<std::uint32_t>(
-        timeline_.calls, [](const Call& call) { return call.thread; },
-        [&](std::uint32_t i) { return is_showable(timeline_.calls[i]) && is_kept(i); });
+    std::map<std::uint32_t, LaneItems> by_thread;
     Entries of_thread(by_thread);
     for (std::uint32_t i = 0; i < timeline_.calls.size(); ++i) {
       const Call& call = timeline_.calls[i];
       if (!is_usable(call)) continue;
       if (!is_taken(is_kept(i))) continue;
-      of_thread[call.thread].push_back(call_event(i));
+      number_of_call_name(call);
+      site_of_call(i);
+      of_thread[call.thread].add(i);
     }
     for (const LostCalls& calls : lost_.calls) add_lost(calls.stretch, "call", by_thread[calls.thread]);
     std::vector<std::uint32_t> order;
-    for (const auto& [thread, events] : by_thread) order.push_back(thread);
+    for (const auto& [thread, items] : by_thread) order.push_back(thread);
     // The main thread first, then the busiest.
     std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
       const bool is_main = a == process_.pid;
       if (is_main != (b == process_.pid)) return is_main;
-      return by_thread[a].size() > by_thread[b].size();
+      return by_thread[a].indices.size() > by_thread[b].indices.size();
     });
     for (const std::uint32_t thread : order) {
-      add_lanes({.kind = LaneKind::kHost, .title = titles_.of(thread)}, std::move(by_thread[thread]));
-      add_lanes({.kind = LaneKind::kPython, .title = titles_.of(thread)}, python_events(thread));
+      add_lanes({.kind = LaneKind::kHost, .title = titles_.of(thread)}, std::move(by_thread[thread]), timeline_.calls,
+                [&](std::uint32_t i) { return call_event(i); });
+      add_python(thread);
     }
   }
 
@@ -470,28 +533,38 @@ class Builder {
     std::erase_if(python_, [&](const auto& entry) { return !calling.contains(entry.first); });
   }
 
-  std::vector<Event> python_events(std::uint32_t thread) {
-    std::vector<Event> events;
+  void add_python(std::uint32_t thread) {
     const auto found = python_.find(thread);
-    if (found == python_.end()) return events;
-    for (const PythonStretch& stretch : found->second) {
-      if (!is_usable(stretch.time) || !is_taken(is_in_stretch(stretch.time.start_ns))) continue;
-      const analyze::Place& place = stacks_.facts(stretch.facts).place;
-      const std::string line = place_words(place.site, place.library_site);
-      Event event = event_of(stretch.time, Class::kPython, strings_.number_of(line));
-      event.site = site_of(stretch.facts, false);
-      events.push_back(event);
+    if (found == python_.end()) return;
+    LaneItems items;
+    for (std::uint32_t i = 0; i < found->second.size(); ++i) {
+      const PythonStretch& stretch = found->second[i];
+      if (is_usable(stretch.time) && is_taken(is_in_stretch(stretch.time.start_ns))) items.add(i);
     }
-    return events;
+    add_lanes({.kind = LaneKind::kPython, .title = titles_.of(thread)}, std::move(items), found->second,
+              [&](std::uint32_t i) { return python_event(found->second[i]); });
+  }
+
+  Event python_event(const PythonStretch& stretch) {
+    std::optional<std::uint32_t>& name = line_of_facts_[stretch.facts];
+    if (!name) {
+      const analyze::Place& place = stacks_.facts(stretch.facts).place;
+      name = strings_.number_of(place_words(place.site, place.library_site));
+    }
+    Event event = event_of(stretch.time, Class::kPython, *name);
+    event.site = site_of(stretch.facts, false);
+    return event;
   }
 
   // `is_reported`: whether the report has a row for such events, even where only the name of the call is known.
   std::uint16_t site_of(std::uint32_t facts, bool is_reported) {
     if (!is_reported && !stacks_.facts(facts).is_place_known) return 0;
-    const auto [entry, is_new] = site_of_facts_.try_emplace(facts, std::uint16_t{0});
-    const analyze::Place& place = stacks_.facts(facts).place;
-    if (is_new) entry->second = sites_.number_of(place, place.stack);
-    return entry->second;
+    std::optional<std::uint16_t>& site = site_of_facts_[facts];
+    if (!site) {
+      const analyze::Place& place = stacks_.facts(facts).place;
+      site = sites_.number_of(place, place.stack);
+    }
+    return *site;
   }
 
   // The places of transfers and waits come first, so that these have numbers in any case.
@@ -504,41 +577,43 @@ class Builder {
 
   void add_devices() {
     using DeviceStream = std::pair<std::uint32_t, std::uint32_t>;
-    auto by_stream = room_for<DeviceStream>(
-        timeline_.kernels, [](const Kernel& kernel) { return DeviceStream(kernel.device, kernel.stream); },
-        [&](std::uint32_t i) {
-          return is_showable(timeline_.kernels[i]) && is_in_stretch(timeline_.kernels[i].start_ns);
-        });
+    std::map<DeviceStream, LaneItems> by_stream;
     Entries of_stream(by_stream);
-    std::map<std::uint32_t, std::map<LaneKind, std::vector<Event>>> copies;
-    for (const Kernel& kernel : timeline_.kernels) {
+    for (std::uint32_t i = 0; i < timeline_.kernels.size(); ++i) {
+      const Kernel& kernel = timeline_.kernels[i];
       if (!is_usable(kernel)) continue;
-      auto& events = of_stream[{kernel.device, kernel.stream}];
+      LaneItems& items = of_stream[{kernel.device, kernel.stream}];
       if (!is_taken(is_in_stretch(kernel.start_ns))) {
         note_left_out(kernel);
         continue;
       }
-      events.push_back(kernel_event(kernel));
+      kernel_name(kernel.name);
+      items.add(i);
     }
-    for (const Transfer& transfer : timeline_.transfers) {
-      if (is_usable(transfer)) copies[transfer.device][lane_of(transfer)].push_back(copy_of(transfer));
+    std::map<std::uint32_t, std::map<LaneKind, LaneItems>> copies;
+    for (std::uint32_t i = 0; i < timeline_.transfers.size(); ++i) {
+      const Transfer& transfer = timeline_.transfers[i];
+      if (!is_usable(transfer)) continue;
+      number_of_kind(transfer);
+      copies[transfer.device][lane_of(transfer)].add(i);
     }
-    std::map<std::uint32_t, std::map<std::uint32_t, std::vector<Event>>> kernels;
-    for (auto& [key, events] : by_stream) kernels[key.first][key.second] = std::move(events);
+    std::map<std::uint32_t, std::map<std::uint32_t, LaneItems>> kernels;
+    for (auto& [key, items] : by_stream) kernels[key.first][key.second] = std::move(items);
     for (const LostKernels& lost : lost_.kernels) add_lost(lost.stretch, "kernel", kernels[lost.device][lost.stream]);
     auto lost_copies = lost_copies_by_device();
     for (const auto& [device, lanes] : copies) kernels[device];
-    for (const auto& [device, events] : lost_copies) kernels[device];
+    for (const auto& [device, items] : lost_copies) kernels[device];
     for (const auto& [device, stretches] : idle_) kernels[device];
     for (auto& [device, streams] : kernels) {
       add_state(device);
-      for (auto& [stream, events] : streams) add_stream(device, stream, std::move(events));
-      for (auto& [kind, events] : copies[device]) {
-        add_lanes({.kind = kind, .title = title_of(kind), .device = device}, std::move(events));
+      for (auto& [stream, items] : streams) add_stream(device, stream, std::move(items));
+      for (auto& [kind, items] : copies[device]) {
+        add_lanes({.kind = kind, .title = title_of(kind), .device = device}, std::move(items), timeline_.transfers,
+                  [&](std::uint32_t i) { return copy_of(timeline_.transfers[i]); });
       }
       // Their direction is not known either.
-      add_lanes({.kind = LaneKind::kCopyDevice, .title = "copies not recorded", .device = device},
-                std::move(lost_copies[device]));
+      add_extra_lanes({.kind = LaneKind::kCopyDevice, .title = "copies not recorded", .device = device},
+                      std::move(lost_copies[device]));
     }
   }
 
@@ -547,16 +622,16 @@ class Builder {
     result_.has_untimed_losses = lost_.has_untimed;
   }
 
-  void add_lost(const LostStretch& lost, const std::string& what, std::vector<Event>& events) {
+  void add_lost(const LostStretch& lost, const std::string& what, LaneItems& items) {
     if (!is_usable(lost.time)) return;
     const std::string name =
         "at least " + count_text(lost.count) + " " + what + (lost.count == 1 ? "" : "s") + " not recorded";
-    events.push_back(event_of(lost.time, Class::kLost, strings_.number_of(name)));
+    items.add_extra(event_of(lost.time, Class::kLost, strings_.number_of(name)));
   }
 
   // At the time of their calls, because nothing tells when the GPU made them.
-  std::map<std::uint32_t, std::vector<Event>> lost_copies_by_device() {
-    std::map<std::uint32_t, std::vector<Event>> by_device;
+  std::map<std::uint32_t, LaneItems> lost_copies_by_device() {
+    std::map<std::uint32_t, LaneItems> by_device;
     for (const std::uint32_t index : lost_.copy_calls) {
       const Call& call = timeline_.calls[index];
       if (!is_usable(call)) continue;
@@ -564,7 +639,7 @@ class Builder {
       event.link = link_to(index);
       event.site = site_of(stacks_.of_call(call), true);
       event.bytes = call.bytes;
-      by_device[call.device].push_back(event);
+      by_device[call.device].add_extra(event);
     }
     return by_device;
   }
@@ -579,32 +654,36 @@ class Builder {
   void add_state(std::uint32_t device) {
     const auto found = idle_.find(device);
     if (found == idle_.end()) return;
-    const auto is_idle_kept = [&](const analyze::IdleInterval& idle) { return is_gap_kept(idle.time, stretch_); };
-    std::vector<Event> events;
-    events.reserve(static_cast<std::size_t>(std::count_if(found->second->begin(), found->second->end(), is_idle_kept)));
-    for (const analyze::IdleInterval& idle : *found->second) {
-      if (!is_usable(idle.time) || !is_taken(is_idle_kept(idle))) continue;
+    const std::vector<analyze::IdleInterval>& stretches = *found->second;
+    LaneItems items;
+    for (std::uint32_t i = 0; i < stretches.size(); ++i) {
+      const Interval& time = stretches[i].time;
+      if (is_usable(time) && is_taken(is_gap_kept(time, stretch_))) items.add(i);
+    }
+    add_lanes(state_lane(device), std::move(items), stretches, [&](std::uint32_t i) {
+      const analyze::IdleInterval& idle = stretches[i];
       Event event = idle_event(idle);
       event.link = link_to(idle.call);
       event.site = site_of_idle(idle.place);
-      events.push_back(event);
-    }
-    add_lanes(state_lane(device), std::move(events));
+      return event;
+    });
   }
 
   Event idle_event(const analyze::IdleInterval& idle) {
     const auto [event_class, words] = words_of(idle.cause);
-    const auto [name, is_new] = name_of_cause_.try_emplace(idle.cause, 0);
-    if (is_new) name->second = strings_.number_of(words);
-    return event_of(idle.time, event_class, name->second);
+    std::optional<std::uint32_t>& name = name_of_cause_[static_cast<std::uint32_t>(idle.cause)];
+    if (!name) name = strings_.number_of(words);
+    return event_of(idle.time, event_class, *name);
   }
 
   std::uint16_t site_of_idle(std::uint32_t place) {
     if (place == kNone) return 0;
-    const auto [entry, is_new] = site_of_idle_.try_emplace(place, std::uint16_t{0});
-    const analyze::CallSite& site = input_.view.idle->places()[place];
-    if (is_new) entry->second = sites_.number_of(site, site.stack);
-    return entry->second;
+    std::optional<std::uint16_t>& number = site_of_idle_[place];
+    if (!number) {
+      const analyze::CallSite& site = input_.view.idle->places()[place];
+      number = sites_.number_of(site, site.stack);
+    }
+    return *number;
   }
 
   std::string stream_title(std::uint32_t device, std::uint32_t stream) const {
@@ -620,13 +699,19 @@ class Builder {
     return event;
   }
 
-  Event call_event(std::uint32_t index) {
+  std::uint32_t number_of_call_name(const Call& call) { return number_of_name(call.name, "call without a name"); }
+
+  std::uint16_t site_of_call(std::uint32_t index) {
     const Call& call = timeline_.calls[index];
-    Event event = event_of(call, class_of(call, waits_[index]), number_of_name(call.name, "call without a name"));
-    event.record = index;
     // Launches have no stack, and there are many.
     const bool is_reported = is_always_kept(call, waits_[index]);
-    if (is_reported || stacks_.has_stack(call)) event.site = site_of(stacks_.of_call(call), is_reported);
+    return is_reported || stacks_.has_stack(call) ? site_of(stacks_.of_call(call), is_reported) : std::uint16_t{0};
+  }
+
+  Event call_event(std::uint32_t index) {
+    const Call& call = timeline_.calls[index];
+    Event event = event_of(call, class_of(call, waits_[index]), number_of_call_name(call));
+    event.site = site_of_call(index);
     return event;
   }
 
@@ -634,7 +719,7 @@ class Builder {
   void add_fixed_steps() {
     if (input_.view.model == nullptr || input_.view.found == nullptr) return;
     const analyze::FoundFindings& found = *input_.view.found;
-    const RetimedIdle retimed_idle(timeline_, waits_, idle_);
+    const RetimedIdle retimed_idle(timeline_, waits_, idle_, found.steps);
     for (std::size_t i = 0; i < std::min(found.changes.size(), kMaxFixedSteps); ++i) {
       const analyze::Finding& finding = found.findings[i];
       const auto& step = found.steps[i];
@@ -659,7 +744,7 @@ class Builder {
       }
       event.start_ns = time.start_ns;
       event.duration_ns = length_ns(time.start_ns, time.end_ns);
-      event.link = event.record = kNoLink;
+      event.link = kNoLink;
       event.exposed_ns = static_cast<std::uint32_t>(std::min<std::uint64_t>(event.exposed_ns, event.duration_ns));
       events[{device, kind, title}].push_back(event);
     };
@@ -686,7 +771,7 @@ class Builder {
     std::vector<Lane> lanes;
     for (auto& [key, of_lane] : events) {
       const auto& [device, kind, title] = key;
-      Depths depths = spread(std::move(of_lane));
+      Depths<Event> depths = spread(std::move(of_lane));
       for (std::uint32_t depth = 0; depth < depths.rows.size(); ++depth) {
         Lane lane{.kind = kind, .title = title, .depth = depth};
         if (kind != LaneKind::kHost) lane.device = device;
@@ -697,11 +782,17 @@ class Builder {
     return lanes;
   }
 
-  Event copy_of(const Transfer& transfer) {
-    const auto [name, is_new] =
-        name_of_kind_.try_emplace({transfer.is_migration, transfer.direction, transfer.src_kind, transfer.dst_kind}, 0);
+  std::uint32_t number_of_kind(const Transfer& transfer) {
+    const auto key =
+        static_cast<std::uint32_t>(transfer.is_migration) | static_cast<std::uint32_t>(transfer.direction) << 1 |
+        static_cast<std::uint32_t>(transfer.src_kind) << 8 | static_cast<std::uint32_t>(transfer.dst_kind) << 16;
+    const auto [name, is_new] = name_of_kind_.try_emplace(key, 0);
     if (is_new) name->second = strings_.number_of(name_of_transfer(transfer));
-    Event event = event_of(transfer, class_of(transfer), name->second);
+    return name->second;
+  }
+
+  Event copy_of(const Transfer& transfer) {
+    Event event = event_of(transfer, class_of(transfer), number_of_kind(transfer));
     event.link = link_to(transfer.call);
     event.site = site_of(stacks_.of_transfer(transfer), true);
     event.bytes = transfer.bytes;
@@ -711,13 +802,13 @@ class Builder {
   }
 
   std::pair<std::uint32_t, Class> kernel_name(std::uint32_t name) {
-    const auto [entry, is_new] = kernel_names_.try_emplace(name);
-    if (is_new) {
+    std::optional<std::pair<std::uint32_t, Class>>& known = kernel_names_[name];
+    if (!known) {
       std::string text = demangled(process_.string(name));
       if (text.empty()) text = "kernel without a name";
-      entry->second = {strings_.number_of(text), family_of(text)};
+      known.emplace(strings_.number_of(text), family_of(text));
     }
-    return entry->second;
+    return *known;
   }
 
   void note_left_out(const Kernel& kernel) {
@@ -728,35 +819,46 @@ class Builder {
   }
 
   // What is left out of a stream is drawn as that.
-  void add_stream(std::uint32_t device, std::uint32_t stream, std::vector<Event> events) {
+  void add_stream(std::uint32_t device, std::uint32_t stream, LaneItems items) {
     const auto [before, after] = left_out_[{device, stream}];
     const std::uint32_t name = before || after ? strings_.number_of("kernels that are not in this file") : 0;
+    const auto extent_of = [&](std::uint32_t index) {
+      if (index < LaneItems::kFirstExtra) {
+        return Interval{timeline_.kernels[index].start_ns, timeline_.kernels[index].end_ns};
+      }
+      const Event& event = items.extra[index - LaneItems::kFirstExtra];
+      return Interval{event.start_ns, event.end_ns()};
+    };
     if (before) {
       Interval stretch = *before;
-      if (!events.empty()) stretch.end_ns = std::min(stretch.end_ns, events.front().start_ns);
-      events.insert(events.begin(), event_of(stretch, Class::kLeftOut, name));
+      if (!items.indices.empty()) stretch.end_ns = std::min(stretch.end_ns, extent_of(items.indices.front()).start_ns);
+      items.insert_extra(0, event_of(stretch, Class::kLeftOut, name));
     }
     if (after) {
       Interval stretch = *after;
-      if (!events.empty()) stretch.start_ns = std::max(stretch.start_ns, events.back().end_ns());
-      events.push_back(event_of(stretch, Class::kLeftOut, name));
+      if (!items.indices.empty()) stretch.start_ns = std::max(stretch.start_ns, extent_of(items.indices.back()).end_ns);
+      items.add_extra(event_of(stretch, Class::kLeftOut, name));
     }
-    add_lanes({.kind = LaneKind::kStream, .title = stream_title(device, stream), .device = device}, std::move(events));
+    add_lanes({.kind = LaneKind::kStream, .title = stream_title(device, stream), .device = device}, std::move(items),
+              timeline_.kernels, [&](std::uint32_t i) { return kernel_event(timeline_.kernels[i]); });
   }
 
   void add_memory() {
     if (!span_) return;
-    const auto use = analyze::memory_use_of(timeline_, stacks_, span_->start_ns);
+    const auto use = input_.view.memory != nullptr ? *input_.view.memory
+                                                   : analyze::memory_use_of(timeline_, stacks_, span_->start_ns);
     if (!use || use->peak_device_bytes == 0 || distance(span_->start_ns, input_.reference_ns) > kMaxDistanceNs) return;
     Lane lane{.kind = LaneKind::kMemory, .title = "GPU memory"};
     for (const analyze::MemoryPoint& point : use->points) {
       lane.curve.emplace_back(span_->start_ns + point.time_ns, point.device_bytes);
     }
-    add_lane(std::move(lane));
+    sink_.begin_lane(lane);
+    sink_.end_lane();
   }
 
   const LaneInput& input_;
-  const TakeLane& take_;
+  LaneSink& sink_;
+  BlockCutter cutter_;
   const trace::Process& process_;
   const analyze::Timeline& timeline_;
   Strings& strings_;
@@ -774,12 +876,13 @@ class Builder {
   std::uint32_t next_number_;
   std::map<std::uint32_t, std::vector<PythonStretch>> python_;  // by thread
   std::optional<Interval> stretch_;                             // that is shown in full; nullopt: all
-  std::unordered_map<std::uint32_t, std::uint32_t> numbers_of_names_;
-  std::unordered_map<std::uint32_t, std::pair<std::uint32_t, Class>> kernel_names_;
-  std::unordered_map<std::uint32_t, std::uint16_t> site_of_facts_;
-  std::unordered_map<std::uint32_t, std::uint16_t> site_of_idle_;  // by place
-  std::map<analyze::IdleCause, std::uint32_t> name_of_cause_;
-  std::map<std::tuple<bool, Direction, trace::MemoryKind, trace::MemoryKind>, std::uint32_t> name_of_kind_;
+  ById<std::uint32_t> numbers_of_names_;
+  ById<std::pair<std::uint32_t, Class>> kernel_names_;
+  ById<std::uint16_t> site_of_facts_;
+  ById<std::uint32_t> line_of_facts_;
+  ById<std::uint16_t> site_of_idle_;                                              // by place
+  ById<std::uint32_t> name_of_cause_;                                             // by IdleCause
+  std::unordered_map<std::uint32_t, std::uint32_t> name_of_kind_;                 // of transfers
   std::map<std::uint32_t, const std::vector<analyze::IdleInterval>*> idle_;       // by device
   using Stretches = std::pair<std::optional<Interval>, std::optional<Interval>>;  // before what is kept, and behind
   std::map<std::pair<std::uint32_t, std::uint32_t>, Stretches> left_out_;         // by device and stream
@@ -800,26 +903,25 @@ bool is_gap_kept(const Interval& gap, const std::optional<Interval>& stretch) {
   return is_always_kept(gap) || is_within(stretch, gap.start_ns);
 }
 
-ProcessLanes lanes_of(const LaneInput& input, Strings& strings, Sites& sites, const TakeLane& take) {
-  return Builder(input, strings, sites, take).build();
+ProcessLanes lanes_of(const LaneInput& input, Strings& strings, Sites& sites, LaneSink& sink) {
+  return Builder(input, strings, sites, sink).build();
 }
 
 std::optional<std::int64_t> typical_time_ns(const analyze::Timeline& timeline) {
-  std::vector<std::int64_t> starts_ns;
+  SortedRuns starts_ns;
   starts_ns.reserve(timeline.calls.size() + timeline.kernels.size() + timeline.transfers.size());
   const auto add = [&](const auto& records) {
     for (const auto& record : records) {
-      if (analyze::has_times(record.start_ns, record.end_ns)) starts_ns.push_back(record.start_ns);
+      if (analyze::has_times(record.start_ns, record.end_ns)) starts_ns.add(record.start_ns);
     }
+    starts_ns.end_run();
   };
   add(timeline.calls);
   add(timeline.kernels);
   add(timeline.transfers);
-  if (starts_ns.empty()) add(timeline.ranges);
-  if (starts_ns.empty()) return std::nullopt;
-  const auto middle = starts_ns.begin() + static_cast<std::ptrdiff_t>(starts_ns.size() / 2);
-  std::nth_element(starts_ns.begin(), middle, starts_ns.end());
-  return *middle;
+  if (starts_ns.size() == 0) add(timeline.ranges);
+  if (starts_ns.size() == 0) return std::nullopt;
+  return starts_ns.at(starts_ns.size() / 2);
 }
 
 }  // namespace turnpike::report::html

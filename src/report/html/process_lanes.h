@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,19 +11,11 @@
 #include "analyze/model/timeline.h"
 #include "analyze/process_view.h"
 #include "report/html/lane.h"
+#include "report/html/lane_sink.h"
 #include "report/html/sites.h"
 #include "report/html/strings.h"
 
 namespace turnpike::report::html {
-
-struct Lane {
-  LaneKind kind = LaneKind::kSteps;
-  std::string title{};
-  std::uint32_t depth = 0;
-  std::optional<std::uint32_t> device{};
-  std::vector<Event> events{};
-  std::vector<std::pair<std::int64_t, std::uint64_t>> curve{};  // of kMemory: time and bytes
-};
 
 // One step as it would go with the fix of a finding.
 struct FixedStep {
@@ -35,9 +26,9 @@ struct FixedStep {
   std::vector<Lane> lanes;
 };
 
+// What there is to say of a process beside its lanes.
 struct ProcessLanes {
   std::string group;  // what the process is called
-  std::vector<Lane> lanes;
   std::vector<FixedStep> fixed_steps;
   std::optional<analyze::Interval> median_step;  // of the second half, where the program has warmed up
   std::optional<analyze::Interval> opening;      // what of the time to look at first; where there is a median step
@@ -66,10 +57,8 @@ std::string waits_for_ranks_title(std::uint32_t device);
 // Whether a gap of that time is in the page whatever their number. `stretch`: as in ProcessLanes.
 bool is_gap_kept(const analyze::Interval& gap, const std::optional<analyze::Interval>& stretch);
 
-// Receives each lane as soon as it is complete, in the order of the page; it stays among those of the result.
-using TakeLane = std::function<void(const Lane&)>;
-
-ProcessLanes lanes_of(const LaneInput& input, Strings& strings, Sites& sites, const TakeLane& take = {});
+// Hands the lanes on as it makes them.
+ProcessLanes lanes_of(const LaneInput& input, Strings& strings, Sites& sites, LaneSink& sink);
 
 // A moment in the midst of what the process did, which a few damaged times do not shift; nullopt: nothing has times.
 std::optional<std::int64_t> typical_time_ns(const analyze::Timeline& timeline);

@@ -22,6 +22,17 @@ IntervalSet busy(const std::vector<analyze::RetimedStep::Item>& items, const std
   return IntervalSet(std::move(times));
 }
 
+// The first and the last call of any of the steps: few of a long run.
+std::pair<std::uint32_t, std::uint32_t> range_of_calls(std::span<const std::optional<analyze::RetimedStep>> steps) {
+  std::pair<std::uint32_t, std::uint32_t> range(kNone, 0);
+  for (const auto& step : steps) {
+    if (!step || step->calls.empty()) continue;
+    // They are in the order of the recording.
+    range = {std::min(range.first, step->calls.front().index), std::max(range.second, step->calls.back().index)};
+  }
+  return range;
+}
+
 // What follows without a hole and for the same reason is one stretch.
 std::vector<IdleInterval> seamless(const std::vector<IdleInterval>& stretches) {
   std::vector<IdleInterval> result;
@@ -40,13 +51,15 @@ std::vector<IdleInterval> seamless(const std::vector<IdleInterval>& stretches) {
 }  // namespace
 
 RetimedIdle::RetimedIdle(const analyze::Timeline& timeline, const std::vector<bool>& waits,
-                         const std::map<std::uint32_t, const std::vector<IdleInterval>*>& recorded)
+                         const std::map<std::uint32_t, const std::vector<IdleInterval>*>& recorded,
+                         std::span<const std::optional<analyze::RetimedStep>> steps)
     : timeline_(timeline), waits_(waits) {
+  const auto [first, last] = range_of_calls(steps);
   for (const auto& [device, stretches] : recorded) {
     for (const IdleInterval& idle : *stretches) {
       const bool is_held =
           idle.cause == IdleCause::kCopy || idle.cause == IdleCause::kSync || idle.cause == IdleCause::kInput;
-      if (is_held && idle.call != kNone) cause_of_call_.try_emplace(idle.call, idle.cause);
+      if (is_held && first <= idle.call && idle.call <= last) cause_of_call_.try_emplace(idle.call, idle.cause);
     }
   }
 }

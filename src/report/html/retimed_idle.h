@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "analyze/sums/idle.h"
@@ -15,9 +17,11 @@ namespace turnpike::report::html {
 // here. Intervals have no place.
 class RetimedIdle {
  public:
-  // `recorded`: the devices' stretches in the recording. `waits`: by call. Keeps a reference to `timeline`.
+  // `recorded`: the devices' stretches in the recording. `waits`: by call. `steps`: of() is asked about no others.
+  // Keeps references to `timeline` and `waits`.
   RetimedIdle(const analyze::Timeline& timeline, const std::vector<bool>& waits,
-              const std::map<std::uint32_t, const std::vector<analyze::IdleInterval>*>& recorded);
+              const std::map<std::uint32_t, const std::vector<analyze::IdleInterval>*>& recorded,
+              std::span<const std::optional<analyze::RetimedStep>> steps);
 
   std::vector<analyze::IdleInterval> of(const analyze::RetimedStep& step, std::uint32_t device) const;
 

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "base/units.h"
+#include "report/html/lane_sink.h"
+#include "report/html/steps_of_sites.h"
 
 namespace turnpike::report::html {
 namespace {
@@ -21,76 +23,93 @@ Event wait_event(const analyze::RankWaitInterval& wait, std::span<const analyze:
           .event_class = Class::kIdleRank};
 }
 
-// What an event adds to the cost of its place: the time that the host is held, or that a copy takes beside no kernel.
-std::uint64_t cost_ns(LaneKind kind, const Event& event) {
-  if (kind == LaneKind::kHost) return event.event_class == Class::kBlocked ? event.duration_ns : 0;
-  return kind >= LaneKind::kCopyUp && kind <= LaneKind::kCopyDevice ? event.exposed_ns : 0;
-}
-
 // What the devices of a rank wait for is encoded once the waits for other ranks are known.
 bool is_kept_for_ranks(const Lane& lane, bool is_of_rank) {
   return is_of_rank && lane.kind == LaneKind::kState;
 }
 
-// The cost of each place in each step that has it.
-std::map<std::pair<std::uint16_t, std::size_t>, std::uint64_t> costs_by_step(const ProcessLanes& lanes,
-                                                                             const std::vector<Event>& steps) {
-  std::map<std::pair<std::uint16_t, std::size_t>, std::uint64_t> costs;
-  for (const Lane& lane : lanes.lanes) {
-    if (lane.kind == LaneKind::kState || lane.kind == LaneKind::kPython) continue;
-    std::size_t step = 0;
-    for (const Event& event : lane.events) {
-      while (step < steps.size() && steps[step].end_ns() <= event.start_ns) ++step;
-      if (step == steps.size()) break;
-      if (event.site == 0 || event.start_ns < steps[step].start_ns) continue;
-      costs[{event.site, step}] += cost_ns(lane.kind, event);
-    }
-  }
-  return costs;
-}
-
-// For each place: `median`, if the place is in it, else the step in which it costs most.
-std::map<std::uint16_t, analyze::Interval> steps_of_sites(const ProcessLanes& lanes, const analyze::Interval& median) {
-  std::map<std::uint16_t, analyze::Interval> step_of_site;
-  const auto row = std::find_if(lanes.lanes.begin(), lanes.lanes.end(),
-                                [](const Lane& lane) { return lane.kind == LaneKind::kSteps; });
-  if (row == lanes.lanes.end()) return step_of_site;
-  std::map<std::uint16_t, std::uint64_t> most_ns;
-  for (const auto& [key, spent_ns] : costs_by_step(lanes, row->events)) {
-    const auto& [site, index] = key;
-    const Event& step = row->events[index];
-    const bool is_median = step.start_ns == median.start_ns;
-    const auto [most, is_first] = most_ns.try_emplace(site, spent_ns);
-    if (!is_first && !is_median && spent_ns <= most->second) continue;
-    most->second = is_median ? std::numeric_limits<std::uint64_t>::max() : spent_ns;
-    step_of_site[site] = is_median ? median : analyze::Interval{step.start_ns, step.end_ns()};
-  }
-  return step_of_site;
-}
-
 }  // namespace
 
 void EncodedLanes::add(const Lane& lane, std::uint32_t group, std::optional<std::size_t> fix, const Strings& strings) {
-  LaneEntry entry{lane.kind, lane.title, group, lane.depth, lane.device, fix, {}, {}, lane.curve};
-  // The last name stands for all that have no room.
-  std::vector<std::uint32_t> name_in_lane(strings.all().size(), kMaxLaneNames - 1);
-  std::vector<bool> is_in_lane(strings.all().size());
-  for (const Event& event : lane.events) {
-    if (is_in_lane[event.name]) continue;
-    is_in_lane[event.name] = true;
-    if (entry.names.size() == kMaxLaneNames) continue;
-    name_in_lane[event.name] = static_cast<std::uint32_t>(entry.names.size());
-    entry.names.push_back(event.name);
-  }
+  begin(lane, group, fix);
   for (std::span<const Event> left(lane.events); !left.empty();) {
     const auto events = left.first(block_size(left));
-    BlockHeader header{.id = static_cast<std::uint32_t>(blocks.size())};
-    blocks.push_back(packer->pack(planes_of(events, columns_of(lane.kind), header, name_in_lane)));
-    entry.blocks.push_back(std::move(header));
+    add_block(events, strings);
     left = left.subspan(events.size());
   }
-  lanes.push_back(std::move(entry));
 }
+
+void EncodedLanes::begin(const Lane& lane, std::uint32_t group, std::optional<std::size_t> fix) {
+  lanes_.push_back({lane.kind, lane.title, group, lane.depth, lane.device, fix, {}, {}, lane.curve});
+  name_in_lane_.clear();
+}
+
+void EncodedLanes::add_block(std::span<const Event> events, const Strings& strings) {
+  LaneEntry& lane = lanes_.back();
+  constexpr std::uint32_t kNotInLane = std::numeric_limits<std::uint32_t>::max();
+  name_in_lane_.resize(strings.all().size(), kNotInLane);
+  for (const Event& event : events) {
+    std::uint32_t& name = name_in_lane_[event.name];
+    if (name != kNotInLane) continue;
+    // The last name stands for all that have no room.
+    name = static_cast<std::uint32_t>(std::min(lane.names.size(), kMaxLaneNames - 1));
+    if (lane.names.size() < kMaxLaneNames) lane.names.push_back(event.name);
+  }
+  BlockHeader header{.id = static_cast<std::uint32_t>(blocks_.size())};
+  blocks_.push_back(packer_->pack(planes_of(events, columns_of(lane.kind), header, name_in_lane_)));
+  lane.blocks.push_back(std::move(header));
+}
+
+// The lanes of one process on their way into the page.
+class RunLanes::Taking final : public LaneSink {
+ public:
+  Taking(RunLanes& run, std::uint32_t group, bool is_rank) : run_(run), group_(group), is_rank_(is_rank) {}
+
+  void show_step(const analyze::Interval& step) override { picture_.show_step(step); }
+
+  void begin_lane(const Lane& lane) override {
+    is_kept_ = is_kept_for_ranks(lane, is_rank_);
+    if (is_kept_) {
+      states_.push_back(lane);
+    } else {
+      run_.data_.encoded.begin(lane, group_, std::nullopt);
+    }
+    picture_.begin_lane(lane);
+    if (has_label()) steps_of_sites_.begin_lane(lane.kind);
+  }
+
+  void add_block(std::span<const Event> events) override {
+    run_.first_ns_ = std::min(run_.first_ns_, events.front().start_ns);
+    run_.last_ns_ = std::max(run_.last_ns_, events.back().end_ns());
+    if (is_kept_) {
+      auto& kept = states_.back().events;
+      kept.insert(kept.end(), events.begin(), events.end());
+    } else {
+      run_.data_.next_number += static_cast<std::uint32_t>(events.size());
+      run_.data_.encoded.add_block(events, run_.data_.strings);
+    }
+    picture_.add_block(events);
+    if (has_label()) steps_of_sites_.add_block(events);
+  }
+
+  StepPicture take_picture() { return std::move(picture_).take(); }
+  std::map<std::uint16_t, analyze::Interval> steps_of_sites(const analyze::Interval& median) const {
+    return steps_of_sites_.find(median);
+  }
+  std::vector<Lane> take_states() { return std::move(states_); }
+
+ private:
+  // Only a page of two runs asks for them.
+  bool has_label() const { return !run_.label_.empty(); }
+
+  RunLanes& run_;
+  std::uint32_t group_;
+  bool is_rank_;
+  bool is_kept_ = false;  // the lane that is on its way
+  PictureMaker picture_;
+  StepsOfSites steps_of_sites_;
+  std::vector<Lane> states_;
+};
 
 RunLanes::RunLanes(PageData& data, std::size_t max_events, std::size_t process_count, std::string label)
     : data_(data),
@@ -102,36 +121,21 @@ void RunLanes::add(const analyze::ProcessView& view) {
   if (!reference_ns_) reference_ns_ = typical_time_ns(view.timeline);
   const bool is_rank = has_others_ && view.rank != nullptr;
   const auto group = static_cast<std::uint32_t>(data_.groups.size());
-  // So that the first lanes are compressed while the next ones are made.
-  const auto encode = [&](const Lane& lane) {
-    note_extent(lane);
-    if (is_kept_for_ranks(lane, is_rank)) return;
-    data_.next_number += static_cast<std::uint32_t>(lane.events.size());
-    data_.encoded.add(lane, group, std::nullopt, data_.strings);
-  };
+  Taking taking(*this, group, is_rank);
   ProcessLanes lanes = lanes_of({.view = view,
                                  .max_events = max_events_of_process_,
                                  .reference_ns = reference_ns_.value_or(0),
                                  .first_number = data_.next_number},
-                                data_.strings, data_.sites, encode);
+                                data_.strings, data_.sites, taking);
   left_out_ += lanes.left_out;
   too_deep_ += lanes.too_deep;
   untimed_ += lanes.untimed;
   lost_stretches_ += lanes.lost_stretches;
   has_untimed_losses_ = has_untimed_losses_ || lanes.has_untimed_losses;
-  choose_picture(lanes, is_rank ? std::optional(ranks_.size()) : std::nullopt);
+  choose_picture(lanes, taking, is_rank ? std::optional(ranks_.size()) : std::nullopt);
   data_.groups.push_back(label_ + lanes.group);
-  if (is_rank) ranks_.push_back({group, *view.rank, lanes.stretch, {}});
-  for (Lane& lane : lanes.lanes) {
-    if (is_kept_for_ranks(lane, is_rank)) ranks_.back().states.push_back(std::move(lane));
-  }
+  if (is_rank) ranks_.push_back({group, *view.rank, lanes.stretch, taking.take_states()});
   for (FixedStep& step : lanes.fixed_steps) keep_fix(std::move(step), group);
-}
-
-void RunLanes::note_extent(const Lane& lane) {
-  if (lane.events.empty()) return;
-  first_ns_ = std::min(first_ns_, lane.events.front().start_ns);
-  last_ns_ = std::max(last_ns_, lane.events.back().end_ns());
 }
 
 std::optional<analyze::Interval> RunLanes::extent() const {
@@ -152,8 +156,8 @@ void RunLanes::keep_fix(FixedStep step, std::uint32_t group) {
   }
 }
 
-void RunLanes::choose_picture(const ProcessLanes& lanes, std::optional<std::size_t> rank) {
-  StepPicture picture = picture_of(lanes);
+void RunLanes::choose_picture(const ProcessLanes& lanes, Taking& taken, std::optional<std::size_t> rank) {
+  StepPicture picture = taken.take_picture();
   std::size_t spans = 0;
   for (const PictureRow& row : picture.rows) spans += row.spans.size();
   const bool is_better = picture.is_step != picture_.is_step ? picture.is_step : spans > picture_spans_;
@@ -162,7 +166,7 @@ void RunLanes::choose_picture(const ProcessLanes& lanes, std::optional<std::size
   picture_spans_ = spans;
   picture_rank_ = rank;
   opening_ = lanes.opening;
-  if (!label_.empty() && picture_.is_step) step_of_site_ = steps_of_sites(lanes, picture_.window);
+  if (!label_.empty() && picture_.is_step) step_of_site_ = taken.steps_of_sites(picture_.window);
 }
 
 std::optional<analyze::Interval> RunLanes::step_with(std::size_t site) const {
@@ -211,7 +215,7 @@ void RunLanes::add_rank_lanes(EncodedLanes& encoded, Strings& strings) const {
       }
     }
     for (auto& [device, events] : by_device) {
-      Depths depths = spread(std::move(events));
+      Depths<Event> depths = spread(std::move(events));
       for (std::uint32_t depth = 0; depth < depths.rows.size(); ++depth) {
         Lane lane = state_lane(device);
         lane.depth = depth;

@@ -15,6 +15,7 @@
 #include "analyze/rank_waits.h"
 #include "report/html/block_packer.h"
 #include "report/html/contents.h"
+#include "report/html/lane.h"
 #include "report/html/process_lanes.h"
 #include "report/html/sites.h"
 #include "report/html/step_picture.h"
@@ -23,14 +24,26 @@
 namespace turnpike::report::html {
 
 // Lanes and their blocks, in the order of the numbers of their events.
-struct EncodedLanes {
-  std::vector<LaneEntry> lanes{};
-  std::vector<std::shared_future<std::string>> blocks{};  // the text of each, by id
-  // Copies of these lanes share it.
-  std::shared_ptr<BlockPacker> packer = std::make_shared<BlockPacker>();
-
-  // `strings`: what the names of events count into.
+class EncodedLanes {
+ public:
+  // `strings`, here and below: what the names of events count into.
   void add(const Lane& lane, std::uint32_t group, std::optional<std::size_t> fix, const Strings& strings);
+
+  // The same piece by piece. `lane`: its events are not looked at. `events`: of one block.
+  void begin(const Lane& lane, std::uint32_t group, std::optional<std::size_t> fix);
+  void add_block(std::span<const Event> events, const Strings& strings);
+
+  const std::vector<LaneEntry>& lanes() const { return lanes_; }
+  // The text of each, by id.
+  const std::vector<std::shared_future<std::string>>& blocks() const { return blocks_; }
+
+ private:
+  std::vector<LaneEntry> lanes_;
+  std::vector<std::shared_future<std::string>> blocks_;
+  // Of the last lane, by index into the strings: what its events say instead of the name.
+  std::vector<std::uint32_t> name_in_lane_;
+  // Copies of these lanes share it.
+  std::shared_ptr<BlockPacker> packer_ = std::make_shared<BlockPacker>();
 };
 
 // What all runs of one page share.
@@ -42,9 +55,9 @@ struct PageData {
   std::uint32_t next_number = 0;
 };
 
-// Takes processes one by one; the caller may drop each once it is added. While a process is added, this needs 48 bytes
-// for each of its events that the page has room for, and 12 for each of its calls and kernels. Of a rank
-// among others, the idle intervals of its devices stay until the page is written.
+// Takes processes one by one; the caller may drop each once it is added. While a process is added, this needs 16 bytes
+// for each of its calls, kernels and other events, and 48 for each event of one block. Of a rank among others, the idle
+// intervals of its devices stay until the page is written.
 class RunLanes {
  public:
   struct Fix {
@@ -88,9 +101,10 @@ class RunLanes {
   };
 
   std::vector<analyze::RankRun> rank_runs() const;
-  void note_extent(const Lane& lane);
+  class Taking;
+
   void keep_fix(FixedStep step, std::uint32_t group);
-  void choose_picture(const ProcessLanes& lanes, std::optional<std::size_t> rank);
+  void choose_picture(const ProcessLanes& lanes, Taking& taken, std::optional<std::size_t> rank);
 
   PageData& data_;
   std::size_t max_events_of_process_;

@@ -1,18 +1,20 @@
 // Which stretch of a long run a page shows in full.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "analyze/model/intervals.h"
 #include "analyze/model/timeline.h"
+#include "report/html/sorted_runs.h"
 
 namespace turnpike::report::html {
 
 // Further events that may have to be left out.
 struct Contested {
-  std::vector<std::int64_t> starts_ns{};
+  SortedRuns starts_ns{};
   std::size_t kept = 0;  // that are not
 };
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <set>
 #include <string_view>
@@ -226,18 +225,13 @@ std::string length_bar(const StepPicture& picture, std::int64_t axis_ns) {
       100 * static_cast<double>(length_of(picture)) / static_cast<double>(axis_ns));
 }
 
-Interval extent_of(const ProcessLanes& lanes) {
-  Interval extent{std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
-  for (const Lane& lane : lanes.lanes) {
-    if (lane.events.empty()) continue;
-    extent.start_ns = std::min(extent.start_ns, lane.events.front().start_ns);
-    extent.end_ns = std::max(extent.end_ns, lane.events.back().end_ns());
-  }
-  return extent;
-}
-
 bool is_drawn(LaneKind kind) {
   return kind != LaneKind::kSteps && kind != LaneKind::kRanges && kind != LaneKind::kMemory;
+}
+
+void erase_outside(const Interval& window, std::vector<PictureSpan>& spans) {
+  std::erase_if(
+      spans, [&](const PictureSpan& span) { return span.start_ns >= window.end_ns || span.end_ns <= window.start_ns; });
 }
 
 // Rows of Python give way to those of threads and devices.
@@ -250,21 +244,33 @@ void bound(std::vector<PictureRow>& rows) {
 
 }  // namespace
 
-StepPicture picture_of(const ProcessLanes& lanes) {
-  StepPicture picture{
-      .window = lanes.median_step.value_or(extent_of(lanes)), .is_step = lanes.median_step.has_value(), .rows = {}};
+void PictureMaker::begin_lane(const Lane& lane) {
+  const std::string title = lane.kind == LaneKind::kPython ? "Python of " + lane.title : lane.title;
+  rows_.push_back({{title, lane.kind, lane.device, {}}, lane.depth});
+}
+
+void PictureMaker::add_block(std::span<const Event> events) {
+  extent_.start_ns = std::min(extent_.start_ns, events.front().start_ns);
+  extent_.end_ns = std::max(extent_.end_ns, events.back().end_ns());
+  PictureRow& row = rows_.back().row;
+  if (!is_drawn(row.kind)) return;
+  auto event = events.begin();
+  if (step_) {
+    event =
+        std::partition_point(event, events.end(), [&](const Event& one) { return one.end_ns() <= step_->start_ns; });
+  }
+  for (; event != events.end() && (!step_ || event->start_ns < step_->end_ns); ++event) {
+    row.spans.push_back({event->start_ns, event->end_ns(), event->event_class, event->site});
+  }
+}
+
+StepPicture PictureMaker::take() && {
+  StepPicture picture{.window = step_.value_or(extent_), .is_step = step_.has_value(), .rows = {}};
   if (picture.window.start_ns >= picture.window.end_ns) return {};
-  for (const Lane& lane : lanes.lanes) {
-    if (!is_drawn(lane.kind)) continue;
-    const std::string title = lane.kind == LaneKind::kPython ? "Python of " + lane.title : lane.title;
-    PictureRow row{title, lane.kind, lane.device, {}};
-    auto event = std::partition_point(lane.events.begin(), lane.events.end(),
-                                      [&](const Event& one) { return one.end_ns() <= picture.window.start_ns; });
-    for (; event != lane.events.end() && event->start_ns < picture.window.end_ns; ++event) {
-      row.spans.push_back({event->start_ns, event->end_ns(), event->event_class, event->site});
-    }
+  for (auto& [row, depth] : rows_) {
+    erase_outside(picture.window, row.spans);
     if (row.spans.empty()) continue;
-    const bool continues = lane.depth > 0 && !picture.rows.empty() && picture.rows.back().title == title;
+    const bool continues = depth > 0 && !picture.rows.empty() && picture.rows.back().title == row.title;
     if (continues) {
       auto& spans = picture.rows.back().spans;
       spans.insert(spans.end(), row.spans.begin(), row.spans.end());
@@ -277,9 +283,7 @@ StepPicture picture_of(const ProcessLanes& lanes) {
 }
 
 void add_row(PictureRow row, StepPicture& picture) {
-  std::erase_if(row.spans, [&](const PictureSpan& span) {
-    return span.start_ns >= picture.window.end_ns || span.end_ns <= picture.window.start_ns;
-  });
+  erase_outside(picture.window, row.spans);
   if (row.spans.empty()) return;
   const auto first = std::find_if(picture.rows.begin(), picture.rows.end(), [&](const PictureRow& other) {
     return other.device == row.device && other.kind >= row.kind;

@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "analyze/model/intervals.h"
-#include "report/html/process_lanes.h"
+#include "report/html/lane.h"
+#include "report/html/lane_sink.h"
 #include "report/html/sites.h"
 
 namespace turnpike::report::html {
@@ -33,8 +36,25 @@ struct StepPicture {
   std::vector<PictureRow> rows;
 };
 
-// Copies what a picture of the process needs. Without steps it shows all of it.
-StepPicture picture_of(const ProcessLanes& lanes);
+// Makes the picture of a process, of whose lanes it keeps what lies in the step. Without a step it shows, and keeps,
+// all of them.
+class PictureMaker final : public LaneSink {
+ public:
+  void show_step(const analyze::Interval& step) override { step_ = step; }
+  void begin_lane(const Lane& lane) override;
+  void add_block(std::span<const Event> events) override;
+  StepPicture take() &&;
+
+ private:
+  struct Row {
+    PictureRow row;
+    std::uint32_t depth;
+  };
+
+  std::optional<analyze::Interval> step_;
+  analyze::Interval extent_{std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
+  std::vector<Row> rows_;
+};
 
 // Adds what of a row lies in the window, behind the rows of the same kind of its device.
 void add_row(PictureRow row, StepPicture& picture);

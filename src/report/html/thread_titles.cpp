@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "report/text/text_width.h"
@@ -57,10 +58,15 @@ ThreadTitles::ThreadTitles(const trace::Process& process, const analyze::Timelin
   for (const auto& [thread, name] : timeline.thread_names) ++threads_named_[name_of(thread)];
   constexpr int kMostStacks = 100;  // looked at, of a thread
   std::unordered_map<std::uint32_t, int> stacks_left;
+  std::optional<std::uint32_t> done;  // the last thread of which nothing more is asked: often the next call is its too
   for (const analyze::Call& call : timeline.calls) {
+    if (done == call.thread) continue;
     const auto [left, is_new] = stacks_left.try_emplace(call.thread, kMostStacks);
     if (is_new && (call.thread == process.pid || has_own_name(call.thread))) left->second = 0;
-    if (left->second == 0) continue;
+    if (left->second == 0) {
+      done = call.thread;
+      continue;
+    }
     const auto stack = process.stacks.find(call.stack);
     if (stack == process.stacks.end()) continue;
     std::string& work = work_[call.thread];

@@ -14,10 +14,14 @@ std::vector<bool> waiting_calls(const analyze::Timeline& timeline) {
     waits[i] = timeline.calls[i].kind == trace::CallKind::kSynchronize;
   }
   std::vector<const analyze::Transfer*> by_call;
+  by_call.reserve(timeline.transfers.size());
   for (const analyze::Transfer& transfer : timeline.transfers) {
     if (transfer.call != analyze::kNone) by_call.push_back(&transfer);
   }
-  std::stable_sort(by_call.begin(), by_call.end(), [](const auto* a, const auto* b) { return a->call < b->call; });
+  const auto comes_before = [](const auto* a, const auto* b) { return a->call < b->call; };
+  if (!std::is_sorted(by_call.begin(), by_call.end(), comes_before)) {
+    std::stable_sort(by_call.begin(), by_call.end(), comes_before);
+  }
   for (std::size_t i = 0, end = 0; i < by_call.size(); i = end) {
     while (end < by_call.size() && by_call[end]->call == by_call[i]->call) ++end;
     const std::span<const analyze::Transfer* const> of_call(by_call.data() + i, end - i);

@@ -15,14 +15,14 @@ Event event(std::int64_t start_ns, std::uint64_t duration_ns) {
   return one;
 }
 
-void expect_rows(const Depths& depths) {
+void expect_rows(const Depths<Event>& depths) {
   for (const auto& row : depths.rows) {
     for (std::size_t i = 1; i < row.size(); ++i) ASSERT_LE(row[i - 1].end_ns(), row[i].start_ns);
   }
 }
 
 TEST(HtmlLane, PutsWhatOverlapsIntoFurtherRows) {
-  const Depths depths = spread({event(50, 10), event(0, 100), event(100, 5), event(20, 10)});
+  const Depths<Event> depths = spread(std::vector{event(50, 10), event(0, 100), event(100, 5), event(20, 10)});
   expect_rows(depths);
   ASSERT_EQ(depths.rows.size(), 2u);
   EXPECT_EQ(depths.rows[0].size(), 2u);
@@ -31,7 +31,7 @@ TEST(HtmlLane, PutsWhatOverlapsIntoFurtherRows) {
 }
 
 TEST(HtmlLane, TakesTheLongerOfTwoThatStartTogetherFirst) {
-  const Depths depths = spread({event(0, 5), event(0, 100)});
+  const Depths<Event> depths = spread(std::vector{event(0, 5), event(0, 100)});
   EXPECT_EQ(depths.rows[0][0].duration_ns, 100u);
 }
 
@@ -43,7 +43,7 @@ TEST(HtmlLane, LosesNothingAndNeverOverlapsWhateverComes) {
     for (std::size_t i = 0; i < count; ++i) {
       events.push_back(event(static_cast<std::int64_t>(random() % 100), random() % 20));
     }
-    const Depths depths = spread(events);
+    const Depths<Event> depths = spread(events);
     expect_rows(depths);
     std::size_t kept = 0;
     for (const auto& row : depths.rows) kept += row.size();
@@ -53,7 +53,7 @@ TEST(HtmlLane, LosesNothingAndNeverOverlapsWhateverComes) {
 }
 
 TEST(HtmlLane, DropsAndCountsWhatNoRowCanHold) {
-  const Depths depths = spread(std::vector<Event>(kMaxDepth + 3, event(0, 10)));
+  const Depths<Event> depths = spread(std::vector<Event>(kMaxDepth + 3, event(0, 10)));
   expect_rows(depths);
   EXPECT_EQ(depths.rows.size(), kMaxDepth);
   EXPECT_EQ(depths.dropped, 3u);

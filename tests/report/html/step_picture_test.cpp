@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -31,11 +32,25 @@ Lane lane_of(LaneKind kind, std::string title, std::vector<Event> events) {
   return {.kind = kind, .title = std::move(title), .events = std::move(events)};
 }
 
-ProcessLanes step_of(std::vector<Lane> lanes) {
-  ProcessLanes process;
-  process.lanes = std::move(lanes);
-  process.median_step = analyze::Interval{0, kStepNs};
-  return process;
+struct DrawnProcess {
+  std::vector<Lane> lanes;
+  std::optional<analyze::Interval> median_step;
+};
+
+DrawnProcess step_of(std::vector<Lane> lanes) {
+  return {std::move(lanes), analyze::Interval{0, kStepNs}};
+}
+
+// Each event is a block.
+StepPicture picture_of(const DrawnProcess& process) {
+  PictureMaker maker;
+  if (process.median_step) maker.show_step(*process.median_step);
+  for (const Lane& lane : process.lanes) {
+    maker.begin_lane(lane);
+    for (const Event& event : lane.events) maker.add_block({&event, 1});
+    maker.end_lane();
+  }
+  return std::move(maker).take();
 }
 
 std::vector<std::string> titles_of(const StepPicture& picture) {
@@ -59,6 +74,28 @@ TEST(StepPicture, ShowsTheLinesOfPythonBelowTheirThread) {
   EXPECT_THAT(html, HasSubstr(">train.py:42</text>"));
   EXPECT_THAT(html, HasSubstr("class=\"p-cut\" fill=\"#ffffff\" x=\"60.0%\""));
   EXPECT_THAT(html, HasSubstr("lines of Python"));
+}
+
+TEST(StepPicture, ShowsOnlyWhatLiesInTheStep) {
+  const StepPicture picture =
+      picture_of(step_of({lane_of(LaneKind::kHost, "main thread",
+                                  {event_at(-20, 20, Class::kCall), event_at(0, 10, Class::kCall),
+                                   event_at(kStepNs - 1, 10, Class::kCall), event_at(kStepNs + 9, 10, Class::kCall)}),
+                          lane_of(LaneKind::kStream, "stream 7: kernels", {event_at(kStepNs, 10, Class::kKernel)})}));
+  EXPECT_THAT(titles_of(picture), ElementsAre("main thread"));
+  EXPECT_EQ(picture.rows[0].spans.size(), 2u);
+}
+
+TEST(StepPicture, ShowsAllOfARunWithoutSteps) {
+  const StepPicture picture = picture_of({{lane_of(LaneKind::kHost, "main thread", {event_at(5, 10, Class::kCall)}),
+                                           lane_of(LaneKind::kStream, "stream 7: kernels",
+                                                   {event_at(0, 1, Class::kKernel), event_at(30, 10, Class::kKernel)})},
+                                          std::nullopt});
+  EXPECT_FALSE(picture.is_step);
+  EXPECT_EQ(picture.window.start_ns, 0);
+  EXPECT_EQ(picture.window.end_ns, 40);
+  EXPECT_THAT(titles_of(picture), ElementsAre("main thread", "stream 7: kernels"));
+  EXPECT_EQ(picture.rows[1].spans.size(), 2u);
 }
 
 TEST(StepPicture, WithoutSamplesSaysNothingOfPython) {
@@ -121,7 +158,7 @@ TEST(StepPicture, TellsCausesOfIdleTimeApartByPatternWithALegend) {
 }
 
 TEST(StepPicture, HasAnAxisOfRoundTimes) {
-  ProcessLanes process = step_of({lane_of(LaneKind::kHost, "main thread", {event_at(0, 10'000, Class::kCall)})});
+  DrawnProcess process = step_of({lane_of(LaneKind::kHost, "main thread", {event_at(0, 10'000, Class::kCall)})});
   process.median_step = analyze::Interval{0, 17'800'000};
   const std::string html = html_of(picture_of(process), {});
   for (const char* tick : {">0</text>", ">5 ms</text>", ">10 ms</text>", ">15 ms</text>"}) {

@@ -1,0 +1,42 @@
+#include "report/html/sorted_runs.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace turnpike::report::html {
+namespace {
+
+TEST(SortedRuns, AgreeWithOneSortedList) {
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 200; ++round) {
+    SortedRuns runs;
+    std::vector<std::int64_t> all;
+    const std::size_t run_count = random() % 4;
+    for (std::size_t run = 0; run < run_count; ++run) {
+      const std::size_t count = random() % 20;
+      for (std::size_t i = 0; i < count; ++i) {
+        // Few values, and those at the ends of what there are.
+        const std::int64_t ends[] = {std::numeric_limits<std::int64_t>::min(),
+                                     std::numeric_limits<std::int64_t>::max()};
+        const std::uint64_t value = random() % 12;
+        all.push_back(value < 2 ? ends[value] : static_cast<std::int64_t>(value) - 6);
+        runs.add(all.back());
+      }
+      runs.end_run();
+    }
+    std::sort(all.begin(), all.end());
+    ASSERT_EQ(runs.size(), all.size());
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+      ASSERT_EQ(runs.at(rank), all[rank]);
+      const auto before = std::lower_bound(all.begin(), all.end(), all[rank]) - all.begin();
+      ASSERT_EQ(runs.count_before(all[rank]), static_cast<std::size_t>(before));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace turnpike::report::html

@@ -116,6 +116,7 @@ class Steps:
     median_ns: int
     source: str
     device_median_ns: int | None = None  #: what a step takes on the GPUs; longer where the CPU runs ahead
+    is_host_ahead: bool = False  #: whether the CPU runs ahead of the GPUs: then a step takes `device_median_ns`
 
 
 @dataclasses.dataclass(frozen=True)

@@ -417,7 +417,8 @@ inline analyze::Report changed_report() {
                                 .median_ns = 2'512'000,
                                 .source = analyze::StepSource::kRanges,
                                 .marker = "step",
-                                .whole_count = 19};
+                                .whole_count = 19,
+                                .device_median_ns = 2'515'000};
   report.verdict.bound_by = analyze::Bound::kLaunch;
   report.verdict.gpu_busy_pct = 43.5;
   report.verdict.gpu_idle_pct = 50.25;

@@ -132,7 +132,7 @@ class Check {
       result.outcome = Outcome::kUnknown;
       result.why = kNoSteps;
     } else if (limit.measure == Measure::kDuration) {
-      result.measured = static_cast<double>(result.is_per_step ? report_.steps->median_ns : report_.span_ns);
+      result.measured = static_cast<double>(result.is_per_step ? report_.steps->typical_ns() : report_.span_ns);
     } else {
       measure(limit, result);
     }

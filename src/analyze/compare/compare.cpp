@@ -21,9 +21,20 @@ bool is_about(double a, double b, double tolerance) {
   return std::fabs(a - b) <= tolerance * std::max(std::fabs(a), std::fabs(b));
 }
 
-Side side_of(const Report& report, const std::vector<Item>& items, Unit unit) {
+// Two times of one kind: a step on the host and one on the devices cannot be compared.
+bool compares_device_steps(const Report& before, const Report& after) {
+  const bool are_known = before.steps->device_median_ns && after.steps->device_median_ns;
+  return are_known && (before.steps->is_host_ahead() || after.steps->is_host_ahead());
+}
+
+std::int64_t duration_ns(const Report& report, const Comparison& comparison) {
+  if (comparison.unit == Unit::kRun) return report.span_ns;
+  return comparison.is_device_step ? *report.steps->device_median_ns : report.steps->median_ns;
+}
+
+Side side_of(const Report& report, const std::vector<Item>& items, const Comparison& comparison) {
   Side side;
-  side.duration_ns = static_cast<double>(unit == Unit::kStep ? report.steps->median_ns : report.span_ns);
+  side.duration_ns = static_cast<double>(duration_ns(report, comparison));
   Figures all;
   for (const Item& item : items) {
     (item.is_sync() ? side.syncs : side.totals[static_cast<std::size_t>(*item.direction)]).add(item.figures);
@@ -148,13 +159,14 @@ std::optional<double> cost_change_ns(const ItemChange& change) {
 Comparison compare(const Report& before, const Report& after) {
   Comparison comparison;
   comparison.unit = has_whole_steps(before) && has_whole_steps(after) ? Unit::kStep : Unit::kRun;
+  comparison.is_device_step = comparison.unit == Unit::kStep && compares_device_steps(before, after);
   const std::vector<Item> items_before = items_of(before, comparison.unit);
   const std::vector<Item> items_after = items_of(after, comparison.unit);
-  comparison.before = side_of(before, items_before, comparison.unit);
-  comparison.after = side_of(after, items_after, comparison.unit);
-  const double duration_ns =
+  comparison.before = side_of(before, items_before, comparison);
+  comparison.after = side_of(after, items_after, comparison);
+  const double shorter_ns =
       std::min(comparison.before.duration_ns.value_or(0), comparison.after.duration_ns.value_or(0));
-  comparison.items = changes_of(items_before, items_after, duration_ns);
+  comparison.items = changes_of(items_before, items_after, shorter_ns);
   comparison.findings = changes_of(before.findings, after.findings);
   comparison.doubts = doubts_about(before, after);
   return comparison;

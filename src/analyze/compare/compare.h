@@ -39,7 +39,8 @@ struct FindingChange {
 
 // One run in the unit of the comparison.
 struct Side {
-  std::optional<double> duration_ns;  // the median of a step, or the span of the run
+  std::optional<double>
+      duration_ns;  // the median of a step, on the devices with is_device_step, or the span of the run
   std::array<Figures, kDirectionCount> totals;
   Figures syncs;                     // blocked_ns: without what belongs to transfers
   std::optional<double> blocked_ns;  // by transfers and synchronisations, each wait once
@@ -47,6 +48,8 @@ struct Side {
 
 struct Comparison {
   Unit unit = Unit::kRun;  // kStep where both runs have whole steps
+  // In one of the runs the host runs ahead of the devices, and what a step takes on these is known of both.
+  bool is_device_step = false;
   Side before;
   Side after;
   std::vector<ItemChange> items;  // what changed the cost most first; the same last

@@ -14,6 +14,7 @@
 #include "report/text/diff_words.h"
 #include "report/text/item_text.h"
 #include "report/text/source_lines.h"
+#include "report/text/step_words.h"
 #include "report/text/terminal_sections.h"
 
 namespace turnpike::report::html {
@@ -42,7 +43,8 @@ std::string step_bars_html(const StaticDiff& parts) {
   const double after_ns = parts.comparison.after.duration_ns.value_or(0);
   const double longest_ns = std::max(before_ns, after_ns);
   if (longest_ns <= 0) return "";
-  const char* what = is_of_step(parts.comparison) ? "a step" : "the run";
+  const char* of_devices = parts.comparison.is_device_step ? "a step on the GPU" : "a step";
+  const char* what = is_of_step(parts.comparison) ? of_devices : "the run";
   const auto bar = [&](const char* when, const Report& report, double duration_ns) {
     return bar_of_step(report, fmt::format("{}, {}, {}", when, what, time_text(duration_ns)),
                        100 * duration_ns / longest_ns);
@@ -129,7 +131,7 @@ std::string verdict_html(const StaticDiff& parts) {
     const auto after = parts.after.verdict.*share;
     table.add_row({what, percent_text(before), percent_text(after), points_text(before, after)});
   };
-  add_time(is_step ? "one step (median)" : "the run", comparison.before.duration_ns, comparison.after.duration_ns);
+  add_time(duration_title(comparison), comparison.before.duration_ns, comparison.after.duration_ns);
   table.add_row({"bound by", bound_text(parts.before.verdict.bound_by), bound_text(parts.after.verdict.bound_by), ""});
   add_share("GPU busy", &analyze::Verdict::gpu_busy_pct);
   add_share("GPU idle", &analyze::Verdict::gpu_idle_pct);

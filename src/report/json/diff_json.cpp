@@ -23,6 +23,8 @@ Json steps_object(const std::optional<analyze::Steps>& steps) {
   return {{"count", steps->count},
           {"whole_count", steps->whole_count},
           {"median_ns", steps->median_ns},
+          {"device_median_ns", or_null(steps->device_median_ns)},
+          {"is_host_ahead", steps->is_host_ahead()},
           {"source", source_text(*steps)}};
 }
 
@@ -76,6 +78,7 @@ std::string to_json(const Comparison& comparison, const analyze::Report& before,
                     Names names) {
   return written({{"schema", 1},
                   {"unit", comparison.unit == analyze::Unit::kStep ? "step" : "run"},
+                  {"is_device_step", comparison.is_device_step},
                   {"summary", summary_of(comparison, before, after)},
                   {"doubts", comparison.doubts},
                   {"before", side_object(comparison.before, before)},

@@ -71,7 +71,8 @@ Json to_object(const analyze::Steps& steps) {
   return {{"count", steps.count},
           {"median_ns", steps.median_ns},
           {"source", source_text(steps)},
-          {"device_median_ns", or_null(steps.device_median_ns)}};
+          {"device_median_ns", or_null(steps.device_median_ns)},
+          {"is_host_ahead", steps.is_host_ahead()}};
 }
 
 Json to_object(const analyze::HostThread& thread) {

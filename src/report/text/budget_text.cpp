@@ -106,7 +106,7 @@ std::string limits_text(const analyze::Report& report, Unit unit) {
   } else {
     text += line("# blocked", "\"1 ms\"", "this run does not tell how long the CPU was blocked");
   }
-  const double duration_ns = static_cast<double>(is_step ? report.steps->median_ns : report.span_ns);
+  const double duration_ns = static_cast<double>(is_step ? report.steps->typical_ns() : report.span_ns);
   text +=
       line("# duration", time_limit(duration_ns), "measured " + time_text(duration_ns) + "; for one kind of machine");
   return text;

@@ -25,7 +25,8 @@ double percent_change(double before, double after) {
 }
 
 std::string duration_sentence(const Comparison& comparison) {
-  const char* what = comparison.unit == analyze::Unit::kStep ? "A step takes" : "The run takes";
+  const char* of_step = comparison.is_device_step ? "The CPU runs ahead; on the GPU a step takes" : "A step takes";
+  const char* what = comparison.unit == analyze::Unit::kStep ? of_step : "The run takes";
   const auto before_ns = comparison.before.duration_ns;
   const auto after_ns = comparison.after.duration_ns;
   if (!before_ns || !after_ns) return "";

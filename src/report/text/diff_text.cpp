@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "report/text/diff_words.h"
 #include "report/text/item_text.h"
+#include "report/text/step_words.h"
 #include "report/text/table.h"
 #include "report/text/terminal_sections.h"
 #include "report/text/text_width.h"
@@ -52,7 +53,7 @@ void print_verdicts(const Comparison& comparison, const analyze::Report& before,
   Table table({{"", Align::kLeft, true}, {"before"}, {"after"}, {.title = "change", .leaves_as = 1}});
   const bool is_step = comparison.unit == analyze::Unit::kStep;
   const auto& [before_ns, after_ns] = std::pair(comparison.before.duration_ns, comparison.after.duration_ns);
-  table.add_row({is_step ? "  one step (median)" : "  the run", time_text(before_ns), time_text(after_ns),
+  table.add_row({std::string("  ") + duration_title(comparison), time_text(before_ns), time_text(after_ns),
                  change_text(before_ns, after_ns)});
   table.add_row({"  bound by", bound_text(before.verdict.bound_by), bound_text(after.verdict.bound_by), ""});
   add_percent_row(table, "  GPU busy", before.verdict.gpu_busy_pct, after.verdict.gpu_busy_pct);

@@ -9,4 +9,9 @@ std::string host_ahead_text(const analyze::Steps& steps) {
   return " on the CPU, which runs ahead; " + duration_text(steps.device_median_ns) + " on the GPU";
 }
 
+const char* duration_title(const analyze::Comparison& comparison) {
+  if (comparison.unit == analyze::Unit::kRun) return "the run";
+  return comparison.is_device_step ? "one step on the GPU (median)" : "one step (median)";
+}
+
 }  // namespace turnpike::report

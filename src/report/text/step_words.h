@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "analyze/compare/compare.h"
 #include "analyze/report.h"
 
 namespace turnpike::report {
@@ -10,5 +11,8 @@ namespace turnpike::report {
 // " on the CPU, which runs ahead; 1.75 ms on the GPU": what follows the median of a step; "" where the two are the
 // same.
 std::string host_ahead_text(const analyze::Steps& steps);
+
+// What the durations of a comparison are of, as the name of a row.
+const char* duration_title(const analyze::Comparison& comparison);
 
 }  // namespace turnpike::report

@@ -134,6 +134,14 @@ TEST(Check, LimitsOfARunNeedNoSteps) {
   EXPECT_EQ(checked_one(report, "[per_run]\nduration = \"1 s\"\n").measured, 1e8);
 }
 
+TEST(Check, AStepTakesWhatTheDevicesTakeWhereTheHostRunsAhead) {
+  Report report = two_uploads_and_a_download();
+  report.steps->device_median_ns = 9'000'000;
+  EXPECT_EQ(checked_one(report, "[per_step]\nduration = \"1 s\"\n").measured, 9e6);
+  report.steps->device_median_ns = 4'100'000;
+  EXPECT_EQ(checked_one(report, "[per_step]\nduration = \"1 s\"\n").measured, 4e6);
+}
+
 TEST(Check, WhatTheRunCannotTellFails) {
   Report report = two_uploads_and_a_download();
   report.sites[1].in_steps.host_blocked_ns.reset();

@@ -31,6 +31,26 @@ TEST(Compare, IsPerStepWhereBothHaveSteps) {
   EXPECT_EQ(comparison.before.duration_ns, 4e6);
 }
 
+TEST(Compare, TakesStepsOfTheDevicesWhereTheHostRunsAhead) {
+  Report before = report_with({site_of({.line = 30})});
+  Report after = before;
+  before.steps->device_median_ns = 9'000'000;
+  EXPECT_FALSE(compare(before, after).is_device_step) << "not known of the other";
+  EXPECT_EQ(compare(before, after).before.duration_ns, 4e6);
+  after.steps->device_median_ns = 4'100'000;
+  for (const bool is_swapped : {false, true}) {
+    const Comparison comparison = is_swapped ? compare(after, before) : compare(before, after);
+    EXPECT_TRUE(comparison.is_device_step);
+    EXPECT_EQ(comparison.before.duration_ns, is_swapped ? 4.1e6 : 9e6);
+    EXPECT_EQ(comparison.after.duration_ns, is_swapped ? 9e6 : 4.1e6);
+  }
+  before.steps->device_median_ns = 4'300'000;
+  EXPECT_FALSE(compare(before, after).is_device_step) << "no host runs ahead";
+  before.steps->device_median_ns = 9'000'000;
+  after.steps.reset();
+  EXPECT_FALSE(compare(before, after).is_device_step) << "runs are compared";
+}
+
 TEST(Compare, StepCountsNeedNotBeEqual) {
   const Report before = report_with({site_of({.line = 30})});
   Report after = before;

@@ -184,7 +184,9 @@ TEST(Json, KeepsTheContract) {
   expect_whole_contract(json);
   EXPECT_TRUE(json["idle"][0]["site"].is_null());
   EXPECT_TRUE(json["idle"][0]["device"].is_null());
-  expect_contract(json["steps"], {{"count", "i"}, {"median_ns", "i"}, {"source", "s"}, {"device_median_ns", "i0"}});
+  expect_contract(
+      json["steps"],
+      {{"count", "i"}, {"median_ns", "i"}, {"source", "s"}, {"device_median_ns", "i0"}, {"is_host_ahead", "b"}});
 }
 
 TEST(Json, HoldsTheFiguresOfTheReport) {

@@ -71,6 +71,18 @@ TEST(DiffSummary, DurationsDifferFromTwoPercentOn) {
   EXPECT_EQ(summary(comparison), "No transfer changed. Still bound by sync.");
 }
 
+TEST(DiffSummary, SaysThatAStepIsThatOfTheGpu) {
+  Comparison comparison;
+  comparison.unit = analyze::Unit::kStep;
+  comparison.is_device_step = true;
+  comparison.before.duration_ns = 2e6;
+  comparison.after.duration_ns = 1e6;
+  EXPECT_EQ(
+      summary(comparison),
+      "The CPU runs ahead; on the GPU a step takes 1.00 ms instead of 2.00 ms (-50 %). No transfer changed. Still "
+      "bound by sync.");
+}
+
 TEST(DiffSummary, SynchronisationsAreCountedFromAHundredthOn) {
   Comparison comparison = comparison_of({});
   const std::tuple<double, double, const char*> cases[] = {{1, 1.0099, "No transfer changed."},

@@ -69,6 +69,8 @@ export interface Report {
     count: number;
     median_ns: number;
     device_median_ns: number | null;
+    /** Then a step takes as long as on the devices. */
+    is_host_ahead: boolean;
     source: string;
   } | null;
   verdict: {
@@ -116,14 +118,10 @@ export function wholeOf(report: Report): Whole {
   return report.steps ? STEP : RUN;
 }
 
-/** The CPU runs ahead if a step takes the devices more than this many times as long. */
-const AHEAD = 1.1;
-
 /** What a step takes: on the devices where the CPU runs ahead of them. */
 export function stepTime({ steps }: Report): number | undefined {
   if (!steps) return undefined;
-  const device = steps.device_median_ns ?? 0;
-  return device > AHEAD * steps.median_ns ? device : steps.median_ns;
+  return (steps.is_host_ahead ? steps.device_median_ns : null) ?? steps.median_ns;
 }
 
 export function checkReport(value: unknown): Report {

@@ -202,7 +202,13 @@ function reportOf(name: string, site: string): Report {
     },
     span_ns: STEPS * STEP_NS,
     saving_pct_all: 13.3,
-    steps: { count: STEPS, median_ns: STEP_NS, device_median_ns: null, source: "nvtx:step" },
+    steps: {
+      count: STEPS,
+      median_ns: STEP_NS,
+      device_median_ns: null,
+      is_host_ahead: false,
+      source: "nvtx:step",
+    },
     verdict: {
       bound_by: "sync",
       gpu_busy_pct: 75,

@@ -235,10 +235,12 @@ test("of a line, the copies beside its waits follow them, and no moment counts t
 });
 
 test("a step takes what the GPU takes where the CPU runs ahead", () => {
-  const of = (median_ns: number, device_median_ns: number | null) =>
-    stepTime({ ...EMPTY_REPORT, steps: { count: 3, median_ns, device_median_ns, source: "" } });
-  expect(of(100, 1700)).toBe(1700);
-  expect(of(100, 110)).toBe(100);
-  expect(of(100, null)).toBe(100);
+  const of = (is_host_ahead: boolean, device_median_ns: number | null) => {
+    const steps = { count: 3, median_ns: 100, device_median_ns, is_host_ahead, source: "" };
+    return stepTime({ ...EMPTY_REPORT, steps });
+  };
+  expect(of(true, 1700)).toBe(1700);
+  expect(of(false, 1700)).toBe(100);
+  expect(of(false, null)).toBe(100);
   expect(stepTime(EMPTY_REPORT)).toBeUndefined();
 });

@@ -5,6 +5,7 @@ import { className } from "../format.ts";
 export type PatternName =
   | "hatch"
   | "thin_hatch"
+  | "stripes"
   | "dots"
   | "sparse"
   | "counter_hatch"
@@ -16,8 +17,9 @@ export function patternOf(eventClass: number): PatternName | null {
   switch (className(eventClass)) {
     case "blocked":
     case "idle_copy":
-    case "idle_sync":
       return "hatch";
+    case "idle_sync":
+      return "stripes";
     case "idle_rank":
       return "bars";
     case "idle_launch":
@@ -77,6 +79,10 @@ function drawTile(c: CanvasRenderingContext2D, name: PatternName): void {
     case "cross":
       lines(c, 1, 1);
       lines(c, 1, -1);
+      return;
+    case "stripes":
+      c.fillRect(0, 1, TILE, 2);
+      c.fillRect(0, 5, TILE, 2);
       return;
     case "bars":
       c.fillRect(1, 0, 2, TILE);

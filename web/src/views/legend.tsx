@@ -4,7 +4,7 @@ import { CLASSES, type ClassName } from "../format.ts";
 import type { Run } from "../model/run.ts";
 import { useActions } from "./use_store.ts";
 
-const ENTRIES: [string, string, ClassName[]][] = [
+export const ENTRIES: [string, string, ClassName[]][] = [
   [
     "kernels",
     "kernel",
@@ -14,11 +14,8 @@ const ENTRIES: [string, string, ClassName[]][] = [
   ["call", "CUDA call", ["call", "launch"]],
   ["copy-call", "call for a copy", ["copy_call"]],
   ["python", "line of Python, from samples", ["python"]],
-  [
-    "wait",
-    "waits: CPU blocked, or GPU idle because of a line",
-    ["blocked", "idle_copy", "idle_sync"],
-  ],
+  ["wait", "CPU blocked, or GPU idle: held by copies", ["blocked", "idle_copy"]],
+  ["wait sync", "GPU idle: held by syncs", ["idle_sync"]],
   ["wait launch", "GPU idle: work not issued in time", ["idle_launch"]],
   ["wait input", "GPU idle: no input", ["idle_input"]],
   ["wait quiet", "GPU idle: cause unknown", ["idle_unknown"]],

@@ -20,7 +20,7 @@ export function partsOf(report: Report): Part[] {
   if (idle)
     parts.push(
       { name: "idle: held by copies", share: idle.copies_pct, style: "wait" },
-      { name: "idle: held by syncs", share: idle.syncs_pct, style: "wait" },
+      { name: "idle: held by syncs", share: idle.syncs_pct, style: "wait sync" },
       { name: "idle: input", share: idle.input_pct, style: "wait input" },
       { name: "idle: CPU issues work", share: idle.launch_pct, style: "wait launch" },
       { name: "idle: no call to CUDA", share: idle.quiet_pct, style: "wait quiet" },

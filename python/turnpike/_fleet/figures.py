@@ -31,6 +31,9 @@ SELECT p.id, what, site, min(file) AS file, min(line) AS line, coalesce(directio
 FROM rollups JOIN processes p USING (filename)
 WHERE what IN ('transfer', 'sync') AND p.steps > 0
 GROUP BY ALL;
+CREATE TABLE own_part_lists AS
+SELECT p.id, minute_ns, own_parts FROM rollups JOIN processes p USING (filename)
+WHERE what = 'step' AND p.steps > 0 AND own_parts IS NOT NULL;
 CREATE TABLE minutes AS
 SELECT p.id, minute_ns, sum("count") AS steps,
   sum(rollups.step_ns) - coalesce(sum(rollups.collective_ns), 0) AS own_ns
@@ -39,6 +42,8 @@ FROM rollups JOIN processes p USING (filename) WHERE what = 'step' GROUP BY ALL;
 _COLUMNS = """filename, run, host, node, job, rank, pid, world_size, gpu, pci, gpu_node, pcie_generation, pcie_width,
 what, minute_ns, loss, site, file, line, direction, host_memory, "count", bytes, timed_bytes, device_time_ns,
 host_blocked_ns, exposed_ns, node_bytes, far_bytes, step_ns, collective_ns"""
+# What roll-ups of earlier versions lack.
+_NEW_COLUMNS = {"own_parts": "INTEGER[]"}
 
 
 class MissingDuckDB(Exception):
@@ -95,15 +100,21 @@ class Figures:
         self.ranks = {rank.id: rank for rank in self.all_ranks if rank.steps > 0}
 
     def _load(self, files: list[pathlib.Path]) -> None:
-        query = f"CREATE TABLE rollups AS SELECT {_COLUMNS} FROM read_parquet(?, filename = true, union_by_name = true)"
         try:
-            self._database.execute(query, [[str(file) for file in files]])
+            self._create(files)
         except self._errors:
             # One that is cut off must not keep the others.
             good = [file for file in files if self._is_readable(file)]
             if not good:
                 raise
-            self._database.execute(query, [[str(file) for file in good]])
+            self._create(good)
+
+    def _create(self, files: list[pathlib.Path]) -> None:
+        source = "read_parquet(?, filename = true, union_by_name = true)"
+        names = [[str(file) for file in files]]
+        held = {row[0] for row in self._database.execute(f"DESCRIBE SELECT * FROM {source}", names).fetchall()}
+        new = [name if name in held else f"CAST(NULL AS {kind}) AS {name}" for name, kind in _NEW_COLUMNS.items()]
+        self._database.execute(f"CREATE TABLE rollups AS SELECT {', '.join([_COLUMNS, *new])} FROM {source}", names)
 
     def _is_readable(self, file: pathlib.Path) -> bool:
         try:

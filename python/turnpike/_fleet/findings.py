@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from turnpike._fleet.figures import Figures, Place, Rank
 from turnpike._fleet.outliers import Outlier, Spread, find, spread
+from turnpike._fleet.retime import REMOVED, Meetings
 
 # What a finding may be.
 RULES = ("slow_rank", "drift", "slow_link", "wrong_pinning", "wrong_numa_node", "diverging_code", "uneven_bytes")
@@ -23,7 +24,8 @@ class Finding:
     """Ranks that differ from the others in one figure.
 
     z: robust z of the one that differs most. saving_ns: of a step, on all ranks if `saves_all`, else on these; None
-    where it cannot be told.
+    where it cannot be told. all_saving_ns: of a step on all ranks of the job, re-timed over them; None where they do
+    not meet, or do so unseen.
     """
 
     rule: str
@@ -40,15 +42,18 @@ class Finding:
     site: str | None = None
     file: str | None = None
     line: int | None = None
+    all_saving_ns: float | None = None
 
 
 def all_findings(figures: Figures) -> list[Finding]:
     """Most time first, of all ranks together."""
     rules = (_slow_ranks, _drift, _slow_links, _unpinned, _far_memory, _diverging_code, _uneven_bytes)
-    found = [one for rule in rules for one in rule(figures)]
+    meetings = Meetings(figures)
+    found = [one for rule in rules for one in rule(figures, meetings)]
 
-    def gain(one: Finding) -> float:
-        return (one.saving_ns or 0) * (len(figures.ranks) if one.saves_all else len(one.ranks))
+    def gain(one: Finding) -> tuple[float, float]:
+        on_these = (one.saving_ns or 0) * (len(figures.ranks) if one.saves_all else len(one.ranks))
+        return (on_these if one.all_saving_ns is None else one.all_saving_ns * len(figures.ranks), on_these)
 
     return sorted(found, key=gain, reverse=True)
 
@@ -88,6 +93,7 @@ def _finding(
     unit: str,
     evidence: str,
     saving_ns: float | None,
+    all_saving_ns: float | None,
     saves_all: bool = False,
     place: Place | None = None,
 ) -> Finding:
@@ -97,10 +103,11 @@ def _finding(
         max((one.z for one in outliers), key=abs), spread([values[id] for id in ids]),
         spread([value for id, value in values.items() if id not in ids]), saving_ns, saves_all, evidence,
         place.key[0] if place else None, place.file if place else None, place.line if place else None,
+        all_saving_ns,
     )  # fmt: skip
 
 
-def _slow_ranks(figures: Figures) -> Iterator[Finding]:
+def _slow_ranks(figures: Figures, meetings: Meetings) -> Iterator[Finding]:
     values = {id: rank.own_ns for id, rank in figures.ranks.items()}
     if not values:
         return
@@ -110,7 +117,8 @@ def _slow_ranks(figures: Figures) -> Iterator[Finding]:
         return
     ids = {one.key for one in slow}
     meets = any(rank.collective_ns for rank in figures.ranks.values())
-    # A step in which ranks meet lasts as long as the slowest one's: re-timed with these as slow as the slowest other.
+    # The slowest of the others is no faster than they are at the median: so with these like the others, or without.
+    retimed = meetings.gain_ns(ids, lambda _, __: REMOVED)
     saving = max(values.values()) - max(value for id, value in values.items() if id not in ids)
     waits = [
         (figures.ranks[id].collective_ns or 0) / figures.ranks[id].steps for id in values if id not in ids
@@ -121,31 +129,34 @@ def _slow_ranks(figures: Figures) -> Iterator[Finding]:
         if meets
         else "no collectives were recorded: its own steps are longer"
     )
-    yield _finding(figures, "slow_rank", "takes longer for its own part of a step", values, slow,
-                   "ns a step", evidence, saving, saves_all=meets)  # fmt: skip
+    yield _finding(figures, "slow_rank", "takes longer for its own part of a step", values, slow, "ns a step",
+                   evidence, saving if retimed is None else retimed, retimed, saves_all=meets)  # fmt: skip
 
 
-def _drift(figures: Figures) -> Iterator[Finding]:
+def _drift(figures: Figures, meetings: Meetings) -> Iterator[Finding]:
     """The last quarter of the minutes against the first one; the first and the last minute are not whole."""
-    of_rank: dict[str, list[float]] = defaultdict(list)
-    for id, steps, own_ns in figures.rows("SELECT id, steps, own_ns FROM minutes ORDER BY id, minute_ns"):
-        of_rank[id].append(float(own_ns) / float(steps))
-    values = {}
+    of_rank: dict[str, dict[int, float]] = defaultdict(dict)
+    for id, minute, steps, own_ns in figures.rows("SELECT id, minute_ns, steps, own_ns FROM minutes ORDER BY ALL"):
+        of_rank[id][minute] = float(own_ns) / float(steps)
+    values, before = {}, {}
     for id, minutes in of_rank.items():
-        whole = minutes[1:-1]
+        whole = list(minutes.values())[1:-1]
         quarter = len(whole) // 4
         if quarter >= 1:
-            values[id] = statistics.median(whole[-quarter:]) / statistics.median(whole[:quarter])
+            before[id] = statistics.median(whole[:quarter])
+            values[id] = statistics.median(whole[-quarter:]) / before[id]
     drifting = [one for one in find(values, _NOISE, 0.1) if one.z > 0]
     if drifting:
         growth = {one.key: one.value - 1 for one in drifting}
         saving = max(figures.ranks[id].own_ns * part / 2 for id, part in growth.items())
+        retimed = meetings.gain_ns(set(growth), lambda id, minute: max(0.0, of_rank[id][minute] - before[id]))
         yield _finding(figures, "drift", "gets slower over time", values, drifting, "times as long at the end",
-                       "its own part of a step, the last quarter of the time against the first", saving)  # fmt: skip
+                       "its own part of a step, the last quarter of the time against the first",
+                       saving, retimed)  # fmt: skip
 
 
-def _step_time(figures: Figures, column: str, place: Place, ids: set[str]) -> float:
-    """By how much a column of times is more on these ranks than on the others, of a step, at the median."""
+def _delays(figures: Figures, column: str, place: Place, ids: set[str]) -> dict[str, float]:
+    """By how much a column of times is more on each of these ranks than on the others at the median, of a step."""
     of_rank = {
         id: float(value)
         for id, value in figures.rows(
@@ -153,9 +164,16 @@ def _step_time(figures: Figures, column: str, place: Place, ids: set[str]) -> fl
             f"AND direction = {_quoted(place.key[1])} GROUP BY id, steps HAVING sum({column}) IS NOT NULL"
         )
     }
-    these = [value for id, value in of_rank.items() if id in ids]
     others = [value for id, value in of_rank.items() if id not in ids]
-    return max(0.0, statistics.median(these) - statistics.median(others)) if these and others else 0.0
+    return {id: value - statistics.median(others) for id, value in of_rank.items() if id in ids} if others else {}
+
+
+def _savings(delays: dict[str, float], meetings: Meetings) -> tuple[float, float | None]:
+    """Without these delays: of a step on the ranks that have them, at the median, and on all ranks."""
+    if not delays:
+        return 0.0, None
+    on_all = meetings.gain_ns(set(delays), lambda id, _: max(0.0, delays[id]))
+    return max(0.0, statistics.median(delays.values())), on_all
 
 
 def _quoted(text: str) -> str:
@@ -178,7 +196,7 @@ def _at_places(
             yield place, found
 
 
-def _slow_links(figures: Figures) -> Iterator[Finding]:
+def _slow_links(figures: Figures, meetings: Meetings) -> Iterator[Finding]:
     """Against the others with the same line, direction, memory, GPU and class of size: all that sets a rate."""
     places = figures.by_place(
         "sum(timed_bytes) / nullif(sum(device_time_ns), 0)",
@@ -188,9 +206,13 @@ def _slow_links(figures: Figures) -> Iterator[Finding]:
     slow = _at_places(figures, places, lambda one, _: one.z < 0, lambda m: _NOISE * m, lambda m: 0.15 * m)
     for place, found in slow:
         ids = {one.key for one in found}
-        saving = min(_step_time(figures, "device_time_ns", place, ids), _step_time(figures, "exposed_ns", place, ids))
+        exposed = _delays(figures, "exposed_ns", place, ids)
+        delays = {
+            id: min(delay, exposed.get(id, 0.0))
+            for id, delay in _delays(figures, "device_time_ns", place, ids).items()
+        }  # fmt: skip
         yield _finding(figures, "slow_link", f"copies {place.key[1]} more slowly than the others", place.values, found,
-                       "GB/s", _link_evidence(figures, ids), saving, place=place)  # fmt: skip
+                       "GB/s", _link_evidence(figures, ids), *_savings(delays, meetings), place=place)  # fmt: skip
 
 
 def _link_evidence(figures: Figures, ids: set[str]) -> str:
@@ -206,7 +228,7 @@ def _link_evidence(figures: Figures, ids: set[str]) -> str:
     return f"their link: {these}, that of the others: {others}"
 
 
-def _unpinned(figures: Figures) -> Iterator[Finding]:
+def _unpinned(figures: Figures, meetings: Meetings) -> Iterator[Finding]:
     places = figures.by_place(
         "coalesce(sum(bytes) FILTER (host_memory = 'pageable'), 0) / nullif(sum(bytes), 0)",
         where="direction IN ('h2d', 'd2h') AND bytes >= 65536 * \"count\"",
@@ -217,10 +239,10 @@ def _unpinned(figures: Figures) -> Iterator[Finding]:
         yield _finding(figures, "wrong_pinning", "copies pageable memory where the others copy pinned memory",
                        place.values, found, "of the bytes pageable",
                        "the same line: look at pin_memory and at the limit of locked memory (ulimit -l)",
-                       _step_time(figures, "host_blocked_ns", place, ids), place=place)  # fmt: skip
+                       *_savings(_delays(figures, "host_blocked_ns", place, ids), meetings), place=place)  # fmt: skip
 
 
-def _far_memory(figures: Figures) -> Iterator[Finding]:
+def _far_memory(figures: Figures, meetings: Meetings) -> Iterator[Finding]:
     places = figures.by_place("sum(far_bytes) / nullif(sum(node_bytes), 0)", where="node_bytes > 0")
     for place, found in _at_places(figures, places, lambda one, _: one.z > 0, lambda _: 0.05, lambda _: 0.5):
         ids = {one.key for one in found}
@@ -228,10 +250,10 @@ def _far_memory(figures: Figures) -> Iterator[Finding]:
         yield _finding(figures, "wrong_numa_node", "has its host memory on another NUMA node than its GPU",
                        place.values, found, "of the bytes far away",
                        f"start it with numactl --cpunodebind={nodes[0]} --membind={nodes[0]}",
-                       _step_time(figures, "exposed_ns", place, ids), place=place)  # fmt: skip
+                       *_savings(_delays(figures, "exposed_ns", place, ids), meetings), place=place)  # fmt: skip
 
 
-def _diverging_code(figures: Figures) -> Iterator[Finding]:
+def _diverging_code(figures: Figures, meetings: Meetings) -> Iterator[Finding]:
     for place in figures.by_place('sum("count") / steps', where="direction <> 'memset'"):
         values = {id: place.values.get(id, 0.0) for id in figures.ranks}
         median = statistics.median(values.values())
@@ -241,17 +263,20 @@ def _diverging_code(figures: Figures) -> Iterator[Finding]:
         ids = {one.key for one in found}
         what = "synchronises" if place.key[1] == "sync" else f"copies {place.key[1]}"
         how = "more often" if found[0].z > 0 else "less often"
+        # A rank that alone has the line has nothing to compare its time with.
+        savings: tuple[float | None, float | None] = (None, None)
+        if ids <= set(place.values):
+            savings = _savings(_delays(figures, "host_blocked_ns", place, ids), meetings)
         yield _finding(figures, "diverging_code", f"{what} {how} than the others", values, found, "times a step",
                        "the same program does not do the same on all ranks, e.g. only rank 0 logs",
-                       _step_time(figures, "host_blocked_ns", place, ids) if ids <= set(place.values) else None,
-                       place=place)  # fmt: skip
+                       *savings, place=place)  # fmt: skip
 
 
-def _uneven_bytes(figures: Figures) -> Iterator[Finding]:
+def _uneven_bytes(figures: Figures, meetings: Meetings) -> Iterator[Finding]:
     places = figures.by_place("sum(bytes) / steps", where="direction IN ('h2d', 'd2h', 'p2p')")
     uneven = _at_places(figures, places, lambda _, m: m >= 1e5, lambda m: _NOISE * m, lambda m: 0.2 * m)
     for place, found in uneven:
         ids = {one.key for one in found}
         yield _finding(figures, "uneven_bytes", f"moves {'more' if found[0].z > 0 else 'fewer'} bytes {place.key[1]}",
                        place.values, found, "bytes a step", "batches of different sizes",
-                       _step_time(figures, "exposed_ns", place, ids), place=place)  # fmt: skip
+                       *_savings(_delays(figures, "exposed_ns", place, ids), meetings), place=place)  # fmt: skip

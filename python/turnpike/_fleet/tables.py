@@ -17,7 +17,8 @@ _TABLES = {
     "findings": "SELECT * FROM findings",
 }
 _FINDINGS = """CREATE TABLE findings (finding INTEGER, id VARCHAR, rule VARCHAR, title VARCHAR, site VARCHAR,
-    unit VARCHAR, z DOUBLE, these DOUBLE, others DOUBLE, saving_ns DOUBLE, saves_all_ranks BOOLEAN)"""
+    unit VARCHAR, z DOUBLE, these DOUBLE, others DOUBLE, saving_ns DOUBLE, saves_all_ranks BOOLEAN,
+    all_ranks_saving_ns DOUBLE)"""
 
 
 def write(folder: pathlib.Path, figures: Figures, found: list[Finding]) -> None:
@@ -26,7 +27,7 @@ def write(folder: pathlib.Path, figures: Figures, found: list[Finding]) -> None:
     figures.rows(_FINDINGS)
     rows = [
         (number, rank.id, one.rule, one.title, one.site, one.unit, one.z, one.these.median, one.others.median,
-         one.saving_ns, one.saves_all)
+         one.saving_ns, one.saves_all, one.all_saving_ns)
         for number, one in enumerate(found, 1) for rank in one.ranks
     ]  # fmt: skip
     figures.add("findings", rows)

@@ -50,6 +50,11 @@ def who(finding: Finding) -> str:
     return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
+def _on_all(saving_ns: float) -> str:
+    ms = f"{saving_ns / 1e6:.2f}"
+    return "; nothing on all ranks, which wait for others" if ms == "0.00" else f"; up to {ms} ms on all ranks"
+
+
 def facts_of(one: Finding) -> list[tuple[str, str]]:
     """What stands below a finding's title: a name and a sentence for each."""
     facts = [("line", one.site)] if one.site else []
@@ -58,7 +63,8 @@ def facts_of(one: Finding) -> list[tuple[str, str]]:
     facts.append(("why", one.evidence))
     if one.saving_ns:
         of = "on all ranks" if one.saves_all else "on these ranks"
-        facts.append(("gain", f"up to {one.saving_ns / 1e6:.2f} ms a step {of}"))
+        on_all = "" if one.saves_all or one.all_saving_ns is None else _on_all(one.all_saving_ns)
+        facts.append(("gain", f"up to {one.saving_ns / 1e6:.2f} ms a step {of}{on_all}"))
     return facts
 
 
@@ -129,6 +135,7 @@ def finding_json(one: Finding) -> dict[str, Any]:
         "others": _spread(one.others),
         "saving_ns": None if one.saving_ns is None else round(one.saving_ns),
         "saves_all_ranks": one.saves_all,
+        "all_ranks_saving_ns": None if one.all_saving_ns is None else round(one.all_saving_ns),
         "evidence": one.evidence,
     }
 

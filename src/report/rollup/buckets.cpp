@@ -24,4 +24,10 @@ std::size_t wait_bucket(std::int64_t wait_ns) {
   return within(std::log2(static_cast<double>(wait_ns) / kFirstNs));
 }
 
+std::int32_t own_bucket(std::int64_t own_ns) {
+  constexpr double kBucketsOfDoubling = 128;
+  const auto time_ns = static_cast<double>(std::max<std::int64_t>(own_ns, 1));
+  return static_cast<std::int32_t>(std::floor(kBucketsOfDoubling * std::log2(time_ns)));
+}
+
 }  // namespace turnpike::report::rollup

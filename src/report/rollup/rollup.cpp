@@ -54,7 +54,9 @@ void add_steps(const analyze::ProcessAnalysis& analysis, const trace::Process& p
     add_known(sums.step_ns, end_ns - starts[i]);
     sums.add_wait(end_ns - starts[i]);
     if (!are_kernels_known) continue;
-    add_known(sums.collective_ns, collectives.covered_ns(starts[i], end_ns));
+    const std::int64_t met_ns = collectives.covered_ns(starts[i], end_ns);
+    add_known(sums.collective_ns, met_ns);
+    sums.add_own_part(end_ns - starts[i] - met_ns);
     add_known(sums.kernel_ns, kernels.covered_ns(starts[i], end_ns));
   }
 }

@@ -87,10 +87,10 @@ class Columns {
   void text(std::string_view name, const std::function<Text(const Row&)>& value) {
     file_.add_text(name, all<Text>(value));
   }
-  void lists(std::string_view name, const std::function<const Histogram&(const Row&)>& value) {
+  void lists(std::string_view name, const std::function<Histogram(const Row&)>& value) {
     file_.add_lists(name, all<std::optional<Histogram>>([&](const Row& row) {
-                      const Histogram& list = value(row);
-                      return list.empty() ? std::nullopt : std::optional(list);
+                      Histogram list = value(row);
+                      return list.empty() ? std::nullopt : std::optional(std::move(list));
                     }));
   }
 
@@ -156,6 +156,14 @@ void add_gpus(Columns& columns, const trace::Process& process) {
   columns.whole("pcie_width", [&](const Row& row) { return widened(link_of(row).width); });
 }
 
+// A list of buckets, each followed by its count: most are empty.
+Histogram pairs_of(const std::map<std::int32_t, std::int32_t>& counts) {
+  Histogram pairs;
+  pairs.reserve(2 * counts.size());
+  for (const auto& [bucket, count] : counts) pairs.insert(pairs.end(), {bucket, count});
+  return pairs;
+}
+
 // Bytes of host memory that lies on another node than the GPU; null where no node is known.
 Number far_bytes(const Row& row) {
   if (row.sums.bytes_of_node.empty() || row.gpu == nullptr || row.gpu->numa_node == trace::kUnknownNode) return {};
@@ -194,6 +202,10 @@ void Sums::add_wait(std::int64_t wait_ns) {
   if (wait_ns > 0) count_in(waits, wait_bucket(wait_ns));
 }
 
+void Sums::add_own_part(std::int64_t own_ns) {
+  ++own_parts[own_bucket(own_ns)];
+}
+
 void Sums::add_host_node(std::optional<std::uint32_t> node, std::uint64_t size_bytes) {
   if (node) bytes_of_node[*node] += static_cast<std::int64_t>(size_bytes);
 }
@@ -225,8 +237,9 @@ void add_columns(ParquetFile& file, const Tables& tables, analyze::RunSums& sums
   columns.whole("collective_ns", [](const Row& row) { return row.sums.collective_ns; });
   columns.whole("kernel_ns", [](const Row& row) { return row.sums.kernel_ns; });
   columns.whole("span_ns", [](const Row& row) { return row.sums.span_ns; });
-  columns.lists("rates", [](const Row& row) -> const Histogram& { return row.sums.rates; });
-  columns.lists("waits", [](const Row& row) -> const Histogram& { return row.sums.waits; });
+  columns.lists("rates", [](const Row& row) { return row.sums.rates; });
+  columns.lists("waits", [](const Row& row) { return row.sums.waits; });
+  columns.lists("own_parts", [](const Row& row) { return pairs_of(row.sums.own_parts); });
 }
 
 }  // namespace turnpike::report::rollup

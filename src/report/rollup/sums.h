@@ -49,9 +49,11 @@ struct Sums {
   std::map<std::uint32_t, std::int64_t> bytes_of_node{};  // of host memory whose node is known
   Histogram rates{};
   Histogram waits{};
+  std::map<std::int32_t, std::int32_t> own_parts{};  // steps by bucket of what is not in collectives
 
   void add(const analyze::TransferCost& cost);
   void add_wait(std::int64_t wait_ns);
+  void add_own_part(std::int64_t own_ns);
   void add_host_node(std::optional<std::uint32_t> node, std::uint64_t bytes);
 };
 

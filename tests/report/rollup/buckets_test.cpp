@@ -20,6 +20,16 @@ TEST(Buckets, WaitsHaveOneBucketForEachDoubling) {
   EXPECT_EQ(wait_bucket(1 << 20), 12u);
 }
 
+TEST(Buckets, OwnPartsHaveManyBucketsForEachDoubling) {
+  EXPECT_EQ(own_bucket(0), 0);
+  EXPECT_EQ(own_bucket(1), 0);
+  EXPECT_EQ(own_bucket(2), 128);
+  EXPECT_EQ(own_bucket(1 << 20), 20 * 128);
+  EXPECT_EQ(own_bucket((1 << 20) - 1), 20 * 128 - 1);
+  // Two parts of a step that differ by 0.6 % are never in one bucket.
+  EXPECT_LT(own_bucket(90'000'000), own_bucket(90'540'000));
+}
+
 TEST(Buckets, TheFirstAndTheLastTakeWhatLiesBeyond) {
   EXPECT_EQ(rate_bucket(1, 1'000'000'000), 0u);
   EXPECT_EQ(rate_bucket(1'000'000'000'000, 1), kBuckets - 1);

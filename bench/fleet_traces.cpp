@@ -44,6 +44,7 @@ struct Asked {
       {"drift", 0},                                    // by how much of a step its own time has grown at the end
       {"clock_s", 0},                                  // by which the host's clock is ahead
       {"lost", 0},                                     // calls that it lost
+      {"first", 0},   {"last", 1e15},                  // steps that are recorded, of all: first up to before last
   };
   double operator[](const std::string& key) const { return numbers.at(key); }
 };
@@ -217,6 +218,7 @@ class Rank {
     const auto steps = static_cast<std::int64_t>(asked_["steps"]);
     double at_ns = static_cast<double>(start_ns);
     for (std::int64_t k = 0; k < steps; ++k) {
+      is_recorded_ = k >= static_cast<std::int64_t>(asked_["first"]) && k < static_cast<std::int64_t>(asked_["last"]);
       const double grown = 1 + asked_["drift"] * static_cast<double>(k) / static_cast<double>(steps);
       at_ns += write_step(steps_[static_cast<std::size_t>(k) % steps_.size()], static_cast<std::int64_t>(at_ns), grown);
     }
@@ -276,6 +278,7 @@ class Rank {
     copy.correlation = correlation;
     copy.start_ns += at_ns;
     copy.end_ns = copy.start_ns + static_cast<std::int64_t>(duration);
+    if (!is_recorded_) return;
     ++end.memcpy_count;
     end.memcpy_bytes += copy.bytes;
     output_.record(copy);
@@ -319,6 +322,7 @@ class Rank {
     call.end_ns = start_ns - 15'000;
     call.correlation = ++correlation_;
     put(call);
+    if (!is_recorded_) return;
     trace::KernelRecord kernel = trace::make_record<trace::KernelRecord>(RecordKind::kKernel);
     kernel.device = steps_.front().copies.front().device;
     kernel.context = steps_.front().copies.front().context;
@@ -332,6 +336,7 @@ class Rank {
   }
 
   void put(const CallRecord& call) {
+    if (!is_recorded_) return;
     ++end.call_count;
     output_.record(call);
   }
@@ -343,6 +348,7 @@ class Rank {
   std::normal_distribution<double> normal_;
   std::uint32_t compute_, collective_, launch_, extra_;
   std::uint32_t correlation_ = 0;
+  bool is_recorded_ = true;
 };
 
 Asked parse(int count, char** words) {

@@ -2,6 +2,7 @@
 #include "report/rollup/rollup.h"
 
 #include <cctype>
+#include <limits>
 #include <memory>
 #include <set>
 #include <system_error>
@@ -14,6 +15,7 @@
 #include "cli/runs_argument.h"
 #include "cli/same_file.h"
 #include "ingest/run_reader.h"
+#include "report/rollup/windows.h"
 #include "trace/reader.h"
 
 namespace turnpike::cli {
@@ -99,17 +101,48 @@ Status write_rollup(const fs::path& path, const std::string& bytes, const std::v
   return output->commit();
 }
 
-// The processes of one file. Memory: theirs, and that of one roll-up.
-Result<std::vector<analyze::LoadedProcess>> loaded(const fs::path& file) {
-  ProgressBar bar("reading " + printable(file.filename().string()));
-  std::vector<std::unique_ptr<analyze::TimelineLoader>> loaders;
-  const auto next_loader = [&]() -> trace::RecordSink& {
-    return *loaders.emplace_back(std::make_unique<analyze::TimelineLoader>());
+struct RolledUp {
+  trace::Process process;
+  std::string bytes;
+};
+
+// One that is too long to be in memory as a whole is read once more.
+Result<std::string> rolled_up_by_windows(const fs::path& file, const trace::Process& process, std::int64_t margin_ns,
+                                         const report::rollup::WindowLimits& limits, const std::string& run) {
+  ProgressBar bar("rolling up " + printable(file.filename().string()));
+  report::rollup::Windows windows(process, margin_ns, limits);
+  if (const auto read = trace::read_file(file, windows, bar.callback()); !read) return read.error();
+  return windows.finish(run);
+}
+
+// The processes of one file. Memory: of a recording at most a window, of files of other tools all of it.
+Result<std::vector<RolledUp>> rolled_up(const fs::path& file, const std::string& run) {
+  const report::rollup::WindowLimits limits;
+  const auto kind = ingest::kind_of(file);
+  const bool is_own = kind && *kind == "turnpike";
+  std::vector<std::unique_ptr<report::rollup::Survey>> surveys;
+  const auto next_survey = [&]() -> trace::RecordSink& {
+    const std::size_t most = is_own ? limits.records : std::numeric_limits<std::size_t>::max();
+    return *surveys.emplace_back(std::make_unique<report::rollup::Survey>(most));
   };
-  auto processes = ingest::read_file(file, next_loader, bar.callback());
+  auto processes = [&] {
+    ProgressBar bar("reading " + printable(file.filename().string()));
+    return ingest::read_file(file, next_survey, bar.callback());
+  }();
   if (!processes) return processes.error();
-  std::vector<analyze::LoadedProcess> all;
-  for (std::size_t i = 0; i < processes->size(); ++i) all.push_back({std::move((*processes)[i]), loaders[i]->take()});
+  std::vector<RolledUp> all;
+  for (std::size_t i = 0; i < processes->size(); ++i) {
+    trace::Process& process = (*processes)[i];
+    if (surveys[i]->is_whole()) {
+      const analyze::LoadedProcess loaded{std::move(process), surveys[i]->take_timeline()};
+      std::string bytes = report::rollup::rollup_of(loaded, run);
+      all.push_back({loaded.process, std::move(bytes)});
+    } else {
+      auto bytes = rolled_up_by_windows(file, process, surveys[i]->margin_ns(process, limits), limits, run);
+      if (!bytes) return bytes.error();
+      all.push_back({std::move(process), std::move(*bytes)});
+    }
+  }
   return all;
 }
 
@@ -135,14 +168,13 @@ int roll_up(const RollupArguments& arguments) {
   FileNames names;
   Written written;
   for (const auto& [run, file] : files) {
-    const auto processes = loaded(file);
+    const auto processes = rolled_up(file, run);
     if (!processes) {
       code = fail("turnpike rollup", processes.error().message, kUnreadableInput);
       continue;
     }
-    for (const analyze::LoadedProcess& process : *processes) {
-      const std::string bytes = report::rollup::rollup_of(process, run);
-      const fs::path path = folder / names.of(run, process.process);
+    for (const auto& [process, bytes] : *processes) {
+      const fs::path path = folder / names.of(run, process);
       if (auto done = write_rollup(path, bytes, arguments.runs); !done)
         return fail("turnpike rollup", done.error().message, kFailed);
       ++written.processes;

@@ -184,6 +184,51 @@ def test_roll_ups_made_before_give_the_same_answer(faulty, answer, tmp_path):
     assert found_by(result) == answer
 
 
+PARTS = 3
+PARTS_RANKS = 16
+PARTS_FAULTS = {3: {"own": 1.2}, 5: {"rate": 0.5, "width": 8}, 8: {"pinned": 0}}
+
+
+def figures_of(result):
+    """What is found: {rule: ranks, line, these, others, gains}, and what the ranks were in all."""
+    report = json.loads(result.stdout)
+    found = {
+        one["rule"]: (
+            {rank["rank"] for rank in one["ranks"]}, one["site"],
+            [one["these"]["median"], one["others"]["median"], one["saving_ns"], one["all_ranks_saving_ns"]],
+        )
+        for one in report["findings"]
+    }  # fmt: skip
+    return found, report["fleet"], report["losses"], report["missing_ranks"]
+
+
+def test_recordings_in_parts_give_the_answer_of_whole_ones(program, tmp_path):
+    """As of a rank that `turnpike attach` recorded three times in a row. Each part lacks the end of its last step."""
+    whole = write_job(program, tmp_path / "whole", steps=3000, faults=PARTS_FAULTS, ranks=PARTS_RANKS)
+    for part in range(PARTS):
+        for rank in range(PARTS_RANKS):
+            words = fleet_job.arguments(rank, PARTS_RANKS, 1, 3000, PARTS_FAULTS)
+            words += [f"first={1000 * part}", f"last={1000 * (part + 1)}"]
+            fleet_job.write_rank(program, tmp_path / "parts" / f"{part}", rank, words)
+    found, ranks, losses, missing = figures_of(fleet(whole, "--json"))
+    assert set(found) == {"slow_rank", "slow_link", "wrong_pinning"}
+    in_parts, ranks_in_parts, *others = figures_of(fleet(tmp_path / "parts", "--json"))
+    assert {rule: one[:2] for rule, one in in_parts.items()} == {rule: one[:2] for rule, one in found.items()}
+    for rule, (_, _, figures) in found.items():
+        assert in_parts[rule][2] == pytest.approx(figures, rel=0.01, abs=20_000)
+    assert others == [losses, missing] == [[], {}]
+    assert ranks_in_parts.pop("median_step_ns") == pytest.approx(ranks.pop("median_step_ns"), rel=0.001)
+    assert ranks_in_parts == ranks
+
+
+def test_processes_that_only_look_alike_are_not_parts_of_one(program, tmp_path):
+    """Four containers whose hosts and processes are numbered alike, recorded at the same time."""
+    for number in range(4):
+        words = [*fleet_job.arguments(0, 1, number, 600, {})]
+        fleet_job.write_rank(program, tmp_path / "job" / f"{number}", 0, words)
+    assert json.loads(fleet(tmp_path / "job", "--json").stdout)["fleet"]["ranks"] == 4
+
+
 def test_what_is_no_run_is_an_error_and_the_others_are_compared(program, tmp_path):
     job = write_job(program, tmp_path / "job", steps=50, ranks=4)
     (tmp_path / "empty").mkdir()

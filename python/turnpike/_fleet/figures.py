@@ -12,38 +12,60 @@ _MEMORY = "700MB"
 
 # Per process; `id` is its number. A process counts as a rank when it moved data or made steps: a worker of a loader is
 # none, though it has the rank of its parent.
+#
+# Roll-ups of one process that follow each other in time are parts of it, such as those of several recordings by
+# `turnpike attach`: they go by the name of the first. Overlapping ones are of several processes that look alike, e.g.
+# in containers that number their processes and hosts alike; a tenth may overlap: the GPU is later than the calls.
 _PREPARE = """
+CREATE TABLE files AS
+WITH spans AS (
+  SELECT filename, any_value(host) AS host, any_value(pid) AS pid, any_value(rank) AS rank, any_value(job) AS job,
+    CASE WHEN any_value(job) IS NULL THEN any_value(run) END AS run,
+    min(start_ns) AS start_ns, min(start_ns) + max(span_ns) AS end_ns
+  FROM rollups GROUP BY filename
+), ordered AS (
+  SELECT *, lag(end_ns) OVER same AS before_ns, lag(end_ns - start_ns) OVER same AS span_before_ns FROM spans
+  WINDOW same AS (PARTITION BY host, pid, rank, job, run ORDER BY start_ns)
+)
+SELECT filename, CASE
+  WHEN bool_and(start_ns IS NOT NULL AND host IS NOT NULL
+    AND coalesce(before_ns - start_ns <= least(end_ns - start_ns, span_before_ns) / 10, true))
+    OVER (PARTITION BY host, pid, rank, job, run)
+  THEN min(filename) OVER (PARTITION BY host, pid, rank, job, run) ELSE filename END AS process
+FROM ordered;
 CREATE TABLE processes AS
 SELECT CAST(row_number() OVER (ORDER BY filename) AS VARCHAR) AS id, * FROM (
-  SELECT filename, any_value(run) AS run, any_value(host) AS host, any_value(node) AS node, any_value(job) AS job,
-    any_value(rank) AS rank, any_value(pid) AS pid, max(world_size) AS world_size, max(gpu) AS gpu, max(pci) AS pci,
+  SELECT process AS filename, any_value(run) AS run, any_value(host) AS host, any_value(node) AS node,
+    any_value(job) AS job, any_value(rank) AS rank, any_value(pid) AS pid,
+    max(world_size) AS world_size, max(gpu) AS gpu, max(pci) AS pci,
     max(gpu_node) AS gpu_node, max(pcie_generation) AS pcie_generation, max(pcie_width) AS pcie_width,
     coalesce(sum("count") FILTER (what = 'step'), 0) AS steps, sum(step_ns) AS step_ns,
     sum(collective_ns) AS collective_ns,
     coalesce(sum("count") FILTER (what = 'transfer'), 0) AS transfers
-  FROM rollups GROUP BY filename
+  FROM rollups JOIN files USING (filename) GROUP BY process
 );
 CREATE TABLE sites AS
 SELECT p.id, what, site, min(file) AS file, min(line) AS line, coalesce(direction, what) AS direction, host_memory,
   p.gpu, p.steps, sum("count") AS "count", sum(bytes) AS bytes, sum(timed_bytes) AS timed_bytes,
   sum(device_time_ns) AS device_time_ns, sum(host_blocked_ns) AS host_blocked_ns, sum(exposed_ns) AS exposed_ns,
   sum(node_bytes) AS node_bytes, sum(far_bytes) AS far_bytes
-FROM rollups JOIN processes p USING (filename)
+FROM rollups JOIN files USING (filename) JOIN processes p ON process = p.filename
 WHERE what IN ('transfer', 'sync') AND p.steps > 0
 GROUP BY ALL;
 CREATE TABLE own_part_lists AS
-SELECT p.id, minute_ns, own_parts FROM rollups JOIN processes p USING (filename)
+SELECT p.id, minute_ns, own_parts
+FROM rollups JOIN files USING (filename) JOIN processes p ON process = p.filename
 WHERE what = 'step' AND p.steps > 0 AND own_parts IS NOT NULL;
 CREATE TABLE minutes AS
 SELECT p.id, minute_ns, sum("count") AS steps,
   sum(rollups.step_ns) - coalesce(sum(rollups.collective_ns), 0) AS own_ns
-FROM rollups JOIN processes p USING (filename) WHERE what = 'step' GROUP BY ALL;
+FROM rollups JOIN files USING (filename) JOIN processes p ON process = p.filename WHERE what = 'step' GROUP BY ALL;
 """
 _COLUMNS = """filename, run, host, node, job, rank, pid, world_size, gpu, pci, gpu_node, pcie_generation, pcie_width,
 what, minute_ns, loss, site, file, line, direction, host_memory, "count", bytes, timed_bytes, device_time_ns,
 host_blocked_ns, exposed_ns, node_bytes, far_bytes, step_ns, collective_ns"""
 # What roll-ups of earlier versions lack.
-_NEW_COLUMNS = {"own_parts": "INTEGER[]"}
+_NEW_COLUMNS = {"own_parts": "INTEGER[]", "start_ns": "BIGINT", "span_ns": "BIGINT"}
 
 
 class MissingDuckDB(Exception):

@@ -73,8 +73,8 @@ def missing_ranks(figures: Figures) -> dict[str, list[int]]:
 
 def losses(figures: Figures) -> list[tuple[str, int, int]]:
     """Each kind of loss with its count and how many processes have it."""
-    query = """SELECT loss, sum("count"), count(DISTINCT filename) FROM rollups WHERE what = 'loss'
-        GROUP BY loss ORDER BY loss"""
+    query = """SELECT loss, sum("count"), count(DISTINCT process) FROM rollups JOIN files USING (filename)
+        WHERE what = 'loss' GROUP BY loss ORDER BY loss"""
     return [(str(name), int(count), int(of)) for name, count, of in figures.rows(query)]
 
 

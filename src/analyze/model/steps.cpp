@@ -41,7 +41,7 @@ void leave_out_warm_up(FoundSteps& found) {
   found.has_warm_up = first > 0;
 }
 
-// Needs two starts or more, sorted. The end of the last step is unknown.
+// Needs a start or more, sorted. The end of the last step is unknown.
 FoundSteps steps_from(StepSource source, std::string marker, std::vector<std::int64_t> starts_ns) {
   FoundSteps found{.steps = {.count = starts_ns.size(),
                              .median_ns = median_distance_ns(starts_ns),
@@ -56,7 +56,7 @@ FoundSteps steps_from(StepSource source, std::string marker, std::vector<std::in
   return found;
 }
 
-std::optional<FoundSteps> steps_of_ranges(const trace::Process& process, const Timeline& timeline) {
+std::optional<FoundSteps> steps_of_ranges(const trace::Process& process, const Timeline& timeline, const Steps* like) {
   struct Named {
     std::vector<std::int64_t> starts_ns;
     std::int64_t total_ns = 0;
@@ -75,7 +75,9 @@ std::optional<FoundSteps> steps_of_ranges(const trace::Process& process, const T
     named.total_ns += range.end_ns - range.start_ns;
     named.end_ns = std::max(named.end_ns, range.end_ns);
   }
-  std::erase_if(by_name, [](const auto& entry) { return entry.second.starts_ns.size() < kMinRanges; });
+  std::erase_if(by_name, [&](const auto& entry) {
+    return like != nullptr ? entry.first != like->marker : entry.second.starts_ns.size() < kMinRanges;
+  });
   const auto most = std::max_element(by_name.begin(), by_name.end(), [](const auto& a, const auto& b) {
     return a.second.total_ns < b.second.total_ns;
   });
@@ -93,7 +95,7 @@ bool ends_backward(const Call& call) {
   return is_launch(call) || (call.kind == trace::CallKind::kCopy && call.autograd_sequence > 0);
 }
 
-std::optional<FoundSteps> steps_of_backward(const Timeline& timeline) {
+std::optional<FoundSteps> steps_of_backward(const Timeline& timeline, const Steps* like) {
   std::vector<std::int64_t> starts_ns;
   bool is_in_pass = false;
   for (const Call& call : timeline.calls) {
@@ -105,7 +107,7 @@ std::optional<FoundSteps> steps_of_backward(const Timeline& timeline) {
       is_in_pass = false;
     }
   }
-  if (starts_ns.size() < kMinPasses) return std::nullopt;
+  if (starts_ns.size() < (like != nullptr ? 1 : kMinPasses)) return std::nullopt;
   return steps_from(StepSource::kBackward, "", std::move(starts_ns));
 }
 
@@ -132,15 +134,22 @@ struct Rhythm {
 };
 
 std::optional<FoundSteps> steps_of_transfers(const Timeline& timeline, Stacks& stacks,
-                                             std::span<const std::uint32_t> site_of_transfer) {
+                                             std::span<const std::uint32_t> site_of_transfer, const Steps* like) {
   std::map<std::uint32_t, Rhythm> rhythms;
+  std::map<std::uint32_t, std::string> places;
+  const auto place_of = [&](std::size_t index) -> const std::string& {
+    const auto [place, is_new] = places.try_emplace(site_of_transfer[index]);
+    if (is_new) place->second = stacks.facts(stacks.of_transfer(timeline.transfers[index])).place.site;
+    return place->second;
+  };
   const auto counts = [&](std::size_t index) {
     return site_of_transfer[index] != kNone && timeline.transfers[index].has_times();
   };
   for (std::size_t i = 0; i < timeline.transfers.size(); ++i) {
-    if (counts(i)) rhythms[site_of_transfer[i]].add(timeline.transfers[i].start_ns);
+    if (!counts(i) || (like != nullptr && place_of(i) != like->marker)) continue;
+    rhythms[site_of_transfer[i]].add(timeline.transfers[i].start_ns);
   }
-  std::erase_if(rhythms, [](const auto& entry) { return !entry.second.is_regular(); });
+  if (like == nullptr) std::erase_if(rhythms, [](const auto& entry) { return !entry.second.is_regular(); });
   const auto most = std::max_element(rhythms.begin(), rhythms.end(),
                                      [](const auto& a, const auto& b) { return a.second.count < b.second.count; });
   if (most == rhythms.end()) return std::nullopt;
@@ -149,7 +158,7 @@ std::optional<FoundSteps> steps_of_transfers(const Timeline& timeline, Stacks& s
   for (std::size_t i = 0; i < timeline.transfers.size(); ++i) {
     if (!counts(i) || site_of_transfer[i] != most->first) continue;
     const Transfer& transfer = timeline.transfers[i];
-    if (starts_ns.empty()) place = stacks.facts(stacks.of_transfer(transfer)).place.site;
+    if (starts_ns.empty()) place = place_of(i);
     const Call* call = transfer.call == kNone ? nullptr : &timeline.calls[transfer.call];
     starts_ns.push_back(call != nullptr && call->has_times() ? call->start_ns : transfer.start_ns);
   }
@@ -160,10 +169,13 @@ std::optional<FoundSteps> steps_of_transfers(const Timeline& timeline, Stacks& s
 }  // namespace
 
 std::optional<FoundSteps> find_steps(const trace::Process& process, const Timeline& timeline, Stacks& stacks,
-                                     std::span<const std::uint32_t> site_of_transfer) {
-  if (auto found = steps_of_ranges(process, timeline)) return found;
-  if (auto found = steps_of_backward(timeline)) return found;
-  return steps_of_transfers(timeline, stacks, site_of_transfer);
+                                     std::span<const std::uint32_t> site_of_transfer, const Steps* like) {
+  const auto may_be = [&](StepSource source) { return like == nullptr || like->source == source; };
+  std::optional<FoundSteps> found;
+  if (may_be(StepSource::kRanges)) found = steps_of_ranges(process, timeline, like);
+  if (!found && may_be(StepSource::kBackward)) found = steps_of_backward(timeline, like);
+  if (!found && may_be(StepSource::kTransfers)) found = steps_of_transfers(timeline, stacks, site_of_transfer, like);
+  return found;
 }
 
 }  // namespace turnpike::analyze

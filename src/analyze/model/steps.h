@@ -36,8 +36,10 @@ struct FoundSteps {
 //  3. The place whose transfers (at least 5) come most often among those that come regularly: the standard deviation of
 //     the intervals is below half of their mean. A step starts with the call of its transfer.
 // Where only starts are known (2 and 3), the last step has no end and lies outside of the window.
+// `like`: the steps of an earlier part of the same process. Those of this part have the same source and marker, however
+// few they are.
 // `site_of_transfer`: for each transfer of the timeline the row of its site; kNone for places that are not known.
 std::optional<FoundSteps> find_steps(const trace::Process& process, const Timeline& timeline, Stacks& stacks,
-                                     std::span<const std::uint32_t> site_of_transfer);
+                                     std::span<const std::uint32_t> site_of_transfer, const Steps* like = nullptr);
 
 }  // namespace turnpike::analyze

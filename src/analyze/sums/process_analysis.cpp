@@ -65,7 +65,8 @@ std::size_t ProcessAnalysis::RowKeyHash::operator()(const RowKey& key) const {
   return (both * 0x9E3779B97F4A7C15u) ^ (std::uint64_t{key.direction_and_kinds} * 0xC2B2AE3D27D4EB4Fu);
 }
 
-ProcessAnalysis::ProcessAnalysis(RunSums& sums, const trace::Process& process, const Timeline& timeline)
+ProcessAnalysis::ProcessAnalysis(RunSums& sums, const trace::Process& process, const Timeline& timeline,
+                                 const Steps* like)
     : sums_(sums),
       process_(process),
       timeline_(timeline),
@@ -76,7 +77,7 @@ ProcessAnalysis::ProcessAnalysis(RunSums& sums, const trace::Process& process, c
       host_threads_(host_threads_of(timeline)),
       order_(ordered_by_call(timeline.transfers)),
       row_of_transfer_(timeline.transfers.size(), kNone),
-      steps_(find_own_steps()) {}
+      steps_(find_own_steps(like)) {}
 
 void ProcessAnalysis::add_transfers() {
   const auto call_of = [this](std::uint32_t index) { return timeline_.transfers[index].call; };
@@ -296,9 +297,9 @@ void ProcessAnalysis::note_wait(std::vector<HostWait>& waits, const Call& call) 
   waits.push_back({call.start_ns, call.end_ns, static_cast<std::uint32_t>(&call - timeline_.calls.data())});
 }
 
-std::optional<FoundSteps> ProcessAnalysis::find_own_steps() {
+std::optional<FoundSteps> ProcessAnalysis::find_own_steps(const Steps* like) {
   for (const std::uint32_t index : order_) rows_of(timeline_.transfers[index]);
-  return find_steps(process_, timeline_, stacks_, row_of_transfer_);
+  return find_steps(process_, timeline_, stacks_, row_of_transfer_, like);
 }
 
 std::optional<DeviceTimes> ProcessAnalysis::add_to_sums() {

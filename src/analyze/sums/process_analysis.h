@@ -27,8 +27,8 @@ namespace turnpike::analyze {
 
 class ProcessAnalysis {
  public:
-  // Keeps references to all three.
-  ProcessAnalysis(RunSums& sums, const trace::Process& process, const Timeline& timeline);
+  // Keeps references to all three. `like`: the steps of an earlier part of the process; read only here.
+  ProcessAnalysis(RunSums& sums, const trace::Process& process, const Timeline& timeline, const Steps* like = nullptr);
 
   // nullopt: there are no steps.
   const std::optional<FoundSteps>& steps() const { return steps_; }
@@ -66,7 +66,7 @@ class ProcessAnalysis {
     std::uint32_t path;
   };
 
-  std::optional<FoundSteps> find_own_steps();
+  std::optional<FoundSteps> find_own_steps(const Steps* like);
   void add_transfers();
   void add_synchronisations();
   DeviceTimes device_times();

@@ -107,7 +107,7 @@ class Columns {
   std::vector<Row> rows_;
 };
 
-std::vector<Row> rows_of(const Tables& tables, analyze::RunSums& sums, const analyze::Timeline& timeline) {
+std::vector<Row> rows_of(const Tables& tables, analyze::RunSums& sums, std::span<const trace::DeviceRecord> gpus) {
   std::vector<Row> rows;
   for (const auto& [key, row] : tables.rows()) {
     Row one{.key = key, .sums = row, .where = nullptr, .site = nullptr, .api = nullptr, .gpu = nullptr};
@@ -121,8 +121,8 @@ std::vector<Row> rows_of(const Tables& tables, analyze::RunSums& sums, const ana
       one.api = &site.api;
     }
     // What names no device is of the only one.
-    for (const trace::DeviceRecord& gpu : timeline.devices) {
-      if (gpu.device == key.device || timeline.devices.size() == 1) one.gpu = &gpu;
+    for (const trace::DeviceRecord& gpu : gpus) {
+      if (gpu.device == key.device || gpus.size() == 1) one.gpu = &gpu;
     }
     rows.push_back(one);
   }
@@ -211,8 +211,8 @@ void Sums::add_host_node(std::optional<std::uint32_t> node, std::uint64_t size_b
 }
 
 void add_columns(ParquetFile& file, const Tables& tables, analyze::RunSums& sums, const trace::Process& process,
-                 const analyze::Timeline& timeline) {
-  Columns columns(file, rows_of(tables, sums, timeline));
+                 std::span<const trace::DeviceRecord> gpus) {
+  Columns columns(file, rows_of(tables, sums, gpus));
   columns.text("what", [](const Row& row) { return Text(name_of(row.key.what)); });
   columns.whole("minute_ns", [](const Row& row) { return Number(row.key.minute_ns); });
   columns.text(
@@ -239,6 +239,7 @@ void add_columns(ParquetFile& file, const Tables& tables, analyze::RunSums& sums
   columns.whole("span_ns", [](const Row& row) { return row.sums.span_ns; });
   columns.lists("rates", [](const Row& row) { return row.sums.rates; });
   columns.lists("waits", [](const Row& row) { return row.sums.waits; });
+  columns.whole("start_ns", [](const Row& row) { return row.sums.start_ns; });
   columns.lists("own_parts", [](const Row& row) { return pairs_of(row.sums.own_parts); });
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "analyze/model/timeline.h"
@@ -45,6 +46,7 @@ struct Sums {
   std::optional<std::int64_t> step_ns{};
   std::optional<std::int64_t> collective_ns{};
   std::optional<std::int64_t> kernel_ns{};
+  std::optional<std::int64_t> start_ns{};
   std::optional<std::int64_t> span_ns{};
   std::map<std::uint32_t, std::int64_t> bytes_of_node{};  // of host memory whose node is known
   Histogram rates{};
@@ -67,6 +69,6 @@ class Tables {
 };
 
 void add_columns(ParquetFile& file, const Tables& tables, analyze::RunSums& sums, const trace::Process& process,
-                 const analyze::Timeline& timeline);
+                 std::span<const trace::DeviceRecord> gpus);
 
 }  // namespace turnpike::report::rollup

@@ -14,12 +14,13 @@ using ::testing::ElementsAre;
 using trace::AutogradRole;
 using trace::CallKind;
 
-std::optional<FoundSteps> find(ProcessBuilder& builder, const std::vector<std::uint32_t>& site_of_transfer = {}) {
+std::optional<FoundSteps> find(ProcessBuilder& builder, const std::vector<std::uint32_t>& site_of_transfer = {},
+                               const Steps* like = nullptr) {
   const LoadedProcess loaded = builder.take();
   Stacks stacks(loaded.process, loaded.timeline);
   std::vector<std::uint32_t> sites = site_of_transfer;
   sites.resize(loaded.timeline.transfers.size(), kNone);
-  return find_steps(loaded.process, loaded.timeline, stacks, sites);
+  return find_steps(loaded.process, loaded.timeline, stacks, sites, like);
 }
 
 constexpr std::uint32_t kAutogradThread = 200;
@@ -208,6 +209,21 @@ TEST(Steps, AreNotIrregularOrFewTransfers) {
   ProcessBuilder few;
   copies_at(few, {0, 100, 200, 300}, few.line("/home/user/train.py", 12));
   EXPECT_FALSE(find(few, {0, 0, 0, 0}));
+}
+
+TEST(Steps, OfALaterPartAreThoseOfTheEarlierOne) {
+  ProcessBuilder builder;
+  const Steps of_ranges{.count = 9, .median_ns = 100, .source = StepSource::kRanges, .marker = "train_step"};
+  builder.range("train_step", 0, 90);
+  for (std::int64_t i = 0; i < 4; ++i) builder.range("outer step", i * 500, i * 500 + 490);
+  const auto found = find(builder, {}, &of_ranges);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(source_text(found->steps), "nvtx:train_step");
+  EXPECT_EQ(found->steps.count, 1u);
+
+  ProcessBuilder without;
+  for (std::int64_t i = 0; i < 5; ++i) launch(without, i * 100, AutogradRole::kBackward);
+  EXPECT_FALSE(find(without, {}, &of_ranges));
 }
 
 TEST(Steps, AreTheMostFrequentOfRegularTransfers) {

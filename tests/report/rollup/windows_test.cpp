@@ -1,0 +1,161 @@
+// A recording that is rolled up window by window has the roll-up that it has as a whole.
+#include "report/rollup/windows.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "analyze/model/timeline.h"
+#include "report/rollup/rollup.h"
+#include "trace/make_record.h"
+#include "trace/reader.h"
+
+namespace turnpike::report::rollup {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kMs = 1'000'000;
+
+fs::path trace_of(const std::string& run) {
+  return trace::run_files(fs::path(TURNPIKE_ROOT) / run).value().front();
+}
+
+// Hands on the records of a recording as if it went on: later, and with numbers that follow.
+class Later final : public trace::RecordSink {
+ public:
+  Later(trace::RecordSink& sink, int times, std::int64_t length_ns)
+      : sink_(sink), times_(times), later_ns_(times * length_ns) {}
+
+  void on(const trace::CallRecord& record) override {
+    trace::CallRecord later = record;
+    if (later.autograd_sequence > 0) later.autograd_sequence += static_cast<std::uint64_t>(times_) * 1'000'000;
+    pass_device_work(later);
+  }
+  void on(const trace::MemcpyRecord& record) override { pass_device_work(record); }
+  void on(const trace::MemsetRecord& record) override { pass_device_work(record); }
+  void on(const trace::KernelRecord& record) override { pass_device_work(record); }
+  void on(const trace::RangeRecord& record) override { pass(record); }
+  void on(const trace::MigrationRecord& record) override { pass(record); }
+  void on(const trace::DeviceRecord& record) override { pass_once(record); }
+  void on(const trace::ThreadRecord& record) override { pass_once(record); }
+  void on(const trace::StreamRecord& record) override { pass_once(record); }
+  void on(const trace::GraphNodeRecord& record) override { pass_once(record); }
+
+ private:
+  template <typename Record>
+  void pass(Record record) {
+    record.start_ns += later_ns_;
+    record.end_ns += later_ns_;
+    sink_.on(record);
+  }
+  template <typename Record>
+  void pass_device_work(Record record) {
+    record.correlation += static_cast<std::uint32_t>(times_) * 10'000'000;
+    pass(record);
+  }
+  template <typename Record>
+  void pass_once(const Record& record) {
+    if (times_ == 0) sink_.on(record);
+  }
+
+  trace::RecordSink& sink_;
+  int times_;
+  std::int64_t later_ns_;
+};
+
+constexpr int kTimes = 12;
+
+// A recording as if its program had gone on doing the same.
+class LongRecording {
+ public:
+  explicit LongRecording(const std::string& run) : file_(trace_of(run)) {
+    analyze::TimelineLoader loader;
+    process_ = trace::read_file(file_, loader).value();
+    const auto span = analyze::span_of(loader.take());
+    length_ns_ = span->end_ns - span->start_ns + kMs;
+  }
+  const trace::Process& process() const { return process_; }
+  void read(trace::RecordSink& sink) const {
+    for (int i = 0; i < kTimes; ++i) {
+      Later later(sink, i, length_ns_);
+      EXPECT_TRUE(trace::read_file(file_, later));
+    }
+  }
+
+ private:
+  fs::path file_;
+  trace::Process process_;
+  std::int64_t length_ns_ = 0;
+};
+
+class OfRecording : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(OfRecording, WindowsMakeTheSameRollUp) {
+  const LongRecording recording(GetParam());
+  analyze::TimelineLoader loader;
+  recording.read(loader);
+  const std::string as_a_whole = rollup_of({recording.process(), loader.take()}, "run");
+
+  const WindowLimits limits{.records = 2500, .margin_ns = 100 * kMs};
+  Survey survey(limits.records);
+  recording.read(survey);
+  ASSERT_FALSE(survey.is_whole());
+  Windows windows(recording.process(), survey.margin_ns(recording.process(), limits), limits);
+  recording.read(windows);
+  EXPECT_TRUE(windows.finish("run") == as_a_whole);
+  EXPECT_GT(windows.count(), 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Windows, OfRecording,
+                         ::testing::Values("examples/train-before-h100.tpk", "examples/train-after-h100.tpk",
+                                           "tests/golden/field/hf_trainer.tpk", "tests/golden/field/lightning_fit.tpk",
+                                           "tests/golden/field/checkpoint.tpk", "tests/golden/whatif/d2h_outputs.tpk",
+                                           "tests/golden/whatif/item_each_step.tpk",
+                                           "tests/golden/field/offloaded_weights.tpk"));
+
+TEST(Windows, AShortRecordingIsKeptBySurvey) {
+  const fs::path file = trace_of("examples/mnist-h100.tpk");
+  Survey survey(WindowLimits{}.records);
+  auto process = trace::read_file(file, survey);
+  ASSERT_TRUE(survey.is_whole());
+  analyze::TimelineLoader loader;
+  trace::Process same = trace::read_file(file, loader).value();
+  EXPECT_TRUE(rollup_of({std::move(*process), survey.take_timeline()}, "run") ==
+              rollup_of({std::move(same), loader.take()}, "run"));
+}
+
+trace::CallRecord call_at(std::int64_t start_ns) {
+  auto record = trace::make_record<trace::CallRecord>(trace::RecordKind::kCall);
+  record.start_ns = start_ns;
+  record.end_ns = start_ns + 1;
+  return record;
+}
+
+trace::RangeRecord range_at(std::uint32_t name, std::int64_t start_ns, std::int64_t end_ns) {
+  auto record = trace::make_record<trace::RangeRecord>(trace::RecordKind::kRange);
+  record.name = name;
+  record.start_ns = start_ns;
+  record.end_ns = end_ns;
+  return record;
+}
+
+TEST(Windows, TheMarginIsAsLongAsRecordsAreLate) {
+  const WindowLimits limits{.records = 10, .margin_ns = 5};
+  trace::Process process;
+  process.strings = {{1, "train_step"}, {2, "all of it"}};
+  Survey survey(limits.records);
+  survey.on(call_at(100));
+  EXPECT_EQ(survey.margin_ns(process, limits), 5);
+  survey.on(call_at(80));
+  EXPECT_EQ(survey.margin_ns(process, limits), 20);
+  survey.on(range_at(1, 70, 100));
+  EXPECT_EQ(survey.margin_ns(process, limits), 30);
+  // Only steps are waited for.
+  survey.on(range_at(2, 0, 100));
+  EXPECT_EQ(survey.margin_ns(process, limits), 30);
+}
+
+}  // namespace
+}  // namespace turnpike::report::rollup

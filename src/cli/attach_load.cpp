@@ -122,9 +122,11 @@ std::string why_refused(pid_t process, const std::string& reason) {
   const std::string start =
       the_process(process) + " was not started to be attached to, and the kernel does not let you into it: ";
   constexpr const char* kDormant = ", or start the program with `turnpike record --dormant -- COMMAND`";
-  if (scope == 1 || scope == 2) {
+  // Root is let in by both, unless it lacks the capability.
+  if ((scope == 1 || scope == 2) && ::geteuid() != 0) {
     return start + "/proc/sys/kernel/yama/ptrace_scope is " + std::to_string(scope) +
-           ". Attach as root (sudo), or have it set to 0" + kDormant;
+           ". Attach as root (sudo turnpike attach " + std::to_string(process) +
+           "), have it set to 0 (sudo sysctl kernel.yama.ptrace_scope=0)" + kDormant;
   }
   if (scope == 3) {
     return start +

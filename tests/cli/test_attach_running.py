@@ -414,6 +414,67 @@ def test_where_the_kernel_forbids_it_the_reason_is_given(plain, attach, record):
     assert end(server) == (5, b"served\n", b"")
 
 
+needs_own_mounts = pytest.mark.skipif(
+    subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode != 0,
+    reason="no mounts of its own: no scope of Yama can be shown to a program",
+)
+
+
+def yama(scope, as_user=None):
+    """The machine seems to have Yama with this scope, and ptrace fails as it makes it fail."""
+
+    def prepare():
+        libc = ctypes.CDLL(None, use_errno=True)
+        assert libc.unshare(0x20000) == 0, ctypes.get_errno()  # CLONE_NEWNS
+        assert libc.mount(b"none", b"/", None, 0x44000, None) == 0  # MS_PRIVATE | MS_REC
+        assert libc.mount(b"none", b"/proc/sys/kernel", b"tmpfs", 0, None) == 0
+        os.mkdir("/proc/sys/kernel/yama")
+        pathlib.Path("/proc/sys/kernel/yama/ptrace_scope").write_text(f"{scope}\n")
+        if as_user is not None:
+            os.setgid(as_user)
+            os.setuid(as_user)
+        forbid_ptrace()
+
+    return prepare
+
+
+@needs_own_mounts
+@pytest.mark.parametrize(
+    ("scope", "said"),
+    [
+        # Yama itself lets root in: what keeps it out is a container.
+        (1, "--cap-add SYS_PTRACE"),
+        (2, "--cap-add SYS_PTRACE"),
+        (3, "ptrace_scope is 3, for everybody until the next boot"),
+    ],
+)
+def test_root_whom_yama_lets_in_is_told_of_the_container(plain, attach, record, scope, said):
+    server = plain(sys.executable, "-c", SERVER)
+    attached = attach.start(server.pid, preexec_fn=yama(scope))
+    _, err = attached.communicate(timeout=30)
+    assert attached.returncode == 3
+    assert said in err and "sudo" not in err
+    assert "`turnpike record --dormant -- COMMAND`" in err
+    assert end(server) == (5, b"served\n", b"")
+
+
+NOBODY = 65534
+
+
+@needs_own_mounts
+@pytest.mark.parametrize("scope", [1, 2])
+def test_a_user_whom_yama_keeps_out_is_told_what_to_do(plain, attach, record, scope):
+    become = f"os.setgid({NOBODY}); os.setuid({NOBODY}); ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)"  # may be looked at
+    server = plain(sys.executable, "-c", SERVER.replace('print("ready"', f'import ctypes; {become}; print("ready"'))
+    attached = attach.start(server.pid, preexec_fn=yama(scope, NOBODY))
+    _, err = attached.communicate(timeout=30)
+    assert attached.returncode == 3
+    assert f"/proc/sys/kernel/yama/ptrace_scope is {scope}. Attach as root (sudo turnpike attach {server.pid})" in err
+    assert "sudo sysctl kernel.yama.ptrace_scope=0" in err
+    assert "`turnpike record --dormant -- COMMAND`" in err
+    assert end(server) == (5, b"served\n", b"")
+
+
 def test_a_profiler_that_holds_cupti_is_named(plain, attach, record):
     server = plain(sys.executable, "-c", SERVER, environment={"FAKE_CUPTI_FAIL": "cuptiSubscribe:39"})
     refused(attach, record, server, f"process {server.pid}: ", "profiler")

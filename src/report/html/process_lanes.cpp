@@ -312,7 +312,7 @@ class Builder {
     };
     auto depths = spread(std::move(items.indices), [&](std::uint32_t index) {
       if (index >= LaneItems::kFirstExtra) return Extent{extra_of(index).start_ns, extra_of(index).duration_ns};
-      const auto& time = time_of(records[index]);
+      const Interval time = time_of(records[index]);
       return Extent{time.start_ns, length_ns(time.start_ns, time.end_ns)};
     });
     result_.too_deep += depths.dropped;
@@ -343,11 +343,11 @@ class Builder {
   }
 
   template <typename Record>
-  static const Record& time_of(const Record& record) {
-    return record;
+  static Interval time_of(const Record& record) {
+    return {record.start_ns, record.end_ns};
   }
-  static const Interval& time_of(const analyze::IdleInterval& idle) { return idle.time; }
-  static const Interval& time_of(const PythonStretch& stretch) { return stretch.time; }
+  static Interval time_of(const analyze::IdleInterval& idle) { return idle.time; }
+  static Interval time_of(const PythonStretch& stretch) { return stretch.time; }
 
   std::uint32_t link_to(std::uint32_t call) const { return call == kNone ? kNoLink : number_of_call_[call]; }
 

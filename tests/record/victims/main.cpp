@@ -55,10 +55,12 @@ constexpr Scenario kScenarios[] = {
 
 }  // namespace
 
-// ThreadSanitizer asks for it. It does not see that a thread's end comes before glibc frees that thread's variables, when
-// a new thread takes over its stack.
+// ThreadSanitizer asks for it. It does not see that a thread's end comes before glibc frees that thread's variables,
+// when a new thread takes over its stack.
 extern "C" [[gnu::visibility("default")]] const char* __tsan_default_suppressions();
-extern "C" const char* __tsan_default_suppressions() { return "race:_dl_deallocate_tls\n"; }
+extern "C" const char* __tsan_default_suppressions() {
+  return "race:_dl_deallocate_tls\n";
+}
 
 int main(int argc, char** argv) {
   for (const Scenario& scenario : kScenarios) {

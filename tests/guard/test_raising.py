@@ -310,6 +310,15 @@ def test_without_pytorch_nothing_is_guarded_and_that_is_said_once(run, tmp_path)
     assert done.stderr.count("nothing is guarded") == 1, done.stderr
 
 
+def test_what_is_allowed_needs_no_pytorch(run, tmp_path):
+    (tmp_path / "faketorch.py").write_text("")
+    done = run("""
+        with tp.allow("d2h", reason="the loss"):
+            pass
+    """)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
 def test_a_cuda_runtime_that_lacks_a_function_is_left_alone(run, build):
     """Its memory could not be told apart."""
     old = build / "tests/guard/old"

@@ -223,6 +223,17 @@ TEST_F(Schedules, AnUploadWaitsForASlotThatIsDone) {
   EXPECT_EQ(schedule_.ring().pinned_bytes(), 3 * kSlotBytes) << "none was page-locked beyond them";
 }
 
+// The question of an earlier look is none of this one.
+TEST_F(Schedules, AThreadThatAsksNothingHasNothingPageLocked) {
+  add(Direction::kUp, 4);
+  const auto held = simulation_.hold(0, stream_);
+  for (int chunk = 0; chunk < 2; ++chunk) EXPECT_FALSE(finish(gather_chunk()));
+  EXPECT_FALSE(next_without_question());
+  EXPECT_EQ(schedule_.ring().pinned_bytes(), 2 * kSlotBytes);
+  simulation_.let_go(held);
+  simulation_.finish();
+}
+
 TEST_F(Schedules, OneQuestionServesTheJobsOfOtherStreams) {
   CUstream_st* const other = simulation_.make_stream(0);
   const auto first = add(Direction::kUp, 4);

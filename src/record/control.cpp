@@ -19,40 +19,13 @@
 #include <cstring>
 #include <mutex>
 
-#include "base/high_number.h"
+#include "base/own_descriptor.h"
 #include "record/control_message.h"
 #include "record/endings.h"
 #include "record/recorder.h"
 
 namespace turnpike::record {
 namespace {
-
-// A descriptor of ours, unless the program has closed its number: then that may be a file of the program's.
-class OwnDescriptor {
- public:
-  void take(int file) noexcept {
-    const int number = under_high_number(file);
-    struct stat about{};
-    ::fstat(number, &about);
-    device_ = about.st_dev;
-    inode_ = about.st_ino;
-    number_ = number;
-  }
-  int number() const noexcept { return number_; }
-  bool is_there() const noexcept {
-    struct stat about{};
-    return number_ >= 0 && ::fstat(number_, &about) == 0 && about.st_dev == device_ && about.st_ino == inode_;
-  }
-  void close() noexcept {
-    if (is_there()) ::close(number_);
-    number_ = -1;
-  }
-
- private:
-  int number_ = -1;
-  dev_t device_ = 0;
-  ino_t inode_ = 0;
-};
 
 struct Connection {
   OwnDescriptor file{};

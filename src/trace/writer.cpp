@@ -85,7 +85,7 @@ bool Writer::open(const char* path, const FileHeader& header) noexcept {
   }
   if (!start(file, path)) {
     const int reason = errno;
-    ::close(file);
+    if (reason != EBADF) ::close(file);  // else it is the program's number by now
     ::unlink(path);
     errno = reason;
     return false;
@@ -103,7 +103,9 @@ bool Writer::start(int file, const char* path) noexcept {
     errno = ENOMEM;
     return false;
   }
-  file_ = under_high_number(file);
+  const int number = under_high_number(file);
+  if (number < 0) return false;
+  file_ = number;
   identity_ = {found.st_dev, found.st_ino};
   last_errno_ = 0;
   lost_bytes_ = 0;
@@ -125,7 +127,9 @@ bool Writer::has_own_file() noexcept {
     errno = ESTALE;
     return false;
   }
-  file_ = under_high_number(file);
+  const int number = under_high_number(file);
+  if (number < 0) return false;
+  file_ = number;
   return true;
 }
 

@@ -23,9 +23,11 @@ def serve():
 worker = threading.Thread(target=serve)
 worker.start()
 print("ready", flush=True)
-for line in sys.stdin:
-    exec(line)
-is_over.set()
+try:
+    for line in sys.stdin:
+        exec(line)
+finally:
+    is_over.set()  # a line that fails ends the program
 worker.join()
 print("served", flush=True)
 sys.exit(5)

@@ -422,6 +422,7 @@ def test_descriptors_that_are_the_programs_now_are_left_alone(dormant, attach, r
     server = dormant.serve()
     attached = attach.start(server.pid, "--duration", "60", "-o", "run.tpk")
     until(lambda: recording(record))
+    time.sleep(0.5)  # while it starts, the recorder opens and closes many files, each for a moment
     tell(
         server,
         "import socket; os.closerange(3, 4096); mine = socket.socketpair(); "

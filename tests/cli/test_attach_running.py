@@ -485,7 +485,7 @@ def test_a_profiler_that_holds_cupti_is_named(plain, attach, record):
 def test_python_that_can_be_asked_is_asked(plain, attach, record):
     # Its main thread makes no system call in which it could be held.
     code = SERVER.replace(
-        "for line in sys.stdin:\n    exec(line)", "end = time.time() + 5\nwhile time.time() < end: pass"
+        "    for line in sys.stdin:\n        exec(line)", "    end = time.time() + 5\n    while time.time() < end: pass"
     )
     server = plain("python3.14", "-c", code)
     result = attach(server.pid, "--duration", "0.3", "-o", "run.tpk")

@@ -7,7 +7,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
+
+#include "base/file_text.h"
 
 namespace turnpike::record {
 namespace {
@@ -30,10 +31,7 @@ int ask_node(std::uint64_t address) {
 void HostNodes::restart() {
   nodes_.clear();
   why_not_.clear();
-  std::ifstream file(sysfs_ + "/devices/system/node/online");
-  std::string online;
-  std::getline(file, online);
-  has_one_node_ = online == "0";
+  has_one_node_ = first_line_of(sysfs_ + "/devices/system/node/online") == "0";
 }
 
 void HostNodes::note(const trace::CallRecord& call) {

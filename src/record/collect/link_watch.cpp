@@ -5,19 +5,12 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 
+#include "base/file_text.h"
 #include "trace/format.h"
 
 namespace turnpike::record {
 namespace {
-
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 // "32.0 GT/s PCIe": each generation has a rate of its own.
 std::optional<std::uint32_t> generation_in(const std::string& text) {
@@ -61,9 +54,9 @@ void LinkWatch::add(std::uint32_t device, PciAddress address) {
   state = State{};
   state.address = address;
   const std::string folder = folder_of(address);
-  state.numa_node = node_in(first_line(folder + "numa_node"));
-  state.max_generation = generation_in(first_line(folder + "max_link_speed"));
-  state.max_width = width_in(first_line(folder + "max_link_width"));
+  state.numa_node = node_in(first_line_of(folder + "numa_node"));
+  state.max_generation = generation_in(first_line_of(folder + "max_link_speed"));
+  state.max_width = width_in(first_line_of(folder + "max_link_width"));
   read(state, false);
   if (!state.generation || !state.width) state.why_not = "no PCIe link at " + folder;
 }
@@ -82,8 +75,8 @@ std::uint16_t LinkWatch::numa_node(std::uint32_t device) const {
 void LinkWatch::read(State& state, bool has_copied) const {
   const std::string folder = folder_of(state.address);
   // The highest of all reads; std::nullopt is below every number.
-  state.generation = std::max(state.generation, generation_in(first_line(folder + "current_link_speed")));
-  state.width = std::max(state.width, width_in(first_line(folder + "current_link_width")));
+  state.generation = std::max(state.generation, generation_in(first_line_of(folder + "current_link_speed")));
+  state.width = std::max(state.width, width_in(first_line_of(folder + "current_link_width")));
   state.busy_reads += has_copied;
 }
 

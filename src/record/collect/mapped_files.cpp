@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
+#include <sstream>
 #include <string_view>
+
+#include "base/file_text.h"
 
 namespace turnpike::record {
 namespace {
@@ -29,7 +31,7 @@ bool is_data_file(std::string_view path) {
 // In the order of their addresses, as Linux lists them.
 std::vector<FileRange> mapped_files(const std::string& maps) {
   std::vector<FileRange> ranges;
-  std::ifstream file(maps);
+  std::istringstream file(file_text(maps));
   for (std::string line; std::getline(file, line);) {
     unsigned long long start = 0, end = 0;
     int path_at = 0;

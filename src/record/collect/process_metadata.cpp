@@ -8,10 +8,9 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
+#include "base/file_text.h"
 #include "cuda/driver.h"
 #include "record/stacks/python_runtime.h"
 #include "trace/format.h"
@@ -19,15 +18,8 @@
 namespace turnpike::record {
 namespace {
 
-std::string read_whole(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 std::string command_line() {
-  std::string text = read_whole("/proc/self/cmdline");
+  std::string text = file_text("/proc/self/cmdline");
   while (!text.empty() && text.back() == '\0') text.pop_back();
   for (char& c : text) {
     if (c == '\0') c = '\x1f';
@@ -87,7 +79,7 @@ std::string torch_version() {
   std::string library_directory;
   dl_iterate_phdr(note_torch, &library_directory);
   if (library_directory.empty()) return {};
-  const std::string text = read_whole(library_directory + "/../version.py");
+  const std::string text = file_text(library_directory + "/../version.py");
   const auto start = text.find("__version__ = '");
   if (start == std::string::npos) return {};
   const auto from = start + std::strlen("__version__ = '");

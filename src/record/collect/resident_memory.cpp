@@ -6,6 +6,8 @@
 
 #include <cstdlib>
 
+#include "base/own_descriptor.h"
+
 namespace turnpike::record {
 namespace {
 
@@ -16,11 +18,11 @@ constexpr std::uint64_t kChangeBytes = std::uint64_t{1} << 20;
 }  // namespace
 
 std::optional<std::uint64_t> resident_bytes() noexcept {
-  const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return std::nullopt;
+  OwnDescriptor file = OwnDescriptor::open("/proc/self/statm", O_RDONLY);
+  if (!file.is_open()) return std::nullopt;
   char text[128];
-  const ssize_t size = ::read(file, text, sizeof(text) - 1);
-  close(file);
+  const ssize_t size = ::read(file.number(), text, sizeof(text) - 1);
+  file.close();
   if (size <= 0) return std::nullopt;
   text[size] = '\0';
   // "size resident shared ...", in pages.

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/own_descriptor.h"
+
 namespace turnpike::record {
 namespace {
 
@@ -18,19 +20,19 @@ constexpr int kParts = 8;
 
 // 0, or an errno.
 int copy_file(const char* from, const char* to, std::uint64_t bytes) noexcept {
-  const int in = ::open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (in < 0) return errno;
-  const int out = ::open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  int failure = out < 0 ? errno : 0;
+  OwnDescriptor in = OwnDescriptor::open(from, O_RDONLY | O_NOFOLLOW);
+  if (!in.is_open()) return errno;
+  OwnDescriptor out = OwnDescriptor::open(to, O_WRONLY | O_CREAT | O_EXCL, 0644);
+  int failure = out.is_open() ? 0 : errno;
   while (failure == 0 && bytes > 0) {
-    const ssize_t count =
-        ::sendfile(out, in, nullptr, static_cast<std::size_t>(std::min<std::uint64_t>(bytes, 1u << 30)));
+    const ssize_t count = ::sendfile(out.number(), in.number(), nullptr,
+                                     static_cast<std::size_t>(std::min<std::uint64_t>(bytes, 1u << 30)));
     if (count > 0) bytes -= static_cast<std::uint64_t>(count);
     if (count == 0) failure = EIO;
     if (count < 0 && errno != EINTR) failure = errno;
   }
-  ::close(in);
-  if (out >= 0) ::close(out);
+  in.close();
+  out.close();
   return failure;
 }
 

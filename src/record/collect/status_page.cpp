@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "base/own_descriptor.h"
 #include "record/kept_run.h"
 
 namespace turnpike::record {
@@ -28,14 +29,14 @@ void StatusPage::open() noexcept {
   if (page_ != nullptr) return;
   const char* path = std::getenv(TURNPIKE_ENV_STATUS);
   if (path == nullptr || *path == '\0') return;
-  const int file = ::open(path, O_RDWR | O_CLOEXEC);
-  if (file < 0) return;
+  OwnDescriptor file = OwnDescriptor::open(path, O_RDWR);
+  if (!file.is_open()) return;
   struct stat about{};
-  if (fstat(file, &about) == 0 && about.st_size >= static_cast<off_t>(sizeof(TurnpikeStatus))) {
-    void* memory = mmap(nullptr, sizeof(TurnpikeStatus), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (fstat(file.number(), &about) == 0 && about.st_size >= static_cast<off_t>(sizeof(TurnpikeStatus))) {
+    void* memory = mmap(nullptr, sizeof(TurnpikeStatus), PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);
     if (memory != MAP_FAILED) page_ = static_cast<TurnpikeStatus*>(memory);
   }
-  close(file);
+  file.close();
 }
 
 void StatusPage::note_process() noexcept {

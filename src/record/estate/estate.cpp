@@ -10,6 +10,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/own_descriptor.h"
 #include "record/session.h"
 
 namespace turnpike::record {
@@ -39,15 +40,15 @@ std::size_t take_free(int file) {
 std::byte* take_shared() {
   const char* path = std::getenv(TURNPIKE_ENV_ESTATES);
   if (path == nullptr || *path == '\0') return nullptr;
-  const int file = open(path, O_RDWR | O_CLOEXEC);
-  if (file < 0) return nullptr;
+  OwnDescriptor file = OwnDescriptor::open(path, O_RDWR);
+  if (!file.is_open()) return nullptr;
   std::byte* base = nullptr;
   struct stat about{};
-  if (fstat(file, &about) == 0 && about.st_size == static_cast<off_t>(estate::kFileBytes)) {
-    const std::size_t number = take_free(file);
-    if (number < estate::kCount) base = map(file, estate::offset_of(number), estate::kBytes);
+  if (fstat(file.number(), &about) == 0 && about.st_size == static_cast<off_t>(estate::kFileBytes)) {
+    const std::size_t number = take_free(file.number());
+    if (number < estate::kCount) base = map(file.number(), estate::offset_of(number), estate::kBytes);
   }
-  close(file);
+  file.close();
   return base;
 }
 

@@ -12,6 +12,8 @@
 #include <memory>
 #include <string_view>
 
+#include "base/own_descriptor.h"
+
 namespace turnpike::record {
 namespace {
 
@@ -53,11 +55,11 @@ bool says_understood(std::string_view library, std::string_view name, std::strin
   std::memcpy(path.text, folder.data(), parent_size);
   std::memcpy(path.text + parent_size, name.data(), name.size());
   path.text[parent_size + name.size()] = '\0';
-  const int file = open(path.text, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
+  OwnDescriptor file = OwnDescriptor::open(path.text, O_RDONLY);
+  if (!file.is_open()) return false;
   char text[1024];
-  const ssize_t size = read(file, text, sizeof text);
-  close(file);
+  const ssize_t size = read(file.number(), text, sizeof text);
+  file.close();
   if (size <= 0) return false;
   const std::string_view content(text, static_cast<std::size_t>(size));
   const std::size_t at = content.find(before);

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/own_descriptor.h"
 #include "record/stacks/loaded_module.h"
 
 namespace turnpike::record {
@@ -22,19 +23,19 @@ constexpr std::size_t kMaxOpenFiles = 256;
 }  // namespace
 
 std::unique_ptr<SymbolFile> SymbolFile::open(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return nullptr;
+  OwnDescriptor descriptor = OwnDescriptor::open(path.c_str(), O_RDONLY);
+  if (!descriptor.is_open()) return nullptr;
   std::unique_ptr<SymbolFile> file(new (std::nothrow) SymbolFile);
   struct stat status{};
-  if (file != nullptr && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+  if (file != nullptr && fstat(descriptor.number(), &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
     const auto bytes = static_cast<std::size_t>(status.st_size);
-    void* memory = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    void* memory = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, descriptor.number(), 0);
     if (memory != MAP_FAILED) {
       file->file_ = static_cast<const char*>(memory);
       file->file_bytes_ = bytes;
     }
   }
-  close(descriptor);
+  descriptor.close();
   return file != nullptr && file->read_symbols() ? std::move(file) : nullptr;
 }
 

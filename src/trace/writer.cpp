@@ -147,7 +147,7 @@ bool Writer::resume(const char* path, const FileIdentity& identity, std::uint64_
     return false;
   }
   if (!start(file, path)) {
-    ::close(file);
+    if (errno != EBADF) ::close(file);  // else it is the program's number by now
     return false;
   }
   end_bytes_ = written_bytes_ = bytes;

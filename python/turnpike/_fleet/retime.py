@@ -27,14 +27,14 @@ _MOST_OF_STEPS = 0.5
 
 # A rank without a distribution is as slow in each step as in the mean of its minute. `increment` is what the logarithm
 # of a rank's distribution function grows by at a bucket; at its first one, it comes from minus infinity.
-_PREPARE = """
+_PREPARE = f"""
 CREATE TABLE own_parts AS
 WITH pairs AS (
   SELECT id, minute_ns, own_parts, unnest(range(1, len(own_parts), 2)) AS place FROM own_part_lists
 ), counts AS (
   SELECT id, minute_ns, own_parts[place] AS bucket, sum(own_parts[place + 1]) AS steps FROM pairs GROUP BY ALL
   UNION ALL
-  SELECT id, minute_ns, CAST(floor(128 * log2(greatest(own_ns / steps, 1))) AS INTEGER), steps FROM minutes
+  SELECT id, minute_ns, CAST(floor({_OF_DOUBLING} * log2(greatest(own_ns / steps, 1))) AS INTEGER), steps FROM minutes
   WHERE steps > 0 AND NOT EXISTS (
     FROM own_part_lists l WHERE l.id = minutes.id AND l.minute_ns = minutes.minute_ns AND len(l.own_parts) > 0)
 ), sums AS (

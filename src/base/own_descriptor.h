@@ -15,7 +15,7 @@ class OwnDescriptor {
   // Takes a descriptor that was opened just now.
   void take(int file) noexcept;
 
-  // -1: there is none, and errno says why.
+  // -1 if the file could not be opened; errno has the reason.
   int number() const noexcept { return number_; }
   bool is_open() const noexcept { return number_ >= 0; }
   // Whether it has its number still.

@@ -223,7 +223,7 @@ TEST_F(Schedules, AnUploadWaitsForASlotThatIsDone) {
   EXPECT_EQ(schedule_.ring().pinned_bytes(), 3 * kSlotBytes) << "none was page-locked beyond them";
 }
 
-// The question of an earlier look is none of this one.
+// A question that was asked in an earlier look does not count in this one.
 TEST_F(Schedules, AThreadThatAsksNothingHasNothingPageLocked) {
   add(Direction::kUp, 4);
   const auto held = simulation_.hold(0, stream_);

@@ -39,8 +39,8 @@ struct FindingChange {
 
 // One run in the unit of the comparison.
 struct Side {
-  std::optional<double>
-      duration_ns;  // the median of a step, on the devices with is_device_step, or the span of the run
+  // The median of a step, on the devices with is_device_step, or the span of the run.
+  std::optional<double> duration_ns;
   std::array<Figures, kDirectionCount> totals;
   Figures syncs;                     // blocked_ns: without what belongs to transfers
   std::optional<double> blocked_ns;  // by transfers and synchronisations, each wait once

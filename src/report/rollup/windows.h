@@ -30,7 +30,7 @@ struct WindowLimits {
 
 inline constexpr std::size_t kMostForSteps = 4;
 
-// Keeps what a sink of one kind of records is told, until `limit` records; then only how late they are.
+// Keeps the records of a process, up to `limit` of them. Beyond that it only notes how late they come.
 class Survey final : public trace::RecordSink {
  public:
   explicit Survey(std::size_t limit) : limit_(limit), loader_(std::make_unique<analyze::TimelineLoader>()) {}

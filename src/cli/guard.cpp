@@ -3,8 +3,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
+#include <set>
+#include <string_view>
 
 #include "analyze/budget/budget_file.h"
 #include "cli/commands.h"
@@ -12,6 +16,7 @@
 #include "cli/launch.h"
 #include "cli/message.h"
 #include "cli/recorder_environment.h"
+#include "guard/process_rules.h"
 #include "guard/rules.h"
 
 namespace turnpike::cli {
@@ -89,7 +94,7 @@ struct GuardArguments {
   bool fails_on_log = false;
 };
 
-// What the processes write a line to for each place that they log: memory that ends with this process.
+// What the processes write their lines to (guard::kLogVariable): memory that ends with this process.
 class Log {
  public:
   Log() : file_(memfd_create("turnpike-guard", MFD_CLOEXEC)) {}
@@ -101,17 +106,51 @@ class Log {
 
   std::string path() const { return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file_); }
   bool is_there() const { return file_ >= 0; }
-  bool is_empty() const {
-    struct stat status{};
-    return fstat(file_, &status) != 0 || status.st_size == 0;
+  // What was logged, and the texts of the allowances that allowed something.
+  struct Lines {
+    bool has_logged = false;
+    std::set<std::string, std::less<>> matched;
+  };
+  Lines read() const {
+    std::string text;
+    std::array<char, 1 << 16> block;
+    for (ssize_t count = 0; (count = pread(file_, block.data(), block.size(), static_cast<off_t>(text.size()))) > 0;) {
+      text.append(block.data(), static_cast<std::size_t>(count));
+    }
+    Lines lines;
+    for (std::string_view rest = text; !rest.empty();) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+      if (line.starts_with(guard::kAllowedBy)) {
+        lines.matched.emplace(line.substr(guard::kAllowedBy.size()));
+      } else {
+        lines.has_logged = true;
+      }
+    }
+    return lines;
   }
 
  private:
   int file_;
 };
 
-// The rules as the library reads them, one a line: those of the options behind those of the file, which they replace.
-Result<std::string> rules_of(const GuardArguments& arguments) {
+// An entry that allows nothing is a line that moved, or a mistake: what it stood for is forbidden now.
+void say_unmatched(const guard::Rules& rules, const Log::Lines& lines) {
+  for (const guard::Allowance& one : rules.allowances) {
+    if (one.is_optional || lines.matched.contains(one.text)) continue;
+    say(kGuardCommand, "nothing was allowed by '" + one.text +
+                           "': correct the site or remove it; optional = true in turnpike.toml says that it is fine");
+  }
+}
+
+// The rules, and their text as the library reads it, one a line.
+struct GivenRules {
+  std::string text;
+  guard::Rules rules;
+};
+
+// Those of the options stand behind those of the file, which they replace.
+Result<GivenRules> rules_of(const GuardArguments& arguments) {
   std::string rules;
   if (!arguments.config.empty()) {
     auto of_file = analyze::read_guard_rules(arguments.config);
@@ -127,8 +166,9 @@ Result<std::string> rules_of(const GuardArguments& arguments) {
   }
   for (const std::string& site : arguments.sites) rules += "allow=" + site + '\n';
   if (arguments.skip != 0) rules += "skip=" + std::to_string(arguments.skip) + '\n';
-  if (const auto parsed = guard::parse_rules(rules); !parsed) return parsed.error();
-  return rules;
+  auto parsed = guard::parse_rules(rules);
+  if (!parsed) return parsed.error();
+  return GivenRules{std::move(rules), std::move(*parsed)};
 }
 
 int run_guarded(Command app, const GuardArguments& arguments, const std::vector<std::string>& command) {
@@ -141,11 +181,13 @@ int run_guarded(Command app, const GuardArguments& arguments, const std::vector<
   if (!library) return fail(kGuardCommand, library.error().message, kUsage);
   const Log log;
   if (!log.is_there()) return fail(kGuardCommand, "there is no memory for the log", kUsage);
-  const auto ending = launch(command, guard_environment(*rules, *library, log.path()), {});
+  const auto ending = launch(command, guard_environment(rules->text, *library, log.path()), {});
   if (!ending) return fail(kGuardCommand, ending.error().message, kUsage);
   if (ending->start_error != 0) return start_failure(kGuardCommand, command, ending->start_error);
+  const Log::Lines lines = log.read();
+  say_unmatched(rules->rules, lines);
   if (ending->signal != 0) die_by(ending->signal);
-  return ending->exit_code == 0 && arguments.fails_on_log && !log.is_empty() ? kCheckFailed : ending->exit_code;
+  return ending->exit_code == 0 && arguments.fails_on_log && lines.has_logged ? kCheckFailed : ending->exit_code;
 }
 
 }  // namespace

@@ -39,7 +39,9 @@ Kinds PreparedRules::find_allowed(const Place& place) const {
 void PreparedRules::note_matched(const Place& place, Kind kind) noexcept {
   for (std::size_t i = 0; i < rules.allowances.size(); ++i) {
     const Allowance& one = rules.allowances[i];
-    if (one.kinds.has(kind) && place.matches(one.site)) has_matched_[i].store(true, std::memory_order_relaxed);
+    if (!one.kinds.has(kind) || !place.matches(one.site)) continue;
+    const bool is_first = !has_matched_[i].exchange(true, std::memory_order_relaxed);
+    if (is_first && tell_matched_ != nullptr) tell_matched_(one);
   }
 }
 

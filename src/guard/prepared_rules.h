@@ -26,6 +26,11 @@ class PreparedRules {
   // std::bad_alloc.
   bool allows(const Place& place, Kind kind);
 
+  // Is called for each allowance when a crossing is allowed by it for the first time. To be set before the rules are
+  // entered.
+  using TellMatched = void (*)(const Allowance&) noexcept;
+  void tell_matched_to(TellMatched tell) noexcept { tell_matched_ = tell; }
+
   // A block of tp.guard with these rules was entered.
   void note_entered() noexcept { is_entered_.store(true, std::memory_order_relaxed); }
   // Of rules that were entered: for the text of each allowance, whether a crossing was allowed by it, or none need be.
@@ -41,6 +46,7 @@ class PreparedRules {
   PlaceTable<std::atomic<std::uint32_t>> allowed_;  // kinds, from kNotedShift on those that were noted, and kIsKnown
   std::vector<std::atomic<bool>> has_matched_;      // of each allowance
   std::atomic<bool> is_entered_{false};
+  TellMatched tell_matched_ = nullptr;
 };
 
 // Those of this text: read once, as a block in a loop is entered with the same text. The Error is parse_rules()'s.

@@ -32,17 +32,33 @@ void summarise() noexcept {
   }
 }
 
+// Adds a line to the command's log, if the command is still there.
+void add_to_log(std::string line) {
+  const char* path = std::getenv(kLogVariable);
+  if (path == nullptr || *path == '\0') return;
+  const int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (file < 0) return;
+  line += '\n';
+  const auto written = write(file, line.data(), line.size());
+  static_cast<void>(written);
+  close(file);
+}
+
+void tell_matched(const Allowance& allowance) noexcept {
+  try {
+    add_to_log(std::string(kAllowedBy) + allowance.text);
+  } catch (...) {
+  }
+}
+
 }  // namespace
 
 void say_for_process(const std::string& line) noexcept {
   std::fprintf(stderr, "%s\n", line.c_str());
-  const char* path = std::getenv(kLogVariable);
-  if (path == nullptr || *path == '\0') return;
-  const int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-  if (file < 0) return;  // the command is gone
-  const auto written = write(file, (line + '\n').c_str(), line.size() + 1);
-  static_cast<void>(written);
-  close(file);
+  try {
+    add_to_log(line);
+  } catch (...) {
+  }
 }
 
 void enter_process_rules() noexcept {
@@ -56,6 +72,7 @@ void enter_process_rules() noexcept {
                    rules.error().message.c_str());
       return;
     }
+    (*rules)->tell_matched_to(tell_matched);
     static auto& log = *new LogTable;  // until the process has ended
     enter_everywhere(std::make_shared<Scope>(std::move(*rules), log));
     std::atexit(summarise);

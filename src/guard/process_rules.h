@@ -2,12 +2,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace turnpike::guard {
 
 inline constexpr const char* kRulesVariable = "TURNPIKE_GUARD";
-// A file to which a process adds a line for each place that it logs or could not raise at.
+// A file to which a process adds a line for each place that it logs or could not raise at, and one of kAllowedBy and
+// the text of an allowance that allowed something.
 inline constexpr const char* kLogVariable = "TURNPIKE_GUARD_LOG";
+inline constexpr std::string_view kAllowedBy = "allowed by ";
 
 // Says a line on standard error, and adds it to the log. For the first time of what is logged.
 void say_for_process(const std::string& line) noexcept;

@@ -139,6 +139,37 @@ def test_rules_come_from_the_file_and_options_replace_them(guard, tmp_path):
     guard("torch.item()\n", "--config", str(config), "--d2h", "allow")
 
 
+def test_sites_by_which_no_process_was_allowed_anything_are_named(guard, tmp_path):
+    config = tmp_path / "turnpike.toml"
+    config.write_text(
+        '[guard]\nd2h = "disallow"\n'
+        '[[allow]]\nsite = "train.py:save"\ndirection = "d2h"\n'
+        '[[allow]]\nsite = "train.py:load"\n'
+        '[[allow]]\nsite = "rare.py:1"\noptional = true\n'
+        '[[allow]]\nsite = "train.py:in_child"\n'
+    )
+    program = """\
+def save():
+    torch.item()
+def in_child():
+    torch.item()
+child = os.fork()
+if child == 0:
+    in_child()
+    os.kill(os.getpid(), 9)
+os.waitpid(child, 0)
+save()
+save()
+"""
+    said = (
+        "turnpike guard: nothing was allowed by '{}': correct the site or remove it; "
+        "optional = true in turnpike.toml says that it is fine"
+    )
+    done = guard(program, "--config", str(config), "--allow", "d2h gone.py:7", "--fail-on-log")
+    assert done.stderr.splitlines() == [said.format(site) for site in ("train.py:load", "d2h gone.py:7")]
+    assert guard("torch.item()\n", "--d2h", "log", "--allow", "train.py:4").stderr == ""
+
+
 def test_a_block_in_the_program_decides_inside_of_it(guard):
     program = """\
 import turnpike as tp

@@ -386,8 +386,9 @@ Result<std::string> read_guard_rules(const std::filesystem::path& path) {
   for (const Allowance& allowance : budget->allowances) {
     // A guard knows no memset.
     if (allowance.direction == Direction::kMemset) continue;
-    rules += "allow=" + (allowance.direction ? std::string(name_of(*allowance.direction)) + ' ' : std::string()) +
-             allowance.site + '\n';
+    rules += allowance.is_optional ? "may_allow=" : "allow=";
+    if (allowance.direction) rules += std::string(name_of(*allowance.direction)) + ' ';
+    rules += allowance.site + '\n';
   }
   return rules;
 }

@@ -362,7 +362,7 @@ def rows_of(taken: Taken) -> list[dict[str, Any]]:
     rows = []
     for fix in taken.program.fixes:
         savings = savings_us(taken, fix.name)
-        findings: list[Any] = [finding for finding in taken.findings if fix.follows(finding)]
+        findings: list[Any] = [claim for finding in taken.findings if (claim := fix.claim(finding))]
         if savings:
             rows += [row_of(taken, fix, savings, finding) for finding in joined(findings) or [None]]
         elif fix.name in taken.failed and PLAIN in taken.blocks:
@@ -372,12 +372,18 @@ def rows_of(taken: Taken) -> list[dict[str, Any]]:
 
 def joined(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """One finding in the place of those that a fix follows at once: what it saves is what all of them claim together. A
-    finding that another one supersedes adds nothing."""
+    finding that another one supersedes adds nothing. Each range is wider on both sides by what two runs of a program
+    differ; of all together, that counts once."""
     known = [finding for finding in findings if finding.get("saving_pct") is not None]
     leading = [finding for finding in known if not finding["superseded_by"]] or known[:1]
     if len(leading) < 2:
         return leading or findings[:1]
     sums = {key: sum(finding[key] for finding in leading) for key in SAVINGS if all(key in one for one in leading)}
+    if "saving_step_low_ns" in sums and "saving_step_high_ns" in sums:
+        widths = [finding["saving_step_high_ns"] - finding["saving_step_low_ns"] for finding in leading]
+        counted_again = (len(leading) - 1) * min(widths) / 2
+        sums["saving_step_low_ns"] += counted_again
+        sums["saving_step_high_ns"] -= counted_again
     return [leading[0] | sums | {"site": ", ".join(finding["site"] for finding in leading)}]
 
 

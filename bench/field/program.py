@@ -13,7 +13,7 @@ switch = false              the environment is all: the program has no such swit
 [[fix.answers]]             the findings whose advice it follows
 rule = "late_loader"
 site = "loader"             optional: a part of the finding's place
-says = "num_workers"        optional: a part of the finding's advice
+says = "num_workers"        optional: a part of the finding's advice, or of an alternative, whose saving it is then
 """
 
 from __future__ import annotations
@@ -39,14 +39,22 @@ class Fix:
     switch: bool = True
     lead: int | None = None
 
+    def claim(self, finding: dict[str, Any]) -> dict[str, Any] | None:
+        """The finding whose advice this is, with the saving of the way that it is; None if it is none of its ways."""
+        for way in ({}, *finding.get("alternatives", [])):
+            advised = finding | way
+            if any(
+                advised["rule"] == answer["rule"]
+                and answer.get("site", "") in advised["site"]
+                and answer.get("says", "") in advised["advice"]
+                for answer in self.answers
+            ):
+                return advised
+        return None
+
     def follows(self, finding: dict[str, Any]) -> bool:
         """Whether this is what the finding advises."""
-        return any(
-            finding["rule"] == answer["rule"]
-            and answer.get("site", "") in finding["site"]
-            and answer.get("says", "") in finding["advice"]
-            for answer in self.answers
-        )
+        return self.claim(finding) is not None
 
     def options(self, findings: list[dict[str, Any]]) -> list[str]:
         """The program's options. A number of workers is the one that the findings advise."""

@@ -31,6 +31,7 @@ from turnpike._move.scalars import Scalars
 from turnpike._move.stats import LoaderBatches, MoveStats, Traffic, configure_move, move_stats, release_pinned
 from turnpike._move.to import to
 from turnpike._report import (
+    Alternative,
     Device,
     Finding,
     HostThread,
@@ -63,6 +64,7 @@ def load_ipython_extension(shell: object) -> None:
 
 
 __all__ = [
+    "Alternative",
     "Calibration",
     "CalibrationPoint",
     "Device",

@@ -266,6 +266,15 @@ class LineChange:
 
 
 @dataclasses.dataclass(frozen=True)
+class Alternative:
+    """Another way to what a finding advises, with what it is expected to save."""
+
+    advice: str
+    saving_step_low_ns: int | None  #: of one step at least; None where it is not known
+    saving_step_high_ns: int | None  #: and at most
+
+
+@dataclasses.dataclass(frozen=True)
 class Finding:
     """One thing worth changing: what was seen, what a change would save, and the code to write."""
 
@@ -278,6 +287,7 @@ class Finding:
     saving_step_low_ns: int | None  #: what the advice is expected to save of one step at least
     saving_step_high_ns: int | None  #: and at most
     saving_reason: str | None  #: why the advice may reach only a part
+    alternatives: list[Alternative]  #: other ways to the same
     library_site: str | None  #: the line of a library where it is one's
     saving_pct: float | None
     superseded_by: str | None  #: the rule of the finding at the same site that leaves nothing of this one to gain
@@ -526,4 +536,8 @@ def _rows(row_type: type[_Row], values: list[dict[str, Any]]) -> list[_Row]:
 
 def _finding(values: dict[str, Any]) -> Finding:
     change = values["change"]
-    return _row(Finding, {**values, "change": None if change is None else _row(LineChange, change)})
+    parts = {
+        "change": None if change is None else _row(LineChange, change),
+        "alternatives": _rows(Alternative, values["alternatives"]),
+    }
+    return _row(Finding, values | parts)

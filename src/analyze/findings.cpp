@@ -35,23 +35,38 @@ Finding finding_of(const char* rule, const Candidate& candidate) {
   finding.advice = candidate.advice;
   if (candidate.library_site) finding.advice = library_advice(rule, *candidate.library_site).value_or(candidate.advice);
   finding.docs = std::string(kPages) + rule + ".md";
+  for (const OtherAdvice& other : candidate.others) finding.alternatives.push_back({.advice = other.text});
   return finding;
 }
 
 // By so much the steps of two runs of one program differ even if nothing was changed (bench/field: 1.5 to 16 %, median
-// 4.8), and by such a part the savings of copies were missed.
+// 4.8).
 constexpr double kStepsDiffer = 0.06;
-constexpr double kSavingsDiffer = 0.1;
 
-void add_range(const ProcessModel& model, double saving_ns, const Reach& reach, Finding& finding) {
+struct SavingRange {
+  std::int64_t low_ns;
+  std::int64_t high_ns;
+};
+
+// Nobody is advised to make a step slower, and none takes less than no time.
+SavingRange range_of(const ProcessModel& model, double saving_ns, const Reach& reach) {
   const double step_ns = model.measured_step_ns();
-  const double margin_ns = std::max(kStepsDiffer * step_ns, kSavingsDiffer * saving_ns);
-  const double low_ns = reach.low * saving_ns - margin_ns;
-  const double high_ns = reach.high * saving_ns + margin_ns;
-  // Nobody is advised to make a step slower, and none takes less than no time.
-  finding.saving_step_low_ns = std::llround(std::max(low_ns, 0.0));
-  finding.saving_step_high_ns = std::llround(std::min(high_ns, step_ns));
-  finding.saving_reason = reach.reason;
+  const double margin_ns = kStepsDiffer * step_ns;
+  const double low_ns = reach.low * saving_ns - reach.leaves_ns - margin_ns;
+  const double high_ns = reach.high * saving_ns - reach.leaves_ns + reach.adds_ns + margin_ns;
+  return {std::llround(std::clamp(low_ns, 0.0, step_ns)), std::llround(std::clamp(high_ns, 0.0, step_ns))};
+}
+
+void add_ranges(const ProcessModel& model, double saving_ns, const Candidate& candidate, Finding& finding) {
+  const SavingRange range = range_of(model, saving_ns, candidate.reach);
+  finding.saving_step_low_ns = range.low_ns;
+  finding.saving_step_high_ns = range.high_ns;
+  finding.saving_reason = candidate.reach.reason;
+  for (std::size_t i = 0; i < candidate.others.size(); ++i) {
+    const SavingRange other = range_of(model, saving_ns, candidate.others[i].reach);
+    finding.alternatives[i].saving_step_low_ns = other.low_ns;
+    finding.alternatives[i].saving_step_high_ns = other.high_ns;
+  }
 }
 
 // False if the candidate is not worth reporting. `shown`: where steps are kept.
@@ -69,7 +84,7 @@ bool add_saving(const ProcessModel& model, TrialGraph& trial, const Candidate& c
   finding.saving_step_ns = static_cast<std::int64_t>(std::llround(saving_ns));
   const double steps = model.steps() ? static_cast<double>(model.steps()->steps.count) : 1.0;
   finding.saving_ns = static_cast<std::int64_t>(std::llround(saving_ns * steps));
-  add_range(model, saving_ns, candidate.reach, finding);
+  add_ranges(model, saving_ns, candidate, finding);
   if (*finding.saving_pct < kMinSavingPct) return false;
   if (shown) judged.step = retimed_step(*shown, *graph, *times_ns, *predicted_ns);
   return true;
@@ -87,7 +102,8 @@ std::optional<double> saving_pct_of(const ProcessModel& model, TrialGraph& trial
 
 // Changes that leave no copy to be made otherwise.
 bool removes_copies(Change change) {
-  return change == Change::kHoistUpload || change == Change::kKeepOnDevice || change == Change::kRemoveSync;
+  return change == Change::kHoistUpload || change == Change::kHoistWork || change == Change::kKeepOnDevice ||
+         change == Change::kRemoveSync;
 }
 
 // Whether most of the calls that `other` is about are not made any more. What is made once, before the loop, is little.

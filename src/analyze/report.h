@@ -399,6 +399,14 @@ struct LineTime {
   std::optional<std::int64_t> gpu_idle_ns{};  // device doing nothing during the waits
 };
 
+// Another way to what a finding advises, and what it is expected to save of one step at least and at most; known where
+// the saving of the finding is.
+struct Alternative {
+  std::string advice;
+  std::optional<std::int64_t> saving_step_low_ns{};
+  std::optional<std::int64_t> saving_step_high_ns{};
+};
+
 // Something that should be done otherwise. Savings are differences between a re-timed run with the change and the run
 // as it is; those of several findings overlap and cannot be added up.
 struct Finding {
@@ -417,6 +425,7 @@ struct Finding {
   std::optional<std::int64_t> saving_step_low_ns{};
   std::optional<std::int64_t> saving_step_high_ns{};
   std::string saving_reason{};
+  std::vector<Alternative> alternatives{};
 };
 
 // The key of Report::losses for files of a run that could not be read while others could.

@@ -173,6 +173,24 @@ def test_a_fix_follows_the_rule_the_place_and_the_words_of_a_finding():
     assert not fix.follows(finding(advice="raise prefetch_factor"))
 
 
+def test_a_fix_that_is_an_alternative_has_its_saving():
+    fix = programs.Fix("malloc", "", ({"rule": "late_loader", "says": "MALLOC"},))
+    other = {"advice": "set MALLOC_X", "saving_step_low_ns": 30, "saving_step_high_ns": 40}
+    both = finding(saving_step_low_ns=50, saving_step_high_ns=60, alternatives=[other])
+    claim = fix.claim(both)
+    assert (claim["saving_step_low_ns"], claim["saving_step_high_ns"]) == (30, 40)
+    first = programs.Fix("workers", "", ({"rule": "late_loader", "says": "num_workers"},)).claim(both)
+    assert (first["saving_step_low_ns"], first["saving_step_high_ns"]) == (50, 60)
+    assert fix.claim(finding()) is None
+
+
+def test_of_claims_together_the_difference_between_two_runs_counts_once():
+    one = finding(saving_step_ns=50, saving_step_low_ns=44, saving_step_high_ns=56)
+    two = finding(saving_step_ns=30, saving_step_low_ns=20, saving_step_high_ns=40, site="train.py:6")
+    [joined] = harness.joined([one, two])
+    assert (joined["saving_step_low_ns"], joined["saving_step_high_ns"]) == (70, 90)
+
+
 def test_the_number_of_workers_is_the_advised_one():
     fix = programs.Fix("workers", "", ({"rule": "late_loader"},))
     assert fix.options([finding()]) == ["--fix", "workers", "--num-workers", "6"]

@@ -293,6 +293,9 @@ inline std::vector<analyze::Finding> distinct_findings() {
   leading.saving_step_low_ns = 717'000;
   leading.saving_step_high_ns = 1'161'000;
   leading.saving_reason = "the reason of the first range";
+  leading.alternatives = {
+      {.advice = "Another way of the first.", .saving_step_low_ns = 513'000, .saving_step_high_ns = 957'000},
+      {.advice = "A third way."}};
   analyze::Finding followed;
   followed.rule = "blocking_copy";
   followed.severity = analyze::Severity::kError;
@@ -307,6 +310,7 @@ inline std::vector<analyze::Finding> distinct_findings() {
   followed.docs = "docs/rules/second.md";
   followed.saving_step_low_ns = 606'000;
   followed.saving_step_high_ns = 1'050'000;
+  followed.alternatives = {{.advice = "Another way of the second."}};
   analyze::Finding error;
   error.rule = "race";
   error.severity = analyze::Severity::kError;
@@ -315,6 +319,7 @@ inline std::vector<analyze::Finding> distinct_findings() {
   error.evidence = "The evidence of the third.";
   error.advice = "The advice of the third.";
   error.docs = "docs/rules/third.md";
+  error.alternatives = {{.advice = "Another way of the third."}};
   return {leading, followed, error};
 }
 

@@ -15,27 +15,29 @@ std::string evidence_of(const ProcessModel& model, const CopyCount& copies) {
 // copies into them cross at 1 to 2 GB/s, into pages used before at 12 (H100).
 constexpr std::uint64_t kLargeBytes = 1 << 20;
 constexpr double kNewPagesGbps = 5;
+constexpr double kUsedPagesGbps = 12;
 
 bool comes_into_new_pages(const CopyCount& copies) {
   if (copies.pageable_count == 0 || copies.device_ns == 0 || copies.bytes < kLargeBytes * copies.count) return false;
   return static_cast<double>(copies.bytes) < kNewPagesGbps * static_cast<double>(copies.device_ns);
 }
 
-std::string advice_for_download(const SiteCalls& site, const CopyCount& copies) {
+std::string advice_for_download(const SiteCalls& site) {
   if (!site.facts->place.op) {
     return "Copy into page-locked memory with cudaMemcpyAsync, and read it one step later, behind "
            "cudaEventSynchronize.";
   }
-  std::string advice =
-      "Read it one step later: pending = tp.fetch(x) now, pending.result() in the next step. By hand: "
-      "host.copy_(x, non_blocking=True) into a pinned tensor, and event.synchronize() before the read.";
-  if (comes_into_new_pages(copies)) {
-    advice +=
-        " If it is needed at once: malloc takes new pages for each result. tp.to(x, \"cpu\") uses its memory again, and "
-        "so does malloc with MALLOC_MMAP_THRESHOLD_=1073741824 and MALLOC_TRIM_THRESHOLD_=17179869184 in the "
-        "environment.";
-  }
-  return advice;
+  return "Read it one step later: pending = tp.fetch(x) now, pending.result() in the next step. By hand: "
+         "host.copy_(x, non_blocking=True) into a pinned tensor, and event.synchronize() before the read.";
+}
+
+// The CPU still waits until the bytes have come into pages that are there.
+std::vector<OtherAdvice> advice_for_new_pages(const ProcessModel& model, const CopyCount& copies) {
+  const double bytes_a_step = static_cast<double>(copies.bytes) / static_cast<double>(model.step_count());
+  return {{.text = "If it is needed at once: malloc takes new pages for each result. tp.to(x, \"cpu\") uses its memory "
+                   "again, and so does malloc with MALLOC_MMAP_THRESHOLD_=1073741824 and "
+                   "MALLOC_TRIM_THRESHOLD_=17179869184 in the environment.",
+           .reach = {.leaves_ns = bytes_a_step / kUsedPagesGbps}}};
 }
 
 void find_upload(const ProcessModel& model, const SiteCalls& site, std::vector<Candidate>& found) {
@@ -59,6 +61,7 @@ void find_download(const ProcessModel& model, const SiteCalls& site, std::vector
   const CopyCount& copies = count_copies(site, Direction::kDeviceToHost);
   if (!matters(model, copies.host_ns)) return;
   const bool is_pageable = copies.pageable_count > 0;
+  const bool is_of_python = site.facts->place.op.has_value();
   const Selection& calls = copies_of(site, Direction::kDeviceToHost);
   // Without the link's rate the gain is that of not waiting; the copies would also be faster.
   const bool can_pin = is_pageable && is_link_known(model, calls, Direction::kDeviceToHost);
@@ -67,8 +70,10 @@ void find_download(const ProcessModel& model, const SiteCalls& site, std::vector
                    .title = is_pageable ? "the CPU waits for a result, which comes into ordinary (pageable) memory"
                                         : "the CPU waits for a result to come down",
                    .evidence = evidence_of(model, copies),
-                   .advice = advice_for_download(site, copies),
-                   .changes = {{can_pin ? Change::kPin : Change::kDeferSync, calls}}});
+                   .advice = advice_for_download(site),
+                   .changes = {{can_pin ? Change::kPin : Change::kDeferSync, calls}},
+                   .others = is_of_python && comes_into_new_pages(copies) ? advice_for_new_pages(model, copies)
+                                                                          : std::vector<OtherAdvice>()});
 }
 
 }  // namespace

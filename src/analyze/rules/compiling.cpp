@@ -3,13 +3,16 @@
 #include "analyze/rules/compiling.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "analyze/rules/measure.h"
 #include "base/statistics.h"
+#include "base/units.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -26,6 +29,8 @@ constexpr double kSameLaunches = 0.05;
 // What compiled models reached of the prediction in bench/field: 0.56 to 0.93.
 constexpr double kCompiledAtLeast = 0.55;
 constexpr double kCompiledWithReads = 0.4;
+// Of a step: joining kernels that take less than this is not worth a word.
+constexpr double kToldShare = 0.01;
 
 bool reads_back(const ProcessModel& model, std::uint32_t call) {
   const auto& operations = model.operations_of(call);
@@ -105,6 +110,30 @@ bool is_in_pieces(const ProcessModel& model, const StepCalls& calls, const Reads
   return reads.in_model_a_step >= kFewReadsAStep || launches < kLaunchesOfAGraph * reads.a_step;
 }
 
+// Work on one element after the other, and sums: the compiler makes one kernel of many such.
+constexpr std::array<std::string_view, 5> kJoined = {"elementwise_kernel", "reduce_kernel", "oftmax", "ayer_norm",
+                                                     "ropout"};
+
+bool is_joined(std::string_view kernel) {
+  return std::any_of(kJoined.begin(), kJoined.end(),
+                     [=](std::string_view part) { return kernel.find(part) != kernel.npos; });
+}
+
+// The device time of a step in kernels of the model that the compiler joins.
+double joined_ns(const ProcessModel& model, const StepCalls& calls) {
+  std::int64_t sum_ns = 0;
+  for (const std::uint32_t call : calls.model) {
+    for (const std::uint32_t index : model.operations_of(call)) {
+      const Operation& operation = model.graph().operations[index];
+      if (operation.kernel == kNone) continue;
+      if (is_joined(model.process().string(model.timeline().kernels[operation.kernel].name))) {
+        sum_ns += operation.end_ns - operation.start_ns;
+      }
+    }
+  }
+  return static_cast<double>(sum_ns) / static_cast<double>(model.step_count());
+}
+
 }  // namespace
 
 std::optional<Reach> reach_of_compiling(const ProcessModel& model, const StepCalls& calls) {
@@ -115,7 +144,14 @@ std::optional<Reach> reach_of_compiling(const ProcessModel& model, const StepCal
       "the compiled model replays; the optimizer, the loader and the rest of the loop stay as they are, and so do its "
       "guards and the copies of its inputs";
   if (is_broken) reason += "; it reads a value back " + times_a_step(model, reads.in_model) + ", where a graph ends";
-  return Reach{.low = is_broken ? kCompiledWithReads : kCompiledAtLeast, .high = 1, .reason = std::move(reason)};
+  const double may_join_ns = joined_ns(model, calls);
+  if (may_join_ns >= kToldShare * model.measured_step_ns()) {
+    reason += "; besides, its compiler joins kernels that take " + time_text(may_join_ns) + " a step";
+  }
+  return Reach{.low = is_broken ? kCompiledWithReads : kCompiledAtLeast,
+               .high = 1,
+               .adds_ns = may_join_ns,
+               .reason = std::move(reason)};
 }
 
 }  // namespace turnpike::analyze

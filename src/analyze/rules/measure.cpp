@@ -103,6 +103,15 @@ std::int64_t duration_ns(const ProcessModel& model, const Selection& calls) {
   return sum_ns;
 }
 
+std::vector<Interval> pauses_before(const ProcessModel& model, const Selection& calls) {
+  std::vector<Interval> pauses;
+  for (const std::uint32_t call : calls) {
+    const std::uint32_t before = model.graph().previous_call[call];
+    if (before != kNone) pauses.push_back({model.call(before).end_ns, model.call(call).start_ns});
+  }
+  return pauses;
+}
+
 std::string times_a_step(const ProcessModel& model, std::uint64_t count) {
   if (!model.steps()) return count == 1 ? "once" : std::to_string(count) + " times";
   const double each = static_cast<double>(count) / static_cast<double>(model.step_count());

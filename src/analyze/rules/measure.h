@@ -5,7 +5,9 @@
 #include <initializer_list>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "analyze/model/intervals.h"
 #include "analyze/rules/rule.h"
 #include "base/units.h"
 
@@ -39,6 +41,9 @@ std::set<std::uint32_t> steps_of(const ProcessModel& model, const Selection& cal
 bool is_regular(const ProcessModel& model, const Selection& calls);
 // The time in the calls themselves.
 std::int64_t duration_ns(const ProcessModel& model, const Selection& calls);
+
+// What their threads did before each of these calls, since the call before it.
+std::vector<Interval> pauses_before(const ProcessModel& model, const Selection& calls);
 
 // "3 times a step", "once a step", "twice a step", "in 1 of 8 steps"; without steps "12 times".
 std::string times_a_step(const ProcessModel& model, std::uint64_t count);

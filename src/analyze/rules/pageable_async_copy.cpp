@@ -1,7 +1,11 @@
 // Uploads from ordinary memory, which the GPU cannot reach: the driver stages them while the host waits.
 #include <algorithm>
 #include <optional>
+#include <unordered_set>
+#include <vector>
 
+#include "analyze/model/intervals.h"
+#include "analyze/model/link_state.h"
 #include "analyze/rules/copy_fault.h"
 #include "analyze/rules/loader.h"
 #include "analyze/rules/rules.h"
@@ -20,12 +24,42 @@ std::string evidence_of(const ProcessModel& model, const CopyCount& copies, cons
   return text + "; the CPU stood still for " + time_a_step(model, copies.host_ns);
 }
 
-std::string advice_for(const SiteCalls& site, bool is_loaded_here) {
+// Where the data of uploads come from.
+struct Origin {
+  bool is_loaded_here = false;   // a DataLoader without workers
+  bool is_of_file = false;       // a mapped file
+  bool is_of_optimizer = false;  // an optimizer on the CPU
+};
+
+bool are_of_files(const ProcessModel& model, const std::unordered_set<std::uint32_t>& from_files,
+                  const Selection& calls) {
+  const auto count = std::count_if(calls.begin(), calls.end(), [&](std::uint32_t call) {
+    return from_files.contains(model.call(call).correlation);
+  });
+  return 2 * static_cast<std::size_t>(count) > calls.size();
+}
+
+// Whether as much came down, and an optimizer is what samples mostly find between the calls.
+bool are_of_optimizer(const RuleInput& input, const Selection& calls, std::uint64_t bytes) {
+  const bool has_come_down = std::any_of(input.sites.begin(), input.sites.end(), [&](const SiteCalls& site) {
+    return count_copies(site, Direction::kDeviceToHost).bytes == bytes;
+  });
+  return has_come_down &&
+         loader_in(input.model, input.model.call(calls.front()).thread, IntervalSet(pauses_before(input.model, calls)))
+             .is_optimizer;
+}
+
+std::string advice_for(const SiteCalls& site, const Origin& origin) {
   if (!site.facts->place.op) {
     return "Allocate the buffer once with cudaMallocHost, or page-lock it once with cudaHostRegister, then use "
            "cudaMemcpyAsync.";
   }
-  if (is_loaded_here) {
+  if (origin.is_of_file) return "tp.to(state, device) reads the mapped file and stages it on threads of its own.";
+  if (origin.is_of_optimizer) {
+    return "Keep what the optimizer updates on the CPU in page-locked memory: torch.empty_like(p, device=\"cpu\", "
+           "pin_memory=True) once, then parameter.copy_(p, non_blocking=True).";
+  }
+  if (origin.is_loaded_here) {
     return "tp.to(batch, device) stages it on threads of its own. As long as the DataLoader has no workers, pinning in "
            "it takes this process more time than the copy saves.";
   }
@@ -33,23 +67,40 @@ std::string advice_for(const SiteCalls& site, bool is_loaded_here) {
          ".to(device, non_blocking=True). Or tp.to(batch, device), which needs no pinning.";
 }
 
+// The pages of a mapped file are still looked up, in groups of 64 KiB (Linux's fault_around_bytes), and that takes
+// about 1.2 us a group (bench/field, mapped_model).
+constexpr double kPagesBytes = 64 << 10;
+constexpr double kLookUpNs = 1'200;
+
+Reach reach_for(const ProcessModel& model, const CopyCount& copies, const Origin& origin) {
+  if (!origin.is_of_file) return {};
+  const double groups_a_step =
+      static_cast<double>(copies.bytes) / kPagesBytes / static_cast<double>(model.step_count());
+  return {.leaves_ns = groups_a_step * kLookUpNs, .reason = "the file's pages are still looked up one after the other"};
+}
+
 }  // namespace
 
 void find_pageable_async_copy(const RuleInput& input, std::vector<Candidate>& found) {
   const ProcessModel& model = input.model;
   std::optional<bool> is_loaded_here;  // looked up for the first finding
+  const std::unordered_set<std::uint32_t> from_files = copies_from_files(model.process());
   for (const SiteCalls& site : input.sites) {
     if (upload_fault(model, site) != CopyFault::kPageable) continue;
     const CopyCount& copies = count_copies(site, Direction::kHostToDevice);
     if (!matters(model, std::max(copies.host_ns, copies.device_ns))) continue;
     const Selection& calls = copies_of(site, Direction::kHostToDevice);
     if (!is_loaded_here) is_loaded_here = loads_in_main_process(model);
+    const Origin origin = {.is_loaded_here = *is_loaded_here,
+                           .is_of_file = are_of_files(model, from_files, calls),
+                           .is_of_optimizer = are_of_optimizer(input, calls, copies.bytes)};
     found.push_back({.site = site.facts->place.site,
                      .library_site = site.facts->place.library_site,
                      .title = "uploads from ordinary (pageable) memory",
                      .evidence = evidence_of(model, copies, calls),
-                     .advice = advice_for(site, *is_loaded_here),
-                     .changes = {{Change::kPin, calls}}});
+                     .advice = advice_for(site, origin),
+                     .changes = {{Change::kPin, calls}},
+                     .reach = reach_for(model, copies, origin)});
   }
 }
 

@@ -1,11 +1,14 @@
 // The same data goes up in each step, though the GPU has it already.
 #include <algorithm>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "analyze/rules/content.h"
 #include "analyze/rules/measure.h"
 #include "analyze/rules/rules.h"
 #include "base/statistics.h"
+#include "trace/frames.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -71,6 +74,43 @@ std::string evidence_of(const ProcessModel& model, const SiteCalls& site, const 
   return host_ns == 0 ? text : text + "; the CPU stood still for " + time_a_step(model, host_ns);
 }
 
+bool is_of_function(const trace::Frame& frame, const Place& place) {
+  return frame.file == place.file && frame.function == place.function;
+}
+
+// Fewer samples than this tell nothing.
+constexpr std::size_t kFewSamples = 3;
+
+// Whether the function that makes these uploads does little else in a step, as one that loads a model from a file does:
+// who keeps the data on the GPU does not call it. The function of the loop itself is in all samples.
+bool are_all_that_is_called_for(const ProcessModel& model, const SiteCalls& site, const Repeats& uploads) {
+  const Place& place = site.facts->place;
+  if (!place.file || !place.function) return false;
+  std::vector<Interval> times = pauses_before(model, uploads.uploads);
+  for (const std::uint32_t call : uploads.uploads)
+    times.push_back({model.call(call).start_ns, model.call(call).end_ns});
+  const IntervalSet of_uploads(std::move(times));
+  const Interval& stretch = model.graph().window;
+  std::size_t within = 0, beside = 0,
+              beside_too = 0;  // samples in the function among the uploads; others; and those in it
+  for (const trace::SampleRecord& sample : model.timeline().samples) {
+    if (sample.thread != model.call(uploads.uploads.front()).thread || sample.time_ns < stretch.start_ns ||
+        sample.time_ns >= stretch.end_ns) {
+      continue;
+    }
+    const auto frames = trace::frames_of(model.process(), sample.stack);
+    const bool is_in_it = std::any_of(frames.begin(), frames.end(),
+                                      [&](const trace::Frame* frame) { return is_of_function(*frame, place); });
+    if (of_uploads.covered_ns(sample.time_ns, sample.time_ns + 1) > 0) {
+      within += is_in_it ? 1 : 0;
+    } else {
+      ++beside;
+      beside_too += is_in_it ? 1 : 0;
+    }
+  }
+  return within >= kFewSamples && beside >= kFewSamples && 4 * beside_too < beside;
+}
+
 std::string advice_for(const Repeats& uploads) {
   if (uploads.distinct > 1) {
     return "Keep it on the GPU: data = data.to(device) once, before the loop, and data[i] in it. If it has no room there, "
@@ -88,6 +128,8 @@ void find_repeated_upload(const RuleInput& input, std::vector<Candidate>& found)
   for (const SiteCalls& site : input.sites) {
     const Repeats uploads = history.repeats_at(site);
     if (!is_worth_telling(input.model, uploads)) continue;
+    const Change change =
+        are_all_that_is_called_for(input.model, site, uploads) ? Change::kHoistWork : Change::kHoistUpload;
     found.push_back({.site = site.facts->place.site,
                      .library_site = site.facts->place.library_site,
                      .severity = uploads.is_by_content ? Severity::kWarning : Severity::kInfo,
@@ -95,7 +137,7 @@ void find_repeated_upload(const RuleInput& input, std::vector<Candidate>& found)
                                                     : "uploads the same buffer again and again",
                      .evidence = evidence_of(input.model, site, uploads),
                      .advice = advice_for(uploads),
-                     .changes = {{Change::kHoistUpload, uploads.repeats}}});
+                     .changes = {{change, uploads.repeats}}});
   }
 }
 

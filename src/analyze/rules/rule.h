@@ -57,7 +57,15 @@ struct RuleInput {
 struct Reach {
   double low = 1;  // of the saving
   double high = 1;
+  double leaves_ns = 0;  // of a step: what the advice leaves of what the change takes away
+  double adds_ns = 0;    // of a step: what it may take away besides, at most
   std::string reason{};  // why it may be less or more, as a clause; empty: the advice is the change
+};
+
+// Another way to the same, which reaches another part of the saving.
+struct OtherAdvice {
+  std::string text;
+  Reach reach;
 };
 
 struct Candidate {
@@ -71,6 +79,7 @@ struct Candidate {
   // matter is dropped.
   std::vector<NamedChange> changes;
   Reach reach{};
+  std::vector<OtherAdvice> others{};
 };
 
 struct Rule {

@@ -1,9 +1,15 @@
-// Takes the sample of the thread that is nearest in time to each call.
+// Takes the samples of the thread that are nearest to each call, in its own step and in those that launch the same.
 #include "analyze/rules/step_parts.h"
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <optional>
 #include <span>
+#include <utility>
+#include <vector>
+
+#include "base/statistics.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -14,6 +20,8 @@ enum class StepPart : std::uint8_t { kModel, kOptimizer, kOther, kUnknown };
 
 // Samples are a millisecond apart; one farther than this is of something else.
 constexpr std::int64_t kNearNs = 5'000'000;
+// A sample so far from a launch counts half as much as one beside it: it may be of what comes next.
+constexpr double kCloseNs = 10'000;
 
 StepPart part_of_phase(std::optional<Phase> phase) {
   if (!phase) return StepPart::kUnknown;
@@ -46,6 +54,88 @@ const SampleRecord* nearest(std::span<const SampleRecord> samples, std::uint32_t
   return best;
 }
 
+// The launches of one thread, in the order of time.
+struct Launching {
+  std::vector<std::uint32_t> launches;
+  std::vector<std::uint32_t> ordinals;  // of each in its step
+  std::size_t usual_count = 0;          // in the median step
+  std::vector<std::uint32_t> step_counts;
+
+  bool is_usual(const ProcessModel& model, std::size_t index) const {
+    return step_counts[model.step_of(launches[index])] == usual_count;
+  }
+};
+
+std::map<std::uint32_t, Launching> launches_by_thread(const ProcessModel& model) {
+  std::map<std::uint32_t, Launching> threads;
+  for (std::uint32_t index = 0; index < model.graph().calls.size(); ++index) {
+    const Call& call = model.call(index);
+    if (call.kind != trace::CallKind::kLaunch || model.is_autograd_thread(call.thread)) continue;
+    Launching& thread = threads[call.thread];
+    const std::uint32_t step = model.step_of(index);
+    if (thread.step_counts.size() <= step) thread.step_counts.resize(step + 1);
+    thread.launches.push_back(index);
+    thread.ordinals.push_back(thread.step_counts[step]++);
+  }
+  for (auto& [id, thread] : threads) {
+    std::vector<std::uint32_t> counts = thread.step_counts;
+    std::erase(counts, 0u);
+    thread.usual_count = median(std::move(counts)).value_or(0);
+  }
+  return threads;
+}
+
+struct NearLaunch {
+  std::size_t index;
+  std::int64_t distance_ns;
+};
+
+// The launch of a thread that is nearest to a time; nullopt: none is near.
+std::optional<NearLaunch> nearest_launch(const ProcessModel& model, const Launching& thread, std::int64_t time_ns) {
+  const auto after =
+      std::lower_bound(thread.launches.begin(), thread.launches.end(), time_ns,
+                       [&](std::uint32_t call, std::int64_t time) { return model.call(call).start_ns < time; });
+  std::optional<NearLaunch> best;
+  const auto offer = [&](std::vector<std::uint32_t>::const_iterator launch) {
+    const Call& call = model.call(*launch);
+    const std::int64_t distance_ns = std::max({call.start_ns - time_ns, time_ns - call.end_ns, std::int64_t{0}});
+    if (distance_ns > (best ? best->distance_ns : kNearNs)) return;
+    best = {static_cast<std::size_t>(launch - thread.launches.begin()), distance_ns};
+  };
+  if (after != thread.launches.begin()) offer(std::prev(after));
+  if (after != thread.launches.end()) offer(after);
+  return best;
+}
+
+// Steps that launch equally many times launch the same: a sample beside the tenth launch of one step is beside that of
+// each. So there are samples everywhere in a step, though few in each. By ordinal; kUnknown: no sample was near.
+std::vector<StepPart> parts_of_ordinals(const ProcessModel& model, std::uint32_t id, const Launching& thread) {
+  std::vector<std::map<StepPart, double>> votes(thread.usual_count);
+  const Interval& stretch = model.graph().window;
+  for (const SampleRecord& sample : model.timeline().samples) {
+    if (sample.thread != id || sample.time_ns < stretch.start_ns || sample.time_ns >= stretch.end_ns) continue;
+    const auto launch = nearest_launch(model, thread, sample.time_ns);
+    if (!launch || !thread.is_usual(model, launch->index)) continue;
+    const double weight = kCloseNs / (kCloseNs + static_cast<double>(launch->distance_ns));
+    votes[thread.ordinals[launch->index]][part_of_phase(model.place_of_stack(sample.stack).phase)] += weight;
+  }
+  std::vector<StepPart> parts(thread.usual_count, StepPart::kUnknown);
+  std::vector<std::size_t> seen;
+  for (std::size_t ordinal = 0; ordinal < votes.size(); ++ordinal) {
+    if (votes[ordinal].empty()) continue;
+    seen.push_back(ordinal);
+    parts[ordinal] = std::max_element(votes[ordinal].begin(), votes[ordinal].end(), [](const auto& a, const auto& b) {
+                       return a.second < b.second;
+                     })->first;
+  }
+  // Between two that are known, each is as the nearer one.
+  for (std::size_t ordinal = 0, next = 0; ordinal < parts.size() && !seen.empty(); ++ordinal) {
+    while (next + 1 < seen.size() && seen[next + 1] + seen[next] < 2 * ordinal) ++next;
+    if (votes[ordinal].empty()) parts[ordinal] = parts[seen[next]];
+  }
+  return parts;
+}
+
 std::vector<StepPart> parts_of_calls(const ProcessModel& model) {
   const std::span<const SampleRecord> samples(model.timeline().samples);
   std::vector<StepPart> parts(model.graph().calls.size(), StepPart::kUnknown);
@@ -55,6 +145,14 @@ std::vector<StepPart> parts_of_calls(const ProcessModel& model) {
       parts[index] = StepPart::kModel;
     } else if (const SampleRecord* sample = nearest(samples, call.thread, call.start_ns)) {
       parts[index] = part_of_phase(model.place_of_stack(sample->stack).phase);
+    }
+  }
+  for (const auto& [id, thread] : launches_by_thread(model)) {
+    const std::vector<StepPart> of_ordinals = parts_of_ordinals(model, id, thread);
+    for (std::size_t index = 0; index < thread.launches.size(); ++index) {
+      if (!thread.is_usual(model, index)) continue;
+      const StepPart part = of_ordinals[thread.ordinals[index]];
+      if (part != StepPart::kUnknown) parts[thread.launches[index]] = part;
     }
   }
   return parts;

@@ -72,6 +72,13 @@ class Changer {
     applied_.push_back(call);
   }
 
+  void hoist_work(std::uint32_t call) {
+    if (!is_of(call, Direction::kHostToDevice)) return;
+    drop_copy(call);
+    set_gap(graph_, call, 0);
+    applied_.push_back(call);
+  }
+
   // The wait is for what it waited for one step earlier.
   void defer_sync(const Selection& calls) {
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> earlier;  // by place and number in the step
@@ -500,6 +507,9 @@ constexpr std::array kTable = {
           each<&Changer::remove_allocation>},
     Entry{Change::kFullLinkWidth, "full_link_width", "the link has the lanes and the PCIe generation of the card",
           each<&Changer::widen_link>},
+    Entry{Change::kHoistWork, "hoist_work",
+          "the upload happens once, before the loop, and so does the CPU's work right before it",
+          each<&Changer::hoist_work>},
 };
 
 constexpr bool is_in_order() {
@@ -508,7 +518,7 @@ constexpr bool is_in_order() {
   }
   return true;
 }
-static_assert(is_in_order() && static_cast<std::size_t>(Change::kFullLinkWidth) + 1 == kTable.size());
+static_assert(is_in_order() && static_cast<std::size_t>(Change::kHoistWork) + 1 == kTable.size());
 
 const Entry& entry_of(Change change) {
   return kTable[static_cast<std::size_t>(change)];

@@ -30,7 +30,8 @@ enum class Change : std::uint8_t {
   kConvertOnDevice,
   kKeepOnDevice,
   kRemoveAllocation,
-  kFullLinkWidth
+  kFullLinkWidth,
+  kHoistWork
 };
 const char* name_of(Change change);     // "hoist_upload"
 const char* meaning_of(Change change);  // "the upload is made once, before the loop"

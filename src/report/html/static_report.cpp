@@ -63,12 +63,16 @@ std::string finding_html(const Finding& finding, const std::optional<LineChange>
   const std::string evidence = finding.evidence.empty() ? "" : "<p>Why: " + escaped(finding.evidence) + "</p>\n";
   const std::string reason =
       finding.saving_reason.empty() ? "" : "<p>Gain: " + escaped(finding.saving_reason) + "</p>\n";
+  std::string others;
+  for (const analyze::Alternative& alternative : finding.alternatives) {
+    others += "<p>Or: " + escaped(alternative_text(finding, alternative, report.steps.has_value())) + "</p>\n";
+  }
   return fmt::format(
       "<article class=\"card\"><header><h2><span class=\"rank\">{}</span> {}{}</h2>"
-      "<strong class=\"saving\">{}</strong></header>\n<p class=\"advice\">Fix: {}</p>\n{}{}{}</article>\n",
+      "<strong class=\"saving\">{}</strong></header>\n<p class=\"advice\">Fix: {}</p>\n{}{}{}{}</article>\n",
       rank, site, escaped(site.empty() ? capitalised(finding.title) : finding.title),
-      escaped(gain_text(finding, report)), escaped(finding.advice), change ? change_html(*change) : "", evidence,
-      reason);
+      escaped(gain_text(finding, report)), escaped(finding.advice), change ? change_html(*change) : "", others,
+      evidence, reason);
 }
 
 // The waits, and behind them what copies took beside waits.

@@ -251,6 +251,19 @@ Json to_object(const analyze::IdleSite& site) {
   return object;
 }
 
+Json to_object(const analyze::Alternative& alternative) {
+  return {{"advice", alternative.advice},
+          {"saving_step_low_ns", or_null(alternative.saving_step_low_ns)},
+          {"saving_step_high_ns", or_null(alternative.saving_step_high_ns)}};
+}
+
+template <typename T>
+Json to_array(const std::vector<T>& items) {
+  Json array = Json::array();
+  for (const T& item : items) array.push_back(to_object(item));
+  return array;
+}
+
 Json to_object(const analyze::Finding& finding) {
   return {{"rule", finding.rule},
           {"severity", analyze::name_of(finding.severity)},
@@ -266,7 +279,8 @@ Json to_object(const analyze::Finding& finding) {
           {"library_site", or_null(finding.library_site)},
           {"saving_step_low_ns", or_null(finding.saving_step_low_ns)},
           {"saving_step_high_ns", or_null(finding.saving_step_high_ns)},
-          {"saving_reason", or_null(finding.saving_reason)}};
+          {"saving_reason", or_null(finding.saving_reason)},
+          {"alternatives", to_array(finding.alternatives)}};
 }
 
 Json to_object(const LineChange& change) {
@@ -280,13 +294,6 @@ Json findings_array(const std::vector<analyze::Finding>& findings, const LineCha
     const bool is_known = i < changes.size() && changes[i];
     array.back()["change"] = is_known ? to_object(*changes[i]) : Json(nullptr);
   }
-  return array;
-}
-
-template <typename T>
-Json to_array(const std::vector<T>& items) {
-  Json array = Json::array();
-  for (const T& item : items) array.push_back(to_object(item));
   return array;
 }
 

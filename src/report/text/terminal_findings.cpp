@@ -49,6 +49,9 @@ void print_finding(const analyze::Finding& finding, std::size_t number, bool has
       fmt::format("{}: {}; {}", place_text(finding), cleaned(finding.title), saving_text(finding, has_steps)), style);
   page.paragraph("     what  ", cleaned(finding.evidence));
   page.paragraph("     fix   ", cleaned(finding.advice));
+  for (const analyze::Alternative& alternative : finding.alternatives) {
+    page.paragraph("     or    ", cleaned(alternative_text(finding, alternative, has_steps)));
+  }
   if (!finding.saving_reason.empty()) page.paragraph("     gain  ", cleaned(finding.saving_reason));
 }
 

@@ -58,5 +58,49 @@ TEST(PageableAsyncCopy, AdvisesCudaWhereThereIsNoPyTorch) {
   EXPECT_NE(findings[0].advice.find("cudaHostRegister"), std::string::npos);
 }
 
+TEST(PageableAsyncCopy, OfAMappedFileLeavesItsPagesToBeLookedUp) {
+  StepProgram program = pageable_async_copy_program(kStaged, kTo);
+  const Finding ordinary = program.findings(kPageableAsyncCopy, link_of(55)).at(0);
+  StepProgram mapped = pageable_async_copy_program(kStaged, kTo);
+  mapped.builder().process().metadata["from_files"] = "1 3 5 7 9 11";  // the uploads; kernels have the others
+  const Finding of_file = mapped.findings(kPageableAsyncCopy, link_of(55)).at(0);
+  EXPECT_EQ(of_file.advice, "tp.to(state, device) reads the mapped file and stages it on threads of its own.");
+  constexpr double kLookingUpNs = 256 * 1'200;  // 16 MiB in groups of 64 KiB
+  EXPECT_NEAR(static_cast<double>(*ordinary.saving_step_low_ns - *of_file.saving_step_low_ns), kLookingUpNs, 1);
+  EXPECT_NEAR(static_cast<double>(*ordinary.saving_step_high_ns - *of_file.saving_step_high_ns), kLookingUpNs, 1);
+  EXPECT_EQ(*ordinary.saving_step_ns, *of_file.saving_step_ns) << "what the change itself would save";
+}
+
+// Gradients come down, an optimizer runs on the CPU, and parameters go up.
+std::string advice_beside_an_optimizer(bool has_optimizer, std::uint64_t bytes_down) {
+  StepProgram program;
+  ProcessBuilder& builder = program.builder();
+  const std::uint32_t adam =
+      builder.stack({builder.python("Adam.step", "/opt/lib/python3.12/site-packages/torch/optim/adam.py", 5),
+                     builder.python("step", "/home/me/train.py", 20)});
+  const std::uint32_t own = builder.stack({builder.python("step", "/home/me/train.py", 21)});
+  StepCopy up = kStaged;
+  up.stack = program.stack(23, kTo);
+  StepCopy down = up;
+  down.stack = program.stack(19, kTo);
+  down.bytes = bytes_down;
+  program.steps(6, [&](int) {
+    program.kernel(400 * kUs);
+    program.download(down);
+    program.work(500 * kUs);
+    program.sample(has_optimizer ? adam : own);
+    program.work(500 * kUs);
+    program.upload(up);
+  });
+  return program.findings(kPageableAsyncCopy, link_of(55)).at(0).advice;
+}
+
+TEST(PageableAsyncCopy, BesideAnOptimizerOnTheCpuAdvisesNoThreadsOfOurs) {
+  EXPECT_EQ(advice_beside_an_optimizer(true, kStaged.bytes).find("Keep what the optimizer updates on the CPU"), 0u);
+  EXPECT_NE(advice_beside_an_optimizer(false, kStaged.bytes).find("tp.to(batch, device)"), std::string::npos);
+  // What comes down are no gradients of what goes up.
+  EXPECT_NE(advice_beside_an_optimizer(true, kMiB).find("tp.to(batch, device)"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace turnpike::analyze

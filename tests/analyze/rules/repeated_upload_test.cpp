@@ -81,5 +81,38 @@ TEST(RepeatedUpload, WithoutContentAndAddressesIsUnknown) {
   EXPECT_TRUE(repeated_upload_findings([](int) { return StepCopy{}; }).empty());
 }
 
+// A function that reads a model's file and uploads it, in 3 ms; then 2 ms of the loop, and its kernel.
+Finding loading_finding(bool is_a_function, bool is_sampled = true) {
+  StepProgram program;
+  ProcessBuilder& builder = program.builder();
+  const std::uint32_t main = builder.python("main", "/home/me/serve.py", 40);
+  std::vector<std::uint32_t> frames = {builder.op("copy_")};
+  if (is_a_function) frames.push_back(builder.python("load", "/home/me/serve.py", 12));
+  frames.push_back(is_a_function ? main : builder.python("main", "/home/me/serve.py", 41));
+  const std::uint32_t upload = builder.stack(frames);
+  const std::uint32_t reading =
+      builder.stack({is_a_function ? builder.python("load", "/home/me/serve.py", 10) : main, main});
+  const std::uint32_t loop = builder.stack({builder.python("main", "/home/me/serve.py", 50)});
+  program.steps(6, [&](int) {
+    program.work(1500 * kUs);
+    if (is_sampled) program.sample(reading);
+    program.work(1500 * kUs);
+    program.upload({.stack = upload, .host = trace::MemoryKind::kPageable, .wait = Wait::kInCall, .content = 7});
+    program.kernel(50 * kUs);
+    program.work(1000 * kUs);
+    if (is_sampled) program.sample(loop);
+    program.work(1000 * kUs);
+    program.kernel(50 * kUs);
+  });
+  return program.findings(kRepeatedUpload).at(0);
+}
+
+TEST(RepeatedUpload, SavesTheFunctionThatDoesLittleElse) {
+  const Finding in_function = loading_finding(true);
+  const Finding in_loop = loading_finding(false);
+  EXPECT_NEAR(static_cast<double>(*in_function.saving_step_ns - *in_loop.saving_step_ns), 3000 * kUs, 50 * kUs);
+  EXPECT_EQ(loading_finding(true, false).saving_step_ns, in_loop.saving_step_ns) << "no samples tell";
+}
+
 }  // namespace
 }  // namespace turnpike::analyze

@@ -106,6 +106,11 @@ TEST(WhatIfExactly, AnUploadThatIsWaitedFor) {
   EXPECT_NEAR(played.predicted_us({Change::kHoistUpload}), 301, kExact);
 }
 
+TEST(WhatIfExactly, TheWorkBeforeAnUploadGoesWithIt) {
+  const Played played = uploading_between_kernels({.wait = Wait::kBehind}, 5000 * kUs);
+  EXPECT_NEAR(played.predicted_us({Change::kHoistUpload}) - played.predicted_us({Change::kHoistWork}), 5000 - 300, 10);
+}
+
 TEST(WhatIfExactly, AGapOfTheLoaderShrinksToATenthOfAMillisecond) {
   const StepCopy batch{.bytes = 1000, .duration_ns = 20 * kUs};
   const auto predicted_us = [&](std::int64_t work_us) {

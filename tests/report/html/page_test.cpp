@@ -164,6 +164,7 @@ analyze::Report report_full_of(const std::string& name) {
   analyze::Finding finding;
   finding.site = finding.title = finding.evidence = finding.advice = finding.rule = finding.saving_reason = name;
   finding.saving_pct = 10;
+  finding.alternatives = {{.advice = name}};
   report.findings = {finding};
   report.paths.frames = {{name, name, name, name}};
   report.paths.nodes = {{.parent = analyze::kNoParent, .frame = 0}};

@@ -1,5 +1,12 @@
 // The part of `turnpike report --json` (schema 1, docs/report.md) that the page shows.
 
+/** Another way to what a finding advises. */
+export interface Alternative {
+  advice: string;
+  saving_step_low_ns: number | null;
+  saving_step_high_ns: number | null;
+}
+
 export interface Finding {
   rule: string;
   severity: string;
@@ -11,6 +18,7 @@ export interface Finding {
   saving_step_high_ns?: number | null;
   saving_pct: number | null;
   saving_reason: string | null;
+  alternatives?: Alternative[];
   superseded_by: string | null;
   evidence: string;
   advice: string;

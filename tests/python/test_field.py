@@ -185,8 +185,8 @@ def test_a_fix_that_is_an_alternative_has_its_saving():
 
 
 def test_of_claims_together_the_difference_between_two_runs_counts_once():
-    one = finding(saving_step_ns=50, saving_step_low_ns=44, saving_step_high_ns=56)
-    two = finding(saving_step_ns=30, saving_step_low_ns=20, saving_step_high_ns=40, site="train.py:6")
+    one = finding(saving_pct=5, saving_step_ns=50, saving_step_low_ns=44, saving_step_high_ns=56)
+    two = finding(saving_pct=3, saving_step_ns=30, saving_step_low_ns=20, saving_step_high_ns=40, site="train.py:6")
     [joined] = harness.joined([one, two])
     assert (joined["saving_step_low_ns"], joined["saving_step_high_ns"]) == (70, 90)
 

@@ -286,8 +286,9 @@ class Program {
     constexpr std::uint8_t kDereference = 0x06;
     if (expression.fixed<std::uint8_t>() != kRbpPlus) return false;
     offset = expression.sleb();
-    is_dereferenced = !expression.is_at_end() && expression.fixed<std::uint8_t>() == kDereference;
-    return expression.is_good() && expression.is_at_end();
+    if (!expression.is_good()) return false;
+    is_dereferenced = !expression.is_at_end();
+    return !is_dereferenced || (expression.fixed<std::uint8_t>() == kDereference && expression.is_at_end());
   }
   void set_cfa_expression(Bytes expression) {
     bool is_dereferenced = false;

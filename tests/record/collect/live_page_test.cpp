@@ -120,6 +120,258 @@ TEST_F(LivePageTest, HasWhatWasCountedBySite) {
   EXPECT_EQ(page->sites[2].bytes, 500u);
 }
 
+TEST_F(LivePageTest, SaysWhatItIsAndOfWhichProcess) {
+  const Metadata about{{"program", "train"}, {"host", "node7"},    {"rank", "11"},
+                       {"local_rank", "3"},  {"world_size", "16"}, {"job_id", std::string(70, 'j')}};
+  writer_->restart(about, "/tmp/run.tpk/1.tpt", {10, 20, 30, 40});
+  const std::int64_t now_ns = monotonic_ns();
+  publish(now_ns);
+  publish(now_ns + kQuarter);
+  const auto page = read();
+  ASSERT_NE(page, nullptr);
+  EXPECT_EQ(page->magic, kLivePageMagic);
+  EXPECT_EQ(page->version, 1u);
+  EXPECT_EQ(page->struct_bytes, sizeof(LivePage));
+  EXPECT_EQ(page->state, LiveState::kRecording);
+  EXPECT_EQ(page->start_realtime_ns, 10);
+  EXPECT_EQ(page->start_monotonic_ns, 20);
+  EXPECT_EQ(page->updated_monotonic_ns, now_ns + kQuarter);
+  EXPECT_GT(page->update_ns, 0u) << "of the first update";
+  EXPECT_LT(page->update_ns, 60'000'000'000u);
+  EXPECT_THAT(page->file, StrEq("/tmp/run.tpk/1.tpt"));
+  EXPECT_THAT(page->program, StrEq("train"));
+  EXPECT_THAT(page->host, StrEq("node7"));
+  EXPECT_THAT(page->rank, StrEq("11"));
+  EXPECT_THAT(page->local_rank, StrEq("3"));
+  EXPECT_THAT(page->world_size, StrEq("16"));
+  EXPECT_THAT(page->job_id, StrEq(std::string(63, 'j'))) << "as much as fits";
+}
+
+TEST_F(LivePageTest, HasTheCountersOfTheStatus) {
+  for (std::uint32_t i = 0; i < kLiveTransferDirections; ++i) {
+    status_.transfer_count[i] = i + 1;
+    status_.transfer_bytes[i] = 100 * i + 7;
+  }
+  status_.sync_count = 21;
+  status_.host_time_ns = 22;
+  status_.kernel_count = 23;
+  status_.loss_count = 24;
+  status_.written_bytes = 25;
+  publish(kQuarter);
+  const auto page = read();
+  ASSERT_NE(page, nullptr);
+  for (std::uint32_t i = 0; i < kLiveTransferDirections; ++i) {
+    EXPECT_EQ(page->transfer_count[i], i + 1);
+    EXPECT_EQ(page->transfer_bytes[i], 100 * i + 7);
+  }
+  EXPECT_EQ(page->sync_count, 21u);
+  EXPECT_EQ(page->host_time_ns, 22u);
+  EXPECT_EQ(page->kernel_count, 23u);
+  EXPECT_EQ(page->loss_count, 24u);
+  EXPECT_EQ(page->written_bytes, 25u);
+}
+
+TEST_F(LivePageTest, HasDevicesAndTheirLinks) {
+  writer_->add_device(2, "NVIDIA H100");
+  writer_->add_device(0, "NVIDIA A10");
+  writer_->add_device(LivePage::kMostDevices, "one too many");
+  writer_->publish(status_, {{"link.0", "gen 4 x16"}, {"link.2", "gen 5 x16"}, {"link.3", "nobody's"}}, kQuarter,
+                   false);
+  const auto page = read();
+  ASSERT_NE(page, nullptr);
+  EXPECT_EQ(page->device_count, 3u);
+  EXPECT_THAT(page->devices[0].name, StrEq("NVIDIA A10"));
+  EXPECT_THAT(page->devices[0].link, StrEq("gen 4 x16"));
+  EXPECT_THAT(page->devices[1].name, StrEq(""));
+  EXPECT_THAT(page->devices[2].name, StrEq("NVIDIA H100"));
+  EXPECT_THAT(page->devices[2].link, StrEq("gen 5 x16"));
+  EXPECT_THAT(page->devices[3].link, StrEq(""));
+  writer_->add_device(LivePage::kMostDevices - 1, "the last that fits");
+  publish(2 * kQuarter);
+  EXPECT_EQ(read()->device_count, LivePage::kMostDevices);
+}
+
+TEST_F(LivePageTest, TellsHostMemoryOfCopiesFromAndToTheHostAlone) {
+  using trace::CopyKind;
+  using trace::MemoryKind;
+  copy(1, 10, CopyKind::kHostToDevice, MemoryKind::kPinned);
+  copy(2, 20, CopyKind::kHostToDevice, MemoryKind::kManaged);
+  copy(3, 30, CopyKind::kDeviceToHost, MemoryKind::kPageable);
+  copy(4, 40, CopyKind::kDeviceToHost, MemoryKind::kPageable);
+  copy(5, 50, CopyKind::kDeviceToDevice, MemoryKind::kPageable);
+  copy(6, 60, CopyKind::kHostToHost, MemoryKind::kPinned);
+  publish(kQuarter);
+  const auto page = read();
+  ASSERT_NE(page, nullptr);
+  EXPECT_EQ(page->pinned_count[0], 1u);
+  EXPECT_EQ(page->pinned_bytes[0], 10u);
+  EXPECT_EQ(page->pageable_count[0], 0u);
+  EXPECT_EQ(page->pageable_bytes[0], 0u);
+  EXPECT_EQ(page->pinned_count[1], 0u);
+  EXPECT_EQ(page->pinned_bytes[1], 0u);
+  EXPECT_EQ(page->pageable_count[1], 2u);
+  EXPECT_EQ(page->pageable_bytes[1], 70u);
+  EXPECT_EQ(page->device_time_ns[kLiveH2d], 1400u);
+  EXPECT_EQ(page->device_time_ns[kLiveD2h], 1400u);
+  EXPECT_EQ(page->device_time_ns[kLiveD2d], 700u);
+  EXPECT_EQ(page->device_time_ns[kLiveP2p], 0u);
+  EXPECT_EQ(page->device_time_ns[kLiveH2h], 700u);
+}
+
+TEST_F(LivePageTest, TakesEachSideOfACopyForWhatItIs) {
+  auto record = make_record<trace::MemcpyRecord>(trace::RecordKind::kMemcpy);
+  record.src_device = record.dst_device = trace::kUnknownId;
+  record.bytes = 8;
+  record.copy_kind = trace::CopyKind::kHostToDevice;
+  record.src_kind = trace::MemoryKind::kPinned;
+  record.dst_kind = trace::MemoryKind::kDevice;
+  count(&record, sizeof(record));
+  record.copy_kind = trace::CopyKind::kDeviceToHost;
+  record.src_kind = trace::MemoryKind::kDevice;
+  record.dst_kind = trace::MemoryKind::kPageable;
+  count(&record, sizeof(record));
+  publish(kQuarter);
+  EXPECT_EQ(read()->pinned_count[0], 1u);
+  EXPECT_EQ(read()->pageable_count[1], 1u);
+}
+
+TEST_F(LivePageTest, AddsUpTimesThatAreTimes) {
+  auto record = make_record<trace::MemcpyRecord>(trace::RecordKind::kMemcpy);
+  record.copy_kind = trace::CopyKind::kHostToDevice;
+  const auto with_times = [&](std::int64_t start_ns, std::int64_t end_ns) {
+    record.start_ns = start_ns;
+    record.end_ns = end_ns;
+    count(&record, sizeof(record));
+  };
+  with_times(trace::kUnknownTime, 50);
+  with_times(100, 100);
+  with_times(100, 90);
+  with_times(100, 101);
+  with_times(-5, 5);
+  publish(kQuarter);
+  EXPECT_EQ(read()->device_time_ns[kLiveH2d], 11u);
+}
+
+TEST_F(LivePageTest, TakesManyRecordsAtOnceUpToADamagedOne) {
+  std::vector<std::byte> bytes;
+  const auto add = [&](std::uint32_t record_bytes) {
+    auto record = make_record<trace::MemcpyRecord>(trace::RecordKind::kMemcpy);
+    record.copy_kind = trace::CopyKind::kHostToDevice;
+    record.src_kind = trace::MemoryKind::kPinned;
+    record.header.bytes = static_cast<decltype(record.header.bytes)>(record_bytes);
+    const auto* begin = reinterpret_cast<const std::byte*>(&record);
+    bytes.insert(bytes.end(), begin, begin + sizeof(record));
+  };
+  add(sizeof(trace::MemcpyRecord));
+  add(sizeof(trace::MemcpyRecord));
+  writer_->count(bytes);
+  publish(kQuarter);
+  EXPECT_EQ(read()->pinned_count[0], 2u);
+  add(sizeof(trace::RecordHeader) - 1);
+  add(sizeof(trace::MemcpyRecord));
+  writer_->count(bytes);
+  publish(2 * kQuarter);
+  EXPECT_EQ(read()->pinned_count[0], 4u) << "nobody knows where the next begins";
+  bytes.clear();
+  add(sizeof(trace::MemcpyRecord) + 1);
+  writer_->count(bytes);
+  publish(3 * kQuarter);
+  EXPECT_EQ(read()->pinned_count[0], 4u) << "longer than what there is";
+}
+
+TEST_F(LivePageTest, ShowsTheLineOfTheProgramRatherThanOfAPackage) {
+  const auto shown = [&](std::initializer_list<const char*> files) {
+    std::vector<std::uint32_t> frames;
+    std::uint32_t line = 0;
+    for (const char* file : files) {
+      PythonFrameText text{};
+      text.file = file;
+      text.function = "f";
+      text.line = ++line;
+      frames.push_back(stacks_.enter_frame(text));
+    }
+    writer_->restart({}, "/tmp/run.tpk/1.tpt", {10, 20, 30, 40});
+    call(1, stacks_.enter_stack(frames, false), 10, trace::CallKind::kSynchronize);
+    publish(kQuarter);
+    const auto page = read();
+    return page == nullptr || page->site_count != 1 ? std::string("?")
+                                                    : page->sites[0].file + (":" + std::to_string(page->sites[0].line));
+  };
+  EXPECT_EQ(shown({"/v/site-packages/a.py", "/home/u/b.py", "/home/u/c.py"}), "/home/u/b.py:2");
+  EXPECT_EQ(shown({"/v/dist-packages/a.py", "/home/u/b.py"}), "/home/u/b.py:2");
+  EXPECT_EQ(shown({"/usr/lib/python3.11/threading.py", "/home/u/b.py"}), "/home/u/b.py:2");
+  EXPECT_EQ(shown({"<frozen runpy>", "/home/u/b.py"}), "/home/u/b.py:2");
+  EXPECT_EQ(shown({"<ipython-input-3>", "/home/u/b.py"}), "<ipython-input-3>:1");
+  EXPECT_EQ(shown({"<stdin>", "/home/u/b.py"}), "<stdin>:1");
+  EXPECT_EQ(shown({"/v/site-packages/a.py", "/v/site-packages/b.py"}), "/v/site-packages/a.py:1") << "the innermost";
+  EXPECT_EQ(shown({}), ":0");
+}
+
+TEST_F(LivePageTest, OneLineReachedByTwoStacksIsOneSiteOfEachDirection) {
+  PythonFrameText text{};
+  text.file = "/home/u/a.py";
+  text.function = "load";
+  text.line = 3;
+  const std::uint32_t line = stacks_.enter_frame(text);
+  text.line = 9;
+  const std::uint32_t caller = stacks_.enter_frame(text);
+  const std::uint32_t stacks[] = {stacks_.enter_stack({&line, 1}, false),
+                                  stacks_.enter_stack(std::vector{line, caller}, false)};
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    call(i + 1, stacks[i], 100);
+    copy(i + 1, 1000);
+    call(i + 3, stacks[i], 7);
+    copy(i + 3, 10, trace::CopyKind::kDeviceToHost);
+  }
+  publish(kQuarter);
+  const auto page = read();
+  ASSERT_EQ(page->site_count, 2u);
+  EXPECT_EQ(page->known_sites, 2u);
+  EXPECT_THAT(page->sites[0].function, StrEq("load"));
+  EXPECT_EQ(page->sites[0].direction, kLiveH2d);
+  EXPECT_EQ(page->sites[0].count, 2u);
+  EXPECT_EQ(page->sites[0].bytes, 2000u);
+  EXPECT_EQ(page->sites[0].host_time_ns, 200u);
+  EXPECT_EQ(page->sites[1].direction, kLiveD2h);
+  EXPECT_EQ(page->sites[1].count, 2u);
+  EXPECT_EQ(page->sites[1].bytes, 20u);
+  EXPECT_EQ(page->sites[1].host_time_ns, 14u);
+  publish(2 * kQuarter);
+  EXPECT_EQ(read()->sites[0].count, 2u) << "counted once";
+}
+
+TEST_F(LivePageTest, CountsCallsThatCopyOrWaitAlone) {
+  const std::uint32_t stack = stack_at("/home/u/a.py", 1);
+  call(1, stack, 100, trace::CallKind::kLaunch);
+  call(2, stack, -5, trace::CallKind::kSynchronize);
+  call(3, stack, 50);  // its copy has not come yet
+  publish(kQuarter);
+  const auto page = read();
+  ASSERT_EQ(page->site_count, 1u);
+  EXPECT_EQ(page->sites[0].direction, kLiveSync);
+  EXPECT_EQ(page->sites[0].count, 1u);
+  EXPECT_EQ(page->sites[0].bytes, 0u);
+  EXPECT_EQ(page->sites[0].host_time_ns, 0u) << "of a call that ended before it began";
+  copy(3, 9);
+  copy(3, 9);  // one call, two parts
+  publish(2 * kQuarter);
+  const auto later = read();
+  ASSERT_EQ(later->site_count, 2u);
+  EXPECT_EQ(later->sites[0].count, 2u);
+  EXPECT_EQ(later->sites[0].bytes, 18u);
+  EXPECT_EQ(later->sites[0].host_time_ns, 50u) << "the time of the call once";
+}
+
+TEST_F(LivePageTest, SitesOfOneCostStandInTheOrderInWhichTheyCame) {
+  for (std::uint32_t line = 1; line <= 3; ++line) {
+    call(line, stack_at("/home/u/a.py", line), 10, trace::CallKind::kSynchronize);
+    publish(line * kQuarter);
+  }
+  const auto page = read();
+  ASSERT_EQ(page->site_count, 3u);
+  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(page->sites[i].line, i + 1);
+}
+
 TEST_F(LivePageTest, IsWrittenAFewTimesASecondAndAtTheEnd) {
   publish(kQuarter);
   const std::uint64_t sequence = read()->sequence;
@@ -221,6 +473,12 @@ TEST_F(LivePageTest, TextsThatAreTooLongAreCutBetweenLetters) {
   copy(1, 1);
   publish(kQuarter);
   EXPECT_THAT(read()->sites[0].file, StrEq("/home/u/" + std::string(150, 'a')));
+  call(2, stack_at(std::string(159, 'b').c_str(), 1), 6, trace::CallKind::kSynchronize);
+  publish(2 * kQuarter);
+  EXPECT_THAT(read()->sites[0].file, StrEq(std::string(159, 'b'))) << "just fits";
+  call(3, stack_at(std::string(161, 'c').c_str(), 1), 7, trace::CallKind::kSynchronize);
+  publish(3 * kQuarter);
+  EXPECT_THAT(read()->sites[0].file, StrEq(std::string(159, 'c')));
 }
 
 }  // namespace

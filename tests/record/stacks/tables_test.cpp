@@ -236,6 +236,11 @@ TEST(PythonLines, ReadsEveryFormOfTheTable) {
   EXPECT_EQ(line_of_instruction({}, 10, 0), 0u);
   const std::vector<unsigned char> cut{entry(13, 1), 64 | 2, 3};
   EXPECT_EQ(line_of_instruction(std::span(cut).first(2), 10, 0), 11u) << "what is behind the table is not of it";
+  const std::vector<unsigned char> long_number{entry(13, 1), 64 | 10, 64, 64, 64, 64, 63};
+  EXPECT_EQ(line_of_instruction(long_number, 10, 0), 15u) << "30 bits of it";
+  for (unsigned form = 0; form < 10; ++form) {
+    EXPECT_EQ(line_of_instruction(std::vector<unsigned char>{entry(form, 1), 5}, 10, 0), 10u) << form;
+  }
 }
 
 TEST(PythonLines, ReadsTheTableOf310) {
@@ -247,6 +252,14 @@ TEST(PythonLines, ReadsTheTableOf310) {
   EXPECT_EQ(line_of_instruction_310(table, 10, 6), 9u);
   EXPECT_EQ(line_of_instruction_310(table, 10, 100), 0u);
   EXPECT_EQ(line_of_instruction_310(table, 10, -2), 10u);
+  EXPECT_EQ(line_of_instruction_310(table, 10, -1), 10u);
+  EXPECT_EQ(line_of_instruction_310(table, 10, 5), 0u);
+  EXPECT_EQ(line_of_instruction_310(table, 10, 11), 9u);
+  EXPECT_EQ(line_of_instruction_310(table, 10, 12), 0u);
+  EXPECT_EQ(line_of_instruction_310(table, 1, 6), 0u) << "no line is below 1";
+  const std::vector<unsigned char> far{200, 0x81, 4};
+  EXPECT_EQ(line_of_instruction_310(far, 200, 199), 73u) << "lines have a sign, bytes have none";
+  EXPECT_EQ(line_of_instruction_310(far, 200, 200), 0u) << "half a pair";
 }
 
 TEST(ModuleSymbols, NamesAFunctionFromItsAddressInTheFile) {

@@ -3,10 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <filesystem>
@@ -33,17 +35,20 @@ struct FakeCupti {
   cuda::CuptiResult flushed = cuda::kCuptiSuccess;
   cuda::CuptiResult asked = cuda::kCuptiSuccess;
   cuda::CuptiResult clocked = cuda::kCuptiSuccess;
+  std::uint32_t version = 28;
 };
 FakeCupti g_cupti;
 std::atomic<std::size_t> g_dropped{0};           // told once
 std::atomic<int> g_records_until_no_memory{-1};  // once; never below 0
 std::atomic<int> g_ticks{0};
 std::atomic<std::int64_t> g_last_tick_ns{0};
+std::atomic<int> g_full_count{0};
+std::atomic<int> g_silence_count{0};
 
 cuda::Cupti fake_cupti() {
   cuda::Cupti cupti{};
   cupti.get_version = [](std::uint32_t* version) {
-    *version = 28;
+    *version = g_cupti.version;
     return cuda::kCuptiSuccess;
   };
   cupti.get_timestamp = [](std::uint64_t* timestamp) {
@@ -89,6 +94,7 @@ class CollectorTest : public testing::Test {
     g_records_until_no_memory = -1;
     g_ticks = 0;
     g_last_tick_ns = 0;
+    g_full_count = g_silence_count = 0;
     std::string pattern = (std::filesystem::temp_directory_path() / "collector-XXXXXX").string();
     folder_ = ::mkdtemp(pattern.data());
     options_.run_directory = folder_ / "run.tpk";
@@ -99,12 +105,7 @@ class CollectorTest : public testing::Test {
   bool start(Metadata metadata = {{"key", "value"}}) {
     return collector_->start(options_, &cupti_, std::move(metadata), error_);
   }
-  trace::Process read() {
-    records_ = {};
-    auto process = trace::read_file(collector_->path(), records_);
-    EXPECT_TRUE(process) << (process ? "" : process.error().message);
-    return process ? *process : trace::Process();
-  }
+  trace::Process read() { return read(collector_->path()); }
   // A buffer of so many kernels, as CUPTI hands it over.
   void complete_kernels(std::uint8_t* buffer, std::size_t count) {
     cuda::KernelActivity kernel{};
@@ -116,6 +117,58 @@ class CollectorTest : public testing::Test {
       std::memcpy(buffer + 200 * i, &kernel, sizeof kernel);
     }
     EXPECT_TRUE(pool_->complete(buffer, 200 * count));
+  }
+  // As a thread of the program hands them over.
+  template <typename... Records>
+  void push(const Records&... records) {
+    std::thread([&] { (handover_.push(*handover_.mine(), &records, sizeof(records)), ...); }).join();
+  }
+  trace::CallRecord call_of(trace::CallKind kind, std::uint32_t correlation) {
+    auto call = make_record<trace::CallRecord>(trace::RecordKind::kCall);
+    call.kind = kind;
+    call.correlation = correlation;
+    call.start_ns = realtime_ns();
+    call.end_ns = call.start_ns + 1;
+    return call;
+  }
+  trace::RangeRecord range_of(const char* name, std::int64_t ms) {
+    auto range = make_record<trace::RangeRecord>(trace::RecordKind::kRange);
+    range.name = strings_.intern(name);
+    range.end_ns = realtime_ns();
+    range.start_ns = range.end_ns - ms * 1'000'000;
+    return range;
+  }
+  // Waits for what the collector's thread does.
+  template <typename Condition>
+  static bool becomes_true(Condition condition) {
+    const std::int64_t before_ns = monotonic_ns();
+    while (!condition()) {
+      if (monotonic_ns() - before_ns > kPatienceNs) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return true;
+  }
+  // Two more turns: what there was before them has been taken.
+  bool turns_twice() {
+    const int before = g_ticks;
+    return becomes_true([&] { return g_ticks >= before + 2; });
+  }
+  std::filesystem::path kept(int number) const {
+    return folder_ / ("run-" + std::to_string(number) + ".tpk") / std::filesystem::path(collector_->path()).filename();
+  }
+  std::vector<std::string> files() const {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_ / "run.tpk")) {
+      found.push_back(entry.path().filename().string().substr(std::to_string(::getpid()).size()));
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+  trace::Process read(const std::filesystem::path& path) {
+    records_ = {};
+    auto process = trace::read_file(path, records_);
+    EXPECT_TRUE(process) << (process ? "" : process.error().message);
+    return process ? *process : trace::Process();
   }
   static std::uint64_t lost(const trace::Process& process, Loss loss) {
     const auto found = process.losses.find(static_cast<std::uint32_t>(loss));
@@ -297,6 +350,280 @@ TEST_F(CollectorTest, TakesRegularTurnsAndFlushesFiveTimesASecond) {
   EXPECT_GE(process.clock_samples.size(), 3u) << "at the start, after a second, at the end";
   EXPECT_LE(process.clock_samples.size(), static_cast<std::size_t>(passed_ns / 1'000'000'000 + 2));
   EXPECT_GE(records_.memories.size(), 3u);
+}
+
+TEST_F(CollectorTest, NamesEachThreadOnce) {
+  ASSERT_TRUE(start());
+  std::uint32_t thread_id = 0;
+  std::thread([&] {
+    pthread_setname_np(pthread_self(), "loader 3");
+    ThreadBuffer* const buffer = handover_.mine();
+    thread_id = buffer->thread;
+    for (std::uint32_t i = 1; i <= 2; ++i) {
+      const auto call = call_of(trace::CallKind::kLaunch, i);
+      handover_.push(*buffer, &call, sizeof call);
+    }
+  }).join();
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  const trace::Process process = read();
+  ASSERT_EQ(records_.threads.size(), 1u);
+  EXPECT_EQ(records_.threads[0].thread, thread_id);
+  EXPECT_EQ(process.string(records_.threads[0].name), "loader 3");
+  EXPECT_EQ(records_.calls.size(), 2u);
+}
+
+TEST_F(CollectorTest, CatchesUpWithoutEnding) {
+  ASSERT_TRUE(start());
+  push(call_of(trace::CallKind::kLaunch, 1));
+  std::size_t size_bytes = 0;
+  complete_kernels(pool_->request(&size_bytes), 2);
+  ASSERT_TRUE(collector_->catch_up(kPatienceNs));
+  EXPECT_FALSE(g_cupti.flushes.empty());
+  read();
+  EXPECT_EQ(records_.calls.size(), 1u);
+  EXPECT_EQ(records_.kernels.size(), 2u);
+  push(call_of(trace::CallKind::kLaunch, 2));
+  ASSERT_TRUE(collector_->catch_up(kPatienceNs));
+  const trace::Process process = read();
+  EXPECT_EQ(records_.calls.size(), 2u);
+  EXPECT_FALSE(process.end);
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  EXPECT_TRUE(collector_->catch_up(0)) << "there is nothing to wait for";
+  EXPECT_EQ(read().end->call_count, 2u);
+}
+
+TEST_F(CollectorTest, CountsStacksWithoutNativeFrames) {
+  StackTable stacks(strings_, /*walks_native=*/false);
+  Collector collector(CollectorSources{strings_, stacks, losses_, handover_, *pool_, status_, estate_});
+  ASSERT_TRUE(collector.start(options_, &cupti_, {}, error_));
+  for (int i = 0; i < 3; ++i) stacks.capture();
+  ASSERT_TRUE(collector.finish(kPatienceNs));
+  const trace::Process process = read(collector.path());
+  EXPECT_EQ(lost(process, Loss::kNoNativeFrames), 3u);
+  EXPECT_EQ(lost(process, Loss::kStackNotWalked), 3u) << "nothing is left of them";
+  EXPECT_EQ(lost(process, Loss::kStackTruncated), 0u);
+}
+
+TEST_F(CollectorTest, StopsAtItsSizeAndSaysSo) {
+  options_.max_bytes = 8'000;
+  collector_->set_on_full([] { ++g_full_count; });
+  ASSERT_TRUE(start());
+  std::size_t size_bytes = 0;
+  complete_kernels(pool_->request(&size_bytes), 200);
+  ASSERT_TRUE(becomes_true([] { return g_full_count > 0; }));
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  EXPECT_EQ(g_full_count, 1);
+  const trace::Process process = read();
+  EXPECT_EQ(records_.kernels.size(), 200u) << "what was taken by then is there";
+  EXPECT_EQ(lost(process, Loss::kStoppedAtSize), 1u);
+  ASSERT_TRUE(process.end);
+  EXPECT_EQ(collector_->status().stopped_at_size_count, 1u);
+  losses_.reset();
+  options_.max_bytes = 1 << 20;
+  ASSERT_TRUE(start());
+  complete_kernels(pool_->request(&size_bytes), 200);
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  EXPECT_TRUE(read().losses.empty()) << "there is room again";
+  EXPECT_EQ(g_full_count, 1);
+}
+
+TEST_F(CollectorTest, AsksWhyTheDeviceIsSilentOnceItsWorkMustBeDone) {
+  collector_->set_on_silence([] { ++g_silence_count; });
+  collector_->set_tick([](std::int64_t since_start_ns) { g_last_tick_ns = since_start_ns; });
+  ASSERT_TRUE(start());
+  const auto wait = [&](std::int64_t ns) {
+    const std::int64_t until_ns = g_last_tick_ns + ns;
+    return becomes_true([&] { return g_last_tick_ns >= until_ns; });
+  };
+  const auto copy = call_of(trace::CallKind::kCopy, 1);
+  const auto synchronize = call_of(trace::CallKind::kSynchronize, 2);
+  auto failed_copy = copy, captured_copy = copy, failed_synchronize = synchronize;
+  failed_copy.result = failed_synchronize.result = 1;
+  captured_copy.is_captured = 1;
+  push(failed_copy, synchronize, captured_copy, synchronize, copy, failed_synchronize);
+  ASSERT_TRUE(wait(1'200'000'000));
+  EXPECT_EQ(g_silence_count, 0) << "nothing has waited for the copy";
+  push(synchronize);
+  ASSERT_TRUE(wait(900'000'000));
+  EXPECT_EQ(g_silence_count, 0) << "the device may still deliver";
+  ASSERT_TRUE(wait(400'000'000));
+  EXPECT_EQ(g_silence_count, 1);
+  push(copy, synchronize);
+  std::size_t size_bytes = 0;
+  complete_kernels(pool_->request(&size_bytes), 1);
+  ASSERT_TRUE(wait(1'200'000'000));
+  EXPECT_EQ(g_silence_count, 1) << "it has delivered";
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  EXPECT_EQ(lost(read(), Loss::kOtherCuptiUser), 1u);
+}
+
+TEST_F(CollectorTest, FlushesNothingBesideAnotherProfiler) {
+  collector_->set_tick([](std::int64_t) { ++g_ticks; });
+  collector_->set_aside(true);
+  ASSERT_TRUE(start());
+  push(call_of(trace::CallKind::kCopy, 1));
+  ASSERT_TRUE(collector_->catch_up(kPatienceNs));
+  EXPECT_TRUE(g_cupti.flushes.empty());
+  collector_->set_aside(false);
+  ASSERT_TRUE(collector_->catch_up(kPatienceNs));
+  EXPECT_FALSE(g_cupti.flushes.empty());
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+}
+
+TEST_F(CollectorTest, LeavesOutKernelsThatNobodyHeard) {
+  g_cupti.version = cuda::kVersionOfCuda130;
+  ASSERT_TRUE(start());
+  push(call_of(trace::CallKind::kLaunch, 2));
+  ASSERT_TRUE(collector_->catch_up(kPatienceNs));
+  std::size_t size_bytes = 0;
+  complete_kernels(pool_->request(&size_bytes), 3);
+  ASSERT_TRUE(collector_->catch_up(kPatienceNs));
+  read();
+  EXPECT_EQ(records_.kernels.size(), 3u) << "while all are heard";
+  collector_->leave_out_unheard_kernels();
+  complete_kernels(pool_->request(&size_bytes), 3);
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  read();
+  ASSERT_EQ(records_.kernels.size(), 4u);
+  EXPECT_EQ(records_.kernels[3].correlation, 2u);
+}
+
+TEST_F(CollectorTest, WritesTheLastOfAProgramIntoSegments) {
+  options_.last = std::chrono::milliseconds(800);
+  options_.max_bytes = 0;
+  collector_->set_tick([](std::int64_t since_start_ns) { g_last_tick_ns = since_start_ns; });
+  ASSERT_TRUE(start());
+  EXPECT_EQ(files().at(0), ".000001.tps");
+  push(call_of(trace::CallKind::kLaunch, 7));
+  ASSERT_TRUE(becomes_true([] { return g_last_tick_ns >= 250'000'000; }));
+  push(call_of(trace::CallKind::kLaunch, 8));
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  EXPECT_GE(files().size(), 3u) << "a segment ends after an eighth";
+  EXPECT_LE(files().size(), 11u);
+  const trace::Process process = read();
+  EXPECT_EQ(process.metadata.at("last_ms"), "800");
+  EXPECT_EQ(process.metadata.at("cupti_version"), "28");
+  ASSERT_TRUE(process.end);
+  EXPECT_TRUE(process.losses.empty());
+  ASSERT_FALSE(records_.calls.empty());
+  EXPECT_EQ(records_.calls.back().correlation, 8u);
+  EXPECT_EQ(records_.threads.size(), 2u) << "they hold for all segments";
+  losses_.reset();
+  options_.last = {};
+  options_.max_bytes = 1 << 20;
+  ASSERT_TRUE(start());
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  EXPECT_FALSE(read().metadata.contains("last_ms")) << "the next one keeps all of it";
+  EXPECT_EQ(files().back(), ".tpt");
+}
+
+TEST_F(CollectorTest, CountsWhatItsSegmentsHold) {
+  options_.last = std::chrono::minutes(10);
+  ASSERT_TRUE(start());
+  push(call_of(trace::CallKind::kLaunch, 1));
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  EXPECT_THAT(files(), ElementsAre(".000001.tps", ".tpt"));
+  std::uint64_t bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(options_.run_directory)) bytes += entry.file_size();
+  EXPECT_EQ(collector_->status().written_bytes, bytes);
+  EXPECT_EQ(read().end->call_count, 1u);
+}
+
+TEST_F(CollectorTest, TakesAnotherNameWhereAnothersSegmentsAre) {
+  options_.last = std::chrono::minutes(10);
+  std::filesystem::create_directory(options_.run_directory);
+  const std::string process = std::to_string(::getpid());
+  std::ofstream(std::filesystem::path(options_.run_directory) / (process + ".000001.tps")) << "another's";
+  ASSERT_TRUE(start());
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  EXPECT_THAT(files(), ElementsAre("-2.000001.tps", "-2.tpt", ".000001.tps"));
+}
+
+TEST_F(CollectorTest, KeepsWhatThereIsWhenItIsAsked) {
+  options_.last = std::chrono::minutes(10);
+  collector_->set_tick([](std::int64_t) { ++g_ticks; });
+  ASSERT_TRUE(start());
+  push(call_of(trace::CallKind::kLaunch, 1));
+  collector_->keep("the loss is nan");
+  ASSERT_TRUE(becomes_true([&] { return std::filesystem::exists(kept(1)); }));
+  push(call_of(trace::CallKind::kLaunch, 2));
+  collector_->keep_by_signal();
+  ASSERT_TRUE(becomes_true([&] { return std::filesystem::exists(kept(2)); }));
+  EXPECT_EQ(status_.keep_number(), 2u);
+  std::filesystem::create_directory(kept(5).parent_path());
+  status_.raise_keep_number(5);  // another process has a reason
+  ASSERT_TRUE(becomes_true([&] { return std::filesystem::exists(kept(5)); }));
+  ASSERT_TRUE(turns_twice());
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+
+  const trace::Process first = read(kept(1));
+  EXPECT_EQ(first.metadata.at("kept_because"), "the loss is nan");
+  EXPECT_EQ(first.metadata.at("key"), "value");
+  EXPECT_EQ(first.metadata.at("cupti_version"), "28");
+  EXPECT_EQ(records_.calls.size(), 1u);
+  ASSERT_TRUE(first.end);
+  const trace::Process second = read(kept(2));
+  EXPECT_EQ(second.metadata.at("kept_because"), "a signal asked for it");
+  EXPECT_EQ(records_.calls.size(), 2u);
+  EXPECT_FALSE(read(kept(5)).metadata.contains("kept_because")) << "its reason is another process's";
+  const trace::Process process = read();
+  EXPECT_FALSE(process.metadata.contains("kept_because"));
+  EXPECT_EQ(records_.calls.size(), 2u);
+  EXPECT_TRUE(process.losses.empty());
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 4) << "each once";
+  EXPECT_EQ(files().size(), 5u);
+}
+
+TEST_F(CollectorTest, SaysThatItCouldNotKeep) {
+  options_.last = std::chrono::minutes(10);
+  collector_->set_tick([](std::int64_t) { ++g_ticks; });
+  for (const bool is_quiet : {false, true}) {
+    options_.is_quiet = is_quiet;
+    testing::internal::CaptureStderr();
+    ASSERT_TRUE(start());
+    status_.raise_keep_number(status_.keep_number() + 3);  // and nobody has made its directory
+    ASSERT_TRUE(turns_twice());
+    ASSERT_TRUE(turns_twice());
+    ASSERT_TRUE(collector_->finish(kPatienceNs));
+    const std::string said = "turnpike: process " + std::to_string(::getpid()) +
+                             " could not keep its last seconds: No such file or directory\n";
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), is_quiet ? "" : said) << "once";
+    EXPECT_TRUE(read().end);
+  }
+}
+
+TEST_F(CollectorTest, KeepsTheWindowOfASlowStepOnce) {
+  options_.last = std::chrono::minutes(10);
+  options_.trigger = *trigger_of("step > 50 ms");
+  options_.most_triggered = 2;
+  collector_->set_tick([](std::int64_t) { ++g_ticks; });
+  ASSERT_TRUE(start());
+  push(range_of("train_step 1", 20));
+  push(range_of("forward 2", 900));
+  ASSERT_TRUE(turns_twice());
+  EXPECT_FALSE(std::filesystem::exists(kept(1))) << "that is no step";
+  push(range_of("train_step 2", 60));
+  ASSERT_TRUE(becomes_true([&] { return std::filesystem::exists(kept(1)); }));
+  push(range_of("train_step 3", 100));
+  ASSERT_TRUE(turns_twice());
+  ASSERT_TRUE(turns_twice());
+  EXPECT_FALSE(std::filesystem::exists(kept(2).parent_path())) << "the kept window holds it";
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  EXPECT_EQ(read(kept(1)).metadata.at("kept_because"),
+            "a step (train_step) took 60.0 ms, the median of the 1 before it is 20.0 ms (step > 50 ms)");
+}
+
+TEST_F(CollectorTest, KeepsNoSlowStepWhereNoneMayBeKept) {
+  options_.last = std::chrono::minutes(10);
+  options_.trigger = *trigger_of("step > 50 ms");
+  options_.most_triggered = 0;
+  collector_->set_tick([](std::int64_t) { ++g_ticks; });
+  ASSERT_TRUE(start());
+  push(range_of("train_step 1", 90));
+  ASSERT_TRUE(turns_twice());
+  ASSERT_TRUE(turns_twice());
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  EXPECT_FALSE(std::filesystem::exists(kept(1)));
 }
 
 TEST_F(CollectorTest, LeavesANoteWithoutCupti) {

@@ -6,11 +6,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <thread>
 
 #include "record/collect/activity_pool.h"
+#include "record/handover/clock.h"
 #include "record/handover/loss_counters.h"
 #include "record/handover/thread_buffer.h"
 
@@ -216,6 +218,32 @@ TEST(ActivityPool, KeepsRoomForItsOwnBuffers) {
   std::uint8_t* const own = pool->request(&size_bytes);
   EXPECT_TRUE(pool->complete(own, 1));
   EXPECT_FALSE(pool->complete(outside, 1));
+}
+
+TEST(ActivityPool, WaitsOnceForAllUntilABufferIsFreed) {
+  const auto pool = std::make_unique<ActivityPool>();
+  ASSERT_TRUE(pool->prepare());
+  std::size_t size_bytes = 0;
+  std::vector<std::uint8_t*> taken;
+  while (taken.size() < kActivityBufferCount) taken.push_back(pool->request(&size_bytes));
+  const auto request_ns = [&] {
+    const std::int64_t before_ns = monotonic_ns();
+    ActivityPool::discard(pool->request(&size_bytes));
+    return monotonic_ns() - before_ns;
+  };
+  EXPECT_GE(request_ns(), 200'000'000);
+  EXPECT_LT(std::min({request_ns(), request_ns(), request_ns()}), 150'000'000) << "that would help nobody again";
+  std::uint8_t* const overflow = pool->request(&size_bytes);
+  EXPECT_EQ(std::count(overflow, overflow + size_bytes, 0), static_cast<std::ptrdiff_t>(size_bytes));
+  pool->recycle({overflow, size_bytes});
+  pool->recycle({taken[5], 0});
+  EXPECT_EQ(pool->request(&size_bytes), taken[5]);
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    pool->recycle({taken[6], 0});
+  });
+  EXPECT_EQ(pool->request(&size_bytes), taken[6]) << "since one was freed it is worth to wait";
+  later.join();
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <fstream>
@@ -501,6 +502,134 @@ TEST(StackTable, GivesOneStackOneNumberAndDrainsItOnce) {
   EXPECT_EQ(frames, first);
   EXPECT_EQ(table.losses().full, 0u);
   EXPECT_EQ(table.losses().not_walked, 0u);
+}
+
+// What a stack table has written: its frames and, by their ids, its stacks.
+struct Drained {
+  std::vector<trace::FrameEntry> frames;
+  struct Stack {
+    std::uint16_t flags;
+    std::vector<std::uint32_t> frames;
+    bool operator==(const Stack&) const = default;
+  };
+  std::map<std::uint32_t, Stack> stacks;
+};
+
+Drained drain(StackTable& table) {
+  std::vector<std::byte> frames, stacks;
+  table.drain(frames, stacks);
+  Drained drained;
+  drained.frames.resize(frames.size() / sizeof(trace::FrameEntry));
+  if (!frames.empty()) std::memcpy(drained.frames.data(), frames.data(), frames.size());
+  for (std::size_t at = 0; at < stacks.size();) {
+    trace::StackEntry entry;
+    std::memcpy(&entry, stacks.data() + at, sizeof entry);
+    at += sizeof entry;
+    Drained::Stack& stack = drained.stacks[entry.id];
+    stack.flags = entry.flags;
+    stack.frames.resize(entry.frame_count);
+    if (entry.frame_count != 0) std::memcpy(stack.frames.data(), stacks.data() + at, 4u * entry.frame_count);
+    at += (4u * entry.frame_count + 7u) & ~7u;
+  }
+  return drained;
+}
+
+PythonFrameText frame_of(const char* file, const char* function, std::uint32_t line, std::uint32_t first_line) {
+  PythonFrameText text{};
+  text.file = file;
+  text.function = function;
+  text.line = line;
+  text.first_line = first_line;
+  return text;
+}
+
+TEST(StackTable, KeepsEachFrameOfPythonOnceWithAllThatItSays) {
+  StringTable strings;
+  StackTable table(strings);
+  const std::uint32_t id = table.enter_frame(frame_of("/a.py", "step", 7, 5));
+  EXPECT_EQ(id, 1u);
+  EXPECT_EQ(table.enter_frame(frame_of("/a.py", "step", 7, 5)), 1u);
+  EXPECT_EQ(table.enter_frame(frame_of("/b.py", "step", 7, 5)), 2u);
+  EXPECT_EQ(table.enter_frame(frame_of("/a.py", "other", 7, 5)), 3u);
+  EXPECT_EQ(table.enter_frame(frame_of("/a.py", "step", 8, 5)), 4u);
+  EXPECT_EQ(table.enter_frame(frame_of("/a.py", "step", 7, 6)), 5u);
+  const Drained drained = drain(table);
+  ASSERT_EQ(drained.frames.size(), 5u);
+  EXPECT_EQ(drained.frames[1].id, 2u);
+  const trace::FrameEntry& frame = drained.frames[0];
+  EXPECT_EQ(frame.id, 1u);
+  EXPECT_EQ(frame.kind, trace::FrameKind::kPython);
+  EXPECT_EQ(strings.text(frame.function), "step");
+  EXPECT_EQ(strings.text(frame.file), "/a.py");
+  EXPECT_EQ(frame.line, 7u);
+  EXPECT_EQ(frame.first_line, 5u);
+  EXPECT_EQ(frame.module_offset, 0u);
+  EXPECT_EQ(drain(table).frames.size(), 0u);
+  table.enter_frame(frame_of("/c.py", "step", 7, 5));
+  EXPECT_EQ(drain(table).frames.size(), 1u) << "what is new";
+  EXPECT_EQ(table.losses().unnamed_library, 0u);
+}
+
+TEST(StackTable, KeepsEachStackOnceWithItsFramesInTheirOrder) {
+  StringTable strings;
+  StackTable table(strings);
+  std::vector<std::uint32_t> ids;
+  for (std::uint32_t line = 1; line <= 3; ++line) ids.push_back(table.enter_frame(frame_of("/a.py", "f", line, 1)));
+  const std::uint32_t inner[] = {ids[0], ids[1]}, turned[] = {ids[1], ids[0]};
+  EXPECT_EQ(table.enter_stack(inner, false), 1u);
+  EXPECT_EQ(table.enter_stack(inner, false), 1u);
+  EXPECT_EQ(table.enter_stack(inner, true), 2u) << "one that was cut is another";
+  EXPECT_EQ(table.enter_stack(turned, false), 3u);
+  EXPECT_EQ(table.enter_stack(ids, false), 4u);
+  EXPECT_EQ(table.enter_stack({}, false), 5u);
+  EXPECT_EQ(table.enter_stack(turned, false), 3u);
+  const std::map<std::uint32_t, Drained::Stack> expected{
+      {1, {0, {1, 2}}}, {2, {trace::kStackIsTruncated, {1, 2}}}, {3, {0, {2, 1}}}, {4, {0, {1, 2, 3}}}, {5, {0, {}}}};
+  EXPECT_EQ(drain(table).stacks, expected);
+  EXPECT_TRUE(drain(table).stacks.empty());
+  table.restart();
+  EXPECT_EQ(drain(table).stacks, expected);
+  EXPECT_EQ(table.losses().full, 0u);
+  EXPECT_EQ(table.losses().truncated, 0u) << "of walks";
+}
+
+TEST(StackTable, GivesTheFramesOfAStackBack) {
+  StringTable strings;
+  StackTable table(strings);
+  std::vector<std::uint32_t> ids;
+  for (std::uint32_t line = 1; line <= 3; ++line) ids.push_back(table.enter_frame(frame_of("/a.py", "f", line, 1)));
+  std::reverse(ids.begin(), ids.end());
+  const std::uint32_t stack = table.enter_stack(ids, false);
+  std::vector<trace::FrameEntry> frames;
+  table.copy_frames(trace::kNoId, frames);
+  table.copy_frames(stack + 1, frames);
+  EXPECT_TRUE(frames.empty());
+  table.copy_frames(stack, frames);
+  ASSERT_EQ(frames.size(), 3u);
+  EXPECT_EQ(frames[0].line, 3u);
+  EXPECT_EQ(frames[2].line, 1u);
+  table.copy_frames(stack, frames);
+  EXPECT_EQ(frames.size(), 6u) << "behind what there is";
+}
+
+TEST(StackTable, HasTheModuleAndTheSymbolOfANativeFrame) {
+  if (!kWalksNativeFrames) GTEST_SKIP() << "there are no native frames";
+  StringTable strings;
+  StackTable table(strings);
+  ASSERT_NE(table.capture(), trace::kNoId);
+  const Drained drained = drain(table);
+  ASSERT_FALSE(drained.frames.empty());
+  for (const trace::FrameEntry& frame : drained.frames) {
+    EXPECT_EQ(frame.kind, trace::FrameKind::kNative);
+    EXPECT_EQ(frame.line, 0u);
+    const std::string path(strings.text(frame.file));
+    EXPECT_TRUE(path.starts_with("/")) << path;
+    EXPECT_GT(frame.module_offset, 0u);
+    SCOPED_TRACE(path);
+    const auto file = SymbolFile::open(path);
+    ASSERT_NE(file, nullptr);
+    EXPECT_EQ(strings.text(frame.function), file->function_at(frame.module_offset));
+  }
 }
 
 TEST(StackTable, ThreadsAgreeOnNumbersAndEveryNumberIsDefined) {

@@ -58,6 +58,12 @@ TEST_F(OptionsTest, AreThoseOfAWholeRunWithoutVariables) {
   EXPECT_EQ(options.max_bytes, 16'000'000'000u);
   EXPECT_FALSE(options.is_quiet);
   EXPECT_TRUE(options.has_note);
+  EXPECT_TRUE(options.has_link_traffic);
+  EXPECT_EQ(options.last, 0ms);
+  EXPECT_FALSE(options.trigger.is_set());
+  EXPECT_EQ(options.trigger.text, "");
+  EXPECT_EQ(options.most_triggered, 3u);
+  EXPECT_EQ(options.keep_signal.number, SIGUSR2);
   EXPECT_STREQ(name_of(Detail::kFull), "full");
   EXPECT_STREQ(name_of(Detail::kTransfers), "transfers");
 }
@@ -104,6 +110,29 @@ TEST_F(OptionsTest, ComeEachFromItsVariable) {
   EXPECT_TRUE(options_from_environment().is_quiet);
 }
 
+TEST_F(OptionsTest, KeepTheirDefaultsWhereAVariableMeansNothing) {
+  for (const char* unknown : {"0", "-1", "4294967296", "two", "2x", ""}) {
+    set("TURNPIKE_KEEP", unknown);
+    EXPECT_EQ(options_from_environment().most_triggered, 3u) << unknown;
+  }
+  set("TURNPIKE_KEEP", "4294967295");
+  EXPECT_EQ(options_from_environment().most_triggered, 4'294'967'295u);
+  for (const char* unknown : {"", "2", "yes", "01"}) {
+    set("TURNPIKE_STACKS", unknown);
+    set("TURNPIKE_VERIFY_CONTENT", unknown);
+    EXPECT_TRUE(options_from_environment().has_stacks) << unknown;
+    EXPECT_FALSE(options_from_environment().is_content_verified) << unknown;
+  }
+  set("TURNPIKE_DETAIL", "most");
+  set("TURNPIKE_SIGNAL", "KILL");
+  set("TURNPIKE_TRIGGER", "step > x");
+  EXPECT_EQ(options_from_environment().detail, Detail::kFull);
+  EXPECT_EQ(options_from_environment().keep_signal.number, SIGUSR2);
+  EXPECT_FALSE(options_from_environment().trigger.is_set());
+  set("TURNPIKE_LAST_MS", "9000000000000000000");
+  EXPECT_EQ(options_from_environment().last, 1'000'000'000'000ms) << "its nanoseconds are a number";
+}
+
 TEST_F(OptionsTest, ArriveInAnInjectedProcessAsTheyWereGiven) {
   for (const auto& [name, value] : environment_of(without_defaults())) {
     ASSERT_TRUE(value) << name;
@@ -142,6 +171,13 @@ TEST_F(OptionsTest, ReadConditionsOnSteps) {
   EXPECT_THAT(said("step > 3 x mean"), testing::HasSubstr("at 'mean' (character 12) there should be the word median"));
   EXPECT_THAT(said("step > 3 ms or so"), testing::HasSubstr("at 'or so' (character 13) there should be its end"));
   EXPECT_THAT(said("step > 1 x median"), testing::HasSubstr("must be above 1"));
+  EXPECT_EQ(trigger_of("step > 1000000000 ms")->longer_than, 1'000'000'000ms);
+  EXPECT_EQ(trigger_of("step > 1000000 s")->longer_than, 1'000'000'000ms);
+  EXPECT_THAT(said("step > 1000001 s"), testing::HasSubstr("the time is too long"));
+  EXPECT_THAT(said("step > 1000000001 us"), testing::HasSubstr("a number above 0"));
+  EXPECT_EQ(trigger_of("step > 1.5 x median")->longer_than, 0ms);
+  EXPECT_EQ(trigger_of("step > 200 ms")->medians, 0);
+  EXPECT_EQ(trigger_of(" step>1.5*median ")->text, " step>1.5*median ");
   for (const char* wrong : {"step > nan ms", "step > inf ms", "step > 1e300 s", "step > 0 ms"}) {
     EXPECT_FALSE(trigger_of(wrong)) << wrong;
   }
@@ -205,9 +241,21 @@ TEST_F(OptionsTest, HaveEachTheirOwnNames) {
   }
 }
 
+TEST_F(OptionsTest, AreOfAttachTooUnlessTheyMeanAWholeProgram) {
+  std::set<std::string> of_record_alone;
+  for (const Option& option : all_options()) {
+    if (!option.is_for_attach) of_record_alone.insert(option.name);
+    EXPECT_EQ(option.is_inherited, std::string(option.name) == "quiet") << option.name;
+    const bool is_flag = std::holds_alternative<bool Options::*>(option.field);
+    EXPECT_EQ(option.value_name == nullptr, is_flag) << option.name;
+  }
+  EXPECT_EQ(of_record_alone, (std::set<std::string>{"delay", "last", "trigger", "keep", "signal"}));
+}
+
 TEST_F(OptionsTest, KnowSizesFromAMegabyteOn) {
   EXPECT_EQ(*max_bytes_of("1 MB"), 1'000'000u);
   EXPECT_EQ(*max_bytes_of("16GB"), 16'000'000'000u);
+  EXPECT_EQ(*max_bytes_of("1000000 TB"), 1'000'000'000'000'000'000u);
   EXPECT_EQ(*max_bytes_of("1.5 GiB"), 1'610'612'736u);
   for (const char* wrong : {"", "1", "0.9 MB", "-1 GB", "1 gb", "2e6 TB", "nan GB"}) {
     EXPECT_FALSE(max_bytes_of(wrong)) << wrong;

@@ -170,7 +170,9 @@ Result<std::vector<pid_t>> wanted_processes(const AttachArguments& arguments) {
 Result<ControlConnection> connect_or_load(pid_t process) {
   if (const auto user = user_of(process); !user) return user.error();
   if (!is_dormant(process) && !was_started_for_turnpike(process)) {
-    if (auto loaded = load_recorder_into(process); !loaded) return loaded.error();
+    const auto loaded = load_recorder_into(process);
+    if (!loaded) return loaded.error();
+    if (!loaded->empty()) say(kAttach, *loaded);
   }
   return ControlConnection::open(process);
 }

@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <elf.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,11 +51,6 @@ const MappedFile* find_named(const std::vector<MappedFile>& files, std::initiali
     return std::ranges::any_of(beginnings, [&](const char* beginning) { return file.name().starts_with(beginning); });
   });
   return found == files.end() ? nullptr : &*found;
-}
-
-bool is_same_file(const std::string& one, const std::string& other) {
-  struct stat a{}, b{};
-  return stat(one.c_str(), &a) == 0 && stat(other.c_str(), &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 bool is_of_other_machine(pid_t process) {
@@ -211,16 +205,20 @@ std::string in_child(const std::function<std::string()>& work) {
 
 }  // namespace
 
-Status load_recorder_into(pid_t process) {
+Result<std::string> load_recorder_into(pid_t process) {
+  constexpr const char* kForbids = "its Python forbids remote debugging (PYTHON_DISABLE_REMOTE_DEBUG)";
   const auto library = find_record_library();
   if (!library) return library.error();
   std::error_code failed;
   const std::string path = fs::canonical(*library, failed).string();
   const std::vector<MappedFile> files = mapped_files(process);
-  if (auto may = check_may_load(process, files, path); !may) return may;
-  if (ask_python(process, files, path)) return {};
+  if (auto may = check_may_load(process, files, path); !may) return may.error();
+  const PythonAnswer answer = ask_python(process, files, path);
+  if (answer == PythonAnswer::kLoaded) return std::string();
+  const bool is_forbidden = answer == PythonAnswer::kForbidden;
   const std::string said = in_child([&] { return load_by_thread(process, files, path); });
-  return said.empty() ? Status() : Error{said};
+  if (!said.empty()) return Error{is_forbidden ? said + ". Besides, " + kForbids : said};
+  return is_forbidden ? the_process(process) + ": " + kForbids + ": the recorder was loaded by ptrace" : std::string();
 }
 
 }  // namespace turnpike::cli

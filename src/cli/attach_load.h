@@ -3,11 +3,13 @@
 
 #include <sys/types.h>
 
+#include <string>
+
 #include "base/result.h"
 
 namespace turnpike::cli {
 
-// The Error says why that cannot be, and what to do.
-Status load_recorder_into(pid_t process);
+// What the user should know of it, mostly nothing. The Error says why that cannot be, and what to do.
+Result<std::string> load_recorder_into(pid_t process);
 
 }  // namespace turnpike::cli

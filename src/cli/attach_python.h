@@ -13,8 +13,13 @@ namespace turnpike::cli {
 // The minor version of the CPython 3 in a process, 0 if it has none.
 int python_version_of(const std::vector<MappedFile>& files);
 
-// Whether the process has loaded the recorder and waits. False: it is no such Python, it forbids it, or its main thread
-// runs no Python for a while, as in a long call.
-bool ask_python(pid_t process, const std::vector<MappedFile>& files, const std::string& library);
+enum class PythonAnswer {
+  kLoaded,     // the process has loaded the recorder and waits
+  kNotLoaded,  // it is no such Python, or its main thread runs no Python for a while, as in a long call
+  kForbidden,  // it was started so that nobody may ask (PYTHON_DISABLE_REMOTE_DEBUG)
+};
+
+// Without kLoaded nothing is left that the process might still run.
+PythonAnswer ask_python(pid_t process, const std::vector<MappedFile>& files, const std::string& library);
 
 }  // namespace turnpike::cli

@@ -2,6 +2,7 @@
 #include "cli/attach_symbols.h"
 
 #include <elf.h>
+#include <sys/stat.h>
 
 #include <charconv>
 #include <cstring>
@@ -83,6 +84,11 @@ std::vector<MappedFile> mapped_files(pid_t process) {
 
 std::string path_in(pid_t process, const std::string& path) {
   return "/proc/" + std::to_string(process) + "/root" + path;
+}
+
+bool is_same_file(const std::string& one, const std::string& other) {
+  struct stat a{}, b{};
+  return stat(one.c_str(), &a) == 0 && stat(other.c_str(), &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 Result<std::uint64_t> address_of(pid_t process, const MappedFile& file, const std::string& function) {

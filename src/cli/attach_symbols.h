@@ -26,6 +26,9 @@ std::vector<MappedFile> mapped_files(pid_t process);
 // What a path of the process leads to, wherever its root is.
 std::string path_in(pid_t process, const std::string& path);
 
+// Whether both paths lead to one file.
+bool is_same_file(const std::string& one, const std::string& other);
+
 // Of a function that the file exports.
 Result<std::uint64_t> address_of(pid_t process, const MappedFile& file, const std::string& function);
 

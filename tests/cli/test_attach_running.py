@@ -9,6 +9,8 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
+import textwrap
 import time
 
 import pytest
@@ -481,13 +483,129 @@ def test_a_profiler_that_holds_cupti_is_named(plain, attach, record):
     assert end(server) == (5, b"served\n", b"")
 
 
-@pytest.mark.skipif(shutil.which("python3.14") is None, reason="python3.14 is not installed")
-def test_python_that_can_be_asked_is_asked(plain, attach, record):
-    # Its main thread makes no system call in which it could be held.
-    code = SERVER.replace(
-        "    for line in sys.stdin:\n        exec(line)", "    end = time.time() + 5\n    while time.time() < end: pass"
-    )
-    server = plain("python3.14", "-c", code)
-    result = attach(server.pid, "--duration", "0.3", "-o", "run.tpk")
+# A program that embeds Python: it maps a file of that name, and whoever starts it once more leaves a file behind.
+EMBEDDING = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int main(int argc, char** argv) {
+  int file = open("libpython3.14.so.1.0", O_RDWR | O_CREAT, 0644);
+  if (argc > 1) return open("started-again", O_RDWR | O_CREAT, 0644) < 0;
+  if (ftruncate(file, 4096) || mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, file, 0) == MAP_FAILED) return 3;
+  if (dlopen("libcudart.so.13", RTLD_NOW) == NULL) return 4;
+  puts("ready");
+  fflush(stdout);
+  getchar();
+  puts("served");
+  return 5;
+}
+"""
+
+
+def test_a_program_that_embeds_python_is_not_started_again(plain, attach, record, built):
+    server = plain(built(EMBEDDING, "-ldl"))
+    result = attach(server.pid, "--duration", "0.1", "-o", "run.tpk")
     assert result.returncode == 0, result.stderr
-    assert end(server)[0] == 5
+    assert not (record.directory / "started-again").exists()
+    assert end(server) == (5, b"served\n", b"")
+
+
+def python_3_14():
+    found = shutil.which("python3.14")
+    runs = found and subprocess.run([found, "-c", "import ctypes"], capture_output=True).returncode == 0
+    return found if runs else None
+
+
+needs_python_3_14 = pytest.mark.skipif(python_3_14() is None, reason="python3.14 is not installed")
+
+# Its main thread runs Python all the time, where SERVER's waits for input.
+BUSY = SERVER.replace("import ctypes", "import ctypes, select").replace(
+    "    for line in sys.stdin:\n        exec(line)", "    while not select.select([0], [], [], 0)[0]: pass"
+)
+
+
+@needs_python_3_14
+def test_python_that_can_be_asked_is_asked(plain, attach, record):
+    server = plain(python_3_14(), "-c", BUSY)
+    attached = attach.start(server.pid, "--duration", "0.5", "-o", "run.tpk", preexec_fn=forbid_ptrace)
+    _, err = attached.communicate(timeout=30)
+    assert attached.returncode == 0, err
+    read = report(record, "run.tpk")
+    assert read["losses"] == {"nvtx_not_heard": 1}
+    assert {site["line"] for site in read["sites"] if site["direction"] == "h2d"} == {12}
+    assert attach(server.pid, "--duration", "0.1", "-o", "again.tpk").returncode == 0
+    assert end(server) == (5, b"served\n", b"")
+
+
+@needs_python_3_14
+def test_python_whose_main_thread_waits_is_loaded_into_and_asked_no_more(plain, attach, record):
+    server = plain(python_3_14(), "-c", SERVER)
+    result = attach(server.pid, "--duration", "0.5", "-o", "run.tpk")
+    assert (result.returncode, "forbids" in result.stderr) == (0, False), result.stderr
+    assert {site["line"] for site in report(record, "run.tpk")["sites"] if site["direction"] == "h2d"} == {12}
+    # Its main thread runs Python again, and has nothing left to do for us that it could fail in.
+    server.stdin.write(b"time.sleep(0.01)\n" * 100)
+    assert end(server) == (5, b"served\n", b"")
+
+
+DISABLED = {
+    "the variable": ([], {"PYTHON_DISABLE_REMOTE_DEBUG": "1"}),
+    "the option": (["-X", "disable-remote-debug"], {}),
+}
+
+
+@needs_python_3_14
+@pytest.mark.parametrize("how", DISABLED)
+def test_python_that_forbids_it_is_loaded_into_and_the_user_told(plain, attach, record, how):
+    options, environment = DISABLED[how]
+    server = plain(python_3_14(), *options, "-c", BUSY, environment=environment)
+    start = time.monotonic()
+    result = attach(server.pid, "--duration", "0.1", "-o", "run.tpk")
+    assert result.returncode == 0, result.stderr
+    assert f"process {server.pid}: its Python forbids remote debugging" in result.stderr
+    assert "PYTHON_DISABLE_REMOTE_DEBUG" in result.stderr and "ptrace" in result.stderr
+    assert time.monotonic() - start < 5
+    assert end(server) == (5, b"served\n", b"")
+
+
+@needs_python_3_14
+def test_python_that_forbids_it_where_the_kernel_does_too_is_refused(plain, attach, record):
+    server = plain(python_3_14(), "-c", BUSY, environment={"PYTHON_DISABLE_REMOTE_DEBUG": "1"})
+    attached = attach.start(server.pid, preexec_fn=forbid_ptrace)
+    _, err = attached.communicate(timeout=30)
+    assert attached.returncode == 3
+    assert "the kernel does not let you into it" in err
+    assert "its Python forbids remote debugging" in err
+    assert "`turnpike record --dormant -- COMMAND`" in err
+    assert record.runs() == []
+    assert end(server) == (5, b"served\n", b"")
+
+
+# What the program's Python lacks must not be said in the program's own output.
+@needs_python_3_14
+def test_python_without_ctypes_says_nothing(plain, attach, record):
+    hidden = BUSY.replace('print("ready"', 'sys.modules["ctypes"] = None; print("ready"')
+    server = plain(python_3_14(), "-c", hidden)
+    result = attach(server.pid, "--duration", "0.1", "-o", "run.tpk")
+    assert result.returncode == 0, result.stderr
+    assert end(server) == (5, b"served\n", b"")
+
+
+@needs_python_3_14
+@needs_own_mounts
+def test_python_that_sees_another_tmp_says_nothing(plain, attach, record):
+    """As a service of systemd with PrivateTmp: a script in /tmp is not there for it."""
+    own = """
+        libc = ctypes.CDLL(None)
+        assert libc.unshare(0x20000) == 0 and libc.mount(b"none", b"/", None, 0x44000, None) == 0
+        assert libc.mount(b"none", b"/tmp", b"tmpfs", 0, None) == 0
+    """
+    server = plain(python_3_14(), "-c", BUSY.replace("cuda = ", textwrap.dedent(own) + "cuda = ", 1))
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        result = attach(server.pid, "--duration", "0.1", "-o", pathlib.Path(folder) / "run.tpk")
+    assert result.returncode == 0, result.stderr
+    assert end(server) == (5, b"served\n", b"")

@@ -79,6 +79,13 @@ int driver_major() {
   return version / 1000;
 }
 
+// As a toolkit names its folder of libraries for this processor.
+#if defined(__aarch64__)
+constexpr const char* kTarget = "sbsa-linux";
+#else
+constexpr const char* kTarget = "x86_64-linux";
+#endif
+
 std::string directory_of(const std::string& path) {
   const auto slash = path.rfind('/');
   return slash == std::string::npos ? "." : path.substr(0, slash);
@@ -95,7 +102,7 @@ std::vector<std::string> candidates(const LoadedLibraries& loaded, int major) {
   const auto add_root = [&](const std::string& root) {
     paths.push_back(root + "/extras/CUPTI/lib64/" + name);
     paths.push_back(root + "/lib64/" + name);
-    paths.push_back(root + "/targets/x86_64-linux/lib/" + name);
+    paths.push_back(root + "/targets/" + kTarget + "/lib/" + name);
   };
   for (const std::string& path : loaded.cuda_paths) {
     const std::string directory = directory_of(path);

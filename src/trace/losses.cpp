@@ -49,7 +49,7 @@ constexpr LossInfo kLosses[] = {
      "still there and readable."},
     {Loss::kNoNativeFrames, "no_native_frames",
      "Turnpike cannot find the native frames of these calls on this kind of processor yet: their stacks have the lines "
-     "of Python, but no C++ functions, operators or phases. Record on x86-64 to see those."},
+     "of Python, but no C++ functions, operators or phases. Record on x86-64 or aarch64 to see those."},
     {Loss::kEndedEarly, "ended_early",
      "The process was killed, or became another program by exec: its calls are complete, but what the GPU did in the last "
      "20 ms may be missing. If those matter, let the program end by itself, or stop the recording before it ends."},

@@ -15,6 +15,7 @@ namespace {
 
 // The caller hands work over itself when so much is pending, so that request callbacks come on its thread too.
 constexpr std::size_t kDrainAt = 512;
+#if defined(__x86_64__)
 // Raw ticks of the processor, as torch.profiler's clock gives them.
 std::uint64_t as_ticks(std::uint64_t time_ns) {
   struct Moment {
@@ -32,6 +33,12 @@ std::uint64_t as_ticks(std::uint64_t time_ns) {
   const auto since_first = static_cast<double>(static_cast<std::int64_t>(time_ns - first.ns));
   return first.ticks + static_cast<std::uint64_t>(static_cast<std::int64_t>(since_first * ticks_per_ns));
 }
+#else
+// There torch.profiler's clock gives nanoseconds.
+std::uint64_t as_ticks(std::uint64_t time_ns) {
+  return time_ns;
+}
+#endif
 
 bool is_every(std::uint64_t period, std::uint64_t number) {
   return period != 0 && number % period == 0;

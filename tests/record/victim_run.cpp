@@ -160,6 +160,8 @@ VictimRun::VictimRun(std::vector<std::string> arguments, Setting setting) {
     status.write(reinterpret_cast<const char*>(&empty), sizeof empty);
   }
   arguments.insert(arguments.begin(), setting.program.empty() ? victim_path() : setting.program);
+  const std::vector<std::string> emulator{EMULATOR};
+  arguments.insert(arguments.begin(), emulator.begin(), emulator.end());
   auto estates = setting.is_recorded && setting.is_settled ? record::Estates::make() : std::nullopt;
   if (estates) setting.variables.try_emplace(TURNPIKE_ENV_ESTATES, estates->path());
   std::vector<std::string> variables;

@@ -1,21 +1,33 @@
 // How to get from a frame of native code to its caller: the rule that a module's .eh_frame gives for an address.
 //
 // DWARF 5, section 6.4, and the LSB's chapter on .eh_frame. Only what leads to the caller is computed: the canonical
-// frame address (CFA), rbp and the return address.
+// frame address (CFA), the frame pointer and the return address.
 #include "record/stacks/call_frame_info.h"
 
 #include <cstddef>
 #include <cstring>
-#include <limits>
 #include <string_view>
 
 namespace turnpike::record {
 namespace {
 
-// DWARF's numbers of the registers on x86-64.
-constexpr std::uint64_t kRbp = 6;
-constexpr std::uint64_t kRsp = 7;
+// DWARF's numbers of the registers.
+#if defined(__aarch64__)
+constexpr std::uint64_t kFramePointer = 29;
+constexpr std::uint64_t kStackPointer = 31;
+constexpr std::uint64_t kReturnAddress = 30;
+#else
+constexpr std::uint64_t kFramePointer = 6;
+constexpr std::uint64_t kStackPointer = 7;
 constexpr std::uint64_t kReturnAddress = 16;
+#endif
+// Whether return addresses may be signed (pointer authentication). Which key signed them, and from where on, does not
+// matter: whoever reads one takes the signature off, and there may be none.
+#if defined(__aarch64__)
+constexpr bool kMaySignReturnAddress = true;
+#else
+constexpr bool kMaySignReturnAddress = false;
+#endif
 
 // Pointer encodings: the low four bits are a format, the next three what it is relative to.
 constexpr unsigned kOmitted = 0xFF;
@@ -208,7 +220,7 @@ CommonInfo read_common(const LoadedModule& module, std::uintptr_t address) {
         data.encoded(encoding & 0x0F, 0);
       } else if (letter == 'L') {
         data.fixed<std::uint8_t>();
-      } else {
+      } else if (letter != 'B' || !kMaySignReturnAddress) {  // 'B' is the key of the signatures
         // 'S' is the frame of a signal handler: its caller was interrupted, not called, and a walk of calls ends there.
         return common;
       }
@@ -220,7 +232,7 @@ CommonInfo read_common(const LoadedModule& module, std::uintptr_t address) {
   return common;
 }
 
-enum class Where : std::uint8_t { kUnchanged, kAtCfa, kNearRbp, kUndefined, kElsewhere };
+enum class Where : std::uint8_t { kUnchanged, kAtCfa, kNearFp, kUndefined, kElsewhere };
 
 struct Saved {
   Where where = Where::kUnchanged;
@@ -230,7 +242,7 @@ struct Saved {
 struct State {
   CfaKind cfa_kind = CfaKind::kNone;
   std::int64_t cfa_offset = 0;
-  Saved rbp;
+  Saved fp;
   Saved return_address;
 };
 
@@ -252,14 +264,14 @@ class Program {
   static constexpr std::size_t kMaxRemembered = 8;
 
   Saved* saved_of(std::uint64_t number) {
-    if (number == kRbp) return &state_.rbp;
+    if (number == kFramePointer) return &state_.fp;
     return number == kReturnAddress ? &state_.return_address : nullptr;
   }
   void set(std::uint64_t number, Where where, std::int64_t offset = 0) {
     if (Saved* saved = saved_of(number)) *saved = {where, offset};
   }
   void restore(std::uint64_t number) {
-    if (number == kRbp) state_.rbp = initial_.rbp;
+    if (number == kFramePointer) state_.fp = initial_.fp;
     if (number == kReturnAddress) state_.return_address = initial_.return_address;
   }
   // Unsigned inside: a damaged table may hold any number.
@@ -277,14 +289,16 @@ class Program {
     if (is_understood_) state_ = remembered_[--remembered_count_];
   }
   void set_cfa_register(std::uint64_t number) {
-    state_.cfa_kind = number == kRsp ? CfaKind::kFromRsp : number == kRbp ? CfaKind::kFromRbp : CfaKind::kNone;
+    state_.cfa_kind = number == kStackPointer   ? CfaKind::kFromSp
+                      : number == kFramePointer ? CfaKind::kFromFp
+                                                : CfaKind::kNone;
   }
 
-  // Understood: rbp + n, and what is stored there. -> whether a dereference follows; offset in `offset`.
-  static bool read_rbp_expression(Bytes expression, std::int64_t& offset, bool& is_dereferenced) {
-    constexpr std::uint8_t kRbpPlus = 0x76;
+  // Understood: frame pointer + n, and what is stored there. -> whether a dereference follows; offset in `offset`.
+  static bool read_fp_expression(Bytes expression, std::int64_t& offset, bool& is_dereferenced) {
+    constexpr std::uint8_t kFpPlus = 0x70 + kFramePointer;
     constexpr std::uint8_t kDereference = 0x06;
-    if (expression.fixed<std::uint8_t>() != kRbpPlus) return false;
+    if (expression.fixed<std::uint8_t>() != kFpPlus) return false;
     offset = expression.sleb();
     if (!expression.is_good()) return false;
     is_dereferenced = !expression.is_at_end();
@@ -292,14 +306,14 @@ class Program {
   }
   void set_cfa_expression(Bytes expression) {
     bool is_dereferenced = false;
-    const bool is_known = read_rbp_expression(expression, state_.cfa_offset, is_dereferenced);
-    state_.cfa_kind = !is_known ? CfaKind::kNone : is_dereferenced ? CfaKind::kStoredNearRbp : CfaKind::kFromRbp;
+    const bool is_known = read_fp_expression(expression, state_.cfa_offset, is_dereferenced);
+    state_.cfa_kind = !is_known ? CfaKind::kNone : is_dereferenced ? CfaKind::kStoredNearFp : CfaKind::kFromFp;
   }
   void set_expression(std::uint64_t number, Bytes expression) {
     std::int64_t offset = 0;
     bool is_dereferenced = false;
-    const bool is_known = read_rbp_expression(expression, offset, is_dereferenced) && !is_dereferenced;
-    set(number, is_known ? Where::kNearRbp : Where::kElsewhere, offset);
+    const bool is_known = read_fp_expression(expression, offset, is_dereferenced) && !is_dereferenced;
+    set(number, is_known ? Where::kNearFp : Where::kElsewhere, offset);
   }
 
   void step(Bytes& in);
@@ -361,18 +375,33 @@ void Program::extended_step(unsigned code, Bytes& in) {
     case 0x14:                                                                                 // val_offset
     case 0x15: number = in.uleb(); in.sleb(); set(number, Where::kElsewhere); break;           // val_offset_sf
     case 0x16: number = in.uleb(); in.take(in.uleb()); set(number, Where::kElsewhere); break;  // val_expression
+    case 0x2C:                                                                                 // negate_ra_state_with_pc
+    case 0x2D: is_understood_ = kMaySignReturnAddress; break;                                  // negate_ra_state
     case 0x2E: in.uleb(); break;                                                               // GNU_args_size
     default: is_understood_ = false;
   }
 }
 // clang-format on
 
-bool fits(const State& state) {
-  constexpr std::int64_t kMaxCfaOffset = std::numeric_limits<std::int32_t>::max();
-  constexpr std::int64_t kMaxRbpOffset = std::int64_t{std::numeric_limits<std::int16_t>::max()} * 8;
-  const auto is_within = [](std::int64_t offset, std::int64_t limit) { return offset >= -limit && offset <= limit; };
-  return is_within(state.cfa_offset, kMaxCfaOffset) && is_within(state.rbp.offset, kMaxRbpOffset) &&
-         state.rbp.offset % 8 == 0;
+// Whether an offset is a number of words that `bits` can hold.
+bool fits(std::int64_t offset, int bits) {
+  const std::int64_t limit = std::int64_t{8} << (bits - 1);
+  return offset % 8 == 0 && offset >= -limit && offset < limit;
+}
+
+FpKind kind_of(Where where) {
+  switch (where) {
+    case Where::kUnchanged:
+      return FpKind::kUnchanged;
+    case Where::kAtCfa:
+      return FpKind::kAtCfa;
+    case Where::kNearFp:
+      return FpKind::kNearFp;
+    case Where::kUndefined:
+    case Where::kElsewhere:
+      break;
+  }
+  return FpKind::kUnknown;
 }
 
 UnwindRule rule_of(const State& state) {
@@ -381,26 +410,16 @@ UnwindRule rule_of(const State& state) {
     rule.cfa_kind = CfaKind::kEndOfStack;
     return rule;
   }
-  const bool is_return_address_usual = state.return_address.where == Where::kAtCfa && state.return_address.offset == -8;
-  if (!is_return_address_usual || !fits(state)) return rule;
-  rule.cfa_kind = state.cfa_kind;
-  rule.cfa_offset = static_cast<std::int32_t>(state.cfa_offset);
-  rule.rbp_words = static_cast<std::int16_t>(state.rbp.offset / 8);
-  switch (state.rbp.where) {
-    case Where::kUnchanged:
-      rule.rbp_kind = RbpKind::kUnchanged;
-      break;
-    case Where::kAtCfa:
-      rule.rbp_kind = RbpKind::kAtCfa;
-      break;
-    case Where::kNearRbp:
-      rule.rbp_kind = RbpKind::kNearRbp;
-      break;
-    case Where::kUndefined:
-    case Where::kElsewhere:
-      rule.rbp_kind = RbpKind::kUnknown;
-      break;
+  const bool is_stored = state.return_address.where == Where::kAtCfa;
+  if (!is_stored || !fits(state.cfa_offset, UnwindRule::kCfaBits) || !fits(state.fp.offset, 16) ||
+      !fits(state.return_address.offset, 16)) {
+    return rule;
   }
+  rule.cfa_kind = state.cfa_kind;
+  rule.cfa_bits = static_cast<std::uint64_t>(state.cfa_offset / 8) & ((1u << UnwindRule::kCfaBits) - 1);
+  rule.fp_kind = kind_of(state.fp.where);
+  rule.fp_words = static_cast<std::int16_t>(state.fp.offset / 8);
+  rule.return_words = static_cast<std::int16_t>(state.return_address.offset / 8);
   return rule;
 }
 

@@ -7,30 +7,36 @@
 
 namespace turnpike::record {
 
+// The registers that frames are named by: rsp and rbp on x86-64, sp and x29 on aarch64.
 enum class CfaKind : std::uint8_t {
-  kNone = 0,       // no rule, or one of a form that is not understood: the walk ends here
-  kEndOfStack,     // the outermost frame: it says that it has no caller
-  kFromRsp,        // cfa = rsp + cfa_offset
-  kFromRbp,        // cfa = rbp + cfa_offset
-  kStoredNearRbp,  // cfa = *(rbp + cfa_offset): functions that realign their stack
+  kNone = 0,      // no rule, or one of a form that is not understood: the walk ends here
+  kEndOfStack,    // the outermost frame: it says that it has no caller
+  kFromSp,        // cfa = stack pointer + cfa_words * 8
+  kFromFp,        // cfa = frame pointer + cfa_words * 8
+  kStoredNearFp,  // cfa = *(frame pointer + cfa_words * 8): functions that realign their stack
 };
 
-enum class RbpKind : std::uint8_t {
+enum class FpKind : std::uint8_t {
   kUnchanged = 0,
-  kAtCfa,    // the caller's rbp stands at cfa + rbp_words * 8
-  kNearRbp,  // ... at rbp + rbp_words * 8, of this frame's own rbp
+  kAtCfa,    // the caller's frame pointer stands at cfa + fp_words * 8
+  kNearFp,   // ... at fp_words * 8 from this frame's own
   kUnknown,  // lost: a caller that needs it cannot be walked
 };
 
-// One 64-bit word, so that a cache can hold it without a lock. The return address always stands at cfa - 8: a rule
-// that says otherwise is kNone. rsp and rbp are what compilers name a frame by on x86-64; rules on other registers are
-// kNone.
+// One 64-bit word, so that a cache can hold it without a lock. Rules on other registers are kNone, and so are frames
+// that have not stored their return address.
 struct UnwindRule {
-  std::int32_t cfa_offset;
-  std::int16_t rbp_words;  // where the caller's rbp stands, in words
-  CfaKind cfa_kind;
-  RbpKind rbp_kind : 7;
+  static constexpr int kCfaBits = 26;
+
+  std::int16_t fp_words;
+  std::int16_t return_words;  // the return address stands at cfa + return_words * 8
+  std::uint32_t cfa_bits : kCfaBits;
+  CfaKind cfa_kind : 3;
+  FpKind fp_kind : 2;
   bool is_dropped : 1;  // of a module whose frames say nothing to the user
+
+  // With its sign.
+  std::int64_t cfa_words() const { return static_cast<std::int32_t>(cfa_bits << (32 - kCfaBits)) >> (32 - kCfaBits); }
 };
 static_assert(sizeof(UnwindRule) == 8);
 

@@ -71,6 +71,19 @@ void read_bounds(ThreadBounds& bounds) noexcept {
   pthread_attr_destroy(&attributes);
 }
 
+// A return address as it stands on the stack -> the address. On aarch64 it may be signed (pointer authentication): the
+// signature depends on the place, so that the same word means the same address in the same place.
+std::uintptr_t without_signature(std::uintptr_t word) noexcept {
+#if defined(__aarch64__)
+  // xpaclri, which older processors take for a nop: they sign nothing. It knows x30 alone.
+  register std::uintptr_t link __asm__("x30") = word;
+  __asm__("hint #7" : "+r"(link));
+  return link;
+#else
+  return word;
+#endif
+}
+
 bool is_driver(std::string_view path) noexcept {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   return name.starts_with("libcupti.so") || name.starts_with("libcuda.so");
@@ -81,57 +94,62 @@ bool is_driver(std::string_view path) noexcept {
 // The registers of a frame that matter, and where its stack may be read.
 struct UnwindTable::Cursor {
   std::uintptr_t pc;
-  std::uintptr_t rsp;
-  std::uintptr_t rbp;
+  std::uintptr_t sp;
+  std::uintptr_t fp;
   std::uintptr_t high;
-  std::uintptr_t rbp_address;  // where rbp was read; 0: nowhere
+  std::uintptr_t pc_address;  // where pc was read, and what stood there
+  std::uintptr_t pc_word;
+  std::uintptr_t fp_address;  // where fp was read; 0: nowhere
   WalkMemo& memo;
 
   // Reads one word of the stack at or above the frame; false when it is not there.
   bool load(std::uintptr_t address, std::uintptr_t& word) const noexcept {
-    if (address < rsp || address > high - sizeof word || (address & 7) != 0) return false;
+    if (address < sp || address > high - sizeof word || (address & 7) != 0) return false;
     std::memcpy(&word, reinterpret_cast<const void*>(address), sizeof word);
     return true;
   }
 
+  static std::uintptr_t bytes_of(std::int64_t words) noexcept { return static_cast<std::uintptr_t>(words * 8); }
+
   bool cfa_of(const UnwindRule& rule, std::uintptr_t& cfa) const noexcept {
-    const auto offset = static_cast<std::uintptr_t>(std::int64_t{rule.cfa_offset});
-    if (rule.cfa_kind != CfaKind::kFromRsp) use_rbp();
-    if (rule.cfa_kind == CfaKind::kFromRsp) {
-      cfa = rsp + offset;
-    } else if (rule.cfa_kind == CfaKind::kFromRbp) {
-      cfa = rbp + offset;
-    } else if (!load(rbp + offset, cfa)) {
+    const std::uintptr_t offset = bytes_of(rule.cfa_words());
+    if (rule.cfa_kind != CfaKind::kFromSp) use_fp();
+    if (rule.cfa_kind == CfaKind::kFromSp) {
+      cfa = sp + offset;
+    } else if (rule.cfa_kind == CfaKind::kFromFp) {
+      cfa = fp + offset;
+    } else if (!load(fp + offset, cfa)) {
       return false;
     } else {
-      memo.add(rbp + offset, cfa, WalkMemo::kLink);
+      memo.add(fp + offset, cfa, WalkMemo::kLink);
     }
     // Callers stand strictly above: a walk always ends.
-    return cfa > rsp && cfa <= high && (cfa & 7) == 0;
+    return cfa > sp && cfa <= high && (cfa & 7) == 0;
   }
 
   bool step(const UnwindRule& rule, std::uintptr_t cfa) noexcept {
-    const auto offset = static_cast<std::uintptr_t>(std::int64_t{rule.rbp_words} * 8);
-    std::uintptr_t caller_rbp = 0;
+    std::uintptr_t caller_fp = 0;
     std::uintptr_t from = 0;
-    if (rule.rbp_kind == RbpKind::kUnchanged) {
-      caller_rbp = rbp;
-      from = rbp_address;
-    } else if (rule.rbp_kind != RbpKind::kUnknown) {
-      if (rule.rbp_kind == RbpKind::kNearRbp) use_rbp();
-      from = (rule.rbp_kind == RbpKind::kAtCfa ? cfa : rbp) + offset;
-      if (!load(from, caller_rbp)) return false;
+    if (rule.fp_kind == FpKind::kUnchanged) {
+      caller_fp = fp;
+      from = fp_address;
+    } else if (rule.fp_kind != FpKind::kUnknown) {
+      if (rule.fp_kind == FpKind::kNearFp) use_fp();
+      from = (rule.fp_kind == FpKind::kAtCfa ? cfa : fp) + bytes_of(rule.fp_words);
+      if (!load(from, caller_fp)) return false;
     }
-    if (!load(cfa - 8, pc)) return false;
-    rsp = cfa;
-    rbp = caller_rbp;
-    rbp_address = from;
+    pc_address = cfa + bytes_of(rule.return_words);
+    if (!load(pc_address, pc_word)) return false;
+    pc = without_signature(pc_word);
+    sp = cfa;
+    fp = caller_fp;
+    fp_address = from;
     return true;
   }
 
-  // rbp leads on from here. Elsewhere it may be any number of the program's, and change from walk to walk.
-  void use_rbp() const noexcept {
-    if (rbp_address != 0) memo.add(rbp_address, rbp, WalkMemo::kLink);
+  // fp leads on from here. Elsewhere it may be any number of the program's, and change from walk to walk.
+  void use_fp() const noexcept {
+    if (fp_address != 0) memo.add(fp_address, fp, WalkMemo::kLink);
   }
 };
 
@@ -169,7 +187,7 @@ UnwindRule UnwindTable::look_up(std::uintptr_t return_address) noexcept {
   return rule;
 }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 
 __attribute__((noinline)) void UnwindTable::walk(std::uintptr_t evaluator, NativeStack& stack) noexcept {
   stack.count = 0;
@@ -178,18 +196,16 @@ __attribute__((noinline)) void UnwindTable::walk(std::uintptr_t evaluator, Nativ
   ThreadBounds& bounds = t_bounds;
   if (!bounds.is_known) read_bounds(bounds);
   if (bounds.walk_count++ % kWalksBetweenChecks == 0) notice_unloads();
-  // With __builtin_frame_address a function keeps a frame pointer: the caller's rbp stands there, the return address
-  // next.
+  // With __builtin_frame_address a function keeps a frame pointer: the caller's stands there, the return address next.
   const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   // A fiber or an alternate signal stack: nobody says where it ends.
   if (frame < bounds.low || frame + 16 > bounds.high) return;
-  std::uintptr_t pc = 0;
-  std::memcpy(&pc, reinterpret_cast<const void*>(frame + 8), sizeof pc);
   const WalkMemo::Key key{this, generation(), frame, evaluator};
   Memos::Set& memos = t_memos.sets[mix(frame, evaluator) % Memos::kSets];
   for (const WalkMemo& memo : memos.ways) {
     stack.count = 0;
-    if (!memo.holds(key, [&](std::uintptr_t word) { stack.return_addresses[stack.count++] = word; })) continue;
+    const auto keep = [&](std::uintptr_t word) { stack.return_addresses[stack.count++] = without_signature(word); };
+    if (!memo.holds(key, keep)) continue;
     stack.is_truncated = false;
     stack.hash = memo.hash();
     return;
@@ -198,9 +214,21 @@ __attribute__((noinline)) void UnwindTable::walk(std::uintptr_t evaluator, Nativ
   WalkMemo& memo = memos.ways[memos.next++ % Memos::kWays];
   stack.hash = mix(stack.hash, key.generation);
   memo.begin(key);
-  Cursor cursor{pc, frame, 0, bounds.high, frame, memo};
-  cursor.load(frame, cursor.rbp);
-  cursor.rsp = frame + 16;
+  Cursor cursor{0, frame, 0, bounds.high, frame + 8, 0, 0, memo};
+#if defined(__aarch64__)
+  // There the two words may stand anywhere in the frame: only this function's own rule says where its caller's begins.
+  std::uintptr_t here = 0;
+  __asm__("adr %0, .\n\tmov %1, sp" : "=&r"(here), "=r"(cursor.sp));
+  cursor.fp = frame;
+  std::uintptr_t callers = 0;
+  if (!cursor.cfa_of(rule_of(here + 1), callers)) return;
+#else
+  const std::uintptr_t callers = frame + 16;
+#endif
+  cursor.fp_address = frame;
+  if (!cursor.load(frame, cursor.fp) || !cursor.load(frame + 8, cursor.pc_word)) return;
+  cursor.pc = without_signature(cursor.pc_word);
+  cursor.sp = callers;
   walk_from(cursor, evaluator, stack);
   if (!stack.is_truncated) memo.finish(stack.hash);
 }
@@ -211,9 +239,9 @@ void UnwindTable::walk_from(Cursor& cursor, std::uintptr_t evaluator, NativeStac
     std::uintptr_t cfa = 0;
     const bool is_end = rule.cfa_kind == CfaKind::kEndOfStack;
     const bool has_cfa = !is_end && rule.cfa_kind != CfaKind::kNone && cursor.cfa_of(rule, cfa);
-    const bool is_evaluator = has_cfa && evaluator >= cursor.rsp && evaluator < cfa;
-    // The return address of each frame stands right below what is its caller's.
-    cursor.memo.add(cursor.rsp - 8, cursor.pc, is_evaluator || rule.is_dropped ? WalkMemo::kLink : WalkMemo::kKept);
+    const bool is_evaluator = has_cfa && evaluator >= cursor.sp && evaluator < cfa;
+    const auto use = is_evaluator || rule.is_dropped ? WalkMemo::kLink : WalkMemo::kKept;
+    cursor.memo.add(cursor.pc_address, cursor.pc_word, use);
     if (is_evaluator) {
       stack.is_truncated = false;
       return;

@@ -13,7 +13,7 @@ namespace turnpike::record {
 inline constexpr std::uint32_t kMaxNativeFrames = 64;
 
 // Whether the walker knows this processor. Elsewhere a walk finds nothing.
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 inline constexpr bool kWalksNativeFrames = true;
 #else
 inline constexpr bool kWalksNativeFrames = false;

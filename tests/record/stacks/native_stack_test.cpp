@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <ucontext.h>
@@ -14,6 +15,7 @@
 #include <array>
 #include <cstdarg>
 #include <cstring>
+#include <iterator>
 #include <thread>
 #include <vector>
 
@@ -136,15 +138,31 @@ NOINLINE int through_libc(int depth) {
   return bsearch(&depth, one.data(), 1, sizeof(int), Call::compare) == nullptr ? 1 : 2;
 }
 
-constexpr std::array<Shape, 9> kShapes{
-    plain,        without_frame_pointer,     with_frame_pointer, with_alloca, realigned, realigned_with_alloca,
-    that_catches, calls_with_many_arguments, through_libc};
+#if defined(__aarch64__)
+// Functions that sign their return address, as distributions build all of theirs.
+__attribute__((noinline, target("branch-protection=pac-ret"))) int signed_by_key_a(int depth) {
+  return next(depth) + 1;
+}
+__attribute__((noinline, target("branch-protection=pac-ret+b-key"))) int signed_by_key_b(int depth) {
+  volatile char room[2000];
+  room[depth & 127] = 1;
+  return next(depth) + room[3];
+}
+#endif
+
+constexpr Shape kShapes[] = {
+    plain,           without_frame_pointer,     with_frame_pointer, with_alloca, realigned, realigned_with_alloca,
+    that_catches,    calls_with_many_arguments, through_libc,
+#if defined(__aarch64__)
+    signed_by_key_a, signed_by_key_b,
+#endif
+};
 unsigned g_seed;
 
 NOINLINE int next(int depth) {
   if (depth == 0) return capture_both(depth);
   g_seed = g_seed * 1103515245u + 12345u;
-  const int result = kShapes[(g_seed >> 16) % kShapes.size()](depth - 1);
+  const int result = kShapes[(g_seed >> 16) % std::size(kShapes)](depth - 1);
   g_sink = result;
   return result + 1;
 }
@@ -177,6 +195,22 @@ TEST(NativeStack, AgreesWithTheCompilersUnwinderOnWalksThatWereTakenBefore) {
     EXPECT_FALSE(g_both.is_truncated);
   }
 }
+
+#if defined(__aarch64__)
+// The shapes above show nothing of signatures where the processor makes none.
+TEST(NativeStack, ReturnAddressesAreSignedHere) {
+  constexpr unsigned long kAddressKeys = 1ul << 30;  // HWCAP_PACA
+  struct Signed {
+    __attribute__((noinline, target("branch-protection=pac-ret"))) static bool look(int depth) {
+      const auto* record = static_cast<const std::uintptr_t*>(__builtin_frame_address(0));
+      const bool is_signed = record[1] != reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
+      g_sink = depth;
+      return (depth > 0 && look(depth - 1)) || is_signed;  // one signature in many thousands is 0
+    }
+  };
+  EXPECT_EQ(Signed::look(5), (getauxval(AT_HWCAP) & kAddressKeys) != 0);
+}
+#endif
 
 TEST(NativeStack, KeepsTheInnermostOfADeepStackAndSaysSo) {
   g_seed = 3;
@@ -229,11 +263,19 @@ TEST(NativeStack, ReadsNothingOnAStackWhoseEndNobodyKnows) {
 }
 
 TEST(NativeStack, StopsAtCodeThatBelongsToNoModule) {
+#if defined(__aarch64__)
+  // stp x29, x30, [sp, #-16]!; mov x29, sp; blr x0; ldp x29, x30, [sp], #16; ret
+  constexpr std::array<std::uint32_t, 5> kCode{0xA9BF7BFD, 0x910003FD, 0xD63F0000, 0xA8C17BFD, 0xD65F03C0};
+  constexpr std::uintptr_t kBehindTheCall = 12;
+#else
   // push rbp; mov rbp, rsp; call rdi; pop rbp; ret
   constexpr std::array<unsigned char, 8> kCode{0x55, 0x48, 0x89, 0xE5, 0xFF, 0xD7, 0x5D, 0xC3};
+  constexpr std::uintptr_t kBehindTheCall = 6;
+#endif
   void* code = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(code, MAP_FAILED);
-  std::memcpy(code, kCode.data(), kCode.size());
+  std::memcpy(code, kCode.data(), sizeof kCode);
+  __builtin___clear_cache(static_cast<char*>(code), static_cast<char*>(code) + sizeof kCode);
   if (mprotect(code, 4096, PROT_READ | PROT_EXEC) != 0) GTEST_SKIP() << "this system forbids code made at run time";
   static NativeStack stack;
   reinterpret_cast<void (*)(void (*)())>(code)([] {
@@ -241,7 +283,7 @@ TEST(NativeStack, StopsAtCodeThatBelongsToNoModule) {
     g_sink = 1;  // keeps this frame: a call at the end would be a jump
   });
   ASSERT_GE(stack.count, 2u);
-  EXPECT_EQ(stack.return_addresses[stack.count - 1], reinterpret_cast<std::uintptr_t>(code) + 6);
+  EXPECT_EQ(stack.return_addresses[stack.count - 1], reinterpret_cast<std::uintptr_t>(code) + kBehindTheCall);
   EXPECT_TRUE(stack.is_truncated);
   munmap(code, 4096);
 }

@@ -4,6 +4,8 @@ import importlib.machinery
 import importlib.util
 import os
 import pathlib
+import re
+import subprocess
 import sys
 import time
 
@@ -201,7 +203,7 @@ def test_a_suite_beside_others_is_told_in_its_turn(script, monkeypatch, tmp_path
 
     def release():
         "C++."
-        assert [one.name for one in script.Beside.running] == ["tidy"]
+        assert [list(one.tasks) for one in script.Beside.running] == [["tidy"]]
         return script.one("fine", script.Outcome(True))
 
     assert run_suites(script, monkeypatch, tmp_path, {"release": release, "tidy": tidy}) == 1
@@ -224,14 +226,57 @@ def test_a_suite_beside_others_that_dies_has_failed(script, monkeypatch, tmp_pat
     assert "FAILED tidy: tidy: it ended early" in capfd.readouterr().out
 
 
+def test_builds_are_done_beside_others_and_told_with_their_suites(script, monkeypatch, tmp_path, capfd):
+    def build_preset(name):
+        print(f"building {name} at priority {os.nice(0)}")
+        if name == "asan":
+            second = "import time\nwhile time.process_time() < 1: pass"
+            subprocess.run([sys.executable, "-c", second], check=True)
+        return script.Outcome(name == "asan", f"no {name}.cpp")
+
+    def release():
+        "C++."
+        assert [list(one.tasks) for one in script.Beside.running] == [["asan", "tsan", "tidy"]]
+        return script.one("fine", script.Outcome(True))
+
+    def tidy():
+        "clang-tidy."
+        return script.one("a.cpp", script.Outcome(True))
+
+    monkeypatch.setattr(script, "build_preset", build_preset)
+    monkeypatch.setattr(script, "ctest", lambda *arguments: script.one("A.B", script.Outcome(True)))
+    suites = {"release": release, "asan": script.suite_asan, "tsan": script.suite_tsan, "tidy": tidy}
+    assert run_suites(script, monkeypatch, tmp_path, suites) == 1
+    lines = capfd.readouterr().out.splitlines()
+    asan, tsan = (lines.index(f"building {name} at priority 19") for name in ("asan", "tsan"))
+    assert lines[asan - 1].startswith("== asan: ") and lines[tsan - 1].startswith("== tsan: ")
+    # What a suite's build took is the suite's.
+    used_s = [int(re.search(r"CPU (\d+) s", line).group(1)) for line in lines[-6:-2]]
+    assert used_s[1] > 0 and used_s[2] == 0
+    assert lines[-2:] == ["FAILED tsan: build: no tsan.cpp", "3 passed, 1 failed, 0 skipped"]
+
+
+def test_a_suite_by_itself_builds_by_itself(script, monkeypatch, tmp_path):
+    monkeypatch.setattr(script, "build_preset", lambda name: script.Outcome(os.nice(0) == 0, "at low priority"))
+    monkeypatch.setattr(script, "ctest", lambda *arguments: script.one("A.B", script.Outcome(True)))
+    assert run_suites(script, monkeypatch, tmp_path, {"asan": script.suite_asan}) == 0
+
+
+# As ninja starts compilers: in groups of their own.
+TICKS = """
+import sys, time
+for _ in range(4000):
+    with open(sys.argv[1], "ab") as file:
+        file.write(b".")
+    time.sleep(0.005)
+"""
+
+
 def test_what_runs_beside_a_test_that_measures_is_paused(script, monkeypatch, tmp_path):
     monkeypatch.setattr(script, "RESULTS", tmp_path)
 
     def ticks():
-        for _ in range(2000):
-            with open(tmp_path / "ticks", "ab") as file:
-                file.write(b".")
-            time.sleep(0.005)
+        subprocess.run([sys.executable, "-c", TICKS, str(tmp_path / "ticks")], preexec_fn=os.setpgrp, check=True)
         return script.one("fine", script.Outcome(True))
 
     def count():
@@ -243,16 +288,20 @@ def test_what_runs_beside_a_test_that_measures_is_paused(script, monkeypatch, tm
             assert time.monotonic() < deadline
             time.sleep(0.01)
 
-    beside = script.Beside("tidy", ticks)
-    goes_on()
-    with script.Beside.all_paused():
+    def stands_still():
         time.sleep(0.1)  # a signal takes effect a moment later
         before = count()
         time.sleep(0.3)
-        assert count() == before
+        return count() == before
+
+    beside = script.Beside({"tidy": ticks})
+    goes_on()
+    with script.Beside.all_paused():
+        assert stands_still()
     goes_on()
     script.Beside.end_all()
-    assert beside.counts().failed == 1
+    assert stands_still()
+    assert beside.take("tidy", "it ended early") == "it ended early"
 
 
 def test_the_end_of_the_log_stays_short(script, monkeypatch, tmp_path, capsys):

@@ -517,6 +517,17 @@ TEST_F(CollectorTest, WritesTheLastOfAProgramIntoSegments) {
   EXPECT_EQ(files().back(), ".tpt");
 }
 
+TEST_F(CollectorTest, TellsInEachSegmentWhatWasLostBefore) {
+  options_.last = std::chrono::milliseconds(400);
+  g_dropped = 5;
+  ASSERT_TRUE(start());
+  ASSERT_TRUE(collector_->catch_up(kPatienceNs));
+  ASSERT_TRUE(becomes_true([&] { return files().at(0) > ".000002.tps"; })) << "what it was counted in is gone";
+  g_dropped = 2;
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  EXPECT_EQ(lost(read(), Loss::kCuptiDropped), 2u) << "those of the window";
+}
+
 TEST_F(CollectorTest, CountsWhatItsSegmentsHold) {
   options_.last = std::chrono::minutes(10);
   ASSERT_TRUE(start());

@@ -2,6 +2,7 @@
 #include "record/live_page.h"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -401,6 +402,14 @@ TEST_F(LivePageTest, ASecondRecordingStartsAtZeroInTheSamePage) {
   EXPECT_THAT(page->program, StrEq(""));
 }
 
+TEST_F(LivePageTest, ASecondRecordingKnowsNoCallOfTheFirst) {
+  call(1, stack_at("/home/u/a.py", 1), 100);
+  writer_->restart({}, "/tmp/other.tpk/1.tpt", {50, 60, 70, 80});
+  copy(1, 1000);
+  publish(kQuarter);
+  EXPECT_EQ(read()->site_count, 0u) << "its own call has not come yet";
+}
+
 TEST_F(LivePageTest, ComesAgainWhenTheProgramClosedIt) {
   publish(kQuarter);
   const auto pages = pages_here();
@@ -410,6 +419,22 @@ TEST_F(LivePageTest, ComesAgainWhenTheProgramClosedIt) {
   ASSERT_EQ(close(number), 0);
   publish(2 * kQuarter);
   EXPECT_NE(read(), nullptr);
+}
+
+TEST_F(LivePageTest, TakesTheNumberThatIsFreeAndWaitsWhereThereIsNone) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const auto publish_under = [&](rlim_t limit, std::int64_t now_ns) {
+    const rlimit changed{limit, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &changed), 0);
+    publish(now_ns);
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  };
+  publish_under(3, kQuarter);
+  EXPECT_TRUE(pages_here().empty());
+  publish_under(200, 2 * kQuarter);
+  ASSERT_NE(read(), nullptr);
+  EXPECT_LT(std::stoi(pages_here().at(0).filename()), 200) << "none above 900 is free";
 }
 
 TEST_F(LivePageTest, LeavesAFileAloneThatHasItsNumberNow) {

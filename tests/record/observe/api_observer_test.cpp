@@ -219,6 +219,17 @@ TEST_F(ApiObserverTest, AsksForTheDeviceOfAContextOnce) {
   EXPECT_EQ(g_cupti.device_questions, 4);
 }
 
+TEST_F(ApiObserverTest, KnowsNoDeviceThatItHasNotAskedFor) {
+  ASSERT_TRUE(subscribe());
+  observer_->set_listening(true);
+  make({.id = kCopy, .correlation = 1, .context = 103, .context_id = 0});
+  make({.id = kCopy, .correlation = 2, .context = 103, .context_id = 64});
+  const auto found = calls();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].device, 3u);
+  EXPECT_EQ(found[1].device, 3u);
+}
+
 TEST_F(ApiObserverTest, ListensToWhatIsWantedAlone) {
   ASSERT_TRUE(subscribe());
   std::set<std::pair<CallbackDomain, std::uint32_t>> expected;

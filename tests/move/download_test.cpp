@@ -1,9 +1,15 @@
 // Downloads in the order of a stream.
 #include <gmock/gmock.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <string>
 
 #include "engine_run.h"
 
@@ -46,6 +52,45 @@ TEST(Download, GoesOnWithWhatAnUploadBrought) {
       EXPECT_TRUE(targets[i]->is_intact());
     }
   });
+}
+
+// Whether the system was asked for large pages where this memory has its first.
+bool has_large_pages(const void* memory) {
+  constexpr std::uintptr_t kLargePage = std::uintptr_t{2} << 20;
+  const std::uintptr_t address = (reinterpret_cast<std::uintptr_t>(memory) + kLargePage - 1) & ~(kLargePage - 1);
+  std::ifstream smaps("/proc/self/smaps");
+  bool is_there = false;
+  for (std::string line; std::getline(smaps, line);) {
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " ", &begin, &end) == 2) {
+      is_there = begin <= address && address < end;
+    } else if (is_there && line.starts_with("VmFlags:")) {
+      return line.find(" hg") != std::string::npos;
+    }
+  }
+  return false;
+}
+
+TEST(Download, AsksForLargePagesWhereFreshMemoryIsLarge) {
+  if (access("/sys/kernel/mm/transparent_hugepage/enabled", F_OK) != 0) GTEST_SKIP() << "the system has none";
+  constexpr std::size_t kRoom = std::size_t{8} << 20;
+  const auto is_asked_for = [](std::size_t size_bytes, bool is_fresh) {
+    EngineRun run(1, {}, {.threads = 2, .chunk_bytes = std::size_t{1} << 20, .pinned_bytes = std::size_t{4} << 20});
+    const DeviceAddress device = run.simulation.device_memory(0, size_bytes);
+    void* memory = mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_NE(memory, MAP_FAILED);
+    const Piece piece{.host = memory, .device = device, .size_bytes = size_bytes};
+    EXPECT_TRUE(run.engine->download(0, {&piece, 1}, run.simulation.make_stream(0), is_fresh));
+    const bool result = has_large_pages(memory);
+    munmap(memory, kRoom);
+    run.end();
+    return result;
+  };
+  constexpr std::size_t kLarge = std::size_t{4} << 20;
+  EXPECT_TRUE(is_asked_for(kLarge, true));
+  EXPECT_FALSE(is_asked_for(kLarge - 4096, true));
+  EXPECT_FALSE(is_asked_for(kLarge, false));
 }
 
 TEST(Download, BringsFreshMemoryInLargePages) {

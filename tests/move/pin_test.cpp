@@ -89,6 +89,19 @@ TEST(Pin, OpensNoGpuThatTheProgramDoesNotUse) {
   }
 }
 
+TEST(Pin, TakesTheGpuThatItIsToldAlsoWhereTheProgramUsesAnother) {
+  EngineRun run(1, {.devices = 2});
+  run.more_pinned_bytes = 4096;
+  std::thread([&] {
+    run.simulation.set_device(1);
+    std::vector<std::byte> memory(4096);
+    EXPECT_TRUE(run.engine->pin(memory.data(), memory.size(), 0));
+    EXPECT_TRUE(run.simulation.is_opened(0));
+    EXPECT_TRUE(run.engine->unpin(memory.data()));
+  }).join();
+  run.end();
+}
+
 // The program's own copies on a GPU that the engine has not opened.
 TEST(Pin, WaitsForEveryGpuBeforeItIsUndone) {
   for_each_seed([](EngineRun& run) {

@@ -113,8 +113,8 @@ TEST(Activity, SmallBuffersOfManyThreadsLoseNothing) {
 }
 
 TEST(Activity, RequestsInAStormOfThreadsAreAccountedFor) {
-  // ThreadSanitizer needs minutes for the locks of 64.
-  const VictimRun run({"threads", is_sanitized() ? "8" : "64", "500"},
+  // ThreadSanitizer needs minutes for the locks of 64, and one for 500 uploads of 8.
+  const VictimRun run({"threads", is_sanitized() ? "8" : "64", is_sanitized() ? "100" : "500"},
                       {.variables = {{"FAKE_CUPTI_BUFFER_RECORDS", "4"}, {"FAKE_CUPTI_PER_THREAD", "1"}}});
   const Trace trace = run.trace();
   EXPECT_EQ(run.outcome().exit_code, 0) << run.outcome().err;

@@ -281,17 +281,20 @@ bool leaves_copies_if_killed_after(useconds_t pause_us, bool is_settled) {
   return !trace.copies.empty();
 }
 
+// What a kill interrupts is our machine code as it ships: that of a sanitizer is another, and the kill ends the process
+// before a sanitizer could say anything. Some times show that there it is no different.
 TEST(Kill, TwoHundredTimesLeavesAReadableFileWithAllThatWasDone) {
+  const int times = is_sanitized() ? 40 : 200;
   std::mt19937 random(1);
   // From before cuInit until well after the second flush: later on a busy machine, or under a sanitizer.
   useconds_t longest_us = 330'000;
   while (longest_us < 5'000'000 && !leaves_copies_if_killed_after(longest_us * 2 / 3, false)) longest_us *= 2;
   int with_copies = 0;
-  for (int i = 0; i < 200 && !HasFailure(); ++i) {
+  for (int i = 0; i < times && !HasFailure(); ++i) {
     const auto pause_us = static_cast<useconds_t>(random() % longest_us) / (i % 4 == 0 ? 20 : 1);
     with_copies += leaves_copies_if_killed_after(pause_us, i / 4 % 2 == 0) ? 1 : 0;
   }
-  EXPECT_GT(with_copies, is_sanitized() ? 10 : 50);
+  EXPECT_GT(with_copies, is_sanitized() ? 2 : 50);
 }
 
 // How long the device's work is behind the calls in what a killed process leaves.

@@ -65,7 +65,16 @@ class Later final : public trace::RecordSink {
   std::int64_t later_ns_;
 };
 
-constexpr int kTimes = 12;
+// How often a recording is repeated. Under a sanitizer that makes the test take a minute, and what a sanitizer looks
+// for shows at a few edges of windows, too.
+int times_of(std::uint64_t record_count) {
+#if defined(__SANITIZE_ADDRESS__)
+  return static_cast<int>(2 + 15'000 / record_count);
+#else
+  (void)record_count;
+  return 12;
+#endif
+}
 
 // A recording as if its program had gone on doing the same.
 class LongRecording {
@@ -73,12 +82,14 @@ class LongRecording {
   explicit LongRecording(const std::string& run) : file_(trace_of(run)) {
     analyze::TimelineLoader loader;
     process_ = trace::read_file(file_, loader).value();
-    const auto span = analyze::span_of(loader.take());
+    const analyze::Timeline timeline = loader.take();
+    const auto span = analyze::span_of(timeline);
     length_ns_ = span->end_ns - span->start_ns + kMs;
+    times_ = times_of(timeline.calls.size() + timeline.kernels.size());
   }
   const trace::Process& process() const { return process_; }
   void read(trace::RecordSink& sink) const {
-    for (int i = 0; i < kTimes; ++i) {
+    for (int i = 0; i < times_; ++i) {
       Later later(sink, i, length_ns_);
       EXPECT_TRUE(trace::read_file(file_, later));
     }
@@ -88,6 +99,7 @@ class LongRecording {
   fs::path file_;
   trace::Process process_;
   std::int64_t length_ns_ = 0;
+  int times_ = 0;
 };
 
 class OfRecording : public ::testing::TestWithParam<const char*> {};

@@ -74,8 +74,10 @@ class Pytest:
         head = "import pytest\nfrom gpu import download, upload, wait\n\n"
         self.pytester.makepyfile(**{name: head + textwrap.dedent(text)})
 
-    def __call__(self, *arguments):
-        return self.pytester.runpytest_subprocess("-p", "pytest_turnpike", "-p", "no:cacheprovider", *arguments)
+    def __call__(self, *arguments, beside=()):
+        """Runs pytest with our plugin and those that are named."""
+        plugins = [f"-p{name}" for name in ("pytest_turnpike", *beside, "no:cacheprovider")]
+        return self.pytester.runpytest_subprocess(*plugins, *arguments)
 
 
 @pytest.fixture
@@ -86,6 +88,8 @@ def plain(pytester, monkeypatch):
             monkeypatch.delenv(name)
     for name in ("CI", "BUILD_NUMBER"):  # there pytest writes the whole message once more, in its summary
         monkeypatch.delenv(name, raising=False)
+    # To import all plugins takes half of such a pytest's processor time. Tests name those that they need.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTHONPATH", str(pathlib.Path(pytest_turnpike.__file__).parents[1]))
     return Pytest(pytester)
 

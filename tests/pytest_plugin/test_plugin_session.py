@@ -339,11 +339,11 @@ def test_without_github_there_is_neither(run):
 def test_workers_of_xdist_count_for_themselves_and_one_summary_has_all(run):
     for name in ("a", "b"):
         run.write(BARE.format(2).replace("test_it", f"test_{name}"), name=f"test_{name}")
-    result = run("-n", "2", "--turnpike-update")
+    result = run("-n", "2", "--turnpike-update", beside=["xdist.plugin"])
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["limits of 2 tests checked, of 0 not checked"])
     assert (run.pytester.path / "turnpike-limits.toml").read_text().count("h2d_count = 2") == 2
-    run("-n", "2").assert_outcomes(passed=2)
+    run("-n", "2", beside=["xdist.plugin"]).assert_outcomes(passed=2)
 
 
 def test_a_repeated_test_is_judged_by_its_last_call(run):
@@ -356,7 +356,7 @@ def test_a_repeated_test_is_judged_by_its_last_call(run):
             calls.append(1)
             for _ in range(3 - len(calls)): upload()
     """)
-    result = run()
+    result = run(beside=["pytest_rerunfailures"])
     assert result.parseoutcomes() == {"passed": 1, "rerun": 1}
 
 
@@ -372,7 +372,7 @@ def test_asynchronous_tests_are_warmed_up_and_counted(run):
 
         def test_calls(): assert len(calls) == 2
     """)
-    run().assert_outcomes(passed=2)
+    run(beside=["pytest_asyncio.plugin"]).assert_outcomes(passed=2)
 
 
 def test_tests_of_anyio_are_counted_too(run):
@@ -388,7 +388,7 @@ def test_tests_of_anyio_are_counted_too(run):
         @pytest.mark.limit_transfers(h2d=1)
         async def test_exceeded(): upload(); upload()
     """)
-    result = run()
+    result = run(beside=["anyio.pytest_plugin"])
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["h2d_count: 2, and 1 allowed"])
 

@@ -52,11 +52,42 @@ def fakes():
     return pathlib.Path(folder).resolve() / "tests" / "fake" / "lib"
 
 
-@pytest.fixture
-def program(fakes, tmp_path):
-    """Runs a program with PyTorch and the calls of HEAD. Returns the lines that it printed, and its last one's JSON."""
+def started(command, folder, environment):
+    result = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=240, stdin=subprocess.DEVNULL
+    )
+    return result.returncode, result.stdout, result.stderr
 
-    def run(text, launcher=(), has_gpu=True, **variables):
+
+@pytest.fixture(scope="module")
+def imported(request):
+    """Runs scripts in children of a process that has imported what the test's module names as IMPORTED."""
+    command = [sys.executable, pathlib.Path(__file__).with_name("imports_before.py"), *request.module.IMPORTED]
+    environment = {**os.environ, **SETTINGS}
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    ) as process:
+
+        def run(script, folder, environment):
+            out, err = folder / "program.out", folder / "program.err"
+            task = {"script": script, "folder": folder, "environment": environment, "out": out, "err": err}
+            print(json.dumps(task, default=str), file=process.stdin)
+            return int(process.stdout.readline()), out.read_text(), err.read_text()
+
+        yield run
+        process.stdin.close()
+
+
+# What PyTorch and the frameworks read when they are imported.
+SETTINGS = {"HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
+
+
+@pytest.fixture
+def program(request, fakes, tmp_path):
+    """Runs a program with PyTorch and the calls of HEAD in a process of its own, which imports all itself if `is_fresh`
+    or if the test's module names no IMPORTED. Returns what it printed, and its last line's JSON."""
+
+    def run(text, launcher=(), has_gpu=True, is_fresh=False, **variables):
         script = tmp_path / "program.py"
         script.write_text(HEAD + textwrap.dedent(text))
         environment = {
@@ -67,19 +98,13 @@ def program(fakes, tmp_path):
         # For processes that a launcher starts elsewhere.
         environment["HEAD"] = HEAD
         environment |= {"FAKES": str(fakes), "PYTHONPATH": str(pathlib.Path(turnpike.__file__).parents[1]), **variables}
-        environment |= {"HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
+        environment |= SETTINGS
         environment["TURNPIKE_CUPTI"] = str(fakes / "libfakecupti.so") if has_gpu else "/nowhere/libcupti.so"
-        command = [sys.executable, *launcher, str(script)]
-        result = subprocess.run(
-            command,
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=240,
-            stdin=subprocess.DEVNULL,
-        )
-        assert result.returncode == 0, result.stderr[-4000:]
-        return result.stdout, json.loads(result.stdout.splitlines()[-1])
+        if launcher or is_fresh or not hasattr(request.module, "IMPORTED"):
+            status, out, err = started([sys.executable, *launcher, str(script)], tmp_path, environment)
+        else:
+            status, out, err = request.getfixturevalue("imported")(script, tmp_path, environment)
+        assert status == 0, err[-4000:]
+        return out, json.loads(out.splitlines()[-1])
 
     return run

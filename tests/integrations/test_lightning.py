@@ -1,8 +1,14 @@
 """The callback and the hooks in Lightning: what is recorded, and where batches move."""
 
+import importlib.util
+
 import pytest
 
-pytest.importorskip("lightning", reason="Lightning is not installed")
+# Only programs import it: here that would take each process of the tests five seconds.
+if importlib.util.find_spec("lightning") is None:
+    pytest.skip("Lightning is not installed", allow_module_level=True)
+
+IMPORTED = ["torch", "pyarrow", "lightning.pytorch"]
 
 # In a fit: 10 batches, a sanity check and a validation.
 FIT = """
@@ -217,6 +223,7 @@ def test_the_older_package_is_taken_where_a_program_uses_it(program):
 import pytorch_lightning
 from turnpike.integrations.lightning import TurnpikeCallback
 print(json.dumps([issubclass(TurnpikeCallback, pytorch_lightning.Callback), "lightning.pytorch" in sys.modules]))
-"""
+""",
+        is_fresh=True,
     )
     assert told == [True, False]

@@ -1,9 +1,14 @@
 """The callback in Hugging Face's Trainer: the recording holds what accelerate moves before a step begins."""
 
+import importlib.util
+
 import pytest
 
-pytest.importorskip("transformers", reason="transformers is not installed")
-pytest.importorskip("accelerate", reason="accelerate is not installed")
+for name in ("transformers", "accelerate"):
+    if importlib.util.find_spec(name) is None:
+        pytest.skip(f"{name} is not installed", allow_module_level=True)
+
+IMPORTED = ["torch", "pyarrow", "accelerate", "transformers.trainer"]
 
 # 12 batches of 2, of which accumulation makes fewer steps. The batch is "moved" where accelerate moves it.
 TRAIN = """

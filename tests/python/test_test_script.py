@@ -304,6 +304,16 @@ def test_what_runs_beside_a_test_that_measures_is_paused(script, monkeypatch, tm
     assert beside.take("tidy", "it ended early") == "it ended early"
 
 
+def test_every_test_that_is_marked_alone_is_found(script):
+    tests = SCRIPT.parents[1] / "tests"
+    found = script.files_marked_alone(tests)
+    assert tests / "integrations" / "test_ray.py" in found and tests / "cli" / "test_strange_places.py" in found
+    assert tests / "python" / "test_docs.py" not in found
+    # A conftest.py that marks tests must be looked for, too.
+    marks = re.compile(r"mark\.alone\b|add_marker\(.alone\b")
+    assert found == sorted(path for path in tests.rglob("*.py") if marks.search(path.read_text()))
+
+
 def test_the_end_of_the_log_stays_short(script, monkeypatch, tmp_path, capsys):
     def release():
         "C++."

@@ -1,7 +1,6 @@
 """Every experiment of `turnpike bench`, run from end to end on a stand-in without a GPU: no typo may cost GPU time."""
 
 import argparse
-import gc
 import json
 import subprocess
 import sys
@@ -27,15 +26,6 @@ class Once(run.Options):
 
 OPTIONS = Once(seconds=0.01)
 torch.set_num_threads(1)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def what_is_loaded_is_no_garbage():
-    """The experiments collect garbage after every case: PyTorch's modules alone cost 0.2 s each time."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)

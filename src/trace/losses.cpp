@@ -72,6 +72,9 @@ constexpr LossInfo kLosses[] = {
      "`turnpike attach` loaded the recorder into a program that was already running, where NVTX takes no listener: if the "
      "program makes NVTX ranges or names, they are missing, and so are steps made of them. Start it with `turnpike record "
      "--dormant` to have them."},
+    {Loss::kOtherDeviceClock, "other_device_clock",
+     "CUPTI timed the GPU's work by another clock than the host's, as it does in WSL2, so its times were led over by readings "
+     "of both clocks. Take differences of a few microseconds between the host and the GPU for nothing."},
     {Loss::kNotClosed, "not_closed",
      "The file has no end: the process was killed, or became another program by exec, when no `turnpike record` waited for "
      "it, and what came after the last write is missing. Let the program end by itself, or stop the recording before it ends."},

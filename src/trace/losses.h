@@ -30,6 +30,7 @@ enum class Loss : std::uint32_t {
   kStoppedDiskLow = 19,      // recording stopped: the disk, a quota or a limit left no more room
   kNamesFull = 20,           // names that the table of names had no room for
   kNvtxNotHeard = 21,        // NVTX ranges: the recorder came when the program had initialised NVTX
+  kOtherDeviceClock = 22,    // times of the device that were led over from another clock than the host's
   // Found by readers:
   kNotClosed = 100,           // the file has no end: the process was killed, or left by exec
   kDamagedBytes = 101,        // bytes that belong to no whole chunk

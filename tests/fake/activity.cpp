@@ -156,6 +156,11 @@ void Activity::put(Buffer& buffer, DeviceWork work) {
     return;
   }
   if (is_every(told.zero_times_every, number)) work.start_ns = work.end_ns = 0;
+  if (told.has_raw_clock && work.start_ns != 0) {
+    const std::uint64_t apart = clock_realtime_ns() - read_ns(CLOCK_MONOTONIC_RAW);
+    work.start_ns -= apart;
+    work.end_ns -= apart;
+  }
   if (told.tsc_after && number >= *told.tsc_after) {
     work.start_ns = as_ticks(work.start_ns);
     work.end_ns = as_ticks(work.end_ns);

@@ -103,7 +103,7 @@ CUptiResult cuptiGetResultString(CUptiResult result, const char** text) {
 
 CUptiResult cuptiGetTimestamp(std::uint64_t* timestamp) {
   FAIL_AS_TOLD(__func__);
-  *timestamp = clock_realtime_ns();
+  *timestamp = script().has_raw_clock ? read_ns(CLOCK_MONOTONIC_RAW) : clock_realtime_ns();
   return CUPTI_SUCCESS;
 }
 

@@ -6,10 +6,13 @@
 
 namespace turnpike::fake {
 
-inline std::uint64_t clock_realtime_ns() {
+inline std::uint64_t read_ns(clockid_t clock) {
   timespec time;
-  clock_gettime(CLOCK_REALTIME, &time);
+  clock_gettime(clock, &time);
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(time.tv_nsec);
+}
+inline std::uint64_t clock_realtime_ns() {
+  return read_ns(CLOCK_REALTIME);
 }
 
 }  // namespace turnpike::fake

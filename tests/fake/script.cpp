@@ -35,6 +35,7 @@ Script read() {
   made.buffer_records = number("FAKE_CUPTI_BUFFER_RECORDS").value_or(0);
   made.is_per_thread = number("FAKE_CUPTI_PER_THREAD").value_or(0) != 0;
   made.keeps_buffers = number("FAKE_CUPTI_KEEP").value_or(0) != 0;
+  made.has_raw_clock = number("FAKE_CUPTI_RAW_CLOCK").has_value();
   made.tsc_after = number("FAKE_CUPTI_TSC_AFTER");
   if (const char* text = std::getenv("FAKE_CUPTI_REPORT")) made.report = text;
   return made;

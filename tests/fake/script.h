@@ -12,7 +12,8 @@
 //   FAKE_CUPTI_BUFFER_RECORDS=N    buffers count as full after this many records
 //   FAKE_CUPTI_PER_THREAD=1        a buffer for each thread, requested on it at its first record
 //   FAKE_CUPTI_TSC_AFTER=N         times of records are raw ticks from the Nth record on (torch.profiler left its
-//   clock) FAKE_CUPTI_REPORT=FILE         writes at exit what was produced and delivered
+//   clock) FAKE_CUPTI_RAW_CLOCK=1      CUPTI's clock is CLOCK_MONOTONIC_RAW, as in WSL2
+//   FAKE_CUPTI_REPORT=FILE         writes at exit what was produced and delivered
 #pragma once
 
 #include <cupti_result.h>
@@ -38,6 +39,7 @@ struct Script {
   bool is_per_thread = false;
   bool keeps_buffers = false;
   std::optional<std::uint64_t> tsc_after;
+  bool has_raw_clock = false;
   std::string report;
 
   // What the function returns instead of doing its work; CUPTI_SUCCESS: it does its work.

@@ -1,6 +1,7 @@
 // How the recorder takes what CUPTI delivers: in any order, late, in other shapes, with holes, or not at all.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "victim_run.h"
@@ -99,6 +100,24 @@ TEST(Activity, RawTicksAreLedBackOrSaidToBeUnknown) {
     EXPECT_NEAR(static_cast<double>(copy.start_ns), static_cast<double>(call->start_ns), 50e6);
   }
   EXPECT_EQ(trace.loss(Loss::kInvalidDeviceTimes), unknown);
+}
+
+// In WSL2 CUPTI's clock is another one than the host's, and has been since the start of the machine.
+TEST(Activity, TimesOfAnotherClockAreLedToTheHosts) {
+  const Trace trace = VictimRun({"paced", "200", "3"}, {.variables = {{"FAKE_CUPTI_RAW_CLOCK", "1"}}}).trace();
+  ASSERT_EQ(trace.copies.size(), 200u);
+  std::vector<double> apart;
+  for (const auto& copy : trace.copies) {
+    const trace::CallRecord* call = trace.call_of(copy.correlation);
+    ASSERT_NE(call, nullptr);
+    ASSERT_NE(copy.start_ns, trace::kUnknownTime);
+    apart.push_back(static_cast<double>(copy.start_ns - call->start_ns));
+  }
+  // Generous, as above; the middle one shows that it is no guess.
+  for (const double each : apart) EXPECT_NEAR(each, 0, 50e6);
+  std::nth_element(apart.begin(), apart.begin() + 100, apart.end());
+  EXPECT_NEAR(apart[100], 0, 1e6);
+  EXPECT_EQ(trace.losses(), "other_device_clock=1 ");
 }
 
 TEST(Activity, SmallBuffersOfManyThreadsLoseNothing) {

@@ -12,6 +12,7 @@ void ActivityDecoder::restart(const cuda::Cupti* cupti, std::uint32_t cupti_vers
   cupti_version_ = cupti_version;
   start_ = start;
   now_ = start;
+  clock_.restart(start);
   used_devices_ = 0;
 }
 
@@ -155,12 +156,16 @@ void ActivityDecoder::set_times(std::uint64_t start, std::uint64_t end, std::int
 
 // A profiler that ran in this process before (PyTorch's does) may have left CUPTI with a clock of its own, the
 // processor's time stamp counter: such times lie far outside this recording, and are led back by the two clock samples.
-std::int64_t ActivityDecoder::to_realtime(std::uint64_t time) const {
+std::int64_t ActivityDecoder::to_realtime(std::uint64_t time) {
   constexpr std::int64_t kSlack = 60'000'000'000;  // a minute: device clocks are interpolated, host clocks are set
   const auto is_plausible = [&](std::int64_t ns) {
     return ns > start_.realtime_ns - kSlack && ns < now_.realtime_ns + kSlack;
   };
   const auto as_given = static_cast<std::int64_t>(time);
+  if (time != 0 && clock_.is_other() && clock_.covers(as_given)) {
+    losses_.set(trace::Loss::kOtherDeviceClock, 1);
+    return clock_.to_realtime(as_given);
+  }
   if (time != 0 && is_plausible(as_given)) return as_given;
   if (time == 0 || start_.tsc == 0 || now_.tsc <= start_.tsc) return trace::kUnknownTime;
   const double ns_per_tick =

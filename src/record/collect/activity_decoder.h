@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "cuda/cupti.h"
+#include "record/collect/device_clock.h"
 #include "record/collect/heard_calls.h"
 #include "record/handover/heard_span.h"
 #include "record/handover/loss_counters.h"
@@ -22,7 +23,12 @@ class ActivityDecoder {
   // For a new file. `cupti` outlives the decoder.
   void restart(const cuda::Cupti* cupti, std::uint32_t cupti_version, const trace::ClockSample& start);
   // The newest clock sample: what times are judged by.
-  void set_now(const trace::ClockSample& now) { now_ = now; }
+  void set_now(const trace::ClockSample& now) {
+    now_ = now;
+    clock_.note(now);
+  }
+  // Whether CUPTI has a clock of its own: then samples are wanted whenever there may be records.
+  bool has_other_clock() const { return clock_.is_other(); }
 
   // Leaves out kernels of calls that are not among these.
   void keep_kernels_of(HeardCalls* calls) { heard_ = calls; }
@@ -57,7 +63,7 @@ class ActivityDecoder {
   void decode_migration(const void* activity, RecordBatch& batch);
   std::uint32_t kernel_name(const char* name);
   void set_times(std::uint64_t start, std::uint64_t end, std::int64_t& start_ns, std::int64_t& end_ns);
-  std::int64_t to_realtime(std::uint64_t time) const;
+  std::int64_t to_realtime(std::uint64_t time);
 
   StringTable& strings_;
   LossCounters& losses_;
@@ -70,6 +76,7 @@ class ActivityDecoder {
   std::uint64_t used_devices_ = 0;
   trace::ClockSample start_{};
   trace::ClockSample now_{};
+  DeviceClock clock_;
   // By address: CUPTI's names of kernels stay where they are for the life of the process.
   std::unordered_map<const char*, std::uint32_t> kernel_names_;
 };

@@ -239,12 +239,16 @@ void Collector::turn(bool is_last, bool must_flush) {
   const bool is_due =
       since_start - last_flush_ns_ >= (is_busy ? kTurnNs : kFlushNs) && !(has_activities && from_.pool.is_pressed());
   const bool is_aside = is_aside_.load(std::memory_order_relaxed);
-  if (!is_aside && (is_last || must_flush || is_due || (from_.pool.is_exhausted() && !has_activities))) {
+  const bool is_flushed =
+      !is_aside && (is_last || must_flush || is_due || (from_.pool.is_exhausted() && !has_activities));
+  if (is_flushed) {
     flush_cupti(is_last);
     last_flush_ns_ = since_start;
   }
-  if (is_last || since_start - last_clock_ns_ >= kClockNs) {
-    sample_clocks();
+  const bool is_second_over = is_last || since_start - last_clock_ns_ >= kClockNs;
+  // Behind the times of the records that the flush brought.
+  if (is_second_over || (is_flushed && decoder_.has_other_clock())) sample_clocks();
+  if (is_second_over) {
     if (!is_last) note_links(false);
     if (!is_last && has_traffic_) watch_traffic();
     last_clock_ns_ = since_start;
@@ -655,12 +659,22 @@ void Collector::append_losses() {
 }
 
 trace::ClockSample Collector::read_clocks() const {
-  trace::ClockSample sample{realtime_ns(), monotonic_ns(), trace::kUnknownTime, time_stamp_counter()};
-  std::uint64_t cupti_ns = 0;
-  if (cupti_ != nullptr && cupti_->get_timestamp(&cupti_ns) == cuda::kCuptiSuccess) {
-    sample.cupti_ns = static_cast<std::int64_t>(cupti_ns);
+  // This thread may be put aside between two readings, which would set the clocks apart.
+  constexpr std::int64_t kSoon = 20'000;
+  constexpr int kTries = 4;
+  trace::ClockSample best{};
+  std::int64_t best_ns = INT64_MAX;
+  for (int i = 0; i < kTries && best_ns > kSoon; ++i) {
+    trace::ClockSample sample{realtime_ns(), monotonic_ns(), trace::kUnknownTime, time_stamp_counter()};
+    std::uint64_t cupti_ns = 0;
+    if (cupti_ != nullptr && cupti_->get_timestamp(&cupti_ns) == cuda::kCuptiSuccess) {
+      sample.cupti_ns = static_cast<std::int64_t>(cupti_ns);
+    }
+    const std::int64_t taken_ns = realtime_ns() - sample.realtime_ns;
+    if (i == 0 || taken_ns < best_ns) best = sample;
+    best_ns = std::min(best_ns, taken_ns);
   }
-  return sample;
+  return best;
 }
 
 void Collector::sample_clocks() {

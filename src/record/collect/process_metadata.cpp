@@ -12,6 +12,7 @@
 
 #include "base/file_text.h"
 #include "cuda/driver.h"
+#include "record/collect/surroundings.h"
 #include "record/stacks/python_runtime.h"
 #include "trace/format.h"
 
@@ -131,6 +132,7 @@ Metadata describe_process(const Options& options) {
   put(metadata, "cwd", link_target("/proc/self/cwd"));
   char host[256] = {};
   if (gethostname(host, sizeof(host) - 1) == 0) put(metadata, "host", host);
+  put(metadata, "wsl_version", wsl_version());
   put(metadata, "rank", rank());
   put(metadata, "local_rank", first_of({"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}));
   put(metadata, "world_size", first_of({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}));

@@ -162,6 +162,19 @@ TEST_F(ActivityDecoderTest, CountsTheCopiesOfABatch) {
   EXPECT_EQ(copies(26), 1u);
 }
 
+TEST_F(ActivityDecoderTest, LeadsTimesOfAnotherClockToTheHosts) {
+  constexpr std::int64_t kUptime = 5'000 * kSecond;
+  decoder_.restart(&cupti_, 28, {.realtime_ns = kStart, .monotonic_ns = 5, .cupti_ns = kUptime, .tsc = 1});
+  EXPECT_TRUE(decoder_.has_other_clock());
+  decoder_.set_now({.realtime_ns = kStart + kSecond, .monotonic_ns = 6, .cupti_ns = kUptime + kSecond, .tsc = 2});
+  EXPECT_EQ(times(kUptime + 12, kUptime + 13), std::pair(kStart + 12, kStart + 13));
+  EXPECT_EQ(lost(Loss::kOtherDeviceClock), 1u);
+  EXPECT_EQ(lost(Loss::kInvalidDeviceTimes), 0u);
+  EXPECT_EQ(times(0, 0), std::pair(trace::kUnknownTime, trace::kUnknownTime));
+  EXPECT_EQ(lost(Loss::kInvalidDeviceTimes), 1u);
+  EXPECT_EQ(lost(Loss::kOtherDeviceClock), 1u);
+}
+
 TEST_F(ActivityDecoderTest, TakesEveryFieldOfACopyBetweenDevices) {
   cuda::PeerMemcpyActivity copy{};
   copy.kind = static_cast<std::uint32_t>(cuda::ActivityKind::kPeerMemcpy);

@@ -36,6 +36,7 @@ struct FakeCupti {
   cuda::CuptiResult asked = cuda::kCuptiSuccess;
   cuda::CuptiResult clocked = cuda::kCuptiSuccess;
   std::uint32_t version = 28;
+  std::int64_t (*clock)() = realtime_ns;
 };
 FakeCupti g_cupti;
 std::atomic<std::size_t> g_dropped{0};           // told once
@@ -52,7 +53,7 @@ cuda::Cupti fake_cupti() {
     return cuda::kCuptiSuccess;
   };
   cupti.get_timestamp = [](std::uint64_t* timestamp) {
-    *timestamp = 1234;
+    *timestamp = static_cast<std::uint64_t>(g_cupti.clock());
     return g_cupti.clocked;
   };
   cupti.activity_flush_all = [](std::uint32_t flags) {
@@ -238,7 +239,8 @@ TEST_F(CollectorTest, WritesWhatThreadsAndTheDeviceHandOver) {
   EXPECT_EQ(process.losses.size(), 1u);
   EXPECT_EQ(lost(process, Loss::kCuptiDropped), 5u);
   ASSERT_GE(process.clock_samples.size(), 2u);
-  EXPECT_EQ(process.clock_samples[0].cupti_ns, 1234);
+  EXPECT_GE(process.clock_samples[0].cupti_ns, process.clock_samples[0].realtime_ns);
+  EXPECT_LT(process.clock_samples[0].cupti_ns, process.clock_samples[1].realtime_ns);
   EXPECT_EQ(g_cupti.flushes.back(), cuda::kFlushForced);
   const TurnpikeStatus status = collector_->status();
   EXPECT_EQ(status.kernel_count, 3u);
@@ -635,6 +637,24 @@ TEST_F(CollectorTest, KeepsNoSlowStepWhereNoneMayBeKept) {
   ASSERT_TRUE(turns_twice());
   ASSERT_TRUE(collector_->finish(kPatienceNs));
   EXPECT_FALSE(std::filesystem::exists(kept(1)));
+}
+
+
+TEST_F(CollectorTest, ReadsClocksWithEachFlushWhereThereAreTwo) {
+  g_cupti.clock = monotonic_ns;
+  collector_->set_tick([](std::int64_t since_start_ns) { g_last_tick_ns = since_start_ns; });
+  const std::int64_t before_ns = monotonic_ns();
+  ASSERT_TRUE(start());
+  while (g_last_tick_ns < 700'000'000 && monotonic_ns() - before_ns < kPatienceNs) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  const trace::Process process = read();
+  ASSERT_GE(process.clock_samples.size(), 4u);
+  EXPECT_EQ(process.clock_samples.size(), g_cupti.flushes.size() + 1);
+  for (const trace::ClockSample& sample : process.clock_samples) {
+    EXPECT_NEAR(static_cast<double>(sample.cupti_ns - sample.monotonic_ns), 0, 5e6);
+  }
 }
 
 TEST_F(CollectorTest, LeavesANoteWithoutCupti) {

@@ -1,0 +1,39 @@
+// What stands between a process and its GPU.
+#include "record/collect/surroundings.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/file_text.h"
+
+namespace turnpike::record {
+namespace {
+
+bool is_there(const std::string& path) {
+  return access(path.c_str(), F_OK) == 0;
+}
+
+}  // namespace
+
+std::string wsl_version(const std::string& root) {
+  // The first WSL has no GPU. A kernel that the user has built may have any name: then the device tells.
+  const std::string release = file_text(root + "/proc/sys/kernel/osrelease");
+  const bool is_microsofts = release.find("microsoft") != std::string::npos;
+  return is_microsofts || is_there(root + "/dev/dxg") ? "2" : "";
+}
+
+bool is_mps_client(const std::string& root) {
+  const char* const named = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+  const std::string directory = named == nullptr || *named == '\0' ? "/tmp/nvidia-mps" : named;
+  return is_there(root + directory + "/control");
+}
+
+bool may_kernels_hang_in_mps(unsigned int cupti_version, int driver_version) {
+  // CUPTI counted its interfaces up to 12.x (28), and is numbered as CUDA since 13.0.
+  constexpr unsigned int kCupti130 = 130000;
+  constexpr int kDriver130 = 13000;
+  return cupti_version < kCupti130 || driver_version < kDriver130;
+}
+
+}  // namespace turnpike::record

@@ -54,10 +54,14 @@ TEST(Download, GoesOnWithWhatAnUploadBrought) {
   });
 }
 
+std::uintptr_t first_large_page(const void* memory) {
+  constexpr std::uintptr_t kLargePage = std::uintptr_t{2} << 20;
+  return (reinterpret_cast<std::uintptr_t>(memory) + kLargePage - 1) & ~(kLargePage - 1);
+}
+
 // Whether the system was asked for large pages where this memory has its first.
 bool has_large_pages(const void* memory) {
-  constexpr std::uintptr_t kLargePage = std::uintptr_t{2} << 20;
-  const std::uintptr_t address = (reinterpret_cast<std::uintptr_t>(memory) + kLargePage - 1) & ~(kLargePage - 1);
+  const std::uintptr_t address = first_large_page(memory);
   std::ifstream smaps("/proc/self/smaps");
   bool is_there = false;
   for (std::string line; std::getline(smaps, line);) {
@@ -78,12 +82,13 @@ TEST(Download, AsksForLargePagesWhereFreshMemoryIsLarge) {
   const auto is_asked_for = [](std::size_t size_bytes, bool is_fresh) {
     EngineRun run(1, {}, {.threads = 2, .chunk_bytes = std::size_t{1} << 20, .pinned_bytes = std::size_t{4} << 20});
     const DeviceAddress device = run.simulation.device_memory(0, size_bytes);
-    void* memory = mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    EXPECT_NE(memory, MAP_FAILED);
+    void* room = mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_NE(room, MAP_FAILED);
+    void* memory = reinterpret_cast<void*>(first_large_page(room));  // from its first byte on
     const Piece piece{.host = memory, .device = device, .size_bytes = size_bytes};
     EXPECT_TRUE(run.engine->download(0, {&piece, 1}, run.simulation.make_stream(0), is_fresh));
     const bool result = has_large_pages(memory);
-    munmap(memory, kRoom);
+    munmap(room, kRoom);
     run.end();
     return result;
   };

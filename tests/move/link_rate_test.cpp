@@ -33,6 +33,7 @@ struct FakeDriver {
   int host_allocs = 0;
   bool loses_a_byte = false;
   bool moves_nothing = false;
+  CUctx_st* current = nullptr;
   double event_ms[2] = {0, 0};
   int events = 0;
   // NVML's side: what it says of the use of the GPUs, one look after the other; the last one stays.
@@ -121,8 +122,12 @@ cuda::Driver fake_table() {
     return 0;
   };
   driver.device_primary_ctx_release = [](int) { return gave_back(); };
-  driver.ctx_set_current = [](CUctx_st*) { return 0; };
+  driver.ctx_set_current = [](CUctx_st* context) {
+    g_fake->current = context;
+    return 0;
+  };
   driver.stream_create = [](CUstream_st** stream, unsigned int) {
+    EXPECT_EQ(g_fake->current, handle<CUctx_st>(1)) << "in the context of the device";
     *stream = handle<CUstream_st>(1);
     ++g_fake->open_things;
     return 0;

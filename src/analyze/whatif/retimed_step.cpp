@@ -40,6 +40,45 @@ std::size_t median_step_of(Times done_ns) {
   return middle->second;
 }
 
+// Calls are by start.
+std::uint32_t first_call_from(const Graph& graph, std::int64_t time_ns) {
+  // clang 14 compiles no algorithm of std::ranges over std::views::iota.
+  std::uint32_t first = 0;
+  for (auto count = static_cast<std::uint32_t>(graph.calls.size()); count > 0;) {
+    const std::uint32_t half = count / 2;
+    const bool is_before = graph.measured_ns[graph.call_start(first + half)] < time_ns;
+    if (is_before) first += half + 1;
+    count = is_before ? count - half - 1 : half;
+  }
+  return first;
+}
+
+// As work_of(completions_ns()), but nothing is looked at behind the step, and no step of a call is looked up.
+Interval work_of_step(const Graph& graph, Times times_ns, std::size_t step) {
+  const std::uint32_t first = first_call_from(graph, graph.step_starts_ns[0]);
+  const std::uint32_t begin = first_call_from(graph, graph.step_starts_ns[step]);
+  const std::uint32_t end = first_call_from(graph, graph.step_starts_ns[step + 1]);
+  const auto latest_ns = [&](std::uint32_t from, std::uint32_t to) {
+    std::int64_t done_ns = 0;
+    for (std::uint32_t call = from; call < to; ++call) done_ns = std::max(done_ns, times_ns[graph.call_end(call)]);
+    return done_ns;
+  };
+  Interval work{latest_ns(first, begin), latest_ns(begin, end)};
+  for (std::uint32_t index = 0; index < graph.operations.size(); ++index) {
+    const std::uint32_t call = graph.operations[index].call;
+    // None has the largest of all numbers.
+    if (call < first || call >= end) continue;
+    const std::int64_t done_ns = times_ns[graph.operation_end(index)];
+    if (call < begin) {
+      work.start_ns = std::max(work.start_ns, done_ns);
+    } else {
+      work.end_ns = std::max(work.end_ns, done_ns);
+    }
+  }
+  work.end_ns = std::max(work.start_ns, work.end_ns);
+  return work;
+}
+
 Interval on_clock(const Interval& time, std::int64_t shift_ns) {
   return {time.start_ns + shift_ns, time.end_ns + shift_ns};
 }
@@ -50,19 +89,8 @@ class Cut {
   // `step`: of the graph, as recorded. `shift_ns`: from the graph's times to the recording's clock.
   Cut(const Graph& graph, Times times_ns, const Interval& step, std::int64_t shift_ns)
       : graph_(graph), times_ns_(times_ns), step_(step), shift_ns_(shift_ns) {
-    const auto first_from = [&](std::int64_t time_ns) {
-      // clang 14 compiles no algorithm of std::ranges over std::views::iota.
-      std::uint32_t first = 0;
-      for (auto count = static_cast<std::uint32_t>(graph.calls.size()); count > 0;) {
-        const std::uint32_t half = count / 2;
-        const bool is_before = graph.measured_ns[graph.call_start(first + half)] < time_ns;
-        if (is_before) first += half + 1;
-        count = is_before ? count - half - 1 : half;
-      }
-      return first;
-    };
-    first_call_ = first_from(step.start_ns);
-    end_call_ = first_from(step.end_ns);
+    first_call_ = first_call_from(graph, step.start_ns);
+    end_call_ = first_call_from(graph, step.end_ns);
   }
 
   std::vector<RetimedStep::Item> calls() const {
@@ -134,7 +162,7 @@ std::optional<RetimedStep> retimed_step(const ProcessModel& model, std::span<con
 
 RetimedStep retimed_step(const ShownStep& shown, const Graph& changed, Times times_ns, double predicted_step_ns) {
   const Interval work =
-      has_whole_steps(changed) ? work_of(completions_ns(changed, times_ns), shown.graph_step) : work_of_all(times_ns);
+      has_whole_steps(changed) ? work_of_step(changed, times_ns, shown.graph_step) : work_of_all(times_ns);
   const std::int64_t shift_ns = shown.work.start_ns - work.start_ns;
   const Cut cut(changed, times_ns, on_clock(shown.time, -changed.window.start_ns), shift_ns);
   RetimedStep step{.recorded = shown,

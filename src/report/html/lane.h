@@ -44,7 +44,9 @@ struct Lane {
 };
 
 // As long as `start_ns`..`end_ns`. An end before the start, as damaged files have it, makes 0.
-std::uint64_t length_ns(std::int64_t start_ns, std::int64_t end_ns);
+inline std::uint64_t length_ns(std::int64_t start_ns, std::int64_t end_ns) {
+  return end_ns <= start_ns ? 0 : static_cast<std::uint64_t>(end_ns) - static_cast<std::uint64_t>(start_ns);
+}
 
 // At most so many rows hold what overlaps; a file with more has no meaning that rows could show.
 inline constexpr std::size_t kMaxDepth = 256;
@@ -70,14 +72,19 @@ struct Extent {
 template <typename Item, typename ExtentOf>
 Depths<Item> spread(std::vector<Item> items, ExtentOf extent_of) {
   const auto is_before = [&](const Item& a, const Item& b) { return extent_of(a).comes_before(extent_of(b)); };
-  const auto does_not_follow = [&](const Item& before, const Item& item) {
-    const Extent a = extent_of(before);
-    const Extent b = extent_of(item);
-    return a.end_ns() > b.start_ns || b.comes_before(a);
+  const auto is_one_row = [&] {
+    if (items.empty()) return true;
+    Extent before = extent_of(items.front());
+    return std::all_of(items.begin() + 1, items.end(), [&](const Item& item) {
+      const Extent extent = extent_of(item);
+      const bool follows = before.end_ns() <= extent.start_ns && !extent.comes_before(before);
+      before = extent;
+      return follows;
+    });
   };
   Depths<Item> depths;
   // Nearly always they are sorted and fit into one row: then one look at them is enough, and nothing is copied.
-  if (std::adjacent_find(items.begin(), items.end(), does_not_follow) == items.end()) {
+  if (is_one_row()) {
     depths.rows.push_back(std::move(items));
     return depths;
   }

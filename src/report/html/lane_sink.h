@@ -1,6 +1,7 @@
 // How rows are handed on while a process is read: piece by piece, so that no row is ever in memory as a whole.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -32,23 +33,26 @@ class BlockCutter {
 
   // `event`: not before the last one.
   void add(const Event& event) {
-    const bool is_next = !events_.empty() && (events_.size() == kMaxBlockEvents || starts_block(events_.back(), event));
+    const bool is_next = count_ > 0 && (count_ == kMaxBlockEvents || starts_block(events_[count_ - 1], event));
     if (is_next) hand_on();
-    events_.push_back(event);
+    // Not push_back(), which is called for each event: this becomes a few instructions.
+    if (count_ == events_.size()) events_.resize(std::clamp<std::size_t>(2 * count_, 64, kMaxBlockEvents));
+    events_[count_++] = event;
   }
   void end_lane() {
-    if (!events_.empty()) hand_on();
+    if (count_ > 0) hand_on();
     sink_.end_lane();
   }
 
  private:
   void hand_on() {
-    sink_.add_block(events_);
-    events_.clear();
+    sink_.add_block(std::span(events_).first(count_));
+    count_ = 0;
   }
 
   LaneSink& sink_;
-  std::vector<Event> events_;
+  std::vector<Event> events_;  // the first `count_`
+  std::size_t count_ = 0;
 };
 
 }  // namespace turnpike::report::html

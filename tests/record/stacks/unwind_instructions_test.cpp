@@ -157,25 +157,25 @@ std::string told(const UnwindRule& rule) {
       return "none";
     case CfaKind::kEndOfStack:
       return "end";
-    case CfaKind::kFromRsp:
-      text = "rsp" + with_sign(rule.cfa_offset);
+    case CfaKind::kFromSp:
+      text = "rsp" + with_sign(rule.cfa_words() * 8);
       break;
-    case CfaKind::kFromRbp:
-      text = "rbp" + with_sign(rule.cfa_offset);
+    case CfaKind::kFromFp:
+      text = "rbp" + with_sign(rule.cfa_words() * 8);
       break;
-    case CfaKind::kStoredNearRbp:
-      text = "[rbp" + with_sign(rule.cfa_offset) + "]";
+    case CfaKind::kStoredNearFp:
+      text = "[rbp" + with_sign(rule.cfa_words() * 8) + "]";
       break;
   }
-  const std::string words = with_sign(rule.rbp_words * 8);
-  switch (rule.rbp_kind) {
-    case RbpKind::kUnchanged:
+  const std::string words = with_sign(rule.fp_words * 8);
+  switch (rule.fp_kind) {
+    case FpKind::kUnchanged:
       return text;
-    case RbpKind::kAtCfa:
+    case FpKind::kAtCfa:
       return text + ", rbp at cfa" + words;
-    case RbpKind::kNearRbp:
+    case FpKind::kNearFp:
       return text + ", rbp at rbp" + words;
-    case RbpKind::kUnknown:
+    case FpKind::kUnknown:
       return text + ", rbp lost";
   }
   return "?";

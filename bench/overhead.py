@@ -6,15 +6,17 @@
 A pair is two neighbouring blocks of the same number of steps, one recorded and one not, in random order; starting,
 stopping and the first steps of a block are not timed. The figure is the median over the pairs of on/off, with a 95 %
 interval by bootstrap: as many pairs as make it +-1 %, or as fit into the time of a mode. A guard costs less than that,
-so its blocks are of a few steps, and there are more of them. torch.profiler is measured in the same manner, in a second
-process, since it and a recorder cannot both hold CUPTI. Some of the recorded blocks are checked against the steps that
-ran.
+so its blocks are of a few steps, and there are more of them. What its hooks themselves take is counted besides
+(TURNPIKE_SELF_TIME=1), in a process of its own, since the counting takes time, too. torch.profiler is measured in the
+same manner as the recorder, in another process, since it and a recorder cannot both hold CUPTI. Some of the recorded
+blocks are checked against the steps that ran.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
 import gc
 import json
 import os
@@ -54,6 +56,9 @@ TARGETS = {
     "guard, limits not reached": 1.005,
     "guard, nothing entered": 1.005,
 }
+# Of a step: the most that the guard's hooks themselves may take.
+SELF_TIME_TARGET = 0.005
+SELF_TIME = "self time, share of a step"
 
 
 class TurnpikeMode:
@@ -237,6 +242,7 @@ TURNPIKE_MODES = {
     "guard, nothing entered": UnusedGuardMode,
 }
 BY_DEFAULT = ("transfers", "full", "full, no stacks")
+GUARD_MODES = {name: make for name, make in TURNPIKE_MODES.items() if name.startswith("guard")}
 PROFILER_MODES = {
     "torch.profiler CUDA": lambda: ProfilerMode(False, False),
     "torch.profiler CPU+CUDA": lambda: ProfilerMode(True, False),
@@ -363,7 +369,7 @@ def rows_of(case: str, name: str, mode: Any, found: dict[str, Any]) -> list[dict
 def show(row: dict[str, Any]) -> None:
     low, high = row["spread"]
     judged = "" if row["met"] is None else f"  target {row['target']} {'met' if row['met'] else 'MISSED'}"
-    print(f"{row['case']:48} {row['metric'].split(',')[0]:16} {row['value']:.3f}  [{low:.3f}, {high:.3f}]", end="")
+    print(f"{row['case']:48} {row['metric'].split(',')[0]:16} {row['value']:.4f}  [{low:.4f}, {high:.4f}]", end="")
     print(f"  {row['samples']} pairs{judged}", flush=True)
     for problem in row["problems"]:
         print(f"    {problem}", flush=True)
@@ -405,16 +411,91 @@ def no_garbage_collection():
         gc.enable()
 
 
-def profiler_rows(args: argparse.Namespace) -> list[dict[str, Any]]:
-    """The rows of torch.profiler, from a process of its own."""
+def guard_self_time() -> tuple[int, int]:
+    """How often PyTorch called through the guard so far, and the nanoseconds that its hooks took."""
+    from turnpike._guard.library import functions
+
+    count, ns = ctypes.c_uint64(), ctypes.c_uint64()
+    if not functions()["self_time"](count, ns):
+        raise RuntimeError("TURNPIKE_SELF_TIME=1 is not set")
+    return count.value, ns.value
+
+
+def self_time_row(
+    case: str, name: str, mode: Any, workload: Workload, args: argparse.Namespace, seconds: float
+) -> dict[str, Any]:
+    """What the guard's hooks take of a step that is not guarded, over blocks of steps."""
+    synchronize = torch.cuda.synchronize if args.device == "cuda" else lambda: None
+    steps, warm_steps = block_length(workload, args.block, synchronize)
+    shares, calls, ns_per_step = [], [], []
+    deadline = time.monotonic() + seconds
+    while len(shares) < MIN_PAIRS or time.monotonic() < deadline:
+        off_s = timed_block(workload, steps, warm_steps, synchronize)[0] / steps
+        mode.start()
+        step = mode.step_of(workload) if hasattr(mode, "step_of") else None
+        timed_block(workload, warm_steps, 0, synchronize, step)
+        count, ns = guard_self_time()
+        timed_block(workload, steps, 0, synchronize, step)
+        count_after, ns_after = guard_self_time()
+        mode.stop()
+        calls.append((count_after - count) / steps)
+        ns_per_step.append((ns_after - ns) / steps)
+        shares.append(ns_per_step[-1] / (off_s * 1e9))
+    mode.check(workload, steps)
+    mode.close()
+    if args.device == "cuda" and not any(calls):
+        mode.problems.append("no call went through the guard")
+    value, low, high = median_interval(shares)
+    return result_file.row(
+        f"{case}, {name}",
+        SELF_TIME,
+        "ratio",
+        round(value, 6),
+        spread=[round(low, 6), round(high, 6)],
+        target=SELF_TIME_TARGET,
+        met=value <= SELF_TIME_TARGET and not mode.problems,
+        samples=len(shares),
+        calls_per_step=round(float(np.median(calls)), 1),
+        self_ns_per_step=round(float(np.median(ns_per_step))),
+        problems=mode.problems,
+    )
+
+
+def run_self_time(args: argparse.Namespace) -> list[dict[str, Any]]:
+    rows = []
+    for case in args.workload:
+        torch.manual_seed(1)
+        workload = WORKLOADS[case](args.device)
+        for name in args.mode:
+            if name in GUARD_MODES:
+                rows.append(self_time_row(case, name, GUARD_MODES[name](), workload, args, args.self_time_seconds))
+                show(rows[-1])
+    return rows
+
+
+def rows_of_process(option: str, more: list[str], args: argparse.Namespace, **variables: str) -> list[dict[str, Any]]:
+    """The rows that a process of its own measures."""
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        command = [sys.executable, os.path.abspath(__file__), "--only-profilers", file.name, "--device", args.device]
-        command += ["--profiler-seconds", str(args.profiler_seconds), "--block", str(args.block)]
+        command = [sys.executable, os.path.abspath(__file__), option, file.name, "--device", args.device]
+        command += ["--block", str(args.block), *more]
         for case in args.workload:
             command += ["--workload", case]
-        subprocess.run(command, check=True)
+        subprocess.run(command, check=True, env=os.environ | variables)
         with open(file.name) as rows:
             return json.load(rows)
+
+
+def profiler_rows(args: argparse.Namespace) -> list[dict[str, Any]]:
+    """The rows of torch.profiler."""
+    return rows_of_process("--only-profilers", ["--profiler-seconds", str(args.profiler_seconds)], args)
+
+
+def self_time_rows(args: argparse.Namespace) -> list[dict[str, Any]]:
+    """The rows of what the guard's hooks take."""
+    more = ["--self-time-seconds", str(args.self_time_seconds)]
+    for name in args.mode:
+        more += ["--mode", name]
+    return rows_of_process("--only-self-time", more, args, TURNPIKE_SELF_TIME="1")
 
 
 def main() -> int:
@@ -430,17 +511,23 @@ def main() -> int:
     )
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"], help="cpu: to try the program itself out")
     parser.add_argument("--out", help="default: bench/results/overhead-GPU.json")
+    parser.add_argument(
+        "--self-time-seconds", type=float, default=4, help="for the hooks of each mode of the guard; 0: leave it out"
+    )
     parser.add_argument("--only-profilers", metavar="FILE", help=argparse.SUPPRESS)
+    parser.add_argument("--only-self-time", metavar="FILE", help=argparse.SUPPRESS)
     args = parser.parse_args()
     args.workload = args.workload or list(WORKLOADS)
     if args.device == "cuda" and not torch.cuda.is_available():
         parser.error("PyTorch sees no GPU")
     warnings.filterwarnings("ignore", module="torch.profiler")
 
-    if args.only_profilers:
+    if args.only_profilers or args.only_self_time:
         with no_garbage_collection():
-            rows = run_modes(PROFILER_MODES, args, args.profiler_seconds)
-        with open(args.only_profilers, "w") as file:
+            rows = (
+                run_self_time(args) if args.only_self_time else run_modes(PROFILER_MODES, args, args.profiler_seconds)
+            )
+        with open(args.only_self_time or args.only_profilers, "w") as file:
             json.dump(rows, file)
         return 0
 
@@ -448,6 +535,9 @@ def main() -> int:
     out = args.out or os.path.join(HERE, "results", f"overhead-{result_file.short_gpu_name()}.json")
     with no_garbage_collection():
         rows = run_modes(TURNPIKE_MODES, args, args.seconds, lambda rows: result_file.write(out, "overhead", rows))
+    if args.self_time_seconds > 0 and not GUARD_MODES.keys().isdisjoint(args.mode):
+        rows += self_time_rows(args)
+        result_file.write(out, "overhead", rows)
     if args.profiler_seconds > 0:
         rows += profiler_rows(args)
         result_file.write(out, "overhead", rows)

@@ -11,6 +11,10 @@ the lower quartile of its blocks counts, and of a variant the mean over its proc
 over the rounds. It does not tell how far alike processes lie apart because memory lies differently in each; that is
 beside it.
 
+Self time, where it is asked for: what the program's threads spend inside of the recorder in a step, by its own count
+(TURNPIKE_SELF_TIME=1), over the step of the process that is not recorded. Of two processes with fewer and more steps
+the difference counts.
+
 Start: processes of each variant follow one another, alone on the machine. A figure is the time from the start of the
 process to the end of its tenth step, less that of the process that is not recorded.
 """
@@ -44,6 +48,7 @@ LEAST_ROUNDS = 5
 START_S = 180
 STEADY = "step, recorded over not recorded"
 OVER_FLOOR = "step, recorded over bare CUPTI"
+SELF_TIME = "self time, share of a step"
 # After the first ten steps; and the most that the start and these steps may add.
 TARGETS = {"transfers": 1.01, "last 10 s": 1.01, "full": 1.05, "dormant": 1.005}
 FLOOR_TARGET = 1.02
@@ -117,15 +122,20 @@ class Harness:
         self.args, self.scratch, self.out = args, scratch, os.path.abspath(args.out)
         self.variants = [PLAIN, *(ALL_VARIANTS[name] for name in args.variants if name != PLAIN.name)]
         self.blocks: dict[str, dict[str, list[list[float]]]] = {}  # by program, variant and process
+        self.step_us: dict[str, float] = {}  # by program, not recorded
         self.runs = 0
         self.rows: list[dict[str, Any]] = []
         self.failures: list[str] = []
         os.makedirs(os.path.join(self.out, "logs"), exist_ok=True)
 
-    def live(self, program: Program, variant: Variant, *options: str) -> Live:
+    def folder(self) -> str:
+        """Of the newest process."""
+        return os.path.join(self.scratch, str(self.runs))
+
+    def live(self, program: Program, variant: Variant, *options: str, variables: dict[str, str] | None = None) -> Live:
         """A process of its own, in a folder of its own."""
         self.runs += 1
-        folder = os.path.join(self.scratch, str(self.runs))
+        folder = self.folder()
         os.makedirs(folder)
         # Each has a core of its own: one that waits for its turn still has the recorder's threads.
         core = str(self.runs % (os.cpu_count() or 1))
@@ -137,7 +147,7 @@ class Harness:
             command += [*variant.options, "--"]
         device = ["--device", self.args.device]
         command += [sys.executable, program.path, *device, "--warm-up", str(WARM_UP), *options]
-        environment = surroundings(folder) | {"PYTHONHASHSEED": "0"}
+        environment = surroundings(folder) | {"PYTHONHASHSEED": "0"} | (variables or {})
         if variant.bare:
             environment |= {"CUDA_INJECTION64_PATH": os.path.abspath(self.args.bare), "BARE_CUPTI": variant.bare}
         if variant.library:
@@ -186,7 +196,7 @@ class Harness:
     def add_steady_rows(self, program: Program, blocks: list[list[float]]) -> None:
         count = self.args.processes
         of = {v.name: blocks[first * count : (first + 1) * count] for first, v in enumerate(self.variants)}
-        step_us = round(level(of[PLAIN.name]), 1)
+        step_us = self.step_us[program.case] = round(level(of[PLAIN.name]), 1)
         for variant in self.variants[1:]:
             case, target = f"{program.case}, {variant.name}", TARGETS.get(variant.name)
             self.add_ratio(case, STEADY, of[variant.name], of[PLAIN.name], target, step_us=step_us)
@@ -194,6 +204,46 @@ class Harness:
                 self.add_ratio(case, OVER_FLOOR, of[variant.name], of[variant.floor], FLOOR_TARGET)
         self.blocks[program.case] = {name: [[round(us, 1) for us in row] for row in rows] for name, rows in of.items()}
         self.write()
+
+    def self_time(self, program: Program) -> None:
+        """What the recorder itself takes of a step, for each variant that has a run."""
+        step_us = self.step_us.get(program.case)
+        if step_us is None:
+            return  # its steady state could not be measured, as was said
+        more = max(10 * LEAST_STEPS, round(self.args.self_time_seconds * 1e6 / step_us))
+        for variant in self.variants:
+            if variant.options is None or "--dormant" in variant.options:
+                continue
+            try:
+                few_count, few_ns = self.spent(program, variant, LEAST_STEPS)
+                count, ns = self.spent(program, variant, LEAST_STEPS + more)
+            except (Died, RuntimeError) as error:
+                self.failed(f"{program.case}, {variant.name}, self time: {error}")
+                continue
+            share = (ns - few_ns) / more / (step_us * 1e3)
+            self.rows.append(
+                result_file.row(f"{program.case}, {variant.name}", SELF_TIME, "ratio", round(share, 5), samples=more,
+                                step_us=step_us, self_ns_per_step=round((ns - few_ns) / more),
+                                callbacks_per_step=round((count - few_count) / more, 1))
+            )  # fmt: skip
+            print(f"{program.case + ', ' + variant.name:44} {SELF_TIME:36} {share:.4f}", flush=True)
+        self.write()
+
+    def spent(self, program: Program, variant: Variant, steps: int) -> tuple[int, int]:
+        """How often and for how many nanoseconds threads were in the recorder, in a process of so many steps."""
+        live = self.live(program, variant, "--turns", variables={"TURNPIKE_SELF_TIME": "1"})
+        try:
+            live.answer(START_S)
+            live.block(LEAD, steps, START_S)
+            live.send("")  # it ends
+            live.wait(START_S)
+        finally:
+            live.end()
+        report = turnpike_command.turnpike_json("report", "--json", os.path.join(self.folder(), "run.tpk"))
+        found = [one["self_time"] for one in report["source"]["identities"] if one["self_time"] is not None]
+        if not found:
+            raise RuntimeError("the run does not say it")
+        return sum(one["count"] for one in found), sum(one["ns"] for one in found)
 
     def add_ratio(
         self,
@@ -305,6 +355,8 @@ def main() -> int:
                         help="a variant: everything, recorded by this build of libturnpike_record.so")  # fmt: skip
     parser.add_argument("--processes", type=int, default=2, help="of each variant")
     parser.add_argument("--seconds", type=float, default=30, help="for the steady state of one program")
+    parser.add_argument("--self-time-seconds", type=float, default=0,
+                        help="for what the recorder itself takes of a step; 0: leave it out")  # fmt: skip
     parser.add_argument("--start-seconds", type=float, default=60, help="for the start of one program")
     parser.add_argument("--start-programs", default=["mnist_64"], **several, help="whose start is measured")
     parser.add_argument("--start-variants", default=["transfers", "full", "bare CUPTI, full"], **several)
@@ -324,9 +376,10 @@ def main() -> int:
     until = time.monotonic() + args.seconds_in_all
     with tempfile.TemporaryDirectory(prefix="cost-", ignore_cleanup_errors=True) as scratch:
         harness = Harness(args, scratch)
-        work = [(harness.steady, name) for name in args.programs] + [
-            (harness.start, name) for name in args.start_programs
-        ]
+        work = [(harness.steady, name) for name in args.programs]
+        if args.self_time_seconds > 0:
+            work += [(harness.self_time, name) for name in args.programs]
+        work += [(harness.start, name) for name in args.start_programs]
         for measure, name in work:
             if time.monotonic() > until:
                 harness.failed(f"{name}: not begun, the time was over")

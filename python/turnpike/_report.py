@@ -38,6 +38,14 @@ class Device:
 
 
 @dataclasses.dataclass(frozen=True)
+class SelfTime:
+    """What threads of a process spent in the recorder's own code, where TURNPIKE_SELF_TIME=1 had it counted."""
+
+    count: int  #: how often they came in
+    ns: int
+
+
+@dataclasses.dataclass(frozen=True)
 class Identity:
     """Who a process is: what torchrun, Slurm, MPI, Ray Train or Kubernetes told it. None: unknown."""
 
@@ -52,6 +60,7 @@ class Identity:
     job_id: str | None
     restart_count: int | None
     launcher: str | None  #: what started it, the innermost first, e.g. "torchrun slurm"
+    self_time: SelfTime | None = None  #: None: it was not counted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -360,7 +369,10 @@ class Report:
         values: dict[str, Any] = json.loads(analysis.json())
         self._values = values
         source = values["source"]
-        identities = _rows(Identity, source["identities"])
+        identities = [
+            _row(Identity, {**row, "self_time": row["self_time"] and _row(SelfTime, row["self_time"])})
+            for row in source["identities"]
+        ]
         kept = source["kept"] and _row(KeptWindow, source["kept"])
         devices = _rows(Device, source["devices"])
         self.source = _row(Source, {**source, "devices": devices, "identities": identities, "kept": kept})

@@ -108,6 +108,12 @@ struct InputRemarks {
 inline constexpr std::string_view kFullDetail = "full";
 inline constexpr std::string_view kTransfersDetail = "transfers";
 
+// How often and how long threads of a process were in the recorder's own code (TURNPIKE_SELF_TIME=1).
+struct SelfTime {
+  std::uint64_t count = 0;
+  std::uint64_t ns = 0;
+};
+
 // Who a process is, as its launcher told it. Texts are empty where that is unknown.
 struct Identity {
   std::uint64_t pid = 0;
@@ -121,6 +127,7 @@ struct Identity {
   std::optional<std::int64_t> local_world_size;
   std::optional<std::int64_t> node_rank;
   std::optional<std::int64_t> restart_count;
+  std::optional<SelfTime> self_time;
 };
 
 // Of a recording that keeps only the last of its program (`turnpike record --last`).

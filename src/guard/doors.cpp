@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "base/self_time.h"
 #include "guard/guard.h"
 #include "guard/hooks.h"
 #include "guard/judge.h"
@@ -18,6 +19,8 @@
 namespace guard = turnpike::guard;
 
 namespace {
+
+const turnpike::TickRate g_tick_rate;  // since the library was loaded
 
 // Keeps a text for the caller.
 template <typename Make>
@@ -131,6 +134,13 @@ TURNPIKE_EXPORT int turnpike_guard_learn_context(const void* inner, const void* 
   return guard::learn_python_context(reinterpret_cast<std::uintptr_t>(inner), reinterpret_cast<std::uintptr_t>(outer))
              ? 1
              : 0;
+}
+
+TURNPIKE_EXPORT int turnpike_guard_self_time(uint64_t* count, uint64_t* ns) {
+  const turnpike::SelfTime spent = turnpike::self_time();
+  *count = spent.count;
+  *ns = g_tick_rate.ns_of(spent.ticks);
+  return turnpike::is_self_time_counted() ? 1 : 0;
 }
 
 TURNPIKE_EXPORT const char* turnpike_guard_autograd_mark(void) {

@@ -56,6 +56,10 @@ const char* turnpike_guard_raised(const char* text);
  * of asyncio, apart. 0: it cannot. */
 int turnpike_guard_learn_context(const void* inner, const void* outer);
 
+/* With TURNPIKE_SELF_TIME=1: how often PyTorch called through the guard so far, and how long these calls took without
+ * the CUDA functions themselves. 0: that is not counted, and both are 0. */
+int turnpike_guard_self_time(uint64_t* count, uint64_t* ns);
+
 /* By what name torch._C._stash_obj_in_tls marks the calling thread for autograd's threads, to be done now. */
 const char* turnpike_guard_autograd_mark(void);
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <mutex>
 #include <string_view>
 
+#include "base/self_time.h"
 #include "base/slots.h"
 #include "guard/cuda_runtime.h"
 #include "guard/cxx_runtime.h"
@@ -87,17 +89,34 @@ Crossing allocation(const char* call, std::size_t bytes) {
   return {.call = call, .kind = Kind::kAlloc, .kinds = Kind::kAlloc, .bytes = bytes};
 }
 
+// The time of a hook up to the real call; it is not counted where the judge throws. Behind the call is nothing but
+// set_is_judged(). No object with a destructor: see look_at().
+template <bool is_timed>
+std::uint64_t begin_hook() noexcept {
+  return is_timed ? ticks_now() : 0;
+}
+template <bool is_timed>
+void end_hook(std::uint64_t start_ticks) noexcept {
+  if (is_timed) add_self_time(ticks_now() - start_ticks);
+}
+
 // A hook: FUNCTION's name, parameters as they are declared and passed on, what kinds a call of it may be, and the
 // crossing that it is for the blocks of `reach`.
 // NOLINTBEGIN(bugprone-macro-parentheses): what would stand in them are lists that have some
 #define TURNPIKE_HOOK(function, parameters, arguments, possible, crossing)   \
   int(*g_##function) parameters = nullptr;                                   \
+  template <bool is_timed>                                                   \
   int hook_##function parameters {                                           \
+    const std::uint64_t start_ticks = begin_hook<is_timed>();                \
     const Reach* reach = is_anything_guarded() ? guarding_reach() : nullptr; \
-    if (reach == nullptr) return g_##function arguments;                     \
+    if (reach == nullptr) {                                                  \
+      end_hook<is_timed>(start_ticks);                                       \
+      return g_##function arguments;                                         \
+    }                                                                        \
     take_new_slots();                                                        \
     if (is_concerned(*reach, possible)) look_at(crossing, *reach);           \
     set_is_judged(true);                                                     \
+    end_hook<is_timed>(start_ticks);                                         \
     const int result = g_##function arguments;                               \
     set_is_judged(false);                                                    \
     return result;                                                           \
@@ -144,8 +163,9 @@ Hook hook(const char* name, Function* replacement, Function** original) {
   return {name, reinterpret_cast<void*>(replacement), reinterpret_cast<void**>(original)};
 }
 
+template <bool is_timed>
 const std::array kHooks = {
-#define TURNPIKE_HOOK(function) hook(#function, &hook_##function, &g_##function)
+#define TURNPIKE_HOOK(function) hook(#function, &hook_##function<is_timed>, &g_##function)
     TURNPIKE_HOOK(cudaMemcpy),
     TURNPIKE_HOOK(cudaMemcpyAsync),
     TURNPIKE_HOOK(cudaMemcpy2D),
@@ -161,6 +181,10 @@ const std::array kHooks = {
     TURNPIKE_HOOK(cudaHostRegister),
 #undef TURNPIKE_HOOK
 };
+
+const auto& hooks() noexcept {
+  return is_self_time_counted() ? kHooks<true> : kHooks<false>;
+}
 
 bool is_name_of_torch(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
@@ -185,15 +209,15 @@ Slots& slots() {
 bool bind_runtime() noexcept {
   if (g_runtime.is_bound()) return true;
   const auto hooked =
-      std::find_if(kHooks.begin(), kHooks.end(), [](const Hook& one) { return *one.original != nullptr; });
-  return hooked == kHooks.end() || g_runtime.bind(*hooked->original);
+      std::find_if(hooks().begin(), hooks().end(), [](const Hook& one) { return *one.original != nullptr; });
+  return hooked == hooks().end() || g_runtime.bind(*hooked->original);
 }
 
 // With the lock held.
 std::size_t take_if_stale() noexcept {
   try {
     if (!slots().is_stale()) return slots().count();
-    const std::size_t count = slots().take(kHooks);
+    const std::size_t count = slots().take(hooks());
     if (!bind_runtime()) {
       // A libcudart of another age: what cannot be judged is not guarded.
       slots().restore();

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/self_time.h"
 #include "record/collect/process_metadata.h"
 #include "record/keep_signal.h"
 #include "record/observe/observed.h"
@@ -174,15 +175,31 @@ bool Recorder::enable_activities() {
 }
 
 cuda::CuptiResult Recorder::register_buffers() noexcept {
-  return cupti_.activity_register_callbacks(
-      [](std::uint8_t** buffer, std::size_t* size_bytes, std::size_t* max_records) {
-        if (instance().guest_.request(buffer, size_bytes, max_records)) return;
-        *buffer = instance().pool_.request(size_bytes);
-        *max_records = 0;  // as many as fit
-      },
-      [](void* context, std::uint32_t stream, std::uint8_t* buffer, std::size_t size_bytes, std::size_t valid_bytes) {
-        instance().share_buffer(context, stream, buffer, size_bytes, valid_bytes);
-      });
+  if (is_self_time_counted()) {
+    return cupti_.activity_register_callbacks(count_time<&Recorder::request_buffer>,
+                                              count_time<&Recorder::share_buffer>);
+  }
+  return cupti_.activity_register_callbacks(of_instance<&Recorder::request_buffer>,
+                                            of_instance<&Recorder::share_buffer>);
+}
+
+template <auto function, typename... Arguments>
+void Recorder::of_instance(Arguments... arguments) {
+  (instance().*function)(arguments...);
+}
+
+// Where the thread is the program's: CUPTI's own and the recorder's have no calls that are heard.
+template <auto function, typename... Arguments>
+void Recorder::count_time(Arguments... arguments) {
+  if (!has_self_time()) return of_instance<function>(arguments...);
+  const SelfTimeSpan span;
+  of_instance<function>(arguments...);
+}
+
+void Recorder::request_buffer(std::uint8_t** buffer, std::size_t* size_bytes, std::size_t* max_records) noexcept {
+  if (guest_.request(buffer, size_bytes, max_records)) return;
+  *buffer = pool_.request(size_bytes);
+  *max_records = 0;  // as many as fit
 }
 
 // Kernels that stay enabled after a recording go on to fill buffers.

@@ -82,6 +82,12 @@ class Recorder {
   void take_over_from_guest() noexcept;
   void end_guest_without_flush() noexcept;
   void look_after_guest() noexcept;
+  // What CUPTI calls for buffers, with the time counted or not.
+  template <auto function, typename... Arguments>
+  static void of_instance(Arguments... arguments);
+  template <auto function, typename... Arguments>
+  static void count_time(Arguments... arguments);
+  void request_buffer(std::uint8_t** buffer, std::size_t* size_bytes, std::size_t* max_records) noexcept;
   // From CUPTI, with records.
   void take_buffer(std::uint8_t* buffer, std::size_t valid_bytes) noexcept;
   // The same, while there may be a guest: gives it what is its own.

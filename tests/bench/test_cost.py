@@ -25,18 +25,35 @@ PROGRAM = textwrap.dedent(
     step_s = 0.001 * float(os.environ.get("SLOWER", 1))
     time.sleep(0.2 if "SLOWER" in os.environ else 0)
     print("field: " + json.dumps({"ready": True}), flush=True)
+    done = 0
     for line in sys.stdin:
+        if not line.strip():
+            break
+        done += sum(map(int, line.split()))
+        with open(os.path.join(os.environ["TMPDIR"], "spent"), "w") as file:
+            print(os.environ.get("TURNPIKE_SELF_TIME"), done, file=file)
         lead, steps = map(int, line.split())
         for other in glob.glob(os.path.join(os.environ["PIDS"], "*")):
-            with open("/proc/%s/stat" % os.path.basename(other)) as file:
-                state = file.read().rpartition(")")[2].split()[0]
+            try:
+                with open("/proc/%s/stat" % os.path.basename(other)) as file:
+                    state = file.read().rpartition(")")[2].split()[0]
+            except FileNotFoundError:
+                continue  # it was ended
             if other != mine and state != "T":
                 open(os.environ["PIDS"] + ".running", "w").close()
         time.sleep(step_s * (lead + steps))
         print("field: " + json.dumps({"step_us": step_s * 1e6}), flush=True)
     """
 )
+# In the recorder: 1 ms at the start, and 3 times 2 us in each step.
 TURNPIKE = """#!/bin/bash
+if [ "$1" = report ]; then
+  read IS_COUNTED STEPS < "$(dirname "$3")/spent"
+  SPENT='{"count": '$((STEPS * 3 + 7))', "ns": '$((STEPS * 6000 + 1000000))'}'
+  if [ "$IS_COUNTED" != 1 ]; then SPENT=null; fi
+  echo '{"source": {"identities": [{"self_time": null}, {"self_time": '"$SPENT"'}]}}'
+  exit
+fi
 SLOWER=1.5
 for word in "$@"; do if [ "$word" = transfers ]; then SLOWER=1.005; fi; done
 while [ "$1" != -- ]; do shift; done
@@ -93,6 +110,15 @@ def test_the_start_of_a_process_is_compared(measure):
     assert set(rows) == {"waits, transfers", "waits, full"}
     assert 0.1 < rows["waits, full"]["value"] < 2
     assert rows["waits, full"]["samples"] == 3
+
+
+def test_the_recorders_own_time_is_that_of_the_steps_alone(measure):
+    options = ("--variants", "transfers;dormant", "--start-programs", ";", "--self-time-seconds", "0.1")
+    _, result = measure(*options)
+    (row,) = (row for row in result["rows"] if row["metric"] == harness.SELF_TIME)
+    assert row["case"] == "waits, transfers"
+    assert row["value"] == pytest.approx(0.006)
+    assert (row["self_ns_per_step"], row["callbacks_per_step"]) == (6000, 3)
 
 
 def test_another_build_of_the_recorder_is_a_variant(measure):

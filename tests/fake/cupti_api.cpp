@@ -3,9 +3,11 @@
 // Compiled twice: FAKE_CUPTI_OLD leaves out what a library of the CUDA 11 days does not have.
 #include <cupti.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <thread>
 
 #include "activity.h"
 #include "boundary.h"
@@ -28,12 +30,19 @@ constexpr std::size_t kCallbackCount = 1024;
 std::atomic<CUpti_Subscriber_st*> subscriber{nullptr};
 std::atomic<bool> is_enabled[kDomainCount][kCallbackCount];
 std::atomic<std::uint64_t> callback_count{0};
+std::atomic<std::uint64_t> question_count{0};
 
 void tell(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   const CUpti_Subscriber_st* told = subscriber.load(std::memory_order_acquire);
   if (told == nullptr || !is_enabled[domain][id].load(std::memory_order_relaxed)) return;
   callback_count.fetch_add(1, std::memory_order_relaxed);
   told->callback(told->userdata, domain, id, data);
+}
+
+// The caller has asked what a device or a stream is called.
+void take_time_to_answer() {
+  question_count.fetch_add(1, std::memory_order_relaxed);
+  std::this_thread::sleep_for(std::chrono::milliseconds(script().question_ms));
 }
 
 void on_call(CUpti_ApiCallbackSite site, ApiCall& call) {
@@ -72,10 +81,10 @@ __attribute__((destructor)) void write_report() {
   const Truth& truth = activity().truth();
   std::fprintf(file,
                "produced %lu\ndropped %lu\ndelivered %lu\nrequests %lu\ncompletions %lu\ncallbacks %lu\n"
-               "kernel_disables %lu\nunzeroed_buffers %lu\n",
+               "kernel_disables %lu\nunzeroed_buffers %lu\nquestions %lu\n",
                truth.produced.load(), truth.dropped.load(), truth.delivered.load(), truth.requests.load(),
                truth.completions.load(), callback_count.load(), truth.kernel_disables.load(),
-               truth.unzeroed_buffers.load());
+               truth.unzeroed_buffers.load(), question_count.load());
   std::fclose(file);
 }
 
@@ -252,6 +261,7 @@ CUptiResult cuptiGetContextId(CUcontext context, std::uint32_t* id) {
 
 CUptiResult cuptiGetDeviceId(CUcontext context, std::uint32_t* id) {
   FAIL_AS_TOLD(__func__);
+  take_time_to_answer();
   *id = context == nullptr ? fake_cuda_device() : fake_cuda_device_of(context);
   return CUPTI_SUCCESS;
 }
@@ -265,6 +275,7 @@ CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {
 
 CUptiResult cuptiGetStreamIdEx(CUcontext, CUstream stream, std::uint8_t, std::uint32_t* id) {
   FAIL_AS_TOLD(__func__);
+  take_time_to_answer();
   *id = fake_cuda_stream_id(stream);
   return CUPTI_SUCCESS;
 }

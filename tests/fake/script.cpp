@@ -33,6 +33,7 @@ Script read() {
   made.delay_ms = number("FAKE_CUPTI_DELAY_MS").value_or(0);
   made.period_ms = number("FAKE_CUPTI_PERIOD_MS").value_or(made.period_ms);
   made.buffer_records = number("FAKE_CUPTI_BUFFER_RECORDS").value_or(0);
+  made.question_ms = number("FAKE_CUPTI_QUESTION_MS").value_or(0);
   made.is_per_thread = number("FAKE_CUPTI_PER_THREAD").value_or(0) != 0;
   made.keeps_buffers = number("FAKE_CUPTI_KEEP").value_or(0) != 0;
   made.has_raw_clock = number("FAKE_CUPTI_RAW_CLOCK").has_value();

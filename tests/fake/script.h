@@ -14,6 +14,8 @@
 //   FAKE_CUPTI_TSC_AFTER=N         times of records are raw ticks from the Nth record on (torch.profiler left its
 //   clock) FAKE_CUPTI_RAW_CLOCK=1      CUPTI's clock is CLOCK_MONOTONIC_RAW, as in WSL2
 //   FAKE_CUPTI_REPORT=FILE         writes at exit what was produced and delivered
+//   clock) FAKE_CUPTI_REPORT=FILE         writes at exit what was produced and delivered
+//   FAKE_CUPTI_QUESTION_MS=N       to say what a device or a stream is called takes so long
 #pragma once
 
 #include <cupti_result.h>
@@ -36,6 +38,7 @@ struct Script {
   std::uint64_t delay_ms = 0;
   std::uint64_t period_ms = 5;
   std::size_t buffer_records = 0;
+  std::uint64_t question_ms = 0;
   bool is_per_thread = false;
   bool keeps_buffers = false;
   std::optional<std::uint64_t> tsc_after;

@@ -1,7 +1,9 @@
 // A libcudart without a GPU: it counts its calls, knows three kinds of memory by their addresses, and can capture.
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <thread>
 
 namespace {
 
@@ -10,13 +12,20 @@ alignas(4096) char g_gpu[2][kArea];
 alignas(4096) char g_pinned[kArea];
 std::atomic<long> g_calls{0};
 std::atomic<int> g_is_capturing{0};
+std::atomic<int> g_call_ms{0};
+std::atomic<int> g_question_ms{0};
 
 bool is_in(const char* area, const void* address) {
   return address >= area && address < area + kArea;
 }
 
+void take(const std::atomic<int>& ms) {
+  if (ms != 0) std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+}
+
 int called() {
   ++g_calls;
+  take(g_call_ms);
   return 0;
 }
 
@@ -37,12 +46,19 @@ EXPORT void fake_capture(int is_capturing) {
   g_is_capturing = is_capturing;
 }
 
+// How long a call takes, and to say what an address is.
+EXPORT void fake_take(int call_ms, int question_ms) {
+  g_call_ms = call_ms;
+  g_question_ms = question_ms;
+}
+
 struct FakeAttributes {
   int type, device;
   void *device_pointer, *host_pointer;
 };
 EXPORT int cudaPointerGetAttributes(FakeAttributes* to, const void* address) {
   std::memset(to, 0, sizeof *to);
+  take(g_question_ms);
   for (int device = 0; device < 2; ++device) {
     if (is_in(g_gpu[device], address)) *to = {2, device, nullptr, nullptr};
   }

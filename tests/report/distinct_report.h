@@ -41,8 +41,11 @@ inline analyze::Source distinct_source() {
                         .world_size = 9032,
                         .local_world_size = 9008,
                         .node_rank = 9001,
-                        .restart_count = 9002}};
-  source.identities.emplace_back().pid = 94712;
+                        .restart_count = 9002,
+                        .self_time = {{.count = 94715, .ns = 94'716'000}}}};
+  analyze::Identity& other = source.identities.emplace_back();
+  other.pid = 94712;
+  other.self_time = {.count = 94717, .ns = 94'718'000};
   source.kept = {.last_ns = 94'713'000, .of_ns = 94'714'000, .because = {"The first cause.", "The second cause."}};
   return source;
 }

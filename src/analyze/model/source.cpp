@@ -72,6 +72,22 @@ std::optional<std::int64_t> number_of(const trace::Process& process, const char*
   return value;
 }
 
+// "count=12 ns=3456". nullopt if it is missing or something else.
+std::optional<SelfTime> self_time_of(const trace::Process& process) {
+  const std::string text = text_of(process, trace::kSelfTimeMetadata);
+  std::string_view left = text;
+  const auto take = [&left](std::string_view name, std::uint64_t& value) {
+    if (!left.starts_with(name)) return false;
+    left.remove_prefix(name.size());
+    const auto [end, error] = std::from_chars(left.data(), left.data() + left.size(), value);
+    left.remove_prefix(static_cast<std::size_t>(end - left.data()));
+    return error == std::errc();
+  };
+  SelfTime spent;
+  if (!take("count=", spent.count) || !take(" ns=", spent.ns) || !left.empty()) return std::nullopt;
+  return spent;
+}
+
 Identity identity_of(const trace::Process& process) {
   return {.pid = process.pid,
           .host = text_of(process, "host"),
@@ -83,7 +99,8 @@ Identity identity_of(const trace::Process& process) {
           .world_size = number_of(process, "world_size"),
           .local_world_size = number_of(process, "local_world_size"),
           .node_rank = number_of(process, "node_rank"),
-          .restart_count = number_of(process, "restart_count")};
+          .restart_count = number_of(process, "restart_count"),
+          .self_time = self_time_of(process)};
 }
 
 Device device_of(const trace::Process& process, const trace::DeviceRecord& record) {

@@ -89,6 +89,8 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   metadata_ = std::move(metadata);
   has_samples_ = options.detail == Detail::kFull && options.has_stacks;
   first_clock_ = read_clocks();
+  tick_rate_ = {};
+  first_self_time_ = self_time();
   batch_.restart();
   memory_watch_.restart();
   links_.restart();
@@ -271,6 +273,7 @@ void Collector::turn(bool is_last, bool must_flush) {
   if (is_last) {
     add_versions(metadata_, cupti_);
     note_links(true);
+    put_self_time(metadata_);
     write_metadata();
     write_end();
   }
@@ -615,6 +618,7 @@ void Collector::keep_run(std::uint64_t number, const std::string& reason) {
   no_trigger_until_ns_ = monotonic_ns() + last_ns_;
   Metadata metadata = metadata_;
   add_versions(metadata, cupti_);
+  put_self_time(metadata);
   if (!reason.empty()) metadata[trace::kKeptMetadata] = reason;
   if (!end_segment(realtime_ns())) return say_not_kept(errno);
   const int failure = ring_.keep(kept_run_path(run_directory_, number), writer_.end_bytes(), encode(metadata));
@@ -630,6 +634,13 @@ void Collector::say_not_kept(int failure) const {
 void Collector::write_metadata() {
   const std::vector<std::byte> payload = encode(metadata_);
   writer_.append(ChunkType::kMetadata, payload.data(), payload.size());
+}
+
+void Collector::put_self_time(Metadata& metadata) const {
+  if (!is_self_time_counted()) return;
+  const SelfTime spent = self_time() - first_self_time_;
+  metadata[trace::kSelfTimeMetadata] =
+      "count=" + std::to_string(spent.count) + " ns=" + std::to_string(tick_rate_.ns_of(spent.ticks));
 }
 
 void Collector::write_losses() {

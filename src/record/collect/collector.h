@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/self_time.h"
 #include "cuda/cupti.h"
 #include "record/collect/activity_decoder.h"
 #include "record/collect/activity_pool.h"
@@ -124,6 +125,7 @@ class Collector {
   void mark_end_of_turn();
   void commit();
   void write_metadata();
+  void put_self_time(Metadata& metadata) const;
   void write_losses();
   void append_losses();
   void sample_clocks();
@@ -182,6 +184,8 @@ class Collector {
   std::vector<ActivityPool::Filled> filled_;
   std::vector<std::byte> strings_payload_, frames_payload_, stacks_payload_, sources_payload_;
   trace::ClockSample first_clock_{};
+  TickRate tick_rate_;  // since the start
+  SelfTime first_self_time_;
   std::int64_t last_flush_ns_ = 0;
   std::int64_t last_call_ns_ = 0;
   // Copies were called since the last record of the device; then a call waited for them.

@@ -1,6 +1,7 @@
 // One subscriber for two: the recorder, and another profiler of this process.
 #include <algorithm>
 
+#include "base/self_time.h"
 #include "record/observe/api_observer.h"
 
 namespace turnpike::record {
@@ -11,7 +12,8 @@ using cuda::CallbackDomain;
 cuda::CuptiResult ApiObserver::take_subscriber(std::string& holder) {
   if (subscriber_.load() != nullptr) return cuda::kCuptiSuccess;
   void* subscriber = nullptr;
-  const cuda::CuptiResult result = cupti_->subscribe_as_turnpike(&subscriber, &ApiObserver::on_callback, this, holder);
+  const auto callback = is_self_time_counted() ? &ApiObserver::on_timed_callback : &ApiObserver::on_callback;
+  const cuda::CuptiResult result = cupti_->subscribe_as_turnpike(&subscriber, callback, this, holder);
   if (result == cuda::kCuptiSuccess) subscriber_.store(subscriber);
   return result;
 }

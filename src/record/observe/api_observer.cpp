@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/self_time.h"
 #include "record/handover/clock.h"
 #include "record/handover/loss_counters.h"
 #include "record/handover/record_batch.h"
@@ -145,14 +146,27 @@ void ApiObserver::unsubscribe() noexcept {
 
 void ApiObserver::on_callback(void* self, CallbackDomain domain, std::uint32_t id, const void* data) {
   auto& observer = *static_cast<ApiObserver*>(self);
-  if (domain == CallbackDomain::kResource && id == cuda::kStreamCreated) {
-    observer.stream_age_.fetch_add(1, std::memory_order_relaxed);
-  } else if (domain == CallbackDomain::kResource && (id == cuda::kGraphNodeCreated || id == cuda::kGraphNodeCloned)) {
-    observer.on_graph_node(id, *static_cast<const cuda::ResourceCallback*>(data));
-  } else if ((domain == CallbackDomain::kDriverApi || domain == CallbackDomain::kRuntimeApi) && id < kCallbacks) {
-    observer.on_api(domain, id, *static_cast<const cuda::ApiCallback*>(data));
+  observer.on_own_callback(domain, id, data);
+  if (observer.guest_.is_there()) observer.guest_.tell(domain, id, data);
+}
+
+void ApiObserver::on_timed_callback(void* self, CallbackDomain domain, std::uint32_t id, const void* data) {
+  auto& observer = *static_cast<ApiObserver*>(self);
+  {
+    const SelfTimeSpan span;
+    observer.on_own_callback(domain, id, data);
   }
   if (observer.guest_.is_there()) observer.guest_.tell(domain, id, data);
+}
+
+void ApiObserver::on_own_callback(CallbackDomain domain, std::uint32_t id, const void* data) noexcept {
+  if (domain == CallbackDomain::kResource && id == cuda::kStreamCreated) {
+    stream_age_.fetch_add(1, std::memory_order_relaxed);
+  } else if (domain == CallbackDomain::kResource && (id == cuda::kGraphNodeCreated || id == cuda::kGraphNodeCloned)) {
+    on_graph_node(id, *static_cast<const cuda::ResourceCallback*>(data));
+  } else if ((domain == CallbackDomain::kDriverApi || domain == CallbackDomain::kRuntimeApi) && id < kCallbacks) {
+    on_api(domain, id, *static_cast<const cuda::ApiCallback*>(data));
+  }
 }
 
 // A driver call inside a runtime call has the same correlation id: it finds that id open and leaves no record. The

@@ -69,6 +69,9 @@ class ApiObserver {
   static constexpr std::array kResources{cuda::kStreamCreated, cuda::kGraphNodeCreated, cuda::kGraphNodeCloned};
 
   static void on_callback(void* self, cuda::CallbackDomain domain, std::uint32_t id, const void* data);
+  // The same, and its time is counted, without the guest's.
+  static void on_timed_callback(void* self, cuda::CallbackDomain domain, std::uint32_t id, const void* data);
+  void on_own_callback(cuda::CallbackDomain domain, std::uint32_t id, const void* data) noexcept;
   void on_api(cuda::CallbackDomain domain, std::uint32_t id, const cuda::ApiCallback& call) noexcept;
   void on_exit(ThreadBuffer& buffer, cuda::CallbackDomain domain, std::uint32_t id,
                const cuda::ApiCallback& call) noexcept;

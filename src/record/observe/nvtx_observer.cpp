@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/self_time.h"
 #include "cuda/nvtx.h"
 #include "record/handover/clock.h"
 #include "record/handover/record_batch.h"
@@ -130,6 +131,24 @@ struct NvtxEvents {
   }
 };
 
+namespace {
+
+constexpr cuda::NvtxListener kListener{NvtxEvents::on_push, NvtxEvents::on_pop, NvtxEvents::on_start,
+                                       NvtxEvents::on_end, NvtxEvents::on_mark};
+
+// `function`, whose time is counted.
+template <auto function, typename... Arguments>
+void timed(Arguments... arguments) noexcept {
+  const SelfTimeSpan span;
+  function(arguments...);
+}
+
+constexpr cuda::NvtxListener kTimedListener{timed<NvtxEvents::on_push>, timed<NvtxEvents::on_pop>,
+                                            timed<NvtxEvents::on_start>, timed<NvtxEvents::on_end>,
+                                            timed<NvtxEvents::on_mark>};
+
+}  // namespace
+
 void NvtxObserver::set_listening(bool is_listening) noexcept {
   g_is_listening.store(is_listening, std::memory_order_relaxed);
 }
@@ -149,8 +168,8 @@ void NvtxObserver::set_capture_range(std::string name, CaptureRange function) {
 
 bool NvtxObserver::install(NvtxObserver& observer, void* get_export_table) noexcept {
   g_observer = &observer;
-  return cuda::install_nvtx_listener(get_export_table, {NvtxEvents::on_push, NvtxEvents::on_pop, NvtxEvents::on_start,
-                                                        NvtxEvents::on_end, NvtxEvents::on_mark});
+  const bool is_timed = is_self_time_counted();
+  return cuda::install_nvtx_listener(get_export_table, is_timed ? kTimedListener : kListener);
 }
 
 }  // namespace turnpike::record

@@ -21,6 +21,8 @@ Json to_object(const analyze::Device& device) {
 }
 
 Json to_object(const analyze::Identity& identity) {
+  Json self_time;
+  if (identity.self_time) self_time = {{"count", identity.self_time->count}, {"ns", identity.self_time->ns}};
   return {{"pid", identity.pid},
           {"host", or_null(identity.host)},
           {"node", or_null(identity.node)},
@@ -31,7 +33,8 @@ Json to_object(const analyze::Identity& identity) {
           {"local_world_size", or_null(identity.local_world_size)},
           {"job_id", or_null(identity.job_id)},
           {"restart_count", or_null(identity.restart_count)},
-          {"launcher", or_null(identity.launcher)}};
+          {"launcher", or_null(identity.launcher)},
+          {"self_time", self_time}};
 }
 
 Json to_object(const analyze::Total& total) {

@@ -65,9 +65,13 @@ TEST(Source, IdentifiesEachProcess) {
                                     {"world_size", "32"},
                                     {"local_world_size", "8"},
                                     {"node_rank", "1"},
-                                    {"restart_count", "0"}},
-                                   {{"rank", "first"}, {"local_rank", "1x"}, {"world_size", ""}}});
-  ASSERT_EQ(source.identities.size(), 2u);
+                                    {"restart_count", "0"},
+                                    {"self_time", "count=14 ns=15"}},
+                                   {{"rank", "first"}, {"local_rank", "1x"}, {"world_size", ""}},
+                                   {{"self_time", "count=14 ns=15us"}},
+                                   {{"self_time", "count=14"}},
+                                   {{"self_time", "ns=15 count=14"}}});
+  ASSERT_EQ(source.identities.size(), 5u);
   const Identity& known = source.identities[0];
   EXPECT_EQ(known.host, "pod-a");
   EXPECT_EQ(known.node, "node-b");
@@ -79,6 +83,12 @@ TEST(Source, IdentifiesEachProcess) {
   EXPECT_EQ(known.local_world_size, 8);
   EXPECT_EQ(known.node_rank, 1);
   EXPECT_EQ(known.restart_count, 0);
+  ASSERT_TRUE(known.self_time);
+  EXPECT_EQ(known.self_time->count, 14u);
+  EXPECT_EQ(known.self_time->ns, 15u);
+  for (std::size_t other = 1; other < source.identities.size(); ++other) {
+    EXPECT_FALSE(source.identities[other].self_time) << other;
+  }
   const Identity& unknown = source.identities[1];
   for (const auto& value : {unknown.rank, unknown.local_rank, unknown.world_size, unknown.restart_count}) {
     EXPECT_EQ(value, std::nullopt) << "what is no number is unknown";

@@ -29,7 +29,8 @@ const Contract kSource = {{"kind", "s"},     {"paths", "a"},      {"processes", 
                           {"kept", "o0"}};
 const Contract kIdentity = {{"pid", "i"},     {"host", "s0"},          {"node", "s0"},       {"node_rank", "i0"},
                             {"rank", "i0"},   {"local_rank", "i0"},    {"world_size", "i0"}, {"local_world_size", "i0"},
-                            {"job_id", "s0"}, {"restart_count", "i0"}, {"launcher", "s0"}};
+                            {"job_id", "s0"}, {"restart_count", "i0"}, {"launcher", "s0"},   {"self_time", "o0"}};
+const Contract kSelfTime = {{"count", "i"}, {"ns", "i"}};
 const Contract kTotal = {
     {"count", "i"},          {"bytes", "i"},          {"device_time_ns", "i0"}, {"host_blocked_ns", "i0"},
     {"pageable_count", "i"}, {"pageable_bytes", "i"}, {"bandwidth_gbps", "n0"}, {"link_gbps", "n0"},
@@ -142,7 +143,10 @@ void expect_whole_contract(const Json& json) {
                              {"pcie_max_generation", "i0"},
                              {"pcie_max_width", "i0"}});
   }
-  for (const Json& identity : json["source"]["identities"]) expect_contract(identity, kIdentity);
+  for (const Json& identity : json["source"]["identities"]) {
+    expect_contract(identity, kIdentity);
+    if (!identity["self_time"].is_null()) expect_contract(identity["self_time"], kSelfTime);
+  }
   if (!json["source"]["kept"].is_null()) {
     expect_contract(json["source"]["kept"], {{"last_ns", "i"}, {"of_ns", "i"}, {"because", "a"}});
   }

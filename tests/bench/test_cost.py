@@ -2,8 +2,10 @@
 
 import importlib.util
 import json
+import os
 import pathlib
 import stat
+import subprocess
 import sys
 import textwrap
 
@@ -23,6 +25,8 @@ PROGRAM = textwrap.dedent(
     mine = os.path.join(os.environ["PIDS"], str(os.getpid()))
     open(mine, "w").close()
     step_s = 0.001 * float(os.environ.get("SLOWER", 1))
+    if os.environ.get("RECORDED_FIRST", "").endswith("/run.tpk"):
+        step_s *= 1.25
     time.sleep(0.2 if "SLOWER" in os.environ else 0)
     print("field: " + json.dumps({"ready": True}), flush=True)
     done = 0
@@ -121,6 +125,14 @@ def test_the_recorders_own_time_is_that_of_the_steps_alone(measure):
     assert (row["self_ns_per_step"], row["callbacks_per_step"]) == (6000, 3)
 
 
+def test_after_stop_is_compared_with_never_recorded(measure):
+    _, result = measure("--variants", "after stop", "--start-programs", ";")
+    (row,) = result["rows"]
+    assert row["metric"] == harness.AFTER_STOP
+    assert row["value"] == pytest.approx(1.25)
+    assert row["met"] is False
+
+
 def test_another_build_of_the_recorder_is_a_variant(measure):
     _, result = measure("--variants", "transfers", "--start-programs", ";", "--library", "new=/nowhere/lib.so")
     assert [row["case"] for row in result["rows"]] == ["waits, transfers", "waits, new"]
@@ -145,3 +157,33 @@ def test_the_interval_holds_the_ratio():
     low, high = harness.interval_of_ratio(slow, fast)
     assert low <= harness.level(slow) / harness.level(fast) <= high
     assert harness.spread_of_processes([[1.0] * 4, [1.1] * 4]) == pytest.approx(0.1)
+
+
+CLOCK = """
+import sys, types
+made = []
+sys.modules["turnpike"] = types.SimpleNamespace(
+    start=lambda path: made.append("start " + path), stop=lambda: made.append("stop")
+)
+import _clock
+clock = _clock.Clock(_clock.arguments("A program.", [], steps=6))
+for _ in range(6):
+    made.append("step")
+    clock.step()
+sys.exit(0 if made == WANTED else str(made))
+"""
+
+
+@pytest.mark.parametrize("path", ["a.tpk", ""])
+def test_a_program_that_is_to_be_recorded_first_is_so_until_it_is_warm(path):
+    pytest.importorskip("torch")
+    wanted = ["step"] * 6
+    if path:
+        wanted = ["start " + path, "step", "step", "stop", *wanted[2:]]
+    done = subprocess.run(
+        [sys.executable, "-c", CLOCK.replace("WANTED", repr(wanted)), "--device", "cpu", "--warm-up", "2"],
+        env=os.environ | {"RECORDED_FIRST": path, "PYTHONPATH": str(ROOT / "bench/field/programs")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr

@@ -65,6 +65,12 @@ void Activity::enable(CUpti_ActivityKind kind, bool is_enabled) {
   if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && !is_enabled) ++truth_.kernel_disables;
 }
 
+std::size_t Activity::enabled_count() const {
+  std::size_t count = 0;
+  for (const auto& is_on : is_enabled_) count += is_on ? 1 : 0;
+  return count;
+}
+
 void Activity::work(const DeviceWork& work) {
   if (!is_enabled_[activity_kind(work.kind)].load(std::memory_order_relaxed)) return;
   ++truth_.produced;

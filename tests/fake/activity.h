@@ -34,6 +34,7 @@ class Activity {
  public:
   void set_callbacks(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete);
   void enable(CUpti_ActivityKind kind, bool is_enabled);
+  std::size_t enabled_count() const;
   void set_zeroed_buffers(bool is_zeroed) { is_zeroed_by_client_ = is_zeroed; }
   void work(const DeviceWork& work);
   // Returns when everything that can be delivered has been. False without callbacks.

@@ -31,6 +31,10 @@ std::atomic<CUpti_Subscriber_st*> subscriber{nullptr};
 std::atomic<bool> is_enabled[kDomainCount][kCallbackCount];
 std::atomic<std::uint64_t> callback_count{0};
 std::atomic<std::uint64_t> question_count{0};
+std::atomic<std::uint64_t> finalize_count{0};
+// What was left on whenever a subscription ended, summed.
+std::atomic<std::uint64_t> kinds_left_count{0};
+std::atomic<std::uint64_t> buffers_left_count{0};
 
 void tell(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   const CUpti_Subscriber_st* told = subscriber.load(std::memory_order_acquire);
@@ -81,10 +85,12 @@ __attribute__((destructor)) void write_report() {
   const Truth& truth = activity().truth();
   std::fprintf(file,
                "produced %lu\ndropped %lu\ndelivered %lu\nrequests %lu\ncompletions %lu\ncallbacks %lu\n"
-               "kernel_disables %lu\nunzeroed_buffers %lu\nquestions %lu\n",
+               "kernel_disables %lu\nunzeroed_buffers %lu\nquestions %lu\n"
+               "finalizes %lu\nkinds_left %lu\nbuffers_left %lu\nkinds_on %lu\nsubscribers %lu\n",
                truth.produced.load(), truth.dropped.load(), truth.delivered.load(), truth.requests.load(),
                truth.completions.load(), callback_count.load(), truth.kernel_disables.load(),
-               truth.unzeroed_buffers.load(), question_count.load());
+               truth.unzeroed_buffers.load(), question_count.load(), finalize_count.load(), kinds_left_count.load(),
+               buffers_left_count.load(), activity().enabled_count(), subscriber.load() == nullptr ? 0UL : 1UL);
   std::fclose(file);
 }
 
@@ -157,6 +163,8 @@ CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle handle) {
   for (auto& domain : is_enabled) {
     for (auto& callback : domain) callback = false;
   }
+  kinds_left_count += activity().enabled_count();
+  buffers_left_count += activity().truth().requests - activity().truth().completions;
   subscriber = nullptr;
   return CUPTI_SUCCESS;
 }
@@ -181,6 +189,7 @@ CUptiResult cuptiEnableDomain(std::uint32_t enable, CUpti_SubscriberHandle handl
 // Ends the subscription and all records, as if nobody had used CUPTI.
 CUptiResult cuptiFinalize() {
   FAIL_AS_TOLD(__func__);
+  ++finalize_count;
   if (const auto told = subscriber.load(); told != nullptr) cuptiUnsubscribe(told);
   for (std::uint32_t kind = 0; kind < 128; ++kind) activity().enable(static_cast<CUpti_ActivityKind>(kind), false);
   return CUPTI_SUCCESS;

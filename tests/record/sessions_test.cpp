@@ -45,6 +45,32 @@ TEST(Sessions, EachHoldsItsOwnPart) {
   EXPECT_NE(run.outcome().out.find(first_run.string()), std::string::npos);
 }
 
+// Kinds first, then what they have delivered, then the subscriber: afterwards CUPTI has nothing to do for anybody.
+TEST(Sessions, LeaveNothingOnBehindThem) {
+  const ScratchFolder folder;
+  const VictimRun run({"sessions", record_library(), folder.path() / "a.tpk", folder.path() / "b.tpk"}, by_hand());
+  ASSERT_EQ(run.outcome().exit_code, 0) << run.outcome().out << run.outcome().err;
+  const auto truth = run.truth();
+  EXPECT_EQ(truth.at("produced"), 5u + 1 + 4 + 1) << "of the two sessions, and not between or behind them";
+  EXPECT_EQ(truth.at("kinds_left"), 0u);
+  EXPECT_EQ(truth.at("buffers_left"), 0u);
+  EXPECT_EQ(truth.at("kinds_on"), 0u);
+  EXPECT_EQ(truth.at("subscribers"), 0u);
+  EXPECT_EQ(truth.at("finalizes"), 0u) << "other threads may be inside of CUPTI";
+}
+
+TEST(Sessions, AmidCopiesLeaveNothingOnEither) {
+  const ScratchFolder folder;
+  std::vector<std::string> arguments{"sessions_amid", record_library()};
+  for (int number = 0; number < 4; ++number) arguments.push_back(folder.path() / (std::to_string(number) + ".tpk"));
+  const VictimRun run(arguments, by_hand());
+  ASSERT_EQ(run.outcome().exit_code, 0) << run.outcome().out << run.outcome().err;
+  const auto truth = run.truth();
+  EXPECT_EQ(truth.at("kinds_left"), 0u);
+  EXPECT_EQ(truth.at("kinds_on"), 0u);
+  EXPECT_EQ(truth.at("subscribers"), 0u);
+}
+
 // The second session of the program asks for it, the first does not.
 TEST(Sessions, VerifyContentWhereItIsAskedFor) {
   const ScratchFolder folder;

@@ -59,6 +59,12 @@ class Clock:
         self._ends = self._warm_up  # the step after which the clock has something to do
         self._starts = 0
         self._started = 0.0
+        # The steps of the warm-up are recorded, those behind it no more.
+        self._recorded_first = os.environ.get("RECORDED_FIRST")
+        if self._recorded_first:
+            import turnpike
+
+            turnpike.start(self._recorded_first)
         if args.wait:
             self._say(ready=True)
             sys.stdin.readline()
@@ -70,6 +76,10 @@ class Clock:
             self._loss = loss.detach() if isinstance(loss, torch.Tensor) else loss
         if self._steps != self._ends:
             return
+        if self._recorded_first and self._steps == self._warm_up:
+            import turnpike
+
+            turnpike.stop()
         now = self._drained()
         if self._turns:
             self._take_turns(now)

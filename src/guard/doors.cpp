@@ -20,7 +20,7 @@ namespace guard = turnpike::guard;
 
 namespace {
 
-const turnpike::TickRate g_tick_rate;  // since the library was loaded
+const turnpike::TickRate kTickRate;  // since the library was loaded
 
 // Keeps a text for the caller.
 template <typename Make>
@@ -139,7 +139,7 @@ TURNPIKE_EXPORT int turnpike_guard_learn_context(const void* inner, const void* 
 TURNPIKE_EXPORT int turnpike_guard_self_time(uint64_t* count, uint64_t* ns) {
   const turnpike::SelfTime spent = turnpike::self_time();
   *count = spent.count;
-  *ns = g_tick_rate.ns_of(spent.ticks);
+  *ns = kTickRate.ns_of(spent.ticks);
   return turnpike::is_self_time_counted() ? 1 : 0;
 }
 

@@ -8,7 +8,9 @@
 #include <cstdlib>
 
 #include "base/self_time.h"
+#include "cuda/driver.h"
 #include "record/collect/process_metadata.h"
+#include "record/collect/surroundings.h"
 #include "record/keep_signal.h"
 #include "record/observe/observed.h"
 
@@ -49,8 +51,9 @@ bool Recorder::start(const Options& options, std::string& error) {
   return false;
 }
 
-bool Recorder::start_locked(const Options& options, std::string& error) {
-  options_ = options;
+bool Recorder::start_locked(const Options& given, std::string& error) {
+  options_ = given;
+  const Options& options = options_;
   losses_.reset();
   if (is_loaded_late_ && !listens_to_nvtx_) losses_.add(Loss::kNvtxNotHeard);
   is_over_ = false;
@@ -60,6 +63,7 @@ bool Recorder::start_locked(const Options& options, std::string& error) {
     leave_note(options, error);
     return false;
   }
+  if (is_mps_client()) respect_mps();
   handover_.heard().restart();
   if (!api_.subscribe(cupti_, options, error) || !begin_activities()) {
     if (error.empty()) error = "CUPTI cannot record copies in this process";
@@ -96,6 +100,18 @@ bool Recorder::start_locked(const Options& options, std::string& error) {
   }
   if (options.last.count() > 0 && options.keep_signal.number != 0) listen_for_signal();
   return true;
+}
+
+void Recorder::respect_mps() {
+  losses_.add(Loss::kSharedByMps);
+  options_.has_link_traffic = false;
+  std::uint32_t cupti_version = 0;
+  cupti_.get_version(&cupti_version);
+  int driver_version = 0;
+  if (const auto driver = cuda::find_loaded_driver()) driver->driver_get_version(&driver_version);
+  if (options_.detail != Detail::kFull || !may_kernels_hang_in_mps(cupti_version, driver_version)) return;
+  options_.detail = Detail::kTransfers;
+  losses_.add(Loss::kMpsKernels);
 }
 
 void Recorder::listen_for_signal() {

@@ -70,8 +70,10 @@ class Recorder {
   enum class State { kIdle, kRecording, kForked };
 
   Recorder();
-  bool start_locked(const Options& options, std::string& error);
+  bool start_locked(const Options& given, std::string& error);
   bool prepare_cupti(std::string& error);
+  // Leaves out what says nothing, or may hang, in a client of CUDA's Multi-Process Service.
+  void respect_mps();
   void listen_for_signal();
   bool begin_activities();
   bool enable_activities();

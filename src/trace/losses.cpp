@@ -75,6 +75,13 @@ constexpr LossInfo kLosses[] = {
     {Loss::kOtherDeviceClock, "other_device_clock",
      "CUPTI timed the GPU's work by another clock than the host's, as it does in WSL2, so its times were led over by readings "
      "of both clocks. Take differences of a few microseconds between the host and the GPU for nothing."},
+    {Loss::kSharedByMps, "shared_by_mps",
+     "The process was a client of CUDA's Multi-Process Service (MPS): other programs may have used its GPU at the same time, "
+     "which is not in its recording, and what the link carried was not asked for, because it is theirs, too. Record all clients "
+     "into one run, or without MPS, to see who kept the GPU busy."},
+    {Loss::kMpsKernels, "mps_kernels",
+     "Kernels were not recorded, because tracing them may hang a client of CUDA's Multi-Process Service (MPS) with this "
+     "version of CUPTI or of the driver. Use CUPTI 13.0 and driver 580 or later, or record without MPS."},
     {Loss::kNotClosed, "not_closed",
      "The file has no end: the process was killed, or became another program by exec, when no `turnpike record` waited for "
      "it, and what came after the last write is missing. Let the program end by itself, or stop the recording before it ends."},

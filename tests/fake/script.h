@@ -14,7 +14,6 @@
 //   FAKE_CUPTI_TSC_AFTER=N         times of records are raw ticks from the Nth record on (torch.profiler left its
 //   clock) FAKE_CUPTI_RAW_CLOCK=1      CUPTI's clock is CLOCK_MONOTONIC_RAW, as in WSL2
 //   FAKE_CUPTI_REPORT=FILE         writes at exit what was produced and delivered
-//   clock) FAKE_CUPTI_REPORT=FILE         writes at exit what was produced and delivered
 //   FAKE_CUPTI_QUESTION_MS=N       to say what a device or a stream is called takes so long
 #pragma once
 

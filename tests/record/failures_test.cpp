@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 
 #include "victim_run.h"
@@ -82,6 +83,41 @@ INSTANTIATE_TEST_SUITE_P(Cupti, Marginal,
                                          "cuptiGetStreamIdEx:20", "cuptiGetContextId:3", "cuptiGetDeviceId:3",
                                          "cuptiActivityConfigureUnifiedMemoryCounter:27", "cuptiActivityDisable:21",
                                          "cuptiUnsubscribe:1", "cuptiActivityGetNumDroppedRecords:15"));
+
+// The victim finds MPS by the folder that the variable names.
+class Mps : public testing::Test {
+ protected:
+  Mps() {
+    std::filesystem::create_directory(pipes_.path() / "mps");
+    std::ofstream(pipes_.path() / "mps" / "control").put('x');
+  }
+  Trace recorded(const std::string& cupti_version, const std::string& folder) const {
+    const VictimRun run({"every_kind"}, {.variables = {{"CUDA_MPS_PIPE_DIRECTORY", pipes_.path() / folder},
+                                                       {"FAKE_CUPTI_VERSION", cupti_version}}});
+    EXPECT_EQ(run.outcome().exit_code, 0) << run.outcome().err;
+    return run.trace();
+  }
+
+ private:
+  ScratchFolder pipes_;
+};
+
+TEST_F(Mps, IsSaidAndRecordedInFullWhereThatIsSafe) {
+  const Trace trace = recorded("130001", "mps");
+  EXPECT_EQ(trace.losses(), "shared_by_mps=1 ");
+  EXPECT_EQ(trace.metadata("detail"), "full");
+  EXPECT_GT(trace.kernels.size(), 0u);
+  EXPECT_EQ(recorded("130001", "elsewhere").losses(), "");
+}
+
+TEST_F(Mps, KernelsAreLeftOutWhereTheyMayHang) {
+  const Trace trace = recorded("24", "mps");
+  EXPECT_EQ(trace.losses(), "shared_by_mps=1 mps_kernels=1 ");
+  EXPECT_EQ(trace.metadata("detail"), "transfers");
+  EXPECT_EQ(trace.kernels.size(), 0u);
+  EXPECT_GT(trace.copies.size(), 0u);
+  EXPECT_GT(recorded("24", "elsewhere").kernels.size(), 0u);
+}
 
 TEST(Failures, RecordsThatCannotBeSteppedOverAreCounted) {
   const VictimRun run = run_with({{"FAKE_CUPTI_FAIL", "cuptiActivityGetNextRecord:1"}});

@@ -167,6 +167,7 @@ std::string told(const UnwindRule& rule) {
       text = "[rbp" + with_sign(rule.cfa_words() * 8) + "]";
       break;
   }
+  if (rule.return_words != -1) text += ", return at cfa" + with_sign(rule.return_words * 8);
   const std::string words = with_sign(rule.fp_words * 8);
   switch (rule.fp_kind) {
     case FpKind::kUnchanged:
@@ -198,7 +199,7 @@ TEST(UnwindInstructions, EachMeansWhatDwarfSays) {
       {"nop", TableBytes{0, 0} + next, "rsp+24"},
       {"offset", rbp_pushed + next, "rsp+24, rbp at cfa-16"},
       {"offset of a register that does not matter", TableBytes{0x83, 3} + next, "rsp+24"},
-      {"offset of the return address", {0x90, 2}, "none"},
+      {"offset of the return address", {0x90, 2}, "rsp+8, return at cfa-16"},
       {"offset_extended", TableBytes{0x05, 6, 3} + next, "rsp+24, rbp at cfa-24"},
       {"restore", rbp_pushed + TableBytes{0xC6} + next, "rsp+24"},
       {"restore of another register", rbp_pushed + TableBytes{0xC3}, "rsp+8, rbp at cfa-16"},
@@ -303,7 +304,7 @@ TEST(UnwindInstructions, RememberEightStates) {
 }
 
 TEST(UnwindInstructions, HaveNumbersOfAnyLength) {
-  EXPECT_EQ(rule_after(TableBytes{0x0E} + uleb(300)), "rsp+300");
+  EXPECT_EQ(rule_after(TableBytes{0x0E} + uleb(304)), "rsp+304");
   EXPECT_EQ(rule_after(TableBytes{0x0E} + uleb(70'000)), "rsp+70000");
   EXPECT_EQ(rule_after(TableBytes{0x13} + sleb(-300)), "rsp+2400");
   EXPECT_EQ(rule_after(TableBytes{0x13} + sleb(300)), "rsp-2400");
@@ -316,14 +317,18 @@ TEST(UnwindInstructions, HaveNumbersOfAnyLength) {
 }
 
 TEST(UnwindInstructions, AreRefusedWhereTheirNumbersDoNotFit) {
-  EXPECT_EQ(rule_after(TableBytes{0x0E} + uleb(0x7FFFFFFF)), "rsp+2147483647");
+  EXPECT_EQ(rule_after(TableBytes{0x0E} + uleb(0x0FFFFFF8)), "rsp+268435448");
+  EXPECT_EQ(rule_after(TableBytes{0x0E} + uleb(0x10000000)), "none");
   EXPECT_EQ(rule_after(TableBytes{0x0E} + uleb(0x80000000)), "none");
+  EXPECT_EQ(rule_after(TableBytes{0x0E} + uleb(300)), "none") << "not at a word";
   EXPECT_EQ(rule_after(TableBytes{0x86} + uleb(32'767)), "rsp+8, rbp at cfa-262136");
-  EXPECT_EQ(rule_after(TableBytes{0x86} + uleb(32'768)), "none");
+  EXPECT_EQ(rule_after(TableBytes{0x86} + uleb(32'768)), "rsp+8, rbp at cfa-262144");
+  EXPECT_EQ(rule_after(TableBytes{0x86} + uleb(32'769)), "none");
   EXPECT_EQ(rule_after(TableBytes{0x11, 6} + sleb(-32'767)), "rsp+8, rbp at cfa+262136");
   EXPECT_EQ(rule_after(TableBytes{0x11, 6} + sleb(-32'768)), "none");
   const CommonPart ones{.alignments = {1, 1}, .instructions = {0x0C, 7, 8, 0x11, 16, 0x78}};
-  EXPECT_EQ(rule_after(TableBytes{0x13} + sleb(-0x7FFFFFFF), 0, ones), "rsp-2147483647");
+  EXPECT_EQ(rule_after(TableBytes{0x13} + sleb(-0x10000000), 0, ones), "rsp-268435456");
+  EXPECT_EQ(rule_after(TableBytes{0x13} + sleb(-0x10000008), 0, ones), "none");
   EXPECT_EQ(rule_after(TableBytes{0x13} + sleb(-0x7FFFFFFF - 1), 0, ones), "none");
   EXPECT_EQ(rule_after({0x11, 6, 0x70}, 0, ones), "rsp+8, rbp at cfa-16");
   EXPECT_EQ(rule_after({0x11, 6, 0x74}, 0, ones), "none") << "not at a word";

@@ -90,6 +90,20 @@ test("a window that becomes narrow moves the words of its bar below it", async (
   await page.close();
 });
 
+test("another way stands below the fix, with what it saves if that is known", async () => {
+  const alternatives = [
+    { advice: "Use tp.to(x).", saving_step_low_ns: 200e3, saving_step_high_ns: 400e3 },
+    { advice: "Wait less.", saving_step_low_ns: null, saving_step_high_ns: null },
+  ];
+  const page = await shown(loopWith({ alternatives }));
+  // Spaces between figures and units do not break.
+  const card = (await page.locator(".card").first().innerText()).replaceAll(/\s/g, " ");
+  // 800 us are 13.3 %.
+  expect(card).toContain("Or: Use tp.to(x). Saves 200 us to 400 us a step (7 %).");
+  expect(card).toContain("Or: Wait less.");
+  await page.close();
+});
+
 test("the fix and its buttons are seen without scrolling, however long the evidence is", async () => {
   const page = await shown(
     loopWith({ evidence: LONG_EVIDENCE, saving_reason: "the loader stays as it is" }),

@@ -639,7 +639,6 @@ TEST_F(CollectorTest, KeepsNoSlowStepWhereNoneMayBeKept) {
   EXPECT_FALSE(std::filesystem::exists(kept(1)));
 }
 
-
 TEST_F(CollectorTest, ReadsClocksWithEachFlushWhereThereAreTwo) {
   g_cupti.clock = monotonic_ns;
   collector_->set_tick([](std::int64_t since_start_ns) { g_last_tick_ns = since_start_ns; });

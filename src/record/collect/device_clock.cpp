@@ -23,10 +23,12 @@ void DeviceClock::restart(const trace::ClockSample& start) {
   samples_.clear();
   // A profiler may have left CUPTI with the processor's ticks, which are no nanoseconds.
   constexpr std::uint64_t kNearTicks = 10'000'000;
-  const auto ticks_apart =
-      static_cast<std::uint64_t>(std::llabs(start.cupti_ns - static_cast<std::int64_t>(start.tsc)));
-  is_other_ = start.cupti_ns != trace::kUnknownTime && start.cupti_ns > 0 &&
-              std::llabs(start.cupti_ns - start.realtime_ns) > kSecond && (start.tsc == 0 || ticks_apart > kNearTicks);
+  const auto is_near_ticks = [&] {
+    const auto device = static_cast<std::uint64_t>(start.cupti_ns);
+    return start.tsc != 0 && std::max(device, start.tsc) - std::min(device, start.tsc) <= kNearTicks;
+  };
+  // A time that is not known is below 0.
+  is_other_ = start.cupti_ns > 0 && std::llabs(start.cupti_ns - start.realtime_ns) > kSecond && !is_near_ticks();
   note(start);
 }
 

@@ -117,7 +117,7 @@ TEST_P(OfRecording, WindowsMakeTheSameRollUp) {
   Windows windows(recording.process(), survey.margin_ns(recording.process(), limits), limits);
   recording.read(windows);
   EXPECT_TRUE(windows.finish("run") == as_a_whole);
-  EXPECT_GT(windows.count(), 3);
+  EXPECT_GE(windows.count(), 3);
 }
 
 // Not examples/mnist-h100.tpk: memsets of one place are spread otherwise over rows that have the same columns. In sum

@@ -22,6 +22,13 @@
 #include "record/stacks/stack_table.h"
 #include "trace/reader.h"
 
+// LeakSanitizer asks for it. glibc frees what dlerror() would say in a thread when the thread ends; the collector's may
+// still be ending when the leaks are counted.
+extern "C" [[gnu::visibility("default")]] const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:_dlerror_run\n";
+}
+
 namespace turnpike::record {
 namespace {
 

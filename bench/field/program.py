@@ -40,7 +40,7 @@ class Fix:
     lead: int | None = None
 
     def claim(self, finding: dict[str, Any]) -> dict[str, Any] | None:
-        """The finding whose advice this is, with the saving of the way that it is; None if it is none of its ways."""
+        """The finding, if this fix follows its advice or an alternative, with the saving of that. Else None."""
         for way in ({}, *finding.get("alternatives", [])):
             advised = finding | way
             if any(

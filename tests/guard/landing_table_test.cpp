@@ -52,7 +52,7 @@ struct CallSite {
 
 struct ExceptionTable {
   std::vector<CallSite> sites;
-  TableBytes actions{1, 0};  // a handler of the first type, and nothing behind it
+  TableBytes actions{1, 0};  // a handler of the first type, and no further action
   std::vector<const FakeType*> types{kEverything};
   unsigned site_encoding = 0x01;
   unsigned type_encoding = 0x00;

@@ -59,7 +59,7 @@ class Clock:
         self._ends = self._warm_up  # the step after which the clock has something to do
         self._starts = 0
         self._started = 0.0
-        # The steps of the warm-up are recorded, those behind it no more.
+        # Only the steps of the warm-up are recorded.
         self._recorded_first = os.environ.get("RECORDED_FIRST")
         if self._recorded_first:
             import turnpike

@@ -91,8 +91,9 @@ bool are_all_that_is_called_for(const ProcessModel& model, const SiteCalls& site
     times.push_back({model.call(call).start_ns, model.call(call).end_ns});
   const IntervalSet of_uploads(std::move(times));
   const Interval& stretch = model.graph().window;
-  std::size_t within = 0, beside = 0,
-              beside_too = 0;  // samples in the function among the uploads; others; and those in it
+  std::size_t within = 0;      // samples in the function, among the uploads
+  std::size_t beside = 0;      // all other samples of the stretch
+  std::size_t beside_too = 0;  // those of them that are in the function as well
   for (const trace::SampleRecord& sample : model.timeline().samples) {
     if (sample.thread != model.call(uploads.uploads.front()).thread || sample.time_ns < stretch.start_ns ||
         sample.time_ns >= stretch.end_ns) {

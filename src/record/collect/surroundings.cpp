@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/file_text.h"
+#include "cuda/cupti.h"
 
 namespace turnpike::record {
 namespace {
@@ -31,9 +32,8 @@ bool is_mps_client(const std::string& root) {
 
 bool may_kernels_hang_in_mps(unsigned int cupti_version, int driver_version) {
   // CUPTI counted its interfaces up to 12.x (28), and is numbered as CUDA since 13.0.
-  constexpr unsigned int kCupti130 = 130000;
   constexpr int kDriver130 = 13000;
-  return cupti_version < kCupti130 || driver_version < kDriver130;
+  return cupti_version < cuda::kVersionOfCuda130 || driver_version < kDriver130;
 }
 
 }  // namespace turnpike::record

@@ -196,7 +196,8 @@ __attribute__((noinline)) void UnwindTable::walk(std::uintptr_t evaluator, Nativ
   ThreadBounds& bounds = t_bounds;
   if (!bounds.is_known) read_bounds(bounds);
   if (bounds.walk_count++ % kWalksBetweenChecks == 0) notice_unloads();
-  // With __builtin_frame_address a function keeps a frame pointer: the caller's stands there, the return address next.
+  // A function that calls __builtin_frame_address has a frame pointer, which points to the caller's. The return
+  // address follows.
   const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   // A fiber or an alternate signal stack: nobody says where it ends.
   if (frame < bounds.low || frame + 16 > bounds.high) return;

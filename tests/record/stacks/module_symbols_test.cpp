@@ -117,7 +117,7 @@ TEST_F(ModuleSymbolsTest, CoverTheirBytesAndNoMore) {
   EXPECT_EQ(file->function_at(0x10F), "first");
   EXPECT_EQ(file->function_at(0x110), "") << "behind its end";
   EXPECT_EQ(file->function_at(0x180), "of_assembly");
-  EXPECT_EQ(file->function_at(0x1FF), "of_assembly") << "up to the next, where no size is told";
+  EXPECT_EQ(file->function_at(0x1FF), "of_assembly") << "without a size it reaches up to the next symbol";
   EXPECT_EQ(file->function_at(0x20F), "outer");
   EXPECT_EQ(file->function_at(0x217), "inner");
   EXPECT_EQ(file->function_at(0x300), "late");

@@ -1,9 +1,9 @@
 // A counter of the processor that is read without a system call, and its rate.
 #pragma once
 
-#include <time.h>
-
 #include <cstdint>
+
+#include "base/clock.h"
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -36,12 +36,6 @@ class TickRate {
   }
 
  private:
-  static std::int64_t monotonic_ns() noexcept {
-    timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
-  }
-
   std::int64_t start_ns_;
   std::uint64_t start_ticks_;
 };

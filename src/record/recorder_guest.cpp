@@ -2,7 +2,7 @@
 #include <cstring>
 #include <utility>
 
-#include "record/handover/clock.h"
+#include "base/clock.h"
 #include "record/observe/observed.h"
 #include "record/recorder.h"
 

@@ -124,7 +124,7 @@ struct ClockSample {
   std::int64_t realtime_ns;
   std::int64_t monotonic_ns;
   std::int64_t cupti_ns;  // cuptiGetTimestamp; kUnknownTime when there is none
-  std::uint64_t tsc;      // 0 when the processor has none
+  std::uint64_t tsc;      // the processor's counter: TSC, or CNTVCT on aarch64
 };
 static_assert(sizeof(ClockSample) == 32);
 

@@ -12,10 +12,10 @@
 #include <span>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/step_name.h"
 #include "cuda/driver.h"
 #include "record/collect/disk_room.h"
-#include "record/handover/clock.h"
 #include "record/handover/own_thread.h"
 #include "record/kept_run.h"
 #include "record/stacks/own_memory.h"
@@ -676,7 +676,7 @@ trace::ClockSample Collector::read_clocks() const {
   trace::ClockSample best{};
   std::int64_t best_ns = INT64_MAX;
   for (int i = 0; i < kTries && best_ns > kSoon; ++i) {
-    trace::ClockSample sample{realtime_ns(), monotonic_ns(), trace::kUnknownTime, time_stamp_counter()};
+    trace::ClockSample sample{realtime_ns(), monotonic_ns(), trace::kUnknownTime, ticks_now()};
     std::uint64_t cupti_ns = 0;
     if (cupti_ != nullptr && cupti_->get_timestamp(&cupti_ns) == cuda::kCuptiSuccess) {
       sample.cupti_ns = static_cast<std::int64_t>(cupti_ns);

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <utility>
 
-#include "record/handover/clock.h"
+#include "base/clock.h"
 #include "record/handover/own_thread.h"
 #include "record/handover/record_batch.h"
 #include "record/handover/wake_flag.h"

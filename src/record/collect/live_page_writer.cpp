@@ -11,7 +11,7 @@
 #include <cstring>
 #include <new>
 
-#include "record/handover/clock.h"
+#include "base/clock.h"
 #include "record/handover/record_batch.h"
 
 namespace turnpike::record {

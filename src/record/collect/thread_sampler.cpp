@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "record/handover/clock.h"
+#include "base/clock.h"
 #include "record/handover/record_batch.h"
 
 namespace turnpike::record {

@@ -8,7 +8,7 @@
 
 #include <climits>
 
-#include "record/handover/clock.h"
+#include "base/clock.h"
 
 namespace turnpike::record {
 

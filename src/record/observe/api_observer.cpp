@@ -5,8 +5,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/self_time.h"
-#include "record/handover/clock.h"
 #include "record/handover/loss_counters.h"
 #include "record/handover/record_batch.h"
 #include "record/handover/thread_handover.h"

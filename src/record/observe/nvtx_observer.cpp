@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/self_time.h"
 #include "cuda/nvtx.h"
-#include "record/handover/clock.h"
 #include "record/handover/record_batch.h"
 #include "record/handover/thread_handover.h"
 #include "record/stacks/string_table.h"

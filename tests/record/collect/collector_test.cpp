@@ -17,8 +17,8 @@
 #include <new>
 #include <thread>
 
+#include "base/clock.h"
 #include "cuda/activity.h"
-#include "record/handover/clock.h"
 #include "record/stacks/stack_table.h"
 #include "trace/reader.h"
 

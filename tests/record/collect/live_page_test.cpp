@@ -12,8 +12,8 @@
 #include <memory>
 #include <optional>
 
+#include "base/clock.h"
 #include "record/collect/live_page_writer.h"
-#include "record/handover/clock.h"
 #include "trace/make_record.h"
 
 namespace turnpike::record {

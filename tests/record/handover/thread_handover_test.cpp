@@ -11,8 +11,8 @@
 #include <memory>
 #include <thread>
 
+#include "base/clock.h"
 #include "record/collect/activity_pool.h"
-#include "record/handover/clock.h"
 #include "record/handover/loss_counters.h"
 #include "record/handover/thread_buffer.h"
 

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "record/handover/clock.h"
+#include "base/clock.h"
 #include "record/handover/thread_buffer.h"
 #include "record/observe/observed_calls.h"
 

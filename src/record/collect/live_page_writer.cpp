@@ -1,9 +1,7 @@
 // Makes the memory, fills a private draft and copies it there.
 #include "record/collect/live_page_writer.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,8 +16,6 @@ namespace turnpike::record {
 namespace {
 
 constexpr std::int64_t kUpdateNs = 250'000'000;
-// Programs close descriptors that are not theirs (os.closerange), and get the low numbers for files of their own.
-constexpr int kHighNumber = 900;
 
 template <std::size_t kSize>
 void put(char (&to)[kSize], const Metadata& metadata, const std::string& key) {
@@ -43,40 +39,28 @@ Record read(const std::byte* from) {
 
 }  // namespace
 
-bool LivePageWriter::is_open() const {
-  struct stat about{};
-  return shared_ != nullptr && fstat(file_, &about) == 0 && about.st_ino == inode_ && about.st_dev == device_;
-}
-
-// Again when the program has closed the descriptor: readers would not find the page any more. A number that the
-// program uses for a file of its own by now is left alone.
+// Again when the program has closed the descriptor: readers would not find the page any more.
 bool LivePageWriter::open() {
   if (is_open()) return true;
-  if (shared_ != nullptr) munmap(shared_, sizeof(LivePage));
-  shared_ = nullptr;
-  const int low = memfd_create(kLivePageName, MFD_CLOEXEC);
-  if (low < 0) return false;
-  const int high = fcntl(low, F_DUPFD_CLOEXEC, kHighNumber);
-  file_ = high < 0 ? low : high;
-  if (high >= 0) close(low);
-  struct stat about{};
+  close_page();
+  const int memory_file = memfd_create(kLivePageName, MFD_CLOEXEC);
+  if (memory_file < 0) return false;
+  file_.take(memory_file);
   void* memory = MAP_FAILED;
-  if (ftruncate(file_, sizeof(LivePage)) == 0 && fstat(file_, &about) == 0) {
-    memory = mmap(nullptr, sizeof(LivePage), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+  if (file_.is_there() && ftruncate(file_.number(), sizeof(LivePage)) == 0) {
+    memory = mmap(nullptr, sizeof(LivePage), PROT_READ | PROT_WRITE, MAP_SHARED, file_.number(), 0);
   }
   if (memory == MAP_FAILED) {
-    close(file_);
+    file_.close();
     return false;
   }
-  inode_ = about.st_ino;
-  device_ = about.st_dev;
   shared_ = static_cast<std::uint64_t*>(memory);
   return true;
 }
 
 void LivePageWriter::close_page() {
   if (shared_ == nullptr) return;
-  if (is_open()) close(file_);
+  file_.close();
   munmap(shared_, sizeof(LivePage));
   shared_ = nullptr;
 }

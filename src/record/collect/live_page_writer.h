@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "base/own_descriptor.h"
 #include "record/collect/live_sites.h"
 #include "record/collect/process_metadata.h"
 #include "record/live_page.h"
@@ -31,7 +32,7 @@ class LivePageWriter {
                bool is_last) noexcept;
 
  private:
-  bool is_open() const;
+  bool is_open() const { return shared_ != nullptr && file_.is_there(); }
   bool open();
   void close_page();
   void add(std::span<const std::byte> records);
@@ -42,9 +43,7 @@ class LivePageWriter {
   LiveSites sites_;
   std::unique_ptr<LivePage> draft_;
   std::uint64_t* shared_ = nullptr;
-  int file_ = -1;
-  std::uint64_t device_ = 0;  // with the inode: whether the descriptor still is the page's
-  std::uint64_t inode_ = 0;
+  OwnDescriptor file_;
   std::int64_t next_ns_ = 0;
 };
 

@@ -415,7 +415,7 @@ TEST_F(LivePageTest, ComesAgainWhenTheProgramClosedIt) {
   const auto pages = pages_here();
   ASSERT_EQ(pages.size(), 1u);
   const int number = std::stoi(pages[0].filename());
-  EXPECT_GE(number, 900) << "out of the way of the program's own";
+  EXPECT_GE(number, 500) << "out of the way of the program's own";
   ASSERT_EQ(close(number), 0);
   publish(2 * kQuarter);
   EXPECT_NE(read(), nullptr);

@@ -35,6 +35,27 @@ bool is_same(const KnownFrame& a, const KnownFrame& b) {
          a.identity == b.identity;
 }
 
+// Reads a code object from the copy of its head, and what it points to through the kernel.
+class CodeReader {
+ public:
+  CodeReader(Pointer code, Pointer head, std::size_t head_begin, std::size_t head_end, CarefulReader& others) noexcept
+      : code_(code), head_(head), head_begin_(head_begin), head_end_(head_end), others_(others) {}
+
+  template <typename T>
+  T get(Pointer object, std::size_t offset) noexcept {
+    const bool is_in_head = object == code_ && offset >= head_begin_ && offset + sizeof(T) <= head_end_;
+    return is_in_head ? read<T>(head_, offset - head_begin_) : others_.get<T>(object, offset);
+  }
+  Pointer view(Pointer bytes, std::size_t size) noexcept { return others_.view(bytes, size); }
+
+ private:
+  Pointer code_;
+  Pointer head_;
+  std::size_t head_begin_;
+  std::size_t head_end_;
+  CarefulReader& others_;
+};
+
 }  // namespace
 
 void PythonSampler::look_at(std::span<Thread> threads) noexcept {
@@ -156,7 +177,8 @@ bool PythonSampler::hash_frames(const PythonRuntime& python, Known& known) {
     if (before != nullptr && is_same(*before, frame)) {
       frame.hash = before->hash;
     } else {
-      frame.hash = hash_frame(python, reader_, kHashSeed, frame.frame);
+      CodeReader reader(frame.frame.code, heads_[count - from_outside].data(), kHeadBegin, kCodeHeadEnd, reader_);
+      frame.hash = hash_frame(python, reader, kHashSeed, frame.frame);
       if (reader_.has_failed()) return false;
     }
   }

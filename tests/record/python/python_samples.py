@@ -13,6 +13,7 @@ import time
 from stack_probe import capture, expected_frames, library, read, run
 
 library.probe_time_sample.restype = ctypes.c_double
+library.probe_reads.restype = ctypes.c_uint64
 
 
 def sample(*threads):
@@ -229,6 +230,29 @@ def threads_that_churn_are_not_harmed():
     assert samples > looks, (samples, looks)
 
 
+def new_frames_are_told_apart_by_few_reads():
+    """From 3.12 on a code object has a number, which stands in the part of it that is read for all frames at once."""
+    if sys.version_info < (3, 12):
+        return
+
+    def reads(*_):
+        before = library.probe_reads()
+        assert sample(threading.current_thread()) != [None]
+        return library.probe_reads() - before
+
+    def chain():
+        """20 functions that call each other, far from each other in memory."""
+        functions = [eval("lambda chain, then: then.pop()(chain, then)", {}) for _ in range(400)]
+        return functions[::20]
+
+    chains = [chain(), chain()]
+    # The inner frames are others each time, the outer ones the same.
+    counts = [
+        reads(0) if turn % 3 == 2 else chains[turn % 3][0](0, [reads, *chains[turn % 3][1:]]) for turn in range(60)
+    ]
+    assert statistics.median(counts[6:]) <= 12, counts  # at first, names are read, too
+
+
 def what_a_look_costs():
     def deep(depth):
         if depth:
@@ -247,4 +271,4 @@ if __name__ == "__main__":
     capture()  # finds this Python, as the first CUDA call of a recorded program does
     run([a_thread_that_waits_is_where_it_waits, every_frame_is_what_cpython_says, the_caller_itself_is_seen,
          a_thread_that_is_not_there_has_no_sample, a_hot_thread_is_seen_in_what_it_runs, a_stack_is_never_cut,
-         threads_that_churn_are_not_harmed, what_a_look_costs])
+         threads_that_churn_are_not_harmed, new_frames_are_told_apart_by_few_reads, what_a_look_costs])

@@ -1,7 +1,11 @@
 // libturnpike_stack_probe.so: the recorder's stacks behind a C interface, for tests that call it from Python.
 #include <dlfcn.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -22,6 +26,8 @@ namespace {
 using turnpike::record::StackTable;
 using turnpike::record::StringTable;
 namespace trace = turnpike::trace;
+
+std::atomic<std::uint64_t> g_reads{0};
 
 // Never destroyed: daemon threads capture until the process is gone.
 StringTable& strings() {
@@ -91,6 +97,13 @@ thread_local std::uint32_t t_at_allocation;
 
 }  // namespace
 
+// The recorder calls this one: what is linked into a library comes before the C library's.
+extern "C" ssize_t process_vm_readv(pid_t pid, const iovec* to, unsigned long to_count, const iovec* from,
+                                    unsigned long from_count, unsigned long flags) {
+  g_reads.fetch_add(1, std::memory_order_relaxed);
+  return syscall(SYS_process_vm_readv, pid, to, to_count, from, from_count, flags);
+}
+
 #define PROBE extern "C" __attribute__((visibility("default"), noinline))
 
 PROBE std::uint32_t probe_capture() {
@@ -142,6 +155,11 @@ PROBE double probe_time_sample(const std::uint64_t* handles, int count, int roun
   for (int i = 0; i < rounds; ++i) probe_sample(handles, numbers.data(), count);
   const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
   return took.count() / rounds;
+}
+
+// How often the recorder read memory through the kernel.
+PROBE std::uint64_t probe_reads() {
+  return g_reads;
 }
 
 // Writes a stack, one frame a line, after a line with its flags; -1 when it is not defined.

@@ -28,6 +28,9 @@ inline constexpr int kPointerIsManaged = 8;
 // The same: what kind of memory it is, of which this says that it is page-locked memory of the host.
 inline constexpr int kPointerMemoryType = 2;
 inline constexpr unsigned int kMemoryTypeHost = 1;
+// The same: where the allocation begins that an address lies in (a DevicePointer), and its bytes (a size_t).
+inline constexpr int kPointerRangeStart = 11;
+inline constexpr int kPointerRangeBytes = 12;
 
 // Codes that are no failures.
 inline constexpr DriverCode kNotReady = 600;

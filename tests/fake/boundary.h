@@ -71,6 +71,8 @@ __attribute__((visibility("default"))) std::uint64_t fake_cuda_node_id(CUgraphNo
 // The device that the calling thread's runtime calls go to.
 __attribute__((visibility("default"))) void fake_cuda_set_device(std::uint32_t device);
 __attribute__((visibility("default"))) std::uint32_t fake_cuda_device();
+// How often cuPointerGetAttribute was called.
+__attribute__((visibility("default"))) std::uint64_t fake_cuda_pointer_questions();
 }
 
 // Runs `body` (which returns CUresult or cudaError_t) as one call of the API, seen from outside as CUPTI shows it.

@@ -108,14 +108,18 @@ void wait_for_device(std::uint32_t device) {
   wait_until(tail);
 }
 
-std::uint8_t memory_kind(const void* address) {
+MemoryAt memory_at(const void* address) {
   const auto place = reinterpret_cast<std::uintptr_t>(address);
   const std::shared_lock lock(world().mutex);
   auto next = world().ranges.upper_bound(place);
-  if (next == world().ranges.begin()) return CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE;
+  if (next == world().ranges.begin()) return {};
   --next;
-  if (place - next->first >= next->second.bytes) return CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE;
-  return next->second.kind;
+  if (place - next->first >= next->second.bytes) return {};
+  return {next->second.kind, next->first, next->second.bytes};
+}
+
+std::uint8_t memory_kind(const void* address) {
+  return memory_at(address).kind;
 }
 
 void* allocate(std::size_t bytes, std::uint8_t kind) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cuda.h>
+#include <cupti_activity.h>
 
 #include <cstdint>
 #include <memory>
@@ -67,6 +68,13 @@ void wait_for_device(std::uint32_t device);
 
 // CUpti_ActivityMemoryKind of the address: pageable unless it was allocated or registered here.
 std::uint8_t memory_kind(const void* address);
+// The same, and the allocation that it lies in.
+struct MemoryAt {
+  std::uint8_t kind = CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE;
+  std::uintptr_t start = 0;
+  std::size_t bytes = 0;
+};
+MemoryAt memory_at(const void* address);
 void* allocate(std::size_t bytes, std::uint8_t kind);
 bool release(void* address);
 void register_host(void* address, std::size_t bytes);

@@ -2,6 +2,7 @@
 #include <cuda.h>
 #include <cupti.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -12,6 +13,7 @@
 namespace turnpike::fake {
 namespace {
 
+std::atomic<std::uint64_t> pointer_questions{0};
 thread_local std::vector<std::uint32_t> t_pushed;  // the devices to come back to
 
 void* pointer(CUdeviceptr address) {
@@ -37,6 +39,10 @@ CUresult made(void* address, CUdeviceptr* result) {
 }  // namespace
 
 extern "C" {
+
+std::uint64_t fake_cuda_pointer_questions() {
+  return pointer_questions.load(std::memory_order_relaxed);
+}
 
 CUresult cuDriverGetVersion(int* version) {
   *version = 13000;
@@ -280,7 +286,8 @@ CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, std::size_t bytes, CUmemLoca
 }
 
 CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr address) {
-  const std::uint8_t kind = memory_kind(pointer(address));
+  pointer_questions.fetch_add(1, std::memory_order_relaxed);
+  const auto [kind, start, bytes] = memory_at(pointer(address));
   if (kind == CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE) return CUDA_ERROR_INVALID_VALUE;
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
@@ -289,6 +296,12 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdev
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       *static_cast<unsigned int*>(value) =
           kind == CUPTI_ACTIVITY_MEMORY_KIND_PINNED ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      *static_cast<CUdeviceptr*>(value) = start;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      *static_cast<std::size_t*>(value) = bytes;
       return CUDA_SUCCESS;
     default:
       return CUDA_ERROR_NOT_SUPPORTED;

@@ -102,6 +102,21 @@ TEST_F(Contents, VerifyingHashesEveryByte) {
   EXPECT_EQ(of_bytes(3001, trace)[0].hash, of_bytes(3001)[0].hash) << "what is small is hashed wholly in any case";
 }
 
+// At most three questions: is it managed, and which range does it lie in.
+TEST_F(Contents, AskTheDriverOnceAboutMemoryUntilItChanges) {
+  const VictimRun run({"asked_memory"});
+  EXPECT_EQ(run.outcome().exit_code, 0) << run.outcome().err;
+  EXPECT_EQ(run.outcome().out,
+            "pageable 1\npageable again 0\npinned 3\npinned elsewhere 0\nregistered 3\nunregistered 1\n"
+            "after a free of the device's 0\nmanaged 3\nafter a free of managed memory 1\n");
+  const Trace trace = run.trace();
+  EXPECT_EQ(of_bytes(3001, trace).size(), 101u);
+  EXPECT_EQ(of_bytes(3002, trace).size(), 100u);
+  EXPECT_EQ(of_bytes(3003, trace).size(), 50u) << "when they have arrived";
+  EXPECT_EQ(of_bytes(3004, trace).size(), 150u);
+  EXPECT_THAT(of_bytes(3005, trace), IsEmpty());
+}
+
 TEST_F(Contents, AreNotedWithoutKernelsToo) {
   const Trace trace = VictimRun({"contents"}, {.variables = {{"TURNPIKE_DETAIL", "transfers"}}}).trace();
   EXPECT_EQ(trace.contents.size(), trace_->contents.size());

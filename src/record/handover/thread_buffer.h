@@ -9,6 +9,7 @@
 #include <cstring>
 #include <span>
 
+#include "record/handover/host_memory.h"
 #include "record/handover/stream_ids.h"
 #include "trace/format.h"
 
@@ -102,6 +103,8 @@ class ThreadBuffer {
   PendingDownloads pending_downloads;
   // Producer's own: what CUPTI calls the streams that it waited for lately.
   StreamIds stream_ids;
+  // Producer's own: which host memory of its copies is page-locked.
+  HostMemoryMemo host_memory;
   static constexpr std::size_t kWindowBytes = 256 << 10;
   std::array<std::byte, kWindowBytes> window;
 

@@ -43,6 +43,11 @@ bool is_of_per_thread_stream(std::string_view name) {
   return name.find("_ptsz") != std::string_view::npos || name.find("_ptds") != std::string_view::npos;
 }
 
+// Allocations whose memory may be the host's, and may be mapped at an address later.
+bool may_be_of_host(std::string_view name) {
+  return name == "cuMemCreate" || name.find("FromPool") != std::string_view::npos;
+}
+
 // Calls of which only the order is asked for.
 bool is_order_only(CallKind kind) {
   return kind == CallKind::kEventRecord || kind == CallKind::kStreamWait;
@@ -119,6 +124,7 @@ std::uint32_t ApiObserver::enable_calls(CallbackDomain domain) {
     if (is_wanted) {
       function.name = strings_.intern(plain_name(domain, name));
       function.is_per_thread = is_of_per_thread_stream(name);
+      function.may_be_hosts = may_be_of_host(plain_name(domain, name));
     } else {
       function.kind = CallKind::kOther;  // a guest may have it called
     }
@@ -227,6 +233,7 @@ void ApiObserver::on_exit(ThreadBuffer& buffer, CallbackDomain domain, std::uint
   record.src = arguments.src;
   record.object = arguments.object;
   // Device work brings its stream's id with it; the others have to ask for it.
+  note_host_memory(function);
   const bool has_no_device_work = function.kind == CallKind::kSynchronize || is_order_only(function.kind);
   if (has_no_device_work && arguments.has_stream && call.context != nullptr) {
     record.stream = stream_id_of(buffer, call, arguments.stream, function.is_per_thread);
@@ -240,6 +247,26 @@ void ApiObserver::on_exit(ThreadBuffer& buffer, CallbackDomain domain, std::uint
   handover_.push(buffer, &record, sizeof(record));
   if (record.result == 0) tell_listener(record, arguments, call.function_name);
   if (record.result == 0 && record.is_captured == 0) look_at_content(buffer, function, arguments, record);
+}
+
+// What the calls of this kind do to memory that the host can reach.
+void ApiObserver::note_host_memory(const Function& function) noexcept {
+  switch (function.kind) {
+    case CallKind::kHostAlloc:
+    case CallKind::kHostFree:
+    case CallKind::kHostRegister:
+    case CallKind::kHostUnregister:
+    case CallKind::kManagedAlloc:
+      return content_.note_host_memory_changed();
+    case CallKind::kDeviceFree:  // managed memory is freed like that of a device
+      if (content_.has_managed_memory()) content_.note_host_memory_changed();
+      return;
+    case CallKind::kDeviceAlloc:
+      if (function.may_be_hosts) content_.note_unheard_host_memory();
+      return;
+    default:
+      return;
+  }
 }
 
 void ApiObserver::look_at_content(ThreadBuffer& buffer, const Function& function, const cuda::CallArguments& arguments,

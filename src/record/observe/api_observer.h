@@ -40,7 +40,10 @@ class ApiObserver {
   cuda::CuptiResult enable_domain_for_guest(bool is_on, cuda::CallbackDomain domain) noexcept;
 
   // Callbacks come on the program's threads while this is on, and return at once while it is off.
-  void set_listening(bool is_listening) noexcept { is_listening_.store(is_listening, std::memory_order_relaxed); }
+  void set_listening(bool is_listening) noexcept {
+    if (is_listening) content_.note_host_memory_changed();  // by calls that were not heard
+    is_listening_.store(is_listening, std::memory_order_relaxed);
+  }
 
   using ProfilerRange = void (*)(bool is_start);
   // Called at cudaProfilerStart and cudaProfilerStop, also while not listening. nullptr: those are nothing special.
@@ -59,6 +62,7 @@ class ApiObserver {
     trace::CallKind kind = trace::CallKind::kOther;
     cuda::ProfilerSwitch profiler_switch = cuda::ProfilerSwitch::kNone;
     bool is_per_thread = false;  // takes a null stream for the thread's own default stream
+    bool may_be_hosts = false;   // allocates memory of a device, or of the host
     std::uint32_t name = 0;      // string id
 
     bool is_heard() const noexcept {
@@ -75,6 +79,7 @@ class ApiObserver {
   void on_api(cuda::CallbackDomain domain, std::uint32_t id, const cuda::ApiCallback& call) noexcept;
   void on_exit(ThreadBuffer& buffer, cuda::CallbackDomain domain, std::uint32_t id,
                const cuda::ApiCallback& call) noexcept;
+  void note_host_memory(const Function& function) noexcept;
   void look_at_content(ThreadBuffer& buffer, const Function& function, const cuda::CallArguments& arguments,
                        const trace::CallRecord& record) noexcept;
   void on_graph_node(std::uint32_t id, const cuda::ResourceCallback& resource) noexcept;

@@ -34,14 +34,14 @@ void ContentObserver::on_copy(ThreadBuffer& buffer, const cuda::CallArguments& a
   PendingDownloads& pending = buffer.pending_downloads;
   const bool is_under_way = pending.drop_if([&](const auto& download) { return overlap(download, address, bytes); });
   if (bytes < kMinBytes || (is_upload && is_under_way)) return;
-  if (has_managed_memory_.load(std::memory_order_relaxed) && memory_at(address) == Memory::kManaged) return;
+  if (has_managed_memory_.load(std::memory_order_relaxed) && memory_at(buffer, address) == HostMemory::kManaged) return;
   if (is_upload) return note(buffer, call.correlation, address, bytes, ContentSide::kSource);
   const bool is_async = arguments.has_stream;
   // By CUDA's rules a download into pageable memory is over when the call returns, Async or not.
-  const Memory memory = is_async ? memory_at(address) : Memory::kUnknown;
-  if (!is_async || memory == Memory::kPageable) {
+  const HostMemory memory = is_async ? memory_at(buffer, address) : HostMemory::kUnknown;
+  if (!is_async || memory == HostMemory::kPageable) {
     note(buffer, call.correlation, address, bytes, ContentSide::kDestination);
-  } else if (memory == Memory::kPinned) {
+  } else if (memory == HostMemory::kPinned) {
     pending.add({address, bytes, stream, call.correlation, call.context});
   }
 }
@@ -56,23 +56,41 @@ void ContentObserver::on_synchronize(ThreadBuffer& buffer, const cuda::CallArgum
   });
 }
 
-// One call of the driver, which takes no lock that a call under way holds: the exit of a call is outside of it.
-ContentObserver::Memory ContentObserver::memory_at(std::uint64_t address) noexcept {
+// Asks the driver, which takes no lock for it that a call under way holds: the exit of a call is outside of it. A range
+// holds for all that lies in it; of pageable memory the driver knows none, so that the address alone is remembered.
+HostMemory ContentObserver::memory_at(ThreadBuffer& buffer, std::uint64_t address) noexcept {
+  // Read before the question: what changes meanwhile begins an age in which the answer does not hold.
+  const std::uint32_t age = memory_age_.load(std::memory_order_acquire);
+  const HostMemory known = buffer.host_memory.find(address, age);
+  if (known != HostMemory::kUnknown) return known;
   PointerAttribute ask = pointer_attribute_.load(std::memory_order_acquire);
   if (ask == nullptr) {
     try {
       const auto driver = cuda::find_loaded_driver();
-      if (!driver) return Memory::kUnknown;
+      if (!driver) return HostMemory::kUnknown;
       ask = driver->pointer_get_attribute;
     } catch (...) {  // no memory for the message of an error
-      return Memory::kUnknown;
+      return HostMemory::kUnknown;
     }
     pointer_attribute_.store(ask, std::memory_order_release);
   }
   unsigned int is_managed = 0;
-  // The driver does not know it: plain memory.
-  if (ask(&is_managed, cuda::kPointerIsManaged, address) != 0) return Memory::kPageable;
-  return is_managed != 0 ? Memory::kManaged : Memory::kPinned;
+  HostMemory memory = HostMemory::kPageable;  // the driver does not know it: plain memory
+  std::uint64_t start = address;
+  std::uint64_t bytes = 1;
+  if (ask(&is_managed, cuda::kPointerIsManaged, address) == 0) {
+    memory = is_managed != 0 ? HostMemory::kManaged : HostMemory::kPinned;
+    cuda::DevicePointer range_start = 0;
+    std::size_t range_bytes = 0;
+    const bool is_range_known = ask(&range_start, cuda::kPointerRangeStart, address) == 0 &&
+                                ask(&range_bytes, cuda::kPointerRangeBytes, address) == 0;
+    if (is_range_known && address - range_start < range_bytes) {
+      start = range_start;
+      bytes = range_bytes;
+    }
+  }
+  if (may_remember_.load(std::memory_order_relaxed)) buffer.host_memory.add(start, bytes, memory);
+  return memory;
 }
 
 void ContentObserver::note(ThreadBuffer& buffer, std::uint32_t correlation, std::uint64_t address, std::uint64_t bytes,

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "cuda/api_calls.h"
+#include "record/handover/host_memory.h"
 #include "record/options.h"
 #include "trace/format.h"
 
@@ -23,7 +24,10 @@ class ContentObserver {
  public:
   explicit ContentObserver(ThreadHandover& handover) : handover_(handover) {}
 
-  void configure(const Options& options) noexcept { is_verifying_ = options.is_content_verified; }
+  void configure(const Options& options) noexcept {
+    is_verifying_ = options.is_content_verified;
+    note_host_memory_changed();  // while nobody listened
+  }
 
   // On the calling thread, at the exit of a call that succeeded and was not captured. `stream`: as the call was given
   // it, the thread's own default stream told from the legacy one.
@@ -34,11 +38,13 @@ class ContentObserver {
   bool has_managed_memory() const noexcept { return has_managed_memory_.load(std::memory_order_relaxed); }
   // Some memory is managed: from now on each address is asked about.
   void note_managed_memory() noexcept { has_managed_memory_.store(true, std::memory_order_relaxed); }
+  // At the exit of a call that makes host memory page-locked or managed, or takes it back.
+  void note_host_memory_changed() noexcept { memory_age_.fetch_add(1, std::memory_order_release); }
+  // Host memory may become page-locked by calls that are not heard (cuMemMap): nothing that the driver says is kept.
+  void note_unheard_host_memory() noexcept { may_remember_.store(false, std::memory_order_relaxed); }
 
  private:
-  enum class Memory { kUnknown, kPageable, kPinned, kManaged };
-
-  Memory memory_at(std::uint64_t address) noexcept;
+  HostMemory memory_at(ThreadBuffer& buffer, std::uint64_t address) noexcept;
   void note(ThreadBuffer& buffer, std::uint32_t correlation, std::uint64_t address, std::uint64_t bytes,
             trace::ContentSide side) noexcept;
 
@@ -48,6 +54,9 @@ class ContentObserver {
   bool is_verifying_ = false;
   std::atomic<bool> has_managed_memory_{false};
   std::atomic<PointerAttribute> pointer_attribute_{nullptr};
+  // Of HostMemoryMemo.
+  std::atomic<std::uint32_t> memory_age_{0};
+  std::atomic<bool> may_remember_{true};
 };
 
 }  // namespace turnpike::record

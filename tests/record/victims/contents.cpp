@@ -4,6 +4,8 @@
 #include "gpu.h"
 #include "scenarios.h"
 
+extern "C" std::uint64_t fake_cuda_pointer_questions();
+
 namespace victim {
 namespace {
 
@@ -74,6 +76,41 @@ int contents(Arguments) {
   never_waited_for(buffers, stream);
   nothing_to_see(buffers);
   std::printf("contents %lu\n", checksum(buffers));
+  return 0;
+}
+
+// `count` downloads of `bytes` bytes, each waited for; returns how often the driver was asked.
+std::uint64_t questions_of_downloads(const Buffers& buffers, void* to, std::uint64_t count, std::size_t bytes) {
+  const std::uint64_t before = fake_cuda_pointer_questions();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    MUST(cudaMemcpyAsync(to, buffers.device, bytes, cudaMemcpyDeviceToHost, nullptr));
+    MUST(cudaDeviceSynchronize());
+  }
+  return fake_cuda_pointer_questions() - before;
+}
+
+int asked_memory(Arguments) {
+  Buffers buffers;
+  auto* const pageable = buffers.pageable.data();
+  const auto say = [&](const char* what, void* to, std::size_t bytes) {
+    std::printf("%s %lu\n", what, questions_of_downloads(buffers, to, 50, bytes));
+  };
+  upload(buffers, 1, 3001);
+  say("pageable", pageable, 3001);
+  say("pageable again", pageable, 3001);
+  say("pinned", buffers.pinned, 3002);
+  say("pinned elsewhere", static_cast<unsigned char*>(buffers.pinned) + 4096, 3002);
+  MUST(cudaHostRegister(pageable, kBufferBytes, cudaHostRegisterDefault));
+  say("registered", pageable, 3003);
+  MUST(cudaHostUnregister(pageable));
+  say("unregistered", pageable, 3004);
+  MUST(cudaFree(buffers.other));
+  say("after a free of the device's", pageable, 3004);
+  void* managed = nullptr;
+  MUST(cudaMallocManaged(&managed, kBufferBytes, cudaMemAttachGlobal));
+  say("managed", managed, 3005);
+  MUST(cudaFree(managed));
+  say("after a free of managed memory", pageable, 3004);
   return 0;
 }
 

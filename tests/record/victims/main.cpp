@@ -22,6 +22,7 @@ constexpr Scenario kScenarios[] = {
     {"short_threads", victim::short_threads},
     {"graph", victim::graph},
     {"contents", victim::contents},
+    {"asked_memory", victim::asked_memory},
     {"grow", victim::grow},
     {"allocations", victim::allocations},
     {"ranges", victim::ranges},

@@ -18,6 +18,7 @@ int short_threads(Arguments arguments);      // THREADS: one after the other, ea
 int no_keys(Arguments arguments);            // uploads when the process has no key of thread-specific data left
 int graph(Arguments arguments);              // LAUNCHES of a graph: upload 2001, kernel, download 2002
 int contents(Arguments arguments);           // copies of the same and of other bytes, in every way
+int asked_memory(Arguments arguments);       // downloads; says how often the driver was asked about their memory
 int grow(Arguments arguments);               // BYTES of memory, held for a third of a second
 int allocations(Arguments arguments);        // device and pinned memory in the ways that every_kind leaves out
 int ranges(Arguments arguments);             // NVTX ranges of each sort, an upload of 64 bytes inside

@@ -88,6 +88,7 @@ bool Recorder::start_locked(const Options& given, std::string& error) {
     nvtx_.set_capture_range(options.capture_range.nvtx_name,
                             [](bool is_start) { instance().set_collecting(is_start); });
   }
+  nvtx_.begin_recording();
   state_.store(State::kRecording, std::memory_order_release);
   is_collecting_ = true;  // the activity kinds are on
   if (options.capture_range.kind != CaptureRange::Kind::kWholeRun || options.delay.count() > 0) {
@@ -319,6 +320,7 @@ bool Recorder::stop() {
   if (state_ != State::kRecording) return false;
   give_keep_signal_back();
   set_collecting(false);
+  nvtx_.end_recording();
   collector_.finish(seconds(30));
   api_.unsubscribe();
   state_.store(State::kIdle, std::memory_order_release);

@@ -45,6 +45,20 @@ TEST(Sessions, EachHoldsItsOwnPart) {
   EXPECT_NE(run.outcome().out.find(first_run.string()), std::string::npos);
 }
 
+TEST(Sessions, NoteNoRangesBetweenThem) {
+  const ScratchFolder folder;
+  const auto second_run = folder.path() / "b.tpk";
+  const VictimRun run({"ranges_after_stop", record_library(), second_run});
+  ASSERT_EQ(run.outcome().exit_code, 0) << run.outcome().out << run.outcome().err;
+  const Trace second = only_trace(second_run);
+  ASSERT_EQ(second.ranges.size(), 1u);
+  EXPECT_EQ(second.process.string(second.ranges[0].name), "whole");
+  for (const auto& [id, text] : second.process.strings) {
+    EXPECT_NE(text, "after the stop") << "nothing is noted while nothing is recorded";
+    EXPECT_NE(text, "inside of it");
+  }
+}
+
 // Kinds first, then what they have delivered, then the subscriber: afterwards CUPTI has nothing to do for anybody.
 TEST(Sessions, LeaveNothingOnBehindThem) {
   const ScratchFolder folder;

@@ -28,10 +28,23 @@ struct OpenRange {
 
 NvtxObserver* g_observer = nullptr;
 std::atomic<bool> g_is_listening{false};
+// Which recording ranges are noted for; 0: none, nothing is to be noted. Before the first one they are: it may begin in
+// the midst of a range.
+std::atomic<std::uint32_t> g_noting_for{1};
 
 // Pushes of a thread that were not popped yet. Domains share it: pops of another domain than the last push's are
 // matched by domain.
 thread_local std::vector<OpenRange> t_pushed;
+thread_local std::uint32_t t_pushed_for = 1;
+
+// Forgets what was pushed for a recording that is over. False: nothing is to be noted.
+bool notes_pushes() noexcept {
+  const std::uint32_t noting_for = g_noting_for.load(std::memory_order_relaxed);
+  if (noting_for == 0) return false;
+  if (t_pushed_for != noting_for) t_pushed.clear();
+  t_pushed_for = noting_for;
+  return true;
+}
 
 // Ranges by id, which may end on another thread.
 std::mutex g_started_mutex;
@@ -82,16 +95,19 @@ struct NvtxEvents {
   }
 
   static bool is_idle() noexcept {
-    return !g_is_listening.load(std::memory_order_relaxed) && g_observer->capture_range_ == nullptr;
+    return g_noting_for.load(std::memory_order_relaxed) == 0 ||
+           (!g_is_listening.load(std::memory_order_relaxed) && g_observer->capture_range_ == nullptr);
   }
 
   static void on_push(const char* domain, const char* text, std::uint32_t color) noexcept try {
-    // Pushed while idle, too: the range may end while listening, and pops must find their push.
+    if (!notes_pushes()) return;
+    // While idle, too: the range may end while listening, and pops must find their push.
     t_pushed.push_back(open(domain, text, color));
   } catch (...) {
   }
 
   static void on_pop(const char* domain) noexcept try {
+    if (!notes_pushes()) return;
     const std::uint32_t id = *domain == '\0' ? trace::kNoId : g_observer->strings_.intern_range_name(domain);
     for (auto range = t_pushed.rbegin(); range != t_pushed.rend(); ++range) {
       if (range->domain != id) continue;
@@ -111,6 +127,7 @@ struct NvtxEvents {
   }
 
   static void on_end(std::uint64_t range) noexcept try {
+    if (g_noting_for.load(std::memory_order_relaxed) == 0) return;
     OpenRange found;
     {
       const std::lock_guard lock(g_started_mutex);
@@ -151,6 +168,20 @@ constexpr cuda::NvtxListener kTimedListener{timed<NvtxEvents::on_push>, timed<Nv
 
 void NvtxObserver::set_listening(bool is_listening) noexcept {
   g_is_listening.store(is_listening, std::memory_order_relaxed);
+}
+
+void NvtxObserver::begin_recording() noexcept {
+  if (g_noting_for.load(std::memory_order_relaxed) != 0) return;  // the first
+  {
+    const std::lock_guard lock(g_started_mutex);
+    started().clear();
+  }
+  g_noting_for.store(++recordings_, std::memory_order_relaxed);
+}
+
+void NvtxObserver::end_recording() noexcept {
+  g_is_listening.store(false, std::memory_order_relaxed);
+  g_noting_for.store(0, std::memory_order_relaxed);
 }
 
 void NvtxObserver::before_fork() noexcept {

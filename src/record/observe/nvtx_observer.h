@@ -1,6 +1,7 @@
 // Hears of the program's NVTX ranges, and starts and stops the recording at one of them when that was asked for.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace turnpike::record {
@@ -13,6 +14,9 @@ class NvtxObserver {
   NvtxObserver(StringTable& strings, ThreadHandover& handover) : strings_(strings), handover_(handover) {}
 
   void set_listening(bool is_listening) noexcept;
+  // Between two recordings nothing is noted: a range that begins or ends there has no record.
+  void begin_recording() noexcept;
+  void end_recording() noexcept;
   // Around a fork, as StringTable has them.
   void before_fork() noexcept;
   void after_fork() noexcept;
@@ -31,6 +35,7 @@ class NvtxObserver {
   ThreadHandover& handover_;
   std::string capture_name_;
   CaptureRange capture_range_ = nullptr;
+  std::uint32_t recordings_ = 1;
 };
 
 }  // namespace turnpike::record

@@ -1,6 +1,7 @@
 // Victims that use CUPTI or the recorder themselves.
 #include <cupti.h>
 #include <dlfcn.h>
+#include <nvtx3/nvToolsExt.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -177,6 +178,28 @@ int sessions(Arguments arguments) {
     MUST(cudaDeviceSynchronize());
   }
   return 0;
+}
+
+// Of each range one end at least lies where nothing is recorded, but for "whole".
+int ranges_after_stop(Arguments arguments) {
+  const Recorder recorder(arguments[0]);
+  char error[256];
+  const Buffers buffers;
+  nvtxRangePushA("cut by the stop");
+  const nvtxRangeId_t started = nvtxRangeStartA("started before the stop");
+  upload(buffers, 1, 5000);
+  if (recorder.stop(error, sizeof error) != 0) return 1;
+  nvtxRangePushA("after the stop");
+  nvtxRangePushA("inside of it");
+  nvtxRangePop();
+  if (recorder.begin(arguments[1], error, sizeof error) != 0) return 1;
+  nvtxRangePushA("whole");
+  upload(buffers, 1, 5001);
+  nvtxRangePop();
+  nvtxRangePop();
+  nvtxRangePop();
+  nvtxRangeEnd(started);
+  return recorder.stop(error, sizeof error) == 0 ? 0 : 1;
 }
 
 int sessions_amid(Arguments arguments) {

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/hot.h"
+
 namespace turnpike {
 namespace {
 
@@ -19,8 +21,8 @@ struct alignas(64) Line {
 std::array<Line, kLines> g_lines;
 std::atomic<std::size_t> g_threads{0};
 
-thread_local Line* t_line = nullptr;
-thread_local int t_depth = 0;
+TURNPIKE_HOT_THREAD_DATA thread_local Line* t_line = nullptr;
+TURNPIKE_HOT_THREAD_DATA thread_local int t_depth = 0;
 
 }  // namespace
 

@@ -138,15 +138,18 @@ void wait_for_loader() noexcept {
 }  // namespace
 
 std::size_t Slots::take(std::span<const Hook> hooks, Loading loading) {
-  loads_ = load_count();
+  last_.store(nullptr, std::memory_order_relaxed);
+  loads_.store(load_count(), std::memory_order_relaxed);
   struct Found {
     std::vector<Module> modules;
+    std::string last;
     bool has_any = false;
   } found;
   // The loader is locked in here, so nothing but notes.
   const auto note = [](dl_phdr_info* info, std::size_t, void* to) -> int {
     Module module;
     module.path = info->dlpi_name;
+    static_cast<Found*>(to)->last = module.path;
     module.is_program = !static_cast<Found*>(to)->has_any;
     static_cast<Found*>(to)->has_any = true;
     module.base = info->dlpi_addr;
@@ -170,6 +173,7 @@ std::size_t Slots::take(std::span<const Hook> hooks, Loading loading) {
     return 0;
   };
   dl_iterate_phdr(note, &found);
+  last_path_ = std::move(found.last);
   if (loading == Loading::kWait) wait_for_loader();
   for (const Module& module : found.modules) {
     const auto key = reinterpret_cast<std::uintptr_t>(module.dynamic);
@@ -222,14 +226,30 @@ void Slots::take_of(const Module& module, std::span<const Hook> hooks) {
 }
 
 bool Slots::is_stale() const noexcept {
-  return load_count() != loads_;
+  if (const link_map* last = last_.load(std::memory_order_acquire)) {
+    return __atomic_load_n(&last->l_next, __ATOMIC_RELAXED) != nullptr;
+  }
+  return load_count() != loads_.load(std::memory_order_relaxed);
+}
+
+void Slots::follow() noexcept {
+  if (last_path_.empty() || last_.load(std::memory_order_relaxed) != nullptr) return;
+  void* handle = dlopen(last_path_.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == nullptr) return;
+  // Where others came and went meanwhile, it may stand behind one that was not seen.
+  if (load_count() == loads_.load(std::memory_order_relaxed)) {
+    last_.store(static_cast<const link_map*>(handle), std::memory_order_release);
+  } else {
+    dlclose(handle);
+  }
 }
 
 void Slots::restore() noexcept {
   for (const Taken& one : taken_) write_slot(one.slot, one.original, one.is_read_only);
   taken_.clear();
   seen_.clear();
-  loads_ = 0;
+  loads_.store(0, std::memory_order_relaxed);
+  last_.store(nullptr, std::memory_order_relaxed);
 }
 
 }  // namespace turnpike

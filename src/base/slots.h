@@ -2,11 +2,15 @@
 // restored.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
+
+struct link_map;
 
 namespace turnpike {
 
@@ -37,8 +41,12 @@ class Slots {
   enum class Loading { kIgnore, kWait };
   std::size_t take(std::span<const Hook> hooks, Loading loading = Loading::kIgnore);
 
-  // Whether modules were loaded since take(): cheap.
+  // Whether modules were loaded since take(). Any thread, while another one is inside of take(), too; where the answer
+  // is known from follow(), it costs one line of memory.
   bool is_stale() const noexcept;
+  // Makes is_stale() cheap until the next take(): what is loaded from now on stands behind the last module in the
+  // loader's list. That one is kept loaded for good. One thread at a time; waits for whoever is loading a library.
+  void follow() noexcept;
 
   // Lets the modules call the functions themselves again. A call that is inside of a hook ends there.
   void restore() noexcept;
@@ -60,7 +68,9 @@ class Slots {
   std::vector<Taken> taken_;
   std::vector<std::uintptr_t> seen_;  // the dynamic sections of modules
   std::size_t left_alone_ = 0;
-  unsigned long long loads_ = 0;  // what the loader has counted at the last take()
+  std::atomic<unsigned long long> loads_{0};    // what the loader has counted at the last take()
+  std::string last_path_;                       // of the last module at the last take()
+  std::atomic<const link_map*> last_{nullptr};  // that module, once it cannot go away; nullptr: not followed
 };
 
 }  // namespace turnpike

@@ -8,13 +8,15 @@
 #include <cstddef>
 #include <string_view>
 
+#include "base/hot.h"
+
 namespace turnpike::guard {
 namespace {
 
 enum class Work : unsigned char { kUnknown, kAutograd, kPinning, kOther };
 
 Work work_of_this_thread() noexcept {
-  thread_local Work t_work = Work::kUnknown;
+  TURNPIKE_HOT_THREAD_DATA thread_local Work t_work = Work::kUnknown;
   if (t_work != Work::kUnknown) return t_work;
   std::array<char, 16> name{};
   if (pthread_getname_np(pthread_self(), name.data(), name.size()) != 0) return Work::kOther;

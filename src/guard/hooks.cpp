@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "base/hot.h"
 #include "base/self_time.h"
 #include "base/slots.h"
 #include "guard/cuda_runtime.h"
@@ -106,7 +107,7 @@ void end_hook(std::uint64_t start_ticks) noexcept {
 #define TURNPIKE_HOOK(function, parameters, arguments, possible, crossing)   \
   int(*g_##function) parameters = nullptr;                                   \
   template <bool is_timed>                                                   \
-  int hook_##function parameters {                                           \
+  TURNPIKE_HOT int hook_##function parameters {                              \
     const std::uint64_t start_ticks = begin_hook<is_timed>();                \
     const Reach* reach = is_anything_guarded() ? guarding_reach() : nullptr; \
     if (reach == nullptr) {                                                  \
@@ -218,6 +219,7 @@ std::size_t take_if_stale() noexcept {
   try {
     if (!slots().is_stale()) return slots().count();
     const std::size_t count = slots().take(hooks());
+    slots().follow();
     if (!bind_runtime()) {
       // A libcudart of another age: what cannot be judged is not guarded.
       slots().restore();
@@ -230,9 +232,10 @@ std::size_t take_if_stale() noexcept {
   }
 }
 
-// Extensions may have come since; whether, costs a hundred nanoseconds. Does not wait: a library that is being loaded
-// may call us, and who has the lock may wait for the loader.
+// Extensions may have come since. Does not wait: a library that is being loaded may call us, and who has the lock may
+// wait for the loader.
 void take_new_slots() noexcept {
+  if (!slots().is_stale()) return;
   const std::unique_lock lock(g_slots_mutex, std::try_to_lock);
   if (lock.owns_lock()) take_if_stale();
 }

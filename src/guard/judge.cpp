@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "base/hot.h"
 #include "guard/autograd_owner.h"
 #include "guard/cxx_runtime.h"
 #include "guard/native_frames.h"
@@ -68,6 +69,7 @@ class Case {
  private:
   const char* decide_on(Kind kind, const Word& word);
   bool is_exempt(const Word& word);
+  bool log_again(Kind kind) noexcept;
   void log(Kind kind, const Word& word);
 
   const NativeFrames& native() {
@@ -113,6 +115,13 @@ void Case::log(Kind kind, const Word& word) {
   }
 }
 
+// Where nothing but the kind and the place decides, and this was logged before.
+TURNPIKE_HOT bool Case::log_again(Kind kind) noexcept {
+  LogRow* row = reach_.plain_log->find(place_, kind);
+  if (row != nullptr) row->add(crossing_.bytes);
+  return row != nullptr;
+}
+
 const char* Case::decide_on(Kind kind, const Word& word) {
   if (is_exempt(word)) return nullptr;
   if (kind == Kind::kRepeat && !went_up_before(crossing_, place_)) return nullptr;
@@ -129,13 +138,15 @@ const char* Case::decide_on(Kind kind, const Word& word) {
   return "";
 }
 
-const char* Case::decide() {
+TURNPIKE_HOT const char* Case::decide() {
   if (place_.is_own_move && crossing_.is_over) return nullptr;  // it asked before it began
   if (reach_.has_deferred() && may_raise()) {
     if (const char* text = raise_deferred(reach_.scopes)) return text;
   }
   const char* found = nullptr;
+  const bool is_plain = !crossing_.is_move && !place_.is_own_move && !place_.is_compiling;
   (crossing_.kinds & reach_.asked).each([&](Kind kind) {
+    if (is_plain && reach_.logged_plainly.has(kind) && log_again(kind)) return true;
     found = decide_on(kind, reach_.on(kind));
     return found == nullptr;
   });
@@ -143,11 +154,11 @@ const char* Case::decide() {
 }
 
 // A hook that is called while its thread judges, as by what the judge itself asks, is not judged.
-thread_local bool t_is_judging = false;
+TURNPIKE_HOT_THREAD_DATA thread_local bool t_is_judging = false;
 
 }  // namespace
 
-const Reach* guarding_reach() noexcept {
+TURNPIKE_HOT const Reach* guarding_reach() noexcept {
   if (t_is_judging) return nullptr;
   try {
     return reach_of_this_thread();
@@ -156,11 +167,11 @@ const Reach* guarding_reach() noexcept {
   }
 }
 
-bool is_concerned(const Reach& reach, Kinds possible) noexcept {
+TURNPIKE_HOT bool is_concerned(const Reach& reach, Kinds possible) noexcept {
   return reach.asked.meets(possible) || reach.has_deferred();
 }
 
-const char* judge(const Crossing& crossing, const Reach& reach) noexcept {
+TURNPIKE_HOT const char* judge(const Crossing& crossing, const Reach& reach) noexcept {
   t_is_judging = true;
   const char* found = nullptr;
   try {

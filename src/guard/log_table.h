@@ -13,10 +13,10 @@
 
 namespace turnpike::guard {
 
-struct LogRow {
-  Event first;
+struct alignas(64) LogRow {
   std::atomic<std::uint64_t> count{0};
   std::atomic<std::uint64_t> bytes{0};
+  Event first;
 
   void add(std::uint64_t more_bytes) noexcept {
     count.fetch_add(1, std::memory_order_relaxed);

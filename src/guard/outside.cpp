@@ -5,6 +5,7 @@
 #include <atomic>
 #include <string_view>
 
+#include "base/hot.h"
 #include "guard/copy.h"
 #include "guard/driver_memory.h"
 #include "guard/judge.h"
@@ -15,7 +16,7 @@
 namespace turnpike::guard {
 namespace {
 
-thread_local bool t_is_judged = false;
+TURNPIKE_HOT_THREAD_DATA thread_local bool t_is_judged = false;
 
 using IsRecording = decltype(turnpike_is_recording);
 std::atomic<IsRecording*> g_is_recording{nullptr};
@@ -70,7 +71,7 @@ bool is_outside_seen() noexcept {
   return is_recording != nullptr && is_recording() != 0;
 }
 
-void set_is_judged(bool is_judged) noexcept {
+TURNPIKE_HOT void set_is_judged(bool is_judged) noexcept {
   t_is_judged = is_judged;
 }
 

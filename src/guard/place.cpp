@@ -6,6 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "base/hot.h"
 #include "base/site_pattern.h"
 #include "record/stacks/python_end.h"
 #include "record/stacks/python_stack.h"
@@ -19,7 +20,7 @@ struct Known {
   const Place* place;
 };
 constexpr std::size_t kLately = 64;
-thread_local std::array<Known, kLately> t_lately{};
+TURNPIKE_HOT_THREAD_DATA thread_local std::array<Known, kLately> t_lately{};
 
 bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -110,7 +111,7 @@ bool Place::matches(std::string_view pattern) const {
   });
 }
 
-const Place& place_of_this_thread(std::uintptr_t& evaluator) {
+TURNPIKE_HOT const Place& place_of_this_thread(std::uintptr_t& evaluator) {
   record::watch_python_end();
   const record::PythonStays stays(!record::is_main_thread());
   record::PythonStack stack;

@@ -14,14 +14,15 @@ namespace turnpike::guard {
 // limit share the last number and are not kept.
 inline constexpr std::uint32_t kMaxPlaces = 1 << 16;
 
-struct Place {
-  std::string file;  // of the innermost line that is no library's; empty without any Python
+struct alignas(64) Place {
+  // What each call asks stands in one line of memory.
+  std::uint32_t number = 0;   // what tables find it by
+  bool is_compiling = false;  // below PyTorch's compiler: a copy of its own, as for autotuning
+  bool is_own_move = false;   // of tp.to and its like, which move data on purpose
+  std::string file;           // of the innermost line that is no library's; empty without any Python
   std::uint32_t line = 0;
   std::string function;
   std::vector<record::PythonFrameText> frames;  // innermost first
-  bool is_compiling = false;                    // below PyTorch's compiler: a copy of its own, as for autotuning
-  bool is_own_move = false;                     // of tp.to and its like, which move data on purpose
-  std::uint32_t number = 0;                     // what tables find it by
 
   std::string site() const;  // "train.py:42"; empty without any Python
   bool is_kept() const { return number < kMaxPlaces; }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "base/hot.h"
 #include "record/stacks/mix.h"
 #include "record/stacks/own_memory.h"
 #include "record/stacks/python_runtime.h"
@@ -17,7 +18,7 @@ constexpr std::uintptr_t kAround = 16;
 constexpr std::size_t kMaxWords = 64;  // of a PyThreadState: its context stands among the first
 constexpr int kMaxDepth = 64;
 
-std::atomic<std::uint32_t> g_context_offset{0};  // 0: not learned
+TURNPIKE_HOT_DATA std::atomic<std::uint32_t> g_context_offset{0};  // 0: not learned
 
 std::uintptr_t word_at(std::uintptr_t address) noexcept {
   std::uintptr_t word;
@@ -33,7 +34,7 @@ std::uintptr_t context_of(const void* thread) noexcept {
 }  // namespace
 
 // By its name, and not by what is known of this version: contexts are learned, so versions to come serve as well.
-const void* python_thread() noexcept {
+TURNPIKE_HOT const void* python_thread() noexcept {
   static void* (*const this_thread_state)() = record::python_symbol<void* (*)()>("PyGILState_GetThisThreadState");
   return this_thread_state == nullptr ? nullptr : this_thread_state();
 }
@@ -61,7 +62,7 @@ std::uintptr_t python_context() noexcept {
   return context_of(python_thread());
 }
 
-std::uint64_t hash_of_contexts(const void* thread) noexcept {
+TURNPIKE_HOT std::uint64_t hash_of_contexts(const void* thread) noexcept {
   std::uint64_t hash = record::mix(record::kHashSeed, reinterpret_cast<std::uintptr_t>(thread));
   std::uintptr_t current = context_of(thread);
   for (int depth = 0; current != 0 && depth < kMaxDepth; ++depth) {

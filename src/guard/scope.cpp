@@ -1,9 +1,24 @@
 #include "guard/scope.h"
 
+#include "base/hot.h"
+
 namespace turnpike::guard {
+namespace {
+
+TURNPIKE_HOT_DATA std::atomic<std::uint32_t> g_deferred_count{0};  // of all blocks
+
+}  // namespace
+
+TURNPIKE_HOT bool is_anything_deferred() noexcept {
+  return g_deferred_count.load(std::memory_order_acquire) != 0;
+}
 
 Scope::Scope(std::shared_ptr<PreparedRules> prepared, LogTable& log)
     : prepared_(std::move(prepared)), log_(log), seen_(rules().skip == 0 ? nullptr : std::make_unique<Seen>()) {}
+
+Scope::~Scope() {
+  g_deferred_count.fetch_sub(static_cast<std::uint32_t>(deferred_.size()), std::memory_order_relaxed);
+}
 
 bool Scope::is_within(const Rule& rule, Kind kind, std::uint64_t bytes) noexcept {
   Used& used = used_[static_cast<std::size_t>(kind)];
@@ -29,7 +44,10 @@ bool Scope::log(Event event) {
 
 void Scope::defer(const Event& event) {
   const std::lock_guard lock(mutex_);
-  if (deferred_.size() < kMaxDeferred) deferred_.push_back(event);
+  if (deferred_.size() < kMaxDeferred) {
+    deferred_.push_back(event);
+    g_deferred_count.fetch_add(1, std::memory_order_release);
+  }
   deferred_count_.store(deferred_.size(), std::memory_order_release);
 }
 
@@ -38,6 +56,7 @@ bool Scope::take_deferred(Event& event) {
   if (deferred_.empty()) return false;
   event = std::move(deferred_.front());
   deferred_.erase(deferred_.begin());
+  g_deferred_count.fetch_sub(1, std::memory_order_release);
   deferred_count_.store(deferred_.size(), std::memory_order_release);
   return true;
 }

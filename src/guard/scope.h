@@ -16,11 +16,17 @@
 
 namespace turnpike::guard {
 
+// Whether any block has something that could not be raised where it happened.
+bool is_anything_deferred() noexcept;
+
 // Any thread: those of autograd work in the block of the thread that waits for them.
 class Scope {
  public:
   // Throws std::bad_alloc.
   Scope(std::shared_ptr<PreparedRules> prepared, LogTable& log);
+  ~Scope();
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
 
   const Rules& rules() const noexcept { return prepared_->rules; }
   PreparedRules& prepared() const noexcept { return *prepared_; }

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/hot.h"
 #include "guard/autograd_owner.h"
 #include "guard/python_context.h"
 #include "record/stacks/python_stack.h"
@@ -40,10 +41,10 @@ Registry& registry() {
   return one;
 }
 
-std::atomic<std::uint32_t> g_entered_count{0};
-std::atomic<std::uint64_t> g_generation{1};  // one more with each change of the registry
-thread_local long t_id = 0;                  // 0: not asked for
-thread_local bool t_is_marked = false;
+TURNPIKE_HOT_DATA std::atomic<std::uint32_t> g_entered_count{0};
+TURNPIKE_HOT_DATA std::atomic<std::uint64_t> g_generation{1};  // one more with each change of the registry
+TURNPIKE_HOT_THREAD_DATA thread_local long t_id = 0;           // 0: not asked for
+TURNPIKE_HOT_THREAD_DATA thread_local bool t_is_marked = false;
 
 // What a thread found the last time. Where a thread ends, others' destructors may still call us.
 struct Found {
@@ -51,12 +52,13 @@ struct Found {
   std::uint64_t generation = 0;  // 0: nothing was found yet
   std::uint64_t contexts = 0;
 };
-thread_local bool t_is_ending = false;
+TURNPIKE_HOT_THREAD_DATA thread_local bool t_is_ending = false;
 struct OwnFound {
   std::unique_ptr<Found> found;
+  constexpr OwnFound() noexcept = default;
   ~OwnFound() { t_is_ending = true; }
 };
-thread_local OwnFound t_found;
+TURNPIKE_HOT_THREAD_DATA thread_local OwnFound t_found;
 
 long this_thread_id() noexcept {
   if (t_id == 0) t_id = syscall(SYS_gettid);
@@ -118,6 +120,23 @@ void take_words(Reach& reach) noexcept {
   }
 }
 
+// A kind is logged plainly where no place, no number and no other circumstance can exempt it.
+void note_plain(Reach& reach) noexcept {
+  reach.logged_plainly = {};
+  reach.plain_log = nullptr;
+  if (reach.has_allow_list) return;
+  reach.asked.each([&](Kind kind) {
+    const Word& word = reach.on(kind);
+    const Rules& rules = word.scope->rules();
+    LogTable* log = &word.scope->log_table();
+    const bool is_plain = word.rule->level == Level::kLog && rules.guards_capture && rules.skip == 0;
+    if (!is_plain || kind == Kind::kRepeat) return true;
+    if (reach.plain_log == nullptr) reach.plain_log = log;
+    if (reach.plain_log == log) reach.logged_plainly.add(kind);
+    return true;
+  });
+}
+
 void find(Reach& reach) {
   reach.scopes.clear();
   each_of_this_thread([&](const std::shared_ptr<Scope>& scope) { reach.scopes.push_back(scope); });
@@ -129,6 +148,7 @@ void find(Reach& reach) {
     reach.has_allow_list = reach.has_allow_list || !scope->rules().allowances.empty();
   }
   take_words(reach);
+  note_plain(reach);
 }
 
 // With the registry's lock held.
@@ -163,7 +183,7 @@ void handle_forks() noexcept {
 
 }  // namespace
 
-bool is_anything_guarded() noexcept {
+TURNPIKE_HOT bool is_anything_guarded() noexcept {
   return g_entered_count.load(std::memory_order_relaxed) != 0;
 }
 
@@ -248,10 +268,11 @@ std::shared_ptr<Scope> everywhere() noexcept {
 }
 
 bool Reach::has_deferred() const noexcept {
-  return std::any_of(scopes.begin(), scopes.end(), [](const auto& scope) { return scope->has_deferred(); });
+  return is_anything_deferred() &&
+         std::any_of(scopes.begin(), scopes.end(), [](const auto& scope) { return scope->has_deferred(); });
 }
 
-const Reach* reach_of_this_thread() {
+TURNPIKE_HOT const Reach* reach_of_this_thread() {
   if (t_is_ending) return nullptr;
   if (t_found.found == nullptr) t_found.found = std::make_unique<Found>();
   Found& found = *t_found.found;

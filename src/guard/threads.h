@@ -22,11 +22,14 @@ struct Word {
 
 // The blocks that a thread is in, and what they say together.
 struct Reach {
-  Scopes scopes;                         // outermost first
-  std::array<Word, kKindCount> words{};  // of the innermost block that mentions the kind
-  Kinds asked;                           // those with a rule in `words`
-  bool asks_capture = false;             // a rule exempts what is captured
+  Scopes scopes;  // outermost first
+  // Those that are logged, wherever and however often, in `plain_log`.
+  Kinds logged_plainly;
+  LogTable* plain_log = nullptr;
+  Kinds asked;                // those with a rule in `words`
+  bool asks_capture = false;  // a rule exempts what is captured
   bool has_allow_list = false;
+  std::array<Word, kKindCount> words{};  // of the innermost block that mentions the kind
 
   const Word& on(Kind kind) const noexcept { return words[static_cast<std::size_t>(kind)]; }
   bool has_deferred() const noexcept;

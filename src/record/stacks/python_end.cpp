@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include "base/hot.h"
 #include "record/stacks/compiled_lines.h"
 #include "record/stacks/python_call.h"
 #include "record/stacks/python_runtime.h"
@@ -16,8 +17,8 @@ namespace turnpike::record {
 namespace {
 
 enum State : int { kNotAsked, kAsked, kPromised, kOver };
-std::atomic<int> g_state{kNotAsked};
-std::atomic<std::uint32_t> g_readers{0};
+TURNPIKE_HOT_DATA std::atomic<int> g_state{kNotAsked};
+TURNPIKE_HOT_DATA std::atomic<std::uint32_t> g_readers{0};
 std::atomic<pid_t> g_process{0};  // that was promised: a forked child has none of the threads that read
 
 // Long for a walk over frames, short for a program that ends.
@@ -85,7 +86,7 @@ int promise(void*) {
 
 }  // namespace
 
-void watch_python_end() noexcept {
+TURNPIKE_HOT void watch_python_end() noexcept {
   if (g_state.load(std::memory_order_relaxed) != kNotAsked) return;
   const PythonRuntime* python = known_python();
   if (python == nullptr || is_ending(*python)) return;
@@ -95,7 +96,7 @@ void watch_python_end() noexcept {
   if (!call_in_python(*python, promise)) g_state.store(kNotAsked);
 }
 
-PythonStays::PythonStays(bool is_wanted) noexcept {
+TURNPIKE_HOT PythonStays::PythonStays(bool is_wanted) noexcept {
   if (!is_wanted || g_state.load(std::memory_order_relaxed) != kPromised) return;
   // Told before it is asked for the second time: either we see the end, or the end sees us.
   g_readers.fetch_add(1);
@@ -103,7 +104,7 @@ PythonStays::PythonStays(bool is_wanted) noexcept {
   if (!holds_) g_readers.fetch_sub(1);
 }
 
-PythonStays::~PythonStays() {
+TURNPIKE_HOT PythonStays::~PythonStays() {
   if (holds_) g_readers.fetch_sub(1, std::memory_order_release);
 }
 

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/hot.h"
+
 namespace turnpike::record {
 namespace {
 
@@ -23,11 +25,12 @@ std::uint32_t version_hex() noexcept {
   return major << 24 | static_cast<std::uint32_t>(std::strtoul(rest + 1, nullptr, 10)) << 16;
 }
 
-PythonRuntime g_runtime;  // these three are written by the one thread that set kLooking, before kFound or kUnknown
-PythonLayout g_layout;
+// These three are written by the one thread that set kLooking, before kFound or kUnknown.
+TURNPIKE_HOT_DATA PythonRuntime g_runtime;
+TURNPIKE_HOT_DATA PythonLayout g_layout;
 char g_unknown[64];
 enum State : int { kNone, kLooking, kFound, kUnknown };
-std::atomic<int> g_state{kNone};
+TURNPIKE_HOT_DATA std::atomic<int> g_state{kNone};
 
 constexpr std::uint32_t kFirstPublished = 0x030D;
 
@@ -91,7 +94,7 @@ int look() noexcept {
 
 }  // namespace
 
-const PythonRuntime* known_python() noexcept {
+TURNPIKE_HOT const PythonRuntime* known_python() noexcept {
   return g_state.load(std::memory_order_acquire) == kFound ? &g_runtime : nullptr;
 }
 

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/hot.h"
 #include "record/stacks/python_frames.h"
 
 namespace turnpike::record {
@@ -26,14 +27,14 @@ void walk_carefully(const PythonRuntime& python, Pointer thread, PythonStack& st
 
 }  // namespace
 
-bool is_main_thread() noexcept {
+TURNPIKE_HOT bool is_main_thread() noexcept {
   // Asked of the kernel once a thread. 0: not asked yet.
-  thread_local int t_answer;
+  TURNPIKE_HOT_THREAD_DATA thread_local int t_answer;
   if (t_answer == 0) t_answer = syscall(SYS_gettid) == getpid() ? 1 : 2;
   return t_answer == 1;
 }
 
-void walk_python_stack(PythonStack& stack, bool python_stays) noexcept {
+TURNPIKE_HOT void walk_python_stack(PythonStack& stack, bool python_stays) noexcept {
   stack.count = 0;
   stack.is_truncated = false;
   stack.evaluator = 0;

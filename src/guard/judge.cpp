@@ -115,6 +115,7 @@ class Case {
  private:
   const char* decide_on(Kind kind, const Word& word);
   bool is_exempt(const Word& word);
+  bool is_spared(Kind kind, const Word& word);
   bool log_again(Kind kind) noexcept;
   void log(Kind kind, const Word& word);
 
@@ -168,10 +169,14 @@ TURNPIKE_HOT bool Case::log_again(Kind kind) noexcept {
   return row != nullptr;
 }
 
+// Whether the rule does not hold here and now.
+bool Case::is_spared(Kind kind, const Word& word) {
+  if (is_exempt(word)) return true;
+  if (kind == Kind::kRepeat && !went_up_before(crossing_, place_)) return true;
+  return is_allowed(reach_, kind, place_) || !word.scope->is_warm(place_, kind);
+}
+
 const char* Case::decide_on(Kind kind, const Word& word) {
-  if (is_exempt(word)) return nullptr;
-  if (kind == Kind::kRepeat && !went_up_before(crossing_, place_)) return nullptr;
-  if (is_allowed(reach_, kind, place_) || !word.scope->is_warm(place_, kind)) return nullptr;
   const Level level = word.rule->level;
   if (level == Level::kLimit && word.scope->is_within(*word.rule, kind, crossing_.bytes)) return nullptr;
   if (level == Level::kLog) {
@@ -190,10 +195,13 @@ TURNPIKE_HOT const char* Case::decide() {
     if (const char* text = raise_deferred(reach_.scopes)) return text;
   }
   const char* found = nullptr;
-  const bool is_plain = !crossing_.is_move && !place_.is_own_move && !place_.is_compiling;
+  const bool is_usual = !crossing_.is_move && !place_.is_own_move && !place_.is_compiling;
   (crossing_.kinds & reach_.asked).each([&](Kind kind) {
+    const bool is_plain = is_usual && reach_.plain.has(kind);
     if (is_plain && reach_.logged_plainly.has(kind) && log_again(kind)) return true;
-    found = decide_on(kind, reach_.on(kind));
+    const Word& word = reach_.on(kind);
+    if (!is_plain && is_spared(kind, word)) return true;
+    found = decide_on(kind, word);
     return found == nullptr;
   });
   return found == nullptr || *found == '\0' ? nullptr : found;

@@ -120,17 +120,18 @@ void take_words(Reach& reach) noexcept {
   }
 }
 
-// A kind is logged plainly where no place, no number and no other circumstance can exempt it.
 void note_plain(Reach& reach) noexcept {
-  reach.logged_plainly = {};
+  reach.plain = reach.logged_plainly = {};
   reach.plain_log = nullptr;
   if (reach.has_allow_list) return;
   reach.asked.each([&](Kind kind) {
     const Word& word = reach.on(kind);
     const Rules& rules = word.scope->rules();
+    // Whether the bytes went up before is asked of each call.
+    if (!rules.guards_capture || rules.skip != 0 || kind == Kind::kRepeat) return true;
+    reach.plain.add(kind);
+    if (word.rule->level != Level::kLog) return true;
     LogTable* log = &word.scope->log_table();
-    const bool is_plain = word.rule->level == Level::kLog && rules.guards_capture && rules.skip == 0;
-    if (!is_plain || kind == Kind::kRepeat) return true;
     if (reach.plain_log == nullptr) reach.plain_log = log;
     if (reach.plain_log == log) reach.logged_plainly.add(kind);
     return true;

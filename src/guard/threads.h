@@ -23,8 +23,8 @@ struct Word {
 // The blocks that a thread is in, and what they say together.
 struct Reach {
   Scopes scopes;  // outermost first
-  // Those that are logged, wherever and however often, in `plain_log`.
-  Kinds logged_plainly;
+  Kinds plain;    // those whose rule holds wherever and whenever: no allow list, no warm-up, no graph spares them
+  Kinds logged_plainly;  // those of them that are logged, in `plain_log`
   LogTable* plain_log = nullptr;
   Kinds asked;                // those with a rule in `words`
   bool asks_capture = false;  // a rule exempts what is captured

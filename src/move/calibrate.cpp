@@ -162,9 +162,7 @@ Result<Calibration> calibrate(Engine& engine, const cuda::Driver& driver, int de
     if (store == Settings{}.store) continue;
     if (const Status status = attempt(best_threads, best_chunk, store); !status) return status.error();
   }
-  found.settings = engine.settings();
-  found.settings.threads = found.best.threads;
-  found.settings.chunk_bytes = found.best.chunk_bytes;
+  found.settings = engine.settings();  // of the last trial, which had the best threads and chunks
   found.settings.store = found.best.store;
   if (const Status status = engine.configure(found.settings); !status) return status.error();
   return found;

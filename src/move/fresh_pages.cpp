@@ -21,13 +21,9 @@ namespace {
 // Less is faulted in by one thread before a second has started.
 constexpr std::size_t kSharedBytes = std::size_t{32} << 20;
 
-void fault_in_here(std::uintptr_t begin, std::uintptr_t end) {
-  if (madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE) == 0) return;
-  // An older system. An atomic OR with nothing writes and changes nothing, whoever else writes there meanwhile.
-  const auto page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  for (std::uintptr_t at = begin; at < end; at += page_bytes) {
-    __atomic_fetch_or(reinterpret_cast<unsigned char*>(at), 0, __ATOMIC_RELAXED);
-  }
+void fault_in_here(const PageRange& pages) {
+  if (madvise(reinterpret_cast<void*>(pages.begin), pages.end - pages.begin, MADV_POPULATE_WRITE) == 0) return;
+  touch(pages);  // an older system
 }
 
 }  // namespace
@@ -38,22 +34,41 @@ void advise_large_pages(void* memory, std::size_t size_bytes) {
   if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
 }
 
-void fault_in(std::uintptr_t begin, std::uintptr_t end, unsigned int threads) {
-  if (end - begin < kSharedBytes) threads = 1;
-  const std::size_t share =
-      ((end - begin) / std::max(1U, threads) + kLargePageBytes) & ~(kLargePageBytes - 1);  // threads share no page
+void touch(const PageRange& pages) {
+  // An atomic OR with nothing writes and changes nothing, whoever else writes there meanwhile.
+  const auto page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  for (std::uintptr_t at = pages.begin; at < pages.end; at += page_bytes) {
+    __atomic_fetch_or(reinterpret_cast<unsigned char*>(at), 0, __ATOMIC_RELAXED);
+  }
+}
+
+std::vector<PageRange> shares_of(const PageRange& pages, unsigned int threads) {
+  const std::size_t size_bytes = pages.end - pages.begin;
+  if (size_bytes < kSharedBytes) return {pages};
+  const std::size_t share = (size_bytes / std::max(1U, threads) + kLargePageBytes) & ~(kLargePageBytes - 1);
+  std::vector<PageRange> shares;
+  std::uintptr_t begin = pages.begin;
+  for (; pages.end - begin > share; begin += share) shares.push_back({begin, begin + share});
+  shares.push_back({begin, pages.end});
+  return shares;
+}
+
+void fault_in(const PageRange& pages, unsigned int threads) {
+  PageRange left = pages;
   std::vector<std::thread> others;
   try {
-    for (; end - begin > share; begin += share) {
-      others.emplace_back([begin, share] {
+    for (const PageRange& share : shares_of(pages, threads)) {
+      if (share.end == pages.end) break;
+      others.emplace_back([share] {
         use_cores_of_process();
-        fault_in_here(begin, begin + share);
+        fault_in_here(share);
       });
+      left.begin = share.end;
     }
   } catch (const std::system_error&) {
     // No more threads: this one does the rest.
   }
-  fault_in_here(begin, end);
+  fault_in_here(left);
   for (std::thread& other : others) other.join();
 }
 

@@ -14,14 +14,15 @@ namespace {
 
 // Of what is stored past the caches into a slot; smaller copies are over before that matters.
 constexpr std::size_t kStreamedIntoSlotBytes = 4096;
-[[maybe_unused]] constexpr std::size_t kStringBytes = 4096;  // not under a sanitizer
+// Shorter ones are over before the instruction has started.
+constexpr std::size_t kStringBytes = 4096;
 // Out of the slots likewise, but for pages that the system has just cleared: those are in the caches.
 constexpr std::size_t kStreamedOutBytes = std::size_t{128} << 10;
 
 // Walks the items of a layout in dense order from any item on.
 class Walk {
  public:
-  Walk(const Layout& layout, std::size_t first_item) : layout_(layout), index_(layout.sizes.size(), 0) {
+  Walk(const Layout& layout, std::size_t first_item) : layout_(layout), index_(layout.sizes.size()) {
     for (std::size_t d = layout.sizes.size(); d-- > 0;) {
       const auto size = static_cast<std::size_t>(layout.sizes[d]);
       index_[d] = static_cast<std::int64_t>(first_item % size);
@@ -121,6 +122,7 @@ void stream_by_16(std::byte* to, const std::byte* from, std::size_t size_bytes) 
   }
 }
 
+// Whole lines at a time: a thread writes a fifth more, so fewer are needed.
 __attribute__((target("avx512f"))) void stream_by_64(std::byte* to, const std::byte* from, std::size_t size_bytes) {
   for (std::size_t at = 0; at < size_bytes; at += 128) {
     const __m512i a = _mm512_loadu_si512(from + at);
@@ -131,41 +133,27 @@ __attribute__((target("avx512f"))) void stream_by_64(std::byte* to, const std::b
 }
 #endif
 
-void copy_past_caches(std::byte* to, const std::byte* from, std::size_t size_bytes) {
-#if defined(__x86_64__)
-  // Whole lines at a time: a thread writes a fifth more, so fewer are needed.
-  static const auto stream = __builtin_cpu_supports("avx512f") ? stream_by_64 : stream_by_16;
-  const std::size_t head = -reinterpret_cast<std::uintptr_t>(to) & 63;
-  std::memcpy(to, from, head);
-  to += head;
-  from += head;
-  size_bytes -= head;
-  const std::size_t whole = size_bytes & ~std::size_t{127};
-  stream(to, from, whole);
-  _mm_sfence();  // before anyone is told that the bytes are there
-  std::memcpy(to + whole, from + whole, size_bytes - whole);
+void copy_as_string(std::byte* to, const std::byte* from, std::size_t size_bytes) {
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size_bytes) : : "memory");
 #else
   std::memcpy(to, from, size_bytes);
 #endif
 }
 
-void copy(std::byte* to, const std::byte* from, std::size_t size_bytes, std::size_t streamed_from_bytes) {
-  if (size_bytes < streamed_from_bytes) {
-    std::memcpy(to, from, size_bytes);
-  } else {
-    copy_past_caches(to, from, size_bytes);
+void copy(Way way, std::byte* to, const std::byte* from, std::size_t size_bytes) {
+  static const bool is_by_64 = has_registers_of_64_bytes();
+  switch (way) {
+    case Way::kThroughCaches:
+      std::memcpy(to, from, size_bytes);
+      break;
+    case Way::kPastCaches:
+      copy_past_caches(to, from, size_bytes, is_by_64);
+      break;
+    case Way::kAsString:
+      copy_as_string(to, from, size_bytes);
+      break;
   }
-}
-
-// Short ones are over before the instruction has started.
-void copy_as_string(std::byte* to, const std::byte* from, std::size_t size_bytes) {
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  if (size_bytes >= kStringBytes) {
-    asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size_bytes) : : "memory");
-    return;
-  }
-#endif
-  std::memcpy(to, from, size_bytes);
 }
 
 // Calls `act` with each part, or what of it lies between `begin` and `end`.
@@ -183,26 +171,59 @@ void for_parts(const Plan& plan, const Chunk& chunk, std::size_t begin, std::siz
 
 }  // namespace
 
-void gather(const Plan& plan, const Chunk& chunk, std::size_t begin, std::size_t end, Store store, std::byte* slot) {
+Way way_in(Store store, const Chunk& chunk, std::size_t size_bytes) {
+  if (store == Store::kString && size_bytes >= kStringBytes) return Way::kAsString;
   const bool is_streamed = store == Store::kStreaming && chunk.is_streamed;
+  return is_streamed && size_bytes >= kStreamedIntoSlotBytes ? Way::kPastCaches : Way::kThroughCaches;
+}
+
+Way way_out(const Plan& plan, std::size_t size_bytes) {
+  return !plan.is_fresh && size_bytes >= kStreamedOutBytes ? Way::kPastCaches : Way::kThroughCaches;
+}
+
+#if defined(__x86_64__)
+bool has_registers_of_64_bytes() {
+  return __builtin_cpu_supports("avx512f") != 0;
+}
+
+void copy_past_caches(std::byte* to, const std::byte* from, std::size_t size_bytes, bool is_by_64) {
+  const std::size_t head = -reinterpret_cast<std::uintptr_t>(to) & 63;
+  std::memcpy(to, from, head);
+  to += head;
+  from += head;
+  size_bytes -= head;
+  const std::size_t whole = size_bytes & ~std::size_t{127};
+  if (is_by_64) {
+    stream_by_64(to, from, whole);
+  } else {
+    stream_by_16(to, from, whole);
+  }
+  _mm_sfence();  // before anyone is told that the bytes are there
+  std::memcpy(to + whole, from + whole, size_bytes - whole);
+}
+#else
+bool has_registers_of_64_bytes() {
+  return false;
+}
+
+void copy_past_caches(std::byte* to, const std::byte* from, std::size_t size_bytes, bool /*is_by_64*/) {
+  std::memcpy(to, from, size_bytes);
+}
+#endif
+
+void gather(const Plan& plan, const Chunk& chunk, std::size_t begin, std::size_t end, Store store, std::byte* slot) {
   for_parts(plan, chunk, begin, end, [&](const Piece& piece, std::size_t offset, std::size_t at, std::size_t size) {
     if (piece.layout != nullptr) {
       gather_strided(piece, offset, offset + size, slot + at);
     } else {
-      const std::byte* from = static_cast<const std::byte*>(piece.host) + offset;
-      if (store == Store::kString) {
-        copy_as_string(slot + at, from, size);
-      } else {
-        copy(slot + at, from, size, is_streamed ? kStreamedIntoSlotBytes : SIZE_MAX);
-      }
+      copy(way_in(store, chunk, size), slot + at, static_cast<const std::byte*>(piece.host) + offset, size);
     }
   });
 }
 
 void scatter(const Plan& plan, const Chunk& chunk, std::size_t begin, std::size_t end, const std::byte* slot) {
-  const std::size_t streamed_from_bytes = plan.is_fresh ? SIZE_MAX : kStreamedOutBytes;
   for_parts(plan, chunk, begin, end, [&](const Piece& piece, std::size_t offset, std::size_t at, std::size_t size) {
-    copy(static_cast<std::byte*>(piece.host) + offset, slot + at, size, streamed_from_bytes);
+    copy(way_out(plan, size), static_cast<std::byte*>(piece.host) + offset, slot + at, size);
   });
 }
 

@@ -13,4 +13,13 @@ void gather(const Plan& plan, const Chunk& chunk, std::size_t begin, std::size_t
 // Hands bytes of a chunk out of its slot. Past the caches: they are not read again soon, and what is there stays.
 void scatter(const Plan& plan, const Chunk& chunk, std::size_t begin, std::size_t end, const std::byte* slot);
 
+// How the bytes of a part that is dense are stored.
+enum class Way { kThroughCaches, kPastCaches, kAsString };
+Way way_in(Store store, const Chunk& chunk, std::size_t size_bytes);  // to a slot
+Way way_out(const Plan& plan, std::size_t size_bytes);                // from one
+
+// At least 64 bytes. `is_by_64`: with registers of 64 bytes, which the processor must have; else with those of 16.
+void copy_past_caches(std::byte* to, const std::byte* from, std::size_t size_bytes, bool is_by_64);
+bool has_registers_of_64_bytes();
+
 }  // namespace turnpike::move

@@ -187,13 +187,6 @@ std::size_t InStream::pinned_bytes() const {
   return memory_ == nullptr ? 0 : capacity_bytes_;
 }
 
-std::size_t InStream::pending() const {
-  const std::lock_guard lock(mutex_);
-  std::size_t count = 0;
-  for (const auto& fetch : fetches_) count += fetch->is_collected ? 0 : 1;
-  return count;
-}
-
 std::size_t InStream::release() {
   const std::lock_guard lock(mutex_);
   forget_collected();

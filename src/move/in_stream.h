@@ -54,7 +54,6 @@ class InStream {
   // Waits for all, and goes on with a ring of another size.
   void configure(std::size_t capacity_bytes);
   std::size_t pinned_bytes() const;
-  std::size_t pending() const;
   // Gives the page-locked memory back when nothing is under way; returns its size.
   std::size_t release();
 

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <cstring>
 
 #include "cuda/driver.h"
+#include "move/trial_memory.h"
 
 namespace turnpike::move {
 namespace {
@@ -86,17 +86,6 @@ bool Bench::open() {
          is_done(driver_.mem_host_alloc(&returned_, capacity_bytes_, 0), "page-locking host memory");
 }
 
-// Words that differ from place to place and from size to size, so that bytes that moved or that stayed from before are
-// noticed.
-void fill(void* memory, std::size_t size_bytes) {
-  std::uint64_t state = 0x9e3779b97f4a7c15ULL ^ size_bytes;
-  auto* bytes = static_cast<unsigned char*>(memory);
-  for (std::size_t at = 0; at < size_bytes; at += sizeof state) {
-    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-    std::memcpy(bytes + at, &state, sizeof state);
-  }
-}
-
 template <typename Copy>
 bool Bench::time(std::array<double, kRepetitions>& times_ms, double warm_up_ms, const char* what, Copy copy) {
   double warm_ms = 0;
@@ -120,7 +109,7 @@ bool Bench::time(std::array<double, kRepetitions>& times_ms, double warm_up_ms, 
 }
 
 bool Bench::run(std::size_t size_bytes, double warm_up_ms, Times& times) {
-  fill(source_, size_bytes);
+  fill_with_known_bytes({static_cast<std::byte*>(source_), size_bytes}, size_bytes);
   std::memset(returned_, 0, size_bytes);
   if (!time(times.h2d_ms, warm_up_ms, "copying to the device",
             [&] { return driver_.memcpy_htod_async(device_memory_, source_, size_bytes, stream_); }) ||

@@ -16,17 +16,12 @@
 namespace turnpike::move {
 namespace {
 
-struct Range {
-  std::uintptr_t begin;
-  std::uintptr_t end;
-};
-
 std::size_t page_bytes() {
   return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
 // The whole pages that the memory touches.
-Range pages_of(void* memory, std::size_t size_bytes) {
+PageRange pages_of(void* memory, std::size_t size_bytes) {
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
   const std::size_t page = page_bytes();
   return {begin & ~(page - 1), (begin + size_bytes + page - 1) & ~(page - 1)};
@@ -48,15 +43,15 @@ std::string file_behind(void* memory, std::size_t size_bytes) {
     std::string path = path_at > 0 ? line + path_at : "";
     while (!path.empty() && path.back() == '\n') path.pop_back();
     // Shared memory has an inode, and its pages are nobody else's file: DataLoader workers hand over in it.
-    const bool is_shared_memory = path.rfind("/dev/shm/", 0) == 0 || path.rfind("/memfd:", 0) == 0 ||
-                                  path.rfind("/dev/zero", 0) == 0 || path.rfind("/SYSV", 0) == 0;
+    const bool is_shared_memory = path.starts_with("/dev/shm/") || path.starts_with("/memfd:") ||
+                                  path.starts_with("/dev/zero") || path.starts_with("/SYSV");
     if (!is_shared_memory) return path;
   }
   return {};
 }
 
 // Whether most of the pages have not been touched yet, by a look at some of them.
-bool is_untouched(const Range& range) {
+bool is_untouched(const PageRange& range) {
   constexpr std::size_t kLooks = 64;
   const std::size_t page = page_bytes();
   const std::size_t pages = (range.end - range.begin) / page;
@@ -85,10 +80,10 @@ Status PageLock::lock(Device& device, void* memory, std::size_t size_bytes, unsi
   }
   const std::lock_guard lock(mutex_);
   if (locked_.count(memory) != 0) return Error{"this memory is page-locked by Turnpike already"};
-  const Range pages = pages_of(memory, size_bytes);
+  const PageRange pages = pages_of(memory, size_bytes);
   if (is_untouched(pages)) {
     advise_large_pages(memory, size_bytes);
-    fault_in(pages.begin, pages.end, threads);
+    fault_in(pages, threads);
   }
   const cuda::DriverCode code = device.driver().mem_host_register(memory, size_bytes, cuda::kHostPortable);
   if (code == cuda::kHostMemoryAlreadyRegistered) {

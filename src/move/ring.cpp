@@ -13,7 +13,7 @@ constexpr std::int64_t kStandsStillNs = 2'000'000;
 
 // Slots that only streams without any may take.
 std::size_t kept_for_others(std::size_t capacity) {
-  return capacity < 2 ? 0 : std::clamp<std::size_t>(capacity / 4, 1, 2);
+  return std::clamp<std::size_t>(capacity / 4, 1, 2);
 }
 
 }  // namespace

@@ -35,6 +35,13 @@ std::unique_ptr<Ring> ring_for(Device& device, const Settings& settings) {
 
 }  // namespace
 
+// It takes some fifty microseconds until a thread is awake: all that will have something to do begin at once. The
+// others would only look on, on cores that the program may need.
+std::size_t threads_to_wake(const Job& job, std::size_t threads) {
+  const std::size_t most = std::min(threads, most_gatherers(job));
+  return std::max<std::size_t>(1, std::min(job.plan.staged_bytes / kSharedBytes, most));
+}
+
 // Holds the lock for its whole life, except while it carries, looks out or sleeps. Owns its turns to ask the devices.
 class Stager::Carrier {
  public:
@@ -242,12 +249,7 @@ bool Stager::submit(const std::shared_ptr<Job>& job) {
     ring.prepare(job->plan.chunks.size());
     schedule_.add(job);
     conclude(*job);
-    // It takes some fifty microseconds until a thread is awake: all that will have something to do begin at once. The
-    // others would only look on, on cores that the program may need.
-    if (job->is_shared) {
-      const std::size_t most = std::min(workers_.count(), most_gatherers(*job));
-      woken = std::max<std::size_t>(1, std::min(job->plan.staged_bytes / kSharedBytes, most));
-    }
+    if (job->is_shared) woken = threads_to_wake(*job, workers_.count());
   }
   workers_.wake(woken);
   return true;

@@ -1,6 +1,7 @@
 // Carries pageable memory through the ring: the schedule, the threads, and the lock between them.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
 
@@ -11,6 +12,9 @@
 #include "move/workers.h"
 
 namespace turnpike::move {
+
+// How many of so many threads begin with the job at once.
+std::size_t threads_to_wake(const Job& job, std::size_t threads);
 
 // Safe from any thread. It starts its threads with the first job that is worth sharing.
 class Stager {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "move/device.h"
@@ -29,6 +30,7 @@ class DeviceMemory {
 };
 
 // Different from place to place and from seed to seed, so that bytes that moved or that stayed from before are noticed.
+void fill_with_known_bytes(std::span<std::byte> bytes, std::uint64_t seed);
 std::vector<std::byte> known_bytes(std::size_t size_bytes, std::uint64_t seed);
 
 }  // namespace turnpike::move

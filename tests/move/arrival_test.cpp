@@ -327,6 +327,26 @@ TEST(Arrival, LeavesCapturesAlone) {
   });
 }
 
+TEST(Arrival, HoldsUpAStreamAndNotTheHost) {
+  EngineRun run(1, {.pace = Pace::kOnlyWhenAsked}, kSmall);
+  Word word(run, 8);
+  const auto hold = run.simulation.hold(0, nullptr);
+  word.put(run, 5);
+  auto transfer = word.fetch(run);
+  const Stream other = run.simulation.make_stream(0);
+  const std::size_t records = run.simulation.calls("event_record");
+  for (std::size_t times = 1; times <= 2; ++times) {
+    ASSERT_TRUE(transfer->wait_on(0, other));
+    EXPECT_EQ(run.simulation.calls("stream_wait_event"), times);
+    EXPECT_EQ(run.simulation.calls("event_record"), records + 1) << "one event serves all";
+  }
+  run.simulation.let_go(hold);
+  EXPECT_TRUE(transfer->wait());
+  EXPECT_TRUE(word.has_arrived());
+  transfer.reset();
+  run.end();
+}
+
 // An event is recorded when a stream asks for it.
 TEST(Arrival, HoldsUpStreamsThatOverwriteTheWord) {
   for_each_seed([](EngineRun& run) {

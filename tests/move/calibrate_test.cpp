@@ -223,6 +223,29 @@ TEST_F(Calibrating, StaysWithTheFirstWhereNothingIsWorthIt) {
   }
 }
 
+// Of each six turns one warms up and two are slow: the middle of five is none of these.
+TEST_F(Calibrating, TakesTheMedianOfFiveTurns) {
+  constexpr int kSlowUs = 30000;
+  engine_.time_us = [this](const Settings&) {
+    const bool is_first_point = engine_.configured.size() == 1;
+    const int turn = engine_.downloads == 0 ? engine_.uploads : engine_.downloads;
+    return is_first_point && (turn == 1 || turn >= 5) ? kSlowUs : 0;
+  };
+  const auto found = calibrated();
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_GT(found->points[0].h2d_gbps, kBytes / (kSlowUs * 1e3));
+  EXPECT_GT(found->points[0].d2h_gbps, kBytes / (kSlowUs * 1e3));
+}
+
+// This machine may have a driver, or none.
+TEST_F(Calibrating, ThisMachineNeedsItsDriver) {
+  const auto driver = cuda::load_driver();
+  if (driver) return;
+  const auto found = calibrate(engine_, 0, nullptr);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().message, driver.error().message);
+}
+
 TEST_F(Calibrating, NoticesBytesThatDidNotArrive) {
   engine_.loses_a_byte = true;
   const auto found = calibrated();

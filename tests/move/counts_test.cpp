@@ -4,6 +4,7 @@
 #include "engine_run.h"
 #include "move/cores.h"
 #include "move/device.h"
+#include "move/tally.h"
 
 namespace turnpike::move {
 namespace {
@@ -206,6 +207,99 @@ TEST_F(CountsWithoutPeerAccess, EachChunkGoesDownAndUp) {
   EXPECT_EQ(run_.simulation.bytes(to)[9999], std::byte{7});
   expect_traffic(engine_.stats().p2p, {1, 10000, 10000, 0});
   EXPECT_EQ(*engine_.peer_route(0, 1), Engine::PeerRoute::kStaged);
+  EXPECT_EQ(calls("ctx_enable_peer_access"), 0U) << "the driver has said that it is of no use";
+}
+
+TEST_F(Counts, APairOfWhichTheDriverTellsNothingIsStaged) {
+  run_.simulation.fail("device_can_access_peer", 1, 1);
+  EXPECT_EQ(*engine_.peer_route(0, 1), Engine::PeerRoute::kStaged);
+  EXPECT_EQ(calls("ctx_enable_peer_access"), 0U);
+  EXPECT_EQ(calls("memcpy_peer_async"), 0U);
+}
+
+TEST(Pairs, AreDirectOnlyIfBothReachTheOtherAndACopyArrives) {
+  for (const std::size_t nth : {1, 2}) {
+    EngineRun run(1, {.pace = simulated::Pace::kAtOnce}, Settings{.threads = 1});
+    run.simulation.fail("ctx_enable_peer_access", nth, 1);
+    EXPECT_EQ(*run.engine->peer_route(0, 1), Engine::PeerRoute::kStaged);
+    EXPECT_EQ(run.simulation.calls("memcpy_peer_async"), 0U);
+    run.end();
+  }
+  EngineRun run(1, {.pace = simulated::Pace::kAtOnce}, Settings{.threads = 1});
+  run.more_pinned_bytes = 2 * kMiB;
+  run.simulation.fail("ctx_enable_peer_access", 1, cuda::kPeerAccessAlreadyEnabled);
+  run.simulation.fail("memcpy_peer_async", 1, 719);
+  EXPECT_EQ(*run.engine->peer_route(0, 1), Engine::PeerRoute::kStaged) << "a copy that fails is no way";
+  EXPECT_EQ(run.simulation.calls("memcpy_peer_async"), 1U);
+  EXPECT_EQ(run.simulation.pinned_bytes(), 0U);
+  run.end();
+}
+
+// The memory of both sides may go as soon as the call has failed.
+TEST(CopyPeers, ThatFailLeaveNothingUnderWay) {
+  for (const bool has_peer_access : {true, false}) {
+    for (const char* function : {"event_record", "stream_wait_event", "memcpy_dtoh_async", "memcpy_htod_async",
+                                 "memcpy_peer_async", "event_create", "mem_host_alloc"}) {
+      for (std::size_t nth = 1; nth <= 12; ++nth) {
+        SCOPED_TRACE(std::string(function) + " fails at call " + std::to_string(nth));
+        EngineRun run(1, {.pace = simulated::Pace::kOnlyWhenAsked, .has_peer_access = has_peer_access},
+                      {.threads = 1, .chunk_bytes = kChunk, .pinned_bytes = 8 * kChunk});
+        const int target = has_peer_access ? 0 : 1;  // within a device it is direct, and nothing is tried before
+        const DeviceAddress from = run.simulation.device_memory(0, 2 * kChunk);
+        const DeviceAddress to = run.simulation.device_memory(target, 2 * kChunk);
+        const Stream here = run.simulation.make_stream(0);
+        const Stream there = run.simulation.make_stream(target);
+        const std::size_t waits = run.simulation.calls("stream_synchronize");
+        run.simulation.fail(function, nth, 719);
+        auto transfer = run.engine->copy_peer(target, to, there, 0, from, here, 2 * kChunk, nullptr);
+        if (transfer) {
+          EXPECT_EQ(run.simulation.calls("stream_synchronize"), waits) << "the host waits for nothing";
+          run.simulation.forget_failures();
+          EXPECT_TRUE((*transfer)->wait());
+          transfer->reset();
+        } else {
+          EXPECT_THAT(transfer.error().message, HasSubstr("failed"));
+        }
+        run.simulation.free_memory(from);
+        run.simulation.free_memory(to);
+        run.simulation.forget_failures();
+        run.end();
+      }
+    }
+  }
+}
+
+TEST(Tallies, CountTheTimeOfLargeTransfersThatTookAny) {
+  TrafficTally tally;
+  tally.add_time(16 * kMiB, 0);
+  tally.add_time(16 * kMiB, -1);
+  tally.add_time(16 * kMiB - 1, 100);
+  EXPECT_EQ(tally.read().timed_bytes, 0U);
+  EXPECT_EQ(tally.read().timed_ns, 0U);
+  tally.add_time(16 * kMiB, 1);
+  tally.add_time(17 * kMiB, 1000);
+  EXPECT_EQ(tally.read().timed_bytes, 33 * kMiB);
+  EXPECT_EQ(tally.read().timed_ns, 1001U);
+  EXPECT_EQ(tally.read().transfers, 0U);
+  tally.add(10, 7, 3);
+  tally.add(1, 1, 1);
+  expect_traffic(tally.read(), {2, 11, 8, 4});
+}
+
+// A download of page-locked memory alone, whose end nothing tells: the host has waited for the stream.
+TEST(Downloads, ThatNoEventTellsOfFailWithNothingUnderWay) {
+  EngineRun run(1, {.pace = simulated::Pace::kOnlyWhenAsked}, Settings{.threads = 1});
+  auto block = std::make_unique<HostBlock>(run.simulation, 5000, true);
+  const Piece piece{
+      .host = block->data(), .device = run.simulation.device_memory(0, 5000), .size_bytes = 5000, .is_pinned = true};
+  const Stream stream = run.simulation.make_stream(0);
+  run.simulation.launch(0, stream, {.writes = {simulated::range_of(piece.device, 5000)}});
+  run.simulation.fail("event_record", 1, 719);
+  const Status status = run.engine->download(0, {&piece, 1}, stream);
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message, HasSubstr("recording an event"));
+  block.reset();
+  run.end();
 }
 
 TEST_F(Counts, AddressesAreThoseOfTheirAllocation) {

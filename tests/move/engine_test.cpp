@@ -28,7 +28,8 @@ TEST(Engine, SaysWhichDeviceThereIsNot) {
   for (const int device : {-1, 2}) {
     const Status status = run.engine->upload(device, {&piece, 1}, nullptr);
     ASSERT_FALSE(status);
-    EXPECT_THAT(status.error().message, HasSubstr("device " + std::to_string(device)));
+    EXPECT_EQ(status.error().message,
+              "there is no device " + std::to_string(device) + ": the CUDA driver sees 2, counted from 0");
   }
   run.end();
 }
@@ -173,6 +174,15 @@ TEST(Engine, EndsWithWorkUnderWay) {
       }
     }
   });
+}
+
+// This machine may have a driver, or none.
+TEST(Engine, OfThisMachineNeedsItsDriver) {
+  const auto driver = cuda::load_driver();
+  if (driver) return;
+  const auto engine = Engine::open();
+  ASSERT_FALSE(engine);
+  EXPECT_EQ(engine.error().message, driver.error().message);
 }
 
 TEST(Engine, SaysThatThereIsNoGpu) {

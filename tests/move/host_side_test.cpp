@@ -3,8 +3,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <numeric>
+#include <string>
 
 #include "move/fresh_pages.h"
 #include "move/host_copy.h"
@@ -59,6 +63,50 @@ TEST(HostCopy, BringsEveryByteAndNoOtherAtEveryAlignment) {
       }
     }
   }
+}
+
+TEST(HostCopy, PastTheCachesBringsEveryByteAndNoOther) {
+  constexpr std::size_t kBeside = 256;
+  for (const bool is_by_64 : {false, true}) {
+    if (is_by_64 && !has_registers_of_64_bytes()) continue;
+    for (const std::size_t size_bytes : {64, 127, 128, 191, 192, 255, 256, 320, 1000, 4096}) {
+      for (const std::size_t to : {0, 1, 32, 63}) {
+        SCOPED_TRACE(std::to_string(size_bytes) + " bytes to " + std::to_string(to));
+        const std::vector<std::byte> source = numbered(size_bytes + 2 * kBeside);
+        std::vector<std::byte> target(size_bytes + 3 * kBeside, kGuard);
+        const std::size_t at = kBeside + (-reinterpret_cast<std::uintptr_t>(target.data()) & 63) + to;
+        std::vector<std::byte> wanted = target;
+        std::copy_n(source.begin() + kBeside, size_bytes, wanted.begin() + static_cast<std::ptrdiff_t>(at));
+        copy_past_caches(target.data() + at, source.data() + kBeside, size_bytes, is_by_64);
+        EXPECT_EQ(target, wanted);
+      }
+    }
+  }
+}
+
+TEST(HostCopy, UsesTheWidestRegistersThatThereAre) {
+  std::ifstream processors("/proc/cpuinfo");
+  const std::string text((std::istreambuf_iterator<char>(processors)), std::istreambuf_iterator<char>());
+  EXPECT_EQ(has_registers_of_64_bytes(), text.find(" avx512f") != std::string::npos);
+}
+
+// Past the caches goes what the link reads and nobody else, where it is so much that it matters.
+TEST(HostCopy, BytesGoPastTheCachesWhereTheyAreMany) {
+  constexpr std::size_t kLeast = 4096;
+  Chunk chunk{};
+  for (const bool is_streamed : {true, false}) {
+    chunk.is_streamed = is_streamed;
+    EXPECT_EQ(way_in(Store::kStreaming, chunk, kLeast), is_streamed ? Way::kPastCaches : Way::kThroughCaches);
+    EXPECT_EQ(way_in(Store::kStreaming, chunk, kLeast - 1), Way::kThroughCaches);
+    EXPECT_EQ(way_in(Store::kPlain, chunk, 1000 * kLeast), Way::kThroughCaches);
+    EXPECT_EQ(way_in(Store::kString, chunk, kLeast), Way::kAsString);
+    EXPECT_EQ(way_in(Store::kString, chunk, kLeast - 1), Way::kThroughCaches);
+  }
+  Plan plan;
+  EXPECT_EQ(way_out(plan, 32 * kLeast), Way::kPastCaches);
+  EXPECT_EQ(way_out(plan, 32 * kLeast - 1), Way::kThroughCaches);
+  plan.is_fresh = true;
+  EXPECT_EQ(way_out(plan, 1000 * kLeast), Way::kThroughCaches) << "these pages are in the caches";
 }
 
 TEST(HostCopy, PartsOfAChunkAreCarriedByThemselves) {
@@ -161,12 +209,48 @@ TEST(FreshPages, AreAllBroughtInAndKeepTheirBytes) {
       SCOPED_TRACE(std::to_string(size_bytes) + " bytes by " + std::to_string(threads));
       const Pages pages(size_bytes + 2 * 4096);
       std::memset(pages.data() + 4096, 0x5a, 3);
-      fault_in(pages.begin() + 4096, pages.begin() + 4096 + size_bytes, threads);
+      fault_in({pages.begin() + 4096, pages.begin() + 4096 + size_bytes}, threads);
       EXPECT_EQ(pages.present(), size_bytes / 4096);
       EXPECT_EQ(pages.data()[4096 + 2], std::byte{0x5a});
       EXPECT_EQ(pages.data()[4096 + 3], std::byte{0});
     }
   }
+}
+
+TEST(FreshPages, AreTouchedWhereTheSystemCannotBringThemIn) {
+  const Pages pages(6 * 4096);
+  std::memset(pages.data() + 4096, 0x5a, 3);
+  touch({pages.begin() + 4096, pages.begin() + 5 * 4096});
+  EXPECT_EQ(pages.present(), 4U) << "none beside them";
+  EXPECT_EQ(pages.data()[4096], std::byte{0x5a});
+  EXPECT_EQ(pages.data()[2 * 4096], std::byte{0});
+  touch({pages.begin(), pages.begin()});
+  EXPECT_EQ(pages.present(), 4U);
+}
+
+TEST(FreshPages, AreSharedOutInWholeLargePages) {
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  struct Case {
+    std::size_t mebibytes;
+    unsigned int threads;
+    std::vector<std::size_t> shares;
+  };
+  for (const Case& one : {Case{32, 0, {32}}, Case{32, 1, {32}}, Case{32, 2, {18, 14}}, Case{31, 2, {31}},
+                          Case{31, 16, {31}}, Case{100, 3, {34, 34, 32}}, Case{66, 3, {24, 24, 18}},
+                          Case{33, 8, {6, 6, 6, 6, 6, 3}}, Case{64, 40, std::vector<std::size_t>(32, 2)}}) {
+    SCOPED_TRACE(std::to_string(one.mebibytes) + " MiB by " + std::to_string(one.threads));
+    const std::uintptr_t begin = 5 * kMiB + 4096;
+    std::uintptr_t at = begin;
+    std::vector<std::size_t> shares;
+    for (const PageRange& share : shares_of({begin, begin + one.mebibytes * kMiB}, one.threads)) {
+      EXPECT_EQ(share.begin, at);
+      at = share.end;
+      shares.push_back((share.end - share.begin) / kMiB);
+    }
+    EXPECT_EQ(at, begin + one.mebibytes * kMiB);
+    EXPECT_EQ(shares, one.shares);
+  }
+  EXPECT_EQ(shares_of({4096, 32 * kMiB}, 4).size(), 1U) << "a page less than 32 MiB";
 }
 
 // Page-locking, by a driver that takes everything.
@@ -186,6 +270,38 @@ TEST_F(LockedPages, ThatNobodyTouchedAreBroughtIn) {
   ASSERT_TRUE(page_lock_.lock(*device_, pages.data() + 100, 128 * 4096 - 200, 2));
   EXPECT_EQ(pages.present(), 128U);
   ASSERT_TRUE(page_lock_.unlock(*device_, pages.data() + 100));
+}
+
+// The looks are spread over all of them: wherever those lie that were touched, and however few there are.
+TEST_F(LockedPages, OfWhichFewWereTouchedAreBroughtInWhereverTheseAre) {
+  for (const std::size_t count : {3, 64, 100, 640}) {
+    const std::size_t few = count * 2 / 5;
+    for (const std::size_t first : {std::size_t{0}, count / 4, count - few}) {
+      const Pages pages(count * 4096);
+      std::memset(pages.data() + first * 4096, 1, few * 4096);
+      ASSERT_TRUE(page_lock_.lock(*device_, pages.data(), count * 4096, 2));
+      EXPECT_EQ(pages.present(), count) << few << " from " << first;
+      ASSERT_TRUE(page_lock_.unlock(*device_, pages.data()));
+      const Pages others(count * 4096);
+      const std::size_t many = count - few;
+      std::memset(others.data() + std::min(first, few) * 4096, 1, many * 4096);
+      ASSERT_TRUE(page_lock_.lock(*device_, others.data(), count * 4096, 2));
+      EXPECT_EQ(others.present(), many) << many << " from " << std::min(first, few);
+      ASSERT_TRUE(page_lock_.unlock(*device_, others.data()));
+    }
+  }
+}
+
+TEST_F(LockedPages, BesideTheMemoryAreLeftAlone) {
+  for (const auto& [begin, size_bytes] :
+       {std::pair{4096, 8 * 4096}, std::pair{4096 + 100, 8 * 4096 - 200}, std::pair{2 * 4096 - 1, 6 * 4096 + 2},
+        std::pair{4096 + 1, 8 * 4096 - 1}, std::pair{4096, 8 * 4096 - 1}}) {
+    SCOPED_TRACE(std::to_string(size_bytes) + " bytes from " + std::to_string(begin));
+    const Pages pages(10 * 4096);
+    ASSERT_TRUE(page_lock_.lock(*device_, pages.data() + begin, static_cast<std::size_t>(size_bytes), 1));
+    EXPECT_EQ(pages.present(), 8U);
+    ASSERT_TRUE(page_lock_.unlock(*device_, pages.data() + begin));
+  }
 }
 
 TEST_F(LockedPages, OfWhichMostWereTouchedAreLeftToTheDriver) {

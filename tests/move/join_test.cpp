@@ -50,6 +50,27 @@ TEST(Join, LeavesWhatMayBeSomebodyElses) {
   EXPECT_EQ(count_joined(joined({piece(512, 512), piece(1024, 100)}, 1, one_allocation)), 1U);
 }
 
+// A question to the driver takes a microsecond: one for each allocation, and none where nothing can be joined.
+TEST(Join, AsksOnceForEachAllocation) {
+  std::vector<DeviceAddress> asked;
+  const auto allocations = [&](DeviceAddress address) {
+    asked.push_back(address);
+    return address < 4096 ? DeviceRange{512, 4096} : DeviceRange{4096, 8192};
+  };
+  EXPECT_EQ(count_joined(joined({piece(512, 512), piece(1024, 512), piece(1536, 512)}, kBlock, allocations)), 2U);
+  EXPECT_EQ(asked, (std::vector<DeviceAddress>{512}));
+  asked.clear();
+  // The last piece before the border is not of what comes behind it.
+  EXPECT_EQ(
+      count_joined(joined({piece(3072, 512), piece(3584, 512), piece(4096, 512), piece(4608, 512), piece(5120, 512)},
+                          kBlock, allocations)),
+      3U);
+  EXPECT_EQ(asked, (std::vector<DeviceAddress>{3072, 4096}));
+  asked.clear();
+  EXPECT_EQ(count_joined(joined({piece(512, 100), piece(8192, 100), piece(512, 512, true)}, kBlock, allocations)), 0U);
+  EXPECT_TRUE(asked.empty());
+}
+
 TEST(Join, NeverCrossesAllocations) {
   const auto allocations = [](DeviceAddress address) {
     return address < 4096 ? DeviceRange{512, 4096} : DeviceRange{4096, 8192};

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda/driver.h"
@@ -18,6 +21,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr std::size_t kBytes = std::size_t{1} << 20;
+constexpr cuda::DriverCode kInvalidValue = 1;
 constexpr cuda::DriverCode kOutOfMemory = 2;
 
 // Copies at once, and lets the clock run by what the script says. One at a time: drivers are tables of plain functions.
@@ -27,7 +31,8 @@ struct FakeDriver {
   std::vector<double> h2d_ms{1.0};  // of one copy after the other, warm-ups included; the last one stays
   double d2h_ms = 0.5;
   double latency_ms = 0.002;
-  std::size_t h2d_copies = 0;   // of kBytes
+  std::size_t h2d_copies = 0;  // of kBytes
+  std::size_t latency_copies = 0;
   int open_things = 0;          // made and not yet given back
   int fails_at_host_alloc = 0;  // the number of the call; 0: never
   int host_allocs = 0;
@@ -65,7 +70,8 @@ double& time_of(CUevent_st* event) {
   return g_fake->event_ms[reinterpret_cast<std::size_t>(event) - 1];
 }
 
-cuda::DriverCode host_alloc(void** pointer, std::size_t size_bytes, unsigned int) {
+cuda::DriverCode host_alloc(void** pointer, std::size_t size_bytes, unsigned int flags) {
+  EXPECT_EQ(flags, 0U);
   if (++g_fake->host_allocs == g_fake->fails_at_host_alloc) return kOutOfMemory;
   *pointer = std::calloc(1, size_bytes);
   ++g_fake->open_things;
@@ -78,6 +84,7 @@ cuda::DriverCode copy_to_device(cuda::DevicePointer to, const void* from, std::s
     g_fake->now_ms += g_fake->h2d_ms[std::min(g_fake->h2d_copies++, g_fake->h2d_ms.size() - 1)];
   } else {
     g_fake->now_ms += g_fake->latency_ms;
+    ++g_fake->latency_copies;
   }
   return 0;
 }
@@ -96,7 +103,7 @@ cuda::DriverCode gave_back() {
 
 cuda::Driver fake_table() {
   cuda::Driver driver;
-  driver.init = [](unsigned int) { return 0; };
+  driver.init = [](unsigned int flags) -> cuda::DriverCode { return flags == 0 ? 0 : kInvalidValue; };
   driver.get_error_string = [](cuda::DriverCode code, const char** sentence) {
     *sentence = code == kOutOfMemory ? "out of memory" : nullptr;
     return 0;
@@ -202,6 +209,10 @@ TEST_F(LinkRates, CoverEveryDeviceOrTheOneAskedFor) {
   ASSERT_EQ(second->size(), 1u);
   EXPECT_EQ(second->front().device, 1);
   EXPECT_EQ(second->front().device_name, "Second GPU");
+  const auto first = measure(0);
+  ASSERT_TRUE(first) << first.error().message;
+  ASSERT_EQ(first->size(), 1u);
+  EXPECT_EQ(first->front().device, 0);
 }
 
 TEST_F(LinkRates, NoticeBytesThatDidNotArrive) {
@@ -230,6 +241,94 @@ TEST_F(LinkRates, AreNotTakenFromAClockThatStands) {
   const auto links = measure();
   ASSERT_FALSE(links);
   EXPECT_THAT(links.error().message, HasSubstr("no time passed while copying from the device"));
+}
+
+// One call of a function of the driver fails.
+class Failing {
+ public:
+  template <typename... Args>
+  Failing(cuda::DriverCode (*&function)(Args...), int nth) {
+    Original<Args...>::function = std::exchange(function, [](Args... args) -> cuda::DriverCode {
+      return --left_ == 0 ? kInvalidValue : Original<Args...>::function(args...);
+    });
+    left_ = nth;
+  }
+
+ private:
+  template <typename... Args>
+  struct Original {
+    static inline cuda::DriverCode (*function)(Args...) = nullptr;
+  };
+  static inline int left_ = 0;
+};
+
+TEST_F(LinkRates, SayWhichCallFailedAndGiveEverythingBack) {
+  constexpr int kTurns = kWarmUps + kRepetitions;
+  constexpr int kRateTurns = 2 * kTurns;  // there and back; as many for the latency
+  using Make = std::function<void(cuda::Driver&)>;
+  const auto failing = [](auto member, int nth) {
+    return Make([member, nth](cuda::Driver& driver) { Failing(driver.*member, nth); });
+  };
+  using cuda::Driver;
+  const std::pair<Make, std::string> cases[] = {
+      {failing(&Driver::device_get, 1), "finding the device"},
+      {failing(&Driver::device_get_name, 1), "asking for the name"},
+      {failing(&Driver::device_primary_ctx_retain, 1), "opening the device"},
+      {failing(&Driver::ctx_set_current, 1), "opening the device"},
+      {failing(&Driver::stream_create, 1), "making a stream"},
+      {failing(&Driver::event_create, 1), "making an event"},
+      {failing(&Driver::event_create, 2), "making an event"},
+      {failing(&Driver::mem_alloc, 1), "allocating device memory"},
+      {failing(&Driver::mem_host_alloc, 1), "page-locking host memory"},
+      {failing(&Driver::mem_host_alloc, 2), "page-locking host memory"},
+      {failing(&Driver::event_record, 1), "recording an event"},
+      {failing(&Driver::event_record, 2), "recording an event"},
+      {failing(&Driver::event_record, 2 * kRateTurns + 1), "recording an event"},
+      {failing(&Driver::memcpy_htod_async, 3), "copying to the device"},
+      {failing(&Driver::memcpy_dtoh_async, 1), "copying from the device"},
+      {failing(&Driver::memcpy_dtoh_async, kTurns + 1), "copying from the device"},
+      {failing(&Driver::stream_synchronize, 1), "copying to the device"},
+      {failing(&Driver::stream_synchronize, kTurns + 1), "copying from the device"},
+      {failing(&Driver::event_elapsed_time, 2), "reading the time"},
+      {failing(&Driver::event_elapsed_time, 2 * kRateTurns), "reading the time"}};
+  for (const auto& [make, what] : cases) {
+    SCOPED_TRACE(what);
+    cuda::Driver driver = fake_table();
+    make(driver);
+    const auto links = measure_links(driver, 0, kBytes);
+    ASSERT_FALSE(links);
+    EXPECT_EQ(links.error().message, "measuring the link of device 0: " + what + " failed: " + driver.describe(1));
+    EXPECT_EQ(fake_.open_things, 0);
+  }
+}
+
+TEST_F(LinkRates, NeedADriverThatStarts) {
+  cuda::Driver driver = fake_table();
+  driver.init = [](unsigned int) { return kInvalidValue; };
+  EXPECT_THAT(measure_links(driver, 0, kBytes).error().message, HasSubstr("the CUDA driver does not start: "));
+  driver = fake_table();
+  driver.device_get_count = [](int*) { return kInvalidValue; };
+  EXPECT_THAT(measure_links(driver, 0, kBytes).error().message,
+              HasSubstr("the CUDA driver does not count its devices: "));
+}
+
+TEST_F(LinkRates, AreOfNineCopiesAfterTwoWhereNothingHasToWarmUp) {
+  fake_.h2d_ms = {0.01};
+  ASSERT_TRUE(measure());
+  EXPECT_EQ(fake_.h2d_copies, 11U);
+  EXPECT_EQ(fake_.latency_copies, 11U);
+}
+
+// This machine may have a driver, or none.
+TEST_F(LinkRates, OfThisMachineNeedItsDriver) {
+  const auto driver = cuda::load_driver();
+  if (driver) return;
+  const auto links = measure_links(std::nullopt);
+  ASSERT_FALSE(links);
+  EXPECT_EQ(links.error().message, driver.error().message);
+  const auto idle = measure_idle_links();
+  ASSERT_TRUE(idle) << "nothing can use what is not there";
+  EXPECT_TRUE(idle->links.empty());
 }
 
 TEST_F(LinkRates, NeedADevice) {
@@ -328,6 +427,80 @@ TEST_F(IdleLinks, AreNotMeasuredWhereNvmlDoesNotTell) {
   fake_.nvml_init_code = 9;
   EXPECT_FALSE(measure_idle());
   EXPECT_EQ(fake_.h2d_copies, 0u);
+}
+
+// Each of the three alone: a kernel that ran a moment ago, a context, and more contexts than there was room for.
+TEST_F(IdleLinks, AreOfAGpuThatNeitherKernelsNorProcessesUse) {
+  fake_.use_pct = {1};
+  EXPECT_FALSE(measure_idle());
+  fake_.use_pct = {0};
+  auto nvml = fake_nvml();
+  nvml.compute_processes = [](nvmlDevice_st*, unsigned int* count, void*) { return *count = 1, 0; };
+  EXPECT_FALSE(measure_idle(nvml));
+  nvml.compute_processes = [](nvmlDevice_st*, unsigned int* count, void*) {
+    return *count = 0, cuda::kNvmlInsufficientSize;
+  };
+  EXPECT_FALSE(measure_idle(nvml));
+  EXPECT_EQ(fake_.h2d_copies, 0U);
+}
+
+TEST_F(IdleLinks, AreWaitedForForOneAndAHalfSeconds) {
+  fake_.use_pct = std::vector<unsigned int>(30, 7);
+  fake_.use_pct.push_back(0);
+  EXPECT_TRUE(measure_idle());
+  EXPECT_EQ(slept_, std::chrono::milliseconds(1500));
+  fake_.looks = 0;
+  fake_.use_pct.insert(fake_.use_pct.begin(), 7);
+  slept_ = {};
+  EXPECT_FALSE(measure_idle());
+  EXPECT_EQ(slept_, std::chrono::milliseconds(1500));
+}
+
+TEST_F(IdleLinks, SayWhatFails) {
+  cuda::Driver driver = fake_table();
+  const auto sleep = [](std::chrono::milliseconds) {};
+  driver.init = [](unsigned int) { return kInvalidValue; };
+  auto measured = measure_idle_links(driver, fake_nvml(), sleep, kBytes);
+  ASSERT_FALSE(measured);
+  EXPECT_THAT(measured.error().message, HasSubstr("the CUDA driver does not start: "));
+  driver = fake_table();
+  driver.stream_create = [](CUstream_st**, unsigned int) { return kInvalidValue; };
+  measured = measure_idle_links(driver, fake_nvml(), sleep, kBytes);
+  ASSERT_FALSE(measured);
+  EXPECT_THAT(measured.error().message, HasSubstr("making a stream failed"));
+  auto nvml = fake_nvml();
+  nvml.utilization = [](nvmlDevice_st*, cuda::NvmlUtilization*) { return 1; };
+  EXPECT_EQ(measure_idle(nvml).error().message, "NVML does not tell whether GPU 0 is in use");
+  nvml = fake_nvml();
+  nvml.device_by_bus_id = [](const char*, nvmlDevice_st**) { return 1; };
+  EXPECT_EQ(measure_idle(nvml).error().message, "NVML does not tell whether GPU 0 is in use");
+  nvml = fake_nvml();
+  nvml.compute_processes = [](nvmlDevice_st*, unsigned int*, void*) { return 1; };
+  EXPECT_EQ(measure_idle(nvml).error().message, "NVML does not tell who uses GPU 0");
+  fake_.nvml_init_code = 1;
+  EXPECT_EQ(measure_idle().error().message, "NVML does not start, so it cannot tell who uses the GPU");
+}
+
+// What the driver does not name is left out, and a driver that does not count has none.
+TEST_F(IdleLinks, AreOfTheGpusThatTheDriverNames) {
+  fake_.device_count = 2;
+  const auto sleep = [](std::chrono::milliseconds) {};
+  cuda::Driver driver = fake_table();
+  Failing(driver.device_get_name, 1);
+  auto measured = measure_idle_links(driver, fake_nvml(), sleep, kBytes);
+  ASSERT_TRUE(measured);
+  ASSERT_EQ(measured->links.size(), 1U);
+  EXPECT_EQ(measured->links[0].device, 1);
+  driver = fake_table();
+  Failing(driver.device_get, 1);
+  measured = measure_idle_links(driver, fake_nvml(), sleep, kBytes);
+  ASSERT_TRUE(measured);
+  ASSERT_EQ(measured->links.size(), 1U);
+  EXPECT_EQ(measured->links[0].device, 1);
+  driver.device_get_count = [](int* count) { return *count = 2, kInvalidValue; };
+  measured = measure_idle_links(driver, fake_nvml(), sleep, kBytes);
+  ASSERT_TRUE(measured);
+  EXPECT_TRUE(measured->links.empty());
 }
 
 TEST_F(IdleLinks, AreOfOneGpuOfEachName) {

@@ -89,6 +89,32 @@ TEST(Pin, OpensNoGpuThatTheProgramDoesNotUse) {
   }
 }
 
+// Of several GPUs that the process uses, this thread's; without one, the first; and where nobody uses any, the first.
+TEST(Pin, TakesTheGpuOfItsThreadBeforeAnyOther) {
+  struct Case {
+    std::vector<int> used;  // by other threads
+    int current;
+    int expected;
+  };
+  for (const Case& one : {Case{{1}, 2, 2}, Case{{2}, 1, 1}, Case{{2, 1}, simulated::kHost, 1},
+                          Case{{2}, simulated::kHost, 2}, Case{{}, simulated::kHost, 0}}) {
+    SCOPED_TRACE(one.expected);
+    simulated::Simulation simulation(1, {.devices = 3});
+    for (const int device : one.used) std::thread([&] { simulation.set_device(device); }).join();
+    if (one.current != simulated::kHost) simulation.set_device(one.current);
+    {
+      const auto engine = Engine::open(simulation.driver(), Settings{});
+      ASSERT_TRUE(engine);
+      std::vector<std::byte> memory(4096);
+      EXPECT_TRUE((*engine)->pin(memory.data(), memory.size()));
+      for (const int device : {0, 1, 2}) EXPECT_EQ(simulation.is_opened(device), device == one.expected) << device;
+      EXPECT_TRUE((*engine)->unpin(memory.data()));
+    }
+    EXPECT_THAT(simulation.violations_text(), ::testing::IsEmpty());
+    EXPECT_THAT(simulation.leaks(), ::testing::IsEmpty());
+  }
+}
+
 TEST(Pin, TakesTheGpuThatItIsToldAlsoWhereTheProgramUsesAnother) {
   EngineRun run(1, {.devices = 2});
   run.more_pinned_bytes = 4096;
@@ -130,6 +156,35 @@ TEST(Pin, RefusesMemoryOfAFile) {
   ASSERT_FALSE(status);
   EXPECT_THAT(status.error().message, HasSubstr("move_test"));
   munmap(memory, 4096);
+  run.end();
+}
+
+// A page of nobody's between two of a file.
+TEST(Pin, LooksForFilesInTheMemoryAndNotBesideIt) {
+  EngineRun run(1);
+  run.more_pinned_bytes = 4096;
+  const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(file, 0);
+  void* const whole = mmap(nullptr, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(whole, MAP_FAILED);
+  std::byte* const first = static_cast<std::byte*>(whole);
+  std::byte* const middle = first + 4096;
+  std::byte* const last = middle + 4096;
+  for (std::byte* const one : {first, last}) {
+    ASSERT_EQ(mmap(one, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0), one);
+  }
+  close(file);
+  EXPECT_TRUE(run.engine->pin(middle, 4096));
+  EXPECT_TRUE(run.engine->unpin(middle));
+  for (const auto& [memory, size_bytes] :
+       {std::pair{middle - 1, std::size_t{1}}, std::pair{middle - 1, std::size_t{4097}},
+        std::pair{middle, std::size_t{4097}}, std::pair{last, std::size_t{1}}}) {
+    const Status status = run.engine->pin(memory, size_bytes);
+    ASSERT_FALSE(status);
+    // The whole name, and nothing behind it.
+    EXPECT_THAT(status.error().message, HasSubstr("/move_test, and a file cannot be page-locked"));
+  }
+  munmap(whole, 3 * 4096);
   run.end();
 }
 

@@ -106,6 +106,29 @@ TEST(MovePlan, FreshMemoryIsCutWhereItsLargePagesEnd) {
   }
 }
 
+// Two pieces of fresh memory in one chunk, of which the second begins within a large page.
+TEST(MovePlan, AThreadStopsWhereALargePageEnds) {
+  constexpr std::uintptr_t kFirst = (std::uintptr_t{64} << 20) + 4096;
+  constexpr std::uintptr_t kSecond = (std::uintptr_t{96} << 20) + 100;
+  Plan plan;
+  plan.is_fresh = true;
+  plan.pieces = {{.host = memory_at(kFirst), .device = 1 << 30, .size_bytes = 2 * kMiB},
+                 {.host = memory_at(kSecond), .device = (1 << 30) + 2 * kMiB, .size_bytes = 6 * kMiB}};
+  // Of the first its end, of the second what lies 300 bytes behind its beginning.
+  plan.parts = {{0, kMiB, 0, kMiB}, {1, 300, kMiB, 5 * kMiB}};
+  plan.chunks = {{.device = 1 << 30, .size_bytes = 6 * kMiB, .first_part = 0, .end_part = 2}};
+  const Chunk& chunk = plan.chunks[0];
+  EXPECT_EQ(grain_end(plan, chunk, 0), kMiB - 4096) << "the border is a page before the piece ends";
+  EXPECT_EQ(grain_end(plan, chunk, kMiB - 4096), kMiB - 4096 + kMiB / 2) << "little is left: the usual";
+  EXPECT_EQ(grain_end(plan, chunk, kMiB / 2), kMiB) << "the piece ends as the usual grain does";
+  EXPECT_EQ(grain_end(plan, chunk, kMiB), 3 * kMiB - 400);
+  EXPECT_EQ(grain_end(plan, chunk, 3 * kMiB - 400), 5 * kMiB - 400);
+  EXPECT_EQ(grain_end(plan, chunk, 5 * kMiB - 400), 6 * kMiB) << "here ends the piece";
+  plan.is_fresh = false;
+  EXPECT_EQ(grain_end(plan, chunk, kMiB), kMiB + kMiB / 2);
+  EXPECT_EQ(grain_end(plan, chunk, 6 * kMiB - 10), 6 * kMiB);
+}
+
 TEST(MovePlan, SmallPiecesOfFreshMemoryShareAGrain) {
   std::vector<Piece> pieces;
   for (std::size_t i = 0; i < 1000; ++i) {

@@ -10,8 +10,9 @@ namespace {
 
 using cuda::DriverCode;
 
-DriverCode init(unsigned int) {
-  return Call("init", kNothing).refusal();
+DriverCode init(unsigned int flags) {
+  const Call call("init", kNothing);
+  return flags == 0 ? call.refusal() : kInvalidValue;
 }
 
 DriverCode driver_get_version(int* version) {

@@ -36,12 +36,6 @@ Status check_settings(const Settings& settings) {
   return {};
 }
 
-State::~State() {
-  stager_.reset();
-  in_stream_.reset();
-  reaper_.reset();
-}
-
 Device* State::first_device() const {
   const std::lock_guard lock(mutex_);
   return first_;

@@ -22,7 +22,7 @@ class State {
  public:
   State(const cuda::Driver& its_driver, int device_count, const Settings& settings)
       : driver_(its_driver), device_count_(device_count), settings_(settings) {}
-  ~State();  // waits for everything
+  ~State() = default;  // waits for everything
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
@@ -62,9 +62,10 @@ class State {
   Settings settings_;
   std::map<int, std::unique_ptr<Device>> devices_;
   Device* first_ = nullptr;
-  std::unique_ptr<Stager> stager_;
-  std::unique_ptr<InStream> in_stream_;
+  // The last goes first: what it has under way may need the others.
   std::unique_ptr<Reaper> reaper_;
+  std::unique_ptr<InStream> in_stream_;
+  std::unique_ptr<Stager> stager_;
 };
 
 // An Error for settings that the engine cannot work with.

@@ -1,6 +1,10 @@
 // How many copies a transfer takes, of how many bytes, and what the engine says of them: in exact numbers.
 #include <gmock/gmock.h>
 
+#include <string>
+#include <tuple>
+#include <utility>
+
 #include "engine_run.h"
 #include "move/cores.h"
 #include "move/device.h"
@@ -269,6 +273,25 @@ TEST(CopyPeers, ThatFailLeaveNothingUnderWay) {
   }
 }
 
+// What stands in the way of the trial passes; what was found out stays.
+TEST(Pairs, AreTriedAgainWhereTheTrialCouldNotBeMade) {
+  for (const char* function : {"mem_host_alloc", "mem_alloc", "memcpy_htod_async", "memcpy_dtoh_async"}) {
+    for (const std::size_t nth : {1, 2}) {
+      if (nth == 2 && std::string(function) == "mem_host_alloc") continue;  // there is only one
+      SCOPED_TRACE(std::string(function) + " fails at call " + std::to_string(nth));
+      EngineRun run(1, {.pace = simulated::Pace::kAtOnce}, Settings{.threads = 1});
+      run.more_pinned_bytes = 2 * kMiB;
+      run.simulation.fail(function, nth, 719);
+      EXPECT_FALSE(run.engine->peer_route(0, 1));
+      EXPECT_EQ(run.simulation.pinned_bytes(), 0U);
+      const auto route = run.engine->peer_route(0, 1);
+      ASSERT_TRUE(route);
+      EXPECT_EQ(*route, Engine::PeerRoute::kDirect);
+      run.end();
+    }
+  }
+}
+
 TEST(Tallies, CountTheTimeOfLargeTransfersThatTookAny) {
   TrafficTally tally;
   tally.add_time(16 * kMiB, 0);
@@ -389,6 +412,42 @@ TEST(Devices, HaveFourStreamsForEachWayInTurn) {
   }
   EXPECT_THAT(simulation.leaks(), ::testing::IsEmpty());
   EXPECT_FALSE(Device::open(simulation.driver(), 2));
+}
+
+// What was not changed is not put back.
+TEST(Contexts, AreLeftAsTheyWereWhereTheDriverRefuses) {
+  simulated::Simulation simulation(1, {.pace = simulated::Pace::kAtOnce});
+  simulation.set_device(1);
+  const auto device = Device::open(simulation.driver(), 0);
+  ASSERT_TRUE(device);
+  const auto inside = [&] {
+    const InContext in_context(**device);
+    return std::pair(simulation.current_device(), simulation.capture_mode());
+  };
+  EXPECT_EQ(inside(), std::pair(0, cuda::kCaptureModeRelaxed));
+  for (const char* function : {"ctx_push_current", "thread_exchange_stream_capture_mode"}) {
+    EXPECT_EQ(simulation.current_device(), 1);
+    EXPECT_EQ(simulation.capture_mode(), cuda::kCaptureModeGlobal);
+    simulation.fail(function, 1, 1);
+    inside();
+  }
+  EXPECT_EQ(simulation.current_device(), 1);
+  EXPECT_EQ(simulation.capture_mode(), cuda::kCaptureModeGlobal);
+}
+
+TEST(Devices, ThatCannotBeOpenedKeepNothing) {
+  simulated::Simulation simulation(1, {.pace = simulated::Pace::kAtOnce});
+  for (const auto& [function, nth, what] :
+       {std::tuple{"device_get", 1, "finding the GPU on device 0 failed"},
+        std::tuple{"device_primary_ctx_retain", 1, "opening the GPU on device 0 failed"},
+        std::tuple{"stream_create", 1, "making a stream on device 0 failed"},
+        std::tuple{"stream_create", 12, "making a stream on device 0 failed"}}) {
+    simulation.fail(function, static_cast<std::size_t>(nth), 1);
+    const auto device = Device::open(simulation.driver(), 0);
+    ASSERT_FALSE(device);
+    EXPECT_THAT(device.error().message, HasSubstr(what));
+    EXPECT_THAT(simulation.leaks(), ::testing::IsEmpty());
+  }
 }
 
 TEST(Devices, KeepTheEventsThatAreGivenBack) {

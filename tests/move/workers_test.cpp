@@ -97,6 +97,31 @@ TEST_F(Working, TheDismissedEndThoughTheySleepAndOthersMayBeStarted) {
   EXPECT_EQ(workers_.count(), 1U);
 }
 
+// Who waits for a device is woken as well as who waits for work: it passes the call on.
+TEST_F(Working, AThreadThatSleepsForAWhilePassesAWakeOn) {
+  bool is_asleep = false;
+  std::thread first([&] {
+    std::unique_lock lock(mutex_);
+    is_asleep = true;
+    changed_.notify_all();
+    workers_.sleep_for(lock, std::chrono::seconds(20));
+  });
+  wait_until([&] { return is_asleep; });
+  start(1);
+  wait_until([this] { return begun_ == 1; });
+  for (int turn = 1; turn <= 2; ++turn) {
+    {
+      const std::lock_guard lock(mutex_);
+      ++left_;
+    }
+    workers_.wake(1);
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(10), [&] { return done_ == turn; }));
+  }
+  end();
+  first.join();
+}
+
 TEST_F(Working, AShortSleepEndsByItself) {
   std::unique_lock lock(mutex_);
   const auto start = std::chrono::steady_clock::now();

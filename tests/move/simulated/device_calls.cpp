@@ -140,8 +140,9 @@ DriverCode device_can_access_peer(int* can, int device, int peer) {
   return call.refusal();
 }
 
-DriverCode ctx_enable_peer_access(CUctx_st* peer, unsigned int) {
+DriverCode ctx_enable_peer_access(CUctx_st* peer, unsigned int flags) {
   const Call call("ctx_enable_peer_access", kNeedsContext);
+  if (flags != 0) return kInvalidValue;
   if (call.refusal() != 0) return call.refusal();
   if (!call.machine().options.has_peer_access || device_of(peer) < 0) return kInvalidContext;
   auto& peers = call.machine().peers;

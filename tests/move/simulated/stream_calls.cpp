@@ -44,8 +44,9 @@ DriverCode stream_query(CUstream_st* handle) {
   return call.machine().is_idle(*stream) ? 0 : cuda::kNotReady;
 }
 
-DriverCode stream_wait_event(CUstream_st* handle, CUevent_st* event_handle, unsigned int) {
+DriverCode stream_wait_event(CUstream_st* handle, CUevent_st* event_handle, unsigned int flags) {
   const Call call("stream_wait_event", handle == nullptr ? kNeedsContext : kNothing);
+  if (flags != 0) return kInvalidValue;  // those are for captures
   if (call.refusal() != 0) return call.refusal();
   Stream* stream = call.machine().stream_of(handle, call.device(), call.name());
   const Event* event = call.machine().event_of(event_handle, call.name());

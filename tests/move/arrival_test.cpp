@@ -210,6 +210,7 @@ TEST(Arrival, OfThePatternInAStreamThatIsNeverIdleIsToldByAnEvent) {
   auto transfer = word.fetch(run);
   const auto first = run.simulation.hold(0, nullptr);
   while (run.simulation.calls("event_record") == 0) ASSERT_FALSE(transfer->is_done());
+  EXPECT_EQ(run.simulation.calls("stream_query"), 8U) << "an event is for streams that stay busy";
   const auto second = run.simulation.hold(0, nullptr);
   run.simulation.let_go(first);
   EXPECT_TRUE(transfer->wait());

@@ -104,6 +104,27 @@ TEST(Reaping, IsPartOfEveryCallOfTheEngine) {
   }
 }
 
+// Owners of page-locked memory go, too: now, and not when the engine's own thread looks next.
+TEST(Reaping, LetsGoOfPageLockedMemory) {
+  for (const auto call : {&Calls::configure, &Calls::reap}) {
+    EngineRun run(1, {.pace = simulated::Pace::kOnlyWhenAsked}, kSmall);
+    Calls calls(run);
+    const DeviceAddress device = run.simulation.device_memory(0, 5000);
+    std::vector<std::weak_ptr<void>> watched;
+    for (int i = 0; i < 4; ++i) {
+      auto block = std::make_shared<HostBlock>(run.simulation, 5000, true);
+      const Piece piece{.host = block->data(), .device = device, .size_bytes = 5000, .is_pinned = true};
+      auto owner = run.watched(std::move(block));
+      watched.push_back(owner);
+      ASSERT_TRUE(run.engine->upload(0, {&piece, 1}, calls.stream, std::move(owner)));
+    }
+    run.simulation.finish();
+    (calls.*call)();
+    for (const auto& owner : watched) EXPECT_TRUE(owner.expired());
+    run.end();
+  }
+}
+
 TEST(Reaping, IsDoneOnceMoreAtTheEnd) {
   EngineRun run(1, {.pace = simulated::Pace::kOnlyWhenAsked}, kSmall);
   {

@@ -64,7 +64,7 @@ foreach(pair IN LISTS runtimes)
 endforeach()
 
 # Several sources in one compilation take half of the processor time, most of which goes into headers and their templates.
-# Off for those who change one file and build again, and for what looks at files one by one: clang-tidy, and the search for mutants.
+# Off for those who change one file and build again, and for the search for mutants.
 option(TURNPIKE_UNITY "Compile several sources of a folder at once" OFF)
 
 # turnpike_library(NAME SOURCES... [LINKS target...] [APART source...]): the static library of one folder of src/. Sources

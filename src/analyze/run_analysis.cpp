@@ -76,9 +76,7 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
     add_device_time(*times, *span, steps);
     add_ranges(range_verdicts(*times, process, timeline));
     IdleTimes idle = analysis.idle_times(*times, steps ? steps->window : *span);
-    if (watch_) {
-      for (const std::uint32_t device : idle.devices()) idle.of(device);
-    }
+    if (watch_) idle.keep();
     idle_.add(idle, steps ? std::optional(steps->window) : std::nullopt);
     const ProcessModel model = analysis.model(steps, rates_);
     FoundFindings found = find_findings(model, watch_ != nullptr);

@@ -215,16 +215,24 @@ std::vector<std::uint32_t> IdleTimes::devices() const {
 }
 
 void IdleTimes::each(std::uint32_t device, const std::function<void(const IdleInterval&)>& take) {
-  const auto kept = kept_.find(device);
-  if (kept == kept_.end()) return walk(device, take);
-  for (const IdleInterval& interval : kept->second) take(interval);
+  if (const auto kept = kept_.find(device); kept != kept_.end()) {
+    for (const IdleInterval& interval : kept->second) take(interval);
+  } else if (keeps_) {
+    SpilledLog<IdleInterval>& log = kept_.try_emplace(device, spilled_).first->second;
+    walk(device, [&](const IdleInterval& interval) {
+      log.push_back(interval);
+      take(interval);
+    });
+  } else {
+    walk(device, take);
+  }
 }
 
-const std::vector<IdleInterval>& IdleTimes::of(std::uint32_t device) {
-  const auto [kept, is_new] = kept_.try_emplace(device);
-  std::vector<IdleInterval>& intervals = kept->second;
-  if (is_new) walk(device, [&](const IdleInterval& interval) { intervals.push_back(interval); });
-  return intervals;
+const SpilledLog<IdleInterval>& IdleTimes::of(std::uint32_t device) {
+  const auto [kept, is_new] = kept_.try_emplace(device, spilled_);
+  SpilledLog<IdleInterval>& log = kept->second;
+  if (is_new) walk(device, [&](const IdleInterval& interval) { log.push_back(interval); });
+  return log;
 }
 
 void IdleTimes::walk(std::uint32_t device, const std::function<void(const IdleInterval&)>& take) {

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -27,6 +28,7 @@
 #include "analyze/model/timeline.h"
 #include "analyze/report.h"
 #include "analyze/sums/host_states.h"
+#include "base/spilled_log.h"
 
 namespace turnpike::analyze {
 
@@ -58,8 +60,10 @@ class IdleTimes {
   // from the device's first to its last record, and the whole span if that is longer. A gap between two kernels is
   // several stretches where its cause changes. O(n log n); memory: 24 bytes for each transfer of the device.
   void each(std::uint32_t device, const std::function<void(const IdleInterval&)>& take);
-  // All of them, found once for this and for each() from then on. Valid as long as this object.
-  const std::vector<IdleInterval>& of(std::uint32_t device);
+  // From now on each() keeps what it hands on, for of() and for itself.
+  void keep() { keeps_ = true; }
+  // All of them, found once: in bounded memory, however many there are. Valid as long as this object.
+  const SpilledLog<IdleInterval>& of(std::uint32_t device);
   // Every place that intervals handed on so far name. Places differ in `Where`; stack and api are of the first call.
   const std::vector<CallSite>& places() const { return places_; }
   Interval span() const { return span_; }
@@ -80,7 +84,9 @@ class IdleTimes {
   Interval span_;
   ForwardFacts forward_facts_;
   std::vector<CallSite> places_;
-  std::map<std::uint32_t, std::vector<IdleInterval>> kept_;  // by device
+  bool keeps_ = false;
+  std::shared_ptr<SpilledBytes> spilled_ = std::make_shared<SpilledBytes>();
+  std::map<std::uint32_t, SpilledLog<IdleInterval>> kept_;  // by device
   std::map<Where, std::uint32_t> place_of_where_;
   std::unordered_map<std::uint64_t, std::uint32_t> place_of_facts_;  // by both kinds of facts
 };

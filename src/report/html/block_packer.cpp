@@ -27,7 +27,8 @@ BlockPacker::~BlockPacker() {
 }
 
 std::shared_future<std::string> BlockPacker::pack(std::string planes) {
-  Task task([this, bytes = std::move(planes)] { return pack_one_(bytes); });
+  // Not what the task holds: that lives as long as its future.
+  Task task([this, bytes = std::move(planes)]() mutable { return pack_one_(std::exchange(bytes, {})); });
   std::shared_future<std::string> text = task.get_future().share();
   if (threads_.size() < most_threads_) start_thread();
   if (threads_.empty()) {

@@ -164,7 +164,7 @@ void DiffPage::write(analyze::Report before, analyze::Report after, const Output
                       .left_out = not_here,
                       .redactor = redactor,
                       .after_group = before_groups_},
-             encoded.blocks(), output);
+             encoded, output);
 }
 
 }  // namespace turnpike::report::html

@@ -105,7 +105,7 @@ void Page::write(analyze::Report report, const Output& output) const {
                       .changes = changes,
                       .left_out = not_here,
                       .redactor = redactor},
-             encoded.blocks(), output);
+             encoded, output);
 }
 
 }  // namespace turnpike::report::html

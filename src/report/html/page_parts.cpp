@@ -50,14 +50,13 @@ void write_head(const std::string& title, const Output& output) {
   output("</style>\n</head>\n<body>\n");
 }
 
-void write_data(const std::string& report, const Contents& contents,
-                const std::vector<std::shared_future<std::string>>& blocks, const Output& output) {
+void write_data(const std::string& report, const Contents& contents, const EncodedLanes& lanes, const Output& output) {
   write_script("application/json", kReportId, json_for_script(report), output);
   output(fmt::format("<script type=\"application/json\" id=\"{}\">", kContentsId));
   html::write(contents, output);
   output("</script>\n");
-  for (std::size_t id = 0; id < blocks.size(); ++id) {
-    write_script("application/octet-stream", kBlockId + std::to_string(id), blocks[id].get(), output);
+  for (std::size_t id = 0; id < lanes.block_count(); ++id) {
+    write_script("application/octet-stream", kBlockId + std::to_string(id), lanes.block(id), output);
   }
   output("<script>");
   output(page_script());

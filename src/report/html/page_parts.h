@@ -2,12 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <future>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "report/html/contents.h"
+#include "report/html/encoded_lanes.h"
 
 namespace turnpike::report::html {
 
@@ -18,7 +17,6 @@ bool is_start_of_page(std::string_view bytes);
 // Up to where the document begins. `title` is untrusted.
 void write_head(const std::string& title, const Output& output);
 // `report`: JSON. Up to the end of the file.
-void write_data(const std::string& report, const Contents& contents,
-                const std::vector<std::shared_future<std::string>>& blocks, const Output& output);
+void write_data(const std::string& report, const Contents& contents, const EncodedLanes& lanes, const Output& output);
 
 }  // namespace turnpike::report::html

@@ -15,6 +15,8 @@
 #include "analyze/model/steps.h"
 #include "analyze/whatif/retimed_step.h"
 #include "base/demangle.h"
+#include "base/spilled_log.h"
+#include "base/spilled_numbers.h"
 #include "base/units.h"
 #include "report/html/kernel_family.h"
 #include "report/html/lost_stretches.h"
@@ -248,7 +250,6 @@ class Builder {
         titles_(process_, timeline_),
         span_(input.view.span != nullptr ? *input.view.span : analyze::span_of(timeline_)),
         waits_(waiting_calls(timeline_)),
-        number_of_call_(timeline_.calls.size(), kNoLink),
         next_number_(input.first_number) {}
 
   ProcessLanes build() {
@@ -322,7 +323,7 @@ class Builder {
         if (index >= LaneItems::kFirstExtra) {
           cutter_.add(extra_of(index));
         } else {
-          if (like.kind == LaneKind::kHost) number_of_call_[index] = next_number_;
+          if (like.kind == LaneKind::kHost) number_of_call_.set(index, next_number_);
           cutter_.add(event_of_record(index));
         }
         ++next_number_;
@@ -346,10 +347,9 @@ class Builder {
   static Interval time_of(const Record& record) {
     return {record.start_ns, record.end_ns};
   }
-  static Interval time_of(const analyze::IdleInterval& idle) { return idle.time; }
   static Interval time_of(const PythonStretch& stretch) { return stretch.time; }
 
-  std::uint32_t link_to(std::uint32_t call) const { return call == kNone ? kNoLink : number_of_call_[call]; }
+  std::uint32_t link_to(std::uint32_t call) { return call == kNone ? kNoLink : number_of_call_[call]; }
 
   void add_steps() {
     const auto found = input_.view.model != nullptr ? input_.view.model->steps() : find_steps();
@@ -415,27 +415,26 @@ class Builder {
 
   void choose_stretch() {
     if (most_events() <= input_.max_events) return;
-    std::vector<bool> always(waits_.size());
-    for (std::size_t i = 0; i < always.size(); ++i) always[i] = is_always_kept(timeline_.calls[i], waits_[i]);
     const std::int64_t middle_ns = result_.median_step
                                        ? (result_.median_step->start_ns / 2 + result_.median_step->end_ns / 2)
                                        : input_.reference_ns;
     Contested others;
-    for (const auto& [device, stretches] : idle_) {
-      for (const analyze::IdleInterval& idle : *stretches) {
-        if (is_always_kept(idle.time)) {
-          ++others.kept;
-        } else {
-          others.starts_ns.add(idle.time.start_ns);
+    for (const auto& [device, idle] : idle_) {
+      for (const analyze::IdleInterval& one : *idle) others.kept += is_always_kept(one.time) ? 1 : 0;
+      others.starts_ns.add_run([stretches = idle](std::size_t from, const auto& take) {
+        for (auto at = stretches->from(from); at != stretches->end(); ++at, ++from) {
+          if (!is_always_kept(at->time) && !take(from, at->time.start_ns)) return;
         }
-      }
-      others.starts_ns.end_run();
+      });
     }
-    for (const auto& [thread, stretches] : python_) {
-      for (const PythonStretch& stretch : stretches) others.starts_ns.add(stretch.time.start_ns);
-      others.starts_ns.end_run();
+    for (const auto& [thread, python] : python_) {
+      others.starts_ns.add_run([&stretches = python](std::size_t from, const auto& take) {
+        for (std::size_t i = from; i < stretches.size() && take(i, stretches[i].time.start_ns); ++i) continue;
+      });
     }
-    stretch_ = kept_stretch(timeline_, always, std::move(others), input_.max_events, middle_ns);
+    stretch_ = kept_stretch(
+        timeline_, [&](std::size_t call) { return is_always_kept(timeline_.calls[call], waits_[call]); },
+        std::move(others), input_.max_events, middle_ns);
     result_.stretch = stretch_;
   }
 
@@ -649,24 +648,27 @@ class Builder {
     for (const std::uint32_t device : input_.view.idle->devices()) {
       idle_[device] = &input_.view.idle->of(device);
     }
+    if (input_.view.model != nullptr && input_.view.found != nullptr) {
+      retimed_idle_.emplace(timeline_, waits_, input_.view.found->steps);
+    }
   }
 
   void add_state(std::uint32_t device) {
     const auto found = idle_.find(device);
     if (found == idle_.end()) return;
-    const std::vector<analyze::IdleInterval>& stretches = *found->second;
-    LaneItems items;
-    for (std::uint32_t i = 0; i < stretches.size(); ++i) {
-      const Interval& time = stretches[i].time;
-      if (is_usable(time) && is_taken(is_gap_kept(time, stretch_))) items.add(i);
-    }
-    add_lanes(state_lane(device), std::move(items), stretches, [&](std::uint32_t i) {
-      const analyze::IdleInterval& idle = stretches[i];
+    // They are in order, and none overlaps another.
+    bool has_begun = false;
+    for (const analyze::IdleInterval& idle : *found->second) {
+      if (retimed_idle_) retimed_idle_->note(idle);
+      if (!is_usable(idle.time) || !is_taken(is_gap_kept(idle.time, stretch_))) continue;
+      if (!std::exchange(has_begun, true)) sink_.begin_lane(state_lane(device));
       Event event = idle_event(idle);
       event.link = link_to(idle.call);
       event.site = site_of_idle(idle.place);
-      return event;
-    });
+      cutter_.add(event);
+      ++next_number_;
+    }
+    if (has_begun) cutter_.end_lane();
   }
 
   Event idle_event(const analyze::IdleInterval& idle) {
@@ -719,7 +721,6 @@ class Builder {
   void add_fixed_steps() {
     if (input_.view.model == nullptr || input_.view.found == nullptr) return;
     const analyze::FoundFindings& found = *input_.view.found;
-    const RetimedIdle retimed_idle(timeline_, waits_, idle_, found.steps);
     for (std::size_t i = 0; i < std::min(found.changes.size(), kMaxFixedSteps); ++i) {
       const analyze::Finding& finding = found.findings[i];
       const auto& step = found.steps[i];
@@ -728,12 +729,12 @@ class Builder {
                                      .site = finding.site,
                                      .library_site = finding.library_site,
                                      .saving_pct = finding.saving_pct.value_or(0),
-                                     .lanes = lanes_of(*step, retimed_idle)});
+                                     .lanes = lanes_of(*step)});
     }
   }
 
   // What links there were is not told: events of one schedule say nothing of those of another.
-  std::vector<Lane> lanes_of(const analyze::RetimedStep& step, const RetimedIdle& retimed_idle) {
+  std::vector<Lane> lanes_of(const analyze::RetimedStep& step) {
     std::map<std::tuple<std::uint32_t, LaneKind, std::string>, std::vector<Event>> events;  // device, kind, title
     const auto add = [&](std::uint32_t device, LaneKind kind, const std::string& title, Event event,
                          const Interval& time) {
@@ -762,7 +763,7 @@ class Builder {
       add(transfer.device, lane_of(transfer), title_of(lane_of(transfer)), copy_of(transfer), item.time);
     }
     for (const auto& [device, stretches] : idle_) {
-      for (const analyze::IdleInterval& idle : retimed_idle.of(step, device)) {
+      for (const analyze::IdleInterval& idle : retimed_idle_->of(step, device)) {
         Event event = idle_event(idle);
         if (idle.call != kNone) event.site = site_of(stacks_.of_call(timeline_.calls[idle.call]), true);
         add(device, LaneKind::kState, state_lane(device).title, event, idle.time);
@@ -870,9 +871,9 @@ class Builder {
   const analyze::Activity& activity_;
   LostRecords lost_;
   ThreadTitles titles_;
-  std::optional<Interval> span_;               // of all records with times
-  std::vector<bool> waits_;                    // by call
-  std::vector<std::uint32_t> number_of_call_;  // of the call's event
+  std::optional<Interval> span_;   // of all records with times
+  std::vector<bool> waits_;        // by call
+  SpilledNumbers number_of_call_;  // of the call's event
   std::uint32_t next_number_;
   std::map<std::uint32_t, std::vector<PythonStretch>> python_;  // by thread
   std::optional<Interval> stretch_;                             // that is shown in full; nullopt: all
@@ -883,7 +884,8 @@ class Builder {
   ById<std::uint16_t> site_of_idle_;                                              // by place
   ById<std::uint32_t> name_of_cause_;                                             // by IdleCause
   std::unordered_map<std::uint32_t, std::uint32_t> name_of_kind_;                 // of transfers
-  std::map<std::uint32_t, const std::vector<analyze::IdleInterval>*> idle_;       // by device
+  std::map<std::uint32_t, const SpilledLog<analyze::IdleInterval>*> idle_;        // by device
+  std::optional<RetimedIdle> retimed_idle_;                                       // where there are steps with fixes
   using Stretches = std::pair<std::optional<Interval>, std::optional<Interval>>;  // before what is kept, and behind
   std::map<std::pair<std::uint32_t, std::uint32_t>, Stretches> left_out_;         // by device and stream
   ProcessLanes result_;
@@ -909,12 +911,13 @@ ProcessLanes lanes_of(const LaneInput& input, Strings& strings, Sites& sites, La
 
 std::optional<std::int64_t> typical_time_ns(const analyze::Timeline& timeline) {
   SortedRuns starts_ns;
-  starts_ns.reserve(timeline.calls.size() + timeline.kernels.size() + timeline.transfers.size());
   const auto add = [&](const auto& records) {
-    for (const auto& record : records) {
-      if (analyze::has_times(record.start_ns, record.end_ns)) starts_ns.add(record.start_ns);
-    }
-    starts_ns.end_run();
+    starts_ns.add_run([&records](std::size_t from, const auto& take) {
+      for (std::size_t i = from; i < records.size(); ++i) {
+        const auto& record = records[i];
+        if (analyze::has_times(record.start_ns, record.end_ns) && !take(i, record.start_ns)) return;
+      }
+    });
   };
   add(timeline.calls);
   add(timeline.kernels);

@@ -1,6 +1,7 @@
 #include "report/html/retimed_idle.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace turnpike::report::html {
@@ -22,7 +23,7 @@ IntervalSet busy(const std::vector<analyze::RetimedStep::Item>& items, const std
   return IntervalSet(std::move(times));
 }
 
-// The first and the last call of any of the steps: few of a long run.
+// The first and the last call of any of the steps.
 std::pair<std::uint32_t, std::uint32_t> range_of_calls(std::span<const std::optional<analyze::RetimedStep>> steps) {
   std::pair<std::uint32_t, std::uint32_t> range(kNone, 0);
   for (const auto& step : steps) {
@@ -51,17 +52,15 @@ std::vector<IdleInterval> seamless(const std::vector<IdleInterval>& stretches) {
 }  // namespace
 
 RetimedIdle::RetimedIdle(const analyze::Timeline& timeline, const std::vector<bool>& waits,
-                         const std::map<std::uint32_t, const std::vector<IdleInterval>*>& recorded,
                          std::span<const std::optional<analyze::RetimedStep>> steps)
     : timeline_(timeline), waits_(waits) {
-  const auto [first, last] = range_of_calls(steps);
-  for (const auto& [device, stretches] : recorded) {
-    for (const IdleInterval& idle : *stretches) {
-      const bool is_held =
-          idle.cause == IdleCause::kCopy || idle.cause == IdleCause::kSync || idle.cause == IdleCause::kInput;
-      if (is_held && first <= idle.call && idle.call <= last) cause_of_call_.try_emplace(idle.call, idle.cause);
-    }
-  }
+  std::tie(first_call_, last_call_) = range_of_calls(steps);
+}
+
+void RetimedIdle::note_of_steps(const IdleInterval& recorded) {
+  const bool is_held =
+      recorded.cause == IdleCause::kCopy || recorded.cause == IdleCause::kSync || recorded.cause == IdleCause::kInput;
+  if (is_held) cause_of_call_.try_emplace(recorded.call, recorded.cause);
 }
 
 analyze::HostActivity RetimedIdle::host_of(const analyze::RetimedStep& step) const {

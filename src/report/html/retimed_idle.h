@@ -17,19 +17,24 @@ namespace turnpike::report::html {
 // here. Intervals have no place.
 class RetimedIdle {
  public:
-  // `recorded`: the devices' stretches in the recording. `waits`: by call. `steps`: of() is asked about no others.
-  // Keeps references to `timeline` and `waits`.
+  // `waits`: by call. `steps`: of() is asked about no others. Keeps references to `timeline` and `waits`.
   RetimedIdle(const analyze::Timeline& timeline, const std::vector<bool>& waits,
-              const std::map<std::uint32_t, const std::vector<analyze::IdleInterval>*>& recorded,
               std::span<const std::optional<analyze::RetimedStep>> steps);
 
+  // Every stretch of the recording, before of() is asked.
+  void note(const analyze::IdleInterval& recorded) {
+    if (first_call_ <= recorded.call && recorded.call <= last_call_) note_of_steps(recorded);
+  }
   std::vector<analyze::IdleInterval> of(const analyze::RetimedStep& step, std::uint32_t device) const;
 
  private:
+  void note_of_steps(const analyze::IdleInterval& recorded);
   analyze::HostActivity host_of(const analyze::RetimedStep& step) const;
 
   const analyze::Timeline& timeline_;
   const std::vector<bool>& waits_;
+  std::uint32_t first_call_;  // of any of the steps: few of a long run
+  std::uint32_t last_call_;
   std::map<std::uint32_t, analyze::IdleCause> cause_of_call_;  // of calls that a device waited for
 };
 

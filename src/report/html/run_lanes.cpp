@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <span>
 #include <utility>
@@ -30,36 +31,6 @@ bool is_kept_for_ranks(const Lane& lane, bool is_of_rank) {
 
 }  // namespace
 
-void EncodedLanes::add(const Lane& lane, std::uint32_t group, std::optional<std::size_t> fix, const Strings& strings) {
-  begin(lane, group, fix);
-  for (std::span<const Event> left(lane.events); !left.empty();) {
-    const auto events = left.first(block_size(left));
-    add_block(events, strings);
-    left = left.subspan(events.size());
-  }
-}
-
-void EncodedLanes::begin(const Lane& lane, std::uint32_t group, std::optional<std::size_t> fix) {
-  lanes_.push_back({lane.kind, lane.title, group, lane.depth, lane.device, fix, {}, {}, lane.curve});
-  name_in_lane_.clear();
-}
-
-void EncodedLanes::add_block(std::span<const Event> events, const Strings& strings) {
-  LaneEntry& lane = lanes_.back();
-  constexpr std::uint32_t kNotInLane = std::numeric_limits<std::uint32_t>::max();
-  name_in_lane_.resize(strings.all().size(), kNotInLane);
-  for (const Event& event : events) {
-    std::uint32_t& name = name_in_lane_[event.name];
-    if (name != kNotInLane) continue;
-    // The last name stands for all that have no room.
-    name = static_cast<std::uint32_t>(std::min(lane.names.size(), kMaxLaneNames - 1));
-    if (lane.names.size() < kMaxLaneNames) lane.names.push_back(event.name);
-  }
-  BlockHeader header{.id = static_cast<std::uint32_t>(blocks_.size())};
-  blocks_.push_back(packer_->pack(planes_of(events, columns_of(lane.kind), header, name_in_lane_)));
-  lane.blocks.push_back(std::move(header));
-}
-
 // The lanes of one process on their way into the page.
 class RunLanes::Taking final : public LaneSink {
  public:
@@ -70,7 +41,7 @@ class RunLanes::Taking final : public LaneSink {
   void begin_lane(const Lane& lane) override {
     is_kept_ = is_kept_for_ranks(lane, is_rank_);
     if (is_kept_) {
-      states_.push_back(lane);
+      states_.push_back({lane.device.value_or(trace::kUnknownId), SpilledLog<Event>(run_.data_.spilled)});
     } else {
       run_.data_.encoded.begin(lane, group_, std::nullopt);
     }
@@ -82,8 +53,7 @@ class RunLanes::Taking final : public LaneSink {
     run_.first_ns_ = std::min(run_.first_ns_, events.front().start_ns);
     run_.last_ns_ = std::max(run_.last_ns_, events.back().end_ns());
     if (is_kept_) {
-      auto& kept = states_.back().events;
-      kept.insert(kept.end(), events.begin(), events.end());
+      for (const Event& event : events) states_.back().events.push_back(event);
     } else {
       run_.data_.next_number += static_cast<std::uint32_t>(events.size());
       run_.data_.encoded.add_block(events, run_.data_.strings);
@@ -96,7 +66,7 @@ class RunLanes::Taking final : public LaneSink {
   std::map<std::uint16_t, analyze::Interval> steps_of_sites(const analyze::Interval& median) const {
     return steps_of_sites_.find(median);
   }
-  std::vector<Lane> take_states() { return std::move(states_); }
+  std::vector<StateLane> take_states() { return std::move(states_); }
 
  private:
   // Only a page of two runs asks for them.
@@ -108,7 +78,7 @@ class RunLanes::Taking final : public LaneSink {
   bool is_kept_ = false;  // the lane that is on its way
   PictureMaker picture_;
   StepsOfSites steps_of_sites_;
-  std::vector<Lane> states_;
+  std::vector<StateLane> states_;
 };
 
 RunLanes::RunLanes(PageData& data, std::size_t max_events, std::size_t process_count, std::string label)
@@ -203,18 +173,22 @@ void RunLanes::add_rank_lanes(EncodedLanes& encoded, Strings& strings) const {
   const std::vector<analyze::RankRun> runs = rank_runs();
   const auto waits = analyze::rank_wait_intervals(runs);
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    // The waits among them; idle intervals are read when it is their device's turn.
     std::map<std::uint32_t, std::vector<Event>> by_device;
-    for (const Lane& lane : ranks_[i].states) {
-      auto& events = by_device[lane.device.value_or(trace::kUnknownId)];
-      events.insert(events.end(), lane.events.begin(), lane.events.end());
-    }
+    for (const StateLane& lane : ranks_[i].states) by_device[lane.device];
     if (waits) {
       for (const analyze::RankWaitInterval& wait : (*waits)[i]) {
         if (is_gap_kept(wait.time, ranks_[i].stretch))
           by_device[wait.device].push_back(wait_event(wait, runs, strings));
       }
     }
-    for (auto& [device, events] : by_device) {
+    for (auto& [device, of_ranks] : by_device) {
+      std::vector<Event> events;
+      for (const StateLane& lane : ranks_[i].states) {
+        if (lane.device == device)
+          std::ranges::copy(lane.events.begin(), lane.events.end(), std::back_inserter(events));
+      }
+      events.insert(events.end(), of_ranks.begin(), of_ranks.end());
       Depths<Event> depths = spread(std::move(events));
       for (std::uint32_t depth = 0; depth < depths.rows.size(); ++depth) {
         Lane lane = state_lane(device);

@@ -1,9 +1,8 @@
-// The lanes of a run's processes as a page holds them: compressed, with what the document shows of them.
+// The lanes of a run's processes as a page holds them, with what the document shows of them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <future>
 #include <limits>
 #include <map>
 #include <memory>
@@ -13,8 +12,8 @@
 
 #include "analyze/process_view.h"
 #include "analyze/rank_waits.h"
-#include "report/html/block_packer.h"
-#include "report/html/contents.h"
+#include "base/spilled_log.h"
+#include "report/html/encoded_lanes.h"
 #include "report/html/lane.h"
 #include "report/html/process_lanes.h"
 #include "report/html/sites.h"
@@ -23,29 +22,6 @@
 
 namespace turnpike::report::html {
 
-// Lanes and their blocks, in the order of the numbers of their events.
-class EncodedLanes {
- public:
-  // `strings`, here and below: what the names of events count into.
-  void add(const Lane& lane, std::uint32_t group, std::optional<std::size_t> fix, const Strings& strings);
-
-  // The same piece by piece. `lane`: its events are not looked at. `events`: of one block.
-  void begin(const Lane& lane, std::uint32_t group, std::optional<std::size_t> fix);
-  void add_block(std::span<const Event> events, const Strings& strings);
-
-  const std::vector<LaneEntry>& lanes() const { return lanes_; }
-  // The text of each, by id.
-  const std::vector<std::shared_future<std::string>>& blocks() const { return blocks_; }
-
- private:
-  std::vector<LaneEntry> lanes_;
-  std::vector<std::shared_future<std::string>> blocks_;
-  // Of the last lane, by index into the strings: what its events say instead of the name.
-  std::vector<std::uint32_t> name_in_lane_;
-  // Copies of these lanes share it.
-  std::shared_ptr<BlockPacker> packer_ = std::make_shared<BlockPacker>();
-};
-
 // What all runs of one page share.
 struct PageData {
   Strings strings{};
@@ -53,11 +29,14 @@ struct PageData {
   std::vector<std::string> groups{};
   EncodedLanes encoded{};
   std::uint32_t next_number = 0;
+  // Of events that are encoded later.
+  std::shared_ptr<SpilledBytes> spilled = std::make_shared<SpilledBytes>();
 };
 
-// Takes processes one by one; the caller may drop each once it is added. While a process is added, this needs 16 bytes
-// for each of its calls, kernels and other events, and 48 for each event of one block. Of a rank among others, the idle
-// intervals of its devices stay until the page is written.
+// Takes processes one by one; the caller may drop each once it is added. While a process is added, this needs 4 bytes
+// for each of its events in the page but idle intervals, a few bits for each of its calls, and 48 bytes for each event
+// of one block. Blocks, and what is encoded later, go to a temporary file beyond a few MB. Writing the page takes 48
+// bytes for each idle interval of one device of a rank among others.
 class RunLanes {
  public:
   struct Fix {
@@ -92,12 +71,17 @@ class RunLanes {
   std::vector<std::string> left_out() const;
 
  private:
+  // What a device of a rank waits for, which is encoded when the waits for other ranks are known.
+  struct StateLane {
+    std::uint32_t device;
+    SpilledLog<Event> events;
+  };
   // One of several processes that meet in collectives.
   struct Rank {
     std::uint32_t group;
     analyze::RankRun run;
     std::optional<analyze::Interval> stretch;  // as in ProcessLanes
-    std::vector<Lane> states;
+    std::vector<StateLane> states;
   };
 
   std::vector<analyze::RankRun> rank_runs() const;

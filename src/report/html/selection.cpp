@@ -6,24 +6,16 @@
 
 namespace turnpike::report::html {
 
-std::optional<analyze::Interval> kept_stretch(const analyze::Timeline& timeline, const std::vector<bool>& always,
-                                              Contested others, std::size_t max_events, std::int64_t middle_ns) {
+std::optional<analyze::Interval> kept_stretch(const analyze::Timeline& timeline,
+                                              const std::function<bool(std::size_t)>& is_always_kept, Contested others,
+                                              std::size_t max_events, std::int64_t middle_ns) {
   SortedRuns starts_ns = std::move(others.starts_ns);
-  starts_ns.reserve(starts_ns.size() + timeline.kernels.size() + timeline.calls.size());
+  starts_ns.add_run(starts_of(timeline.kernels));
+  starts_ns.add_run(starts_of(timeline.calls, [&](std::size_t call) { return !is_always_kept(call); }));
   std::size_t fixed = timeline.ranges.size() + timeline.transfers.size() + others.kept;
-  for (const analyze::Kernel& kernel : timeline.kernels) {
-    if (kernel.has_times()) starts_ns.add(kernel.start_ns);
-  }
-  starts_ns.end_run();
   for (std::size_t i = 0; i < timeline.calls.size(); ++i) {
-    if (!timeline.calls[i].has_times()) continue;
-    if (always[i]) {
-      ++fixed;
-    } else {
-      starts_ns.add(timeline.calls[i].start_ns);
-    }
+    if (timeline.calls[i].has_times() && is_always_kept(i)) ++fixed;
   }
-  starts_ns.end_run();
   if (fixed + starts_ns.size() <= max_events) return std::nullopt;
   const std::size_t count = fixed < max_events ? max_events - fixed : 0;
   if (count == 0) return analyze::Interval{middle_ns, middle_ns};

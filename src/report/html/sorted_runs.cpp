@@ -4,24 +4,44 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 
 namespace turnpike::report::html {
 
-void SortedRuns::end_run() {
-  const auto begin = times_ns_.begin() + static_cast<std::ptrdiff_t>(size());
-  if (!std::is_sorted(begin, times_ns_.end())) std::sort(begin, times_ns_.end());
-  if (begin != times_ns_.end()) ends_.push_back(times_ns_.size());
+void SortedRuns::add(Run run) {
+  size_ += run.count;
+  runs_.push_back(std::move(run));
+}
+
+void SortedRuns::add_copy(const std::function<void(std::size_t from, const Take& take)>& scan) {
+  const auto times_ns = std::make_shared<std::vector<std::int64_t>>();
+  scan(0, [&](std::size_t, std::int64_t time_ns) {
+    times_ns->push_back(time_ns);
+    return true;
+  });
+  std::sort(times_ns->begin(), times_ns->end());
+  add_run([times_ns](std::size_t from, const Take& take) {
+    for (std::size_t i = from; i < times_ns->size() && take(i, (*times_ns)[i]); ++i) continue;
+  });
 }
 
 std::size_t SortedRuns::count_before(std::int64_t time_ns) const {
   std::size_t count = 0;
-  auto begin = times_ns_.begin();
-  for (const std::size_t end : ends_) {
-    const auto end_of_run = times_ns_.begin() + static_cast<std::ptrdiff_t>(end);
-    count += static_cast<std::size_t>(std::lower_bound(begin, end_of_run, time_ns) - begin);
-    begin = end_of_run;
-  }
+  for (const Run& run : runs_) count += count_before(run, time_ns);
   return count;
+}
+
+std::size_t SortedRuns::count_before(const Run& run, std::int64_t time_ns) {
+  const auto behind = std::lower_bound(run.samples.begin(), run.samples.end(), time_ns,
+                                       [](const Sample& sample, std::int64_t ns) { return sample.time_ns < ns; });
+  if (behind == run.samples.begin()) return 0;
+  const auto whole = static_cast<std::size_t>(behind - run.samples.begin() - 1) * kStride;
+  std::size_t more = 0;
+  run.scan(std::prev(behind)->position, [&](std::size_t, std::int64_t ns) {
+    if (ns >= time_ns) return false;
+    return ++more < kStride;
+  });
+  return whole + more;
 }
 
 std::int64_t SortedRuns::at(std::size_t rank) const {

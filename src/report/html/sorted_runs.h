@@ -3,27 +3,63 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
 namespace turnpike::report::html {
 
+// Keeps one time of many, and asks the run again for those behind it.
 class SortedRuns {
  public:
-  void reserve(std::size_t count) { times_ns_.reserve(count); }
-  // To the run that is not ended.
-  void add(std::int64_t time_ns) { times_ns_.push_back(time_ns); }
-  // Sorts what was added out of order, as only damaged files have it.
-  void end_run();
+  // False: it wants no more of them.
+  using Take = std::function<bool(std::size_t position, std::int64_t time_ns)>;
 
-  // Only what is in runs that are ended counts.
-  std::size_t size() const { return ends_.empty() ? 0 : ends_.back(); }
+  // `scan(from, take)` hands on the times at `from` and behind it, with their rising positions, until `take` wants no
+  // more. It is called as long as this object is asked. A run out of order, as only damaged files have it, is copied.
+  template <typename Scan>
+  void add_run(Scan scan) {
+    Run run;
+    std::int64_t before_ns = 0;
+    bool is_sorted = true;
+    scan(std::size_t{0}, [&](std::size_t position, std::int64_t time_ns) {
+      is_sorted = run.count == 0 || before_ns <= time_ns;
+      before_ns = time_ns;
+      if (run.count++ % kStride == 0) run.samples.push_back({time_ns, position});
+      return is_sorted;
+    });
+    if (is_sorted) {
+      run.scan = std::move(scan);
+      add(std::move(run));
+    } else {
+      add_copy(scan);
+    }
+  }
+
+  std::size_t size() const { return size_; }
   std::size_t count_before(std::int64_t time_ns) const;
   // `rank`: below size().
   std::int64_t at(std::size_t rank) const;
 
  private:
-  std::vector<std::int64_t> times_ns_;
-  std::vector<std::size_t> ends_;  // of runs
+  static constexpr std::size_t kStride = 512;
+
+  struct Sample {
+    std::int64_t time_ns;
+    std::size_t position;
+  };
+  struct Run {
+    std::size_t count = 0;
+    std::vector<Sample> samples{};  // the first of every kStride times
+    std::function<void(std::size_t from, const Take& take)> scan{};
+  };
+
+  void add(Run run);
+  void add_copy(const std::function<void(std::size_t from, const Take& take)>& scan);
+  static std::size_t count_before(const Run& run, std::int64_t time_ns);
+
+  std::vector<Run> runs_;
+  std::size_t size_ = 0;
 };
 
 }  // namespace turnpike::report::html

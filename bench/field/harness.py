@@ -5,9 +5,10 @@
     python -m bench.field --dry-run --device cpu              only tries the programs and their fixes out
 
 For each program: `turnpike record` a run of some tens of steps; report it; start the program as it is and once with
-each fix, all at the same time; then let them run blocks of steps in turn, while the others are stopped. A saving is the
-median over the rounds of the difference between the block of the program as it is and that of the fixed one. Each
-finding is compared with the fixes that follow its advice. Programs that fail are named, and the rest goes on.
+each fix, all at the same time; then let them run blocks of steps in turn, while the others are stopped; then record the
+program as it is again, in its own turn. A saving is the median over the rounds of the difference between the block of
+the program as it is and that of the fixed one. Each finding of the second recording is compared with the fixes that
+follow its advice, and so is each of the first. Programs that fail are named, and the rest goes on.
 """
 
 from __future__ import annotations
@@ -50,12 +51,38 @@ PLAIN = "as it is"
 
 
 @dataclasses.dataclass
+class Recorded:
+    """One recording of the program as it is."""
+
+    report: dict[str, Any]
+    steps: int  # of the program
+    step_us: float | None = None  # of the program, by its own clock
+    trace_bytes: int | None = None
+
+    @property
+    def steps_in_step(self) -> float:
+        """How many of the report's steps are one of the program's: three where a step has three backward passes, and
+        where the report finds no steps, so that the run is its only one, a part of one."""
+        steps = self.report["steps"]
+        if not steps or not steps["count"]:
+            return 1 / self.steps
+        ratio = steps["count"] / self.steps
+        return float(round(ratio)) if ratio >= 1 else 1 / round(1 / ratio)
+
+    @property
+    def reported_step_us(self) -> float | None:
+        """What the report says that a step of the program takes."""
+        steps = self.report["steps"]
+        return steps["median_ns"] / 1e3 * self.steps_in_step if steps and steps["count"] else None
+
+
+@dataclasses.dataclass
 class Taken:
     """What is known of one program so far."""
 
     program: Program
-    report: dict[str, Any] | None = None
-    trace_bytes: int | None = None
+    first: Recorded | None = None  # which tells what to measure
+    beside: Recorded | None = None  # beside the blocks
     blocks: dict[str, list[float]] = dataclasses.field(default_factory=dict)  # by PLAIN or the name of a fix
     losses: dict[str, float | None] = dataclasses.field(default_factory=dict)
     steps_per_block: int | None = None
@@ -69,17 +96,8 @@ class Taken:
         self.problems.append(f"{name}: {error}")
 
     @property
-    def steps_in_step(self) -> float:
-        """How many of the report's steps are one of the program's: three where a step has three backward passes."""
-        steps = self.report["steps"] if self.report else None
-        if not steps or not steps["count"]:
-            return 1.0
-        ratio = steps["count"] / self.program.steps
-        return float(round(ratio)) if ratio >= 1 else 1 / round(1 / ratio)
-
-    @property
     def findings(self) -> list[dict[str, Any]]:
-        return self.report["findings"] if self.report else []
+        return self.first.report["findings"] if self.first else []
 
 
 class Field:
@@ -144,7 +162,7 @@ class Field:
         """Starts the group's programs together, then records them one after the other."""
         lives: list[tuple[Taken, Live, str]] = []
         for taken in group:
-            run = os.path.join(self.scratch, f"{taken.program.name}.tpk")
+            run = self.run_of(taken.program, is_first=True)
             recorder = [turnpike_command.executable(), "record", "--quiet", "-o", run, "--"]
             command = self.command(taken.program, "--steps", str(taken.program.steps), "--wait")
             lives.append((taken, self.live(taken.program, recorder + command, "recorded"), run))
@@ -159,25 +177,40 @@ class Field:
             with self.problems_of(taken, "recording", live):
                 live.resume()
                 live.send("go")
+                said = live.answer(RECORD_S)
                 if code := live.wait(RECORD_S):
                     raise Died(f"exit code {code}")
-                self.report(taken, run)
+                taken.first = self.report(taken, run, said["step_us"])
             live.end()
 
-    def report(self, taken: Taken, run: str) -> None:
-        name = os.path.join(self.out, "reports", taken.program.name)
-        first = turnpike_command.turnpike_text("report", run, environment=self.link_environment(known=False))
-        _write(name + "-first.txt", first)
+    def report(self, taken: Taken, run: str, step_us: float | None) -> Recorded:
+        name = os.path.join(self.out, "reports", os.path.basename(run).removesuffix(".tpk"))
+        without = turnpike_command.turnpike_text("report", run, environment=self.link_environment(known=False))
+        _write(name + "-no-link.txt", without)
         _write(name + ".txt", turnpike_command.turnpike_text("report", run, environment=self.link_environment()))
-        taken.report = turnpike_command.turnpike_json("report", run, "--json", environment=self.link_environment())
-        _write(name + ".json", json.dumps(taken.report, indent=1) + "\n")
-        if taken.report["losses"]:
-            taken.problems.append(f"losses: {taken.report['losses']}")
-        taken.trace_bytes = sum(entry.stat().st_size for entry in os.scandir(run))
+        report = turnpike_command.turnpike_json("report", run, "--json", environment=self.link_environment())
+        _write(name + ".json", json.dumps(report, indent=1) + "\n")
+        if report["losses"]:
+            taken.problems.append(f"losses: {report['losses']}")
+        trace_bytes = sum(entry.stat().st_size for entry in os.scandir(run))
+        return Recorded(report, taken.program.steps, step_us, trace_bytes)
+
+    def record_beside(self, taken: Taken, live: Live, lead: int) -> None:
+        """Records the process whose blocks were measured, right behind them."""
+        run = self.run_of(taken.program)
+        try:
+            live.resume()
+            step_us = live.block(lead, taken.program.steps, RECORD_S, run)
+            taken.beside = self.report(taken, run, step_us)
+        except Exception as error:
+            taken.problems.append(f"recording beside the blocks: {error}")
+
+    def run_of(self, program: Program, *, is_first: bool = False) -> str:
+        return os.path.join(self.scratch, f"{program.name}{'-first' if is_first else ''}.tpk")
 
     def measure(self, group: list[Taken]) -> None:
         """Starts the group's programs and their fixes together, then measures one program after the other."""
-        started = [(taken, self.start(taken)) for taken in group if taken.report or not self.args.follow_only]
+        started = [(taken, self.start(taken)) for taken in group if taken.first or not self.args.follow_only]
         try:
             until = time.monotonic() + START_S
             for taken, lives in started:
@@ -253,6 +286,7 @@ class Field:
                 if value is not None:
                     taken.blocks.setdefault(name, []).append(value)
         taken.cpu = CpuTime.now() - before
+        self.record_beside(taken, lives[PLAIN], leads[PLAIN])
 
     def problems_of(self, taken: Taken, what: str, live: Live) -> _Problems:
         return _Problems(taken, what, live)
@@ -267,19 +301,25 @@ class Field:
         self.keep_recordings()
 
     def keep_recordings(self) -> None:
-        """The smallest ones, as far as they may fill; the others are named."""
+        """The smallest ones, as far as they may fill; the others are named. Those beside the blocks come first: these
+        are judged."""
+        runs = [(taken.beside, taken, False) for taken in self.taken] + [(one.first, one, True) for one in self.taken]
+        sizes = sorted((is_first, recorded.trace_bytes or 0, taken.program.name)
+                       for recorded, taken, is_first in runs if recorded)  # fmt: skip
+        known = {taken.program.name: taken for taken in self.taken}
         kept, left_out = 0, []
-        for taken in sorted((t for t in self.taken if t.trace_bytes), key=lambda t: t.trace_bytes or 0):
-            name = f"{taken.program.name}.tpk"
-            target = os.path.join(self.out, "recordings", name)
-            kept += taken.trace_bytes or 0
+        for is_first, size, name in sizes:
+            run = self.run_of(known[name].program, is_first=is_first)
+            target = os.path.join(self.out, "recordings", os.path.basename(run))
+            kept += size
             if kept > KEPT_BYTES:
-                left_out.append(f"{name}: {taken.trace_bytes} bytes")
+                left_out.append(f"{os.path.basename(run)}: {size} bytes")
                 shutil.rmtree(target, ignore_errors=True)
                 continue
             if not os.path.exists(target):
-                shutil.copytree(os.path.join(self.scratch, name), target)
-            _write(target.removesuffix(".tpk") + ".json", json.dumps(facts(taken), indent=1) + "\n")
+                shutil.copytree(run, target)
+            if not is_first:
+                _write(target.removesuffix(".tpk") + ".json", json.dumps(facts(known[name]), indent=1) + "\n")
         rates = os.path.join(self.scratch, "link", "turnpike")
         if os.path.exists(rates):
             shutil.copytree(rates, os.path.join(self.out, "recordings", "turnpike"), dirs_exist_ok=True)
@@ -330,18 +370,20 @@ class _Problems:
 SAVINGS = ("saving_pct", "saving_step_ns", "saving_step_low_ns", "saving_step_high_ns")
 
 
-def predicted_us(taken: Taken, finding: dict[str, Any]) -> tuple[float, float] | None:
+def predicted_us(recorded: Recorded, finding: dict[str, Any], step_us: float) -> tuple[float, float] | None:
     """The saving that the finding claims in microseconds a step of the program, from and to; the same twice where the
     claim is one number. A claim is a share of the recorded step, so it is one of the step that was measured, too: the
-    recorder and what else runs on the machine make steps longer at one time than at another."""
+    recorder and what else runs on the machine make steps longer at one time than at another. step_us: as measured."""
     single, percent = finding.get("saving_step_ns"), finding.get("saving_pct")
     low, high = finding.get("saving_step_low_ns", single), finding.get("saving_step_high_ns", single)
     if low is None or high is None:
         return None
-    if not single or not percent:
-        return low / 1e3 * taken.steps_in_step, high / 1e3 * taken.steps_in_step
-    step = statistics.median(taken.blocks[PLAIN])
-    return low / single * percent / 100 * step, high / single * percent / 100 * step
+    in_us = recorded.steps_in_step / 1e3
+    if recorded.report["steps"] is None and recorded.step_us:  # the share would be one of the whole run
+        in_us *= step_us / recorded.step_us
+    elif single and percent:
+        in_us = percent / single / 100 * step_us
+    return low * in_us, high * in_us
 
 
 def savings_us(taken: Taken, fix: str) -> list[float]:
@@ -362,12 +404,41 @@ def rows_of(taken: Taken) -> list[dict[str, Any]]:
     rows = []
     for fix in taken.program.fixes:
         savings = savings_us(taken, fix.name)
-        findings: list[Any] = [claim for finding in taken.findings if (claim := fix.claim(finding))]
+        claims = claims_of(taken, fix)
         if savings:
-            rows += [row_of(taken, fix, savings, finding) for finding in joined(findings) or [None]]
+            rows += [row_of(taken, fix, savings, claim) for claim in claims or [None]]
         elif fix.name in taken.failed and PLAIN in taken.blocks:
-            rows += [row_of(taken, fix, None, finding) for finding in joined(findings)]
+            rows += [row_of(taken, fix, None, claim) for claim in claims]
     return rows
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    """What a report says that a fix gains."""
+
+    recorded: Recorded
+    finding: dict[str, Any]
+    is_of_first: bool
+
+
+def claims_of(taken: Taken, fix: Fix) -> list[Claim]:
+    """Those of the recording beside the blocks; those of the first one where the other has no such finding, which makes
+    no claim go away that was made."""
+    for recorded, is_of_first in ((taken.beside, False), (taken.first, True)):
+        if recorded is None:
+            continue
+        findings = [claim for finding in recorded.report["findings"] if (claim := fix.claim(finding))]
+        if findings:
+            return [Claim(recorded, finding, is_of_first) for finding in joined(findings)]
+    return []
+
+
+def claim_of_first(taken: Taken, fix: Fix) -> tuple[float, float] | None:
+    """What the first recording's report claims."""
+    if taken.first is None:
+        return None
+    findings = joined([claim for finding in taken.findings if (claim := fix.claim(finding))])
+    return predicted_us(taken.first, findings[0], statistics.median(taken.blocks[PLAIN])) if findings else None
 
 
 def joined(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -387,21 +458,40 @@ def joined(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [leading[0] | sums | {"site": ", ".join(finding["site"] for finding in leading)}]
 
 
-def row_of(taken: Taken, fix: Fix, savings: list[float] | None, finding: dict[str, Any] | None) -> dict[str, Any]:
+@dataclasses.dataclass(frozen=True)
+class Judgement:
+    """Whether a claim came true."""
+
+    met: bool | None  # None: there is no claim
+    is_none_of_none: bool = False  # met though the raw figure lies below the range: none was possible, none was found
+
+
+def judgement(claim: tuple[float, float] | None, savings: list[float] | None, plain_us: float) -> Judgement:
+    """savings: None where the program did not run with the fix."""
+    if claim is None:
+        return Judgement(None)
+    if not savings:
+        return Judgement(False)
+    measured_us, (low, high) = statistics.median(savings), interval(savings)
+    slack = TARGET_PCT / 100 * plain_us if claim[0] == claim[1] else 0.0
+    if claim[0] - slack <= measured_us <= claim[1] + slack:
+        return Judgement(True)
+    is_none_of_none = claim[0] == 0 and measured_us < 0 and low <= 0 <= high
+    return Judgement(is_none_of_none, is_none_of_none)
+
+
+def row_of(taken: Taken, fix: Fix, savings: list[float] | None, claimed: Claim | None) -> dict[str, Any]:
     """savings: None where the program did not run with the fix."""
     plain, fixed = taken.blocks[PLAIN], taken.blocks.get(fix.name)
     plain_us = statistics.median(plain)
     measured_us = statistics.median(savings) if savings else None
-    claim = predicted_us(taken, finding) if finding else None
-    hit = sign_right = None
-    if claim is not None and (savings is None or measured_us is None):
-        hit = False
-    elif claim is not None:
-        slack = TARGET_PCT / 100 * plain_us if claim[0] == claim[1] else 0.0
-        hit = claim[0] - slack <= measured_us <= claim[1] + slack
-        sign_right = claim[1] <= 0 or interval(savings)[1] > 0
+    finding = claimed.finding if claimed else None
+    recorded = claimed.recorded if claimed else taken.beside or taken.first
+    claim = predicted_us(claimed.recorded, claimed.finding, plain_us) if claimed else None
+    judged = judgement(claim, savings, plain_us)
+    sign_right = claim[1] <= 0 or interval(savings)[1] > 0 if claim and savings else None
+    of_first = claim_of_first(taken, fix)
     before, after = taken.losses.get(PLAIN), taken.losses.get(fix.name)
-    steps = taken.report["steps"] if taken.report else None
     return result_file.row(
         f"{taken.program.name} {fix.name}",
         "saving",
@@ -412,7 +502,7 @@ def row_of(taken: Taken, fix: Fix, savings: list[float] | None, finding: dict[st
         baseline="predicted by the report",
         baseline_value=rounded(sum(claim) / 2) if claim else None,
         target=TARGET_PCT if claim else None,
-        met=hit,
+        met=judged.met,
         program=taken.program.name,
         fix=fix.name,
         does=fix.does,
@@ -422,36 +512,46 @@ def row_of(taken: Taken, fix: Fix, savings: list[float] | None, finding: dict[st
         superseded_by=finding["superseded_by"] if finding else None,
         predicted_low=rounded(claim[0]) if claim else None,
         predicted_high=rounded(claim[1]) if claim else None,
+        counted_as_none=judged.is_none_of_none,
         sign_right=sign_right,
+        claim_is_of_first_recording=claimed.is_of_first if claimed else None,
+        first_predicted_low=rounded(of_first[0]) if of_first else None,
+        first_predicted_high=rounded(of_first[1]) if of_first else None,
+        first_met=judgement(of_first, savings, plain_us).met,
         measured_as_is=rounded(plain_us),
         measured_as_is_spread=interval(plain),
         measured_fixed=rounded(statistics.median(fixed)) if fixed else None,
         measured_fixed_spread=interval(fixed) if fixed else None,
         saving_pct=rounded(measured_us / plain_us * 100) if measured_us is not None else None,
         failed=taken.failed.get(fix.name),
-        recorded_as_is=rounded(steps["median_ns"] / 1e3 * taken.steps_in_step) if steps else None,
-        report_steps_in_step=taken.steps_in_step,
+        recorded_as_is=rounded(recorded.reported_step_us) if recorded else None,
+        recorded_by_its_clock=rounded(recorded.step_us) if recorded else None,
+        first_recorded_as_is=rounded(taken.first.reported_step_us) if taken.first else None,
+        first_recorded_by_its_clock=rounded(taken.first.step_us) if taken.first else None,
+        report_steps_in_step=recorded.steps_in_step if recorded else None,
         steps_per_block=taken.steps_per_block,
         blocks_as_is=[rounded(value) for value in plain],
         blocks_fixed=[rounded(value) for value in fixed or []],
         cpu_pct=taken.cpu.pct() if taken.cpu else None,
         loss_as_is=before,
         loss_fixed=after,
-        trace_bytes=taken.trace_bytes,
+        trace_bytes=recorded.trace_bytes if recorded else None,
     )
 
 
 def facts(taken: Taken) -> dict[str, Any]:
     """What was measured, beside the recording that is kept: enough to judge another report of it."""
-    true = [(row["fix"], row["rule"], row["site"]) for row in rows_of(taken) if row["met"]]
+    alone = dataclasses.replace(taken, first=None)
+    true = [(row["fix"], row["rule"], row["site"]) for row in rows_of(alone) if row["met"]]
     program = {"program": taken.program.name, "steps": taken.program.steps}
+    program["recorded_us"] = taken.beside.step_us if taken.beside else None
     return program | {"blocks": taken.blocks, "failed": taken.failed, "came_true": true}
 
 
 def judged_again(known: dict[str, Any], report: dict[str, Any]) -> Taken:
     """A report of the recording, and what facts() kept."""
-    program = dataclasses.replace(programs.load(known["program"]), steps=known["steps"])
-    return Taken(program, report, blocks=known["blocks"], failed=known["failed"])
+    recorded = Recorded(report, known["steps"], known.get("recorded_us"))
+    return Taken(programs.load(known["program"]), beside=recorded, blocks=known["blocks"], failed=known["failed"])
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -461,6 +561,9 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "claims": len(claims),
         "in_range": sum(row["met"] for row in claims),
+        "counted_as_none": sum(row["counted_as_none"] for row in claims),
+        "claims_of_first_recordings": sum(row["first_met"] is not None for row in rows),
+        "in_range_of_first_recordings": sum(row["first_met"] is True for row in rows),
         "narrow": len(narrow),
         "wrong_sign": sum(row["sign_right"] is False for row in claims),
         "broke_the_program": sum(row["value"] is None for row in claims),
@@ -470,17 +573,24 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def unfollowed(taken: Taken) -> list[dict[str, Any]]:
     """Findings that no fix of the table follows."""
-    return [finding for finding in taken.findings if not any(fix.follows(finding) for fix in taken.program.fixes)]
+    findings = taken.findings + (taken.beside.report["findings"] if taken.beside else [])
+    return [finding for finding in findings if not any(fix.follows(finding) for fix in taken.program.fixes)]
 
 
 def show(taken: Taken) -> None:
     plain = taken.blocks.get(PLAIN)
-    bound = taken.report["verdict"]["bound_by"] if taken.report else None
+    recorded = taken.beside or taken.first
+    bound = recorded.report["verdict"]["bound_by"] if recorded else None
     head = (
         f"{statistics.median(plain):10.1f} us a step, {bound}-bound, {len(plain)} rounds" if plain else "not measured"
     )
     head += f", CPU {taken.cpu.pct()} %" if taken.cpu else ""
     print(f"{taken.program.name:20} {head}", flush=True)
+    for what, one in (("first", taken.first), ("beside", taken.beside)):
+        if one and one.step_us:
+            print(
+                f"    recorded {what:7} {one.step_us:10.1f} us a step by its clock, {one.reported_step_us} by the report"
+            )
     for row in rows_of(taken):
         saving = f"{'failed':>10}"
         if row["value"] is not None:

@@ -60,9 +60,9 @@ class Live:
         except OSError:
             raise Died(f"it ended: {self._last_words()}") from None
 
-    def block(self, lead: int, steps: int, seconds: float) -> float:
-        """Microseconds a step, over so many steps after a lead."""
-        self.send(f"{lead} {steps}")
+    def block(self, lead: int, steps: int, seconds: float, run: str = "") -> float:
+        """Microseconds a step, over so many steps after a lead. run: a path without spaces, to record these steps into."""
+        self.send(f"{lead} {steps} {run}".rstrip())
         return float(self.answer(seconds)["step_us"])
 
     def pause(self) -> None:

@@ -33,7 +33,9 @@ def arguments(doc: str, fixes: Iterable[str], *, steps: int = 100) -> argparse.N
     parser.add_argument("--num-workers", type=int, default=4, help="how many, where a fix brings in workers")
     parser.add_argument("--warm-up", type=int, default=5, help="steps before the first that is timed")
     parser.add_argument("--wait", action="store_true", help="start the loop when a line arrives on standard input")
-    parser.add_argument("--turns", action="store_true", help="run a block for each 'LEAD STEPS' on standard input")
+    parser.add_argument(
+        "--turns", action="store_true", help="run a block for each 'LEAD STEPS [RUN]' on standard input"
+    )
     args = parser.parse_args()
     args.small = args.device == "cpu"
     if args.turns:
@@ -50,6 +52,7 @@ class Clock:
     def __init__(self, args: argparse.Namespace) -> None:
         self._cuda = args.device == "cuda"
         self._turns = args.turns
+        self._has_harness = args.turns or args.wait
         self._warm_up = min(args.warm_up, max(args.steps // 2, 1))
         # Timed in three blocks, of which the median counts; a recorded run is one block.
         self._block = ENDLESS if args.wait else max((args.steps - self._warm_up) // 3, 1)
@@ -59,6 +62,7 @@ class Clock:
         self._ends = self._warm_up  # the step after which the clock has something to do
         self._starts = 0
         self._started = 0.0
+        self._run: str | None = None  # to record the block into
         # Only the steps of the warm-up are recorded.
         self._recorded_first = os.environ.get("RECORDED_FIRST")
         if self._recorded_first:
@@ -100,9 +104,17 @@ class Clock:
         if self._steps == self._warm_up:
             self._say(ready=True, loss=self._value())
         elif self._started:
+            if self._run:
+                import turnpike
+
+                turnpike.stop()
             self._say(step_us=(now - self._started) / (self._steps - self._starts) * 1e6, loss=self._value())
             self._started = 0.0
         else:  # the lead of a block is over
+            if self._run:
+                import turnpike
+
+                turnpike.start(self._run)
             self._starts, self._started, self._ends = self._steps, self._drained(), self._steps + self._block
             return
         words = sys.stdin.readline().split()
@@ -110,6 +122,7 @@ class Clock:
             sys.stdout.flush()
             os._exit(0)
         lead, self._block = int(words[0]), int(words[1])
+        self._run = words[2] if len(words) > 2 else None
         self._ends = self._steps + lead
 
     def _drained(self) -> float:
@@ -121,4 +134,4 @@ class Clock:
         return None if self._loss is None else float(self._loss)
 
     def _say(self, **what: Any) -> None:
-        print(f"\n{MARK}{json.dumps(what)}" if self._turns or "ready" in what else json.dumps(what), flush=True)
+        print(f"\n{MARK}{json.dumps(what)}" if self._has_harness else json.dumps(what), flush=True)

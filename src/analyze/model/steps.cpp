@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -111,52 +112,77 @@ std::optional<FoundSteps> steps_of_backward(const Timeline& timeline, const Step
   return steps_from(StepSource::kBackward, "", std::move(starts_ns));
 }
 
-// Mean and variance of the intervals of a site, in one pass (Welford).
-struct Rhythm {
-  std::size_t count = 0;  // transfers
-  std::int64_t last_ns = 0;
-  double mean_ns = 0;
-  double squares_ns2 = 0;
-
-  void add(std::int64_t start_ns) {
-    if (count++ > 0) {
-      const auto interval_ns = static_cast<double>(start_ns - last_ns);
-      const double from_mean_ns = interval_ns - mean_ns;
-      mean_ns += from_mean_ns / static_cast<double>(count - 1);
-      squares_ns2 += from_mean_ns * (interval_ns - mean_ns);
+// When the transfers of each site started, the sites one after the other.
+class StartsBySite {
+ public:
+  template <class Counts>
+  StartsBySite(const Timeline& timeline, std::span<const std::uint32_t> site_of_transfer, const Counts& counts) {
+    for (std::size_t i = 0; i < timeline.transfers.size(); ++i) {
+      if (!counts(i)) continue;
+      const std::size_t site = site_of_transfer[i];
+      if (site + 2 > first_.size()) first_.resize(site + 2, 0);
+      ++first_[site + 1];
     }
-    last_ns = start_ns;
+    for (std::size_t site = 1; site < first_.size(); ++site) first_[site] += first_[site - 1];
+    starts_ns_.resize(first_.empty() ? 0 : first_.back());
+    std::vector<std::size_t> next = first_;
+    for (std::size_t i = 0; i < timeline.transfers.size(); ++i) {
+      if (counts(i)) starts_ns_[next[site_of_transfer[i]]++] = timeline.transfers[i].start_ns;
+    }
   }
-  bool is_regular() const {
-    if (count < kMinTransfers || mean_ns <= 0) return false;
-    return std::sqrt(squares_ns2 / static_cast<double>(count - 1)) < kMaxVariation * mean_ns;
+
+  std::size_t site_count() const { return first_.empty() ? 0 : first_.size() - 1; }
+  std::span<const std::int64_t> of(std::size_t site) const {
+    return std::span(starts_ns_).subspan(first_[site], first_[site + 1] - first_[site]);
   }
+
+ private:
+  std::vector<std::size_t> first_;  // by site: where its starts begin; one more than there are sites
+  std::vector<std::int64_t> starts_ns_;
 };
+
+// Without the steps that warm up: the first one may load kernels for longer than all others take together.
+bool is_regular(std::span<const std::int64_t> starts_ns) {
+  if (starts_ns.size() < kMinTransfers) return false;
+  std::vector<std::int64_t> distances_ns;
+  for (std::size_t i = 1; i < starts_ns.size(); ++i) distances_ns.push_back(starts_ns[i] - starts_ns[i - 1]);
+  const std::int64_t most_ns = kWarmUpMedians * median(distances_ns).value_or(0);
+  auto first = distances_ns.begin();
+  while (first != distances_ns.end() && *first > most_ns) ++first;
+  const auto count = static_cast<double>(distances_ns.end() - first);
+  if (count + 1 < static_cast<double>(kMinTransfers)) return false;
+  const double mean_ns = std::accumulate(first, distances_ns.end(), 0.0) / count;
+  const double squares_ns2 = std::accumulate(first, distances_ns.end(), 0.0, [mean_ns](double sum, std::int64_t ns) {
+    const double from_mean_ns = static_cast<double>(ns) - mean_ns;
+    return sum + from_mean_ns * from_mean_ns;
+  });
+  return mean_ns > 0 && std::sqrt(squares_ns2 / count) < kMaxVariation * mean_ns;
+}
 
 std::optional<FoundSteps> steps_of_transfers(const Timeline& timeline, Stacks& stacks,
                                              std::span<const std::uint32_t> site_of_transfer, const Steps* like) {
-  std::map<std::uint32_t, Rhythm> rhythms;
-  std::map<std::uint32_t, std::string> places;
+  std::unordered_map<std::uint32_t, std::string> places;
   const auto place_of = [&](std::size_t index) -> const std::string& {
     const auto [place, is_new] = places.try_emplace(site_of_transfer[index]);
     if (is_new) place->second = stacks.facts(stacks.of_transfer(timeline.transfers[index])).place.site;
     return place->second;
   };
   const auto counts = [&](std::size_t index) {
-    return site_of_transfer[index] != kNone && timeline.transfers[index].has_times();
+    return site_of_transfer[index] != kNone && timeline.transfers[index].has_times() &&
+           (like == nullptr || place_of(index) == like->marker);
   };
-  for (std::size_t i = 0; i < timeline.transfers.size(); ++i) {
-    if (!counts(i) || (like != nullptr && place_of(i) != like->marker)) continue;
-    rhythms[site_of_transfer[i]].add(timeline.transfers[i].start_ns);
+  const StartsBySite starts(timeline, site_of_transfer, counts);
+  std::size_t most = starts.site_count();  // none
+  for (std::size_t site = 0; site < starts.site_count(); ++site) {
+    const auto of_site = starts.of(site);
+    if (of_site.empty() || (most != starts.site_count() && of_site.size() <= starts.of(most).size())) continue;
+    if (like != nullptr || is_regular(of_site)) most = site;
   }
-  if (like == nullptr) std::erase_if(rhythms, [](const auto& entry) { return !entry.second.is_regular(); });
-  const auto most = std::max_element(rhythms.begin(), rhythms.end(),
-                                     [](const auto& a, const auto& b) { return a.second.count < b.second.count; });
-  if (most == rhythms.end()) return std::nullopt;
+  if (most == starts.site_count()) return std::nullopt;
   std::vector<std::int64_t> starts_ns;
   std::string place;
   for (std::size_t i = 0; i < timeline.transfers.size(); ++i) {
-    if (!counts(i) || site_of_transfer[i] != most->first) continue;
+    if (site_of_transfer[i] != most || !counts(i)) continue;
     const Transfer& transfer = timeline.transfers[i];
     if (starts_ns.empty()) place = place_of(i);
     const Call* call = transfer.call == kNone ? nullptr : &timeline.calls[transfer.call];

@@ -34,7 +34,8 @@ struct FoundSteps {
 //     though the optimizer runs less often, and so is every pass of an iteration with several losses. Calls of which
 //     PyTorch tells nothing count for neither side.
 //  3. The place whose transfers (at least 5) come most often among those that come regularly: the standard deviation of
-//     the intervals is below half of their mean. A step starts with the call of its transfer.
+//     the intervals, without those of steps that warm up, is below half of their mean. A step starts with the call of
+//     its transfer.
 // Where only starts are known (2 and 3), the last step has no end and lies outside of the window.
 // `like`: the steps of an earlier part of the same process. Those of this part have the same source and marker, however
 // few they are.

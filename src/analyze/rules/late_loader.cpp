@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "analyze/model/intervals.h"
@@ -85,10 +86,73 @@ LoaderSeen seen_in(const ProcessModel& model, const Waits& waits) {
   return loader_in(model, model.call(waits.takers.front()).thread, IntervalSet(waits.gaps));
 }
 
+// A loader that is late makes each step wait, also those in which it is late by less than a pause that tells a loader.
+void add_shorter_waits(const ProcessModel& model, Waits& waits) {
+  std::set<std::uint32_t> stacks;
+  for (const std::uint32_t taker : waits.takers) stacks.insert(model.call(taker).stack);
+  const std::set<std::uint32_t> known(waits.takers.begin(), waits.takers.end());
+  std::set<std::uint32_t> done = steps_of(model, waits.takers);  // a step takes one batch
+  Waits all;
+  auto gap = waits.gaps.begin();
+  for (std::uint32_t call = 0; call < model.graph().calls.size(); ++call) {
+    if (known.contains(call)) {
+      all.takers.push_back(call);
+      all.gaps.push_back(*gap++);
+      continue;
+    }
+    const std::uint32_t before = model.graph().previous_call[call];
+    if (before == kNone || !stacks.contains(model.call(call).stack) || done.contains(model.step_of(call))) continue;
+    const Interval pause{model.call(before).end_ns, model.call(call).start_ns};
+    if (pause.end_ns - pause.start_ns <= kReadyBatchNs) continue;
+    if (link_bytes(model, call, Direction::kHostToDevice) == 0) continue;
+    if (is_work_of_another_kind(model, call)) continue;
+    done.insert(model.step_of(call));
+    all.takers.push_back(call);
+    all.gaps.push_back(pause);
+  }
+  waits = std::move(all);
+}
+
+// The uploads that bring the batches: those that take them, and those that follow with nothing launched between them.
+Selection uploads_of(const ProcessModel& model, const Waits& waits) {
+  Selection uploads;
+  std::set<std::uint32_t> threads;  // that are bringing one
+  auto taker = waits.takers.begin();
+  for (std::uint32_t call = 0; call < model.graph().calls.size(); ++call) {
+    const std::uint32_t thread = model.call(call).thread;
+    if (taker != waits.takers.end() && *taker == call) {
+      threads.insert(thread);
+      ++taker;
+    }
+    if (!threads.contains(thread)) continue;
+    if (link_bytes(model, call, Direction::kHostToDevice) > 0) {
+      uploads.push_back(call);
+    } else if (!model.operations_of(call).empty()) {
+      threads.erase(thread);
+    }
+  }
+  return uploads;
+}
+
+// What the advice comes to. `says_prefetch`: it tells to bring the batches up ahead, too, on a stream of their own;
+// what that gains is known if the link's rate is.
+std::vector<NamedChange> changes_for(const ProcessModel& model, const Waits& waits, bool says_prefetch) {
+  std::vector<NamedChange> changes = {{Change::kFasterLoader, waits.takers}};
+  if (!says_prefetch) return changes;
+  Selection uploads = uploads_of(model, waits);
+  if (is_link_known(model, uploads, Direction::kHostToDevice)) {
+    changes.push_back({Change::kPrefetch, std::move(uploads)});
+  }
+  return changes;
+}
+
+double step_ns_with(const ProcessModel& model, const Waits& waits, bool says_prefetch) {
+  return predict_step_ns(model, changes_for(model, waits, says_prefetch)).value_or(model.measured_step_ns());
+}
+
 // What a step would take if each batch were ready.
 double rest_ns(const ProcessModel& model, const Waits& waits) {
-  const NamedChange changes[] = {{Change::kFasterLoader, waits.takers}};
-  return predict_step_ns(model, changes).value_or(model.measured_step_ns());
+  return step_ns_with(model, waits, false);
 }
 
 std::string evidence_of(const ProcessModel& model, const Waits& waits, const LoaderSeen& seen) {
@@ -109,7 +173,7 @@ std::string evidence_of(const ProcessModel& model, const Waits& waits, const Loa
 // So many workers load a batch in the time that the rest of a step takes; 0: more than make sense.
 std::int64_t workers_needed(const ProcessModel& model, const Waits& waits) {
   const double wait_ns = static_cast<double>(waits.total_ns()) / static_cast<double>(model.step_count());
-  const double without_ns = rest_ns(model, waits);
+  const double without_ns = step_ns_with(model, waits, true);
   if (without_ns <= 0) return 0;
   const auto count = static_cast<std::int64_t>(std::ceil(wait_ns / without_ns)) + 1;
   return count > kManyWorkers ? 0 : count;
@@ -118,6 +182,7 @@ std::int64_t workers_needed(const ProcessModel& model, const Waits& waits) {
 struct Advice {
   std::string text;
   Reach reach{};
+  bool says_prefetch = false;
 };
 
 // The saving that the finding names is of the part that the advice reaches.
@@ -139,6 +204,18 @@ Reach reach_of_twice_the_workers(const ProcessModel& model, const Waits& waits) 
               model, waits, "twice as many workers load twice as fast, as far as the CPU has cores for them")};
 }
 
+// The batch is up when it is used, whoever makes it.
+Reach reach_of_a_thread(const ProcessModel& model, const Waits& waits) {
+  constexpr double kAtMost = 0.6;
+  const double uploads_ns = rest_ns(model, waits) - step_ns_with(model, waits, true);
+  return {.low = 0,
+          .high = kAtMost,
+          .adds_ns = (1 - kAtMost) * std::max(uploads_ns, 0.0),
+          .reason = part_of_ready_batches(model, waits,
+                                          "a thread of this process makes them: Python runs one thread at a time, and "
+                                          "a generator that draws random numbers may not run ahead")};
+}
+
 Advice advice_for(const ProcessModel& model, const Waits& waits, const LoaderSeen& seen) {
   if (seen.is_in_workers) {
     return {
@@ -151,11 +228,7 @@ Advice advice_for(const ProcessModel& model, const Waits& waits, const LoaderSee
     return {
         "Make the next batch while the GPU computes: for x in tp.prefetch(batches, device), where batches is a "
         "generator.",
-        {.low = 0,
-         .high = 0.6,
-         .reason = part_of_ready_batches(model, waits,
-                                         "a thread of this process makes them: Python runs one thread at a time, and "
-                                         "a generator that draws random numbers may not run ahead")}};
+        reach_of_a_thread(model, waits), true};
   }
   const std::int64_t workers = workers_needed(model, waits);
   if (workers == 0) {
@@ -164,7 +237,9 @@ Advice advice_for(const ProcessModel& model, const Waits& waits, const LoaderSee
         "each sample, or prepare the data once and store it."};
   }
   return {"Load in other processes while the GPU computes: DataLoader(..., num_workers=" + std::to_string(workers) +
-          ", pin_memory=True, persistent_workers=True), and for x in tp.prefetch(loader, device)."};
+              ", pin_memory=True, persistent_workers=True), and for x in tp.prefetch(loader, device).",
+          {},
+          true};
 }
 
 // A batch of graphs is many small tensors, which take about this long to hand from process to process (bench/field,
@@ -180,21 +255,22 @@ bool is_cheaper_here(const Waits& waits, const LoaderSeen& seen) {
 
 void find_late_loader(const RuleInput& input, std::vector<Candidate>& found) {
   const ProcessModel& model = input.model;
-  for (const auto& [site, waits] : waits_by_site(model)) {
+  for (auto& [site, waits] : waits_by_site(model)) {
     if (waits.gaps.size() < kFewGaps) continue;
     const LoaderSeen seen = seen_in(model, waits);
     // Workers may be late now and then; what else pauses now and then is no loader.
     const bool is_loader = seen.is_in_workers || seen.is_in_main_process;
     if (!is_loader && (seen.is_optimizer || !is_regular(model, waits.takers))) continue;
     if (is_cheaper_here(waits, seen)) continue;
+    if (is_loader) add_shorter_waits(model, waits);
     Advice advice = advice_for(model, waits, seen);
-    const bool is_deeper = advice.text.find("prefetch(") != advice.text.npos;
-    found.push_back({.site = site,
-                     .title = "the GPU waits for the next batch, which the CPU is still preparing",
-                     .evidence = evidence_of(model, waits, seen) + (is_deeper ? one_more_batch_text(model) : ""),
-                     .advice = std::move(advice.text),
-                     .changes = {{Change::kFasterLoader, waits.takers}},
-                     .reach = std::move(advice.reach)});
+    found.push_back(
+        {.site = site,
+         .title = "the GPU waits for the next batch, which the CPU is still preparing",
+         .evidence = evidence_of(model, waits, seen) + (advice.says_prefetch ? one_more_batch_text(model) : ""),
+         .advice = std::move(advice.text),
+         .changes = changes_for(model, waits, advice.says_prefetch),
+         .reach = std::move(advice.reach)});
   }
 }
 

@@ -29,8 +29,8 @@ constexpr std::int64_t kViewNs = 1000;
 constexpr std::int64_t kGraphLaunchNs = 10'000;
 // From the end of one node of a graph to the start of the next, on an H100.
 constexpr std::int64_t kGraphNodeLagNs = 330;
-// What is left to do before a batch that is ready can be used.
-constexpr std::int64_t kReadyBatchNs = 100'000;
+// Of one place: one may be the start of an epoch.
+constexpr std::size_t kFewLateBatches = 2;
 
 // A graph while it is changed, with what the changes have in common.
 class Changer {
@@ -214,11 +214,21 @@ class Changer {
     }
   }
 
-  void load_faster(std::uint32_t call) {
-    const std::int64_t gap = gap_ns(graph_, call);
-    if (gap <= kQuietNs) return;
-    set_gap(graph_, call, std::min(gap, kReadyBatchNs));
-    applied_.push_back(call);
+  // Where an upload waited for its batch for long now and then, its shorter pauses are such waits, too.
+  void load_faster(const Selection& calls) {
+    std::map<std::uint32_t, std::size_t> late;  // by place
+    for (const std::uint32_t call : calls) {
+      if (gap_ns(graph_, call) > kQuietNs) ++late[model_.call(call).stack];
+    }
+    for (const std::uint32_t call : calls) {
+      const std::int64_t gap = gap_ns(graph_, call);
+      const std::uint32_t place = model_.call(call).stack;
+      const bool is_at_late_place = place != 0 && late.contains(place) && late[place] >= kFewLateBatches;
+      const bool is_short_wait = gap > kReadyBatchNs && is_at_late_place && is_of(call, Direction::kHostToDevice);
+      if (gap <= kQuietNs && !is_short_wait) continue;
+      set_gap(graph_, call, std::min(gap, kReadyBatchNs));
+      applied_.push_back(call);
+    }
   }
 
   // The first launch of a step stands for all that can be captured.
@@ -494,7 +504,7 @@ constexpr std::array kTable = {
     Entry{Change::kFullLinkSpeed, "full_link_speed", "the copy reaches the rate of the link",
           each<&Changer::reach_link_speed>},
     Entry{Change::kFasterLoader, "faster_loader", "the next batch is ready when the loop asks for it",
-          each<&Changer::load_faster>},
+          together<&Changer::load_faster>},
     Entry{Change::kGraphLaunch, "graph_launch", "all launches of a step become one (a CUDA graph)",
           together<&Changer::launch_as_graph>},
     Entry{Change::kSkipHostCopy, "skip_host_copy", "the host does not gather or convert the data before the upload",

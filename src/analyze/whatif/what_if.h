@@ -12,6 +12,9 @@
 
 namespace turnpike::analyze {
 
+// What is left to do before a batch that is ready can be used.
+inline constexpr std::int64_t kReadyBatchNs = 100'000;
+
 // What each means stands in the table in what_if.cpp, which `turnpike whatif --help` prints.
 enum class Change : std::uint8_t {
   kPin,

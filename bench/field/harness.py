@@ -588,9 +588,8 @@ def show(taken: Taken) -> None:
     print(f"{taken.program.name:20} {head}", flush=True)
     for what, one in (("first", taken.first), ("beside", taken.beside)):
         if one and one.step_us:
-            print(
-                f"    recorded {what:7} {one.step_us:10.1f} us a step by its clock, {one.reported_step_us} by the report"
-            )
+            said = f"{one.reported_step_us:.1f}" if one.reported_step_us else "none"
+            print(f"    recorded {what:7} {one.step_us:10.1f} us a step by its clock, {said} by the report", flush=True)
     for row in rows_of(taken):
         saving = f"{'failed':>10}"
         if row["value"] is not None:

@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import stat
+import subprocess
 import sys
 import textwrap
 
@@ -21,18 +22,24 @@ from live import Died, Live  # noqa: E402
 # A step of the program as it is takes 3 ms, of the fixed one 1 ms.
 PROGRAM = textwrap.dedent(
     """
-    import json, sys, time
+    import json, os, sys, time
     step_s = 0.001 if "faster" in sys.argv else 0.003
     if "--fails" in sys.argv or "broken" in sys.argv:
         sys.exit("it cannot work")
     if "--wait" in sys.argv:
         print("field: " + json.dumps({"ready": True}), flush=True)
         sys.stdin.readline()
+        print("field: " + json.dumps({"step_us": 3000.0}), flush=True)
         sys.exit(0)
     print("chatter", flush=True)
     print("field: " + json.dumps({"ready": True, "loss": 0.5}), flush=True)
     for line in sys.stdin:
-        lead, steps = map(int, line.split())
+        lead, steps, *run = line.split()
+        lead, steps = int(lead), int(steps)
+        if run:
+            os.mkdir(run[0])
+            with open(run[0] + "/0", "w") as file:
+                file.write("1234567")
         time.sleep(step_s * lead)
         started = time.perf_counter()
         time.sleep(step_s * steps)
@@ -128,29 +135,33 @@ def test_a_program_that_fails_is_named_and_the_rest_goes_on(field):
 
 def test_reports_logs_and_recordings_are_kept(field):
     field("works")
-    assert "no-link" in (field.out / "reports/works-first.txt").read_text()
-    assert "no-link" not in (field.out / "reports/works.txt").read_text()
-    assert json.loads((field.out / "reports/works.json").read_text())["findings"]
+    for name in ("works", "works-first"):
+        assert "no-link" in (field.out / f"reports/{name}-no-link.txt").read_text()
+        assert "no-link" not in (field.out / f"reports/{name}.txt").read_text()
+        assert json.loads((field.out / f"reports/{name}.json").read_text())["findings"]
     assert "chatter" in (field.out / "logs/works-as-it-is.log").read_text()
-    assert (field.out / "recordings/works.tpk/0").exists()
+    assert (field.out / "recordings/works.tpk/0").read_text() == "1234567"
+    assert (field.out / "recordings/works-first.tpk/0").read_text() == "12345\n"
     assert (field.out / "recordings/turnpike/link.json").exists()
 
 
 def test_what_is_kept_beside_a_recording_judges_another_report_of_it(field):
     [row] = field("works")["rows"]
     known = json.loads((field.out / "recordings/works.json").read_text())
-    again = harness.judged_again(known, {"findings": [finding(saving_step_ns=90_000_000)], "steps": None})
+    steps = {"count": 4, "median_ns": 3_000_000}
+    again = harness.judged_again(known, {"findings": [finding(saving_step_ns=90_000_000)], "steps": steps})
     [judged] = harness.rows_of(again)
     assert judged["value"] == row["value"]
     assert judged["met"] is False
     assert known["came_true"] == ([["faster", "late_loader", "train.py:5"]] if row["met"] else [])
 
 
-def test_recordings_beyond_the_limit_are_named(field, monkeypatch):
-    monkeypatch.setattr(harness, "KEPT_BYTES", 3)
+def test_recordings_beyond_the_limit_are_named_and_first_ones_yield(field, monkeypatch):
+    monkeypatch.setattr(harness, "KEPT_BYTES", 8)
     field("works")
-    assert not (field.out / "recordings/works.tpk").exists()
-    assert (field.out / "recordings/left_out.txt").read_text() == "works.tpk: 6 bytes\n"
+    assert (field.out / "recordings/works.tpk").exists()
+    assert not (field.out / "recordings/works-first.tpk").exists()
+    assert (field.out / "recordings/left_out.txt").read_text() == "works-first.tpk: 6 bytes\n"
 
 
 def test_when_the_time_is_over_no_program_is_begun(field):
@@ -204,7 +215,8 @@ def test_a_fix_by_the_environment_has_no_switch():
 def taken(plain, fixed, **claim):
     fix = programs.Fix("faster", "", ({"rule": "late_loader"},))
     known = harness.Taken(programs.Program("p", "p.py", 4, 1, 3, 1, (fix,)))
-    known.report = {"findings": [finding(**claim)], "steps": None, "losses": {}}
+    report = {"findings": [finding(**claim)], "steps": {"count": 4, "median_ns": 1_000_000}, "losses": {}}
+    known.beside = harness.Recorded(report, 4)
     known.blocks = {harness.PLAIN: plain, "faster": fixed}
     return known
 
@@ -233,6 +245,53 @@ def test_a_fix_that_makes_it_slower_has_the_wrong_sign():
     assert row["sign_right"] is True
 
 
+# Of five blocks the interval is from the least to the largest.
+@pytest.mark.parametrize(
+    ("fixed", "low_ns", "met", "as_none"),
+    [
+        ([1010.0, 1020, 1005, 990, 1010], 0, True, True),
+        ([1010.0, 1020, 1005, 1002, 1010], 0, False, False),  # slower for sure
+        ([1010.0, 1020, 1005, 990, 1010], 1000, False, False),  # a claim of something
+        ([990.0, 980, 985, 1005, 990], 0, True, False),
+        ([800.0, 780, 785, 1005, 790], 0, False, False),  # more than was claimed
+    ],
+)
+def test_no_difference_is_in_a_range_that_begins_at_none(fixed, low_ns, met, as_none):
+    claim = {"saving_step_ns": 50_000, "saving_step_low_ns": low_ns, "saving_step_high_ns": 100_000}
+    [row] = harness.rows_of(taken([1000.0] * 5, fixed, **claim))
+    assert (row["met"], row["counted_as_none"]) == (met, as_none)
+    assert row["value"] == 1000 - sorted(fixed)[2]
+    assert harness.summary([row])["counted_as_none"] == as_none
+
+
+def test_a_claim_is_of_the_recording_beside_the_blocks_and_the_first_one_is_judged_too():
+    known = taken([1000.0] * 3, [600.0] * 3, saving_step_ns=390_000)
+    report = known.beside.report | {"findings": [finding(saving_step_ns=100_000)]}
+    known.first = harness.Recorded(report, 4)
+    [row] = harness.rows_of(known)
+    assert (row["baseline_value"], row["met"], row["claim_is_of_first_recording"]) == (390, True, False)
+    assert (row["first_predicted_low"], row["first_met"]) == (100, False)
+    counts = harness.summary([row])
+    assert (counts["claims_of_first_recordings"], counts["in_range_of_first_recordings"]) == (1, 0)
+
+
+def test_a_claim_that_only_the_first_recording_makes_counts():
+    known = taken([1000.0] * 3, [600.0] * 3)
+    known.first = harness.Recorded(known.beside.report | {"findings": [finding(saving_step_ns=100_000)]}, 4)
+    known.beside.report["findings"] = []
+    [row] = harness.rows_of(known)
+    assert (row["baseline_value"], row["met"], row["claim_is_of_first_recording"]) == (100, False, True)
+
+
+# Such a report's only step is the run.
+def test_a_claim_of_a_run_without_steps_is_shared_among_the_program_s():
+    known = taken([1200.0] * 3, [600.0] * 3, saving_step_ns=2_000_000, saving_pct=1)
+    known.beside.report["steps"] = None
+    known.beside.step_us = 1000.0
+    [row] = harness.rows_of(known)
+    assert row["predicted_low"] == 600
+
+
 def test_the_summary_counts_claims():
     narrow = taken([1000.0] * 3, [600.0] * 3, saving_step_low_ns=390_000, saving_step_high_ns=410_000)
     wide = taken([1000.0] * 3, [600.0] * 3, saving_step_low_ns=500_000, saving_step_high_ns=900_000)
@@ -243,14 +302,15 @@ def test_the_summary_counts_claims():
     broken.failed["faster"] = "it ended"
     rows += harness.rows_of(broken)
     expected = {"claims": 4, "in_range": 1, "narrow": 3, "wrong_sign": 1}
+    expected |= {"counted_as_none": 0, "claims_of_first_recordings": 0, "in_range_of_first_recordings": 0}
     expected |= {"broke_the_program": 1, "findings_without_a_claim": 1}
     assert harness.summary(rows) == expected
 
 
-@pytest.mark.parametrize(("counted", "in_step"), [(4, 1), (3, 1), (12, 3), (11, 3), (2, 0.5), (0, 1)])
+@pytest.mark.parametrize(("counted", "in_step"), [(4, 1), (3, 1), (12, 3), (11, 3), (2, 0.5), (0, 0.25)])
 def test_a_claim_is_of_a_step_of_the_program(counted, in_step):
     known = taken([1000.0] * 3, [600.0] * 3)
-    known.report["steps"] = {"count": counted, "median_ns": 1_000_000}
+    known.beside.report["steps"] = {"count": counted, "median_ns": 1_000_000}
     [row] = harness.rows_of(known)
     assert row["predicted_low"] == 2000 * in_step
     assert row["report_steps_in_step"] == in_step
@@ -269,7 +329,7 @@ def test_the_time_of_the_processors_is_that_between_two_readings():
 
 def test_a_finding_without_a_fix_is_known():
     known = taken([1.0], [1.0])
-    known.report["findings"].append(finding(rule="slow_link"))
+    known.beside.report["findings"].append(finding(rule="slow_link"))
     assert [one["rule"] for one in harness.unfollowed(known)] == ["slow_link"]
 
 
@@ -282,6 +342,39 @@ def test_a_process_that_says_nothing_is_given_up(tmp_path):
     finally:
         live.end()
     assert live.wait(0) < 0
+
+
+CLOCK = """
+import sys, types
+seen = []
+sys.modules["turnpike"] = types.SimpleNamespace(
+    start=lambda run: seen.append("start " + run), stop=lambda: seen.append("stop")
+)
+import os
+import _clock
+os._exit = lambda code: (print(seen, file=sys.stderr), sys.exit(0))
+args = _clock.arguments("A loop.", [])
+clock = _clock.Clock(args)
+while True:
+    seen.append("step")
+    clock.step(0.5)
+"""
+
+
+def test_a_block_is_recorded_where_the_harness_asks_for_it():
+    pytest.importorskip("torch")
+    done = subprocess.run(
+        [sys.executable, "-c", CLOCK, "--device", "cpu", "--warm-up", "1", "--turns"],
+        input="1 2\n2 3 run.tpk\n1 1\n",
+        env=os.environ | {"PYTHONPATH": str(ROOT / "bench/field/programs")},
+        capture_output=True,
+        text=True,
+    )
+    recorded = ["step"] * 2 + ["start run.tpk"] + ["step"] * 3 + ["stop"]
+    assert done.stderr.splitlines()[-1] == str(["step"] * 4 + recorded + ["step"] * 2), done.stderr
+    said = [json.loads(line.removeprefix("field: ")) for line in done.stdout.splitlines() if line]
+    assert said[0] == {"ready": True, "loss": 0.5}
+    assert [one["loss"] for one in said[1:]] == [0.5] * 3 and all(one["step_us"] > 0 for one in said[1:])
 
 
 @pytest.mark.parametrize("name", programs.names())

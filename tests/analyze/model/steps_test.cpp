@@ -334,6 +334,27 @@ TEST(Steps, AreTransfersWhoseIntervalsVaryByLessThanHalfTheirMean) {
   EXPECT_FALSE(is_regular({0, 0, 0, 0, 0}));
 }
 
+// A first step loads kernels: longer than the nine others together.
+TEST(Steps, OfTransfersMayBeginWithOnesThatWarmUp) {
+  ProcessBuilder builder;
+  const std::vector<std::int64_t> starts = {0, 5000, 5500, 5600, 5700, 5800, 5900, 6000, 6100};
+  copies_at(builder, starts, builder.line("/home/user/train.py", 12));
+  const auto found = find(builder, std::vector<std::uint32_t>(starts.size(), 0));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->steps.count, 9u);
+  EXPECT_EQ(found->steps.median_ns, 100);
+  EXPECT_EQ(found->window, (Interval{5500, 6100}));
+  // What is left must still be five that come regularly; elsewhere a pause is none of warming up.
+  const auto is_regular = [](const std::vector<std::int64_t>& times) {
+    ProcessBuilder other;
+    copies_at(other, times, other.line("/home/user/train.py", 12));
+    return find(other, std::vector<std::uint32_t>(times.size(), 0)).has_value();
+  };
+  EXPECT_FALSE(is_regular({0, 5000, 5100, 5200, 5300}));
+  EXPECT_TRUE(is_regular({0, 5000, 5100, 5200, 5300, 5400}));
+  EXPECT_FALSE(is_regular({0, 100, 200, 5200, 5300, 5400}));
+}
+
 TEST(Steps, OfTransfersTakeNoneWithoutTimes) {
   ProcessBuilder builder;
   const auto stack = builder.line("/home/user/train.py", 12);

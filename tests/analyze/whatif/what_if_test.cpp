@@ -127,6 +127,22 @@ TEST(WhatIfExactly, AGapOfTheLoaderShrinksToATenthOfAMillisecond) {
   EXPECT_NEAR(host_bound.predicted_us({Change::kFasterLoader}), 110, kExact);
 }
 
+// Late by 3 ms in some steps and by 1 ms in the others: these wait for the same loader.
+TEST(WhatIfExactly, AtAnUploadThatIsLateNowAndThenShorterGapsShrinkToo) {
+  const auto saved_us = [](int slow_steps) {
+    const Played played(stepping([&](StepProgram& program, std::uint32_t line, int step) {
+      program.work((step % 2 < slow_steps ? 3000 : 1000) * kUs);
+      program.upload({.stack = line, .bytes = 1000, .duration_ns = 20 * kUs});
+      program.kernel(10 * kUs);
+    }));
+    return played.measured_us() - std::max(played.predicted_us({Change::kFasterLoader}), 0.0);
+  };
+  const auto host_us = [](int slow_steps) { return (slow_steps * 3000 + (2 - slow_steps) * 1000) / 2 + 11; };
+  EXPECT_NEAR(saved_us(2), host_us(2) - 111, 5);
+  EXPECT_NEAR(saved_us(1), host_us(1) - 111, 5);
+  EXPECT_NEAR(saved_us(0), 0, kExact);  // nothing tells that 1 ms is a wait
+}
+
 TEST(WhatIfExactly, WithoutACopyOnTheHostTheGapShrinksByIt) {
   // 12.5 MB at 8 GB/s are 1562.5 us.
   const StepCopy batch{.bytes = 12'500'000, .duration_ns = 250 * kUs};

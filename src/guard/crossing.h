@@ -80,6 +80,7 @@ struct Crossing {
   // nullptr: both are filled in.
   void (*complete)(Crossing&) = nullptr;
   const void* host_address = nullptr;  // whose memory is not known yet
+  bool is_memory_open = false;         // whether it is kPageable is asked behind the call
   bool is_captured = false;            // into a graph: it happens at each replay
   bool is_over = false;  // it has happened: of a library outside PyTorch, whose calls are seen and not stopped
   bool is_move = false;  // of tp.to and its like, which ask before they begin

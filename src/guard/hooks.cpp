@@ -24,8 +24,8 @@ CudaRuntime g_runtime;
 void take_new_slots() noexcept;
 
 // Throws what the judge says. Its frame and those of the hooks hold nothing that needs a cleanup.
-void look_at(const Crossing& crossing, const Reach& reach) {
-  if (const char* text = judge(crossing, reach)) CxxRuntime::find()->raise(text);
+void look_at(const Crossing& crossing, const Reach& reach, Where& where) {
+  if (const char* text = judge(crossing, reach, &where)) CxxRuntime::find()->raise(text);
 }
 
 // cudaMemcpyKind. What says nothing of a side, as cudaMemcpyDefault, is kUnsaid here.
@@ -50,18 +50,22 @@ void complete_copy(Crossing& crossing) {
 }
 
 // A side that the call names as the GPU's is that, or the call fails. Of the others the memory decides, unless the call
-// names both and no rule asks: asking takes half of the time that a hook does. `stream`: nullptr of a copy that waits.
+// names both and no rule asks, or one that forbids nothing: asking takes half of the time that a hook does, and less
+// behind the call, when what the driver looks at is in the caches. `stream`: nullptr of a copy that waits.
 Crossing copy(const Reach& reach, const char* call, void* to, const void* from, std::size_t bytes, int said,
               const void* stream, Waits waits) {
   Kinds of_memory = Kind::kPageable;
   of_memory.add(Kind::kRepeat);
   const bool is_said = said == kToGpu || said == kFromGpu;
   Crossing crossing;
-  if (is_said && !reach.asked.meets(of_memory)) {
+  const bool is_asked = reach.asked.meets(of_memory);
+  const bool can_wait = is_asked && is_said && !reach.asked.has(Kind::kRepeat) && can_ask_later(reach);
+  if (is_said && (!is_asked || can_wait)) {
     const bool is_upload = said == kToGpu;
     crossing =
         make_copy(call, is_upload ? kSomeGpu : kSomeHost, is_upload ? kSomeHost : kSomeGpu, bytes, stream, waits);
     crossing.host_address = is_upload ? from : to;
+    crossing.is_memory_open = can_wait;
   } else {
     const Memory target = said == kToGpu ? kSomeGpu : g_runtime.memory_at(to);
     const Memory source = said == kFromGpu ? kSomeGpu : g_runtime.memory_at(from);
@@ -69,6 +73,13 @@ Crossing copy(const Reach& reach, const char* call, void* to, const void* from, 
   }
   crossing.complete = complete_copy;
   return crossing;
+}
+
+// Of a copy that was made.
+void ask_memory(Crossing& crossing, const Reach& reach, const Where& where) noexcept {
+  crossing.host_memory = g_runtime.memory_at(crossing.host_address).host;
+  crossing.host_address = nullptr;
+  if (crossing.host_memory == HostMemory::kPageable) note_pageable(crossing, reach, where);
 }
 
 // A copy whose bytes stand one behind the other.
@@ -90,37 +101,45 @@ Crossing allocation(const char* call, std::size_t bytes) {
   return {.call = call, .kind = Kind::kAlloc, .kinds = Kind::kAlloc, .bytes = bytes};
 }
 
-// The time of a hook up to the real call; it is not counted where the judge throws. Behind the call is nothing but
-// set_is_judged(). No object with a destructor: see look_at().
+// The time of a hook without the real call; it is not counted where the judge throws. No object with a destructor: see
+// look_at().
 template <bool is_timed>
-std::uint64_t begin_hook() noexcept {
+std::uint64_t ticks_of_hook() noexcept {
   return is_timed ? ticks_now() : 0;
 }
 template <bool is_timed>
-void end_hook(std::uint64_t start_ticks) noexcept {
-  if (is_timed) add_self_time(ticks_now() - start_ticks);
+void end_hook(std::uint64_t ticks) noexcept {
+  if (is_timed) add_self_time(ticks);
 }
 
 // A hook: FUNCTION's name, parameters as they are declared and passed on, what kinds a call of it may be, and the
 // crossing that it is for the blocks of `reach`.
 // NOLINTBEGIN(bugprone-macro-parentheses): what would stand in them are lists that have some
-#define TURNPIKE_HOOK(function, parameters, arguments, possible, crossing)   \
-  int(*g_##function) parameters = nullptr;                                   \
-  template <bool is_timed>                                                   \
-  TURNPIKE_HOT int hook_##function parameters {                              \
-    const std::uint64_t start_ticks = begin_hook<is_timed>();                \
-    const Reach* reach = is_anything_guarded() ? guarding_reach() : nullptr; \
-    if (reach == nullptr) {                                                  \
-      end_hook<is_timed>(start_ticks);                                       \
-      return g_##function arguments;                                         \
-    }                                                                        \
-    take_new_slots();                                                        \
-    if (is_concerned(*reach, possible)) look_at(crossing, *reach);           \
-    set_is_judged(true);                                                     \
-    end_hook<is_timed>(start_ticks);                                         \
-    const int result = g_##function arguments;                               \
-    set_is_judged(false);                                                    \
-    return result;                                                           \
+#define TURNPIKE_HOOK(function, parameters, arguments, possible, crossing)                  \
+  int(*g_##function) parameters = nullptr;                                                  \
+  template <bool is_timed>                                                                  \
+  TURNPIKE_HOT int hook_##function parameters {                                             \
+    const std::uint64_t start_ticks = ticks_of_hook<is_timed>();                            \
+    const Reach* reach = is_anything_guarded() ? guarding_reach() : nullptr;                \
+    if (reach == nullptr) {                                                                 \
+      end_hook<is_timed>(ticks_of_hook<is_timed>() - start_ticks);                          \
+      return g_##function arguments;                                                        \
+    }                                                                                       \
+    take_new_slots();                                                                       \
+    Crossing seen{};                                                                        \
+    Where where;                                                                            \
+    if (is_concerned(*reach, possible)) {                                                   \
+      seen = crossing;                                                                      \
+      look_at(seen, *reach, where);                                                         \
+    }                                                                                       \
+    set_is_judged(true);                                                                    \
+    const std::uint64_t call_ticks = ticks_of_hook<is_timed>();                             \
+    const int result = g_##function arguments;                                              \
+    const std::uint64_t end_ticks = ticks_of_hook<is_timed>();                              \
+    set_is_judged(false);                                                                   \
+    if (seen.is_memory_open && result == 0) ask_memory(seen, *reach, where);                \
+    end_hook<is_timed>(ticks_of_hook<is_timed>() - end_ticks + (call_ticks - start_ticks)); \
+    return result;                                                                          \
   }
 // NOLINTEND(bugprone-macro-parentheses)
 

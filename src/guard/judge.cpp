@@ -107,10 +107,16 @@ LogRow* row_of(LogTable& table, const Place& place, Kind kind) noexcept {
 // One crossing while it is judged: what costs something to find out is found out once, where it is needed.
 class Case {
  public:
-  Case(const Crossing& crossing, const Reach& reach)
-      : crossing_(crossing), reach_(reach), place_(place_of_this_thread(evaluator_)) {}
+  Case(const Crossing& crossing, const Reach& reach, const Where& where = {})
+      : crossing_(crossing),
+        reach_(reach),
+        evaluator_(where.evaluator),
+        place_(where.place == nullptr ? place_of_this_thread(evaluator_) : *where.place) {}
+
+  Where where() const noexcept { return {&place_, evaluator_}; }
 
   const char* decide();
+  void note(Kind kind);
 
  private:
   const char* decide_on(Kind kind, const Word& word);
@@ -138,7 +144,7 @@ class Case {
 
   Crossing crossing_;
   const Reach& reach_;
-  std::uintptr_t evaluator_ = 0;
+  std::uintptr_t evaluator_;
   const Place& place_;
   std::optional<NativeFrames> frames_;
 };
@@ -207,6 +213,19 @@ TURNPIKE_HOT const char* Case::decide() {
   return found == nullptr || *found == '\0' ? nullptr : found;
 }
 
+void Case::note(Kind kind) {
+  const bool is_usual = !place_.is_own_move && !place_.is_compiling;
+  const bool is_plain = is_usual && reach_.plain.has(kind);
+  if (is_plain && reach_.logged_plainly.has(kind) && log_again(kind)) return;
+  const Word& word = reach_.on(kind);
+  if (!is_plain && is_spared(kind, word)) return;
+  if (word.rule->level == Level::kLog) {
+    log(kind, word);
+  } else {
+    word.scope->is_within(*word.rule, kind, crossing_.bytes);
+  }
+}
+
 // A hook that is called while its thread judges, as by what the judge itself asks, is not judged.
 TURNPIKE_HOT_THREAD_DATA thread_local bool t_is_judging = false;
 
@@ -225,7 +244,7 @@ TURNPIKE_HOT bool is_concerned(const Reach& reach, Kinds possible) noexcept {
   return reach.asked.meets(possible) || reach.has_deferred();
 }
 
-TURNPIKE_HOT const char* judge(const Crossing& crossing, const Reach& reach) noexcept {
+TURNPIKE_HOT const char* judge(const Crossing& crossing, const Reach& reach, Where* where) noexcept {
   t_is_judging = true;
   const char* found = nullptr;
   try {
@@ -235,13 +254,31 @@ TURNPIKE_HOT const char* judge(const Crossing& crossing, const Reach& reach) noe
       pageable.kinds = Kind::kPageable;
       if (crossing.kinds.has(Kind::kPageable)) found = Case(pageable, reach).decide();
     } else if (is_concerned(reach, crossing.kinds)) {
-      found = Case(crossing, reach).decide();
+      Case one(crossing, reach);
+      if (where != nullptr) *where = one.where();
+      found = one.decide();
     }
   } catch (...) {
     found = nullptr;
   }
   t_is_judging = false;
   return found;
+}
+
+bool can_ask_later(const Reach& reach) noexcept {
+  if (!reach.plain.has(Kind::kPageable)) return false;
+  const Word& word = reach.on(Kind::kPageable);
+  return reach.logged_plainly.has(Kind::kPageable) ||
+         (word.rule->level == Level::kLimit && word.scope->is_far_from(*word.rule, Kind::kPageable));
+}
+
+void note_pageable(const Crossing& crossing, const Reach& reach, const Where& where) noexcept {
+  t_is_judging = true;
+  try {
+    Case(crossing, reach, where).note(Kind::kPageable);
+  } catch (...) {
+  }
+  t_is_judging = false;
 }
 
 const char* judge(const Crossing& crossing) noexcept {

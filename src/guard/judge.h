@@ -1,7 +1,10 @@
 // Decides on a crossing: whether it may happen, is noted, or raises an exception where it is called.
 #pragma once
 
+#include <cstdint>
+
 #include "guard/crossing.h"
+#include "guard/place.h"
 #include "guard/threads.h"
 
 namespace turnpike::guard {
@@ -14,9 +17,20 @@ const Reach* guarding_reach() noexcept;
 // about the call.
 bool is_concerned(const Reach& reach, Kinds possible) noexcept;
 
+// Where a call is made, once it was looked up.
+struct Where {
+  const Place* place = nullptr;
+  std::uintptr_t evaluator = 0;
+};
+
 // nullptr: it may happen. Else the text to throw, valid until the thread's next call. Nothing leaves by an exception:
 // out of memory, a crossing happens.
-const char* judge(const Crossing& crossing, const Reach& reach) noexcept;
+const char* judge(const Crossing& crossing, const Reach& reach, Where* where = nullptr) noexcept;
 const char* judge(const Crossing& crossing) noexcept;
+
+// Whether the rule on kPageable stops no call that is about to be made: whether it is pageable, can be asked behind it.
+bool can_ask_later(const Reach& reach) noexcept;
+// Then notes a call that was made, with what judge() found before it.
+void note_pageable(const Crossing& crossing, const Reach& reach, const Where& where) noexcept;
 
 }  // namespace turnpike::guard

@@ -27,6 +27,12 @@ bool Scope::is_within(const Rule& rule, Kind kind, std::uint64_t bytes) noexcept
   return count <= rule.most_count && all_bytes <= rule.most_bytes;
 }
 
+bool Scope::is_far_from(const Rule& rule, Kind kind) const noexcept {
+  constexpr std::uint64_t kMostAtOnce = 1 << 16;  // calls of all threads
+  const std::uint64_t count = used_[static_cast<std::size_t>(kind)].count.load(std::memory_order_relaxed);
+  return rule.most_bytes == UINT64_MAX && count < rule.most_count && rule.most_count - count > kMostAtOnce;
+}
+
 bool Scope::is_warm(const Place& place, Kind kind) {
   if (seen_ == nullptr) return true;
   auto& seen = seen_->at(place)[static_cast<std::size_t>(kind)];

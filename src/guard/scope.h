@@ -34,6 +34,8 @@ class Scope {
 
   // Counts one more, and says whether the rule's limit still permits it.
   bool is_within(const Rule& rule, Kind kind, std::uint64_t bytes) noexcept;
+  // Whether a limit is so far that what the threads are about to do cannot reach it. Never of bytes.
+  bool is_far_from(const Rule& rule, Kind kind) const noexcept;
   // Whether the place has had its warm-up for this kind, which rules().skip counts. Throws std::bad_alloc.
   bool is_warm(const Place& place, Kind kind);
 

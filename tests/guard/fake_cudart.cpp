@@ -14,6 +14,9 @@ std::atomic<long> g_calls{0};
 std::atomic<int> g_is_capturing{0};
 std::atomic<int> g_call_ms{0};
 std::atomic<int> g_question_ms{0};
+std::atomic<int> g_error{0};
+std::atomic<long> g_questions_before{0};
+thread_local long t_open_questions = 0;  // since the thread's last call
 
 bool is_in(const char* area, const void* address) {
   return address >= area && address < area + kArea;
@@ -25,8 +28,10 @@ void take(const std::atomic<int>& ms) {
 
 int called() {
   ++g_calls;
+  g_questions_before += t_open_questions;
+  t_open_questions = 0;
   take(g_call_ms);
-  return 0;
+  return g_error;
 }
 
 }  // namespace
@@ -41,6 +46,20 @@ EXPORT void* fake_pinned() {
 }
 EXPORT long fake_calls() {
   return g_calls.load();
+}
+// What calls return from now on.
+EXPORT void fake_fail(int error) {
+  g_error = error;
+}
+// How often it was asked what an address is since then, before a call of the same thread and behind its last one.
+EXPORT void fake_forget_questions() {
+  g_questions_before = t_open_questions = 0;
+}
+EXPORT long fake_questions_before() {
+  return g_questions_before;
+}
+EXPORT long fake_questions_behind() {
+  return t_open_questions;
 }
 EXPORT void fake_capture(int is_capturing) {
   g_is_capturing = is_capturing;
@@ -58,6 +77,7 @@ struct FakeAttributes {
 };
 EXPORT int cudaPointerGetAttributes(FakeAttributes* to, const void* address) {
   std::memset(to, 0, sizeof *to);
+  ++t_open_questions;
   take(g_question_ms);
   for (int device = 0; device < 2; ++device) {
     if (is_in(g_gpu[device], address)) *to = {2, device, nullptr, nullptr};

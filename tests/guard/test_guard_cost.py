@@ -55,10 +55,10 @@ with tp.guard(d2h="disallow"):
     check(
         found,
         {
-            "wait, logged again": 4500,  # [4817]
+            "wait, logged again": 4300,  # [4817]
             "upload, logged again": 5500,  # [6135]
-            "download and wait, logged again": 9300,  # [10386]
-            "limit not reached": 5100,  # [5521]
+            "download and wait, logged again": 9100,  # [10386]
+            "limit not reached": 5000,  # [5521]
             "site allowed": 5500,  # [12439]
             "allowed around it": 700,  # [2052]
             "of another kind": 650,  # [1292]

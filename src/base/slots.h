@@ -2,6 +2,8 @@
 // restored.
 #pragma once
 
+#include <link.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -9,8 +11,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-struct link_map;
 
 namespace turnpike {
 

@@ -92,8 +92,8 @@ Status wait_until_idle(const Nvml& nvml, const Gpu& gpu, const Sleep& sleep, mil
 
 }  // namespace
 
-Result<IdleLinks> measure_idle_links(const Driver& driver, const Nvml& nvml, const Sleep& sleep,
-                                     std::size_t rate_bytes) {
+Result<IdleLinks> measure_idle_links(const Driver& driver, const Nvml& nvml, const Sleep& sleep, std::size_t rate_bytes,
+                                     const Now& now) {
   if (const auto code = driver.init(0); code != 0) {
     return Error{"the CUDA driver does not start: " + driver.describe(code)};
   }
@@ -104,10 +104,10 @@ Result<IdleLinks> measure_idle_links(const Driver& driver, const Nvml& nvml, con
   for (const Gpu& gpu : one_of_each_name(driver)) {
     if (measured.took > kMeasuringTime) break;
     if (const auto idle = wait_until_idle(nvml, gpu, sleep, left); !idle) return idle.error();
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = now();
     auto links = measure_links(driver, gpu.ordinal, rate_bytes, kShortWarmUpMs);
     if (!links) return links.error();
-    measured.took += std::chrono::steady_clock::now() - start;
+    measured.took += now() - start;
     measured.links.push_back(std::move(links->front()));
   }
   return measured;

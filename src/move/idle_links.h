@@ -27,12 +27,14 @@ struct IdleLinks {
 };
 
 using Sleep = std::function<void(std::chrono::milliseconds)>;
+using Now = std::function<std::chrono::steady_clock::time_point()>;
 
 // One GPU of each name, as reports know them by it; none where there is no driver or GPU. An Error where NVML cannot
 // tell who uses them, where another process does, and where a measurement failed.
 Result<IdleLinks> measure_idle_links();
 // The same with others in the place of the driver, NVML and the clock.
 Result<IdleLinks> measure_idle_links(const cuda::Driver& driver, const cuda::Nvml& nvml, const Sleep& sleep,
-                                     std::size_t rate_bytes = kShortRateBytes);
+                                     std::size_t rate_bytes = kShortRateBytes,
+                                     const Now& now = std::chrono::steady_clock::now);
 
 }  // namespace turnpike::move

@@ -122,6 +122,20 @@ TEST(LargePages, AreAskedForByDownloadsOfFourMebibytesIntoFreshMemory) {
   EXPECT_THAT(downloaded({.is_pinned = true}).first, IsEmpty());
 }
 
+// Where most of the memory was touched its pages are there, small or large.
+TEST(LargePages, AreAskedForWhenUntouchedMemoryIsPageLocked) {
+  for (const bool is_touched : {false, true}) {
+    const Untouched memory;
+    EngineRun run(1, {.pace = simulated::Pace::kAtOnce}, Settings{.threads = 2});
+    run.more_pinned_bytes = 4 * kMiB;
+    if (is_touched) std::memset(memory.data(), 1, 4 * kMiB);
+    EXPECT_TRUE(run.engine->pin(memory.data(), 4 * kMiB));
+    EXPECT_EQ(memory.advised(), is_touched ? Ranges{} : if_there_are_any({{0, 4 * kMiB}}));
+    EXPECT_TRUE(run.engine->unpin(memory.data()));
+    run.end();
+  }
+}
+
 TEST(LargePages, AreWhatADownloadIntoFreshMemoryIsCutAt) {
   EXPECT_EQ(downloaded({.size_bytes = 8 * kMiB}).second, 4U);
   EXPECT_GT(downloaded({.size_bytes = 8 * kMiB, .is_fresh = false}).second, 4U);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -353,6 +354,7 @@ cuda::Nvml fake_nvml() {
     return 0;
   };
   nvml.compute_processes = [](nvmlDevice_st*, unsigned int* count, void*) {
+    EXPECT_EQ(*count, 0U) << "there is no room for any";
     *count = g_fake->processes[std::min(g_fake->looks++, g_fake->processes.size() - 1)];
     return *count == 0 ? 0 : cuda::kNvmlInsufficientSize;
   };
@@ -363,13 +365,18 @@ class IdleLinks : public LinkRates {
  protected:
   Result<std::vector<LinkRate>> measure_idle(const cuda::Nvml& nvml = fake_nvml()) {
     const auto sleep = [this](std::chrono::milliseconds time) { slept_ += time; };
-    auto measured = measure_idle_links(fake_table(), nvml, sleep, kBytes);
+    const auto now = [this] {
+      return std::chrono::steady_clock::time_point(std::exchange(now_, now_ + measuring_takes_));
+    };
+    auto measured = measure_idle_links(fake_table(), nvml, sleep, kBytes, now);
     EXPECT_EQ(fake_.nvml_sessions, 0);
     if (!measured) return measured.error();
     EXPECT_EQ(measured->took.count() > 0, !measured->links.empty());
     return std::move(measured->links);
   }
   std::chrono::milliseconds slept_{0};
+  std::chrono::nanoseconds now_{0};
+  std::chrono::milliseconds measuring_takes_{10};
 };
 
 TEST_F(IdleLinks, AreMeasuredAtOnceWhereNobodyUsesTheGpu) {
@@ -511,6 +518,14 @@ TEST_F(IdleLinks, AreOfOneGpuOfEachName) {
   const auto links = measure_idle();
   ASSERT_EQ(links->size(), 2u);
   EXPECT_EQ(links->back().device_name, "Second GPU");
+}
+
+TEST_F(IdleLinks, AreNotBegunAfterHalfASecond) {
+  fake_.device_count = 2;
+  measuring_takes_ = std::chrono::milliseconds(500);
+  EXPECT_EQ(measure_idle()->size(), 2u);
+  measuring_takes_ = std::chrono::milliseconds(501);
+  EXPECT_EQ(measure_idle()->size(), 1u);
 }
 
 // A name that fills its memory has no end of its own.

@@ -96,8 +96,9 @@ TEST(Pin, TakesTheGpuOfItsThreadBeforeAnyOther) {
     int current;
     int expected;
   };
-  for (const Case& one : {Case{{1}, 2, 2}, Case{{2}, 1, 1}, Case{{2, 1}, simulated::kHost, 1},
-                          Case{{2}, simulated::kHost, 2}, Case{{}, simulated::kHost, 0}}) {
+  for (const Case& one :
+       {Case{{1}, 2, 2}, Case{{2}, 1, 1}, Case{{2, 1}, simulated::kHost, 1}, Case{{1, 0}, simulated::kHost, 0},
+        Case{{2}, simulated::kHost, 2}, Case{{}, simulated::kHost, 0}}) {
     SCOPED_TRACE(one.expected);
     simulated::Simulation simulation(1, {.devices = 3});
     for (const int device : one.used) std::thread([&] { simulation.set_device(device); }).join();

@@ -98,7 +98,7 @@ TEST(Reaping, IsPartOfEveryCallOfTheEngine) {
       (calls.*call)();
       EXPECT_TRUE(first.has_arrived() && second.has_arrived());
       EXPECT_FALSE(first.is_owned() || second.is_owned());
-      run.simulation.finish();
+      EXPECT_TRUE(calls.transfer == nullptr || calls.transfer->wait());
     }
     run.end();
   }

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <thread>
 #include <vector>
 
@@ -169,6 +171,28 @@ TEST_F(Stagers, HaveThreadsAfterOtherSettingsToo) {
     EXPECT_TRUE(is_soon([&] { return stager.is_over(*job); }));
     stager.help_until_over(*job);
     stager.configure(kSettings);
+  }
+}
+
+std::size_t threads_of_process() {
+  const std::filesystem::directory_iterator threads("/proc/self/task");
+  return static_cast<std::size_t>(std::distance(begin(threads), end(threads)));
+}
+
+// Fewer threads are no more than that: those that the settings before had are gone.
+TEST_F(Stagers, HaveAsManyThreadsAsTheSettingsSay) {
+  std::thread([] {}).join();  // ThreadSanitizer starts a thread of its own beside the first
+  const std::size_t before = threads_of_process();
+  Stager stager(*device_, kSettings);
+  for (const unsigned int threads : {3U, 1U, 2U}) {
+    Settings settings = kSettings;
+    settings.threads = threads;
+    stager.configure(settings);
+    EXPECT_TRUE(is_soon([&] { return threads_of_process() == before; })) << "without a job there are none";
+    const auto job = upload(100, true);
+    EXPECT_TRUE(stager.submit(job));
+    stager.help_until_over(*job);
+    EXPECT_EQ(threads_of_process(), before + threads);
   }
 }
 

@@ -18,7 +18,7 @@ constexpr Settings kSmall{.threads = 1, .chunk_bytes = 4096, .pinned_bytes = 10 
 // A small download that nobody asks about.
 class Unasked {
  public:
-  explicit Unasked(EngineRun& run) : run_(run) {
+  explicit Unasked(EngineRun& run) {
     const DeviceAddress device = run.simulation.device_memory(0, kBytes);
     std::fill_n(run.simulation.bytes(device), kBytes, std::byte{7});
     auto owner = run.watched(bytes_);
@@ -34,7 +34,6 @@ class Unasked {
   Transfer& transfer() const { return *transfer_; }
 
  private:
-  EngineRun& run_;
   std::shared_ptr<std::vector<std::byte>> bytes_ = std::make_shared<std::vector<std::byte>>(kBytes);
   std::weak_ptr<void> owner_;
   std::unique_ptr<Transfer> transfer_;

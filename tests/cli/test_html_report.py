@@ -5,6 +5,8 @@ import hashlib
 import json
 import os
 import re
+import resource
+import subprocess
 import time
 
 import pytest
@@ -56,6 +58,18 @@ def test_every_event_of_the_run_is_in_a_lane(page_of, tmp_path):
             counts[lane["kind"]] = counts.get(lane["kind"], 0) + sum(block["count"] for block in lane["blocks"])
     assert (counts["host"], counts["stream"], counts["copy_up"]) == (100, 50, 50)
     assert contents["left_out"] == []
+
+
+def test_a_temporary_file_that_cannot_be_written_is_an_error_and_leaves_no_page(turnpike, environment, tmp_path):
+    write_run(tmp_path / "train.tpk", copies=100_000)
+    result = subprocess.run(
+        [str(turnpike), "report", "train.tpk", "--html", "page.html"],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY)),
+    )  # fmt: skip
+    assert result.returncode == 4
+    assert re.search(r"cannot write a temporary file in /.*: File too large.*TMPDIR", result.stderr)
+    assert [path.name for path in tmp_path.iterdir()] == ["train.tpk"]
 
 
 def test_the_gpu_idle_time_has_its_causes(run, page_of, tmp_path):

@@ -73,20 +73,22 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
     memory = analysis.memory(span->start_ns);
   }
   if (span && times) {
-    add_device_time(*times, *span, steps);
+    const std::vector<Interval> whole = steps ? whole_steps(timeline, *steps) : std::vector<Interval>();
+    const Interval window = steps ? Interval{whole.front().start_ns, whole.back().end_ns} : *span;
+    add_device_time(*times, window, steps);
     add_ranges(range_verdicts(*times, process, timeline));
-    IdleTimes idle = analysis.idle_times(*times, steps ? steps->window : *span);
+    IdleTimes idle = analysis.idle_times(*times, window);
     if (watch_) idle.keep();
-    idle_.add(idle, steps ? std::optional(steps->window) : std::nullopt);
+    idle_.add(idle, steps ? std::optional(window) : std::nullopt);
     const ProcessModel model = analysis.model(steps, rates_);
     FoundFindings found = find_findings(model, watch_ != nullptr);
-    auto rank = rank_run(process, timeline, steps ? steps->window : *span, steps ? steps->whole_count : 1);
+    auto rank = rank_run(process, timeline, window, steps ? steps->whole_count : 1);
     if (watch_) {
       watch_({process, timeline, &idle, &model, &found, &analysis.stacks(), &analysis.activity(),
               rank ? &*rank : nullptr, &span, &memory});
     }
     if (rank) ranks_.add(std::move(*rank), model.measured_step_ns(), found);
-    add_model(model, *times, std::move(found));
+    add_model(model, *times, whole, std::move(found));
   } else if (watch_) {
     watch_({process, timeline, nullptr, nullptr, nullptr, &analysis.stacks(), &analysis.activity(), nullptr, &span,
             &memory});
@@ -95,20 +97,21 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   offer_steps(std::move(steps));
 }
 
-void RunAnalysis::add_device_time(const DeviceTimes& times, const Interval& span,
+void RunAnalysis::add_device_time(const DeviceTimes& times, const Interval& window,
                                   const std::optional<FoundSteps>& steps) {
-  const DeviceTime time = times.within(IntervalSet({steps ? steps->window : span}));
+  const DeviceTime time = times.within(IntervalSet({window}));
   if (!steps) return time_of_runs_.add(time);
   if (time.span_ns == 0) return;  // no device in these steps
   time_of_steps_.add(time);
   scope_.whole_steps += steps->whole_count;
   ++scope_.processes;
   scope_.has_warm_up = scope_.has_warm_up || steps->has_warm_up;
+  scope_.is_of_devices = scope_.is_of_devices || steps->steps.is_host_ahead();
 }
 
 // Threads and leads are told of one process: of the one that launches most.
-void RunAnalysis::add_model(const ProcessModel& model, const DeviceTimes& times, FoundFindings found) {
-  const std::optional<FoundSteps>& steps = model.steps();
+void RunAnalysis::add_model(const ProcessModel& model, const DeviceTimes& times, std::span<const Interval> steps,
+                            FoundFindings found) {
   add_findings(std::move(found));
   auto threads = describe_threads(model);
   std::uint64_t launches = 0;
@@ -117,7 +120,7 @@ void RunAnalysis::add_model(const ProcessModel& model, const DeviceTimes& times,
   most_launches_ = launches;
   details_.threads = std::move(threads);
   details_.launch_lead = launch_lead_of(model);
-  details_.steps_by_bound = steps ? steps_by_bound(times, *steps) : std::map<Bound, std::uint64_t>();
+  details_.steps_by_bound = steps_by_bound(times, steps);
 }
 
 // Ranges of several processes: of each name the process that spent most time in it speaks for all.

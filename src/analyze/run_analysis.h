@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -37,8 +38,11 @@ class RunAnalysis {
 
  private:
   void add_losses(const trace::Process& process, const Timeline& timeline);
-  void add_device_time(const DeviceTimes& times, const Interval& span, const std::optional<FoundSteps>& steps);
-  void add_model(const ProcessModel& model, const DeviceTimes& times, FoundFindings found);
+  // `window`: of the steps, or the whole run without them.
+  void add_device_time(const DeviceTimes& times, const Interval& window, const std::optional<FoundSteps>& steps);
+  // `steps`: as whole_steps() gives them; none where there are none.
+  void add_model(const ProcessModel& model, const DeviceTimes& times, std::span<const Interval> steps,
+                 FoundFindings found);
   void add_ranges(std::vector<RangeVerdict> ranges);
   void add_memory(std::optional<MemoryUse> use);
   void offer_steps(std::optional<FoundSteps> found);

@@ -216,6 +216,47 @@ TEST(RunAnalysis, SaysThatTheWarmUpOfAnyProcessWasLeftOut) {
   }
 }
 
+// Ten steps of 10 us on the CPU, each of which launches a kernel of 80 us: these begin 50 us after the first launch,
+// 100 us after each other.
+LoadedProcess running_ahead() {
+  ProcessBuilder builder;
+  constexpr std::int64_t kUs = 1000;
+  constexpr std::int64_t kFirst = 1'000'000;
+  for (std::int64_t step = 0; step < 10; ++step) {
+    const std::int64_t at_ns = kFirst + step * 10 * kUs;
+    builder.range("step", at_ns, at_ns + 10 * kUs);
+    const auto correlation = static_cast<std::uint32_t>(step + 1);
+    builder.call({.kind = trace::CallKind::kLaunch,
+                  .start_ns = at_ns,
+                  .end_ns = at_ns + 5 * kUs,
+                  .correlation = correlation,
+                  .name = "cudaLaunchKernel"});
+    const std::int64_t begun_ns = kFirst + (50 + step * 100) * kUs;
+    builder.kernel({.start_ns = begun_ns, .end_ns = begun_ns + 80 * kUs, .correlation = correlation});
+  }
+  return builder.take();
+}
+
+// Within the CPU's 100 us, the GPU did half of the first step.
+TEST(RunAnalysis, JudgesTheTimeOfTheGpuWhereTheCpuRunsAhead) {
+  std::vector<LoadedProcess> processes;
+  processes.push_back(running_ahead());
+  const Report report = report_of(processes);
+  ASSERT_TRUE(report.steps && report.steps->is_host_ahead());
+  EXPECT_EQ(report.steps->whole_count, 10u);
+  constexpr double kSpanUs = 50 + 900 + 80;
+  EXPECT_DOUBLE_EQ(*report.verdict.gpu_busy_pct, 100 * 800 / kSpanUs);
+  EXPECT_DOUBLE_EQ(*report.verdict.gpu_idle_pct, 100 * (50 + 9 * 20) / kSpanUs);
+  EXPECT_THAT(report.verdict.why,
+              StartsWith("Over the GPU's time for the 10 whole steps, kernels ran for 77.7 % of the time"));
+  std::int64_t in_steps_ns = 0;
+  for (const IdleSite& row : report.idle) in_steps_ns += row.in_steps_ns;
+  EXPECT_EQ(in_steps_ns, (50 + 9 * 20) * 1000);
+  std::uint64_t steps = 0;
+  for (const auto& [bound, count] : report.verdict.steps_by_bound) steps += count;
+  EXPECT_EQ(steps, 10u);
+}
+
 TEST(RunAnalysis, JudgesTheWholeRunWithoutSteps) {
   std::vector<LoadedProcess> processes;
   processes.push_back(rank(0, 5, 7));

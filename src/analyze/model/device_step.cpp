@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,44 @@ std::optional<std::int64_t> device_step_ns(const Timeline& timeline, const Found
     if (ends_ns[i - 1] != kNothing && ends_ns[i] != kNothing) distances_ns.push_back(ends_ns[i] - ends_ns[i - 1]);
   }
   return median(std::move(distances_ns));
+}
+
+namespace {
+
+// Where one whole step ends and the next one begins on the host.
+std::vector<std::int64_t> bounds_ns(const FoundSteps& steps) {
+  const auto first = std::lower_bound(steps.starts_ns.begin(), steps.starts_ns.end(), steps.window.start_ns);
+  const auto end = std::lower_bound(first, steps.starts_ns.end(), steps.window.end_ns);
+  std::vector<std::int64_t> bounds(first, end);
+  if (bounds.empty()) bounds.push_back(steps.window.start_ns);
+  bounds.push_back(std::max(steps.window.end_ns, bounds.back()));
+  return bounds;
+}
+
+// Each bound, or if that is later, when the devices had done what was issued before it.
+std::vector<std::int64_t> done_ns(const Timeline& timeline, const std::vector<std::int64_t>& bounds) {
+  std::vector<std::int64_t> done = bounds;
+  const auto add = [&](const auto& work) {
+    if (work.call == kNone || !work.has_times() || !timeline.calls[work.call].has_times()) return;
+    const auto next = std::upper_bound(bounds.begin(), bounds.end(), timeline.calls[work.call].start_ns);
+    if (next == bounds.end()) return;
+    std::int64_t& end_ns = done[static_cast<std::size_t>(next - bounds.begin())];
+    end_ns = std::max(end_ns, work.end_ns);
+  };
+  for (const auto& kernel : timeline.kernels) add(kernel);
+  for (const auto& transfer : timeline.transfers) add(transfer);
+  std::partial_sum(done.begin(), done.end(), done.begin(), [](auto a, auto b) { return std::max(a, b); });
+  return done;
+}
+
+}  // namespace
+
+std::vector<Interval> whole_steps(const Timeline& timeline, const FoundSteps& steps) {
+  std::vector<std::int64_t> bounds = bounds_ns(steps);
+  if (steps.steps.is_host_ahead()) bounds = done_ns(timeline, bounds);
+  std::vector<Interval> whole;
+  for (std::size_t i = 1; i < bounds.size(); ++i) whole.push_back({bounds[i - 1], bounds[i]});
+  return whole;
 }
 
 }  // namespace turnpike::analyze

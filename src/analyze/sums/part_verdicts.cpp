@@ -14,13 +14,11 @@ constexpr std::size_t kMaxRanges = 20;
 
 }  // namespace
 
-std::map<Bound, std::uint64_t> steps_by_bound(const DeviceTimes& times, const FoundSteps& steps) {
+std::map<Bound, std::uint64_t> steps_by_bound(const DeviceTimes& times, std::span<const Interval> steps) {
   std::map<Bound, std::uint64_t> counts;
-  for (std::size_t i = 0; i < steps.starts_ns.size(); ++i) {
-    const std::int64_t start_ns = steps.starts_ns[i];
-    const std::int64_t end_ns = i + 1 < steps.starts_ns.size() ? steps.starts_ns[i + 1] : steps.window.end_ns;
-    if (start_ns < steps.window.start_ns || end_ns > steps.window.end_ns || end_ns <= start_ns) continue;
-    const DeviceTime time = times.within(IntervalSet({{start_ns, end_ns}}));
+  for (const Interval& step : steps) {
+    if (step.end_ns <= step.start_ns) continue;
+    const DeviceTime time = times.within(IntervalSet({step}));
     if (time.span_ns > 0) ++counts[bound_by(time)];
   }
   return counts;

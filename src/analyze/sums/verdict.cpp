@@ -42,7 +42,8 @@ double percent(std::int64_t part_ns, std::int64_t whole_ns) {
 std::string scope_text(const VerdictScope& scope) {
   if (scope.is_range) return "While it was open";
   if (scope.whole_steps == 0) return "Over all that was recorded";
-  std::string text = "Over the " + std::to_string(scope.whole_steps) + " whole steps";
+  std::string text = scope.is_of_devices ? "Over the GPU's time for the " : "Over the ";
+  text += std::to_string(scope.whole_steps) + " whole steps";
   if (scope.processes > 1) text += " of " + std::to_string(scope.processes) + " processes";
   if (scope.has_warm_up) text += " after the warm-up";
   return text;

@@ -1,7 +1,8 @@
 // What bounds the run: what the GPU did with its time, and what the host did while the GPU ran no kernel.
 //
 // It is about the steps where there are any: from the start of the first to the end of the last whole one, without
-// those that warm up. Start-up, checkpoints at the end and the like are no part of it then.
+// those that warm up; where the host runs ahead, as the devices have them (device_step.h). Start-up, checkpoints at the
+// end and the like are no part of it then.
 //
 // Every nanosecond of that time is, on each device, exactly one of: a kernel runs; a transfer runs and no kernel;
 // nothing runs, for the cause that host_states.h gives to the moment. Several devices and processes add up. This knows
@@ -62,6 +63,7 @@ struct VerdictScope {
   std::uint64_t whole_steps = 0;  // of all processes; 0: no steps were found, and it is the whole run
   std::size_t processes = 0;      // that have steps
   bool has_warm_up = false;       // whether steps at the start were left out
+  bool is_of_devices = false;     // the host ran ahead: it is about the time in which devices did what steps issued
   bool is_range = false;          // it is about the ranges of one name
 };
 

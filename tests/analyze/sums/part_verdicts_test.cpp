@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analyze/model/device_step.h"
 #include "analyze/process_builder.h"
 
 namespace turnpike::analyze {
@@ -13,8 +14,10 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-FoundSteps steps_of(std::vector<std::int64_t> starts_ns, const Interval& window) {
-  return {.steps = {}, .starts_ns = std::move(starts_ns), .window = window, .whole_count = 0, .has_warm_up = false};
+std::vector<Interval> steps_of(std::vector<std::int64_t> starts_ns, const Interval& window) {
+  return whole_steps(
+      Timeline(),
+      {.steps = {}, .starts_ns = std::move(starts_ns), .window = window, .whole_count = 0, .has_warm_up = false});
 }
 
 // A kernel from 0 to 95, a copy from 130 to 180, a kernel from 200 to 290.
@@ -29,7 +32,7 @@ Activity two_kernels_and_a_copy() {
 TEST(StepsByBound, CountEachStepOfTheWindow) {
   const Activity activity = two_kernels_and_a_copy();
   const DeviceTimes times(activity, {.sync_waits = {{300, 380}}});
-  const FoundSteps steps = steps_of({0, 100, 200, 300}, {0, 400});
+  const auto steps = steps_of({0, 100, 200, 300}, {0, 400});
   EXPECT_THAT(steps_by_bound(times, steps),
               ElementsAre(Pair(Bound::kGpu, 2u), Pair(Bound::kMixed, 1u), Pair(Bound::kSync, 1u)));
 }

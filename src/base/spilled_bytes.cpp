@@ -44,6 +44,8 @@ SpilledBytes::~SpilledBytes() {
 std::uint64_t SpilledBytes::append(std::span<const std::byte> bytes) {
   const std::uint64_t place = size_;
   const std::size_t kept = std::min(bytes.size(), most_in_memory_ - in_memory_.size());
+  // At once, so that nothing is copied again: the system gives pages of it as they are written.
+  if (in_memory_.empty() && kept > 0) in_memory_.reserve(most_in_memory_);
   in_memory_.insert(in_memory_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(kept));
   if (kept < bytes.size()) {
     if (!has_file()) open_file();

@@ -27,7 +27,11 @@ std::size_t block_size(std::span<const Event> events);
 // `name` holds for each name; empty: the name itself.
 std::string planes_of(std::span<const Event> events, std::span<const Column> columns, BlockHeader& header,
                       std::span<const std::uint32_t> names = {});
+// How much time the compression of a block may take for how much of its size.
+enum class Effort : std::uint8_t { kSmallPage, kLargePage, kKernelsOfLargePage };
+// `before_bytes`: the planes of all blocks before it. More of them make a large page.
+Effort effort_for(LaneKind kind, std::uint64_t before_bytes);
 // The text of a block's element.
-std::string packed(std::string_view planes);
+std::string packed(std::string_view planes, Effort effort = Effort::kSmallPage);
 
 }  // namespace turnpike::report::html

@@ -26,9 +26,10 @@ BlockPacker::~BlockPacker() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-std::shared_future<std::string> BlockPacker::pack(std::string planes) {
+std::shared_future<std::string> BlockPacker::pack(std::string planes, Effort effort) {
   // Not what the task holds: that lives as long as its future.
-  Task task([this, bytes = std::move(planes)]() mutable { return pack_one_(std::exchange(bytes, {})); });
+  Task task(
+      [this, effort, bytes = std::move(planes)]() mutable { return pack_one_(std::exchange(bytes, {}), effort); });
   std::shared_future<std::string> text = task.get_future().share();
   if (threads_.size() < most_threads_) start_thread();
   if (threads_.empty()) {

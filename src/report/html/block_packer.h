@@ -20,7 +20,7 @@ namespace turnpike::report::html {
 // Pages are the same bytes with any number of threads. One thread uses a packer.
 class BlockPacker {
  public:
-  using Pack = std::function<std::string(std::string_view)>;
+  using Pack = std::function<std::string(std::string_view planes, Effort effort)>;
 
   // How many threads compress: one for each core that this process may use, at most kMaxThreads; none with one core.
   static std::size_t usual_threads();
@@ -38,7 +38,7 @@ class BlockPacker {
   BlockPacker& operator=(const BlockPacker&) = delete;
 
   // The text of a block, once it is known; what went wrong is thrown by get().
-  std::shared_future<std::string> pack(std::string planes);
+  std::shared_future<std::string> pack(std::string planes, Effort effort = Effort::kSmallPage);
 
  private:
   using Task = std::packaged_task<std::string()>;

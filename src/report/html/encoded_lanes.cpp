@@ -7,7 +7,7 @@
 namespace turnpike::report::html {
 
 EncodedLanes::EncodedLanes(const EncodedLanes& other)
-    : lanes_(other.lanes_), blocks_(other.blocks_), packer_(other.packer_) {}
+    : lanes_(other.lanes_), blocks_(other.blocks_), planes_bytes_(other.planes_bytes_), packer_(other.packer_) {}
 
 void EncodedLanes::add(const Lane& lane, std::uint32_t group, std::optional<std::size_t> fix, const Strings& strings) {
   begin(lane, group, fix);
@@ -35,7 +35,10 @@ void EncodedLanes::add_block(std::span<const Event> events, const Strings& strin
     if (lane.names.size() < kMaxLaneNames) lane.names.push_back(event.name);
   }
   BlockHeader header{.id = static_cast<std::uint32_t>(blocks_.size())};
-  const std::size_t place = store_->add(packer_->pack(planes_of(events, columns_of(lane.kind), header, name_in_lane_)));
+  std::string planes = planes_of(events, columns_of(lane.kind), header, name_in_lane_);
+  const Effort effort = effort_for(lane.kind, planes_bytes_);
+  planes_bytes_ += planes.size();
+  const std::size_t place = store_->add(packer_->pack(std::move(planes), effort));
   blocks_.push_back({store_, place});
   lane.blocks.push_back(std::move(header));
 }

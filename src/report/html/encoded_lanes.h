@@ -47,6 +47,7 @@ class EncodedLanes {
 
   std::vector<LaneEntry> lanes_;
   std::vector<Block> blocks_;
+  std::uint64_t planes_bytes_ = 0;  // of all blocks
   std::shared_ptr<BlockStore> store_ = std::make_shared<BlockStore>();
   // Of the last lane, by index into the strings: what its events say instead of the name.
   std::vector<std::uint32_t> name_in_lane_;

@@ -30,7 +30,7 @@ TEST(HtmlBlockPacker, UsesNoThreadWhereItIsToldSo) {
   const auto caller = std::this_thread::get_id();
   for (const std::size_t threads : {0u, 2u}) {
     std::atomic<int> elsewhere = 0;
-    BlockPacker packer(threads, [&](std::string_view) {
+    BlockPacker packer(threads, [&](std::string_view, Effort) {
       if (std::this_thread::get_id() != caller) ++elsewhere;
       return std::string();
     });
@@ -43,7 +43,7 @@ TEST(HtmlBlockPacker, UsesNoThreadWhereItIsToldSo) {
 
 TEST(HtmlBlockPacker, ThrowsWhatWentWrongWhereTheTextIsAskedFor) {
   for (const std::size_t threads : {0u, 2u}) {
-    BlockPacker packer(threads, [](std::string_view planes) {
+    BlockPacker packer(threads, [](std::string_view planes, Effort) {
       if (planes == "bad") throw std::length_error("too long");
       return std::string(planes);
     });
@@ -59,7 +59,7 @@ TEST(HtmlBlockPacker, ThrowsWhatWentWrongWhereTheTextIsAskedFor) {
 TEST(HtmlBlockPacker, HoldsFewBlocksAtATime) {
   std::promise<void> gate;
   const std::shared_future<void> is_open = gate.get_future().share();
-  BlockPacker packer(2, [&](std::string_view planes) {
+  BlockPacker packer(2, [&](std::string_view planes, Effort) {
     is_open.wait();
     return std::string(planes);
   });
@@ -85,7 +85,7 @@ TEST(HtmlBlockPacker, EndsWithoutCompressingWhatWaits) {
   std::shared_future<std::string> last;
   std::thread opener;
   {
-    BlockPacker packer(1, [&](std::string_view) {
+    BlockPacker packer(1, [&](std::string_view, Effort) {
       is_open.wait();
       ++packed_count;
       return std::string();

@@ -136,9 +136,34 @@ TEST(HtmlBlock, IsSmallerThanThePagesLimitEvenWhereNothingCompresses) {
   BlockHeader header;
   const auto columns = html::columns_of(LaneKind::kCopyUp);
   const std::string planes = planes_of(events, columns, header);
-  const std::string text = packed(planes);
-  EXPECT_LT(text.size(), 4194304u);
-  EXPECT_EQ(inflated(decoded(text), planes.size()), planes) << "what cannot be compressed comes back too";
+  for (const Effort effort : {Effort::kSmallPage, Effort::kLargePage, Effort::kKernelsOfLargePage}) {
+    const std::string text = packed(planes, effort);
+    EXPECT_LT(text.size(), 4194304u);
+    EXPECT_EQ(inflated(decoded(text), planes.size()), planes) << "what cannot be compressed comes back too";
+  }
+}
+
+TEST(HtmlBlock, TakesTheLeastTimeOfTheKernelsOfALargePage) {
+  for (const LaneKind kind : {LaneKind::kHost, LaneKind::kState, LaneKind::kStream}) {
+    EXPECT_EQ(effort_for(kind, 0), Effort::kSmallPage);
+    EXPECT_EQ(effort_for(kind, 524'287), Effort::kSmallPage);
+    EXPECT_EQ(effort_for(kind, 524'288), kind == LaneKind::kStream ? Effort::kKernelsOfLargePage : Effort::kLargePage);
+  }
+}
+
+TEST(HtmlBlock, IsLargerWhereItMayTakeLessTime) {
+  std::vector<Event> events(20'000);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    events[i].start_ns = static_cast<std::int64_t>(i * 5000 + i * i % 977);
+    events[i].duration_ns = 1000 + i * 7919 % 313;
+  }
+  BlockHeader header;
+  const std::string planes = planes_of(events, html::columns_of(LaneKind::kStream), header);
+  const std::size_t small = packed(planes, Effort::kSmallPage).size();
+  const std::size_t large = packed(planes, Effort::kLargePage).size();
+  const std::size_t kernels = packed(planes, Effort::kKernelsOfLargePage).size();
+  EXPECT_LE(small, large);
+  EXPECT_LT(large, kernels);
 }
 
 }  // namespace

@@ -5,10 +5,10 @@
     python -m bench.field --dry-run --device cpu              only tries the programs and their fixes out
 
 For each program: `turnpike record` a run of some tens of steps; report it; start the program as it is and once with
-each fix, all at the same time; then let them run blocks of steps in turn, while the others are stopped; then record the
-program as it is again, in its own turn. A saving is the median over the rounds of the difference between the block of
-the program as it is and that of the fixed one. Each finding of the second recording is compared with the fixes that
-follow its advice, and so is each of the first. Programs that fail are named, and the rest goes on.
+each fix, all at the same time; then let them run blocks of steps in turn, while the others are stopped, and record the
+program as it is twice more in between. A saving is the median over the rounds of the difference between the block of
+the program as it is and that of the fixed one. Each finding of the recording whose steps were as long as the measured
+ones is compared with the fixes that follow its advice. Programs that fail are named, and the rest goes on.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import argparse
 import concurrent.futures
 import dataclasses
 import json
+import math
 import os
 import random
 import shutil
@@ -39,6 +40,7 @@ from program import Fix, Program  # noqa: E402
 
 ROUNDS = 25
 LEAST_ROUNDS = 5
+ROUND_RECORDED = 1  # behind the second round, and behind the last
 # Short blocks: what disturbs a shared machine for longer then hits all variants of a round alike.
 BLOCK_S = 0.12
 LEAST_STEPS = 5
@@ -48,6 +50,7 @@ RECORD_S = 90
 KEPT_BYTES = 48 << 20  # of recordings, which shrink to a sixth in an archive
 TARGET_PCT = 5.0  # of a step, where a report predicts a single number
 PLAIN = "as it is"
+RECORDED = "recorded"  # the process that is recorded between the blocks, of which none is measured
 
 
 @dataclasses.dataclass
@@ -56,6 +59,7 @@ class Recorded:
 
     report: dict[str, Any]
     steps: int  # of the program
+    run: str = ""  # the path
     step_us: float | None = None  # of the program, by its own clock
     trace_bytes: int | None = None
 
@@ -82,7 +86,7 @@ class Taken:
 
     program: Program
     first: Recorded | None = None  # which tells what to measure
-    beside: Recorded | None = None  # beside the blocks
+    beside: list[Recorded] = dataclasses.field(default_factory=list)  # between the blocks
     blocks: dict[str, list[float]] = dataclasses.field(default_factory=dict)  # by PLAIN or the name of a fix
     losses: dict[str, float | None] = dataclasses.field(default_factory=dict)
     steps_per_block: int | None = None
@@ -94,6 +98,17 @@ class Taken:
         """The program with this fix did not run, or ended."""
         self.failed[name] = str(error)
         self.problems.append(f"{name}: {error}")
+
+    @property
+    def judged(self) -> Recorded | None:
+        """The recording whose claims count: the one whose steps were as long as those of the blocks, as nearly as any.
+        What its report says plays no part."""
+        known = [one for one in (*self.beside, self.first) if one]
+        plain = self.blocks.get(PLAIN)
+        if not known or not plain:
+            return known[-1] if known else None
+        plain_us = statistics.median(plain)
+        return min(known, key=lambda one: abs((one.step_us or math.inf) - plain_us))
 
     @property
     def findings(self) -> list[dict[str, Any]]:
@@ -162,7 +177,7 @@ class Field:
         """Starts the group's programs together, then records them one after the other."""
         lives: list[tuple[Taken, Live, str]] = []
         for taken in group:
-            run = self.run_of(taken.program, is_first=True)
+            run = self.run_of(taken.program, "first")
             recorder = [turnpike_command.executable(), "record", "--quiet", "-o", run, "--"]
             command = self.command(taken.program, "--steps", str(taken.program.steps), "--wait")
             lives.append((taken, self.live(taken.program, recorder + command, "recorded"), run))
@@ -180,33 +195,37 @@ class Field:
                 said = live.answer(RECORD_S)
                 if code := live.wait(RECORD_S):
                     raise Died(f"exit code {code}")
-                taken.first = self.report(taken, run, said["step_us"])
+                taken.first = self.report(taken, run, taken.program.steps, said["step_us"])
             live.end()
 
-    def report(self, taken: Taken, run: str, step_us: float | None) -> Recorded:
+    def report(self, taken: Taken, run: str, steps: int, step_us: float | None) -> Recorded:
         name = os.path.join(self.out, "reports", os.path.basename(run).removesuffix(".tpk"))
-        without = turnpike_command.turnpike_text("report", run, environment=self.link_environment(known=False))
-        _write(name + "-no-link.txt", without)
+        if taken.first is None:
+            without = turnpike_command.turnpike_text("report", run, environment=self.link_environment(known=False))
+            _write(name + "-no-link.txt", without)
         _write(name + ".txt", turnpike_command.turnpike_text("report", run, environment=self.link_environment()))
         report = turnpike_command.turnpike_json("report", run, "--json", environment=self.link_environment())
         _write(name + ".json", json.dumps(report, indent=1) + "\n")
         if report["losses"]:
             taken.problems.append(f"losses: {report['losses']}")
         trace_bytes = sum(entry.stat().st_size for entry in os.scandir(run))
-        return Recorded(report, taken.program.steps, step_us, trace_bytes)
+        return Recorded(report, steps, run, step_us, trace_bytes)
 
-    def record_beside(self, taken: Taken, live: Live, lead: int) -> None:
-        """Records the process whose blocks were measured, right behind them."""
-        run = self.run_of(taken.program)
+    def record_beside(self, taken: Taken, live: Live | None, lead: int) -> None:
+        """Another recording of the program as it is, in its turn. Reports of it are made in no block's time."""
+        run = self.run_of(taken.program, str(len(taken.beside) + 1))
         try:
+            if live is None:
+                raise Died("it had not started")
             live.resume()
             step_us = live.block(lead, taken.program.steps, RECORD_S, run)
-            taken.beside = self.report(taken, run, step_us)
+            live.pause()
+            taken.beside.append(self.report(taken, run, lead + taken.program.steps, step_us))
         except Exception as error:
-            taken.problems.append(f"recording beside the blocks: {error}")
+            taken.problems.append(f"recording between the blocks: {error}")
 
-    def run_of(self, program: Program, *, is_first: bool = False) -> str:
-        return os.path.join(self.scratch, f"{program.name}{'-first' if is_first else ''}.tpk")
+    def run_of(self, program: Program, which: str) -> str:
+        return os.path.join(self.scratch, f"{program.name}-{which}.tpk")
 
     def measure(self, group: list[Taken]) -> None:
         """Starts the group's programs and their fixes together, then measures one program after the other."""
@@ -238,7 +257,7 @@ class Field:
     def start(self, taken: Taken) -> dict[str, Live]:
         """The program as it is, and with each fix that is to be measured."""
         lives = {}
-        variants: list[tuple[str, Fix | None]] = [(PLAIN, None)]
+        variants: list[tuple[str, Fix | None]] = [(PLAIN, None), (RECORDED, None)]
         for fix in taken.program.fixes:
             if not self.args.follow_only or any(fix.follows(finding) for finding in taken.findings):
                 variants.append((fix.name, fix))
@@ -251,7 +270,15 @@ class Field:
     def take_turns(self, taken: Taken, lives: dict[str, Live]) -> None:
         if PLAIN not in lives:
             return
-        until = time.monotonic() + self.args.seconds
+        recorded = lives.pop(RECORDED, None)
+        try:
+            self.take_rounds(taken, lives, recorded)
+        finally:
+            if recorded:
+                recorded.end()
+
+    def take_rounds(self, taken: Taken, lives: dict[str, Live], recorded: Live | None) -> None:
+        until = time.monotonic() + self.args.seconds * taken.program.seconds
         seconds = 30.0  # for one block, before anything is known
 
         def block(name: str, lead: int, steps: int) -> float | None:
@@ -285,8 +312,10 @@ class Field:
             for name, value in row.items():
                 if value is not None:
                     taken.blocks.setdefault(name, []).append(value)
+            if done == ROUND_RECORDED:
+                self.record_beside(taken, recorded, leads[PLAIN])
+        self.record_beside(taken, recorded, leads[PLAIN])
         taken.cpu = CpuTime.now() - before
-        self.record_beside(taken, lives[PLAIN], leads[PLAIN])
 
     def problems_of(self, taken: Taken, what: str, live: Live) -> _Problems:
         return _Problems(taken, what, live)
@@ -301,25 +330,27 @@ class Field:
         self.keep_recordings()
 
     def keep_recordings(self) -> None:
-        """The smallest ones, as far as they may fill; the others are named. Those beside the blocks come first: these
-        are judged."""
-        runs = [(taken.beside, taken, False) for taken in self.taken] + [(one.first, one, True) for one in self.taken]
-        sizes = sorted((is_first, recorded.trace_bytes or 0, taken.program.name)
-                       for recorded, taken, is_first in runs if recorded)  # fmt: skip
-        known = {taken.program.name: taken for taken in self.taken}
+        """The smallest ones, as far as they may fill; the others are named. Those that are judged come first."""
+        runs = []
+        for taken in self.taken:
+            judged = taken.judged
+            for one in (*taken.beside, taken.first):
+                if one:
+                    name = f"{taken.program.name}.tpk" if one is judged else os.path.basename(one.run)
+                    runs.append((one is not judged, one.trace_bytes or 0, name, one.run, taken))
+        folder = os.path.join(self.out, "recordings")
+        shutil.rmtree(folder)
+        os.makedirs(folder)
         kept, left_out = 0, []
-        for is_first, size, name in sizes:
-            run = self.run_of(known[name].program, is_first=is_first)
-            target = os.path.join(self.out, "recordings", os.path.basename(run))
+        for is_other, size, name, run, taken in sorted(runs, key=lambda one: one[:3]):
             kept += size
             if kept > KEPT_BYTES:
-                left_out.append(f"{os.path.basename(run)}: {size} bytes")
-                shutil.rmtree(target, ignore_errors=True)
+                left_out.append(f"{name}: {size} bytes")
                 continue
-            if not os.path.exists(target):
-                shutil.copytree(run, target)
-            if not is_first:
-                _write(target.removesuffix(".tpk") + ".json", json.dumps(facts(known[name]), indent=1) + "\n")
+            target = os.path.join(folder, name)
+            shutil.copytree(run, target)
+            if not is_other:
+                _write(target.removesuffix(".tpk") + ".json", json.dumps(facts(taken), indent=1) + "\n")
         rates = os.path.join(self.scratch, "link", "turnpike")
         if os.path.exists(rates):
             shutil.copytree(rates, os.path.join(self.out, "recordings", "turnpike"), dirs_exist_ok=True)
@@ -422,14 +453,14 @@ class Claim:
 
 
 def claims_of(taken: Taken, fix: Fix) -> list[Claim]:
-    """Those of the recording beside the blocks; those of the first one where the other has no such finding, which makes
-    no claim go away that was made."""
-    for recorded, is_of_first in ((taken.beside, False), (taken.first, True)):
+    """Those of the recording that is judged; those of the first one where the other has no such finding, which makes no
+    claim go away that was made."""
+    for recorded in (taken.judged, taken.first):
         if recorded is None:
             continue
         findings = [claim for finding in recorded.report["findings"] if (claim := fix.claim(finding))]
         if findings:
-            return [Claim(recorded, finding, is_of_first) for finding in joined(findings)]
+            return [Claim(recorded, finding, recorded is taken.first) for finding in joined(findings)]
     return []
 
 
@@ -486,7 +517,7 @@ def row_of(taken: Taken, fix: Fix, savings: list[float] | None, claimed: Claim |
     plain_us = statistics.median(plain)
     measured_us = statistics.median(savings) if savings else None
     finding = claimed.finding if claimed else None
-    recorded = claimed.recorded if claimed else taken.beside or taken.first
+    recorded = claimed.recorded if claimed else taken.judged
     claim = predicted_us(claimed.recorded, claimed.finding, plain_us) if claimed else None
     judged = judgement(claim, savings, plain_us)
     sign_right = claim[1] <= 0 or interval(savings)[1] > 0 if claim and savings else None
@@ -541,17 +572,18 @@ def row_of(taken: Taken, fix: Fix, savings: list[float] | None, claimed: Claim |
 
 def facts(taken: Taken) -> dict[str, Any]:
     """What was measured, beside the recording that is kept: enough to judge another report of it."""
-    alone = dataclasses.replace(taken, first=None)
+    judged = taken.judged
+    alone = dataclasses.replace(taken, first=None, beside=[judged] if judged else [])
     true = [(row["fix"], row["rule"], row["site"]) for row in rows_of(alone) if row["met"]]
-    program = {"program": taken.program.name, "steps": taken.program.steps}
-    program["recorded_us"] = taken.beside.step_us if taken.beside else None
+    program = {"program": taken.program.name, "steps": judged.steps if judged else None}
+    program["recorded_us"] = judged.step_us if judged else None
     return program | {"blocks": taken.blocks, "failed": taken.failed, "came_true": true}
 
 
 def judged_again(known: dict[str, Any], report: dict[str, Any]) -> Taken:
     """A report of the recording, and what facts() kept."""
-    recorded = Recorded(report, known["steps"], known.get("recorded_us"))
-    return Taken(programs.load(known["program"]), beside=recorded, blocks=known["blocks"], failed=known["failed"])
+    recorded = Recorded(report, known["steps"], step_us=known.get("recorded_us"))
+    return Taken(programs.load(known["program"]), beside=[recorded], blocks=known["blocks"], failed=known["failed"])
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -573,23 +605,24 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def unfollowed(taken: Taken) -> list[dict[str, Any]]:
     """Findings that no fix of the table follows."""
-    findings = taken.findings + (taken.beside.report["findings"] if taken.beside else [])
+    findings = taken.judged.report["findings"] if taken.judged else []
     return [finding for finding in findings if not any(fix.follows(finding) for fix in taken.program.fixes)]
 
 
 def show(taken: Taken) -> None:
     plain = taken.blocks.get(PLAIN)
-    recorded = taken.beside or taken.first
+    recorded = taken.judged
     bound = recorded.report["verdict"]["bound_by"] if recorded else None
     head = (
         f"{statistics.median(plain):10.1f} us a step, {bound}-bound, {len(plain)} rounds" if plain else "not measured"
     )
     head += f", CPU {taken.cpu.pct()} %" if taken.cpu else ""
     print(f"{taken.program.name:20} {head}", flush=True)
-    for what, one in (("first", taken.first), ("beside", taken.beside)):
+    for one in (taken.first, *taken.beside):
         if one and one.step_us:
             said = f"{one.reported_step_us:.1f}" if one.reported_step_us else "none"
-            print(f"    recorded {what:7} {one.step_us:10.1f} us a step by its clock, {said} by the report", flush=True)
+            is_judged = "  judged" if one is taken.judged else ""
+            print(f"    recorded         {one.step_us:10.1f} us a step, {said} by the report{is_judged}", flush=True)
     for row in rows_of(taken):
         saving = f"{'failed':>10}"
         if row["value"] is not None:

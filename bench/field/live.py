@@ -61,7 +61,7 @@ class Live:
             raise Died(f"it ended: {self._last_words()}") from None
 
     def block(self, lead: int, steps: int, seconds: float, run: str = "") -> float:
-        """Microseconds a step, over so many steps after a lead. run: where these steps are recorded, without spaces."""
+        """Microseconds a step, over so many steps after a lead. run: where all of them are recorded, without spaces."""
         self.send(f"{lead} {steps} {run}".rstrip())
         return float(self.answer(seconds)["step_us"])
 

@@ -3,6 +3,7 @@
 steps = 40                  how many to record
 warm_up = 5                 steps before anything is timed
 lead = 3                    steps at the start of a block that are not timed; more where a loader has batches ready
+seconds = 1                 its rounds take so many times as long: where a step differs much from the next
 period = 1                  a block of steps is a multiple of it: what happens in every tenth step is in each alike
 [[fix]]
 name = "workers"            the program's switch: --fix workers
@@ -73,6 +74,7 @@ class Program:
     warm_up: int
     lead: int
     period: int
+    seconds: float
     fixes: tuple[Fix, ...]
 
 
@@ -87,6 +89,6 @@ def load(name: str, folder: str = PROGRAMS) -> Program:
     with open(os.path.join(folder, name + ".toml"), "rb") as file:
         table = tomllib.load(file)
     fixes = [Fix(**fix | {"answers": tuple(fix.get("answers", ()))}) for fix in table["fix"]]
-    numbers = {"steps": 40, "warm_up": 5, "lead": 3, "period": 1}
+    numbers = {"steps": 40, "warm_up": 5, "lead": 3, "period": 1, "seconds": 1}
     numbers = {key: table.get(key, usual) for key, usual in numbers.items()}
     return Program(name, path, **numbers, fixes=tuple(fixes))

@@ -29,7 +29,7 @@ PROGRAM = textwrap.dedent(
     if "--wait" in sys.argv:
         print("field: " + json.dumps({"ready": True}), flush=True)
         sys.stdin.readline()
-        print("field: " + json.dumps({"step_us": 3000.0}), flush=True)
+        print("field: " + json.dumps({"step_us": 9000.0}), flush=True)
         sys.exit(0)
     print("chatter", flush=True)
     print("field: " + json.dumps({"ready": True, "loss": 0.5}), flush=True)
@@ -49,6 +49,7 @@ PROGRAM = textwrap.dedent(
 )
 TABLE = """
 steps = 4
+lead = 0
 [[fix]]
 name = "faster"
 does = "be faster"
@@ -135,10 +136,10 @@ def test_a_program_that_fails_is_named_and_the_rest_goes_on(field):
 
 def test_reports_logs_and_recordings_are_kept(field):
     field("works")
-    for name in ("works", "works-first"):
-        assert "no-link" in (field.out / f"reports/{name}-no-link.txt").read_text()
+    for name in ("works-first", "works-1", "works-2"):
         assert "no-link" not in (field.out / f"reports/{name}.txt").read_text()
         assert json.loads((field.out / f"reports/{name}.json").read_text())["findings"]
+    assert "no-link" in (field.out / "reports/works-first-no-link.txt").read_text()
     assert "chatter" in (field.out / "logs/works-as-it-is.log").read_text()
     assert (field.out / "recordings/works.tpk/0").read_text() == "1234567"
     assert (field.out / "recordings/works-first.tpk/0").read_text() == "12345\n"
@@ -157,11 +158,12 @@ def test_what_is_kept_beside_a_recording_judges_another_report_of_it(field):
 
 
 def test_recordings_beyond_the_limit_are_named_and_first_ones_yield(field, monkeypatch):
-    monkeypatch.setattr(harness, "KEPT_BYTES", 8)
+    monkeypatch.setattr(harness, "KEPT_BYTES", 8)  # of three recordings: 7, 7 and 6
     field("works")
     assert (field.out / "recordings/works.tpk").exists()
     assert not (field.out / "recordings/works-first.tpk").exists()
-    assert (field.out / "recordings/left_out.txt").read_text() == "works-first.tpk: 6 bytes\n"
+    left_out = (field.out / "recordings/left_out.txt").read_text().splitlines()
+    assert left_out[0] == "works-first.tpk: 6 bytes" and re.fullmatch("works-[12].tpk: 7 bytes", left_out[1])
 
 
 def test_when_the_time_is_over_no_program_is_begun(field):
@@ -214,9 +216,9 @@ def test_a_fix_by_the_environment_has_no_switch():
 
 def taken(plain, fixed, **claim):
     fix = programs.Fix("faster", "", ({"rule": "late_loader"},))
-    known = harness.Taken(programs.Program("p", "p.py", 4, 1, 3, 1, (fix,)))
+    known = harness.Taken(programs.Program("p", "p.py", 4, 1, 3, 1, 1, (fix,)))
     report = {"findings": [finding(**claim)], "steps": {"count": 4, "median_ns": 1_000_000}, "losses": {}}
-    known.beside = harness.Recorded(report, 4)
+    known.beside = [harness.Recorded(report, 4, step_us=1000.0)]
     known.blocks = {harness.PLAIN: plain, "faster": fixed}
     return known
 
@@ -264,21 +266,26 @@ def test_no_difference_is_in_a_range_that_begins_at_none(fixed, low_ns, met, as_
     assert harness.summary([row])["counted_as_none"] == as_none
 
 
-def test_a_claim_is_of_the_recording_beside_the_blocks_and_the_first_one_is_judged_too():
+def test_a_claim_is_of_the_recording_whose_steps_were_as_long_and_the_first_one_is_judged_too():
     known = taken([1000.0] * 3, [600.0] * 3, saving_step_ns=390_000)
-    report = known.beside.report | {"findings": [finding(saving_step_ns=100_000)]}
-    known.first = harness.Recorded(report, 4)
+    report = known.beside[0].report | {"findings": [finding(saving_step_ns=100_000)]}
+    known.beside.insert(0, harness.Recorded(report, 4, step_us=1300.0))
+    known.first = harness.Recorded(report, 4, step_us=900.0)
     [row] = harness.rows_of(known)
     assert (row["baseline_value"], row["met"], row["claim_is_of_first_recording"]) == (390, True, False)
     assert (row["first_predicted_low"], row["first_met"]) == (100, False)
     counts = harness.summary([row])
     assert (counts["claims_of_first_recordings"], counts["in_range_of_first_recordings"]) == (1, 0)
+    known.first.step_us = 1000.0  # as near: those between the blocks come first
+    assert known.judged is known.beside[1]
+    known.first.step_us, known.beside[1].step_us = 990.0, 980.0
+    assert known.judged is known.first
 
 
 def test_a_claim_that_only_the_first_recording_makes_counts():
     known = taken([1000.0] * 3, [600.0] * 3)
-    known.first = harness.Recorded(known.beside.report | {"findings": [finding(saving_step_ns=100_000)]}, 4)
-    known.beside.report["findings"] = []
+    known.first = harness.Recorded(known.beside[0].report | {"findings": [finding(saving_step_ns=100_000)]}, 4)
+    known.beside[0].report["findings"] = []
     [row] = harness.rows_of(known)
     assert (row["baseline_value"], row["met"], row["claim_is_of_first_recording"]) == (100, False, True)
 
@@ -286,8 +293,8 @@ def test_a_claim_that_only_the_first_recording_makes_counts():
 # Such a report's only step is the run.
 def test_a_claim_of_a_run_without_steps_is_shared_among_the_program_s():
     known = taken([1200.0] * 3, [600.0] * 3, saving_step_ns=2_000_000, saving_pct=1)
-    known.beside.report["steps"] = None
-    known.beside.step_us = 1000.0
+    known.beside[0].report["steps"] = None
+    known.beside[0].step_us = 1000.0
     [row] = harness.rows_of(known)
     assert row["predicted_low"] == 600
 
@@ -310,7 +317,7 @@ def test_the_summary_counts_claims():
 @pytest.mark.parametrize(("counted", "in_step"), [(4, 1), (3, 1), (12, 3), (11, 3), (2, 0.5), (0, 0.25)])
 def test_a_claim_is_of_a_step_of_the_program(counted, in_step):
     known = taken([1000.0] * 3, [600.0] * 3)
-    known.beside.report["steps"] = {"count": counted, "median_ns": 1_000_000}
+    known.beside[0].report["steps"] = {"count": counted, "median_ns": 1_000_000}
     [row] = harness.rows_of(known)
     assert row["predicted_low"] == 2000 * in_step
     assert row["report_steps_in_step"] == in_step
@@ -329,7 +336,7 @@ def test_the_time_of_the_processors_is_that_between_two_readings():
 
 def test_a_finding_without_a_fix_is_known():
     known = taken([1.0], [1.0])
-    known.beside.report["findings"].append(finding(rule="slow_link"))
+    known.beside[0].report["findings"].append(finding(rule="slow_link"))
     assert [one["rule"] for one in harness.unfollowed(known)] == ["slow_link"]
 
 
@@ -370,7 +377,7 @@ def test_a_block_is_recorded_where_the_harness_asks_for_it():
         capture_output=True,
         text=True,
     )
-    recorded = ["step"] * 2 + ["start run.tpk"] + ["step"] * 3 + ["stop"]
+    recorded = ["start run.tpk"] + ["step"] * 5 + ["stop"]
     assert done.stderr.splitlines()[-1] == str(["step"] * 4 + recorded + ["step"] * 2), done.stderr
     said = [json.loads(line.removeprefix("field: ")) for line in done.stdout.splitlines() if line]
     assert said[0] == {"ready": True, "loss": 0.5}

@@ -111,10 +111,6 @@ class Clock:
             self._say(step_us=(now - self._started) / (self._steps - self._starts) * 1e6, loss=self._value())
             self._started = 0.0
         else:  # the lead of a block is over
-            if self._run:
-                import turnpike
-
-                turnpike.start(self._run)
             self._starts, self._started, self._ends = self._steps, self._drained(), self._steps + self._block
             return
         words = sys.stdin.readline().split()
@@ -123,6 +119,10 @@ class Clock:
             os._exit(0)
         lead, self._block = int(words[0]), int(words[1])
         self._run = words[2] if len(words) > 2 else None
+        if self._run:  # the lead, too: the first steps of a recording are slower
+            import turnpike
+
+            turnpike.start(self._run)
         self._ends = self._steps + lead
 
     def _drained(self) -> float:

@@ -134,11 +134,11 @@ Selection uploads_of(const ProcessModel& model, const Waits& waits) {
   return uploads;
 }
 
-// What the advice comes to. `says_prefetch`: it tells to bring the batches up ahead, too, on a stream of their own;
-// what that gains is known if the link's rate is.
-std::vector<NamedChange> changes_for(const ProcessModel& model, const Waits& waits, bool says_prefetch) {
+// Each batch is ready, and with `is_up_ahead` it was brought up before, too, on a stream of its own: what that gains is
+// known if the link's rate is.
+std::vector<NamedChange> changes_for(const ProcessModel& model, const Waits& waits, bool is_up_ahead) {
   std::vector<NamedChange> changes = {{Change::kFasterLoader, waits.takers}};
-  if (!says_prefetch) return changes;
+  if (!is_up_ahead) return changes;
   Selection uploads = uploads_of(model, waits);
   if (is_link_known(model, uploads, Direction::kHostToDevice)) {
     changes.push_back({Change::kPrefetch, std::move(uploads)});
@@ -146,8 +146,8 @@ std::vector<NamedChange> changes_for(const ProcessModel& model, const Waits& wai
   return changes;
 }
 
-double step_ns_with(const ProcessModel& model, const Waits& waits, bool says_prefetch) {
-  return predict_step_ns(model, changes_for(model, waits, says_prefetch)).value_or(model.measured_step_ns());
+double step_ns_with(const ProcessModel& model, const Waits& waits, bool is_up_ahead) {
+  return predict_step_ns(model, changes_for(model, waits, is_up_ahead)).value_or(model.measured_step_ns());
 }
 
 // What a step would take if each batch were ready.
@@ -182,7 +182,8 @@ std::int64_t workers_needed(const ProcessModel& model, const Waits& waits) {
 struct Advice {
   std::string text;
   Reach reach{};
-  bool says_prefetch = false;
+  bool is_deeper = false;    // one more batch is in flight
+  bool is_up_ahead = false;  // part of the change, and not only of its reach
 };
 
 // The saving that the finding names is of the part that the advice reaches.
@@ -204,13 +205,14 @@ Reach reach_of_twice_the_workers(const ProcessModel& model, const Waits& waits) 
               model, waits, "twice as many workers load twice as fast, as far as the CPU has cores for them")};
 }
 
-// The batch is up when it is used, whoever makes it.
+// The change is that each batch is ready, of which this reaches a part that may be none: so other findings about the
+// same uploads stay beside it. When a batch is there, it also was brought up ahead.
 Reach reach_of_a_thread(const ProcessModel& model, const Waits& waits) {
   constexpr double kAtMost = 0.6;
   const double uploads_ns = rest_ns(model, waits) - step_ns_with(model, waits, true);
   return {.low = 0,
           .high = kAtMost,
-          .adds_ns = (1 - kAtMost) * std::max(uploads_ns, 0.0),
+          .adds_ns = std::max(uploads_ns, 0.0),
           .reason = part_of_ready_batches(model, waits,
                                           "a thread of this process makes them: Python runs one thread at a time, and "
                                           "a generator that draws random numbers may not run ahead")};
@@ -239,6 +241,7 @@ Advice advice_for(const ProcessModel& model, const Waits& waits, const LoaderSee
   return {"Load in other processes while the GPU computes: DataLoader(..., num_workers=" + std::to_string(workers) +
               ", pin_memory=True, persistent_workers=True), and for x in tp.prefetch(loader, device).",
           {},
+          true,
           true};
 }
 
@@ -264,13 +267,12 @@ void find_late_loader(const RuleInput& input, std::vector<Candidate>& found) {
     if (is_cheaper_here(waits, seen)) continue;
     if (is_loader) add_shorter_waits(model, waits);
     Advice advice = advice_for(model, waits, seen);
-    found.push_back(
-        {.site = site,
-         .title = "the GPU waits for the next batch, which the CPU is still preparing",
-         .evidence = evidence_of(model, waits, seen) + (advice.says_prefetch ? one_more_batch_text(model) : ""),
-         .advice = std::move(advice.text),
-         .changes = changes_for(model, waits, advice.says_prefetch),
-         .reach = std::move(advice.reach)});
+    found.push_back({.site = site,
+                     .title = "the GPU waits for the next batch, which the CPU is still preparing",
+                     .evidence = evidence_of(model, waits, seen) + (advice.is_deeper ? one_more_batch_text(model) : ""),
+                     .advice = std::move(advice.text),
+                     .changes = changes_for(model, waits, advice.is_up_ahead),
+                     .reach = std::move(advice.reach)});
   }
 }
 

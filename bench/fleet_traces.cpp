@@ -160,7 +160,7 @@ class Definitions {
  public:
   explicit Definitions(const trace::Process& process) {
     for (const auto& [id, text] : process.strings) string(id, text);
-    for (const auto& [id, stack] : process.stacks) {
+    for (const auto [id, stack] : process.stacks) {
       append(stacks_, trace::StackEntry{id, static_cast<std::uint16_t>(stack.frames.size()), 0});
       for (const std::uint32_t frame : stack.frames) append(stacks_, frame);
       pad(stacks_);

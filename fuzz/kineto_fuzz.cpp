@@ -82,7 +82,7 @@ void check_references(const trace::Process& process, const Collector& collector)
     require(process.strings.contains(call.name));
     require(call.stack == trace::kNoId || process.stacks.contains(call.stack));
   }
-  for (const auto& [id, stack] : process.stacks) {
+  for (const auto [id, stack] : process.stacks) {
     for (const std::uint32_t frame : stack.frames) require(process.frames.contains(frame));
   }
 }

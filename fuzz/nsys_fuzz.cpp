@@ -78,7 +78,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // A row needs more than a byte, and may be read as one of several tables.
   for (const Checker& checker : checkers) require(checker.records <= 16 * size);
   for (const trace::Process& process : *processes) {
-    for (const auto& [id, stack] : process.stacks) {
+    for (const auto [id, stack] : process.stacks) {
       for (const std::uint32_t frame : stack.frames) require(process.frames.contains(frame));
     }
   }

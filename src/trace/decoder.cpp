@@ -199,10 +199,9 @@ void Decoder::decode_stacks(Bytes rest) {
       count_loss(Loss::kDamagedBytes, before - rest.size());
       continue;
     }
-    Stack& stack = process_.stacks[entry.id];
-    stack.frames.resize(entry.frame_count);
-    if (!ids.empty()) std::memcpy(stack.frames.data(), ids.data(), ids.size());
-    stack.is_truncated = (entry.flags & kStackIsTruncated) != 0;
+    stack_frames_.resize(entry.frame_count);
+    if (!ids.empty()) std::memcpy(stack_frames_.data(), ids.data(), ids.size());
+    process_.stacks.set(entry.id, stack_frames_, (entry.flags & kStackIsTruncated) != 0);
   }
 }
 
@@ -365,7 +364,7 @@ void Decoder::check_stacks() {
     if (id < is_defined.size()) is_defined[id] = true;
   }
   std::unordered_set<std::uint32_t> undefined;
-  for (const auto& [id, stack] : process_.stacks) {
+  for (const auto [id, stack] : process_.stacks) {
     for (const std::uint32_t frame : stack.frames) {
       const bool is_known = frame < is_defined.size() ? is_defined[frame] : process_.frames.contains(frame);
       if (!is_known) undefined.insert(frame);
@@ -403,7 +402,7 @@ void Decoder::insert_sources() {
   std::vector<std::uint32_t> longer;
   std::size_t inserted = 0;
   std::uint64_t left_out = 0;
-  for (auto& [id, stack] : process_.stacks) {
+  for (const auto [id, stack] : process_.stacks) {
     longer.clear();
     for (const std::uint32_t frame : stack.frames) {
       longer.push_back(frame);
@@ -417,7 +416,7 @@ void Decoder::insert_sources() {
       longer.insert(longer.end(), found->second.begin(), found->second.end());
       inserted += count;
     }
-    if (longer.size() != stack.frames.size()) stack.frames = longer;
+    if (longer.size() != stack.frames.size()) process_.stacks.set(id, longer, stack.is_truncated);
   }
   count_loss(Loss::kDamagedBytes, left_out);
 }

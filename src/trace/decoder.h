@@ -50,7 +50,8 @@ class Decoder {
 
   RecordSink& sink_;
   Process process_;
-  std::vector<FrameEntry> frames_;  // until their strings are all known
+  std::vector<std::uint32_t> stack_frames_;  // of the stack that is read, kept for its memory
+  std::vector<FrameEntry> frames_;           // until their strings are all known
   std::vector<SourceEntry> sources_;
   std::vector<Frame> named_sources_;  // of each of sources_
   std::map<std::uint32_t, std::uint64_t> recorder_losses_;

@@ -12,8 +12,8 @@ namespace turnpike::trace {
 inline std::vector<const Frame*> frames_of(const Process& process, std::uint32_t stack) {
   std::vector<const Frame*> frames;
   const auto found = process.stacks.find(stack);
-  if (found == process.stacks.end()) return frames;
-  for (const std::uint32_t id : found->second.frames) {
+  if (!found) return frames;
+  for (const std::uint32_t id : found->frames) {
     const auto frame = process.frames.find(id);
     if (frame != process.frames.end()) frames.push_back(&frame->second);
   }

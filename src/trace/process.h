@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "trace/format.h"
+#include "trace/stack_table.h"
 
 namespace turnpike::trace {
 
@@ -22,11 +23,6 @@ struct Frame {
   bool is_compiled = false;  // a line that a compiler made the frame before it from (SourceEntry)
 };
 
-struct Stack {
-  std::vector<std::uint32_t> frames;  // frame ids, innermost first. Native frames up to the interpreter, then Python's
-  bool is_truncated = false;
-};
-
 struct Process {
   std::string path;  // of the file
   std::uint32_t pid = 0;
@@ -37,7 +33,7 @@ struct Process {
   std::map<std::string, std::string> metadata;  // keys: docs/format.md
   std::unordered_map<std::uint32_t, std::string> strings;
   std::unordered_map<std::uint32_t, Frame> frames;
-  std::unordered_map<std::uint32_t, Stack> stacks;
+  StackTable stacks;
   std::vector<ClockSample> clock_samples;
   std::map<std::uint32_t, std::uint64_t> losses;  // by number of Loss: the recorder's and the reader's
   std::optional<EndEntry> end;                    // none: the file was not closed

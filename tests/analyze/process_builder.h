@@ -87,9 +87,9 @@ class ProcessBuilder {
                   "/lib/libtorch_cpu.so");
   }
   // Innermost first.
-  std::uint32_t stack(std::vector<std::uint32_t> frames) {
+  std::uint32_t stack(const std::vector<std::uint32_t>& frames) {
     const auto id = static_cast<std::uint32_t>(process_.stacks.size() + 1);
-    process_.stacks[id].frames = std::move(frames);
+    process_.stacks.set(id, frames);
     return id;
   }
   // One line of Python.

@@ -78,8 +78,8 @@ struct ReadTrace {
   std::string stack(std::uint32_t id) const {
     std::string text;
     const auto found = process.stacks.find(id);
-    if (found == process.stacks.end()) return "no stack";
-    for (const std::uint32_t frame_id : found->second.frames) {
+    if (!found) return "no stack";
+    for (const std::uint32_t frame_id : found->frames) {
       const trace::Frame& frame = process.frames.at(frame_id);
       if (!text.empty()) text += " < ";
       if (frame.kind == trace::FrameKind::kPython) {

@@ -26,8 +26,8 @@ struct RecordedRun final : trace::RecordSink {
   std::vector<const trace::Frame*> frames(const trace::CallRecord& call) const {
     std::vector<const trace::Frame*> frames;
     const auto stack = process.stacks.find(call.stack);
-    if (stack == process.stacks.end()) return frames;
-    for (const std::uint32_t id : stack->second.frames) frames.push_back(&process.frames.at(id));
+    if (!stack) return frames;
+    for (const std::uint32_t id : stack->frames) frames.push_back(&process.frames.at(id));
     return frames;
   }
 

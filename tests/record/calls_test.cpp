@@ -303,11 +303,10 @@ TEST(Calls, StacksLeadToTheFunctionThatCopied) {
   ASSERT_FALSE(trace.calls_named("cudaMemcpyAsync").empty());
   for (const auto& call : trace.calls_named("cudaMemcpyAsync")) {
     const auto stack = trace.process.stacks.find(call.stack);
-    ASSERT_NE(stack, trace.process.stacks.end());
-    const bool is_in_victim =
-        std::any_of(stack->second.frames.begin(), stack->second.frames.end(), [&](std::uint32_t frame) {
-          return trace.process.frames.at(frame).file.find("record_victim") != std::string::npos;
-        });
+    ASSERT_TRUE(stack);
+    const bool is_in_victim = std::any_of(stack->frames.begin(), stack->frames.end(), [&](std::uint32_t frame) {
+      return trace.process.frames.at(frame).file.find("record_victim") != std::string::npos;
+    });
     EXPECT_TRUE(is_in_victim);
   }
 }

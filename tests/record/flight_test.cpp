@@ -107,8 +107,8 @@ TEST(Flight, HoldsWhatARecordingOfEverythingHoldsThere) {
     const auto frames_of = [](const Trace& trace, const trace::CallRecord& call) {
       std::vector<std::string> names;
       const auto stack = trace.process.stacks.find(call.stack);
-      if (stack == trace.process.stacks.end()) return names;
-      for (const auto frame : stack->second.frames) names.push_back(trace.process.frames.at(frame).function);
+      if (!stack) return names;
+      for (const auto frame : stack->frames) names.push_back(trace.process.frames.at(frame).function);
       return names;
     };
     EXPECT_EQ(frames_of(all, in_all), frames_of(window, in_window));

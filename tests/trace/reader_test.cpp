@@ -61,7 +61,7 @@ TEST_F(Reader, ResolvesDefinitionsThatStandBehindTheirUse) {
   const auto process = read(small_file());
   ASSERT_TRUE(process);
   EXPECT_EQ(process->string(1), "cudaMemcpyAsync");
-  const Frame& frame = process->frames.at(process->stacks.at(9).frames.at(0));
+  const Frame& frame = process->frames.at(process->stacks.at(9).frames[0]);
   EXPECT_EQ(frame.kind, FrameKind::kPython);
   EXPECT_EQ(frame.function, "step");
   EXPECT_EQ(frame.file, "/home/me/train.py");
@@ -289,7 +289,7 @@ TEST_F(Reader, PutsTheLinesOfCompiledCodeBehindItsFrame) {
   EXPECT_TRUE(innermost.is_compiled);
   EXPECT_EQ(process->frames.at(stack[2]).line, 20u);
   EXPECT_FALSE(process->frames.at(5).is_compiled);
-  EXPECT_EQ(process->stacks.at(2).frames, std::vector<std::uint32_t>{9});
+  EXPECT_THAT(process->stacks.at(2).frames, ElementsAre(9));
   EXPECT_EQ(loss_of(*process, Loss::kUndefinedReference), 0u);
 }
 
@@ -305,7 +305,7 @@ TEST_F(Reader, BoundsWhatLinesOfCompiledCodeAddToTheStacks) {
                             chunk(ChunkType::kSources, sources));
   ASSERT_TRUE(process);
   std::size_t frames = 0;
-  for (const auto& [id, stack] : process->stacks) frames += stack.frames.size();
+  for (const auto [id, stack] : process->stacks) frames += stack.frames.size();
   constexpr std::size_t kMost = std::size_t{16} << 20;
   EXPECT_EQ(frames, kStacks * 400 + kMost);
   EXPECT_EQ(loss_of(*process, Loss::kDamagedBytes), (kStacks * 400 * 128 - kMost) * sizeof(std::uint32_t));

@@ -82,7 +82,7 @@ FoldedStacks::Part FoldedStacks::part_in(const trace::Process& process, std::uin
 }
 
 // That which a place shows; kNoId: none is of Python.
-std::uint32_t FoldedStacks::line_of(const std::vector<std::uint32_t>& frames) const {
+std::uint32_t FoldedStacks::line_of(std::span<const std::uint32_t> frames) const {
   std::uint32_t innermost = trace::kNoId;
   for (const std::uint32_t frame : frames) {
     const Part part = part_of(frame);
@@ -95,10 +95,10 @@ std::uint32_t FoldedStacks::line_of(const std::vector<std::uint32_t>& frames) co
 const std::vector<std::uint32_t>& FoldedStacks::rest_of(std::uint32_t stack) {
   static const std::vector<std::uint32_t> kNothing;
   const auto found = process_.stacks.find(stack);
-  if (found == process_.stacks.end()) return kNothing;
-  const std::uint32_t line = line_of(found->second.frames);
+  if (!found) return kNothing;
+  const std::uint32_t line = line_of(found->frames);
   scratch_.clear();
-  for (const std::uint32_t frame : found->second.frames) {
+  for (const std::uint32_t frame : found->frames) {
     const Part part = part_of(frame);
     if (frame == line || part == Part::kNative || part == Part::kPhase) scratch_.push_back(frame);
   }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -41,7 +42,7 @@ class FoldedStacks {
 
   Part part_of(std::uint32_t frame) const { return frame < parts_.size() ? parts_[frame] : part_in(process_, frame); }
   static Part part_in(const trace::Process& process, std::uint32_t frame);
-  std::uint32_t line_of(const std::vector<std::uint32_t>& frames) const;
+  std::uint32_t line_of(std::span<const std::uint32_t> frames) const;
   const std::vector<std::uint32_t>* keep(const std::vector<std::uint32_t>& frames, std::size_t& room);
 
   const trace::Process& process_;

@@ -119,7 +119,7 @@ std::uint32_t Stacks::find_or_make(std::uint32_t stack, bool is_backward, const 
   const std::uint64_t key = key_of(stack, is_backward);
   if (const std::uint32_t known = slot_of(key); known != kNone) return known;
   const auto found = process_.stacks.find(stack);
-  if (found != process_.stacks.end() && !folded_.is_whole(stack)) {
+  if (found && !folded_.is_whole(stack)) {
     const std::uint32_t facts = of_folded(stack, is_backward, otherwise);
     slot_of(key) = facts;
     return facts;
@@ -129,7 +129,7 @@ std::uint32_t Stacks::find_or_make(std::uint32_t stack, bool is_backward, const 
   const auto next = static_cast<std::uint32_t>(facts_.size());
   facts_.push_back({.place = place_of(frames, is_backward, otherwise),
                     .stack = stack,
-                    .python_frames = python_frames_of(found->second.frames),
+                    .python_frames = python_frames_of(found->frames),
                     .is_place_known = true});
   slot_of(key) = next;
   return next;
@@ -159,8 +159,8 @@ std::uint32_t Stacks::of_folded(std::uint32_t stack, bool is_backward, const std
 std::vector<std::uint32_t> Stacks::path_of(const StackFacts& facts) {
   std::vector<std::uint32_t> path;
   const auto stack = process_.stacks.find(facts.stack);
-  if (stack == process_.stacks.end()) return path;
-  for (const std::uint32_t id : stack->second.frames) {
+  if (!stack) return path;
+  for (const std::uint32_t id : stack->frames) {
     const auto [entry, is_new] = is_on_path_.try_emplace(id, false);
     if (is_new) {
       const auto frame = process_.frames.find(id);
@@ -176,7 +176,7 @@ std::vector<const trace::Frame*> Stacks::frames_of(std::uint32_t stack) const {
   return trace::frames_of(process_, stack);
 }
 
-std::uint32_t Stacks::python_frames_of(const std::vector<std::uint32_t>& frames) {
+std::uint32_t Stacks::python_frames_of(std::span<const std::uint32_t> frames) {
   std::vector<std::uint32_t> ids;
   for (const std::uint32_t id : frames) {
     const auto frame = process_.frames.find(id);

@@ -62,7 +62,7 @@ class Stacks {
   std::uint32_t of_name(bool is_backward, const std::string& name);
   std::uint32_t of_folded(std::uint32_t stack, bool is_backward, const std::string& otherwise);
   std::vector<const trace::Frame*> frames_of(std::uint32_t stack) const;
-  std::uint32_t python_frames_of(const std::vector<std::uint32_t>& frames);
+  std::uint32_t python_frames_of(std::span<const std::uint32_t> frames);
   bool is_backward(const Call& call) const;
   const std::string& name_of(const Call& call) const;
 

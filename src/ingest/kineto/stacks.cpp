@@ -51,17 +51,20 @@ std::uint32_t StackTree::child(std::uint32_t parent, std::uint32_t frame) {
 
 std::uint64_t StackTree::write_to(trace::Process& process) const {
   std::uint64_t truncated_count = 0;
+  std::vector<std::uint32_t> frames;
   for (std::uint32_t id = 1; id < nodes_.size(); ++id) {
     if (!nodes_[id].is_used) continue;
-    trace::Stack& stack = process.stacks[id];
-    for (std::uint32_t node = id; node != 0 && !stack.is_truncated; node = nodes_[node].parent) {
-      if (stack.frames.size() < kMaxDepth) {
-        stack.frames.push_back(nodes_[node].frame);
+    frames.clear();
+    bool is_truncated = false;
+    for (std::uint32_t node = id; node != 0 && !is_truncated; node = nodes_[node].parent) {
+      if (frames.size() < kMaxDepth) {
+        frames.push_back(nodes_[node].frame);
       } else {
-        stack.is_truncated = true;
+        is_truncated = true;
       }
     }
-    truncated_count += stack.is_truncated ? 1 : 0;
+    process.stacks.set(id, frames, is_truncated);
+    truncated_count += is_truncated ? 1 : 0;
   }
   return truncated_count;
 }

@@ -163,11 +163,11 @@ NsysStacks::FrameIds NsysStacks::frames_of(std::uint32_t content, OperatorChain 
 }
 
 void NsysStacks::define_in(NsysProcess& process, std::uint32_t stack) {
-  auto [entry, is_new] = process.process.stacks.try_emplace(stack);
-  if (!is_new) return;
+  if (process.process.stacks.contains(stack)) return;
   const auto& [content, operators] = stacks_[stack - 1];
-  entry->second.frames = frames_of(content, operators);
-  for (const std::uint32_t id : entry->second.frames) {
+  const FrameIds ids = frames_of(content, operators);
+  process.process.stacks.set(stack, ids);
+  for (const std::uint32_t id : ids) {
     const Frame& frame = frames_[id - 1];
     process.process.frames.try_emplace(id, trace::Frame{.kind = frame.kind,
                                                         .function = export_.names.text(frame.function),

@@ -238,8 +238,8 @@ class RecordPrinter : public trace::RecordSink {
   void place(std::uint32_t stack_id) {
     lines_.count("stack", stack_id);
     const auto stack = process_.stacks.find(stack_id);
-    if (stack != process_.stacks.end()) {
-      for (const std::uint32_t frame_id : stack->second.frames) {
+    if (stack) {
+      for (const std::uint32_t frame_id : stack->frames) {
         const auto frame = process_.frames.find(frame_id);
         if (frame == process_.frames.end() || frame->second.kind != trace::FrameKind::kPython) continue;
         lines_.text("at", frame->second.file + ":" + std::to_string(frame->second.line));
@@ -283,7 +283,7 @@ void print_frames(const trace::Process& process, Lines& lines) {
 
 void print_stacks(const trace::Process& process, Lines& lines) {
   for (const std::uint32_t id : sorted_ids(process.stacks)) {
-    const trace::Stack& stack = process.stacks.at(id);
+    const trace::Stack stack = process.stacks.at(id);
     lines.start("stack").id("id", id).count("truncated", stack.is_truncated);
     lines.word("frames", fmt::format("{}", fmt::join(stack.frames, ","))).finish();
   }

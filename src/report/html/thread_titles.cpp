@@ -68,9 +68,9 @@ ThreadTitles::ThreadTitles(const trace::Process& process, const analyze::Timelin
       continue;
     }
     const auto stack = process.stacks.find(call.stack);
-    if (stack == process.stacks.end()) continue;
+    if (!stack) continue;
     std::string& work = work_[call.thread];
-    work = work_of(process, stack->second);
+    work = work_of(process, *stack);
     left->second = work.empty() ? left->second - 1 : 0;
   }
 }

@@ -14,7 +14,8 @@ using trace::AutogradRole;
 std::vector<std::uint32_t> frames_of(const StackTree& tree, std::uint32_t stack) {
   trace::Process process;
   tree.write_to(process);
-  return process.stacks.at(stack).frames;
+  const auto frames = process.stacks.at(stack).frames;
+  return {frames.begin(), frames.end()};
 }
 
 // Spans of `run_count` sorted runs, each twice as long as the one before it began later.

@@ -86,7 +86,7 @@ File ordinary_file() {
   file.process.pid = kMain;
   file.process.metadata["program"] = "python\x1ftrain.py";
   file.process.frames[1] = {trace::FrameKind::kPython, "train", "/home/me/train.py", 23, 1, 0};
-  file.process.stacks[1] = {{1}, false};
+  file.process.stacks.set(1, std::vector<std::uint32_t>{1});
   auto upload = call(1'001, 5'002, 1, file.text("cudaMemcpyAsync"));
   upload.stack = 1;
   file.add(upload);
@@ -255,7 +255,7 @@ TEST(Chrome, WhatOverlapsGetsRowsOfItsOwn) {
 TEST(Chrome, EveryCopyOfAGraphHasAnArrowAndTheLineThatCapturedIt) {
   File file = ordinary_file();
   file.process.frames[2] = {trace::FrameKind::kPython, "capture", "/home/me/graph.py", 5, 1, 0};
-  file.process.stacks[2] = {{2}, false};
+  file.process.stacks.set(2, std::vector<std::uint32_t>{2});
   trace::GraphNodeRecord captured{};
   captured.node = 50;
   captured.stack = 2;
@@ -424,8 +424,8 @@ File file_of_rank(std::uint32_t rank) {
   file.process.frames[2] = {trace::FrameKind::kPython, "train", "/home/me/train.py", 23, 1, 0};
   file.process.frames[3] = {trace::FrameKind::kPython, "main", "/home/me/train.py", 60, 1, 0};
   file.process.frames[4] = {trace::FrameKind::kPython, "capture", "/home/me/graph.py", 5, 1, 0};
-  file.process.stacks[1] = {{1, 2, 3}, false};
-  file.process.stacks[2] = {{4, 99}, false};
+  file.process.stacks.set(1, std::vector<std::uint32_t>{1, 2, 3});
+  file.process.stacks.set(2, std::vector<std::uint32_t>{4, 99});
   auto upload = call(late + 1'001, late + 5'002, 11, file.text("cudaMemcpyAsync"));
   upload.thread = main;
   upload.stack = 1;
@@ -553,7 +553,7 @@ TEST(Chrome, ClonesAreFollowedSixteenTimes) {
   for (const bool is_known : {true, false}) {
     File file = ordinary_file();
     file.process.frames[2] = {trace::FrameKind::kPython, "capture", "/home/me/graph.py", 5, 1, 0};
-    file.process.stacks[2] = {{2}, false};
+    file.process.stacks.set(2, std::vector<std::uint32_t>{2});
     const std::uint64_t clones = is_known ? 15 : 16;
     for (std::uint64_t node = 0; node <= clones; ++node) {
       trace::GraphNodeRecord record{};

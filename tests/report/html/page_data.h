@@ -34,7 +34,7 @@ struct Recording {
   std::uint32_t stack(const std::string& function, const std::string& file, std::uint32_t line) {
     const auto id = static_cast<std::uint32_t>(process.frames.size() + 1);
     process.frames[id] = {.kind = trace::FrameKind::kPython, .function = function, .file = file, .line = line};
-    process.stacks[id].frames = {id};
+    process.stacks.set(id, std::vector{id});
     return id;
   }
   void call(trace::CallKind kind, const std::string& name, std::uint32_t correlation, std::int64_t start,

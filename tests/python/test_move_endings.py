@@ -31,6 +31,9 @@ def memory(value=0):
 def address(block):
     return ctypes.addressof(ctypes.c_char.from_buffer(block))
 
+def fill(block, value):
+    ctypes.memset(address(block), value, SIZE)
+
 def pieces(host, device):
     found = _core.MovePieces()
     found.add(address(host), address(device), SIZE)
@@ -113,8 +116,8 @@ signal.signal(signal.SIGALRM, interrupt)
 host, device = memory(), memory()
 interrupted = 0
 for value in range(1, 60):
-    host[:] = device[:] = memory(value)
-    (device if {call in ("upload", "ahead")} else host)[:] = memory(0)
+    fill(host, {"value" if call in ("upload", "ahead") else 0})
+    fill(device, {0 if call in ("upload", "ahead") else "value"})
     try:
         is_armed = True
         signal.setitimer(signal.ITIMER_REAL, 0.0005 * (value % 7 + 1))

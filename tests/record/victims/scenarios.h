@@ -43,13 +43,13 @@ int profiled_without_subscriber(Arguments arguments);  // PROFILER: twice, once 
 int profiled_and_torn_down(Arguments arguments);       // PROFILER: and then it ends CUPTI
 // LIBRARY PROFILER ORDER RUN...: [ and ] a recording, ( and ) a profile, a point 20 uploads of 101, 102, ... bytes
 int sessions_and_profiles(Arguments arguments);
-int keeps(Arguments arguments);            // LIBRARY REASON: has the recording kept
-int two_keep(Arguments arguments);         // two processes, one of which gets SIGUSR2
-int sessions(Arguments arguments);         // LIBRARY RUN_A RUN_B: starts and stops recording twice
-int sessions_amid(Arguments arguments);    // LIBRARY RUN...: starts and stops recording while threads copy
+int keeps(Arguments arguments);              // LIBRARY REASON: has the recording kept
+int two_keep(Arguments arguments);           // two processes, one of which gets SIGUSR2
+int sessions(Arguments arguments);           // LIBRARY RUN_A RUN_B: starts and stops recording twice
+int sessions_amid(Arguments arguments);      // LIBRARY RUN...: starts and stops recording while threads copy
 int ranges_after_stop(Arguments arguments);  // LIBRARY RUN: stops its recording, and makes ranges around another one
-int session_at_exit(Arguments arguments);  // LIBRARY RUN: recorded until it exits; then says what the recorder says
-int bad_session(Arguments arguments);      // LIBRARY: what turnpike_start and turnpike_stop say when they must refuse
-int sandboxed(Arguments arguments);        // PROGRAM ARGUMENTS: becomes it, where process_vm_readv is forbidden
+int session_at_exit(Arguments arguments);    // LIBRARY RUN: recorded until it exits; then says what the recorder says
+int bad_session(Arguments arguments);        // LIBRARY: what turnpike_start and turnpike_stop say when they must refuse
+int sandboxed(Arguments arguments);          // PROGRAM ARGUMENTS: becomes it, where process_vm_readv is forbidden
 
 }  // namespace victim

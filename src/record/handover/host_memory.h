@@ -1,9 +1,9 @@
-// What the driver said of host memory that a thread copied from or to, so that it is asked once.
+// What the driver said of host memory that a thread copied from or to.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
+
+#include "record/handover/recent_answers.h"
 
 namespace turnpike::record {
 
@@ -13,37 +13,26 @@ enum class HostMemory : std::uint8_t { kUnknown, kPageable, kPinned, kManaged };
 // takes such memory back, begins another.
 class HostMemoryMemo {
  public:
-  void clear() noexcept { count_ = 0; }
+  void clear() noexcept { recent_.clear(); }
 
   // kUnknown: nothing is known of the address in this age.
   HostMemory find(std::uint64_t address, std::uint32_t age) noexcept {
-    if (age != age_) {
-      clear();
-      age_ = age;
-    }
-    const std::uint32_t known = std::min<std::uint32_t>(count_, kCapacity);
-    for (std::uint32_t i = 0; i < known; ++i) {
-      if (address - starts_[i] < sizes_[i]) return memories_[i];
-    }
-    return HostMemory::kUnknown;
+    const Range* range = recent_.find(age, [&](const Range& one) { return address - one.start < one.bytes; });
+    return range == nullptr ? HostMemory::kUnknown : range->memory;
   }
-  // After find() of the same age. The oldest gives way.
+  // After find() of the same age.
   void add(std::uint64_t start, std::uint64_t bytes, HostMemory memory) noexcept {
-    const std::uint32_t at = count_++ % kCapacity;
-    starts_[at] = start;
-    sizes_[at] = bytes;
-    memories_[at] = memory;
-    if (count_ == 2 * kCapacity) count_ = kCapacity;
+    recent_.add({start, bytes, memory});
   }
 
  private:
-  static constexpr std::uint32_t kCapacity = 16;
+  struct Range {
+    std::uint64_t start;
+    std::uint64_t bytes;
+    HostMemory memory;
+  };
 
-  std::uint32_t age_ = 0;
-  std::uint32_t count_ = 0;
-  std::array<std::uint64_t, kCapacity> starts_;
-  std::array<std::uint64_t, kCapacity> sizes_;
-  std::array<HostMemory, kCapacity> memories_;
+  RecentAnswers<Range, 16> recent_;
 };
 
 }  // namespace turnpike::record

@@ -1,9 +1,9 @@
-// The ids of a thread's streams, so that CUPTI is asked once for each.
+// The ids of a thread's streams, as CUPTI gave them.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
+
+#include "record/handover/recent_answers.h"
 
 namespace turnpike::record {
 
@@ -19,35 +19,23 @@ class StreamIds {
     bool operator==(const Stream&) const = default;
   };
 
-  void clear() noexcept { count_ = 0; }
+  void clear() noexcept { recent_.clear(); }
 
   // nullptr: not known in this age.
   const std::uint32_t* find(const Stream& stream, std::uint32_t age) noexcept {
-    if (age != age_) {
-      clear();
-      age_ = age;
-    }
-    const std::uint32_t known = std::min<std::uint32_t>(count_, kCapacity);
-    for (std::uint32_t i = 0; i < known; ++i) {
-      if (streams_[i] == stream) return &ids_[i];
-    }
-    return nullptr;
+    const Known* known = recent_.find(age, [&](const Known& one) { return one.stream == stream; });
+    return known == nullptr ? nullptr : &known->id;
   }
-  // After find() of the same age. The oldest gives way.
-  void add(const Stream& stream, std::uint32_t id) noexcept {
-    const std::uint32_t at = count_++ % kCapacity;
-    streams_[at] = stream;
-    ids_[at] = id;
-    if (count_ == 2 * kCapacity) count_ = kCapacity;
-  }
+  // After find() of the same age.
+  void add(const Stream& stream, std::uint32_t id) noexcept { recent_.add({stream, id}); }
 
  private:
-  static constexpr std::uint32_t kCapacity = 8;
+  struct Known {
+    Stream stream;
+    std::uint32_t id;
+  };
 
-  std::uint32_t age_ = 0;
-  std::uint32_t count_ = 0;
-  std::array<Stream, kCapacity> streams_;
-  std::array<std::uint32_t, kCapacity> ids_;
+  RecentAnswers<Known, 8> recent_;
 };
 
 }  // namespace turnpike::record

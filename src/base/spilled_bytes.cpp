@@ -55,16 +55,18 @@ std::uint64_t SpilledBytes::append(std::span<const std::byte> bytes) {
   return place;
 }
 
+std::size_t SpilledBytes::kept_of(std::uint64_t place, std::size_t bytes) const {
+  return place < in_memory_.size() ? std::min<std::size_t>(bytes, in_memory_.size() - place) : 0;
+}
+
 void SpilledBytes::replace(std::uint64_t place, std::span<const std::byte> bytes) {
-  const std::size_t kept =
-      place < in_memory_.size() ? std::min<std::size_t>(bytes.size(), in_memory_.size() - place) : 0;
+  const std::size_t kept = kept_of(place, bytes.size());
   std::copy_n(bytes.begin(), kept, in_memory_.begin() + static_cast<std::ptrdiff_t>(kept > 0 ? place : 0));
   if (kept < bytes.size()) write_file(place + kept, bytes.subspan(kept));
 }
 
 void SpilledBytes::read(std::uint64_t place, std::span<std::byte> bytes) const {
-  const std::size_t kept =
-      place < in_memory_.size() ? std::min<std::size_t>(bytes.size(), in_memory_.size() - place) : 0;
+  const std::size_t kept = kept_of(place, bytes.size());
   std::copy_n(in_memory_.begin() + static_cast<std::ptrdiff_t>(kept > 0 ? place : 0), kept, bytes.begin());
   if (kept < bytes.size()) read_file(place + kept, bytes.subspan(kept));
 }

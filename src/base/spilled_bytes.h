@@ -33,6 +33,8 @@ class SpilledBytes {
   bool has_file() const { return file_ >= 0; }
 
  private:
+  // How many of `bytes` bytes from `place` on are in memory.
+  std::size_t kept_of(std::uint64_t place, std::size_t bytes) const;
   void open_file();
   void write_file(std::uint64_t place, std::span<const std::byte> bytes);
   void read_file(std::uint64_t place, std::span<std::byte> bytes) const;

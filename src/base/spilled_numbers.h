@@ -20,7 +20,7 @@ class SpilledNumbers {
   static constexpr std::size_t kPagesInMemory = 32;
 
   // kNone where nothing was set.
-  std::uint32_t operator[](std::size_t index) { return page_of(index)[index % kPage]; }
+  std::uint32_t operator[](std::size_t index) { return slot_of(index).numbers[index % kPage]; }
   void set(std::size_t index, std::uint32_t number) {
     Slot& slot = slot_of(index);
     slot.is_changed = true;
@@ -39,7 +39,6 @@ class SpilledNumbers {
     if (slot.page != index / kPage) change(slot, index / kPage);
     return slot;
   }
-  std::vector<std::uint32_t>& page_of(std::size_t index) { return slot_of(index).numbers; }
   void change(Slot& slot, std::size_t page);
 
   std::array<Slot, kPagesInMemory> slots_;

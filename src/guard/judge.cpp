@@ -122,6 +122,7 @@ class Case {
   const char* decide_on(Kind kind, const Word& word);
   bool is_exempt(const Word& word);
   bool is_spared(Kind kind, const Word& word);
+  bool is_settled(Kind kind);
   bool log_again(Kind kind) noexcept;
   void log(Kind kind, const Word& word);
 
@@ -182,6 +183,13 @@ bool Case::is_spared(Kind kind, const Word& word) {
   return is_allowed(reach_, kind, place_) || !word.scope->is_warm(place_, kind);
 }
 
+// Whether nothing is left to decide: it was logged once more, or the rule does not hold here and now.
+TURNPIKE_HOT bool Case::is_settled(Kind kind) {
+  const bool is_usual = !crossing_.is_move && !place_.is_own_move && !place_.is_compiling;
+  if (is_usual && reach_.plain.has(kind)) return reach_.logged_plainly.has(kind) && log_again(kind);
+  return is_spared(kind, reach_.on(kind));
+}
+
 const char* Case::decide_on(Kind kind, const Word& word) {
   const Level level = word.rule->level;
   if (level == Level::kLimit && word.scope->is_within(*word.rule, kind, crossing_.bytes)) return nullptr;
@@ -201,24 +209,16 @@ TURNPIKE_HOT const char* Case::decide() {
     if (const char* text = raise_deferred(reach_.scopes)) return text;
   }
   const char* found = nullptr;
-  const bool is_usual = !crossing_.is_move && !place_.is_own_move && !place_.is_compiling;
   (crossing_.kinds & reach_.asked).each([&](Kind kind) {
-    const bool is_plain = is_usual && reach_.plain.has(kind);
-    if (is_plain && reach_.logged_plainly.has(kind) && log_again(kind)) return true;
-    const Word& word = reach_.on(kind);
-    if (!is_plain && is_spared(kind, word)) return true;
-    found = decide_on(kind, word);
+    if (!is_settled(kind)) found = decide_on(kind, reach_.on(kind));
     return found == nullptr;
   });
   return found == nullptr || *found == '\0' ? nullptr : found;
 }
 
 void Case::note(Kind kind) {
-  const bool is_usual = !place_.is_own_move && !place_.is_compiling;
-  const bool is_plain = is_usual && reach_.plain.has(kind);
-  if (is_plain && reach_.logged_plainly.has(kind) && log_again(kind)) return;
+  if (is_settled(kind)) return;
   const Word& word = reach_.on(kind);
-  if (!is_plain && is_spared(kind, word)) return;
   if (word.rule->level == Level::kLog) {
     log(kind, word);
   } else {

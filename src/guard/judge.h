@@ -28,9 +28,9 @@ struct Where {
 const char* judge(const Crossing& crossing, const Reach& reach, Where* where = nullptr) noexcept;
 const char* judge(const Crossing& crossing) noexcept;
 
-// Whether the rule on kPageable stops no call that is about to be made: whether it is pageable, can be asked behind it.
+// Whether the rule on kPageable cannot stop the next call. If so, the driver is asked about its memory after the call.
 bool can_ask_later(const Reach& reach) noexcept;
-// Then notes a call that was made, with what judge() found before it.
+// Notes such a call once it was made. `where`: what judge() filled in before it.
 void note_pageable(const Crossing& crossing, const Reach& reach, const Where& where) noexcept;
 
 }  // namespace turnpike::guard

@@ -198,7 +198,7 @@ void copy_past_caches(std::byte* to, const std::byte* from, std::size_t size_byt
   } else {
     stream_by_16(to, from, whole);
   }
-  _mm_sfence();  // before anyone is told that the bytes are there
+  _mm_sfence();  // all bytes must be written before the caller goes on
   std::memcpy(to + whole, from + whole, size_bytes - whole);
 }
 #else

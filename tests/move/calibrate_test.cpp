@@ -223,7 +223,7 @@ TEST_F(Calibrating, StaysWithTheFirstWhereNothingIsWorthIt) {
   }
 }
 
-// Of each six turns one warms up and two are slow: the middle of five is none of these.
+// Of six turns, the first warms up and two are slow. The median of the other five is a fast one.
 TEST_F(Calibrating, TakesTheMedianOfFiveTurns) {
   constexpr int kSlowUs = 30000;
   engine_.time_us = [this](const Settings&) {

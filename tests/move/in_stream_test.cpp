@@ -81,7 +81,7 @@ TEST_F(SmallDownloads, HavePlacesOneBehindTheOtherAndRound) {
   EXPECT_EQ(fourth->begin, 0U);
   EXPECT_EQ(fifth->begin, 1024U) << "up to the oldest";
   EXPECT_FALSE(third->is_collected) << "there was room beside it";
-  const auto sixth = start(64);  // there is none: the oldest is waited for
+  const auto sixth = start(64);  // there is no room, so it waits for the oldest
   EXPECT_TRUE(third->is_collected);
   EXPECT_EQ(sixth->begin, 2048U);
   EXPECT_FALSE(fourth->is_collected);

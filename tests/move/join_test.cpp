@@ -60,7 +60,7 @@ TEST(Join, AsksOnceForEachAllocation) {
   EXPECT_EQ(count_joined(joined({piece(512, 512), piece(1024, 512), piece(1536, 512)}, kBlock, allocations)), 2U);
   EXPECT_EQ(asked, (std::vector<DeviceAddress>{512}));
   asked.clear();
-  // The last piece before the border is not of what comes behind it.
+  // The last piece before the border is not joined with the pieces after it.
   EXPECT_EQ(
       count_joined(joined({piece(3072, 512), piece(3584, 512), piece(4096, 512), piece(4608, 512), piece(5120, 512)},
                           kBlock, allocations)),

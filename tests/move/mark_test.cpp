@@ -41,7 +41,7 @@ TEST(Mark, HasNoFailureWhileItHasNotPassed) {
   EXPECT_FALSE((*mark)->is_passed());
   EXPECT_TRUE((*mark)->status());
   EXPECT_EQ((*mark)->answer(), cuda::kNotReady);
-  // A refusal for the sake of a capture is told, and is no answer.
+  // If the driver refuses because of a capture, wait() returns an error and the mark has not passed.
   simulation.fail("event_synchronize", 1, 906);
   EXPECT_FALSE((*mark)->wait());
   EXPECT_FALSE((*mark)->was_passed());

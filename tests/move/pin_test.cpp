@@ -182,7 +182,7 @@ TEST(Pin, LooksForFilesInTheMemoryAndNotBesideIt) {
         std::pair{middle, std::size_t{4097}}, std::pair{last, std::size_t{1}}}) {
     const Status status = run.engine->pin(memory, size_bytes);
     ASSERT_FALSE(status);
-    // The whole name, and nothing behind it.
+    // The message holds the whole name and nothing more.
     EXPECT_THAT(status.error().message, HasSubstr("/move_test, and a file cannot be page-locked"));
   }
   munmap(whole, 3 * 4096);

@@ -136,7 +136,7 @@ TEST(Reaping, IsDoneOnceMoreAtTheEnd) {
   run.end();
 }
 
-// Streams run at different speeds: one that has not come so far keeps those behind it, and is not waited for.
+// Streams run at different speeds. The first that has not arrived holds back those after it, and nobody waits for it.
 TEST(Reaping, StopsAtTheFirstThatHasNotArrived) {
   EngineRun run(1, {.pace = simulated::Pace::kOnlyWhenAsked}, kSmall);
   {

@@ -15,10 +15,10 @@ namespace turnpike::analyze {
 // the steps that warm up. nullopt: this is known for fewer than two steps.
 std::optional<std::int64_t> device_step_ns(const Timeline& timeline, const FoundSteps& steps);
 
-// The whole steps, one behind the other without holes: as the host made them. Where it runs ahead
-// (Steps::is_host_ahead), most of what the devices do meanwhile is of earlier steps: then each step lasts from when the
-// devices had done all that was issued before it to when they had done what it issued, too, or until the host ended it,
-// if that is later. `steps`: with its device_median_ns. One interval at least, which is empty if no step is whole.
+// The whole steps, one after the other without gaps. Usually they are as long as on the host. If the host runs ahead
+// (Steps::is_host_ahead), the devices still work on earlier steps meanwhile. A step then starts when the devices have
+// finished what was issued before it. It ends when they have finished what it issued, or when the host ends it, if that
+// is later. `steps` needs its device_median_ns. Returns at least one interval, which is empty if no step is whole.
 std::vector<Interval> whole_steps(const Timeline& timeline, const FoundSteps& steps);
 
 }  // namespace turnpike::analyze

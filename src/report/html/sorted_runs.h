@@ -9,14 +9,14 @@
 
 namespace turnpike::report::html {
 
-// Keeps one time of many, and asks the run again for those behind it.
+// Keeps one time out of many, and reads the run again for those that follow it.
 class SortedRuns {
  public:
   // False: it wants no more of them.
   using Take = std::function<bool(std::size_t position, std::int64_t time_ns)>;
 
-  // `scan(from, take)` hands on the times at `from` and behind it, with their rising positions, until `take` wants no
-  // more. It is called as long as this object is asked. A run out of order, as only damaged files have it, is copied.
+  // `scan(from, take)` calls `take` for each time from position `from` on, in order, until `take` returns false. `scan`
+  // must stay valid as long as this object is used. A run out of order is copied; only damaged files have one.
   template <typename Scan>
   void add_run(Scan scan) {
     Run run;

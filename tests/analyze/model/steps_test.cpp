@@ -344,7 +344,7 @@ TEST(Steps, OfTransfersMayBeginWithOnesThatWarmUp) {
   EXPECT_EQ(found->steps.count, 9u);
   EXPECT_EQ(found->steps.median_ns, 100);
   EXPECT_EQ(found->window, (Interval{5500, 6100}));
-  // What is left must still be five that come regularly; elsewhere a pause is none of warming up.
+  // At least five regular transfers must be left. A pause in the middle is not part of warming up.
   const auto is_regular = [](const std::vector<std::int64_t>& times) {
     ProcessBuilder other;
     copies_at(other, times, other.line("/home/user/train.py", 12));

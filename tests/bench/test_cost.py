@@ -11,6 +11,8 @@ import textwrap
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 spec = importlib.util.spec_from_file_location("cost_harness", ROOT / "bench" / "cost" / "harness.py")
 harness = sys.modules["cost_harness"] = importlib.util.module_from_spec(spec)

@@ -10,6 +10,8 @@ import pytest
 
 import turnpike
 
+pytestmark = pytest.mark.slow
+
 HEAD = """
 import sys, json
 sys.path.insert(0, FOLDER)

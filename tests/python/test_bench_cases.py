@@ -17,6 +17,8 @@ torch = pytest.importorskip("torch", reason="the experiments move tensors of PyT
 import bench_stand_in  # noqa: E402
 from turnpike._bench import EXPERIMENTS, numa, pin, run, stacked, work  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 TOLD = pathlib.Path(__file__).with_name("bench_cases.txt")
 ASKED = ("sized", "side", "steps", "workers")
 COUNTED = (

@@ -17,6 +17,8 @@ import turnpike  # noqa: E402
 from turnpike._bench import EXPERIMENTS, command, figures, loader, pin, run, small, stacked, two_way  # noqa: E402
 from turnpike._bench.timing import Rounds, WrongResult, take_turns  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 
 class Once(run.Options):
     """One round, beside the one that warms up."""

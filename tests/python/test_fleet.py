@@ -17,6 +17,8 @@ import fleet_job  # noqa: E402
 
 from turnpike._fleet import command, outliers, rollups, text  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 RANKS = 64
 STEPS = 6000  # ten minutes: what changes over time needs some
 STEPS_OF_SEED = 600

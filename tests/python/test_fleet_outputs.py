@@ -16,6 +16,8 @@ import fleet_job  # noqa: E402
 from test_fleet import fleet, program, write_job  # noqa: E402, F401
 from turnpike._fleet import budget, page  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 RANKS = 16
 SLOW = 9
 STEPS = 1200  # two minutes and a bit

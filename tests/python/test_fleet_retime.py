@@ -22,6 +22,8 @@ from turnpike._fleet.figures import Figures  # noqa: E402
 from turnpike._fleet.findings import all_findings  # noqa: E402
 from turnpike._fleet.retime import REMOVED, Meetings  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 MS = 1e6
 MINUTE_NS = 60 * 10**9
 MINUTES, STEPS, RANKS = 4, 500, 24

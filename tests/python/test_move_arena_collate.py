@@ -13,6 +13,8 @@ from torch.utils.data import DataLoader, default_collate  # noqa: E402
 from born_batches import BIG, assert_same, born_of, facts, is_locked, played_locks  # noqa: E402, F401
 from turnpike._move import arena  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 ITEMS = [torch.full((BIG,), float(index)) for index in range(12)]
 
 

@@ -10,6 +10,8 @@ import pytest
 import turnpike as tp
 from turnpike._move import engine as engine_module
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def torch():

@@ -1,5 +1,6 @@
 """scripts/test takes a skipped test for a failed one, unless it knows the reason, and names each failure at its end."""
 
+import fnmatch
 import importlib.machinery
 import importlib.util
 import os
@@ -10,8 +11,6 @@ import sys
 import time
 
 import pytest
-
-pytestmark = pytest.mark.slow
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "test"
 
@@ -67,7 +66,16 @@ def test_only_what_no_shard_has_done_is_left(script):
         {"name": "Other", "command": ["/usr/bin/cmake"]},
         {"name": "two_NOT_BUILT"},
     ]
-    assert script.numbers_left(tests, {("/b/one", "A.B"), ("/b/one", "A.C/0")}) == [3, 4, 5]
+    done = {("/b/one", "A.B"), ("/b/one", "A.C/0")}
+    assert script.numbers_left(tests, done) == [3, 4, 5]
+    assert script.numbers_left(tests, done, left_out=["A.*"]) == [4, 5]
+    assert script.numbers_left(tests, set(), left_out=["A.C/L*", "Other"]) == [1, 3, 5]
+
+
+def test_every_slow_test_is_there(script):
+    """A pattern that matches no test would be of one that was renamed, and runs."""
+    names = {test["name"] for test in script.listed_tests(script.RELEASE)}
+    assert [one for one in script.SLOW_TESTS if not fnmatch.filter(names, one)] == []
 
 
 def test_a_program_runs_in_shards_of_its_tests(script):

@@ -21,6 +21,7 @@ constexpr const char* kPages = "docs/rules/";
 struct Judged {
   Finding finding;
   std::vector<NamedChange> changes;
+  bool may_gain_nothing;  // its advice, of what its changes would
   std::optional<RetimedStep> step{};
 };
 
@@ -123,9 +124,9 @@ bool takes_away(const Judged& leader, const Judged& other) {
 }
 
 // Whether who has done what `leader` says would gain nothing by doing what `other` says too: then they are two answers
-// to the same question, and a reader needs one.
+// to the same question, and a reader needs one. Where the leader's advice may come to nothing, all of `other` may stay.
 bool leaves_nothing_of(const ProcessModel& model, TrialGraph& trial, const Judged& leader, const Judged& other) {
-  if (!leader.finding.saving_pct || other.changes.empty()) return false;
+  if (leader.may_gain_nothing || !leader.finding.saving_pct || other.changes.empty()) return false;
   if (!other.finding.saving_pct) return takes_away(leader, other);
   const auto both_pct = saving_pct_of(model, trial, leader, other);
   return both_pct && *both_pct - *leader.finding.saving_pct < kMinSavingPct;
@@ -201,7 +202,7 @@ FoundFindings find_findings(const ProcessModel& model, bool keeps_steps) {
   TrialGraph trial(model);
   std::vector<Judged> judged;
   for (auto& [rule, candidate] : candidates) {
-    Judged one{finding_of(rule->name, candidate), {}};
+    Judged one{finding_of(rule->name, candidate), {}, candidate.reach.low <= 0};
     if (!add_saving(model, trial, candidate, shown, one)) continue;
     one.changes = std::move(candidate.changes);
     judged.push_back(std::move(one));

@@ -91,6 +91,31 @@ TEST(Findings, StandBesideEachOtherWhereEachGainsSomething) {
   }
 }
 
+// Were each batch ready, the GPU would be busy for longer than pinning takes. But a thread that makes the batches may
+// have none ready, and then pinning takes its time as before.
+TEST(Findings, AreNotLedByAdviceThatMayGainNothing) {
+  StepProgram program;
+  const std::uint32_t pinning = program.stack(kLine, {});
+  const std::uint32_t uploading = program.stack(kLine + 1, {"copy_", "to_dtype_layout"});
+  const std::uint32_t making = program.stack(kLine + 20, {});
+  program.steps(8, [&](int) {
+    program.work(2500 * kUs);
+    program.sample(making);
+    program.work(2500 * kUs);
+    program.call(trace::CallKind::kHostRegister, pinning, "cudaHostRegister", 3000 * kUs, 4 * kMiB);
+    program.upload({.stack = uploading, .bytes = 4 * kMiB});
+    program.sync(uploading, "cudaStreamSynchronize");
+    program.kernel(4000 * kUs);
+  });
+  const auto findings = findings_in(program);
+  const Finding* loader = of_rule(findings, "late_loader");
+  const Finding* locked = of_rule(findings, "pinning_in_loop");
+  ASSERT_TRUE(loader && locked);
+  EXPECT_GT(loader->saving_pct.value_or(0), locked->saving_pct.value_or(100));
+  EXPECT_EQ(loader->saving_step_low_ns, 0);
+  EXPECT_EQ(locked->superseded_by, std::nullopt);
+}
+
 TEST(Findings, WarnOfWrongResultsBesideAllElse) {
   StepProgram program;
   const std::uint32_t stack = program.stack(kLine, {"copy_"});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -11,6 +12,7 @@
 
 #include "analyze/model/labels.h"
 #include "analyze/model/threads.h"
+#include "analyze/model/upload_cycle.h"
 #include "base/statistics.h"
 #include "base/step_name.h"
 
@@ -20,6 +22,7 @@ namespace {
 constexpr std::size_t kMinRanges = 3;
 constexpr std::size_t kMinPasses = 3;
 constexpr std::size_t kMinTransfers = 5;
+constexpr std::size_t kMinRounds = 3;  // of uploads of the same pieces
 constexpr std::int64_t kWarmUpMedians = 3;
 constexpr std::size_t kMinSteady = 2;  // so many starts at least stay in the window
 constexpr double kMaxVariation = 0.5;
@@ -159,6 +162,19 @@ bool is_regular(std::span<const std::int64_t> starts_ns) {
   return mean_ns > 0 && std::sqrt(squares_ns2 / count) < kMaxVariation * mean_ns;
 }
 
+// Of a transfer: where a step begins, if it begins one.
+struct StepStart {
+  std::int64_t time_ns;
+  std::uint32_t upload;  // its call; kNone: unknown, or it is no upload
+  auto operator<=>(const StepStart&) const = default;
+};
+
+StepStart start_of(const Timeline& timeline, const Transfer& transfer) {
+  const Call* call = transfer.call == kNone ? nullptr : &timeline.calls[transfer.call];
+  return {call != nullptr && call->has_times() ? call->start_ns : transfer.start_ns,
+          transfer.direction == Direction::kHostToDevice ? transfer.call : kNone};
+}
+
 std::optional<FoundSteps> steps_of_transfers(const Timeline& timeline, Stacks& stacks,
                                              std::span<const std::uint32_t> site_of_transfer, const Steps* like) {
   std::unordered_map<std::uint32_t, std::string> places;
@@ -179,16 +195,21 @@ std::optional<FoundSteps> steps_of_transfers(const Timeline& timeline, Stacks& s
     if (like != nullptr || is_regular(of_site)) most = site;
   }
   if (most == starts.site_count()) return std::nullopt;
-  std::vector<std::int64_t> starts_ns;
   std::string place;
+  std::vector<StepStart> starts_of_site;
   for (std::size_t i = 0; i < timeline.transfers.size(); ++i) {
     if (site_of_transfer[i] != most || !counts(i)) continue;
-    const Transfer& transfer = timeline.transfers[i];
-    if (starts_ns.empty()) place = place_of(i);
-    const Call* call = transfer.call == kNone ? nullptr : &timeline.calls[transfer.call];
-    starts_ns.push_back(call != nullptr && call->has_times() ? call->start_ns : transfer.start_ns);
+    if (starts_of_site.empty()) place = place_of(i);
+    starts_of_site.push_back(start_of(timeline, timeline.transfers[i]));
   }
-  std::sort(starts_ns.begin(), starts_ns.end());
+  std::sort(starts_of_site.begin(), starts_of_site.end());
+  std::vector<std::uint32_t> uploads;
+  for (const StepStart& start : starts_of_site) uploads.push_back(start.upload);
+  const UploadCycle cycle = upload_cycle_of(timeline, uploads, like != nullptr ? 1 : kMinRounds);
+  std::vector<std::int64_t> starts_ns;
+  for (std::size_t i = cycle.first; i < starts_of_site.size(); i += cycle.length) {
+    starts_ns.push_back(starts_of_site[i].time_ns);
+  }
   return steps_from(StepSource::kTransfers, place, std::move(starts_ns));
 }
 

@@ -35,7 +35,8 @@ struct FoundSteps {
 //     PyTorch tells nothing count for neither side.
 //  3. The place whose transfers (at least 5) come most often among those that come regularly: the standard deviation of
 //     the intervals, without those of steps that warm up, is below half of their mean. A step starts with the call of
-//     its transfer.
+//     its transfer. Where it uploads the pieces of a model one after the other, a step is a round of them
+//     (upload_cycle.h).
 // Where only starts are known (2 and 3), the last step has no end and lies outside of the window.
 // `like`: the steps of an earlier part of the same process. Those of this part have the same source and marker, however
 // few they are.

@@ -202,6 +202,29 @@ TEST(Steps, OfTransfersStartWithTheirCalls) {
   EXPECT_THAT(find(builder, {0, 0, 0, 0, 0})->starts_ns, ElementsAre(0, 100, 200, 300, 400));
 }
 
+TEST(Steps, AreRoundsOfThePiecesOfAModel) {
+  ProcessBuilder builder;
+  const auto stack = builder.line("/home/user/infer.py", 12);
+  std::uint32_t id = 0;
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    const std::uint32_t piece = i % 5;
+    const std::int64_t start_ns = i * 100;
+    builder.call({.start_ns = start_ns,
+                  .end_ns = start_ns + 1,
+                  .correlation = ++id,
+                  .stack = stack,
+                  .bytes = 64,
+                  .src = 0x1000 + piece * 64});
+    builder.copy({.start_ns = start_ns, .end_ns = start_ns + 1, .correlation = id, .bytes = 64});
+    launch(builder, start_ns + 10, AutogradRole::kUnknown);
+    if (piece == 4) launch(builder, start_ns + 20, AutogradRole::kUnknown);
+  }
+  const auto found = find(builder, std::vector<std::uint32_t>(20, 0));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(source_text(found->steps), "transfers of infer.py:12");
+  EXPECT_THAT(found->starts_ns, ElementsAre(0, 500, 1000, 1500));
+}
+
 TEST(Steps, AreNotIrregularOrFewTransfers) {
   ProcessBuilder irregular;
   copies_at(irregular, {0, 1, 2, 3, 1000}, irregular.line("/home/user/train.py", 12));

@@ -1,0 +1,101 @@
+// The pieces of a model that go up one after the other, and batches in the buffers of a loader.
+#include "analyze/model/upload_cycle.h"
+
+#include <gtest/gtest.h>
+
+#include "analyze/process_builder.h"
+
+namespace turnpike::analyze {
+namespace {
+
+constexpr std::size_t kThreeRounds = 3;
+
+// Uploads of `pieces` buffers in turn, each with a launch behind it; with `has_ends`, another one ends each round.
+class Rounds {
+ public:
+  Rounds(int pieces, bool has_ends) : pieces_(pieces), has_ends_(has_ends) {}
+
+  void upload(int piece) {
+    uploads_.push_back(calls_);
+    call(trace::CallKind::kCopy, 0x1000u * (1u + static_cast<unsigned>(piece)));
+    call(trace::CallKind::kLaunch);
+    if (has_ends_ && piece == pieces_ - 1) call(trace::CallKind::kLaunch);
+  }
+
+  void rounds(int count) {
+    for (int i = 0; i < count * pieces_; ++i) upload(i % pieces_);
+  }
+
+  UploadCycle cycle(std::size_t least_rounds = kThreeRounds) {
+    const LoadedProcess loaded = builder_.take();
+    return upload_cycle_of(loaded.timeline, uploads_, least_rounds);
+  }
+
+ private:
+  void call(trace::CallKind kind, std::uint64_t src = 0) {
+    builder_.call({.kind = kind, .start_ns = calls_ * 10, .end_ns = calls_ * 10 + 5, .bytes = 64, .src = src});
+    ++calls_;
+  }
+
+  ProcessBuilder builder_;
+  int pieces_;
+  bool has_ends_;
+  std::vector<std::uint32_t> uploads_;
+  std::uint32_t calls_ = 0;
+};
+
+TEST(UploadCycle, IsARoundOfPiecesWithWorkThatComesOnce) {
+  Rounds rounds(6, true);
+  rounds.rounds(3);
+  const UploadCycle cycle = rounds.cycle();
+  EXPECT_EQ(cycle.length, 6u);
+  EXPECT_EQ(cycle.first, 0u);
+}
+
+TEST(UploadCycle, BeginsBehindTheWorkThatComesOnce) {
+  Rounds rounds(6, true);
+  rounds.upload(4);
+  rounds.upload(5);
+  rounds.rounds(3);
+  const UploadCycle cycle = rounds.cycle();
+  EXPECT_EQ(cycle.length, 6u);
+  EXPECT_EQ(cycle.first, 2u);
+}
+
+TEST(UploadCycle, IsNoneOfBatchesThatAreAllUsedAlike) {
+  Rounds rounds(6, false);
+  rounds.rounds(5);
+  EXPECT_EQ(rounds.cycle().length, 1u);
+}
+
+TEST(UploadCycle, IsNoneOfTheFewBuffersOfALoader) {
+  Rounds rounds(3, true);
+  rounds.rounds(5);
+  EXPECT_EQ(rounds.cycle().length, 1u);
+}
+
+TEST(UploadCycle, HasToBeSeenOften) {
+  Rounds few(6, true);
+  few.rounds(2);
+  EXPECT_EQ(few.cycle().length, 1u);
+  Rounds known(6, true);
+  known.rounds(2);
+  EXPECT_EQ(known.cycle(1).length, 6u);
+}
+
+TEST(UploadCycle, IsNoneWhereBuffersComeInAnyOrder) {
+  Rounds rounds(6, true);
+  for (const int piece : {0, 3, 1, 5, 2, 4, 5, 1, 0, 2, 4, 3, 1, 0, 5, 4, 3, 2}) rounds.upload(piece);
+  EXPECT_EQ(rounds.cycle().length, 1u);
+}
+
+TEST(UploadCycle, IsUnknownWithoutAddresses) {
+  Rounds rounds(6, true);
+  rounds.rounds(3);
+  const std::vector<std::uint32_t> unknown(18, kNone);
+  EXPECT_EQ(upload_cycle_of({}, unknown, kThreeRounds).length, 1u);
+  EXPECT_EQ(upload_cycle_of({}, {}, kThreeRounds).length, 1u);
+}
+
+}  // namespace
+}  // namespace turnpike::analyze

@@ -50,6 +50,7 @@ RECORD_S = 90
 KEPT_BYTES = 48 << 20  # of recordings, which shrink to a sixth in an archive
 TARGET_PCT = 5.0  # of a step, where a report predicts a single number
 PLAIN = "as it is"
+AGAIN = "as it is, again"  # another process of it, which tells how far two alike ones lie apart
 RECORDED = "recorded"  # the process that is recorded between the blocks, of which none is measured
 
 
@@ -87,7 +88,7 @@ class Taken:
     program: Program
     first: Recorded | None = None  # which tells what to measure
     beside: list[Recorded] = dataclasses.field(default_factory=list)  # between the blocks
-    blocks: dict[str, list[float]] = dataclasses.field(default_factory=dict)  # by PLAIN or the name of a fix
+    blocks: dict[str, list[float]] = dataclasses.field(default_factory=dict)  # by PLAIN, AGAIN or the name of a fix
     losses: dict[str, float | None] = dataclasses.field(default_factory=dict)
     steps_per_block: int | None = None
     failed: dict[str, str] = dataclasses.field(default_factory=dict)  # the last words of fixes that did not run
@@ -100,11 +101,25 @@ class Taken:
         self.problems.append(f"{name}: {error}")
 
     @property
+    def plain(self) -> list[float]:
+        """What the program as it is took in each round: the mean of its two processes."""
+        first, second = self.blocks.get(PLAIN, []), self.blocks.get(AGAIN, [])
+        if len(first) != len(second):  # the second one did not run, or ended
+            return first
+        return [(one + other) / 2 for one, other in zip(first, second, strict=True)]
+
+    @property
+    def apart_us(self) -> float:
+        """How far the two processes of the program as it is lie apart."""
+        apart = savings_us(self, AGAIN)
+        return abs(statistics.median(apart)) if apart else 0.0
+
+    @property
     def judged(self) -> Recorded | None:
         """The recording whose claims count: the one whose steps were as long as those of the blocks, as nearly as any.
         What its report says plays no part."""
         known = [one for one in (*self.beside, self.first) if one]
-        plain = self.blocks.get(PLAIN)
+        plain = self.plain
         if not known or not plain:
             return known[-1] if known else None
         plain_us = statistics.median(plain)
@@ -257,7 +272,7 @@ class Field:
     def start(self, taken: Taken) -> dict[str, Live]:
         """The program as it is, and with each fix that is to be measured."""
         lives = {}
-        variants: list[tuple[str, Fix | None]] = [(PLAIN, None), (RECORDED, None)]
+        variants: list[tuple[str, Fix | None]] = [(PLAIN, None), (AGAIN, None), (RECORDED, None)]
         for fix in taken.program.fixes:
             if not self.args.follow_only or any(fix.follows(finding) for finding in taken.findings):
                 variants.append((fix.name, fix))
@@ -299,7 +314,8 @@ class Field:
         steps = min(400, max(LEAST_STEPS, round(BLOCK_S * 1e6 / estimate)))
         steps = taken.steps_per_block = -(-steps // period) * period
         # The lead is made of whole periods, too: all blocks are at the same place of theirs.
-        leads = {fix.name: fix.lead or taken.program.lead for fix in taken.program.fixes} | {PLAIN: taken.program.lead}
+        leads = dict.fromkeys((PLAIN, AGAIN), taken.program.lead)
+        leads |= {fix.name: fix.lead or taken.program.lead for fix in taken.program.fixes}
         leads = {name: -(-lead // period) * period if period > 1 else lead for name, lead in leads.items()}
         order = random.Random(0)
         before = CpuTime.now()
@@ -418,20 +434,22 @@ def predicted_us(recorded: Recorded, finding: dict[str, Any], step_us: float) ->
 
 
 def savings_us(taken: Taken, fix: str) -> list[float]:
-    """What each round of blocks says that the fix saves a step."""
-    return [plain - fixed for plain, fixed in zip(taken.blocks.get(PLAIN, []), taken.blocks.get(fix, []), strict=False)]
+    """What each round of blocks says that the fix saves a step; of AGAIN, that of one alike process over the other."""
+    plain = taken.blocks.get(PLAIN, []) if fix == AGAIN else taken.plain
+    return [before - after for before, after in zip(plain, taken.blocks.get(fix, []), strict=False)]
 
 
 def settled(taken: Taken) -> bool:
     """Whether each saving is known well enough."""
-    plain_us = statistics.median(taken.blocks[PLAIN])
-    spreads = [interval(savings_us(taken, name)) for name in taken.blocks if name != PLAIN]
+    plain_us = statistics.median(taken.plain)
+    spreads = [interval(savings_us(taken, name)) for name in taken.blocks if name not in (PLAIN, AGAIN)]
     return all(high - low < SETTLED_PCT / 100 * plain_us for low, high in spreads)
 
 
 def rows_of(taken: Taken) -> list[dict[str, Any]]:
     """A row for each fix that was measured and each finding that it follows; without a finding, one row. A fix that a
-    finding asks for and that did not run has a row, too: advice that breaks the program did not come true."""
+    finding asks for and that did not run has a row, too: advice that breaks the program did not come true. The last row
+    is of the second process of the program as it is, which saves nothing."""
     rows = []
     for fix in taken.program.fixes:
         savings = savings_us(taken, fix.name)
@@ -440,6 +458,8 @@ def rows_of(taken: Taken) -> list[dict[str, Any]]:
             rows += [row_of(taken, fix, savings, claim) for claim in claims or [None]]
         elif fix.name in taken.failed and PLAIN in taken.blocks:
             rows += [row_of(taken, fix, None, claim) for claim in claims]
+    if alike := savings_us(taken, AGAIN):
+        rows.append(row_of(taken, Fix(AGAIN, "nothing"), alike, None))
     return rows
 
 
@@ -469,7 +489,7 @@ def claim_of_first(taken: Taken, fix: Fix) -> tuple[float, float] | None:
     if taken.first is None:
         return None
     findings = joined([claim for finding in taken.findings if (claim := fix.claim(finding))])
-    return predicted_us(taken.first, findings[0], statistics.median(taken.blocks[PLAIN])) if findings else None
+    return predicted_us(taken.first, findings[0], statistics.median(taken.plain)) if findings else None
 
 
 def joined(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -497,30 +517,32 @@ class Judgement:
     is_none_of_none: bool = False  # met though the raw figure lies below the range: none was possible, none was found
 
 
-def judgement(claim: tuple[float, float] | None, savings: list[float] | None, plain_us: float) -> Judgement:
-    """savings: None where the program did not run with the fix."""
+def judgement(
+    claim: tuple[float, float] | None, savings: list[float] | None, plain_us: float, apart_us: float
+) -> Judgement:
+    """savings: None where the program did not run with the fix. apart_us: of two alike processes."""
     if claim is None:
         return Judgement(None)
     if not savings:
         return Judgement(False)
-    measured_us, (low, high) = statistics.median(savings), interval(savings)
+    measured_us = statistics.median(savings)
     slack = TARGET_PCT / 100 * plain_us if claim[0] == claim[1] else 0.0
     if claim[0] - slack <= measured_us <= claim[1] + slack:
         return Judgement(True)
-    is_none_of_none = claim[0] == 0 and measured_us < 0 and low <= 0 <= high
+    is_none_of_none = claim[0] == 0 and measured_us < 0 and interval(savings)[1] >= -apart_us
     return Judgement(is_none_of_none, is_none_of_none)
 
 
 def row_of(taken: Taken, fix: Fix, savings: list[float] | None, claimed: Claim | None) -> dict[str, Any]:
     """savings: None where the program did not run with the fix."""
-    plain, fixed = taken.blocks[PLAIN], taken.blocks.get(fix.name)
+    plain, fixed = taken.plain, taken.blocks.get(fix.name)
     plain_us = statistics.median(plain)
     measured_us = statistics.median(savings) if savings else None
     finding = claimed.finding if claimed else None
     recorded = claimed.recorded if claimed else taken.judged
     claim = predicted_us(claimed.recorded, claimed.finding, plain_us) if claimed else None
-    judged = judgement(claim, savings, plain_us)
-    sign_right = claim[1] <= 0 or interval(savings)[1] > 0 if claim and savings else None
+    judged = judgement(claim, savings, plain_us, taken.apart_us)
+    sign_right = claim[1] <= 0 or interval(savings)[1] > -taken.apart_us if claim and savings else None
     of_first = claim_of_first(taken, fix)
     before, after = taken.losses.get(PLAIN), taken.losses.get(fix.name)
     return result_file.row(
@@ -548,7 +570,7 @@ def row_of(taken: Taken, fix: Fix, savings: list[float] | None, claimed: Claim |
         claim_is_of_first_recording=claimed.is_of_first if claimed else None,
         first_predicted_low=rounded(of_first[0]) if of_first else None,
         first_predicted_high=rounded(of_first[1]) if of_first else None,
-        first_met=judgement(of_first, savings, plain_us).met,
+        first_met=judgement(of_first, savings, plain_us, taken.apart_us).met,
         measured_as_is=rounded(plain_us),
         measured_as_is_spread=interval(plain),
         measured_fixed=rounded(statistics.median(fixed)) if fixed else None,
@@ -610,7 +632,7 @@ def unfollowed(taken: Taken) -> list[dict[str, Any]]:
 
 
 def show(taken: Taken) -> None:
-    plain = taken.blocks.get(PLAIN)
+    plain = taken.plain
     recorded = taken.judged
     bound = recorded.report["verdict"]["bound_by"] if recorded else None
     head = (

@@ -119,12 +119,15 @@ def field(tmp_path, monkeypatch):
 
 def test_a_fix_is_measured_against_the_program_as_it_is_and_its_finding(field):
     result = field("works")
-    [row] = result["rows"]
+    row, alike = result["rows"]
     assert (row["program"], row["fix"], row["rule"]) == ("works", "faster", "late_loader")
     assert 1500 < row["value"] < 2500
     assert row["baseline_value"] == 2000
     assert row["sign_right"] is True
     assert row["samples"] == 3
+    assert (alike["fix"], alike["samples"], alike["met"], alike["sign_right"]) == ("as it is, again", 3, None, None)
+    assert abs(alike["value"]) < 1000
+    assert result["summary"]["claims"] == 1
 
 
 def test_a_program_that_fails_is_named_and_the_rest_goes_on(field):
@@ -147,11 +150,11 @@ def test_reports_logs_and_recordings_are_kept(field):
 
 
 def test_what_is_kept_beside_a_recording_judges_another_report_of_it(field):
-    [row] = field("works")["rows"]
+    row, _ = field("works")["rows"]
     known = json.loads((field.out / "recordings/works.json").read_text())
     steps = {"count": 4, "median_ns": 3_000_000}
     again = harness.judged_again(known, {"findings": [finding(saving_step_ns=90_000_000)], "steps": steps})
-    [judged] = harness.rows_of(again)
+    judged, _ = harness.rows_of(again)
     assert judged["value"] == row["value"]
     assert judged["met"] is False
     assert known["came_true"] == ([["faster", "late_loader", "train.py:5"]] if row["met"] else [])
@@ -245,6 +248,36 @@ def test_a_fix_that_makes_it_slower_has_the_wrong_sign():
     assert row["sign_right"] is False
     [row] = harness.rows_of(taken([1000.0, 1002, 998], [1000.0, 995, 1005], saving_step_ns=10_000))
     assert row["sign_right"] is True
+
+
+def alike(known, again):
+    known.blocks[harness.AGAIN] = again
+    return known
+
+
+def test_what_a_fix_saves_is_of_the_mean_of_both_processes_of_the_program_as_it_is():
+    row, other = harness.rows_of(alike(taken([1000.0, 1002, 998], [600.0] * 3), [1100.0, 1102, 1098]))
+    assert (row["measured_as_is"], row["value"]) == (1050, 450)
+    assert (other["fix"], other["value"], other["met"], other["rule"]) == (harness.AGAIN, -100, None, None)
+    # Without the second one, or where it ended, the first one stands alone.
+    [row] = harness.rows_of(alike(taken([1000.0, 1002, 998], [600.0] * 3), []))
+    assert row["value"] == 400
+    row, _ = harness.rows_of(alike(taken([1000.0, 1002, 998], [600.0] * 3), [1100.0]))
+    assert row["value"] == 400
+
+
+def test_slower_by_less_than_alike_processes_lie_apart_is_no_wrong_sign():
+    claim = {"saving_step_ns": 50_000, "saving_step_low_ns": 0, "saving_step_high_ns": 100_000}
+    [row] = harness.rows_of(taken([1000.0] * 5, [1040.0] * 5, **claim))
+    assert (row["met"], row["sign_right"]) == (False, False)
+    row, _ = harness.rows_of(alike(taken([1000.0] * 5, [1090.0] * 5, **claim), [1100.0] * 5))
+    assert (row["value"], row["met"], row["counted_as_none"], row["sign_right"]) == (-40, True, True, True)
+    row, _ = harness.rows_of(alike(taken([1000.0] * 5, [1090.0] * 5, **claim), [1020.0] * 5))
+    assert (row["value"], row["met"], row["sign_right"]) == (-80, False, False)
+    # A range of its own is no wider for it.
+    above = claim | {"saving_step_low_ns": 10_000}
+    row, _ = harness.rows_of(alike(taken([1000.0] * 5, [1045.0] * 5, **above), [1100.0] * 5))
+    assert (row["value"], row["met"]) == (5, False)
 
 
 # Of five blocks the interval is from the least to the largest.

@@ -53,7 +53,7 @@ struct SavingRange {
 SavingRange range_of(const ProcessModel& model, double saving_ns, const Reach& reach) {
   const double step_ns = model.measured_step_ns();
   const double margin_ns = kStepsDiffer * step_ns;
-  const double low_ns = reach.low * saving_ns - reach.leaves_ns - margin_ns;
+  const double low_ns = reach.low * saving_ns - reach.leaves_ns - reach.costs_ns - margin_ns;
   const double high_ns = reach.high * saving_ns - reach.leaves_ns + reach.adds_ns + margin_ns;
   return {std::llround(std::clamp(low_ns, 0.0, step_ns)), std::llround(std::clamp(high_ns, 0.0, step_ns))};
 }

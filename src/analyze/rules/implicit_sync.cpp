@@ -19,8 +19,24 @@ constexpr std::array<std::string_view, 11> kSizedByData = {
 // With so many in a step they are worth to be read together.
 constexpr double kManyPerStep = 8;
 
+// What reading a value without waiting takes the CPU: a copy into page-locked memory is launched (docs/move.md, a
+// launch-bound step that logs). A GPU that has enough to do hides it.
+constexpr double kFetchNs = 57'000;
+
+bool is_sized_by_data(const std::string& op) {
+  return std::find(kSizedByData.begin(), kSizedByData.end(), op) != kSizedByData.end();
+}
+
+// Of a step.
+double cost_of_advice_ns(const SiteCalls& site, const std::string& op, double times_a_step) {
+  const bool is_fetched = !site.facts->place.library_site && !is_sized_by_data(op) && op != "aten::repeat_interleave" &&
+                          op != "aten::is_nonzero";
+  if (!is_fetched) return 0;
+  return times_a_step >= kManyPerStep ? kFetchNs : times_a_step * kFetchNs;
+}
+
 std::string advice_for(const std::string& op, double times_a_step) {
-  if (std::find(kSizedByData.begin(), kSizedByData.end(), op) != kSizedByData.end()) {
+  if (is_sized_by_data(op)) {
     return "The CPU needs to know how many elements there are. Keep the shape instead: torch.where(mask, x, 0), or "
            "multiply by the mask; or take the indices where they are made on the CPU.";
   }
@@ -54,7 +70,8 @@ void find_implicit_sync(const RuleInput& input, std::vector<Candidate>& found) {
                      .evidence = times_a_step(model, copies.count) + ", for " + mean_bytes_text(copies) +
                                  "; the CPU waited for " + time_a_step(model, copies.host_ns),
                      .advice = advice_for(op, times),
-                     .changes = {{Change::kRemoveSync, copies_of(site, Direction::kDeviceToHost)}}});
+                     .changes = {{Change::kRemoveSync, copies_of(site, Direction::kDeviceToHost)}},
+                     .reach = {.costs_ns = cost_of_advice_ns(site, op, times)}});
   }
 }
 

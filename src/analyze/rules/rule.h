@@ -59,6 +59,7 @@ struct Reach {
   double high = 1;
   double leaves_ns = 0;  // of a step: what the advice leaves of what the change takes away
   double adds_ns = 0;    // of a step: what it may take away besides, at most
+  double costs_ns = 0;   // of a step: what the advice may take itself, at most
   std::string reason{};  // why it may be less or more, as a clause; empty: the advice is the change
 };
 

@@ -47,5 +47,19 @@ TEST(ImplicitSync, AdvisesToReadManyValuesTogether) {
   EXPECT_NE(findings[0].advice.find("torch.stack"), std::string::npos) << findings[0].advice;
 }
 
+// By how much the range begins lower than it would if the advice took the CPU nothing.
+double cost_us(const Finding& finding) {
+  const std::int64_t above_ns = *finding.saving_step_high_ns - *finding.saving_step_ns;
+  return static_cast<double>(*finding.saving_step_ns - *finding.saving_step_low_ns - above_ns) / kUs;
+}
+
+TEST(ImplicitSync, MaySaveLessByWhatReadingWithoutWaitingTakes) {
+  EXPECT_NEAR(cost_us(reading(4, Wait::kBehind, "item").findings(kImplicitSync).at(0)), 57, 0.01);
+  EXPECT_NEAR(cost_us(reading(4, Wait::kBehind, "item", 3).findings(kImplicitSync).at(0)), 3 * 57, 0.01);
+  // Read together, they are one.
+  EXPECT_NEAR(cost_us(reading(4, Wait::kBehind, "item", 10).findings(kImplicitSync).at(0)), 57, 0.01);
+  EXPECT_NEAR(cost_us(reading(8, Wait::kBehind, "nonzero").findings(kImplicitSync).at(0)), 0, 0.01);
+}
+
 }  // namespace
 }  // namespace turnpike::analyze

@@ -34,7 +34,8 @@ enum class Change : std::uint8_t {
   kKeepOnDevice,
   kRemoveAllocation,
   kFullLinkWidth,
-  kHoistWork
+  kHoistWork,
+  kStageInThreads
 };
 const char* name_of(Change change);     // "hoist_upload"
 const char* meaning_of(Change change);  // "the upload is made once, before the loop"

@@ -58,17 +58,38 @@ TEST(PageableAsyncCopy, AdvisesCudaWhereThereIsNoPyTorch) {
   EXPECT_NE(findings[0].advice.find("cudaHostRegister"), std::string::npos);
 }
 
-TEST(PageableAsyncCopy, OfAMappedFileLeavesItsPagesToBeLookedUp) {
+TEST(PageableAsyncCopy, OfAMappedFileIsStagedAndItsPagesAreLookedUp) {
   StepProgram program = pageable_async_copy_program(kStaged, kTo);
   const Finding ordinary = program.findings(kPageableAsyncCopy, link_of(55)).at(0);
   StepProgram mapped = pageable_async_copy_program(kStaged, kTo);
   mapped.builder().process().metadata["from_files"] = "1 3 5 7 9 11";  // the uploads; kernels have the others
   const Finding of_file = mapped.findings(kPageableAsyncCopy, link_of(55)).at(0);
   EXPECT_EQ(of_file.advice, "tp.to(state, device) reads the mapped file and stages it on threads of its own.");
-  constexpr double kLookingUpNs = 256 * 1'200;  // 16 MiB in groups of 64 KiB
-  EXPECT_NEAR(static_cast<double>(*ordinary.saving_step_low_ns - *of_file.saving_step_low_ns), kLookingUpNs, 1);
-  EXPECT_NEAR(static_cast<double>(*ordinary.saving_step_high_ns - *of_file.saving_step_high_ns), kLookingUpNs, 1);
-  EXPECT_EQ(*ordinary.saving_step_ns, *of_file.saving_step_ns) << "what the change itself would save";
+  // Staging 16 MiB takes 498 us, in which the device has 400 us of kernels to do and 305 us of the copy.
+  EXPECT_LE(*of_file.saving_step_ns, *ordinary.saving_step_ns);
+  constexpr double kLookingUpNs = 256 * 1'200 / 4.0;  // in groups of 64 KiB, by four threads
+  const auto below = [](const Finding& finding) { return *finding.saving_step_ns - *finding.saving_step_low_ns; };
+  const auto above = [](const Finding& finding) { return *finding.saving_step_high_ns - *finding.saving_step_ns; };
+  EXPECT_NEAR(static_cast<double>(below(of_file) - below(ordinary)), kLookingUpNs, 1);
+  EXPECT_NEAR(static_cast<double>(above(ordinary) - above(of_file)), kLookingUpNs, 1);
+}
+
+// Large weights and small biases; only the large ones are looked at.
+TEST(PageableAsyncCopy, OfAMappedFileIsToldByTheBytes) {
+  StepProgram program;
+  StepCopy weight = kStaged;
+  weight.stack = program.stack(23, kTo);
+  StepCopy bias = weight;
+  bias.bytes = 4096;
+  bias.duration_ns = 2 * kUs;
+  program.steps(6, [&](int) {
+    program.upload(weight);
+    program.upload(bias);
+    program.kernel(400 * kUs);
+  });
+  program.builder().process().metadata["from_files"] = "1 4 7 10 13 16";
+  EXPECT_EQ(
+      program.findings(kPageableAsyncCopy, link_of(55)).at(0).advice.find("tp.to(state, device) reads the mapped"), 0u);
 }
 
 // Gradients come down, an optimizer runs on the CPU, and parameters go up.

@@ -44,6 +44,21 @@ TEST(WhatIfExactly, TheUnchangedGraphTakesWhatWasMeasured) {
   EXPECT_NEAR(played.predicted_us({}), 552, kExact);
 }
 
+// 33.7 MB at 33.7 GB/s on threads, and 6.6 us for the tensor: the host waits for that, and not for the device.
+TEST(WhatIfExactly, ThreadsThatStageHoldTheHostForAsLongAsTheyTake) {
+  const Played played(stepping([](StepProgram& program, std::uint32_t line, int) {
+    program.upload({.stack = line,
+                    .bytes = 33'700'000,
+                    .duration_ns = 4000 * kUs,
+                    .host = MemoryKind::kPageable,
+                    .wait = Wait::kInCall});
+    program.work(500 * kUs);
+    program.kernel(100 * kUs);
+  }));
+  EXPECT_NEAR(played.predicted_us({Change::kStageInThreads}), 1006.6 + 500 + 5 + 1, kExact);
+  EXPECT_LT(played.predicted_us({Change::kPin}), 1000);
+}
+
 TEST(WhatIfExactly, WithoutAReadTheDeviceGoesOn) {
   const Played played(stepping([](StepProgram& program, std::uint32_t line, int) {
     program.work(200 * kUs);

@@ -12,6 +12,9 @@ namespace turnpike::record {
 namespace {
 
 constexpr std::uint64_t kLargeSourceBytes = 1u << 20;
+// A recording may last a fraction of a second, and a program that loads one model after another unmaps each in turn:
+// the first looks are closer.
+constexpr std::int64_t kFirstWaitNs = 15'625'000;
 constexpr std::int64_t kLookEveryNs = 250'000'000;
 constexpr int kMostLooks = 64;
 // Between two looks, and in all.
@@ -54,6 +57,7 @@ void MappedFiles::restart() {
   noted_.clear();
   from_files_.clear();
   next_look_ns_ = 0;
+  wait_ns_ = kFirstWaitNs;
   looks_left_ = kMostLooks;
 }
 
@@ -66,7 +70,8 @@ void MappedFiles::note(const trace::CallRecord& call) {
 
 void MappedFiles::look(std::int64_t now_ns) {
   if (noted_.empty() || now_ns < next_look_ns_) return;
-  next_look_ns_ = now_ns + kLookEveryNs;
+  next_look_ns_ = now_ns + wait_ns_;
+  wait_ns_ = std::min(2 * wait_ns_, kLookEveryNs);
   --looks_left_;
   const std::vector<FileRange> ranges = mapped_files(maps_);
   for (const Copy& copy : noted_) {

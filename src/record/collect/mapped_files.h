@@ -20,7 +20,8 @@ class MappedFiles {
   // Remembers the source of a large copy until the next look.
   void note(const trace::CallRecord& call);
   // Compares what was noted with the mappings of the process, which takes some milliseconds in a large one: so not more
-  // often than four times a second, and so many times at most. Memory that is gone by then is of no file.
+  // often than four times a second, but for the first half second, and so many times at most. Memory that is gone by
+  // then is of no file.
   void look(std::int64_t now_ns);
   // The key `from_files`.
   void put(Metadata& metadata) const;
@@ -35,6 +36,7 @@ class MappedFiles {
   std::vector<Copy> noted_;
   std::vector<std::uint32_t> from_files_;
   std::int64_t next_look_ns_ = 0;
+  std::int64_t wait_ns_ = 0;
   int looks_left_ = 0;
 };
 

@@ -67,14 +67,17 @@ TEST_F(MappedFilesTest, AreNotAskedForWhereCopiesAreSmallOrHaveNoSource) {
   EXPECT_EQ(text(), "absent");
 }
 
-TEST_F(MappedFilesTest, AreLookedForFourTimesASecondAtMost) {
-  files_.note(copy(1, 0x10000000));
-  files_.look(0);
-  files_.note(copy(2, 0x10000000));
-  files_.look(kSecond / 4 - 1);
-  EXPECT_EQ(text(), "1");
-  files_.look(kSecond / 4);
-  EXPECT_EQ(text(), "1 2");
+TEST_F(MappedFilesTest, AreLookedForFourTimesASecondAtMostButForTheFirst) {
+  std::int64_t now_ns = 0;
+  std::uint32_t looks = 0;
+  for (const std::int64_t wait_ns : {0, 15'625'000, 31'250'000, 62'500'000, 125'000'000, 250'000'000, 250'000'000}) {
+    files_.note(copy(++looks, 0x10000000));
+    if (wait_ns > 0) files_.look(now_ns + wait_ns - 1);
+    EXPECT_FALSE(text().ends_with(std::to_string(looks))) << text();
+    files_.look(now_ns += wait_ns);
+    EXPECT_TRUE(text().ends_with(std::to_string(looks))) << text();
+  }
+  EXPECT_EQ(text(), "1 2 3 4 5 6 7");
 }
 
 TEST_F(MappedFilesTest, AreLookedFor64Times) {

@@ -2,6 +2,9 @@
 
 import pytest
 
+# The profiler itself imports the last one, which takes a second.
+IMPORTED = ["torch.profiler", "pyarrow", "torch._inductor.config"]
+
 PROFILED = """
 import warnings
 warnings.filterwarnings("ignore")

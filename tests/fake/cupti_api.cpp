@@ -28,7 +28,7 @@ namespace {
 constexpr std::size_t kDomainCount = 8;
 constexpr std::size_t kCallbackCount = 1024;
 std::atomic<CUpti_Subscriber_st*> subscriber{nullptr};
-std::atomic<bool> is_enabled[kDomainCount][kCallbackCount];
+std::atomic<bool> enabled_callbacks[kDomainCount][kCallbackCount];
 std::atomic<std::uint64_t> callback_count{0};
 std::atomic<std::uint64_t> question_count{0};
 std::atomic<std::uint64_t> finalize_count{0};
@@ -38,7 +38,7 @@ std::atomic<std::uint64_t> buffers_left_count{0};
 
 void tell(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   const CUpti_Subscriber_st* told = subscriber.load(std::memory_order_acquire);
-  if (told == nullptr || !is_enabled[domain][id].load(std::memory_order_relaxed)) return;
+  if (told == nullptr || !enabled_callbacks[domain][id].load(std::memory_order_relaxed)) return;
   callback_count.fetch_add(1, std::memory_order_relaxed);
   told->callback(told->userdata, domain, id, data);
 }
@@ -160,7 +160,7 @@ CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* handle, CUpti_CallbackFunc
 CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle handle) {
   FAIL_AS_TOLD(__func__);
   if (handle == nullptr || handle != subscriber.load()) return CUPTI_ERROR_INVALID_PARAMETER;
-  for (auto& domain : is_enabled) {
+  for (auto& domain : enabled_callbacks) {
     for (auto& callback : domain) callback = false;
   }
   kinds_left_count += activity().enabled_count();
@@ -174,7 +174,7 @@ CUptiResult cuptiEnableCallback(std::uint32_t enable, CUpti_SubscriberHandle han
   FAIL_AS_TOLD(__func__, id);
   if (handle == nullptr || handle != subscriber.load()) return CUPTI_ERROR_INVALID_PARAMETER;
   if (domain >= kDomainCount || id >= kCallbackCount) return CUPTI_ERROR_INVALID_PARAMETER;
-  is_enabled[domain][id] = enable != 0;
+  enabled_callbacks[domain][id] = enable != 0;
   return CUPTI_SUCCESS;
 }
 
@@ -182,7 +182,7 @@ CUptiResult cuptiEnableDomain(std::uint32_t enable, CUpti_SubscriberHandle handl
   FAIL_AS_TOLD(__func__, enable);
   if (handle == nullptr || handle != subscriber.load()) return CUPTI_ERROR_INVALID_PARAMETER;
   if (domain >= kDomainCount) return CUPTI_ERROR_INVALID_PARAMETER;
-  for (auto& callback : is_enabled[domain]) callback = enable != 0;
+  for (auto& callback : enabled_callbacks[domain]) callback = enable != 0;
   return CUPTI_SUCCESS;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 enum class State { kNotInitialised, kInitialising, kReady, kForked };
 std::atomic<State> state{State::kNotInitialised};
-std::atomic<const Observer*> told{nullptr};
+std::atomic<const Observer*> listener{nullptr};
 std::atomic<std::uint32_t> correlations{0};
 std::recursive_mutex init_mutex;
 
@@ -27,7 +27,7 @@ thread_local ThreadState thread;
 
 void mark_forked() {
   if (state.load() != State::kNotInitialised) state.store(State::kForked);
-  told.store(nullptr);
+  listener.store(nullptr);
 }
 
 // What the driver does with CUDA_INJECTION64_PATH: a library that cannot be loaded is passed over in silence, one that
@@ -44,7 +44,7 @@ bool inject() {
 }  // namespace
 
 const Observer* observer() {
-  return told.load(std::memory_order_acquire);
+  return listener.load(std::memory_order_acquire);
 }
 bool is_usable() {
   return state.load(std::memory_order_acquire) == State::kReady;
@@ -54,7 +54,7 @@ std::uint32_t current_correlation() {
 }
 
 void tell_graph_node(CUpti_CallbackIdResource id, CUgraph graph, CUgraphNode node, CUgraphNode original) {
-  const Observer* observer = told.load(std::memory_order_acquire);
+  const Observer* observer = listener.load(std::memory_order_acquire);
   if (observer == nullptr) return;
   CUpti_GraphData graph_data{};
   graph_data.graph = graph;
@@ -70,7 +70,7 @@ void tell_graph_node(CUpti_CallbackIdResource id, CUgraph graph, CUgraphNode nod
 extern "C" {
 
 void fake_cuda_observe(const Observer* observer) {
-  told.store(observer, std::memory_order_release);
+  listener.store(observer, std::memory_order_release);
 }
 
 void fake_cuda_enter(ApiCall* call) {
@@ -78,11 +78,11 @@ void fake_cuda_enter(ApiCall* call) {
   call->correlation = thread.correlation;
   call->context = context_of(thread.device);
   call->context_id = call->context->id;
-  if (const Observer* observer = told.load(std::memory_order_acquire)) observer->call(CUPTI_API_ENTER, *call);
+  if (const Observer* observer = listener.load(std::memory_order_acquire)) observer->call(CUPTI_API_ENTER, *call);
 }
 
 void fake_cuda_exit(ApiCall* call) {
-  if (const Observer* observer = told.load(std::memory_order_acquire)) observer->call(CUPTI_API_EXIT, *call);
+  if (const Observer* observer = listener.load(std::memory_order_acquire)) observer->call(CUPTI_API_EXIT, *call);
   --thread.depth;
 }
 
@@ -125,7 +125,7 @@ CUresult cuInit(unsigned int flags) {
     return CUDA_ERROR_UNKNOWN;
   }
   state.store(State::kReady, std::memory_order_release);
-  if (const Observer* observer = told.load()) {
+  if (const Observer* observer = listener.load()) {
     CUpti_ResourceData data{};
     data.context = context_of(0);
     observer->resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, data);

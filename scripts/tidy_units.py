@@ -1,5 +1,5 @@
-"""What clang-tidy looks at (scripts/test, suite tidy): several sources of a target one after another in one file,
-because most of the time of a source by itself goes into its headers.
+"""What clang-tidy looks at (scripts/test, suite tidy): several sources one after another in one file, because most of
+the time of a source by itself goes into its headers. They may be of several targets that are compiled alike.
 
 The static analyzer follows a call into a function of the same file, and then does not look at that function by itself,
 for any argument. So sources of which one calls the other are never put together: each function is looked at as it is
@@ -13,20 +13,26 @@ import dataclasses
 import json
 import pathlib
 import re
+import shlex
 
 INCLUDED = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 # The first line of a function's definition, at the beginning of a line, where clang-format puts it.
 DEFINED = re.compile(r"^[A-Za-z_][^\n;=#]*\(", re.MULTILINE)
 # What a header defines, or only names for itself.
-TYPE = re.compile(r"^(\s*)(?:(?:struct|class|enum class|enum) (\w+)\b|using (\w+) =)", re.MULTILINE)
+TYPE = re.compile(r"^(\s*)(?:(?:struct|class|enum class|enum) (?:alignas\(\w+\) )?(\w+)\b|using (\w+) =)", re.MULTILINE)
 TYPENAME = re.compile(r"\btypename (\w+)")
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 UNQUALIFIED = re.compile(r"(?<![\w.:])\w+")
 DECLARED = re.compile(r"\b(\w+)\(")
 WORD = re.compile(r"\w+")
 TAKEN = re.compile(r"^\s*using [\w:]*::(\w+); *$|^\s*namespace (\w+) = .*; *$", re.MULTILINE)
+NAMESPACE = re.compile(r"^namespace ([\w:]+) {", re.MULTILINE)
 COMMENT = re.compile(r"//.*$", re.MULTILINE)
 PLACE = re.compile(r"^(\S+\.cpp):(\d+)(?=:\d+: )", re.MULTILINE)
+
+
+# What is looked at together: at the end of the suite no processor shall wait long for another one.
+LINES_OF_A_UNIT = 2000
 
 
 @dataclasses.dataclass
@@ -45,9 +51,13 @@ def without_comments(text):
 class Source:
     """What a source defines for others, and what it may call of theirs."""
 
-    def __init__(self, path, headers):
+    def __init__(self, path, headers, compiled_with):
         self.path = path
+        self.compiled_with = compiled_with  # the file that TURNPIKE_UNITY made of it and others
         text = without_comments(path.read_text())
+        self.lines = text.count("\n")
+        found = NAMESPACE.search(text)
+        self.namespace = found and found[1]
         self.included = included = headers.all_included(text)
         self.words = set(WORD.findall(text))
         own_types = {"".join(pair) for _, *pair in TYPE.findall(text)} | set(TYPENAME.findall(text))
@@ -59,6 +69,10 @@ class Source:
 
     def calls_or_is_called_by(self, other):
         return bool(self.may_call & other.declared or other.may_call & self.declared)
+
+    def may_share_names_with(self, other):
+        """Of one namespace, only those that are compiled together are known to define different names."""
+        return self.namespace == other.namespace and self.compiled_with != other.compiled_with
 
 
 class Headers:
@@ -92,16 +106,28 @@ class Headers:
         return found
 
 
-def apart(sources, headers):
-    """Sources of a target in as few lists as a first fit finds, so that none of a list calls another of it."""
+def apart(sources):
+    """Sources in as few lists as a first fit finds, so that none of a list calls another of it."""
     lists = []
-    for source in (Source(path, headers) for path in sources):
-        fitting = (others for others in lists if not any(source.calls_or_is_called_by(other) for other in others))
+    for source in sources:
+        fitting = (
+            others
+            for others in lists
+            if source.lines + sum(other.lines for other in others) <= LINES_OF_A_UNIT
+            and not any(source.calls_or_is_called_by(other) or source.may_share_names_with(other) for other in others)
+        )
         others = next(fitting, None)
         if others is None:
             lists.append(others := [])
         others.append(source)
     return lists
+
+
+def flags_of(entry):
+    """All of an entry's command but its files."""
+    words = shlex.split(entry["command"])
+    files = {index + 1 for index, word in enumerate(words) if word in ("-o", "-MF", "-MT")}
+    return tuple(word for index, word in enumerate(words) if index not in files and word != entry["file"])
 
 
 def not_included(together, headers):
@@ -131,11 +157,15 @@ def write_units(build, folder, root):
     """Writes the units of a folder that was configured with TURNPIKE_UNITY, and their compilation database."""
     folder.mkdir(parents=True, exist_ok=True)
     headers = Headers(root / "src")
-    units, entries, seen = [], [], set()
+    alike, seen = collections.defaultdict(list), set()
     for entry in json.loads((build / "compile_commands.json").read_text()):
         sources = [source for source in sources_of(entry, root) if source not in seen]
         seen.update(sources)
-        for together in apart(sources, headers):
+        alike[flags_of(entry)] += [(Source(path, headers, entry["file"]), entry) for path in sources]
+    units, entries = [], []
+    for sources in alike.values():
+        entry_of = {source.path: entry for source, entry in sources}
+        for together in apart([source for source, _ in sources]):
             paths = [source.path for source in together]
             file = paths[0]
             if len(paths) > 1:
@@ -143,7 +173,8 @@ def write_units(build, folder, root):
                 file.write_text("".join(path.read_text() for path in paths))
             units.append(Unit(paths, file, not_included(together, headers)))
             # Those of the sources, too, for who looks at one by hand.
-            for path in {file, *paths}:
+            for path in dict.fromkeys([file, *paths]):
+                entry = entry_of.get(path, entry_of[paths[0]])
                 command = entry["command"].replace(entry["file"], str(path))
                 entries.append({**entry, "file": str(path), "command": command})
     (folder / "compile_commands.json").write_text(json.dumps(entries, indent=1))

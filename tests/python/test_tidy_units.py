@@ -34,19 +34,23 @@ SOURCES = {
 }
 
 
-def units_of(tidy_units, root, sources):
-    """The units of one target whose sources these are, as lists of names."""
-    for name, text in {**HEADERS, **sources}.items():
-        file = root / "src" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    unity = root / "build" / "Unity" / "unity_0_cxx.cxx"
-    unity.parent.mkdir(parents=True)
-    generated = root / "build" / "generated.cpp"
-    unity.write_text(
-        "".join(f'#include "{file}"\n' for file in [generated, *(root / "src" / name for name in sources)])
-    )
-    entries = [{"directory": str(root), "file": str(unity), "command": f"c++ -c {unity}"}]
+def units_of(tidy_units, root, sources, *other_targets):
+    """The units of a target whose sources these are, and of others: of each its sources and its flags."""
+    (root / "build").mkdir()
+    entries = []
+    for number, (of_target, flags) in enumerate([(sources, ""), *other_targets]):
+        for name, text in {**HEADERS, **of_target}.items():
+            file = root / "src" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        unity = root / "build" / str(number) / "unity_0_cxx.cxx"
+        unity.parent.mkdir()
+        generated = root / "build" / "generated.cpp"
+        unity.write_text(
+            "".join(f'#include "{file}"\n' for file in [generated, *(root / "src" / name for name in of_target)])
+        )
+        command = f"c++ {flags} -MF {number}.d -o {number}.o -c {unity}"
+        entries.append({"directory": str(root), "file": str(unity), "command": command})
     (root / "build" / "compile_commands.json").write_text(json.dumps(entries))
     return tidy_units.write_units(root / "build", root / "build" / "units", root)
 
@@ -61,7 +65,8 @@ def test_sources_that_do_not_call_each_other_are_together(tidy_units, tmp_path):
     assert units[0].file.read_text() == "".join(SOURCES.values())
     commands = json.loads((tmp_path / "build" / "units" / "compile_commands.json").read_text())
     # The sources themselves are there for who looks at one.
-    assert {entry["command"] for entry in commands} == {f"c++ -c {file}" for file in [units[0].file, *units[0].sources]}
+    files = [units[0].file, *units[0].sources]
+    assert {entry["command"] for entry in commands} == {f"c++  -MF 0.d -o 0.o -c {file}" for file in files}
 
 
 @pytest.mark.parametrize(
@@ -81,6 +86,31 @@ def test_a_source_is_not_together_with_one_that_it_calls(tidy_units, tmp_path, h
     assert alone_with not in together
     assert sorted(sum(units, [])) == sorted(["a/caller.cpp", *SOURCES])
     assert len(units) == 2
+
+
+ELSEWHERE = "namespace turnpike::b {\nint kept = 1;\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "flags", "is_together"),
+    [
+        (ELSEWHERE, "", True),
+        (ELSEWHERE, "-DOTHER", False),
+        (ELSEWHERE.replace("::b", "::a"), "", False),  # it may define what a source of the other target does
+        ('#include "a/one.h"\n' + ELSEWHERE.replace("1", "one_of(1)"), "", False),
+    ],
+    ids=["alike", "other flags", "of one namespace", "a call"],
+)
+def test_sources_of_targets_that_are_compiled_alike_are_together(tidy_units, tmp_path, text, flags, is_together):
+    one = {"a/one.cpp": "namespace turnpike::a {\n" + SOURCES["a/one.cpp"] + "}\n"}
+    units = names(units_of(tidy_units, tmp_path, one, ({"b/other.cpp": text}, flags)), tmp_path)
+    assert units == ([["a/one.cpp", "b/other.cpp"]] if is_together else [["a/one.cpp"], ["b/other.cpp"]])
+
+
+def test_a_unit_does_not_grow_without_end(tidy_units, tmp_path):
+    long = {f"a/long_{number}.cpp": "// a line\n" * (tidy_units.LINES_OF_A_UNIT // 2) for number in range(3)}
+    units = names(units_of(tidy_units, tmp_path, long), tmp_path)
+    assert units == [["a/long_0.cpp", "a/long_1.cpp"], ["a/long_2.cpp"]]
 
 
 def test_what_is_said_of_a_unit_is_said_of_its_sources(tidy_units, tmp_path):
@@ -109,6 +139,7 @@ def test_what_is_said_of_a_unit_is_said_of_its_sources(tidy_units, tmp_path):
         ("int size(const Part& part);", False),  # of a class
         ('const char* kText = "One";  // One', False),
         ("template <typename One>\nint size(const One& one);", False),
+        ("struct alignas(64) One {};\nint size(const One& one);", False),
     ],
 )
 def test_a_header_that_another_source_of_the_unit_includes_is_missed(tidy_units, tmp_path, text, is_lacking):

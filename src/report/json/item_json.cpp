@@ -53,14 +53,43 @@ Json figures_object(const analyze::Figures& figures) {
 
 Json item_object(const analyze::Item& item) {
   Json object = where_object(item);
-  object.update({{"phase", name_or_null(item.phase)},
-                 {"kind", item.direction ? analyze::name_of(*item.direction) : "sync"},
-                 {"src_kind", or_null(item.src_kind)},
-                 {"dst_kind", or_null(item.dst_kind)},
-                 {"forward_site", or_null(item.forward_site)}});
-  object.update(figures_object(item.figures));
+  add_members(object, {{"phase", name_or_null(item.phase)},
+                       {"kind", item.direction ? analyze::name_of(*item.direction) : "sync"},
+                       {"src_kind", or_null(item.src_kind)},
+                       {"dst_kind", or_null(item.dst_kind)},
+                       {"forward_site", or_null(item.forward_site)}});
+  add_members(object, figures_object(item.figures));
   object["library_site"] = or_null(item.library_site);
   return object;
+}
+
+void add_members(Json& object, Json members) {
+  for (auto& [key, value] : members.items()) object[key] = std::move(value);
+}
+
+void ObjectText::begin(const char* key) {
+  text_ += text_.empty() ? "{\n  \"" : ",\n  \"";
+  text_.append(key).append("\": ");
+}
+
+// dump() cannot begin at an indentation.
+std::string ObjectText::text_of(Json value, unsigned int indent) const {
+  if (names_ == Names::kShown) shorten_names(value);
+  std::string text;
+  nlohmann::detail::serializer<Json> serializer(nlohmann::detail::output_adapter<char>(text), ' ',
+                                                Json::error_handler_t::replace);
+  serializer.dump(value, true, false, 2, indent);
+  return text;
+}
+
+void ObjectText::add(const char* key, Json value) {
+  begin(key);
+  text_ += text_of(std::move(value), 2);
+}
+
+std::string ObjectText::take() {
+  text_ += "\n}\n";
+  return std::exchange(text_, {});
 }
 
 std::string written(Json object, Names names) {

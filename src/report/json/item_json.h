@@ -33,6 +33,39 @@ Json whole_or_null(std::optional<double> time_ns);
 Json figures_object(const analyze::Figures& figures);
 // A place with its figures.
 Json item_object(const analyze::Item& item);
+// Unlike Json::update(), moves the members.
+void add_members(Json& object, Json members);
+
+// The text of an object, member by member. Of a large report all of it as a tree would take many times its text.
+class ObjectText {
+ public:
+  explicit ObjectText(Names names) : names_(names) {}
+
+  void add(const char* key, Json value);
+  // An array; `text_of_item` gives the text of each, by number, at kItemIndent.
+  static constexpr unsigned int kItemIndent = 4;
+  template <typename TextOfItem>
+  void add_array(const char* key, std::size_t count, const TextOfItem& text_of_item) {
+    begin(key);
+    text_ += '[';
+    for (std::size_t i = 0; i < count; ++i) {
+      text_ += i == 0 ? "\n    " : ",\n    ";
+      text_ += text_of_item(i);
+    }
+    text_ += count == 0 ? "]" : "\n  ]";
+  }
+  // What stands at that depth of the text.
+  std::string text_of(Json value, unsigned int indent) const;
+  // As written().
+  std::string take();
+
+ private:
+  void begin(const char* key);
+
+  Names names_;
+  std::string text_;
+};
+
 // As text: indented, ending with a newline, always valid UTF-8.
 std::string written(Json object, Names names = Names::kWhole);
 

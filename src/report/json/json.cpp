@@ -1,7 +1,11 @@
 #include "report/json/json.h"
 
+#include <algorithm>
 #include <limits>
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "report/json/item_json.h"
 #include "report/text/loss_sentence.h"
@@ -148,50 +152,50 @@ Json to_object(const analyze::MemoryPoint& point) {
 
 Json to_object(const analyze::Site& site) {
   Json object = where_object(site);
-  object.update({{"inner_op", or_null(site.inner_op)},
-                 {"api", or_null(site.api)},
-                 {"phase", name_or_null(site.phase)},
-                 {"direction", analyze::name_of(site.direction)},
-                 {"src_kind", or_null(site.src_kind)},
-                 {"dst_kind", or_null(site.dst_kind)},
-                 {"forward_site", or_null(site.forward_site)},
-                 {"missing_call", name_or_null(site.missing_call)},
-                 {"in_graph", site.in_graph},
-                 {"streams", site.streams},
-                 {"count", site.count},
-                 {"blocked_count", site.blocked_count},
-                 {"bytes", site.bytes},
-                 {"device_time_ns", or_null(site.device_time_ns)},
-                 {"host_blocked_ns", or_null(site.host_blocked_ns)},
-                 {"exposed_ns", or_null(site.exposed_ns)},
-                 {"gpu_idle_ns", or_null(site.gpu_idle_ns)},
-                 {"overlapped_pct", or_null(site.overlapped_pct)},
-                 {"bandwidth_gbps", or_null(site.bandwidth_gbps)},
-                 {"stack", site.stack},
-                 {"library_site", or_null(site.library_site)}});
+  add_members(object, {{"inner_op", or_null(site.inner_op)},
+                       {"api", or_null(site.api)},
+                       {"phase", name_or_null(site.phase)},
+                       {"direction", analyze::name_of(site.direction)},
+                       {"src_kind", or_null(site.src_kind)},
+                       {"dst_kind", or_null(site.dst_kind)},
+                       {"forward_site", or_null(site.forward_site)},
+                       {"missing_call", name_or_null(site.missing_call)},
+                       {"in_graph", site.in_graph},
+                       {"streams", site.streams},
+                       {"count", site.count},
+                       {"blocked_count", site.blocked_count},
+                       {"bytes", site.bytes},
+                       {"device_time_ns", or_null(site.device_time_ns)},
+                       {"host_blocked_ns", or_null(site.host_blocked_ns)},
+                       {"exposed_ns", or_null(site.exposed_ns)},
+                       {"gpu_idle_ns", or_null(site.gpu_idle_ns)},
+                       {"overlapped_pct", or_null(site.overlapped_pct)},
+                       {"bandwidth_gbps", or_null(site.bandwidth_gbps)},
+                       {"stack", site.stack},
+                       {"library_site", or_null(site.library_site)}});
   return object;
 }
 
 Json to_object(const analyze::SyncSite& site) {
   Json object = where_object(site);
-  object.update({{"api", or_null(site.api)},
-                 {"phase", name_or_null(site.phase)},
-                 {"forward_site", or_null(site.forward_site)},
-                 {"count", site.count},
-                 {"of_transfers_count", site.of_transfers_count},
-                 {"host_blocked_ns", or_null(site.host_blocked_ns)},
-                 {"gpu_idle_ns", or_null(site.gpu_idle_ns)},
-                 {"stack", site.stack},
-                 {"library_site", or_null(site.library_site)}});
+  add_members(object, {{"api", or_null(site.api)},
+                       {"phase", name_or_null(site.phase)},
+                       {"forward_site", or_null(site.forward_site)},
+                       {"count", site.count},
+                       {"of_transfers_count", site.of_transfers_count},
+                       {"host_blocked_ns", or_null(site.host_blocked_ns)},
+                       {"gpu_idle_ns", or_null(site.gpu_idle_ns)},
+                       {"stack", site.stack},
+                       {"library_site", or_null(site.library_site)}});
   return object;
 }
 
 // More would make the JSON of a run with very many ways larger than the run.
 constexpr std::size_t kMaxPaths = 10'000;
 
-Json to_object(const analyze::PathCost& cost, Json way) {
-  return {{"path", std::move(way)},
-          {"what", cost.what},
+// Without its way.
+Json to_object(const analyze::PathCost& cost) {
+  return {{"what", cost.what},
           {"kind", cost.direction ? analyze::name_of(*cost.direction) : "sync"},
           {"count", cost.count},
           {"bytes", cost.bytes},
@@ -201,39 +205,62 @@ Json to_object(const analyze::PathCost& cost, Json way) {
           {"gpu_idle_ns", or_null(cost.gpu_idle_ns)}};
 }
 
-Json way_of(const analyze::CallPaths& paths, const analyze::PathCost& cost) {
-  Json way = Json::array();
-  for (const std::uint32_t node : analyze::way_to(paths, cost.node)) {
-    const analyze::PathFrame& frame = paths.frames[paths.nodes[node].frame];
-    way.push_back({{"site", frame.site}, {"library", or_null(frame.library)}, {"function", or_null(frame.function)}});
-  }
-  return way;
+Json to_object(const analyze::PathFrame& frame) {
+  return {{"site", frame.site}, {"library", or_null(frame.library)}, {"function", or_null(frame.function)}};
 }
 
+// The ways of a run as text: they are made of the same frames, whose text is made once.
+class WayTexts {
+ public:
+  WayTexts(const ObjectText& object, const analyze::CallPaths& paths) : paths_(paths) {
+    for (const analyze::PathFrame& frame : paths.frames)
+      frames_.push_back(object.text_of(to_object(frame), kFrameIndent));
+  }
+
+  // As the member "path" of an item, with what stands around it.
+  std::string of(const analyze::PathCost& cost) const {
+    std::string text = "\n      \"path\": [";
+    bool is_first = true;
+    for (const std::uint32_t node : analyze::way_to(paths_, cost.node)) {
+      text += is_first ? "\n        " : ",\n        ";
+      text += frames_[paths_.nodes[node].frame];
+      is_first = false;
+    }
+    return text + (is_first ? "]," : "\n      ],");
+  }
+
+ private:
+  static constexpr unsigned int kFrameIndent = ObjectText::kItemIndent + 4;
+
+  const analyze::CallPaths& paths_;
+  std::vector<std::string> frames_;  // as the paths number them
+};
+
 // The costliest ways; of the others the sum of each kind, so that all add up to the totals.
-Json to_array(const analyze::CallPaths& paths) {
-  Json array = Json::array();
+void add_paths(ObjectText& object, const analyze::CallPaths& paths) {
   struct Rest {
     std::size_t ways = 0;
     analyze::PathCost sum{};
   };
   std::map<std::optional<analyze::Direction>, Rest> rest;
-  for (std::size_t i = 0; i < paths.costs.size(); ++i) {
-    const analyze::PathCost& cost = paths.costs[i];
-    if (i < kMaxPaths) {
-      array.push_back(to_object(cost, way_of(paths, cost)));
-      continue;
-    }
-    Rest& others = rest[cost.direction];
+  for (std::size_t i = kMaxPaths; i < paths.costs.size(); ++i) {
+    Rest& others = rest[paths.costs[i].direction];
     ++others.ways;
-    others.sum.add(cost);
+    others.sum.add(paths.costs[i]);
   }
+  std::vector<analyze::PathCost> sums;
   for (auto& [direction, others] : rest) {
     others.sum.direction = direction;
     others.sum.what = "(" + std::to_string(others.ways) + " more ways)";
-    array.push_back(to_object(others.sum, Json::array()));
+    sums.push_back(std::move(others.sum));
   }
-  return array;
+  const WayTexts ways(object, paths);
+  const std::size_t shown = std::min(kMaxPaths, paths.costs.size());
+  object.add_array("paths", shown + sums.size(), [&](std::size_t i) {
+    const analyze::PathCost& cost = i < shown ? paths.costs[i] : sums[i - shown];
+    std::string text = object.text_of(to_object(cost), ObjectText::kItemIndent);
+    return text.insert(1, ways.of(cost));  // behind its brace
+  });
 }
 
 // As records number a device that their source does not name.
@@ -242,15 +269,15 @@ constexpr auto kUnknownDevice = std::numeric_limits<std::uint32_t>::max();
 Json to_object(const analyze::IdleSite& site) {
   Json object = where_object(site);
   object["site"] = or_null(site.site);
-  object.update({{"phase", name_or_null(site.phase)},
-                 {"forward_site", or_null(site.forward_site)},
-                 {"device", site.device == kUnknownDevice ? Json(nullptr) : Json(site.device)},
-                 {"cause", analyze::name_of(site.cause)},
-                 {"count", site.count},
-                 {"time_ns", site.time_ns},
-                 {"in_steps_count", site.in_steps_count},
-                 {"in_steps_ns", site.in_steps_ns},
-                 {"library_site", or_null(site.library_site)}});
+  add_members(object, {{"phase", name_or_null(site.phase)},
+                       {"forward_site", or_null(site.forward_site)},
+                       {"device", site.device == kUnknownDevice ? Json(nullptr) : Json(site.device)},
+                       {"cause", analyze::name_of(site.cause)},
+                       {"count", site.count},
+                       {"time_ns", site.time_ns},
+                       {"in_steps_count", site.in_steps_count},
+                       {"in_steps_ns", site.in_steps_ns},
+                       {"library_site", or_null(site.library_site)}});
   return object;
 }
 
@@ -337,25 +364,30 @@ Json loss_sentences(const analyze::Report& report) {
 }  // namespace
 
 std::string to_json(const analyze::Report& report, const LineChanges& changes, Names names) {
-  return written({{"schema", 1},
-                  {"source", to_object(report.source)},
-                  {"span_ns", report.span_ns},
-                  {"totals", to_object(report.totals)},
-                  {"syncs", to_object(report.syncs)},
-                  {"steps", report.steps ? to_object(*report.steps) : Json(nullptr)},
-                  {"verdict", to_object(report.verdict)},
-                  {"idle", to_array(report.idle)},
-                  {"ranges", to_array(report.ranges)},
-                  {"memory", report.memory ? to_object(*report.memory) : Json(nullptr)},
-                  {"sites", to_array(report.sites)},
-                  {"sync_sites", to_array(report.sync_sites)},
-                  {"findings", findings_array(report.findings, changes)},
-                  {"saving_pct_all", or_null(report.saving_pct_all)},
-                  {"losses", report.losses},
-                  {"loss_sentences", loss_sentences(report)},
-                  {"paths", to_array(report.paths)},
-                  {"lines", to_array(report.lines)}},
-                 names);
+  ObjectText object(names);
+  const auto add_items = [&object](const char* key, const auto& items) {
+    object.add_array(key, items.size(),
+                     [&](std::size_t i) { return object.text_of(to_object(items[i]), ObjectText::kItemIndent); });
+  };
+  object.add("schema", 1);
+  object.add("source", to_object(report.source));
+  object.add("span_ns", report.span_ns);
+  object.add("totals", to_object(report.totals));
+  object.add("syncs", to_object(report.syncs));
+  object.add("steps", report.steps ? to_object(*report.steps) : Json(nullptr));
+  object.add("verdict", to_object(report.verdict));
+  add_items("idle", report.idle);
+  add_items("ranges", report.ranges);
+  object.add("memory", report.memory ? to_object(*report.memory) : Json(nullptr));
+  add_items("sites", report.sites);
+  add_items("sync_sites", report.sync_sites);
+  object.add("findings", findings_array(report.findings, changes));
+  object.add("saving_pct_all", or_null(report.saving_pct_all));
+  object.add("losses", report.losses);
+  object.add("loss_sentences", loss_sentences(report));
+  add_paths(object, report.paths);
+  add_items("lines", report.lines);
+  return object.take();
 }
 
 }  // namespace turnpike::report

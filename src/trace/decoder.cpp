@@ -17,6 +17,9 @@ constexpr std::size_t kMaxStackFrames = 65535;
 // In all stacks together: so that a small file cannot ask for any amount of memory.
 constexpr std::size_t kMaxInsertedFrames = std::size_t{16} << 20;
 
+// Recorders number frames without gaps, and programs have some ten thousand.
+constexpr std::uint32_t kMostNumberedFrames = 1u << 20;
+
 // Frames carry copies of their strings, so that a small file could ask for any amount of memory. Real ones need a
 // hundredth of this; names beyond it are left out and counted.
 constexpr std::uint64_t kMaxFrameNameBytes = std::uint64_t{512} << 20;
@@ -201,7 +204,19 @@ void Decoder::decode_stacks(Bytes rest) {
     }
     stack_frames_.resize(entry.frame_count);
     if (!ids.empty()) std::memcpy(stack_frames_.data(), ids.data(), ids.size());
+    note_frames(stack_frames_);
     process_.stacks.set(entry.id, stack_frames_, (entry.flags & kStackIsTruncated) != 0);
+  }
+}
+
+void Decoder::note_frames(std::span<const std::uint32_t> frames) {
+  for (const std::uint32_t frame : frames) {
+    if (frame >= kMostNumberedFrames) {
+      is_far_frame_used_ = true;
+      continue;
+    }
+    if (frame >= is_frame_used_.size()) is_frame_used_.resize(std::size_t{frame} + 1);
+    is_frame_used_[frame] = 1;
   }
 }
 
@@ -358,16 +373,16 @@ void Decoder::name_frames() {
 }
 
 void Decoder::check_stacks() {
-  // Recorders number frames without gaps, and a million stacks have each frame looked up many times.
-  std::vector<bool> is_defined(2 * process_.frames.size());
-  for (const auto& [id, frame] : process_.frames) {
-    if (id < is_defined.size()) is_defined[id] = true;
+  bool are_all_defined = !is_far_frame_used_;
+  for (std::uint32_t frame = 0; frame < is_frame_used_.size(); ++frame) {
+    if (is_frame_used_[frame] != 0 && !process_.frames.contains(frame)) are_all_defined = false;
   }
+  // There may be a million stacks: they are walked again only where one lacks a frame, which it may have replaced.
+  if (are_all_defined) return;
   std::unordered_set<std::uint32_t> undefined;
   for (const auto [id, stack] : process_.stacks) {
     for (const std::uint32_t frame : stack.frames) {
-      const bool is_known = frame < is_defined.size() ? is_defined[frame] : process_.frames.contains(frame);
-      if (!is_known) undefined.insert(frame);
+      if (!process_.frames.contains(frame)) undefined.insert(frame);
     }
   }
   count_loss(Loss::kUndefinedReference, undefined.size());

@@ -44,6 +44,7 @@ class Decoder {
   template <typename Record>
   bool is_before_window(const Record& record) const;
   void name_frames();
+  void note_frames(std::span<const std::uint32_t> frames);
   void check_stacks();
   void insert_sources();
   void reconcile_end();
@@ -51,6 +52,8 @@ class Decoder {
   RecordSink& sink_;
   Process process_;
   std::vector<std::uint32_t> stack_frames_;  // of the stack that is read, kept for its memory
+  std::vector<char> is_frame_used_;          // by id, as far as a stack names one
+  bool is_far_frame_used_ = false;           // one with an id beyond those
   std::vector<FrameEntry> frames_;           // until their strings are all known
   std::vector<SourceEntry> sources_;
   std::vector<Frame> named_sources_;  // of each of sources_

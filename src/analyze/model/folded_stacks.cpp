@@ -2,6 +2,7 @@
 #include "analyze/model/folded_stacks.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "analyze/model/call_path.h"
@@ -56,16 +57,20 @@ FoldedStacks::FoldedStacks(const trace::Process& process, const Timeline& timeli
     : process_(process), room_for_rests_(max_full), room_for_lines_(max_full) {
   if (process.stacks.size() <= max_full) return;
   const std::vector<std::int64_t> weights = weights_of(process, timeline);
-  std::vector<std::uint32_t> order(weights.size());
-  std::iota(order.begin(), order.end(), 0u);
-  const auto end = order.begin() + static_cast<std::ptrdiff_t>(max_full);
-  std::nth_element(order.begin(), end, order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return weights[a] != weights[b] ? weights[a] > weights[b] : a < b;
-  });
+  std::vector<std::int64_t> ranked = weights;
+  const auto heaviest_folded = ranked.begin() + static_cast<std::ptrdiff_t>(max_full);
+  std::nth_element(ranked.begin(), heaviest_folded, ranked.end(), std::greater());
+  const std::int64_t limit = *heaviest_folded;
+  // Of those that weigh as much, the first that there is room for.
+  auto room = std::count(ranked.begin(), heaviest_folded, limit);
   is_whole_.resize(weights.size());
-  std::for_each(order.begin(), end, [this](std::uint32_t stack) { is_whole_[stack] = true; });
-  const auto has_weight = [&](std::uint32_t stack) { return weights[stack] != kNoWeight; };
-  count_ = static_cast<std::size_t>(std::count_if(end, order.end(), has_weight));
+  for (std::size_t stack = 0; stack < weights.size(); ++stack) {
+    if (weights[stack] > limit || (weights[stack] == limit && room-- > 0)) {
+      is_whole_[stack] = true;
+    } else if (weights[stack] != kNoWeight) {
+      ++count_;
+    }
+  }
   parts_.resize(numbered(process.frames), Part::kUndefined);
   for (const auto& [id, frame] : process.frames) {
     if (id < parts_.size()) parts_[id] = part_in(process, id);

@@ -52,6 +52,19 @@ TEST(FoldedStacks, AreThoseWhoseCallsTookLeast) {
   EXPECT_EQ(folded.count(), 1u) << "that of launches alone is no loss";
 }
 
+TEST(FoldedStacks, AreTheLaterOfThoseThatCostTheSame) {
+  ProcessBuilder builder;
+  std::vector<std::uint32_t> stacks;
+  for (std::uint32_t path = 0; path < 4; ++path) stacks.push_back(builder.stack(frames_of_path(builder, path + 1, 10)));
+  for (const std::uint32_t stack : stacks) builder.call({.start_ns = 0, .end_ns = 10, .stack = stack});
+  const auto loaded = builder.take();
+  const FoldedStacks folded(loaded.process, loaded.timeline, 2);
+  std::vector<bool> are_whole;
+  for (const std::uint32_t stack : stacks) are_whole.push_back(folded.is_whole(stack));
+  EXPECT_THAT(are_whole, ElementsAre(true, true, false, false));
+  EXPECT_EQ(folded.count(), 2u);
+}
+
 TEST(FoldedStacks, KeepOperatorPhaseAndLineOfTheProgram) {
   ProcessBuilder builder;
   const auto frames = frames_of_path(builder, 1, 10);

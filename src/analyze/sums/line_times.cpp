@@ -6,21 +6,19 @@
 
 namespace turnpike::analyze {
 
-void RowTimes::Times::add_wait(const Interval& wait, std::optional<std::int64_t> idle_ns) {
+void LineTable::Times::add_wait(const Interval& wait, std::optional<std::int64_t> idle_ns) {
   waits.push_back(wait);
   add_known(gpu_idle_ns, idle_ns);
 }
 
-void LineTable::add(const Where& where, const RowTimes::Times& times) {
-  if (!where.file || !where.line || (times.waits.empty() && times.copies.empty())) return;
-  RowTimes::Times& sum = of_process_[{*where.file, *where.line}];
-  sum.waits.insert(sum.waits.end(), times.waits.begin(), times.waits.end());
-  sum.copies.insert(sum.copies.end(), times.copies.begin(), times.copies.end());
-  add_known(sum.gpu_idle_ns, times.gpu_idle_ns);
+LineTable::Times* LineTable::of(const Where& where) {
+  if (!where.file || !where.line) return nullptr;
+  return &of_process_[{*where.file, *where.line}];
 }
 
 void LineTable::finish_process() {
   for (auto& [key, times] : of_process_) {
+    if (times.waits.empty() && times.copies.empty()) continue;
     const IntervalSet waits(std::move(times.waits));
     const IntervalSet copies(std::move(times.copies));
     const LineTime found{.file = key.first,

@@ -13,9 +13,10 @@
 
 namespace turnpike::analyze {
 
-// Of one process, by the rows of a table of places.
-class RowTimes {
+// Of all processes, by line.
+class LineTable {
  public:
+  // Of a line in one process.
   struct Times {
     std::vector<Interval> waits{};
     std::vector<Interval> copies{};
@@ -24,21 +25,8 @@ class RowTimes {
     void add_wait(const Interval& wait, std::optional<std::int64_t> idle_ns);
   };
 
-  Times& of_row(std::uint32_t row) {
-    if (row >= times_.size()) times_.resize(row + 1);
-    return times_[row];
-  }
-  const std::vector<Times>& all() const { return times_; }
-
- private:
-  std::vector<Times> times_;
-};
-
-// Of all processes, by line.
-class LineTable {
- public:
-  // What a process adds to a line, place by place; finish_process() sums it up.
-  void add(const Where& where, const RowTimes::Times& times);
+  // Where a process adds its times to the line of a place, until finish_process() sums them up; nullptr: it has none.
+  Times* of(const Where& where);
   void finish_process();
   // Most time first. Empties the table.
   std::vector<LineTime> take_ranked();
@@ -46,8 +34,25 @@ class LineTable {
  private:
   using Key = std::pair<std::string, std::uint32_t>;  // file and line
 
-  std::map<Key, RowTimes::Times> of_process_;
+  std::map<Key, Times> of_process_;
   std::map<Key, LineTime> lines_;
+};
+
+// Finds the times of a line by a number: those of places are looked up once. Of one process.
+class LinesOfRows {
+ public:
+  explicit LinesOfRows(LineTable& lines) : lines_(lines) {}
+
+  // `where`: the place of the row. nullptr: it has no line.
+  LineTable::Times* of_row(std::uint32_t row, const Where& where) {
+    if (row >= times_.size()) times_.resize(row + 1);
+    if (!times_[row]) times_[row] = lines_.of(where);
+    return *times_[row];
+  }
+
+ private:
+  LineTable& lines_;
+  std::vector<std::optional<LineTable::Times*>> times_;
 };
 
 }  // namespace turnpike::analyze

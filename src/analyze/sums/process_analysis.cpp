@@ -76,8 +76,10 @@ ProcessAnalysis::ProcessAnalysis(RunSums& sums, const trace::Process& process, c
       paired_(pair_synchronisations(timeline, stacks_)),
       host_threads_(host_threads_of(timeline)),
       order_(ordered_by_call(timeline.transfers)),
-      row_of_transfer_(timeline.transfers.size(), kNone),
-      steps_(find_own_steps(like)) {}
+      rows_of_transfer_(timeline.transfers.size()),
+      steps_(find_own_steps(like)),
+      lines_of_transfers_(sums.lines),
+      lines_of_synchronisations_(sums.lines) {}
 
 void ProcessAnalysis::add_transfers() {
   const auto call_of = [this](std::uint32_t index) { return timeline_.transfers[index].call; };
@@ -113,11 +115,12 @@ TransferCost ProcessAnalysis::host_cost_of(const Call& call, const Call* synchro
   const std::uint32_t device = transfers.front()->device;
   const auto is_held = is_held_by_copy(call, transfers);
   const std::uint32_t row = rows_of(*transfers.front()).site;
+  LineTable::Times* const line = lines_of_transfers_.of_row(row, sums_.sites.row(row).site);
   const auto add_wait = [&](const Call& waiting) {
     const auto gpu_idle_ns = idle_ns(device, waiting);
     add_known(cost.host_blocked_ns, waiting.duration_ns());
     add_known(cost.gpu_idle_ns, gpu_idle_ns);
-    times_of_transfers_.of_row(row).add_wait({waiting.start_ns, waiting.end_ns}, gpu_idle_ns);
+    if (line != nullptr) line->add_wait({waiting.start_ns, waiting.end_ns}, gpu_idle_ns);
     note_wait(copy_waits_, waiting);
   };
   if (is_held) {
@@ -137,13 +140,14 @@ void ProcessAnalysis::add_transfer(const Transfer& transfer, TransferCost cost) 
   cost.is_in_steps = is_in_steps(transfer);
   if (transfer.has_times()) cost.device_time_ns = transfer.duration_ns();
   cost.exposed_ns = activity_.exposed_ns(transfer);
-  const Rows rows = rows_of(transfer);
+  const Rows& rows = rows_of(transfer);
   SiteSums& sums = sums_.sites.row(rows.site);
   sums.add(cost);
   sums_.paths.add(rows.path, cost);
   add_stream(sums.site, transfer.stream);
   if (transfer.has_times()) {
-    times_of_transfers_.of_row(rows.site).copies.push_back({transfer.start_ns, transfer.end_ns});
+    LineTable::Times* const line = lines_of_transfers_.of_row(rows.site, sums.site);
+    if (line != nullptr) line->copies.push_back({transfer.start_ns, transfer.end_ns});
   }
   sums_.totals[static_cast<std::size_t>(transfer.direction)].add(cost);
   if (sums_.watch.transfer) sums_.watch.transfer(transfer, cost, rows.site);
@@ -156,30 +160,26 @@ bool ProcessAnalysis::is_in_steps(const Transfer& transfer) const {
   return transfer.has_times() && holds(steps_window(), transfer.start_ns);
 }
 
-ProcessAnalysis::Rows ProcessAnalysis::rows_of(const Transfer& transfer) {
+ProcessAnalysis::Rows ProcessAnalysis::find_rows(const Transfer& transfer, std::uint32_t facts) {
   const Call* call = transfer.call == kNone ? nullptr : &timeline_.calls[transfer.call];
   const auto missing = stacks_.missing_call(transfer);
-  const RowKey key{.facts = stacks_.of_transfer(transfer),
+  const RowKey key{.facts = facts,
                    .forward_facts = call == nullptr || is_in_graph(transfer) ? kNone : forward_facts_of(*call),
                    .direction_and_kinds = static_cast<std::uint32_t>(transfer.direction) |
                                           static_cast<std::uint32_t>(transfer.src_kind) << 8 |
                                           static_cast<std::uint32_t>(transfer.dst_kind) << 16 |
                                           static_cast<std::uint32_t>(is_in_graph(transfer)) << 24 |
                                           static_cast<std::uint32_t>(missing == MissingCall::kEarlier) << 25};
-  const StackFacts& facts = stacks_.facts(key.facts);
   const auto [entry, is_new] = row_cache_.try_emplace(key, Rows{kNone, kNone});
   if (is_new) {
     const TransferKind kind{.direction = transfer.direction,
                             .src_kind = name_of(transfer.src_kind),
                             .dst_kind = name_of(transfer.dst_kind),
-                            .inner_op = facts.place.inner_op,
+                            .inner_op = stacks_.facts(facts).place.inner_op,
                             .missing_call = missing,
                             .in_graph = is_in_graph(transfer)};
-    entry->second = {.site = sums_.sites.row_of(Site{call_site(key.facts, key.forward_facts, call), kind}),
-                     .path = path_row_of(key.facts, key.forward_facts, call, transfer.direction)};
-  }
-  if (facts.is_place_known) {
-    row_of_transfer_[static_cast<std::size_t>(&transfer - timeline_.transfers.data())] = entry->second.site;
+    entry->second = {.site = sums_.sites.row_of(Site{call_site(facts, key.forward_facts, call), kind}),
+                     .path = path_row_of(facts, key.forward_facts, call, transfer.direction)};
   }
   return entry->second;
 }
@@ -247,19 +247,9 @@ void ProcessAnalysis::add_synchronisation(std::uint32_t call_index) {
     add_known(sums_.syncs.of_transfers_host_blocked_ns, call.duration_ns());
   } else {
     note_wait(sync_waits_, call);
-    times_of_synchronisations_.of_row(rows.site).add_wait({call.start_ns, call.end_ns}, idle_ns(call.device, call));
+    LineTable::Times* const line = lines_of_synchronisations_.of_row(rows.site, site);
+    if (line != nullptr) line->add_wait({call.start_ns, call.end_ns}, idle_ns(call.device, call));
   }
-}
-
-void ProcessAnalysis::add_lines() {
-  const auto add = [&](auto& table, const RowTimes& times, const auto& where_of) {
-    for (std::uint32_t row = 0; row < times.all().size(); ++row) {
-      sums_.lines.add(where_of(table.row(row)), times.all()[row]);
-    }
-  };
-  add(sums_.sites, times_of_transfers_, [](const SiteSums& sums) -> const Where& { return sums.site; });
-  add(sums_.sync_sites, times_of_synchronisations_, [](const SyncSite& site) -> const Where& { return site; });
-  sums_.lines.finish_process();
 }
 
 std::uint32_t ProcessAnalysis::node_of(const StackFacts& facts) {
@@ -293,19 +283,24 @@ std::optional<std::int64_t> ProcessAnalysis::idle_ns(std::uint32_t device, const
 }
 
 void ProcessAnalysis::note_wait(std::vector<HostWait>& waits, const Call& call) const {
-  if (!host_threads_.contains(call.thread)) return;
+  if (!activity_.is_known() || !host_threads_.contains(call.thread)) return;  // only device_times() asks for them
   waits.push_back({call.start_ns, call.end_ns, static_cast<std::uint32_t>(&call - timeline_.calls.data())});
 }
 
 std::optional<FoundSteps> ProcessAnalysis::find_own_steps(const Steps* like) {
-  for (const std::uint32_t index : order_) rows_of(timeline_.transfers[index]);
-  return find_steps(process_, timeline_, stacks_, row_of_transfer_, like);
+  std::vector<std::uint32_t> site_of_transfer(timeline_.transfers.size(), kNone);
+  for (const std::uint32_t index : order_) {
+    const std::uint32_t facts = stacks_.of_transfer(timeline_.transfers[index]);
+    rows_of_transfer_[index] = find_rows(timeline_.transfers[index], facts);
+    if (stacks_.facts(facts).is_place_known) site_of_transfer[index] = rows_of_transfer_[index].site;
+  }
+  return find_steps(process_, timeline_, stacks_, site_of_transfer, like);
 }
 
 std::optional<DeviceTimes> ProcessAnalysis::add_to_sums() {
   add_transfers();
   add_synchronisations();
-  add_lines();
+  sums_.lines.finish_process();
   if (!activity_.is_known()) return std::nullopt;
   return device_times();
 }
@@ -320,7 +315,7 @@ IdleTimes ProcessAnalysis::idle_times(const DeviceTimes& times, Interval span) {
 }
 
 DeviceTimes ProcessAnalysis::device_times() {
-  HostActivity host{.copy_waits = copy_waits_, .sync_waits = sync_waits_};
+  HostActivity host{.copy_waits = std::move(copy_waits_), .sync_waits = std::move(sync_waits_)};
   for (const Call& call : timeline_.calls) {
     if (call.has_times() && host_threads_.contains(call.thread)) host.calls.push_back({call.start_ns, call.end_ns});
   }

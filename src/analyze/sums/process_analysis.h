@@ -76,8 +76,12 @@ class ProcessAnalysis {
   void add_synchronisation(std::uint32_t call_index);
   // How long, and how long idle, the host was held by the transfers of a call and the synchronisation paired with it.
   TransferCost host_cost_of(const Call& call, const Call* synchronisation, std::span<const Transfer* const> transfers);
-  void add_lines();
-  Rows rows_of(const Transfer& transfer);
+  // Those found for each transfer.
+  const Rows& rows_of(const Transfer& transfer) const {
+    return rows_of_transfer_[static_cast<std::size_t>(&transfer - timeline_.transfers.data())];
+  }
+  // `facts`: of the transfer.
+  Rows find_rows(const Transfer& transfer, std::uint32_t facts);
   Rows rows_of_synchronisation(const Call& call);
   // Of the way to the calls of `facts`.
   std::uint32_t node_of(const StackFacts& facts);
@@ -102,15 +106,15 @@ class ProcessAnalysis {
   std::vector<std::uint32_t> paired_;  // by call: its synchronisation
   Threads host_threads_;
   std::vector<std::uint32_t> order_;  // of the transfers, by call
-  std::vector<std::uint32_t> row_of_transfer_;
+  std::vector<Rows> rows_of_transfer_;
   std::unordered_map<RowKey, Rows, RowKeyHash> row_cache_;
   std::unordered_map<std::uint64_t, Rows> sync_row_cache_;             // by facts and forward facts
   std::unordered_map<std::uint32_t, std::uint32_t> node_cache_;        // by facts
   std::unordered_map<std::uint32_t, std::uint32_t> path_frame_cache_;  // by frame: as the table of paths numbers it
   std::optional<FoundSteps> steps_;                                    // after the rows, from which they are found
   std::unordered_set<std::uint32_t> synchronisations_of_transfers_;
-  RowTimes times_of_transfers_;         // by row of sums_.sites
-  RowTimes times_of_synchronisations_;  // by row of sums_.sync_sites
+  LinesOfRows lines_of_transfers_;         // by row of sums_.sites
+  LinesOfRows lines_of_synchronisations_;  // by row of sums_.sync_sites
   std::vector<HostWait> copy_waits_;
   std::vector<HostWait> sync_waits_;
 };

@@ -51,9 +51,9 @@ class RowTable {
  public:
   // The row of `key`, as an index. A new one starts as `like`.
   template <typename Like>
-  std::uint32_t row_of(Key key, const Like& like) {
+  std::uint32_t row_of(Key key, Like like) {
     const auto [entry, is_new] = index_.try_emplace(std::move(key), static_cast<std::uint32_t>(rows_.size()));
-    if (is_new) rows_.push_back(Row{like});
+    if (is_new) rows_.push_back(Row{std::move(like)});
     return entry->second;
   }
   Row& row(std::uint32_t index) { return rows_[index]; }
@@ -71,7 +71,10 @@ class RowTable {
 class SiteTable {
  public:
   // The row of the place and kind of `like`, as an index. A new row takes all of `like`.
-  std::uint32_t row_of(const Site& like) { return rows_.row_of({like, like}, like); }
+  std::uint32_t row_of(Site like) {
+    std::pair<Where, TransferKind> key(like, like);
+    return rows_.row_of(std::move(key), std::move(like));
+  }
   SiteSums& row(std::uint32_t index) { return rows_.row(index); }
   // Most costly first: host-blocked plus exposed device time. Empties the table.
   std::vector<Site> take_ranked();
@@ -83,7 +86,10 @@ class SiteTable {
 class SyncTable {
  public:
   // As SiteTable's, by the place alone.
-  std::uint32_t row_of(const SyncSite& like) { return rows_.row_of(like, like); }
+  std::uint32_t row_of(SyncSite like) {
+    Where key = like;
+    return rows_.row_of(std::move(key), std::move(like));
+  }
   SyncSite& row(std::uint32_t index) { return rows_.row(index); }
   // Most time first. Empties the table.
   std::vector<SyncSite> take_ranked();

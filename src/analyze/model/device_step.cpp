@@ -1,6 +1,7 @@
 #include "analyze/model/device_step.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -14,9 +15,13 @@ std::optional<std::int64_t> device_step_ns(const Timeline& timeline, const Found
   constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::min();
   const auto first = std::lower_bound(steps.starts_ns.begin(), steps.starts_ns.end(), steps.window.start_ns);
   std::vector<std::int64_t> ends_ns(static_cast<std::size_t>(steps.starts_ns.end() - first), kNothing);
+  auto after = first;  // the start behind the last work's call, and mostly that behind the next one's
   const auto add = [&](const auto& work) {
     if (work.call == kNone || !work.has_times()) return;
-    const auto after = std::upper_bound(first, steps.starts_ns.end(), timeline.calls[work.call].start_ns);
+    const std::int64_t start_ns = timeline.calls[work.call].start_ns;
+    const bool is_of_same_step =
+        after != first && *std::prev(after) <= start_ns && (after == steps.starts_ns.end() || start_ns < *after);
+    if (!is_of_same_step) after = std::upper_bound(first, steps.starts_ns.end(), start_ns);
     if (after == first) return;
     std::int64_t& end_ns = ends_ns[static_cast<std::size_t>(after - first) - 1];
     end_ns = std::max(end_ns, work.end_ns);

@@ -30,7 +30,14 @@ Result<std::string> read_file(const Path& file, const FileReader& reader, const 
   if (!kind) return kind;
   std::deque<TimelineLoader> loaders;
   const auto next_loader = [&loaders]() -> trace::RecordSink& { return loaders.emplace_back(); };
-  auto processes = reader.read(file, next_loader, progress);
+  const auto note_progress = [&](std::uint64_t done_bytes, std::uint64_t all_bytes) {
+    // The process that is read, where a file holds several.
+    if (!loaders.empty() && done_bytes > 0) {
+      loaders.back().make_room(static_cast<double>(done_bytes) / static_cast<double>(all_bytes));
+    }
+    if (progress) progress(done_bytes, all_bytes);
+  };
+  auto processes = reader.read(file, next_loader, note_progress);
   if (!processes) return processes.error();
   for (trace::Process& process : *processes) {
     take(std::move(process), loaders.front().take());

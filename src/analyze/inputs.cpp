@@ -58,7 +58,7 @@ void Inputs::add_process(const InputFile& file, const trace::Process& process, c
   if (const auto program = process.metadata.find("program"); program != process.metadata.end()) {
     input.programs.insert(program->second);
   }
-  const auto span = span_of(timeline);
+  const auto span = timeline.span;
   if (!span) return;
   if (!input.span) input.span = span;
   input.span = Interval{std::min(input.span->start_ns, span->start_ns), std::max(input.span->end_ns, span->end_ns)};

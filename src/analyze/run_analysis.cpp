@@ -31,8 +31,10 @@ std::uint64_t count_undefined(const trace::Process& process, const Timeline& tim
   const auto look_at_stack = [&](std::uint32_t id) {
     if (id != trace::kNoId && !process.stacks.contains(id)) stacks.insert(id);
   };
+  std::uint32_t last_name = trace::kNoId;  // mostly that of the next call too
   for (const Call& call : timeline.calls) {
-    names.insert(call.name);
+    if (call.name != last_name) names.insert(call.name);
+    last_name = call.name;
     look_at_stack(call.stack);
   }
   for (const Range& range : timeline.ranges) names.insert(range.name);
@@ -64,7 +66,7 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   std::optional<FoundSteps> steps = analysis.steps();
   if (steps) steps->steps.device_median_ns = device_step_ns(timeline, *steps);
   if (steps) whole_steps_ += steps->whole_count;
-  const auto span = span_of(timeline);
+  const auto span = timeline.span;
   std::optional<MemoryUse> memory;
   if (span) {
     if (!span_) span_ = span;

@@ -18,7 +18,7 @@
 namespace turnpike::trace {
 namespace {
 
-constexpr std::uint64_t kProgressStepBytes = 16u << 20;
+constexpr std::uint64_t kProgressStepBytes = 1u << 20;
 // A header longer than this is no header of a later writer but damage.
 constexpr std::uint32_t kMaxHeaderBytes = 4096;
 

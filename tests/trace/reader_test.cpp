@@ -405,8 +405,8 @@ TEST_F(Reader, BelievesHeadersOfUpTo4096Bytes) {
   EXPECT_EQ(damaged_bytes(0xFFFFFFF8), 4u);
 }
 
-TEST_F(Reader, ReportsProgressEvery16MiB) {
-  constexpr std::size_t kStep = 16u << 20;
+TEST_F(Reader, ReportsProgressEveryMiB) {
+  constexpr std::size_t kStep = 1u << 20;
   const auto reports = [this](std::size_t chunk_bytes) {
     std::vector<std::uint64_t> done;
     const std::string filler =

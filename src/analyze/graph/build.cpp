@@ -123,7 +123,7 @@ OperationsByCall::OperationsByCall(const Graph& graph) : first_(graph.calls.size
 Stretch choose_stretch(const Timeline& timeline, const std::optional<FoundSteps>& steps) {
   Stretch stretch;
   if (!steps) {
-    stretch.window = span_of(timeline).value_or(Interval{0, 0});
+    stretch.window = timeline.span.value_or(Interval{0, 0});
     if (stretch.window.end_ns > stretch.window.start_ns) ++stretch.window.end_ns;  // the last record lies inside
     return stretch;
   }

@@ -86,6 +86,16 @@ void join_to_calls(Timeline& timeline) {
 }
 
 template <typename Record>
+void make_room_in(std::vector<Record>& records, double share_read) {
+  constexpr double kMargin = 1.125;
+  // A file may say that it is of any size.
+  constexpr double kMostGrowth = 16;
+  const auto held = static_cast<double>(records.size());
+  const double expected = std::min(kMargin * held / share_read, kMostGrowth * held);
+  if (expected > 2.0 * static_cast<double>(records.capacity())) records.reserve(static_cast<std::size_t>(expected));
+}
+
+template <typename Record>
 void widen(std::optional<Interval>& span, const Record& record) {
   if (!has_times(record.start_ns, record.end_ns)) return;
   if (!span) span = Interval{record.start_ns, record.end_ns};
@@ -106,11 +116,12 @@ std::uint32_t Timeline::captured_stack(std::uint64_t node) const {
 }
 
 void TimelineLoader::learn_device(std::uint32_t context, std::uint32_t device) {
-  if (context != trace::kUnknownId && device != trace::kUnknownId) device_of_context_.emplace(context, device);
+  if (context != trace::kUnknownId && device != trace::kUnknownId) device_of_context_.try_emplace(context, device);
 }
 
 void TimelineLoader::on(const trace::CallRecord& record) {
   learn_device(record.context, record.device);
+  widen(timeline_.span, record);
   timeline_.calls.push_back({.start_ns = record.start_ns,
                              .end_ns = record.end_ns,
                              .autograd_sequence = record.autograd_sequence,
@@ -138,6 +149,7 @@ void TimelineLoader::on(const trace::MemcpyRecord& record) {
     ++timeline_.unclassified_count;
     return;
   }
+  widen(timeline_.span, record);
   timeline_.transfers.push_back({.start_ns = record.start_ns,
                                  .end_ns = record.end_ns,
                                  .bytes = record.bytes,
@@ -156,6 +168,7 @@ void TimelineLoader::on(const trace::MemcpyRecord& record) {
 
 void TimelineLoader::on(const trace::MemsetRecord& record) {
   learn_device(record.context, record.device);
+  widen(timeline_.span, record);
   timeline_.transfers.push_back({.start_ns = record.start_ns,
                                  .end_ns = record.end_ns,
                                  .bytes = record.bytes,
@@ -174,6 +187,7 @@ void TimelineLoader::on(const trace::MemsetRecord& record) {
 
 void TimelineLoader::on(const trace::KernelRecord& record) {
   learn_device(record.context, record.device);
+  widen(timeline_.span, record);
   timeline_.kernels.push_back({.start_ns = record.start_ns,
                                .end_ns = record.end_ns,
                                .device = record.device,
@@ -210,6 +224,7 @@ void TimelineLoader::on(const trace::StreamRecord& record) {
 void TimelineLoader::on(const trace::MigrationRecord& record) {
   const auto direction = direction_of(record.kind);
   if (!direction) return;
+  widen(timeline_.span, record);
   timeline_.transfers.push_back({.start_ns = record.start_ns,
                                  .end_ns = record.end_ns,
                                  .bytes = record.bytes,
@@ -246,6 +261,12 @@ void TimelineLoader::on(const trace::LinkTrafficRecord& record) {
   timeline_.link_traffic.push_back(record);
 }
 
+void TimelineLoader::make_room(double share_read) {
+  make_room_in(timeline_.calls, share_read);
+  make_room_in(timeline_.transfers, share_read);
+  make_room_in(timeline_.kernels, share_read);
+}
+
 Timeline TimelineLoader::take() {
   for (Call& call : timeline_.calls) {
     if (call.device != trace::kUnknownId) continue;
@@ -267,14 +288,6 @@ Timeline TimelineLoader::take() {
   join_to_calls(timeline_);
   device_of_context_.clear();
   return std::exchange(timeline_, {});
-}
-
-std::optional<Interval> span_of(const Timeline& timeline) {
-  std::optional<Interval> span;
-  for (const Call& call : timeline.calls) widen(span, call);
-  for (const Transfer& transfer : timeline.transfers) widen(span, transfer);
-  for (const Kernel& kernel : timeline.kernels) widen(span, kernel);
-  return span;
 }
 
 }  // namespace turnpike::analyze

@@ -100,6 +100,7 @@ struct GraphNode {
 };
 
 struct Timeline {
+  std::optional<Interval> span;     // from the first to the last moment of a call or of device work that has times
   std::vector<Call> calls;          // by start
   std::vector<Transfer> transfers;  // by start; unknown times first
   std::vector<Kernel> kernels;      // by start; unknown times first
@@ -139,6 +140,9 @@ class TimelineLoader final : public trace::RecordSink {
   void on(const trace::SampleRecord& record) override;
   void on(const trace::LinkTrafficRecord& record) override;
 
+  // Makes room for what the rest of a source holds of which this share is read, as though it went on like this: a
+  // vector that grows by itself moves all records again and again.
+  void make_room(double share_read);
   // Sorts and joins what was received. The loader is empty afterwards.
   Timeline take();
 
@@ -148,8 +152,5 @@ class TimelineLoader final : public trace::RecordSink {
   Timeline timeline_;
   std::unordered_map<std::uint32_t, std::uint32_t> device_of_context_;
 };
-
-// From the first to the last moment of a call or of device work; nullopt when nothing has times.
-std::optional<Interval> span_of(const Timeline& timeline);
 
 }  // namespace turnpike::analyze

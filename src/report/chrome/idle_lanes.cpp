@@ -7,7 +7,7 @@ namespace turnpike::report {
 
 IdleLanes idle_lanes(const trace::Process& process, const analyze::Timeline& timeline) {
   IdleLanes lanes;
-  const auto span = analyze::span_of(timeline);
+  const auto span = timeline.span;
   if (!span) return lanes;
   analyze::RunSums sums;
   analyze::ProcessAnalysis analysis(sums, process, timeline);

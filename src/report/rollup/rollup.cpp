@@ -92,7 +92,7 @@ bool RollUp::has_steps(const analyze::Timeline& timeline) const {
 }
 
 void RollUp::add(const analyze::Timeline& timeline, const Part& part) {
-  if (const auto span = analyze::span_of(timeline)) {
+  if (const auto span = timeline.span) {
     if (!span_) span_ = span;
     span_->end_ns = std::max(span_->end_ns, span->end_ns);
   }

@@ -365,7 +365,7 @@ struct IdleRow {
 };
 
 Rows idle_rows(ProcessRows& all) {
-  const auto span = analyze::span_of(all.timeline);
+  const auto span = all.timeline.span;
   if (!span) return {};
   analyze::RunSums sums;
   analyze::ProcessAnalysis analysis(sums, all.process, all.timeline);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "analyze/process_builder.h"
+#include "trace/make_record.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -278,6 +279,32 @@ TEST(Timeline, LearnsDevicesOfContextsFromCallsAndCopiesToo) {
   EXPECT_EQ(timeline.calls[5].device, trace::kUnknownId);
   EXPECT_TRUE(timeline.default_streams.contains({6, 9}));
   EXPECT_EQ(timeline.default_streams.size(), 1u);
+}
+
+TEST(Timeline, SpansWhatHasTimes) {
+  EXPECT_FALSE(ProcessBuilder().take().timeline.span);
+  ProcessBuilder builder;
+  builder.call({.start_ns = 20, .end_ns = 30, .correlation = 1});
+  builder.copy({.start_ns = trace::kUnknownTime, .end_ns = trace::kUnknownTime, .correlation = 1});
+  EXPECT_EQ(builder.take().timeline.span, (Interval{20, 30}));
+  builder.call({.start_ns = 20, .end_ns = 30, .correlation = 1});
+  builder.kernel({.start_ns = 25, .end_ns = 40, .correlation = 1});
+  builder.memset(10, 15, 0, 1, trace::MemoryKind::kDevice, 0);
+  builder.migration(trace::MigrationKind::kHostToDevice, 50, 60, 4096);
+  EXPECT_EQ(builder.take().timeline.span, (Interval{10, 60}));
+}
+
+TEST(Timeline, MakesRoomForTheRestOfASource) {
+  const auto room_for_calls = [](double share_read) {
+    TimelineLoader loader;
+    for (int i = 0; i < 100; ++i) loader.on(trace::make_record<trace::CallRecord>(trace::RecordKind::kCall));
+    loader.make_room(share_read);
+    return loader.take().calls.capacity();
+  };
+  EXPECT_GE(room_for_calls(0.1), 1000u);
+  EXPECT_LT(room_for_calls(0.1), 1200u);
+  EXPECT_LT(room_for_calls(0.9), 256u) << "it will hardly grow again";
+  EXPECT_LE(room_for_calls(1e-9), 1600u) << "the size of a file is no promise";
 }
 
 TEST(Timeline, FollowsSixtyFourClones) {

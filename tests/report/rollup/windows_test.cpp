@@ -83,7 +83,7 @@ class LongRecording {
     analyze::TimelineLoader loader;
     process_ = trace::read_file(file_, loader).value();
     const analyze::Timeline timeline = loader.take();
-    const auto span = analyze::span_of(timeline);
+    const auto span = timeline.span;
     length_ns_ = span->end_ns - span->start_ns + kMs;
     times_ = times_of(timeline.calls.size() + timeline.kernels.size());
   }

@@ -125,7 +125,10 @@ std::vector<std::string> python_stack(Frames frames) {
   std::vector<std::string> lines;
   for (const Frame* frame : frames) {
     if (frame->kind != FrameKind::kPython) continue;
-    lines.push_back(frame->function + " (" + frame->file + line_in_stack(*frame) + ')');
+    const std::string line = line_in_stack(*frame);
+    std::string& text = lines.emplace_back();
+    text.reserve(frame->function.size() + frame->file.size() + line.size() + 3);
+    text.append(frame->function).append(" (").append(frame->file).append(line).append(")");
   }
   return lines;
 }

@@ -2,6 +2,7 @@
 #include "analyze/model/stacks.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "analyze/model/call_path.h"
 #include "trace/frames.h"
@@ -33,10 +34,15 @@ Stacks::Stacks(const trace::Process& process, const Timeline& timeline, std::siz
       labels_(process, timeline),
       autograd_threads_(threads_named_for_autograd(process, timeline)),
       folded_(process, timeline, max_full),
-      by_stack_(2 * (process.stacks.size() + 1), kNone) {
-  for (const Call& call : timeline.calls) {
-    if (call.correlation != 0) first_correlation_ = std::min(first_correlation_, call.correlation);
+      by_stack_(2 * (process.stacks.size() + 1), kNone) {}
+
+std::uint32_t Stacks::first_correlation() {
+  if (first_correlation_) return *first_correlation_;
+  first_correlation_ = std::numeric_limits<std::uint32_t>::max();
+  for (const Call& call : timeline_.calls) {
+    if (call.correlation != 0) first_correlation_ = std::min(*first_correlation_, call.correlation);
   }
+  return *first_correlation_;
 }
 
 bool Stacks::is_backward(const Call& call) const {
@@ -101,11 +107,11 @@ CallSite Stacks::site(std::uint32_t facts, std::uint32_t forward_facts) const {
 }
 
 // CUDA numbers the calls of a process as they are made.
-std::optional<MissingCall> Stacks::missing_call(const Transfer& transfer) const {
+std::optional<MissingCall> Stacks::missing_call(const Transfer& transfer) {
   if (transfer.is_migration || transfer.call != kNone) return std::nullopt;
   if (timeline_.captured_stack(transfer.graph_node) != trace::kNoId) return std::nullopt;
   const bool is_earlier =
-      !timeline_.calls.empty() && transfer.correlation != 0 && transfer.correlation < first_correlation_;
+      !timeline_.calls.empty() && transfer.correlation != 0 && transfer.correlation < first_correlation();
   return is_earlier ? MissingCall::kEarlier : MissingCall::kUnknown;
 }
 

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <limits>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -41,7 +40,7 @@ class Stacks {
   // Of device work: of the line that captured it when it is part of a graph, else of its call.
   std::uint32_t of_transfer(const Transfer& transfer);
   // Nullopt where its call or the line that captured it is known, and for managed memory, which moves without a call.
-  std::optional<MissingCall> missing_call(const Transfer& transfer) const;
+  std::optional<MissingCall> missing_call(const Transfer& transfer);
   // The stacks of copies, waits and allocations that were folded to their line.
   std::size_t folded_count() const { return folded_.count(); }
   // Valid as long as this object.
@@ -64,6 +63,8 @@ class Stacks {
   std::vector<const trace::Frame*> frames_of(std::uint32_t stack) const;
   std::uint32_t python_frames_of(std::span<const std::uint32_t> frames);
   bool is_backward(const Call& call) const;
+  // Of all calls; the largest of all numbers where they have none.
+  std::uint32_t first_correlation();
   const std::string& name_of(const Call& call) const;
 
   const trace::Process& process_;
@@ -71,7 +72,7 @@ class Stacks {
   const Labels labels_;
   const Threads autograd_threads_;
   FoldedStacks folded_;
-  std::uint32_t first_correlation_ = std::numeric_limits<std::uint32_t>::max();
+  std::optional<std::uint32_t> first_correlation_;  // looked for when it is first asked for
   std::deque<StackFacts> facts_;
   std::vector<std::uint32_t> by_stack_;  // by stack and side of autograd, as far as stacks are numbered without gaps
   std::unordered_map<std::uint64_t, std::uint32_t> by_far_stack_;  // the others

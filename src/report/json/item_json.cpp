@@ -64,7 +64,8 @@ Json item_object(const analyze::Item& item) {
 }
 
 void add_members(Json& object, Json members) {
-  for (auto& [key, value] : members.items()) object[key] = std::move(value);
+  auto& all = object.get_ref<Json::object_t&>();
+  for (auto& [key, value] : members.get_ref<Json::object_t&>()) all.emplace_back(key, std::move(value));
 }
 
 void ObjectText::begin(const char* key) {

@@ -33,7 +33,7 @@ Json whole_or_null(std::optional<double> time_ns);
 Json figures_object(const analyze::Figures& figures);
 // A place with its figures.
 Json item_object(const analyze::Item& item);
-// Unlike Json::update(), moves the members.
+// Members with keys of their own. Unlike Json::update(), moves them, and compares no keys.
 void add_members(Json& object, Json members);
 
 // The text of an object, member by member. Of a large report all of it as a tree would take many times its text.

@@ -12,6 +12,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/hot.h"
+
 namespace turnpike {
 
 struct Slots::Module {
@@ -225,7 +227,7 @@ void Slots::take_of(const Module& module, std::span<const Hook> hooks) {
   if (handle != nullptr) dlclose(handle);
 }
 
-bool Slots::is_stale() const noexcept {
+TURNPIKE_HOT bool Slots::is_stale() const noexcept {
   if (const link_map* last = last_.load(std::memory_order_acquire)) {
     return __atomic_load_n(&last->l_next, __ATOMIC_RELAXED) != nullptr;
   }

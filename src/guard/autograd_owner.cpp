@@ -13,18 +13,13 @@
 namespace turnpike::guard {
 namespace {
 
-enum class Work : unsigned char { kUnknown, kAutograd, kPinning, kOther };
-
-Work work_of_this_thread() noexcept {
-  TURNPIKE_HOT_THREAD_DATA thread_local Work t_work = Work::kUnknown;
-  if (t_work != Work::kUnknown) return t_work;
+[[gnu::noinline, gnu::cold]] Work work_by_name() noexcept {
   std::array<char, 16> name{};
-  if (pthread_getname_np(pthread_self(), name.data(), name.size()) != 0) return Work::kOther;
+  if (pthread_getname_np(pthread_self(), name.data(), name.size()) != 0) return Work::kUnknown;
   const std::string_view view(name.data());
-  t_work = view.starts_with("pt_autograd")   ? Work::kAutograd
-           : view.starts_with("pt_data_pin") ? Work::kPinning
-                                             : Work::kOther;
-  return t_work;
+  return view.starts_with("pt_autograd")   ? Work::kAutograd
+         : view.starts_with("pt_data_pin") ? Work::kPinning
+                                           : Work::kOther;
 }
 
 // A std::string as libstdc++ lays it out, whichever C++ runtime this library has.
@@ -53,12 +48,9 @@ Contains find_contains() noexcept {
 
 }  // namespace
 
-bool is_autograd_thread() noexcept {
-  return work_of_this_thread() == Work::kAutograd;
-}
-
-bool is_pinning_thread() noexcept {
-  return work_of_this_thread() == Work::kPinning;
+TURNPIKE_HOT bool does(ThisThread& thread, Work work) noexcept {
+  if (thread.work == Work::kUnknown) thread.work = work_by_name();
+  return thread.work == work;
 }
 
 bool has_mark(const std::string& mark) noexcept {

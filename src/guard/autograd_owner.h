@@ -3,13 +3,13 @@
 
 #include <string>
 
+#include "guard/this_thread.h"
+
 namespace turnpike::guard {
 
-// By its name, which PyTorch gives: pt_autograd_0.
-bool is_autograd_thread() noexcept;
-
-// A thread that loaders use to pin memory. It serves steps that come later, whatever block is open now.
-bool is_pinning_thread() noexcept;
+// Whether this is the calling thread's work, by its name, which PyTorch gives: kAutograd ("pt_autograd_0"), or
+// kPinning, as loaders use it to pin memory. That one serves steps that come later, whatever block is open now.
+bool does(ThisThread& thread, Work work) noexcept;
 
 // Whether PyTorch's state of this thread holds the mark: it takes the state of the thread that called backward() along
 // to those that work for it. False without PyTorch.

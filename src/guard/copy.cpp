@@ -1,5 +1,7 @@
 #include "guard/copy.h"
 
+#include "base/hot.h"
+
 namespace turnpike::guard {
 namespace {
 
@@ -11,8 +13,8 @@ Kind direction_of(const Memory& to, const Memory& from) {
 
 }  // namespace
 
-Crossing make_copy(const char* call, const Memory& to, const Memory& from, std::uint64_t bytes, const void* stream,
-                   Waits waits) {
+TURNPIKE_HOT Crossing make_copy(const char* call, const Memory& to, const Memory& from, std::uint64_t bytes,
+                                const void* stream, Waits waits) {
   Crossing crossing{.call = call, .kind = direction_of(to, from), .kinds = {}, .bytes = bytes, .stream = stream};
   crossing.kinds = crossing.kind;
   if (crossing.kind == Kind::kD2d || crossing.kind == Kind::kP2p) return crossing;

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include "base/hot.h"
+
 namespace turnpike::guard {
 namespace {
 
@@ -42,7 +44,7 @@ bool CudaRuntime::bind(void* function) noexcept {
   return true;
 }
 
-Memory CudaRuntime::memory_at(const void* address) const noexcept {
+TURNPIKE_HOT Memory CudaRuntime::memory_at(const void* address) const noexcept {
   PointerAttributes attributes{};
   if (get_attributes_ == nullptr) return {};
   if (get_attributes_(&attributes, address) != 0) {

@@ -1,16 +1,15 @@
-// What memory an address is, as the driver knows it: for whoever does not know which runtime made a call.
+// What memory an address is, as the driver knows it.
 #pragma once
-
-#include <cstdint>
 
 #include "guard/copy.h"
 
 namespace turnpike::guard {
 
-// Pageable memory of the host where the driver does not know the address. Answers inside of CUPTI's callbacks, too.
-Memory driver_memory_at(std::uint64_t address) noexcept;
+// kDevice: and of which GPU it is, which costs something more.
+enum class Question { kKind, kDevice };
 
-// Which GPU an address is of; -1: unknown.
-int device_of(const void* address) noexcept;
+// Pageable memory of the host where the driver does not know the address. False: this process has no driver yet, or it
+// does not answer. Answers inside of CUPTI's callbacks, too.
+bool ask_driver(const void* address, Question question, Memory& memory) noexcept;
 
 }  // namespace turnpike::guard

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <string_view>
@@ -11,20 +12,22 @@
 #include "base/slots.h"
 #include "guard/cuda_runtime.h"
 #include "guard/cxx_runtime.h"
+#include "guard/driver_memory.h"
 #include "guard/judge.h"
 #include "guard/outside.h"
 #include "guard/repeats.h"
+#include "guard/this_thread.h"
 #include "guard/threads.h"
 
 namespace turnpike::guard {
 namespace {
 
-CudaRuntime g_runtime;
+TURNPIKE_HOT_DATA constinit CudaRuntime g_runtime;
 
 void take_new_slots() noexcept;
 
 // Throws what the judge says. Its frame and those of the hooks hold nothing that needs a cleanup.
-void look_at(const Crossing& crossing, const Reach& reach, Where& where) {
+TURNPIKE_HOT void look_at(const Crossing& crossing, const Reach& reach, Where& where) {
   if (const char* text = judge(crossing, reach, &where)) CxxRuntime::find()->raise(text);
 }
 
@@ -32,7 +35,7 @@ void look_at(const Crossing& crossing, const Reach& reach, Where& where) {
 enum Said : int { kToGpu = 1, kFromGpu = 2, kUnsaid = 4 };
 
 // What a copy may be, of which the call says this.
-Kinds possible_kinds(int said, Waits waits) noexcept {
+inline Kinds possible_kinds(int said, Waits waits) noexcept {
   Kinds kinds = Kind::kD2d;
   kinds.add(Kind::kP2p);
   if (said != kFromGpu) kinds.add(Kind::kH2d);
@@ -44,16 +47,22 @@ Kinds possible_kinds(int said, Waits waits) noexcept {
   return kinds;
 }
 
+// As long as the runtime has not loaded the driver, it is the one to ask.
+TURNPIKE_HOT Memory memory_at(const void* address, Question question) noexcept {
+  Memory memory;
+  return ask_driver(address, question, memory) ? memory : g_runtime.memory_at(address);
+}
+
 void complete_copy(Crossing& crossing) {
-  if (crossing.host_address != nullptr) crossing.host_memory = g_runtime.memory_at(crossing.host_address).host;
+  if (crossing.host_address != nullptr) crossing.host_memory = memory_at(crossing.host_address, Question::kKind).host;
   crossing.is_captured = g_runtime.is_capturing(crossing.stream);
 }
 
 // A side that the call names as the GPU's is that, or the call fails. Of the others the memory decides, unless the call
-// names both and no rule asks, or one that forbids nothing: asking takes half of the time that a hook does, and less
+// names both and no rule asks, or one that forbids nothing: asking is a good part of what a hook does, and takes less
 // behind the call, when what the driver looks at is in the caches. `stream`: nullptr of a copy that waits.
-Crossing copy(const Reach& reach, const char* call, void* to, const void* from, std::size_t bytes, int said,
-              const void* stream, Waits waits) {
+TURNPIKE_HOT Crossing copy(const Reach& reach, const char* call, void* to, const void* from, std::size_t bytes,
+                           int said, const void* stream, Waits waits) {
   Kinds of_memory = Kind::kPageable;
   of_memory.add(Kind::kRepeat);
   const bool is_said = said == kToGpu || said == kFromGpu;
@@ -67,8 +76,9 @@ Crossing copy(const Reach& reach, const char* call, void* to, const void* from, 
     crossing.host_address = is_upload ? from : to;
     crossing.is_memory_open = can_wait;
   } else {
-    const Memory target = said == kToGpu ? kSomeGpu : g_runtime.memory_at(to);
-    const Memory source = said == kFromGpu ? kSomeGpu : g_runtime.memory_at(from);
+    const Question question = is_said ? Question::kKind : Question::kDevice;
+    const Memory target = said == kToGpu ? kSomeGpu : memory_at(to, question);
+    const Memory source = said == kFromGpu ? kSomeGpu : memory_at(from, question);
     crossing = make_copy(call, target, source, bytes, stream, waits);
   }
   crossing.complete = complete_copy;
@@ -76,15 +86,15 @@ Crossing copy(const Reach& reach, const char* call, void* to, const void* from, 
 }
 
 // Of a copy that was made.
-void ask_memory(Crossing& crossing, const Reach& reach, const Where& where) noexcept {
-  crossing.host_memory = g_runtime.memory_at(crossing.host_address).host;
+TURNPIKE_HOT void ask_memory(Crossing& crossing, const Reach& reach, const Where& where) noexcept {
+  crossing.host_memory = memory_at(crossing.host_address, Question::kKind).host;
   crossing.host_address = nullptr;
   if (crossing.host_memory == HostMemory::kPageable) note_pageable(crossing, reach, where);
 }
 
 // A copy whose bytes stand one behind the other.
-Crossing flat_copy(const Reach& reach, const char* call, void* to, const void* from, std::size_t bytes, int said,
-                   const void* stream, Waits waits) {
+TURNPIKE_HOT Crossing flat_copy(const Reach& reach, const char* call, void* to, const void* from, std::size_t bytes,
+                                int said, const void* stream, Waits waits) {
   Crossing crossing = copy(reach, call, to, from, bytes, said, stream, waits);
   if (!reach.asked.has(Kind::kRepeat)) return crossing;
   complete_copy(crossing);
@@ -120,7 +130,12 @@ void end_hook(std::uint64_t ticks) noexcept {
   template <bool is_timed>                                                                  \
   TURNPIKE_HOT int hook_##function parameters {                                             \
     const std::uint64_t start_ticks = ticks_of_hook<is_timed>();                            \
-    const Reach* reach = is_anything_guarded() ? guarding_reach() : nullptr;                \
+    const Reach* reach = nullptr;                                                           \
+    ThisThread* thread = nullptr;                                                           \
+    if (is_anything_guarded()) {                                                            \
+      thread = &this_thread();                                                              \
+      reach = guarding_reach(*thread);                                                      \
+    }                                                                                       \
     if (reach == nullptr) {                                                                 \
       end_hook<is_timed>(ticks_of_hook<is_timed>() - start_ticks);                          \
       return g_##function arguments;                                                        \
@@ -132,11 +147,11 @@ void end_hook(std::uint64_t ticks) noexcept {
       seen = crossing;                                                                      \
       look_at(seen, *reach, where);                                                         \
     }                                                                                       \
-    set_is_judged(true);                                                                    \
+    thread->is_judged = true;                                                               \
     const std::uint64_t call_ticks = ticks_of_hook<is_timed>();                             \
     const int result = g_##function arguments;                                              \
     const std::uint64_t end_ticks = ticks_of_hook<is_timed>();                              \
-    set_is_judged(false);                                                                   \
+    thread->is_judged = false;                                                              \
     if (seen.is_memory_open && result == 0) ask_memory(seen, *reach, where);                \
     end_hook<is_timed>(ticks_of_hook<is_timed>() - end_ticks + (call_ticks - start_ticks)); \
     return result;                                                                          \
@@ -219,9 +234,11 @@ bool belongs_to_torch(const SlotOwner& owner) {
 }
 
 std::mutex g_slots_mutex;
+TURNPIKE_HOT_DATA std::atomic<Slots*> g_slots{nullptr};  // what slots() gives
 
 Slots& slots() {
   static auto& all = *new Slots(belongs_to_torch);  // what they hold is used until the process has ended
+  g_slots.store(&all, std::memory_order_release);
   return all;
 }
 
@@ -253,10 +270,14 @@ std::size_t take_if_stale() noexcept {
 
 // Extensions may have come since. Does not wait: a library that is being loaded may call us, and who has the lock may
 // wait for the loader.
-void take_new_slots() noexcept {
-  if (!slots().is_stale()) return;
+void take_if_free() noexcept {
   const std::unique_lock lock(g_slots_mutex, std::try_to_lock);
   if (lock.owns_lock()) take_if_stale();
+}
+
+TURNPIKE_HOT void take_new_slots() noexcept {
+  const Slots* taken = g_slots.load(std::memory_order_acquire);
+  if (taken == nullptr || taken->is_stale()) take_if_free();
 }
 
 }  // namespace

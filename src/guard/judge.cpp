@@ -13,6 +13,7 @@
 #include "guard/python_context.h"
 #include "guard/raised.h"
 #include "guard/repeats.h"
+#include "guard/this_thread.h"
 #include "guard/threads.h"
 
 namespace turnpike::guard {
@@ -58,49 +59,33 @@ const char* raise_deferred(const Scopes& scopes) {
   return nullptr;
 }
 
-// The rows that a thread added to lately, by their place: one line of memory where the table has three. Tables and
-// places that are kept stay for good.
-struct alignas(64) RowsOfPlace {
-  const Place* place;
-  const LogTable* table;
-  std::array<LogRow*, 6> rows;  // by kind, of the most usual ones
-};
-constexpr std::size_t kPlacesLately = 64;
-thread_local std::array<RowsOfPlace, kPlacesLately> t_rows{};
-
+// Of PlaceLately::rows.
 constexpr std::size_t index_of(Kind kind) noexcept {
   switch (kind) {
     case Kind::kH2d:
       return 0;
     case Kind::kD2h:
       return 1;
-    case Kind::kD2d:
-      return 2;
     case Kind::kSync:
-      return 3;
+      return 2;
     case Kind::kPageable:
-      return 4;
-    case Kind::kAlloc:
-      return 5;
+      return 3;
     default:
-      return 6;
+      return 4;
   }
 }
 
 // nullptr: nothing was logged there.
-LogRow* row_of(LogTable& table, const Place& place, Kind kind) noexcept {
+TURNPIKE_HOT LogRow* row_of(LogTable& table, PlaceLately& at, Kind kind) noexcept {
   const std::size_t index = index_of(kind);
-  auto& [known_place, known_table, rows] =
-      t_rows[reinterpret_cast<std::uintptr_t>(&place) / sizeof(Place) % kPlacesLately];
-  if (index >= rows.size()) return table.find(place, kind);
-  const bool is_known = known_place == &place && known_table == &table;
-  if (is_known && rows[index] != nullptr) return rows[index];
-  LogRow* row = table.find(place, kind);
-  if (row == nullptr || !place.is_kept()) return row;
-  if (!is_known) rows = {};
-  known_place = &place;
-  known_table = &table;
-  rows[index] = row;
+  if (index >= at.rows.size()) return table.find(*at.place, kind);
+  const bool is_known = at.table == &table;
+  if (is_known && at.rows[index] != nullptr) return at.rows[index];
+  LogRow* row = table.find(*at.place, kind);
+  if (row == nullptr) return row;
+  if (!is_known) at.rows = {};
+  at.table = &table;
+  at.rows[index] = row;
   return row;
 }
 
@@ -111,18 +96,22 @@ class Case {
       : crossing_(crossing),
         reach_(reach),
         evaluator_(where.evaluator),
-        place_(where.place == nullptr ? place_of_this_thread(evaluator_) : *where.place) {}
+        at_(where.at == nullptr ? this_thread().found->places.find(evaluator_) : *where.at) {}
 
-  Where where() const noexcept { return {&place_, evaluator_}; }
+  Where where() const noexcept { return {&at_, evaluator_}; }
 
   const char* decide();
   void note(Kind kind);
 
  private:
   const char* decide_on(Kind kind, const Word& word);
+  const Place& place() const noexcept { return *at_.place; }
   bool is_exempt(const Word& word);
   bool is_spared(Kind kind, const Word& word);
   bool is_settled(Kind kind);
+  bool is_within(Kind kind, const Word& word) noexcept {
+    return word.rule.level == Level::kLimit && word.scope->is_within(word.rule, kind, crossing_.bytes);
+  }
   bool log_again(Kind kind) noexcept;
   void log(Kind kind, const Word& word);
 
@@ -140,101 +129,93 @@ class Case {
   Event event(Kind kind, const Rule& rule) {
     // Inside of CUPTI's callback, the frames below are those of NVIDIA's libraries; a move is no operator.
     const bool has_no_operator = crossing_.is_over || crossing_.is_move;
-    return make_event(kind, complete(), place_, has_no_operator ? std::string() : native().op, rule);
+    return make_event(kind, complete(), place(), has_no_operator ? std::string() : native().op, rule);
   }
 
   Crossing crossing_;
   const Reach& reach_;
   std::uintptr_t evaluator_;
-  const Place& place_;
+  PlaceLately& at_;
   std::optional<NativeFrames> frames_;
 };
 
 bool Case::is_exempt(const Word& word) {
   const Rules& rules = word.scope->rules();
   if (crossing_.is_move && !rules.guards_moves) return true;
-  const bool is_torchs_copy_of_ours = place_.is_own_move && !crossing_.is_move && is_copy(crossing_.kind);
+  const bool is_torchs_copy_of_ours = place().is_own_move && !crossing_.is_move && is_copy(crossing_.kind);
   if (is_torchs_copy_of_ours && !rules.guards_moves) return true;
-  if (place_.is_compiling && !rules.guards_compile) return true;
+  if (place().is_compiling && !rules.guards_compile) return true;
   return !rules.guards_capture && complete().is_captured;
 }
 
-void Case::log(Kind kind, const Word& word) {
+[[gnu::noinline, gnu::cold]] void Case::log(Kind kind, const Word& word) {
   LogTable& table = word.scope->log_table();
-  if (LogRow* row = table.find(place_, kind)) {
+  if (LogRow* row = table.find(place(), kind)) {
     row->add(crossing_.bytes);
   } else if (!table.is_full()) {
-    const Event first = event(kind, *word.rule);
+    const Event first = event(kind, word.rule);
     if (word.scope->log(first)) say(*word.scope, first, "");
   }
 }
 
 // Where nothing but the kind and the place decides, and this was logged before.
 TURNPIKE_HOT bool Case::log_again(Kind kind) noexcept {
-  LogRow* row = row_of(*reach_.plain_log, place_, kind);
+  LogRow* row = row_of(*reach_.plain_log, at_, kind);
   if (row != nullptr) row->add(crossing_.bytes);
   return row != nullptr;
 }
 
 // Whether the rule does not hold here and now.
-bool Case::is_spared(Kind kind, const Word& word) {
+[[gnu::noinline]] bool Case::is_spared(Kind kind, const Word& word) {
   if (is_exempt(word)) return true;
-  if (kind == Kind::kRepeat && !went_up_before(crossing_, place_)) return true;
-  return is_allowed(reach_, kind, place_) || !word.scope->is_warm(place_, kind);
+  if (kind == Kind::kRepeat && !went_up_before(crossing_, place())) return true;
+  return is_allowed(reach_, kind, place()) || !word.scope->is_warm(place(), kind);
 }
 
 // Whether nothing is left to decide: it was logged once more, or the rule does not hold here and now.
 TURNPIKE_HOT bool Case::is_settled(Kind kind) {
-  const bool is_usual = !crossing_.is_move && !place_.is_own_move && !place_.is_compiling;
+  const bool is_usual = !crossing_.is_move && at_.is_usual;
   if (is_usual && reach_.plain.has(kind)) return reach_.logged_plainly.has(kind) && log_again(kind);
   return is_spared(kind, reach_.on(kind));
 }
 
-const char* Case::decide_on(Kind kind, const Word& word) {
-  const Level level = word.rule->level;
-  if (level == Level::kLimit && word.scope->is_within(*word.rule, kind, crossing_.bytes)) return nullptr;
-  if (level == Level::kLog) {
+[[gnu::noinline, gnu::cold]] const char* Case::decide_on(Kind kind, const Word& word) {
+  if (word.rule.level == Level::kLog) {
     log(kind, word);
     return nullptr;
   }
-  Event event = this->event(kind, *word.rule);
+  Event event = this->event(kind, word.rule);
   if (may_raise()) return keep_raised(std::move(event), true);
   defer(*word.scope, event);
   return "";
 }
 
 TURNPIKE_HOT const char* Case::decide() {
-  if (place_.is_own_move && crossing_.is_over) return nullptr;  // it asked before it began
+  if (crossing_.is_over && place().is_own_move) return nullptr;  // it asked before it began
   if (reach_.has_deferred() && may_raise()) {
     if (const char* text = raise_deferred(reach_.scopes)) return text;
   }
   const char* found = nullptr;
   (crossing_.kinds & reach_.asked).each([&](Kind kind) {
-    if (!is_settled(kind)) found = decide_on(kind, reach_.on(kind));
+    const Word& word = reach_.on(kind);
+    if (!is_settled(kind) && !is_within(kind, word)) found = decide_on(kind, word);
     return found == nullptr;
   });
   return found == nullptr || *found == '\0' ? nullptr : found;
 }
 
-void Case::note(Kind kind) {
+TURNPIKE_HOT void Case::note(Kind kind) {
   if (is_settled(kind)) return;
   const Word& word = reach_.on(kind);
-  if (word.rule->level == Level::kLog) {
-    log(kind, word);
-  } else {
-    word.scope->is_within(*word.rule, kind, crossing_.bytes);
-  }
+  if (!is_within(kind, word) && word.rule.level == Level::kLog) log(kind, word);
 }
-
-// A hook that is called while its thread judges, as by what the judge itself asks, is not judged.
-TURNPIKE_HOT_THREAD_DATA thread_local bool t_is_judging = false;
 
 }  // namespace
 
-TURNPIKE_HOT const Reach* guarding_reach() noexcept {
-  if (t_is_judging) return nullptr;
+TURNPIKE_HOT const Reach* guarding_reach(ThisThread& thread) noexcept {
+  if (thread.is_judging) return nullptr;
   try {
-    return reach_of_this_thread();
+    return reach_of_this_thread(thread);
   } catch (...) {
     return nullptr;
   }
@@ -245,10 +226,11 @@ TURNPIKE_HOT bool is_concerned(const Reach& reach, Kinds possible) noexcept {
 }
 
 TURNPIKE_HOT const char* judge(const Crossing& crossing, const Reach& reach, Where* where) noexcept {
-  t_is_judging = true;
+  ThisThread& thread = this_thread();
+  thread.is_judging = true;
   const char* found = nullptr;
   try {
-    if (is_pinning_thread()) {
+    if (does(thread, Work::kPinning)) {
       // Copying within the host and allocating is its work. Only memory that it failed to pin concerns anybody.
       Crossing pageable = crossing;
       pageable.kinds = Kind::kPageable;
@@ -261,28 +243,29 @@ TURNPIKE_HOT const char* judge(const Crossing& crossing, const Reach& reach, Whe
   } catch (...) {
     found = nullptr;
   }
-  t_is_judging = false;
+  thread.is_judging = false;
   return found;
 }
 
-bool can_ask_later(const Reach& reach) noexcept {
+TURNPIKE_HOT bool can_ask_later(const Reach& reach) noexcept {
   if (!reach.plain.has(Kind::kPageable)) return false;
   const Word& word = reach.on(Kind::kPageable);
   return reach.logged_plainly.has(Kind::kPageable) ||
-         (word.rule->level == Level::kLimit && word.scope->is_far_from(*word.rule, Kind::kPageable));
+         (word.rule.level == Level::kLimit && word.scope->is_far_from(word.rule, Kind::kPageable));
 }
 
-void note_pageable(const Crossing& crossing, const Reach& reach, const Where& where) noexcept {
-  t_is_judging = true;
+TURNPIKE_HOT void note_pageable(const Crossing& crossing, const Reach& reach, const Where& where) noexcept {
+  ThisThread& thread = this_thread();
+  thread.is_judging = true;
   try {
     Case(crossing, reach, where).note(Kind::kPageable);
   } catch (...) {
   }
-  t_is_judging = false;
+  thread.is_judging = false;
 }
 
 const char* judge(const Crossing& crossing) noexcept {
-  const Reach* reach = guarding_reach();
+  const Reach* reach = guarding_reach(this_thread());
   return reach == nullptr ? nullptr : judge(crossing, *reach);
 }
 

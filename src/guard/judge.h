@@ -11,7 +11,7 @@ namespace turnpike::guard {
 
 // The blocks that the calling thread is in. nullptr: none, or the call is one of the judge's own. Valid until the
 // thread's next call.
-const Reach* guarding_reach() noexcept;
+const Reach* guarding_reach(ThisThread& thread) noexcept;
 
 // Whether rules may concern a call of these kinds, or something waits to be raised. Else there is nothing to find out
 // about the call.
@@ -19,7 +19,7 @@ bool is_concerned(const Reach& reach, Kinds possible) noexcept;
 
 // Where a call is made, once it was looked up.
 struct Where {
-  const Place* place = nullptr;
+  PlaceLately* at = nullptr;
   std::uintptr_t evaluator = 0;
 };
 

@@ -16,8 +16,6 @@
 namespace turnpike::guard {
 namespace {
 
-TURNPIKE_HOT_THREAD_DATA thread_local bool t_is_judged = false;
-
 using IsRecording = decltype(turnpike_is_recording);
 std::atomic<IsRecording*> g_is_recording{nullptr};
 
@@ -27,10 +25,17 @@ bool is_of_a_kind(const TurnpikeCall& call) noexcept {
   return call.what != TURNPIKE_CALL_ALLOCATION || std::string_view(call.name).find("Async") == std::string_view::npos;
 }
 
+// Whoever called has a runtime of its own, or none.
+Memory memory_at(std::uint64_t address) noexcept {
+  Memory memory;
+  ask_driver(reinterpret_cast<const void*>(address), Question::kDevice, memory);
+  return memory;
+}
+
 Crossing crossing_of(const TurnpikeCall& call) noexcept {
   if (call.what == TURNPIKE_CALL_COPY) {
-    const Memory to = call.host_side == TURNPIKE_HOST_IS_SOURCE ? kSomeGpu : driver_memory_at(call.dst);
-    const Memory from = call.host_side == TURNPIKE_HOST_IS_DESTINATION ? kSomeGpu : driver_memory_at(call.src);
+    const Memory to = call.host_side == TURNPIKE_HOST_IS_SOURCE ? kSomeGpu : memory_at(call.dst);
+    const Memory from = call.host_side == TURNPIKE_HOST_IS_DESTINATION ? kSomeGpu : memory_at(call.src);
     const Waits waits = call.is_blocking != 0 ? Waits::kForItsEnd : Waits::kNever;
     return make_copy(call.name, to, from, call.bytes, call.stream, waits);
   }
@@ -40,8 +45,8 @@ Crossing crossing_of(const TurnpikeCall& call) noexcept {
 
 // Inside of CUPTI's callback.
 void on_call(const TurnpikeCall* call) noexcept {
-  if (!is_anything_guarded() || t_is_judged || !is_of_a_kind(*call)) return;
-  const Reach* reach = guarding_reach();
+  if (!is_anything_guarded() || this_thread().is_judged || !is_of_a_kind(*call)) return;
+  const Reach* reach = guarding_reach(this_thread());
   if (reach == nullptr || !is_concerned(*reach, Kinds::all())) return;
   Crossing crossing = crossing_of(*call);
   crossing.is_captured = call->is_captured != 0;
@@ -69,10 +74,6 @@ void listen_to_recorder() noexcept {
 bool is_outside_seen() noexcept {
   const auto is_recording = g_is_recording.load(std::memory_order_relaxed);
   return is_recording != nullptr && is_recording() != 0;
-}
-
-TURNPIKE_HOT void set_is_judged(bool is_judged) noexcept {
-  t_is_judged = is_judged;
 }
 
 }  // namespace turnpike::guard

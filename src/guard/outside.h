@@ -10,7 +10,4 @@ void listen_to_recorder() noexcept;
 // Whether a recorder tells us now. Without one nothing is known of such calls.
 bool is_outside_seen() noexcept;
 
-// Of the calling thread: the call that it makes now came through a hook, and is judged.
-void set_is_judged(bool is_judged) noexcept;
-
 }  // namespace turnpike::guard

@@ -14,14 +14,6 @@
 namespace turnpike::guard {
 namespace {
 
-// The places that a thread had lately, by the hash of the stack.
-struct Known {
-  std::uint64_t hash;
-  const Place* place;
-};
-constexpr std::size_t kLately = 64;
-TURNPIKE_HOT_THREAD_DATA thread_local std::array<Known, kLately> t_lately{};
-
 bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
@@ -81,7 +73,7 @@ Place make_place(const record::PythonStack& stack) {
   return place;
 }
 
-const Place& keep_place(const record::PythonStack& stack) {
+[[gnu::noinline, gnu::cold]] const Place& keep_place(const record::PythonStack& stack) {
   static std::mutex mutex;
   static auto& places = *new std::unordered_map<std::uint64_t, std::unique_ptr<Place>>;  // threads may outlive main
   const std::lock_guard lock(mutex);
@@ -111,17 +103,22 @@ bool Place::matches(std::string_view pattern) const {
   });
 }
 
-TURNPIKE_HOT const Place& place_of_this_thread(std::uintptr_t& evaluator) {
+TURNPIKE_HOT PlaceLately& PlacesLately::find(std::uintptr_t& evaluator) {
   record::watch_python_end();
-  const record::PythonStays stays(!record::is_main_thread());
+  const bool is_main = record::is_main_thread();
+  const record::PythonStays stays(!is_main);
   record::PythonStack stack;
-  record::walk_python_stack(stack, stays.holds());
+  record::walk_python_stack(stack, is_main || stays.holds());
   evaluator = stack.evaluator;
-  Known& known = t_lately[stack.hash % kLately];
-  if (known.place != nullptr && known.hash == stack.hash) return *known.place;
-  const Place& place = keep_place(stack);
-  if (place.is_kept()) known = {stack.hash, &place};
-  return place;
+  PlaceLately& at = places_[stack.hash % kCount];
+  if (at.place != nullptr && at.hash == stack.hash) return at;
+  return enter(at, stack.hash, keep_place(stack));
+}
+
+[[gnu::cold]] PlaceLately& PlacesLately::enter(PlaceLately& at, std::uint64_t hash, const Place& place) noexcept {
+  PlaceLately& entry = place.is_kept() ? at : places_.back();
+  entry = {.hash = hash, .place = &place, .is_usual = !place.is_compiling && !place.is_own_move};
+  return entry;
 }
 
 }  // namespace turnpike::guard

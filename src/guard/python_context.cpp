@@ -20,6 +20,17 @@ constexpr int kMaxDepth = 64;
 
 TURNPIKE_HOT_DATA std::atomic<std::uint32_t> g_context_offset{0};  // 0: not learned
 
+// By its name, and not by what is known of this version: contexts are learned, so versions to come serve as well.
+void* find_this_thread_state() noexcept;
+TURNPIKE_HOT_DATA std::atomic<void* (*)()> g_this_thread_state{find_this_thread_state};
+
+void* find_this_thread_state() noexcept {
+  auto found = record::python_symbol<void* (*)()>("PyGILState_GetThisThreadState");
+  if (found == nullptr) found = [] { return static_cast<void*>(nullptr); };
+  g_this_thread_state.store(found, std::memory_order_relaxed);
+  return found();
+}
+
 std::uintptr_t word_at(std::uintptr_t address) noexcept {
   std::uintptr_t word;
   std::memcpy(&word, reinterpret_cast<const void*>(address), sizeof word);
@@ -33,10 +44,8 @@ std::uintptr_t context_of(const void* thread) noexcept {
 
 }  // namespace
 
-// By its name, and not by what is known of this version: contexts are learned, so versions to come serve as well.
 TURNPIKE_HOT const void* python_thread() noexcept {
-  static void* (*const this_thread_state)() = record::python_symbol<void* (*)()>("PyGILState_GetThisThreadState");
-  return this_thread_state == nullptr ? nullptr : this_thread_state();
+  return g_this_thread_state.load(std::memory_order_relaxed)();
 }
 
 bool is_python_ending() noexcept {

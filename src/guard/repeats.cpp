@@ -33,7 +33,9 @@ bool went_up_before(const Crossing& crossing, const Place& place) noexcept {
   std::uint64_t key = record::mix(content->hash, crossing.bytes);
   key = record::mix(key, std::hash<std::string_view>()(place.file));
   key = record::mix(key, place.line);
-  key = record::mix(key, static_cast<std::uint64_t>(device_of(crossing.target)));
+  Memory target;
+  ask_driver(crossing.target, Question::kDevice, target);
+  key = record::mix(key, static_cast<std::uint64_t>(target.device));
   return g_remembered[key % kRemembered].exchange(key, std::memory_order_relaxed) == key;
 }
 

@@ -20,14 +20,14 @@ Scope::~Scope() {
   g_deferred_count.fetch_sub(static_cast<std::uint32_t>(deferred_.size()), std::memory_order_relaxed);
 }
 
-bool Scope::is_within(const Rule& rule, Kind kind, std::uint64_t bytes) noexcept {
+TURNPIKE_HOT bool Scope::is_within(const Rule& rule, Kind kind, std::uint64_t bytes) noexcept {
   Used& used = used_[static_cast<std::size_t>(kind)];
   const std::uint64_t count = used.count.fetch_add(1, std::memory_order_relaxed) + 1;
   const std::uint64_t all_bytes = used.bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   return count <= rule.most_count && all_bytes <= rule.most_bytes;
 }
 
-bool Scope::is_far_from(const Rule& rule, Kind kind) const noexcept {
+TURNPIKE_HOT bool Scope::is_far_from(const Rule& rule, Kind kind) const noexcept {
   constexpr std::uint64_t kMostAtOnce = 1 << 16;  // calls of all threads
   const std::uint64_t count = used_[static_cast<std::size_t>(kind)].count.load(std::memory_order_relaxed);
   return rule.most_bytes == UINT64_MAX && count < rule.most_count && rule.most_count - count > kMostAtOnce;

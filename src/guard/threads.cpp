@@ -43,26 +43,25 @@ Registry& registry() {
 
 TURNPIKE_HOT_DATA std::atomic<std::uint32_t> g_entered_count{0};
 TURNPIKE_HOT_DATA std::atomic<std::uint64_t> g_generation{1};  // one more with each change of the registry
-TURNPIKE_HOT_THREAD_DATA thread_local long t_id = 0;           // 0: not asked for
-TURNPIKE_HOT_THREAD_DATA thread_local bool t_is_marked = false;
 
-// What a thread found the last time. Where a thread ends, others' destructors may still call us.
-struct Found {
-  Reach reach;
-  std::uint64_t generation = 0;  // 0: nothing was found yet
-  std::uint64_t contexts = 0;
-};
-TURNPIKE_HOT_THREAD_DATA thread_local bool t_is_ending = false;
 struct OwnFound {
   std::unique_ptr<Found> found;
-  constexpr OwnFound() noexcept = default;
-  ~OwnFound() { t_is_ending = true; }
+  ~OwnFound() {
+    this_thread().is_ending = true;
+    this_thread().found = nullptr;
+  }
 };
-TURNPIKE_HOT_THREAD_DATA thread_local OwnFound t_found;
+
+[[gnu::noinline, gnu::cold]] Found* make_found() {
+  thread_local OwnFound t_own;
+  t_own.found = std::make_unique<Found>();
+  return t_own.found.get();
+}
 
 long this_thread_id() noexcept {
-  if (t_id == 0) t_id = syscall(SYS_gettid);
-  return t_id;
+  ThisThread& thread = this_thread();
+  if (thread.id == 0) thread.id = syscall(SYS_gettid);
+  return thread.id;
 }
 
 // With the registry's lock held.
@@ -77,7 +76,7 @@ bool is_for_all(const Scope& scope, bool is_process) noexcept {
 
 template <typename Visit>
 void each_of_this_thread(Visit visit) {
-  const bool is_worker = is_autograd_thread();
+  const bool is_worker = does(this_thread(), Work::kAutograd);
   const long own_id = this_thread_id();
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
@@ -110,13 +109,13 @@ void take_words(Reach& reach) noexcept {
     prepared.mentioned.each([&](Kind kind) {
       if (decided.has(kind)) return true;
       const std::optional<Rule>& rule = prepared.rules.of(kind);
-      if (rule->level != Level::kAllow) reach.words[static_cast<std::size_t>(kind)] = {&*rule, scope->get()};
+      if (rule->level != Level::kAllow) reach.words[static_cast<std::size_t>(kind)] = {*rule, scope->get()};
       return true;
     });
     decided.add(prepared.mentioned);
   }
   for (std::size_t i = 0; i < kKindCount; ++i) {
-    if (reach.words[i].rule != nullptr) reach.asked.add(static_cast<Kind>(i));
+    if (reach.words[i].scope != nullptr) reach.asked.add(static_cast<Kind>(i));
   }
 }
 
@@ -130,7 +129,7 @@ void note_plain(Reach& reach) noexcept {
     // Whether the bytes went up before is asked of each call.
     if (!rules.guards_capture || rules.skip != 0 || kind == Kind::kRepeat) return true;
     reach.plain.add(kind);
-    if (word.rule->level != Level::kLog) return true;
+    if (word.rule.level != Level::kLog) return true;
     LogTable* log = &word.scope->log_table();
     if (reach.plain_log == nullptr) reach.plain_log = log;
     if (reach.plain_log == log) reach.logged_plainly.add(kind);
@@ -150,6 +149,13 @@ void find(Reach& reach) {
   }
   take_words(reach);
   note_plain(reach);
+}
+
+[[gnu::noinline, gnu::cold]] void find_again(Found& found, std::uint64_t generation, std::uint64_t contexts) {
+  found.generation = 0;  // if memory runs out
+  find(found.reach);
+  found.generation = generation;
+  found.contexts = contexts;
 }
 
 // With the registry's lock held.
@@ -172,8 +178,8 @@ void after_fork_in_child() noexcept {
   all.entered.clear();
   note_change();
   g_entered_count.store(all.everywhere == nullptr ? 0 : 1, std::memory_order_relaxed);
-  t_id = 0;
-  t_is_marked = false;
+  this_thread().id = 0;
+  this_thread().is_marked = false;
   all.mutex.unlock();
 }
 
@@ -273,29 +279,28 @@ bool Reach::has_deferred() const noexcept {
          std::any_of(scopes.begin(), scopes.end(), [](const auto& scope) { return scope->has_deferred(); });
 }
 
-TURNPIKE_HOT const Reach* reach_of_this_thread() {
-  if (t_is_ending) return nullptr;
-  if (t_found.found == nullptr) t_found.found = std::make_unique<Found>();
-  Found& found = *t_found.found;
+TURNPIKE_HOT const Reach* reach_of_this_thread(ThisThread& thread) {
+  if (thread.found == nullptr) {
+    if (thread.is_ending) return nullptr;
+    thread.found = make_found();
+  }
+  Found& found = *thread.found;
   // Read before the blocks are: what changes meanwhile is looked at again.
   const std::uint64_t generation = g_generation.load(std::memory_order_acquire);
   // For whom a thread of autograd works, and where that one is, changes without a word.
-  const std::uint64_t contexts = is_autograd_thread() ? 0 : hash_of_contexts(python_thread());
+  const std::uint64_t contexts = does(thread, Work::kAutograd) ? 0 : hash_of_contexts(python_thread());
   if (contexts == 0 || found.generation != generation || found.contexts != contexts) {
-    found.generation = 0;  // if memory runs out
-    find(found.reach);
-    found.generation = generation;
-    found.contexts = contexts;
+    find_again(found, generation, contexts);
   }
   return found.reach.scopes.empty() ? nullptr : &found.reach;
 }
 
 void set_is_marked() noexcept {
-  t_is_marked = true;
+  this_thread().is_marked = true;
 }
 
 bool is_marked() noexcept {
-  return t_is_marked;
+  return this_thread().is_marked;
 }
 
 std::string autograd_mark(long thread_id) {

@@ -8,15 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "guard/place.h"
 #include "guard/scope.h"
+#include "guard/this_thread.h"
 
 namespace turnpike::guard {
 
 using Scopes = std::vector<std::shared_ptr<Scope>>;
 
-// The rule on a kind, and the block that it stands in. No rule: nothing is to be done.
+// The rule on a kind, and the block that it stands in; nullptr: nothing is to be done.
 struct Word {
-  const Rule* rule = nullptr;
+  Rule rule;
   Scope* scope = nullptr;
 };
 
@@ -35,13 +37,21 @@ struct Reach {
   bool has_deferred() const noexcept;
 };
 
+// What a thread found the last time.
+struct Found {
+  std::uint64_t generation = 0;  // 0: nothing was found yet
+  std::uint64_t contexts = 0;
+  Reach reach;
+  PlacesLately places;
+};
+
 // Whether a block was entered anywhere: the one thing that a call asks when nothing is guarded.
 bool is_anything_guarded() noexcept;
 
-// The blocks that the calling thread is in now: those of the task of asyncio that it runs. nullptr: in none. Kept from
-// one call to the next while nobody enters or leaves a block; valid until the thread's next call. Throws
-// std::bad_alloc.
-const Reach* reach_of_this_thread();
+// The blocks that the calling thread is in now: those of the task of asyncio that it runs. nullptr: in none; else
+// `thread.found` is there. Kept from one call to the next while nobody enters or leaves a block; valid until the
+// thread's next call. Throws std::bad_alloc.
+const Reach* reach_of_this_thread(ThisThread& thread);
 
 // The calling thread enters a block. Never 0. Throws std::bad_alloc.
 std::uint64_t enter(std::shared_ptr<Scope> scope);

@@ -34,6 +34,7 @@ def environment(build):
         "FAKE_TORCH": str(libraries / "libtorch_cpu.so"),
         "FAKE_EXTENSION": str(libraries / "libguard_extension.so"),
         "FAKE_CUDART": str(libraries / "libcudart_of_guard.so"),
+        "FAKE_DRIVER": str(libraries / "libcuda_of_guard.so"),
     }
 
 

@@ -2,8 +2,11 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <cstring>
 #include <thread>
+
+#include "fake_memory.h"
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace {
 
@@ -17,6 +20,7 @@ std::atomic<int> g_question_ms{0};
 std::atomic<int> g_error{0};
 std::atomic<long> g_questions_before{0};
 thread_local long t_open_questions = 0;  // since the thread's last call
+std::atomic<long> g_runtime_questions{0};
 
 bool is_in(const char* area, const void* address) {
   return address >= area && address < area + kArea;
@@ -36,8 +40,6 @@ int called() {
 
 }  // namespace
 
-#define EXPORT extern "C" __attribute__((visibility("default")))
-
 EXPORT void* fake_gpu(int device) {
   return g_gpu[device];
 }
@@ -54,12 +56,17 @@ EXPORT void fake_fail(int error) {
 // How often it was asked what an address is since then, before a call of the same thread and behind its last one.
 EXPORT void fake_forget_questions() {
   g_questions_before = t_open_questions = 0;
+  g_runtime_questions = 0;
 }
 EXPORT long fake_questions_before() {
   return g_questions_before;
 }
 EXPORT long fake_questions_behind() {
   return t_open_questions;
+}
+// Of these, how many were asked of this runtime and not of the driver.
+EXPORT long fake_runtime_questions() {
+  return g_runtime_questions;
 }
 EXPORT void fake_capture(int is_capturing) {
   g_is_capturing = is_capturing;
@@ -71,18 +78,24 @@ EXPORT void fake_take(int call_ms, int question_ms) {
   g_question_ms = question_ms;
 }
 
+// What an address is.
+EXPORT FakeMemory fake_memory_at(const void* address) {
+  ++t_open_questions;
+  take(g_question_ms);
+  for (int device = 0; device < 2; ++device) {
+    if (is_in(g_gpu[device], address)) return {2, device};
+  }
+  return {is_in(g_pinned, address) ? 1 : 0, 0};
+}
+
 struct FakeAttributes {
   int type, device;
   void *device_pointer, *host_pointer;
 };
 EXPORT int cudaPointerGetAttributes(FakeAttributes* to, const void* address) {
-  std::memset(to, 0, sizeof *to);
-  ++t_open_questions;
-  take(g_question_ms);
-  for (int device = 0; device < 2; ++device) {
-    if (is_in(g_gpu[device], address)) *to = {2, device, nullptr, nullptr};
-  }
-  if (is_in(g_pinned, address)) *to = {1, 0, nullptr, nullptr};
+  ++g_runtime_questions;
+  const FakeMemory memory = fake_memory_at(address);
+  *to = {memory.type, memory.device, nullptr, nullptr};
 #ifdef FAKE_CUDART_WITHOUT_LAST_ERROR
   if (to->type == 0) return 1;  // as CUDA 10 did
 #endif

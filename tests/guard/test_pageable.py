@@ -1,4 +1,9 @@
-"""When the guard asks whether a copy's memory is pageable: before the call only where the answer may stop it."""
+"""When the guard asks whether a copy's memory is pageable: before the call only where the answer may stop it.
+
+It asks the driver, and the runtime only in a process without one.
+"""
+
+import pytest
 
 QUESTIONS = """
 def asked(function):
@@ -77,3 +82,27 @@ def test_a_copy_that_fails_is_not_noted(run):
             torch.CUDART.fake_fail(0)
     """)
     assert "turnpike" not in done.stderr and "pageable" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("has_driver", [True, False])
+def test_the_driver_is_asked_and_not_its_runtime(run, has_driver):
+    run(
+        QUESTIONS
+        + f"""
+for rule in ("log", "disallow", 10**9):
+    with tp.guard(pageable=rule):
+        assert sum(asked(pinned)) == 1
+        assert torch.CUDART.fake_runtime_questions() == {int(not has_driver)}
+with tp.guard(d2d="disallow"):
+    torch.CUDART.fake_forget_questions()
+    torch.copy_between(1)  # to another GPU
+    assert torch.CUDART.fake_questions_before() == 2
+    try:
+        torch.copy_between(0)
+    except RuntimeError as error:
+        assert "d2d of 64 B" in str(error)
+    else:
+        raise AssertionError
+""",
+        **({} if has_driver else {"FAKE_DRIVER": ""}),
+    )

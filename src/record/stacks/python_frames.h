@@ -76,6 +76,14 @@ inline void fetch_head(const PythonLayout& layout, Pointer code) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(code);  // a number: it may be anything, and is not read
   __builtin_prefetch(reinterpret_cast<const void*>(address + kObjectType));
   __builtin_prefetch(reinterpret_cast<const void*>(address + layout.code_first_line));
+  if (layout.code_version != kNotThere)
+    __builtin_prefetch(reinterpret_cast<const void*>(address + layout.code_version));
+}
+
+// Frames lie one behind the other, the outer ones below, and each names the next: these are on their way at once.
+inline void fetch_outer_frames(Pointer innermost) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(innermost);
+  for (unsigned line = 1; line <= 8; ++line) __builtin_prefetch(reinterpret_cast<const void*>(address - line * 64));
 }
 
 // Collects the chain of frames without looking at their code objects, and returns the outermost one.
@@ -83,6 +91,7 @@ template <typename Reader>
 Pointer walk_frames(const PythonLayout& layout, Reader& reader, Pointer thread, PythonStack& stack) noexcept {
   Pointer outermost = nullptr;
   Pointer frame = innermost_frame(layout, reader, thread, stack.evaluator);
+  fetch_outer_frames(frame);
   const Pointer end = end_of_chain(layout, reader, thread);
   for (std::uint32_t step = 0; frame != nullptr && frame != end && !reader.has_failed(); ++step) {
     if (step == kMaxSteps) break;

@@ -44,7 +44,7 @@ TURNPIKE_HOT void walk_python_stack(PythonStack& stack, bool python_stays) noexc
   const auto thread = static_cast<Pointer>(python->this_thread_state());
   if (thread == nullptr) return;
   // Where the kernel forbids it to read oneself, frames are read directly: the sandbox is likelier than the end.
-  if (is_main_thread() || python_stays || has_gil(*python) || !can_read_own_memory()) {
+  if (python_stays || is_main_thread() || has_gil(*python) || !can_read_own_memory()) {
     DirectReader direct;
     walk_frames(*python->layout, direct, thread, stack);
   } else {

@@ -7,6 +7,8 @@ import types
 
 LIBRARY = ctypes.PyDLL(os.environ["FAKE_TORCH"])
 CUDART = ctypes.CDLL(os.environ["FAKE_CUDART"])
+if os.environ.get("FAKE_DRIVER"):
+    ctypes.CDLL(os.environ["FAKE_DRIVER"])
 CUDART.fake_calls.restype = ctypes.c_long
 calls = CUDART.fake_calls
 

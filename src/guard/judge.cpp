@@ -89,6 +89,11 @@ TURNPIKE_HOT LogRow* row_of(LogTable& table, PlaceLately& at, Kind kind) noexcep
   return row;
 }
 
+// An allocator calls with locks of its own, and so may who tells of calls that are over.
+bool may_wait(const Crossing& crossing) noexcept {
+  return crossing.kind != Kind::kAlloc && !crossing.is_over;
+}
+
 // One crossing while it is judged: what costs something to find out is found out once, where it is needed.
 class Case {
  public:
@@ -96,7 +101,7 @@ class Case {
       : crossing_(crossing),
         reach_(reach),
         evaluator_(where.evaluator),
-        at_(where.at == nullptr ? this_thread().found->places.find(evaluator_) : *where.at) {}
+        at_(where.at == nullptr ? this_thread().found->places.find(evaluator_, may_wait(crossing)) : *where.at) {}
 
   Where where() const noexcept { return {&at_, evaluator_}; }
 

@@ -6,8 +6,10 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "base/compiled_file.h"
 #include "base/hot.h"
 #include "base/site_pattern.h"
+#include "record/stacks/compiled_lines.h"
 #include "record/stacks/python_end.h"
 #include "record/stacks/python_stack.h"
 
@@ -19,10 +21,10 @@ bool has(std::string_view text, std::string_view part) {
 }
 
 // Files of installed packages, of the standard library, of Turnpike itself, and what PyTorch's compiler has written.
-bool is_of_library(std::string_view file) {
+bool is_of_library(const std::string& file) {
   return has(file, "/site-packages/") || has(file, "/dist-packages/") || has(file, "/lib/python3") ||
          has(file, "/python/turnpike/") || has(file, "/turnpike/_guard/") || has(file, "/turnpike/_move/") ||
-         has(file, "/torchinductor_") || file.starts_with("<frozen ") || file.starts_with("<eval_with_key>");
+         file.starts_with("<frozen ") || is_compiled_file(file);
 }
 
 // Frames below which PyTorch's compiler works for itself. Those of a compiled function at work are not among them.
@@ -52,10 +54,34 @@ bool is_of_compiler(const record::PythonFrameText& frame) {
   });
 }
 
-Place make_place(const record::PythonStack& stack) {
+std::vector<record::PythonFrameText> frames_of(const record::PythonStack& stack) {
+  std::vector<record::PythonFrameText> frames(stack.count);
+  for (std::uint32_t i = 0; i < stack.count; ++i) record::describe(stack.frames[i], frames[i]);
+  return frames;
+}
+
+// Before the frames of what torch.compile made, the lines that it was made from. False: they are not looked up yet.
+bool add_sources(std::vector<record::PythonFrameText>& frames) {
+  bool is_whole = true;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    if (!is_compiled_file(frames[i].file)) continue;
+    record::want_compiled_lines(frames[i].file);
+    std::vector<record::SourceLine> sources;
+    const record::CompiledAnswer answer = record::compiled_from(frames[i].file, frames[i].line, sources);
+    is_whole = is_whole && answer != record::CompiledAnswer::kNotYet;
+    std::vector<record::PythonFrameText> made_from;
+    for (const record::SourceLine& source : sources) {
+      made_from.push_back({.function = source.function, .file = source.file, .line = source.line, .first_line = 0});
+    }
+    frames.insert(frames.begin() + static_cast<std::ptrdiff_t>(i), made_from.begin(), made_from.end());
+    i += made_from.size();
+  }
+  return is_whole;
+}
+
+Place make_place(std::vector<record::PythonFrameText> frames) {
   Place place;
-  place.frames.resize(stack.count);
-  for (std::uint32_t i = 0; i < stack.count; ++i) record::describe(stack.frames[i], place.frames[i]);
+  place.frames = std::move(frames);
   if (place.frames.empty()) return place;
   place.is_own_move = has(place.frames.front().file, "/turnpike/_move/");
   auto site = std::find_if(place.frames.begin(), place.frames.end(),
@@ -73,20 +99,48 @@ Place make_place(const record::PythonStack& stack) {
   return place;
 }
 
-[[gnu::noinline, gnu::cold]] const Place& keep_place(const record::PythonStack& stack) {
-  static std::mutex mutex;
-  static auto& places = *new std::unordered_map<std::uint64_t, std::unique_ptr<Place>>;  // threads may outlive main
-  const std::lock_guard lock(mutex);
-  if (const auto known = places.find(stack.hash); known != places.end()) return *known->second;
-  if (places.size() >= kMaxPlaces) {
-    thread_local Place t_place;
-    t_place = make_place(stack);
-    t_place.number = kMaxPlaces;
-    return t_place;
+const Place& unkept(Place made) {
+  thread_local Place t_place;
+  t_place = std::move(made);
+  t_place.number = kMaxPlaces;
+  return t_place;
+}
+
+// Those that are kept, by the hash of the stack.
+struct Places {
+  std::mutex mutex;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Place>> known;
+};
+
+Places& places() {
+  static auto& all = *new Places;  // threads may outlive main
+  return all;
+}
+
+const Place* known_place(std::uint64_t hash) {
+  Places& all = places();
+  const std::lock_guard lock(all.mutex);
+  const auto known = all.known.find(hash);
+  return known == all.known.end() ? nullptr : known->second.get();
+}
+
+[[gnu::noinline, gnu::cold]] const Place& keep_place(const record::PythonStack& stack, bool may_wait) {
+  if (const Place* known = known_place(stack.hash)) return *known;
+  auto frames = frames_of(stack);
+  // What the compiler does for itself stands at its own lines. Not with the mutex: others may wait for it with Python's
+  // lock.
+  const bool is_compiling = std::any_of(frames.begin(), frames.end(), is_of_compiler);
+  if (!is_compiling && !add_sources(frames)) {
+    if (may_wait) record::find_compiled_lines_now();
+    frames = frames_of(stack);
+    if (!add_sources(frames)) return unkept(make_place(std::move(frames)));
   }
-  auto place = std::make_unique<Place>(make_place(stack));
-  place->number = static_cast<std::uint32_t>(places.size());
-  return *places.emplace(stack.hash, std::move(place)).first->second;
+  auto place = std::make_unique<Place>(make_place(std::move(frames)));
+  Places& all = places();
+  const std::lock_guard lock(all.mutex);
+  if (all.known.size() >= kMaxPlaces) return unkept(std::move(*place));
+  place->number = static_cast<std::uint32_t>(all.known.size());
+  return *all.known.try_emplace(stack.hash, std::move(place)).first->second;
 }
 
 }  // namespace
@@ -103,7 +157,7 @@ bool Place::matches(std::string_view pattern) const {
   });
 }
 
-TURNPIKE_HOT PlaceLately& PlacesLately::find(std::uintptr_t& evaluator) {
+TURNPIKE_HOT PlaceLately& PlacesLately::find(std::uintptr_t& evaluator, bool may_wait) {
   record::watch_python_end();
   const bool is_main = record::is_main_thread();
   const record::PythonStays stays(!is_main);
@@ -112,7 +166,7 @@ TURNPIKE_HOT PlaceLately& PlacesLately::find(std::uintptr_t& evaluator) {
   evaluator = stack.evaluator;
   PlaceLately& at = places_[stack.hash % kCount];
   if (at.place != nullptr && at.hash == stack.hash) return at;
-  return enter(at, stack.hash, keep_place(stack));
+  return enter(at, stack.hash, keep_place(stack, may_wait));
 }
 
 [[gnu::cold]] PlaceLately& PlacesLately::enter(PlaceLately& at, std::uint64_t hash, const Place& place) noexcept {

@@ -48,7 +48,8 @@ class PlacesLately {
  public:
   // The calling thread's place. What the same stack gave before is only looked up: by a thread that had it lately,
   // without a lock. Valid until the next call. Throws std::bad_alloc.
-  PlaceLately& find(std::uintptr_t& evaluator);
+  // may_wait: for Python's lock, to look up what code of torch.compile was made from.
+  PlaceLately& find(std::uintptr_t& evaluator, bool may_wait);
 
  private:
   PlaceLately& enter(PlaceLately& at, std::uint64_t hash, const Place& place) noexcept;

@@ -12,6 +12,7 @@
 #include "base/hot.h"
 #include "guard/autograd_owner.h"
 #include "guard/python_context.h"
+#include "record/stacks/compiled_lines.h"
 #include "record/stacks/python_stack.h"
 
 namespace turnpike::guard {
@@ -165,15 +166,18 @@ void note_change() noexcept {
 
 void before_fork() noexcept {
   registry().mutex.lock();
+  record::before_fork_of_compiled_lines();
 }
 
 void after_fork() noexcept {
+  record::after_fork_of_compiled_lines();
   registry().mutex.unlock();
 }
 
 // A forked child is in none of its parent's blocks: CUDA, where the parent uses it, does not work there anyway. What is
 // around the whole process holds on.
 void after_fork_in_child() noexcept {
+  record::after_fork_of_compiled_lines();
   Registry& all = registry();
   all.entered.clear();
   note_change();

@@ -200,6 +200,52 @@ bool look_for_compiled_lines() noexcept {
   }
 }
 
+namespace {
+
+// An exception of Python, between two functions that hold its lock.
+struct PythonError {
+  void *type, *value, *traceback;
+};
+PythonError g_postponed;
+
+int raise_postponed(void*) {
+  void (*restore)(void*, void*, void*);
+  const PythonError error = std::exchange(g_postponed, {});
+  if (error.type == nullptr || !find(restore, "PyErr_Restore")) return 0;
+  restore(error.type, error.value, error.traceback);
+  return -1;
+}
+
+}  // namespace
+
+void find_compiled_lines_now() noexcept {
+  const PythonRuntime* python = known_python();
+  int (*ensure)();
+  void (*release)(int);
+  void (*fetch)(void**, void**, void**);
+  void (*restore)(void*, void*, void*);
+  if (python == nullptr || is_ending(*python) || !find(ensure, "PyGILState_Ensure") ||
+      !find(release, "PyGILState_Release") || !find(fetch, "PyErr_Fetch") || !find(restore, "PyErr_Restore")) {
+    return;
+  }
+  const int state = ensure();
+  PythonError callers{};
+  fetch(&callers.type, &callers.value, &callers.traceback);
+  if (!look_for_compiled_lines()) {
+    // Of two, the first one waits.
+    PythonError raised{};
+    fetch(&raised.type, &raised.value, &raised.traceback);
+    if (g_postponed.type == nullptr && call_in_python(*python, raise_postponed)) {
+      g_postponed = raised;
+    } else {
+      restore(raised.type, raised.value, raised.traceback);
+      python_symbol<void (*)()>("PyErr_Clear")();
+    }
+  }
+  restore(callers.type, callers.value, callers.traceback);
+  release(state);
+}
+
 void before_fork_of_compiled_lines() noexcept {
   shared().mutex.lock();
 }

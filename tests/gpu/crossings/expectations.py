@@ -14,6 +14,7 @@ A program carries its expectations as comments, in Python behind #, in C++ behin
     kinds     source->destination, e.g. pageable->device
     op        the outermost operator, e.g. aten::to; `none` where there is no operator
     function, phase, api, forward (a name of a line), graph (yes/no)
+    guard     where the guard raises, if elsewhere (../guard/run.py): FILE:LINE or FILE:FUNCTION
 
 kinds and op, where given, also select: two expectations of a line may differ in them. What is not given is not
 compared. `expect nothing` stands in a program in which no transfer may be found. Every transfer that is reported at the
@@ -40,7 +41,7 @@ from typing import Any
 
 DIRECTIONS = ("h2d", "d2h", "d2d", "p2p", "h2h", "memset")
 _INTEGERS = ("count", "bytes", "blocked")
-_TEXTS = ("kinds", "op", "function", "phase", "api", "forward", "graph")
+_TEXTS = ("kinds", "op", "function", "phase", "api", "forward", "graph", "guard")
 _EXPECT = re.compile(r"^\s*(?:#|//)\s*expect\s+(.+?)\s*$")
 _SUITE = re.compile(r"^\s*(?:#|//)\s*suite:\s+(.+?)\s*$")
 _MARK = re.compile(r"(?:#|//).*<-\s*(\w+(?:\s*,\s*\w+)*)")

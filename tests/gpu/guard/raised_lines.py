@@ -11,15 +11,22 @@ import expectations as ex
 DIRECTIONS = ("h2d", "d2h", "d2d", "p2p", "h2h")
 _RAISED = re.compile(
     rf"turnpike\.guard: (?P<direction>{'|'.join(DIRECTIONS)})[^\n]*? by \S+ "
-    r"(?:at (?P<file>[^\n]+?):(?P<line>\d+) in |on the thread )"
+    r"(?:at (?P<file>[^\n]+?):(?P<line>\d+) in (?P<function>[^\n]*?)\(\)|on the thread )"
 )
 
 
 class Line(NamedTuple):
-    """`place`: FILE:LINE, or "native" where no Python runs."""
+    """`place`: FILE:LINE, "native" where no Python runs; of an expectation FILE:FUNCTION, too."""
 
     place: str
     direction: str
+    function: str = ""  # of what was raised
+
+    def is_as(self, expected: Line) -> bool:
+        """Whether this, which was raised, is what was expected."""
+        file = self.place.rpartition(":")[0]
+        places = (self.place, f"{file}:{self.function.rpartition('.')[2]}")
+        return self.direction == expected.direction and expected.place in places
 
     def __str__(self) -> str:
         return f"{self.direction} at {self.place}"
@@ -34,16 +41,20 @@ def found_in(text: str) -> set[Line]:
     found = set()
     for match in _RAISED.finditer(text):
         place = f"{match['file']}:{match['line']}" if match["file"] else "native"
-        found.add(Line(place, match["direction"]))
+        found.add(Line(place, match["direction"], match["function"] or ""))
     return found
 
 
 def expected_lines(program: ex.Program) -> set[Line]:
-    """By the expectations; how often, and how large, is the recorder's business."""
+    """By the expectations; how often, and how large, is the recorder's business.
+
+    `guard` names the place where it is another one than the recorder's.
+    """
     lines = set()
     for expectation in program.expectations:
         if expectation.what not in DIRECTIONS or expectation.values.get("count") == 0:
             continue
         name = os.path.basename(expectation.file or program.path)
-        lines.add(Line("native" if expectation.line is None else f"{name}:{expectation.line}", expectation.what))
+        place = "native" if expectation.line is None else f"{name}:{expectation.line}"
+        lines.add(Line(expectation.values.get("guard", place), expectation.what))
     return lines

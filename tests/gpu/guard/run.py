@@ -60,8 +60,10 @@ def run_program(path: str, turnpike: str, gpu_count: int, timeout_s: float) -> O
         raise_until_it_passes(outcome, turnpike, timeout_s)
     except subprocess.TimeoutExpired:
         outcome.problems.append(f"not finished after {timeout_s:.0f} s")
-    outcome.problems += [f"did not raise: {line}" for line in sorted(outcome.expected - outcome.raised)]
-    outcome.problems += [f"raised, too: {line}" for line in sorted(outcome.raised - outcome.expected)]
+    missing = [one for one in outcome.expected if not any(line.is_as(one) for line in outcome.raised)]
+    extra = [line for line in outcome.raised if not any(line.is_as(one) for one in outcome.expected)]
+    outcome.problems += [f"did not raise: {line}" for line in sorted(missing)]
+    outcome.problems += [f"raised, too: {line}" for line in sorted(extra)]
     return outcome
 
 

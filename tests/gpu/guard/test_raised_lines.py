@@ -17,6 +17,7 @@ z = y.item()  # <- T2
 # expect T2: sync count=1
 # expect T2: d2d count=0 bytes=0
 # expect native: d2h count=1 bytes=4
+# expect native: h2d count=1 bytes=8 guard=graph.py:unpack
 """
 OUTPUT = """\
 Traceback (most recent call last):
@@ -38,12 +39,22 @@ def test_expectations_are_lines_with_a_direction(tmp_path):
         "h2d at program.py:2",
         "d2h at program.py:3",
         "d2h at native",
+        "h2d at graph.py:unpack",
     }
 
 
 def test_copies_that_raised_are_found_with_their_lines():
     found = raised_lines.found_in(OUTPUT)
-    assert found == {raised_lines.Line("program.py:2", "h2d"), raised_lines.Line("native", "d2h")}
+    assert found == {raised_lines.Line("program.py:2", "h2d", "f"), raised_lines.Line("native", "d2h")}
+
+
+def test_a_line_is_as_expected_by_its_number_or_its_function():
+    raised = raised_lines.Line("graph.py:405", "h2d", "save_on_cpu.__init__.<locals>.unpack")
+    for place, expected in (("graph.py:405", True), ("graph.py:unpack", True), ("graph.py:save_on_cpu", False),
+                            ("other.py:unpack", False), ("graph.py:40", False), ("native", False)):  # fmt: skip
+        assert raised.is_as(raised_lines.Line(place, "h2d")) == expected, place
+    assert not raised.is_as(raised_lines.Line("graph.py:unpack", "d2h"))
+    assert raised_lines.Line("native", "h2d").is_as(raised_lines.Line("native", "h2d"))
 
 
 def test_nothing_is_found_in_other_output():

@@ -10,11 +10,18 @@ namespace turnpike {
 inline volatile std::uint64_t g_counted_instructions = 0;
 inline constexpr unsigned long kTrapFlag = 1ul << 8;
 
+using OnInstruction = void(int, siginfo_t*, void* context);
+
+inline void count_instruction(int, siginfo_t*, void*) {
+  g_counted_instructions = g_counted_instructions + 1;
+}
+
 // The instructions from here to the end of counting, with some of these two functions: count nothing, too, and
-// subtract.
-inline void begin_counting() {
+// subtract. `handler` may look at each instead.
+inline void begin_counting(OnInstruction* handler = count_instruction) {
   struct sigaction action{};
-  action.sa_handler = [](int) { g_counted_instructions = g_counted_instructions + 1; };
+  action.sa_sigaction = handler;
+  action.sa_flags = SA_SIGINFO;
   sigaction(SIGTRAP, &action, nullptr);
   g_counted_instructions = 0;
   __builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() | kTrapFlag);

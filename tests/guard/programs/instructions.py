@@ -1,4 +1,7 @@
-"""How many instructions a function takes: exact, and the same under load (count_instructions.cpp)."""
+"""How many instructions a function takes, and how much of the guard's code: exact, and the same under load.
+
+count_instructions.cpp counts.
+"""
 
 import ctypes
 import functools
@@ -6,19 +9,19 @@ import gc
 import os
 
 _LIBRARY = ctypes.PyDLL(os.environ["COUNT_INSTRUCTIONS"])
-_LIBRARY.end_counting.restype = ctypes.c_uint64
+_LIBRARY.end_counting.restype = _LIBRARY.end_lines.restype = ctypes.c_uint64
 
 
 def _nothing():
     pass
 
 
-def _counted(function, warm):
+def _counted(function, warm, counting=(_LIBRARY.begin_counting, _LIBRARY.end_counting)):
     # All calls come from the same line: to a guard, another line is another place.
     gc.disable()
     found = []
     uncounted = [(_nothing, _nothing)] * warm
-    for begin, end in [*uncounted, (_LIBRARY.begin_counting, _LIBRARY.end_counting)] * 2:
+    for begin, end in [*uncounted, counting] * 2:
         begin()
         function()
         found.append(end())
@@ -34,3 +37,8 @@ def _of_counting():
 def taken_by(function, warm=30):
     """Of a call that was made before."""
     return _counted(function, warm) - _of_counting()
+
+
+def lines_of(function, warm=30):
+    """The lines of memory, 64 bytes each, of the guard's code that such a call executes."""
+    return _counted(function, warm, (_LIBRARY.begin_lines, _LIBRARY.end_lines))

@@ -89,9 +89,10 @@ TURNPIKE_HOT LogRow* row_of(LogTable& table, PlaceLately& at, Kind kind) noexcep
   return row;
 }
 
-// An allocator calls with locks of its own, and so may who tells of calls that are over.
+// PyTorch's allocators allocate and wait for events with their locks held, which a thread with Python's lock may want.
+// So may who makes the calls that are over.
 bool may_wait(const Crossing& crossing) noexcept {
-  return crossing.kind != Kind::kAlloc && !crossing.is_over;
+  return is_copy(crossing.kind) && !crossing.is_over;
 }
 
 // One crossing while it is judged: what costs something to find out is found out once, where it is needed.

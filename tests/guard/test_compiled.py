@@ -18,7 +18,7 @@ import ctypes, os, torch
 RUNTIME = ctypes.CDLL(os.environ["FAKE_CUDART"])
 DRIVER = ctypes.CDLL(os.environ["FAKE_DRIVER"])
 FAKE = ctypes.PyDLL(os.environ["FAKE_TORCH"])
-FAKE.upload.restype = FAKE.allocate.restype = ctypes.py_object
+FAKE.upload.restype = FAKE.allocate.restype = FAKE.synchronize.restype = ctypes.py_object
 FAKE.upload.argtypes = [ctypes.c_size_t, ctypes.c_int]
 
 @torch.library.custom_op("fakeops::upload", mutates_args=())
@@ -94,15 +94,16 @@ with tp.guard(h2d="log"):
     assert "h2d of 40 B by aten::to at train.py:5 in step()" in done.stderr
 
 
-def test_an_allocation_does_not_wait_for_pythons_lock(run_compiled):
+@pytest.mark.parametrize("call", ["allocate", "synchronize"])
+def test_what_an_allocator_calls_does_not_wait_for_pythons_lock(run_compiled, call):
     # Its line is known once Python came to look it up by itself.
-    run_compiled("""
+    run_compiled(f"""
 function = compiled("eager")
-fakeops.calls[:] = [fakeops.FAKE.allocate]
+fakeops.calls[:] = [fakeops.FAKE.{call}]
 lines = []
 for _ in range(3):
     try:
-        with tp.guard(alloc="disallow"):
+        with tp.guard(alloc="disallow", sync="disallow"):
             function(x)
     except tp.TransferError as error:
         lines.append(error.line)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from turnpike import _core, _native
+from turnpike._alone import is_alone
 from turnpike._move import label
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
@@ -54,6 +55,9 @@ def start(
 def stop() -> pathlib.Path:
     """Ends the recording: waits for the GPU work in flight, collects its records and closes the file.
 
+    If no other thread can be calling CUDA, CUPTI is detached from the process, which then runs as fast as before its
+    first recording (docs/record.md lists the exceptions).
+
     Returns:
         The file that this process wrote.
 
@@ -61,7 +65,10 @@ def stop() -> pathlib.Path:
         turnpike.Error: Nothing is being recorded in this process.
     """
     label.listen(False)
-    return _core.stop(_native.RECORD_LIBRARY)
+    file = _core.stop(_native.RECORD_LIBRARY)
+    if is_alone():
+        _core.detach(_native.RECORD_LIBRARY)
+    return file
 
 
 def keep(reason: str = "") -> None:

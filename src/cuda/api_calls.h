@@ -18,6 +18,17 @@ trace::CallKind recorded_kind(CallbackDomain domain, std::string_view name) noex
 enum class ProfilerSwitch : std::uint8_t { kNone, kStart, kStop };
 ProfilerSwitch profiler_switch_of(std::string_view name) noexcept;
 
+// What must be known of a call, beyond what is recorded of it, before CUPTI is detached.
+enum class DetachNote : std::uint8_t {
+  kNone,
+  // CUPTI stays attached for good: the call makes a CUDA graph ready for the GPU, launches or changes one, and CUPTI
+  // puts work of its own into that; or it has the GPU call the host, which may wait for what the detaching thread
+  // holds.
+  kForbids,
+  kTellsThread,  // threads that only watch the GPU make such calls
+};
+DetachNote detach_note_of(std::string_view name) noexcept;
+
 // Which side of a copy is host memory, as far as the call itself says so.
 enum class HostSide : std::uint8_t { kUnknown, kSource, kDestination };
 

@@ -157,6 +157,11 @@ std::filesystem::path stop(const std::string& library) {
   return value_or_throw(value_or_throw(Recorder::load(library)).stop());
 }
 
+// With the GIL: threads that wait for it cannot call CUDA meanwhile.
+bool detach(const std::string& library) {
+  return value_or_throw(Recorder::load(library)).detach();
+}
+
 void keep(const std::string& library, const std::string& reason) {
   const Status status = value_or_throw(Recorder::load(library)).keep(reason);
   if (!status) throw PythonError(status.error().message);
@@ -197,6 +202,7 @@ NB_MODULE(_core, module) {
   module.def("analyze", &python::analyze, nb::arg("paths"));
   module.def("start", &python::start, nb::arg("library"), nb::arg("run_directory"), nb::arg("options"));
   module.def("stop", &python::stop, nb::arg("library"));
+  module.def("detach", &python::detach, nb::arg("library"));
   module.def("keep", &python::keep, nb::arg("library"), nb::arg("reason"), without_gil);
   module.def("is_recording", &python::is_recording, nb::arg("library"), without_gil);
   python::bind_move(module);

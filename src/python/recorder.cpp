@@ -48,6 +48,12 @@ Result<std::string> Recorder::stop() const {
   return std::string(find<decltype(turnpike_file)>(library_, "turnpike_file")());
 }
 
+bool Recorder::detach() const {
+  // Another build of the recorder, that is measured beside this one, may not know it.
+  const auto detach = find<decltype(turnpike_detach)>(library_, "turnpike_detach");
+  return detach != nullptr && detach() != 0;
+}
+
 Status Recorder::keep(const std::string& reason) const {
   std::array<char, 1024> sentence{};
   const auto keep = find<decltype(turnpike_keep)>(library_, "turnpike_keep");

@@ -17,6 +17,8 @@ class Recorder {
   Status start(const record::Options& options) const;
   // Returns the path of the file that was written.
   Result<std::string> stop() const;
+  // Behind stop(): detaches CUPTI where that is safe. Whether it was.
+  bool detach() const;
   // Of a recording with --last.
   Status keep(const std::string& reason) const;
   bool is_recording() const;

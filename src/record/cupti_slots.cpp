@@ -35,7 +35,9 @@ Function* real(Function*& original) noexcept {
 
 Recorder* sharer() noexcept {
   Recorder& recorder = Recorder::instance();
-  return recorder.shares_cupti(real(g_register_callbacks)) ? &recorder : nullptr;
+  if (!recorder.shares_cupti(real(g_register_callbacks))) return nullptr;
+  recorder.note_guest();
+  return &recorder;
 }
 
 // nullptr: PyTorch did not get this subscriber from the recorder.
@@ -86,8 +88,9 @@ CuptiResult activity_disable(cuda::ActivityKind kind) {
 }
 
 CuptiResult flush_all(std::uint32_t flags) {
+  Recorder* recorder = sharer();
   const CuptiResult result = real(g_flush_all)(flags);
-  if (Recorder* recorder = sharer(); recorder != nullptr) recorder->note_guest_flush(flags);
+  if (recorder != nullptr) recorder->note_guest_flush(flags);
   return result;
 }
 

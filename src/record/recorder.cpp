@@ -63,18 +63,19 @@ bool Recorder::start_locked(const Options& given, std::string& error) {
     leave_note(options, error);
     return false;
   }
+  is_attached_ = true;
   if (is_mps_client()) respect_mps();
   handover_.heard().restart();
   if (!api_.subscribe(cupti_, options, error) || !begin_activities()) {
     if (error.empty()) error = "CUPTI cannot record copies in this process";
-    api_.unsubscribe();
+    give_cupti_up();
     leave_note(options, error);
     return false;
   }
   Metadata metadata = describe_process(options);
   add_versions(metadata, &cupti_);
   if (!collector_.start(options, &cupti_, std::move(metadata), error)) {
-    api_.unsubscribe();
+    give_cupti_up();
     return false;
   }
   file_ = collector_.path();
@@ -101,6 +102,15 @@ bool Recorder::start_locked(const Options& given, std::string& error) {
   }
   if (options.last.count() > 0 && options.keep_signal.number != 0) listen_for_signal();
   return true;
+}
+
+// What a start that failed has asked for.
+void Recorder::give_cupti_up() noexcept {
+  {
+    const std::lock_guard lock(collecting_mutex_);
+    if (!guest_.is_tracing()) switch_kinds(false);
+  }
+  api_.unsubscribe();
 }
 
 void Recorder::respect_mps() {
@@ -151,6 +161,7 @@ bool Recorder::prepare_cupti(std::string& error) {
     std::uint32_t version = 0;
     cupti_.get_version(&version);
     may_disable_kernels_ = version != cuda::kVersionOfCuda130;
+    is_cupti_detachable_ = cupti_.finalize != nullptr && version >= cuda::kVersionOfCuda126 && may_disable_kernels_;
   }
   if (!pool_.prepare()) {
     error = "there is no memory for the recorder's buffers";
@@ -285,6 +296,7 @@ void Recorder::switch_kinds(bool is_on) noexcept {
 }
 
 void Recorder::take_cupti_back() noexcept {
+  has_had_guest_ = true;  // of which nothing else is known
   const std::lock_guard lock(collecting_mutex_);
   if (is_collecting_ && !guest_.is_tracing()) enable_activities();
 }
@@ -328,6 +340,7 @@ bool Recorder::stop() {
 }
 
 void Recorder::finish_process() noexcept {
+  is_ending_ = true;
   if (state_ != State::kRecording) return;
   try {
     const std::lock_guard lock(mutex_);
@@ -360,6 +373,7 @@ void Recorder::catch_up() noexcept {
 
 // A child that is forked while another thread holds a lock of ours finds it locked for good, and NVTX calls us there.
 void Recorder::before_fork() noexcept {
+  detach_mutex_.lock();
   nvtx_.before_fork();
   stacks_.before_fork();
   strings_.before_fork();
@@ -371,6 +385,7 @@ void Recorder::after_fork() noexcept {
   strings_.after_fork();
   stacks_.after_fork();
   nvtx_.after_fork();
+  detach_mutex_.unlock();
 }
 
 void Recorder::in_forked_child() noexcept {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -32,15 +33,25 @@ std::atomic<bool> enabled_callbacks[kDomainCount][kCallbackCount];
 std::atomic<std::uint64_t> callback_count{0};
 std::atomic<std::uint64_t> question_count{0};
 std::atomic<std::uint64_t> finalize_count{0};
+std::atomic<std::uint64_t> attachment{1};
+thread_local bool t_is_in_exit_callback = false;
 // What was left on whenever a subscription ended, summed.
 std::atomic<std::uint64_t> kinds_left_count{0};
 std::atomic<std::uint64_t> buffers_left_count{0};
 
-void tell(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+// Whether anybody was told.
+bool tell(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   const CUpti_Subscriber_st* told = subscriber.load(std::memory_order_acquire);
-  if (told == nullptr || !enabled_callbacks[domain][id].load(std::memory_order_relaxed)) return;
+  if (told == nullptr || !enabled_callbacks[domain][id].load(std::memory_order_relaxed)) return false;
   callback_count.fetch_add(1, std::memory_order_relaxed);
   told->callback(told->userdata, domain, id, data);
+  return true;
+}
+
+// What is undefined with the real library.
+[[noreturn]] void crash(const char* why) {
+  std::fprintf(stderr, "fake CUPTI: %s\n", why);
+  std::abort();
 }
 
 // The caller has asked what a device or a stream is called.
@@ -60,7 +71,15 @@ void on_call(CUpti_ApiCallbackSite site, ApiCall& call) {
   data.contextUid = call.context_id;
   data.correlationData = &call.slot;
   data.correlationId = call.correlation;
+  if (site == CUPTI_API_ENTER) {
+    const std::uint64_t now = attachment;
+    if (tell(call.domain, call.cbid, &data)) call.attachment = now;
+    return;
+  }
+  if (call.attachment != 0 && call.attachment != attachment) crash("detached amid a call that it was told of");
+  t_is_in_exit_callback = true;
   tell(call.domain, call.cbid, &data);
+  t_is_in_exit_callback = false;
 }
 
 void on_work(const DeviceWork& work) {
@@ -71,7 +90,15 @@ void on_resource(CUpti_CallbackIdResource id, const CUpti_ResourceData& data) {
   tell(CUPTI_CB_DOMAIN_RESOURCE, id, &data);
 }
 
-const Observer kObserver = {on_call, on_work, on_resource};
+std::uint64_t number() {
+  return attachment;
+}
+
+std::uint64_t instruments_graph() {
+  return activity().enabled_count() > 0 ? attachment.load() : 0;
+}
+
+const Observer kObserver = {on_call, on_work, on_resource, number, instruments_graph};
 
 // As the real library: it ties itself to the driver when it is loaded.
 __attribute__((constructor)) void connect() {
@@ -189,9 +216,13 @@ CUptiResult cuptiEnableDomain(std::uint32_t enable, CUpti_SubscriberHandle handl
 // Ends the subscription and all records, as if nobody had used CUPTI.
 CUptiResult cuptiFinalize() {
   FAIL_AS_TOLD(__func__);
+  if (fake_cuda_calls_under_way() > 1) crash("detached while another thread was in a call");
+  if (!t_is_in_exit_callback) crash("detached outside of the exit of a call");
   ++finalize_count;
   if (const auto told = subscriber.load(); told != nullptr) cuptiUnsubscribe(told);
-  for (std::uint32_t kind = 0; kind < 128; ++kind) activity().enable(static_cast<CUpti_ActivityKind>(kind), false);
+  activity().forget();
+  ++attachment;
+  fake_cuda_number_anew();
   return CUPTI_SUCCESS;
 }
 

@@ -4,6 +4,7 @@
 #include <cuda.h>
 #include <cupti_activity.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -14,7 +15,7 @@
 
 // The handles of the driver API point at these.
 struct CUctx_st {
-  std::uint32_t id;
+  std::atomic<std::uint32_t> id;
   std::uint32_t device;
 };
 
@@ -32,6 +33,8 @@ struct CUgraph_st {
 
 struct CUgraphExec_st {
   CUgraph_st graph;
+  // Whose memory the work writes to that CUPTI has put into it.
+  std::atomic<std::uint64_t> instrumented_by{0};
 };
 
 struct CUstream_st {
@@ -57,6 +60,7 @@ const Observer* observer();
 bool is_usable();
 
 CUcontext context_of(std::uint32_t device);
+void number_contexts_anew();
 CUstream resolve(CUstream stream);  // the current device's default stream for a null handle
 
 inline std::uint64_t now_ns() {

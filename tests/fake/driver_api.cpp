@@ -50,9 +50,11 @@ CUresult cuDriverGetVersion(int* version) {
 }
 
 CUresult cuDeviceGetCount(int* count) {
-  if (!is_usable()) return CUDA_ERROR_NOT_INITIALIZED;
-  *count = kDeviceCount;
-  return CUDA_SUCCESS;
+  const cuDeviceGetCount_params params{count};
+  return FAKE_CALL(cuDeviceGetCount, params, [&] {
+    *count = kDeviceCount;
+    return CUDA_SUCCESS;
+  });
 }
 
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {

@@ -46,6 +46,9 @@ int turnpike_stop(char* error, uint64_t error_bytes) {
   recording = 0;
   return 0;
 }
+static int detached;
+int turnpike_detach(void) { return recording ? 0 : ++detached; }
+int times_detached(void) { return detached; }
 int turnpike_is_recording(void) { return recording; }
 const char* turnpike_file(void) { return file; }
 """
@@ -81,6 +84,43 @@ def test_start_hands_over_its_options_and_stop_names_the_file(fake, tmp_path):
     assert not tp.is_recording()
     tp.start(str(tmp_path / "b.tpk"), detail="transfers", stacks=False)
     assert tp.stop() == tmp_path / "b.tpk" / f"{OPTIONS_BYTES}-1-0-0-{MAX_BYTES}"
+
+
+# In a process of its own: this one may have threads of pytest's plugins.
+STOPPED = """
+import ctypes, sys, threading
+import turnpike as tp
+from turnpike import _native
+from turnpike._move import engine
+
+_native.RECORD_LIBRARY = sys.argv[1]
+library = ctypes.CDLL(sys.argv[1])
+
+def times_detached():
+    before = library.times_detached()
+    tp.start(sys.argv[2])
+    tp.stop()
+    return library.times_detached() - before
+
+found = [times_detached()]
+is_over = threading.Event()
+thread = threading.Thread(target=is_over.wait)
+thread.start()
+found.append(times_detached())
+thread.name = "QueueFeederThread"
+found.append(times_detached())
+is_over.set()
+thread.join()
+engine.is_open = lambda: True
+found.append(times_detached())
+print(*found)
+"""
+
+
+def test_stop_detaches_where_no_other_thread_of_python_may_call_cuda(fake_library, tmp_path):
+    command = [sys.executable, "-c", STOPPED, fake_library, str(tmp_path / "run.tpk")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "1 0 1 0\n", "alone; beside a thread; beside one that waits; beside the engine"
 
 
 def test_keep_hands_over_its_reason(fake, tmp_path):

@@ -25,6 +25,8 @@ class ActivityPool {
 
   // Reserves the address range. False: no memory.
   bool prepare() noexcept;
+  // CUPTI is detached, and nobody collects: all buffers are free, whoever had them, and their memory is given back.
+  void take_all_back() noexcept;
 
   // For CUPTI, on any of the program's threads: a zeroed buffer. When all are in use it waits a moment for the
   // collector, once for all threads; then it gives an overflow buffer, whose records will be counted and dropped.
@@ -49,6 +51,8 @@ class ActivityPool {
  private:
   static constexpr std::size_t kPoolBytes = kActivityBufferBytes * kActivityBufferCount;
   static constexpr std::size_t kOverflowBytes = 64 * 1024;
+
+  void make_all_free() noexcept;
 
   std::uint8_t* base_ = nullptr;
   std::mutex mutex_;  // a leaf: nothing is called while it is held

@@ -65,6 +65,8 @@ class Collector {
   void keep(std::string reason);
   void keep_by_signal() noexcept;
 
+  bool is_done() const noexcept { return is_done_.is_set(); }
+
   // In a forked child: the thread is not there, and the file is the parent's.
   void abandon() noexcept;
 

@@ -37,7 +37,7 @@ ThreadBuffer* ThreadBuffers::mine(bool& is_new) noexcept {
   if (buffer == nullptr) buffer = add();
   if (buffer == nullptr) return nullptr;
   buffer->thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
-  buffer->open_correlation = 0;
+  buffer->open_correlation.store(0, std::memory_order_relaxed);
   buffer->pending_downloads.clear();
   buffer->stream_ids.clear();
   pthread_once(&g_leave_key_once, make_leave_key);

@@ -93,8 +93,9 @@ class ThreadBuffer {
   }
 
   std::uint32_t thread = 0;
-  // Producer's own: the call that is under way, to tell driver calls that are made inside it.
-  std::uint32_t open_correlation = 0;
+  // Producer's own, and forgotten when a recording begins: the call that is or was under way, to tell driver calls that
+  // are made inside it.
+  std::atomic<std::uint32_t> open_correlation{0};
   // Producer's own: whether that call made a node of a CUDA graph.
   bool has_made_graph_node = false;
   // Producer's own: since the ring last had room.
@@ -146,6 +147,9 @@ class ThreadBuffers {
   // The thread of this ring ends: what it still holds is for the collector.
   static void mark_left(ThreadBuffer& buffer) noexcept {
     buffer.use_.store(ThreadBuffer::Use::kLeft, std::memory_order_release);
+  }
+  static bool is_owned(const ThreadBuffer& buffer) noexcept {
+    return buffer.use_.load(std::memory_order_acquire) == ThreadBuffer::Use::kOwned;
   }
   // Collector: a ring that had been left before it was drained is empty for good and may be taken by another thread.
   static bool is_left(const ThreadBuffer& buffer) noexcept {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "record/handover/heard_span.h"
 #include "record/handover/loss_counters.h"
@@ -26,6 +27,19 @@ class ThreadHandover {
   void push(ThreadBuffer& buffer, const void* record, std::size_t size) noexcept;
 
   HeardSpan& heard() noexcept { return heard_; }
+
+  // The threads that have called CUDA while they were heard, by their system's ids. Some may have ended.
+  std::vector<std::uint32_t> threads() {
+    std::vector<std::uint32_t> found;
+    buffers_.for_each([&found](const ThreadBuffer& buffer) {
+      if (ThreadBuffers::is_owned(buffer)) found.push_back(buffer.thread);
+    });
+    return found;
+  }
+  // While nothing is heard: CUPTI may begin to count the calls anew.
+  void forget_correlations() noexcept {
+    buffers_.for_each([](ThreadBuffer& buffer) { buffer.open_correlation.store(0, std::memory_order_relaxed); });
+  }
 
   void before_fork() noexcept { ThreadBuffers::before_fork(); }
   // In a forked child.

@@ -84,7 +84,7 @@ void ApiObserver::forget_calls() noexcept {
   void* const subscriber = subscriber_.load();
   for (const CallbackDomain domain : {CallbackDomain::kDriverApi, CallbackDomain::kRuntimeApi}) {
     for (std::uint32_t id = 1; id < kCallbacks; ++id) {
-      const Function old = functions_[index_of(domain)][id].exchange({}, std::memory_order_relaxed);
+      const Function old = functions_[index_of(domain)][id].exchange(Function(), std::memory_order_relaxed);
       if (old.is_heard() && !guest_.wants(domain, id)) cupti_->enable_callback(0, subscriber, domain, id);
     }
   }

@@ -80,6 +80,8 @@ bool ApiObserver::subscribe(const cuda::Cupti& cupti, const Options& options, st
   has_stacks_ = options.has_stacks;
   content_.configure(options);
   const std::lock_guard lock(subscriber_mutex_);
+  for (ContextDevice& device : devices_) device.packed.store(0, std::memory_order_relaxed);
+  handover_.forget_correlations();
   std::string holder;
   const cuda::CuptiResult result = take_subscriber(holder);
   if (result == cuda::kCuptiMultipleSubscribers) {
@@ -119,14 +121,14 @@ std::uint32_t ApiObserver::enable_calls(CallbackDomain domain) {
     if (cupti_->get_callback_name(domain, id, &name) != cuda::kCuptiSuccess || name == nullptr) continue;
     ++names;
     Function function{.kind = cuda::recorded_kind(domain, name), .profiler_switch = cuda::profiler_switch_of(name)};
-    const bool is_wanted =
-        is_observed(function.kind, detail_) || function.profiler_switch != cuda::ProfilerSwitch::kNone;
+    function.detach_note = cuda::detach_note_of(name);
+    const bool is_recorded = is_observed(function.kind, detail_);
+    if (!is_recorded) function.kind = CallKind::kOther;  // a guest may have it called
+    const bool is_wanted = function.is_heard();
     if (is_wanted) {
       function.name = strings_.intern(plain_name(domain, name));
       function.is_per_thread = is_of_per_thread_stream(name);
       function.may_be_hosts = may_be_of_host(plain_name(domain, name));
-    } else {
-      function.kind = CallKind::kOther;  // a guest may have it called
     }
     functions_[index_of(domain)][id].store(function, std::memory_order_relaxed);
     if (!is_wanted) continue;
@@ -179,11 +181,14 @@ void ApiObserver::on_own_callback(CallbackDomain domain, std::uint32_t id, const
 // start time waits in CUPTI's slot, so calls that nest otherwise do not disturb each other.
 void ApiObserver::on_api(CallbackDomain domain, std::uint32_t id, const cuda::ApiCallback& call) noexcept {
   const Function function = functions_[index_of(domain)][id].load(std::memory_order_relaxed);
+  // At both ends of the call, and while not listening, too: when CUPTI works on a graph is its own affair.
+  if (function.detach_note == cuda::DetachNote::kForbids) must_stay_attached_.store(true, std::memory_order_release);
   // A switch of the profiler, or what only a guest listens to.
   if (function.kind == CallKind::kOther) {
     const bool is_start = function.profiler_switch == cuda::ProfilerSwitch::kStart;
     const bool is_switch = function.profiler_switch != cuda::ProfilerSwitch::kNone;
     if (is_switch && call.site == cuda::CallbackSite::kExit && profiler_range_ != nullptr) profiler_range_(is_start);
+    if (function.detach_note == cuda::DetachNote::kTellsThread) handover_.mine();
     return;
   }
   if (!is_listening_.load(std::memory_order_relaxed)) {
@@ -194,8 +199,8 @@ void ApiObserver::on_api(CallbackDomain domain, std::uint32_t id, const cuda::Ap
   if (buffer == nullptr) return;
   if (call.site == cuda::CallbackSite::kEnter) {
     handover_.heard().note(call.correlation);
-    const bool is_nested = buffer->open_correlation == call.correlation;
-    buffer->open_correlation = call.correlation;
+    const bool is_nested = buffer->open_correlation.load(std::memory_order_relaxed) == call.correlation;
+    buffer->open_correlation.store(call.correlation, std::memory_order_relaxed);
     if (!is_nested) buffer->has_made_graph_node = false;
     if (function.kind == CallKind::kManagedAlloc) watch_managed_memory();
     *call.slot = is_nested ? 0 : static_cast<std::uint64_t>(realtime_ns());

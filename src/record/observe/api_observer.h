@@ -29,6 +29,9 @@ class ApiObserver {
   bool subscribe(const cuda::Cupti& cupti, const Options& options, std::string& error);
   void unsubscribe() noexcept;
 
+  // Whether a call forbids that CUPTI is detached, in whichever recording it came.
+  bool must_stay_attached() const noexcept { return must_stay_attached_.load(std::memory_order_acquire); }
+
   // Another profiler of this process subscribes, and gets the same subscriber as the recorder: CUPTI has one. `cupti`
   // is the recorder's.
   cuda::CuptiResult subscribe_guest(const cuda::Cupti& cupti, void** subscriber, cuda::CallbackFunction callback,
@@ -61,12 +64,14 @@ class ApiObserver {
   struct alignas(8) Function {
     trace::CallKind kind = trace::CallKind::kOther;
     cuda::ProfilerSwitch profiler_switch = cuda::ProfilerSwitch::kNone;
-    bool is_per_thread = false;  // takes a null stream for the thread's own default stream
-    bool may_be_hosts = false;   // allocates memory of a device, or of the host
-    std::uint32_t name = 0;      // string id
+    bool is_per_thread : 1 = false;  // takes a null stream for the thread's own default stream
+    bool may_be_hosts : 1 = false;   // allocates memory of a device, or of the host
+    cuda::DetachNote detach_note : 2 = cuda::DetachNote::kNone;
+    std::uint32_t name = 0;  // string id
 
     bool is_heard() const noexcept {
-      return kind != trace::CallKind::kOther || profiler_switch != cuda::ProfilerSwitch::kNone;
+      return kind != trace::CallKind::kOther || profiler_switch != cuda::ProfilerSwitch::kNone ||
+             detach_note != cuda::DetachNote::kNone;
     }
   };
   // What the recorder hears of streams and graphs.
@@ -107,14 +112,15 @@ class ApiObserver {
   ProfilerRange profiler_range_ = nullptr;
   std::atomic<bool> is_listening_{false};
   std::atomic<bool> is_managed_memory_watched_{false};
+  std::atomic<bool> must_stay_attached_{false};
   // Of StreamIds. Streams that were made while nobody listened begin one, too.
   std::atomic<std::uint32_t> stream_age_{0};
   std::atomic<bool> hears_of_streams_{false};
   static_assert(std::atomic<Function>::is_always_lock_free);
   // Written anew for each recording, while a call of the one before may still be in its callback.
   std::array<std::array<std::atomic<Function>, kCallbacks>, kDomains> functions_{};
-  // By context id, modulo: device + 1, and the id it is for; 0: not asked yet. A wrong guess is never used, only asked
-  // again.
+  // By context id, modulo: device + 1, and the id it is for; 0: not asked yet in this recording. A wrong guess is never
+  // used, only asked again. CUPTI gives ids anew when it is attached anew.
   struct ContextDevice {
     std::atomic<std::uint64_t> packed{0};
   };

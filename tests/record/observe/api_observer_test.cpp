@@ -115,7 +115,7 @@ TEST_F(ApiObserverTest, AsksForTheIdOfAStreamOnce) {
   EXPECT_EQ(questions_of(kSync, 14, 9), 0);
   observer_->unsubscribe();
   ASSERT_TRUE(subscribe());
-  EXPECT_EQ(questions_of(kSync, 14, 9), 1) << "streams may have been made in between";
+  EXPECT_EQ(questions_of(kSync, 14, 9), 2) << "streams may have been made in between; and for the default stream";
 }
 
 TEST_F(ApiObserverTest, AsksEachTimeWhereNewStreamsAreNotTold) {

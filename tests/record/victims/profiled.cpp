@@ -1,9 +1,16 @@
 // Victims that are profiled by another profiler (profiler.h) while they are recorded.
 #include <dlfcn.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <mutex>
 #include <thread>
+#include <vector>
 
 #include "gpu.h"
 #include "profiler.h"
@@ -45,11 +52,13 @@ struct Recorder {
   void* library;
   decltype(turnpike_start)* start_ = find<decltype(turnpike_start)>(library, "turnpike_start");
   decltype(turnpike_stop)* stop_ = find<decltype(turnpike_stop)>(library, "turnpike_stop");
+  decltype(turnpike_detach)* detach = find<decltype(turnpike_detach)>(library, "turnpike_detach");
+  decltype(turnpike_is_attached)* is_attached = find<decltype(turnpike_is_attached)>(library, "turnpike_is_attached");
 
-  void start(const char* run) const {
+  void start(const char* run, std::uint32_t detail = TURNPIKE_DETAIL_FULL) const {
     TurnpikeOptions options{};
     options.struct_bytes = sizeof options;
-    options.detail = TURNPIKE_DETAIL_FULL;
+    options.detail = detail;
     options.stacks = 1;
     options.run_directory = run;
     char error[512];
@@ -64,6 +73,76 @@ struct Recorder {
 void work(const Buffers& buffers, std::size_t bytes) {
   upload(buffers, 20, bytes);
   MUST(cudaDeviceSynchronize());
+}
+
+cudaGraphExec_t captured_graph(const Buffers& buffers) {
+  cudaStream_t stream = nullptr;
+  MUST(cudaStreamCreate(&stream));
+  MUST(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  MUST(cudaMemcpyAsync(buffers.device, buffers.pinned, 2001, cudaMemcpyHostToDevice, stream));
+  cudaGraph_t captured = nullptr;
+  MUST(cudaStreamEndCapture(stream, &captured));
+  cudaGraphExec_t exec = nullptr;
+  MUST(cudaGraphInstantiate(&exec, captured, 0));
+  return exec;
+}
+
+cudaEvent_t made_event() {
+  cudaEvent_t event = nullptr;
+  MUST(cudaEventCreate(&event));
+  return event;
+}
+
+// Threads that do something once, and sleep until they are all joined.
+class Others {
+ public:
+  template <typename Do>
+  void add(const char* name, Do act) {
+    std::atomic<bool> is_asleep{false};
+    threads_.emplace_back([&, this] {
+      if (name != nullptr) pthread_setname_np(pthread_self(), name);
+      act();
+      std::unique_lock lock(mutex_);
+      is_asleep = true;
+      ended_.wait(lock, [this] { return is_over_.load(); });
+    });
+    while (!is_asleep) std::this_thread::yield();
+    // The lock is free when it sleeps.
+    const std::lock_guard lock(mutex_);
+  }
+  void add_busy() {
+    threads_.emplace_back([this] {
+      while (!is_over_) {
+      }
+    });
+  }
+  void join() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    ended_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+    is_over_ = false;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::atomic<bool> is_over_{false};
+  std::vector<std::thread> threads_;
+};
+
+void fork_a_child(const Recorder& recorder) {
+  const pid_t child = fork();
+  if (child == 0) {
+    recorder.stop();
+    _exit(7);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 7) std::printf("child: %d\n", status);
 }
 
 void profile(const Profiler& profiler, const Buffers& buffers, std::size_t bytes) {
@@ -131,8 +210,57 @@ int sessions_and_profiles(Arguments arguments) {
   const std::string_view order = arguments[2];
   const char* const* run = &arguments[3];
   std::size_t bytes = 100;
+  cudaGraphExec_t graph = nullptr;
+  Others others;
   for (const char letter : order) {
     switch (letter) {
+      case '{':
+        recorder.start(*run++, TURNPIKE_DETAIL_TRANSFERS);
+        break;
+      case '!':
+        recorder.start("/proc/nowhere/run");
+        break;
+      case 'x': {
+        const int is_detached = recorder.detach();
+        std::printf("detached: %d %d\n", is_detached, recorder.is_attached());
+        break;
+      }
+      case 'c':
+        graph = captured_graph(buffers);
+        break;
+      case 'g':
+        MUST(cudaGraphLaunch(graph, nullptr));
+        MUST(cudaDeviceSynchronize());
+        break;
+      case '1':
+        MUST(cudaSetDevice(1));
+        work(buffers, ++bytes);
+        MUST(cudaSetDevice(0));
+        break;
+      case 't':
+        others.add(nullptr, [&buffers] { upload(buffers, 1, 3000); });
+        break;
+      case 'q':
+        others.add(nullptr, [] { cudaEventQuery(made_event()); });
+        break;
+      case 'u':
+        others.add("pt_autograd_0", [&buffers] { upload(buffers, 1, 3000); });
+        break;
+      case 'n':
+        others.add("pt_nccl_watchdg", [] {});
+        break;
+      case 's':
+        others.add(nullptr, [] {});
+        break;
+      case 'r':
+        others.add_busy();
+        break;
+      case 'j':
+        others.join();
+        break;
+      case 'f':
+        fork_a_child(recorder);
+        break;
       case '[':
         recorder.start(*run++);
         break;

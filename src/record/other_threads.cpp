@@ -1,0 +1,77 @@
+// By the names and states that the system has of threads.
+#include "record/other_threads.h"
+
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+namespace turnpike::record {
+namespace {
+
+enum class Use { kNone, kPerhapsNow, kAtAnyTime };
+
+std::string first_line(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  std::string line;
+  std::getline(stream, line);
+  return line;
+}
+
+// PyTorch's own threads, which call CUDA for whoever uses them, and NCCL's.
+bool is_of_cuda_user(std::string_view name) {
+  return name.starts_with("pt_") || name.find("nccl") != std::string_view::npos ||
+         name.find("NCCL") != std::string_view::npos;
+}
+
+// Behind the name, which may have brackets and spaces, stands one letter.
+bool is_asleep(const std::string& status) {
+  const auto end = status.rfind(')');
+  if (end == std::string::npos || end + 2 >= status.size()) return false;
+  const char state = status[end + 2];
+  return state == 'S' || state == 'Z' || state == 'X';
+}
+
+Use use_of(const std::filesystem::path& task, bool is_heard) {
+  const std::string status = first_line(task / "stat");
+  if (status.empty() && !std::filesystem::exists(task)) return Use::kNone;  // it has ended
+  const std::string name = first_line(task / "comm");
+  const bool is_autograd = name.starts_with("pt_autograd_");
+  if (!is_autograd && (is_heard || is_of_cuda_user(name))) return Use::kAtAnyTime;
+  return is_asleep(status) ? Use::kNone : Use::kPerhapsNow;
+}
+
+Use most_of(const std::vector<std::uint32_t>& heard, const std::string& tasks) {
+  const auto self = static_cast<std::uint32_t>(syscall(SYS_gettid));
+  Use most = Use::kNone;
+  std::error_code failure;
+  std::filesystem::directory_iterator task(tasks, failure);
+  for (; !failure && task != std::filesystem::directory_iterator(); task.increment(failure)) {
+    const std::string text = task->path().filename();
+    std::uint32_t id = 0;
+    std::from_chars(text.data(), text.data() + text.size(), id);
+    if (id == self) continue;
+    most = std::max(most, use_of(task->path(), std::find(heard.begin(), heard.end(), id) != heard.end()));
+  }
+  return failure ? Use::kAtAnyTime : most;
+}
+
+}  // namespace
+
+bool may_others_call_cuda(const std::vector<std::uint32_t>& heard, const std::string& tasks) {
+  constexpr int kTries = 10;
+  for (int i = 0; i < kTries; ++i) {
+    const Use use = most_of(heard, tasks);
+    if (use != Use::kPerhapsNow) return use == Use::kAtAnyTime;
+    const timespec pause{0, 2'000'000};
+    nanosleep(&pause, nullptr);
+  }
+  return true;
+}
+
+}  // namespace turnpike::record

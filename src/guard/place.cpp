@@ -175,4 +175,12 @@ TURNPIKE_HOT PlaceLately& PlacesLately::find(std::uintptr_t& evaluator, bool may
   return entry;
 }
 
+void before_fork_of_places() noexcept {
+  places().mutex.lock();
+}
+
+void after_fork_of_places() noexcept {
+  places().mutex.unlock();
+}
+
 }  // namespace turnpike::guard

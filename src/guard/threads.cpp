@@ -166,11 +166,13 @@ void note_change() noexcept {
 
 void before_fork() noexcept {
   registry().mutex.lock();
+  before_fork_of_places();
   record::before_fork_of_compiled_lines();
 }
 
 void after_fork() noexcept {
   record::after_fork_of_compiled_lines();
+  after_fork_of_places();
   registry().mutex.unlock();
 }
 
@@ -178,6 +180,7 @@ void after_fork() noexcept {
 // around the whole process holds on.
 void after_fork_in_child() noexcept {
   record::after_fork_of_compiled_lines();
+  after_fork_of_places();
   Registry& all = registry();
   all.entered.clear();
   note_change();

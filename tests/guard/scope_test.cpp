@@ -63,6 +63,11 @@ TEST(Scope, LetsEachPlaceWarmUp) {
   EXPECT_TRUE(scope.is_warm(first, Kind::kD2h));
   EXPECT_FALSE(scope.is_warm(first, Kind::kSync));
   EXPECT_FALSE(scope.is_warm(second, Kind::kD2h));
+  const Place unkept = place_at(kMaxPlaces, "/x/a.py", 1);
+  EXPECT_FALSE(scope.is_warm(unkept, Kind::kD2h));
+  EXPECT_FALSE(scope.is_warm(unkept, Kind::kD2h));
+  EXPECT_TRUE(scope.is_warm(unkept, Kind::kD2h));
+  EXPECT_FALSE(scope.is_warm(place_at(kMaxPlaces, "/x/a.py", 2), Kind::kD2h)) << "another of that number";
   Scope at_once(prepared("d2h=disallow"), log);
   EXPECT_TRUE(at_once.is_warm(first, Kind::kD2h));
 }
@@ -111,6 +116,33 @@ TEST(Scope, DefersTheFirstSixteen) {
   EXPECT_TRUE(scope.is_uneventful());
 }
 
+TEST(LogTable, TellsApartTheLinesOfPlacesThatAreNotKept) {
+  LogTable log;
+  Place first = place_at(kMaxPlaces, "/x/a.py", 1);
+  const auto made = [](const Place& place) {
+    Crossing crossing;
+    crossing.call = "cudaMalloc";
+    crossing.kind = Kind::kAlloc;
+    return make_event(Kind::kAlloc, crossing, place, "", {});
+  };
+  ASSERT_TRUE(log.add(made(first)).is_new);
+  const Place again = first;
+  first = place_at(kMaxPlaces, "/x/b.py", 1);  // as its thread does
+  EXPECT_EQ(log.find(first, Kind::kAlloc), nullptr);
+  EXPECT_TRUE(log.add(made(first)).is_new);
+  EXPECT_FALSE(log.add(made(again)).is_new);
+  Place other_function = again;
+  other_function.function = "other";
+  for (const Place& place : {again, first, place_at(kMaxPlaces, "/x/a.py", 2), other_function}) {
+    log.add(made(place));
+    ASSERT_NE(log.find(place, Kind::kAlloc), nullptr);
+    EXPECT_EQ(log.find(place, Kind::kAlloc)->first.place->site(), place.site());
+  }
+  EXPECT_EQ(log.rows().size(), 4u);
+  EXPECT_EQ(log.find(again, Kind::kAlloc)->count, 3u);
+  EXPECT_EQ(log.find(again, Kind::kSync), nullptr);
+}
+
 TEST(LogTable, IsFullAtItsRows) {
   LogTable log;
   std::vector<Place> places;
@@ -134,8 +166,18 @@ TEST(PlaceTable, HasSomethingOfItsOwnForEachPlace) {
   }
   EXPECT_EQ(table.at(place_at(2)), 0);
   EXPECT_EQ(table.find(place_at(512)), nullptr);
+  EXPECT_EQ(table.find(place_at(kMaxPlaces, "/x/other.py")), nullptr);
   EXPECT_FALSE(place_at(kMaxPlaces).is_kept());
   EXPECT_TRUE(place_at(kMaxPlaces - 1).is_kept());
+}
+
+TEST(PlaceTable, SharesOneAmongTheLinesThatAreTooMany) {
+  PlaceTable<int> table;
+  int* last = nullptr;
+  for (std::uint32_t line = 1; line <= 10'000; ++line) last = &table.at(place_at(kMaxPlaces, "/x/a.py", line));
+  EXPECT_EQ(&table.at(place_at(kMaxPlaces, "/x/a.py", 10'001)), last);
+  EXPECT_EQ(table.find(place_at(kMaxPlaces, "/x/a.py", 10'002)), last);
+  EXPECT_NE(&table.at(place_at(kMaxPlaces, "/x/a.py", 1)), last);
 }
 
 TEST(PreparedRules, TellWhatTheyAskAndMention) {

@@ -166,7 +166,9 @@ TURNPIKE_HOT PlaceLately& PlacesLately::find(std::uintptr_t& evaluator, bool may
   evaluator = stack.evaluator;
   PlaceLately& at = places_[stack.hash % kCount];
   if (at.place != nullptr && at.hash == stack.hash) return at;
-  return enter(at, stack.hash, keep_place(stack, may_wait));
+  // Python ends in the main thread, and awaits those that it knows to be here. Any other could wait for the lock of an
+  // interpreter that ends, which ends the thread in the middle of a hook.
+  return enter(at, stack.hash, keep_place(stack, may_wait && (is_main || stays.is_awaited())));
 }
 
 [[gnu::cold]] PlaceLately& PlacesLately::enter(PlaceLately& at, std::uint64_t hash, const Place& place) noexcept {

@@ -111,6 +111,24 @@ assert lines[0] != 5 and lines[1:] == [5, 5], lines
 """)
 
 
+def test_a_copy_of_a_thread_looks_its_line_up_while_the_main_thread_waits(run_compiled):
+    # Before 3.12, Python cannot promise then to tell of its end.
+    run_compiled("""
+import threading
+def work():
+    try:
+        with tp.guard(h2d="disallow"):
+            compiled("eager")(x)
+    except tp.TransferError as error:
+        lines.append(error.line)
+lines = []
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+assert lines == [5], lines
+""")
+
+
 def test_what_a_signals_handler_raises_meanwhile_is_the_programs(run_compiled):
     # The signal comes while the driver is asked; its handler runs in the first code of Python behind that.
     run_compiled("""

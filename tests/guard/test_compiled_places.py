@@ -23,3 +23,34 @@ with tp.guard(alloc="log"):
     )
     for line in (10, 11):
         assert f"at train.py:{line} in <module>()" in done.stderr, done.stderr
+
+
+def test_a_daemon_thread_that_waits_to_look_lines_up_does_not_hold_up_pythons_end(run):
+    # The copy asks the driver for 0.2 s without the GIL, then waits for the GIL, which the main thread keeps to its
+    # end. What atexit calls last tells how long Python waited for the thread.
+    done = run(
+        COMPILED
+        + """
+import atexit, threading, time
+atexit.register(lambda: print(time.monotonic() - ended, flush=True))
+with tp.guard(h2d="log"):
+    torch.upload(40, 0)
+for _ in range(1000):
+    pass  # Python promises to tell of its end
+function = compiled(1, lambda: torch.upload(40, 0))
+started = threading.Event()
+def work():
+    with tp.guard(h2d="log", pageable=100):
+        torch.CUDART.fake_take(0, 200)
+        started.set()
+        function()
+sys.setswitchinterval(60)
+threading.Thread(target=work, daemon=True).start()
+started.wait()
+until = time.monotonic() + 0.5
+while time.monotonic() < until:
+    pass
+ended = time.monotonic()
+"""
+    )
+    assert float(done.stdout) < 0.8, done.stdout

@@ -59,8 +59,8 @@ void complete_copy(Crossing& crossing) {
 }
 
 // A side that the call names as the GPU's is that, or the call fails. Of the others the memory decides, unless the call
-// names both and no rule asks, or one that forbids nothing: asking is a good part of what a hook does, and takes less
-// behind the call, when what the driver looks at is in the caches. `stream`: nullptr of a copy that waits.
+// names both and no rule asks, or one that forbids nothing: then it is asked behind the call (docs/architecture.md).
+// `stream`: nullptr of a copy that waits.
 TURNPIKE_HOT Crossing copy(const Reach& reach, const char* call, void* to, const void* from, std::size_t bytes,
                            int said, const void* stream, Waits waits) {
   Kinds of_memory = Kind::kPageable;

@@ -89,8 +89,8 @@ TURNPIKE_HOT LogRow* row_of(LogTable& table, PlaceLately& at, Kind kind) noexcep
   return row;
 }
 
-// PyTorch's allocators allocate and wait for events with their locks held, which a thread with Python's lock may want.
-// So may who makes the calls that are over.
+// PyTorch's allocators allocate and wait for events while they hold locks that a thread with the GIL may want. Calls
+// that are over may come from such code as well.
 bool may_wait(const Crossing& crossing) noexcept {
   return is_copy(crossing.kind) && !crossing.is_over;
 }

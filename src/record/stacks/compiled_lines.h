@@ -29,9 +29,9 @@ enum class CompiledAnswer { kNotYet, kFound, kUnknown };
 // What a line of such a file was compiled from, innermost first. Any thread. Throws std::bad_alloc.
 CompiledAnswer compiled_from(const std::string& file, std::uint32_t line, std::vector<SourceLine>& sources);
 
-// Has Python look at once, as far as somebody wants to know: waits for its lock, where the calling thread does not hold
-// that. For a thread that runs Python and holds nothing that one with Python's lock may wait for. What a handler of the
-// program's signals raises meanwhile is raised when the program next runs bytecode.
+// Looks up all wanted files now. Waits for the GIL if the calling thread does not hold it. The caller must hold no lock
+// that a thread with the GIL may want. If a signal handler raises meanwhile, the exception is raised when the program
+// next runs bytecode.
 void find_compiled_lines_now() noexcept;
 
 // Looks at once. For a thread that holds Python's lock. False: a handler of the program's signals raised an exception,

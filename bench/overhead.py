@@ -499,7 +499,6 @@ def self_time_rows(args: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def main() -> int:
-    os.environ["TURNPIKE_STAY_ATTACHED"] = "1"  # a block that is not recorded follows one that is
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=25, help="for each mode of the recorder on each workload")
     parser.add_argument(

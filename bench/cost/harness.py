@@ -86,9 +86,7 @@ VARIANTS = {
 }
 # What of CUPTI costs: measured when they are named.
 PARTS = {
-    "after stop, attached": Variant(
-        "after stop, attached", is_stopped=True, variables=(("TURNPIKE_STAY_ATTACHED", "1"),)
-    ),
+    "after stop, detached": Variant("after stop, detached", is_stopped=True, variables=(("TURNPIKE_DETACH", "1"),)),
 } | {
     f"bare CUPTI, {bare}": Variant(f"bare CUPTI, {bare}", bare=bare)
     for bare in (

@@ -15,6 +15,8 @@ from turnpike._move import label
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 Detail = Literal["full", "transfers"]
 
+_may_detach = False
+
 
 def start(
     path: Path,
@@ -45,18 +47,20 @@ def start(
             holds CUPTI, or `path` cannot be written.
         ValueError: `detail` is neither "full" nor "transfers", or `max_size` is no size.
     """
+    global _may_detach
     run = os.path.abspath(os.fspath(path))
     _core.start(
         _native.RECORD_LIBRARY, run, detail=detail, stacks=stacks, verify_content=verify_content, max_size=max_size
     )
+    _may_detach = os.environ.get("TURNPIKE_DETACH") == "1"
     label.listen(True)
 
 
 def stop() -> pathlib.Path:
     """Ends the recording: waits for the GPU work in flight, collects its records and closes the file.
 
-    If no other thread can be calling CUDA, CUPTI is detached from the process, which then runs as fast as before its
-    first recording (docs/record.md lists the exceptions).
+    CUPTI stays attached to the process, which slows calls of CUDA down a little. With `TURNPIKE_DETACH=1` in the
+    environment, an experiment, it is detached where no other thread can be calling CUDA (docs/record.md has the risks).
 
     Returns:
         The file that this process wrote.
@@ -66,7 +70,7 @@ def stop() -> pathlib.Path:
     """
     label.listen(False)
     file = _core.stop(_native.RECORD_LIBRARY)
-    if is_alone():
+    if _may_detach and is_alone():
         _core.detach(_native.RECORD_LIBRARY)
     return file
 

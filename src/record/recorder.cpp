@@ -65,6 +65,7 @@ bool Recorder::start_locked(const Options& given, std::string& error) {
   }
   is_attached_ = true;
   if (is_mps_client()) respect_mps();
+  options_.may_detach = wants_to_detach();
   handover_.heard().restart();
   if (!api_.subscribe(cupti_, options, error) || !begin_activities()) {
     if (error.empty()) error = "CUPTI cannot record copies in this process";

@@ -83,6 +83,7 @@ class Recorder {
   void respect_mps();
   void listen_for_signal();
   bool begin_activities();
+  bool wants_to_detach() const noexcept;
   bool may_detach() const noexcept;
   void give_cupti_up() noexcept;
   bool enable_activities();

@@ -1,5 +1,5 @@
-// After a recording CUPTI is detached, where that is safe: while it is attached, calls of CUDA take longer, whether or
-// not anybody asks it for anything.
+// After a recording CUPTI is detached, where the environment asks for it and it is safe: while CUPTI is attached, calls
+// of CUDA take longer, whether or not anybody asks it for anything.
 #include <cstdlib>
 #include <cstring>
 
@@ -10,13 +10,16 @@
 
 namespace turnpike::record {
 
-// Launches are heard in full detail alone, and threads that only launch kernels would not be known otherwise. MPS was
-// not tried.
+// When a recording starts. Launches are heard in full detail alone, and threads that only launch kernels would not be
+// known otherwise. MPS was not tried.
+bool Recorder::wants_to_detach() const noexcept {
+  const char* wish = std::getenv(TURNPIKE_ENV_DETACH);
+  return wish != nullptr && std::strcmp(wish, "1") == 0 && is_cupti_detachable_ && options_.detail == Detail::kFull &&
+         losses_.get(trace::Loss::kSharedByMps) == 0;
+}
+
 bool Recorder::may_detach() const noexcept {
-  const char* stays = std::getenv(TURNPIKE_ENV_STAY_ATTACHED);
-  if (stays != nullptr && std::strcmp(stays, "1") == 0) return false;
-  return is_cupti_detachable_ && options_.detail == Detail::kFull && !api_.must_stay_attached() && !has_had_guest_ &&
-         !is_ending_ && losses_.get(trace::Loss::kSharedByMps) == 0;
+  return options_.may_detach && !api_.must_stay_attached() && !has_had_guest_ && !is_ending_;
 }
 
 bool Recorder::detach() {

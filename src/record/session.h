@@ -15,7 +15,7 @@ extern "C" {
 #define TURNPIKE_ENV_ESTATES "TURNPIKE_ESTATES" /* memory of `turnpike record` (record/estate) for what may be lost */
 #define TURNPIKE_ENV_CONTROL "TURNPIKE_CONTROL" /* 1: without a run, the process waits for `turnpike attach` */
 #define TURNPIKE_ENV_CUPTI "TURNPIKE_CUPTI"     /* path of libcupti, instead of searching */
-#define TURNPIKE_ENV_STAY_ATTACHED "TURNPIKE_STAY_ATTACHED" /* 1: turnpike_detach does nothing */
+#define TURNPIKE_ENV_DETACH "TURNPIKE_DETACH"   /* 1 at the start of a recording: turnpike_detach may detach CUPTI */
 
 enum { TURNPIKE_DETAIL_TRANSFERS = 1, TURNPIKE_DETAIL_FULL = 2 };
 #define TURNPIKE_MAX_BYTES 16000000000ULL
@@ -58,10 +58,10 @@ int turnpike_stop(char* error, uint64_t error_bytes);
 int turnpike_keep(const char* reason, char* error, uint64_t error_bytes);
 /* 1 while recording. */
 int turnpike_is_recording(void);
-/* After turnpike_stop: detaches CUPTI from the process, which slows calls of CUDA down as long as it is attached. The
- * next recording attaches it anew, which takes some 20 ms. No other thread may call CUDA meanwhile: CUPTI would destroy
- * memory. Where the recorder knows that it is not safe, nothing happens (docs/record.md lists the cases). Waits until
- * the GPUs have done what they were given. 1 if CUPTI was detached. */
+/* An experiment. After turnpike_stop: detaches CUPTI from the process, which slows calls of CUDA down as long as it is
+ * attached. The next recording attaches it again, which takes some 20 ms. No other thread may call CUDA meanwhile:
+ * CUPTI would corrupt memory. Nothing happens without TURNPIKE_ENV_DETACH, or where the recorder knows that it is not
+ * safe (docs/record.md lists the cases). Waits for all GPU work. 1 if CUPTI was detached. */
 int turnpike_detach(void);
 /* 1 from the first recording on, until CUPTI was detached. */
 int turnpike_is_attached(void);

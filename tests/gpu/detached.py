@@ -1,4 +1,4 @@
-"""Behind tp.stop() CUPTI is detached from the process, where that is safe: run with pytest on a machine with a GPU.
+"""With TURNPIKE_DETACH=1, tp.stop() detaches CUPTI where that is safe: run with pytest on a machine with a GPU.
 
     python -m pytest -n 6 tests/gpu/detached.py
 
@@ -47,7 +47,8 @@ def run(tmp_path):
         program = tmp_path / "program.py"
         program.write_text("\n".join(textwrap.dedent(part) for part in (COMMON, *parts)))
         command = [sys.executable, str(program)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+        environment = os.environ | {"TURNPIKE_DETACH": "1"}
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path, env=environment)
         print(done.stdout)
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
 

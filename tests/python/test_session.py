@@ -88,7 +88,7 @@ def test_start_hands_over_its_options_and_stop_names_the_file(fake, tmp_path):
 
 # In a process of its own: this one may have threads of pytest's plugins.
 STOPPED = """
-import ctypes, sys, threading
+import ctypes, os, sys, threading
 import turnpike as tp
 from turnpike import _native
 from turnpike._move import engine
@@ -103,6 +103,8 @@ def times_detached():
     return library.times_detached() - before
 
 found = [times_detached()]
+os.environ["TURNPIKE_DETACH"] = "1"
+found.append(times_detached())
 is_over = threading.Event()
 thread = threading.Thread(target=is_over.wait)
 thread.start()
@@ -117,10 +119,13 @@ print(*found)
 """
 
 
-def test_stop_detaches_where_no_other_thread_of_python_may_call_cuda(fake_library, tmp_path):
+def test_stop_detaches_if_asked_where_no_other_thread_of_python_may_call_cuda(fake_library, tmp_path):
     command = [sys.executable, "-c", STOPPED, fake_library, str(tmp_path / "run.tpk")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout == "1 0 1 0\n", "alone; beside a thread; beside one that waits; beside the engine"
+    environment = {name: value for name, value in os.environ.items() if name != "TURNPIKE_DETACH"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, env=environment)
+    assert done.stdout == "0 1 0 1 0\n", (
+        "not asked for; alone; beside a thread; beside one that waits; beside the engine"
+    )
 
 
 def test_keep_hands_over_its_reason(fake, tmp_path):

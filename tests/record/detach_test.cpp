@@ -1,4 +1,5 @@
-// turnpike_detach: after a recording CUPTI is detached from the process, where that is safe.
+// turnpike_detach: after a recording CUPTI is detached from the process, where the environment asks for it and it is
+// safe.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -33,7 +34,10 @@ class Ordered {
 
  private:
   static Variables by_hand(Variables variables) {
-    variables.insert({{"CUDA_INJECTION64_PATH", ""}, {"NVTX_INJECTION64_PATH", ""}, {TURNPIKE_ENV_RUN, ""}});
+    variables.insert({{"CUDA_INJECTION64_PATH", ""},
+                      {"NVTX_INJECTION64_PATH", ""},
+                      {TURNPIKE_ENV_RUN, ""},
+                      {TURNPIKE_ENV_DETACH, "1"}});
     return variables;
   }
   std::string run_path(std::size_t number) const { return folder_.path() / (std::to_string(number) + ".tpk"); }
@@ -93,8 +97,10 @@ INSTANTIATE_TEST_SUITE_P(Each, StaysAttached,
                                          Case{"OfARecordingBefore", "c[.g][.]xg"},
                                          Case{"CuptiOfCuda125", "[.]x", {{"FAKE_CUPTI_VERSION", "23"}}},
                                          Case{"CuptiOfCuda130", "[.]x", {{"FAKE_CUPTI_VERSION", "130000"}}},
-                                         Case{"Forbidden", "[.]x", {{TURNPIKE_ENV_STAY_ATTACHED, "1"}}},
-                                         Case{"AProfilerIsThere", "[.(.]x.)"},
+                                         Case{"NotAskedFor", "[.]x", {{TURNPIKE_ENV_DETACH, ""}}},
+                                         Case{"AskedForTooLate", "[.d]x", {{TURNPIKE_ENV_DETACH, ""}}},
+                                         Case{"NotAskedForBefore", "[.]d[.]x", {{TURNPIKE_ENV_DETACH, ""}}},
+                                         Case{"TransfersBefore", "{.][.]x"}, Case{"AProfilerIsThere", "[.(.]x.)"},
                                          Case{"AProfilerWasThere", "[.(.).]x[.]x"},
                                          Case{"AProfilerCameBetween", "[.](.)x[.]x"}, Case{"WhileRecording", "[.x.]"},
                                          Case{"AThreadHasCalled", "[.t]xj"}, Case{"InARecordingBefore", "[.t][.]xj"},

@@ -78,6 +78,7 @@ bool ApiObserver::subscribe(const cuda::Cupti& cupti, const Options& options, st
   cupti_ = &cupti;
   detail_ = options.detail;
   has_stacks_ = options.has_stacks;
+  is_detaching_noted_ = options.may_detach;
   content_.configure(options);
   const std::lock_guard lock(subscriber_mutex_);
   for (ContextDevice& device : devices_) device.packed.store(0, std::memory_order_relaxed);
@@ -95,6 +96,8 @@ bool ApiObserver::subscribe(const cuda::Cupti& cupti, const Options& options, st
     return false;
   }
   is_subscribed_ = true;
+  // What is called in this recording will not be known.
+  if (!is_detaching_noted_) must_stay_attached_.store(true, std::memory_order_release);
   const std::uint32_t failures = enable_calls(CallbackDomain::kRuntimeApi) + enable_calls(CallbackDomain::kDriverApi);
   if (failures > 0) losses_.add(Loss::kCuptiCallFailed, failures);
   if (content_.has_managed_memory()) watch_managed_memory();  // of a recording before
@@ -121,7 +124,7 @@ std::uint32_t ApiObserver::enable_calls(CallbackDomain domain) {
     if (cupti_->get_callback_name(domain, id, &name) != cuda::kCuptiSuccess || name == nullptr) continue;
     ++names;
     Function function{.kind = cuda::recorded_kind(domain, name), .profiler_switch = cuda::profiler_switch_of(name)};
-    function.detach_note = cuda::detach_note_of(name);
+    if (is_detaching_noted_) function.detach_note = cuda::detach_note_of(name);
     const bool is_recorded = is_observed(function.kind, detail_);
     if (!is_recorded) function.kind = CallKind::kOther;  // a guest may have it called
     const bool is_wanted = function.is_heard();
@@ -193,6 +196,7 @@ void ApiObserver::on_api(CallbackDomain domain, std::uint32_t id, const cuda::Ap
   }
   if (!is_listening_.load(std::memory_order_relaxed)) {
     if (call.site == cuda::CallbackSite::kEnter) *call.slot = 0;
+    if (is_detaching_noted_) handover_.mine();
     return;
   }
   ThreadBuffer* buffer = handover_.mine();

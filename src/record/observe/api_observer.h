@@ -29,7 +29,7 @@ class ApiObserver {
   bool subscribe(const cuda::Cupti& cupti, const Options& options, std::string& error);
   void unsubscribe() noexcept;
 
-  // Whether a call forbids that CUPTI is detached, in whichever recording it came.
+  // Whether CUPTI must not be detached: for a call of whichever recording, or for a recording in which none was noted.
   bool must_stay_attached() const noexcept { return must_stay_attached_.load(std::memory_order_acquire); }
 
   // Another profiler of this process subscribes, and gets the same subscriber as the recorder: CUPTI has one. `cupti`
@@ -109,6 +109,7 @@ class ApiObserver {
   bool is_subscribed_ = false;  // the recorder itself
   Detail detail_ = Detail::kFull;
   bool has_stacks_ = true;
+  bool is_detaching_noted_ = false;
   ProfilerRange profiler_range_ = nullptr;
   std::atomic<bool> is_listening_{false};
   std::atomic<bool> is_managed_memory_watched_{false};

@@ -4,7 +4,9 @@
 #include <cupti.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <thread>
@@ -234,7 +236,8 @@ TEST_F(ApiObserverTest, ListensToWhatIsWantedAlone) {
   ASSERT_TRUE(subscribe());
   std::set<std::pair<CallbackDomain, std::uint32_t>> expected;
   for (const auto& [key, name] : kNames) {
-    if (std::string(name) != "cudaGetDevice_v3020") expected.insert(key);
+    const std::set<std::string> others{"cudaGetDevice_v3020", "cuEventQuery", "cuGraphUpload"};
+    if (!others.contains(name)) expected.insert(key);
   }
   expected.insert({CallbackDomain::kResource, 3});
   expected.insert({CallbackDomain::kResource, 13});
@@ -244,6 +247,39 @@ TEST_F(ApiObserverTest, ListensToWhatIsWantedAlone) {
   EXPECT_EQ(g_cupti.unsubscribed_count, 1);
   observer_->unsubscribe();
   EXPECT_EQ(g_cupti.unsubscribed_count, 1);
+}
+
+constexpr std::uint32_t kEventQuery = CUPTI_DRIVER_TRACE_CBID_cuEventQuery;
+constexpr std::uint32_t kGraphUpload = CUPTI_DRIVER_TRACE_CBID_cuGraphUpload;
+
+class BeforeDetaching : public ApiObserverTest {
+ protected:
+  // Whether a thread is known for a call of the driver that it makes.
+  bool is_noted_for(std::uint32_t call) {
+    bool is_noted = false;
+    std::thread([&] {
+      make({.domain = CallbackDomain::kDriverApi, .id = call, .correlation = 1});
+      const auto known = handover_->threads();
+      is_noted = std::find(known.begin(), known.end(), static_cast<std::uint32_t>(gettid())) != known.end();
+    }).join();
+    return is_noted;
+  }
+};
+
+TEST_F(BeforeDetaching, ThreadsAndGraphsAreNotedAlsoWhileItDoesNotListen) {
+  ASSERT_TRUE(subscribe({.may_detach = true})) << error_;
+  EXPECT_TRUE(is_noted_for(kLaunch));
+  EXPECT_TRUE(is_noted_for(kEventQuery));
+  EXPECT_FALSE(observer_->must_stay_attached());
+  make({.domain = CallbackDomain::kDriverApi, .id = kGraphUpload, .correlation = 1});
+  EXPECT_TRUE(observer_->must_stay_attached());
+  EXPECT_THAT(calls(), IsEmpty());
+}
+
+TEST_F(BeforeDetaching, NothingIsNotedUnlessItIsAskedFor) {
+  ASSERT_TRUE(subscribe()) << error_;
+  EXPECT_FALSE(is_noted_for(kLaunch));
+  EXPECT_TRUE(observer_->must_stay_attached()) << "nobody knows what was called";
 }
 
 TEST_F(ApiObserverTest, ListensToTransfersAlone) {
@@ -340,7 +376,7 @@ TEST_F(ApiObserverTest, SaysWhyItCannotSubscribe) {
 TEST_F(ApiObserverTest, CountsFunctionsThatItCannotListenTo) {
   g_cupti.enabled = 5;
   EXPECT_TRUE(subscribe());
-  EXPECT_EQ(lost(Loss::kCuptiCallFailed), kNames.size() - 1 + 2) << "all but the one that is not wanted";
+  EXPECT_EQ(lost(Loss::kCuptiCallFailed), kNames.size() - 3 + 2) << "all but those that are not wanted";
   losses_->reset();
   g_cupti.has_names = false;
   g_cupti.enabled = cuda::kCuptiSuccess;

@@ -225,6 +225,9 @@ int sessions_and_profiles(Arguments arguments) {
         std::printf("detached: %d %d\n", is_detached, recorder.is_attached());
         break;
       }
+      case 'd':
+        setenv(TURNPIKE_ENV_DETACH, "1", 1);
+        break;
       case 'c':
         graph = captured_graph(buffers);
         break;

@@ -11,7 +11,7 @@ _CLASSES = {"TMonitor", "HistorySavingThread"}
 
 
 def is_alone() -> bool:
-    """Holds as long as the caller keeps the GIL. Turnpike's own threads count, too."""
+    """True only while the caller keeps the GIL. Turnpike's copy threads count as others."""
     engine = sys.modules.get("turnpike._move.engine")
     if engine is not None and engine.is_open():
         return False

@@ -21,11 +21,10 @@ ProfilerSwitch profiler_switch_of(std::string_view name) noexcept;
 // What must be known of a call, beyond what is recorded of it, before CUPTI is detached.
 enum class DetachNote : std::uint8_t {
   kNone,
-  // CUPTI stays attached for good: the call makes a CUDA graph ready for the GPU, launches or changes one, and CUPTI
-  // puts work of its own into that; or it has the GPU call the host, which may wait for what the detaching thread
-  // holds.
+  // CUPTI stays attached for good. The call instantiates, updates or launches a CUDA graph, into which CUPTI inserts
+  // work of its own; or it makes the GPU call a host function, which may wait for a lock of the detaching thread.
   kForbids,
-  kTellsThread,  // threads that only watch the GPU make such calls
+  kTellsThread,  // made by threads that only poll the GPU: note the thread
 };
 DetachNote detach_note_of(std::string_view name) noexcept;
 

@@ -13,7 +13,7 @@ namespace {
 // It needs CUDA to be initialised, and no context.
 constexpr std::uint32_t kCall = CUPTI_DRIVER_TRACE_CBID_cuDeviceGetCount;
 
-// Not on the caller's stack: nothing is known of a thread that should not call.
+// Globals, not on the stack: a callback on another thread may read them after this function has returned.
 std::atomic<CuptiResult (*)()> g_finalize{nullptr};
 std::atomic<pthread_t> g_caller{};
 std::atomic<bool> g_is_finalized{false};

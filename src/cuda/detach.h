@@ -14,11 +14,10 @@ enum class Detached : std::uint8_t {
   kHeldByOther,  // somebody else is its subscriber
 };
 
-// CUPTI gives up all it has in the process and its hold on the driver: subscribers, kinds, attributes, buffers, ids.
-// Nobody may be subscribed, no kind may be on, and everything must have been flushed. No other thread may call CUDA or
-// CUPTI meanwhile: with CUPTI 13.0.85 that has destroyed memory. It waits until the GPUs have done all they were given.
-// The next call of CUPTI attaches it anew. NVIDIA has this done at the end of a call of CUDA, so this makes one that
-// does nothing. One thread at a time.
+// Removes CUPTI from the process: its subscribers, activity kinds, attributes, buffers and ids are gone. The caller
+// must have unsubscribed, disabled all kinds and flushed. No other thread may call CUDA or CUPTI meanwhile;
+// CUPTI 13.0.85 then corrupted memory. Waits for all GPU work. The next call of CUPTI attaches it again. NVIDIA
+// requires cuptiFinalize to be called at the exit of a CUDA call, so this makes a harmless one. One thread at a time.
 Detached detach_cupti(const Cupti& cupti, const Driver& driver);
 
 }  // namespace turnpike::cuda

@@ -69,14 +69,14 @@ bool Recorder::start_locked(const Options& given, std::string& error) {
   handover_.heard().restart();
   if (!api_.subscribe(cupti_, options, error) || !begin_activities()) {
     if (error.empty()) error = "CUPTI cannot record copies in this process";
-    give_cupti_up();
+    undo_start();
     leave_note(options, error);
     return false;
   }
   Metadata metadata = describe_process(options);
   add_versions(metadata, &cupti_);
   if (!collector_.start(options, &cupti_, std::move(metadata), error)) {
-    give_cupti_up();
+    undo_start();
     return false;
   }
   file_ = collector_.path();
@@ -105,8 +105,8 @@ bool Recorder::start_locked(const Options& given, std::string& error) {
   return true;
 }
 
-// What a start that failed has asked for.
-void Recorder::give_cupti_up() noexcept {
+// Takes back what a failed start has asked of CUPTI.
+void Recorder::undo_start() noexcept {
   {
     const std::lock_guard lock(collecting_mutex_);
     if (!guest_.is_tracing()) switch_kinds(false);

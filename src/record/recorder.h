@@ -85,7 +85,7 @@ class Recorder {
   bool begin_activities();
   bool wants_to_detach() const noexcept;
   bool may_detach() const noexcept;
-  void give_cupti_up() noexcept;
+  void undo_start() noexcept;
   bool enable_activities();
   cuda::CuptiResult register_buffers() noexcept;
   void switch_kinds(bool is_on) noexcept;

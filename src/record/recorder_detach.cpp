@@ -35,7 +35,7 @@ bool Recorder::detach() {
   const cuda::Detached detached = cuda::detach_cupti(cupti_, *driver);
   if (detached == cuda::Detached::kHeldByOther) has_had_guest_ = true;
   if (detached != cuda::Detached::kYes) return false;
-  pool_.take_all_back();
+  pool_.reset();
   is_attached_ = false;
   return true;
 }

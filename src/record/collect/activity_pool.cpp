@@ -33,7 +33,7 @@ void ActivityPool::make_all_free() noexcept {
   free_count_ = kActivityBufferCount;
 }
 
-void ActivityPool::take_all_back() noexcept {
+void ActivityPool::reset() noexcept {
   if (base_ == nullptr) return;
   const std::lock_guard lock(mutex_);
   for (const Filled& filled : filled_) {

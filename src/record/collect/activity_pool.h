@@ -25,8 +25,8 @@ class ActivityPool {
 
   // Reserves the address range. False: no memory.
   bool prepare() noexcept;
-  // CUPTI is detached, and nobody collects: all buffers are free, whoever had them, and their memory is given back.
-  void take_all_back() noexcept;
+  // After CUPTI was detached, while no collector runs: frees all buffers and their memory.
+  void reset() noexcept;
 
   // For CUPTI, on any of the program's threads: a zeroed buffer. When all are in use it waits a moment for the
   // collector, once for all threads; then it gives an overflow buffer, whose records will be counted and dropped.

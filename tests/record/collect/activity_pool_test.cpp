@@ -19,7 +19,7 @@ TEST(ActivityPool, TakesAllBuffersBack) {
   std::uint8_t* overflow = pool.request(&bytes);
   EXPECT_TRUE(pool.is_overflow(overflow));
   ASSERT_TRUE(pool.complete(overflow, 0));
-  pool.take_all_back();
+  pool.reset();
   std::vector<ActivityPool::Filled> filled;
   pool.take_filled(filled);
   EXPECT_TRUE(filled.empty());

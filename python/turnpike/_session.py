@@ -70,8 +70,10 @@ def stop() -> pathlib.Path:
     """
     label.listen(False)
     file = _core.stop(_native.RECORD_LIBRARY)
-    if _may_detach and is_alone():
-        _core.detach(_native.RECORD_LIBRARY)
+    # The recording is complete, and its file must not be lost: only speed is at stake.
+    with contextlib.suppress(Exception):
+        if _may_detach and is_alone():
+            _core.detach(_native.RECORD_LIBRARY)
     return file
 
 

@@ -23,9 +23,10 @@ std::string first_line(const std::filesystem::path& file) {
   return line;
 }
 
-// PyTorch's own threads, which call CUDA for whoever uses them, and NCCL's.
+// PyTorch's own threads, which call CUDA for whoever uses them, and NCCL's. The thread that imports PyTorch is renamed
+// to pt_main_thread, and those that it starts inherit that: the name says nothing.
 bool is_of_cuda_user(std::string_view name) {
-  return name.starts_with("pt_") || name.find("nccl") != std::string_view::npos ||
+  return (name.starts_with("pt_") && name != "pt_main_thread") || name.find("nccl") != std::string_view::npos ||
          name.find("NCCL") != std::string_view::npos;
 }
 

@@ -391,6 +391,7 @@ void Recorder::after_fork() noexcept {
 
 void Recorder::in_forked_child() noexcept {
   after_fork();
+  is_attached_ = false;
   const bool is_estate_shared = !estate_.rings().empty();
   estate_.leave_to_parent(state_ == State::kIdle);
   if (is_estate_shared) handover_.forget_rings();

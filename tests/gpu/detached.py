@@ -30,6 +30,7 @@ COMMON = """
         for line in open("/proc/self/maps"):
             if "libturnpike_record" in line:
                 return ctypes.CDLL(line.split()[-1]).turnpike_is_attached() == 1
+        raise AssertionError("the recorder is not loaded")
 
     def milliseconds(function, *arguments):
         begin = time.monotonic()
@@ -325,10 +326,14 @@ def test_after_torch_profiler(run):
             recorded(0)
             print("recorded")
         except tp.Error as error:
-            print(error)
+            assert "another tool is using CUPTI" in str(error), error
+            assert not os.path.exists("0.tpk")
         profiled()
         """,
     )
+    recorded = run.folder / "0.tpk"
+    if recorded.exists():
+        assert report(recorded)["totals"]["h2d"]["count"] == 1
 
 
 def test_compiled_graphs(run):

@@ -88,7 +88,7 @@ def test_start_hands_over_its_options_and_stop_names_the_file(fake, tmp_path):
 
 # In a process of its own: this one may have threads of pytest's plugins.
 STOPPED = """
-import ctypes, os, sys, threading
+import ctypes, os, pathlib, sys, threading
 import turnpike as tp
 from turnpike import _native
 from turnpike._move import engine
@@ -99,7 +99,7 @@ library = ctypes.CDLL(sys.argv[1])
 def times_detached():
     before = library.times_detached()
     tp.start(sys.argv[2])
-    tp.stop()
+    assert tp.stop().parent == pathlib.Path(sys.argv[2])
     return library.times_detached() - before
 
 found = [times_detached()]
@@ -115,6 +115,8 @@ is_over.set()
 thread.join()
 engine.is_open = lambda: True
 found.append(times_detached())
+engine.is_open = lambda: 1 / 0
+found.append(times_detached())
 print(*found)
 """
 
@@ -123,8 +125,8 @@ def test_stop_detaches_if_asked_where_no_other_thread_of_python_may_call_cuda(fa
     command = [sys.executable, "-c", STOPPED, fake_library, str(tmp_path / "run.tpk")]
     environment = {name: value for name, value in os.environ.items() if name != "TURNPIKE_DETACH"}
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, env=environment)
-    assert done.stdout == "0 1 0 1 0\n", (
-        "not asked for; alone; beside a thread; beside one that waits; beside the engine"
+    assert done.stdout == "0 1 0 1 0 0\n", (
+        "not asked for; alone; beside a thread; beside one that waits; beside the engine; the check fails"
     )
 
 

@@ -119,6 +119,7 @@ TEST_P(IsDetached, AndTheProgramGoesOn) {
   const Ordered run(GetParam().order, GetParam().variables);
   EXPECT_NE(run.out().find(kDetached), std::string::npos) << run.out();
   EXPECT_EQ(run.out().find(kStays), std::string::npos) << run.out();
+  EXPECT_EQ(run.out().find("child"), std::string::npos) << "in a forked child, CUPTI is not attached: " << run.out();
   EXPECT_EQ(run.truth("kinds_on"), 0u);
 }
 INSTANTIATE_TEST_SUITE_P(Each, IsDetached,
@@ -128,6 +129,7 @@ INSTANTIATE_TEST_SUITE_P(Each, IsDetached,
                                          Case{"CuptiOfCuda126", "[.]x", {{"FAKE_CUPTI_VERSION", "24"}}},
                                          Case{"AProcessForks", "[.]fxff[.]x"}, Case{"ARecordingFails", "[.]!x[.]x"},
                                          Case{"AThreadHasEnded", "[.tj]x"}, Case{"AThreadSleeps", "s[.]xj"},
+                                         Case{"AThreadHasPyTorchsName", "m[.]xj"},
                                          Case{"OnlyAutogradHasCalled", "[.u]xj"}),
                          name_of);
 

@@ -138,7 +138,7 @@ void fork_a_child(const Recorder& recorder) {
   const pid_t child = fork();
   if (child == 0) {
     recorder.stop();
-    _exit(7);
+    _exit(recorder.is_attached() != 0 ? 8 : 7);
   }
   int status = 0;
   waitpid(child, &status, 0);
@@ -251,6 +251,9 @@ int sessions_and_profiles(Arguments arguments) {
         break;
       case 'n':
         others.add("pt_nccl_watchdg", [] {});
+        break;
+      case 'm':
+        others.add("pt_main_thread", [] {});
         break;
       case 's':
         others.add(nullptr, [] {});

@@ -44,7 +44,8 @@ int profiled_and_torn_down(Arguments arguments);       // PROFILER: and then it 
 // LIBRARY PROFILER ORDER RUN...: [ and ] a recording, { one of transfers alone, ! one that fails; ( and ) a profile; a
 // point 20 uploads of 101, 102, ... bytes, 1 the same to the second GPU; x detaches CUPTI and says whether; d sets the
 // variable that it needs; c captures a graph, g launches it; f forks. Threads that sleep: t after an upload, u the same
-// as PyTorch's autograd, q after asking for an event, n as NCCL's, s after nothing; r one that runs; j ends them
+// as PyTorch's autograd, q after asking for an event, n as NCCL's, m as one that PyTorch's importer started, s after
+// nothing; r one that runs; j ends them
 int sessions_and_profiles(Arguments arguments);
 int keeps(Arguments arguments);              // LIBRARY REASON: has the recording kept
 int two_keep(Arguments arguments);           // two processes, one of which gets SIGUSR2

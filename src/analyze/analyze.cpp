@@ -31,9 +31,10 @@ Result<std::string> read_file(const Path& file, const FileReader& reader, const 
   std::deque<TimelineLoader> loaders;
   const auto next_loader = [&loaders]() -> trace::RecordSink& { return loaders.emplace_back(); };
   const auto note_progress = [&](std::uint64_t done_bytes, std::uint64_t all_bytes) {
-    // The process that is read, where a file holds several.
-    if (!loaders.empty() && done_bytes > 0) {
-      loaders.back().make_room(static_cast<double>(done_bytes) / static_cast<double>(all_bytes));
+    if (done_bytes > 0) {
+      const double share_read = static_cast<double>(done_bytes) / static_cast<double>(all_bytes);
+      // A file may interleave its processes.
+      for (TimelineLoader& loader : loaders) loader.make_room(share_read);
     }
     if (progress) progress(done_bytes, all_bytes);
   };

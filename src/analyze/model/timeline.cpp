@@ -2,6 +2,8 @@
 #include "analyze/model/timeline.h"
 
 #include <algorithm>
+#include <new>
+#include <stdexcept>
 #include <tuple>
 #include <utility>
 
@@ -89,10 +91,15 @@ template <typename Record>
 void make_room_in(std::vector<Record>& records, double share_read) {
   constexpr double kMargin = 1.125;
   // A file may say that it is of any size.
-  constexpr double kMostGrowth = 16;
+  constexpr double kMostGrowth = 4;
   const auto held = static_cast<double>(records.size());
   const double expected = std::min(kMargin * held / share_read, kMostGrowth * held);
-  if (expected > 2.0 * static_cast<double>(records.capacity())) records.reserve(static_cast<std::size_t>(expected));
+  if (expected <= 2.0 * static_cast<double>(records.capacity())) return;
+  try {
+    records.reserve(static_cast<std::size_t>(expected));
+  } catch (const std::bad_alloc&) {  // it grows by itself
+  } catch (const std::length_error&) {
+  }
 }
 
 template <typename Record>

@@ -140,8 +140,8 @@ class TimelineLoader final : public trace::RecordSink {
   void on(const trace::SampleRecord& record) override;
   void on(const trace::LinkTrafficRecord& record) override;
 
-  // Makes room for what the rest of a source holds of which this share is read, as though it went on like this: a
-  // vector that grows by itself moves all records again and again.
+  // Reserves memory for the whole source, of which `share_read` has been read, assuming that the rest looks the same.
+  // Without this, growing vectors move all records again and again. Does nothing where memory is short.
   void make_room(double share_read);
   // Sorts and joins what was received. The loader is empty afterwards.
   Timeline take();

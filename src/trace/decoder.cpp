@@ -377,7 +377,8 @@ void Decoder::check_stacks() {
   for (std::uint32_t frame = 0; frame < is_frame_used_.size(); ++frame) {
     if (is_frame_used_[frame] != 0 && !process_.frames.contains(frame)) are_all_defined = false;
   }
-  // There may be a million stacks: they are walked again only where one lacks a frame, which it may have replaced.
+  // Walk the (up to a million) stacks only if a frame is missing: a later definition may have replaced the stack that
+  // named it.
   if (are_all_defined) return;
   std::unordered_set<std::uint32_t> undefined;
   for (const auto [id, stack] : process_.stacks) {

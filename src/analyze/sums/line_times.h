@@ -25,7 +25,7 @@ class LineTable {
     void add_wait(const Interval& wait, std::optional<std::int64_t> idle_ns);
   };
 
-  // Where a process adds its times to the line of a place, until finish_process() sums them up; nullptr: it has none.
+  // The times of this line in the current process, valid until finish_process(); nullptr if the place has no line.
   Times* of(const Where& where);
   void finish_process();
   // Most time first. Empties the table.
@@ -38,7 +38,7 @@ class LineTable {
   std::map<Key, LineTime> lines_;
 };
 
-// Finds the times of a line by a number: those of places are looked up once. Of one process.
+// Caches the line of each row, for one process.
 class LinesOfRows {
  public:
   explicit LinesOfRows(LineTable& lines) : lines_(lines) {}

@@ -115,6 +115,22 @@ TEST(TwoProcesses, SayTheFindingOfTheOneThatWouldGainMost) {
   }
 }
 
+TEST(TwoProcesses, TellTheTimesOfALineInTheOneWhereItTookMost) {
+  const Report of_long = report_of(process({.steps = 0}), process(kLong));
+  ASSERT_THAT(of_long.lines, SizeIs(1));
+  EXPECT_EQ(of_long.lines[0].copies_ns, 8 * 400 * kUs);
+  EXPECT_GT(of_long.lines[0].gpu_idle_ns, 0);
+  for (const bool is_swapped : {false, true}) {
+    const Report report = report_of(process(kShort), process(kLong), is_swapped);
+    ASSERT_THAT(report.lines, SizeIs(1));
+    EXPECT_EQ(report.lines[0].line, 17u);
+    EXPECT_EQ(report.lines[0].time_ns, of_long.lines[0].time_ns);
+    EXPECT_EQ(report.lines[0].waits_ns, of_long.lines[0].waits_ns);
+    EXPECT_EQ(report.lines[0].copies_ns, of_long.lines[0].copies_ns);
+    EXPECT_EQ(report.lines[0].gpu_idle_ns, of_long.lines[0].gpu_idle_ns);
+  }
+}
+
 TEST(TwoProcesses, KeepTheirOwnPlacesApartAndRankThem) {
   Loop other = kLong;
   other.line = 18;

@@ -266,6 +266,24 @@ TEST_F(Reader, CountsUndefinedFramesAndStrings) {
   EXPECT_EQ(process->frames.at(5).function, "");
 }
 
+TEST_F(Reader, CountsUndefinedFramesOfHighNumbers) {
+  constexpr std::uint32_t kHigh = 3'000'000'000;
+  const auto process =
+      read(file_header() + chunk(ChunkType::kStacks, stack_entry(1, {5, kHigh}) + stack_entry(2, {kHigh + 1})) +
+           chunk(ChunkType::kFrames, bytes_of(FrameEntry{5, FrameKind::kNative, 0, 0, 0, 0, 64}) +
+                                         bytes_of(FrameEntry{kHigh, FrameKind::kNative, 0, 0, 0, 0, 64})));
+  ASSERT_TRUE(process);
+  EXPECT_EQ(loss_of(*process, Loss::kUndefinedReference), 1u) << "the second stack's frame";
+}
+
+TEST_F(Reader, CountsNoUndefinedFrameOfAStackThatIsReplaced) {
+  const auto process = read(file_header() + chunk(ChunkType::kStacks, stack_entry(1, {5, 6}) + stack_entry(1, {5})) +
+                            chunk(ChunkType::kFrames, bytes_of(FrameEntry{5, FrameKind::kNative, 0, 0, 0, 0, 64})));
+  ASSERT_TRUE(process);
+  EXPECT_THAT(process->stacks.at(1).frames, ElementsAre(5));
+  EXPECT_EQ(loss_of(*process, Loss::kUndefinedReference), 0u);
+}
+
 // Of torch.compile: stacks do not name the lines that a frame's code was compiled from.
 TEST_F(Reader, PutsTheLinesOfCompiledCodeBehindItsFrame) {
   const std::string frames = bytes_of(FrameEntry{5, FrameKind::kPython, 1, 2, 7, 1, 0}) +

@@ -253,6 +253,16 @@ TEST(Json, IsTextAsItWasAndNoEscape) {
   EXPECT_TRUE(text.ends_with("\n}\n"));
 }
 
+TEST(Json, IsValidWhateverTheBytesOfAPath) {
+  analyze::Report report = ordinary_report();
+  report.paths = {.frames = {{"a\xff.py:1", "", "a\xff.py", "ma\n\xffin"}}, .nodes = {{}}, .costs = {}};
+  report.paths.costs.resize(1);
+  report.paths.costs[0].node = 0;
+  const Json frame = Json::parse(to_json(report))["paths"][0]["path"][0];
+  EXPECT_EQ(frame["site"], "a\xef\xbf\xbd.py:1");
+  EXPECT_EQ(frame["function"], "ma\n\xef\xbf\xbdin");
+}
+
 TEST(Json, OfVeryManyWaysTheRestIsSummedUp) {
   analyze::Report report = ordinary_report();
   report.paths = {.frames = {{"a.py:1", "", "a.py", "main"}}, .nodes = {{}}, .costs = {}};

@@ -68,24 +68,26 @@ void add_members(Json& object, Json members) {
   for (auto& [key, value] : members.get_ref<Json::object_t&>()) all.emplace_back(key, std::move(value));
 }
 
+std::string text_of(Json value, Names names, unsigned int indent) {
+  if (names == Names::kShown) shorten_names(value);
+  // dump() cannot begin at an indentation. Its line breaks are all layout: those of strings are escaped.
+  const std::string dumped = value.dump(2, ' ', false, Json::error_handler_t::replace);
+  std::string text;
+  std::size_t begin = 0;
+  for (std::size_t end = 0; (end = dumped.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    text.append(dumped, begin, end + 1 - begin).append(indent, ' ');
+  }
+  return text.append(dumped, begin);
+}
+
 void ObjectText::begin(const char* key) {
   text_ += text_.empty() ? "{\n  \"" : ",\n  \"";
   text_.append(key).append("\": ");
 }
 
-// dump() cannot begin at an indentation.
-std::string ObjectText::text_of(Json value, unsigned int indent) const {
-  if (names_ == Names::kShown) shorten_names(value);
-  std::string text;
-  nlohmann::detail::serializer<Json> serializer(nlohmann::detail::output_adapter<char>(text), ' ',
-                                                Json::error_handler_t::replace);
-  serializer.dump(value, true, false, 2, indent);
-  return text;
-}
-
 void ObjectText::add(const char* key, Json value) {
   begin(key);
-  text_ += text_of(std::move(value), 2);
+  text_ += text_of(std::move(value), names_, 2);
 }
 
 std::string ObjectText::take() {
@@ -94,8 +96,7 @@ std::string ObjectText::take() {
 }
 
 std::string written(Json object, Names names) {
-  if (names == Names::kShown) shorten_names(object);
-  return object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text_of(std::move(object), names, 0) + "\n";
 }
 
 }  // namespace turnpike::report

@@ -33,10 +33,13 @@ Json whole_or_null(std::optional<double> time_ns);
 Json figures_object(const analyze::Figures& figures);
 // A place with its figures.
 Json item_object(const analyze::Item& item);
-// Members with keys of their own. Unlike Json::update(), moves them, and compares no keys.
+// Appends members whose keys are not yet in `object`. Moves the values, and does not check for duplicates.
 void add_members(Json& object, Json members);
 
-// The text of an object, member by member. Of a large report all of it as a tree would take many times its text.
+// The text of `value`, indented for that depth.
+std::string text_of(Json value, Names names, unsigned int indent);
+
+// Writes an object member by member. A tree of a large report would take many times the memory of its text.
 class ObjectText {
  public:
   explicit ObjectText(Names names) : names_(names) {}
@@ -54,9 +57,7 @@ class ObjectText {
     }
     text_ += count == 0 ? "]" : "\n  ]";
   }
-  // What stands at that depth of the text.
-  std::string text_of(Json value, unsigned int indent) const;
-  // As written().
+  // Ends the text as written() does.
   std::string take();
 
  private:

@@ -209,15 +209,15 @@ Json to_object(const analyze::PathFrame& frame) {
   return {{"site", frame.site}, {"library", or_null(frame.library)}, {"function", or_null(frame.function)}};
 }
 
-// The ways of a run as text: they are made of the same frames, whose text is made once.
+// The call paths as text. Paths share frames, so each frame is formatted once.
 class WayTexts {
  public:
-  WayTexts(const ObjectText& object, const analyze::CallPaths& paths) : paths_(paths) {
+  WayTexts(const analyze::CallPaths& paths, Names names) : paths_(paths) {
     for (const analyze::PathFrame& frame : paths.frames)
-      frames_.push_back(object.text_of(to_object(frame), kFrameIndent));
+      frames_.push_back(text_of(to_object(frame), names, kFrameIndent));
   }
 
-  // As the member "path" of an item, with what stands around it.
+  // The member "path" with its leading line break and trailing comma.
   std::string of(const analyze::PathCost& cost) const {
     std::string text = "\n      \"path\": [";
     bool is_first = true;
@@ -237,7 +237,7 @@ class WayTexts {
 };
 
 // The costliest ways; of the others the sum of each kind, so that all add up to the totals.
-void add_paths(ObjectText& object, const analyze::CallPaths& paths) {
+void add_paths(ObjectText& object, const analyze::CallPaths& paths, Names names) {
   struct Rest {
     std::size_t ways = 0;
     analyze::PathCost sum{};
@@ -254,12 +254,12 @@ void add_paths(ObjectText& object, const analyze::CallPaths& paths) {
     others.sum.what = "(" + std::to_string(others.ways) + " more ways)";
     sums.push_back(std::move(others.sum));
   }
-  const WayTexts ways(object, paths);
+  const WayTexts ways(paths, names);
   const std::size_t shown = std::min(kMaxPaths, paths.costs.size());
   object.add_array("paths", shown + sums.size(), [&](std::size_t i) {
     const analyze::PathCost& cost = i < shown ? paths.costs[i] : sums[i - shown];
-    std::string text = object.text_of(to_object(cost), ObjectText::kItemIndent);
-    return text.insert(1, ways.of(cost));  // behind its brace
+    std::string text = text_of(to_object(cost), names, ObjectText::kItemIndent);
+    return text.insert(1, ways.of(cost));  // after the opening brace
   });
 }
 
@@ -365,9 +365,9 @@ Json loss_sentences(const analyze::Report& report) {
 
 std::string to_json(const analyze::Report& report, const LineChanges& changes, Names names) {
   ObjectText object(names);
-  const auto add_items = [&object](const char* key, const auto& items) {
+  const auto add_items = [&object, names](const char* key, const auto& items) {
     object.add_array(key, items.size(),
-                     [&](std::size_t i) { return object.text_of(to_object(items[i]), ObjectText::kItemIndent); });
+                     [&](std::size_t i) { return text_of(to_object(items[i]), names, ObjectText::kItemIndent); });
   };
   object.add("schema", 1);
   object.add("source", to_object(report.source));
@@ -385,7 +385,7 @@ std::string to_json(const analyze::Report& report, const LineChanges& changes, N
   object.add("saving_pct_all", or_null(report.saving_pct_all));
   object.add("losses", report.losses);
   object.add("loss_sentences", loss_sentences(report));
-  add_paths(object, report.paths);
+  add_paths(object, report.paths, names);
   add_items("lines", report.lines);
   return object.take();
 }

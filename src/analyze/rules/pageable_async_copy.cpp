@@ -9,6 +9,7 @@
 #include "analyze/rules/copy_fault.h"
 #include "analyze/rules/loader.h"
 #include "analyze/rules/rules.h"
+#include "analyze/whatif/host_copy.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -31,7 +32,7 @@ struct Origin {
   bool is_of_optimizer = false;  // an optimizer on the CPU
 };
 
-// By their bytes: the recorder looks at large copies alone, and a model has as many small tensors.
+// Weighted by bytes: the recorder checks only large copies, and half of a model's tensors are small.
 bool are_of_files(const ProcessModel& model, const std::unordered_set<std::uint32_t>& from_files,
                   const Selection& calls) {
   std::uint64_t of_files = 0;
@@ -75,26 +76,25 @@ std::string advice_for(const SiteCalls& site, const Origin& origin) {
          ".to(device, non_blocking=True). Or tp.to(batch, device), which needs no pinning.";
 }
 
-// The pages of a mapped file are still looked up, in groups of 64 KiB (Linux's fault_around_bytes), and that takes
-// about 1.2 us a group (bench/field, mapped_model). Each thread that stages looks up its own: at 8 GB/s each, some four
-// of them make the rate at which tp.to stages.
-constexpr double kPagesBytes = 64 << 10;
-constexpr double kLookUpNs = 1'200;
-constexpr double kThreads = 4;
-
-Reach reach_for(const ProcessModel& model, const CopyCount& copies, const Origin& origin) {
-  if (!origin.is_of_file) return {};
-  const double groups_a_step =
-      static_cast<double>(copies.bytes) / kPagesBytes / static_cast<double>(model.step_count());
-  return {.leaves_ns = groups_a_step * kLookUpNs / kThreads, .reason = "the file's pages are still looked up"};
-}
-
-// Where tp.to is all that is advised, the CPU still waits until the bytes are staged. Of a library's own uploads other
-// advice is given.
+// If only tp.to is advised, the CPU still waits for staging. Library uploads get other advice.
 Change change_for(const SiteCalls& site, const Origin& origin) {
   const bool is_of_program = site.facts->place.op && !site.facts->place.library_site;
   const bool is_staged = origin.is_of_file || (origin.is_loaded_here && !origin.is_of_optimizer);
   return is_of_program && is_staged ? Change::kStageInThreads : Change::kPin;
+}
+
+// The pages of a mapped file are still looked up, in groups of 64 KiB (Linux's fault_around_bytes), and that takes
+// about 1.2 us a group (bench/field, mapped_model). Each thread that stages looks up its own.
+constexpr double kPagesBytes = 64 << 10;
+constexpr double kLookUpNs = 1'200;
+constexpr double kStagingThreads = kStagedInThreadsGbps / kHostCopyGbps;  // so many make the rate of tp.to
+
+Reach reach_for(const ProcessModel& model, const CopyCount& copies, const Origin& origin, Change change) {
+  if (!origin.is_of_file) return {};
+  const double groups_a_step =
+      static_cast<double>(copies.bytes) / kPagesBytes / static_cast<double>(model.step_count());
+  const double threads = change == Change::kStageInThreads ? kStagingThreads : 1;
+  return {.leaves_ns = groups_a_step * kLookUpNs / threads, .reason = "the file's pages are still looked up"};
 }
 
 }  // namespace
@@ -112,13 +112,14 @@ void find_pageable_async_copy(const RuleInput& input, std::vector<Candidate>& fo
     const Origin origin = {.is_loaded_here = *is_loaded_here,
                            .is_of_file = are_of_files(model, from_files, calls),
                            .is_of_optimizer = are_of_optimizer(input, calls, copies.bytes)};
+    const Change change = change_for(site, origin);
     found.push_back({.site = site.facts->place.site,
                      .library_site = site.facts->place.library_site,
                      .title = "uploads from ordinary (pageable) memory",
                      .evidence = evidence_of(model, copies, calls),
                      .advice = advice_for(site, origin),
-                     .changes = {{change_for(site, origin), calls}},
-                     .reach = reach_for(model, copies, origin)});
+                     .changes = {{change, calls}},
+                     .reach = reach_for(model, copies, origin, change)});
   }
 }
 

@@ -12,6 +12,7 @@
 #include "analyze/graph/neighbours.h"
 #include "analyze/model/batch_gaps.h"
 #include "analyze/model/blocking.h"
+#include "analyze/whatif/host_copy.h"
 #include "base/file_line.h"
 #include "base/statistics.h"
 
@@ -22,11 +23,8 @@ using trace::CallKind;
 
 // What numbers stored as bytes become on the host: 32-bit floats.
 constexpr std::uint64_t kBytesPerStoredByte = 4;
-// One thread of the host copies so many bytes in a nanosecond: packing, and the driver's staging of pageable memory.
-constexpr double kHostCopyGbps = 8.0;
-// tp.to copies pageable memory into page-locked memory on threads, and returns when that is done: so many bytes in a
-// nanosecond, and so much for each tensor (docs/move.md: 64 MiB of one tensor; 500 tensors of 16 KiB).
-constexpr double kStagedInThreadsGbps = 33.7;
+// tp.to returns when its threads have staged the bytes, which takes so much for each tensor besides (docs/move.md: 500
+// tensors of 16 KiB).
 constexpr std::int64_t kStagedTensorNs = 6'600;
 // What taking one tensor out of a packed one costs the host: a view.
 constexpr std::int64_t kViewNs = 1000;

@@ -59,6 +59,18 @@ TEST(WhatIfExactly, ThreadsThatStageHoldTheHostForAsLongAsTheyTake) {
   EXPECT_LT(played.predicted_us({Change::kPin}), 1000);
 }
 
+TEST(WhatIfExactly, ThreadsThatStageLeaveWhatDoesNotGoUp) {
+  const Played reading(stepping([](StepProgram& program, std::uint32_t line, int) {
+    program.kernel(300 * kUs);
+    program.download({.stack = line, .host = MemoryKind::kPageable, .wait = Wait::kInCall});
+  }));
+  EXPECT_NEAR(reading.predicted_us({Change::kStageInThreads}), reading.measured_us(), kExact);
+  EXPECT_GT(reading.measured_us() - reading.predicted_us({Change::kPin}), 1);
+  const Played gone = uploading_between_kernels({.host = MemoryKind::kPageable, .wait = Wait::kInCall});
+  EXPECT_NEAR(gone.predicted_us({Change::kHoistUpload, Change::kStageInThreads}),
+              gone.predicted_us({Change::kHoistUpload}), kExact);
+}
+
 TEST(WhatIfExactly, WithoutAReadTheDeviceGoesOn) {
   const Played played(stepping([](StepProgram& program, std::uint32_t line, int) {
     program.work(200 * kUs);

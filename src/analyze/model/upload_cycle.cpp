@@ -11,8 +11,8 @@
 namespace turnpike::analyze {
 namespace {
 
-// Fewer may be the buffers of a loader.
-constexpr std::size_t kFewPieces = 4;
+// Both are guesses. The share leaves room for a round that ends early.
+constexpr std::size_t kMinPieces = 4;  // a loader may rotate through fewer buffers
 constexpr double kNearlyAll = 0.9;
 
 bool is_most_of(std::size_t part, std::size_t whole) {
@@ -25,7 +25,7 @@ using Buffer = std::pair<std::uint64_t, std::uint64_t>;  // address and bytes of
 std::size_t length_of(std::span<const Buffer> buffers, std::size_t least_rounds) {
   const auto last = buffers.rbegin();
   const auto length = static_cast<std::size_t>(std::find(last + 1, buffers.rend(), *last) - last);
-  if (length < kFewPieces || buffers.size() < least_rounds * length || buffers.size() <= length) return 1;
+  if (length < kMinPieces || buffers.size() < least_rounds * length || buffers.size() <= length) return 1;
   std::size_t same = 0;
   for (std::size_t i = length; i < buffers.size(); ++i) same += buffers[i] == buffers[i - length];
   return is_most_of(same, buffers.size() - length) ? length : 1;
@@ -53,6 +53,8 @@ UploadCycle upload_cycle_of(const Timeline& timeline, std::span<const std::uint3
     buffers.emplace_back(timeline.calls[call].src, timeline.calls[call].bytes);
   }
   if (buffers.empty()) return {};
+  // Else launches_before() would go over the same calls for each upload.
+  if (!std::is_sorted(uploads.begin(), uploads.end())) return {};
   const std::size_t length = length_of(buffers, least_rounds);
   if (length == 1) return {};
   const std::vector<std::int64_t> counts = launches_before(timeline, uploads);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "analyze/process_builder.h"
 
 namespace turnpike::analyze {
@@ -25,6 +27,9 @@ class Rounds {
   void rounds(int count) {
     for (int i = 0; i < count * pieces_; ++i) upload(i % pieces_);
   }
+
+  // The order of time is not that of the calls.
+  void move_first_round_to_the_end() { std::rotate(uploads_.begin(), uploads_.begin() + pieces_, uploads_.end()); }
 
   UploadCycle cycle(std::size_t least_rounds = kThreeRounds) {
     const LoadedProcess loaded = builder_.take();
@@ -86,6 +91,13 @@ TEST(UploadCycle, HasToBeSeenOften) {
 TEST(UploadCycle, IsNoneWhereBuffersComeInAnyOrder) {
   Rounds rounds(6, true);
   for (const int piece : {0, 3, 1, 5, 2, 4, 5, 1, 0, 2, 4, 3, 1, 0, 5, 4, 3, 2}) rounds.upload(piece);
+  EXPECT_EQ(rounds.cycle().length, 1u);
+}
+
+TEST(UploadCycle, IsNoneWhereCallsDoNotRise) {
+  Rounds rounds(6, true);
+  rounds.rounds(20);
+  rounds.move_first_round_to_the_end();
   EXPECT_EQ(rounds.cycle().length, 1u);
 }
 

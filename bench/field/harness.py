@@ -110,7 +110,9 @@ class Taken:
 
     @property
     def apart_us(self) -> float:
-        """How far the two processes of the program as it is lie apart."""
+        """How far the two processes of the program as it is lie apart; 0 where `plain` is of the first one alone."""
+        if len(self.blocks.get(AGAIN, [])) < len(self.blocks.get(PLAIN, [])):
+            return 0.0
         apart = savings_us(self, AGAIN)
         return abs(statistics.median(apart)) if apart else 0.0
 

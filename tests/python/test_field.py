@@ -274,6 +274,9 @@ def test_slower_by_less_than_alike_processes_lie_apart_is_no_wrong_sign():
     assert (row["value"], row["met"], row["counted_as_none"], row["sign_right"]) == (-40, True, True, True)
     row, _ = harness.rows_of(alike(taken([1000.0] * 5, [1090.0] * 5, **claim), [1020.0] * 5))
     assert (row["value"], row["met"], row["sign_right"]) == (-80, False, False)
+    # A second process that ended tells nothing.
+    row, _ = harness.rows_of(alike(taken([1000.0] * 5, [1040.0] * 5, **claim), [1100.0] * 4))
+    assert (row["value"], row["met"], row["sign_right"]) == (-40, False, False)
     # A range of its own is no wider for it.
     above = claim | {"saving_step_low_ns": 10_000}
     row, _ = harness.rows_of(alike(taken([1000.0] * 5, [1045.0] * 5, **above), [1100.0] * 5))

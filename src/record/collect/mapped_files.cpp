@@ -12,9 +12,6 @@ namespace turnpike::record {
 namespace {
 
 constexpr std::uint64_t kLargeSourceBytes = 1u << 20;
-// A recording may last a fraction of a second, and a program that loads one model after another unmaps each in turn:
-// the first looks are closer.
-constexpr std::int64_t kFirstWaitNs = 15'625'000;
 constexpr std::int64_t kLookEveryNs = 250'000'000;
 constexpr int kMostLooks = 64;
 // Between two looks, and in all.

@@ -19,9 +19,9 @@ class MappedFiles {
   void restart();
   // Remembers the source of a large copy until the next look.
   void note(const trace::CallRecord& call);
-  // Compares what was noted with the mappings of the process, which takes some milliseconds in a large one: so not more
-  // often than four times a second, but for the first half second, and so many times at most. Memory that is gone by
-  // then is of no file.
+  // Compares the noted sources with the mappings of the process, which takes milliseconds in a large one. So it looks
+  // at growing intervals in the first half second, then at most four times a second, and 64 times in all. Memory that
+  // is gone by then is of no file.
   void look(std::int64_t now_ns);
   // The key `from_files`.
   void put(Metadata& metadata) const;
@@ -32,11 +32,15 @@ class MappedFiles {
     std::uint64_t source;
   };
 
+  // A recording may last a fraction of a second, and a program that loads one model after another unmaps each in turn:
+  // the first looks are closer.
+  static constexpr std::int64_t kFirstWaitNs = 15'625'000;
+
   std::string maps_;
   std::vector<Copy> noted_;
   std::vector<std::uint32_t> from_files_;
   std::int64_t next_look_ns_ = 0;
-  std::int64_t wait_ns_ = 0;
+  std::int64_t wait_ns_ = kFirstWaitNs;
   int looks_left_ = 0;
 };
 

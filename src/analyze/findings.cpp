@@ -21,7 +21,7 @@ constexpr const char* kPages = "docs/rules/";
 struct Judged {
   Finding finding;
   std::vector<NamedChange> changes;
-  bool may_gain_nothing;  // its advice, of what its changes would
+  bool reach_begins_at_zero;  // its advice may reach none of what its changes would save
   std::optional<RetimedStep> step{};
 };
 
@@ -126,7 +126,7 @@ bool takes_away(const Judged& leader, const Judged& other) {
 // Whether who has done what `leader` says would gain nothing by doing what `other` says too: then they are two answers
 // to the same question, and a reader needs one. Where the leader's advice may come to nothing, all of `other` may stay.
 bool leaves_nothing_of(const ProcessModel& model, TrialGraph& trial, const Judged& leader, const Judged& other) {
-  if (leader.may_gain_nothing || !leader.finding.saving_pct || other.changes.empty()) return false;
+  if (leader.reach_begins_at_zero || !leader.finding.saving_pct || other.changes.empty()) return false;
   if (!other.finding.saving_pct) return takes_away(leader, other);
   const auto both_pct = saving_pct_of(model, trial, leader, other);
   return both_pct && *both_pct - *leader.finding.saving_pct < kMinSavingPct;

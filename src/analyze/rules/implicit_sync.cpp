@@ -19,9 +19,9 @@ constexpr std::array<std::string_view, 11> kSizedByData = {
 // With so many in a step they are worth to be read together.
 constexpr double kManyPerStep = 8;
 
-// What reading a value without waiting takes the CPU: a copy into page-locked memory is launched (docs/move.md, a
-// launch-bound step that logs). A GPU that has enough to do hides it.
+// CPU time of tp.fetch for one number (docs/move.md, "A launch-bound step that logs"). A busy GPU hides it.
 constexpr double kFetchNs = 57'000;
+constexpr double kFetchStackedNs = 132'000;  // tp.fetch of a small tensor, and the kernel of torch.stack
 
 bool is_sized_by_data(const std::string& op) {
   return std::find(kSizedByData.begin(), kSizedByData.end(), op) != kSizedByData.end();
@@ -32,7 +32,7 @@ double cost_of_advice_ns(const SiteCalls& site, const std::string& op, double ti
   const bool is_fetched = !site.facts->place.library_site && !is_sized_by_data(op) && op != "aten::repeat_interleave" &&
                           op != "aten::is_nonzero";
   if (!is_fetched) return 0;
-  return times_a_step >= kManyPerStep ? kFetchNs : times_a_step * kFetchNs;
+  return times_a_step >= kManyPerStep ? kFetchStackedNs : times_a_step * kFetchNs;
 }
 
 std::string advice_for(const std::string& op, double times_a_step) {

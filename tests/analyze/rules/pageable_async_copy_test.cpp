@@ -115,7 +115,7 @@ TEST(PageableAsyncCopy, OfAMappedFileIsStagedAndItsPagesAreLookedUp) {
   EXPECT_NEAR(left_ns(of_file, ordinary), kLookingUpNs / kThreads, 1);
 }
 
-TEST(PageableAsyncCopy, OfAMappedFileHasItsPagesLookedUpByOneThreadWithoutToOfOurs) {
+TEST(PageableAsyncCopy, OfAMappedFileHasItsPagesLookedUpByOneThreadWithoutTpTo) {
   for (const bool is_of_library : {true, false}) {
     const auto finding = [&](bool is_mapped) {
       StepProgram program = is_of_library ? uploading_from_a_library() : pageable_async_copy_program(kStaged, {});

@@ -84,7 +84,7 @@ TEST(Timeline, LearnsTheDeviceOfACallFromItsContext) {
 // Sparse files may be of any size, whatever the memory of the machine.
 TEST(Timeline, IsReadWhereThereIsNoRoomForWhatItsFileSeemsToHold) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "The sanitizer ends the program where memory is short.";
+  GTEST_SKIP() << "the sanitizer ends the program where memory is short";
 #endif
   constexpr std::size_t kCalls = 100'000;
   TimelineLoader loader;

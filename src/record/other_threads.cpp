@@ -8,20 +8,14 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
+
+#include "base/file_text.h"
 
 namespace turnpike::record {
 namespace {
 
 enum class Use { kNone, kPerhapsNow, kAtAnyTime };
-
-std::string first_line(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  std::string line;
-  std::getline(stream, line);
-  return line;
-}
 
 // PyTorch's own threads, which call CUDA for whoever uses them, and NCCL's. The thread that imports PyTorch is renamed
 // to pt_main_thread, and those that it starts inherit that: the name says nothing.
@@ -39,9 +33,9 @@ bool is_asleep(const std::string& status) {
 }
 
 Use use_of(const std::filesystem::path& task, bool is_heard) {
-  const std::string status = first_line(task / "stat");
+  const std::string status = first_line_of(task / "stat");
   if (status.empty() && !std::filesystem::exists(task)) return Use::kNone;  // it has ended
-  const std::string name = first_line(task / "comm");
+  const std::string name = first_line_of(task / "comm");
   const bool is_autograd = name.starts_with("pt_autograd_");
   if (!is_autograd && (is_heard || is_of_cuda_user(name))) return Use::kAtAnyTime;
   return is_asleep(status) ? Use::kNone : Use::kPerhapsNow;

@@ -33,8 +33,6 @@ struct ProcessView {
   const Activity* activity = nullptr;
   // Its collectives, of which the waits for other ranks come once all processes are known; nullptr: it holds none.
   const RankRun* rank = nullptr;
-  // nullptr: that of the timeline.
-  const std::optional<Interval>* span = nullptr;
   // As memory_use_of() its timeline; nullptr: find it yourself.
   const std::optional<MemoryUse>* memory = nullptr;
 };

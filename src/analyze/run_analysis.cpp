@@ -66,7 +66,7 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   std::optional<FoundSteps> steps = analysis.steps();
   if (steps) steps->steps.device_median_ns = device_step_ns(timeline, *steps);
   if (steps) whole_steps_ += steps->whole_count;
-  const auto span = timeline.span;
+  const auto& span = timeline.span;
   std::optional<MemoryUse> memory;
   if (span) {
     if (!span_) span_ = span;
@@ -87,13 +87,12 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
     auto rank = rank_run(process, timeline, window, steps ? steps->whole_count : 1);
     if (watch_) {
       watch_({process, timeline, &idle, &model, &found, &analysis.stacks(), &analysis.activity(),
-              rank ? &*rank : nullptr, &span, &memory});
+              rank ? &*rank : nullptr, &memory});
     }
     if (rank) ranks_.add(std::move(*rank), model.measured_step_ns(), found);
     add_model(model, *times, whole, std::move(found));
   } else if (watch_) {
-    watch_({process, timeline, nullptr, nullptr, nullptr, &analysis.stacks(), &analysis.activity(), nullptr, &span,
-            &memory});
+    watch_({process, timeline, nullptr, nullptr, nullptr, &analysis.stacks(), &analysis.activity(), nullptr, &memory});
   }
   add_memory(std::move(memory));
   offer_steps(std::move(steps));

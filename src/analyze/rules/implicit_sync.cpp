@@ -27,32 +27,36 @@ bool is_sized_by_data(const std::string& op) {
   return std::find(kSizedByData.begin(), kSizedByData.end(), op) != kSizedByData.end();
 }
 
-// Of a step.
-double cost_of_advice_ns(const SiteCalls& site, const std::string& op, double times_a_step) {
-  const bool is_fetched = !site.facts->place.library_site && !is_sized_by_data(op) && op != "aten::repeat_interleave" &&
-                          op != "aten::is_nonzero";
-  if (!is_fetched) return 0;
-  return times_a_step >= kManyPerStep ? kFetchStackedNs : times_a_step * kFetchNs;
-}
+struct ReadAdvice {
+  std::string text;
+  double costs_ns = 0;  // of a step: what the advice may take itself
+};
 
-std::string advice_for(const std::string& op, double times_a_step) {
+ReadAdvice advice_for(const std::string& op, double times_a_step) {
   if (is_sized_by_data(op)) {
-    return "The CPU needs to know how many elements there are. Keep the shape instead: torch.where(mask, x, 0), or "
-           "multiply by the mask; or take the indices where they are made on the CPU.";
+    return {
+        "The CPU needs to know how many elements there are. Keep the shape instead: torch.where(mask, x, 0), or "
+        "multiply by the mask; or take the indices where they are made on the CPU."};
   }
   if (op == "aten::repeat_interleave") {
-    return "The CPU needs to know the length of the result. Say it: torch.repeat_interleave(x, n, output_size=total).";
+    return {
+        "The CPU needs to know the length of the result. Say it: torch.repeat_interleave(x, n, output_size=total)."};
   }
   if (op == "aten::is_nonzero") {
-    return "An `if` or `while` on a tensor needs its value on the CPU. Decide on the GPU with torch.where(condition, "
-           "a, b), or only in every hundredth step.";
+    return {
+        "An `if` or `while` on a tensor needs its value on the CPU. Decide on the GPU with torch.where(condition, "
+        "a, b), or only in every hundredth step."};
   }
   if (times_a_step >= kManyPerStep) {
-    return "Keep the values on the GPU and read them together, once: torch.stack(values).tolist(). Or read them "
-           "without waiting: pending = tp.fetch(torch.stack(values)), later pending.result().";
+    return {
+        "Keep the values on the GPU and read them together, once: torch.stack(values).tolist(). Or read them "
+        "without waiting: pending = tp.fetch(torch.stack(values)), later pending.result().",
+        kFetchStackedNs};
   }
-  return "Keep the value on the GPU (total += loss.detach()) and read it at the end or every hundredth step. Or read "
-         "it without waiting: value = tp.fetch(loss), later value.item().";
+  return {
+      "Keep the value on the GPU (total += loss.detach()) and read it at the end or every hundredth step. Or read "
+      "it without waiting: value = tp.fetch(loss), later value.item().",
+      times_a_step * kFetchNs};
 }
 
 }  // namespace
@@ -64,14 +68,17 @@ void find_implicit_sync(const RuleInput& input, std::vector<Candidate>& found) {
     const CopyCount& copies = count_copies(site, Direction::kDeviceToHost);
     const std::string op = site.facts->place.op.value_or("a copy to the CPU");
     const double times = static_cast<double>(copies.count) / static_cast<double>(model.step_count());
+    const ReadAdvice advice = advice_for(op, times);
+    // Of what a library reads, other advice is given.
+    const double costs_ns = site.facts->place.library_site ? 0 : advice.costs_ns;
     found.push_back({.site = site.facts->place.site,
                      .library_site = site.facts->place.library_site,
                      .title = op + " makes the CPU wait for the GPU",
                      .evidence = times_a_step(model, copies.count) + ", for " + mean_bytes_text(copies) +
                                  "; the CPU waited for " + time_a_step(model, copies.host_ns),
-                     .advice = advice_for(op, times),
+                     .advice = advice.text,
                      .changes = {{Change::kRemoveSync, copies_of(site, Direction::kDeviceToHost)}},
-                     .reach = {.costs_ns = cost_of_advice_ns(site, op, times)}});
+                     .reach = {.costs_ns = costs_ns}});
   }
 }
 

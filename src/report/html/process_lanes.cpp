@@ -248,7 +248,7 @@ class Builder {
                                                  : own_activity_.emplace(timeline_, are_kernels_recorded_)),
         lost_(find_lost(process_, timeline_, are_kernels_recorded_)),
         titles_(process_, timeline_),
-        span_(input.view.span != nullptr ? *input.view.span : timeline_.span),
+        span_(timeline_.span),
         waits_(waiting_calls(timeline_)),
         next_number_(input.first_number) {}
 

@@ -31,7 +31,7 @@ COMMENT = re.compile(r"//.*$", re.MULTILINE)
 PLACE = re.compile(r"^(\S+\.cpp):(\d+)(?=:\d+: )", re.MULTILINE)
 
 
-# What is looked at together: at the end of the suite no processor shall wait long for another one.
+# Lines per unit. Small units keep all processors busy until the suite ends.
 LINES_OF_A_UNIT = 2000
 
 

@@ -130,7 +130,7 @@ assert lines == [5], lines
 
 
 def test_what_a_signals_handler_raises_meanwhile_is_the_programs(run_compiled):
-    # The signal comes while the driver is asked; its handler runs in the first code of Python behind that.
+    # The signal arrives while the driver is asked. Its handler runs with the next Python code.
     run_compiled("""
 import signal
 class Alarm(Exception):

@@ -73,7 +73,7 @@ def test_only_what_no_shard_has_done_is_left(script):
 
 
 def test_every_slow_test_is_there(script):
-    """A pattern that matches no test would be of one that was renamed, and runs."""
+    """A pattern that matches nothing is the old name of a test, which --quick would run."""
     names = {test["name"] for test in script.listed_tests(script.RELEASE)}
     assert [one for one in script.SLOW_TESTS if not fnmatch.filter(names, one)] == []
 

@@ -14,7 +14,7 @@ class RecentAnswers {
  public:
   void clear() noexcept { count_ = 0; }
 
-  // nullptr: there is none in this age.
+  // nullptr if no answer of this age matches.
   template <typename Matches>
   const Answer* find(std::uint32_t age, Matches matches) noexcept {
     if (age != age_) {

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t kThreeRounds = 3;
 
-// Uploads of `pieces` buffers in turn, each with a launch behind it; with `has_ends`, another one ends each round.
+// Uploads `pieces` buffers in turn and launches a kernel after each. With `has_ends`, each round ends with one more
+// launch.
 class Rounds {
  public:
   Rounds(int pieces, bool has_ends) : pieces_(pieces), has_ends_(has_ends) {}

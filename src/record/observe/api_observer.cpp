@@ -78,7 +78,7 @@ bool ApiObserver::subscribe(const cuda::Cupti& cupti, const Options& options, st
   cupti_ = &cupti;
   detail_ = options.detail;
   has_stacks_ = options.has_stacks;
-  is_detaching_noted_ = options.may_detach;
+  is_detaching_noted_.store(options.may_detach, std::memory_order_relaxed);
   content_.configure(options);
   const std::lock_guard lock(subscriber_mutex_);
   for (ContextDevice& device : devices_) device.packed.store(0, std::memory_order_relaxed);
@@ -97,7 +97,7 @@ bool ApiObserver::subscribe(const cuda::Cupti& cupti, const Options& options, st
   }
   is_subscribed_ = true;
   // What is called in this recording will not be known.
-  if (!is_detaching_noted_) must_stay_attached_.store(true, std::memory_order_release);
+  if (!options.may_detach) must_stay_attached_.store(true, std::memory_order_release);
   const std::uint32_t failures = enable_calls(CallbackDomain::kRuntimeApi) + enable_calls(CallbackDomain::kDriverApi);
   if (failures > 0) losses_.add(Loss::kCuptiCallFailed, failures);
   if (content_.has_managed_memory()) watch_managed_memory();  // of a recording before
@@ -196,7 +196,7 @@ void ApiObserver::on_api(CallbackDomain domain, std::uint32_t id, const cuda::Ap
   }
   if (!is_listening_.load(std::memory_order_relaxed)) {
     if (call.site == cuda::CallbackSite::kEnter) *call.slot = 0;
-    if (is_detaching_noted_) handover_.mine();
+    if (is_detaching_noted_.load(std::memory_order_relaxed)) handover_.mine();
     return;
   }
   ThreadBuffer* buffer = handover_.mine();

@@ -109,7 +109,8 @@ class ApiObserver {
   bool is_subscribed_ = false;  // the recorder itself
   Detail detail_ = Detail::kFull;
   bool has_stacks_ = true;
-  bool is_detaching_noted_ = false;
+  // Read while a session begins, too: threads are noted between the sessions.
+  std::atomic<bool> is_detaching_noted_{false};
   ProfilerRange profiler_range_ = nullptr;
   std::atomic<bool> is_listening_{false};
   std::atomic<bool> is_managed_memory_watched_{false};

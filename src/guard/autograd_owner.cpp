@@ -30,20 +30,36 @@ struct StringOfTorch {
   std::size_t unused;
 };
 
+StringOfTorch string_of_torch(const std::string& text) noexcept {
+  return {text.data(), text.size(), text.capacity(), 0};
+}
+
+// A std::shared_ptr<c10::SafePyObject>, which is passed by its address.
+struct PointerOfTorch {
+  void* object;
+  void* count;
+};
+
 // at::impl::ThreadLocalPythonObjects::contains(const std::string&)
 using Contains = bool (*)(const StringOfTorch&);
 constexpr const char* kContains =
     "_ZN2at4impl24ThreadLocalPythonObjects8containsERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE";
 
-Contains find_contains() noexcept {
-  static std::atomic<Contains> found{nullptr};
-  Contains contains = found.load(std::memory_order_acquire);
-  if (contains != nullptr) return contains;
+// at::impl::ThreadLocalPythonObjects::set(const std::string&, std::shared_ptr<c10::SafePyObject>)
+using Set = void (*)(const StringOfTorch&, PointerOfTorch*);
+constexpr const char* kSet =
+    "_ZN2at4impl24ThreadLocalPythonObjects3setERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
+    "St10shared_ptrIN3c1012SafePyObjectEE";
+
+template <typename Function>
+Function find_in_torch(std::atomic<Function>& found, const char* name) noexcept {
+  Function function = found.load(std::memory_order_acquire);
+  if (function != nullptr) return function;
   void* library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return nullptr;
-  contains = reinterpret_cast<Contains>(dlsym(library, kContains));
-  found.store(contains, std::memory_order_release);
-  return contains;
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  found.store(function, std::memory_order_release);
+  return function;
 }
 
 }  // namespace
@@ -53,9 +69,18 @@ TURNPIKE_HOT bool does(ThisThread& thread, Work work) noexcept {
   return thread.work == work;
 }
 
+void leave_mark(const std::string& mark) noexcept {
+  static std::atomic<Set> found{nullptr};
+  const Set set = find_in_torch(found, kSet);
+  // No object: to drop one, the thread would need the GIL at its end, and abort where Python has ended before.
+  PointerOfTorch nothing{};
+  if (set != nullptr) set(string_of_torch(mark), &nothing);
+}
+
 bool has_mark(const std::string& mark) noexcept {
-  const Contains contains = find_contains();
-  return contains != nullptr && contains({mark.data(), mark.size(), mark.capacity(), 0});
+  static std::atomic<Contains> found{nullptr};
+  const Contains contains = find_in_torch(found, kContains);
+  return contains != nullptr && contains(string_of_torch(mark));
 }
 
 }  // namespace turnpike::guard

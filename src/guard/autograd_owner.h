@@ -11,8 +11,10 @@ namespace turnpike::guard {
 // kPinning, as loaders use it to pin memory. That one serves steps that come later, whatever block is open now.
 bool does(ThisThread& thread, Work work) noexcept;
 
-// Whether PyTorch's state of this thread holds the mark: it takes the state of the thread that called backward() along
-// to those that work for it. False without PyTorch.
+// Leaves a mark in PyTorch's state of this thread, which it takes along from the thread that calls backward() to those
+// that work for it. Nothing without PyTorch.
+void leave_mark(const std::string& mark) noexcept;
+// Whether this thread's state holds the mark. False without PyTorch.
 bool has_mark(const std::string& mark) noexcept;
 
 }  // namespace turnpike::guard

@@ -1,7 +1,4 @@
 // The doors of the library. No exception leaves here; what the hooks throw does not pass through.
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <memory>
 #include <string>
 
@@ -76,8 +73,7 @@ TURNPIKE_EXPORT uint64_t turnpike_guard_enter(const char* rules) {
 
 TURNPIKE_EXPORT uint64_t turnpike_guard_begin(const char* rules, int is_told) {
   try {
-    const bool is_prepared =
-        guard::are_slots_fresh() && guard::is_marked() && (is_told != 0 || guard::is_outside_seen());
+    const bool is_prepared = guard::are_slots_fresh() && (is_told != 0 || guard::is_outside_seen());
     return is_prepared ? enter(rules) : 0;
   } catch (...) {
     return 0;
@@ -141,11 +137,6 @@ TURNPIKE_EXPORT int turnpike_guard_self_time(uint64_t* count, uint64_t* ns) {
   *count = spent.count;
   *ns = kTickRate.ns_of(spent.ticks);
   return turnpike::is_self_time_counted() ? 1 : 0;
-}
-
-TURNPIKE_EXPORT const char* turnpike_guard_autograd_mark(void) {
-  guard::set_is_marked();
-  return kept([] { return guard::autograd_mark(syscall(SYS_gettid)); });
 }
 
 TURNPIKE_EXPORT int InitializeInjection(void) {

@@ -60,9 +60,6 @@ int turnpike_guard_learn_context(const void* inner, const void* outer);
  * the CUDA functions themselves. 0: that is not counted, and both are 0. */
 int turnpike_guard_self_time(uint64_t* count, uint64_t* ns);
 
-/* By what name torch._C._stash_obj_in_tls marks the calling thread for autograd's threads, to be done now. */
-const char* turnpike_guard_autograd_mark(void);
-
 /* What the driver calls inside cuInit when CUDA_INJECTION64_PATH names this library: enters the block of TURNPIKE_GUARD
  * for the whole process. */
 int InitializeInjection(void);

@@ -13,7 +13,6 @@ struct alignas(64) ThisThread {
   Found* found = nullptr;      // what reach_of_this_thread() found the last time
   long id = 0;                 // 0: not asked for
   Work work = Work::kUnknown;  // autograd_owner.h
-  bool is_marked = false;      // for autograd's threads
   bool is_judging = false;     // a hook that is called meanwhile, as by what the judge itself asks, is not judged
   bool is_judged = false;      // what the recorder hears now was judged by a hook
   bool is_ending = false;      // others' destructors may still call us

@@ -65,6 +65,14 @@ long this_thread_id() noexcept {
   return thread.id;
 }
 
+// By what name autograd's threads know that they work for this one. Left anew in each block: a hook of backward() may
+// have a state of its own, which ends with it.
+std::string mark_this_thread() {
+  std::string mark = "turnpike.guard." + std::to_string(this_thread_id());
+  leave_mark(mark);
+  return mark;
+}
+
 // With the registry's lock held.
 std::vector<Entered>::iterator find(std::uint64_t number) noexcept {
   auto& entered = registry().entered;
@@ -186,7 +194,6 @@ void after_fork_in_child() noexcept {
   note_change();
   g_entered_count.store(all.everywhere == nullptr ? 0 : 1, std::memory_order_relaxed);
   this_thread().id = 0;
-  this_thread().is_marked = false;
   all.mutex.unlock();
 }
 
@@ -203,6 +210,7 @@ TURNPIKE_HOT bool is_anything_guarded() noexcept {
 
 std::uint64_t enter(std::shared_ptr<Scope> scope) {
   handle_forks();
+  std::string mark = mark_this_thread();
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   all.entered.push_back({.number = all.next_number,
@@ -210,7 +218,7 @@ std::uint64_t enter(std::shared_ptr<Scope> scope) {
                          .python_thread = python_thread(),
                          .context = python_context(),
                          .is_paused = false,
-                         .mark = autograd_mark(this_thread_id()),
+                         .mark = std::move(mark),
                          .scope = std::move(scope)});
   note_change();
   g_entered_count.fetch_add(1, std::memory_order_relaxed);
@@ -225,14 +233,13 @@ void pause(std::uint64_t number) noexcept {
 }
 
 void resume(std::uint64_t number) noexcept {
+  std::string mark = mark_this_thread();
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   const auto found = find(number);
   if (found == all.entered.end()) return;
-  if (found->thread_id != this_thread_id()) {
-    found->thread_id = this_thread_id();
-    found->mark = autograd_mark(found->thread_id);
-  }
+  found->thread_id = this_thread_id();
+  found->mark = std::move(mark);
   found->python_thread = python_thread();
   found->context = python_context();
   found->is_paused = false;
@@ -300,18 +307,6 @@ TURNPIKE_HOT const Reach* reach_of_this_thread(ThisThread& thread) {
     find_again(found, generation, contexts);
   }
   return found.reach.scopes.empty() ? nullptr : &found.reach;
-}
-
-void set_is_marked() noexcept {
-  this_thread().is_marked = true;
-}
-
-bool is_marked() noexcept {
-  return this_thread().is_marked;
-}
-
-std::string autograd_mark(long thread_id) {
-  return "turnpike.guard." + std::to_string(thread_id);
 }
 
 }  // namespace turnpike::guard

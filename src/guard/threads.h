@@ -68,11 +68,4 @@ bool leave_if_uneventful(std::uint64_t number) noexcept;
 void enter_everywhere(std::shared_ptr<Scope> scope);
 std::shared_ptr<Scope> everywhere() noexcept;
 
-// Notes that PyTorch has the calling thread's autograd_mark(), and whether it has.
-void set_is_marked() noexcept;
-bool is_marked() noexcept;
-
-// By what name a thread leaves a mark that PyTorch takes along to autograd's threads (torch._C._stash_obj_in_tls).
-std::string autograd_mark(long thread_id);
-
 }  // namespace turnpike::guard

@@ -5,10 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 
 extern "C" {
 // libcudart
@@ -32,15 +33,23 @@ extern PyObject* PyExc_RuntimeError;
 
 #define EXPORT __attribute__((visibility("default"), noinline))
 
+namespace c10 {
+struct SafePyObject {};
+}  // namespace c10
+
 namespace at {
 namespace impl {
 // The state of a thread that the engine of autograd takes along.
-thread_local std::set<std::string> t_marks;
+thread_local std::map<std::string, std::shared_ptr<c10::SafePyObject>> t_objects;
 struct ThreadLocalPythonObjects {
   EXPORT static bool contains(const std::string& key);
+  EXPORT static void set(const std::string& key, std::shared_ptr<c10::SafePyObject> value);
 };
 bool ThreadLocalPythonObjects::contains(const std::string& key) {
-  return t_marks.contains(key);
+  return t_objects.contains(key);
+}
+void ThreadLocalPythonObjects::set(const std::string& key, std::shared_ptr<c10::SafePyObject> value) {
+  t_objects[key] = std::move(value);
 }
 }  // namespace impl
 
@@ -104,8 +113,8 @@ void waits_without_exceptions() noexcept {
 // An engine of autograd: its own thread, with the state of the thread that called it.
 void run_backward(const char* name) {
   std::exception_ptr error;
-  std::thread worker([&, marks = at::impl::t_marks] {
-    at::impl::t_marks = marks;
+  std::thread worker([&, objects = at::impl::t_objects] {
+    at::impl::t_objects = objects;
     pthread_setname_np(pthread_self(), name);
     try {
       at::_ops::item::call(0);
@@ -159,14 +168,11 @@ EXPORT PyObject* fail_and_unwind() {
 EXPORT PyObject* backward(int is_autograd) {
   return bound([=] { run_backward(is_autograd ? "pt_autograd_0" : "worker"); });
 }
-EXPORT PyObject* mark(const char* key) {
-  at::impl::t_marks.insert(key);
-  return PyLong_FromLong(0);
-}
 // Makes the calling thread, which may run Python, one of autograd's: as for a hook of the backward pass.
 EXPORT PyObject* work_for_autograd(const char* key) {
   pthread_setname_np(pthread_self(), "pt_autograd_1");
-  return mark(key);
+  at::impl::ThreadLocalPythonObjects::set(key, nullptr);
+  return PyLong_FromLong(0);
 }
 // Without anybody who catches: as C code does.
 EXPORT int uncaught() {

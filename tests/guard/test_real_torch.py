@@ -43,7 +43,6 @@ def test_a_wait_raises_at_its_line_through_pytorchs_own_handlers(run):
                 assert (error.kind, error.line, error.function, error.exact) == ("sync", 5, "step", True), vars(error)
             else:
                 raise AssertionError
-        assert torch._C._is_key_in_tls(__import__("turnpike._guard.library", fromlist=["call"]).call("autograd_mark"))
     """)
 
 
@@ -66,14 +65,42 @@ def test_slots_are_found_in_each_module_and_given_back(run):
 def test_the_state_that_pytorch_takes_along_holds_the_mark(run):
     run("""
         import threading
-        key = "turnpike.guard.1"
-        torch._C._stash_obj_in_tls(key, True)
-        assert torch._C._is_key_in_tls(key)
+        key = f"turnpike.guard.{threading.get_native_id()}"
+        def is_marked():
+            return torch._C._is_key_in_tls(key)
+        def is_marked_in_a_block(*_):
+            with tp.guard(d2h="disallow"):
+                found.append(is_marked())
         found = []
-        thread = threading.Thread(target=lambda: found.append(torch._C._is_key_in_tls(key)))
+        y = torch.ones(1, requires_grad=True) * 2
+        y.register_hook(is_marked_in_a_block)
+        y.backward()  # its hooks have a state of their own
+        found.append(is_marked())
+        is_marked_in_a_block()
+        thread = threading.Thread(target=lambda: found.append(is_marked()))
         thread.start()
         thread.join()
-        assert found == [False]
+        assert found == [True, False, True, False], found
+    """)
+
+
+def test_a_thread_that_had_a_block_needs_no_gil_to_end(run):
+    # Where Python has ended meanwhile, a thread that waits for the GIL in a destructor of PyTorch aborts the process.
+    run("""
+        import ctypes, sys, threading, time
+        def work():
+            with tp.guard(d2h="disallow"):
+                pass
+        libc = ctypes.PyDLL(None)  # keeps the GIL
+        sys.setswitchinterval(60)
+        for _ in range(50):  # a thread may get the GIL before the main thread does
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+            task = f"/proc/self/task/{thread.native_id}".encode()
+            until = time.monotonic() + 5
+            while libc.access(task, 0) == 0:
+                assert time.monotonic() < until, "it waits for the GIL"
     """)
 
 

@@ -108,11 +108,10 @@ def test_autograds_thread_raises_for_the_thread_that_waits_in_backward(run):
 def test_a_hook_on_autograds_thread_raises_at_its_line(run):
     run("""
         import threading
-        from turnpike._guard.library import call
         def hook(key, caught):
             torch.work_for_autograd(key.encode())
             try:
-                torch.item()  # line 8
+                torch.item()  # line 7
             except RuntimeError as error:
                 caught.append(str(error))
         def backward(key):
@@ -121,11 +120,12 @@ def test_a_hook_on_autograds_thread_raises_at_its_line(run):
             worker.start()
             worker.join()
             return caught
+        mark = f"turnpike.guard.{threading.get_native_id()}"
         with tp.guard(d2h="disallow"):
-            caught = backward(call("autograd_mark"))
-            assert len(caught) == 1 and "at train.py:8 in hook()" in caught[0], caught
+            caught = backward(mark)
+            assert len(caught) == 1 and "at train.py:7 in hook()" in caught[0], caught
             assert not backward("turnpike.guard.1")
-        assert not backward(call("autograd_mark"))
+        assert not backward(mark)
     """)
 
 

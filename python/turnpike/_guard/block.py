@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 import logging
-import sys
 from types import TracebackType
 
 from turnpike._guard import log, moves
@@ -13,14 +12,6 @@ from turnpike._guard.errors import TransferError, error_of, transfer_error
 from turnpike._guard.library import call, functions
 
 _is_told = 0  # 1: what a process that nothing records does not see was said
-
-
-def _mark_for_autograd() -> None:
-    """Lets PyTorch's threads that run a backward pass know which thread waits for it."""
-    torch = sys.modules.get("torch")
-    stash = getattr(getattr(torch, "_C", None), "_stash_obj_in_tls", None)
-    if stash is not None:
-        stash(call("autograd_mark"), True)
 
 
 @functools.cache
@@ -32,7 +23,6 @@ def is_ready(strict: bool) -> bool:
     """Takes the slots of the loaded PyTorch. Returns False, and says so once, if it has no CUDA."""
     global _is_told
     if call("take_slots"):
-        _mark_for_autograd()
         if not call("sees_outside"):
             _say_once(
                 logging.INFO, "nothing records this process: of copies by libraries outside PyTorch nothing is known"

@@ -36,7 +36,6 @@ def _open() -> dict[str, Any]:
         ("move", text, [text, number]),
         ("raised", text, [text]),
         ("learn_context", ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p]),
-        ("autograd_mark", text, []),
         ("self_time", ctypes.c_int, [ctypes.POINTER(number)] * 2),
         ("logged", text, []),
         ("unmatched", text, []),

@@ -3,7 +3,6 @@
 import ctypes
 import os
 import sys
-import types
 
 LIBRARY = ctypes.PyDLL(os.environ["FAKE_TORCH"])
 CUDART = ctypes.CDLL(os.environ["FAKE_CUDART"])
@@ -22,10 +21,9 @@ def _function(name):
 item, synchronize, blocking_copy, allocate = map(_function, ("item", "synchronize", "blocking_copy", "allocate"))
 upload, copy_between, backward = map(_function, ("upload", "copy_between", "backward"))
 destroy, wait_noexcept, fail_and_unwind = map(_function, ("destroy", "wait_noexcept", "fail_and_unwind"))
-mark, work_for_autograd = map(_function, ("mark", "work_for_autograd"))
+work_for_autograd = _function("work_for_autograd")
 upload.argtypes = [ctypes.c_size_t, ctypes.c_int]
 upload_from = _function("upload_from")
 upload_from.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
-_C = types.SimpleNamespace(_stash_obj_in_tls=lambda key, value: mark(key.encode()))
 sys.modules["torch"] = sys.modules[__name__]

@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include "guard/tables_mutex.h"
+
 namespace turnpike::guard {
 
 std::string LogRow::json() const {
@@ -12,7 +14,7 @@ std::string LogRow::json() const {
 LogTable::Added LogTable::add(Event event) {
   auto& entry = rows_.at(*event.place)[static_cast<std::size_t>(event.kind)];
   const std::uint64_t bytes = event.crossing.bytes;
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(tables_mutex());
   LogRow* row = entry.load(std::memory_order_relaxed);
   const bool is_new = row == nullptr;
   if (is_new) {
@@ -28,7 +30,7 @@ LogTable::Added LogTable::add(Event event) {
 }
 
 std::vector<const LogRow*> LogTable::rows() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(tables_mutex());
   return {all_.begin(), all_.end()};
 }
 

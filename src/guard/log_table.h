@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -51,8 +50,7 @@ class LogTable {
   using Rows = std::array<std::atomic<LogRow*>, kKindCount>;
 
   PlaceTable<Rows> rows_;
-  mutable std::mutex mutex_;  // of those that add
-  std::vector<LogRow*> all_;
+  std::vector<LogRow*> all_;  // with tables_mutex()
   std::atomic<std::size_t> count_{0};
 };
 

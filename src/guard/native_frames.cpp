@@ -3,11 +3,12 @@
 #include <dlfcn.h>
 #include <unwind.h>
 
-#include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include "base/operator_name.h"
 #include "guard/landing.h"
+#include "guard/tables_mutex.h"
 #include "record/stacks/loaded_module.h"
 
 namespace turnpike::guard {
@@ -32,15 +33,18 @@ const Range& own_range() {
 
 // The operator whose function begins at `function`. dladdr searches all names of a library of PyTorch: once each.
 const std::string& operator_at(void* function) {
-  static std::mutex mutex;
   static auto& operators = *new std::unordered_map<void*, std::string>;  // threads may outlive main
-  const std::lock_guard lock(mutex);
-  const auto [known, is_new] = operators.try_emplace(function);
-  Dl_info info{};
-  if (is_new && dladdr(function, &info) != 0 && info.dli_sname != nullptr) {
-    if (const auto structure = operator_structure(info.dli_sname)) known->second = operator_name(*structure);
+  {
+    const std::lock_guard lock(tables_mutex());
+    if (const auto known = operators.find(function); known != operators.end()) return known->second;
   }
-  return known->second;
+  std::string name;
+  Dl_info info{};
+  if (dladdr(function, &info) != 0 && info.dli_sname != nullptr) {
+    if (const auto structure = operator_structure(info.dli_sname)) name = operator_name(*structure);
+  }
+  const std::lock_guard lock(tables_mutex());
+  return operators.try_emplace(function, std::move(name)).first->second;
 }
 
 struct Walk {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 
 #include "base/compiled_file.h"
 #include "base/hot.h"
 #include "base/site_pattern.h"
+#include "guard/tables_mutex.h"
 #include "record/stacks/compiled_lines.h"
 #include "record/stacks/python_end.h"
 #include "record/stacks/python_stack.h"
@@ -106,22 +106,17 @@ const Place& unkept(Place made) {
   return t_place;
 }
 
-// Those that are kept, by the hash of the stack.
-struct Places {
-  std::mutex mutex;
-  std::unordered_map<std::uint64_t, std::unique_ptr<Place>> known;
-};
-
+// Those that are kept, by the hash of the stack. With tables_mutex().
+using Places = std::unordered_map<std::uint64_t, std::unique_ptr<Place>>;
 Places& places() {
   static auto& all = *new Places;  // threads may outlive main
   return all;
 }
 
 const Place* known_place(std::uint64_t hash) {
-  Places& all = places();
-  const std::lock_guard lock(all.mutex);
-  const auto known = all.known.find(hash);
-  return known == all.known.end() ? nullptr : known->second.get();
+  const std::lock_guard lock(tables_mutex());
+  const auto known = places().find(hash);
+  return known == places().end() ? nullptr : known->second.get();
 }
 
 [[gnu::noinline, gnu::cold]] const Place& keep_place(const record::PythonStack& stack, bool may_wait) {
@@ -136,11 +131,10 @@ const Place* known_place(std::uint64_t hash) {
     if (!add_sources(frames)) return unkept(make_place(std::move(frames)));
   }
   auto place = std::make_unique<Place>(make_place(std::move(frames)));
-  Places& all = places();
-  const std::lock_guard lock(all.mutex);
-  if (all.known.size() >= kMaxPlaces) return unkept(std::move(*place));
-  place->number = static_cast<std::uint32_t>(all.known.size());
-  return *all.known.try_emplace(stack.hash, std::move(place)).first->second;
+  const std::lock_guard lock(tables_mutex());
+  if (places().size() >= kMaxPlaces) return unkept(std::move(*place));
+  place->number = static_cast<std::uint32_t>(places().size());
+  return *places().try_emplace(stack.hash, std::move(place)).first->second;
 }
 
 }  // namespace
@@ -175,14 +169,6 @@ TURNPIKE_HOT PlaceLately& PlacesLately::find(std::uintptr_t& evaluator, bool may
   PlaceLately& entry = place.is_kept() ? at : places_.back();
   entry = {.hash = hash, .place = &place, .is_usual = !place.is_compiling && !place.is_own_move};
   return entry;
-}
-
-void before_fork_of_places() noexcept {
-  places().mutex.lock();
-}
-
-void after_fork_of_places() noexcept {
-  places().mutex.unlock();
 }
 
 }  // namespace turnpike::guard

@@ -58,8 +58,4 @@ class PlacesLately {
   std::array<PlaceLately, kCount + 1> places_{};  // the last one: what is not kept
 };
 
-// Around a fork: no other thread holds the places then.
-void before_fork_of_places() noexcept;
-void after_fork_of_places() noexcept;
-
 }  // namespace turnpike::guard

@@ -1,8 +1,9 @@
 #include "guard/prepared_rules.h"
 
 #include <map>
-#include <mutex>
 #include <string>
+
+#include "guard/tables_mutex.h"
 
 namespace turnpike::guard {
 namespace {
@@ -80,22 +81,18 @@ void PreparedRules::add_matched(std::map<std::string, bool>& matched) const {
 
 namespace {
 
-// What was prepared, by its text.
-struct Prepared {
-  std::mutex mutex;
-  std::map<std::string, std::shared_ptr<PreparedRules>, std::less<>> known;
-};
-
+// By its text. With tables_mutex().
+using Prepared = std::map<std::string, std::shared_ptr<PreparedRules>, std::less<>>;
 Prepared& prepared() {
-  static auto& all = *new Prepared;
+  static auto& all = *new Prepared;  // threads may outlive main
   return all;
 }
 
 }  // namespace
 
 Result<std::shared_ptr<PreparedRules>> prepare_rules(std::string_view text) {
-  auto& [mutex, known] = prepared();
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(tables_mutex());
+  Prepared& known = prepared();
   if (const auto found = known.find(text); found != known.end()) return found->second;
   auto rules = parse_rules(text);
   if (!rules) return rules.error();
@@ -106,8 +103,8 @@ Result<std::shared_ptr<PreparedRules>> prepare_rules(std::string_view text) {
 }
 
 std::string unmatched_allowances() {
-  auto& [mutex, known] = prepared();
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(tables_mutex());
+  Prepared& known = prepared();
   std::map<std::string, bool> matched;
   for (const auto& [text, rules] : known) rules->add_matched(matched);
   std::string lines;

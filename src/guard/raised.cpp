@@ -1,7 +1,8 @@
 #include "guard/raised.h"
 
 #include <deque>
-#include <mutex>
+
+#include "guard/tables_mutex.h"
 
 namespace turnpike::guard {
 namespace {
@@ -13,7 +14,7 @@ struct Raised {
   bool is_exact;
 };
 
-std::mutex g_mutex;
+// With tables_mutex().
 std::deque<Raised>& all_raised() {
   static auto& all = *new std::deque<Raised>;  // threads may outlive main
   return all;
@@ -25,7 +26,7 @@ const char* keep_raised(Event event, bool is_exact) {
   if (!is_exact && !event.crossing.is_over) event.text += " (it was called earlier, where no exception could leave)";
   thread_local std::string t_text;
   t_text = event.text;
-  const std::lock_guard lock(g_mutex);
+  const std::lock_guard lock(tables_mutex());
   auto& all = all_raised();
   all.push_back({std::move(event), is_exact});
   if (all.size() > kKept) all.pop_front();
@@ -33,7 +34,7 @@ const char* keep_raised(Event event, bool is_exact) {
 }
 
 std::string find_raised(std::string_view text) {
-  const std::lock_guard lock(g_mutex);
+  const std::lock_guard lock(tables_mutex());
   const auto& all = all_raised();
   for (auto one = all.rbegin(); one != all.rend(); ++one) {
     if (text.find(one->event.text) == std::string_view::npos) continue;

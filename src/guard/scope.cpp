@@ -1,6 +1,7 @@
 #include "guard/scope.h"
 
 #include "base/hot.h"
+#include "guard/tables_mutex.h"
 
 namespace turnpike::guard {
 namespace {
@@ -42,14 +43,14 @@ bool Scope::is_warm(const Place& place, Kind kind) {
 bool Scope::log(Event event) {
   const LogTable::Added added = log_.add(std::move(event));
   if (!added.is_new) return false;
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(tables_mutex());
   new_rows_.push_back(&added.row);
   has_new_.store(true, std::memory_order_release);
   return true;
 }
 
 void Scope::defer(const Event& event) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(tables_mutex());
   if (deferred_.size() < kMaxDeferred) {
     deferred_.push_back(event);
     g_deferred_count.fetch_add(1, std::memory_order_release);
@@ -58,7 +59,7 @@ void Scope::defer(const Event& event) {
 }
 
 bool Scope::take_deferred(Event& event) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(tables_mutex());
   if (deferred_.empty()) return false;
   event = std::move(deferred_.front());
   deferred_.erase(deferred_.begin());
@@ -69,7 +70,7 @@ bool Scope::take_deferred(Event& event) {
 
 std::string Scope::json() const {
   if (is_uneventful()) return {};
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(tables_mutex());
   std::string logged;
   for (const LogRow* row : new_rows_) logged += (logged.empty() ? "" : ",") + row->json();
   std::string deferred;

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,7 +66,7 @@ class Scope {
   const std::unique_ptr<Seen> seen_;  // nullptr: there is no warm-up
   std::atomic<bool> has_new_{false};
   std::atomic<std::size_t> deferred_count_{0};
-  mutable std::mutex mutex_;  // of what follows
+  // With tables_mutex().
   std::vector<const LogRow*> new_rows_;
   std::vector<Event> deferred_;
 };

@@ -12,6 +12,7 @@
 #include "base/hot.h"
 #include "guard/autograd_owner.h"
 #include "guard/python_context.h"
+#include "guard/tables_mutex.h"
 #include "record/stacks/compiled_lines.h"
 #include "record/stacks/python_stack.h"
 
@@ -174,13 +175,13 @@ void note_change() noexcept {
 
 void before_fork() noexcept {
   registry().mutex.lock();
-  before_fork_of_places();
+  tables_mutex().lock();
   record::before_fork_of_compiled_lines();
 }
 
 void after_fork() noexcept {
   record::after_fork_of_compiled_lines();
-  after_fork_of_places();
+  tables_mutex().unlock();
   registry().mutex.unlock();
 }
 
@@ -188,7 +189,7 @@ void after_fork() noexcept {
 // around the whole process holds on.
 void after_fork_in_child() noexcept {
   record::after_fork_of_compiled_lines();
-  after_fork_of_places();
+  tables_mutex().unlock();
   Registry& all = registry();
   all.entered.clear();
   note_change();

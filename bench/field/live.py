@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import random
 import signal
 import subprocess
 import threading
@@ -12,6 +13,7 @@ import time
 from typing import Any
 
 MARK = "field: "  # as in programs/_clock.py
+WAKING_S = 0.005  # until every thread has run, and is where it shall be
 
 
 def surroundings(folder: str) -> dict[str, str]:
@@ -20,6 +22,13 @@ def surroundings(folder: str) -> dict[str, str]:
     # One program among many that start at the same time.
     settings["TORCHINDUCTOR_COMPILE_THREADS"] = "4"
     return os.environ | settings
+
+
+def _bind(task: int, cores: set[int]) -> None:
+    try:
+        os.sched_setaffinity(task, cores)
+    except ProcessLookupError:
+        pass  # it has ended
 
 
 class Died(RuntimeError):
@@ -70,8 +79,19 @@ class Live:
         self._signal(signal.SIGSTOP)
         os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
-    def resume(self) -> None:
+    def resume(self, drawn: random.Random) -> None:
+        """Lets it go on. Each of its threads wakes up on a core drawn anew.
+
+        A thread stays on its core, and some cores of a shared machine are slower than others: a process that had the
+        same cores in all of its blocks would differ from one like it.
+        """
+        cores = sorted(os.sched_getaffinity(0))
+        for task in self._tasks():
+            _bind(task, {drawn.choice(cores)})
         self._signal(signal.SIGCONT)
+        time.sleep(WAKING_S)
+        for task in self._tasks():
+            _bind(task, set(cores))
 
     def wait(self, seconds: float) -> int:
         """Lets it end by itself. Its exit code."""
@@ -92,6 +112,17 @@ class Live:
                 stream.close()
             except (OSError, ValueError):
                 pass
+
+    def _tasks(self) -> list[int]:
+        """The threads of its processes, which are in a session of their own."""
+        tasks = []
+        for process in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if os.getsid(int(process)) == self._process.pid:
+                    tasks += map(int, os.listdir(f"/proc/{process}/task"))
+            except OSError:
+                pass  # it has ended
+        return tasks
 
     def _signal(self, number: int) -> None:
         try:

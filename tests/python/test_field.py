@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import random
 import re
 import stat
 import subprocess
@@ -385,6 +386,50 @@ def test_a_process_that_says_nothing_is_given_up(tmp_path):
     finally:
         live.end()
     assert live.wait(0) < 0
+
+
+WAITS = """
+import os, sys, threading
+workers = [threading.Thread(target=threading.Event().wait, daemon=True) for _ in range(3)]
+for worker in workers:
+    worker.start()
+child = os.fork()
+if child == 0:
+    threading.Event().wait()
+print("field: " + str([child, *(one.native_id for one in [threading.main_thread(), *workers])]), flush=True)
+for line in sys.stdin:
+    print('field: {"step_us": 1.0}', flush=True)
+"""
+
+
+def test_each_thread_wakes_up_on_a_core_drawn_anew(tmp_path, monkeypatch):
+    bound = []
+
+    def bind(task, cores):
+        bound.append((task, set(cores)))
+        os_bind(task, cores)
+
+    os_bind = os.sched_setaffinity
+    monkeypatch.setattr(os, "sched_setaffinity", bind)
+    everywhere = os.sched_getaffinity(0)
+    live = Live([sys.executable, "-c", WAITS], str(tmp_path / "log"), dict(os.environ), str(tmp_path))
+    try:
+        tasks = set(live.answer(30))
+        cores = random.Random(0)
+        drawn = set()
+        for _ in range(20):
+            live.pause()
+            bound.clear()
+            live.resume(cores)
+            first, then = bound[: len(tasks)], bound[len(tasks) :]
+            assert {task for task, _ in first} == {task for task, _ in then} == tasks
+            assert all(len(one) == 1 and one <= everywhere for _, one in first)
+            assert all(one == everywhere for _, one in then)
+            assert live.block(0, 1, 30) == 1.0
+            drawn |= {(task, *one) for task, one in first}
+        assert len(drawn) == len(tasks) * len(everywhere)
+    finally:
+        live.end()
 
 
 CLOCK = """

@@ -85,6 +85,7 @@ TEST(Flight, KeepsTheLastOfAProgram) {
   EXPECT_FALSE(trace.threads.empty());
   EXPECT_GT(trace.process.clock_samples.size(), 0u);
   EXPECT_EQ(trace.metadata("last_ms"), "400");
+  EXPECT_TRUE(trace.metadata("cpu").starts_with("cores=")) << trace.metadata("cpu");
 }
 
 // The same program, once with everything kept: cut to the window, it says the same.
@@ -281,6 +282,7 @@ TEST(Flight, IsKeptAfterASlowStep) {
   ASSERT_TRUE(files) << files.error().message;
   const Trace kept = read_trace(files->at(0));
   expect_consistent(kept);
+  EXPECT_TRUE(kept.metadata("cpu").starts_with("cores=")) << kept.metadata("cpu");
   const std::string why = kept.metadata("kept_because");
   EXPECT_NE(why.find("a step (train_step) took "), std::string::npos) << why;
   EXPECT_NE(why.find("step > 3 x median"), std::string::npos) << why;

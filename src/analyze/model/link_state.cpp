@@ -1,46 +1,16 @@
 // Reads the metadata keys `link.N`, `host_memory` and `from_files`.
 #include "analyze/model/link_state.h"
 
-#include <algorithm>
-#include <charconv>
 #include <string>
 #include <string_view>
 
+#include "analyze/model/metadata_words.h"
+
 namespace turnpike::analyze {
-namespace {
-
-template <typename Number>
-std::optional<Number> number_in(std::string_view text, int base = 10) {
-  Number number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-std::string_view value_of(const trace::Process& process, const std::string& key) {
-  const auto found = process.metadata.find(key);
-  return found == process.metadata.end() ? std::string_view() : found->second;
-}
-
-// Calls `take` with each word between spaces.
-template <typename Take>
-void for_each_word(std::string_view text, Take take) {
-  for (std::size_t start = 0; start < text.size();) {
-    const auto end = std::min(text.find(' ', start), text.size());
-    if (end > start) take(text.substr(start, end - start));
-    start = end + 1;
-  }
-}
-
-}  // namespace
-
 LinkState link_state_of(const trace::Process& process, std::uint32_t device) {
   LinkState state;
-  for_each_word(value_of(process, "link." + std::to_string(device)), [&](std::string_view word) {
-    const auto equals = word.find('=');
-    if (equals == std::string_view::npos) return;
-    const std::string_view key = word.substr(0, equals);
-    const auto number = number_in<std::uint32_t>(word.substr(equals + 1));
+  for_each_pair(value_of(process, "link." + std::to_string(device)), [&](std::string_view key, std::string_view value) {
+    const auto number = number_in<std::uint32_t>(value);
     if (!number) return;
     if (key == "generation") state.generation = number;
     if (key == "width") state.width = number;

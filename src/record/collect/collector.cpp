@@ -99,6 +99,7 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   has_traffic_ = options.has_link_traffic;
   host_nodes_.restart();
   mapped_files_.restart();
+  cpu_use_.restart();
   copies_at_last_read_ = 0;
   from_.status.restart();
   from_.strings.restart();
@@ -257,6 +258,7 @@ void Collector::turn(bool is_last, bool must_flush) {
   }
   if (collect_threads() || has_early_calls) last_call_ns_ = since_start;
   mapped_files_.look(since_start);
+  cpu_use_.look();
   // Calls of the time before it came back are still taken in the turn after.
   listen_for_device(since_start, collect_activities() || has_activities || is_aside || was_aside_);
   was_aside_ = is_aside;
@@ -274,6 +276,7 @@ void Collector::turn(bool is_last, bool must_flush) {
     add_versions(metadata_, cupti_);
     note_links(true);
     put_self_time(metadata_);
+    cpu_use_.put(metadata_);
     write_metadata();
     write_end();
   }
@@ -619,6 +622,7 @@ void Collector::keep_run(std::uint64_t number, const std::string& reason) {
   Metadata metadata = metadata_;
   add_versions(metadata, cupti_);
   put_self_time(metadata);
+  cpu_use_.put(metadata);
   if (!reason.empty()) metadata[trace::kKeptMetadata] = reason;
   if (!end_segment(realtime_ns())) return say_not_kept(errno);
   const int failure = ring_.keep(kept_run_path(run_directory_, number), writer_.end_bytes(), encode(metadata));

@@ -14,6 +14,7 @@
 #include "cuda/cupti.h"
 #include "record/collect/activity_decoder.h"
 #include "record/collect/activity_pool.h"
+#include "record/collect/cpu_use.h"
 #include "record/collect/host_nodes.h"
 #include "record/collect/link_traffic.h"
 #include "record/collect/link_watch.h"
@@ -173,6 +174,7 @@ class Collector {
   bool has_traffic_ = false;
   HostNodes host_nodes_;
   MappedFiles mapped_files_;
+  CpuUse cpu_use_;
   std::uint64_t copies_at_last_read_ = 0;
   ThreadSampler sampler_;
   bool has_samples_ = false;

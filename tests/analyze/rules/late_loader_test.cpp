@@ -14,9 +14,10 @@ constexpr const char* kLateLoader = "late_loader";
 enum class Sampled { kNothing, kDataSet, kWorkers };
 
 std::vector<Finding> late_loader_findings(std::int64_t loading_ns, std::int64_t kernel_ns,
-                                          Sampled sampled = Sampled::kNothing) {
+                                          Sampled sampled = Sampled::kNothing, const char* cpu = "") {
   StepProgram program;
   ProcessBuilder& builder = program.builder();
+  builder.process().metadata["cpu"] = cpu;
   const std::uint32_t to = program.stack(40, {"copy_", "to_dtype_layout"});
   const std::uint32_t loop = builder.python("train", "/home/me/train.py", 39);
   const char* library = "/opt/lib/python3.12/site-packages/torch/utils/data/";
@@ -74,6 +75,24 @@ TEST(LateLoader, TellsWhatReadyBatchesWouldSaveWhereTheAdviceReachesAPartOfIt) {
                                        " less, and this reaches a part of it: twice as many workers load twice as "
                                        "fast, as far as the CPU has cores for them");
   EXPECT_LT(part[0].saving_step_high_ns, part[0].saving_step_ns);
+}
+
+// What the workers do takes as much of the CPU again, at most.
+TEST(LateLoader, ReachesAllThatTwiceTheWorkersReachWhereTheCpuHasRoomForThem) {
+  const auto findings = [](const char* cpu) {
+    return late_loader_findings(6000 * kUs, 500 * kUs, Sampled::kWorkers, cpu);
+  };
+  const auto unknown = findings(""), room = findings("cores=4 busy=2.00"), full = findings("cores=4 busy=2.01");
+  ASSERT_EQ(room.size(), 1u);
+  EXPECT_GT(room[0].saving_step_low_ns, unknown.at(0).saving_step_low_ns);
+  EXPECT_EQ(room[0].saving_step_high_ns, unknown[0].saving_step_high_ns);
+  EXPECT_TRUE(room[0].saving_reason.ends_with(
+      "twice as many workers load twice as fast (of 4 CPU cores, 2.0 had nothing to do)"))
+      << room[0].saving_reason;
+  EXPECT_EQ(full.at(0).saving_step_low_ns, unknown[0].saving_step_low_ns);
+  EXPECT_TRUE(
+      full[0].saving_reason.ends_with("as far as the CPU has cores for them (of 4 CPU cores, 2.0 had nothing to do)"))
+      << full[0].saving_reason;
 }
 
 TEST(LateLoader, IsNotOneThatTheGpuHides) {

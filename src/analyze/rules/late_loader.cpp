@@ -20,6 +20,9 @@ constexpr std::size_t kFewGaps = 2;
 // More workers than this are more than most machines have cores for.
 constexpr std::int64_t kManyWorkers = 16;
 
+// What workers reach of what they could at best, where they may have to share cores.
+constexpr double kAtLeast = 0.6;
+
 // The waits for the batches that one place takes.
 struct Waits {
   Selection takers;  // the calls behind the waits
@@ -171,13 +174,21 @@ std::string evidence_of(const ProcessModel& model, const Waits& waits, const Loa
   return text;
 }
 
-// So many workers load a batch in the time that the rest of a step takes; 0: more than make sense.
+double wait_a_step_ns(const ProcessModel& model, const Waits& waits) {
+  return static_cast<double>(waits.total_ns()) / static_cast<double>(model.step_count());
+}
+
+// So many workers load a batch in the time that the rest of a step takes.
 std::int64_t workers_needed(const ProcessModel& model, const Waits& waits) {
-  const double wait_ns = static_cast<double>(waits.total_ns()) / static_cast<double>(model.step_count());
-  const double without_ns = step_ns_with(model, waits, true);
-  if (without_ns <= 0) return 0;
-  const auto count = static_cast<std::int64_t>(std::ceil(wait_ns / without_ns)) + 1;
-  return count > kManyWorkers ? 0 : count;
+  constexpr double kTooMany = 1e6;
+  const double rest_ns = std::max(step_ns_with(model, waits, true), 1.0);
+  return static_cast<std::int64_t>(std::min(std::ceil(wait_a_step_ns(model, waits) / rest_ns), kTooMany)) + 1;
+}
+
+// So many have a core each: the idle ones, and the one on which the main process loads now.
+std::int64_t workers_with_a_core(const ProcessModel& model) {
+  const auto cpu = cpu_use_of(model.process());
+  return cpu ? static_cast<std::int64_t>(std::min<double>(cpu->idle(), kManyWorkers - 1)) + 1 : kManyWorkers;
 }
 
 struct Advice {
@@ -188,15 +199,14 @@ struct Advice {
 };
 
 // The saving that the finding names is of the part that the advice reaches.
-std::string part_of_ready_batches(const ProcessModel& model, const Waits& waits, const std::string& reason) {
-  return "if each batch were ready, a step would take " + time_text(model.measured_step_ns() - rest_ns(model, waits)) +
+std::string part_of_ready_batches(const ProcessModel& model, double rest_ns, const std::string& reason) {
+  return "if each batch were ready, a step would take " + time_text(model.measured_step_ns() - rest_ns) +
          " less, and this reaches a part of it: " + reason;
 }
 
 // Workers need for a batch what a step takes with the wait in it; twice as many need half of that. They reach it where
 // the CPU could do all that it does twice (bench/field: timm_jpeg and dcgan, 0.94 and more of it).
 Reach reach_of_twice_the_workers(const ProcessModel& model, const Waits& waits) {
-  constexpr double kAtLeast = 0.6;
   const auto cpu = cpu_use_of(model.process());
   const bool has_room = cpu && cpu->idle() >= cpu->busy;
   const double step_ns = model.measured_step_ns();
@@ -208,18 +218,30 @@ Reach reach_of_twice_the_workers(const ProcessModel& model, const Waits& waits) 
   if (cpu) reason += " (" + idle_cores_text(*cpu) + ')';
   return {.low = has_room ? reached : kAtLeast * reached,
           .high = reached,
-          .reason = part_of_ready_batches(model, waits, reason)};
+          .reason = part_of_ready_batches(model, rest, reason)};
+}
+
+// Too few to hide the loading: a step lasts until they have loaded a batch.
+Reach reach_of_few_workers(const ProcessModel& model, const Waits& waits, std::int64_t workers) {
+  const double step_ns = model.measured_step_ns();
+  const double rest_ns = step_ns_with(model, waits, true);
+  const double loading_ns = std::max(rest_ns, wait_a_step_ns(model, waits) / static_cast<double>(workers));
+  const double reached = std::clamp((step_ns - loading_ns) / std::max(step_ns - rest_ns, 1.0), 0.0, 1.0);
+  const std::string count = workers == 1 ? "one worker loads" : std::to_string(workers) + " workers load";
+  std::string reason = count + " a batch in " + time_text(loading_ns);
+  if (const auto cpu = cpu_use_of(model.process())) reason += " (" + idle_cores_text(*cpu) + ')';
+  return {.low = kAtLeast * reached, .high = reached, .reason = part_of_ready_batches(model, rest_ns, reason)};
 }
 
 // The change is that each batch is ready, of which this reaches a part that may be none: so other findings about the
 // same uploads stay beside it. When a batch is there, it also was brought up ahead.
 Reach reach_of_a_thread(const ProcessModel& model, const Waits& waits) {
   constexpr double kAtMost = 0.6;
-  const double uploads_ns = rest_ns(model, waits) - step_ns_with(model, waits, true);
+  const double rest = rest_ns(model, waits);
   return {.low = 0,
           .high = kAtMost,
-          .adds_ns = std::max(uploads_ns, 0.0),
-          .reason = part_of_ready_batches(model, waits,
+          .adds_ns = std::max(rest - step_ns_with(model, waits, true), 0.0),
+          .reason = part_of_ready_batches(model, rest,
                                           "a thread of this process makes them: Python runs one thread at a time, and "
                                           "a generator that draws random numbers may not run ahead")};
 }
@@ -238,17 +260,23 @@ Advice advice_for(const ProcessModel& model, const Waits& waits, const LoaderSee
         "generator.",
         reach_of_a_thread(model, waits), true};
   }
-  const std::int64_t workers = workers_needed(model, waits);
-  if (workers == 0) {
+  const std::int64_t needed = workers_needed(model, waits);
+  const std::int64_t workers = std::min(needed, workers_with_a_core(model));
+  if (workers < needed && workers == kManyWorkers) {
     return {
         "Loading takes so much longer than the rest of the step that workers alone will not hide it: do less for "
         "each sample, or prepare the data once and store it."};
   }
-  return {"Load in other processes while the GPU computes: DataLoader(..., num_workers=" + std::to_string(workers) +
+  Advice advice{
+      .text = "Load in other processes while the GPU computes: DataLoader(..., num_workers=" + std::to_string(workers) +
               ", pin_memory=True, persistent_workers=True), and for x in tp.prefetch(loader, device).",
-          {},
-          true,
-          true};
+      .is_deeper = true,
+      .is_up_ahead = true};
+  if (workers < needed) {
+    advice.text += " To hide all of the loading, do less for each sample, too: the CPU has no cores for more workers.";
+    advice.reach = reach_of_few_workers(model, waits, workers);
+  }
+  return advice;
 }
 
 // A batch of graphs is many small tensors, which take about this long to hand from process to process (bench/field,

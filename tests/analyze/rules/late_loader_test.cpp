@@ -99,8 +99,8 @@ TEST(LateLoader, IsNotOneThatTheGpuHides) {
   EXPECT_TRUE(late_loader_findings(6000 * kUs, 12'000 * kUs).empty());
 }
 
-std::string said_of_workers(std::int64_t loading_us) {
-  const auto findings = late_loader_findings(loading_us * kUs, 500 * kUs);
+std::string said_of_workers(std::int64_t loading_us, const char* cpu = "") {
+  const auto findings = late_loader_findings(loading_us * kUs, 500 * kUs, Sampled::kNothing, cpu);
   return findings.empty() ? "nothing" : findings[0].advice.substr(0, 100);
 }
 
@@ -114,6 +114,23 @@ TEST(LateLoader, CountsTheWorkersThatHideTheLoading) {
             "Load in other processes while the GPU computes: DataLoader(..., num_workers=16, pin_memory=True, per");
   EXPECT_EQ(said_of_workers(8610),  // 7535 us are 15.04
             "Loading takes so much longer than the rest of the step that workers alone will not hide it: do less ");
+}
+
+TEST(LateLoader, AdvisesAsManyWorkersAsThereAreCoresFor) {
+  const auto workers = [](std::int64_t loading_us, const char* cpu) { return said_of_workers(loading_us, cpu)[76]; };
+  EXPECT_EQ(workers(2270, "cores=8 busy=1.00"), '5') << "it needs no more";
+  EXPECT_EQ(workers(2270, "cores=4 busy=0.50"), '4') << "3.5 are idle, and the main process loads no more";
+  EXPECT_EQ(workers(2270, "cores=2 busy=2.00"), '1');
+  EXPECT_EQ(workers(8610, "cores=2 busy=1.00"), '2') << "also where so many could not hide it anyway";
+  const auto few = late_loader_findings(2270 * kUs, 500 * kUs, Sampled::kNothing, "cores=2 busy=1.00");
+  const auto all = late_loader_findings(2270 * kUs, 500 * kUs);
+  ASSERT_EQ(few.size(), 1u);
+  EXPECT_TRUE(few[0].advice.ends_with("too: the CPU has no cores for more workers.")) << few[0].advice;
+  EXPECT_TRUE(
+      few[0].saving_reason.ends_with("2 workers load a batch in 994 us (of 2 CPU cores, 1.0 had nothing to do)"))
+      << few[0].saving_reason;
+  EXPECT_EQ(few[0].saving_step_ns, all.at(0).saving_step_ns);
+  EXPECT_LT(few[0].saving_step_high_ns, all[0].saving_step_low_ns);
 }
 
 TEST(LateLoader, IsToldOfTwoWaitsOfALoaderAndOfHalfOfTheStepsElsewhere) {

@@ -178,11 +178,24 @@ struct Syncs {
   std::optional<std::int64_t> of_transfers_host_blocked_ns;
 };
 
+// The same pieces of host memory that go up again and again, in the same order: the layers of a model.
+struct UploadCycle {
+  struct Piece {
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;
+    bool operator==(const Piece&) const = default;
+  };
+  std::size_t length = 0;  // in uploads
+  Piece first;             // with which a step begins
+};
+
 struct Steps {
   std::uint64_t count = 0;
   std::int64_t median_ns = 0;
   StepSource source = StepSource::kBackward;
   std::string marker{};  // of kRanges the name of the ranges, of kTransfers the place of the transfers
+  // Of kTransfers where a step uploads many pieces: how its uploads are told apart. Reports do not say it.
+  std::optional<UploadCycle> cycle{};
   // Of all processes, without warm-up: what every in_steps below is the sum of.
   std::uint64_t whole_count = 0;
   // What a step takes on the devices: the median time from the end of one's work to the end of the next one's.

@@ -22,7 +22,6 @@ namespace {
 constexpr std::size_t kMinRanges = 3;
 constexpr std::size_t kMinPasses = 3;
 constexpr std::size_t kMinTransfers = 5;
-constexpr std::size_t kMinRounds = 3;  // of uploads of the same pieces
 constexpr std::int64_t kWarmUpMedians = 3;
 constexpr std::size_t kMinSteady = 2;  // so many starts at least stay in the window
 constexpr double kMaxVariation = 0.5;
@@ -175,6 +174,28 @@ StepStart start_of(const Timeline& timeline, const Transfer& transfer) {
           transfer.direction == Direction::kHostToDevice ? transfer.call : kNone};
 }
 
+std::optional<UploadCycle> cycle_of(const Timeline& timeline, std::span<const StepStart> starts) {
+  std::vector<std::uint32_t> uploads;
+  for (const StepStart& start : starts) uploads.push_back(start.upload);
+  return upload_cycle_of(timeline, uploads);
+}
+
+// Of all transfers, or where there is a cycle, of those that begin a round.
+std::vector<std::int64_t> times_of(const Timeline& timeline, std::span<const StepStart> starts,
+                                   const std::optional<UploadCycle>& cycle) {
+  const auto begins_round = [&](const StepStart& start) {
+    return start.upload != kNone && piece_of(timeline.calls[start.upload]) == cycle->first;
+  };
+  std::vector<std::int64_t> times_ns;
+  std::size_t next = 0;  // a round may hold its first piece twice
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    if (cycle && (i < next || !begins_round(starts[i]))) continue;
+    times_ns.push_back(starts[i].time_ns);
+    if (cycle) next = i + cycle->length;
+  }
+  return times_ns;
+}
+
 std::optional<FoundSteps> steps_of_transfers(const Timeline& timeline, Stacks& stacks,
                                              std::span<const std::uint32_t> site_of_transfer, const Steps* like) {
   std::unordered_map<std::uint32_t, std::string> places;
@@ -203,14 +224,16 @@ std::optional<FoundSteps> steps_of_transfers(const Timeline& timeline, Stacks& s
     starts_of_site.push_back(start_of(timeline, timeline.transfers[i]));
   }
   std::sort(starts_of_site.begin(), starts_of_site.end());
-  std::vector<std::uint32_t> uploads;
-  for (const StepStart& start : starts_of_site) uploads.push_back(start.upload);
-  const UploadCycle cycle = upload_cycle_of(timeline, uploads, like != nullptr ? 1 : kMinRounds);
-  std::vector<std::int64_t> starts_ns;
-  for (std::size_t i = cycle.first; i < starts_of_site.size(); i += cycle.length) {
-    starts_ns.push_back(starts_of_site[i].time_ns);
+  std::optional<UploadCycle> cycle = like != nullptr ? like->cycle : cycle_of(timeline, starts_of_site);
+  std::vector<std::int64_t> starts_ns = times_of(timeline, starts_of_site, cycle);
+  if (starts_ns.empty()) {  // a part of a round without its beginning, or the pieces have moved
+    cycle = cycle_of(timeline, starts_of_site);
+    if (!cycle) return std::nullopt;
+    starts_ns = times_of(timeline, starts_of_site, cycle);
   }
-  return steps_from(StepSource::kTransfers, place, std::move(starts_ns));
+  FoundSteps found = steps_from(StepSource::kTransfers, place, std::move(starts_ns));
+  found.steps.cycle = cycle;
+  return found;
 }
 
 }  // namespace

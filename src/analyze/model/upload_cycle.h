@@ -1,23 +1,22 @@
 // Steps that upload many pieces each, one after the other: the layers of a model that live in host memory.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "analyze/model/timeline.h"
+#include "analyze/report.h"
 
 namespace turnpike::analyze {
 
-// A place that sends up the same buffers again and again, in the same order.
-struct UploadCycle {
-  std::size_t length = 1;  // uploads per step
-  std::size_t first = 0;   // the upload that begins a step
-};
+inline UploadCycle::Piece piece_of(const Call& upload) {
+  return {upload.src, upload.bytes};
+}
 
-// `uploads`: calls of one site in rising order; kNone if unknown. Length 1 means that each upload is a step, or that
-// rounds cannot be recognised. Recurring buffers are not enough: a loader reuses buffers too. A round needs extra
-// launches at one point. `least_rounds`: minimum number of rounds that must be seen.
-UploadCycle upload_cycle_of(const Timeline& timeline, std::span<const std::uint32_t> uploads, std::size_t least_rounds);
+// `uploads`: calls of one site in rising order; kNone if unknown. nullopt: each upload is a step, or rounds cannot be
+// recognised, which takes three of them. Recurring pieces are not enough: a loader reuses buffers too. A round needs
+// extra launches at one point.
+std::optional<UploadCycle> upload_cycle_of(const Timeline& timeline, std::span<const std::uint32_t> uploads);
 
 }  // namespace turnpike::analyze

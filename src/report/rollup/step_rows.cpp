@@ -75,7 +75,7 @@ void StepRows::add(const analyze::ProcessAnalysis& analysis, const trace::Proces
       if (open_) close(start_ns, tables);
       open_ = Step{.start_ns = start_ns};
     }
-    if (!found_) found_ = steps->steps;
+    found_ = steps->steps;
     // The last one of all may have no end.
     if (part.is_last && open_ && open_->start_ns < steps->window.end_ns) {
       pass_until(steps->window.end_ns);

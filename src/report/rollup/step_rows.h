@@ -25,7 +25,7 @@ class StepRows {
   // `part`: of the time, each from where the one before ended. The timeline also has what lies around it.
   void add(const analyze::ProcessAnalysis& analysis, const trace::Process& process, const analyze::Timeline& timeline,
            const Part& part, Tables& tables);
-  // What the steps of the parts so far were found by; nullptr: there were none.
+  // The steps of the last part that had any; nullptr: there were none.
   const analyze::Steps* found() const { return found_ ? &*found_ : nullptr; }
 
  private:

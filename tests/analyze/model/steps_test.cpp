@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "analyze/process_builder.h"
 #include "base/step_name.h"
 
@@ -202,27 +204,99 @@ TEST(Steps, OfTransfersStartWithTheirCalls) {
   EXPECT_THAT(find(builder, {0, 0, 0, 0, 0})->starts_ns, ElementsAre(0, 100, 200, 300, 400));
 }
 
-TEST(Steps, AreRoundsOfThePiecesOfAModel) {
-  ProcessBuilder builder;
+constexpr std::array<std::uint32_t, 5> kPieces = {0, 1, 2, 3, 4};
+constexpr std::array<std::uint32_t, 5> kTiedPieces = {0, 1, 2, 3, 0};  // the last layer has the weights of the first
+
+// The uploads `first` to `last` of a program that sends up five pieces in turn, each followed by a kernel, and launches
+// one more kernel behind the fifth.
+void upload_pieces(ProcessBuilder& builder, std::uint32_t first, std::uint32_t last, std::uint64_t memory = 0x1000,
+                   std::span<const std::uint32_t, 5> pieces = kPieces) {
   const auto stack = builder.line("/home/user/infer.py", 12);
-  std::uint32_t id = 0;
-  for (std::uint32_t i = 0; i < 20; ++i) {
-    const std::uint32_t piece = i % 5;
+  for (std::uint32_t i = first; i < last; ++i) {
     const std::int64_t start_ns = i * 100;
     builder.call({.start_ns = start_ns,
                   .end_ns = start_ns + 1,
-                  .correlation = ++id,
+                  .correlation = i + 1,
                   .stack = stack,
                   .bytes = 64,
-                  .src = 0x1000 + piece * 64});
-    builder.copy({.start_ns = start_ns, .end_ns = start_ns + 1, .correlation = id, .bytes = 64});
+                  .src = memory + pieces[i % 5] * 64});
+    builder.copy({.start_ns = start_ns, .end_ns = start_ns + 1, .correlation = i + 1, .bytes = 64});
     launch(builder, start_ns + 10, AutogradRole::kUnknown);
-    if (piece == 4) launch(builder, start_ns + 20, AutogradRole::kUnknown);
+    if (i % 5 == 4) launch(builder, start_ns + 20, AutogradRole::kUnknown);
   }
-  const auto found = find(builder, std::vector<std::uint32_t>(20, 0));
+}
+
+std::optional<FoundSteps> find_of_one_place(ProcessBuilder& builder, std::size_t transfers,
+                                            const Steps* like = nullptr) {
+  return find(builder, std::vector<std::uint32_t>(transfers, 0), like);
+}
+
+TEST(Steps, AreRoundsOfThePiecesOfAModel) {
+  ProcessBuilder builder;
+  upload_pieces(builder, 0, 20);
+  const auto found = find_of_one_place(builder, 20);
   ASSERT_TRUE(found);
   EXPECT_EQ(source_text(found->steps), "transfers of infer.py:12");
   EXPECT_THAT(found->starts_ns, ElementsAre(0, 500, 1000, 1500));
+}
+
+TEST(Steps, AreRoundsThatHoldTheirFirstPieceTwice) {
+  ProcessBuilder builder;
+  upload_pieces(builder, 0, 18, 0x1000, kTiedPieces);
+  const auto found = find_of_one_place(builder, 18);
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->starts_ns, ElementsAre(0, 500, 1000, 1500));
+}
+
+TEST(Steps, OfALaterPartAreRoundsHoweverShortThePartIs) {
+  ProcessBuilder builder;
+  upload_pieces(builder, 0, 20);
+  const auto earlier = find_of_one_place(builder, 20);
+  ASSERT_TRUE(earlier);
+
+  ProcessBuilder shorter;  // than a round
+  upload_pieces(shorter, 23, 27);
+  const auto later = find_of_one_place(shorter, 4, &earlier->steps);
+  ASSERT_TRUE(later);
+  EXPECT_EQ(source_text(later->steps), "transfers of infer.py:12");
+  EXPECT_THAT(later->starts_ns, ElementsAre(2500));
+
+  ProcessBuilder within;
+  upload_pieces(within, 21, 25);
+  EXPECT_FALSE(find_of_one_place(within, 4, &earlier->steps));
+}
+
+TEST(Steps, OfALaterPartAreRoundsOfPiecesThatMoved) {
+  ProcessBuilder builder;
+  upload_pieces(builder, 0, 20);
+  const auto earlier = find_of_one_place(builder, 20);
+  ASSERT_TRUE(earlier);
+
+  ProcessBuilder moved;
+  upload_pieces(moved, 22, 40, 0x9000);
+  const auto later = find_of_one_place(moved, 18, &earlier->steps);
+  ASSERT_TRUE(later);
+  EXPECT_THAT(later->starts_ns, ElementsAre(2500, 3000, 3500));
+
+  ProcessBuilder still_there;
+  upload_pieces(still_there, 43, 47, 0x9000);
+  const auto last = find_of_one_place(still_there, 4, &later->steps);
+  ASSERT_TRUE(last);
+  EXPECT_THAT(last->starts_ns, ElementsAre(4500));
+}
+
+TEST(Steps, OfALaterPartAreSingleUploadsWhereThoseOfTheEarlierOneWere) {
+  ProcessBuilder builder;
+  upload_pieces(builder, 0, 9);  // not even two rounds
+  const auto earlier = find_of_one_place(builder, 9);
+  ASSERT_TRUE(earlier);
+  EXPECT_EQ(earlier->steps.count, 9u);
+
+  ProcessBuilder longer;
+  upload_pieces(longer, 10, 30);
+  const auto later = find_of_one_place(longer, 20, &earlier->steps);
+  ASSERT_TRUE(later);
+  EXPECT_EQ(later->steps.count, 20u);
 }
 
 TEST(Steps, AreNotIrregularOrFewTransfers) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "analyze/model/timeline.h"
+#include "analyze/process_builder.h"
 #include "report/rollup/rollup.h"
 #include "trace/make_record.h"
 #include "trace/reader.h"
@@ -138,6 +139,65 @@ TEST(Windows, AShortRecordingIsKeptBySurvey) {
   trace::Process same = trace::read_file(file, loader).value();
   EXPECT_TRUE(rollup_of({std::move(*process), survey.take_timeline()}, "run") ==
               rollup_of({std::move(same), loader.take()}, "run"));
+}
+
+// Rounds of eight uploads of 10 ms, each followed by a launch, and one more launch at the end of each round.
+class Rounds {
+ public:
+  explicit Rounds(std::uint32_t uploads) : uploads_(uploads) {}
+
+  const trace::Process& process() { return builder_.process(); }
+  void read(trace::RecordSink& sink) const {
+    for (std::uint32_t i = 0; i < uploads_; ++i) {
+      auto call = trace::make_record<trace::CallRecord>(trace::RecordKind::kCall);
+      call.kind = trace::CallKind::kCopy;
+      call.start_ns = i * 10 * kMs;
+      call.end_ns = call.start_ns + kMs;
+      call.correlation = i + 1;
+      call.stack = stack_;
+      call.src = 0x1000 + i % kPieces * 0x100;
+      call.bytes = 0x100;
+      sink.on(call);
+      auto copy = trace::make_record<trace::MemcpyRecord>(trace::RecordKind::kMemcpy);
+      copy.start_ns = call.start_ns;
+      copy.end_ns = call.end_ns;
+      copy.correlation = call.correlation;
+      copy.bytes = call.bytes;
+      copy.copy_kind = trace::CopyKind::kHostToDevice;
+      sink.on(copy);
+      launch(sink, call.start_ns + 2 * kMs);
+      if (i % kPieces == kPieces - 1) launch(sink, call.start_ns + 4 * kMs);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kPieces = 8;
+
+  static void launch(trace::RecordSink& sink, std::int64_t start_ns) {
+    auto call = trace::make_record<trace::CallRecord>(trace::RecordKind::kCall);
+    call.kind = trace::CallKind::kLaunch;
+    call.start_ns = start_ns;
+    call.end_ns = start_ns + kMs;
+    sink.on(call);
+  }
+
+  analyze::ProcessBuilder builder_{"transfers"};
+  std::uint32_t stack_ = builder_.line("/home/user/infer.py", 12);
+  std::uint32_t uploads_;
+};
+
+TEST(Windows, ShorterThanARoundOfUploadsHaveTheStepsOfTheOnesBefore) {
+  const WindowLimits limits{.records = 100, .margin_ns = 5 * kMs};
+  for (std::uint32_t uploads = 48; uploads < 72; ++uploads) {  // the last window is as short as an upload at times
+    Rounds rounds(uploads);
+    analyze::TimelineLoader loader;
+    rounds.read(loader);
+    const std::string as_a_whole = rollup_of({rounds.process(), loader.take()}, "run");
+    Windows windows(rounds.process(), limits.margin_ns, limits);
+    rounds.read(windows);
+    EXPECT_TRUE(windows.finish("run") == as_a_whole) << uploads << " uploads";
+    EXPECT_GT(windows.count(), 1);
+  }
 }
 
 trace::CallRecord call_at(std::int64_t start_ns) {

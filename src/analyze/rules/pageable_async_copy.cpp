@@ -58,29 +58,36 @@ bool are_of_optimizer(const RuleInput& input, const Selection& calls, std::uint6
              .is_optimizer;
 }
 
-std::string advice_for(const SiteCalls& site, const Origin& origin) {
+struct UploadAdvice {
+  std::string text;
+  Change change = Change::kPin;
+};
+
+UploadAdvice advice_for(const SiteCalls& site, const Origin& origin) {
   if (!site.facts->place.op) {
-    return "Allocate the buffer once with cudaMallocHost, or page-lock it once with cudaHostRegister, then use "
-           "cudaMemcpyAsync.";
+    return {
+        "Allocate the buffer once with cudaMallocHost, or page-lock it once with cudaHostRegister, then use "
+        "cudaMemcpyAsync."};
   }
-  if (origin.is_of_file) return "tp.to(state, device) reads the mapped file and stages it on threads of its own.";
+  // If only tp.to is advised, the CPU still waits for staging. Of what a library uploads, other advice is given.
+  const Change staged = site.facts->place.library_site ? Change::kPin : Change::kStageInThreads;
+  if (origin.is_of_file) {
+    return {"tp.to(state, device) reads the mapped file and stages it on threads of its own.", staged};
+  }
   if (origin.is_of_optimizer) {
-    return "Keep what the optimizer updates on the CPU in page-locked memory: torch.empty_like(p, device=\"cpu\", "
-           "pin_memory=True) once, then parameter.copy_(p, non_blocking=True).";
+    return {
+        "Keep what the optimizer updates on the CPU in page-locked memory: torch.empty_like(p, device=\"cpu\", "
+        "pin_memory=True) once, then parameter.copy_(p, non_blocking=True)."};
   }
   if (origin.is_loaded_here) {
-    return "tp.to(batch, device) stages it on threads of its own. As long as the DataLoader has no workers, pinning in "
-           "it takes this process more time than the copy saves.";
+    return {
+        "tp.to(batch, device) stages it on threads of its own. As long as the DataLoader has no workers, pinning in "
+        "it takes this process more time than the copy saves.",
+        staged};
   }
-  return "Load into page-locked memory: DataLoader(..., pin_memory=True) or tensor.pin_memory() once, then "
-         ".to(device, non_blocking=True). Or tp.to(batch, device), which needs no pinning.";
-}
-
-// If only tp.to is advised, the CPU still waits for staging. Library uploads get other advice.
-Change change_for(const SiteCalls& site, const Origin& origin) {
-  const bool is_of_program = site.facts->place.op && !site.facts->place.library_site;
-  const bool is_staged = origin.is_of_file || (origin.is_loaded_here && !origin.is_of_optimizer);
-  return is_of_program && is_staged ? Change::kStageInThreads : Change::kPin;
+  return {
+      "Load into page-locked memory: DataLoader(..., pin_memory=True) or tensor.pin_memory() once, then "
+      ".to(device, non_blocking=True). Or tp.to(batch, device), which needs no pinning."};
 }
 
 // The pages of a mapped file are still looked up, in groups of 64 KiB (Linux's fault_around_bytes), and that takes
@@ -112,14 +119,14 @@ void find_pageable_async_copy(const RuleInput& input, std::vector<Candidate>& fo
     const Origin origin = {.is_loaded_here = *is_loaded_here,
                            .is_of_file = are_of_files(model, from_files, calls),
                            .is_of_optimizer = are_of_optimizer(input, calls, copies.bytes)};
-    const Change change = change_for(site, origin);
+    const UploadAdvice advice = advice_for(site, origin);
     found.push_back({.site = site.facts->place.site,
                      .library_site = site.facts->place.library_site,
                      .title = "uploads from ordinary (pageable) memory",
                      .evidence = evidence_of(model, copies, calls),
-                     .advice = advice_for(site, origin),
-                     .changes = {{change, calls}},
-                     .reach = reach_for(model, copies, origin, change)});
+                     .advice = advice.text,
+                     .changes = {{advice.change, calls}},
+                     .reach = reach_for(model, copies, origin, advice.change)});
   }
 }
 

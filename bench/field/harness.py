@@ -49,6 +49,9 @@ START_S = 120  # to import, build, compile and warm up, beside the others of the
 RECORD_S = 90
 KEPT_BYTES = 48 << 20  # of recordings, which shrink to a sixth in an archive
 TARGET_PCT = 5.0  # of a step, where a report predicts a single number
+# Of a step. Two alike processes that lie further apart tell less than a claim of a single number promises, so that no
+# claim is judged by them.
+APART_PCT = TARGET_PCT
 PLAIN = "as it is"
 AGAIN = "as it is, again"  # another process of it, which tells how far two alike ones lie apart
 RECORDED = "recorded"  # the process that is recorded between the blocks, of which none is measured
@@ -516,7 +519,8 @@ def joined(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
 class Judgement:
     """Whether a claim came true."""
 
-    met: bool | None  # None: there is no claim
+    met: bool | None  # None: there is no claim, or it cannot be judged
+    is_too_noisy: bool = False  # to judge it: two alike processes lie too far apart
     is_none_of_none: bool = False  # met though the raw figure lies below the range: none was possible, none was found
 
 
@@ -528,12 +532,14 @@ def judgement(
         return Judgement(None)
     if not savings:
         return Judgement(False)
+    if apart_us > APART_PCT / 100 * plain_us:
+        return Judgement(None, is_too_noisy=True)
     measured_us = statistics.median(savings)
     slack = TARGET_PCT / 100 * plain_us if claim[0] == claim[1] else 0.0
     if claim[0] - slack <= measured_us <= claim[1] + slack:
         return Judgement(True)
     is_none_of_none = claim[0] == 0 and measured_us < 0 and interval(savings)[1] >= -apart_us
-    return Judgement(is_none_of_none, is_none_of_none)
+    return Judgement(is_none_of_none, is_none_of_none=is_none_of_none)
 
 
 def row_of(taken: Taken, fix: Fix, savings: list[float] | None, claimed: Claim | None) -> dict[str, Any]:
@@ -545,7 +551,9 @@ def row_of(taken: Taken, fix: Fix, savings: list[float] | None, claimed: Claim |
     recorded = claimed.recorded if claimed else taken.judged
     claim = predicted_us(claimed.recorded, claimed.finding, plain_us) if claimed else None
     judged = judgement(claim, savings, plain_us, taken.apart_us)
-    sign_right = claim[1] <= 0 or interval(savings)[1] > -taken.apart_us if claim and savings else None
+    sign_right = None
+    if claim and savings and not judged.is_too_noisy:
+        sign_right = claim[1] <= 0 or interval(savings)[1] > -taken.apart_us
     of_first = claim_of_first(taken, fix)
     before, after = taken.losses.get(PLAIN), taken.losses.get(fix.name)
     return result_file.row(
@@ -568,6 +576,7 @@ def row_of(taken: Taken, fix: Fix, savings: list[float] | None, claimed: Claim |
         superseded_by=finding["superseded_by"] if finding else None,
         predicted_low=rounded(claim[0]) if claim else None,
         predicted_high=rounded(claim[1]) if claim else None,
+        too_noisy=judged.is_too_noisy,
         counted_as_none=judged.is_none_of_none,
         sign_right=sign_right,
         claim_is_of_first_recording=claimed.is_of_first if claimed else None,
@@ -612,11 +621,12 @@ def judged_again(known: dict[str, Any], report: dict[str, Any]) -> Taken:
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """How the targets stand: of the findings with a claim, how many came true, are narrow and have the right sign."""
+    """How the targets stand: of the claims that are judged, how many came true, are narrow and have the right sign."""
     claims = [row for row in rows if row["met"] is not None]
     narrow = [row for row in claims if row["predicted_high"] - row["predicted_low"] < 0.15 * row["measured_as_is"]]
     return {
         "claims": len(claims),
+        "too_noisy": sum(row["too_noisy"] for row in rows),
         "in_range": sum(row["met"] for row in claims),
         "counted_as_none": sum(row["counted_as_none"] for row in claims),
         "claims_of_first_recordings": sum(row["first_met"] is not None for row in rows),
@@ -624,7 +634,7 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "narrow": len(narrow),
         "wrong_sign": sum(row["sign_right"] is False for row in claims),
         "broke_the_program": sum(row["value"] is None for row in claims),
-        "findings_without_a_claim": sum(row["rule"] is not None and row["met"] is None for row in rows),
+        "findings_without_a_claim": sum(row["rule"] is not None and row["predicted_low"] is None for row in rows),
     }
 
 
@@ -656,8 +666,8 @@ def show(taken: Taken) -> None:
         claim = "no finding"
         if row["rule"]:
             claim = f"{row['rule']} at {row['site'] or 'the step'}: "
-            claim += "gain unknown" if row["met"] is None else f"{row['baseline_value']:.0f} predicted"
-            claim += "" if row["met"] in (True, None) else "  MISSED"
+            claim += "gain unknown" if row["predicted_low"] is None else f"{row['baseline_value']:.0f} predicted"
+            claim += "  TOO NOISY TO JUDGE" if row["too_noisy"] else "  MISSED" if row["met"] is False else ""
         print(f"    {row['fix']:16} {saving}  {claim}", flush=True)
     for finding in unfollowed(taken):
         print(f"    no fix follows {finding['rule']} at {finding['site']}: {finding['advice'][:100]}", flush=True)

@@ -30,6 +30,8 @@ void print_table(const std::vector<LinkRate>& links) {
                spread_text(link.h2d_latency_us, "us"));
     fmt::print("  {:<16}{:<34}{}\n", "device to host", spread_text(link.d2h_pinned_gbps, "GB/s"),
                spread_text(link.d2h_latency_us, "us"));
+    fmt::print("  {:<16}{:<34}into 4 MiB, pinned, that the CPU has read since the last copy\n", "device to host",
+               spread_text(link.d2h_cached_gbps, "GB/s"));
   }
   fmt::print("Median of {} copies, with quartiles; timed on the device; the bytes were compared.\n",
              move::kRepetitions);
@@ -47,11 +49,13 @@ void print_json(const std::vector<LinkRate>& links) {
                     {"h2d_pinned_gbps", json_of(link.h2d_pinned_gbps)},
                     {"d2h_pinned_gbps", json_of(link.d2h_pinned_gbps)},
                     {"h2d_latency_us", json_of(link.h2d_latency_us)},
-                    {"d2h_latency_us", json_of(link.d2h_latency_us)}});
+                    {"d2h_latency_us", json_of(link.d2h_latency_us)},
+                    {"d2h_cached_gbps", json_of(link.d2h_cached_gbps)}});
   }
   const nlohmann::ordered_json document = {{"schema", 1},
                                            {"size_bytes", move::kRateBytes},
                                            {"latency_size_bytes", move::kLatencyBytes},
+                                           {"cached_size_bytes", move::kCachedBytes},
                                            {"samples", move::kRepetitions},
                                            {"links", rows}};
   fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));

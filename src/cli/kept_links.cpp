@@ -38,6 +38,7 @@ std::vector<KeptLink> kept_links_of(const std::vector<LinkRate>& links) {
     kept.host = host.data();
     kept.h2d_pinned_gbps = std::max(kept.h2d_pinned_gbps, link.h2d_pinned_gbps.median);
     kept.d2h_pinned_gbps = std::max(kept.d2h_pinned_gbps, link.d2h_pinned_gbps.median);
+    kept.d2h_cached_gbps = std::max(kept.d2h_cached_gbps.value_or(0), link.d2h_cached_gbps.median);
     kept.date = today();
   }
   std::vector<KeptLink> all;

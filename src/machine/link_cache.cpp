@@ -1,5 +1,5 @@
 // Reads and writes link.json: {"schema": 1, "links": [{"device_name", "host", "h2d_pinned_gbps", "d2h_pinned_gbps",
-// "date"}]}.
+// "d2h_cached_gbps", "date"}]}. Older files have no d2h_cached_gbps, and older readers pass over it.
 #include "machine/link_cache.h"
 
 #include <algorithm>
@@ -17,17 +17,21 @@ using Json = nlohmann::ordered_json;
 constexpr int kSchema = 1;
 
 KeptLink link_of(const Json& entry) {
-  return {entry.at("device_name").get<std::string>(), entry.at("host").get<std::string>(),
-          entry.at("h2d_pinned_gbps").get<double>(), entry.at("d2h_pinned_gbps").get<double>(),
-          entry.at("date").get<std::string>()};
+  KeptLink link{entry.at("device_name").get<std::string>(), entry.at("host").get<std::string>(),
+                entry.at("h2d_pinned_gbps").get<double>(), entry.at("d2h_pinned_gbps").get<double>(),
+                entry.at("date").get<std::string>()};
+  if (entry.contains("d2h_cached_gbps")) link.d2h_cached_gbps = entry.at("d2h_cached_gbps").get<double>();
+  return link;
 }
 
 Json json_of(const KeptLink& link) {
-  return {{"device_name", link.device_name},
-          {"host", link.host},
-          {"h2d_pinned_gbps", link.h2d_pinned_gbps},
-          {"d2h_pinned_gbps", link.d2h_pinned_gbps},
-          {"date", link.date}};
+  Json entry = {{"device_name", link.device_name},
+                {"host", link.host},
+                {"h2d_pinned_gbps", link.h2d_pinned_gbps},
+                {"d2h_pinned_gbps", link.d2h_pinned_gbps}};
+  if (link.d2h_cached_gbps) entry["d2h_cached_gbps"] = *link.d2h_cached_gbps;
+  entry["date"] = link.date;
+  return entry;
 }
 
 }  // namespace

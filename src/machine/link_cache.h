@@ -15,6 +15,8 @@ struct KeptLink {
   double h2d_pinned_gbps = 0;
   double d2h_pinned_gbps = 0;
   std::string date;  // ISO 8601, UTC
+  // Into memory that the CPU has read since the last copy. Files from before that was measured have none.
+  std::optional<double> d2h_cached_gbps{};
 };
 
 // $XDG_CACHE_HOME/turnpike/link.json, else ~/.cache/turnpike/link.json. "" where neither variable is set.

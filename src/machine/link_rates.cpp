@@ -12,7 +12,7 @@ Result<LinkRates> kept_link_rates() {
   if (!links) return links.error();
   return LinkRates([kept = std::move(*links)](const std::string& device, const std::string& host) {
     const KeptLink* link = find_link(kept, device, host);
-    return link == nullptr ? LinkRate{} : LinkRate{link->h2d_pinned_gbps, link->d2h_pinned_gbps};
+    return link == nullptr ? LinkRate{} : LinkRate{link->h2d_pinned_gbps, link->d2h_pinned_gbps, link->d2h_cached_gbps};
   });
 }
 

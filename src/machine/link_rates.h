@@ -13,6 +13,7 @@ namespace turnpike::machine {
 struct LinkRate {
   std::optional<double> h2d_gbps;
   std::optional<double> d2h_gbps;
+  std::optional<double> d2h_cached_gbps{};  // into memory that the CPU has read since the last copy
 };
 // By the name of the device and of the machine.
 using LinkRates = std::function<LinkRate(const std::string& device, const std::string& host)>;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 
 #include "cuda/driver.h"
 #include "move/trial_memory.h"
@@ -14,6 +15,13 @@ namespace {
 using cuda::Driver;
 using cuda::DriverCode;
 
+// Brings the bytes into the CPU's caches.
+void read_each_line(std::span<const std::byte> bytes) {
+  constexpr std::size_t kLineBytes = 64;
+  const volatile std::byte* const byte = bytes.data();
+  for (std::size_t i = 0; i < bytes.size(); i += kLineBytes) static_cast<void>(byte[i]);
+}
+
 // Everything that a measurement holds on one device; given back in the opposite order, whatever was reached.
 class Bench {
  public:
@@ -23,23 +31,28 @@ class Bench {
   Bench& operator=(const Bench&) = delete;
   ~Bench();
 
-  // Milliseconds of each repetition, both ways.
-  struct Times {
-    std::array<double, kRepetitions> h2d_ms;
-    std::array<double, kRepetitions> d2h_ms;
+  using Times = std::array<double, kRepetitions>;  // milliseconds of each repetition
+  struct BothWays {
+    Times h2d_ms;
+    Times d2h_ms;
   };
 
   // These are false after a failure, of which failure() tells.
   bool open();
-  bool run(std::size_t size_bytes, double warm_up_ms, Times& times);
+  bool run(std::size_t size_bytes, double warm_up_ms, BothWays& times);
+  // What run() brought to the device last, back again: the CPU reads what came before each copy.
+  bool run_into_caches(std::size_t size_bytes, Times& times);
 
   const char* device_name() const { return device_name_.data(); }
   Error failure() const { return Error{"measuring the link of device " + std::to_string(ordinal_) + ": " + failure_}; }
 
  private:
   bool is_done(DriverCode code, const char* what);
-  template <typename Copy>
-  bool time(std::array<double, kRepetitions>& times_ms, double warm_up_ms, const char* what, Copy copy);
+  // `prepare` is called before each copy and is not timed.
+  template <typename Prepare, typename Copy>
+  bool time(Times& times_ms, double warm_up_ms, const char* what, Prepare prepare, Copy copy);
+  template <typename Prepare>
+  bool time_back(std::size_t size_bytes, double warm_up_ms, Times& times_ms, Prepare prepare);
 
   const Driver& driver_;
   int ordinal_;
@@ -86,11 +99,12 @@ bool Bench::open() {
          is_done(driver_.mem_host_alloc(&returned_, capacity_bytes_, 0), "page-locking host memory");
 }
 
-template <typename Copy>
-bool Bench::time(std::array<double, kRepetitions>& times_ms, double warm_up_ms, const char* what, Copy copy) {
+template <typename Prepare, typename Copy>
+bool Bench::time(Times& times_ms, double warm_up_ms, const char* what, Prepare prepare, Copy copy) {
   double warm_ms = 0;
   for (int turn = -kWarmUps; turn < kRepetitions; ++turn) {
     float took_ms = 0;
+    prepare();
     if (!is_done(driver_.event_record(start_, stream_), "recording an event") || !is_done(copy(), what) ||
         !is_done(driver_.event_record(end_, stream_), "recording an event") ||
         !is_done(driver_.stream_synchronize(stream_), what) ||
@@ -108,12 +122,10 @@ bool Bench::time(std::array<double, kRepetitions>& times_ms, double warm_up_ms, 
   return true;
 }
 
-bool Bench::run(std::size_t size_bytes, double warm_up_ms, Times& times) {
-  fill_with_known_bytes({static_cast<std::byte*>(source_), size_bytes}, size_bytes);
+template <typename Prepare>
+bool Bench::time_back(std::size_t size_bytes, double warm_up_ms, Times& times_ms, Prepare prepare) {
   std::memset(returned_, 0, size_bytes);
-  if (!time(times.h2d_ms, warm_up_ms, "copying to the device",
-            [&] { return driver_.memcpy_htod_async(device_memory_, source_, size_bytes, stream_); }) ||
-      !time(times.d2h_ms, warm_up_ms, "copying from the device",
+  if (!time(times_ms, warm_up_ms, "copying from the device", prepare,
             [&] { return driver_.memcpy_dtoh_async(returned_, device_memory_, size_bytes, stream_); })) {
     return false;
   }
@@ -121,6 +133,19 @@ bool Bench::run(std::size_t size_bytes, double warm_up_ms, Times& times) {
   failure_ = "other bytes came back than were sent (" + std::to_string(size_bytes) +
              " bytes): the device, its memory or its link is faulty";
   return false;
+}
+
+bool Bench::run(std::size_t size_bytes, double warm_up_ms, BothWays& times) {
+  const auto nothing = [] {};
+  fill_with_known_bytes({static_cast<std::byte*>(source_), size_bytes}, size_bytes);
+  return time(times.h2d_ms, warm_up_ms, "copying to the device", nothing,
+              [&] { return driver_.memcpy_htod_async(device_memory_, source_, size_bytes, stream_); }) &&
+         time_back(size_bytes, warm_up_ms, times.d2h_ms, nothing);
+}
+
+bool Bench::run_into_caches(std::size_t size_bytes, Times& times) {
+  return time_back(size_bytes, 0, times,
+                   [&] { read_each_line({static_cast<const std::byte*>(returned_), size_bytes}); });
 }
 
 // `value` of each time, in ascending order of value, at the quartiles: kRepetitions is odd, so each is a measured one.
@@ -135,20 +160,26 @@ Spread spread_of(const std::array<double, kRepetitions>& times_ms, Value value) 
 
 Result<LinkRate> measure_link(const Driver& driver, int ordinal, std::size_t rate_bytes, double warm_up_ms) {
   Bench bench(driver, ordinal, rate_bytes);
-  Bench::Times rate;
-  Bench::Times latency;
-  if (!bench.open() || !bench.run(rate_bytes, warm_up_ms, rate) || !bench.run(kLatencyBytes, 0, latency)) {
+  Bench::BothWays rate;
+  Bench::BothWays latency;
+  Bench::Times cached_ms;
+  const std::size_t cached_bytes = std::min(rate_bytes, kCachedBytes);
+  if (!bench.open() || !bench.run(rate_bytes, warm_up_ms, rate) || !bench.run(kLatencyBytes, 0, latency) ||
+      !bench.run_into_caches(cached_bytes, cached_ms)) {
     return bench.failure();
   }
 
-  const auto gbps = [&](double took_ms) { return static_cast<double>(rate_bytes) / (took_ms * 1e6); };
+  const auto gbps_of = [](std::size_t size_bytes) {
+    return [size_bytes](double took_ms) { return static_cast<double>(size_bytes) / (took_ms * 1e6); };
+  };
   const auto us = [](double took_ms) { return took_ms * 1e3; };
   return LinkRate{ordinal,
                   bench.device_name(),
-                  spread_of(rate.h2d_ms, gbps),
-                  spread_of(rate.d2h_ms, gbps),
+                  spread_of(rate.h2d_ms, gbps_of(rate_bytes)),
+                  spread_of(rate.d2h_ms, gbps_of(rate_bytes)),
                   spread_of(latency.h2d_ms, us),
-                  spread_of(latency.d2h_ms, us)};
+                  spread_of(latency.d2h_ms, us),
+                  spread_of(cached_ms, gbps_of(cached_bytes))};
 }
 
 }  // namespace

@@ -28,11 +28,14 @@ struct LinkRate {
   Spread d2h_pinned_gbps;
   Spread h2d_latency_us;  // device time of one copy of kLatencyBytes
   Spread d2h_latency_us;
+  Spread d2h_cached_gbps;  // kCachedBytes at a time, into page-locked memory that the CPU has read since the last copy
 };
 
 // Large enough that what a copy costs to start no longer shows.
 constexpr std::size_t kRateBytes = std::size_t{256} << 20;
 constexpr std::size_t kLatencyBytes = 4096;
+// Fits into the caches of a CPU core and its neighbours, which must give up each line before it is overwritten.
+constexpr std::size_t kCachedBytes = std::size_t{4} << 20;
 constexpr int kWarmUps = 2;
 constexpr int kRepetitions = 9;
 
@@ -43,7 +46,7 @@ Result<std::vector<LinkRate>> measure_links(std::optional<int> device);
 
 // The same with another driver and, for the rate, copies of `rate_bytes` (a multiple of 8, at least kLatencyBytes),
 // which count from the first one on before which copies took `warm_up_ms`: an idle GPU takes a moment to raise its
-// link.
+// link. Copies into the CPU's caches are not larger either.
 Result<std::vector<LinkRate>> measure_links(const cuda::Driver& driver, std::optional<int> device,
                                             std::size_t rate_bytes, double warm_up_ms = 0);
 

@@ -20,14 +20,15 @@ namespace {
 std::optional<int> asked_device;
 bool has_driver = true;
 
-// Nine values of a device, all different: 100 of the first, 200 of the second.
+// The values of a device, all different: 100 of the first, 200 of the second.
 LinkRate measured(int device, const std::string& name, double base) {
   return {.device = device,
           .device_name = name,
           .h2d_pinned_gbps = {base + 1.125, base + 2.25, base + 3.375},
           .d2h_pinned_gbps = {base + 4.125, base + 5.25, base + 6.375},
           .h2d_latency_us = {base + 7.125, base + 8.25, base + 9.375},
-          .d2h_latency_us = {base + 10.125, base + 11.25, base + 12.375}};
+          .d2h_latency_us = {base + 10.125, base + 11.25, base + 12.375},
+          .d2h_cached_gbps = {base + 13.125, base + 14.25, base + 15.375}};
 }
 
 }  // namespace
@@ -69,6 +70,7 @@ TEST_F(BenchLink, PrintsEachDevice) {
                   256 MiB, pinned                   4 KiB, pinned
   host to device    102.25 GB/s (101.12 to 103.38)    108.25 us (107.12 to 109.38)
   device to host    105.25 GB/s (104.12 to 106.38)    111.25 us (110.12 to 112.38)
+  device to host    114.25 GB/s (113.12 to 115.38)  into 4 MiB, pinned, that the CPU has read since the last copy
 )");
   EXPECT_NE(text.find("device 1: GPU B\n"), std::string::npos);
   EXPECT_NE(text.find("  host to device    202.25 GB/s (201.12 to 203.38)    208.25 us"), std::string::npos);
@@ -82,6 +84,7 @@ TEST_F(BenchLink, PrintsTheSameAsJson) {
   "schema": 1,
   "size_bytes": 268435456,
   "latency_size_bytes": 4096,
+  "cached_size_bytes": 4194304,
   "samples": 9,
   "links": [
     {
@@ -106,6 +109,11 @@ TEST_F(BenchLink, PrintsTheSameAsJson) {
         "median": 111.25,
         "low_quartile": 110.125,
         "high_quartile": 112.375
+      },
+      "d2h_cached_gbps": {
+        "median": 114.25,
+        "low_quartile": 113.125,
+        "high_quartile": 115.375
       }
     },
 )");
@@ -124,6 +132,7 @@ TEST_F(BenchLink, KeepsTheFastestOfEachModel) {
   ASSERT_TRUE(first != nullptr && second != nullptr);
   EXPECT_EQ(first->h2d_pinned_gbps, 102.25);
   EXPECT_EQ(first->d2h_pinned_gbps, 105.25);
+  EXPECT_EQ(first->d2h_cached_gbps, 114.25);
   EXPECT_EQ(second->h2d_pinned_gbps, 202.25);
   EXPECT_EQ(second->d2h_pinned_gbps, 205.25);
   ASSERT_EQ(first->date.size(), std::string("2026-11-22T00:00:00Z").size());

@@ -34,7 +34,8 @@ Result<IdleLinks> measure_idle_links() {
                      .h2d_pinned_gbps = {54, 55.25, 56},
                      .d2h_pinned_gbps = {52, 53.75, 54},
                      .h2d_latency_us = {},
-                     .d2h_latency_us = {}}};
+                     .d2h_latency_us = {},
+                     .d2h_cached_gbps = {30, 31.5, 32}}};
   measured.took = std::chrono::milliseconds(640);
   return measured;
 }
@@ -77,6 +78,7 @@ TEST_F(LinkAfterRecord, IsMeasuredOnceAMachine) {
   EXPECT_EQ(links->front().host, host());
   EXPECT_EQ(links->front().h2d_pinned_gbps, 55.25);
   EXPECT_EQ(links->front().d2h_pinned_gbps, 53.75);
+  EXPECT_EQ(links->front().d2h_cached_gbps, 31.5);
   EXPECT_EQ(measure_link_once(), "");
 }
 

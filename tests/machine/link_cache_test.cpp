@@ -52,6 +52,14 @@ TEST_F(LinkCache, GivesBackWhatWasKept) {
   EXPECT_EQ(find_link(*links, "Other GPU", "here"), nullptr);
 }
 
+TEST_F(LinkCache, GivesBackWhatWasKeptOfCopiesIntoCaches) {
+  ASSERT_TRUE(keep_links(path_, {{"A", "here", 55, 54, "", 31.75}, {"B", "here", 55, 54, ""}}));
+  const auto links = read_link_cache(path_);
+  ASSERT_TRUE(links);
+  EXPECT_EQ(find_link(*links, "A", "here")->d2h_cached_gbps, 31.75);
+  EXPECT_EQ(find_link(*links, "B", "here")->d2h_cached_gbps, std::nullopt) << "as in a file from before";
+}
+
 TEST_F(LinkCache, ReplacesOnlyTheSameDeviceOnTheSameHost) {
   ASSERT_TRUE(keep_links(path_, {{"A", "here", 1, 1, "old"}, {"A", "there", 2, 2, "old"}, {"B", "here", 3, 3, "old"}}));
   ASSERT_TRUE(keep_links(path_, {{"A", "here", 10, 10, "new"}}));
@@ -64,7 +72,9 @@ TEST_F(LinkCache, ReplacesOnlyTheSameDeviceOnTheSameHost) {
 }
 
 TEST_F(LinkCache, RefusesDamageWithAWayOut) {
-  for (const char* text : {"", "{", "[]", "{\"schema\":1}", "{\"schema\":1,\"links\":[{\"device_name\":7}]}"}) {
+  for (const char* text : {"", "{", "[]", "{\"schema\":1}", "{\"schema\":1,\"links\":[{\"device_name\":7}]}",
+                           R"({"schema":1,"links":[{"device_name":"A","host":"here","h2d_pinned_gbps":1,)"
+                           R"("d2h_pinned_gbps":1,"d2h_cached_gbps":"fast","date":""}]})"}) {
     write(text);
     const auto links = read_link_cache(path_);
     ASSERT_FALSE(links) << text;
@@ -105,6 +115,26 @@ TEST_F(LinkCache, IsWrittenAsOthersReadIt) {
       "host": "here",
       "h2d_pinned_gbps": 55.25,
       "d2h_pinned_gbps": 54.5,
+      "date": "2026-11-20T22:00:00Z"
+    }
+  ]
+}
+)");
+}
+
+// What older readers know stays as it was: the schema, and the names.
+TEST_F(LinkCache, AddsOneKeyForCopiesIntoCaches) {
+  ASSERT_TRUE(keep_links(path_, {{"Some GPU", "here", 55.25, 54.5, "2026-11-20T22:00:00Z", 31.75}}));
+  std::ifstream file(path_);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), R"({
+  "schema": 1,
+  "links": [
+    {
+      "device_name": "Some GPU",
+      "host": "here",
+      "h2d_pinned_gbps": 55.25,
+      "d2h_pinned_gbps": 54.5,
+      "d2h_cached_gbps": 31.75,
       "date": "2026-11-20T22:00:00Z"
     }
   ]

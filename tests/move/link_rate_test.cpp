@@ -2,9 +2,13 @@
 #include "move/link_rate.h"
 
 #include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -31,6 +35,8 @@ struct FakeDriver {
   double now_ms = 0;
   std::vector<double> h2d_ms{1.0};  // of one copy after the other, warm-ups included; the last one stays
   double d2h_ms = 0.5;
+  double d2h_cached_ms = 0.5;  // where the CPU has touched all bytes since the last copy, and watches_touches
+  bool watches_touches = false;
   double latency_ms = 0.002;
   std::size_t h2d_copies = 0;  // of kBytes
   std::size_t latency_copies = 0;
@@ -55,6 +61,36 @@ struct FakeDriver {
 
 FakeDriver* g_fake = nullptr;
 
+// Memory that a copy has come into, closed until the CPU touches it, page by page.
+struct WatchedMemory {
+  static constexpr std::size_t kPageBytes = 4096;
+
+  void open() { mprotect(start, size_bytes, PROT_READ | PROT_WRITE); }
+  void close() {
+    mprotect(start, size_bytes, PROT_NONE);
+    closed_pages = size_bytes / kPageBytes;
+  }
+  // False where `address` is not of a closed page.
+  bool touch(std::byte* address) {
+    if (closed_pages == 0 || address < start || address >= start + size_bytes) return false;
+    std::byte* const page = address - (address - start) % static_cast<std::ptrdiff_t>(kPageBytes);
+    --closed_pages;
+    return mprotect(page, kPageBytes, PROT_READ | PROT_WRITE) == 0;
+  }
+
+  std::byte* start = nullptr;
+  std::size_t size_bytes = 0;
+  std::size_t closed_pages = 0;
+};
+
+WatchedMemory g_watched;
+
+// Touching memory takes the CPU time.
+void note_touch(int signal, siginfo_t* fault, void*) {
+  if (!g_watched.touch(static_cast<std::byte*>(fault->si_addr))) std::signal(signal, SIG_DFL);
+  g_fake->now_ms += 1;
+}
+
 template <typename T>
 T* handle(std::size_t number) {
   return reinterpret_cast<T*>(number);
@@ -74,7 +110,7 @@ double& time_of(CUevent_st* event) {
 cuda::DriverCode host_alloc(void** pointer, std::size_t size_bytes, unsigned int flags) {
   EXPECT_EQ(flags, 0U);
   if (++g_fake->host_allocs == g_fake->fails_at_host_alloc) return kOutOfMemory;
-  *pointer = std::calloc(1, size_bytes);
+  *pointer = std::aligned_alloc(WatchedMemory::kPageBytes, size_bytes);
   ++g_fake->open_things;
   return 0;
 }
@@ -90,10 +126,21 @@ cuda::DriverCode copy_to_device(cuda::DevicePointer to, const void* from, std::s
   return 0;
 }
 
+// What a copy of kBytes takes that is watched: longer where the CPU has touched each page.
+double watched_copy_ms(void* to) {
+  const bool is_touched = g_watched.closed_pages == 0;
+  g_watched.open();
+  g_watched = {static_cast<std::byte*>(to), kBytes};
+  return is_touched ? g_fake->d2h_cached_ms : g_fake->d2h_ms;
+}
+
 cuda::DriverCode copy_to_host(void* to, cuda::DevicePointer from, std::size_t size_bytes, CUstream_st*) {
+  const bool is_watched = g_fake->watches_touches && size_bytes == kBytes;
+  const double whole_ms = is_watched ? watched_copy_ms(to) : g_fake->d2h_ms;
   if (!g_fake->moves_nothing) std::memcpy(to, reinterpret_cast<const void*>(from), size_bytes);
   if (g_fake->loses_a_byte) static_cast<unsigned char*>(to)[size_bytes - 1] ^= 1;
-  g_fake->now_ms += size_bytes == kBytes ? g_fake->d2h_ms : g_fake->latency_ms;
+  if (is_watched) g_watched.close();
+  g_fake->now_ms += size_bytes == kBytes ? whole_ms : g_fake->latency_ms;
   return 0;
 }
 
@@ -157,7 +204,10 @@ cuda::Driver fake_table() {
     return std::free(reinterpret_cast<void*>(pointer)), gave_back();
   };
   driver.mem_host_alloc = host_alloc;
-  driver.mem_free_host = [](void* pointer) { return std::free(pointer), gave_back(); };
+  driver.mem_free_host = [](void* pointer) {
+    if (pointer == g_watched.start) g_watched.open();
+    return std::free(pointer), gave_back();
+  };
   driver.memcpy_htod_async = copy_to_device;
   driver.memcpy_dtoh_async = copy_to_host;
   return driver;
@@ -187,6 +237,42 @@ TEST_F(LinkRates, AreBytesOverDeviceTime) {
   EXPECT_NEAR(link.d2h_pinned_gbps.median, 2.097152, 1e-4);
   EXPECT_NEAR(link.h2d_latency_us.median, 2.0, 0.1);
   EXPECT_NEAR(link.d2h_latency_us.median, 2.0, 0.1);
+  EXPECT_NEAR(link.d2h_cached_gbps.median, 2.097152, 1e-4);
+}
+
+class LinkRatesIntoCaches : public LinkRates {
+ protected:
+  LinkRatesIntoCaches() {
+    fake_.watches_touches = true;
+    struct sigaction action{};
+    action.sa_sigaction = note_touch;
+    action.sa_flags = SA_SIGINFO;
+    sigaction(SIGSEGV, &action, &before_);
+  }
+  ~LinkRatesIntoCaches() override {
+    sigaction(SIGSEGV, &before_, nullptr);
+    g_watched = {};
+  }
+
+ private:
+  struct sigaction before_{};
+};
+
+TEST_F(LinkRatesIntoCaches, AreThoseOfMemoryThatTheCpuHasReadWhichIsNotTimed) {
+  fake_.d2h_cached_ms = 2;
+  const auto links = measure();
+  ASSERT_TRUE(links) << links.error().message;
+  EXPECT_NEAR(links->front().d2h_pinned_gbps.median, 2.097152, 1e-4);
+  EXPECT_NEAR(links->front().d2h_cached_gbps.low, 0.524288, 1e-4);
+  EXPECT_NEAR(links->front().d2h_cached_gbps.high, 0.524288, 1e-4);
+}
+
+// Other sizes than kBytes take what latency copies do.
+TEST_F(LinkRates, IntoCachesAreOfFourMebibytes) {
+  const auto links = measure_links(fake_table(), 0, 2 * kCachedBytes);
+  ASSERT_TRUE(links) << links.error().message;
+  EXPECT_NEAR(links->front().d2h_pinned_gbps.median, 8 * 1.048576 / 2e-3, 1);
+  EXPECT_NEAR(links->front().d2h_cached_gbps.median, 4 * 1.048576 / 2e-3, 1);
 }
 
 TEST_F(LinkRates, AreMedianAndQuartilesWithoutWarmUps) {
@@ -288,6 +374,7 @@ TEST_F(LinkRates, SayWhichCallFailedAndGiveEverythingBack) {
       {failing(&Driver::memcpy_htod_async, 3), "copying to the device"},
       {failing(&Driver::memcpy_dtoh_async, 1), "copying from the device"},
       {failing(&Driver::memcpy_dtoh_async, kTurns + 1), "copying from the device"},
+      {failing(&Driver::memcpy_dtoh_async, 2 * kTurns + 1), "copying from the device"},
       {failing(&Driver::stream_synchronize, 1), "copying to the device"},
       {failing(&Driver::stream_synchronize, kTurns + 1), "copying from the device"},
       {failing(&Driver::event_elapsed_time, 2), "reading the time"},

@@ -26,6 +26,8 @@ struct KnownRate {
 struct Link {
   std::optional<KnownRate> h2d{};
   std::optional<KnownRate> d2h{};
+  // Of a copy down into memory in the CPU's caches, where that was measured.
+  std::optional<double> d2h_cached_gbps{};
   // What the recording says that PCIe runs as, and what the card has: "PCIe 4 x8". Empty: unknown.
   std::string pcie{};
   std::string card_pcie{};
@@ -35,6 +37,10 @@ struct Link {
   const std::optional<KnownRate>& of(Direction direction) const {
     return direction == Direction::kHostToDevice ? h2d : d2h;
   }
+
+  // What so many bytes take in one copy of page-locked memory, without its start; nullopt: not known. Down they come
+  // into memory that the CPU has read since the last copy (docs/whatif.md).
+  std::optional<double> copy_ns(Direction direction, double bytes) const;
 };
 
 // By device. For each direction the first that there is of: what `rates` says; the best that large copies of

@@ -88,9 +88,9 @@ const Link* ProcessModel::link(std::uint32_t device) const {
 
 std::optional<std::int64_t> ProcessModel::link_time_ns(std::uint32_t device, Direction direction,
                                                        std::uint64_t bytes) const {
-  const auto gbps = link_gbps(device, direction);
-  if (!gbps || *gbps <= 0) return std::nullopt;
-  return kCopyStartNs + static_cast<std::int64_t>(static_cast<double>(bytes) / *gbps);
+  if (link_rate(device, direction) == nullptr) return std::nullopt;
+  const auto copy_ns = link(device)->copy_ns(direction, static_cast<double>(bytes));
+  return copy_ns ? std::optional(kCopyStartNs + static_cast<std::int64_t>(*copy_ns)) : std::nullopt;
 }
 
 }  // namespace turnpike::analyze

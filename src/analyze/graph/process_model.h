@@ -64,7 +64,7 @@ class ProcessModel {
   const KnownRate* link_rate(std::uint32_t device, Direction direction) const;
   // nullptr: nothing is known of it.
   const Link* link(std::uint32_t device) const;
-  // Time for so many bytes over the link; nullopt when its rate is not known.
+  // What a copy of page-locked memory takes (Link::copy_ns, and its start); nullopt when the link's rate is not known.
   std::optional<std::int64_t> link_time_ns(std::uint32_t device, Direction direction, std::uint64_t bytes) const;
 
  private:

@@ -19,6 +19,14 @@ bool is_large(const Transfer* transfer, Direction direction, trace::MemoryKind m
 
 }  // namespace
 
+std::optional<double> share_of_link(const ProcessModel& model, std::uint32_t device, Direction direction,
+                                    const LargeCopies& copies) {
+  if (model.link_rate(device, direction) == nullptr) return std::nullopt;
+  const auto count = static_cast<double>(copies.count);
+  const auto each_ns = model.link(device)->copy_ns(direction, static_cast<double>(copies.bytes) / count);
+  return each_ns ? std::optional(count * *each_ns / static_cast<double>(copies.device_ns)) : std::nullopt;
+}
+
 std::optional<std::uint32_t> node_of_gpu(const ProcessModel& model, std::uint32_t device) {
   for (const auto& record : model.timeline().devices) {
     if (record.device == device && record.numa_node != trace::kUnknownNode) return record.numa_node;

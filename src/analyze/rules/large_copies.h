@@ -26,6 +26,10 @@ struct LargeCopies {
   double gbps() const { return static_cast<double>(bytes) / static_cast<double>(device_ns); }
 };
 
+// What such copies of page-locked memory need (Link::copy_ns), of what these took; nullopt: the link's rate is unknown.
+std::optional<double> share_of_link(const ProcessModel& model, std::uint32_t device, Direction direction,
+                                    const LargeCopies& copies);
+
 // The NUMA node of a GPU; nullopt: unknown.
 std::optional<std::uint32_t> node_of_gpu(const ProcessModel& model, std::uint32_t device);
 

@@ -10,7 +10,7 @@
 namespace turnpike::analyze {
 namespace {
 
-// Of the link's rate. Copies both ways at once slow each other down by less.
+// Of what the link does. Copies both ways at once slow each other down by less.
 constexpr double kSlowShare = 0.7;
 
 // What the link's rate comes from, where it was not measured.
@@ -23,10 +23,11 @@ std::string source_text(const ProcessModel& model, std::uint32_t device, Directi
 // `where` names the device if the site copies with several.
 void find(const ProcessModel& model, const SiteCalls& site, Direction direction, std::uint32_t device,
           LargeCopies copies, const std::string& where, std::vector<Candidate>& found) {
-  const auto link_gbps = model.link_gbps(device, direction);
-  if (!link_gbps || copies.gbps() >= kSlowShare * *link_gbps) return;
+  const auto share = share_of_link(model, device, direction, copies);
+  if (!share || *share >= kSlowShare) return;
   if (copies.are_far()) return;  // wrong_numa_node tells why
-  const std::string percent = std::to_string(std::lround(100 * copies.gbps() / *link_gbps));
+  const double link_gbps = model.link_rate(device, direction)->gbps;
+  const std::string percent = std::to_string(std::lround(100 * copies.gbps() / link_gbps));
   found.push_back(
       {.site = site.facts->place.site,
        .library_site = site.facts->place.library_site,

@@ -9,7 +9,7 @@
 namespace turnpike::analyze {
 namespace {
 
-// Of the link's rate. From there on the way between the nodes is no hindrance.
+// Of what the link does. From there on the way between the nodes is no hindrance.
 constexpr double kFullShare = 0.9;
 
 Reach reach_of(trace::MemoryKind memory) {
@@ -22,8 +22,9 @@ Reach reach_of(trace::MemoryKind memory) {
 void find(const ProcessModel& model, const SiteCalls& site, Direction direction, std::uint32_t device,
           LargeCopies copies, trace::MemoryKind memory, std::vector<Candidate>& found) {
   const auto gpu_node = node_of_gpu(model, device);
-  const auto link_gbps = model.link_gbps(device, direction);
-  if (!gpu_node || !copies.are_far() || !link_gbps || copies.gbps() >= kFullShare * *link_gbps) return;
+  const auto share = share_of_link(model, device, direction, copies);
+  if (!gpu_node || !copies.are_far() || !share || *share >= kFullShare) return;
+  const double link_gbps = model.link_rate(device, direction)->gbps;
   const std::string near = std::to_string(*gpu_node);
   found.push_back({.site = site.facts->place.site,
                    .library_site = site.facts->place.library_site,

@@ -40,6 +40,14 @@ TEST_F(FindLinks, TakesWhatWasMeasuredFirst) {
   EXPECT_EQ(links_.at(0).d2h->source, LinkSource::kGeneration) << "each direction by itself";
 }
 
+TEST_F(FindLinks, KeepsWhatWasMeasuredOfCopiesIntoCaches) {
+  up(kH100, [](const std::string&, const std::string&) { return LinkRate{53.5, 52.5, 31.5}; });
+  EXPECT_EQ(links_.at(0).d2h->gbps, 52.5);
+  EXPECT_EQ(links_.at(0).d2h_cached_gbps, 31.5);
+  up(kH100);
+  EXPECT_EQ(links_.at(0).d2h_cached_gbps, std::nullopt);
+}
+
 TEST_F(FindLinks, TakesWhatCopiesReachedNext) {
   copy_in_us(1100);
   is_recorded(kFull);

@@ -16,10 +16,11 @@ namespace turnpike::analyze {
 // Over a link of 50 GB/s.
 class Played {
  public:
-  explicit Played(StepProgram program, double link_gbps = 50)
+  explicit Played(StepProgram program, double link_gbps = 50, std::optional<double> d2h_cached_gbps = std::nullopt)
       : loaded_(program.builder().take()), analysis_(sums_, loaded_.process, loaded_.timeline) {
     auto steps = analysis_.steps();
-    model_.emplace(analysis_.model(std::move(steps), link_gbps > 0 ? link_of(link_gbps) : LinkRates()));
+    model_.emplace(
+        analysis_.model(std::move(steps), link_gbps > 0 ? link_of(link_gbps, d2h_cached_gbps) : LinkRates()));
   }
 
   const ProcessModel& model() const { return *model_; }

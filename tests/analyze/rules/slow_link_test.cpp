@@ -42,6 +42,24 @@ TEST(SlowLink, IsNoneNearTheRate) {
   EXPECT_TRUE(slow_link_program({.duration_ns = 380 * kUs}).findings(kSlowLink, link_of(56)).empty());
 }
 
+// 16 MiB down in 560 us are 30 GB/s.
+TEST(SlowLink, OfADownloadIsToldAgainstWhatTheCachesOfTheCpuAllow) {
+  const auto findings_over = [](const LinkRates& rates) {
+    StepProgram program;
+    const std::uint32_t line = program.stack(27, {});
+    program.steps(6, [&](int) {
+      program.kernel(100 * kUs);
+      program.download({.stack = line, .duration_ns = 560 * kUs});
+    });
+    return program.findings(kSlowLink, rates);
+  };
+  EXPECT_EQ(findings_over(link_of(56)).size(), 1u);
+  EXPECT_TRUE(findings_over(link_of(56, 32)).empty());
+  const auto findings = findings_over(link_of(56, 45));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].title, "this copy reaches only 53 % of the link's speed");
+}
+
 TEST(SlowLink, IsNoneOfOrdinaryMemory) {
   const StepCopy pageable = {.duration_ns = 2000 * kUs, .host = trace::MemoryKind::kPageable, .wait = Wait::kInCall};
   EXPECT_TRUE(slow_link_program(pageable).findings(kSlowLink, link_of(56)).empty());

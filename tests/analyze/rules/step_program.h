@@ -204,8 +204,8 @@ class StepProgram {
 };
 
 // Of a link that was measured.
-inline LinkRates link_of(double gbps) {
-  return [gbps](const std::string&, const std::string&) { return LinkRate{gbps, gbps}; };
+inline LinkRates link_of(double gbps, std::optional<double> d2h_cached_gbps = std::nullopt) {
+  return [=](const std::string&, const std::string&) { return LinkRate{gbps, gbps, d2h_cached_gbps}; };
 }
 
 }  // namespace turnpike::analyze

@@ -114,6 +114,40 @@ TEST(WhatIfExactly, AnUploadThatIsSlowerThanTheLink) {
   EXPECT_NEAR(uploading_between_kernels(slow, 0, 100).predicted_us({Change::kPin}), 428.2, kExact);
 }
 
+// 12.5 MB at 25 GB/s instead of 50; and of 100 MB, 32 MiB at 25 and the rest at 50.
+TEST(WhatIfExactly, ADownloadComesIntoTheCachesOfTheCpu) {
+  const auto fetching = [](std::uint64_t bytes, std::int64_t duration_ns, std::optional<double> d2h_cached_gbps) {
+    return Played(stepping([=](StepProgram& program, std::uint32_t line, int) {
+                    program.kernel(300 * kUs);
+                    program.download({.stack = line,
+                                      .bytes = bytes,
+                                      .duration_ns = duration_ns,
+                                      .host = MemoryKind::kPageable,
+                                      .wait = Wait::kInCall});
+                  }),
+                  50, d2h_cached_gbps)
+        .predicted_us({Change::kPin});
+  };
+  EXPECT_NEAR(fetching(12'500'000, 5000 * kUs, std::nullopt), 553.2, kExact);  // 300 + 1 + 1.2 + 250 + 1
+  EXPECT_NEAR(fetching(12'500'000, 5000 * kUs, 25), 803.2, kExact);            // 300 + 1 + 1.2 + 500 + 1
+  EXPECT_NEAR(fetching(12'500'000, 5000 * kUs, 60), 553.2, kExact);            // never faster than the link
+  EXPECT_NEAR(fetching(12'500'000, 400 * kUs, 25), 702, kExact);               // nor slower than it was
+  EXPECT_NEAR(fetching(12'500'000, 5000 * kUs, 0), 553.2, kExact);             // no rate
+  EXPECT_NEAR(fetching(100'000'000, 50'000 * kUs, 25), 303.2 + 2000 + 671.088, kExact);
+}
+
+TEST(WhatIfExactly, AnUploadComesFromTheCachesOfTheCpuAsFastAsFromItsMemory) {
+  const auto pinned = [](std::optional<double> d2h_cached_gbps) {
+    return Played(stepping([](StepProgram& program, std::uint32_t line, int) {
+                    program.upload({.stack = line, .duration_ns = 4000 * kUs, .host = MemoryKind::kPageable});
+                    program.kernel(300 * kUs);
+                  }),
+                  50, d2h_cached_gbps)
+        .predicted_us({Change::kPin});
+  };
+  EXPECT_NEAR(pinned(25), pinned(std::nullopt), kExact);
+}
+
 TEST(WhatIfExactly, WithoutARateOfTheLinkNothingIsClaimed) {
   const StepCopy pageable{.bytes = 12'500'000, .duration_ns = 500 * kUs, .host = MemoryKind::kPageable};
   const Played played = uploading_between_kernels(pageable, 0, 0);

@@ -48,7 +48,7 @@ import result_file  # noqa: E402
 import torch  # noqa: E402
 from medians import interval, rounded  # noqa: E402
 from pair import Loop, Pair  # noqa: E402
-from turnpike_command import turnpike_json  # noqa: E402
+from turnpike_command import turnpike_json, turnpike_text  # noqa: E402
 
 TARGET_PCT = 5.0
 BLOCKS = 8  # of each program
@@ -106,10 +106,10 @@ def record(loop: Loop, path: str, steps: int) -> float:
     return recorded_us
 
 
-def whatif(run: str, edits: list[str], link_gbps: float) -> dict[str, Any]:
+def whatif(run: str, edits: list[str], environment: dict[str, str]) -> dict[str, Any]:
     """The prediction. Raises when there is none, or an edit found nothing to change."""
     options = [word for edit in edits for word in ("--edit", edit)]
-    answer = turnpike_json("whatif", run, *options, "--link-gbps", str(link_gbps), "--json")
+    answer = turnpike_json("whatif", run, *options, "--json", environment=environment)
     if answer["predicted_step_ns"] is None:
         raise RuntimeError(f"turnpike whatif predicts nothing: {answer}")
     if idle := [edit["edit"] for edit in answer["edits"] if edit["calls"] == 0]:
@@ -117,19 +117,16 @@ def whatif(run: str, edits: list[str], link_gbps: float) -> dict[str, Any]:
     return answer
 
 
-def measure_link_gbps() -> float:
-    """What uploads from page-locked memory reach, in 1e9 bytes a second: the best of ten."""
-    host = torch.zeros(1 << 28, dtype=torch.uint8).pin_memory()
-    device = torch.empty_like(host, device="cuda")
-    rates = []
-    for _ in range(10):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        device.copy_(host, non_blocking=True)
-        end.record()
-        end.synchronize()
-        rates.append(host.numel() / start.elapsed_time(end) / 1e6)
-    return round(max(rates), 2)
+def measure_link(cache: str) -> dict[str, str]:
+    """The environment in which Turnpike knows the rates of the link: it keeps them in the folder `cache`."""
+    environment = os.environ | {"XDG_CACHE_HOME": cache}
+    turnpike_text("bench", "link", environment=environment)
+    return environment
+
+
+def kept_link(environment: dict[str, str], device: str) -> dict[str, Any]:
+    with open(os.path.join(environment["XDG_CACHE_HOME"], "turnpike", "link.json")) as file:
+        return next(link for link in json.load(file)["links"] if link["device_name"] == device)
 
 
 def result_row(pair: Pair, measured: Measured, **more: Any) -> dict[str, Any]:
@@ -166,7 +163,7 @@ def result_row(pair: Pair, measured: Measured, **more: Any) -> dict[str, Any]:
     )
 
 
-def run_pair(pair: Pair, folder: str, traces: str | None, link_gbps: float) -> dict[str, Any]:
+def run_pair(pair: Pair, folder: str, traces: str | None, environment: dict[str, str]) -> dict[str, Any]:
     """Measures, records and predicts one pair."""
     as_is, fixed = pair.loops("cuda")
     check(pair, as_is, fixed, CHECK_STEPS)
@@ -187,14 +184,14 @@ def run_pair(pair: Pair, folder: str, traces: str | None, link_gbps: float) -> d
         more["recorded_wall_fixed"] = rounded(statistics.median(record(fixed, path, pair.steps) for path in paths))
         more["trace_bytes"] = sum(entry.stat().st_size for entry in os.scandir(runs[0]))
         if traces:
-            keep_trace(pair, measured, runs[0], traces, link_gbps)
-        reports = [turnpike_json("report", run, "--json") for run in runs]
+            keep_trace(pair, measured, runs[0], traces, environment)
+        reports = [turnpike_json("report", run, "--json", environment=environment) for run in runs]
         more["findings"] = [
             {key: finding.get(key) for key in ("rule", "site", "saving_ns", "saving_pct")}
             for finding in reports[0]["findings"]
         ]
         problems += [f"losses: {report['losses']}" for report in reports if report["losses"]]
-        prediction = whatif(runs[0], pair.edits(), link_gbps)
+        prediction = whatif(runs[0], pair.edits(), environment)
     except Exception as error:  # what was measured is worth keeping without a prediction
         problems.append(f"{type(error).__name__}: {error}")
     pair.compare(as_is.result(), fixed.result())
@@ -209,18 +206,19 @@ def check(pair: Pair, as_is: Loop, fixed: Loop, steps: int) -> None:
     pair.compare(as_is.result(), fixed.result())
 
 
-def keep_trace(pair: Pair, measured: Measured, run: str, folder: str, link_gbps: float) -> None:
+def keep_trace(pair: Pair, measured: Measured, run: str, folder: str, environment: dict[str, str]) -> None:
     """Keeps a recording and what was measured beside it, for tests/golden/test_whatif.py."""
     kept = os.path.join(folder, f"{pair.name}.tpk")
     shutil.rmtree(kept, ignore_errors=True)
     shutil.copytree(run, kept)
+    device = result_file.gpu_names()[0]
     facts = {
         "pair": pair.name,
         "edits": pair.edits(),
         "measured_as_is_ns": round(statistics.median(measured.as_is) * 1e3),
         "measured_fixed_ns": round(statistics.median(measured.fixed) * 1e3),
-        "link_gbps": link_gbps,
-        "device": result_file.gpu_names()[0],
+        "link": kept_link(environment, device),
+        "device": device,
         "torch": torch.__version__,
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
     }
@@ -255,7 +253,7 @@ def release() -> None:
 def run_all(names: list[str], folder: str, traces: str | None) -> tuple[list[dict[str, Any]], list[str]]:
     """The rows of the pairs that ran, and a sentence for each that failed."""
     rows, failures = [], []
-    link_gbps = measure_link_gbps()
+    environment = measure_link(os.path.join(folder, "cache"))
     show_head()
     for name in names:
         pair = pairs.load(name)
@@ -263,7 +261,7 @@ def run_all(names: list[str], folder: str, traces: str | None) -> tuple[list[dic
             print(f"{name:18} skipped: it needs {pair.gpus} GPUs", flush=True)
             continue
         try:
-            rows.append(run_pair(pair, folder, traces, link_gbps))
+            rows.append(run_pair(pair, folder, traces, environment))
             show(rows[-1])
             if rows[-1]["problems"]:
                 failures.append(f"{name}: {rows[-1]['problems'][0]}")

@@ -24,21 +24,27 @@ bool is_of_cuda_user(std::string_view name) {
          name.find("NCCL") != std::string_view::npos;
 }
 
-// Behind the name, which may have brackets and spaces, stands one letter.
-bool is_asleep(const std::string& status) {
-  const auto end = status.rfind(')');
-  if (end == std::string::npos || end + 2 >= status.size()) return false;
-  const char state = status[end + 2];
-  return state == 'S' || state == 'Z' || state == 'X';
+// "17 (name) S ...": the name may have brackets and spaces.
+struct Status {
+  std::string_view name;
+  bool is_asleep = false;
+};
+Status to_status(std::string_view line) {
+  const auto begin = line.find('(');
+  const auto end = line.rfind(')');
+  if (begin == line.npos || end == line.npos || end < begin || end + 2 >= line.size()) return {};
+  const char state = line[end + 2];
+  return {line.substr(begin + 1, end - begin - 1), state == 'S' || state == 'Z' || state == 'X'};
 }
 
+// By one file, read once: of a name that cannot be read nothing would be known.
 Use use_of(const std::filesystem::path& task, bool is_heard) {
-  const std::string status = first_line_of(task / "stat");
-  if (status.empty() && !std::filesystem::exists(task)) return Use::kNone;  // it has ended
-  const std::string name = first_line_of(task / "comm");
+  const std::string line = first_line_of(task / "stat");
+  if (line.empty() && !std::filesystem::exists(task)) return Use::kNone;  // it has ended
+  const auto [name, is_asleep] = to_status(line);
   const bool is_autograd = name.starts_with("pt_autograd_");
   if (!is_autograd && (is_heard || is_of_cuda_user(name))) return Use::kAtAnyTime;
-  return is_asleep(status) ? Use::kNone : Use::kPerhapsNow;
+  return is_asleep ? Use::kNone : Use::kPerhapsNow;
 }
 
 Use most_of(const std::vector<std::uint32_t>& heard, const std::string& tasks) {

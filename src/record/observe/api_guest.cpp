@@ -23,7 +23,7 @@ cuda::CuptiResult ApiObserver::subscribe_guest(const cuda::Cupti& cupti, void** 
   if (subscriber == nullptr || callback == nullptr) return cuda::kCuptiInvalidParameter;
   const std::lock_guard lock(subscriber_mutex_);
   if (guest_.is_there()) return cuda::kCuptiMultipleSubscribers;
-  cupti_ = &cupti;
+  set_cupti(cupti);
   std::string holder;
   const cuda::CuptiResult result = take_subscriber(holder);
   if (result != cuda::kCuptiSuccess) return result;

@@ -75,9 +75,9 @@ ApiObserver::ApiObserver(StringTable& strings, StackTable& stacks, LossCounters&
     : strings_(strings), stacks_(stacks), losses_(losses), handover_(handover), content_(handover) {}
 
 bool ApiObserver::subscribe(const cuda::Cupti& cupti, const Options& options, std::string& error) {
-  cupti_ = &cupti;
+  set_cupti(cupti);
   detail_ = options.detail;
-  has_stacks_ = options.has_stacks;
+  has_stacks_.store(options.has_stacks, std::memory_order_relaxed);
   is_detaching_noted_.store(options.may_detach, std::memory_order_relaxed);
   content_.configure(options);
   const std::lock_guard lock(subscriber_mutex_);
@@ -247,7 +247,7 @@ void ApiObserver::on_exit(ThreadBuffer& buffer, CallbackDomain domain, std::uint
   if (has_no_device_work && arguments.has_stream && call.context != nullptr) {
     record.stream = stream_id_of(buffer, call, arguments.stream, function.is_per_thread);
   }
-  if (has_stacks_ && needs_stack(function.kind)) record.stack = stacks_.capture();
+  if (has_stacks_.load(std::memory_order_relaxed) && needs_stack(function.kind)) record.stack = stacks_.capture();
   if (!is_order_only(function.kind)) {
     const AutogradMark mark = autograd_mark();
     record.autograd_role = mark.role;
@@ -294,7 +294,7 @@ void ApiObserver::on_graph_node(std::uint32_t id, const cuda::ResourceCallback& 
   if (id == cuda::kGraphNodeCloned) {
     if (graph.original_node == nullptr) return;
     if (cupti_->get_graph_node_id(graph.original_node, &record.cloned_from) != cuda::kCuptiSuccess) return;
-  } else if (has_stacks_) {
+  } else if (has_stacks_.load(std::memory_order_relaxed)) {
     record.stack = stacks_.capture();
   }
   ThreadBuffer* buffer = handover_.mine();

@@ -95,6 +95,10 @@ class ApiObserver {
   cuda::CuptiResult take_subscriber(std::string& holder);
   std::uint32_t enable_calls(cuda::CallbackDomain domain);
   bool wants(cuda::CallbackDomain domain, std::uint32_t id) const noexcept;
+  // Once: a process has one, and calls that read it may be under way.
+  void set_cupti(const cuda::Cupti& cupti) noexcept {
+    if (cupti_ != &cupti) cupti_ = &cupti;
+  }
   void forget_calls() noexcept;
 
   StringTable& strings_;
@@ -108,8 +112,8 @@ class ApiObserver {
   std::atomic<void*> subscriber_{nullptr};
   bool is_subscribed_ = false;  // the recorder itself
   Detail detail_ = Detail::kFull;
-  bool has_stacks_ = true;
-  // Read while a session begins, too: threads are noted between the sessions.
+  // Read while a session begins, too: calls of the one before may be under way, and threads are noted in between.
+  std::atomic<bool> has_stacks_{true};
   std::atomic<bool> is_detaching_noted_{false};
   ProfilerRange profiler_range_ = nullptr;
   std::atomic<bool> is_listening_{false};

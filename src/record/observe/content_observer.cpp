@@ -96,7 +96,8 @@ HostMemory ContentObserver::memory_at(ThreadBuffer& buffer, std::uint64_t addres
 void ContentObserver::note(ThreadBuffer& buffer, std::uint32_t correlation, std::uint64_t address, std::uint64_t bytes,
                            ContentSide side) noexcept {
   if (!can_read_own_memory()) return note_forbidden_look();
-  const auto hash = is_verifying_ ? hash_all(address, bytes, buffer.window) : hash_sample(address, bytes);
+  const auto hash = is_verifying_.load(std::memory_order_relaxed) ? hash_all(address, bytes, buffer.window)
+                                                                  : hash_sample(address, bytes);
   if (!hash) return;
   auto record = make_record<trace::ContentRecord>(trace::RecordKind::kContent);
   record.correlation = correlation;

@@ -25,7 +25,7 @@ class ContentObserver {
   explicit ContentObserver(ThreadHandover& handover) : handover_(handover) {}
 
   void configure(const Options& options) noexcept {
-    is_verifying_ = options.is_content_verified;
+    is_verifying_.store(options.is_content_verified, std::memory_order_relaxed);
     note_host_memory_changed();  // while nobody listened
   }
 
@@ -51,7 +51,7 @@ class ContentObserver {
   using PointerAttribute = int (*)(void* value, int attribute, unsigned long long pointer);
 
   ThreadHandover& handover_;
-  bool is_verifying_ = false;
+  std::atomic<bool> is_verifying_{false};
   std::atomic<bool> has_managed_memory_{false};
   std::atomic<PointerAttribute> pointer_attribute_{nullptr};
   // Of HostMemoryMemo.

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 #include <string>
 #include <thread>
@@ -331,6 +332,49 @@ TEST_F(BesideAGuest, ThatStaysLeavesOnWhatTheGuestWantsAlone) {
 }
 
 TEST_F(BesideAGuest, ThatGoesLeavesOnWhatTheRecorderWants) {
+// The call of one thread may be under way when the recording has ended that heard its beginning, and the next begins.
+TEST_F(ApiObserverTest, MayBeginAnewAmidACall) {
+  ASSERT_TRUE(subscribe());
+  observer_->set_listening(true);
+  const auto callback = g_cupti.callback;
+  void* const user = g_cupti.user;
+  std::vector<char> bytes(4096);
+  const cudaMemcpyAsync_v3020_params copy = {pointer(11), bytes.data(), bytes.size(), cudaMemcpyHostToDevice, nullptr};
+  std::atomic<int> calls_made{0};
+  std::atomic<bool> is_over{false};
+  std::thread program([&] {
+    for (std::uint32_t number = 1; !is_over; ++number) {
+      std::uint64_t slot = 0;
+      std::int32_t result = 0;
+      cuda::ApiCallback data{};
+      data.parameters = &copy;
+      data.return_value = &result;
+      data.context = pointer(103);
+      data.slot = &slot;
+      data.correlation = number;
+      for (const CallbackSite site : {CallbackSite::kEnter, CallbackSite::kExit}) {
+        data.site = site;
+        callback(user, CallbackDomain::kRuntimeApi, kCopy, &data);
+      }
+      ++calls_made;
+    }
+  });
+  for (int i = 0; i < 20; ++i) {
+    const int before = calls_made;
+    while (calls_made == before) handover_->drain([](const std::byte*) {});
+    observer_->set_listening(false);
+    observer_->unsubscribe();
+    Options options;
+    options.is_content_verified = i % 2 == 0;
+    options.has_stacks = i % 2 != 0;
+    EXPECT_TRUE(subscribe(options)) << error_;
+    observer_->set_listening(true);
+  }
+  is_over = true;
+  program.join();
+  handover_->drain([](const std::byte*) {});
+}
+
   ASSERT_TRUE(subscribe());
   const Callbacks before = g_cupti.listened;
   come();

@@ -19,7 +19,8 @@ bool Recorder::wants_to_detach() const noexcept {
 }
 
 bool Recorder::may_detach() const noexcept {
-  return options_.may_detach && !api_.must_stay_attached() && !has_had_guest_ && !is_ending_;
+  return options_.may_detach && !api_.must_stay_attached() && !handover_.has_unknown_threads() && !has_had_guest_ &&
+         !is_ending_;
 }
 
 bool Recorder::detach() {

@@ -36,6 +36,8 @@ class ThreadHandover {
     });
     return found;
   }
+  // Whether there was a thread that is not among them, for want of memory. It may live on unheard.
+  bool has_unknown_threads() const noexcept { return has_unknown_threads_.load(std::memory_order_acquire); }
   // While nothing is heard: CUPTI may begin to count the calls anew.
   void forget_correlations() noexcept {
     buffers_.for_each([](ThreadBuffer& buffer) { buffer.open_correlation.store(0, std::memory_order_relaxed); });
@@ -67,6 +69,7 @@ class ThreadHandover {
  private:
   LossCounters& losses_;
   ThreadBuffers buffers_;
+  std::atomic<bool> has_unknown_threads_{false};
   HeardSpan heard_;
   WakeFlag woken_;
 };

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Literal
 
 from turnpike import _core, _native
-from turnpike._alone import is_alone
 from turnpike._move import label
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
@@ -72,7 +71,7 @@ def stop() -> pathlib.Path:
     file = _core.stop(_native.RECORD_LIBRARY)
     # The recording is complete, and its file must not be lost: only speed is at stake.
     with contextlib.suppress(Exception):
-        if _may_detach and is_alone():
+        if _may_detach:
             _core.detach(_native.RECORD_LIBRARY)
     return file
 

@@ -308,6 +308,8 @@ DetachNote detach_note_of(std::string_view name) noexcept {
                                    has("GraphExecUpdate") || (has("GraphExec") && has("SetParams"));
   if (touches_ready_graph || has("LaunchHostFunc") || has("StreamAddCallback")) return DetachNote::kForbids;
   // The runtime's calls end in the driver.
+  if (name.starts_with("cuStreamBeginCapture")) return DetachNote::kBeginsCapture;
+  if (name.starts_with("cuStreamEndCapture")) return DetachNote::kEndsCapture;
   const bool watches =
       name.starts_with("cuEventQuery") || name.starts_with("cuStreamQuery") || name.starts_with("cuMemGetInfo");
   return watches ? DetachNote::kTellsThread : DetachNote::kNone;

@@ -25,6 +25,9 @@ enum class DetachNote : std::uint8_t {
   // work of its own; or it makes the GPU call a host function, which may wait for a lock of the detaching thread.
   kForbids,
   kTellsThread,  // made by threads that only poll the GPU: note the thread
+  // While a CUDA graph is being captured, no wait for the GPU's work is allowed: it would break the capture.
+  kBeginsCapture,
+  kEndsCapture,
 };
 DetachNote detach_note_of(std::string_view name) noexcept;
 

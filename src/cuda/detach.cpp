@@ -1,11 +1,14 @@
-// cuptiFinalize, at the exit callback of a call of our own.
+// cuptiFinalize, at the exit callback of a call of our own, and events that tell when the GPUs' work is done.
 #include "cuda/detach.h"
 
 #include <cupti.h>
 #include <pthread.h>
+#include <time.h>
 
 #include <atomic>
 #include <string>
+
+#include "base/clock.h"
 
 namespace turnpike::cuda {
 namespace {
@@ -23,6 +26,38 @@ void on_call(void*, CallbackDomain, std::uint32_t, const void* data) {
   if (g_caller.load(std::memory_order_relaxed) != pthread_self()) return;
   const auto finalize = g_finalize.exchange(nullptr);
   if (finalize != nullptr) g_is_finalized.store(finalize() == kCuptiSuccess);
+}
+
+// Asks now and then: a wait inside the driver would last as long as a kernel that waits for the host, perhaps for ever.
+bool wait_for(const Driver& driver, CUctx_st* context, CUevent_st* event, std::int64_t deadline_ns) {
+  constexpr timespec kPause{0, 200'000};
+  DriverCode code = driver.ctx_record_event(context, event);
+  if (code == 0) code = driver.event_query(event);
+  while (code == kNotReady && monotonic_ns() < deadline_ns) {
+    nanosleep(&kPause, nullptr);
+    code = driver.event_query(event);
+  }
+  return code == 0;
+}
+
+bool wait_for_gpu(const Driver& driver, int device, std::int64_t deadline_ns) {
+  unsigned int flags = 0;
+  int is_active = 0;
+  if (driver.device_primary_ctx_get_state(device, &flags, &is_active) != 0) return false;
+  if (is_active == 0) return true;
+  CUctx_st* context = nullptr;
+  if (driver.device_primary_ctx_retain(&context, device) != 0) return false;
+  bool is_done = false;
+  if (driver.ctx_push_current(context) == 0) {
+    CUevent_st* event = nullptr;
+    if (driver.event_create(&event, kEventDisableTiming) == 0) {
+      is_done = wait_for(driver, context, event, deadline_ns);
+      driver.event_destroy(event);
+    }
+    driver.ctx_pop_current(&context);
+  }
+  driver.device_primary_ctx_release(device);
+  return is_done;
 }
 
 }  // namespace
@@ -45,6 +80,17 @@ Detached detach_cupti(const Cupti& cupti, const Driver& driver) {
   }
   cupti.unsubscribe(subscriber);
   return Detached::kNotYet;
+}
+
+bool wait_for_gpus(const Driver& driver, std::int64_t patience_ns) {
+  const std::int64_t deadline_ns = monotonic_ns() + patience_ns;
+  int count = 0;
+  if (driver.ctx_record_event == nullptr || driver.device_get_count(&count) != 0) return false;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    int device = 0;
+    if (driver.device_get(&device, ordinal) != 0 || !wait_for_gpu(driver, device, deadline_ns)) return false;
+  }
+  return true;
 }
 
 }  // namespace turnpike::cuda

@@ -15,7 +15,9 @@
 #include "base/text.h"
 #include "ingest/run_reader.h"
 #include "machine/link_rates.h"
+#include "python/alone.h"
 #include "python/error.h"
+#include "python/gil.h"
 #include "python/move.h"
 #include "python/recorder.h"
 #include "python/table.h"
@@ -157,9 +159,16 @@ std::filesystem::path stop(const std::string& library) {
   return value_or_throw(value_or_throw(Recorder::load(library)).stop());
 }
 
-// With the GIL: threads that wait for it cannot call CUDA meanwhile.
+// The GPU's work may take long, and may wait for a thread that needs the GIL. Then, by one hold of it, the look at the
+// threads of Python and the detaching: those that wait for the GIL cannot call CUDA meanwhile.
 bool detach(const std::string& library) {
-  return value_or_throw(Recorder::load(library)).detach();
+  const Recorder recorder = value_or_throw(Recorder::load(library));
+  if (!is_alone()) return false;
+  {
+    const WithoutGil without_gil;
+    if (!recorder.wait_for_gpu()) return false;
+  }
+  return is_alone() && recorder.detach();
 }
 
 void keep(const std::string& library, const std::string& reason) {

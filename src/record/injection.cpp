@@ -141,6 +141,14 @@ TURNPIKE_EXPORT int turnpike_detach(void) {
   }
 }
 
+TURNPIKE_EXPORT int turnpike_wait_for_gpu(void) {
+  try {
+    return Recorder::instance().wait_for_gpu() ? 1 : 0;
+  } catch (...) {
+    return 0;
+  }
+}
+
 TURNPIKE_EXPORT int turnpike_is_attached(void) {
   return Recorder::instance().is_attached() ? 1 : 0;
 }

@@ -35,8 +35,10 @@ class Recorder {
   // Collects what is under way and closes the file. False when nothing was being recorded.
   bool stop();
   // After stop: has CUPTI let go of the process, where that is known to be safe (recorder_detach.cpp). Whether it has
-  // now.
+  // now. It waits for the GPU's work; who holds a lock around it waits first.
   bool detach();
+  // Whether CUPTI may be detached, and the GPU has nothing more to do.
+  bool wait_for_gpu();
   // At the end of the process: as stop, but CUPTI is left alone where it can be.
   void finish_process() noexcept;
   // When the process is about to end without exit handlers, or to become another program: brings what CUPTI has into
@@ -145,8 +147,9 @@ class Recorder {
   std::atomic<bool> is_loaded_late_{false};
   std::atomic<bool> has_had_guest_{false};
   std::atomic<bool> is_attached_{false};
-  bool is_cupti_detachable_ = false;  // by its version
-  std::mutex detach_mutex_;           // held while CUPTI is being detached
+  bool is_cupti_detachable_ = false;             // by its version
+  std::mutex detach_mutex_;                      // held while CUPTI is being detached
+  std::atomic<bool> has_waited_in_vain_{false};  // for the GPU's work
   std::atomic<bool> is_ending_{false};
   bool may_disable_kernels_ = true;
   std::atomic<void (*)()> once_a_second_{nullptr};

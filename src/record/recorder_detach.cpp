@@ -9,6 +9,11 @@
 #include "record/recorder.h"
 
 namespace turnpike::record {
+namespace {
+
+constexpr std::int64_t kPatienceNs = 10'000'000'000;
+
+}  // namespace
 
 // When a recording starts. Launches are heard in full detail alone, and threads that only launch kernels would not be
 // known otherwise. MPS was not tried.
@@ -19,20 +24,35 @@ bool Recorder::wants_to_detach() const noexcept {
 }
 
 bool Recorder::may_detach() const noexcept {
-  return options_.may_detach && !api_.must_stay_attached() && !handover_.has_unknown_threads() && !has_had_guest_ &&
-         !is_ending_;
+  // A collector that has not come to its end may be inside of CUPTI.
+  return state_ == State::kIdle && is_attached() && options_.may_detach && !api_.must_stay_attached() &&
+         !handover_.has_unknown_threads() && !api_.is_capturing() && !has_had_guest_ && !is_ending_ &&
+         !has_waited_in_vain_ && collector_.is_done();
+}
+
+// Once in vain, and it is not tried again: each of many short recordings would wait as long.
+bool Recorder::wait_for_gpu() {
+  if (std::try_lock(detach_mutex_, mutex_) != -1) return false;
+  {
+    // Not while it waits: whoever starts a recording would have to wait, too.
+    const std::lock_guard detaching(detach_mutex_, std::adopt_lock);
+    const std::lock_guard lock(mutex_, std::adopt_lock);
+    if (!may_detach() || may_others_call_cuda(handover_.threads())) return false;
+  }
+  const auto driver = cuda::find_loaded_driver();
+  const bool is_idle = driver && cuda::wait_for_gpus(*driver, kPatienceNs);
+  if (!is_idle) has_waited_in_vain_ = true;
+  return is_idle;
 }
 
 bool Recorder::detach() {
-  if (state_ != State::kIdle || !is_attached()) return false;
-  // Whoever starts or stops a recording now may need the caller's other locks, such as Python's.
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return false;
-  const std::lock_guard detaching(detach_mutex_);
-  // A collector that has not come to its end may be inside of CUPTI.
-  if (state_ != State::kIdle || !is_attached() || !may_detach() || !collector_.is_done()) return false;
+  // Whoever has a lock may need the caller's other locks, such as Python's. A fork waits for the first of these, which
+  // is given back last: the child has none of them locked.
+  if (std::try_lock(detach_mutex_, mutex_) != -1) return false;
+  const std::lock_guard detaching(detach_mutex_, std::adopt_lock);
+  const std::lock_guard lock(mutex_, std::adopt_lock);
   const auto driver = cuda::find_loaded_driver();
-  if (!driver || may_others_call_cuda(handover_.threads())) return false;
+  if (!may_detach() || !driver || may_others_call_cuda(handover_.threads())) return false;
   const cuda::Detached detached = cuda::detach_cupti(cupti_, *driver);
   if (detached == cuda::Detached::kHeldByOther) has_had_guest_ = true;
   if (detached != cuda::Detached::kYes) return false;

@@ -63,6 +63,10 @@ int turnpike_is_recording(void);
  * CUPTI would corrupt memory. Nothing happens without TURNPIKE_ENV_DETACH, or where the recorder knows that it is not
  * safe (docs/record.md lists the cases). Waits for all GPU work. 1 if CUPTI was detached. */
 int turnpike_detach(void);
+/* For a caller that holds a lock around turnpike_detach, for which other threads or the GPU's work may wait: waits for
+ * that work before, without the lock. 1 if the GPU has nothing more to do. 0 if turnpike_detach is of no use: CUPTI
+ * stays attached in any case, or the GPU is busy for longer than ten seconds. */
+int turnpike_wait_for_gpu(void);
 /* 1 from the first recording on, until CUPTI was detached. */
 int turnpike_is_attached(void);
 /* The file that is, or last was, written by this process: "" before the first. Valid until the next start. */

@@ -319,6 +319,10 @@ TEST(ApiCalls, AreNotedWhereDetachingDependsOnThem) {
   for (const char* name : {"cuEventQuery", "cuStreamQuery_ptsz", "cuMemGetInfo_v2"}) {
     EXPECT_EQ(detach_note_of(name), DetachNote::kTellsThread) << name;
   }
+  for (const char* name : {"cuStreamBeginCapture_v2", "cuStreamBeginCapture_ptsz", "cuStreamBeginCaptureToGraph"}) {
+    EXPECT_EQ(detach_note_of(name), DetachNote::kBeginsCapture) << name;
+  }
+  EXPECT_EQ(detach_note_of("cuStreamEndCapture_ptsz"), DetachNote::kEndsCapture);
   for (const char* name : {"cudaStreamBeginCapture_v10000", "cudaEventQuery_v3020", "cuGraphInstantiateWithFlags",
                            "cuGraphExecDestroy", "cuGraphKernelNodeSetParams_v2", "cuLaunchKernel"}) {
     EXPECT_EQ(detach_note_of(name), DetachNote::kNone) << name;

@@ -100,17 +100,22 @@ void wait_for_stream(CUstream stream) {
   wait_until(tail);
 }
 
-void wait_for_device(std::uint32_t device) {
-  wait_for_stream(&world().default_streams[device]);
+std::uint64_t tail_of_device(std::uint32_t device) {
   std::uint64_t tail = 0;
-  {
-    const std::shared_lock lock(world().mutex);
-    for (CUstream stream : world().streams) {
-      const std::lock_guard stream_lock(stream->mutex);
-      if (stream->device == device && stream->tail_ns > tail) tail = stream->tail_ns;
-    }
+  const auto look_at = [&tail](CUstream stream) {
+    const std::lock_guard lock(stream->mutex);
+    if (stream->tail_ns > tail) tail = stream->tail_ns;
+  };
+  look_at(&world().default_streams[device]);
+  const std::shared_lock lock(world().mutex);
+  for (CUstream stream : world().streams) {
+    if (stream->device == device) look_at(stream);
   }
-  wait_until(tail);
+  return tail;
+}
+
+void wait_for_device(std::uint32_t device) {
+  wait_until(tail_of_device(device));
 }
 
 MemoryAt memory_at(const void* address) {

@@ -68,6 +68,7 @@ inline std::uint64_t now_ns() {
 }
 void wait_until(std::uint64_t time_ns);
 void wait_for_stream(CUstream stream);
+std::uint64_t tail_of_device(std::uint32_t device);  // when the last work of all its streams ends
 void wait_for_device(std::uint32_t device);
 
 // CUpti_ActivityMemoryKind of the address: pageable unless it was allocated or registered here.

@@ -90,6 +90,14 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
   });
 }
 
+CUresult cuCtxRecordEvent(CUcontext context, CUevent event) {
+  const cuCtxRecordEvent_params params{context, event};
+  return FAKE_CALL(cuCtxRecordEvent, params, [&] {
+    event->time_ns = tail_of_device(context->device);
+    return CUDA_SUCCESS;
+  });
+}
+
 CUresult cuEventSynchronize(CUevent event) {
   const cuEventSynchronize_params params{event};
   return FAKE_CALL(cuEventSynchronize, params, [&] {

@@ -79,6 +79,7 @@ bool ApiObserver::subscribe(const cuda::Cupti& cupti, const Options& options, st
   detail_ = options.detail;
   has_stacks_.store(options.has_stacks, std::memory_order_relaxed);
   is_detaching_noted_.store(options.may_detach, std::memory_order_relaxed);
+  is_capturing_.store(false, std::memory_order_relaxed);
   content_.configure(options);
   const std::lock_guard lock(subscriber_mutex_);
   for (ContextDevice& device : devices_) device.packed.store(0, std::memory_order_relaxed);
@@ -184,14 +185,12 @@ void ApiObserver::on_own_callback(CallbackDomain domain, std::uint32_t id, const
 // start time waits in CUPTI's slot, so calls that nest otherwise do not disturb each other.
 void ApiObserver::on_api(CallbackDomain domain, std::uint32_t id, const cuda::ApiCallback& call) noexcept {
   const Function function = functions_[index_of(domain)][id].load(std::memory_order_relaxed);
-  // At both ends of the call, and while not listening, too: when CUPTI works on a graph is its own affair.
-  if (function.detach_note == cuda::DetachNote::kForbids) must_stay_attached_.store(true, std::memory_order_release);
+  if (function.detach_note != cuda::DetachNote::kNone) note_for_detaching(function, call);
   // A switch of the profiler, or what only a guest listens to.
   if (function.kind == CallKind::kOther) {
     const bool is_start = function.profiler_switch == cuda::ProfilerSwitch::kStart;
     const bool is_switch = function.profiler_switch != cuda::ProfilerSwitch::kNone;
     if (is_switch && call.site == cuda::CallbackSite::kExit && profiler_range_ != nullptr) profiler_range_(is_start);
-    if (function.detach_note == cuda::DetachNote::kTellsThread) handover_.mine();
     return;
   }
   if (!is_listening_.load(std::memory_order_relaxed)) {
@@ -210,6 +209,25 @@ void ApiObserver::on_api(CallbackDomain domain, std::uint32_t id, const cuda::Ap
     *call.slot = is_nested ? 0 : static_cast<std::uint64_t>(realtime_ns());
   } else {
     on_exit(*buffer, domain, id, call);
+  }
+}
+
+// Also while it does not listen.
+void ApiObserver::note_for_detaching(const Function& function, const cuda::ApiCallback& call) noexcept {
+  const bool is_exit = call.site == cuda::CallbackSite::kExit;
+  switch (function.detach_note) {
+    case cuda::DetachNote::kForbids:  // at both ends of the call: when CUPTI works on a graph is its own affair
+      return must_stay_attached_.store(true, std::memory_order_release);
+    case cuda::DetachNote::kTellsThread:
+      handover_.mine();
+      return;
+    case cuda::DetachNote::kBeginsCapture:
+      return is_capturing_.store(true, std::memory_order_release);
+    case cuda::DetachNote::kEndsCapture:
+      if (is_exit) is_capturing_.store(false, std::memory_order_release);
+      return;
+    case cuda::DetachNote::kNone:
+      return;
   }
 }
 
@@ -254,6 +272,7 @@ void ApiObserver::on_exit(ThreadBuffer& buffer, CallbackDomain domain, std::uint
     record.autograd_sequence = mark.sequence;
   }
   handover_.push(buffer, &record, sizeof(record));
+  if (record.is_captured != 0) is_capturing_.store(true, std::memory_order_release);  // perhaps begun unheard
   if (record.result == 0) tell_listener(record, arguments, call.function_name);
   if (record.result == 0 && record.is_captured == 0) look_at_content(buffer, function, arguments, record);
 }

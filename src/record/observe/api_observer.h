@@ -31,6 +31,8 @@ class ApiObserver {
 
   // Whether CUPTI must not be detached: for a call of whichever recording, or for a recording in which none was noted.
   bool must_stay_attached() const noexcept { return must_stay_attached_.load(std::memory_order_acquire); }
+  // Whether, as far as was heard, a CUDA graph is being captured.
+  bool is_capturing() const noexcept { return is_capturing_.load(std::memory_order_acquire); }
 
   // Another profiler of this process subscribes, and gets the same subscriber as the recorder: CUPTI has one. `cupti`
   // is the recorder's.
@@ -66,7 +68,7 @@ class ApiObserver {
     cuda::ProfilerSwitch profiler_switch = cuda::ProfilerSwitch::kNone;
     bool is_per_thread : 1 = false;  // takes a null stream for the thread's own default stream
     bool may_be_hosts : 1 = false;   // allocates memory of a device, or of the host
-    cuda::DetachNote detach_note : 2 = cuda::DetachNote::kNone;
+    cuda::DetachNote detach_note : 3 = cuda::DetachNote::kNone;
     std::uint32_t name = 0;  // string id
 
     bool is_heard() const noexcept {
@@ -84,6 +86,7 @@ class ApiObserver {
   void on_api(cuda::CallbackDomain domain, std::uint32_t id, const cuda::ApiCallback& call) noexcept;
   void on_exit(ThreadBuffer& buffer, cuda::CallbackDomain domain, std::uint32_t id,
                const cuda::ApiCallback& call) noexcept;
+  void note_for_detaching(const Function& function, const cuda::ApiCallback& call) noexcept;
   void note_host_memory(const Function& function) noexcept;
   void look_at_content(ThreadBuffer& buffer, const Function& function, const cuda::CallArguments& arguments,
                        const trace::CallRecord& record) noexcept;
@@ -92,13 +95,13 @@ class ApiObserver {
   std::uint32_t stream_id_of(ThreadBuffer& buffer, const cuda::ApiCallback& call, void* stream,
                              bool is_per_thread) noexcept;
   std::uint32_t device_of(void* context, std::uint32_t context_id) noexcept;
-  cuda::CuptiResult take_subscriber(std::string& holder);
-  std::uint32_t enable_calls(cuda::CallbackDomain domain);
-  bool wants(cuda::CallbackDomain domain, std::uint32_t id) const noexcept;
   // Once: a process has one, and calls that read it may be under way.
   void set_cupti(const cuda::Cupti& cupti) noexcept {
     if (cupti_ != &cupti) cupti_ = &cupti;
   }
+  cuda::CuptiResult take_subscriber(std::string& holder);
+  std::uint32_t enable_calls(cuda::CallbackDomain domain);
+  bool wants(cuda::CallbackDomain domain, std::uint32_t id) const noexcept;
   void forget_calls() noexcept;
 
   StringTable& strings_;
@@ -119,6 +122,7 @@ class ApiObserver {
   std::atomic<bool> is_listening_{false};
   std::atomic<bool> is_managed_memory_watched_{false};
   std::atomic<bool> must_stay_attached_{false};
+  std::atomic<bool> is_capturing_{false};
   // Of StreamIds. Streams that were made while nobody listened begin one, too.
   std::atomic<std::uint32_t> stream_age_{0};
   std::atomic<bool> hears_of_streams_{false};

@@ -237,7 +237,8 @@ TEST_F(ApiObserverTest, ListensToWhatIsWantedAlone) {
   ASSERT_TRUE(subscribe());
   std::set<std::pair<CallbackDomain, std::uint32_t>> expected;
   for (const auto& [key, name] : kNames) {
-    const std::set<std::string> others{"cudaGetDevice_v3020", "cuEventQuery", "cuGraphUpload"};
+    const std::set<std::string> others{"cudaGetDevice_v3020", "cuEventQuery", "cuGraphUpload",
+                                       "cuStreamBeginCapture_v2", "cuStreamEndCapture"};
     if (!others.contains(name)) expected.insert(key);
   }
   expected.insert({CallbackDomain::kResource, 3});
@@ -251,6 +252,8 @@ TEST_F(ApiObserverTest, ListensToWhatIsWantedAlone) {
 }
 
 constexpr std::uint32_t kEventQuery = CUPTI_DRIVER_TRACE_CBID_cuEventQuery;
+constexpr std::uint32_t kBeginCapture = CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2;
+constexpr std::uint32_t kEndCapture = CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture;
 constexpr std::uint32_t kGraphUpload = CUPTI_DRIVER_TRACE_CBID_cuGraphUpload;
 
 class BeforeDetaching : public ApiObserverTest {
@@ -277,6 +280,37 @@ TEST_F(BeforeDetaching, ThreadsAndGraphsAreNotedAlsoWhileItDoesNotListen) {
   EXPECT_THAT(calls(), IsEmpty());
 }
 
+TEST_F(BeforeDetaching, TheCaptureOfAGraphIsNotedUntilItEnds) {
+  ASSERT_TRUE(subscribe({.may_detach = true})) << error_;
+  const auto is_capturing_after = [this](std::uint32_t call, std::int32_t result = 0) {
+    make({.domain = CallbackDomain::kDriverApi, .id = call, .correlation = 1, .result = result});
+    return observer_->is_capturing();
+  };
+  EXPECT_FALSE(observer_->is_capturing());
+  EXPECT_TRUE(is_capturing_after(kBeginCapture));
+  EXPECT_FALSE(is_capturing_after(kEndCapture));
+  EXPECT_TRUE(is_capturing_after(kBeginCapture));
+  EXPECT_FALSE(is_capturing_after(kEndCapture, 901)) << "what was captured is invalid, and it has ended";
+  EXPECT_TRUE(is_capturing_after(kBeginCapture));
+  observer_->unsubscribe();
+  ASSERT_TRUE(subscribe({.may_detach = true})) << error_;
+  EXPECT_FALSE(observer_->is_capturing()) << "its end was not heard";
+}
+
+TEST_F(BeforeDetaching, ACaptureIsKnownByWhatIsCapturedWhereItsBeginningWasNotHeard) {
+  ASSERT_TRUE(subscribe({.may_detach = true})) << error_;
+  observer_->set_listening(true);
+  make({.id = kCopy, .correlation = 1});
+  EXPECT_FALSE(observer_->is_capturing());
+  Call call{.id = kCopy, .correlation = 2};
+  at(CallbackSite::kEnter, call);
+  cuda::GraphCallback graph{pointer(1), pointer(2), pointer(17), nullptr};
+  cuda::ResourceCallback resource{pointer(3), pointer(4), &graph};
+  g_cupti.callback(g_cupti.user, CallbackDomain::kResource, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, &resource);
+  at(CallbackSite::kExit, call);
+  EXPECT_TRUE(observer_->is_capturing());
+}
+
 TEST_F(BeforeDetaching, NothingIsNotedUnlessItIsAskedFor) {
   ASSERT_TRUE(subscribe()) << error_;
   EXPECT_FALSE(is_noted_for(kLaunch));
@@ -298,40 +332,6 @@ TEST_F(ApiObserverTest, ListensToTransfersAlone) {
   EXPECT_EQ(found[0].stack, trace::kNoId);
 }
 
-class BesideAGuest : public ApiObserverTest {
- protected:
-  using Callbacks = std::set<std::pair<CallbackDomain, std::uint32_t>>;
-  static constexpr std::uint32_t kDevice = CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020;
-  static constexpr std::uint32_t kContextCreated = 1;
-
-  // It listens to one call that the recorder wants, too, to one that only it wants, and to such resources.
-  void come() {
-    void* subscriber = nullptr;
-    const auto hear = [](void*, CallbackDomain, std::uint32_t, const void*) {};
-    ASSERT_EQ(observer_->subscribe_guest(cupti_, &subscriber, hear, nullptr), cuda::kCuptiSuccess);
-    EXPECT_EQ(subscriber, pointer(55));
-    for (const auto& [domain, id] : kWanted) {
-      ASSERT_EQ(observer_->enable_for_guest(true, domain, id), cuda::kCuptiSuccess);
-    }
-  }
-
-  const Callbacks kWanted = {{CallbackDomain::kRuntimeApi, kCopy},
-                             {CallbackDomain::kRuntimeApi, kDevice},
-                             {CallbackDomain::kResource, kContextCreated},
-                             {CallbackDomain::kResource, CUPTI_CBID_RESOURCE_STREAM_CREATED}};
-};
-
-TEST_F(BesideAGuest, ThatStaysLeavesOnWhatTheGuestWantsAlone) {
-  ASSERT_TRUE(subscribe());
-  come();
-  observer_->unsubscribe();
-  EXPECT_EQ(g_cupti.listened, kWanted);
-  EXPECT_EQ(g_cupti.unsubscribed_count, 0);
-  EXPECT_EQ(observer_->unsubscribe_guest(), cuda::kCuptiSuccess);
-  EXPECT_EQ(g_cupti.unsubscribed_count, 1);
-}
-
-TEST_F(BesideAGuest, ThatGoesLeavesOnWhatTheRecorderWants) {
 // The call of one thread may be under way when the recording has ended that heard its beginning, and the next begins.
 TEST_F(ApiObserverTest, MayBeginAnewAmidACall) {
   ASSERT_TRUE(subscribe());
@@ -375,6 +375,40 @@ TEST_F(ApiObserverTest, MayBeginAnewAmidACall) {
   handover_->drain([](const std::byte*) {});
 }
 
+class BesideAGuest : public ApiObserverTest {
+ protected:
+  using Callbacks = std::set<std::pair<CallbackDomain, std::uint32_t>>;
+  static constexpr std::uint32_t kDevice = CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020;
+  static constexpr std::uint32_t kContextCreated = 1;
+
+  // It listens to one call that the recorder wants, too, to one that only it wants, and to such resources.
+  void come() {
+    void* subscriber = nullptr;
+    const auto hear = [](void*, CallbackDomain, std::uint32_t, const void*) {};
+    ASSERT_EQ(observer_->subscribe_guest(cupti_, &subscriber, hear, nullptr), cuda::kCuptiSuccess);
+    EXPECT_EQ(subscriber, pointer(55));
+    for (const auto& [domain, id] : kWanted) {
+      ASSERT_EQ(observer_->enable_for_guest(true, domain, id), cuda::kCuptiSuccess);
+    }
+  }
+
+  const Callbacks kWanted = {{CallbackDomain::kRuntimeApi, kCopy},
+                             {CallbackDomain::kRuntimeApi, kDevice},
+                             {CallbackDomain::kResource, kContextCreated},
+                             {CallbackDomain::kResource, CUPTI_CBID_RESOURCE_STREAM_CREATED}};
+};
+
+TEST_F(BesideAGuest, ThatStaysLeavesOnWhatTheGuestWantsAlone) {
+  ASSERT_TRUE(subscribe());
+  come();
+  observer_->unsubscribe();
+  EXPECT_EQ(g_cupti.listened, kWanted);
+  EXPECT_EQ(g_cupti.unsubscribed_count, 0);
+  EXPECT_EQ(observer_->unsubscribe_guest(), cuda::kCuptiSuccess);
+  EXPECT_EQ(g_cupti.unsubscribed_count, 1);
+}
+
+TEST_F(BesideAGuest, ThatGoesLeavesOnWhatTheRecorderWants) {
   ASSERT_TRUE(subscribe());
   const Callbacks before = g_cupti.listened;
   come();
@@ -420,7 +454,7 @@ TEST_F(ApiObserverTest, SaysWhyItCannotSubscribe) {
 TEST_F(ApiObserverTest, CountsFunctionsThatItCannotListenTo) {
   g_cupti.enabled = 5;
   EXPECT_TRUE(subscribe());
-  EXPECT_EQ(lost(Loss::kCuptiCallFailed), kNames.size() - 3 + 2) << "all but those that are not wanted";
+  EXPECT_EQ(lost(Loss::kCuptiCallFailed), kNames.size() - 5 + 2) << "all but those that are not wanted";
   losses_->reset();
   g_cupti.has_names = false;
   g_cupti.enabled = cuda::kCuptiSuccess;

@@ -33,6 +33,7 @@ std::atomic<bool> enabled_callbacks[kDomainCount][kCallbackCount];
 std::atomic<std::uint64_t> callback_count{0};
 std::atomic<std::uint64_t> question_count{0};
 std::atomic<std::uint64_t> finalize_count{0};
+std::atomic<void (*)()> act_while_finalizing{nullptr};
 std::atomic<std::uint64_t> attachment{1};
 thread_local bool t_is_in_exit_callback = false;
 // What was left on whenever a subscription ended, summed.
@@ -213,13 +214,20 @@ CUptiResult cuptiEnableDomain(std::uint32_t enable, CUpti_SubscriberHandle handl
   return CUPTI_SUCCESS;
 }
 
+// No function of CUPTI. Calls `act` in the midst of the next cuptiFinalize.
+__attribute__((visibility("default"))) void fake_cupti_while_finalizing(void (*act)()) {
+  act_while_finalizing = act;
+}
+
 // Ends the subscription and all records, as if nobody had used CUPTI.
 CUptiResult cuptiFinalize() {
   FAIL_AS_TOLD(__func__);
-  if (fake_cuda_calls_under_way() > 1) crash("detached while another thread was in a call");
   if (!t_is_in_exit_callback) crash("detached outside of the exit of a call");
   ++finalize_count;
   if (const auto told = subscriber.load(); told != nullptr) cuptiUnsubscribe(told);
+  if (const auto act = act_while_finalizing.exchange(nullptr); act != nullptr) act();
+  if (fake_cuda_calls_under_way() > 1) crash("detached while another thread was in a call");
+  if (subscriber != nullptr) crash("subscribed to while it was detached");
   activity().forget();
   ++attachment;
   fake_cuda_number_anew();

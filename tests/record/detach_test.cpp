@@ -21,7 +21,7 @@ constexpr char kWholeProfile[] = "profile: 20 copies, 0 kernels, 0 foreign buffe
 class Ordered {
  public:
   explicit Ordered(const std::string& order, Variables variables = {})
-      : run_(arguments(order), {.variables = by_hand(std::move(variables))}) {
+      : run_(arguments(order), {.is_settled = false, .variables = by_hand(std::move(variables))}) {
     EXPECT_EQ(run_.outcome().exit_code, 0) << order << run_.outcome().err;
   }
   const std::string& out() const { return run_.outcome().out; }
@@ -105,8 +105,14 @@ INSTANTIATE_TEST_SUITE_P(Each, StaysAttached,
                                          Case{"AProfilerCameBetween", "[.](.)x[.]x"}, Case{"WhileRecording", "[.x.]"},
                                          Case{"AThreadHasCalled", "[.t]xj"}, Case{"InARecordingBefore", "[.t][.]xj"},
                                          Case{"AThreadHasAsked", "[.q]xj"}, Case{"OfNccl", "n[.]xj"},
-                                         Case{"AThreadRuns", "r[.]xj"}),
+                                         Case{"AThreadRuns", "r[.]xj"}, Case{"AGraphIsBeingCaptured", "[.<]x>"},
+                                         Case{"ItsCaptureBeganBefore", "<[.=]x>"}),
                          name_of);
+
+TEST(Detach, NotWhereAThreadIsUnknownForWantOfMemory) {
+  if (is_sanitized()) GTEST_SKIP() << "the sanitizer ends the program where memory is short";
+  EXPECT_EQ(Ordered("[.z]xj[.]x").out(), std::string(kStays) + kStays) << "who knows whether it has ended";
+}
 
 TEST(Detach, NotInAClientOfMps) {
   const ScratchFolder pipes;
@@ -122,16 +128,47 @@ TEST_P(IsDetached, AndTheProgramGoesOn) {
   EXPECT_EQ(run.out().find("child"), std::string::npos) << "in a forked child, CUPTI is not attached: " << run.out();
   EXPECT_EQ(run.truth("kinds_on"), 0u);
 }
-INSTANTIATE_TEST_SUITE_P(Each, IsDetached,
-                         testing::Values(Case{"AGraphWasLaunchedBefore", "cg[.]xg[.]xg"},
-                                         Case{"AGraphWasMadeMeanwhile", "[.c]xgg[.]"},
-                                         Case{"AGraphIsLaunchedInBetween", "[.c]gxg"},
-                                         Case{"CuptiOfCuda126", "[.]x", {{"FAKE_CUPTI_VERSION", "24"}}},
-                                         Case{"AProcessForks", "[.]fxff[.]x"}, Case{"ARecordingFails", "[.]!x[.]x"},
-                                         Case{"AThreadHasEnded", "[.tj]x"}, Case{"AThreadSleeps", "s[.]xj"},
-                                         Case{"AThreadHasPyTorchsName", "m[.]xj"},
-                                         Case{"OnlyAutogradHasCalled", "[.u]xj"}),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(
+    Each, IsDetached,
+    testing::Values(Case{"AGraphWasLaunchedBefore", "cg[.]xg[.]xg"}, Case{"AGraphWasMadeMeanwhile", "[.c]xgg[.]"},
+                    Case{"AGraphIsLaunchedInBetween", "[.c]gxg"}, Case{"ACaptureHasEnded", "[.<]>[.]x"},
+                    Case{"CuptiOfCuda126", "[.]x", {{"FAKE_CUPTI_VERSION", "24"}}},
+                    Case{"AProcessForks", "[.]fxff[.]x"}, Case{"ARecordingFails", "[.]!x[.]x"},
+                    Case{"AThreadHasEnded", "[.tj]x"}, Case{"AThreadSleeps", "s[.]xj"},
+                    Case{"AThreadHasPyTorchsName", "m[.]xj"}, Case{"OnlyAutogradHasCalled", "[.u]xj"}),
+    name_of);
+
+TEST(Detach, FirstWaitsForTheGpuWhereItMayHappen) {
+  EXPECT_EQ(Ordered("w[.w]wxw[.t]wjw[.<]w>w[.]w").out(), "idle: 0\nidle: 0\nidle: 1\n" + std::string(kDetached) +
+                                                             "idle: 0\nidle: 0\nidle: 1\nidle: 0\nidle: 0\n"
+                                                             "idle: 1\n");
+}
+
+// In the midst of cuptiFinalize, another thread comes.
+TEST(Detach, HasAForkWait) {
+  const Ordered run("[.]Xf[.]x");
+  EXPECT_EQ(run.out(), "detached: 1 0, which was waited for\n" + std::string(kDetached));
+  EXPECT_EQ(run.trace(1).copies.size(), 20u);
+  EXPECT_EQ(run.trace(1).losses(), "");
+}
+
+TEST(Detach, HasTheNextRecordingWait) {
+  const Ordered run("[.]X[.]x");
+  EXPECT_EQ(run.out(), "detached: 1 1, which was waited for\n" + std::string(kDetached))
+      << "that recording has attached CUPTI again";
+  EXPECT_EQ(run.truth("finalizes"), 2u);
+  for (const std::size_t number : {0, 1}) {
+    EXPECT_EQ(run.trace(number).copies.size(), 20u);
+    EXPECT_EQ(run.trace(number).losses(), "");
+  }
+}
+
+TEST(Detach, HasAProfilerWait) {
+  const Ordered run("[.]X(.)[.]x");
+  EXPECT_EQ(run.out(), "detached: 1 1, which was waited for\n" + std::string(kWholeProfile) + kStays);
+  EXPECT_EQ(run.trace(1).copies.size(), 20u);
+  EXPECT_EQ(run.trace(1).losses(), "");
+}
 
 TEST(Detach, DoesNothingTwice) {
   EXPECT_EQ(Ordered("x[.]xx").out(), "detached: 0 0\ndetached: 1 0\ndetached: 0 0\n");

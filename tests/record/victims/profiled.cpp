@@ -1,6 +1,7 @@
 // Victims that are profiled by another profiler (profiler.h) while they are recorded.
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,8 +9,12 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <fstream>
+#include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gpu.h"
@@ -53,6 +58,8 @@ struct Recorder {
   decltype(turnpike_start)* start_ = find<decltype(turnpike_start)>(library, "turnpike_start");
   decltype(turnpike_stop)* stop_ = find<decltype(turnpike_stop)>(library, "turnpike_stop");
   decltype(turnpike_detach)* detach = find<decltype(turnpike_detach)>(library, "turnpike_detach");
+  decltype(turnpike_wait_for_gpu)* wait_for_gpu =
+      find<decltype(turnpike_wait_for_gpu)>(library, "turnpike_wait_for_gpu");
   decltype(turnpike_is_attached)* is_attached = find<decltype(turnpike_is_attached)>(library, "turnpike_is_attached");
 
   void start(const char* run, std::uint32_t detail = TURNPIKE_DETAIL_FULL) const {
@@ -75,13 +82,22 @@ void work(const Buffers& buffers, std::size_t bytes) {
   MUST(cudaDeviceSynchronize());
 }
 
-cudaGraphExec_t captured_graph(const Buffers& buffers) {
+cudaStream_t begun_capture(const Buffers& buffers) {
   cudaStream_t stream = nullptr;
   MUST(cudaStreamCreate(&stream));
   MUST(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-  MUST(cudaMemcpyAsync(buffers.device, buffers.pinned, 2001, cudaMemcpyHostToDevice, stream));
+  upload(buffers, 1, 2001, stream);
+  return stream;
+}
+
+cudaGraph_t ended_capture(cudaStream_t stream) {
   cudaGraph_t captured = nullptr;
   MUST(cudaStreamEndCapture(stream, &captured));
+  return captured;
+}
+
+cudaGraphExec_t captured_graph(const Buffers& buffers) {
+  cudaGraph_t captured = ended_capture(begun_capture(buffers));
   cudaGraphExec_t exec = nullptr;
   MUST(cudaGraphInstantiate(&exec, captured, 0));
   return exec;
@@ -133,6 +149,64 @@ class Others {
   std::atomic<bool> is_over_{false};
   std::vector<std::thread> threads_;
 };
+
+// Something that another thread does while CUPTI is being detached.
+class Meanwhile {
+ public:
+  explicit Meanwhile(std::function<void()> act) : act_(std::move(act)) {
+    g_now = this;
+    void* cupti = dlopen(std::getenv(TURNPIKE_ENV_CUPTI), RTLD_NOW | RTLD_LOCAL);
+    find<void(void (*)())>(cupti, "fake_cupti_while_finalizing")([] { g_now->begin(); });
+  }
+  // Whether the other thread had to wait until CUPTI was detached.
+  bool join() {
+    if (thread_.joinable()) thread_.join();
+    return has_waited_;
+  }
+
+ private:
+  // Returns when the other thread is done, or waits: it has then been asleep for some time.
+  void begin() {
+    thread_ = std::thread([this] {
+      id_ = gettid();
+      act_();
+      is_done_ = true;
+    });
+    int times_asleep = 0;
+    while (!is_done_ && times_asleep < 20) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      times_asleep = is_asleep() ? times_asleep + 1 : 0;
+    }
+    has_waited_ = !is_done_;
+  }
+  bool is_asleep() const {
+    std::ifstream file("/proc/self/task/" + std::to_string(id_) + "/stat");
+    std::string status;
+    std::getline(file, status);
+    const auto end = status.rfind(')');
+    return end != std::string::npos && status.substr(end).starts_with(") S");
+  }
+
+  static inline Meanwhile* g_now = nullptr;
+  std::function<void()> act_;
+  std::atomic<pid_t> id_{0};
+  std::atomic<bool> is_done_{false};
+  bool has_waited_ = false;
+  std::thread thread_;
+};
+
+// A thread whose first call of CUDA finds no memory for what the recorder keeps of it.
+void query_without_memory() {
+  cudaEvent_t event = made_event();  // what the first call in a thread needs is there
+  rlimit before{};
+  getrlimit(RLIMIT_AS, &before);
+  rlimit limit = before;
+  limit.rlim_cur = 0;
+  setrlimit(RLIMIT_AS, &limit);
+  const cudaError_t result = cudaEventQuery(event);
+  setrlimit(RLIMIT_AS, &before);
+  MUST(result);
+}
 
 void fork_a_child(const Recorder& recorder) {
   const pid_t child = fork();
@@ -211,8 +285,9 @@ int sessions_and_profiles(Arguments arguments) {
   const char* const* run = &arguments[3];
   std::size_t bytes = 100;
   cudaGraphExec_t graph = nullptr;
+  cudaStream_t capture = nullptr;
   Others others;
-  for (const char letter : order) {
+  const std::function<void(char)> act = [&](char letter) {
     switch (letter) {
       case '{':
         recorder.start(*run++, TURNPIKE_DETAIL_TRANSFERS);
@@ -225,6 +300,21 @@ int sessions_and_profiles(Arguments arguments) {
         std::printf("detached: %d %d\n", is_detached, recorder.is_attached());
         break;
       }
+      case 'w':
+        std::printf("idle: %d\n", recorder.wait_for_gpu());
+        break;
+      case '<':
+        capture = begun_capture(buffers);
+        break;
+      case '=':
+        upload(buffers, 1, 2001, capture);
+        break;
+      case '>':
+        ended_capture(capture);
+        break;
+      case 'z':
+        others.add(nullptr, query_without_memory);
+        break;
       case 'd':
         setenv(TURNPIKE_ENV_DETACH, "1", 1);
         break;
@@ -282,6 +372,16 @@ int sessions_and_profiles(Arguments arguments) {
       default:
         work(buffers, ++bytes);
     }
+  };
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    if (order[at] != 'X') {
+      act(order[at]);
+      continue;
+    }
+    Meanwhile meanwhile([&, letter = order[++at]] { act(letter); });
+    const int is_detached = recorder.detach();
+    const bool has_waited = meanwhile.join();
+    std::printf("detached: %d %d%s\n", is_detached, recorder.is_attached(), has_waited ? ", which was waited for" : "");
   }
   return 0;
 }

@@ -188,9 +188,9 @@ void ApiObserver::on_api(CallbackDomain domain, std::uint32_t id, const cuda::Ap
   if (function.detach_note != cuda::DetachNote::kNone) note_for_detaching(function, call);
   // A switch of the profiler, or what only a guest listens to.
   if (function.kind == CallKind::kOther) {
-    const bool is_start = function.profiler_switch == cuda::ProfilerSwitch::kStart;
-    const bool is_switch = function.profiler_switch != cuda::ProfilerSwitch::kNone;
-    if (is_switch && call.site == cuda::CallbackSite::kExit && profiler_range_ != nullptr) profiler_range_(is_start);
+    if (function.profiler_switch == cuda::ProfilerSwitch::kNone || call.site != cuda::CallbackSite::kExit) return;
+    const ProfilerRange profiler_range = profiler_range_.load(std::memory_order_relaxed);
+    if (profiler_range != nullptr) profiler_range(function.profiler_switch == cuda::ProfilerSwitch::kStart);
     return;
   }
   if (!is_listening_.load(std::memory_order_relaxed)) {

@@ -52,7 +52,9 @@ class ApiObserver {
 
   using ProfilerRange = void (*)(bool is_start);
   // Called at cudaProfilerStart and cudaProfilerStop, also while not listening. nullptr: those are nothing special.
-  void set_profiler_range(ProfilerRange function) noexcept { profiler_range_ = function; }
+  void set_profiler_range(ProfilerRange function) noexcept {
+    profiler_range_.store(function, std::memory_order_relaxed);
+  }
 
  private:
   static constexpr std::size_t kDomains = 2;       // driver, runtime
@@ -118,7 +120,7 @@ class ApiObserver {
   // Read while a session begins, too: calls of the one before may be under way, and threads are noted in between.
   std::atomic<bool> has_stacks_{true};
   std::atomic<bool> is_detaching_noted_{false};
-  ProfilerRange profiler_range_ = nullptr;
+  std::atomic<ProfilerRange> profiler_range_{nullptr};
   std::atomic<bool> is_listening_{false};
   std::atomic<bool> is_managed_memory_watched_{false};
   std::atomic<bool> must_stay_attached_{false};

@@ -355,6 +355,7 @@ TEST_F(ApiObserverTest, MayBeginAnewAmidACall) {
       for (const CallbackSite site : {CallbackSite::kEnter, CallbackSite::kExit}) {
         data.site = site;
         callback(user, CallbackDomain::kRuntimeApi, kCopy, &data);
+        callback(user, CallbackDomain::kRuntimeApi, CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000, &data);
       }
       ++calls_made;
     }
@@ -368,6 +369,7 @@ TEST_F(ApiObserverTest, MayBeginAnewAmidACall) {
     options.is_content_verified = i % 2 == 0;
     options.has_stacks = i % 2 != 0;
     EXPECT_TRUE(subscribe(options)) << error_;
+    observer_->set_profiler_range([](bool) {});
     observer_->set_listening(true);
   }
   is_over = true;

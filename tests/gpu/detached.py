@@ -205,6 +205,59 @@ def test_a_thread_that_waits_in_a_call_keeps_it_attached(run):
     )
 
 
+# A thread of a name that does no harm, which counts while the GPU works on what was queued before tp.stop().
+def test_stop_waits_for_the_gpu_and_lets_other_threads_run(run):
+    run(
+        """
+        is_over = threading.Event()
+        ticks = []
+
+        def tick():
+            while not is_over.wait(0.001):
+                ticks.append(time.monotonic())
+
+        thread = threading.Thread(target=tick, name="QueueFeederThread")
+        thread.start()
+        took = []
+        for number in range(10):
+            torch.cuda.synchronize()
+            tp.start(f"{number}.tpk")
+            torch.ones(5).to("cuda")
+            torch.cuda._sleep(1_000_000_000)
+            with torch.cuda.stream(torch.cuda.Stream()):
+                torch.cuda._sleep(1_000_000_000)
+            before = time.monotonic()
+            tp.stop()
+            took.append(1000 * (time.monotonic() - before))
+            if took[-1] > 100:
+                longest = max(b - a for a, b in zip(ticks, ticks[1:]) if b > before)
+                assert longest < 0.1, "it had to wait while the GPU worked"
+        is_over.set()
+        thread.join()
+        print("stop", middle(took))
+        assert sorted(took)[5] > 100, "the GPU was not busy"
+        assert not is_attached()
+        """
+    )
+    assert report(run.folder / "9.tpk")["totals"]["h2d"]["count"] == 1
+
+
+def test_gpu_work_that_takes_too_long_keeps_it_attached(run):
+    run(
+        """
+        tp.start("0.tpk")
+        torch.cuda._sleep(60_000_000_000)
+        took = milliseconds(tp.stop)
+        assert 10_000 < took < 15_000, took
+        assert is_attached()
+        tp.start("1.tpk")
+        torch.ones(5).to("cuda")
+        assert milliseconds(tp.stop) < 5_000, "it does not wait twice"
+        assert is_attached()
+        """
+    )
+
+
 def test_a_pin_memory_thread_keeps_it_attached(run):
     run(
         """
@@ -272,6 +325,25 @@ def test_graphs_that_were_not_launched_while_recorded_do_no_harm(run):
                 replay(before, value)
                 replay(inside, value)
             replay(captured(), 7)
+        """,
+    )
+
+
+def test_a_graph_that_is_being_captured_keeps_it_attached_and_is_whole(run):
+    run(
+        GRAPH,
+        """
+        captured()
+        tp.start("0.tpk")
+        host.to("cuda")
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+            x.copy_(host, non_blocking=True)
+            x.add_(1)
+            tp.stop()
+            assert is_attached()
+        for value in range(10):
+            replay(graph, value)
         """,
     )
 

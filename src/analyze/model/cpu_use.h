@@ -10,7 +10,7 @@ namespace turnpike::analyze {
 
 struct CpuUse {
   double cores = 0;
-  double busy = 0;  // of them, on average, whoever used them
+  double busy = 0;  // of them, on average, with the work of all programs
   double idle() const { return cores - busy; }
 };
 

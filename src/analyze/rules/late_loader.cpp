@@ -7,6 +7,7 @@
 
 #include "analyze/model/cpu_use.h"
 #include "analyze/model/intervals.h"
+#include "analyze/model/metadata_words.h"
 #include "analyze/rules/batch_memory.h"
 #include "analyze/rules/loader.h"
 #include "analyze/rules/measure.h"
@@ -181,14 +182,20 @@ double wait_a_step_ns(const ProcessModel& model, const Waits& waits) {
 // So many workers load a batch in the time that the rest of a step takes.
 std::int64_t workers_needed(const ProcessModel& model, const Waits& waits) {
   constexpr double kTooMany = 1e6;
-  const double rest_ns = std::max(step_ns_with(model, waits, true), 1.0);
-  return static_cast<std::int64_t>(std::min(std::ceil(wait_a_step_ns(model, waits) / rest_ns), kTooMany)) + 1;
+  const double ready_step_ns = std::max(step_ns_with(model, waits, true), 1.0);
+  return static_cast<std::int64_t>(std::min(std::ceil(wait_a_step_ns(model, waits) / ready_step_ns), kTooMany)) + 1;
 }
 
-// So many have a core each: the idle ones, and the one on which the main process loads now.
-std::int64_t workers_with_a_core(const ProcessModel& model) {
-  const auto cpu = cpu_use_of(model.process());
-  return cpu ? static_cast<std::int64_t>(std::min<double>(cpu->idle(), kManyWorkers - 1)) + 1 : kManyWorkers;
+// So many have a core each: this process's share of the idle ones, and the one on which it loads now.
+std::int64_t workers_with_a_core(const ProcessModel& model, const std::optional<CpuUse>& cpu) {
+  if (!cpu) return kManyWorkers;
+  const auto ranks = number_in<std::uint32_t>(value_of(model.process(), "local_world_size")).value_or(1);
+  return static_cast<std::int64_t>(std::min<double>(cpu->idle() / std::max(ranks, 1u), kManyWorkers - 1)) + 1;
+}
+
+// Behind what workers reach: how many cores there are for them.
+std::string of_cores_text(const std::optional<CpuUse>& cpu) {
+  return cpu ? " (" + idle_cores_text(*cpu) + ')' : "";
 }
 
 struct Advice {
@@ -199,38 +206,39 @@ struct Advice {
 };
 
 // The saving that the finding names is of the part that the advice reaches.
-std::string part_of_ready_batches(const ProcessModel& model, double rest_ns, const std::string& reason) {
-  return "if each batch were ready, a step would take " + time_text(model.measured_step_ns() - rest_ns) +
+std::string part_of_ready_batches(const ProcessModel& model, double ready_step_ns, const std::string& reason) {
+  return "if each batch were ready, a step would take " + time_text(model.measured_step_ns() - ready_step_ns) +
          " less, and this reaches a part of it: " + reason;
 }
 
-// Workers need for a batch what a step takes with the wait in it; twice as many need half of that. They reach it where
-// the CPU could do all that it does twice (bench/field: timm_jpeg and dcgan, 0.94 and more of it).
-Reach reach_of_twice_the_workers(const ProcessModel& model, const Waits& waits) {
-  const auto cpu = cpu_use_of(model.process());
-  const bool has_room = cpu && cpu->idle() >= cpu->busy;
+// Workers need for a batch what a step takes with the wait in it; twice as many need half of that. In bench/field
+// (timm_jpeg, dcgan) they reached 0.94 of this and more, where most of the CPU was idle. Of two threads that share a
+// core, one that is idle is only half a core: so it takes three idle ones for each busy one.
+Reach reach_of_twice_the_workers(const ProcessModel& model, const Waits& waits, const std::optional<CpuUse>& cpu) {
+  const bool has_room = cpu && cpu->idle() >= 3 * cpu->busy;
   const double step_ns = model.measured_step_ns();
   const double rest = rest_ns(model, waits);
   const double wait_ns = step_ns - rest;
   const double reached = wait_ns <= 0 ? 1 : std::min(1.0, (step_ns - std::max(rest, step_ns / 2)) / wait_ns);
-  std::string reason = "twice as many workers load twice as fast";
-  if (!has_room) reason += ", as far as the CPU has cores for them";
-  if (cpu) reason += " (" + idle_cores_text(*cpu) + ')';
+  const std::string reason = std::string("twice as many workers load twice as fast") +
+                             (has_room ? "" : ", as far as the CPU has cores for them") + of_cores_text(cpu);
   return {.low = has_room ? reached : kAtLeast * reached,
           .high = reached,
           .reason = part_of_ready_batches(model, rest, reason)};
 }
 
-// Too few to hide the loading: a step lasts until they have loaded a batch.
-Reach reach_of_few_workers(const ProcessModel& model, const Waits& waits, std::int64_t workers) {
+// Too few to hide the loading: a step lasts until they have loaded a batch. Without an idle core, the one worker may
+// take as much time from the main process as it saves.
+Reach reach_of_few_workers(const ProcessModel& model, const Waits& waits, const CpuUse& cpu, std::int64_t workers) {
   const double step_ns = model.measured_step_ns();
-  const double rest_ns = step_ns_with(model, waits, true);
-  const double loading_ns = std::max(rest_ns, wait_a_step_ns(model, waits) / static_cast<double>(workers));
-  const double reached = std::clamp((step_ns - loading_ns) / std::max(step_ns - rest_ns, 1.0), 0.0, 1.0);
+  const double ready_step_ns = step_ns_with(model, waits, true);
+  const double loading_ns = std::max(ready_step_ns, wait_a_step_ns(model, waits) / static_cast<double>(workers));
+  const double reached = std::clamp((step_ns - loading_ns) / std::max(step_ns - ready_step_ns, 1.0), 0.0, 1.0);
   const std::string count = workers == 1 ? "one worker loads" : std::to_string(workers) + " workers load";
-  std::string reason = count + " a batch in " + time_text(loading_ns);
-  if (const auto cpu = cpu_use_of(model.process())) reason += " (" + idle_cores_text(*cpu) + ')';
-  return {.low = kAtLeast * reached, .high = reached, .reason = part_of_ready_batches(model, rest_ns, reason)};
+  const std::string reason = count + " a batch in " + time_text(loading_ns) + of_cores_text(cpu);
+  return {.low = cpu.idle() >= 1 ? kAtLeast * reached : 0,
+          .high = reached,
+          .reason = part_of_ready_batches(model, ready_step_ns, reason)};
 }
 
 // The change is that each batch is ready, of which this reaches a part that may be none: so other findings about the
@@ -247,11 +255,12 @@ Reach reach_of_a_thread(const ProcessModel& model, const Waits& waits) {
 }
 
 Advice advice_for(const ProcessModel& model, const Waits& waits, const LoaderSeen& seen) {
+  const auto cpu = cpu_use_of(model.process());
   if (seen.is_in_workers) {
     return {
         "The workers are too few or too slow: twice as many (num_workers=, prefetch_factor=), and do less for each "
         "sample.",
-        reach_of_twice_the_workers(model, waits)};
+        reach_of_twice_the_workers(model, waits, cpu)};
   }
   // Without samples nothing tells who makes the batch: mostly it is a DataLoader.
   if (!seen.is_in_main_process && !seen.place.empty()) {
@@ -261,7 +270,7 @@ Advice advice_for(const ProcessModel& model, const Waits& waits, const LoaderSee
         reach_of_a_thread(model, waits), true};
   }
   const std::int64_t needed = workers_needed(model, waits);
-  const std::int64_t workers = std::min(needed, workers_with_a_core(model));
+  const std::int64_t workers = std::min(needed, workers_with_a_core(model, cpu));
   if (workers < needed && workers == kManyWorkers) {
     return {
         "Loading takes so much longer than the rest of the step that workers alone will not hide it: do less for "
@@ -274,7 +283,7 @@ Advice advice_for(const ProcessModel& model, const Waits& waits, const LoaderSee
       .is_up_ahead = true};
   if (workers < needed) {
     advice.text += " To hide all of the loading, do less for each sample, too: the CPU has no cores for more workers.";
-    advice.reach = reach_of_few_workers(model, waits, workers);
+    advice.reach = reach_of_few_workers(model, waits, *cpu, workers);
   }
   return advice;
 }

@@ -1,9 +1,12 @@
 // How busy the processors were that the process may use.
 #pragma once
 
+#include <sched.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "record/collect/process_metadata.h"
 
@@ -12,33 +15,46 @@ namespace turnpike::record {
 // Where Linux says it; others are for tests.
 struct CpuSources {
   std::string stat = "/proc/stat";
-  std::string own_group = "/proc/self/cgroup";
-  std::string groups = "/sys/fs/cgroup";  // version 2
+  std::string own_groups = "/proc/self/cgroup";
+  std::string groups = "/sys/fs/cgroup";
 };
 
-// Of all programs together, from the first look to the moment of put(). In a control group that may use less than the
-// machine has, of the programs of that group alone. Not safe for several threads.
+// Counts how many cores all programs together kept busy, from the first look() to put(). Work that waits for a disk
+// keeps its core busy: more of it would wait, too. Not thread-safe.
 class CpuUse {
  public:
   explicit CpuUse(CpuSources sources = {}) : sources_(std::move(sources)) {}
 
-  void restart() { first_.reset(); }
+  void restart();
   // Notes where the counters stand, the first time.
   void look();
   // The key `cpu`; nothing before a look, or where the system does not say.
   void put(Metadata& metadata) const;
 
  private:
-  struct Counters {
+  // Of the cores that the main thread may run on, in ticks.
+  struct Cores {
+    cpu_set_t allowed;
+    double busy = 0;
+    double all = 0;  // of one core
+  };
+  // Of the control group around the process that has the smallest quota.
+  struct Group {
     double cores = 0;
-    double busy = 0;  // in the unit of `all`
-    double all = 0;   // what one core would have come to
+    double used_us = 0;
+    double time_us = 0;
+  };
+  struct Counters {
+    Cores cores;
+    std::optional<Group> group{};
   };
   std::optional<Counters> read() const;
-  std::optional<Counters> read_cores() const;
-  std::optional<Counters> read_group() const;
+  std::optional<Cores> read_cores() const;
+  std::optional<Group> read_group(const std::string& path) const;
+  bool may_have_old_quota(const std::string& controllers, const std::string& path) const;
 
   CpuSources sources_;
+  bool has_looked_ = false;
   std::optional<Counters> first_;
 };
 

@@ -14,10 +14,12 @@ constexpr const char* kLateLoader = "late_loader";
 enum class Sampled { kNothing, kDataSet, kWorkers };
 
 std::vector<Finding> late_loader_findings(std::int64_t loading_ns, std::int64_t kernel_ns,
-                                          Sampled sampled = Sampled::kNothing, const char* cpu = "") {
+                                          Sampled sampled = Sampled::kNothing, const char* cpu = "",
+                                          const char* ranks = "") {
   StepProgram program;
   ProcessBuilder& builder = program.builder();
   builder.process().metadata["cpu"] = cpu;
+  builder.process().metadata["local_world_size"] = ranks;
   const std::uint32_t to = program.stack(40, {"copy_", "to_dtype_layout"});
   const std::uint32_t loop = builder.python("train", "/home/me/train.py", 39);
   const char* library = "/opt/lib/python3.12/site-packages/torch/utils/data/";
@@ -77,21 +79,20 @@ TEST(LateLoader, TellsWhatReadyBatchesWouldSaveWhereTheAdviceReachesAPartOfIt) {
   EXPECT_LT(part[0].saving_step_high_ns, part[0].saving_step_ns);
 }
 
-// What the workers do takes as much of the CPU again, at most.
 TEST(LateLoader, ReachesAllThatTwiceTheWorkersReachWhereTheCpuHasRoomForThem) {
   const auto findings = [](const char* cpu) {
     return late_loader_findings(6000 * kUs, 500 * kUs, Sampled::kWorkers, cpu);
   };
-  const auto unknown = findings(""), room = findings("cores=4 busy=2.00"), full = findings("cores=4 busy=2.01");
+  const auto unknown = findings(""), room = findings("cores=4 busy=1.00"), full = findings("cores=4 busy=1.02");
   ASSERT_EQ(room.size(), 1u);
   EXPECT_GT(room[0].saving_step_low_ns, unknown.at(0).saving_step_low_ns);
   EXPECT_EQ(room[0].saving_step_high_ns, unknown[0].saving_step_high_ns);
   EXPECT_TRUE(room[0].saving_reason.ends_with(
-      "twice as many workers load twice as fast (of 4 CPU cores, 2.0 had nothing to do)"))
+      "twice as many workers load twice as fast (of 4 CPU cores, 3.0 had nothing to do)"))
       << room[0].saving_reason;
   EXPECT_EQ(full.at(0).saving_step_low_ns, unknown[0].saving_step_low_ns);
   EXPECT_TRUE(
-      full[0].saving_reason.ends_with("as far as the CPU has cores for them (of 4 CPU cores, 2.0 had nothing to do)"))
+      full[0].saving_reason.ends_with("as far as the CPU has cores for them (of 4 CPU cores, 3.0 had nothing to do)"))
       << full[0].saving_reason;
 }
 
@@ -99,8 +100,8 @@ TEST(LateLoader, IsNotOneThatTheGpuHides) {
   EXPECT_TRUE(late_loader_findings(6000 * kUs, 12'000 * kUs).empty());
 }
 
-std::string said_of_workers(std::int64_t loading_us, const char* cpu = "") {
-  const auto findings = late_loader_findings(loading_us * kUs, 500 * kUs, Sampled::kNothing, cpu);
+std::string said_of_workers(std::int64_t loading_us, const char* cpu = "", const char* ranks = "") {
+  const auto findings = late_loader_findings(loading_us * kUs, 500 * kUs, Sampled::kNothing, cpu, ranks);
   return findings.empty() ? "nothing" : findings[0].advice.substr(0, 100);
 }
 
@@ -117,10 +118,13 @@ TEST(LateLoader, CountsTheWorkersThatHideTheLoading) {
 }
 
 TEST(LateLoader, AdvisesAsManyWorkersAsThereAreCoresFor) {
-  const auto workers = [](std::int64_t loading_us, const char* cpu) { return said_of_workers(loading_us, cpu)[76]; };
+  const auto workers = [](std::int64_t loading_us, const char* cpu, const char* ranks = "") {
+    return said_of_workers(loading_us, cpu, ranks)[76];
+  };
   EXPECT_EQ(workers(2270, "cores=8 busy=1.00"), '5') << "it needs no more";
   EXPECT_EQ(workers(2270, "cores=4 busy=0.50"), '4') << "3.5 are idle, and the main process loads no more";
   EXPECT_EQ(workers(2270, "cores=2 busy=2.00"), '1');
+  EXPECT_EQ(workers(2270, "cores=4 busy=0.00", "2"), '3') << "two ranks share the idle ones";
   EXPECT_EQ(workers(8610, "cores=2 busy=1.00"), '2') << "also where so many could not hide it anyway";
   const auto few = late_loader_findings(2270 * kUs, 500 * kUs, Sampled::kNothing, "cores=2 busy=1.00");
   const auto all = late_loader_findings(2270 * kUs, 500 * kUs);
@@ -131,6 +135,9 @@ TEST(LateLoader, AdvisesAsManyWorkersAsThereAreCoresFor) {
       << few[0].saving_reason;
   EXPECT_EQ(few[0].saving_step_ns, all.at(0).saving_step_ns);
   EXPECT_LT(few[0].saving_step_high_ns, all[0].saving_step_low_ns);
+  EXPECT_GT(few[0].saving_step_low_ns, 0);
+  const auto none = late_loader_findings(2270 * kUs, 500 * kUs, Sampled::kNothing, "cores=2 busy=1.01");
+  EXPECT_EQ(none.at(0).saving_step_low_ns, 0);
 }
 
 TEST(LateLoader, IsToldOfTwoWaitsOfALoaderAndOfHalfOfTheStepsElsewhere) {

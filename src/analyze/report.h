@@ -185,8 +185,11 @@ struct UploadCycle {
     std::uint64_t bytes = 0;
     bool operator==(const Piece&) const = default;
   };
-  std::size_t length = 0;  // in uploads
-  Piece first;             // with which a step begins
+  // A step begins with the first one. The two beside it tell it from the same piece elsewhere in the round, as that of
+  // tied weights.
+  Piece last;
+  Piece first;
+  Piece second;
 };
 
 struct Steps {

@@ -183,15 +183,17 @@ std::optional<UploadCycle> cycle_of(const Timeline& timeline, std::span<const St
 // Of all transfers, or where there is a cycle, of those that begin a round.
 std::vector<std::int64_t> times_of(const Timeline& timeline, std::span<const StepStart> starts,
                                    const std::optional<UploadCycle>& cycle) {
-  const auto begins_round = [&](const StepStart& start) {
-    return start.upload != kNone && piece_of(timeline.calls[start.upload]) == cycle->first;
+  const auto is_of = [&](std::size_t index, const UploadCycle::Piece& piece) {
+    return starts[index].upload != kNone && piece_of(timeline.calls[starts[index].upload]) == piece;
+  };
+  const auto begins_round = [&](std::size_t index) {
+    if (!is_of(index, cycle->first)) return false;
+    if (index + 1 < starts.size()) return is_of(index + 1, cycle->second);
+    return index == 0 || is_of(index - 1, cycle->last);
   };
   std::vector<std::int64_t> times_ns;
-  std::size_t next = 0;  // a round may hold its first piece twice
   for (std::size_t i = 0; i < starts.size(); ++i) {
-    if (cycle && (i < next || !begins_round(starts[i]))) continue;
-    times_ns.push_back(starts[i].time_ns);
-    if (cycle) next = i + cycle->length;
+    if (!cycle || begins_round(i)) times_ns.push_back(starts[i].time_ns);
   }
   return times_ns;
 }

@@ -39,7 +39,7 @@ struct FoundSteps {
 //     (upload_cycle.h).
 // Where only starts are known (2 and 3), the last step has no end and lies outside of the window.
 // `like`: the steps of an earlier part of the same process. Those of this part have the same source and marker, however
-// few they are, and begin with the same piece. Only where that no longer goes up, rounds are looked for anew.
+// few they are, and begin with the same piece. If this part does not upload that piece, it is searched for rounds anew.
 // `site_of_transfer`: for each transfer of the timeline the row of its site; kNone for places that are not known.
 std::optional<FoundSteps> find_steps(const trace::Process& process, const Timeline& timeline, Stacks& stacks,
                                      std::span<const std::uint32_t> site_of_transfer, const Steps* like = nullptr);

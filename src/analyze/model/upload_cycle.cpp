@@ -64,15 +64,15 @@ std::optional<UploadCycle> upload_cycle_of(const Timeline& timeline, std::span<c
   for (std::size_t first = 0; first < length; ++first) {
     std::size_t count = 0;
     std::size_t others = 0;
-    Piece piece;  // the newest: those of the first round may have been others
+    UploadCycle round;  // the newest: the pieces of the first one may have been others
     for (std::size_t i = first == 0 ? length : first; i < uploads.size(); i += length) {
       ++count;
-      piece = pieces[i];
+      round = {pieces[i - 1], pieces[i], pieces[i + 1 < pieces.size() ? i + 1 : i + 1 - length]};
       others += counts[i] > usual;
     }
     if (count == 0 || !is_most_of(others, count) || others <= most_others) continue;
     most_others = others;
-    cycle = {.length = length, .first = piece};
+    cycle = round;
   }
   return cycle;
 }

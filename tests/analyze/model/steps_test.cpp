@@ -241,11 +241,22 @@ TEST(Steps, AreRoundsOfThePiecesOfAModel) {
 }
 
 TEST(Steps, AreRoundsThatHoldTheirFirstPieceTwice) {
-  ProcessBuilder builder;
-  upload_pieces(builder, 0, 18, 0x1000, kTiedPieces);
-  const auto found = find_of_one_place(builder, 18);
-  ASSERT_TRUE(found);
-  EXPECT_THAT(found->starts_ns, ElementsAre(0, 500, 1000, 1500));
+  for (const std::uint32_t first : {0u, 4u}) {  // the beginning of a round, or its end
+    ProcessBuilder builder;
+    upload_pieces(builder, first, 19, 0x1000, kTiedPieces);
+    const auto found = find_of_one_place(builder, 19 - first);
+    ASSERT_TRUE(found);
+    if (first == 0) {
+      EXPECT_THAT(found->starts_ns, ElementsAre(0, 500, 1000, 1500));
+    } else {
+      EXPECT_THAT(found->starts_ns, ElementsAre(500, 1000, 1500));
+    }
+    ProcessBuilder shorter;
+    upload_pieces(shorter, 23, 26, 0x1000, kTiedPieces);
+    const auto later = find_of_one_place(shorter, 3, &found->steps);
+    ASSERT_TRUE(later);
+    EXPECT_THAT(later->starts_ns, ElementsAre(2500)) << "its last upload: what comes behind it is not known";
+  }
 }
 
 TEST(Steps, OfALaterPartAreRoundsHoweverShortThePartIs) {

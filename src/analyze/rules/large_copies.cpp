@@ -19,14 +19,6 @@ bool is_large(const Transfer* transfer, Direction direction, trace::MemoryKind m
 
 }  // namespace
 
-std::optional<double> share_of_link(const ProcessModel& model, std::uint32_t device, Direction direction,
-                                    const LargeCopies& copies) {
-  if (model.link_rate(device, direction) == nullptr) return std::nullopt;
-  const auto count = static_cast<double>(copies.count);
-  const auto each_ns = model.link(device)->copy_ns(direction, static_cast<double>(copies.bytes) / count);
-  return each_ns ? std::optional(count * *each_ns / static_cast<double>(copies.device_ns)) : std::nullopt;
-}
-
 std::optional<std::uint32_t> node_of_gpu(const ProcessModel& model, std::uint32_t device) {
   for (const auto& record : model.timeline().devices) {
     if (record.device == device && record.numa_node != trace::kUnknownNode) return record.numa_node;
@@ -49,6 +41,8 @@ std::map<std::uint32_t, LargeCopies> large_copies_of(const ProcessModel& model, 
       copies.count += 1;
       copies.bytes += transfer->bytes;
       copies.device_ns += transfer->duration_ns();
+      const Link* link = model.link(transfer->device);
+      if (link != nullptr) copies.link_ns += link->copy_ns(direction, static_cast<double>(transfer->bytes)).value_or(0);
       copies.are_in_rows = name.find("2D") != std::string::npos || name.find("3D") != std::string::npos;
       if (copies.calls.empty() || copies.calls.back() != index) copies.calls.push_back(index);
       const auto gpu_node = node_of_gpu(model, transfer->device);

@@ -16,6 +16,7 @@ struct LargeCopies {
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;
   std::int64_t device_ns = 0;
+  double link_ns = 0;        // what they need if their memory is page-locked (Link::copy_ns); 0: not known
   bool are_in_rows = false;  // cudaMemcpy2D and its kin
   // Of those whose host memory is known to lie on another NUMA node than the GPU.
   std::uint64_t far_count = 0;
@@ -24,11 +25,12 @@ struct LargeCopies {
   // Most of them.
   bool are_far() const { return 2 * far_count > count; }
   double gbps() const { return static_cast<double>(bytes) / static_cast<double>(device_ns); }
+  // Of what the link does for such copies; nullopt: not known.
+  std::optional<double> share_of_link() const {
+    return link_ns > 0 ? std::optional(link_ns / static_cast<double>(device_ns)) : std::nullopt;
+  }
+  double link_gbps() const { return static_cast<double>(bytes) / link_ns; }
 };
-
-// What such copies of page-locked memory need (Link::copy_ns), of what these took; nullopt: the link's rate is unknown.
-std::optional<double> share_of_link(const ProcessModel& model, std::uint32_t device, Direction direction,
-                                    const LargeCopies& copies);
 
 // The NUMA node of a GPU; nullopt: unknown.
 std::optional<std::uint32_t> node_of_gpu(const ProcessModel& model, std::uint32_t device);

@@ -23,19 +23,18 @@ std::string source_text(const ProcessModel& model, std::uint32_t device, Directi
 // `where` names the device if the site copies with several.
 void find(const ProcessModel& model, const SiteCalls& site, Direction direction, std::uint32_t device,
           LargeCopies copies, const std::string& where, std::vector<Candidate>& found) {
-  const auto share = share_of_link(model, device, direction, copies);
+  const auto share = copies.share_of_link();
   if (!share || *share >= kSlowShare) return;
   if (copies.are_far()) return;  // wrong_numa_node tells why
-  const double link_gbps = model.link_rate(device, direction)->gbps;
-  const std::string percent = std::to_string(std::lround(100 * copies.gbps() / link_gbps));
+  const std::string percent = std::to_string(std::lround(100 * *share));
   found.push_back(
       {.site = site.facts->place.site,
        .library_site = site.facts->place.library_site,
        .title = "this copy reaches only " + percent + " % of the link's speed" + where,
        .evidence = times_a_step(model, copies.count) + ", " +
                    bytes_text(static_cast<double>(copies.bytes) / static_cast<double>(copies.count)) + " each at " +
-                   rate_text(copies.gbps()) + " of " + rate_text(link_gbps) + source_text(model, device, direction) +
-                   "; the copies took " + time_a_step(model, copies.device_ns),
+                   rate_text(copies.gbps()) + " of " + rate_text(copies.link_gbps()) +
+                   source_text(model, device, direction) + "; the copies took " + time_a_step(model, copies.device_ns),
        .advice =
            copies.are_in_rows
                ? "It copies row by row. Keep the rows without gaps and copy them in one piece (cudaMemcpyAsync, or "

@@ -19,12 +19,11 @@ Reach reach_of(trace::MemoryKind memory) {
   return {.low = 0, .high = 0.5, .reason = "the driver still copies ordinary memory a second time"};
 }
 
-void find(const ProcessModel& model, const SiteCalls& site, Direction direction, std::uint32_t device,
-          LargeCopies copies, trace::MemoryKind memory, std::vector<Candidate>& found) {
+void find(const ProcessModel& model, const SiteCalls& site, std::uint32_t device, LargeCopies copies,
+          trace::MemoryKind memory, std::vector<Candidate>& found) {
   const auto gpu_node = node_of_gpu(model, device);
-  const auto share = share_of_link(model, device, direction, copies);
+  const auto share = copies.share_of_link();
   if (!gpu_node || !copies.are_far() || !share || *share >= kFullShare) return;
-  const double link_gbps = model.link_rate(device, direction)->gbps;
   const std::string near = std::to_string(*gpu_node);
   found.push_back({.site = site.facts->place.site,
                    .library_site = site.facts->place.library_site,
@@ -32,8 +31,9 @@ void find(const ProcessModel& model, const SiteCalls& site, Direction direction,
                             std::to_string(device) + " on node " + near,
                    .evidence = times_a_step(model, copies.count) + ", " +
                                bytes_text(static_cast<double>(copies.bytes) / static_cast<double>(copies.count)) +
-                               " each at " + rate_text(copies.gbps()) + " of the link's " + rate_text(link_gbps) +
-                               "; the copies took " + time_a_step(model, copies.device_ns),
+                               " each at " + rate_text(copies.gbps()) + " of the link's " +
+                               rate_text(copies.link_gbps()) + "; the copies took " +
+                               time_a_step(model, copies.device_ns),
                    .advice = "Run the process beside its GPU: numactl --cpunodebind=" + near + " --membind=" + near +
                              " python .... Or, before it allocates: os.sched_setaffinity(0, cpus), with those of "
                              "/sys/devices/system/node/node" +
@@ -52,7 +52,7 @@ void find_wrong_numa_node(const RuleInput& input, std::vector<Candidate>& found)
       for (const auto memory : {trace::MemoryKind::kPinned, trace::MemoryKind::kPageable}) {
         auto by_device = large_copies_of(input.model, nodes, site, direction, memory);
         for (auto& [device, copies] : by_device) {
-          find(input.model, site, direction, device, std::move(copies), memory, found);
+          find(input.model, site, device, std::move(copies), memory, found);
         }
       }
     }

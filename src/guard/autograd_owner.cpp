@@ -51,16 +51,33 @@ constexpr const char* kSet =
     "_ZN2at4impl24ThreadLocalPythonObjects3setERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
     "St10shared_ptrIN3c1012SafePyObjectEE";
 
+// Looked for until PyTorch is loaded.
 template <typename Function>
-Function find_in_torch(std::atomic<Function>& found, const char* name) noexcept {
-  Function function = found.load(std::memory_order_acquire);
-  if (function != nullptr) return function;
-  void* library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
-  if (library == nullptr) return nullptr;
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  found.store(function, std::memory_order_release);
-  return function;
-}
+class InTorch {
+ public:
+  explicit constexpr InTorch(const char* name) : name_(name) {}
+
+  // nullptr: PyTorch is not loaded, or has no such function.
+  Function find() noexcept {
+    if (!is_looked_for_.load(std::memory_order_acquire)) look();
+    return function_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  void look() noexcept {
+    void* const library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) return;
+    function_.store(reinterpret_cast<Function>(dlsym(library, name_)), std::memory_order_relaxed);
+    is_looked_for_.store(true, std::memory_order_release);
+  }
+
+  const char* name_;
+  std::atomic<bool> is_looked_for_{false};
+  std::atomic<Function> function_{nullptr};
+};
+
+constinit InTorch<Contains> g_contains(kContains);
+constinit InTorch<Set> g_set(kSet);
 
 }  // namespace
 
@@ -70,16 +87,14 @@ TURNPIKE_HOT bool does(ThisThread& thread, Work work) noexcept {
 }
 
 void leave_mark(const std::string& mark) noexcept {
-  static std::atomic<Set> found{nullptr};
-  const Set set = find_in_torch(found, kSet);
+  const Set set = g_set.find();
   // No object: to drop one, the thread would need the GIL at its end, and abort where Python has ended before.
   PointerOfTorch nothing{};
   if (set != nullptr) set(string_of_torch(mark), &nothing);
 }
 
 bool has_mark(const std::string& mark) noexcept {
-  static std::atomic<Contains> found{nullptr};
-  const Contains contains = find_in_torch(found, kContains);
+  const Contains contains = g_contains.find();
   return contains != nullptr && contains(string_of_torch(mark));
 }
 

@@ -5,9 +5,9 @@
 
 namespace turnpike::guard {
 
-// Of places, rows of logs, what was deferred or raised, prepared rules and names of operators. One for all, because it
-// is held across a fork: a child has none of the threads that would give it back. Nobody waits for anything else while
-// he holds it, neither for Python's lock nor for the loader's.
+// Guards places, log rows, deferred and raised events, prepared rules and operator names. It is one mutex because a
+// fork must hold it: the child lacks the threads that would unlock it. A thread that holds it takes no other lock,
+// neither the GIL nor the loader's.
 std::mutex& tables_mutex() noexcept;
 
 }  // namespace turnpike::guard

@@ -66,8 +66,8 @@ long this_thread_id() noexcept {
   return thread.id;
 }
 
-// By what name autograd's threads know that they work for this one. Left anew in each block: a hook of backward() may
-// have a state of its own, which ends with it.
+// Leaves the mark by which autograd's threads know that they work for this thread, and returns it. Each block does so
+// anew: a hook of backward() may run with a state of its own, which ends with the hook.
 std::string mark_this_thread() {
   std::string mark = "turnpike.guard." + std::to_string(this_thread_id());
   leave_mark(mark);

@@ -67,6 +67,7 @@ TEST_P(TablesMutex, IsFreeInAForkedChild) {
   LogTable log;
   const auto scope = std::make_shared<Scope>(*prepare_rules("d2h=log"), log);
   const std::uint64_t block = enter(scope);  // handles forks
+  GetParam().works(*scope);                  // what is made at the first use is made here
   std::atomic<bool> is_over{false};
   std::thread other([&] {
     while (!is_over.load(std::memory_order_relaxed)) GetParam().works(*scope);

@@ -126,7 +126,10 @@ def measure_link(cache: str) -> dict[str, str]:
 
 def kept_link(environment: dict[str, str], device: str) -> dict[str, Any]:
     with open(os.path.join(environment["XDG_CACHE_HOME"], "turnpike", "link.json")) as file:
-        return next(link for link in json.load(file)["links"] if link["device_name"] == device)
+        kept = [link for link in json.load(file)["links"] if link["device_name"] == device]
+    if not kept:
+        raise RuntimeError(f"`turnpike bench link` kept no rate of {device}")
+    return kept[0]
 
 
 def result_row(pair: Pair, measured: Measured, **more: Any) -> dict[str, Any]:

@@ -30,8 +30,8 @@ void print_table(const std::vector<LinkRate>& links) {
                spread_text(link.h2d_latency_us, "us"));
     fmt::print("  {:<16}{:<34}{}\n", "device to host", spread_text(link.d2h_pinned_gbps, "GB/s"),
                spread_text(link.d2h_latency_us, "us"));
-    fmt::print("  {:<16}{:<34}into 4 MiB, pinned, that the CPU has read since the last copy\n", "device to host",
-               spread_text(link.d2h_cached_gbps, "GB/s"));
+    fmt::print("  {:<16}{:<34}into 4 MiB of pinned memory that the CPU has read since the last copy\n",
+               "device to host", spread_text(link.d2h_cached_gbps, "GB/s"));
   }
   fmt::print("Median of {} copies, with quartiles; timed on the device; the bytes were compared.\n",
              move::kRepetitions);

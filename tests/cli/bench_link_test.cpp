@@ -70,7 +70,7 @@ TEST_F(BenchLink, PrintsEachDevice) {
                   256 MiB, pinned                   4 KiB, pinned
   host to device    102.25 GB/s (101.12 to 103.38)    108.25 us (107.12 to 109.38)
   device to host    105.25 GB/s (104.12 to 106.38)    111.25 us (110.12 to 112.38)
-  device to host    114.25 GB/s (113.12 to 115.38)  into 4 MiB, pinned, that the CPU has read since the last copy
+  device to host    114.25 GB/s (113.12 to 115.38)  into 4 MiB of pinned memory that the CPU has read since the last copy
 )");
   EXPECT_NE(text.find("device 1: GPU B\n"), std::string::npos);
   EXPECT_NE(text.find("  host to device    202.25 GB/s (201.12 to 203.38)    208.25 us"), std::string::npos);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -63,19 +64,19 @@ FakeDriver* g_fake = nullptr;
 
 // Memory that a copy has come into, closed until the CPU touches it, page by page.
 struct WatchedMemory {
-  static constexpr std::size_t kPageBytes = 4096;
+  static std::size_t page_bytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
   void open() { mprotect(start, size_bytes, PROT_READ | PROT_WRITE); }
   void close() {
     mprotect(start, size_bytes, PROT_NONE);
-    closed_pages = size_bytes / kPageBytes;
+    closed_pages = size_bytes / page_bytes();
   }
   // False where `address` is not of a closed page.
   bool touch(std::byte* address) {
     if (closed_pages == 0 || address < start || address >= start + size_bytes) return false;
-    std::byte* const page = address - (address - start) % static_cast<std::ptrdiff_t>(kPageBytes);
+    std::byte* const page = address - (address - start) % static_cast<std::ptrdiff_t>(page_bytes());
     --closed_pages;
-    return mprotect(page, kPageBytes, PROT_READ | PROT_WRITE) == 0;
+    return mprotect(page, page_bytes(), PROT_READ | PROT_WRITE) == 0;
   }
 
   std::byte* start = nullptr;
@@ -110,7 +111,7 @@ double& time_of(CUevent_st* event) {
 cuda::DriverCode host_alloc(void** pointer, std::size_t size_bytes, unsigned int flags) {
   EXPECT_EQ(flags, 0U);
   if (++g_fake->host_allocs == g_fake->fails_at_host_alloc) return kOutOfMemory;
-  *pointer = std::aligned_alloc(WatchedMemory::kPageBytes, size_bytes);
+  *pointer = std::aligned_alloc(WatchedMemory::page_bytes(), size_bytes);
   ++g_fake->open_things;
   return 0;
 }

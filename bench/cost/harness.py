@@ -6,10 +6,10 @@
 Nothing is switched on or off: each process is fresh, and recorded from its start to its end or not at all.
 
 Steady state: for each program, processes of all variants start together, warm up, and then run blocks of steps in turn,
-in random order; the others are stopped meanwhile. What disturbs a block makes it longer and never shorter: of a process
-the lower quartile of its blocks counts, and of a variant the mean over its processes. The interval is a bootstrap
-over the rounds. It does not tell how far alike processes lie apart because memory lies differently in each; that is
-beside it.
+in random order. The others are stopped meanwhile, and each thread wakes up on a core drawn anew. What disturbs a block
+makes it longer and never shorter: of a process the lower quartile of its blocks counts, and of a variant the mean over
+its processes. The interval is a bootstrap over the rounds. It does not tell how far alike processes lie apart because
+memory lies differently in each; that is beside it.
 
 Self time, where it is asked for: what the program's threads spend inside of the recorder in a step, by its own count
 (TURNPIKE_SELF_TIME=1), over the step of the process that is not recorded. Of two processes with fewer and more steps

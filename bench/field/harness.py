@@ -145,7 +145,6 @@ class Field:
         self.link_problem: str | None = None
         for name in ("reports", "logs", "recordings"):
             os.makedirs(os.path.join(self.out, name), exist_ok=True)
-        self.cores = random.Random(1)  # draws those that processes wake up on
 
     def environment(self, program: Program, **more: str) -> dict[str, str]:
         """What a program runs under. Files that it leaves lie in a folder that goes with this run."""
@@ -211,7 +210,7 @@ class Field:
                 ready.append((taken, live, run))
         for taken, live, run in ready:
             with self.problems_of(taken, "recording", live):
-                live.resume(self.cores)
+                live.resume()
                 live.send("go")
                 said = live.answer(RECORD_S)
                 if code := live.wait(RECORD_S):
@@ -238,7 +237,7 @@ class Field:
         try:
             if live is None:
                 raise Died("it had not started")
-            live.resume(self.cores)
+            live.resume()
             step_us = live.block(lead, taken.program.steps, RECORD_S, run)
             live.pause()
             taken.beside.append(self.report(taken, run, lead + taken.program.steps, step_us))
@@ -304,7 +303,7 @@ class Field:
 
         def block(name: str, lead: int, steps: int) -> float | None:
             try:
-                lives[name].resume(self.cores)
+                lives[name].resume()
                 us = lives[name].block(lead, steps, seconds)
                 lives[name].pause()
                 return us

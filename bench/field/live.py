@@ -14,6 +14,7 @@ from typing import Any
 
 MARK = "field: "  # as in programs/_clock.py
 WAKING_S = 0.005  # until every thread has run, and is where it shall be
+_DRAWN = random.Random(1)
 
 
 def surroundings(folder: str) -> dict[str, str]:
@@ -48,6 +49,7 @@ class Live:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._file, text=True, errors="replace",
             env=environment, cwd=folder, start_new_session=True,
         )  # fmt: skip
+        self._cores: set[int] = set()  # that it may use; known from its first pause on
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -76,18 +78,20 @@ class Live:
 
     def pause(self) -> None:
         """Stops all of its threads and processes, which would take time from others while it waits."""
+        if not self._cores:
+            self._cores = os.sched_getaffinity(self._process.pid)
         self._signal(signal.SIGSTOP)
         os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
-    def resume(self, drawn: random.Random) -> None:
+    def resume(self) -> None:
         """Lets it go on. Each of its threads wakes up on a core drawn anew.
 
         A thread stays on its core, and some cores of a shared machine are slower than others: a process that had the
         same cores in all of its blocks would differ from one like it.
         """
-        cores = sorted(os.sched_getaffinity(0))
+        cores = sorted(self._cores)
         for task in self._tasks():
-            _bind(task, {drawn.choice(cores)})
+            _bind(task, {_DRAWN.choice(cores)})
         self._signal(signal.SIGCONT)
         time.sleep(WAKING_S)
         for task in self._tasks():

@@ -3,7 +3,6 @@
 import json
 import os
 import pathlib
-import random
 import re
 import stat
 import subprocess
@@ -123,12 +122,12 @@ def test_a_fix_is_measured_against_the_program_as_it_is_and_its_finding(field):
     result = field("works")
     row, alike = result["rows"]
     assert (row["program"], row["fix"], row["rule"]) == ("works", "faster", "late_loader")
-    assert 1500 < row["value"] < 2500
+    assert 500 < row["value"] < 4000  # 2000 on a quiet machine
     assert row["baseline_value"] == 2000
     assert row["sign_right"] is True
     assert row["samples"] == 3
     assert (alike["fix"], alike["samples"], alike["met"], alike["sign_right"]) == ("as it is, again", 3, None, None)
-    assert abs(alike["value"]) < 1000
+    assert abs(alike["value"]) < 2000
     assert result["summary"]["claims"] == 1
 
 
@@ -459,12 +458,11 @@ def test_each_thread_wakes_up_on_a_core_drawn_anew(tmp_path, monkeypatch):
     live = Live([sys.executable, "-c", WAITS], str(tmp_path / "log"), dict(os.environ), str(tmp_path))
     try:
         tasks = set(live.answer(30))
-        cores = random.Random(0)
         drawn = set()
         for _ in range(20):
             live.pause()
             bound.clear()
-            live.resume(cores)
+            live.resume()
             first, then = bound[: len(tasks)], bound[len(tasks) :]
             assert {task for task, _ in first} == {task for task, _ in then} == tasks
             assert all(len(one) == 1 and one <= everywhere for _, one in first)

@@ -11,7 +11,7 @@
 namespace turnpike::record {
 namespace {
 
-constexpr std::int64_t kPatienceNs = 10'000'000'000;
+constexpr std::int64_t kMostWaitNs = 10'000'000'000;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ bool Recorder::wait_for_gpu() {
     if (!may_detach() || may_others_call_cuda(handover_.threads())) return false;
   }
   const auto driver = cuda::find_loaded_driver();
-  const bool is_idle = driver && cuda::wait_for_gpus(*driver, kPatienceNs);
+  const bool is_idle = driver && cuda::wait_for_gpus(*driver, kMostWaitNs);
   if (!is_idle) has_waited_in_vain_ = true;
   return is_idle;
 }

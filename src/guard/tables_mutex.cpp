@@ -1,9 +1,13 @@
 #include "guard/tables_mutex.h"
 
+#include <cstddef>
+#include <new>
+
 namespace turnpike::guard {
 
 std::mutex& tables_mutex() noexcept {
-  static auto& mutex = *new std::mutex;  // threads may outlive main
+  alignas(std::mutex) static std::byte memory[sizeof(std::mutex)];
+  static auto& mutex = *new (memory) std::mutex;  // threads may outlive main
   return mutex;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analyze/model/link_state.h"
+#include "analyze/model/metadata_words.h"
 #include "machine/link_limit.h"
 
 namespace turnpike::analyze {
@@ -64,11 +65,6 @@ void compare_with_card(const trace::Process& process, std::uint32_t device, cons
   link.share_of_card = std::min(1.0, recorded.h2d_gbps / card->h2d_gbps);
 }
 
-std::string host_of(const trace::Process& process) {
-  const auto found = process.metadata.find("host");
-  return found == process.metadata.end() ? std::string() : found->second;
-}
-
 }  // namespace
 
 std::optional<double> Link::copy_ns(Direction direction, double bytes) const {
@@ -86,7 +82,7 @@ std::map<std::uint32_t, Link> find_links(const trace::Process& process, const Ti
   for (const auto& device : timeline.devices) {
     Link& link = links[device.device];
     const std::string& name = process.string(device.name);
-    const LinkRate measured = rates ? rates(name, host_of(process)) : LinkRate{};
+    const LinkRate measured = rates ? rates(name, std::string(value_of(process, "host"))) : LinkRate{};
     const auto of_model = machine::limit_of_model(name);
     // What PCIe says of a GPU beside a Grace CPU is not the link that its copies take.
     const auto recorded = of_model && of_model->is_c2c ? std::nullopt : recorded_limit(process, device.device);

@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "analyze/model/metadata_words.h"
+
 namespace turnpike::analyze {
 namespace {
 
@@ -78,8 +80,7 @@ std::string_view collective_of(std::string_view kernel_name) {
 
 RankCollectives collectives_of(const trace::Process& process, const Timeline& timeline) {
   RankCollectives found;
-  const auto rank = process.metadata.find("rank");
-  if (rank != process.metadata.end()) found.rank = rank->second;
+  found.rank = value_of(process, "rank");
   std::map<std::uint32_t, std::string_view> collective_of_name;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> stream_index;
   for (std::uint32_t index = 0; index < timeline.kernels.size(); ++index) {

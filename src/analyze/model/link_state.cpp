@@ -7,6 +7,7 @@
 #include "analyze/model/metadata_words.h"
 
 namespace turnpike::analyze {
+
 LinkState link_state_of(const trace::Process& process, std::uint32_t device) {
   LinkState state;
   for_each_pair(value_of(process, "link." + std::to_string(device)), [&](std::string_view key, std::string_view value) {

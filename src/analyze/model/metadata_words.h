@@ -1,4 +1,4 @@
-// Metadata whose value is words: "generation=5 width=16".
+// Reads the metadata of a process, also where a value is several words: "generation=5 width=16".
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::optional<Number> number_in(std::string_view text, Base... base) {
   return number;
 }
 
-// The value of a key; empty: there is none.
+// The value of a key, or "" if the metadata lacks it.
 inline std::string_view value_of(const trace::Process& process, const std::string& key) {
   const auto found = process.metadata.find(key);
   return found == process.metadata.end() ? std::string_view() : found->second;

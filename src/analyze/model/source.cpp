@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analyze/model/link_state.h"
+#include "analyze/model/metadata_words.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -58,24 +59,14 @@ void add_metadata(Source& source, const std::string& key, const std::string& val
   }
 }
 
-std::string text_of(const trace::Process& process, const char* key) {
-  const auto found = process.metadata.find(key);
-  return found == process.metadata.end() ? std::string() : found->second;
-}
-
 // nullopt if it is missing or not a number.
 std::optional<std::int64_t> number_of(const trace::Process& process, const char* key) {
-  const std::string text = text_of(process, key);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return number_in<std::int64_t>(value_of(process, key));
 }
 
 // "count=12 ns=3456". nullopt if it is missing or something else.
 std::optional<SelfTime> self_time_of(const trace::Process& process) {
-  const std::string text = text_of(process, trace::kSelfTimeMetadata);
-  std::string_view left = text;
+  std::string_view left = value_of(process, trace::kSelfTimeMetadata);
   const auto take = [&left](std::string_view name, std::uint64_t& value) {
     if (!left.starts_with(name)) return false;
     left.remove_prefix(name.size());
@@ -90,10 +81,10 @@ std::optional<SelfTime> self_time_of(const trace::Process& process) {
 
 Identity identity_of(const trace::Process& process) {
   return {.pid = process.pid,
-          .host = text_of(process, "host"),
-          .node = text_of(process, "node"),
-          .job_id = text_of(process, "job_id"),
-          .launcher = text_of(process, "launcher"),
+          .host = std::string(value_of(process, "host")),
+          .node = std::string(value_of(process, "node")),
+          .job_id = std::string(value_of(process, "job_id")),
+          .launcher = std::string(value_of(process, "launcher")),
           .rank = number_of(process, "rank"),
           .local_rank = number_of(process, "local_rank"),
           .world_size = number_of(process, "world_size"),
@@ -129,7 +120,7 @@ void add_window(Source& source, const trace::Process& process, const Timeline& t
   const std::int64_t end_ns = end_of(process, timeline);
   source.kept->last_ns = std::max(source.kept->last_ns, end_ns - process.kept_since_ns);
   source.kept->of_ns = std::max(source.kept->of_ns, end_ns - process.start_realtime_ns);
-  const std::string reason = text_of(process, trace::kKeptMetadata);
+  const std::string reason(value_of(process, trace::kKeptMetadata));
   auto& because = source.kept->because;
   if (!reason.empty() && std::count(because.begin(), because.end(), reason) == 0) because.push_back(reason);
 }

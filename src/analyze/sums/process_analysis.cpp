@@ -9,17 +9,13 @@
 #include "analyze/model/blocking.h"
 #include "analyze/model/call_path.h"
 #include "analyze/model/direction.h"
+#include "analyze/model/metadata_words.h"
 
 namespace turnpike::analyze {
 namespace {
 
 // Programs have some thousand. A million of them, each with its row, would take gigabytes.
 constexpr std::size_t kMaxFullStacks = 4'096;
-
-std::string detail_of(const trace::Process& process) {
-  const auto found = process.metadata.find("detail");
-  return found == process.metadata.end() ? std::string() : found->second;
-}
 
 bool is_in_graph(const Transfer& transfer) {
   return transfer.graph_node != 0;
@@ -72,7 +68,7 @@ ProcessAnalysis::ProcessAnalysis(RunSums& sums, const trace::Process& process, c
       timeline_(timeline),
       stacks_(process, timeline, kMaxFullStacks),
       forward_lines_(timeline),
-      activity_(timeline, are_kernels_recorded(timeline, detail_of(process))),
+      activity_(timeline, are_kernels_recorded(timeline, std::string(value_of(process, "detail")))),
       paired_(pair_synchronisations(timeline, stacks_)),
       host_threads_(host_threads_of(timeline)),
       order_(ordered_by_call(timeline.transfers)),

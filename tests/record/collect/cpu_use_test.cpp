@@ -50,6 +50,14 @@ class CpuUseTest : public testing::Test {
     }
     put("stat", text + "cpu99999 9 9 9 9 9 9 9 9 0 0\nintr 1 2 3\n");
   }
+  // The first look of a process in a group with this quota.
+  void look_in_group(const std::string& quota) {
+    put_ticks(0, 0, 0, 0, 0);
+    put("cgroup", "0::/\n");
+    put("groups/cpu.max", quota + " 100000\n");
+    put("groups/cpu.stat", "usage_usec 1000\n");
+    use_.look();
+  }
   // What is put where a share of each core's time was busy.
   static std::string text_of(double busy_share) {
     char text[64];
@@ -110,11 +118,7 @@ TEST_F(CpuUseTest, IsThatOfTheGroupThatMayUseTheLeast) {
 }
 
 TEST_F(CpuUseTest, IsNoLessThanWhatTheMachineHasLeft) {
-  put_ticks(0, 0, 0, 0, 0);
-  put("cgroup", "0::/\n");
-  put("groups/cpu.max", "50000 100000\n");
-  put("groups/cpu.stat", "usage_usec 1000\n");
-  use_.look();
+  look_in_group("50000");
   put_ticks(100, 0, 0, 0, 0);
   EXPECT_EQ(text(), "cores=0.5 busy=0.50") << "others took all of it";
 }
@@ -146,11 +150,7 @@ TEST_F(CpuUseTest, IsUnknownWhereTheCoresAreNotThoseThatWeMayUse) {
 }
 
 TEST_F(CpuUseTest, IsThatOfTheCoresWhereTheGroupMayUseThemAll) {
-  put_ticks(0, 0, 0, 0, 0);
-  put("cgroup", "0::/\n");
-  put("groups/cpu.max", "99900000 100000\n");
-  put("groups/cpu.stat", "usage_usec 1000\n");
-  use_.look();
+  look_in_group("99900000");
   put_ticks(50, 0, 50, 0, 0);
   EXPECT_EQ(text(), text_of(0.5));
 }

@@ -197,7 +197,7 @@ struct Steps {
   std::int64_t median_ns = 0;
   StepSource source = StepSource::kBackward;
   std::string marker{};  // of kRanges the name of the ranges, of kTransfers the place of the transfers
-  // Of kTransfers where a step uploads many pieces: how its uploads are told apart. Reports do not say it.
+  // For kTransfers, if a step uploads many pieces: how to recognise where a step begins. Not part of reports.
   std::optional<UploadCycle> cycle{};
   // Of all processes, without warm-up: what every in_steps below is the sum of.
   std::uint64_t whole_count = 0;

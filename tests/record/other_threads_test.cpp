@@ -132,7 +132,7 @@ TEST_F(OtherThreads, AreUnknownIfTheFolderCannotBeRead) {
 }
 
 TEST_F(OtherThreads, MayVanishWhileItLooks) {
-  // It is listed, and there is nothing behind it.
+  // The entry is listed, but its target does not exist.
   fs::create_symlink(tasks_ / "none", folder(11));
   EXPECT_FALSE(may_call());
   EXPECT_FALSE(may_call({11}));

@@ -255,7 +255,8 @@ TEST(Steps, AreRoundsThatHoldTheirFirstPieceTwice) {
     upload_pieces(shorter, 23, 26, 0x1000, kTiedPieces);
     const auto later = find_of_one_place(shorter, 3, &found->steps);
     ASSERT_TRUE(later);
-    EXPECT_THAT(later->starts_ns, ElementsAre(2500)) << "its last upload: what comes behind it is not known";
+    EXPECT_THAT(later->starts_ns, ElementsAre(2500))
+        << "the last upload of this part, so the piece after it is unknown";
   }
 }
 

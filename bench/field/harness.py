@@ -500,17 +500,18 @@ def claim_of_first(taken: Taken, fix: Fix) -> tuple[float, float] | None:
 def joined(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """One finding in the place of those that a fix follows at once: what it saves is what all of them claim together. A
     finding that another one supersedes adds nothing. Each range is wider on both sides by what two runs of a program
-    differ; of all together, that counts once."""
+    differ; of all together, that counts once. A range that begins at nothing was cut off there: nothing of it counts
+    again."""
     known = [finding for finding in findings if finding.get("saving_pct") is not None]
     leading = [finding for finding in known if not finding["superseded_by"]] or known[:1]
     if len(leading) < 2:
         return leading or findings[:1]
     sums = {key: sum(finding[key] for finding in leading) for key in SAVINGS if all(key in one for one in leading)}
     if "saving_step_low_ns" in sums and "saving_step_high_ns" in sums:
-        widths = [finding["saving_step_high_ns"] - finding["saving_step_low_ns"] for finding in leading]
-        counted_again = (len(leading) - 1) * min(widths) / 2
-        sums["saving_step_low_ns"] += counted_again
-        sums["saving_step_high_ns"] -= counted_again
+        margin = min(finding["saving_step_high_ns"] - finding["saving_step_low_ns"] for finding in leading) / 2
+        above_nothing = sum(finding["saving_step_low_ns"] > 0 for finding in leading)
+        sums["saving_step_low_ns"] += max(above_nothing - 1, 0) * margin
+        sums["saving_step_high_ns"] -= (len(leading) - 1) * margin
     return [leading[0] | sums | {"site": ", ".join(finding["site"] for finding in leading)}]
 
 

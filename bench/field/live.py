@@ -87,11 +87,13 @@ class Live:
         """Lets it go on. Each of its threads wakes up on a core drawn anew.
 
         A thread stays on its core, and some cores of a shared machine are slower than others: a process that had the
-        same cores in all of its blocks would differ from one like it.
+        same cores in all of its blocks would differ from one like it. No two threads get the same core while there are
+        others: those of a parallel loop would wait for one another until the system moved one of them.
         """
         cores = sorted(self._cores)
-        for task in self._tasks():
-            _bind(task, {_DRAWN.choice(cores)})
+        drawn = _DRAWN.sample(cores, len(cores))
+        for number, task in enumerate(self._tasks()):
+            _bind(task, {drawn[number % len(drawn)]})
         self._signal(signal.SIGCONT)
         time.sleep(WAKING_S)
         for task in self._tasks():
@@ -118,12 +120,12 @@ class Live:
                 pass
 
     def _tasks(self) -> list[int]:
-        """The threads of its processes, which are in a session of their own."""
+        """The threads of its processes, which are in a session of their own; of each process the oldest first."""
         tasks = []
         for process in filter(str.isdigit, os.listdir("/proc")):
             try:
                 if os.getsid(int(process)) == self._process.pid:
-                    tasks += map(int, os.listdir(f"/proc/{process}/task"))
+                    tasks += sorted(map(int, os.listdir(f"/proc/{process}/task")))
             except OSError:
                 pass  # it has ended
         return tasks

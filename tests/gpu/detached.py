@@ -64,7 +64,7 @@ def report(path):
 
 
 def uploads_at(found, line):
-    return sum(site["count"] for site in found["sites"] if site["kind"] == "h2d" and site["line"] == line)
+    return sum(site["count"] for site in found["sites"] if site["direction"] == "h2d" and site["line"] == line)
 
 
 # Copies of both kinds of memory, kernels on a stream of its own, and events; in the last thread graphs that are
@@ -93,7 +93,8 @@ BUSY = """
 
     def capture(number):
         stream = ctypes.c_void_p()
-        assert cudart.cudaStreamCreate(ctypes.byref(stream)) == 0
+        # Non-blocking: a copy in the default stream would break the capture of another one, and fail.
+        assert cudart.cudaStreamCreateWithFlags(ctypes.byref(stream), 1) == 0
         memory = torch.zeros(1 << 16, dtype=torch.uint8, device="cuda")
         address, size = ctypes.c_void_p(memory.data_ptr()), ctypes.c_size_t(1 << 16)
         while not is_over.is_set():
@@ -111,7 +112,9 @@ BUSY = """
             rounds[number] += 1
             time.sleep(0.001)
 
-    threads = [threading.Thread(target=capture if number == 7 else busy, args=(number,)) for number in range(8)]
+    threads = [
+        threading.Thread(target=capture if number == 7 else busy, args=(number,), daemon=True) for number in range(8)
+    ]
     for thread in threads:
         thread.start()
 

@@ -1,5 +1,6 @@
 """bench/field without a GPU: programs that only count and wait, and a turnpike that only starts them."""
 
+import collections
 import json
 import os
 import pathlib
@@ -206,6 +207,15 @@ def test_of_claims_together_the_difference_between_two_runs_counts_once():
     two = finding(saving_pct=3, saving_step_ns=30, saving_step_low_ns=20, saving_step_high_ns=40, site="train.py:6")
     [joined] = harness.joined([one, two])
     assert (joined["saving_step_low_ns"], joined["saving_step_high_ns"]) == (70, 90)
+
+
+def test_of_claims_together_one_that_may_come_to_nothing_makes_the_least_no_larger():
+    one = finding(saving_pct=3, saving_step_ns=30, saving_step_low_ns=20, saving_step_high_ns=40)
+    two = finding(saving_pct=1, saving_step_ns=5, saving_step_low_ns=0, saving_step_high_ns=15, site="train.py:6")
+    [joined] = harness.joined([one, two])
+    assert joined["saving_step_low_ns"] == 20
+    [joined] = harness.joined([two, two | {"site": "train.py:7"}])
+    assert joined["saving_step_low_ns"] == 0
 
 
 def test_the_number_of_workers_is_the_advised_one():
@@ -467,6 +477,8 @@ def test_each_thread_wakes_up_on_a_core_drawn_anew(tmp_path, monkeypatch):
             assert {task for task, _ in first} == {task for task, _ in then} == tasks
             assert all(len(one) == 1 and one <= everywhere for _, one in first)
             assert all(one == everywhere for _, one in then)
+            on_each = collections.Counter(core for _, one in first for core in one)
+            assert max(on_each.values()) <= -(-len(tasks) // len(everywhere)), "threads share a core beside an idle one"
             assert live.block(0, 1, 30) == 1.0
             drawn |= {(task, *one) for task, one in first}
         assert len(drawn) >= len(tasks) * min(len(everywhere), 2)

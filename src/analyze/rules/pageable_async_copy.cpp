@@ -98,20 +98,13 @@ UploadAdvice advice_for(const SiteCalls& site, const Origin& origin) {
 constexpr double kPagesBytes = 64 << 10;
 constexpr double kLookUpNs = 1'200;
 constexpr double kStagingThreads = kStagedInThreadsGbps / kHostCopyGbps;  // so many make the rate of tp.to
-// What tp.to brought up, the program still copies to where it wants it, by as many calls as before, which now copy on
-// the GPU (0.6 to 0.9 ms for 32 tensors of mapped_model).
-constexpr double kCopyOnDeviceNs = 20'000;
 
 Reach reach_for(const ProcessModel& model, const CopyCount& copies, const Origin& origin, Change change) {
   if (!origin.is_of_file) return {};
-  const auto steps = static_cast<double>(model.step_count());
-  const double look_up_ns = static_cast<double>(copies.bytes) / kPagesBytes / steps * kLookUpNs;
-  if (change != Change::kStageInThreads) {
-    return {.leaves_ns = look_up_ns, .reason = "the file's pages are still looked up"};
-  }
-  const double copy_ns = static_cast<double>(copies.count) / steps * kCopyOnDeviceNs;
-  return {.leaves_ns = look_up_ns / kStagingThreads + copy_ns,
-          .reason = "the file's pages are still looked up, and each tensor is copied once more, on the GPU"};
+  const double groups_a_step =
+      static_cast<double>(copies.bytes) / kPagesBytes / static_cast<double>(model.step_count());
+  const double threads = change == Change::kStageInThreads ? kStagingThreads : 1;
+  return {.leaves_ns = groups_a_step * kLookUpNs / threads, .reason = "the file's pages are still looked up"};
 }
 
 }  // namespace

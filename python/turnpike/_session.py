@@ -59,7 +59,7 @@ def stop() -> pathlib.Path:
     """Ends the recording: waits for the GPU work in flight, collects its records and closes the file.
 
     CUPTI stays attached to the process, which slows calls of CUDA down a little. With `TURNPIKE_DETACH=1` in the
-    environment, an experiment, it is detached where no other thread can be calling CUDA (docs/record.md has the risks).
+    environment, it is detached where no other thread can be calling CUDA (docs/record.md has the risks).
 
     Returns:
         The file that this process wrote.

@@ -58,7 +58,7 @@ int turnpike_stop(char* error, uint64_t error_bytes);
 int turnpike_keep(const char* reason, char* error, uint64_t error_bytes);
 /* 1 while recording. */
 int turnpike_is_recording(void);
-/* An experiment. After turnpike_stop: detaches CUPTI from the process, which slows calls of CUDA down as long as it is
+/* After turnpike_stop: detaches CUPTI from the process, which slows calls of CUDA down as long as it is
  * attached. The next recording attaches it again, which takes some 20 ms. No other thread may call CUDA meanwhile:
  * CUPTI would corrupt memory. Nothing happens without TURNPIKE_ENV_DETACH, or where the recorder knows that it is not
  * safe (docs/record.md lists the cases). Waits for all GPU work. 1 if CUPTI was detached. */

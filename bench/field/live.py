@@ -87,8 +87,8 @@ class Live:
         """Lets it go on. Each of its threads wakes up on a core drawn anew.
 
         A thread stays on its core, and some cores of a shared machine are slower than others: a process that had the
-        same cores in all of its blocks would differ from one like it. No two threads get the same core while there are
-        others: those of a parallel loop would wait for one another until the system moved one of them.
+        same cores in all of its blocks would differ from one like it. Two threads get the same core only if there are
+        more threads than cores: those of a parallel loop would wait for one another until the system moved one.
         """
         cores = sorted(self._cores)
         drawn = _DRAWN.sample(cores, len(cores))
@@ -120,7 +120,8 @@ class Live:
                 pass
 
     def _tasks(self) -> list[int]:
-        """The threads of its processes, which are in a session of their own; of each process the oldest first."""
+        """The threads of its processes, which are in a session of their own. Of each process the oldest first, so that
+        those of a parallel loop, which start together, get cores of their own even if there are more threads."""
         tasks = []
         for process in filter(str.isdigit, os.listdir("/proc")):
             try:

@@ -213,7 +213,7 @@ def test_of_claims_together_one_that_may_come_to_nothing_makes_the_least_no_larg
     one = finding(saving_pct=3, saving_step_ns=30, saving_step_low_ns=20, saving_step_high_ns=40)
     two = finding(saving_pct=1, saving_step_ns=5, saving_step_low_ns=0, saving_step_high_ns=15, site="train.py:6")
     [joined] = harness.joined([one, two])
-    assert joined["saving_step_low_ns"] == 20
+    assert (joined["saving_step_low_ns"], joined["saving_step_high_ns"]) == (20, 45)
     [joined] = harness.joined([two, two | {"site": "train.py:7"}])
     assert joined["saving_step_low_ns"] == 0
 

@@ -32,9 +32,9 @@ struct Origin {
   bool is_of_optimizer = false;  // an optimizer on the CPU
 };
 
-// Weighted by bytes: the recorder checks only large copies, and half of a model's tensors are small. A part is enough: a
-// mapping that is gone when the recorder looks tells nothing, and a program that loads one model after another unmaps
-// each within milliseconds.
+// Weighted by bytes: the recorder checks only large copies, and half of a model's tensors are small. A small part is
+// enough: nothing is known of a mapping that is gone when the recorder looks, and a program that loads one model after
+// another unmaps each within milliseconds.
 bool are_of_files(const ProcessModel& model, const std::unordered_set<std::uint32_t>& from_files,
                   const Selection& calls) {
   std::uint64_t of_files = 0;
@@ -47,8 +47,8 @@ bool are_of_files(const ProcessModel& model, const std::unordered_set<std::uint3
       if (from_files.contains(model.call(call).correlation)) of_files += transfer->bytes;
     }
   }
-  constexpr std::uint64_t kEnough = 16;  // one part of so many
-  return kEnough * of_files > all;
+  constexpr std::uint64_t kParts = 16;  // more than one of so many is enough
+  return kParts * of_files > all;
 }
 
 // Whether as much came down, and an optimizer is what samples mostly find between the calls.

@@ -115,10 +115,19 @@ TEST(PageableAsyncCopy, OfAMappedFileIsStagedAndItsPagesAreLookedUp) {
   EXPECT_NEAR(left_ns(of_file, ordinary), kLookingUpNs / kThreads, 1);
 }
 
-TEST(PageableAsyncCopy, OfAMappedFileIsToldByThoseThatWereStillMapped) {
-  StepProgram program = pageable_async_copy_program(kStaged, kTo);
-  program.builder().process().metadata["from_files"] = "7";
-  EXPECT_EQ(program.findings(kPageableAsyncCopy, link_of(55)).at(0).advice.find("tp.to(state, device)"), 0u);
+TEST(PageableAsyncCopy, OfAMappedFileIsToldByMoreThanASixteenthThatWasStillMapped) {
+  for (const int steps : {15, 16}) {
+    StepProgram program;
+    StepCopy copy = kStaged;
+    copy.stack = program.stack(23, kTo);
+    program.steps(steps, [&](int) {
+      program.upload(copy);
+      program.kernel(400 * kUs);
+    });
+    program.builder().process().metadata["from_files"] = "7";
+    const Finding finding = program.findings(kPageableAsyncCopy, link_of(55)).at(0);
+    EXPECT_EQ(finding.advice.find("tp.to(state, device)") == 0, steps == 15) << finding.advice;
+  }
 }
 
 TEST(PageableAsyncCopy, OfAMappedFileHasItsPagesLookedUpByOneThreadWithoutTpTo) {

@@ -1,18 +1,25 @@
-// Reads /proc/self/maps.
+// Asks /proc/self/maps, or reads it.
 #include "record/collect/mapped_files.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <sstream>
 #include <string_view>
 
 #include "base/file_text.h"
+#include "base/own_descriptor.h"
 
 namespace turnpike::record {
 namespace {
 
 constexpr std::uint64_t kLargeSourceBytes = 1u << 20;
 constexpr std::int64_t kLookEveryNs = 250'000'000;
+constexpr std::int64_t kOftenNs = 500'000'000;
 constexpr int kMostLooks = 64;
 // Between two looks, and in all.
 constexpr std::size_t kMostCopies = 4096;
@@ -42,6 +49,38 @@ std::vector<FileRange> mapped_files(const std::string& maps) {
   return ranges;
 }
 
+// struct procmap_query of <linux/fs.h>, which older headers lack.
+struct Query {
+  std::uint64_t size = sizeof(Query);
+  std::uint64_t flags = 0x20;  // PROCMAP_QUERY_FILE_BACKED_VMA
+  std::uint64_t address = 0;
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  std::uint64_t mapping_flags = 0;
+  std::uint64_t page_bytes = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t inode = 0;
+  std::uint32_t device_major = 0;
+  std::uint32_t device_minor = 0;
+  std::uint32_t name_bytes = 0;
+  std::uint32_t build_id_bytes = 0;
+  std::uint64_t name = 0;
+  std::uint64_t build_id = 0;
+};
+constexpr unsigned long kProcmapQuery = _IOWR('f', 17, Query);
+
+enum class Answer : std::uint8_t { kNoFile, kFile, kRefused };
+
+Answer ask(int maps, std::uint64_t address) {
+  std::array<char, 4096> name{};  // PATH_MAX
+  Query query;
+  query.address = address;
+  query.name = reinterpret_cast<std::uint64_t>(name.data());
+  query.name_bytes = name.size();
+  if (ioctl(maps, kProcmapQuery, &query) == 0) return is_data_file(name.data()) ? Answer::kFile : Answer::kNoFile;
+  return errno == ENOENT || errno == ENAMETOOLONG ? Answer::kNoFile : Answer::kRefused;
+}
+
 bool is_within(const std::vector<FileRange>& ranges, std::uint64_t address) {
   const auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
                                       [](std::uint64_t value, const FileRange& range) { return value < range.start; });
@@ -51,8 +90,10 @@ bool is_within(const std::vector<FileRange>& ranges, std::uint64_t address) {
 }  // namespace
 
 void MappedFiles::restart() {
+  has_queries_ = true;
   noted_.clear();
   from_files_.clear();
+  first_look_ns_ = -1;
   next_look_ns_ = 0;
   wait_ns_ = kFirstWaitNs;
   looks_left_ = kMostLooks;
@@ -67,14 +108,38 @@ void MappedFiles::note(const trace::CallRecord& call) {
 
 void MappedFiles::look(std::int64_t now_ns) {
   if (noted_.empty() || now_ns < next_look_ns_) return;
-  next_look_ns_ = now_ns + wait_ns_;
-  wait_ns_ = std::min(2 * wait_ns_, kLookEveryNs);
+  if (first_look_ns_ < 0) first_look_ns_ = now_ns;
   --looks_left_;
+  find();
+  const bool looks_often = has_queries_ && now_ns - first_look_ns_ < kOftenNs;
+  next_look_ns_ = looks_often ? now_ns : now_ns + (has_queries_ ? kLookEveryNs : wait_ns_);
+  wait_ns_ = std::min(2 * wait_ns_, kLookEveryNs);
+  noted_.clear();
+}
+
+void MappedFiles::find() {
+  const std::size_t before = from_files_.size();
+  // Opened anew each time: a descriptor that is kept would ask for the parent in a child.
+  OwnDescriptor maps;
+  if (has_queries_) maps = OwnDescriptor::open(maps_.c_str(), O_RDONLY);
+  has_queries_ = maps.is_open();
+  for (const Copy& copy : noted_) {
+    if (!has_queries_) break;
+    const Answer answer = ask(maps.number(), copy.source);
+    has_queries_ = answer != Answer::kRefused;
+    if (answer == Answer::kFile && from_files_.size() < kMostCopies) from_files_.push_back(copy.correlation);
+  }
+  maps.close();
+  if (has_queries_) return;
+  from_files_.resize(before);
+  find_in_list();
+}
+
+void MappedFiles::find_in_list() {
   const std::vector<FileRange> ranges = mapped_files(maps_);
   for (const Copy& copy : noted_) {
     if (from_files_.size() < kMostCopies && is_within(ranges, copy.source)) from_files_.push_back(copy.correlation);
   }
-  noted_.clear();
 }
 
 void MappedFiles::put(Metadata& metadata) const {

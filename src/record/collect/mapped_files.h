@@ -19,9 +19,10 @@ class MappedFiles {
   void restart();
   // Remembers the source of a large copy until the next look.
   void note(const trace::CallRecord& call);
-  // Compares the noted sources with the mappings of the process, which takes milliseconds in a large one. So it looks
-  // at growing intervals in the first half second, then at most four times a second, and 64 times in all. Memory that
-  // is gone by then is of no file.
+  // Compares the noted sources with the mappings of the process, of which Linux 6.11 and later answer one in a
+  // microsecond. Older ones list them all, which takes milliseconds in a large process. So it looks as often as it is
+  // called in the first half second, or at growing intervals where it needs the list; then at most four times a second,
+  // and 64 times in all. Memory that is gone by then is of no file.
   void look(std::int64_t now_ns);
   // The key `from_files`.
   void put(Metadata& metadata) const;
@@ -36,9 +37,14 @@ class MappedFiles {
   // the first looks are closer.
   static constexpr std::int64_t kFirstWaitNs = 15'625'000;
 
+  void find();
+  void find_in_list();
+
   std::string maps_;
+  bool has_queries_ = true;  // until the system refuses one
   std::vector<Copy> noted_;
   std::vector<std::uint32_t> from_files_;
+  std::int64_t first_look_ns_ = -1;
   std::int64_t next_look_ns_ = 0;
   std::int64_t wait_ns_ = kFirstWaitNs;
   int looks_left_ = 0;

@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 namespace turnpike::record {
 namespace {
@@ -97,21 +100,73 @@ TEST_F(MappedFilesTest, AreForgottenAtARestart) {
   EXPECT_EQ(text(), "absent");
 }
 
-TEST_F(MappedFilesTest, AreFoundInThisProcess) {
-  const std::string path = folder_ / "weights";
-  std::ofstream(path) << std::string(8192, 'w');
-  FILE* file = std::fopen(path.c_str(), "r");
-  ASSERT_NE(file, nullptr);
-  void* mapping = mmap(nullptr, 8192, PROT_READ, MAP_PRIVATE, fileno(file), 0);
-  ASSERT_NE(mapping, MAP_FAILED);
-  files_ = MappedFiles();
-  files_.restart();
-  files_.note(copy(5, reinterpret_cast<std::uint64_t>(mapping) + 4096));
-  files_.note(copy(6, reinterpret_cast<std::uint64_t>(&path)));
+// A file that is mapped, and the copies whose source it is.
+class FilesOfThisProcessTest : public MappedFilesTest {
+ protected:
+  FilesOfThisProcessTest() {
+    const std::string path = folder_ / "weights";
+    std::ofstream(path) << std::string(8192, 'w');
+    FILE* file = std::fopen(path.c_str(), "r");
+    mapping_ = mmap(nullptr, 8192, PROT_READ, MAP_PRIVATE, fileno(file), 0);
+    std::fclose(file);
+    files_ = MappedFiles();
+    files_.restart();
+  }
+  ~FilesOfThisProcessTest() override { munmap(mapping_, 8192); }
+
+  std::uint64_t in_file() const { return reinterpret_cast<std::uint64_t>(mapping_) + 4096; }
+
+  void* mapping_ = nullptr;
+};
+
+TEST_F(FilesOfThisProcessTest, AreFound) {
+  ASSERT_NE(mapping_, MAP_FAILED);
+  files_.note(copy(5, in_file()));
+  files_.note(copy(6, reinterpret_cast<std::uint64_t>(&mapping_)));
+  files_.note(copy(7, 4096));
+  files_.note(copy(8, in_file()));
   files_.look(0);
-  EXPECT_EQ(text(), "5");
-  munmap(mapping, 8192);
-  std::fclose(file);
+  EXPECT_EQ(text(), "5 8");
+}
+
+TEST_F(FilesOfThisProcessTest, AreNoFilesOfData) {
+  void* const shared = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  const int named = memfd_create("shared", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(named, 4096), 0);
+  void* const in_memory = mmap(nullptr, 4096, PROT_READ, MAP_SHARED, named, 0);
+  close(named);
+  files_.note(copy(1, reinterpret_cast<std::uint64_t>(shared)));
+  files_.note(copy(2, reinterpret_cast<std::uint64_t>(in_memory)));
+  files_.look(0);
+  EXPECT_EQ(text(), "absent");
+  munmap(shared, 4096);
+  munmap(in_memory, 4096);
+}
+
+// Linux before 6.11 answers no queries.
+bool has_queries() {
+  utsname system{};
+  unsigned major = 0, minor = 0;
+  return uname(&system) == 0 && std::sscanf(system.release, "%u.%u", &major, &minor) == 2 &&
+         std::pair(major, minor) >= std::pair(6u, 11u);
+}
+
+TEST_F(FilesOfThisProcessTest, AreLookedForAtEachTurnOfTheFirstHalfSecond) {
+  if (!has_queries()) GTEST_SKIP() << "Linux before 6.11 does not answer for one mapping";
+  constexpr std::int64_t kTurn = kSecond / 50;
+  for (std::uint32_t turn = 0; turn < 25; ++turn) {
+    files_.note(copy(turn, in_file()));
+    files_.look(kSecond + turn * kTurn);
+    EXPECT_TRUE(text().ends_with(std::to_string(turn))) << text();
+  }
+  files_.note(copy(25, in_file()));
+  files_.look(kSecond + 25 * kTurn);
+  EXPECT_TRUE(text().ends_with(" 25")) << text();
+  files_.note(copy(26, in_file()));
+  files_.look(kSecond + 26 * kTurn);
+  EXPECT_TRUE(text().ends_with(" 25")) << text();
+  files_.look(kSecond + 25 * kTurn + kSecond / 4);
+  EXPECT_TRUE(text().ends_with(" 26")) << text();
 }
 
 }  // namespace

@@ -58,10 +58,10 @@ int turnpike_stop(char* error, uint64_t error_bytes);
 int turnpike_keep(const char* reason, char* error, uint64_t error_bytes);
 /* 1 while recording. */
 int turnpike_is_recording(void);
-/* After turnpike_stop: detaches CUPTI from the process, which slows calls of CUDA down as long as it is
- * attached. The next recording attaches it again, which takes some 20 ms. No other thread may call CUDA meanwhile:
- * CUPTI would corrupt memory. Nothing happens without TURNPIKE_ENV_DETACH, or where the recorder knows that it is not
- * safe (docs/record.md lists the cases). Waits for all GPU work. 1 if CUPTI was detached. */
+/* After turnpike_stop: detaches CUPTI from the process, which slows calls of CUDA down as long as it is attached. The
+ * next recording attaches it again, which takes some 20 ms. No other thread may call CUDA meanwhile: CUPTI would
+ * corrupt memory. Nothing happens without TURNPIKE_ENV_DETACH, or where the recorder knows that it is not safe
+ * (docs/record.md lists the cases). Waits for all GPU work. 1 if CUPTI was detached. */
 int turnpike_detach(void);
 /* For a caller that holds a lock around turnpike_detach, for which other threads or the GPU's work may wait: waits for
  * that work before, without the lock. 1 if the GPU has nothing more to do. 0 if turnpike_detach is of no use: CUPTI

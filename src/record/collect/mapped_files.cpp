@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <optional>
 #include <sstream>
 #include <string_view>
 
@@ -87,6 +88,35 @@ bool is_within(const std::vector<FileRange>& ranges, std::uint64_t address) {
   return after != ranges.begin() && address < std::prev(after)->end;
 }
 
+// The mappings of the process at the time of one look.
+class Mappings {
+ public:
+  // `has_queries`: the system answers for one address. False from its first refusal on.
+  Mappings(const std::string& maps, bool& has_queries) : path_(maps), has_queries_(has_queries) {
+    // Opened anew for each look: a descriptor that is kept would ask for the parent in a child.
+    if (has_queries) maps_ = OwnDescriptor::open(maps.c_str(), O_RDONLY);
+  }
+  ~Mappings() { maps_.close(); }
+  Mappings(const Mappings&) = delete;
+  Mappings& operator=(const Mappings&) = delete;
+
+  bool has_file_at(std::uint64_t address) {
+    if (has_queries_) {
+      const Answer answer = maps_.is_open() ? ask(maps_.number(), address) : Answer::kRefused;
+      if (answer != Answer::kRefused) return answer == Answer::kFile;
+      has_queries_ = false;
+    }
+    if (!listed_) listed_ = mapped_files(path_);
+    return is_within(*listed_, address);
+  }
+
+ private:
+  const std::string& path_;
+  bool& has_queries_;
+  OwnDescriptor maps_;
+  std::optional<std::vector<FileRange>> listed_;
+};
+
 }  // namespace
 
 void MappedFiles::restart() {
@@ -110,36 +140,14 @@ void MappedFiles::look(std::int64_t now_ns) {
   if (noted_.empty() || now_ns < next_look_ns_) return;
   if (first_look_ns_ < 0) first_look_ns_ = now_ns;
   --looks_left_;
-  find();
+  Mappings mappings(maps_, has_queries_);
+  for (const Copy& copy : noted_) {
+    if (from_files_.size() < kMostCopies && mappings.has_file_at(copy.source)) from_files_.push_back(copy.correlation);
+  }
   const bool looks_often = has_queries_ && now_ns - first_look_ns_ < kOftenNs;
   next_look_ns_ = looks_often ? now_ns : now_ns + (has_queries_ ? kLookEveryNs : wait_ns_);
   wait_ns_ = std::min(2 * wait_ns_, kLookEveryNs);
   noted_.clear();
-}
-
-void MappedFiles::find() {
-  const std::size_t before = from_files_.size();
-  // Opened anew each time: a descriptor that is kept would ask for the parent in a child.
-  OwnDescriptor maps;
-  if (has_queries_) maps = OwnDescriptor::open(maps_.c_str(), O_RDONLY);
-  has_queries_ = maps.is_open();
-  for (const Copy& copy : noted_) {
-    if (!has_queries_) break;
-    const Answer answer = ask(maps.number(), copy.source);
-    has_queries_ = answer != Answer::kRefused;
-    if (answer == Answer::kFile && from_files_.size() < kMostCopies) from_files_.push_back(copy.correlation);
-  }
-  maps.close();
-  if (has_queries_) return;
-  from_files_.resize(before);
-  find_in_list();
-}
-
-void MappedFiles::find_in_list() {
-  const std::vector<FileRange> ranges = mapped_files(maps_);
-  for (const Copy& copy : noted_) {
-    if (from_files_.size() < kMostCopies && is_within(ranges, copy.source)) from_files_.push_back(copy.correlation);
-  }
 }
 
 void MappedFiles::put(Metadata& metadata) const {

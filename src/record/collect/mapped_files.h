@@ -37,9 +37,6 @@ class MappedFiles {
   // the first looks are closer.
   static constexpr std::int64_t kFirstWaitNs = 15'625'000;
 
-  void find();
-  void find_in_list();
-
   std::string maps_;
   bool has_queries_ = true;  // until the system refuses one
   std::vector<Copy> noted_;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "base/file_text.h"
@@ -47,19 +48,32 @@ Use use_of(const std::filesystem::path& task, bool is_heard) {
   return is_asleep ? Use::kNone : Use::kPerhapsNow;
 }
 
-Use most_of(const std::vector<std::uint32_t>& heard, const std::string& tasks) {
-  const auto self = static_cast<std::uint32_t>(syscall(SYS_gettid));
-  Use most = Use::kNone;
+// nullopt: nobody knows.
+std::optional<std::vector<std::uint32_t>> ids_in(const std::string& tasks) {
+  std::vector<std::uint32_t> ids;
   std::error_code failure;
   std::filesystem::directory_iterator task(tasks, failure);
   for (; !failure && task != std::filesystem::directory_iterator(); task.increment(failure)) {
     const std::string text = task->path().filename();
-    std::uint32_t id = 0;
-    std::from_chars(text.data(), text.data() + text.size(), id);
-    if (id == self) continue;
-    most = std::max(most, use_of(task->path(), std::find(heard.begin(), heard.end(), id) != heard.end()));
+    std::from_chars(text.data(), text.data() + text.size(), ids.emplace_back());
   }
-  return failure ? Use::kAtAnyTime : most;
+  if (failure) return std::nullopt;
+  return ids;
+}
+
+Use most_of(const std::vector<std::uint32_t>& heard, const std::string& tasks) {
+  const auto self = static_cast<std::uint32_t>(syscall(SYS_gettid));
+  const auto ids = ids_in(tasks);
+  if (!ids) return Use::kAtAnyTime;
+  Use most = Use::kNone;
+  for (const std::uint32_t id : *ids) {
+    if (id == self) continue;
+    const bool is_heard = std::find(heard.begin(), heard.end(), id) != heard.end();
+    most = std::max(most, use_of(std::filesystem::path(tasks) / std::to_string(id), is_heard));
+  }
+  // Where a thread ends meanwhile, Linux may leave out those that are listed behind it. It is in such a list itself,
+  // and in none after it: a list that comes out twice is whole.
+  return ids_in(tasks) == ids ? most : std::max(most, Use::kPerhapsNow);
 }
 
 }  // namespace

@@ -158,5 +158,32 @@ TEST_F(OtherThreads, MayComeAndGoWhileItLooks) {
   fs::remove_all(aside);
 }
 
+// While a thread ends, Linux may leave out those that are listed behind it.
+TEST(OtherThreadsOfThisProcess, AreSeenWhileThoseBeforeThemEnd) {
+  constexpr int kRounds = 300;
+  int missed = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    std::atomic<bool> may_end{false};
+    std::atomic<bool> is_over{false};
+    std::atomic<std::uint32_t> heard{0};
+    std::thread ending([&] {
+      while (!may_end) {
+      }
+    });
+    std::thread asleep([&] {
+      heard = static_cast<std::uint32_t>(syscall(SYS_gettid));
+      is_over.wait(false);
+    });
+    while (heard == 0) std::this_thread::yield();
+    may_end = true;
+    if (!may_others_call_cuda({heard})) ++missed;
+    is_over = true;
+    is_over.notify_all();
+    ending.join();
+    asleep.join();
+  }
+  EXPECT_EQ(missed, 0) << "of " << kRounds;
+}
+
 }  // namespace
 }  // namespace turnpike::record

@@ -66,7 +66,6 @@ class Variant:
     floor: str | None = None
     library: str | None = None  # another build of the recorder
     is_stopped: bool = False  # tp.start before the loop, and tp.stop after the warm-up
-    variables: tuple[tuple[str, str], ...] = ()
 
 
 PLAIN = Variant("not recorded")
@@ -86,8 +85,6 @@ VARIANTS = {
 }
 # What of CUPTI costs: measured when they are named.
 PARTS = {
-    "after stop, detached": Variant("after stop, detached", is_stopped=True, variables=(("TURNPIKE_DETACH", "1"),)),
-} | {
     f"bare CUPTI, {bare}": Variant(f"bare CUPTI, {bare}", bare=bare)
     for bare in (
         "full -activities",
@@ -158,7 +155,6 @@ class Harness:
             environment |= {"CUDA_INJECTION64_PATH": os.path.abspath(self.args.bare), "BARE_CUPTI": variant.bare}
         if variant.is_stopped:
             environment["RECORDED_FIRST"] = os.path.join(folder, "run.tpk")
-        environment.update(variant.variables)
         if variant.library:
             environment["TURNPIKE_RECORD_LIBRARY"] = os.path.abspath(variant.library)
         log = os.path.join(self.out, "logs", f"{self.runs}-{program.case}-{variant.name}.log".replace(" ", "-"))

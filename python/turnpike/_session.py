@@ -14,8 +14,6 @@ from turnpike._move import label
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 Detail = Literal["full", "transfers"]
 
-_may_detach = False
-
 
 def start(
     path: Path,
@@ -46,20 +44,18 @@ def start(
             holds CUPTI, or `path` cannot be written.
         ValueError: `detail` is neither "full" nor "transfers", or `max_size` is no size.
     """
-    global _may_detach
     run = os.path.abspath(os.fspath(path))
     _core.start(
         _native.RECORD_LIBRARY, run, detail=detail, stacks=stacks, verify_content=verify_content, max_size=max_size
     )
-    _may_detach = os.environ.get("TURNPIKE_DETACH") == "1"
     label.listen(True)
 
 
 def stop() -> pathlib.Path:
     """Ends the recording: waits for the GPU work in flight, collects its records and closes the file.
 
-    CUPTI stays attached to the process, which slows calls of CUDA down a little. With `TURNPIKE_DETACH=1` in the
-    environment, it is detached where no other thread can be calling CUDA (docs/record.md has the risks).
+    CUPTI stays attached to the process, which slows calls of CUDA down a little. For full speed afterwards, record in
+    a process of its own.
 
     Returns:
         The file that this process wrote.
@@ -68,12 +64,7 @@ def stop() -> pathlib.Path:
         turnpike.Error: Nothing is being recorded in this process.
     """
     label.listen(False)
-    file = _core.stop(_native.RECORD_LIBRARY)
-    # The recording is complete, and its file must not be lost: only speed is at stake.
-    with contextlib.suppress(Exception):
-        if _may_detach:
-            _core.detach(_native.RECORD_LIBRARY)
-    return file
+    return _core.stop(_native.RECORD_LIBRARY)
 
 
 def keep(reason: str = "") -> None:

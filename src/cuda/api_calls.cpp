@@ -302,19 +302,6 @@ ProfilerSwitch profiler_switch_of(std::string_view name) noexcept {
   return ProfilerSwitch::kNone;
 }
 
-DetachNote detach_note_of(std::string_view name) noexcept {
-  const auto has = [name](std::string_view part) { return name.find(part) != std::string_view::npos; };
-  const bool touches_ready_graph = has("GraphLaunch") || has("GraphUpload") || has("GraphInstantiateWithParams") ||
-                                   has("GraphExecUpdate") || (has("GraphExec") && has("SetParams"));
-  if (touches_ready_graph || has("LaunchHostFunc") || has("StreamAddCallback")) return DetachNote::kForbids;
-  // The runtime's calls end in the driver.
-  if (name.starts_with("cuStreamBeginCapture")) return DetachNote::kBeginsCapture;
-  if (name.starts_with("cuStreamEndCapture")) return DetachNote::kEndsCapture;
-  const bool watches =
-      name.starts_with("cuEventQuery") || name.starts_with("cuStreamQuery") || name.starts_with("cuMemGetInfo");
-  return watches ? DetachNote::kTellsThread : DetachNote::kNone;
-}
-
 void read_arguments(CallbackDomain domain, std::uint32_t callback_id, const void* parameters,
                     CallArguments& arguments) noexcept {
   if (parameters == nullptr) return;

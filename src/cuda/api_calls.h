@@ -18,19 +18,6 @@ trace::CallKind recorded_kind(CallbackDomain domain, std::string_view name) noex
 enum class ProfilerSwitch : std::uint8_t { kNone, kStart, kStop };
 ProfilerSwitch profiler_switch_of(std::string_view name) noexcept;
 
-// What must be known of a call, beyond what is recorded of it, before CUPTI is detached.
-enum class DetachNote : std::uint8_t {
-  kNone,
-  // CUPTI stays attached for good. The call instantiates, updates or launches a CUDA graph, into which CUPTI inserts
-  // work of its own; or it makes the GPU call a host function, which may wait for a lock of the detaching thread.
-  kForbids,
-  kTellsThread,  // made by threads that only poll the GPU: note the thread
-  // While a CUDA graph is being captured, no wait for the GPU's work is allowed: it would break the capture.
-  kBeginsCapture,
-  kEndsCapture,
-};
-DetachNote detach_note_of(std::string_view name) noexcept;
-
 // Which side of a copy is host memory, as far as the call itself says so.
 enum class HostSide : std::uint8_t { kUnknown, kSource, kDestination };
 

@@ -127,7 +127,6 @@ bool load_cupti(const char* path, Cupti& cupti, std::string& message) {
   look_up(library, "cuptiSubscribe_v2", cupti.subscribe_by_name);
   look_up(library, "cuptiGetGraphNodeId", cupti.get_graph_node_id);
   look_up(library, "cuptiActivityConfigureUnifiedMemoryCounter", cupti.configure_managed_memory);
-  look_up(library, "cuptiFinalize", cupti.finalize);
   if (missing == nullptr) return true;
   message += std::string(" lacks ") + missing + ": it is too old; Turnpike needs CUPTI of CUDA 11.8 or newer";
   return false;

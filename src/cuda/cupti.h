@@ -68,8 +68,6 @@ inline constexpr std::uint32_t kFlushForced = 1;
 
 // The version of CUPTI that came with CUDA 13.0 before its first update: disabling kernels may deadlock there.
 inline constexpr std::uint32_t kVersionOfCuda130 = 130000;
-// Before it, detaching crashes in programs with CUDA graphs.
-inline constexpr std::uint32_t kVersionOfCuda126 = 24;
 
 // The functions of one loaded libcupti. A null member does not exist in that version (only those marked optional may be
 // null).
@@ -94,7 +92,6 @@ struct Cupti {
   CuptiResult (*get_device_id)(void* context, std::uint32_t* device);
   CuptiResult (*get_graph_node_id)(void* node, std::uint64_t* id);                           // optional: CUDA 11.1
   CuptiResult (*configure_managed_memory)(const void* configurations, std::uint32_t count);  // optional
-  CuptiResult (*finalize)();                                                                 // optional; see detach.h
 
   // Subscribes, where CUPTI knows names as "turnpike": other tools are then told who holds it. `holder`: on
   // kCuptiMultipleSubscribers, who holds it, as far as CUPTI tells; else empty.

@@ -50,10 +50,6 @@ class LookUp {
     function = reinterpret_cast<Function>(dlsym(library_, symbol));
     if (function == nullptr && missing_ == nullptr) missing_ = symbol;
   }
-  template <typename Function>
-  void find_if_there(Function& function, const char* symbol) {
-    function = reinterpret_cast<Function>(dlsym(library_, symbol));
-  }
   // The first function that had to be there and was not; nullptr: all were.
   const char* missing() const { return missing_; }
 
@@ -114,8 +110,6 @@ Result<Driver> table_of(void* library) {
   TURNPIKE_FIND(event_query, cuEventQuery);
   TURNPIKE_FIND(event_synchronize, cuEventSynchronize);
   TURNPIKE_FIND(event_destroy, cuEventDestroy_v2);
-  static_assert(SameCall<decltype(Driver::ctx_record_event), decltype(&::cuCtxRecordEvent)>{});
-  look_up.find_if_there(driver.ctx_record_event, "cuCtxRecordEvent");
   if (look_up.missing() != nullptr) {
     return Error{std::string(kLibrary) + " has no " + look_up.missing() +
                  ": the NVIDIA driver is too old for Turnpike; install a newer one"};

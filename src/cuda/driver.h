@@ -75,8 +75,6 @@ struct Driver {
   DriverCode (*ctx_push_current)(CUctx_st* context) = nullptr;
   DriverCode (*ctx_pop_current)(CUctx_st** context) = nullptr;
   DriverCode (*ctx_synchronize)() = nullptr;
-  // Of all work of all streams of the context. nullptr: the driver is older than that of CUDA 12.5.
-  DriverCode (*ctx_record_event)(CUctx_st* context, CUevent_st* event) = nullptr;
   DriverCode (*device_can_access_peer)(int* can, int device, int peer) = nullptr;
   DriverCode (*ctx_enable_peer_access)(CUctx_st* peer, unsigned int flags) = nullptr;
   DriverCode (*mem_alloc)(DevicePointer* pointer, std::size_t size_bytes) = nullptr;

@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "ingest/run_reader.h"
 #include "machine/link_rates.h"
-#include "python/alone.h"
 #include "python/error.h"
 #include "python/gil.h"
 #include "python/move.h"
@@ -159,18 +158,6 @@ std::filesystem::path stop(const std::string& library) {
   return value_or_throw(value_or_throw(Recorder::load(library)).stop());
 }
 
-// The GPU's work may take long, and may wait for a thread that needs the GIL. Then, by one hold of it, the look at the
-// threads of Python and the detaching: those that wait for the GIL cannot call CUDA meanwhile.
-bool detach(const std::string& library) {
-  const Recorder recorder = value_or_throw(Recorder::load(library));
-  if (!is_alone()) return false;
-  {
-    const WithoutGil without_gil;
-    if (!recorder.wait_for_gpu()) return false;
-  }
-  return is_alone() && recorder.detach();
-}
-
 void keep(const std::string& library, const std::string& reason) {
   const Status status = value_or_throw(Recorder::load(library)).keep(reason);
   if (!status) throw PythonError(status.error().message);
@@ -211,7 +198,6 @@ NB_MODULE(_core, module) {
   module.def("analyze", &python::analyze, nb::arg("paths"));
   module.def("start", &python::start, nb::arg("library"), nb::arg("run_directory"), nb::arg("options"));
   module.def("stop", &python::stop, nb::arg("library"));
-  module.def("detach", &python::detach, nb::arg("library"));
   module.def("keep", &python::keep, nb::arg("library"), nb::arg("reason"), without_gil);
   module.def("is_recording", &python::is_recording, nb::arg("library"), without_gil);
   python::bind_move(module);

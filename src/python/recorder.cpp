@@ -48,17 +48,6 @@ Result<std::string> Recorder::stop() const {
   return std::string(find<decltype(turnpike_file)>(library_, "turnpike_file")());
 }
 
-// Another build of the recorder, that is measured beside this one, may not know these two.
-bool Recorder::wait_for_gpu() const {
-  const auto wait = find<decltype(turnpike_wait_for_gpu)>(library_, "turnpike_wait_for_gpu");
-  return wait != nullptr && wait() != 0;
-}
-
-bool Recorder::detach() const {
-  const auto detach = find<decltype(turnpike_detach)>(library_, "turnpike_detach");
-  return detach != nullptr && detach() != 0;
-}
-
 Status Recorder::keep(const std::string& reason) const {
   std::array<char, 1024> sentence{};
   const auto keep = find<decltype(turnpike_keep)>(library_, "turnpike_keep");

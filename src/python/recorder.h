@@ -17,10 +17,6 @@ class Recorder {
   Status start(const record::Options& options) const;
   // Returns the path of the file that was written.
   Result<std::string> stop() const;
-  // Behind stop(): whether CUPTI may be detached and the GPU has nothing more to do. Waits for that.
-  bool wait_for_gpu() const;
-  // Then: detaches CUPTI where that is safe. Whether it was.
-  bool detach() const;
   // Of a recording with --last.
   Status keep(const std::string& reason) const;
   bool is_recording() const;

@@ -35,9 +35,7 @@ Function* real(Function*& original) noexcept {
 
 Recorder* sharer() noexcept {
   Recorder& recorder = Recorder::instance();
-  if (!recorder.shares_cupti(real(g_register_callbacks))) return nullptr;
-  recorder.note_guest();
-  return &recorder;
+  return recorder.shares_cupti(real(g_register_callbacks)) ? &recorder : nullptr;
 }
 
 // nullptr: PyTorch did not get this subscriber from the recorder.

@@ -133,26 +133,6 @@ TURNPIKE_EXPORT int turnpike_is_recording(void) {
   return Recorder::instance().is_recording() ? 1 : 0;
 }
 
-TURNPIKE_EXPORT int turnpike_detach(void) {
-  try {
-    return Recorder::instance().detach() ? 1 : 0;
-  } catch (...) {
-    return 0;
-  }
-}
-
-TURNPIKE_EXPORT int turnpike_wait_for_gpu(void) {
-  try {
-    return Recorder::instance().wait_for_gpu() ? 1 : 0;
-  } catch (...) {
-    return 0;
-  }
-}
-
-TURNPIKE_EXPORT int turnpike_is_attached(void) {
-  return Recorder::instance().is_attached() ? 1 : 0;
-}
-
 TURNPIKE_EXPORT const char* turnpike_file(void) {
   return Recorder::instance().file().c_str();
 }

@@ -59,8 +59,6 @@ struct Options {
   KeepSignal keep_signal{};
   bool is_quiet = false;
   bool has_note = true;  // leave a file that says why this process could not be recorded
-  // CUPTI may be detached after the recording, which must know of more calls for that. The recorder's own decision.
-  bool may_detach = false;
 };
 
 // A field of Options that the user chooses. Its value in Options() holds unless it is given.

@@ -63,9 +63,7 @@ bool Recorder::start_locked(const Options& given, std::string& error) {
     leave_note(options, error);
     return false;
   }
-  is_attached_ = true;
   if (is_mps_client()) respect_mps();
-  options_.may_detach = wants_to_detach();
   handover_.heard().restart();
   if (!api_.subscribe(cupti_, options, error) || !begin_activities()) {
     if (error.empty()) error = "CUPTI cannot record copies in this process";
@@ -162,7 +160,6 @@ bool Recorder::prepare_cupti(std::string& error) {
     std::uint32_t version = 0;
     cupti_.get_version(&version);
     may_disable_kernels_ = version != cuda::kVersionOfCuda130;
-    is_cupti_detachable_ = cupti_.finalize != nullptr && version >= cuda::kVersionOfCuda126 && may_disable_kernels_;
   }
   if (!pool_.prepare()) {
     error = "there is no memory for the recorder's buffers";
@@ -297,7 +294,6 @@ void Recorder::switch_kinds(bool is_on) noexcept {
 }
 
 void Recorder::take_cupti_back() noexcept {
-  has_had_guest_ = true;  // of which nothing else is known
   const std::lock_guard lock(collecting_mutex_);
   if (is_collecting_ && !guest_.is_tracing()) enable_activities();
 }
@@ -341,7 +337,6 @@ bool Recorder::stop() {
 }
 
 void Recorder::finish_process() noexcept {
-  is_ending_ = true;
   if (state_ != State::kRecording) return;
   try {
     const std::lock_guard lock(mutex_);
@@ -374,7 +369,6 @@ void Recorder::catch_up() noexcept {
 
 // A child that is forked while another thread holds a lock of ours finds it locked for good, and NVTX calls us there.
 void Recorder::before_fork() noexcept {
-  detach_mutex_.lock();
   nvtx_.before_fork();
   stacks_.before_fork();
   strings_.before_fork();
@@ -386,12 +380,10 @@ void Recorder::after_fork() noexcept {
   strings_.after_fork();
   stacks_.after_fork();
   nvtx_.after_fork();
-  detach_mutex_.unlock();
 }
 
 void Recorder::in_forked_child() noexcept {
   after_fork();
-  is_attached_ = false;
   const bool is_estate_shared = !estate_.rings().empty();
   estate_.leave_to_parent(state_ == State::kIdle);
   if (is_estate_shared) handover_.forget_rings();

@@ -34,11 +34,6 @@ class Recorder {
   bool start(const Options& options, std::string& error);
   // Collects what is under way and closes the file. False when nothing was being recorded.
   bool stop();
-  // After stop: has CUPTI let go of the process, where that is known to be safe (recorder_detach.cpp). Whether it has
-  // now. It waits for the GPU's work; who holds a lock around it waits first.
-  bool detach();
-  // Whether CUPTI may be detached, and the GPU has nothing more to do.
-  bool wait_for_gpu();
   // At the end of the process: as stop, but CUPTI is left alone where it can be.
   void finish_process() noexcept;
   // When the process is about to end without exit handlers, or to become another program: brings what CUPTI has into
@@ -50,8 +45,6 @@ class Recorder {
   bool keep(const std::string& reason, std::string& error);
 
   bool is_recording() const noexcept { return state_.load(std::memory_order_acquire) == State::kRecording; }
-  // Whether CUPTI is attached to the process, as far as the recorder knows.
-  bool is_attached() const noexcept { return is_attached_.load(std::memory_order_acquire); }
   const std::string& file() const { return file_; }
   TurnpikeStatus status() const { return collector_.status(); }
   NvtxObserver& nvtx() { return nvtx_; }
@@ -67,8 +60,6 @@ class Recorder {
   cuda::CuptiResult begin_guest_activity(cuda::BufferRequested requested, cuda::BufferCompleted completed);
   cuda::CuptiResult switch_guest_kind(cuda::ActivityKind kind, bool is_on);
   void note_guest_flush(std::uint32_t flags) noexcept;
-  // Before any of its calls: what it has of CUPTI must not be destroyed. Returns when CUPTI is not being detached.
-  void note_guest() noexcept;
   // NVTX takes a listener only when the program first uses it.
   void note_nvtx_listens() noexcept { listens_to_nvtx_ = true; }
   // That this library came when the program had long begun.
@@ -85,8 +76,6 @@ class Recorder {
   void respect_mps();
   void listen_for_signal();
   bool begin_activities();
-  bool wants_to_detach() const noexcept;
-  bool may_detach() const noexcept;
   void undo_start() noexcept;
   bool enable_activities();
   cuda::CuptiResult register_buffers() noexcept;
@@ -145,12 +134,6 @@ class Recorder {
   std::int64_t guest_changed_ns_ = 0;  // of the monotonic clock: when it began, or last switched a kind off
   std::atomic<bool> listens_to_nvtx_{false};
   std::atomic<bool> is_loaded_late_{false};
-  std::atomic<bool> has_had_guest_{false};
-  std::atomic<bool> is_attached_{false};
-  bool is_cupti_detachable_ = false;             // by its version
-  std::mutex detach_mutex_;                      // held while CUPTI is being detached
-  std::atomic<bool> has_waited_in_vain_{false};  // for the GPU's work
-  std::atomic<bool> is_ending_{false};
   bool may_disable_kernels_ = true;
   std::atomic<void (*)()> once_a_second_{nullptr};
   std::int64_t next_second_ns_ = 0;  // since the start

@@ -15,7 +15,6 @@ extern "C" {
 #define TURNPIKE_ENV_ESTATES "TURNPIKE_ESTATES" /* memory of `turnpike record` (record/estate) for what may be lost */
 #define TURNPIKE_ENV_CONTROL "TURNPIKE_CONTROL" /* 1: without a run, the process waits for `turnpike attach` */
 #define TURNPIKE_ENV_CUPTI "TURNPIKE_CUPTI"     /* path of libcupti, instead of searching */
-#define TURNPIKE_ENV_DETACH "TURNPIKE_DETACH"   /* 1 at the start of a recording: turnpike_detach may detach CUPTI */
 
 enum { TURNPIKE_DETAIL_TRANSFERS = 1, TURNPIKE_DETAIL_FULL = 2 };
 #define TURNPIKE_MAX_BYTES 16000000000ULL
@@ -58,17 +57,6 @@ int turnpike_stop(char* error, uint64_t error_bytes);
 int turnpike_keep(const char* reason, char* error, uint64_t error_bytes);
 /* 1 while recording. */
 int turnpike_is_recording(void);
-/* After turnpike_stop: detaches CUPTI from the process, which slows calls of CUDA down as long as it is attached. The
- * next recording attaches it again, which takes some 20 ms. No other thread may call CUDA meanwhile: CUPTI would
- * corrupt memory. Nothing happens without TURNPIKE_ENV_DETACH, or where the recorder knows that it is not safe
- * (docs/record.md lists the cases). Waits for all GPU work. 1 if CUPTI was detached. */
-int turnpike_detach(void);
-/* For a caller that holds a lock around turnpike_detach, for which other threads or the GPU's work may wait: waits for
- * that work before, without the lock. 1 if the GPU has nothing more to do. 0 if turnpike_detach is of no use: CUPTI
- * stays attached in any case, or the GPU is busy for longer than ten seconds. */
-int turnpike_wait_for_gpu(void);
-/* 1 from the first recording on, until CUPTI was detached. */
-int turnpike_is_attached(void);
 /* The file that is, or last was, written by this process: "" before the first. Valid until the next start. */
 const char* turnpike_file(void);
 /* This process's own counters since the start of the current or last recording. */

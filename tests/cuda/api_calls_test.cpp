@@ -309,25 +309,5 @@ TEST(ApiCalls, OfTheProfilerAreKnownByTheirName) {
   EXPECT_EQ(recorded_kind(kRuntime, "cudaProfilerStart"), CallKind::kOther);
 }
 
-TEST(ApiCalls, AreNotedWhereDetachingDependsOnThem) {
-  for (const char* name :
-       {"cudaGraphLaunch_v10000", "cudaGraphLaunch_ptsz_v10000", "cuGraphLaunch", "cuGraphLaunch_ptsz", "cuGraphUpload",
-        "cuGraphInstantiateWithParams_ptsz", "cuGraphExecUpdate_v2", "cuGraphExecKernelNodeSetParams_v2",
-        "cudaGraphExecMemcpyNodeSetParams_v10020", "cuLaunchHostFunc_ptsz", "cuStreamAddCallback"}) {
-    EXPECT_EQ(detach_note_of(name), DetachNote::kForbids) << name;
-  }
-  for (const char* name : {"cuEventQuery", "cuStreamQuery_ptsz", "cuMemGetInfo_v2"}) {
-    EXPECT_EQ(detach_note_of(name), DetachNote::kTellsThread) << name;
-  }
-  for (const char* name : {"cuStreamBeginCapture_v2", "cuStreamBeginCapture_ptsz", "cuStreamBeginCaptureToGraph"}) {
-    EXPECT_EQ(detach_note_of(name), DetachNote::kBeginsCapture) << name;
-  }
-  EXPECT_EQ(detach_note_of("cuStreamEndCapture_ptsz"), DetachNote::kEndsCapture);
-  for (const char* name : {"cudaStreamBeginCapture_v10000", "cudaEventQuery_v3020", "cuGraphInstantiateWithFlags",
-                           "cuGraphExecDestroy", "cuGraphKernelNodeSetParams_v2", "cuLaunchKernel"}) {
-    EXPECT_EQ(detach_note_of(name), DetachNote::kNone) << name;
-  }
-}
-
 }  // namespace
 }  // namespace turnpike::cuda

@@ -73,10 +73,6 @@ Places places_of(const Driver& d) {
           place("cuEventDestroy_v2", d.event_destroy)};
 }
 
-Places optional_places_of(const Driver& d) {
-  return {place("cuCtxRecordEvent", d.ctx_record_event)};
-}
-
 Places places_of(const Nvml& n) {
   return {place("nvmlInitWithFlags", n.init),
           place("nvmlShutdown", n.shutdown),
@@ -150,14 +146,11 @@ TEST(Tables, OfTheDriverHoldEachFunctionOfItsName) {
   ScriptedLoader loader;
   loader.files = loader.resident = {"libcuda.so.1"};
   const Driver driver = whole(loader, load_driver);
-  for (const auto& [symbol, address] : optional_places_of(driver)) EXPECT_EQ(address, loader.symbol(symbol)) << symbol;
-  EXPECT_EQ(loader.looked_up.size(), places_of(driver).size() + optional_places_of(driver).size());
+  EXPECT_EQ(loader.looked_up.size(), places_of(driver).size());
   const std::string too_old = ": the NVIDIA driver is too old for Turnpike; install a newer one";
   expect_all_needed(loader, places_of(driver), load_driver, "libcuda.so.1 has no ", too_old);
   whole(loader, find_loaded_driver);
   expect_all_needed(loader, places_of(driver), find_loaded_driver, "libcuda.so.1 has no ", too_old);
-  loader.lacking = {"cuCtxRecordEvent"};
-  EXPECT_EQ(whole(loader, load_driver).ctx_record_event, nullptr);
   std::uint64_t word = 0x1234567890;
   EXPECT_EQ(driver.read_word(&word), 0x1234567890u);
 }

@@ -115,20 +115,6 @@ std::uint64_t Activity::take_dropped() {
   return std::exchange(dropped_, 0);
 }
 
-void Activity::forget() {
-  for (auto& is_on : is_enabled_) is_on = false;
-  const std::scoped_lock lock(pending_mutex_, fill_mutex_, full_mutex_);
-  pending_.clear();
-  shared_buffer_ = {};
-  thread_buffers_.clear();
-  delivered_count_ += full_.size();
-  full_.clear();
-  request_ = nullptr;
-  complete_ = nullptr;
-  is_zeroed_by_client_ = false;
-  full_changed_.notify_all();
-}
-
 void Activity::run_worker() {
   const auto period = std::chrono::milliseconds(script().period_ms);
   for (;;) {

@@ -40,8 +40,6 @@ class Activity {
   // Returns when everything that can be delivered has been. False without callbacks.
   bool flush(bool is_forced);
   std::uint64_t take_dropped();
-  // Detached: as if it had never been used. Buffers are kept from their owner.
-  void forget();
   const Truth& truth() const { return truth_; }
 
  private:

@@ -22,8 +22,7 @@ struct ApiCall {
   CUcontext context = nullptr;
   std::uint32_t context_id = 0;
   std::uint32_t correlation = 0;
-  std::uint64_t slot = 0;        // CUpti_CallbackData::correlationData points here
-  std::uint64_t attachment = 0;  // of the CUPTI that was told of its entry
+  std::uint64_t slot = 0;  // CUpti_CallbackData::correlationData points here
 };
 
 enum class WorkKind : std::uint8_t { kMemcpy, kPeerCopy, kMemset, kKernel, kMigration };
@@ -57,10 +56,6 @@ struct Observer {
   void (*call)(CUpti_ApiCallbackSite site, ApiCall& call);
   void (*work)(const DeviceWork& work);
   void (*resource)(CUpti_CallbackIdResource id, const CUpti_ResourceData& data);
-  // The number of this CUPTI: another one after it was detached.
-  std::uint64_t (*attachment)();
-  // Of the CUPTI that puts work of its own into the CUDA graph that is launched now; 0: none does.
-  std::uint64_t (*instruments_graph)();
 };
 
 // What the fake libcuda exports beside the driver API, for the other two fakes.
@@ -76,10 +71,6 @@ __attribute__((visibility("default"))) std::uint64_t fake_cuda_node_id(CUgraphNo
 // The device that the calling thread's runtime calls go to.
 __attribute__((visibility("default"))) void fake_cuda_set_device(std::uint32_t device);
 __attribute__((visibility("default"))) std::uint32_t fake_cuda_device();
-// How many threads are inside of a call.
-__attribute__((visibility("default"))) std::uint32_t fake_cuda_calls_under_way();
-// CUPTI is detached: it will give contexts and calls other ids.
-__attribute__((visibility("default"))) void fake_cuda_number_anew();
 // How often cuPointerGetAttribute was called.
 __attribute__((visibility("default"))) std::uint64_t fake_cuda_pointer_questions();
 }

@@ -32,27 +32,15 @@ std::atomic<CUpti_Subscriber_st*> subscriber{nullptr};
 std::atomic<bool> enabled_callbacks[kDomainCount][kCallbackCount];
 std::atomic<std::uint64_t> callback_count{0};
 std::atomic<std::uint64_t> question_count{0};
-std::atomic<std::uint64_t> finalize_count{0};
-std::atomic<void (*)()> act_while_finalizing{nullptr};
-std::atomic<std::uint64_t> attachment{1};
-thread_local bool t_is_in_exit_callback = false;
 // What was left on whenever a subscription ended, summed.
 std::atomic<std::uint64_t> kinds_left_count{0};
 std::atomic<std::uint64_t> buffers_left_count{0};
 
-// Whether anybody was told.
-bool tell(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+void tell(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   const CUpti_Subscriber_st* told = subscriber.load(std::memory_order_acquire);
-  if (told == nullptr || !enabled_callbacks[domain][id].load(std::memory_order_relaxed)) return false;
+  if (told == nullptr || !enabled_callbacks[domain][id].load(std::memory_order_relaxed)) return;
   callback_count.fetch_add(1, std::memory_order_relaxed);
   told->callback(told->userdata, domain, id, data);
-  return true;
-}
-
-// What is undefined with the real library.
-[[noreturn]] void crash(const char* why) {
-  std::fprintf(stderr, "fake CUPTI: %s\n", why);
-  std::abort();
 }
 
 // The caller has asked what a device or a stream is called.
@@ -72,15 +60,7 @@ void on_call(CUpti_ApiCallbackSite site, ApiCall& call) {
   data.contextUid = call.context_id;
   data.correlationData = &call.slot;
   data.correlationId = call.correlation;
-  if (site == CUPTI_API_ENTER) {
-    const std::uint64_t now = attachment;
-    if (tell(call.domain, call.cbid, &data)) call.attachment = now;
-    return;
-  }
-  if (call.attachment != 0 && call.attachment != attachment) crash("detached amid a call that it was told of");
-  t_is_in_exit_callback = true;
   tell(call.domain, call.cbid, &data);
-  t_is_in_exit_callback = false;
 }
 
 void on_work(const DeviceWork& work) {
@@ -91,15 +71,7 @@ void on_resource(CUpti_CallbackIdResource id, const CUpti_ResourceData& data) {
   tell(CUPTI_CB_DOMAIN_RESOURCE, id, &data);
 }
 
-std::uint64_t number() {
-  return attachment;
-}
-
-std::uint64_t instruments_graph() {
-  return activity().enabled_count() > 0 ? attachment.load() : 0;
-}
-
-const Observer kObserver = {on_call, on_work, on_resource, number, instruments_graph};
+const Observer kObserver = {on_call, on_work, on_resource};
 
 // As the real library: it ties itself to the driver when it is loaded.
 __attribute__((constructor)) void connect() {
@@ -114,11 +86,11 @@ __attribute__((destructor)) void write_report() {
   std::fprintf(file,
                "produced %lu\ndropped %lu\ndelivered %lu\nrequests %lu\ncompletions %lu\ncallbacks %lu\n"
                "kernel_disables %lu\nunzeroed_buffers %lu\nquestions %lu\n"
-               "finalizes %lu\nkinds_left %lu\nbuffers_left %lu\nkinds_on %lu\nsubscribers %lu\n",
+               "kinds_left %lu\nbuffers_left %lu\nkinds_on %lu\nsubscribers %lu\n",
                truth.produced.load(), truth.dropped.load(), truth.delivered.load(), truth.requests.load(),
                truth.completions.load(), callback_count.load(), truth.kernel_disables.load(),
-               truth.unzeroed_buffers.load(), question_count.load(), finalize_count.load(), kinds_left_count.load(),
-               buffers_left_count.load(), activity().enabled_count(), subscriber.load() == nullptr ? 0UL : 1UL);
+               truth.unzeroed_buffers.load(), question_count.load(), kinds_left_count.load(), buffers_left_count.load(),
+               activity().enabled_count(), subscriber.load() == nullptr ? 0UL : 1UL);
   std::fclose(file);
 }
 
@@ -214,23 +186,9 @@ CUptiResult cuptiEnableDomain(std::uint32_t enable, CUpti_SubscriberHandle handl
   return CUPTI_SUCCESS;
 }
 
-// No function of CUPTI. Calls `act` in the midst of the next cuptiFinalize.
-__attribute__((visibility("default"))) void fake_cupti_while_finalizing(void (*act)()) {
-  act_while_finalizing = act;
-}
-
-// Ends the subscription and all records, as if nobody had used CUPTI.
 CUptiResult cuptiFinalize() {
   FAIL_AS_TOLD(__func__);
-  if (!t_is_in_exit_callback) crash("detached outside of the exit of a call");
-  ++finalize_count;
   if (const auto told = subscriber.load(); told != nullptr) cuptiUnsubscribe(told);
-  if (const auto act = act_while_finalizing.exchange(nullptr); act != nullptr) act();
-  if (fake_cuda_calls_under_way() > 1) crash("detached while another thread was in a call");
-  if (subscriber != nullptr) crash("subscribed to while it was detached");
-  activity().forget();
-  ++attachment;
-  fake_cuda_number_anew();
   return CUPTI_SUCCESS;
 }
 

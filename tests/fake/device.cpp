@@ -79,11 +79,6 @@ CUcontext context_of(std::uint32_t device) {
   return &world().contexts[device];
 }
 
-void number_contexts_anew() {
-  auto& contexts = world().contexts;
-  contexts[1].id = contexts[0].id.exchange(contexts[1].id);
-}
-
 CUstream resolve(CUstream stream) {
   if (stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) {
     return &world().default_streams[fake_cuda_device()];

@@ -4,7 +4,6 @@
 #include <cuda.h>
 #include <cupti_activity.h>
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -15,7 +14,7 @@
 
 // The handles of the driver API point at these.
 struct CUctx_st {
-  std::atomic<std::uint32_t> id;
+  std::uint32_t id;
   std::uint32_t device;
 };
 
@@ -33,8 +32,6 @@ struct CUgraph_st {
 
 struct CUgraphExec_st {
   CUgraph_st graph;
-  // Whose memory the work writes to that CUPTI has put into it.
-  std::atomic<std::uint64_t> instrumented_by{0};
 };
 
 struct CUstream_st {
@@ -60,7 +57,6 @@ const Observer* observer();
 bool is_usable();
 
 CUcontext context_of(std::uint32_t device);
-void number_contexts_anew();
 CUstream resolve(CUstream stream);  // the current device's default stream for a null handle
 
 inline std::uint64_t now_ns() {

@@ -16,7 +16,6 @@ enum class State { kNotInitialised, kInitialising, kReady, kForked };
 std::atomic<State> state{State::kNotInitialised};
 std::atomic<const Observer*> listener{nullptr};
 std::atomic<std::uint32_t> correlations{0};
-std::atomic<std::uint32_t> calls_under_way{0};
 std::recursive_mutex init_mutex;
 
 struct ThreadState {
@@ -75,10 +74,7 @@ void fake_cuda_observe(const Observer* observer) {
 }
 
 void fake_cuda_enter(ApiCall* call) {
-  if (thread.depth++ == 0) {
-    thread.correlation = correlations.fetch_add(1, std::memory_order_relaxed) + 1;
-    ++calls_under_way;
-  }
+  if (thread.depth++ == 0) thread.correlation = correlations.fetch_add(1, std::memory_order_relaxed) + 1;
   call->correlation = thread.correlation;
   call->context = context_of(thread.device);
   call->context_id = call->context->id;
@@ -87,16 +83,7 @@ void fake_cuda_enter(ApiCall* call) {
 
 void fake_cuda_exit(ApiCall* call) {
   if (const Observer* observer = listener.load(std::memory_order_acquire)) observer->call(CUPTI_API_EXIT, *call);
-  if (--thread.depth == 0) --calls_under_way;
-}
-
-std::uint32_t fake_cuda_calls_under_way() {
-  return calls_under_way;
-}
-
-void fake_cuda_number_anew() {
-  number_contexts_anew();
-  correlations = 0;
+  --thread.depth;
 }
 
 std::uint32_t fake_cuda_stream_id(CUstream stream) {

@@ -167,12 +167,6 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   const cuGraphLaunch_params params{exec, stream};
   return FAKE_CALL(cuGraphLaunch, params, [&] {
-    const Observer* told = observer();
-    const std::uint64_t now = told == nullptr ? 0 : told->instruments_graph();
-    std::uint64_t before = exec->instrumented_by;
-    if (before == 0) before = exec->instrumented_by = now;
-    // What it writes to was freed when that CUPTI was detached.
-    if (before != 0 && before != told->attachment()) return CUDA_ERROR_LAUNCH_FAILED;
     for (const auto& node : exec->graph.nodes) {
       DeviceWork work = node->work;
       work.graph = exec->graph.id;

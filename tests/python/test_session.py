@@ -18,7 +18,6 @@ FAKE_LIBRARY = r"""
 #include "record/session.h"
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 static int recording;
 static char file[4096];
 int turnpike_start(const TurnpikeOptions* options, char* error, uint64_t error_bytes) {
@@ -47,19 +46,6 @@ int turnpike_stop(char* error, uint64_t error_bytes) {
   recording = 0;
   return 0;
 }
-static int detached, waited;
-static volatile int is_gpu_done = 1;
-static int patience_ms = 10000;
-int turnpike_wait_for_gpu(void) {
-  ++waited;
-  for (int i = 0; i < patience_ms && !is_gpu_done; ++i) usleep(1000);
-  return is_gpu_done;
-}
-void set_patience(int ms) { patience_ms = ms; }
-int turnpike_detach(void) { return recording ? 0 : ++detached; }
-void set_gpu_done(int is_done) { is_gpu_done = is_done; }
-int times_waited(void) { return waited; }
-int times_detached(void) { return detached; }
 int turnpike_is_recording(void) { return recording; }
 const char* turnpike_file(void) { return file; }
 """
@@ -95,147 +81,6 @@ def test_start_hands_over_its_options_and_stop_names_the_file(fake, tmp_path):
     assert not tp.is_recording()
     tp.start(str(tmp_path / "b.tpk"), detail="transfers", stacks=False)
     assert tp.stop() == tmp_path / "b.tpk" / f"{OPTIONS_BYTES}-1-0-0-{MAX_BYTES}"
-
-
-# In processes of their own: this one may have threads of pytest's plugins.
-STOPPING = """
-import ctypes, os, pathlib, sys, threading
-import turnpike as tp
-from turnpike import _native
-from turnpike._move import engine
-
-_native.RECORD_LIBRARY = sys.argv[1]
-library = ctypes.CDLL(sys.argv[1])
-is_over = threading.Event()
-
-def in_thread(target, **arguments):
-    thread = threading.Thread(target=target, **arguments)
-    thread.start()
-    return thread
-
-def times_detached():
-    before = library.times_detached()
-    tp.start(sys.argv[2])
-    assert tp.stop().parent == pathlib.Path(sys.argv[2])
-    return library.times_detached() - before
-"""
-
-
-@pytest.fixture
-def stopping(fake_library, tmp_path):
-    def run(program, **variables):
-        command = [sys.executable, "-c", STOPPING + program, fake_library, str(tmp_path / "run.tpk")]
-        environment = {name: value for name, value in os.environ.items() if name != "TURNPIKE_DETACH"} | variables
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, env=environment).stdout
-
-    return run
-
-
-def test_stop_detaches_if_asked_where_no_other_thread_of_python_may_call_cuda(stopping):
-    found = stopping(
-        """
-found = [times_detached()]
-os.environ["TURNPIKE_DETACH"] = "1"
-found.append(times_detached())
-thread = in_thread(is_over.wait)
-found.append(times_detached())
-thread.name = "QueueFeederThread"
-found.append(times_detached())
-thread.__class__ = type("TMonitor", (threading.Thread,), {})
-thread.name = "any"
-found.append(times_detached())
-is_over.set()
-thread.join()
-engine._engine = "open"
-found.append(times_detached())
-del engine._engine
-found.append(times_detached())
-print(*found)
-"""
-    )
-    assert found == "0 1 0 1 1 0 0\n", (
-        "not asked for; alone; beside a thread; beside two that wait; beside the engine; the check fails"
-    )
-
-
-def test_stop_waits_for_the_gpu_without_keeping_python_s_threads_from_work(stopping):
-    found = stopping(
-        """
-library.set_gpu_done(0)
-
-def release():
-    while library.times_waited() == 0:
-        is_over.wait(0.001)
-    library.set_gpu_done(1)
-
-thread = in_thread(release, name="QueueFeederThread")
-print(times_detached(), library.times_waited())
-thread.join()
-""",
-        TURNPIKE_DETACH="1",
-    )
-    assert found == "1 1\n", "the thread could do what the GPU waits for"
-
-
-def test_stop_does_not_wait_for_the_gpu_where_cupti_stays_attached(stopping):
-    found = stopping(
-        """
-thread = in_thread(is_over.wait)
-print(times_detached(), library.times_waited())
-is_over.set()
-thread.join()
-""",
-        TURNPIKE_DETACH="1",
-    )
-    assert found == "0 0\n"
-
-
-def test_stop_leaves_cupti_attached_where_the_gpu_is_busy_for_long(stopping):
-    found = stopping(
-        """
-library.set_patience(0)
-library.set_gpu_done(0)
-print(times_detached(), library.times_waited())
-""",
-        TURNPIKE_DETACH="1",
-    )
-    assert found == "0 1\n"
-
-
-# Where code of Python ends, another thread may get the GIL.
-def test_stop_sees_a_thread_wherever_it_comes_before_the_detaching(stopping):
-    found = stopping(
-        """
-def stop(place):
-    thread = None
-    ends = 0
-    before = library.times_detached()
-
-    def come(frame, event, argument):
-        nonlocal thread, ends
-        if event != "return" or "turnpike" not in frame.f_code.co_filename or library.times_detached() > before:
-            return
-        ends += 1
-        if ends == place:
-            sys.setprofile(None)
-            thread = in_thread(is_over.wait)
-
-    is_over.clear()
-    tp.start(sys.argv[2])
-    sys.setprofile(come)
-    tp.stop()
-    sys.setprofile(None)
-    is_over.set()
-    if thread:
-        thread.join()
-    return ends, library.times_detached() - before
-
-places, times = stop(0)
-print(times, places > 0, *{stop(place) for place in range(1, places + 1)} - {(n, 0) for n in range(1, places + 1)})
-""",
-        TURNPIKE_DETACH="1",
-    )
-    assert found == "1 True\n", "it detaches, and at no place beside the thread"
 
 
 def test_keep_hands_over_its_reason(fake, tmp_path):

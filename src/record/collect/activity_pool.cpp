@@ -21,28 +21,12 @@ bool ActivityPool::prepare() noexcept {
     return false;
   }
   base_ = static_cast<std::uint8_t*>(memory);
-  make_all_free();
-  return true;
-}
-
-void ActivityPool::make_all_free() noexcept {
   // Given out from the end: the first one asked for is the first in memory, and pages that were used are used again.
   for (std::size_t i = 0; i < kActivityBufferCount; ++i) {
     free_[i] = base_ + (kActivityBufferCount - 1 - i) * kActivityBufferBytes;
   }
   free_count_ = kActivityBufferCount;
-}
-
-void ActivityPool::reset() noexcept {
-  if (base_ == nullptr) return;
-  const std::lock_guard lock(mutex_);
-  for (const Filled& filled : filled_) {
-    if (is_overflow(filled.data)) std::free(filled.data);
-  }
-  filled_.clear();
-  if (madvise(base_, kPoolBytes, MADV_DONTNEED) != 0) std::memset(base_, 0, kPoolBytes);
-  make_all_free();
-  has_waited_in_vain_ = false;
+  return true;
 }
 
 std::uint8_t* ActivityPool::request(std::size_t* size_bytes) noexcept {

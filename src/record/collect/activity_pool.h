@@ -25,8 +25,6 @@ class ActivityPool {
 
   // Reserves the address range. False: no memory.
   bool prepare() noexcept;
-  // After CUPTI was detached, while no collector runs: frees all buffers and their memory.
-  void reset() noexcept;
 
   // For CUPTI, on any of the program's threads: a zeroed buffer. When all are in use it waits a moment for the
   // collector, once for all threads; then it gives an overflow buffer, whose records will be counted and dropped.
@@ -51,8 +49,6 @@ class ActivityPool {
  private:
   static constexpr std::size_t kPoolBytes = kActivityBufferBytes * kActivityBufferCount;
   static constexpr std::size_t kOverflowBytes = 64 * 1024;
-
-  void make_all_free() noexcept;
 
   std::uint8_t* base_ = nullptr;
   std::mutex mutex_;  // a leaf: nothing is called while it is held

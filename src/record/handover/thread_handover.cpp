@@ -28,7 +28,6 @@ ThreadBuffer* ThreadHandover::mine() noexcept {
   ThreadBuffer* buffer = buffers_.mine(is_new);
   if (buffer == nullptr) {
     losses_.add(trace::Loss::kCallBuffersFull);
-    has_unknown_threads_.store(true, std::memory_order_release);
     return nullptr;
   }
   if (is_new) {

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "record/handover/heard_span.h"
 #include "record/handover/loss_counters.h"
@@ -28,16 +27,6 @@ class ThreadHandover {
 
   HeardSpan& heard() noexcept { return heard_; }
 
-  // The threads that have called CUDA while they were heard, by their system's ids. Some may have ended.
-  std::vector<std::uint32_t> threads() {
-    std::vector<std::uint32_t> found;
-    buffers_.for_each([&found](const ThreadBuffer& buffer) {
-      if (ThreadBuffers::is_owned(buffer)) found.push_back(buffer.thread);
-    });
-    return found;
-  }
-  // Whether there was a thread that is not among them, for want of memory. It may live on unheard.
-  bool has_unknown_threads() const noexcept { return has_unknown_threads_.load(std::memory_order_acquire); }
   // While nothing is heard: CUPTI may begin to count the calls anew.
   void forget_correlations() noexcept {
     buffers_.for_each([](ThreadBuffer& buffer) { buffer.open_correlation.store(0, std::memory_order_relaxed); });
@@ -69,7 +58,6 @@ class ThreadHandover {
  private:
   LossCounters& losses_;
   ThreadBuffers buffers_;
-  std::atomic<bool> has_unknown_threads_{false};
   HeardSpan heard_;
   WakeFlag woken_;
 };

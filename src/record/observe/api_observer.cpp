@@ -78,8 +78,6 @@ bool ApiObserver::subscribe(const cuda::Cupti& cupti, const Options& options, st
   set_cupti(cupti);
   detail_ = options.detail;
   has_stacks_.store(options.has_stacks, std::memory_order_relaxed);
-  is_detaching_noted_.store(options.may_detach, std::memory_order_relaxed);
-  is_capturing_.store(false, std::memory_order_relaxed);
   content_.configure(options);
   const std::lock_guard lock(subscriber_mutex_);
   for (ContextDevice& device : devices_) device.packed.store(0, std::memory_order_relaxed);
@@ -97,8 +95,6 @@ bool ApiObserver::subscribe(const cuda::Cupti& cupti, const Options& options, st
     return false;
   }
   is_subscribed_ = true;
-  // What is called in this recording will not be known.
-  if (!options.may_detach) must_stay_attached_.store(true, std::memory_order_release);
   const std::uint32_t failures = enable_calls(CallbackDomain::kRuntimeApi) + enable_calls(CallbackDomain::kDriverApi);
   if (failures > 0) losses_.add(Loss::kCuptiCallFailed, failures);
   if (content_.has_managed_memory()) watch_managed_memory();  // of a recording before
@@ -125,7 +121,6 @@ std::uint32_t ApiObserver::enable_calls(CallbackDomain domain) {
     if (cupti_->get_callback_name(domain, id, &name) != cuda::kCuptiSuccess || name == nullptr) continue;
     ++names;
     Function function{.kind = cuda::recorded_kind(domain, name), .profiler_switch = cuda::profiler_switch_of(name)};
-    if (is_detaching_noted_) function.detach_note = cuda::detach_note_of(name);
     const bool is_recorded = is_observed(function.kind, detail_);
     if (!is_recorded) function.kind = CallKind::kOther;  // a guest may have it called
     const bool is_wanted = function.is_heard();
@@ -185,7 +180,6 @@ void ApiObserver::on_own_callback(CallbackDomain domain, std::uint32_t id, const
 // start time waits in CUPTI's slot, so calls that nest otherwise do not disturb each other.
 void ApiObserver::on_api(CallbackDomain domain, std::uint32_t id, const cuda::ApiCallback& call) noexcept {
   const Function function = functions_[index_of(domain)][id].load(std::memory_order_relaxed);
-  if (function.detach_note != cuda::DetachNote::kNone) note_for_detaching(function, call);
   // A switch of the profiler, or what only a guest listens to.
   if (function.kind == CallKind::kOther) {
     if (function.profiler_switch == cuda::ProfilerSwitch::kNone || call.site != cuda::CallbackSite::kExit) return;
@@ -195,7 +189,6 @@ void ApiObserver::on_api(CallbackDomain domain, std::uint32_t id, const cuda::Ap
   }
   if (!is_listening_.load(std::memory_order_relaxed)) {
     if (call.site == cuda::CallbackSite::kEnter) *call.slot = 0;
-    if (is_detaching_noted_.load(std::memory_order_relaxed)) handover_.mine();
     return;
   }
   ThreadBuffer* buffer = handover_.mine();
@@ -209,25 +202,6 @@ void ApiObserver::on_api(CallbackDomain domain, std::uint32_t id, const cuda::Ap
     *call.slot = is_nested ? 0 : static_cast<std::uint64_t>(realtime_ns());
   } else {
     on_exit(*buffer, domain, id, call);
-  }
-}
-
-// Also while it does not listen.
-void ApiObserver::note_for_detaching(const Function& function, const cuda::ApiCallback& call) noexcept {
-  const bool is_exit = call.site == cuda::CallbackSite::kExit;
-  switch (function.detach_note) {
-    case cuda::DetachNote::kForbids:  // at both ends of the call: when CUPTI works on a graph is its own affair
-      return must_stay_attached_.store(true, std::memory_order_release);
-    case cuda::DetachNote::kTellsThread:
-      handover_.mine();
-      return;
-    case cuda::DetachNote::kBeginsCapture:
-      return is_capturing_.store(true, std::memory_order_release);
-    case cuda::DetachNote::kEndsCapture:
-      if (is_exit) is_capturing_.store(false, std::memory_order_release);
-      return;
-    case cuda::DetachNote::kNone:
-      return;
   }
 }
 
@@ -272,7 +246,6 @@ void ApiObserver::on_exit(ThreadBuffer& buffer, CallbackDomain domain, std::uint
     record.autograd_sequence = mark.sequence;
   }
   handover_.push(buffer, &record, sizeof(record));
-  if (record.is_captured != 0) is_capturing_.store(true, std::memory_order_release);  // perhaps begun unheard
   if (record.result == 0) tell_listener(record, arguments, call.function_name);
   if (record.result == 0 && record.is_captured == 0) look_at_content(buffer, function, arguments, record);
 }

@@ -29,11 +29,6 @@ class ApiObserver {
   bool subscribe(const cuda::Cupti& cupti, const Options& options, std::string& error);
   void unsubscribe() noexcept;
 
-  // Whether CUPTI must not be detached: for a call of whichever recording, or for a recording in which none was noted.
-  bool must_stay_attached() const noexcept { return must_stay_attached_.load(std::memory_order_acquire); }
-  // Whether, as far as was heard, a CUDA graph is being captured.
-  bool is_capturing() const noexcept { return is_capturing_.load(std::memory_order_acquire); }
-
   // Another profiler of this process subscribes, and gets the same subscriber as the recorder: CUPTI has one. `cupti`
   // is the recorder's.
   cuda::CuptiResult subscribe_guest(const cuda::Cupti& cupti, void** subscriber, cuda::CallbackFunction callback,
@@ -70,12 +65,10 @@ class ApiObserver {
     cuda::ProfilerSwitch profiler_switch = cuda::ProfilerSwitch::kNone;
     bool is_per_thread : 1 = false;  // takes a null stream for the thread's own default stream
     bool may_be_hosts : 1 = false;   // allocates memory of a device, or of the host
-    cuda::DetachNote detach_note : 3 = cuda::DetachNote::kNone;
-    std::uint32_t name = 0;  // string id
+    std::uint32_t name = 0;          // string id
 
     bool is_heard() const noexcept {
-      return kind != trace::CallKind::kOther || profiler_switch != cuda::ProfilerSwitch::kNone ||
-             detach_note != cuda::DetachNote::kNone;
+      return kind != trace::CallKind::kOther || profiler_switch != cuda::ProfilerSwitch::kNone;
     }
   };
   // What the recorder hears of streams and graphs.
@@ -88,7 +81,6 @@ class ApiObserver {
   void on_api(cuda::CallbackDomain domain, std::uint32_t id, const cuda::ApiCallback& call) noexcept;
   void on_exit(ThreadBuffer& buffer, cuda::CallbackDomain domain, std::uint32_t id,
                const cuda::ApiCallback& call) noexcept;
-  void note_for_detaching(const Function& function, const cuda::ApiCallback& call) noexcept;
   void note_host_memory(const Function& function) noexcept;
   void look_at_content(ThreadBuffer& buffer, const Function& function, const cuda::CallArguments& arguments,
                        const trace::CallRecord& record) noexcept;
@@ -119,12 +111,9 @@ class ApiObserver {
   Detail detail_ = Detail::kFull;
   // Read while a session begins, too: calls of the one before may be under way, and threads are noted in between.
   std::atomic<bool> has_stacks_{true};
-  std::atomic<bool> is_detaching_noted_{false};
   std::atomic<ProfilerRange> profiler_range_{nullptr};
   std::atomic<bool> is_listening_{false};
   std::atomic<bool> is_managed_memory_watched_{false};
-  std::atomic<bool> must_stay_attached_{false};
-  std::atomic<bool> is_capturing_{false};
   // Of StreamIds. Streams that were made while nobody listened begin one, too.
   std::atomic<std::uint32_t> stream_age_{0};
   std::atomic<bool> hears_of_streams_{false};

@@ -110,29 +110,6 @@ TEST(ThreadHandover, AnnouncesAThreadByItsName) {
   EXPECT_EQ(rings[0], rings[1]);
 }
 
-TEST(ThreadHandover, RemembersThatThereWasAThreadForWhichItHadNoMemory) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the sanitizer ends the program where memory is short";
-#endif
-  LossCounters losses;
-  const auto handover = std::make_unique<ThreadHandover>(losses);
-  std::thread([&] { EXPECT_NE(handover->mine(), nullptr); }).join();
-  EXPECT_FALSE(handover->has_unknown_threads());
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
-  std::thread([&] {
-    rlimit limit = before;
-    limit.rlim_cur = 0;
-    ::setrlimit(RLIMIT_AS, &limit);
-    const ThreadBuffer* const none = handover->mine();
-    ::setrlimit(RLIMIT_AS, &before);
-    EXPECT_EQ(none, nullptr);
-    EXPECT_EQ(losses.total(), 1u);
-  }).join();
-  EXPECT_TRUE(handover->has_unknown_threads());
-  EXPECT_TRUE(handover->threads().empty());
-}
-
 TEST(ThreadHandover, CountsARecordThatFindsNoRoom) {
   LossCounters losses;
   const auto handover = std::make_unique<ThreadHandover>(losses);

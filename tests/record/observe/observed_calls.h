@@ -40,10 +40,6 @@ inline const std::map<std::pair<CallbackDomain, std::uint32_t>, const char*> kNa
     {{CallbackDomain::kDriverApi, CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2}, "cuMemcpyHtoDAsync_v2"},
     {{CallbackDomain::kDriverApi, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel}, "cuLaunchKernel"},
     {{CallbackDomain::kDriverApi, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop}, "cuProfilerStop"},
-    {{CallbackDomain::kDriverApi, CUPTI_DRIVER_TRACE_CBID_cuEventQuery}, "cuEventQuery"},
-    {{CallbackDomain::kDriverApi, CUPTI_DRIVER_TRACE_CBID_cuGraphUpload}, "cuGraphUpload"},
-    {{CallbackDomain::kDriverApi, CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2}, "cuStreamBeginCapture_v2"},
-    {{CallbackDomain::kDriverApi, CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture}, "cuStreamEndCapture"},
 };
 
 // CUPTI, as far as the observer uses it, and what it was asked.

@@ -41,12 +41,7 @@ int profiler_inside(Arguments arguments);    // as torch.profiler leaves CUPTI, 
 int profiled(Arguments arguments);
 int profiled_without_subscriber(Arguments arguments);  // PROFILER: twice, once without a flush at the end
 int profiled_and_torn_down(Arguments arguments);       // PROFILER: and then it ends CUPTI
-// LIBRARY PROFILER ORDER RUN...: [ and ] a recording, { one of transfers alone, ! one that fails; ( and ) a profile; a
-// point 20 uploads of 101, 102, ... bytes, 1 the same to the second GPU; x detaches CUPTI and says whether, X likewise,
-// and meanwhile another thread does what the next letter says; w waits for the GPU, d sets the variable that these
-// need; c captures a graph, g launches it; < and > the capture of another, = a copy into it; f forks. Threads that
-// sleep: t after an upload, u the same as PyTorch's autograd, q after asking for an event, z the same where memory is
-// short, n as NCCL's, m as one that PyTorch's importer started, s after nothing; r one that runs; j ends them
+// LIBRARY PROFILER ORDER RUN...: [ and ] a recording, ( and ) a profile; a point 20 uploads of 101, 102, ... bytes
 int sessions_and_profiles(Arguments arguments);
 int keeps(Arguments arguments);              // LIBRARY REASON: has the recording kept
 int two_keep(Arguments arguments);           // two processes, one of which gets SIGUSR2

@@ -100,7 +100,7 @@ def versions() -> dict[str, str | None]:
     """What the figures depend on. None: not installed, or not known."""
     driver = _nvidia_smi("driver_version")
     return {
-        "turnpike": _package("turnpike"),
+        "turnpike": _package("turnpike-gpu"),
         "python": platform.python_version(),
         "torch": _package("torch"),
         "driver": driver[0] if driver else None,

@@ -28,7 +28,7 @@ def _pyarrow() -> Any:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise ImportError('Arrow and Parquet files need pyarrow: pip install "turnpike[tables]"') from error
+        raise ImportError('Arrow and Parquet files need pyarrow: pip install "turnpike-gpu[tables]"') from error
     return pyarrow
 
 

@@ -46,7 +46,7 @@ class Table:
             **options: For `pyarrow.parquet.ParquetWriter`; the compression is zstd unless they say another.
 
         Raises:
-            ImportError: pyarrow is not installed: `pip install "turnpike[tables]"`.
+            ImportError: pyarrow is not installed: `pip install "turnpike-gpu[tables]"`.
             turnpike.Error: The run cannot be read.
         """
         from turnpike._export import write_parquet

@@ -108,9 +108,10 @@ void tell(const fs::path& path, const OutputFile& output) {
 int export_run(const ExportArguments& arguments) {
   if (arguments.tool == "csv") return export_csv(arguments.runs, arguments.table, arguments.output);
   if (arguments.tool == "arrow" || arguments.tool == "parquet") {
-    return fail("turnpike export",
-                "--to " + arguments.tool + " needs Python: `pip install 'turnpike[tables]'`, and its command turnpike.",
-                kUsage);
+    return fail(
+        "turnpike export",
+        "--to " + arguments.tool + " needs Python: `pip install 'turnpike-gpu[tables]'`, and its command turnpike.",
+        kUsage);
   }
   if (!arguments.table.empty())
     return fail("turnpike export", "--table goes with --to csv, arrow and parquet.", kUsage);

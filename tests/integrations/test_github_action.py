@@ -49,6 +49,7 @@ class Job:
             "TURNPIKE_CUPTI": str(fakes / "libfakecupti.so"),
             "TURNPIKE_RECORD_LIBRARY": _native.RECORD_LIBRARY,
             "GITHUB_ACTIONS": "true",
+            "GITHUB_ACTION_PATH": str(ROOT),
             "GITHUB_WORKSPACE": str(folder),
             "GITHUB_STEP_SUMMARY": str(self.summary),
             "GITHUB_OUTPUT": str(self.output),
@@ -136,13 +137,14 @@ def test_a_command_that_fails_fails_the_step_with_its_own_code(job):
     assert not job.summary.exists()
 
 
-def test_the_version_that_is_asked_for_is_installed(job):
-    assert set(job.run(run="python train.py", budget="")[0].values()) == {0}
-    job.run(run="python train.py", budget="", version="0.1.0")
+def test_the_checkout_of_the_action_is_installed_or_what_is_asked_for(job):
+    for version in ("", "0.1.0", "dist/turnpike_gpu-0.1.0-cp312-abi3-linux_x86_64.whl"):
+        assert set(job.run(run="python train.py", budget="", version=version)[0].values()) == {0}
     codes, _ = job.run(run="python train.py", budget="", version="installed")
     assert "Install Turnpike" not in codes
     asked = (job.folder / "pip").read_text().splitlines()
-    assert asked == ["-m pip install turnpike", "-m pip install turnpike==0.1.0"]
+    wheel = "dist/turnpike_gpu-0.1.0-cp312-abi3-linux_x86_64.whl"
+    assert asked == [f"-m pip install {one}" for one in (ROOT, "turnpike-gpu==0.1.0", wheel)]
 
 
 def test_all_happens_in_the_folder_that_is_named(job):

@@ -20,7 +20,7 @@ RANKS = 8
 
 @pytest.fixture
 def cluster(monkeypatch):
-    pytest.importorskip("ray", reason="Ray is not installed: pip install 'turnpike[ray]'")
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'turnpike-gpu[ray]'")
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     from ray.cluster_utils import Cluster
@@ -61,7 +61,7 @@ def test_a_cluster_gives_the_same_answer_as_this_machine(cluster, job):
 
 
 def test_a_cluster_that_is_not_there_is_an_error(job):
-    pytest.importorskip("ray", reason="Ray is not installed: pip install 'turnpike[ray]'")
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'turnpike-gpu[ray]'")
     result = fleet(job, "--engine", "ray", "--ray-address", "127.0.0.1:1")
     assert result.returncode == 4
     assert "Ray cannot be used" in result.stderr

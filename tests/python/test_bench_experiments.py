@@ -117,7 +117,7 @@ def test_plotting_without_matplotlib_says_how_to_get_it(monkeypatch, capsys):
     with pytest.raises(SystemExit) as left:
         command.main(["to", "--plot", "to.svg"])
     assert left.value.code == 2
-    assert "pip install 'turnpike[plot]'" in capsys.readouterr().err
+    assert "pip install 'turnpike-gpu[plot]'" in capsys.readouterr().err
 
 
 def test_interrupted_it_says_so_and_ends_as_a_shell_expects(monkeypatch, capsys):

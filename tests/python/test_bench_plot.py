@@ -6,7 +6,7 @@ import pytest
 
 from turnpike._bench import plot
 
-matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'turnpike[plot]'")
+matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'turnpike-gpu[plot]'")
 
 
 def row(case, way, role, value, **more):

@@ -249,7 +249,7 @@ def test_without_duckdb_it_says_what_to_install(program, tmp_path):
     path = os.pathsep.join([str(tmp_path / "hidden"), os.environ.get("PYTHONPATH", "")])
     result = fleet(job, PYTHONPATH=path)
     assert result.returncode == 4
-    assert "pip install 'turnpike[fleet]'" in result.stderr
+    assert "pip install 'turnpike-gpu[fleet]'" in result.stderr
 
 
 def test_names_from_a_recording_cannot_steer_the_terminal(program, tmp_path):

@@ -264,7 +264,7 @@ def test_the_executable_alone_says_what_parquet_needs(tmp_path):
     result = subprocess.run(
         [_native.EXECUTABLE, "export", EXAMPLE, "--to", "parquet"], cwd=tmp_path, capture_output=True, text=True
     )
-    assert result.returncode == 2 and "turnpike[tables]" in result.stderr
+    assert result.returncode == 2 and "turnpike-gpu[tables]" in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 

@@ -46,7 +46,7 @@ def installed(request, tmp_path_factory):
     output(path, "-m", "venv", folder)
     python = folder / "bin" / "python"
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    output(*pip, "--no-index", "--find-links", FOLDER, "turnpike")
+    output(*pip, "--no-index", "--find-links", FOLDER, "turnpike-gpu")
     pinned = re.search(r"^pytest==.*", (ROOT / "scripts" / "requirements-build.txt").read_text(), re.M).group()
     output(*pip, pinned)
     return python
@@ -88,7 +88,7 @@ def test_free_threaded_build_is_told_what_is_missing(tmp_path):
         "--only-binary",
         ":all:",
     ]
-    output(*pip, FOLDER, "--target", tmp_path, *build, "turnpike")
+    output(*pip, FOLDER, "--target", tmp_path, *build, "turnpike-gpu")
     program = """
 import sysconfig
 sysconfig.get_config_var = lambda name: 1 if name == "Py_GIL_DISABLED" else None

@@ -31,7 +31,7 @@ class Wheel:
 
 
 def wheels(processor=None):
-    every = [Wheel(path) for path in sorted(pathlib.Path(FOLDER).glob("turnpike-*.whl"))] if FOLDER else []
+    every = [Wheel(path) for path in sorted(pathlib.Path(FOLDER).glob("turnpike_gpu-*.whl"))] if FOLDER else []
     return [wheel for wheel in every if processor in (None, wheel.processor)]
 
 

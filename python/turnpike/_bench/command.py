@@ -22,7 +22,7 @@ ratios are made round by round. The targets are those of an H100.
   turnpike bench to                      one of them, 40 seconds
   turnpike bench to small d2h --quick    a few, 8 seconds each
   turnpike bench all --out move.json     all, with the result file
-  turnpike bench d2h --plot d2h.svg      as a picture (needs pip install 'turnpike[plot]')
+  turnpike bench d2h --plot d2h.svg      as a picture (needs pip install 'turnpike-gpu[plot]')
 
 Exit code: 0 measured (missed targets are said); 1 a result was wrong; 2 wrong usage; 4 there is nothing to measure here
 (no PyTorch, no GPU), or something failed."""

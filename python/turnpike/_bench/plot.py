@@ -20,7 +20,7 @@ def problem_with(path: str) -> str | None:
     if not os.path.isdir(folder):
         return f"--plot {path}: there is no folder {folder}"
     if importlib.util.find_spec("matplotlib") is None:
-        return "--plot needs matplotlib, which is not installed here: pip install 'turnpike[plot]'"
+        return "--plot needs matplotlib, which is not installed here: pip install 'turnpike-gpu[plot]'"
     return None
 
 

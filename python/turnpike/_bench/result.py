@@ -122,7 +122,7 @@ def write(path: str, result: dict[str, Any]) -> None:
 def versions() -> dict[str, str | None]:
     """What the figures depend on. None: not installed, or not known."""
     return {
-        "turnpike": _package("turnpike"),
+        "turnpike": _package("turnpike-gpu"),
         "python": platform.python_version(),
         "torch": _package("torch"),
         "driver": _driver(),

@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
         with tempfile.TemporaryDirectory(prefix="turnpike-fleet-") as folder:
             return _compare(given, limits, pathlib.Path(folder))
     except MissingDuckDB:
-        return _fail("this needs DuckDB: pip install 'turnpike[fleet]'", 4)
+        return _fail("this needs DuckDB: pip install 'turnpike-gpu[fleet]'", 4)
     except MissingRay as error:
         return _fail(str(error), 4)
     except BrokenPipeError:

@@ -48,7 +48,7 @@ def roll_up_all(
     try:
         import ray
     except ImportError as error:
-        raise MissingRay("this needs Ray: pip install 'turnpike[ray]'") from error
+        raise MissingRay("this needs Ray: pip install 'turnpike-gpu[ray]'") from error
     _refuse_unreachable(address or os.environ.get("RAY_ADDRESS"))
     is_ours = not ray.is_initialized()
     try:

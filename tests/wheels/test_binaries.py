@@ -44,6 +44,12 @@ def test_there_are_wheels_to_look_at():
     assert wheels()
 
 
+def test_licenses_of_all_code_are_in_the_wheel(package):
+    (licenses,) = package.parent.glob("turnpike_gpu-*.dist-info/licenses")
+    for name in ("LICENSE", "THIRD_PARTY_NOTICES.txt"):
+        assert (licenses / name).read_bytes() == (ROOT / name).read_bytes()
+
+
 def test_tag_names_the_glibc_that_was_chosen(wheel):
     assert f"manylinux_{GLIBC[0]}_{GLIBC[1]}_{wheel.processor}" in wheel.platform
 

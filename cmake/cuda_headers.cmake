@@ -23,8 +23,8 @@ if(NOT TURNPIKE_CUDA_INCLUDE)
     find_package(Python3 REQUIRED COMPONENTS Interpreter)
     message(STATUS "No CUDA toolkit: fetching its headers from NVIDIA's wheels")
     execute_process(
-      COMMAND ${Python3_EXECUTABLE} -m pip install --quiet --disable-pip-version-check --no-deps --target ${fetched}
-              nvidia-cuda-cupti==13.0.85 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 nvidia-nvtx==13.0.85
+      COMMAND ${Python3_EXECUTABLE} -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes
+              --target ${fetched} -r ${CMAKE_CURRENT_LIST_DIR}/cuda_headers.txt
       RESULT_VARIABLE failed)
     if(failed)
       message(FATAL_ERROR "The CUDA headers could not be fetched from PyPI. Install a CUDA toolkit >= 13.0 or set "

@@ -59,7 +59,8 @@ class Interpreter(typing.NamedTuple):
         run(self.path, "-m", "venv", self.environment, failure=f"{self.path} can make no virtual environment")
         run(
             self.environment / "bin" / "python", "-m", "pip", "install", "--disable-pip-version-check",
-            "-r", BUILD_REQUIREMENTS, failure="scikit-build-core and nanobind could not be installed",
+            "--require-hashes", "-r", BUILD_REQUIREMENTS,
+            failure="scikit-build-core and nanobind could not be installed",
         )  # fmt: skip
         stamp.write_text(wanted)
 

@@ -31,9 +31,17 @@ class Package(typing.NamedTuple):
         return file
 
 
+def locked_lines():
+    return [line.split() for line in LOCK.read_text().splitlines() if line and not line.startswith("#")]
+
+
 def locked_packages():
-    lines = [line for line in LOCK.read_text().splitlines() if line and not line.startswith("#")]
-    return [Package(*line.split()) for line in lines]
+    return [Package(*words) for words in locked_lines() if words[0] != "file"]
+
+
+def locked_files():
+    """The SHA-256 of each file that a source package consists of, besides its .dsc."""
+    return {name: sha256 for kind, name, *rest in locked_lines() if kind == "file" for sha256 in rest}
 
 
 def fetch(packages):
@@ -45,10 +53,18 @@ def fetch(packages):
             DOWNLOADS,
             failure=f"Debian lacks one of these, so {LOCK.name} needs others: {' '.join(wanted)}",
         )
-    for package in packages:
-        found = hashlib.sha256(package.file.read_bytes()).hexdigest()
-        if found != package.sha256:
-            raise BuildError(f"{package.file.name} has the SHA-256 {found}; {LOCK.name} says {package.sha256}")
+    check(DOWNLOADS, {package.file.name: package.sha256 for package in packages} | locked_files())
+
+
+def check(folder, hashes):
+    """Raises BuildError unless the folder has exactly the files that the lock names, with their content."""
+    for path in sorted(folder.iterdir()):
+        found, wanted = hashlib.sha256(path.read_bytes()).hexdigest(), hashes.get(path.name)
+        if found != wanted:
+            raise BuildError(f"{path.name} has the SHA-256 {found}; {LOCK.name} says {wanted or 'nothing of it'}")
+    missing = hashes.keys() - {path.name for path in folder.iterdir()}
+    if missing:
+        raise BuildError(f"{LOCK.name} names files that were not fetched: {' '.join(sorted(missing))}")
 
 
 def unpack(packages):
@@ -57,7 +73,7 @@ def unpack(packages):
     unpacked.mkdir()
     for package in packages:
         target = unpacked / package.name
-        command = ["dpkg-source", "--no-check", "-x"] if package.kind == "source" else ["dpkg-deb", "-x"]
+        command = ["dpkg-source", "-x"] if package.kind == "source" else ["dpkg-deb", "-x"]
         run(*command, package.file, target, failure=f"{package.file.name} could not be unpacked")
         if package.kind == "deb":
             shutil.copytree(target / "usr" / "include", SOURCES / "headers", dirs_exist_ok=True)

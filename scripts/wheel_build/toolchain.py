@@ -26,8 +26,8 @@ def install_tools():
     shutil.rmtree(TOOLS, ignore_errors=True)
     run(sys.executable, "-m", "venv", TOOLS, failure="a virtual environment cannot be made")
     run(
-        tool("python"), "-m", "pip", "install", "--disable-pip-version-check", "-r", REQUIREMENTS,
-        failure="the tools could not be installed",
+        tool("python"), "-m", "pip", "install", "--disable-pip-version-check", "--require-hashes",
+        "-r", REQUIREMENTS, failure="the tools could not be installed",
     )  # fmt: skip
     stamp.write_text(REQUIREMENTS.read_text())
 

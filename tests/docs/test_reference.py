@@ -22,12 +22,3 @@ def test_the_page_of_commands_has_a_section_for_each(turnpike):
     assert len(listed) > 7
     sections = re.findall(r"^## turnpike ([\w ]+)\n\n<!-- help: turnpike \1 -->$", text, re.MULTILINE)
     assert sections == [*listed, "bench link"]
-
-
-def test_tools_that_two_lists_pin_have_one_version():
-    versions = {}
-    for path in sorted((ROOT / "scripts").glob("requirements-*.txt")):
-        for name, version in re.findall(r"^([\w-]+)==(\S+)", path.read_text(), re.MULTILINE):
-            versions.setdefault(name, set()).add(version)
-    assert len(versions) > 10
-    assert {name: found for name, found in versions.items() if len(found) > 1} == {}

@@ -47,7 +47,7 @@ def installed(request, tmp_path_factory):
     python = folder / "bin" / "python"
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     output(*pip, "--no-index", "--find-links", FOLDER, "turnpike-gpu")
-    pinned = re.search(r"^pytest==.*", (ROOT / "scripts" / "requirements-build.txt").read_text(), re.M).group()
+    pinned = re.search(r"^pytest==\S+", (ROOT / "scripts" / "requirements-build.txt").read_text(), re.M).group()
     output(*pip, pinned)
     return python
 

@@ -3,30 +3,20 @@
 
 #include <dlfcn.h>
 #include <elf.h>
-#include <link.h>
+#include <linux/futex.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
-#include <string>
-#include <string_view>
+#include <optional>
+#include <utility>
 
 #include "base/hot.h"
 
 namespace turnpike {
-
-struct Slots::Module {
-  std::string path;
-  bool is_program = false;  // the loader lists it first
-  std::uintptr_t base = 0;
-  std::uintptr_t begin = 0;  // of all its segments
-  std::uintptr_t end = 0;
-  std::uintptr_t relro_begin = 0;
-  std::uintptr_t relro_end = 0;
-  const ElfW(Dyn) * dynamic = nullptr;
-};
-
 namespace {
 
 #if defined(__x86_64__)
@@ -39,59 +29,10 @@ constexpr std::uint32_t kGlobalData = R_AARCH64_GLOB_DAT;
 #error "The relocations of this processor are not known here"
 #endif
 
-// The parts of a module's dynamic section that matter here.
-struct Dynamic {
-  const char* names = nullptr;
-  const ElfW(Sym) * symbols = nullptr;
-  const ElfW(Rela) * calls = nullptr;
-  std::size_t call_count = 0;
-  const ElfW(Rela) * data = nullptr;
-  std::size_t data_count = 0;
-  std::size_t relative_count = 0;  // of `data`, the first ones, which name no symbol
-};
-
-Dynamic read_dynamic(const ElfW(Dyn) * dynamic) {
-  Dynamic found;
-  for (const ElfW(Dyn)* entry = dynamic; entry->d_tag != DT_NULL; ++entry) {
-    const auto value = static_cast<std::size_t>(entry->d_un.d_val);
-    // glibc has added the module's base to these addresses when it loaded the module.
-    const auto address = static_cast<std::uintptr_t>(entry->d_un.d_ptr);
-    switch (entry->d_tag) {
-      case DT_STRTAB:
-        found.names = reinterpret_cast<const char*>(address);
-        break;
-      case DT_SYMTAB:
-        found.symbols = reinterpret_cast<const ElfW(Sym)*>(address);
-        break;
-      case DT_JMPREL:
-        found.calls = reinterpret_cast<const ElfW(Rela)*>(address);
-        break;
-      case DT_PLTRELSZ:
-        found.call_count = value / sizeof(ElfW(Rela));
-        break;
-      case DT_RELA:
-        found.data = reinterpret_cast<const ElfW(Rela)*>(address);
-        break;
-      case DT_RELASZ:
-        found.data_count = value / sizeof(ElfW(Rela));
-        break;
-      case DT_RELACOUNT:
-        found.relative_count = value;
-        break;
-      default:
-        break;
-    }
-  }
-  return found;
-}
-
-SlotOwner describe(std::string_view path, const ElfW(Dyn) * dynamic, const char* names) {
-  SlotOwner owner{path, {}};
-  for (const ElfW(Dyn)* entry = dynamic; entry->d_tag != DT_NULL; ++entry) {
-    if (entry->d_tag == DT_NEEDED) owner.needed.emplace_back(names + entry->d_un.d_val);
-  }
-  return owner;
-}
+constexpr unsigned long long kUnknownLoads = ~0ULL;
+// Calls of take() in which the loader had not finished some slots. If the program has made a page writable itself, only
+// kMayEnter can take its slots.
+constexpr int kMostUnfinishedTries = 1000;
 
 std::uintptr_t page_size() noexcept {
   return static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -101,15 +42,7 @@ std::uintptr_t page_of(std::uintptr_t address) noexcept {
   return address & ~(page_size() - 1);
 }
 
-bool write_slot(void** slot, void* value, bool is_read_only) noexcept {
-  void* page = reinterpret_cast<void*>(page_of(reinterpret_cast<std::uintptr_t>(slot)));
-  if (is_read_only && mprotect(page, page_size(), PROT_READ | PROT_WRITE) != 0) return false;
-  __atomic_store_n(slot, value, __ATOMIC_RELEASE);
-  if (is_read_only) mprotect(page, page_size(), PROT_READ);
-  return true;
-}
-
-// How many letters the names of all hooks begin with alike: large libraries call tens of thousands of functions.
+// Large libraries call tens of thousands of functions.
 std::size_t common_prefix(std::span<const Hook> hooks) noexcept {
   if (hooks.empty()) return 0;
   std::size_t length = std::strlen(hooks[0].function);
@@ -121,125 +54,287 @@ std::size_t common_prefix(std::span<const Hook> hooks) noexcept {
   return length;
 }
 
-int read_load_count(dl_phdr_info* info, std::size_t, void* count) {
-  *static_cast<unsigned long long*>(count) = info->dlpi_adds;
-  return 1;  // the first one says it
+// Whether this word may be written to: the kernel adds 0 to it. nullopt: the kernel does not do that here.
+std::optional<bool> is_writable(std::uintptr_t address) noexcept {
+  std::uint32_t nobody = 0;
+  const long woken = syscall(SYS_futex, &nobody, FUTEX_WAKE_OP_PRIVATE, 0, nullptr,
+                             reinterpret_cast<std::uint32_t*>(address), FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0));
+  if (woken >= 0) return true;
+  if (errno == EFAULT) return false;
+  return std::nullopt;
 }
 
-unsigned long long load_count() noexcept {
-  unsigned long long count = 0;
-  dl_iterate_phdr(read_load_count, &count);
-  return count;
+// Names a library at an address: the program may unload it and load another one at the same address.
+std::uint64_t identity_of(const dl_phdr_info& module, std::string_view path) noexcept {
+  std::uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
+  const auto add = [&hash](std::uint64_t word) { hash = (hash ^ word) * 0x100000001B3; };
+  for (const char letter : path) add(static_cast<unsigned char>(letter));
+  add(module.dlpi_addr);
+  for (int i = 0; i < module.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = module.dlpi_phdr[i];
+    for (const std::uint64_t word : {std::uint64_t{segment.p_type}, std::uint64_t{segment.p_offset},
+                                     std::uint64_t{segment.p_vaddr}, std::uint64_t{segment.p_memsz}}) {
+      add(word);
+    }
+  }
+  return hash;
 }
 
-// Whoever loads a library holds the loader's lock until all is done.
-void wait_for_loader() noexcept {
-  if (void* program = dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD); program != nullptr) dlclose(program);
+// Visits each module with its path until `visit` returns false. The loader lists the program first; its path is empty.
+template <typename Visit>
+void walk(Visit visit) noexcept {
+  struct State {
+    Visit& visit;
+    bool is_first = true;
+  } state{visit};
+  for_each_module(
+      [](dl_phdr_info* module, std::size_t, void* data) {
+        auto& now = *static_cast<State*>(data);
+        const bool is_program = std::exchange(now.is_first, false);
+        const std::string_view path(module->dlpi_name == nullptr || is_program ? "" : module->dlpi_name);
+        return now.visit(*module, path, is_program) ? 0 : 1;
+      },
+      &state);
 }
 
 }  // namespace
 
-std::size_t Slots::take(std::span<const Hook> hooks, Loading loading) {
-  last_.store(nullptr, std::memory_order_relaxed);
-  loads_.store(load_count(), std::memory_order_relaxed);
-  struct Found {
-    std::vector<Module> modules;
-    std::string last;
-    bool has_any = false;
-  } found;
-  // The loader is locked in here, so nothing but notes.
-  const auto note = [](dl_phdr_info* info, std::size_t, void* to) -> int {
-    Module module;
-    module.path = info->dlpi_name;
-    static_cast<Found*>(to)->last = module.path;
-    module.is_program = !static_cast<Found*>(to)->has_any;
-    static_cast<Found*>(to)->has_any = true;
-    module.base = info->dlpi_addr;
-    module.begin = UINTPTR_MAX;
-    for (int i = 0; i < info->dlpi_phnum; ++i) {
-      const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-      const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
-      const std::uintptr_t end = begin + segment.p_memsz;
-      if (segment.p_type == PT_LOAD) {
-        module.begin = std::min(module.begin, begin);
-        module.end = std::max(module.end, end);
-      } else if (segment.p_type == PT_GNU_RELRO) {
-        // The loader protects whole pages.
-        module.relro_begin = page_of(begin);
-        module.relro_end = page_of(end);
-      } else if (segment.p_type == PT_DYNAMIC) {
-        module.dynamic = reinterpret_cast<const ElfW(Dyn)*>(begin);
-      }
-    }
-    if (module.dynamic != nullptr) static_cast<Found*>(to)->modules.push_back(std::move(module));
-    return 0;
-  };
-  dl_iterate_phdr(note, &found);
-  last_path_ = std::move(found.last);
-  if (loading == Loading::kWait) wait_for_loader();
-  for (const Module& module : found.modules) {
-    const auto key = reinterpret_cast<std::uintptr_t>(module.dynamic);
-    if (std::find(seen_.begin(), seen_.end(), key) != seen_.end()) continue;
-    seen_.push_back(key);
-    // The kernel's own module has addresses that the loader did not adjust.
-    if (module.is_program || module.path.starts_with('/')) take_of(module, hooks);
+bool SlotOwner::links_against(bool (*is_such)(std::string_view name)) const noexcept {
+  const DynamicSection section(module_);
+  if (section.names == nullptr) return false;
+  for (const ElfW(Dyn)* entry = section.entries; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_NEEDED && is_such(section.names + entry->d_un.d_val)) return true;
   }
-  return taken_.size();
+  return false;
 }
 
-void Slots::take_of(const Module& module, std::span<const Hook> hooks) {
-  const Dynamic dynamic = read_dynamic(module.dynamic);
-  if (dynamic.names == nullptr || dynamic.symbols == nullptr) return;
-  if (!is_wanted_(describe(module.path, module.dynamic, dynamic.names))) return;
-  void* handle = nullptr;
-  const std::size_t prefix = common_prefix(hooks);
-  const auto take_one = [&](const ElfW(Rela) & entry) {
+Slots::Slots(Choice is_wanted, std::span<const Hook> hooks) noexcept
+    : is_wanted_(is_wanted), hooks_(hooks), prefix_(common_prefix(hooks)) {}
+
+std::size_t Slots::take(Loader loader) {
+  last_.store(nullptr, std::memory_order_relaxed);
+  walk_and_take();
+  if (loader == Loader::kMayEnter && is_unfinished_) wait_for_loader();
+  if (loader == Loader::kMayEnter) ask_loader();
+  forget_unlisted();
+  if (!is_unfinished_) unfinished_tries_ = 0;
+  if (is_unfinished_ && ++unfinished_tries_ < kMostUnfinishedTries) {
+    loads_.store(kUnknownLoads, std::memory_order_relaxed);
+  }
+  return taken_;
+}
+
+void Slots::walk_and_take() {
+  bool has_room = true;
+  std::size_t more = 16;
+  do {
+    // A walk allocates no memory.
+    owners_.reserve(owners_.size() + more);
+    slots_.reserve(slots_.size() + more * 8);
+    more *= 2;
+    has_room = true;
+    taken_ = 0;
+    is_unfinished_ = false;
+    for (Owner& owner : owners_) owner.is_listed = false;
+    walk([&](const dl_phdr_info& module, std::string_view path, bool is_program) {
+      if (is_program) note_counts({module.dlpi_adds, module.dlpi_subs});
+      const std::size_t length = std::min(path.size(), sizeof last_path_ - 1);
+      std::memcpy(last_path_, path.data(), length);
+      last_path_[length] = '\0';
+      has_room = look_at(module, path, is_program);
+      return has_room;
+    });
+  } while (!has_room);
+}
+
+// After an unload the same library may be listed again, and not be loaded completely.
+void Slots::note_counts(LoadCounts counts) noexcept {
+  loads_.store(counts.loads, std::memory_order_relaxed);
+  const bool is_waited = waited_unloads_ == counts.unloads;
+  for (Owner& owner : owners_)
+    owner.is_loaded = owner.is_kept || is_waited || (owner.is_loaded && unloads_ == counts.unloads);
+  unloads_ = counts.unloads;
+}
+
+// A thread that loads a library holds the loader's lock until the constructors have run. A library that was listed
+// before, and was not unloaded meanwhile, is loaded completely.
+void Slots::wait_for_loader() {
+  forget_unlisted();
+  if (void* program = dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD); program != nullptr) dlclose(program);
+  waited_unloads_ = unloads_;
+  walk_and_take();
+  waited_unloads_.reset();
+}
+
+// False: owners_ or slots_ is too small.
+bool Slots::look_at(const dl_phdr_info& module, std::string_view path, bool is_program) noexcept {
+  // The kernel's own module has a name without a folder.
+  if (!is_program && path.find('/') == path.npos) return true;
+  if (!is_wanted_(SlotOwner(path, module))) return true;
+  const std::uint64_t identity = identity_of(module, path);
+  Owner* owner = find(identity);
+  if (owner == nullptr) {
+    if (owners_.size() == owners_.capacity()) return false;
+    Owner found{identity, DynamicSection(module), 0, 0, slots_.size(), 0, is_program, is_program, false, false};
+    for (int i = 0; i < module.dlpi_phnum; ++i) {
+      const ElfW(Phdr)& segment = module.dlpi_phdr[i];
+      if (segment.p_type != PT_GNU_RELRO) continue;
+      // The loader protects whole pages.
+      found.relro_begin = page_of(module.dlpi_addr + segment.p_vaddr);
+      found.relro_end = page_of(module.dlpi_addr + segment.p_vaddr + segment.p_memsz);
+    }
+    if (!read_slots(found)) return false;
+    owners_.push_back(found);
+    owner = &owners_.back();
+  }
+  owner->is_listed = true;
+  take_slots_of(*owner);
+  return true;
+}
+
+Slots::Owner* Slots::find(std::uint64_t identity) noexcept {
+  const auto found =
+      std::find_if(owners_.begin(), owners_.end(), [&](const Owner& one) { return one.identity == identity; });
+  return found == owners_.end() ? nullptr : &*found;
+}
+
+// False: slots_ is too small.
+bool Slots::read_slots(Owner& owner) noexcept {
+  const DynamicSection& section = owner.section;
+  if (!section.has_symbols()) return true;
+  const auto note = [&](const ElfW(Rela) & entry) {
     const auto type = static_cast<std::uint32_t>(ELF64_R_TYPE(entry.r_info));
-    if (type != kJumpSlot && type != kGlobalData) return;
-    const char* name = dynamic.names + dynamic.symbols[ELF64_R_SYM(entry.r_info)].st_name;
-    if (prefix > 0 && std::strncmp(name, hooks[0].function, prefix) != 0) return;
-    const auto hook =
-        std::find_if(hooks.begin(), hooks.end(), [&](const Hook& one) { return std::strcmp(one.function, name) == 0; });
-    if (hook == hooks.end()) return;
-    const std::uintptr_t address = module.base + entry.r_offset;
-    auto** slot = reinterpret_cast<void**>(address);
-    void* original = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
-    const auto target = reinterpret_cast<std::uintptr_t>(original);
-    if (original == nullptr || (target >= module.begin && target < module.end)) {
-      // Not called yet: the slot leads to the loader, which would write the function there and our hook away.
-      if (handle == nullptr)
-        handle = dlopen(module.is_program ? nullptr : module.path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-      original = handle == nullptr ? nullptr : dlsym(handle, name);
-    }
-    if (original == nullptr) return;
-    if (*hook->original != nullptr && *hook->original != original) {
-      ++left_alone_;
-      return;
-    }
-    // Whoever calls the replacement from now on, on whatever thread, finds it.
-    __atomic_store_n(hook->original, original, __ATOMIC_RELEASE);
-    const bool is_read_only = address >= module.relro_begin && address < module.relro_end;
-    taken_.reserve(taken_.size() + 1);
-    if (write_slot(slot, hook->replacement, is_read_only)) taken_.push_back({slot, original, is_read_only});
+    if (type != kJumpSlot && type != kGlobalData) return true;
+    const char* name = section.names + section.symbols[ELF64_R_SYM(entry.r_info)].st_name;
+    if (prefix_ > 0 && std::strncmp(name, hooks_[0].function, prefix_) != 0) return true;
+    const auto hook = std::find_if(hooks_.begin(), hooks_.end(),
+                                   [&](const Hook& one) { return std::strcmp(one.function, name) == 0; });
+    if (hook == hooks_.end()) return true;
+    if (slots_.size() == slots_.capacity()) return false;
+    slots_.push_back({section.base + entry.r_offset, static_cast<std::uint32_t>(hook - hooks_.begin())});
+    ++owner.slot_count;
+    return true;
   };
-  for (std::size_t i = 0; i < dynamic.call_count; ++i) take_one(dynamic.calls[i]);
-  for (std::size_t i = dynamic.relative_count; i < dynamic.data_count; ++i) take_one(dynamic.data[i]);
-  if (handle != nullptr) dlclose(handle);
+  bool has_room = true;
+  for (std::size_t i = 0; has_room && i < section.call_count; ++i) has_room = note(section.calls[i]);
+  for (std::size_t i = section.relative_count; has_room && i < section.data_count; ++i) {
+    has_room = note(section.data[i]);
+  }
+  if (!has_room) slots_.resize(owner.first_slot);
+  return has_room;
+}
+
+void Slots::take_slots_of(Owner& owner) noexcept {
+  owner.has_unbound = false;
+  for (std::size_t i = 0; i < owner.slot_count; ++i) {
+    const Taking taking = take_slot(owner, slots_[owner.first_slot + i]);
+    taken_ += taking == Taking::kTaken;
+    owner.has_unbound |= taking == Taking::kUnbound;
+    is_unfinished_ |= taking == Taking::kUnfinished;
+  }
+}
+
+Slots::Taking Slots::take_slot(const Owner& owner, const Slot& slot) noexcept {
+  const Hook& hook = hooks_[slot.hook];
+  void* function = __atomic_load_n(reinterpret_cast<void**>(slot.address), __ATOMIC_ACQUIRE);
+  if (function == hook.replacement) return Taking::kTaken;
+  const auto target = reinterpret_cast<std::uintptr_t>(function);
+  // Not called yet: the slot leads to the loader, which would write the function there and our hook away.
+  const bool is_unbound = owner.section.has(target);
+  // The value of the file: the thread that loads the library will still write to this slot.
+  const bool is_raw = !is_unbound && (function == nullptr || owner.section.has(target + owner.section.base));
+  if (is_raw && !owner.is_loaded) return Taking::kUnfinished;
+  if (is_unbound || is_raw) {
+    if (answers_about_ != owner.identity) return Taking::kUnbound;
+    function = answers_[slot.hook];
+  }
+  if (function == nullptr) return Taking::kLeftAlone;
+  void* const known = __atomic_load_n(hook.original, __ATOMIC_ACQUIRE);
+  if (known != nullptr && known != function) return Taking::kLeftAlone;  // another library's function
+  // Before the slot: a thread may call the replacement at once.
+  __atomic_store_n(hook.original, function, __ATOMIC_RELEASE);
+  return write_slot(owner, slot, hook.replacement);
+}
+
+// While the loader still writes to the page, making it read-only would crash the program.
+Slots::Taking Slots::write_slot(const Owner& owner, const Slot& slot, void* value) noexcept {
+  const bool is_in_relro = slot.address >= owner.relro_begin && slot.address < owner.relro_end;
+  const std::optional<bool> can_write = is_in_relro ? is_writable(slot.address) : true;
+  // The loader makes it read-only when it has relocated the library.
+  if (is_in_relro && can_write != false && !owner.is_loaded) return Taking::kUnfinished;
+  void* const page = reinterpret_cast<void*>(page_of(slot.address));
+  const bool is_opened = can_write != true;
+  if (is_opened && mprotect(page, page_size(), PROT_READ | PROT_WRITE) != 0) return Taking::kLeftAlone;
+  __atomic_store_n(reinterpret_cast<void**>(slot.address), value, __ATOMIC_RELEASE);
+  if (is_opened) mprotect(page, page_size(), PROT_READ);
+  return Taking::kTaken;
+}
+
+// Asks about one owner after the other, outside of the walks.
+void Slots::ask_loader() {
+  answers_.resize(hooks_.size());
+  for (std::size_t i = 0; i < owners_.size(); ++i) {
+    Owner& owner = owners_[i];
+    if (!owner.is_listed || !owner.has_unbound) continue;
+    void* const handle = keep(owner);
+    if (handle == nullptr) continue;
+    owner.is_kept = true;
+    for (std::size_t one = 0; one < hooks_.size(); ++one) {
+      const auto begin = slots_.begin() + static_cast<std::ptrdiff_t>(owner.first_slot);
+      const bool has = std::any_of(begin, begin + static_cast<std::ptrdiff_t>(owner.slot_count),
+                                   [&](const Slot& slot) { return slot.hook == one; });
+      answers_[one] = has ? dlsym(handle, hooks_[one].function) : nullptr;
+    }
+    answers_about_ = owner.identity;
+    walk_and_take();
+    answers_about_ = 0;
+  }
+}
+
+// Waits for the thread that is loading it. The handle is never closed: the last one to be closed would run the
+// library's destructors on this thread. nullptr: the library was unloaded.
+void* Slots::keep(const Owner& owner) noexcept {
+  char path[PATH_MAX] = "";
+  bool is_there = false;
+  walk([&](const dl_phdr_info& module, std::string_view name, bool) {
+    is_there = name.size() < sizeof path && identity_of(module, name) == owner.identity;
+    if (!is_there) return true;
+    std::memcpy(path, name.data(), name.size());
+    path[name.size()] = '\0';
+    return false;
+  });
+  if (!is_there) return nullptr;
+  void* const handle = dlopen(path[0] == '\0' ? nullptr : path, RTLD_LAZY | RTLD_NOLOAD);
+  const bool is_it = handle != nullptr && static_cast<const link_map*>(handle)->l_addr == owner.section.base;
+  return is_it ? handle : nullptr;
+}
+
+void Slots::forget_unlisted() {
+  if (std::all_of(owners_.begin(), owners_.end(), [](const Owner& one) { return one.is_listed; })) return;
+  std::vector<Slot> kept;
+  for (Owner& owner : owners_) {
+    if (!owner.is_listed) continue;
+    const auto begin = slots_.begin() + static_cast<std::ptrdiff_t>(owner.first_slot);
+    owner.first_slot = kept.size();
+    kept.insert(kept.end(), begin, begin + static_cast<std::ptrdiff_t>(owner.slot_count));
+  }
+  slots_.swap(kept);
+  std::erase_if(owners_, [](const Owner& one) { return !one.is_listed; });
 }
 
 TURNPIKE_HOT bool Slots::is_stale() const noexcept {
   if (const link_map* last = last_.load(std::memory_order_acquire)) {
     return __atomic_load_n(&last->l_next, __ATOMIC_RELAXED) != nullptr;
   }
-  return load_count() != loads_.load(std::memory_order_relaxed);
+  return load_counts().loads != loads_.load(std::memory_order_relaxed);
 }
 
 void Slots::follow() noexcept {
-  if (last_path_.empty() || last_.load(std::memory_order_relaxed) != nullptr) return;
-  void* handle = dlopen(last_path_.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  if (last_path_[0] == '\0' || last_.load(std::memory_order_relaxed) != nullptr) return;
+  void* handle = dlopen(last_path_, RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) return;
-  // Where others came and went meanwhile, it may stand behind one that was not seen.
-  if (load_count() == loads_.load(std::memory_order_relaxed)) {
+  // If libraries were loaded meanwhile, the last take() may not have seen those before this one.
+  if (load_counts().loads == loads_.load(std::memory_order_relaxed)) {
     last_.store(static_cast<const link_map*>(handle), std::memory_order_release);
   } else {
     dlclose(handle);
@@ -247,9 +342,19 @@ void Slots::follow() noexcept {
 }
 
 void Slots::restore() noexcept {
-  for (const Taken& one : taken_) write_slot(one.slot, one.original, one.is_read_only);
-  taken_.clear();
-  seen_.clear();
+  walk([this](const dl_phdr_info& module, std::string_view path, bool) {
+    const Owner* owner = find(identity_of(module, path));
+    for (std::size_t i = 0; owner != nullptr && i < owner->slot_count; ++i) {
+      const Slot& slot = slots_[owner->first_slot + i];
+      const Hook& hook = hooks_[slot.hook];
+      const void* now = __atomic_load_n(reinterpret_cast<void**>(slot.address), __ATOMIC_ACQUIRE);
+      if (now == hook.replacement) write_slot(*owner, slot, *hook.original);
+    }
+    return true;
+  });
+  owners_.clear();
+  slots_.clear();
+  taken_ = 0;
   loads_.store(0, std::memory_order_relaxed);
   last_.store(nullptr, std::memory_order_relaxed);
 }

@@ -2,12 +2,11 @@
 // its own, or none.
 #include "guard/driver_memory.h"
 
-#include <dlfcn.h>
-
 #include <atomic>
 #include <cstdint>
 
 #include "base/hot.h"
+#include "base/loaded_modules.h"
 
 namespace turnpike::guard {
 namespace {
@@ -22,20 +21,16 @@ constexpr unsigned kHostType = 1;
 using Ask = int(unsigned count, const Attribute* attributes, void** values, std::uint64_t address);
 TURNPIKE_HOT_DATA constinit std::atomic<Ask*> g_ask{nullptr};
 
-// Looks again until it is there: the runtime loads the driver late.
-[[gnu::noinline, gnu::cold]] Ask* find_ask() noexcept {
-  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  if (driver == nullptr) return nullptr;
-  auto* const found = reinterpret_cast<Ask*>(dlsym(driver, "cuPointerGetAttributes"));
-  g_ask.store(found, std::memory_order_release);
-  return found;
-}
-
 }  // namespace
 
+[[gnu::cold]] void find_driver() noexcept {
+  if (g_ask.load(std::memory_order_relaxed) != nullptr) return;
+  auto* const found = reinterpret_cast<Ask*>(symbol_of_module("libcuda.so.1", "cuPointerGetAttributes"));
+  g_ask.store(found, std::memory_order_release);
+}
+
 TURNPIKE_HOT bool ask_driver(const void* address, Question question, Memory& memory) noexcept {
-  Ask* ask = g_ask.load(std::memory_order_acquire);
-  if (ask == nullptr) ask = find_ask();
+  Ask* const ask = g_ask.load(std::memory_order_acquire);
   static constexpr Attribute kAttributes[] = {kMemoryType, kIsManaged, kDeviceOrdinal};
   unsigned type = kUnknownType;
   unsigned is_managed = 0;

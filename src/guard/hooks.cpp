@@ -47,10 +47,13 @@ inline Kinds possible_kinds(int said, Waits waits) noexcept {
   return kinds;
 }
 
-// As long as the runtime has not loaded the driver, it is the one to ask.
+// As long as no driver was found, the runtime is the one to ask, which loads it.
 TURNPIKE_HOT Memory memory_at(const void* address, Question question) noexcept {
   Memory memory;
-  return ask_driver(address, question, memory) ? memory : g_runtime.memory_at(address);
+  if (ask_driver(address, question, memory)) return memory;
+  memory = g_runtime.memory_at(address);
+  find_driver();
+  return memory;
 }
 
 void complete_copy(Crossing& crossing) {
@@ -221,23 +224,22 @@ const auto& hooks() noexcept {
   return is_self_time_counted() ? kHooks<true> : kHooks<false>;
 }
 
-bool is_name_of_torch(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
+bool is_name_of_torch(std::string_view name) {
   return name.starts_with("libtorch") || name.starts_with("libc10");
 }
 
 // PyTorch's own libraries and extensions that link against them: in these a C++ exception is a Python one. Not a
 // program of its own.
 bool belongs_to_torch(const SlotOwner& owner) {
-  if (owner.path.empty()) return false;
-  return is_name_of_torch(owner.path) || std::any_of(owner.needed.begin(), owner.needed.end(), is_name_of_torch);
+  if (owner.path().empty()) return false;
+  return is_name_of_torch(owner.file_name()) || owner.links_against(is_name_of_torch);
 }
 
 std::mutex g_slots_mutex;
 TURNPIKE_HOT_DATA std::atomic<Slots*> g_slots{nullptr};  // what slots() gives
 
 Slots& slots() {
-  static auto& all = *new Slots(belongs_to_torch);  // what they hold is used until the process has ended
+  static auto& all = *new Slots(belongs_to_torch, hooks());  // what they hold is used until the process has ended
   g_slots.store(&all, std::memory_order_release);
   return all;
 }
@@ -250,17 +252,18 @@ bool bind_runtime() noexcept {
   return hooked == hooks().end() || g_runtime.bind(*hooked->original);
 }
 
-// With the lock held.
+// With the lock held. All that a hook uses of other libraries is found here.
 std::size_t take_if_stale() noexcept {
   try {
     if (!slots().is_stale()) return slots().count();
-    const std::size_t count = slots().take(hooks());
+    const std::size_t count = slots().take(Slots::Loader::kMayEnter);
     slots().follow();
     if (!bind_runtime()) {
       // A libcudart of another age: what cannot be judged is not guarded.
       slots().restore();
       return 0;
     }
+    CxxRuntime::find();
     listen_to_recorder();
     return count;
   } catch (...) {
@@ -268,11 +271,16 @@ std::size_t take_if_stale() noexcept {
   }
 }
 
-// Extensions may have come since. Does not wait: a library that is being loaded may call us, and who has the lock may
-// wait for the loader.
+// Extensions may have come since. Does not wait, neither for the lock, whose owner may wait for the loader, nor for the
+// loader itself: whoever is loading a library may wait for the call that this hook stands in.
 void take_if_free() noexcept {
   const std::unique_lock lock(g_slots_mutex, std::try_to_lock);
-  if (lock.owns_lock()) take_if_stale();
+  if (!lock.owns_lock()) return;
+  try {
+    slots().take(Slots::Loader::kAvoid);
+  } catch (...) {
+    // Without memory they are taken at a later call.
+  }
 }
 
 TURNPIKE_HOT void take_new_slots() noexcept {

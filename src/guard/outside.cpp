@@ -28,6 +28,7 @@ bool is_of_a_kind(const TurnpikeCall& call) noexcept {
 // Whoever called has a runtime of its own, or none.
 Memory memory_at(std::uint64_t address) noexcept {
   Memory memory;
+  find_driver();
   ask_driver(reinterpret_cast<const void*>(address), Question::kDevice, memory);
   return memory;
 }

@@ -118,34 +118,26 @@ const std::array kCuptiHooks = {
 // The libraries of a PyTorch without CUDA are large, too, and call nothing here.
 bool is_of_pytorch(const SlotOwner& owner) {
   const auto is_cupti = [](std::string_view name) { return name.find("cupti") != std::string_view::npos; };
-  return owner.path.substr(owner.path.rfind('/') + 1).starts_with("libtorch") &&
-         std::any_of(owner.needed.begin(), owner.needed.end(), is_cupti);
+  return owner.file_name().starts_with("libtorch") && owner.links_against(is_cupti);
 }
 
 std::mutex g_mutex;
 Slots& slots() {
-  static auto& slots = *new Slots(is_of_pytorch);
+  static auto& slots = *new Slots(is_of_pytorch, kCuptiHooks);
   return slots;
-}
-
-std::atomic<bool> g_has_taken = false;
-
-void take() noexcept {
-  try {
-    const std::lock_guard lock(g_mutex);
-    if (slots().is_stale()) g_has_taken = slots().take(kCuptiHooks, Slots::Loading::kWait) > 0;
-  } catch (...) {
-    // Without memory torch.profiler gets what CUPTI leaves it.
-  }
 }
 
 }  // namespace
 
 void take_cupti_slots() noexcept {
-  take();
-  Recorder::instance().set_once_a_second([] {
-    if (!g_has_taken) take();
-  });
+  // The thread that has it takes them, and may be waiting for the loader.
+  const std::unique_lock lock(g_mutex, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  try {
+    slots().take(Slots::Loader::kMayEnter);
+  } catch (...) {
+    // Without memory torch.profiler gets what CUPTI leaves it.
+  }
 }
 
 }  // namespace turnpike::record

@@ -3,8 +3,7 @@
 
 namespace turnpike::record {
 
-// Takes the slots of PyTorch's libraries that are loaded, and looks for libraries that come later while this process is
-// recorded. At each start of a recording.
+// Takes the slots of PyTorch's libraries that are loaded by now. It enters the loader.
 void take_cupti_slots() noexcept;
 
 }  // namespace turnpike::record

@@ -124,9 +124,8 @@ const std::array kHooks = {
     hook("execlp", &leave_by_execlp, &g_execlp),    hook("execle", &leave_by_execle, &g_execle),
 };
 
-// No others: a library that another thread is loading just now has slots that the loader still writes.
 bool is_program_or_python(const SlotOwner& owner) {
-  return owner.path.empty() || owner.path.substr(owner.path.rfind('/') + 1).starts_with("libpython");
+  return owner.path().empty() || owner.file_name().starts_with("libpython");
 }
 
 }  // namespace
@@ -138,17 +137,17 @@ void watch_endings() noexcept {
   std::atexit([] { Recorder::instance().finish_process(); });
   std::at_quick_exit([] { Recorder::instance().finish_at_once(); });
   try {
-    static auto& slots = *new Slots(is_program_or_python);
-    slots.take(kHooks);
+    static auto& slots = *new Slots(is_program_or_python, kHooks);
+    slots.take(Slots::Loader::kMayEnter);
   } catch (...) {
     // Without memory it ends as by a signal.
   }
 }
 
 bool start_and_watch_endings(const Options& options, std::string& error) {
+  Recorder::instance().set_library_look(take_cupti_slots);
   if (!Recorder::instance().start(options, error)) return false;
   watch_endings();
-  take_cupti_slots();
   return true;
 }
 

@@ -57,7 +57,6 @@ bool Recorder::start_locked(const Options& given, std::string& error) {
   losses_.reset();
   if (is_loaded_late_ && !listens_to_nvtx_) losses_.add(Loss::kNvtxNotHeard);
   is_over_ = false;
-  next_second_ns_ = 0;
   status_.open();
   if (!prepare_cupti(error)) {
     leave_note(options, error);
@@ -299,11 +298,6 @@ void Recorder::take_cupti_back() noexcept {
 }
 
 void Recorder::on_tick(std::int64_t since_start_ns) noexcept {
-  const auto once_a_second = once_a_second_.load(std::memory_order_relaxed);
-  if (once_a_second != nullptr && since_start_ns >= next_second_ns_) {
-    next_second_ns_ = since_start_ns + seconds(1);
-    once_a_second();
-  }
   look_after_guest();
   const std::chrono::nanoseconds since_start(since_start_ns);
   if (options_.delay.count() > 0 && since_start >= options_.delay &&

@@ -50,8 +50,9 @@ class Recorder {
   NvtxObserver& nvtx() { return nvtx_; }
   ApiObserver& api() { return api_; }
 
-  // Called about once a second while this process is recorded, on the recorder's own thread.
-  void set_once_a_second(void (*function)()) noexcept { once_a_second_.store(function, std::memory_order_relaxed); }
+  // A function to be called at each start of a recording and whenever libraries were loaded, on a thread that may enter
+  // the loader. Before start().
+  void set_library_look(void (*look)()) noexcept { collector_.set_library_look(look); }
 
   // Another profiler of this process, whose calls of CUPTI come here (cupti_slots.h). First: whether it uses the CUPTI
   // that the recorder has loaded.
@@ -135,8 +136,6 @@ class Recorder {
   std::atomic<bool> listens_to_nvtx_{false};
   std::atomic<bool> is_loaded_late_{false};
   bool may_disable_kernels_ = true;
-  std::atomic<void (*)()> once_a_second_{nullptr};
-  std::int64_t next_second_ns_ = 0;  // since the start
   Options options_;
   std::string file_;
   pid_t process_ = 0;  // that is being recorded

@@ -2,6 +2,7 @@
 //
 // Compiled twice: FAKE_CUPTI_OLD leaves out what a library of the CUDA 11 days does not have.
 #include <cupti.h>
+#include <dlfcn.h>
 
 #include <chrono>
 #include <cstddef>
@@ -36,11 +37,17 @@ std::atomic<std::uint64_t> question_count{0};
 std::atomic<std::uint64_t> kinds_left_count{0};
 std::atomic<std::uint64_t> buffers_left_count{0};
 
+// What watches the loader meanwhile (loader_watch.cpp), if the process has it.
+auto* const watch_callback = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "loader_watch_callback"));
+
 void tell(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   const CUpti_Subscriber_st* told = subscriber.load(std::memory_order_acquire);
   if (told == nullptr || !enabled_callbacks[domain][id].load(std::memory_order_relaxed)) return;
   callback_count.fetch_add(1, std::memory_order_relaxed);
+  if (watch_callback != nullptr) watch_callback(1);
+  if (script().enters_loader) dlsym(RTLD_DEFAULT, "getpid");
   told->callback(told->userdata, domain, id, data);
+  if (watch_callback != nullptr) watch_callback(-1);
 }
 
 // The caller has asked what a device or a stream is called.

@@ -40,6 +40,7 @@ struct Script {
   std::uint64_t question_ms = 0;
   bool is_per_thread = false;
   bool keeps_buffers = false;
+  bool enters_loader = false;
   std::optional<std::uint64_t> tsc_after;
   bool has_raw_clock = false;
   std::string report;

@@ -94,6 +94,7 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   batch_.restart();
   memory_watch_.restart();
   links_.restart();
+  link_gaps_.restart();
   traffic_.restart();
   watched_devices_ = 0;
   has_traffic_ = options.has_link_traffic;
@@ -139,6 +140,9 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   cupti_->get_version(&version);
   decoder_.restart(cupti_, version, first_clock_);
   notes_heard_calls_ = version == cuda::kVersionOfCuda130;
+  driver_.reset();
+  if (const auto driver = cuda::find_loaded_driver()) driver_ = *driver;
+  libraries_.start();
   begin_segment();
   note_memory(0, false);
   write();
@@ -153,6 +157,7 @@ bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata
   const int failure = start_own_thread("turnpike", body, this);
   if (failure != 0) {
     is_done_.set();
+    libraries_.end();
     from_.estate.close();
     writer_.close();
     if (ring_.is_on()) unlink(ring_.segment_path().c_str());
@@ -209,6 +214,7 @@ void Collector::run() noexcept {
     } catch (...) {
     }
   }
+  libraries_.end();
   from_.estate.close();
   ring_.close();
   writer_.close();
@@ -263,6 +269,7 @@ void Collector::turn(bool is_last, bool must_flush) {
   listen_for_device(since_start, collect_activities() || has_activities || is_aside || was_aside_);
   was_aside_ = is_aside;
   if (!are_devices_described_ && !batch_.is_empty()) describe_devices();
+  ask_for_gaps();
   note_memory(since_start, is_last);
   note_traffic(is_last);
   write();
@@ -273,7 +280,7 @@ void Collector::turn(bool is_last, bool must_flush) {
   if (!is_last) look_for_room(since_start);
   write_losses();
   if (is_last) {
-    add_versions(metadata_, cupti_);
+    add_library_versions(metadata_);
     note_links(true);
     put_self_time(metadata_);
     cpu_use_.put(metadata_);
@@ -404,7 +411,7 @@ bool Collector::collect_activities() {
 // Late, because inside cuInit, where recording starts, the driver cannot be asked yet.
 void Collector::describe_devices() {
   are_devices_described_ = true;
-  const auto driver = cuda::find_loaded_driver();
+  const std::optional<cuda::Driver>& driver = driver_;
   int count = 0;
   if (!driver || driver->device_get_count(&count) != 0) return;
   for (int ordinal = 0; ordinal < count; ++ordinal) {
@@ -433,14 +440,23 @@ void Collector::describe_devices() {
   }
 }
 
-// A read costs some system calls for each GPU whose link has not been seen at its best. NVML, which takes long to
-// start, is asked when nobody waits for a buffer any more.
+// NVML is asked when there were copies, which keep the generation of the link up.
+void Collector::ask_for_gaps() {
+  if (batch_.counts().copies > 0 && links_.has_gaps()) link_gaps_.ask(links_);
+}
+
+// What came since the start.
+void Collector::add_library_versions(Metadata& metadata) const {
+  for (const auto& [key, version] : libraries_.versions()) metadata[key] = version;
+}
+
+// A read costs some system calls for each GPU whose link has not been seen at its best.
 void Collector::note_links(bool is_last) {
   const std::uint64_t copies = batch_.counts().copies;
   const bool has_copied = copies > copies_at_last_read_;
   copies_at_last_read_ = copies;
   links_.read(has_copied);
-  if (is_last && links_.has_gaps() && copies > 0) links_.fill_gaps(cuda::load_nvml());
+  if (is_last) link_gaps_.fill(links_);
   Metadata noted = metadata_;
   links_.put(noted);
   traffic_.put(noted);
@@ -620,7 +636,7 @@ void Collector::look_for_reasons_to_keep() {
 void Collector::keep_run(std::uint64_t number, const std::string& reason) {
   no_trigger_until_ns_ = monotonic_ns() + last_ns_;
   Metadata metadata = metadata_;
-  add_versions(metadata, cupti_);
+  add_library_versions(metadata);
   put_self_time(metadata);
   cpu_use_.put(metadata);
   if (!reason.empty()) metadata[trace::kKeptMetadata] = reason;

@@ -12,10 +12,13 @@
 
 #include "base/self_time.h"
 #include "cuda/cupti.h"
+#include "cuda/driver.h"
 #include "record/collect/activity_decoder.h"
 #include "record/collect/activity_pool.h"
 #include "record/collect/cpu_use.h"
 #include "record/collect/host_nodes.h"
+#include "record/collect/library_watch.h"
+#include "record/collect/link_gaps.h"
 #include "record/collect/link_traffic.h"
 #include "record/collect/link_watch.h"
 #include "record/collect/live_page_writer.h"
@@ -84,6 +87,8 @@ class Collector {
 
   const std::string& path() const { return path_; }
   TurnpikeStatus status() const;
+  // One more look of the library watch. Before start().
+  void set_library_look(void (*look)()) noexcept { libraries_.set_look(look); }
   // Called on the collector's thread at its regular turns, with the time since the start.
   using Tick = void (*)(std::int64_t since_start_ns);
   void set_tick(Tick tick) { tick_ = tick; }
@@ -107,6 +112,8 @@ class Collector {
   void listen_for_device(std::int64_t since_start_ns, bool has_activities);
   void describe_devices();
   void note_links(bool is_last);
+  void ask_for_gaps();
+  void add_library_versions(Metadata& metadata) const;
   void watch_traffic();
   void note_traffic(bool is_last);
   void note_memory(std::int64_t since_start_ns, bool is_last);
@@ -167,7 +174,10 @@ class Collector {
   OnFull on_full_ = nullptr;
   RecordBatch batch_;
   MemoryWatch memory_watch_;
+  LibraryWatch libraries_;
+  std::optional<cuda::Driver> driver_;
   LinkWatch links_;
+  LinkGaps link_gaps_;
   LivePageWriter live_;
   LinkTraffic traffic_;
   std::uint64_t watched_devices_ = 0;  // whose traffic is counted

@@ -130,6 +130,13 @@ void LinkWatch::fill_gaps(const Result<cuda::Nvml>& nvml) {
   if (is_up) nvml->shutdown();
 }
 
+void LinkWatch::fill_gaps_from(const LinkWatch& other) {
+  for (auto& [device, state] : links_) {
+    const auto filled = other.links_.find(device);
+    if (!state.why_not.empty() && filled != other.links_.end()) state = filled->second;
+  }
+}
+
 void LinkWatch::put(Metadata& metadata) const {
   for (const auto& [device, state] : links_) {
     std::string& text = metadata["link." + std::to_string(device)];

@@ -33,6 +33,8 @@ class LinkWatch {
   // Asks NVML for what the system does not show, as in some containers. Takes tens of milliseconds. For
   // a program that has copied and still holds its GPU, which keeps the generation up.
   void fill_gaps(const Result<cuda::Nvml>& nvml);
+  // Of the links with gaps takes what `other` knows.
+  void fill_gaps_from(const LinkWatch& other);
   // The keys `link.N`.
   void put(Metadata& metadata) const;
 

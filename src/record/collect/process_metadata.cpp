@@ -5,12 +5,14 @@
 #include <link.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "base/file_text.h"
+#include "base/loaded_modules.h"
 #include "cuda/driver.h"
 #include "record/collect/surroundings.h"
 #include "record/stacks/python_runtime.h"
@@ -68,17 +70,25 @@ std::string job_id() {
   return of_torchrun == "none" ? std::string() : of_torchrun;  // what torchrun says without --rdzv-id
 }
 
+// The folder of PyTorch's libraries. A walk allocates no memory.
+struct Folder {
+  char path[PATH_MAX] = "";
+};
+
 int note_torch(dl_phdr_info* info, std::size_t, void* user) {
   const char* name = info->dlpi_name == nullptr ? nullptr : std::strrchr(info->dlpi_name, '/');
   if (name == nullptr || std::strcmp(name, "/libtorch_cpu.so") != 0) return 0;
-  static_cast<std::string*>(user)->assign(info->dlpi_name, name);
+  const auto length = static_cast<std::size_t>(name - info->dlpi_name);
+  auto& folder = *static_cast<Folder*>(user);
+  if (length < sizeof folder.path) std::memcpy(folder.path, info->dlpi_name, length);
   return 1;
 }
 
 // From torch/version.py, which stands beside torch/lib: asking Python would need the GIL.
 std::string torch_version() {
-  std::string library_directory;
-  dl_iterate_phdr(note_torch, &library_directory);
+  Folder folder;
+  for_each_module(note_torch, &folder);
+  const std::string library_directory(folder.path);
   if (library_directory.empty()) return {};
   const std::string text = file_text(library_directory + "/../version.py");
   const auto start = text.find("__version__ = '");
@@ -105,17 +115,22 @@ std::string cuda_version(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-std::string runtime_version() {
+// Asked once. The handle is never closed: the last one to be closed would run the runtime's destructors on this thread.
+int ask_runtime() {
   for (const char* name : {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"}) {
     void* runtime = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
     if (runtime == nullptr) continue;
     const auto get = reinterpret_cast<int (*)(int*)>(dlsym(runtime, "cudaRuntimeGetVersion"));
     int version = 0;
-    if (get != nullptr) get(&version);
-    dlclose(runtime);
-    if (version > 0) return cuda_version(version);
+    if (get != nullptr && get(&version) == 0 && version > 0) return version;
   }
-  return {};
+  return 0;
+}
+
+std::string runtime_version() {
+  static std::atomic<int> known{0};
+  if (known == 0) known = ask_runtime();
+  return known == 0 ? std::string() : cuda_version(known);
 }
 
 void put(Metadata& metadata, const char* key, std::string value) {

@@ -15,7 +15,7 @@ using Metadata = std::map<std::string, std::string>;
 
 // Everything that is known without CUPTI. Reads /proc and the environment; never runs Python code.
 Metadata describe_process(const Options& options);
-// The versions of what is loaded by now; call it again later, more may be.
+// The versions of what is loaded by now; call it again later, more may be. It enters the loader.
 void add_versions(Metadata& metadata, const cuda::Cupti* cupti);
 
 // As the payload of a kMetadata chunk.

@@ -24,6 +24,13 @@ bool overlap(const PendingDownload& download, std::uint64_t address, std::uint64
 
 }  // namespace
 
+void ContentObserver::configure(const Options& options) {
+  is_verifying_.store(options.is_content_verified, std::memory_order_relaxed);
+  note_host_memory_changed();  // while nobody listened
+  const auto driver = cuda::find_loaded_driver();
+  if (driver) pointer_attribute_.store(driver->pointer_get_attribute, std::memory_order_release);
+}
+
 void ContentObserver::on_copy(ThreadBuffer& buffer, const cuda::CallArguments& arguments, const trace::CallRecord& call,
                               void* stream) noexcept {
   const bool is_upload = arguments.host_side == HostSide::kSource;
@@ -63,17 +70,8 @@ HostMemory ContentObserver::memory_at(ThreadBuffer& buffer, std::uint64_t addres
   const std::uint32_t age = memory_age_.load(std::memory_order_acquire);
   const HostMemory known = buffer.host_memory.find(address, age);
   if (known != HostMemory::kUnknown) return known;
-  PointerAttribute ask = pointer_attribute_.load(std::memory_order_acquire);
-  if (ask == nullptr) {
-    try {
-      const auto driver = cuda::find_loaded_driver();
-      if (!driver) return HostMemory::kUnknown;
-      ask = driver->pointer_get_attribute;
-    } catch (...) {  // no memory for the message of an error
-      return HostMemory::kUnknown;
-    }
-    pointer_attribute_.store(ask, std::memory_order_release);
-  }
+  const PointerAttribute ask = pointer_attribute_.load(std::memory_order_acquire);
+  if (ask == nullptr) return HostMemory::kUnknown;
   unsigned int is_managed = 0;
   HostMemory memory = HostMemory::kPageable;  // the driver does not know it: plain memory
   std::uint64_t start = address;

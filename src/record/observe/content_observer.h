@@ -24,10 +24,8 @@ class ContentObserver {
  public:
   explicit ContentObserver(ThreadHandover& handover) : handover_(handover) {}
 
-  void configure(const Options& options) noexcept {
-    is_verifying_.store(options.is_content_verified, std::memory_order_relaxed);
-    note_host_memory_changed();  // while nobody listened
-  }
+  // At the start of a recording. Looks up the driver's function, which enters the loader. Throws std::bad_alloc.
+  void configure(const Options& options);
 
   // On the calling thread, at the exit of a call that succeeded and was not captured. `stream`: as the call was given
   // it, the thread's own default stream told from the legacy one.

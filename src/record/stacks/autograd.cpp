@@ -12,6 +12,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/loaded_modules.h"
 #include "base/own_descriptor.h"
 
 namespace turnpike::record {
@@ -21,7 +22,6 @@ namespace {
 // first own member, in every 2.x so far (torch/csrc/autograd/function.h, "protected: uint64_t sequence_nr_").
 constexpr std::size_t kNodeSequence = 24;
 constexpr char kUnderstoodMajor = '2';
-constexpr std::uint32_t kCallsBetweenLooks = 256;
 
 struct Autograd {
   std::uint64_t (*next_sequence)();         // at::sequence_number::peek
@@ -30,7 +30,6 @@ struct Autograd {
 Autograd g_autograd;  // written by the one thread that set kLooking, before kFound
 enum State : int { kNone, kLooking, kFound, kNotUsable };
 std::atomic<int> g_state{kNone};
-thread_local std::uint32_t t_call_count;
 
 struct Path {
   char text[PATH_MAX];
@@ -75,7 +74,7 @@ bool is_understood(std::string_view library) noexcept {
 
 int look() noexcept {
   Path library;
-  if (dl_iterate_phdr(find_libtorch, &library) == 0) return kNone;
+  if (for_each_module(find_libtorch, &library) == 0) return kNone;
   if (!is_understood(library.text)) return kNotUsable;
   // Python loads PyTorch RTLD_LOCAL: its symbols are found only through its own handle.
   void* handle = dlopen(library.text, RTLD_LAZY | RTLD_NOLOAD);
@@ -89,20 +88,17 @@ int look() noexcept {
   return kNotUsable;
 }
 
-bool is_found() noexcept {
-  if (g_state.load(std::memory_order_acquire) == kFound) return true;
-  if (t_call_count++ % kCallsBetweenLooks != 0) return false;
+}  // namespace
+
+void find_autograd() noexcept {
   int state = kNone;
   if (g_state.compare_exchange_strong(state, kLooking, std::memory_order_acquire)) {
     g_state.store(look(), std::memory_order_release);
   }
-  return g_state.load(std::memory_order_acquire) == kFound;
 }
 
-}  // namespace
-
 AutogradMark autograd_mark() noexcept {
-  if (!is_found()) return {trace::AutogradRole::kUnknown, 0};
+  if (g_state.load(std::memory_order_acquire) != kFound) return {trace::AutogradRole::kUnknown, 0};
   if (const std::shared_ptr<void> node = g_autograd.current_node()) {
     std::uint64_t sequence = 0;
     std::memcpy(&sequence, static_cast<const char*>(node.get()) + kNodeSequence, sizeof sequence);

@@ -14,8 +14,12 @@ struct AutogradMark {
   std::uint64_t sequence;
 };
 
-// Any thread, any time; kUnknown without PyTorch and with versions of it whose structures are not known here. PyTorch
-// may be loaded after CUDA: as long as it is not there, every 256th call of a thread looks for it.
+// Looks for PyTorch, which a program may load at any time; not again once it is found. It enters the loader. Any
+// thread.
+void find_autograd() noexcept;
+
+// Any thread, any time; kUnknown as long as find_autograd() has found no PyTorch, and with versions of it whose
+// structures are not known here.
 AutogradMark autograd_mark() noexcept;
 
 }  // namespace turnpike::record

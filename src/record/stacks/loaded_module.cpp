@@ -8,8 +8,8 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
-#include <new>
 
+#include "base/loaded_modules.h"
 #include "record/stacks/mix.h"
 
 namespace turnpike::record {
@@ -18,10 +18,10 @@ namespace {
 struct Search {
   std::uintptr_t address;
   LoadedModule* module;
-  bool is_out_of_memory;
+  char path[PATH_MAX];
 };
 
-// Returns 1, which ends the search, for the module that holds the address. Nothing may be thrown through the loader.
+// Returns 1, which ends the search, for the module that holds the address.
 int look_at(dl_phdr_info* info, std::size_t, void* data) noexcept {
   auto& search = *static_cast<Search*>(data);
   LoadedModule& module = *search.module;
@@ -43,16 +43,9 @@ int look_at(dl_phdr_info* info, std::size_t, void* data) noexcept {
   }
   if (module.begin == 0) return 0;
   module.segments_hash = hash_segments(info->dlpi_phdr, info->dlpi_phnum);
-  try {
-    module.path = info->dlpi_name;
-  } catch (const std::bad_alloc&) {
-    search.is_out_of_memory = true;
-  }
-  return 1;
-}
-
-int read_unloads(dl_phdr_info* info, std::size_t, void* data) noexcept {
-  *static_cast<std::uint64_t*>(data) = info->dlpi_subs;
+  const std::size_t length = strnlen(info->dlpi_name, sizeof search.path - 1);
+  std::memcpy(search.path, info->dlpi_name, length);
+  search.path[length] = '\0';
   return 1;
 }
 
@@ -70,16 +63,16 @@ std::uint64_t hash_segments(const void* headers, std::size_t count) noexcept {
 }
 
 bool find_module(std::uintptr_t address, LoadedModule& module) {
-  Search search{address, &module, false};
-  if (dl_iterate_phdr(look_at, &search) == 0) return false;
-  if (search.is_out_of_memory) throw std::bad_alloc();
+  Search search;
+  search.address = address;
+  search.module = &module;
+  if (for_each_module(look_at, &search) == 0) return false;
+  module.path = search.path;
   return true;
 }
 
 std::uint64_t unload_count() noexcept {
-  std::uint64_t count = 0;
-  dl_iterate_phdr(read_unloads, &count);
-  return count;
+  return load_counts().unloads;
 }
 
 std::string file_of(const LoadedModule& module) {

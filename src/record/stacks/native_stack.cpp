@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <new>
@@ -47,12 +48,15 @@ struct Memos {
 };
 thread_local Memos t_memos;
 
+// glibc's variable. Found early, because callbacks do not enter the loader.
+std::atomic<void* const*> g_stack_end{nullptr};
+
 // For the main thread glibc reads them in /proc, which a sandbox may lack. Its frames begin right below where the
 // kernel put the arguments, and go as far down as the kernel lets the stack grow.
 void find_main_bounds(ThreadBounds& bounds) noexcept {
   constexpr rlim_t kMost = 128 << 20;  // what the kernel leaves free below a stack without a limit
   rlimit limit{};
-  const auto* end = static_cast<void* const*>(dlsym(RTLD_DEFAULT, "__libc_stack_end"));
+  const auto* end = g_stack_end.load(std::memory_order_relaxed);
   if (end == nullptr || syscall(SYS_gettid) != getpid() || getrlimit(RLIMIT_STACK, &limit) != 0) return;
   bounds.high = reinterpret_cast<std::uintptr_t>(*end);
   bounds.low = bounds.high - std::min(limit.rlim_cur, kMost);
@@ -155,6 +159,7 @@ struct UnwindTable::Cursor {
 
 UnwindTable::UnwindTable(Omit omit) noexcept : rules_(kRuleSetsLog2), omit_(omit) {
   generation_.store(unload_count(), std::memory_order_release);
+  g_stack_end.store(static_cast<void* const*>(dlsym(RTLD_DEFAULT, "__libc_stack_end")), std::memory_order_relaxed);
 }
 
 void UnwindTable::notice_unloads() noexcept {

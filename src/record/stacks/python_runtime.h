@@ -33,8 +33,7 @@ inline bool is_ending(const PythonRuntime& python) noexcept {
 
 // nullptr while this process has no CPython, and for good when it has one whose structures are not known here (other
 // versions, free-threaded and Py_TRACE_REFS builds). A program may load Python after CUDA, so as long as none was found
-// every call looks again: callers space their calls. A libpython that a host loaded RTLD_LOCAL is not found. Any
-// thread.
+// every call looks again. A libpython that a host loaded RTLD_LOCAL is not found. It enters the loader. Any thread.
 const PythonRuntime* find_python() noexcept;
 
 // What find_python() last found, without looking.

@@ -20,11 +20,9 @@ namespace {
 constexpr std::size_t kMaxStacks = 128 * 1024;
 // 65536 walks. One that is forgotten is entered again under its old number.
 constexpr std::size_t kNumberSetsLog2 = 14;
-constexpr std::uint32_t kCapturesBetweenLooks = 256;
 
 struct ThreadState {
   bool is_inside;
-  std::uint32_t capture_count;
 };
 thread_local ThreadState t_state;
 
@@ -74,10 +72,7 @@ std::uint32_t StackTable::capture() noexcept {
     return trace::kNoId;
   }
   const Inside inside(thread);
-  if (known_python() == nullptr) {
-    if (thread.capture_count++ % kCapturesBetweenLooks == 0) find_python();
-    if (unknown_python() != nullptr) count(without_python_);
-  }
+  if (unknown_python() != nullptr) count(without_python_);
   // Until the stack is entered, which reads the names of its frames.
   const PythonStays stays(!is_main_thread());
   PythonStack python;

@@ -17,6 +17,7 @@
 
 #include "record/stacks/autograd.h"
 #include "record/stacks/python_end.h"
+#include "record/stacks/python_runtime.h"
 #include "record/stacks/python_sampler.h"
 #include "record/stacks/stack_table.h"
 #include "record/stacks/string_table.h"
@@ -105,6 +106,12 @@ extern "C" ssize_t process_vm_readv(pid_t pid, const iovec* to, unsigned long to
 }
 
 #define PROBE extern "C" __attribute__((visibility("default"), noinline))
+
+// As the recorder does where a recording starts, and when libraries were loaded.
+PROBE [[gnu::constructor]] void probe_find() {
+  turnpike::record::find_python();
+  turnpike::record::find_autograd();
+}
 
 PROBE std::uint32_t probe_capture() {
   const std::uint32_t id = stacks().capture();
@@ -196,6 +203,7 @@ PROBE int probe_python_stays() {
 }
 
 PROBE int probe_autograd(std::uint64_t* sequence) {
+  turnpike::record::find_autograd();
   const auto mark = turnpike::record::autograd_mark();
   *sequence = mark.sequence;
   return static_cast<int>(mark.role);

@@ -52,6 +52,8 @@ constexpr Scenario kScenarios[] = {
     {"ranges_after_stop", victim::ranges_after_stop},
     {"bad_session", victim::bad_session},
     {"session_at_exit", victim::session_at_exit},
+    {"constructor_waits", victim::constructor_waits},
+    {"loads_and_unloads", victim::loads_and_unloads},
     {"sandboxed", victim::sandboxed},
 };
 

@@ -50,6 +50,9 @@ int sessions_amid(Arguments arguments);      // LIBRARY RUN...: starts and stops
 int ranges_after_stop(Arguments arguments);  // LIBRARY RUN: stops its recording, and makes ranges around another one
 int session_at_exit(Arguments arguments);    // LIBRARY RUN: recorded until it exits; then says what the recorder says
 int bad_session(Arguments arguments);        // LIBRARY: what turnpike_start and turnpike_stop say when they must refuse
-int sandboxed(Arguments arguments);          // PROGRAM ARGUMENTS: becomes it, where process_vm_readv is forbidden
+int constructor_waits(Arguments arguments);  // LIBRARY: loads it; its constructor waits for copies
+// SECONDS LIBRARY...: threads that load and unload them, while others copy
+int loads_and_unloads(Arguments arguments);
+int sandboxed(Arguments arguments);  // PROGRAM ARGUMENTS: becomes it, where process_vm_readv is forbidden
 
 }  // namespace victim

@@ -1,7 +1,8 @@
-"""The command `turnpike` and `python -m turnpike`: both become the native executable that the wheel carries.
+"""`python -m turnpike`, which becomes the native executable that the wheel carries.
 
-Except for the experiments that move tensors, which need the user's PyTorch, files of Arrow and Parquet, which need
-pyarrow, and `turnpike fleet`, which needs DuckDB: they run in this interpreter.
+The command `turnpike` (src/cli/launcher.cpp) does so without Python, except for `bench`, `export` and `fleet`, for
+which it comes here, too: Python itself moves tensors for the experiments, which needs the user's PyTorch, writes files
+of Arrow and Parquet with pyarrow, and runs `turnpike fleet` with DuckDB.
 """
 
 import os

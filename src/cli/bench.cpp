@@ -21,8 +21,8 @@ void add_bench_link(Command bench, int& status) {
   link.callback([options, &status] { status = bench_link(*options); });
 }
 
-// Moves tensors, so it is Python's (python/turnpike/_bench, which holds the same names): the console script runs these
-// itself, and this program only when it was started without Python.
+// Moves tensors, so it is Python's (python/turnpike/_bench, which holds the same names): the command in bin/ starts
+// Python for these, and this program only where there is none.
 struct TensorExperiment {
   const char* name;
   const char* about;

@@ -26,6 +26,11 @@ def turnpike():
 
 
 @pytest.fixture(scope="session")
+def launcher():
+    return built("src/cli/launcher/turnpike")
+
+
+@pytest.fixture(scope="session")
 def fake_recorder():
     return built("tests/cli/libturnpike_fake_recorder.so")
 

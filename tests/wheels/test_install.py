@@ -66,6 +66,31 @@ def test_command_and_package_report_the_same(installed, recordings):
         assert json.loads(output(installed, "-c", program)) == json.loads(printed)
 
 
+def test_the_command_is_no_script_and_runs_its_parts_in_python(installed):
+    command = installed.with_name("turnpike")
+    assert command.read_bytes().startswith(b"\x7fELF")
+    version = wheels("x86_64")[0].version
+    for printed in (output(command, "--version"), output(installed, "-m", "turnpike", "--version")):
+        assert printed == f"turnpike {version}\n"
+    assert "--quick" in output(command, "bench", "to", "--help")
+
+
+@pytest.mark.parametrize("place", ["--target", "--user", "--prefix"])
+def test_the_command_finds_its_package_wherever_pip_puts_both(place, tmp_path):
+    python = interpreter("3.12")
+    if python is None:
+        pytest.skip("no CPython 3.12 here")
+    where = [place] if place == "--user" else [place, tmp_path]
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", "--ignore-installed"]
+    environment = {**os.environ, "PYTHONUSERBASE": str(tmp_path), "PIP_BREAK_SYSTEM_PACKAGES": "1"}
+    environment.pop("PYTHONPATH", None)
+    output(*pip, "--find-links", FOLDER, *where, "turnpike-gpu", env=environment)
+    command = tmp_path / "bin" / "turnpike"
+    environment["PATH"] = f"{pathlib.Path(python).parent}:/usr/bin:/bin"
+    assert output(command, "--version", env=environment).startswith("turnpike ")
+    assert "--quick" in output(command, "bench", "to", "--help", env=environment)
+
+
 def test_free_threaded_build_is_told_what_is_missing(tmp_path):
     """pip takes the wheel for such a build; the import, which finds no extension, says what to do."""
     pip = [

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "seeds.h"
 #include "simulated/allocator.h"
 #include "simulated/simulation.h"
+#include "stress.h"
 
 namespace turnpike::move {
 
@@ -69,14 +71,28 @@ class EngineRun {
 // One transfer of a random kind, checked in its stream or on the host. Safe from any thread.
 void transfer_something(EngineRun& run, simulated::Random& random, int device, Stream stream);
 
+template <typename Body>
+void run_under_seed(std::uint64_t seed, const Body& body, const simulated::Options& options = {}) {
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  EngineRun run(seed, options);
+  body(run);
+  run.end();
+}
+
 // Runs the body under each seed, and stops at the first that fails.
 template <typename Body>
 void for_each_seed(const Body& body, const simulated::Options& options = {}) {
-  for (std::uint64_t seed = 0; seed < seeds() && !::testing::Test::HasFailure(); ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    EngineRun run(seed, options);
-    body(run);
-    run.end();
+  for (std::uint64_t seed = 0; seed < seeds() && !::testing::Test::HasFailure(); ++seed)
+    run_under_seed(seed, body, options);
+}
+
+// The same, and goes on with other seeds until the time of a stress test is over.
+template <typename Body>
+void for_many_seeds(const Body& body) {
+  const auto end = end_of_stress();
+  for (std::uint64_t seed = 0; seed < seeds() || std::chrono::steady_clock::now() < end; ++seed) {
+    run_under_seed(seed, body);
+    if (::testing::Test::HasFailure()) return;
   }
 }
 

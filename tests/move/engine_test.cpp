@@ -78,8 +78,8 @@ TEST(Engine, RefusesAStreamThatIsCaptured) {
   run.end();
 }
 
-TEST(Engine, ServesManyThreadsAtOnce) {
-  for_each_seed([](EngineRun& run) {
+TEST(StressEngine, ServesManyThreadsAtOnce) {
+  for_many_seeds([](EngineRun& run) {
     std::vector<std::thread> threads;
     for (std::size_t i = run.random.between(2, 4); i > 0; --i) {
       const int device = static_cast<int>(run.random.below(2));
@@ -114,8 +114,8 @@ TEST(Engine, GoesOnWithOtherSettings) {
   });
 }
 
-TEST(Engine, GoesOnWithOtherSettingsWhileOthersTransfer) {
-  for_each_seed([](EngineRun& run) {
+TEST(StressEngine, GoesOnWithOtherSettingsWhileOthersTransfer) {
+  for_many_seeds([](EngineRun& run) {
     run.settings.pinned_bytes = std::size_t{32768} * 8;  // the most of some_settings()
     std::vector<std::thread> threads;
     for (int i = 0; i < 2; ++i) {

@@ -49,13 +49,77 @@ def test_what_failed_in_company_is_tried_again_alone(script, tmp_path):
         '<testcase classname="Engine" name="Asks" status="run" result="skipped">'
         '<skipped message="a_test.cpp:3&#x0A;there is no GPU"/></testcase></testsuite></testsuites>'
     )
-    counts, done = script.counts_of_shard(junit)
-    assert (counts.passed, counts.failed, counts.skipped) == (1, 0, 1)
-    assert done == {"Engine.Starts", "Engine.Asks"}
+    tried = script.tried_in_shard(junit, script.Outcome(False, "no"))
+    assert (tried.counts.passed, tried.counts.failed, tried.counts.skipped) == (1, 0, 1)
+    assert tried.done == {"Engine.Starts", "Engine.Asks"}
+    assert tried.failed == {"Engine.Stops": "no", "Engine.Waits": "skipped: no time"} and not tried.ended_early
 
 
 def test_without_a_file_all_are_tried_again(script, tmp_path):
-    assert script.counts_of_shard(tmp_path / "none.xml") == (script.Counts(), set())
+    tried = script.tried_in_shard(tmp_path / "none.xml", script.Outcome(False, "Segmentation fault"))
+    assert tried == script.Tried(ended_early="Segmentation fault")
+
+
+# A program of GoogleTest as scripts/test starts it: Luck.Once fails at its first start, Luck.Never at each; where
+# Luck.Dies is among several, it ends the process. ctest starts one test, by its filter.
+PROGRAM = """#!{python}
+import os, pathlib, sys
+given = dict(word.removeprefix("--").split("=", 1) for word in sys.argv[1:] if "=" in word)
+tests = [given["gtest_filter"]] if "gtest_filter" in given else {tests}
+mark = pathlib.Path({folder!r}, "started")
+failed = [test for test in tests if test == "Luck.Never" or (test == "Luck.Once" and not mark.exists())]
+mark.touch()
+if "Luck.Dies" in tests and len(tests) > 1:
+    print("Fatal: error: it died")
+    os._exit(139)
+if "gtest_output" in given:
+    cases = [
+        "<testcase classname='Luck' name='%s' status='run' result='completed'>%s</testcase>"
+        % (test.partition(".")[2], "<failure message='a_test.cpp:7: unlucky'/>" if test in failed else "")
+        for test in tests
+    ]
+    pathlib.Path(given["gtest_output"].removeprefix("xml:")).write_text("<a><b>%s</b></a>" % "".join(cases))
+print("a_test.cpp:9: Failure" if failed else "fine")
+sys.exit(bool(failed))
+"""
+
+
+@pytest.fixture
+def ctest(script, tmp_path, monkeypatch):
+    """scripts/test's ctest() on a folder in which such a program has the given tests."""
+    monkeypatch.setattr(script, "RESULTS", tmp_path)
+
+    def ctest(*tests):
+        program = tmp_path / "luck_test"
+        program.write_text(PROGRAM.format(python=sys.executable, tests=list(tests), folder=str(tmp_path)))
+        program.chmod(0o755)
+        lines = [
+            f'add_test({test} "{program}" "--gtest_filter={test}")\n'
+            f'set_tests_properties({test} PROPERTIES WORKING_DIRECTORY "{tmp_path}")\n'
+            for test in tests
+        ]
+        (tmp_path / "CTestTestfile.cmake").write_text("".join(lines))
+        return script.ctest(tmp_path, "luck")
+
+    return ctest
+
+
+def test_a_test_that_passes_only_at_its_second_try_is_named_and_fails(ctest):
+    counts = ctest("Luck.Always", "Luck.Once")
+    assert (counts.passed, counts.failed, counts.skipped) == (1, 1, 0)
+    assert counts.failures == ["Luck.Once: flaky: passed only when tried again; at first: a_test.cpp:7: unlucky"]
+
+
+def test_a_test_that_fails_twice_is_one_failure(ctest):
+    counts = ctest("Luck.Always", "Luck.Never")
+    assert (counts.passed, counts.failed) == (1, 1)
+    assert counts.failures[0].startswith("Luck.Never: ") and "flaky" not in counts.failures[0]
+
+
+def test_a_process_that_dies_fails_although_its_tests_pass_one_by_one(ctest):
+    counts = ctest("Luck.Always", "Luck.Dies")
+    assert (counts.passed, counts.failed) == (2, 1)
+    assert counts.failures == ["luck_test-0: its process ended early: Fatal: error: it died"]
 
 
 def test_only_what_no_shard_has_done_is_left(script):
@@ -81,7 +145,7 @@ def test_every_slow_test_is_there(script):
 def test_a_program_runs_in_shards_of_its_tests(script):
     def test(program, name):
         place = {"name": "WORKING_DIRECTORY", "value": "/there"}
-        return {"name": name, "command": [program, f"--gtest_filter={name}"], "properties": [place]}
+        return {"name": name, "command": [str(program), f"--gtest_filter={name}"], "properties": [place]}
 
     tests = [test("/b/small", "A.B"), {"name": "Other", "command": ["/usr/bin/cmake"]}]
     tests += [test("/b/large", f"C.{number}") for number in range(script.TESTS_OF_A_SHARD + 1)]
@@ -267,7 +331,8 @@ def test_builds_are_done_beside_others_and_told_with_their_suites(script, monkey
 
 
 def test_a_suite_by_itself_builds_by_itself(script, monkeypatch, tmp_path):
-    monkeypatch.setattr(script, "build_preset", lambda name: script.Outcome(os.nice(0) == 0, "at low priority"))
+    own = os.getpid()
+    monkeypatch.setattr(script, "build_preset", lambda name: script.Outcome(os.getpid() == own, "in another process"))
     monkeypatch.setattr(script, "ctest", lambda *arguments: script.one("A.B", script.Outcome(True)))
     assert run_suites(script, monkeypatch, tmp_path, {"asan": script.suite_asan}) == 0
 
@@ -335,3 +400,82 @@ def test_the_end_of_the_log_stays_short(script, monkeypatch, tmp_path, capsys):
     assert last[0].startswith("FAILED release: test 0: xxx")
     assert max(map(len, last)) < 300
     assert last[-2:] == ["FAILED release: and 60 more", "0 passed, 100 failed, 0 skipped"]
+
+
+def test_a_build_beside_others_serves_two_suites_and_is_told_once(script, monkeypatch, tmp_path, capfd):
+    def build_preset(name):
+        print(f"building {name}")
+        return script.Outcome(True)
+
+    def two():
+        "Two suites."
+        return script.one("first", script.built_preset("asan")) + script.one("second", script.built_preset("asan"))
+
+    monkeypatch.setattr(script, "build_preset", build_preset)
+    monkeypatch.setattr(script, "PRESETS_OF_SUITES", {"asan": "all"})
+    assert run_suites(script, monkeypatch, tmp_path, {"asan": two, "other": lambda: script.Counts(passed=1)}) == 0
+    assert capfd.readouterr().out.count("building asan") == 1
+
+
+# A program with a test that passes if it is given its time.
+STRESSED = """#!{python}
+import os, pathlib, sys
+given = dict(word.removeprefix("--").split("=", 1) for word in sys.argv[1:] if "=" in word)
+failed = "" if os.environ.get("TURNPIKE_STRESS_SECONDS") == "{seconds}" else "<failure message='not its time'/>"
+case = "<testcase classname='StressOne' name='Holds' status='run' result='completed'>%s</testcase>" % failed
+pathlib.Path(given["gtest_output"].removeprefix("xml:")).write_text("<a><b>%s</b></a>" % case)
+"""
+
+
+@pytest.fixture
+def stressed(script, tmp_path, monkeypatch):
+    """suite_stress() over three finished builds, with one stress test each, which wants so many seconds."""
+    monkeypatch.setattr(script, "RESULTS", tmp_path)
+    monkeypatch.setattr(script, "RELEASE", tmp_path / "release")
+    monkeypatch.setattr(script, "build", lambda *arguments: script.Outcome(True))
+    monkeypatch.setattr(script, "built_preset", lambda name: script.Outcome(True))
+    monkeypatch.delenv(script.STRESS_VARIABLE, raising=False)
+
+    def stressed(seconds, names=("StressOne.Holds", "Engine.Starts")):
+        program = tmp_path / "stress_test"
+        program.write_text(STRESSED.format(python=sys.executable, seconds=seconds))
+        program.chmod(0o755)
+        place = {"name": "WORKING_DIRECTORY", "value": str(tmp_path)}
+        tests = [
+            {"name": name, "command": [str(program), f"--gtest_filter={name}"], "properties": [place]} for name in names
+        ]
+        monkeypatch.setattr(script, "listed_tests", lambda folder: tests)
+        return script.suite_stress()
+
+    return stressed
+
+
+def test_stress_tests_alone_run_for_their_time_in_each_build(script, stressed):
+    counts = stressed(script.STRESS_SECONDS)
+    assert (counts.passed, counts.failed) == (3, 0)
+    failures = stressed(1).failures
+    assert failures == [f"{name}: StressOne::Holds: not its time" for name in ("release", "asan", "tsan")]
+
+
+def test_another_time_may_be_chosen(script, stressed, monkeypatch):
+    monkeypatch.setenv(script.STRESS_VARIABLE, "1800")
+    assert stressed(1800).failed == 0
+
+
+def test_a_suite_without_stress_tests_fails(stressed):
+    assert stressed(1, names=["Engine.Starts"]).failures == ["stress: no test is called Stress*.*"]
+
+
+def test_many_stress_tests_share_the_time(script, monkeypatch):
+    monkeypatch.delenv(script.STRESS_VARIABLE, raising=False)
+    assert script.stress_seconds(3, 1) == script.STRESS_SECONDS
+    assert script.stress_seconds(1200, 1) == 1 and script.stress_seconds(120, 2) == 20
+
+
+def test_other_suites_do_not_stress(script, monkeypatch, tmp_path):
+    monkeypatch.setenv(script.STRESS_VARIABLE, "1800")
+    monkeypatch.setattr(script, "listed_tests", lambda folder: [{"name": "a", "command": ["/b/a"]}])
+    given = []
+    monkeypatch.setattr(script, "run", lambda *command, env, **options: given.append(env) or script.Outcome(True))
+    script.ctest(tmp_path, "release")
+    assert given and script.STRESS_VARIABLE not in given[0]

@@ -1,0 +1,17 @@
+// How long stress tests go on. Their suites are called Stress..., and `scripts/test --only stress` runs them for
+// longer.
+#pragma once
+
+#include <chrono>
+#include <cstdlib>
+
+namespace turnpike {
+
+// TURNPIKE_STRESS_SECONDS from now on, or as long as the test usually takes.
+inline std::chrono::steady_clock::time_point end_of_stress(double usual_s = 0) {
+  const char* wanted = std::getenv("TURNPIKE_STRESS_SECONDS");
+  const std::chrono::duration<double> time(wanted == nullptr ? usual_s : std::atof(wanted));
+  return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(time);
+}
+
+}  // namespace turnpike

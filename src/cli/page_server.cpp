@@ -1,3 +1,4 @@
+// One thread, which never waits for a client.
 #include "cli/page_server.h"
 
 #include <arpa/inet.h>
@@ -6,23 +7,32 @@
 #include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <list>
 #include <string_view>
 #include <utility>
+#include <vector>
+
+#include "cli/http_request.h"
 
 namespace turnpike::cli {
 namespace {
 
-constexpr int kWaitingConnections = 16;
-// A browser's request for a page is far shorter.
-constexpr std::size_t kMaxRequestBytes = 16384;
-constexpr int kTimeoutSeconds = 10;
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// Further ones wait in the kernel until one of these is over.
+constexpr std::size_t kMostConnections = 64;
+constexpr int kWaitingConnections = 128;
+constexpr milliseconds kRequestPatience{2000};
+// A page may have many megabytes, and may be taken through a slow tunnel.
+constexpr std::size_t kLeastBytesPerSecond = 100'000;
 
 Error failure(const char* what) {
   return Error{std::string(what) + ": " + std::strerror(errno)};
@@ -40,60 +50,63 @@ std::string random_token() {
   return token;
 }
 
-// Up to the empty line; "" for what is no request or comes too slowly.
-std::string request_of(int connection) {
-  std::string request;
-  std::array<char, 4096> piece{};
-  while (request.size() < kMaxRequestBytes) {
-    const ssize_t got = ::recv(connection, piece.data(), piece.size(), 0);
-    if (got <= 0) return "";
-    request.append(piece.data(), static_cast<std::size_t>(got));
-    if (request.find("\r\n\r\n") != std::string::npos) return request;
-  }
-  return "";
-}
+constexpr const char* kWhyForbidden =
+    "403 Forbidden\n\nThis page is served to this machine alone, at localhost, 127.0.0.1 or [::1] and any port (so `ssh -L`\n"
+    "works). The request names another host, as one that a website sends would. Open the address that was printed.\n";
 
-void send_all(int connection, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t sent = ::send(connection, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent <= 0) return;
-    bytes.remove_prefix(static_cast<std::size_t>(sent));
-  }
-}
-
-bool is_same_letter(char a, char b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return lower(a) == lower(b);
-}
-
-// The value of the header field; "" when the request has none.
-std::string_view header_of(std::string_view request, std::string_view name) {
-  for (auto line = request.find("\r\n"); line != std::string_view::npos; line = request.find("\r\n", line + 2)) {
-    std::string_view text = request.substr(line + 2, request.find("\r\n", line + 2) - line - 2);
-    const bool is_named = text.size() > name.size() && text[name.size()] == ':' &&
-                          std::equal(name.begin(), name.end(), text.begin(), is_same_letter);
-    if (!is_named) continue;
-    text.remove_prefix(name.size() + 1);
-    while (text.starts_with(' ')) text.remove_prefix(1);
-    while (text.ends_with(' ')) text.remove_suffix(1);
-    return text;
-  }
-  return "";
-}
-
-std::string head_of(const char* status, const char* type, std::size_t size) {
-  return std::string("HTTP/1.1 ") + status + "\r\nContent-Type: " + type +
-         "\r\nContent-Length: " + std::to_string(size) +
-         "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer"
-         "\r\nCross-Origin-Resource-Policy: same-origin\r\nX-Frame-Options: DENY\r\nConnection: close\r\n\r\n";
-}
-
-void refuse(int connection, const char* status) {
-  const std::string text = std::string(status) + "\n";
-  send_all(connection, head_of(status, "text/plain; charset=utf-8", text.size()) + text);
+int milliseconds_until(Clock::time_point until) {
+  const auto left = std::chrono::ceil<milliseconds>(until - Clock::now()).count();
+  return static_cast<int>(std::max<std::int64_t>(left, 0));
 }
 
 }  // namespace
+
+struct PageServer::Connection {
+  explicit Connection(int of_file) : file(of_file), until(Clock::now() + kRequestPatience) {}
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection() {
+    ::shutdown(file, SHUT_RDWR);
+    ::close(file);
+  }
+
+  // Takes the bytes that have arrived. False: the client is gone.
+  bool receive() {
+    std::array<char, 4096> piece{};
+    const ssize_t got = ::recv(file, piece.data(), piece.size(), 0);
+    if (got > 0) received.append(piece.data(), static_cast<std::size_t>(got));
+    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+  }
+
+  void take(Page of_body, std::string of_head) {
+    head = std::move(of_head);
+    body = std::move(of_body);
+    is_answered = true;
+    const std::size_t size = head.size() + (body ? body->size() : 0);
+    until = Clock::now() + kRequestPatience + std::chrono::seconds(size / kLeastBytesPerSecond);
+  }
+
+  // Sends as many bytes as the kernel takes now. False: all is sent, or the client is gone.
+  bool send() {
+    while (true) {
+      const bool is_head = sent < head.size();
+      const std::string_view all = is_head ? std::string_view(head) : body ? std::string_view(*body) : "";
+      const std::string_view rest = all.substr(is_head ? sent : sent - head.size());
+      if (rest.empty()) return false;
+      const ssize_t count = ::send(file, rest.data(), rest.size(), MSG_NOSIGNAL);
+      if (count < 0) return errno == EAGAIN || errno == EINTR;
+      sent += static_cast<std::size_t>(count);
+    }
+  }
+
+  int file;
+  Clock::time_point until;
+  std::string received{};
+  bool is_answered = false;
+  std::string head{};
+  Page body{};
+  std::size_t sent = 0;  // of both
+};
 
 Result<PageServer> PageServer::start(std::uint16_t port) {
   const std::string token = random_token();
@@ -111,7 +124,7 @@ Result<PageServer> PageServer::start_open(const std::string& address, std::uint1
 Result<PageServer> PageServer::listen_at(const std::string& host, std::uint16_t port, std::string path) {
   int wake[2];
   if (::pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0) return failure("cannot make a pipe");
-  const int listening = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int listening = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   PageServer server(listening, wake[0], wake[1], port, std::move(path));
   server.host_ = host;
   if (listening < 0) return failure("cannot make a socket");
@@ -150,39 +163,47 @@ std::string PageServer::address() const {
   return "http://" + host_ + ":" + std::to_string(port_) + path_;
 }
 
-void PageServer::serve(const std::function<std::string()>& page) {
-  while (true) {
-    std::array<pollfd, 2> waiting = {pollfd{socket_, POLLIN, 0}, pollfd{wake_read_, POLLIN, 0}};
-    if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return;
-    if ((waiting[1].revents & POLLIN) != 0) return;
-    if ((waiting[0].revents & POLLIN) == 0) continue;
-    const int connection = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (connection < 0) continue;
-    // A client that says nothing must not keep others waiting for long.
-    const timeval limit{.tv_sec = kTimeoutSeconds, .tv_usec = 0};
-    ::setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-    ::setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-    answer(connection, page);
-    ::shutdown(connection, SHUT_RDWR);
-    ::close(connection);
+bool PageServer::go_on(Connection& connection, const std::function<Page()>& page) const {
+  if (Clock::now() >= connection.until) return false;
+  if (!connection.is_answered) {
+    if (!connection.receive()) return false;
+    if (!is_whole_request(connection.received)) return connection.received.size() < kMaxRequestBytes;
+    answer(connection, parse_request(connection.received), page);
   }
+  return connection.send();
 }
 
-void PageServer::answer(int connection, const std::function<std::string()>& page) const {
-  const std::string request = request_of(connection);
-  const std::string_view line = std::string_view(request).substr(0, request.find("\r\n"));
-  const bool is_get = line.starts_with("GET ");
-  if (!is_get && !line.starts_with("HEAD ")) return refuse(connection, "405 Method Not Allowed");
-  const std::string host = ":" + std::to_string(port_);
-  const std::string_view asked = header_of(request, "Host");
-  const bool is_loopback = host_.starts_with("127.");
-  if (is_loopback && asked != host_ + host && asked != "localhost" + host) return refuse(connection, "403 Forbidden");
-  std::string_view path = line.substr(line.find(' ') + 1);
-  path = path.substr(0, path.find_first_of(" ?"));
-  if (path != path_) return refuse(connection, "404 Not Found");
-  const std::string text = page();
-  send_all(connection, head_of("200 OK", type_.c_str(), text.size()));
-  if (is_get) send_all(connection, text);
+void PageServer::answer(Connection& connection, const HttpRequest& request, const std::function<Page()>& page) const {
+  const auto refuse = [&](const char* status, const std::string& text) {
+    connection.take({}, answer_head(status, "text/plain; charset=utf-8", text.size()) + text);
+  };
+  const bool is_get = request.method == "GET";
+  if (!is_get && request.method != "HEAD") return refuse("405 Method Not Allowed", "405 Method Not Allowed\n");
+  if (host_.starts_with("127.") && !is_this_machine(request.host)) return refuse("403 Forbidden", kWhyForbidden);
+  if (request.path != path_) return refuse("404 Not Found", "404 Not Found\n");
+  const Page text = page();
+  connection.take(is_get ? text : Page(), answer_head("200 OK", type_, text->size()));
+}
+
+void PageServer::serve(const std::function<Page()>& page) {
+  std::list<Connection> connections;
+  while (true) {
+    std::vector<pollfd> waiting{{wake_read_, POLLIN, 0},
+                                {connections.size() < kMostConnections ? socket_ : -1, POLLIN, 0}};
+    auto first = Clock::time_point::max();
+    for (const Connection& connection : connections) {
+      waiting.push_back({connection.file, static_cast<short>(connection.is_answered ? POLLOUT : POLLIN), 0});
+      first = std::min(first, connection.until);
+    }
+    if (::poll(waiting.data(), waiting.size(), connections.empty() ? -1 : milliseconds_until(first)) < 0 &&
+        errno != EINTR)
+      return;
+    if ((waiting[0].revents & POLLIN) != 0) return;
+    std::erase_if(connections, [&](Connection& connection) { return !go_on(connection, page); });
+    if ((waiting[1].revents & POLLIN) == 0) continue;
+    const int file = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (file >= 0) connections.emplace_back(file);
+  }
 }
 
 void PageServer::stop() const {

@@ -206,7 +206,10 @@ int serve_metrics(const TopArguments& arguments, const Asked& asked) {
   serving = &*server;
   std::printf("%s\n", server->address().c_str());
   if (std::fflush(stdout) != 0) return fail(kTopCommand, "cannot write the address to standard output", kFailed);
-  if (is_interrupted == 0) server->serve([&] { return to_metrics(asked.processes(), arguments.prometheus_sites); });
+  const auto metrics = [&] {
+    return std::make_shared<const std::string>(to_metrics(asked.processes(), arguments.prometheus_sites));
+  };
+  if (is_interrupted == 0) server->serve(metrics);
   serving = nullptr;
   return kFine;
 }

@@ -4,12 +4,15 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "cli/browser.h"
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/open_run.h"
 #include "cli/page_server.h"
+#include "cli/redirect_file.h"
 #include "cli/runs_argument.h"
 #include "cli/write_page.h"
 
@@ -64,11 +67,14 @@ int view(const ViewArguments& arguments) {
                "Open this address in a browser of this machine; Ctrl-C ends. From another machine:\n"
                "ssh -L %d:127.0.0.1:%d MACHINE\n",
                server->port(), server->port());
-  if (!arguments.no_browser && has_display()) open_browser(server->address());
+  std::optional<RedirectFile> redirect;
+  if (!arguments.no_browser && has_display()) redirect = RedirectFile::make(server->address());
+  if (redirect) open_browser(redirect->path());
 #ifdef __GLIBC__
   ::malloc_trim(0);  // what the report is done with; the page may be served for days
 #endif
-  server->serve([&page] { return page; });
+  const auto shared = std::make_shared<const std::string>(std::move(page));
+  server->serve([&shared] { return shared; });
   return exit_code_of(read->inputs());
 }
 

@@ -7,11 +7,13 @@ import pty
 import re
 import select
 import signal
+import socket
 import struct
 import subprocess
 import termios
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
 import pytest
@@ -239,6 +241,21 @@ def test_prometheus_serves_where_it_is_told_or_says_why_not(recording, scraped):
         assert refused.returncode == 2, wrong
         assert f"--prometheus takes :PORT, ADDRESS:PORT or a file, and not {wrong}" in refused.stderr
     assert top(recording, "--prometheus", "no-address:9400").returncode == 4
+
+
+def test_a_slow_client_keeps_no_scraper_waiting(recording, scraped):
+    address, scrape = scraped("--prometheus", ":0")
+    port = urllib.parse.urlsplit(address).port
+    with (
+        socket.create_connection(("127.0.0.1", port), timeout=20) as slow,
+        socket.create_connection(("127.0.0.1", port)),
+    ):
+        slow.sendall(b"GET /")
+        start = time.monotonic()
+        scrape()
+        assert time.monotonic() - start < 1.5
+        slow.settimeout(5)
+        assert slow.recv(1) == b""
 
 
 def test_prometheus_writes_a_file_for_a_collector_of_text_files(recording, copying):

@@ -22,6 +22,15 @@ Error cannot(const char* do_what, const fs::path& path, int code) {
                ". Name another with -o."};
 }
 
+// `at`: the part of the path that fails.
+Error cannot_make(const fs::path& path, const fs::path& at, int code) {
+  if (at == path) return cannot("make", path, code);
+  return Error{
+      "cannot make the run directory " + path.string() + ": its folder " + at.string() +
+      (code == ENOTDIR ? " is a file" : std::string(" is not there and cannot be made: ") + std::strerror(code)) +
+      ". Name another with -o."};
+}
+
 bool is_named_as_recording(const fs::path& file) {
   return file.extension() == ".tpt";
 }
@@ -86,9 +95,12 @@ Result<RunDirectory> RunDirectory::make_at(const fs::path& path, bool is_forced)
     const int code = errno;
     if (stat(prefix.c_str(), &found) != 0) {
       directory.remove_if_empty();
-      return cannot("make", path, code);
+      return cannot_make(path, prefix, code);
     }
-    if (!S_ISDIR(found.st_mode)) return cannot("make", path, ENOTDIR);
+    if (!S_ISDIR(found.st_mode)) {
+      directory.remove_if_empty();
+      return cannot_make(path, prefix, ENOTDIR);
+    }
   }
   const auto is_free = is_vacant(path);
   if (!is_free) return is_free.error();

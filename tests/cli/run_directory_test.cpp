@@ -1,4 +1,4 @@
-// The names that runs get by themselves.
+// The names that runs get by themselves, and folders that cannot be made.
 #include "cli/run_directory.h"
 
 #include <gtest/gtest.h>
@@ -43,4 +43,27 @@ TEST(DefaultRunName, LooksPastWhatIsNoScript) {
 }
 
 }  // namespace
+std::string failure_of(const std::string& path) {
+  const auto made = RunDirectory::make_at(path, false);
+  return made ? "" : made.error().message;
+}
+
+TEST(RunDirectory, NamesTheFolderThatIsMissing) {
+  EXPECT_EQ(
+      failure_of("/proc/none/deep/a.tpk"),
+      "cannot make the run directory /proc/none/deep/a.tpk: its folder /proc/none is not there and cannot be made: "
+      "No such file or directory. Name another with -o.");
+}
+
+TEST(RunDirectory, NamesTheFolderThatIsAFile) {
+  EXPECT_EQ(
+      failure_of("/proc/version/a.tpk"),
+      "cannot make the run directory /proc/version/a.tpk: its folder /proc/version is a file. Name another with -o.");
+}
+
+TEST(RunDirectory, NamesTheRunThatIsAFile) {
+  EXPECT_EQ(failure_of("/proc/version"),
+            "cannot make the run directory /proc/version: Not a directory. Name another with -o.");
+}
+
 }  // namespace turnpike::cli

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -24,6 +25,7 @@
 #include "cli/recorder_options.h"
 #include "cli/run_directory.h"
 #include "cli/status_line.h"
+#include "cli/target_process.h"
 
 namespace turnpike::cli {
 namespace {
@@ -35,8 +37,10 @@ constexpr const char* kAttach = "turnpike attach";
 constexpr const char* kAttachAbout = "Record a program that already runs, for a while";
 constexpr const char* kAttachExamples =
     R"(The program runs on while it is recorded, and afterwards. Ctrl-C ends the recording, not the program. It is best
-started with `turnpike record --dormant -- COMMAND`, which costs it nothing until somebody attaches. Into any other
-program that uses CUDA the recorder is loaded now, if the kernel permits (ptrace); its NVTX ranges are then missing.
+started with `turnpike record --dormant -- COMMAND`, which costs it nothing until somebody attaches. Any other program
+that uses CUDA is asked to load the recorder now, if it runs in CPython 3.14 or later and the kernel permits; its NVTX
+ranges are then missing. Started by root for another user's program, the command gives up root's rights first: it writes
+where that user may.
 
 Examples:
   turnpike record --dormant -- python serve.py &      then, at any time:
@@ -134,6 +138,13 @@ std::optional<std::chrono::seconds> pitch_of(const std::string& text) {
   return std::chrono::seconds(number * scale);
 }
 
+std::string check_process_id(const std::string& text) {
+  std::uint32_t number = 0;
+  const bool is_id = parse_number(text, number) && number > 0 &&
+                     number <= static_cast<std::uint32_t>(std::numeric_limits<pid_t>::max());
+  return is_id ? "" : "'" + text + "' is not the id of a process, a number above 0";
+}
+
 std::string check_at(const std::string& text) {
   return pitch_of(text) ? "" : "'" + text + "' is no pitch as /10s, /1m or /1h (at most a day)";
 }
@@ -166,21 +177,45 @@ Result<std::vector<pid_t>> wanted_processes(const AttachArguments& arguments) {
                                  : "Those wait:" + listed(*waiting))};
 }
 
-// Loads the recorder into a process that does not wait, unless it was started for something else.
-Result<ControlConnection> connect_or_load(pid_t process) {
-  if (const auto user = user_of(process); !user) return user.error();
-  if (!is_dormant(process) && !was_started_for_turnpike(process)) {
-    const auto loaded = load_recorder_into(process);
-    if (!loaded) return loaded.error();
-    if (!loaded->empty()) say(kAttach, *loaded);
+// Prints the reason for each process that it leaves out.
+std::vector<TargetProcess> targets_of(const std::vector<pid_t>& processes) {
+  std::vector<TargetProcess> targets;
+  for (const pid_t process : processes) {
+    auto target = TargetProcess::open(process);
+    if (target) {
+      targets.push_back(std::move(*target));
+    } else {
+      say(kAttach, target.error().message);
+    }
   }
-  return ControlConnection::open(process);
+  return targets;
 }
 
-std::vector<ControlConnection> connect_to_all(const std::vector<pid_t>& processes) {
+// From here on nothing is done with more rights than the processes have.
+Status become_owner_of(const std::vector<TargetProcess>& targets, bool opens_page) {
+  const Owner owner = targets.front().owner();
+  const auto is_owned = [&](const TargetProcess& target) { return target.owner() == owner; };
+  if (!std::ranges::all_of(targets, is_owned)) {
+    return Error{"these processes belong to several users: attach to those of one at a time"};
+  }
+  if (opens_page && owner.user != geteuid())
+    return Error{"--open shows no page of another user's process: leave it out"};
+  return take_rights_of(owner);
+}
+
+// Loads the recorder into a process that does not wait, unless it was started for something else.
+Result<ControlConnection> connect_or_load(const TargetProcess& process, Interruption& interruption) {
+  if (!is_dormant(process.id()) && !was_started_for_turnpike(process.id())) {
+    const auto pause = [&](milliseconds wait) { return !interruption.comes_within(wait); };
+    if (const auto loaded = load_recorder_into(process, pause); !loaded) return loaded.error();
+  }
+  return ControlConnection::open(process.id());
+}
+
+std::vector<ControlConnection> connect_to_all(const std::vector<TargetProcess>& processes, Interruption& interruption) {
   std::vector<ControlConnection> connections;
-  for (const pid_t process : processes) {
-    auto connection = connect_or_load(process);
+  for (const TargetProcess& process : processes) {
+    auto connection = connect_or_load(process, interruption);
     if (connection) {
       connections.push_back(std::move(*connection));
     } else {
@@ -190,15 +225,18 @@ std::vector<ControlConnection> connect_to_all(const std::vector<pid_t>& processe
   return connections;
 }
 
-// Named as `turnpike record` would have, where all processes are of one name.
+// The name that `turnpike record` would have given, if all processes have the same. A program chooses its own name, so
+// a name that a terminal or a shell would obey is refused.
 std::string name_of(const std::vector<ControlConnection>& connections) {
+  constexpr const char* kPlain = "attached";
   std::string name;
   for (const ControlConnection& connection : connections) {
     const std::string of_this = default_run_name(command_of(connection.process()));
-    if (!name.empty() && name != of_this) return "attached";
+    if (!name.empty() && name != of_this) return kPlain;
     name = of_this;
   }
-  return name;
+  const bool is_harmless = !name.starts_with('-') && !name.starts_with('.') && printable(name) == name;
+  return is_harmless && name.find('\n') == std::string::npos ? name : kPlain;
 }
 
 Result<RunDirectory> run_directory_of(const AttachArguments& arguments,
@@ -302,9 +340,15 @@ int run_attached(const AttachArguments& arguments) {
     return fail(kAttach, "no process of yours waits: start one with `turnpike record --dormant -- COMMAND`",
                 kUnreadableInput);
   }
-  auto connections = connect_to_all(*processes);
-  if (connections.empty()) return kUnreadableInput;
+  const std::vector<TargetProcess> targets = targets_of(*processes);
+  if (targets.empty()) return kUnreadableInput;
+  if (auto owned = become_owner_of(targets, arguments.opens_page); !owned) {
+    return fail(kAttach, owned.error().message, kUsage);
+  }
   Interruption interruption;
+  auto connections = connect_to_all(targets, interruption);
+  if (interruption.number() != 0) die_by(interruption.number());
+  if (connections.empty()) return kUnreadableInput;
   if (!arguments.at.empty() && !wait_for_pitch(*pitch_of(arguments.at), interruption)) die_by(interruption.number());
   auto directory = run_directory_of(arguments, connections);
   if (!directory) return fail(kAttach, directory.error().message, kUsage);
@@ -336,7 +380,7 @@ void add_attach(Command turnpike, int& status) {
   sub.footer(kAttachExamples);
   sub.add_option("PID", arguments->processes, "The process, or several; without one, those that wait are listed")
       .type_name("")
-      .above_zero();
+      .check(check_process_id);
   sub.add_flag("--all", arguments->is_all, "Every process of yours that waits, in one run");
   sub.add_option("-o,--output", arguments->run, "The run to write, a directory (default: the program's script + .tpk)")
       .type_name("RUN")

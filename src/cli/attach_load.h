@@ -1,15 +1,13 @@
 // Loads the recorder into a process that was not started dormant. From then on it waits as a dormant one does.
 #pragma once
 
-#include <sys/types.h>
-
-#include <string>
-
 #include "base/result.h"
+#include "cli/attach_python.h"
+#include "cli/target_process.h"
 
 namespace turnpike::cli {
 
-// What the user should know of it, mostly nothing. The Error says why that cannot be, and what to do.
-Result<std::string> load_recorder_into(pid_t process);
+// The Error says why that cannot be, and what to do.
+Status load_recorder_into(const TargetProcess& process, const Pause& pause);
 
 }  // namespace turnpike::cli

@@ -1,34 +1,33 @@
-// By sys.remote_exec(), which only an interpreter of the same version has: that of the process itself.
+// The main thread of the process only starts a thread, which loads the library: loading may have to wait for the
+// dynamic loader, and then nobody waits with it. Nor does it hold the GIL: it calls dlopen and dlsym by their
+// addresses, because to look them up would take the loader's lock under the GIL.
 #include "cli/attach_python.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <charconv>
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
+#include <functional>
+#include <thread>
 
 #include "cli/dormant_process.h"
+#include "cli/python_request.h"
 
 namespace turnpike::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
 
-constexpr int kFirstVersion = 14;
-constexpr std::chrono::milliseconds kPythonPatience{2'000};
-constexpr int kForbiddenCode = 3;  // of the command below
-constexpr const char* kAsk = R"(
-import sys
-try:
-    sys.remote_exec(int(sys.argv[1]), sys.argv[2])
-except RuntimeError as error:
-    sys.exit(3 if "not enabled" in str(error) else 1)
-)";
+constexpr milliseconds kPythonPatience{5'000};
+constexpr milliseconds kLoadPatience{10'000};
+// The script must stay for a process that has just read its path: it opens it microseconds later, unless the machine is
+// very busy.
+constexpr milliseconds kOpenPatience{200};
 
 std::string in_python(const std::string& text) {
   std::string quoted = "'";
@@ -39,105 +38,120 @@ std::string in_python(const std::string& text) {
   return quoted + "'";
 }
 
-// The script that the process runs, with its own rights. What fails there would be said in the program's own output.
-std::string script_text(const std::string& library) {
-  return "try:\n    import ctypes\n    ctypes.CDLL(" + in_python(library) +
-         ").turnpike_wait(None, ctypes.c_uint64(0))\nexcept Exception:\n    pass\n";
+struct LoaderFunctions {
+  std::uint64_t dlopen = 0;
+  std::uint64_t dlsym = 0;
+};
+
+Result<LoaderFunctions> loader_functions_of(pid_t process, const std::vector<MappedFile>& files) {
+  for (const char* beginning : {"libc.so.6", "libc-2.", "libdl.so.2", "libdl-2."}) {
+    const auto found =
+        std::ranges::find_if(files, [&](const MappedFile& file) { return file.name().starts_with(beginning); });
+    if (found == files.end()) continue;
+    const auto elf = ElfFile::open(process, *found);
+    if (!elf) return elf.error();
+    const auto dlopen = elf->address_of_function("dlopen");
+    const auto dlsym = elf->address_of_function("dlsym");
+    if (dlopen && dlsym) return LoaderFunctions{*dlopen, *dlsym};
+  }
+  return Error{"its C library is not glibc, which the recorder and CUDA need"};
 }
 
-// A file that is there for the process, too, until this object ends.
+// What fails there would be said in the program's own output, so nothing is. A program that has not imported ctypes, as
+// PyTorch and NumPy do, is left alone: an import runs its hooks, and waits for the loader under the GIL.
+std::string script_text(const std::string& library, const LoaderFunctions& functions) {
+  return "def _turnpike():\n"
+         "    import sys, _thread\n"
+         "    c = sys.modules.get('ctypes')\n"
+         "    def load():\n"
+         "        try:\n"
+         "            pointer, text, number = c.c_void_p, c.c_char_p, c.c_int\n"
+         "            dlopen = c.CFUNCTYPE(pointer, text, number)(" +
+         std::to_string(functions.dlopen) +
+         ")\n"
+         "            dlsym = c.CFUNCTYPE(pointer, pointer, text)(" +
+         std::to_string(functions.dlsym) +
+         ")\n"
+         "            wait = dlsym(dlopen(" +
+         in_python(library) +
+         ".encode(), 2), b'turnpike_wait')\n"
+         "            c.CFUNCTYPE(number, pointer, c.c_uint64)(wait)(None, 0)\n"
+         "        except BaseException:\n"
+         "            pass\n"
+         "    if c is not None:\n"
+         "        _thread.start_new_thread(load, ())\n"
+         "try:\n"
+         "    _turnpike()\n"
+         "except BaseException:\n"
+         "    pass\n";
+}
+
+// A file in the /tmp of the process, until this object ends. It is the process's user's, as we are.
 class Script {
  public:
-  Script(pid_t process, const std::string& text) {
-    const int file = mkstemp(path_.data());
-    if (file < 0) return;
+  Script(pid_t process, const std::string& text) : path_(path_in(process, "/tmp/turnpike-attach-XXXXXX")) {
+    const int file = ::mkostemp(path_.data(), O_CLOEXEC);
+    if (file < 0) {
+      reason_ = errno;
+      return;
+    }
     is_made_ = true;
-    const bool is_written = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    fchmod(file, 0644);
-    close(file);
-    // A process may have a /tmp of its own.
-    is_seen_ = is_written && is_same_file(path_, path_in(process, path_));
+    if (::write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size())) reason_ = errno;
+    ::close(file);
   }
   ~Script() {
-    if (is_made_) unlink(path_.c_str());
+    if (is_made_) ::unlink(path_.c_str());
   }
   Script(const Script&) = delete;
   Script& operator=(const Script&) = delete;
 
-  bool is_seen() const { return is_seen_; }
-  const std::string& path() const { return path_; }
+  // 0: it is there.
+  int reason() const { return reason_; }
+  std::string path_there() const { return path_.substr(path_.rfind("/tmp/")); }
 
  private:
-  std::string path_ = "/tmp/turnpike-attach-XXXXXX";
+  std::string path_;
   bool is_made_ = false;
-  bool is_seen_ = false;
+  int reason_ = 0;
 };
 
-// The exit code. Nothing of what it prints is shown: where it fails, there is another way.
-int run_silently(const std::vector<std::string>& words) {
-  const pid_t child = fork();
-  if (child == 0) {
-    std::vector<char*> arguments;
-    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    const int nowhere = open("/dev/null", O_RDWR);
-    for (int number = 0; number < 3 && nowhere >= 0; ++number) dup2(nowhere, number);
-    execv(arguments[0], arguments.data());
-    _exit(127);
-  }
-  int status = 0;
-  const bool has_ended = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status);
-  return has_ended ? WEXITSTATUS(status) : -1;
-}
-
-// The interpreter of the process; "": it runs another program, which embeds Python and must not be started again.
-std::string interpreter_of(pid_t process) {
-  std::error_code failed;
-  const std::filesystem::path program =
-      std::filesystem::read_symlink("/proc/" + std::to_string(process) + "/exe", failed);
-  return !failed && program.filename().string().starts_with("python") ? program.string() : "";
-}
-
-bool waits_within(pid_t process, std::chrono::milliseconds patience) {
+bool becomes_true(const std::function<bool()>& condition, milliseconds patience, const Pause& pause) {
+  constexpr milliseconds kTurn{5};
   const auto until = Clock::now() + patience;
-  while (!is_dormant(process)) {
-    if (Clock::now() >= until) return false;
-    usleep(5'000);
+  while (!condition()) {
+    if (Clock::now() >= until || !pause(kTurn)) return false;
   }
+  return true;
+}
+
+bool sleep(milliseconds wait) {
+  std::this_thread::sleep_for(wait);
   return true;
 }
 
 }  // namespace
 
-int python_version_of(const std::vector<MappedFile>& files) {
-  for (const MappedFile& file : files) {
-    const std::string name = file.name();
-    for (const char* beginning : {"libpython3.", "python3."}) {
-      if (!name.starts_with(beginning)) continue;
-      int minor = 0;
-      std::from_chars(name.data() + std::strlen(beginning), name.data() + name.size(), minor);
-      if (minor > 0) return minor;
-    }
+Status load_by_python(const TargetProcess& process, const std::vector<MappedFile>& files, const std::string& library,
+                      const Pause& pause) {
+  const auto functions = loader_functions_of(process.id(), files);
+  if (!functions) return functions.error();
+  const auto request = PythonRequest::find(process, files);
+  if (!request) return request.error();
+  const Script script(process.id(), script_text(library, *functions));
+  if (script.reason() != 0) return Error{std::string("its /tmp cannot be written: ") + std::strerror(script.reason())};
+  if (auto made = request->make(script.path_there()); !made) return made;
+  const bool is_taken = becomes_true([&] { return request->is_taken(); }, kPythonPatience, pause);
+  request->take_back();
+  const auto waits = [&] { return is_dormant(process.id()); };
+  if (becomes_true(waits, kOpenPatience, sleep)) return {};
+  if (is_taken && becomes_true(waits, kLoadPatience, pause)) return {};
+  if (!is_taken) {
+    return Error{
+        "its main thread has run no Python for 5 s: it waits, or is in a long call. Attach again when it goes on"};
   }
-  return 0;
-}
-
-PythonAnswer ask_python(pid_t process, const std::vector<MappedFile>& files, const std::string& library) {
-  if (python_version_of(files) < kFirstVersion) return PythonAnswer::kNotLoaded;
-  const std::string python = interpreter_of(process);
-  if (python.empty()) return PythonAnswer::kNotLoaded;
-  const Script script(process, script_text(library));
-  if (!script.is_seen()) return PythonAnswer::kNotLoaded;
-  const auto ask = [&](const std::string& path) {
-    return run_silently({python, "-I", "-S", "-c", kAsk, std::to_string(process), path});
-  };
-  const int code = ask(script.path());
-  if (code == kForbiddenCode) return PythonAnswer::kForbidden;
-  if (code != 0) return PythonAnswer::kNotLoaded;
-  if (waits_within(process, kPythonPatience)) return PythonAnswer::kLoaded;
-  // It would run the script whenever its main thread goes on, and say that the file is gone: it gets an empty one.
-  ask("/dev/null");
-  return is_dormant(process) ? PythonAnswer::kLoaded : PythonAnswer::kNotLoaded;
+  return Error{
+      "its Python has not loaded the recorder within 10 s: the program has not imported ctypes, or another thread keeps "
+      "the dynamic loader busy. In that case it is loaded later and waits then: attach again"};
 }
 
 }  // namespace turnpike::cli

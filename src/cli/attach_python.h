@@ -1,25 +1,23 @@
-// CPython 3.14 and later can be asked to run a script at the next safe moment of its main thread.
+// Has a running CPython load the recorder.
 #pragma once
 
-#include <sys/types.h>
-
+#include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "cli/attach_symbols.h"
+#include "cli/target_process.h"
 
 namespace turnpike::cli {
 
-// The minor version of the CPython 3 in a process, 0 if it has none.
-int python_version_of(const std::vector<MappedFile>& files);
+// Waits so long. False: the user has interrupted the command.
+using Pause = std::function<bool(std::chrono::milliseconds)>;
 
-enum class PythonAnswer {
-  kLoaded,     // the process has loaded the recorder and waits
-  kNotLoaded,  // it is no such Python, or its main thread runs no Python for a while, as in a long call
-  kForbidden,  // it was started so that nobody may ask (PYTHON_DISABLE_REMOTE_DEBUG)
-};
-
-// Without kLoaded nothing is left that the process might still run.
-PythonAnswer ask_python(pid_t process, const std::vector<MappedFile>& files, const std::string& library);
+// Afterwards the process waits for `turnpike attach`. After an Error nothing begins in it later, unless the Error says
+// so.
+Status load_by_python(const TargetProcess& process, const std::vector<MappedFile>& files, const std::string& library,
+                      const Pause& pause);
 
 }  // namespace turnpike::cli

@@ -1,18 +1,39 @@
-// Reads the table of dynamic symbols from the file, as the loader would. Trusts nothing in it.
+// Reads sections and dynamic symbols from a file that the owner of the process has chosen, and trusts nothing in it.
 #include "cli/attach_symbols.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <sstream>
 
 namespace turnpike::cli {
 namespace {
+
+constexpr std::uint64_t kMostFileBytes = 256UL * 1024 * 1024;
+
+// "" if it is not a plain file, or is larger than any Python or C library. Does not wait for a pipe.
+std::string bytes_of(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  struct stat about{};
+  std::string bytes;
+  if (file >= 0 && ::fstat(file, &about) == 0 && S_ISREG(about.st_mode) &&
+      static_cast<std::uint64_t>(about.st_size) <= kMostFileBytes) {
+    bytes.resize(static_cast<std::size_t>(about.st_size));
+    std::size_t size = 0;
+    ssize_t got = 0;
+    while (size < bytes.size() && (got = ::read(file, bytes.data() + size, bytes.size() - size)) > 0)
+      size += static_cast<std::size_t>(got);
+    bytes.resize(size);
+  }
+  if (file >= 0) ::close(file);
+  return bytes;
+}
 
 template <typename T>
 std::optional<T> part(const std::string& bytes, std::uint64_t offset) {
@@ -91,16 +112,32 @@ bool is_same_file(const std::string& one, const std::string& other) {
   return stat(one.c_str(), &a) == 0 && stat(other.c_str(), &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-Result<std::uint64_t> address_of(pid_t process, const MappedFile& file, const std::string& function) {
-  std::ifstream stream(path_in(process, file.path), std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  const auto header = part<Elf64_Ehdr>(bytes, 0);
+Result<ElfFile> ElfFile::open(pid_t process, const MappedFile& file) {
+  ElfFile opened(file, bytes_of(path_in(process, file.path)));
+  const auto header = part<Elf64_Ehdr>(opened.bytes_, 0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64) {
     return Error{file.path + " cannot be read: was it updated since the process started?"};
   }
-  const auto symbol = symbol_in(bytes, *header, function);
-  if (!symbol) return Error{file.path + " exports no function " + function};
-  return file.start + *symbol - first_address(bytes, *header);
+  return opened;
+}
+
+std::optional<std::uint64_t> ElfFile::address_of_function(const std::string& name) const {
+  const auto header = *part<Elf64_Ehdr>(bytes_, 0);
+  const auto symbol = symbol_in(bytes_, header, name);
+  if (!symbol) return std::nullopt;
+  return file_.start + *symbol - first_address(bytes_, header);
+}
+
+std::optional<std::uint64_t> ElfFile::address_of_section(const std::string& name) const {
+  const auto header = *part<Elf64_Ehdr>(bytes_, 0);
+  const auto names = entry<Elf64_Shdr>(bytes_, header.e_shoff, header.e_shstrndx);
+  if (!names) return std::nullopt;
+  for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
+    const auto section = entry<Elf64_Shdr>(bytes_, header.e_shoff, i);
+    if (!section || !is_named(bytes_, names->sh_offset + section->sh_name, name)) continue;
+    return file_.start + section->sh_addr - first_address(bytes_, header);
+  }
+  return std::nullopt;
 }
 
 }  // namespace turnpike::cli

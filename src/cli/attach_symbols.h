@@ -1,10 +1,12 @@
-// Where the functions of another process lie.
+// Where functions and sections of another process lie.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -29,7 +31,20 @@ std::string path_in(pid_t process, const std::string& path);
 // Whether both paths lead to one file.
 bool is_same_file(const std::string& one, const std::string& other);
 
-// Of a function that the file exports.
-Result<std::uint64_t> address_of(pid_t process, const MappedFile& file, const std::string& function);
+// An executable or library that a process has mapped, as its file is now.
+class ElfFile {
+ public:
+  static Result<ElfFile> open(pid_t process, const MappedFile& file);
+
+  // In the memory of the process; nullopt if the file has none of this name. A function: one that the file exports.
+  std::optional<std::uint64_t> address_of_function(const std::string& name) const;
+  std::optional<std::uint64_t> address_of_section(const std::string& name) const;
+
+ private:
+  ElfFile(MappedFile file, std::string bytes) : file_(std::move(file)), bytes_(std::move(bytes)) {}
+
+  MappedFile file_;
+  std::string bytes_;
+};
 
 }  // namespace turnpike::cli

@@ -89,11 +89,6 @@ Option& Option::range(double least, double most) {
   return *this;
 }
 
-Option& Option::above_zero() {
-  option_->check(CLI::PositiveNumber.description(""));
-  return *this;
-}
-
 std::string Option::name() const {
   return option_->get_name();
 }

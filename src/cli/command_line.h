@@ -40,7 +40,6 @@ class Option {
   Option& one_of(const std::vector<std::string>& values, bool is_listed = true);
   Option& range(int least, int most);
   Option& range(double least, double most);
-  Option& above_zero();
 
   std::string name() const;
   bool is_given() const;

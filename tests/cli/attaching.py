@@ -33,6 +33,37 @@ print("served", flush=True)
 sys.exit(5)
 """
 
+# The same in a stand-in for CPython 3.14: the main thread looks for a debugger's request between two lines, and runs
+# its script as CPython does. The request is in the memory of the library. A test may replace `safe_moment`.
+ASKED = (
+    SERVER.replace("import ctypes, os,", "import ctypes, os, select,")
+    .replace(
+        'print("ready", flush=True)',
+        """
+python = ctypes.CDLL("libpython3.14.so.1.0")
+take = python.fake_python_take  # CPython needs no loader to look
+script = ctypes.create_string_buffer(512)
+def safe_moment():
+    time.sleep(0.001)
+    if take(script):
+        with open(script.value) as file:
+            exec(compile(file.read(), script.value, "exec"), {})
+print("ready", flush=True)
+""",
+    )
+    .replace(
+        "    for line in sys.stdin:\n        exec(line)",
+        """    while True:
+        if not select.select([0], [], [], 0)[0]:
+            safe_moment()
+            continue
+        line = sys.stdin.readline()
+        if not line:
+            break
+        exec(line)""",
+    )
+)
+
 
 def waits(pid):
     """Whether a process has opened its socket."""

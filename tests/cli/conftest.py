@@ -3,6 +3,7 @@
 import os
 import pathlib
 import subprocess
+import tempfile
 
 import pytest
 
@@ -60,6 +61,17 @@ def guard_library():
 @pytest.fixture(scope="session")
 def cuda_program():
     return built("tests/cli/fake_cuda_program")
+
+
+@pytest.fixture(scope="session")
+def python_3_14_library():
+    """libpython3.14.so.1.0: a program that loads it looks like CPython 3.14. Every user may read it."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        os.chmod(folder, 0o755)
+        path = pathlib.Path(folder) / "libpython3.14.so.1.0"
+        source = pathlib.Path(__file__).with_name("fake_python_3_14.c")
+        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", str(path), str(source)], check=True)
+        yield path
 
 
 @pytest.fixture

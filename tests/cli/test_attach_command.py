@@ -293,7 +293,9 @@ def test_a_process_of_turnpike_record_says_where_it_is_recorded(record, attach):
     ("arguments", "code", "said"),
     [
         (["999999999"], 3, "there is no process 999999999"),
-        (["nonsense"], 2, "nonsense"),
+        (["nonsense"], 2, "PID: 'nonsense' is not the id of a process, a number above 0\n"),
+        (["0"], 2, "'0' is not the id of a process"),
+        (["99999999999"], 2, "'99999999999' is not the id of a process"),
         (["-5"], 2, ""),
         (["1", "--all"], 2, "either the id of a process or --all"),
         (["1", "--at", "10s"], 2, "'10s' is no pitch as /10s"),

@@ -97,12 +97,14 @@ void warn_of_another_project(const std::string& packages) {
 void become_python(const std::string& prefix, const std::string& packages, char** arguments) {
   const std::string above = name_of(folder_of(packages));
   const std::string name = above.starts_with("python3") ? above : "python3";
-  std::vector<char*> all = {const_cast<char*>(name.c_str()), const_cast<char*>("-c"), const_cast<char*>(kProgram),
+  const std::string own = prefix + "/bin/" + name;
+  std::vector<char*> all = {const_cast<char*>(own.c_str()), const_cast<char*>("-c"), const_cast<char*>(kProgram),
                             const_cast<char*>(packages.c_str())};
   for (char** one = arguments + 1; *one != nullptr; ++one) all.push_back(*one);
   all.push_back(nullptr);
-  const std::string own = prefix + "/bin/" + name;
+  // Python finds its environment by the path that it was started by.
   execv(own.c_str(), all.data());
+  all.front() = const_cast<char*>(name.c_str());
   execvp(name.c_str(), all.data());
 }
 

@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import venv
 
 import pytest
 
@@ -67,6 +68,15 @@ def test_commands_in_python_run_in_the_python_of_the_environment(prefix, word):
     (prefix / "bin" / PYTHON).symlink_to(sys.executable)
     said = run(prefix / "bin" / "turnpike", word, "a b", env={"PATH": "/nowhere"})
     assert said.stdout.startswith(f"python {word} a b "), said
+
+
+def test_python_is_in_the_environment_whatever_the_path_names(prefix, tmp_path):
+    venv.create(prefix)
+    install(prefix)
+    (prefix / SITE / "turnpike" / "__main__.py").write_text("import sys\ndef main(): print(sys.prefix, sys.argv[1:])\n")
+    for path in (str(pathlib.Path(sys.executable).parent), "/nowhere"):
+        said = run(prefix / "bin" / "turnpike", "export", "a.tpk", env={"PATH": path})
+        assert said.stdout == f"{prefix} ['export', 'a.tpk']\n", said
 
 
 def test_packages_of_a_user_run_in_the_first_python_of_their_version(prefix, tmp_path):

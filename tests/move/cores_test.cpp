@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "bound_to_one_core.h"
 #include "engine_run.h"
 
 namespace turnpike::move {
@@ -149,28 +150,6 @@ TEST(OpenMpRuntimes, AddTheCoresOfTheirPlaces) {
     EXPECT_EQ(CPU_COUNT(&cores), 4) << "a runtime that is too old";
   }
 }
-
-// The calling thread bound to one core, as an OpenMP runtime binds the main thread.
-class BoundToOneCore {
- public:
-  BoundToOneCore() {
-    sched_getaffinity(0, sizeof before_, &before_);
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    for (int core = 0; core < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++core) {
-      if (CPU_ISSET(core, &before_)) CPU_SET(core, &one);
-    }
-    sched_setaffinity(0, sizeof one, &one);
-  }
-  ~BoundToOneCore() { sched_setaffinity(0, sizeof before_, &before_); }
-  BoundToOneCore(const BoundToOneCore&) = delete;
-  BoundToOneCore& operator=(const BoundToOneCore&) = delete;
-
-  int cores_before() const { return CPU_COUNT(&before_); }
-
- private:
-  cpu_set_t before_{};
-};
 
 std::set<int> threads() {
   std::set<int> found;

@@ -1,7 +1,6 @@
 // How much memory a page takes beside the analysis, and that more of a trace takes no more.
 #include <gtest/gtest.h>
 #include <malloc.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +14,7 @@
 
 #include "analyze/analyze.h"
 #include "analyze/model/timeline.h"
+#include "bound_to_one_core.h"
 #include "report/html/page.h"
 
 namespace {
@@ -121,27 +121,6 @@ std::vector<analyze::LoadedProcess> launches(int count) {
   return processes;
 }
 
-// A page compresses beside its caller as long as it has several cores. How far the caller is ahead then, and so how
-// much waits, depends on what else the machine does.
-class OnOneCore {
- public:
-  OnOneCore() {
-    EXPECT_EQ(::sched_getaffinity(0, sizeof before_, &before_), 0);
-    int core = 0;
-    while (core < CPU_SETSIZE - 1 && !CPU_ISSET(core, &before_)) ++core;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(core, &one);
-    EXPECT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
-  }
-  ~OnOneCore() { ::sched_setaffinity(0, sizeof before_, &before_); }
-  OnOneCore(const OnOneCore&) = delete;
-  OnOneCore& operator=(const OnOneCore&) = delete;
-
- private:
-  cpu_set_t before_;
-};
-
 struct PageMemory {
   std::size_t adding;   // at most, while the process is added
   std::size_t writing;  // at most, while the page is written
@@ -183,7 +162,9 @@ TEST(PageMemory, DoesNotGrowWithTheTrace) {
   constexpr int kFew = 200'000;
   constexpr int kMany = 4 * kFew;
   constexpr std::size_t kMuch = 500'000;
-  const OnOneCore alone;
+  // A page compresses beside its caller as long as it has several cores. How far the caller is ahead then, and so how
+  // much waits, depends on what else the machine does.
+  const BoundToOneCore alone;
   const PageMemory few = memory_of_page(kFew);
   const PageMemory many = memory_of_page(kMany);
   EXPECT_GT(few.gaps, 150'000u);  // more than stay in memory

@@ -63,18 +63,24 @@ bool is_named(const std::string& bytes, std::uint64_t offset, const std::string&
   return offset < bytes.size() && bytes.compare(offset, name.size() + 1, name.c_str(), name.size() + 1) == 0;
 }
 
-std::optional<std::uint64_t> symbol_in(const std::string& bytes, const Elf64_Ehdr& header, const std::string& name) {
+// The first such table alone, as a file has one: thousands of them would only keep us busy.
+std::optional<Elf64_Shdr> symbol_table_of(const std::string& bytes, const Elf64_Ehdr& header) {
   for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
     const auto section = entry<Elf64_Shdr>(bytes, header.e_shoff, i);
-    if (!section || section->sh_type != SHT_DYNSYM) continue;
-    const auto names = entry<Elf64_Shdr>(bytes, header.e_shoff, section->sh_link);
-    if (!names) continue;
-    for (std::uint64_t at = 0; at < section->sh_size / sizeof(Elf64_Sym); ++at) {
-      const auto symbol = entry<Elf64_Sym>(bytes, section->sh_offset, at);
-      if (!symbol) break;
-      if (symbol->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC) continue;
-      if (is_named(bytes, names->sh_offset + symbol->st_name, name)) return symbol->st_value;
-    }
+    if (section && section->sh_type == SHT_DYNSYM) return section;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> symbol_in(const std::string& bytes, const Elf64_Ehdr& header, const std::string& name) {
+  const auto table = symbol_table_of(bytes, header);
+  const auto names = table ? entry<Elf64_Shdr>(bytes, header.e_shoff, table->sh_link) : std::nullopt;
+  if (!names) return std::nullopt;
+  for (std::uint64_t at = 0; at < table->sh_size / sizeof(Elf64_Sym); ++at) {
+    const auto symbol = entry<Elf64_Sym>(bytes, table->sh_offset, at);
+    if (!symbol) break;
+    if (symbol->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC) continue;
+    if (is_named(bytes, names->sh_offset + symbol->st_name, name)) return symbol->st_value;
   }
   return std::nullopt;
 }

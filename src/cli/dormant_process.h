@@ -21,7 +21,7 @@ bool was_started_for_turnpike(pid_t process);
 // The words it was started with; {} where it has ended, or is not ours.
 std::vector<std::string> command_of(pid_t process);
 
-// An Error where there is no such process, or it is another user's; else the user that it runs as.
+// The user that it runs as.
 Result<uid_t> user_of(pid_t process);
 
 // A sentence for a process at whose socket nobody answers.

@@ -47,8 +47,9 @@ HttpRequest parse_request(std::string_view request) {
   return {line.substr(0, space), rest.substr(0, rest.find_first_of(" ?")), header_of(request, "Host")};
 }
 
-bool is_this_machine(std::string_view host) {
-  for (const std::string_view name : {"localhost", "127.0.0.1", "[::1]"}) {
+bool is_this_machine(std::string_view host, std::string_view address) {
+  for (const std::string_view name :
+       {std::string_view("localhost"), std::string_view("127.0.0.1"), std::string_view("[::1]"), address}) {
     if (!host.starts_with(name)) continue;
     const std::string_view rest = host.substr(name.size());
     if ((rest.empty() || rest.front() == ':') && is_port(rest)) return true;

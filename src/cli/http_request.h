@@ -22,9 +22,9 @@ struct HttpRequest {
 // The parts of a whole request; they are empty where it is none.
 HttpRequest parse_request(std::string_view request);
 
-// Whether a Host names this machine itself, at whatever port: `ssh -L` and editors forward another port than ours. A
-// website whose name leads here sends its own name.
-bool is_this_machine(std::string_view host);
+// Whether a Host names this machine itself, or `address`, at whatever port: `ssh -L` and editors forward another port
+// than ours. A website whose name leads here sends its own name.
+bool is_this_machine(std::string_view host, std::string_view address);
 
 std::string answer_head(const std::string& status, const std::string& type, std::size_t size);
 

@@ -179,7 +179,7 @@ void PageServer::answer(Connection& connection, const HttpRequest& request, cons
   };
   const bool is_get = request.method == "GET";
   if (!is_get && request.method != "HEAD") return refuse("405 Method Not Allowed", "405 Method Not Allowed\n");
-  if (host_.starts_with("127.") && !is_this_machine(request.host)) return refuse("403 Forbidden", kWhyForbidden);
+  if (host_.starts_with("127.") && !is_this_machine(request.host, host_)) return refuse("403 Forbidden", kWhyForbidden);
   if (request.path != path_) return refuse("404 Not Found", "404 Not Found\n");
   const Page text = page();
   connection.take(is_get ? text : Page(), answer_head("200 OK", type_, text->size()));

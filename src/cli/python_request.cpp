@@ -59,6 +59,10 @@ bool may_have_runtime(const MappedFile& file) {
   return false;
 }
 
+Error not_writable() {
+  return not_known("it has ended, or the kernel does not let its memory be written");
+}
+
 // Of the file that has it, and whose memory says so.
 std::uint64_t runtime_of(const TargetProcess& process, const std::vector<MappedFile>& files) {
   for (const MappedFile& file : files) {
@@ -125,8 +129,8 @@ Status PythonRequest::make(const std::string& script) const {
   constexpr int kTries = 200;
   constexpr std::int32_t kPending = 1;
   if (script.size() >= kPathBytes) return Error{"the path of the script is too long: " + script};
-  if (!process_->write(path_, script.c_str(), script.size() + 1)) return not_known("it has ended");
-  if (!process_->write(pending_, &kPending, sizeof kPending)) return not_known("it has ended");
+  if (!process_->write(path_, script.c_str(), script.size() + 1)) return not_writable();
+  if (!process_->write(pending_, &kPending, sizeof kPending)) return not_writable();
   // The program changes these bits, too, and we can only read and then write all of them. A bit that the program sets
   // between our two steps is lost. Nobody would set the bits of signals, calls and exceptions again, so we set them:
   // the thread looks and finds nothing. Others repeat their request. We never write the request to drop the GIL: a
@@ -139,7 +143,7 @@ Status PythonRequest::make(const std::string& script) const {
       continue;
     }
     bits |= kPleaseStop | kSignalsPending | kCallsToDo | kAsyncException;
-    return process_->write(eval_breaker_, &bits, sizeof bits) ? Status() : not_known("it has ended");
+    return process_->write(eval_breaker_, &bits, sizeof bits) ? Status() : not_writable();
   }
   return {};  // other threads want the GIL all the time, and with each change the main thread sees the request
 }

@@ -77,11 +77,11 @@ TEST_F(PageServer, ServesOthersWhileAClientReadsNothing) {
 }
 
 TEST(IsThisMachine, IsSoAtAnyPort) {
-  for (const char* host : {"localhost", "localhost:1", "127.0.0.1:65535", "[::1]", "[::1]:9000"})
-    EXPECT_TRUE(is_this_machine(host)) << host;
+  for (const char* host : {"localhost", "localhost:1", "127.0.0.1:65535", "[::1]", "[::1]:9000", "127.0.0.2:9400"})
+    EXPECT_TRUE(is_this_machine(host, "127.0.0.2")) << host;
   for (const char* host :
        {"", "localhost:", "localhost:123456", "localhost:1a", "127.0.0.1.example", "127.0.0.11", "::1"})
-    EXPECT_FALSE(is_this_machine(host)) << host;
+    EXPECT_FALSE(is_this_machine(host, "127.0.0.2")) << host;
 }
 
 TEST(ParseRequest, HasEmptyPartsWhereThereIsNoRequest) {

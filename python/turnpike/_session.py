@@ -40,8 +40,8 @@ def start(
             `stop()` still ends it.
 
     Raises:
-        turnpike.Error: This process is being recorded already, there is no NVIDIA driver or no libcupti, another tool
-            holds CUPTI, or `path` cannot be written.
+        turnpike.Error: This process is being recorded already, the last recording is still being written, there is no
+            NVIDIA driver or no libcupti, another tool holds CUPTI, or `path` cannot be written.
         ValueError: `detail` is neither "full" nor "transfers", or `max_size` is no size.
     """
     run = os.path.abspath(os.fspath(path))
@@ -61,7 +61,8 @@ def stop() -> pathlib.Path:
         The file that this process wrote.
 
     Raises:
-        turnpike.Error: Nothing is being recorded in this process.
+        turnpike.Error: Nothing is being recorded in this process. Or the file is still being written after ten seconds,
+            because its disk or the GPU hangs: nothing more is recorded, and calling `stop()` again waits again.
     """
     label.listen(False)
     return _core.stop(_native.RECORD_LIBRARY)

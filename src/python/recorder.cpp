@@ -2,6 +2,7 @@
 #include "python/recorder.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 
 #include <array>
 
@@ -45,7 +46,9 @@ Result<std::string> Recorder::stop() const {
   std::array<char, 1024> sentence{};
   const auto stop = find<decltype(turnpike_stop)>(library_, "turnpike_stop");
   if (stop(sentence.data(), sentence.size()) != 0) return Error{sentence.data()};
-  return std::string(find<decltype(turnpike_file)>(library_, "turnpike_file")());
+  std::array<char, PATH_MAX> file{};
+  find<decltype(turnpike_file)>(library_, "turnpike_file")(file.data(), file.size());
+  return std::string(file.data());
 }
 
 Status Recorder::keep(const std::string& reason) const {

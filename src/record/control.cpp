@@ -223,8 +223,9 @@ ControlMessage Control::answer(Connection& from, const ControlMessage& asked) {
   } else if (asked.word == "stop" && owner_ != &from) {
     answer = refusal("only the `turnpike attach` that has started the recording ends it");
   } else if (asked.word == "stop") {
-    if (is_recording_for(from)) Recorder::instance().stop();
-    answer = status(from);
+    std::string error;
+    const bool is_stopped = !is_recording_for(from) || Recorder::instance().stop(error);
+    answer = is_stopped ? status(from) : refusal(error);
     owner_ = nullptr;
   } else if (asked.word == "status") {
     answer = status(from);
@@ -272,7 +273,8 @@ void Control::drop(Connection& connection) noexcept {
   if (owner_ != &connection) return;
   try {
     const std::lock_guard lock(mutex_);
-    if (!is_ending_ && is_recording_for(connection)) Recorder::instance().stop();
+    std::string nobody_hears_it;
+    if (!is_ending_ && is_recording_for(connection)) Recorder::instance().stop(nobody_hears_it);
   } catch (...) {
   }
   owner_ = nullptr;

@@ -106,12 +106,13 @@ TURNPIKE_EXPORT int turnpike_start(const TurnpikeOptions* given, char* error_tex
 }
 
 TURNPIKE_EXPORT int turnpike_stop(char* error_text, uint64_t error_bytes) {
+  std::string error;
   try {
-    if (Recorder::instance().stop()) return 0;
-    copy_text("nothing is being recorded in this process", error_text, error_bytes);
+    if (Recorder::instance().stop(error)) return 0;
   } catch (...) {
-    copy_text("there is no memory to stop recording", error_text, error_bytes);
+    error = "there is no memory to stop recording";
   }
+  copy_text(error, error_text, error_bytes);
   return -1;
 }
 
@@ -133,8 +134,12 @@ TURNPIKE_EXPORT int turnpike_is_recording(void) {
   return Recorder::instance().is_recording() ? 1 : 0;
 }
 
-TURNPIKE_EXPORT const char* turnpike_file(void) {
-  return Recorder::instance().file().c_str();
+TURNPIKE_EXPORT void turnpike_file(char* path, uint64_t path_bytes) {
+  try {
+    copy_text(Recorder::instance().file(), path, path_bytes);
+  } catch (...) {
+    copy_text("", path, path_bytes);
+  }
 }
 
 TURNPIKE_EXPORT void turnpike_status(TurnpikeStatus* status) {

@@ -21,6 +21,8 @@ using trace::Loss;
 
 namespace {
 
+constexpr char kNothing[] = "nothing is being recorded in this process";
+
 std::int64_t seconds(int count) {
   return count * std::int64_t{1'000'000'000};
 }
@@ -35,9 +37,6 @@ Recorder& Recorder::instance() {
 Recorder::Recorder() {
   pthread_atfork([] { instance().before_fork(); }, [] { instance().after_fork(); },
                  [] { instance().in_forked_child(); });
-  collector_.set_on_silence([] { instance().take_cupti_back(); });
-  collector_.set_on_full([] { instance().end_collecting(); });
-  collector_.set_tick([](std::int64_t since_start_ns) { instance().on_tick(since_start_ns); });
 }
 
 bool Recorder::start(const Options& options, std::string& error) {
@@ -46,39 +45,57 @@ bool Recorder::start(const Options& options, std::string& error) {
     return false;
   }
   const std::lock_guard lock(mutex_);
+  if (state_ == State::kEnding && current_.use()->collector.is_done()) finish_stop();
   if (state_ == State::kIdle) return start_locked(options, error);
-  error = "this process is being recorded already, to " + file_;
+  error = (state_ == State::kEnding ? "the last recording is still being written to "
+                                    : "this process is being recorded already, to ") +
+          file();
   return false;
 }
 
 bool Recorder::start_locked(const Options& given, std::string& error) {
-  options_ = given;
-  const Options& options = options_;
   losses_.reset();
   if (is_loaded_late_ && !listens_to_nvtx_) losses_.add(Loss::kNvtxNotHeard);
-  is_over_ = false;
   status_.open();
   if (!prepare_cupti(error)) {
-    leave_note(options, error);
+    leave_note(given, error);
     return false;
   }
-  if (is_mps_client()) respect_mps();
-  handover_.heard().restart();
-  if (!api_.subscribe(cupti_, options, error) || !begin_activities()) {
+  current_.replace(std::make_unique<Recording>(sources(), given));
+  const bool has_begun = begin(*current_.use(), error);
+  if (!has_begun) current_.replace(nullptr);
+  return has_begun;
+}
+
+bool Recorder::begin(Recording& recording, std::string& error) {
+  Options& options = recording.options;
+  if (is_mps_client()) respect_mps(options);
+  if (!api_.subscribe(cupti_, options, error) || !begin_activities(recording)) {
     if (error.empty()) error = "CUPTI cannot record copies in this process";
-    undo_start();
+    undo_start(recording);
     leave_note(options, error);
     return false;
   }
   Metadata metadata = describe_process(options);
   add_versions(metadata, &cupti_);
-  if (!collector_.start(options, &cupti_, std::move(metadata), error)) {
-    undo_start();
+  Collector& collector = recording.collector;
+  collector.set_library_look(library_look_);
+  collector.set_on_silence([] { instance().take_cupti_back(); });
+  collector.set_on_full([] { instance().end_collecting(); });
+  collector.set_tick([](std::int64_t since_start_ns) { instance().on_tick(since_start_ns); });
+  if (!collector.start(&cupti_, std::move(metadata), error)) {
+    undo_start(recording);
     return false;
   }
-  file_ = collector_.path();
-  process_ = getpid();
+  set_file(collector.path());
   status_.note_process();
+  begin_listening(recording);
+  if (options.last.count() > 0 && options.keep_signal.number != 0) listen_for_signal(options);
+  return true;
+}
+
+void Recorder::begin_listening(Recording& recording) noexcept {
+  const Options& options = recording.options;
   api_.set_profiler_range(nullptr);
   if (options.capture_range.kind == CaptureRange::Kind::kCudaProfilerApi) {
     api_.set_profiler_range([](bool is_start) { instance().set_collecting(is_start); });
@@ -88,61 +105,79 @@ bool Recorder::start_locked(const Options& given, std::string& error) {
                             [](bool is_start) { instance().set_collecting(is_start); });
   }
   nvtx_.begin_recording();
+  recording.is_collecting = true;  // the activity kinds are on
   state_.store(State::kRecording, std::memory_order_release);
-  is_collecting_ = true;  // the activity kinds are on
   if (options.capture_range.kind != CaptureRange::Kind::kWholeRun || options.delay.count() > 0) {
     set_collecting(false);
   } else {
-    handover_.heard().open();
-    api_.set_listening(true);
+    recording.collector.set_listening(true);
     nvtx_.set_listening(true);
-    collector_.set_sampling(true);
+    api_.set_listening(true);
   }
-  if (options.last.count() > 0 && options.keep_signal.number != 0) listen_for_signal();
-  return true;
+}
+
+void Recorder::set_file(const std::string& path) {
+  const std::lock_guard lock(file_mutex_);
+  file_ = path;
+}
+
+std::string Recorder::file() const {
+  const std::lock_guard lock(file_mutex_);
+  return file_;
+}
+
+TurnpikeStatus Recorder::status() noexcept {
+  const CurrentRecording::Use recording = current_.use();
+  return recording ? recording->collector.status() : TurnpikeStatus{};
 }
 
 // Takes back what a failed start has asked of CUPTI.
-void Recorder::undo_start() noexcept {
+void Recorder::undo_start(const Recording& recording) noexcept {
   {
     const std::lock_guard lock(collecting_mutex_);
-    if (!guest_.is_tracing()) switch_kinds(false);
+    if (!guest_.is_tracing()) switch_kinds(recording, false);
   }
   api_.unsubscribe();
 }
 
-void Recorder::respect_mps() {
+void Recorder::respect_mps(Options& options) {
   losses_.add(Loss::kSharedByMps);
-  options_.has_link_traffic = false;
+  options.has_link_traffic = false;
   std::uint32_t cupti_version = 0;
   cupti_.get_version(&cupti_version);
   int driver_version = 0;
   if (const auto driver = cuda::find_loaded_driver()) driver->driver_get_version(&driver_version);
-  if (options_.detail != Detail::kFull || !may_kernels_hang_in_mps(cupti_version, driver_version)) return;
-  options_.detail = Detail::kTransfers;
+  if (options.detail != Detail::kFull || !may_kernels_hang_in_mps(cupti_version, driver_version)) return;
+  options.detail = Detail::kTransfers;
   losses_.add(Loss::kMpsKernels);
 }
 
-void Recorder::listen_for_signal() {
-  const int number = options_.keep_signal.number;
-  const KeepSignalState state = take_keep_signal(number, [] { instance().collector_.keep_by_signal(); });
-  if (state != KeepSignalState::kProgramHasIt || options_.is_quiet) return;
+void Recorder::listen_for_signal(const Options& options) {
+  const KeepSignalState state = take_keep_signal(options.keep_signal.number, [] {
+    if (const CurrentRecording::Use recording = instance().current_.use()) recording->collector.keep_by_signal();
+  });
+  if (state != KeepSignalState::kProgramHasIt || options.is_quiet) return;
   std::fprintf(stderr,
                "turnpike: process %d uses SIG%s itself; to keep its last seconds, send that to `turnpike record`, or "
                "choose another signal with --signal\n",
-               static_cast<int>(getpid()), text_of(options_.keep_signal).c_str());
+               static_cast<int>(getpid()), text_of(options.keep_signal).c_str());
 }
 
 bool Recorder::keep(const std::string& reason, std::string& error) {
+  if (state_ == State::kForked) {
+    error = kNothing;
+    return false;
+  }
   const std::lock_guard lock(mutex_);
+  const CurrentRecording::Use recording = current_.use();
   if (state_ != State::kRecording) {
-    error = "nothing is being recorded in this process";
-  } else if (options_.last.count() == 0) {
+    error = kNothing;
+  } else if (recording->options.last.count() == 0) {
     error =
         "this recording keeps everything: only one that was started with `turnpike record --last SECONDS` can be kept "
         "in between";
   } else {
-    collector_.keep(reason.empty() ? "the program asked for it" : "the program asked for it: " + reason);
+    recording->collector.keep(reason.empty() ? "the program asked for it" : "the program asked for it: " + reason);
     return true;
   }
   return false;
@@ -167,16 +202,16 @@ bool Recorder::prepare_cupti(std::string& error) {
   return true;
 }
 
-bool Recorder::begin_activities() {
+bool Recorder::begin_activities(Recording& recording) {
   const std::lock_guard lock(collecting_mutex_);
   end_guest_without_flush();
-  collector_.set_aside(guest_.is_tracing());
-  if (!guest_.is_tracing()) return enable_activities();
+  recording.collector.set_aside(guest_.is_tracing());
+  if (!guest_.is_tracing()) return enable_activities(recording);
   losses_.add(Loss::kOtherCuptiUser);
   return true;
 }
 
-bool Recorder::enable_activities() {
+bool Recorder::enable_activities(const Recording& recording) {
   // Zeroed: we zero buffers on our own thread. Pinned: the GPU writes its times into page-locked host memory rather
   // than its own, from which CUPTI would have to copy them; a CPU-bound step with all its kernels ran 1.08 to 1.11
   // times as long without, 1.05 to 1.09 with (H100, bench/overhead.py), for some 10 MB a context. A CUPTI that does not
@@ -191,7 +226,7 @@ bool Recorder::enable_activities() {
     losses_.add(Loss::kCuptiCallFailed);
     return false;
   }
-  for (const ActivityKind kind : observed_activities(options_.detail)) {
+  for (const ActivityKind kind : observed_activities(recording.options.detail)) {
     if (cupti_.activity_enable(kind) == cuda::kCuptiSuccess) continue;
     losses_.add(Loss::kCuptiCallFailed);
     if (kind == ActivityKind::kMemcpy) return false;
@@ -252,40 +287,41 @@ void Recorder::leave_note(const Options& options, const std::string& reason) {
   add_versions(metadata, is_cupti_loaded_ ? &cupti_ : nullptr);
   metadata["unusable"] = reason;
   std::string ignored;
-  if (collector_.start(options, nullptr, std::move(metadata), ignored)) file_ = collector_.path();
+  Recording note(sources(), options);
+  if (note.collector.start(nullptr, std::move(metadata), ignored)) set_file(note.collector.path());
 }
 
 void Recorder::set_collecting(bool is_collecting) noexcept {
   // A child's copy of a lock may never be given back, and CUPTI does not work there.
   if (state_.load(std::memory_order_acquire) == State::kForked) return;
   const std::lock_guard lock(collecting_mutex_);
-  if (is_collecting && is_over_) return;
-  if (is_collecting == is_collecting_) return;
-  is_collecting_ = is_collecting;
-  collector_.set_sampling(is_collecting);
+  const CurrentRecording::Use recording = current_.use();
+  if (!recording || (is_collecting && (recording->is_over || !is_recording()))) return;
+  if (is_collecting == recording->is_collecting) return;
+  recording->is_collecting = is_collecting;
   // A call that is heard must have its device's record: the device is on before the calls and off after them.
   if (!is_collecting) {
     api_.set_listening(false);
     nvtx_.set_listening(false);
-    handover_.heard().close();
+    recording->collector.set_listening(false);
   }
   if (!guest_.is_tracing()) {
-    switch_kinds(is_collecting);
+    switch_kinds(*recording, is_collecting);
   } else if (is_collecting) {
     losses_.add(Loss::kOtherCuptiUser);
   }
   if (is_collecting) {
+    recording->collector.set_listening(true);
     nvtx_.set_listening(true);
-    handover_.heard().open();
     api_.set_listening(true);
   }
 }
 
-void Recorder::switch_kinds(bool is_on) noexcept {
+void Recorder::switch_kinds(const Recording& recording, bool is_on) noexcept {
   const auto switch_kind = is_on ? cupti_.activity_enable : cupti_.activity_disable;
-  for (const ActivityKind kind : observed_activities(options_.detail)) {
+  for (const ActivityKind kind : observed_activities(recording.options.detail)) {
     if (kind == ActivityKind::kConcurrentKernel && !is_on && !may_disable_kernels_) {
-      collector_.leave_out_unheard_kernels();
+      if (const CurrentRecording::Use current = current_.use()) current->collector.leave_out_unheard_kernels();
     } else {
       switch_kind(kind);
     }
@@ -294,17 +330,20 @@ void Recorder::switch_kinds(bool is_on) noexcept {
 
 void Recorder::take_cupti_back() noexcept {
   const std::lock_guard lock(collecting_mutex_);
-  if (is_collecting_ && !guest_.is_tracing()) enable_activities();
+  const CurrentRecording::Use recording = current_.use();
+  if (recording && recording->is_collecting && !guest_.is_tracing()) enable_activities(*recording);
 }
 
 void Recorder::on_tick(std::int64_t since_start_ns) noexcept {
+  const CurrentRecording::Use recording = current_.use();
+  const Options& options = recording->options;
   look_after_guest();
   const std::chrono::nanoseconds since_start(since_start_ns);
-  if (options_.delay.count() > 0 && since_start >= options_.delay &&
-      options_.capture_range.kind == CaptureRange::Kind::kWholeRun) {
+  if (options.delay.count() > 0 && since_start >= options.delay &&
+      options.capture_range.kind == CaptureRange::Kind::kWholeRun) {
     set_collecting(true);
   }
-  if (options_.duration.count() > 0 && since_start >= options_.delay + options_.duration) {
+  if (options.duration.count() > 0 && since_start >= options.delay + options.duration) {
     end_collecting();
   }
 }
@@ -312,53 +351,71 @@ void Recorder::on_tick(std::int64_t since_start_ns) noexcept {
 void Recorder::end_collecting() noexcept {
   {
     const std::lock_guard lock(collecting_mutex_);
-    is_over_ = true;
+    if (const CurrentRecording::Use recording = current_.use()) recording->is_over = true;
   }
   set_collecting(false);
 }
 
-bool Recorder::stop() {
-  if (state_ != State::kRecording) return false;
+bool Recorder::stop(std::string& error) {
+  const auto has_something = [this] { return state_ == State::kRecording || state_ == State::kEnding; };
+  error = kNothing;
+  if (!has_something()) return false;
   const std::lock_guard lock(mutex_);
-  if (state_ != State::kRecording) return false;
-  give_keep_signal_back();
-  set_collecting(false);
-  nvtx_.end_recording();
-  collector_.finish(seconds(30));
-  api_.unsubscribe();
-  state_.store(State::kIdle, std::memory_order_release);
+  if (!has_something()) return false;
+  if (state_ == State::kRecording) {
+    give_keep_signal_back();
+    set_collecting(false);
+    nvtx_.end_recording();
+    state_.store(State::kEnding, std::memory_order_release);
+  }
+  if (!current_.use()->collector.finish(seconds(10))) {
+    error = "the recording is still being written to " + file() +
+            ": its disk, or the GPU, does not answer. Nothing more is recorded";
+    return false;
+  }
+  finish_stop();
   return true;
 }
 
+// When the collector has ended: it may have been inside of CUPTI until then.
+void Recorder::finish_stop() noexcept {
+  api_.unsubscribe();
+  state_.store(State::kIdle, std::memory_order_release);
+}
+
 void Recorder::finish_process() noexcept {
-  if (state_ != State::kRecording) return;
+  if (state_ != State::kRecording && state_ != State::kEnding) return;
   try {
     const std::lock_guard lock(mutex_);
+    if (state_ != State::kRecording && state_ != State::kEnding) return;
     // Not more: other handlers of this exit may still call CUDA, and taking CUPTI down under them is known to crash.
     api_.set_listening(false);
     nvtx_.set_listening(false);
-    collector_.finish(seconds(10));
-    state_.store(State::kIdle, std::memory_order_release);
+    const bool is_done = current_.use()->collector.finish(seconds(10));
+    state_.store(is_done ? State::kIdle : State::kEnding, std::memory_order_release);
   } catch (...) {
   }
 }
 
 // A child of vfork shares the memory of its parent, and one of clone() has not run the handlers of a fork.
-bool Recorder::is_recording_this_process() const noexcept {
-  return state_.load(std::memory_order_acquire) == State::kRecording && process_ == getpid();
+bool Recorder::is_of_this_process(const CurrentRecording::Use& recording) const noexcept {
+  const State state = state_.load(std::memory_order_acquire);
+  return (state == State::kRecording || state == State::kEnding) && recording->process == getpid();
 }
 
 // Whoever is interrupted may hold a lock that CUPTI or the collector needs, and does not give it back: then nothing
 // comes of waiting, and `turnpike record` finds the rest in the estate.
 void Recorder::finish_at_once() noexcept {
-  if (!is_recording_this_process()) return;
+  const CurrentRecording::Use recording = current_.use();
+  if (!is_of_this_process(recording)) return;
   api_.set_listening(false);
   nvtx_.set_listening(false);
-  collector_.finish(seconds(1));
+  recording->collector.finish(seconds(1));
 }
 
 void Recorder::catch_up() noexcept {
-  if (is_recording_this_process()) collector_.catch_up(seconds(1));
+  const CurrentRecording::Use recording = current_.use();
+  if (is_of_this_process(recording)) recording->collector.catch_up(seconds(1));
 }
 
 // A child that is forked while another thread holds a lock of ours finds it locked for good, and NVTX calls us there.
@@ -381,13 +438,13 @@ void Recorder::in_forked_child() noexcept {
   const bool is_estate_shared = !estate_.rings().empty();
   estate_.leave_to_parent(state_ == State::kIdle);
   if (is_estate_shared) handover_.forget_rings();
-  if (state_ != State::kRecording) return;
+  if (state_ == State::kIdle) return;
   give_keep_signal_back();
   // No lock is taken: whoever held one is not in this process.
   state_.store(State::kForked, std::memory_order_release);
   api_.set_listening(false);
   nvtx_.set_listening(false);
-  collector_.abandon();
+  if (const CurrentRecording::Use recording = current_.use()) recording->collector.abandon();
 }
 
 }  // namespace turnpike::record

@@ -1,8 +1,6 @@
 // The recorder of this process: puts its parts together, starts and stops them.
 #pragma once
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -10,8 +8,8 @@
 
 #include "cuda/cupti.h"
 #include "record/collect/activity_pool.h"
-#include "record/collect/collector.h"
 #include "record/collect/guest_activity.h"
+#include "record/collect/live_page_writer.h"
 #include "record/collect/status_page.h"
 #include "record/estate/estate.h"
 #include "record/handover/loss_counters.h"
@@ -19,6 +17,7 @@
 #include "record/observe/api_observer.h"
 #include "record/observe/nvtx_observer.h"
 #include "record/options.h"
+#include "record/recording.h"
 #include "record/stacks/stack_table.h"
 #include "record/stacks/string_table.h"
 
@@ -32,8 +31,9 @@ class Recorder {
   // False: `error` says why. When CUPTI cannot be used, a file that says so is left in the run directory where
   // `options` want one; without it nothing is left.
   bool start(const Options& options, std::string& error);
-  // Collects what is under way and closes the file. False when nothing was being recorded.
-  bool stop();
+  // Collects what is under way and closes the file. False: nothing was being recorded, or the file is still being
+  // written; `error` says which. Who calls again waits again.
+  bool stop(std::string& error);
   // At the end of the process: as stop, but CUPTI is left alone where it can be.
   void finish_process() noexcept;
   // When the process is about to end without exit handlers, or to become another program: brings what CUPTI has into
@@ -45,14 +45,15 @@ class Recorder {
   bool keep(const std::string& reason, std::string& error);
 
   bool is_recording() const noexcept { return state_.load(std::memory_order_acquire) == State::kRecording; }
-  const std::string& file() const { return file_; }
-  TurnpikeStatus status() const { return collector_.status(); }
+  // The file that is, or last was, written; "" before the first. Any thread.
+  std::string file() const;
+  TurnpikeStatus status() noexcept;
   NvtxObserver& nvtx() { return nvtx_; }
   ApiObserver& api() { return api_; }
 
   // A function to be called at each start of a recording and whenever libraries were loaded, on a thread that may enter
   // the loader. Before start().
-  void set_library_look(void (*look)()) noexcept { collector_.set_library_look(look); }
+  void set_library_look(void (*look)()) noexcept { library_look_ = look; }
 
   // Another profiler of this process, whose calls of CUPTI come here (cupti_slots.h). First: whether it uses the CUPTI
   // that the recorder has loaded.
@@ -67,22 +68,32 @@ class Recorder {
   void note_loaded_late() noexcept { is_loaded_late_ = true; }
 
  private:
+  // kEnding: nothing is recorded any more, and the file is still being written.
   // kForked: a child of a process that was recording. CUDA does not work in it, and neither does anything here.
-  enum class State { kIdle, kRecording, kForked };
+  enum class State { kIdle, kRecording, kEnding, kForked };
 
   Recorder();
   bool start_locked(const Options& given, std::string& error);
+  bool begin(Recording& recording, std::string& error);
+  void begin_listening(Recording& recording) noexcept;
+  void finish_stop() noexcept;
+  void set_file(const std::string& path);
+  CollectorSources sources() noexcept {
+    return {strings_, stacks_, losses_, handover_, pool_, status_, live_, estate_};
+  }
   bool prepare_cupti(std::string& error);
   // Leaves out what says nothing, or may hang, in a client of CUDA's Multi-Process Service.
-  void respect_mps();
-  void listen_for_signal();
-  bool begin_activities();
-  void undo_start() noexcept;
-  bool enable_activities();
+  void respect_mps(Options& options);
+  void listen_for_signal(const Options& options);
+  bool begin_activities(Recording& recording);
+  void undo_start(const Recording& recording) noexcept;
+  bool enable_activities(const Recording& recording);
   cuda::CuptiResult register_buffers() noexcept;
-  void switch_kinds(bool is_on) noexcept;
+  void switch_kinds(const Recording& recording, bool is_on) noexcept;
   // Whether records of the device are wanted now.
-  bool takes_activities() const noexcept { return is_recording() && is_collecting_; }
+  bool takes_activities(const CurrentRecording::Use& recording) const noexcept {
+    return is_recording() && recording->is_collecting;
+  }
   void take_over_from_guest() noexcept;
   void end_guest_without_flush() noexcept;
   void look_after_guest() noexcept;
@@ -103,7 +114,7 @@ class Recorder {
   void leave_note(const Options& options, const std::string& reason);
   // Whether records are taken now: switched by the capture range, the delay and the duration.
   void set_collecting(bool is_collecting) noexcept;
-  bool is_recording_this_process() const noexcept;
+  bool is_of_this_process(const CurrentRecording::Use& recording) const noexcept;
   // When the file takes no more: this recording is over, whatever range begins.
   void end_collecting() noexcept;
   // After another user of CUPTI has taken the buffers and switched our kinds off.
@@ -122,13 +133,12 @@ class Recorder {
   StatusPage status_;
   ApiObserver api_{strings_, stacks_, losses_, handover_};
   NvtxObserver nvtx_{strings_, handover_};
-  Collector collector_{{strings_, stacks_, losses_, handover_, pool_, status_, estate_}};
+  LivePageWriter live_{strings_, stacks_};
+  CurrentRecording current_;
 
   std::mutex mutex_;  // of start and stop
   std::mutex collecting_mutex_;
   std::atomic<State> state_{State::kIdle};
-  bool is_collecting_ = false;
-  bool is_over_ = false;  // the duration has passed, or the file is full
   cuda::Cupti cupti_{};
   std::atomic<bool> is_cupti_loaded_{false};
   GuestActivity guest_;
@@ -136,9 +146,9 @@ class Recorder {
   std::atomic<bool> listens_to_nvtx_{false};
   std::atomic<bool> is_loaded_late_{false};
   bool may_disable_kernels_ = true;
-  Options options_;
+  std::atomic<void (*)()> library_look_{nullptr};
+  mutable std::mutex file_mutex_;
   std::string file_;
-  pid_t process_ = 0;  // that is being recorded
 };
 
 }  // namespace turnpike::record

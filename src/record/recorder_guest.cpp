@@ -30,15 +30,16 @@ CuptiResult Recorder::subscribe_guest(void** subscriber, cuda::CallbackFunction 
 // What the device has done so far is the recorder's. CUPTI may keep a buffer that is empty by then.
 CuptiResult Recorder::begin_guest_activity(cuda::BufferRequested requested, cuda::BufferCompleted completed) {
   const std::lock_guard lock(collecting_mutex_);
+  const CurrentRecording::Use recording = current_.use();
   if (!guest_.is_tracing()) {
-    if (takes_activities()) {
+    if (takes_activities(recording)) {
       losses_.add(Loss::kOtherCuptiUser);
-      switch_kinds(false);
+      switch_kinds(*recording, false);
       cupti_.activity_flush_all(0);
     }
     cupti_.activity_flush_all(cuda::kFlushForced);
   }
-  collector_.set_aside(true);
+  if (recording) recording->collector.set_aside(true);
   guest_changed_ns_ = monotonic_ns();
   guest_.begin(requested, completed);
   return register_buffers();
@@ -93,7 +94,9 @@ CuptiResult Recorder::switch_guest_kind(ActivityKind kind, bool is_on) {
   guest_.note_kind(static_cast<std::uint32_t>(kind), is_on);
   if (is_on) return cupti_.activity_enable(kind);
   guest_changed_ns_ = monotonic_ns();
-  const bool is_ours = !guest_.is_tracing() && takes_activities() && is_observed(kind, options_.detail);
+  const CurrentRecording::Use recording = current_.use();
+  const bool is_ours =
+      !guest_.is_tracing() && takes_activities(recording) && is_observed(kind, recording->options.detail);
   return is_ours ? cuda::kCuptiSuccess : cupti_.activity_disable(kind);
 }
 
@@ -107,8 +110,10 @@ void Recorder::note_guest_flush(std::uint32_t flags) noexcept {
 // Under the lock, like the next one.
 void Recorder::take_over_from_guest() noexcept {
   guest_.end();
-  if (takes_activities()) enable_activities();
-  collector_.set_aside(false);
+  const CurrentRecording::Use recording = current_.use();
+  if (!recording) return;
+  if (takes_activities(recording)) enable_activities(*recording);
+  recording->collector.set_aside(false);
 }
 
 // A guest of which CUPTI has no buffer may end without a flush. One that has just begun has no kinds yet.

@@ -49,7 +49,9 @@ typedef struct TurnpikeStatus {
 /* Starts recording in this process. 0, or -1 with a sentence in `error` (always terminated). Safe at any time, also
  * after CUDA is up; not from a CUPTI callback. */
 int turnpike_start(const TurnpikeOptions* options, char* error, uint64_t error_bytes);
-/* Stops, collects what is under way, closes the file. 0, or -1 when nothing was being recorded. */
+/* Stops, collects what is under way, closes the file. 0, or -1 with a sentence in `error`: nothing was being recorded;
+ * or after 10 s the file is still being written, since its disk or the GPU hangs. Then turnpike_start refuses until the
+ * file is complete, and who calls turnpike_stop again waits again. */
 int turnpike_stop(char* error, uint64_t error_bytes);
 /* Keeps what a recording with --last has now as a run of its own beside the run, NAME-1.tpk, and so on; it goes on
  * recording. The report gives `reason`; NULL: none. Returns before the run is complete. 0, or -1 with a sentence
@@ -57,8 +59,8 @@ int turnpike_stop(char* error, uint64_t error_bytes);
 int turnpike_keep(const char* reason, char* error, uint64_t error_bytes);
 /* 1 while recording. */
 int turnpike_is_recording(void);
-/* The file that is, or last was, written by this process: "" before the first. Valid until the next start. */
-const char* turnpike_file(void);
+/* Copies the path of the file that is, or last was, written by this process: "" before the first. Any thread. */
+void turnpike_file(char* path, uint64_t path_bytes);
 /* This process's own counters since the start of the current or last recording. */
 void turnpike_status(TurnpikeStatus* status);
 

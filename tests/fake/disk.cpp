@@ -4,6 +4,7 @@
 //   FAKE_DISK_LOW_AFTER=N     the Nth question, and each later one, hears that little is free
 //   FAKE_DISK_BYTES=N         a file takes no more than so many bytes (ENOSPC)
 //   FAKE_DISK_STALL_MS=N      the tenth write takes so long
+//   FAKE_DISK_HANGS_WHILE=P   no write ends while there is a file at this path
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
@@ -42,6 +43,8 @@ __attribute__((visibility("default"))) int statvfs(const char*, struct statvfs* 
 __attribute__((visibility("default"))) ssize_t writev(int file, const struct iovec* parts, int count) {
   const long long stall_ms = number("FAKE_DISK_STALL_MS");
   if (stall_ms >= 0 && ++g_writes == 10) usleep(static_cast<useconds_t>(stall_ms * 1000));
+  const char* hangs_while = std::getenv("FAKE_DISK_HANGS_WHILE");
+  while (hangs_while != nullptr && access(hangs_while, F_OK) == 0) usleep(1000);
   const long long most_bytes = number("FAKE_DISK_BYTES");
   struct stat about{};
   if (most_bytes >= 0 && fstat(file, &about) == 0) {

@@ -253,7 +253,7 @@ static int recording;
 int turnpike_start(const TurnpikeOptions* options, char* error, uint64_t error_bytes) { return !(recording = 1); }
 int turnpike_stop(char* error, uint64_t error_bytes) { return recording = 0; }
 int turnpike_is_recording(void) { return recording; }
-const char* turnpike_file(void) { return "run"; }
+void turnpike_file(char* path, uint64_t path_bytes) { snprintf(path, path_bytes, "run"); }
 int turnpike_keep(const char* reason, char* error, uint64_t error_bytes) { return 0; }
 int InitializeInjectionNvtx2(void* get_export_table) { puts("heard"); fflush(stdout); return 0; }
 """

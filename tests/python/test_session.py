@@ -47,7 +47,7 @@ int turnpike_stop(char* error, uint64_t error_bytes) {
   return 0;
 }
 int turnpike_is_recording(void) { return recording; }
-const char* turnpike_file(void) { return file; }
+void turnpike_file(char* path, uint64_t path_bytes) { snprintf(path, path_bytes, "%s", file); }
 """
 OPTIONS_BYTES = 32
 MAX_BYTES = 16_000_000_000

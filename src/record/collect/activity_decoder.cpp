@@ -7,13 +7,12 @@ namespace turnpike::record {
 
 using cuda::ActivityKind;
 
-void ActivityDecoder::restart(const cuda::Cupti* cupti, std::uint32_t cupti_version, const trace::ClockSample& start) {
+void ActivityDecoder::begin(const cuda::Cupti* cupti, std::uint32_t cupti_version, const trace::ClockSample& start) {
   cupti_ = cupti;
   cupti_version_ = cupti_version;
   start_ = start;
   now_ = start;
-  clock_.restart(start);
-  used_devices_ = 0;
+  clock_.begin(start);
 }
 
 void ActivityDecoder::decode(std::uint8_t* buffer, std::size_t valid_bytes, RecordBatch& batch) {
@@ -61,6 +60,17 @@ void ActivityDecoder::take_work(const Activity& from, Record& to) {
   to.graph_node = from.graph_node;
 }
 
+// Work of a CUDA graph has the call that launched the graph, which the detail transfers does not hear.
+template <typename Record>
+void ActivityDecoder::add_work(const Record& work, RecordBatch& batch) {
+  const bool has_own_call = work.correlation != 0 && work.graph_node == 0;
+  if (calls_ == nullptr || !has_own_call || calls_->has(work.correlation)) {
+    batch.add(work);
+  } else {
+    calls_->keep(work);
+  }
+}
+
 // What copies on one device and copies between two have in common.
 template <typename Activity>
 trace::MemcpyRecord ActivityDecoder::copy_of(const Activity& from) {
@@ -80,40 +90,37 @@ trace::MemcpyRecord ActivityDecoder::copy_of(const Activity& from) {
 
 void ActivityDecoder::decode_memcpy(const void* activity, RecordBatch& batch) {
   const auto& from = *static_cast<const cuda::MemcpyActivity*>(activity);
-  if (is_outside(from.correlation)) return;
   trace::MemcpyRecord to = copy_of(from);
   to.copy_count = cuda::copy_count(from, cupti_version_);
-  batch.add(to);
+  add_work(to, batch);
 }
 
 void ActivityDecoder::decode_peer_memcpy(const void* activity, RecordBatch& batch) {
   const auto& from = *static_cast<const cuda::PeerMemcpyActivity*>(activity);
-  if (is_outside(from.correlation)) return;
   trace::MemcpyRecord to = copy_of(from);
   to.src_device = from.src_device;
   to.dst_device = from.dst_device;
-  batch.add(to);
+  add_work(to, batch);
 }
 
 void ActivityDecoder::decode_memset(const void* activity, RecordBatch& batch) {
   const auto& from = *static_cast<const cuda::MemsetActivity*>(activity);
-  if (is_outside(from.correlation)) return;
   auto to = make_record<trace::MemsetRecord>(trace::RecordKind::kMemset);
   take_work(from, to);
   to.bytes = from.bytes;
   to.value = from.value;
   to.memory_kind = static_cast<trace::MemoryKind>(from.memory_kind);
-  batch.add(to);
+  add_work(to, batch);
 }
 
 void ActivityDecoder::decode_kernel(const void* activity, RecordBatch& batch) {
   const auto& from = *static_cast<const cuda::KernelActivity*>(activity);
-  if (is_outside(from.correlation) || (heard_ != nullptr && !heard_->has(from.correlation))) return;
+  if (calls_of_kernels_ != nullptr && !calls_of_kernels_->has(from.correlation)) return;
   auto to = make_record<trace::KernelRecord>(trace::RecordKind::kKernel);
   take_work(from, to);
   to.name = kernel_name(from.name);
   to.graph = from.graph;
-  batch.add(to);
+  add_work(to, batch);
 }
 
 void ActivityDecoder::decode_migration(const void* activity, RecordBatch& batch) {

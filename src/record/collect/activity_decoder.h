@@ -6,8 +6,7 @@
 
 #include "cuda/cupti.h"
 #include "record/collect/device_clock.h"
-#include "record/collect/heard_calls.h"
-#include "record/handover/heard_span.h"
+#include "record/collect/work_of_calls.h"
 #include "record/handover/loss_counters.h"
 #include "record/handover/record_batch.h"
 #include "record/stacks/string_table.h"
@@ -20,8 +19,8 @@ class ActivityDecoder {
  public:
   ActivityDecoder(StringTable& strings, LossCounters& losses) : strings_(strings), losses_(losses) {}
 
-  // For a new file. `cupti` outlives the decoder.
-  void restart(const cuda::Cupti* cupti, std::uint32_t cupti_version, const trace::ClockSample& start);
+  // Before the first buffer. `cupti` outlives the decoder.
+  void begin(const cuda::Cupti* cupti, std::uint32_t cupti_version, const trace::ClockSample& start);
   // The newest clock sample: what times are judged by.
   void set_now(const trace::ClockSample& now) {
     now_ = now;
@@ -30,28 +29,22 @@ class ActivityDecoder {
   // Whether CUPTI has a clock of its own: then samples are wanted whenever there may be records.
   bool has_other_clock() const { return clock_.is_other(); }
 
-  // Leaves out kernels of calls that are not among these.
-  void keep_kernels_of(HeardCalls* calls) { heard_ = calls; }
-
-  // Leaves out work of calls outside of `span` (HeardSpan::is_outside).
-  void keep_work_in(const HeardSpan& span, std::uint32_t newest, std::uint32_t changes) {
-    span_ = &span;
-    newest_correlation_ = newest;
-    span_changes_ = changes;
-  }
+  // From now on work whose call has not been taken waits there, instead of going into the batch.
+  void match_with(WorkOfCalls* calls) { calls_ = calls; }
+  // Leaves out kernels whose calls have not been taken.
+  void leave_out_unheard_kernels(const WorkOfCalls* calls) { calls_of_kernels_ = calls; }
 
   // Appends the records of one buffer to `batch`.
   void decode(std::uint8_t* buffer, std::size_t valid_bytes, RecordBatch& batch);
-  // A bit for each of the first 64 GPUs that copied or computed since restart().
+  // A bit for each of the first 64 GPUs that copied or computed.
   std::uint64_t used_devices() const { return used_devices_; }
   // How many records a buffer holds, for buffers that are dropped.
   std::uint64_t count(std::uint8_t* buffer, std::size_t valid_bytes) const;
 
  private:
   void decode_one(const void* activity, RecordBatch& batch);
-  bool is_outside(std::uint32_t correlation) const {
-    return span_ != nullptr && span_->is_outside(correlation, newest_correlation_, span_changes_);
-  }
+  template <typename Record>
+  void add_work(const Record& work, RecordBatch& batch);
   template <typename Activity, typename Record>
   void take_work(const Activity& from, Record& to);
   template <typename Activity>
@@ -68,10 +61,8 @@ class ActivityDecoder {
   StringTable& strings_;
   LossCounters& losses_;
   const cuda::Cupti* cupti_ = nullptr;
-  HeardCalls* heard_ = nullptr;
-  const HeardSpan* span_ = nullptr;
-  std::uint32_t newest_correlation_ = 0;
-  std::uint32_t span_changes_ = 0;
+  WorkOfCalls* calls_ = nullptr;
+  const WorkOfCalls* calls_of_kernels_ = nullptr;
   std::uint32_t cupti_version_ = 0;
   std::uint64_t used_devices_ = 0;
   trace::ClockSample start_{};

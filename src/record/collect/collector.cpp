@@ -47,17 +47,21 @@ bool is_description(trace::RecordKind kind) {
 
 }  // namespace
 
-Collector::Collector(CollectorSources sources)
+Collector::Collector(CollectorSources sources, const Options& options)
     : from_(sources),
+      options_(options),
       decoder_(sources.strings, sources.losses),
+      steps_(options.trigger),
+      newest_kept_(sources.status.keep_number()),
       batch_(sources.estate.batch(0), sources.estate.batch(1)),
-      live_(sources.strings, sources.stacks),
-      sampler_(sources.stacks) {}
+      sampler_(sources.stacks),
+      first_self_time_(self_time()),
+      last_call_ns_(-kFlushNs) {}
 
-bool Collector::open_file(const Options& options, std::string& error) {
-  made_directory_ = mkdir(options.run_directory.c_str(), 0777) == 0;
+bool Collector::open_file(std::string& error) {
+  made_directory_ = mkdir(options_.run_directory.c_str(), 0777) == 0;
   if (!made_directory_ && errno != EEXIST) {
-    error = "the run directory " + options.run_directory + " cannot be made: " + std::strerror(errno);
+    error = "the run directory " + options_.run_directory + " cannot be made: " + std::strerror(errno);
     return false;
   }
   trace::FileHeader header{};
@@ -68,10 +72,11 @@ bool Collector::open_file(const Options& options, std::string& error) {
   // The same process may record more than once, and process ids come round.
   constexpr int kAttempts = 10'000;
   for (int attempt = 1; attempt <= kAttempts; ++attempt) {
-    path_ = options.run_directory + "/" + trace_file_name(attempt);
+    path_ = options_.run_directory + "/" + trace_file_name(attempt);
     if (writer_.open(path_.c_str(), header)) {
-      if (options.last.count() == 0 || cupti_ == nullptr) return true;
-      if (ring_.start(path_, header, {std::chrono::nanoseconds(options.last).count(), options.max_bytes})) return true;
+      if (options_.last.count() == 0 || cupti_ == nullptr) return true;
+      if (ring_.start(path_, header, {std::chrono::nanoseconds(options_.last).count(), options_.max_bytes}))
+        return true;
       const int reason = errno;
       writer_.close();
       unlink(path_.c_str());
@@ -80,94 +85,64 @@ bool Collector::open_file(const Options& options, std::string& error) {
     if (errno != EEXIST) break;
   }
   error = "the file " + path_ + " cannot be written: " + std::strerror(errno);
-  if (made_directory_) rmdir(options.run_directory.c_str());
+  if (made_directory_) rmdir(options_.run_directory.c_str());
   return false;
 }
 
-bool Collector::start(const Options& options, const cuda::Cupti* cupti, Metadata metadata, std::string& error) {
+bool Collector::start(const cuda::Cupti* cupti, Metadata metadata, std::string& error) {
   cupti_ = cupti;
   metadata_ = std::move(metadata);
-  has_samples_ = options.detail == Detail::kFull && options.has_stacks;
   first_clock_ = read_clocks();
-  tick_rate_ = {};
-  first_self_time_ = self_time();
-  batch_.restart();
-  memory_watch_.restart();
-  links_.restart();
-  link_gaps_.restart();
-  traffic_.restart();
-  watched_devices_ = 0;
-  has_traffic_ = options.has_link_traffic;
-  host_nodes_.restart();
-  mapped_files_.restart();
-  cpu_use_.restart();
-  copies_at_last_read_ = 0;
   from_.status.restart();
   from_.strings.restart();
   from_.stacks.restart();
-  last_flush_ns_ = last_clock_ns_ = 0;
-  last_call_ns_ = -kFlushNs;
-  has_open_copies_ = has_done_copies_ = false;
-  last_loss_total_ = 0;
-  dropped_turn_bytes_ = 0;
-  are_devices_described_ = is_full_ = false;
-  max_bytes_ = options.max_bytes;
-  next_look_for_room_ns_ = 0;
-  last_status_ = {};
-  ring_.stop();
-  counts_before_segment_ = {};
-  file_of_estate_ = newest_correlation_ = 0;
-  description_bytes_ = 0;
-  run_directory_ = options.run_directory;
-  is_quiet_ = options.is_quiet;
-  steps_.restart(options.trigger);
-  step_names_.clear();
-  most_triggered_ = options.trigger.is_set() ? options.most_triggered : 0;
-  last_ns_ = std::chrono::nanoseconds(options.last).count();
-  no_trigger_until_ns_ = 0;
-  newest_kept_ = from_.status.keep_number();
-  is_signalled_ = false;
-  if (!open_file(options, error)) return false;
-  if (ring_.is_on()) metadata_[trace::kLastMetadata] = std::to_string(options.last.count());
+  if (!open_file(error)) return false;
+  if (ring_.is_on()) metadata_[trace::kLastMetadata] = std::to_string(options_.last.count());
   write_metadata();
-  live_.restart(metadata_, path_, first_clock_);
+  from_.live.restart(metadata_, path_, first_clock_);
   if (cupti_ == nullptr) {
     write_losses();
     write_end();
+    is_done_.set();
     return true;
   }
   std::uint32_t version = 0;
   cupti_->get_version(&version);
-  decoder_.restart(cupti_, version, first_clock_);
-  notes_heard_calls_ = version == cuda::kVersionOfCuda130;
-  driver_.reset();
+  decoder_.begin(cupti_, version, first_clock_);
   if (const auto driver = cuda::find_loaded_driver()) driver_ = *driver;
   libraries_.start();
   begin_segment();
   note_memory(0, false);
   write();
-
   from_.estate.open(ring_.is_on() ? ring_.segment_path().c_str() : path_.c_str());
-  must_finish_ = must_catch_up_ = false;
-  is_done_.clear();
+  return start_thread(error);
+}
+
+// Nothing is left of a recording that has none.
+bool Collector::start_thread(std::string& error) {
   const auto body = [](void* self) -> void* {
     static_cast<Collector*>(self)->run();
     return nullptr;
   };
   const int failure = start_own_thread("turnpike", body, this);
-  if (failure != 0) {
-    is_done_.set();
-    libraries_.end();
-    from_.estate.close();
-    writer_.close();
-    if (ring_.is_on()) unlink(ring_.segment_path().c_str());
-    ring_.stop();
-    unlink(path_.c_str());
-    if (made_directory_) rmdir(options.run_directory.c_str());
-    error = std::string("no thread can be started: ") + std::strerror(failure);
-    return false;
-  }
-  return true;
+  if (failure == 0) return true;
+  is_done_.set();
+  libraries_.end();
+  from_.estate.close();
+  writer_.close();
+  ring_.close();
+  if (ring_.is_on()) unlink(ring_.segment_path().c_str());
+  unlink(path_.c_str());
+  if (made_directory_) rmdir(options_.run_directory.c_str());
+  error = std::string("no thread can be started: ") + std::strerror(failure);
+  return false;
+}
+
+void Collector::set_listening(bool is_listening) noexcept {
+  const std::uint32_t spans = heard_spans_.load(std::memory_order_relaxed);
+  if (spans != 0 && (spans % 2 == 1) == is_listening) return;
+  // A recording that begins with a pause begins with its first span over.
+  heard_spans_.store(spans + (spans == 0 && !is_listening ? 2 : 1), std::memory_order_release);
 }
 
 bool Collector::finish(std::int64_t patience_ns) noexcept {
@@ -224,9 +199,10 @@ void Collector::run() noexcept {
 // Meanwhile the threads are looked at, when it is time for it.
 void Collector::wait_for_turn() {
   if (from_.pool.is_pressed()) return;
+  const bool has_samples = options_.detail == Detail::kFull && options_.has_stacks;
   const std::int64_t turn_ns = monotonic_ns() + kTurnNs;
   for (std::int64_t now = monotonic_ns(); now < turn_ns; now = monotonic_ns()) {
-    const bool is_sampling = has_samples_ && is_sampling_.load(std::memory_order_relaxed);
+    const bool is_sampling = has_samples && heard_spans_.load(std::memory_order_relaxed) % 2 == 1;
     const std::int64_t until_ns = is_sampling ? std::min(turn_ns, next_sample_ns_) : turn_ns;
     if (until_ns > now && from_.handover.wait(until_ns - now)) return;
     if (!is_sampling || monotonic_ns() < next_sample_ns_) continue;
@@ -238,10 +214,10 @@ void Collector::wait_for_turn() {
 void Collector::turn(bool is_last, bool must_flush) {
   const std::int64_t since_start = monotonic_ns() - first_clock_.monotonic_ns;
   if (tick_ != nullptr && !is_last) tick_(since_start);
-  // Calls before the device's work that is kept because of them.
-  span_changes_ = from_.handover.heard().changes();
-  const bool has_early_calls = (notes_heard_calls_ || !HeardSpan::is_open(span_changes_)) && collect_threads();
-  if (has_unheard_kernels_.load(std::memory_order_relaxed)) decoder_.keep_kernels_of(&heard_calls_);
+  match_calls();
+  if (is_last) from_.handover.end_recording();
+  // Calls before the device's work, which is written because of them.
+  const bool has_early_calls = collect_threads();
   // Early, because a thread of the program may be waiting for a buffer with CUPTI's locks held, and a flush needs them.
   const bool has_activities = collect_activities();
   const bool is_busy = since_start - last_call_ns_ < kFlushNs;
@@ -259,7 +235,7 @@ void Collector::turn(bool is_last, bool must_flush) {
   if (is_second_over || (is_flushed && decoder_.has_other_clock())) sample_clocks();
   if (is_second_over) {
     if (!is_last) note_links(false);
-    if (!is_last && has_traffic_) watch_traffic();
+    if (!is_last && options_.has_link_traffic) watch_traffic();
     last_clock_ns_ = since_start;
   }
   if (collect_threads() || has_early_calls) last_call_ns_ = since_start;
@@ -268,6 +244,11 @@ void Collector::turn(bool is_last, bool must_flush) {
   // Calls of the time before it came back are still taken in the turn after.
   listen_for_device(since_start, collect_activities() || has_activities || is_aside || was_aside_);
   was_aside_ = is_aside;
+  if (is_last) {
+    work_.release_last(batch_);
+  } else {
+    work_.release(since_start, batch_);
+  }
   if (!are_devices_described_ && !batch_.is_empty()) describe_devices();
   ask_for_gaps();
   note_memory(since_start, is_last);
@@ -291,14 +272,14 @@ void Collector::turn(bool is_last, bool must_flush) {
   mark_end_of_turn();
   const TurnpikeStatus now = to_status(batch_.counts(), from_.losses, written_bytes());
   from_.status.update(now);
-  live_.publish(now, metadata_, monotonic_ns(), is_last);
+  from_.live.publish(now, metadata_, monotonic_ns(), is_last);
   const std::lock_guard lock(status_mutex_);
   last_status_ = now;
 }
 
 void Collector::look_for_room(std::int64_t since_start_ns) {
   std::optional<Loss> reason;
-  if (!ring_.is_on() && writer_.end_bytes() >= max_bytes_) reason = Loss::kStoppedAtSize;
+  if (!ring_.is_on() && writer_.end_bytes() >= options_.max_bytes) reason = Loss::kStoppedAtSize;
   if (is_out_of_room(writer_.last_errno()) || is_out_of_room(records_file().last_errno())) {
     reason = Loss::kStoppedDiskLow;
     records_file().cut_back(marked_bytes_);  // for the end
@@ -326,6 +307,21 @@ void Collector::flush_cupti(bool is_last) {
   }
 }
 
+// From the first span on in which calls are heard, work is of the recording if its call is.
+void Collector::match_calls() {
+  const std::uint32_t spans = heard_spans_.load(std::memory_order_acquire);
+  if (spans != known_spans_) {
+    decoder_.match_with(&work_);
+    known_spans_ = spans;
+    if (spans % 2 == 1) {
+      work_.begin_span();
+    } else {
+      work_.end_span();
+    }
+  }
+  if (has_unheard_kernels_.load(std::memory_order_relaxed)) decoder_.leave_out_unheard_kernels(&work_);
+}
+
 // Whether there were any calls.
 bool Collector::collect_threads() {
   const std::uint64_t calls_before = batch_.counts().calls;
@@ -344,7 +340,8 @@ bool Collector::collect_threads() {
         } else {
           batch_.add_raw(slot);
           if (header.kind == trace::RecordKind::kCall) note_call(slot);
-          if (header.kind == trace::RecordKind::kRange && most_triggered_ > 0) note_range(slot);
+          if (header.kind == trace::RecordKind::kRange && options_.trigger.is_set() && options_.most_triggered > 0)
+            note_range(slot);
         }
       },
       [this] {
@@ -371,7 +368,7 @@ void Collector::note_call(const std::byte* slot) {
   if (call.result == 0 && call.is_captured == 0 && call.kind == trace::CallKind::kCopy) has_open_copies_ = true;
   if (call.result == 0 && call.kind == trace::CallKind::kSynchronize && has_open_copies_) has_done_copies_ = true;
   sampler_.note_call(call.thread, call.end_ns);
-  if (notes_heard_calls_) heard_calls_.add(call.correlation);
+  work_.note_call(call.correlation);
   host_nodes_.note(call);
   mapped_files_.note(call);
   const bool is_newer = static_cast<std::int32_t>(call.correlation - newest_correlation_) > 0;
@@ -395,7 +392,6 @@ void Collector::note_range(const std::byte* slot) {
 // Whether there were any.
 bool Collector::collect_activities() {
   from_.pool.take_filled(filled_);
-  decoder_.keep_work_in(from_.handover.heard(), newest_correlation_, span_changes_);
   for (const ActivityPool::Filled& buffer : filled_) {
     if (from_.pool.is_overflow(buffer.data)) {
       from_.losses.add(Loss::kActivityBuffersFull, decoder_.count(buffer.data, buffer.valid_bytes));
@@ -436,7 +432,7 @@ void Collector::describe_devices() {
     links_.add(record.device, {record.pci_domain, record.pci_bus, record.pci_device});
     record.numa_node = links_.numa_node(record.device);
     batch_.add(record);
-    live_.add_device(record.device, name);
+    from_.live.add_device(record.device, name);
   }
 }
 
@@ -512,7 +508,7 @@ void Collector::write() {
   } else {
     append(writer_, ChunkType::kRecords, batch_.bytes());
   }
-  live_.count(batch_.bytes());
+  from_.live.count(batch_.bytes());
   commit();
 }
 
@@ -612,7 +608,8 @@ std::optional<std::string> Collector::take_reason() {
     if (!reason_.empty()) return std::exchange(reason_, {});
   }
   const std::int64_t now_ns = monotonic_ns();
-  if (!slow_step || now_ns < no_trigger_until_ns_ || !from_.status.take_trigger(most_triggered_)) return std::nullopt;
+  if (!slow_step || now_ns < no_trigger_until_ns_ || !from_.status.take_trigger(options_.most_triggered))
+    return std::nullopt;
   return slow_step;
 }
 
@@ -621,7 +618,8 @@ std::optional<std::string> Collector::take_reason() {
 void Collector::look_for_reasons_to_keep() {
   const auto reason = take_reason();
   if (reason) {
-    const std::uint64_t number = claim_kept_run(run_directory_, std::max(newest_kept_, from_.status.keep_number()));
+    const std::uint64_t number =
+        claim_kept_run(options_.run_directory, std::max(newest_kept_, from_.status.keep_number()));
     if (number == 0) return say_not_kept(errno);
     from_.status.raise_keep_number(number);
     newest_kept_ = number;
@@ -634,19 +632,19 @@ void Collector::look_for_reasons_to_keep() {
 }
 
 void Collector::keep_run(std::uint64_t number, const std::string& reason) {
-  no_trigger_until_ns_ = monotonic_ns() + last_ns_;
+  no_trigger_until_ns_ = monotonic_ns() + std::chrono::nanoseconds(options_.last).count();
   Metadata metadata = metadata_;
   add_library_versions(metadata);
   put_self_time(metadata);
   cpu_use_.put(metadata);
   if (!reason.empty()) metadata[trace::kKeptMetadata] = reason;
   if (!end_segment(realtime_ns())) return say_not_kept(errno);
-  const int failure = ring_.keep(kept_run_path(run_directory_, number), writer_.end_bytes(), encode(metadata));
+  const int failure = ring_.keep(kept_run_path(options_.run_directory, number), writer_.end_bytes(), encode(metadata));
   if (failure != 0) say_not_kept(failure);
 }
 
 void Collector::say_not_kept(int failure) const {
-  if (is_quiet_) return;
+  if (options_.is_quiet) return;
   std::fprintf(stderr, "turnpike: process %d could not keep its last seconds: %s\n", static_cast<int>(getpid()),
                std::strerror(failure));
 }

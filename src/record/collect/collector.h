@@ -29,6 +29,7 @@
 #include "record/collect/status_page.h"
 #include "record/collect/step_watch.h"
 #include "record/collect/thread_sampler.h"
+#include "record/collect/work_of_calls.h"
 #include "record/estate/estate.h"
 #include "record/handover/loss_counters.h"
 #include "record/handover/record_batch.h"
@@ -49,16 +50,19 @@ struct CollectorSources {
   ThreadHandover& handover;
   ActivityPool& pool;
   StatusPage& status;
+  LivePageWriter& live;
   Estate& estate;
 };
 
+// Of one recording. Once it has been started, it may be destroyed when is_done().
 class Collector {
  public:
-  explicit Collector(CollectorSources sources);
+  // `options` outlives it.
+  Collector(CollectorSources sources, const Options& options);
 
   // Opens the file of this process in `options.run_directory` (made when missing) and starts the thread. `cupti` may be
-  // nullptr: then only the reason in `metadata` is written. False: `error` says why.
-  bool start(const Options& options, const cuda::Cupti* cupti, Metadata metadata, std::string& error);
+  // nullptr: then only the reason in `metadata` is written. False: `error` says why. Once.
+  bool start(const cuda::Cupti* cupti, Metadata metadata, std::string& error);
   // Collects what is under way, closes the file and ends the thread. Waits at most `patience_ns`; false: it was not
   // done by then. Takes no lock: a signal handler may call it.
   bool finish(std::int64_t patience_ns) noexcept;
@@ -74,8 +78,9 @@ class Collector {
   // In a forked child: the thread is not there, and the file is the parent's.
   void abandon() noexcept;
 
-  // Whether threads are looked at now. Any thread.
-  void set_sampling(bool is_sampling) noexcept { is_sampling_.store(is_sampling, std::memory_order_relaxed); }
+  // Whether calls are heard, and threads looked at. One thread at a time; before calls begin to be heard, and after
+  // they have ended.
+  void set_listening(bool is_listening) noexcept;
 
   // Whether another profiler has CUPTI's buffers: nothing is flushed, and silence of the device says nothing. Any
   // thread.
@@ -102,10 +107,12 @@ class Collector {
   void set_on_silence(OnSilence on_silence) { on_silence_ = on_silence; }
 
  private:
+  bool start_thread(std::string& error);
   void run() noexcept;
   void wait_for_turn();
   void turn(bool is_last, bool must_flush);
   bool collect_threads();
+  void match_calls();
   void note_call(const std::byte* slot);
   bool collect_activities();
   void flush_cupti(bool is_last);
@@ -140,10 +147,11 @@ class Collector {
   void append_losses();
   void sample_clocks();
   void write_end();
-  bool open_file(const Options& options, std::string& error);
+  bool open_file(std::string& error);
   trace::ClockSample read_clocks() const;
 
   CollectorSources from_;
+  const Options& options_;
   ActivityDecoder decoder_;
   const cuda::Cupti* cupti_ = nullptr;
   Metadata metadata_;
@@ -152,17 +160,12 @@ class Collector {
   RecordCounts counts_before_segment_;
   std::uint32_t file_of_estate_ = 0;
   std::uint32_t newest_correlation_ = 0;
-  std::uint32_t span_changes_ = 0;  // before the calls of this turn were taken
   std::vector<std::byte> descriptions_, others_;
   std::uint64_t description_bytes_ = 0;
   // Kept runs:
-  std::string run_directory_;
-  bool is_quiet_ = false;
   StepWatch steps_;
   std::unordered_map<std::uint32_t, std::string> step_names_;  // of ranges; "": no step's
-  std::uint32_t most_triggered_ = 0;
-  std::int64_t last_ns_ = 0;
-  std::int64_t no_trigger_until_ns_ = 0;  // of the monotonic clock
+  std::int64_t no_trigger_until_ns_ = 0;                       // of the monotonic clock
   std::uint64_t newest_kept_ = 0;
   std::atomic<bool> is_signalled_{false};
   std::mutex reason_mutex_;
@@ -178,22 +181,20 @@ class Collector {
   std::optional<cuda::Driver> driver_;
   LinkWatch links_;
   LinkGaps link_gaps_;
-  LivePageWriter live_;
   LinkTraffic traffic_;
   std::uint64_t watched_devices_ = 0;  // whose traffic is counted
-  bool has_traffic_ = false;
   HostNodes host_nodes_;
   MappedFiles mapped_files_;
   CpuUse cpu_use_;
   std::uint64_t copies_at_last_read_ = 0;
   ThreadSampler sampler_;
-  bool has_samples_ = false;
-  std::atomic<bool> is_sampling_{false};
   std::atomic<bool> has_unheard_kernels_{false};
   std::atomic<bool> is_aside_{false};
   bool was_aside_ = false;  // in the turn before
-  bool notes_heard_calls_ = false;
-  HeardCalls heard_calls_;
+  // Odd: calls are heard. 0: nobody has said so, and work needs no call.
+  std::atomic<std::uint32_t> heard_spans_{0};
+  std::uint32_t known_spans_ = 0;  // by the collector
+  WorkOfCalls work_;
   std::int64_t next_sample_ns_ = 0;  // of the monotonic clock
   std::vector<ActivityPool::Filled> filled_;
   std::vector<std::byte> strings_payload_, frames_payload_, stacks_payload_, sources_payload_;
@@ -201,7 +202,7 @@ class Collector {
   TickRate tick_rate_;  // since the start
   SelfTime first_self_time_;
   std::int64_t last_flush_ns_ = 0;
-  std::int64_t last_call_ns_ = 0;
+  std::int64_t last_call_ns_;
   // Copies were called since the last record of the device; then a call waited for them.
   bool has_open_copies_ = false;
   bool has_done_copies_ = false;
@@ -210,7 +211,6 @@ class Collector {
   std::uint64_t last_loss_total_ = 0;
   std::uint64_t dropped_turn_bytes_ = 0;  // of turns for which there was no memory
   bool are_devices_described_ = false;
-  std::uint64_t max_bytes_ = 0;
   std::int64_t next_look_for_room_ns_ = 0;
   bool is_full_ = false;
   // Ends of turns: behind the second last one stands more than an end needs.

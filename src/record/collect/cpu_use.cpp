@@ -63,11 +63,6 @@ std::optional<double> used_us_in(const std::string& text) {
 
 }  // namespace
 
-void CpuUse::restart() {
-  has_looked_ = false;
-  first_.reset();
-}
-
 void CpuUse::look() {
   if (!std::exchange(has_looked_, true)) first_ = read();
 }

@@ -25,7 +25,6 @@ class CpuUse {
  public:
   explicit CpuUse(CpuSources sources = {}) : sources_(std::move(sources)) {}
 
-  void restart();
   // Notes where the counters stand, the first time.
   void look();
   // The key `cpu`; nothing before a look, or where the system does not say.

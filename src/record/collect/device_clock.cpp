@@ -19,8 +19,7 @@ constexpr std::int64_t kOfReadings = 500'000;
 
 }  // namespace
 
-void DeviceClock::restart(const trace::ClockSample& start) {
-  samples_.clear();
+void DeviceClock::begin(const trace::ClockSample& start) {
   // A profiler may have left CUPTI with the processor's ticks, which are no nanoseconds.
   constexpr std::uint64_t kNearTicks = 10'000'000;
   const auto is_near_ticks = [&] {

@@ -14,7 +14,7 @@ namespace turnpike::record {
 class DeviceClock {
  public:
   // Decides by the first sample whether there are two clocks.
-  void restart(const trace::ClockSample& start);
+  void begin(const trace::ClockSample& start);
   void note(const trace::ClockSample& sample);
 
   bool is_other() const { return is_other_; }

@@ -28,11 +28,8 @@ int ask_node(std::uint64_t address) {
   return status;
 }
 
-void HostNodes::restart() {
-  nodes_.clear();
-  why_not_.clear();
-  has_one_node_ = first_line_of(sysfs_ + "/devices/system/node/online") == "0";
-}
+HostNodes::HostNodes(AskNode ask, const std::string& sysfs)
+    : ask_(ask), has_one_node_(first_line_of(sysfs + "/devices/system/node/online") == "0") {}
 
 void HostNodes::note(const trace::CallRecord& call) {
   if (call.kind != trace::CallKind::kCopy || call.bytes < kLargeBytes || call.bytes == trace::kUnknownSize) return;

@@ -20,9 +20,8 @@ int ask_node(std::uint64_t address);
 // Not safe for several threads.
 class HostNodes {
  public:
-  explicit HostNodes(AskNode ask = ask_node, std::string sysfs = "/sys") : ask_(ask), sysfs_(std::move(sysfs)) {}
+  explicit HostNodes(AskNode ask = ask_node, const std::string& sysfs = "/sys");
 
-  void restart();
   // Asks for the memory of a large copy, once an address and for so many addresses at most; by then the memory may be
   // gone, and nothing is known of it.
   void note(const trace::CallRecord& call);
@@ -33,8 +32,7 @@ class HostNodes {
   void note(std::uint64_t address);
 
   AskNode ask_;
-  std::string sysfs_;
-  bool has_one_node_ = false;
+  bool has_one_node_;
   std::string why_not_;
   std::map<std::uint64_t, std::optional<std::uint32_t>> nodes_;  // nullopt: not memory of the host, or not there
 };

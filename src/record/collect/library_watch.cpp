@@ -25,7 +25,6 @@ struct LibraryWatch::Shared {
 };
 
 void LibraryWatch::start() {
-  end();
   shared_ = std::make_shared<Shared>();
   shared_->look = look_;
   auto own = std::make_unique<std::shared_ptr<Shared>>(shared_);

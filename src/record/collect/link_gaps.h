@@ -16,8 +16,6 @@ class LinkGaps {
   using LoadNvml = Result<cuda::Nvml> (*)();
   explicit LinkGaps(LoadNvml load = cuda::load_nvml) : load_(load) {}
 
-  // For a new recording: nothing was asked yet.
-  void restart() { shared_.reset(); }
   // Asks about the gaps in `links`, once in a recording.
   void ask(const LinkWatch& links);
   // Fills the gaps in `links` with the answers. Waits for them, 0.3 s at most.

@@ -103,10 +103,6 @@ struct LinkTraffic::Shared {
   std::map<std::uint32_t, std::string> why_not;  // by device; empty: it is counted
 };
 
-void LinkTraffic::restart() {
-  shared_.reset();
-}
-
 void LinkTraffic::watch(std::uint32_t device, PciAddress address) {
   const bool is_first = shared_ == nullptr;
   if (is_first) {

@@ -25,8 +25,6 @@ class LinkTraffic {
   explicit LinkTraffic(LoadNvml load = cuda::load_nvml, std::int64_t pitch_ns = 200'000'000)
       : load_(load), pitch_ns_(pitch_ns) {}
 
-  // For a new recording: nothing is watched yet.
-  void restart();
   // Counts what this GPU's links carry from now on.
   void watch(std::uint32_t device, PciAddress address);
   // What was counted since the last call.

@@ -18,7 +18,6 @@ class LinkWatch {
   // Where the system's view of its devices is mounted.
   explicit LinkWatch(std::string sysfs = "/sys") : sysfs_(std::move(sysfs)) {}
 
-  void restart() { links_.clear(); }
   // Adds a GPU, and reads its link for the first time.
   void add(std::uint32_t device, PciAddress address);
   // Of the GPUs that were added.

@@ -21,7 +21,6 @@ namespace {
 constexpr std::uint64_t kLargeSourceBytes = 1u << 20;
 constexpr std::int64_t kLookEveryNs = 250'000'000;
 constexpr std::int64_t kOftenNs = 500'000'000;
-constexpr int kMostLooks = 64;
 // Between two looks, and in all.
 constexpr std::size_t kMostCopies = 4096;
 
@@ -118,16 +117,6 @@ class Mappings {
 };
 
 }  // namespace
-
-void MappedFiles::restart() {
-  has_queries_ = true;
-  noted_.clear();
-  from_files_.clear();
-  first_look_ns_ = -1;
-  next_look_ns_ = 0;
-  wait_ns_ = kFirstWaitNs;
-  looks_left_ = kMostLooks;
-}
 
 void MappedFiles::note(const trace::CallRecord& call) {
   if (call.kind != trace::CallKind::kCopy || call.bytes < kLargeSourceBytes || call.bytes == trace::kUnknownSize)

@@ -16,7 +16,6 @@ class MappedFiles {
  public:
   explicit MappedFiles(std::string maps = "/proc/self/maps") : maps_(std::move(maps)) {}
 
-  void restart();
   // Remembers the source of a large copy until the next look.
   void note(const trace::CallRecord& call);
   // Compares the noted sources with the mappings of the process, of which Linux 6.11 and later answer one in a
@@ -44,7 +43,7 @@ class MappedFiles {
   std::int64_t first_look_ns_ = -1;
   std::int64_t next_look_ns_ = 0;
   std::int64_t wait_ns_ = kFirstWaitNs;
-  int looks_left_ = 0;
+  int looks_left_ = 64;
 };
 
 }  // namespace turnpike::record

@@ -14,7 +14,6 @@ std::optional<std::uint64_t> resident_bytes() noexcept;
 // and one a second in any case.
 class MemoryWatch {
  public:
-  void restart() noexcept { *this = {}; }
   // The figure to record now. `is_last`: in any case.
   std::optional<std::uint64_t> look(std::int64_t since_start_ns, bool is_last) noexcept;
 

@@ -72,21 +72,12 @@ bool SegmentRing::open(std::size_t which, std::uint64_t number, const trace::Fil
 }
 
 bool SegmentRing::start(const std::string& path, const trace::FileHeader& header, const Limits& limits) {
-  stop();
   path_ = path;
   header_ = header;
-  current_ = 0;
   number_ = 1;
   if (!open(0, number_, header)) return false;
   limits_ = limits;
   return true;
-}
-
-void SegmentRing::stop() noexcept {
-  for (trace::Writer& writer : writers_) writer.close();
-  limits_ = {};
-  ended_.clear();
-  ended_bytes_ = all_bytes_ = lost_bytes_ = 0;
 }
 
 void SegmentRing::close() noexcept {

@@ -23,8 +23,6 @@ class SegmentRing {
 
   // `path` is the file of definitions, `header` what it begins with. Opens the first segment. False: errno says why.
   bool start(const std::string& path, const trace::FileHeader& header, const Limits& limits);
-  // Where no recording of this kind runs.
-  void stop() noexcept;
   // The recording has ended, or is another process's: the files stay.
   void close() noexcept;
   bool is_on() const noexcept { return limits_.last_ns > 0; }

@@ -26,11 +26,6 @@ bool starts_graph(const trace::CallRecord& call) {
 
 }  // namespace
 
-void StepWatch::restart(const Trigger& trigger) {
-  *this = StepWatch();
-  trigger_ = trigger;
-}
-
 std::int64_t StepWatch::Steps::median_ns() const {
   std::vector<std::int64_t> sorted(newest_ns.begin(), newest_ns.end());
   if (sorted.empty()) return 0;

@@ -21,7 +21,7 @@ namespace turnpike::record {
 // Collector's thread only.
 class StepWatch {
  public:
-  void restart(const Trigger& trigger);
+  explicit StepWatch(const Trigger& trigger) : trigger_(trigger) {}
 
   // `name` without its number, as `names_a_step` has judged it. Times of ranges and calls in the order of their ends.
   void note_step_range(std::string_view name, const trace::RangeRecord& range);

@@ -20,7 +20,7 @@
 namespace turnpike::record {
 
 // The recorder and `turnpike record` may be of two versions: change it with every structure in here.
-inline constexpr std::uint32_t kEstateLayout = 2;
+inline constexpr std::uint32_t kEstateLayout = 3;
 
 // How far the file is. What the file has beyond it, the estate has too.
 struct EstateCommit {

@@ -34,9 +34,11 @@ class RecordBatch {
   // What is added between two looks at bytes() must fit on top of what makes the collector write.
   static constexpr std::size_t kAreaBytes = ByteLog::kHeadBytes + (std::size_t{8} << 20);
 
-  // Over `areas`, zeroed, or over memory of its own.
+  // Over these areas, zeroed or of a batch before it, or over memory of its own.
   explicit RecordBatch(std::span<std::byte> first = {}, std::span<std::byte> second = {}) noexcept
-      : areas_{{first, kAreaBytes}, {second, kAreaBytes}} {}
+      : areas_{{first, kAreaBytes}, {second, kAreaBytes}} {
+    areas_[0].clear();
+  }
 
   template <typename Record>
   void add(const Record& record) {

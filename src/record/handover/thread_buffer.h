@@ -66,25 +66,38 @@ class ThreadBuffer {
   // 192 KiB: at the fastest rate seen (one call each 2 us) 4 ms, and the collector is woken at half of it.
   static constexpr std::uint32_t kSlots = 2048;
 
-  // Producer. False when the ring is full.
-  bool try_push(const void* record, std::size_t size) noexcept {
-    const std::uint32_t head = head_.load(std::memory_order_relaxed);
-    if (head - tail_.load(std::memory_order_acquire) == kSlots) return false;
-    std::memcpy(slots_[head % kSlots].data(), record, size);
-    head_.store(head + 1, std::memory_order_release);
-    return true;
+  // Producer: the number of the recording that records are for now.
+  std::uint32_t recording() const noexcept {
+    return static_cast<std::uint32_t>(head_.load(std::memory_order_acquire) >> 32);
   }
+
+  enum class Pushed : std::uint8_t { kYes, kIsFull, kIsLate };
+  // Producer. kIsLate: that recording has all its records.
+  Pushed try_push(std::uint32_t recording, const void* record, std::size_t size) noexcept {
+    std::uint64_t place = head_.load(std::memory_order_relaxed);
+    if (place >> 32 != recording) return Pushed::kIsLate;
+    const auto head = static_cast<std::uint32_t>(place);
+    if (head - tail_.load(std::memory_order_acquire) == kSlots) return Pushed::kIsFull;
+    std::memcpy(slots_[head % kSlots].data(), record, size);
+    const std::uint64_t next = std::uint64_t{recording} << 32 | (head + 1);
+    return head_.compare_exchange_strong(place, next, std::memory_order_release, std::memory_order_relaxed)
+               ? Pushed::kYes
+               : Pushed::kIsLate;
+  }
+  // Consumer: from now on records come for the next recording. Those that came before are still to be drained.
+  void end_recording() noexcept { head_.fetch_add(std::uint64_t{1} << 32, std::memory_order_acq_rel); }
+
   // Producer: whether this push made the ring half full, the moment to wake the collector.
   bool has_become_half_full() const noexcept {
-    const std::uint32_t used = head_.load(std::memory_order_relaxed) - tail_.load(std::memory_order_relaxed);
-    return used == kSlots / 2;
+    const auto head = static_cast<std::uint32_t>(head_.load(std::memory_order_relaxed));
+    return head - tail_.load(std::memory_order_relaxed) == kSlots / 2;
   }
 
   // Consumer: calls `take(const std::byte* slot)` for each record and frees its slot. A reader of the memory of a
   // process that died finds a record here, or where `take` put it, or in both.
   template <typename Take>
   void drain(Take take) {
-    const std::uint32_t head = head_.load(std::memory_order_acquire);
+    const auto head = static_cast<std::uint32_t>(head_.load(std::memory_order_acquire));
     std::uint32_t tail = tail_.load(std::memory_order_relaxed);
     for (; tail != head; ++tail) {
       take(slots_[tail % kSlots].data());
@@ -96,6 +109,8 @@ class ThreadBuffer {
   // Producer's own, and forgotten when a recording begins: the call that is or was under way, to tell driver calls that
   // are made inside it.
   std::atomic<std::uint32_t> open_correlation{0};
+  // Producer's own: in which recording the beginning of that call was heard.
+  std::uint32_t open_recording = 0;
   // Producer's own: whether that call made a node of a CUDA graph.
   bool has_made_graph_node = false;
   // Producer's own: since the ring last had room.
@@ -115,7 +130,9 @@ class ThreadBuffer {
 
   std::atomic<Use> use_{Use::kFree};
   ThreadBuffer* next_ = nullptr;
-  alignas(64) std::atomic<std::uint32_t> head_{0};
+  // Above the count of records, the number of the recording that they are for. Changed in one step by both sides: a
+  // record is in a recording, or it is not, wherever its thread was put aside.
+  alignas(64) std::atomic<std::uint64_t> head_{0};
   alignas(64) std::atomic<std::uint32_t> tail_{0};
   alignas(64) std::array<std::array<std::byte, kSlotBytes>, kSlots> slots_;
 };

@@ -37,8 +37,11 @@ ThreadBuffer* ThreadHandover::mine() noexcept {
   return buffer;
 }
 
-void ThreadHandover::push(ThreadBuffer& buffer, const void* record, std::size_t size) noexcept {
-  if (buffer.try_push(record, size)) {
+void ThreadHandover::push(ThreadBuffer& buffer, std::uint32_t recording, const void* record,
+                          std::size_t size) noexcept {
+  using Pushed = ThreadBuffer::Pushed;
+  Pushed pushed = buffer.try_push(recording, record, size);
+  if (pushed != Pushed::kIsFull) {
     if (buffer.has_become_half_full()) wake();
     buffer.has_waited_in_vain = false;
     return;
@@ -50,7 +53,8 @@ void ThreadHandover::push(ThreadBuffer& buffer, const void* record, std::size_t 
   for (int attempt = 0; attempt < kAttempts && !buffer.has_waited_in_vain; ++attempt) {
     wake();
     nanosleep(&pause, nullptr);
-    if (buffer.try_push(record, size)) return;
+    pushed = buffer.try_push(recording, record, size);
+    if (pushed != Pushed::kIsFull) return;
   }
   buffer.has_waited_in_vain = true;
   losses_.add(trace::Loss::kCallBuffersFull);

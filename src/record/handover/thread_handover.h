@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <span>
 
-#include "record/handover/heard_span.h"
 #include "record/handover/loss_counters.h"
 #include "record/handover/thread_buffer.h"
 #include "record/handover/wake_flag.h"
@@ -21,11 +20,16 @@ class ThreadHandover {
 
   // The calling thread's ring; announces the thread by its name when it is new. nullptr: no memory (counted).
   ThreadBuffer* mine() noexcept;
-  // Hands a record over. When the ring is full it wakes the collector and waits a moment; then the record is lost and
-  // counted.
-  void push(ThreadBuffer& buffer, const void* record, std::size_t size) noexcept;
-
-  HeardSpan& heard() noexcept { return heard_; }
+  // Hands a record over, to that recording or not at all. When the ring is full it wakes the collector and
+  // waits a moment; then the record is lost and counted.
+  void push(ThreadBuffer& buffer, std::uint32_t recording, const void* record, std::size_t size) noexcept;
+  void push(ThreadBuffer& buffer, const void* record, std::size_t size) noexcept {
+    push(buffer, buffer.recording(), record, size);
+  }
+  // Collector: what is handed over from now on is not for this recording.
+  void end_recording() noexcept {
+    buffers_.for_each([](ThreadBuffer& buffer) { buffer.end_recording(); });
+  }
 
   // While nothing is heard: CUPTI may begin to count the calls anew.
   void forget_correlations() noexcept {
@@ -58,7 +62,6 @@ class ThreadHandover {
  private:
   LossCounters& losses_;
   ThreadBuffers buffers_;
-  HeardSpan heard_;
   WakeFlag woken_;
 };
 

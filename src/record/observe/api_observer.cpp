@@ -193,22 +193,26 @@ void ApiObserver::on_api(CallbackDomain domain, std::uint32_t id, const cuda::Ap
   }
   ThreadBuffer* buffer = handover_.mine();
   if (buffer == nullptr) return;
+  const std::uint32_t recording = buffer->recording();
   if (call.site == cuda::CallbackSite::kEnter) {
-    handover_.heard().note(call.correlation);
+    buffer->open_recording = recording;
     const bool is_nested = buffer->open_correlation.load(std::memory_order_relaxed) == call.correlation;
     buffer->open_correlation.store(call.correlation, std::memory_order_relaxed);
     if (!is_nested) buffer->has_made_graph_node = false;
     if (function.kind == CallKind::kManagedAlloc) watch_managed_memory();
     *call.slot = is_nested ? 0 : static_cast<std::uint64_t>(realtime_ns());
-  } else {
-    on_exit(*buffer, domain, id, call);
+  } else if (is_listening_.load(std::memory_order_acquire)) {
+    // Asked after the number: while calls are heard, the device's records are on. So this call's work is delivered to
+    // the recording of that number.
+    on_exit(*buffer, recording, domain, id, call);
   }
 }
 
-void ApiObserver::on_exit(ThreadBuffer& buffer, CallbackDomain domain, std::uint32_t id,
+void ApiObserver::on_exit(ThreadBuffer& buffer, std::uint32_t recording, CallbackDomain domain, std::uint32_t id,
                           const cuda::ApiCallback& call) noexcept {
   const auto start_ns = static_cast<std::int64_t>(*call.slot);
-  if (start_ns == 0) return;  // a nested call
+  if (start_ns == 0) return;                       // a nested call
+  if (buffer.open_recording != recording) return;  // begun in the recording before
   const std::int64_t end_ns = realtime_ns();
   // A slot that holds no time of the past day was never written: the call began before we listened.
   constexpr std::int64_t kDay = 86'400'000'000'000;
@@ -245,7 +249,7 @@ void ApiObserver::on_exit(ThreadBuffer& buffer, CallbackDomain domain, std::uint
     record.autograd_role = mark.role;
     record.autograd_sequence = mark.sequence;
   }
-  handover_.push(buffer, &record, sizeof(record));
+  handover_.push(buffer, recording, &record, sizeof(record));
   if (record.result == 0) tell_listener(record, arguments, call.function_name);
   if (record.result == 0 && record.is_captured == 0) look_at_content(buffer, function, arguments, record);
 }

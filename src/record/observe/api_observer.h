@@ -79,7 +79,7 @@ class ApiObserver {
   static void on_timed_callback(void* self, cuda::CallbackDomain domain, std::uint32_t id, const void* data);
   void on_own_callback(cuda::CallbackDomain domain, std::uint32_t id, const void* data) noexcept;
   void on_api(cuda::CallbackDomain domain, std::uint32_t id, const cuda::ApiCallback& call) noexcept;
-  void on_exit(ThreadBuffer& buffer, cuda::CallbackDomain domain, std::uint32_t id,
+  void on_exit(ThreadBuffer& buffer, std::uint32_t recording, cuda::CallbackDomain domain, std::uint32_t id,
                const cuda::ApiCallback& call) noexcept;
   void note_host_memory(const Function& function) noexcept;
   void look_at_content(ThreadBuffer& buffer, const Function& function, const cuda::CallArguments& arguments,

@@ -68,7 +68,7 @@ class ActivityDecoderTest : public testing::Test {
     restart({.realtime_ns = kStart, .monotonic_ns = 5, .cupti_ns = 6, .tsc = 0}, kSecond);
   }
   void restart(const trace::ClockSample& start, std::int64_t later_ns, std::uint64_t later_ticks = 0) {
-    decoder_.restart(&cupti_, 28, start);
+    decoder_.begin(&cupti_, 28, start);
     decoder_.set_now({.realtime_ns = start.realtime_ns + later_ns,
                       .monotonic_ns = start.monotonic_ns + later_ns,
                       .cupti_ns = 0,
@@ -150,7 +150,7 @@ TEST_F(ActivityDecoderTest, CountsTheCopiesOfABatch) {
   batch.copyCount = 5;
   const trace::ClockSample start{.realtime_ns = kStart, .monotonic_ns = 5, .cupti_ns = 6, .tsc = 0};
   const auto copies = [&](std::uint32_t cupti_version) {
-    decoder_.restart(&cupti_, cupti_version, start);
+    decoder_.begin(&cupti_, cupti_version, start);
     batch_.restart();
     decode(batch);
     return record_at<trace::MemcpyRecord>(batch_).copy_count;
@@ -164,7 +164,7 @@ TEST_F(ActivityDecoderTest, CountsTheCopiesOfABatch) {
 
 TEST_F(ActivityDecoderTest, LeadsTimesOfAnotherClockToTheHosts) {
   constexpr std::int64_t kUptime = 5'000 * kSecond;
-  decoder_.restart(&cupti_, 28, {.realtime_ns = kStart, .monotonic_ns = 5, .cupti_ns = kUptime, .tsc = 1});
+  decoder_.begin(&cupti_, 28, {.realtime_ns = kStart, .monotonic_ns = 5, .cupti_ns = kUptime, .tsc = 1});
   EXPECT_TRUE(decoder_.has_other_clock());
   decoder_.set_now({.realtime_ns = kStart + kSecond, .monotonic_ns = 6, .cupti_ns = kUptime + kSecond, .tsc = 2});
   EXPECT_EQ(times(kUptime + 12, kUptime + 13), std::pair(kStart + 12, kStart + 13));

@@ -111,7 +111,16 @@ class CollectorTest : public testing::Test {
   ~CollectorTest() override { std::filesystem::remove_all(folder_); }
 
   bool start(Metadata metadata = {{"key", "value"}}) {
-    return collector_->start(options_, &cupti_, std::move(metadata), error_);
+    if (is_used_) make();
+    is_used_ = true;
+    return collector_->start(&cupti_, std::move(metadata), error_);
+  }
+  CollectorSources sources(StackTable& stacks) {
+    return {strings_, stacks, losses_, handover_, *pool_, status_, live_, estate_};
+  }
+  void make() {
+    collector_ = std::make_unique<Collector>(sources(*stacks_), options_);
+    is_used_ = false;
   }
   trace::Process read() { return read(collector_->path()); }
   // A buffer of so many kernels, as CUPTI hands it over.
@@ -193,8 +202,9 @@ class CollectorTest : public testing::Test {
   ThreadHandover handover_{losses_};
   std::unique_ptr<ActivityPool> pool_ = std::make_unique<ActivityPool>();
   StatusPage status_;
-  std::unique_ptr<Collector> collector_ =
-      std::make_unique<Collector>(CollectorSources{strings_, *stacks_, losses_, handover_, *pool_, status_, estate_});
+  LivePageWriter live_{strings_, *stacks_};
+  bool is_used_ = false;
+  std::unique_ptr<Collector> collector_ = std::make_unique<Collector>(sources(*stacks_), options_);
   std::string error_;
   Records records_;
 };
@@ -402,8 +412,8 @@ TEST_F(CollectorTest, CatchesUpWithoutEnding) {
 
 TEST_F(CollectorTest, CountsStacksWithoutNativeFrames) {
   StackTable stacks(strings_, /*walks_native=*/false);
-  Collector collector(CollectorSources{strings_, stacks, losses_, handover_, *pool_, status_, estate_});
-  ASSERT_TRUE(collector.start(options_, &cupti_, {}, error_));
+  Collector collector(sources(stacks), options_);
+  ASSERT_TRUE(collector.start(&cupti_, {}, error_));
   for (int i = 0; i < 3; ++i) stacks.capture();
   ASSERT_TRUE(collector.finish(kPatienceNs));
   const trace::Process process = read(collector.path());
@@ -494,6 +504,38 @@ TEST_F(CollectorTest, LeavesOutKernelsThatNobodyHeard) {
   read();
   ASSERT_EQ(records_.kernels.size(), 4u);
   EXPECT_EQ(records_.kernels[3].correlation, 2u);
+}
+
+// The thread was put aside when its call had ended, and comes when the recording has all its records.
+TEST_F(CollectorTest, TakesNoCallThatComesLate) {
+  ASSERT_TRUE(start());
+  collector_->set_listening(true);
+  std::atomic<int> step{0};
+  std::thread late([&] {
+    ThreadBuffer* const buffer = handover_.mine();
+    const std::uint32_t recording = buffer->recording();
+    step = 1;
+    becomes_true([&] { return step == 2; });
+    const auto call = call_of(trace::CallKind::kLaunch, 2);
+    handover_.push(*buffer, recording, &call, sizeof call);
+  });
+  ASSERT_TRUE(becomes_true([&] { return step == 1; }));
+  push(call_of(trace::CallKind::kLaunch, 1));
+  std::size_t size_bytes = 0;
+  complete_kernels(pool_->request(&size_bytes), 2);
+  collector_->set_listening(false);
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  step = 2;
+  late.join();
+  const trace::Process first = read();
+  ASSERT_EQ(records_.kernels.size(), 1u) << "the other one's call is not there";
+  EXPECT_EQ(records_.kernels[0].correlation, 1u);
+  EXPECT_EQ(first.end->call_count, 1u);
+  ASSERT_TRUE(start());
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  read();
+  EXPECT_TRUE(records_.calls.empty()) << "nor is it in the next recording";
+  EXPECT_EQ(losses_.total(), 0u);
 }
 
 TEST_F(CollectorTest, WritesTheLastOfAProgramIntoSegments) {
@@ -593,9 +635,10 @@ TEST_F(CollectorTest, KeepsWhatThereIsWhenItIsAsked) {
 
 TEST_F(CollectorTest, SaysThatItCouldNotKeep) {
   options_.last = std::chrono::minutes(10);
-  collector_->set_tick([](std::int64_t) { ++g_ticks; });
   for (const bool is_quiet : {false, true}) {
     options_.is_quiet = is_quiet;
+    make();
+    collector_->set_tick([](std::int64_t) { ++g_ticks; });
     testing::internal::CaptureStderr();
     ASSERT_TRUE(start());
     status_.raise_keep_number(status_.keep_number() + 3);  // and nobody has made its directory
@@ -613,6 +656,7 @@ TEST_F(CollectorTest, KeepsTheWindowOfASlowStepOnce) {
   options_.last = std::chrono::minutes(10);
   options_.trigger = *trigger_of("step > 50 ms");
   options_.most_triggered = 2;
+  make();
   collector_->set_tick([](std::int64_t) { ++g_ticks; });
   ASSERT_TRUE(start());
   push(range_of("train_step 1", 20));
@@ -634,6 +678,7 @@ TEST_F(CollectorTest, KeepsNoSlowStepWhereNoneMayBeKept) {
   options_.last = std::chrono::minutes(10);
   options_.trigger = *trigger_of("step > 50 ms");
   options_.most_triggered = 0;
+  make();
   collector_->set_tick([](std::int64_t) { ++g_ticks; });
   ASSERT_TRUE(start());
   push(range_of("train_step 1", 90));
@@ -661,7 +706,7 @@ TEST_F(CollectorTest, ReadsClocksWithEachFlushWhereThereAreTwo) {
 }
 
 TEST_F(CollectorTest, LeavesANoteWithoutCupti) {
-  ASSERT_TRUE(collector_->start(options_, nullptr, {{"unusable", "because"}}, error_));
+  ASSERT_TRUE(collector_->start(nullptr, {{"unusable", "because"}}, error_));
   const trace::Process process = read();
   EXPECT_EQ(process.metadata.at("unusable"), "because");
   ASSERT_TRUE(process.end);

@@ -91,17 +91,6 @@ TEST_F(CpuUseTest, IsUnknownWithoutALookAndWhereNothingIsCounted) {
   EXPECT_EQ(text(), "absent");
 }
 
-TEST_F(CpuUseTest, BeginsAnewAtARestart) {
-  put_ticks(0, 0, 0, 0, 0);
-  use_.look();
-  put_ticks(100, 0, 0, 0, 0);
-  use_.restart();
-  EXPECT_EQ(text(), "absent");
-  use_.look();
-  put_ticks(100, 0, 100, 0, 0);
-  EXPECT_EQ(text(), text_of(0));
-}
-
 TEST_F(CpuUseTest, IsThatOfTheGroupThatMayUseTheLeast) {
   put_ticks(0, 0, 0, 0, 0);
   put("cgroup", "5:devices:/x\n0::/pods/mine\n");
@@ -128,7 +117,7 @@ TEST_F(CpuUseTest, IsUnknownWhereAnOldQuotaMayHold) {
   const auto told = [this](const std::string& own_groups) {
     put("cgroup", own_groups);
     put_ticks(0, 0, 0, 0, 0);
-    use_.restart();
+    use_ = CpuUse({folder_ / "stat", folder_ / "cgroup", folder_ / "groups"});
     use_.look();
     put_ticks(0, 0, 100, 0, 0);
     return text();

@@ -17,7 +17,7 @@ trace::ClockSample at(std::int64_t host_ns, std::int64_t device_ns, std::uint64_
 
 DeviceClock clock_of(std::initializer_list<trace::ClockSample> samples) {
   DeviceClock clock;
-  clock.restart(*samples.begin());
+  clock.begin(*samples.begin());
   for (const trace::ClockSample* each = samples.begin() + 1; each != samples.end(); ++each) clock.note(*each);
   return clock;
 }
@@ -29,18 +29,18 @@ std::int64_t led(const DeviceClock& clock, std::int64_t device_ns) {
 
 TEST(DeviceClock, IsTheHostsWhereBothSayTheSame) {
   DeviceClock clock;
-  clock.restart({.realtime_ns = kHostNow, .monotonic_ns = 1, .cupti_ns = kHostNow + 3000, .tsc = 4});
+  clock.begin({.realtime_ns = kHostNow, .monotonic_ns = 1, .cupti_ns = kHostNow + 3000, .tsc = 4});
   EXPECT_FALSE(clock.is_other());
-  clock.restart({.realtime_ns = kHostNow, .monotonic_ns = 1, .cupti_ns = trace::kUnknownTime, .tsc = 4});
+  clock.begin({.realtime_ns = kHostNow, .monotonic_ns = 1, .cupti_ns = trace::kUnknownTime, .tsc = 4});
   EXPECT_FALSE(clock.is_other());
   EXPECT_FALSE(clock.covers(kHostNow));
 }
 
 TEST(DeviceClock, IsNoneOfNanosecondsWhereAProfilerLeftTicks) {
   DeviceClock clock;
-  clock.restart(at(0, 0, kBootNs - 9'000'000));
+  clock.begin(at(0, 0, kBootNs - 9'000'000));
   EXPECT_FALSE(clock.is_other());
-  clock.restart(at(0, 0, kBootNs - 11'000'000));
+  clock.begin(at(0, 0, kBootNs - 11'000'000));
   EXPECT_TRUE(clock.is_other());
 }
 
@@ -96,7 +96,7 @@ TEST(DeviceClock, CloseSamplesGiveWayToTheNewest) {
 
 TEST(DeviceClock, ADayOfSamplesKeepsItsBeginning) {
   DeviceClock clock;
-  clock.restart(at(0, 0));
+  clock.begin(at(0, 0));
   constexpr std::int64_t kTenths = 864'000;
   // 50 ppm.
   for (std::int64_t i = 1; i <= kTenths; ++i) clock.note(at(i * 100 * kMilli + i * 5'000, i * 100 * kMilli));

@@ -49,7 +49,6 @@ class HostNodesTest : public testing::Test {
   // What is written of these copies.
   std::string text_of(const std::vector<trace::CallRecord>& calls) const {
     HostNodes nodes(answer, root_);
-    nodes.restart();
     for (const auto& call : calls) nodes.note(call);
     Metadata metadata;
     nodes.put(metadata);

@@ -196,7 +196,7 @@ TEST_F(LinkTrafficTest, SaysThatNvmlIsTooOldOrDoesNotStart) {
   EXPECT_THAT(metadata(), ElementsAre(Pair("link_traffic.2", "unknown: the driver's NVML does not count it")));
   g_counters.has_gpm = true;
   g_counters.init_code = 9;
-  traffic_.restart();
+  traffic_ = LinkTraffic(load, kPitchNs);
   traffic_.watch(4, kAddress);
   EXPECT_THAT(metadata(), ElementsAre(Pair("link_traffic.4", "unknown: NVML does not start")));
 }

@@ -181,12 +181,5 @@ TEST_F(LinkWatchTest, SaysWhyNvmlDidNotHelp) {
   EXPECT_THAT(text(), HasSubstr(", and NVML does not start"));
 }
 
-TEST_F(LinkWatchTest, StartsAgainWithNothing) {
-  LinkWatch watch(root_);
-  watch.add(3, kAddress);
-  watch.restart();
-  EXPECT_EQ(text_of(watch), "");
-}
-
 }  // namespace
 }  // namespace turnpike::record

@@ -38,7 +38,6 @@ class MappedFilesTest : public testing::Test {
                              "40000000-50000000 rw-s 00000000 00:01 78 /memfd:cuda (deleted)\n"
                              "50000000-60000000 rw-p 00000000 00:00 0 [heap]\n";
     files_ = MappedFiles(maps());
-    files_.restart();
   }
   ~MappedFilesTest() override { std::filesystem::remove_all(folder_); }
 
@@ -91,15 +90,6 @@ TEST_F(MappedFilesTest, AreLookedFor64Times) {
   EXPECT_TRUE(text().ends_with(" 63 64")) << text();
 }
 
-TEST_F(MappedFilesTest, AreForgottenAtARestart) {
-  files_.note(copy(1, 0x10000000));
-  files_.look(0);
-  EXPECT_EQ(text(), "1");
-  files_.restart();
-  files_.look(kSecond);
-  EXPECT_EQ(text(), "absent");
-}
-
 // A file that is mapped, and the copies whose source it is.
 class FilesOfThisProcessTest : public MappedFilesTest {
  protected:
@@ -110,7 +100,6 @@ class FilesOfThisProcessTest : public MappedFilesTest {
     mapping_ = mmap(nullptr, 8192, PROT_READ, MAP_PRIVATE, fileno(file), 0);
     std::fclose(file);
     files_ = MappedFiles();
-    files_.restart();
   }
   ~FilesOfThisProcessTest() override { munmap(mapping_, 8192); }
 

@@ -130,8 +130,9 @@ TEST_F(SegmentRingTest, EndsASegmentAtAnEighthOfTheSize) {
   EXPECT_FALSE(ring_.is_due(kRingStart));
   ring_.segment().append(trace::ChunkType::kRecords, "01234567", 8);
   EXPECT_TRUE(ring_.is_due(kRingStart));
-  ring_.stop();
-  path_ = folder_ / "8.tpt";
+}
+
+TEST_F(SegmentRingTest, EndsASegmentThatHasItsSizeExactly) {
   ASSERT_TRUE(start(8000));
   fill(1000);
   EXPECT_TRUE(ring_.is_due(kRingStart)) << "exactly";
@@ -199,26 +200,6 @@ TEST_F(SegmentRingTest, DeletesWhatHasNoRoom) {
   ring_.delete_old(kRingStart + 3);
   EXPECT_EQ(files().size(), 3u);
   EXPECT_EQ(ring_.written_bytes(), 3 * 1120 + sizeof(trace::FileHeader)) << "also what was deleted";
-}
-
-TEST_F(SegmentRingTest, ForgetsARecordingThatWasStopped) {
-  ASSERT_TRUE(start(2560));
-  fill(2000);
-  turn(kRingStart + 1000);
-  ring_.segment().append(trace::ChunkType::kRecords, nullptr, trace::kMaxChunkBytes + 8);
-  turn(kRingStart + 2000);
-  ring_.stop();
-  EXPECT_FALSE(ring_.is_on());
-  EXPECT_FALSE(ring_.segment().is_open());
-  path_ = folder_ / "8.tpt";
-  ASSERT_TRUE(start(2560));
-  EXPECT_EQ(ring_.segment_path(), folder_ / "8.000001.tps");
-  EXPECT_EQ(ring_.written_bytes(), sizeof(trace::FileHeader));
-  EXPECT_EQ(ring_.lost_bytes(), 0u);
-  fill(1120);
-  turn(kRingStart + 1);
-  ring_.delete_old(kRingStart + 100 * kRingLast);
-  EXPECT_THAT(files(), ElementsAre("7-2.000001.tps", "7-2.000002.tps", "7-2.000003.tps", "8.000002.tps"));
 }
 
 TEST_F(SegmentRingTest, KeepsWhatHasEndedAndTheDefinitionsUntilThen) {

@@ -11,8 +11,6 @@ namespace {
 
 class StepWatchTest : public testing::Test {
  protected:
-  explicit StepWatchTest() { watch_.restart(*trigger_of("step > 2 x median")); }
-
   void range(const char* name, std::int64_t duration_ms) {
     auto record = trace::make_record<trace::RangeRecord>(trace::RecordKind::kRange);
     record.start_ns = now_ns_;
@@ -34,7 +32,7 @@ class StepWatchTest : public testing::Test {
   }
   std::string why() { return watch_.take_reason().value_or(""); }
 
-  StepWatch watch_;
+  StepWatch watch_{*trigger_of("step > 2 x median")};
   std::int64_t now_ns_ = 1000 * kMs;
 };
 
@@ -92,7 +90,7 @@ TEST_F(StepWatchTest, TakesBackwardPassesWhereThereAreNoRanges) {
 }
 
 TEST_F(StepWatchTest, KnowsALimitFromTheFirstStepOn) {
-  watch_.restart(*trigger_of("step > 15 ms"));
+  watch_ = StepWatch(*trigger_of("step > 15 ms"));
   range("step", 15);
   EXPECT_EQ(why(), "");
   range("step", 16);
@@ -100,10 +98,10 @@ TEST_F(StepWatchTest, KnowsALimitFromTheFirstStepOn) {
 }
 
 TEST_F(StepWatchTest, MayFindTheFirstStepSlow) {
-  watch_.restart(*trigger_of("step > 15 ms"));
+  watch_ = StepWatch(*trigger_of("step > 15 ms"));
   range("step", 16);
   EXPECT_EQ(why(), "the first step (step) took 16.0 ms (step > 15 ms)");
-  watch_.restart(*trigger_of("step > 15 ms"));
+  watch_ = StepWatch(*trigger_of("step > 15 ms"));
   range(std::string(100, 's').c_str(), 16);
   EXPECT_EQ(why(), "the first step (" + std::string(80, 's') + ") took 16.0 ms (step > 15 ms)");
 }
@@ -126,7 +124,7 @@ TEST_F(StepWatchTest, TakesNoRangeWithoutATimeForAStep) {
 }
 
 TEST_F(StepWatchTest, FollowsSixteenNames) {
-  watch_.restart(*trigger_of("step > 15 ms"));
+  watch_ = StepWatch(*trigger_of("step > 15 ms"));
   for (int i = 0; i < 16; ++i) range(("step of model " + std::to_string(i)).c_str(), 1);
   range("one step more", 20);
   EXPECT_EQ(why(), "");
@@ -135,7 +133,7 @@ TEST_F(StepWatchTest, FollowsSixteenNames) {
 }
 
 TEST_F(StepWatchTest, BelievesThatARangeIsAroundAnotherOnceThereAreThree) {
-  watch_.restart(*trigger_of("step > 25 ms"));
+  watch_ = StepWatch(*trigger_of("step > 25 ms"));
   for (int i = 0; i < 5; ++i) range("step", 10);
   for (int i = 0; i < 2; ++i) range("outer_step", 20);
   range("step", 30);
@@ -150,7 +148,7 @@ TEST_F(StepWatchTest, BelievesThatARangeIsAroundAnotherOnceThereAreThree) {
 TEST_F(StepWatchTest, ABackwardPassBeginsBehindAForwardOne) {
   using trace::AutogradRole;
   using trace::CallKind;
-  watch_.restart(*trigger_of("step > 100 ms"));
+  watch_ = StepWatch(*trigger_of("step > 100 ms"));
   const auto ends_a_pass = [&](AutogradRole role, CallKind kind, std::uint64_t sequence = 0) {
     call(AutogradRole::kBackward, CallKind::kLaunch, 1);
     why();
@@ -176,7 +174,7 @@ TEST_F(StepWatchTest, ABackwardPassBeginsBehindAForwardOne) {
 }
 
 TEST_F(StepWatchTest, NeedsATrigger) {
-  watch_.restart({});
+  watch_ = StepWatch(Trigger());
   for (int i = 0; i < 20; ++i) range("step", 10);
   range("step", 1000);
   EXPECT_EQ(why(), "");

@@ -187,14 +187,14 @@ TEST_F(EstateTest, HoldsAllThatAProcessHadNotWritten) {
     bool is_new = false;
     ThreadBuffer* ring = rings.mine(is_new);
     ASSERT_TRUE(is_new);
-    ring->try_push(&both, sizeof both);
+    ring->try_push(ring->recording(), &both, sizeof both);
     for (const char* text : {"8 bytes.", "fifteen bytes.."}) {
       ThreadName name{{kThreadNameKind, sizeof(ThreadName)}, kThread, {}, 0};
       std::strcpy(name.text, text);
-      ring->try_push(&name, sizeof name);
+      ring->try_push(ring->recording(), &name, sizeof name);
     }
     const trace::CallRecord last = call_of(3, CallKind::kOther, kLate - 5);
-    ring->try_push(&last, sizeof last);
+    ring->try_push(ring->recording(), &last, sizeof last);
   }).join();
   estate.losses().add(Loss::kUnknownActivity, 6);
   EXPECT_EQ(estate.ring_count().load(), 1u);

@@ -35,16 +35,16 @@ TEST(ThreadBuffer, HoldsAsManyRecordsAsItHasSlots) {
   std::uint64_t expected = 0;
   for (int round = 0; round < 3; ++round) {
     for (std::uint32_t i = 1; i <= ThreadBuffer::kSlots; ++i) {
-      ASSERT_TRUE(buffer->try_push(&next, sizeof next));
+      ASSERT_EQ(buffer->try_push(buffer->recording(), &next, sizeof next), ThreadBuffer::Pushed::kYes);
       ++next;
       ASSERT_EQ(buffer->has_become_half_full(), i == ThreadBuffer::kSlots / 2) << i;
     }
-    EXPECT_FALSE(buffer->try_push(&next, sizeof next));
+    EXPECT_EQ(buffer->try_push(buffer->recording(), &next, sizeof next), ThreadBuffer::Pushed::kIsFull);
     buffer->drain([&](const std::byte* slot) { ASSERT_EQ(number_at(slot), expected++); });
     EXPECT_EQ(expected, next);
     buffer->drain([](const std::byte*) { FAIL() << "it is empty"; });
     // From another place of the ring in the next round.
-    ASSERT_TRUE(buffer->try_push(&next, sizeof next));
+    ASSERT_EQ(buffer->try_push(buffer->recording(), &next, sizeof next), ThreadBuffer::Pushed::kYes);
     ++next;
     buffer->drain([&](const std::byte* slot) { ASSERT_EQ(number_at(slot), expected++); });
   }
@@ -116,7 +116,7 @@ TEST(ThreadHandover, CountsARecordThatFindsNoRoom) {
   std::thread([&] {
     ThreadBuffer* const buffer = handover->mine();
     const std::uint64_t record = 7;
-    while (buffer->try_push(&record, sizeof record)) {
+    while (buffer->try_push(buffer->recording(), &record, sizeof record) == ThreadBuffer::Pushed::kYes) {
     }
     EXPECT_FALSE(handover->wait(0));
     // It waits once for a disk that hangs, not at each call.

@@ -49,6 +49,7 @@ constexpr Scenario kScenarios[] = {
     {"sessions_and_profiles", victim::sessions_and_profiles},
     {"sessions", victim::sessions},
     {"sessions_amid", victim::sessions_amid},
+    {"hung_stop", victim::hung_stop},
     {"ranges_after_stop", victim::ranges_after_stop},
     {"bad_session", victim::bad_session},
     {"session_at_exit", victim::session_at_exit},

@@ -47,6 +47,7 @@ int keeps(Arguments arguments);              // LIBRARY REASON: has the recordin
 int two_keep(Arguments arguments);           // two processes, one of which gets SIGUSR2
 int sessions(Arguments arguments);           // LIBRARY RUN_A RUN_B: starts and stops recording twice
 int sessions_amid(Arguments arguments);      // LIBRARY RUN...: starts and stops recording while threads copy
+int hung_stop(Arguments arguments);          // LIBRARY RUN_A RUN_B FILE: stops while the disk hangs, and starts
 int ranges_after_stop(Arguments arguments);  // LIBRARY RUN: stops its recording, and makes ranges around another one
 int session_at_exit(Arguments arguments);    // LIBRARY RUN: recorded until it exits; then says what the recorder says
 int bad_session(Arguments arguments);        // LIBRARY: what turnpike_start and turnpike_stop say when they must refuse

@@ -64,6 +64,11 @@ struct Recorder {
     file = find<decltype(turnpike_file)>(library, "turnpike_file");
   }
 
+  std::string file_name() const {
+    char path[4096];
+    file(path, sizeof path);
+    return path;
+  }
   int begin(const char* run, char* error, std::uint64_t error_bytes, bool is_content_verified = false) const {
     TurnpikeOptions options{};
     options.struct_bytes = sizeof options;
@@ -172,7 +177,7 @@ int sessions(Arguments arguments) {
       return 1;
     }
     if (recorder.is_recording() != 0) return 2;
-    std::printf("file %s\n", recorder.file());
+    std::printf("file %s\n", recorder.file_name().c_str());
     upload(buffers, 3, 5002);
     MUST(cudaMemPrefetchAsync(managed, 1002, location, 0, nullptr));
     MUST(cudaDeviceSynchronize());
@@ -228,11 +233,44 @@ int sessions_amid(Arguments arguments) {
   return failed;
 }
 
+int hung_stop(Arguments arguments) {
+  const Recorder recorder(arguments[0]);
+  const Buffers buffers;
+  char error[4096];
+  const auto start = [&](const char* run) {
+    const int result = recorder.begin(run, error, sizeof error);
+    std::printf("start %d %s\n", result, error);
+  };
+  const auto stop = [&] {
+    error[0] = '\0';
+    const int result = recorder.stop(error, sizeof error);
+    std::printf("stop %d %s\n", result, error);
+  };
+  const auto copy = [&](std::uint64_t count, std::uint64_t bytes) {
+    upload(buffers, count, bytes);
+    MUST(cudaDeviceSynchronize());
+  };
+  start(arguments[1]);
+  std::printf("recording %d\n", recorder.is_recording());
+  copy(5, 5001);
+  std::fclose(std::fopen(arguments[3], "w"));
+  stop();
+  std::printf("recording %d\n", recorder.is_recording());
+  copy(4, 5002);
+  start(arguments[2]);
+  std::remove(arguments[3]);
+  stop();
+  start(arguments[2]);
+  copy(3, 5003);
+  stop();
+  return 0;
+}
+
 int bad_session(Arguments arguments) {
   const Recorder recorder(arguments[0]);
   char error[256];
   std::printf("stop first: %d %s\n", recorder.stop(error, sizeof error), error);
-  std::printf("file: '%s'\n", recorder.file());
+  std::printf("file: '%s'\n", recorder.file_name().c_str());
   std::printf("bad directory: %d", recorder.begin("/proc/nowhere/run", error, sizeof error));
   std::printf(" %s\n", error);
   std::printf("recording: %d\n", recorder.is_recording());

@@ -1,9 +1,13 @@
 #include "base/loaded_modules.h"
 
 #include <elf.h>
+#include <linux/futex.h>
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <mutex>
 
@@ -64,11 +68,30 @@ LoadCounts load_counts() noexcept {
   return counts;
 }
 
+std::uintptr_t page_size() noexcept {
+  return static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+}
+
+// The kernel adds 0 to the word.
+std::optional<bool> is_writable(std::uintptr_t address) noexcept {
+  std::uint32_t nobody = 0;
+  const long woken = syscall(SYS_futex, &nobody, FUTEX_WAKE_OP_PRIVATE, 0, nullptr,
+                             reinterpret_cast<std::uint32_t*>(address), FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0));
+  if (woken >= 0) return true;
+  if (errno == EFAULT) return false;
+  return std::nullopt;
+}
+
 DynamicSection::DynamicSection(const dl_phdr_info& module) noexcept : base(module.dlpi_addr), begin(UINTPTR_MAX) {
   for (int i = 0; i < module.dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = module.dlpi_phdr[i];
     const std::uintptr_t from = base + segment.p_vaddr;
     if (segment.p_type == PT_DYNAMIC) entries = reinterpret_cast<const ElfW(Dyn)*>(from);
+    if (segment.p_type == PT_GNU_RELRO) {
+      // Whole pages.
+      relro_begin = from & ~(page_size() - 1);
+      relro_end = (from + segment.p_memsz) & ~(page_size() - 1);
+    }
     if (segment.p_type != PT_LOAD) continue;
     begin = std::min(begin, from);
     end = std::max(end, from + segment.p_memsz);
@@ -98,6 +121,10 @@ DynamicSection::DynamicSection(const dl_phdr_info& module) noexcept : base(modul
   if (data == nullptr) data_count = 0;
 }
 
+bool DynamicSection::is_relocated() const noexcept {
+  return relro_begin >= relro_end || is_writable(relro_begin) == false;
+}
+
 void* symbol_of_module(std::string_view module_name, const char* symbol) noexcept {
   struct Search {
     std::string_view name;
@@ -110,6 +137,7 @@ void* symbol_of_module(std::string_view module_name, const char* symbol) noexcep
     const DynamicSection section(*module);
     const bool is_own_name = section.own_name != nullptr && section.own_name == wanted.name;
     if (path.substr(path.rfind('/') + 1) != wanted.name && !is_own_name) return 0;
+    if (!section.is_relocated()) return 0;
     const ElfW(Sym)* found = find_symbol(section, wanted.symbol);
     if (found == nullptr) return 0;
     wanted.found = section.base + found->st_value;

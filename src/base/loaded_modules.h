@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace turnpike {
@@ -26,12 +27,18 @@ struct LoadCounts {
 };
 LoadCounts load_counts() noexcept;
 
+std::uintptr_t page_size() noexcept;
+// Whether a word may be written to. nullopt: the kernel does not say.
+std::optional<bool> is_writable(std::uintptr_t address) noexcept;
+
 // The entries of a module's dynamic section. Valid as long as the module cannot be unmapped. An address outside of the
 // module is nullptr.
 struct DynamicSection {
   std::uintptr_t base = 0;   // the loader added it to the addresses in the file
   std::uintptr_t begin = 0;  // of all its segments
   std::uintptr_t end = 0;
+  std::uintptr_t relro_begin = 0;  // of the pages that the loader makes read-only when it has relocated the module
+  std::uintptr_t relro_end = 0;
   const ElfW(Dyn) * entries = nullptr;
   const char* names = nullptr;
   const char* own_name = nullptr;  // DT_SONAME; nullptr: it has none
@@ -45,12 +52,14 @@ struct DynamicSection {
 
   explicit DynamicSection(const dl_phdr_info& module) noexcept;
   bool has_symbols() const noexcept { return names != nullptr && symbols != nullptr; }
+  // False where the module has such pages and the loader is not done with them.
+  bool is_relocated() const noexcept;
   bool has(std::uintptr_t address) const noexcept { return address >= begin && address < end; }
 };
 
 // The address of a function or variable of the module with this file name or DT_SONAME ("libcuda.so.1"); nullptr if
-// there is none. Unlike dlsym it takes no lock that the loader holds while it runs constructors. The caller knows
-// that the module is loaded completely and stays loaded.
+// there is none. nullptr also while another thread loads it. Unlike dlsym it takes no lock that the loader holds
+// while it runs constructors; those of the module may be running. The caller knows that the module stays loaded.
 void* symbol_of_module(std::string_view module_name, const char* symbol) noexcept;
 
 }  // namespace turnpike

@@ -3,13 +3,10 @@
 
 #include <dlfcn.h>
 #include <elf.h>
-#include <linux/futex.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -34,14 +31,6 @@ constexpr unsigned long long kUnknownLoads = ~0ULL;
 // kMayEnter can take its slots.
 constexpr int kMostUnfinishedTries = 1000;
 
-std::uintptr_t page_size() noexcept {
-  return static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-}
-
-std::uintptr_t page_of(std::uintptr_t address) noexcept {
-  return address & ~(page_size() - 1);
-}
-
 // Large libraries call tens of thousands of functions.
 std::size_t common_prefix(std::span<const Hook> hooks) noexcept {
   if (hooks.empty()) return 0;
@@ -52,16 +41,6 @@ std::size_t common_prefix(std::span<const Hook> hooks) noexcept {
     length = same;
   }
   return length;
-}
-
-// Whether this word may be written to: the kernel adds 0 to it. nullopt: the kernel does not do that here.
-std::optional<bool> is_writable(std::uintptr_t address) noexcept {
-  std::uint32_t nobody = 0;
-  const long woken = syscall(SYS_futex, &nobody, FUTEX_WAKE_OP_PRIVATE, 0, nullptr,
-                             reinterpret_cast<std::uint32_t*>(address), FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0));
-  if (woken >= 0) return true;
-  if (errno == EFAULT) return false;
-  return std::nullopt;
 }
 
 // Names a library at an address: the program may unload it and load another one at the same address.
@@ -175,14 +154,7 @@ bool Slots::look_at(const dl_phdr_info& module, std::string_view path, bool is_p
   Owner* owner = find(identity);
   if (owner == nullptr) {
     if (owners_.size() == owners_.capacity()) return false;
-    Owner found{identity, DynamicSection(module), 0, 0, slots_.size(), 0, is_program, is_program, false, false};
-    for (int i = 0; i < module.dlpi_phnum; ++i) {
-      const ElfW(Phdr)& segment = module.dlpi_phdr[i];
-      if (segment.p_type != PT_GNU_RELRO) continue;
-      // The loader protects whole pages.
-      found.relro_begin = page_of(module.dlpi_addr + segment.p_vaddr);
-      found.relro_end = page_of(module.dlpi_addr + segment.p_vaddr + segment.p_memsz);
-    }
+    Owner found{identity, DynamicSection(module), slots_.size(), 0, is_program, is_program, false, false};
     if (!read_slots(found)) return false;
     owners_.push_back(found);
     owner = &owners_.back();
@@ -258,11 +230,11 @@ Slots::Taking Slots::take_slot(const Owner& owner, const Slot& slot) noexcept {
 
 // While the loader still writes to the page, making it read-only would crash the program.
 Slots::Taking Slots::write_slot(const Owner& owner, const Slot& slot, void* value) noexcept {
-  const bool is_in_relro = slot.address >= owner.relro_begin && slot.address < owner.relro_end;
+  const bool is_in_relro = slot.address >= owner.section.relro_begin && slot.address < owner.section.relro_end;
   const std::optional<bool> can_write = is_in_relro ? is_writable(slot.address) : true;
   // The loader makes it read-only when it has relocated the library.
   if (is_in_relro && can_write != false && !owner.is_loaded) return Taking::kUnfinished;
-  void* const page = reinterpret_cast<void*>(page_of(slot.address));
+  void* const page = reinterpret_cast<void*>(slot.address & ~(page_size() - 1));
   const bool is_opened = can_write != true;
   if (is_opened && mprotect(page, page_size(), PROT_READ | PROT_WRITE) != 0) return Taking::kLeftAlone;
   __atomic_store_n(reinterpret_cast<void**>(slot.address), value, __ATOMIC_RELEASE);

@@ -82,7 +82,6 @@ class Slots {
   struct Owner {
     std::uint64_t identity;
     DynamicSection section;
-    std::uintptr_t relro_begin, relro_end;
     std::size_t first_slot, slot_count;
     bool is_loaded;    // completely
     bool is_kept;      // loaded for good

@@ -51,26 +51,24 @@ constexpr const char* kSet =
     "_ZN2at4impl24ThreadLocalPythonObjects3setERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
     "St10shared_ptrIN3c1012SafePyObjectEE";
 
-// Looked for until PyTorch is loaded.
+// A function of PyTorch. look() enters the loader, find() does not: hooks call it.
 template <typename Function>
 class InTorch {
  public:
   explicit constexpr InTorch(const char* name) : name_(name) {}
 
-  // nullptr: PyTorch is not loaded, or has no such function.
-  Function find() noexcept {
-    if (!is_looked_for_.load(std::memory_order_acquire)) look();
-    return function_.load(std::memory_order_relaxed);
-  }
+  // nullptr: look() has not found PyTorch yet, or it has no such function.
+  Function find() const noexcept { return function_.load(std::memory_order_acquire); }
 
- private:
   void look() noexcept {
+    if (is_looked_for_.load(std::memory_order_acquire)) return;
     void* const library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
     if (library == nullptr) return;
-    function_.store(reinterpret_cast<Function>(dlsym(library, name_)), std::memory_order_relaxed);
+    function_.store(reinterpret_cast<Function>(dlsym(library, name_)), std::memory_order_release);
     is_looked_for_.store(true, std::memory_order_release);
   }
 
+ private:
   const char* name_;
   std::atomic<bool> is_looked_for_{false};
   std::atomic<Function> function_{nullptr};
@@ -87,6 +85,8 @@ TURNPIKE_HOT bool does(ThisThread& thread, Work work) noexcept {
 }
 
 void leave_mark(const std::string& mark) noexcept {
+  g_contains.look();
+  g_set.look();
   const Set set = g_set.find();
   // No object: to drop one, the thread would need the GIL at its end, and abort where Python has ended before.
   PointerOfTorch nothing{};

@@ -21,16 +21,18 @@ constexpr unsigned kHostType = 1;
 using Ask = int(unsigned count, const Attribute* attributes, void** values, std::uint64_t address);
 TURNPIKE_HOT_DATA constinit std::atomic<Ask*> g_ask{nullptr};
 
-}  // namespace
-
-[[gnu::cold]] void find_driver() noexcept {
-  if (g_ask.load(std::memory_order_relaxed) != nullptr) return;
+// Looks again until it is there: the runtime loads the driver late. A hook does not wait for the loader.
+[[gnu::noinline, gnu::cold]] Ask* find_ask() noexcept {
   auto* const found = reinterpret_cast<Ask*>(symbol_of_module("libcuda.so.1", "cuPointerGetAttributes"));
   g_ask.store(found, std::memory_order_release);
+  return found;
 }
 
+}  // namespace
+
 TURNPIKE_HOT bool ask_driver(const void* address, Question question, Memory& memory) noexcept {
-  Ask* const ask = g_ask.load(std::memory_order_acquire);
+  Ask* ask = g_ask.load(std::memory_order_acquire);
+  if (ask == nullptr) ask = find_ask();
   static constexpr Attribute kAttributes[] = {kMemoryType, kIsManaged, kDeviceOrdinal};
   unsigned type = kUnknownType;
   unsigned is_managed = 0;

@@ -47,13 +47,10 @@ inline Kinds possible_kinds(int said, Waits waits) noexcept {
   return kinds;
 }
 
-// As long as no driver was found, the runtime is the one to ask, which loads it.
+// As long as the runtime has not loaded the driver, it is the one to ask.
 TURNPIKE_HOT Memory memory_at(const void* address, Question question) noexcept {
   Memory memory;
-  if (ask_driver(address, question, memory)) return memory;
-  memory = g_runtime.memory_at(address);
-  find_driver();
-  return memory;
+  return ask_driver(address, question, memory) ? memory : g_runtime.memory_at(address);
 }
 
 void complete_copy(Crossing& crossing) {
@@ -278,6 +275,7 @@ void take_if_free() noexcept {
   if (!lock.owns_lock()) return;
   try {
     slots().take(Slots::Loader::kAvoid);
+    listen_to_recorder();
   } catch (...) {
     // Without memory they are taken at a later call.
   }

@@ -1,11 +1,10 @@
 #include "guard/outside.h"
 
-#include <dlfcn.h>
-
 #include <atomic>
 #include <string_view>
 
 #include "base/hot.h"
+#include "base/loaded_modules.h"
 #include "guard/copy.h"
 #include "guard/driver_memory.h"
 #include "guard/judge.h"
@@ -28,7 +27,6 @@ bool is_of_a_kind(const TurnpikeCall& call) noexcept {
 // Whoever called has a runtime of its own, or none.
 Memory memory_at(std::uint64_t address) noexcept {
   Memory memory;
-  find_driver();
   ask_driver(reinterpret_cast<const void*>(address), Question::kDevice, memory);
   return memory;
 }
@@ -63,11 +61,10 @@ void on_call(const TurnpikeCall* call) noexcept {
 
 void listen_to_recorder() noexcept {
   if (g_is_recording.load(std::memory_order_relaxed) != nullptr) return;
-  void* library = dlopen("libturnpike_record.so", RTLD_LAZY | RTLD_NOLOAD);
-  if (library == nullptr) return;
-  const auto listen = reinterpret_cast<decltype(turnpike_listen)*>(dlsym(library, "turnpike_listen"));
-  const auto is_recording = reinterpret_cast<IsRecording*>(dlsym(library, "turnpike_is_recording"));
-  if (listen == nullptr || is_recording == nullptr) return;  // of another version
+  constexpr std::string_view kLibrary = "libturnpike_record.so";  // which is never unloaded
+  const auto listen = reinterpret_cast<decltype(turnpike_listen)*>(symbol_of_module(kLibrary, "turnpike_listen"));
+  const auto is_recording = reinterpret_cast<IsRecording*>(symbol_of_module(kLibrary, "turnpike_is_recording"));
+  if (listen == nullptr || is_recording == nullptr) return;  // not there, or of another version
   listen(&on_call);
   g_is_recording.store(is_recording, std::memory_order_relaxed);
 }

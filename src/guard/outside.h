@@ -4,7 +4,7 @@
 
 namespace turnpike::guard {
 
-// Has the recorder tell us of each call, once its library is in the process. It enters the loader.
+// Has the recorder tell us of each call, once its library is in the process.
 void listen_to_recorder() noexcept;
 
 // Whether a recorder tells us now. Without one nothing is known of such calls.

@@ -24,7 +24,11 @@ TURNPIKE_HOT_DATA std::atomic<std::uint32_t> g_context_offset{0};  // 0: not lea
 void* find_this_thread_state() noexcept;
 TURNPIKE_HOT_DATA std::atomic<void* (*)()> g_this_thread_state{find_this_thread_state};
 
+// Found with it, where a block is entered: a hook does not enter the loader.
+std::atomic<int (*)()> g_is_finalizing{nullptr};
+
 void* find_this_thread_state() noexcept {
+  g_is_finalizing.store(record::python_symbol<int (*)()>("Py_IsFinalizing"), std::memory_order_relaxed);
   auto found = record::python_symbol<void* (*)()>("PyGILState_GetThisThreadState");
   if (found == nullptr) found = [] { return static_cast<void*>(nullptr); };
   g_this_thread_state.store(found, std::memory_order_relaxed);
@@ -50,7 +54,7 @@ TURNPIKE_HOT const void* python_thread() noexcept {
 
 bool is_python_ending() noexcept {
   if (const record::PythonRuntime* python = record::known_python()) return record::is_ending(*python);
-  static int (*const is_finalizing)() = record::python_symbol<int (*)()>("Py_IsFinalizing");
+  int (*const is_finalizing)() = g_is_finalizing.load(std::memory_order_relaxed);
   return is_finalizing != nullptr && is_finalizing() != 0;
 }
 

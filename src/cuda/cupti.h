@@ -13,6 +13,7 @@ using CuptiResult = std::uint32_t;
 inline constexpr CuptiResult kCuptiSuccess = 0;
 inline constexpr CuptiResult kCuptiInvalidParameter = 1;
 inline constexpr CuptiResult kCuptiMaxLimitReached = 12;  // the end of a buffer of activity records
+inline constexpr CuptiResult kCuptiNotSupported = 27;
 inline constexpr CuptiResult kCuptiMultipleSubscribers = 39;
 
 enum class CallbackDomain : std::uint32_t { kDriverApi = 1, kRuntimeApi = 2, kResource = 3 };

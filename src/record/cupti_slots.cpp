@@ -25,7 +25,6 @@ CuptiResult (*g_register_callbacks)(cuda::BufferRequested, cuda::BufferCompleted
 CuptiResult (*g_activity_enable)(cuda::ActivityKind) = nullptr;
 CuptiResult (*g_activity_disable)(cuda::ActivityKind) = nullptr;
 CuptiResult (*g_flush_all)(std::uint32_t) = nullptr;
-CuptiResult (*g_finalize)() = nullptr;
 
 // The thread that takes the slots, the recorder's or another one, writes these just before.
 template <typename Function>
@@ -38,33 +37,35 @@ Recorder* sharer() noexcept {
   return recorder.shares_cupti(real(g_register_callbacks)) ? &recorder : nullptr;
 }
 
-// nullptr: PyTorch did not get this subscriber from the recorder.
-ApiObserver* sharer_of(const void* subscriber) noexcept {
-  Recorder* recorder = sharer();
-  return recorder != nullptr && recorder->api().has_guest(subscriber) ? &recorder->api() : nullptr;
-}
+// CUPTI has one subscriber, the recorder's. Kineto gets this address for one: it subscribes once in a process, gives up
+// the GPU for good where that fails, and uses callbacks for other things than its records alone.
+char g_subscriber_of_guest;
 
 CuptiResult subscribe(void** subscriber, cuda::CallbackFunction callback, void* user) {
   Recorder* recorder = sharer();
-  if (recorder == nullptr) return real(g_subscribe)(subscriber, callback, user);
-  return recorder->subscribe_guest(subscriber, callback, user);
+  // Where another tool subscribed before the recorder, both are refused.
+  if (recorder == nullptr || !recorder->api().has_subscribed() || subscriber == nullptr) {
+    return real(g_subscribe)(subscriber, callback, user);
+  }
+  *subscriber = &g_subscriber_of_guest;
+  return cuda::kCuptiSuccess;
 }
 
 CuptiResult unsubscribe(void* subscriber) {
-  ApiObserver* api = sharer_of(subscriber);
-  return api == nullptr ? real(g_unsubscribe)(subscriber) : api->unsubscribe_guest();
+  return subscriber == &g_subscriber_of_guest ? cuda::kCuptiSuccess : real(g_unsubscribe)(subscriber);
 }
 
+// Kineto asks for new contexts when it subscribes, and does without their callbacks.
 CuptiResult enable_callback(std::uint32_t enable, void* subscriber, CallbackDomain domain, std::uint32_t id) {
-  ApiObserver* api = sharer_of(subscriber);
-  return api == nullptr ? real(g_enable_callback)(enable, subscriber, domain, id)
-                        : api->enable_for_guest(enable != 0, domain, id);
+  if (subscriber != &g_subscriber_of_guest) return real(g_enable_callback)(enable, subscriber, domain, id);
+  return enable == 0 || domain == CallbackDomain::kResource ? cuda::kCuptiSuccess : cuda::kCuptiNotSupported;
 }
 
+// With TEARDOWN_CUPTI=1 Kineto asks for all calls, in order to end CUPTI at the exit of one. Where that is refused, it
+// goes on.
 CuptiResult enable_domain(std::uint32_t enable, void* subscriber, CallbackDomain domain) {
-  ApiObserver* api = sharer_of(subscriber);
-  return api == nullptr ? real(g_enable_domain)(enable, subscriber, domain)
-                        : api->enable_domain_for_guest(enable != 0, domain);
+  if (subscriber != &g_subscriber_of_guest) return real(g_enable_domain)(enable, subscriber, domain);
+  return enable == 0 ? cuda::kCuptiSuccess : cuda::kCuptiNotSupported;
 }
 
 CuptiResult register_callbacks(cuda::BufferRequested requested, cuda::BufferCompleted completed) {
@@ -92,12 +93,6 @@ CuptiResult flush_all(std::uint32_t flags) {
   return result;
 }
 
-// It would end the recorder's subscription as well.
-CuptiResult finalize() {
-  Recorder* recorder = sharer();
-  return recorder != nullptr && recorder->is_recording() ? cuda::kCuptiSuccess : real(g_finalize)();
-}
-
 template <typename Function>
 Hook cupti_hook(const char* name, Function* replacement, Function** original) {
   return {name, reinterpret_cast<void*>(replacement), reinterpret_cast<void**>(original)};
@@ -112,7 +107,6 @@ const std::array kCuptiHooks = {
     cupti_hook("cuptiActivityEnable", &activity_enable, &g_activity_enable),
     cupti_hook("cuptiActivityDisable", &activity_disable, &g_activity_disable),
     cupti_hook("cuptiActivityFlushAll", &flush_all, &g_flush_all),
-    cupti_hook("cuptiFinalize", &finalize, &g_finalize),
 };
 
 // The libraries of a PyTorch without CUDA are large, too, and call nothing here.

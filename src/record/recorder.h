@@ -58,7 +58,6 @@ class Recorder {
   // Another profiler of this process, whose calls of CUPTI come here (cupti_slots.h). First: whether it uses the CUPTI
   // that the recorder has loaded.
   bool shares_cupti(decltype(cuda::Cupti::activity_register_callbacks) function) const noexcept;
-  cuda::CuptiResult subscribe_guest(void** subscriber, cuda::CallbackFunction callback, void* user);
   cuda::CuptiResult begin_guest_activity(cuda::BufferRequested requested, cuda::BufferCompleted completed);
   cuda::CuptiResult switch_guest_kind(cuda::ActivityKind kind, bool is_on);
   void note_guest_flush(std::uint32_t flags) noexcept;

@@ -23,10 +23,6 @@ bool Recorder::shares_cupti(decltype(cuda::Cupti::activity_register_callbacks) f
          function == cupti_.activity_register_callbacks && state_.load(std::memory_order_acquire) != State::kForked;
 }
 
-CuptiResult Recorder::subscribe_guest(void** subscriber, cuda::CallbackFunction callback, void* user) {
-  return api_.subscribe_guest(cupti_, subscriber, callback, user);
-}
-
 // What the device has done so far is the recorder's. CUPTI may keep a buffer that is empty by then.
 CuptiResult Recorder::begin_guest_activity(cuda::BufferRequested requested, cuda::BufferCompleted completed) {
   const std::lock_guard lock(collecting_mutex_);

@@ -94,7 +94,6 @@ bool ApiObserver::subscribe(const cuda::Cupti& cupti, const Options& options, st
     error = std::string("CUPTI refused to be subscribed to: ") + cupti.describe(result);
     return false;
   }
-  is_subscribed_ = true;
   const std::uint32_t failures = enable_calls(CallbackDomain::kRuntimeApi) + enable_calls(CallbackDomain::kDriverApi);
   if (failures > 0) losses_.add(Loss::kCuptiCallFailed, failures);
   if (content_.has_managed_memory()) watch_managed_memory();  // of a recording before
@@ -122,7 +121,7 @@ std::uint32_t ApiObserver::enable_calls(CallbackDomain domain) {
     ++names;
     Function function{.kind = cuda::recorded_kind(domain, name), .profiler_switch = cuda::profiler_switch_of(name)};
     const bool is_recorded = is_observed(function.kind, detail_);
-    if (!is_recorded) function.kind = CallKind::kOther;  // a guest may have it called
+    if (!is_recorded) function.kind = CallKind::kOther;
     const bool is_wanted = function.is_heard();
     if (is_wanted) {
       function.name = strings_.intern(plain_name(domain, name));
@@ -137,33 +136,33 @@ std::uint32_t ApiObserver::enable_calls(CallbackDomain domain) {
   return names == 0 ? 1 : failures;
 }
 
+// Under the lock. `holder`: who has CUPTI's one place, where the recorder does not get it.
+cuda::CuptiResult ApiObserver::take_subscriber(std::string& holder) {
+  void* subscriber = nullptr;
+  const auto callback = is_self_time_counted() ? &ApiObserver::on_timed_callback : &ApiObserver::on_callback;
+  const cuda::CuptiResult result = cupti_->subscribe_as_turnpike(&subscriber, callback, this, holder);
+  if (result != cuda::kCuptiSuccess) return result;
+  subscriber_.store(subscriber);
+  has_subscribed_.store(true, std::memory_order_release);
+  return result;
+}
+
 void ApiObserver::unsubscribe() noexcept {
   const std::lock_guard lock(subscriber_mutex_);
-  if (!is_subscribed_) return;
-  is_subscribed_ = false;
+  if (subscriber_.load() == nullptr) return;
   if (is_managed_memory_watched_.exchange(false, std::memory_order_relaxed)) {
     cupti_->activity_disable(cuda::ActivityKind::kManagedMemory);
   }
-  if (guest_.is_there()) {
-    forget_calls();
-  } else {
-    cupti_->unsubscribe(subscriber_.exchange(nullptr));
-  }
+  cupti_->unsubscribe(subscriber_.exchange(nullptr));
 }
 
 void ApiObserver::on_callback(void* self, CallbackDomain domain, std::uint32_t id, const void* data) {
-  auto& observer = *static_cast<ApiObserver*>(self);
-  observer.on_own_callback(domain, id, data);
-  if (observer.guest_.is_there()) observer.guest_.tell(domain, id, data);
+  static_cast<ApiObserver*>(self)->on_own_callback(domain, id, data);
 }
 
 void ApiObserver::on_timed_callback(void* self, CallbackDomain domain, std::uint32_t id, const void* data) {
-  auto& observer = *static_cast<ApiObserver*>(self);
-  {
-    const SelfTimeSpan span;
-    observer.on_own_callback(domain, id, data);
-  }
-  if (observer.guest_.is_there()) observer.guest_.tell(domain, id, data);
+  const SelfTimeSpan span;
+  static_cast<ApiObserver*>(self)->on_own_callback(domain, id, data);
 }
 
 void ApiObserver::on_own_callback(CallbackDomain domain, std::uint32_t id, const void* data) noexcept {
@@ -180,7 +179,7 @@ void ApiObserver::on_own_callback(CallbackDomain domain, std::uint32_t id, const
 // start time waits in CUPTI's slot, so calls that nest otherwise do not disturb each other.
 void ApiObserver::on_api(CallbackDomain domain, std::uint32_t id, const cuda::ApiCallback& call) noexcept {
   const Function function = functions_[index_of(domain)][id].load(std::memory_order_relaxed);
-  // A switch of the profiler, or what only a guest listens to.
+  // A switch of the profiler.
   if (function.kind == CallKind::kOther) {
     if (function.profiler_switch == cuda::ProfilerSwitch::kNone || call.site != cuda::CallbackSite::kExit) return;
     const ProfilerRange profiler_range = profiler_range_.load(std::memory_order_relaxed);

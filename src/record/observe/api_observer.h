@@ -10,7 +10,6 @@
 #include "cuda/api_calls.h"
 #include "cuda/cupti.h"
 #include "record/observe/content_observer.h"
-#include "record/observe/guest_callbacks.h"
 #include "record/options.h"
 
 namespace turnpike::record {
@@ -29,15 +28,8 @@ class ApiObserver {
   bool subscribe(const cuda::Cupti& cupti, const Options& options, std::string& error);
   void unsubscribe() noexcept;
 
-  // Another profiler of this process subscribes, and gets the same subscriber as the recorder: CUPTI has one. `cupti`
-  // is the recorder's.
-  cuda::CuptiResult subscribe_guest(const cuda::Cupti& cupti, void** subscriber, cuda::CallbackFunction callback,
-                                    void* user);
-  // The calls of that profiler with its subscriber. False: it is not ours.
-  bool has_guest(const void* subscriber) const noexcept;
-  cuda::CuptiResult unsubscribe_guest() noexcept;
-  cuda::CuptiResult enable_for_guest(bool is_on, cuda::CallbackDomain domain, std::uint32_t id) noexcept;
-  cuda::CuptiResult enable_domain_for_guest(bool is_on, cuda::CallbackDomain domain) noexcept;
+  // Whether CUPTI has ever accepted the recorder in this process.
+  bool has_subscribed() const noexcept { return has_subscribed_.load(std::memory_order_acquire); }
 
   // Callbacks come on the program's threads while this is on, and return at once while it is off.
   void set_listening(bool is_listening) noexcept {
@@ -71,11 +63,8 @@ class ApiObserver {
       return kind != trace::CallKind::kOther || profiler_switch != cuda::ProfilerSwitch::kNone;
     }
   };
-  // What the recorder hears of streams and graphs.
-  static constexpr std::array kResources{cuda::kStreamCreated, cuda::kGraphNodeCreated, cuda::kGraphNodeCloned};
-
   static void on_callback(void* self, cuda::CallbackDomain domain, std::uint32_t id, const void* data);
-  // The same, and its time is counted, without the guest's.
+  // The same, and its time is counted.
   static void on_timed_callback(void* self, cuda::CallbackDomain domain, std::uint32_t id, const void* data);
   void on_own_callback(cuda::CallbackDomain domain, std::uint32_t id, const void* data) noexcept;
   void on_api(cuda::CallbackDomain domain, std::uint32_t id, const cuda::ApiCallback& call) noexcept;
@@ -95,8 +84,6 @@ class ApiObserver {
   }
   cuda::CuptiResult take_subscriber(std::string& holder);
   std::uint32_t enable_calls(cuda::CallbackDomain domain);
-  bool wants(cuda::CallbackDomain domain, std::uint32_t id) const noexcept;
-  void forget_calls() noexcept;
 
   StringTable& strings_;
   StackTable& stacks_;
@@ -104,10 +91,9 @@ class ApiObserver {
   ThreadHandover& handover_;
   ContentObserver content_;
   const cuda::Cupti* cupti_ = nullptr;
-  GuestCallbacks guest_;
   mutable std::mutex subscriber_mutex_;  // of who has the subscriber and what is enabled, not of callbacks
   std::atomic<void*> subscriber_{nullptr};
-  bool is_subscribed_ = false;  // the recorder itself
+  std::atomic<bool> has_subscribed_{false};
   Detail detail_ = Detail::kFull;
   // Read while a session begins, too: calls of the one before may be under way, and threads are noted in between.
   std::atomic<bool> has_stacks_{true};

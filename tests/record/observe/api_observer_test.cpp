@@ -309,60 +309,6 @@ TEST_F(ApiObserverTest, MayBeginAnewAmidACall) {
   handover_->drain([](const std::byte*) {});
 }
 
-class BesideAGuest : public ApiObserverTest {
- protected:
-  using Callbacks = std::set<std::pair<CallbackDomain, std::uint32_t>>;
-  static constexpr std::uint32_t kDevice = CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020;
-  static constexpr std::uint32_t kContextCreated = 1;
-
-  // It listens to one call that the recorder wants, too, to one that only it wants, and to such resources.
-  void come() {
-    void* subscriber = nullptr;
-    const auto hear = [](void*, CallbackDomain, std::uint32_t, const void*) {};
-    ASSERT_EQ(observer_->subscribe_guest(cupti_, &subscriber, hear, nullptr), cuda::kCuptiSuccess);
-    EXPECT_EQ(subscriber, pointer(55));
-    for (const auto& [domain, id] : kWanted) {
-      ASSERT_EQ(observer_->enable_for_guest(true, domain, id), cuda::kCuptiSuccess);
-    }
-  }
-
-  const Callbacks kWanted = {{CallbackDomain::kRuntimeApi, kCopy},
-                             {CallbackDomain::kRuntimeApi, kDevice},
-                             {CallbackDomain::kResource, kContextCreated},
-                             {CallbackDomain::kResource, CUPTI_CBID_RESOURCE_STREAM_CREATED}};
-};
-
-TEST_F(BesideAGuest, ThatStaysLeavesOnWhatTheGuestWantsAlone) {
-  ASSERT_TRUE(subscribe());
-  come();
-  observer_->unsubscribe();
-  EXPECT_EQ(g_cupti.listened, kWanted);
-  EXPECT_EQ(g_cupti.unsubscribed_count, 0);
-  EXPECT_EQ(observer_->unsubscribe_guest(), cuda::kCuptiSuccess);
-  EXPECT_EQ(g_cupti.unsubscribed_count, 1);
-}
-
-TEST_F(BesideAGuest, ThatGoesLeavesOnWhatTheRecorderWants) {
-  ASSERT_TRUE(subscribe());
-  const Callbacks before = g_cupti.listened;
-  come();
-  EXPECT_EQ(g_cupti.listened.size(), before.size() + 2);
-  EXPECT_EQ(observer_->unsubscribe_guest(), cuda::kCuptiSuccess);
-  EXPECT_EQ(g_cupti.listened, before);
-  EXPECT_EQ(g_cupti.unsubscribed_count, 0);
-}
-
-TEST_F(BesideAGuest, ThatListensToLessLeavesOnWhatTheRecorderWants) {
-  ASSERT_TRUE(subscribe());
-  const Callbacks before = g_cupti.listened;
-  come();
-  for (const auto& [domain, id] : kWanted) {
-    EXPECT_EQ(observer_->enable_for_guest(false, domain, id), cuda::kCuptiSuccess);
-  }
-  EXPECT_EQ(g_cupti.listened, before);
-  EXPECT_EQ(observer_->unsubscribe_guest(), cuda::kCuptiSuccess);
-}
-
 TEST_F(ApiObserverTest, SaysWhyItCannotSubscribe) {
   g_cupti.subscribed = cuda::kCuptiMultipleSubscribers;
   EXPECT_FALSE(subscribe());

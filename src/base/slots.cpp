@@ -112,9 +112,7 @@ void Slots::walk_and_take() {
     slots_.reserve(slots_.size() + more * 8);
     more *= 2;
     has_room = true;
-    taken_ = 0;
-    is_unfinished_ = false;
-    for (Owner& owner : owners_) owner.is_listed = false;
+    begin_walk();
     walk([&](const dl_phdr_info& module, std::string_view path, bool is_program) {
       if (is_program) note_counts({module.dlpi_adds, module.dlpi_subs});
       const std::size_t length = std::min(path.size(), sizeof last_path_ - 1);
@@ -124,6 +122,25 @@ void Slots::walk_and_take() {
       return has_room;
     });
   } while (!has_room);
+  end_walk();
+}
+
+void Slots::begin_walk() {
+  uses_.resize(hooks_.size());
+  for (Use& use : uses_) use = {.before = use.before};
+  is_unfinished_ = false;
+  for (Owner& owner : owners_) owner.is_listed = false;
+}
+
+// A function of which no slot leads to the replacement may be forgotten: its library was unloaded, or will be. The next
+// walk takes the slots that lead to another library's.
+void Slots::end_walk() noexcept {
+  taken_ = 0;
+  for (Use& use : uses_) {
+    taken_ += use.taken;
+    is_unfinished_ |= use.is_refused && use.taken == 0;
+    use.before = use.taken;
+  }
 }
 
 // After an unload the same library may be listed again, and not be loaded completely.
@@ -199,8 +216,9 @@ bool Slots::read_slots(Owner& owner) noexcept {
 void Slots::take_slots_of(Owner& owner) noexcept {
   owner.has_unbound = false;
   for (std::size_t i = 0; i < owner.slot_count; ++i) {
-    const Taking taking = take_slot(owner, slots_[owner.first_slot + i]);
-    taken_ += taking == Taking::kTaken;
+    const Slot& slot = slots_[owner.first_slot + i];
+    const Taking taking = take_slot(owner, slot);
+    uses_[slot.hook].taken += taking == Taking::kTaken;
     owner.has_unbound |= taking == Taking::kUnbound;
     is_unfinished_ |= taking == Taking::kUnfinished;
   }
@@ -222,7 +240,12 @@ Slots::Taking Slots::take_slot(const Owner& owner, const Slot& slot) noexcept {
   }
   if (function == nullptr) return Taking::kLeftAlone;
   void* const known = __atomic_load_n(hook.original, __ATOMIC_ACQUIRE);
-  if (known != nullptr && known != function) return Taking::kLeftAlone;  // another library's function
+  Use& use = uses_[slot.hook];
+  const bool is_other = known != nullptr && known != function;
+  if (is_other && use.before + use.taken > 0) {
+    use.is_refused = true;  // another library's function
+    return Taking::kLeftAlone;
+  }
   // Before the slot: a thread may call the replacement at once.
   __atomic_store_n(hook.original, function, __ATOMIC_RELEASE);
   return write_slot(owner, slot, hook.replacement);
@@ -326,6 +349,7 @@ void Slots::restore() noexcept {
   });
   owners_.clear();
   slots_.clear();
+  uses_.clear();
   taken_ = 0;
   loads_.store(0, std::memory_order_relaxed);
   last_.store(nullptr, std::memory_order_relaxed);

@@ -88,10 +88,18 @@ class Slots {
     bool is_listed;    // in the last walk
     bool has_unbound;  // slots that lead to the loader until their first call
   };
+  // How many slots lead to the replacement of a hook, and whether one was left alone.
+  struct Use {
+    std::size_t before = 0;  // at the walk before
+    std::size_t taken = 0;
+    bool is_refused = false;
+  };
   enum class Taking { kTaken, kLeftAlone, kUnbound, kUnfinished };
 
   void walk_and_take();
   void note_counts(LoadCounts counts) noexcept;
+  void begin_walk();
+  void end_walk() noexcept;
   void wait_for_loader();
   bool look_at(const dl_phdr_info& module, std::string_view path, bool is_program) noexcept;
   Owner* find(std::uint64_t identity) noexcept;
@@ -108,6 +116,7 @@ class Slots {
   std::size_t prefix_;  // how many letters the names of all hooks begin with alike
   std::vector<Owner> owners_;
   std::vector<Slot> slots_;
+  std::vector<Use> uses_;  // by hook
   std::size_t taken_ = 0;
   bool is_unfinished_ = false;
   int unfinished_tries_ = 0;

@@ -123,6 +123,26 @@ TEST(Slots, OfAnUnloadedLibraryAreLeft) {
   fs::remove(twin);
 }
 
+// Another library's function of the same name is not the one that the replacement calls. Once nobody calls that one,
+// the other one takes its place.
+TEST(Slots, LeadToOneLibrarysFunction) {
+  Slots slots(is_caller, kAnswer);
+  const auto first = std::make_unique<Library>(CALLER_NOW);
+  EXPECT_EQ(slots.take(Slots::Loader::kAvoid), 1u);
+  const Library other(CALLER_OTHER);
+  EXPECT_EQ(slots.take(Slots::Loader::kAvoid), 1u);
+  EXPECT_EQ(first->call("call_answer"), 11);
+  EXPECT_EQ(other.call("call_answer"), 5);
+  EXPECT_FALSE(slots.is_stale());
+  first->close();
+  slots.take(Slots::Loader::kAvoid);
+  EXPECT_TRUE(slots.is_stale());
+  EXPECT_EQ(slots.take(Slots::Loader::kAvoid), 1u);
+  EXPECT_EQ(other.call("call_answer"), 15);
+  EXPECT_FALSE(slots.is_stale());
+  slots.restore();
+}
+
 // The recorder and the guard are two libraries, each with slots of its own.
 TEST(Slots, OfTwoOwnersMayShareAPage) {
   const Library library(CALLER_NOW);

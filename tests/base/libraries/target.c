@@ -1,6 +1,10 @@
 // What the callers call.
+#ifndef SLOTS_ANSWER
+#define SLOTS_ANSWER 1
+#endif
+
 int slots_answer(void) {
-  return 1;
+  return SLOTS_ANSWER;
 }
 int slots_other_answer(void) {
   return 2;

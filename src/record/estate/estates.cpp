@@ -36,12 +36,12 @@ class Mapping {
   std::size_t bytes_;
 };
 
-bool is_owner_alive(pthread_mutex_t& owner) {
+// Only the kernel says so. A mutex that is free has an owner that let go of it: it has closed its estate just now.
+bool has_owner_died(pthread_mutex_t& owner) {
   const int locked = pthread_mutex_trylock(&owner);
-  if (locked == EBUSY) return true;
   if (locked == EOWNERDEAD) pthread_mutex_consistent(&owner);
   if (locked == 0 || locked == EOWNERDEAD) pthread_mutex_unlock(&owner);
-  return false;
+  return locked == EOWNERDEAD;
 }
 
 // Only where process ids mean the same there and here.
@@ -93,8 +93,9 @@ void Estates::settle_one(std::size_t number, Settled& settled) {
     auto& head = *reinterpret_cast<EstateHead*>(memory.base());
     if (head.layout != kEstateLayout) return;  // of a process that has only just begun, or of another version
     const EstateState state = head.state.load(std::memory_order_acquire);
-    is_left = state == EstateState::kHeld ? !is_owner_alive(head.owner) : is_process_gone(head);
-    if (state != EstateState::kClosed && is_left) write_unwritten(memory.base(), settled.added);
+    is_left = state == EstateState::kHeld ? has_owner_died(head.owner) : is_process_gone(head);
+    // Read again: it may have died when it had closed its file.
+    if (head.state.load(std::memory_order_acquire) != EstateState::kClosed && is_left) write_unwritten(memory.base(), settled.added);
     if (state != EstateState::kClosed && !is_left) settled.has_recording = true;
   }
   if (is_left) free(number);

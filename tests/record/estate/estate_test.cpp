@@ -356,6 +356,25 @@ TEST_F(EstateTest, ThatIsHeldLivesAsLongAsItsThread) {
   EXPECT_THAT(taken(1), ElementsAre(0));
 }
 
+// `turnpike record` has read that it is held, and then its owner closes it.
+TEST_F(EstateTest, ThatIsBeingClosedIsLeftAlone) {
+  Estate estate;
+  StringTable strings(estate.strings());
+  ByteLog frames(estate.stacks().frames, 0);
+  ByteLog stacks(estate.stacks().stacks, 0);
+  begin_file(estate, strings, frames, stacks);
+  writer_.close();
+  const auto size = std::filesystem::file_size(path_);
+  head().state = EstateState::kHeld;  // and nobody has the mutex
+  const auto settled = estates_->settle();
+  EXPECT_EQ(settled.added.loss_count, 0u);
+  EXPECT_EQ(std::filesystem::file_size(path_), size) << "its file is complete";
+  EXPECT_EQ(taken(1)[0], 1u) << "the process still uses it";
+  EXPECT_EQ(head().layout, kEstateLayout);
+  ASSERT_EQ(pthread_mutex_trylock(&head().owner), 0);
+  pthread_mutex_unlock(&head().owner);
+}
+
 TEST_F(EstateTest, ThatWasHeldAndClosedCanBeHeldAgain) {
   Estate estate;
   StringTable strings(estate.strings());

@@ -41,6 +41,8 @@ Examples:
                                                        but not there
   turnpike guard --config turnpike.toml --fail-on-log -- pytest -q
                                                        for CI: rules from the table [guard]
+  turnpike guard --d2h disallow --require-gpu -- pytest -q
+                                                       and fail on a machine without a GPU
 
 In turnpike.toml:
   [guard]
@@ -52,8 +54,9 @@ In turnpike.toml:
 Only for a part of the program: with turnpike.guard(d2h="disallow"): ... in Python.
 Copies of libraries other than PyTorch are not seen; `turnpike record` finds them.
 
-Exit code: COMMAND's own; 1 with --fail-on-log, if something was logged and COMMAND gave 0; 2 wrong usage, and
-nothing ran; 126 COMMAND cannot be executed; 127 it was not found.
+Exit code: COMMAND's own; 1 if COMMAND gave 0, but something forbidden happened where no exception could stop it, or
+with --fail-on-log something was logged, or with --require-gpu nothing was checked; 2 wrong usage, and nothing ran;
+126 COMMAND cannot be executed; 127 it was not found.
 To use another libturnpike_guard.so than the installed one, set TURNPIKE_GUARD_LIBRARY.)";
 
 struct KindOption {
@@ -92,6 +95,7 @@ struct GuardArguments {
   std::string config;
   std::uint64_t skip = 0;
   bool fails_on_log = false;
+  bool needs_gpu = false;
 };
 
 // What the processes write their lines to (guard::kLogVariable): memory that ends with this process.
@@ -108,7 +112,10 @@ class Log {
   bool is_there() const { return file_ >= 0; }
   // What was logged, and the texts of the allowances that allowed something.
   struct Lines {
+    bool has_checked = false;
+    bool has_cuda = false;
     bool has_logged = false;
+    bool has_passed = false;  // a forbidden call happened, because nothing could stop it
     std::set<std::string, std::less<>> matched;
   };
   Lines read() const {
@@ -123,6 +130,11 @@ class Log {
       rest.remove_prefix(std::min(rest.size(), line.size() + 1));
       if (line.starts_with(guard::kAllowedBy)) {
         lines.matched.emplace(line.substr(guard::kAllowedBy.size()));
+      } else if (line == guard::kChecks || line == guard::kSeesNoTorch) {
+        lines.has_cuda = true;
+        lines.has_checked = lines.has_checked || line == guard::kChecks;
+      } else if (line == guard::kNotStopped) {
+        lines.has_passed = true;
       } else {
         lines.has_logged = true;
       }
@@ -141,6 +153,17 @@ void say_unmatched(const guard::Rules& rules, const Log::Lines& lines) {
     say(kGuardCommand, "nothing was allowed by '" + one.text +
                            "': correct the site or remove it; optional = true in turnpike.toml says that it is fine");
   }
+}
+
+// Without a GPU every command obeys every rule, which proves nothing.
+void say_unchecked(const Log::Lines& lines) {
+  say(kGuardCommand, lines.has_cuda ? "nothing was checked, because no process that used CUDA had loaded PyTorch"
+                                    : "nothing was checked, because no process used CUDA");
+}
+
+bool is_failure(const GuardArguments& arguments, const Log::Lines& lines) {
+  return (arguments.fails_on_log && lines.has_logged) || (arguments.needs_gpu && !lines.has_checked) ||
+         lines.has_passed;
 }
 
 // The rules, and their text as the library reads it, one a line.
@@ -185,9 +208,13 @@ int run_guarded(Command app, const GuardArguments& arguments, const std::vector<
   if (!ending) return fail(kGuardCommand, ending.error().message, kUsage);
   if (ending->start_error != 0) return start_failure(kGuardCommand, command, ending->start_error);
   const Log::Lines lines = log.read();
-  say_unmatched(rules->rules, lines);
+  if (lines.has_checked) {
+    say_unmatched(rules->rules, lines);
+  } else {
+    say_unchecked(lines);
+  }
   if (ending->signal != 0) die_by(ending->signal);
-  return ending->exit_code == 0 && arguments.fails_on_log && lines.has_logged ? kCheckFailed : ending->exit_code;
+  return ending->exit_code == 0 && is_failure(arguments, lines) ? kCheckFailed : ending->exit_code;
 }
 
 }  // namespace
@@ -214,6 +241,7 @@ void add_guard(Command turnpike, int& status, std::vector<std::string> command) 
   sub.add_option("--config", arguments->config, "Rules and sites from a turnpike.toml: [guard], [[allow]]")
       .type_name("FILE");
   sub.add_flag("--fail-on-log", arguments->fails_on_log, "Exit with 1 if something was logged");
+  sub.add_flag("--require-gpu", arguments->needs_gpu, "Exit with 1 if no process used CUDA with PyTorch");
   sub.callback(
       [sub, arguments, &status, command = std::move(command)] { status = run_guarded(sub, *arguments, command); });
 }

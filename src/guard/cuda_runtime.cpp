@@ -40,6 +40,10 @@ bool CudaRuntime::bind(void* function) noexcept {
     *this = {};
     return false;
   }
+  int (*get_version)(int*) = nullptr;
+  find_function(library, "cudaRuntimeGetVersion", get_version);
+  int version = 0;
+  found.has_locations_ = get_version != nullptr && get_version(&version) == 0 && version >= 13000;
   *this = found;
   return true;
 }

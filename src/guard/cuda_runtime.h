@@ -11,6 +11,8 @@ class CudaRuntime {
   // bound.
   bool bind(void* function) noexcept;
   bool is_bound() const noexcept { return get_attributes_ != nullptr; }
+  // Whether it names places by a cudaMemLocation: since CUDA 13.
+  bool has_locations() const noexcept { return has_locations_; }
 
   // Pageable memory of the host where the runtime does not know the address, or is not bound.
   Memory memory_at(const void* address) const noexcept;
@@ -20,6 +22,7 @@ class CudaRuntime {
   int (*get_attributes_)(void*, const void*) = nullptr;
   int (*is_capturing_)(void*, int*) = nullptr;
   int (*get_last_error_)() = nullptr;
+  bool has_locations_ = false;
 };
 
 }  // namespace turnpike::guard

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/self_time.h"
+#include "guard/driver_memory.h"
 #include "guard/guard.h"
 #include "guard/hooks.h"
 #include "guard/judge.h"
@@ -50,6 +51,10 @@ TURNPIKE_EXPORT uint64_t turnpike_guard_take_slots(void) {
 
 TURNPIKE_EXPORT int turnpike_guard_sees_outside(void) {
   return guard::is_outside_seen() ? 1 : 0;
+}
+
+TURNPIKE_EXPORT int turnpike_guard_has_gpu(void) {
+  return guard::is_cuda_used() ? 1 : 0;
 }
 
 TURNPIKE_EXPORT void turnpike_guard_restore_slots(void) {
@@ -141,6 +146,6 @@ TURNPIKE_EXPORT int turnpike_guard_self_time(uint64_t* count, uint64_t* ns) {
 
 TURNPIKE_EXPORT int InitializeInjection(void) {
   guard::enter_process_rules();
-  turnpike_guard_take_slots();
+  guard::add_to_log(turnpike_guard_take_slots() != 0 ? guard::kChecks : guard::kSeesNoTorch);
   return 1;  // anything else makes the driver refuse to start
 }

@@ -52,4 +52,14 @@ TURNPIKE_HOT bool ask_driver(const void* address, Question question, Memory& mem
   return true;
 }
 
+bool is_cuda_used() noexcept {
+  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (driver == nullptr) return false;
+  auto* const count_devices = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
+  int count = 0;
+  const bool is_used = count_devices != nullptr && count_devices(&count) == 0 && count > 0;
+  dlclose(driver);
+  return is_used;
+}
+
 }  // namespace turnpike::guard

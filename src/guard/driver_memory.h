@@ -12,4 +12,7 @@ enum class Question { kKind, kDevice };
 // does not answer. Answers inside of CUPTI's callbacks, too.
 bool ask_driver(const void* address, Question question, Memory& memory) noexcept;
 
+// Whether the process has initialised the driver, and found a GPU. Initialises nothing.
+bool is_cuda_used() noexcept;
+
 }  // namespace turnpike::guard

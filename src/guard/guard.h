@@ -15,6 +15,9 @@ uint64_t turnpike_guard_take_slots(void);
 /* 1: a recorder in this process tells what libraries outside PyTorch do. 0: nothing is known of that. */
 int turnpike_guard_sees_outside(void);
 
+/* 1: the process has initialised CUDA, and has a GPU. Initialises nothing. */
+int turnpike_guard_has_gpu(void);
+
 /* Gives them all back: PyTorch calls libcudart directly. */
 void turnpike_guard_restore_slots(void);
 

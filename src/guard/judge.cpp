@@ -28,7 +28,7 @@ bool is_allowed(const Reach& reach, Kind kind, const Place& place) {
 // Whether an exception may leave the hook here and now.
 bool can_raise(const NativeFrames& frames) noexcept {
   const CxxRuntime* runtime = CxxRuntime::find();
-  return frames.leaving == Leaving::kCaught && runtime != nullptr && !runtime->is_unwinding() && !is_python_ending();
+  return frames.may_leave && runtime != nullptr && !runtime->is_unwinding() && !is_python_ending();
 }
 
 // Where nobody reads the log of the block: that of a command.
@@ -44,9 +44,10 @@ void defer(Scope& scope, const Event& event) {
     std::fprintf(stderr, "%s (not raised: the interpreter is ending)\n", event.text.c_str());
     return;
   }
+  if (everywhere().get() == &scope) add_to_log(kNotStopped);
   say(scope, event,
       event.crossing.is_over ? " (not stopped: a library outside PyTorch made it)"
-                             : " (deferred: no exception may leave this call)");
+                             : " (not stopped: no exception may leave this call)");
   scope.defer(event);
 }
 
@@ -104,7 +105,8 @@ class Case {
         evaluator_(where.evaluator),
         at_(where.at == nullptr ? this_thread().found->places.find(evaluator_, may_wait(crossing)) : *where.at) {}
 
-  Where where() const noexcept { return {&at_, evaluator_}; }
+  Where where() const noexcept { return {.at = &at_, .evaluator = evaluator_}; }
+  bool must_wait() { return crossing_.kind == Kind::kSync && !native().op.empty(); }
 
   const char* decide();
   void note(Kind kind);
@@ -122,11 +124,14 @@ class Case {
   void log(Kind kind, const Word& word);
 
   const NativeFrames& native() {
-    if (!frames_) frames_ = look_at_native_frames(evaluator_);
+    if (!frames_) frames_ = look_at_native_frames(is_copy(crossing_.kind));
     return *frames_;
   }
-  // Of a move, Python raises it.
-  bool may_raise() { return crossing_.is_move || (!crossing_.is_over && can_raise(native())); }
+  // Of a move, Python raises it. What allocates and frees are PyTorch's allocators, in the middle of their tables.
+  bool may_raise() {
+    if (crossing_.is_over || crossing_.kind == Kind::kAlloc) return false;
+    return crossing_.is_move || can_raise(native());
+  }
   const Crossing& complete() {
     if (crossing_.complete != nullptr) crossing_.complete(crossing_);
     crossing_.complete = nullptr;
@@ -245,6 +250,7 @@ TURNPIKE_HOT const char* judge(const Crossing& crossing, const Reach& reach, Whe
       Case one(crossing, reach);
       if (where != nullptr) *where = one.where();
       found = one.decide();
+      if (found != nullptr && where != nullptr) where->must_wait = one.must_wait();
     }
   } catch (...) {
     found = nullptr;

@@ -21,6 +21,9 @@ bool is_concerned(const Reach& reach, Kinds possible) noexcept;
 struct Where {
   PlaceLately* at = nullptr;
   std::uintptr_t evaluator = 0;
+  // What is thrown is thrown behind the call: an operator that waits has a copy under way, into memory that the
+  // exception releases.
+  bool must_wait = false;
 };
 
 // nullptr: it may happen. Else the text to throw, valid until the thread's next call. Nothing leaves by an exception:

@@ -1,94 +1,76 @@
 #include "guard/native_frames.h"
 
-#include <dlfcn.h>
 #include <unwind.h>
 
-#include <unordered_map>
-#include <utility>
-
-#include "base/operator_name.h"
-#include "guard/landing.h"
-#include "guard/tables_mutex.h"
-#include "record/stacks/loaded_module.h"
+#include "guard/frame_role.h"
 
 namespace turnpike::guard {
 namespace {
 
 constexpr int kMaxFrames = 128;
 
-struct Range {
-  std::uintptr_t begin = 0;
-  std::uintptr_t end = 0;
-  bool has(std::uintptr_t address) const { return address >= begin && address < end; }
-};
-
-const Range& own_range() {
-  static const Range range = [] {
-    record::LoadedModule module;
-    const auto here = reinterpret_cast<std::uintptr_t>(&look_at_native_frames);
-    return record::find_module(here, module) ? Range{module.mapped_begin, module.mapped_end} : Range{};
-  }();
-  return range;
-}
-
-// The operator whose function begins at `function`. dladdr searches all names of a library of PyTorch: once each.
-const std::string& operator_at(void* function) {
-  static auto& operators = *new std::unordered_map<void*, std::string>;  // threads may outlive main
-  {
-    const std::lock_guard lock(tables_mutex());
-    if (const auto known = operators.find(function); known != operators.end()) return known->second;
-  }
-  std::string name;
-  Dl_info info{};
-  if (dladdr(function, &info) != 0 && info.dli_sname != nullptr) {
-    if (const auto structure = operator_structure(info.dli_sname)) name = operator_name(*structure);
-  }
-  const std::lock_guard lock(tables_mutex());
-  return operators.try_emplace(function, std::move(name)).first->second;
-}
-
+// Follows PyTorch's frames from our caller outwards.
 struct Walk {
-  std::uintptr_t evaluator;
+  bool is_copy;
   NativeFrames found;
-  bool is_decided = false;
-  bool is_outside = false;  // of this library
   int count = 0;
+  bool is_direct = true;  // only kWait frames so far
+  bool is_known = false;  // the function that calls CUDA expects an error there
+  bool may_pass = true;   // no frame so far forbids it
+  FrameRole last = FrameRole::kOwn;
 };
 
-void decide(Walk& walk, Landing landing) {
-  if (walk.is_decided || landing == Landing::kPasses) return;
-  walk.is_decided = true;
-  walk.found.leaving = landing == Landing::kCatches ? Leaving::kCaught : Leaving::kTerminates;
+// False: the frame is the last one to look at.
+bool pass(Walk& walk, FrameRole role) {
+  switch (role) {
+    case FrameRole::kSafeOperator:
+      walk.is_known = true;
+      break;
+    case FrameRole::kBinding:
+      // Bindings that wait by themselves (streams, events) do nothing else, and no destructor among them waits.
+      walk.is_known = walk.is_known || walk.is_direct;
+      [[fallthrough]];
+    case FrameRole::kOtherOperator:
+      walk.may_pass = walk.may_pass && walk.is_known;
+      break;
+    case FrameRole::kWait:
+      walk.may_pass = walk.may_pass && walk.is_direct;
+      break;
+    case FrameRole::kAllocator:
+      // CUDACachingAllocator::memcpyAsync() copies between GPUs for copy_(), without a lock and without a table.
+      walk.may_pass = walk.may_pass && walk.is_copy && walk.count == 1;
+      break;
+    case FrameRole::kPython:
+      walk.found.may_leave = walk.may_pass && walk.is_known && walk.last == FrameRole::kBinding;
+      return false;
+    case FrameRole::kEngine:
+      walk.found.may_leave = walk.may_pass && walk.is_known;
+      return false;
+    case FrameRole::kOther:
+      return false;
+    case FrameRole::kTorch:
+    case FrameRole::kOwn:
+      break;
+  }
+  walk.is_direct = walk.is_direct && role == FrameRole::kWait;
+  walk.last = role;
+  return true;
 }
 
 _Unwind_Reason_Code visit(_Unwind_Context* context, void* data) {
   Walk& walk = *static_cast<Walk*>(data);
-  int is_before = 0;
-  const auto address = static_cast<std::uintptr_t>(_Unwind_GetIPInfo(context, &is_before)) - (is_before != 0 ? 0 : 1);
-  if (!walk.is_outside && own_range().has(address)) return _URC_NO_REASON;
-  walk.is_outside = true;
-  if (++walk.count > kMaxFrames) return _URC_END_OF_STACK;
-  if (walk.evaluator != 0 && static_cast<std::uintptr_t>(_Unwind_GetCFA(context)) > walk.evaluator && walk.is_decided) {
-    return _URC_END_OF_STACK;
-  }
-  const auto function = static_cast<std::uintptr_t>(_Unwind_GetRegionStart(context));
-  if (const auto* table =
-          static_cast<const unsigned char*>(reinterpret_cast<const void*>(_Unwind_GetLanguageSpecificData(context)))) {
-    decide(walk, landing_at(table, function, address));
-  }
-  const bool is_below_line =
-      walk.evaluator == 0 || static_cast<std::uintptr_t>(_Unwind_GetCFA(context)) <= walk.evaluator;
-  if (is_below_line && function != 0) {
-    const std::string& name = operator_at(reinterpret_cast<void*>(function));
-    if (!name.empty()) walk.found.op = name;
-  }
+  const auto start = static_cast<std::uintptr_t>(_Unwind_GetRegionStart(context));
+  const FrameFunction& function = frame_function(reinterpret_cast<void*>(start));
+  if (walk.count == 0 && function.role == FrameRole::kOwn) return _URC_NO_REASON;
+  if (++walk.count > kMaxFrames || !pass(walk, function.role)) return _URC_END_OF_STACK;
+  if (!function.op.empty()) walk.found.op = function.op;
   return _URC_NO_REASON;
 }
 
 }  // namespace
 
-NativeFrames look_at_native_frames(std::uintptr_t evaluator) {
-  Walk walk{.evaluator = evaluator, .found = {}};
+NativeFrames look_at_native_frames(bool is_copy) {
+  Walk walk{.is_copy = is_copy, .found = {}};
   _Unwind_Backtrace(visit, &walk);
   return walk.found;
 }

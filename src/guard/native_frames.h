@@ -2,25 +2,17 @@
 // them.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 namespace turnpike::guard {
 
-// What becomes of a std::runtime_error that leaves the hooked function.
-enum class Leaving : std::uint8_t {
-  kCaught,      // somebody catches it
-  kTerminates,  // a destructor or another noexcept function would end the program first
-  kUncaught,    // nobody catches it, or the frames cannot be read that far
-};
-
 struct NativeFrames {
-  std::string op;  // the outermost operator below the line: "aten::item"; empty: none
-  Leaving leaving = Leaving::kUncaught;
+  std::string op;          // the outermost of PyTorch's operators that led here without Python in between: "aten::item"
+  bool may_leave = false;  // every frame lets an exception pass, up to one that catches it
 };
 
-// Of the calling thread, without those of this library, up to the C frame of the Python evaluator at the address
-// `evaluator` (0: all). Some 10 us, more the first time a frame is seen. Throws std::bad_alloc.
-NativeFrames look_at_native_frames(std::uintptr_t evaluator);
+// Of the calling thread, from the caller of this library on, up to the first frame that is not PyTorch's. `is_copy`:
+// the call copies. Some 10 us, more the first time a frame is seen. Throws std::bad_alloc.
+NativeFrames look_at_native_frames(bool is_copy);
 
 }  // namespace turnpike::guard

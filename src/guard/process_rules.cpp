@@ -1,8 +1,10 @@
 #include "guard/process_rules.h"
 
 #include <fcntl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +16,10 @@
 
 namespace turnpike::guard {
 namespace {
+
+iovec part(std::string_view text) noexcept {
+  return {const_cast<char*>(text.data()), text.size()};
+}
 
 // Of what was logged, how often it happened; the first time of each was said when it did.
 void summarise() noexcept {
@@ -32,33 +38,27 @@ void summarise() noexcept {
   }
 }
 
-// Adds a line to the command's log, if the command is still there.
-void add_to_log(std::string line) {
-  const char* path = std::getenv(kLogVariable);
-  if (path == nullptr || *path == '\0') return;
-  const int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-  if (file < 0) return;
-  line += '\n';
-  const auto written = write(file, line.data(), line.size());
-  static_cast<void>(written);
-  close(file);
-}
-
 void tell_matched(const Allowance& allowance) noexcept {
-  try {
-    add_to_log(std::string(kAllowedBy) + allowance.text);
-  } catch (...) {
-  }
+  add_to_log(kAllowedBy, allowance.text);
 }
 
 }  // namespace
 
+void add_to_log(std::string_view line, std::string_view more) noexcept {
+  const char* path = std::getenv(kLogVariable);
+  if (path == nullptr || *path == '\0') return;
+  const int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (file < 0) return;
+  // A line of several processes at once is written whole.
+  const std::array<iovec, 3> parts = {part(line), part(more), part("\n")};
+  const auto written = writev(file, parts.data(), parts.size());
+  static_cast<void>(written);
+  close(file);
+}
+
 void say_for_process(const std::string& line) noexcept {
   std::fprintf(stderr, "%s\n", line.c_str());
-  try {
-    add_to_log(line);
-  } catch (...) {
-  }
+  add_to_log(line);
 }
 
 void enter_process_rules() noexcept {

@@ -11,6 +11,14 @@ inline constexpr const char* kRulesVariable = "TURNPIKE_GUARD";
 // the text of an allowance that allowed something.
 inline constexpr const char* kLogVariable = "TURNPIKE_GUARD_LOG";
 inline constexpr std::string_view kAllowedBy = "allowed by ";
+// Further lines: a process with PyTorch is guarded; a process uses CUDA without PyTorch; a forbidden call happened,
+// because no exception could leave it.
+inline constexpr std::string_view kChecks = "checks";
+inline constexpr std::string_view kSeesNoTorch = "sees no PyTorch";
+inline constexpr std::string_view kNotStopped = "not stopped";
+
+// Adds a line to the command's log, if the command is still there.
+void add_to_log(std::string_view line, std::string_view more = {}) noexcept;
 
 // Says a line on standard error, and adds it to the log. For the first time of what is logged.
 void say_for_process(const std::string& line) noexcept;

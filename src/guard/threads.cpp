@@ -198,10 +198,12 @@ void after_fork_in_child() noexcept {
   all.mutex.unlock();
 }
 
-void handle_forks() noexcept {
-  static const int is_handled = pthread_atfork(before_fork, after_fork, after_fork_in_child);
-  static_cast<void>(is_handled);
-}
+// Before any thread can use the tables. What a thread constructs while another one forks, the child would wait for.
+[[maybe_unused]] const int kHandlesForks = [] {
+  registry();
+  log_of_blocks();
+  return pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}();
 
 }  // namespace
 
@@ -210,7 +212,6 @@ TURNPIKE_HOT bool is_anything_guarded() noexcept {
 }
 
 std::uint64_t enter(std::shared_ptr<Scope> scope) {
-  handle_forks();
   std::string mark = mark_this_thread();
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
@@ -275,7 +276,6 @@ bool leave_if_uneventful(std::uint64_t number) noexcept {
 }
 
 void enter_everywhere(std::shared_ptr<Scope> scope) {
-  handle_forks();
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   if (all.everywhere == nullptr) g_entered_count.fetch_add(1, std::memory_order_relaxed);

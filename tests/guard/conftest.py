@@ -31,8 +31,10 @@ def environment(build):
         **clean,
         "PYTHONPATH": path,
         "TURNPIKE_GUARD_LIBRARY": str(build / "src/guard/libturnpike_guard.so"),
-        "FAKE_TORCH": str(libraries / "libtorch_cpu.so"),
+        "FAKE_TORCH": str(libraries / "libtorch_python.so"),
+        "FAKE_ALLOCATOR": str(libraries / "libc10_cuda.so"),
         "FAKE_EXTENSION": str(libraries / "libguard_extension.so"),
+        "CLANG_EXTENSION": str(libraries / "libguard_clang_extension.so"),
         "FAKE_CUDART": str(libraries / "libcudart_of_guard.so"),
         "FAKE_DRIVER": str(libraries / "libcuda_of_guard.so"),
     }

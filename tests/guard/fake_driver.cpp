@@ -3,6 +3,12 @@
 
 #include "fake_memory.h"
 
+// Was initialised, and has two GPUs.
+extern "C" __attribute__((visibility("default"))) int cuDeviceGetCount(int* count) {
+  *count = 2;
+  return 0;
+}
+
 // CUpointer_attribute: the memory's type, whether it is managed, and of which GPU. What is not known is no error.
 extern "C" __attribute__((visibility("default"))) int cuPointerGetAttributes(unsigned count, const int* attributes,
                                                                              void** values, std::uint64_t address) {

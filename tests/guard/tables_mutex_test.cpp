@@ -58,7 +58,7 @@ constexpr Use kUses[] = {
      }},
     {"Raised", [](Scope&) { return !find_raised(keep_raised(event_here(), true)).empty(); }},
     {"Rules", [](Scope&) { return prepare_rules("d2h=log").has_value(); }},
-    {"Operators", [](Scope&) { return look_at_native_frames(0).op.empty(); }},
+    {"Operators", [](Scope&) { return look_at_native_frames(false).op.empty(); }},
 };
 
 class TablesMutex : public testing::TestWithParam<Use> {};

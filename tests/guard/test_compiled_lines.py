@@ -18,8 +18,8 @@ import ctypes, os, torch
 RUNTIME = ctypes.CDLL(os.environ["FAKE_CUDART"])
 DRIVER = ctypes.CDLL(os.environ["FAKE_DRIVER"])
 FAKE = ctypes.PyDLL(os.environ["FAKE_TORCH"])
-FAKE.upload.restype = FAKE.allocate.restype = FAKE.synchronize.restype = ctypes.py_object
-FAKE.upload.argtypes = [ctypes.c_size_t, ctypes.c_int]
+FAKE.function.restype = ctypes.py_object
+upload_40, allocate, synchronize = (FAKE.function(name) for name in (b"upload", b"allocate", b"synchronize"))
 
 @torch.library.custom_op("fakeops::upload", mutates_args=())
 def upload(x: torch.Tensor) -> torch.Tensor:
@@ -32,7 +32,7 @@ def _(x):
     return torch.empty_like(x)
 
 def copy():
-    FAKE.upload(40, 0)
+    upload_40(40, 0)
 
 calls = [copy]
 """
@@ -99,7 +99,7 @@ def test_what_an_allocator_calls_does_not_wait_for_pythons_lock(run_compiled, ca
     # Its line is known once Python came to look it up by itself.
     run_compiled(f"""
 function = compiled("eager")
-fakeops.calls[:] = [fakeops.FAKE.{call}]
+fakeops.calls[:] = [fakeops.{call}]
 lines = []
 for _ in range(3):
     try:

@@ -183,9 +183,56 @@ except RuntimeError:
     assert guard(program, "--d2h", "disallow").stdout == "raised\n"
 
 
+NOTHING_USED_CUDA = "turnpike guard: nothing was checked, because no process used CUDA\n"
+
+
+def test_without_cuda_it_says_that_nothing_was_checked(build, environment):
+    def said(*options, code=0, command=("true",)):
+        command = [
+            build / "src/cli/turnpike",
+            "guard",
+            "--d2h",
+            "disallow",
+            "--allow",
+            "train.py:3",
+            *options,
+            "--",
+            *command,
+        ]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+        assert done.returncode == code, done.stderr
+        return done.stderr
+
+    assert said() == NOTHING_USED_CUDA
+    assert said("--require-gpu", code=1) == NOTHING_USED_CUDA
+    assert said("--require-gpu", code=5, command=("sh", "-c", "exit 5")) == NOTHING_USED_CUDA
+
+
+def test_with_cuda_and_no_pytorch_it_says_so(guard, tmp_path):
+    (tmp_path / "faketorch.py").write_text("")
+    text = "turnpike guard: nothing was checked, because no process that used CUDA had loaded PyTorch\n"
+    assert guard("", "--d2h", "disallow").stderr == text
+    assert guard("", "--d2h", "disallow", "--require-gpu", code=1).stderr == text
+
+
+def test_with_cuda_a_gpu_may_be_required(guard):
+    assert guard("torch.upload(8, 1)\n", "--d2h", "disallow", "--require-gpu").stderr == ""
+
+
+def test_what_could_not_be_stopped_fails_the_command(guard):
+    done = guard("torch.allocate()\n", "--alloc", "disallow", code=1)
+    assert "alloc of 4.10 kB by cudaMalloc at train.py:4 in <module>() (not stopped: no exception may" in done.stderr
+    guard("torch.allocate()\nraise SystemExit(5)\n", "--alloc", "disallow", code=5)
+    guard("torch.allocate()\n", "--alloc", "1")
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        (
+            ["--config", "nosuch.toml"],
+            "nosuch.toml cannot be read. Name a file that has a table [guard] with --config.",
+        ),
         ([], "say what to guard"),
         (["--d2h", "forbid"], 'd2h: "forbid" is neither allow, log, disallow'),
         (["--config", "none.toml"], "there is no table [guard]"),
@@ -200,7 +247,7 @@ def test_mistakes_are_said_and_nothing_runs(guard, tmp_path, options, said):
     (tmp_path / "none.toml").write_text("[per_run]\nh2d_count = 1\n")
     (tmp_path / "typo.toml").write_text('[guard]\nd2x = "log"\n')
     done = guard("print('ran')\n", *options, code=2)
-    assert said in done.stderr and "ran" not in done.stdout
+    assert said in done.stderr and "ran" not in done.stdout and "--budget" not in done.stderr
 
 
 def test_another_tools_injection_is_in_the_way(build, environment):

@@ -84,19 +84,17 @@ def test_outside_of_blocks_nothing_is_guarded(run):
 
 def test_a_module_that_is_loaded_later_is_guarded(run):
     run("""
-        import ctypes, os
-        with tp.guard(sync="disallow"):
-            extension = ctypes.PyDLL(os.environ["FAKE_EXTENSION"])  # its slots are read-only
-            extension.synchronize.restype = ctypes.py_object
-            with contextlib.suppress(RuntimeError):
-                torch.synchronize()  # from here on it is seen
-            try:
-                extension.synchronize()
-            except RuntimeError as error:
-                assert "sync by cudaDeviceSynchronize at train.py:10" in str(error), error
-            else:
-                raise AssertionError
-        assert torch.calls() == 0
+        try:
+            with tp.guard(sync="disallow"):
+                extension = torch.library("FAKE_EXTENSION")  # its slots are read-only
+                with contextlib.suppress(RuntimeError):
+                    torch.synchronize()  # from here on it is seen
+                extension.wait_raw(None)  # line 8
+        except tp.TransferError as error:
+            assert "sync by cudaDeviceSynchronize at train.py:8" in str(error), error
+        else:
+            raise AssertionError
+        assert torch.calls() == 1
     """)
 
 
@@ -122,7 +120,7 @@ def test_nested_guards_and_allow_decide_by_the_innermost_that_names_the_kind(run
                         assert "sync" in str(error)
                     else:
                         raise AssertionError
-        assert torch.calls() == 2 + 3 + 1
+        assert torch.calls() == 2 + 3 + 2  # the wait of an operator is over when it raises
     """)
 
 
@@ -284,6 +282,7 @@ def test_mistakes_in_rules_are_said(run):
         assert "allow=3 is no site" in mistake(allow=[3])
         assert "d2h=[1] is neither" in mistake(d2h=[1])
         assert mistake(d2h="disallow") is None
+        assert "say what to guard" in mistake() and "say what to guard" in mistake(threads="all", allow=["train.py:3"])
         try:
             tp.allow("d2x")
         except ValueError as error:
@@ -308,6 +307,23 @@ def test_without_pytorch_nothing_is_guarded_and_that_is_said_once(run, tmp_path)
             raise AssertionError
     """)
     assert done.stderr.count("nothing is guarded") == 1, done.stderr
+
+
+def test_without_a_gpu_it_warns_once_that_nothing_was_checked(run):
+    program = """
+        import warnings
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with tp.allow("d2h"):
+                pass
+            for _ in range(3):
+                with tp.guard(d2h="disallow"):
+                    pass
+        print(*(warning.message for warning in caught), sep="\\n")
+    """
+    text = "guard: nothing was checked, because this process has not used a GPU\n"
+    assert run(program, FAKE_DRIVER="").stdout == text
+    assert run(program).stdout == "\n"
 
 
 def test_what_is_allowed_needs_no_pytorch(run, tmp_path):

@@ -32,7 +32,7 @@ def test_the_same_bytes_from_the_same_line_are_logged_once_and_counted(run):
 assert again(lambda step: None) == [("repeat", 3)]  # the first time nothing is repeated
 assert records[0].transfer_line == 12 and records[0].transfer_direction == "h2d"
 text = records[0].getMessage()
-assert "repeated h2d of 100 kB by cudaMemcpyAsync at train.py:12 in upload(): pageable memory -> GPU" in text, text
+assert "repeated h2d of 100 kB by aten::copy_ at train.py:12 in upload(): pageable memory -> GPU" in text, text
 assert "this line uploaded the same bytes before. Upload it once, and keep it on the GPU" in text, text
 assert torch.calls() == 4
 """

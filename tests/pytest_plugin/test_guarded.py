@@ -20,7 +20,7 @@ def guarded(run, fakes, monkeypatch):
     libraries = build / "tests/guard"
     monkeypatch.setenv("LD_PRELOAD", str(libraries / "libdevice_of_guard.so"))
     monkeypatch.setenv("TURNPIKE_GUARD_LIBRARY", str(build / "src/guard/libturnpike_guard.so"))
-    monkeypatch.setenv("FAKE_TORCH", str(libraries / "libtorch_cpu.so"))
+    monkeypatch.setenv("FAKE_TORCH", str(libraries / "libtorch_python.so"))
     monkeypatch.setenv("FAKE_CUDART", str(libraries / "libcudart_of_guard.so"))
     programs = str(HERE.parent / "guard" / "programs")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([programs, os.environ["PYTHONPATH"]]))

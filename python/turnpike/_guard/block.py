@@ -5,12 +5,15 @@ from __future__ import annotations
 import functools
 import json
 import logging
+import os
+import warnings
 from types import TracebackType
 
 from turnpike._guard import log, moves
 from turnpike._guard.errors import TransferError, error_of, transfer_error
 from turnpike._guard.library import call, functions
 
+_has_gpu = False  # True: the process uses one, or it was said that it does not
 _is_told = 0  # 1: what a process that nothing records does not see was said
 
 
@@ -36,13 +39,32 @@ def is_ready(strict: bool) -> bool:
     return False
 
 
+def _warn_without_gpu() -> None:
+    """Warns once if the process has used no GPU by the end of a block."""
+    global _has_gpu
+    if not call("has_gpu"):
+        text = "guard: nothing was checked, because this process has not used a GPU"
+        warnings.warn(text, RuntimeWarning, stacklevel=4)
+    _has_gpu = True
+
+
+def _is_forked() -> None:
+    """A forked child says nothing: to ask, it would need the loader's lock, which a lost thread may hold."""
+    global _has_gpu
+    _has_gpu = True
+
+
+os.register_at_fork(after_in_child=_is_forked)
+
+
 class Block:
     """An entered block. Any thread may leave it, once."""
 
-    __slots__ = ("_functions", "_guards_moves", "_number")
+    __slots__ = ("_forbids", "_functions", "_guards_moves", "_number")
 
     def __init__(self, number: int, rules: Rules) -> None:
         self._functions = rules.functions
+        self._forbids = rules.forbids
         self._number = number
         self._guards_moves = rules.guards_moves
         if self._guards_moves:
@@ -61,6 +83,8 @@ class Block:
         if self._guards_moves:
             moves.add(-1)
             self._guards_moves = False
+        if self._forbids and not _has_gpu:
+            _warn_without_gpu()
         has_more = self._functions["end"](self._number)
         if not has_more and error is None:
             return
@@ -81,12 +105,13 @@ class Block:
 class Rules:
     """The rules of a guard, ready to be entered."""
 
-    __slots__ = ("_encoded", "_text", "functions", "guards_moves")
+    __slots__ = ("_encoded", "_text", "forbids", "functions", "guards_moves")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, forbids: bool = True) -> None:
         self._text = text
         self._encoded = text.encode(errors="surrogateescape")
         self.guards_moves = "moves=disallow" in text.split("\n")
+        self.forbids = forbids
         self.functions = functions()
 
     def enter(self, strict: bool = False, needs_torch: bool = True) -> Block | None:

@@ -87,7 +87,7 @@ def _rules(sites: tuple[Allowed, ...], *levels: Level | None) -> Rules:
 
 @functools.lru_cache(maxsize=256)
 def _allowing(kinds: tuple[str, ...]) -> Rules:
-    return Rules(rules_text(dict.fromkeys(kinds or KINDS, "allow"), ()))
+    return Rules(rules_text(dict.fromkeys(kinds or KINDS, "allow"), ()), forbids=False)
 
 
 def _rules_of(sites: tuple[Allowed, ...], levels: tuple[Any, ...]) -> Rules:
@@ -148,7 +148,10 @@ class guard(_Blocks):
 
     Raises:
         turnpike.TransferError: At the end of the block, for what was forbidden in it.
-        ValueError: A level, a size or a site cannot be read.
+        ValueError: A level, a size or a site cannot be read, or no kind has a level.
+
+    Warns:
+        RuntimeWarning: Once, at the end of a block, where the process has used no GPU: nothing was checked.
     """
 
     def __init__(
@@ -193,6 +196,8 @@ class guard(_Blocks):
         self._skip = table.get("skip", 0) if skip is None else skip
         if isinstance(self._skip, bool) or not isinstance(self._skip, int) or self._skip < 0:
             raise ValueError(f"guard: skip={self._skip!r} is no number of entries")
+        if all(level is None for level in levels[: len(KINDS)]):
+            raise ValueError('guard: say what to guard: tp.guard(d2h="disallow"), for example, or config=...')
         self._strict = strict
         self._is_warm = self._skip == 0
         self._is_ready = False
@@ -219,8 +224,7 @@ class allow(_Blocks):
         first_only: Only the first time at this line in this process, as for what is initialised when it is needed.
     """
 
-    _lock = threading.Lock()
-    _seen: set[tuple[str, int]] = set()
+    _seen: dict[tuple[str, int], object] = {}  # without a lock, which a forked child might find locked
 
     def __init__(self, *kinds: str, reason: str | None = None, first_only: bool = False) -> None:
         if is_compiling():
@@ -237,8 +241,7 @@ class allow(_Blocks):
         if self._is_first_only:
             where = sys._getframe(depth + 1)
             line = (where.f_code.co_filename, where.f_lineno)
-            with self._lock:
-                if line in self._seen:
-                    return None
-                self._seen.add(line)
+            first = object()
+            if self._seen.setdefault(line, first) is not first:
+                return None
         return self._rules.enter(needs_torch=False)

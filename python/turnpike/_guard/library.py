@@ -28,6 +28,7 @@ def _open() -> dict[str, Any]:
         ("take_slots", number, []),
         ("restore_slots", None, []),
         ("sees_outside", ctypes.c_int, []),
+        ("has_gpu", ctypes.c_int, []),
         ("check", text, [text]),
         ("enter", number, [text]),
         ("pause", None, [number]),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import json
 import logging
-import threading
 from typing import Any
 
 from turnpike._guard.library import call, is_loaded
@@ -13,8 +12,8 @@ from turnpike._guard.library import call, is_loaded
 LOGGER = logging.getLogger("turnpike.guard")
 
 _Key = tuple[str | None, int, str | None, str]
-_lock = threading.Lock()
-_said: dict[_Key, int] = {}  # how often it had happened by then
+# How often it had happened by then. Without a lock, which a forked child might find locked.
+_said: dict[_Key, list[int]] = {}
 
 
 def _key(row: dict[str, Any]) -> _Key:
@@ -25,11 +24,8 @@ def _key(row: dict[str, Any]) -> _Key:
 def add(row: dict[str, Any]) -> None:
     """Takes a row that a block was the first to have: logs it, if it is not another way to a line that was logged."""
     key = _key(row)
-    with _lock:
-        is_new = key not in _said
-        if is_new:
-            _said[key] = row["count"]
-    if is_new:
+    counted = [row["count"]]
+    if _said.setdefault(key, counted) is counted:
         _log(logging.WARNING, row["first"], row["count"], row["bytes"])
 
 
@@ -61,7 +57,7 @@ def _summarise() -> None:
         line["bytes"] += row["bytes"]
     for key, line in lines.items():
         # What its only block said already is not said again. One that nobody left said nothing.
-        if line["count"] > _said.get(key, 0):
+        if line["count"] > _said.get(key, [0])[0]:
             _log(logging.WARNING, line["first"], line["count"], line["bytes"])
     for site in call("unmatched").splitlines():
         LOGGER.warning("nothing was allowed by %r: correct the site, remove it, or say that it is optional", site)

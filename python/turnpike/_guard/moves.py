@@ -13,6 +13,7 @@ from turnpike._guard.library import call
 # How many blocks guard them; one more where the rules of the whole process may. What is 0 mostly costs nothing.
 guarded = int("moves" in os.environ.get("TURNPIKE_GUARD", ""))
 _lock = threading.Lock()
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def add(change: int) -> None:

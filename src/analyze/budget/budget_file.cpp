@@ -347,10 +347,10 @@ Result<std::string> read_text(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(status)) return Error{path.string() + " is a folder, not a budget."};
   // Opening a pipe would wait for its writer.
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    return Error{path.string() + " is not a regular file. Copy the budget to a file and name that with --budget."};
+    return Error{path.string() + " is not a regular file. Copy it to one and name that."};
   }
   std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{path.string() + " cannot be read. Name a budget with --budget, or make one with --init."};
+  if (!file) return Error{path.string() + " cannot be read."};
   std::string text(kMaxBudgetBytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
@@ -371,12 +371,13 @@ Result<Budget> parse_budget(std::string_view text, const std::string& path) {
 
 Result<Budget> read_budget(const std::filesystem::path& path) {
   const auto text = read_text(path);
-  return text ? parse_budget(*text, path.string()) : Result<Budget>(text.error());
+  if (!text) return Error{text.error().message + " Name a budget with --budget, or make one with --init."};
+  return parse_budget(*text, path.string());
 }
 
 Result<std::string> read_guard_rules(const std::filesystem::path& path) {
   const auto text = read_text(path);
-  if (!text) return text.error();
+  if (!text) return Error{text.error().message + " Name a file that has a table [guard] with --config."};
   const auto budget = parse_file(*text, path.string());
   if (!budget) return budget.error();
   if (budget->guard_rules.empty()) {

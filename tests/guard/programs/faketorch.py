@@ -12,18 +12,22 @@ CUDART.fake_calls.restype = ctypes.c_long
 calls = CUDART.fake_calls
 
 
-def _function(name):
-    function = getattr(LIBRARY, name)
-    function.restype = ctypes.py_object
-    return function
+LIBRARY.function.restype = ctypes.py_object
+_NAMES = (
+    "item", "upload", "upload_from", "copy_between", "allocate", "blocking_copy", "synchronize", "decompose", "reduce",
+    "fail_and_unwind", "backward", "work_for_autograd", "call", "call_in_operator", "call_python",
+)  # fmt: skip
+globals().update({name: LIBRARY.function(name.encode()) for name in _NAMES})
 
 
-item, synchronize, blocking_copy, allocate = map(_function, ("item", "synchronize", "blocking_copy", "allocate"))
-upload, copy_between, backward = map(_function, ("upload", "copy_between", "backward"))
-destroy, wait_noexcept, fail_and_unwind = map(_function, ("destroy", "wait_noexcept", "fail_and_unwind"))
-work_for_autograd = _function("work_for_autograd")
-upload.argtypes = [ctypes.c_size_t, ctypes.c_int]
-upload_from = _function("upload_from")
-upload_from.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+def library(variable):
+    """Another library that calls the runtime; its functions are for call()."""
+    return ctypes.PyDLL(os.environ[variable])
+
+
+def address(function):
+    """Of a function of a library."""
+    return ctypes.cast(function, ctypes.c_void_p).value
+
 
 sys.modules["torch"] = sys.modules[__name__]

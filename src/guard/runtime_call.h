@@ -107,24 +107,24 @@ inline RuntimeCall read_rows_from_array(void* to, Size, const void* array, Size,
 }
 
 struct Extent {
-  Size width, height, depth;
+  Size width = 0, height = 0, depth = 0;
   constexpr Size volume() const { return width * height * depth; }
 };
 // cudaMemcpy3DParms and cudaMemcpy3DPeerParms: two sides with an array, or else with a pointer.
 struct Block {
-  void* array;
-  Size x, y, z;
-  void* pointer;
-  Size pitch, width, height;
+  void* array = nullptr;
+  Size x = 0, y = 0, z = 0;
+  void* pointer = nullptr;
+  Size pitch = 0, width = 0, height = 0;
 };
 struct BlockCopy {
   Block from, to;
   Extent extent;
-  int kind;
+  int kind = 0;
 };
 struct PeerBlock {
   Block block;
-  int device;
+  int device = 0;
 };
 struct PeerBlockCopy {
   PeerBlock from, to;

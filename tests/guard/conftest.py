@@ -34,6 +34,7 @@ def environment(build):
         "FAKE_TORCH": str(libraries / "libtorch_python.so"),
         "FAKE_ALLOCATOR": str(libraries / "libc10_cuda.so"),
         "FAKE_EXTENSION": str(libraries / "libguard_extension.so"),
+        "RUNTIME_CALLS": str(libraries / "libguard_runtime_calls.so"),
         "CLANG_EXTENSION": str(libraries / "libguard_clang_extension.so"),
         "FAKE_CUDART": str(libraries / "libcudart_of_guard.so"),
         "FAKE_DRIVER": str(libraries / "libcuda_of_guard.so"),

@@ -131,3 +131,24 @@ EXPORT int cudaMalloc(void**, std::size_t) {
 EXPORT int cudaFree(void*) {
   return called();
 }
+// Those of which nothing but the call counts. Their parameters are C's: nobody here looks at them.
+#define COUNTED(name) \
+  EXPORT int name() { \
+    return called();  \
+  }
+COUNTED(cudaMemcpy_ptds)
+COUNTED(cudaMemcpyAsync_ptsz)
+COUNTED(cudaMemcpy2DAsync_ptsz)
+COUNTED(cudaMemcpy3D)
+COUNTED(cudaMemcpy3DPeerAsync)
+COUNTED(cudaMemcpyBatchAsync)
+COUNTED(cudaMemcpyToSymbol)
+COUNTED(cudaMemcpyFromSymbolAsync)
+COUNTED(cudaMemcpy2DToArray)
+COUNTED(cudaMemPrefetchAsync)
+COUNTED(cudaMemPrefetchAsync_v2)
+COUNTED(cudaStreamSynchronize_ptsz)
+COUNTED(cudaMallocAsync)
+COUNTED(cudaMallocManaged)
+COUNTED(cudaFreeHost)
+#undef COUNTED

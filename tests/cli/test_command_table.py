@@ -35,7 +35,9 @@ SCENARIOS = {
     "guard": {
         "COMMAND's own": [["guard", "--d2h", "log", "--", "sh", "-c", "{program} process=1; exit 7"]],
         # As the library does in the program.
-        "1": [["guard", "--d2h", "log", "--fail-on-log", "--", "sh", "-c", 'echo a line >> "$TURNPIKE_GUARD_LOG"']],
+        "1": [["guard", "--d2h", "log", "--fail-on-log", "--", "sh", "-c", 'echo a line >> "$TURNPIKE_GUARD_LOG"'],
+              ["guard", "--d2h", "disallow", "--", "sh", "-c", 'echo not stopped >> "$TURNPIKE_GUARD_LOG"'],
+              ["guard", "--d2h", "log", "--require-gpu", "--", "true"]],
         "2": [["guard", "--d2h", "log", "no", "dashes"], ["guard", "--", "true"],
               ["guard", "--d2h", "no", "--", "true"], ["guard", "--config", "missing.toml", "--", "true"]],
         "126": [["guard", "--d2h", "log", "--", "/"]],

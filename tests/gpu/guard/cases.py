@@ -51,6 +51,12 @@ GPU = {"device": "cuda"}
         (lambda: bool(torch.ones((), **GPU) > 0), {"d2h": "disallow"}, "d2h"),
         (lambda: torch.ones(4, **GPU)[torch.ones(4, **GPU) > 0], {"d2h": "disallow"}, "d2h"),
         (lambda: torch.nonzero(torch.ones(4, **GPU)), {"d2h": "disallow"}, "d2h"),
+        (lambda: torch.masked_select(torch.ones(4, **GPU), torch.ones(4, **GPU) > 0), {"sync": "disallow"}, "sync"),
+        (lambda: torch.unique(torch.ones(4, **GPU)), {"d2h": "disallow"}, "d2h"),
+        (lambda: torch.ones(4, **GPU).tolist(), {"d2h": "disallow"}, "d2h"),
+        (lambda: str(torch.ones(4, **GPU)), {"d2h": "disallow"}, "d2h"),
+        (lambda: torch.ones(4, **GPU).clone(), {"d2d": "disallow"}, "d2d"),
+        (lambda: torch.ones(4).pin_memory().to("cuda", non_blocking=True), {"h2d": "disallow"}, "h2d"),
         (lambda: torch.cuda.synchronize(), {"sync": "disallow"}, "sync"),
         (lambda: torch.cuda.current_stream().synchronize(), {"sync": "disallow"}, "sync"),
         (lambda: torch.cuda.current_stream().record_event().synchronize(), {"sync": "disallow"}, "sync"),
@@ -60,6 +66,46 @@ def test_a_transfer_raises_at_its_line(call, rules, direction):
     error = raised(call, **rules)
     assert error is not None and error.direction == direction
     assert error.exact and error.file == __file__ and error.line == call.__code__.co_firstlineno
+
+
+@pytest.mark.parametrize(
+    ("call", "rules"),
+    [
+        (lambda: torch.empty(1 << 28, **GPU), {"alloc": "disallow"}),
+        (lambda: torch.empty(1 << 24, pin_memory=True), {"alloc": "disallow"}),
+        (lambda: torch.accelerator.synchronize(), {"sync": "disallow"}),
+    ],
+)
+def test_what_is_not_known_to_be_safe_is_raised_later(call, rules):
+    torch.cuda.empty_cache()
+    error = raised(call, **rules)
+    assert error is not None and not error.exact
+    assert error.file == __file__ and error.line == call.__code__.co_firstlineno
+
+
+def test_the_caching_allocator_keeps_its_events():
+    """An exception in the middle of empty_cache() would leave one that is none, and the next look at it would crash."""
+    side = torch.cuda.Stream()
+    for _ in range(3):
+        block = torch.empty(1 << 26, **GPU)
+        with torch.cuda.stream(side):
+            torch.cuda._sleep(100_000_000)
+        block.record_stream(side)
+        del block
+        error = raised(torch.cuda.empty_cache, sync="disallow")
+        assert error is not None and not error.exact
+        torch.empty(1 << 26, **GPU)
+    torch.cuda.empty_cache()
+
+
+def test_a_wait_of_item_is_over_when_it_raises():
+    """Its copy goes into pinned memory that the next one reuses."""
+    x = torch.full((), 3.0, **GPU)
+    for _ in range(100):
+        torch.cuda._sleep(1_000_000)
+        error = raised(x.item, sync="disallow")
+        assert error is not None and error.exact and error.kind == "sync"
+        assert torch.full((), 4.0, **GPU).item() == 4.0
 
 
 def test_pinned_copies_are_not_pageable():

@@ -27,9 +27,10 @@ constexpr const char* kGuardAbout = "Run a command and raise an exception at the
 
 constexpr const char* kGuardExamples =
     R"(A LEVEL is allow, log, disallow, a number (at most so many) or a size (at most so much: "16 MB").
-What is forbidden raises RuntimeError in the program, at its line and before it happens. What is logged is
-said once for each line, on standard error, and counted. All threads are guarded, except what those that pin
-memory for a loader do with pinned memory.
+What is forbidden raises RuntimeError in the program, at its line and before it happens. Where an exception
+could do harm, as in an allocator, the call happens, is said, and fails the command. What is logged is said once
+for each line, on standard error, and counted. All threads are guarded, except what those that pin memory for a
+loader do with pinned memory.
 
 Examples:
   turnpike guard --d2h disallow -- pytest -q           which test downloads from the GPU?
@@ -54,9 +55,9 @@ In turnpike.toml:
 Only for a part of the program: with turnpike.guard(d2h="disallow"): ... in Python.
 Copies of libraries other than PyTorch are not seen; `turnpike record` finds them.
 
-Exit code: COMMAND's own; 1 if COMMAND gave 0, but something forbidden happened where no exception could stop it, or
-with --fail-on-log something was logged, or with --require-gpu nothing was checked; 2 wrong usage, and nothing ran;
-126 COMMAND cannot be executed; 127 it was not found.
+Exit code: COMMAND's own; 1 if COMMAND gave 0, but something forbidden could not be stopped, or with --fail-on-log
+something was logged, or with --require-gpu nothing was checked; 2 wrong usage, and nothing ran; 126 COMMAND cannot
+be executed; 127 it was not found.
 To use another libturnpike_guard.so than the installed one, set TURNPIKE_GUARD_LIBRARY.)";
 
 struct KindOption {

@@ -32,8 +32,8 @@ class TransferError(RuntimeError):
         host_memory: "pageable", "pinned" or "managed" of a copy to or from the host, else None.
         stream: The CUDA stream's handle; 0 is the default stream.
         stack: The lines that led there, innermost first.
-        exact: Whether it was raised where it happened. What a destructor or a library outside PyTorch does has
-            happened, and is raised later.
+        exact: Whether it was raised where it happened. What an allocator, an extension, a destructor or a library
+            outside PyTorch does has happened, and is raised later.
     """
 
     __module__ = "turnpike"  # where programs find it

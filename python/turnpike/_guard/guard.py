@@ -107,7 +107,9 @@ class guard(_Blocks):
         def step(batch): ...
 
     What is forbidden raises `TransferError` at its line, before it happens. Inside of the block it is a RuntimeError
-    whose text begins with "turnpike.guard:"; it leaves the block as a TransferError with all that is known of it.
+    whose text begins with "turnpike.guard:"; it leaves the block as a TransferError with all that is known of it. Where
+    an exception could do harm (allocators, extensions, destructors), it happens, and raises at PyTorch's next call that
+    is safe or at the end of the block, with `exact=False`. Regard the training as over after an error.
 
     It holds for this thread and this task of asyncio, and for autograd's threads while this thread waits in
     backward(): never for another thread, unless `threads` says so. It sees what PyTorch and extensions that link
@@ -129,7 +131,7 @@ class guard(_Blocks):
         h2h: Copies within the host that CUDA makes.
         sync: Waits for a stream, an event or a device, as in `.item()`, and copies that only return when they are done.
         pageable: Copies from or to memory that is not pinned, asynchronous or not.
-        alloc: Allocations by the CUDA runtime: cudaMalloc, cudaFree, cudaHostAlloc, cudaHostRegister.
+        alloc: Allocations by the CUDA runtime, and their release. They always raise later.
         repeat: Copies from CPU to GPU of bytes that the same line copied there before. Only "allow" and "log",
             because the guard compares hashes of samples, not all bytes.
         allow: Sites that no rule is about: "checkpoint.py:*", "train.py:save", for one kind "d2h train.py:80". Lines

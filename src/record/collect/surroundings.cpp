@@ -1,6 +1,7 @@
 // What stands between a process and its GPU.
 #include "record/collect/surroundings.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -15,6 +16,11 @@ bool is_there(const std::string& path) {
   return access(path.c_str(), F_OK) == 0;
 }
 
+bool is_of_root_or(uid_t user, const std::string& path) {
+  struct stat about{};
+  return stat(path.c_str(), &about) == 0 && (about.st_uid == 0 || about.st_uid == user);
+}
+
 }  // namespace
 
 std::string wsl_version(const std::string& root) {
@@ -24,10 +30,10 @@ std::string wsl_version(const std::string& root) {
   return is_microsofts || is_there(root + "/dev/dxg") ? "2" : "";
 }
 
-bool is_mps_client(const std::string& root) {
+bool is_mps_client(const std::string& root, uid_t user) {
   const char* const named = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
   const std::string directory = named == nullptr || *named == '\0' ? "/tmp/nvidia-mps" : named;
-  return is_there(root + directory + "/control");
+  return is_of_root_or(user, root + directory) && is_of_root_or(user, root + directory + "/control");
 }
 
 bool may_kernels_hang_in_mps(unsigned int cupti_version, int driver_version) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -61,6 +62,21 @@ TEST_F(Surroundings, MpsIsLookedForWhereTheVariableSays) {
   EXPECT_FALSE(is_mps_client(root_));
   ::setenv("CUDA_MPS_PIPE_DIRECTORY", "", 1);
   EXPECT_TRUE(is_mps_client(root_));
+}
+
+TEST_F(Surroundings, MpsOfAnotherUserIsNotThisProcesss) {
+  put("/tmp/nvidia-mps/control", "");
+  const bool is_root = ::geteuid() == 0;
+  const uid_t owner = is_root ? 65534 : ::geteuid();
+  if (is_root) {
+    ASSERT_EQ(::chown((root_ + "/tmp/nvidia-mps/control").c_str(), owner, owner), 0);
+    EXPECT_FALSE(is_mps_client(root_)) << "another's control in a folder of root";
+    ASSERT_EQ(::chown((root_ + "/tmp/nvidia-mps").c_str(), owner, owner), 0);
+  }
+  EXPECT_TRUE(is_mps_client(root_, owner));
+  EXPECT_FALSE(is_mps_client(root_, owner + 1));
+  ::setenv("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps", 1);
+  EXPECT_FALSE(is_mps_client(root_, owner + 1));
 }
 
 TEST_F(Surroundings, KernelsAreSafeInMpsFromCuda13On) {

@@ -90,12 +90,6 @@ TURNPIKE_HOT LogRow* row_of(LogTable& table, PlaceLately& at, Kind kind) noexcep
   return row;
 }
 
-// PyTorch's allocators allocate and wait for events while they hold locks that a thread with the GIL may want. Calls
-// that are over may come from such code as well.
-bool may_wait(const Crossing& crossing) noexcept {
-  return is_copy(crossing.kind) && !crossing.is_over;
-}
-
 // One crossing while it is judged: what costs something to find out is found out once, where it is needed.
 class Case {
  public:
@@ -103,7 +97,7 @@ class Case {
       : crossing_(crossing),
         reach_(reach),
         evaluator_(where.evaluator),
-        at_(where.at == nullptr ? this_thread().found->places.find(evaluator_, may_wait(crossing)) : *where.at) {}
+        at_(where.at == nullptr ? this_thread().found->places.find(evaluator_) : *where.at) {}
 
   Where where() const noexcept { return {.at = &at_, .evaluator = evaluator_}; }
   bool must_wait() { return crossing_.kind == Kind::kSync && !native().op.empty(); }

@@ -9,7 +9,6 @@
 #include "base/hot.h"
 #include "base/site_pattern.h"
 #include "guard/tables_mutex.h"
-#include "record/stacks/compiled_lines.h"
 #include "record/stacks/python_end.h"
 #include "record/stacks/python_stack.h"
 
@@ -60,25 +59,6 @@ std::vector<record::PythonFrameText> frames_of(const record::PythonStack& stack)
   return frames;
 }
 
-// Before the frames of what torch.compile made, the lines that it was made from. False: they are not looked up yet.
-bool add_sources(std::vector<record::PythonFrameText>& frames) {
-  bool is_whole = true;
-  for (std::size_t i = 0; i < frames.size(); ++i) {
-    if (!is_compiled_file(frames[i].file)) continue;
-    record::want_compiled_lines(frames[i].file);
-    std::vector<record::SourceLine> sources;
-    const record::CompiledAnswer answer = record::compiled_from(frames[i].file, frames[i].line, sources);
-    is_whole = is_whole && answer != record::CompiledAnswer::kNotYet;
-    std::vector<record::PythonFrameText> made_from;
-    for (const record::SourceLine& source : sources) {
-      made_from.push_back({.function = source.function, .file = source.file, .line = source.line, .first_line = 0});
-    }
-    frames.insert(frames.begin() + static_cast<std::ptrdiff_t>(i), made_from.begin(), made_from.end());
-    i += made_from.size();
-  }
-  return is_whole;
-}
-
 Place make_place(std::vector<record::PythonFrameText> frames) {
   Place place;
   place.frames = std::move(frames);
@@ -99,11 +79,11 @@ Place make_place(std::vector<record::PythonFrameText> frames) {
   return place;
 }
 
-const Place& unkept(Place made) {
-  thread_local Place t_place;
-  t_place = std::move(made);
-  t_place.number = kMaxPlaces;
-  return t_place;
+// Puts a place that the table has no room for into a place of the calling thread.
+const Place& unkept(Place made, Place& here) {
+  here = std::move(made);
+  here.number = kMaxPlaces;
+  return here;
 }
 
 // Those that are kept, by the hash of the stack. With tables_mutex().
@@ -119,20 +99,11 @@ const Place* known_place(std::uint64_t hash) {
   return known == places().end() ? nullptr : known->second.get();
 }
 
-[[gnu::noinline, gnu::cold]] const Place& keep_place(const record::PythonStack& stack, bool may_wait) {
+[[gnu::noinline, gnu::cold]] const Place& keep_place(const record::PythonStack& stack, Place& here) {
   if (const Place* known = known_place(stack.hash)) return *known;
-  auto frames = frames_of(stack);
-  // What the compiler does for itself stands at its own lines. Not with the mutex: others may wait for it with Python's
-  // lock.
-  const bool is_compiling = std::any_of(frames.begin(), frames.end(), is_of_compiler);
-  if (!is_compiling && !add_sources(frames)) {
-    if (may_wait) record::find_compiled_lines_now();
-    frames = frames_of(stack);
-    if (!add_sources(frames)) return unkept(make_place(std::move(frames)));
-  }
-  auto place = std::make_unique<Place>(make_place(std::move(frames)));
+  auto place = std::make_unique<Place>(make_place(frames_of(stack)));
   const std::lock_guard lock(tables_mutex());
-  if (places().size() >= kMaxPlaces) return unkept(std::move(*place));
+  if (places().size() >= kMaxPlaces) return unkept(std::move(*place), here);
   place->number = static_cast<std::uint32_t>(places().size());
   return *places().try_emplace(stack.hash, std::move(place)).first->second;
 }
@@ -151,7 +122,7 @@ bool Place::matches(std::string_view pattern) const {
   });
 }
 
-TURNPIKE_HOT PlaceLately& PlacesLately::find(std::uintptr_t& evaluator, bool may_wait) {
+TURNPIKE_HOT PlaceLately& PlacesLately::find(std::uintptr_t& evaluator) {
   record::watch_python_end();
   const bool is_main = record::is_main_thread();
   const record::PythonStays stays(!is_main);
@@ -160,9 +131,7 @@ TURNPIKE_HOT PlaceLately& PlacesLately::find(std::uintptr_t& evaluator, bool may
   evaluator = stack.evaluator;
   PlaceLately& at = places_[stack.hash % kCount];
   if (at.place != nullptr && at.hash == stack.hash) return at;
-  // Python ends in the main thread, and awaits those that it knows to be here. Any other could wait for the lock of an
-  // interpreter that ends, which ends the thread in the middle of a hook.
-  return enter(at, stack.hash, keep_place(stack, may_wait && (is_main || stays.is_awaited())));
+  return enter(at, stack.hash, keep_place(stack, unkept_));
 }
 
 [[gnu::cold]] PlaceLately& PlacesLately::enter(PlaceLately& at, std::uint64_t hash, const Place& place) noexcept {

@@ -48,14 +48,14 @@ class PlacesLately {
  public:
   // The calling thread's place. What the same stack gave before is only looked up: by a thread that had it lately,
   // without a lock. Valid until the next call. Throws std::bad_alloc.
-  // may_wait: for Python's lock, to look up what code of torch.compile was made from.
-  PlaceLately& find(std::uintptr_t& evaluator, bool may_wait);
+  PlaceLately& find(std::uintptr_t& evaluator);
 
  private:
   PlaceLately& enter(PlaceLately& at, std::uint64_t hash, const Place& place) noexcept;
 
   static constexpr std::size_t kCount = 64;
   std::array<PlaceLately, kCount + 1> places_{};  // the last one: what is not kept
+  Place unkept_;
 };
 
 }  // namespace turnpike::guard

@@ -13,7 +13,6 @@
 #include "guard/autograd_owner.h"
 #include "guard/python_context.h"
 #include "guard/tables_mutex.h"
-#include "record/stacks/compiled_lines.h"
 #include "record/stacks/python_stack.h"
 
 namespace turnpike::guard {
@@ -176,11 +175,9 @@ void note_change() noexcept {
 void before_fork() noexcept {
   registry().mutex.lock();
   tables_mutex().lock();
-  record::before_fork_of_compiled_lines();
 }
 
 void after_fork() noexcept {
-  record::after_fork_of_compiled_lines();
   tables_mutex().unlock();
   registry().mutex.unlock();
 }
@@ -188,7 +185,6 @@ void after_fork() noexcept {
 // A forked child is in none of its parent's blocks: CUDA, where the parent uses it, does not work there anyway. What is
 // around the whole process holds on.
 void after_fork_in_child() noexcept {
-  record::after_fork_of_compiled_lines();
   tables_mutex().unlock();
   Registry& all = registry();
   all.entered.clear();

@@ -43,7 +43,7 @@ constexpr Use kUses[] = {
     {"Places",
      [](Scope&) {
        std::uintptr_t evaluator = 0;  // of a thread that has had no place lately
-       return PlacesLately().find(evaluator, false).place != nullptr;
+       return PlacesLately().find(evaluator).place != nullptr;
      }},
     {"Log",
      [](Scope& scope) {

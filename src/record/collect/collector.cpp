@@ -494,15 +494,12 @@ void Collector::write() {
   frames_payload_.clear();
   stacks_payload_.clear();
   strings_payload_.clear();
-  sources_payload_.clear();
   from_.stacks.drain(frames_payload_, stacks_payload_);
-  from_.stacks.drain_sources(sources_payload_);
   from_.strings.drain(strings_payload_);
   // Once there is no room, the rest of it is for the end.
   append(writer_, ChunkType::kStrings, strings_payload_);
   append(writer_, ChunkType::kFrames, frames_payload_);
   append(writer_, ChunkType::kStacks, stacks_payload_);
-  append(writer_, ChunkType::kSources, sources_payload_);
   if (ring_.is_on()) {
     write_records();
   } else {

@@ -197,7 +197,7 @@ class Collector {
   WorkOfCalls work_;
   std::int64_t next_sample_ns_ = 0;  // of the monotonic clock
   std::vector<ActivityPool::Filled> filled_;
-  std::vector<std::byte> strings_payload_, frames_payload_, stacks_payload_, sources_payload_;
+  std::vector<std::byte> strings_payload_, frames_payload_, stacks_payload_;
   trace::ClockSample first_clock_{};
   TickRate tick_rate_;  // since the start
   SelfTime first_self_time_;

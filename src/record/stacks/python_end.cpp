@@ -9,7 +9,6 @@
 #include <cstdint>
 
 #include "base/hot.h"
-#include "record/stacks/compiled_lines.h"
 #include "record/stacks/python_call.h"
 #include "record/stacks/python_runtime.h"
 
@@ -41,16 +40,7 @@ struct MethodDefinition {
 constexpr int kNoArguments = 4;
 
 void* on_exit(void*, void*) {
-  // Of a program that ended before Python came to it.
-  const bool is_well = look_for_compiled_lines();
-  // A reader may be waiting for the GIL, to look lines up.
-  void* (*release)();
-  void (*take_back)(void*);
-  const bool can_release = find(release, "PyEval_SaveThread") && find(take_back, "PyEval_RestoreThread");
-  void* const thread = can_release ? release() : nullptr;
   end();
-  if (can_release) take_back(thread);
-  if (!is_well) return nullptr;
   void* (*build_value)(const char*, ...);
   return find(build_value, "Py_BuildValue") ? build_value("") : nullptr;
 }
@@ -103,18 +93,15 @@ TURNPIKE_HOT void watch_python_end() noexcept {
 }
 
 TURNPIKE_HOT PythonStays::PythonStays(bool is_wanted) noexcept {
-  const auto is_coming = [](int state) { return state == kAsked || state == kPromised; };
-  if (!is_wanted || !is_coming(g_state.load(std::memory_order_relaxed))) return;
+  if (!is_wanted || g_state.load(std::memory_order_relaxed) != kPromised) return;
   // Told before it is asked for the second time: either we see the end, or the end sees us.
   g_readers.fetch_add(1);
-  const int state = g_state.load();
-  holds_ = state == kPromised;
-  is_awaited_ = is_coming(state);
-  if (!is_awaited_) g_readers.fetch_sub(1);
+  holds_ = g_state.load() == kPromised;
+  if (!holds_) g_readers.fetch_sub(1);
 }
 
 TURNPIKE_HOT PythonStays::~PythonStays() {
-  if (is_awaited_) g_readers.fetch_sub(1, std::memory_order_release);
+  if (holds_) g_readers.fetch_sub(1, std::memory_order_release);
 }
 
 }  // namespace turnpike::record

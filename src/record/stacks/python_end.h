@@ -11,7 +11,7 @@ void watch_python_end() noexcept;
 // While one of these holds, Python does not end: it waits in its atexit functions.
 class PythonStays {
  public:
-  // is_wanted: false: it does not hold, nor will it be awaited.
+  // is_wanted: false: it does not hold.
   explicit PythonStays(bool is_wanted) noexcept;
   ~PythonStays();
   PythonStays(const PythonStays&) = delete;
@@ -19,13 +19,9 @@ class PythonStays {
 
   // False when Python has not promised to tell, or has begun to end.
   bool holds() const noexcept { return holds_; }
-  // Also where Python was asked and has not promised yet: it promises before it ends, and then waits for this one, too.
-  // Who is awaited may wait for the GIL: Python gives it up meanwhile.
-  bool is_awaited() const noexcept { return is_awaited_; }
 
  private:
   bool holds_ = false;
-  bool is_awaited_ = false;
 };
 
 }  // namespace turnpike::record

@@ -7,8 +7,6 @@
 #include <new>
 #include <utility>
 
-#include "base/compiled_file.h"
-#include "record/stacks/compiled_lines.h"
 #include "record/stacks/loaded_module.h"
 #include "record/stacks/mix.h"
 #include "record/stacks/python_end.h"
@@ -191,13 +189,7 @@ std::uint32_t StackTable::python_frame(const PythonFrameText& text) {
   entry.first_line = text.first_line;
   const FrameKey key{std::uint64_t{entry.function} << 32 | entry.file,
                      std::uint64_t{entry.line} << 32 | entry.first_line, 0};
-  const std::size_t known = frame_ids_.size();
-  const std::uint32_t id = frame_id(key, entry, kNoFile);
-  if (frame_ids_.size() != known && is_compiled_file(text.file)) {
-    compiled_.push_back({id, text.line, text.file});
-    want_compiled_lines(text.file);
-  }
-  return id;
+  return frame_id(key, entry, kNoFile);
 }
 
 std::uint32_t StackTable::native_frame(std::uintptr_t return_address) {
@@ -274,50 +266,11 @@ void StackTable::drain(std::vector<std::byte>& frames, std::vector<std::byte>& s
   }
 }
 
-void StackTable::drain_sources(std::vector<std::byte>& sources) noexcept {
-  const std::size_t before = sources.size();
-  try {
-    ask_for_compiled_lines();
-    find_sources();
-    const auto fresh = std::as_bytes(std::span(sources_).subspan(drained_sources_));
-    sources.insert(sources.end(), fresh.begin(), fresh.end());
-    drained_sources_ = sources_.size();
-  } catch (const std::bad_alloc&) {
-    sources.resize(before);
-  }
-}
-
-void StackTable::find_sources() {
-  std::vector<CompiledFrame> compiled;
-  {
-    const std::lock_guard lock(mutex_);
-    compiled.swap(compiled_);
-  }
-  std::vector<CompiledFrame> not_yet;
-  std::vector<SourceLine> lines;
-  for (CompiledFrame& frame : compiled) {
-    const CompiledAnswer answer = compiled_from(frame.file, frame.line, lines);
-    if (answer == CompiledAnswer::kNotYet) {
-      not_yet.push_back(std::move(frame));
-      continue;
-    }
-    if (answer != CompiledAnswer::kFound) continue;
-    for (const SourceLine& line : lines) {
-      sources_.push_back({frame.frame, strings_.intern(line.function), strings_.intern(line.file), line.line});
-    }
-  }
-  if (not_yet.empty()) return;
-  const std::lock_guard lock(mutex_);
-  compiled_.insert(compiled_.end(), std::make_move_iterator(not_yet.begin()), std::make_move_iterator(not_yet.end()));
-}
-
 void StackTable::before_fork() noexcept {
   mutex_.lock();
-  before_fork_of_compiled_lines();
 }
 
 void StackTable::after_fork() noexcept {
-  after_fork_of_compiled_lines();
   mutex_.unlock();
 }
 
@@ -336,7 +289,6 @@ void StackTable::name(LoggedFrame& frame) {
 void StackTable::restart() noexcept {
   const std::lock_guard lock(mutex_);
   drained_frames_ = 0;
-  drained_sources_ = 0;
   drained_stack_bytes_ = 0;
 }
 

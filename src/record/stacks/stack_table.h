@@ -55,8 +55,6 @@ class StackTable {
   // new since the last drain: drain the strings after this. When memory runs out, the rest stays for the next one.
   // The first one that knows of a Python has it tell of its end.
   void drain(std::vector<std::byte>& frames, std::vector<std::byte>& stacks) noexcept;
-  // The same with SourceEntry payloads, of the frames whose code torch.compile made: after drain(), before the strings.
-  void drain_sources(std::vector<std::byte>& sources) noexcept;
 
   // Appends the frames of a stack, innermost first; native ones have their names once they were drained.
   void copy_frames(std::uint32_t stack, std::vector<trace::FrameEntry>& frames);
@@ -116,7 +114,6 @@ class StackTable {
   const Module* module_of(std::uintptr_t address);
   const std::uint32_t* frames_of(const Stack& stack) noexcept;
   void name(LoggedFrame& frame);
-  void find_sources();
 
   StringTable& strings_;
   UnwindTable unwind_table_;
@@ -140,15 +137,6 @@ class StackTable {
   std::uint64_t modules_generation_ = 0;
   std::size_t drained_frames_ = 0;
   std::size_t drained_stack_bytes_ = 0;
-
-  struct CompiledFrame {
-    std::uint32_t frame;
-    std::uint32_t line;
-    std::string file;
-  };
-  std::vector<CompiledFrame> compiled_;      // whose sources are not known yet
-  std::vector<trace::SourceEntry> sources_;  // the draining thread's alone, as are those below
-  std::size_t drained_sources_ = 0;
 
   ModuleSymbols symbols_;  // the draining thread's alone
 };

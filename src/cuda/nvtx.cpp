@@ -15,16 +15,15 @@ namespace turnpike::cuda {
 namespace {
 
 NvtxListener g_listener{};
-std::atomic<std::uint64_t> g_next_range{1};
-// Push and pop report how deep a thread is; NVTX hands that number on to the program.
-thread_local int t_depth = 0;
+std::atomic<bool> g_is_heard{false};
+std::atomic<std::uint64_t> g_next_range{kNoNvtxRange + 1};
 
 // Domains and registered strings are handles that the program keeps for good: their texts are never freed. The same
 // text gets the same handle, so a program that registers in a loop does not grow.
+std::mutex g_kept_mutex;
 const std::string* keep(std::string text) {
-  static std::mutex mutex;
+  const std::lock_guard lock(g_kept_mutex);
   static auto& kept = *new std::set<std::string>;
-  const std::lock_guard lock(mutex);
   return &*kept.insert(std::move(text)).first;
 }
 
@@ -41,10 +40,16 @@ const char* domain_name(nvtxDomainHandle_t domain) {
   return domain == nullptr ? "" : reinterpret_cast<const std::string*>(domain)->c_str();
 }
 
+const char* or_empty(const char* text) {
+  return text == nullptr ? "" : text;
+}
+
 struct Message {
   std::string text;
   std::uint32_t color = 0;
 
+  explicit Message(const char* given) : text(or_empty(given)) {}
+  explicit Message(const wchar_t* given) : text(to_utf8(given)) {}
   explicit Message(const nvtxEventAttributes_t* attributes) {
     if (attributes == nullptr) return;
     if (attributes->colorType == NVTX_COLOR_ARGB) color = attributes->color;
@@ -66,100 +71,105 @@ struct Message {
   }
 };
 
-const char* or_empty(const char* text) {
-  return text == nullptr ? "" : text;
-}
-
-int push(const char* domain, const char* text, std::uint32_t color) {
-  g_listener.on_push(domain, text, color);
-  return t_depth++;
-}
-int pop(const char* domain) {
-  g_listener.on_pop(domain);
-  return t_depth > 0 ? --t_depth : 0;
-}
-nvtxRangeId_t start(const char* domain, const char* text, std::uint32_t color) {
-  const std::uint64_t range = g_next_range.fetch_add(1, std::memory_order_relaxed);
-  g_listener.on_start(range, domain, text, color);
-  return range;
-}
-
 // The program must never see an exception of ours: without memory a range is lost, nothing else.
-template <typename Body>
-auto guarded(Body body) noexcept -> decltype(body()) {
+template <typename Result, typename Body>
+Result guarded(Result otherwise, Body body) noexcept {
   try {
     return body();
   } catch (...) {
-    return decltype(body())();
+    return otherwise;
   }
 }
 
-void NVTX_API mark_ex(const nvtxEventAttributes_t* a) {
-  guarded([&] {
-    const Message m(a);
-    g_listener.on_mark("", m.text.c_str(), m.color);
+// `body`, where somebody hears it.
+template <typename Result, typename Body>
+Result if_heard(Result otherwise, Body body) noexcept {
+  return g_is_heard.load(std::memory_order_relaxed) ? guarded(otherwise, body) : otherwise;
+}
+
+// Each takes the text as the program gave it, as something that makes a Message.
+template <typename Given>
+void mark(nvtxDomainHandle_t domain, Given given) {
+  if_heard(0, [&] {
+    const Message m(given);
+    g_listener.on_mark(domain_name(domain), m.text.c_str(), m.color);
+    return 0;
   });
+}
+template <typename Given>
+nvtxRangeId_t start(nvtxDomainHandle_t domain, Given given) {
+  return if_heard(nvtxRangeId_t{kNoNvtxRange}, [&] {
+    const Message m(given);
+    const nvtxRangeId_t range = g_next_range.fetch_add(1, std::memory_order_relaxed);
+    g_listener.on_start(range, domain_name(domain), m.text.c_str(), m.color);
+    return range;
+  });
+}
+template <typename Given>
+int push(nvtxDomainHandle_t domain, Given given) {
+  return if_heard(kNoNvtxDepth, [&] {
+    const Message m(given);
+    return g_listener.on_push(domain_name(domain), m.text.c_str(), m.color);
+  });
+}
+void end(nvtxRangeId_t range) {
+  if_heard(0, [&] {
+    g_listener.on_end(range);
+    return 0;
+  });
+}
+int pop(nvtxDomainHandle_t domain) {
+  return if_heard(kNoNvtxDepth, [&] { return g_listener.on_pop(domain_name(domain)); });
+}
+
+void NVTX_API mark_ex(const nvtxEventAttributes_t* a) {
+  mark(nullptr, a);
 }
 void NVTX_API mark_a(const char* text) {
-  g_listener.on_mark("", or_empty(text), 0);
+  mark(nullptr, text);
 }
 void NVTX_API mark_w(const wchar_t* text) {
-  guarded([&] { g_listener.on_mark("", to_utf8(text).c_str(), 0); });
+  mark(nullptr, text);
 }
 nvtxRangeId_t NVTX_API start_ex(const nvtxEventAttributes_t* a) {
-  return guarded([&] {
-    const Message m(a);
-    return start("", m.text.c_str(), m.color);
-  });
+  return start(nullptr, a);
 }
 nvtxRangeId_t NVTX_API start_a(const char* text) {
-  return start("", or_empty(text), 0);
+  return start(nullptr, text);
 }
 nvtxRangeId_t NVTX_API start_w(const wchar_t* text) {
-  return guarded([&] { return start("", to_utf8(text).c_str(), 0); });
+  return start(nullptr, text);
 }
 void NVTX_API range_end(nvtxRangeId_t range) {
-  g_listener.on_end(range);
+  end(range);
 }
 int NVTX_API push_ex(const nvtxEventAttributes_t* a) {
-  return guarded([&] {
-    const Message m(a);
-    return push("", m.text.c_str(), m.color);
-  });
+  return push(nullptr, a);
 }
 int NVTX_API push_a(const char* text) {
-  return push("", or_empty(text), 0);
+  return push(nullptr, text);
 }
 int NVTX_API push_w(const wchar_t* text) {
-  return guarded([&] { return push("", to_utf8(text).c_str(), 0); });
+  return push(nullptr, text);
 }
 int NVTX_API range_pop() {
-  return pop("");
+  return pop(nullptr);
 }
 
 void NVTX_API domain_mark_ex(nvtxDomainHandle_t d, const nvtxEventAttributes_t* a) {
-  guarded([&] {
-    const Message m(a);
-    g_listener.on_mark(domain_name(d), m.text.c_str(), m.color);
-  });
+  mark(d, a);
 }
 nvtxRangeId_t NVTX_API domain_start_ex(nvtxDomainHandle_t d, const nvtxEventAttributes_t* a) {
-  return guarded([&] {
-    const Message m(a);
-    return start(domain_name(d), m.text.c_str(), m.color);
-  });
+  return start(d, a);
 }
 void NVTX_API domain_range_end(nvtxDomainHandle_t, nvtxRangeId_t range) {
-  g_listener.on_end(range);
+  end(range);
 }
 int NVTX_API domain_push_ex(nvtxDomainHandle_t d, const nvtxEventAttributes_t* a) {
-  return guarded([&] {
-    const Message m(a);
-    return push(domain_name(d), m.text.c_str(), m.color);
-  });
+  return push(d, a);
 }
 int NVTX_API domain_pop(nvtxDomainHandle_t d) {
-  return pop(domain_name(d));
+  return pop(d);
 }
 
 template <typename Handle>
@@ -167,16 +177,16 @@ Handle as_handle(const std::string* text) {
   return reinterpret_cast<Handle>(const_cast<std::string*>(text));
 }
 nvtxStringHandle_t NVTX_API register_a(nvtxDomainHandle_t, const char* text) {
-  return guarded([&] { return as_handle<nvtxStringHandle_t>(keep(or_empty(text))); });
+  return guarded(nvtxStringHandle_t{}, [&] { return as_handle<nvtxStringHandle_t>(keep(or_empty(text))); });
 }
 nvtxStringHandle_t NVTX_API register_w(nvtxDomainHandle_t, const wchar_t* text) {
-  return guarded([&] { return as_handle<nvtxStringHandle_t>(keep(to_utf8(text))); });
+  return guarded(nvtxStringHandle_t{}, [&] { return as_handle<nvtxStringHandle_t>(keep(to_utf8(text))); });
 }
 nvtxDomainHandle_t NVTX_API domain_create_a(const char* name) {
-  return guarded([&] { return as_handle<nvtxDomainHandle_t>(keep(or_empty(name))); });
+  return guarded(nvtxDomainHandle_t{}, [&] { return as_handle<nvtxDomainHandle_t>(keep(or_empty(name))); });
 }
 nvtxDomainHandle_t NVTX_API domain_create_w(const wchar_t* name) {
-  return guarded([&] { return as_handle<nvtxDomainHandle_t>(keep(to_utf8(name))); });
+  return guarded(nvtxDomainHandle_t{}, [&] { return as_handle<nvtxDomainHandle_t>(keep(to_utf8(name))); });
 }
 
 class FunctionTable {
@@ -198,6 +208,18 @@ class FunctionTable {
 };
 
 }  // namespace
+
+void hear_nvtx(bool is_heard) noexcept {
+  g_is_heard.store(is_heard, std::memory_order_relaxed);
+}
+
+void before_fork_of_nvtx() noexcept {
+  g_kept_mutex.lock();
+}
+
+void after_fork_of_nvtx() noexcept {
+  g_kept_mutex.unlock();
+}
 
 bool install_nvtx_listener(void* get_export_table, const NvtxListener& listener) noexcept {
   const auto get_table = reinterpret_cast<NvtxGetExportTableFunc_t>(get_export_table);

@@ -91,6 +91,7 @@ bool Recorder::begin(Recording& recording, std::string& error) {
   status_.note_process();
   begin_listening(recording);
   if (options.last.count() > 0 && options.keep_signal.number != 0) listen_for_signal(options);
+  end_if_over();
   return true;
 }
 
@@ -100,6 +101,7 @@ void Recorder::begin_listening(Recording& recording) noexcept {
   if (options.capture_range.kind == CaptureRange::Kind::kCudaProfilerApi) {
     api_.set_profiler_range([](bool is_start) { instance().set_collecting(is_start); });
   }
+  nvtx_.set_capture_range({}, nullptr);
   if (options.capture_range.kind == CaptureRange::Kind::kNvtx) {
     nvtx_.set_capture_range(options.capture_range.nvtx_name,
                             [](bool is_start) { instance().set_collecting(is_start); });
@@ -129,6 +131,15 @@ std::string Recorder::file() const {
 TurnpikeStatus Recorder::status() noexcept {
   const CurrentRecording::Use recording = current_.use();
   return recording ? recording->collector.status() : TurnpikeStatus{};
+}
+
+// The collector's first turn may have found no room for the file before anything was switched on.
+void Recorder::end_if_over() noexcept {
+  {
+    const std::lock_guard lock(collecting_mutex_);
+    if (const CurrentRecording::Use recording = current_.use(); !recording || !recording->is_over) return;
+  }
+  end_collecting();
 }
 
 // Takes back what a failed start has asked of CUPTI.
@@ -354,6 +365,7 @@ void Recorder::end_collecting() noexcept {
     if (const CurrentRecording::Use recording = current_.use()) recording->is_over = true;
   }
   set_collecting(false);
+  nvtx_.end_recording();
 }
 
 bool Recorder::stop(std::string& error) {
@@ -390,7 +402,7 @@ void Recorder::finish_process() noexcept {
     if (state_ != State::kRecording && state_ != State::kEnding) return;
     // Not more: other handlers of this exit may still call CUDA, and taking CUPTI down under them is known to crash.
     api_.set_listening(false);
-    nvtx_.set_listening(false);
+    nvtx_.end_recording();
     const bool is_done = current_.use()->collector.finish(seconds(10));
     state_.store(is_done ? State::kIdle : State::kEnding, std::memory_order_release);
   } catch (...) {
@@ -409,7 +421,7 @@ void Recorder::finish_at_once() noexcept {
   const CurrentRecording::Use recording = current_.use();
   if (!is_of_this_process(recording)) return;
   api_.set_listening(false);
-  nvtx_.set_listening(false);
+  nvtx_.end_recording();
   recording->collector.finish(seconds(1));
 }
 
@@ -443,7 +455,7 @@ void Recorder::in_forked_child() noexcept {
   // No lock is taken: whoever held one is not in this process.
   state_.store(State::kForked, std::memory_order_release);
   api_.set_listening(false);
-  nvtx_.set_listening(false);
+  nvtx_.end_recording();
   if (const CurrentRecording::Use recording = current_.use()) recording->collector.abandon();
 }
 

@@ -116,6 +116,7 @@ class Recorder {
   bool is_of_this_process(const CurrentRecording::Use& recording) const noexcept;
   // When the file takes no more: this recording is over, whatever range begins.
   void end_collecting() noexcept;
+  void end_if_over() noexcept;
   // After another user of CUPTI has taken the buffers and switched our kinds off.
   void take_cupti_back() noexcept;
   void on_tick(std::int64_t since_start_ns) noexcept;
@@ -131,7 +132,7 @@ class Recorder {
   ActivityPool pool_;
   StatusPage status_;
   ApiObserver api_{strings_, stacks_, losses_, handover_};
-  NvtxObserver nvtx_{strings_, handover_};
+  NvtxObserver nvtx_{strings_, handover_, losses_};
   LivePageWriter live_{strings_, stacks_};
   CurrentRecording current_;
 

@@ -82,6 +82,10 @@ constexpr LossInfo kLosses[] = {
     {Loss::kMpsKernels, "mps_kernels",
      "Kernels were not recorded, because tracing them may hang a client of CUDA's Multi-Process Service (MPS) with this "
      "version of CUPTI or of the driver. Use CUPTI 13.0 and driver 580 or later, or record without MPS."},
+    {Loss::kRangesTooMany, "ranges_too_many",
+     "The program had more NVTX ranges open at once than are noted, and the rest is missing: the innermost of more than 64 "
+     "nested pushes in a thread, or ranges that were started and never ended. Usually a pop or an end is missing in the "
+     "program."},
     {Loss::kNotClosed, "not_closed",
      "The file has no end: the process was killed, or became another program by exec, when no `turnpike record` waited for "
      "it, and what came after the last write is missing. Let the program end by itself, or stop the recording before it ends."},

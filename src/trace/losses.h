@@ -33,6 +33,7 @@ enum class Loss : std::uint32_t {
   kOtherDeviceClock = 22,    // times of the device that were led over from another clock than the host's
   kSharedByMps = 23,         // what other programs did on the GPU, and what its link carried
   kMpsKernels = 24,          // kernels, whose tracing might hang a client of MPS in these versions
+  kRangesTooMany = 25,       // NVTX ranges beyond what is noted of those that are open at once
   // Found by readers:
   kNotClosed = 100,           // the file has no end: the process was killed, or left by exec
   kDamagedBytes = 101,        // bytes that belong to no whole chunk

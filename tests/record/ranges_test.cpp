@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 
+#include "trace/reader.h"
 #include "victim_run.h"
 
 namespace turnpike::record_tests {
@@ -89,6 +91,62 @@ TEST(NumberedRanges, TakeNoNamesFromTheRest) {
   ASSERT_EQ(trace.kernels.size(), 1u);
   EXPECT_EQ(trace.process.string(trace.kernels[0].name), "_Z6kernelPf");
 }
+
+// Variables of a program that waits for `turnpike attach`.
+Variables dormant() {
+  return {{TURNPIKE_ENV_RUN, ""}, {"TURNPIKE_CONTROL", "1"}};
+}
+
+TEST(DormantRanges, CostNoMemoryAndTakeNoNames) {
+  const ScratchFolder folder;
+  const auto file = folder.path() / "a.tpk";
+  const VictimRun run({"ranges_before", record_library(), file, "5000", "1000000"}, {.variables = dormant()});
+  ASSERT_EQ(run.outcome().exit_code, 0) << run.outcome().out << run.outcome().err;
+  std::istringstream numbers(run.outcome().out);
+  std::int64_t bytes = 0, first_ns = 0, last_ns = 0;
+  numbers >> bytes >> first_ns >> last_ns;
+  if (!is_sanitized()) {
+    EXPECT_LT(bytes, 2 << 20) << "10,000 threads";
+  }
+  EXPECT_LT(last_ns, first_ns * 3 / 2 + 20'000) << "a thread does not wait for those that have ended";
+  const auto files = trace::run_files(file);
+  ASSERT_TRUE(files && files->size() == 1);
+  const Trace trace = read_trace(files->at(0));
+  EXPECT_EQ(trace.ranges.size(), 50u);
+  for (std::size_t i = 0; i < trace.ranges.size(); ++i) {
+    EXPECT_EQ(trace.process.string(trace.ranges[i].name), "measured " + std::to_string(i));
+  }
+  EXPECT_EQ(trace.losses(), "");
+}
+
+TEST(RangesOfAnEndedRecording, CostNoMemory) {
+  const ScratchFolder folder;
+  // 1 byte: the file is full at once, and the process is not recorded any more.
+  const VictimRun run({"ranges_before", record_library(), folder.path() / "a.tpk", "5000", "10"},
+                      {.variables = {{"TURNPIKE_MAX_BYTES", "1"}}});
+  std::istringstream numbers(run.outcome().out);
+  std::int64_t bytes = 0, first_ns = 0, last_ns = 0;
+  numbers >> bytes >> first_ns >> last_ns;
+  ASSERT_NE(last_ns, 0) << run.outcome().out << run.outcome().err;
+  if (!is_sanitized()) {
+    EXPECT_LT(bytes, 2 << 20) << "10,000 threads";
+  }
+  EXPECT_LT(last_ns, first_ns * 3 / 2 + 20'000);
+}
+
+// Variables of a thread are destroyed before its last destructors run, and before those of static objects.
+class LateRanges : public testing::TestWithParam<const char*> {};
+TEST_P(LateRanges, LeaveTheProgramsMemoryAlone) {
+  for (const bool is_dormant : {false, true}) {
+    Setting setting;
+    if (is_dormant) setting.variables = dormant();
+    const VictimRun run({"late_ranges", GetParam()}, setting);
+    EXPECT_EQ(run.outcome().exit_code, 0) << run.outcome().err;
+    EXPECT_EQ(run.outcome().signal, 0);
+    EXPECT_EQ(run.outcome().out, "late\n");
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Nvtx, LateRanges, testing::Values("static", "exit", "key"));
 
 TEST(CaptureRange, ProfilerApiSwitchesRecording) {
   const VictimRun run({"profiler_range"}, {.variables = {{"TURNPIKE_CAPTURE_RANGE", "cuda-profiler-api"}}});

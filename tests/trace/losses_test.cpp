@@ -12,16 +12,16 @@ namespace {
 
 TEST(Losses, AreAllThereInOrder) {
   const Loss every[] = {
-      Loss::kCuptiDropped,       Loss::kActivityBuffersFull, Loss::kCallBuffersFull, Loss::kUnknownActivity,
-      Loss::kInvalidDeviceTimes, Loss::kStacksFull,          Loss::kStackNotWalked,  Loss::kStackTruncated,
-      Loss::kWriteFailed,        Loss::kOtherCuptiUser,      Loss::kCuptiCallFailed, Loss::kClockStepped,
-      Loss::kUnnamedLibrary,     Loss::kNoNativeFrames,      Loss::kEndedEarly,      Loss::kPythonUnknown,
-      Loss::kMemoryUnreadable,   Loss::kStoppedAtSize,       Loss::kStoppedDiskLow,  Loss::kNamesFull,
-      Loss::kNvtxNotHeard,       Loss::kOtherDeviceClock,    Loss::kSharedByMps,     Loss::kMpsKernels,
-      Loss::kNotClosed,          Loss::kDamagedBytes,        Loss::kUnknownChunk,    Loss::kUnknownRecord,
-      Loss::kUndefinedReference, Loss::kUnmatchedActivity,   Loss::kCountMismatch,   Loss::kMissingActivity,
-      Loss::kUnreadableEvent,    Loss::kHiddenGraphCopies,   Loss::kUnknownCopySize, Loss::kMissingSegment,
-      Loss::kPathsFolded};
+      Loss::kCuptiDropped,       Loss::kActivityBuffersFull, Loss::kCallBuffersFull,    Loss::kUnknownActivity,
+      Loss::kInvalidDeviceTimes, Loss::kStacksFull,          Loss::kStackNotWalked,     Loss::kStackTruncated,
+      Loss::kWriteFailed,        Loss::kOtherCuptiUser,      Loss::kCuptiCallFailed,    Loss::kClockStepped,
+      Loss::kUnnamedLibrary,     Loss::kNoNativeFrames,      Loss::kEndedEarly,         Loss::kPythonUnknown,
+      Loss::kMemoryUnreadable,   Loss::kStoppedAtSize,       Loss::kStoppedDiskLow,     Loss::kNamesFull,
+      Loss::kNvtxNotHeard,       Loss::kOtherDeviceClock,    Loss::kSharedByMps,        Loss::kMpsKernels,
+      Loss::kRangesTooMany,   Loss::kNotClosed,          Loss::kDamagedBytes,
+      Loss::kUnknownChunk,       Loss::kUnknownRecord,       Loss::kUndefinedReference, Loss::kUnmatchedActivity,
+      Loss::kCountMismatch,      Loss::kMissingActivity,     Loss::kUnreadableEvent,    Loss::kHiddenGraphCopies,
+      Loss::kUnknownCopySize,    Loss::kMissingSegment,      Loss::kPathsFolded};
   ASSERT_EQ(all_losses().size(), std::size(every));
   for (std::size_t i = 0; i < std::size(every); ++i) EXPECT_EQ(all_losses()[i].loss, every[i]) << i;
 }

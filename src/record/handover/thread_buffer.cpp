@@ -33,9 +33,10 @@ void make_leave_key() {
 ThreadBuffer* ThreadBuffers::mine(bool& is_new) noexcept {
   is_new = false;
   if (t_buffer != nullptr) return t_buffer;
-  ThreadBuffer* buffer = take_free();
+  ThreadBuffer* buffer = free_.take();
   if (buffer == nullptr) buffer = add();
   if (buffer == nullptr) return nullptr;
+  buffer->use_.store(ThreadBuffer::Use::kOwned, std::memory_order_release);
   buffer->thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
   buffer->open_correlation.store(0, std::memory_order_relaxed);
   buffer->pending_downloads.clear();
@@ -54,16 +55,9 @@ void ThreadBuffers::before_fork() noexcept {
 
 void ThreadBuffers::forget() noexcept {
   first_.store(nullptr, std::memory_order_relaxed);
+  free_.forget();
   if (t_buffer != nullptr && g_has_leave_key) pthread_setspecific(g_leave_key, nullptr);
   t_buffer = nullptr;
-}
-
-ThreadBuffer* ThreadBuffers::take_free() noexcept {
-  for (ThreadBuffer* buffer = first_.load(std::memory_order_acquire); buffer != nullptr; buffer = buffer->next_) {
-    auto free = ThreadBuffer::Use::kFree;
-    if (buffer->use_.compare_exchange_strong(free, ThreadBuffer::Use::kOwned, std::memory_order_acq_rel)) return buffer;
-  }
-  return nullptr;
 }
 
 void* ThreadBuffers::memory_for_one() noexcept {
@@ -85,7 +79,6 @@ ThreadBuffer* ThreadBuffers::add() noexcept {
   void* memory = memory_for_one();
   if (memory == nullptr) return nullptr;
   auto* buffer = new (memory) ThreadBuffer;  // default-initialised: the slots are not touched
-  buffer->use_.store(ThreadBuffer::Use::kOwned, std::memory_order_relaxed);
   ThreadBuffer* first = first_.load(std::memory_order_relaxed);
   do {
     buffer->next_ = first;

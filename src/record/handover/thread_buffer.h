@@ -125,16 +125,60 @@ class ThreadBuffer {
   std::array<std::byte, kWindowBytes> window;
 
  private:
+  friend class FreeRings;
   friend class ThreadBuffers;
   enum class Use : std::uint32_t { kFree, kOwned, kLeft };
 
   std::atomic<Use> use_{Use::kFree};
   ThreadBuffer* next_ = nullptr;
+  std::atomic<ThreadBuffer*> next_free_{nullptr};
   // Above the count of records, the number of the recording that they are for. Changed in one step by both sides: a
   // record is in a recording, or it is not, wherever its thread was put aside.
   alignas(64) std::atomic<std::uint64_t> head_{0};
   alignas(64) std::atomic<std::uint32_t> tail_{0};
   alignas(64) std::array<std::array<std::byte, kSlotBytes>, kSlots> slots_;
+};
+
+// A list of the rings that no thread has. The collector adds rings, and any thread takes the first one. The word with
+// the address of the first ring also counts the additions, in the bits that an address leaves free. A thread that is
+// held up inside take() finds another count and starts again.
+class FreeRings {
+ public:
+  void add(ThreadBuffer& buffer) noexcept {
+    std::uint64_t first = first_.load(std::memory_order_relaxed);
+    std::uint64_t added = 0;
+    do {
+      buffer.next_free_.store(ring_of(first), std::memory_order_relaxed);
+      added = word_of(&buffer, (first & kCountMask) + 1);
+    } while (!first_.compare_exchange_weak(first, added, std::memory_order_release, std::memory_order_relaxed));
+  }
+  // nullptr: the list is empty. The memory of a ring is never unmapped, so a stale address can still be read.
+  ThreadBuffer* take() noexcept {
+    std::uint64_t first = first_.load(std::memory_order_acquire);
+    while (ThreadBuffer* const buffer = ring_of(first)) {
+      ThreadBuffer* const next = buffer->next_free_.load(std::memory_order_relaxed);
+      const std::uint64_t rest = word_of(next, first & kCountMask);
+      if (first_.compare_exchange_weak(first, rest, std::memory_order_acq_rel, std::memory_order_acquire))
+        return buffer;
+    }
+    return nullptr;
+  }
+  void forget() noexcept { first_.store(0, std::memory_order_relaxed); }
+
+ private:
+  // Addresses of programs have 48 bits, of which a ring's last 6 are zero.
+  static constexpr unsigned kShift = 16;
+  static constexpr std::uint64_t kCountMask = (std::uint64_t{1} << (kShift + 6)) - 1;
+  static_assert(alignof(ThreadBuffer) == 64);
+
+  static ThreadBuffer* ring_of(std::uint64_t word) noexcept {
+    return reinterpret_cast<ThreadBuffer*>((word & ~kCountMask) >> kShift);
+  }
+  static std::uint64_t word_of(const ThreadBuffer* ring, std::uint64_t count) noexcept {
+    return reinterpret_cast<std::uint64_t>(ring) << kShift | (count & kCountMask);
+  }
+
+  std::atomic<std::uint64_t> first_{0};
 };
 
 // All rings of the process. Threads get theirs on their first record; a ring whose thread has ended is reused when it
@@ -172,18 +216,19 @@ class ThreadBuffers {
   static bool is_left(const ThreadBuffer& buffer) noexcept {
     return buffer.use_.load(std::memory_order_acquire) == ThreadBuffer::Use::kLeft;
   }
-  static void make_free(ThreadBuffer& buffer) noexcept {
-    buffer.use_.store(ThreadBuffer::Use::kFree, std::memory_order_release);
+  void make_free(ThreadBuffer& buffer) noexcept {
+    buffer.use_.store(ThreadBuffer::Use::kFree, std::memory_order_relaxed);
+    free_.add(buffer);
   }
 
  private:
-  ThreadBuffer* take_free() noexcept;
   ThreadBuffer* add() noexcept;
   void* memory_for_one() noexcept;
 
   std::span<std::byte> memory_;
   std::atomic<std::uint32_t>* made_;
   std::atomic<ThreadBuffer*> first_{nullptr};
+  FreeRings free_;
 };
 
 }  // namespace turnpike::record

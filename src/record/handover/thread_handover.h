@@ -51,7 +51,7 @@ class ThreadHandover {
       const bool was_left = ThreadBuffers::is_left(buffer);
       buffer.drain(take);
       after_ring();
-      if (was_left) ThreadBuffers::make_free(buffer);
+      if (was_left) buffers_.make_free(buffer);
     });
   }
   template <typename Take>

@@ -8,9 +8,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <thread>
+#include <vector>
 
 #include "base/clock.h"
 #include "record/collect/activity_pool.h"
@@ -108,6 +112,38 @@ TEST(ThreadHandover, AnnouncesAThreadByItsName) {
     handover->drain([](const std::byte*) {});
   }
   EXPECT_EQ(rings[0], rings[1]);
+}
+
+TEST(ThreadHandover, GivesEachRingToOneThreadAtATime) {
+  LossCounters losses;
+  const auto handover = std::make_unique<ThreadHandover>(losses);
+  std::atomic<bool> is_over{false};
+  std::thread collector([&] {
+    while (!is_over) handover->drain([](const std::byte*) {});
+  });
+  std::mutex mutex;
+  std::set<ThreadBuffer*> held;
+  std::atomic<int> shared{0};
+  const auto make_threads = [&] {
+    for (int i = 0; i < 500; ++i) {
+      std::thread([&] {
+        ThreadBuffer* const ring = handover->mine();
+        std::unique_lock lock(mutex);
+        shared += !held.insert(ring).second;
+        lock.unlock();
+        std::this_thread::yield();
+        lock.lock();
+        held.erase(ring);
+      }).join();
+    }
+  };
+  std::vector<std::thread> makers;
+  for (int i = 0; i < 4; ++i) makers.emplace_back(make_threads);
+  for (std::thread& maker : makers) maker.join();
+  is_over = true;
+  collector.join();
+  EXPECT_EQ(shared, 0);
+  EXPECT_EQ(losses.total(), 0u);
 }
 
 TEST(ThreadHandover, CountsARecordThatFindsNoRoom) {

@@ -5,14 +5,18 @@
 #include <gtest/gtest.h>
 #include <nvtx3/nvToolsExt.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "cuda/nvtx.h"
+#include "record/handover/loss_counters.h"
 #include "record/handover/one_handover.h"
 #include "record/handover/thread_buffer.h"
 #include "record/stacks/string_table.h"
@@ -114,8 +118,12 @@ std::string heard(const char* what, const char* domain, const char* text, std::u
 const cuda::NvtxListener kListener = {
     [](const char* domain, const char* text, std::uint32_t color) {
       g_heard.push_back(heard("push", domain, text, color));
+      return static_cast<int>(g_heard.size());
     },
-    [](const char* domain) { g_heard.push_back(std::string("pop [") + domain + "]"); },
+    [](const char* domain) {
+      g_heard.push_back(std::string("pop [") + domain + "]");
+      return static_cast<int>(g_heard.size());
+    },
     [](std::uint64_t, const char* domain, const char* text, std::uint32_t color) {
       g_heard.push_back(heard("start", domain, text, color));
     },
@@ -134,7 +142,9 @@ class NvtxListenerTest : public testing::Test {
   NvtxListenerTest() {
     reset_nvtx();
     g_heard.clear();
+    cuda::hear_nvtx(true);
   }
+  ~NvtxListenerTest() override { cuda::hear_nvtx(false); }
 };
 
 TEST_F(NvtxListenerTest, HearsTheDefaultDomain) {
@@ -144,18 +154,12 @@ TEST_F(NvtxListenerTest, HearsTheDefaultDomain) {
   core<Mark>(NVTX_CBID_CORE_MarkEx)(&red);
   core<OfText>(NVTX_CBID_CORE_MarkA)("mark");
   core<OfWide>(NVTX_CBID_CORE_MarkW)(L"m\u00e4rk");
-  EXPECT_EQ(core<PushAttributes>(NVTX_CBID_CORE_RangePushEx)(&plain), 0);
-  EXPECT_EQ(core<PushText>(NVTX_CBID_CORE_RangePushA)("text"), 1);
-  EXPECT_EQ(core<PushWide>(NVTX_CBID_CORE_RangePushW)(L"wide"), 2);
-  EXPECT_EQ(core<Pop>(NVTX_CBID_CORE_RangePop)(), 2);
-  EXPECT_EQ(core<Pop>(NVTX_CBID_CORE_RangePop)(), 1);
-  EXPECT_EQ(core<Pop>(NVTX_CBID_CORE_RangePop)(), 0);
-  EXPECT_EQ(core<Pop>(NVTX_CBID_CORE_RangePop)(), 0) << "one more pop than pushes";
-  EXPECT_EQ(core<PushText>(NVTX_CBID_CORE_RangePushA)("again"), 0);
-  EXPECT_EQ(core<Pop>(NVTX_CBID_CORE_RangePop)(), 0);
+  EXPECT_EQ(core<PushAttributes>(NVTX_CBID_CORE_RangePushEx)(&plain), 4) << "what the listener says";
+  EXPECT_EQ(core<PushText>(NVTX_CBID_CORE_RangePushA)("text"), 5);
+  EXPECT_EQ(core<PushWide>(NVTX_CBID_CORE_RangePushW)(L"wide"), 6);
+  EXPECT_EQ(core<Pop>(NVTX_CBID_CORE_RangePop)(), 7);
   EXPECT_THAT(g_heard, ElementsAre("mark [] red 4294901760", "mark [] mark 0", "mark [] m\xC3\xA4rk 0",
-                                   "push [] plain 0", "push [] text 0", "push [] wide 0", "pop []", "pop []", "pop []",
-                                   "pop []", "push [] again 0", "pop []"));
+                                   "push [] plain 0", "push [] text 0", "push [] wide 0", "pop []"));
   g_heard.clear();
   const nvtxRangeId_t first = core<StartAttributes>(NVTX_CBID_CORE_RangeStartEx)(&red);
   const nvtxRangeId_t second = core<StartText>(NVTX_CBID_CORE_RangeStartA)("a");
@@ -185,8 +189,8 @@ TEST_F(NvtxListenerTest, HearsOtherDomains) {
   domains<DomainMark>(NVTX_CBID_CORE2_DomainMarkEx)(domain, &registered);
   const nvtxRangeId_t range = domains<DomainStart>(NVTX_CBID_CORE2_DomainRangeStartEx)(wide, &kept_wide);
   domains<DomainEnd>(NVTX_CBID_CORE2_DomainRangeEnd)(domain, range);
-  EXPECT_EQ(domains<DomainPush>(NVTX_CBID_CORE2_DomainRangePushEx)(domain, &unicode), 0);
-  EXPECT_EQ(domains<DomainPop>(NVTX_CBID_CORE2_DomainRangePop)(domain), 0);
+  EXPECT_EQ(domains<DomainPush>(NVTX_CBID_CORE2_DomainRangePushEx)(domain, &unicode), 4);
+  EXPECT_EQ(domains<DomainPop>(NVTX_CBID_CORE2_DomainRangePop)(domain), 5);
   domains<DomainMark>(NVTX_CBID_CORE2_DomainMarkEx)(nullptr, &registered);
   EXPECT_THAT(g_heard,
               ElementsAre("mark [mine] kept 0", "start [\xE4\xB8\xAD] kept wide 0", "end " + std::to_string(range),
@@ -230,6 +234,57 @@ TEST_F(NvtxListenerTest, WritesWideTextAsUtf8UpToTheEdges) {
   }
 }
 
+TEST_F(NvtxListenerTest, HearsNothingUntilItIsToldTo) {
+  ASSERT_TRUE(cuda::install_nvtx_listener(export_table_address(), kListener));
+  const auto domain = domains<CreateText>(NVTX_CBID_CORE2_DomainCreateA)("mine");
+  const nvtxEventAttributes_t red = attributes("red", 0xFFFF0000);
+  cuda::hear_nvtx(false);
+  core<OfText>(NVTX_CBID_CORE_MarkA)("mark");
+  EXPECT_EQ(core<PushText>(NVTX_CBID_CORE_RangePushA)("text"), NVTX_NO_PUSH_POP_TRACKING);
+  EXPECT_EQ(core<Pop>(NVTX_CBID_CORE_RangePop)(), NVTX_NO_PUSH_POP_TRACKING);
+  EXPECT_EQ(core<StartText>(NVTX_CBID_CORE_RangeStartA)("a"), 0u) << "as without a tool";
+  core<End>(NVTX_CBID_CORE_RangeEnd)(0);
+  domains<DomainMark>(NVTX_CBID_CORE2_DomainMarkEx)(domain, &red);
+  EXPECT_EQ(domains<DomainPush>(NVTX_CBID_CORE2_DomainRangePushEx)(domain, &red), NVTX_NO_PUSH_POP_TRACKING);
+  EXPECT_EQ(domains<DomainPop>(NVTX_CBID_CORE2_DomainRangePop)(domain), NVTX_NO_PUSH_POP_TRACKING);
+  EXPECT_EQ(domains<DomainStart>(NVTX_CBID_CORE2_DomainRangeStartEx)(domain, &red), 0u);
+  domains<DomainEnd>(NVTX_CBID_CORE2_DomainRangeEnd)(domain, 0);
+  EXPECT_THAT(g_heard, IsEmpty());
+  cuda::hear_nvtx(true);
+  domains<DomainMark>(NVTX_CBID_CORE2_DomainMarkEx)(domain, &red);
+  EXPECT_THAT(g_heard, ElementsAre("mark [mine] red 4294901760")) << "a domain of the time before has its name";
+}
+
+// A child's copy of a mutex that another thread holds would never be given back.
+TEST_F(NvtxListenerTest, LetsAForkedChildRegisterTexts) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer's own locks hang such children";
+#endif
+  ASSERT_TRUE(cuda::install_nvtx_listener(export_table_address(), kListener));
+  const auto register_text = domains<RegisterText>(NVTX_CBID_CORE2_DomainRegisterStringA);
+  std::atomic<bool> is_over{false};
+  std::thread registering([&] {
+    for (std::uint64_t i = 0; !is_over.load(); ++i)
+      register_text(nullptr, ("text " + std::to_string(i % 1000)).c_str());
+  });
+  int good = 0;
+  for (int i = 0; i < 200; ++i) {
+    cuda::before_fork_of_nvtx();
+    const pid_t child = ::fork();
+    cuda::after_fork_of_nvtx();
+    if (child == 0) {
+      ::alarm(10);
+      ::_exit(register_text(nullptr, "text 1") == nullptr ? 1 : 9);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    good += WIFEXITED(status) && WEXITSTATUS(status) == 9;
+  }
+  is_over = true;
+  registering.join();
+  EXPECT_EQ(good, 200);
+}
+
 TEST_F(NvtxListenerTest, InstallsAsMuchAsThereIs) {
   g_nvtx.has_domains = false;
   EXPECT_TRUE(cuda::install_nvtx_listener(export_table_address(), kListener));
@@ -269,11 +324,13 @@ class NvtxObserverTest : public testing::Test {
     reset_nvtx();
     g_captured.clear();
     EXPECT_TRUE(NvtxObserver::install(observer(), export_table_address()));
-    observer().set_listening(true);
     observer().set_capture_range("", nullptr);
+    observer().begin_recording();
+    observer().set_listening(true);
+    losses().reset();
     handover().drain([](const std::byte*) {});
   }
-  ~NvtxObserverTest() override { observer().set_listening(false); }
+  ~NvtxObserverTest() override { observer().end_recording(); }
 
   static ThreadHandover& handover() { return one_handover().handover; }
   static StringTable& strings() {
@@ -281,7 +338,11 @@ class NvtxObserverTest : public testing::Test {
     return made;
   }
   static NvtxObserver& observer() {
-    static auto& made = *new NvtxObserver(strings(), handover());
+    static auto& made = *new NvtxObserver(strings(), handover(), losses());
+    return made;
+  }
+  static LossCounters& losses() {
+    static auto& made = *new LossCounters;
     return made;
   }
 
@@ -373,6 +434,64 @@ TEST_F(NvtxObserverTest, TellsWhenTheWantedRangeStartsAndEnds) {
   const nvtxRangeId_t range = core<StartText>(NVTX_CBID_CORE_RangeStartA)("wanted");
   core<End>(NVTX_CBID_CORE_RangeEnd)(range);
   EXPECT_THAT(g_captured, ElementsAre("start", "end", "start", "end"));
+  observer().set_capture_range("", nullptr);
+  core<PushText>(NVTX_CBID_CORE_RangePushA)("wanted");
+  core<Pop>(NVTX_CBID_CORE_RangePop)();
+  EXPECT_THAT(g_captured, SizeIs(4)) << "nothing special in the next recording";
+}
+
+TEST_F(NvtxObserverTest, TellsTheDepthOfARange) {
+  EXPECT_EQ(core<PushText>(NVTX_CBID_CORE_RangePushA)("outer"), 0);
+  EXPECT_EQ(core<PushText>(NVTX_CBID_CORE_RangePushA)("inner"), 1);
+  EXPECT_EQ(core<Pop>(NVTX_CBID_CORE_RangePop)(), 1);
+  EXPECT_EQ(core<Pop>(NVTX_CBID_CORE_RangePop)(), 0);
+  EXPECT_EQ(core<Pop>(NVTX_CBID_CORE_RangePop)(), 0) << "one more pop than pushes";
+  EXPECT_EQ(core<PushText>(NVTX_CBID_CORE_RangePushA)("again"), 0);
+}
+
+TEST_F(NvtxObserverTest, NotesNothingBetweenTwoRecordings) {
+  core<PushText>(NVTX_CBID_CORE_RangePushA)("open at the end");
+  observer().end_recording();
+  std::thread([] {
+    core<PushText>(NVTX_CBID_CORE_RangePushA)("between");
+    core<StartText>(NVTX_CBID_CORE_RangeStartA)("started between");
+    core<OfText>(NVTX_CBID_CORE_MarkA)("marked between");
+    EXPECT_EQ(handover().threads().size(), 1u) << "no ring for it";
+    core<Pop>(NVTX_CBID_CORE_RangePop)();
+  }).join();
+  const std::uint32_t newest = strings().intern("newest");
+  EXPECT_EQ(strings().intern("between"), newest + 1) << "it was not entered before";
+  observer().begin_recording();
+  observer().set_listening(true);
+  core<Pop>(NVTX_CBID_CORE_RangePop)();
+  EXPECT_THAT(ranges(), IsEmpty()) << "of the recording before";
+  EXPECT_EQ(core<PushText>(NVTX_CBID_CORE_RangePushA)("first"), 0);
+  core<Pop>(NVTX_CBID_CORE_RangePop)();
+  EXPECT_THAT(ranges(), SizeIs(1));
+}
+
+TEST_F(NvtxObserverTest, CountsNestedRangesThatItDoesNotNote) {
+  for (int depth = 0; depth < 70; ++depth) {
+    EXPECT_EQ(core<PushText>(NVTX_CBID_CORE_RangePushA)(std::to_string(depth).c_str()), depth);
+  }
+  EXPECT_EQ(losses().get(trace::Loss::kRangesTooMany), 6u);
+  for (int depth = 69; depth >= 0; --depth) EXPECT_EQ(core<Pop>(NVTX_CBID_CORE_RangePop)(), depth);
+  const auto found = ranges();
+  ASSERT_THAT(found, SizeIs(64));
+  EXPECT_EQ(found.front().name, strings().intern("63"));
+  EXPECT_EQ(found.back().name, strings().intern("0"));
+}
+
+TEST_F(NvtxObserverTest, CountsStartedRangesThatItDoesNotNote) {
+  const auto start = core<StartText>(NVTX_CBID_CORE_RangeStartA);
+  const nvtxRangeId_t first = start("never ends");
+  for (int i = 1; i < 65'536; ++i) start("never ends");
+  EXPECT_EQ(losses().get(trace::Loss::kRangesTooMany), 0u);
+  start("one too many");
+  EXPECT_EQ(losses().get(trace::Loss::kRangesTooMany), 1u);
+  core<End>(NVTX_CBID_CORE_RangeEnd)(first);
+  start("fits again");
+  EXPECT_EQ(losses().get(trace::Loss::kRangesTooMany), 1u);
 }
 
 }  // namespace

@@ -157,6 +157,11 @@ int fork_storm(Arguments arguments) {
   copying.emplace_back([&is_over] {
     for (std::uint64_t i = 0; !is_over.load(); ++i) nvtxMarkA(std::to_string(i).c_str());
   });
+  copying.emplace_back([&is_over] {
+    for (std::uint64_t i = 0; !is_over.load(); ++i) {
+      nvtxDomainRegisterStringA(nullptr, ("text " + std::to_string(i % 1000)).c_str());
+    }
+  });
   // Where this is what is to be recorded, each push and pop is a switch.
   copying.emplace_back([&is_over] {
     while (!is_over.load()) {
@@ -173,6 +178,7 @@ int fork_storm(Arguments arguments) {
         nvtxRangePushA(name);
         nvtxRangePop();
       }
+      nvtxDomainRegisterStringA(nullptr, "text of a child");
       std::exit(9);
     }
     good += status_of(child) == 9;

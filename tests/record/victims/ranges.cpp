@@ -1,7 +1,10 @@
 // Victims that mark ranges: NVTX as a program uses it, and the switches of the profiler API.
 #include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <string>
 #include <thread>
 
@@ -72,6 +75,58 @@ int steps(Arguments arguments) {
     nvtxRangePop();
   }
   std::printf("steps\n");
+  return 0;
+}
+
+namespace {
+
+void nested_ranges() {
+  nvtxRangePushA("outer");
+  nvtxRangePushA("inner");
+  nvtxRangePop();
+  nvtxRangePop();
+}
+
+// Memory that a thread gave back is given out again: what its ranges write there shows.
+void ranges_beside_new_memory() {
+  constexpr std::size_t kBlocks = 64;
+  unsigned char* blocks[kBlocks];
+  const auto bytes_of = [](std::size_t block) { return 16 * (1 + block % 16); };
+  for (std::size_t i = 0; i < kBlocks; ++i) {
+    blocks[i] = static_cast<unsigned char*>(std::malloc(bytes_of(i)));
+    std::memset(blocks[i], 7, bytes_of(i));
+  }
+  nested_ranges();
+  for (std::size_t i = 0; i < kBlocks; ++i) {
+    const bool is_whole = std::all_of(blocks[i], blocks[i] + bytes_of(i), [](unsigned char byte) { return byte == 7; });
+    if (!is_whole) std::_Exit(73);
+    std::free(blocks[i]);
+  }
+  std::printf("late\n");
+  std::fflush(stdout);
+}
+
+struct Late {
+  ~Late() { ranges_beside_new_memory(); }
+};
+
+}  // namespace
+
+int late_ranges(Arguments arguments) {
+  // With CUDA, where it is recorded from here on.
+  const Buffers buffers;
+  const std::string where = arguments[0];
+  for (int i = 0; i < 10; ++i) nested_ranges();
+  if (where == "static") static const Late late;
+  if (where == "exit") std::atexit(ranges_beside_new_memory);
+  if (where == "key") {
+    std::thread([] {
+      static pthread_key_t key;
+      pthread_key_create(&key, [](void*) { ranges_beside_new_memory(); });
+      for (int i = 0; i < 10; ++i) nested_ranges();
+      pthread_setspecific(key, &key);
+    }).join();
+  }
   return 0;
 }
 

@@ -22,6 +22,7 @@ int asked_memory(Arguments arguments);       // downloads; says how often the dr
 int grow(Arguments arguments);               // BYTES of memory, held for a third of a second
 int allocations(Arguments arguments);        // device and pinned memory in the ways that every_kind leaves out
 int ranges(Arguments arguments);             // NVTX ranges of each sort, an upload of 64 bytes inside
+int late_ranges(Arguments arguments);        // WHERE: ranges in a destructor that runs late: "static", "key", "exit"
 int steps(Arguments arguments);              // COUNT MS NTH SLOW_MS: ranges, of which every nth takes longer
 int numbered_ranges(Arguments arguments);    // 42 MB of names of ranges, then a kernel
 int profiler_range(Arguments arguments);     // uploads around and inside cudaProfilerStart and Stop, twice
@@ -43,9 +44,14 @@ int profiled_without_subscriber(Arguments arguments);  // PROFILER: twice, once 
 int profiled_and_torn_down(Arguments arguments);       // PROFILER: and then it ends CUPTI
 // LIBRARY PROFILER ORDER RUN...: [ and ] a recording, ( and ) a profile; a point 20 uploads of 101, 102, ... bytes
 int sessions_and_profiles(Arguments arguments);
-int keeps(Arguments arguments);              // LIBRARY REASON: has the recording kept
-int two_keep(Arguments arguments);           // two processes, one of which gets SIGUSR2
-int sessions(Arguments arguments);           // LIBRARY RUN_A RUN_B: starts and stops recording twice
+int keeps(Arguments arguments);     // LIBRARY REASON: has the recording kept
+int two_keep(Arguments arguments);  // two processes, one of which gets SIGUSR2
+int sessions(Arguments arguments);  // LIBRARY RUN_A RUN_B: starts and stops recording twice
+int managed_before(
+    Arguments arguments);  // LIBRARY RUN: managed memory of the time before the recording is copied in it
+// LIBRARY RUN THREADS NAMES: ranges of short threads, then so many new names; then a recording with ranges in it. Says
+// how much memory and time the first threads and the last took
+int ranges_before(Arguments arguments);
 int sessions_amid(Arguments arguments);      // LIBRARY RUN...: starts and stops recording while threads copy
 int hung_stop(Arguments arguments);          // LIBRARY RUN_A RUN_B FILE: stops while the disk hangs, and starts
 int ranges_after_stop(Arguments arguments);  // LIBRARY RUN: stops its recording, and makes ranges around another one

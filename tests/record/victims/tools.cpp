@@ -185,6 +185,18 @@ int sessions(Arguments arguments) {
   return 0;
 }
 
+int managed_before(Arguments arguments) {
+  const Recorder recorder(arguments[0]);
+  char error[256];
+  const Buffers buffers;
+  void* managed = nullptr;
+  MUST(cudaMallocManaged(&managed, kBufferBytes, cudaMemAttachGlobal));
+  if (recorder.begin(arguments[1], error, sizeof error) != 0) return 1;
+  MUST(cudaMemcpy(buffers.device, managed, 3010, cudaMemcpyHostToDevice));
+  MUST(cudaMemcpy(buffers.device, buffers.pageable.data(), 3011, cudaMemcpyHostToDevice));
+  return recorder.stop(error, sizeof error) == 0 ? 0 : 1;
+}
+
 // Of each range one end at least lies where nothing is recorded, but for "whole".
 int ranges_after_stop(Arguments arguments) {
   const Recorder recorder(arguments[0]);
@@ -204,6 +216,58 @@ int ranges_after_stop(Arguments arguments) {
   nvtxRangePop();
   nvtxRangePop();
   nvtxRangeEnd(started);
+  return recorder.stop(error, sizeof error) == 0 ? 0 : 1;
+}
+
+namespace {
+
+struct Cost {
+  std::int64_t resident_bytes;  // more than before
+  std::int64_t ns;              // of a thread
+};
+std::int64_t resident_bytes() {
+  long pages = 0;
+  std::FILE* const file = std::fopen("/proc/self/statm", "r");
+  if (std::fscanf(file, "%*d %ld", &pages) != 1) std::_Exit(71);
+  std::fclose(file);
+  return pages * sysconf(_SC_PAGESIZE);
+}
+Cost cost_of_threads(std::uint64_t count) {
+  const std::int64_t before = resident_bytes();
+  const auto start = std::chrono::steady_clock::now();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::thread([] {
+      nvtxRangePushA("request");
+      nvtxRangeEnd(nvtxRangeStartA("part"));
+      nvtxMarkA("done");
+      nvtxRangePop();
+    }).join();
+  }
+  const std::chrono::nanoseconds passed = std::chrono::steady_clock::now() - start;
+  return {resident_bytes() - before, passed.count() / static_cast<std::int64_t>(count)};
+}
+
+}  // namespace
+
+int ranges_before(Arguments arguments) {
+  const Recorder recorder(arguments[0]);
+  char error[256];
+  const Buffers buffers;
+  const std::uint64_t threads = number(arguments[2]);
+  cost_of_threads(threads / 10);
+  const Cost first = cost_of_threads(threads);
+  const Cost last = cost_of_threads(threads);
+  for (std::uint64_t i = 0; i < number(arguments[3]); ++i) {
+    nvtxRangePushA(("step " + std::to_string(i)).c_str());
+    nvtxRangePop();
+  }
+  std::printf("%ld %ld %ld\n", static_cast<long>(first.resident_bytes + last.resident_bytes),
+              static_cast<long>(first.ns), static_cast<long>(last.ns));
+  if (recorder.begin(arguments[1], error, sizeof error) != 0) return 1;
+  for (int i = 0; i < 50; ++i) {
+    nvtxRangePushA(("measured " + std::to_string(i)).c_str());
+    nvtxRangePop();
+  }
   return recorder.stop(error, sizeof error) == 0 ? 0 : 1;
 }
 

@@ -11,6 +11,7 @@
 #include "guard/process_rules.h"
 #include "guard/python_context.h"
 #include "guard/raised.h"
+#include "guard/this_thread.h"
 #include "guard/threads.h"
 #include "record/stacks/python_runtime.h"
 
@@ -23,10 +24,11 @@ const turnpike::TickRate kTickRate;  // since the library was loaded
 // Keeps a text for the caller.
 template <typename Make>
 const char* kept(Make make) noexcept {
-  thread_local std::string t_text;
   try {
-    t_text = make();
-    return t_text.c_str();
+    guard::Found* const found = guard::found_of(guard::this_thread());
+    if (found == nullptr) return "";
+    found->answer = make();
+    return found->answer.c_str();
   } catch (...) {
     return "";
   }

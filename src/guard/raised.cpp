@@ -3,6 +3,8 @@
 #include <deque>
 
 #include "guard/tables_mutex.h"
+#include "guard/this_thread.h"
+#include "guard/threads.h"
 
 namespace turnpike::guard {
 namespace {
@@ -24,13 +26,14 @@ std::deque<Raised>& all_raised() {
 
 const char* keep_raised(Event event, bool is_exact) {
   if (!is_exact && !event.crossing.is_over) event.text += " (it was called earlier, where no exception could leave)";
-  thread_local std::string t_text;
-  t_text = event.text;
+  Found* const found = found_of(this_thread());
+  if (found == nullptr) return nullptr;
+  found->raised = event.text;
   const std::lock_guard lock(tables_mutex());
   auto& all = all_raised();
   all.push_back({std::move(event), is_exact});
   if (all.size() > kKept) all.pop_front();
-  return t_text.c_str();
+  return found->raised.c_str();
 }
 
 std::string find_raised(std::string_view text) {

@@ -290,12 +290,15 @@ bool Reach::has_deferred() const noexcept {
          std::any_of(scopes.begin(), scopes.end(), [](const auto& scope) { return scope->has_deferred(); });
 }
 
+TURNPIKE_HOT Found* found_of(ThisThread& thread) {
+  if (thread.found == nullptr && !thread.is_ending) thread.found = make_found();
+  return thread.found;
+}
+
 TURNPIKE_HOT const Reach* reach_of_this_thread(ThisThread& thread) {
-  if (thread.found == nullptr) {
-    if (thread.is_ending) return nullptr;
-    thread.found = make_found();
-  }
-  Found& found = *thread.found;
+  Found* const own = found_of(thread);
+  if (own == nullptr) return nullptr;
+  Found& found = *own;
   // Read before the blocks are: what changes meanwhile is looked at again.
   const std::uint64_t generation = g_generation.load(std::memory_order_acquire);
   // For whom a thread of autograd works, and where that one is, changes without a word.

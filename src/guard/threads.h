@@ -37,13 +37,19 @@ struct Reach {
   bool has_deferred() const noexcept;
 };
 
-// What a thread found the last time.
+// What a thread found the last time. Everything of a thread that needs a destructor is here: destructors of the program
+// may run later and call a hook, which then sees ThisThread::is_ending.
 struct Found {
   std::uint64_t generation = 0;  // 0: nothing was found yet
   std::uint64_t contexts = 0;
   Reach reach;
   PlacesLately places;
+  std::string raised;  // the text of the exception that it threw last
+  std::string answer;  // the text that a door of the library returned last
 };
+
+// Makes it at the first call. nullptr: the thread is ending. Throws std::bad_alloc.
+Found* found_of(ThisThread& thread);
 
 // Whether a block was entered anywhere: the one thing that a call asks when nothing is guarded.
 bool is_anything_guarded() noexcept;

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <new>
 #include <string_view>
+#include <type_traits>
 
 #include "record/stacks/loaded_module.h"
 #include "record/stacks/mix.h"
@@ -33,6 +34,7 @@ struct ThreadBounds {
   std::uintptr_t low;
   std::uintptr_t high;
 };
+static_assert(std::is_trivially_destructible_v<ThreadBounds>);
 thread_local ThreadBounds t_bounds;
 
 // The last walks, by the depth of the stack that they began at: from one depth CUDA is called in a few ways. 32 KiB for
@@ -46,6 +48,7 @@ struct Memos {
   };
   std::array<Set, kSets> sets;
 };
+static_assert(std::is_trivially_destructible_v<Memos>);
 thread_local Memos t_memos;
 
 // glibc's variable. Found early, because callbacks do not enter the loader.

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include "record/stacks/loaded_module.h"
@@ -22,6 +23,7 @@ constexpr std::size_t kNumberSetsLog2 = 14;
 struct ThreadState {
   bool is_inside;
 };
+static_assert(std::is_trivially_destructible_v<ThreadState>);
 thread_local ThreadState t_state;
 
 class Inside {

@@ -50,7 +50,8 @@ TURNPIKE_EXPORT int InitializeInjection(void) {
   static std::atomic<bool> is_called{false};
   if (is_called.exchange(true)) return 1;
   try {
-    const Options options = turnpike::record::options_from_environment();
+    Options options = turnpike::record::options_from_environment();
+    options.is_from_the_start = true;
     std::string error;
     if (!begin(options, error) && !options.is_quiet) {
       std::fprintf(stderr, "turnpike: process %d %s\n", static_cast<int>(getpid()), error.c_str());

@@ -58,6 +58,8 @@ struct Options {
   std::uint32_t most_triggered = 3;  // runs that the trigger keeps
   KeepSignal keep_signal{};
   bool is_quiet = false;
+  // Begins inside the process's first call of CUDA: nothing was allocated before.
+  bool is_from_the_start = false;
   bool has_note = true;  // leave a file that says why this process could not be recorded
 };
 

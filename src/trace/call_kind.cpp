@@ -41,6 +41,8 @@ constexpr KindOfStart kStarts[] = {
     {"HostRegister", CallKind::kHostRegister},
     {"HostUnregister", CallKind::kHostUnregister},
     {"MemPrefetch", CallKind::kPrefetch},
+    {"MemDiscardAndPrefetch", CallKind::kPrefetch},
+    {"MemBatchDecompress", CallKind::kLaunch},  // work of the device, for which CUPTI has no record
     {"MemAllocHost", CallKind::kHostAlloc},
     {"MemHostAlloc", CallKind::kHostAlloc},
     {"MemAllocManaged", CallKind::kManagedAlloc},

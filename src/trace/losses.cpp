@@ -86,6 +86,9 @@ constexpr LossInfo kLosses[] = {
      "The program had more NVTX ranges open at once than are noted, and the rest is missing: the innermost of more than 64 "
      "nested pushes in a thread, or ranges that were started and never ended. Usually a pop or an end is missing in the "
      "program."},
+    {Loss::kFunctionsNotHeard, "functions_not_heard",
+     "The installed CUDA has functions that copy, wait, launch or allocate, and for which this version of Turnpike has no room: "
+     "calls of them have no line. Update Turnpike to one that knows the installed CUDA."},
     {Loss::kNotClosed, "not_closed",
      "The file has no end: the process was killed, or became another program by exec, when no `turnpike record` waited for "
      "it, and what came after the last write is missing. Let the program end by itself, or stop the recording before it ends."},

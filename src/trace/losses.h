@@ -34,6 +34,7 @@ enum class Loss : std::uint32_t {
   kSharedByMps = 23,         // what other programs did on the GPU, and what its link carried
   kMpsKernels = 24,          // kernels, whose tracing might hang a client of MPS in these versions
   kRangesTooMany = 25,       // NVTX ranges beyond what is noted of those that are open at once
+  kFunctionsNotHeard = 26,   // functions of CUDA whose ids lie beyond what the recorder has room for
   // Found by readers:
   kNotClosed = 100,           // the file has no end: the process was killed, or left by exec
   kDamagedBytes = 101,        // bytes that belong to no whole chunk

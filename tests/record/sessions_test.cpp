@@ -99,6 +99,16 @@ TEST(Sessions, VerifyContentWhereItIsAskedFor) {
   EXPECT_EQ(verified.contents[0].hashed_bytes, 5003u);
 }
 
+// Looking at it could make its pages move to the host.
+TEST(Sessions, LookAtNoManagedMemoryOfTheTimeBeforeThem) {
+  const ScratchFolder folder;
+  const VictimRun run({"managed_before", record_library(), folder.path() / "a.tpk"}, by_hand());
+  ASSERT_EQ(run.outcome().exit_code, 0) << run.outcome().out << run.outcome().err;
+  const Trace trace = only_trace(folder.path() / "a.tpk");
+  ASSERT_EQ(trace.contents.size(), 1u);
+  EXPECT_EQ(trace.contents[0].bytes, 3011u);
+}
+
 // What the device does for a call that nobody has heard is not of the recording.
 TEST(Sessions, AmidCopiesHaveACallForEachCopyAndACopyForEachCall) {
   const ScratchFolder folder;

@@ -18,7 +18,7 @@ TEST(Losses, AreAllThereInOrder) {
       Loss::kUnnamedLibrary,     Loss::kNoNativeFrames,      Loss::kEndedEarly,         Loss::kPythonUnknown,
       Loss::kMemoryUnreadable,   Loss::kStoppedAtSize,       Loss::kStoppedDiskLow,     Loss::kNamesFull,
       Loss::kNvtxNotHeard,       Loss::kOtherDeviceClock,    Loss::kSharedByMps,        Loss::kMpsKernels,
-      Loss::kRangesTooMany,   Loss::kNotClosed,          Loss::kDamagedBytes,
+      Loss::kRangesTooMany,      Loss::kFunctionsNotHeard,   Loss::kNotClosed,          Loss::kDamagedBytes,
       Loss::kUnknownChunk,       Loss::kUnknownRecord,       Loss::kUndefinedReference, Loss::kUnmatchedActivity,
       Loss::kCountMismatch,      Loss::kMissingActivity,     Loss::kUnreadableEvent,    Loss::kHiddenGraphCopies,
       Loss::kUnknownCopySize,    Loss::kMissingSegment,      Loss::kPathsFolded};

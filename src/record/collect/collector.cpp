@@ -96,6 +96,7 @@ bool Collector::start(const cuda::Cupti* cupti, Metadata metadata, std::string& 
   from_.status.restart();
   from_.strings.restart();
   from_.stacks.restart();
+  from_.handover.note_delivery();  // copies of a recording before are none of this one's
   if (!open_file(error)) return false;
   if (ring_.is_on()) metadata_[trace::kLastMetadata] = std::to_string(options_.last.count());
   write_metadata();
@@ -350,14 +351,14 @@ bool Collector::collect_threads() {
   return batch_.counts().calls != calls_before;
 }
 
-// torch.profiler, when it stops, leaves CUPTI without our kinds and with its own buffers. Without a wait nothing is
-// said: the GPU may be busy with something long.
+// torch.profiler, when it stops, leaves CUPTI without our kinds and with its own buffers. Nothing is said before the
+// program has waited for a copy: the GPU may be busy with something long.
 void Collector::listen_for_device(std::int64_t since_start_ns, bool has_activities) {
   constexpr std::int64_t kSilenceNs = 1'000'000'000;
-  if (has_activities) has_open_copies_ = has_done_copies_ = false;
-  if (!has_done_copies_) silent_since_ns_ = since_start_ns;
+  if (has_activities) from_.handover.note_delivery();
+  if (!from_.handover.has_untold_copy()) silent_since_ns_ = since_start_ns;
   if (since_start_ns - silent_since_ns_ < kSilenceNs) return;
-  has_open_copies_ = has_done_copies_ = false;
+  from_.handover.note_delivery();
   from_.losses.add(Loss::kOtherCuptiUser);
   if (on_silence_ != nullptr) on_silence_();
 }
@@ -365,8 +366,6 @@ void Collector::listen_for_device(std::int64_t since_start_ns, bool has_activiti
 void Collector::note_call(const std::byte* slot) {
   trace::CallRecord call;
   std::memcpy(&call, slot, sizeof(call));
-  if (call.result == 0 && call.is_captured == 0 && call.kind == trace::CallKind::kCopy) has_open_copies_ = true;
-  if (call.result == 0 && call.kind == trace::CallKind::kSynchronize && has_open_copies_) has_done_copies_ = true;
   sampler_.note_call(call.thread, call.end_ns);
   work_.note_call(call.correlation);
   host_nodes_.note(call);

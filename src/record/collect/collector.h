@@ -203,9 +203,6 @@ class Collector {
   SelfTime first_self_time_;
   std::int64_t last_flush_ns_ = 0;
   std::int64_t last_call_ns_;
-  // Copies were called since the last record of the device; then a call waited for them.
-  bool has_open_copies_ = false;
-  bool has_done_copies_ = false;
   std::int64_t silent_since_ns_ = 0;
   std::int64_t last_clock_ns_ = 0;
   std::uint64_t last_loss_total_ = 0;

@@ -41,6 +41,7 @@ ThreadBuffer* ThreadBuffers::mine(bool& is_new) noexcept {
   buffer->open_correlation.store(0, std::memory_order_relaxed);
   buffer->pending_downloads.clear();
   buffer->stream_ids.clear();
+  buffer->last_copy = {};
   pthread_once(&g_leave_key_once, make_leave_key);
   if (g_has_leave_key) pthread_setspecific(g_leave_key, buffer);
   t_buffer = buffer;

@@ -59,6 +59,14 @@ class PendingDownloads {
   std::array<PendingDownload, 16> downloads_;
 };
 
+// The last copy of a thread, until the thread has waited for it.
+struct LastCopy {
+  void* stream = nullptr;
+  std::uint32_t context = 0;
+  std::uint32_t deliveries = 0;  // ThreadHandover::deliveries() before its call
+  bool is_under_way = false;
+};
+
 // One producer (its thread), one consumer (the collector). Lives in its own pages, which are touched as they are used.
 class ThreadBuffer {
  public:
@@ -117,6 +125,9 @@ class ThreadBuffer {
   bool has_waited_in_vain = false;
   // Producer's own: what it will look at when they have arrived, and where it puts what it looks at.
   PendingDownloads pending_downloads;
+  // Producer's own.
+  LastCopy last_copy;
+  std::uint32_t deliveries_before_copy = 0;  // of the call of a copy that is under way
   // Producer's own: what CUPTI calls the streams that it waited for lately.
   StreamIds stream_ids;
   // Producer's own: which host memory of its copies is page-locked.

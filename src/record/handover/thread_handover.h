@@ -20,6 +20,14 @@ class ThreadHandover {
 
   // The calling thread's ring; announces the thread by its name when it is new. nullptr: no memory (counted).
   ThreadBuffer* mine() noexcept;
+  // Collector: CUPTI delivered records of the device. The count of such deliveries begins with 1.
+  void note_delivery() noexcept { deliveries_.fetch_add(1, std::memory_order_relaxed); }
+  std::uint32_t deliveries() const noexcept { return deliveries_.load(std::memory_order_relaxed); }
+  // A copy is done that was called after that many deliveries.
+  void note_done_copy(std::uint32_t deliveries) noexcept { done_copy_.store(deliveries, std::memory_order_relaxed); }
+  // Whether a copy is done and nothing was delivered since its call.
+  bool has_untold_copy() const noexcept { return done_copy_.load(std::memory_order_relaxed) == deliveries(); }
+
   // Hands a record over, to that recording or not at all. When the ring is full it wakes the collector and
   // waits a moment; then the record is lost and counted.
   void push(ThreadBuffer& buffer, std::uint32_t recording, const void* record, std::size_t size) noexcept;
@@ -62,6 +70,8 @@ class ThreadHandover {
  private:
   LossCounters& losses_;
   ThreadBuffers buffers_;
+  std::atomic<std::uint32_t> deliveries_{1};
+  std::atomic<std::uint32_t> done_copy_{0};
   WakeFlag woken_;
 };
 

@@ -115,10 +115,15 @@ bool ApiObserver::subscribe(const cuda::Cupti& cupti, const Options& options, st
 std::uint32_t ApiObserver::enable_calls(CallbackDomain domain) {
   std::uint32_t failures = 0;
   std::uint32_t names = 0;
-  for (std::uint32_t id = 1; id < kCallbacks; ++id) {
+  // Functions beyond the table, which only a later CUDA has, are not heard. They are counted.
+  for (std::uint32_t id = 1; id < 2 * kCallbacks; ++id) {
     const char* name = nullptr;
     if (cupti_->get_callback_name(domain, id, &name) != cuda::kCuptiSuccess || name == nullptr) continue;
     ++names;
+    if (id >= kCallbacks) {
+      if (is_observed(cuda::recorded_kind(domain, name), detail_)) losses_.add(Loss::kFunctionsNotHeard);
+      continue;
+    }
     Function function{.kind = cuda::recorded_kind(domain, name), .profiler_switch = cuda::profiler_switch_of(name)};
     const bool is_recorded = is_observed(function.kind, detail_);
     if (!is_recorded) function.kind = CallKind::kOther;
@@ -198,6 +203,7 @@ void ApiObserver::on_api(CallbackDomain domain, std::uint32_t id, const cuda::Ap
     const bool is_nested = buffer->open_correlation.load(std::memory_order_relaxed) == call.correlation;
     buffer->open_correlation.store(call.correlation, std::memory_order_relaxed);
     if (!is_nested) buffer->has_made_graph_node = false;
+    if (!is_nested && function.kind == CallKind::kCopy) buffer->deliveries_before_copy = handover_.deliveries();
     if (function.kind == CallKind::kManagedAlloc) watch_managed_memory();
     *call.slot = is_nested ? 0 : static_cast<std::uint64_t>(realtime_ns());
   } else if (is_listening_.load(std::memory_order_acquire)) {
@@ -231,7 +237,7 @@ void ApiObserver::on_exit(ThreadBuffer& buffer, std::uint32_t recording, Callbac
   record.device = device_of(call.context, call.context_id);
   record.stream = trace::kUnknownId;
   cuda::CallArguments arguments;
-  cuda::read_arguments(domain, id, call.parameters, arguments);
+  cuda::read_arguments(domain, id, call.parameters, record.result == 0, arguments);
   record.bytes = arguments.bytes;
   record.dst = arguments.dst;
   record.src = arguments.src;
@@ -263,7 +269,7 @@ void ApiObserver::note_host_memory(const Function& function) noexcept {
     case CallKind::kManagedAlloc:
       return content_.note_host_memory_changed();
     case CallKind::kDeviceFree:  // managed memory is freed like that of a device
-      if (content_.has_managed_memory()) content_.note_host_memory_changed();
+      if (content_.may_have_managed_memory()) content_.note_host_memory_changed();
       return;
     case CallKind::kDeviceAlloc:
       if (function.may_be_hosts) content_.note_unheard_host_memory();
@@ -277,8 +283,26 @@ void ApiObserver::look_at_content(ThreadBuffer& buffer, const Function& function
                                   const trace::CallRecord& record) noexcept {
   void* stream = arguments.stream;
   if (stream == nullptr && function.is_per_thread) stream = cuda::kPerThreadStream;
-  if (function.kind == CallKind::kCopy) content_.on_copy(buffer, arguments, record, stream);
-  if (function.kind == CallKind::kSynchronize) content_.on_synchronize(buffer, arguments, record, stream);
+  if (function.kind == CallKind::kCopy) {
+    content_.on_copy(buffer, arguments, record, stream);
+    const bool has_bytes = arguments.bytes != 0 && arguments.bytes != trace::kUnknownSize;
+    buffer.last_copy = {stream, record.context, buffer.deliveries_before_copy, has_bytes};
+  }
+  if (function.kind == CallKind::kSynchronize) {
+    content_.on_synchronize(buffer, arguments, record, stream);
+    note_done_copy(buffer, arguments, record, stream);
+  }
+}
+
+// A thread that waits for the stream or the context of its last copy proves that the copy is done. Then CUPTI must have
+// a record of it, unless the copy had no bytes. A wait for an event proves nothing: the event may lie before the copy.
+void ApiObserver::note_done_copy(ThreadBuffer& buffer, const cuda::CallArguments& arguments,
+                                 const trace::CallRecord& wait, void* stream) noexcept {
+  LastCopy& last = buffer.last_copy;
+  if (!last.is_under_way || arguments.object != 0 || last.context != wait.context) return;
+  if (arguments.has_stream && last.stream != stream) return;
+  last.is_under_way = false;
+  handover_.note_done_copy(last.deliveries);
 }
 
 void ApiObserver::on_graph_node(std::uint32_t id, const cuda::ResourceCallback& resource) noexcept {

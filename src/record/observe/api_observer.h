@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cuda/api_calls.h"
+#include "cuda/call_arguments.h"
 #include "cuda/cupti.h"
 #include "record/observe/content_observer.h"
 #include "record/options.h"
@@ -34,6 +35,7 @@ class ApiObserver {
   // Callbacks come on the program's threads while this is on, and return at once while it is off.
   void set_listening(bool is_listening) noexcept {
     if (is_listening) content_.note_host_memory_changed();  // by calls that were not heard
+    if (!is_listening) content_.note_unheard_calls();
     is_listening_.store(is_listening, std::memory_order_relaxed);
   }
 
@@ -45,7 +47,7 @@ class ApiObserver {
 
  private:
   static constexpr std::size_t kDomains = 2;       // driver, runtime
-  static constexpr std::size_t kCallbacks = 1024;  // CUDA 13 has some 800 in the driver's domain
+  static constexpr std::size_t kCallbacks = 2048;  // CUDA 13 has some 800 in the driver's domain
 
   static std::size_t index_of(cuda::CallbackDomain domain) noexcept {
     return domain == cuda::CallbackDomain::kDriverApi ? 0 : 1;
@@ -71,6 +73,8 @@ class ApiObserver {
   void on_exit(ThreadBuffer& buffer, std::uint32_t recording, cuda::CallbackDomain domain, std::uint32_t id,
                const cuda::ApiCallback& call) noexcept;
   void note_host_memory(const Function& function) noexcept;
+  void note_done_copy(ThreadBuffer& buffer, const cuda::CallArguments& arguments, const trace::CallRecord& wait,
+                      void* stream) noexcept;
   void look_at_content(ThreadBuffer& buffer, const Function& function, const cuda::CallArguments& arguments,
                        const trace::CallRecord& record) noexcept;
   void on_graph_node(std::uint32_t id, const cuda::ResourceCallback& resource) noexcept;

@@ -1,7 +1,7 @@
 // Who else in the process hears of the calls that are recorded: the guard, of what it cannot stop.
 #pragma once
 
-#include "cuda/api_calls.h"
+#include "cuda/call_arguments.h"
 #include "record/session.h"
 #include "trace/format.h"
 

@@ -26,6 +26,7 @@ bool overlap(const PendingDownload& download, std::uint64_t address, std::uint64
 
 void ContentObserver::configure(const Options& options) {
   is_verifying_.store(options.is_content_verified, std::memory_order_relaxed);
+  may_have_managed_memory_.store(!options.is_from_the_start, std::memory_order_relaxed);
   note_host_memory_changed();  // while nobody listened
   const auto driver = cuda::find_loaded_driver();
   if (driver) pointer_attribute_.store(driver->pointer_get_attribute, std::memory_order_release);
@@ -41,7 +42,10 @@ void ContentObserver::on_copy(ThreadBuffer& buffer, const cuda::CallArguments& a
   PendingDownloads& pending = buffer.pending_downloads;
   const bool is_under_way = pending.drop_if([&](const auto& download) { return overlap(download, address, bytes); });
   if (bytes < kMinBytes || (is_upload && is_under_way)) return;
-  if (has_managed_memory_.load(std::memory_order_relaxed) && memory_at(buffer, address) == HostMemory::kManaged) return;
+  if (may_have_managed_memory()) {
+    const HostMemory memory = memory_at(buffer, address);
+    if (memory == HostMemory::kManaged || memory == HostMemory::kUnknown) return;
+  }
   if (is_upload) return note(buffer, call.correlation, address, bytes, ContentSide::kSource);
   const bool is_async = arguments.has_stream;
   // By CUDA's rules a download into pageable memory is over when the call returns, Async or not.

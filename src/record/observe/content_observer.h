@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "cuda/api_calls.h"
+#include "cuda/call_arguments.h"
 #include "record/handover/host_memory.h"
 #include "record/options.h"
 #include "trace/format.h"
@@ -17,7 +17,8 @@ class ThreadHandover;
 // Unknown content is no record and no loss. It is unknown for copies
 // - of less than 64 bytes, of rows with gaps, batched, captured in a graph, or of a direction that the call leaves
 // open;
-// - from or to managed memory: looking at it could make it move;
+// - from or to managed memory, which could move if the recorder read it, and memory that the driver gives no answer
+// for;
 // - down into page-locked memory, when no synchronisation of its stream or context follows on the same thread, or the
 //   thread uses the memory in another copy before.
 class ContentObserver {
@@ -34,8 +35,13 @@ class ContentObserver {
   void on_synchronize(ThreadBuffer& buffer, const cuda::CallArguments& arguments, const trace::CallRecord& call,
                       void* stream) noexcept;
   bool has_managed_memory() const noexcept { return has_managed_memory_.load(std::memory_order_relaxed); }
-  // Some memory is managed: from now on each address is asked about.
-  void note_managed_memory() noexcept { has_managed_memory_.store(true, std::memory_order_relaxed); }
+  bool may_have_managed_memory() const noexcept { return may_have_managed_memory_.load(std::memory_order_relaxed); }
+  void note_managed_memory() noexcept {
+    has_managed_memory_.store(true, std::memory_order_relaxed);
+    note_unheard_calls();
+  }
+  // A call that was not heard may have allocated managed memory: the driver is asked about each address from now on.
+  void note_unheard_calls() noexcept { may_have_managed_memory_.store(true, std::memory_order_relaxed); }
   // At the exit of a call that makes host memory page-locked or managed, or takes it back.
   void note_host_memory_changed() noexcept { memory_age_.fetch_add(1, std::memory_order_release); }
   // Host memory may become page-locked by calls that are not heard (cuMemMap): nothing that the driver says is kept.
@@ -51,6 +57,7 @@ class ContentObserver {
   ThreadHandover& handover_;
   std::atomic<bool> is_verifying_{false};
   std::atomic<bool> has_managed_memory_{false};
+  std::atomic<bool> may_have_managed_memory_{true};
   std::atomic<PointerAttribute> pointer_attribute_{nullptr};
   // Of HostMemoryMemo.
   std::atomic<std::uint32_t> memory_age_{0};

@@ -401,7 +401,7 @@ TEST_F(ApiObserverTest, TellsWhereNodesOfGraphsWereMade) {
 }
 
 TEST_F(ApiObserverTest, HashesTheHostMemoryOfCopiesThatSucceeded) {
-  ASSERT_TRUE(subscribe());
+  ASSERT_TRUE(subscribe({.is_from_the_start = true}));
   observer_->set_listening(true);
   std::vector<unsigned char> memory(200, 5);
   const auto copy = [&](std::size_t bytes, std::int32_t result, cudaMemcpyKind kind, std::uint32_t correlation) {
@@ -423,6 +423,78 @@ TEST_F(ApiObserverTest, HashesTheHostMemoryOfCopiesThatSucceeded) {
   EXPECT_EQ(contents[1].correlation, 5u);
   EXPECT_EQ(contents[1].bytes, 200u);
   EXPECT_NE(contents[1].hash, contents[0].hash);
+  // A call that was not heard may have allocated managed memory, and there is no driver to ask.
+  observer_->set_listening(false);
+  observer_->set_listening(true);
+  copy(64, 0, cudaMemcpyHostToDevice, 6);
+  EXPECT_THAT(drain<trace::ContentRecord>(trace::RecordKind::kContent), IsEmpty());
+}
+
+// Of which copies the device must have told.
+class UntoldCopies : public ApiObserverTest {
+ protected:
+  UntoldCopies() {
+    EXPECT_TRUE(subscribe());
+    observer_->set_listening(true);
+    handover_->note_delivery();
+  }
+  void copy(std::size_t bytes, std::uint64_t stream, std::int32_t result = 0) {
+    const cudaMemcpyAsync_v3020_params call = {pointer(11), pointer(12), bytes, cudaMemcpyDeviceToDevice,
+                                               static_cast<cudaStream_t>(pointer(stream))};
+    make({.id = kCopy, .correlation = ++next_correlation_, .parameters = &call, .result = result});
+  }
+  void wait_for(std::uint64_t stream, std::uint32_t context = 9, std::int32_t result = 0) {
+    const cudaStreamSynchronize_v3020_params call = {static_cast<cudaStream_t>(pointer(stream))};
+    make({.id = kSync,
+          .correlation = ++next_correlation_,
+          .parameters = &call,
+          .result = result,
+          .context_id = context});
+  }
+};
+
+TEST_F(UntoldCopies, AreThoseOfTheStreamThatWasWaitedFor) {
+  copy(13, 14);
+  EXPECT_FALSE(handover_->has_untold_copy()) << "it may wait for a long kernel";
+  wait_for(15);
+  EXPECT_FALSE(handover_->has_untold_copy()) << "another stream";
+  wait_for(14, 10);
+  EXPECT_FALSE(handover_->has_untold_copy()) << "another context";
+  wait_for(14, 9, 7);
+  EXPECT_FALSE(handover_->has_untold_copy()) << "a wait that failed";
+  wait_for(14);
+  EXPECT_TRUE(handover_->has_untold_copy());
+  handover_->note_delivery();
+  EXPECT_FALSE(handover_->has_untold_copy());
+  wait_for(14);
+  EXPECT_FALSE(handover_->has_untold_copy()) << "it was waited for already";
+}
+
+TEST_F(UntoldCopies, HaveBytesAndSucceeded) {
+  copy(0, 14);
+  wait_for(14);
+  EXPECT_FALSE(handover_->has_untold_copy()) << "the device does nothing for it";
+  copy(13, 14, 7);
+  wait_for(14);
+  EXPECT_FALSE(handover_->has_untold_copy()) << "it failed";
+  copy(13, 14);
+  handover_->note_delivery();
+  copy(13, 14, 7);
+  wait_for(14);
+  EXPECT_FALSE(handover_->has_untold_copy()) << "the one before was delivered";
+}
+
+TEST_F(UntoldCopies, WereCalledSinceTheDeviceToldLast) {
+  copy(13, 14);
+  handover_->note_delivery();
+  wait_for(14);
+  EXPECT_FALSE(handover_->has_untold_copy());
+}
+
+TEST_F(ApiObserverTest, CountsFunctionsThatItHasNoRoomFor) {
+  g_cupti.has_later_names = true;
+  ASSERT_TRUE(subscribe());
+  EXPECT_EQ(lost(Loss::kFunctionsNotHeard), 1u);
 }
 
 }  // namespace

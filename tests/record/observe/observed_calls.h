@@ -47,6 +47,7 @@ struct FakeCupti {
   cuda::CuptiResult subscribed = cuda::kCuptiSuccess;
   cuda::CuptiResult enabled = cuda::kCuptiSuccess;
   bool has_names = true;
+  bool has_later_names = false;  // of functions that only a later CUDA has: one that copies, one that does not
   cuda::CallbackFunction callback = nullptr;
   void* user = nullptr;
   std::set<std::pair<CallbackDomain, std::uint32_t>> listened;
@@ -92,6 +93,10 @@ inline cuda::Cupti fake_cupti() {
     return g_cupti.enabled;
   };
   cupti.get_callback_name = [](CallbackDomain domain, std::uint32_t id, const char** name) -> cuda::CuptiResult {
+    if (g_cupti.has_later_names && domain == CallbackDomain::kDriverApi && (id == 2048 || id == 2100)) {
+      *name = id == 2048 ? "cuMemcpyOfLaterAsync" : "cuCtxOfLater";
+      return cuda::kCuptiSuccess;
+    }
     const auto found = kNames.find({domain, id});
     if (found == kNames.end() || !g_cupti.has_names) return 1;
     *name = found->second;

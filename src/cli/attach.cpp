@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/shown_text.h"
 #include "base/text.h"
 #include "cli/attach_load.h"
 #include "cli/commands.h"
@@ -159,7 +160,7 @@ bool wait_for_pitch(std::chrono::seconds pitch, Interruption& interruption) {
 std::string listed(const std::vector<pid_t>& processes) {
   std::string text;
   for (const pid_t process : processes) {
-    text += "\n  " + std::to_string(process) + "  " + joined(command_of(process), " ");
+    text += "\n  " + std::to_string(process) + "  " + shown(joined(command_of(process), " "));
   }
   return text;
 }
@@ -329,7 +330,7 @@ void say_where_it_is(const std::vector<Attached>& all, const RunDirectory& direc
     say(kAttach, "process " + std::to_string(one.connection.process()) +
                      " sees other files than you do (a container?): "
                      "its recording is " +
-                     one.file + " there");
+                     shown(one.file) + " there");
   }
 }
 

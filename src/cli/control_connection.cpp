@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/shown_text.h"
 #include "cli/dormant_process.h"
 
 namespace turnpike::cli {
@@ -81,7 +82,7 @@ Result<record::ControlMessage> ControlConnection::await(const std::string& word,
       const std::string* to = (*message)->find("to");
       const std::string* error = (*message)->find("error");
       if (to != nullptr && *to != word) continue;
-      if (error != nullptr) return Error{named(process_) + ": " + *error};
+      if (error != nullptr) return Error{named(process_) + ": " + shown(*error)};
       return std::move(**message);
     }
     if (!is_open_) return Error{named(process_) + " has ended"};

@@ -24,7 +24,7 @@
 namespace turnpike::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 // Further ones wait in the kernel until one of these is over.
@@ -54,15 +54,15 @@ constexpr const char* kWhyForbidden =
     "403 Forbidden\n\nThis page is served to this machine alone, at localhost, 127.0.0.1 or [::1] and any port (so `ssh -L`\n"
     "works). The request names another host, as one that a website sends would. Open the address that was printed.\n";
 
-int milliseconds_until(Clock::time_point until) {
-  const auto left = std::chrono::ceil<milliseconds>(until - Clock::now()).count();
+int milliseconds_until(SteadyClock::time_point until) {
+  const auto left = std::chrono::ceil<milliseconds>(until - SteadyClock::now()).count();
   return static_cast<int>(std::max<std::int64_t>(left, 0));
 }
 
 }  // namespace
 
 struct PageServer::Connection {
-  explicit Connection(int of_file) : file(of_file), until(Clock::now() + kRequestPatience) {}
+  explicit Connection(int of_file) : file(of_file), until(SteadyClock::now() + kRequestPatience) {}
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
   ~Connection() {
@@ -83,7 +83,7 @@ struct PageServer::Connection {
     body = std::move(of_body);
     is_answered = true;
     const std::size_t size = head.size() + (body ? body->size() : 0);
-    until = Clock::now() + kRequestPatience + std::chrono::seconds(size / kLeastBytesPerSecond);
+    until = SteadyClock::now() + kRequestPatience + std::chrono::seconds(size / kLeastBytesPerSecond);
   }
 
   // Sends as many bytes as the kernel takes now. False: all is sent, or the client is gone.
@@ -100,7 +100,7 @@ struct PageServer::Connection {
   }
 
   int file;
-  Clock::time_point until;
+  SteadyClock::time_point until;
   std::string received{};
   bool is_answered = false;
   std::string head{};
@@ -164,7 +164,7 @@ std::string PageServer::address() const {
 }
 
 bool PageServer::go_on(Connection& connection, const std::function<Page()>& page) const {
-  if (Clock::now() >= connection.until) return false;
+  if (SteadyClock::now() >= connection.until) return false;
   if (!connection.is_answered) {
     if (!connection.receive()) return false;
     if (!is_whole_request(connection.received)) return connection.received.size() < kMaxRequestBytes;
@@ -190,7 +190,7 @@ void PageServer::serve(const std::function<Page()>& page) {
   while (true) {
     std::vector<pollfd> waiting{{wake_read_, POLLIN, 0},
                                 {connections.size() < kMostConnections ? socket_ : -1, POLLIN, 0}};
-    auto first = Clock::time_point::max();
+    auto first = SteadyClock::time_point::max();
     for (const Connection& connection : connections) {
       waiting.push_back({connection.file, static_cast<short>(connection.is_answered ? POLLOUT : POLLIN), 0});
       first = std::min(first, connection.until);

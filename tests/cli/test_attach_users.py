@@ -200,6 +200,29 @@ def test_a_name_that_a_terminal_would_obey_is_not_shown_or_used(theirs, attach, 
     assert end(server) == (5, b"served\n", b"")
 
 
+# Answers at the socket of a dormant program, which it is not.
+LIAR = """
+import os, socket, threading
+server = socket.socket(socket.AF_UNIX)
+def lie():
+    while True:
+        client, _ = server.accept()
+        client.recv(65536)
+        client.sendall(b"turnpike/1 error\\nto=start\\nerror=\\x1b]0;mine\\x07" + b"A" * 60000 + b"\\n\\n")
+"""
+
+
+def test_what_a_program_answers_is_shown_cleaned_and_cut(theirs, attach, folder):
+    listens = f"""server.bind("\\0turnpike.{NOBODY}." + str(os.getpid())); server.listen()
+threading.Thread(target=lie, daemon=True).start()"""
+    server = theirs(sys.executable, "-c", LIAR + become(SERVER, f"{BECOME}\n{listens}"))
+    code, out, err = attach_as_root(attach, folder, server.pid, "-o", "run.tpk")
+    assert code == 3 and "bytes in all" in err and len(err) < 3000
+    assert not [letter for letter in out + err if ord(letter) < 32 and letter != "\n"]
+    assert not (folder / "run.tpk").exists()
+    assert end(server) == (5, b"served\n", b"")
+
+
 ASK = """
 import socket, sys
 connection = socket.socket(socket.AF_UNIX)

@@ -110,9 +110,11 @@ if not TYPE_CHECKING:  # they would believe that every name exists
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        value = getattr(import_module(f"{__name__}.{module}"), name)
-        globals()[name] = value  # from now on Python finds it without this function
-        return value
+        found = import_module(f"{__name__}.{module}")
+        # From now on Python finds all of these without this function. What a program has put in place of one stays.
+        for one in _NAMES_OF_MODULES[module]:
+            globals().setdefault(one, getattr(found, one))
+        return globals()[name]
 
     def __dir__():
         return sorted({*globals(), *_MODULE_OF_NAME})

@@ -291,7 +291,7 @@ def test_versions_that_are_not_known_are_none(monkeypatch):
     assert known.pop("python").count(".") == 2
     assert known.pop("kernel") == result.platform.release()
     assert known == {
-        "turnpike": "of turnpike",
+        "turnpike": "of turnpike-gpu",
         "torch": None,
         "driver": "595.71",
         "cuda_runtime": "of nvidia-cuda-runtime",

@@ -61,11 +61,13 @@ def test_every_public_name_is_there_and_listed():
         getattr(tp, name)
 
 
-def test_a_name_is_looked_up_once():
-    assert (
-        in_fresh_process("import turnpike as tp; tp.stop; print('stop' in vars(tp), 'to' in vars(tp))")
-        == "True False\n"
-    )
+def test_the_names_of_a_module_are_looked_up_once():
+    program = "import turnpike as tp; tp.start; print(*(name in vars(tp) for name in ('start', 'stop', 'to')))"
+    assert in_fresh_process(program) == "True True False\n"
+
+
+def test_what_a_program_puts_in_place_of_a_name_stays():
+    assert in_fresh_process("import turnpike as tp; tp.stop = 7; tp.start; print(tp.stop)") == "7\n"
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error():

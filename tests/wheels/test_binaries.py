@@ -20,6 +20,7 @@ def package(wheel, tmp_path_factory):
 
 
 BINARIES = {
+    "command": "../turnpike_gpu-*.data/scripts/turnpike",
     "executable": "_native/turnpike",
     "recorder": "_native/libturnpike_record.so",
     "guard": "_native/libturnpike_guard.so",

@@ -92,6 +92,7 @@ Slots::Slots(Choice is_wanted, std::span<const Hook> hooks) noexcept
 
 std::size_t Slots::take(Loader loader) {
   last_.store(nullptr, std::memory_order_relaxed);
+  may_follow_ = true;
   walk_and_take();
   if (loader == Loader::kMayEnter && is_unfinished_) wait_for_loader();
   if (loader == Loader::kMayEnter) ask_loader();
@@ -325,6 +326,7 @@ TURNPIKE_HOT bool Slots::is_stale() const noexcept {
 }
 
 void Slots::follow() noexcept {
+  may_follow_ = false;
   if (last_path_[0] == '\0' || last_.load(std::memory_order_relaxed) != nullptr) return;
   void* handle = dlopen(last_path_, RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) return;

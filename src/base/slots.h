@@ -66,6 +66,8 @@ class Slots {
   // Makes is_stale() cheap until the next take(): the loader adds modules behind the last one of its list. That one
   // stays loaded. One thread at a time. It enters the loader.
   void follow() noexcept;
+  // Whether follow() was not called since the last take(). Not while another thread is inside of either.
+  bool may_follow() const noexcept { return may_follow_; }
 
   // Lets the modules that are still loaded call the functions themselves again. A call that is inside of a hook ends
   // there.
@@ -119,6 +121,7 @@ class Slots {
   std::vector<Use> uses_;  // by hook
   std::size_t taken_ = 0;
   bool is_unfinished_ = false;
+  bool may_follow_ = true;
   int unfinished_tries_ = 0;
   unsigned long long unloads_ = 0;                    // at the last walk
   std::optional<unsigned long long> waited_unloads_;  // when this thread had waited for the loader

@@ -66,7 +66,10 @@ Slots& slots() {
 std::size_t take_if_stale() noexcept {
   if (g_is_final) return g_count;
   try {
-    if (!slots().is_stale()) return g_count;
+    if (!slots().is_stale()) {
+      if (slots().may_follow()) slots().follow();  // a hook has taken some
+      return g_count;
+    }
     g_count = slots().take(Slots::Loader::kMayEnter);
     slots().follow();
     if (!bind_runtime()) {
@@ -110,7 +113,8 @@ std::size_t take_slots() noexcept {
 
 bool are_slots_fresh() noexcept {
   const std::unique_lock lock(g_slots_mutex, std::try_to_lock);
-  return lock.owns_lock() && g_count != 0 && (g_is_final || !slots().is_stale());
+  if (!lock.owns_lock() || g_count == 0) return false;
+  return g_is_final || (!slots().is_stale() && !slots().may_follow());
 }
 
 void restore_slots() noexcept {

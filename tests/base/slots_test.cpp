@@ -79,6 +79,22 @@ void repeat_for(std::chrono::duration<double> time, Do act) {
   while (std::chrono::steady_clock::now() < end) act();
 }
 
+TEST(Slots, AreFollowed) {
+  const Library library(CALLER_NOW);
+  Slots slots(is_caller, kAnswer);
+  EXPECT_TRUE(slots.may_follow());
+  slots.take(Slots::Loader::kAvoid);
+  EXPECT_TRUE(slots.may_follow());
+  slots.follow();
+  EXPECT_FALSE(slots.may_follow());
+  EXPECT_FALSE(slots.is_stale());
+  const Library late(CALLER_OTHER);
+  EXPECT_TRUE(slots.is_stale());
+  slots.take(Slots::Loader::kAvoid);
+  EXPECT_TRUE(slots.may_follow());
+  slots.restore();
+}
+
 TEST(Slots, AreTakenOfLibrariesThatComeLater) {
   Slots slots(is_caller, kAnswer);
   slots.take(Slots::Loader::kAvoid);

@@ -59,7 +59,7 @@ constexpr RuntimeCall allocation_call(std::size_t bytes = 0) {
   return {.kind = Kind::kAlloc, .bytes = bytes};
 }
 
-// The functions below have the parameters of the runtime's functions; in_stream adds a stream to them.
+// The functions below have the parameters of the runtime's functions; kInStream adds a stream to them.
 template <auto kRead>
 struct InStream;
 template <typename... Parameters, RuntimeCall (*kRead)(Parameters...)>
@@ -72,7 +72,7 @@ struct InStream<kRead> {
   }
 };
 template <auto kRead>
-inline constexpr auto in_stream = &InStream<kRead>::read;
+inline constexpr auto kInStream = &InStream<kRead>::read;
 
 using Size = std::size_t;
 

@@ -36,7 +36,7 @@ TEST(RuntimeCall, InAStreamItDoesNotWait) {
   const RuntimeCall waits = read_copy(g_gpu, g_host, 8, cudaMemcpyHostToDevice);
   EXPECT_EQ(waits.waits, Waits::kForItsEnd);
   EXPECT_EQ(waits.stream, nullptr);
-  const RuntimeCall goes_on = in_stream<read_copy>(g_gpu, g_host, 8, cudaMemcpyHostToDevice, &stream);
+  const RuntimeCall goes_on = kInStream<read_copy>(g_gpu, g_host, 8, cudaMemcpyHostToDevice, &stream);
   EXPECT_EQ(goes_on.waits, Waits::kNever);
   EXPECT_EQ(goes_on.stream, &stream);
   EXPECT_TRUE(goes_on.is_flat);

@@ -82,7 +82,10 @@ def _who() -> Any:
 @functools.lru_cache(maxsize=256, typed=True)
 def _rules(sites: tuple[Allowed, ...], *levels: Level | None) -> Rules:
     # Once, for a `with` statement in a loop.
-    return Rules(rules_text(dict(zip(_NAMES, levels, strict=True)), sites))
+    text = rules_text(dict(zip(_NAMES, levels, strict=True)), sites)
+    if all(level is None for level in levels[: len(KINDS)]):
+        raise ValueError('guard: say what to guard: tp.guard(d2h="disallow"), for example, or config=...')
+    return Rules(text)
 
 
 @functools.lru_cache(maxsize=256)
@@ -194,12 +197,10 @@ class guard(_Blocks):
             levels = tuple(
                 table.get(name) if level is None else level for name, level in zip(_NAMES, levels, strict=True)
             )
-        self._rules = _rules_of(sites, levels)
         self._skip = table.get("skip", 0) if skip is None else skip
         if isinstance(self._skip, bool) or not isinstance(self._skip, int) or self._skip < 0:
             raise ValueError(f"guard: skip={self._skip!r} is no number of entries")
-        if all(level is None for level in levels[: len(KINDS)]):
-            raise ValueError('guard: say what to guard: tp.guard(d2h="disallow"), for example, or config=...')
+        self._rules = _rules_of(sites, levels)
         self._strict = strict
         self._is_warm = self._skip == 0
         self._is_ready = False

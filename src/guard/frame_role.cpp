@@ -52,27 +52,12 @@ const void* base_of(const void* address) noexcept {
   return address != nullptr && dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-FrameRole role_of_library(const Dl_info& info) {
-  if (info.dli_fbase == base_of(reinterpret_cast<const void*>(&frame_function))) return FrameRole::kOwn;
-  if (info.dli_fbase == base_of(dlsym(RTLD_DEFAULT, "PyErr_SetString"))) return FrameRole::kPython;
-  const std::string_view path = info.dli_fname;
-  return role_by(path.substr(path.rfind('/') + 1), std::begin(kLibraries), std::end(kLibraries), FrameRole::kOther);
-}
-
 FrameFunction look_up(void* function) {
   Dl_info info{};
   if (function == nullptr || dladdr(function, &info) == 0) return {};
-  const FrameRole library = role_of_library(info);
-  const bool is_torchs = library != FrameRole::kOwn && library != FrameRole::kPython && library != FrameRole::kOther;
-  if (!is_torchs || info.dli_sname == nullptr) return {library, {}};
-  const std::string_view symbol = info.dli_sname;
-  const auto structure = operator_structure(symbol);
-  if (!structure) {
-    return {role_by(symbol, std::begin(kKnownFunctions), std::end(kKnownFunctions), library), {}};
-  }
-  const bool is_safe =
-      std::find(std::begin(kSafeOperators), std::end(kSafeOperators), *structure) != std::end(kSafeOperators);
-  return {is_safe ? FrameRole::kSafeOperator : FrameRole::kOtherOperator, operator_name(*structure)};
+  if (info.dli_fbase == base_of(reinterpret_cast<const void*>(&frame_function))) return {FrameRole::kOwn, {}};
+  if (info.dli_fbase == base_of(dlsym(RTLD_DEFAULT, "PyErr_SetString"))) return {FrameRole::kPython, {}};
+  return function_of(info.dli_fname, info.dli_sname == nullptr ? "" : info.dli_sname);
 }
 
 // With tables_mutex().
@@ -88,6 +73,19 @@ const FrameFunction* known_function(void* function) {
 }
 
 }  // namespace
+
+FrameFunction function_of(std::string_view library_path, std::string_view symbol) {
+  const std::string_view name = library_path.substr(library_path.rfind('/') + 1);
+  const FrameRole library = role_by(name, std::begin(kLibraries), std::end(kLibraries), FrameRole::kOther);
+  if (library == FrameRole::kOther) return {};
+  const auto structure = operator_structure(symbol);
+  if (!structure) {
+    return {role_by(symbol, std::begin(kKnownFunctions), std::end(kKnownFunctions), library), {}};
+  }
+  const bool is_safe =
+      std::find(std::begin(kSafeOperators), std::end(kSafeOperators), *structure) != std::end(kSafeOperators);
+  return {is_safe ? FrameRole::kSafeOperator : FrameRole::kOtherOperator, operator_name(*structure)};
+}
 
 const FrameFunction& frame_function(void* function) {
   if (const FrameFunction* known = known_function(function)) return *known;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace turnpike::guard {
 
@@ -23,6 +24,10 @@ struct FrameFunction {
   FrameRole role = FrameRole::kOther;
   std::string op;  // "aten::item"; empty: no operator of PyTorch
 };
+
+// Of a function of a library, neither this one nor CPython's, by its exported name; "": it has none. Throws
+// std::bad_alloc.
+FrameFunction function_of(std::string_view library_path, std::string_view symbol);
 
 // Of the function that begins at this address. Asks the loader once for each function. Any thread. Throws
 // std::bad_alloc.

@@ -55,7 +55,7 @@ const void* base_of(const void* address) noexcept {
 FrameFunction look_up(void* function) {
   Dl_info info{};
   if (function == nullptr || dladdr(function, &info) == 0) return {};
-  if (info.dli_fbase == base_of(reinterpret_cast<const void*>(&frame_function))) return {FrameRole::kOwn, {}};
+  if (info.dli_fbase == base_of(reinterpret_cast<const void*>(&frame_function))) return {FrameRole::kOurs, {}};
   if (info.dli_fbase == base_of(dlsym(RTLD_DEFAULT, "PyErr_SetString"))) return {FrameRole::kPython, {}};
   return function_of(info.dli_fname, info.dli_sname == nullptr ? "" : info.dli_sname);
 }

@@ -8,7 +8,7 @@
 namespace turnpike::guard {
 
 enum class FrameRole : std::uint8_t {
-  kOwn,            // of this library
+  kOurs,           // of this library
   kTorch,          // of PyTorch: an exception passes, and objects release what the frame holds
   kSafeOperator,   // an operator that expects an error of each copy and wait that it makes
   kOtherOperator,  // any other operator, which may have called a C library such as MAGMA

@@ -18,7 +18,7 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* data) {
   Walk& walk = *static_cast<Walk*>(data);
   const auto start = static_cast<std::uintptr_t>(_Unwind_GetRegionStart(context));
   const FrameFunction& function = frame_function(reinterpret_cast<void*>(start));
-  if (walk.count == 0 && function.role == FrameRole::kOwn) return _URC_NO_REASON;
+  if (walk.count == 0 && function.role == FrameRole::kOurs) return _URC_NO_REASON;
   return ++walk.count <= kMaxFrames && walk.frames.pass(function) ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
@@ -41,7 +41,7 @@ bool FrameWalk::pass(const FrameFunction& frame) {
       break;
     case FrameRole::kAllocator:
       // CUDACachingAllocator::memcpyAsync() copies between GPUs for copy_(), without a lock and without a table.
-      may_pass_ = may_pass_ && is_copy_ && last_ == FrameRole::kOwn;
+      may_pass_ = may_pass_ && is_copy_ && last_ == FrameRole::kOurs;
       break;
     case FrameRole::kPython:
       found_.may_leave = may_pass_ && is_known_ && last_ == FrameRole::kBinding;
@@ -52,7 +52,7 @@ bool FrameWalk::pass(const FrameFunction& frame) {
     case FrameRole::kOther:
       return false;
     case FrameRole::kTorch:
-    case FrameRole::kOwn:
+    case FrameRole::kOurs:
       break;
   }
   is_direct_ = is_direct_ && frame.role == FrameRole::kWait;

@@ -27,7 +27,7 @@ class FrameWalk {
   bool is_direct_ = true;  // only kWait frames so far
   bool is_known_ = false;  // the function that calls CUDA expects an error there
   bool may_pass_ = true;   // no frame so far forbids it
-  FrameRole last_ = FrameRole::kOwn;
+  FrameRole last_ = FrameRole::kOurs;
   NativeFrames found_;
 };
 

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/source_text.h"
+
 namespace turnpike::analyze {
 
 enum class Direction : std::uint8_t {
@@ -471,6 +473,7 @@ struct Report {
   std::vector<Finding> findings;                // errors first, then most saving
   std::optional<double> saving_pct_all;         // with all of them done together
   std::map<std::string, std::uint64_t> losses;  // by name; only those that happened
+  SourceText source_text{};                     // of the program, as far as it was recorded
 };
 
 }  // namespace turnpike::analyze

@@ -58,6 +58,7 @@ bool is_better(const FoundSteps& candidate, const FoundSteps& known) {
 
 void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   add_process(report_.source, process, timeline);
+  report_.source_text.add(process.source_text);
   add_losses(process, timeline);
   links_.add(find_links(process, timeline, rates_));
   ProcessAnalysis analysis(sums_, process, timeline);

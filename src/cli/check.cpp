@@ -118,8 +118,8 @@ std::string text_of(const analyze::CheckResult& result, const analyze::Report& r
                                      {.width = usable_width(STDOUT_FILENO, kPageWidth),
                                       .has_colour = !arguments.no_colour && has_colour(STDOUT_FILENO)});
   const bool is_github = arguments.is_github || (is_in_github_actions() && !arguments.no_github);
-  if (is_github) text += report::to_github(result, budget, report::Repository(repository_root()));
-  return text;
+  if (!is_github) return text;
+  return report::without_commands(text) + report::to_github(result, budget, report::Repository(repository_root()));
 }
 
 // "" when the options go together. CLI11 could tell, but would crowd the help with it.

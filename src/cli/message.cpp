@@ -13,7 +13,7 @@ std::string printable(const std::string& text) {
   for (std::size_t start = 0; start <= text.size();) {
     const std::size_t end = std::min(text.find('\n', start), text.size());
     if (start > 0) result += '\n';
-    result += report::cleaned(std::string_view(text).substr(start, end - start));
+    result += cleaned(std::string_view(text).substr(start, end - start));
     start = end + 1;
   }
   return result;

@@ -19,7 +19,7 @@ using record::LivePage;
 // Bytes that are no UTF-8 are written as escapes first: a scraper refuses the whole text because of one.
 std::string label_value(const std::string& text) {
   std::string escaped;
-  for (const char letter : report::cleaned(text)) {
+  for (const char letter : cleaned(text)) {
     if (letter == '\\' || letter == '"') escaped += '\\';
     escaped += letter;
   }

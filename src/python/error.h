@@ -12,7 +12,7 @@ namespace turnpike::python {
 
 // Becomes turnpike.Error. Names of files in the message need not be text: what is none is escaped.
 struct PythonError : std::runtime_error {
-  explicit PythonError(const std::string& message) : std::runtime_error(report::cleaned(message)) {}
+  explicit PythonError(const std::string& message) : std::runtime_error(cleaned(message)) {}
 };
 
 template <typename T>

@@ -33,7 +33,7 @@ namespace turnpike::python {
 namespace {
 
 void warn(const std::string& message) {
-  const std::string text = report::cleaned(message);
+  const std::string text = cleaned(message);
   if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 2) != 0) throw nb::python_error();
 }
 

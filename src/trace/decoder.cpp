@@ -7,6 +7,7 @@
 #include <string_view>
 #include <type_traits>
 #include <unordered_set>
+#include <utility>
 
 namespace turnpike::trace {
 namespace {
@@ -23,6 +24,10 @@ constexpr std::uint32_t kMostNumberedFrames = 1u << 20;
 // Frames carry copies of their strings, so that a small file could ask for any amount of memory. Real ones need a
 // hundredth of this; names beyond it are left out and counted.
 constexpr std::uint64_t kMaxFrameNameBytes = std::uint64_t{512} << 20;
+
+// Of all source in a file, with its entries; recorders stay at a quarter of it. Each output that shows a line searches
+// all of it.
+constexpr std::size_t kMaxSourceTextBytes = std::size_t{16} << 20;
 
 template <typename T>
 bool take(std::span<const std::byte>& rest, T& value) {
@@ -134,6 +139,8 @@ void Decoder::decode(const Chunk& chunk) {
       return decode_end(chunk.payload);
     case ChunkType::kSources:
       return decode_sources(chunk.payload);
+    case ChunkType::kSourceText:
+      return decode_source_text(chunk.payload);
   }
   count_loss(Loss::kUnknownChunk, 1);
 }
@@ -188,6 +195,22 @@ void Decoder::decode_sources(Bytes rest) {
   SourceEntry entry;
   while (take(rest, entry)) sources_.push_back(entry);
   count_loss(Loss::kDamagedBytes, rest.size());
+}
+
+void Decoder::decode_source_text(Bytes rest) {
+  while (!rest.empty()) {
+    const std::size_t before = rest.size();
+    SourceTextEntry entry;
+    std::string_view text;
+    if (!take(rest, entry) || !take_padded(rest, entry.bytes, text)) return count_loss(Loss::kDamagedBytes, before);
+    const std::size_t needed = sizeof entry + text.size();
+    if (entry.first_line == 0 || text.empty() || source_text_bytes_ + needed > kMaxSourceTextBytes) {
+      count_loss(Loss::kDamagedBytes, before - rest.size());
+      continue;
+    }
+    source_text_bytes_ += needed;
+    source_texts_.push_back({entry, std::string(text)});
+  }
 }
 
 void Decoder::decode_stacks(Bytes rest) {
@@ -333,6 +356,7 @@ Process Decoder::finish() {
   name_frames();
   check_stacks();
   insert_sources();
+  name_source_text();
   reconcile_end();
   process_.losses = std::move(recorder_losses_);
   for (const auto& [loss, count] : losses_before_) {
@@ -435,6 +459,20 @@ void Decoder::insert_sources() {
     if (longer.size() != stack.frames.size()) process_.stacks.set(id, longer, stack.is_truncated);
   }
   count_loss(Loss::kDamagedBytes, left_out);
+}
+
+void Decoder::name_source_text() {
+  std::unordered_set<std::uint32_t> undefined;
+  for (auto& [entry, text] : source_texts_) {
+    const auto file = process_.strings.find(entry.file);
+    if (file == process_.strings.end()) {
+      undefined.insert(entry.file);
+      continue;
+    }
+    std::string version(reinterpret_cast<const char*>(entry.sha256), sizeof entry.sha256);
+    process_.source_text.add(file->second, std::move(version), entry.first_line, std::move(text));
+  }
+  count_loss(Loss::kUndefinedReference, undefined.size());
 }
 
 void Decoder::reconcile_end() {

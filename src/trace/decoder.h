@@ -35,6 +35,7 @@ class Decoder {
   void decode_strings(Bytes rest);
   void decode_frames(Bytes rest);
   void decode_sources(Bytes rest);
+  void decode_source_text(Bytes rest);
   void decode_stacks(Bytes rest);
   void decode_records(Bytes rest);
   void decode_clock(Bytes rest);
@@ -44,6 +45,7 @@ class Decoder {
   template <typename Record>
   bool is_before_window(const Record& record) const;
   void name_frames();
+  void name_source_text();
   void note_frames(std::span<const std::uint32_t> frames);
   void check_stacks();
   void insert_sources();
@@ -57,6 +59,12 @@ class Decoder {
   std::vector<FrameEntry> frames_;           // until their strings are all known
   std::vector<SourceEntry> sources_;
   std::vector<Frame> named_sources_;  // of each of sources_
+  struct UnnamedText {
+    SourceTextEntry entry;
+    std::string text;
+  };
+  std::vector<UnnamedText> source_texts_;  // until their strings are all known
+  std::size_t source_text_bytes_ = 0;
   std::map<std::uint32_t, std::uint64_t> recorder_losses_;
   std::map<std::uint32_t, std::uint64_t> reader_losses_;
   EndEntry read_{};  // what was read of each

@@ -19,6 +19,8 @@ inline constexpr const char* kLastMetadata = "last_ms";
 inline constexpr const char* kKeptMetadata = "kept_because";
 // How often and how long threads of the program were in the recorder's own code: "count=12 ns=3456".
 inline constexpr const char* kSelfTimeMetadata = "self_time";
+// What became of the source files of the program.
+inline constexpr const char* kSourceMetadata = "source";
 inline constexpr const char* kSegmentExtension = ".tps";
 inline constexpr int kSegmentDigits = 6;  // at least
 
@@ -62,6 +64,7 @@ enum class ChunkType : std::uint32_t {
   kLosses = 7,    // LossEntry, repeated: counts since the start; a later chunk replaces an earlier one
   kEnd = 8,       // EndEntry: written last, by a recorder that could close its file
   kSources = 9,   // SourceEntry, repeated
+  kSourceText = 10,  // SourceTextEntry, text, padding to 8, repeated
 };
 
 struct ChunkHeader {
@@ -109,6 +112,17 @@ struct SourceEntry {
   std::uint32_t line;
 };
 static_assert(sizeof(SourceEntry) == 16);
+
+// Whole lines of a source file, as it was when the program ran it; each line ends with '\n'. Entries of one file may
+// overlap.
+struct SourceTextEntry {
+  std::uint32_t file;        // string id
+  std::uint32_t first_line;  // 1: the first of the file
+  std::uint32_t bytes;       // of the text
+  std::uint32_t reserved;
+  std::uint8_t sha256[32];  // of the whole file
+};
+static_assert(sizeof(SourceTextEntry) == 48);
 
 struct StackEntry {
   std::uint32_t id;

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/source_text.h"
 #include "trace/format.h"
 #include "trace/stack_table.h"
 
@@ -35,6 +36,7 @@ struct Process {
   std::unordered_map<std::uint32_t, Frame> frames;
   StackTable stacks;
   std::vector<ClockSample> clock_samples;
+  SourceText source_text;
   std::map<std::uint32_t, std::uint64_t> losses;  // by number of Loss: the recorder's and the reader's
   std::optional<EndEntry> end;                    // none: the file was not closed
 

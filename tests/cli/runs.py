@@ -32,8 +32,9 @@ def write_run(
     folder="/home/me",
     losses=None,
     op=None,
+    source=None,
 ):
-    """Steps of one upload at line 23 and one kernel at line 30."""
+    """Steps of one upload at line 23 and one kernel at line 30. `source`: the text of the file that was recorded."""
     directory.mkdir(parents=True)
     trace = TraceFile(pid=pid, start_ns=start_ns)
     trace.metadata = {"program": program, "detail": "full", "host": "box"} if program else {"detail": "full"}
@@ -48,5 +49,7 @@ def write_run(
         trace.memcpy(HOST_TO_DEVICE, PAGEABLE, DEVICE, 1 << 20, 2 * number, at + 50 * US, at + 450 * US)
         trace.call("cudaLaunchKernel", LAUNCH_CALL, 2 * number + 1, at + 510 * US, at + 515 * US, stack=launch)
         trace.kernel("kernel", 2 * number + 1, at + 520 * US, at + 620 * US)
+    if source:
+        trace.source(f"{folder}/{file}", 1, source)
     trace.write(directory / f"{pid}.tpt")
     return directory

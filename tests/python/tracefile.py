@@ -1,11 +1,13 @@
 """Writes small trace files for tests: the format of src/trace/format.h a second time, independent of the C++ writer."""
 
+import hashlib
 import struct
 
 UNKNOWN_ID = 0xFFFFFFFF
 UNKNOWN_SIZE = 0xFFFFFFFFFFFFFFFF
 
 METADATA, STRINGS, FRAMES, STACKS, RECORDS, CLOCK, LOSSES, END = range(1, 9)
+SOURCE_TEXT = 10
 PYTHON_FRAME, NATIVE_FRAME, OPERATOR_FRAME = 1, 2, 3
 COPY_CALL, SYNC_CALL, LAUNCH_CALL = 1, 3, 4
 HOST_TO_DEVICE, DEVICE_TO_HOST = 1, 2
@@ -47,6 +49,7 @@ class TraceFile:
         self._frames = {}
         self._stacks = {}
         self._records = []
+        self._source = []
 
     def string(self, text):
         return self._strings.setdefault(text, len(self._strings) + 1)
@@ -56,6 +59,12 @@ class TraceFile:
 
     def stack(self, *frames):
         return self._stacks.setdefault(frames, len(self._stacks) + 1)
+
+    def source(self, file, first_line, text, whole=""):
+        """Lines of a file from `first_line` on; `whole` is all of it, of which the hash is taken."""
+        digest = hashlib.sha256((whole or text).encode()).digest()
+        entry = struct.pack("<IIII", self.string(file), first_line, len(text.encode()), 0) + digest
+        self._source.append(entry + _padded(text.encode()))
 
     def call(self, name, kind, correlation, start_ns, end_ns, *, stack=0, size_bytes=UNKNOWN_SIZE, thread=None):
         body = struct.pack(
@@ -117,7 +126,12 @@ class TraceFile:
         losses = b"".join(struct.pack("<IIQ", number, 0, count) for number, count in self.losses.items())
         header = struct.pack("<8sIIqqII24x", b"TPKTRACE", 1, 64, self.start_ns, 0, self.pid, 1)
         chunks = [(METADATA, metadata), (STRINGS, strings), (FRAMES, frames), (STACKS, stacks)]
-        chunks += [(RECORDS, b"".join(self._records)), (LOSSES, losses), (END, self._end())]
+        chunks += [
+            (RECORDS, b"".join(self._records)),
+            (SOURCE_TEXT, b"".join(self._source)),
+            (LOSSES, losses),
+            (END, self._end()),
+        ]
         with open(path, "wb") as file:
             file.write(header)
             for chunk_type, payload in chunks:

@@ -51,6 +51,8 @@ std::vector<Layout> layouts_in_memory() {
                 AT(FrameEntry, line), AT(FrameEntry, first_line), AT(FrameEntry, module_offset)),
       FIELDS_OF(SourceEntry, AT(SourceEntry, frame), AT(SourceEntry, function), AT(SourceEntry, file),
                 AT(SourceEntry, line)),
+      FIELDS_OF(SourceTextEntry, AT(SourceTextEntry, file), AT(SourceTextEntry, first_line), AT(SourceTextEntry, bytes),
+                AT(SourceTextEntry, reserved), AT(SourceTextEntry, sha256)),
       FIELDS_OF(StackEntry, AT(StackEntry, id), AT(StackEntry, frame_count), AT(StackEntry, flags)),
       FIELDS_OF(ClockSample, AT(ClockSample, realtime_ns), AT(ClockSample, monotonic_ns), AT(ClockSample, cupti_ns),
                 AT(ClockSample, tsc)),
@@ -110,8 +112,8 @@ std::vector<Layout> layouts_in_memory() {
 
 std::size_t bytes_of_type(const std::string& type) {
   static const std::map<std::string, std::size_t> kBytes = {
-      {"u8", 1},      {"u16", 2},   {"u32", 4},   {"i32", 4},     {"u64", 8},     {"i64", 8},
-      {"char[8]", 8}, {"u8[3]", 3}, {"u8[7]", 7}, {"u64[2]", 16}, {"u64[3]", 24}, {"u16, u16", 4}};
+      {"u8", 1},    {"u16", 2},   {"u32", 4},     {"i32", 4},     {"u64", 8},     {"i64", 8},     {"char[8]", 8},
+      {"u8[3]", 3}, {"u8[7]", 7}, {"u8[32]", 32}, {"u64[2]", 16}, {"u64[3]", 24}, {"u16, u16", 4}};
   const auto found = kBytes.find(type);
   return found == kBytes.end() ? 0 : found->second;
 }

@@ -284,6 +284,54 @@ TEST_F(Reader, CountsNoUndefinedFrameOfAStackThatIsReplaced) {
   EXPECT_EQ(loss_of(*process, Loss::kUndefinedReference), 0u);
 }
 
+std::string source_text_entry(std::uint32_t file, std::uint32_t first_line, const std::string& text,
+                              char version = 'v') {
+  SourceTextEntry entry{file, first_line, static_cast<std::uint32_t>(text.size()), 0, {}};
+  std::memset(entry.sha256, version, sizeof entry.sha256);
+  return bytes_of(entry) + text + std::string((8 - text.size() % 8) % 8, '\0');
+}
+
+TEST_F(Reader, KeepsTheSourceOfFilesThatAreNamedLater) {
+  const auto process = read(
+      file_header() +
+      chunk(ChunkType::kSourceText, source_text_entry(3, 7, "x = x.cuda()\ny\n") + source_text_entry(4, 1, "m\n")) +
+      chunk(ChunkType::kSourceText, source_text_entry(3, 30, "z\n")) +
+      chunk(ChunkType::kStrings, string_entry(3, "/train.py") + string_entry(4, "/model.py")));
+  ASSERT_TRUE(process);
+  EXPECT_EQ(process->source_text.line("/train.py", 7), "x = x.cuda()");
+  EXPECT_EQ(process->source_text.line("/train.py", 8), "y");
+  EXPECT_EQ(process->source_text.line("/train.py", 30), "z");
+  EXPECT_EQ(process->source_text.line("/model.py", 1), "m");
+  EXPECT_EQ(process->losses.size(), 1u) << "not closed";
+}
+
+TEST_F(Reader, CountsDamageInSourceText) {
+  const std::string names = chunk(ChunkType::kStrings, string_entry(3, "/train.py"));
+  const auto damaged_bytes = [&](const std::string& payload) {
+    const auto process = read(file_header() + names + chunk(ChunkType::kSourceText, payload));
+    EXPECT_TRUE(process);
+    return loss_of(*process, Loss::kDamagedBytes);
+  };
+  EXPECT_EQ(damaged_bytes(source_text_entry(3, 1, "whole\n")), 0u);
+  EXPECT_EQ(damaged_bytes(source_text_entry(3, 0, "line 0\n")), 56u);
+  EXPECT_EQ(damaged_bytes(source_text_entry(3, 1, "")), 48u);
+  EXPECT_EQ(damaged_bytes(bytes_of(SourceTextEntry{3, 1, 9, 0, {}}) + "12345678"), 56u) << "longer than the chunk";
+  EXPECT_EQ(damaged_bytes(bytes_of(SourceTextEntry{3, 1, kUnknownId, 0, {}})), 48u);
+  EXPECT_EQ(damaged_bytes(std::string(40, 'x')), 40u);
+  const auto process = read(file_header() + names + chunk(ChunkType::kSourceText, source_text_entry(9, 1, "a\n")));
+  EXPECT_EQ(loss_of(*process, Loss::kUndefinedReference), 1u);
+}
+
+TEST_F(Reader, BoundsTheSourceOfAFile) {
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  std::string payload;
+  for (std::uint32_t line = 1; line <= 16; ++line) payload += source_text_entry(3, line, std::string(kMiB, 'x'));
+  const auto process = read(file_header() + chunk(ChunkType::kStrings, string_entry(3, "/train.py")) +
+                            chunk(ChunkType::kSourceText, payload));
+  ASSERT_TRUE(process);
+  EXPECT_EQ(loss_of(*process, Loss::kDamagedBytes), kMiB + sizeof(SourceTextEntry)) << "the sixteenth, with its entry";
+}
+
 // Of torch.compile: stacks do not name the lines that a frame's code was compiled from.
 TEST_F(Reader, PutsTheLinesOfCompiledCodeBehindItsFrame) {
   const std::string frames = bytes_of(FrameEntry{5, FrameKind::kPython, 1, 2, 7, 1, 0}) +

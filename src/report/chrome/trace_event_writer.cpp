@@ -4,6 +4,7 @@
 
 #include <iterator>
 
+#include "base/cleaned_text.h"
 #include "base/utf8.h"
 
 namespace turnpike::report {
@@ -18,8 +19,8 @@ void append_escaped(std::string& out, const CodePoint& point, std::string_view b
   } else if (point.value == '"' || point.value == '\\') {
     out += '\\';
     out += bytes;
-  } else if (point.value < 0x20) {
-    fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(point.value));
+  } else if (!is_harmless(point.value)) {
+    append_json_escape(out, point.value);
   } else {
     out += bytes;
   }

@@ -19,10 +19,10 @@ namespace {
 
 constexpr std::size_t kFlushBytes = 64u << 10;
 
-constexpr std::array<std::string_view, 22> kKinds = {
-    "process",   "metadata",   "string",  "frame",  "stack",  "clock",       "loss",   "end",
-    "call",      "memcpy",     "memset",  "kernel", "range",  "device",      "thread", "stream",
-    "migration", "graph_node", "content", "memory", "sample", "link_traffic"};
+constexpr std::array<std::string_view, 23> kKinds = {
+    "process", "metadata",  "string",     "frame",   "stack",  "source", "clock",       "loss",
+    "end",     "call",      "memcpy",     "memset",  "kernel", "range",  "device",      "thread",
+    "stream",  "migration", "graph_node", "content", "memory", "sample", "link_traffic"};
 
 constexpr std::string_view kCallKinds[] = {
     "other",         "copy",         "memset",      "synchronize", "launch",    "graph_launch",  "event_record",
@@ -289,6 +289,17 @@ void print_stacks(const trace::Process& process, Lines& lines) {
   }
 }
 
+void print_source(const trace::Process& process, Lines& lines) {
+  for (const auto& [file, pieces] : process.source_text.files()) {
+    for (const auto& [place, text] : pieces) {
+      std::string hash;
+      for (const char byte : place.first) hash += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+      lines.start("source").text("file", file).count("first_line", place.second).word("sha256", hash);
+      lines.text("text", text).finish();
+    }
+  }
+}
+
 void print_clock(const trace::Process& process, Lines& lines) {
   for (const trace::ClockSample& sample : process.clock_samples) {
     lines.start("clock").time("realtime", sample.realtime_ns).time("monotonic", sample.monotonic_ns);
@@ -326,6 +337,7 @@ void print_process(const trace::Process& process, const std::set<std::string, st
   if (wants("string")) print_strings(process, lines);
   if (wants("frame")) print_frames(process, lines);
   if (wants("stack")) print_stacks(process, lines);
+  if (wants("source")) print_source(process, lines);
   if (wants("clock")) print_clock(process, lines);
   if (wants("loss")) print_losses(process, lines);
   if (wants("end")) print_end(process, lines);

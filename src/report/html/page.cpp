@@ -50,7 +50,7 @@ void Page::write(analyze::Report report, const Output& output) const {
   if (!options_.has_source) {
     no_source = "The source was left out (--no-source).";
   } else if (excerpts.empty()) {
-    no_source = "The source files could not be read where this page was written, or have changed since the run.";
+    no_source = "The recording holds none of these lines.";
   }
   LineChanges changes = options_.has_source ? line_changes(report) : LineChanges(report.findings.size());
   std::vector<std::optional<std::size_t>> sites_of_findings;

@@ -1,9 +1,8 @@
 #include "report/html/source_excerpts.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
-
-#include "report/text/source_lines.h"
 
 namespace turnpike::report::html {
 namespace {
@@ -27,6 +26,16 @@ Stretch stretch_of(const std::vector<std::uint32_t>& lines) {
   return {stretch.first > kAround ? stretch.first - kAround : 1, stretch.last + kAround};
 }
 
+void add_excerpts(const std::string& file, const std::map<std::uint32_t, std::string>& lines,
+                  std::vector<Excerpt>& excerpts) {
+  std::uint32_t next = 0;
+  for (const auto& [number, line] : lines) {
+    if (number != next) excerpts.push_back({file, number, {}});
+    excerpts.back().lines.push_back(line);
+    next = number + 1;
+  }
+}
+
 }  // namespace
 
 std::vector<Excerpt> excerpts_of(const analyze::Report& report) {
@@ -39,12 +48,10 @@ std::vector<Excerpt> excerpts_of(const analyze::Report& report) {
     }
     of_file->second.push_back(line.line);
   }
-  const SourceLines sources(report.source.paths);
   std::vector<Excerpt> excerpts;
   for (const auto& [file, lines] : wanted) {
     const Stretch stretch = stretch_of(lines);
-    Excerpt excerpt{file, stretch.first, sources.lines(file, stretch.first, stretch.last - stretch.first + 1)};
-    if (!excerpt.lines.empty()) excerpts.push_back(std::move(excerpt));
+    add_excerpts(file, report.source_text.lines(file, stretch.first, stretch.last), excerpts);
   }
   return excerpts;
 }

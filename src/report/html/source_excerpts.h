@@ -15,7 +15,7 @@ struct Excerpt {
   std::vector<std::string> lines;
 };
 
-// Of files that can be read and are not newer than the run; at most 200 lines of each, around those that cost most.
+// The recorded lines around those that cost most, at most 200 of each file. Each stretch without a gap is an excerpt.
 std::vector<Excerpt> excerpts_of(const analyze::Report& report);
 
 }  // namespace turnpike::report::html

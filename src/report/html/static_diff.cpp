@@ -13,7 +13,6 @@
 #include "report/html/step_bar.h"
 #include "report/text/diff_words.h"
 #include "report/text/item_text.h"
-#include "report/text/source_lines.h"
 #include "report/text/step_words.h"
 #include "report/text/terminal_sections.h"
 
@@ -57,12 +56,12 @@ std::string runs_html(const StaticDiff& parts) {
          escaped(run_text(parts.after)) + "</p>\n";
 }
 
-std::optional<std::string> line_of(const std::optional<Item>& item, const SourceLines& sources) {
+std::optional<std::string> line_of(const std::optional<Item>& item, const SourceText& source) {
   if (!item || !item->file || !item->line) return std::nullopt;
-  return sources.line(*item->file, *item->line);
+  return source.line(*item->file, *item->line);
 }
 
-// A line counts as removed or added only if both runs' lines are known: a file newer than its run cannot be read.
+// A line counts as removed or added only if both runs' lines were recorded.
 void add_code(const analyze::ItemChange& change, const CodeChange& code, HtmlTable& table) {
   const bool knows_both = (code.before || !change.before) && (code.after || !change.after);
   if (!knows_both || code.before == code.after) {
@@ -179,13 +178,12 @@ std::string findings_html(const StaticDiff& parts) {
 }  // namespace
 
 std::vector<CodeChange> code_of_changes(const Comparison& comparison, const Report& before, const Report& after) {
-  const SourceLines as_before(before.source.paths);
-  const SourceLines as_after(after.source.paths);
   std::vector<CodeChange> code;
   for (const ItemChange& change : comparison.items) {
     const bool is_shown = change.kind != analyze::ChangeKind::kSame && code.size() < kMaxTableRows;
-    code.push_back(is_shown ? CodeChange{line_of(change.before, as_before), line_of(change.after, as_after)}
-                            : CodeChange());
+    code.push_back(
+        is_shown ? CodeChange{line_of(change.before, before.source_text), line_of(change.after, after.source_text)}
+                 : CodeChange());
   }
   return code;
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/cleaned_text.h"
 #include "base/shown_text.h"
 
 namespace turnpike::report {
@@ -71,7 +72,7 @@ void add_members(Json& object, Json members) {
 std::string text_of(Json value, Names names, unsigned int indent) {
   if (names == Names::kShown) shorten_names(value);
   // dump() cannot begin at an indentation. Its line breaks are all layout: those of strings are escaped.
-  const std::string dumped = value.dump(2, ' ', false, Json::error_handler_t::replace);
+  const std::string dumped = printable_json(value.dump(2, ' ', false, Json::error_handler_t::replace));
   std::string text;
   std::size_t begin = 0;
   for (std::size_t end = 0; (end = dumped.find('\n', begin)) != std::string::npos; begin = end + 1) {

@@ -6,11 +6,24 @@
 #include <chrono>
 #include <iterator>
 
+#include "base/cleaned_text.h"
+
 namespace turnpike::report::table {
 namespace {
 
 constexpr std::int64_t kNsOfSecond = 1'000'000'000;
 constexpr std::int64_t kNsOfDay = 86'400 * kNsOfSecond;
+
+// A spreadsheet takes what begins like this for a formula, and evaluates it.
+bool is_formula(std::string_view text) {
+  constexpr std::string_view kStarts = "=+-@\t\r";
+  return !text.empty() && kStarts.find(text.front()) != std::string_view::npos;
+}
+
+// Names of a recording: anybody's. The line breaks that are left stand in quotes.
+std::string as_text(std::string_view name) {
+  return (is_formula(name) ? "'" : "") + cleaned(name, "\t\r\n");
+}
 
 void add_quoted(std::string_view text, std::string& out) {
   if (!text.empty() && text.find_first_of(",\"\r\n") == std::string_view::npos) {
@@ -38,7 +51,7 @@ void add_cell(const Column& column, const Cells& cells, std::size_t row, std::st
   const std::int64_t value = cells.values[row];
   switch (column.type) {
     case ColumnType::kText:
-      add_quoted(cells.texts.texts()[static_cast<std::size_t>(value)], out);
+      add_quoted(as_text(cells.texts.texts()[static_cast<std::size_t>(value)]), out);
       break;
     case ColumnType::kWhole:
       fmt::format_to(std::back_inserter(out), "{}", value);

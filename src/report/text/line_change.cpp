@@ -7,8 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "report/text/source_lines.h"
-
 namespace turnpike::report {
 namespace {
 
@@ -174,16 +172,15 @@ std::optional<LineChange> rewritten(const Finding& finding, const std::string& l
 }
 
 LineChanges line_changes(const analyze::Report& report) {
-  const SourceLines sources(report.source.paths);
   LineChanges changes;
   for (const Finding& finding : report.findings) {
     changes.emplace_back();
     const auto place = place_of(finding, report);
     if (!place) continue;
     const auto& [file, number] = *place;
-    const auto lines = number > 1 ? sources.lines(file, number - 1, 2) : std::vector<std::string>();
-    if (lines.size() != 2) continue;
-    changes.back() = rewritten(finding, lines[1], lines[0]);
+    const auto lines = report.source_text.lines(file, number - 1, number);
+    if (number < 2 || lines.size() != 2) continue;
+    changes.back() = rewritten(finding, lines.at(number), lines.at(number - 1));
     if (!changes.back()) continue;
     changes.back()->file = file;
     changes.back()->line = number;

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "base/units.h"
-#include "report/text/source_lines.h"
 #include "report/text/table.h"
 #include "report/text/terminal_sections.h"
 #include "report/text/text_width.h"
@@ -100,9 +99,9 @@ std::string each_text(const Site& site) {
   return (site.bytes % site.count == 0 ? "" : "~") + size_text(site.bytes / site.count);
 }
 
-void add_code(const Where& where, const SourceLines& sources, Table& table) {
+void add_code(const Where& where, const SourceText& source, Table& table) {
   if (!where.file || !where.line) return;
-  const auto code = sources.line(*where.file, *where.line);
+  const auto code = source.line(*where.file, *where.line);
   if (code) table.add_note(kIndent + *code, Style::kCode);
 }
 
@@ -159,10 +158,9 @@ void add_missing_call(const Site& site, const std::vector<Site>& sites, Table& t
   if (!likely.empty()) table.add_note(kIndent + likely);
 }
 
-void add_site_notes(const Site& site, bool with_code, const std::vector<Site>& sites, const SourceLines& sources,
-                    Table& table) {
-  if (site.missing_call) return add_missing_call(site, sites, table);
-  if (with_code) add_code(site, sources, table);
+void add_site_notes(const Site& site, bool with_code, const analyze::Report& report, Table& table) {
+  if (site.missing_call) return add_missing_call(site, report.sites, table);
+  if (with_code) add_code(site, report.source_text, table);
   add_library_line(site, table);
   table.add_note(kIndent + fmt::format("{}, {}, {}{}", operator_text(site), phase_text(site.phase), kinds_text(site),
                                        blocked_text(site)));
@@ -218,11 +216,10 @@ void print_sites(const analyze::Report& report, std::size_t top, Page& page) {
                {"blocked"},
                {.title = "overlap", .leaves_as = 2}});
   const Names names(report.sites);
-  const SourceLines sources(report.source.paths);
   const std::size_t shown = std::min(top, report.sites.size());
   for (std::size_t i = 0; i < shown; ++i) {
     add_site(report.sites[i], i + 1, names.of(report.sites[i]), table);
-    add_site_notes(report.sites[i], i < kRowsWithCode, report.sites, sources, table);
+    add_site_notes(report.sites[i], i < kRowsWithCode, report, table);
   }
   table.print(page);
   print_rest(report.sites.size(), shown, page);
@@ -244,14 +241,13 @@ void print_syncs(const analyze::Report& report, std::size_t top, Page& page) {
                {"CPU blocked"},
                {.title = "GPU idle", .leaves_as = 2}});
   const Names names(report.sync_sites);
-  const SourceLines sources(report.source.paths);
   const std::size_t shown = std::min(top, report.sync_sites.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const SyncSite& site = report.sync_sites[i];
     table.add_row({fmt::format("{:>3}", i + 1), names.of(site), short_name(site.api.value_or(kUnknownText)),
                    count_text(site.count), count_text(site.of_transfers_count), duration_text(site.host_blocked_ns),
                    duration_text(site.gpu_idle_ns)});
-    if (i < kRowsWithCode) add_code(site, sources, table);
+    if (i < kRowsWithCode) add_code(site, report.source_text, table);
     add_library_line(site, table);
     table.add_note(kIndent + fmt::format("{}, {}", operator_text(site), phase_text(site.phase)));
     add_forward_line(site, table);

@@ -1,7 +1,6 @@
 #include "report/text/text_width.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
 
 #include "base/utf8.h"
@@ -40,13 +39,6 @@ std::size_t width_of(const CodePoint& point) {
   return is_in(kWide, point.value) ? 2 : 1;
 }
 
-std::string escaped(const CodePoint& point) {
-  char buffer[16];
-  const char* format = point.value < 0x100 ? "\\x%02x" : (point.value < 0x10000 ? "\\u%04x" : "\\U%08x");
-  std::snprintf(buffer, sizeof(buffer), format, static_cast<unsigned>(point.value));
-  return buffer;
-}
-
 // The longest start of `text` that fits `width` columns.
 std::string_view head_of(std::string_view text, std::size_t width) {
   std::size_t used = 0;
@@ -74,21 +66,6 @@ std::string_view tail_of(std::string_view text, std::size_t width) {
 constexpr std::string_view kLeftOut = "...";
 
 }  // namespace
-
-std::string cleaned(std::string_view untrusted) {
-  std::string result;
-  result.reserve(untrusted.size());
-  while (!untrusted.empty()) {
-    const CodePoint point = first_code_point(untrusted);
-    if (!point.is_valid || !is_harmless(point.value)) {
-      result += escaped(point);
-    } else {
-      result += untrusted.substr(0, point.bytes);
-    }
-    untrusted.remove_prefix(point.bytes);
-  }
-  return result;
-}
 
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;

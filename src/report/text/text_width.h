@@ -1,4 +1,4 @@
-// Text as a terminal shows it: untrusted bytes made printable, and their width in columns.
+// Text as a terminal shows it: its width in columns, and what fits.
 #pragma once
 
 #include <cstddef>
@@ -6,13 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/cleaned_text.h"
+
 namespace turnpike::report {
 
-// Printable UTF-8 from any bytes: control characters, invalid bytes and invisible or direction-changing characters
-// become escapes (\x1b, \u202e), so that a file name can neither command the terminal nor hide. All other functions
-// want its result.
-std::string cleaned(std::string_view untrusted);
-
+// All functions want text that is cleaned (base/cleaned_text.h).
+//
 // Columns on a terminal. Characters whose width differs between terminals count as the wider, so nothing overflows.
 std::size_t display_width(std::string_view text);
 

@@ -22,7 +22,7 @@ TEST(JsonFields, AreJoinedByCommas) {
 }
 
 TEST(JsonString, EscapesWhatJsonWantsAndReplacesWhatIsNoText) {
-  EXPECT_EQ(json_string("a\"\\\x1f \x7f\xc3\xa9\xff"), "\"a\\\"\\\\\\u001f \x7f\xc3\xa9\xef\xbf\xbd\"");
+  EXPECT_EQ(json_string("a\"\\\x1f \x7f\xc3\xa9\xff"), "\"a\\\"\\\\\\u001f \\u007f\xc3\xa9\xef\xbf\xbd\"");
   EXPECT_EQ(json_string(std::string_view("\0", 1)), "\"\\u0000\"");
   EXPECT_EQ(json_string(""), "\"\"");
 }

@@ -63,6 +63,15 @@ TEST_F(Dump, PrintsEverythingOfSmallFileInOrder) {
           StartsWith("memcpy "), StartsWith("memset "), StartsWith("kernel ")));
 }
 
+TEST_F(Dump, PrintsSource) {
+  SourceTextEntry entry{3, 7, 8, 0, {}};
+  entry.sha256[0] = 0xAB;
+  const std::string bytes = file_header() + chunk(ChunkType::kStrings, string_entry(3, "/train.py")) +
+                            chunk(ChunkType::kSourceText, bytes_of(entry) + "x = \"\x1b\"\n");
+  EXPECT_THAT(dump(bytes, {"source"}), ElementsAre("source file=\"/train.py\" first_line=7 sha256=ab" +
+                                                   std::string(62, '0') + R"( text="x = \"\x1b\"\x0a")"));
+}
+
 TEST_F(Dump, PrintsMemcpy) {
   auto copy = record<MemcpyRecord>(RecordKind::kMemcpy);
   copy.context = 1;
@@ -406,9 +415,10 @@ TEST_F(Dump, PrintsEachKindAlone) {
       chunk(ChunkType::kFrames, bytes_of(FrameEntry{5, FrameKind::kNative, 0, 0, 0, 0, 0})) +
       chunk(ChunkType::kStacks, stack_entry(4, {5})) + chunk(ChunkType::kClock, bytes_of(ClockSample{1, 2, 3, 4})) +
       chunk(ChunkType::kLosses, bytes_of(LossEntry{1, 0, 1})) + chunk(ChunkType::kRecords, records) +
+      chunk(ChunkType::kSourceText, bytes_of(SourceTextEntry{1, 1, 8, 0, {}}) + "x = 1 +\n") +
       chunk(ChunkType::kEnd, bytes_of(EndEntry{9, 1, 1, 0, 1, 1, {}}));
-  ASSERT_EQ(dump_kinds().size(), 22u);
-  EXPECT_THAT(dump(file), SizeIs(22));
+  ASSERT_EQ(dump_kinds().size(), 23u);
+  EXPECT_THAT(dump(file), SizeIs(23));
   for (const std::string_view kind : dump_kinds()) {
     EXPECT_THAT(dump(file, {std::string(kind)}), ElementsAre(StartsWith(std::string(kind) + ' '))) << kind;
   }

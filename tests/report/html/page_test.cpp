@@ -455,6 +455,33 @@ TEST(HtmlPage, SaysWhyThereIsNoSource) {
   EXPECT_THAT(contents_of(page_of(recording, {}, options))["no_source"].get<std::string>(), HasSubstr("--no-source"));
 }
 
+// A report of two lines of a file, and what was recorded around them.
+analyze::Report report_with_source() {
+  analyze::Report report;
+  for (const std::uint32_t line : {60u, 10u}) report.lines.push_back({.file = "/home/me/train.py", .line = line});
+  report.source_text.add("/home/me/train.py", "", 6, "six\nseven\neight\n");
+  report.source_text.add("/home/me/train.py", "", 58, "fifty-eight\n<b>\n");
+  return report;
+}
+
+TEST(HtmlPage, HasAnExcerptForEachStretchOfRecordedSource) {
+  Recording recording;
+  add_loop(recording, 3);
+  const Json source = contents_of(page_of(recording, report_with_source()))["source"];
+  const Json expected = {{{"file", "/home/me/train.py"}, {"first_line", 6}, {"lines", {"six", "seven", "eight"}}},
+                         {{"file", "/home/me/train.py"}, {"first_line", 58}, {"lines", {"fifty-eight", "<b>"}}}};
+  EXPECT_EQ(source, expected);
+}
+
+TEST(HtmlPage, SaysThatTheRecordingHoldsNoSource) {
+  Recording recording;
+  add_loop(recording, 3);
+  analyze::Report report = report_with_source();
+  report.source_text = {};
+  EXPECT_THAT(contents_of(page_of(recording, report))["no_source"].get<std::string>(),
+              HasSubstr("The recording holds none"));
+}
+
 TEST(HtmlPage, ShowsNoFolderWhenPathsAreRedacted) {
   Recording recording;
   add_loop(recording, 3);

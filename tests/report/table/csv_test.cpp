@@ -22,6 +22,21 @@ TEST(Csv, QuotesWhatWouldEndACell) {
   EXPECT_EQ(csv_of("two\rlines"), "\"two\rlines\",-1\n");
 }
 
+TEST(Csv, NoTextIsAFormula) {
+  EXPECT_EQ(csv_of("=1+1"), "'=1+1,-1\n");
+  EXPECT_EQ(csv_of("+1"), "'+1,-1\n");
+  EXPECT_EQ(csv_of("-1"), "'-1,-1\n") << "a text that looks like a number";
+  EXPECT_EQ(csv_of("@a,b"), "\"'@a,b\",-1\n");
+  EXPECT_EQ(csv_of("\tx"), "'\tx,-1\n");
+  EXPECT_EQ(csv_of("\rx"), "\"'\rx\",-1\n");
+  EXPECT_EQ(csv_of("a=b"), "a=b,-1\n");
+}
+
+TEST(Csv, NoTextCommandsATerminal) {
+  EXPECT_EQ(csv_of("a\x1b[2J\xc2\x9b"), "a\\x1b[2J\\x9b,-1\n");
+  EXPECT_EQ(csv_of("=\x1b"), "'=\\x1b,-1\n");
+}
+
 TEST(Csv, TellsAnEmptyTextFromAnUnknownOne) {
   EXPECT_EQ(csv_of(""), "\"\",-1\n");
   Batch batch({{"a", ColumnType::kText}, {"b", ColumnType::kWhole}});

@@ -2,15 +2,10 @@
 #include "report/text/line_change.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
 
 namespace turnpike::report {
 namespace {
 
-namespace fs = std::filesystem;
 using analyze::Finding;
 
 Finding finding_of(const std::string& rule, const std::string& advice = "") {
@@ -141,45 +136,39 @@ TEST(LineChange, ASynchronisationGoes) {
   }
 }
 
-// A source file, a run that is as new, and a report of one upload at the file's second line.
+// A report of one upload at the second line of a file, whose source was recorded.
 class LineChangeOfReport : public testing::Test {
  protected:
   LineChangeOfReport() {
-    fs::create_directories(folder_);
-    std::ofstream(source_) << "def train(x):\n    x = x.to(device)\n";
-    std::ofstream(run_) << "run";
-    report_.source.paths = {run_.string()};
+    report_.source_text.add(source_, "", 1, "def train(x):\n    x = x.to(device)\n");
     analyze::Site site;
     site.site = "train.py:2";
-    site.file = source_.string();
+    site.file = source_;
     site.line = 2;
-    site.stack = {"train (" + source_.string() + ":2)", "<module> (" + source_.string() + ":9)"};
+    site.stack = {"train (" + source_ + ":2)", "<module> (" + source_ + ":9)"};
     report_.sites = {site};
     report_.findings = {kPageable};
   }
-  ~LineChangeOfReport() override { fs::remove_all(folder_); }
 
   bool is_found() const { return line_changes(report_).at(0).has_value(); }
 
-  fs::path folder_ = fs::path(testing::TempDir()) / ("line_change_" + std::to_string(::getpid()));
-  fs::path source_ = folder_ / "train.py";
-  fs::path run_ = folder_ / "run.tpk";
+  std::string source_ = "/home/me/train.py";
   analyze::Report report_;
 };
 
 TEST_F(LineChangeOfReport, NamesTheFileAndTheLine) {
   const auto change = line_changes(report_).at(0);
   ASSERT_TRUE(change);
-  EXPECT_EQ(change->file, source_.string());
+  EXPECT_EQ(change->file, source_);
   EXPECT_EQ(change->line, 2u);
   EXPECT_EQ(change->before, "x = x.to(device)");
   EXPECT_EQ(change->after, "x = tp.to(x, device)");
 }
 
-TEST_F(LineChangeOfReport, IsNotOfAFileThatHasChangedOrIsGone) {
-  fs::last_write_time(source_, fs::last_write_time(run_) + std::chrono::seconds(5));
+TEST_F(LineChangeOfReport, IsNotWithoutTheLineAndTheOneAbove) {
+  report_.source_text = {};
   EXPECT_FALSE(is_found());
-  fs::remove(source_);
+  report_.source_text.add(source_, "", 2, "    x = x.to(device)\n");
   EXPECT_FALSE(is_found());
 }
 
@@ -193,7 +182,7 @@ TEST_F(LineChangeOfReport, IsNotOfACallThatALibraryMakes) {
 TEST_F(LineChangeOfReport, IsNotOfALineThatTwoFilesMayHave) {
   report_.sites.push_back(report_.sites[0]);
   EXPECT_TRUE(is_found()) << "two kinds of transfer at one line";
-  report_.sites[1].file = (folder_ / "other" / "train.py").string();
+  report_.sites[1].file = "/home/other/train.py";
   report_.sites[1].stack = {"train (" + *report_.sites[1].file + ":2)"};
   EXPECT_FALSE(is_found());
 }

@@ -1,11 +1,6 @@
 // Rows of the tables by line: names, notes and what is left out.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
-
-#include <chrono>
-#include <filesystem>
-#include <fstream>
 
 #include "report/distinct_report.h"
 #include "report/text/terminal.h"
@@ -13,7 +8,6 @@
 namespace turnpike::report {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
@@ -140,35 +134,19 @@ TEST(SitesText, OfACallThatIsMissingTheLikelyPlaceIsNamed) {
   EXPECT_THAT(text_of(report_of(sites)), HasSubstr("pageable > device, stream unknown\n"));
 }
 
-// A run with the files of its program, older than it.
-class WithSources : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string name = fs::temp_directory_path() / "turnpike_sites_XXXXXX";
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    std::ofstream source(folder_ / "train.py");
-    for (int number = 1; number <= 9; ++number) source << "    line_" << number << "()\n";
-    source.close();
-    std::ofstream(folder_ / "run.tpk") << "run";
-    fs::last_write_time(folder_ / "train.py", fs::last_write_time(folder_ / "run.tpk") - std::chrono::hours(1));
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  fs::path folder_;
-};
-
-TEST_F(WithSources, TheFirstFiveRowsShowTheirLine) {
+TEST(SitesText, TheFirstFiveRowsShowTheirLine) {
   analyze::Report report = distinct_report();
-  report.source.paths = {folder_ / "run.tpk"};
+  std::string source;
+  for (int number = 1; number <= 9; ++number) source += "    line_" + std::to_string(number) + "()\n";
+  report.source_text.add("/home/me/train.py", "", 1, source);
   report.sites.clear();
   report.sync_sites.clear();
   for (std::uint32_t number = 1; number <= 7; ++number) {
     report.sites.push_back(upload(number));
-    report.sites.back().file = folder_ / "train.py";
+    report.sites.back().file = "/home/me/train.py";
     report.sites.back().line = number;
     report.sync_sites.push_back(distinct_sync_site(number, analyze::Phase::kForward));
-    report.sync_sites.back().file = folder_ / "train.py";
+    report.sync_sites.back().file = "/home/me/train.py";
     report.sync_sites.back().line = number + 2;
   }
   report.sites[3].line.reset();
@@ -181,6 +159,12 @@ TEST_F(WithSources, TheFirstFiveRowsShowTheirLine) {
     EXPECT_EQ(transfers.find(line) != std::string::npos, number <= 5 && number != 4) << number;
     EXPECT_EQ(syncs.find(line) != std::string::npos, number >= 3 && number <= 7) << number;
   }
+}
+
+TEST(SitesText, ALineOfSourceDoesNotCommandTheTerminal) {
+  analyze::Report report = report_of({upload(1)});
+  report.source_text.add(*report.sites[0].file, "", *report.sites[0].line, "x \x1b[2J\xc2\x9b \xe2\x80\xae\n");
+  EXPECT_THAT(text_of(report), HasSubstr("x \\x1b[2J\\x9b \\u202e\n"));
 }
 
 TEST(TotalsText, APageableShareIsOfBytesWhereThereAreSome) {

@@ -31,6 +31,7 @@ export interface SiteEntry {
   stack?: string[];
 }
 
+/** Lines without a gap; a file may have several. */
 export interface SourceExcerpt {
   file: string;
   first_line: number;

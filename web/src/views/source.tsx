@@ -41,7 +41,9 @@ export function SourceCard() {
     actions.shownSite ?? contents.findings.find((finding) => finding.site !== undefined)?.site;
   const place = site === undefined ? undefined : contents.sites[site];
   const file = place?.file ?? shown.costs[0]?.file;
-  const excerpt = contents.source?.find((candidate) => candidate.file === file);
+  const excerpts = contents.source?.filter((candidate) => candidate.file === file) ?? [];
+  const line = place?.line ?? shown.costs.find((cost) => cost.file === file)?.line;
+  const excerpt = excerpts.find((candidate) => hasLine(candidate, line)) ?? excerpts[0];
   const hasCosts = shown.costs.some((cost) => cost.time_ns > 0);
   const hasLines = excerpt !== undefined || hasCosts;
   return (
@@ -78,7 +80,7 @@ export function SourceTab() {
   return (
     <section ref={chosen} class="source">
       {(contents.source ?? []).map((excerpt) => (
-        <div key={excerpt.file}>
+        <div key={`${excerpt.file}:${excerpt.first_line}`}>
           <h3>
             <code>{visible(excerpt.file)}</code>
           </h3>
@@ -97,6 +99,10 @@ export function SourceTab() {
       )}
     </section>
   );
+}
+
+function hasLine({ first_line, lines }: SourceExcerpt, line: number | undefined): boolean {
+  return line !== undefined && line >= first_line && line < first_line + lines.length;
 }
 
 /** The lines nearest to the chosen one that fit on the card, lines with a cost first. */

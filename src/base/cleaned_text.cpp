@@ -1,0 +1,64 @@
+#include "base/cleaned_text.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/utf8.h"
+
+namespace turnpike {
+namespace {
+
+std::string escaped(const CodePoint& point) {
+  char buffer[16];
+  const char* format = point.value < 0x100 ? "\\x%02x" : (point.value < 0x10000 ? "\\u%04x" : "\\U%08x");
+  std::snprintf(buffer, sizeof(buffer), format, static_cast<unsigned>(point.value));
+  return buffer;
+}
+
+}  // namespace
+
+std::string cleaned(std::string_view untrusted, std::string_view kept) {
+  std::string result;
+  result.reserve(untrusted.size());
+  while (!untrusted.empty()) {
+    const CodePoint point = first_code_point(untrusted);
+    const bool is_shown =
+        point.is_valid && (is_harmless(point.value) || kept.find(untrusted[0]) != std::string_view::npos);
+    if (is_shown) {
+      result += untrusted.substr(0, point.bytes);
+    } else {
+      result += escaped(point);
+    }
+    untrusted.remove_prefix(point.bytes);
+  }
+  return result;
+}
+
+std::string printable_json(std::string json) {
+  const auto is_ascii = [](char byte) { return static_cast<unsigned char>(byte) < 0x7F; };
+  if (std::all_of(json.begin(), json.end(), is_ascii)) return json;
+  std::string result;
+  for (std::string_view rest = json; !rest.empty();) {
+    const CodePoint point = first_code_point(rest);
+    if (point.value < 0x7F || is_harmless(point.value)) {
+      result += rest.substr(0, point.bytes);
+    } else {
+      append_json_escape(result, point.value);
+    }
+    rest.remove_prefix(point.bytes);
+  }
+  return result;
+}
+
+void append_json_escape(std::string& json, char32_t value) {
+  char buffer[16];
+  if (value < 0x10000) {
+    std::snprintf(buffer, sizeof buffer, "\\u%04x", static_cast<unsigned>(value));
+  } else {
+    const auto above = static_cast<unsigned>(value - 0x10000);
+    std::snprintf(buffer, sizeof buffer, "\\u%04x\\u%04x", 0xD800 + (above >> 10), 0xDC00 + (above & 0x3FF));
+  }
+  json += buffer;
+}
+
+}  // namespace turnpike

@@ -1,0 +1,217 @@
+"""Recordings from people who mean harm: what they name is not read, not obeyed and not computed."""
+
+import csv
+import json
+import os
+import pathlib
+import re
+import subprocess
+import urllib.request
+
+import pytest
+from html_parts import Parts
+from runs import US, write_run
+
+from tracefile import (
+    COPY_CALL,
+    DEVICE,
+    HOST_TO_DEVICE,
+    LAUNCH_CALL,
+    PAGEABLE,
+    PYTHON_FRAME,
+    SYNC_CALL,
+    TraceFile,
+)
+
+SECRET = "-----BEGIN OPENSSH PRIVATE KEY-----\n" + "".join(f"s3cret{number}=\n" for number in range(1, 60))
+# No file of this machine is shown, so its system files may stand for secrets as they are.
+SYSTEM_FILES = ("/etc/passwd", "/etc/os-release", "/proc/self/environ")
+RECORDED = "recorded_line()"
+# All but the line feed; C1 and what changes the direction of text, too.
+HARMFUL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+BUDGET = "[per_step]\nh2d_count = 0\nblocked = '0 us'\n"
+
+
+def write(folder, files, *, name="kernel", program="python\x1fsecret.py", loud=""):
+    """Ten steps of an upload, a wait and a kernel at line 2 of each of the files."""
+    folder.mkdir(parents=True)
+    trace = TraceFile()
+    trace.metadata = {"program": program, "detail": "full", "host": "box" + loud, "cwd": str(folder.parent)}
+    trace.device("GPU" + loud)
+    number = 0
+    for step in range(10):
+        for file in files:
+            number += 1
+            at = (step * len(files) + number) * 1000 * US
+            stack = trace.stack(trace.frame(PYTHON_FRAME, "train" + loud, file, 2))
+            trace.call("cudaMemcpy", COPY_CALL, 3 * number, at, at + 500 * US, stack=stack, size_bytes=1 << 20)
+            trace.memcpy(HOST_TO_DEVICE, PAGEABLE, DEVICE, 1 << 20, 3 * number, at + 50 * US, at + 450 * US)
+            trace.call("cudaLaunchKernel", LAUNCH_CALL, 3 * number + 1, at + 510 * US, at + 515 * US, stack=stack)
+            trace.kernel(name, 3 * number + 1, at + 520 * US, at + 620 * US)
+            trace.call("cudaDeviceSynchronize", SYNC_CALL, 3 * number + 2, at + 530 * US, at + 620 * US, stack=stack)
+    trace.source("/recorded/here.py", 1, f"first\n{RECORDED}\nlast\n")
+    trace.write(folder / "433.tpt")
+    return folder
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Names of files of this machine that hold a secret, or that nobody should open."""
+    key = tmp_path / "id_rsa"
+    key.write_text(SECRET)
+    key.chmod(0o600)
+    (tmp_path / "secret.py").write_text(SECRET)
+    (tmp_path / "link.py").symlink_to(key)
+    (tmp_path / "link").symlink_to("secret.py")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "train.py").write_text(SECRET)
+    os.mkfifo(tmp_path / "pipe.py")
+    for old in tmp_path.rglob("*"):
+        os.utime(old, (0, 0), follow_symlinks=False)
+    inside = ("id_rsa", "secret.py", "link.py", "link", "folder/train.py", "folder/../secret.py", "pipe.py")
+    return [
+        *(str(tmp_path / name) for name in inside),
+        *inside,
+        f"../{tmp_path.name}/secret.py",
+        f"file://{tmp_path}/secret.py",
+        "/dev/zero",
+        "/dev/stdin",
+        *SYSTEM_FILES,
+        "/recorded/here.py",
+    ]
+
+
+@pytest.fixture
+def outputs(turnpike, environment, tmp_path):
+    """What every command makes of a run, by command: standard output, standard error, and the files."""
+
+    def called(arguments, expected=(0, 1)):
+        before = set(tmp_path.rglob("*"))
+        result = subprocess.run(
+            [str(turnpike), *map(str, arguments)],
+            cwd=tmp_path, env=environment, capture_output=True, timeout=60, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert result.returncode in expected, (arguments, result.stderr)
+        made = {path: path.read_bytes() for path in set(tmp_path.rglob("*")) - before if path.is_file()}
+        return result.stdout, result.stderr, made
+
+    def page(run):
+        process = subprocess.Popen(
+            [str(turnpike), "view", str(run), "--no-browser"],
+            cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        try:
+            return urllib.request.urlopen(process.stdout.readline().decode().strip(), timeout=20).read(), b"", {}
+        finally:
+            process.kill()
+            process.communicate()
+
+    def outputs(run, other):
+        (tmp_path / "turnpike.toml").write_text(BUDGET)
+        commands = (
+            ["report", run, "--top", "100"],
+            ["report", run, "--json"],
+            ["report", run, "--tree"],
+            ["report", run, "--html", "-"],
+            ["report", run, "--html", "page.html", "--redact-paths"],
+            ["diff", other, run],
+            ["diff", other, run, "--json"],
+            ["diff", other, run, "--html", "-"],
+            ["diff", run, other, "--html", "diff.html"],
+            ["whatif", run],
+            ["whatif", run, "--json"],
+            ["check", run, "--no-github"],
+            ["check", run, "--github"],
+            ["check", run, "--json"],
+            ["check", run, "--sarif", "turnpike.sarif"],
+            ["check", run, "--init", "--budget", "new.toml"],
+            ["export", run, "--to", "chrome", "-o", "-"],
+            ["export", run, "--to", "csv", "-o", "tables"],
+            ["export", run, "--to", "csv", "--table", "transfers", "-o", "-"],
+            ["rollup", run, "-o", "rolled"],
+            ["dump", run / "433.tpt"],
+        )
+        made = {" ".join(map(str, command[:1] + command[2:])): called(command) for command in commands}
+        made["view"] = page(run)
+        return made
+
+    return outputs
+
+
+def parts_of(made):
+    """The pieces of text and bytes that one command made, with what each is."""
+    out, err, files = made
+    yield "standard output", out
+    yield "standard error", err
+    yield from ((str(path), content) for path, content in files.items())
+
+
+def test_no_output_shows_a_local_file(outputs, files, tmp_path):
+    run, other = write(tmp_path / "evil.tpk", files), write_run(tmp_path / "other.tpk")
+    secrets = [*SECRET.split("\n")[:-1]]
+    secrets += [line for name in SYSTEM_FILES[:2] for line in pathlib.Path(name).read_text().split("\n") if line]
+    shown = set()
+    for command, made in outputs(run, other).items():
+        for what, content in parts_of(made):
+            text = content.decode(errors="replace")
+            found = [secret for secret in secrets if secret in text]
+            assert not found, f"{command}: {what}"
+            if RECORDED in text:
+                shown.add(command)
+    # The same commands show what was recorded, so the test would notice source.
+    assert {"report --top 100", "report --html -", "view", "dump"} <= shown
+
+
+@pytest.mark.parametrize("text", ["=HYPERLINK(1)", "+1+1", "-2+3", "@SUM(A1)", "\tx", "\rx", "=\x1b[2J"])
+def test_csv_cells_are_no_formulas(run, tmp_path, text):
+    write(tmp_path / "evil.tpk", [f"{text}/train.py"], name=text)
+    assert run("export", "evil.tpk", "--to", "csv", "-o", "tables").returncode == 0
+    cells = {}
+    for path in (tmp_path / "tables").glob("*.csv"):
+        with open(path, newline="") as file:
+            rows = list(csv.DictReader(file))
+        for name, value in ((name, value) for row in rows for name, value in row.items()):
+            cells.setdefault(name, set()).add(value)
+            assert value[:1] not in tuple("=+@\t\r") and not re.match("-[^0-9]", value), (path.name, name, value)
+    shown = text.replace("\x1b", "\\x1b")
+    assert cells["name"] == {f"'{shown}"}
+    assert {f"'{shown}/train.py"} == cells["file"] - {""}
+    assert any(value.isdigit() for value in cells["bytes"]), "numbers stay numbers"
+
+
+LOUD = "\x1b[2J\x1b]0;pwned\x07\x9b1m\u202e\u200b\r\n::error title=pwned::obeyed\n##[error]obeyed"
+
+
+def test_names_hold_no_control_characters(outputs, tmp_path):
+    run = write(tmp_path / "evil.tpk", [f"/a{LOUD}/train.py"], name=f"k{LOUD}", program=f"p{LOUD}", loud=LOUD)
+    for command, made in outputs(run, write_run(tmp_path / "other.tpk")).items():
+        for what, content in parts_of(made):
+            if what.endswith(".parquet"):
+                continue  # a table of bytes, as they are
+            text = content.decode()
+            if "csv" in command:
+                text = re.sub('"[^"]*"', "", text.replace("\t", "").replace("\r", ""))  # lines in quotes are one cell's
+            if "html" in command or command == "view":
+                data = Parts(text)
+                for part in (*data.words, *(script for name, script in data.scripts.items() if name != "program")):
+                    assert not re.search("[\x00-\x08\x0e-\x1f]", part), f"{command}: {what}"
+                continue
+            found = HARMFUL.search(text)
+            assert not found, f"{command}: {what}: {text[found.start() - 40 : found.end() + 10]!r}"
+
+
+def test_annotations_are_those_of_the_budget_alone(run, tmp_path):
+    write(tmp_path / "evil.tpk", [f"/a{LOUD}/train.py"], name=f"k{LOUD}", loud=LOUD)
+    (tmp_path / "turnpike.toml").write_text(BUDGET)
+    result = run("check", "evil.tpk", "--github")
+    # As GitHub's runner looks for commands, of which there are two ways of writing.
+    commands = [line for line in result.stdout.split("\n") if line.lstrip().startswith("::") or "##[" in line]
+    assert [line.split(",", 1)[0] for line in commands] == ["::error file=turnpike.toml"] * 2
+
+
+def test_the_hostile_names_arrive(run, tmp_path):
+    """The other tests would pass, too, if the commands showed none of the names."""
+    write(tmp_path / "evil.tpk", [f"/a{LOUD}/train.py"], name=f"k{LOUD}", loud=LOUD)
+    report = json.loads(run("report", "evil.tpk", "--json").stdout)
+    assert report["sites"][0]["file"] == f"/a{LOUD}/train.py"
+    assert "pwned" in run("report", "evil.tpk").stdout

@@ -20,6 +20,7 @@ def start(
     *,
     detail: Detail = "full",
     stacks: bool = True,
+    source: bool = True,
     verify_content: bool = False,
     max_size: str = "16 GB",
 ) -> None:
@@ -34,6 +35,8 @@ def start(
         detail: "full" records kernels as well, which overlap and idle times need. "transfers" leaves them out and
             costs least.
         stacks: Whether to note the line and the operator of each call. Without them the report has no sites.
+        source: Whether to keep the program's own lines of Python around those that `stacks` notes, for the report to
+            show. Whoever gets the recording has these lines.
         verify_content: Whether to compare every byte that is transferred, not only samples, to find data that is
             transferred twice. The program then waits 0.2 ms for each MiB copied.
         max_size: How large the file may become, from "1 MB" on. Recording stops there, and the program continues;
@@ -46,8 +49,9 @@ def start(
     """
     run = os.path.abspath(os.fspath(path))
     _core.start(
-        _native.RECORD_LIBRARY, run, detail=detail, stacks=stacks, verify_content=verify_content, max_size=max_size
-    )
+        _native.RECORD_LIBRARY, run, detail=detail, stacks=stacks, source=source, verify_content=verify_content,
+        max_size=max_size,
+    )  # fmt: skip
     label.listen(True)
 
 
@@ -94,6 +98,7 @@ def record(
     *,
     detail: Detail = "full",
     stacks: bool = True,
+    source: bool = True,
     verify_content: bool = False,
     max_size: str = "16 GB",
 ) -> Iterator[pathlib.Path]:
@@ -110,6 +115,7 @@ def record(
         path: As for `start()`.
         detail: As for `start()`.
         stacks: As for `start()`.
+        source: As for `start()`.
         verify_content: As for `start()`.
         max_size: As for `start()`.
 
@@ -120,7 +126,7 @@ def record(
         turnpike.Error: As for `start()`.
         ValueError: As for `start()`.
     """
-    start(path, detail=detail, stacks=stacks, verify_content=verify_content, max_size=max_size)
+    start(path, detail=detail, stacks=stacks, source=source, verify_content=verify_content, max_size=max_size)
     try:
         yield pathlib.Path(os.fsdecode(path))
     finally:

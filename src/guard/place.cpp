@@ -7,6 +7,7 @@
 
 #include "base/compiled_file.h"
 #include "base/hot.h"
+#include "base/installed_file.h"
 #include "base/site_pattern.h"
 #include "guard/tables_mutex.h"
 #include "record/stacks/python_end.h"
@@ -21,9 +22,8 @@ bool has(std::string_view text, std::string_view part) {
 
 // Files of installed packages, of the standard library, of Turnpike itself, and what PyTorch's compiler has written.
 bool is_of_library(const std::string& file) {
-  return has(file, "/site-packages/") || has(file, "/dist-packages/") || has(file, "/lib/python3") ||
-         has(file, "/python/turnpike/") || has(file, "/turnpike/_guard/") || has(file, "/turnpike/_move/") ||
-         file.starts_with("<frozen ") || is_compiled_file(file);
+  return is_installed_file(file) || has(file, "/python/turnpike/") || has(file, "/turnpike/_guard/") ||
+         has(file, "/turnpike/_move/") || file.starts_with("<frozen ") || is_compiled_file(file);
 }
 
 // Frames below which PyTorch's compiler works for itself. Those of a compiled function at work are not among them.

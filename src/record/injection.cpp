@@ -1,7 +1,9 @@
 // The doors of the library: what the driver, NVTX, the command line and Python call. No exception leaves here.
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -89,10 +91,14 @@ TURNPIKE_EXPORT int turnpike_wait(char* error_text, uint64_t error_bytes) {
 TURNPIKE_EXPORT int turnpike_start(const TurnpikeOptions* given, char* error_text, uint64_t error_bytes) {
   std::string error;
   try {
-    if (given == nullptr || given->struct_bytes < sizeof(TurnpikeOptions) || given->run_directory == nullptr) {
+    // Programs that were built when `source` was not there yet give less, and mean 0.
+    constexpr std::size_t kLeastBytes = offsetof(TurnpikeOptions, source);
+    if (given == nullptr || given->struct_bytes < kLeastBytes || given->run_directory == nullptr) {
       error = "turnpike_start was called with options of another version";
     } else {
-      Options options = turnpike::record::from_c(*given);
+      TurnpikeOptions whole{};
+      std::memcpy(&whole, given, std::min<std::size_t>(given->struct_bytes, sizeof whole));
+      Options options = turnpike::record::from_c(whole);
       options.has_note = false;  // the caller hears it
       if (turnpike::record::start_and_watch_endings(options, error)) {
         copy_text("", error_text, error_bytes);

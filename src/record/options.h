@@ -47,6 +47,7 @@ struct Options {
   std::string run_directory{};  // empty: nothing is to be recorded
   Detail detail = Detail::kFull;
   bool has_stacks = true;
+  bool has_source = true;            // keep the source around the lines of stacks
   bool is_content_verified = false;  // hash every byte of host buffers instead of a sample
   CaptureRange capture_range{};
   std::chrono::milliseconds delay{0};            // from the start of recording

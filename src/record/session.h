@@ -26,6 +26,8 @@ typedef struct TurnpikeOptions {
   uint32_t verify_content;   /* 0 or 1: hash every byte of host buffers of copies, not a sample */
   const char* run_directory; /* made if it is missing; one file per process goes in */
   uint64_t max_bytes;        /* of the file: recording stops there; 0: TURNPIKE_MAX_BYTES */
+  uint32_t source;           /* 0 or 1: keep the source around the lines of Python that stacks name */
+  uint32_t reserved;
 } TurnpikeOptions;
 
 /* Counters of one or more recorded processes, updated with relaxed atomic adds in a shared mapping. Zeroed by its

@@ -13,7 +13,12 @@ def environment_of(record, options=()):
     return dict(line.split("=", 1) for line in result.stdout.decode().splitlines() if "=" in line)
 
 
-PLAIN = {"TURNPIKE_DETAIL": "full", "TURNPIKE_STACKS": "1", "TURNPIKE_LINK_TRAFFIC": "1"}
+PLAIN = {
+    "TURNPIKE_DETAIL": "full",
+    "TURNPIKE_STACKS": "1",
+    "TURNPIKE_SOURCE": "1",
+    "TURNPIKE_LINK_TRAFFIC": "1",
+}
 
 
 @pytest.mark.parametrize(
@@ -23,6 +28,7 @@ PLAIN = {"TURNPIKE_DETAIL": "full", "TURNPIKE_STACKS": "1", "TURNPIKE_LINK_TRAFF
         (["--detail", "full"], {}),
         (["--detail", "transfers"], {"TURNPIKE_DETAIL": "transfers"}),
         (["--no-stacks"], {"TURNPIKE_STACKS": "0"}),
+        (["--no-source"], {"TURNPIKE_SOURCE": "0"}),
         (["--verify-content"], {"TURNPIKE_VERIFY_CONTENT": "1"}),
         (["--quiet"], {"TURNPIKE_QUIET": "1"}),
         (["--capture-range", "cuda-profiler-api"], {"TURNPIKE_CAPTURE_RANGE": "cuda-profiler-api"}),

@@ -25,8 +25,8 @@ int turnpike_start(const TurnpikeOptions* options, char* error, uint64_t error_b
     snprintf(error, error_bytes, "The fake refuses %s.", options->run_directory);
     return -1;
   }
-  snprintf(file, sizeof file, "%s/%u-%u-%u-%u-%llu", options->run_directory, options->struct_bytes, options->detail,
-           options->stacks, options->verify_content, (unsigned long long)options->max_bytes);
+  snprintf(file, sizeof file, "%s/%u-%u-%u-%u-%u-%llu", options->run_directory, options->struct_bytes, options->detail,
+           options->stacks, options->source, options->verify_content, (unsigned long long)options->max_bytes);
   recording = 1;
   return 0;
 }
@@ -49,7 +49,7 @@ int turnpike_stop(char* error, uint64_t error_bytes) {
 int turnpike_is_recording(void) { return recording; }
 void turnpike_file(char* path, uint64_t path_bytes) { snprintf(path, path_bytes, "%s", file); }
 """
-OPTIONS_BYTES = 32
+OPTIONS_BYTES = 40
 MAX_BYTES = 16_000_000_000
 
 
@@ -77,10 +77,10 @@ def fake(fake_library, monkeypatch):
 def test_start_hands_over_its_options_and_stop_names_the_file(fake, tmp_path):
     tp.start(tmp_path / "a.tpk")
     assert tp.is_recording()
-    assert tp.stop() == tmp_path / "a.tpk" / f"{OPTIONS_BYTES}-2-1-0-{MAX_BYTES}"
+    assert tp.stop() == tmp_path / "a.tpk" / f"{OPTIONS_BYTES}-2-1-1-0-{MAX_BYTES}"
     assert not tp.is_recording()
     tp.start(str(tmp_path / "b.tpk"), detail="transfers", stacks=False)
-    assert tp.stop() == tmp_path / "b.tpk" / f"{OPTIONS_BYTES}-1-0-0-{MAX_BYTES}"
+    assert tp.stop() == tmp_path / "b.tpk" / f"{OPTIONS_BYTES}-1-0-1-0-{MAX_BYTES}"
 
 
 def test_keep_hands_over_its_reason(fake, tmp_path):
@@ -94,12 +94,17 @@ def test_keep_hands_over_its_reason(fake, tmp_path):
 
 def test_record_hands_over_that_content_is_to_be_verified(fake, tmp_path):
     with tp.record(tmp_path / "a.tpk", verify_content=True):
-        assert tp.stop().name == f"{OPTIONS_BYTES}-2-1-1-{MAX_BYTES}"
+        assert tp.stop().name == f"{OPTIONS_BYTES}-2-1-1-1-{MAX_BYTES}"
+
+
+def test_record_hands_over_that_no_source_is_wanted(fake, tmp_path):
+    with tp.record(tmp_path / "a.tpk", source=False):
+        assert tp.stop().name == f"{OPTIONS_BYTES}-2-1-0-0-{MAX_BYTES}"
 
 
 def test_record_hands_over_how_large_the_file_may_become(fake, tmp_path):
     with tp.record(tmp_path / "a.tpk", max_size="1.5 GB"):
-        assert tp.stop().name == f"{OPTIONS_BYTES}-2-1-0-1500000000"
+        assert tp.stop().name == f"{OPTIONS_BYTES}-2-1-1-0-1500000000"
 
 
 @pytest.mark.parametrize("size", ["", "12", "12 parsecs", "1 kB"])
@@ -111,7 +116,7 @@ def test_a_size_that_is_none_is_refused(fake, tmp_path, size):
 
 def test_record_verifies_no_content_unless_asked(fake, tmp_path):
     with tp.record(tmp_path / "a.tpk"):
-        assert tp.stop().name == f"{OPTIONS_BYTES}-2-1-0-{MAX_BYTES}"
+        assert tp.stop().name == f"{OPTIONS_BYTES}-2-1-1-0-{MAX_BYTES}"
 
 
 def test_copies_carry_labels_exactly_while_a_recording_runs(fake, tmp_path, monkeypatch):

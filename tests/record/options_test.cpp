@@ -17,6 +17,7 @@ Options without_defaults() {
   options.run_directory = "/runs/a.tpk";
   options.detail = Detail::kTransfers;
   options.has_stacks = false;
+  options.has_source = false;
   options.is_content_verified = true;
   options.capture_range = {CaptureRange::Kind::kNvtx, "step"};
   options.delay = 3ms;
@@ -50,6 +51,7 @@ TEST_F(OptionsTest, AreThoseOfAWholeRunWithoutVariables) {
   EXPECT_EQ(options.run_directory, "");
   EXPECT_EQ(options.detail, Detail::kFull);
   EXPECT_TRUE(options.has_stacks);
+  EXPECT_TRUE(options.has_source);
   EXPECT_EQ(options.capture_range.kind, CaptureRange::Kind::kWholeRun);
   EXPECT_EQ(options.capture_range.nvtx_name, "");
   EXPECT_EQ(options.delay, 0ms);
@@ -93,6 +95,8 @@ TEST_F(OptionsTest, ComeEachFromItsVariable) {
   set("TURNPIKE_DURATION_MS", "soon");
   EXPECT_EQ(options_from_environment().delay, 0ms);
   EXPECT_EQ(options_from_environment().duration, 0ms);
+  set("TURNPIKE_SOURCE", "0");
+  EXPECT_FALSE(options_from_environment().has_source);
   EXPECT_FALSE(options_from_environment().is_content_verified);
   set("TURNPIKE_VERIFY_CONTENT", "1");
   EXPECT_TRUE(options_from_environment().is_content_verified);
@@ -142,6 +146,7 @@ TEST_F(OptionsTest, ArriveInAnInjectedProcessAsTheyWereGiven) {
   EXPECT_EQ(options.run_directory, "/runs/a.tpk");
   EXPECT_EQ(options.detail, Detail::kTransfers);
   EXPECT_FALSE(options.has_stacks);
+  EXPECT_FALSE(options.has_source);
   EXPECT_TRUE(options.is_content_verified);
   EXPECT_EQ(text_of(options.capture_range), "nvtx:step");
   EXPECT_EQ(options.delay, 3ms);
@@ -197,6 +202,7 @@ TEST_F(OptionsTest, RemoveTheVariablesOfAnOuterRecordingButNotItsQuiet) {
   EXPECT_EQ(environment_of({.run_directory = "/b.tpk"}), (Variables{{"TURNPIKE_RUN", "/b.tpk"},
                                                                     {"TURNPIKE_DETAIL", "full"},
                                                                     {"TURNPIKE_STACKS", "1"},
+                                                                    {"TURNPIKE_SOURCE", "1"},
                                                                     {"TURNPIKE_VERIFY_CONTENT", std::nullopt},
                                                                     {"TURNPIKE_CAPTURE_RANGE", std::nullopt},
                                                                     {"TURNPIKE_DELAY_MS", std::nullopt},
@@ -215,6 +221,7 @@ TEST_F(OptionsTest, GoThroughTheCInterfaceAndBack) {
   EXPECT_EQ(in_c.struct_bytes, sizeof(TurnpikeOptions));
   EXPECT_EQ(in_c.detail, std::uint32_t{TURNPIKE_DETAIL_TRANSFERS});
   EXPECT_EQ(in_c.stacks, 0u);
+  EXPECT_EQ(in_c.source, 0u);
   EXPECT_EQ(in_c.verify_content, 1u);
   EXPECT_EQ(in_c.max_bytes, 7u);
   EXPECT_EQ(in_c.run_directory, given.run_directory.c_str());
@@ -222,6 +229,7 @@ TEST_F(OptionsTest, GoThroughTheCInterfaceAndBack) {
   EXPECT_EQ(options.run_directory, "/runs/a.tpk");
   EXPECT_EQ(options.detail, Detail::kTransfers);
   EXPECT_FALSE(options.has_stacks);
+  EXPECT_FALSE(options.has_source);
   EXPECT_TRUE(options.is_content_verified);
   EXPECT_EQ(options.max_bytes, 7u);
   TurnpikeOptions unsaid = in_c;
@@ -229,6 +237,7 @@ TEST_F(OptionsTest, GoThroughTheCInterfaceAndBack) {
   EXPECT_EQ(from_c(unsaid).max_bytes, 16'000'000'000u);
   EXPECT_EQ(from_c(to_c({})).detail, Detail::kFull);
   EXPECT_TRUE(from_c(to_c({})).has_stacks);
+  EXPECT_TRUE(from_c(to_c({})).has_source);
   EXPECT_FALSE(from_c(to_c({})).is_content_verified);
 }
 

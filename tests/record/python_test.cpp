@@ -12,6 +12,8 @@
 namespace turnpike::record_tests {
 namespace {
 
+using trace::Loss;
+
 std::vector<std::string> interpreters() {
   std::vector<std::string> found;
   std::istringstream paths(TEST_PYTHONS);
@@ -67,6 +69,52 @@ TEST_P(PythonVictim, EachCopyHasItsLine) {
   }
   EXPECT_EQ(frames_of(trace, 105).at(1).file, "<made up>");
   EXPECT_NE(frames_of(trace, 103).at(1).function.find("forward"), std::string::npos);
+}
+
+// The victim's text around the line of that name, as the file has it.
+std::map<std::uint32_t, std::string> lines_around(std::uint32_t middle) {
+  std::ifstream script(PYTHON_VICTIM);
+  std::map<std::uint32_t, std::string> lines;
+  std::uint32_t number = 0;
+  for (std::string line; std::getline(script, line);) {
+    if (++number + 4 >= middle && number <= middle + 4) lines[number] = line;
+  }
+  return lines;
+}
+
+TEST_P(PythonVictim, HasTheSourceAroundItsLines) {
+  if (is_sanitized()) GTEST_SKIP() << "an interpreter without a sanitizer cannot load libraries with one";
+  const Trace trace = VictimRun({PYTHON_VICTIM}, {.program = GetParam()}).trace();
+  for (const char* name : {"101", "104", "106"}) {
+    const std::uint32_t line = line_of(name);
+    EXPECT_EQ(trace.process.source_text.lines(PYTHON_VICTIM, line - 4, line + 4), lines_around(line)) << name;
+  }
+  EXPECT_EQ(trace.process.source_text.files().size(), 1u) << "nothing of Python's own";
+  EXPECT_EQ(trace.metadata("source"), "files=1");
+}
+
+TEST_P(PythonVictim, HasNoSourceWhereNoneIsWanted) {
+  if (is_sanitized()) GTEST_SKIP() << "an interpreter without a sanitizer cannot load libraries with one";
+  for (const Variables& variables : {Variables{{"TURNPIKE_SOURCE", "0"}}, Variables{{"TURNPIKE_STACKS", "0"}}}) {
+    const Trace trace = VictimRun({PYTHON_VICTIM}, {.program = GetParam(), .variables = variables}).trace();
+    EXPECT_TRUE(trace.process.source_text.files().empty());
+    EXPECT_EQ(trace.copies.size(), 305u);
+  }
+}
+
+// What `turnpike record` writes for it.
+TEST_P(PythonVictim, HasItsSourceAlsoWhenItIsKilled) {
+  if (is_sanitized()) GTEST_SKIP() << "an interpreter without a sanitizer cannot load libraries with one";
+  const Variables killed = {{"VICTIM_KILLED", "1"}};
+  const Trace trace = VictimRun({PYTHON_VICTIM}, {.program = GetParam(), .variables = killed}).trace();
+  EXPECT_EQ(trace.loss(Loss::kEndedEarly), 1u);
+  const std::uint32_t line = line_of("106");
+  EXPECT_EQ(trace.process.source_text.lines(PYTHON_VICTIM, line - 4, line + 4), lines_around(line));
+  const Variables without = {{"VICTIM_KILLED", "1"}, {"TURNPIKE_SOURCE", "0"}};
+  EXPECT_TRUE(VictimRun({PYTHON_VICTIM}, {.program = GetParam(), .variables = without})
+                  .trace()
+                  .process.source_text.files()
+                  .empty());
 }
 
 // Those by fork and forkserver end by os._exit, sooner than the recorder writes by itself.

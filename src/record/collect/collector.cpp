@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/process_start.h"
 #include "base/step_name.h"
 #include "cuda/driver.h"
 #include "record/collect/disk_room.h"
@@ -93,6 +94,9 @@ bool Collector::start(const cuda::Cupti* cupti, Metadata metadata, std::string& 
   cupti_ = cupti;
   metadata_ = std::move(metadata);
   first_clock_ = read_clocks();
+  const std::int64_t source_as_of_ns = options_.has_source ? process_start_ns() : trace::kUnknownTime;
+  source_.begin(source_as_of_ns);
+  from_.estate.set_source_as_of(source_as_of_ns);
   from_.status.restart();
   from_.strings.restart();
   from_.stacks.restart();
@@ -267,6 +271,7 @@ void Collector::turn(bool is_last, bool must_flush) {
     put_self_time(metadata_);
     cpu_use_.put(metadata_);
     write_metadata();
+    write_source();
     write_end();
   }
   commit();
@@ -495,6 +500,7 @@ void Collector::write() {
   strings_payload_.clear();
   from_.stacks.drain(frames_payload_, stacks_payload_);
   from_.strings.drain(strings_payload_);
+  source_.note_frames(frames_payload_);
   // Once there is no room, the rest of it is for the end.
   append(writer_, ChunkType::kStrings, strings_payload_);
   append(writer_, ChunkType::kFrames, frames_payload_);
@@ -506,6 +512,12 @@ void Collector::write() {
   }
   from_.live.count(batch_.bytes());
   commit();
+}
+
+// Last of all, when everything else is in the file: reading other files may take long.
+void Collector::write_source() {
+  append(writer_, ChunkType::kSourceText, source_.read([this](std::uint32_t id) { return from_.strings.text(id); }));
+  append(writer_, ChunkType::kMetadata, encode({{trace::kSourceMetadata, source_.summary()}}));
 }
 
 void Collector::append(trace::Writer& writer, ChunkType type, std::span<const std::byte> payload) {
@@ -635,6 +647,7 @@ void Collector::keep_run(std::uint64_t number, const std::string& reason) {
   cpu_use_.put(metadata);
   if (!reason.empty()) metadata[trace::kKeptMetadata] = reason;
   if (!end_segment(realtime_ns())) return say_not_kept(errno);
+  write_source();
   const int failure = ring_.keep(kept_run_path(options_.run_directory, number), writer_.end_bytes(), encode(metadata));
   if (failure != 0) say_not_kept(failure);
 }

@@ -36,6 +36,7 @@
 #include "record/handover/thread_handover.h"
 #include "record/handover/wake_flag.h"
 #include "record/options.h"
+#include "record/stacks/recorded_source.h"
 #include "record/stacks/stack_table.h"
 #include "record/stacks/string_table.h"
 #include "trace/writer.h"
@@ -126,6 +127,7 @@ class Collector {
   void note_memory(std::int64_t since_start_ns, bool is_last);
   void look_for_room(std::int64_t since_start_ns);
   void write();
+  void write_source();
   void append(trace::Writer& writer, trace::ChunkType type, std::span<const std::byte> payload);
   void write_records();
   void note_range(const std::byte* slot);
@@ -185,6 +187,7 @@ class Collector {
   std::uint64_t watched_devices_ = 0;  // whose traffic is counted
   HostNodes host_nodes_;
   MappedFiles mapped_files_;
+  RecordedSource source_;
   CpuUse cpu_use_;
   std::uint64_t copies_at_last_read_ = 0;
   ThreadSampler sampler_;

@@ -5,16 +5,15 @@
 #include <numeric>
 #include <utility>
 
+#include "base/installed_file.h"
 #include "base/operator_name.h"
 
 namespace turnpike::record {
 namespace {
 
-// A line of the program rather than of a package. The report goes by more than the path (docs/report.md).
+// A line of the program rather than of a package.
 bool is_of_package(std::string_view file) {
-  for (const std::string_view part : {"/site-packages/", "/dist-packages/", "/lib/python3"}) {
-    if (file.find(part) != std::string_view::npos) return true;
-  }
+  if (is_installed_file(file)) return true;
   return file.starts_with('<') && !file.starts_with("<ipython") && !file.starts_with("<stdin");
 }
 

@@ -28,6 +28,8 @@ class Estate {
   bool set_file(std::uint32_t number, const char* path) noexcept;
   // The recorder's own thread, which closes it or dies with the process: an id of a process may live on, past exec.
   void hold() noexcept;
+  // As RecordedSource::restart.
+  void set_source_as_of(std::int64_t as_of_ns) noexcept { head_->source_as_of_ns = as_of_ns; }
   void close() noexcept;
   // The file is that far, and holds all records but those of `area`.
   void commit(std::uint32_t area, const EstateCommit& commit) noexcept;

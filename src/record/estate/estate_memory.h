@@ -57,6 +57,7 @@ struct EstateHead {
   std::atomic<std::uint32_t> ring_count;
   std::atomic<std::uint32_t> current;  // the commit that holds, and the batch's area that is not in the file
   EstateCommit commits[2];
+  std::int64_t source_as_of_ns;  // of files that the program runs; trace::kUnknownTime: their source is not wanted
   LossCounters losses;
   EstateFile files[2];  // of segments in turn the one that is written and the one before
 };

@@ -11,6 +11,7 @@
 
 #include "record/estate/estate_memory.h"
 #include "record/stacks/module_symbols.h"
+#include "record/stacks/recorded_source.h"
 #include "trace/writer.h"
 
 namespace turnpike::record {
@@ -51,6 +52,7 @@ class Unwritten {
     take_rings();
     write_records();
     append(ChunkType::kStrings, new_strings_);
+    write_source();
     write_losses();
     write_end();
   }
@@ -97,6 +99,19 @@ class Unwritten {
       payload.insert(payload.end(), entry, entry + sizeof(frame.entry));
     }
     append(ChunkType::kFrames, payload);
+  }
+
+  // Of all frames: who dies has written none of it. What torch.compile made its code from is not in the estate.
+  void write_source() {
+    RecordedSource source;
+    source.begin(head_.source_as_of_ns);
+    const auto bytes = frames_.bytes();
+    for (std::size_t at = 0; at + sizeof(LoggedFrame) <= bytes.size(); at += sizeof(LoggedFrame)) {
+      source.note_frames(bytes.subspan(at + offsetof(LoggedFrame, entry), sizeof(trace::FrameEntry)));
+    }
+    append(ChunkType::kSourceText, source.read([this](std::uint32_t id) {
+      return id - 1 < texts_.size() ? texts_[id - 1] : std::string_view();
+    }));
   }
 
   void name(LoggedFrame& frame) {

@@ -632,6 +632,31 @@ TEST_F(CollectorTest, KeepsWhatThereIsWhenItIsAsked) {
   EXPECT_EQ(files().size(), 5u);
 }
 
+TEST_F(CollectorTest, AKeptRunHasTheSourceOfTheFramesUpToThere) {
+  options_.last = std::chrono::minutes(10);
+  collector_->set_tick([](std::int64_t) { ++g_ticks; });
+  ASSERT_TRUE(start());
+  const auto enter = [&](std::uint32_t line) {
+    PythonFrameText frame;
+    frame.file = PYTHON_VICTIM;
+    frame.line = line;
+    frame.first_line = 1;
+    stacks_->enter_frame(frame);
+  };
+  enter(1);
+  collector_->keep("the loss is nan");
+  ASSERT_TRUE(becomes_true([&] { return std::filesystem::exists(kept(1)); }));
+  enter(40);
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  const SourceText first = read(kept(1)).source_text;
+  EXPECT_TRUE(first.line(PYTHON_VICTIM, 1));
+  EXPECT_FALSE(first.line(PYTHON_VICTIM, 40));
+  const trace::Process process = read();
+  EXPECT_TRUE(process.source_text.line(PYTHON_VICTIM, 1));
+  EXPECT_TRUE(process.source_text.line(PYTHON_VICTIM, 40));
+  EXPECT_EQ(process.metadata.at("source"), "files=1");
+}
+
 TEST_F(CollectorTest, SaysThatItCouldNotKeep) {
   options_.last = std::chrono::minutes(10);
   for (const bool is_quiet : {false, true}) {

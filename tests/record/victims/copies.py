@@ -1,6 +1,7 @@
 # A victim in Python: copies through ctypes, from a function, a generator, a thread and code without a file.
 import ctypes
 import os
+import signal
 import sys
 import threading
 import time
@@ -52,6 +53,8 @@ def busy_beside():
     busy(0.5)
 
 
+if "VICTIM_KILLED" in os.environ:
+    os.kill(os.getpid(), signal.SIGKILL)
 if "VICTIM_BUSY" in os.environ:
     beside = threading.Thread(target=busy_beside)
     beside.start()

@@ -42,12 +42,18 @@ STRINGS = chunk(
 )
 FRAMES = chunk(3, struct.pack("<IIIIIIQ", 1, 1, 2, 3, 12, 10, 0) + struct.pack("<IIIIIIQ", 2, 2, 1, 0, 0, 0, 4096))
 STACKS = chunk(4, struct.pack("<IHHIIII", 1, 3, 1, 2, 1, 9, 0) + struct.pack("<IHH", 2, 0, 0))
+SOURCE_TEXT = chunk(
+    10,
+    struct.pack("<IIII32s", 3, 11, 22, 0, b"\x11" * 32) + padded(b"x = x.cuda()\n\x1b[2J\n\xff\n\n\n")
+    + struct.pack("<IIII32s", 2, 0, 2, 0, b"\x12" * 32) + padded(b"a\n")
+    + struct.pack("<IIII32s", 9, 1, 4096, 0, b"\x13" * 32),
+)  # fmt: skip
 SIZES = {1: 96, 2: 72, 3: 64, 4: 56, 5: 40, 6: 32, 7: 16, 8: 24, 9: 48, 10: 24}
 RECORDS = chunk(5, b"".join(record(kind, size) for kind, size in SIZES.items()))
 CLOCK = chunk(6, struct.pack("<qqqQ", 10**18, 10**9, -(2**63), 0))
 LOSSES = chunk(7, struct.pack("<IIQ", 1, 0, 5) + struct.pack("<IIQ", 99, 0, 1))
 END = chunk(8, struct.pack("<qQQQQQ16x", 10**18 + 5, 1, 1, 0, 1, 1))
-WHOLE = header() + METADATA + STRINGS + FRAMES + STACKS + RECORDS + CLOCK + LOSSES + END
+WHOLE = header() + METADATA + STRINGS + FRAMES + STACKS + RECORDS + CLOCK + SOURCE_TEXT + LOSSES + END
 
 SEEDS = {
     "whole": WHOLE,
@@ -61,6 +67,7 @@ SEEDS = {
     + chunk(5, record(77, 16) + record(4, 64) + record(4, 48)),
     "use_before_definition": header() + RECORDS + STACKS + FRAMES + STRINGS,
     "defined_twice": header() + STRINGS + STRINGS + FRAMES + FRAMES + STACKS + LOSSES + LOSSES + END + END,
+    "source_text": header() + SOURCE_TEXT + SOURCE_TEXT + STRINGS,
     "no_trace": b'{"traceEvents": []}',
 }
 

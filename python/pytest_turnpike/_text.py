@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import pathlib
+import sys
 from typing import Any
 
 Results = dict[str, dict[str, Any]]
@@ -44,10 +45,20 @@ def _site(site: dict[str, Any], unit: str) -> list[str]:
     memory = f"{site['src_kind'] or '?'} -> {site['dst_kind'] or '?'}{size}"
     what = "waits for the GPU" if site["kind"] == "sync" else memory
     lines = [f"    {share} at {site['site']}: {times}{site['op'] or site['kind']} ({what})"]
-    source = linecache.getline(site["file"], site["line"]).strip() if site["file"] and site["line"] else ""
+    source = linecache.getline(site["file"], site["line"]).strip() if _is_loaded(site["file"]) and site["line"] else ""
     if source:
         lines.append(f"        {source}")
-    return lines
+    return [_printable(line) for line in lines]
+
+
+def _is_loaded(file: str | None) -> bool:
+    """Whether it is the file of a module in this process. Only of such files is a line shown: a recording names any."""
+    return file is not None and any(getattr(module, "__file__", None) == file for module in [*sys.modules.values()])
+
+
+def _printable(text: str) -> str:
+    """Without what a terminal would obey: names come from recordings."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def amount(value: float, unit: str) -> str:

@@ -118,8 +118,32 @@ def test_a_run_within_its_budget_passes_and_its_report_is_in_the_summary(job):
     (job.folder / "turnpike.toml").write_text("[per_run]\nh2d_count = 3\n")
     codes, printed = job.run(run="python train.py")
     assert codes == {"Install Turnpike": 0, "Record": 0, "Report": 0, "Check": 0}, printed
-    assert "CPU > GPU" in job.summary.read_text() and job.summary.read_text().count("~~~") == 2
+    summary = job.summary.read_text().splitlines()
+    assert summary[:2] == ["### Turnpike", ""] and any("CPU > GPU" in line for line in summary)
+    assert all(line.startswith("    ") for line in summary[2:]), "nothing in it ends the block"
     assert len(list(pathlib.Path(job.recording).glob("*.tpt"))) == 1
+
+
+def obeyed(printed):
+    """The lines that GitHub's runner obeys. It ignores spaces before a command, and obeys none where it is told so."""
+    commands, token = [], None
+    for line in map(str.lstrip, printed.splitlines()):
+        if token is not None:
+            token = None if line == f"::{token}::" else token
+        elif line.startswith("::stop-commands::"):
+            token = line.removeprefix("::stop-commands::")
+        elif line.startswith("::") or "##[" in line:
+            commands.append(line)
+    assert token is None, "commands work again after the report"
+    return commands
+
+
+def test_the_runner_obeys_no_name_of_the_report(job):
+    name = f"::warning title=pwned::obeyed ##[error]{'x' * 60}.py"
+    (job.folder / name).write_text(PROGRAM)
+    codes, printed = job.run(run=f"python '{name}'", budget="")
+    assert codes["Report"] == 0 and any(line.lstrip().startswith("::warning") for line in printed.splitlines()), printed
+    assert obeyed(printed) == []
 
 
 def test_a_run_over_its_budget_fails_with_annotations_and_keeps_its_recording(job):

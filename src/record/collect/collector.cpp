@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <optional>
 #include <span>
 #include <utility>
@@ -514,10 +515,14 @@ void Collector::write() {
   commit();
 }
 
-// Last of all, when everything else is in the file: reading other files may take long.
+// Last of all, when everything else is in the file: reading other files may take long, or more memory than there is.
 void Collector::write_source() {
-  append(writer_, ChunkType::kSourceText, source_.read([this](std::uint32_t id) { return from_.strings.text(id); }));
-  append(writer_, ChunkType::kMetadata, encode({{trace::kSourceMetadata, source_.summary()}}));
+  try {
+    append(writer_, ChunkType::kSourceText, source_.read([this](std::uint32_t id) { return from_.strings.text(id); }));
+    append(writer_, ChunkType::kMetadata, encode({{trace::kSourceMetadata, source_.summary()}}));
+  } catch (const std::bad_alloc&) {
+    // The end of the file must come. Without the metadata, a reader knows that it was not written.
+  }
 }
 
 void Collector::append(trace::Writer& writer, ChunkType type, std::span<const std::byte> payload) {

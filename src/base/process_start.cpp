@@ -12,7 +12,7 @@
 namespace turnpike {
 
 std::int64_t process_start_ns() {
-  constexpr int kFieldsBetween = 19;  // from the third, which stands behind the name in brackets
+  constexpr int kFieldsBetween = 19;  // fields 3 to 21; field 2 is the name in brackets
   constexpr std::int64_t kSecond = 1'000'000'000;
   const std::string text = file_text("/proc/self/stat");
   std::istringstream fields(text.substr(text.rfind(')') + 1));

@@ -5,7 +5,7 @@
 
 namespace turnpike {
 
-// On CLOCK_REALTIME, at most 10 ms late: the system counts in ticks. INT64_MIN where it does not tell.
+// On CLOCK_REALTIME, at most one tick of 10 ms late. INT64_MIN: the system does not say.
 std::int64_t process_start_ns();
 
 }  // namespace turnpike

@@ -1,4 +1,4 @@
-"""Recordings from people who mean harm: what they name is not read, not obeyed and not computed."""
+"""Hostile recordings: no command reads a file that one names, or lets a name command a terminal or a spreadsheet."""
 
 import csv
 import json
@@ -9,49 +9,13 @@ import subprocess
 import urllib.request
 
 import pytest
+from hostile import HARMFUL, LOUD, RECORDED, SECRET, write
 from html_parts import Parts
-from runs import US, write_run
+from runs import write_run
 
-from tracefile import (
-    COPY_CALL,
-    DEVICE,
-    HOST_TO_DEVICE,
-    LAUNCH_CALL,
-    PAGEABLE,
-    PYTHON_FRAME,
-    SYNC_CALL,
-    TraceFile,
-)
-
-SECRET = "-----BEGIN OPENSSH PRIVATE KEY-----\n" + "".join(f"s3cret{number}=\n" for number in range(1, 60))
 # No file of this machine is shown, so its system files may stand for secrets as they are.
 SYSTEM_FILES = ("/etc/passwd", "/etc/os-release", "/proc/self/environ")
-RECORDED = "recorded_line()"
-# All but the line feed; C1 and what changes the direction of text, too.
-HARMFUL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 BUDGET = "[per_step]\nh2d_count = 0\nblocked = '0 us'\n"
-
-
-def write(folder, files, *, name="kernel", program="python\x1fsecret.py", loud=""):
-    """Ten steps of an upload, a wait and a kernel at line 2 of each of the files."""
-    folder.mkdir(parents=True)
-    trace = TraceFile()
-    trace.metadata = {"program": program, "detail": "full", "host": "box" + loud, "cwd": str(folder.parent)}
-    trace.device("GPU" + loud)
-    number = 0
-    for step in range(10):
-        for file in files:
-            number += 1
-            at = (step * len(files) + number) * 1000 * US
-            stack = trace.stack(trace.frame(PYTHON_FRAME, "train" + loud, file, 2))
-            trace.call("cudaMemcpy", COPY_CALL, 3 * number, at, at + 500 * US, stack=stack, size_bytes=1 << 20)
-            trace.memcpy(HOST_TO_DEVICE, PAGEABLE, DEVICE, 1 << 20, 3 * number, at + 50 * US, at + 450 * US)
-            trace.call("cudaLaunchKernel", LAUNCH_CALL, 3 * number + 1, at + 510 * US, at + 515 * US, stack=stack)
-            trace.kernel(name, 3 * number + 1, at + 520 * US, at + 620 * US)
-            trace.call("cudaDeviceSynchronize", SYNC_CALL, 3 * number + 2, at + 530 * US, at + 620 * US, stack=stack)
-    trace.source("/recorded/here.py", 1, f"first\n{RECORDED}\nlast\n")
-    trace.write(folder / "433.tpt")
-    return folder
 
 
 @pytest.fixture
@@ -177,9 +141,6 @@ def test_csv_cells_are_no_formulas(run, tmp_path, text):
     assert cells["name"] == {f"'{shown}"}
     assert {f"'{shown}/train.py"} == cells["file"] - {""}
     assert any(value.isdigit() for value in cells["bytes"]), "numbers stay numbers"
-
-
-LOUD = "\x1b[2J\x1b]0;pwned\x07\x9b1m\u202e\u200b\r\n::error title=pwned::obeyed\n##[error]obeyed"
 
 
 def test_names_hold_no_control_characters(outputs, tmp_path):

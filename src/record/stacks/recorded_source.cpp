@@ -1,4 +1,4 @@
-// Notes lines, reads their files, and cuts out what stands around the lines.
+// Notes lines, reads their files, and keeps the text around the lines.
 #include "record/stacks/recorded_source.h"
 
 #include <fcntl.h>

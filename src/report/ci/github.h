@@ -13,8 +13,8 @@ namespace turnpike::report {
 // repository, else at its line in the budget. Whatever names hold, each is one line and one command.
 std::string to_github(const analyze::CheckResult& result, const analyze::Budget& budget, const Repository& repository);
 
-// `text` for the log of a job: names in it may begin a line, and GitHub's runner obeys lines that begin with "::", also
-// behind spaces, and those with "##[" anywhere. Such places get a space in between.
+// `text` for the log of a job. Its lines may begin with a name. GitHub's runner obeys a line that begins with "::",
+// with or without spaces before it, and a line that contains "##[". A space breaks both up.
 std::string without_commands(std::string_view text);
 
 }  // namespace turnpike::report

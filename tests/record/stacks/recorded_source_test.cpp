@@ -1,4 +1,4 @@
-// What is read of which files, and what is not.
+// Which files are read, and which of their lines are kept.
 #include "record/stacks/recorded_source.h"
 
 #include <gmock/gmock.h>

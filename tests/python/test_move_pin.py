@@ -6,6 +6,7 @@ import io
 import pickle
 import signal
 import sys
+import threading
 
 import pytest
 
@@ -114,6 +115,37 @@ def test_a_storage_that_becomes_shared_is_unlocked_before_and_locked_after(torch
     assert engine.holds(tensor)
     tp.unpin_(tensor)
     assert engine.holds()
+
+
+class LateLock:
+    """The lock of pin_, before whose first turn another thread unpins."""
+
+    def __init__(self, lock, unpin):
+        self._lock = lock
+        self._other = threading.Thread(target=unpin)
+
+    def __enter__(self):
+        other, self._other = self._other, None
+        if other is not None:
+            other.start()
+            other.join()
+        return self._lock.__enter__()
+
+    def __exit__(self, *error):
+        return self._lock.__exit__(*error)
+
+
+def test_a_storage_that_another_thread_unlocks_as_it_becomes_shared_is_shared(torch, engine, monkeypatch):
+    tensor = tp.pin_(made(torch))
+    lock = pin_module._lock
+
+    def unpin():
+        monkeypatch.setattr(pin_module, "_lock", lock)
+        tp.unpin_(tensor)
+
+    monkeypatch.setattr(pin_module, "_lock", LateLock(lock, unpin))
+    tensor.share_memory_()
+    assert tensor.is_shared() and engine.holds()
 
 
 def test_a_storage_that_is_shared_in_two_ways_moves_twice(torch, engine, monkeypatch):

@@ -181,11 +181,15 @@ def _unlocked_meanwhile(move: Callable[..., Any]) -> Callable[..., Any]:
     # Whether it will move cannot be known: what is shared in the one way moves to be shared in the other.
     @functools.wraps(move)
     def unlock_move_lock(storage: torch.UntypedStorage, *args: Any, **keywords: Any) -> Any:
+        # Without the lock, which a worker may have inherited locked: nearly all storages are none of these.
         engine = _engine.engine() if _locked and storage.data_ptr() in _locked else None
         if engine is None:
             return move(storage, *args, **keywords)
         with _lock:
-            count = _locked[storage.data_ptr()].count
+            locked = _locked.get(storage.data_ptr())
+            if locked is None:  # another thread has unlocked it meanwhile
+                return move(storage, *args, **keywords)
+            count = locked.count
             _unlock(engine, storage.data_ptr())
             try:
                 return move(storage, *args, **keywords)

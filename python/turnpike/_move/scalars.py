@@ -62,7 +62,10 @@ class Scalars:
 
         Raises:
             turnpike.Error: A tensor has more than one item, or a value is on the GPU while a CUDA graph is captured.
+            TypeError: `step` is no whole number: a value without its name was given.
         """
+        if step is not None and (isinstance(step, torch.Tensor) or not hasattr(step, "__index__")):
+            raise TypeError("turnpike.Scalars.add() takes values by name: add(loss=loss)")
         on_gpu: dict[_Lane, list[tuple[str, torch.Tensor]]] = {}
         for name, value in values.items():
             if isinstance(value, torch.Tensor):

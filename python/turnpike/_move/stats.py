@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 from turnpike import _core
 from turnpike._move import arena, born, pool
@@ -119,17 +120,22 @@ def move_stats() -> MoveStats:
     )
 
 
+_MOST_THREADS = 64
+_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_UNITS |= {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+
+
 def configure_move(
     *,
     threads: int | None = None,
-    chunk_bytes: int | None = None,
-    pinned_bytes: int | None = None,
-    batch_bytes: int | None = None,
-    results_bytes: int | None = None,
+    chunk_bytes: int | str | None = None,
+    pinned_bytes: int | str | None = None,
+    batch_bytes: int | str | None = None,
+    results_bytes: int | str | None = None,
 ) -> None:
     """Changes the settings of the engine from now on. Waits for transfers in flight.
 
-    Settings that are not given stay as they are.
+    Settings that are not given stay as they are. Sizes are numbers of bytes, or texts as "1 GB" or "64 MiB".
 
     Args:
         threads: Threads that copy between pageable and pinned memory, 1 to 64.
@@ -144,18 +150,37 @@ def configure_move(
             copy has run.
 
     Raises:
-        turnpike.Error: A setting is out of range. Before the first transfer, that transfer raises it.
+        turnpike.Error: A setting is out of range. Before the first transfer, that transfer raises it if the chunks do
+            not fit into the pinned memory.
+        TypeError: A size is neither a whole number nor a text.
+        ValueError: A text is no size.
     """
-    for name, value in (("batch_bytes", batch_bytes), ("results_bytes", results_bytes)):
-        if value is not None and value < 0:
-            raise _core.Error(f"{name} is {value}: it must be 0 or more")
-    if batch_bytes is not None:
-        arena.set_limit(batch_bytes)
-    if results_bytes is not None:
-        pool.configure(results_bytes)
-    if threads is chunk_bytes is pinned_bytes is None:
+    if threads is not None and not 1 <= threads <= _MOST_THREADS:
+        raise _core.Error(f"threads is {threads}: it must be 1 to {_MOST_THREADS}")
+    chunk, pinned = _bytes("chunk_bytes", chunk_bytes), _bytes("pinned_bytes", pinned_bytes)
+    batch, results = _bytes("batch_bytes", batch_bytes), _bytes("results_bytes", results_bytes)
+    if batch is not None:
+        arena.set_limit(batch)
+    if results is not None:
+        pool.configure(results)
+    if threads is chunk is pinned is None:
         return
-    _engine.configure(threads, chunk_bytes, pinned_bytes)
+    _engine.configure(threads, chunk, pinned)
+
+
+def _bytes(name: str, value: int | str | None) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([A-Za-z]+)", value.strip())
+        if found is None or found[2] not in _UNITS:
+            raise ValueError(f"{name} {value!r} is no size: write a number of bytes, or a text as '1 GB' or '64 MiB'")
+        return round(float(found[1]) * _UNITS[found[2]])
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} is a number of bytes, or a text as '1 GB', not {value!r}")
+    if value < 0:
+        raise _core.Error(f"{name} is {value}: it must be 0 or more")
+    return value
 
 
 def release_pinned() -> int:

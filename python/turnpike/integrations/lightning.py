@@ -30,9 +30,15 @@ def _callback_class() -> Any:
     except ModuleNotFoundError as error:
         if error.name != "lightning":
             raise
+    try:
         import pytorch_lightning
 
         return pytorch_lightning.Callback
+    except ModuleNotFoundError as error:
+        if error.name != "pytorch_lightning":
+            raise
+        text = "turnpike.integrations.lightning needs Lightning: pip install lightning"
+        raise ModuleNotFoundError(text, name="lightning") from None
 
 
 class TurnpikeCallback(_callback_class()):  # type: ignore[misc]

@@ -150,16 +150,16 @@ def test_a_setting_that_the_engine_refuses_is_forgotten(torch, monkeypatch):
 
         def configure(self, settings):
             self.given.append(settings)
-            if settings[0] == 0:
-                raise tp.Error("threads must be 1 to 64, not 0")
+            if settings[1] == 1:
+                raise tp.Error("a chunk must be 4096 bytes or more")
 
     monkeypatch.setattr(engine_module, "_engine", Refuses())
     monkeypatch.setattr(engine_module, "_wanted", (None, None, None))
-    with pytest.raises(tp.Error, match="threads"):
-        tp.configure_move(threads=0)
+    with pytest.raises(tp.Error, match="chunk"):
+        tp.configure_move(chunk_bytes=1)
     tp.configure_move(threads=2)
     tp.configure_move(chunk_bytes=8192)
-    assert Refuses.given == [(0, 4096, 8192), (2, 4096, 8192), (2, 8192, 8192)]
+    assert Refuses.given == [(1, 1, 8192), (2, 4096, 8192), (2, 8192, 8192)]
 
 
 def test_only_a_loop_towards_a_gpu_opens_the_engine(torch, monkeypatch):

@@ -157,6 +157,33 @@ def test_negative_sizes_are_refused(name):
         tp.configure_move(**{name: -1})
 
 
+@pytest.mark.parametrize("threads", [-1, 0, 65])
+def test_a_number_of_threads_that_cannot_be_is_refused_at_once(threads):
+    with pytest.raises(tp.Error, match=f"threads is {threads}: it must be 1 to 64"):
+        tp.configure_move(threads=threads)
+
+
+def test_sizes_may_be_texts(monkeypatch):
+    told = []
+    monkeypatch.setattr(stats.pool, "configure", told.append)
+    for size in ("1 GB", "64 MiB", "0.5kB", 7):
+        tp.configure_move(results_bytes=size)
+    assert told == [10**9, 64 << 20, 500, 7]
+    for size in ("much", "1 parsec", "-1 GB"):
+        with pytest.raises(ValueError, match="results_bytes .* is no size"):
+            tp.configure_move(results_bytes=size)
+    for size in (1.5, True):
+        with pytest.raises(TypeError, match="results_bytes is a number of bytes"):
+            tp.configure_move(results_bytes=size)
+
+
+def test_a_scalar_without_its_name_is_refused():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    for loss in (torch.tensor(0.5), torch.tensor(3), 0.5):
+        with pytest.raises(TypeError, match="by name"):
+            tp.Scalars().add(loss)
+
+
 def test_calibrating_tells_what_it_found_and_shows_how_far_it_is(engine, monkeypatch, capsys):
     devices = []
 

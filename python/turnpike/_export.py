@@ -143,11 +143,20 @@ def main(arguments: list[str]) -> int:
     from turnpike._table import NAMES, Table
 
     parser = argparse.ArgumentParser(prog="turnpike export", description="Write the tables of a run as files.")
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="a run, or several: the ranks of one program")
+    parser.add_argument(
+        "runs", nargs="*", metavar="RUN", help="a run, or several: the ranks of one program (default: the newest here)"
+    )
     parser.add_argument("--to", required=True, choices=_FORMATS, help="the format")
     parser.add_argument("--table", choices=NAMES, help="this table alone, into one file (default: all, into a folder)")
     parser.add_argument("-o", "--output", metavar="FILE|DIR", help="what to write (default: NAME.parquet here)")
+    parser.add_argument("--strict", action="store_true", help="exit with 3 if a run is incomplete")
     given = parser.parse_args(arguments)
+    if not given.runs:
+        newest = _core.newest_run()
+        if newest is None:
+            return _fail("this folder has no run (*.tpk). Name one.", 2)
+        print(f"turnpike export: {newest}, the newest run in this folder", file=sys.stderr)
+        given.runs = [str(newest)]
     if given.output == "-":
         return _fail("--to arrow and --to parquet cannot write to standard output: name a file with -o.", 2)
     name = pathlib.Path(os.path.normpath(given.runs[0])).stem
@@ -158,17 +167,20 @@ def main(arguments: list[str]) -> int:
         return _fail(f"{output} is a run that is to be read: name another file with -o.", 2)
     write = write_parquet if given.to == "parquet" else write_arrow
     tables = [given.table] if given.table else list(NAMES)
+    incomplete = None
     try:
         if not given.table:
             output.mkdir(exist_ok=True)
-        for table in tables:
-            _export(Table(given.runs, table), output if given.table else output / f"{table}.{given.to}", write, given)
+        for name in tables:
+            table = Table(given.runs, name)
+            _export(table, output if given.table else output / f"{name}.{given.to}", write, given)
+            incomplete = incomplete or table.incomplete
     except _core.Error as error:
         return _fail(str(error), 3)
     except (ImportError, OSError) as error:
         return _fail(str(error), 4)
-    print(f"Wrote {output}.", file=sys.stderr)
-    return 0
+    print(f"turnpike export: wrote {output}", file=sys.stderr)
+    return _fail(incomplete, 3 if given.strict else 0) if incomplete else 0
 
 
 def _export(table: Table, path: pathlib.Path, write: Callable[[Table, pathlib.Path], None], given: Any) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from turnpike import _core
-from turnpike._report import Report
+from turnpike._report import Report, analysis_of
 from turnpike._session import record
 
 
@@ -78,7 +78,7 @@ def run_cell(shell: Any, line: str, cell: str, is_below_magic: bool) -> Report |
             return None  # IPython has shown the exception
         # IPython takes what a magic runs for a cell of its own.
         cells = {name: f"In[{files[name] if name in before else number}]" for name in files}
-        analysis: Any = _Named(_core.analyze([run]), cells)
+        analysis: Any = _Named(analysis_of([run]), cells)
         if forget:
             weakref.finalize(analysis, forget)
             forget = None

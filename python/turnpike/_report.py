@@ -14,7 +14,7 @@ import urllib.parse
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
-from turnpike import _core, _export, _summary, _table
+from turnpike import _core, _export, _summary, _table, _unrecorded
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _Row = TypeVar("_Row")
@@ -305,6 +305,10 @@ class Finding:
     docs: str
     change: LineChange | None  #: the advice as code, where the line is as it ran and a rule can rewrite it for certain
 
+    def __repr__(self) -> str:
+        saving = "" if self.saving_pct is None else f", saves {self.saving_pct:.3g} %"
+        return f"<turnpike.Finding {self.rule}{f' at {self.site}' if self.site else ''}{saving}>"
+
 
 class _Kept:
     """An analysis as pickling keeps it: its values, its text in the usual size, and what notebooks show."""
@@ -361,6 +365,7 @@ class Report:
     saving_pct_all: float | None  #: of a step, with all findings done together
     losses: dict[str, int]  #: by name, only those that happened: what the recording lacks
     loss_sentences: dict[str, str]  #: what each of them means and what to do
+    incomplete: str | None  #: what of the run is damaged, cut off or unreadable; None: nothing
 
     def __init__(self, analysis: _core.Analysis | _Kept, inputs: Sequence[str | bytes] = ()) -> None:
         self._analysis = analysis
@@ -393,6 +398,7 @@ class Report:
         self.saving_pct_all = values["saving_pct_all"]
         self.losses = values["losses"]
         self.loss_sentences = values["loss_sentences"]
+        self.incomplete = values["incomplete"] and values["incomplete"]["reason"]
 
     def table(self, name: str, *, dictionary: bool = True) -> _table.Table:
         """Returns the rows behind the report, for pandas, polars, DuckDB, pyarrow and others that read Arrow.
@@ -514,26 +520,38 @@ class Report:
         return self._analysis.overview(str(self._page), address)
 
 
-def report(paths: Path | Iterable[Path]) -> Report:
+def report(paths: Path | Iterable[Path] | None = None) -> Report:
     """Analyses a run, or several runs that belong together, such as the ranks of a program.
 
     Needs neither a GPU nor PyTorch. Data that is damaged or missing inside a run is counted in `Report.losses`.
-    Ctrl-C while files are read raises KeyboardInterrupt.
+    Of a run into which this process could record nothing, the report says that nothing was recorded, and why. Ctrl-C
+    while files are read raises KeyboardInterrupt.
 
     Args:
         paths: A run directory (NAME.tpk), one file of it, a trace of torch.profiler (.json, .json.gz), an export of
-            Nsight Systems (.sqlite), or an iterable of these. Each may be text, bytes or a path object.
+            Nsight Systems (.sqlite), or an iterable of these. Each may be text, bytes or a path object. Without it,
+            the newest run in the working directory.
 
     Raises:
         turnpike.Error: There is no run at a path, or no part of it can be read.
 
     Warns:
-        RuntimeWarning: A file of a run cannot be read, a run is given twice, or the runs share neither time nor
-            program.
+        RuntimeWarning: A run is incomplete, a file of it cannot be read, a run is given twice, or the runs share
+            neither time nor program.
     """
+    if paths is None:
+        paths = _core.newest_run()
+        if paths is None:
+            raise _core.Error("this folder has no run (*.tpk): name one, or record one.")
     names = [paths] if isinstance(paths, str | bytes | os.PathLike) else list(paths)
     inputs = [os.fspath(name) for name in names]
-    return Report(_core.analyze(inputs), inputs)
+    return Report(analysis_of(inputs), inputs)
+
+
+def analysis_of(inputs: list[str | bytes]) -> _core.Analysis:
+    """Reads runs. One into which this process could record nothing has an analysis that says so."""
+    reason = _unrecorded.reason_of(inputs[0]) if len(inputs) == 1 else None
+    return _core.analyze(inputs) if reason is None else _core.nothing_recorded(os.fsdecode(inputs[0]), reason)
 
 
 def _row(row_type: type[_Row], values: dict[str, Any]) -> _Row:

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import pathlib
-from collections.abc import Iterator
+import types
+import warnings
 from typing import Literal
 
-from turnpike import _core, _native
+from turnpike import _core, _native, _unrecorded
 from turnpike._move import label
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 Detail = Literal["full", "transfers"]
+
+
+@dataclasses.dataclass(eq=False)
+class _Started:
+    """A `start()` of this process that has not been stopped."""
+
+    run: str
+    process: int
+    is_recorded: bool
+
+
+_started: _Started | None = None
 
 
 def start(
@@ -23,11 +37,16 @@ def start(
     source: bool = True,
     verify_content: bool = False,
     max_size: str = "16 GB",
+    required: bool = False,
 ) -> None:
     """Starts to record this process into the run `path`. `stop()` ends the recording.
 
     Works at any time, even after CUDA has been initialised, and any number of times in one process. The program's
     results do not change.
+
+    Where nothing can be recorded, the program goes on, with a warning, and `report(path)` says that nothing was
+    recorded, and why: without an NVIDIA driver or libcupti, if another tool holds CUPTI, or if `path` cannot be
+    written, or while the file of the last recording is still being written. Under the command `turnpike record`, its recording goes on, and has what this one would have.
 
     Args:
         path: The run: a directory, by convention NAME.tpk, which is created if it is missing. Each process and each
@@ -41,17 +60,39 @@ def start(
             transferred twice. The program then waits 0.2 ms for each MiB copied.
         max_size: How large the file may become, from "1 MB" on. Recording stops there, and the program continues;
             `stop()` still ends it.
+        required: Whether to raise where nothing can be recorded.
 
     Raises:
-        turnpike.Error: This process is being recorded already, the last recording is still being written, there is no
-            NVIDIA driver or no libcupti, another tool holds CUPTI, or `path` cannot be written.
+        turnpike.Error: An earlier `start()` has not been stopped; or nothing can be recorded and it is `required`.
         ValueError: `detail` is neither "full" nor "transfers", or `max_size` is no size.
+
+    Warns:
+        RuntimeWarning: Nothing is recorded, and why.
     """
-    run = os.path.abspath(os.fspath(path))
-    _core.start(
-        _native.RECORD_LIBRARY, run, detail=detail, stacks=stacks, source=source, verify_content=verify_content,
-        max_size=max_size,
-    )  # fmt: skip
+    _start(
+        path, required, 3, detail=detail, stacks=stacks, source=source, verify_content=verify_content, max_size=max_size
+    )
+
+
+def _start(path: Path, required: bool, stacklevel: int, **options: str | bool) -> None:
+    global _started
+    run = os.path.abspath(os.fsdecode(path))
+    open_one = _started if _started is not None and _started.process == os.getpid() else None
+    if open_one is not None and (not open_one.is_recorded or is_recording()):
+        raise _core.Error(f"this process is being recorded already, to {open_one.run}: call turnpike.stop() before.")
+    try:
+        _core.start(_native.RECORD_LIBRARY, os.path.abspath(os.fspath(path)), **options)
+    except _core.Error as error:
+        if required:
+            raise
+        reason = str(error).rstrip(".")
+        _unrecorded.note(run, reason)
+        _started = _Started(run, os.getpid(), is_recorded=False)
+        text = f"Turnpike records nothing into {run}: {reason}. The program goes on; required=True raises instead."
+        warnings.warn(text, RuntimeWarning, stacklevel=stacklevel)
+        return
+    _unrecorded.forget(run)
+    _started = _Started(run, os.getpid(), is_recorded=True)
     label.listen(True)
 
 
@@ -62,12 +103,17 @@ def stop() -> pathlib.Path:
     a process of its own.
 
     Returns:
-        The file that this process wrote.
+        The file that this process wrote. After a `start()` that could record nothing, its run, which may not be there.
 
     Raises:
         turnpike.Error: Nothing is being recorded in this process. Or the file is still being written after ten seconds,
             because its disk or the GPU hangs: nothing more is recorded, and calling `stop()` again waits again.
     """
+    global _started
+    started = _started if _started is not None and _started.process == os.getpid() else None
+    _started = None
+    if started is not None and not started.is_recorded:
+        return pathlib.Path(started.run)
     label.listen(False)
     return _core.stop(_native.RECORD_LIBRARY)
 
@@ -92,16 +138,7 @@ def is_recording() -> bool:
     return _core.is_recording(_native.RECORD_LIBRARY)
 
 
-@contextlib.contextmanager
-def record(
-    path: Path,
-    *,
-    detail: Detail = "full",
-    stacks: bool = True,
-    source: bool = True,
-    verify_content: bool = False,
-    max_size: str = "16 GB",
-) -> Iterator[pathlib.Path]:
+class record(contextlib.ContextDecorator):  # noqa: N801 (used as a function is)
     """Records a `with` block into the run `path`.
 
         with turnpike.record("run.tpk") as run:
@@ -109,7 +146,7 @@ def record(
         print(turnpike.report(run))
 
     An exception in the block passes through, and the recording up to it is kept. To end the recording early, call
-    `stop()` inside the block.
+    `stop()` inside the block. Where nothing can be recorded, the block runs, as with `start()`.
 
     Args:
         path: As for `start()`.
@@ -118,17 +155,63 @@ def record(
         source: As for `start()`.
         verify_content: As for `start()`.
         max_size: As for `start()`.
+        required: As for `start()`.
 
     Yields:
         `path`.
 
     Raises:
-        turnpike.Error: As for `start()`.
-        ValueError: As for `start()`.
+        turnpike.Error: As for `start()`, when the block begins.
+        ValueError: As for `start()`, when the block begins.
+
+    Warns:
+        RuntimeWarning: As for `start()`; or it was no `with` block, so that nothing was recorded.
     """
-    start(path, detail=detail, stacks=stacks, source=source, verify_content=verify_content, max_size=max_size)
-    try:
-        yield pathlib.Path(os.fsdecode(path))
-    finally:
-        if is_recording():
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        detail: Detail = "full",
+        stacks: bool = True,
+        source: bool = True,
+        verify_content: bool = False,
+        max_size: str = "16 GB",
+        required: bool = False,
+    ) -> None:
+        self._is_used = False
+        self._path = path
+        self._required = required
+        self._options = {
+            "detail": detail,
+            "stacks": stacks,
+            "source": source,
+            "verify_content": verify_content,
+            "max_size": max_size,
+        }
+        self._started: _Started | None = None
+
+    def __enter__(self) -> pathlib.Path:
+        self._is_used = True
+        _start(self._path, self._required, 3, **self._options)
+        self._started = _started
+        return pathlib.Path(os.fsdecode(self._path))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: types.TracebackType | None
+    ) -> None:
+        # Not what another `start()` began after a `stop()` in the block; nor in a child that was forked there.
+        started = self._started
+        if started is None or _started is not started or started.process != os.getpid():
+            return
+        if not started.is_recorded or is_recording():
             stop()
+
+    def _recreate_cm(self) -> record:
+        self._is_used = True
+        return record(self._path, required=self._required, **self._options)  # type: ignore[arg-type]
+
+    def __del__(self) -> None:
+        if not getattr(self, "_is_used", True):
+            text = "turnpike.record(...) recorded nothing: write `with turnpike.record(...):`, or call turnpike.start"
+            warnings.warn(text, RuntimeWarning, stacklevel=2)

@@ -31,12 +31,24 @@ class Table:
         """The names of the columns."""
         return self._table.columns
 
+    @property
+    def incomplete(self) -> str | None:
+        """What of the run could not be read, in a sentence, as far as the table was read; None: nothing."""
+        return self._table.incomplete or None
+
     def __arrow_c_schema__(self) -> object:
         return self._table.schema()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         # A consumer that wants other types casts by itself: the interface lets a producer ignore the wish.
         return self._table.stream()
+
+    def __len__(self) -> int:
+        """The number of rows, for which the run is read."""
+        return self._table.row_count()
+
+    def __bool__(self) -> bool:
+        return True  # without reading the run
 
     def to_parquet(self, path: str | os.PathLike[str], **options: Any) -> None:
         """Writes a Parquet file with pyarrow, a batch at a time.
@@ -53,5 +65,20 @@ class Table:
 
         write_parquet(self, path, **options)
 
+    def to_pandas(self) -> Any:
+        """Returns the rows as a `pandas.DataFrame`, by `from_arrow` of pandas 3, or else by pyarrow.
+
+        Raises:
+            ImportError: pandas is not installed, or an earlier one without pyarrow.
+            turnpike.Error: The run cannot be read.
+        """
+        import pandas  # type: ignore[import-untyped]
+
+        if hasattr(pandas.DataFrame, "from_arrow"):
+            return pandas.DataFrame.from_arrow(self)
+        import pyarrow
+
+        return pyarrow.table(self).to_pandas()
+
     def __repr__(self) -> str:
-        return f"<turnpike.Table {self.name} of {', '.join(self.paths)}: {', '.join(self.columns)}>"
+        return f"<turnpike.Table {self.name} of {', '.join(map(str, self.paths))}: {len(self.columns)} columns>"

@@ -2,6 +2,7 @@
 #include "analyze/analyze.h"
 
 #include <deque>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -95,6 +96,18 @@ FileReader own_files() {
             processes.push_back(std::move(*process));
             return processes;
           }};
+}
+
+FileReader noting_unread(FileReader reader, std::shared_ptr<InputRemarks> remarks) {
+  const auto read = [plain = std::move(reader.read), remarks = std::move(remarks), noted = std::set<Path>()](
+                        const Path& file, const auto& sink_of_process, const auto& progress) mutable {
+    auto processes = plain(file, sink_of_process, progress);
+    if (processes && noted.insert(file).second) {
+      for (const trace::Process& process : *processes) add_unread(process, remarks->unread);
+    }
+    return processes;
+  };
+  return {.kind_of = std::move(reader.kind_of), .read = read};
 }
 
 Result<Report> analyze_run(const std::vector<Path>& inputs, const FileReader& reader, const LinkRates& rates,

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,9 @@ struct FileReader {
       const std::filesystem::path&, const std::function<trace::RecordSink&()>& sink_of_process, const trace::Progress&)>
       read;
 };
+
+// The same, and notes in `remarks` what of each file cannot be read, however often it is read.
+FileReader noting_unread(FileReader reader, std::shared_ptr<InputRemarks> remarks);
 
 // The trace files of our own recorder and no others.
 FileReader own_files();

@@ -8,9 +8,18 @@
 #include <system_error>
 #include <utility>
 
+#include "trace/losses.h"
 #include "trace/reader.h"
 
 namespace turnpike::analyze {
+
+void add_unread(const trace::Process& process, std::map<std::string, std::uint64_t>& unread) {
+  for (const auto& [number, count] : process.losses) {
+    const trace::LossInfo* const info = trace::find_loss(number);
+    const bool is_unread = info != nullptr && info->effect == trace::LossEffect::kIncomplete;
+    if (is_unread && count > 0) unread[std::string(info->name)] += count;
+  }
+}
 
 Inputs::Inputs(const std::vector<std::filesystem::path>& inputs) {
   std::set<std::pair<std::uint64_t, std::uint64_t>> known;
@@ -55,6 +64,7 @@ void Inputs::add_failure(const Error& error) {
 void Inputs::add_process(const InputFile& file, const trace::Process& process, const Timeline& timeline) {
   Input& input = inputs_[file.input];
   ++input.process_count;
+  add_unread(process, unread_);
   if (const auto program = process.metadata.find("program"); program != process.metadata.end()) {
     input.programs.insert(program->second);
   }
@@ -81,7 +91,8 @@ bool Inputs::is_related(const Input& a, const Input& b) {
 }
 
 InputRemarks Inputs::remarks() const {
-  InputRemarks remarks{.unreadable = unreadable_, .notes = notes_};
+  InputRemarks remarks{.unreadable = unreadable_, .notes = notes_, .unread = unread_};
+  if (!unreadable_.empty()) remarks.unread[kUnreadableFile] = unreadable_.size();
   std::vector<const Input*> read;
   for (const Input& input : inputs_) {
     if (input.process_count > 0) read.push_back(&input);

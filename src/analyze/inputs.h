@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -22,6 +23,9 @@ struct InputFile {
   std::filesystem::path path;
   std::size_t input = 0;  // index of the input that it belongs to
 };
+
+// Adds the losses of parts of the process's file that could not be read, by name, as InputRemarks::unread.
+void add_unread(const trace::Process& process, std::map<std::string, std::uint64_t>& unread);
 
 class Inputs {
  public:
@@ -56,6 +60,7 @@ class Inputs {
   std::vector<InputFile> files_;
   std::vector<std::string> unreadable_;
   std::vector<std::string> notes_;
+  std::map<std::string, std::uint64_t> unread_;
 };
 
 }  // namespace turnpike::analyze

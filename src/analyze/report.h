@@ -104,6 +104,10 @@ struct InputRemarks {
   std::vector<std::string> unreadable{};  // files that could not be read beside others that could
   std::vector<std::string> notes{};       // what is doubtful about taking the inputs together
   bool is_input_missing = false;          // of one input nothing at all could be read
+  // Why the inputs are incomplete: the losses of parts that are damaged, cut off, gone or unreadable, by name.
+  std::map<std::string, std::uint64_t> unread{};
+
+  bool is_incomplete() const { return !unread.empty(); }
 };
 
 // The details of Turnpike's own recordings.
@@ -203,6 +207,15 @@ struct Steps {
   std::optional<UploadCycle> cycle{};
   // Of all processes, without warm-up: what every in_steps below is the sum of.
   std::uint64_t whole_count = 0;
+  // What the median step did; of each figure its own median, over the whole steps of all processes. Not part of
+  // reports.
+  struct Medians {
+    std::array<double, kDirectionCount> counts{};
+    std::array<double, kDirectionCount> bytes{};
+    double syncs = 0;
+    double blocked_ns = 0;  // as far as it is known
+  };
+  std::optional<Medians> medians{};
   // What a step takes on the devices: the median time from the end of one's work to the end of the next one's.
   std::optional<std::int64_t> device_median_ns{};
 

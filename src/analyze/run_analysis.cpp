@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "analyze/inputs.h"
 #include "analyze/model/device_step.h"
 #include "analyze/model/source.h"
 #include "analyze/sums/host_threads.h"
@@ -147,6 +148,7 @@ void RunAnalysis::add_memory(std::optional<MemoryUse> use) {
 
 void RunAnalysis::add_losses(const trace::Process& process, const Timeline& timeline) {
   for (const auto& [number, count] : process.losses) count_loss(name_of_loss(number), count);
+  add_unread(process, report_.source.inputs.unread);
   count_loss(name_of_loss(trace::Loss::kUnmatchedActivity), timeline.unmatched_count);
   count_loss(name_of_loss(trace::Loss::kMissingActivity), timeline.missing_count);
   count_loss(name_of_loss(trace::Loss::kUnknownActivity), timeline.unclassified_count);
@@ -187,10 +189,16 @@ void RunAnalysis::check_leaders() {
   }
 }
 
-// Of a process that did not record its kernels nothing is said but why.
+// Of a process that did not record its kernels nothing is said but why; nor of one of which nothing could be read.
 Verdict RunAnalysis::verdict() const {
-  if (are_kernels_known_) return judge(scope_.processes > 0 ? time_of_steps_ : time_of_runs_, scope_);
+  const DeviceTime& time = scope_.processes > 0 ? time_of_steps_ : time_of_runs_;
   Verdict unknown;
+  if (report_.source.inputs.is_incomplete() && time.span_ns <= 0) {
+    unknown.why =
+        "What the GPU did is unknown: the recording is incomplete, and what could be read of it does not tell.";
+    return unknown;
+  }
+  if (are_kernels_known_) return judge(time, scope_);
   unknown.why = "Kernels were not recorded, so what the GPU did between transfers is unknown. " +
                 how_to_record_kernels(report_.source.kind) + ".";
   return unknown;
@@ -213,6 +221,7 @@ Report RunAnalysis::finish(const std::string& source_kind) {
   if (steps_) {
     report_.steps = std::move(steps_->steps);
     report_.steps->whole_count = whole_steps_;
+    report_.steps->medians = sums_.step_counts.medians();
   }
   report_.verdict = verdict();
   if (are_kernels_known_) report_.idle = idle_.take_ranked();

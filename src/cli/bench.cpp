@@ -73,7 +73,7 @@ void add_bench(Command turnpike, int& status) {
   bench.callback([bench] {
     if (bench.calls_subcommand()) return;
     for (const Command& one : bench.subcommands()) {
-      std::printf("turnpike bench %-8s %s\n", one.name().c_str(), one.about().c_str());
+      std::printf("turnpike bench %-8s  %s\n", one.name().c_str(), one.about().c_str());
     }
   });
 }

@@ -62,6 +62,7 @@ struct CheckArguments {
   std::filesystem::path sarif;
   bool is_init = false;
   bool is_json = false;
+  bool is_strict = false;
   bool is_github = false;
   bool no_github = false;
   bool no_colour = false;
@@ -132,9 +133,12 @@ std::string conflict_of(const CheckArguments& arguments) {
                                          : "";
 }
 
-int check(const CheckArguments& arguments) {
+int check(CheckArguments arguments) {
   if (const std::string conflict = conflict_of(arguments); !conflict.empty())
     return fail(kCheckCommand, conflict, kUsage);
+  auto runs = runs_or_newest(arguments.runs, kCheckCommand);
+  if (!runs) return fail(kCheckCommand, runs.error().message, kUsage);
+  arguments.runs = std::move(*runs);
   if (arguments.is_init) return init(arguments);
   if (!arguments.sarif.empty()) {
     std::vector<std::filesystem::path> inputs = arguments.runs;
@@ -156,7 +160,7 @@ int check(const CheckArguments& arguments) {
     const Status written = write_file(arguments.sarif, report::to_sarif(result, *budget, repository));
     if (!written) return fail(kCheckCommand, written.error().message, kFailed);
   }
-  if (report->source.inputs.is_input_missing) return kUnreadableInput;
+  if (const int code = exit_code_of(report->source.inputs, arguments.is_strict); code != kFine) return code;
   return result.is_passed() ? kFine : kCheckFailed;
 }
 
@@ -165,16 +169,13 @@ int check(const CheckArguments& arguments) {
 void add_check(Command turnpike, int& status) {
   Command command = turnpike.add_subcommand("check", "Fail if a run exceeds its budget (for CI)");
   const auto arguments = std::make_shared<CheckArguments>();
-  command
-      .add_option("RUN", arguments->runs, "A run, as `turnpike report` takes it, or several: the ranks of one program")
-      .required()
-      .check(check_is_named)
-      .type_name("");
+  add_runs_argument(command, arguments->runs);
   command.add_option("--budget", arguments->budget, "The file with the limits (default: turnpike.toml)")
       .type_name("FILE")
       .check(check_is_named);
   command.add_flag("--init", arguments->is_init, "Write a first budget file, which RUN satisfies");
   command.add_flag("--json", arguments->is_json, "Print JSON, for other programs");
+  add_strict_option(command, arguments->is_strict);
   command.add_flag("--github", arguments->is_github, "Print GitHub annotations outside of GitHub Actions too");
   command.add_flag("--no-github", arguments->no_github, "Print no annotations in GitHub Actions");
   command.add_option("--sarif", arguments->sarif, "Also write what exceeds the budget, as SARIF 2.1.0")

@@ -15,7 +15,18 @@
 namespace turnpike::cli {
 namespace {
 
-class FixedUsage : public CLI::Formatter {
+// Without what an option needs and excludes: that crowds the help, and who mixes them is told.
+class PlainFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_type_size() == 0) return "";
+    std::string text = option->get_type_name().empty() ? "" : " " + option->get_type_name();
+    if (option->get_expected_max() == CLI::detail::expected_max_vector_size) text += " ...";
+    return option->get_required() ? text + " REQUIRED" : text;
+  }
+};
+
+class FixedUsage : public PlainFormatter {
  public:
   explicit FixedUsage(std::string usage) : usage_(std::move(usage)) {}
   std::string make_usage(const CLI::App*, std::string) const override { return "Usage: " + usage_ + '\n'; }
@@ -64,6 +75,11 @@ Option& Option::delimiter(char separator) {
 
 Option& Option::repeatable() {
   option_->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  return *this;
+}
+
+Option& Option::at_most_one() {
+  option_->expected(0, 1);
   return *this;
 }
 
@@ -203,8 +219,9 @@ bool parse_number(const std::string& text, std::uint32_t& number) {
 CommandLine::CommandLine(const std::string& about, const std::string& version, const std::string& footer)
     : app_(std::make_unique<CLI::App>(about)) {
   app_->name("turnpike");
-  app_->set_version_flag("--version", version, "Print the version and exit");
+  app_->set_version_flag("-V,--version", version, "Print the version and exit");
   app_->footer(footer);
+  app_->formatter(std::make_shared<PlainFormatter>());
   app_->get_formatter()->column_width(24);
   app_->failure_message(usage_error);
 }

@@ -32,6 +32,7 @@ class Option {
   Option& needs(Option other);
   // Several values in one text.
   Option& delimiter(char separator);
+  Option& at_most_one();
   // One value each time that the option is given.
   Option& repeatable();
 

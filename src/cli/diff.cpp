@@ -42,6 +42,7 @@ struct DiffArguments {
   std::filesystem::path before;
   std::filesystem::path after;
   bool is_json = false;
+  bool is_strict = false;
   bool no_colour = false;
   std::size_t top = 15;
   std::string page;  // the file; "" for none
@@ -57,6 +58,12 @@ std::string text_of(const analyze::Report& before, const analyze::Report& after,
                           .top = arguments.top});
 }
 
+int exit_code_of_both(const analyze::InputRemarks& before, const analyze::InputRemarks& after,
+                      const DiffArguments& arguments) {
+  const int code = exit_code_of(before, arguments.is_strict);
+  return code == kFine ? exit_code_of(after, arguments.is_strict) : code;
+}
+
 int diff_as_page(const DiffArguments& arguments) {
   if (auto harmless = check_is_no_input(arguments.page, {arguments.before, arguments.after}); !harmless) {
     return fail(kDiffCommand, harmless.error().message, kUsage);
@@ -69,10 +76,11 @@ int diff_as_page(const DiffArguments& arguments) {
   auto after =
       open_run({arguments.after}, kDiffCommand, [&](const analyze::ProcessView& view) { page.add_after(view); });
   if (!after) return fail(kDiffCommand, after.error().message, kUnreadableInput);
+  const int code = exit_code_of_both(before->source.inputs, after->source.inputs, arguments);
   const Status written = write_page(arguments.page, [&](const report::html::Output& output) {
     page.write(std::move(*before), std::move(*after), output);
   });
-  return written ? kFine : fail(kDiffCommand, written.error().message, kFailed);
+  return written ? code : fail(kDiffCommand, written.error().message, kFailed);
 }
 
 int diff(const DiffArguments& arguments) {
@@ -83,8 +91,8 @@ int diff(const DiffArguments& arguments) {
   if (!after) return fail(kDiffCommand, after.error().message, kUnreadableInput);
   auto output = OutputFile::create("-");
   output->write(text_of(*before, *after, arguments));
-  const Status written = output->commit();
-  return written ? kFine : fail(kDiffCommand, written.error().message, kFailed);
+  if (const Status written = output->commit(); !written) return fail(kDiffCommand, written.error().message, kFailed);
+  return exit_code_of_both(before->source.inputs, after->source.inputs, arguments);
 }
 
 }  // namespace
@@ -98,6 +106,7 @@ void add_diff(Command turnpike, int& status) {
       .type_name("");
   command.add_option("AFTER", arguments->after, "The run after it").required().check(check_is_named).type_name("");
   Option json = command.add_flag("--json", arguments->is_json, "Print JSON with everything, for other programs");
+  add_strict_option(command, arguments->is_strict);
   command.add_option("--top", arguments->top, "How many changed lines to show (default: 15)")
       .type_name("N")
       .check(check_is_count);

@@ -13,13 +13,14 @@
 
 #include "cli/commands.h"
 #include "cli/message.h"
+#include "cli/runs_argument.h"
 #include "trace/reader.h"
 
 namespace turnpike::cli {
 namespace {
 
 struct DumpOptions {
-  std::string run;
+  std::vector<std::filesystem::path> runs;
   std::vector<std::string> kinds;
 };
 
@@ -30,7 +31,9 @@ extern "C" void leave_quietly(int) {
 
 int dump(const DumpOptions& options) {
   ::signal(SIGPIPE, leave_quietly);
-  const auto files = trace::run_files(options.run);
+  const auto runs = runs_or_newest(options.runs, "turnpike dump");
+  if (!runs) return fail("turnpike dump", runs.error().message, kUsage);
+  const auto files = trace::run_files(runs->front());
   if (!files) {
     say("turnpike dump", files.error().message);
     return kUnreadableInput;
@@ -56,7 +59,12 @@ int dump(const DumpOptions& options) {
 void add_dump(Command turnpike, int& status) {
   Command command = turnpike.add_subcommand("dump", "Print the raw records of a run, one per line");
   const auto options = std::make_shared<DumpOptions>();
-  command.add_option("RUN", options->run, "A run's directory, or one trace file of it").required();
+  command
+      .add_option("RUN", options->runs,
+                  "A run's directory, or one trace file of it\n(default: the newest *.tpk in this folder)")
+      .at_most_one()
+      .check(check_is_named)
+      .type_name("");
   const auto kinds = report::dump_kinds();
   std::vector<std::string> known(kinds.begin(), kinds.end());
   std::sort(known.begin(), known.end());

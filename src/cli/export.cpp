@@ -4,10 +4,12 @@
 #include <deque>
 #include <memory>
 
+#include "analyze/analyze.h"
 #include "analyze/model/timeline.h"
 #include "cli/commands.h"
 #include "cli/export_tables.h"
 #include "cli/message.h"
+#include "cli/open_run.h"
 #include "cli/output_file.h"
 #include "cli/progress.h"
 #include "cli/runs_argument.h"
@@ -35,6 +37,7 @@ constexpr const char* kExportExamples = R"(Examples:
 Exit code: 0, 2 wrong usage, 3 a run cannot be read, 4 the file cannot be written.)";
 
 struct ExportArguments {
+  bool is_strict = false;
   Paths runs;
   std::string tool;
   std::string table;
@@ -65,13 +68,13 @@ struct FirstPass {
 };
 
 // One index for each process of each file. The records of one file at a time are in memory.
-Result<std::vector<report::ChromeIndex>> indexed(const Paths& files) {
+Result<std::vector<report::ChromeIndex>> indexed(const Paths& files, const analyze::FileReader& reader) {
   std::vector<report::ChromeIndex> indexes;
   for (const fs::path& file : files) {
     ProgressBar bar("reading " + printable(file.filename().string()));
     std::deque<FirstPass> of_file;  // stay where they are while they are filled
     auto processes =
-        ingest::read_file(file, [&]() -> trace::RecordSink& { return of_file.emplace_back().both; }, bar.callback());
+        reader.read(file, [&]() -> trace::RecordSink& { return of_file.emplace_back().both; }, bar.callback());
     if (!processes) return processes.error();
     for (trace::Process& process : *processes) {
       FirstPass& pass = of_file.front();
@@ -100,13 +103,13 @@ Status write_events(const Paths& files, const std::vector<report::ChromeIndex>& 
   return {};
 }
 
-void tell(const fs::path& path, const OutputFile& output) {
+void say_written(const fs::path& path, const OutputFile& output) {
   std::fprintf(stderr, "Wrote %s (%.1f MB). Open it at https://ui.perfetto.dev or chrome://tracing.\n",
                printable(path.string()).c_str(), static_cast<double>(output.size_bytes()) / 1e6);
 }
 
-int export_run(const ExportArguments& arguments) {
-  if (arguments.tool == "csv") return export_csv(arguments.runs, arguments.table, arguments.output);
+int export_run(const ExportArguments& arguments, const analyze::FileReader& reader) {
+  if (arguments.tool == "csv") return export_csv(arguments.runs, arguments.table, arguments.output, reader);
   if (arguments.tool == "arrow" || arguments.tool == "parquet") {
     return fail(
         "turnpike export",
@@ -120,15 +123,26 @@ int export_run(const ExportArguments& arguments) {
     return fail("turnpike export", harmless.error().message, kUsage);
   const auto files = files_of(arguments.runs);
   if (!files) return fail("turnpike export", files.error().message, kUnreadableInput);
-  const auto indexes = indexed(*files);
+  const auto indexes = indexed(*files, reader);
   if (!indexes) return fail("turnpike export", indexes.error().message, kUnreadableInput);
   auto output = OutputFile::create(path);
   if (!output) return fail("turnpike export", output.error().message, kFailed);
   if (auto read = write_events(*files, *indexes, *output); !read)
     return fail("turnpike export", read.error().message, kUnreadableInput);
   if (auto written = output->commit(); !written) return fail("turnpike export", written.error().message, kFailed);
-  if (path != "-") tell(path, *output);
+  if (path != "-") say_written(path, *output);
   return kFine;
+}
+
+int export_strictly(ExportArguments arguments) {
+  auto runs = runs_or_newest(arguments.runs, "turnpike export");
+  if (!runs) return fail("turnpike export", runs.error().message, kUsage);
+  arguments.runs = std::move(*runs);
+  const auto remarks = std::make_shared<analyze::InputRemarks>();
+  const int code =
+      export_run(arguments, analyze::noting_unread({.kind_of = ingest::kind_of, .read = ingest::read_file}, remarks));
+  tell(*remarks, "turnpike export");
+  return code == kFine ? exit_code_of(*remarks, arguments.is_strict) : code;
 }
 
 }  // namespace
@@ -154,8 +168,9 @@ void add_export(Command turnpike, int& status) {
                   "This table alone: transfers, syncs, sites, kernels, steps, idle,\nallocations")
       .one_of(std::vector<std::string>(tables.begin(), tables.end()))
       .type_name("NAME");
+  add_strict_option(command, arguments->is_strict);
   command.footer(kExportExamples);
-  command.callback([arguments, &status] { status = export_run(*arguments); });
+  command.callback([arguments, &status] { status = export_strictly(*arguments); });
 }
 
 }  // namespace turnpike::cli

@@ -7,7 +7,6 @@
 #include "cli/output_file.h"
 #include "cli/progress.h"
 #include "cli/same_file.h"
-#include "ingest/run_reader.h"
 #include "report/table/csv.h"
 #include "report/table/table.h"
 
@@ -16,10 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using report::table::TableStream;
-
-Result<TableStream> opened(const std::string& table, const std::vector<fs::path>& runs) {
-  return TableStream::open(table, runs, {.kind_of = ingest::kind_of, .read = ingest::read_file});
-}
 
 struct Outcome {
   int code = kFine;
@@ -42,12 +37,12 @@ Outcome write_table(TableStream& stream, const fs::path& path) {
   return {};
 }
 
-int write_all(const std::vector<fs::path>& runs, const fs::path& folder) {
+int write_all(const std::vector<fs::path>& runs, const fs::path& folder, const analyze::FileReader& reader) {
   std::error_code failed;
   fs::create_directory(folder, failed);
   if (failed) return fail("turnpike export", folder.string() + " cannot be made: " + failed.message() + ".", kFailed);
   for (const std::string_view name : report::table::table_names()) {
-    auto stream = opened(std::string(name), runs);
+    auto stream = TableStream::open(name, runs, reader);
     if (!stream) return fail("turnpike export", stream.error().message, kUnreadableInput);
     const fs::path path = folder / (std::string(name) + ".csv");
     if (auto harmless = check_is_no_input(path, runs); !harmless)
@@ -64,7 +59,8 @@ int write_all(const std::vector<fs::path>& runs, const fs::path& folder) {
 
 }  // namespace
 
-int export_csv(const std::vector<fs::path>& runs, const std::string& table, const std::string& output) {
+int export_csv(const std::vector<fs::path>& runs, const std::string& table, const std::string& output,
+               const analyze::FileReader& reader) {
   if (output == "-" && table.empty())
     return fail("turnpike export", "-o - is for one table: name it with --table.", kUsage);
   const fs::path& first = runs.front();
@@ -74,9 +70,9 @@ int export_csv(const std::vector<fs::path>& runs, const std::string& table, cons
   if (auto harmless = check_is_no_input(path, runs); !harmless)
     return fail("turnpike export", harmless.error().message, kUsage);
   if (table.empty()) {
-    if (const int code = write_all(runs, path); code != kFine) return code;
+    if (const int code = write_all(runs, path, reader); code != kFine) return code;
   } else {
-    auto stream = opened(table, runs);
+    auto stream = TableStream::open(table, runs, reader);
     if (!stream) return fail("turnpike export", stream.error().message, kUnreadableInput);
     if (const Outcome outcome = write_table(*stream, path); outcome.code != kFine) {
       return fail("turnpike export", outcome.message, outcome.code);

@@ -35,7 +35,7 @@ constexpr const char* kMainExamples = R"(Examples:
   turnpike guard --d2h disallow -- pytest -q      raise at the line that downloads from the GPU
   turnpike bench link                             measure this machine's link once, for all reports
 
-For more about a command, run `turnpike COMMAND --help`.
+For more about a command, run `turnpike help COMMAND`.
 
 Exit codes: 0 fine; 1 a check failed; 2 wrong usage; 3 the input cannot be read; 4 something else failed,
 e.g. the output cannot be written. `record` and `guard` exit with the exit code of the program.)";
@@ -83,7 +83,20 @@ int unknown_command(const Command& turnpike, const std::string& word) {
   return kUsage;
 }
 
-int parse(CommandLine& line, int argc, char** argv, const int& status) {
+// `turnpike help COMMAND` is `turnpike COMMAND --help`.
+std::vector<char*> with_help_behind(int argc, char** argv) {
+  static char option[] = "--help";
+  std::vector<char*> words(argv, argv + argc);
+  if (argc < 2 || std::strcmp(argv[1], "help") != 0) return words;
+  words.erase(words.begin() + 1);
+  words.push_back(option);
+  return words;
+}
+
+int parse(CommandLine& line, int given_count, char** given, const int& status) {
+  std::vector<char*> words = with_help_behind(given_count, given);
+  const auto argc = static_cast<int>(words.size());
+  char** const argv = words.data();
   const Command turnpike = line.turnpike();
   if (argc < 2) {
     std::fputs(turnpike.help().c_str(), stderr);

@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 #include "ingest/run_reader.h"
 #include "machine/link_rates.h"
+#include "report/text/incomplete.h"
 
 namespace turnpike::cli {
 namespace {
@@ -16,13 +17,14 @@ analyze::FileReader all_kinds() {
   return {.kind_of = ingest::kind_of, .read = ingest::read_file};
 }
 
+}  // namespace
+
 void tell(const analyze::InputRemarks& inputs, const char* command) {
   for (const auto& sentences : {inputs.unreadable, inputs.notes}) {
     for (const std::string& sentence : sentences) say(command, sentence);
   }
+  if (inputs.is_incomplete()) say(command, report::incomplete_sentence(inputs));
 }
-
-}  // namespace
 
 Result<analyze::Report> open_run(const std::vector<std::filesystem::path>& runs, const char* command,
                                  const analyze::ProcessWatcher& watch) {
@@ -44,8 +46,8 @@ Result<analyze::LoadedRun> load_run(const std::vector<std::filesystem::path>& ru
   return run;
 }
 
-int exit_code_of(const analyze::InputRemarks& inputs) {
-  return inputs.is_input_missing ? kUnreadableInput : kFine;
+int exit_code_of(const analyze::InputRemarks& inputs, bool is_strict) {
+  return inputs.is_input_missing || (is_strict && inputs.is_incomplete()) ? kUnreadableInput : kFine;
 }
 
 analyze::LinkRates measured_link_rates(const char* command) {

@@ -5,7 +5,6 @@
 
 #include "cli/commands.h"
 #include "cli/message.h"
-#include "cli/newest_run.h"
 #include "cli/open_run.h"
 #include "cli/output_file.h"
 #include "cli/runs_argument.h"
@@ -36,6 +35,7 @@ Exit code: 0, 2 wrong usage, 3 a run cannot be read, 4 the report cannot be writ
 struct ReportArguments {
   std::vector<std::filesystem::path> runs;
   bool is_json = false;
+  bool is_strict = false;
   bool no_colour = false;
   bool is_tree = false;
   std::string key;
@@ -69,19 +69,6 @@ Status check_under(const analyze::Report& report, const ReportArguments& argumen
                "made; name a line (train.py:44) or a library (torchvision)"};
 }
 
-// The newest run in the working directory where none is named, which is said.
-Result<std::vector<std::filesystem::path>> runs_of(const ReportArguments& arguments) {
-  if (!arguments.runs.empty()) return arguments.runs;
-  const auto newest = newest_run_here();
-  if (!newest) {
-    return Error{
-        "this folder has no run (*.tpk). Name one, or record one: turnpike record -- python "
-        "train.py\nSee `turnpike report --help`."};
-  }
-  say("turnpike report", newest->string() + ", the newest run in this folder");
-  return std::vector{*newest};
-}
-
 int report_as_page(const std::vector<std::filesystem::path>& runs, const ReportArguments& arguments) {
   if (auto harmless = check_is_no_input(arguments.page, runs); !harmless)
     return fail("turnpike report", harmless.error().message, kUsage);
@@ -89,11 +76,11 @@ int report_as_page(const std::vector<std::filesystem::path>& runs, const ReportA
   if (!page) return fail("turnpike report", page.error().message, kUnreadableInput);
   const Status written = write_page(arguments.page, [&](const report::html::Output& output) { page->write(output); });
   if (!written) return fail("turnpike report", written.error().message, kFailed);
-  return exit_code_of(page->inputs());
+  return exit_code_of(page->inputs(), arguments.is_strict);
 }
 
 int report(const ReportArguments& arguments) {
-  const auto runs = runs_of(arguments);
+  const auto runs = runs_or_newest(arguments.runs, "turnpike report");
   if (!runs) return fail("turnpike report", runs.error().message, kUsage);
   if (!arguments.page.empty()) return report_as_page(*runs, arguments);
   const auto report = open_run(*runs, "turnpike report");
@@ -103,7 +90,8 @@ int report(const ReportArguments& arguments) {
   auto output = OutputFile::create("-");
   output->write(text_of(*report, arguments));
   const Status written = output->commit();
-  return written ? exit_code_of(report->source.inputs) : fail("turnpike report", written.error().message, kFailed);
+  if (!written) return fail("turnpike report", written.error().message, kFailed);
+  return exit_code_of(report->source.inputs, arguments.is_strict);
 }
 
 }  // namespace
@@ -111,7 +99,7 @@ int report(const ReportArguments& arguments) {
 void add_report(Command turnpike, int& status) {
   Command command = turnpike.add_subcommand("report", "Show what a run's transfers cost and which lines cause them");
   const auto arguments = std::make_shared<ReportArguments>();
-  add_runs_argument(command, arguments->runs, true);
+  add_runs_argument(command, arguments->runs);
   Option json = command.add_flag("--json", arguments->is_json, "Print JSON with everything, for other programs");
   std::vector<std::string> keys;
   std::string meanings;
@@ -132,6 +120,7 @@ void add_report(Command turnpike, int& status) {
           .check(check_is_named);
   tree.excludes(by);
   for (Option option : {tree, by, under}) option.excludes(json);
+  add_strict_option(command, arguments->is_strict);
   command.add_option("--top", arguments->top, "How many source lines to show (default: 15)")
       .type_name("N")
       .check(check_is_count);

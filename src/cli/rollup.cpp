@@ -146,7 +146,10 @@ Result<std::vector<RolledUp>> rolled_up(const fs::path& file, const std::string&
   return all;
 }
 
-int roll_up(const RollupArguments& arguments) {
+int roll_up(RollupArguments arguments) {
+  auto runs = runs_or_newest(arguments.runs, "turnpike rollup");
+  if (!runs) return fail("turnpike rollup", runs.error().message, kUsage);
+  arguments.runs = std::move(*runs);
   const fs::path folder =
       arguments.output.empty() ? fs::path(stem_of(arguments.runs.front()) + ".rollup") : fs::path(arguments.output);
   if (auto harmless = check_is_outside(folder, arguments.runs); !harmless)

@@ -54,7 +54,9 @@ void stop_when_interrupted(const PageServer& server) {
 }
 
 int view(const ViewArguments& arguments) {
-  const auto read = read_page(arguments.runs, arguments.page, kViewCommand);
+  const auto runs = runs_or_newest(arguments.runs, kViewCommand);
+  if (!runs) return fail(kViewCommand, runs.error().message, kUsage);
+  const auto read = read_page(*runs, arguments.page, kViewCommand);
   if (!read) return fail(kViewCommand, read.error().message, kUnreadableInput);
   std::string page;
   read->write([&](std::string_view bytes) { page += bytes; });

@@ -46,6 +46,7 @@ struct WhatIfArguments {
   std::vector<std::string> edits;
   std::optional<double> link_gbps;
   bool is_json = false;
+  bool is_strict = false;
 };
 
 // "remove_sync@train.py:34"
@@ -114,7 +115,9 @@ int what_if(const WhatIfArguments& arguments) {
     if (!change) return fail(kWhatIfCommand, change.error().message, kUsage);
     changes.push_back(std::move(*change));
   }
-  const auto run = load_run(arguments.runs, kWhatIfCommand);
+  const auto runs = runs_or_newest(arguments.runs, kWhatIfCommand);
+  if (!runs) return fail(kWhatIfCommand, runs.error().message, kUsage);
+  const auto run = load_run(*runs, kWhatIfCommand);
   if (!run) return fail(kWhatIfCommand, run.error().message, kUnreadableInput);
   const analyze::LinkRates rates = arguments.link_gbps
                                        ? [rate = analyze::LinkRate{arguments.link_gbps, arguments.link_gbps}](
@@ -128,7 +131,8 @@ int what_if(const WhatIfArguments& arguments) {
   output->write(arguments.is_json ? to_json(*answer, arguments.edits).dump(2) + "\n"
                                   : text_of(*answer, arguments.edits));
   const Status written = output->commit();
-  return written ? exit_code_of(run->inputs) : fail(kWhatIfCommand, written.error().message, kFailed);
+  if (!written) return fail(kWhatIfCommand, written.error().message, kFailed);
+  return exit_code_of(run->inputs, arguments.is_strict);
 }
 
 std::string check_rate(const std::string& text) {
@@ -153,6 +157,7 @@ void add_whatif(Command turnpike, int& status) {
       .type_name("GBPS")
       .check(check_rate);
   command.add_flag("--json", arguments->is_json, "Print JSON, for other programs");
+  add_strict_option(command, arguments->is_strict);
   command.footer(footer());
   command.callback([arguments, &status] { status = what_if(*arguments); });
 }

@@ -1,6 +1,8 @@
 // The extension turnpike._core: conversions between Python and the C++ of Turnpike, and nothing else.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -24,8 +26,10 @@
 #include "report/html/overview.h"
 #include "report/html/page.h"
 #include "report/json/json.h"
+#include "report/text/incomplete.h"
 #include "report/text/terminal.h"
 #include "report/text/text_width.h"
+#include "trace/newest_run.h"
 
 namespace nb = nanobind;
 
@@ -64,6 +68,17 @@ analyze::Report analyze(const std::vector<std::filesystem::path>& paths) {
   if (!rates) warn(rates.error().message);
   for (const std::string& sentence : report.source.inputs.unreadable) warn(sentence);
   for (const std::string& note : report.source.inputs.notes) warn(note);
+  if (report.source.inputs.is_incomplete()) warn(report::incomplete_sentence(report.source.inputs));
+  return report;
+}
+
+// Of a run into which nothing could be recorded.
+analyze::Report nothing_recorded(const std::string& path, const std::string& reason) {
+  analyze::Report report;
+  report.source.kind = "turnpike";
+  report.source.paths = {path};
+  report.source.unusable = {reason};
+  report.verdict.why = "Nothing was recorded: " + reason + ".";
   return report;
 }
 
@@ -196,6 +211,9 @@ NB_MODULE(_core, module) {
       .def("write_page", &python::write_page, nb::arg("paths"), nb::arg("write"), nb::arg("has_source"),
            nb::arg("redacts_paths"), nb::arg("max_events"));
   module.def("analyze", &python::analyze, nb::arg("paths"));
+  module.def("newest_run", &trace::newest_run_here);
+  module.def("incomplete_reason", &report::incomplete_reason, nb::arg("losses"));
+  module.def("nothing_recorded", &python::nothing_recorded, nb::arg("path"), nb::arg("reason"));
   module.def("start", &python::start, nb::arg("library"), nb::arg("run_directory"), nb::arg("options"));
   module.def("stop", &python::stop, nb::arg("library"));
   module.def("keep", &python::keep, nb::arg("library"), nb::arg("reason"), without_gil);

@@ -16,6 +16,7 @@
 #include "python/error.h"
 #include "report/table/arrow_stream.h"
 #include "report/table/table.h"
+#include "report/text/incomplete.h"
 
 namespace nb = nanobind;
 
@@ -64,19 +65,38 @@ class Table {
     auto stream = std::make_unique<ArrowArrayStream>();
     {
       const nb::gil_scoped_release without_gil;
-      auto table = report::table::TableStream::open(
-          name_, paths_, {.kind_of = ingest::kind_of, .read = ingest::read_file}, batch_rows_);
-      report::table::export_stream(value_or_throw(std::move(table)), texts_, stream.get());
+      report::table::export_stream(value_or_throw(opened()), texts_, stream.get());
     }
     return capsule_of(std::move(stream), "arrow_array_stream");
   }
 
+  // Reads the run, too.
+  std::size_t row_count() const {
+    const nb::gil_scoped_release without_gil;
+    auto table = value_or_throw(opened());
+    for (std::size_t count = 0;;) {
+      const auto* const batch = value_or_throw(table.next());
+      if (batch == nullptr) return count;
+      count += batch->row_count();
+    }
+  }
+
+  // Of what was read so far.
+  std::string incomplete() const { return report::incomplete_sentence(*remarks_); }
+
  private:
+  Result<report::table::TableStream> opened() const {
+    return report::table::TableStream::open(
+        name_, paths_, analyze::noting_unread({.kind_of = ingest::kind_of, .read = ingest::read_file}, remarks_),
+        batch_rows_);
+  }
+
   std::vector<std::filesystem::path> paths_;
   std::string name_;
   std::size_t batch_rows_;
   report::table::Texts texts_;
   std::vector<report::table::Column> columns_;
+  std::shared_ptr<analyze::InputRemarks> remarks_ = std::make_shared<analyze::InputRemarks>();
 };
 
 std::vector<std::string> names() {
@@ -91,7 +111,9 @@ void bind_table(nb::module_& module) {
            nb::arg("name"), nb::arg("batch_rows"), nb::arg("dictionary"))
       .def_prop_ro("columns", &Table::columns)
       .def("schema", &Table::schema)
-      .def("stream", &Table::stream);
+      .def("stream", &Table::stream)
+      .def("row_count", &Table::row_count)
+      .def_prop_ro("incomplete", &Table::incomplete);
   module.def("table_names", &names);
 }
 

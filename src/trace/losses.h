@@ -51,15 +51,26 @@ enum class Loss : std::uint32_t {
   kPathsFolded = 112,         // stacks of which the report keeps the line alone, because there are so many
 };
 
+// What a loss does to the figures of a report.
+enum class LossEffect : std::uint8_t {
+  kOther,       // they lack names or lines, or nobody can tell how much they lack
+  kTooLow,      // these records never came into the file
+  kIncomplete,  // a part of the file is damaged, cut off or gone
+};
+
 struct LossInfo {
   Loss loss;
+  LossEffect effect;
   std::string_view name;      // the key in `report --json`, e.g. "cupti_dropped"
   std::string_view sentence;  // what it means and what to do, for the user
+  // The same for a file of another tool; empty: the same.
+  std::string_view of_other_tool{};
 };
 
 // All of them, in the order of the enum.
 std::span<const LossInfo> all_losses() noexcept;
-// nullptr for a number that this version does not know.
+// nullptr for a number or a name that this version does not know.
 const LossInfo* find_loss(std::uint32_t number) noexcept;
+const LossInfo* find_loss(std::string_view name) noexcept;
 
 }  // namespace turnpike::trace

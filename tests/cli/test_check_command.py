@@ -5,8 +5,13 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 
 import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python"))
+
+from tracefile import COPY_CALL, DEVICE, HOST_TO_DEVICE, PINNED, PYTHON_FRAME, SYNC_CALL, TraceFile  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "mnist-h100.tpk"
@@ -211,3 +216,60 @@ def test_help_teaches(run):
     text = run("--help").stdout
     for part in ("turnpike check --init train.tpk", "[per_step]", "[[allow]]", "[[limit]]", "Exit code"):
         assert part in text
+
+
+STEP_NS = 10_000_000
+
+
+def write_training(path, steps, *, speed=1.0, uploads=6, wait_ns=0):
+    """A loop whose loader fetches two batches ahead: the copies of its last steps are made in its first ones."""
+    trace = TraceFile()
+    trace.metadata = {"program": "python\x1ftrain.py", "detail": "full"}
+    trace.device("NVIDIA H100 80GB HBM3")
+    stack = trace.stack(trace.frame(PYTHON_FRAME, "train", "/home/me/train.py", 23))
+    number = 0
+    of_step = [uploads + 2] * 2 + [uploads] * (steps - 4) + [0] * 2
+    length = round(STEP_NS / speed)
+    for step, count in enumerate(of_step):
+        start = step * length
+        trace.range("step", start, start + length - 1000)
+        for copy in range(count):
+            number += 1
+            at = start + 1000 + copy * 100_000
+            trace.call("cudaMemcpyAsync", COPY_CALL, number, at, at + 3000, stack=stack, size_bytes=1000)
+            trace.memcpy(HOST_TO_DEVICE, PINNED, DEVICE, 1000, number, at + 5000, at + 9000)
+        if wait_ns:
+            number += 1
+            at = start + 2_000_000
+            trace.call("cudaStreamSynchronize", SYNC_CALL, number, at, at + wait_ns, stack=stack)
+    path.mkdir()
+    trace.write(path / "100.tpt")
+    return path
+
+
+def test_a_first_budget_holds_for_the_same_program_at_any_length_and_speed(run, tmp_path):
+    for made_from in (20, 60, 100):
+        made = write_training(tmp_path / f"of{made_from}.tpk", made_from)
+        budget = f"{made_from}.toml"
+        assert run("--init", made, "--budget", budget).returncode == 0
+        text = (tmp_path / budget).read_text()
+        assert "h2d_count = 6 " in text and "blocked = 0" not in text
+        for steps in (20, 60, 100):
+            for speed in (0.7, 1.0, 1.3):
+                same = write_training(tmp_path / f"{made_from}-{steps}-{speed}.tpk", steps, speed=speed)
+                result = run(same, "--budget", budget)
+                assert result.returncode == 0, f"{made_from} {steps} {speed}\n{result.stdout}"
+
+
+@pytest.mark.parametrize("change", [{"uploads": 7}, {"wait_ns": 500_000}])
+def test_a_first_budget_fails_a_real_regression(run, tmp_path, change):
+    run("--init", write_training(tmp_path / "before.tpk", 60))
+    for steps in (20, 100):
+        assert run(write_training(tmp_path / f"after{steps}.tpk", steps, **change)).returncode == 1
+
+
+def test_without_a_run_the_newest_is_checked(run, tmp_path, budget):
+    budget(KEPT)
+    shutil.copytree(EXAMPLE, tmp_path / "newest.tpk")
+    result = run()
+    assert result.returncode == 0 and "newest.tpk, the newest run in this folder" in result.stderr

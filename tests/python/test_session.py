@@ -1,5 +1,7 @@
 """turnpike.start, stop and record: against a library that only notes what it is told, and against the real one."""
 
+import ctypes
+import gc
 import os
 import pathlib
 import subprocess
@@ -20,7 +22,12 @@ FAKE_LIBRARY = r"""
 #include <string.h>
 static int recording;
 static char file[4096];
+void record_already(int is_so) { recording = is_so; }
 int turnpike_start(const TurnpikeOptions* options, char* error, uint64_t error_bytes) {
+  if (recording) {
+    snprintf(error, error_bytes, "this process is being recorded already, to %s", file);
+    return -1;
+  }
   if (strstr(options->run_directory, "refused")) {
     snprintf(error, error_bytes, "The fake refuses %s.", options->run_directory);
     return -1;
@@ -123,7 +130,7 @@ def test_copies_carry_labels_exactly_while_a_recording_runs(fake, tmp_path, monk
     told = []
     monkeypatch.setattr(label, "listen", told.append)
     with pytest.raises(tp.Error):
-        tp.start(tmp_path / "refused.tpk")
+        tp.start(tmp_path / "refused.tpk", required=True)
     assert told == []
     tp.start(tmp_path / "a.tpk")
     assert told == [True]
@@ -140,7 +147,7 @@ def test_a_relative_path_is_made_absolute(fake, tmp_path, monkeypatch):
 
 def test_the_sentence_of_the_library_becomes_the_error(fake, tmp_path):
     with pytest.raises(tp.Error, match=r"^The fake refuses .*refused\.tpk\.$"):
-        tp.start(tmp_path / "refused.tpk")
+        tp.start(tmp_path / "refused.tpk", required=True)
     with pytest.raises(tp.Error, match="Nothing is being recorded"):
         tp.stop()
 
@@ -202,7 +209,7 @@ def test_stopping_what_never_started_says_so():
 def test_a_start_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):
     monkeypatch.setenv("TURNPIKE_CUPTI", "/nowhere/libcupti.so.13")
     run = tmp_path / "run.tpk"
-    code = f"import turnpike as tp\ntry: tp.start({str(run)!r})\nexcept tp.Error as error: print(error)"
+    code = f"import turnpike as tp\ntry: tp.start({str(run)!r}, required=True)\nexcept tp.Error as error: print(error)"
     result = in_fresh_process(code)
     assert "/nowhere/libcupti.so.13" in result.stdout, result.stderr
     assert list(tmp_path.iterdir()) == []
@@ -222,4 +229,102 @@ def test_a_run_may_be_bytes_and_no_text(fake, tmp_path, name):
 
 def test_a_refusal_of_a_name_that_is_no_text_is_turnpikes_error(fake, tmp_path):
     with pytest.raises(tp.Error, match=r"refused-.xe9\.tpk"):
-        tp.start(os.fsencode(tmp_path) + b"/refused-\xe9.tpk")
+        tp.start(os.fsencode(tmp_path) + b"/refused-\xe9.tpk", required=True)
+
+
+@pytest.fixture
+def no_gpu(monkeypatch, tmp_path):
+    """The real recorder, which finds no CUPTI."""
+    monkeypatch.setenv("TURNPIKE_CUPTI", "/nowhere/libcupti.so.13")
+    return tmp_path / "run.tpk"
+
+
+NOTHING = r"Turnpike records nothing into .*run\.tpk: .*/nowhere/libcupti\.so\.13.* required=True raises instead"
+
+
+def test_without_a_gpu_the_block_runs_with_one_warning_and_the_report_says_why(no_gpu):
+    ran = False
+    with pytest.warns(RuntimeWarning, match=NOTHING) as warned:
+        with tp.record(no_gpu) as run:
+            ran = True
+            assert not tp.is_recording()
+    assert ran and len(warned) == 1 and warned[0].filename == __file__
+    report = tp.report(run)
+    text = " ".join(str(report).split())
+    assert "Nothing was recorded: " in text and "/nowhere/libcupti.so.13" in text
+    assert "none was used" not in text and "never waited" not in text
+    assert report.source.unusable and report.verdict.bound_by is None
+    assert report.summary() == {}
+
+
+def test_without_a_gpu_start_and_stop_are_fine_and_stop_gives_the_run(no_gpu):
+    with pytest.warns(RuntimeWarning, match=NOTHING):
+        tp.start(no_gpu)
+    run = tp.stop()
+    assert run == no_gpu and tp.report(run).source.unusable
+    with pytest.raises(tp.Error):
+        tp.stop()
+
+
+def test_where_a_recording_is_required_it_raises_and_the_block_does_not_run(no_gpu):
+    with pytest.raises(tp.Error, match="/nowhere/libcupti"):
+        with tp.record(no_gpu, required=True):
+            pytest.fail("the block ran")
+
+
+def test_what_a_run_held_before_is_not_the_report_of_one_that_recorded_nothing(no_gpu):
+    no_gpu.mkdir()
+    old = next((ROOT / "examples" / "mnist-h100.tpk").glob("*.tpt"))
+    (no_gpu / "1.tpt").write_bytes(old.read_bytes())
+    os.utime(no_gpu / "1.tpt", (1, 1))
+    with pytest.warns(RuntimeWarning), tp.record(no_gpu):
+        pass
+    assert tp.report(no_gpu).source.unusable
+    os.utime(no_gpu / "1.tpt")  # another rank has written by now
+    assert not tp.report(no_gpu).source.unusable
+
+
+def test_inside_of_another_recording_the_block_runs_and_that_one_goes_on(fake, fake_library, tmp_path):
+    """As under `turnpike record`, which has started the library before."""
+    library = ctypes.CDLL(fake_library)
+    library.record_already(1)
+    try:
+        with pytest.warns(RuntimeWarning, match="is being recorded already"):
+            with tp.record(tmp_path / "inner.tpk"):
+                assert tp.is_recording()
+        assert tp.is_recording()
+        with pytest.warns(RuntimeWarning):
+            tp.start(tmp_path / "inner.tpk")
+        tp.stop()
+        assert tp.is_recording()
+    finally:
+        library.record_already(0)
+
+
+def test_a_second_start_of_the_program_itself_is_an_error(fake, tmp_path):
+    tp.start(tmp_path / "a.tpk")
+    with pytest.raises(tp.Error, match="recorded already, to .*a.tpk"):
+        tp.start(tmp_path / "b.tpk")
+    assert tp.is_recording()
+
+
+def test_a_block_does_not_stop_what_another_start_began_in_it(fake, tmp_path):
+    with tp.record(tmp_path / "a.tpk"):
+        tp.stop()
+        tp.start(tmp_path / "b.tpk")
+    assert tp.is_recording()
+
+
+def test_a_record_that_is_no_with_block_says_so(fake, tmp_path):
+    with pytest.warns(RuntimeWarning, match="recorded nothing: write `with turnpike.record"):
+        tp.record(tmp_path / "a.tpk")
+        gc.collect()
+    assert not tp.is_recording()
+
+
+def test_record_decorates_a_function(fake, tmp_path):
+    @tp.record(tmp_path / "a.tpk")
+    def train():
+        return tp.is_recording()
+
+    assert train() and train() and not tp.is_recording()

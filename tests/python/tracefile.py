@@ -98,6 +98,10 @@ class TraceFile:
         )
         self._record(4, body)
 
+    def range(self, name, start_ns, end_ns):
+        times = (self.start_ns + start_ns, self.start_ns + end_ns)
+        self._record(5, struct.pack("<IIIqqII", self.pid, self.pid, self.string(name), *times, 0, 0))
+
     def device(self, name):
         self._record(6, struct.pack("<IIIQIBBH", 0, self.string(name), 132, 80 << 30, 0, 1, 0, 0xFFFF))
 

@@ -31,6 +31,7 @@ inline analyze::Source distinct_source() {
   source.hosts = {"box-a", "box-b"};
   source.inputs.unreadable = {"a.tpt cannot be read.", "b.tpt cannot be read."};
   source.inputs.notes = {"The first doubt.", "The second doubt."};
+  source.inputs.unread = {{"damaged_bytes", 94721}, {"not_closed", 94720}};
   source.identities = {{.pid = 94711,
                         .host = "pod-a",
                         .node = "node-b",

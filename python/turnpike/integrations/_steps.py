@@ -97,7 +97,7 @@ class StepRecorder:
         if is_recording():  # by `turnpike record`, which has its own file and shows its own summary
             return
         try:
-            start(self._run, detail=self._detail)
+            start(self._run, detail=self._detail, required=True)
             self._is_ours = True
         except _core.Error as error:
             warnings.warn(f"Turnpike records nothing of this training: {error}", RuntimeWarning, stacklevel=4)

@@ -133,7 +133,11 @@ void ProcessAnalysis::add_transfer(const Transfer& transfer, TransferCost cost) 
   cost.count = transfer.count;
   cost.bytes = transfer.bytes;
   cost.is_pageable = is_pageable(transfer);
-  cost.is_in_steps = is_in_steps(transfer);
+  const auto time_in_steps_ns = time_in_steps(transfer);
+  cost.is_in_steps = time_in_steps_ns.has_value();
+  if (time_in_steps_ns) {
+    sums_.step_counts.add_transfer(*time_in_steps_ns, transfer.direction, cost.count, cost.bytes, cost.host_blocked_ns);
+  }
   if (transfer.has_times()) cost.device_time_ns = transfer.duration_ns();
   cost.exposed_ns = activity_.exposed_ns(transfer);
   const Rows& rows = rows_of(transfer);
@@ -150,10 +154,12 @@ void ProcessAnalysis::add_transfer(const Transfer& transfer, TransferCost cost) 
 }
 
 // A transfer belongs to the step whose code asked for it, whenever the device did it.
-bool ProcessAnalysis::is_in_steps(const Transfer& transfer) const {
+std::optional<std::int64_t> ProcessAnalysis::time_in_steps(const Transfer& transfer) const {
   const Call* call = transfer.call == kNone ? nullptr : &timeline_.calls[transfer.call];
-  if (call != nullptr && call->has_times()) return holds(steps_window(), call->start_ns);
-  return transfer.has_times() && holds(steps_window(), transfer.start_ns);
+  const bool has_call_times = call != nullptr && call->has_times();
+  if (!has_call_times && !transfer.has_times()) return std::nullopt;
+  const std::int64_t time_ns = has_call_times ? call->start_ns : transfer.start_ns;
+  return holds(steps_window(), time_ns) ? std::optional(time_ns) : std::nullopt;
 }
 
 ProcessAnalysis::Rows ProcessAnalysis::find_rows(const Transfer& transfer, std::uint32_t facts) {
@@ -227,6 +233,7 @@ void ProcessAnalysis::add_synchronisation(std::uint32_t call_index) {
   }
   if (call.has_times() && holds(steps_window(), call.start_ns)) {
     count_synchronisation(site.in_steps, call, is_of_transfer);
+    sums_.step_counts.add_synchronisation(call.start_ns, is_of_transfer ? 0 : call.duration_ns());
   }
   ++site.count;
   ++sums_.syncs.count;
@@ -294,6 +301,7 @@ std::optional<FoundSteps> ProcessAnalysis::find_own_steps(const Steps* like) {
 }
 
 std::optional<DeviceTimes> ProcessAnalysis::add_to_sums() {
+  if (steps_) sums_.step_counts.begin_process(steps_->starts_ns, steps_->window.start_ns, steps_->whole_count);
   add_transfers();
   add_synchronisations();
   sums_.lines.finish_process();

@@ -94,7 +94,8 @@ class ProcessAnalysis {
   std::uint32_t forward_facts_of(const Call& call);
   std::optional<std::int64_t> idle_ns(std::uint32_t device, const Call& call) const;
   void note_wait(std::vector<HostWait>& waits, const Call& call) const;
-  bool is_in_steps(const Transfer& transfer) const;
+  // When a transfer was asked for, if in a whole step.
+  std::optional<std::int64_t> time_in_steps(const Transfer& transfer) const;
   Interval steps_window() const { return steps_ ? steps_->window : Interval{0, 0}; }
 
   RunSums& sums_;

@@ -11,6 +11,7 @@
 #include "analyze/sums/line_times.h"
 #include "analyze/sums/path_table.h"
 #include "analyze/sums/site_table.h"
+#include "analyze/sums/step_counts.h"
 
 namespace turnpike::analyze {
 
@@ -29,6 +30,7 @@ struct RunSums {
   LineTable lines;
   Syncs syncs;
   std::array<TotalSums, kDirectionCount> totals;
+  StepCounts step_counts;
   SumsWatcher watch;
 };
 

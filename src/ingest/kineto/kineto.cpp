@@ -93,11 +93,26 @@ class TopLevel {
 
   void take_ranks(const JsonValue& object) {
     JsonCursor cursor = cursor_over(object);
+    std::string backend;
+    std::string nccl_version;
+    std::string group_count;
+    std::string groups;
     // What can be read of it is used: the text was found whole before.
     (void)for_each_member(cursor, [&](std::string_view key, const JsonValue& value) {
       if ((key == "rank" || key == "world_size") && integer_of(value.text)) put(key, std::string(value.text));
+      if (key == "backend") backend = unescaped(value.text);
+      if (key == "nccl_version") nccl_version = unescaped(value.text);
+      if (key == "pg_count") group_count = std::string(value.text);
+      if (key == "pg_config") groups = std::string(value.text);
     });
+    if (backend.empty()) return;
+    // What all ranks of a job have in common. Of several groups each rank lists its own ones.
+    std::string common = backend + " " + nccl_version + " " + group_count;
+    if (group_count == "1") common += " " + groups;
+    put("process_group", common.substr(0, kMaxGroupBytes));
   }
+
+  static constexpr std::size_t kMaxGroupBytes = 1024;
 
   KinetoRecords& records_;
   trace::Process& process_;

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "report/text/incomplete.h"
 #include "report/text/loss_sentence.h"
 #include "report/text/step_words.h"
 
@@ -47,6 +48,7 @@ std::string headline_of(const analyze::Report& report) {
 
 std::string details_of(const analyze::Report& report) {
   std::vector<std::string> parts;
+  if (report.source.inputs.is_incomplete()) parts.push_back(incomplete_sentence(report.source.inputs));
   if (report.steps) {
     parts.push_back(fmt::format("{} steps, {} each (median){}", count_text(report.steps->count),
                                 duration_text(report.steps->median_ns), host_ahead_text(*report.steps)));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "report/json/item_json.h"
+#include "report/text/incomplete.h"
 #include "report/text/loss_sentence.h"
 
 namespace turnpike::report {
@@ -361,6 +362,11 @@ Json loss_sentences(const analyze::Report& report) {
   return object;
 }
 
+Json incomplete_object(const analyze::InputRemarks& inputs) {
+  if (!inputs.is_incomplete()) return nullptr;
+  return {{"reason", incomplete_reason(inputs.unread)}, {"losses", inputs.unread}};
+}
+
 }  // namespace
 
 std::string to_json(const analyze::Report& report, const LineChanges& changes, Names names) {
@@ -385,6 +391,7 @@ std::string to_json(const analyze::Report& report, const LineChanges& changes, N
   object.add("saving_pct_all", or_null(report.saving_pct_all));
   object.add("losses", report.losses);
   object.add("loss_sentences", loss_sentences(report));
+  object.add("incomplete", incomplete_object(report.source.inputs));
   add_paths(object, report.paths, names);
   add_items("lines", report.lines);
   return object.take();

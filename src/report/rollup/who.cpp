@@ -37,6 +37,7 @@ void add_who(ParquetFile& file, const trace::Process& process, const std::string
   text("host", text_in(process, "host"));
   text("node", text_in(process, "node"));
   text("job", text_in(process, "job_id"));
+  text("process_group", text_in(process, "process_group"));
   for (const char* key : {"rank", "local_rank", "world_size", "restart_count"}) {
     whole(key, number_in_metadata(process, key));
   }

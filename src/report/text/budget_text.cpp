@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -23,6 +24,8 @@ using analyze::Unit;
 
 constexpr double kBytesHeadroom = 1.1;
 constexpr double kTimeHeadroom = 2.0;
+// Of a step: less than that may be blocked on a busy machine without any change.
+constexpr double kLeastBlocked = 0.01;
 // What crosses a link or the memory of the host; copies inside of a GPU are part of computing.
 constexpr Direction kLimited[] = {Direction::kHostToDevice, Direction::kDeviceToHost, Direction::kPeerToPeer};
 
@@ -47,6 +50,22 @@ Sums sums_of(const analyze::Report& report, Unit unit) {
   return sums;
 }
 
+// At least what the median step did. A run that ends with steps whose copies were made ahead has a lower mean, which
+// rises with the number of steps.
+void raise_to_median(Sums& sums, const analyze::Steps& steps) {
+  if (steps.medians) {
+    for (std::size_t i = 0; i < analyze::kDirectionCount; ++i) {
+      sums.of_direction[i].count = std::max(sums.of_direction[i].count, steps.medians->counts[i]);
+      sums.of_direction[i].bytes = std::max(sums.of_direction[i].bytes, steps.medians->bytes[i]);
+    }
+    sums.syncs = std::max(sums.syncs, steps.medians->syncs);
+    if (sums.blocked_ns) sums.blocked_ns = std::max(*sums.blocked_ns, steps.medians->blocked_ns);
+  }
+  if (sums.blocked_ns) {
+    sums.blocked_ns = std::max(*sums.blocked_ns, kLeastBlocked * static_cast<double>(steps.typical_ns()));
+  }
+}
+
 // Rounded up to two digits that count, so that a person can read it.
 double rounded_up(double value) {
   if (value <= 0) return 0;
@@ -54,13 +73,12 @@ double rounded_up(double value) {
   return std::ceil(value / step - 1e-9) * step;
 }
 
-// Whole where it is whole; else up to the next hundredth.
+// The next whole number: a mean over steps depends on how many were recorded, where the first or last ones differ.
 std::string count_limit(double count) {
   // From here on not every whole number is a double; TOML has no larger integers than 64 bits either.
   constexpr double kFirstInexact = 1e15;
   if (count >= kFirstInexact) return fmt::format("{:.17g}", count);
-  if (std::fabs(count - std::round(count)) < 1e-6) return fmt::format("{:.0f}", std::fabs(std::round(count)));
-  return fmt::format("{:.2f}", std::ceil(count * 100) / 100);
+  return fmt::format("{:.0f}", std::fabs(std::ceil(count - 1e-6)));
 }
 
 std::string scaled_limit(double value, std::initializer_list<std::pair<double, const char*>> units) {
@@ -86,23 +104,27 @@ std::string line(const std::string& key, const std::string& value, const std::st
 }
 
 std::string limits_text(const analyze::Report& report, Unit unit) {
-  const Sums sums = sums_of(report, unit);
   const bool is_step = unit == Unit::kStep;
+  const Sums measured = sums_of(report, unit);
+  Sums sums = measured;
+  if (is_step) raise_to_median(sums, *report.steps);
   std::string text = is_step ? "[per_step]  # means over the whole steps, without start-up and warm-up\n"
                              : "[per_run]  # no steps were found in the run, so these limit all of it\n";
   for (const Direction direction : kLimited) {
     const Figures& figures = sums.of_direction[static_cast<std::size_t>(direction)];
+    const Figures& mean = measured.of_direction[static_cast<std::size_t>(direction)];
     const std::string name = analyze::name_of(direction);
     const std::string words = words_for(direction);
     if (direction == Direction::kPeerToPeer && figures.count == 0 && report.source.devices.size() < 2) continue;
     text += line(name + "_count", count_limit(figures.count),
-                 fmt::format("measured {} ({})", amount_text(figures.count), words));
-    text += line(name + "_bytes", bytes_limit(figures.bytes), fmt::format("measured {}", bytes_text(figures.bytes)));
+                 fmt::format("measured {} ({})", amount_text(mean.count), words));
+    text += line(name + "_bytes", bytes_limit(figures.bytes), fmt::format("measured {}", bytes_text(mean.bytes)));
   }
-  text += line("syncs", count_limit(sums.syncs), fmt::format("measured {} synchronisations", amount_text(sums.syncs)));
+  text +=
+      line("syncs", count_limit(sums.syncs), fmt::format("measured {} synchronisations", amount_text(measured.syncs)));
   if (sums.blocked_ns) {
     text += line("blocked", time_limit(*sums.blocked_ns),
-                 fmt::format("measured {} in which the CPU was blocked", time_text(sums.blocked_ns)));
+                 fmt::format("measured {} in which the CPU was blocked", time_text(measured.blocked_ns)));
   } else {
     text += line("# blocked", "\"1 ms\"", "this run does not tell how long the CPU was blocked");
   }
@@ -167,7 +189,7 @@ std::string budget_for(const analyze::Report& report, const std::string& run) {
   const Unit unit = analyze::has_whole_steps(report) ? Unit::kStep : Unit::kRun;
   // A line break in a name would end the comment.
   return "# What a run may cost; `turnpike check RUN` fails when it costs more. Made from " + cleaned(run) +
-         ":\n# counts are as they were, bytes have a tenth to spare, times are doubled. Tighten what you can.\n\n" +
+         ":\n# counts are rounded up, bytes have a tenth to spare, times are doubled. Tighten what you can.\n\n" +
          limits_text(report, unit) + kAllow + verdict_text(report.verdict) + kFindings + losses_text(report);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "report/text/incomplete.h"
 #include "report/text/loss_sentence.h"
 #include "report/text/step_words.h"
 #include "report/text/terminal_sections.h"
@@ -20,10 +21,10 @@ std::string device_text(const analyze::Device& device) {
   return fmt::format("GPU {}: {}{}", device.id, name, memory);
 }
 
-std::string device_list(const std::vector<analyze::Device>& devices) {
+std::string device_list(const analyze::Report& report) {
   std::vector<std::string> parts;
-  for (const analyze::Device& device : devices) parts.push_back(device_text(device));
-  return parts.empty() ? "none was used" : joined(parts, ", ");
+  for (const analyze::Device& device : report.source.devices) parts.push_back(device_text(device));
+  return parts.empty() ? none_words(report, "none was used") : joined(parts, ", ");
 }
 
 std::string detail_text(const std::string& detail) {
@@ -34,12 +35,14 @@ std::string detail_text(const std::string& detail) {
 
 std::string recorded_text(const analyze::Report& report) {
   const std::size_t processes = report.source.process_count;
-  return fmt::format("{} in {} process{}{}", duration_text(report.span_ns), processes, processes == 1 ? "" : "es",
-                     detail_text(report.source.detail));
+  const bool is_unknown = report.span_ns == 0 && report.source.inputs.is_incomplete();
+  return fmt::format("{} in {} process{}{}", is_unknown ? "?" : duration_text(report.span_ns), processes,
+                     processes == 1 ? "" : "es", detail_text(report.source.detail));
 }
 
-std::string steps_text(const std::optional<analyze::Steps>& steps) {
-  if (!steps) return "none found";
+std::string steps_text(const analyze::Report& report) {
+  const auto& steps = report.steps;
+  if (!steps) return none_words(report, "none found");
   return fmt::format("{}, each {} (median){}, found by {}", count_text(steps->count), duration_text(steps->median_ns),
                      host_ahead_text(*steps), source_text(*steps));
 }
@@ -79,14 +82,18 @@ void print_kept(const analyze::KeptWindow& kept, Page& page) {
 void print_header(const analyze::Report& report, Page& page) {
   const analyze::Source& source = report.source;
   page.line("TURNPIKE REPORT", Style::kHeading);
+  for (const std::string& sentence :
+       {incomplete_sentence(report.source.inputs), lost_records_sentence(report.losses)}) {
+    if (!sentence.empty()) page.paragraph("  ", sentence + ". See LOSSES.", Style::kWarning);
+  }
   page.line("  run       " + shortened_middle(cleaned(joined(source.paths, ", ")), page.width() - 12));
   if (!source.program.empty()) {
     page.line("  program   " + shortened_middle(cleaned(source.program), page.width() - 12));
   }
-  page.paragraph("  device    ", device_list(source.devices));
+  page.paragraph("  device    ", device_list(report));
   page.paragraph("  recorded  ", recorded_text(report));
   if (source.kept) print_kept(*source.kept, page);
-  page.paragraph("  steps     ", steps_text(report.steps));
+  page.paragraph("  steps     ", steps_text(report));
   if (!source.versions.empty()) page.paragraph("  versions  ", versions_text(source.versions));
   for (const std::string& note : source.inputs.notes) page.paragraph("  note      ", cleaned(note), Style::kWarning);
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/units.h"
+#include "report/text/incomplete.h"
 #include "report/text/table.h"
 #include "report/text/terminal_sections.h"
 #include "report/text/text_width.h"
@@ -231,7 +232,9 @@ void print_sites(const analyze::Report& report, std::size_t top, Page& page) {
 void print_syncs(const analyze::Report& report, std::size_t top, Page& page) {
   page.blank();
   page.line("SYNCHRONISATIONS BY LINE", Style::kHeading);
-  if (report.syncs.count == 0) return page.line("  none: the CPU never waited for the GPU explicitly");
+  if (report.syncs.count == 0) {
+    return page.line("  " + none_words(report, "none: the CPU never waited for the GPU explicitly"));
+  }
   page.paragraph("  ", sync_summary(report.syncs));
   Table table({{"  #", Align::kLeft},
                {"where", Align::kLeft, true},

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "report/text/incomplete.h"
 #include "report/text/table.h"
 #include "report/text/terminal_sections.h"
 
@@ -162,7 +163,7 @@ void print_totals(const analyze::Report& report, Page& page) {
   page.line("TRANSFERS", Style::kHeading);
   const bool is_empty =
       std::all_of(report.totals.begin(), report.totals.end(), [](const Total& t) { return t.count == 0; });
-  if (is_empty) return page.line("  none was recorded");
+  if (is_empty) return page.line("  " + none_words(report, "none was recorded"));
   totals_table(report).print(page);
   if (const auto blocked = blocked_in_all(report)) {
     page.paragraph("  in all: ", "CPU blocked " + duration_text(*blocked) + ", waits below included.");

@@ -1,18 +1,18 @@
 // By the times of the trace files: the directory's own time tells only when the last of them was made.
-#include "cli/newest_run.h"
+#include "trace/newest_run.h"
 
 #include <algorithm>
 #include <system_error>
 
 #include "trace/reader.h"
 
-namespace turnpike::cli {
+namespace turnpike::trace {
 namespace {
 
 namespace fs = std::filesystem;
 
 std::optional<fs::file_time_type> time_of(const fs::path& run) {
-  const auto files = trace::run_files(run);
+  const auto files = run_files(run);
   if (!files) return std::nullopt;
   std::optional<fs::file_time_type> latest;
   for (const fs::path& file : *files) {
@@ -42,4 +42,4 @@ std::optional<fs::path> newest_run_here() {
   return newest;
 }
 
-}  // namespace turnpike::cli
+}  // namespace turnpike::trace

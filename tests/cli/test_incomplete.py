@@ -1,0 +1,148 @@
+"""Runs that are damaged or cut off: the first line says so, nothing that is not known is said, --strict fails."""
+
+import gzip
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLE = next((ROOT / "examples" / "mnist-h100.tpk").glob("*.tpt"))
+TRACE = sorted(ROOT.glob("tests/golden/*/*.json.gz"))[0]
+REASON = re.compile(r"INCOMPLETE: .*; figures are too low")
+
+
+@pytest.fixture
+def run(turnpike, tmp_path):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("TURNPIKE", "GITHUB"))}
+
+    def run(*arguments):
+        return subprocess.run(
+            [str(turnpike), *map(str, arguments)],
+            cwd=tmp_path,
+            env={**environment, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    return run
+
+
+@pytest.fixture
+def cut(tmp_path):
+    """Cut before the first record of a device."""
+    path = tmp_path / "cut.tpt"
+    path.write_bytes(EXAMPLE.read_bytes()[:5000])
+    return path
+
+
+@pytest.fixture
+def damaged(tmp_path):
+    """One byte is another one, in the midst of the file."""
+    content = bytearray(EXAMPLE.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path = tmp_path / "damaged.tpt"
+    path.write_bytes(content)
+    return path
+
+
+@pytest.fixture
+def cut_trace(tmp_path):
+    path = tmp_path / "cut.json.gz"
+    path.write_bytes(TRACE.read_bytes()[: TRACE.stat().st_size // 2])
+    return path
+
+
+def test_the_head_of_the_report_says_that_bytes_are_damaged(run, damaged):
+    result = run("report", damaged)
+    assert result.returncode == 0
+    assert re.fullmatch(r"  INCOMPLETE: \d+ bytes are damaged or cut off, .*", result.stdout.splitlines()[1])
+    assert REASON.search(" ".join(result.stdout.splitlines()[1:4]))
+    assert REASON.search(result.stderr)
+
+
+def test_of_a_file_cut_before_the_first_device_record_nothing_is_known(run, cut):
+    text = run("report", cut).stdout
+    assert REASON.search(" ".join(text.splitlines()[1:4]))
+    assert text.count("unknown: the recording is incomplete") >= 3, "device, transfers, synchronisations"
+    for lie in ("none was used", "none was recorded", "never waited", "No GPU did anything"):
+        assert lie not in text
+    assert "What the GPU did is unknown" in text
+
+
+def test_a_cut_trace_of_torch_profiler_is_not_said_to_be_of_a_killed_process(run, cut_trace):
+    text = " ".join(run("report", cut_trace).stdout.split())
+    assert "INCOMPLETE: " in text
+    assert "turnpike record" not in text.split("LOSSES")[1] and "killed" not in text
+    assert "export it again" in text
+
+
+def test_json_has_the_reason_and_null_for_a_complete_run(run, damaged):
+    found = json.loads(run("report", damaged, "--json").stdout)
+    assert found["incomplete"]["reason"].endswith("figures are too low")
+    assert found["incomplete"]["losses"]["damaged_bytes"] == found["losses"]["damaged_bytes"] > 0
+    assert json.loads(run("report", EXAMPLE, "--json").stdout)["incomplete"] is None
+
+
+def test_the_head_of_the_page_says_it(run, damaged, tmp_path):
+    result = run("report", damaged, "--html", "page.html")
+    page = (tmp_path / "page.html").read_text()
+    head = re.search(r'<header class="verdict">.*?</header>', page, re.DOTALL)[0]
+    assert REASON.search(head) and REASON.search(result.stderr)
+
+
+def test_a_complete_run_says_nothing_of_it(run):
+    result = run("report", EXAMPLE, "--strict")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "INCOMPLETE" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["report", "RUN"],
+        ["report", "RUN", "--html", "-"],
+        ["whatif", "RUN"],
+        ["diff", "RUN", str(EXAMPLE)],
+        ["diff", str(EXAMPLE), "RUN"],
+        ["check", "RUN", "--budget", "wide.toml"],
+        ["export", "RUN", "--to", "perfetto"],
+        ["export", "RUN", "--to", "csv", "--table", "transfers"],
+        ["export", "RUN", "--to", "csv", "--table", "sites"],
+        ["export", "RUN", "--to", "csv"],
+    ],
+    ids=" ".join,
+)
+def test_strict_ends_with_3_after_what_is_known(run, damaged, tmp_path, arguments):
+    (tmp_path / "wide.toml").write_text("[per_run]\nh2d_count = 100000\n[losses]\nallow = true\n")
+    arguments = [str(damaged) if word == "RUN" else word for word in arguments]
+    loose, strict = run(*arguments), run(*arguments, "--strict")
+    assert (loose.returncode, strict.returncode) == (0, 3), loose.stderr + strict.stderr
+    assert loose.stdout == strict.stdout
+    assert REASON.search(loose.stderr) and REASON.search(strict.stderr)
+
+
+def test_an_export_says_it_once_however_often_it_reads(run, damaged):
+    assert run("export", damaged, "--to", "csv").stderr.count("INCOMPLETE") == 1
+
+
+def test_a_file_that_cannot_be_read_beside_others_makes_the_run_incomplete(run, tmp_path):
+    folder = tmp_path / "run.tpk"
+    folder.mkdir()
+    shutil.copy(EXAMPLE, folder / "1.tpt")
+    (folder / "2.tpt").write_bytes(b"no trace")
+    result = run("report", folder, "--strict")
+    assert result.returncode == 3
+    assert "INCOMPLETE: 1 file cannot be read" in result.stdout
+
+
+def test_a_trace_that_is_damaged_inside_of_its_gzip_is_incomplete(run, tmp_path):
+    plain = gzip.decompress(TRACE.read_bytes())
+    path = tmp_path / "cut.json"
+    path.write_bytes(plain[: len(plain) // 2])
+    assert REASON.search(run("report", path).stderr)

@@ -4,6 +4,7 @@ import html.parser
 import json
 import pathlib
 import re
+import subprocess
 import sys
 
 import pytest
@@ -14,13 +15,17 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import fleet_job  # noqa: E402
 
 from test_fleet import fleet, program, write_job  # noqa: E402, F401
-from turnpike._fleet import budget, page  # noqa: E402
+from turnpike._fleet import budget, page, rollups, text  # noqa: E402
+from turnpike._fleet.figures import Rank  # noqa: E402
+from turnpike._fleet.findings import Finding  # noqa: E402
+from turnpike._fleet.outliers import Spread  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
 RANKS = 16
 SLOW = 9
 STEPS = 1200  # two minutes and a bit
+FEW_STEPS = 600
 
 
 @pytest.fixture(scope="session")
@@ -167,3 +172,79 @@ def test_turnpike_check_knows_the_same_keys():
     source = (ROOT / "src/analyze/budget/budget_file.cpp").read_text()
     table = source[source.index("kFleetKeys[]") :]
     assert tuple(re.findall(r'\{"(\w+)", pass_over\}', table)) == budget.KEYS
+
+
+def test_the_same_files_give_the_same_answer_to_the_byte(program, tmp_path):  # noqa: F811
+    faults = {rank: fault for of_rank in fleet_job.planted(16).values() for rank, fault in of_rank.items() if rank < 16}
+    job = write_job(program, tmp_path / "job", steps=FEW_STEPS, ranks=16, faults=faults)
+    rolled = tmp_path / "rolled"
+    subprocess.run([rollups.executable(), "rollup", *job.iterdir(), "-o", rolled], check=True, capture_output=True)
+    answers = {(fleet(rolled).stdout, fleet(rolled, "--json").stdout) for _ in range(5)}
+    assert len(answers) == 1
+    assert json.loads(answers.pop()[1])["findings"]
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_too_few_ranks_are_not_said_to_be_alike(program, tmp_path, ranks):  # noqa: F811
+    job = write_job(program, tmp_path / "job", steps=FEW_STEPS, ranks=ranks)
+    shown = fleet(job).stdout
+    assert "No rank differs" not in shown
+    count = "1 rank with steps is" if ranks == 1 else "3 ranks with steps are"
+    assert f"Not compared: {count} too few" in shown and "It takes 4" in shown
+    found = json.loads(fleet(job, "--json").stdout)["fleet"]
+    assert (found["is_compared"], found["fewest_ranks"]) == (False, 4)
+    page = tmp_path / "fleet.html"
+    result = fleet(job, "--html", page)
+    assert "Not compared" in page.read_text() and f"wrote {page}" in result.stderr
+
+
+def write_profile(path, rank, *, backend="nccl", start_us=1000, world_size=2):
+    """A file of torch.profiler, which holds one rank."""
+    groups = [{"pg_name": "0", "pg_size": world_size, "ranks": list(range(world_size))}]
+    info = {"backend": backend, "rank": rank, "world_size": world_size, "pg_count": 1, "pg_config": groups}
+    event = {"ph": "X", "pid": 600 + rank, "tid": 1, "cat": "user_annotation"}
+    steps = [
+        {**event, "name": f"ProfilerStep#{number}", "ts": start_us + 100 * number, "dur": 99} for number in range(5)
+    ]
+    call = {"ph": "X", "pid": 600 + rank, "tid": 1, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "dur": 5}
+    calls = [{**call, "ts": start_us + 100 * number + 9, "args": {"correlation": number + 1}} for number in range(5)]
+    path.write_text(json.dumps({"distributedInfo": info, "traceEvents": steps + calls}))
+    return path
+
+
+def test_files_of_torch_profiler_that_are_ranks_of_one_job_miss_no_rank(tmp_path):
+    files = [write_profile(tmp_path / f"rank{rank}.json", rank) for rank in (0, 1)]
+    assert json.loads(fleet(*files, "--json").stdout)["missing_ranks"] == {}
+    files.append(write_profile(tmp_path / "late.json", 1, start_us=900_000))
+    assert json.loads(fleet(*files, "--json").stdout)["missing_ranks"] == {"late": [0]}
+
+
+@pytest.mark.parametrize("other", [{"backend": "gloo"}, {"start_us": 900_000}, {"world_size": 3}])
+def test_files_of_two_programs_are_not_joined(tmp_path, other):
+    files = [write_profile(tmp_path / "a.json", 0), write_profile(tmp_path / "b.json", 1, **other)]
+    missing = json.loads(fleet(*files, "--json").stdout)["missing_ranks"]
+    assert missing["a"] == [1] and 0 in missing["b"]
+
+
+def test_a_recording_that_is_cut_off_makes_the_fleet_incomplete(program, tmp_path):  # noqa: F811
+    job = write_job(program, tmp_path / "job", steps=FEW_STEPS, ranks=4)
+    assert json.loads(fleet(job, "--json").stdout)["incomplete"] is None
+    cut = next(job.glob("*/*.tpt"))
+    cut.write_bytes(cut.read_bytes()[:-4000])
+    result = fleet(job)
+    assert "  INCOMPLETE: 1 file has no end" in result.stdout.splitlines()[1]
+    assert "turnpike fleet: INCOMPLETE: 1 file has no end" in result.stderr
+
+
+def test_sentences_agree_with_how_many_they_are_about():
+    ranks = [Rank(str(n), "run", f"host{n}", None, n, n, 4, None, None, None, None, None, 1, 1, 1, 1) for n in range(2)]
+    one = Spread(1.0, 1.0, 1.0, 8)
+
+    def finding(ranks, title="takes longer for its own part of a step", z=2000.3):
+        return Finding("slow_rank", title, ranks, [], "of the bytes pageable", z, one, one, None, False, "because")
+
+    assert text.sentence(finding(ranks[:1])) == "rank 0 on host0 takes longer for its own part of a step"
+    assert text.sentence(finding(ranks)) == "rank 0 on host0, rank 1 on host1 take longer for their own part of a step"
+    facts = dict(text.facts_of(finding(ranks)))
+    assert facts["these"] == "100 % of the bytes pageable (8 ranks)"
+    assert facts["others"].endswith("robust z over 100")

@@ -12,8 +12,10 @@ import tempfile
 from collections.abc import Callable
 from typing import Any
 
+from turnpike import _core
 from turnpike._fleet import budget, findings, groups, page, ray_engine, rollups, tables, text
 from turnpike._fleet.figures import Figures, MissingDuckDB
+from turnpike._fleet.outliers import FEWEST
 from turnpike._fleet.ray_engine import MissingRay
 
 _EPILOG = """exit code: 0, 1 a limit of the budget is exceeded, 2 wrong usage or a bad budget, 3 a run cannot be read
@@ -101,11 +103,15 @@ def _compare(given: Any, limits: budget.Budget | None, folder: pathlib.Path) -> 
         result["budget"] = [text.limit_json(one) for one in judged]
     if given.parquet:
         tables.write(pathlib.Path(given.parquet), figures, found)
+        print(f"turnpike fleet: wrote {text.printable(given.parquet)}", file=sys.stderr)
     if given.html:
         pathlib.Path(given.html).write_text(page.as_page(result, found, figures), encoding="utf-8")
+        print(f"turnpike fleet: wrote {text.printable(given.html)}", file=sys.stderr)
     shown = json.dumps(result, indent=2) + "\n" if given.json else text.as_text(result, found)
     sys.stdout.write(shown)
     sys.stdout.flush()
+    if result["incomplete"]:
+        print(f"turnpike fleet: INCOMPLETE: {result['incomplete']['reason']}", file=sys.stderr)
     for one in unreadable:
         print(f"turnpike fleet: {text.printable(one)}", file=sys.stderr)
     if unreadable and (limits is None or limits.max_unreadable is None):
@@ -132,7 +138,10 @@ def _result(figures: Figures, found: list[findings.Finding], unreadable: list[st
             "ranks": len(figures.ranks),
             "hosts": len({rank.host for rank in figures.ranks.values()}),
             "median_step_ns": round(statistics.median(steps)) if steps else None,
+            "is_compared": not findings.is_too_few(figures),
+            "fewest_ranks": FEWEST,
         },
+        "incomplete": _incomplete(figures, unreadable),
         "missing_ranks": findings.missing_ranks(figures),
         "unreadable": unreadable,
         "losses": [
@@ -141,6 +150,14 @@ def _result(figures: Figures, found: list[findings.Finding], unreadable: list[st
         ],
         "findings": [text.finding_json(one) for one in found],
     }
+
+
+def _incomplete(figures: Figures, unreadable: list[str]) -> dict[str, Any] | None:
+    counts = {name: count for name, count, _ in findings.losses(figures)}
+    if unreadable:
+        counts["unreadable_file"] = len(unreadable)
+    reason = _core.incomplete_reason(counts)
+    return {"reason": reason} if reason else None
 
 
 def _keys(words: str) -> list[str]:

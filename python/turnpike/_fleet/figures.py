@@ -19,8 +19,8 @@ _MEMORY = "700MB"
 _PREPARE = """
 CREATE TABLE files AS
 WITH spans AS (
-  SELECT filename, any_value(host) AS host, any_value(pid) AS pid, any_value(rank) AS rank, any_value(job) AS job,
-    CASE WHEN any_value(job) IS NULL THEN any_value(run) END AS run,
+  SELECT filename, min(host) AS host, min(pid) AS pid, min(rank) AS rank, min(job) AS job,
+    CASE WHEN min(job) IS NULL THEN min(run) END AS run,
     min(start_ns) AS start_ns, min(start_ns) + max(span_ns) AS end_ns
   FROM rollups GROUP BY filename
 ), ordered AS (
@@ -35,9 +35,10 @@ SELECT filename, CASE
 FROM ordered;
 CREATE TABLE processes AS
 SELECT CAST(row_number() OVER (ORDER BY filename) AS VARCHAR) AS id, * FROM (
-  SELECT process AS filename, any_value(run) AS run, any_value(host) AS host, any_value(node) AS node,
-    any_value(job) AS job, any_value(rank) AS rank, any_value(pid) AS pid,
-    max(world_size) AS world_size, max(gpu) AS gpu, max(pci) AS pci,
+  SELECT process AS filename, min(run) AS run, min(host) AS host, min(node) AS node,
+    min(job) AS job, min(rank) AS rank, min(pid) AS pid, min(process_group) AS process_group,
+    min(start_ns) AS start_ns, max(start_ns + span_ns) AS end_ns, max(world_size) AS world_size,
+    max(gpu) AS gpu, max(pci) AS pci,
     max(gpu_node) AS gpu_node, max(pcie_generation) AS pcie_generation, max(pcie_width) AS pcie_width,
     coalesce(sum("count") FILTER (what = 'step'), 0) AS steps, sum(step_ns) AS step_ns,
     sum(collective_ns) AS collective_ns,
@@ -65,7 +66,7 @@ _COLUMNS = """filename, run, host, node, job, rank, pid, world_size, gpu, pci, g
 what, minute_ns, loss, site, file, line, direction, host_memory, "count", bytes, timed_bytes, device_time_ns,
 host_blocked_ns, exposed_ns, node_bytes, far_bytes, step_ns, collective_ns"""
 # What roll-ups of earlier versions lack.
-_NEW_COLUMNS = {"own_parts": "INTEGER[]", "start_ns": "BIGINT", "span_ns": "BIGINT"}
+_NEW_COLUMNS = {"own_parts": "INTEGER[]", "start_ns": "BIGINT", "span_ns": "BIGINT", "process_group": "VARCHAR"}
 
 
 class MissingDuckDB(Exception):
@@ -92,6 +93,9 @@ class Rank:
     step_ns: int | None
     collective_ns: int | None
     transfers: int
+    process_group: str | None = None  # what torch.profiler says of it, of which a job has the same on all ranks
+    start_ns: int | None = None
+    end_ns: int | None = None
 
     @property
     def own_ns(self) -> float:
@@ -147,7 +151,10 @@ class Figures:
         return True
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """All rows of a query over the tables `processes`, `sites` and `minutes`."""
+        """All rows of a query over the tables `processes`, `sites` and `minutes`.
+
+        DuckDB's threads bring rows, and add doubles, in any order: a query whose order matters says it.
+        """
         return self._database.execute(query).fetchall()
 
     def add(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from turnpike._fleet.figures import Figures, Place, Rank
-from turnpike._fleet.outliers import Outlier, Spread, find, spread
+from turnpike._fleet.outliers import FEWEST, Outlier, Spread, find, spread
 from turnpike._fleet.retime import REMOVED, Meetings
 
 # What a finding may be.
@@ -55,15 +55,50 @@ def all_findings(figures: Figures) -> list[Finding]:
         on_these = (one.saving_ns or 0) * (len(figures.ranks) if one.saves_all else len(one.ranks))
         return (on_these if one.all_saving_ns is None else one.all_saving_ns * len(figures.ranks), on_these)
 
-    return sorted(found, key=gain, reverse=True)
+    def name(one: Finding) -> tuple[str, str, list[str]]:
+        return (one.rule, one.site or "", [rank.name() for rank in one.ranks])
+
+    return sorted(sorted(found, key=name), key=gain, reverse=True)
+
+
+def is_too_few(figures: Figures) -> bool:
+    """Whether there are too few ranks to tell what is usual."""
+    return len(figures.ranks) < FEWEST
+
+
+def _jobs(figures: Figures) -> list[tuple[str, Rank]]:
+    """All processes with the names of their jobs.
+
+    A run that names no job is one by itself, but files of torch.profiler hold a rank each: those are one job which
+    have the same process group, different ranks, and recorded at the same time. It goes by the first one's name.
+    """
+    named: list[tuple[str, Rank]] = []
+    joined: list[list[Rank]] = []
+    for rank in figures.all_ranks:
+        if rank.job is not None or rank.process_group is None or rank.rank is None:
+            named.append((rank.job or rank.run, rank))
+            continue
+        job = next((job for job in joined if all(_is_beside(rank, other) for other in job)), None)
+        if job is None:
+            job = []
+            joined.append(job)
+        job.append(rank)
+        named.append((job[0].run, rank))
+    return named
+
+
+def _is_beside(a: Rank, b: Rank) -> bool:
+    is_alike = (a.world_size, a.process_group) == (b.world_size, b.process_group) and a.rank != b.rank
+    if a.start_ns is None or a.end_ns is None or b.start_ns is None or b.end_ns is None:
+        return False
+    return is_alike and a.start_ns <= b.end_ns and b.start_ns <= a.end_ns
 
 
 def missing_ranks(figures: Figures) -> dict[str, list[int]]:
-    """The ranks below the world size that have no recording, for each job, or for each run that names no job."""
+    """The ranks below the world size that have no recording, for each job."""
     seen: dict[str, set[int]] = defaultdict(set)
     size: dict[str, int] = defaultdict(int)
-    for rank in figures.all_ranks:
-        job = rank.job or rank.run
+    for job, rank in _jobs(figures):
         if rank.rank is not None:
             seen[job].add(rank.rank)
         size[job] = max(size[job], rank.world_size or 0)
@@ -161,7 +196,7 @@ def _delays(figures: Figures, column: str, place: Place, ids: set[str]) -> dict[
         id: float(value)
         for id, value in figures.rows(
             f"SELECT id, sum({column}) / steps FROM sites WHERE site = {_quoted(place.key[0])} "
-            f"AND direction = {_quoted(place.key[1])} GROUP BY id, steps HAVING sum({column}) IS NOT NULL"
+            f"AND direction = {_quoted(place.key[1])} GROUP BY id, steps HAVING sum({column}) IS NOT NULL ORDER BY ALL"
         )
     }
     others = [value for id, value in of_rank.items() if id not in ids]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 # Of a normal distribution, whose standard deviation is so many times its median absolute deviation.
 _SIGMA = 1.4826
-# With noise alone, one of 10^9 figures lies so far out. Fewer than _FEWEST figures say nothing of what is usual.
+# With noise alone, one of 10^9 figures lies so far out. Fewer than FEWEST figures say nothing of what is usual.
 Z = 6.0
-_FEWEST = 4
+FEWEST = 4
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def find(values: Mapping[str, float], floor: float, least: float) -> list[Outlie
 
     floor: the deviation is taken for at least this, so that equal figures do not make outliers of tiny differences.
     """
-    if len(values) < _FEWEST:
+    if len(values) < FEWEST:
         return []
     median = statistics.median(values.values())
     deviation = _SIGMA * statistics.median(abs(value - median) for value in values.values())

@@ -48,12 +48,12 @@ def as_page(result: dict[str, Any], findings: list[Finding], figures: Figures) -
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     fleet = result["fleet"]
     step = fleet["median_step_ns"]
-    subtitle = f"{fleet['ranks']} ranks on {fleet['hosts']} hosts" + (
+    subtitle = text.ranks_of(fleet) + (
         f"; a step takes {step / 1e6:.2f} ms (median of the ranks)" if step is not None else ""
     )
     body = [
         "<h1>turnpike fleet</h1>", f"<p>{_safe(subtitle)}</p>", _missing(result), "<h2>What differs</h2>",
-        _findings(findings), "<h2>Ranks over time</h2>", _map(figures), "<h2>Ranks</h2>", _ranks(figures),
+        _findings(findings, fleet), "<h2>Ranks over time</h2>", _map(figures), "<h2>Ranks</h2>", _ranks(figures),
     ]  # fmt: skip
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -68,26 +68,30 @@ def _safe(name: str) -> str:
 
 
 def _missing(result: dict[str, Any]) -> str:
-    said = [
+    said = [] if result["incomplete"] is None else [f"INCOMPLETE: {result['incomplete']['reason']}"]
+    said += [
         f"of {job}: rank {text.numbers(ranks)}. What they did is not in what follows."
         for job, ranks in result["missing_ranks"].items()
     ]
     said += result["unreadable"]
-    said += [f"lost: {one['loss']}, {one['count']} in {one['processes']} processes" for one in result["losses"]]
+    said += [
+        f"lost: {one['loss']}, {one['count']} in {text.counted(one['processes'], 'process')}"
+        for one in result["losses"]
+    ]
     items = "".join(f"<li>{_safe(one)}</li>" for one in said)
     return f"<h2>Missing</h2><ul>{items}</ul>" if said else ""
 
 
-def _findings(findings: list[Finding]) -> str:
+def _findings(findings: list[Finding], fleet: dict[str, Any]) -> str:
     if not findings:
-        return "<p>No rank differs from the others.</p>"
+        return f"<p>{_safe(text.nothing_differs(fleet))}</p>"
     return "<ol>" + "".join(_finding(one) for one in findings) + "</ol>"
 
 
 def _finding(one: Finding) -> str:
     facts = text.facts_of(one)
     rows = "".join(f"<dt class=dim>{_safe(name)}</dt><dd>{_safe(value)}</dd>" for name, value in facts)
-    return f"<li><strong>{_safe(text.who(one))}</strong> {_safe(one.title)} [{_safe(one.rule)}]<dl>{rows}</dl></li>"
+    return f"<li><strong>{_safe(text.sentence(one))}</strong> [{_safe(one.rule)}]<dl>{rows}</dl></li>"
 
 
 def _own_by_minute(figures: Figures) -> dict[str, dict[int, float]]:

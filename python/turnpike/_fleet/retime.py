@@ -58,7 +58,7 @@ class Meetings:
         # By job and minute: for each bucket the increments of all ranks, and how many of them begin there.
         self._growth: dict[tuple[str, int], dict[int, tuple[float, int]]] = defaultdict(dict)
         for job, minute, bucket, increment, begins in figures.rows(
-            "SELECT job, minute_ns, bucket, sum(increment), sum(begins) FROM own_parts GROUP BY ALL"
+            "SELECT job, minute_ns, bucket, sum(increment ORDER BY id), sum(begins) FROM own_parts GROUP BY ALL"
         ):
             self._growth[job, minute][bucket] = (float(increment), int(begins))
 
@@ -85,16 +85,16 @@ class Meetings:
         return max(known) if known else None
 
     def _gain_of_job(self, job: str, ids: set[str], delay: Delay) -> float | None:
-        quoted = ", ".join(f"'{int(id)}'" for id in ids)
+        quoted = ", ".join(f"'{int(id)}'" for id in sorted(ids))
         own: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
         for row in self._figures.rows(
-            f"SELECT minute_ns, id, bucket, part, increment, begins FROM own_parts WHERE id IN ({quoted})"
+            f"SELECT minute_ns, id, bucket, part, increment, begins FROM own_parts WHERE id IN ({quoted}) ORDER BY ALL"
         ):
             own[row[0]].append(row[1:])
         gained = weights = all_steps = 0.0
         minutes = self._figures.rows(
             "SELECT minute_ns, avg(minutes.steps), count(*) FROM minutes JOIN processes USING (id) "
-            f"WHERE coalesce(job, '') = {_quoted(job)} GROUP BY minute_ns"
+            f"WHERE coalesce(job, '') = {_quoted(job)} GROUP BY minute_ns ORDER BY minute_ns"
         )
         for minute, steps, ranks in minutes:
             all_steps += float(steps) * ranks

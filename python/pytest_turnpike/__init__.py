@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_turnpike._kept import checks_of, keep_checks
+
 if TYPE_CHECKING:
     from pytest_turnpike._block import Block
     from pytest_turnpike._session import Checks
 
 _MARKER = (
     'limit_transfers(d2h=0, syncs=0, h2d="1 MB", warmup=1, allow=[...], guard=True, require_gpu=True): fail the test '
-    "if it transfers between CPU and GPU, or waits, more than this. See `turnpike`, 'Limit transfers in tests'."
+    "if it transfers between CPU and GPU, or waits, more than this. See 'Limit transfers in tests' in Turnpike's "
+    "documentation."
 )
-_CHECKS = pytest.StashKey["Checks"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -60,11 +62,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _checks(config: pytest.Config) -> Checks:
     """What is known of all tests; made when the first of them needs it."""
-    if _CHECKS not in config.stash:
+    checks = checks_of(config)
+    if checks is None:
         from pytest_turnpike._session import Checks
 
-        config.stash[_CHECKS] = Checks(config)
-    return config.stash[_CHECKS]
+        checks = Checks(config)
+        keep_checks(config, checks)
+    return checks
 
 
 def _is_recorded(item: pytest.Item) -> bool:
@@ -78,14 +82,18 @@ def _is_recorded(item: pytest.Item) -> bool:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if _is_recorded(item):
-            _checks(item.config).collect(item)
+        if _is_recorded(item):  # a wrong ini or file of limits ends the session here, before any test ran
+            _checks(item.config)
+            return
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if _CHECKS in item.config.stash:
-        item.config.stash[_CHECKS].begin(item)
+    checks = checks_of(item.config)
+    if checks is not None:
+        checks.begin(item)
+        if _is_recorded(item):
+            checks.collect(item)
 
 
 @pytest.hookimpl(hookwrapper=True, trylast=True)
@@ -102,8 +110,9 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     outcome: Any = yield
     is_last = call.when == "call" or (call.when == "setup" and call.excinfo is not None)
-    if is_last and _CHECKS in item.config.stash:
-        item.config.stash[_CHECKS].annotate(item, outcome.get_result())
+    checks = checks_of(item.config)
+    if is_last and checks is not None:
+        checks.annotate(item, outcome.get_result())
 
 
 class _Results:
@@ -118,12 +127,14 @@ class _Results:
             _checks(self._config).add(report.nodeid, result)
 
     def pytest_sessionfinish(self) -> None:
-        if _CHECKS in self._config.stash:
-            self._config.stash[_CHECKS].finish()
+        checks = checks_of(self._config)
+        if checks is not None:
+            checks.finish()
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        if _CHECKS in self._config.stash:
-            self._config.stash[_CHECKS].tell(terminalreporter)
+        checks = checks_of(self._config)
+        if checks is not None:
+            checks.tell(terminalreporter)
 
 
 @pytest.hookimpl(trylast=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_turnpike._kept import force_exception
 from pytest_turnpike._limits import DIRECTIONS, Limit, Limits
 
 
@@ -55,4 +56,4 @@ class Guarded:
         try:
             self._guard.__exit__(kind, error, traceback)
         except BaseException as raised:
-            outcome.force_exception(raised)
+            force_exception(outcome, raised)

@@ -26,7 +26,10 @@ def read(path: pathlib.Path) -> dict[str, dict[str, int]]:
     if sys.version_info >= (3, 11):
         import tomllib
     else:
-        import tomli as tomllib  # pytest brings it there
+        try:
+            import tomli as tomllib  # pytest brings it there, from 7.0 on
+        except ModuleNotFoundError:
+            raise pytest.UsageError(f"{path}: Python 3.10 reads no TOML: install tomli") from None
     try:
         values: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -42,14 +42,24 @@ class Limits:
         return self.is_marked and not self.most
 
 
+def default_limits(config: pytest.Config) -> Limits:
+    """The limits of every test.
+
+    Raises:
+        pytest.UsageError: The ini says what is no limit.
+    """
+    limits = Limits({}, [])
+    _add(limits, _of_ini(config.getini("turnpike_default")), "turnpike_default")
+    return limits
+
+
 def limits_of(item: pytest.Item) -> Limits:
     """The limits of a test: the ini's, and over them those of its module, class and function, the nearest last.
 
     Raises:
         pytest.UsageError: A marker or the ini says what is no limit.
     """
-    limits = Limits({}, [])
-    _add(limits, _of_ini(item.config.getini("turnpike_default")), "turnpike_default")
+    limits = default_limits(item.config)
     markers = list(item.iter_markers("limit_transfers"))
     for marker in reversed(markers):
         if marker.args:

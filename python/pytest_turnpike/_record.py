@@ -26,13 +26,16 @@ class Recording:
         self.reason: str | None = None
         self._folder = None if saved else pathlib.Path(tempfile.mkdtemp(prefix="turnpike-pytest-"))
         self.run = saved or (self._folder or pathlib.Path()) / "test.tpk"
-        try:
-            import turnpike
+        import turnpike
 
-            turnpike.start(self.run, detail="transfers")
-        except (ImportError, RuntimeError) as error:  # turnpike.Error is a RuntimeError
+        try:
+            turnpike.start(self.run, detail="transfers", required=True)
+        except turnpike.Error as error:  # there is no GPU, another tool holds it, or the process is recorded already
             self.reason = str(error)
             self.close()
+        except BaseException:
+            self.close()
+            raise
 
     def stop(self) -> None:
         import turnpike

@@ -12,12 +12,10 @@ import pytest
 from pytest_turnpike import _limit_file, _text
 from pytest_turnpike._block import Block
 from pytest_turnpike._guarded import Guarded
-from pytest_turnpike._limits import COUNTED, Limit, Limits, budget, limits_of
+from pytest_turnpike._kept import force_exception, of_test
+from pytest_turnpike._limits import COUNTED, Limit, Limits, budget, default_limits, limits_of
 from pytest_turnpike._record import Checked, Recording, check, saved_run
 
-_RESULT = pytest.StashKey[dict[str, Any]]()
-_HAS_BLOCKS = pytest.StashKey[bool]()  # the fixture `transfers` was asked for
-_WHOLE = pytest.StashKey[Recording]()  # of the test that runs
 _LATE = "the marker was applied when the test had begun: apply it in a fixture, or record all tests with --turnpike"
 
 
@@ -30,21 +28,26 @@ class Checks:
         self._file = config.rootpath / config.getini("turnpike_limits")
         self._is_update: bool = config.getoption("turnpike_update")
         self._approved = _limit_file.read(self._file)
+        default_limits(config)
         self._save: str | None = config.getoption("turnpike_save")
 
     def collect(self, item: pytest.Item) -> None:
-        """Reads a test's limits, so that a wrong one ends the session before any test ran."""
-        limits = limits_of(item)
+        """Reads a test's limits. A wrong one is an error of the test."""
+        wrong = ""
+        try:
+            limits = limits_of(item)
+        except pytest.UsageError as error:
+            wrong = str(error)
+        if wrong:
+            pytest.fail(wrong, pytrace=False)
         if limits.is_marked and _has_blocks(item):
-            raise pytest.UsageError(
-                f"{item.nodeid}: limit_transfers records the whole test, and the fixture transfers blocks of it: "
-                "use one of them"
-            )
+            text = "limit_transfers records the whole test, and the fixture transfers blocks of it: use one of them"
+            pytest.fail(f"{item.nodeid}: {text}", pytrace=False)
 
     def begin(self, item: pytest.Item) -> None:
         """Before the set-up of a test, which may have been called before."""
-        item.stash[_RESULT] = {}
-        item.stash[_HAS_BLOCKS] = False
+        kept = of_test(item)
+        kept.result, kept.has_blocks = {}, False
 
     def call(self, item: pytest.Item) -> Iterator[None]:
         """Around the call of a test: a generator, as pytest's hook wrappers are."""
@@ -56,7 +59,7 @@ class Checks:
         warmup = limits.warmup
         for _ in range(warmup):
             item.runtest()
-        recording = item.stash[_WHOLE] = Recording(self._saved_run(item.nodeid))
+        recording = of_test(item).whole = Recording(self._saved_run(item.nodeid))
         try:
             guarded = Guarded(limits, self._guarded_most(item, limits)) if limits.guard else None
             outcome: Any = yield
@@ -67,9 +70,9 @@ class Checks:
                 try:
                     self._check(item, _limits_after(item, warmup), recording)
                 except BaseException as error:
-                    outcome.force_exception(error)
+                    force_exception(outcome, error)
         finally:
-            del item.stash[_WHOLE]
+            of_test(item).whole = None
             recording.close()
 
     def came_late(self, item: pytest.Item, outcome: Any) -> None:
@@ -78,15 +81,15 @@ class Checks:
             return
         try:
             self.collect(item)
-            _result_of(item).update(_not_checked(_LATE, True))
+            of_test(item).result.update(_not_checked(_LATE, True))
             if limits_of(item).require_gpu:
                 pytest.fail(f"transfers not checked: {_LATE}", pytrace=False)
         except BaseException as error:
-            outcome.force_exception(error)
+            force_exception(outcome, error)
 
     def _check(self, item: pytest.Item, limits: Limits, recording: Recording) -> None:
         if recording.reason is not None:
-            _result_of(item).update(_not_checked(recording.reason, limits.is_marked or bool(limits.most)))
+            of_test(item).result.update(_not_checked(recording.reason, limits.is_marked or bool(limits.most)))
             if limits.require_gpu and (limits.most or limits.is_marked):
                 pytest.fail(f"transfers not checked, and a GPU is required: {recording.reason}", pytrace=False)
             return
@@ -98,9 +101,9 @@ class Checks:
             checked.breaches += [one for one in more.breaches if one["limit"] not in known]
             checked.annotations = checked.annotations or more.annotations
         breaches = [] if self._is_update and limits.is_from_file else checked.breaches
-        _result_of(item).update(_checked(checked, bool(most) or limits.is_marked, breaches))
+        of_test(item).result.update(_checked(checked, bool(most) or limits.is_marked, breaches))
         if breaches:
-            verbosity = self._config.get_verbosity()
+            verbosity = self._config.getoption("verbose")
             pytest.fail(_text.failure(breaches, verbosity, recording.run), pytrace=False)
 
     def _most(self, item: pytest.Item, limits: Limits) -> dict[str, Limit]:
@@ -137,14 +140,15 @@ class Checks:
         return saved_run(self._save, nodeid) if self._save else None
 
     def blocks_of(self, item: pytest.Item) -> Callable[[], Block]:
-        item.stash[_HAS_BLOCKS] = True
+        kept = of_test(item)
+        kept.has_blocks = True
         self.collect(item)
         limits = limits_of(item)
-        if _WHOLE in item.stash:  # asked for by the test as it runs: from now on its blocks count
-            item.stash[_WHOLE].stop()
+        if kept.whole is not None:  # asked for by the test as it runs: from now on its blocks count
+            kept.whole.stop()
 
         def end(block: Block) -> None:
-            result = _result_of(item)
+            result = kept.result
             if block.reason is not None:
                 result.update(_not_checked(block.reason, True))
                 return
@@ -161,7 +165,7 @@ class Checks:
 
     def annotate(self, item: pytest.Item, report: pytest.TestReport) -> None:
         """Puts the result on a test's report: JUnit and other reporters have the figures then."""
-        result = item.stash.get(_RESULT, {})
+        result = of_test(item).result
         if not result:
             return
         report.turnpike = dict(result)  # type: ignore[attr-defined]
@@ -183,7 +187,10 @@ class Checks:
                 if result["checked"]
             }
             if figures:
-                _limit_file.write(self._file, {**self._approved, **figures})
+                root = self._config.rootpath
+                is_there = {nodeid: (root / nodeid.split("::")[0]).exists() for nodeid in self._approved}
+                kept = {nodeid: values for nodeid, values in self._approved.items() if is_there[nodeid]}
+                _limit_file.write(self._file, {**kept, **figures})
         summary = os.environ.get("GITHUB_STEP_SUMMARY")
         if summary and self._results:
             with open(summary, "a", encoding="utf-8") as file:
@@ -194,7 +201,7 @@ class Checks:
         for line in _text.github(self._results):
             terminal.write_line(line)
         count = self._config.getoption("turnpike_top") if self._config.getoption("turnpike") else 0
-        lines = _text.summary(self._results, count, self._config.get_verbosity())
+        lines = _text.summary(self._results, count)
         if self._is_update and any(result["checked"] for result in self._results.values()):
             lines.append(f"wrote {self._file.name}")
         if lines:
@@ -203,13 +210,8 @@ class Checks:
                 terminal.write_line(line)
 
 
-def _result_of(item: pytest.Item) -> dict[str, Any]:
-    # It is missing if the first recorded test got its marker after its set-up had begun.
-    return item.stash.setdefault(_RESULT, {})
-
-
 def _has_blocks(item: pytest.Item) -> bool:
-    return item.stash.get(_HAS_BLOCKS, False) or "transfers" in getattr(item, "fixturenames", ())
+    return of_test(item).has_blocks or "transfers" in getattr(item, "fixturenames", ())
 
 
 def _has_failed(item: pytest.Item, outcome: Any) -> bool:

@@ -73,7 +73,7 @@ def amount(value: float, unit: str) -> str:
     return f"{round(value)}" if value == round(value) else f"{value:.2f}"
 
 
-def summary(results: Results, count: int, verbosity: int) -> list[str]:
+def summary(results: Results, count: int) -> list[str]:
     """The lines below the tests: the dearest `count`, and how many were really checked."""
     lines = []
     checked = [item for item in results.items() if item[1]["checked"]]
@@ -91,9 +91,10 @@ def summary(results: Results, count: int, verbosity: int) -> list[str]:
     limited = [result for result in results.values() if result["is_limited"]]
     checked_count = sum(result["checked"] for result in limited)
     if limited:
-        lines.append(f"limits of {checked_count} tests checked, of {len(limited) - checked_count} not checked")
+        tests = "test" if checked_count == 1 else "tests"
+        lines.append(f"limits of {checked_count} {tests} checked, of {len(limited) - checked_count} not checked")
     reasons = sorted({result["reason"] for result in results.values() if not result["checked"]})
-    return lines + [f"not checked: {reason}" for reason in (reasons if verbosity >= 0 else [])]
+    return lines + [f"not checked: {reason}" for reason in reasons]
 
 
 def _cost(figures: dict[str, int]) -> tuple[int, int]:

@@ -102,12 +102,12 @@ def test_allocates(): torch.allocate()
 @pytest.mark.limit_transfers(allocs=0)
 def test_allocates(): pass
 """)
-    result.stderr.fnmatch_lines(["*only a guard counts allocations: write allocs=..., guard=True"])
+    result.stdout.fnmatch_lines(["*only a guard counts allocations: write allocs=..., guard=True"])
     result = guarded("""
 @pytest.mark.limit_transfers(allocs="2", guard=True)
 def test_allocates(): pass
 """)
-    result.stderr.fnmatch_lines(["*allocs='2' is no number of allocations"])
+    result.stdout.fnmatch_lines(["*allocs='2' is no number of allocations"])
 
 
 def test_of_a_number_and_a_size_the_number_is_guarded_and_the_size_compared_at_the_end(guarded):

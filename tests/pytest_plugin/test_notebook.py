@@ -31,13 +31,13 @@ print(json.dumps(tp and {"sites": sorted(site.site for site in tp.sites), "text"
 def notebook(fakes, gpu_calls, tmp_path):
     (tmp_path / "gpu.py").write_text(gpu_calls)
 
-    def run(*cells):
+    def run(*cells, cupti=fakes / "libfakecupti.so"):
         script = HEAD.replace("FOLDER", repr(str(tmp_path)))
         script += "".join(f"shell.run_cell({cell!r}, store_history=True)\n" for cell in cells) + TELL
         environment = {
             **os.environ,
             "LD_LIBRARY_PATH": str(fakes),
-            "TURNPIKE_CUPTI": str(fakes / "libfakecupti.so"),
+            "TURNPIKE_CUPTI": str(cupti),
             "PYTHONPATH": str(pathlib.Path(turnpike.__file__).parents[1]),
             "IPYTHONDIR": str(tmp_path / "ipython"),
         }
@@ -63,6 +63,12 @@ def test_a_cell_has_a_report_with_lines_as_the_notebook_numbers_them(notebook):
 
 def test_a_line_is_recorded_too(notebook):
     assert notebook("%turnpike early()")[1]["sites"] == ["In[2]:3"]
+
+
+def test_without_a_gpu_the_cell_runs_and_its_report_says_that_nothing_was_recorded(notebook):
+    shown, told = notebook("%%turnpike\nx = 6", "print(x)", cupti="/nowhere/libcupti.so.13")
+    assert told["x"] == 6 and told["sites"] == [] and "/nowhere/libcupti.so.13" in " ".join(told["text"].split())
+    assert "turnpike.Report" in shown
 
 
 def test_a_recording_is_kept_where_asked(notebook, tmp_path):

@@ -24,6 +24,23 @@ def test_without_a_gpu_a_marked_test_runs_and_is_not_checked(plain):
     result = plain()
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["limits of 0 tests checked, of 1 not checked", "not checked: *"])
+    plain("-q").stdout.fnmatch_lines(["limits of 0 tests checked, of 1 not checked", "not checked: *cupti*"])
+
+
+@pytest.mark.parametrize("error", ["ImportError('no extension')", "RuntimeError('a bug')"])
+def test_a_failure_that_is_no_missing_gpu_fails_the_test(plain, error):
+    plain.pytester.makeconftest(f"""
+import turnpike
+
+def start(*arguments, **options):
+    raise {error}
+
+turnpike.start = start
+""")
+    plain.write(MARKED.format("pass"))
+    result = plain()
+    result.assert_outcomes(passed=1, failed=1)
+    assert error[:11] in result.stdout.str() and "not checked:" not in result.stdout.str()
 
 
 @pytest.mark.parametrize("how", ["option", "ini", "marker"])
@@ -223,8 +240,8 @@ def test_marker_and_fixture_exclude_each_other(run):
         def test_it(transfers): pass
     """)
     result = run()
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "use one of them" in result.stderr.str()
+    result.assert_outcomes(errors=1)
+    assert "use one of them" in result.stdout.str()
 
 
 def test_all_tests_are_recorded_on_demand_and_the_dearest_shown(run):

@@ -591,7 +591,7 @@ class TestBench:
             "both",
             "all",
         ]
-        assert result.stdout.startswith("turnpike bench link     The link between host and GPU")
+        assert result.stdout.startswith("turnpike bench link      The link between host and GPU")
 
     @pytest.mark.parametrize("name", ["to", "small", "all"])
     def test_what_moves_tensors_says_that_it_needs_python(self, run, name):

@@ -293,3 +293,28 @@ class TestExport:
             process.send_signal(signal.SIGINT)
         assert process.returncode == -signal.SIGINT
         assert [path.name for path in tmp_path.iterdir()] == ["large.tpk"]
+
+
+def test_help_of_a_command_is_its_option_help(run):
+    assert run("help", "check").stdout == run("check", "--help").stdout != ""
+    assert run("help").stdout == run("--help").stdout != ""
+    assert run("-V").stdout == run("--version").stdout != ""
+    assert (run("help", "chek").returncode, run("help", "chek").stderr.count("turnpike check")) == (2, 1)
+
+
+@pytest.mark.parametrize("command", ["report", "diff", "whatif", "view", "check", "export"])
+def test_help_does_not_list_what_an_option_excludes(run, command):
+    text = run(command, "--help").stdout
+    assert "Excludes:" not in text and "Needs:" not in text
+
+
+@pytest.mark.parametrize(
+    "arguments", [["report"], ["whatif"], ["dump"], ["export", "--to", "csv", "--table", "transfers"], ["rollup"]]
+)
+def test_without_a_run_every_command_takes_the_newest(run, tmp_path, arguments):
+    missing = run(*arguments)
+    assert missing.returncode == 2 and "this folder has no run" in missing.stderr
+    write_run(tmp_path / "newest.tpk")
+    result = run(*arguments)
+    assert result.returncode == 0, result.stderr
+    assert "newest.tpk, the newest run in this folder" in result.stderr

@@ -45,8 +45,9 @@ def start(
     results do not change.
 
     Where nothing can be recorded, the program goes on, with a warning, and `report(path)` says that nothing was
-    recorded, and why: without an NVIDIA driver or libcupti, if another tool holds CUPTI, or if `path` cannot be
-    written, or while the file of the last recording is still being written. Under the command `turnpike record`, its recording goes on, and has what this one would have.
+    recorded, and why: without an NVIDIA driver or libcupti, if another tool holds CUPTI, if `path` cannot be written,
+    or while the file of the last recording is still being written. Under the command `turnpike record`, its recording
+    goes on, and has what this one would have.
 
     Args:
         path: The run: a directory, by convention NAME.tpk, which is created if it is missing. Each process and each

@@ -95,7 +95,8 @@ void Estates::settle_one(std::size_t number, Settled& settled) {
     const EstateState state = head.state.load(std::memory_order_acquire);
     is_left = state == EstateState::kHeld ? has_owner_died(head.owner) : is_process_gone(head);
     // Read again: it may have died when it had closed its file.
-    if (head.state.load(std::memory_order_acquire) != EstateState::kClosed && is_left) write_unwritten(memory.base(), settled.added);
+    if (head.state.load(std::memory_order_acquire) != EstateState::kClosed && is_left)
+      write_unwritten(memory.base(), settled.added);
     if (state != EstateState::kClosed && !is_left) settled.has_recording = true;
   }
   if (is_left) free(number);

@@ -62,18 +62,18 @@ std::uint64_t identity_of(const dl_phdr_info& module, std::string_view path) noe
 // Visits each module with its path until `visit` returns false. The loader lists the program first; its path is empty.
 template <typename Visit>
 void walk(Visit visit) noexcept {
-  struct State {
+  struct Walk {
     Visit& visit;
     bool is_first = true;
-  } state{visit};
+  } started{visit};
   for_each_module(
       [](dl_phdr_info* module, std::size_t, void* data) {
-        auto& now = *static_cast<State*>(data);
+        auto& now = *static_cast<Walk*>(data);
         const bool is_program = std::exchange(now.is_first, false);
         const std::string_view path(module->dlpi_name == nullptr || is_program ? "" : module->dlpi_name);
         return now.visit(*module, path, is_program) ? 0 : 1;
       },
-      &state);
+      &started);
 }
 
 }  // namespace

@@ -412,6 +412,8 @@ TEST(ApiCalls, HaveTheClassOfTheirName) {
   const std::pair<const char*, CallKind> of_driver[] = {
       {"cuMemcpy3DPeer", CallKind::kCopy},
       {"cuMemsetD2D8", CallKind::kMemset},
+      {"cuMemDiscardAndPrefetchBatchAsync_ptsz", CallKind::kPrefetch},
+      {"cuMemBatchDecompressAsync", CallKind::kLaunch},
       {"cuStreamSynchronize", CallKind::kSynchronize},
       {"cuCtxSynchronize", CallKind::kSynchronize},
       {"cuEventSynchronize", CallKind::kSynchronize},

@@ -121,13 +121,14 @@ TEST(DormantRanges, CostNoMemoryAndTakeNoNames) {
 
 TEST(RangesOfAnEndedRecording, CostNoMemory) {
   const ScratchFolder folder;
-  // 1 byte: the file is full at once, and the process is not recorded any more.
+  // The file is soon full, and then the process is not recorded any more.
   const VictimRun run({"ranges_before", record_library(), folder.path() / "a.tpk", "5000", "10"},
-                      {.variables = {{"TURNPIKE_MAX_BYTES", "1"}}});
+                      {.variables = {{"TURNPIKE_MAX_BYTES", "1000000"}}});
   std::istringstream numbers(run.outcome().out);
   std::int64_t bytes = 0, first_ns = 0, last_ns = 0;
   numbers >> bytes >> first_ns >> last_ns;
   ASSERT_NE(last_ns, 0) << run.outcome().out << run.outcome().err;
+  EXPECT_EQ(run.trace().loss(trace::Loss::kStoppedAtSize), 1u);
   if (!is_sanitized()) {
     EXPECT_LT(bytes, 2 << 20) << "10,000 threads";
   }

@@ -68,7 +68,8 @@ SCENARIOS = {
                "3": [["export", "missing.tpk", "--to", "chrome"]],
                "4": [["export", "train.tpk", "--to", "chrome", "-o", FULL]]},
     "rollup": {"0": [["rollup", "train.tpk"], ["rollup", "train.tpk", "-o", OUTPUT]],
-               "2": [["rollup", "--no-such"], ["rollup", "train.tpk", "-o", "train.tpk"]], "3": [["rollup", "missing.tpk"]],
+               "2": [["rollup", "--no-such"], ["rollup", "train.tpk", "-o", "train.tpk"]],
+               "3": [["rollup", "missing.tpk"]],
                "4": [["rollup", "train.tpk", "-o", FULL]]},
     # In Python, with the executable that was built.
     "fleet": {"0": [["fleet", "train.tpk"], ["fleet", "train.tpk", "--html", OUTPUT],

@@ -56,10 +56,15 @@ TEST(Incomplete, LeavesNothingThatItDoesNotKnowAsNone) {
 }
 
 TEST(LossSentence, SpeaksOfTheToolThatWroteTheFile) {
-  EXPECT_THAT(loss_sentence("not_closed", {.kind = "turnpike"}), HasSubstr("turnpike record"));
-  EXPECT_THAT(loss_sentence("not_closed", {.kind = "kineto"}), Not(HasSubstr("turnpike record")));
-  EXPECT_THAT(loss_sentence("not_closed", {.kind = "kineto"}), HasSubstr("export it again"));
-  EXPECT_THAT(loss_sentence("damaged_bytes", {.kind = "nsys"}), HasSubstr("export it again"));
+  const auto of = [](const char* kind, const char* loss) {
+    analyze::Source source;
+    source.kind = kind;
+    return loss_sentence(loss, source);
+  };
+  EXPECT_THAT(of("turnpike", "not_closed"), HasSubstr("turnpike record"));
+  EXPECT_THAT(of("kineto", "not_closed"), Not(HasSubstr("turnpike record")));
+  EXPECT_THAT(of("kineto", "not_closed"), HasSubstr("export it again"));
+  EXPECT_THAT(of("nsys", "damaged_bytes"), HasSubstr("export it again"));
 }
 
 }  // namespace

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_turnpike._kept import checks_of, keep_checks
-
 if TYPE_CHECKING:
     from pytest_turnpike._block import Block
     from pytest_turnpike._session import Checks
@@ -25,6 +23,15 @@ _MARKER = (
     "if it transfers between CPU and GPU, or waits, more than this. See 'Limit transfers in tests' in Turnpike's "
     "documentation."
 )
+
+
+# An attribute of pytest's config: pytest before 7.0 has no stash.
+_CHECKS = "_turnpike"
+
+
+def _known_checks(config: pytest.Config) -> Checks | None:
+    """What is known of all tests, if any needed it."""
+    return getattr(config, _CHECKS, None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -62,12 +69,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _checks(config: pytest.Config) -> Checks:
     """What is known of all tests; made when the first of them needs it."""
-    checks = checks_of(config)
+    checks = _known_checks(config)
     if checks is None:
         from pytest_turnpike._session import Checks
 
         checks = Checks(config)
-        keep_checks(config, checks)
+        setattr(config, _CHECKS, checks)
     return checks
 
 
@@ -89,7 +96,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    checks = checks_of(item.config)
+    checks = _known_checks(item.config)
     if checks is not None:
         checks.begin(item)
         if _is_recorded(item):
@@ -110,7 +117,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     outcome: Any = yield
     is_last = call.when == "call" or (call.when == "setup" and call.excinfo is not None)
-    checks = checks_of(item.config)
+    checks = _known_checks(item.config)
     if is_last and checks is not None:
         checks.annotate(item, outcome.get_result())
 
@@ -127,12 +134,12 @@ class _Results:
             _checks(self._config).add(report.nodeid, result)
 
     def pytest_sessionfinish(self) -> None:
-        checks = checks_of(self._config)
+        checks = _known_checks(self._config)
         if checks is not None:
             checks.finish()
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        checks = checks_of(self._config)
+        checks = _known_checks(self._config)
         if checks is not None:
             checks.tell(terminalreporter)
 

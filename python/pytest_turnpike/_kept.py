@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pytest_turnpike._record import Recording
-    from pytest_turnpike._session import Checks
 
 _NAME = "_turnpike"
 
@@ -27,15 +26,6 @@ def of_test(item: Any) -> OfTest:
         kept = OfTest()
         setattr(item, _NAME, kept)
     return kept
-
-
-def checks_of(config: Any) -> Checks | None:
-    """What is known of all tests of a session, if any needed it."""
-    return getattr(config, _NAME, None)
-
-
-def keep_checks(config: Any, checks: Checks) -> None:
-    setattr(config, _NAME, checks)
 
 
 def force_exception(outcome: Any, error: BaseException) -> None:

@@ -16,7 +16,7 @@ def test_a_test_within_its_limits_passes_and_is_counted(run):
     """)
     result = run()
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["limits of 1 tests checked, of 0 not checked"])
+    result.stdout.fnmatch_lines(["limits of 1 test checked, of 0 not checked"])
 
 
 def test_one_more_than_the_limit_fails_and_names_the_line(run):

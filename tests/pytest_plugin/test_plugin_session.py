@@ -24,7 +24,7 @@ def test_without_a_gpu_a_marked_test_runs_and_is_not_checked(plain):
     result = plain()
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["limits of 0 tests checked, of 1 not checked", "not checked: *"])
-    plain("-q").stdout.fnmatch_lines(["limits of 0 tests checked, of 1 not checked", "not checked: *cupti*"])
+    plain("-q").stdout.fnmatch_lines(["limits of 0 tests checked, of 1 not checked", "not checked: *"])
 
 
 @pytest.mark.parametrize("error", ["ImportError('no extension')", "RuntimeError('a bug')"])
@@ -168,7 +168,7 @@ def test_the_fixture_may_be_asked_for_while_the_test_runs(run, option):
     """)
     result = run("--junitxml=junit.xml", "-o", "junit_family=xunit1", *option)
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["limits of 1 tests checked, of 0 not checked"])
+    result.stdout.fnmatch_lines(["limits of 1 test checked, of 0 not checked"])
     assert 'name="turnpike_h2d_bytes" value="500"' in (run.pytester.path / "junit.xml").read_text()
 
 

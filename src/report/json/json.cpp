@@ -391,9 +391,9 @@ std::string to_json(const analyze::Report& report, const LineChanges& changes, N
   object.add("saving_pct_all", or_null(report.saving_pct_all));
   object.add("losses", report.losses);
   object.add("loss_sentences", loss_sentences(report));
-  object.add("incomplete", incomplete_object(report.source.inputs));
   add_paths(object, report.paths, names);
   add_items("lines", report.lines);
+  object.add("incomplete", incomplete_object(report.source.inputs));
   return object.take();
 }
 

@@ -13,12 +13,12 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 
+#include "base/fork_mutex.h"
 #include "base/own_descriptor.h"
 #include "record/control_message.h"
 #include "record/endings.h"
@@ -58,9 +58,9 @@ class Control {
 
   OwnDescriptor socket_;
   std::array<Connection, kMostConnections> connections_;
-  Connection* owner_ = nullptr;  // who has started the recording
-  std::string file_;             // that is recorded for the owner
-  std::timed_mutex mutex_;       // held while something is done
+  Connection* owner_ = nullptr;                 // who has started the recording
+  std::string file_;                            // that is recorded for the owner
+  ForkMutex mutex_{ForkMutex::Held::kForLong};  // held while something is done
   bool is_ending_ = false;
   pid_t process_ = 0;
 };
@@ -287,15 +287,20 @@ void Control::leave_to_parent() noexcept {
 }
 
 void Control::end() noexcept {
-  if (process_ != ::getpid() || !mutex_.try_lock_for(std::chrono::seconds(10))) return;
-  is_ending_ = true;
-  mutex_.unlock();
+  constexpr int kAttempts = 1'000;
+  for (int attempt = 0; process_ == ::getpid() && attempt < kAttempts; ++attempt) {
+    if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock()) {
+      is_ending_ = true;
+      return;
+    }
+    ::usleep(10'000);
+  }
 }
 
 }  // namespace
 
 bool wait_for_attach(std::string& error) {
-  static std::mutex mutex;
+  static ForkMutex mutex(ForkMutex::Held::kForLong);
   const std::lock_guard lock(mutex);
   if (control().is_waiting()) return true;
   if (!control().open(error)) return false;

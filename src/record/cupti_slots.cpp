@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "base/fork_mutex.h"
 #include "base/slots.h"
 #include "record/recorder.h"
 
@@ -115,7 +116,11 @@ bool is_of_pytorch(const SlotOwner& owner) {
   return owner.file_name().starts_with("libtorch") && owner.links_against(is_cupti);
 }
 
-std::mutex g_mutex;
+// Held while the loader is entered, so no fork waits for it.
+ForkMutex& take_mutex() {
+  static auto& mutex = *new ForkMutex(ForkMutex::Held::kForLong);
+  return mutex;
+}
 Slots& slots() {
   static auto& slots = *new Slots(is_of_pytorch, kCuptiHooks);
   return slots;
@@ -125,7 +130,7 @@ Slots& slots() {
 
 void take_cupti_slots() noexcept {
   // The thread that has it takes them, and may be waiting for the loader.
-  const std::unique_lock lock(g_mutex, std::try_to_lock);
+  const std::unique_lock lock(take_mutex(), std::try_to_lock);
   if (!lock.owns_lock()) return;
   try {
     slots().take(Slots::Loader::kMayEnter);

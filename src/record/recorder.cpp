@@ -1,7 +1,6 @@
 // The life of a recording.
 #include "record/recorder.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -13,6 +12,7 @@
 #include "record/collect/surroundings.h"
 #include "record/keep_signal.h"
 #include "record/observe/observed.h"
+#include "record/stacks/compiled_lines.h"
 
 namespace turnpike::record {
 
@@ -35,8 +35,9 @@ Recorder& Recorder::instance() {
 }
 
 Recorder::Recorder() {
-  pthread_atfork([] { instance().before_fork(); }, [] { instance().after_fork(); },
-                 [] { instance().in_forked_child(); });
+  static constexpr ForkSteps kSteps{[] { instance().before_fork(); }, [] { instance().after_fork(); },
+                                    [] { instance().in_forked_child(); }};
+  set_fork_steps(kSteps);
 }
 
 bool Recorder::start(const Options& options, std::string& error) {
@@ -83,6 +84,7 @@ bool Recorder::begin(Recording& recording, std::string& error) {
   collector.set_on_silence([] { instance().take_cupti_back(); });
   collector.set_on_full([] { instance().end_collecting(); });
   collector.set_tick([](std::int64_t since_start_ns) { instance().on_tick(since_start_ns); });
+  collector.set_listening(false);  // the device's records are on already
   if (!collector.start(&cupti_, std::move(metadata), error)) {
     undo_start(recording);
     return false;
@@ -430,27 +432,25 @@ void Recorder::catch_up() noexcept {
   if (is_of_this_process(recording)) recording->collector.catch_up(seconds(1));
 }
 
-// A child that is forked while another thread holds a lock of ours finds it locked for good, and NVTX calls us there.
+// Where no other thread holds the tables (ForkMutex). These two mutexes are leaves.
 void Recorder::before_fork() noexcept {
   nvtx_.before_fork();
-  stacks_.before_fork();
-  strings_.before_fork();
   estate_.before_fork();
   handover_.before_fork();
 }
 
 void Recorder::after_fork() noexcept {
-  strings_.after_fork();
-  stacks_.after_fork();
   nvtx_.after_fork();
 }
 
 void Recorder::in_forked_child() noexcept {
   after_fork();
   const bool is_estate_shared = !estate_.rings().empty();
-  estate_.leave_to_parent(state_ == State::kIdle);
+  // A recording that another thread was starting just now cannot go on here either.
+  const bool may_record = state_ == State::kIdle && !mutex_.was_left();
+  estate_.leave_to_parent(may_record);
   if (is_estate_shared) handover_.forget_rings();
-  if (state_ == State::kIdle) return;
+  if (may_record) return;
   give_keep_signal_back();
   // No lock is taken: whoever held one is not in this process.
   state_.store(State::kForked, std::memory_order_release);

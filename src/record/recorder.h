@@ -3,9 +3,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string>
 
+#include "base/fork_mutex.h"
 #include "cuda/cupti.h"
 #include "record/collect/activity_pool.h"
 #include "record/collect/guest_activity.h"
@@ -136,8 +136,8 @@ class Recorder {
   LivePageWriter live_{strings_, stacks_};
   CurrentRecording current_;
 
-  std::mutex mutex_;  // of start and stop
-  std::mutex collecting_mutex_;
+  ForkMutex mutex_{ForkMutex::Held::kForLong};  // of start and stop
+  ForkMutex collecting_mutex_{ForkMutex::Held::kForLong};
   std::atomic<State> state_{State::kIdle};
   cuda::Cupti cupti_{};
   std::atomic<bool> is_cupti_loaded_{false};
@@ -147,7 +147,7 @@ class Recorder {
   std::atomic<bool> is_loaded_late_{false};
   bool may_disable_kernels_ = true;
   std::atomic<void (*)()> library_look_{nullptr};
-  mutable std::mutex file_mutex_;
+  mutable ForkMutex file_mutex_;
   std::string file_;
 };
 

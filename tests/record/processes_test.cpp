@@ -119,6 +119,23 @@ TEST(Ends, ByExecKeepTheWorkOfTheDevice) {
   }
 }
 
+// The program waits for the GPU and makes no calls. CUPTI has the work 250 ms after the calls, 70 ms before the end.
+class EndsLater : public testing::TestWithParam<Ending> {};
+TEST_P(EndsLater, KeepWhatTheDeviceHadDone) {
+  if (is_sanitized() && GetParam().heard == Heard::kByCall) GTEST_SKIP() << "the sanitizer's runtime takes the call";
+  const VictimRun run({"exit_later", GetParam().way, "320"}, {.variables = {{"FAKE_CUPTI_DELAY_MS", "250"}}});
+  const Trace trace = run.trace();
+  EXPECT_EQ(trace.copies_of(50).size(), 50u);
+  EXPECT_EQ(trace.calls_named("cudaMemcpyAsync").size(), 50u);
+  EXPECT_EQ(trace.loss(Loss::kEndedEarly), GetParam().is_closed() ? 0u : 1u) << trace.losses();
+}
+INSTANTIATE_TEST_SUITE_P(Ways, EndsLater,
+                         testing::Values(Ending{"exit", Heard::kByHandler}, Ending{"quick_exit", Heard::kByHandler},
+                                         Ending{"_exit", Heard::kByCall}, Ending{"handler", Heard::kByCall},
+                                         Ending{"exec", Heard::kNever}, Ending{"sigterm", Heard::kNever},
+                                         Ending{"sigkill", Heard::kNever}, Ending{"segv", Heard::kNever}),
+                         [](const auto& ending) { return std::string("By_") + ending.param.way; });
+
 TEST(Ends, OfAChildOfVforkAreItsOwn) {
   const VictimRun run({"vfork_child"});
   EXPECT_EQ(run.outcome().out, "child 9\n");

@@ -3,9 +3,10 @@
 
 #include <sys/mman.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
+
+#include "base/clock.h"
 
 namespace turnpike::record {
 
@@ -29,20 +30,24 @@ bool ActivityPool::prepare() noexcept {
   return true;
 }
 
+// nullptr: there is none.
+std::uint8_t* ActivityPool::take_free() noexcept {
+  const std::lock_guard lock(mutex_);
+  return free_count_ > 0 ? free_[--free_count_] : nullptr;
+}
+
 std::uint8_t* ActivityPool::request(std::size_t* size_bytes) noexcept {
   // Long enough for a collector that is behind, short enough that a program never hangs on its recorder.
-  constexpr auto kPatience = std::chrono::milliseconds(200);
-  {
-    std::unique_lock lock(mutex_);
-    // CUPTI may hold a lock around this that the collector needs to free buffers: then no wait helps, and one after the
-    // other would add up.
-    const auto patience = has_waited_in_vain_ ? std::chrono::milliseconds(0) : kPatience;
-    if (freed_.wait_for(lock, patience, [this] { return free_count_ > 0; })) {
-      *size_bytes = kActivityBufferBytes;
-      return free_[--free_count_];
-    }
-    has_waited_in_vain_ = true;
-  }
+  constexpr std::int64_t kPatienceNs = 200'000'000;
+  // CUPTI may hold a lock around this that the collector needs to free buffers: then no wait helps, and one after the
+  // other would add up.
+  const std::int64_t until_ns = has_waited_in_vain_ ? 0 : monotonic_ns() + kPatienceNs;
+  *size_bytes = kActivityBufferBytes;
+  do {
+    freed_.clear();
+    if (std::uint8_t* buffer = take_free()) return buffer;
+  } while (freed_.wait(until_ns - monotonic_ns()));
+  has_waited_in_vain_ = true;
   *size_bytes = kOverflowBytes;
   return static_cast<std::uint8_t*>(std::calloc(1, kOverflowBytes));
 }
@@ -79,7 +84,7 @@ void ActivityPool::recycle(const Filled& buffer) noexcept {
     free_[free_count_++] = buffer.data;
     has_waited_in_vain_ = false;
   }
-  freed_.notify_one();
+  freed_.set();
 }
 
 }  // namespace turnpike::record

@@ -3,11 +3,12 @@
 
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <vector>
+
+#include "base/fork_mutex.h"
+#include "record/handover/wake_flag.h"
 
 namespace turnpike::record {
 
@@ -47,16 +48,18 @@ class ActivityPool {
   bool is_exhausted() const noexcept { return free_count_.load(std::memory_order_relaxed) == 0; }
 
  private:
+  std::uint8_t* take_free() noexcept;
+
   static constexpr std::size_t kPoolBytes = kActivityBufferBytes * kActivityBufferCount;
   static constexpr std::size_t kOverflowBytes = 64 * 1024;
 
   std::uint8_t* base_ = nullptr;
-  std::mutex mutex_;  // a leaf: nothing is called while it is held
-  std::condition_variable freed_;
+  ForkMutex mutex_;  // a leaf: nothing is called while it is held
+  WakeFlag freed_;
   std::array<std::uint8_t*, kActivityBufferCount> free_{};
   std::atomic<std::size_t> free_count_{0};
   std::vector<Filled> filled_;
-  bool has_waited_in_vain_ = false;  // since a buffer was last freed
+  std::atomic<bool> has_waited_in_vain_{false};  // since a buffer was last freed
 };
 
 }  // namespace turnpike::record

@@ -33,8 +33,10 @@ namespace {
 // (50 wake-ups a second).
 constexpr std::int64_t kTurnNs = 20'000'000;
 // Each flush costs some hundred microseconds on this thread: one each turn while calls come and until what they started
-// should be done, and then few, for what takes longer.
+// should be done, and then few, for what takes longer. A program that waits for the GPU makes no calls, and when it is
+// killed, what the GPU had done by then is to be there.
 constexpr std::int64_t kFlushNs = 200'000'000;
+constexpr std::int64_t kBusyNs = 2'000'000'000;
 constexpr std::int64_t kClockNs = 1'000'000'000;
 constexpr std::size_t kMaxBatchBytes = 4 << 20;
 // Of records that stay with the definitions, because what comes later refers to them: graphs may be captured for ever.
@@ -58,7 +60,7 @@ Collector::Collector(CollectorSources sources, const Options& options)
       batch_(sources.estate.batch(0), sources.estate.batch(1)),
       sampler_(sources.stacks),
       first_self_time_(self_time()),
-      last_call_ns_(-kFlushNs) {}
+      last_call_ns_(-kBusyNs) {}
 
 bool Collector::open_file(std::string& error) {
   made_directory_ = mkdir(options_.run_directory.c_str(), 0777) == 0;
@@ -226,7 +228,7 @@ void Collector::turn(bool is_last, bool must_flush) {
   const bool has_early_calls = collect_threads();
   // Early, because a thread of the program may be waiting for a buffer with CUPTI's locks held, and a flush needs them.
   const bool has_activities = collect_activities();
-  const bool is_busy = since_start - last_call_ns_ < kFlushNs;
+  const bool is_busy = since_start - last_call_ns_ < kBusyNs;
   const bool is_due =
       since_start - last_flush_ns_ >= (is_busy ? kTurnNs : kFlushNs) && !(has_activities && from_.pool.is_pressed());
   const bool is_aside = is_aside_.load(std::memory_order_relaxed);
@@ -250,6 +252,7 @@ void Collector::turn(bool is_last, bool must_flush) {
   // Calls of the time before it came back are still taken in the turn after.
   listen_for_device(since_start, collect_activities() || has_activities || is_aside || was_aside_);
   was_aside_ = is_aside;
+  if (from_.losses.get(Loss::kCallBuffersFull) > 0) work_.note_lost_calls();
   if (is_last) {
     work_.release_last(batch_);
   } else {

@@ -3,13 +3,13 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/fork_mutex.h"
 #include "base/self_time.h"
 #include "cuda/cupti.h"
 #include "cuda/driver.h"
@@ -170,7 +170,7 @@ class Collector {
   std::int64_t no_trigger_until_ns_ = 0;                       // of the monotonic clock
   std::uint64_t newest_kept_ = 0;
   std::atomic<bool> is_signalled_{false};
-  std::mutex reason_mutex_;
+  ForkMutex reason_mutex_;
   std::string reason_;  // "": nobody asked
   std::string path_;
   bool made_directory_ = false;  // the run's, for this recording
@@ -222,7 +222,7 @@ class Collector {
   std::atomic<bool> must_catch_up_{false};
   WakeFlag is_done_;
   WakeFlag has_caught_up_;
-  mutable std::mutex status_mutex_;
+  mutable ForkMutex status_mutex_;
   TurnpikeStatus last_status_{};
 };
 

@@ -5,9 +5,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <set>
 
+#include "base/fork_mutex.h"
 #include "cuda/cupti.h"
 
 namespace turnpike::record {
@@ -45,7 +45,7 @@ class GuestActivity {
   std::atomic<cuda::BufferRequested> requested_{nullptr};
   std::atomic<cuda::BufferCompleted> completed_{nullptr};
   std::set<std::uint32_t> kinds_;
-  mutable std::mutex mutex_;         // a leaf: nothing is called while it is held
+  mutable ForkMutex mutex_;          // a leaf: nothing is called while it is held
   std::set<std::uint8_t*> buffers_;  // that CUPTI has, of the guest
   // Asked for early. Kineto asks for its records only when a buffer of its own is out, and CUPTI may put the first ones
   // into one of the recorder's.

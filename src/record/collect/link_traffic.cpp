@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/fork_mutex.h"
 #include "record/handover/own_thread.h"
 #include "record/handover/record_batch.h"
 #include "record/handover/wake_flag.h"
@@ -97,7 +98,7 @@ struct LinkTraffic::Shared {
   LoadNvml load;
   std::int64_t pitch_ns;
   WakeFlag must_end, has_ended;
-  std::mutex mutex;  // of all below
+  ForkMutex mutex;  // of all below
   std::vector<Gpu> added;
   std::vector<trace::LinkTrafficRecord> records;
   std::map<std::uint32_t, std::string> why_not;  // by device; empty: it is counted

@@ -26,7 +26,7 @@ void WorkOfCalls::begin_span() noexcept {
 // Ids have 32 bits: those of a recording of weeks come round again.
 bool WorkOfCalls::is_unheard(std::uint32_t correlation) const noexcept {
   const bool is_near = correlation - first_of_span_ + kNear < 2 * kNear;
-  return !is_heard_ || first_of_span_ == 0 || is_near;
+  return !are_calls_lost_ && (!is_heard_ || first_of_span_ == 0 || is_near);
 }
 
 void WorkOfCalls::release(std::int64_t now_ns, RecordBatch& batch) {
@@ -45,6 +45,9 @@ void WorkOfCalls::release(std::int64_t now_ns, RecordBatch& batch) {
 
 void WorkOfCalls::release_last(RecordBatch& batch) {
   release(0, batch);
+  for (const Waiting& work : waiting_) {
+    if (are_calls_lost_) batch.add_raw(work.record);
+  }
   waiting_.clear();
 }
 

@@ -34,9 +34,11 @@ class WorkOfCalls {
     std::memcpy(waiting.record, &work, sizeof(work));
     fresh_.push_back(waiting);
   }
-  // Moves what has its call by now to `batch`. What has waited in vain for two seconds goes there, too: its call was
-  // lost, and the reader says so. But not if the call was made about when calls began to be heard, or if none is heard
-  // now: then it is not of this recording.
+  // Calls were lost, and counted: from now on all work is of the recording. The reader says which has no call.
+  void note_lost_calls() noexcept { are_calls_lost_ = true; }
+  // Moves what has its call by now to `batch`. What has waited in vain for two seconds goes there, too: its call is of
+  // a kind that is not known, and the reader says so. But not if the call was made about when calls began to be heard,
+  // or if none is heard now: then it is not of this recording.
   void release(std::int64_t now_ns, RecordBatch& batch);
   // The same when all calls of the recording have been taken: the rest is not of it.
   void release_last(RecordBatch& batch);
@@ -60,6 +62,7 @@ class WorkOfCalls {
   std::unique_ptr<std::uint32_t[], Free>
       calls_;  // by id, modulo; 0 is no call's. Pages that nobody wrote take no memory
   bool is_heard_ = false;
+  bool are_calls_lost_ = false;
   std::uint32_t first_of_span_ = 0;  // 0: none was taken yet
   std::vector<Waiting> waiting_;     // the oldest first
   std::vector<Waiting> fresh_;       // since the last release

@@ -4,9 +4,9 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string>
 
+#include "base/fork_mutex.h"
 #include "cuda/api_calls.h"
 #include "cuda/call_arguments.h"
 #include "cuda/cupti.h"
@@ -95,7 +95,8 @@ class ApiObserver {
   ThreadHandover& handover_;
   ContentObserver content_;
   const cuda::Cupti* cupti_ = nullptr;
-  mutable std::mutex subscriber_mutex_;  // of who has the subscriber and what is enabled, not of callbacks
+  mutable ForkMutex subscriber_mutex_{
+      ForkMutex::Held::kForLong};  // of who has the subscriber and what is enabled, not of callbacks
   std::atomic<void*> subscriber_{nullptr};
   std::atomic<bool> has_subscribed_{false};
   Detail detail_ = Detail::kFull;

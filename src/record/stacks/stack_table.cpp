@@ -268,14 +268,6 @@ void StackTable::drain(std::vector<std::byte>& frames, std::vector<std::byte>& s
   }
 }
 
-void StackTable::before_fork() noexcept {
-  mutex_.lock();
-}
-
-void StackTable::after_fork() noexcept {
-  mutex_.unlock();
-}
-
 void StackTable::name(LoggedFrame& frame) {
   if (frame.is_unnamed == 0) return;
   bool is_readable = false;

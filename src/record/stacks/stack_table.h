@@ -5,13 +5,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/byte_log.h"
+#include "base/fork_mutex.h"
 #include "record/stacks/logged_frame.h"
 #include "record/stacks/module_symbols.h"
 #include "record/stacks/native_stack.h"
@@ -77,10 +77,6 @@ class StackTable {
   };
   Losses losses() const noexcept;
 
-  // Around a fork, as the strings' own, which come second.
-  void before_fork() noexcept;
-  void after_fork() noexcept;
-
  private:
   static constexpr std::uint32_t kNoFile = trace::kUnknownId;
 
@@ -126,8 +122,8 @@ class StackTable {
   std::atomic<std::uint64_t> without_native_{0};
   std::atomic<std::uint64_t> without_python_{0};
 
-  std::mutex mutex_;  // for all below
-  ByteLog frames_;    // of LoggedFrame
+  ForkMutex mutex_;  // for all below
+  ByteLog frames_;   // of LoggedFrame
   std::unordered_map<FrameKey, std::uint32_t, FrameKeyHash> frame_ids_;
   ByteLog stack_log_;
   std::vector<Stack> stacks_;

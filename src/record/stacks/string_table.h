@@ -4,13 +4,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "base/byte_log.h"
+#include "base/fork_mutex.h"
 
 namespace turnpike::record {
 
@@ -39,15 +39,11 @@ class StringTable {
   // A new file begins: everything will be drained again.
   void restart() noexcept;
 
-  // Around a fork: no other thread holds the table then, whose copy in the child nobody would let go of.
-  void before_fork() noexcept { mutex_.lock(); }
-  void after_fork() noexcept { mutex_.unlock(); }
-
  private:
   std::uint32_t intern(std::string_view text, bool is_of_range) noexcept;
   std::uint32_t add(std::string_view text, bool is_of_range);
 
-  std::mutex mutex_;
+  ForkMutex mutex_;
   ByteLog log_;
   // Views into the log. Text i has the number i + 1.
   std::vector<std::string_view> texts_;

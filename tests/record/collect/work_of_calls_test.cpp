@@ -55,7 +55,7 @@ TEST_F(WorkOfCallsTest, IsWrittenOnceItsCallWasTaken) {
   EXPECT_THAT(released(61 * kSecond), ElementsAre());
 }
 
-TEST_F(WorkOfCallsTest, IsWrittenWithoutItsCallWhenThatWasLost) {
+TEST_F(WorkOfCallsTest, IsWrittenWithoutItsCallWhenThatIsUnknown) {
   work_.begin_span();
   work_.note_call(10);
   keep(kFar);
@@ -110,6 +110,17 @@ TEST_F(WorkOfCallsTest, IsLeftOutAtTheEndWithoutItsCall) {
   work_.release_last(batch_);
   EXPECT_THAT(written(), ElementsAre(10u));
   EXPECT_THAT(released(60 * kSecond), ElementsAre());
+}
+
+TEST_F(WorkOfCallsTest, IsWrittenWhereCallsWereLost) {
+  work_.begin_span();
+  work_.note_call(10);
+  work_.note_lost_calls();
+  keep(11);
+  EXPECT_THAT(released(0), ElementsAre()) << "its call may still come";
+  keep(12);
+  work_.release_last(batch_);
+  EXPECT_THAT(written(), ElementsAre(11u, 12u));
 }
 
 TEST_F(WorkOfCallsTest, WaitsInBoundedMemory) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -79,6 +80,13 @@ int exit_by(Arguments arguments) {
   std::printf("ending\n");
   std::fflush(stdout);
   if (std::strcmp(arguments[0], "return") == 0) return 4;
+  end_by(arguments[0]);
+}
+
+int exit_later(Arguments arguments) {
+  const Buffers buffers;
+  upload(buffers, 50, 50);
+  std::this_thread::sleep_for(std::chrono::milliseconds(number(arguments[1])));
   end_by(arguments[0]);
 }
 

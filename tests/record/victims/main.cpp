@@ -50,6 +50,8 @@ constexpr Scenario kScenarios[] = {
     {"sessions_and_profiles", victim::sessions_and_profiles},
     {"sessions", victim::sessions},
     {"sessions_amid", victim::sessions_amid},
+    {"exit_later", victim::exit_later},
+    {"stress", victim::stress},
     {"hung_stop", victim::hung_stop},
     {"ranges_after_stop", victim::ranges_after_stop},
     {"managed_before", victim::managed_before},

@@ -29,6 +29,7 @@ int profiler_range(Arguments arguments);     // uploads around and inside cudaPr
 int kernel_range(Arguments arguments);       // the same with kernels
 int nvtx_range(Arguments arguments);         // the same with the ranges `other` and `wanted`
 int exit_by(Arguments arguments);            // WAY: 50 uploads, then ends in that way
+int exit_later(Arguments arguments);         // WAY MS: 50 uploads, then nothing for so long, then ends in that way
 int exit_from_handler(Arguments arguments);  // MICROSECONDS: copies until a handler calls _exit
 int vfork_child(Arguments arguments);        // amid uploads, a child of vfork calls _exit
 int fork_before(Arguments arguments);        // forks before CUDA is up: both use it
@@ -53,6 +54,7 @@ int managed_before(
 // how much memory and time the first threads and the last took
 int ranges_before(Arguments arguments);
 int sessions_amid(Arguments arguments);      // LIBRARY RUN...: starts and stops recording while threads copy
+int stress(Arguments arguments);             // LIBRARY FOLDER SECONDS: recordings, copies, ranges and forks at once
 int hung_stop(Arguments arguments);          // LIBRARY RUN_A RUN_B FILE: stops while the disk hangs, and starts
 int ranges_after_stop(Arguments arguments);  // LIBRARY RUN: stops its recording, and makes ranges around another one
 int session_at_exit(Arguments arguments);    // LIBRARY RUN: recorded until it exits; then says what the recorder says

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -57,6 +58,8 @@ struct Recorder {
   decltype(turnpike_stop)* stop;
   decltype(turnpike_is_recording)* is_recording;
   decltype(turnpike_file)* file;
+  decltype(turnpike_status)* status;
+  decltype(turnpike_keep)* keep;
 
   explicit Recorder(const char* path) {
     void* library = open(path);
@@ -64,6 +67,8 @@ struct Recorder {
     stop = find<decltype(turnpike_stop)>(library, "turnpike_stop");
     is_recording = find<decltype(turnpike_is_recording)>(library, "turnpike_is_recording");
     file = find<decltype(turnpike_file)>(library, "turnpike_file");
+    status = find<decltype(turnpike_status)>(library, "turnpike_status");
+    keep = find<decltype(turnpike_keep)>(library, "turnpike_keep");
   }
 
   std::string file_name() const {
@@ -286,11 +291,13 @@ int sessions_amid(Arguments arguments) {
   char error[256];
   const Buffers buffers;
   std::atomic<bool> is_over{false};
+  std::atomic<int> copies{0};
   std::vector<std::thread> busy;
   for (int thread = 0; thread < 2; ++thread) {
-    busy.emplace_back([&buffers, &is_over] {
+    busy.emplace_back([&buffers, &is_over, &copies] {
       while (!is_over) {
         upload(buffers, 1, 6000);
+        ++copies;
         std::this_thread::sleep_for(std::chrono::microseconds(5));
       }
     });
@@ -299,12 +306,72 @@ int sessions_amid(Arguments arguments) {
   for (const char* const run : arguments.subspan(1)) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     failed += recorder.begin(run, error, sizeof error) != 0;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    // On a busy machine the threads may stand still for as long as a sleep takes.
+    for (const int before = copies; copies < before + 30;) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     failed += recorder.stop(error, sizeof error) != 0;
   }
   is_over = true;
   for (std::thread& thread : busy) thread.join();
   return failed;
+}
+
+// Of a forked child, which must never wait for a thread that is not there.
+[[noreturn]] void ask_everything(const Recorder& recorder, const char* run) {
+  alarm(20);
+  char error[4096];
+  nvtxRangePushA("of a child");
+  nvtxRangePop();
+  TurnpikeStatus status;
+  recorder.status(&status);
+  recorder.keep("of a child", error, sizeof error);
+  recorder.file_name();
+  recorder.begin(run, error, sizeof error);
+  recorder.stop(error, sizeof error);
+  std::exit(9);
+}
+
+int stress(Arguments arguments) {
+  const Recorder recorder(arguments[0]);
+  const std::string folder = arguments[1];
+  const Buffers buffers;
+  nvtxMarkA("first");
+  std::atomic<bool> is_over{false};
+  std::atomic<int> recordings{0}, failures{0};
+  std::vector<std::thread> busy;
+  for (int thread = 0; thread < 2; ++thread) {
+    busy.emplace_back([&] {
+      while (!is_over) upload(buffers, 1, 6000);
+    });
+  }
+  busy.emplace_back([&] {
+    for (std::uint64_t i = 0; !is_over; ++i) nvtxMarkA(std::to_string(i % 1000).c_str());
+  });
+  busy.emplace_back([&] {
+    while (!is_over) recorder.file_name();
+  });
+  busy.emplace_back([&] {
+    char error[4096];
+    for (int number = 0; !is_over; ++number) {
+      const std::string run = folder + "/" + std::to_string(number) + ".tpk";
+      failures += recorder.begin(run.c_str(), error, sizeof error) != 0;
+      std::this_thread::sleep_for(std::chrono::milliseconds(number % 20));
+      failures += recorder.stop(error, sizeof error) != 0;
+      ++recordings;
+    }
+  });
+  int hung = 0;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(number(arguments[2]));
+  while (std::chrono::steady_clock::now() < end) {
+    const pid_t child = fork();
+    if (child == 0) ask_everything(recorder, (folder + "/child.tpk").c_str());
+    int status = 0;
+    waitpid(child, &status, 0);
+    hung += !WIFEXITED(status) || WEXITSTATUS(status) != 9;
+  }
+  is_over = true;
+  for (std::thread& thread : busy) thread.join();
+  std::printf("failed %d hung %d recorded %d\n", failures.load(), hung, recordings > 0);
+  return 0;
 }
 
 int hung_stop(Arguments arguments) {

@@ -1,0 +1,43 @@
+// Everything at once, for ten seconds or TURNPIKE_STRESS_SECONDS: recordings that start and stop amid copies of several
+// threads, ranges, and forks amid these.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+#include <string>
+
+#include "trace/reader.h"
+#include "victim_run.h"
+
+namespace turnpike::record_tests {
+namespace {
+
+std::string seconds() {
+  const char* given = std::getenv("TURNPIKE_STRESS_SECONDS");
+  return given == nullptr ? "10" : given;
+}
+
+TEST(Stress, OfRecordingsCopiesAndForks) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer's own locks hang such children, recorded or not";
+#endif
+  const ScratchFolder folder;
+  const VictimRun run({"stress", record_library(), folder.path(), seconds()},
+                      {.variables = {{"CUDA_INJECTION64_PATH", ""}, {TURNPIKE_ENV_RUN, ""}}});
+  EXPECT_EQ(run.outcome().exit_code, 0) << run.outcome().err;
+  EXPECT_EQ(run.outcome().out, "failed 0 hung 0 recorded 1\n");
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    const auto files = trace::run_files(entry.path());
+    ASSERT_TRUE(files && files->size() == 1) << entry.path();
+    const Trace trace = read_trace(files->at(0));
+    EXPECT_TRUE(trace.process.end) << entry.path();
+    EXPECT_EQ(trace.losses(), "") << entry.path();
+    std::set<std::uint32_t> called, copied;
+    for (const auto& call : trace.calls) called.insert(call.correlation);
+    for (const auto& copy : trace.copies_of(6000)) copied.insert(copy.correlation);
+    EXPECT_EQ(called, copied) << entry.path();
+  }
+}
+
+}  // namespace
+}  // namespace turnpike::record_tests

@@ -15,6 +15,8 @@ namespace turnpike::record {
 namespace {
 
 constexpr std::int64_t kPatienceNs = 300'000'000;
+// While NVML starts: a process that ends meanwhile would take its library down under it.
+constexpr std::int64_t kStartPatienceNs = 3'000'000'000;
 
 struct Gpu {
   std::uint32_t device;
@@ -97,7 +99,7 @@ class Meter {
 struct LinkTraffic::Shared {
   LoadNvml load;
   std::int64_t pitch_ns;
-  WakeFlag must_end, has_ended;
+  WakeFlag must_end, has_started, has_ended;
   ForkMutex mutex;  // of all below
   std::vector<Gpu> added;
   std::vector<trace::LinkTrafficRecord> records;
@@ -123,11 +125,13 @@ void LinkTraffic::watch(std::uint32_t device, PciAddress address) {
       run(**shared);
     } catch (...) {  // out of memory: what is counted until now is there
     }
+    (*shared)->has_started.set();
     (*shared)->has_ended.set();
     return nullptr;
   };
   if (start_own_thread("turnpike-links", body, own) == 0) return;
   shared_->why_not[device] = "no thread can be started";
+  shared_->has_started.set();
   shared_->has_ended.set();
   delete own;
 }
@@ -142,6 +146,7 @@ void LinkTraffic::run(Shared& shared) {
   } else if (nvml->init(cuda::kNvmlAttach) != 0) {
     why_none = "NVML does not start";
   }
+  shared.has_started.set();
   std::vector<Meter> meters;
   bool is_last = false;
   while (true) {
@@ -179,6 +184,7 @@ std::vector<trace::LinkTrafficRecord> LinkTraffic::take() {
 void LinkTraffic::finish() noexcept {
   if (shared_ == nullptr) return;
   shared_->must_end.set();
+  shared_->has_started.wait(kStartPatienceNs);
   shared_->has_ended.wait(kPatienceNs);
 }
 

@@ -29,7 +29,8 @@ class LinkTraffic {
   void watch(std::uint32_t device, PciAddress address);
   // What was counted since the last call.
   std::vector<trace::LinkTrafficRecord> take();
-  // Counts up to now and ends the thread. Waits for it, 0.3 s at most: it may be busy with NVML.
+  // Counts up to now and ends the thread. Waits for it, 0.3 s at most, since it may be busy
+  // with NVML; and before that 3 s at most while NVML starts: its library may be unloaded after it.
   void finish() noexcept;
   // The keys `link_traffic.N`.
   void put(Metadata& metadata) const;

@@ -149,6 +149,19 @@ TEST_F(LinkTrafficTest, IsCountedUpToTheEnd) {
   EXPECT_THAT(slow.take(), ElementsAre(Field(&LinkTrafficRecord::device, 0u)));
 }
 
+// The process may end next, and with it NVML's library.
+TEST_F(LinkTrafficTest, IsNotLeftWhileNvmlStarts) {
+  static std::atomic<bool> has_loaded{false};
+  LinkTraffic starting([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    has_loaded = true;
+    return load();
+  });
+  starting.watch(0, kAddress);
+  starting.finish();
+  EXPECT_TRUE(has_loaded);
+}
+
 TEST_F(LinkTrafficTest, IsOfEachGpuFromWhenItIsWatched) {
   traffic_.watch(0, kAddress);
   wait_for_gets(2);

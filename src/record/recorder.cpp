@@ -12,7 +12,6 @@
 #include "record/collect/surroundings.h"
 #include "record/keep_signal.h"
 #include "record/observe/observed.h"
-#include "record/stacks/compiled_lines.h"
 
 namespace turnpike::record {
 

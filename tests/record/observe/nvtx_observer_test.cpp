@@ -456,7 +456,6 @@ TEST_F(NvtxObserverTest, NotesNothingBetweenTwoRecordings) {
     core<PushText>(NVTX_CBID_CORE_RangePushA)("between");
     core<StartText>(NVTX_CBID_CORE_RangeStartA)("started between");
     core<OfText>(NVTX_CBID_CORE_MarkA)("marked between");
-    EXPECT_EQ(handover().threads().size(), 1u) << "no ring for it";
     core<Pop>(NVTX_CBID_CORE_RangePop)();
   }).join();
   const std::uint32_t newest = strings().intern("newest");

@@ -58,6 +58,8 @@ def mistakes(turnpike, line):
     """What a command line names that `turnpike` does not have."""
     words = shlex.split(line.replace("'", ""))[1:]
     words = words[: words.index("--")] if "--" in words else words
+    if words[:1] == ["help"]:  # of a command, the program itself or COMMAND
+        words = [word for word in words[1:] if not word.isupper()]
     if words and words[0].startswith("-"):
         return []
     if not words or NOT_OURS.match(words[0]):

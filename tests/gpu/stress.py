@@ -69,8 +69,9 @@ PROGRAMS = {
                 if load("libfails.so"): os._exit(8)
         together(uploading, uploading, loading, loading)
     """,
-    # The constructor returns once another thread has copied, which must not need the loader.
+    # The constructor returns once another thread has copied, which must not need the loader. CUDA's own start needs it.
     "a library whose constructor waits for copies": """
+        upload()
         WAITS = ctypes.CFUNCTYPE(None)
         @WAITS
         def wait():

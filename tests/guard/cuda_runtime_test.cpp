@@ -7,27 +7,27 @@
 namespace turnpike::guard {
 namespace {
 
-void* function_of(const char* library, const char* name) {
+void* symbol_of(const char* library, const char* name) {
   void* opened = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   return opened == nullptr ? nullptr : dlsym(opened, name);
 }
 
 TEST(CudaRuntime, KnowsTheMemoryOfALibraryThatHasAll) {
-  void* copy = function_of(FAKE_CUDART, "cudaMemcpy");
+  void* copy = symbol_of(FAKE_CUDART, "cudaMemcpy");
   ASSERT_NE(copy, nullptr);
   CudaRuntime runtime;
   EXPECT_FALSE(runtime.is_bound());
   EXPECT_TRUE(runtime.bind(copy));
   EXPECT_TRUE(runtime.is_bound());
-  const auto pinned = reinterpret_cast<void* (*)()>(function_of(FAKE_CUDART, "fake_pinned"));
+  const auto pinned = reinterpret_cast<void* (*)()>(symbol_of(FAKE_CUDART, "fake_pinned"));
   EXPECT_EQ(runtime.memory_at(pinned()).host, HostMemory::kPinned);
 }
 
 // Not half: the function that is missing would be called as soon as another one fails.
 TEST(CudaRuntime, IsNotBoundToALibraryThatLacksAFunction) {
-  void* copy = function_of(OLD_CUDART, "cudaMemcpy");
+  void* copy = symbol_of(OLD_CUDART, "cudaMemcpy");
   ASSERT_NE(copy, nullptr);
-  ASSERT_EQ(function_of(OLD_CUDART, "cudaGetLastError"), nullptr);
+  ASSERT_EQ(symbol_of(OLD_CUDART, "cudaGetLastError"), nullptr);
   CudaRuntime runtime;
   EXPECT_FALSE(runtime.bind(copy));
   EXPECT_FALSE(runtime.is_bound());

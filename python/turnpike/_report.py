@@ -73,6 +73,14 @@ class KeptWindow:
 
 
 @dataclasses.dataclass(frozen=True)
+class Incomplete:
+    """What is missing of a run whose files are damaged, cut off or unreadable."""
+
+    reason: str  #: a sentence
+    losses: dict[str, int]  #: those of `Report.losses` that say so
+
+
+@dataclasses.dataclass(frozen=True)
 class Source:
     """Where the report comes from: files, processes, GPUs, machines, command line, versions."""
 
@@ -365,7 +373,7 @@ class Report:
     saving_pct_all: float | None  #: of a step, with all findings done together
     losses: dict[str, int]  #: by name, only those that happened: what the recording lacks
     loss_sentences: dict[str, str]  #: what each of them means and what to do
-    incomplete: str | None  #: what of the run is damaged, cut off or unreadable; None: nothing
+    incomplete: Incomplete | None  #: what of the run is damaged, cut off or unreadable; None: nothing
 
     def __init__(self, analysis: _core.Analysis | _Kept, inputs: Sequence[str | bytes] = ()) -> None:
         self._analysis = analysis
@@ -398,7 +406,7 @@ class Report:
         self.saving_pct_all = values["saving_pct_all"]
         self.losses = values["losses"]
         self.loss_sentences = values["loss_sentences"]
-        self.incomplete = values["incomplete"] and values["incomplete"]["reason"]
+        self.incomplete = None if values["incomplete"] is None else _row(Incomplete, values["incomplete"])
 
     def table(self, name: str, *, dictionary: bool = True) -> _table.Table:
         """Returns the rows behind the report, for pandas, polars, DuckDB, pyarrow and others that read Arrow.

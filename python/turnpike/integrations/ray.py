@@ -14,7 +14,7 @@ from turnpike import _native
 from turnpike._session import Detail, Path
 
 
-def runtime_env(run: Path, *, detail: Detail = "full", stacks: bool = True) -> dict[str, Any]:
+def runtime_env(run: Path, *, detail: Detail = "full", stacks: bool = True, source: bool = True) -> dict[str, Any]:
     """Returns a `runtime_env` for `ray.init()`: all workers of the job that use CUDA are recorded.
 
         ray.init(runtime_env={**runtime_env("/shared/run.tpk"), "pip": ["einops"]})
@@ -26,6 +26,7 @@ def runtime_env(run: Path, *, detail: Detail = "full", stacks: bool = True) -> d
         run: The run: a directory that all machines of the job reach under this name.
         detail: As for `turnpike.start()`.
         stacks: As for `turnpike.start()`.
+        source: As for `turnpike.start()`.
 
     Raises:
         ValueError: `detail` is neither "full" nor "transfers".
@@ -39,6 +40,7 @@ def runtime_env(run: Path, *, detail: Detail = "full", stacks: bool = True) -> d
         "TURNPIKE_RUN": os.path.abspath(os.fsdecode(run)),
         "TURNPIKE_DETAIL": detail,
         "TURNPIKE_STACKS": "1" if stacks else "0",
+        "TURNPIKE_SOURCE": "1" if source else "0",
         "TURNPIKE_LINK_TRAFFIC": "1",
     }
     return {"env_vars": variables}

@@ -33,17 +33,20 @@ Heard g_heard;
 cuda::Driver g_driver;
 thread_local std::vector<std::string> t_open;
 
-void on_push(const char* domain, const char* text, std::uint32_t /*color*/) {
+int on_push(const char* domain, const char* text, std::uint32_t /*color*/) {
   const std::lock_guard lock(g_heard.mutex);
   g_heard.domains.insert(domain);
   g_heard.has_overlaps |= !t_open.empty();
   t_open.emplace_back(text);
+  return static_cast<int>(t_open.size()) - 1;
 }
-void on_pop(const char* /*domain*/) {
+int on_pop(const char* /*domain*/) {
   t_open.pop_back();
+  return static_cast<int>(t_open.size());
 }
 
 int listen(void* get_export_table) {
+  cuda::hear_nvtx(true);
   return cuda::install_nvtx_listener(get_export_table, {.on_push = on_push,
                                                         .on_pop = on_pop,
                                                         .on_start = [](auto...) {},

@@ -124,7 +124,7 @@ print("outside of a block", lines_of(torch.synchronize))
         found,
         {
             "wait, logged again": 82,  # [92]
-            "upload, logged again": 109,  # [120]
+            "upload, logged again": 112,  # [120]
             "limit not reached": 111,  # [120]
             "of another kind": 19,  # [24]
             "outside of a block": 4,

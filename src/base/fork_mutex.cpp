@@ -20,12 +20,17 @@ std::atomic<const ForkSteps*> g_steps{nullptr};
 }  // namespace
 
 void set_fork_steps(const ForkSteps& steps) noexcept {
+  ForkMutex::handle_forks();
   g_steps = &steps;
 }
 
-ForkMutex::ForkMutex(Held held) : held_(held) {
+void ForkMutex::handle_forks() noexcept {
   static std::once_flag once;
   std::call_once(once, [] { pthread_atfork(before_fork, after_fork, in_child); });
+}
+
+ForkMutex::ForkMutex(Held held) : held_(held) {
+  handle_forks();
   const std::lock_guard lock(list_mutex());
   older_ = g_newest;
   if (older_ != nullptr) older_->newer_ = this;

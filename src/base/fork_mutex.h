@@ -39,6 +39,8 @@ class ForkMutex {
   bool was_left() const noexcept { return was_left_; }
 
  private:
+  friend void set_fork_steps(const ForkSteps& steps) noexcept;
+  static void handle_forks() noexcept;
   static void before_fork() noexcept;
   static void after_fork() noexcept;
   static void in_child() noexcept;

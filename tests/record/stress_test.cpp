@@ -1,5 +1,6 @@
 // Everything at once, for ten seconds or TURNPIKE_STRESS_SECONDS: recordings that start and stop amid copies of several
 // threads, ranges, and forks amid these.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -31,7 +32,8 @@ TEST(Stress, OfRecordingsCopiesAndForks) {
     ASSERT_TRUE(files && files->size() == 1) << entry.path();
     const Trace trace = read_trace(files->at(0));
     EXPECT_TRUE(trace.process.end) << entry.path();
-    EXPECT_EQ(trace.losses(), "") << entry.path();
+    // The flush at the end takes copies from the device that have no times yet.
+    EXPECT_THAT(trace.losses(), testing::MatchesRegex("(invalid_device_times=[0-9]+ )?")) << entry.path();
     std::set<std::uint32_t> called, copied;
     for (const auto& call : trace.calls) called.insert(call.correlation);
     for (const auto& copy : trace.copies_of(6000)) copied.insert(copy.correlation);

@@ -108,7 +108,7 @@ extern "C" ssize_t process_vm_readv(pid_t pid, const iovec* to, unsigned long to
 #define PROBE extern "C" __attribute__((visibility("default"), noinline))
 
 // As the recorder does where a recording starts, and when libraries were loaded.
-PROBE [[gnu::constructor]] void probe_find() {
+PROBE __attribute__((constructor)) void probe_find() {
   turnpike::record::find_python();
   turnpike::record::find_autograd();
 }

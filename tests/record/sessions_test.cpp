@@ -167,6 +167,7 @@ TEST(Sessions, RefusalsSayWhyAndHarmNothing) {
 
 // A second recording beside one whose thread hangs in a write would share its memory.
 TEST(Sessions, WaitForTheFileOfTheOneBefore) {
+  if (is_sanitized()) GTEST_SKIP() << "the sanitizer's runtime must be loaded first";
   const ScratchFolder folder;
   const auto first_run = folder.path() / "a.tpk";
   const auto second_run = folder.path() / "b.tpk";

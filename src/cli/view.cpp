@@ -75,8 +75,8 @@ int view(const ViewArguments& arguments) {
 #ifdef __GLIBC__
   ::malloc_trim(0);  // what the report is done with; the page may be served for days
 #endif
-  const auto shared = std::make_shared<const std::string>(std::move(page));
-  server->serve([&shared] { return shared; });
+  auto shared = std::make_shared<const std::string>(std::move(page));
+  server->serve([shared = std::move(shared)] { return shared; });
   return exit_code_of(read->inputs());
 }
 

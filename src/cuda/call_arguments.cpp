@@ -218,6 +218,7 @@ struct Row {
   std::uint32_t id;
   void (*read)(const void* parameters, bool has_succeeded, CallArguments& out);
 };
+// NOLINTBEGIN(bugprone-macro-parentheses): `read` is the name of a template
 #define RUNTIME_ROW(name, read)                          \
   Row {                                                  \
     CUPTI_RUNTIME_TRACE_CBID_##name, read<name##_params> \
@@ -230,6 +231,7 @@ struct Row {
   Row {                                                 \
     CUPTI_DRIVER_TRACE_CBID_##name, read<name##_params> \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 
 constexpr Row kRuntimeRows[] = {
     RUNTIME_ROW(cudaMemcpy_v3020, take),

@@ -147,7 +147,7 @@ class record(contextlib.ContextDecorator):  # noqa: N801 (used as a function is)
         print(turnpike.report(run))
 
     An exception in the block passes through, and the recording up to it is kept. To end the recording early, call
-    `stop()` inside the block. Where nothing can be recorded, the block runs, as with `start()`.
+    `stop()` inside the block. Where nothing can be recorded, the block runs, as with `start()`. `as` names `path`.
 
     Args:
         path: As for `start()`.
@@ -157,9 +157,6 @@ class record(contextlib.ContextDecorator):  # noqa: N801 (used as a function is)
         verify_content: As for `start()`.
         max_size: As for `start()`.
         required: As for `start()`.
-
-    Yields:
-        `path`.
 
     Raises:
         turnpike.Error: As for `start()`, when the block begins.

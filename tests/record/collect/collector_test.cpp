@@ -603,9 +603,11 @@ TEST_F(CollectorTest, KeepsWhatThereIsWhenItIsAsked) {
   collector_->set_tick([](std::int64_t) { ++g_ticks; });
   ASSERT_TRUE(start());
   push(call_of(trace::CallKind::kLaunch, 1));
+  ASSERT_TRUE(turns_twice());  // a turn that is under way keeps what it had when it began
   collector_->keep("the loss is nan");
   ASSERT_TRUE(becomes_true([&] { return std::filesystem::exists(kept(1)); }));
   push(call_of(trace::CallKind::kLaunch, 2));
+  ASSERT_TRUE(turns_twice());
   collector_->keep_by_signal();
   ASSERT_TRUE(becomes_true([&] { return std::filesystem::exists(kept(2)); }));
   EXPECT_EQ(status_.keep_number(), 2u);

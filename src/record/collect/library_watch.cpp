@@ -35,7 +35,8 @@ void LibraryWatch::start() {
   };
   look(*shared_);
   // If no thread can be started, libraries that come later are not found.
-  if (start_own_thread("turnpike-loader", body, own.get()) == 0) static_cast<void>(own.release());
+  if (start_own_thread("turnpike-loader", body, own.get()) != 0) return;
+  [[maybe_unused]] const auto* const of_the_thread = own.release();
 }
 
 void LibraryWatch::end() noexcept {

@@ -32,7 +32,7 @@ void LinkGaps::ask(const LinkWatch& links) {
     return nullptr;
   };
   if (start_own_thread("turnpike-nvml", body, own.get()) == 0) {
-    static_cast<void>(own.release());
+    [[maybe_unused]] const auto* const of_the_thread = own.release();
   } else {
     shared_->has_ended.set();
   }

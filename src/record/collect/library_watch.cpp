@@ -27,16 +27,9 @@ struct LibraryWatch::Shared {
 void LibraryWatch::start() {
   shared_ = std::make_shared<Shared>();
   shared_->look = look_;
-  auto own = std::make_unique<std::shared_ptr<Shared>>(shared_);
-  const auto body = [](void* given) -> void* {
-    const std::unique_ptr<std::shared_ptr<Shared>> shared(static_cast<std::shared_ptr<Shared>*>(given));
-    run(**shared);
-    return nullptr;
-  };
   look(*shared_);
   // If no thread can be started, libraries that come later are not found.
-  if (start_own_thread("turnpike-loader", body, own.get()) != 0) return;
-  [[maybe_unused]] const auto* const of_the_thread = own.release();
+  start_own_thread<run>("turnpike-loader", shared_);
 }
 
 void LibraryWatch::end() noexcept {

@@ -21,21 +21,15 @@ void LinkGaps::ask(const LinkWatch& links) {
   shared_ = std::make_shared<Shared>();
   shared_->load = load_;
   shared_->links = links;
-  auto own = std::make_unique<std::shared_ptr<Shared>>(shared_);
-  const auto body = [](void* given) -> void* {
-    const std::unique_ptr<std::shared_ptr<Shared>> shared(static_cast<std::shared_ptr<Shared>*>(given));
-    try {
-      (*shared)->links.fill_gaps((*shared)->load());
-    } catch (...) {  // out of memory: the gaps stay
-    }
-    (*shared)->has_ended.set();
-    return nullptr;
-  };
-  if (start_own_thread("turnpike-nvml", body, own.get()) == 0) {
-    [[maybe_unused]] const auto* const of_the_thread = own.release();
-  } else {
-    shared_->has_ended.set();
+  if (start_own_thread<run>("turnpike-nvml", shared_) != 0) shared_->has_ended.set();
+}
+
+void LinkGaps::run(Shared& shared) {
+  try {
+    shared.links.fill_gaps(shared.load());
+  } catch (...) {  // out of memory: the gaps stay
   }
+  shared.has_ended.set();
 }
 
 void LinkGaps::fill(LinkWatch& links) {

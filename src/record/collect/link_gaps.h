@@ -23,6 +23,7 @@ class LinkGaps {
 
  private:
   struct Shared;
+  static void run(Shared& shared);
 
   LoadNvml load_;
   // Also the thread's: a forked child forgets it, and fill() may leave it behind.

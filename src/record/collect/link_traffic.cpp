@@ -118,25 +118,22 @@ void LinkTraffic::watch(std::uint32_t device, PciAddress address) {
     shared_->added.push_back({device, address});
   }
   if (!is_first) return;
-  auto* const own = new std::shared_ptr<Shared>(shared_);
-  const auto body = [](void* given) -> void* {
-    const std::unique_ptr<std::shared_ptr<Shared>> shared(static_cast<std::shared_ptr<Shared>*>(given));
-    try {
-      run(**shared);
-    } catch (...) {  // out of memory: what is counted until now is there
-    }
-    (*shared)->has_started.set();
-    (*shared)->has_ended.set();
-    return nullptr;
-  };
-  if (start_own_thread("turnpike-links", body, own) == 0) return;
+  if (start_own_thread<run>("turnpike-links", shared_) == 0) return;
   shared_->why_not[device] = "no thread can be started";
   shared_->has_started.set();
   shared_->has_ended.set();
-  delete own;
 }
 
 void LinkTraffic::run(Shared& shared) {
+  try {
+    count(shared);
+  } catch (...) {  // out of memory: what is counted until now is there
+  }
+  shared.has_started.set();
+  shared.has_ended.set();
+}
+
+void LinkTraffic::count(Shared& shared) {
   const auto nvml = shared.load();
   std::string why_none;
   if (!nvml) {

@@ -38,6 +38,7 @@ class LinkTraffic {
  private:
   struct Shared;
   static void run(Shared& shared);
+  static void count(Shared& shared);
 
   LoadNvml load_;
   std::int64_t pitch_ns_;

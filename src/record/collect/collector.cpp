@@ -58,6 +58,7 @@ Collector::Collector(CollectorSources sources, const Options& options)
       steps_(options.trigger),
       newest_kept_(sources.status.keep_number()),
       batch_(sources.estate.batch(0), sources.estate.batch(1)),
+      source_(options.has_source ? process_start_ns() : trace::kUnknownTime),
       sampler_(sources.stacks),
       first_self_time_(self_time()),
       last_call_ns_(-kBusyNs) {}
@@ -97,9 +98,7 @@ bool Collector::start(const cuda::Cupti* cupti, Metadata metadata, std::string& 
   cupti_ = cupti;
   metadata_ = std::move(metadata);
   first_clock_ = read_clocks();
-  const std::int64_t source_as_of_ns = options_.has_source ? process_start_ns() : trace::kUnknownTime;
-  source_.begin(source_as_of_ns);
-  from_.estate.set_source_as_of(source_as_of_ns);
+  from_.estate.set_source_as_of(source_.as_of_ns());
   from_.status.restart();
   from_.strings.restart();
   from_.stacks.restart();

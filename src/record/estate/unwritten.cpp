@@ -101,10 +101,9 @@ class Unwritten {
     append(ChunkType::kFrames, payload);
   }
 
-  // Of all frames: who dies has written none of it. What torch.compile made its code from is not in the estate.
+  // Of all frames: who dies has written none of it.
   void write_source() {
-    RecordedSource source;
-    source.begin(head_.source_as_of_ns);
+    RecordedSource source(head_.source_as_of_ns);
     const auto bytes = frames_.bytes();
     for (std::size_t at = 0; at + sizeof(LoggedFrame) <= bytes.size(); at += sizeof(LoggedFrame)) {
       source.note_frames(bytes.subspan(at + offsetof(LoggedFrame, entry), sizeof(trace::FrameEntry)));

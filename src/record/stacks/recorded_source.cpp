@@ -93,12 +93,6 @@ void append_entry(const trace::SourceTextEntry& entry, std::string_view text, st
 
 }  // namespace
 
-void RecordedSource::begin(std::int64_t as_of_ns) {
-  as_of_ns_ = as_of_ns;
-  files_.clear();
-  kept_bytes_ = 0;
-}
-
 void RecordedSource::note_frames(std::span<const std::byte> entries) {
   for (; entries.size() >= sizeof(trace::FrameEntry); entries = entries.subspan(sizeof(trace::FrameEntry))) {
     trace::FrameEntry frame;

@@ -18,7 +18,8 @@ class RecordedSource {
  public:
   // The program runs files as they were at `as_of_ns` (process_start_ns): files that changed later are left out.
   // kUnknownTime: no file is read.
-  void begin(std::int64_t as_of_ns);
+  explicit RecordedSource(std::int64_t as_of_ns) : as_of_ns_(as_of_ns) {}
+  std::int64_t as_of_ns() const noexcept { return as_of_ns_; }
   // The payload of a frames chunk (trace/format.h), as it goes to the recording.
   void note_frames(std::span<const std::byte> entries);
 
@@ -43,7 +44,7 @@ class RecordedSource {
   Outcome add_text(const std::string& text, std::uint32_t file, const std::vector<std::uint32_t>& lines,
                    std::vector<std::byte>& payload);
 
-  std::int64_t as_of_ns_ = 0;
+  std::int64_t as_of_ns_;
   std::map<std::uint32_t, File> files_;  // by string
   std::size_t kept_bytes_ = 0;
 };

@@ -36,7 +36,6 @@ class RecordedSourceTest : public testing::Test {
   RecordedSourceTest() {
     std::string pattern = (fs::temp_directory_path() / "recorded_source-XXXXXX").string();
     folder_ = ::mkdtemp(pattern.data());
-    source_.begin(realtime_ns() + kHour);
   }
   ~RecordedSourceTest() override { fs::remove_all(folder_); }
 
@@ -75,7 +74,7 @@ class RecordedSourceTest : public testing::Test {
 
   fs::path folder_;
   std::vector<std::string> names_;
-  RecordedSource source_;
+  RecordedSource source_{realtime_ns() + kHour};
 };
 
 TEST_F(RecordedSourceTest, HasFourLinesOnEachSide) {
@@ -164,7 +163,7 @@ TEST_F(RecordedSourceTest, DoesNotWaitForAPipeOrReadADevice) {
 
 TEST_F(RecordedSourceTest, AFileThatChangedSinceTheProgramStartedIsLeftOut) {
   const std::string file = write("train.py", "a\n");
-  source_.begin(realtime_ns() - kHour);
+  source_ = RecordedSource(realtime_ns() - kHour);
   EXPECT_FALSE(is_read(file));
   EXPECT_EQ(source_.summary(), "files=0 changed=1");
   // With the times of the file that it replaced.
@@ -188,7 +187,7 @@ TEST_F(RecordedSourceTest, KeepsFourMiBAtMost) {
 }
 
 TEST_F(RecordedSourceTest, ReadsNothingWhereNoneIsWanted) {
-  source_.begin(trace::kUnknownTime);
+  source_ = RecordedSource(trace::kUnknownTime);
   EXPECT_FALSE(is_read(write("train.py", "a\n")));
   EXPECT_EQ(source_.summary(), "off");
 }

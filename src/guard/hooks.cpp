@@ -4,9 +4,9 @@
 
 #include <atomic>
 #include <mutex>
-#include <new>
 #include <string_view>
 
+#include "base/fork_mutex.h"
 #include "base/hot.h"
 #include "base/slots.h"
 #include "guard/cxx_runtime.h"
@@ -27,34 +27,30 @@ bool belongs_to_torch(const SlotOwner& owner) {
   return is_name_of_torch(owner.file_name()) || owner.links_against(is_name_of_torch);
 }
 
-std::mutex g_slots_mutex;
+// Its holder may wait for the loader's lock, which a forking thread may hold. Never destroyed: threads may outlive
+// main.
+ForkMutex& slots_mutex() {
+  static auto& mutex = *new ForkMutex(ForkMutex::Held::kForLong);
+  return mutex;
+}
 std::atomic<std::size_t> g_count{0};  // of the slots that were taken last
 // Whose age each call asks for; nullptr: no slots are taken any more.
 TURNPIKE_HOT_DATA std::atomic<Slots*> g_watched{nullptr};
 
-// A fork does not wait for the mutex: its holder may wait for the loader's lock, which the forking thread may hold. Nor
-// does the child ask the loader, whose lock a thread may hold that the child lacks: it keeps the slots that are taken.
-thread_local bool t_has_mutex = false;
+// A forked child does not ask the loader, whose lock a thread may hold that the child lacks: it keeps the slots that
+// are taken.
 std::atomic<bool> g_is_final{false};
 
-void before_fork() noexcept {
-  t_has_mutex = g_slots_mutex.try_lock();
+void in_forked_child() noexcept {
+  if (!slots_mutex().was_left() && g_count == 0) return;
+  g_is_final = true;
+  g_watched = nullptr;
 }
-void after_fork() noexcept {
-  if (t_has_mutex) g_slots_mutex.unlock();
-}
-void after_fork_in_child() noexcept {
-  if (!t_has_mutex || g_count != 0) {
-    g_is_final = true;
-    g_watched = nullptr;
-  }
-  if (t_has_mutex) {
-    g_slots_mutex.unlock();
-  } else {
-    new (&g_slots_mutex) std::mutex;
-  }
-}
-[[maybe_unused]] const int kHandlesForks = pthread_atfork(before_fork, after_fork, after_fork_in_child);
+// Before any thread can use the mutex, and behind its own handler.
+[[maybe_unused]] const int kHandlesForks = [] {
+  slots_mutex();
+  return pthread_atfork(nullptr, nullptr, in_forked_child);
+}();
 
 Slots& slots() {
   static auto& all = *new Slots(belongs_to_torch, hook_table());  // what they hold is used until the process has ended
@@ -89,7 +85,7 @@ std::size_t take_if_stale() noexcept {
 // Extensions may have come since. Does not wait, neither for the lock, whose owner may wait for the loader, nor for the
 // loader itself: whoever is loading a library may wait for the call that this hook stands in.
 void take_if_free() noexcept {
-  const std::unique_lock lock(g_slots_mutex, std::try_to_lock);
+  const std::unique_lock lock(slots_mutex(), std::try_to_lock);
   if (!lock.owns_lock() || g_is_final) return;
   try {
     g_count = slots().take(Slots::Loader::kAvoid);
@@ -107,18 +103,18 @@ TURNPIKE_HOT void take_new_slots() noexcept {
 }
 
 std::size_t take_slots() noexcept {
-  const std::lock_guard lock(g_slots_mutex);
+  const std::lock_guard lock(slots_mutex());
   return take_if_stale();
 }
 
 bool are_slots_fresh() noexcept {
-  const std::unique_lock lock(g_slots_mutex, std::try_to_lock);
+  const std::unique_lock lock(slots_mutex(), std::try_to_lock);
   if (!lock.owns_lock() || g_count == 0) return false;
   return g_is_final || (!slots().is_stale() && !slots().may_follow());
 }
 
 void restore_slots() noexcept {
-  const std::lock_guard lock(g_slots_mutex);
+  const std::lock_guard lock(slots_mutex());
   if (g_is_final) return;
   slots().restore();
   g_count = 0;

@@ -5,9 +5,9 @@
 
 namespace turnpike::guard {
 
-std::mutex& tables_mutex() noexcept {
-  alignas(std::mutex) static std::byte memory[sizeof(std::mutex)];
-  static auto& mutex = *new (memory) std::mutex;  // threads may outlive main
+ForkMutex& tables_mutex() noexcept {
+  alignas(ForkMutex) static std::byte memory[sizeof(ForkMutex)];
+  static auto& mutex = *new (memory) ForkMutex;  // threads may outlive main
   return mutex;
 }
 

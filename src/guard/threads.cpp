@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/fork_mutex.h"
 #include "base/hot.h"
 #include "guard/autograd_owner.h"
 #include "guard/python_context.h"
@@ -31,7 +32,7 @@ struct Entered {
 
 // Of all threads: a program is in few blocks at once. Constructed once and never destroyed: threads may outlive main.
 struct Registry {
-  std::mutex mutex;
+  ForkMutex mutex;
   std::vector<Entered> entered;
   std::uint64_t next_number = 1;
   std::shared_ptr<Scope> everywhere;
@@ -172,33 +173,24 @@ void note_change() noexcept {
   g_generation.fetch_add(1, std::memory_order_release);
 }
 
-void before_fork() noexcept {
-  registry().mutex.lock();
-  tables_mutex().lock();
-}
-
-void after_fork() noexcept {
-  tables_mutex().unlock();
-  registry().mutex.unlock();
-}
-
 // A forked child is in none of its parent's blocks: CUDA, where the parent uses it, does not work there anyway. What is
 // around the whole process holds on.
-void after_fork_in_child() noexcept {
-  tables_mutex().unlock();
+void in_forked_child() noexcept {
   Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
   all.entered.clear();
   note_change();
   g_entered_count.store(all.everywhere == nullptr ? 0 : 1, std::memory_order_relaxed);
   this_thread().id = 0;
-  all.mutex.unlock();
 }
 
-// Before any thread can use the tables. What a thread constructs while another one forks, the child would wait for.
+// Before any thread can use the tables, and behind the handler of their mutexes. What a thread constructs while another
+// one forks, the child would wait for. Whoever holds the registry's mutex may take that of the tables, the older one.
 [[maybe_unused]] const int kHandlesForks = [] {
+  tables_mutex();
   registry();
   log_of_blocks();
-  return pthread_atfork(before_fork, after_fork, after_fork_in_child);
+  return pthread_atfork(nullptr, nullptr, in_forked_child);
 }();
 
 }  // namespace

@@ -1,5 +1,6 @@
 """Programs to attach to, and what came of it."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -63,6 +64,25 @@ print("ready", flush=True)
         exec(line)""",
     )
 )
+
+
+@contextlib.contextmanager
+def starting_programs(cwd):
+    """Gives a function that starts a program and waits until it says that it is ready. Kills those that are left."""
+    started = []
+
+    def start(command, environment, **more):
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        process = subprocess.Popen([str(word) for word in command], env=environment, cwd=cwd, **pipes, **more)
+        started.append(process)
+        assert process.stdout.readline() == b"ready\n", process.stderr.read()
+        return process
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
 
 
 def waits(pid):

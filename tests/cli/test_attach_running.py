@@ -14,7 +14,7 @@ import textwrap
 import time
 
 import pytest
-from attaching import ASKED, SERVER, end, recording, report, until, waits
+from attaching import ASKED, SERVER, end, recording, report, starting_programs, until, waits
 
 pytestmark = pytest.mark.alone
 
@@ -82,23 +82,10 @@ def plain(record, record_library, fake_libraries, python_3_14_library):
         "LD_LIBRARY_PATH": f"{fake_libraries}:{python_3_14_library.parent}:{record.directory}",
         "TURNPIKE_CUPTI": str(fake_libraries / "libfakecupti.so"),
     }
-    started = []
-
-    def start(*command, environment=None, **more):
-        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        process = subprocess.Popen(
-            [str(word) for word in command], env={**record.environment, **(environment or {})}, cwd=record.directory,
-            **pipes, **more,
-        )  # fmt: skip
-        started.append(process)
-        assert process.stdout.readline() == b"ready\n", process.stderr.read()
-        return process
-
-    yield start
-    for process in started:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
+    with starting_programs(record.directory) as started:
+        yield lambda *command, environment=None, **more: started(
+            command, {**record.environment, **(environment or {})}, **more
+        )
 
 
 @pytest.fixture

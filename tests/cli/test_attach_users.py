@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 import pytest
-from attaching import ASKED, SERVER, end, files, until, waits
+from attaching import ASKED, SERVER, end, files, starting_programs, until, waits
 
 pytestmark = [pytest.mark.alone, pytest.mark.skipif(os.geteuid() != 0, reason="needs two users")]
 
@@ -73,22 +73,8 @@ def theirs(record, record_library, fake_libraries, python_3_14_library, folder):
         "LD_LIBRARY_PATH": f"{libraries}:{python_3_14_library.parent}",
         "TURNPIKE_CUPTI": str(libraries / "libfakecupti.so"),
     }
-    started = []
-
-    def start(*command, **more):
-        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        process = subprocess.Popen(
-            [str(word) for word in command], env=record.environment, cwd=folder, **pipes, **more
-        )  # fmt: skip
-        started.append(process)
-        assert process.stdout.readline() == b"ready\n", process.stderr.read()
-        return process
-
-    yield start
-    for process in started:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
+    with starting_programs(folder) as started:
+        yield lambda *command, **more: started(command, record.environment, **more)
 
 
 # The interpreter of the tests may lie where the other user cannot read it. `4, 1`: such a program may be looked at.

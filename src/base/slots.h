@@ -51,9 +51,9 @@ class Slots {
   // `hooks` outlive this object.
   Slots(Choice is_wanted, std::span<const Hook> hooks) noexcept;
 
-  // Two kinds of slots need the loader: those of a library that another thread is loading, and those whose function was
-  // not called yet. kMayEnter: waits for that thread, and for the constructors that it runs; libraries of the second
-  // kind stay loaded. kAvoid: leaves the first to a later take(), the second to a later kMayEnter.
+  // take() needs the loader for a library that another thread is loading, and for a slot whose function was not called
+  // yet. kMayEnter: take() waits for that thread and for the constructors that it runs, and keeps the library of such a
+  // slot loaded. kAvoid: take() leaves the loading library to a later take(), and such a slot to a later kMayEnter.
   enum class Loader { kAvoid, kMayEnter };
   // Points the slots of all wanted modules that are loaded now at the replacements, also slots that it has pointed
   // there before and that lead elsewhere by now. Returns how many slots are taken in all. One thread at a time. Throws
@@ -63,8 +63,8 @@ class Slots {
   // Whether modules were loaded since take(), or take() has left slots to the next one. Any thread, also while another
   // one is inside of take(); after follow() it costs one line of memory.
   bool is_stale() const noexcept;
-  // Makes is_stale() cheap until the next take(): the loader adds modules behind the last one of its list. That one
-  // stays loaded. One thread at a time. It enters the loader.
+  // Makes is_stale() cheap until the next take(): the loader appends modules to its list, and follow() watches and
+  // keeps loaded the last one. One thread at a time. It enters the loader.
   void follow() noexcept;
   // Whether follow() was not called since the last take(). Not while another thread is inside of either.
   bool may_follow() const noexcept { return may_follow_; }

@@ -21,8 +21,8 @@ void add_bench_link(Command bench, int& status) {
   link.callback([options, &status] { status = bench_link(*options); });
 }
 
-// Moves tensors, so it is Python's (python/turnpike/_bench, which holds the same names): the command in bin/ starts
-// Python for these, and this program only where there is none.
+// Moves tensors, so python/turnpike/_bench implements it under the same names. The command in bin/ starts Python for
+// these experiments. Without Python it starts this program.
 struct TensorExperiment {
   const char* name;
   const char* about;

@@ -62,7 +62,7 @@ def all_findings(figures: Figures) -> list[Finding]:
 
 
 def is_too_few(figures: Figures) -> bool:
-    """Whether there are too few ranks to tell what is usual."""
+    """Whether the figures come from too few ranks for a median to mean anything."""
     return len(figures.ranks) < FEWEST
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 # Of a normal distribution, whose standard deviation is so many times its median absolute deviation.
 _SIGMA = 1.4826
-# With noise alone, one of 10^9 figures lies so far out. Fewer than FEWEST figures say nothing of what is usual.
+# In normal noise, one of 10^9 figures lies this far from the median.
 Z = 6.0
-FEWEST = 4
+FEWEST = 4  # figures; a median of fewer is not used
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def _z(z: float) -> str:
 
 
 def sentence(finding: Finding) -> str:
-    """Who, and what they do: rank 13 on host001, rank 61 on host007 take longer for their own part of a step."""
+    """Such as "rank 13 on host001, rank 61 on host007 take longer for their own part of a step"."""
     names = _names(finding)
     title = finding.title
     if len(names) > 1:

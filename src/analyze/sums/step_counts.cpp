@@ -23,7 +23,7 @@ void StepCounts::begin_process(std::span<const std::int64_t> starts_ns, std::int
   const auto first = std::lower_bound(starts_ns.begin(), starts_ns.end(), first_ns);
   const std::size_t room = kMaxSteps - std::min(kMaxSteps, steps_.size());
   const auto known = static_cast<std::size_t>(starts_ns.end() - first);
-  // In part, a process's last known step would take what came behind it.
+  // All steps of a process or none: the last one of a part would count what followed it.
   const std::size_t whole = std::min(count, known) <= room ? std::min(count, known) : 0;
   starts_ns_.assign(first, first + static_cast<std::ptrdiff_t>(whole));
   begin_ = steps_.size();

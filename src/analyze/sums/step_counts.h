@@ -14,8 +14,8 @@ namespace turnpike::analyze {
 
 class StepCounts {
  public:
-  // The next process, unless there are enough steps already: what the median is made of is bounded. `starts_ns`: of its
-  // steps; `count`: how many of them, from the one at `first_ns` on, are whole.
+  // Begins the next process. Does nothing if it has enough steps for the median. `starts_ns`: when the steps of the
+  // process start. `count`: how many steps are whole, from the one at `first_ns` on.
   void begin_process(std::span<const std::int64_t> starts_ns, std::int64_t first_ns, std::size_t count);
   // Both at a time within its whole steps.
   void add_transfer(std::int64_t time_ns, Direction direction, std::uint64_t count, std::uint64_t bytes,

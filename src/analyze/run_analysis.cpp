@@ -150,7 +150,7 @@ void RunAnalysis::add_losses(const trace::Process& process, const Timeline& time
   for (const auto& [number, count] : process.losses) count_loss(name_of_loss(number), count);
   add_unread(process, report_.source.inputs.unread);
   count_loss(name_of_loss(trace::Loss::kUnmatchedActivity), timeline.unmatched_count);
-  count_loss(name_of_loss(trace::Loss::kMissingActivity), timeline.missing_count);
+  count_loss(name_of_loss(trace::missing_activity_of(process.losses)), timeline.missing_count);
   count_loss(name_of_loss(trace::Loss::kUnknownActivity), timeline.unclassified_count);
   count_loss(name_of_loss(trace::Loss::kUndefinedReference), count_undefined(process, timeline));
 }

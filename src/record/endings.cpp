@@ -39,28 +39,42 @@ void leave_by_standard_exit(int code) {
   g_standard_exit(code);
 }
 
-// If it fails, the program goes on, and so does the recording. Those who search PATH try one name after the other.
-void note_exec_of(const char* path) {
-  if (access(path, X_OK) == 0) Recorder::instance().catch_up();
-}
+// If the exec fails, the program goes on, and so does the recording.
+class Exec {
+ public:
+  // Those who search PATH try one name after the other.
+  explicit Exec(const char* path) : is_likely_(access(path, X_OK) == 0) {
+    if (is_likely_) Recorder::instance().before_exec();
+  }
+  Exec() { Recorder::instance().before_exec(); }
+  ~Exec() {
+    if (is_likely_) Recorder::instance().after_exec();
+  }
+  Exec(const Exec&) = delete;
+  Exec& operator=(const Exec&) = delete;
+
+ private:
+  bool is_likely_ = true;
+};
+
 int leave_by_execv(const char* path, char* const* arguments) {
-  note_exec_of(path);
+  const Exec exec(path);
   return g_execv(path, arguments);
 }
 int leave_by_execve(const char* path, char* const* arguments, char* const* variables) {
-  note_exec_of(path);
+  const Exec exec(path);
   return g_execve(path, arguments, variables);
 }
 int leave_by_execvp(const char* name, char* const* arguments) {
-  Recorder::instance().catch_up();
+  const Exec exec;
   return g_execvp(name, arguments);
 }
 int leave_by_execvpe(const char* name, char* const* arguments, char* const* variables) {
-  Recorder::instance().catch_up();
+  const Exec exec;
   return g_execvpe(name, arguments, variables);
 }
 int leave_by_fexecve(int file, char* const* arguments, char* const* variables) {
-  Recorder::instance().catch_up();
+  const Exec exec;
   return g_fexecve(file, arguments, variables);
 }
 
@@ -90,14 +104,14 @@ int leave_by_execl(const char* path, const char* first, ...) {
   va_list more;
   TURNPIKE_ARGUMENTS(list, first, more);
   va_end(more);
-  note_exec_of(path);
+  const Exec exec(path);
   return ::execv(path, list.data());
 }
 int leave_by_execlp(const char* name, const char* first, ...) {
   va_list more;
   TURNPIKE_ARGUMENTS(list, first, more);
   va_end(more);
-  Recorder::instance().catch_up();
+  const Exec exec;
   return ::execvp(name, list.data());
 }
 int leave_by_execle(const char* path, const char* first, ...) {
@@ -105,7 +119,7 @@ int leave_by_execle(const char* path, const char* first, ...) {
   TURNPIKE_ARGUMENTS(list, first, more);
   char* const* variables = va_arg(more, char* const*);
   va_end(more);
-  note_exec_of(path);
+  const Exec exec(path);
   return ::execve(path, list.data(), variables);
 }
 

@@ -404,6 +404,7 @@ void Recorder::finish_process() noexcept {
     // Not more: other handlers of this exit may still call CUDA, and taking CUPTI down under them is known to crash.
     api_.set_listening(false);
     nvtx_.end_recording();
+    estate_.set_ending(EstateEnding::kExit);
     const bool is_done = current_.use()->collector.finish(seconds(10));
     state_.store(is_done ? State::kIdle : State::kEnding, std::memory_order_release);
   } catch (...) {
@@ -423,12 +424,19 @@ void Recorder::finish_at_once() noexcept {
   if (!is_of_this_process(recording)) return;
   api_.set_listening(false);
   nvtx_.end_recording();
+  estate_.set_ending(EstateEnding::kExit);
   recording->collector.finish(seconds(1));
 }
 
-void Recorder::catch_up() noexcept {
+void Recorder::before_exec() noexcept {
   const CurrentRecording::Use recording = current_.use();
-  if (is_of_this_process(recording)) recording->collector.catch_up(seconds(1));
+  if (!is_of_this_process(recording)) return;
+  recording->collector.catch_up(seconds(1));
+  estate_.set_ending(EstateEnding::kExec);
+}
+
+void Recorder::after_exec() noexcept {
+  if (is_of_this_process(current_.use())) estate_.set_ending(EstateEnding::kNone);
 }
 
 // Where no other thread holds the tables (ForkMutex). These two mutexes are leaves.

@@ -40,7 +40,9 @@ class Recorder {
   // the file, and before an end closes it. Waits a moment at most and takes no lock, since a signal handler may call
   // this amid anything. Does nothing in a child that shares or inherited this memory.
   void finish_at_once() noexcept;
-  void catch_up() noexcept;
+  void before_exec() noexcept;
+  // When the exec has failed.
+  void after_exec() noexcept;
   // With Options::last: keeps what there is as a run of its own. False: `error` says why not.
   bool keep(const std::string& reason, std::string& error);
 

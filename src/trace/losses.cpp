@@ -51,8 +51,8 @@ constexpr LossInfo kLosses[] = {
      "Turnpike cannot find the native frames of these calls on this kind of processor yet: their stacks have the lines "
      "of Python, but no C++ functions, operators or phases. Record on x86-64 or aarch64 to see those."},
     {Loss::kEndedEarly, LossEffect::kOther, "ended_early",
-     "The process was killed, or became another program by exec: its calls are complete, but what the GPU did in the last "
-     "20 ms may be missing. If those matter, let the program end by itself, or stop the recording before it ends."},
+     "The process was killed or crashed: its calls are complete, but what the GPU did in the last 20 ms may be missing. "
+     "If that matters, let the program end by itself, or stop the recording before it ends."},
     {Loss::kPythonUnknown, LossEffect::kOther, "python_unknown",
      "Turnpike does not know where this build of Python keeps its frames, so these calls have no line of code. Update "
      "Turnpike, or record with a build of CPython that docs/record.md names."},
@@ -89,6 +89,13 @@ constexpr LossInfo kLosses[] = {
     {Loss::kFunctionsNotHeard, LossEffect::kOther, "functions_not_heard",
      "The installed CUDA has functions that copy, wait, launch or allocate, and for which this version of Turnpike has no room: "
      "calls of them have no line. Update Turnpike to one that knows the installed CUDA."},
+    {Loss::kEndedByExec, LossEffect::kOther, "ended_by_exec",
+     "The process became another program by exec: its calls are complete, and so is what the GPU had done by then. What "
+     "it had still to do was given up with the process."},
+    {Loss::kEndedInExit, LossEffect::kOther, "ended_in_exit",
+     "The process exited before the recorder could close its file, because it was interrupted amid a call of CUDA or "
+     "killed: its calls are complete, but what the GPU did in the last 20 ms may be missing. Let the program synchronize "
+     "before it exits, or stop the recording before that."},
     {Loss::kNotClosed, LossEffect::kIncomplete, "not_closed",
      "The file has no end: the process was killed, or became another program by exec, when no `turnpike record` waited for "
      "it, and what came after the last write is missing. Let the program end by itself, or stop the recording before it ends.",
@@ -133,6 +140,15 @@ constexpr LossInfo kLosses[] = {
     {Loss::kPathsFolded, LossEffect::kOther, "paths_folded",
      "A process has more than 4,096 different call stacks: the report shows the costliest in full, and only the program's "
      "own line of the others. Record a shorter part of the program to see them all."},
+    {Loss::kMissingAtKill, LossEffect::kOther, "missing_at_kill",
+     "These copies are missing from the figures: the process was killed or crashed before their record came from the GPU. "
+     "Let the program end by itself, or stop the recording before it ends."},
+    {Loss::kMissingAtExec, LossEffect::kOther, "missing_at_exec",
+     "These copies are missing from the figures: the process became another program by exec before their record came from "
+     "the GPU. Let the program synchronize before exec."},
+    {Loss::kMissingAtExit, LossEffect::kOther, "missing_at_exit",
+     "These copies are missing from the figures: the process exited before their record came from the GPU. Let the "
+     "program synchronize before it exits."},
 };
 
 static_assert(std::is_sorted(std::begin(kLosses), std::end(kLosses),
@@ -155,6 +171,14 @@ const LossInfo* find_loss(std::string_view name) noexcept {
   const auto found =
       std::find_if(std::begin(kLosses), std::end(kLosses), [=](const LossInfo& info) { return info.name == name; });
   return found == std::end(kLosses) ? nullptr : found;
+}
+
+Loss missing_activity_of(const std::map<std::uint32_t, std::uint64_t>& losses) {
+  const auto has = [&](Loss loss) { return losses.contains(static_cast<std::uint32_t>(loss)); };
+  if (has(Loss::kOtherCuptiUser)) return Loss::kMissingActivity;  // who may have taken them
+  if (has(Loss::kEndedEarly)) return Loss::kMissingAtKill;
+  if (has(Loss::kEndedByExec)) return Loss::kMissingAtExec;
+  return has(Loss::kEndedInExit) ? Loss::kMissingAtExit : Loss::kMissingActivity;
 }
 
 }  // namespace turnpike::trace

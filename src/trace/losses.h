@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string_view>
 
@@ -23,7 +24,7 @@ enum class Loss : std::uint32_t {
   kClockStepped = 12,        // the system clock was set while recording
   kUnnamedLibrary = 13,      // native frames whose module could not be read for names
   kNoNativeFrames = 14,      // stacks without native frames, because of the processor
-  kEndedEarly = 15,          // the process was killed, or left by exec; `turnpike record` closed its file
+  kEndedEarly = 15,          // the process was killed or crashed; `turnpike record` closed its file
   kPythonUnknown = 16,       // calls without lines, because the recorder does not know this build of Python
   kMemoryUnreadable = 17,    // content of copies, and samples, that a sandbox forbade to look at
   kStoppedAtSize = 18,       // recording stopped: the file had the size that Options::max_bytes allows
@@ -35,6 +36,8 @@ enum class Loss : std::uint32_t {
   kMpsKernels = 24,          // kernels, whose tracing might hang a client of MPS in these versions
   kRangesTooMany = 25,       // NVTX ranges beyond what is noted of those that are open at once
   kFunctionsNotHeard = 26,   // functions of CUDA whose ids lie beyond what the recorder has room for
+  kEndedByExec = 27,         // the process became another program; `turnpike record` closed its file
+  kEndedInExit = 28,         // the process ended before the recorder could close its file; `turnpike record` did
   // Found by readers:
   kNotClosed = 100,           // the file has no end: the process was killed, or left by exec
   kDamagedBytes = 101,        // bytes that belong to no whole chunk
@@ -49,6 +52,10 @@ enum class Loss : std::uint32_t {
   kUnknownCopySize = 110,     // copies and memsets whose size another tool's file does not tell
   kMissingSegment = 111,      // segments of a recording with `--last` that are not there or no traces
   kPathsFolded = 112,         // stacks of which the report keeps the line alone, because there are so many
+  // As kMissingActivity, of a process that ended so:
+  kMissingAtKill = 113,
+  kMissingAtExec = 114,
+  kMissingAtExit = 115,
 };
 
 // What a loss does to the figures of a report.
@@ -72,5 +79,9 @@ std::span<const LossInfo> all_losses() noexcept;
 // nullptr for a number or a name that this version does not know.
 const LossInfo* find_loss(std::uint32_t number) noexcept;
 const LossInfo* find_loss(std::string_view name) noexcept;
+
+// As which loss the copies of a process count whose device record never came: by the way in which it ended. `losses`
+// are the process's.
+Loss missing_activity_of(const std::map<std::uint32_t, std::uint64_t>& losses);
 
 }  // namespace turnpike::trace

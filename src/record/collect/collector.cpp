@@ -30,8 +30,8 @@ using trace::Loss;
 namespace {
 
 // What a killed process can lose of the device's work, and, without an estate, of its calls: short, and still no load
-// (50 wake-ups a second).
-constexpr std::int64_t kTurnNs = 20'000'000;
+// (66 wake-ups a second). With what a turn and a flush take, less than the 20 ms that are promised.
+constexpr std::int64_t kTurnNs = 15'000'000;
 // Each flush costs some hundred microseconds on this thread: one each turn while calls come and until what they started
 // should be done, and then few, for what takes longer. A program that waits for the GPU makes no calls, and when it is
 // killed, what the GPU had done by then is to be there.
@@ -58,6 +58,7 @@ Collector::Collector(CollectorSources sources, const Options& options)
       steps_(options.trigger),
       newest_kept_(sources.status.keep_number()),
       batch_(sources.estate.batch(0), sources.estate.batch(1)),
+      names_(sources.stacks),
       source_(options.has_source ? process_start_ns() : trace::kUnknownTime),
       sampler_(sources.stacks),
       first_self_time_(self_time()),
@@ -118,6 +119,7 @@ bool Collector::start(const cuda::Cupti* cupti, Metadata metadata, std::string& 
   decoder_.begin(cupti_, version, first_clock_);
   if (const auto driver = cuda::find_loaded_driver()) driver_ = *driver;
   libraries_.start();
+  names_.start();
   begin_segment();
   note_memory(0, false);
   write();
@@ -135,6 +137,7 @@ bool Collector::start_thread(std::string& error) {
   if (failure == 0) return true;
   is_done_.set();
   libraries_.end();
+  names_.end();
   from_.estate.close();
   writer_.close();
   ring_.close();
@@ -197,6 +200,7 @@ void Collector::run() noexcept {
     }
   }
   libraries_.end();
+  names_.end();
   from_.estate.close();
   ring_.close();
   writer_.close();
@@ -221,13 +225,16 @@ void Collector::wait_for_turn() {
 void Collector::turn(bool is_last, bool must_flush) {
   const std::int64_t since_start = monotonic_ns() - first_clock_.monotonic_ns;
   if (tick_ != nullptr && !is_last) tick_(since_start);
+  // What came before a request is taken in this turn.
+  KeepRequests requests;
+  if (ring_.is_on()) requests = take_requests_to_keep();
   match_calls();
   if (is_last) from_.handover.end_recording();
   // Calls before the device's work, which is written because of them.
   const bool has_early_calls = collect_threads();
   // Early, because a thread of the program may be waiting for a buffer with CUPTI's locks held, and a flush needs them.
   const bool has_activities = collect_activities();
-  const bool is_busy = since_start - last_call_ns_ < kBusyNs;
+  const bool is_busy = has_early_calls || since_start - last_call_ns_ < kBusyNs;
   const bool is_due =
       since_start - last_flush_ns_ >= (is_busy ? kTurnNs : kFlushNs) && !(has_activities && from_.pool.is_pressed());
   const bool is_aside = is_aside_.load(std::memory_order_relaxed);
@@ -261,10 +268,15 @@ void Collector::turn(bool is_last, bool must_flush) {
   ask_for_gaps();
   note_memory(since_start, is_last);
   note_traffic(is_last);
+  if (is_last || must_flush) {
+    names_.finish();
+  } else {
+    names_.ask();
+  }
   write();
   if (ring_.is_on()) {
     if (!is_last) change_segments();
-    look_for_reasons_to_keep();
+    look_for_reasons_to_keep(std::move(requests));
   }
   if (!is_last) look_for_room(since_start);
   write_losses();
@@ -495,9 +507,7 @@ void Collector::note_memory(std::int64_t since_start_ns, bool is_last) {
   batch_.add(record);
 }
 
-// Definitions after the records were taken and before they are written: every id that a record carries is defined by
-// then.
-void Collector::write() {
+void Collector::write_definitions() {
   frames_payload_.clear();
   stacks_payload_.clear();
   strings_payload_.clear();
@@ -508,6 +518,12 @@ void Collector::write() {
   append(writer_, ChunkType::kStrings, strings_payload_);
   append(writer_, ChunkType::kFrames, frames_payload_);
   append(writer_, ChunkType::kStacks, stacks_payload_);
+}
+
+// Definitions after the records were taken and before they are written. Only frames may come later, until they have
+// their names.
+void Collector::write() {
+  write_definitions();
   if (ring_.is_on()) {
     write_records();
   } else {
@@ -614,24 +630,25 @@ void Collector::keep_by_signal() noexcept {
   from_.handover.wake();
 }
 
-// Of this process: somebody asked, or a step was slow.
-std::optional<std::string> Collector::take_reason() {
-  auto slow_step = steps_.take_reason();
-  if (is_signalled_.exchange(false)) return "a signal asked for it";
-  {
-    const std::lock_guard lock(reason_mutex_);
-    if (!reason_.empty()) return std::exchange(reason_, {});
+Collector::KeepRequests Collector::take_requests_to_keep() {
+  KeepRequests requests{std::nullopt, from_.status.keep_number()};
+  if (is_signalled_.exchange(false)) {
+    requests.reason = "a signal asked for it";
+    return requests;
   }
-  const std::int64_t now_ns = monotonic_ns();
-  if (!slow_step || now_ns < no_trigger_until_ns_ || !from_.status.take_trigger(options_.most_triggered))
-    return std::nullopt;
-  return slow_step;
+  const std::lock_guard lock(reason_mutex_);
+  if (!reason_.empty()) requests.reason = std::exchange(reason_, {});
+  return requests;
 }
 
 // Whichever process has a reason raises the number that all of them look at, so that a kept run has all ranks. A window
 // that holds a kept step is not kept once more for another one.
-void Collector::look_for_reasons_to_keep() {
-  const auto reason = take_reason();
+void Collector::look_for_reasons_to_keep(KeepRequests requests) {
+  std::optional<std::string>& reason = requests.reason;
+  auto slow_step = steps_.take_reason();
+  if (!reason && slow_step && monotonic_ns() >= no_trigger_until_ns_ &&
+      from_.status.take_trigger(options_.most_triggered))
+    reason = std::move(slow_step);
   if (reason) {
     const std::uint64_t number =
         claim_kept_run(options_.run_directory, std::max(newest_kept_, from_.status.keep_number()));
@@ -640,10 +657,9 @@ void Collector::look_for_reasons_to_keep() {
     newest_kept_ = number;
     keep_run(number, *reason);
   }
-  const std::uint64_t asked = from_.status.keep_number();
-  if (asked <= newest_kept_) return;
-  newest_kept_ = asked;
-  keep_run(asked, "");
+  if (requests.number <= newest_kept_) return;
+  newest_kept_ = requests.number;
+  keep_run(requests.number, "");
 }
 
 void Collector::keep_run(std::uint64_t number, const std::string& reason) {
@@ -653,6 +669,8 @@ void Collector::keep_run(std::uint64_t number, const std::string& reason) {
   put_self_time(metadata);
   cpu_use_.put(metadata);
   if (!reason.empty()) metadata[trace::kKeptMetadata] = reason;
+  names_.finish();
+  write_definitions();
   if (!end_segment(realtime_ns())) return say_not_kept(errno);
   write_source();
   const int failure = ring_.keep(kept_run_path(options_.run_directory, number), writer_.end_bytes(), encode(metadata));

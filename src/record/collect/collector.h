@@ -16,6 +16,7 @@
 #include "record/collect/activity_decoder.h"
 #include "record/collect/activity_pool.h"
 #include "record/collect/cpu_use.h"
+#include "record/collect/frame_naming.h"
 #include "record/collect/host_nodes.h"
 #include "record/collect/library_watch.h"
 #include "record/collect/link_gaps.h"
@@ -69,8 +70,8 @@ class Collector {
   bool finish(std::int64_t patience_ns) noexcept;
   // Writes what CUPTI can deliver now, and waits for it no longer than `patience_ns`. Likewise.
   bool catch_up(std::int64_t patience_ns) noexcept;
-  // With Options::last: keeps what there is now as a run of its own, at the next turn. A signal handler may call the
-  // second.
+  // With Options::last: keeps what there is now as a run of its own, at the end of the next turn. A signal handler may
+  // call the second.
   void keep(std::string reason);
   void keep_by_signal() noexcept;
 
@@ -126,6 +127,7 @@ class Collector {
   void note_traffic(bool is_last);
   void note_memory(std::int64_t since_start_ns, bool is_last);
   void look_for_room(std::int64_t since_start_ns);
+  void write_definitions();
   void write();
   void write_source();
   void append(trace::Writer& writer, trace::ChunkType type, std::span<const std::byte> payload);
@@ -137,8 +139,12 @@ class Collector {
   void begin_segment();
   void change_segments();
   bool end_segment(std::int64_t now_ns);
-  void look_for_reasons_to_keep();
-  std::optional<std::string> take_reason();
+  struct KeepRequests {
+    std::optional<std::string> reason;  // somebody asked this process
+    std::uint64_t number = 0;           // the newest kept run that any process has asked for
+  };
+  KeepRequests take_requests_to_keep();
+  void look_for_reasons_to_keep(KeepRequests requests);
   void keep_run(std::uint64_t number, const std::string& reason);
   void say_not_kept(int failure) const;
   void mark_end_of_turn();
@@ -180,6 +186,7 @@ class Collector {
   RecordBatch batch_;
   MemoryWatch memory_watch_;
   LibraryWatch libraries_;
+  FrameNaming names_;
   std::optional<cuda::Driver> driver_;
   LinkWatch links_;
   LinkGaps link_gaps_;

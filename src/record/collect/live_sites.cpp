@@ -96,9 +96,9 @@ void LiveSites::add(std::uint32_t stack, LiveDirection direction, const Sums& su
   fresh_[std::uint64_t{stack} << 8 | direction].add(sums);
 }
 
-LiveSites::Place LiveSites::place_of(std::uint32_t stack) {
+std::optional<LiveSites::Place> LiveSites::place_of(std::uint32_t stack) {
   frames_.clear();
-  stacks_.copy_frames(stack, frames_);
+  if (!stacks_.copy_frames(stack, frames_)) return std::nullopt;
   const trace::FrameEntry* python = nullptr;
   const trace::FrameEntry* program = nullptr;
   const trace::FrameEntry* native = nullptr;
@@ -113,18 +113,19 @@ LiveSites::Place LiveSites::place_of(std::uint32_t stack) {
     }
   }
   const trace::FrameEntry* shown = program != nullptr ? program : python != nullptr ? python : native;
-  if (shown == nullptr) return {trace::kNoId, 0, trace::kNoId, op};
-  return {shown->file, shown->line, shown->function, op};
+  if (shown == nullptr) return Place{trace::kNoId, 0, trace::kNoId, op};
+  return Place{shown->file, shown->line, shown->function, op};
 }
 
-std::size_t LiveSites::site_of(std::uint32_t stack, LiveDirection direction) {
+std::optional<std::size_t> LiveSites::site_of(std::uint32_t stack, LiveDirection direction) {
   const std::uint64_t key = std::uint64_t{stack} << 8 | direction;
   if (const auto known = sites_of_stacks_.find(key); known != sites_of_stacks_.end()) return known->second;
-  const Place place = numbers_.size() < kMostPlaces ? place_of(stack) : Place{};
+  const std::optional<Place> place = numbers_.size() < kMostPlaces ? place_of(stack) : Place{};
+  if (!place) return std::nullopt;
   // What may fail comes before what changes.
   if (sites_.size() == sites_.capacity()) sites_.reserve(2 * sites_.size() + 64);
-  const auto [site, is_new_site] = numbers_.try_emplace({place, direction}, sites_.size());
-  if (is_new_site) sites_.push_back({place, direction, {}});
+  const auto [site, is_new_site] = numbers_.try_emplace({*place, direction}, sites_.size());
+  if (is_new_site) sites_.push_back({*place, direction, {}});
   return sites_of_stacks_[key] = site->second;
 }
 
@@ -141,11 +142,12 @@ void LiveSites::describe(const Site& site, LiveSite& shown) {
 }
 
 void LiveSites::put(LivePage& page) {
-  for (const auto& [key, sums] : fresh_) {
-    const auto direction = static_cast<LiveDirection>(key & 0xFF);
-    sites_[site_of(static_cast<std::uint32_t>(key >> 8), direction)].sums.add(sums);
-  }
-  fresh_.clear();
+  std::erase_if(fresh_, [this](const auto& of_stack) {
+    const auto& [key, sums] = of_stack;
+    const auto site = site_of(static_cast<std::uint32_t>(key >> 8), static_cast<LiveDirection>(key & 0xFF));
+    if (site) sites_[*site].sums.add(sums);
+    return site.has_value();
+  });
   order_.resize(sites_.size());
   std::iota(order_.begin(), order_.end(), std::size_t{0});
   const std::size_t count = std::min<std::size_t>(order_.size(), LivePage::kMostSites);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -26,7 +27,7 @@ class LiveSites {
   void restart();
   void count(const trace::CallRecord& call);
   void count(const trace::MemcpyRecord& copy, LiveDirection direction);
-  // Writes the top sites into the page. After the stacks were drained, which names their frames.
+  // Writes the top sites into the page. Copies whose frames have no names yet come with a later one.
   void put(LivePage& page);
 
  private:
@@ -57,14 +58,15 @@ class LiveSites {
 
   OpenCopy& open(std::uint32_t correlation);
   void add(std::uint32_t stack, LiveDirection direction, const Sums& sums);
-  Place place_of(std::uint32_t stack);
-  std::size_t site_of(std::uint32_t stack, LiveDirection direction);
+  // nullopt: its frames have no names yet.
+  std::optional<Place> place_of(std::uint32_t stack);
+  std::optional<std::size_t> site_of(std::uint32_t stack, LiveDirection direction);
   void describe(const Site& site, LiveSite& shown);
 
   StringTable& strings_;
   StackTable& stacks_;
   std::vector<OpenCopy> open_;                     // by correlation, modulo
-  std::unordered_map<std::uint64_t, Sums> fresh_;  // since the last put: by stack and direction
+  std::unordered_map<std::uint64_t, Sums> fresh_;  // of no site yet: by stack and direction
   std::unordered_map<std::uint64_t, std::size_t> sites_of_stacks_;
   std::map<std::pair<Place, LiveDirection>, std::size_t> numbers_;
   std::vector<Site> sites_;

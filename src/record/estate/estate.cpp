@@ -87,6 +87,7 @@ Estate::Estate() noexcept {
 
 void Estate::open(const char* path) noexcept {
   if (!is_shared_ || !set_file(0, path)) return;
+  set_ending(EstateEnding::kNone);
   head_->state.store(EstateState::kOpen, std::memory_order_release);
 }
 

@@ -28,6 +28,8 @@ class Estate {
   bool set_file(std::uint32_t number, const char* path) noexcept;
   // The recorder's own thread, which closes it or dies with the process: an id of a process may live on, past exec.
   void hold() noexcept;
+  // Takes no lock: a signal handler may call it.
+  void set_ending(EstateEnding ending) noexcept { head_->ending.store(ending, std::memory_order_release); }
   // As RecordedSource::restart.
   void set_source_as_of(std::int64_t as_of_ns) noexcept { head_->source_as_of_ns = as_of_ns; }
   void close() noexcept;

@@ -20,7 +20,7 @@
 namespace turnpike::record {
 
 // The recorder and `turnpike record` may be of two versions: change it with every structure in here.
-inline constexpr std::uint32_t kEstateLayout = 3;
+inline constexpr std::uint32_t kEstateLayout = 4;
 
 // How far the file is. What the file has beyond it, the estate has too.
 struct EstateCommit {
@@ -47,6 +47,13 @@ enum class EstateState : std::uint32_t {
   kHeld,    // one is, as long as `owner` is held
 };
 
+// What the process is about to do that ends it, as far as the recorder knows.
+enum class EstateEnding : std::uint32_t {
+  kNone,  // it was killed or crashed, if it has ended
+  kExec,
+  kExit,
+};
+
 struct EstateHead {
   std::uint32_t layout;
   std::uint32_t pid;
@@ -54,6 +61,7 @@ struct EstateHead {
   // Held by the recorder's own thread while it records. It is robust: the kernel tells when its owner has died.
   pthread_mutex_t owner;
   std::atomic<EstateState> state;
+  std::atomic<EstateEnding> ending;
   std::atomic<std::uint32_t> ring_count;
   std::atomic<std::uint32_t> current;  // the commit that holds, and the batch's area that is not in the file
   EstateCommit commits[2];

@@ -173,8 +173,17 @@ class Unwritten {
     batch_.clear();
   }
 
+  Loss loss_of_end() const {
+    switch (head_.ending.load(std::memory_order_acquire)) {
+      case EstateEnding::kExec: return Loss::kEndedByExec;
+      case EstateEnding::kExit: return Loss::kEndedInExit;
+      case EstateEnding::kNone: break;
+    }
+    return Loss::kEndedEarly;
+  }
+
   void write_losses() {
-    head_.losses.add(Loss::kEndedEarly);
+    head_.losses.add(loss_of_end());
     std::vector<trace::LossEntry> entries;
     for (std::size_t number = 0; number < LossCounters::kSize; ++number) {
       const std::uint64_t count = head_.losses.get(number);

@@ -152,15 +152,17 @@ const std::uint32_t* StackTable::frames_of(const Stack& stack) noexcept {
   return reinterpret_cast<const std::uint32_t*>(stack_log_.data() + stack.first_byte + sizeof(trace::StackEntry));
 }
 
-void StackTable::copy_frames(std::uint32_t stack, std::vector<trace::FrameEntry>& frames) {
+bool StackTable::copy_frames(std::uint32_t stack, std::vector<trace::FrameEntry>& frames) {
   const std::lock_guard lock(mutex_);
-  if (stack - 1 >= stacks_.size()) return;
-  const std::uint32_t* ids = frames_of(stacks_[stack - 1]);
-  for (std::uint16_t i = 0; i < stacks_[stack - 1].frame_count; ++i) {
+  if (stack - 1 >= stacks_.size()) return true;
+  const std::span ids(frames_of(stacks_[stack - 1]), stacks_[stack - 1].frame_count);
+  if (std::any_of(ids.begin(), ids.end(), [this](std::uint32_t id) { return id > named_frames_; })) return false;
+  for (const std::uint32_t id : ids) {
     LoggedFrame frame;
-    std::memcpy(&frame, frames_.data() + (ids[i] - 1) * sizeof(frame), sizeof(frame));
+    std::memcpy(&frame, frames_.data() + (id - 1) * sizeof(frame), sizeof(frame));
     frames.push_back(frame.entry);
   }
+  return true;
 }
 
 std::uint32_t StackTable::enter_frame(const PythonFrameText& text) noexcept {
@@ -238,46 +240,60 @@ const StackTable::Module* StackTable::module_of(std::uintptr_t address) {
   return &modules_.back();
 }
 
+bool StackTable::has_unnamed() noexcept {
+  const std::lock_guard lock(mutex_);
+  return named_frames_ * sizeof(LoggedFrame) < frames_.size();
+}
+
+void StackTable::name_new(ModuleSymbols& symbols) noexcept {
+  try {
+    std::vector<LoggedFrame> fresh;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto bytes = frames_.bytes_from(named_frames_ * sizeof(LoggedFrame));
+      fresh.resize(bytes.size() / sizeof(LoggedFrame));
+      if (!fresh.empty()) std::memcpy(fresh.data(), bytes.data(), bytes.size());
+    }
+    // Never while a thread of the program may wait for the mutex.
+    for (LoggedFrame& frame : fresh) name(frame, symbols);
+    const std::lock_guard lock(mutex_);
+    for (const LoggedFrame& frame : fresh)
+      std::memcpy(frames_.data() + (frame.entry.id - 1) * sizeof(frame), &frame, sizeof(frame));
+    named_frames_ += fresh.size();
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+void StackTable::name(LoggedFrame& frame, ModuleSymbols& symbols) {
+  if (frame.is_unnamed == 0) return;
+  bool is_readable = false;
+  const std::string path(strings_.text(frame.entry.file));
+  const std::string_view function =
+      symbols.function_at(path, frame.segments_hash, frame.entry.module_offset, is_readable);
+  if (!is_readable) count(unnamed_library_);
+  if (!function.empty()) frame.entry.function = strings_.intern(function);
+  frame.is_unnamed = 0;
+}
+
 void StackTable::drain(std::vector<std::byte>& frames, std::vector<std::byte>& stacks) noexcept {
   watch_python_end();
   const std::size_t frames_before = frames.size();
   const std::size_t stacks_before = stacks.size();
   try {
-    std::vector<LoggedFrame> named;
-    {
-      const std::lock_guard lock(mutex_);
-      const auto fresh = frames_.bytes_from(drained_frames_ * sizeof(LoggedFrame));
-      named.resize(fresh.size() / sizeof(LoggedFrame));
-      if (!named.empty()) std::memcpy(named.data(), fresh.data(), fresh.size());
-    }
-    // Reading symbols takes milliseconds a library: never while a thread of the program may wait for the mutex.
-    for (LoggedFrame& frame : named) name(frame);
     const std::lock_guard lock(mutex_);
-    for (const LoggedFrame& frame : named) {
-      std::memcpy(frames_.data() + (frame.entry.id - 1) * sizeof(frame), &frame, sizeof(frame));
+    for (std::size_t number = drained_frames_; number < named_frames_; ++number) {
+      LoggedFrame frame;
+      std::memcpy(&frame, frames_.data() + number * sizeof(frame), sizeof(frame));
       append(frames, frame.entry);
     }
-    // A stack entered meanwhile may use frames that come with the next drain: a definition may stand after its use.
     const auto fresh = stack_log_.bytes_from(drained_stack_bytes_);
     stacks.insert(stacks.end(), fresh.begin(), fresh.end());
-    drained_frames_ += named.size();
+    drained_frames_ = named_frames_;
     drained_stack_bytes_ = stack_log_.size();
   } catch (const std::bad_alloc&) {
     frames.resize(frames_before);
     stacks.resize(stacks_before);
   }
-}
-
-void StackTable::name(LoggedFrame& frame) {
-  if (frame.is_unnamed == 0) return;
-  bool is_readable = false;
-  const std::string path(strings_.text(frame.entry.file));
-  const std::string_view function =
-      symbols_.function_at(path, frame.segments_hash, frame.entry.module_offset, is_readable);
-  if (!is_readable) count(unnamed_library_);
-  if (!function.empty()) frame.entry.function = strings_.intern(function);
-  // Named once: after a restart the name is drained again, not looked up again.
-  frame.is_unnamed = 0;
 }
 
 void StackTable::restart() noexcept {

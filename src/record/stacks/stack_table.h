@@ -30,9 +30,10 @@ struct StackMemory {
   std::span<std::byte> stacks{};
 };
 
-// capture() on any thread, drain() on one. A stack seen before costs a walk and a hash, without a lock; a new one is
-// entered behind a mutex. Once capture() has returned a number, a drain() that starts later has it, or an earlier had:
-// who drains events first and definitions after has written every definition that the events need.
+// capture() on any thread, drain() on one, name_new() on one. A stack seen before costs a walk and a hash, without a
+// lock; a new one is entered behind a mutex. Once capture() has returned a number, a name_new() and then a drain() that
+// start later have it, or earlier ones had: who takes events first, then names and drains, has written every definition
+// that the events need.
 //
 // Memory: at most 131072 stacks of 8 Mi frames together, 262144 frames and 32 MiB of symbols: under 150 MiB, and in a
 // usual run a few.
@@ -51,13 +52,19 @@ class StackTable {
   std::uint32_t enter_frame(const PythonFrameText& text) noexcept;
   std::uint32_t enter_stack(std::span<const std::uint32_t> frames, bool is_truncated) noexcept;
 
-  // Names native frames, interns the names, and appends FrameEntry and StackEntry payloads (trace/format.h) of what is
-  // new since the last drain: drain the strings after this. When memory runs out, the rest stays for the next one.
-  // The first one that knows of a Python has it tell of its end.
+  // Gives the frames that are new the names of their functions. Reads the symbols of their libraries, which may take as
+  // long as the disk does. When memory runs out, the rest stays for the next call.
+  void name_new(ModuleSymbols& symbols) noexcept;
+  bool has_unnamed() noexcept;
+
+  // Appends FrameEntry payloads (trace/format.h) of the frames that were named since the last drain, and StackEntry
+  // payloads of the stacks that were entered: drain the strings after this. A stack may be drained before its frames.
+  // When memory runs out, the rest stays for the next one. The first one that knows of a Python has it tell of its end.
   void drain(std::vector<std::byte>& frames, std::vector<std::byte>& stacks) noexcept;
 
-  // Appends the frames of a stack, innermost first; native ones have their names once they were drained.
-  void copy_frames(std::uint32_t stack, std::vector<trace::FrameEntry>& frames);
+  // Appends the frames of a stack, innermost first. False, and nothing is appended: not all of them have their names
+  // yet.
+  bool copy_frames(std::uint32_t stack, std::vector<trace::FrameEntry>& frames);
 
   // How much was drained. For the thread that drains.
   std::size_t drained_frames() const noexcept { return drained_frames_; }
@@ -109,7 +116,7 @@ class StackTable {
   std::uint32_t frame_id(const FrameKey& key, const trace::FrameEntry& entry, std::uint32_t file);
   const Module* module_of(std::uintptr_t address);
   const std::uint32_t* frames_of(const Stack& stack) noexcept;
-  void name(LoggedFrame& frame);
+  void name(LoggedFrame& frame, ModuleSymbols& symbols);
 
   StringTable& strings_;
   UnwindTable unwind_table_;
@@ -131,10 +138,9 @@ class StackTable {
   std::vector<File> files_;                                     // only ever appended to
   std::vector<Module> modules_;                                 // what stands where since the last unload
   std::uint64_t modules_generation_ = 0;
+  std::size_t named_frames_ = 0;
   std::size_t drained_frames_ = 0;
   std::size_t drained_stack_bytes_ = 0;
-
-  ModuleSymbols symbols_;  // the draining thread's alone
 };
 
 }  // namespace turnpike::record

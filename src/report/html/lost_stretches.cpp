@@ -22,10 +22,11 @@ using analyze::Timeline;
 using trace::Loss;
 
 // Those after which records of device work are missing, or of calls.
-constexpr Loss kDeviceLosses[] = {Loss::kCuptiDropped, Loss::kActivityBuffersFull, Loss::kUnknownActivity,
-                                  Loss::kWriteFailed,  Loss::kOtherCuptiUser,      Loss::kCuptiCallFailed,
-                                  Loss::kEndedEarly,   Loss::kNotClosed,           Loss::kDamagedBytes,
-                                  Loss::kUnknownChunk, Loss::kUnknownRecord,       Loss::kCountMismatch};
+constexpr Loss kDeviceLosses[] = {Loss::kCuptiDropped,  Loss::kActivityBuffersFull, Loss::kUnknownActivity,
+                                  Loss::kWriteFailed,   Loss::kOtherCuptiUser,      Loss::kCuptiCallFailed,
+                                  Loss::kEndedEarly,    Loss::kEndedByExec,         Loss::kEndedInExit,
+                                  Loss::kNotClosed,     Loss::kDamagedBytes,        Loss::kUnknownChunk,
+                                  Loss::kUnknownRecord, Loss::kCountMismatch};
 constexpr Loss kCallLosses[] = {Loss::kCallBuffersFull, Loss::kWriteFailed,   Loss::kDamagedBytes,
                                 Loss::kUnknownChunk,    Loss::kUnknownRecord, Loss::kCountMismatch};
 

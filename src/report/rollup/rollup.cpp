@@ -106,7 +106,7 @@ void RollUp::add(const analyze::Timeline& timeline, const Part& part) {
 
 void RollUp::add_losses() {
   std::map<std::uint32_t, std::uint64_t> losses = process_.losses;
-  losses[static_cast<std::uint32_t>(trace::Loss::kMissingActivity)] += missing_count_;
+  losses[static_cast<std::uint32_t>(trace::missing_activity_of(losses))] += missing_count_;
   losses[static_cast<std::uint32_t>(trace::Loss::kUnmatchedActivity)] += unmatched_count_;
   for (const auto& [number, count] : losses) {
     if (count == 0) continue;

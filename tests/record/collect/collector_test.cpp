@@ -1,11 +1,13 @@
 // What the collector writes of one recording, and what it counts, on a CUPTI that holds what the test gives it.
 #include "record/collect/collector.h"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <new>
 #include <thread>
@@ -39,6 +42,7 @@ constexpr std::int64_t kPatienceNs = 60'000'000'000;
 
 struct FakeCupti {
   std::vector<std::uint32_t> flushes;
+  std::vector<int> flush_turns;  // the number of each flush's turn
   cuda::CuptiResult flushed = cuda::kCuptiSuccess;
   cuda::CuptiResult asked = cuda::kCuptiSuccess;
   cuda::CuptiResult clocked = cuda::kCuptiSuccess;
@@ -65,6 +69,7 @@ cuda::Cupti fake_cupti() {
   };
   cupti.activity_flush_all = [](std::uint32_t flags) {
     g_cupti.flushes.push_back(flags);
+    g_cupti.flush_turns.push_back(g_ticks);
     return g_cupti.flushed;
   };
   cupti.activity_get_num_dropped_records = [](void*, std::uint32_t, std::size_t* dropped) {
@@ -360,7 +365,7 @@ TEST_F(CollectorTest, TakesRegularTurnsAndFlushesFiveTimesASecond) {
   ASSERT_TRUE(collector_->finish(kPatienceNs));
   const std::int64_t passed_ns = monotonic_ns() - before_ns;
   EXPECT_GE(g_ticks, 3);
-  EXPECT_LE(g_ticks, passed_ns / 20'000'000 + 2);
+  EXPECT_LE(g_ticks, passed_ns / 15'000'000 + 2);
   EXPECT_GE(g_cupti.flushes.size(), 2u);
   EXPECT_LE(g_cupti.flushes.size(), static_cast<std::size_t>(passed_ns / 200'000'000 + 2));
   for (std::size_t i = 0; i + 1 < g_cupti.flushes.size(); ++i) EXPECT_EQ(g_cupti.flushes[i], 0u) << i;
@@ -368,6 +373,60 @@ TEST_F(CollectorTest, TakesRegularTurnsAndFlushesFiveTimesASecond) {
   EXPECT_GE(process.clock_samples.size(), 3u) << "at the start, after a second, at the end";
   EXPECT_LE(process.clock_samples.size(), static_cast<std::size_t>(passed_ns / 1'000'000'000 + 2));
   EXPECT_GE(records_.memories.size(), 3u);
+}
+
+// The process may be killed 20 ms after its first copy is done.
+TEST_F(CollectorTest, FlushesInTheTurnThatTakesTheFirstCall) {
+  int turn_of_call = 0;
+  static std::function<void()> on_turn;
+  on_turn = [&] {
+    const bool has_just_flushed = !g_cupti.flush_turns.empty() && g_cupti.flush_turns.back() == g_ticks - 1;
+    if (turn_of_call != 0 || !has_just_flushed) return;
+    turn_of_call = g_ticks;
+    push(call_of(trace::CallKind::kCopy, 1));
+  };
+  collector_->set_tick([](std::int64_t) {
+    ++g_ticks;
+    on_turn();
+  });
+  ASSERT_TRUE(start());
+  ASSERT_TRUE(becomes_true([] { return g_ticks >= 20; }));
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  ASSERT_GT(turn_of_call, 0);
+  EXPECT_THAT(g_cupti.flush_turns, testing::Contains(turn_of_call));
+}
+
+// A library whose symbols come as slowly as from a network's disk: a pipe stands in its place.
+TEST_F(CollectorTest, CollectsWhileFramesAreNamed) {
+  if (!kWalksNativeFrames) GTEST_SKIP() << "there are no native frames";
+  const std::filesystem::path path = folder_ / "library.so";
+  std::filesystem::copy_file(SMALL_FRAME_LIBRARY, path);
+  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << ::dlerror();
+  using Through = int (*)(int (*)(int), int);
+  const auto through = reinterpret_cast<Through>(::dlsym(library, "call_through"));
+  std::filesystem::remove(path);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  collector_->set_tick([](std::int64_t) { ++g_ticks; });
+  ASSERT_TRUE(start());
+  static StackTable* stacks = nullptr;
+  stacks = stacks_.get();
+  through([](int) { return static_cast<int>(stacks->capture()); }, 0);
+  ASSERT_TRUE(turns_twice());
+  push(call_of(trace::CallKind::kLaunch, 1));
+  std::size_t size_bytes = 0;
+  complete_kernels(pool_->request(&size_bytes), 2);
+  ASSERT_TRUE(becomes_true([&] { return collector_->status().kernel_count == 2; }));
+  EXPECT_TRUE(stacks->has_unnamed());
+  // The names are there when the other end is opened and closed.
+  std::ofstream(path, std::ios::binary).close();
+  ASSERT_TRUE(becomes_true([&] { return !stacks->has_unnamed(); }));
+  ASSERT_TRUE(collector_->finish(kPatienceNs));
+  const trace::Process process = read();
+  EXPECT_EQ(lost(process, Loss::kUnnamedLibrary), 1u);
+  EXPECT_EQ(process.stacks.size(), 1u);
+  EXPECT_EQ(lost(process, Loss::kUndefinedReference), 0u);
+  ::dlclose(library);
 }
 
 TEST_F(CollectorTest, NamesEachThreadOnce) {
@@ -603,11 +662,9 @@ TEST_F(CollectorTest, KeepsWhatThereIsWhenItIsAsked) {
   collector_->set_tick([](std::int64_t) { ++g_ticks; });
   ASSERT_TRUE(start());
   push(call_of(trace::CallKind::kLaunch, 1));
-  ASSERT_TRUE(turns_twice());  // a turn that is under way keeps what it had when it began
   collector_->keep("the loss is nan");
   ASSERT_TRUE(becomes_true([&] { return std::filesystem::exists(kept(1)); }));
   push(call_of(trace::CallKind::kLaunch, 2));
-  ASSERT_TRUE(turns_twice());
   collector_->keep_by_signal();
   ASSERT_TRUE(becomes_true([&] { return std::filesystem::exists(kept(2)); }));
   EXPECT_EQ(status_.keep_number(), 2u);

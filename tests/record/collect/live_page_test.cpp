@@ -68,7 +68,10 @@ class LivePageTest : public testing::Test {
     record.end_ns = 5700;
     count(&record, sizeof(record));
   }
-  void publish(std::int64_t now_ns, bool is_last = false) { writer_->publish(status_, {}, now_ns, is_last); }
+  void publish(std::int64_t now_ns, bool is_last = false) {
+    stacks_.name_new(symbols_);
+    writer_->publish(status_, {}, now_ns, is_last);
+  }
   std::unique_ptr<LivePage> read() const {
     const auto pages = pages_here();
     if (pages.size() != 1) return nullptr;
@@ -81,6 +84,7 @@ class LivePageTest : public testing::Test {
 
   StringTable strings_;
   StackTable stacks_{strings_};
+  ModuleSymbols symbols_;
   TurnpikeStatus status_{};
   std::unique_ptr<LivePageWriter> writer_ = std::make_unique<LivePageWriter>(strings_, stacks_);
 };
@@ -278,6 +282,16 @@ TEST_F(LivePageTest, TakesManyRecordsAtOnceUpToADamagedOne) {
   writer_->count(bytes);
   publish(3 * kQuarter);
   EXPECT_EQ(read()->pinned_count[0], 4u) << "longer than what there is";
+}
+
+TEST_F(LivePageTest, ShowsASiteOnceItsFramesHaveTheirNames) {
+  call(1, stack_at("/home/u/a.py", 7), 100);
+  copy(1, 1000);
+  writer_->publish(status_, {}, kQuarter, false);
+  EXPECT_EQ(read()->site_count, 0u);
+  publish(2 * kQuarter);
+  ASSERT_EQ(read()->site_count, 1u);
+  EXPECT_EQ(read()->sites[0].bytes, 1000u);
 }
 
 TEST_F(LivePageTest, ShowsTheLineOfTheProgramRatherThanOfAPackage) {

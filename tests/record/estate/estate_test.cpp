@@ -248,6 +248,28 @@ TEST_F(EstateTest, HoldsAllThatAProcessHadNotWritten) {
   EXPECT_EQ(estates_->settle().added.loss_count, 0u);
 }
 
+class HowItEnded : public EstateTest, public testing::WithParamInterface<std::pair<EstateEnding, Loss>> {};
+
+TEST_P(HowItEnded, IsTold) {
+  const auto& [ending, loss] = GetParam();
+  Estate estate;
+  StringTable strings(estate.strings());
+  ByteLog frames(estate.stacks().frames, 0);
+  ByteLog stacks(estate.stacks().stacks, 0);
+  begin_file(estate, strings, frames, stacks);
+  estate.set_ending(ending);
+  head().pid = gone_pid();
+  estates_->settle();
+  const auto process = trace::read_file(path_, records_);
+  ASSERT_TRUE(process) << process.error().message;
+  EXPECT_EQ(process->losses.count(static_cast<std::uint32_t>(loss)), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, HowItEnded,
+                         testing::Values(std::pair(EstateEnding::kNone, Loss::kEndedEarly),
+                                         std::pair(EstateEnding::kExec, Loss::kEndedByExec),
+                                         std::pair(EstateEnding::kExit, Loss::kEndedInExit)));
+
 TEST_F(EstateTest, EndsAFileWithoutCallsAtItsLastWrite) {
   Estate estate;
   StringTable strings(estate.strings());

@@ -486,6 +486,8 @@ TEST(StackTable, GivesOneStackOneNumberAndDrainsItOnce) {
   EXPECT_NE(numbers[0], trace::kNoId);
   EXPECT_EQ(numbers[0], numbers[1]);
   std::vector<std::byte> frames, stacks, texts;
+  ModuleSymbols symbols;
+  table.name_new(symbols);
   table.drain(frames, stacks);
   strings.drain(texts);
   EXPECT_GT(count_of(frames, sizeof(trace::FrameEntry)), 0u);
@@ -517,6 +519,8 @@ struct Drained {
 
 Drained drain(StackTable& table) {
   std::vector<std::byte> frames, stacks;
+  ModuleSymbols symbols;
+  table.name_new(symbols);
   table.drain(frames, stacks);
   Drained drained;
   drained.frames.resize(frames.size() / sizeof(trace::FrameEntry));
@@ -601,6 +605,9 @@ TEST(StackTable, GivesTheFramesOfAStackBack) {
   std::reverse(ids.begin(), ids.end());
   const std::uint32_t stack = table.enter_stack(ids, false);
   std::vector<trace::FrameEntry> frames;
+  EXPECT_FALSE(table.copy_frames(stack, frames)) << "they have no names yet";
+  ModuleSymbols symbols;
+  table.name_new(symbols);
   table.copy_frames(trace::kNoId, frames);
   table.copy_frames(stack + 1, frames);
   EXPECT_TRUE(frames.empty());
@@ -632,6 +639,26 @@ TEST(StackTable, HasTheModuleAndTheSymbolOfANativeFrame) {
   }
 }
 
+// Naming may take long: what was drained meanwhile lacks the frames alone, which come later.
+TEST(StackTable, DrainsFramesOnceTheyHaveTheirNames) {
+  StringTable strings;
+  StackTable table(strings);
+  const std::uint32_t frame = table.enter_frame(frame_of("/a.py", "f", 1, 1));
+  table.enter_stack({&frame, 1}, false);
+  std::vector<std::byte> frames, stacks;
+  EXPECT_TRUE(table.has_unnamed());
+  table.drain(frames, stacks);
+  EXPECT_TRUE(frames.empty());
+  EXPECT_FALSE(stacks.empty());
+  EXPECT_EQ(table.drained_frames(), 0u);
+  ModuleSymbols symbols;
+  table.name_new(symbols);
+  EXPECT_FALSE(table.has_unnamed());
+  table.drain(frames, stacks);
+  EXPECT_EQ(count_of(frames, sizeof(trace::FrameEntry)), 1u);
+  EXPECT_EQ(table.drained_frames(), 1u);
+}
+
 TEST(StackTable, ThreadsAgreeOnNumbersAndEveryNumberIsDefined) {
   StringTable strings;
   StackTable table(strings);
@@ -639,6 +666,10 @@ TEST(StackTable, ThreadsAgreeOnNumbersAndEveryNumberIsDefined) {
   std::vector<std::thread> threads;
   std::atomic<bool> stop{false};
   std::vector<std::byte> frames, stacks;
+  std::thread namer([&] {
+    ModuleSymbols symbols;
+    while (!stop) table.name_new(symbols);
+  });
   std::thread writer([&] {
     while (!stop) table.drain(frames, stacks);
   });
@@ -650,6 +681,7 @@ TEST(StackTable, ThreadsAgreeOnNumbersAndEveryNumberIsDefined) {
   for (std::thread& thread : threads) thread.join();
   stop = true;
   writer.join();
+  namer.join();
   table.drain(frames, stacks);
   for (const auto& numbers : seen) EXPECT_EQ(numbers, seen[0]);
   EXPECT_NE(seen[0][0], trace::kNoId);

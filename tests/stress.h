@@ -7,11 +7,15 @@
 
 namespace turnpike {
 
-// TURNPIKE_STRESS_SECONDS from now on, or as long as the test usually takes.
-inline std::chrono::steady_clock::time_point end_of_stress(double usual_s = 0) {
+// TURNPIKE_STRESS_SECONDS, or as long as the test usually takes.
+inline std::chrono::duration<double> stress_time(double usual_s) {
   const char* wanted = std::getenv("TURNPIKE_STRESS_SECONDS");
-  const std::chrono::duration<double> time(wanted == nullptr ? usual_s : std::atof(wanted));
-  return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(time);
+  return std::chrono::duration<double>(wanted == nullptr ? usual_s : std::atof(wanted));
+}
+
+inline std::chrono::steady_clock::time_point end_of_stress(double usual_s = 0) {
+  return std::chrono::steady_clock::now() +
+         std::chrono::duration_cast<std::chrono::steady_clock::duration>(stress_time(usual_s));
 }
 
 }  // namespace turnpike

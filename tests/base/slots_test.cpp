@@ -9,13 +9,13 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <thread>
 
 #include "base/loaded_modules.h"
+#include "stress.h"
 
 namespace turnpike {
 namespace {
@@ -66,11 +66,6 @@ bool is_loaded(const char* path) {
   void* handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
   if (handle != nullptr) dlclose(handle);
   return handle != nullptr;
-}
-
-std::chrono::duration<double> stress_time(double usual_s) {
-  const char* wanted = std::getenv("TURNPIKE_STRESS_SECONDS");
-  return std::chrono::duration<double>(wanted == nullptr ? usual_s : std::atof(wanted));
 }
 
 template <typename Do>
@@ -160,7 +155,7 @@ TEST(Slots, LeadToOneLibrarysFunction) {
 }
 
 // The recorder and the guard are two libraries, each with slots of its own.
-TEST(Slots, OfTwoOwnersMayShareAPage) {
+TEST(StressSlots, OfTwoOwnersMayShareAPage) {
   const Library library(CALLER_NOW);
   const auto take_and_restore = [](std::span<const Hook> hooks) {
     Slots slots(is_caller, hooks);
@@ -228,7 +223,7 @@ TEST(Slots, OfALibraryThatIsBeingLoadedWaitForItsEnd) {
 }
 #endif
 
-TEST(SlotsStress, OthersLoadAndUnloadMeanwhile) {
+TEST(StressSlots, OthersLoadAndUnloadMeanwhile) {
   std::atomic<bool> is_over{false};
   std::atomic<int> loaded{0};
   const auto load = [&](const char* path) {

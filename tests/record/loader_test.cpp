@@ -4,17 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <string>
 
+#include "stress.h"
 #include "victim_run.h"
 
 namespace turnpike::record_tests {
 namespace {
-
-std::string stress_seconds() {
-  const char* wanted = std::getenv("TURNPIKE_STRESS_SECONDS");
-  return wanted == nullptr ? "6" : wanted;
-}
 
 TEST(BesideTheLoader, CopiesGoOnWhileAConstructorWaitsForThem) {
   const VictimRun run({"constructor_waits", PLUGIN_WAITS});
@@ -26,8 +22,9 @@ TEST(BesideTheLoader, CopiesGoOnWhileAConstructorWaitsForThem) {
   EXPECT_THAT(trace.losses(), testing::MatchesRegex("(invalid_device_times=[0-9]+ )?"));
 }
 
-TEST(BesideTheLoader, LibrariesMayComeAndFailAndGo) {
-  const VictimRun run({"loads_and_unloads", stress_seconds(), PLUGIN_COMES, PLUGIN_FAILS});
+TEST(StressBesideTheLoader, LibrariesMayComeAndFailAndGo) {
+  const std::string seconds = std::to_string(stress_time(6).count());
+  const VictimRun run({"loads_and_unloads", seconds, PLUGIN_COMES, PLUGIN_FAILS});
   EXPECT_EQ(run.outcome().exit_code, 0) << "signal " << run.outcome().signal << run.outcome().err;
   EXPECT_EQ(run.outcome().out, "loads many\n");
   EXPECT_GT(run.trace().copies.size(), 100u);

@@ -53,7 +53,8 @@ int constructor_waits(Arguments arguments) {
 }
 
 int loads_and_unloads(Arguments arguments) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(std::atoi(arguments[0]) * 1000);
+  const auto end =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(static_cast<long>(std::atof(arguments[0]) * 1000));
   const Buffers buffers;
   std::atomic<std::uint64_t> loads{0};
   std::vector<std::thread> loading;

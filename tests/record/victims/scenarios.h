@@ -53,8 +53,9 @@ int managed_before(
 // LIBRARY RUN THREADS NAMES: ranges of short threads, then so many new names; then a recording with ranges in it. Says
 // how much memory and time the first threads and the last took
 int ranges_before(Arguments arguments);
-int sessions_amid(Arguments arguments);      // LIBRARY RUN...: starts and stops recording while threads copy
-int stress(Arguments arguments);             // LIBRARY FOLDER SECONDS: recordings, copies, ranges and forks at once
+int sessions_amid(Arguments arguments);  // LIBRARY RUN...: starts and stops recording while threads copy
+// LIBRARY FOLDER SECONDS "forks" or another word: recordings, copies, ranges and forks at once
+int stress(Arguments arguments);
 int hung_stop(Arguments arguments);          // LIBRARY RUN_A RUN_B FILE: stops while the disk hangs, and starts
 int ranges_after_stop(Arguments arguments);  // LIBRARY RUN: stops its recording, and makes ranges around another one
 int session_at_exit(Arguments arguments);    // LIBRARY RUN: recorded until it exits; then says what the recorder says

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -361,7 +362,12 @@ int stress(Arguments arguments) {
   });
   int hung = 0;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(number(arguments[2]));
+  const bool has_forks = std::string_view(arguments[3]) == "forks";
   while (std::chrono::steady_clock::now() < end) {
+    if (!has_forks) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      continue;
+    }
     const pid_t child = fork();
     if (child == 0) ask_everything(recorder, (folder + "/child.tpk").c_str());
     int status = 0;

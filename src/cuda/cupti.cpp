@@ -111,7 +111,6 @@ bool load_cupti(const char* path, Cupti& cupti, std::string& message) {
   need("cuptiGetResultString", cupti.get_result_string);
   need("cuptiGetTimestamp", cupti.get_timestamp);
   need("cuptiSubscribe", cupti.subscribe);
-  need("cuptiUnsubscribe", cupti.unsubscribe);
   need("cuptiEnableCallback", cupti.enable_callback);
   need("cuptiEnableDomain", cupti.enable_domain);
   need("cuptiGetCallbackName", cupti.get_callback_name);

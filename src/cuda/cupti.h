@@ -78,7 +78,6 @@ struct Cupti {
   CuptiResult (*get_timestamp)(std::uint64_t* timestamp);
   CuptiResult (*subscribe)(void** subscriber, CallbackFunction callback, void* user);
   CuptiResult (*subscribe_by_name)(void** subscriber, CallbackFunction callback, void* user, void* parameters);  // 13.0
-  CuptiResult (*unsubscribe)(void* subscriber);
   CuptiResult (*enable_callback)(std::uint32_t enable, void* subscriber, CallbackDomain domain, std::uint32_t id);
   CuptiResult (*enable_domain)(std::uint32_t enable, void* subscriber, CallbackDomain domain);
   CuptiResult (*get_callback_name)(CallbackDomain domain, std::uint32_t id, const char** name);

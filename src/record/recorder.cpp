@@ -149,7 +149,7 @@ void Recorder::undo_start(const Recording& recording) noexcept {
     const std::lock_guard lock(collecting_mutex_);
     if (!guest_.is_tracing()) switch_kinds(recording, false);
   }
-  api_.unsubscribe();
+  api_.end_calls();
 }
 
 void Recorder::respect_mps(Options& options) {
@@ -392,7 +392,7 @@ bool Recorder::stop(std::string& error) {
 
 // When the collector has ended: it may have been inside of CUPTI until then.
 void Recorder::finish_stop() noexcept {
-  api_.unsubscribe();
+  api_.end_calls();
   state_.store(State::kIdle, std::memory_order_release);
 }
 

@@ -96,7 +96,6 @@ Places places_of(const Cupti& c) {
           place("cuptiGetResultString", c.get_result_string),
           place("cuptiGetTimestamp", c.get_timestamp),
           place("cuptiSubscribe", c.subscribe),
-          place("cuptiUnsubscribe", c.unsubscribe),
           place("cuptiEnableCallback", c.enable_callback),
           place("cuptiEnableDomain", c.enable_domain),
           place("cuptiGetCallbackName", c.get_callback_name),

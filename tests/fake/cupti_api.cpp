@@ -33,9 +33,23 @@ std::atomic<CUpti_Subscriber_st*> subscriber{nullptr};
 std::atomic<bool> enabled_callbacks[kDomainCount][kCallbackCount];
 std::atomic<std::uint64_t> callback_count{0};
 std::atomic<std::uint64_t> question_count{0};
-// What was left on whenever a subscription ended, summed.
+// What was left on whenever the last call was switched off, or a subscription ended, summed.
 std::atomic<std::uint64_t> kinds_left_count{0};
 std::atomic<std::uint64_t> buffers_left_count{0};
+std::atomic<std::uint64_t> unsubscribe_count{0};
+
+std::uint64_t calls_on() {
+  std::uint64_t count = 0;
+  for (const auto& domain : enabled_callbacks) {
+    for (const auto& callback : domain) count += callback ? 1 : 0;
+  }
+  return count;
+}
+
+void note_what_is_left() {
+  kinds_left_count += activity().enabled_count();
+  buffers_left_count += activity().truth().requests - activity().truth().completions;
+}
 
 // What watches the loader meanwhile (loader_watch.cpp), if the process has it.
 auto* const watch_callback = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "loader_watch_callback"));
@@ -93,11 +107,11 @@ __attribute__((destructor)) void write_report() {
   std::fprintf(file,
                "produced %lu\ndropped %lu\ndelivered %lu\nrequests %lu\ncompletions %lu\ncallbacks %lu\n"
                "kernel_disables %lu\nunzeroed_buffers %lu\nquestions %lu\n"
-               "kinds_left %lu\nbuffers_left %lu\nkinds_on %lu\nsubscribers %lu\n",
+               "kinds_left %lu\nbuffers_left %lu\nkinds_on %lu\ncalls_on %lu\nunsubscribes %lu\n",
                truth.produced.load(), truth.dropped.load(), truth.delivered.load(), truth.requests.load(),
                truth.completions.load(), callback_count.load(), truth.kernel_disables.load(),
                truth.unzeroed_buffers.load(), question_count.load(), kinds_left_count.load(), buffers_left_count.load(),
-               activity().enabled_count(), subscriber.load() == nullptr ? 0UL : 1UL);
+               activity().enabled_count(), calls_on(), unsubscribe_count.load());
   std::fclose(file);
 }
 
@@ -132,7 +146,6 @@ CUptiResult cuptiGetTimestamp(std::uint64_t* timestamp) {
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* handle, CUpti_CallbackFunc callback, void* userdata) {
   FAIL_AS_TOLD(__func__);
   if (handle == nullptr || callback == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
-  // Never freed: a callback may be under way while the subscription ends.
   auto* made = new CUpti_Subscriber_st{callback, userdata, ""};
   CUpti_Subscriber_st* expected = nullptr;
   if (!subscriber.compare_exchange_strong(expected, made)) {
@@ -167,12 +180,13 @@ CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* handle, CUpti_CallbackFunc
 CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle handle) {
   FAIL_AS_TOLD(__func__);
   if (handle == nullptr || handle != subscriber.load()) return CUPTI_ERROR_INVALID_PARAMETER;
+  ++unsubscribe_count;
   for (auto& domain : enabled_callbacks) {
     for (auto& callback : domain) callback = false;
   }
-  kinds_left_count += activity().enabled_count();
-  buffers_left_count += activity().truth().requests - activity().truth().completions;
+  note_what_is_left();
   subscriber = nullptr;
+  delete handle;  // as the real one, whoever is in a callback
   return CUPTI_SUCCESS;
 }
 
@@ -189,7 +203,9 @@ CUptiResult cuptiEnableDomain(std::uint32_t enable, CUpti_SubscriberHandle handl
   FAIL_AS_TOLD(__func__, enable);
   if (handle == nullptr || handle != subscriber.load()) return CUPTI_ERROR_INVALID_PARAMETER;
   if (domain >= kDomainCount) return CUPTI_ERROR_INVALID_PARAMETER;
+  const bool had_calls = calls_on() > 0;
   for (auto& callback : enabled_callbacks[domain]) callback = enable != 0;
+  if (had_calls && calls_on() == 0) note_what_is_left();
   return CUPTI_SUCCESS;
 }
 

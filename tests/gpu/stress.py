@@ -69,7 +69,8 @@ PROGRAMS = {
                 if load("libfails.so"): os._exit(8)
         together(uploading, uploading, loading, loading)
     """,
-    # The constructor returns once another thread has copied, which must not need the loader. CUDA's own start needs it.
+    # The constructor returns once another thread has copied, which must not need the loader. CUDA's start and the first
+    # copy of a thread need it, also in a program that is not recorded.
     "a library whose constructor waits for copies": """
         upload()
         WAITS = ctypes.CFUNCTYPE(None)
@@ -82,10 +83,16 @@ PROGRAMS = {
                 time.sleep(0.001)
         keep = ctypes.CDLL(folder + "/libhook.so", mode=ctypes.RTLD_GLOBAL)
         keep.set_hook(wait)
+        has_begun = threading.Barrier(3)
+        def uploading_from_the_start():
+            upload()
+            has_begun.wait()
+            uploading()
         def loading():
+            has_begun.wait()
             while time.monotonic() < end - 1:
                 libc.dlclose(load("libwaits.so"))
-        together(uploading, uploading, loading)
+        together(uploading_from_the_start, uploading_from_the_start, loading)
     """,
     "forks": """
         def forking():
@@ -133,18 +140,34 @@ PROGRAMS = {
 # This one starts and stops recordings itself, so it runs without `turnpike record`.
 SESSIONS = """
     import shutil
-    import turnpike
+    import turnpike, warnings
+    warnings.simplefilter("ignore")
+    number = 0
     def recording():
-        number = 0
+        global number
         while time.monotonic() < end:
             number += 1
             file = f"{folder}/{number}.tpk"
-            with turnpike.record(file):
-                time.sleep(0.2)
-            turnpike.report(file)
-            shutil.rmtree(file)
-        print("recordings", number)
-    together(uploading, uploading, recording)
+            try:
+                turnpike.start(file, detail="full" if number % 2 else "transfers")
+                time.sleep(number % 3 * 0.02)
+                turnpike.stop()
+            except turnpike.Error: pass  # the other one has stopped it
+            if os.path.exists(file):
+                turnpike.report(file)
+                shutil.rmtree(file)
+    # Between the other's recordings; while one is there, it is refused with a warning.
+    def competing():
+        for attempt in range(10**9):
+            if time.monotonic() > end: break
+            try:
+                turnpike.start(f"{folder}/rival{attempt}.tpk")
+                turnpike.stop()
+            except turnpike.Error: pass
+            shutil.rmtree(f"{folder}/rival{attempt}.tpk", ignore_errors=True)
+            time.sleep(0.01)
+    together(uploading, uploading, uploading, uploading, recording, competing)
+    print("recordings", number)
 """
 
 

@@ -143,6 +143,11 @@ std::uint32_t ApiObserver::enable_calls(CallbackDomain domain) {
 
 // Under the lock. `holder`: who has CUPTI's one place, where the recorder does not get it.
 cuda::CuptiResult ApiObserver::take_subscriber(std::string& holder) {
+  // It may have been taken away: cuptiFinalize of another tool ends all subscriptions.
+  const auto is_valid = [this](void* held) {
+    return held != nullptr && cupti_->enable_domain(0, held, CallbackDomain::kRuntimeApi) == cuda::kCuptiSuccess;
+  };
+  if (is_valid(subscriber_.load())) return cuda::kCuptiSuccess;
   void* subscriber = nullptr;
   const auto callback = is_self_time_counted() ? &ApiObserver::on_timed_callback : &ApiObserver::on_callback;
   const cuda::CuptiResult result = cupti_->subscribe_as_turnpike(&subscriber, callback, this, holder);
@@ -152,13 +157,17 @@ cuda::CuptiResult ApiObserver::take_subscriber(std::string& holder) {
   return result;
 }
 
-void ApiObserver::unsubscribe() noexcept {
+void ApiObserver::end_calls() noexcept {
   const std::lock_guard lock(subscriber_mutex_);
-  if (subscriber_.load() == nullptr) return;
+  void* const subscriber = subscriber_.load();
+  if (subscriber == nullptr) return;
   if (is_managed_memory_watched_.exchange(false, std::memory_order_relaxed)) {
     cupti_->activity_disable(cuda::ActivityKind::kManagedMemory);
   }
-  cupti_->unsubscribe(subscriber_.exchange(nullptr));
+  for (const CallbackDomain domain :
+       {CallbackDomain::kDriverApi, CallbackDomain::kRuntimeApi, CallbackDomain::kResource}) {
+    cupti_->enable_domain(0, subscriber, domain);
+  }
 }
 
 void ApiObserver::on_callback(void* self, CallbackDomain domain, std::uint32_t id, const void* data) {

@@ -25,9 +25,12 @@ class ApiObserver {
  public:
   ApiObserver(StringTable& strings, StackTable& stacks, LossCounters& losses, ThreadHandover& handover);
 
-  // Becomes CUPTI's subscriber and asks for the calls that `options` names. False: `error` says why.
+  // Becomes CUPTI's subscriber, where it is not yet, and asks for the calls that `options` names. False: `error` says
+  // why.
   bool subscribe(const cuda::Cupti& cupti, const Options& options, std::string& error);
-  void unsubscribe() noexcept;
+  // Asks for no calls any more. The subscription stays: CUPTI frees it while other threads may still read it, which has
+  // crashed programs that ended a recording amid copies of several threads.
+  void end_calls() noexcept;
 
   // Whether CUPTI has ever accepted the recorder in this process.
   bool has_subscribed() const noexcept { return has_subscribed_.load(std::memory_order_acquire); }

@@ -116,7 +116,7 @@ TEST_F(ApiObserverTest, AsksForTheIdOfAStreamOnce) {
   std::thread([&] { of_other_thread = questions_of(kSync, 14, 9); }).join();
   EXPECT_EQ(of_other_thread, 1) << "its per-thread default stream is another one";
   EXPECT_EQ(questions_of(kSync, 14, 9), 0);
-  observer_->unsubscribe();
+  observer_->end_calls();
   ASSERT_TRUE(subscribe());
   EXPECT_EQ(questions_of(kSync, 14, 9), 2) << "streams may have been made in between; and for the default stream";
 }
@@ -243,10 +243,14 @@ TEST_F(ApiObserverTest, ListensToWhatIsWantedAlone) {
   expected.insert({CallbackDomain::kResource, 13});
   expected.insert({CallbackDomain::kResource, 20});
   EXPECT_EQ(g_cupti.listened, expected);
-  observer_->unsubscribe();
-  EXPECT_EQ(g_cupti.unsubscribed_count, 1);
-  observer_->unsubscribe();
-  EXPECT_EQ(g_cupti.unsubscribed_count, 1);
+  observer_->end_calls();
+  EXPECT_THAT(g_cupti.listened, IsEmpty());
+  ASSERT_TRUE(subscribe());
+  EXPECT_EQ(g_cupti.listened, expected);
+  EXPECT_EQ(g_cupti.subscribed_count, 1) << "the subscription stays";
+  g_cupti.is_finalized = true;
+  ASSERT_TRUE(subscribe());
+  EXPECT_EQ(g_cupti.subscribed_count, 2);
 }
 
 TEST_F(ApiObserverTest, ListensToTransfersAlone) {
@@ -296,7 +300,7 @@ TEST_F(ApiObserverTest, MayBeginAnewAmidACall) {
     const int before = calls_made;
     while (calls_made == before) handover_->drain([](const std::byte*) {});
     observer_->set_listening(false);
-    observer_->unsubscribe();
+    observer_->end_calls();
     Options options;
     options.is_content_verified = i % 2 == 0;
     options.has_stacks = i % 2 != 0;
@@ -350,7 +354,7 @@ TEST_F(ApiObserverTest, WatchesManagedMemoryFromItsFirstAllocation) {
   make({.id = CUPTI_RUNTIME_TRACE_CBID_cudaMallocManaged_v6000, .correlation = 2});
   make({.id = CUPTI_RUNTIME_TRACE_CBID_cudaMallocManaged_v6000, .correlation = 3});
   EXPECT_THAT(g_cupti.activities, ElementsAre(cuda::ActivityKind::kManagedMemory));
-  observer_->unsubscribe();
+  observer_->end_calls();
   EXPECT_THAT(g_cupti.activities, SizeIs(2)) << "and no longer";
   ASSERT_TRUE(subscribe());
   EXPECT_THAT(g_cupti.activities, SizeIs(3)) << "memory of a recording before is still there";

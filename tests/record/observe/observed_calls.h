@@ -52,7 +52,8 @@ struct FakeCupti {
   void* user = nullptr;
   std::set<std::pair<CallbackDomain, std::uint32_t>> listened;
   std::vector<cuda::ActivityKind> activities;
-  int unsubscribed_count = 0;
+  int subscribed_count = 0;
+  bool is_finalized = false;  // by another tool: the subscription is none any more
   int device_questions = 0;
   int stream_questions = 0;
   bool tells_new_streams = true;
@@ -72,12 +73,17 @@ inline cuda::Cupti fake_cupti() {
   };
   cupti.subscribe = [](void** subscriber, cuda::CallbackFunction callback, void* user) {
     *subscriber = pointer(55);
+    ++g_cupti.subscribed_count;
+    g_cupti.is_finalized = false;
     g_cupti.callback = callback;
     g_cupti.user = user;
     return g_cupti.subscribed;
   };
-  cupti.unsubscribe = [](void* subscriber) {
-    g_cupti.unsubscribed_count += subscriber == pointer(55);
+  cupti.enable_domain = [](std::uint32_t enable, void* subscriber, CallbackDomain domain) -> cuda::CuptiResult {
+    EXPECT_EQ(subscriber, pointer(55));
+    EXPECT_EQ(enable, 0u);
+    if (g_cupti.is_finalized) return 1;
+    std::erase_if(g_cupti.listened, [&](const auto& call) { return call.first == domain; });
     return cuda::kCuptiSuccess;
   };
   cupti.enable_callback = [](std::uint32_t enable, void* subscriber, CallbackDomain domain, std::uint32_t id) {
@@ -143,7 +149,7 @@ class ApiObserverTest : public testing::Test {
     }
     observer_ = std::make_unique<ApiObserver>(strings_, *stacks_, losses, handover);
   }
-  ~ApiObserverTest() override { observer_->unsubscribe(); }
+  ~ApiObserverTest() override { observer_->end_calls(); }
 
   bool subscribe(const Options& options = {}) { return observer_->subscribe(cupti_, options, error_); }
 

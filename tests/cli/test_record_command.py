@@ -10,6 +10,7 @@ import sys
 import time
 
 import pytest
+from terminal import Terminal
 
 PYTHON = sys.executable
 
@@ -176,30 +177,33 @@ def ending(process):
     return process.returncode, output.decode(), errors.decode()
 
 
+def ended_by_key(record, setup, key):
+    words = record.arguments(*python(WAITS.format(setup)))
+    terminal = Terminal(words, record.directory, {**record.environment, "TERM": "dumb"})
+    terminal.wait_for(lambda screen: "ready" in screen.text())
+    terminal.type(key)
+    return terminal.end(), terminal.screen.text()
+
+
 def test_ctrl_c_is_the_commands_to_handle(record):
     setup = "signal.signal(signal.SIGINT, lambda *_: (print('handled', flush=True), sys.exit(7)))"
-    process = started(record, setup)
-    os.killpg(process.pid, signal.SIGINT)
-    code, output, errors = ending(process)
-    assert (code, output) == (7, "handled\n")
-    assert "nothing was recorded" in errors
+    status, shown = ended_by_key(record, setup, b"\x03")
+    assert (os.waitstatus_to_exitcode(status), shown.count("handled")) == (7, 1)
+    assert "nothing was recorded" in shown
 
 
 def test_ctrl_c_ends_in_pythons_own_traceback(record):
-    process = started(record, "signal.signal(signal.SIGINT, signal.default_int_handler)")
-    os.killpg(process.pid, signal.SIGINT)
-    code, _, errors = ending(process)
-    assert code == -signal.SIGINT
-    assert "KeyboardInterrupt" in errors
+    status, shown = ended_by_key(record, "signal.signal(signal.SIGINT, signal.default_int_handler)", b"\x03")
+    assert os.waitstatus_to_exitcode(status) == -signal.SIGINT
+    assert shown.count("KeyboardInterrupt") == 1
 
 
 def test_a_quit_key_is_the_commands_to_handle(record):
-    process = started(record, "signal.signal(signal.SIGQUIT, lambda *_: sys.exit(8))")
-    os.killpg(process.pid, signal.SIGQUIT)
-    assert ending(process)[0] == 8
+    status, _ = ended_by_key(record, "signal.signal(signal.SIGQUIT, lambda *_: sys.exit(8))", b"\x1c")
+    assert os.waitstatus_to_exitcode(status) == 8
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"])
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGINT", "SIGQUIT"])
 def test_a_signal_sent_to_turnpike_is_passed_on(record, name):
     process = started(record, f"signal.signal(signal.{name}, lambda *_: (print('got it', flush=True), sys.exit(9)))")
     os.kill(process.pid, getattr(signal, name))

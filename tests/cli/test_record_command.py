@@ -283,11 +283,14 @@ def test_nothing_is_left_of_a_run_without_cuda(record):
     assert list(record.directory.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["file", "file/below.tpk", "/proc/turnpike.tpk", ""])
-def test_a_run_that_cannot_be_made_is_said_before_anything_runs(record, name):
+@pytest.mark.parametrize(
+    ("name", "code"), [("file", 4), ("file/below.tpk", 4), ("/proc/turnpike.tpk", 4), ("full", 2), ("", 2)]
+)
+def test_a_run_that_cannot_be_made_is_said_before_anything_runs(record, name, code):
     (record.directory / "file").write_text("mine")
+    (record.directory / "full" / "of").mkdir(parents=True)
     result = record("echo", "ran", options=["-o", name])
-    assert result.returncode == 2
+    assert result.returncode == code
     assert result.stdout == b""
     assert "turnpike record: " in result.stderr
     assert (record.directory / "file").read_text() == "mine"
@@ -298,7 +301,7 @@ def test_an_unwritable_directory_is_said_before_anything_runs(record):
     record.directory.chmod(0o555)
     result = record("echo", "ran")
     record.directory.chmod(0o755)
-    assert result.returncode == 2
+    assert result.returncode == 4
     assert result.stdout == b""
     assert "cannot make the run directory echo.tpk: Permission denied" in result.stderr
 

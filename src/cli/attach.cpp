@@ -1,5 +1,6 @@
 // turnpike attach: records processes that already run, for a while.
 #include <signal.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -51,7 +52,8 @@ Examples:
                                                       command within these ten seconds starts at the same moment
 Then: turnpike report serve.tpk
 
-Exit code: 0 it was recorded; 2 wrong usage; 3 the process cannot be attached to, and nothing was recorded.)";
+Exit code: 0 it was recorded; 2 wrong usage; 3 the process cannot be attached to, and nothing was recorded;
+4 the run cannot be written, or what was recorded cannot be seen from here.)";
 
 constexpr milliseconds kDuration{10'000};
 // Loading CUPTI takes a second or two, and waits for CUDA's locks.
@@ -77,6 +79,10 @@ class Interruption {
     sigemptyset(&signals_);
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, number);
     sigprocmask(SIG_BLOCK, &signals_, nullptr);
+    file_ = signalfd(-1, &signals_, SFD_CLOEXEC);
+  }
+  ~Interruption() {
+    if (file_ >= 0) close(file_);
   }
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
@@ -91,11 +97,14 @@ class Interruption {
     return number_ != 0;
   }
   int number() const { return number_; }
-  // A second Ctrl-C ends this process, and with it the recording, at once.
+  // There is something to read in it while a signal has come that comes_within() has not seen.
+  int file() const { return file_; }
+  // From here on a signal ends this process at once.
   void give_back() { sigprocmask(SIG_UNBLOCK, &signals_, nullptr); }
 
  private:
   sigset_t signals_;
+  int file_;
   int number_ = 0;
 };
 
@@ -204,8 +213,16 @@ Status become_owner_of(const std::vector<TargetProcess>& targets, bool opens_pag
   return take_rights_of(owner);
 }
 
+[[noreturn]] void end_interrupted(const Interruption& interruption) {
+  say(kAttach, "interrupted: nothing was recorded");
+  die_by(interruption.number());
+}
+
 // Loads the recorder into a process that does not wait, unless it was started for something else.
 Result<ControlConnection> connect_or_load(const TargetProcess& process, Interruption& interruption) {
+  if (is_stopped(process.id())) {
+    return Error{"process " + std::to_string(process.id()) + " is stopped (Ctrl-Z, a debugger): let it go on first"};
+  }
   if (!is_dormant(process.id()) && !was_started_for_turnpike(process.id())) {
     const auto pause = [&](milliseconds wait) { return !interruption.comes_within(wait); };
     if (const auto loaded = load_recorder_into(process, pause); !loaded) return loaded.error();
@@ -217,6 +234,7 @@ std::vector<ControlConnection> connect_to_all(const std::vector<TargetProcess>& 
   std::vector<ControlConnection> connections;
   for (const TargetProcess& process : processes) {
     auto connection = connect_or_load(process, interruption);
+    if (interruption.comes_within({})) end_interrupted(interruption);
     if (connection) {
       connections.push_back(std::move(*connection));
     } else {
@@ -240,13 +258,6 @@ std::string name_of(const std::vector<ControlConnection>& connections) {
   return is_harmless && name.find('\n') == std::string::npos ? name : kPlain;
 }
 
-Result<RunDirectory> run_directory_of(const AttachArguments& arguments,
-                                      const std::vector<ControlConnection>& connections) {
-  if (!arguments.run.empty()) return RunDirectory::make_at(arguments.run, arguments.is_forced);
-  const std::string name = name_of(connections);
-  return arguments.is_forced ? RunDirectory::make_at(name + ".tpk", true) : RunDirectory::make_new(name);
-}
-
 record::ControlMessage start_message(record::Options options, const RunDirectory& directory) {
   options.run_directory = std::filesystem::absolute(directory.recorded_path()).string();
   record::ControlMessage message{"start"};
@@ -256,12 +267,13 @@ record::ControlMessage start_message(record::Options options, const RunDirectory
   return message;
 }
 
-// All at once, and then the answers. Says who does not start.
-std::vector<Attached> start_all(std::vector<ControlConnection> connections, const record::ControlMessage& start) {
+// All at once, and then the answers, until a signal comes. Says who does not start.
+std::vector<Attached> start_all(std::vector<ControlConnection> connections, const record::ControlMessage& start,
+                                const Interruption& interruption) {
   for (ControlConnection& connection : connections) connection.ask(start);
   std::vector<Attached> started;
   for (ControlConnection& connection : connections) {
-    const auto answer = connection.await("start", kStartPatience);
+    const auto answer = connection.await("start", kStartPatience, interruption.file());
     if (!answer) {
       say(kAttach, answer.error().message);
       continue;
@@ -278,10 +290,10 @@ bool is_full(const TurnpikeStatus& counters) {
 }
 
 // Whether the recording goes on. Says who does not.
-bool look_at(Attached& one, StatusLine& line) {
+bool look_at(Attached& one, StatusLine& line, const Interruption& interruption) {
   if (!one.is_recording || is_full(one.counters)) return false;
   one.connection.ask({"status"});
-  const auto answer = one.connection.await("status", kStatusPatience);
+  const auto answer = one.connection.await("status", kStatusPatience, interruption.file());
   if (answer) one.take(*answer);
   const bool is_lost = !one.connection.is_open();
   if (one.is_recording && !is_lost) return true;
@@ -298,7 +310,7 @@ void watch(std::vector<Attached>& all, const record::Options& options, Interrupt
   const auto end = start + options.duration;
   while (true) {
     bool goes_on = false;
-    for (Attached& one : all) goes_on = look_at(one, line) || goes_on;
+    for (Attached& one : all) goes_on = look_at(one, line, interruption) || goes_on;
     const auto now = SteadyClock::now();
     if (!goes_on || now >= end) return;
     const auto elapsed = std::chrono::duration_cast<std::chrono::seconds>(now - start);
@@ -307,14 +319,15 @@ void watch(std::vector<Attached>& all, const record::Options& options, Interrupt
   }
 }
 
-void stop_all(std::vector<Attached>& all) {
+// A signal that comes now ends the waiting: the process ends its recording when it goes on.
+void stop_all(std::vector<Attached>& all, const Interruption& interruption) {
   for (Attached& one : all) {
     if (one.connection.is_open()) one.connection.ask({"stop"});
   }
   for (Attached& one : all) {
     if (!one.connection.is_open()) continue;
     const bool was_recording = one.is_recording;
-    const auto answer = one.connection.await("stop", kStopPatience);
+    const auto answer = one.connection.await("stop", kStopPatience, interruption.file());
     if (answer) {
       one.take(*answer);
     } else if (was_recording) {
@@ -323,15 +336,23 @@ void stop_all(std::vector<Attached>& all) {
   }
 }
 
-// A process may see another file system than we do.
-void say_where_it_is(const std::vector<Attached>& all, const RunDirectory& directory) {
-  if (directory.has_recordings()) return;
+// A process may see other files than we do. Whether any recording is in the run, as far as can be seen from here; says
+// where the others are.
+bool check_is_seen(const std::vector<Attached>& all, const RunDirectory& directory) {
+  bool is_any_seen = false;
   for (const Attached& one : all) {
-    say(kAttach, "process " + std::to_string(one.connection.process()) +
-                     " sees other files than you do (a container?): "
-                     "its recording is " +
-                     shown(one.file) + " there");
+    const std::filesystem::path name = std::filesystem::path(one.file).filename();
+    std::error_code failed;
+    if (!name.empty() && std::filesystem::exists(directory.recorded_path() / name, failed)) {
+      is_any_seen = true;
+      continue;
+    }
+    say(kAttach, "the recording of process " + std::to_string(one.connection.process()) +
+                     " cannot be seen from here, because the process sees other files than you do (a container, or "
+                     "another mount namespace). There it is " +
+                     shown(one.file));
   }
+  return is_any_seen;
 }
 
 int run_attached(const AttachArguments& arguments) {
@@ -348,22 +369,26 @@ int run_attached(const AttachArguments& arguments) {
   }
   Interruption interruption;
   auto connections = connect_to_all(targets, interruption);
-  if (interruption.number() != 0) die_by(interruption.number());
   if (connections.empty()) return kUnreadableInput;
-  if (!arguments.at.empty() && !wait_for_pitch(*pitch_of(arguments.at), interruption)) die_by(interruption.number());
-  auto directory = run_directory_of(arguments, connections);
-  if (!directory) return fail(kAttach, directory.error().message, kUsage);
-  auto attached = start_all(std::move(connections), start_message(arguments.options, *directory));
+  if (!arguments.at.empty() && !wait_for_pitch(*pitch_of(arguments.at), interruption)) end_interrupted(interruption);
+  int status = kFine;
+  auto directory = make_run_directory({arguments.run, name_of(connections), arguments.is_forced}, kAttach, status);
+  if (!directory) return status;
+  auto attached = start_all(std::move(connections), start_message(arguments.options, *directory), interruption);
   if (attached.empty()) {
     directory->remove_if_empty();
+    if (interruption.comes_within({})) end_interrupted(interruption);
     return kUnreadableInput;
   }
   watch(attached, arguments.options, interruption);
-  interruption.give_back();
-  stop_all(attached);
-  say_where_it_is(attached, *directory);
+  stop_all(attached, interruption);
+  if (!check_is_seen(attached, *directory)) {
+    directory->remove_if_empty();
+    return kFailed;
+  }
   if (auto placed = directory->take_place(); !placed) fail(kAttach, placed.error().message, kUsage);
   if (!arguments.options.is_quiet) print_summary(sum_of(attached), *directory, "");
+  interruption.give_back();
   if (arguments.opens_page && directory->has_recordings()) {
     show_page_of(
         {.path = directory->recorded_path(), .is_forced = arguments.is_forced, .is_quiet = arguments.options.is_quiet});

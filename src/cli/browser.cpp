@@ -1,6 +1,7 @@
 #include "cli/browser.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +22,10 @@ void open_browser(const std::string& address) {
       const int nothing = ::open("/dev/null", O_RDWR);
       if (nothing < 0) ::_exit(127);
       for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing, file);
+      // `record` blocks signals while its command runs, and afterwards.
+      sigset_t none;
+      sigemptyset(&none);
+      ::sigprocmask(SIG_SETMASK, &none, nullptr);
       ::execlp("xdg-open", "xdg-open", address.c_str(), static_cast<char*>(nullptr));
       ::_exit(127);
     }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -72,9 +73,12 @@ void ControlConnection::ask(const record::ControlMessage& message) {
   if (send(file_, text.data(), text.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(text.size())) is_open_ = false;
 }
 
-Result<record::ControlMessage> ControlConnection::await(const std::string& word, std::chrono::milliseconds patience) {
+Result<record::ControlMessage> ControlConnection::await(const std::string& word, std::chrono::milliseconds patience,
+                                                        int interruption) {
   using Clock = std::chrono::steady_clock;
   const auto until = Clock::now() + patience;
+  bool is_over = false;
+  bool is_interrupted = false;
   while (true) {
     auto message = record::take_message(received_);
     if (!message) return Error{named(process_) + ": " + message.error().message};
@@ -86,12 +90,14 @@ Result<record::ControlMessage> ControlConnection::await(const std::string& word,
       return std::move(**message);
     }
     if (!is_open_) return Error{named(process_) + " has ended"};
+    if (is_interrupted) return Error{named(process_) + " has not answered yet; if it records, it stops by itself"};
+    if (is_over) return Error{named(process_) + " does not answer: is it stopped (Ctrl-Z, a debugger)?"};
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
-    pollfd wait{file_, POLLIN, 0};
-    const int ready = poll(&wait, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
-    if (ready == 0) {
-      return Error{named(process_) + " does not answer: is it stopped (Ctrl-Z, a debugger)?"};
-    }
+    std::array<pollfd, 2> waits{{{file_, POLLIN, 0}, {interruption, POLLIN, 0}}};
+    poll(waits.data(), waits.size(), static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+    // What has come by then is still looked at.
+    is_over = left.count() <= 0;
+    is_interrupted = waits[1].revents != 0;
     char bytes[4096];
     const ssize_t got = recv(file_, bytes, sizeof bytes, MSG_DONTWAIT);
     if (got > 0) {

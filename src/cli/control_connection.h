@@ -25,8 +25,8 @@ class ControlConnection {
 
   void ask(const record::ControlMessage& message);
   // The answer to `word`; what answers something else is dropped. An Error when the process refuses, is gone, or lets
-  // `patience` pass.
-  Result<record::ControlMessage> await(const std::string& word, std::chrono::milliseconds patience);
+  // `patience` pass, and as soon as there is something to read in the file `interruption`.
+  Result<record::ControlMessage> await(const std::string& word, std::chrono::milliseconds patience, int interruption);
 
  private:
   ControlConnection(int file, pid_t process) : file_(file), process_(process) {}

@@ -26,6 +26,15 @@ std::vector<std::string> words_in(const std::string& path) {
   return words;
 }
 
+// The words behind `name` in the status of a process; none: it has ended.
+std::istringstream status_of(pid_t process, const std::string& name) {
+  std::ifstream file(file_of(process, "status"));
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(name + ":")) return std::istringstream(line.substr(name.size() + 1));
+  }
+  return {};
+}
+
 // "": it is not set, or cannot be read.
 std::string variable_of(pid_t process, const std::string& name) {
   for (const std::string& word : words_in(file_of(process, "environ"))) {
@@ -80,20 +89,19 @@ bool was_started_for_turnpike(pid_t process) {
   return !variable_of(process, TURNPIKE_ENV_RUN).empty() || variable_of(process, TURNPIKE_ENV_CONTROL) == "1";
 }
 
+bool is_stopped(pid_t process) {
+  std::string state;
+  return status_of(process, "State") >> state && state == "T";
+}
+
 std::vector<std::string> command_of(pid_t process) {
   return words_in(file_of(process, "cmdline"));
 }
 
 Result<uid_t> user_of(pid_t process) {
-  const std::string id = std::to_string(process);
-  std::ifstream file(file_of(process, "status"));
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line);
-    std::string name;
-    uid_t real = 0, effective = 0;
-    if (words >> name >> real >> effective && name == "Uid:") return effective;
-  }
-  return Error{"process " + id + " has ended"};
+  uid_t real = 0, effective = 0;
+  if (status_of(process, "Uid") >> real >> effective) return effective;
+  return Error{"process " + std::to_string(process) + " has ended"};
 }
 
 std::string why_not_dormant(pid_t process) {

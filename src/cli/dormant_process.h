@@ -18,6 +18,9 @@ bool is_dormant(pid_t process);
 // Whether Turnpike was asked for when it was started: it is recorded, or is to wait.
 bool was_started_for_turnpike(pid_t process);
 
+// Whether it is stopped, as by Ctrl-Z: it would not answer.
+bool is_stopped(pid_t process);
+
 // The words it was started with; {} where it has ended, or is not ours.
 std::vector<std::string> command_of(pid_t process);
 

@@ -16,6 +16,7 @@
 #include "cli/launch.h"
 #include "cli/message.h"
 #include "cli/recorder_environment.h"
+#include "cli/runs_argument.h"
 #include "guard/process_rules.h"
 #include "guard/rules.h"
 
@@ -238,7 +239,9 @@ void add_guard(Command turnpike, int& status, std::vector<std::string> command) 
                  "A place that no rule is about: FILE, FILE:LINE or FILE:FUNCTION; may be repeated")
       .type_name("SITE")
       .repeatable();
-  sub.add_option("--skip", arguments->skip, "The first N crossings of each line are warm-up").type_name("N");
+  sub.add_option("--skip", arguments->skip, "The first N crossings of each line are warm-up")
+      .type_name("N")
+      .check(check_is_count);
   sub.add_option("--config", arguments->config, "Rules and sites from a turnpike.toml: [guard], [[allow]]")
       .type_name("FILE");
   sub.add_flag("--fail-on-log", arguments->fails_on_log, "Exit with 1 if something was logged");

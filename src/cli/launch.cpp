@@ -15,21 +15,19 @@
 namespace turnpike::cli {
 namespace {
 
-// SIGINT and SIGQUIT are taken to be dropped: they are the terminal's, which sends them to the command as well.
-constexpr int kTaken[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP};
-
 // What this process was started with; the command gets it back before exec.
 struct SignalState {
   sigset_t mask;
   struct sigaction on_child;
 };
 
-// Blocks what the wait takes by sigtimedwait. SIGCHLD gets its default: where it was ignored, the kernel would keep the
-// exit status to itself.
+// Blocks what the wait takes by sigtimedwait: all signals but the two by which the terminal stops a job in the
+// background, and this process with it. A fault of this process ends it although its signal is blocked. SIGCHLD gets
+// its default: where it was ignored, the kernel would keep the exit status to itself.
 SignalState take_signals(sigset_t& awaited) {
   SignalState before{};
-  sigemptyset(&awaited);
-  for (const int number : kTaken) sigaddset(&awaited, number);
+  sigfillset(&awaited);
+  for (const int number : {SIGTTIN, SIGTTOU}) sigdelset(&awaited, number);
   sigprocmask(SIG_BLOCK, &awaited, &before.mask);
   struct sigaction by_default{};
   by_default.sa_handler = SIG_DFL;
@@ -77,16 +75,38 @@ void suspend() {
   sigprocmask(SIG_BLOCK, &only, nullptr);
 }
 
+// What the terminal sends (SI_KERNEL), it sends to the whole group: passed on, it would come twice. Two signals of the
+// kernel come to this process alone: that of an alarm which was set before it began, and, if it leads its session, that
+// of a terminal which is gone.
+bool came_to_us_alone(const siginfo_t& taken, pid_t child) {
+  switch (taken.si_code) {
+    case SI_KERNEL:
+      return taken.si_signo == SIGALRM || (taken.si_signo == SIGHUP && getsid(0) == getpid());
+    case SI_USER:
+    case SI_TKILL:
+    case SI_QUEUE:
+      return taken.si_pid != child && taken.si_pid != getpid();
+    default:
+      return false;
+  }
+}
+
+void pass_on(const siginfo_t& taken, pid_t child) {
+  if (taken.si_code == SI_QUEUE) {
+    sigqueue(child, taken.si_signo, taken.si_value);
+  } else {
+    kill(child, taken.si_signo);
+  }
+}
+
 void handle(const siginfo_t& taken, pid_t child, const LaunchWatcher& watcher) {
-  if (taken.si_signo == SIGCHLD || taken.si_signo == SIGINT || taken.si_signo == SIGQUIT) return;
-  // What the terminal sends (SI_KERNEL), it sends to the whole group: passed on, it would come twice.
-  const bool is_for_us_alone = taken.si_code != SI_KERNEL && taken.si_pid != child;
-  if (is_for_us_alone && watcher.takes_signal && watcher.takes_signal(taken.si_signo)) return;
-  if (is_for_us_alone) kill(child, taken.si_signo);
+  if (came_to_us_alone(taken, child)) {
+    if (watcher.takes_signal && watcher.takes_signal(taken.si_signo)) return;
+    pass_on(taken, child);
+  }
   if (taken.si_signo != SIGTSTP) return;
   if (watcher.before_suspend) watcher.before_suspend();
   suspend();
-  if (is_for_us_alone) kill(child, SIGCONT);
 }
 
 Ending ending_of(int wait_status) {

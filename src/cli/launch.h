@@ -29,9 +29,9 @@ struct LaunchWatcher {
 constexpr std::chrono::milliseconds kTick{250};
 
 // Runs `command` (found in PATH as by a shell) in this process group, with `variables` applied, and waits for its end.
-// The terminal's Ctrl-C and quit key are the command's own; SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 sent to this process
-// are passed on. One call per process, with no other threads: signal dispositions are changed and stay so. An Error
-// where it cannot fork.
+// What the terminal sends, as Ctrl-C, it sends to the command, too; a signal that another process sends to this one is
+// passed on. One call per process, with no other threads: nearly all signals are blocked, and stay so. An Error where
+// it cannot fork.
 Result<Ending> launch(const std::vector<std::string>& command, const std::vector<Variable>& variables,
                       const LaunchWatcher& watcher);
 

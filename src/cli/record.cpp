@@ -50,7 +50,8 @@ Examples:
   turnpike record -- ./build/inference model.pt        C++ and CUDA programs too
 Then: turnpike report train.tpk
 
-Exit code: COMMAND's own; 2 wrong usage, and nothing ran; 126 COMMAND cannot be executed; 127 it was not found.
+Exit code: COMMAND's own; 2 wrong usage, and nothing ran; 4 RUN cannot be written, and nothing ran; 126 COMMAND cannot
+be executed; 127 it was not found.
 To use another libturnpike_record.so than the installed one, set TURNPIKE_RECORD_LIBRARY.)";
 
 struct RecordArguments {
@@ -91,12 +92,6 @@ Result<Ending> run_watched(const std::vector<std::string>& command, const std::v
     if (!text.empty()) line.show(text);
   };
   return launch(command, variables, {show, [&] { line.erase(); }, takes_signal});
-}
-
-Result<RunDirectory> run_directory_for(const RecordArguments& arguments, const std::vector<std::string>& command) {
-  if (!arguments.run.empty()) return RunDirectory::make_at(arguments.run, arguments.is_forced);
-  const std::string name = default_run_name(command);
-  return arguments.is_forced ? RunDirectory::make_at(name + ".tpk", true) : RunDirectory::make_new(name);
 }
 
 // Up to a GPU, or down from it: what a link is for.
@@ -163,8 +158,10 @@ int run_recorded(Command app, const RecordArguments& arguments, const std::vecto
   const auto status = SharedStatus::make();
   if (!status) return fail("turnpike record", status.error().message, kUsage);
   auto estates = record::Estates::make();
-  auto directory = run_directory_for(arguments, command);
-  if (!directory) return fail("turnpike record", directory.error().message, kUsage);
+  int failure = kFine;
+  auto directory =
+      make_run_directory({arguments.run, default_run_name(command), arguments.is_forced}, "turnpike record", failure);
+  if (!directory) return failure;
 
   record::Options options = arguments.options;
   if (options.last.count() > 0 && !app.option("--detail").is_given()) options.detail = record::Detail::kTransfers;

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "cli/commands.h"
+#include "cli/message.h"
 #include "cli/replaced_run.h"
 
 namespace turnpike::cli {
@@ -102,19 +104,23 @@ Result<RunDirectory> RunDirectory::make_at(const fs::path& path, bool is_forced)
       return cannot_make(path, prefix, ENOTDIR);
     }
   }
-  const auto is_free = is_vacant(path);
-  if (!is_free) return is_free.error();
-  if (!*is_free) {
-    if (is_forced) return make_beside(path);
-    return Error{path.string() +
-                 " exists and is not empty. Name another run with -o, or replace the recording in it with --force."};
-  }
+  if (auto free = check_is_free(path, is_forced); !free) return free.error();
+  const auto is_empty = is_vacant(path);
+  if (!is_empty) return is_empty.error();
+  if (!*is_empty) return make_beside(path);
   if (access(path.c_str(), W_OK | X_OK) != 0) return cannot("write into", path, errno);
   return directory;
 }
 
+Status RunDirectory::check_is_free(const fs::path& path, bool is_forced) {
+  std::error_code failed;
+  if (!fs::is_directory(path, failed) || fs::is_empty(path, failed) || failed) return {};
+  if (is_forced) return check_is_replaceable(path);
+  return Error{path.string() +
+               " exists and is not empty. Name another run with -o, or replace the recording in it with --force."};
+}
+
 Result<RunDirectory> RunDirectory::make_beside(const fs::path& old) {
-  if (auto replaceable = check_is_replaceable(old); !replaceable) return replaceable.error();
   RunDirectory directory(old);
   directory.recorded_ = name_beside(old);
   if (mkdir(directory.recorded_.c_str(), kMode) != 0) return cannot("make", directory.recorded_, errno);
@@ -142,6 +148,20 @@ void RunDirectory::remove_if_empty() const {
   for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
     if (rmdir(made->c_str()) != 0) return;
   }
+}
+
+std::optional<RunDirectory> make_run_directory(const RunPlace& place, const std::string& command, int& exit_code) {
+  const std::string path = place.path.empty() && place.is_forced ? place.name + ".tpk" : place.path;
+  if (!path.empty()) {
+    if (auto free = RunDirectory::check_is_free(path, place.is_forced); !free) {
+      exit_code = fail(command, free.error().message, kUsage);
+      return std::nullopt;
+    }
+  }
+  auto made = path.empty() ? RunDirectory::make_new(place.name) : RunDirectory::make_at(path, place.is_forced);
+  if (made) return std::move(*made);
+  exit_code = fail(command, made.error().message, kFailed);
+  return std::nullopt;
 }
 
 }  // namespace turnpike::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ class RunDirectory {
   // Makes `path` with its parents, or takes it where it is an empty directory. One that is not empty is an Error,
   // unless `is_forced` and it holds a recording and nothing else: then the new one is made beside it.
   static Result<RunDirectory> make_at(const std::filesystem::path& path, bool is_forced);
+  // That Error alone: make_at() may still fail.
+  static Status check_is_free(const std::filesystem::path& path, bool is_forced);
 
   // The run's name, as the user would write it.
   const std::filesystem::path& path() const { return path_; }
@@ -41,5 +44,15 @@ class RunDirectory {
   std::filesystem::path recorded_;
   std::vector<std::filesystem::path> made_;  // outermost first
 };
+
+// Where a command shall write its recording.
+struct RunPlace {
+  std::string path;  // "": NAME.tpk in the working directory, or unless `is_forced` the next free NAME-2.tpk
+  std::string name;
+  bool is_forced = false;
+};
+
+// Makes it. nullopt: `command` has said why not, and ends with `exit_code`.
+std::optional<RunDirectory> make_run_directory(const RunPlace& place, const std::string& command, int& exit_code);
 
 }  // namespace turnpike::cli

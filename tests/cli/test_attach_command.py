@@ -12,7 +12,7 @@ import sys
 import time
 
 import pytest
-from attaching import SERVER, end, files, recording, report, until, waits
+from attaching import SERVER, end, files, recording, report, starting_programs, until, waits
 from terminal import Terminal
 
 # `--all` attaches to every process of this user that waits.
@@ -491,13 +491,144 @@ def test_a_program_that_exits_at_once_when_attached_does_not_hang(dormant, attac
         assert attached.returncode in (0, 3)
 
 
-def test_it_waits_for_a_process_that_is_stopped_for_a_moment(dormant, attach, record):
-    server = dormant.serve()
-    os.kill(server.pid, signal.SIGSTOP)
-    attached = attach.start(server.pid, "--duration", "0.2", "-o", "run.tpk")
+def is_stopped(pid):
+    return "\nState:\tT" in pathlib.Path(f"/proc/{pid}/status").read_text()
+
+
+def test_one_that_is_stopped_is_named_at_once(dormant, attach, record):
+    server, stopped = dormant.serve(), dormant.serve()
+    os.kill(stopped.pid, signal.SIGSTOP)
+    until(lambda: is_stopped(stopped.pid))
+    start = time.monotonic()
+    result = attach(stopped.pid, "-o", "run.tpk")
+    assert result.returncode == 3
+    assert f"process {stopped.pid} is stopped (Ctrl-Z, a debugger): let it go on first" in result.stderr
+    assert record.runs() == []
+    result = attach(stopped.pid, server.pid, "--duration", "0.2", "-o", "run.tpk")
+    assert time.monotonic() - start < 20
+    assert result.returncode == 0
+    assert f"process {stopped.pid} is stopped" in result.stderr
+    assert [path.name for path in recording(record)] == [f"{server.pid}.tpt"]
+    os.kill(stopped.pid, signal.SIGCONT)
+    assert end(stopped) == (5, b"served\n", b"")
+
+
+# Waits as a dormant program does, and answers each word by a file elsewhere, or never.
+IMPOSTOR = """
+import os, socket, sys
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(f"\\0turnpike.{os.geteuid()}.{os.getpid()}")
+listener.listen()
+print("ready", flush=True)
+connection, _ = listener.accept()
+received = b""
+while data := connection.recv(4096):
+    received += data
+    while b"\\n\\n" in received and sys.argv[1] == "answers":
+        text, _, received = received.partition(b"\\n\\n")
+        word = text.split()[1].decode()
+        state = "dormant" if word == "stop" else "recording"
+        connection.sendall(f"turnpike/1 ok\\nto={word}\\nstate={state}\\nfile=/elsewhere/77.tpt\\n\\n".encode())
+print("left", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def impostor(record):
+    with starting_programs(record.directory) as started:
+        yield lambda how: started([sys.executable, "-c", IMPOSTOR, how], record.environment)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_wait_for_one_that_never_answers(impostor, attach, record, number):
+    silent = impostor("never")
+    attached = attach.start(silent.pid, "-o", "run.tpk")
+    until(record.runs)
+    time.sleep(0.2)
+    attached.send_signal(number)
+    _, err = attached.communicate(timeout=10)
+    assert attached.returncode == -number
+    assert f"process {silent.pid} has not answered yet" in err
+    assert err.endswith("turnpike attach: interrupted: nothing was recorded\n")
+    assert record.runs() == []
+    assert silent.stdout.readline() == b"left\n"
+
+
+def test_a_signal_keeps_what_others_have_recorded(dormant, impostor, attach, record):
+    first, silent, last = dormant.serve(), impostor("never"), dormant.serve()
+    attached = attach.start(first.pid, silent.pid, last.pid, "--duration", "60", "-o", "run.tpk")
+    until(lambda: len(recording(record)) == 2)
     time.sleep(0.5)
-    assert not recording(record)
-    os.kill(server.pid, signal.SIGCONT)
-    attached.communicate(timeout=30)
+    attached.send_signal(signal.SIGINT)
+    _, err = attached.communicate(timeout=10)
     assert attached.returncode == 0
+    assert f"process {silent.pid} has not answered yet" in err
+    assert "turnpike: recorded 2 processes into run.tpk" in err
     assert report(record, "run.tpk")["losses"] == {}
+    for server in (first, last):
+        assert end(server) == (5, b"served\n", b"")
+
+
+def test_a_second_signal_ends_the_wait_for_the_end_of_a_recording(dormant, attach, record):
+    server = dormant.serve()
+    attached = attach.start(server.pid, "--duration", "60", "-o", "run.tpk")
+    until(lambda: recording(record))
+    time.sleep(0.5)
+    os.kill(server.pid, signal.SIGSTOP)
+    attached.send_signal(signal.SIGINT)
+    time.sleep(1)
+    assert attached.poll() is None
+    attached.send_signal(signal.SIGINT)
+    _, err = attached.communicate(timeout=10)
+    assert attached.returncode == -signal.SIGINT
+    assert f"process {server.pid} has not answered yet" in err
+    assert "turnpike: recorded 1 process into run.tpk" in err
+    os.kill(server.pid, signal.SIGCONT)
+    until(lambda: "not_closed" not in report(record, "run.tpk")["losses"])
+    assert end(server) == (5, b"served\n", b"")
+
+
+def test_a_file_that_cannot_be_seen_from_here_is_a_failure(impostor, attach, record):
+    elsewhere = impostor("answers")
+    result = attach(elsewhere.pid, "--duration", "0.3", "-o", "run.tpk")
+    assert result.returncode == 4
+    assert f"the recording of process {elsewhere.pid} cannot be seen from here" in result.stderr
+    assert result.stderr.endswith("There it is /elsewhere/77.tpt\n")
+    assert "turnpike report" not in result.stderr
+    assert record.runs() == []
+
+
+@pytest.mark.parametrize("run", ["file", "file/below.tpk", "/proc/turnpike.tpk"])
+def test_a_run_that_cannot_be_written_is_a_failure(dormant, attach, record, run):
+    server = dormant.serve()
+    (record.directory / "file").write_text("mine")
+    result = attach(server.pid, "-o", run)
+    assert result.returncode == 4
+    assert result.stderr.startswith("turnpike attach: cannot make the run directory ")
+    assert end(server) == (5, b"served\n", b"")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs two users")
+def test_another_user_can_take_the_name_of_the_socket_first(dormant, attach, record):
+    """He sees the id of a program before it opens its socket. The program says so, and is not attached to."""
+    server = dormant(sys.executable, "-c", f"input(print('waits', flush=True) or '')\n{SERVER}", stdin=subprocess.PIPE)
+    assert server.stdout.readline() == b"waits\n"
+    code = (
+        "import socket; s = socket.socket(socket.AF_UNIX); "
+        f"s.bind('\\0turnpike.0.{server.pid}'); s.listen(); print('bound', flush=True); input()"
+    )
+    other = subprocess.Popen(
+        ["/usr/bin/python3", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, user=65534, cwd="/"
+    )
+    assert other.stdout.readline() == b"bound\n"
+    tell(server, "")
+    assert server.stdout.readline() == b"ready\n"
+    assert re.search(rf"^  {server.pid}  .*python", attach().stderr, re.M)
+    result = attach(server.pid)
+    assert result.returncode == 3
+    assert f"process {server.pid} is not the one that waits under its id" in result.stderr
+    code, out, err = end(server)
+    assert (code, out) == (5, b"served\n")
+    assert f"its socket @turnpike.0.{server.pid} cannot be made: Address already in use".encode() in err
+    other.communicate(b"\n")

@@ -356,6 +356,17 @@ def test_a_program_without_cuda_is_refused(plain, attach, record):
             "does not use CUDA", "attach to its children")  # fmt: skip
 
 
+def test_a_program_that_has_loaded_the_runtime_and_no_driver_is_refused_as_one_without_cuda(
+    plain, attach, record, library
+):
+    """As PyTorch on a machine without a GPU, in whatever Python."""
+    runtime = library("unused", "int unused;").rename(record.directory / "libcudart.so.12")
+    process = plain(
+        sys.executable, "-c", f"import ctypes; ctypes.CDLL('{runtime}'); print('ready', flush=True); input()"
+    )
+    refused(attach, record, process, "does not use CUDA: it has loaded no libcuda.so")
+
+
 def test_an_older_python_is_refused(plain, attach, record):
     server = plain(sys.executable, "-c", SERVER)
     refused(attach, record, server, "only CPython 3.14 and later can be asked to load the recorder while it runs",

@@ -138,7 +138,7 @@ def test_a_link_of_the_programs_user_leads_root_nowhere(theirs, attach, folder, 
     (folder / "deep").symlink_to(of_root)
     for run in ("run.tpk", "deep/run.tpk"):
         code, _, err = attach_as_root(attach, folder, server.pid, "--duration", "0.1", "-o", run)
-        assert code == 2 and "Permission denied" in err
+        assert code == 4 and "Permission denied" in err
     assert files(of_root) == []
     assert end(server) == (5, b"served\n", b"")
 
@@ -146,7 +146,7 @@ def test_a_link_of_the_programs_user_leads_root_nowhere(theirs, attach, folder, 
 def test_where_the_programs_user_may_not_write_nothing_is_recorded(theirs, attach, of_root):
     server = theirs(sys.executable, "-c", become(ASKED))
     code, _, err = attach_as_root(attach, of_root, server.pid, "--duration", "0.1")
-    assert code == 2 and "Permission denied. Name another with -o." in err
+    assert code == 4 and "Permission denied. Name another with -o." in err
     assert files(of_root) == []
     assert end(server) == (5, b"served\n", b"")
 

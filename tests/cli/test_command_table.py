@@ -24,6 +24,7 @@ SCENARIOS = {
         "COMMAND's own": [["record", "--", "sh", "-c", "{program} process=1; exit 7"],
                           ["record", "-o", OUTPUT, "--", "sh", "-c", "{program} process=1; exit 7"]],
         "2": [["record", "no", "dashes"]],
+        "4": [["record", "-o", "/dev/null", "--", "true"]],
         "126": [["record", "--", "/"]],
         "127": [["record", "--", "no-such-command-anywhere"]],
     },
@@ -31,7 +32,8 @@ SCENARIOS = {
     "attach": {"0": [["attach", "{pid}", "--duration", "0.1"],
                      ["attach", "{pid}", "--duration", "0.1", "-o", OUTPUT]],
                "2": [["attach"], ["attach", "{pid}", "--all"], ["attach", "{pid}", "-o", "train.tpk"]],
-               "3": [["attach", "999999999"]]},
+               "3": [["attach", "999999999"]],
+               "4": [["attach", "{pid}", "-o", "/dev/null"]]},
     "guard": {
         "COMMAND's own": [["guard", "--d2h", "log", "--", "sh", "-c", "{program} process=1; exit 7"]],
         # As the library does in the program.

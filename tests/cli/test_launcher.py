@@ -3,6 +3,7 @@
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import venv
@@ -118,6 +119,19 @@ def test_another_project_of_the_name_is_told(prefix):
     assert said.stdout == "native report\n"
     assert "turnpike-0.1.1.dist-info" in said.stderr and "pip uninstall turnpike" in said.stderr
     assert len(said.stderr.splitlines()) == 1
+
+
+def test_signals_that_are_ignored_stay_so(prefix):
+    install(prefix)
+    (prefix / SITE / "turnpike" / "_native" / "turnpike").write_text("#!/bin/sh\ngrep SigIgn /proc/self/status\n")
+
+    def ignore():
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_IGN)
+
+    ignored = run(prefix / "bin" / "turnpike", "record", preexec_fn=ignore, restore_signals=False).stdout.split()[1]
+    expected = sum(1 << (number - 1) for number in (signal.SIGPIPE, signal.SIGXFSZ))
+    assert int(ignored, 16) & expected == expected
 
 
 def test_environment_and_standard_input_are_handed_on(prefix):

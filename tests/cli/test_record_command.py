@@ -10,6 +10,7 @@ import sys
 import time
 
 import pytest
+from terminal import Terminal
 
 PYTHON = sys.executable
 
@@ -176,30 +177,33 @@ def ending(process):
     return process.returncode, output.decode(), errors.decode()
 
 
+def ended_by_key(record, setup, key):
+    words = record.arguments(*python(WAITS.format(setup)))
+    terminal = Terminal(words, record.directory, {**record.environment, "TERM": "dumb"})
+    terminal.wait_for(lambda screen: "ready" in screen.text())
+    terminal.type(key)
+    return terminal.end(), terminal.screen.text()
+
+
 def test_ctrl_c_is_the_commands_to_handle(record):
     setup = "signal.signal(signal.SIGINT, lambda *_: (print('handled', flush=True), sys.exit(7)))"
-    process = started(record, setup)
-    os.killpg(process.pid, signal.SIGINT)
-    code, output, errors = ending(process)
-    assert (code, output) == (7, "handled\n")
-    assert "nothing was recorded" in errors
+    status, shown = ended_by_key(record, setup, b"\x03")
+    assert (os.waitstatus_to_exitcode(status), shown.count("handled")) == (7, 1)
+    assert "nothing was recorded" in shown
 
 
 def test_ctrl_c_ends_in_pythons_own_traceback(record):
-    process = started(record, "signal.signal(signal.SIGINT, signal.default_int_handler)")
-    os.killpg(process.pid, signal.SIGINT)
-    code, _, errors = ending(process)
-    assert code == -signal.SIGINT
-    assert "KeyboardInterrupt" in errors
+    status, shown = ended_by_key(record, "signal.signal(signal.SIGINT, signal.default_int_handler)", b"\x03")
+    assert os.waitstatus_to_exitcode(status) == -signal.SIGINT
+    assert shown.count("KeyboardInterrupt") == 1
 
 
 def test_a_quit_key_is_the_commands_to_handle(record):
-    process = started(record, "signal.signal(signal.SIGQUIT, lambda *_: sys.exit(8))")
-    os.killpg(process.pid, signal.SIGQUIT)
-    assert ending(process)[0] == 8
+    status, _ = ended_by_key(record, "signal.signal(signal.SIGQUIT, lambda *_: sys.exit(8))", b"\x1c")
+    assert os.waitstatus_to_exitcode(status) == 8
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"])
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGINT", "SIGQUIT"])
 def test_a_signal_sent_to_turnpike_is_passed_on(record, name):
     process = started(record, f"signal.signal(signal.{name}, lambda *_: (print('got it', flush=True), sys.exit(9)))")
     os.kill(process.pid, getattr(signal, name))
@@ -279,11 +283,14 @@ def test_nothing_is_left_of_a_run_without_cuda(record):
     assert list(record.directory.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["file", "file/below.tpk", "/proc/turnpike.tpk", ""])
-def test_a_run_that_cannot_be_made_is_said_before_anything_runs(record, name):
+@pytest.mark.parametrize(
+    ("name", "code"), [("file", 4), ("file/below.tpk", 4), ("/proc/turnpike.tpk", 4), ("full", 2), ("", 2)]
+)
+def test_a_run_that_cannot_be_made_is_said_before_anything_runs(record, name, code):
     (record.directory / "file").write_text("mine")
+    (record.directory / "full" / "of").mkdir(parents=True)
     result = record("echo", "ran", options=["-o", name])
-    assert result.returncode == 2
+    assert result.returncode == code
     assert result.stdout == b""
     assert "turnpike record: " in result.stderr
     assert (record.directory / "file").read_text() == "mine"
@@ -294,7 +301,7 @@ def test_an_unwritable_directory_is_said_before_anything_runs(record):
     record.directory.chmod(0o555)
     result = record("echo", "ran")
     record.directory.chmod(0o755)
-    assert result.returncode == 2
+    assert result.returncode == 4
     assert result.stdout == b""
     assert "cannot make the run directory echo.tpk: Permission denied" in result.stderr
 

@@ -2,6 +2,7 @@
 
 import pathlib
 import re
+import sys
 import time
 
 import pytest
@@ -43,6 +44,13 @@ def test_it_writes_the_page_says_its_path_and_opens_it(record, desktop):
     assert result.stderr.endswith("  the page is train.html\n")
     assert "<h1>Your GPU is idle" in (record.directory / "train.html").read_text()
     assert opened(desktop) == [str(record.directory / "train.html")]
+
+
+def test_no_signal_is_blocked_in_the_browser(record, desktop):
+    program = f"import signal\nprint(signal.pthread_sigmask(signal.SIG_BLOCK, []), file=open({str(desktop)!r}, 'w'))\n"
+    (desktop.parent / "xdg-open").write_text(f"#!{sys.executable}\n{program}")
+    assert record(*RECORDED, options=["--open", "-o", "train.tpk"]).returncode == 0
+    assert opened(desktop) == ["set()"]
 
 
 @pytest.mark.parametrize("missing", ["display", "person"])

@@ -241,6 +241,8 @@ def test_what_could_not_be_stopped_fails_the_command(guard):
         (["--d2h", "log", "--moves", "log"], 'moves: "log" is neither disallow nor allow'),
         (["--repeat", "disallow"], "repeats are only logged"),
         (["--threads", "all"], "say what to guard"),
+        (["--d2h", "log", "--skip", "-1"], "'-1' is no whole number from 0 to 999999999"),
+        (["--d2h", "log", "--skip", "some"], "'some' is no whole number from 0 to 999999999"),
     ],
 )
 def test_mistakes_are_said_and_nothing_runs(guard, tmp_path, options, said):

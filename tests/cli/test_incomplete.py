@@ -189,6 +189,12 @@ def test_a_cut_trace_gets_no_advice_to_record_kernels(run, tmp_path):
     assert "INCOMPLETE" in result.stderr
     assert "recorded without kernels" not in result.stderr and "Profile with" not in result.stderr
     assert "left out the table kernels" in result.stderr
+    (tmp_path / "strict.toml").write_text(
+        "[per_run]\nexposed = 0\n[verdict]\nbound_by = ['gpu']\nmax_gpu_idle_pct = 1\n"
+    )
+    text = " ".join(run("check", path, "--budget", "strict.toml").stdout.split())
+    assert "may hold the kernels" in text and "Profile with" not in text
+    assert "Profile with" not in run("report", path).stdout
 
 
 def test_a_file_that_cannot_be_read_beside_others_makes_the_run_incomplete(run, tmp_path):

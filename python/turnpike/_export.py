@@ -116,10 +116,18 @@ def _write(writer: Any, batches: Iterator[Any]) -> None:
             writer.write_batch(batch)
 
 
+def begin_beside(target: pathlib.Path, new: pathlib.Path) -> None:
+    """Makes the file that will replace another one, with its mode: who made that one private wants it so."""
+    new.touch()
+    if target.exists():
+        new.chmod(target.stat().st_mode & 0o777)
+
+
 def _whole(path: str | os.PathLike[str], write: Callable[[str], None]) -> None:
     """A file appears complete under its name or not at all."""
     new = f"{os.fspath(path)}.new-{os.getpid()}"
     try:
+        begin_beside(pathlib.Path(path), pathlib.Path(new))
         write(new)
         os.replace(new, path)
     finally:
@@ -187,8 +195,9 @@ def _export(table: Table, path: pathlib.Path, write: Callable[[Table, pathlib.Pa
     try:
         write(table, path)
     except _core.Error as error:
-        # Of all tables, those about kernels are left out where none were recorded, and that is said.
-        if given.table or "recorded without kernels" not in str(error):
+        # Of all tables, those about kernels are left out where there are none, and that is said.
+        is_without_kernels = any(words in str(error) for words in ("recorded without kernels", "holds no kernels"))
+        if given.table or not is_without_kernels:
             raise
         print(f"turnpike export: no table {table.name}: {error}", file=sys.stderr)
 

@@ -499,6 +499,7 @@ class Report:
         _export.check_is_no_input(target, (pathlib.Path(os.fsdecode(one)) for one in self._inputs))
         unfinished = target.with_name(f".{target.name}.{os.getpid()}.unfinished")
         try:
+            _export.begin_beside(target, unfinished)
             with open(unfinished, "wb") as file:
                 self._analysis.write_page(self._inputs, file.write, source, redact_paths, events)
             os.replace(unfinished, target)

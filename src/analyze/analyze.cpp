@@ -2,6 +2,7 @@
 #include "analyze/analyze.h"
 
 #include <deque>
+#include <map>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -98,11 +99,19 @@ FileReader own_files() {
           }};
 }
 
+bool is_partly_unread(const trace::Process& process) {
+  std::map<std::string, std::uint64_t> unread;
+  add_unread(process, unread);
+  return !unread.empty();
+}
+
 FileReader noting_unread(FileReader reader, std::shared_ptr<InputRemarks> remarks) {
-  const auto read = [plain = std::move(reader.read), remarks = std::move(remarks), noted = std::set<Path>()](
-                        const Path& file, const auto& sink_of_process, const auto& progress) mutable {
+  // Copies of the reader share it: a file is noted once, whichever of them reads it.
+  const auto noted = std::make_shared<std::set<Path>>();
+  const auto read = [plain = std::move(reader.read), remarks = std::move(remarks), noted](
+                        const Path& file, const auto& sink_of_process, const auto& progress) {
     auto processes = plain(file, sink_of_process, progress);
-    if (processes && noted.insert(file).second) {
+    if (processes && noted->insert(file).second) {
       for (const trace::Process& process : *processes) add_unread(process, remarks->unread);
     }
     return processes;

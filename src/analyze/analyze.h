@@ -29,6 +29,9 @@ struct FileReader {
       read;
 };
 
+// Whether a part of the process's file is damaged, cut off or makes no sense.
+bool is_partly_unread(const trace::Process& process);
+
 // The same, and notes in `remarks` what of each file cannot be read, however often it is read.
 FileReader noting_unread(FileReader reader, std::shared_ptr<InputRemarks> remarks);
 

@@ -160,6 +160,12 @@ std::string how_to_record_kernels(std::string_view kind) {
   return "Record with --detail full";
 }
 
+std::string how_to_record_kernels(const Source& source) {
+  if (source.inputs.is_incomplete())
+    return "A part of the recording is missing and may hold the kernels. Record it again";
+  return how_to_record_kernels(source.kind);
+}
+
 void PathCost::add(const PathCost& other) {
   count += other.count;
   bytes += other.bytes;

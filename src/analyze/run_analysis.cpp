@@ -199,8 +199,9 @@ Verdict RunAnalysis::verdict() const {
     return unknown;
   }
   if (are_kernels_known_) return judge(time, scope_);
-  unknown.why = "Kernels were not recorded, so what the GPU did between transfers is unknown. " +
-                how_to_record_kernels(report_.source.kind) + ".";
+  unknown.why =
+      std::string(report_.source.inputs.is_incomplete() ? "No kernels could be read" : "Kernels were not recorded") +
+      ", so what the GPU did between transfers is unknown. " + how_to_record_kernels(report_.source) + ".";
   return unknown;
 }
 

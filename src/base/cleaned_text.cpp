@@ -8,6 +8,15 @@
 namespace turnpike {
 namespace {
 
+// GitHub's runner obeys a line in the log of a job that begins with "::", whatever blanks stand before it, and one that
+// holds "##[". Nobody knows here where the lines of a page will begin: a text may be wrapped at each of its blanks.
+constexpr std::string_view kCommandAtStart = "::";
+constexpr std::string_view kCommandAnywhere = "##[";
+
+bool is_command(std::string_view rest, bool is_behind_blank) {
+  return (is_behind_blank && rest.starts_with(kCommandAtStart)) || rest.starts_with(kCommandAnywhere);
+}
+
 std::string escaped(const CodePoint& point) {
   char buffer[16];
   const char* format = point.value < 0x100 ? "\\x%02x" : (point.value < 0x10000 ? "\\u%04x" : "\\U%08x");
@@ -20,15 +29,17 @@ std::string escaped(const CodePoint& point) {
 std::string cleaned(std::string_view untrusted, std::string_view kept) {
   std::string result;
   result.reserve(untrusted.size());
+  bool is_behind_blank = true;
   while (!untrusted.empty()) {
     const CodePoint point = first_code_point(untrusted);
-    const bool is_shown =
-        point.is_valid && (is_harmless(point.value) || kept.find(untrusted[0]) != std::string_view::npos);
+    const bool is_shown = point.is_valid && !is_command(untrusted, is_behind_blank) &&
+                          (is_harmless(point.value) || kept.find(untrusted[0]) != std::string_view::npos);
     if (is_shown) {
       result += untrusted.substr(0, point.bytes);
     } else {
       result += escaped(point);
     }
+    is_behind_blank = is_shown && is_blank(point.value);
     untrusted.remove_prefix(point.bytes);
   }
   return result;
@@ -36,11 +47,12 @@ std::string cleaned(std::string_view untrusted, std::string_view kept) {
 
 std::string printable_json(std::string json) {
   const auto is_ascii = [](char byte) { return static_cast<unsigned char>(byte) < 0x7F; };
-  if (std::all_of(json.begin(), json.end(), is_ascii)) return json;
+  const bool has_command = json.find(kCommandAnywhere) != std::string::npos;
+  if (!has_command && std::all_of(json.begin(), json.end(), is_ascii)) return json;
   std::string result;
   for (std::string_view rest = json; !rest.empty();) {
     const CodePoint point = first_code_point(rest);
-    if (point.value < 0x7F || is_harmless(point.value)) {
+    if (!is_command(rest, false) && (point.value < 0x7F || is_harmless(point.value))) {
       result += rest.substr(0, point.bytes);
     } else {
       append_json_escape(result, point.value);

@@ -20,6 +20,19 @@ constexpr Range kHarmful[] = {
     {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0x10FFFF},
 };
 
+// Those with the property White_Space.
+constexpr Range kBlank[] = {
+    {0x0009, 0x000D}, {0x0020, 0x0020}, {0x0085, 0x0085}, {0x00A0, 0x00A0}, {0x1680, 0x1680},
+    {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000},
+};
+
+template <std::size_t kCount>
+bool is_in(char32_t value, const Range (&ranges)[kCount]) {
+  const auto* after = std::upper_bound(std::begin(ranges), std::end(ranges), value,
+                                       [](char32_t v, const Range& range) { return v < range.first; });
+  return after != std::begin(ranges) && value <= std::prev(after)->last;
+}
+
 std::size_t sequence_length(unsigned char lead) {
   if (lead < 0x80) return 1;
   if (lead >= 0xC2 && lead < 0xE0) return 2;
@@ -52,9 +65,11 @@ CodePoint first_code_point(std::string_view text) {
 }
 
 bool is_harmless(char32_t value) {
-  const auto* after = std::upper_bound(std::begin(kHarmful), std::end(kHarmful), value,
-                                       [](char32_t v, const Range& range) { return v < range.first; });
-  return after == std::begin(kHarmful) || value > std::prev(after)->last;
+  return !is_in(value, kHarmful);
+}
+
+bool is_blank(char32_t value) {
+  return is_in(value, kBlank);
 }
 
 void append_utf8(std::string& text, char32_t value) {

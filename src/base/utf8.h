@@ -20,6 +20,9 @@ CodePoint first_code_point(std::string_view text);
 // of what follows.
 bool is_harmless(char32_t value);
 
+// What programs skip where a text begins: spaces of any width, tabs and line breaks.
+bool is_blank(char32_t value);
+
 // A lone surrogate, and what is beyond Unicode, becomes U+FFFD.
 void append_utf8(std::string& text, char32_t value);
 

@@ -104,6 +104,14 @@ int init(const CheckArguments& arguments) {
   }
   const auto report = open_run(arguments.runs, kCheckCommand);
   if (!report) return fail(kCheckCommand, report.error().message, kUnreadableInput);
+  for (const std::string& reason : report->source.unusable) {
+    say(kCheckCommand, "a process could not be recorded: " + reason);
+  }
+  if (report->source.inputs.is_incomplete() || !report->source.unusable.empty()) {
+    return fail(kCheckCommand,
+                "no budget is written: limits of a part of a run are no limits of the run. Record it again.",
+                kUnreadableInput);
+  }
   const Status written =
       write_file(arguments.budget, report::budget_for(*report, joined(texts_of(arguments.runs), ", ")));
   if (!written) return fail(kCheckCommand, written.error().message, kFailed);
@@ -120,7 +128,7 @@ std::string text_of(const analyze::CheckResult& result, const analyze::Report& r
                                       .has_colour = !arguments.no_colour && has_colour(STDOUT_FILENO)});
   const bool is_github = arguments.is_github || (is_in_github_actions() && !arguments.no_github);
   if (!is_github) return text;
-  return report::without_commands(text) + report::to_github(result, budget, report::Repository(repository_root()));
+  return text + report::to_github(result, budget, report::Repository(repository_root()));
 }
 
 // "" when the options go together. CLI11 could tell, but would crowd the help with it.

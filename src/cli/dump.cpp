@@ -9,10 +9,13 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "analyze/analyze.h"
 #include "cli/commands.h"
 #include "cli/message.h"
+#include "cli/open_run.h"
 #include "cli/runs_argument.h"
 #include "trace/reader.h"
 
@@ -22,6 +25,7 @@ namespace {
 struct DumpOptions {
   std::vector<std::filesystem::path> runs;
   std::vector<std::string> kinds;
+  bool is_strict = false;
 };
 
 // A reader that has seen enough (`| head`) is no failure.
@@ -29,19 +33,17 @@ extern "C" void leave_quietly(int) {
   _exit(kFine);
 }
 
-int dump(const DumpOptions& options) {
-  ::signal(SIGPIPE, leave_quietly);
-  const auto runs = runs_or_newest(options.runs, "turnpike dump");
-  if (!runs) return fail("turnpike dump", runs.error().message, kUsage);
-  const auto files = trace::run_files(runs->front());
-  if (!files) {
-    say("turnpike dump", files.error().message);
-    return kUnreadableInput;
-  }
+int dump(const std::vector<std::filesystem::path>& files, const DumpOptions& options,
+         const analyze::FileReader& reader) {
+  const report::ReadTrace read = [&reader](const auto& file, trace::RecordSink& sink) -> Result<trace::Process> {
+    auto processes = reader.read(file, [&sink]() -> trace::RecordSink& { return sink; }, {});
+    if (!processes) return processes.error();
+    return std::move(processes->front());
+  };
   const std::set<std::string, std::less<>> kinds(options.kinds.begin(), options.kinds.end());
   int status = kFine;
-  for (const auto& file : *files) {
-    const Status dumped = report::dump_file(file, kinds, stdout);
+  for (const auto& file : files) {
+    const Status dumped = report::dump_file(file, kinds, stdout, read);
     if (dumped.is_ok()) continue;
     say("turnpike dump", dumped.error().message);
     status = kUnreadableInput;
@@ -52,6 +54,20 @@ int dump(const DumpOptions& options) {
     }
   }
   return status;
+}
+
+int dump_newest(const DumpOptions& options) {
+  ::signal(SIGPIPE, leave_quietly);
+  const auto runs = runs_or_newest(options.runs, "turnpike dump");
+  if (!runs) return fail("turnpike dump", runs.error().message, kUsage);
+  const auto files = trace::run_files(runs->front());
+  if (!files) {
+    say("turnpike dump", files.error().message);
+    return kUnreadableInput;
+  }
+  return with_files(
+      "turnpike dump", options.is_strict,
+      [&](const analyze::FileReader& reader) { return dump(*files, options, reader); }, analyze::own_files());
 }
 
 }  // namespace
@@ -71,10 +87,11 @@ void add_dump(Command turnpike, int& status) {
   command.add_option("--kind", options->kinds, "Only these lines, e.g. call,memcpy; also: metadata, stack, loss, ...")
       .delimiter(',')
       .one_of(known);
+  add_strict_option(command, options->is_strict);
   command.footer(
       "Exit code: 0, 2 wrong usage, 3 a file cannot be read, 4 the lines cannot be written. A closed pipe\n"
       "(| head) is not an error.");
-  command.callback([options, &status] { status = dump(*options); });
+  command.callback([options, &status] { status = dump_newest(*options); });
 }
 
 }  // namespace turnpike::cli

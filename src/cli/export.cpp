@@ -14,7 +14,6 @@
 #include "cli/progress.h"
 #include "cli/runs_argument.h"
 #include "cli/same_file.h"
-#include "ingest/run_reader.h"
 #include "report/chrome/chrome.h"
 #include "report/table/table.h"
 #include "trace/reader.h"
@@ -87,7 +86,8 @@ Result<std::vector<report::ChromeIndex>> indexed(const Paths& files, const analy
   return indexes;
 }
 
-Status write_events(const Paths& files, const std::vector<report::ChromeIndex>& indexes, OutputFile& output) {
+Status write_events(const Paths& files, const std::vector<report::ChromeIndex>& indexes,
+                    const analyze::FileReader& reader, OutputFile& output) {
   report::ChromeExporter exporter(indexes, [&](std::string_view bytes) { output.write(bytes); });
   std::size_t next_process = 0;
   for (std::size_t i = 0; i < files.size() && !output.has_failed(); ++i) {
@@ -96,7 +96,7 @@ Status write_events(const Paths& files, const std::vector<report::ChromeIndex>& 
     const auto next_pass = [&]() -> trace::RecordSink& {
       return *passes.emplace_back(exporter.second_pass(next_process++));
     };
-    const auto processes = ingest::read_file(files[i], next_pass, bar.callback());
+    const auto processes = reader.read(files[i], next_pass, bar.callback());
     if (!processes) return processes.error();
   }
   exporter.close();
@@ -127,7 +127,7 @@ int export_run(const ExportArguments& arguments, const analyze::FileReader& read
   if (!indexes) return fail("turnpike export", indexes.error().message, kUnreadableInput);
   auto output = OutputFile::create(path);
   if (!output) return fail("turnpike export", output.error().message, kFailed);
-  if (auto read = write_events(*files, *indexes, *output); !read)
+  if (auto read = write_events(*files, *indexes, reader, *output); !read)
     return fail("turnpike export", read.error().message, kUnreadableInput);
   if (auto written = output->commit(); !written) return fail("turnpike export", written.error().message, kFailed);
   if (path != "-") say_written(path, *output);
@@ -138,11 +138,8 @@ int export_strictly(ExportArguments arguments) {
   auto runs = runs_or_newest(arguments.runs, "turnpike export");
   if (!runs) return fail("turnpike export", runs.error().message, kUsage);
   arguments.runs = std::move(*runs);
-  const auto remarks = std::make_shared<analyze::InputRemarks>();
-  const int code =
-      export_run(arguments, analyze::noting_unread({.kind_of = ingest::kind_of, .read = ingest::read_file}, remarks));
-  tell(*remarks, "turnpike export");
-  return code == kFine ? exit_code_of(*remarks, arguments.is_strict) : code;
+  return with_files("turnpike export", arguments.is_strict,
+                    [&](const analyze::FileReader& reader) { return export_run(arguments, reader); });
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 #include "cli/export_tables.h"
 
-#include <system_error>
-
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/output_file.h"
+#include "cli/output_folder.h"
 #include "cli/progress.h"
 #include "cli/same_file.h"
 #include "report/table/csv.h"
@@ -38,9 +37,10 @@ Outcome write_table(TableStream& stream, const fs::path& path) {
 }
 
 int write_all(const std::vector<fs::path>& runs, const fs::path& folder, const analyze::FileReader& reader) {
-  std::error_code failed;
-  fs::create_directory(folder, failed);
-  if (failed) return fail("turnpike export", folder.string() + " cannot be made: " + failed.message() + ".", kFailed);
+  if (auto outside = check_is_outside(folder, runs); !outside)
+    return fail("turnpike export", outside.error().message, kUsage);
+  const auto made = OutputFolder::create(folder);
+  if (!made) return fail("turnpike export", made.error().message, kFailed);
   for (const std::string_view name : report::table::table_names()) {
     auto stream = TableStream::open(name, runs, reader);
     if (!stream) return fail("turnpike export", stream.error().message, kUnreadableInput);

@@ -1,6 +1,7 @@
 #include "cli/http_request.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace turnpike::cli {
 namespace {
@@ -10,8 +11,9 @@ bool is_same_letter(char a, char b) {
   return lower(a) == lower(b);
 }
 
-// The value of the header field; "" when the request has none.
-std::string_view header_of(std::string_view request, std::string_view name) {
+// The values of the header field.
+std::vector<std::string_view> headers_of(std::string_view request, std::string_view name) {
+  std::vector<std::string_view> values;
   for (auto line = request.find("\r\n"); line != std::string_view::npos; line = request.find("\r\n", line + 2)) {
     std::string_view text = request.substr(line + 2, request.find("\r\n", line + 2) - line - 2);
     const bool is_named = text.size() > name.size() && text[name.size()] == ':' &&
@@ -20,9 +22,9 @@ std::string_view header_of(std::string_view request, std::string_view name) {
     text.remove_prefix(name.size() + 1);
     while (text.starts_with(' ')) text.remove_prefix(1);
     while (text.ends_with(' ')) text.remove_suffix(1);
-    return text;
+    values.push_back(text);
   }
-  return "";
+  return values;
 }
 
 // "" or ":8100".
@@ -44,7 +46,9 @@ HttpRequest parse_request(std::string_view request) {
   const auto space = line.find(' ');
   if (space == std::string_view::npos) return {};
   const std::string_view rest = line.substr(space + 1);
-  return {line.substr(0, space), rest.substr(0, rest.find_first_of(" ?")), header_of(request, "Host")};
+  const auto hosts = headers_of(request, "Host");
+  return {line.substr(0, space), rest.substr(0, rest.find_first_of(" ?")), hosts.empty() ? "" : hosts.front(),
+          hosts.size() > 1};
 }
 
 bool is_this_machine(std::string_view host, std::string_view address) {

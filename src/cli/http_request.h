@@ -15,8 +15,9 @@ bool is_whole_request(std::string_view received);
 
 struct HttpRequest {
   std::string_view method;
-  std::string_view path;  // without what follows '?'
-  std::string_view host;  // "": it names none
+  std::string_view path;   // without what follows '?'
+  std::string_view host;   // "": it names none
+  bool has_hosts = false;  // more than one, of which each reader might believe another: the request is none
 };
 
 // The parts of a whole request; they are empty where it is none.

@@ -1,7 +1,7 @@
 // Hands the readers of all kinds of runs to the analysis.
 #include "cli/open_run.h"
 
-#include <cstdio>
+#include <memory>
 
 #include "cli/commands.h"
 #include "cli/message.h"
@@ -13,17 +13,17 @@
 namespace turnpike::cli {
 namespace {
 
-analyze::FileReader all_kinds() {
-  return {.kind_of = ingest::kind_of, .read = ingest::read_file};
-}
-
-}  // namespace
-
 void tell(const analyze::InputRemarks& inputs, const char* command) {
   for (const auto& sentences : {inputs.unreadable, inputs.notes}) {
     for (const std::string& sentence : sentences) say(command, sentence);
   }
   if (inputs.is_incomplete()) say(command, report::incomplete_sentence(inputs));
+}
+
+}  // namespace
+
+analyze::FileReader all_kinds() {
+  return {.kind_of = ingest::kind_of, .read = ingest::read_file};
 }
 
 Result<analyze::Report> open_run(const std::vector<std::filesystem::path>& runs, const char* command,
@@ -44,6 +44,14 @@ Result<analyze::LoadedRun> load_run(const std::vector<std::filesystem::path>& ru
   }();
   if (run) tell(run->inputs, command);
   return run;
+}
+
+int with_files(const char* command, bool is_strict, const std::function<int(const analyze::FileReader&)>& work,
+               const analyze::FileReader& reader) {
+  const auto remarks = std::make_shared<analyze::InputRemarks>();
+  const int code = work(analyze::noting_unread(reader, remarks));
+  tell(*remarks, command);
+  return code == kFine ? exit_code_of(*remarks, is_strict) : code;
 }
 
 int exit_code_of(const analyze::InputRemarks& inputs, bool is_strict) {

@@ -1,7 +1,8 @@
-// Opening runs: what report, diff, check and whatif do alike.
+// Opening runs: the one place through which every command reads them, so that each says what could not be read.
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <vector>
 
 #include "analyze/analyze.h"
@@ -19,12 +20,18 @@ Result<analyze::Report> open_run(const std::vector<std::filesystem::path>& runs,
 // Reads runs as one into memory, with a progress bar, and says what open_run says.
 Result<analyze::LoadedRun> load_run(const std::vector<std::filesystem::path>& runs, const char* command);
 
+// Reads runs of every kind.
+analyze::FileReader all_kinds();
+
+// For a command that reads files by itself: `work` does so with the reader that it gets, and returns how the
+// command ends. What could not be read of the files is said after it, as by open_run, and with `is_strict` the command
+// then ends with kUnreadableInput.
+int with_files(const char* command, bool is_strict, const std::function<int(const analyze::FileReader&)>& work,
+               const analyze::FileReader& reader = all_kinds());
+
 // How a command ends that has done its work: kUnreadableInput when nothing could be read of one of its runs, and if
 // `is_strict` also when a part of one could not.
 int exit_code_of(const analyze::InputRemarks& inputs, bool is_strict = false);
-
-// Says what open_run says of its inputs.
-void tell(const analyze::InputRemarks& inputs, const char* command);
 
 // What `turnpike bench link` measured; empty, and said on standard error, when that cannot be read.
 analyze::LinkRates measured_link_rates(const char* command);

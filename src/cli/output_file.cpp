@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio_ext.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -46,11 +47,50 @@ Error cannot_write(const fs::path& path, int error_number) {
   return Error{"cannot write " + path.string() + ": " + std::strerror(error_number)};
 }
 
-// Renaming onto a symbolic link would replace the link.
-fs::path resolved(const fs::path& path) {
-  std::error_code failed;
-  const fs::path target = fs::canonical(path, failed);
-  return failed ? path : target;
+// In a folder that everybody may write in, a link could lead to any file of the user who follows it. The kernel asks
+// the same (protected_symlinks), where it resolves the link.
+bool is_strangers(const struct stat& link, const fs::path& path) {
+  struct stat folder{};
+  const fs::path parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (::stat(parent.c_str(), &folder) != 0) return true;
+  return (folder.st_mode & S_IWOTH) != 0 && link.st_uid != ::geteuid() && link.st_uid != folder.st_uid;
+}
+
+// The file that links lead to: renaming onto a link would replace the link. `path` itself where they lead to nothing.
+Result<fs::path> resolved(const fs::path& path) {
+  constexpr int kMostLinks = 40;  // as the kernel follows
+  fs::path target = path;
+  for (int links = 0; links < kMostLinks; ++links) {
+    struct stat found{};
+    if (::lstat(target.c_str(), &found) != 0) return path;
+    if (!S_ISLNK(found.st_mode)) return target;
+    if (is_strangers(found, target)) {
+      return Error{"cannot write " + path.string() + ": " + target.string() +
+                   " is a link of another user, in a folder that everybody may write in. Name another file."};
+    }
+    std::error_code failed;
+    const fs::path next = fs::read_symlink(target, failed);
+    if (failed) return path;
+    target = next.is_absolute() ? next : target.parent_path() / next;
+  }
+  return path;
+}
+
+// A new file; with the mode of the one that it will replace, if there is one.
+std::FILE* opened_beside(const fs::path& target, const fs::path& unfinished) {
+  constexpr mode_t kPermissions = 0777;
+  struct stat replaced{};
+  const bool is_there = ::stat(target.c_str(), &replaced) == 0;
+  const int descriptor = ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, is_there ? 0600 : 0666);
+  if (descriptor < 0) return nullptr;
+  const bool has_mode = !is_there || ::fchmod(descriptor, replaced.st_mode & kPermissions) == 0;
+  std::FILE* const file = has_mode ? ::fdopen(descriptor, "wb") : nullptr;
+  if (file != nullptr) return file;
+  const int error_number = errno;
+  ::close(descriptor);
+  ::unlink(unfinished.c_str());
+  errno = error_number;
+  return nullptr;
 }
 
 }  // namespace
@@ -67,7 +107,9 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
 
 Result<OutputFile> OutputFile::create(const fs::path& path) {
   if (path == "-") return OutputFile("standard output", {}, stdout);
-  const fs::path target = resolved(path);
+  const auto found = resolved(path);
+  if (!found) return found.error();
+  const fs::path& target = *found;
   std::error_code failed;
   if (fs::is_directory(target, failed)) return Error{"cannot write " + path.string() + ": it is a directory"};
   if (fs::exists(target, failed) && !fs::is_regular_file(target, failed)) {
@@ -77,7 +119,7 @@ Result<OutputFile> OutputFile::create(const fs::path& path) {
   }
   const fs::path unfinished = target.string() + "." + std::to_string(::getpid()) + ".part";
   remove_when_interrupted(unfinished);
-  std::FILE* const file = std::fopen(unfinished.c_str(), "wbx");
+  std::FILE* const file = opened_beside(target, unfinished);
   if (file == nullptr) {
     const int error_number = errno;
     stop_watching();

@@ -12,7 +12,9 @@
 namespace turnpike::cli {
 
 // Written beside its place under another name and renamed by commit(). Without commit(), on an error, and when the
-// process is ended by Ctrl-C, SIGTERM or SIGHUP meanwhile, that other file is removed. One at a time in a process.
+// process is ended by Ctrl-C, SIGTERM or SIGHUP meanwhile, that other file is removed. It has the mode of a file that
+// it replaces, and links are followed to that file, but for those that another user may have laid. One at a time in a
+// process.
 class OutputFile {
  public:
   // "-" is standard output. What exists and is no regular file (a pipe, /dev/null) is written to as it is.

@@ -177,6 +177,7 @@ void PageServer::answer(Connection& connection, const HttpRequest& request, cons
   const auto refuse = [&](const char* status, const std::string& text) {
     connection.take({}, answer_head(status, "text/plain; charset=utf-8", text.size()) + text);
   };
+  if (request.has_hosts) return refuse("400 Bad Request", "400 Bad Request\n");
   const bool is_get = request.method == "GET";
   if (!is_get && request.method != "HEAD") return refuse("405 Method Not Allowed", "405 Method Not Allowed\n");
   if (host_.starts_with("127.") && !is_this_machine(request.host, host_)) return refuse("403 Forbidden", kWhyForbidden);

@@ -12,6 +12,7 @@
 #include "cli/terminal.h"
 #include "cli/write_page.h"
 #include "report/json/json.h"
+#include "report/text/incomplete.h"
 #include "report/text/path_views.h"
 #include "report/text/terminal.h"
 
@@ -57,8 +58,10 @@ std::string text_of(const analyze::Report& report, const ReportArguments& argume
   if (!is_of_paths(arguments)) return report::to_text(report, options);
   analyze::CallPaths paths = report.paths;
   if (!arguments.under.empty()) paths = report::paths_under(std::move(paths), arguments.under);
-  if (arguments.is_tree) return report::to_tree_text(paths, options);
-  return report::to_table_text(paths, report::path_key_named(arguments.key).value_or(report::PathKey::kPath), options);
+  const std::string head = report::incomplete_head(report.source.inputs, options.width, options.has_colour);
+  if (arguments.is_tree) return head + report::to_tree_text(paths, options);
+  return head +
+         report::to_table_text(paths, report::path_key_named(arguments.key).value_or(report::PathKey::kPath), options);
 }
 
 // What --under accepts must lie on a path: a typo must not look like a program without transfers.

@@ -5,16 +5,16 @@
 #include <limits>
 #include <memory>
 #include <set>
-#include <system_error>
 
 #include "analyze/analyze.h"
 #include "cli/commands.h"
 #include "cli/message.h"
+#include "cli/open_run.h"
 #include "cli/output_file.h"
+#include "cli/output_folder.h"
 #include "cli/progress.h"
 #include "cli/runs_argument.h"
 #include "cli/same_file.h"
-#include "ingest/run_reader.h"
 #include "report/rollup/windows.h"
 #include "trace/reader.h"
 
@@ -35,6 +35,7 @@ Exit code: 0, 2 wrong usage, 3 a file cannot be read (the others are written), 4
 struct RollupArguments {
   std::vector<fs::path> runs;
   std::string output;
+  bool is_strict = false;
 };
 
 std::string stem_of(const fs::path& run) {
@@ -74,20 +75,6 @@ class FileNames {
   std::set<std::string> given_;
 };
 
-// Roll-ups inside of a run would be taken for parts of it.
-Status check_is_outside(const fs::path& folder, const std::vector<fs::path>& runs) {
-  std::error_code failed;
-  for (fs::path outer = fs::weakly_canonical(folder, failed); !failed; outer = outer.parent_path()) {
-    for (const fs::path& run : runs) {
-      if (fs::is_directory(run, failed) && fs::equivalent(outer, run, failed))
-        return Error{"cannot write into " + folder.string() + ": it is a run that is read. Name another folder."};
-    }
-    if (outer == outer.parent_path()) break;
-    failed.clear();
-  }
-  return {};
-}
-
 struct Written {
   std::size_t processes = 0;
   std::uint64_t bytes = 0;
@@ -116,9 +103,10 @@ Result<std::string> rolled_up_by_windows(const fs::path& file, const trace::Proc
 }
 
 // The processes of one file. Memory: of a recording at most a window, of files of other tools all of it.
-Result<std::vector<RolledUp>> rolled_up(const fs::path& file, const std::string& run) {
+Result<std::vector<RolledUp>> rolled_up(const fs::path& file, const std::string& run,
+                                        const analyze::FileReader& reader) {
   const report::rollup::WindowLimits limits;
-  const auto kind = ingest::kind_of(file);
+  const auto kind = reader.kind_of(file);
   const bool is_own = kind && *kind == "turnpike";
   std::vector<std::unique_ptr<report::rollup::Survey>> surveys;
   const auto next_survey = [&]() -> trace::RecordSink& {
@@ -127,7 +115,7 @@ Result<std::vector<RolledUp>> rolled_up(const fs::path& file, const std::string&
   };
   auto processes = [&] {
     ProgressBar bar("reading " + printable(file.filename().string()));
-    return ingest::read_file(file, next_survey, bar.callback());
+    return reader.read(file, next_survey, bar.callback());
   }();
   if (!processes) return processes.error();
   std::vector<RolledUp> all;
@@ -146,10 +134,7 @@ Result<std::vector<RolledUp>> rolled_up(const fs::path& file, const std::string&
   return all;
 }
 
-int roll_up(RollupArguments arguments) {
-  auto runs = runs_or_newest(arguments.runs, "turnpike rollup");
-  if (!runs) return fail("turnpike rollup", runs.error().message, kUsage);
-  arguments.runs = std::move(*runs);
+int roll_up(const RollupArguments& arguments, const analyze::FileReader& reader) {
   const fs::path folder =
       arguments.output.empty() ? fs::path(stem_of(arguments.runs.front()) + ".rollup") : fs::path(arguments.output);
   if (auto harmless = check_is_outside(folder, arguments.runs); !harmless)
@@ -165,13 +150,12 @@ int roll_up(RollupArguments arguments) {
     for (const fs::path& file : *found) files.emplace_back(stem_of(run), file);
   }
   if (files.empty()) return code;
-  std::error_code failed;
-  fs::create_directories(folder, failed);
-  if (failed) return fail("turnpike rollup", folder.string() + " cannot be made: " + failed.message() + ".", kFailed);
+  const auto made = OutputFolder::create(folder);
+  if (!made) return fail("turnpike rollup", made.error().message, kFailed);
   FileNames names;
   Written written;
   for (const auto& [run, file] : files) {
-    const auto processes = rolled_up(file, run);
+    const auto processes = rolled_up(file, run, reader);
     if (!processes) {
       code = fail("turnpike rollup", processes.error().message, kUnreadableInput);
       continue;
@@ -192,6 +176,14 @@ int roll_up(RollupArguments arguments) {
   return code;
 }
 
+int roll_up_newest(RollupArguments arguments) {
+  auto runs = runs_or_newest(arguments.runs, "turnpike rollup");
+  if (!runs) return fail("turnpike rollup", runs.error().message, kUsage);
+  arguments.runs = std::move(*runs);
+  return with_files("turnpike rollup", arguments.is_strict,
+                    [&](const analyze::FileReader& reader) { return roll_up(arguments, reader); });
+}
+
 }  // namespace
 
 void add_rollup(Command turnpike, int& status) {
@@ -203,8 +195,9 @@ void add_rollup(Command turnpike, int& status) {
                   "The folder to write into; it is made, and files of other names stay\n(default: NAME.rollup here)")
       .type_name("DIR")
       .check(check_is_named);
+  add_strict_option(command, arguments->is_strict);
   command.footer(kRollupExamples);
-  command.callback([arguments, &status] { status = roll_up(*arguments); });
+  command.callback([arguments, &status] { status = roll_up_newest(*arguments); });
 }
 
 }  // namespace turnpike::cli

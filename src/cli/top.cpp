@@ -13,6 +13,7 @@
 #include "cli/message.h"
 #include "cli/output_file.h"
 #include "cli/page_server.h"
+#include "cli/runs_argument.h"
 #include "cli/terminal.h"
 #include "cli/top_screen.h"
 #include "cli/top_text.h"
@@ -256,7 +257,8 @@ void add_top(Command turnpike, int& status) {
   command
       .add_option("--prometheus", arguments->prometheus,
                   "Serve metrics at :PORT (of 127.0.0.1) or ADDRESS:PORT, or write them\nto a file each interval")
-      .type_name("WHERE");
+      .type_name("WHERE")
+      .check(check_is_named);
   command.add_option("--prometheus-sites", arguments->prometheus_sites, "Also the time of so many lines (default: 0)")
       .type_name("N")
       .range(0, 64);

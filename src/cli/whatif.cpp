@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "analyze/whatif_run.h"
@@ -16,6 +15,8 @@
 #include "cli/output_file.h"
 #include "cli/runs_argument.h"
 #include "cli/terminal.h"
+#include "report/json/item_json.h"
+#include "report/text/incomplete.h"
 #include "report/text/page.h"
 
 namespace turnpike::cli {
@@ -58,7 +59,8 @@ Result<analyze::AskedChange> parse(const std::string& text) {
   return analyze::AskedChange{*change, at == std::string::npos ? std::string() : text.substr(at + 1)};
 }
 
-nlohmann::json to_json(const analyze::WhatIfAnswer& answer, const std::vector<std::string>& edits) {
+std::string to_json(const analyze::WhatIfAnswer& answer, const std::vector<std::string>& edits,
+                    const analyze::InputRemarks& inputs) {
   const auto rounded = [](double value) { return std::llround(value); };
   nlohmann::json json = {{"steps", answer.step_count},
                          {"measured_step_ns", rounded(answer.measured_step_ns)},
@@ -69,16 +71,19 @@ nlohmann::json to_json(const analyze::WhatIfAnswer& answer, const std::vector<st
                          {"collectives", answer.meeting_count},
                          {"collectives_lost", answer.has_lost_collectives},
                          {"predicted_step_ns", nullptr},
-                         {"edits", nlohmann::json::array()}};
+                         {"edits", nlohmann::json::array()},
+                         {"incomplete", report::incomplete_object(inputs)}};
   if (answer.predicted_step_ns) json["predicted_step_ns"] = rounded(*answer.predicted_step_ns);
   for (std::size_t i = 0; i < edits.size(); ++i) {
     json["edits"].push_back({{"edit", edits[i]}, {"calls", answer.changed[i]}});
   }
-  return json;
+  return report::written(json);
 }
 
-std::string text_of(const analyze::WhatIfAnswer& answer, const std::vector<std::string>& edits) {
+std::string text_of(const analyze::WhatIfAnswer& answer, const std::vector<std::string>& edits,
+                    const analyze::InputRemarks& inputs) {
   report::Page page(std::max(usable_width(STDOUT_FILENO, kPageWidth), report::kMinPageWidth), false);
+  if (inputs.is_incomplete()) page.paragraph("", report::incomplete_sentence(inputs) + ".");
   const double model_pct = 100 * (answer.typical_step_ns / answer.measured_step_ns - 1);
   const char* whose = answer.rank_count > 1 ? " of the rank that makes the most calls" : "";
   page.paragraph("", fmt::format("A step{} takes {:.3f} ms on average (of {}, once it had settled); the dependencies "
@@ -128,8 +133,8 @@ int what_if(const WhatIfArguments& arguments) {
   for (const std::string& misfit : answer->misfits) fail(kWhatIfCommand, misfit, kUsage);
   if (!answer->misfits.empty()) return kUsage;
   auto output = OutputFile::create("-");
-  output->write(arguments.is_json ? to_json(*answer, arguments.edits).dump(2) + "\n"
-                                  : text_of(*answer, arguments.edits));
+  output->write(arguments.is_json ? to_json(*answer, arguments.edits, run->inputs)
+                                  : text_of(*answer, arguments.edits, run->inputs));
   const Status written = output->commit();
   if (!written) return fail(kWhatIfCommand, written.error().message, kFailed);
   return exit_code_of(run->inputs, arguments.is_strict);

@@ -126,7 +126,11 @@ def test_no_output_shows_a_local_file(outputs, files, tmp_path):
     assert {"report --top 100", "report --html -", "view", "dump"} <= shown
 
 
-@pytest.mark.parametrize("text", ["=HYPERLINK(1)", "+1+1", "-2+3", "@SUM(A1)", "\tx", "\rx", "=\x1b[2J"])
+FORMULAS = ["=HYPERLINK(1)", "+1+1", "-2+3", "@SUM(A1)", "\tx", "\rx", "=\x1b[2J"]
+FORMULAS += [" =1", "\u00a0=1", "\n=1", "\u3000+1", "\uff1d1", "\uff0b1", "\uff0d1", "\uff20SUM(A1)"]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
 def test_csv_cells_are_no_formulas(run, tmp_path, text):
     write(tmp_path / "evil.tpk", [f"{text}/train.py"], name=text)
     assert run("export", "evil.tpk", "--to", "csv", "-o", "tables").returncode == 0
@@ -136,11 +140,22 @@ def test_csv_cells_are_no_formulas(run, tmp_path, text):
             rows = list(csv.DictReader(file))
         for name, value in ((name, value) for row in rows for name, value in row.items()):
             cells.setdefault(name, set()).add(value)
-            assert value[:1] not in tuple("=+@\t\r") and not re.match("-[^0-9]", value), (path.name, name, value)
+            assert value[:1] not in tuple("\t\r"), (path.name, name, value)
+            start = value.lstrip()
+            assert start[:1] not in tuple("=+@\uff1d\uff0b\uff0d\uff20"), (path.name, name, value)
+            assert not re.match("-[^0-9]", start), (path.name, name, value)
     shown = text.replace("\x1b", "\\x1b")
     assert cells["name"] == {f"'{shown}"}
     assert {f"'{shown}/train.py"} == cells["file"] - {""}
     assert any(value.isdigit() for value in cells["bytes"]), "numbers stay numbers"
+
+
+def test_no_separator_splits_a_formula_off(run, tmp_path):
+    write(tmp_path / "evil.tpk", ["/a;=1/b\t=2/train.py"], name="k;=1\t=2")
+    assert run("export", "evil.tpk", "--to", "csv", "-o", "tables").returncode == 0
+    text = (tmp_path / "tables" / "transfers.csv").read_text() + (tmp_path / "tables" / "kernels.csv").read_text()
+    assert "k;=1" in text and "b\t=2" in text
+    assert not re.search("[;\t]", re.sub('"[^"]*"', "", text))
 
 
 def test_names_hold_no_control_characters(outputs, tmp_path):
@@ -161,12 +176,38 @@ def test_names_hold_no_control_characters(outputs, tmp_path):
             assert not found, f"{command}: {what}: {text[found.start() - 40 : found.end() + 10]!r}"
 
 
+def obeyed(text):
+    """The lines that GitHub's runner obeys, of which there are two kinds."""
+    return [line for line in text.split("\n") if line.strip().startswith("::") or "##[" in line]
+
+
+def test_no_output_commands_a_runner(outputs, tmp_path):
+    words = "::warning title=x::y " * 20 + "##[error]z"
+    texts = dict(name=f"::error::k {words}", program=f"::p {words}\x1f::q", loud=f" {words}")
+    run = write(tmp_path / "evil.tpk", [f"/::a{'b' * 70}{words}/train.py", "::warning::c/train.py"], **texts)
+    for command, made in outputs(run, write_run(tmp_path / "other.tpk")).items():
+        if "html" in command or command == "view" or "chrome" in command:
+            continue  # files for browsers, which nobody prints
+        for what, content in parts_of(made):
+            if not what.startswith("standard"):
+                continue
+            found = [line for line in obeyed(content.decode()) if not line.startswith("::error file=turnpike.toml")]
+            assert not found, f"{command}: {what}: {found[0]!r}"
+
+
+def test_names_of_cpp_stay_as_they_are(run, tmp_path):
+    write(tmp_path / "good.tpk", ["/home/me/train.py"], name="void at::native::copy_<a::b>(::c)")
+    assert (
+        "at::native::copy_<a::b>(::c)"
+        in run("export", "good.tpk", "--to", "csv", "--table", "kernels", "-o", "-").stdout
+    )
+
+
 def test_annotations_are_those_of_the_budget_alone(run, tmp_path):
     write(tmp_path / "evil.tpk", [f"/a{LOUD}/train.py"], name=f"k{LOUD}", loud=LOUD)
     (tmp_path / "turnpike.toml").write_text(BUDGET)
     result = run("check", "evil.tpk", "--github")
-    # As GitHub's runner looks for commands, of which there are two ways of writing.
-    commands = [line for line in result.stdout.split("\n") if line.lstrip().startswith("::") or "##[" in line]
+    commands = obeyed(result.stdout)
     assert [line.split(",", 1)[0] for line in commands] == ["::error file=turnpike.toml"] * 2
 
 

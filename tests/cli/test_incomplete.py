@@ -115,6 +115,8 @@ def test_a_complete_run_says_nothing_of_it(run):
         ["export", "RUN", "--to", "csv", "--table", "transfers"],
         ["export", "RUN", "--to", "csv", "--table", "sites"],
         ["export", "RUN", "--to", "csv"],
+        ["rollup", "RUN"],
+        ["dump", "RUN"],
     ],
     ids=" ".join,
 )
@@ -128,7 +130,71 @@ def test_strict_ends_with_3_after_what_is_known(run, damaged, tmp_path, argument
 
 
 def test_an_export_says_it_once_however_often_it_reads(run, damaged):
-    assert run("export", damaged, "--to", "csv").stderr.count("INCOMPLETE") == 1
+    alone = run("export", damaged, "--to", "csv", "--table", "transfers").stderr
+    every = run("export", damaged, "--to", "csv").stderr
+    assert every.count("INCOMPLETE") == 1
+    assert REASON.search(every)[0] == REASON.search(alone)[0], "each file counts once, not once for each table"
+
+
+def test_every_command_that_reads_a_run_says_it_and_can_fail_for_it(run, damaged, tmp_path):
+    """A new command is in this test by its help."""
+    (tmp_path / "wide.toml").write_text("[per_run]\nh2d_count = 100000\n[losses]\nallow = true\n")
+    more = {"diff": [EXAMPLE], "check": ["--budget", "wide.toml"], "export": ["--to", "chrome"]}
+    commands = re.findall(r"^  (\w+) {2,}", run("--help").stdout.split("Subcommands:")[1], re.MULTILINE)
+    readers = [name for name in commands if re.search(r"^  (RUN|BEFORE)\b", run(name, "--help").stdout, re.MULTILINE)]
+    assert {"report", "whatif", "diff", "check", "export", "rollup", "dump"} <= set(readers)
+    for name in set(readers) - {"view", "fleet"}:  # a server; and Python's, which has a test of its own
+        result = run(name, damaged, *more.get(name, []), "--strict")
+        assert result.returncode == 3, (name, result.stderr)
+        assert REASON.search(result.stderr), name
+
+
+def test_files_are_opened_in_one_place():
+    sources = (ROOT / "src" / "cli").glob("*.cpp")
+    assert [path.name for path in sources if '"ingest/run_reader.h"' in path.read_text()] == ["open_run.cpp"]
+
+
+@pytest.mark.parametrize("how", [["--tree"], ["--by", "line"]], ids=" ".join)
+def test_the_first_line_of_other_views_says_it(run, damaged, how):
+    assert run("report", damaged, *how).stdout.startswith("INCOMPLETE: ")
+    assert "INCOMPLETE" not in run("report", EXAMPLE, *how).stdout
+
+
+@pytest.mark.parametrize("command", [["check", "--budget", "wide.toml"], ["whatif"]], ids=lambda command: command[0])
+def test_the_answers_of_check_and_whatif_say_it(run, damaged, tmp_path, command):
+    (tmp_path / "wide.toml").write_text("[per_run]\nh2d_count = 100000\n[losses]\nallow = true\n")
+    assert REASON.search(" ".join(run(*command, damaged).stdout.split()))
+    found = json.loads(run(*command, damaged, "--json").stdout)["incomplete"]
+    assert found["reason"].endswith("figures are too low") and found["losses"]["damaged_bytes"] > 0
+    assert "INCOMPLETE" not in run(*command, EXAMPLE).stdout
+    assert json.loads(run(*command, EXAMPLE, "--json").stdout)["incomplete"] is None
+
+
+@pytest.mark.parametrize("strictly", [[], ["--strict"]])
+def test_no_budget_is_made_from_a_part_of_a_run(run, damaged, cut, tmp_path, strictly):
+    for part in (damaged, cut):
+        result = run("check", part, "--init", *strictly)
+        assert result.returncode == 3
+        assert "no budget is written" in result.stderr and REASON.search(result.stderr)
+        assert not (tmp_path / "turnpike.toml").exists()
+
+
+def test_a_cut_trace_gets_no_advice_to_record_kernels(run, tmp_path):
+    """The part that was cut off may have held them."""
+    plain = json.loads(gzip.decompress(TRACE.read_bytes()))
+    calls = [event for event in plain["traceEvents"] if event.get("cat") != "kernel"]
+    path = tmp_path / "cut.json"
+    path.write_text(json.dumps({**plain, "traceEvents": calls})[:-20])
+    result = run("export", path, "--to", "csv")
+    assert "INCOMPLETE" in result.stderr
+    assert "recorded without kernels" not in result.stderr and "Profile with" not in result.stderr
+    assert "left out the table kernels" in result.stderr
+    (tmp_path / "strict.toml").write_text(
+        "[per_run]\nexposed = 0\n[verdict]\nbound_by = ['gpu']\nmax_gpu_idle_pct = 1\n"
+    )
+    text = " ".join(run("check", path, "--budget", "strict.toml").stdout.split())
+    assert "may hold the kernels" in text and "Profile with" not in text
+    assert "Profile with" not in run("report", path).stdout
 
 
 def test_a_file_that_cannot_be_read_beside_others_makes_the_run_incomplete(run, tmp_path):

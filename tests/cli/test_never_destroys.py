@@ -181,3 +181,74 @@ class TestForce:
         (record.directory / "empty.tpk").mkdir()
         assert record(cuda_program, "process=1", options=["-o", "empty.tpk", "--force"]).returncode == 0
         assert len(contents(record.directory / "empty.tpk")) == 1
+
+
+def test_the_new_file_has_the_mode_of_the_one_that_it_replaces(run, recording, tmp_path):
+    (tmp_path / "turnpike.toml").write_text("[per_run]\nh2d_count = 100\n")
+    outputs = {
+        "page.html": ["report", recording, "--html"],
+        "diff.html": ["diff", recording, recording, "--html"],
+        "run.json": ["export", recording, "--to", "chrome", "-o"],
+        "run.csv": ["export", recording, "--to", "csv", "--table", "transfers", "-o"],
+        "run.sarif": ["check", recording, "--sarif"],
+        "top.prom": ["top", "--once", "--prometheus"],
+    }
+    for name, command in outputs.items():
+        for mode in (0o600, 0o664):
+            (tmp_path / name).write_text("old")
+            (tmp_path / name).chmod(mode)
+            assert run(*command, name).returncode == 0, name
+            assert (tmp_path / name).read_text() != "old", name
+            assert (tmp_path / name).stat().st_mode & 0o7777 == mode, name
+
+
+def test_a_link_of_ones_own_is_followed(run, recording, tmp_path):
+    (tmp_path / "page.html").write_text("old")
+    (tmp_path / "link.html").symlink_to("page.html")
+    assert run("report", recording, "--html", "link.html").returncode == 0
+    assert (tmp_path / "link.html").is_symlink()
+    assert (tmp_path / "page.html").read_text() != "old"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can lay a link for another user")
+def test_a_link_of_another_user_in_a_folder_of_everybody_is_not_followed(run, recording, tmp_path):
+    mine, everybodys = tmp_path / "mine.prom", tmp_path / "everybody"
+    everybodys.mkdir()
+    everybodys.chmod(0o1777)
+    mine.write_text("mine")
+    (everybodys / "link").symlink_to(mine)
+    os.lchown(everybodys / "link", 65534, 65534)
+    (tmp_path / "led.prom").symlink_to(everybodys / "link")  # and none that a link of ours leads to
+    for output in (everybodys / "link", "led.prom"):
+        for command in (["top", "--once", "--prometheus"], ["report", recording, "--html"]):
+            result = run(*command, output)
+            assert result.returncode == 4, command
+            assert "is a link of another user" in result.stderr
+            assert mine.read_text() == "mine"
+
+
+class TestFoldersOfOutputs:
+    @pytest.mark.parametrize("output", ["train.tpk", "train.tpk/inside", "folder"])
+    def test_tables_are_never_written_into_the_run(self, run, recording, tmp_path, output):
+        (tmp_path / "folder").symlink_to(recording)
+        before = contents(recording)
+        result = run("export", recording, "--to", "csv", "-o", output)
+        assert (result.returncode, contents(recording)) == (2, before)
+        assert "it is a run that is read" in result.stderr
+        assert sorted(path.name for path in recording.iterdir()) == ["433.tpt"]
+
+    @pytest.mark.parametrize("command", [["export", "--to", "csv"], ["rollup"]], ids=lambda command: command[0])
+    def test_a_command_that_fails_leaves_no_empty_folder(self, run, tmp_path, command):
+        (tmp_path / "broken.tpk").mkdir()
+        (tmp_path / "broken.tpk" / "1.tpt").write_bytes(b"no trace")
+        before = sorted(tmp_path.iterdir())
+        for more in ([], ["-o", "made/by/it"]):
+            assert run(*command, "broken.tpk", *more).returncode == 3
+            assert sorted(tmp_path.iterdir()) == before
+
+    def test_an_empty_folder_that_was_there_stays(self, run, tmp_path):
+        (tmp_path / "broken.tpk").mkdir()
+        (tmp_path / "broken.tpk" / "1.tpt").write_bytes(b"no trace")
+        (tmp_path / "mine").mkdir()
+        assert run("rollup", "broken.tpk", "-o", "mine").returncode == 3
+        assert (tmp_path / "mine").is_dir()

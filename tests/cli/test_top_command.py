@@ -236,6 +236,8 @@ def test_prometheus_serves_where_it_is_told_or_says_why_not(recording, scraped):
     taken = top(recording, "--prometheus", f":{port}")
     assert taken.returncode == 4
     assert "Address already in use" in taken.stderr
+    unnamed = top(recording, "--prometheus", "")
+    assert (unnamed.returncode, unnamed.stdout) == (2, "")
     for wrong in (":port", ":", "127.0.0.1:99999", "127.0.0.1:-1"):
         refused = top(recording, "--prometheus", wrong)
         assert refused.returncode == 2, wrong

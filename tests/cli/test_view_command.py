@@ -54,6 +54,16 @@ def test_it_listens_on_this_machine_alone_at_an_address_that_nobody_guesses(serv
         assert ask(address, path=path)[0].status == 404, path
 
 
+def test_a_request_of_two_hosts_is_none(server):
+    address, _ = server
+    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=20)
+    connection.putrequest("GET", address.path, skip_host=True)
+    for host in ("localhost", "evil.example"):
+        connection.putheader("Host", host)
+    connection.endheaders()
+    assert connection.getresponse().status == 400
+
+
 def test_it_refuses_other_hosts_and_methods(server):
     address, _ = server
     for host in (

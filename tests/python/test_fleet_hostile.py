@@ -24,3 +24,15 @@ def test_no_output_shows_a_local_file_or_commands_a_terminal(tmp_path):
     for path in (tmp_path / "tables").glob("*.parquet"):
         assert b"s3cret1=" not in path.read_bytes()
     assert "pwned" in (tmp_path / "fleet.html").read_text(), "the names arrive"
+
+
+def test_no_output_commands_a_runner_of_jobs(tmp_path):
+    words = "##[error]a ::warning title=x::y "
+    runs = [write(tmp_path / f"rank{rank}.tpk", ["/a/train.py"], loud=words, name=words) for rank in range(5)]
+    shown = ""
+    for options in ([], ["--json"], ["--by", "host,gpu"]):
+        result = fleet(*runs, *options)
+        assert result.returncode == 0, result.stderr
+        shown += result.stdout + result.stderr
+    assert "[error]a" in shown, "the names arrive"
+    assert not [line for line in shown.split("\n") if line.strip().startswith("::") or "##[" in line]

@@ -123,6 +123,15 @@ def test_a_notebook_shows_the_overview_and_keeps_it_small(run, tmp_path):
     assert "svg" in exported.names
 
 
+def test_the_page_has_the_mode_of_the_file_that_it_replaces(run, tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text("old")
+    page.chmod(0o600)
+    tp.report(run).to_html(page)
+    assert page.read_text() != "old"
+    assert page.stat().st_mode & 0o777 == 0o600
+
+
 def test_to_html_writes_what_the_command_writes(run, tmp_path):
     rep = tp.report(run)
     page = tmp_path / "page.html"

@@ -213,6 +213,17 @@ def test_files_hold_the_rows_of_the_table(tmp_path, format_name):
         assert read(path).to_pylist() == rows(tp.report(EXAMPLE).table(name))
 
 
+@pytest.mark.parametrize("format_name", ["parquet", "arrow"])
+def test_a_table_has_the_mode_of_the_file_that_it_replaces(tmp_path, run, format_name):
+    path = tmp_path / f"t.{format_name}"
+    path.write_text("old")
+    path.chmod(0o600)
+    arguments = ["--to", format_name, "--table", "transfers", "-o", path]
+    assert turnpike("export", run, *arguments, cwd=tmp_path).returncode == 0
+    assert path.stat().st_size > 100
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_file_of_arrow_may_have_texts_that_come_later(tmp_path):
     from turnpike._export import write_arrow
 

@@ -47,12 +47,6 @@ void expect_every_key_distinct(const Json& document) {
   }
 }
 
-TEST(GitHub, ObeysNoLineOfAText) {
-  EXPECT_EQ(without_commands("::error::a\n   ::warning::b\nat::native c##[error]d\n"),
-            ": :error::a\n   : :warning::b\nat::native c# #[error]d\n");
-  EXPECT_EQ(without_commands("train.py:23 (at::native::copy)\n\n:"), "train.py:23 (at::native::copy)\n\n:");
-}
-
 TEST(Distinct, JsonHasEveryValueUnderItsKey) {
   expect_golden(to_json(distinct_report(), distinct_changes()), "distinct.json");
 }

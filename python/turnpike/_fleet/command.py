@@ -107,7 +107,9 @@ def _compare(given: Any, limits: budget.Budget | None, folder: pathlib.Path) -> 
     if given.html:
         pathlib.Path(given.html).write_text(page.as_page(result, found, figures), encoding="utf-8")
         print(f"turnpike fleet: wrote {text.printable(given.html)}", file=sys.stderr)
-    shown = json.dumps(result, indent=2) + "\n" if given.json else text.as_text(result, found)
+    # GitHub's runner obeys "##[" anywhere in a line; the escape says the same.
+    as_json = json.dumps(result, indent=2).replace("##[", r"#\u0023[") + "\n"
+    shown = as_json if given.json else text.as_text(result, found)
     sys.stdout.write(shown)
     sys.stdout.flush()
     if result["incomplete"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from turnpike._fleet.budget import Limit
@@ -19,9 +20,14 @@ _PLURALS = {
 }  # fmt: skip
 
 
+# What GitHub's runner obeys in the log of a job: "::" where a line may begin, "##[" anywhere.
+_COMMAND = re.compile(r"(?<!\S):(?=:)|#(?=#\[)")
+
+
 def printable(text: str) -> str:
-    """Without what a terminal would obey: names come from recordings."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+    """Without what a terminal or the runner of a job would obey: names come from recordings."""
+    shown = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+    return _COMMAND.sub(lambda found: f"\\x{ord(found[0]):02x}", shown)
 
 
 def numbers(ranks: list[int]) -> str:

@@ -166,7 +166,7 @@ class Check {
     result.outcome = Outcome::kUnknown;
     result.why = std::string("the run does not tell ") + words_for(limit.measure) + " at " + unknown_site +
                  (unknown > 1 ? " and " + std::to_string(unknown - 1) + " other places" : "") + ". " +
-                 how_to_record_kernels(report_.source.kind) + ", or [[allow]] these places.";
+                 how_to_record_kernels(report_.source) + ", or [[allow]] these places.";
   }
 
   LimitResult checked_bound() const {
@@ -181,7 +181,7 @@ class Check {
     if (!bound) {
       result.outcome = Outcome::kUnknown;
       if (result.why.empty()) {
-        result.why = "what limits this run is unknown. " + how_to_record_kernels(report_.source.kind) + ".";
+        result.why = "what limits this run is unknown. " + how_to_record_kernels(report_.source) + ".";
       }
     } else if (std::find(fine.begin(), fine.end(), *bound) == fine.end()) {
       result.outcome = Outcome::kExceeded;
@@ -198,7 +198,7 @@ class Check {
     if (!result.measured) {
       result.outcome = Outcome::kUnknown;
       result.why =
-          "the run does not tell. " + how_to_record_kernels(report_.source.kind) + ", on a program that uses the GPU.";
+          "the run does not tell. " + how_to_record_kernels(report_.source) + ", on a program that uses the GPU.";
     } else if (!is_within(*result.measured, rule->value)) {
       result.outcome = Outcome::kExceeded;
     }

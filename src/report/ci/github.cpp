@@ -38,18 +38,4 @@ std::string to_github(const analyze::CheckResult& result, const analyze::Budget&
   return text;
 }
 
-std::string without_commands(std::string_view text) {
-  constexpr std::string_view kNew = "::";
-  constexpr std::string_view kOld = "##[";
-  std::string result;
-  bool is_at_start = true;  // of a line, or behind its spaces
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const std::string_view rest = text.substr(at);
-    result += text[at];
-    if ((is_at_start && rest.starts_with(kNew)) || rest.starts_with(kOld)) result += ' ';
-    is_at_start = text[at] == '\n' || (is_at_start && text[at] == ' ');
-  }
-  return result;
-}
-
 }  // namespace turnpike::report

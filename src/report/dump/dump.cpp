@@ -349,14 +349,19 @@ std::span<const std::string_view> dump_kinds() noexcept {
   return kKinds;
 }
 
-Status dump_file(const std::filesystem::path& path, const std::set<std::string, std::less<>>& kinds, std::FILE* out) {
+Result<trace::Process> read_trace(const std::filesystem::path& path, trace::RecordSink& sink) {
+  return trace::read_file(path, sink);
+}
+
+Status dump_file(const std::filesystem::path& path, const std::set<std::string, std::less<>>& kinds, std::FILE* out,
+                 const ReadTrace& read) {
   trace::RecordSink nowhere;
-  const auto process = read_file(path, nowhere);
+  const auto process = read(path, nowhere);
   if (!process) return process.error();
   Lines lines(out);
   print_process(*process, kinds, lines);
   RecordPrinter printer(*process, kinds, lines);
-  const auto again = read_file(path, printer);
+  const auto again = read(path, printer);
   if (const int reason = lines.close(); reason != 0) {
     return Error{std::string("The output could not be written: ") + std::strerror(reason) +
                  ". Free some room, or send it elsewhere."};

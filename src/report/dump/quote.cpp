@@ -10,7 +10,8 @@ std::string quoted(std::string_view text) {
   std::string out = "\"";
   while (!text.empty()) {
     const CodePoint character = first_code_point(text);
-    if (character.is_valid && is_harmless(character.value)) {
+    const bool is_command = text.starts_with("##[");  // GitHub's runner obeys it anywhere in a line
+    if (character.is_valid && is_harmless(character.value) && !is_command) {
       if (character.value == '"' || character.value == '\\') out += '\\';
       out += text.substr(0, character.bytes);
     } else {

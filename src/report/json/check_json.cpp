@@ -57,7 +57,8 @@ std::string to_json(const analyze::CheckResult& result, const analyze::Report& r
                   {"budget", budget.path},
                   {"whole_steps", report.steps ? Json(report.steps->whole_count) : Json(nullptr)},
                   {"limits", std::move(limits)},
-                  {"notes", result.notes}});
+                  {"notes", result.notes},
+                  {"incomplete", incomplete_object(report.source.inputs)}});
 }
 
 }  // namespace turnpike::report

@@ -5,6 +5,7 @@
 
 #include "base/cleaned_text.h"
 #include "base/shown_text.h"
+#include "report/text/incomplete.h"
 
 namespace turnpike::report {
 namespace {
@@ -62,6 +63,11 @@ Json item_object(const analyze::Item& item) {
   add_members(object, figures_object(item.figures));
   object["library_site"] = or_null(item.library_site);
   return object;
+}
+
+Json incomplete_object(const analyze::InputRemarks& inputs) {
+  if (!inputs.is_incomplete()) return nullptr;
+  return {{"reason", incomplete_reason(inputs.unread)}, {"losses", inputs.unread}};
 }
 
 void add_members(Json& object, Json members) {

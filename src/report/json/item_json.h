@@ -6,6 +6,7 @@
 #include <string>
 
 #include "analyze/compare/figures.h"
+#include "analyze/report.h"
 #include "report/json/names.h"
 
 namespace turnpike::report {
@@ -33,6 +34,8 @@ Json whole_or_null(std::optional<double> time_ns);
 Json figures_object(const analyze::Figures& figures);
 // A place with its figures.
 Json item_object(const analyze::Item& item);
+// Why the inputs are incomplete; null: they are complete. Every command with --json has it as `incomplete`.
+Json incomplete_object(const analyze::InputRemarks& inputs);
 // Appends members whose keys are not yet in `object`. Moves the values, and does not check for duplicates.
 void add_members(Json& object, Json members);
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "report/json/item_json.h"
-#include "report/text/incomplete.h"
 #include "report/text/loss_sentence.h"
 
 namespace turnpike::report {
@@ -360,11 +359,6 @@ Json loss_sentences(const analyze::Report& report) {
   Json object = Json::object();
   for (const auto& [name, count] : report.losses) object[name] = or_null(loss_sentence(name, report.source));
   return object;
-}
-
-Json incomplete_object(const analyze::InputRemarks& inputs) {
-  if (!inputs.is_incomplete()) return nullptr;
-  return {{"reason", incomplete_reason(inputs.unread)}, {"losses", inputs.unread}};
 }
 
 }  // namespace

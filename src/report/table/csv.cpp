@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "base/cleaned_text.h"
+#include "base/utf8.h"
 
 namespace turnpike::report::table {
 namespace {
@@ -14,10 +15,17 @@ namespace {
 constexpr std::int64_t kNsOfSecond = 1'000'000'000;
 constexpr std::int64_t kNsOfDay = 86'400 * kNsOfSecond;
 
-// A spreadsheet takes what begins like this for a formula, and evaluates it.
+// A spreadsheet takes what begins like this for a formula, and evaluates it; some also behind blanks, and some take the
+// full-width forms of these characters for them.
 bool is_formula(std::string_view text) {
-  constexpr std::string_view kStarts = "=+-@\t\r";
-  return !text.empty() && kStarts.find(text.front()) != std::string_view::npos;
+  constexpr std::u32string_view kStarts = U"=+-@\uFF1D\uFF0B\uFF0D\uFF20";
+  if (text.starts_with('\t') || text.starts_with('\r')) return true;
+  while (!text.empty()) {
+    const CodePoint point = first_code_point(text);
+    if (!is_blank(point.value)) return kStarts.find(point.value) != std::u32string_view::npos;
+    text.remove_prefix(point.bytes);
+  }
+  return false;
 }
 
 // Names of a recording: anybody's. The line breaks that are left stand in quotes.
@@ -25,8 +33,9 @@ std::string as_text(std::string_view name) {
   return (is_formula(name) ? "'" : "") + cleaned(name, "\t\r\n");
 }
 
+// Also in quotes: what separates cells where a spreadsheet is set to another separator, which would begin a new cell.
 void add_quoted(std::string_view text, std::string& out) {
-  if (!text.empty() && text.find_first_of(",\"\r\n") == std::string_view::npos) {
+  if (!text.empty() && text.find_first_of(",;\t\"\r\n") == std::string_view::npos) {
     out += text;
     return;
   }

@@ -65,9 +65,12 @@ Result<bool> TableStream::State::load() {
   if (!loaded) return loaded.error();
   if (!*loaded) return false;
   const std::string path = (*loaded)->process.path;
+  const bool is_whole = !analyze::is_partly_unread((*loaded)->process);
   process = make_process_rows(std::move(**loaded));
   if (kind.needs_kernels && !are_kernels_known(*process)) {
     lacks_kernels = true;
+    // What is damaged or cut off may have held them.
+    if (!is_whole) return Error{path + " holds no kernels in what can be read of it."};
     return Error{path + " was recorded without kernels. " + analyze::how_to_record_kernels(reader->kind()) + "."};
   }
   rows = kind.rows_of(*process);

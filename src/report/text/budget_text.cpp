@@ -13,6 +13,7 @@
 #include "report/text/item_text.h"
 #include "report/text/terminal_sections.h"
 #include "report/text/text_width.h"
+#include "trace/losses.h"
 
 namespace turnpike::report {
 namespace {
@@ -154,11 +155,18 @@ std::string verdict_text(const analyze::Verdict& verdict) {
   return text;
 }
 
+// Never one of which nobody knows the effect, and none because of which a part of the run is missing: a budget that
+// allows it would pass any half of a run.
+bool may_be_allowed(const std::string& loss) {
+  const trace::LossInfo* const info = trace::find_loss(loss);
+  return info != nullptr && info->effect != trace::LossEffect::kIncomplete;
+}
+
 std::string losses_text(const analyze::Report& report) {
   std::string names;
-  for (const auto& [name, count] : report.losses) names += (names.empty() ? "" : ", ") + quoted(name);
-  if (!report.source.unusable.empty())
-    return "\n[losses]\nallow = true  # processes of this run could not be recorded\n";
+  for (const auto& [name, count] : report.losses) {
+    if (may_be_allowed(name)) names += (names.empty() ? "" : ", ") + quoted(name);
+  }
   if (names.empty()) return "\n[losses]\nallow = false  # a run that lost records may have exceeded a limit unseen\n";
   return "\n[losses]\nallow = [" + names + "]  # what this run lost already; anything else fails\n";
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "report/text/incomplete.h"
 #include "report/text/item_text.h"
 #include "report/text/table.h"
 #include "report/text/text_width.h"
@@ -131,6 +132,8 @@ std::string to_text(const CheckResult& result, const analyze::Report& report, co
                     const TextOptions& options) {
   Page page(std::max(options.width, kMinPageWidth), options.has_colour);
   page.line("TURNPIKE CHECK", Style::kHeading);
+  const std::string incomplete = incomplete_sentence(report.source.inputs);
+  if (!incomplete.empty()) page.paragraph("  ", incomplete + ".", Style::kWarning);
   page.paragraph("  run     ", fmt::format("{}", fmt::join(report.source.paths, ", ")));
   page.paragraph("  budget  ", budget.path);
   page.paragraph("  ", checked_steps_text(report));

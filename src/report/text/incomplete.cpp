@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "base/text.h"
 #include "base/units.h"
+#include "report/text/page.h"
 #include "trace/losses.h"
 
 namespace turnpike::report {
@@ -44,6 +46,13 @@ std::string incomplete_reason(const std::map<std::string, std::uint64_t>& losses
 
 std::string incomplete_sentence(const analyze::InputRemarks& inputs) {
   return inputs.is_incomplete() ? "INCOMPLETE: " + incomplete_reason(inputs.unread) : "";
+}
+
+std::string incomplete_head(const analyze::InputRemarks& inputs, std::size_t width, bool has_colour) {
+  if (!inputs.is_incomplete()) return "";
+  Page page(std::max(width, kMinPageWidth), has_colour);
+  page.paragraph("", incomplete_sentence(inputs) + ".", Style::kWarning);
+  return page.text();
 }
 
 std::string lost_records_sentence(const std::map<std::string, std::uint64_t>& losses) {

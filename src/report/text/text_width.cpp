@@ -94,6 +94,7 @@ std::string shortened_end(std::string_view text, std::size_t width) {
 
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   std::vector<std::string> lines;
+  std::string rest;
   while (display_width(text) > width) {
     std::string_view head = head_of(text, width);
     // A wide character in a column of one still has to go somewhere.
@@ -106,6 +107,8 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
     lines.emplace_back(text.substr(0, end));
     text.remove_prefix(end);
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    // A word that was broken may go on with what no line of a log may begin with.
+    if (text.starts_with("::")) text = rest = cleaned(text);
   }
   if (!text.empty() || lines.empty()) lines.emplace_back(text);
   return lines;

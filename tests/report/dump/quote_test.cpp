@@ -64,5 +64,10 @@ TEST(Quote, EscapesUpToTheEdges) {
             R"("\xe2\x80\x8ea\xf0\x9f")");
 }
 
+TEST(Quote, BreaksUpWhatARunnerOfJobsObeys) {
+  EXPECT_EQ(quoted("a##[error]b"), R"("a\x23#[error]b")");
+  EXPECT_EQ(quoted("::a"), R"("::a")") << "behind its quote";
+}
+
 }  // namespace
 }  // namespace turnpike::report

@@ -27,9 +27,24 @@ TEST(Csv, NoTextIsAFormula) {
   EXPECT_EQ(csv_of("+1"), "'+1,-1\n");
   EXPECT_EQ(csv_of("-1"), "'-1,-1\n") << "a text that looks like a number";
   EXPECT_EQ(csv_of("@a,b"), "\"'@a,b\",-1\n");
-  EXPECT_EQ(csv_of("\tx"), "'\tx,-1\n");
+  EXPECT_EQ(csv_of("\tx"), "\"'\tx\",-1\n");
   EXPECT_EQ(csv_of("\rx"), "\"'\rx\",-1\n");
   EXPECT_EQ(csv_of("a=b"), "a=b,-1\n");
+}
+
+TEST(Csv, NoTextIsAFormulaBehindBlanksOrInFullWidth) {
+  EXPECT_EQ(csv_of(" =1"), "' =1,-1\n");
+  EXPECT_EQ(csv_of("\n=1"), "\"'\n=1\",-1\n");
+  EXPECT_EQ(csv_of("\xc2\xa0 @a"), "'\xc2\xa0 @a,-1\n");
+  EXPECT_EQ(csv_of("\xe3\x80\x80-1"), "'\xe3\x80\x80-1,-1\n");
+  for (const char* start : {"\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d", "\xef\xbc\xa0"})
+    EXPECT_EQ(csv_of(std::string(start) + "1"), "'" + std::string(start) + "1,-1\n");
+  EXPECT_EQ(csv_of(" a=b"), " a=b,-1\n");
+}
+
+TEST(Csv, QuotesWhatOtherSeparatorsWouldSplit) {
+  EXPECT_EQ(csv_of("a;=1"), "\"a;=1\",-1\n");
+  EXPECT_EQ(csv_of("a\t=1"), "\"a\t=1\",-1\n");
 }
 
 TEST(Csv, NoTextCommandsATerminal) {

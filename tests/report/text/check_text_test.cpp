@@ -20,6 +20,7 @@
 #include "report/sample_report.h"
 #include "report/text/budget_text.h"
 #include "report/text/text_width.h"
+#include "trace/losses.h"
 
 namespace turnpike::report {
 namespace {
@@ -219,7 +220,26 @@ TEST(BudgetText, IsKeptByTheRunItWasMadeFrom) {
     const auto budget = analyze::parse_budget(text, "turnpike.toml");
     ASSERT_TRUE(budget) << budget.error().message << "\n" << text;
     for (const analyze::LimitResult& limit : analyze::check(report, *budget).limits) {
+      if (limit.name == "losses.allow" && !report.source.unusable.empty()) continue;
       EXPECT_EQ(limit.outcome, analyze::Outcome::kWithin) << limit.name << "\n" << text;
+    }
+  }
+}
+
+TEST(BudgetText, AllowsNoLossThatMakesARunIncomplete) {
+  analyze::Report report = ordinary();
+  for (const trace::LossInfo& loss : trace::all_losses()) report.losses[std::string(loss.name)] = 1;
+  report.losses[analyze::kUnreadableFile] = 1;
+  report.losses["loss_999"] = 1;
+  for (const bool is_usable : {true, false}) {
+    report.source.unusable = is_usable ? std::vector<std::string>{} : std::vector<std::string>{"no CUPTI"};
+    const auto budget = analyze::parse_budget(budget_for(report, "train.tpk"), "turnpike.toml");
+    ASSERT_TRUE(budget);
+    EXPECT_FALSE(budget->are_losses_allowed);
+    EXPECT_FALSE(budget->allowed_losses.empty());
+    for (const std::string& name : budget->allowed_losses) {
+      const trace::LossInfo* const loss = trace::find_loss(name);
+      EXPECT_TRUE(loss != nullptr && loss->effect != trace::LossEffect::kIncomplete) << name;
     }
   }
 }
@@ -356,12 +376,14 @@ TEST(BudgetText, RoundsUpToTwoDigitsThatCount) {
 
 TEST(BudgetText, NamesWhatWasLostAndWhatLimits) {
   analyze::Report report = report_with({});
-  report.losses = {{"a\"b", 1}, {"c\\d", 2}};
+  report.losses = {{"cupti_dropped", 1}, {"stack_truncated", 2}};
   report.verdict.bound_by = analyze::Bound::kGpu;
   EXPECT_THAT(budget_for(report, "run"), HasSubstr("# bound_by = [\"gpu\"]  "));
-  EXPECT_THAT(budget_for(report, "run"),
-              EndsWith("\n[losses]\nallow = [\"a\\\"b\", \"c\\\\d\"]  # what this run lost already; anything else "
-                       "fails\n"));
+  EXPECT_THAT(
+      budget_for(report, "run"),
+      EndsWith(
+          "\n[losses]\nallow = [\"cupti_dropped\", \"stack_truncated\"]  # what this run lost already; anything else "
+          "fails\n"));
   EXPECT_THAT(budget_for(report, "run"), Not(HasSubstr("p2p_count")));
   report.source.devices.push_back({1, "other", 0});
   EXPECT_THAT(budget_for(report, "run"), HasSubstr("\np2p_count = 0 "));

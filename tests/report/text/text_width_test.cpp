@@ -129,6 +129,13 @@ TEST(TextWidth, WrapsAtTheLastSpaceThatFits) {
   EXPECT_EQ(wrapped("ab   ", 2), (Lines{"ab"}));
 }
 
+TEST(TextWidth, BeginsNoLineAsARunnerOfJobsObeys) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(wrapped("abcd::efg", 4), (Lines{"abcd", "\\x3a", ":efg"}));
+  EXPECT_EQ(wrapped("ab::efg", 4), (Lines{"ab::", "efg"}));
+  for (const std::string& line : wrapped("a" + std::string(40, ':'), 7)) EXPECT_FALSE(line.starts_with("::")) << line;
+}
+
 TEST(TextWidth, WrapsWhatCannotFit) {
   EXPECT_EQ(wrapped("\xe6\xbc\xa2\xe5\xad\x97", 1).size(), 2u);
 }

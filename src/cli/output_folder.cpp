@@ -1,0 +1,51 @@
+// Which folders are made is asked before they are.
+#include "cli/output_folder.h"
+
+#include <system_error>
+#include <utility>
+
+namespace turnpike::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> missing_of(const fs::path& folder) {
+  std::vector<fs::path> missing;
+  std::error_code failed;
+  for (fs::path outer = folder; !outer.empty() && !fs::exists(outer, failed); outer = outer.parent_path()) {
+    if (outer.has_filename()) missing.push_back(outer);
+  }
+  return missing;
+}
+
+}  // namespace
+
+Status check_is_outside(const fs::path& folder, const std::vector<fs::path>& runs) {
+  std::error_code failed;
+  for (fs::path outer = fs::weakly_canonical(folder, failed); !failed; outer = outer.parent_path()) {
+    for (const fs::path& run : runs) {
+      if (fs::is_directory(run, failed) && fs::equivalent(outer, run, failed))
+        return Error{"cannot write into " + folder.string() + ": it is a run that is read. Name another folder."};
+    }
+    if (outer == outer.parent_path()) break;
+    failed.clear();
+  }
+  return {};
+}
+
+OutputFolder::OutputFolder(std::vector<fs::path> made) : made_(std::move(made)) {}
+
+Result<OutputFolder> OutputFolder::create(const fs::path& folder) {
+  OutputFolder output(missing_of(folder));
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) return Error{folder.string() + " cannot be made: " + failed.message() + "."};
+  return output;
+}
+
+OutputFolder::~OutputFolder() {
+  std::error_code ignored;  // one that holds files, and one that was never made, stays as it is
+  for (const fs::path& folder : made_) fs::remove(folder, ignored);
+}
+
+}  // namespace turnpike::cli

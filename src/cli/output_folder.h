@@ -1,0 +1,29 @@
+// A folder that several output files are written into.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "base/result.h"
+
+namespace turnpike::cli {
+
+// An Error for a folder that is a run, or lies inside of one: files there would be taken for parts of the run.
+Status check_is_outside(const std::filesystem::path& folder, const std::vector<std::filesystem::path>& runs);
+
+// Made where it is not there, with the folders above it. Those that it made and that are empty at its end are removed:
+// a command that failed leaves nothing behind.
+class OutputFolder {
+ public:
+  static Result<OutputFolder> create(const std::filesystem::path& folder);
+  OutputFolder(OutputFolder&& other) noexcept = default;
+  OutputFolder& operator=(OutputFolder&&) = delete;
+  ~OutputFolder();
+
+ private:
+  explicit OutputFolder(std::vector<std::filesystem::path> made);
+
+  std::vector<std::filesystem::path> made_;  // the innermost first
+};
+
+}  // namespace turnpike::cli

@@ -110,7 +110,7 @@ def test_a_program_that_is_killed_leaves_its_last_seconds(flight, victim):
     process.communicate(timeout=30)
     report = json.loads(command(flight, "report", "run.tpk", "--json").stdout)
     # Of the work of the GPU the last 20 ms, as of any process that is killed.
-    assert {"ended_early"} <= set(report["losses"]) <= {"ended_early", "missing_activity"}
+    assert {"ended_early"} <= set(report["losses"]) <= {"ended_early", "missing_at_kill"}
     assert report["source"]["kept"]["of_ns"] > 1.5e9
 
 

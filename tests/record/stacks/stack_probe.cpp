@@ -58,6 +58,8 @@ T take(const std::vector<std::byte>& payload, std::size_t& at) {
 
 void read_everything_new() {
   std::vector<std::byte> frames, found, texts;
+  static ModuleSymbols symbols;
+  stacks().name_new(symbols);
   stacks().drain(frames, found);
   strings().drain(texts);
   for (std::size_t at = 0; at < texts.size(); at = (at + 7) & ~std::size_t{7}) {

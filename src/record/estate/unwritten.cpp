@@ -175,9 +175,12 @@ class Unwritten {
 
   Loss loss_of_end() const {
     switch (head_.ending.load(std::memory_order_acquire)) {
-      case EstateEnding::kExec: return Loss::kEndedByExec;
-      case EstateEnding::kExit: return Loss::kEndedInExit;
-      case EstateEnding::kNone: break;
+      case EstateEnding::kExec:
+        return Loss::kEndedByExec;
+      case EstateEnding::kExit:
+        return Loss::kEndedInExit;
+      case EstateEnding::kNone:
+        break;
     }
     return Loss::kEndedEarly;
   }

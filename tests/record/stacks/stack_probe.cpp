@@ -58,7 +58,7 @@ T take(const std::vector<std::byte>& payload, std::size_t& at) {
 
 void read_everything_new() {
   std::vector<std::byte> frames, found, texts;
-  static ModuleSymbols symbols;
+  static turnpike::record::ModuleSymbols symbols;
   stacks().name_new(symbols);
   stacks().drain(frames, found);
   strings().drain(texts);

@@ -142,7 +142,7 @@ def test_the_runner_obeys_no_name_of_the_report(job):
     name = f"::warning title=pwned::obeyed ##[error]{'x' * 60}.py"
     (job.folder / name).write_text(PROGRAM)
     codes, printed = job.run(run=f"python '{name}'", budget="")
-    assert codes["Report"] == 0 and any(line.lstrip().startswith("::warning") for line in printed.splitlines()), printed
+    assert codes["Report"] == 0 and "warning title=pwned" in printed, printed
     assert obeyed(printed) == []
 
 

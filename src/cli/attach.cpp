@@ -4,12 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -124,13 +127,13 @@ struct Attached {
 };
 
 TurnpikeStatus sum_of(const std::vector<Attached>& all) {
-  constexpr std::size_t kCounters = sizeof(TurnpikeStatus) / sizeof(std::uint64_t);
-  TurnpikeStatus sum{};
-  auto* to = reinterpret_cast<std::uint64_t*>(&sum);
+  using Counters = std::array<std::uint64_t, sizeof(TurnpikeStatus) / sizeof(std::uint64_t)>;
+  Counters counters{};
   for (const Attached& one : all) {
-    const auto* from = reinterpret_cast<const std::uint64_t*>(&one.counters);
-    for (std::size_t at = 0; at < kCounters; ++at) to[at] += from[at];
+    const auto more = std::bit_cast<Counters>(one.counters);
+    std::transform(more.begin(), more.end(), counters.begin(), counters.begin(), std::plus<>());
   }
+  auto sum = std::bit_cast<TurnpikeStatus>(counters);
   sum.process_count = all.size();
   return sum;
 }

@@ -75,8 +75,8 @@ void ControlConnection::ask(const record::ControlMessage& message) {
 
 Result<record::ControlMessage> ControlConnection::await(const std::string& word, std::chrono::milliseconds patience,
                                                         int interruption) {
-  using Clock = std::chrono::steady_clock;
-  const auto until = Clock::now() + patience;
+  using std::chrono::steady_clock;
+  const auto until = steady_clock::now() + patience;
   bool is_over = false;
   bool is_interrupted = false;
   while (true) {
@@ -92,7 +92,7 @@ Result<record::ControlMessage> ControlConnection::await(const std::string& word,
     if (!is_open_) return Error{named(process_) + " has ended"};
     if (is_interrupted) return Error{named(process_) + " has not answered yet; if it records, it stops by itself"};
     if (is_over) return Error{named(process_) + " does not answer: is it stopped (Ctrl-Z, a debugger)?"};
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - steady_clock::now());
     std::array<pollfd, 2> waits{{{file_, POLLIN, 0}, {interruption, POLLIN, 0}}};
     poll(waits.data(), waits.size(), static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
     // What has come by then is still looked at.

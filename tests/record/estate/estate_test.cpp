@@ -393,8 +393,10 @@ TEST_F(EstateTest, ThatIsBeingClosedIsLeftAlone) {
   EXPECT_EQ(std::filesystem::file_size(path_), size) << "its file is complete";
   EXPECT_EQ(taken(1)[0], 1u) << "the process still uses it";
   EXPECT_EQ(head().layout, kEstateLayout);
+#ifndef __SANITIZE_THREAD__  // which mixes it up with a mutex of an estate that was mapped at the same place
   ASSERT_EQ(pthread_mutex_trylock(&head().owner), 0);
   pthread_mutex_unlock(&head().owner);
+#endif
 }
 
 TEST_F(EstateTest, ThatWasHeldAndClosedCanBeHeldAgain) {

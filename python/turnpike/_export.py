@@ -117,7 +117,7 @@ def _write(writer: Any, batches: Iterator[Any]) -> None:
 
 
 def begin_beside(target: pathlib.Path, new: pathlib.Path) -> None:
-    """Makes the file that will replace another one, with its mode: who made that one private wants it so."""
+    """Makes the file `new`, which will replace `target`, with the mode of `target`: a private file stays private."""
     new.touch()
     if target.exists():
         new.chmod(target.stat().st_mode & 0o777)
@@ -195,7 +195,7 @@ def _export(table: Table, path: pathlib.Path, write: Callable[[Table, pathlib.Pa
     try:
         write(table, path)
     except _core.Error as error:
-        # Of all tables, those about kernels are left out where there are none, and that is said.
+        # An export of all tables leaves out those about kernels if the run has none, and says so.
         is_without_kernels = any(words in str(error) for words in ("recorded without kernels", "holds no kernels"))
         if given.table or not is_without_kernels:
             raise

@@ -162,7 +162,7 @@ struct Source {
   std::optional<KeptWindow> kept{};    // nullopt: everything was
   std::vector<Identity> identities{};  // one for each process, in the order of their files
 };
-// Of what was read: where a part of it is missing, the tool may well have recorded the kernels.
+// The same for a source. If a part of it is missing, that part may hold the kernels.
 std::string how_to_record_kernels(const Source& source);
 
 struct Total {

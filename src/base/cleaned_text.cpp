@@ -8,14 +8,7 @@
 namespace turnpike {
 namespace {
 
-// GitHub's runner obeys a line in the log of a job that begins with "::", whatever blanks stand before it, and one that
-// holds "##[". Nobody knows here where the lines of a page will begin: a text may be wrapped at each of its blanks.
-constexpr std::string_view kCommandAtStart = "::";
 constexpr std::string_view kCommandAnywhere = "##[";
-
-bool is_command(std::string_view rest, bool is_behind_blank) {
-  return (is_behind_blank && rest.starts_with(kCommandAtStart)) || rest.starts_with(kCommandAnywhere);
-}
 
 std::string escaped(const CodePoint& point) {
   char buffer[16];
@@ -26,13 +19,18 @@ std::string escaped(const CodePoint& point) {
 
 }  // namespace
 
+bool starts_command(std::string_view rest, bool may_begin_line) {
+  return (may_begin_line && rest.starts_with("::")) || rest.starts_with(kCommandAnywhere);
+}
+
 std::string cleaned(std::string_view untrusted, std::string_view kept) {
   std::string result;
   result.reserve(untrusted.size());
+  // A page may be wrapped at each blank, so a line may begin behind each. The runner skips blanks before a command.
   bool is_behind_blank = true;
   while (!untrusted.empty()) {
     const CodePoint point = first_code_point(untrusted);
-    const bool is_shown = point.is_valid && !is_command(untrusted, is_behind_blank) &&
+    const bool is_shown = point.is_valid && !starts_command(untrusted, is_behind_blank) &&
                           (is_harmless(point.value) || kept.find(untrusted[0]) != std::string_view::npos);
     if (is_shown) {
       result += untrusted.substr(0, point.bytes);
@@ -52,7 +50,7 @@ std::string printable_json(std::string json) {
   std::string result;
   for (std::string_view rest = json; !rest.empty();) {
     const CodePoint point = first_code_point(rest);
-    if (!is_command(rest, false) && (point.value < 0x7F || is_harmless(point.value))) {
+    if (!starts_command(rest, false) && (point.value < 0x7F || is_harmless(point.value))) {
       result += rest.substr(0, point.bytes);
     } else {
       append_json_escape(result, point.value);

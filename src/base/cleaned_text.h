@@ -6,6 +6,10 @@
 
 namespace turnpike {
 
+// Whether GitHub's runner obeys a line in the log of a job because of what `rest` begins with: "##[" anywhere in a
+// line, and "::" where `may_begin_line`.
+bool starts_command(std::string_view rest, bool may_begin_line);
+
 // Printable UTF-8 from any bytes: control characters, invalid bytes and invisible or direction-changing characters
 // become escapes (\x1b, \u202e), so that a file name can neither command the terminal nor hide. So does the first
 // character of what GitHub's runner obeys in the log of a job: "::" at the start of the text or behind a blank, and

@@ -37,7 +37,7 @@ Status check_may_load(pid_t process, const std::vector<MappedFile>& files, const
         "its user, or this container lacks the capability SYS_PTRACE." +
         kDormant};
   }
-  // The runtime alone says nothing: PyTorch's wheels load it where there is no GPU, too.
+  // PyTorch's wheels load libcudart also on a machine without a GPU, so it proves nothing.
   if (!has_mapped(files, "libcuda.so")) {
     return Error{
         the_process(process) +

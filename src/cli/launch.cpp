@@ -21,9 +21,9 @@ struct SignalState {
   struct sigaction on_child;
 };
 
-// Blocks what the wait takes by sigtimedwait: all signals but the two by which the terminal stops a job in the
-// background, and this process with it. A fault of this process ends it although its signal is blocked. SIGCHLD gets
-// its default: where it was ignored, the kernel would keep the exit status to itself.
+// Blocks all signals, which the wait then takes by sigtimedwait. It leaves out the two by which the terminal stops a
+// background job, so that they stop this process too. A fault of this process still ends it. SIGCHLD gets its default:
+// if it were ignored, wait() would get no exit status.
 SignalState take_signals(sigset_t& awaited) {
   SignalState before{};
   sigfillset(&awaited);
@@ -75,9 +75,9 @@ void suspend() {
   sigprocmask(SIG_BLOCK, &only, nullptr);
 }
 
-// What the terminal sends (SI_KERNEL), it sends to the whole group: passed on, it would come twice. Two signals of the
-// kernel come to this process alone: that of an alarm which was set before it began, and, if it leads its session, that
-// of a terminal which is gone.
+// The terminal sends its signals (SI_KERNEL) to the whole process group, so the command has them already. The kernel
+// sends two signals to this process alone: SIGALRM of an alarm that was set before it began, and SIGHUP of a terminal
+// that is gone, if this process leads the session.
 bool came_to_us_alone(const siginfo_t& taken, pid_t child) {
   switch (taken.si_code) {
     case SI_KERNEL:

@@ -47,8 +47,8 @@ Error cannot_write(const fs::path& path, int error_number) {
   return Error{"cannot write " + path.string() + ": " + std::strerror(error_number)};
 }
 
-// In a folder that everybody may write in, a link could lead to any file of the user who follows it. The kernel asks
-// the same (protected_symlinks), where it resolves the link.
+// Another user can lay a link in a folder that everybody may write in, and lead us to any file of ours. This is the
+// kernel's rule for links that it resolves itself (protected_symlinks).
 bool is_strangers(const struct stat& link, const fs::path& path) {
   struct stat folder{};
   const fs::path parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
@@ -76,7 +76,7 @@ Result<fs::path> resolved(const fs::path& path) {
   return path;
 }
 
-// A new file; with the mode of the one that it will replace, if there is one.
+// Opens a new file, with the mode of `target` if that exists.
 std::FILE* opened_beside(const fs::path& target, const fs::path& unfinished) {
   constexpr mode_t kPermissions = 0777;
   struct stat replaced{};

@@ -44,7 +44,7 @@ Result<OutputFolder> OutputFolder::create(const fs::path& folder) {
 }
 
 OutputFolder::~OutputFolder() {
-  std::error_code ignored;  // one that holds files, and one that was never made, stays as it is
+  std::error_code ignored;  // a folder that holds files stays
   for (const fs::path& folder : made_) fs::remove(folder, ignored);
 }
 

@@ -11,8 +11,8 @@ namespace turnpike::cli {
 // An Error for a folder that is a run, or lies inside of one: files there would be taken for parts of the run.
 Status check_is_outside(const std::filesystem::path& folder, const std::vector<std::filesystem::path>& runs);
 
-// Made where it is not there, with the folders above it. Those that it made and that are empty at its end are removed:
-// a command that failed leaves nothing behind.
+// Makes the folder and its missing parents. The destructor removes those that are empty, so a command that fails leaves
+// no folder.
 class OutputFolder {
  public:
   static Result<OutputFolder> create(const std::filesystem::path& folder);

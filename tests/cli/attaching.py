@@ -121,3 +121,10 @@ def files(folder):
 
 def recording(record, run="run.tpk"):
     return list((record.directory / run).glob("*.tpt")) if (record.directory / run).is_dir() else []
+
+
+def attached_to(server, attach, record):
+    """`turnpike attach` to the process, for a minute, once it records into run.tpk."""
+    attached = attach.start(server.pid, "--duration", "60", "-o", "run.tpk")
+    until(lambda: recording(record))
+    return attached

@@ -12,7 +12,7 @@ import sys
 import time
 
 import pytest
-from attaching import SERVER, end, files, recording, report, starting_programs, until, waits
+from attaching import SERVER, attached_to, end, files, recording, report, starting_programs, until, waits
 from terminal import Terminal
 
 # `--all` attaches to every process of this user that waits.
@@ -120,8 +120,7 @@ def test_the_run_is_named_after_the_program(dormant, attach, record, victim):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_ends_the_recording_and_not_the_program(dormant, attach, record, number):
     server = dormant.serve()
-    attached = attach.start(server.pid, "--duration", "60", "-o", "run.tpk")
-    until(lambda: recording(record))
+    attached = attached_to(server, attach, record)
     time.sleep(0.3)
     attached.send_signal(number)
     _, err = attached.communicate(timeout=30)
@@ -148,8 +147,7 @@ def test_a_terminal_shows_how_it_goes_and_ctrl_c_ends_it(dormant, record):
 
 def test_a_process_that_ends_meanwhile_leaves_a_whole_file(dormant, attach, record):
     server = dormant.serve()
-    attached = attach.start(server.pid, "--duration", "60", "-o", "run.tpk")
-    until(lambda: recording(record))
+    attached = attached_to(server, attach, record)
     time.sleep(0.3)
     assert end(server) == (5, b"served\n", b"")
     _, err = attached.communicate(timeout=30)
@@ -161,8 +159,7 @@ def test_a_process_that_ends_meanwhile_leaves_a_whole_file(dormant, attach, reco
 
 def test_a_process_that_is_killed_meanwhile_leaves_what_was_written(dormant, attach, record):
     server = dormant.serve()
-    attached = attach.start(server.pid, "--duration", "60", "-o", "run.tpk")
-    until(lambda: recording(record))
+    attached = attached_to(server, attach, record)
     time.sleep(0.5)
     server.kill()
     _, err = attached.communicate(timeout=30)
@@ -174,8 +171,7 @@ def test_a_process_that_is_killed_meanwhile_leaves_what_was_written(dormant, att
 
 def test_who_comes_second_is_refused_and_the_first_goes_on(dormant, attach, record):
     server = dormant.serve()
-    attached = attach.start(server.pid, "--duration", "60", "-o", "run.tpk")
-    until(lambda: recording(record))
+    attached = attached_to(server, attach, record)
     second = attach(server.pid, "-o", "second.tpk")
     assert second.returncode == 3
     assert f"process {server.pid}: this process is being recorded already, to " in second.stderr
@@ -188,8 +184,7 @@ def test_who_comes_second_is_refused_and_the_first_goes_on(dormant, attach, reco
 
 def test_when_attach_is_killed_the_file_is_closed(dormant, attach, record):
     server = dormant.serve()
-    attached = attach.start(server.pid, "--duration", "60", "-o", "run.tpk")
-    until(lambda: recording(record))
+    attached = attached_to(server, attach, record)
     time.sleep(0.3)
     attached.kill()
     attached.communicate()
@@ -422,8 +417,7 @@ def test_a_socket_whose_number_is_the_programs_now_is_left_alone(dormant, attach
 
 def test_descriptors_that_are_the_programs_now_are_left_alone(dormant, attach, record):
     server = dormant.serve()
-    attached = attach.start(server.pid, "--duration", "60", "-o", "run.tpk")
-    until(lambda: recording(record))
+    attached = attached_to(server, attach, record)
     time.sleep(0.5)  # while it starts, the recorder opens and closes many files, each for a moment
     tell(
         server,
@@ -472,8 +466,7 @@ def test_a_forked_child_does_not_wait_for_anybody(dormant, attach, record):
 
 def test_exec_and_exit_do_not_hang_while_somebody_is_attached(dormant, attach, record):
     server = dormant.serve()
-    attached = attach.start(server.pid, "--duration", "60", "-o", "run.tpk")
-    until(lambda: recording(record))
+    attached = attached_to(server, attach, record)
     tell(server, "os.execvp('sh', ['sh', '-c', 'exit 9'])")
     assert server.wait(20) == 9
     _, err = attached.communicate(timeout=30)
@@ -572,8 +565,7 @@ def test_a_signal_keeps_what_others_have_recorded(dormant, impostor, attach, rec
 
 def test_a_second_signal_ends_the_wait_for_the_end_of_a_recording(dormant, attach, record):
     server = dormant.serve()
-    attached = attach.start(server.pid, "--duration", "60", "-o", "run.tpk")
-    until(lambda: recording(record))
+    attached = attached_to(server, attach, record)
     time.sleep(0.5)
     os.kill(server.pid, signal.SIGSTOP)
     attached.send_signal(signal.SIGINT)

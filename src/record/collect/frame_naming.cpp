@@ -10,9 +10,11 @@ namespace turnpike::record {
 struct FrameNaming::Shared {
   explicit Shared(StackTable& table) : stacks(table) {}
 
-  void name_new() noexcept {
+  // False: the table of stacks is left alone from here on.
+  bool name_new() noexcept {
     const std::lock_guard lock(mutex);
     if (!has_ended) stacks.name_new(symbols);
+    return !has_ended;
   }
 
   StackTable& stacks;
@@ -51,15 +53,11 @@ void FrameNaming::end() noexcept {
 
 void FrameNaming::run(Shared& shared) noexcept {
   constexpr std::int64_t kForLongNs = 3'600'000'000'000;
-  while (true) {
-    if (!shared.is_asked.wait(kForLongNs)) continue;
-    shared.is_asked.clear();
-    {
-      const std::lock_guard lock(shared.mutex);
-      if (shared.has_ended) return;
+  do {
+    while (!shared.is_asked.wait(kForLongNs)) {
     }
-    shared.name_new();
-  }
+    shared.is_asked.clear();
+  } while (shared.name_new());
 }
 
 }  // namespace turnpike::record

@@ -7,8 +7,8 @@
 
 namespace turnpike::record {
 
-// On a thread of its own: reading the symbols of a library takes 70 ms for PyTorch's largest, and longer from a slow
-// disk, and what the GPU has done meanwhile is to be collected. The collector's thread only.
+// Reads the symbols of libraries on a thread of its own. PyTorch's largest library takes 70 ms, a slow disk takes
+// longer, and the collector must collect meanwhile. Only the collector's thread calls this.
 class FrameNaming {
  public:
   explicit FrameNaming(StackTable& stacks) : stacks_(stacks) {}

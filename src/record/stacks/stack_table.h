@@ -30,10 +30,10 @@ struct StackMemory {
   std::span<std::byte> stacks{};
 };
 
-// capture() on any thread, drain() on one, name_new() on one. A stack seen before costs a walk and a hash, without a
-// lock; a new one is entered behind a mutex. Once capture() has returned a number, a name_new() and then a drain() that
-// start later have it, or earlier ones had: who takes events first, then names and drains, has written every definition
-// that the events need.
+// Any thread calls capture(), one thread drain(), and one thread name_new(). A known stack costs a walk and a hash,
+// without a lock; a new one takes a mutex. After capture() has returned a number, a later name_new() and drain() give
+// its definition, unless earlier ones did. A writer that takes the events first, then names and drains, has every
+// definition that the events need.
 //
 // Memory: at most 131072 stacks of 8 Mi frames together, 262144 frames and 32 MiB of symbols: under 150 MiB, and in a
 // usual run a few.
@@ -58,8 +58,8 @@ class StackTable {
   bool has_unnamed() noexcept;
 
   // Appends FrameEntry payloads (trace/format.h) of the frames that were named since the last drain, and StackEntry
-  // payloads of the stacks that were entered: drain the strings after this. A stack may be drained before its frames.
-  // When memory runs out, the rest stays for the next one. The first one that knows of a Python has it tell of its end.
+  // payloads of the stacks that were entered. Drain the strings after this. A stack may come before its frames. If
+  // memory runs out, the next call gives the rest. The first call that finds a Python asks it to tell of its end.
   void drain(std::vector<std::byte>& frames, std::vector<std::byte>& stacks) noexcept;
 
   // Appends the frames of a stack, innermost first. False, and nothing is appended: not all of them have their names

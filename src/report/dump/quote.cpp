@@ -1,6 +1,7 @@
 // Escapes byte by byte, so that the bytes of the file can be read off.
 #include "report/dump/quote.h"
 
+#include "base/cleaned_text.h"
 #include "base/utf8.h"
 
 namespace turnpike::report {
@@ -10,8 +11,7 @@ std::string quoted(std::string_view text) {
   std::string out = "\"";
   while (!text.empty()) {
     const CodePoint character = first_code_point(text);
-    const bool is_command = text.starts_with("##[");  // GitHub's runner obeys it anywhere in a line
-    if (character.is_valid && is_harmless(character.value) && !is_command) {
+    if (character.is_valid && is_harmless(character.value) && !starts_command(text, false)) {
       if (character.value == '"' || character.value == '\\') out += '\\';
       out += text.substr(0, character.bytes);
     } else {

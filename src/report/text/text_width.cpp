@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/cleaned_text.h"
 #include "base/utf8.h"
 
 namespace turnpike::report {
@@ -108,7 +109,7 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
     text.remove_prefix(end);
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
     // A word that was broken may go on with what no line of a log may begin with.
-    if (text.starts_with("::")) text = rest = cleaned(text);
+    if (starts_command(text, true)) text = rest = cleaned(text);
   }
   if (!text.empty() || lines.empty()) lines.emplace_back(text);
   return lines;

@@ -520,8 +520,8 @@ void Collector::write_definitions() {
   append(writer_, ChunkType::kStacks, stacks_payload_);
 }
 
-// Definitions after the records were taken and before they are written. Only frames may come later, until they have
-// their names.
+// Definitions after the records were taken and before they are written. Only stacks may come later, until their frames
+// have names.
 void Collector::write() {
   write_definitions();
   if (ring_.is_on()) {

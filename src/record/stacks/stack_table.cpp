@@ -131,7 +131,7 @@ std::uint32_t StackTable::enter_frames(std::uint16_t flags, const std::uint32_t*
   for (std::uint32_t id = first; id != trace::kNoId; id = stacks_[id - 1].next) {
     const Stack& stack = stacks_[id - 1];
     if (stack.flags == flags && stack.frame_count == frame_count &&
-        std::equal(frames, frames + frame_count, frames_of(stack))) {
+        std::equal(frames, frames + frame_count, frames_at(stack.first_byte))) {
       return id;
     }
   }
@@ -148,15 +148,31 @@ std::uint32_t StackTable::enter_frames(std::uint16_t flags, const std::uint32_t*
   return id;
 }
 
-const std::uint32_t* StackTable::frames_of(const Stack& stack) noexcept {
-  return reinterpret_cast<const std::uint32_t*>(stack_log_.data() + stack.first_byte + sizeof(trace::StackEntry));
+const std::uint32_t* StackTable::frames_at(std::size_t stack_byte) noexcept {
+  return reinterpret_cast<const std::uint32_t*>(stack_log_.data() + stack_byte + sizeof(trace::StackEntry));
+}
+
+bool StackTable::are_named(std::span<const std::uint32_t> frames) const noexcept {
+  return std::all_of(frames.begin(), frames.end(), [this](std::uint32_t id) { return id <= named_frames_; });
+}
+
+// Of the log from `byte` on, up to the first stack that has a frame without a name.
+std::size_t StackTable::named_bytes_from(std::size_t byte) noexcept {
+  std::size_t end = byte;
+  while (end < stack_log_.size()) {
+    trace::StackEntry entry;
+    std::memcpy(&entry, stack_log_.data() + end, sizeof(entry));
+    if (!are_named({frames_at(end), entry.frame_count})) break;
+    end += stack_bytes(entry.frame_count);
+  }
+  return end - byte;
 }
 
 bool StackTable::copy_frames(std::uint32_t stack, std::vector<trace::FrameEntry>& frames) {
   const std::lock_guard lock(mutex_);
   if (stack - 1 >= stacks_.size()) return true;
-  const std::span ids(frames_of(stacks_[stack - 1]), stacks_[stack - 1].frame_count);
-  if (std::any_of(ids.begin(), ids.end(), [this](std::uint32_t id) { return id > named_frames_; })) return false;
+  const std::span ids(frames_at(stacks_[stack - 1].first_byte), stacks_[stack - 1].frame_count);
+  if (!are_named(ids)) return false;
   for (const std::uint32_t id : ids) {
     LoggedFrame frame;
     std::memcpy(&frame, frames_.data() + (id - 1) * sizeof(frame), sizeof(frame));
@@ -286,10 +302,10 @@ void StackTable::drain(std::vector<std::byte>& frames, std::vector<std::byte>& s
       std::memcpy(&frame, frames_.data() + number * sizeof(frame), sizeof(frame));
       append(frames, frame.entry);
     }
-    const auto fresh = stack_log_.bytes_from(drained_stack_bytes_);
+    const auto fresh = stack_log_.bytes_from(drained_stack_bytes_).first(named_bytes_from(drained_stack_bytes_));
     stacks.insert(stacks.end(), fresh.begin(), fresh.end());
     drained_frames_ = named_frames_;
-    drained_stack_bytes_ = stack_log_.size();
+    drained_stack_bytes_ += fresh.size();
   } catch (const std::bad_alloc&) {
     frames.resize(frames_before);
     stacks.resize(stacks_before);

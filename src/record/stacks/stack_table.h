@@ -58,8 +58,9 @@ class StackTable {
   bool has_unnamed() noexcept;
 
   // Appends FrameEntry payloads (trace/format.h) of the frames that were named since the last drain, and StackEntry
-  // payloads of the stacks that were entered. Drain the strings after this. A stack may come before its frames. If
-  // memory runs out, the next call gives the rest. The first call that finds a Python asks it to tell of its end.
+  // payloads of the stacks whose frames all have names: one that another thread enters meanwhile is for the next drain.
+  // Drain the strings after this. If memory runs out, the next call gives the rest. The first call that finds a Python
+  // asks it to tell of its end.
   void drain(std::vector<std::byte>& frames, std::vector<std::byte>& stacks) noexcept;
 
   // Appends the frames of a stack, innermost first. False, and nothing is appended: not all of them have their names
@@ -115,7 +116,9 @@ class StackTable {
   std::uint32_t native_frame(std::uintptr_t return_address);
   std::uint32_t frame_id(const FrameKey& key, const trace::FrameEntry& entry, std::uint32_t file);
   const Module* module_of(std::uintptr_t address);
-  const std::uint32_t* frames_of(const Stack& stack) noexcept;
+  const std::uint32_t* frames_at(std::size_t stack_byte) noexcept;
+  bool are_named(std::span<const std::uint32_t> frames) const noexcept;
+  std::size_t named_bytes_from(std::size_t stack_byte) noexcept;
   void name(LoggedFrame& frame, ModuleSymbols& symbols);
 
   StringTable& strings_;

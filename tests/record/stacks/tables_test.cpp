@@ -597,6 +597,27 @@ TEST(StackTable, KeepsEachStackOnceWithItsFramesInTheirOrder) {
   EXPECT_EQ(table.losses().truncated, 0u) << "of walks";
 }
 
+TEST(StackTable, DrainsNoStackBeforeItsFrames) {
+  StringTable strings;
+  StackTable table(strings);
+  const std::uint32_t known = table.enter_frame(frame_of("/a.py", "f", 1, 1));
+  table.enter_stack({&known, 1}, false);
+  ModuleSymbols symbols;
+  table.name_new(symbols);
+  // As other threads do between the naming and the drain.
+  const std::uint32_t late[] = {known, table.enter_frame(frame_of("/a.py", "f", 2, 1))};
+  table.enter_stack(late, false);
+  table.enter_stack({&known, 1}, true);
+  std::vector<std::byte> frames, stacks;
+  table.drain(frames, stacks);
+  EXPECT_EQ(count_of(frames, sizeof(trace::FrameEntry)), 1u);
+  EXPECT_EQ(count_of(stacks, sizeof(trace::StackEntry) + 8), 1u);
+  const Drained rest = drain(table);
+  EXPECT_EQ(rest.frames.size(), 1u);
+  const std::map<std::uint32_t, Drained::Stack> expected{{2, {0, {1, 2}}}, {3, {trace::kStackIsTruncated, {1}}}};
+  EXPECT_EQ(rest.stacks, expected);
+}
+
 TEST(StackTable, GivesTheFramesOfAStackBack) {
   StringTable strings;
   StackTable table(strings);
@@ -649,13 +670,14 @@ TEST(StackTable, DrainsFramesOnceTheyHaveTheirNames) {
   EXPECT_TRUE(table.has_unnamed());
   table.drain(frames, stacks);
   EXPECT_TRUE(frames.empty());
-  EXPECT_FALSE(stacks.empty());
+  EXPECT_TRUE(stacks.empty());
   EXPECT_EQ(table.drained_frames(), 0u);
   ModuleSymbols symbols;
   table.name_new(symbols);
   EXPECT_FALSE(table.has_unnamed());
   table.drain(frames, stacks);
   EXPECT_EQ(count_of(frames, sizeof(trace::FrameEntry)), 1u);
+  EXPECT_EQ(count_of(stacks, sizeof(trace::StackEntry) + 8), 1u);
   EXPECT_EQ(table.drained_frames(), 1u);
 }
 

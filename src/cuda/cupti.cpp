@@ -40,6 +40,7 @@ static_assert(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER == static_cast<int>(Act
 static_assert(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER == static_cast<int>(ActivityAttribute::kZeroedOutBuffers));
 static_assert(CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED ==
               static_cast<int>(ActivityAttribute::kPinnedHostMemory));
+static_assert(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER == static_cast<int>(ActivityAttribute::kPerThreadBuffers));
 static_assert(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED == kFlushForced);
 
 // How long the parameters of cuptiSubscribe_v2 are in CUDA 13.0, where it begins. Later ones go on with whether several

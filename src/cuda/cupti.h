@@ -63,7 +63,7 @@ enum class ActivityKind : std::uint32_t {
   kManagedMemory = 25,
 };
 
-enum class ActivityAttribute : std::uint32_t { kZeroedOutBuffers = 5, kPinnedHostMemory = 8 };
+enum class ActivityAttribute : std::uint32_t { kZeroedOutBuffers = 5, kPinnedHostMemory = 8, kPerThreadBuffers = 9 };
 
 inline constexpr std::uint32_t kFlushForced = 1;
 

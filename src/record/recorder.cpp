@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "base/self_time.h"
 #include "cuda/driver.h"
@@ -226,13 +227,16 @@ bool Recorder::begin_activities(Recording& recording) {
 bool Recorder::enable_activities(const Recording& recording) {
   // Zeroed: we zero buffers on our own thread. Pinned: the GPU writes its times into page-locked host memory rather
   // than its own, from which CUPTI would have to copy them; a CPU-bound step with all its kernels ran 1.08 to 1.11
-  // times as long without, 1.05 to 1.09 with (H100, bench/overhead.py), for some 10 MB a context. A CUPTI that does not
-  // know an attribute, or may not pin (confidential computing), does without.
-  for (const auto attribute :
-       {cuda::ActivityAttribute::kZeroedOutBuffers, cuda::ActivityAttribute::kPinnedHostMemory}) {
-    std::uint8_t is_on = 1;
-    std::size_t size = sizeof(is_on);
-    cupti_.activity_set_attribute(attribute, &size, &is_on);
+  // times as long without, 1.05 to 1.09 with (H100, bench/overhead.py), for some 10 MB a context. Not a buffer for each
+  // thread: a thread reserves a place in its own without a lock, and a flush meanwhile frees what it then writes
+  // through (CUPTI 13.0.85, docs/record.md). A CUPTI that does not know an attribute, or may not pin (confidential
+  // computing), does without.
+  const std::pair<cuda::ActivityAttribute, std::uint8_t> values[] = {{cuda::ActivityAttribute::kZeroedOutBuffers, 1},
+                                                                     {cuda::ActivityAttribute::kPinnedHostMemory, 1},
+                                                                     {cuda::ActivityAttribute::kPerThreadBuffers, 0}};
+  for (auto [attribute, value] : values) {
+    std::size_t size = sizeof(value);
+    cupti_.activity_set_attribute(attribute, &size, &value);
   }
   if (register_buffers() != cuda::kCuptiSuccess) {
     losses_.add(Loss::kCuptiCallFailed);

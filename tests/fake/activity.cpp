@@ -90,10 +90,11 @@ void Activity::work(const DeviceWork& work) {
 
 bool Activity::flush(bool is_forced) {
   if (complete_.load() == nullptr) return false;
+  if (has_thread_buffers_) ++truth_.unsafe_flushes;
   drain(is_forced);
   {
     const std::lock_guard lock(fill_mutex_);
-    close(shared_buffer_);
+    if (is_forced || !script().keeps_until_full) close(shared_buffer_);
     for (auto& [thread, buffer] : thread_buffers_) close(buffer);
     // The next records go into a buffer that was asked for before whatever follows.
     if (script().keeps_buffers) make_room(shared_buffer_, 1);

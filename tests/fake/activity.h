@@ -27,6 +27,7 @@ struct Truth {
   std::atomic<std::uint64_t> completions{0};
   std::atomic<std::uint64_t> kernel_disables{0};
   std::atomic<std::uint64_t> unzeroed_buffers{0};  // although the client had promised zeroes
+  std::atomic<std::uint64_t> unsafe_flushes{0};    // with a buffer for each thread: the real library can crash then
 };
 
 // Thread-safe. One worker thread delivers; a flush delivers on the caller's.
@@ -36,6 +37,7 @@ class Activity {
   void enable(CUpti_ActivityKind kind, bool is_enabled);
   std::size_t enabled_count() const;
   void set_zeroed_buffers(bool is_zeroed) { is_zeroed_by_client_ = is_zeroed; }
+  void set_thread_buffers(bool has_thread_buffers) { has_thread_buffers_ = has_thread_buffers; }
   void work(const DeviceWork& work);
   // Returns when everything that can be delivered has been. False without callbacks.
   bool flush(bool is_forced);
@@ -63,6 +65,7 @@ class Activity {
   std::atomic<CUpti_BuffersCallbackCompleteFunc> complete_{nullptr};
   std::atomic<bool> is_enabled_[128]{};
   std::atomic<bool> is_zeroed_by_client_{false};
+  std::atomic<bool> has_thread_buffers_{true};
   std::once_flag worker_started_;
   Truth truth_;
 

@@ -106,12 +106,13 @@ __attribute__((destructor)) void write_report() {
   const Truth& truth = activity().truth();
   std::fprintf(file,
                "produced %lu\ndropped %lu\ndelivered %lu\nrequests %lu\ncompletions %lu\ncallbacks %lu\n"
-               "kernel_disables %lu\nunzeroed_buffers %lu\nquestions %lu\n"
+               "kernel_disables %lu\nunzeroed_buffers %lu\nunsafe_flushes %lu\nquestions %lu\n"
                "kinds_left %lu\nbuffers_left %lu\nkinds_on %lu\ncalls_on %lu\nunsubscribes %lu\n",
                truth.produced.load(), truth.dropped.load(), truth.delivered.load(), truth.requests.load(),
                truth.completions.load(), callback_count.load(), truth.kernel_disables.load(),
-               truth.unzeroed_buffers.load(), question_count.load(), kinds_left_count.load(), buffers_left_count.load(),
-               activity().enabled_count(), calls_on(), unsubscribe_count.load());
+               truth.unzeroed_buffers.load(), truth.unsafe_flushes.load(), question_count.load(),
+               kinds_left_count.load(), buffers_left_count.load(), activity().enabled_count(), calls_on(),
+               unsubscribe_count.load());
   std::fclose(file);
 }
 
@@ -277,6 +278,9 @@ CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, std::si
   if (bytes == nullptr || value == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   if (attribute == CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER) {
     activity().set_zeroed_buffers(*static_cast<const std::uint8_t*>(value) != 0);
+  }
+  if (attribute == CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER) {
+    activity().set_thread_buffers(*static_cast<const std::uint8_t*>(value) != 0);
   }
   return CUPTI_SUCCESS;
 }

@@ -36,6 +36,7 @@ Script read() {
   made.question_ms = number("FAKE_CUPTI_QUESTION_MS").value_or(0);
   made.is_per_thread = number("FAKE_CUPTI_PER_THREAD").value_or(0) != 0;
   made.keeps_buffers = number("FAKE_CUPTI_KEEP").value_or(0) != 0;
+  made.keeps_until_full = number("FAKE_CUPTI_KEEP_UNTIL_FULL").value_or(0) != 0;
   made.enters_loader = number("FAKE_CUPTI_ENTERS_LOADER").value_or(0) != 0;
   made.has_raw_clock = number("FAKE_CUPTI_RAW_CLOCK").has_value();
   made.tsc_after = number("FAKE_CUPTI_TSC_AFTER");

@@ -11,6 +11,7 @@
 //   wait FAKE_CUPTI_PERIOD_MS=N         how often the worker thread looks for finished work (5)
 //   FAKE_CUPTI_BUFFER_RECORDS=N    buffers count as full after this many records
 //   FAKE_CUPTI_PER_THREAD=1        a buffer for each thread, requested on it at its first record
+//   FAKE_CUPTI_KEEP_UNTIL_FULL=1   only a forced flush delivers buffers that are not full
 //   FAKE_CUPTI_TSC_AFTER=N         times of records are raw ticks from the Nth record on (torch.profiler left its
 //   clock) FAKE_CUPTI_RAW_CLOCK=1      CUPTI's clock is CLOCK_MONOTONIC_RAW, as in WSL2
 //   FAKE_CUPTI_REPORT=FILE         writes at exit what was produced and delivered
@@ -40,6 +41,7 @@ struct Script {
   std::uint64_t question_ms = 0;
   bool is_per_thread = false;
   bool keeps_buffers = false;
+  bool keeps_until_full = false;
   bool enters_loader = false;
   std::optional<std::uint64_t> tsc_after;
   bool has_raw_clock = false;

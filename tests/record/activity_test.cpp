@@ -120,6 +120,21 @@ TEST(Activity, TimesOfAnotherClockAreLedToTheHosts) {
   EXPECT_EQ(trace.losses(), "other_device_clock=1 ");
 }
 
+TEST(Activity, IsNeverFlushedFromBuffersOfSingleThreads) {
+  const VictimRun run({"threads", "4", "100"});
+  EXPECT_EQ(run.outcome().exit_code, 0) << run.outcome().err;
+  EXPECT_EQ(run.trace().copies.size(), 400u);
+  EXPECT_EQ(run.truth().at("unsafe_flushes"), 0u);
+}
+
+// As where copies of several threads overlap all the time.
+TEST(Activity, ThatComesOnlyWithFullBuffersIsNoSilence) {
+  const VictimRun run({"waited_for", "250", "10"}, {.variables = {{"FAKE_CUPTI_KEEP_UNTIL_FULL", "1"}}});
+  EXPECT_EQ(run.outcome().exit_code, 0) << run.outcome().err;
+  EXPECT_EQ(run.trace().copies.size(), 250u);
+  EXPECT_EQ(run.trace().losses(), "");
+}
+
 TEST(Activity, SmallBuffersOfManyThreadsLoseNothing) {
   const VictimRun run({"threads", "16", "500"},
                       {.variables = {{"FAKE_CUPTI_BUFFER_RECORDS", "100"}, {"FAKE_CUPTI_PER_THREAD", "1"}}});
@@ -143,14 +158,14 @@ TEST(Activity, RequestsInAStormOfThreadsAreAccountedFor) {
 }
 
 TEST(Activity, ExhaustedBuffersAreCountedToTheRecord) {
-  // A buffer for each of 300 threads, all held at once: more than the pool has.
-  const VictimRun run({"threads", "300", "5"},
+  // A buffer for each of 1100 threads, all held at once: more than the pool has.
+  const VictimRun run({"threads", "1100", "2"},
                       {.variables = {{"FAKE_CUPTI_PER_THREAD", "1"}, {"FAKE_CUPTI_PERIOD_MS", "60000"}}});
   const Trace trace = run.trace();
   EXPECT_EQ(run.outcome().exit_code, 0) << run.outcome().err;
   const std::uint64_t lost = trace.loss(Loss::kActivityBuffersFull) + trace.loss(Loss::kCuptiDropped);
   EXPECT_EQ(trace.copies.size() + lost, run.truth().at("produced")) << trace.losses();
-  EXPECT_EQ(trace.calls_named("cudaMemcpyAsync").size(), 1500u);
+  EXPECT_EQ(trace.calls_named("cudaMemcpyAsync").size(), 2200u);
   if (!is_sanitized()) {
     EXPECT_LT(run.outcome().peak_memory_bytes, std::int64_t{256} << 20);
   }

@@ -7,8 +7,20 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "record/stacks/mix.h"
 
 namespace turnpike::record {
+namespace {
+
+// Of a buffer that CUPTI may be writing to: any number will do that differs once it has written.
+__attribute__((no_sanitize("thread"))) std::uint64_t digest_of(const std::uint8_t* buffer) noexcept {
+  const auto* const words = reinterpret_cast<const volatile std::uint64_t*>(buffer);
+  std::uint64_t digest = kHashSeed;
+  for (std::size_t i = 0; i < kActivityBufferBytes / sizeof(std::uint64_t); ++i) digest = digest * 31 + words[i];
+  return digest;
+}
+
+}  // namespace
 
 bool ActivityPool::prepare() noexcept {
   if (base_ != nullptr) return true;
@@ -33,7 +45,10 @@ bool ActivityPool::prepare() noexcept {
 // nullptr: there is none.
 std::uint8_t* ActivityPool::take_free() noexcept {
   const std::lock_guard lock(mutex_);
-  return free_count_ > 0 ? free_[--free_count_] : nullptr;
+  if (free_count_ == 0) return nullptr;
+  std::uint8_t* const buffer = free_[--free_count_];
+  is_held_.set(number_of(buffer));
+  return buffer;
 }
 
 std::uint8_t* ActivityPool::request(std::size_t* size_bytes) noexcept {
@@ -56,8 +71,22 @@ bool ActivityPool::complete(std::uint8_t* data, std::size_t valid_bytes) noexcep
   const std::lock_guard lock(mutex_);
   // The other half of the room is for the pool's own, which must all find a place.
   if (is_overflow(data) && filled_.size() >= kActivityBufferCount) return false;
+  if (!is_overflow(data)) is_held_.reset(number_of(data));
   filled_.push_back({data, valid_bytes});
   return true;
+}
+
+std::uint64_t ActivityPool::digest_of_held() const noexcept {
+  std::bitset<kActivityBufferCount> is_held;
+  {
+    const std::lock_guard lock(mutex_);
+    is_held = is_held_;
+  }
+  std::uint64_t digest = kHashSeed;
+  for (std::size_t i = 0; i < kActivityBufferCount; ++i) {
+    if (is_held[i]) digest = mix(mix(digest, i), digest_of(base_ + i * kActivityBufferBytes));
+  }
+  return digest;
 }
 
 void ActivityPool::discard(std::uint8_t* data) noexcept {
@@ -81,6 +110,7 @@ void ActivityPool::recycle(const Filled& buffer) noexcept {
   std::memset(buffer.data, 0, buffer.valid_bytes);
   {
     const std::lock_guard lock(mutex_);
+    is_held_.reset(number_of(buffer.data));
     free_[free_count_++] = buffer.data;
     has_waited_in_vain_ = false;
   }

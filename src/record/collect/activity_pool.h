@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -12,10 +13,11 @@
 
 namespace turnpike::record {
 
-// Why these sizes: since CUDA 13 each thread that launches holds a buffer of its own, so small ones cost less memory;
-// below some 100 KiB the switching itself shows. The bound is what is said to users in docs/record.md.
-inline constexpr std::size_t kActivityBufferBytes = 512 * 1024;
-inline constexpr std::size_t kActivityBufferCount = 128;  // 64 MiB in all; pages are only taken when they are used
+// Why these sizes: all threads fill one buffer, and CUPTI delivers it when everything in it is done. Where copies of
+// several threads always overlap, that is when it is full, so it holds some 600 copies and not more. Docs/record.md
+// tells users the bound.
+inline constexpr std::size_t kActivityBufferBytes = 64 * 1024;
+inline constexpr std::size_t kActivityBufferCount = 1024;  // 64 MiB in all; pages are only taken when they are used
 
 class ActivityPool {
  public:
@@ -43,20 +45,26 @@ class ActivityPool {
   static void discard(std::uint8_t* data) noexcept;
   // Collector: the buffer has been read.
   void recycle(const Filled& buffer) noexcept;
+  // Collector: another number when CUPTI has written into the buffers that it holds, or holds other ones.
+  std::uint64_t digest_of_held() const noexcept;
   // Whether the collector should hurry.
   bool is_pressed() const noexcept { return free_count_.load(std::memory_order_relaxed) < kActivityBufferCount / 2; }
   bool is_exhausted() const noexcept { return free_count_.load(std::memory_order_relaxed) == 0; }
 
  private:
   std::uint8_t* take_free() noexcept;
+  std::size_t number_of(const std::uint8_t* data) const noexcept {
+    return static_cast<std::size_t>(data - base_) / kActivityBufferBytes;
+  }
 
   static constexpr std::size_t kPoolBytes = kActivityBufferBytes * kActivityBufferCount;
   static constexpr std::size_t kOverflowBytes = 64 * 1024;
 
   std::uint8_t* base_ = nullptr;
-  ForkMutex mutex_;  // a leaf: nothing is called while it is held
+  mutable ForkMutex mutex_;  // a leaf: nothing is called while it is held
   WakeFlag freed_;
   std::array<std::uint8_t*, kActivityBufferCount> free_{};
+  std::bitset<kActivityBufferCount> is_held_;  // by CUPTI
   std::atomic<std::size_t> free_count_{0};
   std::vector<Filled> filled_;
   std::atomic<bool> has_waited_in_vain_{false};  // since a buffer was last freed

@@ -372,12 +372,18 @@ bool Collector::collect_threads() {
 }
 
 // torch.profiler, when it stops, leaves CUPTI without our kinds and with its own buffers. Nothing is said before the
-// program has waited for a copy: the GPU may be busy with something long.
+// program has waited for a copy: the GPU may be busy with something long. Where copies of several threads overlap all
+// the time, CUPTI delivers nothing until a buffer is full, but it goes on to fill ours.
 void Collector::listen_for_device(std::int64_t since_start_ns, bool has_activities) {
   constexpr std::int64_t kSilenceNs = 1'000'000'000;
   if (has_activities) from_.handover.note_delivery();
   if (!from_.handover.has_untold_copy()) silent_since_ns_ = since_start_ns;
-  if (since_start_ns - silent_since_ns_ < kSilenceNs) return;
+  const std::int64_t silent_ns = since_start_ns - silent_since_ns_;
+  if (silent_ns < kSilenceNs / 2) held_in_silence_.reset();
+  if (silent_ns >= kSilenceNs / 2 && !held_in_silence_) held_in_silence_ = from_.pool.digest_of_held();
+  if (silent_ns < kSilenceNs) return;
+  silent_since_ns_ = since_start_ns;
+  if (from_.pool.digest_of_held() != held_in_silence_) return;
   from_.handover.note_delivery();
   from_.losses.add(Loss::kOtherCuptiUser);
   if (on_silence_ != nullptr) on_silence_();

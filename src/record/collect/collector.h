@@ -214,6 +214,7 @@ class Collector {
   std::int64_t last_flush_ns_ = 0;
   std::int64_t last_call_ns_;
   std::int64_t silent_since_ns_ = 0;
+  std::optional<std::uint64_t> held_in_silence_;  // ActivityPool::digest_of_held(), half a silence ago
   std::int64_t last_clock_ns_ = 0;
   std::uint64_t last_loss_total_ = 0;
   std::uint64_t dropped_turn_bytes_ = 0;  // of turns for which there was no memory

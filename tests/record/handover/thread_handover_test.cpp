@@ -198,6 +198,30 @@ TEST(LossCounters, KeepEachLossForItself) {
   EXPECT_EQ(losses.total(), 0u);
 }
 
+TEST(ActivityPool, TellsWhetherWhatCuptiHoldsHasChanged) {
+  const auto pool = std::make_unique<ActivityPool>();
+  ASSERT_TRUE(pool->prepare());
+  std::vector<std::uint64_t> digests{pool->digest_of_held()};
+  const auto look = [&] {
+    digests.push_back(pool->digest_of_held());
+    EXPECT_EQ(pool->digest_of_held(), digests.back());
+    return *(digests.end() - 2) != digests.back();
+  };
+  std::size_t size_bytes = 0;
+  std::uint8_t* const buffer = pool->request(&size_bytes);
+  EXPECT_TRUE(look()) << "held";
+  EXPECT_FALSE(look());
+  buffer[size_bytes - 1] = 1;
+  EXPECT_TRUE(look()) << "written to";
+  EXPECT_TRUE(pool->complete(buffer, 8));
+  EXPECT_TRUE(look()) << "given back";
+  buffer[0] = 1;
+  EXPECT_FALSE(look()) << "nobody's any more";
+  std::uint8_t* const other = pool->request(&size_bytes);
+  pool->recycle({other, 0});
+  EXPECT_FALSE(look());
+}
+
 TEST(ActivityPool, GivesEveryBufferOnceAndThenOverflow) {
   const auto pool = std::make_unique<ActivityPool>();
   ASSERT_TRUE(pool->prepare());

@@ -121,6 +121,19 @@ int paced(Arguments arguments) {
   return 0;
 }
 
+int waited_for(Arguments arguments) {
+  const std::uint64_t count = number(arguments[0]);
+  const auto pause = std::chrono::milliseconds(number(arguments[1]));
+  const Buffers buffers;
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    upload(buffers, 1, i);
+    cudaStreamSynchronize(nullptr);
+    std::this_thread::sleep_for(pause);
+  }
+  std::printf("waited for %lu\n", count);
+  return 0;
+}
+
 int endless(Arguments arguments) {
   const Buffers buffers;
   const int progress = open(arguments[0], O_RDWR);

@@ -15,6 +15,7 @@ constexpr Scenario kScenarios[] = {
     {"every_kind", victim::every_kind},
     {"uploads", victim::uploads},
     {"paced", victim::paced},
+    {"waited_for", victim::waited_for},
     {"endless", victim::endless},
     {"many", victim::many},
     {"threads", victim::threads},

@@ -10,6 +10,7 @@ using Arguments = std::span<char*>;
 int every_kind(Arguments arguments);         // each kind of call once, each with its own size
 int uploads(Arguments arguments);            // COUNT: sizes 1, 2, 3, ... and a checksum
 int paced(Arguments arguments);              // COUNT MS: one upload every MS milliseconds
+int waited_for(Arguments arguments);         // COUNT MS: the same, and each is waited for
 int endless(Arguments arguments);            // FILE: uploads of 1, 2, 3, ... bytes until the program is killed.
                                              // The file holds the size of the last one
 int many(Arguments arguments);               // COUNT: as fast as it goes

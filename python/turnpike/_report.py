@@ -363,6 +363,7 @@ class Report:
 
     source: Source
     span_ns: int  #: from the first to the last record
+    used_gpu: bool  #: whether the run tells what the program did with a GPU; without that every figure would be 0
     totals: dict[str, Total]  #: by direction: h2d, d2h, d2d, p2p, h2h, memset
     syncs: Syncs
     steps: Steps | None  #: None when no steps were found
@@ -398,6 +399,7 @@ class Report:
         devices = _rows(Device, source["devices"])
         self.source = _row(Source, {**source, "devices": devices, "identities": identities, "kept": kept})
         self.span_ns = values["span_ns"]
+        self.used_gpu = values["used_gpu"]
         self.totals = {direction: _row(Total, total) for direction, total in values["totals"].items()}
         self.syncs = _row(Syncs, values["syncs"])
         self.steps = None if values["steps"] is None else _row(Steps, values["steps"])
@@ -415,7 +417,7 @@ class Report:
         self.losses = values["losses"]
         self.loss_sentences = values["loss_sentences"]
         self.incomplete = None if values["incomplete"] is None else _row(Incomplete, values["incomplete"])
-        if not may_be_empty and not (self.span_ns or self.sites or self.sync_sites):
+        if not (self.used_gpu or may_be_empty):
             for name in _FIGURES:
                 delattr(self, name)
 
@@ -423,11 +425,10 @@ class Report:
         """Of what `__init__` has set, Python does not ask here."""
         if name not in _FIGURES:
             raise AttributeError(f"a report has no '{name}'")
-        how = ", and detail='transfers' leaves out its kernels" if self.source.detail == "transfers" else ""
         why = "; ".join(self.source.unusable) or (self.incomplete and self.incomplete.reason)
         raise _core.Error(
             f"nothing was recorded into {', '.join(self.source.paths)}, so its {name} are unknown: "
-            f"{why or 'the program used no GPU while it was recorded' + how}"
+            f"{why or 'the program used no GPU while it was recorded'}"
         )
 
     def table(self, name: str, *, dictionary: bool = True) -> _table.Table:

@@ -491,4 +491,8 @@ struct Report {
   SourceText source_text{};                     // of the program, as far as it was recorded
 };
 
+// Whether the run tells what the program did with a GPU: it holds work, a transfer or a wait; or, without kernels, the
+// GPUs of a process that had CUDA ready. Otherwise every figure is 0 and none of them says anything.
+bool used_gpu(const Report& report);
+
 }  // namespace turnpike::analyze

@@ -286,11 +286,10 @@ class Check {
 
   // A run without anything of a GPU keeps to every limit, and says nothing of the program.
   void check_work() {
-    if (report_.span_ns > 0 || !items_of_run_.empty()) return;
+    if (used_gpu(report_)) return;
     std::string why =
         "the run holds nothing of a GPU, so it keeps to any limit. Did the program use one while it was "
         "recorded?";
-    if (report_.source.detail == kTransfersDetail) why += " " + how_to_record_kernels(report_.source) + " to see.";
     if (!report_.source.unusable.empty()) why = "nothing was recorded: " + report_.source.unusable.front();
     add({.name = "recording",
          .outcome = Outcome::kUnknown,

@@ -228,6 +228,17 @@ TEST(Check, ARunThatHoldsNothingKeepsToNoLimit) {
   EXPECT_TRUE(checked(report, budget).is_passed());
 }
 
+TEST(Check, WithoutKernelsAProcessThatHadCudaReadyMovedNothing) {
+  Report report = report_with({});
+  report.span_ns = 0;
+  report.source.detail = kTransfersDetail;
+  EXPECT_FALSE(checked(report, "[per_run]\nd2h_count = 0\n").is_passed());
+  report.source.devices.emplace_back();
+  EXPECT_TRUE(checked(report, "[per_run]\nd2h_count = 0\n").is_passed());
+  report.source.detail = "full";
+  EXPECT_FALSE(checked(report, "[per_run]\nd2h_count = 0\n").is_passed());
+}
+
 TEST(Check, ResultsStandAsInTheFile) {
   const CheckResult result =
       checked(two_uploads_and_a_download(), "[verdict]\nbound_by = \"sync\"\n[per_step]\nsyncs = 9\ncount = 9\n");

@@ -63,7 +63,7 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   add_losses(process, timeline);
   links_.add(find_links(process, timeline, rates_));
   ProcessAnalysis analysis(sums_, process, timeline);
-  const auto times = analysis.add_to_sums();
+  analysis.add_to_sums();
   count_loss(name_of_loss(trace::Loss::kPathsFolded), analysis.stacks().folded_count());
   std::optional<FoundSteps> steps = analysis.steps();
   if (steps) steps->steps.device_median_ns = device_step_ns(timeline, *steps);
@@ -73,16 +73,16 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   if (span) {
     if (!span_) span_ = span;
     span_ = Interval{std::min(span_->start_ns, span->start_ns), std::max(span_->end_ns, span->end_ns)};
-    are_kernels_known_ = are_kernels_known_ && times;
+    are_kernels_known_ = are_kernels_known_ && analysis.activity().is_known();
     memory = analysis.memory(span->start_ns);
   }
-  if (span && times) {
+  if (span && analysis.activity().is_known()) {
     const std::vector<Interval> whole = steps ? whole_steps(timeline, *steps) : std::vector<Interval>();
     const Interval window = steps ? Interval{whole.front().start_ns, whole.back().end_ns} : *span;
-    add_device_time(*times, window, steps);
-    add_ranges(range_verdicts(*times, process, timeline));
-    IdleTimes idle = analysis.idle_times(*times, window);
-    if (watch_) idle.keep();
+    IdleTimes idle = analysis.idle_times(window);
+    const DeviceTimes times(analysis.activity(), idle);
+    add_device_time(times, window, steps);
+    add_ranges(range_verdicts(times, process, timeline));
     idle_.add(idle, steps ? std::optional(window) : std::nullopt);
     const ProcessModel model = analysis.model(steps, rates_);
     FoundFindings found = find_findings(model, watch_ != nullptr);
@@ -92,7 +92,7 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
               rank ? &*rank : nullptr, &memory});
     }
     if (rank) ranks_.add(std::move(*rank), model.measured_step_ns(), found);
-    add_model(model, *times, whole, std::move(found));
+    add_model(model, times, whole, std::move(found));
   } else if (watch_) {
     watch_({process, timeline, nullptr, nullptr, nullptr, &analysis.stacks(), &analysis.activity(), nullptr, &memory});
   }

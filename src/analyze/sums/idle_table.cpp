@@ -40,8 +40,9 @@ void IdleTable::add(IdleTimes& idle, const std::optional<Interval>& steps) {
   for (const std::uint32_t device : idle.devices()) {
     Sums sums;
     const Interval window = steps.value_or(Interval{0, 0});
-    idle.each(device,
-              [&](const IdleInterval& interval) { add_stretch(row_of(sums, interval), interval.time, window); });
+    for (const IdleInterval& interval : idle.of(device)) {
+      add_stretch(row_of(sums, interval), interval.time, window);
+    }
     for (const IdleCause cause : kIdleCauses) {
       const std::vector<IdleSite>& rows = sums[static_cast<std::size_t>(cause)];
       for (std::size_t i = 0; i < rows.size(); ++i) {

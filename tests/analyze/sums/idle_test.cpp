@@ -93,7 +93,7 @@ TEST(Idle, IsOfTheWaitAndOfTheLaunchBehindIt) {
   program.launch(150, 156, 3);
   program.run(155, 200, 3);
   EXPECT_THAT(watch(program).of_device[0],
-              ElementsAre("0-5 launch #1", "100-110 sync train.py:7 #2", "110-155 launch train.py:7 #3"));
+              ElementsAre("0-5 launch #1", "100-110 sync train.py:7 #2", "110-155 sync train.py:7 #2"));
 }
 
 TEST(Idle, BehindATinyCopyIsOfTheLineOfTheGapBefore) {
@@ -106,7 +106,7 @@ TEST(Idle, BehindATinyCopyIsOfTheLineOfTheGapBefore) {
   program.run(155, 200, 3);
   EXPECT_THAT(watch(program).of_device[0],
               ElementsAre("100-101 copy train.py:7 #2", "101-103 copies_only train.py:7 #2",
-                          "103-110 copy train.py:7 #2", "110-155 launch train.py:7 #3"));
+                          "103-110 copy train.py:7 #2", "110-155 copy train.py:7 #2"));
 }
 
 TEST(Idle, BehindQueuedWorkIsOfNoCall) {
@@ -117,7 +117,7 @@ TEST(Idle, BehindQueuedWorkIsOfNoCall) {
   program.run(0, 50, 1);
   program.run(52, 100, 2);
   program.run(130, 140, 3);
-  EXPECT_THAT(watch(program).of_device[0], ElementsAre("50-52 launch", "100-130 launch #3"));
+  EXPECT_THAT(watch(program).of_device[0], ElementsAre("50-52 between_kernels", "100-130 launch #3"));
 }
 
 TEST(Idle, OfALateCopyIsOfItsLine) {
@@ -245,20 +245,15 @@ TEST(IdleSites, AddUpByDeviceCauseAndLine) {
   program.launch(5100, 5105, 21);
   program.run(5105, 5200, 21);
   const Report report = watch(program).report;
-  ASSERT_THAT(report.idle, SizeIs(3));
-  EXPECT_EQ(report.idle[0].cause, IdleCause::kLaunch);
+  ASSERT_THAT(report.idle, SizeIs(2));
+  EXPECT_EQ(report.idle[0].cause, IdleCause::kSync);
   EXPECT_EQ(report.idle[0].site, "train.py:7");
-  EXPECT_EQ(report.idle[0].in_steps_ns, 4 * 80 * kUs + 3 * 5 * kUs);
-  EXPECT_EQ(report.idle[1].cause, IdleCause::kSync);
-  EXPECT_EQ(report.idle[1].line, 7u);
-  EXPECT_EQ(report.idle[1].device, 0u);
-  EXPECT_EQ(report.idle[1].in_steps_ns, 4 * 20 * kUs);
-  EXPECT_EQ(report.idle[1].in_steps_count, 4u);
-  EXPECT_EQ(report.idle[1].time_ns, 4 * 20 * kUs + 100 * kUs);
-  EXPECT_EQ(report.idle[1].count, 5u);
-  EXPECT_EQ(report.idle[2].cause, IdleCause::kLaunch);  // before the first kernel, without a line
-  EXPECT_EQ(report.idle[2].site, "");
-  EXPECT_EQ(report.idle[2].in_steps_ns, 5 * kUs);
+  EXPECT_EQ(report.idle[0].line, 7u);
+  EXPECT_EQ(report.idle[0].device, 0u);
+  EXPECT_EQ(report.idle[0].in_steps_ns, 4 * (20 + 80) * kUs + 3 * 5 * kUs);
+  EXPECT_EQ(report.idle[1].cause, IdleCause::kLaunch);  // before the first kernel, without a line
+  EXPECT_EQ(report.idle[1].site, "");
+  EXPECT_EQ(report.idle[1].in_steps_ns, 5 * kUs);
 }
 
 }  // namespace

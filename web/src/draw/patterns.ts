@@ -19,6 +19,7 @@ export function patternOf(eventClass: number): PatternName | null {
     case "idle_copy":
       return "hatch";
     case "idle_sync":
+    case "idle_allocation":
       return "stripes";
     case "idle_rank":
       return "bars";
@@ -28,12 +29,14 @@ export function patternOf(eventClass: number): PatternName | null {
     case "managed":
       return "dots";
     case "idle_unknown":
+    case "idle_between_kernels":
     case "unknown_memory":
       return "sparse";
     case "pageable":
       return "counter_hatch";
     case "lost":
     case "left_out":
+    case "idle_unrecorded":
       return "cross";
     default:
       return null;

@@ -60,6 +60,9 @@ export interface Idle {
   input_pct: number;
   launch_pct: number;
   quiet_pct: number;
+  allocations_pct: number;
+  between_kernels_pct: number;
+  unrecorded_pct: number;
 }
 
 export interface Report {

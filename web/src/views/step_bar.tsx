@@ -14,16 +14,19 @@ export function partsOf(report: Report): Part[] {
   if (!verdict || verdict.gpu_busy_pct === null) return [];
   const { idle } = verdict;
   const parts: Part[] = [
-    { name: "kernels", share: verdict.gpu_busy_pct, style: "kernels" },
-    { name: "copies only", share: verdict.exposed_transfer_pct ?? 0, style: "copies" },
+    { name: "GPU computes", share: verdict.gpu_busy_pct, style: "kernels" },
+    { name: "only copies", share: verdict.exposed_transfer_pct ?? 0, style: "copies" },
   ];
   if (idle)
     parts.push(
-      { name: "idle: held by copies", share: idle.copies_pct, style: "wait" },
-      { name: "idle: held by syncs", share: idle.syncs_pct, style: "wait sync" },
-      { name: "idle: input", share: idle.input_pct, style: "wait input" },
+      { name: "idle: copies", share: idle.copies_pct, style: "wait" },
+      { name: "idle: synchronisations", share: idle.syncs_pct, style: "wait sync" },
+      { name: "idle: allocations", share: idle.allocations_pct, style: "wait sync" },
+      { name: "idle: next batch", share: idle.input_pct, style: "wait input" },
       { name: "idle: CPU issues work", share: idle.launch_pct, style: "wait launch" },
-      { name: "idle: no call to CUDA", share: idle.quiet_pct, style: "wait quiet" },
+      { name: "idle: other work on the CPU", share: idle.quiet_pct, style: "wait quiet" },
+      { name: "idle: between kernels", share: idle.between_kernels_pct, style: "wait quiet" },
+      { name: "idle: unrecorded work", share: idle.unrecorded_pct, style: "wait quiet" },
     );
   else parts.push({ name: "idle", share: verdict.gpu_idle_pct ?? 0, style: "wait" });
   return parts.filter((part) => part.share >= 0.05);

@@ -79,11 +79,13 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   if (span && analysis.activity().is_known()) {
     const std::vector<Interval> whole = steps ? whole_steps(timeline, *steps) : std::vector<Interval>();
     const Interval window = steps ? Interval{whole.front().start_ns, whole.back().end_ns} : *span;
+    const std::vector<Interval> steady = without_pauses(whole);
     IdleTimes idle = analysis.idle_times(window);
     const DeviceTimes times(analysis.activity(), idle);
-    add_device_time(times, window, steps);
+    add_device_time(times, steps ? IntervalSet(steady) : IntervalSet({window}), steps);
+    scope_.pauses += whole.size() - steady.size();
     add_ranges(range_verdicts(times, process, timeline));
-    idle_.add(idle, steps ? std::optional(window) : std::nullopt);
+    idle_.add(idle, IntervalSet(steady));
     const ProcessModel model = analysis.model(steps, rates_);
     FoundFindings found = find_findings(model, watch_ != nullptr);
     auto rank = rank_run(process, timeline, window, steps ? steps->whole_count : 1);
@@ -92,7 +94,7 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
               rank ? &*rank : nullptr, &memory});
     }
     if (rank) ranks_.add(std::move(*rank), model.measured_step_ns(), found);
-    add_model(model, times, whole, std::move(found));
+    add_model(model, times, steady, std::move(found));
   } else if (watch_) {
     watch_({process, timeline, nullptr, nullptr, nullptr, &analysis.stacks(), &analysis.activity(), nullptr, &memory});
   }
@@ -100,9 +102,9 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   offer_steps(std::move(steps));
 }
 
-void RunAnalysis::add_device_time(const DeviceTimes& times, const Interval& window,
+void RunAnalysis::add_device_time(const DeviceTimes& times, const IntervalSet& span,
                                   const std::optional<FoundSteps>& steps) {
-  const DeviceTime time = times.within(IntervalSet({window}));
+  const DeviceTime time = times.within(span);
   if (!steps) return time_of_runs_.add(time);
   if (time.span_ns == 0) return;  // no device in these steps
   time_of_steps_.add(time);

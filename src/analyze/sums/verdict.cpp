@@ -23,6 +23,8 @@ std::string scope_text(const VerdictScope& scope) {
   text += std::to_string(scope.whole_steps) + " whole steps";
   if (scope.processes > 1) text += " of " + std::to_string(scope.processes) + " processes";
   if (scope.has_warm_up) text += " after the warm-up";
+  if (scope.pauses > 0)
+    text += ", without " + std::to_string(scope.pauses) + " that took more than three times as long";
   return text;
 }
 

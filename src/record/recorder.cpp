@@ -227,10 +227,10 @@ bool Recorder::begin_activities(Recording& recording) {
 bool Recorder::enable_activities(const Recording& recording) {
   // Zeroed: we zero buffers on our own thread. Pinned: the GPU writes its times into page-locked host memory rather
   // than its own, from which CUPTI would have to copy them; a CPU-bound step with all its kernels ran 1.08 to 1.11
-  // times as long without, 1.05 to 1.09 with (H100, bench/overhead.py), for some 10 MB a context. Not a buffer for each
-  // thread: a thread reserves a place in its own without a lock, and a flush meanwhile frees what it then writes
-  // through (CUPTI 13.0.85, docs/record.md). A CUPTI that does not know an attribute, or may not pin (confidential
-  // computing), does without.
+  // times as long without, 1.05 to 1.09 with (H100, bench/overhead.py), for some 10 MB a context. No buffer per
+  // thread: a thread reserves a place in its buffer without a lock, and a flush at that moment frees the buffer's
+  // descriptor (a crash in CUPTI 13.0.85, docs/record.md). A CUPTI that does not know an attribute, or may not pin
+  // (confidential computing), does without.
   const std::pair<cuda::ActivityAttribute, std::uint8_t> values[] = {{cuda::ActivityAttribute::kZeroedOutBuffers, 1},
                                                                      {cuda::ActivityAttribute::kPinnedHostMemory, 1},
                                                                      {cuda::ActivityAttribute::kPerThreadBuffers, 0}};

@@ -63,8 +63,7 @@ std::uint8_t* ActivityPool::request(std::size_t* size_bytes) noexcept {
     if (std::uint8_t* buffer = take_free()) return buffer;
   } while (freed_.wait(until_ns - monotonic_ns()));
   has_waited_in_vain_ = true;
-  *size_bytes = kOverflowBytes;
-  return static_cast<std::uint8_t*>(std::calloc(1, kOverflowBytes));
+  return static_cast<std::uint8_t*>(std::calloc(1, kActivityBufferBytes));
 }
 
 bool ActivityPool::complete(std::uint8_t* data, std::size_t valid_bytes) noexcept {

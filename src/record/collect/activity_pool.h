@@ -13,9 +13,9 @@
 
 namespace turnpike::record {
 
-// Why these sizes: all threads fill one buffer, and CUPTI delivers it when everything in it is done. Where copies of
-// several threads always overlap, that is when it is full, so it holds some 600 copies and not more. Docs/record.md
-// tells users the bound.
+// Why these sizes: all threads fill one buffer, and CUPTI delivers it when everything in it is done, or when it is
+// full. If copies of several threads always overlap, CUPTI delivers only full buffers, so a buffer holds only some 600
+// copies. docs/record.md states the total.
 inline constexpr std::size_t kActivityBufferBytes = 64 * 1024;
 inline constexpr std::size_t kActivityBufferCount = 1024;  // 64 MiB in all; pages are only taken when they are used
 
@@ -58,7 +58,6 @@ class ActivityPool {
   }
 
   static constexpr std::size_t kPoolBytes = kActivityBufferBytes * kActivityBufferCount;
-  static constexpr std::size_t kOverflowBytes = 64 * 1024;
 
   std::uint8_t* base_ = nullptr;
   mutable ForkMutex mutex_;  // a leaf: nothing is called while it is held

@@ -58,9 +58,9 @@ class StackTable {
   bool has_unnamed() noexcept;
 
   // Appends FrameEntry payloads (trace/format.h) of the frames that were named since the last drain, and StackEntry
-  // payloads of the stacks whose frames all have names: one that another thread enters meanwhile is for the next drain.
-  // Drain the strings after this. If memory runs out, the next call gives the rest. The first call that finds a Python
-  // asks it to tell of its end.
+  // payloads of the stacks whose frames all have names. If another thread enters a stack meanwhile, a later drain gives
+  // it. Drain the strings after this. If memory runs out, the next call gives the rest. The first call that finds a
+  // Python asks it to tell of its end.
   void drain(std::vector<std::byte>& frames, std::vector<std::byte>& stacks) noexcept;
 
   // Appends the frames of a stack, innermost first. False, and nothing is appended: not all of them have their names

@@ -75,6 +75,20 @@ void events(cudaStream_t stream) {
   MUST(cudaEventDestroy(event));
 }
 
+// COUNT MS, and what follows each upload. Returns COUNT.
+template <typename Then>
+std::uint64_t upload_at_a_pace(Arguments arguments, Then then) {
+  const std::uint64_t count = number(arguments[0]);
+  const auto pause = std::chrono::milliseconds(number(arguments[1]));
+  const Buffers buffers;
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    upload(buffers, 1, i);
+    then();
+    std::this_thread::sleep_for(pause);
+  }
+  return count;
+}
+
 }  // namespace
 
 int every_kind(Arguments) {
@@ -110,27 +124,12 @@ int uploads(Arguments arguments) {
 }
 
 int paced(Arguments arguments) {
-  const std::uint64_t count = number(arguments[0]);
-  const auto pause = std::chrono::milliseconds(number(arguments[1]));
-  const Buffers buffers;
-  for (std::uint64_t i = 1; i <= count; ++i) {
-    upload(buffers, 1, i);
-    std::this_thread::sleep_for(pause);
-  }
-  std::printf("paced %lu\n", count);
+  std::printf("paced %lu\n", upload_at_a_pace(arguments, [] {}));
   return 0;
 }
 
 int waited_for(Arguments arguments) {
-  const std::uint64_t count = number(arguments[0]);
-  const auto pause = std::chrono::milliseconds(number(arguments[1]));
-  const Buffers buffers;
-  for (std::uint64_t i = 1; i <= count; ++i) {
-    upload(buffers, 1, i);
-    cudaStreamSynchronize(nullptr);
-    std::this_thread::sleep_for(pause);
-  }
-  std::printf("waited for %lu\n", count);
+  std::printf("waited for %lu\n", upload_at_a_pace(arguments, [] { MUST(cudaStreamSynchronize(nullptr)); }));
   return 0;
 }
 

@@ -163,12 +163,12 @@ class Verdict:
     gpu_busy_pct: float | None
     gpu_idle_pct: float | None
     exposed_transfer_pct: float | None
-    exposed_collective_pct: float | None
     why: str
     idle: dict[str, float] | None  #: shares of the time in which the GPU did nothing, by cause
     launch_lead: dict[str, int] | None  #: p10_ns, median_ns, p90_ns from a launch's return to its kernel's start
     threads: list[HostThread]  #: the busiest first
     steps_by_bound: dict[str, int]  #: how many steps are bound by what
+    exposed_collective_pct: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -98,10 +98,10 @@ Json to_object(const analyze::HostThread& thread) {
 Json to_object(const analyze::IdleShares& idle) {
   return {{"copies_pct", idle.copies_pct},
           {"syncs_pct", idle.syncs_pct},
-          {"allocations_pct", idle.allocations_pct},
           {"input_pct", idle.input_pct},
           {"launch_pct", idle.launch_pct},
           {"quiet_pct", idle.quiet_pct},
+          {"allocations_pct", idle.allocations_pct},
           {"between_kernels_pct", idle.between_kernels_pct},
           {"unrecorded_pct", idle.unrecorded_pct}};
 }
@@ -121,9 +121,9 @@ Json shares_of(const analyze::Verdict& verdict) {
           {"gpu_busy_pct", or_null(verdict.gpu_busy_pct)},
           {"gpu_idle_pct", or_null(verdict.gpu_idle_pct)},
           {"exposed_transfer_pct", or_null(verdict.exposed_transfer_pct)},
-          {"exposed_collective_pct", or_null(verdict.exposed_collective_pct)},
           {"why", verdict.why},
-          {"idle", object_or_null(verdict.idle)}};
+          {"idle", object_or_null(verdict.idle)},
+          {"exposed_collective_pct", or_null(verdict.exposed_collective_pct)}};
 }
 
 Json to_object(const analyze::Verdict& verdict) {

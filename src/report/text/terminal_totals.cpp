@@ -89,10 +89,11 @@ std::string per_step_text(const analyze::Steps& steps) {
   std::string text;
   for (std::size_t i = 0; i < analyze::kDirectionCount; ++i) {
     if (steps.medians->counts[i] == 0) continue;
-    text += fmt::format("{} {}, {}; ", count_text(steps.medians->counts[i]), words_for(static_cast<Direction>(i)),
-                        size_text(steps.medians->bytes[i]));
+    text += fmt::format("{} {}, {}; ", number_text(steps.medians->counts[i]), words_for(static_cast<Direction>(i)),
+                        size_text(static_cast<std::uint64_t>(steps.medians->bytes[i])));
   }
-  return text + fmt::format("CPU blocked {} of {} (medians of {} steps).", duration_text(steps.medians->blocked_ns),
+  return text + fmt::format("CPU blocked {} of {} (medians of {} steps).",
+                            duration_text(static_cast<std::int64_t>(steps.medians->blocked_ns)),
                             duration_text(steps.typical_ns()), count_text(steps.whole_count));
 }
 

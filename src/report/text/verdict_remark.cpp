@@ -56,8 +56,8 @@ std::string of_bound(const Verdict& verdict) {
     case Bound::kTransfer:
       return of_transfers(verdict);
     case Bound::kSync:
-      return "The CPU stands still in the synchronisations and allocations below, but none of them is known to be needless, or leaving "
-             "it out would only move the wait.";
+      return "The CPU stands still in synchronisations and allocations, but none of them is known to be needless, or "
+             "leaving it out would only move the wait.";
     case Bound::kLaunch:
       return "The GPU waits for the CPU to issue its work, more than for any transfer or synchronisation.";
     case Bound::kHost:

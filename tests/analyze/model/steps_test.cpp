@@ -396,10 +396,10 @@ TEST(Steps, WarmUpLeavesTwoStarts) {
   EXPECT_EQ(find(fast_end)->window, (Interval{100'300, 102'300}));
 }
 
-TEST(Steps, MediansOfEvenNumbersAreTheUpperOne) {
+TEST(Steps, MediansOfEvenNumbersAreTheMeanOfTheMiddle) {
   ProcessBuilder builder;
   for (const std::int64_t start : {0, 100, 220, 350, 490}) builder.range("step", start, start + 50);
-  EXPECT_EQ(find(builder)->steps.median_ns, 130);  // of 100, 120, 130 and 140
+  EXPECT_EQ(find(builder)->steps.median_ns, 125);  // of 100, 120, 130 and 140
 }
 
 TEST(Steps, OfRangesThatOverlapEndWithTheLastEnd) {

@@ -112,6 +112,8 @@ const char* name_of(IdleCause cause) {
       return "unknown";
     case IdleCause::kBetweenKernels:
       return "between_kernels";
+    case IdleCause::kOtherDevice:
+      return "other_device";
     case IdleCause::kUnrecorded:
       return "unrecorded";
     case IdleCause::kRank:

@@ -31,7 +31,7 @@ const char* name_of(Phase phase);
 
 // What limits a program. In the order of their names: outputs list them so.
 enum class Bound : std::uint8_t {
-  kCommunication,  // collectives with no computing beside them
+  kCommunication,  // collectives with no computing beside them, and waits for other devices
   kGpu,
   kHost,  // work on the CPU that makes no call to CUDA
   kInput,
@@ -74,13 +74,15 @@ enum class IdleCause : std::uint8_t {
   kLaunch,          // it issues work, too slowly
   kUnknown,         // it makes no call to CUDA: other work on the CPU
   kBetweenKernels,  // the next work was issued before: what the device takes between two pieces of work
+  kOtherDevice,     // the same for longer, and another device of the program is at work: this one waits for it
   kUnrecorded,      // the same for longer: the device waits for work that is not in the recording
   kRank             // the only kernel is a collective that waits for another rank; the device is not idle
 };
 inline constexpr std::array kIdleCauses = {
-    IdleCause::kCopiesOnly, IdleCause::kCopy,    IdleCause::kSync,           IdleCause::kAllocation, IdleCause::kInput,
-    IdleCause::kLaunch,     IdleCause::kUnknown, IdleCause::kBetweenKernels, IdleCause::kUnrecorded, IdleCause::kRank};
-// copies_only, copy, sync, allocation, input, launch, unknown, between_kernels, unrecorded, rank
+    IdleCause::kCopiesOnly,  IdleCause::kCopy,       IdleCause::kSync,    IdleCause::kAllocation,
+    IdleCause::kInput,       IdleCause::kLaunch,     IdleCause::kUnknown, IdleCause::kBetweenKernels,
+    IdleCause::kOtherDevice, IdleCause::kUnrecorded, IdleCause::kRank};
+// copies_only, copy, sync, allocation, input, launch, unknown, between_kernels, other_device, unrecorded, rank
 const char* name_of(IdleCause cause);
 // Whether the device does nothing meanwhile.
 constexpr bool is_idle(IdleCause cause) {
@@ -273,6 +275,7 @@ struct IdleShares {
   double launch_pct = 0;
   double quiet_pct = 0;  // other work on the CPU
   double between_kernels_pct = 0;
+  double other_devices_pct = 0;
   double unrecorded_pct = 0;
 };
 

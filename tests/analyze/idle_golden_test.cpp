@@ -114,6 +114,7 @@ void expect_shares(const Sums& sums, const Verdict& verdict) {
   EXPECT_DOUBLE_EQ(sums.pct(IdleCause::kLaunch), verdict.idle->launch_pct);
   EXPECT_DOUBLE_EQ(sums.pct(IdleCause::kUnknown), verdict.idle->quiet_pct);
   EXPECT_DOUBLE_EQ(sums.pct(IdleCause::kBetweenKernels), verdict.idle->between_kernels_pct);
+  EXPECT_DOUBLE_EQ(sums.pct(IdleCause::kOtherDevice), verdict.idle->other_devices_pct);
   EXPECT_DOUBLE_EQ(sums.pct(IdleCause::kUnrecorded), verdict.idle->unrecorded_pct);
   EXPECT_DOUBLE_EQ(sums.pct(IdleCause::kCopiesOnly), *verdict.exposed_transfer_pct);
 }

@@ -144,6 +144,7 @@ inline analyze::Verdict distinct_verdict() {
                                      .launch_pct = 6.5,
                                      .quiet_pct = 4.25,
                                      .between_kernels_pct = 0.375,
+                                     .other_devices_pct = 0.4375,
                                      .unrecorded_pct = 0.875};
   verdict.launch_lead = analyze::Spread{.p10_ns = 1'510, .median_ns = 2'620, .p90_ns = 41'300};
   verdict.steps_by_bound = {{analyze::Bound::kSync, 38}, {analyze::Bound::kTransfer, 911}};
@@ -166,6 +167,7 @@ inline std::vector<analyze::RangeVerdict> distinct_ranges() {
                                      .launch_pct = 8.5,
                                      .quiet_pct = 3.25,
                                      .between_kernels_pct = 0.625,
+                                     .other_devices_pct = 0.6875,
                                      .unrecorded_pct = 2.125};
   analyze::Verdict backward;
   backward.bound_by = analyze::Bound::kInput;
@@ -181,6 +183,7 @@ inline std::vector<analyze::RangeVerdict> distinct_ranges() {
                                       .launch_pct = 0.5,
                                       .quiet_pct = 2.25,
                                       .between_kernels_pct = 0.125,
+                                      .other_devices_pct = 0.1875,
                                       .unrecorded_pct = 2.375};
   return {{.name = "forward", .count = 947, .total_ns = 1'201'000'000, .verdict = forward},
           {.name = "backward", .count = 948, .total_ns = 1'802'000'000, .verdict = backward}};

@@ -30,6 +30,7 @@ const CLASSES: Partial<Record<ClassName, string>> = {
   idle_rank: "waits for another rank, in a collective",
   idle_unknown: "GPU idle: other work on the CPU",
   idle_between_kernels: "GPU idle: between kernels",
+  idle_other_device: "GPU idle: another GPU",
   idle_unrecorded: "GPU idle: unrecorded work",
   copies_only: "only copies",
   step: "step",

@@ -21,10 +21,6 @@ struct Work {
   std::vector<Interval> copies;
 };
 
-bool is_within_device(Direction direction) {
-  return direction == Direction::kDeviceToDevice || direction == Direction::kMemset;
-}
-
 // The names of a process are asked for once.
 class CollectiveKernels {
  public:
@@ -60,6 +56,10 @@ std::map<std::uint32_t, Work> work_of_devices(const trace::Process& process, con
 }
 
 }  // namespace
+
+bool is_within_device(Direction direction) {
+  return direction == Direction::kDeviceToDevice || direction == Direction::kMemset;
+}
 
 Activity::Activity(const trace::Process& process, const Timeline& timeline, bool are_kernels_recorded)
     : is_known_(are_kernels_recorded) {

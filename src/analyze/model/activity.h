@@ -11,6 +11,9 @@
 
 namespace turnpike::analyze {
 
+// Copies within a device, and memsets: they are computing, as kernels are.
+bool is_within_device(Direction direction);
+
 struct DeviceActivity {
   IntervalSet kernels;
   IntervalSet computing;          // kernels, copies within the device, and memsets

@@ -33,7 +33,7 @@ constexpr double kMinShownPct = 0.05;
 
 // ": 1.1 % because of copies and 4.4 % while the CPU issued work".
 std::string idle_text(const DeviceTime& time) {
-  constexpr std::array<std::pair<IdleCause, const char*>, 8> kWords = {{
+  constexpr std::array<std::pair<IdleCause, const char*>, 9> kWords = {{
       {IdleCause::kCopy, "because of copies"},
       {IdleCause::kSync, "because of synchronisations"},
       {IdleCause::kAllocation, "because of allocations"},
@@ -41,6 +41,7 @@ std::string idle_text(const DeviceTime& time) {
       {IdleCause::kLaunch, "while the CPU issued work"},
       {IdleCause::kUnknown, "during other work on the CPU"},
       {IdleCause::kBetweenKernels, "between kernels that were issued in time"},
+      {IdleCause::kOtherDevice, "waiting for another GPU"},
       {IdleCause::kUnrecorded, "waiting for work that was not recorded"},
   }};
   std::vector<std::string> parts;
@@ -78,7 +79,7 @@ Bound largest_cause(const DeviceTime& time) {
       {time.of(IdleCause::kSync) + time.of(IdleCause::kAllocation), Bound::kSync},
       {time.of(IdleCause::kLaunch) + time.of(IdleCause::kUnknown), cpu.second},
       {time.of(IdleCause::kInput), Bound::kInput},
-      {time.collectives_ns, Bound::kCommunication},
+      {time.collectives_ns + time.of(IdleCause::kOtherDevice), Bound::kCommunication},
       {time.of(IdleCause::kUnrecorded), Bound::kUnrecorded},
   }});
   const std::int64_t rest_ns = time.span_ns - time.computing_ns - time.of(IdleCause::kBetweenKernels);
@@ -110,6 +111,7 @@ Verdict judge(const DeviceTime& time, const VerdictScope& scope) {
                             .launch_pct = share_pct(time.of(IdleCause::kLaunch)),
                             .quiet_pct = share_pct(time.of(IdleCause::kUnknown)),
                             .between_kernels_pct = share_pct(time.of(IdleCause::kBetweenKernels)),
+                            .other_devices_pct = share_pct(time.of(IdleCause::kOtherDevice)),
                             .unrecorded_pct = share_pct(time.of(IdleCause::kUnrecorded))};
   verdict.bound_by = bound_by(time);
   verdict.why = sentence(time, scope);

@@ -79,6 +79,7 @@ enum class Class : std::uint8_t {
   kIdleAllocation = 55,
   kIdleBetweenKernels = 56,
   kIdleUnrecorded = 57,
+  kIdleOtherDevice = 58,
   kStep = 64,
   kRange = 65,
   kLost = 80,

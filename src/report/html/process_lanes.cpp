@@ -162,6 +162,8 @@ Class class_of(analyze::IdleCause cause) {
       return Class::kIdleLaunch;
     case analyze::IdleCause::kBetweenKernels:
       return Class::kIdleBetweenKernels;
+    case analyze::IdleCause::kOtherDevice:
+      return Class::kIdleOtherDevice;
     case analyze::IdleCause::kUnrecorded:
       return Class::kIdleUnrecorded;
     case analyze::IdleCause::kRank:

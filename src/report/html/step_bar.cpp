@@ -35,6 +35,7 @@ std::vector<Part> parts_of(const analyze::Verdict& verdict) {
     parts.push_back({"idle: other work on the CPU", idle.quiet_pct, "p-wait", wait_fill(Class::kIdleUnknown)});
     parts.push_back(
         {"idle: between kernels", idle.between_kernels_pct, "p-wait", wait_fill(Class::kIdleBetweenKernels)});
+    parts.push_back({"idle: another GPU", idle.other_devices_pct, "p-wait", wait_fill(Class::kIdleOtherDevice)});
     parts.push_back({"idle: unrecorded work", idle.unrecorded_pct, "p-wait", wait_fill(Class::kIdleUnrecorded)});
   } else {
     parts.push_back({"idle", verdict.gpu_idle_pct.value_or(0), "p-wait", wait_fill(Class::kIdleCopy)});

@@ -103,6 +103,7 @@ Json to_object(const analyze::IdleShares& idle) {
           {"quiet_pct", idle.quiet_pct},
           {"allocations_pct", idle.allocations_pct},
           {"between_kernels_pct", idle.between_kernels_pct},
+          {"other_devices_pct", idle.other_devices_pct},
           {"unrecorded_pct", idle.unrecorded_pct}};
 }
 

@@ -20,6 +20,8 @@ CauseWords words_of(analyze::IdleCause cause) {
       return {"other work on the CPU", "the CPU makes no call to CUDA"};
     case analyze::IdleCause::kBetweenKernels:
       return {"between kernels", "the GPU goes from one piece of work to the next"};
+    case analyze::IdleCause::kOtherDevice:
+      return {"another GPU", "the GPU waits for another GPU"};
     case analyze::IdleCause::kUnrecorded:
       return {"unrecorded work", "the GPU waits for work that was not recorded"};
     case analyze::IdleCause::kRank:

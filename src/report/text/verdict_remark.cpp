@@ -48,6 +48,20 @@ std::string of_host(const Verdict& verdict) {
       percent_text(idle_pct(verdict, &analyze::IdleShares::quiet_pct)), where);
 }
 
+std::string of_communication(const Verdict& verdict) {
+  const double others_pct = idle_pct(verdict, &analyze::IdleShares::other_devices_pct);
+  if (others_pct > verdict.exposed_collective_pct.value_or(0)) {
+    return fmt::format(
+        "For {} of the time a GPU waits for another GPU of the program: what they do in turns is the thing to do at the "
+        "same time.",
+        percent_text(others_pct));
+  }
+  return fmt::format(
+      "For {} of the time the GPU runs only collectives: they wait for other ranks, or are too large to hide behind "
+      "computing. Record all ranks to learn who waits for whom.",
+      percent_text(verdict.exposed_collective_pct));
+}
+
 std::string of_bound(const Verdict& verdict) {
   switch (verdict.bound_by.value_or(Bound::kMixed)) {
     case Bound::kGpu:
@@ -63,10 +77,7 @@ std::string of_bound(const Verdict& verdict) {
     case Bound::kHost:
       return of_host(verdict);
     case Bound::kCommunication:
-      return fmt::format(
-          "For {} of the time the GPU runs only collectives: they wait for other ranks, or are too large to hide behind "
-          "computing. Record all ranks to learn who waits for whom.",
-          percent_text(verdict.exposed_collective_pct));
+      return of_communication(verdict);
     case Bound::kUnrecorded:
       return fmt::format(
           "For {} of the time the GPU waits for work that is not in this recording, so nothing can be said about its "

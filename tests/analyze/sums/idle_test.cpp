@@ -120,6 +120,53 @@ TEST(Idle, BehindQueuedWorkIsOfNoCall) {
   EXPECT_THAT(watch(program).of_device[0], ElementsAre("50-52 between_kernels", "100-130 launch #3"));
 }
 
+TEST(Idle, BehindQueuedWorkIsOfTheOtherGpuThatIsAtWork) {
+  Program program;
+  program.launch(0, 1, 1);
+  program.launch(1, 2, 2);
+  program.launch(2, 3, 3);
+  program.run(0, 95, 1, 0);
+  program.run(0, 20, 2, 1);
+  program.run(100, 120, 3, 1);
+  EXPECT_THAT(watch(program).of_device[1], ElementsAre("20-100 other_device"));
+}
+
+TEST(Idle, MayGoOnAMomentAfterTheOtherGpuIsDone) {
+  const IntervalSet work({{0, 10 * kUs}});
+  EXPECT_TRUE(explains_waiting(work, {0, 30 * kUs}));
+  EXPECT_FALSE(explains_waiting(work, {0, 31 * kUs}));
+  EXPECT_FALSE(explains_waiting(work, {10 * kUs, 30 * kUs})) << "it is done before";
+  const IntervalSet long_work({{0, 51 * kUs}});
+  EXPECT_TRUE(explains_waiting(long_work, {0, 100 * kUs}));
+  EXPECT_FALSE(explains_waiting(long_work, {0, 102 * kUs}));
+}
+
+TEST(Idle, BehindACopyBetweenGpusIsACopyOfBoth) {
+  Program program;
+  const std::uint32_t line = program.line("train.py", 7);
+  program.launch(0, 1, 1);
+  program.launch(1, 2, 2);
+  program.call({.start_ns = 2 * kUs, .end_ns = 3 * kUs, .correlation = 3, .stack = line});
+  program.launch(3, 4, 4);
+  program.run(0, 50, 1, 0);
+  program.run(0, 20, 2, 1);
+  program.copy({.start_ns = 50 * kUs,
+                .end_ns = 90 * kUs,
+                .correlation = 3,
+                .bytes = 4,
+                .kind = CopyKind::kPeerToPeer,
+                .src = MemoryKind::kDevice,
+                .dst = MemoryKind::kDevice,
+                .src_device = 0,
+                .dst_device = 1,
+                .is_async = true});
+  program.run(92, 100, 4, 1);
+  Watched watched = watch(program);
+  EXPECT_THAT(watched.of_device[0], ElementsAre("50-90 copies_only train.py:7 #3", "90-100 unknown"));
+  EXPECT_THAT(watched.of_device[1],
+              ElementsAre("20-50 other_device", "50-90 copies_only train.py:7 #3", "90-92 between_kernels"));
+}
+
 TEST(Idle, OfALateCopyIsOfItsLine) {
   Program program;
   program.launch(0, 5, 1);

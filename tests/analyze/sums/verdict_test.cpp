@@ -84,6 +84,13 @@ TEST(Verdict, IsUnrecordedWhereTheDeviceWaitsForOtherWork) {
   EXPECT_EQ(bound_of(time_with(40, IdleCause::kUnrecorded, 60)), Bound::kUnrecorded);
 }
 
+TEST(Verdict, IsCommunicationWhereTheDeviceWaitsForAnother) {
+  const Verdict verdict = judge(time_with(40, IdleCause::kOtherDevice, 60), {});
+  EXPECT_EQ(verdict.bound_by, Bound::kCommunication);
+  EXPECT_DOUBLE_EQ(verdict.idle->other_devices_pct, 60);
+  EXPECT_THAT(verdict.why, HasSubstr("did nothing for 60.0 %: 60.0 % waiting for another GPU."));
+}
+
 TEST(Verdict, CountsShortGapsBetweenKernelsAsTheGpus) {
   EXPECT_EQ(bound_of(time_with(60, IdleCause::kBetweenKernels, 40)), Bound::kGpu);
   DeviceTime time = time_with(60, IdleCause::kBetweenKernels, 20);

@@ -134,13 +134,14 @@ TEST(StepPicture, PutsWaitsForOtherRanksBehindWhatTheDeviceWaitsFor) {
 TEST(StepPicture, TellsCausesOfIdleTimeApartByPatternWithALegend) {
   StepPicture picture{.window = {0, 1'000'000}, .is_step = true, .rows = {}};
   PictureRow row{"GPU 0: what it waits for", LaneKind::kState, 0, {}};
-  const Class causes[] = {Class::kIdleCopy,           Class::kIdleSync,       Class::kIdleAllocation,
-                          Class::kIdleInput,          Class::kIdleLaunch,     Class::kIdleUnknown,
-                          Class::kIdleBetweenKernels, Class::kIdleUnrecorded, Class::kIdleRank};
+  const Class causes[] = {
+      Class::kIdleCopy,        Class::kIdleSync,    Class::kIdleAllocation,     Class::kIdleInput,
+      Class::kIdleLaunch,      Class::kIdleUnknown, Class::kIdleBetweenKernels, Class::kIdleUnrecorded,
+      Class::kIdleOtherDevice, Class::kIdleRank};
   std::int64_t at_ns = 0;
   for (const Class cause : causes) {
     row.spans.push_back({at_ns, at_ns + 100'000, cause, 0});
-    at_ns += 110'000;
+    at_ns += 105'000;
   }
   picture.rows = {row};
   const std::string html = html_of(picture, Sites());

@@ -195,7 +195,7 @@ TEST(TotalsText, AStepIsAMedianOne) {
   report.steps->whole_count = 951;
   report.steps->medians = {.counts = {1.5, 0, 2}, .bytes = {3'000, 0, 500}, .syncs = 1, .blocked_ns = 10'000};
   EXPECT_THAT(text_of(report), HasSubstr("per step: 1.50 CPU > GPU, 3.00 kB; 2.00 in GPU, 500 B; CPU blocked 10.0 us "
-                                         "of 3.14 ms (medians of 951 steps)."));
+                                         "of 3.14 ms (medians of\n            951 steps).\n"));
   report.steps->medians.reset();
   EXPECT_THAT(text_of(report), Not(HasSubstr("per step: ")));
   report.steps.reset();

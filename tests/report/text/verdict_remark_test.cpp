@@ -61,6 +61,10 @@ TEST(VerdictRemark, OfCommunicationAndOfUnrecordedWorkNamesTheShare) {
   EXPECT_EQ(remark_on(report),
             "For 26 % of the time the GPU runs only collectives: they wait for other ranks, or are too large to hide "
             "behind computing. Record all ranks to learn who waits for whom.");
+  report.verdict.idle = analyze::IdleShares{.other_devices_pct = 27};
+  EXPECT_EQ(remark_on(report),
+            "For 27 % of the time a GPU waits for another GPU of the program: what they do in turns is the thing to do "
+            "at the same time.");
   report = report_bound_by(Bound::kUnrecorded);
   report.verdict.idle = analyze::IdleShares{.quiet_pct = 20, .unrecorded_pct = 54};
   EXPECT_EQ(remark_on(report),

@@ -115,6 +115,7 @@ function classColours(
     idle_allocation: waiting,
     idle_between_kernels: waiting,
     idle_unrecorded: waiting,
+    idle_other_device: waiting,
   };
 }
 

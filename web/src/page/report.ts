@@ -62,6 +62,7 @@ export interface Idle {
   quiet_pct: number;
   allocations_pct: number;
   between_kernels_pct: number;
+  other_devices_pct: number;
   unrecorded_pct: number;
 }
 

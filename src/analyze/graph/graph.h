@@ -150,7 +150,8 @@ std::vector<std::int64_t> completions_ns(const Graph& graph, std::span<const std
 
 // How long a step takes, in the measured times or in re-timed ones: the distance between the moments at which all work
 // of a step is done, on the host and on the devices, over the second half of the steps, when what went ahead has
-// settled, without pauses. Without steps: from the start to the end of everything.
-double step_ns(const Graph& graph, std::span<const std::int64_t> times_ns);
+// settled. Without steps: from the start to the end of everything.
+enum class Pauses : std::uint8_t { kLeftOut, kCounted };
+double step_ns(const Graph& graph, std::span<const std::int64_t> times_ns, Pauses pauses = Pauses::kLeftOut);
 
 }  // namespace turnpike::analyze

@@ -156,7 +156,7 @@ std::vector<std::int64_t> completions_ns(const Graph& graph, std::span<const std
   return done_ns;
 }
 
-double step_ns(const Graph& graph, std::span<const std::int64_t> times_ns) {
+double step_ns(const Graph& graph, std::span<const std::int64_t> times_ns, Pauses pauses) {
   if (graph.step_starts_ns.size() < 3) {
     return static_cast<double>(*std::max_element(times_ns.begin(), times_ns.end()));
   }
@@ -164,7 +164,7 @@ double step_ns(const Graph& graph, std::span<const std::int64_t> times_ns) {
   std::int64_t sum_ns = 0;
   std::int64_t count = 0;
   for (std::size_t step = (done_ns.size() - 1) / 2 + 1; step < done_ns.size(); ++step) {
-    if (step < graph.is_pause.size() && graph.is_pause[step]) continue;
+    if (pauses == Pauses::kLeftOut && step < graph.is_pause.size() && graph.is_pause[step]) continue;
     sum_ns += done_ns[step] - done_ns[step - 1];
     ++count;
   }

@@ -366,7 +366,7 @@ class Report:
     syncs: Syncs
     steps: Steps | None  #: None when no steps were found
     verdict: Verdict
-    idle: list[IdleSite]  #: why the GPU did not compute, most time in the steps first; empty where kernels are not known
+    idle: list[IdleSite]  #: why the GPU did not compute, most time in the steps first; empty: kernels unknown
     ranges: list[RangeVerdict]  #: NVTX ranges, most time first
     memory: MemoryUse | None  #: None: nothing of it was recorded
     sites: list[Site]  #: ranked by the time the host was blocked plus the device time that nothing hid

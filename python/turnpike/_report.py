@@ -156,17 +156,21 @@ class HostThread:
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What limits the run (gpu, transfer, sync, launch, input or mixed), with the measured shares."""
+    """What limits the run, with the measured shares.
+
+    ``bound_by``: gpu, transfer, sync, launch, input, host, communication, unrecorded or mixed; None: unknown.
+    """
 
     bound_by: str | None
     gpu_busy_pct: float | None
     gpu_idle_pct: float | None
     exposed_transfer_pct: float | None
     why: str
-    idle: dict[str, float] | None  #: shares of the time in which the GPU did nothing, by what the host did
+    idle: dict[str, float] | None  #: shares of the time in which the GPU did nothing, by cause
     launch_lead: dict[str, int] | None  #: p10_ns, median_ns, p90_ns from a launch's return to its kernel's start
     threads: list[HostThread]  #: the busiest first
     steps_by_bound: dict[str, int]  #: how many steps are bound by what
+    exposed_collective_pct: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -368,7 +372,7 @@ class Report:
     syncs: Syncs
     steps: Steps | None  #: None when no steps were found
     verdict: Verdict
-    idle: list[IdleSite]  #: why no kernel ran, most time in the steps first; empty where kernels are not known
+    idle: list[IdleSite]  #: why the GPU did not compute, most time in the steps first; empty: kernels unknown
     ranges: list[RangeVerdict]  #: NVTX ranges, most time first
     memory: MemoryUse | None  #: None: nothing of it was recorded
     sites: list[Site]  #: ranked by the time the host was blocked plus the device time that nothing hid

@@ -50,21 +50,20 @@ struct SavingRange {
 };
 
 // Nobody is advised to make a step slower, and none takes less than no time.
-SavingRange range_of(const ProcessModel& model, double saving_ns, const Reach& reach) {
-  const double step_ns = model.measured_step_ns();
+SavingRange range_of(double step_ns, double saving_ns, const Reach& reach) {
   const double margin_ns = kStepsDiffer * step_ns;
   const double low_ns = reach.low * saving_ns - reach.leaves_ns - reach.costs_ns - margin_ns;
   const double high_ns = reach.high * saving_ns - reach.leaves_ns + reach.adds_ns + margin_ns;
   return {std::llround(std::clamp(low_ns, 0.0, step_ns)), std::llround(std::clamp(high_ns, 0.0, step_ns))};
 }
 
-void add_ranges(const ProcessModel& model, double saving_ns, const Candidate& candidate, Finding& finding) {
-  const SavingRange range = range_of(model, saving_ns, candidate.reach);
+void add_ranges(double step_ns, double saving_ns, const Candidate& candidate, Finding& finding) {
+  const SavingRange range = range_of(step_ns, saving_ns, candidate.reach);
   finding.saving_step_low_ns = range.low_ns;
   finding.saving_step_high_ns = range.high_ns;
   finding.saving_reason = candidate.reach.reason;
   for (std::size_t i = 0; i < candidate.others.size(); ++i) {
-    const SavingRange other = range_of(model, saving_ns, candidate.others[i].reach);
+    const SavingRange other = range_of(step_ns, saving_ns, candidate.others[i].reach);
     finding.alternatives[i].saving_step_low_ns = other.low_ns;
     finding.alternatives[i].saving_step_high_ns = other.high_ns;
   }
@@ -77,15 +76,19 @@ bool add_saving(const ProcessModel& model, TrialGraph& trial, const Candidate& c
   if (changes.empty()) return true;
   const Graph* graph = trial.with(changes);
   const auto times_ns = graph != nullptr ? retime(*graph) : std::nullopt;
-  const auto predicted_ns = times_ns ? model.step_ns_of(*graph, *times_ns) : std::nullopt;
+  const Pauses pauses = pauses_for(model, changes);
+  const auto predicted_ns = !times_ns                    ? std::nullopt
+                            : pauses == Pauses::kCounted ? model.step_with_pauses_ns_of(*graph, *times_ns)
+                                                         : model.step_ns_of(*graph, *times_ns);
   Finding& finding = judged.finding;
   if (!predicted_ns) return true;  // it is the matter; what it would gain cannot be told
-  const double saving_ns = model.measured_step_ns() - *predicted_ns;
-  finding.saving_pct = 100 * saving_ns / model.measured_step_ns();
+  const double measured_ns = model.measured_step_ns(pauses);
+  const double saving_ns = measured_ns - *predicted_ns;
+  finding.saving_pct = 100 * saving_ns / measured_ns;
   finding.saving_step_ns = static_cast<std::int64_t>(std::llround(saving_ns));
   const double steps = model.steps() ? static_cast<double>(model.steps()->steps.count) : 1.0;
   finding.saving_ns = static_cast<std::int64_t>(std::llround(saving_ns * steps));
-  add_ranges(model, saving_ns, candidate, finding);
+  add_ranges(measured_ns, saving_ns, candidate, finding);
   if (*finding.saving_pct < kMinSavingPct) return false;
   if (shown) judged.step = retimed_step(*shown, *graph, *times_ns, *predicted_ns);
   return true;
@@ -128,6 +131,7 @@ bool takes_away(const Judged& leader, const Judged& other) {
 bool leaves_nothing_of(const ProcessModel& model, TrialGraph& trial, const Judged& leader, const Judged& other) {
   if (leader.reach_begins_at_zero || !leader.finding.saving_pct || other.changes.empty()) return false;
   if (!other.finding.saving_pct) return takes_away(leader, other);
+  if (pauses_for(model, leader.changes) != pauses_for(model, other.changes)) return false;
   const auto both_pct = saving_pct_of(model, trial, leader, other);
   return both_pct && *both_pct - *leader.finding.saving_pct < kMinSavingPct;
 }

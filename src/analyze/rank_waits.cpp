@@ -138,7 +138,7 @@ void RankEffects::add_idle(Report& report) const {
   if (!waits) return;
   std::map<std::uint32_t, IdleSite> by_device;
   for (std::size_t rank = 0; rank < waits->size(); ++rank) {
-    const Interval steps = report.steps ? runs_[rank].window : Interval{0, 0};
+    const IntervalSet steps = report.steps ? IntervalSet({runs_[rank].window}) : IntervalSet();
     for (const RankWaitInterval& wait : (*waits)[rank]) add_stretch(by_device[wait.device], wait.time, steps);
   }
   for (auto& [device, site] : by_device) {

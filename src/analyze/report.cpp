@@ -41,8 +41,12 @@ const char* name_of(Phase phase) {
 
 const char* name_of(Bound bound) {
   switch (bound) {
+    case Bound::kCommunication:
+      return "communication";
     case Bound::kGpu:
       return "gpu";
+    case Bound::kHost:
+      return "host";
     case Bound::kInput:
       return "input";
     case Bound::kLaunch:
@@ -53,6 +57,8 @@ const char* name_of(Bound bound) {
       return "sync";
     case Bound::kTransfer:
       return "transfer";
+    case Bound::kUnrecorded:
+      return "unrecorded";
   }
   return "unknown";
 }
@@ -96,12 +102,20 @@ const char* name_of(IdleCause cause) {
       return "copy";
     case IdleCause::kSync:
       return "sync";
+    case IdleCause::kAllocation:
+      return "allocation";
     case IdleCause::kInput:
       return "input";
     case IdleCause::kLaunch:
       return "launch";
     case IdleCause::kUnknown:
       return "unknown";
+    case IdleCause::kBetweenKernels:
+      return "between_kernels";
+    case IdleCause::kOtherDevice:
+      return "other_device";
+    case IdleCause::kUnrecorded:
+      return "unrecorded";
     case IdleCause::kRank:
       return "rank";
   }

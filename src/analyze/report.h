@@ -30,11 +30,22 @@ enum class Phase { kForward, kBackward, kOptimizer, kLoader, kOther };
 const char* name_of(Phase phase);
 
 // What limits a program. In the order of their names: outputs list them so.
-enum class Bound : std::uint8_t { kGpu, kInput, kLaunch, kMixed, kSync, kTransfer };
+enum class Bound : std::uint8_t {
+  kCommunication,  // collectives with no computing beside them, and waits for other devices
+  kGpu,
+  kHost,  // work on the CPU that makes no call to CUDA
+  kInput,
+  kLaunch,
+  kMixed,
+  kSync,
+  kTransfer,
+  kUnrecorded  // work of the GPU that is not in the recording
+};
 // In the order of the report.
-inline constexpr std::array kBounds = {Bound::kGpu,    Bound::kTransfer, Bound::kSync,
-                                       Bound::kLaunch, Bound::kInput,    Bound::kMixed};
-const char* name_of(Bound bound);  // gpu, transfer, sync, launch, input, mixed
+inline constexpr std::array kBounds = {Bound::kGpu,           Bound::kTransfer,   Bound::kSync,
+                                       Bound::kLaunch,        Bound::kInput,      Bound::kHost,
+                                       Bound::kCommunication, Bound::kUnrecorded, Bound::kMixed};
+const char* name_of(Bound bound);  // communication, gpu, host, input, launch, mixed, sync, transfer, unrecorded
 std::optional<Bound> bound_named(std::string_view name);
 
 // How serious a finding is.
@@ -55,18 +66,28 @@ const char* name_of(AllocationKind kind);  // device, pinned, managed
 
 // Why no kernel computes on a device.
 enum class IdleCause : std::uint8_t {
-  kCopiesOnly,  // a copy runs meanwhile; the device is not idle
-  kCopy,        // the host is held by a copy
-  kSync,        // by another synchronisation
-  kInput,       // it gets the next batch ready
-  kLaunch,      // it issues work, too slowly
-  kUnknown,     // it makes no call to CUDA, in the midst of its work
-  kRank         // the only kernel is a collective that waits for another rank; the device is not idle
+  kCopiesOnly,      // a copy runs meanwhile; the device is not idle
+  kCopy,            // the host is held by a copy, or refills the device after that
+  kSync,            // by another synchronisation, likewise
+  kAllocation,      // by a call that allocates or frees memory
+  kInput,           // it gets the next batch ready
+  kLaunch,          // it issues work, too slowly
+  kUnknown,         // it makes no call to CUDA: other work on the CPU
+  kBetweenKernels,  // the next work was issued before: what the device takes between two pieces of work
+  kOtherDevice,     // the same for longer, and another device of the program is at work: this one waits for it
+  kUnrecorded,      // the same for longer: the device waits for work that is not in the recording
+  kRank             // the only kernel is a collective that waits for another rank; the device is not idle
 };
-inline constexpr std::array kIdleCauses = {IdleCause::kCopiesOnly, IdleCause::kCopy,   IdleCause::kSync,
-                                           IdleCause::kInput,      IdleCause::kLaunch, IdleCause::kUnknown,
-                                           IdleCause::kRank};
-const char* name_of(IdleCause cause);  // copies_only, copy, sync, input, launch, unknown, rank
+inline constexpr std::array kIdleCauses = {
+    IdleCause::kCopiesOnly,  IdleCause::kCopy,       IdleCause::kSync,    IdleCause::kAllocation,
+    IdleCause::kInput,       IdleCause::kLaunch,     IdleCause::kUnknown, IdleCause::kBetweenKernels,
+    IdleCause::kOtherDevice, IdleCause::kUnrecorded, IdleCause::kRank};
+// copies_only, copy, sync, allocation, input, launch, unknown, between_kernels, other_device, unrecorded, rank
+const char* name_of(IdleCause cause);
+// Whether the device does nothing meanwhile.
+constexpr bool is_idle(IdleCause cause) {
+  return cause != IdleCause::kCopiesOnly && cause != IdleCause::kRank;
+}
 
 // Where steps can come from, the most trustworthy first.
 enum class StepSource : std::uint8_t { kRanges, kBackward, kTransfers };
@@ -247,11 +268,15 @@ struct Spread {
 
 // The time in which a device did nothing, by what the host did meanwhile, in per cent of all time.
 struct IdleShares {
-  double copies_pct = 0;  // held by a copy
-  double syncs_pct = 0;   // held by another synchronisation
-  double input_pct = 0;   // got the next batch ready
-  double launch_pct = 0;  // issued work
-  double quiet_pct = 0;   // made no call to CUDA elsewhere
+  double copies_pct = 0;
+  double syncs_pct = 0;
+  double allocations_pct = 0;
+  double input_pct = 0;
+  double launch_pct = 0;
+  double quiet_pct = 0;  // other work on the CPU
+  double between_kernels_pct = 0;
+  double other_devices_pct = 0;
+  double unrecorded_pct = 0;
 };
 
 // What a thread that issues work did, in per cent of the time of the steps.
@@ -273,7 +298,8 @@ struct Verdict {
   std::optional<Bound> bound_by;  // nullopt: unknown
   std::optional<double> gpu_busy_pct;
   std::optional<double> gpu_idle_pct;
-  std::optional<double> exposed_transfer_pct;
+  std::optional<double> exposed_transfer_pct;    // nothing but copies from or to the device
+  std::optional<double> exposed_collective_pct;  // nothing but collectives; part of gpu_busy_pct
   std::string why;
   std::optional<IdleShares> idle;
   std::optional<Spread>

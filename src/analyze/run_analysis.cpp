@@ -63,7 +63,7 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   add_losses(process, timeline);
   links_.add(find_links(process, timeline, rates_));
   ProcessAnalysis analysis(sums_, process, timeline);
-  const auto times = analysis.add_to_sums();
+  analysis.add_to_sums();
   count_loss(name_of_loss(trace::Loss::kPathsFolded), analysis.stacks().folded_count());
   std::optional<FoundSteps> steps = analysis.steps();
   if (steps) steps->steps.device_median_ns = device_step_ns(timeline, *steps);
@@ -73,17 +73,19 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   if (span) {
     if (!span_) span_ = span;
     span_ = Interval{std::min(span_->start_ns, span->start_ns), std::max(span_->end_ns, span->end_ns)};
-    are_kernels_known_ = are_kernels_known_ && times;
+    are_kernels_known_ = are_kernels_known_ && analysis.activity().is_known();
     memory = analysis.memory(span->start_ns);
   }
-  if (span && times) {
+  if (span && analysis.activity().is_known()) {
     const std::vector<Interval> whole = steps ? whole_steps(timeline, *steps) : std::vector<Interval>();
     const Interval window = steps ? Interval{whole.front().start_ns, whole.back().end_ns} : *span;
-    add_device_time(*times, window, steps);
-    add_ranges(range_verdicts(*times, process, timeline));
-    IdleTimes idle = analysis.idle_times(*times, window);
-    if (watch_) idle.keep();
-    idle_.add(idle, steps ? std::optional(window) : std::nullopt);
+    const std::vector<Interval> steady = without_pauses(whole);
+    IdleTimes idle = analysis.idle_times(window);
+    const DeviceTimes times(analysis.activity(), idle);
+    add_device_time(times, steps ? IntervalSet(steady) : IntervalSet({window}), steps);
+    scope_.pauses += whole.size() - steady.size();
+    add_ranges(range_verdicts(times, process, timeline));
+    idle_.add(idle, IntervalSet(steady));
     const ProcessModel model = analysis.model(steps, rates_);
     FoundFindings found = find_findings(model, watch_ != nullptr);
     auto rank = rank_run(process, timeline, window, steps ? steps->whole_count : 1);
@@ -92,7 +94,7 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
               rank ? &*rank : nullptr, &memory});
     }
     if (rank) ranks_.add(std::move(*rank), model.measured_step_ns(), found);
-    add_model(model, *times, whole, std::move(found));
+    add_model(model, times, steady, std::move(found));
   } else if (watch_) {
     watch_({process, timeline, nullptr, nullptr, nullptr, &analysis.stacks(), &analysis.activity(), nullptr, &memory});
   }
@@ -100,9 +102,9 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   offer_steps(std::move(steps));
 }
 
-void RunAnalysis::add_device_time(const DeviceTimes& times, const Interval& window,
+void RunAnalysis::add_device_time(const DeviceTimes& times, const IntervalSet& span,
                                   const std::optional<FoundSteps>& steps) {
-  const DeviceTime time = times.within(IntervalSet({window}));
+  const DeviceTime time = times.within(span);
   if (!steps) return time_of_runs_.add(time);
   if (time.span_ns == 0) return;  // no device in these steps
   time_of_steps_.add(time);

@@ -39,7 +39,7 @@ class RunAnalysis {
  private:
   void add_losses(const trace::Process& process, const Timeline& timeline);
   // `window`: of the steps, or the whole run without them.
-  void add_device_time(const DeviceTimes& times, const Interval& window, const std::optional<FoundSteps>& steps);
+  void add_device_time(const DeviceTimes& times, const IntervalSet& span, const std::optional<FoundSteps>& steps);
   // `steps`: as whole_steps() gives them; none where there are none.
   void add_model(const ProcessModel& model, const DeviceTimes& times, std::span<const Interval> steps,
                  FoundFindings found);

@@ -90,7 +90,7 @@ TEST(RankWaits, AreNotToldOfOneProcess) {
   processes.pop_back();
   const Report report = analyze_processes(processes);
   EXPECT_FALSE(says(report, "ank 0 waited")) << report.verdict.why;
-  EXPECT_FALSE(says(report, "collectives")) << report.verdict.why;
+  EXPECT_FALSE(says(report, "Which collectives")) << report.verdict.why;
 }
 
 TEST(RankWaits, SayThatCollectivesCouldNotBeMatched) {

@@ -15,7 +15,8 @@ TEST(Report, EachBoundIsFoundByItsName) {
     names.emplace_back(name_of(bound));
     EXPECT_EQ(bound_named(name_of(bound)), bound);
   }
-  EXPECT_THAT(names, ElementsAre("gpu", "transfer", "sync", "launch", "input", "mixed"));
+  EXPECT_THAT(
+      names, ElementsAre("gpu", "transfer", "sync", "launch", "input", "host", "communication", "unrecorded", "mixed"));
   for (const char* name : {"", "GPU", "gpus", "gp"}) EXPECT_EQ(bound_named(name), std::nullopt) << name;
 }
 

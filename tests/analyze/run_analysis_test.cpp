@@ -189,10 +189,10 @@ TEST(RunAnalysis, JudgesTheStepsAndNotTheStartUp) {
   EXPECT_THAT(report.verdict.why, StartsWith("Over the 4 whole steps, "));
 }
 
-TEST(RunAnalysis, TakesSlownessBehindTheUploadForLaunching) {
+TEST(RunAnalysis, TakesSlownessBehindTheUploadForOtherWorkOfTheCpu) {
   std::vector<LoadedProcess> processes;
   processes.push_back(training(25));
-  EXPECT_EQ(report_of(processes).verdict.bound_by, Bound::kLaunch);
+  EXPECT_EQ(report_of(processes).verdict.bound_by, Bound::kHost);
 }
 
 TEST(RunAnalysis, JudgesTheProcessesThatHaveSteps) {
@@ -248,7 +248,7 @@ TEST(RunAnalysis, JudgesTheTimeOfTheGpuWhereTheCpuRunsAhead) {
   EXPECT_DOUBLE_EQ(*report.verdict.gpu_busy_pct, 100 * 800 / kSpanUs);
   EXPECT_DOUBLE_EQ(*report.verdict.gpu_idle_pct, 100 * (50 + 9 * 20) / kSpanUs);
   EXPECT_THAT(report.verdict.why,
-              StartsWith("Over the GPU's time for the 10 whole steps, kernels ran for 77.7 % of the time"));
+              StartsWith("Over the GPU's time for the 10 whole steps, the GPU computed for 77.7 % of the time"));
   std::int64_t in_steps_ns = 0;
   for (const IdleSite& row : report.idle) in_steps_ns += row.in_steps_ns;
   EXPECT_EQ(in_steps_ns, (50 + 9 * 20) * 1000);

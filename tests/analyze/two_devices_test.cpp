@@ -115,11 +115,12 @@ TEST(TwoDevices, AddUpInTotalsAndInTheVerdict) {
   EXPECT_DOUBLE_EQ(*report.verdict.gpu_busy_pct, 50);
   EXPECT_DOUBLE_EQ(*report.verdict.exposed_transfer_pct, 17.5);
   EXPECT_DOUBLE_EQ(*report.verdict.gpu_idle_pct, 32.5);
-  // Held by copies: 55 to 58 on GPU 0, 20 to 30 on GPU 1. By waits: 70 to 95 on GPU 0. The rest is launching.
-  EXPECT_DOUBLE_EQ(report.verdict.idle->copies_pct, 6.5);
+  // Held by copies: 55 to 58 on GPU 0, and issuing work after that until 60; 20 to 30 on GPU 1. By waits: 70 to 95 on
+  // GPU 0. The rest is launching.
+  EXPECT_DOUBLE_EQ(report.verdict.idle->copies_pct, 7.5);
   EXPECT_DOUBLE_EQ(report.verdict.idle->syncs_pct, 12.5);
   EXPECT_DOUBLE_EQ(report.verdict.idle->input_pct, 0);
-  EXPECT_DOUBLE_EQ(report.verdict.idle->launch_pct, 11);  // 58 to 60 on GPU 0; 0 to 20 on GPU 1
+  EXPECT_DOUBLE_EQ(report.verdict.idle->launch_pct, 10);  // 0 to 20 on GPU 1
   EXPECT_DOUBLE_EQ(report.verdict.idle->quiet_pct, 2.5);  // 95 to 100 on GPU 0: no call after it
 }
 

@@ -10,11 +10,12 @@ namespace {
 
 using Values = std::vector<std::int64_t>;
 
-TEST(Statistics, TheMedianIsTheUpperOfTwoInTheMiddle) {
+TEST(Statistics, TheMedianIsTheMeanOfTwoInTheMiddle) {
   EXPECT_EQ(median(Values{7}), 7);
-  EXPECT_EQ(median(Values{9, 1}), 9);
+  EXPECT_EQ(median(Values{9, 1}), 5);
   EXPECT_EQ(median(Values{9, 1, 5}), 5);
-  EXPECT_EQ(median(Values{4, 1, 3, 2}), 3);
+  EXPECT_EQ(median(Values{4, 1, 3, 2}), 2) << "rounded down";
+  EXPECT_EQ(median(std::vector<double>{4, 1, 3, 2}), 2.5);
 }
 
 TEST(Statistics, OfNothingAreNothing) {

@@ -135,9 +135,17 @@ inline analyze::Verdict distinct_verdict() {
   verdict.gpu_busy_pct = 31.25;
   verdict.gpu_idle_pct = 46.5;
   verdict.exposed_transfer_pct = 21.75;
+  verdict.exposed_collective_pct = 13.25;
   verdict.why = "The reason of the verdict.";
-  verdict.idle = analyze::IdleShares{
-      .copies_pct = 16.25, .syncs_pct = 10.5, .input_pct = 7.75, .launch_pct = 6.5, .quiet_pct = 4.25};
+  verdict.idle = analyze::IdleShares{.copies_pct = 16.25,
+                                     .syncs_pct = 10.5,
+                                     .allocations_pct = 1.125,
+                                     .input_pct = 7.75,
+                                     .launch_pct = 6.5,
+                                     .quiet_pct = 4.25,
+                                     .between_kernels_pct = 0.375,
+                                     .other_devices_pct = 0.4375,
+                                     .unrecorded_pct = 0.875};
   verdict.launch_lead = analyze::Spread{.p10_ns = 1'510, .median_ns = 2'620, .p90_ns = 41'300};
   verdict.steps_by_bound = {{analyze::Bound::kSync, 38}, {analyze::Bound::kTransfer, 911}};
   verdict.threads = {distinct_thread()};
@@ -150,17 +158,33 @@ inline std::vector<analyze::RangeVerdict> distinct_ranges() {
   forward.gpu_busy_pct = 33.75;
   forward.gpu_idle_pct = 59.25;
   forward.exposed_transfer_pct = 5.5;
+  forward.exposed_collective_pct = 11.25;
   forward.why = "The reason of the first range.";
-  forward.idle = analyze::IdleShares{
-      .copies_pct = 18.25, .syncs_pct = 14.5, .input_pct = 9.75, .launch_pct = 8.5, .quiet_pct = 3.25};
+  forward.idle = analyze::IdleShares{.copies_pct = 18.25,
+                                     .syncs_pct = 14.5,
+                                     .allocations_pct = 1.375,
+                                     .input_pct = 9.75,
+                                     .launch_pct = 8.5,
+                                     .quiet_pct = 3.25,
+                                     .between_kernels_pct = 0.625,
+                                     .other_devices_pct = 0.6875,
+                                     .unrecorded_pct = 2.125};
   analyze::Verdict backward;
   backward.bound_by = analyze::Bound::kInput;
   backward.gpu_busy_pct = 71.25;
   backward.gpu_idle_pct = 27.5;
   backward.exposed_transfer_pct = 1.75;
+  backward.exposed_collective_pct = 12.5;
   backward.why = "The reason of the second range.";
-  backward.idle = analyze::IdleShares{
-      .copies_pct = 19.25, .syncs_pct = 15.5, .input_pct = 13.75, .launch_pct = 0.5, .quiet_pct = 2.25};
+  backward.idle = analyze::IdleShares{.copies_pct = 19.25,
+                                      .syncs_pct = 15.5,
+                                      .allocations_pct = 1.625,
+                                      .input_pct = 13.75,
+                                      .launch_pct = 0.5,
+                                      .quiet_pct = 2.25,
+                                      .between_kernels_pct = 0.125,
+                                      .other_devices_pct = 0.1875,
+                                      .unrecorded_pct = 2.375};
   return {{.name = "forward", .count = 947, .total_ns = 1'201'000'000, .verdict = forward},
           {.name = "backward", .count = 948, .total_ns = 1'802'000'000, .verdict = backward}};
 }
@@ -347,6 +371,10 @@ inline analyze::Report distinct_report() {
                   .of_transfers_count = 949,
                   .of_transfers_host_blocked_ns = 907'000'000};
   report.steps = analyze::Steps{.count = 961, .median_ns = 3'141'000, .whole_count = 17, .device_median_ns = 3'143'000};
+  report.steps->medians = {.counts = {6.5, 5, 4, 3, 2, 1},
+                           .bytes = {61'500, 51'400, 41'300, 31'200, 21'100, 11'700},
+                           .syncs = 7,
+                           .blocked_ns = 71'800};
   report.verdict = distinct_verdict();
   report.idle = {distinct_idle_site(1, analyze::IdleCause::kCopiesOnly),
                  distinct_idle_site(2, analyze::IdleCause::kRank)};

@@ -73,12 +73,14 @@ inline analyze::Report ordinary_report() {
   down = {3, 1000, std::nullopt, std::nullopt, 0, 0, std::nullopt, std::nullopt};
   report.syncs = {1876, 1'200'000'000, 938, 900'000'000};
   report.steps = analyze::Steps{938, 3'210'000, analyze::StepSource::kBackward};
+  report.steps->whole_count = 937;
+  report.steps->medians = {.counts = {1}, .bytes = {201'000}, .syncs = 1, .blocked_ns = 385'000};
   report.verdict.bound_by = analyze::Bound::kTransfer;
   report.verdict.gpu_busy_pct = 31.0;
   report.verdict.gpu_idle_pct = 69.0;
   report.verdict.exposed_transfer_pct = 22.0;
   report.verdict.why = "The GPU waited for uploads in 22 % of the time.";
-  report.verdict.idle = analyze::IdleShares{20.0, 30.0, 0.0, 19.0, 0.0};
+  report.verdict.idle = analyze::IdleShares{.copies_pct = 20, .syncs_pct = 30, .launch_pct = 19};
   report.verdict.launch_lead = analyze::Spread{-500, 2'100, 41'000};
   report.verdict.steps_by_bound = {{analyze::Bound::kSync, 38}, {analyze::Bound::kTransfer, 900}};
   analyze::HostThread main_thread;

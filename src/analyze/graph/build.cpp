@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyze/graph/draft.h"
+#include "analyze/model/pauses.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -107,6 +108,17 @@ void sort_edges(Graph& graph) {
 
 }  // namespace
 
+namespace {
+
+// From the completion of one step to that of the next.
+std::vector<std::int64_t> measured_steps_ns(const Graph& graph) {
+  std::vector<std::int64_t> steps_ns = completions_ns(graph, graph.measured_ns);
+  std::adjacent_difference(steps_ns.begin(), steps_ns.end(), steps_ns.begin());
+  return steps_ns;
+}
+
+}  // namespace
+
 OperationsByCall::OperationsByCall(const Graph& graph) : first_(graph.calls.size() + 1, 0) {
   for (const Operation& operation : graph.operations) {
     if (operation.call != kNone) ++first_[operation.call + 1];
@@ -159,6 +171,7 @@ Graph build_graph(const trace::Process& process, const Timeline& timeline, const
   add_wait_edges(draft);
   sort_edges(draft.graph);
   draft.graph.order = order_of_points(draft.graph);
+  if (draft.graph.step_starts_ns.size() > 1) draft.graph.is_pause = find_pauses(measured_steps_ns(draft.graph));
   return std::move(draft.graph);
 }
 

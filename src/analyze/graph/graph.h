@@ -93,6 +93,7 @@ class Graph {
   std::vector<std::uint32_t> first_edge;     // by point: where its edges begin
   std::vector<std::int64_t> measured_ns;     // by point
   std::vector<std::int64_t> step_starts_ns;  // rising; the last one is the end of the last step. Empty: no steps
+  std::vector<bool> is_pause;                // by step, as the completions of the recording tell (model/pauses.h)
   std::vector<std::uint32_t> previous_call;  // by call: the one before on its thread; kNone
   // The points, each behind those from which edges of the recording lead to it; nullptr: not known.
   std::shared_ptr<const std::vector<std::uint32_t>> order;
@@ -150,6 +151,7 @@ std::vector<std::int64_t> completions_ns(const Graph& graph, std::span<const std
 // How long a step takes, in the measured times or in re-timed ones: the distance between the moments at which all work
 // of a step is done, on the host and on the devices, over the second half of the steps, when what went ahead has
 // settled. Without steps: from the start to the end of everything.
-double step_ns(const Graph& graph, std::span<const std::int64_t> times_ns);
+enum class Pauses : std::uint8_t { kLeftOut, kCounted };
+double step_ns(const Graph& graph, std::span<const std::int64_t> times_ns, Pauses pauses = Pauses::kLeftOut);
 
 }  // namespace turnpike::analyze

@@ -34,13 +34,17 @@ class ProcessModel {
   std::size_t step_count() const;
 
   // What a step takes (the whole run, without steps): as measured, and re-timed without any change.
-  double measured_step_ns() const { return measured_step_ns_; }
+  double measured_step_ns(Pauses pauses = Pauses::kLeftOut) const {
+    return pauses == Pauses::kLeftOut ? measured_step_ns_ : step_ns(graph_, graph_.measured_ns, pauses);
+  }
   double retimed_step_ns() const { return retimed_step_ns_; }
   // What a step takes after a change, on the scale of the measured one; nullopt: the change makes no sense (it has
   // effects before causes).
   std::optional<double> step_ns_of(const Graph& changed) const;
   // The same of times that retime() gave.
   std::optional<double> step_ns_of(const Graph& changed, std::span<const std::int64_t> times_ns) const;
+  // The same with pauses counted, for a change of what is done in them.
+  std::optional<double> step_with_pauses_ns_of(const Graph& changed, std::span<const std::int64_t> times_ns) const;
 
   // The call at an index of the graph's.
   const Call& call(std::uint32_t index) const { return timeline_.calls[graph_.calls[index]]; }

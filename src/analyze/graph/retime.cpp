@@ -156,13 +156,19 @@ std::vector<std::int64_t> completions_ns(const Graph& graph, std::span<const std
   return done_ns;
 }
 
-double step_ns(const Graph& graph, std::span<const std::int64_t> times_ns) {
+double step_ns(const Graph& graph, std::span<const std::int64_t> times_ns, Pauses pauses) {
   if (graph.step_starts_ns.size() < 3) {
     return static_cast<double>(*std::max_element(times_ns.begin(), times_ns.end()));
   }
   const std::vector<std::int64_t> done_ns = completions_ns(graph, times_ns);
-  const std::size_t middle = (done_ns.size() - 1) / 2;
-  return static_cast<double>(done_ns.back() - done_ns[middle]) / static_cast<double>(done_ns.size() - 1 - middle);
+  std::int64_t sum_ns = 0;
+  std::int64_t count = 0;
+  for (std::size_t step = (done_ns.size() - 1) / 2 + 1; step < done_ns.size(); ++step) {
+    if (pauses == Pauses::kLeftOut && step < graph.is_pause.size() && graph.is_pause[step]) continue;
+    sum_ns += done_ns[step] - done_ns[step - 1];
+    ++count;
+  }
+  return count == 0 ? 0 : static_cast<double>(sum_ns) / static_cast<double>(count);
 }
 
 }  // namespace turnpike::analyze

@@ -3,31 +3,76 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
+#include "analyze/model/collectives.h"
 #include "analyze/model/threads.h"
 
 namespace turnpike::analyze {
 namespace {
 
-template <typename Record>
-void add(std::map<std::uint32_t, std::vector<Interval>>& by_device, const Record& record) {
-  if (has_times(record.start_ns, record.end_ns)) by_device[record.device].push_back({record.start_ns, record.end_ns});
+// The work of one device by what it is.
+struct Work {
+  std::vector<Interval> collectives;
+  std::vector<Interval> other_kernels;
+  std::vector<Interval> within_device;
+  std::vector<Interval> copies;
+};
+
+// The names of a process are asked for once.
+class CollectiveKernels {
+ public:
+  explicit CollectiveKernels(const trace::Process& process) : process_(process) {}
+
+  bool contains(const Kernel& kernel) {
+    const auto [known, is_new] = is_collective_.try_emplace(kernel.name);
+    if (is_new) known->second = is_of_nccl(process_.string(kernel.name));
+    return known->second;
+  }
+
+ private:
+  const trace::Process& process_;
+  std::unordered_map<std::uint32_t, bool> is_collective_;
+};
+
+std::map<std::uint32_t, Work> work_of_devices(const trace::Process& process, const Timeline& timeline) {
+  std::map<std::uint32_t, Work> work;
+  CollectiveKernels collectives(process);
+  for (const Kernel& kernel : timeline.kernels) {
+    if (!kernel.has_times()) continue;
+    Work& of_device = work[kernel.device];
+    auto& intervals = collectives.contains(kernel) ? of_device.collectives : of_device.other_kernels;
+    intervals.push_back({kernel.start_ns, kernel.end_ns});
+  }
+  for (const Transfer& transfer : timeline.transfers) {
+    if (!transfer.has_times() || transfer.direction == Direction::kHostToHost) continue;
+    Work& of_device = work[transfer.device];
+    auto& intervals = is_within_device(transfer.direction) ? of_device.within_device : of_device.copies;
+    intervals.push_back({transfer.start_ns, transfer.end_ns});
+  }
+  return work;
 }
 
 }  // namespace
 
-Activity::Activity(const Timeline& timeline, bool are_kernels_recorded) : is_known_(are_kernels_recorded) {
+bool is_within_device(Direction direction) {
+  return direction == Direction::kDeviceToDevice || direction == Direction::kMemset;
+}
+
+Activity::Activity(const trace::Process& process, const Timeline& timeline, bool are_kernels_recorded)
+    : is_known_(are_kernels_recorded) {
   if (!is_known_) return;
-  std::map<std::uint32_t, std::vector<Interval>> kernels;
-  std::map<std::uint32_t, std::vector<Interval>> transfers;
-  for (const Kernel& kernel : timeline.kernels) add(kernels, kernel);
-  for (const Transfer& transfer : timeline.transfers) {
-    if (transfer.direction != Direction::kHostToHost) add(transfers, transfer);
-  }
-  for (auto& [device, intervals] : kernels) devices_[device].kernels = IntervalSet(std::move(intervals));
-  for (auto& [device, activity] : devices_) activity.busy = activity.kernels;
-  for (auto& [device, intervals] : transfers) {
-    devices_[device].busy = devices_[device].kernels.unite(IntervalSet(std::move(intervals)));
+  for (auto& [device, work] : work_of_devices(process, timeline)) {
+    DeviceActivity& activity = devices_[device];
+    const IntervalSet collectives(std::move(work.collectives));
+    const IntervalSet other_kernels(std::move(work.other_kernels));
+    const IntervalSet others = other_kernels.unite(IntervalSet(std::move(work.within_device)));
+    activity.kernels = other_kernels.unite(collectives);
+    activity.computing = others.unite(collectives);
+    activity.collectives_alone = collectives.subtract(others);
+    activity.busy = activity.computing.unite(IntervalSet(std::move(work.copies)));
   }
 }
 

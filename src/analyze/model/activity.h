@@ -7,12 +7,18 @@
 
 #include "analyze/model/intervals.h"
 #include "analyze/model/timeline.h"
+#include "trace/process.h"
 
 namespace turnpike::analyze {
 
+// Copies within a device, and memsets: they are computing, as kernels are.
+bool is_within_device(Direction direction);
+
 struct DeviceActivity {
   IntervalSet kernels;
-  IntervalSet busy;  // kernels, copies, memsets and migrations
+  IntervalSet computing;          // kernels, copies within the device, and memsets
+  IntervalSet busy;               // these, other copies, and migrations
+  IntervalSet collectives_alone;  // kernels of collectives while nothing else computes
 };
 
 // By device id; with the kernels known only (see below). Host-to-host copies occupy no device.
@@ -20,7 +26,7 @@ class Activity {
  public:
   // `are_kernels_recorded`: false when the recording left kernels out; nothing can be said about overlap and idling
   // then.
-  Activity(const Timeline& timeline, bool are_kernels_recorded);
+  Activity(const trace::Process& process, const Timeline& timeline, bool are_kernels_recorded);
 
   bool is_known() const { return is_known_; }
   const std::map<std::uint32_t, DeviceActivity>& devices() const { return devices_; }

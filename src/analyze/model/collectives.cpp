@@ -57,7 +57,16 @@ std::size_t count_kernels(const RankCollectives& rank) {
   return count;
 }
 
+std::size_t kernel_part(std::string_view kernel_name) {
+  const auto nccl = kernel_name.find("nccl");
+  return nccl == std::string_view::npos ? nccl : kernel_name.find("Kernel_", nccl);
+}
+
 }  // namespace
+
+bool is_of_nccl(std::string_view kernel_name) {
+  return kernel_part(kernel_name) != std::string_view::npos;
+}
 
 std::string_view collective_of(std::string_view kernel_name) {
   // ncclDevKernel_AllReduce_Sum_f32_RING_LL(...); before NCCL 2.19 ncclKernel_AllReduce_RING_LL_Sum_float(...)
@@ -68,8 +77,7 @@ std::string_view collective_of(std::string_view kernel_name) {
       {"Broadcast", "broadcast"},
       {"Reduce", "reduce"},
   }};
-  const auto nccl = kernel_name.find("nccl");
-  const auto kernel = nccl == std::string_view::npos ? nccl : kernel_name.find("Kernel_", nccl);
+  const auto kernel = kernel_part(kernel_name);
   if (kernel == std::string_view::npos) return {};
   const std::string_view rest = kernel_name.substr(kernel + std::string_view("Kernel_").size());
   for (const auto& [name, collective] : kNames) {

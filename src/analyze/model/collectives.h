@@ -21,6 +21,9 @@ namespace turnpike::analyze {
 // NCCL's sends and receives, in which only two meet.
 std::string_view collective_of(std::string_view kernel_name);
 
+// Whether it is any kernel of NCCL or RCCL, sends and receives included.
+bool is_of_nccl(std::string_view kernel_name);
+
 // The collectives of one process.
 struct RankCollectives {
   struct Kernel {

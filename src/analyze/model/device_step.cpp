@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyze/model/pauses.h"
 #include "base/statistics.h"
 
 namespace turnpike::analyze {
@@ -71,6 +72,17 @@ std::vector<Interval> whole_steps(const Timeline& timeline, const FoundSteps& st
   std::vector<Interval> whole;
   for (std::size_t i = 1; i < bounds.size(); ++i) whole.push_back({bounds[i - 1], bounds[i]});
   return whole;
+}
+
+std::vector<Interval> without_pauses(const std::vector<Interval>& steps) {
+  std::vector<std::int64_t> steps_ns;
+  for (const Interval& step : steps) steps_ns.push_back(step.end_ns - step.start_ns);
+  const std::vector<bool> is_pause = find_pauses(steps_ns);
+  std::vector<Interval> steady;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (!is_pause[i]) steady.push_back(steps[i]);
+  }
+  return steady;
 }
 
 }  // namespace turnpike::analyze

@@ -20,5 +20,7 @@ std::optional<std::int64_t> device_step_ns(const Timeline& timeline, const Found
 // finished what was issued before it. It ends when they have finished what it issued, or when the host ends it, if that
 // is later. `steps` needs its device_median_ns. Returns at least one interval, which is empty if no step is whole.
 std::vector<Interval> whole_steps(const Timeline& timeline, const FoundSteps& steps);
+// Without those that are pauses.
+std::vector<Interval> without_pauses(const std::vector<Interval>& steps);
 
 }  // namespace turnpike::analyze

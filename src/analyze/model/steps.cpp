@@ -59,34 +59,67 @@ FoundSteps steps_from(StepSource source, std::string marker, std::vector<std::in
   return found;
 }
 
-std::optional<FoundSteps> steps_of_ranges(const trace::Process& process, const Timeline& timeline, const Steps* like) {
-  struct Named {
-    std::vector<std::int64_t> starts_ns;
-    std::int64_t total_ns = 0;
+// The ranges of one name, in the order of their starts.
+class NamedRanges {
+ public:
+  void add(const Range& range) { ranges_.push_back(&range); }
+  std::size_t size() const { return ranges_.size(); }
+
+  void keep_one_after_the_other() {
+    std::map<std::uint32_t, std::int64_t> time_of_thread;
+    for (const Range* range : ranges_) time_of_thread[range->thread] += range->end_ns - range->start_ns;
+    if (time_of_thread.size() < 2 || !do_overlap()) return;
+    const auto most = std::max_element(time_of_thread.begin(), time_of_thread.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    std::erase_if(ranges_, [&](const Range* range) { return range->thread != most->first; });
+  }
+
+  std::int64_t total_ns() const {
+    return std::accumulate(ranges_.begin(), ranges_.end(), std::int64_t{0},
+                           [](std::int64_t sum, const Range* range) { return sum + range->end_ns - range->start_ns; });
+  }
+  std::int64_t end_ns() const {
     std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
-  };
+    for (const Range* range : ranges_) end_ns = std::max(end_ns, range->end_ns);
+    return end_ns;
+  }
+  std::vector<std::int64_t> starts_ns() const {
+    std::vector<std::int64_t> starts_ns;
+    for (const Range* range : ranges_) starts_ns.push_back(range->start_ns);
+    return starts_ns;
+  }
+
+ private:
+  bool do_overlap() const {
+    return std::adjacent_find(ranges_.begin(), ranges_.end(), [](const Range* a, const Range* b) {
+             return b->start_ns < a->end_ns && a->thread != b->thread;
+           }) != ranges_.end();
+  }
+
+  std::vector<const Range*> ranges_;
+};
+
+std::optional<FoundSteps> steps_of_ranges(const trace::Process& process, const Timeline& timeline, const Steps* like) {
   std::unordered_map<std::uint32_t, bool> is_step;
-  std::map<std::string_view, Named> by_name;
+  std::map<std::string_view, NamedRanges> by_name;
   for (const Range& range : timeline.ranges) {
     if (is_label(process, range)) continue;
     const std::string_view name = without_number(process.string(range.name));
     const auto [known, is_new] = is_step.try_emplace(range.name, false);
     if (is_new) known->second = names_a_step(name);
     if (!known->second) continue;
-    Named& named = by_name[name];
-    named.starts_ns.push_back(range.start_ns);
-    named.total_ns += range.end_ns - range.start_ns;
-    named.end_ns = std::max(named.end_ns, range.end_ns);
+    by_name[name].add(range);
   }
+  for (auto& [name, named] : by_name) named.keep_one_after_the_other();
   std::erase_if(by_name, [&](const auto& entry) {
-    return like != nullptr ? entry.first != like->marker : entry.second.starts_ns.size() < kMinRanges;
+    return like != nullptr ? entry.first != like->marker : entry.second.size() < kMinRanges;
   });
   const auto most = std::max_element(by_name.begin(), by_name.end(), [](const auto& a, const auto& b) {
-    return a.second.total_ns < b.second.total_ns;
+    return a.second.total_ns() < b.second.total_ns();
   });
   if (most == by_name.end()) return std::nullopt;
-  FoundSteps found = steps_from(StepSource::kRanges, std::string(most->first), std::move(most->second.starts_ns));
-  found.window.end_ns = most->second.end_ns;
+  FoundSteps found = steps_from(StepSource::kRanges, std::string(most->first), most->second.starts_ns());
+  found.window.end_ns = most->second.end_ns();
   ++found.whole_count;  // the end of the last is known
   return found;
 }
@@ -198,6 +231,20 @@ std::vector<std::int64_t> times_of(const Timeline& timeline, std::span<const Ste
   return times_ns;
 }
 
+// Whether most of the device's work was asked for before the first or after the last of these moments.
+bool is_burst(const Timeline& timeline, std::int64_t first_ns, std::int64_t last_ns) {
+  std::size_t total = 0;
+  std::size_t between = 0;
+  for (const Kernel& kernel : timeline.kernels) {
+    if (!kernel.has_times()) continue;
+    const Call* call = kernel.call == kNone ? nullptr : &timeline.calls[kernel.call];
+    const std::int64_t asked_ns = call != nullptr && call->has_times() ? call->start_ns : kernel.start_ns;
+    ++total;
+    if (first_ns <= asked_ns && asked_ns <= last_ns) ++between;
+  }
+  return 2 * between < total;
+}
+
 std::optional<FoundSteps> steps_of_transfers(const Timeline& timeline, Stacks& stacks,
                                              std::span<const std::uint32_t> site_of_transfer, const Steps* like) {
   std::unordered_map<std::uint32_t, std::string> places;
@@ -233,6 +280,7 @@ std::optional<FoundSteps> steps_of_transfers(const Timeline& timeline, Stacks& s
     if (!cycle) return std::nullopt;
     starts_ns = times_of(timeline, starts_of_site, cycle);
   }
+  if (like == nullptr && is_burst(timeline, starts_ns.front(), starts_ns.back())) return std::nullopt;
   FoundSteps found = steps_from(StepSource::kTransfers, place, std::move(starts_ns));
   found.steps.cycle = cycle;
   return found;

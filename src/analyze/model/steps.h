@@ -28,6 +28,7 @@ struct FoundSteps {
 // The steps of one process:
 //  1. NVTX ranges whose name ends in the word step or iteration ("train_step", "ProfilerStep#12"; not those of an
 //     optimizer) and comes at least 3 times, numbers apart. Of several names the one with the most time: the outermost.
+//     Where such ranges of several threads overlap, those of the thread with the most time: steps follow each other.
 //  2. Backward passes, at least 3: calls that PyTorch makes while it evaluates a node of a backward pass, on whatever
 //     thread, follow each other until a kernel launch from elsewhere, or a copy by a thread that built a graph. A step
 //     lasts from the first call of one pass to that of the next. So with gradient accumulation every pass is a step,
@@ -37,7 +38,8 @@ struct FoundSteps {
 //     the intervals, without those of steps that warm up, is below half of their mean. A step starts with the call of
 //     its transfer. Where it uploads the pieces of a model one after the other, a step is a round of them
 //     (upload_cycle.h).
-// Where only starts are known (2 and 3), the last step has no end and lies outside of the window.
+// Where only starts are known (2 and 3), the last step has no end and lies outside of the window. Transfers (3) are no
+// steps where less than half of the kernels lie between the first and the last of them: they are a burst.
 // `like`: the steps of an earlier part of the same process. Those of this part have the same source and marker, however
 // few they are, and begin with the same piece. If this part does not upload that piece, it is searched for rounds anew.
 // `site_of_transfer`: for each transfer of the timeline the row of its site; kNone for places that are not known.

@@ -1,10 +1,9 @@
 // What the host of a process did at each moment, as far as it explains a device that has nothing to do.
 //
-// Every moment has one state, the first of these that applies: held by a copy; held by another synchronisation; getting
-// the next batch ready (batch_gaps.h); issuing work, which is calling CUDA or pausing between calls for no longer than
-// kQuietNs; and unknown: no call for longer, in the midst of its work. The last two are "launch" in a verdict: the host
-// did not wait, and yet gave the device nothing to do. The host is the threads that launch; a process that launches
-// nothing is seen through all of its threads.
+// Every moment has one state, the first of these that applies: held by a copy; held by another synchronisation; in a
+// call that allocates or frees memory; getting the next batch ready (batch_gaps.h); issuing work, which is calling CUDA
+// or pausing between calls for no longer than kQuietNs; and unknown: no call for longer, in the midst of its work. The
+// host is the threads that launch; a process that launches nothing is seen through all of its threads.
 #pragma once
 
 #include <algorithm>
@@ -26,17 +25,19 @@ struct HostWait {
 
 // What the host of a process did, in any order; stretches may overlap.
 struct HostActivity {
-  Interval span{0, 0};                 // that a verdict is about; the states know none
-  std::vector<Interval> calls{};       // all calls of the threads that launch, waits included
-  std::vector<HostWait> copy_waits{};  // held by a copy, or by the synchronisation paired with it
-  std::vector<HostWait> sync_waits{};  // held by other synchronisations
-  std::vector<HostWait> batch_gaps{};  // the call: the first one behind the gap
+  std::vector<Interval> calls{};        // all calls of the threads that launch, waits included
+  std::vector<HostWait> copy_waits{};   // held by a copy, or by the synchronisation paired with it
+  std::vector<HostWait> sync_waits{};   // held by other synchronisations
+  std::vector<HostWait> allocations{};  // in calls that allocate, free, lock or unlock memory
+  std::vector<HostWait> batch_gaps{};   // the call: the first one behind the gap
 };
 
 struct HostState {
   Interval time;
   IdleCause cause;
-  std::uint32_t call;  // of copy and sync the one that was held, of input the one behind the pause; else kNone
+  // Of copy and sync the one that was held, of allocation the one that allocates, of input the one behind the pause;
+  // else kNone.
+  std::uint32_t call;
 };
 
 class HostStates {

@@ -154,7 +154,7 @@ std::optional<Spread> launch_lead_of(const ProcessModel& model) {
     leads_ns.push_back(model.graph().operations[operations.front()].start_ns - model.call(call).end_ns);
   }
   if (leads_ns.empty()) return std::nullopt;
-  return Spread{*decile(leads_ns, 1), *decile(leads_ns, 5), *decile(leads_ns, 9)};
+  return Spread{*decile(leads_ns, 1), *median(leads_ns), *decile(leads_ns, 9)};
 }
 
 }  // namespace turnpike::analyze

@@ -1,7 +1,8 @@
-// Walks each device's gaps between kernels, with its copies, the states of the host and the samples beside it.
+// Walks each device's gaps, with its copies, the states of the host and the samples beside it.
 #include "analyze/sums/idle.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace turnpike::analyze {
@@ -13,11 +14,23 @@ struct Copying {
   std::uint32_t transfer;
 };
 
+// The copies between GPUs that another device carries out, by their ends.
+std::vector<const Transfer*> peer_copies_beside(const Timeline& timeline, std::uint32_t device) {
+  std::vector<const Transfer*> found;
+  for (const Transfer& transfer : timeline.transfers) {
+    const bool is_beside = transfer.direction == Direction::kPeerToPeer && transfer.device != device;
+    if (is_beside && transfer.has_times()) found.push_back(&transfer);
+  }
+  std::sort(found.begin(), found.end(), [](const auto* a, const auto* b) { return a->end_ns < b->end_ns; });
+  return found;
+}
+
 std::vector<Copying> copying_of(const Timeline& timeline, std::uint32_t device) {
   std::vector<Copying> found;
   for (std::uint32_t index = 0; index < timeline.transfers.size(); ++index) {
     const Transfer& transfer = timeline.transfers[index];
-    if (transfer.device != device || !transfer.has_times() || transfer.direction == Direction::kHostToHost) continue;
+    if (transfer.device != device || !transfer.has_times()) continue;
+    if (is_within_device(transfer.direction) || transfer.direction == Direction::kHostToHost) continue;
     const std::int64_t start_ns =
         found.empty() ? transfer.start_ns : std::max(transfer.start_ns, found.back().time.end_ns);
     if (start_ns < transfer.end_ns) found.push_back({{start_ns, transfer.end_ns}, index});
@@ -78,20 +91,28 @@ std::vector<ThreadSamples> samples_of(const Timeline& timeline, const Threads& t
 
 }  // namespace
 
+bool explains_waiting(const IntervalSet& work, const Interval& waiting) {
+  const std::int64_t covered_ns = work.covered_ns(waiting.start_ns, waiting.end_ns);
+  const std::int64_t rest_ns = waiting.end_ns - waiting.start_ns - covered_ns;
+  return covered_ns > 0 && (rest_ns <= kBetweenKernelsNs || rest_ns < covered_ns);
+}
+
 // One device's time from its start to its end.
 class IdleTimes::Walk {
  public:
   Walk(IdleTimes& idle, std::uint32_t device, const std::function<void(const IdleInterval&)>& take)
       : idle_(idle),
         take_(take),
+        device_(device),
+        peer_copies_(peer_copies_beside(idle.timeline_, device)),
         copying_(copying_of(idle.timeline_, device)),
         next_kernel_(idle.timeline_.kernels, device),
         next_transfer_(idle.timeline_.transfers, device),
         samples_(samples_of(idle.timeline_, idle.host_threads_)) {}
 
-  // A stretch without kernels.
+  // A stretch without computing.
   void pass(const Interval& gap) {
-    drained_by_ = kNone;
+    drained_by_.reset();
     std::int64_t reached_ns = gap.start_ns;
     while (next_copying_ < copying_.size() && copying_[next_copying_].time.end_ns <= gap.start_ns) ++next_copying_;
     for (std::size_t i = next_copying_; i < copying_.size() && copying_[i].time.start_ns < gap.end_ns; ++i) {
@@ -118,33 +139,62 @@ class IdleTimes::Walk {
   void pass_idle(const Interval& time) {
     if (time.start_ns >= time.end_ns) return;
     const NextCall next = call_of_work_at(time);
-    idle_.states_.each(time.start_ns, time.end_ns, [&](const HostState& state) {
-      IdleInterval interval{state.time, state.cause, kNone, state.call};
-      explain(interval, next);
-      take_(interval);
+    if (next.was_queued) return pass_queued(time);
+    idle_.states_.each(time.start_ns, time.end_ns, [&](const HostState& state) { take_(explained(state, next.late)); });
+  }
+
+  // The next work was issued before.
+  void pass_queued(const Interval& time) {
+    const Transfer* copy = awaited_copy(time);
+    if (copy == nullptr) return pass_waiting(time);
+    const Interval copying{std::max(copy->start_ns, time.start_ns), copy->end_ns};
+    pass_waiting({time.start_ns, copying.start_ns});
+    pass_copy(copying, *copy);
+    pass_waiting({copying.end_ns, time.end_ns});
+  }
+
+  void pass_waiting(const Interval& time) {
+    if (time.start_ns >= time.end_ns) return;
+    const bool is_short = time.end_ns - time.start_ns <= kBetweenKernelsNs;
+    take_({time,
+           is_short                   ? IdleCause::kBetweenKernels
+           : is_another_at_work(time) ? IdleCause::kOtherDevice
+                                      : IdleCause::kUnrecorded,
+           kNone, kNone});
+  }
+
+  // The copy from or to another GPU at whose end the device goes on.
+  const Transfer* awaited_copy(const Interval& time) const {
+    const auto behind =
+        std::upper_bound(peer_copies_.begin(), peer_copies_.end(), time.end_ns,
+                         [](std::int64_t moment_ns, const Transfer* copy) { return moment_ns < copy->end_ns; });
+    if (behind == peer_copies_.begin()) return nullptr;
+    const Transfer* last = *(behind - 1);
+    return last->end_ns > std::max(time.start_ns, time.end_ns - kBetweenKernelsNs) ? last : nullptr;
+  }
+
+  bool is_another_at_work(const Interval& time) const {
+    const auto& devices = idle_.activity_.devices();
+    return std::any_of(devices.begin(), devices.end(), [&](const auto& device) {
+      return device.first != device_ && explains_waiting(device.second.busy, time);
     });
   }
 
-  void explain(IdleInterval& interval, const NextCall& next) {
-    switch (interval.cause) {
-      case IdleCause::kCopiesOnly:
-      case IdleCause::kRank:
-        return;  // no states of a host
+  // `late`: the call of the work with which the device goes on.
+  IdleInterval explained(const HostState& state, std::uint32_t late) {
+    switch (state.cause) {
       case IdleCause::kCopy:
       case IdleCause::kSync:
-        interval.place = drained_by_ = idle_.place_of_call(interval.call);
-        return;
+        drained_by_ = {state.time, state.cause, idle_.place_of_call(state.call), state.call};
+        return *drained_by_;
+      case IdleCause::kAllocation:
       case IdleCause::kInput:
-        interval.place = idle_.place_of_call(interval.call);
-        return;
+        return {state.time, state.cause, idle_.place_of_call(state.call), state.call};
       case IdleCause::kLaunch:
-        interval.call = next.late;
-        interval.place = place_of_launch(interval, next);
-        return;
-      case IdleCause::kUnknown:
-        interval.call = next.late;
-        interval.place = place_of_samples(interval.time);
-        return;
+        if (drained_by_) return {state.time, drained_by_->cause, drained_by_->place, drained_by_->call};
+        return {state.time, state.cause, place_of_launch(state.time, late), late};
+      default:
+        return {state.time, IdleCause::kUnknown, place_of_samples(state.time), late};
     }
   }
 
@@ -158,12 +208,11 @@ class IdleTimes::Walk {
     return {was_queued ? kNone : call, was_queued};
   }
 
-  std::uint32_t place_of_launch(const IdleInterval& interval, const NextCall& next) {
-    if (drained_by_ != kNone || next.was_queued) return drained_by_;
-    const std::uint32_t sampled = place_of_samples(interval.time);
-    if (sampled != kNone || next.late == kNone) return sampled;
-    const std::uint32_t facts = idle_.stacks_.of_call(idle_.timeline_.calls[next.late]);
-    return idle_.stacks_.facts(facts).is_place_known ? idle_.place_of_call(next.late) : kNone;
+  std::uint32_t place_of_launch(const Interval& time, std::uint32_t late) {
+    const std::uint32_t sampled = place_of_samples(time);
+    if (sampled != kNone || late == kNone) return sampled;
+    const std::uint32_t facts = idle_.stacks_.of_call(idle_.timeline_.calls[late]);
+    return idle_.stacks_.facts(facts).is_place_known ? idle_.place_of_call(late) : kNone;
   }
 
   // The most frequent one.
@@ -190,20 +239,22 @@ class IdleTimes::Walk {
 
   IdleTimes& idle_;
   const std::function<void(const IdleInterval&)>& take_;
+  std::uint32_t device_;
+  std::vector<const Transfer*> peer_copies_;
   std::vector<Copying> copying_;
   std::size_t next_copying_ = 0;
   NextWork<Kernel> next_kernel_;
   NextWork<Transfer> next_transfer_;
   std::vector<ThreadSamples> samples_;
-  std::uint32_t drained_by_ = kNone;  // the place of the last wait in this gap
+  std::optional<IdleInterval> drained_by_;  // the last wait in this gap
 };
 
-IdleTimes::IdleTimes(const Timeline& timeline, Stacks& stacks, const Activity& activity, const HostStates& states,
+IdleTimes::IdleTimes(const Timeline& timeline, Stacks& stacks, const Activity& activity, HostActivity host,
                      const Threads& host_threads, Interval span, ForwardFacts forward_facts)
     : timeline_(timeline),
       stacks_(stacks),
       activity_(activity),
-      states_(states),
+      states_(std::move(host)),
       host_threads_(host_threads),
       span_(span),
       forward_facts_(std::move(forward_facts)) {}
@@ -212,20 +263,6 @@ std::vector<std::uint32_t> IdleTimes::devices() const {
   std::vector<std::uint32_t> devices;
   for (const auto& [device, activity] : activity_.devices()) devices.push_back(device);
   return devices;
-}
-
-void IdleTimes::each(std::uint32_t device, const std::function<void(const IdleInterval&)>& take) {
-  if (const auto kept = kept_.find(device); kept != kept_.end()) {
-    for (const IdleInterval& interval : kept->second) take(interval);
-  } else if (keeps_) {
-    SpilledLog<IdleInterval>& log = kept_.try_emplace(device, spilled_).first->second;
-    walk(device, [&](const IdleInterval& interval) {
-      log.push_back(interval);
-      take(interval);
-    });
-  } else {
-    walk(device, take);
-  }
 }
 
 const SpilledLog<IdleInterval>& IdleTimes::of(std::uint32_t device) {
@@ -244,9 +281,9 @@ void IdleTimes::walk(std::uint32_t device, const std::function<void(const IdleIn
   }
   Walk walker(*this, device, take);
   std::int64_t reached_ns = extent.start_ns;
-  for (const Interval& kernels : found->second.kernels.intervals()) {
-    if (reached_ns < kernels.start_ns) walker.pass({reached_ns, kernels.start_ns});
-    reached_ns = kernels.end_ns;
+  for (const Interval& computing : found->second.computing.intervals()) {
+    if (reached_ns < computing.start_ns) walker.pass({reached_ns, computing.start_ns});
+    reached_ns = computing.end_ns;
   }
   if (reached_ns < extent.end_ns) walker.pass({reached_ns, extent.end_ns});
 }

@@ -27,21 +27,21 @@ void add_row(IdleSite& row, const IdleSite& more) {
 
 }  // namespace
 
-void add_stretch(IdleSite& row, const Interval& time, const Interval& steps) {
+void add_stretch(IdleSite& row, const Interval& time, const IntervalSet& steps) {
   ++row.count;
   row.time_ns += time.end_ns - time.start_ns;
-  const std::int64_t in_steps_ns = std::min(time.end_ns, steps.end_ns) - std::max(time.start_ns, steps.start_ns);
+  const std::int64_t in_steps_ns = steps.covered_ns(time.start_ns, time.end_ns);
   if (in_steps_ns <= 0) return;
   ++row.in_steps_count;
   row.in_steps_ns += in_steps_ns;
 }
 
-void IdleTable::add(IdleTimes& idle, const std::optional<Interval>& steps) {
+void IdleTable::add(IdleTimes& idle, const IntervalSet& steps) {
   for (const std::uint32_t device : idle.devices()) {
     Sums sums;
-    const Interval window = steps.value_or(Interval{0, 0});
-    idle.each(device,
-              [&](const IdleInterval& interval) { add_stretch(row_of(sums, interval), interval.time, window); });
+    for (const IdleInterval& interval : idle.of(device)) {
+      add_stretch(row_of(sums, interval), interval.time, steps);
+    }
     for (const IdleCause cause : kIdleCauses) {
       const std::vector<IdleSite>& rows = sums[static_cast<std::size_t>(cause)];
       for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -13,13 +13,13 @@
 
 namespace turnpike::analyze {
 
-// `steps`: the window of its process's steps; empty where there are none.
-void add_stretch(IdleSite& row, const Interval& time, const Interval& steps);
+// `steps`: those of its process; empty where there are none.
+void add_stretch(IdleSite& row, const Interval& time, const IntervalSet& steps);
 
 class IdleTable {
  public:
-  // All devices of a process. `steps`: the window of its steps; nullopt: it has none.
-  void add(IdleTimes& idle, const std::optional<Interval>& steps);
+  // All devices of a process. `steps`: when its steps ran; empty: it has none.
+  void add(IdleTimes& idle, const IntervalSet& steps);
   // Most time in the steps first, then most time. Empties the table.
   std::vector<IdleSite> take_ranked();
 

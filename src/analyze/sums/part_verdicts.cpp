@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "analyze/model/labels.h"
+#include "analyze/sums/verdict.h"
 #include "base/step_name.h"
 
 namespace turnpike::analyze {

@@ -10,7 +10,7 @@
 #include "analyze/model/intervals.h"
 #include "analyze/model/timeline.h"
 #include "analyze/report.h"
-#include "analyze/sums/verdict.h"
+#include "analyze/sums/device_times.h"
 #include "trace/process.h"
 
 namespace turnpike::analyze {

@@ -14,6 +14,22 @@
 namespace turnpike::analyze {
 namespace {
 
+bool is_allocation(trace::CallKind kind) {
+  using trace::CallKind;
+  switch (kind) {
+    case CallKind::kDeviceAlloc:
+    case CallKind::kDeviceFree:
+    case CallKind::kHostAlloc:
+    case CallKind::kHostFree:
+    case CallKind::kHostRegister:
+    case CallKind::kHostUnregister:
+    case CallKind::kManagedAlloc:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Programs have some thousand. A million of them, each with its row, would take gigabytes.
 constexpr std::size_t kMaxFullStacks = 4'096;
 
@@ -68,7 +84,7 @@ ProcessAnalysis::ProcessAnalysis(RunSums& sums, const trace::Process& process, c
       timeline_(timeline),
       stacks_(process, timeline, kMaxFullStacks),
       forward_lines_(timeline),
-      activity_(timeline, are_kernels_recorded(timeline, std::string(value_of(process, "detail")))),
+      activity_(process, timeline, are_kernels_recorded(timeline, std::string(value_of(process, "detail")))),
       paired_(pair_synchronisations(timeline, stacks_)),
       host_threads_(host_threads_of(timeline)),
       order_(ordered_by_call(timeline.transfers)),
@@ -286,7 +302,7 @@ std::optional<std::int64_t> ProcessAnalysis::idle_ns(std::uint32_t device, const
 }
 
 void ProcessAnalysis::note_wait(std::vector<HostWait>& waits, const Call& call) const {
-  if (!activity_.is_known() || !host_threads_.contains(call.thread)) return;  // only device_times() asks for them
+  if (!activity_.is_known() || !host_threads_.contains(call.thread)) return;  // only host_activity() asks for them
   waits.push_back({call.start_ns, call.end_ns, static_cast<std::uint32_t>(&call - timeline_.calls.data())});
 }
 
@@ -300,35 +316,35 @@ std::optional<FoundSteps> ProcessAnalysis::find_own_steps(const Steps* like) {
   return find_steps(process_, timeline_, stacks_, site_of_transfer, like);
 }
 
-std::optional<DeviceTimes> ProcessAnalysis::add_to_sums() {
+void ProcessAnalysis::add_to_sums() {
   if (steps_) sums_.step_counts.begin_process(steps_->starts_ns, steps_->window.start_ns, steps_->whole_count);
   add_transfers();
   add_synchronisations();
   sums_.lines.finish_process();
-  if (!activity_.is_known()) return std::nullopt;
-  return device_times();
 }
 
 ProcessModel ProcessAnalysis::model(std::optional<FoundSteps> steps, const LinkRates& rates) {
   return ProcessModel(process_, timeline_, stacks_, paired_, std::move(steps), rates);
 }
 
-IdleTimes ProcessAnalysis::idle_times(const DeviceTimes& times, Interval span) {
-  return IdleTimes(timeline_, stacks_, activity_, times.states(), host_threads_, span,
+IdleTimes ProcessAnalysis::idle_times(Interval span) {
+  return IdleTimes(timeline_, stacks_, activity_, host_activity(), host_threads_, span,
                    [this](const Call& call) { return forward_facts_of(call); });
 }
 
-DeviceTimes ProcessAnalysis::device_times() {
+HostActivity ProcessAnalysis::host_activity() {
   HostActivity host{.copy_waits = std::move(copy_waits_), .sync_waits = std::move(sync_waits_)};
   for (const Call& call : timeline_.calls) {
-    if (call.has_times() && host_threads_.contains(call.thread)) host.calls.push_back({call.start_ns, call.end_ns});
+    if (!call.has_times() || !host_threads_.contains(call.thread)) continue;
+    host.calls.push_back({call.start_ns, call.end_ns});
+    if (is_allocation(call.kind)) note_wait(host.allocations, call);
   }
   if (steps_) {
     for (const Interval& gap : find_batch_gaps(timeline_, stacks_, host_threads_, steps_->starts_ns)) {
       host.batch_gaps.push_back({gap.start_ns, gap.end_ns, first_call_at(gap.end_ns)});
     }
   }
-  return DeviceTimes(activity_, std::move(host));
+  return host;
 }
 
 // By a thread of the host.

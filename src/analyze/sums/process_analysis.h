@@ -20,7 +20,6 @@
 #include "analyze/model/timeline.h"
 #include "analyze/sums/idle.h"
 #include "analyze/sums/run_sums.h"
-#include "analyze/sums/verdict.h"
 #include "trace/process.h"
 
 namespace turnpike::analyze {
@@ -35,16 +34,16 @@ class ProcessAnalysis {
   // Both of the whole process; valid as long as this object.
   Stacks& stacks() { return stacks_; }
   const Activity& activity() const { return activity_; }
-  // Adds the transfers and synchronisations of the process to the sums; once. What its devices did with their time,
-  // which the waits in these calls explain; nullopt: kernels are not known.
-  std::optional<DeviceTimes> add_to_sums();
+  // Adds the transfers and synchronisations of the process to the sums; once.
+  void add_to_sums();
 
   // nullopt: nothing of it was recorded. `span_start_ns`: what its times count from.
   std::optional<MemoryUse> memory(std::int64_t span_start_ns) {
     return memory_use_of(timeline_, stacks_, span_start_ns);
   }
-  // What the devices waited for. `times`: of add_to_sums(); `span`: what the verdict is about. Refers to both objects.
-  IdleTimes idle_times(const DeviceTimes& times, Interval span);
+  // What the devices waited for, which the waits in these calls explain; once, after add_to_sums(), where kernels are
+  // known. `span`: what the verdict is about. Refers to this object.
+  IdleTimes idle_times(Interval span);
   // What findings are looked for in. Refers to this object.
   ProcessModel model(std::optional<FoundSteps> steps, const LinkRates& rates);
 
@@ -69,7 +68,7 @@ class ProcessAnalysis {
   std::optional<FoundSteps> find_own_steps(const Steps* like);
   void add_transfers();
   void add_synchronisations();
-  DeviceTimes device_times();
+  HostActivity host_activity();
   std::uint32_t first_call_at(std::int64_t start_ns) const;
   void add_caused_by(std::uint32_t call_index, std::span<const Transfer* const> transfers);
   void add_transfer(const Transfer& transfer, TransferCost cost);

@@ -1,6 +1,9 @@
 #include "analyze/sums/step_counts.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "base/statistics.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -12,9 +15,7 @@ double median_of(const std::vector<Step>& steps, const Value& value) {
   std::vector<double> values;
   values.reserve(steps.size());
   for (const Step& step : steps) values.push_back(static_cast<double>(value(step)));
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  return median(std::move(values)).value_or(0);
 }
 
 }  // namespace

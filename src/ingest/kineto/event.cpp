@@ -67,6 +67,8 @@ Argument argument_of(std::string_view key) {
       return is("correlation", Argument::kCorrelation);
     case 13:
       return key == "Fwd thread id" ? Argument::kForwardThread : is("graph node id", Argument::kGraphNode);
+    case 14:
+      return is("wait_on_stream", Argument::kWaitOnStream);
     case 15:
       return is("Sequence number", Argument::kSequence);
     case 33:

@@ -47,6 +47,7 @@ enum class Argument : std::uint8_t {
   kSequence,
   kForwardThread,
   kWaitOnRecord,
+  kWaitOnStream,
   kCount,
 };
 

@@ -259,7 +259,11 @@ void KinetoRecords::add_synchronisation(const KinetoEvent& event) {
   if (record <= 0) return;
   // The file names no events. The call that recorded one stands for it, on both sides of the wait.
   extra.object = static_cast<std::uint64_t>(record);
-  extras_[static_cast<std::uint32_t>(record)].object = static_cast<std::uint64_t>(record);
+  CallExtra& recording = extras_[static_cast<std::uint32_t>(record)];
+  recording.object = static_cast<std::uint64_t>(record);
+  // The recording call's own event does not say which stream it stands for.
+  recording.stream = id_or_unknown(event.argument(Argument::kWaitOnStream));
+  recording.device = extra.device;
 }
 
 void KinetoRecords::add_node_start(const KinetoEvent& event) {

@@ -16,11 +16,15 @@ struct WaitLook {
 
 constexpr std::array kWaits = {
     WaitLook{Class::kBlocked, "url(#tp-wait)", "the CPU waits"},
-    WaitLook{Class::kIdleCopy, "url(#tp-wait)", "GPU idle: held by copies"},
-    WaitLook{Class::kIdleSync, "url(#tp-sync)", "GPU idle: held by syncs"},
-    WaitLook{Class::kIdleInput, "url(#tp-input)", "GPU idle: input"},
+    WaitLook{Class::kIdleCopy, "url(#tp-wait)", "GPU idle: copies"},
+    WaitLook{Class::kIdleSync, "url(#tp-sync)", "GPU idle: synchronisations"},
+    WaitLook{Class::kIdleAllocation, "url(#tp-allocation)", "GPU idle: allocations"},
+    WaitLook{Class::kIdleInput, "url(#tp-input)", "GPU idle: next batch"},
     WaitLook{Class::kIdleLaunch, "url(#tp-launch)", "GPU idle: CPU issues work"},
-    WaitLook{Class::kIdleUnknown, "url(#tp-unknown)", "GPU idle: no call to CUDA"},
+    WaitLook{Class::kIdleUnknown, "url(#tp-unknown)", "GPU idle: other work on the CPU"},
+    WaitLook{Class::kIdleBetweenKernels, "url(#tp-between)", "GPU idle: between kernels"},
+    WaitLook{Class::kIdleOtherDevice, "url(#tp-other)", "GPU idle: another GPU"},
+    WaitLook{Class::kIdleUnrecorded, "url(#tp-unrecorded)", "GPU idle: unrecorded work"},
     WaitLook{Class::kIdleRank, "url(#tp-rank)", "GPU waits for another rank"},
 };
 
@@ -50,6 +54,10 @@ std::string pattern_definitions() {
                  "<rect width=\"2\" height=\"2\"/><rect x=\"3\" y=\"3\" width=\"2\" height=\"2\"/>") +
          pattern("tp-launch", 5, kTurned, "<rect width=\"5\" height=\"1.2\"/>") +
          pattern("tp-unknown", 8, "", "<rect x=\"3\" y=\"3\" width=\"2\" height=\"2\"/>") +
+         pattern("tp-allocation", 8, "", "<rect width=\"8\" height=\"1.2\"/><rect width=\"1.2\" height=\"8\"/>") +
+         pattern("tp-between", 8, "", "<rect y=\"3\" width=\"8\" height=\"1\"/>") +
+         pattern("tp-unrecorded", 8, kTurned, "<rect width=\"4\" height=\"1.2\"/>") +
+         pattern("tp-other", 8, "", "<rect x=\"3\" width=\"1\" height=\"8\"/>") +
          pattern("tp-rank", 6, "", "<rect width=\"2.5\" height=\"6\"/>") +
          "<pattern id=\"tp-pageable\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
          "patternTransform=\"rotate(45)\"><rect class=\"p-copy\" fill=\"#1e8569\" width=\"6\" height=\"2.5\"/>"

@@ -26,6 +26,7 @@
 #include "report/html/sorted_runs.h"
 #include "report/html/thread_titles.h"
 #include "report/html/waiting_calls.h"
+#include "report/text/cause_words.h"
 #include "report/text/terminal_sections.h"
 #include "report/text/text_width.h"
 
@@ -145,29 +146,32 @@ std::string device_text(std::uint32_t device) {
   return device == trace::kUnknownId ? "?" : std::to_string(device);
 }
 
-struct CauseWords {
-  Class event_class;
-  const char* words;
-};
-
-CauseWords words_of(analyze::IdleCause cause) {
+Class class_of(analyze::IdleCause cause) {
   switch (cause) {
     case analyze::IdleCause::kCopiesOnly:
-      return {Class::kCopiesOnly, "copies, no kernel"};
+      return Class::kCopiesOnly;
     case analyze::IdleCause::kCopy:
-      return {Class::kIdleCopy, "a copy holds the CPU"};
+      return Class::kIdleCopy;
     case analyze::IdleCause::kSync:
-      return {Class::kIdleSync, "a synchronisation holds the CPU"};
+      return Class::kIdleSync;
+    case analyze::IdleCause::kAllocation:
+      return Class::kIdleAllocation;
     case analyze::IdleCause::kInput:
-      return {Class::kIdleInput, "the CPU gets the next batch ready"};
+      return Class::kIdleInput;
     case analyze::IdleCause::kLaunch:
-      return {Class::kIdleLaunch, "the CPU issues work too late"};
+      return Class::kIdleLaunch;
+    case analyze::IdleCause::kBetweenKernels:
+      return Class::kIdleBetweenKernels;
+    case analyze::IdleCause::kOtherDevice:
+      return Class::kIdleOtherDevice;
+    case analyze::IdleCause::kUnrecorded:
+      return Class::kIdleUnrecorded;
     case analyze::IdleCause::kRank:
-      return {Class::kIdleRank, "another rank is late"};
+      return Class::kIdleRank;
     case analyze::IdleCause::kUnknown:
       break;
   }
-  return {Class::kIdleUnknown, "the CPU makes no call to CUDA"};
+  return Class::kIdleUnknown;
 }
 
 Class class_of(const Call& call, bool waits) {
@@ -245,7 +249,7 @@ class Builder {
         stacks_(input.view.stacks != nullptr ? *input.view.stacks : own_stacks_.emplace(process_, timeline_)),
         are_kernels_recorded_(analyze::are_kernels_recorded(timeline_, metadata_of(process_, "detail"))),
         activity_(input.view.activity != nullptr ? *input.view.activity
-                                                 : own_activity_.emplace(timeline_, are_kernels_recorded_)),
+                                                 : own_activity_.emplace(process_, timeline_, are_kernels_recorded_)),
         lost_(find_lost(process_, timeline_, are_kernels_recorded_)),
         titles_(process_, timeline_),
         span_(timeline_.span),
@@ -672,7 +676,8 @@ class Builder {
   }
 
   Event idle_event(const analyze::IdleInterval& idle) {
-    const auto [event_class, words] = words_of(idle.cause);
+    const Class event_class = class_of(idle.cause);
+    const char* const words = words_of_cause(idle.cause).sentence;
     std::optional<std::uint32_t>& name = name_of_cause_[static_cast<std::uint32_t>(idle.cause)];
     if (!name) name = strings_.number_of(words);
     return event_of(idle.time, event_class, *name);

@@ -12,7 +12,7 @@
 
 namespace turnpike::report::html {
 
-// By device, those without an idle stretch included: every stretch of the step's work in which no kernel of it runs.
+// By device, those without an idle stretch included: every stretch of the step's work in which it does not compute.
 // Causes are found as in the recording, from the calls as they would go; a call that waits there waits for the same
 // here. Intervals have no place.
 class RetimedIdle {
@@ -28,6 +28,8 @@ class RetimedIdle {
   std::vector<analyze::IdleInterval> of(const analyze::RetimedStep& step, std::uint32_t device) const;
 
  private:
+  analyze::IdleCause cause_of_waiting(const analyze::RetimedStep& step, std::uint32_t device,
+                                      const analyze::Interval& time) const;
   void note_of_steps(const analyze::IdleInterval& recorded);
   analyze::HostActivity host_of(const analyze::RetimedStep& step) const;
 

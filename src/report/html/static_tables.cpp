@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "report/html/html_table.h"
+#include "report/text/cause_words.h"
 #include "report/text/loss_sentence.h"
 #include "report/text/terminal_sections.h"
 
@@ -90,27 +91,6 @@ std::string syncs_html(const Report& report, std::size_t max_rows) {
   return table.html();
 }
 
-// As the bar of a step names them.
-const char* words_for(analyze::IdleCause cause) {
-  switch (cause) {
-    case analyze::IdleCause::kCopiesOnly:
-      return "copies only";
-    case analyze::IdleCause::kCopy:
-      return "held by copies";
-    case analyze::IdleCause::kSync:
-      return "held by syncs";
-    case analyze::IdleCause::kInput:
-      return "input";
-    case analyze::IdleCause::kLaunch:
-      return "CPU issues work";
-    case analyze::IdleCause::kUnknown:
-      return "no call to CUDA";
-    case analyze::IdleCause::kRank:
-      return "another rank";
-  }
-  return analyze::name_of(cause);
-}
-
 std::string idle_html(const Report& report, std::size_t max_rows) {
   std::vector<TableColumn> columns{{"where"}, {"cause"}, {"GPU", true}, {"count", true}};
   // The rows are sorted by it.
@@ -118,7 +98,7 @@ std::string idle_html(const Report& report, std::size_t max_rows) {
   columns.push_back({report.steps ? "time in all" : "time", true});
   HtmlTable table("What the GPU waited for", columns, max_rows);
   for (const analyze::IdleSite& site : report.idle) {
-    std::vector<std::string> cells{where_text(site), words_for(site.cause), count_text(site.device),
+    std::vector<std::string> cells{where_text(site), words_of_cause(site.cause).name, count_text(site.device),
                                    count_text(site.count)};
     if (report.steps) cells.push_back(duration_text(site.in_steps_ns));
     cells.push_back(duration_text(site.time_ns));

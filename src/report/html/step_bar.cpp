@@ -23,14 +23,20 @@ struct Part {
 std::vector<Part> parts_of(const analyze::Verdict& verdict) {
   std::vector<Part> parts;
   if (!verdict.gpu_busy_pct) return parts;
-  parts.push_back({"kernels", *verdict.gpu_busy_pct, "p-kernel", "#4470b3"});
-  parts.push_back({"copies only", verdict.exposed_transfer_pct.value_or(0), "p-copy", "#1e8569"});
+  parts.push_back({"GPU computes", *verdict.gpu_busy_pct, "p-kernel", "#4470b3"});
+  parts.push_back({"only copies", verdict.exposed_transfer_pct.value_or(0), "p-copy", "#1e8569"});
   if (verdict.idle) {
-    parts.push_back({"idle: held by copies", verdict.idle->copies_pct, "p-wait", wait_fill(Class::kIdleCopy)});
-    parts.push_back({"idle: held by syncs", verdict.idle->syncs_pct, "p-wait", wait_fill(Class::kIdleSync)});
-    parts.push_back({"idle: input", verdict.idle->input_pct, "p-wait", wait_fill(Class::kIdleInput)});
-    parts.push_back({"idle: CPU issues work", verdict.idle->launch_pct, "p-wait", wait_fill(Class::kIdleLaunch)});
-    parts.push_back({"idle: no call to CUDA", verdict.idle->quiet_pct, "p-wait", wait_fill(Class::kIdleUnknown)});
+    const analyze::IdleShares& idle = *verdict.idle;
+    parts.push_back({"idle: copies", idle.copies_pct, "p-wait", wait_fill(Class::kIdleCopy)});
+    parts.push_back({"idle: synchronisations", idle.syncs_pct, "p-wait", wait_fill(Class::kIdleSync)});
+    parts.push_back({"idle: allocations", idle.allocations_pct, "p-wait", wait_fill(Class::kIdleAllocation)});
+    parts.push_back({"idle: next batch", idle.input_pct, "p-wait", wait_fill(Class::kIdleInput)});
+    parts.push_back({"idle: CPU issues work", idle.launch_pct, "p-wait", wait_fill(Class::kIdleLaunch)});
+    parts.push_back({"idle: other work on the CPU", idle.quiet_pct, "p-wait", wait_fill(Class::kIdleUnknown)});
+    parts.push_back(
+        {"idle: between kernels", idle.between_kernels_pct, "p-wait", wait_fill(Class::kIdleBetweenKernels)});
+    parts.push_back({"idle: another GPU", idle.other_devices_pct, "p-wait", wait_fill(Class::kIdleOtherDevice)});
+    parts.push_back({"idle: unrecorded work", idle.unrecorded_pct, "p-wait", wait_fill(Class::kIdleUnrecorded)});
   } else {
     parts.push_back({"idle", verdict.gpu_idle_pct.value_or(0), "p-wait", wait_fill(Class::kIdleCopy)});
   }

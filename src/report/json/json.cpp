@@ -100,7 +100,11 @@ Json to_object(const analyze::IdleShares& idle) {
           {"syncs_pct", idle.syncs_pct},
           {"input_pct", idle.input_pct},
           {"launch_pct", idle.launch_pct},
-          {"quiet_pct", idle.quiet_pct}};
+          {"quiet_pct", idle.quiet_pct},
+          {"allocations_pct", idle.allocations_pct},
+          {"between_kernels_pct", idle.between_kernels_pct},
+          {"other_devices_pct", idle.other_devices_pct},
+          {"unrecorded_pct", idle.unrecorded_pct}};
 }
 
 Json to_object(const analyze::Spread& spread) {
@@ -119,7 +123,8 @@ Json shares_of(const analyze::Verdict& verdict) {
           {"gpu_idle_pct", or_null(verdict.gpu_idle_pct)},
           {"exposed_transfer_pct", or_null(verdict.exposed_transfer_pct)},
           {"why", verdict.why},
-          {"idle", object_or_null(verdict.idle)}};
+          {"idle", object_or_null(verdict.idle)},
+          {"exposed_collective_pct", or_null(verdict.exposed_collective_pct)}};
 }
 
 Json to_object(const analyze::Verdict& verdict) {

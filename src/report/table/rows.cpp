@@ -369,12 +369,12 @@ Rows idle_rows(ProcessRows& all) {
   if (!span) return {};
   analyze::RunSums sums;
   analyze::ProcessAnalysis analysis(sums, all.process, all.timeline);
-  const auto times = analysis.add_to_sums();
-  if (!times) return {};
-  analyze::IdleTimes idle = analysis.idle_times(*times, analysis.steps() ? analysis.steps()->window : *span);
+  analysis.add_to_sums();
+  if (!analysis.activity().is_known()) return {};
+  analyze::IdleTimes idle = analysis.idle_times(analysis.steps() ? analysis.steps()->window : *span);
   std::vector<IdleRow> rows;
   for (const std::uint32_t device : idle.devices()) {
-    idle.each(device, [&](const analyze::IdleInterval& one) { rows.push_back({one, device}); });
+    for (const analyze::IdleInterval& one : idle.of(device)) rows.push_back({one, device});
   }
   const std::size_t count = rows.size();
   return {count, [&all, rows = std::move(rows), places = idle.places()](std::size_t row, Batch& batch) {

@@ -99,6 +99,8 @@ std::string bound_sentence(std::optional<analyze::Bound> before, std::optional<a
   if (!before && !after) return "What limits the runs is unknown.";
   const auto named = [](std::optional<analyze::Bound> bound) {
     if (bound == analyze::Bound::kGpu) return "the GPU";
+    if (bound == analyze::Bound::kHost) return "other work on the CPU";
+    if (bound == analyze::Bound::kUnrecorded) return "work that was not recorded";
     return bound ? analyze::name_of(*bound) : "unknown";
   };
   if (before == after) return fmt::format("Still bound by {}.", named(after));

@@ -53,9 +53,13 @@ std::string versions_text(const std::map<std::string, std::string>& versions) {
   return joined(parts, ", ");
 }
 
+// Most programs have no collectives, or hide them.
+constexpr double kShownPct = 1;
+
 std::string limit_clause(std::optional<analyze::Bound> bound) {
   if (!bound) return "unknown what limits this program";
   if (bound == analyze::Bound::kMixed) return "several things limit this program";
+  if (bound == analyze::Bound::kUnrecorded) return "work that was not recorded limits this program";
   return fmt::format("this program is {}-bound", analyze::name_of(*bound));
 }
 
@@ -65,6 +69,9 @@ std::string verdict_sentence(const analyze::Verdict& verdict) {
   if (verdict.gpu_idle_pct) text += fmt::format("; GPU idle {}", percent_text(verdict.gpu_idle_pct));
   if (verdict.exposed_transfer_pct) {
     text += fmt::format("; transfers with no computation beside them {}", percent_text(verdict.exposed_transfer_pct));
+  }
+  if (verdict.exposed_collective_pct.value_or(0) >= kShownPct) {
+    text += fmt::format("; only collectives {}", percent_text(verdict.exposed_collective_pct));
   }
   return text + ".";
 }

@@ -84,20 +84,17 @@ std::optional<std::int64_t> blocked_in_all(const analyze::Report& report) {
   return sum;
 }
 
-std::string per_step_text(const analyze::Report& report) {
-  const auto steps = static_cast<double>(report.steps->count);
+// What a usual step does. Sums of the run divided by its steps would count start-up, and other processes' work.
+std::string per_step_text(const analyze::Steps& steps) {
   std::string text;
   for (std::size_t i = 0; i < analyze::kDirectionCount; ++i) {
-    const Total& total = report.totals[i];
-    if (total.count == 0) continue;
-    const std::uint64_t bytes = total.bytes / report.steps->count;
-    text += fmt::format("{} {}, {}; ", number_text(static_cast<double>(total.count) / steps),
-                        words_for(static_cast<Direction>(i)), size_text(bytes));
+    if (steps.medians->counts[i] == 0) continue;
+    text += fmt::format("{} {}, {}; ", number_text(steps.medians->counts[i]), words_for(static_cast<Direction>(i)),
+                        size_text(static_cast<std::uint64_t>(steps.medians->bytes[i])));
   }
-  const auto blocked = blocked_in_all(report);
-  const auto each = blocked ? std::optional(*blocked / static_cast<std::int64_t>(report.steps->count)) : blocked;
-  return text + fmt::format("CPU blocked {} of {} (everything divided by {} steps).", duration_text(each),
-                            duration_text(report.steps->typical_ns()), count_text(report.steps->count));
+  return text + fmt::format("CPU blocked {} of {} (medians of {} steps).",
+                            duration_text(static_cast<std::int64_t>(steps.medians->blocked_ns)),
+                            duration_text(steps.typical_ns()), count_text(steps.whole_count));
 }
 
 // How the rate in the column "of the link" is known; empty: measured, as the column says.
@@ -168,7 +165,7 @@ void print_totals(const analyze::Report& report, Page& page) {
   if (const auto blocked = blocked_in_all(report)) {
     page.paragraph("  in all: ", "CPU blocked " + duration_text(*blocked) + ", waits below included.");
   }
-  if (report.steps && report.steps->count > 0) page.paragraph("  per step: ", per_step_text(report));
+  if (report.steps && report.steps->medians) page.paragraph("  per step: ", per_step_text(*report.steps));
   print_legend(report, page);
 }
 

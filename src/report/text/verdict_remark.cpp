@@ -37,11 +37,7 @@ std::string of_transfers(const Verdict& verdict) {
   return "The time is in the transfers below, but no change that Turnpike knows would gain much at any one line.";
 }
 
-std::string of_launches(const Verdict& verdict) {
-  const double quiet_pct = idle_pct(verdict, &analyze::IdleShares::quiet_pct);
-  if (quiet_pct <= idle_pct(verdict, &analyze::IdleShares::launch_pct)) {
-    return "The GPU waits for the CPU to issue its work, more than for any transfer or synchronisation.";
-  }
+std::string of_host(const Verdict& verdict) {
   std::string where;
   if (!verdict.threads.empty() && !verdict.threads.front().busiest_lines.empty()) {
     where = ", mostly at " + verdict.threads.front().busiest_lines.front();
@@ -49,7 +45,21 @@ std::string of_launches(const Verdict& verdict) {
   return fmt::format(
       "For {} of the time the GPU has nothing to do because the program is busy on the CPU without calling CUDA{}: "
       "what it does there is the thing to speed up.",
-      percent_text(quiet_pct), where);
+      percent_text(idle_pct(verdict, &analyze::IdleShares::quiet_pct)), where);
+}
+
+std::string of_communication(const Verdict& verdict) {
+  const double others_pct = idle_pct(verdict, &analyze::IdleShares::other_devices_pct);
+  if (others_pct > verdict.exposed_collective_pct.value_or(0)) {
+    return fmt::format(
+        "For {} of the time a GPU waits for another GPU of the program: what they do in turns is the thing to do at the "
+        "same time.",
+        percent_text(others_pct));
+  }
+  return fmt::format(
+      "For {} of the time the GPU runs only collectives: they wait for other ranks, or are too large to hide behind "
+      "computing. Record all ranks to learn who waits for whom.",
+      percent_text(verdict.exposed_collective_pct));
 }
 
 std::string of_bound(const Verdict& verdict) {
@@ -60,10 +70,19 @@ std::string of_bound(const Verdict& verdict) {
     case Bound::kTransfer:
       return of_transfers(verdict);
     case Bound::kSync:
-      return "The CPU stands still in the synchronisations below, but none of them is known to be needless, or leaving "
-             "it out would only move the wait.";
+      return "The CPU stands still in synchronisations and allocations, but none of them is known to be needless, or "
+             "leaving it out would only move the wait.";
     case Bound::kLaunch:
-      return of_launches(verdict);
+      return "The GPU waits for the CPU to issue its work, more than for any transfer or synchronisation.";
+    case Bound::kHost:
+      return of_host(verdict);
+    case Bound::kCommunication:
+      return of_communication(verdict);
+    case Bound::kUnrecorded:
+      return fmt::format(
+          "For {} of the time the GPU waits for work that is not in this recording, so nothing can be said about its "
+          "cause: record the whole program, all of its processes and CUDA graphs included.",
+          percent_text(idle_pct(verdict, &analyze::IdleShares::unrecorded_pct)));
     case Bound::kInput:
       return fmt::format(
           "For {} of the time the GPU waits for the next batch, but too seldom or too irregularly to tell what better "

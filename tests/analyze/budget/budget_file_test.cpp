@@ -178,7 +178,7 @@ TEST(BudgetFile, SaysWhatIsKnownWhereSomethingIsNot) {
             "b.toml:3:1: unknown key \"count\" in [[allow]]. Known are site, direction, optional and reason.");
   EXPECT_EQ(mistake_in("[verdict]\nbound_by = [\"gpu\", \"cpu\"]\n"),
             "b.toml:2:12: \"bound_by\" lists the verdicts that are fine; \"cpu\" is none. Known are gpu, transfer, "
-            "sync, launch, input and mixed.");
+            "sync, launch, input, host, communication, unrecorded and mixed.");
   EXPECT_THAT(mistake_in("[losses]\nallow = [\"cupti_droped\"]\n"),
               AllOf(HasSubstr("b.toml:2:9: there is no loss \"cupti_droped\". Known are unreadable_file, "),
                     HasSubstr("cupti_dropped")));

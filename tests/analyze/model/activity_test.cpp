@@ -22,7 +22,8 @@ TEST(Activity, ExposesWhatNoKernelHides) {
   builder.kernel({.start_ns = 0, .end_ns = 20});
   builder.kernel({.start_ns = 10, .end_ns = 30});  // beside the first
   builder.kernel({.start_ns = 50, .end_ns = 60});
-  const Activity activity(builder.take().timeline, true);
+  const LoadedProcess loaded = builder.take();
+  const Activity activity(loaded.process, loaded.timeline, true);
   EXPECT_EQ(activity.exposed_ns(transfer(20, 55)), 20);
   EXPECT_EQ(activity.exposed_ns(transfer(0, 30)), 0);
   EXPECT_EQ(activity.exposed_ns(transfer(30, 50)), 20);
@@ -33,20 +34,21 @@ TEST(Activity, LooksAtTheDeviceOfTheTransfer) {
   ProcessBuilder builder;
   builder.kernel({.start_ns = 0, .end_ns = 100, .device = 0});
   builder.kernel({.start_ns = 0, .end_ns = 10, .device = 1});
-  const Activity activity(builder.take().timeline, true);
+  const LoadedProcess loaded = builder.take();
+  const Activity activity(loaded.process, loaded.timeline, true);
   EXPECT_EQ(activity.exposed_ns(transfer(0, 50, 0)), 0);
   EXPECT_EQ(activity.exposed_ns(transfer(0, 50, 1)), 40);
   EXPECT_EQ(activity.exposed_ns(transfer(0, 50, 2)), 50);
 }
 
 TEST(Activity, SaysNothingWithoutKernelRecords) {
-  const Activity activity(Timeline(), false);
+  const Activity activity(trace::Process(), Timeline(), false);
   EXPECT_EQ(activity.exposed_ns(transfer(0, 50)), std::nullopt);
   EXPECT_EQ(activity.idle_ns(0, 0, 50), std::nullopt);
 }
 
 TEST(Activity, SaysNothingOfTransfersWithoutTimesOrDevice) {
-  const Activity activity(Timeline(), true);
+  const Activity activity(trace::Process(), Timeline(), true);
   EXPECT_EQ(activity.exposed_ns(transfer(trace::kUnknownTime, trace::kUnknownTime)), std::nullopt);
   EXPECT_EQ(activity.exposed_ns(transfer(0, 50, 0, CopyKind::kHostToHost)), std::nullopt);
 }
@@ -57,7 +59,8 @@ TEST(Activity, IdlesWhileNothingRuns) {
   builder.copy({.start_ns = 15, .end_ns = 30});
   builder.memset(40, 45, 0, 64);
   builder.copy({.start_ns = 50, .end_ns = 90, .kind = CopyKind::kHostToHost});  // not on the device
-  const Activity activity(builder.take().timeline, true);
+  const LoadedProcess loaded = builder.take();
+  const Activity activity(loaded.process, loaded.timeline, true);
   EXPECT_EQ(activity.idle_ns(0, 0, 100), 75);
   EXPECT_EQ(activity.idle_ns(0, 12, 28), 0);
   EXPECT_EQ(activity.idle_ns(3, 0, 100), 100);
@@ -67,11 +70,13 @@ TEST(Activity, IdlesWhileNothingRuns) {
 TEST(Activity, ResolvesAnUnknownDeviceOnlyWhenThereIsOne) {
   ProcessBuilder one;
   one.kernel({.start_ns = 0, .end_ns = 1, .device = 3});
-  EXPECT_EQ(Activity(one.take().timeline, true).resolve(trace::kUnknownId), 3u);
+  const LoadedProcess one_loaded = one.take();
+  EXPECT_EQ(Activity(one_loaded.process, one_loaded.timeline, true).resolve(trace::kUnknownId), 3u);
   ProcessBuilder two;
   two.kernel({.start_ns = 0, .end_ns = 1, .device = 3});
   two.copy({.start_ns = 0, .end_ns = 1, .device = 4});
-  const Activity activity(two.take().timeline, true);
+  const LoadedProcess two_loaded = two.take();
+  const Activity activity(two_loaded.process, two_loaded.timeline, true);
   EXPECT_EQ(activity.resolve(trace::kUnknownId), trace::kUnknownId);
   EXPECT_EQ(activity.resolve(4), 4u);
 }

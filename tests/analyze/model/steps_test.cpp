@@ -335,6 +335,18 @@ TEST(Steps, OfALaterPartAreThoseOfTheEarlierOne) {
   EXPECT_FALSE(find(without, {}, &of_ranges));
 }
 
+// As when a graph is captured, or a queue is filled: evenly spaced, and over before the work begins.
+TEST(Steps, AreNotABurstOfTransfersBesideMostOfTheKernels) {
+  for (const bool is_burst : {true, false}) {
+    ProcessBuilder builder;
+    for (std::int64_t i = 0; i < 8; ++i) builder.copy({.start_ns = i * 20, .end_ns = i * 20 + 1});
+    const std::int64_t pitch_ns = is_burst ? 100 : 7;
+    for (std::int64_t i = 0; i < 20; ++i) builder.kernel({.start_ns = i * pitch_ns, .end_ns = i * pitch_ns + 5});
+    const auto found = find(builder, std::vector<std::uint32_t>(8, 3));
+    EXPECT_EQ(found.has_value(), !is_burst);
+  }
+}
+
 TEST(Steps, AreTheMostFrequentOfRegularTransfers) {
   ProcessBuilder builder;
   const std::vector<std::int64_t> starts = {0, 1, 50, 100, 101, 150, 200, 201, 250, 300, 301, 350, 400, 401, 450, 500};
@@ -384,10 +396,10 @@ TEST(Steps, WarmUpLeavesTwoStarts) {
   EXPECT_EQ(find(fast_end)->window, (Interval{100'300, 102'300}));
 }
 
-TEST(Steps, MediansOfEvenNumbersAreTheUpperOne) {
+TEST(Steps, MediansOfEvenNumbersAreTheMeanOfTheMiddle) {
   ProcessBuilder builder;
   for (const std::int64_t start : {0, 100, 220, 350, 490}) builder.range("step", start, start + 50);
-  EXPECT_EQ(find(builder)->steps.median_ns, 130);  // of 100, 120, 130 and 140
+  EXPECT_EQ(find(builder)->steps.median_ns, 125);  // of 100, 120, 130 and 140
 }
 
 TEST(Steps, OfRangesThatOverlapEndWithTheLastEnd) {
@@ -396,6 +408,24 @@ TEST(Steps, OfRangesThatOverlapEndWithTheLastEnd) {
   builder.range("step", 100, 150);
   builder.range("step", 200, 260);
   EXPECT_EQ(find(builder)->window, (Interval{0, 500}));
+}
+
+TEST(Steps, OfTwoThreadsAtOnceAreThoseOfTheThreadWithMoreTime) {
+  ProcessBuilder builder;
+  for (std::int64_t i = 0; i < 4; ++i) builder.range("step", i * 100, i * 100 + 90);
+  for (std::int64_t i = 0; i < 4; ++i) builder.range("step", i * 100 + 50, i * 100 + 120, "", kMainThread + 1);
+  const auto found = find(builder);
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->starts_ns, ElementsAre(0, 100, 200, 300));
+  EXPECT_EQ(found->window, (Interval{0, 390}));
+}
+
+TEST(Steps, OfTwoThreadsInTurnsAreOfBoth) {
+  ProcessBuilder builder;
+  for (std::int64_t i = 0; i < 4; ++i) {
+    builder.range("step", i * 100, i * 100 + 90, "", kMainThread + static_cast<std::uint32_t>(i % 2));
+  }
+  EXPECT_EQ(find(builder)->steps.count, 4u);
 }
 
 TEST(Steps, AreOfTheRangesWithMostTimeInSum) {

@@ -93,7 +93,7 @@ TEST(Idle, IsOfTheWaitAndOfTheLaunchBehindIt) {
   program.launch(150, 156, 3);
   program.run(155, 200, 3);
   EXPECT_THAT(watch(program).of_device[0],
-              ElementsAre("0-5 launch #1", "100-110 sync train.py:7 #2", "110-155 launch train.py:7 #3"));
+              ElementsAre("0-5 launch #1", "100-110 sync train.py:7 #2", "110-155 sync train.py:7 #2"));
 }
 
 TEST(Idle, BehindATinyCopyIsOfTheLineOfTheGapBefore) {
@@ -106,7 +106,7 @@ TEST(Idle, BehindATinyCopyIsOfTheLineOfTheGapBefore) {
   program.run(155, 200, 3);
   EXPECT_THAT(watch(program).of_device[0],
               ElementsAre("100-101 copy train.py:7 #2", "101-103 copies_only train.py:7 #2",
-                          "103-110 copy train.py:7 #2", "110-155 launch train.py:7 #3"));
+                          "103-110 copy train.py:7 #2", "110-155 copy train.py:7 #2"));
 }
 
 TEST(Idle, BehindQueuedWorkIsOfNoCall) {
@@ -117,7 +117,54 @@ TEST(Idle, BehindQueuedWorkIsOfNoCall) {
   program.run(0, 50, 1);
   program.run(52, 100, 2);
   program.run(130, 140, 3);
-  EXPECT_THAT(watch(program).of_device[0], ElementsAre("50-52 launch", "100-130 launch #3"));
+  EXPECT_THAT(watch(program).of_device[0], ElementsAre("50-52 between_kernels", "100-130 launch #3"));
+}
+
+TEST(Idle, BehindQueuedWorkIsOfTheOtherGpuThatIsAtWork) {
+  Program program;
+  program.launch(0, 1, 1);
+  program.launch(1, 2, 2);
+  program.launch(2, 3, 3);
+  program.run(0, 95, 1, 0);
+  program.run(0, 20, 2, 1);
+  program.run(100, 120, 3, 1);
+  EXPECT_THAT(watch(program).of_device[1], ElementsAre("20-100 other_device"));
+}
+
+TEST(Idle, MayGoOnAMomentAfterTheOtherGpuIsDone) {
+  const IntervalSet work({{0, 10 * kUs}});
+  EXPECT_TRUE(explains_waiting(work, {0, 30 * kUs}));
+  EXPECT_FALSE(explains_waiting(work, {0, 31 * kUs}));
+  EXPECT_FALSE(explains_waiting(work, {10 * kUs, 30 * kUs})) << "it is done before";
+  const IntervalSet long_work({{0, 51 * kUs}});
+  EXPECT_TRUE(explains_waiting(long_work, {0, 100 * kUs}));
+  EXPECT_FALSE(explains_waiting(long_work, {0, 102 * kUs}));
+}
+
+TEST(Idle, BehindACopyBetweenGpusIsACopyOfBoth) {
+  Program program;
+  const std::uint32_t line = program.line("train.py", 7);
+  program.launch(0, 1, 1);
+  program.launch(1, 2, 2);
+  program.call({.start_ns = 2 * kUs, .end_ns = 3 * kUs, .correlation = 3, .stack = line});
+  program.launch(3, 4, 4);
+  program.run(0, 50, 1, 0);
+  program.run(0, 20, 2, 1);
+  program.copy({.start_ns = 50 * kUs,
+                .end_ns = 90 * kUs,
+                .correlation = 3,
+                .bytes = 4,
+                .kind = CopyKind::kPeerToPeer,
+                .src = MemoryKind::kDevice,
+                .dst = MemoryKind::kDevice,
+                .src_device = 0,
+                .dst_device = 1,
+                .is_async = true});
+  program.run(92, 100, 4, 1);
+  Watched watched = watch(program);
+  EXPECT_THAT(watched.of_device[0], ElementsAre("50-90 copies_only train.py:7 #3", "90-100 unknown"));
+  EXPECT_THAT(watched.of_device[1],
+              ElementsAre("20-50 other_device", "50-90 copies_only train.py:7 #3", "90-92 between_kernels"));
 }
 
 TEST(Idle, OfALateCopyIsOfItsLine) {
@@ -245,20 +292,15 @@ TEST(IdleSites, AddUpByDeviceCauseAndLine) {
   program.launch(5100, 5105, 21);
   program.run(5105, 5200, 21);
   const Report report = watch(program).report;
-  ASSERT_THAT(report.idle, SizeIs(3));
-  EXPECT_EQ(report.idle[0].cause, IdleCause::kLaunch);
+  ASSERT_THAT(report.idle, SizeIs(2));
+  EXPECT_EQ(report.idle[0].cause, IdleCause::kSync);
   EXPECT_EQ(report.idle[0].site, "train.py:7");
-  EXPECT_EQ(report.idle[0].in_steps_ns, 4 * 80 * kUs + 3 * 5 * kUs);
-  EXPECT_EQ(report.idle[1].cause, IdleCause::kSync);
-  EXPECT_EQ(report.idle[1].line, 7u);
-  EXPECT_EQ(report.idle[1].device, 0u);
-  EXPECT_EQ(report.idle[1].in_steps_ns, 4 * 20 * kUs);
-  EXPECT_EQ(report.idle[1].in_steps_count, 4u);
-  EXPECT_EQ(report.idle[1].time_ns, 4 * 20 * kUs + 100 * kUs);
-  EXPECT_EQ(report.idle[1].count, 5u);
-  EXPECT_EQ(report.idle[2].cause, IdleCause::kLaunch);  // before the first kernel, without a line
-  EXPECT_EQ(report.idle[2].site, "");
-  EXPECT_EQ(report.idle[2].in_steps_ns, 5 * kUs);
+  EXPECT_EQ(report.idle[0].line, 7u);
+  EXPECT_EQ(report.idle[0].device, 0u);
+  EXPECT_EQ(report.idle[0].in_steps_ns, 4 * (20 + 80) * kUs + 3 * 5 * kUs);
+  EXPECT_EQ(report.idle[1].cause, IdleCause::kLaunch);  // before the first kernel, without a line
+  EXPECT_EQ(report.idle[1].site, "");
+  EXPECT_EQ(report.idle[1].in_steps_ns, 5 * kUs);
 }
 
 }  // namespace

@@ -4,8 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "analyze/model/device_step.h"
 #include "analyze/process_builder.h"
+#include "analyze/sums/process_analysis.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -20,44 +26,56 @@ std::vector<Interval> steps_of(std::vector<std::int64_t> starts_ns, const Interv
       {.steps = {}, .starts_ns = std::move(starts_ns), .window = window, .whole_count = 0, .has_warm_up = false});
 }
 
-// A kernel from 0 to 95, a copy from 130 to 180, a kernel from 200 to 290.
-Activity two_kernels_and_a_copy() {
-  ProcessBuilder builder;
-  builder.kernel({.start_ns = 0, .end_ns = 95});
-  builder.copy({.start_ns = 130, .end_ns = 180});
-  builder.kernel({.start_ns = 200, .end_ns = 290});
-  return Activity(builder.take().timeline, true);
-}
+// A kernel from 0 to 95, a copy from 130 to 180, a kernel from 200 to 290, and a wait from 300 to 380. Nanoseconds.
+class TwoKernelsAndACopy {
+ public:
+  explicit TwoKernelsAndACopy(std::vector<std::pair<std::string, Interval>> ranges = {}) {
+    ProcessBuilder builder;
+    builder.kernel({.start_ns = 0, .end_ns = 95});
+    builder.copy({.start_ns = 130, .end_ns = 180});
+    builder.kernel({.start_ns = 200, .end_ns = 290});
+    builder.call({.kind = trace::CallKind::kSynchronize, .start_ns = 300, .end_ns = 380, .device = 0});
+    for (const auto& [name, time] : ranges) {
+      builder.range(name, time.start_ns, time.end_ns, name.find(" tp.") == std::string::npos ? "" : "turnpike");
+    }
+    loaded_ = builder.take();
+    analysis_.emplace(sums_, loaded_.process, loaded_.timeline);
+    analysis_->add_to_sums();
+    idle_.emplace(analysis_->idle_times({0, 400}));
+  }
+  DeviceTimes times() { return DeviceTimes(analysis_->activity(), *idle_); }
+  const LoadedProcess& loaded() const { return loaded_; }
+
+ private:
+  LoadedProcess loaded_;
+  RunSums sums_;
+  std::optional<ProcessAnalysis> analysis_;
+  std::optional<IdleTimes> idle_;
+};
 
 TEST(StepsByBound, CountEachStepOfTheWindow) {
-  const Activity activity = two_kernels_and_a_copy();
-  const DeviceTimes times(activity, {.sync_waits = {{300, 380}}});
+  TwoKernelsAndACopy process;
+  const DeviceTimes times = process.times();
   const auto steps = steps_of({0, 100, 200, 300}, {0, 400});
   EXPECT_THAT(steps_by_bound(times, steps),
               ElementsAre(Pair(Bound::kGpu, 2u), Pair(Bound::kMixed, 1u), Pair(Bound::kSync, 1u)));
 }
 
 TEST(StepsByBound, LeaveOutWhatIsNoneOfTheWindow) {
-  const Activity activity = two_kernels_and_a_copy();
-  const DeviceTimes times(activity, {});
+  TwoKernelsAndACopy process;
+  const DeviceTimes times = process.times();
   EXPECT_THAT(steps_by_bound(times, steps_of({0, 100, 200, 300}, {100, 300})),
               ElementsAre(Pair(Bound::kGpu, 1u), Pair(Bound::kMixed, 1u)));
   EXPECT_THAT(steps_by_bound(times, steps_of({0, 100, 200}, {1, 299})),
               ElementsAre(Pair(Bound::kGpu, 1u), Pair(Bound::kMixed, 1u)));
   EXPECT_THAT(steps_by_bound(times, steps_of({200, 200, 300}, {200, 300})), ElementsAre(Pair(Bound::kGpu, 1u)));
-  const Activity idle(Timeline(), true);
-  EXPECT_THAT(steps_by_bound(DeviceTimes(idle, {}), steps_of({0, 100}, {0, 200})), IsEmpty());
+  EXPECT_THAT(steps_by_bound(times, steps_of({0}, {0, 0})), IsEmpty());
 }
 
 TEST(RangeVerdicts, AddUpRangesOfOneName) {
-  ProcessBuilder builder;
-  builder.range("load 1", 0, 50);
-  builder.range("load 2", 100, 180);
-  builder.range("save", 200, 400);
-  builder.range("train.py:3 tp.to", 0, 1000, "turnpike");
-  const LoadedProcess loaded = builder.take();
-  const Activity activity = two_kernels_and_a_copy();
-  const auto verdicts = range_verdicts(DeviceTimes(activity, {}), loaded.process, loaded.timeline);
+  TwoKernelsAndACopy process(
+      {{"load 1", {0, 50}}, {"load 2", {100, 180}}, {"save", {200, 400}}, {"train.py:3 tp.to", {0, 1000}}});
+  const auto verdicts = range_verdicts(process.times(), process.loaded().process, process.loaded().timeline);
   ASSERT_EQ(verdicts.size(), 2u);
   EXPECT_EQ(verdicts[0].name, "save");
   EXPECT_EQ(verdicts[0].count, 1u);
@@ -72,11 +90,10 @@ TEST(RangeVerdicts, AddUpRangesOfOneName) {
 }
 
 TEST(RangeVerdicts, AreOfTheTwentyNamesWithMostTime) {
-  ProcessBuilder builder;
-  for (std::int64_t i = 0; i < 21; ++i) builder.range(std::string(1, static_cast<char>('a' + i)), 0, 10 + i);
-  const LoadedProcess loaded = builder.take();
-  const Activity activity = two_kernels_and_a_copy();
-  const auto verdicts = range_verdicts(DeviceTimes(activity, {}), loaded.process, loaded.timeline);
+  std::vector<std::pair<std::string, Interval>> ranges;
+  for (std::int64_t i = 0; i < 21; ++i) ranges.push_back({std::string(1, static_cast<char>('a' + i)), {0, 10 + i}});
+  TwoKernelsAndACopy process(std::move(ranges));
+  const auto verdicts = range_verdicts(process.times(), process.loaded().process, process.loaded().timeline);
   ASSERT_EQ(verdicts.size(), 20u);
   EXPECT_EQ(verdicts.front().name, "u");
   EXPECT_EQ(verdicts.back().name, "b");

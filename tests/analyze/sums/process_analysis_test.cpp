@@ -642,8 +642,10 @@ TEST(Analysis, SynchronisationsOfTransfersAreNoOtherWaits) {
                      .stack = item.builder.line("/home/user/train.py", 31),
                      .name = "cudaDeviceSynchronize"});
   const Report report = item.builder.report();
-  // Of 40 us: the kernel 10, the copy 1; 10 to 20 and 21 to 25 in the copy's wait, 30 to 40 in the other.
-  EXPECT_DOUBLE_EQ(report.verdict.idle->copies_pct, 35);
+  // Of 40 us: the kernel 10, the copy 1, which was asked for before it; 21 to 30 in the copy's wait and behind it, 30
+  // to 40 in the other wait.
+  EXPECT_DOUBLE_EQ(report.verdict.idle->between_kernels_pct, 25);
+  EXPECT_DOUBLE_EQ(report.verdict.idle->copies_pct, 22.5);
   EXPECT_DOUBLE_EQ(report.verdict.idle->syncs_pct, 25);
   EXPECT_EQ(report.syncs.count, 2u);
   EXPECT_EQ(report.syncs.host_blocked_ns, 30'000);

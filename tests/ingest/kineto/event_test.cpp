@@ -49,6 +49,7 @@ TEST(KinetoEvent, TakesEachArgumentForItself) {
       {"Sequence number", Argument::kSequence},
       {"Fwd thread id", Argument::kForwardThread},
       {"wait_on_cuda_event_record_corr_id", Argument::kWaitOnRecord},
+      {"wait_on_stream", Argument::kWaitOnStream},
   };
   EXPECT_EQ(std::size(keys), static_cast<std::size_t>(Argument::kCount));
   for (const auto& [key, argument] : keys) {

@@ -104,6 +104,7 @@ TEST(KinetoFields, OfAWaitForAnEvent) {
   }));
   ASSERT_THAT(read.records.calls, SizeIs(3));
   EXPECT_EQ(read.records.calls[0].object, 6u);
+  EXPECT_EQ(read.records.calls[0].stream, trace::kUnknownId) << "not told";
   EXPECT_EQ(read.records.calls[1].object, 6u);
   EXPECT_EQ(read.records.calls[2].object, 0u);
   EXPECT_EQ(read.records.calls[1].device, 1u);  // the row's, where the arguments name none

@@ -335,6 +335,8 @@ TEST(Kineto, TakesStreamAndEventOfASynchronisationFromItsDeviceRecord) {
   ASSERT_THAT(calls, SizeIs(4));
   EXPECT_EQ(calls[0].kind, CallKind::kEventRecord);
   EXPECT_NE(calls[0].object, 0u);
+  EXPECT_EQ(calls[0].stream, 7u);
+  EXPECT_EQ(calls[0].device, 1u);
   EXPECT_EQ(calls[1].kind, CallKind::kStreamWait);
   EXPECT_EQ(calls[1].object, calls[0].object);
   EXPECT_EQ(calls[1].stream, 9u);

@@ -107,8 +107,9 @@ TEST(StaticReport, NamesCausesOfIdleTimeInWords) {
   analyze::Report report;
   for (const analyze::IdleCause cause : analyze::kIdleCauses) report.idle.push_back(idle_site(cause, 5, 5));
   const std::string html = table_parts(report, 100).front();
-  for (const char* words : {"copies only", "held by copies", "held by syncs", "input", "CPU issues work",
-                            "no call to CUDA", "another rank"}) {
+  for (const char* words :
+       {"only copies", "copies", "synchronisations", "allocations", "next batch", "CPU issues work",
+        "other work on the CPU", "between kernels", "another GPU", "unrecorded work", "another rank"}) {
     EXPECT_THAT(html, HasSubstr("<td>" + std::string(words) + "</td>"));
   }
 }

@@ -134,12 +134,14 @@ TEST(StepPicture, PutsWaitsForOtherRanksBehindWhatTheDeviceWaitsFor) {
 TEST(StepPicture, TellsCausesOfIdleTimeApartByPatternWithALegend) {
   StepPicture picture{.window = {0, 1'000'000}, .is_step = true, .rows = {}};
   PictureRow row{"GPU 0: what it waits for", LaneKind::kState, 0, {}};
-  const Class causes[] = {Class::kIdleCopy,   Class::kIdleSync,    Class::kIdleInput,
-                          Class::kIdleLaunch, Class::kIdleUnknown, Class::kIdleRank};
+  const Class causes[] = {
+      Class::kIdleCopy,        Class::kIdleSync,    Class::kIdleAllocation,     Class::kIdleInput,
+      Class::kIdleLaunch,      Class::kIdleUnknown, Class::kIdleBetweenKernels, Class::kIdleUnrecorded,
+      Class::kIdleOtherDevice, Class::kIdleRank};
   std::int64_t at_ns = 0;
   for (const Class cause : causes) {
     row.spans.push_back({at_ns, at_ns + 100'000, cause, 0});
-    at_ns += 150'000;
+    at_ns += 105'000;
   }
   picture.rows = {row};
   const std::string html = html_of(picture, Sites());
@@ -153,7 +155,7 @@ TEST(StepPicture, TellsCausesOfIdleTimeApartByPatternWithALegend) {
     EXPECT_THAT(pattern_definitions(), HasSubstr("<pattern id=\"" + id + "\""));
   }
   EXPECT_EQ(fills.size(), std::size(causes));
-  EXPECT_THAT(html, HasSubstr("</svg> GPU idle: input; <svg"));
+  EXPECT_THAT(html, HasSubstr("</svg> GPU idle: next batch; <svg"));
   EXPECT_THAT(html, Not(HasSubstr("the CPU waits")));
 }
 

@@ -96,9 +96,9 @@ const Contract kFinding = {{"rule", "s"},
                            {"saving_reason", "s0"},
                            {"alternatives", "a"},
                            {"change", "o0"}};
-const Contract kPartVerdict = {{"bound_by", "s0"},     {"gpu_busy_pct", "n0"},
-                               {"gpu_idle_pct", "n0"}, {"exposed_transfer_pct", "n0"},
-                               {"why", "s"},           {"idle", "o0"}};
+const Contract kPartVerdict = {
+    {"bound_by", "s0"}, {"gpu_busy_pct", "n0"}, {"gpu_idle_pct", "n0"},          {"exposed_transfer_pct", "n0"},
+    {"why", "s"},       {"idle", "o0"},         {"exposed_collective_pct", "n0"}};
 const Contract kThread = {{"thread", "i"},        {"name", "s0"},        {"role", "s"},        {"launches", "i"},
                           {"calls_pct", "n"},     {"waits_pct", "n"},    {"between_pct", "n"}, {"python_pct", "n0"},
                           {"operator_pct", "n0"}, {"busiest_lines", "a"}};

@@ -117,7 +117,9 @@ analyze::Report without_findings(analyze::Bound bound_by) {
   report.verdict.bound_by = bound_by;
   report.verdict.gpu_busy_pct = 31;
   report.verdict.exposed_transfer_pct = 22;
-  report.verdict.idle = analyze::IdleShares{.copies_pct = 10, .syncs_pct = 9, .input_pct = 8, .launch_pct = 15};
+  report.verdict.idle = analyze::IdleShares{
+      .copies_pct = 10, .syncs_pct = 9, .input_pct = 8, .launch_pct = 15, .quiet_pct = 7, .unrecorded_pct = 5};
+  report.verdict.exposed_collective_pct = 6;
   return report;
 }
 
@@ -134,9 +136,13 @@ TEST(Terminal, ExplainsEachVerdictThatNoFindingBelongsTo) {
   for (const auto& [bound_by, reason] : std::map<analyze::Bound, std::string>{
            {analyze::Bound::kGpu, "The GPU computes nearly all the time"},
            {analyze::Bound::kTransfer, "The time is in the transfers below"},
-           {analyze::Bound::kSync, "The CPU stands still in the synchronisations below"},
+           {analyze::Bound::kSync, "The CPU stands still in synchronisations and allocations"},
            {analyze::Bound::kLaunch, "The GPU waits for the CPU to issue its work"},
            {analyze::Bound::kInput, "For 8 % of the time the GPU waits for the next batch"},
+           {analyze::Bound::kHost,
+            "For 7 % of the time the GPU has nothing to do because the program is busy on the CPU"},
+           {analyze::Bound::kCommunication, "For 6 % of the time the GPU runs only collectives"},
+           {analyze::Bound::kUnrecorded, "For 5 % of the time the GPU waits for work that is not in this recording"},
            {analyze::Bound::kMixed, "No single cause stands out."},
        }) {
     const std::string text = advice_in(without_findings(bound_by));
@@ -154,7 +160,7 @@ TEST(Terminal, SaysThatCopiesWithoutComputingBesideThemCannotBeHidden) {
 }
 
 TEST(Terminal, SaysWhereTheProgramIsWhenItIsBusyWithoutCuda) {
-  analyze::Report report = without_findings(analyze::Bound::kLaunch);
+  analyze::Report report = without_findings(analyze::Bound::kHost);
   report.verdict.idle->quiet_pct = 60;
   EXPECT_THAT(advice_in(report), HasSubstr("For 60 % of the time the GPU has nothing to do because the program is busy "
                                            "on the CPU without calling CUDA, mostly at train.py:31 (40 %)"));

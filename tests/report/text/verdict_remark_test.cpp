@@ -30,8 +30,8 @@ TEST(VerdictRemark, OfEachVerdict) {
   EXPECT_EQ(remark_on(report_bound_by(Bound::kTransfer)),
             "The time is in the transfers below, but no change that Turnpike knows would gain much at any one line.");
   EXPECT_EQ(remark_on(report_bound_by(Bound::kSync)),
-            "The CPU stands still in the synchronisations below, but none of them is known to be needless, or leaving "
-            "it out would only move the wait.");
+            "The CPU stands still in synchronisations and allocations, but none of them is known to be needless, or "
+            "leaving it out would only move the wait.");
   EXPECT_EQ(remark_on(report_bound_by(Bound::kLaunch)),
             "The GPU waits for the CPU to issue its work, more than for any transfer or synchronisation.");
   EXPECT_EQ(remark_on(report_bound_by(Bound::kInput)),
@@ -55,12 +55,27 @@ TEST(VerdictRemark, CopiesAreTooManyOnlyWhereTheyAreMoreThanTheComputing) {
                                     "computing (29 %)"));
 }
 
-TEST(VerdictRemark, TheProgramIsBusyElsewhereWhereItCallsCudaSeldom) {
-  analyze::Report report = report_bound_by(Bound::kLaunch);
+TEST(VerdictRemark, OfCommunicationAndOfUnrecordedWorkNamesTheShare) {
+  analyze::Report report = report_bound_by(Bound::kCommunication);
+  report.verdict.exposed_collective_pct = 26;
+  EXPECT_EQ(remark_on(report),
+            "For 26 % of the time the GPU runs only collectives: they wait for other ranks, or are too large to hide "
+            "behind computing. Record all ranks to learn who waits for whom.");
+  report.verdict.idle = analyze::IdleShares{.other_devices_pct = 27};
+  EXPECT_EQ(remark_on(report),
+            "For 27 % of the time a GPU waits for another GPU of the program: what they do in turns is the thing to do "
+            "at the same time.");
+  report = report_bound_by(Bound::kUnrecorded);
+  report.verdict.idle = analyze::IdleShares{.quiet_pct = 20, .unrecorded_pct = 54};
+  EXPECT_EQ(remark_on(report),
+            "For 54 % of the time the GPU waits for work that is not in this recording, so nothing can be said about "
+            "its cause: record the whole program, all of its processes and CUDA graphs included.");
+}
+
+TEST(VerdictRemark, OfOtherWorkOnTheCpuNamesTheLine) {
+  analyze::Report report = report_bound_by(Bound::kHost);
   report.verdict.idle =
-      analyze::IdleShares{.copies_pct = 1, .syncs_pct = 2, .input_pct = 3, .launch_pct = 20, .quiet_pct = 20};
-  EXPECT_TRUE(remark_on(report).starts_with("The GPU waits for the CPU to issue its work"));
-  report.verdict.idle->quiet_pct = 21;
+      analyze::IdleShares{.copies_pct = 1, .syncs_pct = 2, .input_pct = 3, .launch_pct = 20, .quiet_pct = 21};
   const std::string sentence =
       "For 21 % of the time the GPU has nothing to do because the program is busy on the CPU without calling CUDA";
   EXPECT_EQ(remark_on(report), sentence + ": what it does there is the thing to speed up.");

@@ -23,7 +23,7 @@ export function labelsOf(run: Run, event: EventRef): string[] {
   if (lane.entry.kind === "state")
     return isWaiting(eventClass)
       ? idleLabels(className(eventClass), length, site)
-      : ["copies only", "copies"];
+      : ["only copies", "copies"];
   if (isWaiting(eventClass)) return waitLabels(run, event, length);
   const arrow = ARROWS[lane.entry.kind];
   if (arrow) {

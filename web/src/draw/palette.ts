@@ -112,6 +112,10 @@ function classColours(
     idle_input: waiting,
     idle_rank: waiting,
     idle_unknown: waiting,
+    idle_allocation: waiting,
+    idle_between_kernels: waiting,
+    idle_unrecorded: waiting,
+    idle_other_device: waiting,
   };
 }
 

@@ -10,7 +10,11 @@ export type PatternName =
   | "sparse"
   | "counter_hatch"
   | "cross"
-  | "bars";
+  | "bars"
+  | "grid"
+  | "thin_stripes"
+  | "thin_bars"
+  | "thin_counter_hatch";
 
 /** The pattern of a class; null where it is drawn solid. */
 export function patternOf(eventClass: number): PatternName | null {
@@ -20,8 +24,16 @@ export function patternOf(eventClass: number): PatternName | null {
       return "hatch";
     case "idle_sync":
       return "stripes";
+    case "idle_allocation":
+      return "grid";
     case "idle_rank":
       return "bars";
+    case "idle_other_device":
+      return "thin_bars";
+    case "idle_between_kernels":
+      return "thin_stripes";
+    case "idle_unrecorded":
+      return "thin_counter_hatch";
     case "idle_launch":
       return "thin_hatch";
     case "idle_input":
@@ -87,6 +99,19 @@ function drawTile(c: CanvasRenderingContext2D, name: PatternName): void {
     case "bars":
       c.fillRect(1, 0, 2, TILE);
       c.fillRect(5, 0, 2, TILE);
+      return;
+    case "grid":
+      c.fillRect(0, 1, TILE, 1.2);
+      c.fillRect(1, 0, 1.2, TILE);
+      return;
+    case "thin_stripes":
+      c.fillRect(0, 3, TILE, 1);
+      return;
+    case "thin_bars":
+      c.fillRect(3, 0, 1, TILE);
+      return;
+    case "thin_counter_hatch":
+      lines(c, 1.1, -1);
       return;
     case "dots":
       for (const [x, y] of [

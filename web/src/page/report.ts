@@ -60,6 +60,10 @@ export interface Idle {
   input_pct: number;
   launch_pct: number;
   quiet_pct: number;
+  allocations_pct: number;
+  between_kernels_pct: number;
+  other_devices_pct: number;
+  unrecorded_pct: number;
 }
 
 export interface Report {

@@ -1,4 +1,4 @@
-// One bar for a step, or for the run where it has none: kernels, copies without kernels, idle time by cause.
+// One bar for a step, or for the run where it has none: the GPU computes, only copies run, or it is idle, by cause.
 import { useEffect, useState } from "preact/hooks";
 import { type Report, wholeOf } from "../page/report.ts";
 import { percent } from "../time_text.ts";
@@ -14,16 +14,20 @@ export function partsOf(report: Report): Part[] {
   if (!verdict || verdict.gpu_busy_pct === null) return [];
   const { idle } = verdict;
   const parts: Part[] = [
-    { name: "kernels", share: verdict.gpu_busy_pct, style: "kernels" },
-    { name: "copies only", share: verdict.exposed_transfer_pct ?? 0, style: "copies" },
+    { name: "GPU computes", share: verdict.gpu_busy_pct, style: "kernels" },
+    { name: "only copies", share: verdict.exposed_transfer_pct ?? 0, style: "copies" },
   ];
   if (idle)
     parts.push(
-      { name: "idle: held by copies", share: idle.copies_pct, style: "wait" },
-      { name: "idle: held by syncs", share: idle.syncs_pct, style: "wait sync" },
-      { name: "idle: input", share: idle.input_pct, style: "wait input" },
+      { name: "idle: copies", share: idle.copies_pct, style: "wait" },
+      { name: "idle: synchronisations", share: idle.syncs_pct, style: "wait sync" },
+      { name: "idle: allocations", share: idle.allocations_pct, style: "wait allocation" },
+      { name: "idle: next batch", share: idle.input_pct, style: "wait input" },
       { name: "idle: CPU issues work", share: idle.launch_pct, style: "wait launch" },
-      { name: "idle: no call to CUDA", share: idle.quiet_pct, style: "wait quiet" },
+      { name: "idle: other work on the CPU", share: idle.quiet_pct, style: "wait quiet" },
+      { name: "idle: between kernels", share: idle.between_kernels_pct, style: "wait between" },
+      { name: "idle: another GPU", share: idle.other_devices_pct, style: "wait other" },
+      { name: "idle: unrecorded work", share: idle.unrecorded_pct, style: "wait unrecorded" },
     );
   else parts.push({ name: "idle", share: verdict.gpu_idle_pct ?? 0, style: "wait" });
   return parts.filter((part) => part.share >= 0.05);

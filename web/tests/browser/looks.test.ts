@@ -75,7 +75,12 @@ for (const width of [390, 800, 1280])
       );
     expect(cut).toEqual([]);
     const words = await page.locator(".bar-of-step").innerText();
-    for (const part of ["kernels", "copies only", "idle: input", "idle: no call to CUDA"])
+    for (const part of [
+      "GPU computes",
+      "only copies",
+      "idle: next batch",
+      "idle: other work on the CPU",
+    ])
       expect(words).toContain(part);
     await page.close();
   });

@@ -38,6 +38,10 @@ const CAUSES: Record<string, ClassName> = {
   launch: "idle_launch",
   rank: "idle_rank",
   unknown: "idle_unknown",
+  allocation: "idle_allocation",
+  between_kernels: "idle_between_kernels",
+  other_device: "idle_other_device",
+  unrecorded: "idle_unrecorded",
 };
 
 interface Totals {

@@ -280,7 +280,7 @@ test("waiting classes are exactly those of the CPU blocked and the GPU idle", ()
   expect(
     waiting.map(([name]) => name).every((name) => name === "blocked" || name.startsWith("idle_")),
   ).toBe(true);
-  expect(waiting).toHaveLength(7);
+  expect(waiting).toHaveLength(11);
 });
 
 test("a comparison has the tabs that need no report, and tells the runs apart", () => {

@@ -377,7 +377,6 @@ std::string to_json(const analyze::Report& report, const LineChanges& changes, N
   object.add("schema", 1);
   object.add("source", to_object(report.source));
   object.add("span_ns", report.span_ns);
-  object.add("used_gpu", analyze::used_gpu(report));
   object.add("totals", to_object(report.totals));
   object.add("syncs", to_object(report.syncs));
   object.add("steps", report.steps ? to_object(*report.steps) : Json(nullptr));
@@ -394,6 +393,7 @@ std::string to_json(const analyze::Report& report, const LineChanges& changes, N
   add_paths(object, report.paths, names);
   add_items("lines", report.lines);
   object.add("incomplete", incomplete_object(report.source.inputs));
+  object.add("used_gpu", analyze::used_gpu(report));
   return object.take();
 }
 

@@ -232,6 +232,7 @@ TEST(Check, WithoutKernelsAProcessThatHadCudaReadyMovedNothing) {
   Report report = report_with({});
   report.span_ns = 0;
   report.source.detail = kTransfersDetail;
+  report.source.devices.clear();
   EXPECT_FALSE(checked(report, "[per_run]\nd2h_count = 0\n").is_passed());
   report.source.devices.emplace_back();
   EXPECT_TRUE(checked(report, "[per_run]\nd2h_count = 0\n").is_passed());

@@ -58,6 +58,7 @@ SignalWitness::~SignalWitness() {
 // All equal ones go: the kernel keeps one of several that wait, and a note that stayed would swallow a later signal.
 bool SignalWitness::has_got(const siginfo_t& taken) {
   const auto is_it = [&](const siginfo_t& one) { return one.si_signo == taken.si_signo && one.si_pid == taken.si_pid; };
+  if (!is_sent_by_a_process(taken)) return false;
   do {
     siginfo_t got{};
     while (read(notes_file_, &got, sizeof got) == sizeof got) notes_.push_back(got);

@@ -19,7 +19,8 @@ class SignalWitness {
   SignalWitness& operator=(const SignalWitness&) = delete;
   ~SignalWitness();
 
-  // Whether the witness got the signal, too; waits a moment for that. Asked once for each signal.
+  // Whether the witness got the signal, too; waits a moment for that, but not if the kernel sent it. Asked once for
+  // each signal.
   bool has_got(const siginfo_t& taken);
 
  private:

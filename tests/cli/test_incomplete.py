@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "trace"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
 from tracefile import TraceFile  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

@@ -367,7 +367,7 @@ class Report:
 
     source: Source
     span_ns: int  #: from the first to the last record
-    used_gpu: bool  #: whether the run tells what the program did with a GPU; without that every figure would be 0
+    used_gpu: bool  #: whether the recording shows use of a GPU; if False, the figures would be 0 and mean nothing
     totals: dict[str, Total]  #: by direction: h2d, d2h, d2d, p2p, h2h, memset
     syncs: Syncs
     steps: Steps | None  #: None when no steps were found

@@ -77,9 +77,7 @@ bool add_saving(const ProcessModel& model, TrialGraph& trial, const Candidate& c
   const Graph* graph = trial.with(changes);
   const auto times_ns = graph != nullptr ? retime(*graph) : std::nullopt;
   const Pauses pauses = pauses_for(model, changes);
-  const auto predicted_ns = !times_ns                    ? std::nullopt
-                            : pauses == Pauses::kCounted ? model.step_with_pauses_ns_of(*graph, *times_ns)
-                                                         : model.step_ns_of(*graph, *times_ns);
+  const auto predicted_ns = times_ns ? model.step_ns_of(*graph, *times_ns, pauses) : std::nullopt;
   Finding& finding = judged.finding;
   if (!predicted_ns) return true;  // it is the matter; what it would gain cannot be told
   const double measured_ns = model.measured_step_ns(pauses);

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "trace/format.h"
 #include "trace/losses.h"
 #include "trace/reader.h"
 
@@ -19,6 +20,7 @@ void add_unread(const trace::Process& process, std::map<std::string, std::uint64
     const bool is_unread = info != nullptr && info->effect == trace::LossEffect::kIncomplete;
     if (is_unread && count > 0) unread[std::string(info->name)] += count;
   }
+  if (process.metadata.contains(trace::kUnusableMetadata)) ++unread[kUnrecordedProcess];
 }
 
 Inputs::Inputs(const std::vector<std::filesystem::path>& inputs) {

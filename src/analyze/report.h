@@ -494,8 +494,10 @@ struct Finding {
   std::vector<Alternative> alternatives{};
 };
 
-// The key of Report::losses for files of a run that could not be read while others could.
+// The key of InputRemarks::unread, and of Report::losses, for files of a run that could not be read while others could.
 inline constexpr const char* kUnreadableFile = "unreadable_file";
+// The key of InputRemarks::unread for processes that used CUDA and could not be recorded (Source::unusable).
+inline constexpr const char* kUnrecordedProcess = "unrecorded_process";
 
 struct Report {
   Source source;

@@ -301,7 +301,7 @@ void Recorder::leave_note(const Options& options, const std::string& reason) {
   status_.note_unusable();
   Metadata metadata = describe_process(options);
   add_versions(metadata, is_cupti_loaded_ ? &cupti_ : nullptr);
-  metadata["unusable"] = reason;
+  metadata[trace::kUnusableMetadata] = reason;
   std::string ignored;
   Recording note(sources(), options);
   if (note.collector.start(nullptr, std::move(metadata), ignored)) set_file(note.collector.path());

@@ -17,6 +17,8 @@ namespace turnpike::trace {
 inline constexpr const char* kLastMetadata = "last_ms";
 // Why a copy of such a recording was kept, as a sentence.
 inline constexpr const char* kKeptMetadata = "kept_because";
+// Why a process that uses CUDA could not be recorded, as a sentence.
+inline constexpr const char* kUnusableMetadata = "unusable";
 // How often and how long threads of the program were in the recorder's own code: "count=12 ns=3456".
 inline constexpr const char* kSelfTimeMetadata = "self_time";
 // What became of the source files of the program.

@@ -7,8 +7,12 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
+from tracefile import TraceFile  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLE = next((ROOT / "examples" / "mnist-h100.tpk").glob("*.tpt"))
@@ -205,6 +209,20 @@ def test_a_file_that_cannot_be_read_beside_others_makes_the_run_incomplete(run, 
     result = run("report", folder, "--strict")
     assert result.returncode == 3
     assert "INCOMPLETE: 1 file cannot be read" in result.stdout
+
+
+def test_a_process_that_could_not_be_recorded_beside_others_makes_the_run_incomplete(run, tmp_path):
+    folder = tmp_path / "run.tpk"
+    folder.mkdir()
+    shutil.copy(EXAMPLE, folder / "1.tpt")
+    trace = TraceFile(pid=2)
+    trace.metadata = {"unusable": "Another tool holds CUPTI."}
+    trace.write(folder / "2.tpt")
+    result = run("report", folder, "--strict")
+    assert result.returncode == 3
+    assert "INCOMPLETE: 1 process could not be recorded; figures are too low" in result.stdout.splitlines()[1]
+    as_json = json.loads(run("report", folder, "--json").stdout)
+    assert as_json["incomplete"]["losses"] == {"unrecorded_process": 1}
 
 
 def test_a_trace_that_is_damaged_inside_of_its_gzip_is_incomplete(run, tmp_path):

@@ -88,7 +88,8 @@ class Block:
         if self._guards_moves:
             moves.add(-1)
             self._guards_moves = False
-        if self._forbids and not _has_gpu:
+        # Not where an exception leaves the block, which a warning that is an error would replace.
+        if self._forbids and not _has_gpu and error is None:
             _warn_without_gpu()
         has_more = self._functions["end"](self._number)
         if not has_more and error is None:

@@ -50,7 +50,7 @@ void add_metadata(Source& source, const std::string& key, const std::string& val
     if (source.program.empty()) source.program = command_line(value);
   } else if (key == "detail") {
     if (source.detail.empty()) source.detail = value;
-  } else if (key == "unusable") {
+  } else if (key == trace::kUnusableMetadata) {
     if (std::count(source.unusable.begin(), source.unusable.end(), value) == 0) source.unusable.push_back(value);
   } else if (key == "host") {
     if (std::count(source.hosts.begin(), source.hosts.end(), value) == 0) source.hosts.push_back(value);

@@ -24,6 +24,7 @@ struct Phrase {
 // In the order in which they are told.
 constexpr Phrase kPhrases[] = {
     {analyze::kUnreadableFile, "1 file cannot be read", "{} files cannot be read"},
+    {analyze::kUnrecordedProcess, "1 process could not be recorded", "{} processes could not be recorded"},
     {"not_closed", "1 file has no end", "{} files have no end"},
     {"damaged_bytes", "1 byte is damaged or cut off", "{} bytes are damaged or cut off"},
     {"missing_segment", "1 piece is missing", "{} pieces are missing"},

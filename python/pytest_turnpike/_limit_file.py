@@ -36,7 +36,9 @@ def read(path: pathlib.Path) -> dict[str, dict[str, int]]:
         raise pytest.UsageError(f"{path}: {error}") from error
     for name, figures in values.items():
         if not isinstance(figures, dict) or not all(type(figure) is int for figure in figures.values()):
-            raise pytest.UsageError(f"{path}: '{name}' is no table of numbers; --turnpike-update writes it again")
+            raise pytest.UsageError(
+                f"{path}: '{name}' is no table of numbers. Correct it, or remove the file and pass --turnpike-update"
+            )
     return values
 
 

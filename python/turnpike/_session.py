@@ -77,12 +77,12 @@ def start(
 
 def _start(path: Path, required: bool, stacklevel: int, **options: str | bool) -> None:
     global _started
-    run = os.path.abspath(os.fsdecode(path))
+    run = _unrecorded.absolute(path)
     open_one = _started if _started is not None and _started.process == os.getpid() else None
     if open_one is not None and (not open_one.is_recorded or is_recording()):
         raise _core.Error(f"this process is being recorded already, to {open_one.run}: call turnpike.stop() before.")
     try:
-        _core.start(_native.RECORD_LIBRARY, os.path.abspath(os.fspath(path)), **options)
+        _core.start(_native.RECORD_LIBRARY, run, **options)
     except _core.Error as error:
         if required:
             raise

@@ -65,8 +65,7 @@ Result<ReadInputs> read_inputs(const std::vector<Path>& paths, const FileReader&
     bool is_empty = true;
     const auto take_noted = [&](trace::Process process, Timeline timeline) {
       is_empty = false;
-      inputs.add_process(file, process, timeline);
-      take(std::move(process), std::move(timeline));
+      if (inputs.add_process(file, process, timeline)) take(std::move(process), std::move(timeline));
     };
     const auto kind = read_file(file.path, reader, part_of(progress, read_bytes, all_bytes), take_noted);
     std::error_code failed;

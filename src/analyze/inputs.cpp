@@ -63,17 +63,41 @@ void Inputs::add_failure(const Error& error) {
   unreadable_.push_back(error.message);
 }
 
-void Inputs::add_process(const InputFile& file, const trace::Process& process, const Timeline& timeline) {
+Inputs::Fingerprint Inputs::fingerprint_of(const trace::Process& process, const Timeline& timeline) {
+  const auto text = [&](const char* key) {
+    const auto found = process.metadata.find(key);
+    return found == process.metadata.end() ? std::string() : found->second;
+  };
+  return {text("host"),
+          text("program"),
+          process.pid,
+          process.start_realtime_ns,
+          timeline.span ? timeline.span->end_ns : 0,
+          timeline.calls.size(),
+          timeline.transfers.size() + timeline.kernels.size()};
+}
+
+bool Inputs::add_process(const InputFile& file, const trace::Process& process, const Timeline& timeline) {
   Input& input = inputs_[file.input];
+  const bool is_dated = process.start_realtime_ns > 0 && process.pid != 0;
+  if (is_dated && timeline.span) {
+    const auto [known, is_new] = known_.emplace(fingerprint_of(process, timeline), file.path);
+    if (!is_new) {
+      notes_.push_back(file.path.string() + " is a copy of " + known->second.string() + ", and counted once.");
+      input.is_repeated = input.process_count == 0;
+      return false;
+    }
+  }
   ++input.process_count;
   add_unread(process, unread_);
   if (const auto program = process.metadata.find("program"); program != process.metadata.end()) {
     input.programs.insert(program->second);
   }
   const auto span = timeline.span;
-  if (!span) return;
+  if (!span) return true;
   if (!input.span) input.span = span;
   input.span = Interval{std::min(input.span->start_ns, span->start_ns), std::max(input.span->end_ns, span->end_ns)};
+  return true;
 }
 
 bool Inputs::is_nothing() const {

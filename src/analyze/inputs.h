@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -35,9 +36,10 @@ class Inputs {
   const std::vector<InputFile>& files() const { return files_; }
   std::uint64_t size_bytes() const;
 
-  // What became of a file: it could not be read, or it held this process.
+  // What became of a file: it could not be read, or it held this process. False: a copy of this recording was read
+  // before, and the process must not count again.
   void add_failure(const Error& error);
-  void add_process(const InputFile& file, const trace::Process& process, const Timeline& timeline);
+  bool add_process(const InputFile& file, const trace::Process& process, const Timeline& timeline);
 
   // Nothing could be read. Then the reason is first_error().
   bool is_nothing() const;
@@ -53,11 +55,18 @@ class Inputs {
     std::set<std::string> programs{};  // as the processes tell them
   };
 
+  // Tells recordings of processes apart: machine, program, process, when the recording began and ended, and how much is
+  // in it.
+  using Fingerprint =
+      std::tuple<std::string, std::string, std::uint32_t, std::int64_t, std::int64_t, std::size_t, std::size_t>;
+
+  static Fingerprint fingerprint_of(const trace::Process& process, const Timeline& timeline);
   void find_files(const std::filesystem::path& path, std::set<std::pair<std::uint64_t, std::uint64_t>>& known);
   static bool is_related(const Input& a, const Input& b);
 
   std::vector<Input> inputs_;
   std::vector<InputFile> files_;
+  std::map<Fingerprint, std::filesystem::path> known_;  // the file in which each was read first
   std::vector<std::string> unreadable_;
   std::vector<std::string> notes_;
   std::map<std::string, std::uint64_t> unread_;

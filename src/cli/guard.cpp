@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <set>
@@ -58,8 +59,8 @@ Only for a part of the program: with turnpike.guard(d2h="disallow"): ... in Pyth
 Copies of libraries other than PyTorch are not seen; `turnpike record` finds them.
 
 Exit code: COMMAND's own; 1 if COMMAND gave 0, but something forbidden could not be stopped, or with --fail-on-log
-something was logged, or with --require-gpu nothing was checked; 2 wrong usage, and nothing ran; 126 COMMAND cannot
-be executed; 127 it was not found.
+something was logged, or with --require-gpu nothing was checked; 2 wrong usage, and nothing ran; 4 the system gives no
+memory or no process, and nothing ran; 126 COMMAND cannot be executed; 127 it was not found.
 To use another libturnpike_guard.so than the installed one, set TURNPIKE_GUARD_LIBRARY.)";
 
 struct KindOption {
@@ -197,18 +198,30 @@ Result<GivenRules> rules_of(const GuardArguments& arguments) {
   return GivenRules{std::move(rules), std::move(*parsed)};
 }
 
+// Rules that are there already, of a `turnpike guard` around this one or of a container's image, would end unseen.
+Status check_no_other_rules() {
+  const char* others = std::getenv(guard::kRulesVariable);
+  if (others == nullptr || *others == '\0') return {};
+  return Error{std::string(guard::kRulesVariable) +
+               " is set: another `turnpike guard` or the environment gives rules already, which these would replace. "
+               "Give all rules to one command, or unset " +
+               guard::kRulesVariable};
+}
+
 int run_guarded(Command app, const GuardArguments& arguments, const std::vector<std::string>& command) {
   if (auto usage = check_command(app, command); !usage) return fail(kGuardCommand, usage.error().message, kUsage);
   const auto rules = rules_of(arguments);
   if (!rules) return fail(kGuardCommand, rules.error().message, kUsage);
-  if (auto free = check_no_other_injection(kGuardLibrary); !free)
+  if (auto alone = check_no_other_rules(); !alone) return fail(kGuardCommand, alone.error().message, kUsage);
+  if (auto free = check_no_other_injection(kGuardLibrary); !free) {
     return fail(kGuardCommand, free.error().message, kUsage);
+  }
   const auto library = find_guard_library();
   if (!library) return fail(kGuardCommand, library.error().message, kUsage);
   const Log log;
-  if (!log.is_there()) return fail(kGuardCommand, "there is no memory for the log", kUsage);
+  if (!log.is_there()) return fail(kGuardCommand, "there is no memory for the log", kFailed);
   const auto ending = launch(command, guard_environment(rules->text, *library, log.path()), {});
-  if (!ending) return fail(kGuardCommand, ending.error().message, kUsage);
+  if (!ending) return fail(kGuardCommand, ending.error().message, kFailed);
   if (ending->start_error != 0) return start_failure(kGuardCommand, command, ending->start_error);
   const Log::Lines lines = log.read();
   if (lines.has_checked) {

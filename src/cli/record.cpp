@@ -50,7 +50,8 @@ Examples:
   turnpike record -- ./build/inference model.pt        C++ and CUDA programs too
 Then: turnpike report train.tpk
 
-Exit code: COMMAND's own; 2 wrong usage, and nothing ran; 4 RUN cannot be written, and nothing ran; 126 COMMAND cannot
+Exit code: COMMAND's own; 1 with --require-gpu if COMMAND ended well and nothing was recorded; 2 wrong usage, and
+nothing ran; 4 RUN cannot be written, or the system gives no memory or no process, and nothing ran; 126 COMMAND cannot
 be executed; 127 it was not found.
 To use another libturnpike_record.so than the installed one, set TURNPIKE_RECORD_LIBRARY.)";
 
@@ -58,6 +59,7 @@ struct RecordArguments {
   std::string run;  // "": named after the command
   bool is_forced = false;
   bool opens_page = false;
+  bool needs_gpu = false;
   bool has_link = true;
   bool is_dormant = false;
   record::Options options;
@@ -99,9 +101,9 @@ bool has_copied(const TurnpikeStatus& status) {
   return status.transfer_count[0] + status.transfer_count[1] > 0;
 }
 
-// Files that say why nothing could be recorded replace no recording.
-bool has_recorded(const TurnpikeStatus& status) {
-  return status.process_count > 0 || status.unusable_count == 0;
+// Files that say why nothing could be recorded are no recording. Counters may not arrive from where files do.
+bool has_recorded(const TurnpikeStatus& status, const RunDirectory& directory) {
+  return directory.has_recordings() && (status.process_count > 0 || status.unusable_count == 0);
 }
 
 // What goes together with --last, and what means nothing without it.
@@ -161,7 +163,7 @@ int run_recorded(Command app, const RecordArguments& arguments, const std::vecto
   if (!library) return fail("turnpike record", library.error().message, kUsage);
   if (arguments.is_dormant) return become_dormant(app, command, *library, arguments.options.is_quiet);
   const auto status = SharedStatus::make();
-  if (!status) return fail("turnpike record", status.error().message, kUsage);
+  if (!status) return fail("turnpike record", status.error().message, kFailed);
   auto estates = record::Estates::make();
   int failure = kFine;
   auto directory =
@@ -184,14 +186,18 @@ int run_recorded(Command app, const RecordArguments& arguments, const std::vecto
   if (!ending || ending->start_error != 0) {
     directory->remove_if_empty();
     return ending ? start_failure("turnpike record", command, ending->start_error)
-                  : fail("turnpike record", ending.error().message, kUsage);
+                  : fail("turnpike record", ending.error().message, kFailed);
   }
   settle_all(estates, *status);
-  if (has_recorded(status->read())) {
+  const bool is_recorded = has_recorded(status->read(), *directory);
+  if (is_recorded) {
     if (auto placed = directory->take_place(); !placed) fail("turnpike record", placed.error().message, kUsage);
   }
   const auto kept_runs = kept.settle();
   if (!options.is_quiet) print_summary(status->read(), *directory, kept_text(kept_runs));
+  if (directory->is_replacement()) {
+    say("turnpike", directory->path().string() + " stays as it was: it holds an earlier recording.");
+  }
   // First, so that the page knows the rate of the link.
   if (ending->signal == 0 && arguments.has_link && has_copied(status->read())) {
     const std::string measured = measure_link_once();
@@ -202,7 +208,8 @@ int run_recorded(Command app, const RecordArguments& arguments, const std::vecto
   }
   directory->remove_if_empty();
   if (ending->signal != 0) die_by(ending->signal);
-  return ending->exit_code;
+  if (ending->exit_code != 0 || !arguments.needs_gpu || is_recorded) return ending->exit_code;
+  return fail("turnpike record", "nothing was recorded, and --require-gpu is given", kCheckFailed);
 }
 
 std::string check_run(const std::string& text) {
@@ -223,6 +230,7 @@ void add_record(Command turnpike, int& status, std::vector<std::string> command)
   sub.add_flag("--force", arguments->is_forced, "Replace the recording that is in RUN, once the new one is there");
   sub.add_flag("--open", arguments->opens_page,
                "Write the page of the run beside it (train.html) and open it in a browser");
+  sub.add_flag("--require-gpu", arguments->needs_gpu, "Exit with 1 if nothing was recorded: no process used CUDA");
   sub.add_flag(
       "--no-link", [arguments] { arguments->has_link = false; },
       "Do not measure the link afterwards (for a second, once a machine, if no GPU is in use)");

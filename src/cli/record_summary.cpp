@@ -126,7 +126,6 @@ void print_summary(const TurnpikeStatus& status, const RunDirectory& directory, 
   const std::string run = directory.recorded_path().string();
   const std::string text = summary_text(status, run, directory.has_recordings());
   std::fputs((separator + printable(text + kept)).c_str(), stderr);
-  if (directory.is_replacement()) say("turnpike", directory.path().string() + " stays as it was.");
 }
 
 }  // namespace turnpike::cli

@@ -34,9 +34,9 @@ class Folder {
 };
 
 // A closed file with one unmatched copy of `bytes`.
-void write_process(const fs::path& path, std::uint64_t bytes) {
+void write_process(const fs::path& path, std::uint64_t bytes, const trace::FileHeader& header = {}) {
   trace::Writer writer;
-  ASSERT_TRUE(writer.open(path.c_str(), trace::FileHeader{}));
+  ASSERT_TRUE(writer.open(path.c_str(), header));
   trace::MemcpyRecord copy{};
   copy.header = {trace::RecordKind::kMemcpy, sizeof copy};
   copy.start_ns = 1'000;
@@ -211,6 +211,22 @@ TEST(AnalyzeRun, CountsAFileThatIsGivenTwiceOnce) {
   EXPECT_EQ(folder->totals[0].bytes, 120u);
   EXPECT_THAT(folder->source.inputs.notes,
               ElementsAre(run.path().string() + " holds files that are given twice, and counted once."));
+}
+
+TEST(AnalyzeRun, CountsACopyOfARecordingOnce) {
+  const Folder run;
+  trace::FileHeader header{};
+  header.pid = 433;
+  header.start_realtime_ns = 1'700'000'000'000'000'000;
+  write_process(run / "1.tpt", 100, header);
+  fs::copy_file(run / "1.tpt", run / "2.tpt");
+  header.start_realtime_ns += 1;
+  write_process(run / "3.tpt", 20, header);
+  const auto report = analyze_run({run.path()}, own_files());
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->totals[0].bytes, 120u);
+  EXPECT_THAT(report->source.inputs.notes, ElementsAre((run / "2.tpt").string() + " is a copy of " +
+                                                       (run / "1.tpt").string() + ", and counted once."));
 }
 
 TEST(AnalyzeRun, SaysThatAnInputIsMissing) {

@@ -195,6 +195,23 @@ def test_nothing_recorded_says_so_unless_quiet(record):
     assert record("true", options=["--quiet"]).stderr == ""
 
 
+def test_a_gpu_can_be_required(record, cuda_program):
+    required = ["-o", "run.tpk", "--require-gpu", "--quiet"]
+    assert record("true", options=required).returncode == 1
+    result = record(cuda_program, "unusable=1", options=[*required[:2], "--force", *required[2:]])
+    assert (result.returncode, result.stderr) == (
+        1, "turnpike record: nothing was recorded, and --require-gpu is given\n"
+    )  # fmt: skip
+    assert record("sh", "-c", "exit 7", options=[*required, "--force"]).returncode == 7
+    assert record(cuda_program, "process=1", options=[*required, "--force"]).returncode == 0
+
+
+def test_quiet_still_says_that_an_old_recording_stays(record, cuda_program):
+    record(cuda_program, "process=1", options=["-o", "run.tpk"])
+    result = record("true", options=["-o", "run.tpk", "--force", "--quiet"])
+    assert result.stderr == "turnpike: run.tpk stays as it was: it holds an earlier recording.\n"
+
+
 def test_a_recording_is_replaced_by_force_alone(record, cuda_program):
     first = record(cuda_program, "process=1", options=["-o", "run.tpk"])
     again = record(cuda_program, "process=1", options=["-o", "run.tpk"])
@@ -222,7 +239,7 @@ def test_the_new_recording_is_made_beside_the_old_one(record, cuda_program, name
     (beside,) = [folder for folder in folders if folder != "run.tpk"]
     assert beside.startswith("run.tpk.new-")
     assert path == str(record.directory / beside)
-    assert "run.tpk" in result.stderr and "stays as it was." in result.stderr
+    assert "run.tpk" in result.stderr and "stays as it was: it holds an earlier recording." in result.stderr
     assert [path.name for path in record.directory.iterdir()] == ["run.tpk"]
 
 

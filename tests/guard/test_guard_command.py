@@ -34,6 +34,16 @@ def test_a_download_raises_in_the_program(guard):
     assert "RuntimeError: turnpike.guard: d2h of 4 B by aten::item at train.py:4 in <module>()" in done.stderr
 
 
+def test_rules_that_are_there_are_not_replaced_unseen(build, environment):
+    nested = [build / "src/cli/turnpike", "guard", "--d2h", "allow", "--", "true"]
+    inside = subprocess.run(
+        nested, env={**environment, "TURNPIKE_GUARD": "d2h=disallow"}, capture_output=True, text=True, timeout=60
+    )
+    assert inside.returncode == 2
+    assert "TURNPIKE_GUARD is set" in inside.stderr
+    assert "unset TURNPIKE_GUARD" in inside.stderr
+
+
 def test_all_threads_are_guarded_but_not_those_that_pin(guard):
     program = """\
 import ctypes, threading

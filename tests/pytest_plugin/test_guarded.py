@@ -206,7 +206,7 @@ def test_without_a_gpu_the_test_runs_and_is_not_checked(plain):
         @pytest.mark.limit_transfers(h2d=0, guard=True)
         def test_step(): pass
     """)
-    result = plain()
+    result = plain("-Werror")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["limits of 0 tests checked, of 1 not checked"])
 

@@ -162,6 +162,16 @@ def test_a_relative_path_is_made_absolute(fake, tmp_path, monkeypatch):
     assert tp.stop().parent == tmp_path / "run.tpk"
 
 
+def test_a_working_directory_that_is_gone_is_a_warning(fake, tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    tp.start("run.tpk")
+    with pytest.warns(RuntimeWarning, match="recorded nothing"):
+        tp.stop()
+
+
 def test_the_sentence_of_the_library_becomes_the_error(fake, tmp_path):
     with pytest.raises(tp.Error, match=r"^The fake refuses .*refused\.tpk\.$"):
         tp.start(tmp_path / "refused.tpk", required=True)

@@ -306,8 +306,10 @@ void take_section(BudgetValues& values, const toml::node& node, const Section& s
 }
 
 bool limits_nothing(const Budget& budget) {
+  const bool forbids_findings = budget.forbidden_findings && !budget.forbidden_findings->value.empty();
+  const bool forbids_losses = budget.losses_line != 0 && !budget.are_losses_allowed;
   return budget.limits.empty() && !budget.bound_by && !budget.max_exposed_transfer_pct && !budget.max_gpu_idle_pct &&
-         !budget.forbidden_findings && !budget.max_saving_pct && budget.losses_line == 0;
+         !forbids_findings && !budget.max_saving_pct && !forbids_losses;
 }
 
 Result<Budget> budget_of(BudgetValues& values, const toml::table& root, const std::string& path) {

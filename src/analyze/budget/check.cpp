@@ -364,7 +364,10 @@ const char* name_of(Outcome outcome) {
 }
 
 CheckResult check(const Report& report, const Budget& budget) {
-  return Check(report, budget).run();
+  CheckResult result = Check(report, budget).run();
+  const auto& notes = report.source.inputs.notes;
+  result.notes.insert(result.notes.begin(), notes.begin(), notes.end());
+  return result;
 }
 
 }  // namespace turnpike::analyze

@@ -118,6 +118,8 @@ TEST(BudgetFile, RejectsPlacesWithoutNameOrLimit) {
 TEST(BudgetFile, RejectsAFileThatCannotFail) {
   EXPECT_THAT(mistake_in(""), HasSubstr("sets no limit"));
   EXPECT_THAT(mistake_in("[[allow]]\nsite = \"a.py\"\n"), HasSubstr("sets no limit"));
+  EXPECT_THAT(mistake_in("[losses]\nallow = true\n"), HasSubstr("sets no limit"));
+  EXPECT_THAT(mistake_in("[findings]\nforbid = []\n"), HasSubstr("sets no limit"));
 }
 
 TEST(BudgetFile, RejectsWhatIsNoToml) {
@@ -282,8 +284,8 @@ allow = ["loss_12", "unreadable_file"]
 
 TEST(BudgetFile, AnyTableButAllowancesIsALimit) {
   for (const char* text : {"[verdict]\nbound_by = \"gpu\"\n", "[verdict]\nmax_exposed_transfer_pct = 1\n",
-                           "[verdict]\nmax_gpu_idle_pct = 1\n", "[findings]\nforbid = []\n",
-                           "[findings]\nmax_saving_pct = 1\n", "[losses]\nallow = true\n"}) {
+                           "[verdict]\nmax_gpu_idle_pct = 1\n", "[findings]\nforbid = [\"implicit_sync\"]\n",
+                           "[findings]\nmax_saving_pct = 1\n", "[losses]\nallow = false\n"}) {
     EXPECT_EQ(mistake_in(text), "no mistake") << text;
   }
 }

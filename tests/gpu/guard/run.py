@@ -30,7 +30,15 @@ import raised_lines  # noqa: E402
 import result_file  # noqa: E402
 
 # Their copies are made outside of PyTorch: the guard sees none of them.
-OUTSIDE = {"batched_copies", "ctypes_driver", "ctypes_runtime", "cupy_arrays", "numba_arrays", "managed_memory"}
+OUTSIDE = {
+    "batched_copies",
+    "ctypes_driver",
+    "ctypes_runtime",
+    "cupy_arrays",
+    "managed_memory",
+    "numba_arrays",
+    "peer_without_access",
+}
 # Their processes end in ways that the first exception changes: what runs in a child, or on all ranks.
 ELSEWHERE = {"nccl_ranks", "forked_child", "spawned_child", "subprocess_child", "forked_beside", "loader_workers"}
 MAX_RUNS = 25

@@ -111,7 +111,7 @@ class Program:
 
 
 def programs() -> dict[str, Program]:
-    """Those of this folder, and programs that others wrote, of bench/field."""
+    """Those of this folder, and those of bench/field."""
     here, field = os.path.join(HERE, "programs"), os.path.join(BENCH, "field", "programs")
     names = [(name, here) for name in ("mnist_64", "item_loop", "item_loop_thread", "graph_500")]
     names += [(name, field) for name in ("lightning_fit", "hf_trainer", "detection", "pyg_batches", "nanogpt")]

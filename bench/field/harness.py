@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does the advice come true in programs that others wrote? Records each, follows its report, and measures both in turn.
+"""Does the advice come true? Records each, follows its report, and measures both in turn.
 
     python -m bench.field [--programs a,b] [--out FOLDER]
     python -m bench.field --dry-run --device cpu              only tries the programs and their fixes out

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from turnpike import _toml
 from turnpike._core import Error
-from turnpike._fleet import findings
 from turnpike._fleet.figures import Figures
+from turnpike._fleet.finding import Finding
+from turnpike._fleet.thresholds import RULES
 
 KEYS = ("max_rank_spread_pct", "max_missing_ranks", "max_unreadable", "forbid")
 
@@ -54,8 +55,8 @@ def read(path: str) -> Budget:
         if key not in KEYS:
             raise BadBudget(f"{path}: [fleet] has no key {key!r}. It has {', '.join(KEYS)}.")
         if key == "forbid":
-            if not isinstance(value, list) or not all(rule in findings.RULES for rule in value):
-                raise BadBudget(f"{path}: [fleet] {key} is a list of rules: {', '.join(findings.RULES)}.")
+            if not isinstance(value, list) or not all(rule in RULES for rule in value):
+                raise BadBudget(f"{path}: [fleet] {key} is a list of rules: {', '.join(RULES)}.")
             continue
         kinds = (int, float) if key.endswith("_pct") else (int,)
         if isinstance(value, bool) or not isinstance(value, kinds) or value < 0:
@@ -65,9 +66,7 @@ def read(path: str) -> Budget:
     return Budget(**table, forbid=None if forbidden is None else tuple(forbidden))
 
 
-def judge(
-    budget: Budget, figures: Figures, found: list[findings.Finding], missing: int, unreadable: int
-) -> list[Limit]:
+def judge(budget: Budget, figures: Figures, found: list[Finding], missing: int, unreadable: int) -> list[Limit]:
     """Each limit of the budget, kept or not."""
     limits = []
     if budget.max_rank_spread_pct is not None:

@@ -9,9 +9,10 @@ import statistics
 from collections import defaultdict
 from typing import Any
 
-from turnpike._fleet import text
+from turnpike._fleet import compared_text, text
 from turnpike._fleet.figures import Figures, Rank
-from turnpike._fleet.findings import Finding
+from turnpike._fleet.finding import Finding
+from turnpike._fleet.words import counted, numbers
 from turnpike._printable import printable
 
 # By how much a rank's own part of a step is longer than the median of all ranks, up to so many per cent, and the class
@@ -54,7 +55,8 @@ def as_page(result: dict[str, Any], findings: list[Finding], figures: Figures) -
     )
     body = [
         "<h1>turnpike fleet</h1>", f"<p>{_safe(subtitle)}</p>", _missing(result), "<h2>What differs</h2>",
-        _findings(findings, fleet), "<h2>Ranks over time</h2>", _map(figures), "<h2>Ranks</h2>", _ranks(figures),
+        _compared(result), _findings(findings, result), "<h2>Ranks over time</h2>", _map(figures), "<h2>Ranks</h2>",
+        _ranks(figures),
     ]  # fmt: skip
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -71,21 +73,26 @@ def _safe(name: str) -> str:
 def _missing(result: dict[str, Any]) -> str:
     said = [] if result["incomplete"] is None else [f"INCOMPLETE: {result['incomplete']['reason']}"]
     said += [
-        f"of {job}: rank {text.numbers(ranks)}. What they did is not in what follows."
+        f"of {job}: rank {numbers(ranks)}. What they did is not in what follows."
         for job, ranks in result["missing_ranks"].items()
     ]
     said += result["unreadable"]
     said += [
-        f"lost: {one['loss']}, {one['count']} in {text.counted(one['processes'], 'process')}"
-        for one in result["losses"]
+        f"lost: {one['loss']}, {one['count']} in {counted(one['processes'], 'process')}" for one in result["losses"]
     ]
     items = "".join(f"<li>{_safe(one)}</li>" for one in said)
     return f"<h2>Missing</h2><ul>{items}</ul>" if said else ""
 
 
-def _findings(findings: list[Finding], fleet: dict[str, Any]) -> str:
+def _compared(result: dict[str, Any]) -> str:
+    facts = compared_text.facts_of(result)
+    items = "".join(f"<dt class=dim>{_safe(name)}</dt><dd>{_safe(said)}</dd>" for name, said in facts)
+    return f"<dl>{items}</dl>" if facts else ""
+
+
+def _findings(findings: list[Finding], result: dict[str, Any]) -> str:
     if not findings:
-        return f"<p>{_safe(text.nothing_differs(fleet))}</p>"
+        return f"<p>{_safe(text.nothing_differs(result))}</p>"
     return "<ol>" + "".join(_finding(one) for one in findings) + "</ol>"
 
 

@@ -123,6 +123,16 @@ def test_stages_of_a_pipeline_are_not_compared_with_each_other(tmp_path):
     assert not any(one["split"] for one in report["compared"])
 
 
+def test_a_budget_and_the_page_compare_a_rank_with_those_that_do_the_same(tmp_path):
+    files = write_rollups(tmp_path / "rollups", own_parts(OF_STAGES), of_rank=stages)
+    limits = tmp_path / "turnpike.toml"
+    limits.write_text("[fleet]\nmax_rank_spread_pct = 5\n")
+    result = fleet(*files, "--html", tmp_path / "fleet.html", "--check", limits)
+    assert result.returncode == 0, result.stdout
+    drawn = re.findall(r"<path class=(\w+)", (tmp_path / "fleet.html").read_text())
+    assert drawn == ["s0"]
+
+
 def test_a_slow_rank_of_a_stage_is_named_within_it(tmp_path):
     factors = list(OF_STAGES)
     factors[12] *= 1.3

@@ -108,14 +108,14 @@ def _compare(given: Any, limits: budget.Budget | None, folder: pathlib.Path) -> 
     judged = []
     if limits is not None:
         missing_count = sum(len(ranks) for ranks in result["missing_ranks"].values())
-        judged = budget.judge(limits, figures, found, missing_count, len(unreadable))
+        judged = budget.judge(limits, compared, missing_count, len(unreadable))
         result["budget"] = [text.limit_json(one) for one in judged]
     if given.parquet:
         tables.write(pathlib.Path(given.parquet), figures, found)
         print(f"turnpike fleet: wrote {printable(given.parquet)}", file=sys.stderr)
     if given.html:
         with _output_file.whole(given.html) as unfinished:
-            pathlib.Path(unfinished).write_text(page.as_page(result, found, figures), encoding="utf-8")
+            pathlib.Path(unfinished).write_text(page.as_page(result, compared, figures), encoding="utf-8")
         print(f"turnpike fleet: wrote {printable(given.html)}", file=sys.stderr)
     # GitHub's runner obeys "##[" anywhere in a line; the escape says the same.
     as_json = json.dumps(result, indent=2).replace("##[", r"#\u0023[") + "\n"

@@ -53,10 +53,17 @@ class Inputs {
     std::set<std::string> programs{};  // as the processes tell them
   };
 
+  // The ranks of a job of which files of torch.profiler are here: each holds one.
+  struct Profiled {
+    std::int64_t world_size;
+    std::set<std::int64_t> ranks{};
+  };
+
   void find_files(const std::filesystem::path& path, std::set<std::pair<std::uint64_t, std::uint64_t>>& known);
   static bool is_related(const Input& a, const Input& b);
 
   std::vector<Input> inputs_;
+  std::map<std::string, Profiled> profiled_;  // by process group
   std::vector<InputFile> files_;
   std::vector<std::string> unreadable_;
   std::vector<std::string> notes_;

@@ -249,3 +249,17 @@ def test_the_page_says_what_the_program_does():
     assert f"Student's t with {thresholds.FREEDOM[0]} degrees of freedom" in text
     assert f"at least {thresholds.FEWEST} ranks" in text.replace("At least", "at least")
     assert f"less than {100 * thresholds.SAME_WORK:.0f} %" in text
+
+
+def test_the_page_has_the_figures_of_the_result_file():
+    page = (ROOT / "docs" / "howto" / "many_gpus.md").read_text()
+    rows = json.loads((ROOT / "bench" / "results" / "fleet-curves-cpu.json").read_text())["rows"]
+    said = re.findall(r"^\| ([\d,]+) \| (\w+), (\S+) % \| (\d+) of 100 \| (.+) \| (.+) \| (.+) \|$", page, re.MULTILINE)
+    assert len(said) == 12
+    for ranks, kind, spread, alarms, *least in said:
+        of_case = [row for row in rows if row["case"] == f"{ranks.replace(',', '')} ranks, {kind} of {spread} %"]
+        healthy, *found = (row["value"] for row in of_case)
+        assert int(alarms) == round(100 * healthy)
+        assert least == ["not by 100 %" if one is None else f"{100 * one:.0f} %" for one in found]
+    for row in rows:
+        assert "found" not in row or row["found"][0] == 0, "the page says that 3 % is never found"

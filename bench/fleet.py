@@ -30,6 +30,7 @@ sys.path.insert(0, str(HERE))
 
 import fleet_curves  # noqa: E402
 import fleet_job  # noqa: E402
+import fleet_noise  # noqa: E402
 import result_file  # noqa: E402
 import turnpike_command  # noqa: E402
 
@@ -39,6 +40,8 @@ TARGET_REDUCE_S = 5.0
 TARGET_MEMORY_MB = 1000.0
 TARGET_ROLLUP_KB = 100.0
 REDUCTIONS = 5
+# What the own parts of healthy ranks differ by: the distribution and its spread.
+EFFECT = ("normal", 0.005)
 
 
 def taken(command: list[str], **options: Any) -> tuple[dict[str, float], bytes]:
@@ -90,6 +93,9 @@ def measure(ranks: int, minutes: int, program: pathlib.Path, folder: pathlib.Pat
     for of_rule in fleet_job.planted(ranks).values():
         for rank, fault in of_rule.items():
             faults.setdefault(rank, {}).update(fault)
+    for rank, effect in enumerate(fleet_noise.effects(*EFFECT, ranks, seed=1)):
+        of_rank = faults.setdefault(rank, {})
+        of_rank["own"] = of_rank.get("own", 1) * effect
 
     def one(rank: int) -> dict[str, float]:
         words = fleet_job.arguments(rank, ranks, 1, minutes * STEPS_A_MINUTE, faults)
@@ -108,7 +114,8 @@ def measure(ranks: int, minutes: int, program: pathlib.Path, folder: pathlib.Pat
     planted, seen = expected(ranks), found(reports[0])
     right = [one for one in seen if one in planted]
     print(f"found {seen}\nplanted {planted}", file=sys.stderr)
-    case = f"{ranks} ranks of {minutes} minutes"
+    kind, part = EFFECT
+    case = f"{ranks} ranks of {minutes} minutes, which differ by {100 * part:g} % ({kind})"
     rates = [one["bytes"] / 1e6 / one["cpu"] for one in mapped]
     sizes = [file.stat().st_size / 1e3 for file in (folder / "rollups").iterdir()]
     walls = [one["wall"] for one in reductions]

@@ -147,6 +147,7 @@ def test_a_stage_of_few_ranks_is_said_not_to_be_compared(tmp_path):
     report, text = compared(tmp_path, [1.0] * 16 + [1.5] * 2, of_rank=of_rank)
     assert report["findings"] == []
     assert [one["is_compared"] for one in report["compared"]] == [True, False]
+    assert "16 compared, 2 not, on 3 hosts" in text
     assert "ALONE     2 ranks (16-17) with " in text and "; too few do the same" in text
 
 
@@ -164,6 +165,7 @@ def test_where_roles_are_not_known_a_rank_beyond_a_spread_is_said(tmp_path):
     factors[12] *= 1.3
     report, text = compared(tmp_path, factors, of_rank=lambda rank: {"host": f"host{rank % 4}"})
     assert report["findings"] == []
+    assert "No rank differs by more than these ranks may by chance, see SPREAD." in text
     assert "SPREAD    rank 12 takes " in text and "longer for its own part of a step" in text
     (one,) = report["compared"]
     assert one["slowest"]["rank"] == 12 and one["least_slowness_pct"] > one["slowest_pct"] > 20
@@ -173,7 +175,7 @@ def test_half_of_the_ranks_slow_is_said(tmp_path):
     report, text = compared(tmp_path, with_slow(16, {rank: 1.3 for rank in range(0, 16, 2)}), of_rank=one_role)
     assert report["findings"] == []
     (one,) = report["compared"]
-    assert {rank["rank"] for rank in one["split"]["slower"]} == set(range(0, 16, 2))
+    assert [rank["rank"] for rank in one["split"]["slower"]] == list(range(0, 16, 2))
     assert one["split"]["slower_pct"] == pytest.approx(30, abs=0.1)
     assert "PARTED    two parts: rank 0, 2, 4" in text
     assert "No rank differs from the others." not in text

@@ -152,6 +152,7 @@ def _result(figures: Figures, compared: comparison.Comparison, unreadable: list[
             "median_step_ns": round(statistics.median(steps)) if steps else None,
             "is_compared": compared.is_any_compared,
             "fewest_ranks": FEWEST,
+            "compared_ranks": sum(len(one.cohort.ranks) for one in compared.compared if one.cohort.is_compared),
         },
         "incomplete": _incomplete(figures, unreadable),
         "missing_ranks": missing.missing_ranks(figures),

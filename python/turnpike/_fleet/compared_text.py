@@ -45,7 +45,7 @@ def _split_json(split: Split | None, ranks: dict[str, Rank]) -> dict[str, Any] |
     if split is None:
         return None
     return {
-        "slower": [rank_json(ranks[id]) for id in split.slower],
+        "slower": [rank_json(ranks[id]) for id in sorted(split.slower, key=int)],
         "faster_ranks": len(split.faster),
         "slower_pct": round(100 * split.slowness, 2),
     }

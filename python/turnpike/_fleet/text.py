@@ -97,9 +97,12 @@ def _group_name(key: str, value: str | int | None) -> str:
 
 
 def ranks_of(fleet: dict[str, Any]) -> str:
-    """8 compared, on 2 hosts"""
+    """8 compared, 1 not, on 2 hosts"""
     on = f", on {counted(fleet['hosts'], 'host')}"
-    return f"{fleet['ranks']} compared{on}" if fleet["is_compared"] else counted(fleet["ranks"], "rank") + on
+    if not fleet["is_compared"]:
+        return counted(fleet["ranks"], "rank") + on
+    alone = fleet["ranks"] - fleet["compared_ranks"]
+    return f"{fleet['compared_ranks']} compared{f', {alone} not' if alone else ''}{on}"
 
 
 def nothing_differs(result: dict[str, Any]) -> str:
@@ -107,6 +110,8 @@ def nothing_differs(result: dict[str, Any]) -> str:
     fleet, compared = result["fleet"], result["compared"]
     if any(one["split"] for one in compared):
         return "The ranks fall apart into parts, see PARTED. Beyond that no rank differs from those that do the same."
+    if any(name == "SPREAD" for name, _ in compared_text.facts_of(result)):
+        return "No rank differs by more than these ranks may by chance, see SPREAD."
     if fleet["is_compared"]:
         return "No rank differs from the others." if len(compared) == 1 else (
             "No rank differs from those that do the same."

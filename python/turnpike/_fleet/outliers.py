@@ -130,7 +130,12 @@ def find_by_host(
         return _find_in_small_hosts(values, members, least, false_alarms, side)
     usual_of = {host: statistics.median(values[key] for key in keys) for host, keys in members.items()}
     of_many = [key for keys in members.values() if len(keys) >= FEWEST for key in keys]
-    beside = find({key: values[key] - usual_of[hosts[key]] for key in of_many}, least, false_alarms / 2, side)
+    # Against the others of its host: with its own figure in their median, most ranks would lie too near to it, and the
+    # tail would look heavier than it is.
+    beside = find(
+        {key: values[key] - _median_of_others(key, members[hosts[key]], values) for key in of_many},
+        least, false_alarms / 2, side,
+    )  # fmt: skip
     slow_hosts = {one.key: one.z for one in find(usual_of, least, false_alarms / 2, side)}
     median = statistics.median(values.values())
     z_of = {one.key: one.z for one in beside}
@@ -138,6 +143,10 @@ def find_by_host(
         if hosts[key] in slow_hosts and side * (value - median) >= least:
             z_of.setdefault(key, slow_hosts[hosts[key]])
     return [Outlier(key, values[key], z) for key, z in z_of.items() if side * (values[key] - median) >= least]
+
+
+def _median_of_others(key: str, members: list[str], values: Mapping[str, float]) -> float:
+    return statistics.median(values[other] for other in members if other != key)
 
 
 def _find_in_small_hosts(

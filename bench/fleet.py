@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""How fast recordings of a large job become roll-ups, and how fast `turnpike fleet` compares these.
+"""How fast recordings of a large job become roll-ups, how fast `turnpike fleet` compares these, and what it finds.
 
     bench/fleet.py [--ranks N] [--minutes N] [--program FILE] [--out ...]
+    bench/fleet.py --curves [--seeds N] [--out ...]        what is found in made-up fleets, see fleet_curves.py
 
 fleet_traces (built with the tests) makes each rank's trace from a real recording and plants a fault of each kind. A
 trace is removed once it is rolled up, so the disk holds few of them. The map's rate is bytes of trace by CPU time of
@@ -27,7 +28,9 @@ from typing import Any
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import fleet_curves  # noqa: E402
 import fleet_job  # noqa: E402
+import fleet_noise  # noqa: E402
 import result_file  # noqa: E402
 import turnpike_command  # noqa: E402
 
@@ -37,6 +40,8 @@ TARGET_REDUCE_S = 5.0
 TARGET_MEMORY_MB = 1000.0
 TARGET_ROLLUP_KB = 100.0
 REDUCTIONS = 5
+# What the own parts of healthy ranks differ by: the distribution and its spread.
+EFFECT = ("normal", 0.005)
 
 
 def taken(command: list[str], **options: Any) -> tuple[dict[str, float], bytes]:
@@ -62,17 +67,21 @@ def map_rank(program: pathlib.Path, folder: pathlib.Path, rank: int, words: list
     return {**figures, "bytes": size}
 
 
-def expected(ranks: int) -> dict[str, set[int]]:
-    rules = {rule: set(of_rank) for rule, of_rank in fleet_job.planted(ranks).items()}
-    rules["slow_rank"] |= rules["drift"]  # slower at the end is slower on the whole
-    return rules
+# What is found: the rule, the line, and the ranks of each finding.
+Found = list[tuple[str, str | None, tuple[int, ...]]]
 
 
-def found(report: dict[str, Any]) -> dict[str, set[int]]:
-    rules: dict[str, set[int]] = {}
-    for one in report["findings"]:
-        rules.setdefault(one["rule"], set()).update(rank["rank"] for rank in one["ranks"])
-    return rules
+def expected(ranks: int) -> Found:
+    """One finding of each rule, with its ranks and line."""
+    return sorted(
+        (rule, fleet_job.LINES[rule], tuple(sorted(of_rank))) for rule, of_rank in fleet_job.planted(ranks).items()
+    )
+
+
+def found(report: dict[str, Any]) -> Found:
+    return sorted(
+        (one["rule"], one["site"], tuple(sorted(rank["rank"] for rank in one["ranks"]))) for one in report["findings"]
+    )
 
 
 def spread(values: list[float]) -> list[float]:
@@ -84,6 +93,9 @@ def measure(ranks: int, minutes: int, program: pathlib.Path, folder: pathlib.Pat
     for of_rule in fleet_job.planted(ranks).values():
         for rank, fault in of_rule.items():
             faults.setdefault(rank, {}).update(fault)
+    for rank, effect in enumerate(fleet_noise.effects(*EFFECT, ranks, seed=1)):
+        of_rank = faults.setdefault(rank, {})
+        of_rank["own"] = of_rank.get("own", 1) * effect
 
     def one(rank: int) -> dict[str, float]:
         words = fleet_job.arguments(rank, ranks, 1, minutes * STEPS_A_MINUTE, faults)
@@ -97,9 +109,13 @@ def measure(ranks: int, minutes: int, program: pathlib.Path, folder: pathlib.Pat
         figures, printed = taken(command)
         reductions.append(figures)
         reports.append(json.loads(printed))
-    if any(found(report) != expected(ranks) for report in reports):
-        raise RuntimeError(f"found {found(reports[0])}, planted {expected(ranks)}")
-    case = f"{ranks} ranks of {minutes} minutes"
+    if any(report != reports[0] for report in reports):
+        raise RuntimeError("the same roll-ups have several answers")
+    planted, seen = expected(ranks), found(reports[0])
+    right = [one for one in seen if one in planted]
+    print(f"found {seen}\nplanted {planted}", file=sys.stderr)
+    kind, part = EFFECT
+    case = f"{ranks} ranks of {minutes} minutes, which differ by {100 * part:g} % ({kind})"
     rates = [one["bytes"] / 1e6 / one["cpu"] for one in mapped]
     sizes = [file.stat().st_size / 1e3 for file in (folder / "rollups").iterdir()]
     walls = [one["wall"] for one in reductions]
@@ -120,8 +136,10 @@ def measure(ranks: int, minutes: int, program: pathlib.Path, folder: pathlib.Pat
             [one["cpu"] for one in reductions], None, None),
         row("peak memory of a process", "MB", memory, [one["mb"] for one in mapped + reductions], TARGET_MEMORY_MB,
             memory <= TARGET_MEMORY_MB),
-        row("planted faults found, and nothing else", "rules", float(len(expected(ranks))),
-            [float(len(expected(ranks)))], float(len(expected(ranks))), True),
+        result_file.row(case, "planted faults found with rule, line and ranks", "findings", float(len(right)),
+                        target=float(len(planted)), met=len(right) == len(planted)),
+        result_file.row(case, "other findings", "findings", float(len(seen) - len(right)), target=0.0,
+                        met=len(seen) == len(right)),
     ]  # fmt: skip
 
 
@@ -130,13 +148,19 @@ def main() -> int:
     parser.add_argument("--ranks", type=int, default=1024, help="at least 64")
     parser.add_argument("--minutes", type=int, default=60, help="of each rank; at least 10, or a drift is not seen")
     parser.add_argument("--program", type=pathlib.Path, default=pathlib.Path("build/release/bench/fleet_traces"))
-    parser.add_argument("--out", default=str(HERE / "results" / "fleet-cpu.json"))
+    parser.add_argument("--curves", action="store_true", help="only what is found in made-up fleets")
+    parser.add_argument("--seeds", type=int, default=100, help="fleets of each kind, with --curves")
+    parser.add_argument("--out", help="default: results/fleet-cpu.json, or fleet-curves-cpu.json with --curves")
     given = parser.parse_args()
+    out = given.out or str(HERE / "results" / ("fleet-curves-cpu.json" if given.curves else "fleet-cpu.json"))
+    if given.curves:
+        result_file.write(out, "fleet-curves", fleet_curves.all_rows(given.seeds))
+        return 0
     with tempfile.TemporaryDirectory() as folder:
         rows = measure(given.ranks, given.minutes, given.program, pathlib.Path(folder))
     for row in rows:
-        print(f"{row['metric']:40} {row['value']:10.2f} {row['unit']:6} {row['spread']}")
-    result_file.write(given.out, "fleet", rows)
+        print(f"{row['metric']:46} {row['value']:10.2f} {row['unit']:8} {row['spread']}")
+    result_file.write(out, "fleet", rows)
     return 0 if all(row["met"] is not False for row in rows) else 1
 
 

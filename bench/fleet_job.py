@@ -11,6 +11,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "examples" / "train-before-h100.tpk" / "1765.tpt"
 RANKS_OF_HOST = 8
 SLOWNESS = 1.2
+# The line at which a fault of each rule is; None: at no line.
+_UPLOAD = "train_before.py:63"
+LINES = {
+    "slow_rank": None, "drift": None, "slow_link": _UPLOAD, "wrong_pinning": _UPLOAD, "wrong_numa_node": _UPLOAD,
+    "uneven_bytes": _UPLOAD, "diverging_code": "train.py:77",
+}  # fmt: skip
 
 
 def host_of(rank: int) -> str:

@@ -6,6 +6,7 @@
 //
 // Text keys (host, job) and numbers, with their defaults, are in `Asked`.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -32,19 +33,30 @@ using trace::RecordKind;
 struct Asked {
   std::map<std::string, std::string> texts{{"host", "host0"}, {"job", "job"}};
   std::map<std::string, double> numbers{
-      {"pid", 100},   {"rank", 0},        {"local_rank", 0}, {"world_size", 1}, {"seed", 1},
-      {"steps", 600}, {"period_ms", 100}, {"own", 1},  // this rank's own time of a step, of what is usual
-      {"slowest", 1},                                  // that of the slowest rank, for which all wait
-      {"rate", 1},                                     // of its copies, of what is usual
-      {"bytes", 1},                                    // of its uploads, of what is usual
-      {"pinned", 1},                                   // 0: the upload is from pageable memory, as recorded
-      {"far", 0},                                      // 1: host memory on the other NUMA node
-      {"width", 16},                                   // of the link
-      {"extra", 0},                                    // downloads a step at one more line
-      {"drift", 0},                                    // by how much of a step its own time has grown at the end
-      {"clock_s", 0},                                  // by which the host's clock is ahead
-      {"lost", 0},                                     // calls that it lost
-      {"first", 0},   {"last", 1e15},                  // steps that are recorded, of all: first up to before last
+      {"pid", 100},
+      {"rank", 0},
+      {"local_rank", 0},
+      {"world_size", 1},
+      {"seed", 1},
+      {"steps", 600},
+      {"period_ms", 100},
+      {"own", 1},              // this rank's own time of a step, of what is usual
+      {"slowest", 1},          // that of the slowest rank, for which all wait
+      {"rate", 1},             // of its copies, of what is usual
+      {"bytes", 1},            // of its uploads, of what is usual
+      {"pinned", 1},           // 0: the upload is from pageable memory, as recorded
+      {"far", 0},              // 1: host memory on the other NUMA node
+      {"width", 16},           // of the link
+      {"extra", 0},            // downloads a step at one more line
+      {"drift", 0},            // by how much of a step its own time has grown at the end
+      {"stalled_minute", -1},  // the minute in which its own time is that of `stall`
+      {"stall", 1},            // of what is usual
+      {"kernels", 1},          // launches of the computation in a step
+      {"receive", 0},          // the part of a step that it waits in a receive for another rank
+      {"clock_s", 0},          // by which the host's clock is ahead
+      {"lost", 0},             // calls that it lost
+      {"first", 0},
+      {"last", 1e15},  // steps that are recorded, of all: first up to before last
   };
   double operator[](const std::string& key) const { return numbers.at(key); }
 };
@@ -211,6 +223,7 @@ class Rank {
         random_(static_cast<std::uint64_t>(asked["seed"]) * 1'000'003 + static_cast<std::uint64_t>(asked["rank"])),
         compute_(definitions.string("ampere_sgemm_128x64_nn")),
         collective_(definitions.string("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)")),
+        receive_(definitions.string("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)")),
         launch_(definitions.string("cudaLaunchKernel")),
         extra_(definitions.stack_of_line("log_everything", "/home/me/train.py", 77)) {}
 
@@ -219,7 +232,9 @@ class Rank {
     double at_ns = static_cast<double>(start_ns);
     for (std::int64_t k = 0; k < steps; ++k) {
       is_recorded_ = k >= static_cast<std::int64_t>(asked_["first"]) && k < static_cast<std::int64_t>(asked_["last"]);
-      const double grown = 1 + asked_["drift"] * static_cast<double>(k) / static_cast<double>(steps);
+      double grown = 1 + asked_["drift"] * static_cast<double>(k) / static_cast<double>(steps);
+      const double minute = std::floor((at_ns - static_cast<double>(start_ns)) / 60e9);
+      if (minute == asked_["stalled_minute"]) grown *= asked_["stall"];
       at_ns += write_step(steps_[static_cast<std::size_t>(k) % steps_.size()], static_cast<std::int64_t>(at_ns), grown);
     }
     output_.flush();
@@ -252,10 +267,22 @@ class Rank {
     const double usual = 0.9 * period_ns;
     const double own = noisy(usual * asked_["own"] * grown, 0.004);
     const double all = std::max(usual * asked_["slowest"] * grown, own);
-    write_kernel(compute_, at_ns + 18'000'000, at_ns + static_cast<std::int64_t>(own));
+    write_compute(at_ns + 18'000'000, at_ns + static_cast<std::int64_t>(own));
     write_kernel(collective_, at_ns + static_cast<std::int64_t>(own),
                  at_ns + static_cast<std::int64_t>(all + noisy(0.03 * period_ns, 0.02)));
     return all + 0.1 * period_ns;
+  }
+
+  // What it receives comes before what it computes.
+  void write_compute(std::int64_t start_ns, std::int64_t end_ns) {
+    const auto receive_ns = static_cast<std::int64_t>(asked_["receive"] * asked_["period_ms"] * 1e6);
+    if (receive_ns > 0) write_kernel(receive_, start_ns, start_ns + receive_ns);
+    start_ns += receive_ns;
+    const auto kernels = static_cast<std::int64_t>(asked_["kernels"]);
+    for (std::int64_t i = 0; i < kernels; ++i) {
+      write_kernel(compute_, start_ns + (end_ns - start_ns) * i / kernels,
+                   start_ns + (end_ns - start_ns) * (i + 1) / kernels);
+    }
   }
 
   static bool is_upload(const CallRecord& call) {
@@ -346,7 +373,7 @@ class Rank {
   Output& output_;
   std::mt19937_64 random_;
   std::normal_distribution<double> normal_;
-  std::uint32_t compute_, collective_, launch_, extra_;
+  std::uint32_t compute_, collective_, receive_, launch_, extra_;
   std::uint32_t correlation_ = 0;
   bool is_recorded_ = true;
 };

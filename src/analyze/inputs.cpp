@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "analyze/model/metadata_words.h"
 #include "trace/format.h"
 #include "trace/losses.h"
 #include "trace/reader.h"
@@ -59,17 +61,36 @@ std::uint64_t Inputs::size_bytes() const {
   });
 }
 
+namespace {
+
+// "rank 1" or "ranks 0, 2-7": those from 0 on that are not among these, which are below `count`; empty: none.
+std::string missing_ranks(const std::set<std::int64_t>& ranks, std::int64_t count) {
+  std::string text;
+  std::int64_t missing_count = 0;
+  const auto add = [&](std::int64_t first, std::int64_t last) {
+    if (first > last) return;
+    missing_count += last - first + 1;
+    text += (text.empty() ? "" : ", ") + std::to_string(first);
+    if (first < last) text += "-" + std::to_string(last);
+  };
+  std::int64_t next = 0;
+  for (const std::int64_t rank : ranks) {
+    add(next, rank - 1);
+    next = rank + 1;
+  }
+  add(next, count - 1);
+  return text.empty() ? "" : (missing_count == 1 ? "rank " : "ranks ") + text;
+}
+
+}  // namespace
+
 void Inputs::add_failure(const Error& error) {
   unreadable_.push_back(error.message);
 }
 
 Inputs::Fingerprint Inputs::fingerprint_of(const trace::Process& process, const Timeline& timeline) {
-  const auto text = [&](const char* key) {
-    const auto found = process.metadata.find(key);
-    return found == process.metadata.end() ? std::string() : found->second;
-  };
-  return {text("host"),
-          text("program"),
+  return {std::string(value_of(process, "host")),
+          std::string(value_of(process, "program")),
           process.pid,
           process.start_realtime_ns,
           timeline.span ? timeline.span->end_ns : 0,
@@ -92,6 +113,12 @@ bool Inputs::add_process(const InputFile& file, const trace::Process& process, c
   add_unread(process, unread_);
   if (const auto program = process.metadata.find("program"); program != process.metadata.end()) {
     input.programs.insert(program->second);
+  }
+  const auto rank = number_in<std::int64_t>(value_of(process, "rank"));
+  const auto world_size = number_in<std::int64_t>(value_of(process, "world_size"));
+  const std::string_view group = value_of(process, "process_group");
+  if (!group.empty() && rank && world_size && *rank >= 0 && *rank < *world_size) {
+    profiled_.try_emplace(std::string(group), Profiled{.world_size = *world_size}).first->second.ranks.insert(*rank);
   }
   const auto span = timeline.span;
   if (!span) return true;
@@ -131,6 +158,12 @@ InputRemarks Inputs::remarks() const {
     remarks.notes.push_back(read[i]->name + " shares neither time nor program with " +
                             (i == 1 ? read.front()->name : "the runs before it") +
                             ": several runs are taken for ranks of one program. `turnpike diff` compares two.");
+  }
+  for (const auto& [group, job] : profiled_) {
+    const std::string missing = missing_ranks(job.ranks, job.world_size);
+    if (missing.empty()) continue;
+    remarks.notes.push_back("Of a job of " + std::to_string(job.world_size) + " ranks there is no file of " + missing +
+                            ": what they did is not in what follows. Name their files, too.");
   }
   return remarks;
 }

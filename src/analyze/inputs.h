@@ -61,10 +61,17 @@ class Inputs {
       std::tuple<std::string, std::string, std::uint32_t, std::int64_t, std::int64_t, std::size_t, std::size_t>;
 
   static Fingerprint fingerprint_of(const trace::Process& process, const Timeline& timeline);
+  // The ranks of a job of which files of torch.profiler are here: each holds one.
+  struct Profiled {
+    std::int64_t world_size;
+    std::set<std::int64_t> ranks{};
+  };
+
   void find_files(const std::filesystem::path& path, std::set<std::pair<std::uint64_t, std::uint64_t>>& known);
   static bool is_related(const Input& a, const Input& b);
 
   std::vector<Input> inputs_;
+  std::map<std::string, Profiled> profiled_;  // by process group
   std::vector<InputFile> files_;
   std::map<Fingerprint, std::filesystem::path> known_;  // the file in which each was read first
   std::vector<std::string> unreadable_;

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "analyze/analyze.h"
+#include "analyze/inputs.h"
 #include "trace/writer.h"
 
 namespace turnpike::analyze {
@@ -195,6 +196,30 @@ TEST(AnalyzeRun, SaysThatRunsShareNeitherTimeNorProgram) {
   EXPECT_THAT(
       notes({"1.tpt", "2.tpt", "3.tpt"}),
       ElementsAre((run / "3.tpt").string() + " shares neither time nor program with the runs before it" + stranger));
+}
+
+TEST(AnalyzeRun, SaysWhichRanksOfAJobHaveNoFileOfTorchProfiler) {
+  const auto notes = [](const std::vector<std::string>& ranks, const std::string& size, const std::string& group) {
+    Inputs inputs({"run"});
+    for (const std::string& rank : ranks) {
+      trace::Process process;
+      process.metadata = {{"rank", rank}, {"world_size", size}};
+      if (!group.empty()) process.metadata["process_group"] = group;
+      inputs.add_process({.path = "run", .input = 0}, process, Timeline{});
+    }
+    return inputs.remarks().notes;
+  };
+  const std::string rest = ": what they did is not in what follows. Name their files, too.";
+  EXPECT_THAT(notes({"0"}, "2", "nccl"), ElementsAre("Of a job of 2 ranks there is no file of rank 1" + rest));
+  EXPECT_THAT(notes({"1", "4"}, "8", "nccl"),
+              ElementsAre("Of a job of 8 ranks there is no file of ranks 0, 2-3, 5-7" + rest));
+  EXPECT_THAT(notes({"1"}, "1000000000", "nccl"),
+              ElementsAre("Of a job of 1000000000 ranks there is no file of ranks 0, 2-999999999" + rest));
+  EXPECT_THAT(notes({"1", "0"}, "2", "nccl"), IsEmpty());
+  EXPECT_THAT(notes({"0"}, "1", "nccl"), IsEmpty());
+  EXPECT_THAT(notes({"-1", "3"}, "2", "nccl"), IsEmpty());
+  // A recording of Turnpike's own is of the ranks that its user recorded.
+  EXPECT_THAT(notes({"0"}, "2", ""), IsEmpty());
 }
 
 TEST(AnalyzeRun, CountsAFileThatIsGivenTwiceOnce) {

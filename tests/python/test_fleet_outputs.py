@@ -17,7 +17,7 @@ import fleet_job  # noqa: E402
 from test_fleet import fleet, program, write_job  # noqa: E402, F401
 from turnpike._fleet import budget, page, rollups, text  # noqa: E402
 from turnpike._fleet.figures import Rank  # noqa: E402
-from turnpike._fleet.findings import Finding  # noqa: E402
+from turnpike._fleet.finding import Finding  # noqa: E402
 from turnpike._fleet.outliers import Spread  # noqa: E402
 
 pytestmark = pytest.mark.slow

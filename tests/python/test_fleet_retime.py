@@ -18,8 +18,8 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from test_fleet import fleet, program, write_job  # noqa: E402, F401
+from turnpike._fleet.comparison import compare  # noqa: E402
 from turnpike._fleet.figures import Figures  # noqa: E402
-from turnpike._fleet.findings import all_findings  # noqa: E402
 from turnpike._fleet.retime import REMOVED, Meetings  # noqa: E402
 
 pytestmark = pytest.mark.slow
@@ -32,7 +32,7 @@ TEXTS = ("run", "host", "node", "job", "gpu", "pci", "what", "loss", "site", "fi
 NUMBERS = (
     "rank", "pid", "world_size", "gpu_node", "pcie_generation", "pcie_width", "minute_ns", "line", "count", "bytes",
     "timed_bytes", "device_time_ns", "host_blocked_ns", "exposed_ns", "node_bytes", "far_bytes", "step_ns",
-    "collective_ns",
+    "collective_ns", "kernel_count", "collective_count", "peer_count",
 )  # fmt: skip
 
 
@@ -54,8 +54,11 @@ def pairs_of(parts):
     return [number for pair in sorted(counts.items()) for number in pair]
 
 
-def write_rollups(folder, own, *, has_parts=True, meets=True, jobs=lambda rank: "job17", extra=()):
-    """A roll-up of each rank whose own part of each step is given, and of which all others wait."""
+def write_rollups(folder, own, *, has_parts=True, meets=True, jobs=lambda rank: "job17", extra=(), of_rank=None):
+    """A roll-up of each rank whose own part of each step is given, and of which all others wait.
+
+    of_rank(rank): what else the rows of a rank hold, e.g. its GPU, or how many kernels it runs.
+    """
     folder.mkdir()
     for rank, minutes in enumerate(own):
         rows = []
@@ -66,9 +69,9 @@ def write_rollups(folder, own, *, has_parts=True, meets=True, jobs=lambda rank: 
                 "what": "step", "minute_ns": minute * MINUTE_NS, "count": len(parts), "step_ns": round(step_ns),
                 "collective_ns": round(step_ns - sum(parts)) if meets else None, "own_parts": pairs_of(parts),
             })  # fmt: skip
-        rows += [row for of_rank, row in extra if of_rank == rank]
+        rows += [row for number, row in extra if number == rank]
         who = {"run": f"run-{rank}", "host": f"host{rank // 8}", "rank": rank, "pid": 100 + rank, "world_size": RANKS,
-               "job": jobs(rank)}  # fmt: skip
+               "job": jobs(rank), **(of_rank(rank) if of_rank else {})}  # fmt: skip
         fields = [(name, pyarrow.string()) for name in TEXTS] + [(name, pyarrow.int64()) for name in NUMBERS]
         if has_parts:
             fields.append(("own_parts", pyarrow.list_(pyarrow.int32())))
@@ -155,7 +158,7 @@ def test_ranks_that_are_not_seen_to_meet_have_no_gain(tmp_path):
     own = slowed(noise(6), 5, DELAYS["always"])
     files = write_rollups(tmp_path / "rollups", own, meets=False)
     assert gain_of_removal(files, [5]) is None
-    assert all(one.all_saving_ns is None and not one.saves_all for one in all_findings(Figures(files)))
+    assert all(one.all_saving_ns is None and not one.saves_all for one in compare(Figures(files)).findings)
 
 
 def test_clocks_that_disagree_by_hours_have_no_gain(tmp_path):
@@ -183,7 +186,7 @@ def test_a_copy_gains_on_all_ranks_what_the_others_wait_for_it(tmp_path, is_slow
     own = slowed(slowed(noise(8, spread=0.002), 5, lambda *_: ms * MS), 9, lambda *_: 8 * MS)
     uploads = [blocked_upload(rank, ms if rank == 5 else 0.1) for rank in range(RANKS)]
     files = write_rollups(tmp_path / "rollups", own, extra=uploads)
-    (found,) = (one for one in all_findings(Figures(files)) if one.rule == "wrong_pinning")
+    (found,) = (one for one in compare(Figures(files)).findings if one.rule == "wrong_pinning")
     assert found.saving_ns == pytest.approx((ms - 0.1) * MS)
     truth = mean_step(own) - mean_step(slowed(own, 5, lambda *_: -ms * MS))
     assert found.all_saving_ns == pytest.approx(truth, abs=0.3 * MS)

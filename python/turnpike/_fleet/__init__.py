@@ -1,7 +1,8 @@
 """`turnpike fleet RUNS...`: what sets single ranks of a large job apart from the others.
 
 rollups.py makes the roll-ups of runs (`turnpike rollup`, a process for each file); figures.py asks DuckDB for one
-figure a rank; outliers.py says which ranks differ; findings.py has what is looked for; text.py and command.py print it.
+figure a rank; cohorts.py says which ranks do the same; outliers.py which of these differ, by the constants of
+thresholds.py; times.py and places.py have what is looked for; text.py and command.py print it.
 """
 
 from __future__ import annotations

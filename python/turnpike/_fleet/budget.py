@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from turnpike import _toml
 from turnpike._core import Error
-from turnpike._fleet import findings
-from turnpike._fleet.figures import Figures
+from turnpike._fleet.comparison import Compared, Comparison
+from turnpike._fleet.thresholds import RULES
 
 KEYS = ("max_rank_spread_pct", "max_missing_ranks", "max_unreadable", "forbid")
 
@@ -54,8 +54,8 @@ def read(path: str) -> Budget:
         if key not in KEYS:
             raise BadBudget(f"{path}: [fleet] has no key {key!r}. It has {', '.join(KEYS)}.")
         if key == "forbid":
-            if not isinstance(value, list) or not all(rule in findings.RULES for rule in value):
-                raise BadBudget(f"{path}: [fleet] {key} is a list of rules: {', '.join(findings.RULES)}.")
+            if not isinstance(value, list) or not all(rule in RULES for rule in value):
+                raise BadBudget(f"{path}: [fleet] {key} is a list of rules: {', '.join(RULES)}.")
             continue
         kinds = (int, float) if key.endswith("_pct") else (int,)
         if isinstance(value, bool) or not isinstance(value, kinds) or value < 0:
@@ -65,14 +65,21 @@ def read(path: str) -> Budget:
     return Budget(**table, forbid=None if forbidden is None else tuple(forbidden))
 
 
-def judge(
-    budget: Budget, figures: Figures, found: list[findings.Finding], missing: int, unreadable: int
-) -> list[Limit]:
+def _spread_pct(compared: list[Compared]) -> float:
+    """By how much the slowest rank's own part of a step exceeds the median of those that do the same, at most."""
+    most = 0.0
+    for one in compared:
+        own = [rank.own_ns for rank in one.cohort.ranks.values()]
+        median = statistics.median(own)
+        most = max(most, 100 * (max(own) / median - 1) if median > 0 else 0.0)
+    return most
+
+
+def judge(budget: Budget, comparison: Comparison, missing: int, unreadable: int) -> list[Limit]:
     """Each limit of the budget, kept or not."""
     limits = []
     if budget.max_rank_spread_pct is not None:
-        own = [rank.own_ns for rank in figures.ranks.values()]
-        spread = 100 * (max(own) / statistics.median(own) - 1) if own and statistics.median(own) > 0 else 0.0
+        spread = _spread_pct(comparison.compared)
         most = budget.max_rank_spread_pct
         what = f"the slowest rank's own part of a step is {spread:.1f} % above the median; at most {most:g} %"
         limits.append(Limit("max_rank_spread_pct", most, spread, spread <= most, what))
@@ -83,6 +90,6 @@ def judge(
         if most_of_it is not None:
             limits.append(Limit(name, most_of_it, count, count <= most_of_it, f"{count}; at most {most_of_it}"))
     for rule in budget.forbid or ():
-        count = sum(one.rule == rule for one in found)
+        count = sum(one.rule == rule for one in comparison.findings)
         limits.append(Limit(f"forbid: {rule}", 0, count, count == 0, f"{count} found"))
     return limits

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 from turnpike import _core, _output_file
-from turnpike._fleet import budget, findings, groups, page, ray_engine, rollups, tables, text
+from turnpike._fleet import budget, compared_text, comparison, groups, missing, page, ray_engine, rollups, tables, text
 from turnpike._fleet.figures import Figures, MissingDuckDB
-from turnpike._fleet.outliers import FEWEST
 from turnpike._fleet.ray_engine import MissingRay
+from turnpike._fleet.thresholds import FALSE_ALARMS, FEWEST
 from turnpike._printable import printable
 
 _EPILOG = """exit code: 0, 1 a limit of the budget is exceeded, 2 wrong usage or a bad budget, 3 a run cannot be read
@@ -100,21 +100,22 @@ def _compare(given: Any, limits: budget.Budget | None, folder: pathlib.Path) -> 
     except Exception as error:  # DuckDB's own, whose module may not be there to name them
         return _fail(f"the roll-ups cannot be read: {str(error).splitlines()[0]}", 3)
     unreadable += figures.unreadable
-    found = findings.all_findings(figures)
-    result = _result(figures, found, unreadable)
+    compared = comparison.compare(figures)
+    found = compared.findings
+    result = _result(figures, compared, unreadable)
     if given.by:
         result["groups"] = [text.group_json(given.by, group) for group in groups.by(figures, given.by)]
     judged = []
     if limits is not None:
-        missing = sum(len(ranks) for ranks in result["missing_ranks"].values())
-        judged = budget.judge(limits, figures, found, missing, len(unreadable))
+        missing_count = sum(len(ranks) for ranks in result["missing_ranks"].values())
+        judged = budget.judge(limits, compared, missing_count, len(unreadable))
         result["budget"] = [text.limit_json(one) for one in judged]
     if given.parquet:
         tables.write(pathlib.Path(given.parquet), figures, found)
         print(f"turnpike fleet: wrote {printable(given.parquet)}", file=sys.stderr)
     if given.html:
         with _output_file.whole(given.html) as unfinished:
-            pathlib.Path(unfinished).write_text(page.as_page(result, found, figures), encoding="utf-8")
+            pathlib.Path(unfinished).write_text(page.as_page(result, compared, figures), encoding="utf-8")
         print(f"turnpike fleet: wrote {printable(given.html)}", file=sys.stderr)
     # GitHub's runner obeys "##[" anywhere in a line; the escape says the same.
     as_json = json.dumps(result, indent=2).replace("##[", r"#\u0023[") + "\n"
@@ -140,7 +141,7 @@ def _progress(count: int) -> Callable[[int], None]:
     return show if sys.stderr.isatty() else lambda _: None
 
 
-def _result(figures: Figures, found: list[findings.Finding], unreadable: list[str]) -> dict[str, Any]:
+def _result(figures: Figures, compared: comparison.Comparison, unreadable: list[str]) -> dict[str, Any]:
     steps = [(rank.step_ns or 0) / rank.steps for rank in figures.ranks.values()]
     return {
         "schema": 1,
@@ -149,22 +150,24 @@ def _result(figures: Figures, found: list[findings.Finding], unreadable: list[st
             "ranks": len(figures.ranks),
             "hosts": len({rank.host for rank in figures.ranks.values()}),
             "median_step_ns": round(statistics.median(steps)) if steps else None,
-            "is_compared": not findings.is_too_few(figures),
+            "is_compared": compared.is_any_compared,
             "fewest_ranks": FEWEST,
+            "compared_ranks": sum(len(one.cohort.ranks) for one in compared.compared if one.cohort.is_compared),
         },
         "incomplete": _incomplete(figures, unreadable),
-        "missing_ranks": findings.missing_ranks(figures),
+        "missing_ranks": missing.missing_ranks(figures),
         "unreadable": unreadable,
         "losses": [
-            {"loss": name, "count": count, "processes": processes}
-            for name, count, processes in findings.losses(figures)
+            {"loss": name, "count": count, "processes": processes} for name, count, processes in missing.losses(figures)
         ],
-        "findings": [text.finding_json(one) for one in found],
+        "findings": [text.finding_json(one) for one in compared.findings],
+        "false_alarms": FALSE_ALARMS,
+        "compared": [compared_text.compared_json(one) for one in compared.compared],
     }
 
 
 def _incomplete(figures: Figures, unreadable: list[str]) -> dict[str, Any] | None:
-    counts = {name: count for name, count, _ in findings.losses(figures)}
+    counts = {name: count for name, count, _ in missing.losses(figures)}
     if unreadable:
         counts["unreadable_file"] = len(unreadable)
     reason = _core.incomplete_reason(counts)

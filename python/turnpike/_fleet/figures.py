@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +41,8 @@ SELECT CAST(row_number() OVER (ORDER BY filename) AS VARCHAR) AS id, * FROM (
     max(gpu) AS gpu, max(pci) AS pci,
     max(gpu_node) AS gpu_node, max(pcie_generation) AS pcie_generation, max(pcie_width) AS pcie_width,
     coalesce(sum("count") FILTER (what = 'step'), 0) AS steps, sum(step_ns) AS step_ns,
-    sum(collective_ns) AS collective_ns,
+    sum(collective_ns) AS collective_ns, sum(kernel_count) AS kernel_count,
+    sum(collective_count) AS collective_count, sum(peer_count) AS peer_count,
     coalesce(sum("count") FILTER (what = 'transfer'), 0) AS transfers
   FROM rollups JOIN files USING (filename) GROUP BY process
 );
@@ -66,7 +67,10 @@ _COLUMNS = """filename, run, host, node, job, rank, pid, world_size, gpu, pci, g
 what, minute_ns, loss, site, file, line, direction, host_memory, "count", bytes, timed_bytes, device_time_ns,
 host_blocked_ns, exposed_ns, node_bytes, far_bytes, step_ns, collective_ns"""
 # What roll-ups of earlier versions lack.
-_NEW_COLUMNS = {"own_parts": "INTEGER[]", "start_ns": "BIGINT", "span_ns": "BIGINT", "process_group": "VARCHAR"}
+_NEW_COLUMNS = {
+    "own_parts": "INTEGER[]", "start_ns": "BIGINT", "span_ns": "BIGINT", "process_group": "VARCHAR",
+    "kernel_count": "BIGINT", "collective_count": "BIGINT", "peer_count": "BIGINT",
+}  # fmt: skip
 
 
 class MissingDuckDB(Exception):
@@ -96,10 +100,13 @@ class Rank:
     process_group: str | None = None  # what torch.profiler says of it, of which a job has the same on all ranks
     start_ns: int | None = None
     end_ns: int | None = None
+    kernel_count: int | None = None  # of all steps, without those that communicate; None: no kernels were recorded
+    collective_count: int | None = None
+    peer_count: int | None = None  # sends and receives
 
     @property
     def own_ns(self) -> float:
-        """Of a step, without the time in collectives: that includes the wait for other ranks."""
+        """Of a step, without the time in communication: that includes the wait for other ranks."""
         return ((self.step_ns or 0) - (self.collective_ns or 0)) / self.steps
 
     def name(self) -> str:
@@ -124,6 +131,7 @@ class Figures:
         columns = ", ".join(Rank.__dataclass_fields__)
         self.all_ranks = [Rank(*row) for row in self.rows(f"SELECT {columns} FROM processes ORDER BY filename")]
         self.ranks = {rank.id: rank for rank in self.all_ranks if rank.steps > 0}
+        self._places: dict[tuple[str, str, str], list[Place]] = {}
 
     def _load(self, files: list[pathlib.Path]) -> None:
         try:
@@ -162,8 +170,14 @@ class Figures:
         if rows:
             self._database.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
 
-    def by_place(self, value: str, keys: str = "site, direction", where: str = "true") -> Iterator[Place]:
-        """`value`, an expression over `sites`, for each rank, place by place: those where most of it is first."""
+    def by_place(self, value: str, keys: str = "site, direction", where: str = "true") -> list[Place]:
+        """`value`, an expression over `sites`, for each rank, place by place. The answer is kept."""
+        asked = (value, keys, where)
+        if asked not in self._places:
+            self._places[asked] = self._find_by_place(*asked)
+        return self._places[asked]
+
+    def _find_by_place(self, value: str, keys: str, where: str) -> list[Place]:
         query = f"""
             SELECT {keys}, min(file), min(line), id, {value} FROM sites WHERE {where}
             GROUP BY {keys}, id, steps HAVING {value} IS NOT NULL ORDER BY {keys}, id"""
@@ -172,7 +186,7 @@ class Figures:
         for row in self.rows(query):
             place = places.setdefault(row[:width], Place(row[:width], row[width], row[width + 1], {}))
             place.values[row[width + 2]] = float(row[width + 3])
-        return iter(places.values())
+        return list(places.values())
 
 
 @dataclass(frozen=True)

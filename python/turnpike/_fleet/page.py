@@ -9,13 +9,15 @@ import statistics
 from collections import defaultdict
 from typing import Any
 
-from turnpike._fleet import text
+from turnpike._fleet import compared_text, text
+from turnpike._fleet.comparison import Comparison
 from turnpike._fleet.figures import Figures, Rank
-from turnpike._fleet.findings import Finding
+from turnpike._fleet.finding import Finding
+from turnpike._fleet.words import counted, numbers
 from turnpike._printable import printable
 
-# By how much a rank's own part of a step is longer than the median of all ranks, up to so many per cent, and the class
-# of its cells. From fast to slow each is darker than the one before, for those who do not tell the hues apart.
+# By how much a rank's own part of a step is longer than the median of those that do the same, up to so many per cent,
+# and the class of its cells. From fast to slow each is darker than the one before, for those who do not see the hues.
 _SHADES = ((-10.0, "f2"), (-3.0, "f1"), (3.0, "s0"), (10.0, "s1"), (25.0, "s2"), (50.0, "s3"), (float("inf"), "s4"))
 _SHADE_NAMES = {
     "f2": "over 10 % faster", "f1": "3 to 10 % faster", "s0": "within 3 %", "s1": "3 to 10 % slower",
@@ -43,7 +45,7 @@ ul.key{list-style:none;padding:0;display:flex;flex-wrap:wrap;gap:.3rem 1rem}ul.k
 """
 
 
-def as_page(result: dict[str, Any], findings: list[Finding], figures: Figures) -> str:
+def as_page(result: dict[str, Any], comparison: Comparison, figures: Figures) -> str:
     """The page: HTML that loads nothing and runs nothing. Names from recordings are escaped."""
     digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
@@ -54,7 +56,8 @@ def as_page(result: dict[str, Any], findings: list[Finding], figures: Figures) -
     )
     body = [
         "<h1>turnpike fleet</h1>", f"<p>{_safe(subtitle)}</p>", _missing(result), "<h2>What differs</h2>",
-        _findings(findings, fleet), "<h2>Ranks over time</h2>", _map(figures), "<h2>Ranks</h2>", _ranks(figures),
+        _compared(result), _findings(comparison.findings, result), "<h2>Ranks over time</h2>",
+        _map(figures, comparison), "<h2>Ranks</h2>", _ranks(figures),
     ]  # fmt: skip
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -71,21 +74,26 @@ def _safe(name: str) -> str:
 def _missing(result: dict[str, Any]) -> str:
     said = [] if result["incomplete"] is None else [f"INCOMPLETE: {result['incomplete']['reason']}"]
     said += [
-        f"of {job}: rank {text.numbers(ranks)}. What they did is not in what follows."
+        f"of {job}: rank {numbers(ranks)}. What they did is not in what follows."
         for job, ranks in result["missing_ranks"].items()
     ]
     said += result["unreadable"]
     said += [
-        f"lost: {one['loss']}, {one['count']} in {text.counted(one['processes'], 'process')}"
-        for one in result["losses"]
+        f"lost: {one['loss']}, {one['count']} in {counted(one['processes'], 'process')}" for one in result["losses"]
     ]
     items = "".join(f"<li>{_safe(one)}</li>" for one in said)
     return f"<h2>Missing</h2><ul>{items}</ul>" if said else ""
 
 
-def _findings(findings: list[Finding], fleet: dict[str, Any]) -> str:
+def _compared(result: dict[str, Any]) -> str:
+    facts = compared_text.facts_of(result)
+    items = "".join(f"<dt class=dim>{_safe(name)}</dt><dd>{_safe(said)}</dd>" for name, said in facts)
+    return f"<dl>{items}</dl>" if facts else ""
+
+
+def _findings(findings: list[Finding], result: dict[str, Any]) -> str:
     if not findings:
-        return f"<p>{_safe(text.nothing_differs(fleet))}</p>"
+        return f"<p>{_safe(text.nothing_differs(result))}</p>"
     return "<ol>" + "".join(_finding(one) for one in findings) + "</ol>"
 
 
@@ -111,7 +119,20 @@ def _shade(own: float, median: float) -> str:
     return next(shade for most, shade in _SHADES if slower_pct <= most)
 
 
-def _map(figures: Figures) -> str:
+def _medians(of_rank: dict[str, dict[int, float]]) -> dict[int, float]:
+    """By minute. One that few ranks have says nothing of what was usual in it."""
+    by_minute: dict[int, list[float]] = defaultdict(list)
+    for minutes in of_rank.values():
+        for minute, own in minutes.items():
+            by_minute[minute].append(own)
+    usual = statistics.median(own for values in by_minute.values() for own in values)
+    return {
+        minute: statistics.median(values) if 2 * len(values) >= len(of_rank) else usual
+        for minute, values in by_minute.items()
+    }
+
+
+def _map(figures: Figures, comparison: Comparison) -> str:
     """A row for each rank, a column for each minute.
 
     Neighbours of one shade are one rectangle, all of a shade one path: so 1,024 ranks of an hour stay small.
@@ -120,29 +141,23 @@ def _map(figures: Figures) -> str:
     order = sorted(of_rank, key=lambda id: _order(figures.ranks[id]))
     if not order:
         return "<p>No steps were recorded.</p>"
-    by_minute: dict[int, list[float]] = defaultdict(list)
-    for minutes in of_rank.values():
-        for minute, own in minutes.items():
-            by_minute[minute].append(own)
-    # A minute that few ranks have says nothing of what was usual in it.
-    usual = statistics.median(own for values in by_minute.values() for own in values)
-    medians = {
-        minute: statistics.median(values) if 2 * len(values) >= len(order) else usual
-        for minute, values in by_minute.items()
-    }
+    medians: dict[str, dict[int, float]] = {}
+    for one in comparison.compared:
+        same = {id: of_rank[id] for id in one.cohort.ranks if id in of_rank}
+        medians |= dict.fromkeys(same, _medians(same)) if same else {}
     paths: dict[str, list[str]] = defaultdict(list)
     for row, id in enumerate(order):
-        for start, length, shade in _runs(of_rank[id], medians):
+        for start, length, shade in _runs(of_rank[id], medians[id]):
             paths[shade].append(f"M{start} {row}h{length}v1h-{length}z")
     drawn = "".join(f'<path class={shade} d="{"".join(parts)}"/>' for shade, parts in paths.items())
-    columns = max(medians) + 1
+    columns = max(max(minutes) for minutes in of_rank.values()) + 1
     key = "".join(f"<li><span class='box {shade}'></span>{name}</li>" for shade, name in _SHADE_NAMES.items())
     # Few ranks get rows that can be seen, many get rows of a pixel or less.
     height = max(2, min(24, 720 // len(order))) * len(order)
     return (
         f"<p>From top to bottom the ranks, {_safe(figures.ranks[order[0]].name())} first; from left to right "
         f"{columns} minutes. Shown is a rank's own part of a step, without the wait for others, against the median "
-        "of all ranks in that minute. The table below has the ranks in figures.</p>"
+        "of the ranks that do the same in that minute. The table below has the ranks in figures.</p>"
         f"<ul class=key>{key}<li><span class='box none'></span>no steps</li></ul>"
         f'<svg role="img" aria-label="Heat map of {len(order)} ranks over {columns} minutes" '
         f'viewBox="0 0 {columns} {len(order)}" preserveAspectRatio="none" height="{height}">{drawn}</svg>'

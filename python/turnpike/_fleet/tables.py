@@ -6,7 +6,7 @@ import pathlib
 
 from turnpike import _output_file
 from turnpike._fleet.figures import Figures
-from turnpike._fleet.findings import Finding
+from turnpike._fleet.finding import Finding
 
 # By the names of their files; docs/howto/many_gpus.md has the columns.
 _TABLES = {

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from turnpike._fleet import compared_text
 from turnpike._fleet.budget import Limit
-from turnpike._fleet.figures import Rank
-from turnpike._fleet.findings import Finding
+from turnpike._fleet.finding import Finding
 from turnpike._fleet.groups import Group
 from turnpike._fleet.outliers import Spread
+from turnpike._fleet.words import counted, name_of, numbers, rank_json
 from turnpike._printable import printable
 
 _MOST_NAMES = 8
@@ -18,22 +19,6 @@ _SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _PLURALS = {
     "takes": "take", "gets": "get", "copies": "copy", "has": "have", "moves": "move", "synchronises": "synchronise"
 }  # fmt: skip
-
-
-def numbers(ranks: list[int]) -> str:
-    """3, 7-9"""
-    parts: list[list[int]] = []
-    for rank in ranks:
-        if parts and rank == parts[-1][-1] + 1:
-            parts[-1].append(rank)
-        else:
-            parts.append([rank])
-    return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
-
-
-def counted(count: int, name: str) -> str:
-    """3 ranks, 1 process"""
-    return f"{count} {name}" if count == 1 else f"{count} {name}es" if name.endswith("s") else f"{count} {name}s"
 
 
 def _figure(value: float, unit: str) -> str:
@@ -111,23 +96,32 @@ def _group_name(key: str, value: str | int | None) -> str:
     return f"no {key} known" if value is None else f"NUMA node {value}" if key == "numa" else f"{key} {value}"
 
 
-def _name_of(rank: dict[str, Any]) -> str:
-    return f"rank {rank['rank']}" if rank["rank"] is not None else f"process {rank['pid']}"
-
-
 def ranks_of(fleet: dict[str, Any]) -> str:
-    """8 compared, on 2 hosts"""
+    """8 compared, 1 not, on 2 hosts"""
     on = f", on {counted(fleet['hosts'], 'host')}"
-    return f"{fleet['ranks']} compared{on}" if fleet["is_compared"] else counted(fleet["ranks"], "rank") + on
+    if not fleet["is_compared"]:
+        return counted(fleet["ranks"], "rank") + on
+    alone = fleet["ranks"] - fleet["compared_ranks"]
+    return f"{fleet['compared_ranks']} compared{f', {alone} not' if alone else ''}{on}"
 
 
-def nothing_differs(fleet: dict[str, Any]) -> str:
+def nothing_differs(result: dict[str, Any]) -> str:
     """Why there are no findings."""
+    fleet, compared = result["fleet"], result["compared"]
+    if any(one["split"] for one in compared):
+        return "The ranks fall apart into parts, see PARTED. Beyond that no rank differs from those that do the same."
+    if any(name == "SPREAD" for name, _ in compared_text.facts_of(result)):
+        return "No rank differs by more than these ranks may by chance, see SPREAD."
     if fleet["is_compared"]:
-        return "No rank differs from the others."
+        return "No rank differs from the others." if len(compared) == 1 else (
+            "No rank differs from those that do the same."
+        )  # fmt: skip
+    few = f"{counted(fleet['ranks'], 'rank')} with steps {'is' if fleet['ranks'] == 1 else 'are'} too few"
+    if fleet["ranks"] >= fleet["fewest_ranks"]:
+        few = f"the {fleet['ranks']} ranks with steps do {len(compared)} different things, and too few the same,"
     return (
-        f"Not compared: {counted(fleet['ranks'], 'rank')} with steps {'is' if fleet['ranks'] == 1 else 'are'} too few "
-        f"to tell what is usual. It takes {fleet['fewest_ranks']}. `turnpike diff` compares two runs."
+        f"Not compared: {few} to tell what is usual. It takes {fleet['fewest_ranks']}. "
+        "`turnpike diff` compares two runs."
     )
 
 
@@ -152,9 +146,10 @@ def as_text(result: dict[str, Any], findings: list[Finding]) -> str:
         name = ", ".join(_group_name(key, value) for key, value in group["key"].items())
         lines.append(
             f"  GROUP     {name}: {counted(group['ranks'], 'rank')}, a step {group['step_ns'] / 1e6:.2f} ms, "
-            f"of it their own part {group['own_ns'] / 1e6:.2f} ms (medians); slowest {_name_of(group['slowest'])}"
+            f"of it their own part {group['own_ns'] / 1e6:.2f} ms (medians); slowest {name_of(group['slowest'])}"
         )
-    lines += ["", "WHAT DIFFERS" if findings else nothing_differs(fleet)]
+    lines += [f"  {name:<9} {said}" for name, said in compared_text.facts_of(result)]
+    lines += ["", "WHAT DIFFERS" if findings else nothing_differs(result)]
     for number, one in enumerate(findings, 1):
         lines.append(f"  {number}  {sentence(one)} [{one.rule}]")
         lines += [f"     {name:<7} {value}" for name, value in facts_of(one)]
@@ -168,10 +163,6 @@ def as_text(result: dict[str, Any], findings: list[Finding]) -> str:
     return "\n".join(printable(line) for line in lines) + "\n"
 
 
-def _rank(rank: Rank) -> dict[str, Any]:
-    return {"rank": rank.rank, "host": rank.host, "pid": rank.pid, "job": rank.job, "gpu": rank.gpu, "pci": rank.pci}
-
-
 def _spread(one: Spread) -> dict[str, Any]:
     return {"p5": one.low, "median": one.median, "p95": one.high, "ranks": one.count}
 
@@ -181,7 +172,7 @@ def finding_json(one: Finding) -> dict[str, Any]:
     return {
         "rule": one.rule,
         "title": one.title,
-        "ranks": [_rank(rank) for rank in one.ranks],
+        "ranks": [rank_json(rank) for rank in one.ranks],
         "hosts": one.hosts,
         "site": one.site,
         "file": one.file,
@@ -204,7 +195,7 @@ def group_json(keys: list[str], group: Group) -> dict[str, Any]:
         "ranks": group.ranks,
         "step_ns": round(group.step_ns),
         "own_ns": round(group.own_ns),
-        "slowest": _rank(group.slowest),
+        "slowest": rank_json(group.slowest),
     }
 
 

@@ -1,6 +1,10 @@
 #include "report/rollup/step_rows.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,25 +15,45 @@ namespace {
 
 constexpr std::int64_t kMinuteNs = 60'000'000'000;
 
+enum class Kind : std::uint8_t { kCompute, kCollective, kPeer };
+constexpr std::size_t kKinds = 3;
+
+Kind kind_of(std::string_view kernel_name) {
+  if (!analyze::is_of_nccl(kernel_name)) return Kind::kCompute;
+  return analyze::collective_of(kernel_name).empty() ? Kind::kPeer : Kind::kCollective;
+}
+
 // What the devices did.
 struct Work {
-  analyze::IntervalSet collectives;
-  analyze::IntervalSet kernels;  // others
+  analyze::IntervalSet communication;  // collectives, sends and receives: in all of them a rank waits for others
+  analyze::IntervalSet kernels;        // others
+  std::array<std::vector<std::int64_t>, kKinds> starts_ns;  // of the kernels of each kind, sorted
   bool are_kernels_known;
+
+  std::int64_t count(Kind kind, std::int64_t from_ns, std::int64_t end_ns) const {
+    const auto& starts = starts_ns[static_cast<std::size_t>(kind)];
+    return std::lower_bound(starts.begin(), starts.end(), end_ns) -
+           std::lower_bound(starts.begin(), starts.end(), std::min(from_ns, end_ns));
+  }
 };
 
 Work work_of(const analyze::ProcessAnalysis& analysis, const trace::Process& process,
              const analyze::Timeline& timeline) {
-  std::vector<analyze::Interval> meetings;
-  for (const auto& stream : analyze::collectives_of(process, timeline).streams) {
-    for (const auto& kernel : stream) meetings.push_back({kernel.start_ns, kernel.end_ns});
+  Work work{.communication = {}, .kernels = {}, .starts_ns = {}, .are_kernels_known = analysis.activity().is_known()};
+  std::map<std::uint32_t, Kind> kind_of_name;
+  std::vector<analyze::Interval> communication;
+  for (const analyze::Kernel& kernel : timeline.kernels) {
+    if (!kernel.has_times()) continue;
+    const auto [known, is_new] = kind_of_name.try_emplace(kernel.name);
+    if (is_new) known->second = kind_of(process.string(kernel.name));
+    work.starts_ns[static_cast<std::size_t>(known->second)].push_back(kernel.start_ns);
+    if (known->second != Kind::kCompute) communication.push_back({kernel.start_ns, kernel.end_ns});
   }
-  Work work{.collectives = analyze::IntervalSet(std::move(meetings)),
-            .kernels = {},
-            .are_kernels_known = analysis.activity().is_known()};
+  for (auto& starts : work.starts_ns) std::sort(starts.begin(), starts.end());
+  work.communication = analyze::IntervalSet(std::move(communication));
   if (!work.are_kernels_known) return work;
   for (const auto& [device, did] : analysis.activity().devices()) work.kernels = work.kernels.unite(did.kernels);
-  work.kernels = work.kernels.subtract(work.collectives);
+  work.kernels = work.kernels.subtract(work.communication);
   return work;
 }
 
@@ -51,6 +75,9 @@ void StepRows::close(std::int64_t end_ns, Tables& tables) {
   if (!open_->are_kernels_known) return;
   add_known(sums.collective_ns, open_->collective_ns);
   add_known(sums.kernel_ns, open_->kernel_ns);
+  add_known(sums.kernel_count, open_->kernel_count);
+  add_known(sums.collective_count, open_->collective_count);
+  add_known(sums.peer_count, open_->peer_count);
   sums.add_own_part(step_ns - open_->collective_ns);
 }
 
@@ -63,8 +90,11 @@ void StepRows::add(const analyze::ProcessAnalysis& analysis, const trace::Proces
     if (!open_) return;
     const std::int64_t from_ns = std::max(open_->start_ns, part.time.start_ns);
     open_->are_kernels_known = open_->are_kernels_known && work.are_kernels_known;
-    open_->collective_ns += work.collectives.covered_ns(from_ns, end_ns);
+    open_->collective_ns += work.communication.covered_ns(from_ns, end_ns);
     open_->kernel_ns += work.kernels.covered_ns(from_ns, end_ns);
+    open_->kernel_count += work.count(Kind::kCompute, from_ns, end_ns);
+    open_->collective_count += work.count(Kind::kCollective, from_ns, end_ns);
+    open_->peer_count += work.count(Kind::kPeer, from_ns, end_ns);
   };
   if (steps) {
     for (const std::int64_t start_ns : steps->starts_ns) {

@@ -33,6 +33,9 @@ class StepRows {
     std::int64_t start_ns;
     std::int64_t collective_ns = 0;
     std::int64_t kernel_ns = 0;
+    std::int64_t kernel_count = 0;
+    std::int64_t collective_count = 0;
+    std::int64_t peer_count = 0;
     bool are_kernels_known = true;
   };
 

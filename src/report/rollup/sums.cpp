@@ -241,6 +241,9 @@ void add_columns(ParquetFile& file, const Tables& tables, analyze::RunSums& sums
   columns.lists("waits", [](const Row& row) { return row.sums.waits; });
   columns.whole("start_ns", [](const Row& row) { return row.sums.start_ns; });
   columns.lists("own_parts", [](const Row& row) { return pairs_of(row.sums.own_parts); });
+  columns.whole("kernel_count", [](const Row& row) { return row.sums.kernel_count; });
+  columns.whole("collective_count", [](const Row& row) { return row.sums.collective_count; });
+  columns.whole("peer_count", [](const Row& row) { return row.sums.peer_count; });
 }
 
 }  // namespace turnpike::report::rollup

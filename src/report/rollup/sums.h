@@ -46,6 +46,9 @@ struct Sums {
   std::optional<std::int64_t> step_ns{};
   std::optional<std::int64_t> collective_ns{};
   std::optional<std::int64_t> kernel_ns{};
+  std::optional<std::int64_t> kernel_count{};
+  std::optional<std::int64_t> collective_count{};
+  std::optional<std::int64_t> peer_count{};  // sends and receives
   std::optional<std::int64_t> start_ns{};
   std::optional<std::int64_t> span_ns{};
   std::map<std::uint32_t, std::int64_t> bytes_of_node{};  // of host memory whose node is known

@@ -28,30 +28,20 @@ class EventWaits {
 
   void pass(std::uint32_t index) {
     const Call& call = draft_.call(index);
-    if (call.kind == trace::CallKind::kEventRecord) {
-      issued_.record_event(call);
-    } else if (call.kind == trace::CallKind::kStreamWait) {
-      if (const auto awaited = issued_.of_event(call.object)) waits_[{call.device, call.stream}].push_back(*awaited);
-    }
-    for (const std::uint32_t operation : draft_.operations_of_call[index]) issue(operation);
+    issued_.pass(call);
+    for (const std::uint32_t operation : draft_.operations_of_call[index]) issue(operation, call.thread);
   }
 
  private:
-  void issue(std::uint32_t index) {
-    const Operation& operation = draft_.graph.operations[index];
-    issued_.issue(operation, index);
-    const auto waits = waits_.find({operation.device, operation.stream});
-    if (waits == waits_.end()) return;
-    for (const std::uint32_t awaited : waits->second) {
-      if (awaited == kNone || awaited == index) continue;
-      draft_.constraints.push_back({index, draft_.graph.operation_end(awaited), EdgeKind::kEvent});
+  void issue(std::uint32_t index, std::uint32_t thread) {
+    for (const std::uint32_t awaited : issued_.issue(draft_.graph.operations[index], index, thread)) {
+      if (awaited != index)
+        draft_.constraints.push_back({index, draft_.graph.operation_end(awaited), EdgeKind::kEvent});
     }
-    waits_.erase(waits);
   }
 
   Draft& draft_;
   IssueOrder issued_;
-  std::map<StreamKey, std::vector<std::uint32_t>> waits_;  // for what the next operation of a stream waits
 };
 
 // The engine that carries a transfer: one for each direction over the link; copies within a device need none.

@@ -2,6 +2,7 @@
 #include "analyze/graph/process_model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "analyze/graph/build.h"
@@ -32,6 +33,14 @@ ProcessModel::ProcessModel(const trace::Process& process, const Timeline& timeli
   if (graph_.calls.empty() && graph_.operations.empty()) return;
   measured_step_ns_ = step_ns(graph_, graph_.measured_ns);
   if (const auto times_ns = retime(graph_)) retimed_step_ns_ = step_ns(graph_, *times_ns);
+  least_step_.emplace(process, timeline, graph_);
+}
+
+double ProcessModel::unexplained_share() const {
+  if (measured_step_ns_ <= 0) return 0;
+  const Graph typical = build_graph(process_, timeline_, choose_stretch(timeline_, steps_), Lags::kTypical);
+  const auto times_ns = retime(typical);
+  return times_ns ? std::abs(step_ns(typical, *times_ns) / measured_step_ns_ - 1) : 1;
 }
 
 std::size_t ProcessModel::step_count() const {
@@ -45,7 +54,7 @@ std::optional<double> ProcessModel::step_ns_of(const Graph& changed) const {
 
 std::optional<double> ProcessModel::step_ns_of(const Graph& changed, std::span<const std::int64_t> times_ns) const {
   if (retimed_step_ns_ <= 0) return std::nullopt;
-  return step_ns(changed, times_ns) / retimed_step_ns_ * measured_step_ns_;
+  return std::max(step_ns(changed, times_ns) / retimed_step_ns_ * measured_step_ns_, least_step_->of(changed));
 }
 
 const Transfer* ProcessModel::transfer_of(const Operation& operation) const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyze/graph/graph.h"
+#include "analyze/graph/least_step.h"
 #include "analyze/graph/links.h"
 #include "analyze/model/stacks.h"
 #include "analyze/model/steps.h"
@@ -36,8 +37,11 @@ class ProcessModel {
   // What a step takes (the whole run, without steps): as measured, and re-timed without any change.
   double measured_step_ns() const { return measured_step_ns_; }
   double retimed_step_ns() const { return retimed_step_ns_; }
-  // What a step takes after a change, on the scale of the measured one; nullopt: the change makes no sense (it has
-  // effects before causes).
+  // By how much the dependencies alone, with the lags that are typical of their kinds, miss the measured step: 0.1 is
+  // 10 %. Builds the graph a second time.
+  double unexplained_share() const;
+  // What a step takes after a change, on the scale of the measured one, and no less than what the devices have left to
+  // do; nullopt: the change makes no sense (it has effects before causes).
   std::optional<double> step_ns_of(const Graph& changed) const;
   // The same of times that retime() gave.
   std::optional<double> step_ns_of(const Graph& changed, std::span<const std::int64_t> times_ns) const;
@@ -80,6 +84,7 @@ class ProcessModel {
   std::map<std::uint32_t, Link> links_;
   double measured_step_ns_ = 0;
   double retimed_step_ns_ = 0;
+  std::optional<LeastStep> least_step_;
 };
 
 }  // namespace turnpike::analyze

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -25,6 +26,10 @@ class Recording:
     def __init__(self, saved: pathlib.Path | None) -> None:
         self.reason: str | None = None
         self._folder = None if saved else pathlib.Path(tempfile.mkdtemp(prefix="turnpike-pytest-"))
+        # Of those that keep it, which are gone again where nothing is recorded.
+        self._made = [one for one in saved.parents if not one.exists()] if saved else []
+        if saved:
+            saved.parent.mkdir(parents=True, exist_ok=True)
         self.run = saved or (self._folder or pathlib.Path()) / "test.tpk"
         import turnpike
 
@@ -47,6 +52,9 @@ class Recording:
         """Deletes what nobody asked to keep."""
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
+        for folder in self._made:
+            with contextlib.suppress(OSError):  # one that holds something stays
+                folder.rmdir()
 
 
 @dataclasses.dataclass
@@ -82,8 +90,8 @@ def check(run: pathlib.Path, budget: str) -> Checked:
 
 
 def _is_limited(limit: dict[str, Any]) -> bool:
-    """Not so what is measured for the summary alone, which a run may not tell."""
-    return limit["allowed"] not in (NO_COUNT, NO_TIME_NS)
+    """Not so what is measured for the summary alone, nor that a test that was recorded need not use a GPU."""
+    return limit["limit"] != "recording" and limit["allowed"] not in (NO_COUNT, NO_TIME_NS)
 
 
 def _turnpike_check(run: pathlib.Path, budget: str, option: str) -> str:
@@ -106,7 +114,6 @@ def saved_run(folder: str, nodeid: str) -> pathlib.Path:
         digest = hashlib.sha256(nodeid.encode(errors="surrogateescape")).hexdigest()[:16]
         name = name.encode()[: _NAME_BYTES - 17].decode(errors="ignore") + "-" + digest
     parent = pathlib.Path(folder)
-    parent.mkdir(parents=True, exist_ok=True)
     run = parent / f"{name}.tpk"
     number = 1
     while run.exists():

@@ -89,8 +89,9 @@ class Checks:
 
     def _check(self, item: pytest.Item, limits: Limits, recording: Recording) -> None:
         if recording.reason is not None:
-            of_test(item).result.update(_not_checked(recording.reason, limits.is_marked or bool(limits.most)))
-            if limits.require_gpu and (limits.most or limits.is_marked):
+            has_limits = self._has_limits(item, limits)
+            of_test(item).result.update(_not_checked(recording.reason, has_limits))
+            if limits.require_gpu and has_limits:
                 pytest.fail(f"transfers not checked, and a GPU is required: {recording.reason}", pytrace=False)
             return
         most = self._most(item, limits)
@@ -105,6 +106,11 @@ class Checks:
         if breaches:
             verbosity = self._config.getoption("verbose")
             pytest.fail(_text.failure(breaches, verbosity, recording.run), pytrace=False)
+
+    def _has_limits(self, item: pytest.Item, limits: Limits) -> bool:
+        """Whether its figures are to be compared, or written to be compared later."""
+        is_approved = self._config.getoption("turnpike_fail_on_increase") and item.nodeid in self._approved
+        return bool(limits.most) or limits.is_marked or self._is_update or bool(is_approved)
 
     def _most(self, item: pytest.Item, limits: Limits) -> dict[str, Limit]:
         most = dict(limits.most)

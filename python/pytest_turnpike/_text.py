@@ -15,12 +15,15 @@ _ANNOTATIONS = 10
 
 def failure(breaches: list[dict[str, Any]], verbosity: int, run: pathlib.Path) -> str:
     """Why a test failed: each limit and its lines of code. With -vv the whole report, with -q one line per limit."""
+    from turnpike._printable import printable  # this module is loaded in sessions that do not use Turnpike, too
+
     lines = []
     for breach in breaches:
         lines.append(_breach(breach))
         if verbosity >= 0:
             for site in breach["sites"]:
                 lines += _site(site, breach["unit"])
+    lines = [printable(line) for line in lines]  # names come from recordings
     if verbosity >= 2:
         import turnpike
 
@@ -48,17 +51,12 @@ def _site(site: dict[str, Any], unit: str) -> list[str]:
     source = linecache.getline(site["file"], site["line"]).strip() if _is_loaded(site["file"]) and site["line"] else ""
     if source:
         lines.append(f"        {source}")
-    return [_printable(line) for line in lines]
+    return lines
 
 
 def _is_loaded(file: str | None) -> bool:
     """Whether it is the file of a module in this process. Only of such files is a line shown: a recording names any."""
     return file is not None and any(getattr(module, "__file__", None) == file for module in [*sys.modules.values()])
-
-
-def _printable(text: str) -> str:
-    """Without what a terminal would obey: names come from recordings."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def amount(value: float, unit: str) -> str:

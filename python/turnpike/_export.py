@@ -8,10 +8,12 @@ import inspect
 import os
 import pathlib
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from turnpike import _core
+from turnpike import _output_file as output_file
+from turnpike._printable import printable
 
 if TYPE_CHECKING:
     from turnpike._table import Table
@@ -84,55 +86,28 @@ def _parquet_options(schema: Any) -> dict[str, Any]:
 
 def write_parquet(table: Table, path: str | os.PathLike[str], **options: Any) -> None:
     """Writes one file. `options` come before those of _parquet_options()."""
-    check_is_no_input(pathlib.Path(path), map(pathlib.Path, table.paths))
+    output_file.check_is_no_input(path, table.paths)
     pyarrow = _pyarrow()
     schema, batches = _batches(table)
     chosen = {**_parquet_options(schema), **options}
-    _whole(path, lambda new: _write(pyarrow.parquet.ParquetWriter(new, schema, **chosen), batches))
+    with output_file.whole(path) as new:
+        _write(pyarrow.parquet.ParquetWriter(new, schema, **chosen), batches)
 
 
 def write_arrow(table: Table, path: str | os.PathLike[str]) -> None:
     """Writes one file of Arrow's IPC format (Feather 2), whose dictionaries grow from batch to batch."""
-    check_is_no_input(pathlib.Path(path), map(pathlib.Path, table.paths))
+    output_file.check_is_no_input(path, table.paths)
     pyarrow = _pyarrow()
     schema, batches = _batches(table)
     options = pyarrow.ipc.IpcWriteOptions(emit_dictionary_deltas=True, compression="zstd")
-    _whole(path, lambda new: _write(pyarrow.ipc.new_file(new, schema, options=options), batches))
-
-
-def check_is_no_input(target: pathlib.Path, runs: Iterable[pathlib.Path]) -> None:
-    """Raises turnpike.Error if the file belongs to one of the runs."""
-    if not target.exists():
-        return
-    for run in runs:
-        for file in (run, *(run.iterdir() if run.is_dir() else ())):
-            if file.exists() and target.samefile(file):
-                raise _core.Error(f"cannot write {target}: it is a file of this run. Name another one.")
+    with output_file.whole(path) as new:
+        _write(pyarrow.ipc.new_file(new, schema, options=options), batches)
 
 
 def _write(writer: Any, batches: Iterator[Any]) -> None:
     with writer:
         for batch in batches:
             writer.write_batch(batch)
-
-
-def begin_beside(target: pathlib.Path, new: pathlib.Path) -> None:
-    """Makes the file `new`, which will replace `target`, with the mode of `target`: a private file stays private."""
-    new.touch()
-    if target.exists():
-        new.chmod(target.stat().st_mode & 0o777)
-
-
-def _whole(path: str | os.PathLike[str], write: Callable[[str], None]) -> None:
-    """A file appears complete under its name or not at all."""
-    new = f"{os.fspath(path)}.new-{os.getpid()}"
-    try:
-        begin_beside(pathlib.Path(path), pathlib.Path(new))
-        write(new)
-        os.replace(new, path)
-    finally:
-        if os.path.exists(new):
-            os.unlink(new)
 
 
 def is_ours(arguments: list[str]) -> bool:
@@ -163,16 +138,17 @@ def main(arguments: list[str]) -> int:
         newest = _core.newest_run()
         if newest is None:
             return _fail("this folder has no run (*.tpk). Name one.", 2)
-        print(f"turnpike export: {newest}, the newest run in this folder", file=sys.stderr)
+        _say(f"{newest}, the newest run in this folder")
         given.runs = [str(newest)]
     if given.output == "-":
         return _fail("--to arrow and --to parquet cannot write to standard output: name a file with -o.", 2)
     name = pathlib.Path(os.path.normpath(given.runs[0])).stem
     default = f"{name}.{given.table}.{given.to}" if given.table else f"{name}.{given.to}"
     output = pathlib.Path(given.output or default)
-    runs = [pathlib.Path(run).resolve() for run in given.runs]
-    if any(output.resolve() == run or (run.is_dir() and run in output.resolve().parents) for run in runs):
-        return _fail(f"{output} is a run that is to be read: name another file with -o.", 2)
+    try:
+        output_file.check_is_no_input(output, given.runs)
+    except _core.Error as error:
+        return _fail(str(error), 2)
     write = write_parquet if given.to == "parquet" else write_arrow
     tables = [given.table] if given.table else list(NAMES)
     incomplete = None
@@ -187,7 +163,7 @@ def main(arguments: list[str]) -> int:
         return _fail(str(error), 3)
     except (ImportError, OSError) as error:
         return _fail(str(error), 4)
-    print(f"turnpike export: wrote {output}", file=sys.stderr)
+    _say(f"wrote {output}")
     return _fail(incomplete, 3 if given.strict else 0) if incomplete else 0
 
 
@@ -196,12 +172,15 @@ def _export(table: Table, path: pathlib.Path, write: Callable[[Table, pathlib.Pa
         write(table, path)
     except _core.Error as error:
         # An export of all tables leaves out those about kernels if the run has none, and says so.
-        is_without_kernels = any(words in str(error) for words in ("recorded without kernels", "holds no kernels"))
-        if given.table or not is_without_kernels:
+        if given.table or not table.lacks_kernels():
             raise
-        print(f"turnpike export: no table {table.name}: {error}", file=sys.stderr)
+        _say(f"no table {table.name}: {error}")
+
+
+def _say(message: str) -> None:
+    print(f"turnpike export: {printable(message)}", file=sys.stderr)
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"turnpike export: {message}", file=sys.stderr)
+    _say(message)
     return code

@@ -14,13 +14,15 @@ import urllib.parse
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
-from turnpike import _core, _export, _summary, _table, _unrecorded
+from turnpike import _core, _output_file, _summary, _table, _unrecorded
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _Row = TypeVar("_Row")
 # The usual size of a text.
 _WIDTH = 100
 _TOP = 15
+# Of these, a 0 or an empty list would look like a program that keeps to every limit.
+_FIGURES = frozenset({"totals", "syncs", "idle", "ranges", "sites", "sync_sites", "lines", "paths", "findings"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -356,17 +358,21 @@ class Report:
 
     A notebook shows its overview, and `to_html` writes the whole report with its timeline for browsers.
 
+    Of a run that holds nothing of a GPU the report says so, and its figures (`totals`, `syncs`, `sites`, `sync_sites`,
+    `lines`, `paths`, `idle`, `ranges`, `findings`) raise `turnpike.Error`: they would satisfy every assertion.
+
     Reports can be copied and pickled. A pickled report keeps every field, but its text only in the default size, and
     no page.
     """
 
     source: Source
     span_ns: int  #: from the first to the last record
+    used_gpu: bool  #: whether the run tells what the program did with a GPU; without that every figure would be 0
     totals: dict[str, Total]  #: by direction: h2d, d2h, d2d, p2p, h2h, memset
     syncs: Syncs
     steps: Steps | None  #: None when no steps were found
     verdict: Verdict
-    idle: list[IdleSite]  #: why no kernel ran, most time in the steps first; empty where kernels are not known
+    idle: list[IdleSite]  #: why the GPU did not compute, most time in the steps first; empty: kernels unknown
     ranges: list[RangeVerdict]  #: NVTX ranges, most time first
     memory: MemoryUse | None  #: None: nothing of it was recorded
     sites: list[Site]  #: ranked by the time the host was blocked plus the device time that nothing hid
@@ -379,8 +385,11 @@ class Report:
     loss_sentences: dict[str, str]  #: what each of them means and what to do
     incomplete: Incomplete | None  #: what of the run is damaged, cut off or unreadable; None: nothing
 
-    def __init__(self, analysis: _core.Analysis | _Kept, inputs: Sequence[str | bytes] = ()) -> None:
+    def __init__(
+        self, analysis: _core.Analysis | _Kept, inputs: Sequence[str | bytes] = (), may_be_empty: bool = False
+    ) -> None:
         self._analysis = analysis
+        self._may_be_empty = may_be_empty
         self._inputs = list(inputs)
         self._page: pathlib.Path | None = None  # that to_html wrote
         values: dict[str, Any] = json.loads(analysis.json())
@@ -394,6 +403,7 @@ class Report:
         devices = _rows(Device, source["devices"])
         self.source = _row(Source, {**source, "devices": devices, "identities": identities, "kept": kept})
         self.span_ns = values["span_ns"]
+        self.used_gpu = values["used_gpu"]
         self.totals = {direction: _row(Total, total) for direction, total in values["totals"].items()}
         self.syncs = _row(Syncs, values["syncs"])
         self.steps = None if values["steps"] is None else _row(Steps, values["steps"])
@@ -411,6 +421,19 @@ class Report:
         self.losses = values["losses"]
         self.loss_sentences = values["loss_sentences"]
         self.incomplete = None if values["incomplete"] is None else _row(Incomplete, values["incomplete"])
+        if not (self.used_gpu or may_be_empty):
+            for name in _FIGURES:
+                delattr(self, name)
+
+    def __getattr__(self, name: str) -> Any:
+        """Of what `__init__` has set, Python does not ask here."""
+        if name not in _FIGURES:
+            raise AttributeError(f"a report has no '{name}'")
+        why = "; ".join(self.source.unusable) or (self.incomplete and self.incomplete.reason)
+        raise _core.Error(
+            f"nothing was recorded into {', '.join(self.source.paths)}, so its {name} are unknown: "
+            f"{why or 'the program used no GPU while it was recorded'}"
+        )
 
     def table(self, name: str, *, dictionary: bool = True) -> _table.Table:
         """Returns the rows behind the report, for pandas, polars, DuckDB, pyarrow and others that read Arrow.
@@ -457,13 +480,14 @@ class Report:
         return copy.deepcopy(self._values)
 
     def __copy__(self) -> Report:
-        return Report(self._analysis, self._inputs)
+        return Report(self._analysis, self._inputs, self._may_be_empty)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Report:
-        return Report(self._analysis, self._inputs)
+        return copy.copy(self)
 
-    def __reduce__(self) -> tuple[type[Report], tuple[_Kept]]:
-        return Report, (_Kept(self._analysis.json(), self.text(), self._analysis.overview("", "")),)
+    def __reduce__(self) -> tuple[type[Report], tuple[_Kept, tuple[()], bool]]:
+        kept = _Kept(self._analysis.json(), self.text(), self._analysis.overview("", ""))
+        return Report, (kept, (), self._may_be_empty)
 
     def text(self, *, width: int = _WIDTH, top: int = _TOP) -> str:
         """Returns the report as the command prints it.
@@ -500,16 +524,9 @@ class Report:
             OSError: The file cannot be written.
         """
         target = pathlib.Path(os.fsdecode(path))
-        _export.check_is_no_input(target, (pathlib.Path(os.fsdecode(one)) for one in self._inputs))
-        unfinished = target.with_name(f".{target.name}.{os.getpid()}.unfinished")
-        try:
-            _export.begin_beside(target, unfinished)
-            with open(unfinished, "wb") as file:
-                self._analysis.write_page(self._inputs, file.write, source, redact_paths, events)
-            os.replace(unfinished, target)
-        except BaseException:  # Ctrl-C, too, leaves nothing behind
-            unfinished.unlink(missing_ok=True)
-            raise
+        _output_file.check_is_no_input(target, self._inputs)
+        with _output_file.whole(target) as unfinished, open(unfinished, "wb") as file:
+            self._analysis.write_page(self._inputs, file.write, source, redact_paths, events)
         self._page = target.absolute()
         return target
 
@@ -517,6 +534,8 @@ class Report:
         return self.text()
 
     def __repr__(self) -> str:
+        if "totals" not in vars(self):
+            return f"<turnpike.Report of {', '.join(self.source.paths)}: nothing was recorded>"
         transfers = sum(total.count for name, total in self.totals.items() if name != "memset")
         size_bytes = sum(total.bytes for name, total in self.totals.items() if name != "memset")
         bound = f", bound by {self.verdict.bound_by}" if self.verdict.bound_by else ""

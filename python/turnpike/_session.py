@@ -104,7 +104,11 @@ def stop() -> pathlib.Path:
     a process of its own.
 
     Returns:
-        The file that this process wrote. After a `start()` that could record nothing, its run, which may not be there.
+        The file that this process wrote. Where nothing was written, the run, which may not be there; its report says
+        that nothing was recorded, and why.
+
+    Warns:
+        RuntimeWarning: The file is not there, because it could not be written or was removed.
 
     Raises:
         turnpike.Error: Nothing is being recorded in this process. Or the file is still being written after ten seconds,
@@ -116,7 +120,13 @@ def stop() -> pathlib.Path:
     if started is not None and not started.is_recorded:
         return pathlib.Path(started.run)
     label.listen(False)
-    return _core.stop(_native.RECORD_LIBRARY)
+    file = _core.stop(_native.RECORD_LIBRARY)
+    if file.exists():
+        return file
+    reason = f"{file} is not there: it could not be written, or was removed"
+    _unrecorded.note(str(file.parent), reason)
+    warnings.warn(f"Turnpike has recorded nothing: {reason}. Free room on the disk.", RuntimeWarning, stacklevel=2)
+    return file.parent
 
 
 def keep(reason: str = "") -> None:

@@ -36,6 +36,10 @@ class Table:
         """What of the run could not be read, in a sentence, as far as the table was read; None: nothing."""
         return self._table.incomplete or None
 
+    def lacks_kernels(self) -> bool:
+        """Whether the table is about kernels, and the run has none: then reading it raises. Reads the run."""
+        return self._table.lacks_kernels()
+
     def __arrow_c_schema__(self) -> object:
         return self._table.schema()
 

@@ -40,53 +40,78 @@ Finding finding_of(const char* rule, const Candidate& candidate) {
   return finding;
 }
 
-// By so much the steps of two runs of one program differ even if nothing was changed (bench/field: 1.5 to 16 %, median
-// 4.8).
-constexpr double kStepsDiffer = 0.074;
+// Where the model misses the recorded step by less than the first share, a saving is taken as it is; by more than the
+// second, no saving is claimed. Chosen, not fitted.
+constexpr double kTrustedShare = 0.02;
+constexpr double kUselessShare = 0.10;
 
 struct SavingRange {
   std::int64_t low_ns;
   std::int64_t high_ns;
 };
 
+// What the model of a process is worth.
+class Trust {
+ public:
+  explicit Trust(const ProcessModel& model) : model_(model) {}
+
+  // Of a step; built at the first question.
+  double unexplained_share() {
+    if (!share_) share_ = model_.unexplained_share();
+    return *share_;
+  }
+  double margin_ns(double step_ns) { return unexplained_share() < kTrustedShare ? 0 : unexplained_share() * step_ns; }
+
+ private:
+  const ProcessModel& model_;
+  std::optional<double> share_;
+};
+
 // Nobody is advised to make a step slower, and none takes less than no time.
-SavingRange range_of(const ProcessModel& model, double saving_ns, const Reach& reach) {
-  const double step_ns = model.measured_step_ns();
-  const double margin_ns = kStepsDiffer * step_ns;
+SavingRange range_of(double step_ns, double saving_ns, double margin_ns, const Reach& reach) {
   const double low_ns = reach.low * saving_ns - reach.leaves_ns - reach.costs_ns - margin_ns;
   const double high_ns = reach.high * saving_ns - reach.leaves_ns + reach.adds_ns + margin_ns;
   return {std::llround(std::clamp(low_ns, 0.0, step_ns)), std::llround(std::clamp(high_ns, 0.0, step_ns))};
 }
 
-void add_ranges(const ProcessModel& model, double saving_ns, const Candidate& candidate, Finding& finding) {
-  const SavingRange range = range_of(model, saving_ns, candidate.reach);
+void add_ranges(double step_ns, double saving_ns, double margin_ns, const Candidate& candidate, Finding& finding) {
+  const SavingRange range = range_of(step_ns, saving_ns, margin_ns, candidate.reach);
   finding.saving_step_low_ns = range.low_ns;
   finding.saving_step_high_ns = range.high_ns;
   finding.saving_reason = candidate.reach.reason;
   for (std::size_t i = 0; i < candidate.others.size(); ++i) {
-    const SavingRange other = range_of(model, saving_ns, candidate.others[i].reach);
+    const SavingRange other = range_of(step_ns, saving_ns, margin_ns, candidate.others[i].reach);
     finding.alternatives[i].saving_step_low_ns = other.low_ns;
     finding.alternatives[i].saving_step_high_ns = other.high_ns;
   }
 }
 
 // False if the candidate is not worth reporting. `shown`: where steps are kept.
-bool add_saving(const ProcessModel& model, TrialGraph& trial, const Candidate& candidate,
+bool add_saving(const ProcessModel& model, Trust& trust, TrialGraph& trial, const Candidate& candidate,
                 const std::optional<ShownStep>& shown, Judged& judged) {
   const std::vector<NamedChange>& changes = candidate.changes;
   if (changes.empty()) return true;
   const Graph* graph = trial.with(changes);
   const auto times_ns = graph != nullptr ? retime(*graph) : std::nullopt;
-  const auto predicted_ns = times_ns ? model.step_ns_of(*graph, *times_ns) : std::nullopt;
+  const Pauses pauses = pauses_for(model, changes);
+  const auto predicted_ns = !times_ns                    ? std::nullopt
+                            : pauses == Pauses::kCounted ? model.step_with_pauses_ns_of(*graph, *times_ns)
+                                                         : model.step_ns_of(*graph, *times_ns);
   Finding& finding = judged.finding;
   if (!predicted_ns) return true;  // it is the matter; what it would gain cannot be told
-  const double saving_ns = model.measured_step_ns() - *predicted_ns;
-  finding.saving_pct = 100 * saving_ns / model.measured_step_ns();
+  const double measured_ns = model.measured_step_ns(pauses);
+  const double saving_ns = measured_ns - *predicted_ns;
+  if (100 * saving_ns / measured_ns < kMinSavingPct) return false;
+  if (trust.unexplained_share() > kUselessShare) {
+    finding.saving_reason = "no saving is claimed: the dependencies that the recording shows give a step that is " +
+                            rounded_percent_text(100 * trust.unexplained_share()) + " off the recorded one";
+    return true;
+  }
+  finding.saving_pct = 100 * saving_ns / measured_ns;
   finding.saving_step_ns = static_cast<std::int64_t>(std::llround(saving_ns));
   const double steps = model.steps() ? static_cast<double>(model.steps()->steps.count) : 1.0;
   finding.saving_ns = static_cast<std::int64_t>(std::llround(saving_ns * steps));
-  add_ranges(model, saving_ns, candidate, finding);
-  if (*finding.saving_pct < kMinSavingPct) return false;
+  add_ranges(measured_ns, saving_ns, trust.margin_ns(measured_ns), candidate, finding);
   if (shown) judged.step = retimed_step(*shown, *graph, *times_ns, *predicted_ns);
   return true;
 }
@@ -128,6 +153,7 @@ bool takes_away(const Judged& leader, const Judged& other) {
 bool leaves_nothing_of(const ProcessModel& model, TrialGraph& trial, const Judged& leader, const Judged& other) {
   if (leader.reach_begins_at_zero || !leader.finding.saving_pct || other.changes.empty()) return false;
   if (!other.finding.saving_pct) return takes_away(leader, other);
+  if (pauses_for(model, leader.changes) != pauses_for(model, other.changes)) return false;
   const auto both_pct = saving_pct_of(model, trial, leader, other);
   return both_pct && *both_pct - *leader.finding.saving_pct < kMinSavingPct;
 }
@@ -200,10 +226,11 @@ FoundFindings find_findings(const ProcessModel& model, bool keeps_steps) {
   }
   // Only now: rules make copies of the graph, too, and one at a time is enough.
   TrialGraph trial(model);
+  Trust trust(model);
   std::vector<Judged> judged;
   for (auto& [rule, candidate] : candidates) {
     Judged one{finding_of(rule->name, candidate), {}, candidate.reach.low <= 0};
-    if (!add_saving(model, trial, candidate, shown, one)) continue;
+    if (!add_saving(model, trust, trial, candidate, shown, one)) continue;
     one.changes = std::move(candidate.changes);
     judged.push_back(std::move(one));
   }

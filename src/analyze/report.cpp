@@ -180,6 +180,11 @@ std::string how_to_record_kernels(const Source& source) {
   return how_to_record_kernels(source.kind);
 }
 
+bool used_gpu(const Report& report) {
+  if (report.span_ns > 0 || !report.sites.empty() || !report.sync_sites.empty()) return true;
+  return report.source.detail == kTransfersDetail && !report.source.devices.empty();
+}
+
 void PathCost::add(const PathCost& other) {
   count += other.count;
   bytes += other.bytes;

@@ -487,7 +487,8 @@ struct Finding {
   std::string evidence, advice, docs;
   std::optional<std::string> library_site{};  // as in Where
   // What the advice is expected to save of one step at least and at most; known where the saving is. The reason says
-  // why the advice may reach only a part; empty: two runs of one program differ by as much as the range is wide.
+  // why the advice may reach only a part, or why no saving is claimed; empty: the advice is the change that was
+  // re-timed.
   std::optional<std::int64_t> saving_step_low_ns{};
   std::optional<std::int64_t> saving_step_high_ns{};
   std::string saving_reason{};
@@ -516,5 +517,9 @@ struct Report {
   std::map<std::string, std::uint64_t> losses;  // by name; only those that happened
   SourceText source_text{};                     // of the program, as far as it was recorded
 };
+
+// Whether the run tells what the program did with a GPU: it holds work, a transfer or a wait; or, without kernels, the
+// GPUs of a process that had CUDA ready. Otherwise every figure is 0 and none of them says anything.
+bool used_gpu(const Report& report);
 
 }  // namespace turnpike::analyze

@@ -5,12 +5,20 @@
 #include <unistd.h>
 
 #include "base/high_number.h"
+#include "base/shared_memory.h"
 
 namespace turnpike {
 
 OwnDescriptor OwnDescriptor::open(const char* path, int flags, mode_t mode) noexcept {
   OwnDescriptor made;
   const int file = ::open(path, flags | O_CLOEXEC, mode);
+  if (file >= 0) made.take(file);
+  return made;
+}
+
+OwnDescriptor OwnDescriptor::open_shared(const char* path, const char* name, int flags) noexcept {
+  OwnDescriptor made;
+  const int file = open_shared_memory(path, name, flags);
   if (file >= 0) made.take(file);
   return made;
 }

@@ -12,6 +12,8 @@ class OwnDescriptor {
  public:
   // open(); closed on exec.
   static OwnDescriptor open(const char* path, int flags, mode_t mode = 0) noexcept;
+  // As open_shared_memory().
+  static OwnDescriptor open_shared(const char* path, const char* name, int flags) noexcept;
   // Takes a descriptor that was opened just now.
   void take(int file) noexcept;
 

@@ -102,6 +102,8 @@ int init(const CheckArguments& arguments) {
         arguments.budget.string() + " is there already and stays as it is. Remove it, or name another with --budget.",
         kFailed);
   }
+  if (auto harmless = check_is_no_input(arguments.budget, arguments.runs); !harmless)
+    return fail(kCheckCommand, harmless.error().message, kUsage);
   const auto report = open_run(arguments.runs, kCheckCommand);
   if (!report) return fail(kCheckCommand, report.error().message, kUnreadableInput);
   for (const std::string& reason : report->source.unusable) {

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "analyze/budget/budget_file.h"
+#include "base/shared_memory.h"
 #include "cli/commands.h"
 #include "cli/given_command.h"
 #include "cli/launch.h"
@@ -103,7 +104,7 @@ struct GuardArguments {
 // What the processes write their lines to (guard::kLogVariable): memory that ends with this process.
 class Log {
  public:
-  Log() : file_(memfd_create("turnpike-guard", MFD_CLOEXEC)) {}
+  Log() : file_(memfd_create(kGuardMemory, MFD_CLOEXEC)) {}
   ~Log() {
     if (file_ >= 0) close(file_);
   }

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "cli/signal_witness.h"
+
 namespace turnpike::cli {
 namespace {
 
@@ -78,7 +80,7 @@ void suspend() {
 // The terminal sends its signals (SI_KERNEL) to the whole process group, so the command has them already. The kernel
 // sends two signals to this process alone: SIGALRM of an alarm that was set before it began, and SIGHUP of a terminal
 // that is gone, if this process leads the session.
-bool came_to_us_alone(const siginfo_t& taken, pid_t child) {
+bool may_be_for_us_alone(const siginfo_t& taken, pid_t child) {
   switch (taken.si_code) {
     case SI_KERNEL:
       return taken.si_signo == SIGALRM || (taken.si_signo == SIGHUP && getsid(0) == getpid());
@@ -99,8 +101,8 @@ void pass_on(const siginfo_t& taken, pid_t child) {
   }
 }
 
-void handle(const siginfo_t& taken, pid_t child, const LaunchWatcher& watcher) {
-  if (came_to_us_alone(taken, child)) {
+void handle(const siginfo_t& taken, pid_t child, SignalWitness& witness, const LaunchWatcher& watcher) {
+  if (may_be_for_us_alone(taken, child) && !witness.has_got(taken)) {
     if (watcher.takes_signal && watcher.takes_signal(taken.si_signo)) return;
     pass_on(taken, child);
   }
@@ -120,11 +122,12 @@ Ending ending_of(int wait_status) {
 }
 
 Ending wait_for(pid_t child, const sigset_t& awaited, const LaunchWatcher& watcher) {
+  SignalWitness witness;  // after the command, which stays the first child
   const timespec tick{0, std::chrono::nanoseconds(kTick).count()};
   for (int status = 0;;) {
     if (waitpid(child, &status, WNOHANG) == child) return ending_of(status);
     siginfo_t taken{};
-    if (sigtimedwait(&awaited, &taken, &tick) > 0) handle(taken, child, watcher);
+    if (sigtimedwait(&awaited, &taken, &tick) > 0) handle(taken, child, witness, watcher);
     if (watcher.on_tick) watcher.on_tick();
   }
 }

@@ -30,8 +30,8 @@ constexpr std::chrono::milliseconds kTick{250};
 
 // Runs `command` (found in PATH as by a shell) in this process group, with `variables` applied, and waits for its end.
 // The terminal sends its signals, such as Ctrl-C, to the command itself. A signal that another process sends to this
-// process is passed on. Call it once in a process that has no other threads: it blocks nearly all signals for good. An
-// Error if it cannot fork.
+// process alone is passed on. Call it once in a process that has no other threads: it blocks nearly all signals for
+// good. An Error if it cannot fork.
 Result<Ending> launch(const std::vector<std::string>& command, const std::vector<Variable>& variables,
                       const LaunchWatcher& watcher);
 

@@ -20,19 +20,6 @@ std::vector<fs::path> missing_of(const fs::path& folder) {
 
 }  // namespace
 
-Status check_is_outside(const fs::path& folder, const std::vector<fs::path>& runs) {
-  std::error_code failed;
-  for (fs::path outer = fs::weakly_canonical(folder, failed); !failed; outer = outer.parent_path()) {
-    for (const fs::path& run : runs) {
-      if (fs::is_directory(run, failed) && fs::equivalent(outer, run, failed))
-        return Error{"cannot write into " + folder.string() + ": it is a run that is read. Name another folder."};
-    }
-    if (outer == outer.parent_path()) break;
-    failed.clear();
-  }
-  return {};
-}
-
 OutputFolder::OutputFolder(std::vector<fs::path> made) : made_(std::move(made)) {}
 
 Result<OutputFolder> OutputFolder::create(const fs::path& folder) {

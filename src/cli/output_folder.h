@@ -8,9 +8,6 @@
 
 namespace turnpike::cli {
 
-// An Error for a folder that is a run, or lies inside of one: files there would be taken for parts of the run.
-Status check_is_outside(const std::filesystem::path& folder, const std::vector<std::filesystem::path>& runs);
-
 // Makes the folder and its missing parents. The destructor removes those that are empty, so a command that fails leaves
 // no folder.
 class OutputFolder {

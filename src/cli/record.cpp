@@ -99,6 +99,11 @@ bool has_copied(const TurnpikeStatus& status) {
   return status.transfer_count[0] + status.transfer_count[1] > 0;
 }
 
+// Files that say why nothing could be recorded replace no recording.
+bool has_recorded(const TurnpikeStatus& status) {
+  return status.process_count > 0 || status.unusable_count == 0;
+}
+
 // What goes together with --last, and what means nothing without it.
 Status check_last(Command app, const RecordArguments& arguments) {
   const auto is_given = [&](const char* option) { return app.option(option).is_given(); };
@@ -182,7 +187,9 @@ int run_recorded(Command app, const RecordArguments& arguments, const std::vecto
                   : fail("turnpike record", ending.error().message, kUsage);
   }
   settle_all(estates, *status);
-  if (auto placed = directory->take_place(); !placed) fail("turnpike record", placed.error().message, kUsage);
+  if (has_recorded(status->read())) {
+    if (auto placed = directory->take_place(); !placed) fail("turnpike record", placed.error().message, kUsage);
+  }
   const auto kept_runs = kept.settle();
   if (!options.is_quiet) print_summary(status->read(), *directory, kept_text(kept_runs));
   // First, so that the page knows the rate of the link.

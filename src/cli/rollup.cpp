@@ -137,7 +137,7 @@ Result<std::vector<RolledUp>> rolled_up(const fs::path& file, const std::string&
 int roll_up(const RollupArguments& arguments, const analyze::FileReader& reader) {
   const fs::path folder =
       arguments.output.empty() ? fs::path(stem_of(arguments.runs.front()) + ".rollup") : fs::path(arguments.output);
-  if (auto harmless = check_is_outside(folder, arguments.runs); !harmless)
+  if (auto harmless = check_is_no_input(folder, arguments.runs); !harmless)
     return fail("turnpike rollup", harmless.error().message, kUsage);
   std::vector<std::pair<std::string, fs::path>> files;  // with the name of the run
   int code = kFine;

@@ -26,19 +26,34 @@ Error is_input(const fs::path& output, const fs::path& input) {
                ": it is an input of this command (" + input.string() + "). Name another file."};
 }
 
+Status check_is_outside(const fs::path& output, const std::vector<fs::path>& runs) {
+  std::error_code failed;
+  for (fs::path outer = fs::weakly_canonical(output, failed); !failed; outer = outer.parent_path()) {
+    for (const fs::path& run : runs) {
+      if (fs::is_directory(run, failed) && fs::equivalent(outer, run, failed)) {
+        return Error{"cannot write " + output.string() + ": " + run.string() +
+                     " is a run that is read, and what lies in it is taken for a part of it. Name another place."};
+      }
+    }
+    if (outer == outer.parent_path()) break;
+    failed.clear();
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check_is_no_input(const fs::path& output, const std::vector<fs::path>& inputs) {
-  const auto written = identity_of(output);
-  if (!written) return {};
-  for (const fs::path& input : inputs) {
-    if (identity_of(input) == written) return is_input(output, input);
-    std::error_code failed;
-    for (fs::directory_iterator entry(input, failed), end; !failed && entry != end; entry.increment(failed)) {
-      if (identity_of(entry->path()) == written) return is_input(output, entry->path());
+  if (const auto written = identity_of(output)) {
+    for (const fs::path& input : inputs) {
+      if (identity_of(input) == written) return is_input(output, input);
+      std::error_code failed;
+      for (fs::directory_iterator entry(input, failed), end; !failed && entry != end; entry.increment(failed)) {
+        if (identity_of(entry->path()) == written) return is_input(output, entry->path());
+      }
     }
   }
-  return {};
+  return output == "-" ? Status() : check_is_outside(output, inputs);
 }
 
 }  // namespace turnpike::cli

@@ -8,12 +8,13 @@
 #include <cstddef>
 #include <cstring>
 
+#include "base/shared_memory.h"
 #include "record/kept_run.h"
 
 namespace turnpike::cli {
 
 Result<SharedStatus> SharedStatus::make() {
-  const int descriptor = memfd_create("turnpike-status", MFD_CLOEXEC);
+  const int descriptor = memfd_create(kStatusMemory, MFD_CLOEXEC);
   if (descriptor < 0) return Error{std::string("cannot make shared memory: ") + std::strerror(errno)};
   void* mapping = MAP_FAILED;
   if (ftruncate(descriptor, sizeof(TurnpikeStatus)) == 0) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "base/shared_memory.h"
 #include "base/units.h"
 #include "guard/threads.h"
 
@@ -47,7 +48,7 @@ void tell_matched(const Allowance& allowance) noexcept {
 void add_to_log(std::string_view line, std::string_view more) noexcept {
   const char* path = std::getenv(kLogVariable);
   if (path == nullptr || *path == '\0') return;
-  const int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+  const int file = open_shared_memory(path, kGuardMemory, O_WRONLY | O_APPEND);
   if (file < 0) return;
   // A line of several processes at once is written whole.
   const std::array<iovec, 3> parts = {part(line), part(more), part("\n")};

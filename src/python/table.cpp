@@ -81,6 +81,14 @@ class Table {
     }
   }
 
+  // Whether the table is about kernels, which the run has none of. It reads the run.
+  bool lacks_kernels() const {
+    const nb::gil_scoped_release without_gil;
+    auto table = value_or_throw(opened());
+    static_cast<void>(table.next());
+    return table.lacks_kernels();
+  }
+
   // Of what was read so far.
   std::string incomplete() const { return report::incomplete_sentence(*remarks_); }
 
@@ -113,6 +121,7 @@ void bind_table(nb::module_& module) {
       .def("schema", &Table::schema)
       .def("stream", &Table::stream)
       .def("row_count", &Table::row_count)
+      .def("lacks_kernels", &Table::lacks_kernels)
       .def_prop_ro("incomplete", &Table::incomplete);
   module.def("table_names", &names);
 }

@@ -191,8 +191,11 @@ Result<std::vector<std::filesystem::path>> run_files(const std::filesystem::path
   std::vector<std::filesystem::path> files;
   std::filesystem::directory_iterator entry(run, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    std::error_code ignored;  // an entry that cannot be looked at is no file of ours
-    if (entry->path().extension() == kFileExtension && entry->is_regular_file(ignored)) files.push_back(entry->path());
+    std::error_code ignored;
+    const auto kind = entry->status(ignored).type();
+    // A link whose file is missing is a part of the run that cannot be read.
+    const bool is_file = kind == std::filesystem::file_type::regular || kind == std::filesystem::file_type::not_found;
+    if (entry->path().extension() == kFileExtension && is_file) files.push_back(entry->path());
   }
   if (error) return cannot_read(run, error.value());
   if (files.empty()) {

@@ -273,3 +273,17 @@ def test_without_a_run_the_newest_is_checked(run, tmp_path, budget):
     shutil.copytree(EXAMPLE, tmp_path / "newest.tpk")
     result = run()
     assert result.returncode == 0 and "newest.tpk, the newest run in this folder" in result.stderr
+
+
+@pytest.mark.parametrize("unusable", [None, "There is no CUPTI."])
+def test_a_run_that_holds_nothing_of_a_gpu_fails(run, tmp_path, unusable):
+    trace = TraceFile(pid=1)
+    trace.metadata = {"program": "train.py", "detail": "full"} | ({"unusable": unusable} if unusable else {})
+    (tmp_path / "empty.tpk").mkdir()
+    trace.write(tmp_path / "empty.tpk" / "1.tpt")
+    (tmp_path / "turnpike.toml").write_text("[per_run]\nd2h_count = 0\n[losses]\nallow = true\n")
+    result = run("empty.tpk", "--json")
+    assert result.returncode == 1
+    limit = next(one for one in json.loads(result.stdout)["limits"] if one["limit"] == "recording")
+    assert limit["outcome"] == "unknown"
+    assert (unusable or "the run holds nothing of a GPU") in limit["why"]

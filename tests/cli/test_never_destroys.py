@@ -112,6 +112,13 @@ class TestForce:
         assert "recorded 1 process into a.tpk" in result.stderr
         assert result.stderr.endswith("next: turnpike report a.tpk\n")
 
+    def test_a_run_that_says_only_why_nothing_was_recorded_replaces_nothing(self, record, cuda_program):
+        old_run(record.directory)
+        result = record(cuda_program, "unusable=1", options=["-o", "a.tpk", "--force"])
+        assert contents(record.directory)["a.tpk/1.tpt"] == MAGIC + b"old"
+        assert "a.tpk stays as it was" in result.stderr
+        assert "next: turnpike report a.tpk.new-" in result.stderr
+
     def test_the_old_run_is_whole_while_the_command_runs(self, record, cuda_program):
         old_run(record.directory)
         result = record(
@@ -234,8 +241,24 @@ class TestFoldersOfOutputs:
         before = contents(recording)
         result = run("export", recording, "--to", "csv", "-o", output)
         assert (result.returncode, contents(recording)) == (2, before)
-        assert "it is a run that is read" in result.stderr
+        assert "is a run that is read" in result.stderr
         assert sorted(path.name for path in recording.iterdir()) == ["433.tpt"]
+
+    def test_no_file_is_written_into_a_run(self, run, recording, tmp_path):
+        (tmp_path / "turnpike.toml").write_text("[per_run]\ncount = 0\n")
+        into = f"{recording.name}/new"
+        for command in (
+            ["export", recording, "--to", "chrome", "-o", into],
+            ["export", recording, "--to", "csv", "--table", "syncs", "-o", into],
+            ["rollup", recording, "-o", into],
+            ["report", recording, "--html", into],
+            ["diff", recording, recording, "--html", into],
+            ["check", recording, "--sarif", into],
+            ["check", recording, "--init", "--budget", into],
+        ):
+            result = run(*command)
+            assert result.returncode == 2 and "is a run that is read" in result.stderr, command
+            assert [path.name for path in recording.iterdir()] == ["433.tpt"], command
 
     @pytest.mark.parametrize("command", [["export", "--to", "csv"], ["rollup"]], ids=lambda command: command[0])
     def test_a_command_that_fails_leaves_no_empty_folder(self, run, tmp_path, command):

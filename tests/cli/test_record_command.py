@@ -211,6 +211,28 @@ def test_a_signal_sent_to_turnpike_is_passed_on(record, name):
     assert (code, output) == (9, "got it\n")
 
 
+COUNTS = """
+import signal, sys
+got = []
+signal.signal(signal.SIGUSR1, lambda *_: got.append(1))
+signal.signal(signal.SIGTERM, lambda *_: (print(len(got), flush=True), sys.exit(9)))
+print("ready", flush=True)
+while True: signal.pause()
+"""
+
+
+def test_a_signal_to_the_group_reaches_the_program_once(record):
+    process = record.start(*python(COUNTS))
+    assert process.stdout.readline() == b"ready\n"
+    for number in range(10):  # to the group, and to Turnpike alone, in turn
+        send = os.kill if number % 2 else os.killpg
+        send(process.pid, signal.SIGUSR1)
+        time.sleep(0.2)
+    os.killpg(process.pid, signal.SIGTERM)
+    code, output, _ = ending(process)
+    assert (code, output) == (9, "10\n")
+
+
 def test_terminated_without_a_handler_is_terminated(record):
     process = started(record, "")
     os.kill(process.pid, signal.SIGTERM)

@@ -306,7 +306,21 @@ def test_without_pytorch_nothing_is_guarded_and_that_is_said_once(run, tmp_path)
         else:
             raise AssertionError
     """)
-    assert done.stderr.count("nothing is guarded") == 1, done.stderr
+    warning = "RuntimeWarning: guard: no PyTorch with CUDA is loaded, so nothing is guarded: import torch first"
+    assert done.stderr.count("nothing is guarded") == 1 and warning in done.stderr, done.stderr
+    assert "train.py:" in done.stderr and "strict=True raises instead" in done.stderr
+
+
+def test_wrong_rules_of_the_process_are_said_without_a_gpu(run, tmp_path):
+    (tmp_path / "faketorch.py").write_text("")
+    program = """
+        with tp.allow("d2h"):
+            pass
+    """
+    for wrong in ("d2x=disallow", "d2h=forbid"):
+        done = run(program, TURNPIKE_GUARD=wrong)
+        assert done.stderr.count(f"RuntimeWarning: TURNPIKE_GUARD={wrong!r} guards nothing: ") == 1, done.stderr
+    assert run(program, TURNPIKE_GUARD="d2h=disallow,sync=log").stderr == ""
 
 
 def test_without_a_gpu_it_warns_once_that_nothing_was_checked(run):

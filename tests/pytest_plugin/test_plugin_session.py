@@ -54,6 +54,16 @@ def test_where_a_gpu_is_required_a_marked_test_fails_without_one(plain, how):
     result.stdout.fnmatch_lines(["*transfers not checked, and a GPU is required: *"])
 
 
+@pytest.mark.parametrize("option", ["--turnpike-update", "--turnpike-fail-on-increase"])
+def test_where_a_gpu_is_required_the_file_of_limits_is_not_passed_over(plain, option):
+    (plain.pytester.path / "turnpike-limits.toml").write_text('["test_gpu.py::test_it"]\nh2d_count = 0\n')
+    plain.write("def test_it(): pass", "test_gpu")
+    plain("--turnpike", option).assert_outcomes(passed=1)
+    result = plain("--turnpike", option, "--turnpike-require-gpu")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*transfers not checked, and a GPU is required: *"])
+
+
 def test_a_process_that_is_recorded_already_is_not_checked(run):
     run.write("""
         import turnpike

@@ -184,7 +184,7 @@ def test_it_never_writes_over_its_run(run, tmp_path):
     before = (run / "100.tpt").read_bytes()
     (tmp_path / "link").symlink_to(run / "100.tpt")
     for path in (run, run / "100.tpt", tmp_path / "link"):
-        with pytest.raises(tp.Error, match="file of this run"):
+        with pytest.raises(tp.Error, match="part of the run"):
             rep.to_html(path)
     assert (run / "100.tpt").read_bytes() == before
 

@@ -1,9 +1,11 @@
 """turnpike.start, stop and record: against a library that only notes what it is told, and against the real one."""
 
+import copy
 import ctypes
 import gc
 import os
 import pathlib
+import pickle
 import subprocess
 import sys
 
@@ -20,6 +22,7 @@ FAKE_LIBRARY = r"""
 #include "record/session.h"
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 static int recording;
 static char file[4096];
 void record_already(int is_so) { recording = is_so; }
@@ -51,6 +54,11 @@ int turnpike_stop(char* error, uint64_t error_bytes) {
     return -1;
   }
   recording = 0;
+  if (!strstr(file, "unwritten")) {
+    char* name = strrchr(file, '/');
+    if (name) *name = 0, mkdir(file, 0777), *name = '/';
+    fclose(fopen(file, "w"));
+  }
   return 0;
 }
 int turnpike_is_recording(void) { return recording; }
@@ -90,7 +98,16 @@ def test_start_hands_over_its_options_and_stop_names_the_file(fake, tmp_path):
     assert tp.stop() == tmp_path / "b.tpk" / f"{OPTIONS_BYTES}-1-0-1-0-{MAX_BYTES}"
 
 
-def test_keep_hands_over_its_reason(fake, tmp_path):
+def test_stop_names_no_file_that_is_not_there(fake, tmp_path):
+    tp.start(tmp_path / "unwritten.tpk")
+    with pytest.warns(RuntimeWarning, match=r"recorded nothing: .*unwritten\.tpk/.* is not there") as warned:
+        run = tp.stop()
+    assert run == tmp_path / "unwritten.tpk" and warned[0].filename == __file__
+    assert "is not there" in tp.report(run).source.unusable[0]
+
+
+def test_keep_hands_over_its_reason(fake, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(tp.Error, match="Nothing is being recorded"):
         tp.keep("too early")
     tp.start(tmp_path / "a.tpk")
@@ -254,7 +271,21 @@ def test_without_a_gpu_the_block_runs_with_one_warning_and_the_report_says_why(n
     assert "Nothing was recorded: " in text and "/nowhere/libcupti.so.13" in text
     assert "none was used" not in text and "never waited" not in text
     assert report.source.unusable and report.verdict.bound_by is None
-    assert report.summary() == {}
+    assert report.summary() == {} and "nothing was recorded" in repr(report)
+
+
+@pytest.mark.parametrize("copied", [lambda one: one, copy.copy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_without_a_gpu_no_assertion_on_a_figure_passes(no_gpu, copied):
+    with pytest.warns(RuntimeWarning, match=NOTHING), tp.record(no_gpu):
+        pass
+    report = copied(tp.report(no_gpu))
+    with pytest.raises(tp.Error, match="nothing was recorded into .*so its totals are unknown: .*/nowhere/libcupti"):
+        assert report.totals["d2h"].count < 100
+    for name in ("syncs", "sites", "sync_sites", "lines", "paths", "idle", "ranges", "findings"):
+        with pytest.raises(tp.Error, match=f"its {name} are unknown"):
+            getattr(report, name)
+    with pytest.raises(AttributeError):
+        report.total  # noqa: B018
 
 
 def test_without_a_gpu_start_and_stop_are_fine_and_stop_gives_the_run(no_gpu):

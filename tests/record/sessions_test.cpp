@@ -48,6 +48,17 @@ TEST(Sessions, EachHoldsItsOwnPart) {
   EXPECT_NE(run.outcome().out.find(first_run.string()), std::string::npos);
 }
 
+// What tells a program that moved nothing from one that used no GPU.
+TEST(Sessions, InWhichNothingMovesNameTheDevices) {
+  const ScratchFolder folder;
+  const auto path = folder.path() / "a.tpk";
+  const VictimRun run({"sessions_and_profiles", record_library(), PROFILER, ".[].", path}, by_hand());
+  ASSERT_EQ(run.outcome().exit_code, 0) << run.outcome().out << run.outcome().err;
+  const Trace trace = only_trace(path);
+  EXPECT_EQ(trace.calls.size() + trace.copies.size(), 0u);
+  EXPECT_EQ(trace.devices.size(), 2u);
+}
+
 TEST(Sessions, NoteNoRangesBetweenThem) {
   const ScratchFolder folder;
   const auto second_run = folder.path() / "b.tpk";

@@ -550,6 +550,14 @@ TEST_F(Reader, FindsFilesOfRunByName) {
   EXPECT_THAT(*files, ElementsAre(directory_ / "rank2-7.tpt", directory_ / "rank10-5.tpt"));
 }
 
+TEST_F(Reader, ALinkWithoutItsFileIsAPartOfTheRun) {
+  write("", "1.tpt");
+  std::filesystem::create_symlink("gone", directory_ / "2.tpt");
+  const auto files = run_files(directory_.path());
+  ASSERT_TRUE(files);
+  EXPECT_THAT(*files, ElementsAre(directory_ / "1.tpt", directory_ / "2.tpt"));
+}
+
 TEST_F(Reader, TakesSingleFileForRun) {
   const auto path = write(small_file(), "any.name");
   const auto files = run_files(path);

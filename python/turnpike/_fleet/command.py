@@ -12,11 +12,12 @@ import tempfile
 from collections.abc import Callable
 from typing import Any
 
-from turnpike import _core
+from turnpike import _core, _output_file
 from turnpike._fleet import budget, findings, groups, page, ray_engine, rollups, tables, text
 from turnpike._fleet.figures import Figures, MissingDuckDB
 from turnpike._fleet.outliers import FEWEST
 from turnpike._fleet.ray_engine import MissingRay
+from turnpike._printable import printable
 
 _EPILOG = """exit code: 0, 1 a limit of the budget is exceeded, 2 wrong usage or a bad budget, 3 a run cannot be read
 (the others are compared), 4 DuckDB or Ray is missing or something else failed"""
@@ -79,6 +80,13 @@ def _compare(given: Any, limits: budget.Budget | None, folder: pathlib.Path) -> 
     inputs = rollups.find(given.runs)
     unreadable = list(inputs.unreadable)
     files = list(inputs.rollups)
+    try:
+        for output in filter(None, (given.html, given.parquet)):
+            _output_file.check_is_no_input(
+                output, [*files, *(trace.parent if trace.suffix == ".tpt" else trace for _, trace in inputs.traces)]
+            )
+    except _core.Error as error:
+        return _fail(str(error), 2)
     for mapped in _mapped(given, inputs.traces, folder):
         files += mapped.rollups
         if mapped.error is not None:
@@ -103,10 +111,11 @@ def _compare(given: Any, limits: budget.Budget | None, folder: pathlib.Path) -> 
         result["budget"] = [text.limit_json(one) for one in judged]
     if given.parquet:
         tables.write(pathlib.Path(given.parquet), figures, found)
-        print(f"turnpike fleet: wrote {text.printable(given.parquet)}", file=sys.stderr)
+        print(f"turnpike fleet: wrote {printable(given.parquet)}", file=sys.stderr)
     if given.html:
-        pathlib.Path(given.html).write_text(page.as_page(result, found, figures), encoding="utf-8")
-        print(f"turnpike fleet: wrote {text.printable(given.html)}", file=sys.stderr)
+        with _output_file.whole(given.html) as unfinished:
+            pathlib.Path(unfinished).write_text(page.as_page(result, found, figures), encoding="utf-8")
+        print(f"turnpike fleet: wrote {printable(given.html)}", file=sys.stderr)
     # GitHub's runner obeys "##[" anywhere in a line; the escape says the same.
     as_json = json.dumps(result, indent=2).replace("##[", r"#\u0023[") + "\n"
     shown = as_json if given.json else text.as_text(result, found)
@@ -115,7 +124,7 @@ def _compare(given: Any, limits: budget.Budget | None, folder: pathlib.Path) -> 
     if result["incomplete"]:
         print(f"turnpike fleet: INCOMPLETE: {result['incomplete']['reason']}", file=sys.stderr)
     for one in unreadable:
-        print(f"turnpike fleet: {text.printable(one)}", file=sys.stderr)
+        print(f"turnpike fleet: {printable(one)}", file=sys.stderr)
     if unreadable and (limits is None or limits.max_unreadable is None):
         return 3
     return 0 if all(one.is_kept for one in judged) else 1
@@ -177,5 +186,5 @@ def _positive(word: str) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"turnpike fleet: {text.printable(message)}", file=sys.stderr)
+    print(f"turnpike fleet: {printable(message)}", file=sys.stderr)
     return code

@@ -12,6 +12,7 @@ from typing import Any
 from turnpike._fleet import text
 from turnpike._fleet.figures import Figures, Rank
 from turnpike._fleet.findings import Finding
+from turnpike._printable import printable
 
 # By how much a rank's own part of a step is longer than the median of all ranks, up to so many per cent, and the class
 # of its cells. From fast to slow each is darker than the one before, for those who do not tell the hues apart.
@@ -64,7 +65,7 @@ def as_page(result: dict[str, Any], findings: list[Finding], figures: Figures) -
 
 
 def _safe(name: str) -> str:
-    return html.escape(text.printable(name))
+    return html.escape(printable(name))
 
 
 def _missing(result: dict[str, Any]) -> str:

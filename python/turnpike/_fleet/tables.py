@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 
+from turnpike import _output_file
 from turnpike._fleet.figures import Figures
 from turnpike._fleet.findings import Finding
 
@@ -32,5 +33,6 @@ def write(folder: pathlib.Path, figures: Figures, found: list[Finding]) -> None:
     ]  # fmt: skip
     figures.add("findings", rows)
     for name, query in _TABLES.items():
-        path = str(folder / f"{name}.parquet").replace("'", "''")
-        figures.rows(f"COPY ({query} ORDER BY ALL) TO '{path}' (FORMAT parquet)")
+        with _output_file.whole(folder / f"{name}.parquet") as unfinished:
+            path = unfinished.replace("'", "''")
+            figures.rows(f"COPY ({query} ORDER BY ALL) TO '{path}' (FORMAT parquet)")

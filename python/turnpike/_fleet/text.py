@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from turnpike._fleet.budget import Limit
@@ -10,6 +9,7 @@ from turnpike._fleet.figures import Rank
 from turnpike._fleet.findings import Finding
 from turnpike._fleet.groups import Group
 from turnpike._fleet.outliers import Spread
+from turnpike._printable import printable
 
 _MOST_NAMES = 8
 _MOST_Z = 100
@@ -18,16 +18,6 @@ _SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _PLURALS = {
     "takes": "take", "gets": "get", "copies": "copy", "has": "have", "moves": "move", "synchronises": "synchronise"
 }  # fmt: skip
-
-
-# What GitHub's runner obeys in the log of a job: "::" where a line may begin, "##[" anywhere.
-_COMMAND = re.compile(r"(?<!\S):(?=:)|#(?=#\[)")
-
-
-def printable(text: str) -> str:
-    """Without what a terminal or the runner of a job would obey: names come from recordings."""
-    shown = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
-    return _COMMAND.sub(lambda found: f"\\x{ord(found[0]):02x}", shown)
 
 
 def numbers(ranks: list[int]) -> str:

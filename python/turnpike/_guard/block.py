@@ -32,11 +32,16 @@ def is_ready(strict: bool) -> bool:
             )
             _is_told = 1
         return True
-    text = "no PyTorch with CUDA is loaded, so nothing is guarded: import torch first"
+    text = "guard: no PyTorch with CUDA is loaded, so nothing is guarded: import torch first, one that has CUDA"
     if strict:
-        raise RuntimeError(f"guard: {text}")
-    _say_once(logging.WARNING, text)
+        raise RuntimeError(text)
+    _warn_once(f"{text}; strict=True raises instead")
     return False
+
+
+@functools.cache
+def _warn_once(text: str) -> None:
+    warnings.warn(text, RuntimeWarning, stacklevel=6)  # at the `with` statement
 
 
 def _warn_without_gpu() -> None:

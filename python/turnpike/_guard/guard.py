@@ -146,7 +146,7 @@ class guard(_Blocks):
         moves: Whether what tp.to, tp.prefetch, tp.fetch and tp.copy_ copy is guarded ("disallow") or not.
         threads: "own": this thread and this task, as said above. "all": every thread and task of the process. Of a
             thread that pins memory for a loader, only what is `pageable`.
-        strict: Raise RuntimeError where no PyTorch with CUDA is loaded. Without it that is said once, and nothing is
+        strict: Raise RuntimeError where no PyTorch with CUDA is loaded. Without it that is a warning, and nothing is
             guarded.
         config: A turnpike.toml, whose table [guard] gives the rules and whose [[allow]] entries give sites. Arguments
             come before it.
@@ -156,7 +156,8 @@ class guard(_Blocks):
         ValueError: A level, a size or a site cannot be read, or no kind has a level.
 
     Warns:
-        RuntimeWarning: Once, at the end of a block, where the process has used no GPU: nothing was checked.
+        RuntimeWarning: Once, where no PyTorch with CUDA is loaded: nothing is guarded. Once, at the end of a block,
+            where the process has used no GPU: nothing was checked. The rules in TURNPIKE_GUARD are wrong.
     """
 
     def __init__(

@@ -10,6 +10,7 @@ import ctypes
 import functools
 import logging
 import os
+import warnings
 from typing import Any
 
 from turnpike import _native
@@ -60,11 +61,19 @@ def functions() -> dict[str, Any]:
     """The library's functions, loaded at the first use."""
     loaded = _open()
     inner, outer = contextvars.copy_context(), contextvars.copy_context()
+    _check_rules_of_process(loaded)
     if not outer.run(inner.run, loaded["learn_context"], id(inner), id(outer)):
         logging.getLogger("turnpike.guard").warning(
             "the contexts of this Python cannot be read: a guard in a task of asyncio holds for all tasks of its thread"
         )
     return loaded
+
+
+def _check_rules_of_process(loaded: dict[str, Any]) -> None:
+    """The library reads them where the driver loads it: without a GPU nobody would say that they are wrong."""
+    text = os.environ.get("TURNPIKE_GUARD", "")
+    if mistake := loaded["check"](os.fsencode(text)).decode(errors="replace"):
+        warnings.warn(f"TURNPIKE_GUARD={text!r} guards nothing: {mistake}", RuntimeWarning, stacklevel=2)
 
 
 def is_loaded() -> bool:

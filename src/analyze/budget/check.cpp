@@ -94,6 +94,7 @@ class Check {
     add(checked_losses());
     check_patterns();
     check_rules();
+    check_work();
     sort_as_in_file();
     return std::move(result_);
   }
@@ -281,6 +282,21 @@ class Check {
           "some with allow = [\"NAME\"] under [losses].";
     }
     return result;
+  }
+
+  // A run without anything of a GPU keeps to every limit, and says nothing of the program.
+  void check_work() {
+    if (used_gpu(report_)) return;
+    std::string why =
+        "the run holds nothing of a GPU, so it keeps to any limit. Did the program use one while it was "
+        "recorded?";
+    if (!report_.source.unusable.empty()) why = "nothing was recorded: " + report_.source.unusable.front();
+    add({.name = "recording",
+         .outcome = Outcome::kUnknown,
+         .kind = ValueKind::kText,
+         .most_text = "something",
+         .measured_text = "nothing",
+         .why = why});
   }
 
   // A place or a rule of the budget that is not there: then what it says can never come true.

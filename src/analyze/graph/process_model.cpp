@@ -57,6 +57,14 @@ std::optional<double> ProcessModel::step_ns_of(const Graph& changed, std::span<c
   return std::max(step_ns(changed, times_ns) / retimed_step_ns_ * measured_step_ns_, least_step_->of(changed));
 }
 
+std::optional<double> ProcessModel::step_with_pauses_ns_of(const Graph& changed,
+                                                           std::span<const std::int64_t> times_ns) const {
+  const auto unchanged_ns = retime(graph_);
+  const double retimed_ns = unchanged_ns ? step_ns(graph_, *unchanged_ns, Pauses::kCounted) : 0;
+  if (retimed_ns <= 0) return std::nullopt;
+  return step_ns(changed, times_ns, Pauses::kCounted) / retimed_ns * measured_step_ns(Pauses::kCounted);
+}
+
 const Transfer* ProcessModel::transfer_of(const Operation& operation) const {
   return operation.transfer == kNone ? nullptr : &timeline_.transfers[operation.transfer];
 }

@@ -35,7 +35,9 @@ class ProcessModel {
   std::size_t step_count() const;
 
   // What a step takes (the whole run, without steps): as measured, and re-timed without any change.
-  double measured_step_ns() const { return measured_step_ns_; }
+  double measured_step_ns(Pauses pauses = Pauses::kLeftOut) const {
+    return pauses == Pauses::kLeftOut ? measured_step_ns_ : step_ns(graph_, graph_.measured_ns, pauses);
+  }
   double retimed_step_ns() const { return retimed_step_ns_; }
   // By how much the dependencies alone, with the lags that are typical of their kinds, miss the measured step: 0.1 is
   // 10 %. Builds the graph a second time.
@@ -45,6 +47,8 @@ class ProcessModel {
   std::optional<double> step_ns_of(const Graph& changed) const;
   // The same of times that retime() gave.
   std::optional<double> step_ns_of(const Graph& changed, std::span<const std::int64_t> times_ns) const;
+  // The same with pauses counted, for a change of what is done in them.
+  std::optional<double> step_with_pauses_ns_of(const Graph& changed, std::span<const std::int64_t> times_ns) const;
 
   // The call at an index of the graph's.
   const Call& call(std::uint32_t index) const { return timeline_.calls[graph_.calls[index]]; }

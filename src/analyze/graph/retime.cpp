@@ -156,19 +156,19 @@ std::vector<std::int64_t> completions_ns(const Graph& graph, std::span<const std
   return done_ns;
 }
 
-std::vector<Interval> counted_steps(const Graph& graph, std::span<const std::int64_t> times_ns) {
+std::vector<Interval> counted_steps(const Graph& graph, std::span<const std::int64_t> times_ns, Pauses pauses) {
   if (graph.step_starts_ns.size() < 3) return {{0, *std::max_element(times_ns.begin(), times_ns.end())}};
   const std::vector<std::int64_t> done_ns = completions_ns(graph, times_ns);
   std::vector<Interval> counted;
   for (std::size_t step = (done_ns.size() - 1) / 2 + 1; step < done_ns.size(); ++step) {
-    if (step < graph.is_pause.size() && graph.is_pause[step]) continue;
+    if (pauses == Pauses::kLeftOut && step < graph.is_pause.size() && graph.is_pause[step]) continue;
     counted.push_back({done_ns[step - 1], done_ns[step]});
   }
   return counted;
 }
 
-double step_ns(const Graph& graph, std::span<const std::int64_t> times_ns) {
-  const std::vector<Interval> counted = counted_steps(graph, times_ns);
+double step_ns(const Graph& graph, std::span<const std::int64_t> times_ns, Pauses pauses) {
+  const std::vector<Interval> counted = counted_steps(graph, times_ns, pauses);
   std::int64_t sum_ns = 0;
   for (const Interval& one : counted) sum_ns += one.end_ns - one.start_ns;
   return counted.empty() ? 0 : static_cast<double>(sum_ns) / static_cast<double>(counted.size());

@@ -625,6 +625,20 @@ const Graph* TrialGraph::with(std::span<const NamedChange> changes) {
   return apply_all(model_, *graph_, changes) ? &*graph_ : nullptr;
 }
 
+Pauses pauses_for(const ProcessModel& model, std::span<const NamedChange> changes) {
+  const std::vector<bool>& is_pause = model.graph().is_pause;
+  std::size_t count = 0;
+  std::size_t in_pauses = 0;
+  for (const NamedChange& change : changes) {
+    for (const std::uint32_t call : change.calls) {
+      const std::uint32_t step = model.step_of(call);
+      ++count;
+      if (step < is_pause.size() && is_pause[step]) ++in_pauses;
+    }
+  }
+  return 2 * in_pauses > count ? Pauses::kCounted : Pauses::kLeftOut;
+}
+
 std::optional<double> TrialGraph::step_ns_with(std::span<const NamedChange> changes) {
   const Graph* graph = with(changes);
   return graph == nullptr ? std::nullopt : model_.step_ns_of(*graph);

@@ -63,6 +63,10 @@ struct NamedChange {
   std::uint32_t ahead = 1;  // of kPrefetchNext: how many uploads are on their way while one is used
 };
 
+// Whether steps are predicted with pauses: where most of the calls that change lie in them, as those of a checkpoint
+// do.
+Pauses pauses_for(const ProcessModel& model, std::span<const NamedChange> changes);
+
 // The graph with all changes, made one after the other; nullopt where one cannot be predicted.
 std::optional<Graph> changed_graph(const ProcessModel& model, std::span<const NamedChange> changes);
 

@@ -264,7 +264,8 @@ void Collector::turn(bool is_last, bool must_flush) {
   } else {
     work_.release(since_start, batch_);
   }
-  if (!are_devices_described_ && !batch_.is_empty()) describe_devices();
+  // At the end also where no work was seen: without kernels, the GPUs show that the process had CUDA ready.
+  if (!are_devices_described_ && (is_last || !batch_.is_empty())) describe_devices();
   ask_for_gaps();
   note_memory(since_start, is_last);
   note_traffic(is_last);

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "base/own_descriptor.h"
+#include "base/shared_memory.h"
 #include "record/kept_run.h"
 
 namespace turnpike::record {
@@ -29,7 +30,7 @@ void StatusPage::open() noexcept {
   if (page_ != nullptr) return;
   const char* path = std::getenv(TURNPIKE_ENV_STATUS);
   if (path == nullptr || *path == '\0') return;
-  OwnDescriptor file = OwnDescriptor::open(path, O_RDWR);
+  OwnDescriptor file = OwnDescriptor::open_shared(path, kStatusMemory, O_RDWR);
   if (!file.is_open()) return;
   struct stat about{};
   if (fstat(file.number(), &about) == 0 && about.st_size >= static_cast<off_t>(sizeof(TurnpikeStatus))) {

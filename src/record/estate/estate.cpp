@@ -11,6 +11,7 @@
 #include <new>
 
 #include "base/own_descriptor.h"
+#include "base/shared_memory.h"
 #include "record/session.h"
 
 namespace turnpike::record {
@@ -40,7 +41,7 @@ std::size_t take_free(int file) {
 std::byte* take_shared() {
   const char* path = std::getenv(TURNPIKE_ENV_ESTATES);
   if (path == nullptr || *path == '\0') return nullptr;
-  OwnDescriptor file = OwnDescriptor::open(path, O_RDWR);
+  OwnDescriptor file = OwnDescriptor::open_shared(path, kEstatesMemory, O_RDWR);
   if (!file.is_open()) return nullptr;
   std::byte* base = nullptr;
   struct stat about{};

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/shared_memory.h"
 #include "record/estate/estate_memory.h"
 #include "record/estate/unwritten.h"
 
@@ -57,7 +58,7 @@ std::optional<Estates> Estates::make() {
   // Beyond the limit, a process is killed by SIGXFSZ.
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < estate::kFileBytes) return std::nullopt;
-  const int file = memfd_create("turnpike-estates", MFD_CLOEXEC);
+  const int file = memfd_create(kEstatesMemory, MFD_CLOEXEC);
   if (file < 0) return std::nullopt;
   if (ftruncate(file, static_cast<off_t>(estate::kFileBytes)) != 0) {
     close(file);

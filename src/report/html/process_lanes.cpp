@@ -677,7 +677,7 @@ class Builder {
 
   Event idle_event(const analyze::IdleInterval& idle) {
     const Class event_class = class_of(idle.cause);
-    const char* const words = words_of(idle.cause).sentence;
+    const char* const words = words_of_cause(idle.cause).sentence;
     std::optional<std::uint32_t>& name = name_of_cause_[static_cast<std::uint32_t>(idle.cause)];
     if (!name) name = strings_.number_of(words);
     return event_of(idle.time, event_class, *name);

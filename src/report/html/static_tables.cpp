@@ -98,7 +98,7 @@ std::string idle_html(const Report& report, std::size_t max_rows) {
   columns.push_back({report.steps ? "time in all" : "time", true});
   HtmlTable table("What the GPU waited for", columns, max_rows);
   for (const analyze::IdleSite& site : report.idle) {
-    std::vector<std::string> cells{where_text(site), words_of(site.cause).name, count_text(site.device),
+    std::vector<std::string> cells{where_text(site), words_of_cause(site.cause).name, count_text(site.device),
                                    count_text(site.count)};
     if (report.steps) cells.push_back(duration_text(site.in_steps_ns));
     cells.push_back(duration_text(site.time_ns));

@@ -393,6 +393,7 @@ std::string to_json(const analyze::Report& report, const LineChanges& changes, N
   add_paths(object, report.paths, names);
   add_items("lines", report.lines);
   object.add("incomplete", incomplete_object(report.source.inputs));
+  object.add("used_gpu", analyze::used_gpu(report));
   return object.take();
 }
 

@@ -2,7 +2,7 @@
 
 namespace turnpike::report {
 
-CauseWords words_of(analyze::IdleCause cause) {
+CauseWords words_of_cause(analyze::IdleCause cause) {
   switch (cause) {
     case analyze::IdleCause::kCopiesOnly:
       return {"only copies", "copies, and no computing"};

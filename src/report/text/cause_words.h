@@ -9,6 +9,6 @@ struct CauseWords {
   const char* name;      // in a table or a bar: "synchronisations"
   const char* sentence;  // of one stretch: "a synchronisation holds the CPU"
 };
-CauseWords words_of(analyze::IdleCause cause);
+CauseWords words_of_cause(analyze::IdleCause cause);
 
 }  // namespace turnpike::report

@@ -21,19 +21,17 @@ std::optional<SavingRange> saving_of(const analyze::Finding& finding) {
   return saving;
 }
 
-std::string saved_text(const SavingRange& saving) {
-  if (!saving.is_range()) return duration_text(saving.high_ns);
-  if (saving.low_ns == 0) return "up to " + duration_text(saving.high_ns);
-  return duration_text(saving.low_ns) + " to " + duration_text(saving.high_ns);
+std::string amount_text(const SavingRange& saving, const std::string& each) {
+  std::string text =
+      fmt::format("{}{} ({}", duration_text(saving.expected_ns()), each, percent_text(saving.expected_pct()));
+  if (saving.is_range()) text += "; " + duration_text(saving.low_ns) + " to " + duration_text(saving.high_ns);
+  return text + ")";
 }
 
 namespace {
 
-// "1.68 ms to 3.78 ms a step (10 % to 22 %)".
 std::string amount_text(const SavingRange& saving, bool has_steps) {
-  const std::string lowest = saving.is_range() && saving.low_ns > 0 ? percent_text(saving.low_pct()) + " to " : "";
-  return fmt::format("{}{} ({}{})", saved_text(saving), has_steps ? " a step" : "", lowest,
-                     percent_text(saving.high_pct()));
+  return amount_text(saving, has_steps ? " a step" : "");
 }
 
 }  // namespace

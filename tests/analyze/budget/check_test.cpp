@@ -213,6 +213,33 @@ TEST(Check, AProcessThatCouldNotBeRecordedIsALoss) {
   EXPECT_FALSE(checked(report, "[per_step]\ncount = 9\n").is_passed());
 }
 
+TEST(Check, ARunThatHoldsNothingKeepsToNoLimit) {
+  Report report = report_with({});
+  report.span_ns = 0;
+  const std::string budget = "[per_run]\nd2h_count = 0\n[losses]\nallow = true\n";
+  const CheckResult result = checked(report, budget);
+  EXPECT_FALSE(result.is_passed());
+  ASSERT_THAT(result.limits, SizeIs(3));
+  EXPECT_EQ(result.limits.back().name, "recording");
+  EXPECT_THAT(result.limits.back().why, HasSubstr("holds nothing of a GPU"));
+  report.source.unusable = {"no CUPTI"};
+  EXPECT_EQ(checked(report, budget).limits.back().why, "nothing was recorded: no CUPTI");
+  report.span_ns = 1;
+  EXPECT_TRUE(checked(report, budget).is_passed());
+}
+
+TEST(Check, WithoutKernelsAProcessThatHadCudaReadyMovedNothing) {
+  Report report = report_with({});
+  report.span_ns = 0;
+  report.source.detail = kTransfersDetail;
+  report.source.devices.clear();
+  EXPECT_FALSE(checked(report, "[per_run]\nd2h_count = 0\n").is_passed());
+  report.source.devices.emplace_back();
+  EXPECT_TRUE(checked(report, "[per_run]\nd2h_count = 0\n").is_passed());
+  report.source.detail = "full";
+  EXPECT_FALSE(checked(report, "[per_run]\nd2h_count = 0\n").is_passed());
+}
+
 TEST(Check, ResultsStandAsInTheFile) {
   const CheckResult result =
       checked(two_uploads_and_a_download(), "[verdict]\nbound_by = \"sync\"\n[per_step]\nsyncs = 9\ncount = 9\n");

@@ -42,6 +42,14 @@ TEST(CheckpointBlocksStep, IsAHeapOfDownloadsInFewSteps) {
   EXPECT_GT(findings[0].saving_pct.value_or(0), 20);
 }
 
+// Two pauses in 40 steps are no usual steps, and cost the program time all the same.
+TEST(CheckpointBlocksStep, CountsTheStepsThatAreSeldom) {
+  const auto findings = program_of({.steps = 40, .every = 20}).findings(kCheckpointBlocksStep, link_of(55));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].evidence.find("in 2 of 40 steps;"), 0u) << findings[0].evidence;
+  EXPECT_GT(findings[0].saving_pct.value_or(0), 10);
+}
+
 TEST(CheckpointBlocksStep, IsTheOnlyRuleThatTellsHowToCopyThere) {
   EXPECT_TRUE(program_of({}).findings("blocking_copy", link_of(55)).empty());
   EXPECT_TRUE(program_of({}).findings("many_small_copies", link_of(55)).empty());

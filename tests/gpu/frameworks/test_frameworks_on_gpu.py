@@ -1,6 +1,11 @@
 """The callbacks of Lightning and Hugging Face's Trainer on a GPU: the steps of the range, with their uploads."""
 
+import os
+
 import pytest
+
+# On several GPUs the Trainer of Hugging Face takes one batch for each, so fewer steps.
+os.environ["CUDA_VISIBLE_DEVICES"] = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0]
 
 STEPS = range(5, 15)
 ROWS = 40

@@ -54,6 +54,12 @@ void complete(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::
   std::free(buffer);
 }
 
+// The exit status of a victim whose recording failed.
+int failed(const char* error) {
+  std::fprintf(stderr, "%s\n", error);
+  return 1;
+}
+
 struct Recorder {
   decltype(turnpike_start)* start;
   decltype(turnpike_stop)* stop;
@@ -200,10 +206,10 @@ int managed_before(Arguments arguments) {
   void* managed = nullptr;
   MUST(cudaMallocManaged(&managed, kBufferBytes, cudaMemAttachGlobal));
   std::memset(managed, 7, kBufferBytes);
-  if (recorder.begin(arguments[1], error, sizeof error) != 0) return 1;
+  if (recorder.begin(arguments[1], error, sizeof error) != 0) return failed(error);
   MUST(cudaMemcpy(buffers.device, managed, 3010, cudaMemcpyHostToDevice));
   MUST(cudaMemcpy(buffers.device, buffers.pageable.data(), 3011, cudaMemcpyHostToDevice));
-  return recorder.stop(error, sizeof error) == 0 ? 0 : 1;
+  return recorder.stop(error, sizeof error) == 0 ? 0 : failed(error);
 }
 
 // Of each range one end at least lies where nothing is recorded, but for "whole".
@@ -214,18 +220,18 @@ int ranges_after_stop(Arguments arguments) {
   nvtxRangePushA("cut by the stop");
   const nvtxRangeId_t started = nvtxRangeStartA("started before the stop");
   upload(buffers, 1, 5000);
-  if (recorder.stop(error, sizeof error) != 0) return 1;
+  if (recorder.stop(error, sizeof error) != 0) return failed(error);
   nvtxRangePushA("after the stop");
   nvtxRangePushA("inside of it");
   nvtxRangePop();
-  if (recorder.begin(arguments[1], error, sizeof error) != 0) return 1;
+  if (recorder.begin(arguments[1], error, sizeof error) != 0) return failed(error);
   nvtxRangePushA("whole");
   upload(buffers, 1, 5001);
   nvtxRangePop();
   nvtxRangePop();
   nvtxRangePop();
   nvtxRangeEnd(started);
-  return recorder.stop(error, sizeof error) == 0 ? 0 : 1;
+  return recorder.stop(error, sizeof error) == 0 ? 0 : failed(error);
 }
 
 namespace {
@@ -279,12 +285,12 @@ int ranges_before(Arguments arguments) {
   }
   std::printf("%ld %ld %ld\n", static_cast<long>(first.resident_bytes + last.resident_bytes),
               static_cast<long>(first.ns), static_cast<long>(last.ns));
-  if (recorder.begin(arguments[1], error, sizeof error) != 0) return 1;
+  if (recorder.begin(arguments[1], error, sizeof error) != 0) return failed(error);
   for (int i = 0; i < 50; ++i) {
     nvtxRangePushA(("measured " + std::to_string(i)).c_str());
     nvtxRangePop();
   }
-  return recorder.stop(error, sizeof error) == 0 ? 0 : 1;
+  return recorder.stop(error, sizeof error) == 0 ? 0 : failed(error);
 }
 
 int sessions_amid(Arguments arguments) {
@@ -439,7 +445,7 @@ int session_at_exit(Arguments arguments) {
   const Recorder recorder(arguments[0]);
   const Buffers buffers;
   char error[256];
-  if (recorder.begin(arguments[1], error, sizeof error) != 0) return 1;
+  if (recorder.begin(arguments[1], error, sizeof error) != 0) return failed(error);
   upload(buffers, 5, 5001);
   MUST(cudaDeviceSynchronize());
   return 0;

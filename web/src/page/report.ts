@@ -77,6 +77,7 @@ export interface Report {
     notes: string[];
   };
   span_ns: number;
+  used_gpu: boolean;
   steps: {
     count: number;
     median_ns: number;

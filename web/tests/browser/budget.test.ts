@@ -12,7 +12,7 @@ import { program } from "./page_file.ts";
 import { fileOf, launchChromium, pageOf } from "./written.ts";
 
 const EVENTS = 1_000_000;
-const BYTES_AN_EVENT = 5.5;
+const BYTES_AN_EVENT = 5.6;
 const FIRST_FRAME_MS = 1500;
 const FRAME_MS = 16;
 /** What the page keeps of an event, and what reading it leaves behind before it is collected. */

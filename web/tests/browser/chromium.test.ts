@@ -120,7 +120,7 @@ describe("keys", () => {
     const said = () => page.locator(".timeline [aria-live]").textContent();
     await press(page, "n");
     expect(await said()).toBe(
-      "GPU idle: a sync held the CPU, 1.00 milliseconds, train.py:42, step 9",
+      "GPU idle: synchronisations, 1.00 milliseconds, train.py:42, step 9",
     );
     await press(page, "n");
     expect(await said()).toContain("step 10");
@@ -252,7 +252,7 @@ test("dragging selects a stretch, whose sums are exact", async () => {
   const sums = page.getByRole("region", { name: "Sums" });
   expect(await sums.textContent()).toContain("In the selected 6.00\u00a0ms");
   expect(await sums.textContent()).toContain(
-    "GPU idle: a sync held the CPU1.00\u00a0ms (17\u00a0%)",
+    "GPU idle: synchronisations1.00\u00a0ms (17\u00a0%)",
   );
   const box = (await page.locator("canvas").boundingBox())!;
   await page.mouse.move(box.x + 400, box.y + 200);

@@ -192,6 +192,7 @@ function reportOf(name: string, site: string): Report {
   };
   return {
     schema: 1,
+    used_gpu: true,
     source: {
       kind: "turnpike",
       program: name,

@@ -14,6 +14,7 @@ export interface PlainLane extends Partial<LaneEntry> {
 
 export const EMPTY_REPORT: Report = {
   schema: 1,
+  used_gpu: true,
   source: {
     kind: "turnpike",
     program: "python3 train.py",

@@ -76,7 +76,7 @@ class Block:
             if error is None:
                 from turnpike import _report
 
-                # All of the block was recorded: where it used no GPU, 0 is what it transferred.
+                # The whole block was recorded. If it used no GPU, it transferred nothing, so 0 is right.
                 run: list[str | bytes] = [str(recording.run)]
                 self._report = _report.Report(_report.analysis_of(run), run, may_be_empty=True)
                 self._on_end(self)

@@ -26,7 +26,7 @@ class Recording:
     def __init__(self, saved: pathlib.Path | None) -> None:
         self.reason: str | None = None
         self._folder = None if saved else pathlib.Path(tempfile.mkdtemp(prefix="turnpike-pytest-"))
-        # Of those that keep it, which are gone again where nothing is recorded.
+        # The folders that this recording makes. close() removes those that are still empty.
         self._made = [one for one in saved.parents if not one.exists()] if saved else []
         if saved:
             saved.parent.mkdir(parents=True, exist_ok=True)

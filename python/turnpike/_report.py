@@ -290,11 +290,12 @@ class LineChange:
 
 @dataclasses.dataclass(frozen=True)
 class Alternative:
-    """Another way to what a finding advises, with what it is expected to save."""
+    """Another way to what a finding advises, with what it saves."""
 
     advice: str
     saving_step_low_ns: int | None  #: of one step at least; None where it is not known
     saving_step_high_ns: int | None  #: and at most
+    saving_step_expected_ns: int | None  #: and as expected
 
 
 @dataclasses.dataclass(frozen=True)
@@ -306,10 +307,11 @@ class Finding:
     title: str
     site: str
     saving_ns: int | None  #: over all steps; None where it is not known, or none is claimed
-    saving_step_ns: int | None  #: of one step
-    saving_step_low_ns: int | None  #: what the advice is expected to save of one step at least
+    saving_step_ns: int | None  #: of one step, by the change that was re-timed
+    saving_step_low_ns: int | None  #: what the advice saves of one step at least
     saving_step_high_ns: int | None  #: and at most
-    saving_reason: str | None  #: why the advice may reach only a part
+    saving_step_expected_ns: int | None  #: and as expected
+    saving_reason: str | None  #: why the advice may reach only a part, or why no saving is claimed
     alternatives: list[Alternative]  #: other ways to the same
     library_site: str | None  #: the line of a library where it is one's
     saving_pct: float | None
@@ -367,7 +369,7 @@ class Report:
 
     source: Source
     span_ns: int  #: from the first to the last record
-    used_gpu: bool  #: whether the run tells what the program did with a GPU; without that every figure would be 0
+    used_gpu: bool  #: whether the recording shows use of a GPU; if False, the figures would be 0 and mean nothing
     totals: dict[str, Total]  #: by direction: h2d, d2h, d2d, p2p, h2h, memset
     syncs: Syncs
     steps: Steps | None  #: None when no steps were found

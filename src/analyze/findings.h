@@ -14,6 +14,7 @@ namespace turnpike::analyze {
 struct FoundFindings {
   std::vector<Finding> findings;         // most saving first
   std::optional<double> saving_pct_all;  // of the step, with all of them done together
+  Pauses pauses = Pauses::kLeftOut;      // whether the steps that all savings are of include pauses
   // What each finding comes to, in the same order; empty where none of its gain is claimed.
   std::vector<std::vector<NamedChange>> changes{};
   std::vector<NamedChange> all_changes{};  // of all findings whose saving is known, together

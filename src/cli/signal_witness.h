@@ -1,4 +1,4 @@
-// Tells a signal that was sent to this process from one that was sent to its whole process group.
+// Distinguishes a signal to this process alone from a signal to its whole process group.
 #pragma once
 
 #include <signal.h>

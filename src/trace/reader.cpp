@@ -110,6 +110,8 @@ std::vector<Segment> segments_of(const std::filesystem::path& path) {
     if (is_number) segments.push_back({std::stoull(digits), found});
   }
   std::sort(segments.begin(), segments.end(), [](const Segment& a, const Segment& b) { return a.number < b.number; });
+  // A process that was killed when it had just made the file of its next segment: nothing was in it yet.
+  if (segments.size() > 1 && std::filesystem::file_size(segments.back().path, error) == 0) segments.pop_back();
   return segments;
 }
 

@@ -160,6 +160,16 @@ TEST_F(Segments, ThatAreMissingAreCounted) {
   EXPECT_THAT(found_.calls, ElementsAre(1u, 4u));
 }
 
+TEST_F(Segments, ThatWereOnlyJustMadeHeldNothing) {
+  write("4242.000001.tps", segment_header(1, 100) + losses(0, 0) + chunk(ChunkType::kRecords, call(1)) + end(1, 0));
+  write("4242.000002.tps", "");
+  const Process process = read();
+  EXPECT_THAT(found_.calls, ElementsAre(1u));
+  EXPECT_EQ(loss(process, Loss::kMissingSegment), 0u);
+  write("4242.000003.tps", segment_header(2, 200) + losses(0, 0) + chunk(ChunkType::kRecords, call(2)) + end(1, 0));
+  EXPECT_EQ(loss(read(), Loss::kMissingSegment), 1u) << "another one follows, so it held something once";
+}
+
 TEST_F(Segments, OfAnOrdinaryFileAreNotLookedFor) {
   write("4242.tpt", small_file());
   write("4242.000001.tps", segment_header(0, 100) + chunk(ChunkType::kRecords, call(77)) + end(1, 0));

@@ -151,6 +151,9 @@ std::vector<std::int64_t> completions_ns(const Graph& graph, std::span<const std
 // Whether steps that are pauses (Graph::is_pause) count.
 enum class Pauses : std::uint8_t { kLeftOut, kCounted };
 
+// Whether step_ns() counts a step, of a graph that has steps.
+bool is_counted(const Graph& graph, std::size_t step, Pauses pauses = Pauses::kLeftOut);
+
 // The steps that step_ns() counts, each from the completion of the step before to its own; without steps one, from the
 // start to the end of everything.
 std::vector<Interval> counted_steps(const Graph& graph, std::span<const std::int64_t> times_ns,

@@ -48,8 +48,8 @@ std::int64_t covered_ns(const std::vector<Interval>& work, const std::vector<Int
 }  // namespace
 
 LeastStep::LeastStep(const trace::Process& process, const Timeline& timeline, const Graph& graph)
-    : counted_(counted_steps(graph, graph.measured_ns)) {
-  step_count_ = static_cast<std::int64_t>(counted_.size());
+    : counted_{counted_steps(graph, graph.measured_ns, Pauses::kLeftOut),
+               counted_steps(graph, graph.measured_ns, Pauses::kCounted)} {
   Computing computing(process, timeline);
   for (std::uint32_t index = 0; index < graph.operations.size(); ++index) {
     const Operation& operation = graph.operations[index];
@@ -58,7 +58,8 @@ LeastStep::LeastStep(const trace::Process& process, const Timeline& timeline, co
   std::stable_sort(work_.begin(), work_.end(), [](const Work& a, const Work& b) { return a.device < b.device; });
 }
 
-double LeastStep::of(const Graph& changed) const {
+double LeastStep::of(const Graph& changed, Pauses pauses) const {
+  const std::vector<Interval>& counted = counted_[static_cast<std::size_t>(pauses)];
   std::int64_t most_ns = 0;
   std::vector<Interval> of_device;
   for (std::size_t i = 0; i < work_.size(); ++i) {
@@ -66,10 +67,10 @@ double LeastStep::of(const Graph& changed) const {
     of_device.push_back({start_ns, start_ns + duration_ns(changed, work_[i].operation)});
     const bool is_last = i + 1 == work_.size() || work_[i + 1].device != work_[i].device;
     if (!is_last) continue;
-    most_ns = std::max(most_ns, covered_ns(of_device, counted_));
+    most_ns = std::max(most_ns, covered_ns(of_device, counted));
     of_device.clear();
   }
-  return step_count_ == 0 ? 0 : static_cast<double>(most_ns) / static_cast<double>(step_count_);
+  return counted.empty() ? 0 : static_cast<double>(most_ns) / static_cast<double>(counted.size());
 }
 
 }  // namespace turnpike::analyze

@@ -1,6 +1,7 @@
 // The least that a step can take after a change: the devices must still do the work that the change leaves.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -20,16 +21,15 @@ class LeastStep {
   LeastStep(const trace::Process& process, const Timeline& timeline, const Graph& graph);
 
   // Of the device with the most work. `changed`: the graph after edits.
-  double of(const Graph& changed) const;
+  double of(const Graph& changed, Pauses pauses) const;
 
  private:
   struct Work {
     std::uint32_t device;
     std::uint32_t operation;
   };
-  std::vector<Work> work_;         // by device
-  std::vector<Interval> counted_;  // the steps that step_ns() counts, as measured
-  std::int64_t step_count_ = 1;
+  std::vector<Work> work_;                          // by device
+  std::array<std::vector<Interval>, 2> counted_{};  // by Pauses: the steps that step_ns() counts, as measured
 };
 
 }  // namespace turnpike::analyze

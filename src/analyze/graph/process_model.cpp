@@ -31,16 +31,21 @@ ProcessModel::ProcessModel(const trace::Process& process, const Timeline& timeli
       links_(find_links(process, timeline, rates)) {
   for (std::uint32_t index = 0; index < graph_.calls.size(); ++index) graph_call_of_[graph_.calls[index]] = index;
   if (graph_.calls.empty() && graph_.operations.empty()) return;
-  measured_step_ns_ = step_ns(graph_, graph_.measured_ns);
-  if (const auto times_ns = retime(graph_)) retimed_step_ns_ = step_ns(graph_, *times_ns);
+  const auto times_ns = retime(graph_);
+  for (const Pauses pauses : {Pauses::kLeftOut, Pauses::kCounted}) {
+    StepTimes& times = step_times_[static_cast<std::size_t>(pauses)];
+    times.measured_ns = step_ns(graph_, graph_.measured_ns, pauses);
+    if (times_ns) times.retimed_ns = step_ns(graph_, *times_ns, pauses);
+  }
   least_step_.emplace(process, timeline, graph_);
 }
 
 double ProcessModel::unexplained_share() const {
-  if (measured_step_ns_ <= 0) return 0;
+  const double measured_ns = measured_step_ns();
+  if (measured_ns <= 0) return 0;
   const Graph typical = build_graph(process_, timeline_, choose_stretch(timeline_, steps_), Lags::kTypical);
   const auto times_ns = retime(typical);
-  return times_ns ? std::abs(step_ns(typical, *times_ns) / measured_step_ns_ - 1) : 1;
+  return times_ns ? std::abs(step_ns(typical, *times_ns) / measured_ns - 1) : 1;
 }
 
 std::size_t ProcessModel::step_count() const {
@@ -52,17 +57,12 @@ std::optional<double> ProcessModel::step_ns_of(const Graph& changed) const {
   return times_ns ? step_ns_of(changed, *times_ns) : std::nullopt;
 }
 
-std::optional<double> ProcessModel::step_ns_of(const Graph& changed, std::span<const std::int64_t> times_ns) const {
-  if (retimed_step_ns_ <= 0) return std::nullopt;
-  return std::max(step_ns(changed, times_ns) / retimed_step_ns_ * measured_step_ns_, least_step_->of(changed));
-}
-
-std::optional<double> ProcessModel::step_with_pauses_ns_of(const Graph& changed,
-                                                           std::span<const std::int64_t> times_ns) const {
-  const auto unchanged_ns = retime(graph_);
-  const double retimed_ns = unchanged_ns ? step_ns(graph_, *unchanged_ns, Pauses::kCounted) : 0;
-  if (retimed_ns <= 0) return std::nullopt;
-  return step_ns(changed, times_ns, Pauses::kCounted) / retimed_ns * measured_step_ns(Pauses::kCounted);
+std::optional<double> ProcessModel::step_ns_of(const Graph& changed, std::span<const std::int64_t> times_ns,
+                                               Pauses pauses) const {
+  const StepTimes& unchanged = step_times(pauses);
+  if (unchanged.retimed_ns <= 0) return std::nullopt;
+  const double predicted_ns = step_ns(changed, times_ns, pauses) / unchanged.retimed_ns * unchanged.measured_ns;
+  return std::max(predicted_ns, least_step_ns(changed, pauses));
 }
 
 const Transfer* ProcessModel::transfer_of(const Operation& operation) const {

@@ -2,6 +2,8 @@
 // its steps.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -35,20 +37,20 @@ class ProcessModel {
   std::size_t step_count() const;
 
   // What a step takes (the whole run, without steps): as measured, and re-timed without any change.
-  double measured_step_ns(Pauses pauses = Pauses::kLeftOut) const {
-    return pauses == Pauses::kLeftOut ? measured_step_ns_ : step_ns(graph_, graph_.measured_ns, pauses);
-  }
-  double retimed_step_ns() const { return retimed_step_ns_; }
+  double measured_step_ns(Pauses pauses = Pauses::kLeftOut) const { return step_times(pauses).measured_ns; }
+  double retimed_step_ns() const { return step_times(Pauses::kLeftOut).retimed_ns; }
   // By how much the dependencies alone, with the lags that are typical of their kinds, miss the measured step: 0.1 is
   // 10 %. Builds the graph a second time.
   double unexplained_share() const;
   // What a step takes after a change, on the scale of the measured one, and no less than what the devices have left to
   // do; nullopt: the change makes no sense (it has effects before causes).
   std::optional<double> step_ns_of(const Graph& changed) const;
-  // The same of times that retime() gave.
-  std::optional<double> step_ns_of(const Graph& changed, std::span<const std::int64_t> times_ns) const;
-  // The same with pauses counted, for a change of what is done in them.
-  std::optional<double> step_with_pauses_ns_of(const Graph& changed, std::span<const std::int64_t> times_ns) const;
+  // The same of times that retime() gave. Pauses count for a change of what is done in them.
+  std::optional<double> step_ns_of(const Graph& changed, std::span<const std::int64_t> times_ns,
+                                   Pauses pauses = Pauses::kLeftOut) const;
+
+  // What the devices must at least do of a step after a change (least_step.h).
+  double least_step_ns(const Graph& changed, Pauses pauses) const { return least_step_->of(changed, pauses); }
 
   // The call at an index of the graph's.
   const Call& call(std::uint32_t index) const { return timeline_.calls[graph_.calls[index]]; }
@@ -86,8 +88,12 @@ class ProcessModel {
   std::vector<std::uint32_t> graph_call_of_;  // by call of the timeline
   Threads autograd_threads_;
   std::map<std::uint32_t, Link> links_;
-  double measured_step_ns_ = 0;
-  double retimed_step_ns_ = 0;
+  struct StepTimes {
+    double measured_ns = 0;
+    double retimed_ns = 0;
+  };
+  const StepTimes& step_times(Pauses pauses) const { return step_times_[static_cast<std::size_t>(pauses)]; }
+  std::array<StepTimes, 2> step_times_{};  // by Pauses
   std::optional<LeastStep> least_step_;
 };
 

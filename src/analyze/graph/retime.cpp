@@ -156,13 +156,18 @@ std::vector<std::int64_t> completions_ns(const Graph& graph, std::span<const std
   return done_ns;
 }
 
+bool is_counted(const Graph& graph, std::size_t step, Pauses pauses) {
+  const std::size_t count = graph.step_starts_ns.size() - 1;
+  if (step <= (count - 1) / 2 || step >= count) return false;
+  return pauses == Pauses::kCounted || step >= graph.is_pause.size() || !graph.is_pause[step];
+}
+
 std::vector<Interval> counted_steps(const Graph& graph, std::span<const std::int64_t> times_ns, Pauses pauses) {
   if (graph.step_starts_ns.size() < 3) return {{0, *std::max_element(times_ns.begin(), times_ns.end())}};
   const std::vector<std::int64_t> done_ns = completions_ns(graph, times_ns);
   std::vector<Interval> counted;
-  for (std::size_t step = (done_ns.size() - 1) / 2 + 1; step < done_ns.size(); ++step) {
-    if (pauses == Pauses::kLeftOut && step < graph.is_pause.size() && graph.is_pause[step]) continue;
-    counted.push_back({done_ns[step - 1], done_ns[step]});
+  for (std::size_t step = 1; step < done_ns.size(); ++step) {
+    if (is_counted(graph, step, pauses)) counted.push_back({done_ns[step - 1], done_ns[step]});
   }
   return counted;
 }

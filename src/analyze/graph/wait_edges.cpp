@@ -183,26 +183,26 @@ class Waits {
   bool is_own(std::uint32_t index) const { return draft_.graph.operations[awaited_[index].operation].call == index; }
 
   void learn_durations() {
-    std::vector<std::int64_t> launches;
-    std::vector<std::int64_t> copies;
-    std::vector<std::int64_t> synchronisations;
-    std::vector<std::int64_t> returns;
-    std::vector<std::int64_t> copy_returns;
+    LagSamples launches;
+    LagSamples copies;
+    LagSamples synchronisations;
+    LagSamples returns;
+    LagSamples copy_returns;
     for (std::uint32_t index = 0; index < awaited_.size(); ++index) {
       const Call& call = draft_.call(index);
       if (has_waited(index)) {
         const std::int64_t return_ns = draft_.end_of_call(index) - end_of(awaited_[index].operation);
         if (is_own(index)) {
-          copy_returns.push_back(return_ns);
+          draft_.learn(copy_returns, index, return_ns);
         } else if (return_ns >= 0) {
-          returns.push_back(return_ns);
+          draft_.learn(returns, index, return_ns);
         }
       } else if (call.kind == trace::CallKind::kLaunch) {
-        launches.push_back(call.duration_ns());
+        draft_.learn(launches, index, call.duration_ns());
       } else if (call.kind == trace::CallKind::kCopy) {
-        copies.push_back(call.duration_ns());
+        draft_.learn(copies, index, call.duration_ns());
       } else if (call.kind == trace::CallKind::kSynchronize) {
-        synchronisations.push_back(call.duration_ns());
+        draft_.learn(synchronisations, index, call.duration_ns());
       }
     }
     TypicalLags& typical = draft_.graph.typical;

@@ -155,10 +155,7 @@ std::optional<RetimedStep> retimed_step(const ProcessModel& model, std::span<con
   const auto graph = changed_graph(model, changes);
   if (!recorded || !graph) return std::nullopt;
   const auto times_ns = retime(*graph);
-  if (!times_ns) return std::nullopt;
-  const auto predicted_ns = pauses_for(model, changes) == Pauses::kCounted
-                                ? model.step_with_pauses_ns_of(*graph, *times_ns)
-                                : model.step_ns_of(*graph, *times_ns);
+  const auto predicted_ns = times_ns ? model.step_ns_of(*graph, *times_ns, pauses_for(model, changes)) : std::nullopt;
   if (!predicted_ns) return std::nullopt;
   return retimed_step(*recorded, *graph, *times_ns, *predicted_ns);
 }

@@ -30,7 +30,7 @@ std::string gain_text(const Finding& finding, const Report& report) {
   if (!saving) return finding.severity == analyze::Severity::kError ? "results may be wrong" : "";
   const std::int64_t step_ns = report.steps ? report.steps->typical_ns() : 0;
   // What only some steps could save may be longer than the median step.
-  const std::int64_t expected_ns = saving->expected_ns();
+  const std::int64_t expected_ns = saving->expected_ns;
   const char* const each = !report.steps ? "" : expected_ns >= step_ns ? " a step on average" : " a step";
   std::string text = "saves " + amount_text(*saving, each);
   // A no-break space: no line ends with the arrow.

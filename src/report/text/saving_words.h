@@ -8,15 +8,15 @@
 
 namespace turnpike::report {
 
-// What is expected at least and at most, of one step; of the run where it has no steps.
+// What is expected, at least and at most, of one step; of the run where it has no steps.
 struct SavingRange {
+  std::int64_t expected_ns = 0;
   std::int64_t low_ns = 0;
   std::int64_t high_ns = 0;
   double pct_of_ns = 0;  // per cent of the step or the run that a nanosecond is
 
   bool is_range() const { return low_ns != high_ns; }
-  std::int64_t expected_ns() const { return low_ns + (high_ns - low_ns) / 2; }
-  double expected_pct() const { return pct_of_ns * static_cast<double>(expected_ns()); }
+  double expected_pct() const { return pct_of_ns * static_cast<double>(expected_ns); }
 };
 
 // nullopt where no saving is known.

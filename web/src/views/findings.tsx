@@ -103,8 +103,7 @@ function capitalised(text: string): string {
 }
 
 /** What is expected, and from where to where it may be: "2.73 ms a step (16 %; 1.68 ms to 3.78 ms)". */
-function amount(low: number, high: number, each: string, pctOfNs: number): string {
-  const expected = low + (high - low) / 2;
+function amount(expected: number, low: number, high: number, each: string, pctOfNs: number): string {
   const range = low === high ? "" : `; ${duration(low)} to ${duration(high)}`;
   return `${duration(expected)}${each} (${percent(pctOfNs * expected)}${range})`;
 }
@@ -114,7 +113,8 @@ function AlternativeSaving({ finding, other }: { finding: Finding; other: Altern
   const { saving_step_ns: saved, saving_pct: share } = finding;
   const { saving_step_low_ns: low, saving_step_high_ns: high } = other;
   if (saved === null || share === null || low === null || high === null) return null;
-  return <>{`Saves ${amount(low, high, wholeOf(run.report).each, share / Math.max(1, saved))}.`}</>;
+  const expected = other.saving_step_expected_ns ?? high;
+  return <>{`Saves ${amount(expected, low, high, wholeOf(run.report).each, share / Math.max(1, saved))}.`}</>;
 }
 
 function Saving({ finding }: { finding: Finding }) {
@@ -125,13 +125,13 @@ function Saving({ finding }: { finding: Finding }) {
       <strong class="saving">results may be wrong</strong>
     ) : null;
   const [low, high] = [finding.saving_step_low_ns ?? saved, finding.saving_step_high_ns ?? saved];
-  const expected = low + (high - low) / 2;
+  const expected = finding.saving_step_expected_ns ?? saved;
   const step = stepTime(run.report);
   // What only some steps could save may be longer than the median step.
   const each = wholeOf(run.report).each + (step && expected >= step ? " on average" : "");
   return (
     <strong class="saving">
-      <span class="whole">{`saves ${amount(low, high, each, share / Math.max(1, saved))}`}</span>
+      <span class="whole">{`saves ${amount(expected, low, high, each, share / Math.max(1, saved))}`}</span>
       {step && step > expected ? (
         <span class="whole">{` → ${duration(step - expected)}`}</span>
       ) : null}

@@ -119,9 +119,7 @@ describe("keys", () => {
     await page.locator(".surface").focus();
     const said = () => page.locator(".timeline [aria-live]").textContent();
     await press(page, "n");
-    expect(await said()).toBe(
-      "GPU idle: synchronisations, 1.00 milliseconds, train.py:42, step 9",
-    );
+    expect(await said()).toBe("GPU idle: synchronisations, 1.00 milliseconds, train.py:42, step 9");
     await press(page, "n");
     expect(await said()).toContain("step 10");
     await press(page, "[");
@@ -251,9 +249,7 @@ test("dragging selects a stretch, whose sums are exact", async () => {
   const { page } = await openLoop(`#span=${(10 * STEP_NS) / 1e6},${(11 * STEP_NS) / 1e6}`);
   const sums = page.getByRole("region", { name: "Sums" });
   expect(await sums.textContent()).toContain("In the selected 6.00\u00a0ms");
-  expect(await sums.textContent()).toContain(
-    "GPU idle: synchronisations1.00\u00a0ms (17\u00a0%)",
-  );
+  expect(await sums.textContent()).toContain("GPU idle: synchronisations1.00\u00a0ms (17\u00a0%)");
   const box = (await page.locator("canvas").boundingBox())!;
   await page.mouse.move(box.x + 400, box.y + 200);
   await page.mouse.down();

@@ -127,8 +127,9 @@ void learn_lags(Draft& draft) {
     if (operation.call == kNone || operation.before == kNone || waits_for_other[index]) continue;
     const Operation& before = graph.operations[operation.before];
     const Call& call = draft.call(operation.call);
+    LagSamples& of_kind = launch[static_cast<std::size_t>(launch_kind_of(draft, operation))];
+    draft.learn_limit(of_kind, operation.call, operation.start_ns - call.start_ns);
     if (before.end_ns < call.start_ns) {
-      LagSamples& of_kind = launch[static_cast<std::size_t>(launch_kind_of(draft, operation))];
       draft.learn(of_kind, operation.call, operation.start_ns - call.start_ns);
     } else if (before.end_ns > call.end_ns + kBacklogNs && operation.start_ns >= before.end_ns) {
       draft.learn(stream, operation.call, operation.start_ns - before.end_ns);

@@ -26,7 +26,10 @@ std::optional<SavingRange> saving_of(const analyze::Finding& finding) {
 std::string amount_text(const SavingRange& saving, const std::string& each) {
   std::string text =
       fmt::format("{}{} ({}", duration_text(saving.expected_ns), each, percent_text(saving.expected_pct()));
-  if (saving.is_range()) text += "; " + duration_text(saving.low_ns) + " to " + duration_text(saving.high_ns);
+  if (saving.is_range()) {
+    const std::string lowest = saving.low_ns == 0 ? "up" : duration_text(saving.low_ns);
+    text += "; " + lowest + " to " + duration_text(saving.high_ns);
+  }
   return text + ")";
 }
 

@@ -103,8 +103,14 @@ function capitalised(text: string): string {
 }
 
 /** What is expected, and from where to where it may be: "2.73 ms a step (16 %; 1.68 ms to 3.78 ms)". */
-function amount(expected: number, low: number, high: number, each: string, pctOfNs: number): string {
-  const range = low === high ? "" : `; ${duration(low)} to ${duration(high)}`;
+function amount(
+  expected: number,
+  low: number,
+  high: number,
+  each: string,
+  pctOfNs: number,
+): string {
+  const range = low === high ? "" : `; ${low > 0 ? duration(low) : "up"} to ${duration(high)}`;
   return `${duration(expected)}${each} (${percent(pctOfNs * expected)}${range})`;
 }
 
@@ -114,7 +120,9 @@ function AlternativeSaving({ finding, other }: { finding: Finding; other: Altern
   const { saving_step_low_ns: low, saving_step_high_ns: high } = other;
   if (saved === null || share === null || low === null || high === null) return null;
   const expected = other.saving_step_expected_ns ?? high;
-  return <>{`Saves ${amount(expected, low, high, wholeOf(run.report).each, share / Math.max(1, saved))}.`}</>;
+  return (
+    <>{`Saves ${amount(expected, low, high, wholeOf(run.report).each, share / Math.max(1, saved))}.`}</>
+  );
 }
 
 function Saving({ finding }: { finding: Finding }) {

@@ -381,7 +381,7 @@ class Report:
     sync_sites: list[SyncSite]  #: ranked by the time the host was blocked
     lines: list[LineTime]  #: most time first
     paths: list[dict[str, Any]]  #: every way to a transfer or a synchronisation, most cost first
-    findings: list[Finding]  #: errors first, then most saving
+    findings: list[Finding]  #: errors first, then most expected saving
     saving_pct_all: float | None  #: of a step, with all findings done together
     losses: dict[str, int]  #: by name, only those that happened: what the recording lacks
     loss_sentences: dict[str, str]  #: what each of them means and what to do

@@ -240,11 +240,17 @@ bool is_same_place(const Finding& a, const Finding& b) {
   return a.site == b.site && a.library_site == b.library_site;
 }
 
+double expected_pct(const Finding& finding) {
+  const double pct = finding.saving_pct.value_or(0);
+  if (!finding.saving_step_expected_ns || finding.saving_step_ns.value_or(0) <= 0) return pct;
+  return pct * static_cast<double>(*finding.saving_step_expected_ns) / static_cast<double>(*finding.saving_step_ns);
+}
+
 bool comes_before(const Finding& a, const Finding& b) {
   const bool is_error_a = a.severity == Severity::kError;
   const bool is_error_b = b.severity == Severity::kError;
   if (is_error_a != is_error_b) return is_error_a;
-  return a.saving_pct.value_or(0) > b.saving_pct.value_or(0);
+  return expected_pct(a) > expected_pct(b);
 }
 
 FoundFindings find_findings(const ProcessModel& model, bool keeps_steps) {

@@ -24,7 +24,9 @@ struct FoundFindings {
 
 // Whether two findings are about the same lines.
 bool is_same_place(const Finding& a, const Finding& b);
-// The order of findings: errors first, then most saving.
+// Per cent of a step that the advice is expected to save; 0 where that is not known.
+double expected_pct(const Finding& finding);
+// The order of findings: errors first, then most expected saving.
 bool comes_before(const Finding& a, const Finding& b);
 
 // Asks every rule, re-times each candidate, and drops those that would gain too little to matter.

@@ -146,6 +146,11 @@ TEST(Findings, AreOrderedErrorsFirstThenBySaving) {
   EXPECT_FALSE(comes_before(finding(Severity::kWarning, 2), finding(Severity::kWarning, 2)));
   EXPECT_TRUE(comes_before(finding(Severity::kWarning, 2), finding(Severity::kWarning, {})));
   EXPECT_FALSE(comes_before(finding(Severity::kWarning, {}), finding(Severity::kWarning, 0)));
+  Finding seldom = finding(Severity::kWarning, 30);  // its advice reaches a tenth of that
+  seldom.saving_step_ns = 100;
+  seldom.saving_step_expected_ns = 10;
+  EXPECT_TRUE(comes_before(finding(Severity::kWarning, 4), seldom));
+  EXPECT_TRUE(comes_before(seldom, finding(Severity::kWarning, 2)));
 }
 
 // The report shows savings from 1 % of a step: 5 of 500 us.
@@ -212,7 +217,7 @@ TEST(Findings, AreOfOneStepAlsoWhereOneConcernsPauses) {
     return 100 * static_cast<double>(*finding.saving_step_ns) / *finding.saving_pct;
   };
   EXPECT_NEAR(step_ns(*checkpoint), step_ns(*freed), 1);
-  EXPECT_GT(step_ns(*freed), 800 * kUs);  // usual steps take 411 us
+  EXPECT_GT(step_ns(*freed), 600 * kUs);  // usual steps take 411 us
   // About as much as both: they are about different calls.
   EXPECT_NEAR(*report.saving_pct_all, *checkpoint->saving_pct + *freed->saving_pct, 3);
 }
@@ -269,11 +274,11 @@ TEST(Findings, AreAsSureAsTheModelExplainsTheRecording) {
   EXPECT_EQ(exact.finding.saving_step_low_ns, exact.finding.saving_step_ns);
   EXPECT_EQ(exact.finding.saving_step_high_ns, exact.finding.saving_step_ns);
 
-  const Judgement fair = judged({400, 480, 400, 560});
+  const Judgement fair = judged({350, 480, 350, 560});
   ASSERT_GT(fair.unexplained_share, 0.02);
   ASSERT_LT(fair.unexplained_share, 0.10);
   const std::int64_t margin_ns = std::llround(fair.unexplained_share * fair.step_ns);
-  EXPECT_NEAR(*fair.finding.saving_step_high_ns, *fair.finding.saving_step_ns + margin_ns, 1);
+  EXPECT_LE(std::abs(*fair.finding.saving_step_high_ns - *fair.finding.saving_step_ns - margin_ns), 1);
   EXPECT_EQ(*fair.finding.saving_step_low_ns, std::max<std::int64_t>(0, *fair.finding.saving_step_ns - margin_ns));
   EXPECT_EQ(fair.finding.saving_step_expected_ns, fair.finding.saving_step_ns);  // whatever the margin
 

@@ -158,6 +158,15 @@ TEST_P(GoldenRun, HasStepsThatSaveWhatFindingsSay) {
   ASSERT_TRUE(report);
 }
 
+TEST_P(GoldenRun, IsExplainedByItsDependenciesAlone) {
+  const auto report = analyze_run({GetParam()}, own_files(), {}, {}, [&](const ProcessView& view) {
+    if (view.model != nullptr) {
+      EXPECT_LT(view.model->unexplained_share(), 0.02);
+    }
+  });
+  ASSERT_TRUE(report);
+}
+
 // The device that computes most must still do so: no change takes a kernel away, and only collectives may wait less.
 double computing_ns(const ProcessView& view, Pauses pauses) {
   std::map<std::uint32_t, std::vector<Interval>> by_device;

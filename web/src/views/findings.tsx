@@ -102,16 +102,10 @@ function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** What is expected, and from where to where it may be: "2.73 ms a step (16 %; 1.68 ms to 3.78 ms)". */
-function amount(
-  expected: number,
-  low: number,
-  high: number,
-  each: string,
-  pctOfNs: number,
-): string {
+/** What part the expected saving is, and from where to where it may be: " (16 %; 1.68 ms to 3.78 ms)". */
+function part(expected: number, low: number, high: number, pctOfNs: number): string {
   const range = low === high ? "" : `; ${low > 0 ? duration(low) : "up"} to ${duration(high)}`;
-  return `${duration(expected)}${each} (${percent(pctOfNs * expected)}${range})`;
+  return ` (${percent(pctOfNs * expected)}${range})`;
 }
 
 function AlternativeSaving({ finding, other }: { finding: Finding; other: Alternative }) {
@@ -120,9 +114,8 @@ function AlternativeSaving({ finding, other }: { finding: Finding; other: Altern
   const { saving_step_low_ns: low, saving_step_high_ns: high } = other;
   if (saved === null || share === null || low === null || high === null) return null;
   const expected = other.saving_step_expected_ns ?? high;
-  return (
-    <>{`Saves ${amount(expected, low, high, wholeOf(run.report).each, share / Math.max(1, saved))}.`}</>
-  );
+  const shown = part(expected, low, high, share / Math.max(1, saved));
+  return <>{`Saves ${duration(expected)}${wholeOf(run.report).each}${shown}.`}</>;
 }
 
 function Saving({ finding }: { finding: Finding }) {
@@ -139,7 +132,8 @@ function Saving({ finding }: { finding: Finding }) {
   const each = wholeOf(run.report).each + (step && expected >= step ? " on average" : "");
   return (
     <strong class="saving">
-      <span class="whole">{`saves ${amount(expected, low, high, each, share / Math.max(1, saved))}`}</span>
+      <span class="whole">{`saves ${duration(expected)}${each}`}</span>
+      <span class="whole">{part(expected, low, high, share / Math.max(1, saved))}</span>
       {step && step > expected ? (
         <span class="whole">{` → ${duration(step - expected)}`}</span>
       ) : null}

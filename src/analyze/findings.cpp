@@ -19,13 +19,15 @@ namespace {
 constexpr double kMinSavingPct = 1.0;
 constexpr const char* kPages = "docs/rules/";
 
+using Predictions = std::array<std::optional<Prediction>, 2>;  // by Pauses
+
 struct Judged {
   Finding finding;
   Reach reach;
   std::vector<Reach> other_reaches;  // of the finding's alternatives
   std::vector<NamedChange> changes;
-  Pauses pauses;                                           // whether the changes concern what is done in pauses
-  std::array<std::optional<Prediction>, 2> predictions{};  // by Pauses; known where a saving is claimed
+  Pauses pauses;              // whether the changes concern what is done in pauses
+  Predictions predictions{};  // known where a saving is claimed
   std::optional<RetimedStep> step{};
 
   const std::optional<Prediction>& prediction(Pauses of) const { return predictions[static_cast<std::size_t>(of)]; }
@@ -96,27 +98,38 @@ Amounts amounts_of(const Prediction& prediction, double margin_ns, const Reach& 
           possible_ns(high_ns + reach.adds_ns + margin_ns)};
 }
 
-// Re-times what a candidate changes; false if it is not worth reporting. `shown`: where steps are kept.
-bool judge(const ProcessModel& model, Trust& trust, TrialGraph& trial, const std::optional<ShownStep>& shown,
-           Judged& judged) {
-  if (judged.changes.empty()) return true;
-  const Graph* graph = trial.with(judged.changes);
-  const auto times_ns = graph != nullptr ? retime(*graph) : std::nullopt;
-  std::array<std::optional<Prediction>, 2> predictions;
+std::string unclaimed_text(double unexplained_share) {
+  return "no saving is claimed: the dependencies that the recording shows give a step that is " +
+         rounded_percent_text(100 * unexplained_share) + " off the recorded one";
+}
+
+std::optional<Predictions> predictions_of(const ProcessModel& model, const Graph& changed,
+                                          std::span<const std::int64_t> times_ns) {
+  Predictions predictions;
   for (const Pauses pauses : {Pauses::kLeftOut, Pauses::kCounted}) {
-    const auto predicted_ns = times_ns ? model.step_ns_of(*graph, *times_ns, pauses) : std::nullopt;
-    if (!predicted_ns) return true;  // it is the matter; what it would gain cannot be told
+    const auto predicted_ns = model.step_ns_of(changed, times_ns, pauses);
+    if (!predicted_ns) return std::nullopt;
     predictions[static_cast<std::size_t>(pauses)] = Prediction{model.measured_step_ns(pauses), *predicted_ns};
   }
-  const Prediction& own = *predictions[static_cast<std::size_t>(judged.pauses)];
+  return predictions;
+}
+
+// Re-times what a candidate changes; false if it is not worth reporting. One whose gain cannot be told is the matter
+// all the same. `shown`: where steps are kept.
+bool judge(const ProcessModel& model, Trust& trust, TrialGraph& trial, const std::optional<ShownStep>& shown,
+           Judged& judged) {
+  const Graph* graph = judged.changes.empty() ? nullptr : trial.with(judged.changes);
+  if (graph == nullptr) return true;
+  const auto times_ns = retime(*graph);
+  const auto predictions = times_ns ? predictions_of(model, *graph, *times_ns) : std::nullopt;
+  if (!predictions) return true;
+  const Prediction& own = *(*predictions)[static_cast<std::size_t>(judged.pauses)];
   if (own.saving_pct() < kMinSavingPct) return false;
   if (trust.unexplained_share() > kUselessShare) {
-    judged.finding.saving_reason =
-        "no saving is claimed: the dependencies that the recording shows give a step that is " +
-        rounded_percent_text(100 * trust.unexplained_share()) + " off the recorded one";
+    judged.finding.saving_reason = unclaimed_text(trust.unexplained_share());
     return true;
   }
-  judged.predictions = predictions;
+  judged.predictions = *predictions;
   if (shown) judged.step = retimed_step(*shown, *graph, *times_ns, own.predicted_ns);
   return true;
 }

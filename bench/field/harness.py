@@ -497,27 +497,15 @@ def claim_of_first(taken: Taken, fix: Fix) -> tuple[float, float] | None:
     return predicted_us(taken.first, findings[0], statistics.median(taken.plain)) if findings else None
 
 
-def most_margin(finding: dict[str, Any]) -> float:
-    """By how much its range may be wider on each side; of one that was cut off at zero the upper side is whole."""
-    width = finding["saving_step_high_ns"] - finding["saving_step_low_ns"]
-    return width / 2 if finding["saving_step_low_ns"] > 0 else width
-
-
 def joined(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """One finding in the place of those that a fix follows at once: what it saves is what all of them claim together. A
-    finding that another one supersedes adds nothing. Each range is wider on both sides by what two runs of a program
-    differ; of all together, that counts once. A range that begins at zero was cut off there, so its lower end has no
-    margin to give back."""
+    finding that another one supersedes adds nothing. The finding that would gain most gives the name."""
     known = [finding for finding in findings if finding.get("saving_pct") is not None]
     leading = [finding for finding in known if not finding["superseded_by"]] or known[:1]
     if len(leading) < 2:
         return leading or findings[:1]
+    leading = sorted(leading, key=lambda finding: -finding["saving_pct"])
     sums = {key: sum(finding[key] for finding in leading) for key in SAVINGS if all(key in one for one in leading)}
-    if "saving_step_low_ns" in sums and "saving_step_high_ns" in sums:
-        margin = min(map(most_margin, leading))
-        above_nothing = sum(finding["saving_step_low_ns"] > 0 for finding in leading)
-        sums["saving_step_low_ns"] += max(above_nothing - 1, 0) * margin
-        sums["saving_step_high_ns"] -= (len(leading) - 1) * margin
     return [leading[0] | sums | {"site": ", ".join(finding["site"] for finding in leading)}]
 
 

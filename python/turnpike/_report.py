@@ -290,11 +290,12 @@ class LineChange:
 
 @dataclasses.dataclass(frozen=True)
 class Alternative:
-    """Another way to what a finding advises, with what it is expected to save."""
+    """Another way to what a finding advises, with what it saves."""
 
     advice: str
     saving_step_low_ns: int | None  #: of one step at least; None where it is not known
     saving_step_high_ns: int | None  #: and at most
+    saving_step_expected_ns: int | None  #: and as expected
 
 
 @dataclasses.dataclass(frozen=True)
@@ -306,10 +307,11 @@ class Finding:
     title: str
     site: str
     saving_ns: int | None  #: over all steps; None where it is not known, or none is claimed
-    saving_step_ns: int | None  #: of one step
-    saving_step_low_ns: int | None  #: what the advice is expected to save of one step at least
+    saving_step_ns: int | None  #: of one step, by the change that was re-timed
+    saving_step_low_ns: int | None  #: what the advice saves of one step at least
     saving_step_high_ns: int | None  #: and at most
-    saving_reason: str | None  #: why the advice may reach only a part
+    saving_step_expected_ns: int | None  #: and as expected
+    saving_reason: str | None  #: why the advice may reach only a part, or why no saving is claimed
     alternatives: list[Alternative]  #: other ways to the same
     library_site: str | None  #: the line of a library where it is one's
     saving_pct: float | None
@@ -379,7 +381,7 @@ class Report:
     sync_sites: list[SyncSite]  #: ranked by the time the host was blocked
     lines: list[LineTime]  #: most time first
     paths: list[dict[str, Any]]  #: every way to a transfer or a synchronisation, most cost first
-    findings: list[Finding]  #: errors first, then most saving
+    findings: list[Finding]  #: errors first, then most expected saving
     saving_pct_all: float | None  #: of a step, with all findings done together
     losses: dict[str, int]  #: by name, only those that happened: what the recording lacks
     loss_sentences: dict[str, str]  #: what each of them means and what to do

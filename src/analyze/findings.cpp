@@ -2,6 +2,7 @@
 #include "analyze/findings.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -18,11 +19,18 @@ namespace {
 constexpr double kMinSavingPct = 1.0;
 constexpr const char* kPages = "docs/rules/";
 
+using Predictions = std::array<std::optional<Prediction>, 2>;  // by Pauses
+
 struct Judged {
   Finding finding;
+  Reach reach;
+  std::vector<Reach> other_reaches;  // of the finding's alternatives
   std::vector<NamedChange> changes;
-  bool reach_begins_at_zero;  // its advice may reach none of what its changes would save
+  Pauses pauses;              // whether the changes concern what is done in pauses
+  Predictions predictions{};  // known where a saving is claimed
   std::optional<RetimedStep> step{};
+
+  const std::optional<Prediction>& prediction(Pauses of) const { return predictions[static_cast<std::size_t>(of)]; }
 };
 
 Finding finding_of(const char* rule, const Candidate& candidate) {
@@ -40,66 +48,129 @@ Finding finding_of(const char* rule, const Candidate& candidate) {
   return finding;
 }
 
-// By so much the steps of two runs of one program differ even if nothing was changed (bench/field: 1.5 to 16 %, median
-// 4.8).
-constexpr double kStepsDiffer = 0.074;
+Judged to_judge(const ProcessModel& model, const char* rule, Candidate candidate) {
+  Judged judged{.finding = finding_of(rule, candidate),
+                .reach = candidate.reach,
+                .other_reaches = {},
+                .changes = std::move(candidate.changes),
+                .pauses = Pauses::kLeftOut};
+  for (const OtherAdvice& other : candidate.others) judged.other_reaches.push_back(other.reach);
+  judged.pauses = pauses_for(model, judged.changes);
+  return judged;
+}
 
-struct SavingRange {
+// Where the model misses the recorded step by less than the first share, a saving is taken as it is; by more than the
+// second, no saving is claimed. Chosen, not fitted.
+constexpr double kTrustedShare = 0.02;
+constexpr double kUselessShare = 0.10;
+
+// What the model of a process is worth.
+class Trust {
+ public:
+  explicit Trust(const ProcessModel& model) : model_(model) {}
+
+  // Of a step; built at the first question.
+  double unexplained_share() {
+    if (!is_known_) share_ = model_.unexplained_share();
+    is_known_ = true;
+    return share_;
+  }
+  double margin_ns(double step_ns) { return unexplained_share() < kTrustedShare ? 0 : unexplained_share() * step_ns; }
+
+ private:
+  const ProcessModel& model_;
+  double share_ = 0;
+  bool is_known_ = false;
+};
+
+struct Amounts {
   std::int64_t low_ns;
+  std::int64_t expected_ns;
   std::int64_t high_ns;
 };
 
 // Nobody is advised to make a step slower, and none takes less than no time.
-SavingRange range_of(double step_ns, double saving_ns, const Reach& reach) {
-  const double margin_ns = kStepsDiffer * step_ns;
-  const double low_ns = reach.low * saving_ns - reach.leaves_ns - reach.costs_ns - margin_ns;
-  const double high_ns = reach.high * saving_ns - reach.leaves_ns + reach.adds_ns + margin_ns;
-  return {std::llround(std::clamp(low_ns, 0.0, step_ns)), std::llround(std::clamp(high_ns, 0.0, step_ns))};
+Amounts amounts_of(const Prediction& prediction, double margin_ns, const Reach& reach) {
+  const auto possible_ns = [&](double ns) { return std::llround(std::clamp(ns, 0.0, prediction.measured_ns)); };
+  const double low_ns = reach.low * prediction.saving_ns() - reach.leaves_ns;
+  const double high_ns = reach.high * prediction.saving_ns() - reach.leaves_ns;
+  return {possible_ns(low_ns - reach.costs_ns - margin_ns), possible_ns((low_ns + high_ns) / 2),
+          possible_ns(high_ns + reach.adds_ns + margin_ns)};
 }
 
-void add_ranges(double step_ns, double saving_ns, const Candidate& candidate, Finding& finding) {
-  const SavingRange range = range_of(step_ns, saving_ns, candidate.reach);
-  finding.saving_step_low_ns = range.low_ns;
-  finding.saving_step_high_ns = range.high_ns;
-  finding.saving_reason = candidate.reach.reason;
-  for (std::size_t i = 0; i < candidate.others.size(); ++i) {
-    const SavingRange other = range_of(step_ns, saving_ns, candidate.others[i].reach);
-    finding.alternatives[i].saving_step_low_ns = other.low_ns;
-    finding.alternatives[i].saving_step_high_ns = other.high_ns;
+std::string unclaimed_text(double unexplained_share) {
+  return "no saving is claimed: the dependencies that the recording shows give a step that is " +
+         rounded_percent_text(100 * unexplained_share) + " off the recorded one";
+}
+
+std::optional<Predictions> predictions_of(const ProcessModel& model, const Graph& changed,
+                                          std::span<const std::int64_t> times_ns) {
+  Predictions predictions;
+  for (const Pauses pauses : {Pauses::kLeftOut, Pauses::kCounted}) {
+    const auto predicted_ns = model.step_ns_of(changed, times_ns, pauses);
+    if (!predicted_ns) return std::nullopt;
+    predictions[static_cast<std::size_t>(pauses)] = Prediction{model.measured_step_ns(pauses), *predicted_ns};
   }
+  return predictions;
 }
 
-// False if the candidate is not worth reporting. `shown`: where steps are kept.
-bool add_saving(const ProcessModel& model, TrialGraph& trial, const Candidate& candidate,
-                const std::optional<ShownStep>& shown, Judged& judged) {
-  const std::vector<NamedChange>& changes = candidate.changes;
-  if (changes.empty()) return true;
-  const Graph* graph = trial.with(changes);
-  const auto times_ns = graph != nullptr ? retime(*graph) : std::nullopt;
-  const Pauses pauses = pauses_for(model, changes);
-  const auto predicted_ns = times_ns ? model.step_ns_of(*graph, *times_ns, pauses) : std::nullopt;
-  Finding& finding = judged.finding;
-  if (!predicted_ns) return true;  // it is the matter; what it would gain cannot be told
-  const double measured_ns = model.measured_step_ns(pauses);
-  const double saving_ns = measured_ns - *predicted_ns;
-  finding.saving_pct = 100 * saving_ns / measured_ns;
-  finding.saving_step_ns = static_cast<std::int64_t>(std::llround(saving_ns));
-  const double steps = model.steps() ? static_cast<double>(model.steps()->steps.count) : 1.0;
-  finding.saving_ns = static_cast<std::int64_t>(std::llround(saving_ns * steps));
-  add_ranges(measured_ns, saving_ns, candidate, finding);
-  if (*finding.saving_pct < kMinSavingPct) return false;
-  if (shown) judged.step = retimed_step(*shown, *graph, *times_ns, *predicted_ns);
+// Re-times what a candidate changes; false if it is not worth reporting. One whose gain cannot be told is the matter
+// all the same. `shown`: where steps are kept.
+bool judge(const ProcessModel& model, Trust& trust, TrialGraph& trial, const std::optional<ShownStep>& shown,
+           Judged& judged) {
+  const Graph* graph = judged.changes.empty() ? nullptr : trial.with(judged.changes);
+  if (graph == nullptr) return true;
+  const auto times_ns = retime(*graph);
+  const auto predictions = times_ns ? predictions_of(model, *graph, *times_ns) : std::nullopt;
+  if (!predictions) return true;
+  const Prediction& own = *(*predictions)[static_cast<std::size_t>(judged.pauses)];
+  if (own.saving_pct() < kMinSavingPct) return false;
+  if (trust.unexplained_share() > kUselessShare) {
+    judged.finding.saving_reason = unclaimed_text(trust.unexplained_share());
+    return true;
+  }
+  judged.predictions = *predictions;
+  if (shown) judged.step = retimed_step(*shown, *graph, *times_ns, own.predicted_ns);
   return true;
 }
 
+// All savings are of the same steps, so that they can be compared: those with pauses where one concerns pauses.
+Pauses common_base(const std::vector<Judged>& judged) {
+  const bool has_pauses = std::any_of(judged.begin(), judged.end(), [](const Judged& one) {
+    return one.pauses == Pauses::kCounted && one.prediction(one.pauses);
+  });
+  return has_pauses ? Pauses::kCounted : Pauses::kLeftOut;
+}
+
+void add_saving(const ProcessModel& model, Trust& trust, Pauses base, Judged& judged) {
+  if (!judged.prediction(base)) return;
+  const Prediction& prediction = *judged.prediction(base);
+  const double margin_ns = trust.margin_ns(prediction.measured_ns);
+  Finding& finding = judged.finding;
+  finding.saving_pct = prediction.saving_pct();
+  finding.saving_step_ns = std::llround(prediction.saving_ns());
+  const double steps = model.steps() ? static_cast<double>(model.steps()->steps.count) : 1.0;
+  finding.saving_ns = std::llround(prediction.saving_ns() * steps);
+  const Amounts amounts = amounts_of(prediction, margin_ns, judged.reach);
+  finding.saving_step_low_ns = amounts.low_ns;
+  finding.saving_step_high_ns = amounts.high_ns;
+  finding.saving_step_expected_ns = amounts.expected_ns;
+  finding.saving_reason = judged.reach.reason;
+  for (std::size_t i = 0; i < judged.other_reaches.size(); ++i) {
+    const Amounts other = amounts_of(prediction, margin_ns, judged.other_reaches[i]);
+    finding.alternatives[i].saving_step_low_ns = other.low_ns;
+    finding.alternatives[i].saving_step_high_ns = other.high_ns;
+    finding.alternatives[i].saving_step_expected_ns = other.expected_ns;
+  }
+  if (judged.step) judged.step->predicted_step_ns = prediction.predicted_ns;
+}
+
 // With changes of both, the second made to what the first left.
-std::optional<double> saving_pct_of(const ProcessModel& model, TrialGraph& trial, const Judged& first,
-                                    const Judged& second) {
+std::optional<double> saving_pct_of(TrialGraph& trial, Pauses base, const Judged& first, const Judged& second) {
   std::vector<NamedChange> changes = first.changes;
   changes.insert(changes.end(), second.changes.begin(), second.changes.end());
-  const auto predicted_ns = trial.step_ns_with(changes);
-  if (!predicted_ns) return std::nullopt;
-  return 100 * (1 - *predicted_ns / model.measured_step_ns());
+  const auto prediction = trial.predict(changes, base);
+  return prediction ? std::optional(prediction->saving_pct()) : std::nullopt;
 }
 
 // Changes that leave no copy to be made otherwise.
@@ -126,11 +197,11 @@ bool takes_away(const Judged& leader, const Judged& other) {
 
 // Whether who has done what `leader` says would gain nothing by doing what `other` says too: then they are two answers
 // to the same question, and a reader needs one. Where the leader's advice may come to nothing, all of `other` may stay.
-bool leaves_nothing_of(const ProcessModel& model, TrialGraph& trial, const Judged& leader, const Judged& other) {
-  if (leader.reach_begins_at_zero || !leader.finding.saving_pct || other.changes.empty()) return false;
+bool leaves_nothing_of(TrialGraph& trial, Pauses base, const Judged& leader, const Judged& other) {
+  if (leader.reach.low <= 0 || !leader.finding.saving_pct || other.changes.empty()) return false;
   if (!other.finding.saving_pct) return takes_away(leader, other);
-  if (pauses_for(model, leader.changes) != pauses_for(model, other.changes)) return false;
-  const auto both_pct = saving_pct_of(model, trial, leader, other);
+  if (leader.pauses != other.pauses) return false;
+  const auto both_pct = saving_pct_of(trial, base, leader, other);
   return both_pct && *both_pct - *leader.finding.saving_pct < kMinSavingPct;
 }
 
@@ -140,7 +211,7 @@ std::string saving_alone(const Finding& finding) {
 }
 
 // Of findings at one place the first leads, and its evidence names those that it leaves nothing of. `judged`: ranked.
-void choose_leaders(const ProcessModel& model, TrialGraph& trial, std::vector<Judged>& judged) {
+void choose_leaders(TrialGraph& trial, Pauses base, std::vector<Judged>& judged) {
   for (std::size_t i = 0; i < judged.size(); ++i) {
     Judged& leader = judged[i];
     if (leader.finding.site.empty() || leader.finding.superseded_by) continue;
@@ -148,7 +219,7 @@ void choose_leaders(const ProcessModel& model, TrialGraph& trial, std::vector<Ju
     for (std::size_t j = i + 1; j < judged.size(); ++j) {
       Judged& other = judged[j];
       if (!is_same_place(other.finding, leader.finding) || other.finding.superseded_by) continue;
-      if (!leaves_nothing_of(model, trial, leader, other)) continue;
+      if (!leaves_nothing_of(trial, base, leader, other)) continue;
       other.finding.superseded_by = leader.finding.rule;
       settled += (settled.empty() ? "" : ", ") + other.finding.title + saving_alone(other.finding);
     }
@@ -165,13 +236,13 @@ std::vector<NamedChange> changes_of_all(const std::vector<Judged>& judged) {
 }
 
 // `changes`: of all that are judged.
-std::optional<double> saving_of_all(const ProcessModel& model, TrialGraph& trial, const std::vector<Judged>& judged,
+std::optional<double> saving_of_all(TrialGraph& trial, Pauses base, const std::vector<Judged>& judged,
                                     const std::vector<NamedChange>& changes) {
   if (changes.empty()) return std::nullopt;
-  const auto predicted_ns = trial.step_ns_with(changes);
-  if (!predicted_ns) return std::nullopt;
+  const auto prediction = trial.predict(changes, base);
+  if (!prediction) return std::nullopt;
   // Changes that exclude each other can come to less together than the best of them alone.
-  double best_pct = 100 * (1 - *predicted_ns / model.measured_step_ns());
+  double best_pct = prediction->saving_pct();
   for (const Judged& one : judged) best_pct = std::max(best_pct, one.finding.saving_pct.value_or(0));
   return best_pct;
 }
@@ -182,11 +253,17 @@ bool is_same_place(const Finding& a, const Finding& b) {
   return a.site == b.site && a.library_site == b.library_site;
 }
 
+double expected_pct(const Finding& finding) {
+  const double pct = finding.saving_pct.value_or(0);
+  if (!finding.saving_step_expected_ns || finding.saving_step_ns.value_or(0) <= 0) return pct;
+  return pct * static_cast<double>(*finding.saving_step_expected_ns) / static_cast<double>(*finding.saving_step_ns);
+}
+
 bool comes_before(const Finding& a, const Finding& b) {
   const bool is_error_a = a.severity == Severity::kError;
   const bool is_error_b = b.severity == Severity::kError;
   if (is_error_a != is_error_b) return is_error_a;
-  return a.saving_pct.value_or(0) > b.saving_pct.value_or(0);
+  return expected_pct(a) > expected_pct(b);
 }
 
 FoundFindings find_findings(const ProcessModel& model, bool keeps_steps) {
@@ -202,18 +279,19 @@ FoundFindings find_findings(const ProcessModel& model, bool keeps_steps) {
   }
   // Only now: rules make copies of the graph, too, and one at a time is enough.
   TrialGraph trial(model);
+  Trust trust(model);
   std::vector<Judged> judged;
   for (auto& [rule, candidate] : candidates) {
-    Judged one{finding_of(rule->name, candidate), {}, candidate.reach.low <= 0};
-    if (!add_saving(model, trial, candidate, shown, one)) continue;
-    one.changes = std::move(candidate.changes);
-    judged.push_back(std::move(one));
+    Judged one = to_judge(model, rule->name, std::move(candidate));
+    if (judge(model, trust, trial, shown, one)) judged.push_back(std::move(one));
   }
+  found.pauses = common_base(judged);
+  for (Judged& one : judged) add_saving(model, trust, found.pauses, one);
   std::stable_sort(judged.begin(), judged.end(),
                    [](const Judged& a, const Judged& b) { return comes_before(a.finding, b.finding); });
   found.all_changes = changes_of_all(judged);
-  found.saving_pct_all = saving_of_all(model, trial, judged, found.all_changes);
-  choose_leaders(model, trial, judged);
+  found.saving_pct_all = saving_of_all(trial, found.pauses, judged, found.all_changes);
+  choose_leaders(trial, found.pauses, judged);
   for (Judged& one : judged) {
     found.findings.push_back(std::move(one.finding));
     found.changes.push_back(std::move(one.changes));

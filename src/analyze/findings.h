@@ -14,6 +14,7 @@ namespace turnpike::analyze {
 struct FoundFindings {
   std::vector<Finding> findings;         // most saving first
   std::optional<double> saving_pct_all;  // of the step, with all of them done together
+  Pauses pauses = Pauses::kLeftOut;      // whether the steps that all savings are of include pauses
   // What each finding comes to, in the same order; empty where none of its gain is claimed.
   std::vector<std::vector<NamedChange>> changes{};
   std::vector<NamedChange> all_changes{};  // of all findings whose saving is known, together
@@ -23,7 +24,9 @@ struct FoundFindings {
 
 // Whether two findings are about the same lines.
 bool is_same_place(const Finding& a, const Finding& b);
-// The order of findings: errors first, then most saving.
+// Per cent of a step that the advice is expected to save; 0 where that is not known.
+double expected_pct(const Finding& finding);
+// The order of findings: errors first, then most expected saving.
 bool comes_before(const Finding& a, const Finding& b);
 
 // Asks every rule, re-times each candidate, and drops those that would gain too little to matter.

@@ -194,8 +194,9 @@ void RankEffects::limit(Report& report, std::span<const RankWait> waits) const {
     const double left = most_ns / static_cast<double>(*finding.saving_step_ns);
     if (left >= 1) continue;
     finding.saving_step_ns = std::llround(most_ns);
-    for (auto* const end : {&finding.saving_step_low_ns, &finding.saving_step_high_ns}) {
-      if (*end) *end = std::llround(left * static_cast<double>(**end));
+    for (auto* const amount :
+         {&finding.saving_step_low_ns, &finding.saving_step_expected_ns, &finding.saving_step_high_ns}) {
+      if (*amount) *amount = std::llround(left * static_cast<double>(**amount));
     }
     if (finding.saving_ns) finding.saving_ns = std::llround(left * static_cast<double>(*finding.saving_ns));
     if (finding.saving_pct) *finding.saving_pct *= left;

@@ -465,12 +465,13 @@ struct LineTime {
   std::optional<std::int64_t> gpu_idle_ns{};  // device doing nothing during the waits
 };
 
-// Another way to what a finding advises, and what it is expected to save of one step at least and at most; known where
+// Another way to what a finding advises, and what it saves of one step: at least, at most, and as expected; known where
 // the saving of the finding is.
 struct Alternative {
   std::string advice;
   std::optional<std::int64_t> saving_step_low_ns{};
   std::optional<std::int64_t> saving_step_high_ns{};
+  std::optional<std::int64_t> saving_step_expected_ns{};
 };
 
 // Something that should be done otherwise. Savings are differences between a re-timed run with the change and the run
@@ -486,12 +487,13 @@ struct Finding {
   std::optional<std::string> superseded_by;
   std::string evidence, advice, docs;
   std::optional<std::string> library_site{};  // as in Where
-  // What the advice is expected to save of one step at least and at most; known where the saving is. The reason says
-  // why the advice may reach only a part; empty: two runs of one program differ by as much as the range is wide.
+  // What the advice saves of one step at least and at most; known where the saving is. The reason says why the advice
+  // may reach only a part, or why no saving is claimed; empty: the advice is the change that was re-timed.
   std::optional<std::int64_t> saving_step_low_ns{};
   std::optional<std::int64_t> saving_step_high_ns{};
   std::string saving_reason{};
   std::vector<Alternative> alternatives{};
+  std::optional<std::int64_t> saving_step_expected_ns{};  // what it is expected to save of one step
 };
 
 // The key of InputRemarks::unread, and of Report::losses, for files of a run that could not be read while others could.

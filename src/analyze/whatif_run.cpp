@@ -121,12 +121,25 @@ class Ranks {
     return graphs;
   }
   // What a step of the speaker takes; nullopt: effects before causes.
-  std::optional<double> step_ns_of(const std::vector<Graph>& graphs) const {
+  std::optional<double> step_ns_of(const std::vector<Graph>& graphs, Pauses pauses) const {
     std::vector<const Graph*> pointers;
     for (const Graph& graph : graphs) pointers.push_back(&graph);
     const auto times_ns = retime_together(pointers, meetings_);
     if (!times_ns) return std::nullopt;
-    return step_ns(graphs[speaker_], (*times_ns)[speaker_]);
+    return step_ns(graphs[speaker_], (*times_ns)[speaker_], pauses);
+  }
+  // Of the speaker.
+  double least_step_ns(const std::vector<Graph>& graphs, Pauses pauses) const {
+    return speaker().least_step_ns(graphs[speaker_], pauses);
+  }
+  // Of what the changes were made to on the speaker.
+  Pauses pauses_for(const std::vector<AskedChange>& changes) const {
+    std::vector<NamedChange> made;
+    Graph graph = speaker().graph();
+    for (const AskedChange& asked : changes) {
+      made.push_back({asked.change, apply(speaker(), graph, asked.change, calls_at(speaker(), asked.site)).calls});
+    }
+    return analyze::pauses_for(speaker(), made);
   }
   // Makes a change on every rank.
   Changed change(std::vector<Graph>& graphs, const AskedChange& asked) const {
@@ -148,15 +161,16 @@ class Ranks {
   std::vector<Rendezvous> meetings_;
 };
 
-std::optional<double> predict(const Ranks& ranks, const std::vector<AskedChange>& changes,
+std::optional<double> predict(const Ranks& ranks, const std::vector<AskedChange>& changes, Pauses pauses,
                               const WhatIfAnswer& unchanged) {
   std::vector<Graph> graphs = ranks.graphs();
   for (const AskedChange& asked : changes) {
     if (!ranks.change(graphs, asked).is_known) return std::nullopt;
   }
-  const auto step_ns = ranks.step_ns_of(graphs);
+  const auto step_ns = ranks.step_ns_of(graphs, pauses);
   if (!step_ns || unchanged.retimed_step_ns <= 0) return std::nullopt;
-  return *step_ns / unchanged.retimed_step_ns * unchanged.measured_step_ns;
+  return std::max(*step_ns / unchanged.retimed_step_ns * unchanged.measured_step_ns,
+                  ranks.least_step_ns(graphs, pauses));
 }
 
 // "train.py:34 (40 calls), train.py:30 (2 calls)", most first.
@@ -198,9 +212,10 @@ Result<WhatIfAnswer> what_if(std::span<const LoadedProcess> processes, const std
   }
   WhatIfAnswer answer;
   answer.step_count = model.step_count();
-  answer.measured_step_ns = model.measured_step_ns();
-  answer.retimed_step_ns = ranks.step_ns_of(ranks.graphs()).value_or(0);
-  answer.typical_step_ns = ranks.step_ns_of(ranks.typical_graphs()).value_or(0);
+  const Pauses pauses = ranks.pauses_for(changes);
+  answer.measured_step_ns = model.measured_step_ns(pauses);
+  answer.retimed_step_ns = ranks.step_ns_of(ranks.graphs(), pauses).value_or(0);
+  answer.typical_step_ns = ranks.step_ns_of(ranks.typical_graphs(), pauses).value_or(0);
   answer.contradicted_count = model.graph().contradicted_count;
   answer.rank_count = group.members.size();
   answer.meeting_count = ranks.meeting_count();
@@ -213,7 +228,7 @@ Result<WhatIfAnswer> what_if(std::span<const LoadedProcess> processes, const std
       answer.misfits.push_back(misfit_text(ranks, asked, changed));
     }
   }
-  answer.predicted_step_ns = predict(ranks, changes, answer);
+  answer.predicted_step_ns = predict(ranks, changes, pauses, answer);
   return answer;
 }
 

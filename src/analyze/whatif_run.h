@@ -20,6 +20,7 @@ struct AskedChange {
 
 struct WhatIfAnswer {
   std::size_t step_count = 0;  // of the stretch that was looked at; 1 for a whole run without steps
+  // On average; with pauses where the changes concern what is done in them.
   double measured_step_ns = 0;
   double retimed_step_ns = 0;  // by the unchanged graph
   double typical_step_ns = 0;  // by the graph with typical lags in the place of measured ones: how good the model is

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <vector>
 
+#include "analyze/graph/played.h"
 #include "analyze/rules/step_program.h"
 
 namespace turnpike::analyze {
@@ -143,6 +146,11 @@ TEST(Findings, AreOrderedErrorsFirstThenBySaving) {
   EXPECT_FALSE(comes_before(finding(Severity::kWarning, 2), finding(Severity::kWarning, 2)));
   EXPECT_TRUE(comes_before(finding(Severity::kWarning, 2), finding(Severity::kWarning, {})));
   EXPECT_FALSE(comes_before(finding(Severity::kWarning, {}), finding(Severity::kWarning, 0)));
+  Finding seldom = finding(Severity::kWarning, 30);  // its advice reaches a tenth of that
+  seldom.saving_step_ns = 100;
+  seldom.saving_step_expected_ns = 10;
+  EXPECT_TRUE(comes_before(finding(Severity::kWarning, 4), seldom));
+  EXPECT_TRUE(comes_before(seldom, finding(Severity::kWarning, 2)));
 }
 
 // The report shows savings from 1 % of a step: 5 of 500 us.
@@ -178,6 +186,108 @@ TEST(Findings, TogetherGainWhatAllTheirChangesDo) {
   EXPECT_EQ(report.findings[1].rule, "alloc_free_sync");
   EXPECT_EQ(report.findings[1].saving_step_ns, 200'000);  // 311
   EXPECT_NEAR(*report.saving_pct_all, 100 * 210 / 511.0, 1e-9);
+}
+
+// Each of 60 steps frees memory and waits behind a kernel; two save a checkpoint, too.
+StepProgram saving_checkpoints() {
+  StepProgram program;
+  const std::uint32_t freeing = program.stack(kLine, {});
+  const StepCopy tensor = {.stack = program.stack(kLine + 30, kTo),
+                           .bytes = 4 * kMiB,
+                           .duration_ns = 400 * kUs,
+                           .host = trace::MemoryKind::kPageable,
+                           .wait = Wait::kInCall};
+  program.steps(60, [&](int step) {
+    program.call(trace::CallKind::kDeviceFree, freeing, "cudaFree", 200 * kUs);
+    program.kernel(300 * kUs);
+    program.work(100 * kUs);
+    if (step % 20 != 18) return;
+    for (int i = 0; i < 16; ++i) program.download(tensor);
+  });
+  return program;
+}
+
+TEST(Findings, AreOfOneStepAlsoWhereOneConcernsPauses) {
+  const LoadedProcess processes[] = {saving_checkpoints().builder().take()};
+  const Report report = analyze_processes(processes, link_of(55));
+  const Finding* checkpoint = of_rule(report.findings, "checkpoint_blocks_step");
+  const Finding* freed = of_rule(report.findings, "alloc_free_sync");
+  ASSERT_TRUE(checkpoint && checkpoint->saving_pct && freed && freed->saving_pct);
+  const auto step_ns = [](const Finding& finding) {
+    return 100 * static_cast<double>(*finding.saving_step_ns) / *finding.saving_pct;
+  };
+  EXPECT_NEAR(step_ns(*checkpoint), step_ns(*freed), 1);
+  EXPECT_GT(step_ns(*freed), 600 * kUs);  // a usual step takes 306 us
+  // About as much as both: they are about different calls.
+  EXPECT_NEAR(*report.saving_pct_all, *checkpoint->saving_pct + *freed->saving_pct, 3);
+}
+
+// Each step launches a kernel whose start takes `lags_us` in turn, works for 500 us and reads a value back.
+StepProgram starting_late_in_turn(const std::vector<std::int64_t>& lags_us) {
+  StepProgram program;
+  ProcessBuilder& builder = program.builder();
+  const std::uint32_t line = program.stack(kLine, {});
+  std::uint32_t correlation = 0;
+  std::int64_t at_us = 0;
+  for (std::size_t step = 0; step < 20; ++step) {
+    const std::int64_t start_us = at_us + lags_us[step % lags_us.size()];
+    builder.call({.kind = trace::CallKind::kLaunch,
+                  .start_ns = at_us * kUs,
+                  .end_ns = (at_us + 5) * kUs,
+                  .correlation = ++correlation,
+                  .name = "cudaLaunchKernel",
+                  .device = 0});
+    builder.kernel(
+        {.start_ns = start_us * kUs, .end_ns = (start_us + 100) * kUs, .correlation = correlation, .device = 0});
+    const std::int64_t end_us = std::max(at_us + 505, start_us + 105);
+    builder.call({.kind = trace::CallKind::kSynchronize,
+                  .start_ns = (at_us + 500) * kUs,
+                  .end_ns = end_us * kUs,
+                  .correlation = ++correlation,
+                  .stack = line,
+                  .name = "cudaDeviceSynchronize",
+                  .device = 0});
+    builder.range("step", at_us * kUs, (end_us + 1) * kUs);
+    at_us = end_us + 1;
+  }
+  return program;
+}
+
+struct Judgement {
+  double unexplained_share;
+  double step_ns;
+  Finding finding;
+};
+
+Judgement judged(const std::vector<std::int64_t>& lags_us) {
+  const Played played(starting_late_in_turn(lags_us));
+  const ProcessModel& model = played.model();
+  const auto findings = find_findings(model).findings;
+  const Finding* found = of_rule(findings, "needless_explicit_sync");
+  EXPECT_TRUE(found);
+  return {model.unexplained_share(), model.measured_step_ns(), found == nullptr ? Finding() : *found};
+}
+
+TEST(Findings, AreAsSureAsTheModelExplainsTheRecording) {
+  const Judgement exact = judged({600});
+  EXPECT_LT(exact.unexplained_share, 0.02);
+  EXPECT_EQ(exact.finding.saving_step_low_ns, exact.finding.saving_step_ns);
+  EXPECT_EQ(exact.finding.saving_step_high_ns, exact.finding.saving_step_ns);
+
+  const Judgement fair = judged({350, 480, 350, 560});
+  ASSERT_GT(fair.unexplained_share, 0.02);
+  ASSERT_LT(fair.unexplained_share, 0.10);
+  const std::int64_t margin_ns = std::llround(fair.unexplained_share * fair.step_ns);
+  EXPECT_LE(std::abs(*fair.finding.saving_step_high_ns - *fair.finding.saving_step_ns - margin_ns), 1);
+  EXPECT_EQ(*fair.finding.saving_step_low_ns, std::max<std::int64_t>(0, *fair.finding.saving_step_ns - margin_ns));
+  EXPECT_EQ(fair.finding.saving_step_expected_ns, fair.finding.saving_step_ns);  // whatever the margin
+
+  const Judgement poor = judged({5, 995});
+  EXPECT_GT(poor.unexplained_share, 0.10);
+  EXPECT_EQ(poor.finding.saving_pct, std::nullopt);
+  EXPECT_EQ(poor.finding.saving_step_expected_ns, std::nullopt);
+  EXPECT_EQ(poor.finding.saving_reason.find("no saving is claimed: the dependencies that the recording shows give"), 0u)
+      << poor.finding.saving_reason;
 }
 
 }  // namespace

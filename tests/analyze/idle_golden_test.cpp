@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -145,14 +146,59 @@ TEST_P(GoldenRun, HasStepsThatSaveWhatFindingsSay) {
     for (std::size_t i = 0; i < view.found->findings.size(); ++i) {
       const Finding& finding = view.found->findings[i];
       if (!finding.saving_step_ns) continue;
-      const double measured_ns = view.model->measured_step_ns(pauses_for(*view.model, view.found->changes[i]));
       const auto step = retimed_step(*view.model, view.found->changes[i]);
-      ASSERT_TRUE(step) << finding.rule;
-      EXPECT_EQ(std::llround(measured_ns - step->predicted_step_ns), *finding.saving_step_ns);
+      const auto prediction = TrialGraph(*view.model).predict(view.found->changes[i], view.found->pauses);
+      ASSERT_TRUE(step && prediction) << finding.rule;
+      EXPECT_EQ(std::llround(prediction->saving_ns()), *finding.saving_step_ns);
       // One step is not the mean of all: by how much it differs is a part of the step as it was recorded.
       const auto shown_ns = static_cast<double>(step->work.end_ns - step->work.start_ns);
       EXPECT_NEAR(shown_ns, step->predicted_step_ns, 0.25 * view.model->measured_step_ns()) << finding.rule;
     }
+  });
+  ASSERT_TRUE(report);
+}
+
+TEST_P(GoldenRun, IsExplainedByItsDependenciesAlone) {
+  const auto report = analyze_run({GetParam()}, own_files(), {}, {}, [&](const ProcessView& view) {
+    if (view.model != nullptr) {
+      EXPECT_LT(view.model->unexplained_share(), 0.02);
+    }
+  });
+  ASSERT_TRUE(report);
+}
+
+// The device that computes most must still do so: no change takes a kernel away, and only collectives may wait less.
+double computing_ns(const ProcessView& view, Pauses pauses) {
+  std::map<std::uint32_t, std::vector<Interval>> by_device;
+  for (const Kernel& kernel : view.timeline.kernels) {
+    const bool is_collective = view.process.string(kernel.name).find("nccl") != std::string::npos;
+    if (kernel.has_times() && !is_collective) by_device[kernel.device].push_back({kernel.start_ns, kernel.end_ns});
+  }
+  const Graph& graph = view.model->graph();
+  const std::vector<Interval> steps = counted_steps(graph, graph.measured_ns, pauses);
+  std::int64_t most_ns = 0;
+  for (auto& [device, kernels] : by_device) {
+    const IntervalSet computing(std::move(kernels));
+    std::int64_t sum_ns = 0;
+    for (const Interval& step : steps) {
+      sum_ns += computing.covered_ns(step.start_ns + graph.window.start_ns, step.end_ns + graph.window.start_ns);
+    }
+    most_ns = std::max(most_ns, sum_ns);
+  }
+  return static_cast<double>(most_ns) / static_cast<double>(steps.size());
+}
+
+TEST_P(GoldenRun, ClaimsNoSavingOfWhatTheDeviceMustStillCompute) {
+  const auto report = analyze_run({GetParam()}, own_files(), {}, {}, [&](const ProcessView& view) {
+    if (view.found == nullptr) return;  // a process without kernels
+    const Pauses pauses = view.found->pauses;
+    const double step_ns = view.model->measured_step_ns(pauses);
+    const double most_ns = step_ns - computing_ns(view, pauses) + 1;
+    for (const Finding& finding : view.found->findings) {
+      EXPECT_LE(static_cast<double>(finding.saving_step_ns.value_or(0)), most_ns) << finding.rule;
+      EXPECT_LE(static_cast<double>(finding.saving_step_expected_ns.value_or(0)), most_ns) << finding.rule;
+    }
+    EXPECT_LE(view.found->saving_pct_all.value_or(0) / 100 * step_ns, most_ns);
   });
   ASSERT_TRUE(report);
 }

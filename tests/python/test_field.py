@@ -202,18 +202,18 @@ def test_a_fix_that_is_an_alternative_has_its_saving():
     assert fix.claim(finding()) is None
 
 
-def test_of_claims_together_the_difference_between_two_runs_counts_once():
+def test_the_ranges_of_claims_together_are_added_up():
     one = finding(saving_pct=5, saving_step_ns=50, saving_step_low_ns=44, saving_step_high_ns=56)
     two = finding(saving_pct=3, saving_step_ns=30, saving_step_low_ns=20, saving_step_high_ns=40, site="train.py:6")
     [joined] = harness.joined([one, two])
-    assert (joined["saving_step_low_ns"], joined["saving_step_high_ns"]) == (70, 90)
+    assert (joined["saving_step_low_ns"], joined["saving_step_high_ns"]) == (64, 96)
 
 
 def test_of_claims_together_one_that_may_come_to_nothing_makes_the_least_no_larger():
     one = finding(saving_pct=3, saving_step_ns=30, saving_step_low_ns=20, saving_step_high_ns=40)
     two = finding(saving_pct=1, saving_step_ns=5, saving_step_low_ns=0, saving_step_high_ns=15, site="train.py:6")
     [joined] = harness.joined([one, two])
-    assert (joined["saving_step_low_ns"], joined["saving_step_high_ns"]) == (20, 45)
+    assert (joined["saving_step_low_ns"], joined["saving_step_high_ns"]) == (20, 55)
     [joined] = harness.joined([two, two | {"site": "train.py:7"}])
     assert joined["saving_step_low_ns"] == 0
 

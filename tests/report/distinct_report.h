@@ -321,9 +321,12 @@ inline std::vector<analyze::Finding> distinct_findings() {
   leading.saving_step_low_ns = 717'000;
   leading.saving_step_high_ns = 1'161'000;
   leading.saving_reason = "the reason of the first range";
-  leading.alternatives = {
-      {.advice = "Another way of the first.", .saving_step_low_ns = 513'000, .saving_step_high_ns = 957'000},
-      {.advice = "A third way."}};
+  leading.saving_step_expected_ns = 929'000;
+  leading.alternatives = {{.advice = "Another way of the first.",
+                           .saving_step_low_ns = 513'000,
+                           .saving_step_high_ns = 957'000,
+                           .saving_step_expected_ns = 735'000},
+                          {.advice = "A third way."}};
   analyze::Finding followed;
   followed.rule = "blocking_copy";
   followed.severity = analyze::Severity::kError;
@@ -338,6 +341,7 @@ inline std::vector<analyze::Finding> distinct_findings() {
   followed.docs = "docs/rules/second.md";
   followed.saving_step_low_ns = 606'000;
   followed.saving_step_high_ns = 1'050'000;
+  followed.saving_step_expected_ns = 818'000;
   followed.alternatives = {{.advice = "Another way of the second."}};
   analyze::Finding error;
   error.rule = "race";
@@ -484,6 +488,7 @@ inline analyze::Report changed_report() {
   report.findings[0].saving_pct = 14.5;
   report.findings[0].saving_step_low_ns = 358'500;
   report.findings[0].saving_step_high_ns = 580'500;
+  report.findings[0].saving_step_expected_ns = 464'500;
   return report;
 }
 

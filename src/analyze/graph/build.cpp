@@ -164,6 +164,7 @@ Graph build_graph(const trace::Process& process, const Timeline& timeline, const
   link_operations(draft);
   draft.operations_of_call = OperationsByCall(draft.graph);
   measure_points(draft);
+  if (draft.graph.step_starts_ns.size() > 1) draft.graph.is_pause = find_pauses(measured_steps_ns(draft.graph));
   // About so many; memory that is not written to costs nothing.
   draft.graph.edges.reserve(2 * draft.graph.point_count());
   add_host_edges(draft);
@@ -171,7 +172,6 @@ Graph build_graph(const trace::Process& process, const Timeline& timeline, const
   add_wait_edges(draft);
   sort_edges(draft.graph);
   draft.graph.order = order_of_points(draft.graph);
-  if (draft.graph.step_starts_ns.size() > 1) draft.graph.is_pause = find_pauses(measured_steps_ns(draft.graph));
   return std::move(draft.graph);
 }
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "analyze/graph/draft.h"
-#include "analyze/graph/issue_order.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -47,18 +46,18 @@ class Pairs {
   void issue(std::uint32_t index) {
     const Operation& operation = draft_.graph.operations[index];
     const StreamKey own{operation.device, operation.stream};
-    for (const auto& [stream, last] : issued_.last_of_streams()) {
+    for (const auto& [stream, last] : last_of_stream_) {
       if (stream.first != own.first || stream == own) continue;
       if (defaults_.contains(own) == defaults_.contains(stream)) continue;
       const StreamKey& other = defaults_.contains(own) ? stream : own;
       pairs_[other].push_back({last, index});
     }
-    issued_.issue(operation, index);
+    last_of_stream_[own] = index;
   }
 
   const Draft& draft_;
   std::set<StreamKey> defaults_;
-  IssueOrder issued_;
+  std::map<StreamKey, std::uint32_t> last_of_stream_;
   PairsOfStream pairs_;
 };
 

@@ -28,30 +28,20 @@ class EventWaits {
 
   void pass(std::uint32_t index) {
     const Call& call = draft_.call(index);
-    if (call.kind == trace::CallKind::kEventRecord) {
-      issued_.record_event(call);
-    } else if (call.kind == trace::CallKind::kStreamWait) {
-      if (const auto awaited = issued_.of_event(call.object)) waits_[{call.device, call.stream}].push_back(*awaited);
-    }
-    for (const std::uint32_t operation : draft_.operations_of_call[index]) issue(operation);
+    issued_.pass(call);
+    for (const std::uint32_t operation : draft_.operations_of_call[index]) issue(operation, call.thread);
   }
 
  private:
-  void issue(std::uint32_t index) {
-    const Operation& operation = draft_.graph.operations[index];
-    issued_.issue(operation, index);
-    const auto waits = waits_.find({operation.device, operation.stream});
-    if (waits == waits_.end()) return;
-    for (const std::uint32_t awaited : waits->second) {
-      if (awaited == kNone || awaited == index) continue;
-      draft_.constraints.push_back({index, draft_.graph.operation_end(awaited), EdgeKind::kEvent});
+  void issue(std::uint32_t index, std::uint32_t thread) {
+    for (const std::uint32_t awaited : issued_.issue(draft_.graph.operations[index], index, thread)) {
+      if (awaited != index)
+        draft_.constraints.push_back({index, draft_.graph.operation_end(awaited), EdgeKind::kEvent});
     }
-    waits_.erase(waits);
   }
 
   Draft& draft_;
   IssueOrder issued_;
-  std::map<StreamKey, std::vector<std::uint32_t>> waits_;  // for what the next operation of a stream waits
 };
 
 // The engine that carries a transfer: one for each direction over the link; copies within a device need none.
@@ -125,8 +115,8 @@ std::int64_t typical_launch(const TypicalLags& typical, LaunchKind kind) {
 // The lags of operations for which one reason alone can have decided.
 void learn_lags(Draft& draft) {
   Graph& graph = draft.graph;
-  std::array<std::vector<std::int64_t>, 3> launch;  // by LaunchKind
-  std::vector<std::int64_t> stream;
+  std::array<LagSamples, 3> launch;  // by LaunchKind
+  LagSamples stream;
   std::vector<bool> waits_for_other(graph.operations.size(), false);
   for (const Constraint& constraint : draft.constraints) {
     const bool is_of_other_stream = constraint.kind == EdgeKind::kEvent || constraint.kind == EdgeKind::kDefaultStream;
@@ -137,24 +127,28 @@ void learn_lags(Draft& draft) {
     if (operation.call == kNone || operation.before == kNone || waits_for_other[index]) continue;
     const Operation& before = graph.operations[operation.before];
     const Call& call = draft.call(operation.call);
+    LagSamples& of_kind = launch[static_cast<std::size_t>(launch_kind_of(draft, operation))];
+    draft.learn_limit(of_kind, operation.call, operation.start_ns - call.start_ns);
     if (before.end_ns < call.start_ns) {
-      launch[static_cast<std::size_t>(launch_kind_of(draft, operation))].push_back(operation.start_ns - call.start_ns);
+      draft.learn(of_kind, operation.call, operation.start_ns - call.start_ns);
     } else if (before.end_ns > call.end_ns + kBacklogNs && operation.start_ns >= before.end_ns) {
-      stream.push_back(operation.start_ns - before.end_ns);
+      draft.learn(stream, operation.call, operation.start_ns - before.end_ns);
     }
   }
   graph.typical.kernel_launch = usual_or(launch[0], kUsualLaunchNs, draft.lags);
   graph.typical.copy_launch = usual_or(launch[1], graph.typical.kernel_launch, draft.lags);
   graph.typical.staged_launch = usual_or(launch[2], graph.typical.copy_launch, draft.lags);
   graph.typical.stream = usual_or(stream, kUsualGapNs, draft.lags);
-  std::vector<std::int64_t> event;
+  LagSamples event;
   for (const Constraint& constraint : draft.constraints) {
     if (constraint.kind != EdgeKind::kEvent) continue;
     const Operation& operation = graph.operations[constraint.operation];
     if (operation.call == kNone) continue;
     const std::int64_t slack_ns = slack_of(draft, constraint);
     const bool was_decided_by_it = graph.measured_ns[constraint.from] > draft.end_of_call(operation.call) + kBacklogNs;
-    if (was_decided_by_it && slack_ns >= 0 && slack_ns < kBacklogNs) event.push_back(slack_ns);
+    if (was_decided_by_it && slack_ns >= 0 && slack_ns < kBacklogNs) {
+      draft.learn(event, operation.call, slack_ns);
+    }
   }
   graph.typical.event = usual_or(event, kUsualEventNs, draft.lags);
 }

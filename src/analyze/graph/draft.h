@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
@@ -25,6 +26,14 @@ struct Constraint {
   EdgeKind kind;
 };
 
+// Measured lags of one kind.
+struct LagSamples {
+  std::vector<std::int64_t> all;
+  std::vector<std::int64_t> of_counted_steps;  // those that step_ns() counts; all are, where there are no steps
+  // No lag of a counted step can be longer.
+  std::int64_t limit_ns = std::numeric_limits<std::int64_t>::max();
+};
+
 struct Draft {
   const trace::Process& process;
   const Timeline& timeline;
@@ -37,6 +46,12 @@ struct Draft {
   std::int64_t start_of_call(std::uint32_t index) const { return graph.measured_ns[graph.call_start(index)]; }
   std::int64_t end_of_call(std::uint32_t index) const { return graph.measured_ns[graph.call_end(index)]; }
   std::int64_t end_of_operation(std::uint32_t index) const { return graph.measured_ns[graph.operation_end(index)]; }
+  // Whether the call is of a step that step_ns() counts; all are, where there are no steps.
+  bool is_of_counted_step(std::uint32_t call) const;
+  // Adds a lag of a call's, unless it is of a pause.
+  void learn(LagSamples& samples, std::uint32_t call, std::int64_t lag_ns) const;
+  // The same of a lag that was at most so long.
+  void learn_limit(LagSamples& samples, std::uint32_t call, std::int64_t limit_ns) const;
   void add_edge(std::uint32_t from, std::uint32_t to, std::int64_t lag_ns, EdgeKind kind) {
     graph.edges.push_back({from, to, lag_ns, kind});
   }
@@ -52,8 +67,9 @@ void add_default_stream_constraints(Draft& draft);
 // What each call waited for, and its own work. After add_device_edges, whose constraints tell what was under way.
 void add_wait_edges(Draft& draft);
 
-// One value in the place of many: the median, which an outlier does not move; the mean where the sum must come out
-// (Lags::kTypical). `otherwise` when there are none.
-std::int64_t usual_or(const std::vector<std::int64_t>& values, std::int64_t otherwise, Lags lags);
+// One lag in the place of many: the median, which an outlier does not move. With Lags::kTypical the sum must come out
+// in the steps that are compared: the mean of those, or of all where these have none, which then the limit bounds.
+// `otherwise` when there are none.
+std::int64_t usual_or(const LagSamples& samples, std::int64_t otherwise, Lags lags);
 
 }  // namespace turnpike::analyze

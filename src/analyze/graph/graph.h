@@ -148,10 +148,20 @@ std::optional<std::vector<std::int64_t>> retime(const Graph& graph);
 // ones. Needs steps.
 std::vector<std::int64_t> completions_ns(const Graph& graph, std::span<const std::int64_t> times_ns);
 
+// Whether steps that are pauses (Graph::is_pause) count.
+enum class Pauses : std::uint8_t { kLeftOut, kCounted };
+
+// Whether step_ns() counts a step, of a graph that has steps.
+bool is_counted(const Graph& graph, std::size_t step, Pauses pauses = Pauses::kLeftOut);
+
+// The steps that step_ns() counts, each from the completion of the step before to its own; without steps one, from the
+// start to the end of everything.
+std::vector<Interval> counted_steps(const Graph& graph, std::span<const std::int64_t> times_ns,
+                                    Pauses pauses = Pauses::kLeftOut);
+
 // How long a step takes, in the measured times or in re-timed ones: the distance between the moments at which all work
 // of a step is done, on the host and on the devices, over the second half of the steps, when what went ahead has
 // settled. Without steps: from the start to the end of everything.
-enum class Pauses : std::uint8_t { kLeftOut, kCounted };
 double step_ns(const Graph& graph, std::span<const std::int64_t> times_ns, Pauses pauses = Pauses::kLeftOut);
 
 }  // namespace turnpike::analyze

@@ -2,6 +2,7 @@
 #include "analyze/graph/process_model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "analyze/graph/build.h"
@@ -36,6 +37,15 @@ ProcessModel::ProcessModel(const trace::Process& process, const Timeline& timeli
     times.measured_ns = step_ns(graph_, graph_.measured_ns, pauses);
     if (times_ns) times.retimed_ns = step_ns(graph_, *times_ns, pauses);
   }
+  least_step_.emplace(process, timeline, graph_);
+}
+
+double ProcessModel::unexplained_share() const {
+  const double measured_ns = measured_step_ns();
+  if (measured_ns <= 0) return 0;
+  const Graph typical = build_graph(process_, timeline_, choose_stretch(timeline_, steps_), Lags::kTypical);
+  const auto times_ns = retime(typical);
+  return times_ns ? std::abs(step_ns(typical, *times_ns) / measured_ns - 1) : 1;
 }
 
 std::size_t ProcessModel::step_count() const {
@@ -51,7 +61,8 @@ std::optional<double> ProcessModel::step_ns_of(const Graph& changed, std::span<c
                                                Pauses pauses) const {
   const StepTimes& unchanged = step_times(pauses);
   if (unchanged.retimed_ns <= 0) return std::nullopt;
-  return step_ns(changed, times_ns, pauses) / unchanged.retimed_ns * unchanged.measured_ns;
+  const double predicted_ns = step_ns(changed, times_ns, pauses) / unchanged.retimed_ns * unchanged.measured_ns;
+  return std::max(predicted_ns, least_step_ns(changed, pauses));
 }
 
 const Transfer* ProcessModel::transfer_of(const Operation& operation) const {

@@ -156,19 +156,27 @@ std::vector<std::int64_t> completions_ns(const Graph& graph, std::span<const std
   return done_ns;
 }
 
-double step_ns(const Graph& graph, std::span<const std::int64_t> times_ns, Pauses pauses) {
-  if (graph.step_starts_ns.size() < 3) {
-    return static_cast<double>(*std::max_element(times_ns.begin(), times_ns.end()));
-  }
+bool is_counted(const Graph& graph, std::size_t step, Pauses pauses) {
+  const std::size_t count = graph.step_starts_ns.size() - 1;
+  if (step <= (count - 1) / 2 || step >= count) return false;
+  return pauses == Pauses::kCounted || step >= graph.is_pause.size() || !graph.is_pause[step];
+}
+
+std::vector<Interval> counted_steps(const Graph& graph, std::span<const std::int64_t> times_ns, Pauses pauses) {
+  if (graph.step_starts_ns.size() < 3) return {{0, *std::max_element(times_ns.begin(), times_ns.end())}};
   const std::vector<std::int64_t> done_ns = completions_ns(graph, times_ns);
-  std::int64_t sum_ns = 0;
-  std::int64_t count = 0;
-  for (std::size_t step = (done_ns.size() - 1) / 2 + 1; step < done_ns.size(); ++step) {
-    if (pauses == Pauses::kLeftOut && step < graph.is_pause.size() && graph.is_pause[step]) continue;
-    sum_ns += done_ns[step] - done_ns[step - 1];
-    ++count;
+  std::vector<Interval> counted;
+  for (std::size_t step = 1; step < done_ns.size(); ++step) {
+    if (is_counted(graph, step, pauses)) counted.push_back({done_ns[step - 1], done_ns[step]});
   }
-  return count == 0 ? 0 : static_cast<double>(sum_ns) / static_cast<double>(count);
+  return counted;
+}
+
+double step_ns(const Graph& graph, std::span<const std::int64_t> times_ns, Pauses pauses) {
+  const std::vector<Interval> counted = counted_steps(graph, times_ns, pauses);
+  std::int64_t sum_ns = 0;
+  for (const Interval& one : counted) sum_ns += one.end_ns - one.start_ns;
+  return counted.empty() ? 0 : static_cast<double>(sum_ns) / static_cast<double>(counted.size());
 }
 
 }  // namespace turnpike::analyze

@@ -639,9 +639,12 @@ Pauses pauses_for(const ProcessModel& model, std::span<const NamedChange> change
   return 2 * in_pauses > count ? Pauses::kCounted : Pauses::kLeftOut;
 }
 
-std::optional<double> TrialGraph::step_ns_with(std::span<const NamedChange> changes) {
+std::optional<Prediction> TrialGraph::predict(std::span<const NamedChange> changes, Pauses pauses) {
   const Graph* graph = with(changes);
-  return graph == nullptr ? std::nullopt : model_.step_ns_of(*graph);
+  const auto times_ns = graph == nullptr ? std::nullopt : retime(*graph);
+  const auto predicted_ns = times_ns ? model_.step_ns_of(*graph, *times_ns, pauses) : std::nullopt;
+  if (!predicted_ns) return std::nullopt;
+  return Prediction{model_.measured_step_ns(pauses), *predicted_ns};
 }
 
 std::optional<double> predict_step_ns(const ProcessModel& model, std::span<const NamedChange> changes) {

@@ -67,6 +67,15 @@ struct NamedChange {
 // do.
 Pauses pauses_for(const ProcessModel& model, std::span<const NamedChange> changes);
 
+// What steps take on average as measured and with changes, both with pauses or both without.
+struct Prediction {
+  double measured_ns = 0;
+  double predicted_ns = 0;
+
+  double saving_ns() const { return measured_ns - predicted_ns; }
+  double saving_pct() const { return 100 * saving_ns() / measured_ns; }
+};
+
 // The graph with all changes, made one after the other; nullopt where one cannot be predicted.
 std::optional<Graph> changed_graph(const ProcessModel& model, std::span<const NamedChange> changes);
 
@@ -79,16 +88,16 @@ class TrialGraph {
 
   // As changed_graph() with a pointer that is valid until the next call; nullptr where one cannot be predicted.
   const Graph* with(std::span<const NamedChange> changes);
-  // As predict_step_ns().
-  std::optional<double> step_ns_with(std::span<const NamedChange> changes);
+  // nullopt where one cannot be predicted.
+  std::optional<Prediction> predict(std::span<const NamedChange> changes, Pauses pauses);
 
  private:
   const ProcessModel& model_;
   std::optional<Graph> graph_;
 };
 
-// What a step takes with all changes together, one after the other, on the scale of the measured one; nullopt where one
-// cannot be predicted.
+// What a step takes with all changes together, one after the other, on the scale of the measured one, without pauses;
+// nullopt where one cannot be predicted.
 std::optional<double> predict_step_ns(const ProcessModel& model, std::span<const NamedChange> changes);
 
 }  // namespace turnpike::analyze

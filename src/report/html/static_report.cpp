@@ -24,19 +24,17 @@ using analyze::Finding;
 using analyze::LineTime;
 using analyze::Report;
 
-// "saves 873 us a step (14 %) → 5.56 ms"; with a range where one is predicted.
+// "saves 873 us a step (14 %) → 5.56 ms"; with a range where the advice may reach more or less.
 std::string gain_text(const Finding& finding, const Report& report) {
   const auto saving = saving_of(finding);
   if (!saving) return finding.severity == analyze::Severity::kError ? "results may be wrong" : "";
   const std::int64_t step_ns = report.steps ? report.steps->typical_ns() : 0;
   // What only some steps could save may be longer than the median step.
-  const char* const average = report.steps && saving->high_ns >= step_ns ? " on average" : "";
-  std::string text = fmt::format("saves {}{}{} ({})", saved_text(*saving), report.steps ? " a step" : "", average,
-                                 percent_text(saving->high_pct()));
+  const std::int64_t expected_ns = saving->expected_ns;
+  const char* const each = !report.steps ? "" : expected_ns >= step_ns ? " a step on average" : " a step";
+  std::string text = "saves " + amount_text(*saving, each);
   // A no-break space: no line ends with the arrow.
-  if (step_ns > saving->high_ns) {
-    text += fmt::format(" →\u00a0{}{}", duration_text(step_ns - saving->high_ns), saving->is_range() ? " at best" : "");
-  }
+  if (step_ns > expected_ns) text += " →\u00a0" + duration_text(step_ns - expected_ns);
   return text;
 }
 

@@ -289,7 +289,8 @@ Json to_object(const analyze::IdleSite& site) {
 Json to_object(const analyze::Alternative& alternative) {
   return {{"advice", alternative.advice},
           {"saving_step_low_ns", or_null(alternative.saving_step_low_ns)},
-          {"saving_step_high_ns", or_null(alternative.saving_step_high_ns)}};
+          {"saving_step_high_ns", or_null(alternative.saving_step_high_ns)},
+          {"saving_step_expected_ns", or_null(alternative.saving_step_expected_ns)}};
 }
 
 template <typename T>
@@ -328,6 +329,7 @@ Json findings_array(const std::vector<analyze::Finding>& findings, const LineCha
     array.push_back(to_object(findings[i]));
     const bool is_known = i < changes.size() && changes[i];
     array.back()["change"] = is_known ? to_object(*changes[i]) : Json(nullptr);
+    array.back()["saving_step_expected_ns"] = or_null(findings[i].saving_step_expected_ns);
   }
   return array;
 }

@@ -31,9 +31,6 @@ std::string basis_text(const analyze::Report& report) {
       if (report.source.process_count > 1) text += ", on the rank that would gain most";
     }
   }
-  if (largest->saving_step_low_ns) {
-    text += ". They are ranges because two runs of one program differ by some 5 % of a step";
-  }
   return text + ".";
 }
 

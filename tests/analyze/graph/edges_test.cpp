@@ -242,6 +242,33 @@ TEST(DeviceEdges, OfAnEventJoinStreams) {
   EXPECT_THAT(before_work(graph, 2), Not(Contains(HasSubstr("event"))));
 }
 
+TEST(DeviceEdges, OfAnEventAreHandedOnByAStreamWithoutWorkOfItsOwn) {
+  Program program;
+  program.kernel(0, 7, 107, 1);
+  program.record(10, 0xE, 1);
+  program.wait(12, 0xE, 2);
+  program.record(14, 0xF, 2);  // nothing ran on stream 2
+  program.wait(16, 0xF, 3);
+  program.kernel(18, 111, 120, 3);
+  EXPECT_THAT(before_work(program.graph(), 1), Contains("work 0 end -> work 1 start 4000 event"));
+}
+
+// As torch.profiler has them: neither the event nor a stream.
+TEST(DeviceEdges, OfAnEventWithoutANameJoinWhatItsThreadLaunchedBeforeAndBehind) {
+  const auto edges = [](bool has_other_call) {
+    Program program;
+    program.kernel(0, 7, 107, 1);
+    program.record(10, 0, trace::kUnknownId);
+    if (has_other_call) program.call(11, 12);
+    program.wait(12, 0, trace::kUnknownId);
+    program.kernel(14, 108, 110, 1);  // on the same stream: not what waits
+    program.kernel(20, 111, 120, 2);
+    return before_work(program.graph(), 2);
+  };
+  EXPECT_THAT(edges(false), Contains("work 0 end -> work 2 start 4000 event"));
+  EXPECT_THAT(edges(true), Not(Contains(HasSubstr("event"))));
+}
+
 TEST(DeviceEdges, OfAnEventThatIsRecordedAgainAreOfTheLastRecord) {
   Program program;
   program.kernel(0, 7, 20, 1);
@@ -432,6 +459,15 @@ TEST(WaitEdges, OfAnEventAreForTheWorkBeforeIt) {
               Contains("work 0 end -> call 4 end 56000 wait"));
 }
 
+TEST(WaitEdges, OfAStreamAreAlsoForWhatItWaitsFor) {
+  Program program;
+  program.kernel(0, 7, 107, 1);
+  program.record(10, 0xE, 1);
+  program.wait(12, 0xE, 2);
+  program.other(CallKind::kSynchronize, 14, 110, "cudaStreamSynchronize", 2);
+  EXPECT_THAT(in_call(program.graph(), 3), Contains("work 0 end -> call 3 end 3000 wait"));
+}
+
 TEST(WaitEdges, OfADeviceAreForAllItsStreamsAndNoOtherDevices) {
   EXPECT_THAT(waiting("cudaDeviceSynchronize", trace::kUnknownId, 0, 172),
               ElementsAre("call 4 start -> call 4 end 5000 call", "work 1 end -> call 4 end 5000 wait"));
@@ -528,6 +564,19 @@ TEST(WaitEdges, OfALaunchAreForRoomInTheQueue) {
   EXPECT_THAT(launching_into_a_queue(256),
               ElementsAre("call 256 start -> call 256 end 5000 call", "work 4 end -> call 256 end 3000 queue"));
   EXPECT_THAT(launching_into_a_queue(255), ElementsAre("call 255 start -> call 255 end 52000 call"));
+}
+
+// The call of launch 1055 and the kernels of which the first has begun 1024 launches before.
+std::vector<std::string> launching_ahead(std::int64_t kernel_us) {
+  Program program;
+  for (int i = 0; i < 1056; ++i) program.kernel(10 * i, 10 * i + 7 + kernel_us * i, 10 * i + 8 + kernel_us * (i + 1));
+  return in_call(program.graph(), 1055);
+}
+
+TEST(WaitEdges, OfALaunchAreForTheStartOfTheOneThatFillsTheQueue) {
+  EXPECT_THAT(launching_ahead(0), Contains("work 31 start -> call 1055 end 8000 queue"));
+  // Kernel 31 began after launch 1055: this queue is longer.
+  EXPECT_THAT(launching_ahead(400), Not(Contains(HasSubstr("queue"))));
 }
 
 TEST(DefaultStream, IsPerDevice) {

@@ -95,7 +95,8 @@ const Contract kFinding = {{"rule", "s"},
                            {"saving_step_high_ns", "i0"},
                            {"saving_reason", "s0"},
                            {"alternatives", "a"},
-                           {"change", "o0"}};
+                           {"change", "o0"},
+                           {"saving_step_expected_ns", "i0"}};
 const Contract kPartVerdict = {
     {"bound_by", "s0"}, {"gpu_busy_pct", "n0"}, {"gpu_idle_pct", "n0"},          {"exposed_transfer_pct", "n0"},
     {"why", "s"},       {"idle", "o0"},         {"exposed_collective_pct", "n0"}};

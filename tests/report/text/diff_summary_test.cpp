@@ -249,8 +249,9 @@ TEST(DiffRows, SavingsAreOfAStepWhereTheyAreKnown) {
   change.before = change.after;
   change.before->saving_step_low_ns = 1'000;
   change.before->saving_step_high_ns = 3'000;
+  change.before->saving_step_expected_ns = 2'000;
   EXPECT_EQ(finding_text(change, report, report),
-            "Title at a.py:1 (rule); saves 1.00 us to 3.00 us a step (2 % to 6 %) -> saves 2.00 us a step (4 %)");
+            "Title at a.py:1 (rule); saves 2.00 us a step (4 %; 1.00 us to 3.00 us) -> saves 2.00 us a step (4 %)");
 }
 
 TEST(DiffRows, WhatNeitherRunHasIsNoRow) {

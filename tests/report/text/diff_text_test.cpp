@@ -79,12 +79,13 @@ TEST(DiffText, FindingsSaveWhatTheReportSaysThatTheySave) {
   finding.saving_step_ns = 800'000;
   finding.saving_step_low_ns = 0;
   finding.saving_step_high_ns = 600'000;
+  finding.saving_step_expected_ns = 400'000;
   before.findings.resize(1);
-  const std::string words = "saves up to 600 us a step (15 %)";
+  const std::string words = "saves 400 us a step (10 %; up to 600 us)";
   EXPECT_THAT(to_text(before, {.width = 200}), HasSubstr(words));
   EXPECT_THAT(text_of(before, after_the_fix(), 200), HasSubstr("(pageable_async_copy); predicted: " + words));
   before.steps.reset();
-  EXPECT_THAT(text_of(before, after_the_fix(), 200), HasSubstr("predicted: saves up to 600 us (15 %)"));
+  EXPECT_THAT(text_of(before, after_the_fix(), 200), HasSubstr("predicted: saves 400 us (10 %; up to 600 us)"));
   before.findings[0].saving_pct.reset();
   EXPECT_THAT(text_of(before, after_the_fix(), 200), HasSubstr("(pageable_async_copy); gain unknown"));
 }

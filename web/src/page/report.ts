@@ -5,6 +5,7 @@ export interface Alternative {
   advice: string;
   saving_step_low_ns: number | null;
   saving_step_high_ns: number | null;
+  saving_step_expected_ns?: number | null;
 }
 
 export interface Finding {
@@ -16,6 +17,7 @@ export interface Finding {
   saving_step_ns: number | null;
   saving_step_low_ns?: number | null;
   saving_step_high_ns?: number | null;
+  saving_step_expected_ns?: number | null;
   saving_pct: number | null;
   saving_reason: string | null;
   alternatives?: Alternative[];

@@ -102,38 +102,40 @@ function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** "Saves 1.68 ms to 3.78 ms a step (22 %)." */
+/** What part the expected saving is, and from where to where it may be: " (16 %; 1.68 ms to 3.78 ms)". */
+function part(expected: number, low: number, high: number, pctOfNs: number): string {
+  const range = low === high ? "" : `; ${low > 0 ? duration(low) : "up"} to ${duration(high)}`;
+  return ` (${percent(pctOfNs * expected)}${range})`;
+}
+
 function AlternativeSaving({ finding, other }: { finding: Finding; other: Alternative }) {
   const { run } = useActions();
   const { saving_step_ns: saved, saving_pct: share } = finding;
   const { saving_step_low_ns: low, saving_step_high_ns: high } = other;
   if (saved === null || share === null || low === null || high === null) return null;
-  const from = low === high ? "" : low > 0 ? `${duration(low)} to ` : "up to ";
-  const shown = percent((share * high) / Math.max(1, saved));
-  return <>{`Saves ${from}${duration(high)}${wholeOf(run.report).each} (${shown}).`}</>;
+  const expected = other.saving_step_expected_ns ?? high;
+  const shown = part(expected, low, high, share / Math.max(1, saved));
+  return <>{`Saves ${duration(expected)}${wholeOf(run.report).each}${shown}.`}</>;
 }
 
 function Saving({ finding }: { finding: Finding }) {
   const { run } = useActions();
   const { saving_step_ns: saved, saving_pct: share } = finding;
-  if (saved === null)
+  if (saved === null || share === null)
     return finding.severity === "error" ? (
       <strong class="saving">results may be wrong</strong>
     ) : null;
   const [low, high] = [finding.saving_step_low_ns ?? saved, finding.saving_step_high_ns ?? saved];
-  const isRange = low !== high;
-  const lowest = isRange ? (low > 0 ? `${duration(low)} to ` : "up to ") : "";
+  const expected = finding.saving_step_expected_ns ?? saved;
   const step = stepTime(run.report);
   // What only some steps could save may be longer than the median step.
-  const each = wholeOf(run.report).each + (step && high >= step ? " on average" : "");
+  const each = wholeOf(run.report).each + (step && expected >= step ? " on average" : "");
   return (
     <strong class="saving">
-      <span class="whole">{`saves ${lowest}${duration(high)}${each}`}</span>
-      {share !== null ? (
-        <span class="whole">{` (${percent((share * high) / Math.max(1, saved))})`}</span>
-      ) : null}
-      {step && step > high ? (
-        <span class="whole">{` → ${duration(step - high)}${isRange ? " at best" : ""}`}</span>
+      <span class="whole">{`saves ${duration(expected)}${each}`}</span>
+      <span class="whole">{part(expected, low, high, share / Math.max(1, saved))}</span>
+      {step && step > expected ? (
+        <span class="whole">{` → ${duration(step - expected)}`}</span>
       ) : null}
     </strong>
   );

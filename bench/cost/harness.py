@@ -6,10 +6,11 @@
 Nothing is switched on or off: each process is fresh, and recorded from its start to its end or not at all.
 
 Steady state: for each program, processes of all variants start together, warm up, and then run blocks of steps in turn,
-in random order. The others are stopped meanwhile, and each thread wakes up on a core drawn anew. What disturbs a block
-makes it longer and never shorter: of a process the lower quartile of its blocks counts, and of a variant the mean over
-its processes. The interval is a bootstrap over the rounds. It does not tell how far alike processes lie apart because
-memory lies differently in each; that is beside it.
+in random order. The others are stopped meanwhile, and each thread wakes up on a core drawn anew. A process counts with the
+median of its blocks. Each process of a variant is paired with one of the variant that it is compared with; the figure is
+the median of the pairs' ratios. Alike processes differ by more than the blocks of one, because memory lies differently
+in each, so the interval is over pairs: it lies between two of their ratios, and holds the median of all such pairs in at
+least 95 of 100 cases, whatever their distribution. That takes six pairs; with fewer there is no interval.
 
 Self time, where it is asked for: what the program's threads spend inside of the recorder in a step, by its own count
 (TURNPIKE_SELF_TIME=1), over the step of the process that is not recorded. Of two processes with fewer and more steps
@@ -23,6 +24,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 import os
 import random
 import statistics
@@ -45,6 +47,7 @@ BLOCK_S = 0.06
 LEAD = 2
 LEAST_STEPS = 2
 LEAST_ROUNDS = 5
+PAIRS = 6  # the fewest that give an interval
 START_S = 180
 STEADY = "step, recorded over not recorded"
 AFTER_STOP = "step, after stop over never recorded"
@@ -260,8 +263,8 @@ class Harness:
         target: float | None,
         **more: Any,
     ) -> None:
-        ratio = level(ours) / level(base)
-        spread = interval_of_ratio(ours, base)
+        pairs = pair_ratios(ours, base)
+        ratio, spread = statistics.median(pairs), interval_of_median(pairs)
         apart = max(spread_of_processes(ours), spread_of_processes(base))
         row = result_file.row(
             case,
@@ -273,13 +276,13 @@ class Harness:
             baseline_value=1.0,
             target=target,
             met=None if target is None else ratio <= target,
-            processes=len(ours),
+            is_decided=None if target is None else is_decided(spread, target),
+            pairs=[round(pair, 4) for pair in pairs],
             processes_apart=round(apart, 4),
             **more,
         )
         self.rows.append(row)
-        judged = "" if target is None else f"  target {target} {'met' if row['met'] else 'MISSED'}"
-        print(f"{case:44} {metric:36} {ratio:.3f} {spread}, alike processes {apart:.1%} apart{judged}", flush=True)
+        print(f"{case:44} {metric:36} {ratio:.3f} {spread}, alike processes {apart:.1%} apart{judged(row)}", flush=True)
 
     def start(self, program: Program) -> None:
         """Whole processes one after the other: the time until ten steps are over."""
@@ -323,31 +326,45 @@ class Harness:
         result_file.write(path, "cost", self.rows, failures=self.failures, blocks=self.blocks)
 
 
-def low(values: list[float]) -> float:
-    """The lower quartile."""
-    return statistics.quantiles(values, n=4)[0]
-
-
 def level(processes: list[list[float]]) -> float:
-    return statistics.mean(low(blocks) for blocks in processes)
+    return statistics.median(map(statistics.median, processes))
+
+
+def pair_ratios(ours: list[list[float]], base: list[list[float]]) -> list[float]:
+    """Of each pair of processes: how much longer ours takes."""
+    return [statistics.median(one) / statistics.median(other) for one, other in zip(ours, base, strict=True)]
 
 
 def spread_of_processes(processes: list[list[float]]) -> float:
     """How much longer the slowest takes than the fastest."""
-    lows = [low(blocks) for blocks in processes]
-    return max(lows) / min(lows) - 1
+    medians = [statistics.median(blocks) for blocks in processes]
+    return max(medians) / min(medians) - 1
 
 
-def interval_of_ratio(ours: list[list[float]], base: list[list[float]], resamples: int = 1000) -> list[float]:
-    """The 95 % interval of the ratio of levels, by bootstrap over the rounds."""
-    draw, rounds = random.Random(0), range(len(ours[0]))
-    ratios = []
-    for _ in range(resamples):
-        picked = draw.choices(rounds, k=len(rounds))
-        one, other = ([[blocks[i] for i in picked] for blocks in processes] for processes in (ours, base))
-        ratios.append(level(one) / level(other))
-    ratios.sort()
-    return [round(ratios[resamples // 40], 4), round(ratios[-resamples // 40], 4)]
+def interval_of_median(values: list[float]) -> list[float] | None:
+    """The narrowest pair of order statistics that holds the median in at least 95 % of cases. None: too few values.
+
+    Each value lies below the true median with probability 1/2. So the k-th lowest lies above it with the probability
+    that fewer than k of n fair coins show heads, and the k-th highest below it with the same.
+    """
+    n, ordered = len(values), sorted(values)
+    ways = 0
+    for k in range(n // 2 + 1):
+        ways += math.comb(n, k)
+        if 2 * ways / 2**n > 0.05:
+            return None if k == 0 else [round(ordered[k - 1], 4), round(ordered[-k], 4)]
+    return None
+
+
+def is_decided(spread: list[float] | None, target: float) -> bool:
+    """Whether the whole interval lies on one side of the target."""
+    return spread is not None and (spread[1] <= target or spread[0] > target)
+
+
+def judged(row: dict[str, Any]) -> str:
+    if row["target"] is None:
+        return ""
+    return f"  target {row['target']} {'met' if row['met'] else 'MISSED'}{'' if row['is_decided'] else ', undecided'}"
 
 
 def main() -> int:
@@ -359,7 +376,8 @@ def main() -> int:
     parser.add_argument("--bare", metavar="FILE", help="libbare_cupti.so; without, CUPTI alone is not measured")
     parser.add_argument("--library", action="append", default=[], metavar="NAME=FILE",
                         help="a variant: everything, recorded by this build of libturnpike_record.so")  # fmt: skip
-    parser.add_argument("--processes", type=int, default=2, help="of each variant")
+    parser.add_argument("--processes", type=int, default=PAIRS,
+                        help=f"of each variant; an interval takes {PAIRS} (default: {PAIRS})")  # fmt: skip
     parser.add_argument("--seconds", type=float, default=30, help="for the steady state of one program")
     parser.add_argument("--self-time-seconds", type=float, default=0,
                         help="for what the recorder itself takes of a step; 0: leave it out")  # fmt: skip

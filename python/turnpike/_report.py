@@ -136,6 +136,9 @@ class Steps:
     source: str
     device_median_ns: int | None = None  #: what a step takes on the GPUs; longer where the CPU runs ahead
     is_host_ahead: bool = False  #: whether the CPU runs ahead of the GPUs: then a step takes `device_median_ns`
+    #: What the median step did, of each figure its own median: `h2d_count`, `h2d_bytes` and likewise for each
+    #: direction, `syncs_count`, `blocked_ns` (time the CPU was blocked). None: no step was recorded whole.
+    per_step: dict[str, float] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -286,6 +289,18 @@ class LineChange:
     line: int
     before: str  #: as it stands in the file, without its indent
     after: str | None  #: None: the line goes
+    imports: list[str]  #: that the new line needs, as lines of code
+    indent: str  #: of the line, which `before` and `after` leave out
+
+
+@dataclasses.dataclass(frozen=True)
+class StepEvidence:
+    """What calls do in one step; in the whole run where there are no steps."""
+
+    calls: float
+    bytes: float  #: that their copies move
+    host_ns: float  #: in them, and in the synchronisations that their operators make
+    device_ns: float  #: of their copies and kernels
 
 
 @dataclasses.dataclass(frozen=True)
@@ -320,6 +335,13 @@ class Finding:
     advice: str
     docs: str
     change: LineChange | None  #: the advice as code, where the line is as it ran and a rule can rewrite it for certain
+    id: str | None  #: stays when the line moves
+    file: str | None
+    relative_file: str | None  #: from the top of the repository; None where it is not in it
+    line: int | None
+    function: str | None
+    op: str | None
+    per_step: StepEvidence | None  #: what the calls that the advice is about do
 
     def __repr__(self) -> str:
         saving = "" if self.saving_pct is None else f", saves {self.saving_pct:.3g} %"
@@ -599,9 +621,10 @@ def _rows(row_type: type[_Row], values: list[dict[str, Any]]) -> list[_Row]:
 
 
 def _finding(values: dict[str, Any]) -> Finding:
-    change = values["change"]
+    change, per_step = values["change"], values["per_step"]
     parts = {
         "change": None if change is None else _row(LineChange, change),
+        "per_step": None if per_step is None else _row(StepEvidence, per_step),
         "alternatives": _rows(Alternative, values["alternatives"]),
     }
     return _row(Finding, values | parts)

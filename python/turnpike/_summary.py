@@ -28,6 +28,13 @@ def summary(report: Report) -> dict[str, int | float]:
     values["syncs_blocked_ms"] = _ms(report.syncs.host_blocked_ns)
     values["step_count"] = report.steps.count if report.steps else None
     values["step_median_ms"] = _ms(report.steps.median_ns) if report.steps else None
+    per_step = report.steps.per_step if report.steps else None
+    if per_step is not None:
+        for name in _DIRECTIONS:
+            values[f"{name}_count_per_step"] = per_step[f"{name}_count"]
+            values[f"{name}_bytes_per_step"] = per_step[f"{name}_bytes"]
+        values["syncs_count_per_step"] = per_step["syncs_count"]
+        values["blocked_ms_per_step"] = per_step["blocked_ns"] / 1e6
     values["gpu_busy_pct"] = report.verdict.gpu_busy_pct
     values["gpu_idle_pct"] = report.verdict.gpu_idle_pct
     values["exposed_transfer_pct"] = report.verdict.exposed_transfer_pct

@@ -10,6 +10,7 @@
 #include "analyze/rules/library_advice.h"
 #include "analyze/rules/rule_input.h"
 #include "analyze/rules/rules.h"
+#include "analyze/step_evidence.h"
 #include "base/units.h"
 
 namespace turnpike::analyze {
@@ -33,16 +34,27 @@ struct Judged {
   const std::optional<Prediction>& prediction(Pauses of) const { return predictions[static_cast<std::size_t>(of)]; }
 };
 
+// Of a line of a library the user can change the settings, not the line.
+void advise_on_library(Finding& finding) {
+  finding.edit = {};
+  if (auto advice = library_advice(finding.rule, *finding.library_site)) finding.advice = std::move(*advice);
+}
+
 Finding finding_of(const char* rule, const Candidate& candidate) {
   Finding finding;
   finding.rule = rule;
   finding.severity = candidate.severity;
   finding.title = candidate.title;
-  finding.site = candidate.site;
-  finding.library_site = candidate.library_site;
+  finding.site = candidate.where.site;
+  finding.library_site = candidate.where.library_site;
+  finding.file = candidate.where.file;
+  finding.line = candidate.where.line;
+  finding.function = candidate.where.function;
+  finding.op = candidate.where.op;
   finding.evidence = candidate.evidence;
   finding.advice = candidate.advice;
-  if (candidate.library_site) finding.advice = library_advice(rule, *candidate.library_site).value_or(candidate.advice);
+  finding.edit = candidate.edit;
+  if (finding.library_site) advise_on_library(finding);
   finding.docs = std::string(kPages) + rule + ".md";
   for (const OtherAdvice& other : candidate.others) finding.alternatives.push_back({.advice = other.text});
   return finding;
@@ -54,6 +66,7 @@ Judged to_judge(const ProcessModel& model, const char* rule, Candidate candidate
                 .other_reaches = {},
                 .changes = std::move(candidate.changes),
                 .pauses = Pauses::kLeftOut};
+  judged.finding.per_step = step_evidence(model, judged.changes);
   for (const OtherAdvice& other : candidate.others) judged.other_reaches.push_back(other.reach);
   judged.pauses = pauses_for(model, judged.changes);
   return judged;

@@ -230,8 +230,7 @@ struct Steps {
   std::optional<UploadCycle> cycle{};
   // Of all processes, without warm-up: what every in_steps below is the sum of.
   std::uint64_t whole_count = 0;
-  // What the median step did; of each figure its own median, over the whole steps of all processes. Not part of
-  // reports.
+  // What the median step did; of each figure its own median, over the whole steps of all processes.
   struct Medians {
     std::array<double, kDirectionCount> counts{};
     std::array<double, kDirectionCount> bytes{};
@@ -474,6 +473,29 @@ struct Alternative {
   std::optional<std::int64_t> saving_step_expected_ns{};
 };
 
+// What the advice of a finding makes of the line at its place, where that is one of a few forms.
+struct LineEdit {
+  enum class Kind : std::uint8_t {
+    kNone,
+    kStageUpload,      // x.to(device) becomes tp.to(x, device)
+    kReadLater,        // total += loss.item() becomes total += loss.detach()
+    kMakeOnDevice,     // torch.ones(n).to(device) becomes torch.ones(n, device=device)
+    kConvertOnDevice,  // x.float().to(device) becomes x.to(device).float()
+    kLoadInWorkers,    // DataLoader(...) gets num_workers= and pin_memory=True
+    kRemove            // the line goes
+  };
+  Kind kind = Kind::kNone;
+  std::uint32_t workers = 0;  // of kLoadInWorkers
+};
+
+// What the calls that a finding is about do in one step; in the whole run where there are no steps.
+struct StepEvidence {
+  double calls = 0;
+  double bytes = 0;      // that their copies move
+  double host_ns = 0;    // in the calls, and in the synchronisations that their operators make
+  double device_ns = 0;  // of their copies and kernels
+};
+
 // Something that should be done otherwise. Savings are differences between a re-timed run with the change and the run
 // as it is; those of several findings overlap and cannot be added up.
 struct Finding {
@@ -494,6 +516,10 @@ struct Finding {
   std::string saving_reason{};
   std::vector<Alternative> alternatives{};
   std::optional<std::int64_t> saving_step_expected_ns{};  // what it is expected to save of one step
+  std::optional<std::string> file{}, function{}, op{};    // of the place, as in Where
+  std::optional<std::uint32_t> line{};
+  LineEdit edit{};
+  std::optional<StepEvidence> per_step{};  // nullopt: it is about no calls that a step repeats
 };
 
 // The key of InputRemarks::unread, and of Report::losses, for files of a run that could not be read while others could.

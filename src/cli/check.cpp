@@ -4,9 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
-#include <string_view>
 
 #include "analyze/budget/budget_file.h"
 #include "base/text.h"
@@ -68,19 +66,6 @@ struct CheckArguments {
   bool no_colour = false;
 };
 
-bool is_in_github_actions() {
-  const char* value = std::getenv("GITHUB_ACTIONS");
-  return value != nullptr && std::string_view(value) == "true";
-}
-
-// The top of the checkout: what GitHub's paths start from.
-std::filesystem::path repository_root() {
-  const char* workspace = std::getenv("GITHUB_WORKSPACE");
-  if (is_in_github_actions() && workspace != nullptr && *workspace != '\0') return workspace;
-  std::error_code failed;
-  return std::filesystem::current_path(failed);
-}
-
 Status write_file(const std::filesystem::path& path, const std::string& text) {
   auto output = OutputFile::create(path);
   if (!output) return output.error();
@@ -128,9 +113,9 @@ std::string text_of(const analyze::CheckResult& result, const analyze::Report& r
   std::string text = report::to_text(result, report, budget,
                                      {.width = usable_width(STDOUT_FILENO, kPageWidth),
                                       .has_colour = !arguments.no_colour && has_colour(STDOUT_FILENO)});
-  const bool is_github = arguments.is_github || (is_in_github_actions() && !arguments.no_github);
+  const bool is_github = arguments.is_github || (report::is_in_github_actions() && !arguments.no_github);
   if (!is_github) return text;
-  return text + report::to_github(result, budget, report::Repository(repository_root()));
+  return text + report::to_github(result, budget, report::Repository::here());
 }
 
 // "" when the options go together. CLI11 could tell, but would crowd the help with it.
@@ -166,7 +151,7 @@ int check(CheckArguments arguments) {
   output->write(text_of(result, *report, *budget, arguments));
   if (const Status written = output->commit(); !written) return fail(kCheckCommand, written.error().message, kFailed);
   if (!arguments.sarif.empty()) {
-    const report::Repository repository(repository_root());
+    const auto repository = report::Repository::here();
     const Status written = write_file(arguments.sarif, report::to_sarif(result, *budget, repository));
     if (!written) return fail(kCheckCommand, written.error().message, kFailed);
   }

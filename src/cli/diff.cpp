@@ -15,6 +15,7 @@
 #include "cli/write_page.h"
 #include "report/html/diff_page.h"
 #include "report/json/diff_json.h"
+#include "report/markdown/diff_markdown.h"
 #include "report/text/diff_text.h"
 
 namespace turnpike::cli {
@@ -25,6 +26,8 @@ constexpr const char* kDiffCommand = "turnpike diff";
 constexpr const char* kDiffExamples = R"(Examples:
   turnpike diff before.tpk after.tpk           did the change help, and where?
   turnpike diff before.tpk after.tpk --json    for other programs
+  turnpike diff before.tpk after.tpk --format markdown
+                                               for a comment on a pull request
   turnpike diff before.tpk after.tpk --html diff.html
                                                a page for browsers, in one file: both median steps
                                                above each other, and every place that changed
@@ -42,6 +45,7 @@ struct DiffArguments {
   std::filesystem::path before;
   std::filesystem::path after;
   bool is_json = false;
+  std::string format;  // "" for text
   bool is_strict = false;
   bool no_colour = false;
   std::size_t top = 15;
@@ -51,7 +55,8 @@ struct DiffArguments {
 
 std::string text_of(const analyze::Report& before, const analyze::Report& after, const DiffArguments& arguments) {
   const analyze::Comparison comparison = analyze::compare(before, after);
-  if (arguments.is_json) return report::to_json(comparison, before, after);
+  if (arguments.is_json || arguments.format == "json") return report::to_json(comparison, before, after);
+  if (arguments.format == "markdown") return report::to_markdown(comparison, before, after, arguments.top);
   return report::to_text(comparison, before, after,
                          {.width = usable_width(STDOUT_FILENO, kPageWidth),
                           .has_colour = !arguments.no_colour && has_colour(STDOUT_FILENO),
@@ -106,6 +111,13 @@ void add_diff(Command turnpike, int& status) {
       .type_name("");
   command.add_option("AFTER", arguments->after, "The run after it").required().check(check_is_named).type_name("");
   Option json = command.add_flag("--json", arguments->is_json, "Print JSON with everything, for other programs");
+  Option format = command
+                      .add_option("--format", arguments->format,
+                                  "Print another form (default: text):\njson: as --json\n"
+                                  "markdown: for a comment on a pull request")
+                      .type_name("FORMAT")
+                      .one_of({"text", "json", "markdown"})
+                      .excludes(json);
   add_strict_option(command, arguments->is_strict);
   command.add_option("--top", arguments->top, "How many changed lines to show (default: 15)")
       .type_name("N")
@@ -117,7 +129,8 @@ void add_diff(Command turnpike, int& status) {
                       "Write a page for browsers instead, with both runs on one time axis;\n- for standard output")
           .type_name("FILE")
           .check(check_is_named)
-          .excludes(json);
+          .excludes(json)
+          .excludes(format);
   for (Option option : add_page_options(command, arguments->page_options)) option.needs(page);
   command.footer(kDiffExamples);
   command.callback([arguments, &status] { status = diff(*arguments); });

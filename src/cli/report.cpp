@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <string_view>
 
 #include "cli/commands.h"
 #include "cli/message.h"
@@ -11,7 +12,11 @@
 #include "cli/same_file.h"
 #include "cli/terminal.h"
 #include "cli/write_page.h"
+#include "report/ci/findings_github.h"
+#include "report/ci/findings_sarif.h"
+#include "report/findings/finding_data.h"
 #include "report/json/json.h"
+#include "report/markdown/report_markdown.h"
 #include "report/text/incomplete.h"
 #include "report/text/path_views.h"
 #include "report/text/terminal.h"
@@ -26,6 +31,7 @@ constexpr const char* kReportExamples = R"(Examples:
   turnpike report train.tpk --tree       the ways to the transfers, through libraries too
   turnpike report train.tpk --by library what each package's transfers cost
   turnpike report train.tpk --json       for other programs
+  turnpike report train.tpk --format markdown    for a comment on a pull request
   turnpike report train.tpk --html train.html    a page for browsers, in one file
   turnpike report rank0.tpk rank1.tpk    several runs as one
   turnpike report trace.json.gz          a trace of torch.profiler
@@ -36,6 +42,7 @@ Exit code: 0, 2 wrong usage, 3 a run cannot be read, 4 the report cannot be writ
 struct ReportArguments {
   std::vector<std::filesystem::path> runs;
   bool is_json = false;
+  std::string format;  // "" for text
   bool is_strict = false;
   bool no_colour = false;
   bool is_tree = false;
@@ -50,8 +57,18 @@ bool is_of_paths(const ReportArguments& arguments) {
   return arguments.is_tree || !arguments.key.empty() || !arguments.under.empty();
 }
 
+// As other than text.
+std::string formatted(const analyze::Report& report, std::string_view format) {
+  const auto repository = report::Repository::here();
+  const auto data = report::data_of_findings(report, &repository);
+  if (format == "markdown") return report::to_markdown(report, data);
+  if (format == "sarif") return report::to_sarif(report, data);
+  if (format == "github") return report::to_github(report, data);
+  return report::to_json(report, data);
+}
+
 std::string text_of(const analyze::Report& report, const ReportArguments& arguments) {
-  if (arguments.is_json) return report::to_json(report, report::line_changes(report));
+  if (!arguments.format.empty()) return formatted(report, arguments.format);
   const report::TextOptions options{.width = usable_width(STDOUT_FILENO, kPageWidth),
                                     .has_colour = !arguments.no_colour && has_colour(STDOUT_FILENO),
                                     .top = arguments.top};
@@ -82,7 +99,9 @@ int report_as_page(const std::vector<std::filesystem::path>& runs, const ReportA
   return exit_code_of(page->inputs(), arguments.is_strict);
 }
 
-int report(const ReportArguments& arguments) {
+int report(ReportArguments arguments) {
+  if (arguments.is_json) arguments.format = "json";
+  if (arguments.format == "text") arguments.format.clear();
   const auto runs = runs_or_newest(arguments.runs, "turnpike report");
   if (!runs) return fail("turnpike report", runs.error().message, kUsage);
   if (!arguments.page.empty()) return report_as_page(*runs, arguments);
@@ -104,6 +123,16 @@ void add_report(Command turnpike, int& status) {
   const auto arguments = std::make_shared<ReportArguments>();
   add_runs_argument(command, arguments->runs);
   Option json = command.add_flag("--json", arguments->is_json, "Print JSON with everything, for other programs");
+  Option format = command
+                      .add_option("--format", arguments->format,
+                                  "Print another form of the report (default: text):\n"
+                                  "json: as --json\n"
+                                  "markdown: the findings with their changes, for a comment on a pull request\n"
+                                  "sarif: the findings as SARIF 2.1.0, for code review and editors\n"
+                                  "github: the findings as annotations of lines in GitHub Actions")
+                      .type_name("FORMAT")
+                      .one_of({"text", "json", "markdown", "sarif", "github"})
+                      .excludes(json);
   std::vector<std::string> keys;
   std::string meanings;
   for (const auto& [key, name, meaning] : report::all_path_keys()) {
@@ -122,7 +151,7 @@ void add_report(Command turnpike, int& status) {
           .type_name("PLACE")
           .check(check_is_named);
   tree.excludes(by);
-  for (Option option : {tree, by, under}) option.excludes(json);
+  for (Option option : {tree, by, under}) option.excludes(json).excludes(format);
   add_strict_option(command, arguments->is_strict);
   command.add_option("--top", arguments->top, "How many source lines to show (default: 15)")
       .type_name("N")
@@ -133,6 +162,7 @@ void add_report(Command turnpike, int& status) {
           .type_name("FILE")
           .check(check_is_named)
           .excludes(json)
+          .excludes(format)
           .excludes(tree)
           .excludes(by)
           .excludes(under);

@@ -194,7 +194,11 @@ NB_MODULE(_core, module) {
   const nb::call_guard<nb::gil_scoped_release> without_gil;
   nb::class_<analyze::Report>(module, "Analysis")
       .def(
-          "json", [](const analyze::Report& report) { return report::to_json(report, report::line_changes(report)); },
+          "json",
+          [](const analyze::Report& report) {
+            const auto repository = report::Repository::here();
+            return report::to_json(report, report::data_of_findings(report, &repository));
+          },
           without_gil)
       .def(
           "text",

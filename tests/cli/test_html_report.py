@@ -106,6 +106,8 @@ def test_a_sure_fix_is_shown_as_a_diff(run, page_of, uploaded):
         "line": 23,
         "before": "x = x.to(device)  # <b>",
         "after": "x = tp.to(x, device)  # <b>",
+        "imports": ["import turnpike as tp"],
+        "indent": "    ",
     }
     (index,) = [i for i, finding in enumerate(findings) if finding["rule"] == "pageable_async_copy"]
     assert findings[index]["change"] == expected

@@ -36,6 +36,13 @@ def test_each_figure_of_a_summary_is_that_of_its_name():
         "finding_count": len([one for one in report.findings if one.superseded_by is None]),
         "lost_count": sum(report.losses.values()),
     }
+    per_step = report.steps.per_step
+    expected["syncs_count_per_step"] = per_step["syncs_count"]
+    expected["blocked_ms_per_step"] = per_step["blocked_ns"] / 1e6
+    for way in ("h2d", "d2h", "d2d", "p2p"):
+        expected[f"{way}_count_per_step"] = per_step[f"{way}_count"]
+        expected[f"{way}_bytes_per_step"] = per_step[f"{way}_bytes"]
+    assert per_step["h2d_count"] > 0
     for way in ("h2d", "d2h", "d2d", "p2p"):
         total = report.totals[way]
         for name, value in {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analyze/report.h"
-#include "report/text/line_change.h"
+#include "report/findings/finding_data.h"
 
 namespace turnpike::report {
 
@@ -327,6 +327,11 @@ inline std::vector<analyze::Finding> distinct_findings() {
                            .saving_step_high_ns = 957'000,
                            .saving_step_expected_ns = 735'000},
                           {.advice = "A third way."}};
+  leading.file = "/whole/path/of/first.py";
+  leading.line = 6231;
+  leading.function = "function_of_first";
+  leading.op = "aten::first";
+  leading.per_step = {.calls = 1.25, .bytes = 6331.5, .host_ns = 6332.5, .device_ns = 6333.5};
   analyze::Finding followed;
   followed.rule = "blocking_copy";
   followed.severity = analyze::Severity::kError;
@@ -343,6 +348,11 @@ inline std::vector<analyze::Finding> distinct_findings() {
   followed.saving_step_high_ns = 1'050'000;
   followed.saving_step_expected_ns = 818'000;
   followed.alternatives = {{.advice = "Another way of the second."}};
+  followed.file = "/whole/path/of/second.py";
+  followed.line = 6232;
+  followed.function = "function_of_second";
+  followed.op = "aten::second";
+  followed.per_step = {.calls = 2.25, .bytes = 6334.5, .host_ns = 6335.5, .device_ns = 6336.5};
   analyze::Finding error;
   error.rule = "race";
   error.severity = analyze::Severity::kError;
@@ -352,14 +362,32 @@ inline std::vector<analyze::Finding> distinct_findings() {
   error.advice = "The advice of the third.";
   error.docs = "docs/rules/third.md";
   error.alternatives = {{.advice = "Another way of the third."}};
+  error.file = "/whole/path/of/third.py";
+  error.line = 6233;
+  error.function = "function_of_third";
+  error.op = "aten::third";
+  error.per_step = {.calls = 3.25, .bytes = 6337.5, .host_ns = 6338.5, .device_ns = 6339.5};
   return {leading, followed, error};
 }
 
 // By finding.
-inline LineChanges distinct_changes() {
-  return {LineChange{.file = "/distinct/first.py", .line = 6131, .before = "x = a.to(d)", .after = "x = tp.to(a, d)"},
-          LineChange{.file = "/distinct/second.py", .line = 6132, .before = "y = b.to(d)", .after = "y = tp.to(b, d)"},
-          LineChange{.file = "/distinct/third.py", .line = 6133, .before = "sync()", .after = std::nullopt}};
+inline std::vector<FindingData> distinct_data() {
+  const auto change = [](const char* file, std::uint32_t line, const char* before, std::optional<std::string> after) {
+    return LineChange{.file = file,
+                      .line = line,
+                      .indent = std::string(line - 6130, ' '),
+                      .before = before,
+                      .after = std::move(after)};
+  };
+  return {{.id = "implicit_sync-6f0e1d2c",
+           .in_repository = CodeLine{.path = "below/first.py", .line = 31},
+           .change = change("/distinct/first.py", 6131, "x = a.to(d)", "x = tp.to(a, d)")},
+          {.id = "blocking_copy-5e4d3c2b",
+           .in_repository = CodeLine{.path = "below/second.py", .line = 32},
+           .change = change("/distinct/second.py", 6132, "y = b.to(d)", "y = b.to(d).float()")},
+          {.id = "race-4d3c2b1a",
+           .in_repository = CodeLine{.path = "below/third.py", .line = 33},
+           .change = change("/distinct/third.py", 6133, "sync()", std::nullopt)}};
 }
 
 // Every field has a value of its own.
@@ -375,7 +403,7 @@ inline analyze::Report distinct_report() {
                   .of_transfers_count = 949,
                   .of_transfers_host_blocked_ns = 907'000'000};
   report.steps = analyze::Steps{.count = 961, .median_ns = 3'141'000, .whole_count = 17, .device_median_ns = 3'143'000};
-  report.steps->medians = {.counts = {6.5, 5, 4, 3, 2, 1},
+  report.steps->medians = {.counts = {6.25, 5.25, 4.25, 3.75, 2.75, 1.75},
                            .bytes = {61'500, 51'400, 41'300, 31'200, 21'100, 11'700},
                            .syncs = 7,
                            .blocked_ns = 71'800};

@@ -57,8 +57,7 @@ void find_alloc_free_sync(const RuleInput& input, std::vector<Candidate>& found)
   }
   if (worst == nullptr || !is_regular(model, all_frees)) return;
   std::sort(all.begin(), all.end());
-  found.push_back({.site = worst->facts->place.site,
-                   .library_site = worst->facts->place.library_site,
+  found.push_back({.where = worst->facts->place,
                    .title = "gives GPU memory back to CUDA in each step, which makes the CPU wait for the GPU",
                    .evidence = "frees " + times_a_step(model, all_frees.size()) + ", allocations " +
                                times_a_step(model, all.size() - all_frees.size()) + "; the frees took " +

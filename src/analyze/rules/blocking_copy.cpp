@@ -44,15 +44,16 @@ void find_upload(const ProcessModel& model, const SiteCalls& site, std::vector<C
   if (upload_fault(model, site) != CopyFault::kHeld) return;
   const CopyCount& copies = count_copies(site, Direction::kHostToDevice);
   if (!matters(model, copies.host_ns)) return;
-  found.push_back({.site = site.facts->place.site,
-                   .library_site = site.facts->place.library_site,
+  const bool is_of_python = site.facts->place.op.has_value();
+  found.push_back({.where = site.facts->place,
                    .title = "the CPU waits for an upload that could run by itself",
                    .evidence = evidence_of(model, copies),
-                   .advice = site.facts->place.op
+                   .advice = is_of_python
                                  ? "Let the CPU go on: x.to(device, non_blocking=True), and do not overwrite x before "
                                    "the copy is done. Or tp.to(x, device), which sees to that."
                                  : "Let the CPU go on: cudaMemcpyAsync on a stream instead of cudaMemcpy, and do not "
                                    "overwrite the buffer before an event behind the copy has fired.",
+                   .edit = {is_of_python ? LineEdit::Kind::kStageUpload : LineEdit::Kind::kNone},
                    .changes = {{Change::kNonBlocking, copies_of(site, Direction::kHostToDevice)}}});
 }
 
@@ -65,8 +66,7 @@ void find_download(const ProcessModel& model, const SiteCalls& site, std::vector
   const Selection& calls = copies_of(site, Direction::kDeviceToHost);
   // Without the link's rate the gain is that of not waiting; the copies would also be faster.
   const bool can_pin = is_pageable && is_link_known(model, calls, Direction::kDeviceToHost);
-  found.push_back({.site = site.facts->place.site,
-                   .library_site = site.facts->place.library_site,
+  found.push_back({.where = site.facts->place,
                    .title = is_pageable ? "the CPU waits for a result, which comes into ordinary (pageable) memory"
                                         : "the CPU waits for a result to come down",
                    .evidence = evidence_of(model, copies),

@@ -24,8 +24,7 @@ void find_checkpoint_blocks_step(const RuleInput& input, std::vector<Candidate>&
     const Selection& calls = copies_of(site, Direction::kDeviceToHost);
     // Without the link's rate the gain is that of not waiting; the copies would also be faster.
     const bool can_pin = copies.pageable_count > 0 && is_link_known(model, calls, Direction::kDeviceToHost);
-    found.push_back({.site = site.facts->place.site,
-                     .library_site = site.facts->place.library_site,
+    found.push_back({.where = site.facts->place,
                      .title = "the steps that save a checkpoint wait for its tensors, one after another",
                      .evidence = evidence_of(model, copies, steps_of(model, calls).size()),
                      .advice = site.facts->place.op

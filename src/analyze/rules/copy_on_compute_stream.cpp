@@ -47,8 +47,7 @@ void find_upload(const ProcessModel& model, const Compute& compute, const SiteCa
   const CopyCount& copies = count_copies(site, Direction::kHostToDevice);
   Queued queued = queued_of(model, compute, site, Direction::kHostToDevice);
   if (!matters(model, queued.exposed_ns)) return;
-  found.push_back({.site = site.facts->place.site,
-                   .library_site = site.facts->place.library_site,
+  found.push_back({.where = site.facts->place,
                    .title = "the GPU stops computing while this upload crosses",
                    .evidence = evidence_of(model, copies, queued) + one_more_batch_text(model),
                    .advice = "Bring the next batch up while this one is computed, on a stream of its own: for batch in "
@@ -63,8 +62,7 @@ void find_download(const ProcessModel& model, const Compute& compute, const Site
   const CopyCount& copies = count_copies(site, Direction::kDeviceToHost);
   Queued queued = queued_of(model, compute, site, Direction::kDeviceToHost);
   if (!matters(model, queued.exposed_ns)) return;
-  found.push_back({.site = site.facts->place.site,
-                   .library_site = site.facts->place.library_site,
+  found.push_back({.where = site.facts->place,
                    .title = "the GPU stops computing while this result comes down",
                    .evidence = evidence_of(model, copies, queued),
                    .advice = "Let it come down beside the next kernels, on a stream of its own: pending = tp.fetch(x), "

@@ -29,7 +29,7 @@ void find_dark_traffic(const RuleInput& input, std::vector<Candidate>& found) {
   for (const DarkTraffic& traffic : dark_traffic_of(input.model.timeline())) {
     if (traffic.dark_bytes < kMinDarkBytes || traffic.peak_gbps < kMinDarkGbps) continue;
     if (static_cast<double>(traffic.dark_bytes) < kMinDarkShare * static_cast<double>(traffic.carried_bytes)) continue;
-    found.push_back({.site = "",
+    found.push_back({.where = {},
                      .severity = Severity::kInfo,
                      .title = "the link of GPU " + std::to_string(traffic.device) + " carried " +
                               size_text(traffic.carried_bytes) + ", and copies explain " +

@@ -30,6 +30,7 @@ bool is_sized_by_data(const std::string& op) {
 struct ReadAdvice {
   std::string text;
   double costs_ns = 0;  // of a step: what the advice may take itself
+  LineEdit edit{};
 };
 
 ReadAdvice advice_for(const std::string& op, double times_a_step) {
@@ -56,7 +57,8 @@ ReadAdvice advice_for(const std::string& op, double times_a_step) {
   return {
       "Keep the value on the GPU (total += loss.detach()) and read it at the end or every hundredth step. Or read "
       "it without waiting: value = tp.fetch(loss), later value.item().",
-      times_a_step * kFetchNs};
+      times_a_step * kFetchNs,
+      {LineEdit::Kind::kReadLater}};
 }
 
 }  // namespace
@@ -71,12 +73,12 @@ void find_implicit_sync(const RuleInput& input, std::vector<Candidate>& found) {
     const ReadAdvice advice = advice_for(op, times);
     // Of what a library reads, other advice is given.
     const double costs_ns = site.facts->place.library_site ? 0 : advice.costs_ns;
-    found.push_back({.site = site.facts->place.site,
-                     .library_site = site.facts->place.library_site,
+    found.push_back({.where = site.facts->place,
                      .title = op + " makes the CPU wait for the GPU",
                      .evidence = times_a_step(model, copies.count) + ", for " + mean_bytes_text(copies) +
                                  "; the CPU waited for " + time_a_step(model, copies.host_ns),
                      .advice = advice.text,
+                     .edit = advice.edit,
                      .changes = {{Change::kRemoveSync, copies_of(site, Direction::kDeviceToHost)}},
                      .reach = {.costs_ns = costs_ns}});
   }

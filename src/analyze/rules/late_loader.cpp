@@ -203,6 +203,7 @@ struct Advice {
   Reach reach{};
   bool is_deeper = false;    // one more batch is in flight
   bool is_up_ahead = false;  // part of the change, and not only of its reach
+  LineEdit edit{};
 };
 
 // The saving that the finding names is of the part that the advice reaches.
@@ -280,7 +281,8 @@ Advice advice_for(const ProcessModel& model, const Waits& waits, const LoaderSee
       .text = "Load in other processes while the GPU computes: DataLoader(..., num_workers=" + std::to_string(workers) +
               ", pin_memory=True, persistent_workers=True), and for x in tp.prefetch(loader, device).",
       .is_deeper = true,
-      .is_up_ahead = true};
+      .is_up_ahead = true,
+      .edit = {LineEdit::Kind::kLoadInWorkers, static_cast<std::uint32_t>(workers)}};
   if (workers < needed) {
     advice.text += " To hide all of the loading, do less for each sample, too: the CPU has no cores for more workers.";
     advice.reach = reach_of_few_workers(model, waits, *cpu, workers);
@@ -310,10 +312,11 @@ void find_late_loader(const RuleInput& input, std::vector<Candidate>& found) {
     if (is_cheaper_here(waits, seen)) continue;
     if (is_loader) add_shorter_waits(model, waits);
     Advice advice = advice_for(model, waits, seen);
-    found.push_back({.site = site,
+    found.push_back({.where = line_of(model, waits.takers.front()),
                      .title = "the GPU waits for the next batch, which the CPU is still preparing",
                      .evidence = evidence_of(model, waits, seen) + (advice.is_deeper ? one_more_batch_text(model) : ""),
                      .advice = std::move(advice.text),
+                     .edit = advice.edit,
                      .changes = changes_for(model, waits, advice.is_up_ahead),
                      .reach = std::move(advice.reach)});
   }

@@ -137,8 +137,7 @@ void find_late_weights(const RuleInput& input, std::vector<Candidate>& found) {
     const std::vector<Distance> known = distances(model, uploads, pieces->a_step);
     const std::uint32_t ahead = enough_ahead(model, known);
     const bool is_pageable = count_copies(site, Direction::kHostToDevice).pageable_count > 0;
-    found.push_back({.site = site.facts->place.site,
-                     .library_site = site.facts->place.library_site,
+    found.push_back({.where = site.facts->place,
                      .title = "uploads each piece only when it is needed",
                      .evidence = evidence_of(model, site, *pieces, known, ahead),
                      .advice = advice_for(is_pageable, ahead),

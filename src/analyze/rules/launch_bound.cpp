@@ -165,7 +165,7 @@ void find_launch_bound(const RuleInput& input, std::vector<Candidate>& found) {
                 rounded_percent_text(saving_as_graph_pct(model, calls.model)) + " less of a step, the optimizer " +
                 rounded_percent_text(optimizer_pct);
   }
-  found.push_back({.site = "",
+  found.push_back({.where = {},
                    .title = "the CPU cannot launch work as fast as the GPU does it",
                    .evidence = std::move(evidence),
                    .advice = "Launch less often: model = torch.compile(model, mode=\"reduce-overhead\") replays the "

@@ -23,8 +23,7 @@ std::string evidence_of(const ProcessModel& model, const SiteCalls& site, Direct
 
 Candidate candidate_of(const ProcessModel& model, const SiteCalls& site, Direction direction) {
   const bool is_up = direction == Direction::kHostToDevice;
-  return {.site = site.facts->place.site,
-          .library_site = site.facts->place.library_site,
+  return {.where = site.facts->place,
           .title = is_up ? "many small uploads where one would do" : "many small downloads where one would do",
           .evidence = evidence_of(model, site, direction),
           .advice =

@@ -66,6 +66,15 @@ const Selection& copies_of(const SiteCalls& site, Direction direction) {
   return site.copies[static_cast<std::size_t>(direction)];
 }
 
+Where without_library(Where where) {
+  where.library_site.reset();
+  return where;
+}
+
+Where line_of(const ProcessModel& model, std::uint32_t call) {
+  return without_library(model.facts_of_call(call).place);
+}
+
 bool is_link_known(const ProcessModel& model, const Selection& copies, Direction direction) {
   if (copies.empty()) return false;
   const std::uint32_t operation = model.operations_of(copies.front()).front();

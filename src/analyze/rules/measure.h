@@ -26,6 +26,11 @@ std::int64_t held_ns(const ProcessModel& model, std::uint32_t call);
 // Whether the rate of the link is known that the copies of these calls took.
 bool is_link_known(const ProcessModel& model, const Selection& copies, Direction direction);
 
+// A place without the line of a library that made the call: what is the matter there is the program's.
+Where without_library(Where where);
+// That of a call.
+Where line_of(const ProcessModel& model, std::uint32_t call);
+
 // The calls of a place that copy in a direction.
 const Selection& copies_of(const SiteCalls& site, Direction direction);
 

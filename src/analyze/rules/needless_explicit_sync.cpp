@@ -154,12 +154,13 @@ void find_needless_explicit_sync(const RuleInput& input, std::vector<Candidate>&
   const Selection all = calls_of(sites);
   for (const NeedlessSite& site : sites) {
     const std::string& api = model.process().string(model.call(site.calls.front()).name);
-    found.push_back({.site = site.site,
+    found.push_back({.where = line_of(model, site.calls.front()),
                      .title = api + " makes the CPU wait, and nothing is read after it",
                      .evidence = evidence_of(model, sites, site),
                      .advice = "Remove it: PyTorch keeps the order on the GPU, and reading a result waits for it by "
                                "itself. For timing, record two torch.cuda.Event(enable_timing=True) and ask for "
                                "elapsed_time() after the loop.",
+                     .edit = {LineEdit::Kind::kRemove},
                      .changes = {{Change::kRemoveSync, all}}});
   }
 }

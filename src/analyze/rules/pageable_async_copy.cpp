@@ -64,7 +64,10 @@ bool are_of_optimizer(const RuleInput& input, const Selection& calls, std::uint6
 struct UploadAdvice {
   std::string text;
   Change change = Change::kPin;
+  LineEdit edit{};
 };
+
+constexpr LineEdit kThroughStaging{LineEdit::Kind::kStageUpload};
 
 UploadAdvice advice_for(const SiteCalls& site, const Origin& origin) {
   if (!site.facts->place.op) {
@@ -75,7 +78,7 @@ UploadAdvice advice_for(const SiteCalls& site, const Origin& origin) {
   // If only tp.to is advised, the CPU still waits for staging. Of what a library uploads, other advice is given.
   const Change staged = site.facts->place.library_site ? Change::kPin : Change::kStageInThreads;
   if (origin.is_of_file) {
-    return {"tp.to(state, device) reads the mapped file and stages it on threads of its own.", staged};
+    return {"tp.to(state, device) reads the mapped file and stages it on threads of its own.", staged, kThroughStaging};
   }
   if (origin.is_of_optimizer) {
     return {
@@ -86,11 +89,12 @@ UploadAdvice advice_for(const SiteCalls& site, const Origin& origin) {
     return {
         "tp.to(batch, device) stages it on threads of its own. As long as the DataLoader has no workers, pinning in "
         "it takes this process more time than the copy saves.",
-        staged};
+        staged, kThroughStaging};
   }
   return {
       "Load into page-locked memory: DataLoader(..., pin_memory=True) or tensor.pin_memory() once, then "
-      ".to(device, non_blocking=True). Or tp.to(batch, device), which needs no pinning."};
+      ".to(device, non_blocking=True). Or tp.to(batch, device), which needs no pinning.",
+      Change::kPin, kThroughStaging};
 }
 
 // The pages of a mapped file are still looked up, in groups of 64 KiB (Linux's fault_around_bytes), and that takes
@@ -123,11 +127,11 @@ void find_pageable_async_copy(const RuleInput& input, std::vector<Candidate>& fo
                            .is_of_file = are_of_files(model, from_files, calls),
                            .is_of_optimizer = are_of_optimizer(input, calls, copies.bytes)};
     const UploadAdvice advice = advice_for(site, origin);
-    found.push_back({.site = site.facts->place.site,
-                     .library_site = site.facts->place.library_site,
+    found.push_back({.where = site.facts->place,
                      .title = "uploads from ordinary (pageable) memory",
                      .evidence = evidence_of(model, copies, calls),
                      .advice = advice.text,
+                     .edit = advice.edit,
                      .changes = {{advice.change, calls}},
                      .reach = reach_for(model, copies, origin, advice.change)});
   }

@@ -54,8 +54,7 @@ void find_peer_copy_serialised(const RuleInput& input, std::vector<Candidate>& f
     Selection calls = copies_of(site, Direction::kPeerToPeer);
     const PeerCopies peer = peer_copies_of(model, compute, calls);
     if (static_cast<double>(peer.exposed_ns) < kSerialisedShare * static_cast<double>(peer.copy_ns)) continue;
-    found.push_back({.site = site.facts->place.site,
-                     .library_site = site.facts->place.library_site,
+    found.push_back({.where = site.facts->place,
                      .title = "a GPU stops computing while this copy between GPUs runs",
                      .evidence = times_a_step(model, copies.count) + ", " + mean_bytes_text(copies) +
                                  " each; they took " + time_a_step(model, peer.copy_ns) + ", and one of the GPUs " +

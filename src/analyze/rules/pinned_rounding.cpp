@@ -132,8 +132,7 @@ void find_pinned_rounding(const RuleInput& input, std::vector<Candidate>& found)
                          static_cast<double>(most.unused_bytes()) >= kMinUnusedShare * static_cast<double>(most.bytes);
     if (!is_much) continue;
     found.push_back(
-        {.site = place.first,
-         .library_site = place.second,
+        {.where = input.model.facts(calls[of_place.front()->call]).place,
          .severity = Severity::kInfo,
          .title = "PyTorch rounds what it page-locks (pins) up to powers of two: " + size_text(most.unused_bytes()) +
                   " of host memory are locked and not used",

@@ -60,8 +60,7 @@ void find_pinning_in_loop(const RuleInput& input, std::vector<Candidate>& found)
     const Selection calls = calls_of(
         site, model, {CallKind::kHostAlloc, CallKind::kHostRegister, CallKind::kHostUnregister, CallKind::kHostFree});
     if (calls.empty() || !is_regular(model, calls)) continue;
-    found.push_back({.site = site.facts->place.site,
-                     .library_site = site.facts->place.library_site,
+    found.push_back({.where = site.facts->place,
                      .title = "page-locks (pins) memory in each step",
                      .evidence = evidence_of(model, site, calls),
                      .advice = "Pin a few buffers before the loop and fill them in turn: buffer.copy_(batch), then "

@@ -131,8 +131,7 @@ void find_repeated_upload(const RuleInput& input, std::vector<Candidate>& found)
     if (!is_worth_telling(input.model, uploads)) continue;
     const Change change =
         are_all_that_is_called_for(input.model, site, uploads) ? Change::kHoistWork : Change::kHoistUpload;
-    found.push_back({.site = site.facts->place.site,
-                     .library_site = site.facts->place.library_site,
+    found.push_back({.where = site.facts->place,
                      .severity = uploads.is_by_content ? Severity::kWarning : Severity::kInfo,
                      .title = uploads.is_by_content ? "uploads the same data again and again"
                                                     : "uploads the same buffer again and again",

@@ -117,7 +117,7 @@ void find_round_trip(const RuleInput& input, std::vector<Candidate>& found) {
   for (std::uint32_t call = 0; call < model.graph().calls.size(); ++call) finder.pass(call);
   for (const auto& [site, trips] : finder.unchanged()) {
     if (!is_regular(model, trips.up)) continue;
-    found.push_back({.site = site,
+    found.push_back({.where = line_of(model, trips.up.front()),
                      .title = "uploads what has just come down from the GPU, unchanged",
                      .evidence = evidence_of(model, trips,
                                              "the same data" + doubt_of_sample(finder.is_sampled()) + " came down at"),
@@ -127,7 +127,7 @@ void find_round_trip(const RuleInput& input, std::vector<Candidate>& found) {
   }
   for (const auto& [site, trips] : finder.changed()) {
     if (!is_regular(model, trips.up)) continue;
-    found.push_back({.site = site,
+    found.push_back({.where = line_of(model, trips.up.front()),
                      .severity = Severity::kInfo,
                      .title = "uploads as much as has just come down from the GPU: work on the CPU in between?",
                      .evidence = evidence_of(model, trips, "as many bytes came down right before it, at"),

@@ -70,12 +70,12 @@ struct OtherAdvice {
 };
 
 struct Candidate {
-  std::string site;  // as in Site; empty where it is about the step as a whole
-  std::optional<std::string> library_site{};
+  Where where{};  // its site is empty where it is about the step as a whole
   Severity severity = Severity::kWarning;
   std::string title;     // what is the matter, in one line, without the place
   std::string evidence;  // the numbers that show it, per step
   std::string advice;    // two sentences at most, with the code to write
+  LineEdit edit{};       // what the advice makes of the line, where it is one of a few forms
   // What the advice comes to. Empty: no gain in time is claimed. A candidate with changes whose gain is too small to
   // matter is dropped.
   std::vector<NamedChange> changes;

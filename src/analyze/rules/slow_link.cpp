@@ -28,8 +28,7 @@ void find(const ProcessModel& model, const SiteCalls& site, Direction direction,
   if (copies.are_far()) return;  // wrong_numa_node tells why
   const std::string percent = std::to_string(std::lround(100 * *share));
   found.push_back(
-      {.site = site.facts->place.site,
-       .library_site = site.facts->place.library_site,
+      {.where = site.facts->place,
        .title = "this copy reaches only " + percent + " % of the link's speed" + where,
        .evidence = times_a_step(model, copies.count) + ", " +
                    bytes_text(static_cast<double>(copies.bytes) / static_cast<double>(copies.count)) + " each at " +
@@ -78,7 +77,7 @@ void find_reduced_links(const ProcessModel& model, std::vector<Candidate>& found
   if (calls.empty()) return;
   std::sort(calls.begin(), calls.end());
   found.push_back(
-      {.site = "",
+      {.where = {},
        .title = std::move(title),
        .evidence = evidence + ". The generation is the highest seen while copies ran: an idle GPU lowers it",
        .advice = "The slot, a riser or the settings of the machine hold the link back: `sudo lspci -vv` "

@@ -28,6 +28,7 @@ struct Uploads {
   std::int64_t before_steps_ns = 0;
   std::uint32_t device = 0;
   bool is_of_python = false;
+  Where where{};
 
   double gbps() const { return static_cast<double>(bytes) / static_cast<double>(std::max<std::int64_t>(host_ns, 1)); }
 };
@@ -84,6 +85,7 @@ void find_slow_load(const RuleInput& input, std::vector<Candidate>& found) {
     Uploads& uploads = by_place[{facts.place.site, facts.place.library_site}];
     add(uploads, transfer, call);
     uploads.is_of_python = facts.place.op.has_value();
+    uploads.where = facts.place;
     const bool is_before_steps = model.steps() && call.end_ns <= model.steps()->starts_ns.front();
     if (is_before_steps) uploads.before_steps_ns += call.duration_ns();
   }
@@ -91,8 +93,7 @@ void find_slow_load(const RuleInput& input, std::vector<Candidate>& found) {
     const auto usual = usual_gbps(model, others, uploads.device);
     if (!usual || uploads.host_ns < kMinLoadNs || uploads.gbps() >= kSlowLoadShare * *usual) continue;
     found.push_back(
-        {.site = place.first,
-         .library_site = place.second,
+        {.where = uploads.where,
          .title = "loads from a mapped file, and each upload waits for the disk page by page",
          .evidence = evidence_of(uploads, *usual, others.bytes >= kTellingLoadBytes),
          .advice = std::string("Let the system read the file ahead before it is used: os.posix_fadvise(fd, 0, 0, "

@@ -46,7 +46,7 @@ void find_slow_optimizer(const ProcessModel& model, const StepCalls& calls, doub
   const Place* place = place_of_optimizer(model);
   if (place == nullptr || is_fused(model, calls.optimizer)) return;
   found.push_back(
-      {.site = place->site,
+      {.where = without_library(*place),
        .title = "the optimizer is many launches",
        .evidence = "the optimizer makes " +
                    number_text(static_cast<double>(calls.optimizer.size()) / static_cast<double>(model.step_count())) +

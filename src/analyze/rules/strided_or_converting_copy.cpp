@@ -34,7 +34,11 @@ bool has_waits_behind(const ProcessModel& model, const Selection& calls) {
 struct SeenBefore {
   std::uint64_t count = 0;
   std::uint64_t copying_count = 0;  // of these, in aten::_to_copy
-  std::map<std::string, std::uint64_t> copying_count_of_site;
+  struct AtSite {
+    Where where;
+    std::uint64_t count = 0;
+  };
+  std::map<std::string, AtSite> copying;  // by site
 };
 
 // aten::to, float(), half() and their like, when they make a new tensor.
@@ -61,7 +65,8 @@ SeenBefore look_before(const ProcessModel& model, const Selection& calls) {
       ++seen.count;
       if (!is_in_to_copy(model.process(), sample->stack)) continue;
       ++seen.copying_count;
-      ++seen.copying_count_of_site[model.place_of_stack(sample->stack).site];
+      const Place& place = model.place_of_stack(sample->stack);
+      ++seen.copying.try_emplace(place.site, SeenBefore::AtSite{without_library(place)}).first->second.count;
     }
   }
   return seen;
@@ -83,10 +88,10 @@ void find_copied_before(const ProcessModel& model, const SiteCalls& site, std::v
   const double share = static_cast<double>(seen.copying_count) / static_cast<double>(seen.count);
   const auto copying_ns = static_cast<std::int64_t>(share * static_cast<double>(before_ns));
   if (!matters(model, copying_ns)) return;
-  const auto most = std::max_element(seen.copying_count_of_site.begin(), seen.copying_count_of_site.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most = std::max_element(seen.copying.begin(), seen.copying.end(),
+                                     [](const auto& a, const auto& b) { return a.second.count < b.second.count; });
   const CopyCount& copies = count_copies(site, Direction::kHostToDevice);
-  found.push_back({.site = most->first,
+  found.push_back({.where = most->second.where,
                    .title = "a new tensor is made on the CPU before it goes up",
                    .evidence = times_a_step(model, copies.count) + ", " + mean_bytes_text(copies) + " each, go up at " +
                                site.facts->place.site + " from ordinary memory; before that the CPU spent about " +
@@ -95,6 +100,7 @@ void find_copied_before(const ProcessModel& model, const SiteCalls& site, std::v
                                " samples). Whether the type changed there is not recorded",
                    .advice = "If that changes the type, upload the data as it is stored and change it on the GPU: "
                              "x.to(device, non_blocking=True).float(). Or tp.to(x, device, dtype=torch.float32).",
+                   .edit = {LineEdit::Kind::kConvertOnDevice},
                    .changes = {{Change::kSkipHostCopy, calls}}});
 }
 
@@ -113,8 +119,7 @@ void find_strided_or_converting_copy(const RuleInput& input, std::vector<Candida
     const bool is_strided = !has_waits_behind(model, calls);
     const bool is_rate_known = is_link_known(model, calls, Direction::kHostToDevice);
     found.push_back(
-        {.site = site.facts->place.site,
-         .library_site = site.facts->place.library_site,
+        {.where = site.facts->place,
          .title = is_strided ? "the data is gathered into a copy on the CPU before it goes up"
                              : "the data is gathered or converted into a copy on the CPU before it goes up",
          .evidence =
@@ -129,6 +134,7 @@ void find_strided_or_converting_copy(const RuleInput& input, std::vector<Candida
                    "contiguous once, before the loop: x = x[:, ::2].contiguous().pin_memory()."
                  : "Upload it as it is stored and change it on the GPU: x.to(device, non_blocking=True).to(dtype), "
                    "and slice or transpose there too. Or tp.to(x, device, dtype=dtype).",
+         .edit = {LineEdit::Kind::kConvertOnDevice},
          .changes = {{Change::kSkipHostCopy, calls}, {is_rate_known ? Change::kPin : Change::kNonBlocking, calls}}});
   }
 }

@@ -103,8 +103,7 @@ void find_unsafe_read(const RuleInput& input, std::vector<Candidate>& found) {
     const CopyCount& all = count_copies(site, Direction::kDeviceToHost);
     const std::string each = bytes_text(static_cast<double>(all.bytes) / static_cast<double>(all.count));
     found.push_back(
-        {.site = site.facts->place.site,
-         .library_site = site.facts->place.library_site,
+        {.where = site.facts->place,
          .severity = Severity::kError,
          .title = "a result may be read before it has arrived: nothing waits for this copy",
          .evidence = times_a_step(model, all.count) + ", " + each + " each, with non_blocking=True; " +

@@ -25,8 +25,7 @@ void find(const ProcessModel& model, const SiteCalls& site, std::uint32_t device
   const auto share = copies.share_of_link();
   if (!gpu_node || !copies.are_far() || !share || *share >= kFullShare) return;
   const std::string near = std::to_string(*gpu_node);
-  found.push_back({.site = site.facts->place.site,
-                   .library_site = site.facts->place.library_site,
+  found.push_back({.where = site.facts->place,
                    .title = "this memory is on NUMA node " + std::to_string(copies.far_node) + ", and GPU " +
                             std::to_string(device) + " on node " + near,
                    .evidence = times_a_step(model, copies.count) + ", " +

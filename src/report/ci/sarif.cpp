@@ -1,10 +1,9 @@
 #include "report/ci/sarif.h"
 
-#include <algorithm>
-#include <string_view>
+#include <utility>
 
-#include "base/text.h"
 #include "report/ci/breach_place.h"
+#include "report/ci/sarif_parts.h"
 #include "report/json/item_json.h"
 #include "report/text/check_text.h"
 #include "report/text/item_text.h"
@@ -15,20 +14,6 @@ namespace {
 
 using analyze::LimitResult;
 using analyze::Outcome;
-
-// RFC 3986: all but unreserved characters and the slash in per cent form, byte by byte.
-std::string as_uri(std::string_view path) {
-  return percent_escaped(path, [](char letter) {
-    constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
-    return kPlain.find(letter) != std::string_view::npos;
-  });
-}
-
-Json location_object(const CodeLine& line) {
-  return {{"physicalLocation",
-           {{"artifactLocation", {{"uri", as_uri(line.path)}, {"uriBaseId", "%SRCROOT%"}}},
-            {"region", {{"startLine", std::max<std::uint32_t>(line.line, 1)}}}}}};
-}
 
 Json rule_object(const LimitResult& limit) {
   const std::string name = cleaned(limit.name);
@@ -77,12 +62,7 @@ std::string to_sarif(const analyze::CheckResult& result, const analyze::Budget& 
     if (limit.outcome == Outcome::kWithin) continue;
     results.push_back(result_object(limit, rules.size() - 1, budget, repository));
   }
-  const Json driver = {{"name", "turnpike"}, {"version", TURNPIKE_VERSION}, {"rules", std::move(rules)}};
-  Json run = {{"tool", {{"driver", driver}}}, {"columnKind", "unicodeCodePoints"}, {"results", std::move(results)}};
-  return written(
-      {{"$schema", "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"},
-       {"version", "2.1.0"},
-       {"runs", Json::array({std::move(run)})}});
+  return sarif_document(std::move(rules), std::move(results));
 }
 
 }  // namespace turnpike::report

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "analyze/budget/check.h"
-#include "report/ci/repository_path.h"
+#include "report/findings/repository_path.h"
 
 namespace turnpike::report {
 

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "base/shown_text.h"
+#include "base/text.h"
 #include "report/html/escape.h"
 
 namespace turnpike::report::html {
@@ -137,7 +138,8 @@ void add_source(const Contents& contents, Json& json) {
 void add_change(const LineChange& change, Json& json) {
   json.key("fix").open('{').key("before").strings({change.before});
   json.key("after").strings(change.after ? std::vector{*change.after} : std::vector<std::string>());
-  if (const char* needs = import_for(change)) json.key("needs").string(needs);
+  const std::string needs = joined(imports_for(change), "\n");
+  if (!needs.empty()) json.key("needs").string(needs);
   json.close('}');
 }
 

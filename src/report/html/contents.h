@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "analyze/model/intervals.h"
+#include "report/findings/line_change.h"
 #include "report/html/block.h"
 #include "report/html/process_lanes.h"
 #include "report/html/redact.h"
 #include "report/html/sites.h"
 #include "report/html/source_excerpts.h"
 #include "report/html/strings.h"
-#include "report/text/line_change.h"
 
 namespace turnpike::report::html {
 

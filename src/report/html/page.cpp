@@ -52,7 +52,7 @@ void Page::write(analyze::Report report, const Output& output) const {
   } else if (excerpts.empty()) {
     no_source = "The recording holds none of these lines.";
   }
-  LineChanges changes = options_.has_source ? line_changes(report) : LineChanges(report.findings.size());
+  std::vector<FindingData> data = data_of_findings(report, nullptr);
   std::vector<std::optional<std::size_t>> sites_of_findings;
   for (const analyze::Finding& finding : report.findings)
     sites_of_findings.push_back(data_.sites.index_named(finding.site));
@@ -60,8 +60,11 @@ void Page::write(analyze::Report report, const Output& output) const {
   const EncodedLanes encoded = all_lanes(report, strings);
   redactor.apply(report);
   for (Excerpt& excerpt : excerpts) excerpt.file = redactor.path(excerpt.file);
-  for (auto& change : changes) {
+  LineChanges changes;
+  for (auto& [id, in_repository, change] : data) {
+    if (!options_.has_source) change.reset();
     if (change) change->file = redactor.path(change->file);
+    changes.push_back(change);
   }
 
   const analyze::Interval extent = run_.extent().value_or(analyze::Interval{0, 0});
@@ -88,7 +91,7 @@ void Page::write(analyze::Report report, const Output& output) const {
                                                  .no_source = no_source,
                                                  .picture = html_of(run_.picture(), data_.sites)})));
   output(fmt::format("</main>\n<div id=\"{}\"></div>\n", kAppId));
-  write_data(to_json(report, changes, Names::kShown),
+  write_data(to_json(report, data, Names::kShown),
              Contents{.headline = headline,
                       .details = details,
                       .wait_remark = wait_remark_on(report),

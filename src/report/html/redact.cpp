@@ -132,6 +132,7 @@ void Redactor::apply(analyze::CallSite& site) const {
 
 void Redactor::apply(analyze::Finding& finding) const {
   if (finding.library_site) finding.library_site = text(*finding.library_site);
+  if (finding.file) finding.file = path(*finding.file);
   for (std::string* one : {&finding.title, &finding.site, &finding.evidence, &finding.advice}) *one = text(*one);
 }
 

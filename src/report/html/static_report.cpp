@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "analyze/model/symbols.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "report/html/escape.h"
 #include "report/html/path_tree_html.h"
@@ -43,8 +44,8 @@ std::string change_html(const LineChange& change) {
   std::string html = "<pre class=\"diff\"><del>- " + escaped_code(change.before) + "\n</del>";
   if (change.after) html += "<ins>+ " + escaped_code(*change.after) + "\n</ins>";
   html += "</pre>\n";
-  const char* needs = import_for(change);
-  return needs == nullptr ? html : html + "<p class=\"hint\">with <code>" + needs + "</code></p>\n";
+  const std::string needs = joined(imports_for(change), "\n");
+  return needs.empty() ? html : html + "<p class=\"hint\">with <code>" + needs + "</code></p>\n";
 }
 
 std::string capitalised(std::string text) {

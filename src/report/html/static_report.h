@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "analyze/report.h"
+#include "report/findings/line_change.h"
 #include "report/html/source_excerpts.h"
-#include "report/text/line_change.h"
 
 namespace turnpike::report::html {
 

@@ -74,12 +74,25 @@ Json to_object(const analyze::LineTime& line) {
           {"waits_ns", line.waits_ns}, {"copies_ns", line.copies_ns}, {"gpu_idle_ns", or_null(line.gpu_idle_ns)}};
 }
 
+Json to_object(const analyze::Steps::Medians& medians) {
+  Json object;
+  for (std::size_t i = 0; i < analyze::kDirectionCount; ++i) {
+    const std::string direction = analyze::name_of(static_cast<analyze::Direction>(i));
+    object[direction + "_count"] = medians.counts[i];
+    object[direction + "_bytes"] = medians.bytes[i];
+  }
+  object["syncs_count"] = medians.syncs;
+  object["blocked_ns"] = medians.blocked_ns;
+  return object;
+}
+
 Json to_object(const analyze::Steps& steps) {
   return {{"count", steps.count},
           {"median_ns", steps.median_ns},
           {"source", source_text(steps)},
           {"device_median_ns", or_null(steps.device_median_ns)},
-          {"is_host_ahead", steps.is_host_ahead()}};
+          {"is_host_ahead", steps.is_host_ahead()},
+          {"per_step", steps.medians ? to_object(*steps.medians) : Json(nullptr)}};
 }
 
 Json to_object(const analyze::HostThread& thread) {
@@ -320,16 +333,37 @@ Json to_object(const analyze::Finding& finding) {
 }
 
 Json to_object(const LineChange& change) {
-  return {{"file", change.file}, {"line", change.line}, {"before", change.before}, {"after", or_null(change.after)}};
+  return {{"file", change.file},
+          {"line", change.line},
+          {"before", change.before},
+          {"after", or_null(change.after)},
+          {"imports", imports_for(change)},
+          {"indent", change.indent}};
 }
 
-Json findings_array(const std::vector<analyze::Finding>& findings, const LineChanges& changes) {
+Json to_object(const analyze::StepEvidence& evidence) {
+  return {{"calls", evidence.calls},
+          {"bytes", evidence.bytes},
+          {"host_ns", evidence.host_ns},
+          {"device_ns", evidence.device_ns}};
+}
+
+Json findings_array(const std::vector<analyze::Finding>& findings, const std::vector<FindingData>& data) {
   Json array = Json::array();
   for (std::size_t i = 0; i < findings.size(); ++i) {
-    array.push_back(to_object(findings[i]));
-    const bool is_known = i < changes.size() && changes[i];
-    array.back()["change"] = is_known ? to_object(*changes[i]) : Json(nullptr);
-    array.back()["saving_step_expected_ns"] = or_null(findings[i].saving_step_expected_ns);
+    const analyze::Finding& finding = findings[i];
+    const FindingData of_finding = i < data.size() ? data[i] : FindingData{};
+    Json object = to_object(finding);
+    object["change"] = of_finding.change ? to_object(*of_finding.change) : Json(nullptr);
+    object["saving_step_expected_ns"] = or_null(finding.saving_step_expected_ns);
+    object["id"] = of_finding.id.empty() ? Json(nullptr) : Json(of_finding.id);
+    object["file"] = or_null(finding.file);
+    object["relative_file"] = of_finding.in_repository ? Json(of_finding.in_repository->path) : Json(nullptr);
+    object["line"] = or_null(finding.line);
+    object["function"] = or_null(finding.function);
+    object["op"] = or_null(finding.op);
+    object["per_step"] = finding.per_step ? to_object(*finding.per_step) : Json(nullptr);
+    array.push_back(std::move(object));
   }
   return array;
 }
@@ -370,7 +404,7 @@ Json loss_sentences(const analyze::Report& report) {
 
 }  // namespace
 
-std::string to_json(const analyze::Report& report, const LineChanges& changes, Names names) {
+std::string to_json(const analyze::Report& report, const std::vector<FindingData>& data, Names names) {
   ObjectText object(names);
   const auto add_items = [&object, names](const char* key, const auto& items) {
     object.add_array(key, items.size(),
@@ -388,7 +422,7 @@ std::string to_json(const analyze::Report& report, const LineChanges& changes, N
   object.add("memory", report.memory ? to_object(*report.memory) : Json(nullptr));
   add_items("sites", report.sites);
   add_items("sync_sites", report.sync_sites);
-  object.add("findings", findings_array(report.findings, changes));
+  object.add("findings", findings_array(report.findings, data));
   object.add("saving_pct_all", or_null(report.saving_pct_all));
   object.add("losses", report.losses);
   object.add("loss_sentences", loss_sentences(report));

@@ -96,7 +96,14 @@ const Contract kFinding = {{"rule", "s"},
                            {"saving_reason", "s0"},
                            {"alternatives", "a"},
                            {"change", "o0"},
-                           {"saving_step_expected_ns", "i0"}};
+                           {"saving_step_expected_ns", "i0"},
+                           {"id", "s0"},
+                           {"file", "s0"},
+                           {"relative_file", "s0"},
+                           {"line", "i0"},
+                           {"function", "s0"},
+                           {"op", "s0"},
+                           {"per_step", "o0"}};
 const Contract kPartVerdict = {
     {"bound_by", "s0"}, {"gpu_busy_pct", "n0"}, {"gpu_idle_pct", "n0"},          {"exposed_transfer_pct", "n0"},
     {"why", "s"},       {"idle", "o0"},         {"exposed_collective_pct", "n0"}};
@@ -190,9 +197,12 @@ TEST(Json, KeepsTheContract) {
   expect_whole_contract(json);
   EXPECT_TRUE(json["idle"][0]["site"].is_null());
   EXPECT_TRUE(json["idle"][0]["device"].is_null());
-  expect_contract(
-      json["steps"],
-      {{"count", "i"}, {"median_ns", "i"}, {"source", "s"}, {"device_median_ns", "i0"}, {"is_host_ahead", "b"}});
+  expect_contract(json["steps"], {{"count", "i"},
+                                  {"median_ns", "i"},
+                                  {"source", "s"},
+                                  {"device_median_ns", "i0"},
+                                  {"is_host_ahead", "b"},
+                                  {"per_step", "o0"}});
 }
 
 TEST(Json, HoldsTheFiguresOfTheReport) {

@@ -1,4 +1,4 @@
-#include "report/text/line_change.h"
+#include "report/findings/line_change.h"
 
 #include <algorithm>
 #include <array>
@@ -11,6 +11,7 @@ namespace turnpike::report {
 namespace {
 
 using analyze::Finding;
+using analyze::LineEdit;
 
 // std::regex recurses for each character; and nobody reads a diff of a longer line.
 constexpr std::size_t kMaxChangedBytes = 200;
@@ -31,17 +32,12 @@ const std::string kNonBlocking = R"((?:,\s*non_blocking\s*=\s*True)?)";
 const std::string kPlainArguments = R"([^()#"'\\]*)";
 const std::string kEnd = R"(\s*(?:#.*)?)";
 
-bool mentions(const Finding& finding, std::string_view words) {
-  return finding.advice.find(words) != std::string::npos;
-}
-
 bool is_shaped(const std::string& line, const std::string& shape) {
   return std::regex_match(line, std::regex(shape));
 }
 
 // x.to(device), y.to(device) -> tp.to(x, device), tp.to(y, device)
-std::optional<std::string> through_staging(const Finding& finding, const std::string& line) {
-  if (!mentions(finding, "tp.to(")) return std::nullopt;
+std::optional<std::string> through_staging(const std::string& line) {
   const std::string call = "(" + kName + R"()\.to\(()" + kDevice + kNonBlocking + R"()\))";
   const std::string item = kName + R"(\.to\()" + kDevice + kNonBlocking + R"(\)(?:)" + kConversion + ")?";
   if (!is_shaped(line, kTargets + item + R"((?:\s*,\s*)" + item + ")*" + kEnd)) return std::nullopt;
@@ -50,8 +46,7 @@ std::optional<std::string> through_staging(const Finding& finding, const std::st
 }
 
 // total += loss.item() -> total += loss.detach()
-std::optional<std::string> without_reading(const Finding& finding, const std::string& line) {
-  if (!mentions(finding, "total += loss.detach()")) return std::nullopt;
+std::optional<std::string> without_reading(const std::string& line) {
   std::smatch parts;
   if (!std::regex_match(line, parts, std::regex("(" + kName + R"(\s*\+=\s*)" + kName + R"()\.item\(\)\s*)"))) {
     return std::nullopt;
@@ -88,10 +83,8 @@ std::optional<std::string> converted_on_device(const std::string& line) {
   return parts.str(1) + parts.str(3) + ").to(" + parts.str(2) + ")" + parts.str(4);
 }
 
-// DataLoader(data, 64) -> DataLoader(data, 64, num_workers=4, pin_memory=True), with the number that the advice gives.
-std::optional<std::string> with_workers(const Finding& finding, const std::string& line) {
-  std::smatch workers;
-  if (!std::regex_search(finding.advice, workers, std::regex(R"(num_workers=(\d+))"))) return std::nullopt;
+// DataLoader(data, 64) -> DataLoader(data, 64, num_workers=4, pin_memory=True)
+std::optional<std::string> with_workers(const std::string& line, std::uint32_t workers) {
   std::smatch parts;
   const std::string shape = R"(([^()#"']*(?:\benumerate\()?\b(?:torch\.utils\.data\.)?DataLoader\()(?!\s*\)))" +
                             std::string("(") + kPlainArguments + R"()(\)\)?:?)" + kEnd + ")";
@@ -100,7 +93,7 @@ std::optional<std::string> with_workers(const Finding& finding, const std::strin
   for (const char* chosen : {"num_workers", "pin_memory", "*"}) {
     if (parts.str(2).find(chosen) != std::string::npos) return std::nullopt;
   }
-  return parts.str(1) + parts.str(2) + ", num_workers=" + workers.str(1) + ", pin_memory=True" + parts.str(3);
+  return parts.str(1) + parts.str(2) + ", num_workers=" + std::to_string(workers) + ", pin_memory=True" + parts.str(3);
 }
 
 std::string stripped(const std::string& line) {
@@ -114,6 +107,26 @@ std::size_t indent_of(const std::string& line) {
   return std::min(line.find_first_not_of(" \t"), line.size());
 }
 
+// By the kinds that leave a line behind; nullopt where the line has another shape.
+std::optional<std::string> edited(const std::string& line, const LineEdit& edit) {
+  switch (edit.kind) {
+    case LineEdit::Kind::kStageUpload:
+      return through_staging(line);
+    case LineEdit::Kind::kReadLater:
+      return without_reading(line);
+    case LineEdit::Kind::kMakeOnDevice:
+      return made_on_device(line);
+    case LineEdit::Kind::kConvertOnDevice:
+      return converted_on_device(line);
+    case LineEdit::Kind::kLoadInWorkers:
+      return with_workers(line, edit.workers);
+    case LineEdit::Kind::kNone:
+    case LineEdit::Kind::kRemove:
+      break;
+  }
+  return std::nullopt;
+}
+
 // Removing the only statement of a block would be a syntax error, so the line above must be in the same block.
 bool can_go(const std::string& line, const std::string& above) {
   const std::string text = stripped(above);
@@ -124,7 +137,7 @@ bool can_go(const std::string& line, const std::string& above) {
 
 // The calls of a finding as the report has them; nullopt when they are not all of one line of one file.
 std::optional<std::pair<std::string, std::uint32_t>> place_of(const Finding& finding, const analyze::Report& report) {
-  if (finding.site.empty() || finding.library_site) return std::nullopt;
+  if (finding.edit.kind == LineEdit::Kind::kNone || finding.site.empty() || finding.library_site) return std::nullopt;
   std::set<std::pair<std::string, std::uint32_t>> places;
   bool is_sure = true;
   const auto look_at = [&](const analyze::CallSite& site) {
@@ -136,10 +149,10 @@ std::optional<std::pair<std::string, std::uint32_t>> place_of(const Finding& fin
     places.emplace(*site.file, *site.line);
     // What a library does for the line is not changed by changing the call in it.
     const std::string own = "(" + *site.file + ":" + std::to_string(*site.line) + ")";
-    const bool waits = finding.rule == "needless_explicit_sync";
+    const bool waits = finding.edit.kind == LineEdit::Kind::kRemove;
     if (!waits && (site.stack.empty() || !site.stack.front().ends_with(own))) is_sure = false;
   };
-  if (finding.rule != "needless_explicit_sync") {
+  if (finding.edit.kind != LineEdit::Kind::kRemove) {
     for (const analyze::Site& site : report.sites) look_at(site);
   } else {
     for (const analyze::SyncSite& site : report.sync_sites) look_at(site);
@@ -150,23 +163,19 @@ std::optional<std::pair<std::string, std::uint32_t>> place_of(const Finding& fin
 
 }  // namespace
 
-const char* import_for(const LineChange& change) {
-  return change.after && change.after->find("tp.") != std::string::npos ? "import turnpike as tp" : nullptr;
+std::vector<std::string> imports_for(const LineChange& change) {
+  if (!change.after || change.after->find("tp.") == std::string::npos) return {};
+  return {"import turnpike as tp"};
 }
 
 std::optional<LineChange> rewritten(const Finding& finding, const std::string& line, const std::string& above) {
   if (line.size() > kMaxChangedBytes || above.size() > kMaxChangedBytes) return std::nullopt;
   const std::string text = stripped(line);
-  if (finding.rule == "needless_explicit_sync") {
+  if (finding.edit.kind == LineEdit::Kind::kRemove) {
     return can_go(line, above) ? std::optional(LineChange{.file = "", .before = text, .after = std::nullopt})
                                : std::nullopt;
   }
-  std::optional<std::string> after;
-  if (finding.rule == "pageable_async_copy" || finding.rule == "blocking_copy") after = through_staging(finding, text);
-  if (finding.rule == "implicit_sync") after = without_reading(finding, text);
-  if (finding.rule == "copies_in_step") after = made_on_device(text);
-  if (finding.rule == "strided_or_converting_copy") after = converted_on_device(text);
-  if (finding.rule == "late_loader") after = with_workers(finding, text);
+  std::optional<std::string> after = edited(text, finding.edit);
   if (!after || *after == text) return std::nullopt;
   return LineChange{.file = "", .before = text, .after = std::move(after)};
 }
@@ -182,6 +191,8 @@ LineChanges line_changes(const analyze::Report& report) {
     if (number < 2 || lines.size() != 2) continue;
     changes.back() = rewritten(finding, lines.at(number), lines.at(number - 1));
     if (!changes.back()) continue;
+    const std::string& text = lines.at(number);
+    changes.back()->indent = text.substr(0, indent_of(text));
     changes.back()->file = file;
     changes.back()->line = number;
   }

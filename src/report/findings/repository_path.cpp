@@ -1,5 +1,6 @@
-#include "report/ci/repository_path.h"
+#include "report/findings/repository_path.h"
 
+#include <cstdlib>
 #include <string_view>
 
 #include "base/file_line.h"
@@ -19,6 +20,18 @@ std::optional<CodeLine> parsed_frame(std::string_view frame) {
 }
 
 }  // namespace
+
+bool is_in_github_actions() {
+  const char* value = std::getenv("GITHUB_ACTIONS");
+  return value != nullptr && std::string_view(value) == "true";
+}
+
+Repository Repository::here() {
+  const char* workspace = std::getenv("GITHUB_WORKSPACE");
+  if (is_in_github_actions() && workspace != nullptr && *workspace != '\0') return Repository(workspace);
+  std::error_code failed;
+  return Repository(std::filesystem::current_path(failed));
+}
 
 Repository::Repository(const fs::path& root) {
   std::error_code failed;

@@ -13,15 +13,16 @@ namespace turnpike::report {
 struct LineChange {
   std::string file;
   std::uint32_t line = 0;
-  std::string before;                // as it stands in the file, without its indent
+  std::string indent{};              // of the line, which is in neither of the two below
+  std::string before;                // as it stands in the file
   std::optional<std::string> after;  // nullopt: the line goes
 };
 
-// The line of code that the rewritten one needs besides; nullptr: none.
-const char* import_for(const LineChange& change);
+// The imports that the rewritten line needs, as lines of code.
+std::vector<std::string> imports_for(const LineChange& change);
 
-// What to write in place of a line, given the rule and the advice of a finding there. nullopt unless the line is one of
-// the few shapes whose rewrite is sure; nothing is guessed. `above`: the line before it.
+// What to write in place of a line, by the edit that the rule names. nullopt unless the line is one of the few shapes
+// whose rewrite is sure; nothing is guessed. `above`: the line before it.
 std::optional<LineChange> rewritten(const analyze::Finding& finding, const std::string& line, const std::string& above);
 
 // By finding of the report; nullopt where the line cannot be read, has changed since the run, belongs to a library or

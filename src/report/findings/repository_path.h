@@ -15,10 +15,15 @@ struct CodeLine {
   std::uint32_t line = 1;
 };
 
+// Whether this process is a step of a job in GitHub Actions.
+bool is_in_github_actions();
+
 class Repository {
  public:
   // `root`: its top folder.
   explicit Repository(const std::filesystem::path& root);
+  // That of this process: in GitHub Actions the checkout, else the working directory.
+  static Repository here();
 
   // `file` relative to the root. A file recorded elsewhere (another machine, a container) is the one below the root
   // whose path ends in as many of the same folders as possible; looks at the file system. nullopt: it is not in here.

@@ -1,0 +1,13 @@
+"""The pages whose numbers are checked."""
+
+import re
+
+from . import golden
+
+FENCED = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
+GENERATED = re.compile(r"<!-- same-as-pytorch: begin -->.*?<!-- same-as-pytorch: end -->", re.DOTALL)
+
+
+def pages(root=golden.ROOT):
+    found = [root / "README.md", *(root / "docs").rglob("*.md"), *(root / "bench").rglob("README.md")]
+    return sorted(path for path in found if path != root / "bench/results/README.md")

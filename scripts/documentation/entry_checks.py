@@ -18,7 +18,7 @@ CELL_NUMBER = rf"(?<![\w.,])-?{numbers.PLAIN}|(?<=\+){numbers.PLAIN}"
 
 def pattern(words):
     """Finds these words, with any white space between them and any number for each {}."""
-    literal = [r"\s".join(map(re.escape, re.split(r"\s+", part))) for part in words.strip().split("{}")]
+    literal = [r"\s+".join(map(re.escape, re.split(r"\s+", part))) for part in words.strip().split("{}")]
     return re.compile(f"(-?{numbers.PLAIN})".join(literal))
 
 

@@ -96,8 +96,11 @@ def main():
     found = stale()
     for path in found:
         print(f"{path} is not what Turnpike prints or measured: run scripts/docs --update and look at the change")
-    if arguments.check or found:
-        return 1 if found else 0
+    wrong = figures.mistakes()
+    for mistake in wrong:
+        print(mistake)
+    if arguments.check or found or wrong:
+        return 1 if found or wrong else 0
     failed = build(ROOT / "mkdocs.yml", SITE)
     for load in loads_from_elsewhere(SITE) if not failed else []:
         print(f"loaded from another host: {load}")

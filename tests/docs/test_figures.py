@@ -1,7 +1,7 @@
 """Each measured number in the pages stands in its result file, or says why it has none."""
 
 import pytest
-from documentation import blocks, cost_table, figures, golden, numbers
+from documentation import blocks, cost_table, figures, golden, losing_table, numbers
 
 RESULT = {
     "date": "2026-11-22T15:59:42Z",
@@ -31,6 +31,10 @@ FIGURE = {
 
 def mistakes(text, **entry):
     return figures.page_mistakes(text, entry, result_of=lambda name: RESULT, root=golden.ROOT)
+
+
+def test_every_number_in_the_pages_is_what_its_result_file_says():
+    assert figures.mistakes() == []
 
 
 def test_what_is_written_from_result_files_is_what_they_say_now():
@@ -179,6 +183,25 @@ def test_a_program_without_a_row_or_a_title_is_an_error():
         cost_table.table(COST, "full", ["nanogpt"])
     with pytest.raises(ValueError, match="no row or no title for new_program"):
         cost_table.table([*COST, cost_row("new_program, full", 1, None, step_us=1)], "full")
+
+
+def bench_row(way, role, value, metric="time", target=None):
+    return {
+        "experiment": "to", "case": "1 GiB", "way": way, "role": role, "value": value, "metric": metric, "unit": "ms",
+        "target": target,
+    }  # fmt: skip
+
+
+def test_the_table_of_losing_cases_has_each_way_that_is_slower_than_the_best_other():
+    others = [bench_row(".to", "pytorch", 9.0), bench_row("by hand", "best", 4.0), bench_row("pinned", "bound", 1.0)]
+    ours = [bench_row("Turnpike", "turnpike", 5.0), bench_row("Turnpike prefetch", "turnpike", 4.02)]
+    repeated = bench_row("Turnpike", "turnpike", 5.0, target=1.02)
+    assert losing_table.table([*others, *ours, repeated]).splitlines()[2:] == [
+        "| `to` | 1 GiB | Turnpike | 5 ms | 4 (by hand) | 1.25 |"
+    ]
+    # Of a rate, less is slower.
+    rates = [bench_row(".to", "pytorch", 9.0, "rate"), bench_row("Turnpike", "turnpike", 45.0, "rate")]
+    assert len(losing_table.table(rates).splitlines()) == 2
 
 
 def test_a_block_is_written_up_to_the_next_empty_line(monkeypatch):

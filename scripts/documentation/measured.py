@@ -16,9 +16,9 @@ RESULTS = "bench/results"
 HEAD = """\
 # Results
 
-`scripts/docs --results` writes this table. [CONTRIBUTING.md](../../CONTRIBUTING.md#measured-numbers)
-says how. A file describes the code of some folders ([code.toml](code.toml)). If a later commit
-changes them, today's figures may differ.
+`scripts/docs --results` writes this table, as
+[CONTRIBUTING.md](../../CONTRIBUTING.md#measured-numbers) explains. A file describes the code of some
+folders ([code.toml](code.toml)). If a later commit changes them, today's figures may differ.
 
 | file | what it measures | date | device | its code |
 |---|---|---|---|---|

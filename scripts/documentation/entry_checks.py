@@ -1,5 +1,6 @@
 """Compares the entries of bench/figures with a page: what is wrong, and which numbers of the page they cover."""
 
+import functools
 import re
 
 from . import numbers
@@ -8,7 +9,8 @@ from .result_values import ERRORS, Result, is_shown_as
 # Each names the keys that an entry of it must have.
 REASONS = {
     "target": (),  # what we want, not what is
-    "definition": (),  # a constant, a limit, a setting, a threshold; `code` and `text`: a file, and what it says of it
+    # a constant, a limit, a setting, a threshold. code: a file or a folder, text: what it says of it
+    "definition": (),
     "example": ("of",),  # output or arithmetic of an example; of: the recording, or "none" for made-up numbers
     "hardware": ("source",),  # from a data sheet or documentation
     "experiment": ("said",),  # measured and not kept; said: the words of the page that say so
@@ -106,9 +108,20 @@ def other_mistakes(entry, line, root):
         wrong.append(f"the page does not say: {entry['said']}")
     if entry.get("of", "none") != "none" and not (root / entry["of"]).exists():
         wrong.append(f"{words}: there is no {entry['of']}")
-    if "code" in entry and entry["text"] not in (root / entry["code"]).read_text():
+    if "code" in entry and not says(root / entry["code"], entry["text"]):
         wrong.append(f"{words}: {entry['code']} does not say {entry['text']}")
     return wrong, spans
+
+
+def says(place, text):
+    """Whether a file, or one of a folder, has this text. How digits are grouped does not count: 1'000 is 1000."""
+    return text.replace("'", "") in source(place)
+
+
+@functools.cache
+def source(place):
+    files = sorted(place.rglob("*")) if place.is_dir() else [place]
+    return "\n".join(file.read_text().replace("'", "") for file in files if file.is_file())
 
 
 def places_of(entry, line):

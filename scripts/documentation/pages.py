@@ -5,7 +5,8 @@ import re
 from . import golden
 
 FENCED = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
-GENERATED = re.compile(r"<!-- same-as-pytorch: begin -->.*?<!-- same-as-pytorch: end -->", re.DOTALL)
+# What other scripts write into pages has tests of its own.
+GENERATED = re.compile(r"<!-- (same-as-pytorch|cost model): begin -->.*?<!-- \1: end -->", re.DOTALL)
 
 
 def pages(root=golden.ROOT):

@@ -109,6 +109,8 @@ def test_a_number_of_values_other_than_that_of_the_words_is_a_mistake():
         ({"reason": "hardware"}, "source is missing"),
         ({"reason": "example", "of": "examples/none.tpk"}, "there is no examples/none.tpk"),
         ({"reason": "definition", "code": "VERSION", "text": "no such text"}, "VERSION does not say no such text"),
+        ({"reason": "definition", "code": "scripts/docs", "text": "set -euo pipefail"}, None),
+        ({"reason": "definition", "code": "src/record", "text": "kTurnNs = 15000000;"}, None),
     ],
 )
 def test_a_number_without_a_file_has_a_reason(entry, wrong):

@@ -21,7 +21,8 @@ result file.
     scripts/docs              build the site
     scripts/docs --serve      serve it on http://127.0.0.1:8000, and build it again after each change
     scripts/docs --results    write the tables and dates of results in the pages again; quick, and needs no build
-    scripts/docs --update     the same, and write the pictures and the outputs again, and take the screenshots
+    scripts/docs --entries    print an entry for bench/figures to fill in for each number that has none
+    scripts/docs --update     do as --results, write the pictures and the outputs again, and take the screenshots
     scripts/docs --check      only compare them
 """
 
@@ -73,10 +74,15 @@ def main():
     ways = parser.add_mutually_exclusive_group()
     ways.add_argument("--serve", action="store_true", help="serve the site and build it again after each change")
     ways.add_argument("--results", action="store_true", help="write only what is made from result files again")
+    ways.add_argument("--entries", action="store_true", help="print entries for numbers that have none")
     ways.add_argument("--update", action="store_true", help="write the pictures and the outputs in the pages again")
     ways.add_argument("--check", action="store_true", help="only compare them with what is committed")
     arguments = parser.parse_args()
 
+    if arguments.entries:
+        for name, texts in figures.missing_entries().items():
+            print("\n".join([f"# {name}", *texts]))
+        return 0
     if arguments.update or arguments.results:
         others = [] if arguments.results else pictures.update() + shown.update()
         for path in others + figures.update(changed_code()):

@@ -28,10 +28,12 @@ A number that no figure covers stands with its words under [[other]], with a rea
 Instead of the words, `table` may give the head of a whole table.
 """
 
+import re
+
 import tomllib
 
 from . import blocks, golden, measured, numbers, pages
-from .entry_checks import figure_mistakes, other_mistakes, table_mistakes
+from .entry_checks import figure_mistakes, other_mistakes, pattern, table_mistakes
 
 FOLDER = golden.ROOT / "bench" / "figures"
 
@@ -44,23 +46,36 @@ def entries(folder=FOLDER):
 
 def page_mistakes(text, entry, result_of=blocks.result, root=golden.ROOT):
     """What is wrong with the numbers of a page. entry: what bench/figures says of it."""
-    line = numbers.in_one_line(pages.GENERATED.sub("", blocks.without(text)))
-    wrong, covered = [], []
+    line = checked_part(text)
+    wrong, covered = compared(line, entry, result_of, root)
+    quoted = {one["file"] for one in [*entry.get("figure", []), *entry.get("table", [])]}
+    lacking = sorted(quoted - blocks.named(text))
+    wrong += [f"no comment <!-- measured: {name} --> gives its date" for name in lacking]
+    for start, end in uncovered(line, covered):
+        around = f"{line[max(0, start - 50) : start]}[{line[start:end]}]{line[end : end + 30]}"
+        wrong.append(f"bench/figures does not say where this number is from: {around}")
+    return [" ".join(what.split()) for what in wrong]
+
+
+def checked_part(text):
+    """A page without what is written from results, as numbers.in_one_line."""
+    return numbers.in_one_line(pages.GENERATED.sub("", blocks.without(text)))
+
+
+def compared(line, entry, result_of=blocks.result, root=golden.ROOT):
+    """What is wrong with the entries of a page, and where the numbers stand that they cover."""
     checks = [figure_mistakes(one, line, result_of) for one in entry.get("figure", [])]
     checks += [table_mistakes(one, line, result_of) for one in entry.get("table", [])]
     checks += [other_mistakes(one, line, root) for one in entry.get("other", [])]
-    for found, spans in checks:
-        wrong += found
-        covered += spans
-    dated = blocks.named(text)
-    quoted = {one["file"] for one in [*entry.get("figure", []), *entry.get("table", [])]}
-    lacking = sorted(quoted - dated)
-    wrong += [f"no comment <!-- measured: {name} --> gives its date" for name in lacking]
-    for start, end in numbers.measured(line):
-        if not any(first <= start and end <= last for first, last in covered):
-            around = f"{line[max(0, start - 50) : start]}[{line[start:end]}]{line[end : end + 30]}"
-            wrong.append(f"bench/figures does not say where this number is from: {around}")
-    return [" ".join(what.split()) for what in wrong]
+    return [what for wrong, _ in checks for what in wrong], [span for _, spans in checks for span in spans]
+
+
+def uncovered(line, covered):
+    return [
+        (start, end)
+        for start, end in numbers.measured(line)
+        if not any(first <= start and end <= last for first, last in covered)
+    ]
 
 
 def mistakes(root=golden.ROOT):
@@ -89,3 +104,26 @@ def update(changed, root=golden.ROOT):
     for page in found:
         page.write_text(texts[page])
     return found
+
+
+def missing_entries(root=golden.ROOT):
+    """By page, an entry to fill in for each number that has none."""
+    known, found = entries(), {}
+    for page in pages.pages(root):
+        name = str(page.relative_to(root))
+        line = checked_part(page.read_text())
+        places = uncovered(line, compared(line, known.get(name, {}))[1])
+        found[name] = [f'[[other]]\nreason = ""\nwords = """{words_around(line, *place)}"""\n' for place in places]
+    return {name: texts for name, texts in found.items() if texts}
+
+
+def words_around(line, start, end):
+    """As few words around a number as stand in the page once."""
+    before, after = list(re.finditer(r"\S+", line[:start])), list(re.finditer(r"\S+", line[end:]))
+    for count in range(4, 40):
+        first = before[-count].start() if count <= len(before) else 0
+        last = end + after[min(count // 2, len(after) - 1)].end() if after else end
+        words = " ".join(line[first:last].split())
+        if len(list(pattern(words).finditer(line))) == 1:
+            return words
+    raise ValueError(f"no words around this number stand in the page once: {line[start - 50 : end + 50]}")

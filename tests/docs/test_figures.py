@@ -1,6 +1,7 @@
 """Each measured number in the pages stands in its result file, or says why it has none."""
 
 import pytest
+import tomllib
 from documentation import blocks, cost_table, figures, golden, losing_table, numbers
 
 RESULT = {
@@ -95,6 +96,16 @@ def test_a_page_that_quotes_a_file_must_give_its_date():
 
 def test_a_number_of_values_other_than_that_of_the_words_is_a_mistake():
     assert "4 numbers, and 3 values" in mistakes(PAGE, figure=[{**FIGURE, "values": FIGURE["values"][:1]}])[0]
+
+
+def test_an_entry_to_fill_in_has_words_that_stand_in_the_page_once(tmp_path, monkeypatch):
+    text = "A step takes 12 ms here. A step takes 12 ms there.\n\n| a | b |\n|---|---|\n| c | 5 % |\n"
+    monkeypatch.setattr(figures.pages, "pages", lambda root: [tmp_path / "page.md"])
+    (tmp_path / "page.md").write_text(text)
+    found = figures.missing_entries(tmp_path)["page.md"]
+    made = [{**tomllib.loads(one)["other"][0], "reason": "target"} for one in found]
+    assert len(made) == 3
+    assert mistakes(text, other=made) == []
 
 
 @pytest.mark.parametrize(

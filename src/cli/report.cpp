@@ -41,10 +41,17 @@ struct ReportArguments {
   bool is_tree = false;
   std::string key;
   std::string under;
-  std::size_t top = 15;
+  report::Sections sections;
+  bool shows_all = false;
+  std::optional<std::size_t> top;
   std::string page;  // the file; "" for none
   PageArguments page_options;
 };
+
+report::Sections sections_of(const ReportArguments& arguments) {
+  if (arguments.shows_all) return report::every_section();
+  return arguments.top ? report::with_tables(arguments.sections) : arguments.sections;
+}
 
 bool is_of_paths(const ReportArguments& arguments) {
   return arguments.is_tree || !arguments.key.empty() || !arguments.under.empty();
@@ -54,8 +61,8 @@ std::string text_of(const analyze::Report& report, const ReportArguments& argume
   if (arguments.is_json) return report::to_json(report, report::line_changes(report));
   const report::TextOptions options{.width = usable_width(STDOUT_FILENO, kPageWidth),
                                     .has_colour = !arguments.no_colour && has_colour(STDOUT_FILENO),
-                                    .top = arguments.top};
-  if (!is_of_paths(arguments)) return report::to_text(report, options);
+                                    .top = arguments.top.value_or(report::kTableRows)};
+  if (!is_of_paths(arguments)) return report::to_text(report, options, sections_of(arguments));
   analyze::CallPaths paths = report.paths;
   if (!arguments.under.empty()) paths = report::paths_under(std::move(paths), arguments.under);
   const std::string head = report::incomplete_head(report.source.inputs, options.width, options.has_colour);
@@ -124,7 +131,14 @@ void add_report(Command turnpike, int& status) {
   tree.excludes(by);
   for (Option option : {tree, by, under}) option.excludes(json);
   add_strict_option(command, arguments->is_strict);
-  command.add_option("--top", arguments->top, "How many source lines to show (default: 15)")
+  for (const auto& [section, name, meaning] : report::all_sections()) {
+    Option option = command.add_flag(
+        std::string("--") + name, [arguments, section = section] { arguments->sections.insert(section); }, meaning);
+    for (Option other : {json, tree, by, under}) option.excludes(other);
+  }
+  Option all = command.add_flag("--all", arguments->shows_all, "Show everything");
+  for (Option other : {json, tree, by, under}) all.excludes(other);
+  command.add_option("--top", arguments->top, "Show the tables by line, with N rows each (default: 15)")
       .type_name("N")
       .check(check_is_count);
   command.add_flag("--no-colour,--no-color", arguments->no_colour, "No colour, even on a terminal (also: NO_COLOR=1)");

@@ -515,7 +515,7 @@ TEST(FiguresOf, LaunchBound) {
     return told(std::move(program), "launch_bound");
   };
   EXPECT_EQ(launching(24, 4, 10),
-            "warning at the step: the CPU cannot launch work as fast as the GPU does it\n"
+            "warning at the step: launching work takes longer than the GPU takes for it\n"
             "saves 257080 ns of a step, 2570800 ns in all, 71.21 %\n"
             "kernels 24 times a step, of 4.00 us each (median), start 0 ns after their launch (median): none "
             "waits in line, and the GPU has nothing to do for 73 % of the time. Launching is the CPU's work: "

@@ -21,7 +21,9 @@ namespace {
 
 constexpr const char* kReportExamples = R"(Examples:
   turnpike report                        of the newest run in this folder
-  turnpike report train.tpk              the report as text
+  turnpike report train.tpk              one screen: what limits the program, and what to do
+  turnpike report train.tpk --transfers  the transfers by line
+  turnpike report train.tpk --all        everything, as text
   turnpike report train.tpk --top 50     more source lines
   turnpike report train.tpk --tree       the ways to the transfers, through libraries too
   turnpike report train.tpk --by library what each package's transfers cost
@@ -104,12 +106,24 @@ int report(const ReportArguments& arguments) {
   return exit_code_of(report->source.inputs, arguments.is_strict);
 }
 
+// The parts of the text, and all of them.
+std::vector<Option> add_sections(Command command, const std::shared_ptr<ReportArguments>& arguments) {
+  std::vector<Option> options;
+  for (const auto& [section, name, meaning] : report::all_sections()) {
+    const auto take = [arguments, section = section] { arguments->sections.insert(section); };
+    options.push_back(command.add_flag(std::string("--") + name, take, meaning));
+  }
+  options.push_back(command.add_flag("--all", arguments->shows_all, "Show everything"));
+  return options;
+}
+
 }  // namespace
 
 void add_report(Command turnpike, int& status) {
   Command command = turnpike.add_subcommand("report", "Show what a run's transfers cost and which lines cause them");
   const auto arguments = std::make_shared<ReportArguments>();
   add_runs_argument(command, arguments->runs);
+  const std::vector<Option> sections = add_sections(command, arguments);
   Option json = command.add_flag("--json", arguments->is_json, "Print JSON with everything, for other programs");
   std::vector<std::string> keys;
   std::string meanings;
@@ -130,14 +144,8 @@ void add_report(Command turnpike, int& status) {
           .check(check_is_named);
   tree.excludes(by);
   for (Option option : {tree, by, under}) option.excludes(json);
+  for (Option section : sections) section.excludes(json).excludes(tree).excludes(by).excludes(under);
   add_strict_option(command, arguments->is_strict);
-  for (const auto& [section, name, meaning] : report::all_sections()) {
-    Option option = command.add_flag(
-        std::string("--") + name, [arguments, section = section] { arguments->sections.insert(section); }, meaning);
-    for (Option other : {json, tree, by, under}) option.excludes(other);
-  }
-  Option all = command.add_flag("--all", arguments->shows_all, "Show everything");
-  for (Option other : {json, tree, by, under}) all.excludes(other);
   command.add_option("--top", arguments->top, "Show the tables by line, with N rows each (default: 15)")
       .type_name("N")
       .check(check_is_count);
@@ -150,6 +158,7 @@ void add_report(Command turnpike, int& status) {
           .excludes(tree)
           .excludes(by)
           .excludes(under);
+  for (Option section : sections) section.excludes(page);
   for (Option option : add_page_options(command, arguments->page_options)) option.needs(page);
   command.footer(kReportExamples);
   command.callback([arguments, &status] { status = report(*arguments); });

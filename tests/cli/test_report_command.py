@@ -231,8 +231,8 @@ class TestReport:
         self.write_links(tmp_path, host, device)
         up = json.loads(run("report", recording, "--json").stdout)["totals"]["h2d"]
         assert (up["link_source"], up["link_basis"]) == ("model", "PCIe 5 x16")
-        text = run("report", recording).stdout
-        assert "computed, not measured: a GPU of this model has PCIe 5 x16" in " ".join(text.split())
+        text = run("report", recording, "--all").stdout
+        assert "typical of PCIe 5 x16, which GPUs of this model have; not measured here" in " ".join(text.split())
         assert "turnpike bench link" in text
         assert "unknown" not in text
 

@@ -15,7 +15,7 @@ namespace turnpike::report {
 namespace {
 
 // Of a sentence in the head: --losses has the whole.
-constexpr std::size_t kMostLines = 2;
+constexpr std::size_t kHeadSentenceLines = 2;
 constexpr std::size_t kMostModels = 2;
 
 std::string run_text(const std::vector<std::string>& paths, std::size_t width) {
@@ -59,14 +59,14 @@ void print_kept(const analyze::KeptWindow& kept, Page& page) {
   page.paragraph("",
                  fmt::format("Of {} recorded, only the last {} were kept.", duration_text(kept.of_ns),
                              duration_text(kept.last_ns)),
-                 Style::kWarning, kMostLines);
+                 Style::kWarning, kHeadSentenceLines);
 }
 
 // The first of several sentences, and how many there are besides.
 void print_first(const std::vector<std::string>& sentences, const std::string& before, Page& page) {
   if (sentences.empty()) return;
   const std::string more = sentences.size() > 1 ? fmt::format(" And {} more: --losses.", sentences.size() - 1) : "";
-  page.paragraph("", before + cleaned(sentences.front()) + more, Style::kWarning, kMostLines);
+  page.paragraph("", before + cleaned(sentences.front()) + more, Style::kWarning, kHeadSentenceLines);
 }
 
 }  // namespace
@@ -76,11 +76,12 @@ void print_screen_head(const analyze::Report& report, Page& page) {
   const std::string run = run_text(source.paths, page.width() / 2);
   page.line(run, Style::kHeading);
   if (!source.program.empty()) page.line(shortened_middle(cleaned(source.program), page.width()));
-  page.paragraph("", devices_text(report) + "; " + recorded_text(report), Style::kPlain, kMostLines);
+  page.paragraph("", devices_text(report) + "; " + recorded_text(report), Style::kPlain, kHeadSentenceLines);
   for (const std::string& sentence : {incomplete_sentence(source.inputs), lost_records_sentence(report.losses)}) {
-    if (!sentence.empty()) page.paragraph("", sentence + ": --losses.", Style::kWarning, kMostLines);
+    if (!sentence.empty()) page.paragraph("", sentence + ": --losses.", Style::kWarning, kHeadSentenceLines);
   }
   if (source.kept) print_kept(*source.kept, page);
+  print_first(source.inputs.unreadable, "not read: ", page);
   print_first(source.unusable, "A process could not be recorded: ", page);
   print_first(source.inputs.notes, "", page);
 }

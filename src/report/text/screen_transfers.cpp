@@ -18,7 +18,7 @@ struct Way {
   const char* words;
 };
 // One line, unless copies between GPUs come along.
-constexpr std::size_t kMostLines = 2;
+constexpr std::size_t kTransfersLines = 2;
 // What does not leave a GPU or the CPU is in --transfers.
 constexpr std::array kWays = {Way{Direction::kHostToDevice, "up"}, Way{Direction::kDeviceToHost, "down"},
                               Way{Direction::kPeerToPeer, "between GPUs"}};
@@ -67,7 +67,7 @@ std::string transfers_text(const analyze::Report& report) {
 
 void print_screen_transfers(const analyze::Report& report, Page& page) {
   page.blank();
-  page.paragraph("TRANSFERS  ", transfers_text(report), Style::kPlain, kMostLines);
+  page.paragraph("TRANSFERS  ", transfers_text(report), Style::kPlain, kTransfersLines);
 }
 
 }  // namespace turnpike::report

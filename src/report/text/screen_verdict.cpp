@@ -9,7 +9,7 @@
 namespace turnpike::report {
 namespace {
 
-constexpr std::size_t kMostLines = 3;
+constexpr std::size_t kVerdictLines = 3;
 
 std::string whole_text(const analyze::Report& report) {
   if (!report.steps) return fmt::format("the recording lasts {}", duration_text(report.span_ns));
@@ -27,7 +27,7 @@ void print_screen_verdict(const analyze::Report& report, Page& page) {
   } else {
     text += ". " + verdict.why;
   }
-  page.paragraph("VERDICT  ", text, Style::kHeading, kMostLines);
+  page.paragraph("VERDICT  ", text, Style::kHeading, kVerdictLines);
 }
 
 }  // namespace turnpike::report

@@ -28,7 +28,7 @@ class Analysis:
     def json(self):
         return self.values
 
-    def text(self, width, top):
+    def text(self, width, top, show):
         return f"{width} columns, {top} rows"
 
     def overview(self, path, address):

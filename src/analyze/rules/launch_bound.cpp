@@ -126,8 +126,7 @@ std::string limit_text(const ProcessModel& model, const std::vector<Issuing>& th
   if (autograd == threads.end()) return "it keeps one thread busy for " + busy_text(model, threads.front());
   std::string text;
   if (main != threads.end()) text = "the main thread for " + busy_text(model, *main) + ", ";
-  text = "it keeps busy " + text + "autograd's thread, which runs loss.backward(), for " + busy_text(model, *autograd);
-  return text;
+  return "it keeps busy " + text + "autograd's thread, which runs loss.backward(), for " + busy_text(model, *autograd);
 }
 
 std::string evidence_of(const ProcessModel& model, const Launches& launches, const std::vector<Issuing>& threads,

@@ -1,4 +1,4 @@
-// Where the time of a step goes, as parts that add up to it: the one division that outputs draw and print.
+// Divides the time of a step by what the GPU does in it. The parts add up to the step.
 #pragma once
 
 #include <optional>

@@ -126,6 +126,15 @@ class TestReport:
         assert "\x1b" not in result.stdout
         assert max(map(len, result.stdout.splitlines())) <= 100
 
+    def test_parts_of_the_text_are_of_no_other_output(self, run, recording):
+        for part in ("--findings", "--threads", "--transfers", "--syncs", "--memory", "--losses", "--explain", "--all"):
+            assert run("report", recording, part).returncode == 0
+            assert part in run("report", "--help").stdout
+            for other in (["--json"], ["--tree"], ["--html", "page.html"]):
+                result = run("report", recording, part, *other)
+                assert (result.returncode, result.stdout) == (2, "")
+                assert part in result.stderr
+
     def test_json_is_json(self, run, recording):
         report = json.loads(run("report", recording, "--json").stdout)
         assert report["schema"] == 1

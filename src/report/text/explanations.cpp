@@ -24,7 +24,7 @@ void print_time(const analyze::Report& report, Page& page) {
   }
 }
 
-// What the savings are of: the largest tells it, since what is re-timed is no figure of the report.
+// Percentages are of the re-timed step, which the report does not hold. The largest saving tells it.
 std::string basis_text(const analyze::Report& report) {
   const auto largest = std::max_element(
       report.findings.begin(), report.findings.end(),

@@ -27,7 +27,7 @@ const char* whole_of(const analyze::Report& report) {
   return report.steps ? "a step" : "the time";
 }
 
-// The line that the program gets, where that is known; else what the advice begins with.
+// The new line of the program if it is known. Otherwise the beginning of the advice.
 std::string action_text(const Finding& finding, const std::optional<LineChange>& change, std::size_t width) {
   if (change) {
     std::string text = change->after ? "write  " + cleaned(*change->after) : "remove  " + cleaned(change->before);
@@ -101,15 +101,6 @@ void print_rest(const analyze::Report& report, const ToldFindings& told, Page& p
 }
 
 }  // namespace
-
-std::string first_sentence(const std::string& advice) {
-  for (std::size_t at = 0; (at = advice.find(". ", at)) != std::string::npos; ++at) {
-    const char next = at + 2 < advice.size() ? advice[at + 2] : ' ';
-    // "..., " is code, and so is what goes on in lower case.
-    if (next >= 'A' && next <= 'Z') return advice.substr(0, at);
-  }
-  return advice.ends_with('.') ? advice.substr(0, advice.size() - 1) : advice;
-}
 
 void print_screen_findings(const analyze::Report& report, std::size_t most_lines, Page& page) {
   if (!report.verdict.gpu_busy_pct) return;  // without kernels nothing was looked for

@@ -1,7 +1,6 @@
 // What else to ask for.
 #include "report/text/screen_parts.h"
 #include "report/text/sections.h"
-#include "report/text/text_width.h"
 
 namespace turnpike::report {
 
@@ -9,10 +8,6 @@ void print_screen_more(const analyze::Report&, Page& page) {
   std::string text;
   for (const NamedSection& section : all_sections()) text += std::string("--") + section.name + " ";
   page.paragraph("MORE  ", text + "--all; --html FILE; turnpike whatif RUN", Style::kNote);
-}
-
-std::string screen_place(const std::string& site, std::size_t width) {
-  return shortened_start(site, width);
 }
 
 }  // namespace turnpike::report

@@ -15,7 +15,7 @@ void print_screen_head(const analyze::Report& report, Page& page);
 void print_screen_verdict(const analyze::Report& report, Page& page);
 // Where a step goes: a bar for each part, the largest first, with its lines of the program.
 void print_screen_time(const analyze::Report& report, Page& page);
-// What to do, in at most so many lines; what they do not hold is counted.
+// What to do, in at most so many lines. Findings that have no room are counted.
 void print_screen_findings(const analyze::Report& report, std::size_t most_lines, Page& page);
 // What crosses in a step.
 void print_screen_transfers(const analyze::Report& report, Page& page);

@@ -1,4 +1,4 @@
-// What a text report can hold besides its first screen: each part has an option of `turnpike report`.
+// The parts of the text report below its first screen. Each has an option of `turnpike report`.
 #pragma once
 
 #include <cstdint>

@@ -359,11 +359,11 @@ class _Kept:
     def json(self) -> str:
         return self._values
 
-    def text(self, width: int, top: int) -> str:
-        if (width, top) != (_WIDTH, _TOP):
+    def text(self, width: int, top: int, show: list[str]) -> str:
+        if (width, top, show) != (_WIDTH, _TOP, []):
             raise _core.Error(
-                f"This report was pickled, which keeps its text of {_WIDTH} columns and {_TOP} rows a table alone. "
-                "Make the report again from the run for another size."
+                f"This report was pickled, which keeps its text of {_WIDTH} columns and {_TOP} rows a table alone, "
+                "without other parts. Make the report again from the run for another text."
             )
         return self._text
 
@@ -385,8 +385,8 @@ class Report:
     Of a run that holds nothing of a GPU the report says so, and its figures (`totals`, `syncs`, `sites`, `sync_sites`,
     `lines`, `paths`, `idle`, `ranges`, `findings`) raise `turnpike.Error`: they would satisfy every assertion.
 
-    Reports can be copied and pickled. A pickled report keeps every field, but its text only in the default size, and
-    no page.
+    Reports can be copied and pickled. A pickled report keeps every field, but its text only in the default size and
+    without other parts, and no page.
     """
 
     source: Source
@@ -513,17 +513,20 @@ class Report:
         kept = _Kept(self._analysis.json(), self.text(), self._analysis.overview("", ""))
         return Report, (kept, (), self._may_be_empty)
 
-    def text(self, *, width: int = _WIDTH, top: int = _TOP) -> str:
-        """Returns the report as the command prints it.
+    def text(self, *, width: int = _WIDTH, top: int = _TOP, show: str | Iterable[str] = ()) -> str:
+        """Returns the report as the command prints it: its first screen, or the parts that `show` names.
 
         Args:
             width: The most columns that a line takes, 40 at least.
-            top: The most rows in a table.
+            top: The most rows in a table. Another number than 15 shows the tables by line, as `--top` does.
+            show: Names of parts, as the command has options: `"findings"`, `"threads"`, `"transfers"`, `"syncs"`,
+                `"memory"`, `"losses"`, `"explain"`; or `"all"`.
 
         Raises:
-            turnpike.Error: The report was pickled and another size than the default is asked for.
+            turnpike.Error: There is no such part, or the report was pickled and another text than the default is asked
+                for.
         """
-        return self._analysis.text(width, top)
+        return self._analysis.text(width, top, [show] if isinstance(show, str) else list(show))
 
     def to_html(
         self, path: Path, *, source: bool = True, redact_paths: bool = False, events: int = 1_000_000

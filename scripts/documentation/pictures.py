@@ -84,7 +84,7 @@ class Bars:
 
 
 PICTURES = (
-    Terminal("item", "turnpike report train.tpk", ("VERDICT", "WHAT TO DO")),
+    Terminal("item", "turnpike report train.tpk", ("VERDICT", "WHERE A STEP GOES", "WHAT TO DO")),
     Terminal("findings", "turnpike report before.tpk", ("WHAT TO DO",)),
     Terminal("transfers", "turnpike report before.tpk --top 4", ("TRANSFERS BY LINE", "SYNCHRONISATIONS BY LINE")),
     Terminal("diff", "turnpike diff before.tpk after.tpk", ("TURNPIKE DIFF", "VERDICT", "TRANSFERS PER STEP")),

@@ -140,6 +140,7 @@ template Option Command::add_option(const std::string&, std::uint16_t&, const st
 template Option Command::add_option(const std::string&, double&, const std::string&);
 template Option Command::add_option(const std::string&, std::optional<int>&, const std::string&);
 template Option Command::add_option(const std::string&, std::optional<double>&, const std::string&);
+template Option Command::add_option(const std::string&, std::optional<std::size_t>&, const std::string&);
 
 Option Command::add_option_function(const std::string& names, const std::function<void(const std::string&)>& take,
                                     const std::string& about) {

@@ -59,7 +59,7 @@ class Command {
   Option add_flag(const std::string& names, const std::function<void()>& take, const std::string& about);
   // `value` gets what is given, and must live until the command line is parsed. Value: std::string,
   // std::filesystem::path, a vector of these, std::size_t, std::uint16_t, double, std::optional<int>,
-  // std::optional<double> or std::vector<pid_t>; command_line.cpp has the list.
+  // std::optional<double>, std::optional<std::size_t> or std::vector<pid_t>; command_line.cpp has the list.
   template <typename Value>
   Option add_option(const std::string& names, Value& value, const std::string& about);
   Option add_option_function(const std::string& names, const std::function<void(const std::string&)>& take,

@@ -26,7 +26,9 @@ namespace {
 
 constexpr const char* kReportExamples = R"(Examples:
   turnpike report                        of the newest run in this folder
-  turnpike report train.tpk              the report as text
+  turnpike report train.tpk              one screen: what limits the program, and what to do
+  turnpike report train.tpk --transfers  the transfers by line
+  turnpike report train.tpk --all        everything, as text
   turnpike report train.tpk --top 50     more source lines
   turnpike report train.tpk --tree       the ways to the transfers, through libraries too
   turnpike report train.tpk --by library what each package's transfers cost
@@ -48,10 +50,17 @@ struct ReportArguments {
   bool is_tree = false;
   std::string key;
   std::string under;
-  std::size_t top = 15;
+  report::Sections sections;
+  bool shows_all = false;
+  std::optional<std::size_t> top;
   std::string page;  // the file; "" for none
   PageArguments page_options;
 };
+
+report::Sections sections_of(const ReportArguments& arguments) {
+  if (arguments.shows_all) return report::every_section();
+  return arguments.top ? report::with_tables(arguments.sections) : arguments.sections;
+}
 
 bool is_of_paths(const ReportArguments& arguments) {
   return arguments.is_tree || !arguments.key.empty() || !arguments.under.empty();
@@ -71,8 +80,8 @@ std::string text_of(const analyze::Report& report, const ReportArguments& argume
   if (!arguments.format.empty()) return formatted(report, arguments.format);
   const report::TextOptions options{.width = usable_width(STDOUT_FILENO, kPageWidth),
                                     .has_colour = !arguments.no_colour && has_colour(STDOUT_FILENO),
-                                    .top = arguments.top};
-  if (!is_of_paths(arguments)) return report::to_text(report, options);
+                                    .top = arguments.top.value_or(report::kTableRows)};
+  if (!is_of_paths(arguments)) return report::to_text(report, options, sections_of(arguments));
   analyze::CallPaths paths = report.paths;
   if (!arguments.under.empty()) paths = report::paths_under(std::move(paths), arguments.under);
   const std::string head = report::incomplete_head(report.source.inputs, options.width, options.has_colour);
@@ -116,12 +125,24 @@ int report(ReportArguments arguments) {
   return exit_code_of(report->source.inputs, arguments.is_strict);
 }
 
+// The parts of the text, and all of them.
+std::vector<Option> add_sections(Command command, const std::shared_ptr<ReportArguments>& arguments) {
+  std::vector<Option> options;
+  for (const auto& [section, name, meaning] : report::all_sections()) {
+    const auto take = [arguments, section = section] { arguments->sections.insert(section); };
+    options.push_back(command.add_flag(std::string("--") + name, take, meaning));
+  }
+  options.push_back(command.add_flag("--all", arguments->shows_all, "Show everything"));
+  return options;
+}
+
 }  // namespace
 
 void add_report(Command turnpike, int& status) {
   Command command = turnpike.add_subcommand("report", "Show what a run's transfers cost and which lines cause them");
   const auto arguments = std::make_shared<ReportArguments>();
   add_runs_argument(command, arguments->runs);
+  const std::vector<Option> sections = add_sections(command, arguments);
   Option json = command.add_flag("--json", arguments->is_json, "Print JSON with everything, for other programs");
   Option format = command
                       .add_option("--format", arguments->format,
@@ -152,8 +173,9 @@ void add_report(Command turnpike, int& status) {
           .check(check_is_named);
   tree.excludes(by);
   for (Option option : {tree, by, under}) option.excludes(json).excludes(format);
+  for (Option section : sections) section.excludes(json).excludes(format).excludes(tree).excludes(by).excludes(under);
   add_strict_option(command, arguments->is_strict);
-  command.add_option("--top", arguments->top, "How many source lines to show (default: 15)")
+  command.add_option("--top", arguments->top, "Show the tables by line, with N rows each (default: 15)")
       .type_name("N")
       .check(check_is_count);
   command.add_flag("--no-colour,--no-color", arguments->no_colour, "No colour, even on a terminal (also: NO_COLOR=1)");
@@ -166,6 +188,7 @@ void add_report(Command turnpike, int& status) {
           .excludes(tree)
           .excludes(by)
           .excludes(under);
+  for (Option section : sections) section.excludes(page);
   for (Option option : add_page_options(command, arguments->page_options)) option.needs(page);
   command.footer(kReportExamples);
   command.callback([arguments, &status] { status = report(*arguments); });

@@ -104,6 +104,22 @@ class PythonOutput {
   std::string bytes_;
 };
 
+// By the names of the options of `turnpike report`, or "all".
+report::Sections sections_of(const std::vector<std::string>& names, std::size_t top) {
+  report::Sections sections;
+  for (const std::string& name : names) {
+    if (name == "all") return report::every_section();
+    const auto section = report::section_named(name);
+    if (!section) {
+      std::string known;
+      for (const auto& one : report::all_sections()) known += std::string(one.name) + ", ";
+      throw PythonError("there is no \"" + name + "\" to show: choose of " + known + "or all.");
+    }
+    sections.insert(*section);
+  }
+  return top == report::kTableRows ? sections : report::with_tables(std::move(sections));
+}
+
 // Reads the run again: a report does not keep its events.
 void write_page(const analyze::Report& report, const std::vector<std::filesystem::path>& paths, nb::callable write,
                 bool has_source, bool redacts_paths, std::size_t max_events) {
@@ -202,10 +218,11 @@ NB_MODULE(_core, module) {
           without_gil)
       .def(
           "text",
-          [](const analyze::Report& report, std::size_t width, std::size_t top) {
-            return report::to_text(report, {.width = width, .has_colour = false, .top = top});
+          [](const analyze::Report& report, std::size_t width, std::size_t top, const std::vector<std::string>& show) {
+            return report::to_text(report, {.width = width, .has_colour = false, .top = top},
+                                   python::sections_of(show, top));
           },
-          nb::arg("width"), nb::arg("top"), without_gil)
+          nb::arg("width"), nb::arg("top"), nb::arg("show") = std::vector<std::string>{}, without_gil)
       .def(
           "overview",
           [](const analyze::Report& report, const std::string& path, const std::string& address) {

@@ -234,11 +234,13 @@ class TestSavings:
     def test_the_text_says_what_each_saving_is_of(self, run):
         text = words(run("report", EXAMPLE).stdout)
         report = json.loads(run("report", EXAMPLE, "--json").stdout)
-        together = f"made together with the others, saves {report['saving_pct_all']:.0f} % of a step: one can hide what"
+        together = f"All of these together: {report['saving_pct_all']:.0f} % of a step. One can hide or help another"
         assert report["saving_pct_all"] > 50 and together in text
         finding = report["findings"][0]
         step_ms = finding["saving_step_ns"] / finding["saving_pct"] / 1e4
-        assert f"per cent of the {step_ms:.2f} ms that the re-timed steps take on average" in text
+        assert f"Percentages are of {step_ms:.2f} ms, the mean step" in words(
+            run("report", EXAMPLE, "--explain").stdout
+        )
 
     def test_whatif_says_that_its_step_is_a_mean(self, run, recording, tmp_path):
         assert "ms on average (of 5, once it had settled)" in run("whatif", recording).stdout

@@ -154,7 +154,8 @@ class TestTop:
     def test_of_a_report_is_15_where_nothing_else_is_asked_for(self, run, tmp_path):
         folder = self.lines(tmp_path, 20)
         for options, shown in (
-            ([], 15),
+            (["--transfers", "--syncs"], 15),
+            (["--all"], 15),
             (["--top", "15"], 15),
             (["--top", "3"], 3),
             (["--top", "0"], 0),

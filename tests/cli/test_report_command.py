@@ -126,6 +126,15 @@ class TestReport:
         assert "\x1b" not in result.stdout
         assert max(map(len, result.stdout.splitlines())) <= 100
 
+    def test_parts_of_the_text_are_of_no_other_output(self, run, recording):
+        for part in ("--findings", "--threads", "--transfers", "--syncs", "--memory", "--losses", "--explain", "--all"):
+            assert run("report", recording, part).returncode == 0
+            assert part in run("report", "--help").stdout
+            for other in (["--json"], ["--tree"], ["--html", "page.html"]):
+                result = run("report", recording, part, *other)
+                assert (result.returncode, result.stdout) == (2, "")
+                assert part in result.stderr
+
     def test_json_is_json(self, run, recording):
         report = json.loads(run("report", recording, "--json").stdout)
         assert report["schema"] == 1
@@ -231,8 +240,8 @@ class TestReport:
         self.write_links(tmp_path, host, device)
         up = json.loads(run("report", recording, "--json").stdout)["totals"]["h2d"]
         assert (up["link_source"], up["link_basis"]) == ("model", "PCIe 5 x16")
-        text = run("report", recording).stdout
-        assert "computed, not measured: a GPU of this model has PCIe 5 x16" in " ".join(text.split())
+        text = run("report", recording, "--all").stdout
+        assert "typical of PCIe 5 x16, which GPUs of this model have; not measured here" in " ".join(text.split())
         assert "turnpike bench link" in text
         assert "unknown" not in text
 

@@ -51,7 +51,9 @@ class TestNarrowTerminals:
 
     @pytest.mark.parametrize("columns", [80, 60, 40])
     def test_what_the_tables_are_ranked_by_stays(self, turnpike, environment, tmp_path, columns):
-        lines = shown_on_terminal([turnpike, *COMMANDS["report"]], environment, tmp_path, columns, (0, 1)).splitlines()
+        lines = shown_on_terminal(
+            [turnpike, *COMMANDS["report"], "--all"], environment, tmp_path, columns, (0, 1)
+        ).splitlines()
         transfers = next(line for line in lines if line.startswith("  #") and "where" in line)
         assert transfers.split()[-1] in ("blocked", "overlap") and "blocked" in transfers
         waits = [line for line in lines if line.startswith("  #") and "where" in line][1]
@@ -63,7 +65,7 @@ class TestNarrowTerminals:
         gone = []
         for columns in (100, 80, 60, 40):
             lines = shown_on_terminal(
-                [turnpike, *COMMANDS["report"]], environment, tmp_path, columns, (0, 1)
+                [turnpike, *COMMANDS["report"], "--all"], environment, tmp_path, columns, (0, 1)
             ).splitlines()
             start = next(number for number, line in enumerate(lines) if line.startswith("TRANSFERS BY LINE"))
             end = next(number for number, line in enumerate(lines) if line.startswith("SYNCHRONISATIONS"))

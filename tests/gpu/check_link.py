@@ -348,7 +348,7 @@ def check_without_measuring(folder: str, environment: dict[str, str]) -> float:
     check("the link" not in done.stderr, "nothing is said of the link")
     check_metadata(run)
     check_report(report_of(run, environment), "generation")
-    text = turnpike("report", run, env=environment).stdout
+    text = turnpike("report", run, "--all", env=environment).stdout
     print("\n".join(line for line in text.splitlines() if "link" in line))
     for words in ("link unknown", "gain unknown"):
         check(words not in text, f'the report does not say "{words}"')

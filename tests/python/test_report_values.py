@@ -28,7 +28,7 @@ class Analysis:
     def json(self):
         return self.values
 
-    def text(self, width, top):
+    def text(self, width, top, show):
         return f"{width} columns, {top} rows"
 
     def overview(self, path, address):
@@ -114,6 +114,19 @@ def test_the_values_are_those_of_the_command():
         [_native.EXECUTABLE, "report", EXAMPLE, "--json"], capture_output=True, text=True, check=True
     )
     assert tp.report(EXAMPLE).to_dict() == json.loads(printed.stdout)
+
+
+def test_parts_of_the_text_have_the_names_of_the_commands_options():
+    rep = tp.report(EXAMPLE)
+    assert len(rep.text().splitlines()) <= 40
+    assert "TRANSFERS BY LINE" in rep.text(show="transfers") and "MEMORY" not in rep.text(show="transfers")
+    assert "MEMORY" in rep.text(show=["memory", "losses"]) and "LOSSES" in rep.text(show=["memory", "losses"])
+    printed = subprocess.run(
+        [_native.EXECUTABLE, "report", EXAMPLE, "--all"], capture_output=True, text=True, check=True
+    )
+    assert rep.text(show="all") == printed.stdout
+    with pytest.raises(tp.Error, match='there is no "memroy" to show: choose of findings, .*explain, or all'):
+        rep.text(show="memroy")
 
 
 def test_width_and_rows_of_the_text_are_what_was_asked_for():

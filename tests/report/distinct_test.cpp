@@ -25,6 +25,7 @@
 #include "report/text/check_text.h"
 #include "report/text/diff_text.h"
 #include "report/text/terminal.h"
+#include "report/whole_text.h"
 
 namespace turnpike::report {
 namespace {
@@ -90,14 +91,14 @@ TEST(Distinct, JsonIsNullWhereTheReportCannotTell) {
 }
 
 TEST(Distinct, TextHasEveryFigureInItsColumn) {
-  expect_golden(to_text(distinct_report(), {}), "distinct.txt");
-  expect_golden(to_text(distinct_report(), {.width = 72}), "distinct_72.txt");
-  expect_golden(to_text(distinct_report(), {.width = 40, .top = 2}), "distinct_40.txt");
-  expect_golden(to_text(distinct_report(), {.width = 80, .has_colour = true, .top = 1}), "distinct_colour.txt");
+  expect_golden(whole_text(distinct_report(), {}), "distinct.txt");
+  expect_golden(whole_text(distinct_report(), {.width = 72}), "distinct_72.txt");
+  expect_golden(whole_text(distinct_report(), {.width = 40, .top = 2}), "distinct_40.txt");
+  expect_golden(whole_text(distinct_report(), {.width = 80, .has_colour = true, .top = 1}), "distinct_colour.txt");
 }
 
 TEST(Distinct, TextSaysWhatIsUnknown) {
-  expect_golden(to_text(bare_report(), {}), "bare.txt");
+  expect_golden(whole_text(bare_report(), {}), "bare.txt");
 }
 
 // More of everything than a report shows.
@@ -136,7 +137,7 @@ analyze::Report crowded_report() {
 }
 
 TEST(Distinct, TextOfACrowdedRunSaysWhatItLeavesOut) {
-  expect_golden(to_text(crowded_report(), {}), "crowded.txt");
+  expect_golden(whole_text(crowded_report(), {}), "crowded.txt");
 }
 
 std::string diff_json(const analyze::Report& before, const analyze::Report& after) {

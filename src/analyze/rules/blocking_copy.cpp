@@ -24,7 +24,7 @@ bool comes_into_new_pages(const CopyCount& copies) {
 
 std::string advice_for_download(const SiteCalls& site) {
   if (!site.facts->place.op) {
-    return "Copy into page-locked memory with cudaMemcpyAsync, and read it one step later, behind "
+    return "Copy into page-locked memory with cudaMemcpyAsync, and read it one step later. Before that, wait with "
            "cudaEventSynchronize.";
   }
   return "Read it one step later: pending = tp.fetch(x) now, pending.result() in the next step. By hand: "
@@ -49,9 +49,9 @@ void find_upload(const ProcessModel& model, const SiteCalls& site, std::vector<C
                    .title = "the CPU waits for an upload that could run by itself",
                    .evidence = evidence_of(model, copies),
                    .advice = is_of_python
-                                 ? "Let the CPU go on: x.to(device, non_blocking=True), and do not overwrite x before "
-                                   "the copy is done. Or tp.to(x, device), which sees to that."
-                                 : "Let the CPU go on: cudaMemcpyAsync on a stream instead of cudaMemcpy, and do not "
+                                 ? "Let the CPU go on: x.to(device, non_blocking=True). Do not overwrite x before the "
+                                   "copy is done. Or tp.to(x, device), which sees to that."
+                                 : "Let the CPU go on: cudaMemcpyAsync on a stream instead of cudaMemcpy. Do not "
                                    "overwrite the buffer before an event behind the copy has fired.",
                    .edit = {is_of_python ? LineEdit::Kind::kStageUpload : LineEdit::Kind::kNone},
                    .changes = {{Change::kNonBlocking, copies_of(site, Direction::kHostToDevice)}}});

@@ -29,9 +29,9 @@ void find_checkpoint_blocks_step(const RuleInput& input, std::vector<Candidate>&
                      .evidence = evidence_of(model, copies, steps_of(model, calls).size()),
                      .advice = site.facts->place.op
                                    ? "Start all downloads at once and go on: pending = tp.fetch(x) for each tensor of "
-                                     "the state; a thread then calls pending.result() and writes the file. The GPU "
+                                     "the state. A thread then calls pending.result() and writes the file. The GPU "
                                      "needs room for a second copy of the state until then."
-                                   : "Start all downloads at once, with cudaMemcpyAsync into page-locked memory; a "
+                                   : "Start all downloads at once, with cudaMemcpyAsync into page-locked memory. A "
                                      "thread then waits for an event behind them and writes the file. Do not change "
                                      "the state before that event.",
                      .changes = {{can_pin ? Change::kPin : Change::kDeferSync, calls}}});

@@ -45,14 +45,15 @@ void find_copies_in_step(const RuleInput& input, std::vector<Candidate>& found) 
     if (!uploads.is_built_anew || !is_regular(model, uploads.uploads)) continue;
     const bool is_same = is_the_same_each_time(uploads);
     if (!is_same && !may_be_the_same(model, uploads)) continue;
-    const std::string condition = is_same ? "Make" : "If it is the same each time, make";
+    const std::string condition = is_same ? "Make" : "If it stays the same, make";
     found.push_back({.where = site.facts->place,
                      .severity = is_same ? Severity::kWarning : Severity::kInfo,
                      .title = is_same ? "makes the same tensor on the CPU in each step, and uploads it"
                                       : "makes a tensor with torch.tensor(...) in each step, and uploads it",
                      .evidence = evidence_of(model, site, uploads),
-                     .advice = condition + " it once, before the loop, and on the GPU: mask = torch.ones(n, n, "
-                                           "device=device).tril(), weights = torch.tensor([...], device=device).",
+                     .advice = condition +
+                               " it once, on the GPU: weights = torch.tensor([...], device=device). That is, "
+                               "before the loop; a mask: torch.ones(n, n, device=device).tril().",
                      .edit = {LineEdit::Kind::kMakeOnDevice},
                      .changes = {{Change::kHoistUpload, is_same ? uploads.repeats : uploads.uploads}}});
   }

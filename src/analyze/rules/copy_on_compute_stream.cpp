@@ -50,9 +50,10 @@ void find_upload(const ProcessModel& model, const Compute& compute, const SiteCa
   found.push_back({.where = site.facts->place,
                    .title = "the GPU stops computing while this upload crosses",
                    .evidence = evidence_of(model, copies, queued) + one_more_batch_text(model),
-                   .advice = "Bring the next batch up while this one is computed, on a stream of its own: for batch in "
-                             "tp.prefetch(loader, device). By hand: torch.cuda.Stream() for the copy, and "
-                             "wait_stream() before the batch is used.",
+                   .advice =
+                       "Bring the next batch up while this one is computed: for batch in tp.prefetch(loader, device). "
+                       "By hand, on a stream of its own: torch.cuda.Stream() for the copy, and "
+                       "wait_stream() before the batch is used.",
                    .changes = {{Change::kPrefetch, std::move(queued.calls)}}});
 }
 
@@ -65,9 +66,10 @@ void find_download(const ProcessModel& model, const Compute& compute, const Site
   found.push_back({.where = site.facts->place,
                    .title = "the GPU stops computing while this result comes down",
                    .evidence = evidence_of(model, copies, queued),
-                   .advice = "Let it come down beside the next kernels, on a stream of its own: pending = tp.fetch(x), "
-                             "later pending.result(). By hand: side.wait_stream(torch.cuda.current_stream()), the copy "
-                             "under torch.cuda.stream(side), and x.record_stream(side).",
+                   .advice =
+                       "Let it come down beside the next kernels: pending = tp.fetch(x), later pending.result(). By "
+                       "hand, on a stream of its own: side.wait_stream(torch.cuda.current_stream()), the copy "
+                       "under torch.cuda.stream(side), and x.record_stream(side).",
                    .changes = {{Change::kSideStreams, std::move(queued.calls)}}});
 }
 

@@ -37,8 +37,9 @@ void find_dark_traffic(const RuleInput& input, std::vector<Candidate>& found) {
                      .evidence = "counted by the GPU over " + duration_text(traffic.counted_ns) + ": " +
                                  size_text(traffic.dark_bytes) + " are neither copies nor launches" +
                                  kernel_part(input.model, traffic),
-                     .advice = "Kernels that read or write host memory do that (zero-copy, UVA or managed memory), and "
-                               "so do other programs on this GPU. Copy what is used more than once to the GPU first.",
+                     .advice = "Copy what kernels use more than once to the GPU first. Kernels that read or write host "
+                               "memory do that (zero-copy, UVA or managed memory), and so do other programs on this "
+                               "GPU.",
                      .changes = {}});
   }
 }

@@ -36,17 +36,18 @@ struct ReadAdvice {
 ReadAdvice advice_for(const std::string& op, double times_a_step) {
   if (is_sized_by_data(op)) {
     return {
-        "The CPU needs to know how many elements there are. Keep the shape instead: torch.where(mask, x, 0), or "
-        "multiply by the mask; or take the indices where they are made on the CPU."};
+        "Keep the shape: torch.where(mask, x, 0), or multiply by the mask. Else the CPU needs to know how many "
+        "elements there are. Or take the indices where they are made, on the CPU."};
   }
   if (op == "aten::repeat_interleave") {
     return {
-        "The CPU needs to know the length of the result. Say it: torch.repeat_interleave(x, n, output_size=total)."};
+        "Say the length of the result: torch.repeat_interleave(x, n, output_size=total). Else the CPU needs to know "
+        "it."};
   }
   if (op == "aten::is_nonzero") {
     return {
-        "An `if` or `while` on a tensor needs its value on the CPU. Decide on the GPU with torch.where(condition, "
-        "a, b), or only in every hundredth step."};
+        "Decide on the GPU with torch.where(condition, a, b), or only in every hundredth step. An `if` or `while` "
+        "on a tensor needs its value on the CPU."};
   }
   if (times_a_step >= kManyPerStep) {
     return {
@@ -55,8 +56,8 @@ ReadAdvice advice_for(const std::string& op, double times_a_step) {
         kFetchStackedNs};
   }
   return {
-      "Keep the value on the GPU (total += loss.detach()) and read it at the end or every hundredth step. Or read "
-      "it without waiting: value = tp.fetch(loss), later value.item().",
+      "Keep the value on the GPU (total += loss.detach()) and read it every hundredth step. Or read it without "
+      "waiting: value = tp.fetch(loss), later value.item().",
       times_a_step * kFetchNs,
       {LineEdit::Kind::kReadLater}};
 }

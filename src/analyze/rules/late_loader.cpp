@@ -259,14 +259,14 @@ Advice advice_for(const ProcessModel& model, const Waits& waits, const LoaderSee
   const auto cpu = cpu_use_of(model.process());
   if (seen.is_in_workers) {
     return {
-        "The workers are too few or too slow: twice as many (num_workers=, prefetch_factor=), and do less for each "
+        "The workers are too few or too slow: twice as many (num_workers=, prefetch_factor=). Also do less for each "
         "sample.",
         reach_of_twice_the_workers(model, waits, cpu)};
   }
   // Without samples nothing tells who makes the batch: mostly it is a DataLoader.
   if (!seen.is_in_main_process && !seen.place.empty()) {
     return {
-        "Make the next batch while the GPU computes: for x in tp.prefetch(batches, device), where batches is a "
+        "Make the next batch while the GPU computes: for x in tp.prefetch(batches, device). Here batches is a "
         "generator.",
         reach_of_a_thread(model, waits), true};
   }
@@ -274,15 +274,15 @@ Advice advice_for(const ProcessModel& model, const Waits& waits, const LoaderSee
   const std::int64_t workers = std::min(needed, workers_with_a_core(model, cpu));
   if (workers < needed && workers == kManyWorkers) {
     return {
-        "Loading takes so much longer than the rest of the step that workers alone will not hide it: do less for "
-        "each sample, or prepare the data once and store it."};
+        "Do less for each sample, or prepare the data once and store it. Loading takes so much longer than the rest "
+        "of the step that workers alone will not hide it."};
   }
-  Advice advice{
-      .text = "Load in other processes while the GPU computes: DataLoader(..., num_workers=" + std::to_string(workers) +
-              ", pin_memory=True, persistent_workers=True), and for x in tp.prefetch(loader, device).",
-      .is_deeper = true,
-      .is_up_ahead = true,
-      .edit = {LineEdit::Kind::kLoadInWorkers, static_cast<std::uint32_t>(workers)}};
+  Advice advice{.text = "Load in workers: tp.prefetch(DataLoader(..., num_workers=" + std::to_string(workers) +
+                        ", pin_memory=True), device). They load in other processes while the GPU computes; with "
+                        "persistent_workers=True they stay for all epochs.",
+                .is_deeper = true,
+                .is_up_ahead = true,
+                .edit = {LineEdit::Kind::kLoadInWorkers, static_cast<std::uint32_t>(workers)}};
   if (workers < needed) {
     advice.text += " To hide all of the loading, do less for each sample, too: the CPU has no cores for more workers.";
     advice.reach = reach_of_few_workers(model, waits, *cpu, workers);

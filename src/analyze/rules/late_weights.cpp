@@ -113,11 +113,8 @@ std::string evidence_of(const ProcessModel& model, const SiteCalls& site, const 
 std::string advice_for(bool is_pageable, std::uint32_t ahead) {
   const std::string loop = "for weight in tp.prefetch(weights, device, depth=" + std::to_string(ahead) + ")";
   const std::string start =
-      is_pageable
-          ? "Pin the pieces once, weights = [w.pin_memory() for w in weights], and upload the next one while this "
-            "one is used: "
-          : "Upload the next one while this one is used: ";
-  return start + loop +
+      is_pageable ? "Pin, and upload the next piece ahead: " : "Upload the next piece while this one is used: ";
+  return start + loop + (is_pageable ? ". Pin the pieces once: weights = [w.pin_memory() for w in weights]" : "") +
          ". By hand: copy the next with non_blocking=True on a side stream, and let the computing wait for its event. A "
          "library that offloads has an option for it.";
 }

@@ -126,9 +126,7 @@ std::string limit_text(const ProcessModel& model, const std::vector<Issuing>& th
   if (autograd == threads.end()) return "it keeps one thread busy for " + busy_text(model, threads.front());
   std::string text;
   if (main != threads.end()) text = "the main thread for " + busy_text(model, *main) + ", ";
-  text = "it keeps busy " + text + "autograd's thread, which runs loss.backward(), for " + busy_text(model, *autograd);
-  if (autograd == threads.begin()) text += ": that is why a CPU core is at 100 % there though all data is on the GPU";
-  return text;
+  return "it keeps busy " + text + "autograd's thread, which runs loss.backward(), for " + busy_text(model, *autograd);
 }
 
 std::string evidence_of(const ProcessModel& model, const Launches& launches, const std::vector<Issuing>& threads,
@@ -136,7 +134,7 @@ std::string evidence_of(const ProcessModel& model, const Launches& launches, con
   return "kernels " + times_a_step(model, launches.count) + ", of " +
          time_text(static_cast<double>(launches.median_kernel_ns)) + " each (median), start " +
          time_text(static_cast<double>(launches.median_lead_ns)) + " after their launch (median)" +
-         (launches.median_lead_ns < kNoLeadNs ? ": none waits in line" : "") + ", and the GPU has nothing to do for " +
+         (launches.median_lead_ns < kNoLeadNs ? ": the queue is empty" : "") + ", and the GPU has nothing to do for " +
          rounded_percent_text(idle_pct) + " of the time. Launching is the CPU's work: " + limit_text(model, threads);
 }
 
@@ -166,10 +164,11 @@ void find_launch_bound(const RuleInput& input, std::vector<Candidate>& found) {
                 rounded_percent_text(optimizer_pct);
   }
   found.push_back({.where = {},
-                   .title = "the CPU cannot launch work as fast as the GPU does it",
+                   .title = "launching work takes longer than the GPU takes for it",
                    .evidence = std::move(evidence),
-                   .advice = "Launch less often: model = torch.compile(model, mode=\"reduce-overhead\") replays the "
-                             "model's passes as CUDA graphs. Or give each launch more to do: a larger batch.",
+                   .advice =
+                       "Launch less often: model = torch.compile(model, mode=\"reduce-overhead\"). It replays the "
+                       "model's passes as CUDA graphs. Or give each launch more to do: a larger batch.",
                    .changes = {{Change::kGraphLaunch, std::move(calls.model)}},
                    .reach = std::move(*reach)});
 }

@@ -18,45 +18,45 @@ struct Entry {
 };
 
 constexpr const char* kLightningLogging =
-    "Lightning reads what is logged to the progress bar or a logger: self.log(..., prog_bar=False), "
-    "Trainer(log_every_n_steps=50) or Trainer(enable_progress_bar=False).";
+    "Log less: self.log(..., prog_bar=False), or Trainer(enable_progress_bar=False). Lightning reads what is "
+    "logged to the progress bar or to a logger: also Trainer(log_every_n_steps=50).";
 constexpr const char* kLightningUpload =
     "DataLoader(..., pin_memory=True): Lightning then copies its batches without waiting.";
 
 constexpr std::array kEntries = {
     Entry{"transformers", "trainer.py", Deed::kReadsBack,
-          "TrainingArguments(logging_nan_inf_filter=False): the Trainer then looks at the loss only when it logs "
+          "TrainingArguments(logging_nan_inf_filter=False). The Trainer then looks at the loss only when it logs "
           "(logging_steps=)."},
     Entry{"transformers", "masking_utils.py", Deed::kReadsBack,
-          "transformers looks whether attention_mask masks anything. Pass none where no token is padding."},
+          "Pass no attention_mask where no token is padding. It is looked at: does it mask anything?"},
     Entry{"transformers", "generation/", Deed::kReadsBack,
-          "generate() looks at each token whether all sequences have ended, and nothing switches that off. More "
-          "sequences in one batch share the wait."},
-    Entry{
-        "transformers", "", Deed::kUploads,
-        "TrainingArguments(dataloader_pin_memory=True), its default, with accelerator_config={'non_blocking': True}."},
+          "More sequences in one batch share the wait. At each token, generate() looks whether all sequences have "
+          "ended, and nothing switches that off."},
+    Entry{"transformers", "", Deed::kUploads,
+          "TrainingArguments(accelerator_config={'non_blocking': True}). It needs dataloader_pin_memory=True, which "
+          "is the default."},
     Entry{"accelerate", "", Deed::kUploads,
-          "DataLoader(..., pin_memory=True), and Accelerator(dataloader_config=DataLoaderConfiguration("
-          "non_blocking=True)); in Hugging Face's Trainer accelerator_config={'non_blocking': True}."},
+          "DataLoader(..., pin_memory=True) and DataLoaderConfiguration(non_blocking=True). The latter goes to "
+          "Accelerator(dataloader_config=). In Hugging Face's Trainer: accelerator_config={'non_blocking': True}."},
     Entry{"lightning", "", Deed::kReadsBack, kLightningLogging},
     Entry{"pytorch_lightning", "", Deed::kReadsBack, kLightningLogging},
     Entry{"lightning", "", Deed::kUploads, kLightningUpload},
     Entry{"pytorch_lightning", "", Deed::kUploads, kLightningUpload},
     Entry{"timm", "data/loader.py", Deed::kUploads, "timm.data.create_loader(..., pin_memory=True)."},
     Entry{"torch", "amp/grad_scaler.py", Deed::kReadsBack,
-          "GradScaler reads once for each optimizer whether a gradient overflowed. bfloat16 needs no scaler: "
-          "torch.autocast(\"cuda\", dtype=torch.bfloat16)."},
+          "bfloat16 needs no scaler: torch.autocast(\"cuda\", dtype=torch.bfloat16). GradScaler reads once for each "
+          "optimizer whether a gradient overflowed."},
     Entry{"torch", "distributions/", Deed::kReadsBack,
-          "The distribution checks its arguments: torch.distributions.Distribution.set_default_validate_args(False), "
-          "or validate_args=False."},
+          "Check no arguments: torch.distributions.Distribution.set_default_validate_args(False). Or "
+          "validate_args=False of the one distribution."},
     Entry{"torch", "nn/utils/clip_grad.py", Deed::kReadsBack,
           "clip_grad_norm_(..., error_if_nonfinite=False), its default, reads nothing back."},
     Entry{"torchvision", "", Deed::kReadsBack,
-          "torchvision's detection models keep the boxes that pass a test, and the CPU must know how many; nothing "
-          "switches that off. A larger batch shares the wait."},
+          "A larger batch shares the wait. Torchvision's detection models keep the boxes that pass a test, and the "
+          "CPU must know how many; nothing switches that off."},
     Entry{"torchdiffeq", "", Deed::kReadsBack,
-          "A solver that adapts its steps decides on the CPU. One with fixed steps reads nothing back: odeint(..., "
-          "method=\"rk4\")."},
+          "A solver with fixed steps reads nothing back: odeint(..., method=\"rk4\"). One that adapts its steps "
+          "decides on the CPU."},
     Entry{"torch_geometric", "utils/loop.py", Deed::kReadsBack,
           "GCNConv(..., add_self_loops=False), with the loops added once by the transform AddSelfLoops()."},
     Entry{"torch_geometric", "utils/_scatter.py", Deed::kReadsBack,
@@ -64,7 +64,8 @@ constexpr std::array kEntries = {
     Entry{"linear_operator", "", Deed::kReadsBack,
           "GPyTorch looks whether each Cholesky factor could be made; nothing switches that off."},
     Entry{"torchmetrics", "", Deed::kReadsBack,
-          "update() in the step, compute() once at the end of the epoch; validate_args=False skips its checks."},
+          "Call update() in the step, and compute() once at the end of the epoch. With validate_args=False it checks "
+          "nothing."},
 };
 
 std::optional<Deed> deed_of(std::string_view rule) {

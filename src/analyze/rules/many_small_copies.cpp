@@ -27,8 +27,8 @@ Candidate candidate_of(const ProcessModel& model, const SiteCalls& site, Directi
           .title = is_up ? "many small uploads where one would do" : "many small downloads where one would do",
           .evidence = evidence_of(model, site, direction),
           .advice =
-              is_up ? "Pack them on the CPU and upload once: torch.stack(parts).to(device).unbind(), or torch.cat and "
-                      "split. Or tp.to(parts, device), which packs any list or dict by itself."
+              is_up ? "Pack them on the CPU and upload once: torch.stack(parts).to(device).unbind(). Or torch.cat and "
+                      "split; or tp.to(parts, device), which packs any list or dict by itself."
                     : "Pack them on the GPU and download once: torch.stack(parts).cpu(), or torch.cat. Or "
                       "tp.fetch(torch.stack(parts)), which does not wait.",
           .changes = {{Change::kMergeCopies, copies_of(site, direction)}}};

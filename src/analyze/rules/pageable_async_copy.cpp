@@ -71,9 +71,7 @@ constexpr LineEdit kThroughStaging{LineEdit::Kind::kStageUpload};
 
 UploadAdvice advice_for(const SiteCalls& site, const Origin& origin) {
   if (!site.facts->place.op) {
-    return {
-        "Allocate the buffer once with cudaMallocHost, or page-lock it once with cudaHostRegister, then use "
-        "cudaMemcpyAsync."};
+    return {"Page-lock the buffer once, with cudaMallocHost or cudaHostRegister, then use cudaMemcpyAsync."};
   }
   // If only tp.to is advised, the CPU still waits for staging. Of what a library uploads, other advice is given.
   const Change staged = site.facts->place.library_site ? Change::kPin : Change::kStageInThreads;
@@ -82,8 +80,8 @@ UploadAdvice advice_for(const SiteCalls& site, const Origin& origin) {
   }
   if (origin.is_of_optimizer) {
     return {
-        "Keep what the optimizer updates on the CPU in page-locked memory: torch.empty_like(p, device=\"cpu\", "
-        "pin_memory=True) once, then parameter.copy_(p, non_blocking=True)."};
+        "Keep what the optimizer updates on the CPU pinned: p = torch.empty_like(p, pin_memory=True). Once, of "
+        "each tensor p on the CPU; then parameter.copy_(p, non_blocking=True)."};
   }
   if (origin.is_loaded_here) {
     return {
@@ -92,8 +90,8 @@ UploadAdvice advice_for(const SiteCalls& site, const Origin& origin) {
         staged, kThroughStaging};
   }
   return {
-      "Load into page-locked memory: DataLoader(..., pin_memory=True) or tensor.pin_memory() once, then "
-      ".to(device, non_blocking=True). Or tp.to(batch, device), which needs no pinning.",
+      "Pin it: DataLoader(..., pin_memory=True), and upload with x.to(device, non_blocking=True). A tensor that stays: "
+      "x.pin_memory() once. Or tp.to(batch, device), which needs no pinning.",
       Change::kPin, kThroughStaging};
 }
 

@@ -59,9 +59,10 @@ void find_peer_copy_serialised(const RuleInput& input, std::vector<Candidate>& f
                      .evidence = times_a_step(model, copies.count) + ", " + mean_bytes_text(copies) +
                                  " each; they took " + time_a_step(model, peer.copy_ns) + ", and one of the GPUs " +
                                  "computed nothing for " + time_a_step(model, peer.exposed_ns) + " of it",
-                     .advice = "If the kernels around it do not need the data, make side streams current on both GPUs: "
-                               "with torch.cuda.stream(of_sender), torch.cuda.stream(of_receiver): y.copy_(x). Or work "
-                               "= tp.copy_(y, x), and work.wait() where the data is needed.",
+                     .advice =
+                         "Copy beside the kernels: work = tp.copy_(y, x), and work.wait() where the data is needed. By "
+                         "hand, if the kernels around it do not need the data: with torch.cuda.stream(of_sender), "
+                         "torch.cuda.stream(of_receiver): y.copy_(x).",
                      .changes = {{Change::kSideStreams, std::move(calls)}}});
   }
 }

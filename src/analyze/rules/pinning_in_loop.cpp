@@ -60,14 +60,15 @@ void find_pinning_in_loop(const RuleInput& input, std::vector<Candidate>& found)
     const Selection calls = calls_of(
         site, model, {CallKind::kHostAlloc, CallKind::kHostRegister, CallKind::kHostUnregister, CallKind::kHostFree});
     if (calls.empty() || !is_regular(model, calls)) continue;
-    found.push_back({.where = site.facts->place,
-                     .title = "page-locks (pins) memory in each step",
-                     .evidence = evidence_of(model, site, calls),
-                     .advice = "Pin a few buffers before the loop and fill them in turn: buffer.copy_(batch), then "
-                               "buffer.to(device, non_blocking=True). One may be filled again when its copy is done: "
-                               "event.record() behind the copy, event.synchronize() before. "
-                               "DataLoader(pin_memory=True) does it in a thread of its own.",
-                     .changes = {{Change::kRemoveAllocation, calls}}});
+    found.push_back(
+        {.where = site.facts->place,
+         .title = "page-locks (pins) memory in each step",
+         .evidence = evidence_of(model, site, calls),
+         .advice = "Pin a few buffers before the loop: buffer.copy_(batch), buffer.to(device, non_blocking=True). "
+                   "Fill them in turn: one may be filled again when its copy is done: "
+                   "event.record() behind the copy, event.synchronize() before. "
+                   "DataLoader(pin_memory=True) does it in a thread of its own.",
+         .changes = {{Change::kRemoveAllocation, calls}}});
   }
 }
 

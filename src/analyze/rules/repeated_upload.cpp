@@ -119,7 +119,7 @@ std::string advice_for(const Repeats& uploads) {
   }
   const std::string condition = uploads.is_by_content ? "" : "If nothing changes it: ";
   return condition + (uploads.is_by_content ? "Upload" : "upload") +
-         " it once, before the loop, and use that copy in it: table = table.to(device).";
+         " it once, before the loop: table = table.to(device). Use that copy in the loop.";
 }
 
 }  // namespace

@@ -127,13 +127,14 @@ void find_round_trip(const RuleInput& input, std::vector<Candidate>& found) {
   }
   for (const auto& [site, trips] : finder.changed()) {
     if (!is_regular(model, trips.up)) continue;
-    found.push_back({.where = line_of(model, trips.up.front()),
-                     .severity = Severity::kInfo,
-                     .title = "uploads as much as has just come down from the GPU: work on the CPU in between?",
-                     .evidence = evidence_of(model, trips, "as many bytes came down right before it, at"),
-                     .advice = "If this is the same data after work on the CPU, do that work on the GPU: "
-                               "values.clamp(0, 1) instead of np.clip(values.cpu().numpy(), 0, 1).",
-                     .changes = {{Change::kKeepOnDevice, both_of(trips)}}});
+    found.push_back(
+        {.where = line_of(model, trips.up.front()),
+         .severity = Severity::kInfo,
+         .title = "uploads as much as has just come down from the GPU: work on the CPU in between?",
+         .evidence = evidence_of(model, trips, "as many bytes came down right before it, at"),
+         .advice = "If it is the same data, work on the GPU: values.clamp(0, 1) instead of np.clip(values, 0, 1). "
+                   "That is, if it went up again after work on the CPU.",
+         .changes = {{Change::kKeepOnDevice, both_of(trips)}}});
   }
 }
 

@@ -36,10 +36,10 @@ void find(const ProcessModel& model, const SiteCalls& site, Direction direction,
                    source_text(model, device, direction) + "; the copies took " + time_a_step(model, copies.device_ns),
        .advice =
            copies.are_in_rows
-               ? "It copies row by row. Keep the rows without gaps and copy them in one piece (cudaMemcpyAsync, or "
-                 "tensor.contiguous() once before the loop), and take the part that is needed on the GPU."
-               : "Run the process beside the GPU (numactl --cpunodebind=N --membind=N; nvidia-smi topo -m names N), "
-                 "and see what else uses the link then. `turnpike bench link` says what it can do.",
+               ? "Copy the rows in one piece, without gaps: tensor.contiguous() once, before the loop. Now it goes "
+                 "row by row. In C++, use cudaMemcpyAsync; take the part that is needed on the GPU."
+               : "Run it beside its GPU: numactl --cpunodebind=N --membind=N (nvidia-smi topo -m names N). See what "
+                 "else uses the link then; `turnpike bench link` says what it can do.",
        .changes = {{Change::kFullLinkSpeed, std::move(copies.calls)}}});
 }
 
@@ -80,9 +80,8 @@ void find_reduced_links(const ProcessModel& model, std::vector<Candidate>& found
       {.where = {},
        .title = std::move(title),
        .evidence = evidence + ". The generation is the highest seen while copies ran: an idle GPU lowers it",
-       .advice = "The slot, a riser or the settings of the machine hold the link back: `sudo lspci -vv` "
-                 "says \"downgraded\" in LnkSta of the bridge that does. Move the card, or ask the "
-                 "provider for another machine.",
+       .advice = "Move the card, or ask for another machine: the slot, a riser or settings hold the link back. "
+                 "In `sudo lspci -vv`, LnkSta of the bridge that does says \"downgraded\".",
        .changes = {{Change::kFullLinkWidth, std::move(calls)}}});
 }
 

@@ -96,9 +96,9 @@ void find_slow_load(const RuleInput& input, std::vector<Candidate>& found) {
         {.where = uploads.where,
          .title = "loads from a mapped file, and each upload waits for the disk page by page",
          .evidence = evidence_of(uploads, *usual, others.bytes >= kTellingLoadBytes),
-         .advice = std::string("Let the system read the file ahead before it is used: os.posix_fadvise(fd, 0, 0, "
+         .advice = std::string("Let the system read the file ahead: os.posix_fadvise(fd, 0, 0, "
                                "os.POSIX_FADV_WILLNEED). ") +
-                   (uploads.is_of_python ? "state = tp.to(state, device) then reads it with several threads."
+                   (uploads.is_of_python ? "Then state = tp.to(state, device) reads it with several threads."
                                          : "Then copy from it with several threads into page-locked memory."),
          .changes = {}});
   }

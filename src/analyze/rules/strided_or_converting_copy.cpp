@@ -91,17 +91,17 @@ void find_copied_before(const ProcessModel& model, const SiteCalls& site, std::v
   const auto most = std::max_element(seen.copying.begin(), seen.copying.end(),
                                      [](const auto& a, const auto& b) { return a.second.count < b.second.count; });
   const CopyCount& copies = count_copies(site, Direction::kHostToDevice);
-  found.push_back({.where = most->second.where,
-                   .title = "a new tensor is made on the CPU before it goes up",
-                   .evidence = times_a_step(model, copies.count) + ", " + mean_bytes_text(copies) + " each, go up at " +
-                               site.facts->place.site + " from ordinary memory; before that the CPU spent about " +
-                               time_a_step(model, copying_ns) + " in aten::to (in " +
-                               std::to_string(seen.copying_count) + " of " + std::to_string(seen.count) +
-                               " samples). Whether the type changed there is not recorded",
-                   .advice = "If that changes the type, upload the data as it is stored and change it on the GPU: "
-                             "x.to(device, non_blocking=True).float(). Or tp.to(x, device, dtype=torch.float32).",
-                   .edit = {LineEdit::Kind::kConvertOnDevice},
-                   .changes = {{Change::kSkipHostCopy, calls}}});
+  found.push_back(
+      {.where = most->second.where,
+       .title = "a new tensor is made on the CPU before it goes up",
+       .evidence = times_a_step(model, copies.count) + ", " + mean_bytes_text(copies) + " each, go up at " +
+                   site.facts->place.site + " from ordinary memory; before that the CPU spent about " +
+                   time_a_step(model, copying_ns) + " in aten::to (in " + std::to_string(seen.copying_count) + " of " +
+                   std::to_string(seen.count) + " samples). Whether the type changed there is not recorded",
+       .advice = "If that changes the type, change it on the GPU: x.to(device, non_blocking=True).float(). Upload "
+                 "the data as it is stored. Or tp.to(x, device, dtype=torch.float32).",
+       .edit = {LineEdit::Kind::kConvertOnDevice},
+       .changes = {{Change::kSkipHostCopy, calls}}});
 }
 
 }  // namespace
@@ -130,10 +130,10 @@ void find_strided_or_converting_copy(const RuleInput& input, std::vector<Candida
                             : "; the gain leaves out that they would be faster, as the rate of the link is unknown"),
          .advice =
              is_strided
-                 ? "Upload the whole and slice on the GPU: x.to(device, non_blocking=True)[:, ::2]; or make it "
+                 ? "Upload the whole and slice on the GPU: x.to(device, non_blocking=True)[:, ::2]. Or make it "
                    "contiguous once, before the loop: x = x[:, ::2].contiguous().pin_memory()."
-                 : "Upload it as it is stored and change it on the GPU: x.to(device, non_blocking=True).to(dtype), "
-                   "and slice or transpose there too. Or tp.to(x, device, dtype=dtype).",
+                 : "Upload it as it is stored and change it on the GPU: x.to(device, non_blocking=True).to(dtype). "
+                   "Slice or transpose there, too. Or tp.to(x, device, dtype=dtype).",
          .edit = {LineEdit::Kind::kConvertOnDevice},
          .changes = {{Change::kSkipHostCopy, calls}, {is_rate_known ? Change::kPin : Change::kNonBlocking, calls}}});
   }

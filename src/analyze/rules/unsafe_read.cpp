@@ -110,8 +110,9 @@ void find_unsafe_read(const RuleInput& input, std::vector<Candidate>& found) {
                      std::to_string(overwritten->second.size()) + " of " + std::to_string(all.count) +
                      " were overwritten by the next before anything waited for them: read by then, they may have been "
                      "incomplete; not read, they were copied for nothing",
-         .advice = "Wait before you read: event = torch.cuda.Event(); event.record() behind the copy, and "
-                   "event.synchronize() before the read. Or value = tp.fetch(x), later value.result().",
+         .advice =
+             "Wait before you read: event.record() behind the copy, event.synchronize() before the read. The event "
+             "is torch.cuda.Event(). Or value = tp.fetch(x), later value.result().",
          .changes = {}});
   }
 }

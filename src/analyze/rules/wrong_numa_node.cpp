@@ -34,7 +34,7 @@ void find(const ProcessModel& model, const SiteCalls& site, std::uint32_t device
                                rate_text(copies.link_gbps()) + "; the copies took " +
                                time_a_step(model, copies.device_ns),
                    .advice = "Run the process beside its GPU: numactl --cpunodebind=" + near + " --membind=" + near +
-                             " python .... Or, before it allocates: os.sched_setaffinity(0, cpus), with those of "
+                             " COMMAND. Or, before it allocates: os.sched_setaffinity(0, cpus), with those of "
                              "/sys/devices/system/node/node" +
                              near + "/cpulist.",
                    .changes = {{Change::kFullLinkSpeed, std::move(copies.calls)}},

@@ -30,4 +30,19 @@ CauseWords words_of_cause(analyze::IdleCause cause) {
   return {analyze::name_of(cause), analyze::name_of(cause)};
 }
 
+std::string words_of_part(const analyze::TimePart& part) {
+  if (part.use == analyze::TimeUse::kComputing) return "GPU computes";
+  if (part.use == analyze::TimeUse::kCollectives) return "only collectives";
+  if (!part.cause) return "idle";
+  const std::string name = words_of_cause(*part.cause).name;
+  return analyze::is_idle(*part.cause) ? "idle: " + name : name;
+}
+
+std::string meaning_of_part(const analyze::TimePart& part) {
+  if (part.use == analyze::TimeUse::kComputing) return "it runs kernels, copies inside the GPU or memsets";
+  if (part.use == analyze::TimeUse::kCollectives) return "kernels that talk to other GPUs run, and no others";
+  if (!part.cause) return "the GPU has nothing to do";
+  return words_of_cause(*part.cause).sentence;
+}
+
 }  // namespace turnpike::report

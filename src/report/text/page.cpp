@@ -43,11 +43,17 @@ void Page::line(std::string_view text, Style style) {
   put(cleaned(text), style);
 }
 
-void Page::paragraph(std::string_view first, std::string_view text, Style style) {
+void Page::paragraph(std::string_view first, std::string_view text, Style style, std::size_t most_lines) {
   const std::string label = cleaned(first);
   const std::size_t indent = std::min(display_width(label), width_ - 1);
   std::string start = label;
-  for (const std::string& piece : wrapped(cleaned(shown(text)), width_ - indent)) {
+  std::vector<std::string> pieces = wrapped(cleaned(shown(text)), width_ - indent);
+  if (pieces.size() > most_lines) {
+    pieces.resize(most_lines);
+    // At the end of the text, so that a line which is full gives way to it.
+    if (most_lines > 0) pieces.back() = cut_off(pieces.back(), width_ - indent);
+  }
+  for (const std::string& piece : pieces) {
     put(start + piece, style);
     start = std::string(indent, ' ');
   }

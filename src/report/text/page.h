@@ -1,7 +1,9 @@
 // A page of text of a fixed width: nothing that is put on it can be wider, and colour never counts as width.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,10 +22,16 @@ class Page {
   // All text is cleaned (text_width.h) first. A line too long is shortened at its end.
   void line(std::string_view text, Style style = Style::kPlain);
   void blank() { text_ += '\n'; }
-  // Wrapped; the first line starts with `first`, which is as wide as the indent of the others.
-  void paragraph(std::string_view first, std::string_view text, Style style = Style::kPlain);
+  // Wrapped; the first line starts with `first`, which is as wide as the indent of the others. What `most_lines` do not
+  // hold is left out, and "..." says so.
+  void paragraph(std::string_view first, std::string_view text, Style style = Style::kPlain,
+                 std::size_t most_lines = std::numeric_limits<std::size_t>::max());
+  // The lines of another page, which is as wide.
+  void append(const Page& other) { text_ += other.text_; }
 
   std::size_t width() const { return width_; }
+  bool has_colour() const { return has_colour_; }
+  std::size_t line_count() const { return static_cast<std::size_t>(std::count(text_.begin(), text_.end(), '\n')); }
   const std::string& text() const { return text_; }
 
  private:

@@ -21,7 +21,8 @@ struct SavingRange {
 
 // nullopt where no saving is known.
 std::optional<SavingRange> saving_of(const analyze::Finding& finding);
-// "7.30 ms a step (42 %)", "2.73 ms a step (16 %; 1.68 ms to 3.78 ms)", "2 ms (9 %; up to 4 ms)". `each`: " a step", or what else it is of.
+// "7.30 ms a step (42 %)", "2.73 ms a step (16 %; 1.68 ms to 3.78 ms)", "2 ms (9 %; up to 4 ms)". `each`: " a step", or
+// what else it is of.
 std::string amount_text(const SavingRange& saving, const std::string& each);
 // "saves 2.73 ms a step (16 %; 1.68 ms to 3.78 ms)"; else "gain unknown", or "results may be wrong".
 std::string saving_text(const analyze::Finding& finding, bool has_steps);

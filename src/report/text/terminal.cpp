@@ -6,8 +6,10 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "report/text/first_screen.h"
 #include "report/text/incomplete.h"
 #include "report/text/loss_sentence.h"
+#include "report/text/screen_parts.h"
 #include "report/text/step_words.h"
 #include "report/text/terminal_sections.h"
 #include "report/text/text_width.h"
@@ -40,40 +42,14 @@ std::string recorded_text(const analyze::Report& report) {
                      processes == 1 ? "" : "es", detail_text(report.source.detail));
 }
 
-std::string steps_text(const analyze::Report& report) {
-  const auto& steps = report.steps;
-  if (!steps) return none_words(report, "none found");
-  return fmt::format("{}, each {} (median){}, found by {}", count_text(steps->count), duration_text(steps->median_ns),
-                     host_ahead_text(*steps), source_text(*steps));
+std::string steps_line(const analyze::Report& report) {
+  return report.steps ? steps_text(*report.steps) : none_words(report, "none found");
 }
 
 std::string versions_text(const std::map<std::string, std::string>& versions) {
   std::vector<std::string> parts;
   for (const auto& [name, version] : versions) parts.push_back(name + " " + version);
   return joined(parts, ", ");
-}
-
-// Most programs have no collectives, or hide them.
-constexpr double kShownPct = 1;
-
-std::string limit_clause(std::optional<analyze::Bound> bound) {
-  if (!bound) return "unknown what limits this program";
-  if (bound == analyze::Bound::kMixed) return "several things limit this program";
-  if (bound == analyze::Bound::kUnrecorded) return "work that was not recorded limits this program";
-  return fmt::format("this program is {}-bound", analyze::name_of(*bound));
-}
-
-std::string verdict_sentence(const analyze::Verdict& verdict) {
-  std::string text = limit_clause(verdict.bound_by);
-  if (verdict.gpu_busy_pct) text += fmt::format("; GPU busy {}", percent_text(verdict.gpu_busy_pct));
-  if (verdict.gpu_idle_pct) text += fmt::format("; GPU idle {}", percent_text(verdict.gpu_idle_pct));
-  if (verdict.exposed_transfer_pct) {
-    text += fmt::format("; transfers with no computation beside them {}", percent_text(verdict.exposed_transfer_pct));
-  }
-  if (verdict.exposed_collective_pct.value_or(0) >= kShownPct) {
-    text += fmt::format("; only collectives {}", percent_text(verdict.exposed_collective_pct));
-  }
-  return text + ".";
 }
 
 void print_kept(const analyze::KeptWindow& kept, Page& page) {
@@ -100,15 +76,9 @@ void print_header(const analyze::Report& report, Page& page) {
   page.paragraph("  device    ", device_list(report));
   page.paragraph("  recorded  ", recorded_text(report));
   if (source.kept) print_kept(*source.kept, page);
-  page.paragraph("  steps     ", steps_text(report));
+  page.paragraph("  steps     ", steps_line(report));
   if (!source.versions.empty()) page.paragraph("  versions  ", versions_text(source.versions));
   for (const std::string& note : source.inputs.notes) page.paragraph("  note      ", cleaned(note), Style::kWarning);
-}
-
-void print_verdict(const analyze::Verdict& verdict, Page& page) {
-  page.blank();
-  page.paragraph("VERDICT  ", verdict_sentence(verdict), Style::kHeading);
-  if (!verdict.why.empty()) page.paragraph("  ", verdict.why);
 }
 
 void print_losses(const analyze::Report& report, Page& page) {
@@ -128,18 +98,49 @@ void print_losses(const analyze::Report& report, Page& page) {
   }
 }
 
-std::string to_text(const analyze::Report& report, const TextOptions& options) {
-  Page page(std::max(options.width, kMinPageWidth), options.has_colour);
+namespace {
+
+void print_section(const analyze::Report& report, Section section, const Sections& sections, std::size_t top,
+                   Page& page) {
+  switch (section) {
+    case Section::kFindings:
+      return print_findings(report, page);
+    case Section::kThreads:
+      print_host(report.verdict, page);
+      return print_ranges(report, page);
+    case Section::kTransfers:
+      print_totals(report, page);
+      return print_sites(report, top, page);
+    case Section::kSyncs:
+      return print_syncs(report, top, page);
+    case Section::kMemory:
+      return print_memory(report, page);
+    case Section::kLosses:
+      return print_losses(report, page);
+    case Section::kExplanations:
+      return print_explanations(report, sections, page);
+  }
+}
+
+void print_whole_head(const analyze::Report& report, Page& page) {
   print_header(report, page);
-  print_verdict(report.verdict, page);
-  print_host(report.verdict, page);
-  print_findings(report, page);
-  print_totals(report, page);
-  print_sites(report, options.top, page);
-  print_syncs(report, options.top, page);
-  print_ranges(report, page);
-  print_memory(report, page);
-  print_losses(report, page);
+  page.blank();
+  print_screen_verdict(report, page);
+  print_screen_time(report, page);
+}
+
+}  // namespace
+
+std::string to_text(const analyze::Report& report, const TextOptions& options, const Sections& sections) {
+  Page page(std::max(options.width, kMinPageWidth), options.has_colour);
+  if (sections.empty() || sections == Sections{Section::kExplanations}) {
+    print_first_screen(report, page);
+  } else if (sections == every_section()) {
+    print_whole_head(report, page);
+  } else {
+    print_screen_head(report, page);
+  }
+  for (const Section section : sections) print_section(report, section, sections, options.top, page);
   return page.text();
 }
 

@@ -21,8 +21,9 @@ void print_memory(const analyze::Report& report, Page& page) {
   page.line("MEMORY", Style::kHeading);
   const std::string resident =
       use.peak_resident_bytes ? size_text(*use.peak_resident_bytes) + " of the process, " : std::string();
-  page.paragraph("  ", fmt::format("peaks: {}{} taken from the GPU, {} page-locked (the last two: while recording).",
-                                   resident, size_text(use.peak_device_bytes), size_text(use.peak_pinned_bytes)));
+  page.paragraph(
+      "  ", fmt::format("peaks: {}{} of GPU memory and {} of page-locked memory, both as allocated while recording.",
+                        resident, size_text(use.peak_device_bytes), size_text(use.peak_pinned_bytes)));
   for (std::size_t i = 0; i < std::min(use.sites.size(), kMaxSites); ++i) {
     const analyze::MemorySite& site = use.sites[i];
     page.paragraph(

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "report/text/bound_words.h"
 #include "report/text/terminal_sections.h"
 #include "report/text/text_width.h"
 
@@ -20,12 +21,10 @@ void print_ranges(const analyze::Report& report, Page& page) {
   page.line("NVTX RANGES", Style::kHeading);
   for (std::size_t i = 0; i < std::min(report.ranges.size(), kMaxRanges); ++i) {
     const analyze::RangeVerdict& range = report.ranges[i];
-    const auto bound_by = range.verdict.bound_by;
-    const std::string bound = bound_by ? fmt::format("{}-bound", analyze::name_of(*bound_by)) : "unknown";
-    page.paragraph("  ",
-                   fmt::format("{}: {} x {}, {}; GPU busy {}, idle {}", cleaned(range.name), range.count,
-                               duration_text(range.total_ns / static_cast<std::int64_t>(range.count)), bound,
-                               percent_text(range.verdict.gpu_busy_pct), percent_text(range.verdict.gpu_idle_pct)));
+    page.paragraph("  ", fmt::format("{}: {} x {}, {}; GPU busy {}, idle {}", cleaned(range.name), range.count,
+                                     duration_text(range.total_ns / static_cast<std::int64_t>(range.count)),
+                                     words_of_bound(range.verdict.bound_by), percent_text(range.verdict.gpu_busy_pct),
+                                     percent_text(range.verdict.gpu_idle_pct)));
   }
 }
 

@@ -140,9 +140,9 @@ std::string likely_place_text(const Site& site, const std::vector<Site>& sites) 
     if (most == nullptr || other.count > most->count) most = &other;
   }
   if (most == nullptr) return "";
-  return fmt::format("of {} like {} whose call is known, {} came from {}", count_text(count),
-                     site.count == 1 ? "it" : "them", most->count == count ? "all" : count_text(most->count),
-                     short_name(most->site));
+  return fmt::format("{} of the {} like {} whose call is known came from {}",
+                     most->count == count ? "all" : count_text(most->count), count_text(count),
+                     site.count == 1 ? "it" : "them", short_name(most->site));
 }
 
 std::string streams_text(const Site& site) {
@@ -186,10 +186,8 @@ std::string sync_summary(const analyze::Syncs& syncs) {
   std::string text =
       fmt::format("{} in all, CPU blocked {}", count_text(syncs.count), duration_text(syncs.host_blocked_ns));
   if (syncs.of_transfers_count > 0) {
-    text += fmt::format(
-        "; {} of them ({}) were made by operators to wait for a transfer above, where that time is counted "
-        "too",
-        count_text(syncs.of_transfers_count), duration_text(syncs.of_transfers_host_blocked_ns));
+    text += fmt::format("; in {} of them an operator waited for its own transfer, which has that time ({}), too",
+                        count_text(syncs.of_transfers_count), duration_text(syncs.of_transfers_host_blocked_ns));
   }
   return text + ".";
 }
@@ -204,8 +202,6 @@ void print_sites(const analyze::Report& report, std::size_t top, Page& page) {
   if (report.sites.empty()) return;
   page.blank();
   page.line("TRANSFERS BY LINE", Style::kHeading);
-  page.paragraph("  ", "worst first: time the CPU was blocked plus time the GPU copied without computing",
-                 Style::kNote);
   Table table({{"  #", Align::kLeft},
                {"where", Align::kLeft, true},
                {.title = "direction", .align = Align::kLeft, .leaves_as = 3},
@@ -225,8 +221,6 @@ void print_sites(const analyze::Report& report, std::size_t top, Page& page) {
   table.print(page);
   print_rest(report.sites.size(), shown, page);
   print_backward_note(report.sites, shown, page);
-  page.paragraph("  ", "overlap: the share of the copying during which the GPU computed. More is better.",
-                 Style::kNote);
 }
 
 void print_syncs(const analyze::Report& report, std::size_t top, Page& page) {

@@ -97,44 +97,6 @@ std::string per_step_text(const analyze::Steps& steps) {
                             duration_text(steps.typical_ns()), count_text(steps.whole_count));
 }
 
-// How the rate in the column "of the link" is known; empty: measured, as the column says.
-std::string link_note(const analyze::Report& report) {
-  for (const Direction direction : {Direction::kHostToDevice, Direction::kDeviceToHost}) {
-    const Total& total = report.totals[static_cast<std::size_t>(direction)];
-    if (total.count == 0 || !total.link_source) continue;
-    const std::string rate = rate_text(total.link_gbps);
-    switch (*total.link_source) {
-      case analyze::LinkSource::kMeasured:
-        continue;
-      case analyze::LinkSource::kLearnt:
-        return "the best that large page-locked copies of this run reached";
-      case analyze::LinkSource::kGeneration:
-        return fmt::format("computed, not measured: {} does about {}", total.link_basis, rate);
-      case analyze::LinkSource::kModel:
-        return fmt::format("computed, not measured: a GPU of this model has {}, which does about {}", total.link_basis,
-                           rate);
-    }
-  }
-  return "";
-}
-
-void print_legend(const analyze::Report& report, Page& page) {
-  page.paragraph(
-      "  ",
-      "pageable: ordinary memory. The GPU cannot reach it, so the driver copies it twice while the CPU waits. "
-      "Page-locked (\"pinned\") memory is copied once, at the speed of the link.",
-      Style::kNote);
-  page.paragraph("  ",
-                 "CPU blocked: time in which your program stood still until a copy was done. 1 kB is 1000 bytes; "
-                 "1 GB/s is 1e9 bytes per second; \"?\" is what the recording cannot tell.",
-                 Style::kNote);
-  constexpr const char* kMeasureIt = "un `turnpike bench link` once, on the machine of the run, to measure it.";
-  if (is_link_missing(report)) page.paragraph("  ", std::string("link unknown: r") + kMeasureIt, Style::kNote);
-  if (const std::string note = link_note(report); !note.empty()) {
-    page.paragraph("  ", "of the link: " + note + ". R" + kMeasureIt, Style::kNote);
-  }
-}
-
 }  // namespace
 
 const char* words_for(Direction direction) {
@@ -163,10 +125,13 @@ void print_totals(const analyze::Report& report, Page& page) {
   if (is_empty) return page.line("  " + none_words(report, "none was recorded"));
   totals_table(report).print(page);
   if (const auto blocked = blocked_in_all(report)) {
-    page.paragraph("  in all: ", "CPU blocked " + duration_text(*blocked) + ", waits below included.");
+    page.paragraph("  in all: ", "CPU blocked " + duration_text(*blocked) + ", synchronisations included.");
   }
   if (report.steps && report.steps->medians) page.paragraph("  per step: ", per_step_text(*report.steps));
-  print_legend(report, page);
+  if (is_link_missing(report)) {
+    page.paragraph("  ", "link unknown: run `turnpike bench link` once, on the machine of the run, to measure it.",
+                   Style::kNote);
+  }
 }
 
 }  // namespace turnpike::report

@@ -78,6 +78,12 @@ std::size_t display_width(std::string_view text) {
   return width;
 }
 
+std::string shortened_start(std::string_view text, std::size_t width) {
+  if (display_width(text) <= width) return std::string(text);
+  if (width <= kLeftOut.size()) return std::string(tail_of(text, width));
+  return std::string(kLeftOut) + std::string(tail_of(text, width - kLeftOut.size()));
+}
+
 std::string shortened_middle(std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string(text);
   if (width <= kLeftOut.size()) return std::string(head_of(text, width));
@@ -88,7 +94,10 @@ std::string shortened_middle(std::string_view text, std::size_t width) {
 }
 
 std::string shortened_end(std::string_view text, std::size_t width) {
-  if (display_width(text) <= width) return std::string(text);
+  return display_width(text) <= width ? std::string(text) : cut_off(text, width);
+}
+
+std::string cut_off(std::string_view text, std::size_t width) {
   if (width <= kLeftOut.size()) return std::string(head_of(text, width));
   return std::string(head_of(text, width - kLeftOut.size())) + std::string(kLeftOut);
 }

@@ -139,11 +139,9 @@ std::string wait_remark_on(const Report& report) {
   const bool is_gpu_behind = wait->gpu_idle_ns + wait->own_copy_ns < wait->blocked_ns / kLittleIsOneIn;
   if (!is_gpu_behind || is_in_a_finding(report, *wait->where)) return "";
   const double at_work_pct = 100 * (1 - static_cast<double>(wait->gpu_idle_ns) / static_cast<double>(wait->blocked_ns));
-  return fmt::format(
-      "The longest wait, at {}, is no cause: the CPU waits {} there, and for {} of it the GPU is at work on what was "
-      "issued before. Without this wait the CPU would wait at the next one, or at the end.",
-      place_words(wait->where->site, wait->where->library_site), duration_text(wait->blocked_ns),
-      percent_text(at_work_pct));
+  return fmt::format("Not a problem: the CPU waits {} at {}. The GPU is at work for {} of it.",
+                     duration_text(wait->blocked_ns), place_words(wait->where->site, wait->where->library_site),
+                     percent_text(at_work_pct));
 }
 
 std::string remark_on(const Report& report) {

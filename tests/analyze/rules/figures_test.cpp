@@ -515,10 +515,10 @@ TEST(FiguresOf, LaunchBound) {
     return told(std::move(program), "launch_bound");
   };
   EXPECT_EQ(launching(24, 4, 10),
-            "warning at the step: the CPU cannot launch work as fast as the GPU does it\n"
+            "warning at the step: launching work takes longer than the GPU takes for it\n"
             "saves 257080 ns of a step, 2570800 ns in all, 71.21 %\n"
-            "kernels 24 times a step, of 4.00 us each (median), start 0 ns after their launch (median): none "
-            "waits in line, and the GPU has nothing to do for 73 % of the time. Launching is the CPU's work: "
+            "kernels 24 times a step, of 4.00 us each (median), start 0 ns after their launch (median): the queue "
+            "is empty, and the GPU has nothing to do for 73 % of the time. Launching is the CPU's work: "
             "it keeps one thread busy for 100 % of the time (33 % in calls to CUDA, the rest in Python and "
             "PyTorch)");
   EXPECT_NE(launching(8, 4, 10), "none");

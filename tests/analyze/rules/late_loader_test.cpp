@@ -108,18 +108,18 @@ std::string said_of_workers(std::int64_t loading_us, const char* cpu = "", const
 // A step without the wait takes 500 + 1 us, as its upload runs ahead; the wait is that of 7 steps over 8.
 TEST(LateLoader, CountsTheWorkersThatHideTheLoading) {
   EXPECT_EQ(said_of_workers(2270),  // 1987 us are 3.97 steps
-            "Load in other processes while the GPU computes: DataLoader(..., num_workers=5, pin_memory=True, pers");
+            "Load in workers: tp.prefetch(DataLoader(..., num_workers=5, pin_memory=True), device). They load in ");
   EXPECT_EQ(said_of_workers(2310),  // 2022 us are 4.04
-            "Load in other processes while the GPU computes: DataLoader(..., num_workers=6, pin_memory=True, pers");
+            "Load in workers: tp.prefetch(DataLoader(..., num_workers=6, pin_memory=True), device). They load in ");
   EXPECT_EQ(said_of_workers(8570),  // 7500 us are 14.97
-            "Load in other processes while the GPU computes: DataLoader(..., num_workers=16, pin_memory=True, per");
+            "Load in workers: tp.prefetch(DataLoader(..., num_workers=16, pin_memory=True), device). They load in");
   EXPECT_EQ(said_of_workers(8610),  // 7535 us are 15.04
-            "Loading takes so much longer than the rest of the step that workers alone will not hide it: do less ");
+            "Do less for each sample, or prepare the data once and store it. Loading takes so much longer than th");
 }
 
 TEST(LateLoader, AdvisesAsManyWorkersAsThereAreCoresFor) {
   const auto workers = [](std::int64_t loading_us, const char* cpu, const char* ranks = "") {
-    return said_of_workers(loading_us, cpu, ranks)[76];
+    return said_of_workers(loading_us, cpu, ranks)[57];
   };
   EXPECT_EQ(workers(2270, "cores=8 busy=1.00"), '5') << "it needs no more";
   EXPECT_EQ(workers(2270, "cores=4 busy=0.50"), '4') << "3.5 are idle, and the main process loads no more";

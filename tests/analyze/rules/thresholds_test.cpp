@@ -41,10 +41,9 @@ StepProgram reading(const std::string& op, int times, std::uint64_t bytes = 4) {
 TEST(Thresholds, ImplicitSyncAdvisesByTheOperator) {
   EXPECT_EQ(advice(reading("item", 7), "implicit_sync", 21), "Keep the value on the");
   EXPECT_EQ(advice(reading("item", 8), "implicit_sync", 22), "Keep the values on the");
-  EXPECT_EQ(advice(reading("nonzero", 9), "implicit_sync", 21), "The CPU needs to know");
-  EXPECT_EQ(advice(reading("repeat_interleave_Tensor", 1), "implicit_sync", 56),
-            "The CPU needs to know the length of the result. Say it: ");
-  EXPECT_EQ(advice(reading("is_nonzero", 1), "implicit_sync", 20), "An `if` or `while` o");
+  EXPECT_EQ(advice(reading("nonzero", 9), "implicit_sync", 15), "Keep the shape:");
+  EXPECT_EQ(advice(reading("repeat_interleave_Tensor", 1), "implicit_sync", 30), "Say the length of the result: ");
+  EXPECT_EQ(advice(reading("is_nonzero", 1), "implicit_sync", 17), "Decide on the GPU");
 }
 
 StepProgram uploading_small(int times, std::uint64_t bytes, const std::vector<std::uint32_t>& lines = {16},

@@ -217,13 +217,14 @@ TEST(HtmlPage, SaysOfALongWaitThatItIsNoCause) {
   sync.gpu_idle_ns = 20'000'000;
   report.sync_sites = {sync};
   constexpr const char* kRemark =
-      "The longest wait, at ddp.py:&lt;40&gt;, is no cause: the CPU waits 500\u00a0ms there, and for 96\u00a0% of it";
+      "Not a problem: the CPU waits 500\u00a0ms at ddp.py:&lt;40&gt;. The GPU is at work for 96\u00a0% of it";
   const auto findings_in = [](const std::string& html) {
     return between(html, "aria-label=\"Findings\">", "</section>");
   };
   const std::string html = page_of(recording, report);
   EXPECT_THAT(findings_in(html), HasSubstr(kRemark));
-  EXPECT_THAT(contents_of(html)["wait_remark"], testing::StartsWith("The longest wait, at ddp.py:<40>, is no cause"));
+  EXPECT_THAT(contents_of(html)["wait_remark"],
+              testing::StartsWith("Not a problem: the CPU waits 500 ms at ddp.py:<40>."));
   report.sync_sites[0].gpu_idle_ns = 400'000'000;
   const std::string other = page_of(recording, report);
   EXPECT_THAT(findings_in(other), Not(HasSubstr("is no cause")));

@@ -8,6 +8,7 @@
 
 #include "report/text/loss_sentence.h"
 #include "report/text/terminal.h"
+#include "report/whole_text.h"
 #include "trace/losses.h"
 
 namespace turnpike::report {
@@ -49,7 +50,7 @@ TEST(Incomplete, LeavesNothingThatItDoesNotKnowAsNone) {
   EXPECT_EQ(none_words(report, "none"), "unknown: nothing was recorded of a process");
   report.source.inputs.unread = {{"not_closed", 1}};
   EXPECT_EQ(none_words(report, "none"), "unknown: the recording is incomplete");
-  const std::string text = to_text(report, {});
+  const std::string text = whole_text(report, {});
   EXPECT_THAT(text, HasSubstr("TURNPIKE REPORT\n  INCOMPLETE: 1 file has no end; figures are too low. See LOSSES.\n"));
   EXPECT_THAT(text, HasSubstr("recorded  ? in 0 processes"));
   EXPECT_THAT(text, Not(HasSubstr("none")));

@@ -4,6 +4,7 @@
 
 #include "report/distinct_report.h"
 #include "report/text/terminal.h"
+#include "report/whole_text.h"
 
 namespace turnpike::report {
 namespace {
@@ -23,7 +24,7 @@ analyze::Site upload(std::uint32_t number) {
 }
 
 std::string text_of(const analyze::Report& report) {
-  return to_text(report, {});
+  return whole_text(report, {});
 }
 
 TEST(SitesText, SizesThatDifferAreMeans) {
@@ -83,8 +84,8 @@ TEST(SitesText, TheMarkIsExplainedOnlyWhereItIsShown) {
   sites[2].phase = analyze::Phase::kBackward;
   sites[2].file.reset();
   constexpr const char* kExplained = "  (bwd): made by the backward pass of that line.\n";
-  EXPECT_THAT(to_text(report_of(sites), {.top = 3}), HasSubstr(kExplained));
-  EXPECT_THAT(to_text(report_of(sites), {.top = 2}), Not(HasSubstr(kExplained)));
+  EXPECT_THAT(whole_text(report_of(sites), {.top = 3}), HasSubstr(kExplained));
+  EXPECT_THAT(whole_text(report_of(sites), {.top = 2}), Not(HasSubstr(kExplained)));
 }
 
 TEST(SitesText, SharedNamesAreToldApartByTheirPath) {
@@ -112,14 +113,18 @@ TEST(SitesText, OfACallThatIsMissingTheLikelyPlaceIsNamed) {
   sites[1].count = 10;
   sites[2].count = 30;
   sites[3].count = 20;
-  EXPECT_THAT(text_of(report_of(sites)), HasSubstr("of 60 like them whose call is known, 30 came from place3.py:23\n"));
+  EXPECT_THAT(text_of(report_of(sites)),
+              HasSubstr("30 of the 60 like them whose call is known came from place3.py:23\n"));
   cut.count = 1;
   EXPECT_THAT(text_of(report_of(sites)), HasSubstr("the call that started it is not in the file\n"));
-  EXPECT_THAT(text_of(report_of(sites)), HasSubstr("of 60 like it whose call is known, 30 came from place3.py:23\n"));
+  EXPECT_THAT(text_of(report_of(sites)),
+              HasSubstr("30 of the 60 like it whose call is known came from place3.py:23\n"));
   sites[3].streams = {9};
-  EXPECT_THAT(text_of(report_of(sites)), HasSubstr("of 40 like it whose call is known, 30 came from place3.py:23\n"));
+  EXPECT_THAT(text_of(report_of(sites)),
+              HasSubstr("30 of the 40 like it whose call is known came from place3.py:23\n"));
   sites[2].src_kind = "pinned";
-  EXPECT_THAT(text_of(report_of(sites)), HasSubstr("of 10 like it whose call is known, all came from place2.py:22\n"));
+  EXPECT_THAT(text_of(report_of(sites)),
+              HasSubstr("all of the 10 like it whose call is known came from place2.py:22\n"));
   sites[1].dst_kind = "array";
   EXPECT_THAT(text_of(report_of(sites)), Not(HasSubstr("whose call is known")));
   sites[1].dst_kind = "device";
@@ -150,7 +155,7 @@ TEST(SitesText, TheFirstFiveRowsShowTheirLine) {
     report.sync_sites.back().line = number + 2;
   }
   report.sites[3].line.reset();
-  const std::string text = to_text(report, {.has_colour = true});
+  const std::string text = whole_text(report, {.has_colour = true});
   const std::size_t middle = text.find("SYNCHRONISATIONS BY LINE");
   const std::string transfers = text.substr(0, middle);
   const std::string syncs = text.substr(middle);
@@ -182,9 +187,9 @@ TEST(TotalsText, APageableShareIsOfBytesWhereThereAreSome) {
   up.bandwidth_gbps = 1;
   EXPECT_THAT(text_of(report), HasSubstr("1.00 GB/s  link unknown"));
   EXPECT_THAT(text_of(report), Not(HasSubstr("turnpike bench link"))) << "it was measured, and is none";
-  EXPECT_THAT(text_of(report), HasSubstr("in all: CPU blocked 308 ms, waits below included."));
+  EXPECT_THAT(text_of(report), HasSubstr("in all: CPU blocked 308 ms, synchronisations included."));
   report.syncs.of_transfers_host_blocked_ns.reset();
-  EXPECT_THAT(text_of(report), HasSubstr("in all: CPU blocked 1.22 s, waits below included."));
+  EXPECT_THAT(text_of(report), HasSubstr("in all: CPU blocked 1.22 s, synchronisations included."));
   report.syncs.host_blocked_ns.reset();
   EXPECT_THAT(text_of(report), Not(HasSubstr("in all: ")));
 }
@@ -206,22 +211,23 @@ TEST(HostText, ALeadIsLongFromTwentyMicrosecondsOn) {
   analyze::Report report = distinct_report();
   const auto lead = [&](std::int64_t p10_ns, std::int64_t median_ns) {
     report.verdict.launch_lead = analyze::Spread{.p10_ns = p10_ns, .median_ns = median_ns, .p90_ns = 90'000};
-    std::string text = to_text(report, {.width = 300});
-    return text.substr(text.find("  A kernel"), text.find('\n', text.find("  A kernel")) - text.find("  A kernel"));
+    std::string text = whole_text(report, {.width = 300});
+    return text.substr(text.find("  Kernels"), text.find('\n', text.find("  Kernels")) - text.find("  Kernels"));
   };
-  EXPECT_EQ(lead(100, 19'999),
-            "  A kernel starts 20.0 us after its launch returned (median; 100 ns to 90.0 us for most): the GPU takes "
-            "work as soon as it is issued, and then waits.");
+  EXPECT_EQ(
+      lead(100, 19'999),
+      "  Kernels start 20.0 us after their launch (median; 100 ns to 90.0 us for most): the queue is nearly empty, "
+      "and the GPU waits for work.");
   EXPECT_EQ(lead(19'999, 20'000),
-            "  A kernel starts 20.0 us after its launch returned (median; 20.0 us to 90.0 us for most): the CPU is "
-            "ahead of the GPU, but not always.");
+            "  Kernels start 20.0 us after their launch (median; 20.0 us to 90.0 us for most): the queue is empty now "
+            "and then.");
   EXPECT_EQ(lead(20'000, 20'000),
-            "  A kernel starts 20.0 us after its launch returned (median; 20.0 us to 90.0 us for most): the CPU is "
-            "ahead of the GPU.");
-  EXPECT_THAT(lead(-5'000, 0), HasSubstr("starts 0 ns after its launch returned (median; -5.00 us to 90.0 us"));
-  EXPECT_THAT(lead(-5'000, -1), HasSubstr("starts 1 ns before its launch returns (median; -90.0 us to 5.00 us"));
+            "  Kernels start 20.0 us after their launch (median; 20.0 us to 90.0 us for most): the CPU is ahead of the "
+            "GPU.");
+  EXPECT_THAT(lead(-5'000, 0), HasSubstr("start 0 ns after their launch (median; -5.00 us to 90.0 us"));
+  EXPECT_THAT(lead(-5'000, -1), HasSubstr("start 1 ns before their launch returns (median; -90.0 us to 5.00 us"));
   report.verdict.steps_by_bound = {{analyze::Bound::kSync, 38}};
-  EXPECT_THAT(text_of(report), Not(HasSubstr("Step by step"))) << "all are alike";
+  EXPECT_THAT(text_of(report), Not(HasSubstr("each looked at alone"))) << "all are alike";
 }
 
 TEST(FindingsText, ABasisIsNamedWhereThereAreStepsAndASaving) {
@@ -230,16 +236,18 @@ TEST(FindingsText, ABasisIsNamedWhereThereAreStepsAndASaving) {
   report.findings.resize(1);
   report.findings[0].saving_step_expected_ns.reset();
   const auto basis = [&] {
-    const std::string text = to_text(report, {.width = 300});
-    const std::size_t at = text.find("  Savings are");
+    const std::string text = whole_text(report, {.width = 300});
+    const std::size_t at = text.find("  saves: ");
     return at == std::string::npos ? "" : text.substr(at, text.find('\n', at) - at);
   };
-  EXPECT_EQ(basis(),
-            "  Savings are predicted by re-timing what was recorded with the change: per cent of the 3.21 ms that the "
-            "re-timed steps take on average. `turnpike whatif` tries others.");
-  EXPECT_THAT(text_of(report), Not(HasSubstr("made together")));
+  EXPECT_EQ(
+      basis(),
+      "  saves: what the run takes less when it is re-timed with the change. Percentages are of 3.21 ms, the mean "
+      "step. A range: the advice may reach more or less. `turnpike whatif` tries other changes.");
+  EXPECT_THAT(text_of(report), Not(HasSubstr("All of these")));
   const std::string plain =
-      "  Savings are predicted by re-timing what was recorded with the change. `turnpike whatif` tries others.";
+      "  saves: what the run takes less when it is re-timed with the change. A range: the advice may reach more or "
+      "less. `turnpike whatif` tries other changes.";
   report.findings[0].saving_pct = 0;
   EXPECT_EQ(basis(), plain);
   report.findings[0].saving_pct = 5;
@@ -250,16 +258,16 @@ TEST(FindingsText, ABasisIsNamedWhereThereAreStepsAndASaving) {
   EXPECT_EQ(basis(), plain);
   EXPECT_THAT(text_of(report), HasSubstr("The title of the first finding; saves 50 ns (5 %)"));
   report.findings.push_back(report.findings[0]);
-  EXPECT_THAT(text_of(report), HasSubstr("saves 41 % of the time: one"));
+  EXPECT_THAT(text_of(report), HasSubstr("All of these together: 41 % of the time."));
   report.saving_pct_all.reset();
-  EXPECT_THAT(text_of(report), Not(HasSubstr("made together")));
+  EXPECT_THAT(text_of(report), Not(HasSubstr("All of these")));
   report.verdict.gpu_busy_pct.reset();
   EXPECT_THAT(text_of(report), Not(HasSubstr("WHAT TO DO")));
 }
 
 TEST(FindingsText, ASavingIsWhatIsExpectedThenItsRangeAndItsReason) {
   analyze::Report report = distinct_report();
-  const auto text = [&] { return to_text(report, {.width = 300}); };
+  const auto text = [&] { return whole_text(report, {.width = 300}); };
   EXPECT_THAT(text(), HasSubstr("; saves 929 us a step (29 %; 717 us to 1.16 ms)"));
   EXPECT_THAT(text(), HasSubstr("     gain  the reason of the first range\n"));
   report.findings[0].saving_step_low_ns = 0;
@@ -284,11 +292,10 @@ TEST(FindingsText, TheLargestSavingIsTheBasisWhereverItStands) {
   report.findings[1].saving_step_ns = 10'000;
   report.findings[2].saving_pct = 0.5;
   report.findings[2].saving_step_ns = 30'000;
-  EXPECT_THAT(to_text(report, {.width = 300}),
-              HasSubstr("per cent of the 6.00 ms that the re-timed steps take on average, on the rank that would gain "
-                        "most."));
+  EXPECT_THAT(whole_text(report, {.width = 300}),
+              HasSubstr("Percentages are of 6.00 ms, the mean step, on the rank that would gain most."));
   std::swap(report.findings[0], report.findings[2]);
-  EXPECT_THAT(to_text(report, {.width = 300}), HasSubstr("per cent of the 6.00 ms that"));
+  EXPECT_THAT(whole_text(report, {.width = 300}), HasSubstr("Percentages are of 6.00 ms"));
 }
 
 }  // namespace

@@ -1,0 +1,51 @@
+#include "analyze/step_time.h"
+
+#include <algorithm>
+
+namespace turnpike::analyze {
+namespace {
+
+constexpr double kVisiblePct = 0.05;
+
+std::vector<const IdleSite*> sites_of(const Report& report, IdleCause cause) {
+  std::vector<const IdleSite*> sites;
+  for (const IdleSite& site : report.idle) {
+    const bool has_time = report.steps ? site.in_steps_ns > 0 : site.time_ns > 0;
+    if (site.cause == cause && has_time && !site.site.empty()) sites.push_back(&site);
+  }
+  return sites;
+}
+
+TimePart without(const Report& report, IdleCause cause, double pct) {
+  return {.use = TimeUse::kWithout, .cause = cause, .pct = pct, .sites = sites_of(report, cause)};
+}
+
+}  // namespace
+
+std::vector<TimePart> parts_of_time(const Report& report) {
+  const Verdict& verdict = report.verdict;
+  if (!verdict.gpu_busy_pct) return {};
+  const double collectives_pct = verdict.exposed_collective_pct.value_or(0);
+  std::vector<TimePart> parts = {{.use = TimeUse::kComputing, .pct = *verdict.gpu_busy_pct - collectives_pct},
+                                 {.use = TimeUse::kCollectives, .pct = collectives_pct},
+                                 without(report, IdleCause::kCopiesOnly, verdict.exposed_transfer_pct.value_or(0))};
+  if (verdict.idle) {
+    const IdleShares& idle = *verdict.idle;
+    parts.push_back(without(report, IdleCause::kCopy, idle.copies_pct));
+    parts.push_back(without(report, IdleCause::kSync, idle.syncs_pct));
+    parts.push_back(without(report, IdleCause::kAllocation, idle.allocations_pct));
+    parts.push_back(without(report, IdleCause::kInput, idle.input_pct));
+    parts.push_back(without(report, IdleCause::kLaunch, idle.launch_pct));
+    parts.push_back(without(report, IdleCause::kUnknown, idle.quiet_pct));
+    parts.push_back(without(report, IdleCause::kBetweenKernels, idle.between_kernels_pct));
+    parts.push_back(without(report, IdleCause::kOtherDevice, idle.other_devices_pct));
+    parts.push_back(without(report, IdleCause::kUnrecorded, idle.unrecorded_pct));
+  } else {
+    parts.push_back({.use = TimeUse::kWithout, .pct = verdict.gpu_idle_pct.value_or(0)});
+  }
+  // Also what a damaged recording makes no number of.
+  std::erase_if(parts, [](const TimePart& part) { return !(part.pct >= kVisiblePct); });
+  return parts;
+}
+
+}  // namespace turnpike::analyze

@@ -1,0 +1,74 @@
+// The division of a step's time, which adds up to the step.
+#include "analyze/step_time.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace turnpike::analyze {
+namespace {
+
+Report divided_report() {
+  Report report;
+  report.steps = Steps{.count = 9, .median_ns = 1000};
+  report.verdict.gpu_busy_pct = 40;
+  report.verdict.exposed_collective_pct = 5;
+  report.verdict.exposed_transfer_pct = 20;
+  report.verdict.idle = IdleShares{.copies_pct = 10, .syncs_pct = 0.04, .input_pct = 30};
+  return report;
+}
+
+TEST(StepTime, ThePartsAddUpAndThoseOfNoSizeAreLeftOut) {
+  const Report report = divided_report();
+  const auto parts = parts_of_time(report);
+  ASSERT_EQ(parts.size(), 5u);
+  const double sum_pct =
+      std::accumulate(parts.begin(), parts.end(), 0.0, [](double sum, const TimePart& part) { return sum + part.pct; });
+  EXPECT_DOUBLE_EQ(sum_pct, 100);
+  EXPECT_EQ(parts[0].use, TimeUse::kComputing);
+  EXPECT_DOUBLE_EQ(parts[0].pct, 35) << "collectives are a part of their own";
+  EXPECT_EQ(parts[1].use, TimeUse::kCollectives);
+  EXPECT_EQ(parts[2].cause, IdleCause::kCopiesOnly);
+  EXPECT_EQ(parts[3].cause, IdleCause::kCopy);
+  EXPECT_EQ(parts[4].cause, IdleCause::kInput);
+}
+
+TEST(StepTime, NothingIsSaidWhereTheGpuIsUnknownAndNoCauseWhereNoneIs) {
+  Report report = divided_report();
+  report.verdict.idle.reset();
+  report.verdict.gpu_idle_pct = 40;
+  const auto parts = parts_of_time(report);
+  EXPECT_EQ(parts.back().use, TimeUse::kWithout);
+  EXPECT_FALSE(parts.back().cause);
+  EXPECT_DOUBLE_EQ(parts.back().pct, 40);
+  report.verdict.gpu_busy_pct.reset();
+  EXPECT_TRUE(parts_of_time(report).empty());
+  report.verdict.gpu_busy_pct = std::numeric_limits<double>::quiet_NaN();
+  for (const TimePart& part : parts_of_time(report)) EXPECT_FALSE(std::isnan(part.pct));
+}
+
+TEST(StepTime, LinesAreThoseWithTimeInTheStepsOrOfTheRun) {
+  Report report = divided_report();
+  IdleSite site;
+  site.cause = IdleCause::kInput;
+  site.site = "train.py:1";
+  site.in_steps_ns = 5;
+  site.time_ns = 9;
+  report.idle.push_back(site);
+  site.site = "start.py:2";
+  site.in_steps_ns = 0;
+  report.idle.push_back(site);
+  site.site = "";
+  site.in_steps_ns = 7;
+  report.idle.push_back(site);
+  const auto of_steps = parts_of_time(report).back().sites;
+  ASSERT_EQ(of_steps.size(), 1u);
+  EXPECT_EQ(of_steps[0]->site, "train.py:1");
+  report.steps.reset();
+  EXPECT_EQ(parts_of_time(report).back().sites.size(), 2u);
+}
+
+}  // namespace
+}  // namespace turnpike::analyze

@@ -341,6 +341,11 @@ IdleTimes ProcessAnalysis::idle_times(Interval span) {
                    [this](const Call& call) { return forward_facts_of(call); });
 }
 
+const std::vector<Interval>& ProcessAnalysis::loading() {
+  if (!loading_) loading_ = find_loading(timeline_, stacks_, host_threads_);
+  return *loading_;
+}
+
 HostActivity ProcessAnalysis::host_activity() {
   HostActivity host{.copy_waits = std::move(copy_waits_),
                     .sync_waits = std::move(sync_waits_),
@@ -354,7 +359,7 @@ HostActivity ProcessAnalysis::host_activity() {
   const auto add_gap = [&](const Interval& gap) {
     host.batch_gaps.push_back({gap.start_ns, gap.end_ns, first_call_from(gap.end_ns)});
   };
-  for (const Interval& gap : find_loading(timeline_, stacks_, host_threads_)) add_gap(gap);
+  for (const Interval& gap : loading()) add_gap(gap);
   if (steps_) {
     for (const Interval& gap : find_batch_gaps(timeline_, stacks_, host_threads_, steps_->starts_ns)) add_gap(gap);
   }

@@ -37,6 +37,9 @@ std::string scope_text(const VerdictScope& scope) {
   return text;
 }
 
+// From this share of launches without work on, the shares say nothing.
+constexpr std::uint64_t kMostAreLostOneIn = 2;
+
 // Less of a share is shown as 0.0 %.
 constexpr double kMinShownPct = 0.05;
 
@@ -66,14 +69,21 @@ std::string idle_text(const DeviceTime& time) {
   return text;
 }
 
+std::string lost_text(const VerdictScope& scope) {
+  if (scope.is_range || scope.lost_launches == 0) return "";
+  return " For " + std::to_string(scope.lost_launches) + " of the " + std::to_string(scope.launches) +
+         " launches, what the GPU did is not in the recording.";
+}
+
 std::string sentence(const DeviceTime& time, const VerdictScope& scope) {
   const auto share = [&](std::int64_t part_ns) { return exact_percent_text(percent(part_ns, time.span_ns)); };
   std::string text = scope_text(scope) + ", the GPU computed for " + share(time.computing_ns) + " of the time";
   if (percent(time.collectives_ns, time.span_ns) >= kMinShownPct) {
     text += ", ran only collectives for " + share(time.collectives_ns);
   }
-  return text + ", only copied for " + share(time.of(IdleCause::kCopiesOnly)) + ", and did nothing for " +
-         share(time.idle_ns()) + idle_text(time) + ".";
+  text += scope.are_copies_untimed ? ", copied for a time that was not recorded"
+                                   : ", only copied for " + share(time.of(IdleCause::kCopiesOnly));
+  return text + ", and did nothing for " + share(time.idle_ns()) + idle_text(time) + "." + lost_text(scope);
 }
 
 struct Cause {
@@ -88,13 +98,11 @@ Cause largest_of(std::initializer_list<Cause> causes) {
 
 // Of lost time.
 Cause largest_cause(const DeviceTime& time) {
-  const std::int64_t launch_ns = time.of(IdleCause::kLaunch);
-  const std::int64_t host_ns = time.of(IdleCause::kUnknown) + time.of(IdleCause::kAllocation);
   return largest_of({
       {time.of(IdleCause::kCopiesOnly) + time.of(IdleCause::kCopy), Bound::kTransfer},
       {time.of(IdleCause::kSync), Bound::kSync},
-      // Both mean that the CPU is too slow: the larger one speaks for them.
-      {launch_ns + host_ns, launch_ns >= host_ns ? Bound::kLaunch : Bound::kHost},
+      {time.of(IdleCause::kLaunch), Bound::kLaunch},
+      {time.of(IdleCause::kUnknown) + time.of(IdleCause::kAllocation), Bound::kHost},
       {time.of(IdleCause::kInput), Bound::kInput},
       {time.collectives_ns + time.of(IdleCause::kOtherDevice), Bound::kCommunication},
       {time.of(IdleCause::kUnrecorded), Bound::kUnrecorded},
@@ -120,7 +128,7 @@ Verdict judge(const DeviceTime& time, const VerdictScope& scope) {
   const auto share_pct = [&](std::int64_t part_ns) { return percent(part_ns, time.span_ns); };
   verdict.gpu_busy_pct = share_pct(time.computing_ns + time.collectives_ns);
   verdict.gpu_idle_pct = share_pct(time.idle_ns());
-  verdict.exposed_transfer_pct = share_pct(time.of(IdleCause::kCopiesOnly));
+  if (!scope.are_copies_untimed) verdict.exposed_transfer_pct = share_pct(time.of(IdleCause::kCopiesOnly));
   verdict.exposed_collective_pct = share_pct(time.collectives_ns);
   verdict.idle = IdleShares{.copies_pct = share_pct(time.of(IdleCause::kCopy)),
                             .syncs_pct = share_pct(time.of(IdleCause::kSync)),
@@ -131,7 +139,7 @@ Verdict judge(const DeviceTime& time, const VerdictScope& scope) {
                             .between_kernels_pct = share_pct(time.of(IdleCause::kBetweenKernels)),
                             .other_devices_pct = share_pct(time.of(IdleCause::kOtherDevice)),
                             .unrecorded_pct = share_pct(time.of(IdleCause::kUnrecorded))};
-  verdict.bound_by = bound_by(time);
+  verdict.bound_by = kMostAreLostOneIn * scope.lost_launches > scope.launches ? Bound::kUnrecorded : bound_by(time);
   verdict.why = sentence(time, scope);
   return verdict;
 }

@@ -3,8 +3,8 @@
 // It is about the steps where there are any: from the start of the first to the end of the last whole one, without
 // those that warm up and without pauses (pauses.h); where the host runs ahead, as the devices have them
 // (device_step.h). Start-up, checkpoints at the end and the like are no part of it then. Without steps it is about the
-// time from the first work of the devices to the last: what comes before and after is only told. Several devices and
-// processes add up. This knows no dependencies: it says where time went, not what would be gained.
+// time from the first work of the devices to the last, and from the first wait for a data loader on if that is earlier:
+// what comes before and after is only told. Several devices and processes add up. This knows no dependencies: it says where time went, not what would be gained.
 #pragma once
 
 #include <cstddef>
@@ -37,6 +37,9 @@ struct VerdictScope {
   // Without steps: what was recorded before and after. Of several processes the longest.
   std::int64_t before_ns = 0;
   std::int64_t after_ns = 0;
+  std::uint64_t launches = 0;       // that must run something
+  std::uint64_t lost_launches = 0;  // those of which there is no work: from more than half on, nothing can be said
+  bool are_copies_untimed = false;  // of the copies from and to the devices of a process, none has times
 };
 
 Verdict judge(const DeviceTime& time, const VerdictScope& scope);

@@ -38,12 +38,19 @@ std::string of_transfers(const Verdict& verdict) {
 }
 
 std::string of_host(const Verdict& verdict) {
+  const double allocations_pct = idle_pct(verdict, &analyze::IdleShares::allocations_pct);
+  if (allocations_pct > idle_pct(verdict, &analyze::IdleShares::quiet_pct)) {
+    return fmt::format(
+        "For {} of the time the GPU has nothing to do because the CPU allocates, frees or page-locks memory: start-up "
+        "does so once, and a loop should keep its memory.",
+        percent_text(allocations_pct));
+  }
   std::string where;
   if (!verdict.threads.empty() && !verdict.threads.front().busiest_lines.empty()) {
     where = ", mostly at " + verdict.threads.front().busiest_lines.front();
   }
   return fmt::format(
-      "For {} of the time the GPU has nothing to do because the program is busy on the CPU without calling CUDA{}: "
+      "For {} of the time the GPU has nothing to do because the program is busy on the CPU without issuing work{}: "
       "what it does there is the thing to speed up.",
       percent_text(idle_pct(verdict, &analyze::IdleShares::quiet_pct)), where);
 }
@@ -70,8 +77,8 @@ std::string of_bound(const Verdict& verdict) {
     case Bound::kTransfer:
       return of_transfers(verdict);
     case Bound::kSync:
-      return "The CPU stands still in synchronisations and allocations, but none of them is known to be needless, or "
-             "leaving it out would only move the wait.";
+      return "The CPU stands still in synchronisations, but none of them is known to be needless, or leaving it out "
+             "would only move the wait.";
     case Bound::kLaunch:
       return "The GPU waits for the CPU to issue its work, more than for any transfer or synchronisation.";
     case Bound::kHost:

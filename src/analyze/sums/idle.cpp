@@ -246,6 +246,8 @@ class IdleTimes::Walk {
       case IdleCause::kAllocation:
       case IdleCause::kInput:
         return {state.time, state.cause, idle_.place_of_call(state.call), state.call};
+      case IdleCause::kUnrecorded:
+        return {state.time, state.cause, kNone, kNone};
       case IdleCause::kLaunch:
         if (drained_by_) return {state.time, drained_by_->cause, drained_by_->place, drained_by_->call};
         return {state.time, state.cause, place_of_launch(state.time, late), late};

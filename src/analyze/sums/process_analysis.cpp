@@ -149,6 +149,7 @@ TransferCost ProcessAnalysis::host_cost_of(const Call& call, const Call* synchro
     if (activity_.is_known()) cost.gpu_idle_ns = 0;
   }
   if (is_held.value_or(false)) add_wait(call);
+  if (!is_held && !are_timed && call.has_times()) note_wait(untimed_waits_, call);
   if (synchronisation != nullptr && synchronisation->has_times()) add_wait(*synchronisation);
   cost.is_blocked = is_held.value_or(false) || synchronisation != nullptr;
   return cost;

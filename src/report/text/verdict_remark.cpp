@@ -50,7 +50,7 @@ std::string of_host(const Verdict& verdict) {
     where = ", mostly at " + verdict.threads.front().busiest_lines.front();
   }
   return fmt::format(
-      "For {} of the time the GPU has nothing to do because the program is busy on the CPU without issuing work{}: "
+      "For {} of the time the GPU has nothing to do because the program is busy on the CPU without calling CUDA{}: "
       "what it does there is the thing to speed up.",
       percent_text(idle_pct(verdict, &analyze::IdleShares::quiet_pct)), where);
 }
@@ -77,8 +77,8 @@ std::string of_bound(const Verdict& verdict) {
     case Bound::kTransfer:
       return of_transfers(verdict);
     case Bound::kSync:
-      return "The CPU stands still in synchronisations, but none of them is known to be needless, or leaving it out "
-             "would only move the wait.";
+      return "The CPU stands still in synchronisations and allocations, but none of them is known to be needless, or "
+             "leaving it out would only move the wait.";
     case Bound::kLaunch:
       return "The GPU waits for the CPU to issue its work, more than for any transfer or synchronisation.";
     case Bound::kHost:

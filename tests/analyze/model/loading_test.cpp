@@ -41,6 +41,10 @@ TEST(Loading, EndsSoonAfterSamplesEnd) {
   for (std::int64_t at : {10, 15, 20}) sampled.sample(at, sampled.loader);
   for (std::int64_t at : {500, 505}) sampled.sample(at, sampled.other);
   EXPECT_THAT(sampled.loading(), ElementsAre(Interval{10 * kMs, 30 * kMs}));
+}
+
+TEST(Loading, EndsSoonAfterItsLastSample) {
+  Sampled sampled;
   for (std::int64_t at : {10, 15, 20}) sampled.sample(at, sampled.loader);
   EXPECT_THAT(sampled.loading(), ElementsAre(Interval{10 * kMs, 30 * kMs}));
 }

@@ -99,9 +99,9 @@ TEST(Verdict, IsCommunicationWhereTheDeviceWaitsForAnother) {
 
 TEST(Verdict, CountsShortGapsBetweenKernelsAsTheGpus) {
   EXPECT_EQ(bound_of(time_with(60, IdleCause::kBetweenKernels, 40)), Bound::kGpu);
-  DeviceTime time = time_with(60, IdleCause::kBetweenKernels, 20);
-  time.of(IdleCause::kLaunch) = 20;
-  time.span_ns += 20;
+  DeviceTime time = time_with(50, IdleCause::kBetweenKernels, 20);
+  time.of(IdleCause::kLaunch) = 30;
+  time.span_ns += 30;
   EXPECT_EQ(bound_of(time), Bound::kLaunch);
 }
 

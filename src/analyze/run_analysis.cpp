@@ -99,15 +99,14 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   }
   if (span && analysis.activity().is_known()) {
     const std::vector<Interval> whole = steps ? whole_steps(timeline, *steps) : std::vector<Interval>();
-    const Interval window =
-        steps ? Interval{whole.front().start_ns, whole.back().end_ns}
-              : time_of_work(analysis.activity(), analysis.loading(), *span);
+    const Interval window = steps ? Interval{whole.front().start_ns, whole.back().end_ns}
+                                  : time_of_work(analysis.activity(), analysis.loading(), *span);
     const std::vector<Interval> steady = without_pauses(whole);
     IdleTimes idle = analysis.idle_times(window);
     const DeviceTimes times(analysis.activity(), idle);
     add_device_time(times, steps ? IntervalSet(steady) : IntervalSet({window}), steps);
-    scope_.launches += static_cast<std::uint64_t>(std::count_if(timeline.calls.begin(), timeline.calls.end(),
-                                                                [](const Call& call) { return call.must_run; }));
+    scope_.launches += static_cast<std::uint64_t>(
+        std::count_if(timeline.calls.begin(), timeline.calls.end(), [](const Call& call) { return call.must_run; }));
     scope_.lost_launches += timeline.lost_launches.size();
     scope_.are_copies_untimed = scope_.are_copies_untimed || are_copies_untimed(timeline);
     if (!steps) {

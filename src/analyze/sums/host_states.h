@@ -27,11 +27,11 @@ struct HostWait {
 
 // What the host of a process did, in any order; stretches may overlap.
 struct HostActivity {
-  std::vector<Interval> calls{};        // all calls of the threads that launch, waits included
-  std::vector<HostWait> copy_waits{};   // held by a copy, or by the synchronisation paired with it
-  std::vector<HostWait> sync_waits{};   // held by other synchronisations
-  std::vector<HostWait> allocations{};  // in calls that allocate, free, lock or unlock memory
-  std::vector<HostWait> batch_gaps{};   // the call: the first one behind the gap
+  std::vector<Interval> calls{};          // all calls of the threads that launch, waits included
+  std::vector<HostWait> copy_waits{};     // held by a copy, or by the synchronisation paired with it
+  std::vector<HostWait> sync_waits{};     // held by other synchronisations
+  std::vector<HostWait> allocations{};    // in calls that allocate, free, lock or unlock memory
+  std::vector<HostWait> batch_gaps{};     // the call: the first one behind the gap
   std::vector<HostWait> untimed_waits{};  // held by copies of which no times were recorded
   std::vector<HostWait> long_calls{};     // in other calls that last longer than kQuietNs: the driver works
 };

@@ -182,7 +182,8 @@ class IdleTimes::Walk {
   void pass_late(const Interval& time, std::uint32_t call) {
     if (time.start_ns >= time.end_ns) return;
     idle_.states_.each(time.start_ns, time.end_ns, [&](const HostState& state) {
-      const bool is_for_lost_work = state.cause == IdleCause::kSync && state.time.end_ns - state.time.start_ns > kQuietNs;
+      const bool is_for_lost_work =
+          state.cause == IdleCause::kSync && state.time.end_ns - state.time.start_ns > kQuietNs;
       take_(is_for_lost_work && !is_another_at_work(state.time)
                 ? IdleInterval{state.time, IdleCause::kUnrecorded, kNone, kNone}
                 : explained(state, call));

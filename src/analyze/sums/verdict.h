@@ -4,7 +4,8 @@
 // those that warm up and without pauses (pauses.h); where the host runs ahead, as the devices have them
 // (device_step.h). Start-up, checkpoints at the end and the like are no part of it then. Without steps it is about the
 // time from the first work of the devices to the last, and from the first wait for a data loader on if that is earlier:
-// what comes before and after is only told. Several devices and processes add up. This knows no dependencies: it says where time went, not what would be gained.
+// what comes before and after is only told. Several devices and processes add up. This knows no dependencies: it says
+// where time went, not what would be gained.
 #pragma once
 
 #include <cstddef>

@@ -59,9 +59,8 @@ TEST(HostStates, OfWaitsAtOnceAreTheFirstOnesToTheirEnd) {
 }
 
 TEST(HostStates, TakeACallThatSetsSomethingUpForOtherWork) {
-  const HostActivity host{.calls = {{0, 100 * kMs}},
-                          .allocations = {{20 * kMs, 30 * kMs, 1}},
-                          .long_calls = {{10 * kMs, 40 * kMs, 2}}};
+  const HostActivity host{
+      .calls = {{0, 100 * kMs}}, .allocations = {{20 * kMs, 30 * kMs, 1}}, .long_calls = {{10 * kMs, 40 * kMs, 2}}};
   EXPECT_THAT(states_of(host, 0, 50), ElementsAre("0-10 launch", "10-20 unknown #2", "20-30 allocation #1",
                                                   "30-40 unknown #2", "40-50 launch"));
 }

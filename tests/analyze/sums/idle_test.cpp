@@ -92,8 +92,7 @@ TEST(Idle, IsOfTheWaitAndOfTheLaunchBehindIt) {
   program.wait(20, 110, 2, line);
   program.launch(150, 156, 3);
   program.run(155, 200, 3);
-  EXPECT_THAT(watch(program).of_device[0],
-              ElementsAre("100-110 sync train.py:7 #2", "110-155 sync train.py:7 #2"));
+  EXPECT_THAT(watch(program).of_device[0], ElementsAre("100-110 sync train.py:7 #2", "110-155 sync train.py:7 #2"));
 }
 
 TEST(Idle, BehindATinyCopyIsOfTheLineOfTheGapBefore) {
@@ -244,16 +243,14 @@ TEST(Idle, UnderCopiesIsOfTheirLines) {
   program.copy({.start_ns = 60 * kUs, .end_ns = 90 * kUs, .correlation = 3, .bytes = 8, .stream = 9, .is_async = true});
   program.run(80, 100, 1);
   EXPECT_THAT(watch(program).of_device[0],
-              ElementsAre("50-70 copies_only train.py:4 #2",
-                          "70-80 copies_only train.py:5 #3"));
+              ElementsAre("50-70 copies_only train.py:4 #2", "70-80 copies_only train.py:5 #3"));
 }
 
 TEST(Idle, IsKnownWithoutKernelsWhereNoneWereLaunched) {
   Program program;
   program.fetch(0, 5, 10, 20, 1, program.line("train.py", 7));
   const auto watched = watch(program);
-  EXPECT_THAT(watched.of_device.at(0),
-              ElementsAre("5-10 copies_only train.py:7 #1"));
+  EXPECT_THAT(watched.of_device.at(0), ElementsAre("5-10 copies_only train.py:7 #1"));
   EXPECT_THAT(watched.report.idle, SizeIs(1));
 }
 
@@ -281,8 +278,7 @@ TEST(Idle, BehindALaunchWithoutItsKernelIsUnrecorded) {
   program.run(505, 600, 3);
   program.launch(650, 655, 4);
   program.run(655, 700, 4);
-  EXPECT_THAT(watch(program).of_device[0],
-              ElementsAre("100-115 launch #3", "115-505 unrecorded", "600-655 launch #4"));
+  EXPECT_THAT(watch(program).of_device[0], ElementsAre("100-115 launch #3", "115-505 unrecorded", "600-655 launch #4"));
 }
 
 // Then it was done, whatever it was.
@@ -294,8 +290,7 @@ TEST(Idle, BehindALaunchWithoutItsKernelIsUnrecordedUntilTheHostHasWaited) {
   program.wait(120, 300, 3, program.line("train.py", 7));
   program.launch(500, 505, 4);
   program.run(505, 600, 4);
-  EXPECT_THAT(watch(program).of_device[0],
-              ElementsAre("100-115 launch #4", "115-300 unrecorded", "300-505 launch #4"));
+  EXPECT_THAT(watch(program).of_device[0], ElementsAre("100-115 launch #4", "115-300 unrecorded", "300-505 launch #4"));
 }
 
 TEST(Idle, OfALaunchThatWasQueuedBehindALostOneIsUnrecorded) {
@@ -325,9 +320,8 @@ TEST(Idle, OfADownloadThatDoesNotBeginIsUnrecorded) {
   program.launch(0, 5, 1);
   program.run(5, 100, 1);
   program.fetch(110, 9000, 9010, 9020, 2, program.line("train.py", 7));
-  EXPECT_THAT(watch(program).of_device[0],
-              ElementsAre("100-110 launch train.py:7 #2", "110-2110 copy train.py:7 #2", "2110-9000 unrecorded",
-                          "9000-9010 copies_only train.py:7 #2"));
+  EXPECT_THAT(watch(program).of_device[0], ElementsAre("100-110 launch train.py:7 #2", "110-2110 copy train.py:7 #2",
+                                                       "2110-9000 unrecorded", "9000-9010 copies_only train.py:7 #2"));
 }
 
 TEST(Idle, InADataLoaderIsForTheNextBatch) {
@@ -340,9 +334,8 @@ TEST(Idle, InADataLoaderIsForTheNextBatch) {
   for (std::int64_t at = 6; at < 10; ++at) program.sample(at * kMs, line);
   program.launch(10'000, 10'005, 2);
   program.run(10'005, 10'050, 2);
-  EXPECT_THAT(watch(program).of_device[0],
-              ElementsAre("50-1000 unknown #2", "1000-6000 input cudaLaunchKernel #2", "6000-10000 unknown train.py:9 #2",
-                          "10000-10005 launch #2"));
+  EXPECT_THAT(watch(program).of_device[0], ElementsAre("50-1000 unknown #2", "1000-6000 input cudaLaunchKernel #2",
+                                                       "6000-10000 unknown train.py:9 #2", "10000-10005 launch #2"));
 }
 
 TEST(Idle, InALongCallIsWorkOfTheCpu) {
@@ -353,8 +346,7 @@ TEST(Idle, InALongCallIsWorkOfTheCpu) {
   program.run(5000, 5050, 2);
   program.launch(5060, 5100, 3);
   program.run(5100, 5150, 3);
-  EXPECT_THAT(watch(program).of_device[0],
-              ElementsAre("50-60 launch #2", "60-5000 unknown #2", "5050-5100 launch #3"));
+  EXPECT_THAT(watch(program).of_device[0], ElementsAre("50-60 launch #2", "60-5000 unknown #2", "5050-5100 launch #3"));
 }
 
 TEST(Idle, OfACopyWithoutTimesIsUnrecorded) {
@@ -364,8 +356,7 @@ TEST(Idle, OfACopyWithoutTimesIsUnrecorded) {
   program.fetch(60, 900, 800, 500, 2, program.line("train.py", 7));
   program.launch(510, 515, 3);
   program.run(515, 550, 3);
-  EXPECT_THAT(watch(program).of_device[0],
-              ElementsAre("50-60 launch #3", "60-500 unrecorded", "500-515 launch #3"));
+  EXPECT_THAT(watch(program).of_device[0], ElementsAre("50-60 launch #3", "60-500 unrecorded", "500-515 launch #3"));
 }
 
 TEST(Idle, OfNothingIsNone) {

@@ -74,7 +74,8 @@ TEST(VerdictRemark, OfCommunicationAndOfUnrecordedWorkNamesTheShare) {
 
 TEST(VerdictRemark, OfTheHostIsOfAllocationsWhereTheyAreMore) {
   analyze::Report report = report_bound_by(Bound::kHost);
-  report.verdict.idle = analyze::IdleShares{.quiet_pct = 20, .allocations_pct = 20};
+  report.verdict.idle = analyze::IdleShares{.quiet_pct = 20};
+  report.verdict.idle->allocations_pct = 20;
   EXPECT_TRUE(remark_on(report).starts_with("For 20 % of the time the GPU has nothing to do because the program"));
   report.verdict.idle->allocations_pct = 21;
   EXPECT_EQ(remark_on(report),

@@ -33,10 +33,10 @@ const char* name_of(Phase phase);
 enum class Bound : std::uint8_t {
   kCommunication,  // collectives with no computing beside them, and waits for other devices
   kGpu,
-  kHost,  // work on the CPU that makes no call to CUDA
+  kHost,  // work on the CPU that issues nothing, and allocations
   kInput,
   kLaunch,
-  kMixed,
+  kMixed,  // in files of earlier versions and in budgets; no verdict is it any more
   kSync,
   kTransfer,
   kUnrecorded  // work of the GPU that is not in the recording

@@ -50,6 +50,27 @@ std::uint64_t count_undefined(const trace::Process& process, const Timeline& tim
   return static_cast<std::uint64_t>(undefined_names) + stacks.size();
 }
 
+// From the first work of any device to the last. Loading the batch is part of the work, also that for the first one.
+Interval time_of_work(const Activity& activity, const std::vector<Interval>& loading, Interval otherwise) {
+  std::optional<Interval> found;
+  for (const auto& [id, device] : activity.devices()) {
+    const auto& busy = device.busy.intervals();
+    if (busy.empty()) continue;
+    if (!found) found = Interval{busy.front().start_ns, busy.back().end_ns};
+    found = Interval{std::min(found->start_ns, busy.front().start_ns), std::max(found->end_ns, busy.back().end_ns)};
+  }
+  if (!found) return otherwise;
+  for (const Interval& wait : loading) found->start_ns = std::min(found->start_ns, wait.start_ns);
+  return *found;
+}
+
+bool are_copies_untimed(const Timeline& timeline) {
+  const auto crosses = [](const Transfer& transfer) { return !is_within_device(transfer.direction); };
+  const auto is_timed = [&](const Transfer& transfer) { return crosses(transfer) && transfer.has_times(); };
+  return std::any_of(timeline.transfers.begin(), timeline.transfers.end(), crosses) &&
+         std::none_of(timeline.transfers.begin(), timeline.transfers.end(), is_timed);
+}
+
 bool is_better(const FoundSteps& candidate, const FoundSteps& known) {
   if (candidate.steps.source != known.steps.source) return candidate.steps.source < known.steps.source;
   return candidate.steps.count > known.steps.count;
@@ -78,11 +99,20 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
   }
   if (span && analysis.activity().is_known()) {
     const std::vector<Interval> whole = steps ? whole_steps(timeline, *steps) : std::vector<Interval>();
-    const Interval window = steps ? Interval{whole.front().start_ns, whole.back().end_ns} : *span;
+    const Interval window = steps ? Interval{whole.front().start_ns, whole.back().end_ns}
+                                  : time_of_work(analysis.activity(), analysis.loading(), *span);
     const std::vector<Interval> steady = without_pauses(whole);
     IdleTimes idle = analysis.idle_times(window);
     const DeviceTimes times(analysis.activity(), idle);
     add_device_time(times, steps ? IntervalSet(steady) : IntervalSet({window}), steps);
+    scope_.launches += static_cast<std::uint64_t>(
+        std::count_if(timeline.calls.begin(), timeline.calls.end(), [](const Call& call) { return call.must_run; }));
+    scope_.lost_launches += timeline.lost_launches.size();
+    scope_.are_copies_untimed = scope_.are_copies_untimed || are_copies_untimed(timeline);
+    if (!steps) {
+      scope_.before_ns = std::max(scope_.before_ns, window.start_ns - span->start_ns);
+      scope_.after_ns = std::max(scope_.after_ns, span->end_ns - window.end_ns);
+    }
     scope_.pauses += whole.size() - steady.size();
     add_ranges(range_verdicts(times, process, timeline));
     idle_.add(idle, IntervalSet(steady));

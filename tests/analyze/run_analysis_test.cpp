@@ -257,10 +257,45 @@ TEST(RunAnalysis, JudgesTheTimeOfTheGpuWhereTheCpuRunsAhead) {
   EXPECT_EQ(steps, 10u);
 }
 
-TEST(RunAnalysis, JudgesTheWholeRunWithoutSteps) {
+// Its only copy is within its call.
+TEST(RunAnalysis, JudgesTheTimeOfTheGpuWithoutSteps) {
   std::vector<LoadedProcess> processes;
   processes.push_back(rank(0, 5, 7));
-  EXPECT_THAT(report_of(processes).verdict.why, StartsWith("Over all that was recorded, "));
+  const Report report = report_of(processes);
+  EXPECT_THAT(report.verdict.why,
+              StartsWith("From the GPU's first work to its last, without 1.00 us before and 3.00 us after it, "));
+  EXPECT_DOUBLE_EQ(*report.verdict.exposed_transfer_pct, 100);
+  EXPECT_EQ(report.span_ns, 5'000);
+}
+
+// Set-up takes 1 s, the first batch 2 s.
+TEST(RunAnalysis, JudgesLoadingTheFirstBatchToo) {
+  constexpr std::int64_t kMs = 1'000'000;
+  ProcessBuilder builder;
+  const auto line = builder.line("/home/user/train.py", 9);
+  const auto loader = builder.stack({builder.operator_frame("enumerate(DataLoader)#_Iter.__next__")});
+  for (std::int64_t at = 0; at < 1000; at += 100) builder.sample(at * kMs, line);
+  for (std::int64_t at = 1000; at < 3000; at += 100) builder.sample(at * kMs, loader);
+  builder.sample(3000 * kMs, line);
+  builder.call({.kind = trace::CallKind::kLaunch, .start_ns = 0, .end_ns = 1, .correlation = 1, .result = 1});
+  builder.call({.kind = trace::CallKind::kLaunch, .start_ns = 3000 * kMs, .end_ns = 3000 * kMs + 1, .correlation = 2});
+  builder.kernel({.start_ns = 3000 * kMs, .end_ns = 3500 * kMs, .correlation = 2});
+  std::vector<LoadedProcess> processes;
+  processes.push_back(builder.take());
+  const Report report = report_of(processes);
+  EXPECT_EQ(report.verdict.bound_by, Bound::kInput);
+  EXPECT_DOUBLE_EQ(report.verdict.idle->input_pct, 80);
+  EXPECT_THAT(report.verdict.why, StartsWith("From the GPU's first work to its last, without 1.00 s before it, "));
+}
+
+TEST(RunAnalysis, SaysThatCopiesWithoutTimesHideNothing) {
+  ProcessBuilder builder;
+  builder.call({.kind = trace::CallKind::kLaunch, .start_ns = 0, .end_ns = 1, .correlation = 1});
+  builder.kernel({.start_ns = 0, .end_ns = 100, .correlation = 1});
+  builder.copy({.start_ns = trace::kUnknownTime, .end_ns = trace::kUnknownTime, .correlation = 2, .bytes = 8});
+  std::vector<LoadedProcess> processes;
+  processes.push_back(builder.take());
+  EXPECT_EQ(report_of(processes).verdict.exposed_transfer_pct, std::nullopt);
 }
 
 TEST(RunAnalysis, OfNoProcessIsEmpty) {

@@ -152,7 +152,12 @@ LoadedProcess launching(int steps, std::int64_t kernel_us, std::uint32_t launche
     builder.range("step", start_ns, start_ns + 100 * kUs);
     for (std::uint32_t i = 0; i < launches; ++i) {
       const std::int64_t at_ns = start_ns + i * 2 * kUs;
-      builder.call({.kind = CallKind::kLaunch, .start_ns = at_ns, .end_ns = at_ns + kUs, .correlation = ++correlation});
+      // All but the first one fail.
+      builder.call({.kind = CallKind::kLaunch,
+                    .start_ns = at_ns,
+                    .end_ns = at_ns + kUs,
+                    .correlation = ++correlation,
+                    .result = i == 0 ? 0 : 1});
       if (i == 0) {
         builder.kernel(
             {.start_ns = at_ns + 3 * kUs, .end_ns = at_ns + (3 + kernel_us) * kUs, .correlation = correlation});

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analyze/model/activity.h"
 #include "analyze/model/labels.h"
 #include "analyze/model/threads.h"
 #include "analyze/model/upload_cycle.h"
@@ -255,6 +256,7 @@ std::optional<FoundSteps> steps_of_transfers(const Timeline& timeline, Stacks& s
   };
   const auto counts = [&](std::size_t index) {
     return site_of_transfer[index] != kNone && timeline.transfers[index].has_times() &&
+           !is_within_device(timeline.transfers[index].direction) &&
            (like == nullptr || place_of(index) == like->marker);
   };
   const StartsBySite starts(timeline, site_of_transfer, counts);

@@ -34,7 +34,8 @@ struct FoundSteps {
 //     lasts from the first call of one pass to that of the next. So with gradient accumulation every pass is a step,
 //     though the optimizer runs less often, and so is every pass of an iteration with several losses. Calls of which
 //     PyTorch tells nothing count for neither side.
-//  3. The place whose transfers (at least 5) come most often among those that come regularly: the standard deviation of
+//  3. The place whose transfers (at least 5; copies within a device and memsets are computing) come most often among
+//  those that come regularly: the standard deviation of
 //     the intervals, without those of steps that warm up, is below half of their mean. A step starts with the call of
 //     its transfer. Where it uploads the pieces of a model one after the other, a step is a round of them
 //     (upload_cycle.h).

@@ -66,6 +66,23 @@ bool must_copy(const trace::CallRecord& record) {
          record.bytes != trace::kUnknownSize;
 }
 
+bool must_run(const trace::CallRecord& record) {
+  const bool is_launch = record.kind == trace::CallKind::kLaunch || record.kind == trace::CallKind::kGraphLaunch;
+  return is_launch && record.result == 0 && record.is_captured == 0;
+}
+
+std::vector<std::uint32_t> find_lost_launches(const Timeline& timeline, const std::vector<bool>& has_record) {
+  std::vector<std::uint32_t> lost;
+  for (std::uint32_t index = 0; index < timeline.calls.size(); ++index) {
+    const Call& call = timeline.calls[index];
+    if (call.must_run && call.has_times() && !has_record[index]) lost.push_back(index);
+  }
+  const auto without_call = std::count_if(timeline.kernels.begin(), timeline.kernels.end(),
+                                          [](const Kernel& kernel) { return kernel.call == kNone; });
+  if (std::ssize(lost) <= without_call) lost.clear();
+  return lost;
+}
+
 void join_to_calls(Timeline& timeline) {
   CallsByCorrelation calls(timeline.calls);
   std::vector<bool> has_record(timeline.calls.size());
@@ -83,8 +100,13 @@ void join_to_calls(Timeline& timeline) {
   }
   for (Kernel& kernel : timeline.kernels) {
     kernel.call = calls.find(kernel.correlation);
-    if (kernel.call == kNone) ++timeline.unmatched_count;
+    if (kernel.call == kNone) {
+      ++timeline.unmatched_count;
+    } else {
+      has_record[kernel.call] = true;
+    }
   }
+  timeline.lost_launches = find_lost_launches(timeline, has_record);
 }
 
 template <typename Record>
@@ -146,7 +168,8 @@ void TimelineLoader::on(const trace::CallRecord& record) {
                              .object = record.object,
                              .kind = record.kind,
                              .autograd_role = record.autograd_role,
-                             .must_copy = must_copy(record)});
+                             .must_copy = must_copy(record),
+                             .must_run = must_run(record)});
 }
 
 void TimelineLoader::on(const trace::MemcpyRecord& record) {

@@ -45,6 +45,7 @@ struct Call {
   trace::CallKind kind;
   trace::AutogradRole autograd_role;
   bool must_copy;  // asked the device for a copy of at least a byte, and not to capture one
+  bool must_run;   // launched a kernel or a graph, and not to capture it
 
   bool has_times() const { return analyze::has_times(start_ns, end_ns); }
   std::int64_t duration_ns() const { return end_ns - start_ns; }
@@ -105,6 +106,9 @@ struct Timeline {
   std::vector<Transfer> transfers;  // by start; unknown times first
   std::vector<Kernel> kernels;      // by start; unknown times first
   std::vector<Range> ranges;        // by start; no marks
+  // Calls that must run something, of which there is no record; by start. None where kernels lack their calls: these
+  // may be theirs.
+  std::vector<std::uint32_t> lost_launches;
   std::vector<trace::DeviceRecord> devices;
   std::set<std::pair<std::uint32_t, std::uint32_t>> default_streams;  // device and stream, where the source names them
   std::unordered_map<std::uint32_t, std::uint32_t> thread_names;      // thread -> string id; the last one given

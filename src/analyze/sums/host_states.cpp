@@ -60,10 +60,13 @@ void lay_under(std::vector<HostState>& states, const std::vector<HostState>& low
 
 }  // namespace
 
-HostStates::HostStates(HostActivity host) : states_(without_overlap(std::move(host.copy_waits), IdleCause::kCopy)) {
+HostStates::HostStates(HostActivity host)
+    : states_(without_overlap(std::move(host.untimed_waits), IdleCause::kUnrecorded)) {
+  lay_under(states_, without_overlap(std::move(host.copy_waits), IdleCause::kCopy));
   lay_under(states_, without_overlap(std::move(host.sync_waits), IdleCause::kSync));
   lay_under(states_, without_overlap(std::move(host.allocations), IdleCause::kAllocation));
   lay_under(states_, without_overlap(std::move(host.batch_gaps), IdleCause::kInput));
+  lay_under(states_, without_overlap(std::move(host.long_calls), IdleCause::kUnknown));
   lay_under(states_, times_of_issuing(std::move(host.calls)));
 }
 

@@ -1,9 +1,11 @@
 // What the host of a process did at each moment, as far as it explains a device that has nothing to do.
 //
-// Every moment has one state, the first of these that applies: held by a copy; held by another synchronisation; in a
-// call that allocates or frees memory; getting the next batch ready (batch_gaps.h); issuing work, which is calling CUDA
-// or pausing between calls for no longer than kQuietNs; and unknown: no call for longer, in the midst of its work. The
-// host is the threads that launch; a process that launches nothing is seen through all of its threads.
+// Every moment has one state, the first of these that applies: held by a copy of which no times were recorded, so that
+// nobody knows how long the device copied (unrecorded); held by a copy; held by another synchronisation; in a call that
+// allocates or frees memory; getting the next batch ready (batch_gaps.h, loading.h); in another call that lasts longer
+// than kQuietNs, because it loads code or sets something up (unknown); issuing work, which is calling CUDA or pausing
+// between calls for no longer than kQuietNs; and unknown: no call for longer, in the midst of its work. The host is the
+// threads that launch; a process that launches nothing is seen through all of its threads.
 #pragma once
 
 #include <algorithm>
@@ -25,11 +27,13 @@ struct HostWait {
 
 // What the host of a process did, in any order; stretches may overlap.
 struct HostActivity {
-  std::vector<Interval> calls{};        // all calls of the threads that launch, waits included
-  std::vector<HostWait> copy_waits{};   // held by a copy, or by the synchronisation paired with it
-  std::vector<HostWait> sync_waits{};   // held by other synchronisations
-  std::vector<HostWait> allocations{};  // in calls that allocate, free, lock or unlock memory
-  std::vector<HostWait> batch_gaps{};   // the call: the first one behind the gap
+  std::vector<Interval> calls{};          // all calls of the threads that launch, waits included
+  std::vector<HostWait> copy_waits{};     // held by a copy, or by the synchronisation paired with it
+  std::vector<HostWait> sync_waits{};     // held by other synchronisations
+  std::vector<HostWait> allocations{};    // in calls that allocate, free, lock or unlock memory
+  std::vector<HostWait> batch_gaps{};     // the call: the first one behind the gap
+  std::vector<HostWait> untimed_waits{};  // held by copies of which no times were recorded
+  std::vector<HostWait> long_calls{};     // in other calls that last longer than kQuietNs: the driver works
 };
 
 struct HostState {

@@ -2,8 +2,12 @@
 #include "analyze/sums/idle.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
+
+#include "analyze/model/batch_gaps.h"
+#include "analyze/sums/lost_work.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -60,6 +64,27 @@ class NextWork {
   std::size_t next_ = 0;
 };
 
+// Finds for rising moments the call behind the last work that a device began before.
+template <typename Record>
+class LastWork {
+ public:
+  LastWork(const std::vector<Record>& records, std::uint32_t device) : records_(records), device_(device) {}
+
+  // Returns nullptr if none is found.
+  const Record* before(std::int64_t moment_ns) {
+    for (; next_ < records_.size() && records_[next_].start_ns < moment_ns; ++next_) {
+      if (records_[next_].device == device_ && records_[next_].has_times()) last_ = &records_[next_];
+    }
+    return last_;
+  }
+
+ private:
+  const std::vector<Record>& records_;
+  std::uint32_t device_;
+  std::size_t next_ = 0;
+  const Record* last_ = nullptr;
+};
+
 // The samples of one thread; asked for rising stretches.
 class ThreadSamples {
  public:
@@ -108,6 +133,9 @@ class IdleTimes::Walk {
         copying_(copying_of(idle.timeline_, device)),
         next_kernel_(idle.timeline_.kernels, device),
         next_transfer_(idle.timeline_.transfers, device),
+        last_kernel_(idle.timeline_.kernels, device),
+        last_transfer_(idle.timeline_.transfers, device),
+        lost_(idle.timeline_, device),
         samples_(samples_of(idle.timeline_, idle.host_threads_)) {}
 
   // A stretch without computing.
@@ -128,8 +156,9 @@ class IdleTimes::Walk {
  private:
   // Of the work with which a device goes on.
   struct NextCall {
-    std::uint32_t late;  // kNone: not known, or it was not late
-    bool was_queued;     // before the device had nothing to do
+    std::uint32_t call = kNone;                                         // kNone: not known
+    std::int64_t begun_ns = std::numeric_limits<std::int64_t>::max();   // when it began
+    std::int64_t issued_ns = std::numeric_limits<std::int64_t>::max();  // from when on the device could do the work
   };
 
   void pass_copy(const Interval& time, const Transfer& transfer) {
@@ -139,12 +168,40 @@ class IdleTimes::Walk {
   void pass_idle(const Interval& time) {
     if (time.start_ns >= time.end_ns) return;
     const NextCall next = call_of_work_at(time);
-    if (next.was_queued) return pass_queued(time);
-    idle_.states_.each(time.start_ns, time.end_ns, [&](const HostState& state) { take_(explained(state, next.late)); });
+    if (next.issued_ns <= time.start_ns) return pass_queued(time);
+    const bool is_held_up = time.end_ns - next.issued_ns > kQuietNs;
+    const Interval late{time.start_ns, is_held_up ? next.issued_ns : time.end_ns};
+    const auto lost = lost_.within(late, begun_before(time.start_ns), next.begun_ns);
+    pass_late({late.start_ns, lost ? lost->start_ns : late.end_ns}, next.call);
+    if (lost) take_({*lost, IdleCause::kUnrecorded, kNone, kNone});
+    if (lost) pass_late({lost->end_ns, late.end_ns}, next.call);
+    pass_queued({late.end_ns, time.end_ns});
+  }
+
+  // The next work was issued only then, by `call`.
+  void pass_late(const Interval& time, std::uint32_t call) {
+    if (time.start_ns >= time.end_ns) return;
+    idle_.states_.each(time.start_ns, time.end_ns, [&](const HostState& state) {
+      const bool is_for_lost_work =
+          state.cause == IdleCause::kSync && state.time.end_ns - state.time.start_ns > kQuietNs;
+      take_(is_for_lost_work && !is_another_at_work(state.time)
+                ? IdleInterval{state.time, IdleCause::kUnrecorded, kNone, kNone}
+                : explained(state, call));
+    });
+  }
+
+  // When the call of the last work that the device began before `moment_ns` began; that moment if it is not known.
+  std::int64_t begun_before(std::int64_t moment_ns) {
+    const Kernel* kernel = last_kernel_.before(moment_ns);
+    const Transfer* transfer = last_transfer_.before(moment_ns);
+    const bool is_kernel = kernel != nullptr && (transfer == nullptr || transfer->start_ns <= kernel->start_ns);
+    const std::uint32_t call = is_kernel ? kernel->call : transfer != nullptr ? transfer->call : kNone;
+    return call == kNone || !idle_.timeline_.calls[call].has_times() ? moment_ns : idle_.timeline_.calls[call].start_ns;
   }
 
   // The next work was issued before.
   void pass_queued(const Interval& time) {
+    if (time.start_ns >= time.end_ns) return;
     const Transfer* copy = awaited_copy(time);
     if (copy == nullptr) return pass_waiting(time);
     const Interval copying{std::max(copy->start_ns, time.start_ns), copy->end_ns};
@@ -190,6 +247,8 @@ class IdleTimes::Walk {
       case IdleCause::kAllocation:
       case IdleCause::kInput:
         return {state.time, state.cause, idle_.place_of_call(state.call), state.call};
+      case IdleCause::kUnrecorded:
+        return {state.time, state.cause, kNone, kNone};
       case IdleCause::kLaunch:
         if (drained_by_) return {state.time, drained_by_->cause, drained_by_->place, drained_by_->call};
         return {state.time, state.cause, place_of_launch(state.time, late), late};
@@ -203,9 +262,11 @@ class IdleTimes::Walk {
     const Transfer* transfer = next_transfer_.at(idle.end_ns);
     const bool is_kernel = kernel != nullptr && (transfer == nullptr || kernel->start_ns <= transfer->start_ns);
     const std::uint32_t call = is_kernel ? kernel->call : transfer != nullptr ? transfer->call : kNone;
-    if (call == kNone || !idle_.timeline_.calls[call].has_times()) return {kNone, false};
-    const bool was_queued = idle_.timeline_.calls[call].end_ns <= idle.start_ns;
-    return {was_queued ? kNone : call, was_queued};
+    if (call == kNone || !idle_.timeline_.calls[call].has_times()) return {};
+    const Call& made = idle_.timeline_.calls[call];
+    // A copy from the device asks the host for nothing before it begins, and holds it until it is done.
+    const bool is_download = !is_kernel && transfer->direction == Direction::kDeviceToHost;
+    return {call, made.start_ns, is_download ? std::min(made.end_ns, made.start_ns + kQuietNs) : made.end_ns};
   }
 
   std::uint32_t place_of_launch(const Interval& time, std::uint32_t late) {
@@ -245,6 +306,9 @@ class IdleTimes::Walk {
   std::size_t next_copying_ = 0;
   NextWork<Kernel> next_kernel_;
   NextWork<Transfer> next_transfer_;
+  LastWork<Kernel> last_kernel_;
+  LastWork<Transfer> last_transfer_;
+  LostWork lost_;
   std::vector<ThreadSamples> samples_;
   std::optional<IdleInterval> drained_by_;  // the last wait in this gap
 };

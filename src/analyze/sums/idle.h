@@ -3,6 +3,8 @@
 // A device whose next work was issued before it stopped waits for nothing that the host does: the cause is
 // between_kernels. Where that takes longer than a device takes between two pieces of work, the device waits for a copy
 // from another one, which is a copy of both; for other_device, which is at work meanwhile; or else for unrecorded work.
+// The same holds from kQuietNs after work was issued on, and while a synchronisation holds the host for longer than
+// that. Where launches are in the recording and their work is not (lost_work.h), the device may do that work.
 // Else the host explains it, by what it did meanwhile (HostStates). Where the host was held in the gap, the device ran
 // dry because of that, so issuing the next work belongs to the same cause.
 //

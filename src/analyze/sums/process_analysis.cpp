@@ -9,6 +9,7 @@
 #include "analyze/model/blocking.h"
 #include "analyze/model/call_path.h"
 #include "analyze/model/direction.h"
+#include "analyze/model/loading.h"
 #include "analyze/model/metadata_words.h"
 
 namespace turnpike::analyze {
@@ -28,6 +29,12 @@ bool is_allocation(trace::CallKind kind) {
     default:
       return false;
   }
+}
+
+// Whether the driver loads code or sets something up in a call: issuing work takes microseconds. The launch of a large
+// graph may take long.
+bool does_set_up(const Call& call) {
+  return call.duration_ns() > kQuietNs && !is_allocation(call.kind) && call.kind != trace::CallKind::kGraphLaunch;
 }
 
 // Programs have some thousand. A million of them, each with its row, would take gigabytes.
@@ -128,18 +135,21 @@ TransferCost ProcessAnalysis::host_cost_of(const Call& call, const Call* synchro
   const auto is_held = is_held_by_copy(call, transfers);
   const std::uint32_t row = rows_of(*transfers.front()).site;
   LineTable::Times* const line = lines_of_transfers_.of_row(row, sums_.sites.row(row).site);
+  const bool are_timed =
+      std::any_of(transfers.begin(), transfers.end(), [](const Transfer* one) { return one->has_times(); });
   const auto add_wait = [&](const Call& waiting) {
     const auto gpu_idle_ns = idle_ns(device, waiting);
     add_known(cost.host_blocked_ns, waiting.duration_ns());
     add_known(cost.gpu_idle_ns, gpu_idle_ns);
     if (line != nullptr) line->add_wait({waiting.start_ns, waiting.end_ns}, gpu_idle_ns);
-    note_wait(copy_waits_, waiting);
+    note_wait(are_timed ? copy_waits_ : untimed_waits_, waiting);
   };
   if (is_held) {
     cost.host_blocked_ns = 0;
     if (activity_.is_known()) cost.gpu_idle_ns = 0;
   }
   if (is_held.value_or(false)) add_wait(call);
+  if (!is_held && !are_timed && call.has_times()) note_wait(untimed_waits_, call);
   if (synchronisation != nullptr && synchronisation->has_times()) add_wait(*synchronisation);
   cost.is_blocked = is_held.value_or(false) || synchronisation != nullptr;
   return cost;
@@ -332,27 +342,36 @@ IdleTimes ProcessAnalysis::idle_times(Interval span) {
                    [this](const Call& call) { return forward_facts_of(call); });
 }
 
+const std::vector<Interval>& ProcessAnalysis::loading() {
+  if (!loading_) loading_ = find_loading(timeline_, stacks_, host_threads_);
+  return *loading_;
+}
+
 HostActivity ProcessAnalysis::host_activity() {
-  HostActivity host{.copy_waits = std::move(copy_waits_), .sync_waits = std::move(sync_waits_)};
+  HostActivity host{.copy_waits = std::move(copy_waits_),
+                    .sync_waits = std::move(sync_waits_),
+                    .untimed_waits = std::move(untimed_waits_)};
   for (const Call& call : timeline_.calls) {
     if (!call.has_times() || !host_threads_.contains(call.thread)) continue;
     host.calls.push_back({call.start_ns, call.end_ns});
     if (is_allocation(call.kind)) note_wait(host.allocations, call);
+    if (does_set_up(call)) note_wait(host.long_calls, call);
   }
+  const auto add_gap = [&](const Interval& gap) {
+    host.batch_gaps.push_back({gap.start_ns, gap.end_ns, first_call_from(gap.end_ns)});
+  };
+  for (const Interval& gap : loading()) add_gap(gap);
   if (steps_) {
-    for (const Interval& gap : find_batch_gaps(timeline_, stacks_, host_threads_, steps_->starts_ns)) {
-      host.batch_gaps.push_back({gap.start_ns, gap.end_ns, first_call_at(gap.end_ns)});
-    }
+    for (const Interval& gap : find_batch_gaps(timeline_, stacks_, host_threads_, steps_->starts_ns)) add_gap(gap);
   }
   return host;
 }
 
-// By a thread of the host.
-std::uint32_t ProcessAnalysis::first_call_at(std::int64_t start_ns) const {
+std::uint32_t ProcessAnalysis::first_call_from(std::int64_t start_ns) const {
   const auto& calls = timeline_.calls;
   auto call = std::lower_bound(calls.begin(), calls.end(), start_ns,
                                [](const Call& one, std::int64_t value) { return one.start_ns < value; });
-  for (; call != calls.end() && call->start_ns == start_ns; ++call) {
+  for (; call != calls.end(); ++call) {
     if (call->has_times() && host_threads_.contains(call->thread)) {
       return static_cast<std::uint32_t>(call - calls.begin());
     }

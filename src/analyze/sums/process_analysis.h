@@ -44,6 +44,8 @@ class ProcessAnalysis {
   // What the devices waited for, which the waits in these calls explain; once, after add_to_sums(), where kernels are
   // known. `span`: what the verdict is about. Refers to this object.
   IdleTimes idle_times(Interval span);
+  // When the host waited for batches, or made them (loading.h).
+  const std::vector<Interval>& loading();
   // What findings are looked for in. Refers to this object.
   ProcessModel model(std::optional<FoundSteps> steps, const LinkRates& rates);
 
@@ -69,7 +71,8 @@ class ProcessAnalysis {
   void add_transfers();
   void add_synchronisations();
   HostActivity host_activity();
-  std::uint32_t first_call_at(std::int64_t start_ns) const;
+  // The first call of the host that starts then or later.
+  std::uint32_t first_call_from(std::int64_t start_ns) const;
   void add_caused_by(std::uint32_t call_index, std::span<const Transfer* const> transfers);
   void add_transfer(const Transfer& transfer, TransferCost cost);
   void add_synchronisation(std::uint32_t call_index);
@@ -116,6 +119,8 @@ class ProcessAnalysis {
   LinesOfRows lines_of_transfers_;         // by row of sums_.sites
   LinesOfRows lines_of_synchronisations_;  // by row of sums_.sync_sites
   std::vector<HostWait> copy_waits_;
+  std::optional<std::vector<Interval>> loading_;
+  std::vector<HostWait> untimed_waits_;  // of copies without times
   std::vector<HostWait> sync_waits_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,9 +17,17 @@ double percent(std::int64_t part_ns, std::int64_t whole_ns) {
   return 100.0 * static_cast<double>(part_ns) / static_cast<double>(whole_ns);
 }
 
+// ", without 1.20 s before and 3.00 ms after it".
+std::string left_out_text(const VerdictScope& scope) {
+  if (scope.before_ns <= 0 && scope.after_ns <= 0) return "";
+  if (scope.after_ns <= 0) return ", without " + duration_text(scope.before_ns) + " before it";
+  if (scope.before_ns <= 0) return ", without " + duration_text(scope.after_ns) + " after it";
+  return ", without " + duration_text(scope.before_ns) + " before and " + duration_text(scope.after_ns) + " after it";
+}
+
 std::string scope_text(const VerdictScope& scope) {
   if (scope.is_range) return "While it was open";
-  if (scope.whole_steps == 0) return "Over all that was recorded";
+  if (scope.whole_steps == 0) return "From the GPU's first work to its last" + left_out_text(scope);
   std::string text = scope.is_of_devices ? "Over the GPU's time for the " : "Over the ";
   text += std::to_string(scope.whole_steps) + " whole steps";
   if (scope.processes > 1) text += " of " + std::to_string(scope.processes) + " processes";
@@ -27,6 +36,9 @@ std::string scope_text(const VerdictScope& scope) {
     text += ", without " + std::to_string(scope.pauses) + " that took more than three times as long";
   return text;
 }
+
+// From this share of launches without work on, the shares say nothing.
+constexpr std::uint64_t kMostAreLostOneIn = 2;
 
 // Less of a share is shown as 0.0 %.
 constexpr double kMinShownPct = 0.05;
@@ -57,40 +69,54 @@ std::string idle_text(const DeviceTime& time) {
   return text;
 }
 
+std::string lost_text(const VerdictScope& scope) {
+  if (scope.is_range || scope.lost_launches == 0) return "";
+  return " For " + std::to_string(scope.lost_launches) + " of the " + std::to_string(scope.launches) +
+         " launches, what the GPU did is not in the recording.";
+}
+
 std::string sentence(const DeviceTime& time, const VerdictScope& scope) {
   const auto share = [&](std::int64_t part_ns) { return exact_percent_text(percent(part_ns, time.span_ns)); };
   std::string text = scope_text(scope) + ", the GPU computed for " + share(time.computing_ns) + " of the time";
   if (percent(time.collectives_ns, time.span_ns) >= kMinShownPct) {
     text += ", ran only collectives for " + share(time.collectives_ns);
   }
-  return text + ", only copied for " + share(time.of(IdleCause::kCopiesOnly)) + ", and did nothing for " +
-         share(time.idle_ns()) + idle_text(time) + ".";
+  text += scope.are_copies_untimed ? ", copied for a time that was not recorded"
+                                   : ", only copied for " + share(time.of(IdleCause::kCopiesOnly));
+  return text + ", and did nothing for " + share(time.idle_ns()) + idle_text(time) + "." + lost_text(scope);
 }
 
-using Cause = std::pair<std::int64_t, Bound>;
+struct Cause {
+  std::int64_t time_ns;
+  Bound bound;
+};
 
-Bound largest_cause(const DeviceTime& time) {
-  const auto largest = [](auto causes) { return *std::max_element(causes.begin(), causes.end()); };
-  // Both mean that the CPU is too slow: the larger one speaks for them.
-  const Cause cpu = largest(std::array<Cause, 2>{
-      {{time.of(IdleCause::kLaunch), Bound::kLaunch}, {time.of(IdleCause::kUnknown), Bound::kHost}}});
-  const auto [cause_ns, bound] = largest(std::array<Cause, 6>{{
+Cause largest_of(std::initializer_list<Cause> causes) {
+  return *std::max_element(causes.begin(), causes.end(),
+                           [](const Cause& a, const Cause& b) { return a.time_ns < b.time_ns; });
+}
+
+// Of lost time.
+Cause largest_cause(const DeviceTime& time) {
+  return largest_of({
       {time.of(IdleCause::kCopiesOnly) + time.of(IdleCause::kCopy), Bound::kTransfer},
-      {time.of(IdleCause::kSync) + time.of(IdleCause::kAllocation), Bound::kSync},
-      {time.of(IdleCause::kLaunch) + time.of(IdleCause::kUnknown), cpu.second},
+      {time.of(IdleCause::kSync), Bound::kSync},
+      {time.of(IdleCause::kLaunch), Bound::kLaunch},
+      {time.of(IdleCause::kUnknown) + time.of(IdleCause::kAllocation), Bound::kHost},
       {time.of(IdleCause::kInput), Bound::kInput},
       {time.collectives_ns + time.of(IdleCause::kOtherDevice), Bound::kCommunication},
       {time.of(IdleCause::kUnrecorded), Bound::kUnrecorded},
-  }});
-  const std::int64_t rest_ns = time.span_ns - time.computing_ns - time.of(IdleCause::kBetweenKernels);
-  return 2 * cause_ns > rest_ns ? bound : Bound::kMixed;
+  });
 }
 
 }  // namespace
 
 Bound bound_by(const DeviceTime& time) {
-  const std::int64_t at_work_ns = time.computing_ns + time.of(IdleCause::kBetweenKernels);
-  return percent(at_work_ns, time.span_ns) >= kGpuBoundPct ? Bound::kGpu : largest_cause(time);
+  const double at_work_pct = percent(time.computing_ns + time.of(IdleCause::kBetweenKernels), time.span_ns);
+  if (at_work_pct >= kGpuBoundPct) return Bound::kGpu;
+  const Cause cause = largest_cause(time);
+  const bool stands_out = percent(cause.time_ns, time.span_ns) >= kStandsOutPct;
+  return at_work_pct >= kMostlyGpuPct && !stands_out ? Bound::kGpu : cause.bound;
 }
 
 Verdict judge(const DeviceTime& time, const VerdictScope& scope) {
@@ -102,7 +128,7 @@ Verdict judge(const DeviceTime& time, const VerdictScope& scope) {
   const auto share_pct = [&](std::int64_t part_ns) { return percent(part_ns, time.span_ns); };
   verdict.gpu_busy_pct = share_pct(time.computing_ns + time.collectives_ns);
   verdict.gpu_idle_pct = share_pct(time.idle_ns());
-  verdict.exposed_transfer_pct = share_pct(time.of(IdleCause::kCopiesOnly));
+  if (!scope.are_copies_untimed) verdict.exposed_transfer_pct = share_pct(time.of(IdleCause::kCopiesOnly));
   verdict.exposed_collective_pct = share_pct(time.collectives_ns);
   verdict.idle = IdleShares{.copies_pct = share_pct(time.of(IdleCause::kCopy)),
                             .syncs_pct = share_pct(time.of(IdleCause::kSync)),
@@ -113,7 +139,7 @@ Verdict judge(const DeviceTime& time, const VerdictScope& scope) {
                             .between_kernels_pct = share_pct(time.of(IdleCause::kBetweenKernels)),
                             .other_devices_pct = share_pct(time.of(IdleCause::kOtherDevice)),
                             .unrecorded_pct = share_pct(time.of(IdleCause::kUnrecorded))};
-  verdict.bound_by = bound_by(time);
+  verdict.bound_by = kMostAreLostOneIn * scope.lost_launches > scope.launches ? Bound::kUnrecorded : bound_by(time);
   verdict.why = sentence(time, scope);
   return verdict;
 }

@@ -235,6 +235,8 @@ std::uint32_t KinetoRecords::correlation_of(const KinetoEvent& event) {
 void KinetoRecords::add_call(const KinetoEvent& event) {
   if (!has_host_times(event)) return count_loss(Loss::kUnreadableEvent);
   const std::uint32_t correlation = correlation_of(event);
+  if (event.name.text.ends_with("StreamBeginCapture")) captures_.emplace_back(event.start_ns, 1);
+  if (event.name.text.ends_with("StreamEndCapture")) captures_.emplace_back(end_of(event), -1);
   thread_of(event).calls.push_back(
       {.start_ns = event.start_ns,
        .end_ns = end_of(event),
@@ -332,7 +334,15 @@ std::int64_t KinetoRecords::at_base(std::int64_t time_ns) const {
   return sum_or_unknown(time_ns, base_ns_);
 }
 
+bool KinetoRecords::is_capturing(std::int64_t time_ns) const {
+  const auto behind =
+      std::lower_bound(captures_.begin(), captures_.end(), time_ns,
+                       [](const std::pair<std::int64_t, int>& one, std::int64_t ns) { return one.first < ns; });
+  return behind != captures_.begin() && (behind - 1)->second > 0;
+}
+
 void KinetoRecords::finish(trace::Process& process, trace::RecordSink& sink) {
+  std::sort(captures_.begin(), captures_.end());
   name_calls_by_effect();
   settle_copies();
   process.pid = static_cast<std::uint32_t>(std::max<std::int64_t>(pid_, 0));
@@ -484,6 +494,7 @@ void KinetoRecords::emit_call(std::uint32_t thread, const Call& call, OpenSpans&
   record.name = call.name;
   record.kind = call.kind;
   record.api = call.api;
+  record.is_captured = is_capturing(call.start_ns) ? 1 : 0;
   const auto found = extras_.find(call.correlation);
   const CallExtra extra = found == extras_.end() ? CallExtra{} : found->second;
   record.context = extra.context;

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ingest/kineto/event.h"
@@ -90,6 +91,8 @@ class KinetoRecords {
   void count_loss(trace::Loss loss, std::uint64_t count = 1) { losses_[static_cast<std::uint32_t>(loss)] += count; }
 
   void name_calls_by_effect();
+  // Whether a stream was being captured into a graph then.
+  bool is_capturing(std::int64_t time_ns) const;
   void drop_calls_inside_of_others(Thread& thread) const;
   void apply_node_starts(Thread& thread);
   void emit_device_work(trace::RecordSink& sink);
@@ -117,6 +120,7 @@ class KinetoRecords {
   std::vector<trace::KernelRecord> kernels_;
   std::vector<trace::DeviceRecord> devices_;
   std::vector<DeviceWork> work_;
+  std::vector<std::pair<std::int64_t, int>> captures_;  // when a capture began (+1) or ended (-1)
   StackTree tree_;
   Thread* last_thread_ = nullptr;
   std::uint32_t last_thread_id_ = 0;

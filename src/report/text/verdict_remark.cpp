@@ -38,6 +38,13 @@ std::string of_transfers(const Verdict& verdict) {
 }
 
 std::string of_host(const Verdict& verdict) {
+  const double allocations_pct = idle_pct(verdict, &analyze::IdleShares::allocations_pct);
+  if (allocations_pct > idle_pct(verdict, &analyze::IdleShares::quiet_pct)) {
+    return fmt::format(
+        "For {} of the time the GPU has nothing to do because the CPU allocates, frees or page-locks memory: start-up "
+        "does so once, and a loop should keep its memory.",
+        percent_text(allocations_pct));
+  }
   std::string where;
   if (!verdict.threads.empty() && !verdict.threads.front().busiest_lines.empty()) {
     where = ", mostly at " + verdict.threads.front().busiest_lines.front();

@@ -194,6 +194,20 @@ TEST(Steps, AreRegularTransfersOfOnePlace) {
   EXPECT_EQ(found->whole_count, 4u);
 }
 
+// Memory is set, and copied within the device, many times in one step.
+TEST(Steps, AreNoTransfersWithinADevice) {
+  for (const auto kind : {trace::CopyKind::kDeviceToDevice, trace::CopyKind::kHostToDevice}) {
+    ProcessBuilder builder;
+    for (std::uint32_t i = 0; i < 5; ++i) {
+      builder.copy({.start_ns = 100 * i, .end_ns = 100 * i + 1, .correlation = i, .kind = kind});
+    }
+    EXPECT_EQ(find(builder, {0, 0, 0, 0, 0}).has_value(), kind == trace::CopyKind::kHostToDevice);
+  }
+  ProcessBuilder builder;
+  for (std::uint32_t i = 0; i < 5; ++i) builder.memset(100 * i, 100 * i + 1, i, 8);
+  EXPECT_FALSE(find(builder, {0, 0, 0, 0, 0}));
+}
+
 TEST(Steps, OfTransfersStartWithTheirCalls) {
   ProcessBuilder builder;
   const auto stack = builder.line("/home/user/train.py", 12);

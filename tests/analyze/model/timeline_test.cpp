@@ -51,6 +51,26 @@ TEST(Timeline, JoinsEveryTransferOfAGraphToItsLaunch) {
   for (const Transfer& transfer : builder.take().timeline.transfers) EXPECT_EQ(transfer.call, 0u);
 }
 
+TEST(Timeline, KnowsLaunchesOfWhichNothingWasRecorded) {
+  ProcessBuilder builder;
+  builder.call({.kind = CallKind::kLaunch, .start_ns = 1, .end_ns = 2, .correlation = 1});
+  builder.call({.kind = CallKind::kLaunch, .start_ns = 3, .end_ns = 4, .correlation = 2});
+  builder.call({.kind = CallKind::kGraphLaunch, .start_ns = 5, .end_ns = 6, .correlation = 3});
+  builder.call({.kind = CallKind::kLaunch, .start_ns = 7, .end_ns = 8, .correlation = 4, .is_captured = true});
+  builder.call({.kind = CallKind::kLaunch, .start_ns = 9, .end_ns = 10, .correlation = 5, .result = 1});
+  builder.call({.kind = CallKind::kGraphLaunch, .start_ns = 11, .end_ns = 12, .correlation = 6});
+  builder.kernel({.start_ns = 20, .end_ns = 30, .correlation = 1});
+  builder.memset(30, 40, 6, 8);  // a graph of a memset
+  EXPECT_EQ(builder.take().timeline.lost_launches, (std::vector<std::uint32_t>{1, 2}));
+}
+
+TEST(Timeline, TakesLaunchesForThoseOfKernelsWithoutCalls) {
+  ProcessBuilder builder;
+  builder.call({.kind = CallKind::kLaunch, .start_ns = 1, .end_ns = 2, .correlation = 1});
+  builder.kernel({.start_ns = 20, .end_ns = 30, .correlation = 9});
+  EXPECT_TRUE(builder.take().timeline.lost_launches.empty());
+}
+
 TEST(Timeline, CountsDeviceWorkWithoutItsCall) {
   ProcessBuilder builder;
   builder.call({.start_ns = 1, .end_ns = 2, .correlation = 1});

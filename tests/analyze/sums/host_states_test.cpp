@@ -58,6 +58,18 @@ TEST(HostStates, OfWaitsAtOnceAreTheFirstOnesToTheirEnd) {
   EXPECT_THAT(states_of(host, 10, 60), ElementsAre("10-40 sync #1", "40-50 sync #3", "50-60 unknown"));
 }
 
+TEST(HostStates, TakeACallThatSetsSomethingUpForOtherWork) {
+  const HostActivity host{
+      .calls = {{0, 100 * kMs}}, .allocations = {{20 * kMs, 30 * kMs, 1}}, .long_calls = {{10 * kMs, 40 * kMs, 2}}};
+  EXPECT_THAT(states_of(host, 0, 50), ElementsAre("0-10 launch", "10-20 unknown #2", "20-30 allocation #1",
+                                                  "30-40 unknown #2", "40-50 launch"));
+}
+
+TEST(HostStates, OfCopiesWithoutTimesAreUnrecorded) {
+  const HostActivity host{.copy_waits = {{10 * kMs, 30 * kMs, 1}}, .untimed_waits = {{20 * kMs, 40 * kMs, 2}}};
+  EXPECT_THAT(states_of(host, 10, 40), ElementsAre("10-20 copy #1", "20-40 unrecorded #2"));
+}
+
 TEST(HostStates, TakeAShortPauseForIssuing) {
   const std::int64_t kPause = kQuietNs / kMs;
   const HostActivity short_pause{.calls = {{0, 10 * kMs}, {(10 + kPause) * kMs, 20 * kMs}}};

@@ -92,8 +92,7 @@ TEST(Idle, IsOfTheWaitAndOfTheLaunchBehindIt) {
   program.wait(20, 110, 2, line);
   program.launch(150, 156, 3);
   program.run(155, 200, 3);
-  EXPECT_THAT(watch(program).of_device[0],
-              ElementsAre("0-5 launch #1", "100-110 sync train.py:7 #2", "110-155 sync train.py:7 #2"));
+  EXPECT_THAT(watch(program).of_device[0], ElementsAre("100-110 sync train.py:7 #2", "110-155 sync train.py:7 #2"));
 }
 
 TEST(Idle, BehindATinyCopyIsOfTheLineOfTheGapBefore) {
@@ -225,10 +224,10 @@ TEST(Idle, IsEachDevicesOwn) {
   program.launch(5, 8, 2);
   program.run(10, 30, 2, 1);
   program.wait(40, 120, 3, line);
-  const auto watched = watch(program);
-  EXPECT_THAT(watched.of_device.at(0), ElementsAre("100-120 sync train.py:7 #3"));
-  // From the first moment of the run to its last, whenever the device itself began and ended.
-  EXPECT_THAT(watched.of_device.at(1), ElementsAre("0-10 launch #2", "30-40 launch", "40-120 sync train.py:7 #3"));
+  auto watched = watch(program);
+  EXPECT_THAT(watched.of_device[0], IsEmpty());
+  // From the first work of any device to the last, whenever the device itself began and ended.
+  EXPECT_THAT(watched.of_device.at(1), ElementsAre("0-10 launch #2", "30-40 launch", "40-100 sync train.py:7 #3"));
 }
 
 // Of copies at once, the first one counts to its end.
@@ -243,19 +242,16 @@ TEST(Idle, UnderCopiesIsOfTheirLines) {
   program.copy({.start_ns = 40 * kUs, .end_ns = 70 * kUs, .correlation = 2, .bytes = 8, .is_async = true});
   program.copy({.start_ns = 60 * kUs, .end_ns = 90 * kUs, .correlation = 3, .bytes = 8, .stream = 9, .is_async = true});
   program.run(80, 100, 1);
-  // Behind its last call the host is not known to issue anything.
   EXPECT_THAT(watch(program).of_device[0],
-              ElementsAre("0-7 launch #1", "7-10 unknown #1", "50-70 copies_only train.py:4 #2",
-                          "70-80 copies_only train.py:5 #3"));
+              ElementsAre("50-70 copies_only train.py:4 #2", "70-80 copies_only train.py:5 #3"));
 }
 
 TEST(Idle, IsKnownWithoutKernelsWhereNoneWereLaunched) {
   Program program;
   program.fetch(0, 5, 10, 20, 1, program.line("train.py", 7));
   const auto watched = watch(program);
-  EXPECT_THAT(watched.of_device.at(0),
-              ElementsAre("0-5 copy train.py:7 #1", "5-10 copies_only train.py:7 #1", "10-20 copy train.py:7 #1"));
-  EXPECT_THAT(watched.report.idle, SizeIs(2));
+  EXPECT_THAT(watched.of_device.at(0), ElementsAre("5-10 copies_only train.py:7 #1"));
+  EXPECT_THAT(watched.report.idle, SizeIs(1));
 }
 
 TEST(Idle, IsUnknownWhereKernelsWereNotRecorded) {
@@ -271,6 +267,96 @@ TEST(Idle, OfKernelsWithoutCallsIsOfNoCall) {
   program.run(0, 50, 11);
   program.run(60, 90, 12);
   EXPECT_THAT(watch(program).of_device[0], ElementsAre("50-60 unknown"));
+}
+
+TEST(Idle, BehindALaunchWithoutItsKernelIsUnrecorded) {
+  Program program;
+  program.launch(0, 5, 1);
+  program.run(5, 100, 1);
+  program.launch(110, 115, 2);
+  program.launch(500, 505, 3);
+  program.run(505, 600, 3);
+  program.launch(650, 655, 4);
+  program.run(655, 700, 4);
+  EXPECT_THAT(watch(program).of_device[0], ElementsAre("100-115 launch #3", "115-505 unrecorded", "600-655 launch #4"));
+}
+
+// Then it was done, whatever it was.
+TEST(Idle, BehindALaunchWithoutItsKernelIsUnrecordedUntilTheHostHasWaited) {
+  Program program;
+  program.launch(0, 5, 1);
+  program.run(5, 100, 1);
+  program.launch(110, 115, 2);
+  program.wait(120, 300, 3, program.line("train.py", 7));
+  program.launch(500, 505, 4);
+  program.run(505, 600, 4);
+  EXPECT_THAT(watch(program).of_device[0], ElementsAre("100-115 launch #4", "115-300 unrecorded", "300-505 launch #4"));
+}
+
+TEST(Idle, OfALaunchThatWasQueuedBehindALostOneIsUnrecorded) {
+  Program program;
+  program.launch(0, 5, 1);
+  program.launch(5, 10, 2);
+  program.launch(10, 15, 3);
+  program.run(5, 100, 1);
+  program.run(400, 500, 3);
+  EXPECT_THAT(watch(program).of_device[0], ElementsAre("100-400 unrecorded"));
+}
+
+// A device that has nothing to do lets a synchronisation return at once.
+TEST(Idle, OfALongSynchronisationIsUnrecorded) {
+  Program program;
+  program.launch(0, 5, 1);
+  program.run(5, 100, 1);
+  program.wait(110, 5000, 2, program.line("train.py", 7));
+  program.launch(5010, 5015, 3);
+  program.run(5015, 5100, 3);
+  EXPECT_THAT(watch(program).of_device[0],
+              ElementsAre("100-110 launch #3", "110-5000 unrecorded", "5000-5015 launch #3"));
+}
+
+TEST(Idle, OfADownloadThatDoesNotBeginIsUnrecorded) {
+  Program program;
+  program.launch(0, 5, 1);
+  program.run(5, 100, 1);
+  program.fetch(110, 9000, 9010, 9020, 2, program.line("train.py", 7));
+  EXPECT_THAT(watch(program).of_device[0], ElementsAre("100-110 launch train.py:7 #2", "110-2110 copy train.py:7 #2",
+                                                       "2110-9000 unrecorded", "9000-9010 copies_only train.py:7 #2"));
+}
+
+TEST(Idle, InADataLoaderIsForTheNextBatch) {
+  Program program;
+  const std::uint32_t loader = program.stack({program.operator_frame("enumerate(DataLoader)#_Iter.__next__")});
+  const std::uint32_t line = program.line("train.py", 9);
+  program.launch(0, 5, 1);
+  program.run(0, 50, 1);
+  for (std::int64_t at = 1; at < 6; ++at) program.sample(at * kMs, loader);
+  for (std::int64_t at = 6; at < 10; ++at) program.sample(at * kMs, line);
+  program.launch(10'000, 10'005, 2);
+  program.run(10'005, 10'050, 2);
+  EXPECT_THAT(watch(program).of_device[0], ElementsAre("50-1000 unknown #2", "1000-6000 input cudaLaunchKernel #2",
+                                                       "6000-10000 unknown train.py:9 #2", "10000-10005 launch #2"));
+}
+
+TEST(Idle, InALongCallIsWorkOfTheCpu) {
+  Program program;
+  program.launch(0, 5, 1);
+  program.run(0, 50, 1);
+  program.launch(60, 5000, 2);
+  program.run(5000, 5050, 2);
+  program.launch(5060, 5100, 3);
+  program.run(5100, 5150, 3);
+  EXPECT_THAT(watch(program).of_device[0], ElementsAre("50-60 launch #2", "60-5000 unknown #2", "5050-5100 launch #3"));
+}
+
+TEST(Idle, OfACopyWithoutTimesIsUnrecorded) {
+  Program program;
+  program.launch(0, 5, 1);
+  program.run(0, 50, 1);
+  program.fetch(60, 900, 800, 500, 2, program.line("train.py", 7));
+  program.launch(510, 515, 3);
+  program.run(515, 550, 3);
+  EXPECT_THAT(watch(program).of_device[0], ElementsAre("50-60 launch #3", "60-500 unrecorded", "500-515 launch #3"));
 }
 
 TEST(Idle, OfNothingIsNone) {

@@ -58,16 +58,16 @@ TEST(StepsByBound, CountEachStepOfTheWindow) {
   const DeviceTimes times = process.times();
   const auto steps = steps_of({0, 100, 200, 300}, {0, 400});
   EXPECT_THAT(steps_by_bound(times, steps),
-              ElementsAre(Pair(Bound::kGpu, 2u), Pair(Bound::kMixed, 1u), Pair(Bound::kSync, 1u)));
+              ElementsAre(Pair(Bound::kGpu, 2u), Pair(Bound::kSync, 1u), Pair(Bound::kTransfer, 1u)));
 }
 
 TEST(StepsByBound, LeaveOutWhatIsNoneOfTheWindow) {
   TwoKernelsAndACopy process;
   const DeviceTimes times = process.times();
   EXPECT_THAT(steps_by_bound(times, steps_of({0, 100, 200, 300}, {100, 300})),
-              ElementsAre(Pair(Bound::kGpu, 1u), Pair(Bound::kMixed, 1u)));
+              ElementsAre(Pair(Bound::kGpu, 1u), Pair(Bound::kTransfer, 1u)));
   EXPECT_THAT(steps_by_bound(times, steps_of({0, 100, 200}, {1, 299})),
-              ElementsAre(Pair(Bound::kGpu, 1u), Pair(Bound::kMixed, 1u)));
+              ElementsAre(Pair(Bound::kGpu, 1u), Pair(Bound::kTransfer, 1u)));
   EXPECT_THAT(steps_by_bound(times, steps_of({200, 200, 300}, {200, 300})), ElementsAre(Pair(Bound::kGpu, 1u)));
   EXPECT_THAT(steps_by_bound(times, steps_of({0}, {0, 0})), IsEmpty());
 }

@@ -590,13 +590,14 @@ TEST(Analysis, AsksTheThreadsThatLaunchForWaits) {
   const auto waits_pct = [](bool has_launch, std::uint32_t waiting_thread) {
     ProcessBuilder builder;
     builder.kernel({.start_ns = 0, .end_ns = 50});
+    builder.kernel({.start_ns = 100, .end_ns = 200, .correlation = 99});
     builder.call({.kind = CallKind::kSynchronize, .start_ns = 50, .end_ns = 100, .thread = waiting_thread});
     if (has_launch) builder.call({.kind = CallKind::kGraphLaunch, .start_ns = 0, .end_ns = 10});
     return builder.report().verdict.idle->syncs_pct;
   };
-  EXPECT_DOUBLE_EQ(waits_pct(true, kMainThread), 50);
+  EXPECT_DOUBLE_EQ(waits_pct(true, kMainThread), 25);
   EXPECT_DOUBLE_EQ(waits_pct(true, kMainThread + 1), 0);
-  EXPECT_DOUBLE_EQ(waits_pct(false, kMainThread + 1), 50);
+  EXPECT_DOUBLE_EQ(waits_pct(false, kMainThread + 1), 25);
 }
 
 TEST(Analysis, KeepsWhatPageableMemoryCarries) {
@@ -636,17 +637,18 @@ TEST(Analysis, SynchronisationsOfTransfersAreNoOtherWaits) {
   Item item;
   item.add(0, 1);
   item.builder.kernel({.start_ns = 0, .end_ns = 10'000});
+  item.builder.kernel({.start_ns = 40'000, .end_ns = 80'000, .correlation = 99});
   item.builder.call({.kind = CallKind::kSynchronize,
                      .start_ns = 30'000,
                      .end_ns = 40'000,
                      .stack = item.builder.line("/home/user/train.py", 31),
                      .name = "cudaDeviceSynchronize"});
   const Report report = item.builder.report();
-  // Of 40 us: the kernel 10, the copy 1, which was asked for before it; 21 to 30 in the copy's wait and behind it, 30
+  // Of 80 us: the kernels 50, the copy 1, which was asked for before it; 21 to 30 in the copy's wait and behind it, 30
   // to 40 in the other wait.
-  EXPECT_DOUBLE_EQ(report.verdict.idle->between_kernels_pct, 25);
-  EXPECT_DOUBLE_EQ(report.verdict.idle->copies_pct, 22.5);
-  EXPECT_DOUBLE_EQ(report.verdict.idle->syncs_pct, 25);
+  EXPECT_DOUBLE_EQ(report.verdict.idle->between_kernels_pct, 12.5);
+  EXPECT_DOUBLE_EQ(report.verdict.idle->copies_pct, 11.25);
+  EXPECT_DOUBLE_EQ(report.verdict.idle->syncs_pct, 12.5);
   EXPECT_EQ(report.syncs.count, 2u);
   EXPECT_EQ(report.syncs.host_blocked_ns, 30'000);
   EXPECT_EQ(report.syncs.of_transfers_count, 1u);

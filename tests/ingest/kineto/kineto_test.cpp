@@ -365,6 +365,20 @@ TEST(Kineto, LeavesOutCallsThatOnlyAsk) {
   EXPECT_EQ(read.records.calls[1].api, trace::Api::kDriver);
 }
 
+TEST(Kineto, KnowsLaunchesThatAreCapturedIntoAGraph) {
+  const ReadTrace read = read_text(trace_of({
+      on_host("cuda_runtime", "cudaLaunchKernel", 0, 1, R"("correlation": 1)"),
+      on_host("cuda_runtime", "cudaStreamBeginCapture", 2, 1, R"("correlation": 2)"),
+      on_host("cuda_runtime", "cudaLaunchKernel", 4, 1, R"("correlation": 3)"),
+      on_host("cuda_runtime", "cudaStreamEndCapture", 6, 1, R"("correlation": 4)"),
+      on_host("cuda_runtime", "cudaLaunchKernel", 8, 1, R"("correlation": 5)"),
+  }));
+  ASSERT_THAT(read.records.calls, SizeIs(3));
+  EXPECT_EQ(read.records.calls[0].is_captured, 0);
+  EXPECT_EQ(read.records.calls[1].is_captured, 1);
+  EXPECT_EQ(read.records.calls[2].is_captured, 0);
+}
+
 TEST(Kineto, KnowsWhatCallsAreFor) {
   const std::pair<const char*, CallKind> cases[] = {
       {"cudaMemcpy", CallKind::kCopy},

@@ -72,6 +72,17 @@ TEST(VerdictRemark, OfCommunicationAndOfUnrecordedWorkNamesTheShare) {
             "its cause: record the whole program, all of its processes and CUDA graphs included.");
 }
 
+TEST(VerdictRemark, OfTheHostIsOfAllocationsWhereTheyAreMore) {
+  analyze::Report report = report_bound_by(Bound::kHost);
+  report.verdict.idle = analyze::IdleShares{.quiet_pct = 20};
+  report.verdict.idle->allocations_pct = 20;
+  EXPECT_TRUE(remark_on(report).starts_with("For 20 % of the time the GPU has nothing to do because the program"));
+  report.verdict.idle->allocations_pct = 21;
+  EXPECT_EQ(remark_on(report),
+            "For 21 % of the time the GPU has nothing to do because the CPU allocates, frees or page-locks memory: "
+            "start-up does so once, and a loop should keep its memory.");
+}
+
 TEST(VerdictRemark, OfOtherWorkOnTheCpuNamesTheLine) {
   analyze::Report report = report_bound_by(Bound::kHost);
   report.verdict.idle =

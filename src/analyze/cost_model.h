@@ -12,15 +12,15 @@ namespace turnpike::analyze {
 
 // --- What the CPU takes
 
-// One thread copies: to pack tensors, or the driver to stage pageable memory; GB/s; from bench move [H100]
+// One thread copies: to pack tensors, or the driver to stage pageable memory; GB/s; from uploads of pageable memory, 8.5 GB/s [H100]
 inline constexpr double kHostCopyGbps = 8.0;
 // The threads of tp.to stage pageable memory; GB/s; from docs/move.md, 64 MiB of one tensor [H100]
 inline constexpr double kStagedInThreadsGbps = 33.7;
 // tp.to, for each tensor besides; ns; from docs/move.md, 500 tensors of 16 KiB [H100]
 inline constexpr std::int64_t kStagedTensorNs = 6'600;
-// Taking one tensor out of a packed one: a view; ns; from bench/whatif, many_small [H100]
+// Taking one tensor out of a packed one: a view; ns; an estimate
 inline constexpr std::int64_t kViewNs = 1'000;
-// Launching a CUDA graph; ns; from bench/whatif, launch_bound [H100]
+// Launching a CUDA graph; ns; an estimate
 inline constexpr std::int64_t kGraphLaunchNs = 10'000;
 // Taking over a batch that is ready; ns; a choice
 inline constexpr std::int64_t kReadyBatchNs = 100'000;
@@ -37,12 +37,11 @@ inline constexpr double kFillingGbps = 100;
 
 // --- What copies take
 
-// A copy over the link, besides its bytes; ns; from bench/whatif [H100]
+// A copy over the link, besides its bytes; ns; from recordings of small copies [H100]
 inline constexpr std::int64_t kCopyStartNs = 1'200;
-// A download into pages that were used before; GB/s; from bench move [H100]
+// A download into pages that were used before; GB/s; from downloads of large tensors [H100]
 inline constexpr double kUsedPagesGbps = 12;
-// Slower downloads come into pages that the system must clear first; GB/s; from bench move, where they reach 1 to 2
-// [H100]
+// Slower downloads come into pages that the system must clear first; GB/s; from downloads, 1 to 2 into such [H100]
 inline constexpr double kNewPagesGbps = 5;
 // Of a download, what comes into the caches of the CPU at most; bytes; from the third-level cache of eight EPYC cores
 inline constexpr double kMostCachedBytes = 32 << 20;
@@ -54,32 +53,32 @@ inline constexpr std::uint64_t kBytesPerStoredByte = 4;
 
 // --- What the device takes, where the recording does not show it
 
-// Start of a call to the start of its work on an idle stream; ns; from tests/gpu/crossings [H100]
+// Start of a call to the start of its work on an idle stream; ns; from recordings of small programs [H100]
 inline constexpr std::int64_t kUsualLaunchNs = 6'000;
-// End of work to the start of the next on its stream; ns; from tests/gpu/crossings [H100]
+// End of work to the start of the next on its stream; ns; from recordings of small programs [H100]
 inline constexpr std::int64_t kUsualGapNs = 1'000;
-// End of work to the start of work that waits for its event; ns; from tests/gpu/crossings [H100]
+// End of work to the start of work that waits for its event; ns; from recordings of small programs [H100]
 inline constexpr std::int64_t kUsualEventNs = 2'000;
-// A call that waits for nothing; ns; from tests/gpu/crossings [H100]
+// A call that waits for nothing; ns; from recordings of small programs [H100]
 inline constexpr std::int64_t kUsualCallNs = 4'000;
-// End of work to the return of the call that waits for it; ns; from tests/gpu/crossings [H100]
+// End of work to the return of the call that waits for it; ns; from recordings of small programs [H100]
 inline constexpr std::int64_t kUsualWaitNs = 8'000;
 // End of a node of a CUDA graph to the start of the next; ns; from bench/whatif, launch_bound [H100]
 inline constexpr std::int64_t kGraphNodeLagNs = 330;
-// Launches that the driver takes on one stream before the oldest has begun; calls; from the driver's queue [H100]
+// Launches that the driver takes on one stream before the oldest has begun; calls; from the queue of CUDA
 inline constexpr std::size_t kQueueLength = 1024;
 
 // --- How much of a prediction advice reaches
 
 // A compiled model, at least; share; from bench/field, 0.56 to 1.27 [H100]
 inline constexpr double kCompiledAtLeast = 0.55;
-// A compiled model that reads values back, at least; share; from bench/field [H100]
+// A compiled model that reads values back, at least; share; a choice
 inline constexpr double kCompiledWithReads = 0.4;
-// A fused optimizer, of what its launches take, at least; share; from bench/field [H100]
+// A fused optimizer, of what its launches take, at least; share; a choice
 inline constexpr double kFusedAtLeast = 0.2;
-// Loading with more workers that may share cores, at least; share; from bench/field, timm_jpeg and dcgan [H100]
+// Loading with more workers that may share cores, at least; share; a choice
 inline constexpr double kWorkersAtLeast = 0.6;
-// Loading in a thread of the same process, at most; share; from bench/field [H100]
+// Loading in a thread of the same process, at most; share; a choice
 inline constexpr double kThreadAtMost = 0.6;
 
 // --- How far predictions are trusted

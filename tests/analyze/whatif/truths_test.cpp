@@ -14,6 +14,9 @@ using trace::MemoryKind;
 
 constexpr double kTolerance = 0.05;
 constexpr std::uint32_t kStager = kMainThread + 1;
+// Queues.
+constexpr std::uint32_t kReady = 1;
+constexpr std::uint32_t kFree = 2;
 
 // Adds one step; `is_changed`: of the program with the change.
 using Step = std::function<void(SimulatedProgram&, bool is_changed)>;
@@ -218,6 +221,124 @@ TEST(Truth, OfLaunchesInAGraph) {
         for (int i = 0; i < 100; ++i) is_changed ? program.node(2) : program.kernel(2);
       },
       {Change::kGraphLaunch}, "");
+}
+
+// A thread brings the batches up, at most two ahead, and the main thread computes on the same stream.
+void stage_batch(SimulatedProgram& program, bool is_changed, double gather_us, std::uint32_t stream) {
+  program.take(kFree, kStager);
+  program.work(gather_us, kStager);
+  program.copy({.us = is_changed ? 301.2 : 1800,
+                .host = is_changed ? MemoryKind::kPinned : MemoryKind::kPageable,
+                .stream = stream,
+                .holds_call = !is_changed,
+                .bytes = 15'000'000},
+               kStager);
+  program.put(kReady, kStager);
+}
+
+TEST(Truth, OfAThreadThatStagesForAnotherOneOnItsStream) {
+  expect_truth(
+      [](SimulatedProgram& program, bool is_changed) {
+        program.step();
+        program.put(kFree, kMainThread);
+        stage_batch(program, is_changed, 200, 7);
+        program.take(kReady, kMainThread);
+        program.kernel(700);
+      },
+      {Change::kPin}, "", true, 24);
+}
+
+// On a stream of its own nothing but samples shows that the main thread waits.
+TEST(Truth, OfAThreadThatStagesOnAStreamOfItsOwnWhereSamplesShowTheWait) {
+  expect_truth(
+      [](SimulatedProgram& program, bool is_changed) {
+        program.step();
+        program.put(kFree, kMainThread);
+        stage_batch(program, is_changed, 200, 20);
+        program.take(kReady, kMainThread, true);
+        program.kernel(1200);
+        program.synchronize(7);
+      },
+      {Change::kPin}, "", true, 24);
+}
+
+// Without samples it is not known, and no gain is claimed.
+TEST(Truth, OfAThreadThatStagesOnAStreamOfItsOwnIsNotKnownWithoutEvidence) {
+  const Step step = [](SimulatedProgram& program, bool is_changed) {
+    program.step();
+    program.put(kFree, kMainThread);
+    stage_batch(program, is_changed, 200, 20);
+    program.take(kReady, kMainThread);
+    program.kernel(1200);
+    program.synchronize(7);
+  };
+  const Played played(carry_out(step, 48, false, true).builder().take());
+  EXPECT_NEAR(played.predicted_us({Change::kPin}), played.measured_us(), 0.01 * played.measured_us());
+  EXPECT_LT(truth_us(step, 24, true), 0.8 * played.measured_us());
+}
+
+// Loaded with the batch of the step, in a thread that does not wait: 0.9 ms of work of its own in each pause.
+TEST(Truth, OfAThreadThatWorksInItsPauseIsItsOwn) {
+  const Played played(carry_out(
+                          [](SimulatedProgram& program, bool is_changed) {
+                            program.step();
+                            program.put(kFree, kMainThread);
+                            stage_batch(program, is_changed, 200, 20);
+                            program.work(3000);
+                            program.kernel(1200);
+                          },
+                          48, false, true)
+                          .builder()
+                          .take());
+  EXPECT_NEAR(played.predicted_us({Change::kPin}), played.measured_us(), 0.01 * played.measured_us());
+}
+
+// 50 MB up and 50 MB down take 1 ms each over a link of 50 GB/s, and 86 % of the speed beside each other: by hand.
+Step both_directions(double up_us, double down_us, bool waits_between) {
+  return [=](SimulatedProgram& program, bool) {
+    program.step();
+    if (up_us > 0) program.copy({.us = up_us, .stream = 20, .bytes = 50'000'000});
+    if (waits_between) program.synchronize(20);
+    program.copy({.us = down_us, .kind = CopyKind::kDeviceToHost, .stream = 21, .bytes = 50'000'000});
+    program.synchronize_device(0, 41);
+  };
+}
+
+TEST(Truth, OfCopiesThatMeetOnALink) {
+  const Played apart(carry_out(both_directions(1000, 1000, true), 24, false, true).builder().take());
+  EXPECT_NEAR(apart.measured_us(), 2024, 5);
+  // Both begin within 5 us, and are on the way for 1000 / 0.86 = 1163.
+  EXPECT_NEAR(apart.predicted_us({Change::kRemoveSync}, "train.py:40"), 1163 + 13, 0.01 * 1176);
+}
+
+TEST(Truth, OfCopiesThatMeetNoMore) {
+  const Played together(carry_out(both_directions(1163, 1163, false), 24, false, true).builder().take());
+  EXPECT_NEAR(together.predicted_us({Change::kHoistUpload}), 1000 + 13, 0.01 * 1013);
+  EXPECT_NEAR(together.predicted_us({}), together.measured_us(), 0.001 * together.measured_us());
+}
+
+// Copies that are slower than the link leave room for each other.
+TEST(Truth, OfSlowCopiesThatMeetOnALink) {
+  const Played apart(carry_out(both_directions(3000, 3000, true), 24, false, true).builder().take());
+  EXPECT_NEAR(apart.predicted_us({Change::kRemoveSync}, "train.py:40"), 3000 + 13, 0.01 * 3013);
+}
+
+// Two GPUs that upload beside each other at half of the link's rate each: one that uploads alone has all of it.
+TEST(Truth, OfTwoGpusBehindOneUplink) {
+  const auto uploading = [](double us) {
+    return [=](SimulatedProgram& program, bool) {
+      program.step();
+      program.copy({.line = 30, .us = us, .stream = 20, .device = 0, .bytes = 50'000'000});
+      program.copy({.line = 31, .us = us, .stream = 20, .device = 1, .bytes = 50'000'000});
+      program.synchronize_device(0, 40);
+      program.synchronize_device(1, 41);
+    };
+  };
+  const Played shared(carry_out(uploading(2000), 24, false, true).builder().take());
+  EXPECT_NEAR(shared.predicted_us({Change::kHoistUpload}, "train.py:31"), 1000 + 14, 0.02 * 1014);
+  // Each with a link of its own: the other stays as it was.
+  const Played apart(carry_out(uploading(1000), 24, false, true).builder().take());
+  EXPECT_NEAR(apart.predicted_us({Change::kHoistUpload}, "train.py:31"), 1000 + 14, 0.02 * 1014);
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ namespace turnpike::analyze {
 
 // --- What the CPU takes
 
-// One thread copies: to pack tensors, or the driver to stage pageable memory; GB/s; from uploads of pageable memory, 8.5 GB/s [H100]
+// One thread copies: to pack tensors, or the driver to stage pageable memory; GB/s; from uploads of pageable
+// memory, 8.5 GB/s [H100]
 inline constexpr double kHostCopyGbps = 8.0;
 // The threads of tp.to stage pageable memory; GB/s; from docs/move.md, 64 MiB of one tensor [H100]
 inline constexpr double kStagedInThreadsGbps = 33.7;

@@ -24,7 +24,6 @@ using Step = std::function<void(SimulatedProgram&, bool is_changed)>;
 Simulation carry_out(const Step& step, int count, bool is_changed, bool names_events) {
   SimulatedProgram program(names_events);
   for (int i = 0; i < count; ++i) step(program, is_changed);
-  program.step();
   return Simulation(program);
 }
 

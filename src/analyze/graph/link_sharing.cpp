@@ -1,14 +1,14 @@
-// Plays the copies on their links: at any moment each goes as fast as the others leave it room.
+// Takes the time that copies lost to each other out of a recording, and puts it into a prediction.
 #include "analyze/graph/link_sharing.h"
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <set>
 
 #include "analyze/cost_model.h"
 #include "analyze/graph/edits.h"
+#include "analyze/graph/link_play.h"
 #include "analyze/model/intervals.h"
 
 namespace turnpike::analyze {
@@ -24,63 +24,9 @@ constexpr std::size_t kFewCopies = 4;
 constexpr double kOneLinkTolerance = 0.15;
 // Of the time that it took in a recording, what a copy may have taken alone at least.
 constexpr double kSlowestShare = 0.5 * kBothDirectionsShare;
-constexpr double kNothingNs = 0.5;
 
 bool is_over_link(Direction direction) {
   return direction == Direction::kHostToDevice || direction == Direction::kDeviceToHost;
-}
-
-struct Way {
-  std::uint32_t uplink;
-  Direction direction;
-};
-
-// A copy on its way.
-struct Crossing {
-  Way way;
-  std::uint32_t operation;
-  double start_ns;
-  double left_ns;  // of what it takes alone
-  double end_ns;   // once it is over
-};
-
-// Of its own speed, what a copy has beside the others. `all`: with itself.
-double speed_beside(const Way& own, std::span<const Way> all) {
-  double same = 0;
-  bool has_other = false;
-  for (const Way& one : all) {
-    if (one.uplink != own.uplink) continue;
-    if (one.direction == own.direction) ++same;
-    has_other = has_other || one.direction != own.direction;
-  }
-  return (has_other ? kBothDirectionsShare : 1) / same;
-}
-
-// Lets all go on until the next one begins or one is over; returns when that is.
-double go_on(std::vector<Crossing*>& active, double now_ns, double until_ns) {
-  std::vector<Way> ways;
-  for (const Crossing* one : active) ways.push_back(one->way);
-  for (std::size_t i = 0; i < active.size(); ++i) {
-    until_ns = std::min(until_ns, now_ns + active[i]->left_ns / speed_beside(ways[i], ways));
-  }
-  for (std::size_t i = 0; i < active.size(); ++i) {
-    active[i]->left_ns -= (until_ns - now_ns) * speed_beside(ways[i], ways);
-    active[i]->end_ns = until_ns;
-  }
-  std::erase_if(active, [](const Crossing* one) { return one->left_ns < kNothingNs; });
-  return until_ns;
-}
-
-// Fills in the ends. `crossings`: by start.
-void play(std::vector<Crossing>& crossings) {
-  std::vector<Crossing*> active;
-  double now_ns = 0;
-  for (Crossing& next : crossings) {
-    while (!active.empty() && now_ns < next.start_ns) now_ns = go_on(active, now_ns, next.start_ns);
-    now_ns = std::max(now_ns, next.start_ns);
-    active.push_back(&next);
-  }
-  while (!active.empty()) now_ns = go_on(active, now_ns, std::numeric_limits<double>::infinity());
 }
 
 }  // namespace

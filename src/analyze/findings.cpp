@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "analyze/cost_model.h"
 #include "analyze/rules/library_advice.h"
 #include "analyze/rules/rule_input.h"
 #include "analyze/rules/rules.h"
@@ -16,8 +17,6 @@
 namespace turnpike::analyze {
 namespace {
 
-// Less than this of a step is within what the model cannot tell.
-constexpr double kMinSavingPct = 1.0;
 constexpr const char* kPages = "docs/rules/";
 
 using Predictions = std::array<std::optional<Prediction>, 2>;  // by Pauses
@@ -72,11 +71,6 @@ Judged to_judge(const ProcessModel& model, const char* rule, Candidate candidate
   return judged;
 }
 
-// Where the model misses the recorded step by less than the first share, a saving is taken as it is; by more than the
-// second, no saving is claimed. Chosen, not fitted.
-constexpr double kTrustedShare = 0.02;
-constexpr double kUselessShare = 0.10;
-
 // What the model of a process is worth.
 class Trust {
  public:
@@ -116,34 +110,20 @@ std::string unclaimed_text(double unexplained_share) {
          rounded_percent_text(100 * unexplained_share) + " off the recorded one";
 }
 
-std::optional<Predictions> predictions_of(const ProcessModel& model, const Graph& changed,
-                                          std::span<const std::int64_t> times_ns) {
-  Predictions predictions;
-  for (const Pauses pauses : {Pauses::kLeftOut, Pauses::kCounted}) {
-    const auto predicted_ns = model.step_ns_of(changed, times_ns, pauses);
-    if (!predicted_ns) return std::nullopt;
-    predictions[static_cast<std::size_t>(pauses)] = Prediction{model.measured_step_ns(pauses), *predicted_ns};
-  }
-  return predictions;
-}
-
 // Re-times what a candidate changes; false if it is not worth reporting. One whose gain cannot be told is the matter
 // all the same. `shown`: where steps are kept.
-bool judge(const ProcessModel& model, Trust& trust, TrialGraph& trial, const std::optional<ShownStep>& shown,
+bool judge(const ProcessModel& model, Trust& trust, Scenario& scenario, const std::optional<ShownStep>& shown,
            Judged& judged) {
-  const Graph* graph = judged.changes.empty() ? nullptr : trial.with(judged.changes);
-  if (graph == nullptr) return true;
-  const auto times_ns = retime(*graph);
-  const auto predictions = times_ns ? predictions_of(model, *graph, *times_ns) : std::nullopt;
-  if (!predictions) return true;
-  const Prediction& own = *(*predictions)[static_cast<std::size_t>(judged.pauses)];
-  if (own.saving_pct() < kMinSavingPct) return false;
+  if (judged.changes.empty() || !scenario.try_changes(model, judged.changes)) return true;
+  if (scenario.prediction(judged.pauses).saving_pct() < kMinSavingPct) return false;
   if (trust.unexplained_share() > kUselessShare) {
     judged.finding.saving_reason = unclaimed_text(trust.unexplained_share());
     return true;
   }
-  judged.predictions = *predictions;
-  if (shown) judged.step = retimed_step(*shown, *graph, *times_ns, own.predicted_ns);
+  for (const Pauses pauses : {Pauses::kLeftOut, Pauses::kCounted}) {
+    judged.predictions[static_cast<std::size_t>(pauses)] = scenario.prediction(pauses);
+  }
+  if (shown) judged.step = retimed_step(*shown, scenario, judged.pauses);
   return true;
 }
 
@@ -179,10 +159,11 @@ void add_saving(const ProcessModel& model, Trust& trust, Pauses base, Judged& ju
 }
 
 // With changes of both, the second made to what the first left.
-std::optional<double> saving_pct_of(TrialGraph& trial, Pauses base, const Judged& first, const Judged& second) {
+std::optional<double> saving_pct_of(const ProcessModel& model, Scenario& scenario, Pauses base, const Judged& first,
+                                    const Judged& second) {
   std::vector<NamedChange> changes = first.changes;
   changes.insert(changes.end(), second.changes.begin(), second.changes.end());
-  const auto prediction = trial.predict(changes, base);
+  const auto prediction = scenario.predict(model, changes, base);
   return prediction ? std::optional(prediction->saving_pct()) : std::nullopt;
 }
 
@@ -210,11 +191,12 @@ bool takes_away(const Judged& leader, const Judged& other) {
 
 // Whether who has done what `leader` says would gain nothing by doing what `other` says too: then they are two answers
 // to the same question, and a reader needs one. Where the leader's advice may come to nothing, all of `other` may stay.
-bool leaves_nothing_of(TrialGraph& trial, Pauses base, const Judged& leader, const Judged& other) {
+bool leaves_nothing_of(const ProcessModel& model, Scenario& scenario, Pauses base, const Judged& leader,
+                       const Judged& other) {
   if (leader.reach.low <= 0 || !leader.finding.saving_pct || other.changes.empty()) return false;
   if (!other.finding.saving_pct) return takes_away(leader, other);
   if (leader.pauses != other.pauses) return false;
-  const auto both_pct = saving_pct_of(trial, base, leader, other);
+  const auto both_pct = saving_pct_of(model, scenario, base, leader, other);
   return both_pct && *both_pct - *leader.finding.saving_pct < kMinSavingPct;
 }
 
@@ -224,7 +206,7 @@ std::string saving_alone(const Finding& finding) {
 }
 
 // Of findings at one place the first leads, and its evidence names those that it leaves nothing of. `judged`: ranked.
-void choose_leaders(TrialGraph& trial, Pauses base, std::vector<Judged>& judged) {
+void choose_leaders(const ProcessModel& model, Scenario& scenario, Pauses base, std::vector<Judged>& judged) {
   for (std::size_t i = 0; i < judged.size(); ++i) {
     Judged& leader = judged[i];
     if (leader.finding.site.empty() || leader.finding.superseded_by) continue;
@@ -232,7 +214,7 @@ void choose_leaders(TrialGraph& trial, Pauses base, std::vector<Judged>& judged)
     for (std::size_t j = i + 1; j < judged.size(); ++j) {
       Judged& other = judged[j];
       if (!is_same_place(other.finding, leader.finding) || other.finding.superseded_by) continue;
-      if (!leaves_nothing_of(trial, base, leader, other)) continue;
+      if (!leaves_nothing_of(model, scenario, base, leader, other)) continue;
       other.finding.superseded_by = leader.finding.rule;
       settled += (settled.empty() ? "" : ", ") + other.finding.title + saving_alone(other.finding);
     }
@@ -249,10 +231,10 @@ std::vector<NamedChange> changes_of_all(const std::vector<Judged>& judged) {
 }
 
 // `changes`: of all that are judged.
-std::optional<double> saving_of_all(TrialGraph& trial, Pauses base, const std::vector<Judged>& judged,
-                                    const std::vector<NamedChange>& changes) {
+std::optional<double> saving_of_all(const ProcessModel& model, Scenario& scenario, Pauses base,
+                                    const std::vector<Judged>& judged, const std::vector<NamedChange>& changes) {
   if (changes.empty()) return std::nullopt;
-  const auto prediction = trial.predict(changes, base);
+  const auto prediction = scenario.predict(model, changes, base);
   if (!prediction) return std::nullopt;
   // Changes that exclude each other can come to less together than the best of them alone.
   double best_pct = prediction->saving_pct();
@@ -291,20 +273,22 @@ FoundFindings find_findings(const ProcessModel& model, bool keeps_steps) {
     for (Candidate& candidate : of_rule) candidates.emplace_back(&rule, std::move(candidate));
   }
   // Only now: rules make copies of the graph, too, and one at a time is enough.
-  TrialGraph trial(model);
+  Scenario scenario(model);
   Trust trust(model);
   std::vector<Judged> judged;
   for (auto& [rule, candidate] : candidates) {
     Judged one = to_judge(model, rule->name, std::move(candidate));
-    if (judge(model, trust, trial, shown, one)) judged.push_back(std::move(one));
+    if (!one.changes.empty())
+      found.tried.push_back({one.finding.rule, one.finding.site, one.finding.library_site, one.changes});
+    if (judge(model, trust, scenario, shown, one)) judged.push_back(std::move(one));
   }
   found.pauses = common_base(judged);
   for (Judged& one : judged) add_saving(model, trust, found.pauses, one);
   std::stable_sort(judged.begin(), judged.end(),
                    [](const Judged& a, const Judged& b) { return comes_before(a.finding, b.finding); });
   found.all_changes = changes_of_all(judged);
-  found.saving_pct_all = saving_of_all(trial, found.pauses, judged, found.all_changes);
-  choose_leaders(trial, found.pauses, judged);
+  found.saving_pct_all = saving_of_all(model, scenario, found.pauses, judged, found.all_changes);
+  choose_leaders(model, scenario, found.pauses, judged);
   for (Judged& one : judged) {
     found.findings.push_back(std::move(one.finding));
     found.changes.push_back(std::move(one.changes));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "analyze/graph/process_model.h"
@@ -11,6 +12,14 @@
 
 namespace turnpike::analyze {
 
+// What a rule would change at a place, whether or not it gains enough there to be a finding.
+struct TriedChanges {
+  std::string rule;
+  std::string site;
+  std::optional<std::string> library_site;
+  std::vector<NamedChange> changes;
+};
+
 struct FoundFindings {
   std::vector<Finding> findings;         // most saving first
   std::optional<double> saving_pct_all;  // of the step, with all of them done together
@@ -18,6 +27,7 @@ struct FoundFindings {
   // What each finding comes to, in the same order; empty where none of its gain is claimed.
   std::vector<std::vector<NamedChange>> changes{};
   std::vector<NamedChange> all_changes{};  // of all findings whose saving is known, together
+  std::vector<TriedChanges> tried{};
   // The shown step with the changes of each finding, where asked for; nullopt: none, or they cannot be predicted.
   std::vector<std::optional<RetimedStep>> steps{};
 };

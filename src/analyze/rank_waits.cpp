@@ -6,14 +6,28 @@
 #include <limits>
 #include <tuple>
 
+#include "analyze/cost_model.h"
+#include "analyze/graph/ranks.h"
 #include "analyze/rules/measure.h"
 #include "analyze/sums/idle_table.h"
+#include "analyze/whatif/scenario.h"
 
 namespace turnpike::analyze {
 namespace {
 
-// Of a step, in per cent: less of a wait, or of a saving, is not worth to be told.
+// Of a step, in per cent: less of a wait is not worth to be told.
 constexpr double kMinPct = 1.0;
+// Less of a rank's own saving is limited by the others.
+constexpr double kLimited = 0.99;
+
+// Empty where a change cannot be predicted.
+EditedEdges edits_of(Scenario& scenario, const ProcessModel& model, std::span<const NamedChange> changes) {
+  scenario.reset();
+  for (const NamedChange& change : changes) {
+    if (!scenario.apply(model, change).is_known) return {};
+  }
+  return scenario.edits();
+}
 
 RankWait wait_of(std::span<const Meeting> meetings, const RankRun& run, std::size_t rank) {
   std::vector<Interval> waits;
@@ -97,10 +111,6 @@ std::optional<std::vector<RankWait>> rank_waits(std::span<const RankRun> ranks) 
   return waits;
 }
 
-RankEffects::Key RankEffects::key_of(const Finding& finding) {
-  return {finding.rule, finding.site, finding.library_site.value_or("")};
-}
-
 std::optional<std::vector<std::vector<RankWaitInterval>>> rank_wait_intervals(std::span<const RankRun> ranks) {
   const auto meetings = meetings_of(ranks);
   if (!meetings) return std::nullopt;
@@ -111,13 +121,24 @@ std::optional<std::vector<std::vector<RankWaitInterval>>> rank_wait_intervals(st
   return waits;
 }
 
-void RankEffects::add(RankRun run, double measured_step_ns, const FoundFindings& found) {
-  Member member{measured_step_ns, {}, found.saving_pct_all};
-  for (const Finding& finding : found.findings) {
-    if (finding.saving_step_ns) member.saving_step_ns[key_of(finding)] = *finding.saving_step_ns;
+RankSavings rank_savings(const ProcessModel& model, const FoundFindings& found) {
+  std::map<RankSavings::Key, std::vector<NamedChange>> changes_of;
+  for (const TriedChanges& tried : found.tried) {
+    auto& changes = changes_of[{tried.rule, tried.site, tried.library_site.value_or("")}];
+    changes.insert(changes.end(), tried.changes.begin(), tried.changes.end());
   }
+  RankSavings savings{.graph = model.run(), .call_count = model.timeline().calls.size(), .pauses = found.pauses};
+  Scenario scenario(model);
+  for (const auto& [key, changes] : changes_of) savings.tried[key] = edits_of(scenario, model, changes);
+  savings.all = edits_of(scenario, model, found.all_changes);
+  return savings;
+}
+
+void RankEffects::add(RankRun run, double measured_step_ns, RankSavings savings) {
   runs_.push_back(std::move(run));
-  members_.push_back(std::move(member));
+  members_.push_back({measured_step_ns, std::move(savings)});
+  if (members_.size() <= kMostTogether) return;
+  for (Member& one : members_) one.savings = {};
 }
 
 void RankEffects::apply_to(Report& report) const {
@@ -128,7 +149,12 @@ void RankEffects::apply_to(Report& report) const {
     return;
   }
   report.verdict.why += sentence_of(*waits);
-  limit(report, *waits);
+  if (runs_.size() <= kMostTogether) {
+    retime_savings(report);
+  } else if (!report.findings.empty()) {
+    report.verdict.why += " Savings are those of one rank alone, as there are more than " +
+                          std::to_string(kMostTogether) + ": others may keep it waiting.";
+  }
   add_idle(report);
 }
 
@@ -176,40 +202,56 @@ std::string RankEffects::sentence_of(std::span<const RankWait> waits) const {
   return text + ".";
 }
 
-void RankEffects::limit(Report& report, std::span<const RankWait> waits) const {
-  // What a step of all gains when each rank gains `gain_ns(rank)` of its own.
-  const auto least = [&](const auto& gain_ns) {
-    double least_ns = std::numeric_limits<double>::infinity();
+namespace {
+
+// A finding of one rank becomes one of all: its amounts shrink or grow with what is predicted.
+void set_saving(Finding& finding, const Prediction& prediction) {
+  const double own_ns = static_cast<double>(*finding.saving_step_ns);
+  const double part = std::max(0.0, prediction.saving_ns()) / own_ns;
+  finding.saving_step_ns = std::llround(prediction.saving_ns());
+  finding.saving_pct = prediction.saving_pct();
+  for (auto* const amount :
+       {&finding.saving_step_low_ns, &finding.saving_step_expected_ns, &finding.saving_step_high_ns}) {
+    if (*amount) *amount = std::llround(std::min(part * static_cast<double>(**amount), prediction.measured_ns));
+  }
+  if (finding.saving_ns) finding.saving_ns = std::llround(part * static_cast<double>(*finding.saving_ns));
+  if (part < kLimited) finding.evidence += "; the ranks wait for each other, which limits what this one gains";
+}
+
+}  // namespace
+
+void RankEffects::retime_savings(Report& report) const {
+  const auto meetings = meetings_of(runs_);
+  std::vector<std::shared_ptr<const RunGraph>> graphs;
+  for (const Member& member : members_) {
+    if (member.savings.graph != nullptr) graphs.push_back(member.savings.graph);
+  }
+  if (!meetings || graphs.size() < members_.size()) return;
+  const auto speaker = std::max_element(members_.begin(), members_.end(), [](const Member& a, const Member& b) {
+    return a.savings.call_count < b.savings.call_count;
+  });
+  Scenario scenario(graphs, rendezvous_of(*meetings, graphs), static_cast<std::size_t>(speaker - members_.begin()));
+  const auto predict_with = [&](const auto& edits_of) -> std::optional<Prediction> {
+    scenario.reset();
     for (std::size_t rank = 0; rank < members_.size(); ++rank) {
-      least_ns = std::min(least_ns, static_cast<double>(waits[rank].step_ns) + gain_ns(members_[rank]));
+      if (const EditedEdges* edits = edits_of(members_[rank].savings)) scenario.apply(*edits, rank);
     }
-    return least_ns;
+    return scenario.retime() ? std::optional(scenario.prediction(speaker->savings.pauses)) : std::nullopt;
   };
   for (Finding& finding : report.findings) {
     if (finding.saving_step_ns.value_or(0) <= 0) continue;
-    const double most_ns = least([&](const Member& member) {
-      const auto found = member.saving_step_ns.find(key_of(finding));
-      return found == member.saving_step_ns.end() ? 0.0 : static_cast<double>(found->second);
+    const RankSavings::Key key{finding.rule, finding.site, finding.library_site.value_or("")};
+    const auto prediction = predict_with([&](const RankSavings& rank) {
+      const auto found = rank.tried.find(key);
+      return found == rank.tried.end() ? nullptr : &found->second;
     });
-    const double left = most_ns / static_cast<double>(*finding.saving_step_ns);
-    if (left >= 1) continue;
-    finding.saving_step_ns = std::llround(most_ns);
-    for (auto* const amount :
-         {&finding.saving_step_low_ns, &finding.saving_step_expected_ns, &finding.saving_step_high_ns}) {
-      if (*amount) *amount = std::llround(left * static_cast<double>(**amount));
-    }
-    if (finding.saving_ns) finding.saving_ns = std::llround(left * static_cast<double>(*finding.saving_ns));
-    if (finding.saving_pct) *finding.saving_pct *= left;
-    finding.evidence += "; the ranks wait for each other, which limits what this one gains";
+    if (prediction) set_saving(finding, *prediction);
   }
   std::erase_if(report.findings,
-                [](const Finding& finding) { return finding.saving_pct && *finding.saving_pct < kMinPct; });
+                [](const Finding& finding) { return finding.saving_pct && *finding.saving_pct < kMinSavingPct; });
   if (!report.saving_pct_all) return;
-  const double all_ns =
-      least([](const Member& member) { return member.saving_pct_all.value_or(0) / 100 * member.measured_step_ns; });
-  for (const Member& member : members_) {
-    if (member.measured_step_ns <= 0) continue;
-    report.saving_pct_all = std::min(*report.saving_pct_all, 100 * all_ns / member.measured_step_ns);
+  if (const auto all = predict_with([](const RankSavings& rank) { return &rank.all; })) {
+    report.saving_pct_all = std::max(0.0, all->saving_pct());
   }
   for (const Finding& finding : report.findings) {
     report.saving_pct_all = std::max(report.saving_pct_all, finding.saving_pct);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include "analyze/findings.h"
+#include "analyze/graph/edits.h"
+#include "analyze/graph/process_model.h"
 #include "analyze/model/collectives.h"
 #include "analyze/model/intervals.h"
 #include "analyze/model/timeline.h"
@@ -50,28 +53,40 @@ struct RankWaitInterval {
 // By rank, in the order of time and without overlap, over the whole run; nullopt as above.
 std::optional<std::vector<std::vector<RankWaitInterval>>> rank_wait_intervals(std::span<const RankRun> ranks);
 
+// What re-timing a rank's findings together with the other ranks needs, once the rank's records are gone.
+struct RankSavings {
+  using Key = std::tuple<std::string, std::string, std::string>;  // rule, site, library's site
+
+  std::shared_ptr<const RunGraph> graph;  // nullptr: it is not re-timed
+  std::size_t call_count = 0;
+  Pauses pauses = Pauses::kLeftOut;
+  std::map<Key, EditedEdges> tried{};
+  EditedEdges all{};  // of all findings together
+};
+RankSavings rank_savings(const ProcessModel& model, const FoundFindings& found);
+
 // Follows the processes of a run, and puts right what a report says of them one by one.
 class RankEffects {
  public:
-  // `measured_step_ns`: of the process; of the whole run where there are no steps.
-  void add(RankRun run, double measured_step_ns, const FoundFindings& found);
+  // More are not re-timed together: each keeps a graph until all are known.
+  static constexpr std::size_t kMostTogether = 8;
 
-  // Says in the verdict who waits for whom, and adds what each waits to the report's idle time. A saving is what all
-  // ranks have of it: one that gains, and then waits for another, gains no more than that one does, and what the wait
-  // was. Findings that this leaves nothing of are dropped.
+  // `measured_step_ns`: of the process; of the whole run where there are no steps.
+  void add(RankRun run, double measured_step_ns, RankSavings savings);
+
+  // Says in the verdict who waits for whom, adds what each waits to the report's idle time, and re-times the ranks
+  // together with the changes of each finding on all of them: then a saving is what `turnpike whatif` says of the same
+  // changes. Findings that gain too little so are dropped.
   void apply_to(Report& report) const;
 
  private:
-  using Key = std::tuple<std::string, std::string, std::string>;  // rule, site, library's site
-  static Key key_of(const Finding& finding);
   struct Member {
     double measured_step_ns;
-    std::map<Key, std::int64_t> saving_step_ns;
-    std::optional<double> saving_pct_all;
+    RankSavings savings;
   };
 
   std::string sentence_of(std::span<const RankWait> waits) const;
-  void limit(Report& report, std::span<const RankWait> waits) const;
+  void retime_savings(Report& report) const;
   void add_idle(Report& report) const;
 
   std::vector<RankRun> runs_;

@@ -123,7 +123,7 @@ void RunAnalysis::add(const trace::Process& process, const Timeline& timeline) {
       watch_({process, timeline, &idle, &model, &found, &analysis.stacks(), &analysis.activity(),
               rank ? &*rank : nullptr, &memory});
     }
-    if (rank) ranks_.add(std::move(*rank), model.measured_step_ns(), found);
+    if (rank) ranks_.add(std::move(*rank), model.measured_step_ns(), rank_savings(model, found));
     add_model(model, times, steady, std::move(found));
   } else if (watch_) {
     watch_({process, timeline, nullptr, nullptr, nullptr, &analysis.stacks(), &analysis.activity(), nullptr, &memory});

@@ -4,15 +4,17 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "analyze/graph/build.h"
 #include "analyze/graph/ranks.h"
 #include "analyze/model/collectives.h"
 #include "analyze/sums/process_analysis.h"
+#include "analyze/whatif/scenario.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -61,28 +63,6 @@ Group group_of(std::span<const LoadedProcess> processes) {
   return {.members = {busiest_index}, .speaker = 0, .meetings = {}, .has_lost_collectives = is_in && ranks.size() > 1};
 }
 
-// The meetings whose kernels lie in the stretches of all ranks; the others keep their measured durations.
-std::vector<Rendezvous> rendezvous_of(const std::vector<Meeting>& meetings, const std::deque<Rank>& ranks) {
-  std::vector<std::unordered_map<std::uint32_t, std::uint32_t>> operation_of_kernel(ranks.size());
-  for (std::size_t rank = 0; rank < ranks.size() && !meetings.empty(); ++rank) {
-    const auto& operations = ranks[rank].model.graph().operations;
-    for (std::uint32_t index = 0; index < operations.size(); ++index) {
-      if (operations[index].kernel != kNone) operation_of_kernel[rank][operations[index].kernel] = index;
-    }
-  }
-  std::vector<Rendezvous> found;
-  for (const Meeting& meeting : meetings) {
-    Rendezvous one;
-    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-      const auto operation = operation_of_kernel[rank].find(meeting.kernels[rank].kernel);
-      if (operation == operation_of_kernel[rank].end()) break;
-      one.parts.push_back({operation->second, meeting.transfer_ns(rank)});
-    }
-    if (one.parts.size() == ranks.size()) found.push_back(std::move(one));
-  }
-  return found;
-}
-
 // What became of a change on all ranks.
 struct Changed {
   bool has_calls = false;  // at the site that was asked for
@@ -99,78 +79,74 @@ class Ranks {
  public:
   Ranks(std::span<const LoadedProcess> processes, const Group& group, const LinkRates& rates)
       : speaker_(group.speaker) {
-    for (const std::size_t member : group.members) ranks_.emplace_back(processes[member], rates);
-    meetings_ = rendezvous_of(group.meetings, ranks_);
+    std::vector<std::shared_ptr<const RunGraph>> runs;
+    for (const std::size_t member : group.members) {
+      ranks_.emplace_back(processes[member], rates);
+      runs.push_back(ranks_.back().model.run());
+    }
+    meetings_ = rendezvous_of(group.meetings, runs);
+    scenario_.emplace(std::move(runs), meetings_, speaker_);
   }
 
   const ProcessModel& speaker() const { return ranks_[speaker_].model; }
   std::size_t meeting_count() const { return meetings_.size(); }
+  Scenario& scenario() { return *scenario_; }
 
-  std::vector<Graph> graphs() const {
-    std::vector<Graph> graphs;
-    for (const Rank& rank : ranks_) graphs.push_back(rank.model.graph());
-    return graphs;
-  }
-  std::vector<Graph> typical_graphs() const {
+  // What a step of the speaker takes by the dependencies alone; 0: effects before causes.
+  double typical_step_ns(Pauses pauses) const {
     std::vector<Graph> graphs;
     for (const Rank& rank : ranks_) {
       const auto& [process, timeline] = rank.loaded;
-      const Stretch stretch = choose_stretch(timeline, rank.model.steps());
-      graphs.push_back(build_graph(process, timeline, stretch, Lags::kTypical));
+      graphs.push_back(build_graph(process, timeline, choose_stretch(timeline, rank.model.steps()), Lags::kTypical));
     }
-    return graphs;
-  }
-  // What a step of the speaker takes; nullopt: effects before causes.
-  std::optional<double> step_ns_of(const std::vector<Graph>& graphs, Pauses pauses) const {
     std::vector<const Graph*> pointers;
     for (const Graph& graph : graphs) pointers.push_back(&graph);
     const auto times_ns = retime_together(pointers, meetings_);
-    if (!times_ns) return std::nullopt;
-    return step_ns(graphs[speaker_], (*times_ns)[speaker_], pauses);
+    return times_ns ? step_ns(graphs[speaker_], (*times_ns)[speaker_], pauses) : 0;
   }
-  // Of the speaker.
-  double least_step_ns(const std::vector<Graph>& graphs, Pauses pauses) const {
-    return speaker().least_step_ns(graphs[speaker_], pauses);
-  }
-  // Of what the changes were made to on the speaker.
+  // Of what the changes are made to on the speaker.
   Pauses pauses_for(const std::vector<AskedChange>& changes) const {
     std::vector<NamedChange> made;
-    Graph graph = speaker().graph();
+    Scenario scenario(speaker());
     for (const AskedChange& asked : changes) {
-      made.push_back({asked.change, apply(speaker(), graph, asked.change, calls_at(speaker(), asked.site)).calls});
+      const NamedChange named{asked.change, calls_at(speaker(), asked.site)};
+      made.push_back({asked.change, scenario.apply(speaker(), named).calls});
     }
     return analyze::pauses_for(speaker(), made);
   }
-  // Makes a change on every rank.
-  Changed change(std::vector<Graph>& graphs, const AskedChange& asked) const {
+  // Makes a change on every rank, beside those that were made before.
+  Changed change(const AskedChange& asked) {
     Changed changed;
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       const ProcessModel& model = ranks_[rank].model;
       const Selection calls = calls_at(model, asked.site);
-      const Applied applied = apply(model, graphs[rank], asked.change, calls);
+      const Applied applied = scenario_->apply(model, {asked.change, calls}, rank);
       changed.has_calls = changed.has_calls || !calls.empty();
       changed.is_known = changed.is_known && applied.is_known;
       for (const std::uint32_t call : applied.calls) ++changed.count_of_site[model.facts_of_call(call).place.site];
     }
     return changed;
   }
+  // This change and no other.
+  Changed only(const AskedChange& asked) {
+    scenario_->reset();
+    return change(asked);
+  }
 
  private:
   std::deque<Rank> ranks_;
   std::size_t speaker_;
   std::vector<Rendezvous> meetings_;
+  std::optional<Scenario> scenario_;
 };
 
-std::optional<double> predict(const Ranks& ranks, const std::vector<AskedChange>& changes, Pauses pauses,
-                              const WhatIfAnswer& unchanged) {
-  std::vector<Graph> graphs = ranks.graphs();
+std::optional<double> predict_step_ns(Ranks& ranks, const std::vector<AskedChange>& changes, Pauses pauses) {
+  ranks.scenario().reset();
   for (const AskedChange& asked : changes) {
-    if (!ranks.change(graphs, asked).is_known) return std::nullopt;
+    if (!ranks.change(asked).is_known) return std::nullopt;
   }
-  const auto step_ns = ranks.step_ns_of(graphs, pauses);
-  if (!step_ns || unchanged.retimed_step_ns <= 0) return std::nullopt;
-  return std::max(*step_ns / unchanged.retimed_step_ns * unchanged.measured_step_ns,
-                  ranks.least_step_ns(graphs, pauses));
+  if (!ranks.scenario().retime()) return std::nullopt;
+  return ranks.scenario().prediction(pauses).predicted_ns;
 }
 
 // "train.py:34 (40 calls), train.py:30 (2 calls)", most first.
@@ -189,10 +165,9 @@ std::string places_text(const std::map<std::string, std::size_t>& count_of_site)
 }
 
 // Why a change at a site was made to nothing, and where it could be made.
-std::string misfit_text(const Ranks& ranks, const AskedChange& asked, const Changed& changed) {
+std::string misfit_text(Ranks& ranks, const AskedChange& asked, const Changed& changed) {
   const std::string name = analyze::name_of(asked.change);
-  std::vector<Graph> graphs = ranks.graphs();
-  const Changed everywhere = ranks.change(graphs, {asked.change, ""});
+  const Changed everywhere = ranks.only({asked.change, ""});
   return (changed.has_calls ? "At " + asked.site + " there is nothing that " + name + " could change. "
                             : "No call of CUDA in the steps that are re-timed is at " + asked.site + ". ") +
          (everywhere.count_of_site.empty() ? name + " fits nothing in this run."
@@ -205,7 +180,7 @@ Result<WhatIfAnswer> what_if(std::span<const LoadedProcess> processes, const std
                              const LinkRates& rates) {
   if (processes.empty()) return Error{"The run holds no process: there is nothing to change."};
   const Group group = group_of(processes);
-  const Ranks ranks(processes, group, rates);
+  Ranks ranks(processes, group, rates);
   const ProcessModel& model = ranks.speaker();
   if (model.graph().calls.empty()) {
     return Error{model.process().path + " holds no calls of CUDA: there is nothing to change."};
@@ -214,21 +189,20 @@ Result<WhatIfAnswer> what_if(std::span<const LoadedProcess> processes, const std
   answer.step_count = model.step_count();
   const Pauses pauses = ranks.pauses_for(changes);
   answer.measured_step_ns = model.measured_step_ns(pauses);
-  answer.retimed_step_ns = ranks.step_ns_of(ranks.graphs(), pauses).value_or(0);
-  answer.typical_step_ns = ranks.step_ns_of(ranks.typical_graphs(), pauses).value_or(0);
+  answer.retimed_step_ns = ranks.scenario().unchanged_step_ns(pauses);
+  answer.typical_step_ns = ranks.typical_step_ns(pauses);
   answer.contradicted_count = model.graph().contradicted_count;
   answer.rank_count = group.members.size();
   answer.meeting_count = ranks.meeting_count();
   answer.has_lost_collectives = group.has_lost_collectives;
   for (const AskedChange& asked : changes) {
-    std::vector<Graph> graphs = ranks.graphs();
-    const Changed changed = ranks.change(graphs, asked);
+    const Changed changed = ranks.only(asked);
     answer.changed.push_back(changed.count());
     if (!asked.site.empty() && changed.count_of_site.empty()) {
       answer.misfits.push_back(misfit_text(ranks, asked, changed));
     }
   }
-  answer.predicted_step_ns = predict(ranks, changes, pauses, answer);
+  answer.predicted_step_ns = predict_step_ns(ranks, changes, pauses);
   return answer;
 }
 

@@ -147,7 +147,7 @@ TEST_P(GoldenRun, HasStepsThatSaveWhatFindingsSay) {
       const Finding& finding = view.found->findings[i];
       if (!finding.saving_step_ns) continue;
       const auto step = retimed_step(*view.model, view.found->changes[i]);
-      const auto prediction = TrialGraph(*view.model).predict(view.found->changes[i], view.found->pauses);
+      const auto prediction = predict(*view.model, view.found->changes[i], view.found->pauses);
       ASSERT_TRUE(step && prediction) << finding.rule;
       EXPECT_EQ(std::llround(prediction->saving_ns()), *finding.saving_step_ns);
       // One step is not the mean of all: by how much it differs is a part of the step as it was recorded.

@@ -190,44 +190,26 @@ TEST(RankWaits, NameTheRankThatWasWaitedForLongest) {
   EXPECT_EQ((*rank_waits(runs))[0].step_ns, 70);
 }
 
-// Each rank with the duration of its step and what a change would save of it.
+// Each rank with the duration of its step.
 struct Member {
   RankRun run;
   double step_ns;
-  std::optional<std::int64_t> saving_ns;
-  std::optional<double> saving_pct_all = std::nullopt;
 };
 
-// The report as it is before, of the first rank, and after the ranks were looked at.
-Report after(const std::vector<Member>& members, std::optional<double> saving_pct_all = std::nullopt) {
+Report after(const std::vector<Member>& members) {
   RankEffects effects;
   Report report;
-  for (const Member& member : members) {
-    FoundFindings found{.findings = {}, .saving_pct_all = member.saving_pct_all};
-    if (member.saving_ns) {
-      Finding finding;
-      finding.rule = "pin";
-      finding.site = "a.py:1";
-      finding.evidence = "once";
-      finding.saving_step_ns = member.saving_ns;
-      finding.saving_ns = 10 * *member.saving_ns;
-      finding.saving_pct = 100 * static_cast<double>(*member.saving_ns) / member.step_ns;
-      found.findings.push_back(finding);
-      if (report.findings.empty()) report.findings.push_back(finding);
-    }
-    effects.add(member.run, member.step_ns, found);
-  }
-  report.saving_pct_all = saving_pct_all;
+  for (const Member& member : members) effects.add(member.run, member.step_ns, {});
   effects.apply_to(report);
   return report;
 }
 
 TEST(RankEffects, SayWhoWaitsMostAndHowManyMore) {
   const auto said = [](std::int64_t other_start_ns, std::int64_t third_start_ns, std::uint64_t steps) {
-    return after({{run_of("", {{0, 500}}, {0, 1000}, steps), 1000, {}},
-                  {run_of("b", {{third_start_ns, 500}}, {0, 1000}, steps), 1000, {}},
-                  {run_of("c", {{400, 500}}, {0, 1000}, steps), 1000, {}},
-                  {run_of("d", {{other_start_ns, 500}}, {0, 1000}, steps), 1000, {}}})
+    return after({{run_of("", {{0, 500}}, {0, 1000}, steps), 1000},
+                  {run_of("b", {{third_start_ns, 500}}, {0, 1000}, steps), 1000},
+                  {run_of("c", {{400, 500}}, {0, 1000}, steps), 1000},
+                  {run_of("d", {{other_start_ns, 500}}, {0, 1000}, steps), 1000}})
         .verdict.why;
   };
   const std::string first = " Rank 0 waited 400 ns in collectives with nothing else to run, mostly for rank c in ";
@@ -240,64 +222,36 @@ TEST(RankEffects, SayWhoWaitsMostAndHowManyMore) {
 
 TEST(RankEffects, AreOfSharesOfTheRanksOwnStep) {
   // 60 of 100 are more than 300 of 1000.
-  const Report report = after({{run_of("a", {{100, 500}}), 1000, {}},
-                               {run_of("b", {{340, 500}}), 100, {}},
-                               {run_of("c", {{400, 500}}), 1000, {}}});
+  const Report report =
+      after({{run_of("a", {{100, 500}}), 1000}, {run_of("b", {{340, 500}}), 100}, {run_of("c", {{400, 500}}), 1000}});
   EXPECT_EQ(report.verdict.why,
             " Rank b waited 60 ns in collectives with nothing else to run, mostly for rank c in all-reduce; 1 other "
             "rank waited too.");
-  EXPECT_EQ(after({{run_of("a", {{0, 500}}), 0, {}}, {run_of("b", {{400, 500}}), 0, {}}}).verdict.why, "");
+  EXPECT_EQ(after({{run_of("a", {{0, 500}}), 0}, {run_of("b", {{400, 500}}), 0}}).verdict.why, "");
 }
 
-TEST(RankEffects, LimitASavingToWhatAllRanksHaveOfIt) {
-  // The first saves 400 and waits for 50, the second saves 100 and waits for 200: 300 remain.
-  const Report report = after({{run_of("", {{350, 500}, {500, 900}}), 1000, 400},
-                               {run_of("", {{400, 500}, {500, 900}}, {0, 1000}), 1000, 100},
-                               {run_of("", {{100, 500}, {500, 900}}), 1000, 100}});
-  ASSERT_EQ(report.findings.size(), 1u);
-  // Rank 1 comes last, and gains 100.
-  EXPECT_EQ(report.findings[0].saving_step_ns, 100);
-  EXPECT_EQ(report.findings[0].saving_ns, 1000);
-  EXPECT_NEAR(*report.findings[0].saving_pct, 10, 1e-9);
-  EXPECT_EQ(report.findings[0].evidence, "once; the ranks wait for each other, which limits what this one gains");
+std::vector<LoadedProcess> played(const RankWork& first, const RankWork& second, int steps = 10) {
+  TwoRanks program;
+  for (int step = 0; step < steps; ++step) program.step(first, second);
+  return program.take();
 }
 
-TEST(RankEffects, LeaveASavingThatAllRanksHave) {
-  const Report report = after({{run_of("", {{400, 500}}), 1000, 400}, {run_of("", {{400, 500}}), 1000, 400}});
-  EXPECT_EQ(report.findings.at(0).saving_step_ns, 400);
-  EXPECT_EQ(report.findings.at(0).evidence, "once");
-}
-
-TEST(RankEffects, AddTheWaitToWhatARankWithoutTheFindingGains) {
-  const Report report = after({{run_of("", {{400, 500}}), 1000, 400}, {run_of("", {{250, 500}}), 1000, {}}});
-  EXPECT_EQ(report.findings.at(0).saving_step_ns, 150);
-}
-
-TEST(RankEffects, DropWhatIsLessThanOnePercentThen) {
-  const auto left = [](std::int64_t other_start_ns) {
-    return after({{run_of("", {{400, 500}}), 1000, 400}, {run_of("", {{other_start_ns, 500}}), 1000, {}}})
-        .findings.size();
-  };
-  EXPECT_EQ(left(390), 1u);  // 10 of 1000
-  EXPECT_EQ(left(391), 0u);
-}
-
-TEST(RankEffects, LimitWhatAllFindingsGainTogether) {
-  // The first would gain 60 % of 1000, the second 20 % of 1000 and waits for 100.
-  const Report limited =
-      after({{run_of("", {{400, 500}}), 1000, 400, 60}, {run_of("", {{300, 500}}), 1000, 400, 20}}, 60);
-  EXPECT_NEAR(*limited.saving_pct_all, 40, 1e-9);  // but no less than the best of the findings
-  const Report smaller =
-      after({{run_of("", {{400, 500}}), 1000, 100, 60}, {run_of("", {{300, 500}}), 1000, 100, 20}}, 60);
-  EXPECT_NEAR(*smaller.saving_pct_all, 30, 1e-9);
-  const Report none = after({{run_of("", {{400, 500}}), 1000, {}}, {run_of("", {{300, 500}}), 1000, {}}});
-  EXPECT_EQ(none.saving_pct_all, std::nullopt);
-}
-
-TEST(RankEffects, OfOneRankAreNone) {
-  const Report report = after({{run_of("", {{400, 500}}), 1000, 400}}, 50);
-  EXPECT_EQ(report.findings.at(0).saving_step_ns, 400);
-  EXPECT_EQ(report.verdict.why, "");
+// More ranks than are re-timed together: each saving is that of its rank alone, and the verdict says so.
+TEST(RankEffects, SayThatManyRanksAreNotReTimedTogether) {
+  std::vector<LoadedProcess> processes;
+  for (int pair = 0; pair < 5; ++pair) {
+    for (LoadedProcess& one : played({.kernel_ns = 500'000}, {.upload_ns = 300'000, .kernel_ns = 400'000})) {
+      processes.push_back(std::move(one));
+    }
+  }
+  const Report report = analyze_processes(processes);
+  EXPECT_TRUE(says(report, "Savings are those of one rank alone, as there are more than 8")) << report.verdict.why;
+  const Finding* finding = finding_of(report, "blocking_copy");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_GT(*finding->saving_step_ns, 250'000);
+  processes.resize(8);
+  EXPECT_FALSE(says(analyze_processes(processes), "more than"));
+  EXPECT_EQ(finding_of(analyze_processes(processes), "blocking_copy")->saving_step_ns, 208'000);
 }
 
 TEST(RankRun, HoldsWhatItsDevicesDidBesides) {

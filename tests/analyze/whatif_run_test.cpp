@@ -5,9 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "analyze/rules/step_program.h"
+#include "analyze/two_ranks.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -43,6 +47,42 @@ TEST(WhatIfRun, CountsPausesForWhatIsDoneInThemAsTheReportDoes) {
   EXPECT_EQ(std::llround(pinned->measured_step_ns - *pinned->predicted_step_ns), found->saving_step_ns);
   EXPECT_LT(freed->measured_step_ns, 330'000);  // a usual step takes 306 us
   EXPECT_GT(pinned->measured_step_ns, 600'000);
+}
+
+// For each finding of a report on two ranks: what `turnpike whatif` says of the same changes at the same line.
+void expect_the_same_savings(const RankWork& first, const RankWork& second, std::size_t expected_findings) {
+  TwoRanks program;
+  for (int step = 0; step < 12; ++step) program.step(first, second);
+  const std::vector<LoadedProcess> processes = program.take();
+  std::map<std::pair<std::string, std::string>, std::vector<AskedChange>> asked;
+  const Report report = analyze_processes(processes, link_of(55), [&](const ProcessView& view) {
+    for (const TriedChanges& tried : view.found->tried) {
+      auto& changes = asked[{tried.rule, tried.site}];
+      changes.clear();
+      for (const NamedChange& change : tried.changes) changes.push_back({change.change, tried.site});
+    }
+  });
+  std::size_t compared = 0;
+  for (const Finding& finding : report.findings) {
+    if (!finding.saving_step_ns || finding.site.empty()) continue;
+    const auto answer = what_if(processes, asked.at({finding.rule, finding.site}), link_of(55));
+    ASSERT_TRUE(answer && answer->predicted_step_ns) << finding.rule;
+    EXPECT_EQ(answer->rank_count, 2u);
+    EXPECT_EQ(std::llround(answer->measured_step_ns - *answer->predicted_step_ns), *finding.saving_step_ns)
+        << finding.rule;
+    ++compared;
+  }
+  EXPECT_EQ(compared, expected_findings);
+}
+
+TEST(WhatIfRun, SaysWhatTheReportSaysOfTwoRanks) {
+  // The last rank gains until the other is the last.
+  expect_the_same_savings({.kernel_ns = 500'000}, {.upload_ns = 300'000, .kernel_ns = 400'000}, 1);
+  // Both gain.
+  expect_the_same_savings({.upload_ns = 200'000, .kernel_ns = 400'000}, {.upload_ns = 300'000, .kernel_ns = 400'000},
+                          1);
+  // The one that waits gains nothing.
+  expect_the_same_savings({.upload_ns = 300'000, .kernel_ns = 100'000}, {.kernel_ns = 900'000}, 0);
 }
 
 }  // namespace

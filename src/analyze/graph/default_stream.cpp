@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "analyze/cost_model.h"
 #include "analyze/graph/draft.h"
 
 namespace turnpike::analyze {
@@ -13,8 +14,6 @@ namespace {
 
 // CUPTI's number of the default stream in the first context of a process.
 constexpr std::uint32_t kUsualDefaultStream = 7;
-// An operation that could have started so long before another was over, and did not, waited for it.
-constexpr std::int64_t kHeldNs = 20'000;
 
 struct Pair {
   std::uint32_t first;  // issued before

@@ -3,23 +3,13 @@
 #include <array>
 #include <vector>
 
+#include "analyze/cost_model.h"
 #include "analyze/graph/draft.h"
 #include "analyze/graph/issue_order.h"
 #include "analyze/model/blocking.h"
 
 namespace turnpike::analyze {
 namespace {
-
-// Where nothing in the recording tells: figures of an H100, in nanoseconds.
-constexpr std::int64_t kUsualLaunchNs = 6000;
-constexpr std::int64_t kUsualGapNs = 1000;
-constexpr std::int64_t kUsualEventNs = 2000;
-// An operation with so much queued before it did not wait for its launch.
-constexpr std::int64_t kBacklogNs = 20'000;
-// A start that is so much later than its constraints explain asks for another reason.
-constexpr std::int64_t kUnexplainedNs = 8000;
-// So shortly before a start ends what it made room for.
-constexpr std::int64_t kMadeRoomNs = 4000;
 
 // Follows the calls in order, with what was issued last on each stream and what events stand for.
 class EventWaits {
@@ -179,7 +169,8 @@ class Ends {
     }
   }
 
-  // The kernel of another stream that ended last before `operation` began, if it did so just then.
+  // The work of another stream that ended last before `operation` began, if it did so just then: a kernel that filled
+  // the device, or anything that an event stood for of which the recording tells too little.
   std::uint32_t made_room_for(const Graph& graph, const Operation& operation) const {
     const auto& operations = by_device_.at(operation.device);
     auto after = std::upper_bound(
@@ -188,7 +179,7 @@ class Ends {
     while (after != operations.begin()) {
       const Operation& candidate = graph.operations[*--after];
       if (candidate.end_ns < operation.start_ns - kMadeRoomNs) return kNone;
-      if (candidate.stream != operation.stream && candidate.kernel != kNone) return *after;
+      if (candidate.stream != operation.stream) return *after;
     }
     return kNone;
   }

@@ -12,10 +12,6 @@
 
 namespace turnpike::analyze {
 
-// Clocks of host and device agree to about this much: an effect that comes so little before its cause is no
-// contradiction.
-inline constexpr std::int64_t kClockSlackNs = 3000;
-
 // A stream of a device; CUPTI's ids are unique within a context.
 using StreamKey = std::pair<std::uint32_t, std::uint32_t>;
 

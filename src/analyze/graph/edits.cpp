@@ -57,6 +57,13 @@ bool is_removed(const Graph& graph, std::uint32_t operation) {
                      [](const Edge& edge) { return edge.kind == EdgeKind::kLaunch && edge.lag_ns == kRemoved; });
 }
 
+std::int64_t duration_ns(const Graph& graph, std::uint32_t operation) {
+  for (const Edge& edge : graph.edges_to(graph.operation_end(operation))) {
+    if (edge.kind == EdgeKind::kOperation) return edge.lag_ns;
+  }
+  return 0;
+}
+
 void set_duration(Graph& graph, std::uint32_t operation, std::int64_t duration_ns) {
   for (Edge& edge : graph.edges_to(graph.operation_end(operation))) {
     if (edge.kind == EdgeKind::kOperation) edge.lag_ns = duration_ns;
@@ -74,6 +81,25 @@ std::int64_t gap_ns(const Graph& graph, std::uint32_t call) {
     if (is_gap(edge)) return edge.lag_ns;
   }
   return 0;
+}
+
+std::int64_t pause_ns(const Graph& graph, std::uint32_t call) {
+  std::int64_t gap_ns = 0;
+  bool is_signalled = false;
+  for (const Edge& edge : graph.edges_to(graph.call_start(call))) {
+    is_signalled = is_signalled || (edge.kind == EdgeKind::kSignal && edge.lag_ns != kRemoved);
+    if (is_gap(edge)) gap_ns = edge.lag_ns;
+  }
+  const std::uint32_t before = graph.previous_call[call];
+  if (!is_signalled || before == kNone) return gap_ns;
+  return graph.measured_ns[graph.call_start(call)] - graph.measured_ns[graph.call_end(before)];
+}
+
+void end_pause(Graph& graph, std::uint32_t call, std::int64_t gap_ns) {
+  for (Edge& edge : graph.edges_to(graph.call_start(call))) {
+    if (edge.kind == EdgeKind::kSignal) edge.lag_ns = kRemoved;
+  }
+  set_gap(graph, call, gap_ns);
 }
 
 void detach_from_stream(Graph& graph, std::uint32_t operation) {
@@ -123,6 +149,29 @@ void restore(Graph& changed, const Graph& original) {
   }
   changed.changed_points.clear();
   changed.changed_operations.clear();
+}
+
+EditedEdges edited_edges(const Graph& changed, const Graph& original) {
+  EditedEdges edits;
+  const std::unordered_set<std::uint32_t> points(changed.changed_points.begin(), changed.changed_points.end());
+  for (const std::uint32_t point : points) {
+    for (std::uint32_t index = original.first_edge[point]; index < original.first_edge[point + 1]; ++index) {
+      const Edge& now = changed.edges[index];
+      const Edge& before = original.edges[index];
+      if (now.from != before.from || now.lag_ns != before.lag_ns) edits.edited.push_back({index, now});
+    }
+  }
+  const auto recorded = static_cast<std::ptrdiff_t>(original.edges.size());
+  edits.added.assign(changed.edges.begin() + recorded, changed.edges.end());
+  return edits;
+}
+
+void make_again(Graph& graph, const EditedEdges& edits) {
+  for (const auto& [index, edge] : edits.edited) {
+    graph.edges[index] = edge;
+    graph.changed_points.push_back(edge.to);
+  }
+  graph.edges.insert(graph.edges.end(), edits.added.begin(), edits.added.end());
 }
 
 void close_up(Graph& graph, std::uint32_t operation, std::int64_t lag_ns) {

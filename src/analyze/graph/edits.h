@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "analyze/graph/graph.h"
 
@@ -24,11 +25,17 @@ bool has_waits(const Graph& graph, std::uint32_t call);
 // Whether an edit took the operation away.
 bool is_removed(const Graph& graph, std::uint32_t operation);
 
+// Of an operation, after edits.
+std::int64_t duration_ns(const Graph& graph, std::uint32_t operation);
 void set_duration(Graph& graph, std::uint32_t operation, std::int64_t duration_ns);
 
 // What the host does before the call takes `gap_ns`.
 void set_gap(Graph& graph, std::uint32_t call, std::int64_t gap_ns);
 std::int64_t gap_ns(const Graph& graph, std::uint32_t call);
+// The same with what the thread waited for another one.
+std::int64_t pause_ns(const Graph& graph, std::uint32_t call);
+// The thread waits for no other one before the call, and what the host does before it takes `gap_ns`.
+void end_pause(Graph& graph, std::uint32_t call, std::int64_t gap_ns);
 
 // The operation leaves its stream: it waits for its launch and its engine alone, and nothing on the stream for it. The
 // caller says who waits for it now.
@@ -39,6 +46,18 @@ void remove_events_from(Graph& graph, std::span<const std::uint32_t> points);
 
 // Takes back all that was changed in a copy of `original`.
 void restore(Graph& changed, const Graph& original);
+
+// What edits made of the edges of a graph, without the graph.
+struct EditedEdges {
+  struct Edited {
+    std::uint32_t index;
+    Edge edge;
+  };
+  std::vector<Edited> edited;
+  std::vector<Edge> added;
+};
+EditedEdges edited_edges(const Graph& changed, const Graph& original);
+void make_again(Graph& graph, const EditedEdges& edits);
 
 // The operation begins at most `lag_ns` after the one before it on its stream ends.
 void close_up(Graph& graph, std::uint32_t operation, std::int64_t lag_ns);

@@ -26,13 +26,14 @@ enum class EdgeKind : std::uint8_t {
   kOrigin,         // work that was under way, or threads that ran, when the stretch began
   kProgram,        // the end of a call to the next call of its thread: what the host did between them
   kHandover,       // one thread went on where another stopped: into a backward pass and out of it
+  kSignal,         // a thread waited for another one: through a queue, a future, a lock
   kCall,           // a call's own work on the host
   kLaunch,         // a call to the operation that it asked for
   kStream,         // the operation before on the same stream
   kEvent,          // cudaStreamWaitEvent
   kDefaultStream,  // work of the legacy default stream and of blocking streams, in the order of their issue
   kEngine,         // the copy before in the same direction: a device has one engine for each
-  kResource,       // an operation of another stream that had to make room
+  kResource,       // an operation of another stream that had to make room, or that an unknown event stood for
   kOperation,      // an operation's duration
   kWait,           // a call that waited for an operation
   kQueue,          // a launch that waited for room in the queue

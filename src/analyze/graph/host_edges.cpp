@@ -1,8 +1,10 @@
-// What the host did between its calls: on one thread, and where autograd's threads take over from the main one.
+// What the host did between its calls: on one thread, and where one thread went on behind another: autograd's behind
+// the main one, or one that waited for what another had to get ready.
 #include <unordered_map>
 #include <utility>
 
 #include "analyze/graph/draft.h"
+#include "analyze/graph/handovers.h"
 #include "analyze/model/threads.h"
 
 namespace turnpike::analyze {
@@ -19,21 +21,28 @@ Threads threads_that_take_turns(const Draft& draft, const Threads& autograd) {
   return threads;
 }
 
+void note_previous_calls(Draft& draft) {
+  draft.graph.previous_call.assign(draft.graph.calls.size(), kNone);
+  std::unordered_map<std::uint32_t, std::uint32_t> last_of_thread;
+  for (std::uint32_t index = 0; index < draft.graph.calls.size(); ++index) {
+    const auto [last, is_first] = last_of_thread.try_emplace(draft.call(index).thread, index);
+    if (!is_first) draft.graph.previous_call[index] = std::exchange(last->second, index);
+  }
+}
+
 }  // namespace
 
 void add_host_edges(Draft& draft) {
   Graph& graph = draft.graph;
   const auto autograd = threads_busy_with_backward(draft.timeline, graph.calls);
   const auto turns = threads_that_take_turns(draft, autograd);
-  graph.previous_call.assign(graph.calls.size(), kNone);
-  std::unordered_map<std::uint32_t, std::uint32_t> last_of_thread;
+  note_previous_calls(draft);
+  const std::vector<ThreadHandover> handovers = find_thread_handovers(draft);
   std::uint32_t last_of_turns = kNone;
   for (std::uint32_t index = 0; index < graph.calls.size(); ++index) {
     const Call& call = draft.call(index);
     const std::int64_t start_ns = draft.start_of_call(index);
-    const auto [last, is_first] = last_of_thread.try_emplace(call.thread, index);
-    const std::uint32_t own_before = is_first ? kNone : std::exchange(last->second, index);
-    graph.previous_call[index] = own_before;
+    const std::uint32_t own_before = graph.previous_call[index];
     std::uint32_t other = kNone;
     if (turns.contains(call.thread)) {
       other = std::exchange(last_of_turns, index);
@@ -49,8 +58,14 @@ void add_host_edges(Draft& draft) {
     } else if (own_before == kNone) {
       draft.add_edge(Graph::kOriginPoint, graph.call_start(index), start_ns, EdgeKind::kOrigin);
     } else if (draft.end_of_call(own_before) <= start_ns) {
-      draft.add_edge(graph.call_end(own_before), graph.call_start(index), start_ns - draft.end_of_call(own_before),
+      const auto [from, own_ns] = handovers[index];
+      const std::int64_t gap_ns = start_ns - draft.end_of_call(own_before);
+      draft.add_edge(graph.call_end(own_before), graph.call_start(index), from == kNone ? gap_ns : own_ns,
                      EdgeKind::kProgram);
+      if (from != kNone) {
+        draft.add_edge(graph.call_end(from), graph.call_start(index), start_ns - draft.end_of_call(from),
+                       EdgeKind::kSignal);
+      }
     } else {  // a call inside of another one
       draft.add_edge(graph.call_start(own_before), graph.call_start(index), start_ns - draft.start_of_call(own_before),
                      EdgeKind::kProgram);

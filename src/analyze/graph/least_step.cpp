@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "analyze/graph/edits.h"
 #include "analyze/model/collectives.h"
 
 namespace turnpike::analyze {
@@ -30,13 +31,6 @@ class Computing {
   const Timeline& timeline_;
   std::unordered_map<std::uint32_t, bool> is_collective_;  // by name
 };
-
-std::int64_t duration_ns(const Graph& graph, std::uint32_t operation) {
-  for (const Edge& edge : graph.edges_to(graph.operation_end(operation))) {
-    if (edge.kind == EdgeKind::kOperation) return edge.lag_ns;
-  }
-  return 0;
-}
 
 std::int64_t covered_ns(const std::vector<Interval>& work, const std::vector<Interval>& counted) {
   const IntervalSet busy(work);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analyze/cost_model.h"
 #include "analyze/model/link_state.h"
 #include "analyze/model/metadata_words.h"
 #include "machine/link_limit.h"
@@ -19,9 +20,6 @@ constexpr std::uint64_t kTellingBytes = 1u << 20;
 // If the best copy reached less than this of what the link's generation can do, it shows that copies are slow, and not
 // what the link can do.
 constexpr double kTellingShare = 0.7;
-// So much of what the CPU has read is assumed to be still in its caches: the third-level cache of eight EPYC cores
-// holds it, that of a large Xeon three times as much. The rest of a copy runs at the link's rate.
-constexpr double kMostCachedBytes = 32 << 20;
 
 bool is_of_pinned_memory(const Transfer& transfer) {
   return transfer.src_kind == trace::MemoryKind::kPinned || transfer.dst_kind == trace::MemoryKind::kPinned;

@@ -5,17 +5,11 @@
 #include <cmath>
 #include <utility>
 
+#include "analyze/cost_model.h"
 #include "analyze/graph/build.h"
 #include "analyze/model/batch_gaps.h"
 
 namespace turnpike::analyze {
-namespace {
-
-// What a copy over the link takes besides its bytes.
-constexpr std::int64_t kCopyStartNs = 1200;
-
-}  // namespace
-
 ProcessModel::ProcessModel(const trace::Process& process, const Timeline& timeline, Stacks& stacks,
                            const std::vector<std::uint32_t>& synchronisation_of_copy, std::optional<FoundSteps> steps,
                            const LinkRates& rates)
@@ -24,20 +18,14 @@ ProcessModel::ProcessModel(const trace::Process& process, const Timeline& timeli
       stacks_(stacks),
       synchronisation_of_copy_(synchronisation_of_copy),
       steps_(std::move(steps)),
-      graph_(build_graph(process, timeline, choose_stretch(timeline, steps_))),
-      operations_of_call_(graph_),
+      links_(find_links(process, timeline, rates)),
+      run_(std::make_shared<const RunGraph>(process, timeline,
+                                            build_graph(process, timeline, choose_stretch(timeline, steps_)), links_)),
+      operations_of_call_(graph()),
       graph_call_of_(timeline.calls.size(), kNone),
-      autograd_threads_(threads_busy_with_backward(timeline, graph_.calls)),
-      links_(find_links(process, timeline, rates)) {
-  for (std::uint32_t index = 0; index < graph_.calls.size(); ++index) graph_call_of_[graph_.calls[index]] = index;
-  if (graph_.calls.empty() && graph_.operations.empty()) return;
-  const auto times_ns = retime(graph_);
-  for (const Pauses pauses : {Pauses::kLeftOut, Pauses::kCounted}) {
-    StepTimes& times = step_times_[static_cast<std::size_t>(pauses)];
-    times.measured_ns = step_ns(graph_, graph_.measured_ns, pauses);
-    if (times_ns) times.retimed_ns = step_ns(graph_, *times_ns, pauses);
-  }
-  least_step_.emplace(process, timeline, graph_);
+      autograd_threads_(threads_busy_with_backward(timeline, graph().calls)) {
+  const auto& calls = graph().calls;
+  for (std::uint32_t index = 0; index < calls.size(); ++index) graph_call_of_[calls[index]] = index;
 }
 
 double ProcessModel::unexplained_share() const {
@@ -49,20 +37,7 @@ double ProcessModel::unexplained_share() const {
 }
 
 std::size_t ProcessModel::step_count() const {
-  return graph_.step_starts_ns.size() < 2 ? 1 : graph_.step_starts_ns.size() - 1;
-}
-
-std::optional<double> ProcessModel::step_ns_of(const Graph& changed) const {
-  const auto times_ns = retime(changed);
-  return times_ns ? step_ns_of(changed, *times_ns) : std::nullopt;
-}
-
-std::optional<double> ProcessModel::step_ns_of(const Graph& changed, std::span<const std::int64_t> times_ns,
-                                               Pauses pauses) const {
-  const StepTimes& unchanged = step_times(pauses);
-  if (unchanged.retimed_ns <= 0) return std::nullopt;
-  const double predicted_ns = step_ns(changed, times_ns, pauses) / unchanged.retimed_ns * unchanged.measured_ns;
-  return std::max(predicted_ns, least_step_ns(changed, pauses));
+  return graph().step_starts_ns.size() < 2 ? 1 : graph().step_starts_ns.size() - 1;
 }
 
 const Transfer* ProcessModel::transfer_of(const Operation& operation) const {
@@ -74,12 +49,12 @@ const StackFacts& ProcessModel::facts_of_call(std::uint32_t index) const {
 }
 
 std::uint32_t ProcessModel::synchronisation_of(std::uint32_t call) const {
-  const std::uint32_t paired = synchronisation_of_copy_[graph_.calls[call]];
+  const std::uint32_t paired = synchronisation_of_copy_[graph().calls[call]];
   return paired == kNone ? kNone : graph_call_of_[paired];
 }
 
 std::uint32_t ProcessModel::step_of(std::uint32_t call) const {
-  return graph_.step_at(graph_.measured_ns[graph_.call_start(call)]);
+  return graph().step_at(graph().measured_ns[graph().call_start(call)]);
 }
 
 std::vector<Interval> ProcessModel::batch_gaps() const {

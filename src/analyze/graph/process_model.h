@@ -2,18 +2,18 @@
 // its steps.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "analyze/graph/graph.h"
-#include "analyze/graph/least_step.h"
 #include "analyze/graph/links.h"
+#include "analyze/graph/run_graph.h"
 #include "analyze/model/stacks.h"
 #include "analyze/model/steps.h"
 #include "analyze/model/threads.h"
@@ -31,29 +31,21 @@ class ProcessModel {
 
   const trace::Process& process() const { return process_; }
   const Timeline& timeline() const { return timeline_; }
-  const Graph& graph() const { return graph_; }
+  const Graph& graph() const { return run_->graph; }
+  // The same with what its re-timing needs, for who keeps it longer than the model.
+  const std::shared_ptr<const RunGraph>& run() const { return run_; }
   const std::optional<FoundSteps>& steps() const { return steps_; }
   // The steps that the graph holds; 1 for a whole run.
   std::size_t step_count() const;
 
   // What a step takes (the whole run, without steps): as measured, and re-timed without any change.
-  double measured_step_ns(Pauses pauses = Pauses::kLeftOut) const { return step_times(pauses).measured_ns; }
-  double retimed_step_ns() const { return step_times(Pauses::kLeftOut).retimed_ns; }
+  double measured_step_ns(Pauses pauses = Pauses::kLeftOut) const { return run_->step(pauses).measured_ns; }
+  double retimed_step_ns() const { return run_->step(Pauses::kLeftOut).retimed_ns; }
   // By how much the dependencies alone, with the lags that are typical of their kinds, miss the measured step: 0.1 is
   // 10 %. Builds the graph a second time.
   double unexplained_share() const;
-  // What a step takes after a change, on the scale of the measured one, and no less than what the devices have left to
-  // do; nullopt: the change makes no sense (it has effects before causes).
-  std::optional<double> step_ns_of(const Graph& changed) const;
-  // The same of times that retime() gave. Pauses count for a change of what is done in them.
-  std::optional<double> step_ns_of(const Graph& changed, std::span<const std::int64_t> times_ns,
-                                   Pauses pauses = Pauses::kLeftOut) const;
-
-  // What the devices must at least do of a step after a change (least_step.h).
-  double least_step_ns(const Graph& changed, Pauses pauses) const { return least_step_->of(changed, pauses); }
-
   // The call at an index of the graph's.
-  const Call& call(std::uint32_t index) const { return timeline_.calls[graph_.calls[index]]; }
+  const Call& call(std::uint32_t index) const { return timeline_.calls[graph().calls[index]]; }
   const Transfer* transfer_of(const Operation& operation) const;
   const StackFacts& facts_of_call(std::uint32_t index) const;
   const StackFacts& facts(const Call& call) const { return stacks_.facts(stacks_.of_call(call)); }
@@ -83,18 +75,11 @@ class ProcessModel {
   Stacks& stacks_;
   const std::vector<std::uint32_t>& synchronisation_of_copy_;
   std::optional<FoundSteps> steps_;
-  Graph graph_;
+  std::map<std::uint32_t, Link> links_;
+  std::shared_ptr<const RunGraph> run_;
   OperationsByCall operations_of_call_;
   std::vector<std::uint32_t> graph_call_of_;  // by call of the timeline
   Threads autograd_threads_;
-  std::map<std::uint32_t, Link> links_;
-  struct StepTimes {
-    double measured_ns = 0;
-    double retimed_ns = 0;
-  };
-  const StepTimes& step_times(Pauses pauses) const { return step_times_[static_cast<std::size_t>(pauses)]; }
-  std::array<StepTimes, 2> step_times_{};  // by Pauses
-  std::optional<LeastStep> least_step_;
 };
 
 }  // namespace turnpike::analyze

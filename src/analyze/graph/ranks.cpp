@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 namespace turnpike::analyze {
 namespace {
@@ -55,6 +56,28 @@ void add_meeting(Graph& all, const Layout& layout, std::span<const Graph* const>
 }
 
 }  // namespace
+
+std::vector<Rendezvous> rendezvous_of(std::span<const Meeting> meetings,
+                                      std::span<const std::shared_ptr<const RunGraph>> ranks) {
+  std::vector<std::unordered_map<std::uint32_t, std::uint32_t>> operation_of_kernel(ranks.size());
+  for (std::size_t rank = 0; rank < ranks.size() && !meetings.empty(); ++rank) {
+    const auto& operations = ranks[rank]->graph.operations;
+    for (std::uint32_t index = 0; index < operations.size(); ++index) {
+      if (operations[index].kernel != kNone) operation_of_kernel[rank][operations[index].kernel] = index;
+    }
+  }
+  std::vector<Rendezvous> found;
+  for (const Meeting& meeting : meetings) {
+    Rendezvous one;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      const auto operation = operation_of_kernel[rank].find(meeting.kernels[rank].kernel);
+      if (operation == operation_of_kernel[rank].end()) break;
+      one.parts.push_back({operation->second, meeting.transfer_ns(rank)});
+    }
+    if (one.parts.size() == ranks.size()) found.push_back(std::move(one));
+  }
+  return found;
+}
 
 std::optional<std::vector<std::vector<std::int64_t>>> retime_together(std::span<const Graph* const> graphs,
                                                                       std::span<const Rendezvous> meetings) {

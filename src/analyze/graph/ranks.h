@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "analyze/graph/graph.h"
+#include "analyze/graph/run_graph.h"
+#include "analyze/model/collectives.h"
 
 namespace turnpike::analyze {
 
@@ -18,6 +21,10 @@ struct Rendezvous {
   };
   std::vector<Part> parts;
 };
+
+// The meetings whose kernels lie in the stretches of all ranks. The others keep their measured durations.
+std::vector<Rendezvous> rendezvous_of(std::span<const Meeting> meetings,
+                                      std::span<const std::shared_ptr<const RunGraph>> ranks);
 
 // The time of every point of every graph, each counted from the start of its own window; nullopt: the edges go round in
 // a circle. The windows are those of the recordings, on one clock.

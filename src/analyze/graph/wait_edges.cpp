@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyze/cost_model.h"
 #include "analyze/graph/draft.h"
 #include "analyze/graph/held.h"
 #include "analyze/graph/issue_order.h"
@@ -10,16 +11,6 @@
 namespace turnpike::analyze {
 namespace {
 
-constexpr std::int64_t kUsualCallNs = 4000;
-constexpr std::int64_t kUsualWaitNs = 8000;
-// A call of another kind that takes longer, and ends when an operation does, may have waited for it.
-constexpr std::int64_t kLongCallNs = 30'000;
-// So shortly after the end of an operation returns a call that waited for it.
-constexpr std::int64_t kReturnNs = 25'000;
-// Launches that the driver takes on one stream before the oldest of them has begun.
-constexpr std::size_t kQueueLength = 1024;
-// With so many under way the queue may have been full: launches of several kernels take more of its room.
-constexpr std::size_t kLongQueue = 256;
 // Of each so many launches one is held to the length of the queue, which saves edges and errs by less than 4 %.
 constexpr std::size_t kOfLaunchesLooked = 32;
 
@@ -61,7 +52,7 @@ class Waits {
     } else if (is_held(index)) {
       awaited = latest(draft_.operations_of_call[index]);
     } else if (may_wait_for_device(call.kind) && call.duration_ns() > kLongCallNs) {
-      awaited = ended_just_before(index, 1);
+      if (is_device_done(index)) awaited = ended_just_before(index, 1);
     } else if (call.duration_ns() > kLongCallNs) {
       awaited = ended_just_before(index, kLongQueue);
       kind = EdgeKind::kQueue;
@@ -171,6 +162,17 @@ class Waits {
       if (found == kNone || end_of(operation) > end_of(found)) found = operation;
     }
     return found;
+  }
+
+  // Whether nothing that was under way on the call's device ran on when the call had returned. Else it did not wait for
+  // the device: among short kernels one always ends just before.
+  bool is_device_done(std::uint32_t index) const {
+    const std::uint32_t device = draft_.call(index).device;
+    const std::int64_t latest_ns = draft_.end_of_call(index) + kClockSlackNs;
+    return std::none_of(under_way_.begin(), under_way_.end(), [&](std::uint32_t operation) {
+      const bool is_of_device = device == trace::kUnknownId || draft_.graph.operations[operation].device == device;
+      return is_of_device && end_of(operation) > latest_ns;
+    });
   }
 
   bool has_waited(std::uint32_t index) const {

@@ -1,5 +1,6 @@
 // Copies that hold the host though they need not: of page-locked memory (or too small to be staged) but not
 // asynchronous, and large results that are fetched on the spot.
+#include "analyze/cost_model.h"
 #include "analyze/rules/copy_fault.h"
 #include "analyze/rules/rules.h"
 
@@ -14,8 +15,6 @@ std::string evidence_of(const ProcessModel& model, const CopyCount& copies) {
 // malloc gives large blocks back to the system and takes new pages for the next one, which the system must clear:
 // copies into them cross at 1 to 2 GB/s, into pages used before at 12 (H100).
 constexpr std::uint64_t kLargeBytes = 1 << 20;
-constexpr double kNewPagesGbps = 5;
-constexpr double kUsedPagesGbps = 12;
 
 bool comes_into_new_pages(const CopyCount& copies) {
   if (copies.pageable_count == 0 || copies.device_ns == 0 || copies.bytes < kLargeBytes * copies.count) return false;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analyze/cost_model.h"
 #include "analyze/rules/measure.h"
 #include "base/statistics.h"
 #include "base/units.h"
@@ -26,9 +27,6 @@ constexpr double kFewReadsAStep = 3;
 constexpr double kLaunchesOfAGraph = 30;
 // A step whose launches differ more from the median's does not repeat what a graph would replay.
 constexpr double kSameLaunches = 0.05;
-// What compiled models reached of the prediction in bench/field: 0.56 to 1.27; more than 1 by joining kernels.
-constexpr double kCompiledAtLeast = 0.55;
-constexpr double kCompiledWithReads = 0.4;
 // Of a step: joining kernels that take less than this is not worth a word.
 constexpr double kToldShare = 0.01;
 

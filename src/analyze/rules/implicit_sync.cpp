@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "analyze/cost_model.h"
 #include "analyze/rules/copy_fault.h"
 #include "analyze/rules/rules.h"
 
@@ -18,10 +19,6 @@ constexpr std::array<std::string_view, 11> kSizedByData = {
 
 // With so many in a step they are worth to be read together.
 constexpr double kManyPerStep = 8;
-
-// CPU time of tp.fetch for one number (docs/move.md, "A launch-bound step that logs"). A busy GPU hides it.
-constexpr double kFetchNs = 57'000;
-constexpr double kFetchStackedNs = 132'000;  // tp.fetch of a small tensor, and the kernel of torch.stack
 
 bool is_sized_by_data(const std::string& op) {
   return std::find(kSizedByData.begin(), kSizedByData.end(), op) != kSizedByData.end();

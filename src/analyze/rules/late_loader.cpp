@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "analyze/cost_model.h"
 #include "analyze/model/cpu_use.h"
 #include "analyze/model/intervals.h"
 #include "analyze/model/metadata_words.h"
@@ -12,6 +13,7 @@
 #include "analyze/rules/loader.h"
 #include "analyze/rules/measure.h"
 #include "analyze/rules/rules.h"
+#include "analyze/whatif/scenario.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -20,9 +22,6 @@ namespace {
 constexpr std::size_t kFewGaps = 2;
 // More workers than this are more than most machines have cores for.
 constexpr std::int64_t kManyWorkers = 16;
-
-// What workers reach of what they could at best, where they may have to share cores.
-constexpr double kAtLeast = 0.6;
 
 // The waits for the batches that one place takes.
 struct Waits {
@@ -152,7 +151,8 @@ std::vector<NamedChange> changes_for(const ProcessModel& model, const Waits& wai
 }
 
 double step_ns_with(const ProcessModel& model, const Waits& waits, bool is_up_ahead) {
-  return predict_step_ns(model, changes_for(model, waits, is_up_ahead)).value_or(model.measured_step_ns());
+  const auto step = predict(model, changes_for(model, waits, is_up_ahead));
+  return step ? step->predicted_ns : model.measured_step_ns();
 }
 
 // What a step would take if each batch were ready.
@@ -223,7 +223,7 @@ Reach reach_of_twice_the_workers(const ProcessModel& model, const Waits& waits, 
   const double reached = wait_ns <= 0 ? 1 : std::min(1.0, (step_ns - std::max(rest, step_ns / 2)) / wait_ns);
   const std::string reason = std::string("twice as many workers load twice as fast") +
                              (has_room ? "" : ", as far as the CPU has cores for them") + of_cores_text(cpu);
-  return {.low = has_room ? reached : kAtLeast * reached,
+  return {.low = has_room ? reached : kWorkersAtLeast * reached,
           .high = reached,
           .reason = part_of_ready_batches(model, rest, reason)};
 }
@@ -237,7 +237,7 @@ Reach reach_of_few_workers(const ProcessModel& model, const Waits& waits, const 
   const double reached = std::clamp((step_ns - loading_ns) / std::max(step_ns - ready_step_ns, 1.0), 0.0, 1.0);
   const std::string count = workers == 1 ? "one worker loads" : std::to_string(workers) + " workers load";
   const std::string reason = count + " a batch in " + time_text(loading_ns) + of_cores_text(cpu);
-  return {.low = cpu.idle() >= 1 ? kAtLeast * reached : 0,
+  return {.low = cpu.idle() >= 1 ? kWorkersAtLeast * reached : 0,
           .high = reached,
           .reason = part_of_ready_batches(model, ready_step_ns, reason)};
 }
@@ -245,10 +245,9 @@ Reach reach_of_few_workers(const ProcessModel& model, const Waits& waits, const 
 // The change is that each batch is ready, of which this reaches a part that may be none: so other findings about the
 // same uploads stay beside it. When a batch is there, it also was brought up ahead.
 Reach reach_of_a_thread(const ProcessModel& model, const Waits& waits) {
-  constexpr double kAtMost = 0.6;
   const double rest = rest_ns(model, waits);
   return {.low = 0,
-          .high = kAtMost,
+          .high = kThreadAtMost,
           .adds_ns = std::max(rest - step_ns_with(model, waits, true), 0.0),
           .reason = part_of_ready_batches(model, rest,
                                           "a thread of this process makes them: Python runs one thread at a time, and "
@@ -289,10 +288,6 @@ Advice advice_for(const ProcessModel& model, const Waits& waits, const LoaderSee
   }
   return advice;
 }
-
-// A batch of graphs is many small tensors, which take about this long to hand from process to process (bench/field,
-// pyg_batches): workers that save less make the step slower.
-constexpr std::int64_t kHandingGraphsNs = 4'000'000;
 
 bool is_cheaper_here(const Waits& waits, const LoaderSeen& seen) {
   const auto count = static_cast<std::int64_t>(waits.gaps.size());

@@ -7,6 +7,7 @@
 
 #include "analyze/rules/measure.h"
 #include "analyze/rules/rules.h"
+#include "analyze/whatif/scenario.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -79,7 +80,7 @@ std::vector<Distance> distances(const ProcessModel& model, const Selection& uplo
   const auto most = static_cast<std::uint32_t>(std::min<std::size_t>(kMostAhead, pieces - 1));
   for (std::uint32_t ahead = 1; ahead <= most; ++ahead) {
     const NamedChange change{Change::kPrefetchNext, uploads, ahead};
-    if (const auto step_ns = predict_step_ns(model, {&change, 1})) known.push_back({ahead, *step_ns});
+    if (const auto step = predict(model, {&change, 1})) known.push_back({ahead, step->predicted_ns});
   }
   return known;
 }

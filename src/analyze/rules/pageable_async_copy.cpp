@@ -4,12 +4,12 @@
 #include <unordered_set>
 #include <vector>
 
+#include "analyze/cost_model.h"
 #include "analyze/model/intervals.h"
 #include "analyze/model/link_state.h"
 #include "analyze/rules/copy_fault.h"
 #include "analyze/rules/loader.h"
 #include "analyze/rules/rules.h"
-#include "analyze/whatif/host_copy.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -98,7 +98,6 @@ UploadAdvice advice_for(const SiteCalls& site, const Origin& origin) {
 // The pages of a mapped file are still looked up, in groups of 64 KiB (Linux's fault_around_bytes), and that takes
 // about 1.2 us a group (bench/field, mapped_model). Each thread that stages looks up its own.
 constexpr double kPagesBytes = 64 << 10;
-constexpr double kLookUpNs = 1'200;
 constexpr double kStagingThreads = kStagedInThreadsGbps / kHostCopyGbps;  // so many make the rate of tp.to
 
 Reach reach_for(const ProcessModel& model, const CopyCount& copies, const Origin& origin, Change change) {

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyze/cost_model.h"
 #include "analyze/rules/content.h"
 #include "analyze/rules/measure.h"
 #include "analyze/rules/rules.h"
@@ -18,10 +19,6 @@ constexpr std::size_t kFewRepeats = 3;
 constexpr std::uint64_t kRepeatedBytes = 4096;
 // Smaller buffers are filled in no time.
 constexpr double kTellingBufferBytes = 1 << 20;
-
-// All cores together hardly write faster than this, in 1e9 bytes per second: a buffer that went up twice within a
-// shorter time was not filled anew.
-constexpr double kFillingGbps = 100;
 
 // What the host did, usually, between two uploads of one thread besides its calls to CUDA.
 std::int64_t usual_pause_ns(const ProcessModel& model, const Selection& uploads) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "analyze/cost_model.h"
 #include "base/units.h"
 
 namespace turnpike::analyze {
@@ -11,8 +12,6 @@ namespace {
 
 // Less of a step is not worth another optimizer.
 constexpr double kMuchOptimizerPct = 5;
-// Of what its launches take.
-constexpr double kFusedAtLeast = 0.2;
 
 // Where most samples of the optimizer were taken; nullptr: there are none.
 const Place* place_of_optimizer(const ProcessModel& model) {

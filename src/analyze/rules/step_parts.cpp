@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyze/whatif/scenario.h"
 #include "base/statistics.h"
 
 namespace turnpike::analyze {
@@ -174,8 +175,8 @@ StepCalls calls_by_part(const ProcessModel& model) {
 
 double saving_as_graph_pct(const ProcessModel& model, const Selection& calls) {
   const NamedChange changes[] = {{Change::kGraphLaunch, calls}};
-  const auto predicted_ns = predict_step_ns(model, changes);
-  return predicted_ns ? 100 * (1 - *predicted_ns / model.measured_step_ns()) : 0;
+  const auto prediction = predict(model, changes);
+  return prediction ? prediction->saving_pct() : 0;
 }
 
 }  // namespace turnpike::analyze

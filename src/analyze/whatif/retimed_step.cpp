@@ -152,21 +152,20 @@ std::optional<ShownStep> shown_step(const ProcessModel& model) {
 
 std::optional<RetimedStep> retimed_step(const ProcessModel& model, std::span<const NamedChange> changes) {
   const auto recorded = shown_step(model);
-  const auto graph = changed_graph(model, changes);
-  if (!recorded || !graph) return std::nullopt;
-  const auto times_ns = retime(*graph);
-  const auto predicted_ns = times_ns ? model.step_ns_of(*graph, *times_ns, pauses_for(model, changes)) : std::nullopt;
-  if (!predicted_ns) return std::nullopt;
-  return retimed_step(*recorded, *graph, *times_ns, *predicted_ns);
+  Scenario scenario(model);
+  if (!recorded || !scenario.try_changes(model, changes)) return std::nullopt;
+  return retimed_step(*recorded, scenario, pauses_for(model, changes));
 }
 
-RetimedStep retimed_step(const ShownStep& shown, const Graph& changed, Times times_ns, double predicted_step_ns) {
+RetimedStep retimed_step(const ShownStep& shown, const Scenario& scenario, Pauses pauses) {
+  const Graph& changed = scenario.graph();
+  const Times times_ns = scenario.times_ns();
   const Interval work =
       has_whole_steps(changed) ? work_of_step(changed, times_ns, shown.graph_step) : work_of_all(times_ns);
   const std::int64_t shift_ns = shown.work.start_ns - work.start_ns;
   const Cut cut(changed, times_ns, on_clock(shown.time, -changed.window.start_ns), shift_ns);
   RetimedStep step{.recorded = shown,
-                   .predicted_step_ns = predicted_step_ns,
+                   .predicted_step_ns = scenario.prediction(pauses).predicted_ns,
                    .work = on_clock(work, shift_ns),
                    .calls = cut.calls(),
                    .kernels = {},

@@ -12,7 +12,7 @@
 
 #include "analyze/graph/process_model.h"
 #include "analyze/model/intervals.h"
-#include "analyze/whatif/what_if.h"
+#include "analyze/whatif/scenario.h"
 
 namespace turnpike::analyze {
 
@@ -35,7 +35,7 @@ struct RetimedStep {
     Interval time;
   };
   ShownStep recorded;
-  // What steps take on average with the changes, as predict_step_ns() says: a finding's saving_step_ns is the measured
+  // What steps take on average with the changes, as Scenario says: a finding's saving_step_ns is the measured
   // step without this. Where all steps are alike, it is the length of `work`.
   double predicted_step_ns;
   Interval work;
@@ -45,10 +45,9 @@ struct RetimedStep {
   std::vector<Item> transfers;
 };
 
-// nullopt: a change cannot be predicted, as in predict_step_ns(). No changes: the run as it was, re-timed.
+// nullopt: a change cannot be predicted, as in predict(). No changes: the run as it was, re-timed.
 std::optional<RetimedStep> retimed_step(const ProcessModel& model, std::span<const NamedChange> changes);
-// The same where the changed graph and what retime() and step_ns_of() say of it are known. `shown`: the model's.
-RetimedStep retimed_step(const ShownStep& shown, const Graph& changed, std::span<const std::int64_t> times_ns,
-                         double predicted_step_ns);
+// The same of a scenario of one process that was re-timed. `shown`: the model's.
+RetimedStep retimed_step(const ShownStep& shown, const Scenario& scenario, Pauses pauses);
 
 }  // namespace turnpike::analyze

@@ -8,11 +8,11 @@
 #include <set>
 #include <utility>
 
+#include "analyze/cost_model.h"
 #include "analyze/graph/edits.h"
 #include "analyze/graph/neighbours.h"
 #include "analyze/model/batch_gaps.h"
 #include "analyze/model/blocking.h"
-#include "analyze/whatif/host_copy.h"
 #include "base/file_line.h"
 #include "base/statistics.h"
 
@@ -21,17 +21,6 @@ namespace {
 
 using trace::CallKind;
 
-// What numbers stored as bytes become on the host: 32-bit floats.
-constexpr std::uint64_t kBytesPerStoredByte = 4;
-// tp.to returns when its threads have staged the bytes, which takes so much for each tensor besides (docs/move.md: 500
-// tensors of 16 KiB).
-constexpr std::int64_t kStagedTensorNs = 6'600;
-// What taking one tensor out of a packed one costs the host: a view.
-constexpr std::int64_t kViewNs = 1000;
-// A CUDA graph is launched once for all of its nodes.
-constexpr std::int64_t kGraphLaunchNs = 10'000;
-// From the end of one node of a graph to the start of the next, on an H100.
-constexpr std::int64_t kGraphNodeLagNs = 330;
 // Of one place: one may be the start of an epoch.
 constexpr std::size_t kFewLateBatches = 2;
 
@@ -237,15 +226,15 @@ class Changer {
   void load_faster(const Selection& calls) {
     std::map<std::uint32_t, std::size_t> late;  // by place
     for (const std::uint32_t call : calls) {
-      if (gap_ns(graph_, call) > kQuietNs) ++late[model_.call(call).stack];
+      if (pause_ns(graph_, call) > kQuietNs) ++late[model_.call(call).stack];
     }
     for (const std::uint32_t call : calls) {
-      const std::int64_t gap = gap_ns(graph_, call);
+      const std::int64_t gap = pause_ns(graph_, call);
       const std::uint32_t place = model_.call(call).stack;
       const bool is_at_late_place = place != 0 && late.contains(place) && late[place] >= kFewLateBatches;
       const bool is_short_wait = gap > kReadyBatchNs && is_at_late_place && is_of(call, Direction::kHostToDevice);
       if (gap <= kQuietNs && !is_short_wait) continue;
-      set_gap(graph_, call, std::min(gap, kReadyBatchNs));
+      end_pause(graph_, call, std::min(gap, kReadyBatchNs));
       applied_.push_back(call);
     }
   }
@@ -560,12 +549,6 @@ const Entry& entry_of(Change change) {
   return kTable[static_cast<std::size_t>(change)];
 }
 
-bool apply_all(const ProcessModel& model, Graph& graph, std::span<const NamedChange> changes) {
-  return std::all_of(changes.begin(), changes.end(), [&](const NamedChange& named) {
-    return apply(model, graph, named.change, named.calls, named.ahead).is_known;
-  });
-}
-
 bool is_at(const Place& place, std::string_view text, const std::optional<FileLine>& site) {
   if (place.site == text) return true;
   return site && place.line == site->line && place.file && place.file->ends_with(site->file);
@@ -611,20 +594,6 @@ Applied apply(const ProcessModel& model, Graph& graph, Change change, const Sele
   return changer.take();
 }
 
-std::optional<Graph> changed_graph(const ProcessModel& model, std::span<const NamedChange> changes) {
-  Graph graph = model.graph();
-  return apply_all(model, graph, changes) ? std::optional(std::move(graph)) : std::nullopt;
-}
-
-const Graph* TrialGraph::with(std::span<const NamedChange> changes) {
-  if (graph_) {
-    restore(*graph_, model_.graph());
-  } else {
-    graph_ = model_.graph();
-  }
-  return apply_all(model_, *graph_, changes) ? &*graph_ : nullptr;
-}
-
 Pauses pauses_for(const ProcessModel& model, std::span<const NamedChange> changes) {
   const std::vector<bool>& is_pause = model.graph().is_pause;
   std::size_t count = 0;
@@ -637,19 +606,6 @@ Pauses pauses_for(const ProcessModel& model, std::span<const NamedChange> change
     }
   }
   return 2 * in_pauses > count ? Pauses::kCounted : Pauses::kLeftOut;
-}
-
-std::optional<Prediction> TrialGraph::predict(std::span<const NamedChange> changes, Pauses pauses) {
-  const Graph* graph = with(changes);
-  const auto times_ns = graph == nullptr ? std::nullopt : retime(*graph);
-  const auto predicted_ns = times_ns ? model_.step_ns_of(*graph, *times_ns, pauses) : std::nullopt;
-  if (!predicted_ns) return std::nullopt;
-  return Prediction{model_.measured_step_ns(pauses), *predicted_ns};
-}
-
-std::optional<double> predict_step_ns(const ProcessModel& model, std::span<const NamedChange> changes) {
-  const auto graph = changed_graph(model, changes);
-  return graph ? model.step_ns_of(*graph) : std::nullopt;
 }
 
 }  // namespace turnpike::analyze

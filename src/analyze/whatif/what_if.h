@@ -12,9 +12,6 @@
 
 namespace turnpike::analyze {
 
-// What is left to do before a batch that is ready can be used.
-inline constexpr std::int64_t kReadyBatchNs = 100'000;
-
 // What each means stands in the table in what_if.cpp, which `turnpike whatif --help` prints.
 enum class Change : std::uint8_t {
   kPin,
@@ -66,38 +63,5 @@ struct NamedChange {
 // Whether steps are predicted with pauses: where most of the calls that change lie in them, as those of a checkpoint
 // do.
 Pauses pauses_for(const ProcessModel& model, std::span<const NamedChange> changes);
-
-// What steps take on average as measured and with changes, both with pauses or both without.
-struct Prediction {
-  double measured_ns = 0;
-  double predicted_ns = 0;
-
-  double saving_ns() const { return measured_ns - predicted_ns; }
-  double saving_pct() const { return 100 * saving_ns() / measured_ns; }
-};
-
-// The graph with all changes, made one after the other; nullopt where one cannot be predicted.
-std::optional<Graph> changed_graph(const ProcessModel& model, std::span<const NamedChange> changes);
-
-// A graph that takes one list of changes after another. It puts back what the last one changed, which is far less than
-// all that a copy of the graph takes.
-class TrialGraph {
- public:
-  // Keeps a reference; copies the graph at the first list.
-  explicit TrialGraph(const ProcessModel& model) : model_(model) {}
-
-  // As changed_graph() with a pointer that is valid until the next call; nullptr where one cannot be predicted.
-  const Graph* with(std::span<const NamedChange> changes);
-  // nullopt where one cannot be predicted.
-  std::optional<Prediction> predict(std::span<const NamedChange> changes, Pauses pauses);
-
- private:
-  const ProcessModel& model_;
-  std::optional<Graph> graph_;
-};
-
-// What a step takes with all changes together, one after the other, on the scale of the measured one, without pauses;
-// nullopt where one cannot be predicted.
-std::optional<double> predict_step_ns(const ProcessModel& model, std::span<const NamedChange> changes);
 
 }  // namespace turnpike::analyze

@@ -17,6 +17,8 @@ inline std::string name_of(EdgeKind kind) {
       return "program";
     case EdgeKind::kHandover:
       return "handover";
+    case EdgeKind::kSignal:
+      return "signal";
     case EdgeKind::kCall:
       return "call";
     case EdgeKind::kLaunch:

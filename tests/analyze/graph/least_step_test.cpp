@@ -62,7 +62,7 @@ TEST(LeastStep, BoundsAPredictionWhereADependencyBetweenStreamsIsUnknown) {
 
 TEST(LeastStep, HoldsNoCollectives) {
   const Played played(two_streams("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"));
-  EXPECT_NEAR(played.model().least_step_ns(played.model().graph(), Pauses::kLeftOut), 300'000, 1);
+  EXPECT_NEAR(played.model().run()->least_step->of(played.model().graph(), Pauses::kLeftOut), 300'000, 1);
 }
 
 TEST(LeastStep, HoldsWhatAChangeLeaves) {
@@ -71,7 +71,7 @@ TEST(LeastStep, HoldsWhatAChangeLeaves) {
   for (std::uint32_t index = 0; index < graph.operations.size(); ++index) {
     if (graph.operations[index].stream == kSecondStream) set_duration(graph, index, 100 * kUs);
   }
-  EXPECT_NEAR(played.model().least_step_ns(graph, Pauses::kLeftOut), 400'000, 1);
+  EXPECT_NEAR(played.model().run()->least_step->of(graph, Pauses::kLeftOut), 400'000, 1);
 }
 
 TEST(LeastStep, HoldsNoCopiesOverTheLink) {
@@ -81,7 +81,7 @@ TEST(LeastStep, HoldsNoCopiesOverTheLink) {
     program.kernel(300 * kUs);
   });
   const Played played(std::move(program));
-  EXPECT_NEAR(played.model().least_step_ns(played.model().graph(), Pauses::kLeftOut), 300'000, 1);
+  EXPECT_NEAR(played.model().run()->least_step->of(played.model().graph(), Pauses::kLeftOut), 300'000, 1);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "analyze/graph/build.h"
 #include "analyze/rules/step_program.h"
 #include "analyze/sums/process_analysis.h"
-#include "analyze/whatif/what_if.h"
+#include "analyze/whatif/scenario.h"
 
 namespace turnpike::analyze {
 
@@ -17,7 +17,9 @@ namespace turnpike::analyze {
 class Played {
  public:
   explicit Played(StepProgram program, double link_gbps = 50, std::optional<double> d2h_cached_gbps = std::nullopt)
-      : loaded_(program.builder().take()), analysis_(sums_, loaded_.process, loaded_.timeline) {
+      : Played(program.builder().take(), link_gbps, d2h_cached_gbps) {}
+  explicit Played(LoadedProcess loaded, double link_gbps = 50, std::optional<double> d2h_cached_gbps = std::nullopt)
+      : loaded_(std::move(loaded)), analysis_(sums_, loaded_.process, loaded_.timeline) {
     auto steps = analysis_.steps();
     model_.emplace(
         analysis_.model(std::move(steps), link_gbps > 0 ? link_of(link_gbps, d2h_cached_gbps) : LinkRates()));
@@ -29,8 +31,8 @@ class Played {
   double predicted_us(const std::vector<Change>& changes, const std::string& site = "") const {
     std::vector<NamedChange> named;
     for (const Change change : changes) named.push_back({change, calls_at(*model_, site)});
-    const auto predicted_ns = predict_step_ns(*model_, named);
-    return predicted_ns ? *predicted_ns / 1000 : -1;
+    const auto prediction = predict(*model_, named);
+    return prediction ? prediction->predicted_ns / 1000 : -1;
   }
   Graph typical() const {
     return build_graph(loaded_.process, loaded_.timeline, choose_stretch(loaded_.timeline, model_->steps()),

@@ -60,7 +60,9 @@ TEST(Graph, RefusesEffectsThatComeBeforeTheirCauses) {
   Graph graph = played.model().graph();
   graph.edges.push_back({graph.call_end(5), graph.call_start(2), 0, EdgeKind::kEdit});
   EXPECT_FALSE(retime(graph));
-  EXPECT_FALSE(played.model().step_ns_of(graph));
+  Scenario scenario(played.model());
+  scenario.apply(edited_edges(graph, played.model().graph()), 0);
+  EXPECT_FALSE(scenario.retime());
 }
 
 // Whether it makes no difference that the order of the points is known.
@@ -78,10 +80,10 @@ TEST(Graph, RetimesChangesInTheOrderOfTheRecordingAsInAnyOther) {
     int known = 0;
     for (const Change change : all_changes()) {
       const NamedChange named[] = {{change, calls_at(played.model(), "")}};
-      auto graph = changed_graph(played.model(), named);
-      if (!graph) continue;
+      Scenario scenario(played.model());
+      if (!scenario.try_changes(played.model(), named)) continue;
       ++known;
-      expect_the_same_without_order(std::move(*graph), name_of(change));
+      expect_the_same_without_order(scenario.graph(), name_of(change));
     }
     EXPECT_GT(known, 5);
   }

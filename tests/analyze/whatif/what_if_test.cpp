@@ -336,19 +336,23 @@ void expect_same_graph(const Graph& trial, const Graph& fresh, const std::string
 // Every change in turn, so that each finds what the one before it has left.
 void expect_trials_as_fresh_copies(const Played& played) {
   const ProcessModel& model = played.model();
-  TrialGraph trial(model);
+  Scenario trial(model);
   for (int round = 0; round < 2; ++round) {
     for (const Change change : all_changes()) {
       const NamedChange named[] = {{change, calls_at(model, "")}};
-      const auto fresh = changed_graph(model, named);
-      const Graph* graph = trial.with(named);
-      ASSERT_EQ(graph != nullptr, fresh.has_value()) << name_of(change);
-      if (fresh) expect_same_graph(*graph, *fresh, name_of(change));
-      const auto prediction = trial.predict(named, Pauses::kLeftOut);
-      ASSERT_EQ(prediction.has_value(), predict_step_ns(model, named).has_value()) << name_of(change);
-      if (!prediction) continue;
-      EXPECT_EQ(prediction->predicted_ns, predict_step_ns(model, named)) << name_of(change);
-      EXPECT_EQ(prediction->measured_ns, model.measured_step_ns()) << name_of(change);
+      Scenario fresh(model);
+      const bool is_known = fresh.try_changes(model, named);
+      ASSERT_EQ(trial.try_changes(model, named), is_known) << name_of(change);
+      if (!is_known) continue;
+      expect_same_graph(trial.graph(), fresh.graph(), name_of(change));
+      EXPECT_EQ(trial.prediction(Pauses::kLeftOut).predicted_ns, predict(model, named)->predicted_ns)
+          << name_of(change);
+      EXPECT_EQ(trial.prediction(Pauses::kLeftOut).measured_ns, model.measured_step_ns()) << name_of(change);
+      // What edits made of the edges is all that re-timing needs of them.
+      Scenario again(model);
+      again.apply(trial.edits(), 0);
+      ASSERT_TRUE(again.retime());
+      EXPECT_EQ(again.prediction(Pauses::kLeftOut).predicted_ns, trial.prediction(Pauses::kLeftOut).predicted_ns);
     }
   }
 }

@@ -31,7 +31,7 @@ const char* whole_of(const analyze::Report& report) {
 std::string action_text(const Finding& finding, const std::optional<LineChange>& change, std::size_t width) {
   if (change) {
     std::string text = change->after ? "write  " + cleaned(*change->after) : "remove  " + cleaned(change->before);
-    if (const char* needs = import_for(*change)) text += fmt::format("   ({})", needs);
+    if (const auto imports = imports_for(*change); !imports.empty()) text += "   (" + joined(imports, "; ") + ")";
     if (display_width(text) <= width) return text;
   }
   return shortened_end(cleaned(first_sentence(finding.advice)), width);

@@ -331,7 +331,7 @@ inline std::vector<analyze::Finding> distinct_findings() {
   leading.line = 6231;
   leading.function = "function_of_first";
   leading.op = "aten::first";
-  leading.per_step = {.calls = 1.25, .bytes = 6331.5, .host_ns = 6332.5, .device_ns = 6333.5};
+  leading.per_step = {.calls = 411.5, .bytes = 6331.5, .host_ns = 6332.5, .device_ns = 6333.5};
   analyze::Finding followed;
   followed.rule = "blocking_copy";
   followed.severity = analyze::Severity::kError;
@@ -352,7 +352,7 @@ inline std::vector<analyze::Finding> distinct_findings() {
   followed.line = 6232;
   followed.function = "function_of_second";
   followed.op = "aten::second";
-  followed.per_step = {.calls = 2.25, .bytes = 6334.5, .host_ns = 6335.5, .device_ns = 6336.5};
+  followed.per_step = {.calls = 412.5, .bytes = 6334.5, .host_ns = 6335.5, .device_ns = 6336.5};
   analyze::Finding error;
   error.rule = "race";
   error.severity = analyze::Severity::kError;
@@ -366,7 +366,7 @@ inline std::vector<analyze::Finding> distinct_findings() {
   error.line = 6233;
   error.function = "function_of_third";
   error.op = "aten::third";
-  error.per_step = {.calls = 3.25, .bytes = 6337.5, .host_ns = 6338.5, .device_ns = 6339.5};
+  error.per_step = {.calls = 413.5, .bytes = 6337.5, .host_ns = 6338.5, .device_ns = 6339.5};
   return {leading, followed, error};
 }
 
@@ -403,7 +403,7 @@ inline analyze::Report distinct_report() {
                   .of_transfers_count = 949,
                   .of_transfers_host_blocked_ns = 907'000'000};
   report.steps = analyze::Steps{.count = 961, .median_ns = 3'141'000, .whole_count = 17, .device_median_ns = 3'143'000};
-  report.steps->medians = {.counts = {6.25, 5.25, 4.25, 3.75, 2.75, 1.75},
+  report.steps->medians = {.counts = {6.0625, 5.0625, 4.0625, 3.0625, 2.0625, 1.0625},
                            .bytes = {61'500, 51'400, 41'300, 31'200, 21'100, 11'700},
                            .syncs = 7,
                            .blocked_ns = 71'800};

@@ -148,6 +148,7 @@ TEST(FirstScreen, TheChangeOfALineStandsInPlaceOfTheAdvice) {
   finding.site = "train.py:23";
   finding.advice = "tp.to(batch, device) stages it on threads of its own.";
   report.source_text.add("/home/me/project/train.py", "1", 22, "for x in loader:\n    x = x.to(device)\n");
+  report.findings[0].edit.kind = analyze::LineEdit::Kind::kStageUpload;
   EXPECT_THAT(screen_of(report), HasSubstr("\n      write  x = tp.to(x, device)   (import turnpike as tp)\n"));
 }
 

@@ -6,11 +6,12 @@
 Nothing is switched on or off: each process is fresh, and recorded from its start to its end or not at all.
 
 Steady state: for each program, processes of all variants start together, warm up, and then run blocks of steps in turn,
-in random order. The others are stopped meanwhile, and each thread wakes up on a core drawn anew. A process counts with the
-median of its blocks. Each process of a variant is paired with one of the variant that it is compared with; the figure is
-the median of the pairs' ratios. Alike processes differ by more than the blocks of one, because memory lies differently
-in each, so the interval is over pairs: it lies between two of their ratios, and holds the median of all such pairs in at
-least 95 of 100 cases, whatever their distribution. That takes six pairs; with fewer there is no interval.
+in random order. The others are stopped meanwhile, and each thread wakes up on a core drawn anew. A process counts with
+the median of its blocks. Each process of a variant is paired with one of the variant that it is compared with; the
+figure is the median of the pairs' ratios. Alike processes differ by more than the blocks of one, because memory lies
+differently in each, so the interval is over pairs: it lies between two of their ratios, and holds the median of all
+such pairs in at least 95 of 100 cases, whatever their distribution. That takes six pairs; with fewer there is no
+interval.
 
 Self time, where it is asked for: what the program's threads spend inside of the recorder in a step, by its own count
 (TURNPIKE_SELF_TIME=1), over the step of the process that is not recorded. Of two processes with fewer and more steps

@@ -16,7 +16,11 @@ BEFORE, AFTER = EXAMPLES / "train-before-h100.tpk", EXAMPLES / "train-after-h100
 def run(turnpike, tmp_path):
     def call(*arguments, cwd=tmp_path, code=0, **variables):
         done = subprocess.run(
-            [turnpike, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, env={"PATH": "/usr/bin"} | variables
+            [turnpike, *map(str, arguments)],
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            env={"PATH": "/usr/bin"} | variables,
         )
         assert done.returncode == code, done.stderr
         return done.stdout if code == 0 else done.stderr

@@ -125,8 +125,8 @@ def test_parts_of_the_text_have_the_names_of_the_commands_options():
         [_native.EXECUTABLE, "report", EXAMPLE, "--all"], capture_output=True, text=True, check=True
     )
     assert rep.text(show="all") == printed.stdout
-    with pytest.raises(tp.Error, match='there is no "memroy" to show: choose of findings, .*explain, or all'):
-        rep.text(show="memroy")
+    with pytest.raises(tp.Error, match='there is no "memori" to show: choose of findings, .*explain, or all'):
+        rep.text(show="memori")
 
 
 def test_width_and_rows_of_the_text_are_what_was_asked_for():

@@ -37,7 +37,8 @@ struct LimitResult {
 
 struct CheckResult {
   std::vector<LimitResult> limits;  // in the order of the file's tables
-  std::vector<std::string> notes;   // sentences: what is doubtful about the inputs; optional places and rules that are not there
+  std::vector<std::string>
+      notes;  // sentences: what is doubtful about the inputs; optional places and rules that are not there
   bool has_steps = false;
   std::size_t exceeded_count = 0;
   std::size_t unknown_count = 0;

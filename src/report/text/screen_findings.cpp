@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "report/text/findings_told.h"
 #include "report/findings/line_change.h"
+#include "report/text/findings_told.h"
 #include "report/text/saving_words.h"
 #include "report/text/screen_parts.h"
 #include "report/text/text_width.h"

@@ -36,9 +36,7 @@ TEST(LineChange, AnUploadGoesThroughStaging) {
   EXPECT_EQ(after(kPageable, "x, y = x.to(device), y.to(device)"), "x, y = tp.to(x, device), tp.to(y, device)");
   EXPECT_EQ(after(kPageable, "x = batch[\"x\"].to('cuda:1', non_blocking=True)  # up"),
             "x = tp.to(batch[\"x\"], 'cuda:1', non_blocking=True)  # up");
-  EXPECT_EQ(
-      after(kPageable, "x = a.b[0].to(self.device)"),
-      "x = tp.to(a.b[0], self.device)");
+  EXPECT_EQ(after(kPageable, "x = a.b[0].to(self.device)"), "x = tp.to(a.b[0], self.device)");
 }
 
 TEST(LineChange, AnUploadOfAnotherShapeIsLeftAlone) {

@@ -37,6 +37,7 @@ std::string devices_text(const analyze::Report& report) {
       ++same->second;
     }
   }
+  if (models.empty() && analyze::used_gpu(report)) return "GPU not named in the recording";
   if (models.empty()) return "no GPU: " + none_words(report, "none was used");
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < std::min(models.size(), kMostModels); ++i) {

@@ -26,7 +26,8 @@ std::string device_text(const analyze::Device& device) {
 std::string device_list(const analyze::Report& report) {
   std::vector<std::string> parts;
   for (const analyze::Device& device : report.source.devices) parts.push_back(device_text(device));
-  return parts.empty() ? none_words(report, "none was used") : joined(parts, ", ");
+  if (!parts.empty()) return joined(parts, ", ");
+  return analyze::used_gpu(report) ? "not named in the recording" : none_words(report, "none was used");
 }
 
 std::string detail_text(const std::string& detail) {

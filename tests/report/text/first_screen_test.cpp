@@ -141,6 +141,13 @@ TEST(FirstScreen, TheFirstSentenceOfAnAdviceIsItsAction) {
   EXPECT_EQ(first_sentence(""), "");
 }
 
+TEST(FirstScreen, AGpuThatTheRecordingDoesNotNameWasUsedAllTheSame) {
+  analyze::Report report = ordinary_report();
+  report.source.devices.clear();
+  EXPECT_THAT(screen_of(report), HasSubstr("\nGPU not named in the recording; "));
+  EXPECT_THAT(to_text(report, {}, every_section()), HasSubstr("  device    not named in the recording\n"));
+}
+
 TEST(FirstScreen, TheChangeOfALineStandsInPlaceOfTheAdvice) {
   analyze::Report report = ordinary_report();
   analyze::Finding& finding = report.findings[0];

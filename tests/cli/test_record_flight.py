@@ -83,7 +83,7 @@ def test_every_command_reads_what_was_kept(flight, victim):
     assert 0 < report["totals"]["h2d"]["count"] < 1300
     assert report["losses"] == {}
     assert report["source"]["processes"] == 1
-    text = command(flight, "report", "run.tpk").stdout
+    text = command(flight, "report", "run.tpk", "--all").stdout
     assert "kept      the last 1." in text and "what was before is not in the report" in text
 
     for words in (
@@ -146,7 +146,7 @@ def test_a_slow_step_is_kept_with_its_reason(flight, victim):
     kept = json.loads(command(flight, "report", "run-1.tpk", "--json").stdout)["source"]["kept"]
     (reason,) = kept["because"]
     assert reason.endswith("(step > 3 x median)")
-    assert "because a step (train_step) took " in command(flight, "report", "run-1.tpk").stdout
+    assert "because a step (train_step) took " in command(flight, "report", "run-1.tpk", "--all").stdout
 
 
 def test_a_recording_of_the_last_seconds_is_replaced_by_force(flight, victim):

@@ -142,7 +142,7 @@ class TestReport:
         assert report["source"]["hosts"] == ["box"]
 
     def test_several_runs_are_one_report(self, run, recording, tmp_path):
-        other = write_run(tmp_path / "rank1.tpk", pid=434)
+        other = write_run(tmp_path / "rank1.tpk", host="other")
         report = json.loads(run("report", recording, other, "--json").stdout)
         assert report["source"]["processes"] == 2
         assert report["totals"]["h2d"]["count"] == 6

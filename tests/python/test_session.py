@@ -57,7 +57,8 @@ int turnpike_stop(char* error, uint64_t error_bytes) {
   if (!strstr(file, "unwritten")) {
     char* name = strrchr(file, '/');
     if (name) *name = 0, mkdir(file, 0777), *name = '/';
-    fclose(fopen(file, "w"));
+    FILE* written = fopen(file, "w");
+    if (written) fclose(written);
   }
   return 0;
 }

@@ -27,7 +27,7 @@ def failure(breaches: list[dict[str, Any]], verbosity: int, run: pathlib.Path) -
     if verbosity >= 2:
         import turnpike
 
-        lines += ["", str(turnpike.report(run))]
+        lines += ["", turnpike.report(run).text(show="all")]
     return "\n".join(lines)
 
 

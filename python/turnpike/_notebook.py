@@ -48,8 +48,8 @@ class _Named:
     def json(self) -> str:
         return self._named(self._analysis.json())
 
-    def text(self, width: int, top: int) -> str:
-        return self._named(self._analysis.text(width, top))
+    def text(self, width: int, top: int, show: list[str]) -> str:
+        return self._named(self._analysis.text(width, top, show))
 
     def overview(self, path: str, address: str) -> str:
         return self._named(self._analysis.overview(path, address), html.escape)

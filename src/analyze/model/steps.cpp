@@ -254,9 +254,16 @@ std::optional<FoundSteps> steps_of_transfers(const Timeline& timeline, Stacks& s
     if (is_new) place->second = stacks.facts(stacks.of_transfer(timeline.transfers[index])).place.site;
     return place->second;
   };
+  std::unordered_map<std::uint32_t, bool> lines;
+  const auto is_of_a_line = [&](std::size_t index) {
+    const auto [line, is_new] = lines.try_emplace(site_of_transfer[index]);
+    if (is_new) line->second = stacks.facts(stacks.of_transfer(timeline.transfers[index])).place.line.has_value();
+    return line->second;
+  };
+  // Operators make copies within a device many times in a step. One of a line of the program may mark it all the same.
   const auto counts = [&](std::size_t index) {
     return site_of_transfer[index] != kNone && timeline.transfers[index].has_times() &&
-           !is_within_device(timeline.transfers[index].direction) &&
+           (!is_within_device(timeline.transfers[index].direction) || is_of_a_line(index)) &&
            (like == nullptr || place_of(index) == like->marker);
   };
   const StartsBySite starts(timeline, site_of_transfer, counts);

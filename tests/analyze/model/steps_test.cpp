@@ -194,7 +194,7 @@ TEST(Steps, AreRegularTransfersOfOnePlace) {
   EXPECT_EQ(found->whole_count, 4u);
 }
 
-// Memory is set, and copied within the device, many times in one step.
+// Operators set memory, and copy within the device, many times in one step.
 TEST(Steps, AreNoTransfersWithinADevice) {
   for (const auto kind : {trace::CopyKind::kDeviceToDevice, trace::CopyKind::kHostToDevice}) {
     ProcessBuilder builder;
@@ -206,6 +206,21 @@ TEST(Steps, AreNoTransfersWithinADevice) {
   ProcessBuilder builder;
   for (std::uint32_t i = 0; i < 5; ++i) builder.memset(100 * i, 100 * i + 1, i, 8);
   EXPECT_FALSE(find(builder, {0, 0, 0, 0, 0}));
+}
+
+TEST(Steps, MayBeTransfersWithinADeviceOfALineOfTheProgram) {
+  ProcessBuilder builder;
+  const auto stack = builder.line("/home/user/train.py", 38);
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    builder.call({.start_ns = 100 * i, .end_ns = 100 * i + 1, .correlation = i + 1, .stack = stack});
+    builder.copy({.start_ns = 100 * i + 10,
+                  .end_ns = 100 * i + 11,
+                  .correlation = i + 1,
+                  .kind = trace::CopyKind::kDeviceToDevice});
+  }
+  const auto found = find(builder, {0, 0, 0, 0, 0});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(source_text(found->steps), "transfers of train.py:38");
 }
 
 TEST(Steps, OfTransfersStartWithTheirCalls) {

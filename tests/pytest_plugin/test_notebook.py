@@ -22,7 +22,7 @@ shell.run_cell("import ctypes, gpu\\ndef early():\\n    gpu._cudart.cudaMemcpy(g
 """  # noqa: E501
 TELL = """
 tp = shell.user_ns.get("_turnpike")
-print(json.dumps(tp and {"sites": sorted(site.site for site in tp.sites) if tp.used_gpu else [], "text": str(tp),
+print(json.dumps(tp and {"sites": sorted(site.site for site in tp.sites) if tp.used_gpu else [], "text": tp.text(show="transfers"),
                          "html": tp._repr_html_(), "x": shell.user_ns.get("x")}))
 """
 

@@ -52,7 +52,8 @@ void Page::write(analyze::Report report, const Output& output) const {
   } else if (excerpts.empty()) {
     no_source = "The recording holds none of these lines.";
   }
-  std::vector<FindingData> data = data_of_findings(report, nullptr);
+  const auto repository = options_.redacts_paths ? std::nullopt : std::optional(Repository::here());
+  std::vector<FindingData> data = data_of_findings(report, repository ? &*repository : nullptr);
   std::vector<std::optional<std::size_t>> sites_of_findings;
   for (const analyze::Finding& finding : report.findings)
     sites_of_findings.push_back(data_.sites.index_named(finding.site));

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "analyze/cost_model.h"
+#include "analyze/rules/measure.h"
 #include "base/units.h"
 
 namespace turnpike::analyze {

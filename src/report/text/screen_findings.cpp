@@ -39,7 +39,7 @@ std::string action_text(const Finding& finding, const std::optional<LineChange>&
 
 std::string place_text(const Finding& finding, std::size_t width) {
   if (finding.site.empty()) return "the step as a whole";
-  const std::string site = screen_place(cleaned(finding.site), width);
+  std::string site = screen_place(cleaned(finding.site), width);
   if (!finding.library_site) return site;
   const std::string with_library = fmt::format("{} > {}", site, cleaned(*finding.library_site));
   return display_width(with_library) <= width ? with_library : site;

@@ -95,7 +95,7 @@ def cell_mistakes(result, expression, texts, row, file):
 
 
 def other_mistakes(entry, line, root):
-    """What is wrong with a number that has no result file, and where it stands."""
+    """The mistakes in the entry of a number without a result file, and the position of the number."""
     try:
         spans = places_of(entry, line)
     except ValueError as error:

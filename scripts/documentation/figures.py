@@ -63,7 +63,7 @@ def checked_part(text):
 
 
 def compared(line, entry, result_of=blocks.result, root=golden.ROOT):
-    """What is wrong with the entries of a page, and where the numbers stand that they cover."""
+    """The mistakes in the entries of a page, and the positions of the numbers that they cover."""
     checks = [figure_mistakes(one, line, result_of) for one in entry.get("figure", [])]
     checks += [table_mistakes(one, line, result_of) for one in entry.get("table", [])]
     checks += [other_mistakes(one, line, root) for one in entry.get("other", [])]

@@ -35,7 +35,7 @@ def in_one_line(text):
 
 
 def measured(line):
-    """Where the measured numbers of such a text stand: (start, end) each. Those in `code` do not count."""
+    """The positions of the measured numbers in a text, as (start, end). Numbers in `code` do not count."""
     masked = INLINE.sub(lambda code: "`" * len(code[0]), line)
     found = [one for kind in KINDS for one in kind.finditer(masked)]
     return sorted({one.span(group) for one in found for group in range(1, one.re.groups + 1) or [0]})

@@ -1,8 +1,8 @@
 // Every figure that predictions rest on and that no recording shows. docs/whatif.md has them in a table, with the same
 // words (tests/docs/test_cost_model.py).
 //
-// A comment beside each says what it is, and behind "from" where it comes from. Those marked [H100] were measured on an
-// H100 and its host, and belong to such a machine; others are properties of PyTorch or of CUDA, or a choice.
+// The comment beside a figure describes it, and names its source after "from". Figures marked [H100] were measured on
+// an H100 and its host, and hold for such a machine; the others are properties of PyTorch or of CUDA, or a choice.
 #pragma once
 
 #include <cstddef>

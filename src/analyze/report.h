@@ -488,7 +488,7 @@ struct LineEdit {
   std::uint32_t workers = 0;  // of kLoadInWorkers
 };
 
-// What the calls that a finding is about do in one step; in the whole run where there are no steps.
+// The work of the calls that a finding names, per step. Without steps: in the whole run.
 struct StepEvidence {
   double calls = 0;
   double bytes = 0;      // that their copies move

@@ -25,7 +25,7 @@ struct Constraint {
 // Measured lags of one kind.
 struct LagSamples {
   std::vector<std::int64_t> all;
-  std::vector<std::int64_t> of_counted_steps;  // those that step_ns() counts; all are, where there are no steps
+  std::vector<std::int64_t> of_counted_steps;  // of the steps that step_ns() counts; without steps all of them
   // No lag of a counted step can be longer.
   std::int64_t limit_ns = std::numeric_limits<std::int64_t>::max();
 };

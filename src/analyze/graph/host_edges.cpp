@@ -1,5 +1,5 @@
-// What the host did between its calls: on one thread, and where one thread went on behind another: autograd's behind
-// the main one, or one that waited for what another had to get ready.
+// The time between the calls of a thread, and the waits of one thread for another: autograd's thread waits for the main
+// thread, and a consumer waits for the data that another thread prepares.
 #include <unordered_map>
 #include <utility>
 

@@ -44,7 +44,8 @@ class IssueOrder {
     if (call.kind == trace::CallKind::kStreamWait) return wait(call);
     recorded_by_thread_.erase(call.thread);
   }
-  // Of a call that was passed. Returns what the operation waits for, besides the one before it on its stream.
+  // Takes an operation whose call pass() has seen. Returns the operations that it waits for, without its predecessor on
+  // the stream.
   Operations issue(const Operation& operation, std::uint32_t index, std::uint32_t thread) {
     const StreamKey stream{operation.device, operation.stream};
     Operations waits = taken_from(waits_of_stream_, stream);

@@ -23,7 +23,7 @@ struct Crossing {
   double end_ns;   // once it is over
 };
 
-// Of its own speed, what a copy has beside the others. `all`: with itself.
+// The share of its own speed at which a copy runs beside the others. `all` includes the copy itself.
 double speed_beside(const Way& own, std::span<const Way> all);
 
 // Fills in the ends. `crossings`: by start.

@@ -7,8 +7,7 @@
 
 namespace turnpike::report {
 
-// SARIF's words, and those of GitHub's commands where they have one: "error", "warning", and "note" for what is good to
-// know.
+// The level in SARIF: "error", "warning", or "note" for kInfo. GitHub's commands have the first two, too.
 const char* level_of(const analyze::Finding& finding);
 
 // The matter, the expected saving, the advice: in sentences, cleaned.

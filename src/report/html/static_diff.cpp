@@ -109,10 +109,6 @@ std::string changes_html(const StaticDiff& parts) {
          escaped(comparison.items.empty() ? "Neither run moved any data." : same) + "</p></section>\n";
 }
 
-const char* bound_text(std::optional<analyze::Bound> bound) {
-  return bound ? analyze::name_of(*bound) : kUnknownText;
-}
-
 std::string points_text(std::optional<double> before, std::optional<double> after) {
   if (!before || !after || std::fabs(*after - *before) < 0.05) return "";
   return fmt::format("{:+.1f} points", *after - *before);

@@ -20,10 +20,6 @@ using analyze::Figures;
 using analyze::ItemChange;
 using analyze::Report;
 
-std::string bound_text(const Report& report) {
-  return report.verdict.bound_by ? analyze::name_of(*report.verdict.bound_by) : kUnknownText;
-}
-
 // Rows of plain figures of ours: nothing in them needs an escape.
 std::string figures_markdown(const Comparison& comparison, const Report& before, const Report& after) {
   std::string text = markdown_table_head({"", "before", "after", "change"}, 1);
@@ -32,7 +28,7 @@ std::string figures_markdown(const Comparison& comparison, const Report& before,
   };
   add_time(duration_title(comparison), comparison.before.duration_ns, comparison.after.duration_ns);
   add_time("CPU blocked", comparison.before.blocked_ns, comparison.after.blocked_ns);
-  text += markdown_row({"bound by", bound_text(before), bound_text(after), ""});
+  text += markdown_row({"bound by", bound_text(before.verdict.bound_by), bound_text(after.verdict.bound_by), ""});
   text += markdown_row(
       {"GPU busy", percent_text(before.verdict.gpu_busy_pct), percent_text(after.verdict.gpu_busy_pct), ""});
   const auto add_count = [&](const std::string& what, const Figures& one, const Figures& other) {

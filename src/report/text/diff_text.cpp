@@ -38,10 +38,6 @@ void print_runs(const Comparison& comparison, const analyze::Report& before, con
   for (const std::string& doubt : comparison.doubts) page.paragraph("  - ", doubt, Style::kWarning);
 }
 
-const char* bound_text(std::optional<analyze::Bound> bound) {
-  return bound ? analyze::name_of(*bound) : kUnknownText;
-}
-
 void add_percent_row(Table& table, const char* what, std::optional<double> before, std::optional<double> after) {
   table.add_row({what, percent_text(before), percent_text(after), ""});
 }

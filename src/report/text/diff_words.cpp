@@ -54,6 +54,10 @@ std::string change_text(std::optional<double> before, std::optional<double> afte
   return std::fabs(percent) < 1e5 ? fmt::format("{:+.0f} %", percent) : "> +99999 %";
 }
 
+const char* bound_text(std::optional<analyze::Bound> bound) {
+  return bound ? analyze::name_of(*bound) : kUnknownText;
+}
+
 std::string pair_text(const std::string& before, const std::string& after) {
   return before == after ? after : before + kArrow + after;
 }

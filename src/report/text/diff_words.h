@@ -12,6 +12,8 @@ namespace turnpike::report {
 std::string change_text(std::optional<double> before, std::optional<double> after);
 // "2 -> 1", or once where both read the same.
 std::string pair_text(const std::string& before, const std::string& after);
+// What limits a run: "transfer"; "?" where it is unknown.
+const char* bound_text(std::optional<analyze::Bound> bound);
 // "before.tpk, 40 steps, 288 ms, NVIDIA H100".
 std::string run_text(const analyze::Report& report);
 // "train.py:23 -> :25": the place, and where it was. Untrusted: clean it before it is shown.

@@ -22,8 +22,8 @@ shell.run_cell("import ctypes, gpu\\ndef early():\\n    gpu._cudart.cudaMemcpy(g
 """  # noqa: E501
 TELL = """
 tp = shell.user_ns.get("_turnpike")
-print(json.dumps(tp and {"sites": sorted(site.site for site in tp.sites) if tp.used_gpu else [], "text": tp.text(show="transfers"),
-                         "html": tp._repr_html_(), "x": shell.user_ns.get("x")}))
+print(json.dumps(tp and {"sites": sorted(site.site for site in tp.sites) if tp.used_gpu else [],
+                         "text": tp.text(show="transfers"), "html": tp._repr_html_(), "x": shell.user_ns.get("x")}))
 """
 
 

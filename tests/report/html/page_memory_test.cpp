@@ -45,14 +45,6 @@ void* operator new(std::size_t size) {
 void* operator new[](std::size_t size) {
   return counted(size);
 }
-// AddressSanitizer has one of its own, which does not call the first.
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  try {
-    return counted(size);
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
-}
 void operator delete(void* memory) noexcept {
   release(memory);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -200,12 +201,36 @@ bool leaves_nothing_of(const ProcessModel& model, Scenario& scenario, Pauses bas
   return both_pct && *both_pct - *leader.finding.saving_pct < kMinSavingPct;
 }
 
-std::string saving_alone(const Finding& finding) {
-  if (!finding.saving_pct) return "";
-  return " (" + rounded_percent_text(*finding.saving_pct) + " alone)";
+Selection calls_of(const Judged& one) {
+  Selection calls;
+  for (const NamedChange& change : one.changes) calls.insert(calls.end(), change.calls.begin(), change.calls.end());
+  std::sort(calls.begin(), calls.end());
+  return calls;
 }
 
-// Of findings at one place the first leads, and its evidence names those that it leaves nothing of. `judged`: ranked.
+bool share_calls(const Judged& a, const Judged& b) {
+  Selection both;
+  const Selection of_a = calls_of(a);
+  const Selection of_b = calls_of(b);
+  std::set_intersection(of_a.begin(), of_a.end(), of_b.begin(), of_b.end(), std::back_inserter(both));
+  return !both.empty();
+}
+
+// Whether one may answer what the other asks: they are at one place, or the other is about the step as a whole, or they
+// change the same calls. At another place of its own rule, the same is to be done once more; and a mere question leads
+// only where it stands.
+bool may_answer(const Judged& leader, const Judged& other) {
+  if (is_same_place(leader.finding, other.finding)) return true;
+  if (leader.finding.rule == other.finding.rule || leader.finding.severity == Severity::kInfo) return false;
+  return other.finding.site.empty() || share_calls(leader, other);
+}
+
+std::string at_text(const Finding& finding) {
+  return finding.site.empty() ? "" : " at " + finding.site;
+}
+
+// Of findings that may answer each other the first leads, and its evidence names those that it leaves nothing of.
+// `judged`: ranked.
 void choose_leaders(const ProcessModel& model, Scenario& scenario, Pauses base, std::vector<Judged>& judged) {
   for (std::size_t i = 0; i < judged.size(); ++i) {
     Judged& leader = judged[i];
@@ -213,10 +238,11 @@ void choose_leaders(const ProcessModel& model, Scenario& scenario, Pauses base, 
     std::string settled;
     for (std::size_t j = i + 1; j < judged.size(); ++j) {
       Judged& other = judged[j];
-      if (!is_same_place(other.finding, leader.finding) || other.finding.superseded_by) continue;
+      if (!may_answer(leader, other) || other.finding.superseded_by) continue;
       if (!leaves_nothing_of(model, scenario, base, leader, other)) continue;
       other.finding.superseded_by = leader.finding.rule;
-      settled += (settled.empty() ? "" : ", ") + other.finding.title + saving_alone(other.finding);
+      settled += (settled.empty() ? "" : ", ") + other.finding.title + saving_alone(other.finding) +
+                 (is_same_place(other.finding, leader.finding) ? "" : at_text(other.finding));
     }
     if (!settled.empty()) leader.finding.evidence += "; also seen here, with nothing left to gain then: " + settled;
   }

@@ -215,7 +215,7 @@ void RunAnalysis::add_findings(FoundFindings found) {
 void RunAnalysis::check_leaders() {
   for (Finding& finding : report_.findings) {
     const bool is_led = std::any_of(report_.findings.begin(), report_.findings.end(), [&](const Finding& other) {
-      return is_same_place(other, finding) && other.rule == finding.superseded_by && !other.superseded_by;
+      return other.rule == finding.superseded_by && !other.superseded_by;
     });
     if (!is_led) finding.superseded_by.reset();
   }

@@ -55,10 +55,11 @@ void find_alloc_free_sync(const RuleInput& input, std::vector<Candidate>& found)
     worst = &site;
     worst_ns = duration_ns(model, frees);
   }
-  if (worst == nullptr || !is_regular(model, all_frees)) return;
   std::sort(all.begin(), all.end());
+  if (worst == nullptr || !is_regular(model, all_frees) || !is_regular(model, all)) return;
   found.push_back({.where = worst->facts->place,
-                   .title = "gives GPU memory back to CUDA in each step, which makes the CPU wait for the GPU",
+                   .title = std::string("gives GPU memory back to CUDA ") + each_step_text(model) +
+                            ", which makes the CPU wait for the GPU",
                    .evidence = "frees " + times_a_step(model, all_frees.size()) + ", allocations " +
                                times_a_step(model, all.size() - all_frees.size()) + "; the frees took " +
                                time_a_step(model, duration_ns(model, all_frees)) + ", the allocations " +

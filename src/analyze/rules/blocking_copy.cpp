@@ -42,7 +42,7 @@ std::vector<OtherAdvice> advice_for_new_pages(const ProcessModel& model, const C
 void find_upload(const ProcessModel& model, const SiteCalls& site, std::vector<Candidate>& found) {
   if (upload_fault(model, site) != CopyFault::kHeld) return;
   const CopyCount& copies = count_copies(site, Direction::kHostToDevice);
-  if (!matters(model, copies.host_ns)) return;
+  if (!matters(model, copies.host_ns) || !is_recurring(model, copies_of(site, Direction::kHostToDevice))) return;
   const bool is_of_python = site.facts->place.op.has_value();
   found.push_back({.where = site.facts->place,
                    .title = "the CPU waits for an upload that could run by itself",
@@ -59,7 +59,7 @@ void find_upload(const ProcessModel& model, const SiteCalls& site, std::vector<C
 void find_download(const ProcessModel& model, const SiteCalls& site, std::vector<Candidate>& found) {
   if (download_fault(model, site) != CopyFault::kHeld) return;
   const CopyCount& copies = count_copies(site, Direction::kDeviceToHost);
-  if (!matters(model, copies.host_ns)) return;
+  if (!matters(model, copies.host_ns) || !is_recurring(model, copies_of(site, Direction::kDeviceToHost))) return;
   const bool is_pageable = copies.pageable_count > 0;
   const bool is_of_python = site.facts->place.op.has_value();
   const Selection& calls = copies_of(site, Direction::kDeviceToHost);

@@ -46,16 +46,16 @@ void find_copies_in_step(const RuleInput& input, std::vector<Candidate>& found) 
     const bool is_same = is_the_same_each_time(uploads);
     if (!is_same && !may_be_the_same(model, uploads)) continue;
     const std::string condition = is_same ? "Make" : "If it stays the same, make";
-    found.push_back({.where = site.facts->place,
-                     .severity = is_same ? Severity::kWarning : Severity::kInfo,
-                     .title = is_same ? "makes the same tensor on the CPU in each step, and uploads it"
-                                      : "makes a tensor with torch.tensor(...) in each step, and uploads it",
-                     .evidence = evidence_of(model, site, uploads),
-                     .advice = condition +
-                               " it once, on the GPU: weights = torch.tensor([...], device=device). That is, "
+    found.push_back(
+        {.where = site.facts->place,
+         .severity = is_same ? Severity::kWarning : Severity::kInfo,
+         .title = (is_same ? "makes the same tensor on the CPU " : "makes a tensor with torch.tensor(...) ") +
+                  (each_step_text(model) + std::string(", and uploads it")),
+         .evidence = evidence_of(model, site, uploads),
+         .advice = condition + " it once, on the GPU: weights = torch.tensor([...], device=device). That is, "
                                "before the loop; a mask: torch.ones(n, n, device=device).tril().",
-                     .edit = {LineEdit::Kind::kMakeOnDevice},
-                     .changes = {{Change::kHoistUpload, is_same ? uploads.repeats : uploads.uploads}}});
+         .edit = {LineEdit::Kind::kMakeOnDevice},
+         .changes = {{Change::kHoistUpload, is_same ? uploads.repeats : uploads.uploads}}});
   }
 }
 

@@ -17,6 +17,9 @@ constexpr std::array<std::string_view, 11> kSizedByData = {
     "aten::masked_select", "aten::unique_dim", "aten::_unique2",   "aten::unique_consecutive",
     "aten::nonzero_numpy", "aten::bincount",   "aten::argwhere"};
 
+// What is read is more than one number: no loss, but sizes or indices, say.
+constexpr double kMostBytesOfANumber = 8;
+
 // With so many in a step they are worth to be read together.
 constexpr double kManyPerStep = 8;
 
@@ -30,7 +33,8 @@ struct ReadAdvice {
   LineEdit edit{};
 };
 
-ReadAdvice advice_for(const std::string& op, double times_a_step) {
+// `bytes`: of one copy.
+ReadAdvice advice_for(const std::string& op, double times_a_step, double bytes) {
   if (is_sized_by_data(op)) {
     return {
         "Keep the shape: torch.where(mask, x, 0), or multiply by the mask. Else the CPU needs to know how many "
@@ -45,6 +49,12 @@ ReadAdvice advice_for(const std::string& op, double times_a_step) {
     return {
         "Decide on the GPU with torch.where(condition, a, b), or only in every hundredth step. An `if` or `while` "
         "on a tensor needs its value on the CPU."};
+  }
+  if (bytes > kMostBytesOfANumber) {
+    return {
+        "Read it later: pending = tp.fetch(x) now, pending.result() when the CPU needs it. Where sizes follow from it "
+        "that the next work needs, take them where they are made, on the CPU.",
+        times_a_step * kFetchNs};
   }
   if (times_a_step >= kManyPerStep) {
     return {
@@ -65,10 +75,12 @@ void find_implicit_sync(const RuleInput& input, std::vector<Candidate>& found) {
   const ProcessModel& model = input.model;
   for (const SiteCalls& site : input.sites) {
     if (download_fault(model, site) != CopyFault::kValue) continue;
+    if (!is_recurring(model, copies_of(site, Direction::kDeviceToHost))) continue;
     const CopyCount& copies = count_copies(site, Direction::kDeviceToHost);
     const std::string op = site.facts->place.op.value_or("a copy to the CPU");
     const double times = static_cast<double>(copies.count) / static_cast<double>(model.step_count());
-    const ReadAdvice advice = advice_for(op, times);
+    const ReadAdvice advice =
+        advice_for(op, times, static_cast<double>(copies.bytes) / static_cast<double>(copies.count));
     // Of what a library reads, other advice is given.
     const double costs_ns = site.facts->place.library_site ? 0 : advice.costs_ns;
     found.push_back({.where = site.facts->place,

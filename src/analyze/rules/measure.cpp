@@ -14,6 +14,8 @@ namespace {
 
 // Of a step: less is within what the re-timing cannot tell.
 constexpr double kMinShare = 0.01;
+// Without steps, what comes so often comes all the time.
+constexpr std::size_t kOftenWithoutSteps = 5;
 
 std::vector<const Transfer*> transfers_of(const ProcessModel& model, std::uint32_t call) {
   return transfers_among(model.timeline(), model.graph(), model.operations_of(call));
@@ -21,6 +23,12 @@ std::vector<const Transfer*> transfers_of(const ProcessModel& model, std::uint32
 
 bool is_held_by_itself(const ProcessModel& model, std::uint32_t call) {
   return is_held_by_its_copies(model.timeline(), model.graph(), model.call(call), model.operations_of(call));
+}
+
+bool is_repeated(const ProcessModel& model, const Selection& calls) {
+  std::int64_t longest_ns = 0;
+  for (const std::uint32_t call : calls) longest_ns = std::max(longest_ns, model.call(call).duration_ns());
+  return calls.size() >= kOftenWithoutSteps && 2 * longest_ns < duration_ns(model, calls);
 }
 
 }  // namespace
@@ -101,9 +109,12 @@ std::set<std::uint32_t> steps_of(const ProcessModel& model, const Selection& cal
 }
 
 bool is_regular(const ProcessModel& model, const Selection& calls) {
-  constexpr std::size_t kOften = 5;
-  if (!model.steps()) return calls.size() >= kOften;
+  if (!model.steps()) return is_repeated(model, calls);
   return 2 * steps_of(model, calls).size() >= model.step_count();
+}
+
+bool is_recurring(const ProcessModel& model, const Selection& calls) {
+  return model.steps() ? steps_of(model, calls).size() > 1 : calls.size() >= kOftenWithoutSteps;
 }
 
 std::int64_t duration_ns(const ProcessModel& model, const Selection& calls) {
@@ -119,6 +130,10 @@ std::vector<Interval> pauses_before(const ProcessModel& model, const Selection& 
     if (before != kNone) pauses.push_back({model.call(before).end_ns, model.call(call).start_ns});
   }
   return pauses;
+}
+
+const char* each_step_text(const ProcessModel& model) {
+  return model.steps() ? "in each step" : "again and again";
 }
 
 std::string times_a_step(const ProcessModel& model, std::uint64_t count) {

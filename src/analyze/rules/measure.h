@@ -41,15 +41,20 @@ bool matters(const ProcessModel& model, std::int64_t total_ns);
 Selection calls_of(const SiteCalls& site, const ProcessModel& model, std::initializer_list<trace::CallKind> kinds);
 // The steps that these calls are in.
 std::set<std::uint32_t> steps_of(const ProcessModel& model, const Selection& calls);
-// Whether they come all the time and not only when the program starts: in at least half of the steps; without steps at
-// least five times.
+// Whether they come all the time and not only when the program starts: in at least half of the steps. Without steps, at
+// least five times, and none takes as long as all others together: the first call into a library does.
 bool is_regular(const ProcessModel& model, const Selection& calls);
+// Whether they come again: in more than one step; without steps at least five times. The results at the end of a program
+// are read once.
+bool is_recurring(const ProcessModel& model, const Selection& calls);
 // The time in the calls themselves.
 std::int64_t duration_ns(const ProcessModel& model, const Selection& calls);
 
 // What their threads did before each of these calls, since the call before it.
 std::vector<Interval> pauses_before(const ProcessModel& model, const Selection& calls);
 
+// "in each step"; without steps "again and again".
+const char* each_step_text(const ProcessModel& model);
 // "3 times a step", "once a step", "twice a step", "in 1 of 8 steps"; without steps "12 times".
 std::string times_a_step(const ProcessModel& model, std::uint64_t count);
 // "1.3 ms a step"; without steps "1.3 ms".

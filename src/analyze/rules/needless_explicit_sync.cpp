@@ -76,9 +76,15 @@ class NeededWaits {
   bool is_reading_ = false;
 };
 
+// PyTorch waits before it captures a CUDA graph: nobody can take that away.
+bool is_before_capture(const Place& place) {
+  return std::any_of(place.stack.begin(), place.stack.end(),
+                     [](const std::string& frame) { return frame.find("torch/cuda/graphs.py") != frame.npos; });
+}
+
 Selection explicit_syncs_of(const ProcessModel& model, const NeededWaits& needed, const SiteCalls& site) {
   Selection calls;
-  if (site.facts->place.op || !site.facts->is_place_known) return calls;
+  if (site.facts->place.op || !site.facts->is_place_known || is_before_capture(site.facts->place)) return calls;
   for (const std::uint32_t call : site.calls) {
     if (model.call(call).kind == trace::CallKind::kSynchronize && !needed.has(call)) calls.push_back(call);
   }

@@ -62,7 +62,7 @@ void find_pinning_in_loop(const RuleInput& input, std::vector<Candidate>& found)
     if (calls.empty() || !is_regular(model, calls)) continue;
     found.push_back(
         {.where = site.facts->place,
-         .title = "page-locks (pins) memory in each step",
+         .title = std::string("page-locks (pins) memory ") + each_step_text(model),
          .evidence = evidence_of(model, site, calls),
          .advice = "Pin a few buffers before the loop: buffer.copy_(batch), buffer.to(device, non_blocking=True). "
                    "Fill them in turn: one may be filled again when its copy is done: "

@@ -55,5 +55,24 @@ TEST(AllocFreeSync, IsNotInOrderWithAStream) {
   EXPECT_TRUE(alloc_free_sync_findings(6, "Async").empty());
 }
 
+// A program without steps; `first_ns`: what its first allocation takes.
+std::vector<Finding> findings_without_steps(std::int64_t first_ns) {
+  StepProgram program;
+  const std::uint32_t stack = program.stack(22, {"convolution"});
+  program.repeat(9, [&](int turn) {
+    program.call(trace::CallKind::kDeviceAlloc, stack, "cudaMalloc", turn == 0 ? first_ns : 200 * kUs, kMiB);
+    program.kernel((100 + turn % 3) * kUs);
+    program.call(trace::CallKind::kDeviceFree, stack, "cudaFree", 300 * kUs);
+  });
+  return program.findings(kAllocFreeSync);
+}
+
+TEST(AllocFreeSync, WithoutStepsIsWhatRecursAndNotTheStartOfALibrary) {
+  EXPECT_TRUE(findings_without_steps(500'000 * kUs).empty());
+  const auto findings = findings_without_steps(200 * kUs);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_NE(findings[0].title.find("again and again"), std::string::npos) << findings[0].title;
+}
+
 }  // namespace
 }  // namespace turnpike::analyze

@@ -41,6 +41,24 @@ TEST(ImplicitSync, AdvisesToKeepTheShapeWhereTheSizeIsRead) {
   EXPECT_NE(findings[0].advice.find("torch.where"), std::string::npos) << findings[0].advice;
 }
 
+TEST(ImplicitSync, OfMoreThanOneNumberIsNotTakenForALoss) {
+  const auto findings = reading(64, Wait::kBehind, "to_dtype_layout").findings(kImplicitSync);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].advice.find("loss"), std::string::npos) << findings[0].advice;
+  EXPECT_NE(findings[0].advice.find("Where sizes follow"), std::string::npos) << findings[0].advice;
+}
+
+TEST(ImplicitSync, IsNoneForTheResultAtTheEnd) {
+  StepProgram program;
+  const std::uint32_t stack = program.stack(30, {"item"});
+  program.repeat(30, [&](int turn) {
+    program.kernel(400 * kUs);
+    program.work(turn % 3 * 100 * kUs);
+    if (turn == 27) program.download({.stack = stack, .bytes = 4, .duration_ns = 2 * kUs, .wait = Wait::kBehind});
+  });
+  EXPECT_TRUE(program.findings(kImplicitSync).empty());
+}
+
 TEST(ImplicitSync, AdvisesToReadManyValuesTogether) {
   const auto findings = reading(4, Wait::kBehind, "item", 10).findings(kImplicitSync);
   ASSERT_EQ(findings.size(), 1u);

@@ -50,6 +50,20 @@ TEST(NeedlessExplicitSync, IsNoneBehindAResultThatComesDown) {
   EXPECT_TRUE(program.findings(kNeedlessExplicitSync).empty());
 }
 
+TEST(NeedlessExplicitSync, IsNoneThatPyTorchMakesBeforeItCapturesAGraph) {
+  StepProgram program;
+  ProcessBuilder& builder = program.builder();
+  const std::uint32_t stack =
+      builder.stack({builder.python("__enter__", "/opt/lib/python3.12/site-packages/torch/cuda/graphs.py", 190),
+                     builder.python("step", "/home/me/train.py", 18)});
+  program.steps(6, [&](int) {
+    program.work(300 * kUs);
+    program.kernel(400 * kUs);
+    program.sync(stack, "cudaDeviceSynchronize");
+  });
+  EXPECT_TRUE(program.findings(kNeedlessExplicitSync).empty());
+}
+
 TEST(NeedlessExplicitSync, IsNoOperatorsOwnWait) {
   StepProgram program;
   const std::uint32_t stack = program.stack(18, {"item"});

@@ -70,6 +70,13 @@ class StepProgram {
     sync(trace::kNoId, "cudaDeviceSynchronize");
   }
 
+  // The same without marks of steps.
+  template <typename Body>
+  void repeat(int count, const Body& body) {
+    for (int turn = 0; turn < count; ++turn) body(turn);
+    sync(trace::kNoId, "cudaDeviceSynchronize");
+  }
+
   void work(std::int64_t duration_ns) { host_ns_ += duration_ns; }
 
   // Where the host is now, until the next call.

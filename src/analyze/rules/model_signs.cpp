@@ -124,12 +124,12 @@ std::vector<std::uint32_t> stacks_of_samples(const ProcessModel& model) {
   return stacks;
 }
 
-// Traces of other tools have them.
+// Traces of other tools have them; where there is none, the launch has no sign.
 std::vector<std::uint32_t> stacks_of_launches(const ProcessModel& model, const Selection& calls) {
   std::vector<std::uint32_t> stacks;
   for (const std::uint32_t index : calls) {
     const Call& call = model.call(index);
-    if (call.kind == trace::CallKind::kLaunch && call.stack != trace::kNoId) stacks.push_back(call.stack);
+    if (call.kind == trace::CallKind::kLaunch) stacks.push_back(call.stack);
   }
   return stacks;
 }

@@ -66,6 +66,37 @@ TEST(Compiling, IsNotForTheRecurrentLayersOfCudnn) {
       << "the compiler knows a cell";
 }
 
+// As torch.profiler has it, with an operator for each launch.
+TEST(Compiling, KnowsRecurrentLayersByTheOperatorsOfLaunches) {
+  const auto reason_with = [](const std::string& name) {
+    StepProgram program;
+    ProcessBuilder& builder = program.builder();
+    const std::uint32_t stack = builder.stack({builder.operator_frame(name)});
+    std::int64_t now_ns = 0;
+    std::uint32_t correlation = 0;
+    for (int step = 0; step < 8; ++step) {
+      const std::int64_t start_ns = now_ns;
+      for (int i = 0; i < 40; ++i) {
+        builder.call({.kind = trace::CallKind::kLaunch,
+                      .start_ns = now_ns,
+                      .end_ns = now_ns + 5 * kUs,
+                      .correlation = ++correlation,
+                      .stack = i < 8 ? stack : trace::kNoId,
+                      .name = "cudaLaunchKernel",
+                      .device = 0});
+        now_ns += 10 * kUs;
+        builder.kernel({.start_ns = now_ns, .end_ns = now_ns + 2 * kUs, .correlation = correlation});
+      }
+      builder.range("step", start_ns, now_ns);
+    }
+    return why_not_compiled(Played(std::move(program)).model()).value_or("");
+  };
+  for (const char* name : {"aten::_cudnn_rnn", "aten::lstm", "aten::gru", "aten::_cudnn_rnn_backward"}) {
+    EXPECT_TRUE(reason_with(name).starts_with("20 % of the model's work is recurrent")) << reason_with(name);
+  }
+  EXPECT_EQ(reason_with("aten::linear"), "");
+}
+
 TEST(Compiling, ReachesLessAroundOneRecurrentLayer) {
   const auto finding = compiling_of({.other_kernels = {"LSTM_elementWise_fp"}});
   ASSERT_TRUE(finding);
@@ -167,11 +198,13 @@ TEST(Compiling, NamesTheFunctionThatLaunchesWhereThereIsNoModule) {
       << finding->evidence;
 }
 
-// The optimizer runs in main, which no compiler makes a graph of.
+// A step of training calls it, and the optimizer, whose launches no compiler takes into the graph.
 TEST(Compiling, NamesNoFunctionThatTrains) {
-  const auto finding = compiling_of({.code = Code::kFunction});
-  ASSERT_TRUE(finding);
-  EXPECT_EQ(finding->site, "net.py:12");
+  const trace::Frame train_step = python_frame("train_step", "/home/me/train.py", 50);
+  const Loop predicting{.code = Code::kFunction, .optimizer_every = 0, .outer_frames = {train_step}};
+  EXPECT_EQ(compiling_of(predicting).value_or(Finding{}).site, "train.py:50");
+  const Loop training{.code = Code::kFunction, .outer_frames = {train_step}};
+  EXPECT_EQ(compiling_of(training).value_or(Finding{}).site, "net.py:12");
 }
 
 // main is on the stack all the time: it may hold the loop.

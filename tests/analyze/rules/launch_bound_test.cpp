@@ -198,6 +198,7 @@ TEST(LaunchBound, AnOptimizerOfManyLaunchesHasAFindingOfItsOwn) {
   const auto findings = launch_bound_findings(Loop{});
   const Finding* optimizer = find_at(findings, "train.py:30");
   ASSERT_NE(optimizer, nullptr);
+  EXPECT_EQ(optimizer->title, "the optimizer updates its parameters in many launches");
   EXPECT_NE(optimizer->advice.find("fused=True"), std::string::npos);
   EXPECT_NEAR(optimizer->saving_pct.value_or(0), 9, 2);
   EXPECT_EQ(find_at(launch_bound_findings(Loop{.optimizer_kernel = "FusedAdamMathFunctor"}), "train.py:30"), nullptr);

@@ -23,6 +23,7 @@ struct Loop {
   const char* model_kernel = "_Z6kernelv";
   std::vector<std::string> other_kernels{};  // in place of the model's first ones
   std::vector<trace::Frame> inner_frames{};  // of the model's samples, innermost first
+  std::vector<trace::Frame> outer_frames{};  // of the model and the optimizer, between main and them
   int launches_per_sample = 1;               // another one in each step
   bool are_kernels_many_in_odd_steps = false;
   std::string torch_version{};
@@ -47,6 +48,13 @@ inline std::vector<trace::Frame> frames_of_model(const Loop& loop) {
     frames.push_back(python_frame("layer", "/home/me/net.py", 3));
     frames.push_back(python_frame("Net.__init__.<locals>.predict", "/home/me/net.py", 12));
   }
+  frames.insert(frames.end(), loop.outer_frames.begin(), loop.outer_frames.end());
+  return frames;
+}
+
+inline std::vector<trace::Frame> frames_of_optimizer(const Loop& loop) {
+  std::vector<trace::Frame> frames = {python_frame("Adam.step", kTorch + "optim/adam.py", 5)};
+  frames.insert(frames.end(), loop.outer_frames.begin(), loop.outer_frames.end());
   return frames;
 }
 
@@ -64,7 +72,7 @@ inline StepProgram loop_program(const Loop& loop) {
     return builder.stack(ids);
   };
   const std::uint32_t in_model = stack_of({}, frames_of_model(loop), 20);
-  const std::uint32_t in_optimizer = stack_of({}, {python_frame("Adam.step", kTorch + "optim/adam.py", 5)}, 30);
+  const std::uint32_t in_optimizer = stack_of({}, frames_of_optimizer(loop), 30);
   const std::uint32_t in_loop = stack_of({}, {}, 40);
   const std::uint32_t read = stack_of({builder.op("copy_"), builder.op("item")}, frames_of_model(loop), 20);
   int launches = 0;

@@ -16,7 +16,4 @@ struct Compiling {
 
 Compiling judge_compiling(const ProcessModel& model, const StepCalls& calls);
 
-// How to compile what the calls are of, as code with a place: a sentence without its end.
-std::string compiling_advice(const ProcessModel& model, const ModelCode& code);
-
 }  // namespace turnpike::analyze

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyze/rules/compiling.h"
+#include "analyze/rules/compiling_advice.h"
 #include "analyze/rules/launching.h"
 #include "analyze/rules/measure.h"
 #include "analyze/rules/rules.h"

@@ -73,6 +73,8 @@ inline constexpr std::size_t kQueueLength = 1024;
 
 // A compiled model, at least; share; from bench/field, 0.56 to 1.27 [H100]
 inline constexpr double kCompiledAtLeast = 0.55;
+// A compiled model, whose kernels the compiler joins besides, at most; share; from bench/field, 0.56 to 1.27 [H100]
+inline constexpr double kCompiledAtMost = 1.27;
 // A compiled model that reads values back, at least; share; a choice
 inline constexpr double kCompiledWithReads = 0.4;
 // A fused optimizer, of what its launches take, at least; share; a choice

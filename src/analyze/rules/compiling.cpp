@@ -1,17 +1,18 @@
-// Looks for what ends a captured graph: values that are read back, steps that differ, passes that share an optimizer
-// step.
+// Looks for what torch.compile has done already, and for what ends a captured graph: recurrent layers, values that are
+// read back, steps that differ, passes that share an optimizer step.
 #include "analyze/rules/compiling.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "analyze/cost_model.h"
 #include "analyze/rules/measure.h"
+#include "analyze/rules/model_signs.h"
 #include "base/statistics.h"
 #include "base/units.h"
 
@@ -27,8 +28,12 @@ constexpr double kFewReadsAStep = 3;
 constexpr double kLaunchesOfAGraph = 30;
 // A step whose launches differ more from the median's does not repeat what a graph would replay.
 constexpr double kSameLaunches = 0.05;
-// Of a step: joining kernels that take less than this is not worth a word.
-constexpr double kToldShare = 0.01;
+// Of the model: recurrent layers that are less of it end a graph, and leave the rest worth compiling.
+constexpr double kMuchRecurrent = 0.1;
+// Of the model: fewer kernels of Triton are those of a part (a loss, flex_attention). Of compiled models they are a
+// third to a half, beside products of matrices.
+constexpr double kMuchCompiled = 0.25;
+constexpr double kMostInGraphs = 0.5;
 
 bool reads_back(const ProcessModel& model, std::uint32_t call) {
   const auto& operations = model.operations_of(call);
@@ -40,12 +45,13 @@ bool reads_back(const ProcessModel& model, std::uint32_t call) {
 
 // The values that are read back, which end a graph wherever the code stands.
 struct Reads {
+  std::size_t count = 0;
   double a_step = 0;
-  double in_model_a_step = 0;  // by the code of modules
+  double in_model_a_step = 0;
   std::size_t in_model = 0;
 };
 
-Reads count_reads(const ProcessModel& model) {
+Reads count_reads(const ProcessModel& model, const ModelCode& code) {
   std::size_t count = 0;
   std::size_t in_model = 0;
   for (std::uint32_t call = 0; call < model.graph().calls.size(); ++call) {
@@ -53,10 +59,10 @@ Reads count_reads(const ProcessModel& model) {
     // The synchronisation of a copy counts with the copy; an upload that holds the host reads nothing.
     if (kind != CallKind::kCopy || !is_held(model, call) || !reads_back(model, call)) continue;
     ++count;
-    if (model.facts_of_call(call).place.phase == Phase::kForward) ++in_model;
+    if (is_of_model(model, code, model.facts_of_call(call).place, model.call(call).stack)) ++in_model;
   }
   const auto steps = static_cast<double>(model.step_count());
-  return {static_cast<double>(count) / steps, static_cast<double>(in_model) / steps, in_model};
+  return {count, static_cast<double>(count) / steps, static_cast<double>(in_model) / steps, in_model};
 }
 
 // Whether each step launches as much as the next one.
@@ -108,62 +114,61 @@ bool is_in_pieces(const ProcessModel& model, const StepCalls& calls, const Reads
   return reads.in_model_a_step >= kFewReadsAStep || launches < kLaunchesOfAGraph * reads.a_step;
 }
 
-// Work on one element after the other, and sums: the compiler makes one kernel of many such.
-constexpr std::array<std::string_view, 5> kJoined = {"elementwise_kernel", "reduce_kernel", "oftmax", "ayer_norm",
-                                                     "ropout"};
-
-bool is_joined(std::string_view kernel) {
-  return std::any_of(kJoined.begin(), kJoined.end(),
-                     [=](std::string_view part) { return kernel.find(part) != kernel.npos; });
+std::string_view name_of_code(const StepCalls& calls) {
+  return calls.code.is_module ? "model" : "function";
 }
 
-// By operation: whether it is a kernel of the model that the compiler joins.
-std::vector<bool> joined_operations(const ProcessModel& model, const StepCalls& calls) {
-  std::vector<bool> joined(model.graph().operations.size(), false);
-  for (const std::uint32_t call : calls.model) {
-    for (const std::uint32_t index : model.operations_of(call)) {
-      const std::uint32_t kernel = model.graph().operations[index].kernel;
-      joined[index] = kernel != kNone && is_joined(model.process().string(model.timeline().kernels[kernel].name));
-    }
+// "": nothing of the kind.
+std::string reason_of_what_is_done(const ProcessModel& model, const StepCalls& calls) {
+  const std::string name(name_of_code(calls));
+  const bool is_in_graphs = graph_share(model, calls.model) >= kMostInGraphs;
+  if (compiled_share(model, calls.model) < kMuchCompiled) {
+    return is_in_graphs ? "CUDA graphs launch most of the " + name + "'s kernels already" : "";
   }
-  return joined;
+  return "the " + name + " is compiled already, " +
+         (is_in_graphs ? "and CUDA graphs launch most of its kernels"
+                       : "though without CUDA graphs, which mode=\"reduce-overhead\" would add");
 }
 
-// The device time of a step that joining such kernels saves at most: what is made of a row of them reads and writes as
-// much as the longest of the row.
-double joined_ns(const ProcessModel& model, const StepCalls& calls) {
-  const std::vector<bool> joined = joined_operations(model, calls);
-  std::vector<std::int64_t> longest_ns(joined.size(), 0);  // of the row up to each operation
-  std::int64_t saved_ns = 0;
-  for (std::size_t index = 0; index < joined.size(); ++index) {
-    const Operation& operation = model.graph().operations[index];
-    if (!joined[index]) continue;
-    const std::int64_t duration_ns = operation.end_ns - operation.start_ns;
-    const std::int64_t before_ns = operation.before == kNone ? 0 : longest_ns[operation.before];
-    longest_ns[index] = std::max(before_ns, duration_ns);
-    saved_ns += std::min(before_ns, duration_ns);
+// "": a graph would hold.
+std::string reason_of_broken_graphs(const ProcessModel& model, const StepCalls& calls, const Reads& reads,
+                                    double recurrent) {
+  if (recurrent >= kMuchRecurrent) {
+    return rounded_percent_text(100 * recurrent) + " of the " + std::string(name_of_code(calls)) +
+           "'s work is recurrent layers of cuDNN (nn.LSTM, nn.GRU, nn.RNN), and torch.compile leaves these as they "
+           "are: each ends a graph";
   }
-  return static_cast<double>(saved_ns) / static_cast<double>(model.step_count());
+  if (has_several_passes(model, calls)) {
+    return "several passes share one step of the optimizer, and each replay overwrites what the one before returned";
+  }
+  if (!does_repeat(model)) {
+    return "steps differ in their launches, as they do where shapes change, and a graph replays one shape";
+  }
+  if (is_in_pieces(model, calls, reads)) {
+    return "values are read back " + times_a_step(model, reads.count) + ", which would cut the " +
+           std::string(name_of_code(calls)) + " into graphs too small to gain";
+  }
+  return "";
 }
 
 }  // namespace
 
-std::optional<Reach> reach_of_compiling(const ProcessModel& model, const StepCalls& calls) {
-  const Reads reads = count_reads(model);
-  if (is_in_pieces(model, calls, reads) || !does_repeat(model) || has_several_passes(model, calls)) return std::nullopt;
-  const bool is_broken = reads.in_model_a_step >= 0.5;
-  std::string reason =
-      "the compiled model replays; the optimizer, the loader and the rest of the loop stay as they are, and so do its "
-      "guards and the copies of its inputs";
-  if (is_broken) reason += "; it reads a value back " + times_a_step(model, reads.in_model) + ", where a graph ends";
-  const double may_join_ns = joined_ns(model, calls);
-  if (may_join_ns >= kToldShare * model.measured_step_ns()) {
-    reason += "; besides, its compiler joins kernels, which saves at most " + time_text(may_join_ns) + " a step";
-  }
-  return Reach{.low = is_broken ? kCompiledWithReads : kCompiledAtLeast,
-               .high = 1,
-               .adds_ns = may_join_ns,
-               .reason = std::move(reason)};
+Compiling judge_compiling(const ProcessModel& model, const StepCalls& calls) {
+  const Reads reads = count_reads(model, calls.code);
+  const double recurrent = recurrent_share(model, calls.model);
+  std::string why_not = reason_of_what_is_done(model, calls);
+  if (why_not.empty()) why_not = reason_of_broken_graphs(model, calls, reads, recurrent);
+  if (!why_not.empty()) return {.reach = std::nullopt, .reason = std::move(why_not)};
+  const bool reads_values = reads.in_model_a_step >= 0.5;
+  std::string reason = "the compiled " + std::string(name_of_code(calls)) +
+                       " replays; the optimizer, the loader and the rest of the loop stay as they are, and so do the "
+                       "guards and the copies of inputs; the compiler joins kernels, which may save more";
+  if (reads_values) reason += "; it reads a value back " + times_a_step(model, reads.in_model) + ", where a graph ends";
+  if (recurrent > 0) reason += "; it has recurrent layers of cuDNN, where a graph ends";
+  return {.reach = Reach{.low = reads_values || recurrent > 0 ? kCompiledWithReads : kCompiledAtLeast,
+                         .high = kCompiledAtMost,
+                         .reason = std::move(reason)},
+          .reason = ""};
 }
 
 }  // namespace turnpike::analyze

@@ -47,15 +47,16 @@ void find_slow_optimizer(const ProcessModel& model, const StepCalls& calls, doub
   if (place == nullptr || is_fused(model, calls.optimizer)) return;
   found.push_back(
       {.where = without_library(*place),
-       .title = "the optimizer is many launches",
+       .title = "the optimizer updates its parameters in many launches",
        .evidence = "the optimizer makes " +
                    number_text(static_cast<double>(calls.optimizer.size()) / static_cast<double>(model.step_count())) +
                    " calls to CUDA a step, and the GPU waits for them",
        .advice = "One kernel updates many parameters: torch.optim.AdamW(..., fused=True). Adam and SGD have "
                  "it, too.",
        .changes = {{Change::kGraphLaunch, calls.optimizer}},
-       .reach = {
-           .low = kFusedAtLeast, .high = 1, .reason = "its Python, which groups the parameters, stays as it is"}});
+       .reach = {.low = kFusedAtLeast,
+                 .high = 1,
+                 .reason = "the optimizer's Python, which groups the parameters, stays as it is"}});
 }
 
 }  // namespace turnpike::analyze

@@ -2,13 +2,13 @@
 #include "analyze/rules/step_parts.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "analyze/rules/samples.h"
 #include "analyze/whatif/scenario.h"
 #include "base/statistics.h"
 
@@ -19,8 +19,6 @@ using trace::SampleRecord;
 
 enum class StepPart : std::uint8_t { kModel, kOptimizer, kOther, kUnknown };
 
-// Samples are a millisecond apart; one farther than this is of something else.
-constexpr std::int64_t kNearNs = 5'000'000;
 // A sample so far from a launch counts half as much as one beside it: it may be of what comes next.
 constexpr double kCloseNs = 10'000;
 
@@ -39,21 +37,25 @@ StepPart part_of_phase(std::optional<Phase> phase) {
   return StepPart::kUnknown;
 }
 
-// nullptr: none is near.
-const SampleRecord* nearest(std::span<const SampleRecord> samples, std::uint32_t thread, std::int64_t time_ns) {
-  const auto after = std::lower_bound(
-      samples.begin(), samples.end(), std::pair(thread, time_ns),
-      [](const SampleRecord& sample, const auto& key) { return std::pair(sample.thread, sample.time_ns) < key; });
-  const SampleRecord* best = nullptr;
-  const auto offer = [&](const SampleRecord& sample) {
-    const auto distance = [&](const SampleRecord& one) { return std::abs(one.time_ns - time_ns); };
-    if (sample.thread != thread || distance(sample) > kNearNs) return;
-    if (best == nullptr || distance(sample) < distance(*best)) best = &sample;
-  };
-  if (after != samples.end()) offer(*after);
-  if (after != samples.begin()) offer(*std::prev(after));
-  return best;
-}
+// Looks at each stack once.
+class Parts {
+ public:
+  Parts(const ProcessModel& model, const ModelCode& code) : model_(model), code_(code) {}
+
+  StepPart of_stack(std::uint32_t stack) {
+    const auto [entry, is_new] = by_stack_.try_emplace(stack, StepPart::kUnknown);
+    if (is_new) {
+      const Place& place = model_.place_of_stack(stack);
+      entry->second = is_of_model(model_, code_, place, stack) ? StepPart::kModel : part_of_phase(place.phase);
+    }
+    return entry->second;
+  }
+
+ private:
+  const ProcessModel& model_;
+  const ModelCode& code_;
+  std::map<std::uint32_t, StepPart> by_stack_;
+};
 
 // The launches of one thread, in the order of time.
 struct Launching {
@@ -110,15 +112,15 @@ std::optional<NearLaunch> nearest_launch(const ProcessModel& model, const Launch
 
 // Steps that launch equally many times launch the same: a sample beside the tenth launch of one step is beside that of
 // each. So there are samples everywhere in a step, though few in each. By ordinal; kUnknown: no sample was near.
-std::vector<StepPart> parts_of_ordinals(const ProcessModel& model, std::uint32_t id, const Launching& thread) {
+std::vector<StepPart> parts_of_ordinals(const ProcessModel& model, Parts& known, std::uint32_t id,
+                                        const Launching& thread) {
   std::vector<std::map<StepPart, double>> votes(thread.usual_count);
-  const Interval& stretch = model.graph().window;
   for (const SampleRecord& sample : model.timeline().samples) {
-    if (sample.thread != id || sample.time_ns < stretch.start_ns || sample.time_ns >= stretch.end_ns) continue;
+    if (sample.thread != id || !is_in_stretch(model, sample)) continue;
     const auto launch = nearest_launch(model, thread, sample.time_ns);
     if (!launch || !thread.is_usual(model, launch->index)) continue;
     const double weight = kCloseNs / (kCloseNs + static_cast<double>(launch->distance_ns));
-    votes[thread.ordinals[launch->index]][part_of_phase(model.place_of_stack(sample.stack).phase)] += weight;
+    votes[thread.ordinals[launch->index]][known.of_stack(sample.stack)] += weight;
   }
   std::vector<StepPart> parts(thread.usual_count, StepPart::kUnknown);
   std::vector<std::size_t> seen;
@@ -137,19 +139,19 @@ std::vector<StepPart> parts_of_ordinals(const ProcessModel& model, std::uint32_t
   return parts;
 }
 
-std::vector<StepPart> parts_of_calls(const ProcessModel& model) {
+std::vector<StepPart> parts_of_calls(const ProcessModel& model, Parts& known) {
   const std::span<const SampleRecord> samples(model.timeline().samples);
   std::vector<StepPart> parts(model.graph().calls.size(), StepPart::kUnknown);
   for (std::uint32_t index = 0; index < parts.size(); ++index) {
     const Call& call = model.call(index);
     if (model.is_autograd_thread(call.thread)) {
       parts[index] = StepPart::kModel;
-    } else if (const SampleRecord* sample = nearest(samples, call.thread, call.start_ns)) {
-      parts[index] = part_of_phase(model.place_of_stack(sample->stack).phase);
+    } else if (const SampleRecord* sample = nearest_sample(samples, call.thread, call.start_ns)) {
+      parts[index] = known.of_stack(sample->stack);
     }
   }
   for (const auto& [id, thread] : launches_by_thread(model)) {
-    const std::vector<StepPart> of_ordinals = parts_of_ordinals(model, id, thread);
+    const std::vector<StepPart> of_ordinals = parts_of_ordinals(model, known, id, thread);
     for (std::size_t index = 0; index < thread.launches.size(); ++index) {
       if (!thread.is_usual(model, index)) continue;
       const StepPart part = of_ordinals[thread.ordinals[index]];
@@ -161,10 +163,19 @@ std::vector<StepPart> parts_of_calls(const ProcessModel& model) {
 
 }  // namespace
 
+bool is_of_model(const ProcessModel& model, const ModelCode& code, const Place& place, std::uint32_t stack) {
+  if (code.is_module) return place.phase == Phase::kForward;
+  if (place.phase != Phase::kOther) return false;
+  return code.function ? is_on_stack(model, *code.function, stack) : !place.is_of_library;
+}
+
 StepCalls calls_by_part(const ProcessModel& model) {
-  const std::vector<StepPart> parts = parts_of_calls(model);
   StepCalls calls;
   calls.are_told_apart = !model.timeline().samples.empty();
+  calls.code.is_module = !has_no_modules(model);
+  if (!calls.code.is_module) calls.code.function = launching_function(model);
+  Parts known(model, calls.code);
+  const std::vector<StepPart> parts = parts_of_calls(model, known);
   for (std::uint32_t call = 0; call < parts.size(); ++call) {
     const bool is_other = parts[call] == StepPart::kOther || parts[call] == StepPart::kOptimizer;
     if (!calls.are_told_apart || !is_other) calls.model.push_back(call);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "analyze/rules/step_program.h"
+#include "analyze/rules/loop_program.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -141,51 +141,8 @@ TEST(LaunchBound, SaysHowLongEachThreadIsBusy) {
             "thread, which runs loss.backward(), for 50 % of the time (20 % in calls to CUDA, the rest in PyTorch)");
 }
 
-// A loop as PyTorch's users write it: a model of 60 kernels, an optimizer of 8, and 200 us of Python of the loop's own.
-struct Loop {
-  int steps = 10;
-  int reads_in_model = 0;   // a step
-  int optimizer_every = 1;  // steps
-  std::int64_t optimizer_ns = 80 * kUs;
-  const char* optimizer_kernel = "multi_tensor_apply_kernel";
-  const char* model_kernel = "_Z6kernelv";
-  bool is_sampled_rarely = false;  // one launch in seven, another one in each step
-  bool are_kernels_many_in_odd_steps = false;
-};
-
 std::vector<Finding> launch_bound_findings(const Loop& loop) {
-  constexpr const char* kTorch = "/opt/lib/python3.12/site-packages/torch/";
-  StepProgram program;
-  ProcessBuilder& builder = program.builder();
-  const auto main = [&](std::uint32_t line) { return builder.python("main", "/home/me/train.py", line); };
-  const std::uint32_t module = builder.python("Module._call_impl", std::string(kTorch) + "nn/modules/module.py", 1790);
-  const std::uint32_t in_model = builder.stack({builder.python("Net.forward", "/home/me/net.py", 7), module, main(20)});
-  const std::uint32_t in_optimizer =
-      builder.stack({builder.python("Adam.step", std::string(kTorch) + "optim/adam.py", 5), main(30)});
-  const std::uint32_t in_loop = builder.stack({main(40)});
-  const std::uint32_t read = builder.stack(
-      {builder.op("copy_"), builder.op("item"), builder.python("Net.forward", "/home/me/net.py", 9), module, main(20)});
-  int launches = 0;
-  const auto is_sampled = [&] { return !loop.is_sampled_rarely || launches++ % 7 == 0; };
-  program.steps(loop.steps, [&](int step) {
-    const int kernels = loop.are_kernels_many_in_odd_steps && step % 2 == 1 ? 90 : 60;
-    for (int i = 0; i < kernels; ++i) {
-      program.work(10 * kUs);
-      if (is_sampled()) program.sample(in_model);
-      program.kernel(2 * kUs, 0, loop.model_kernel);
-      if (i < loop.reads_in_model)
-        program.download({.stack = read, .bytes = 4, .duration_ns = 2 * kUs, .wait = Wait::kInCall});
-    }
-    for (int i = 0; step % loop.optimizer_every == 0 && i < 8; ++i) {
-      program.work(loop.optimizer_ns / 8);
-      if (is_sampled()) program.sample(in_optimizer);
-      program.kernel(2 * kUs, 0, loop.optimizer_kernel);
-    }
-    program.work(100 * kUs);
-    program.sample(in_loop);
-    program.work(100 * kUs);
-  });
-  return program.findings(kLaunchBound);
+  return loop_program(loop).findings(kLaunchBound);
 }
 
 const Finding* find_at(const std::vector<Finding>& findings, const std::string& site) {
@@ -202,8 +159,9 @@ TEST(LaunchBound, CompilingReachesTheModelAlone) {
   EXPECT_NEAR(compile->saving_pct.value_or(0), 73, 4);
   const auto saving_ns = static_cast<double>(*compile->saving_step_ns);
   EXPECT_NEAR(static_cast<double>(*compile->saving_step_low_ns), 0.55 * saving_ns, 1);
-  EXPECT_NEAR(static_cast<double>(*compile->saving_step_expected_ns), 0.775 * saving_ns, 1);
-  EXPECT_NEAR(static_cast<double>(*compile->saving_step_high_ns), saving_ns, 1);
+  EXPECT_NEAR(static_cast<double>(*compile->saving_step_expected_ns), 0.91 * saving_ns, 1);
+  // Compiled models were measured to reach so much, though joining kernels might save more.
+  EXPECT_NEAR(static_cast<double>(*compile->saving_step_high_ns), 1.27 * saving_ns, 1);
   EXPECT_NE(compile->saving_reason.find("the optimizer, the loader and the rest of the loop stay"), std::string::npos);
   EXPECT_NE(compile->evidence.find("the model's passes would take 7"), std::string::npos) << compile->evidence;
 }
@@ -211,24 +169,11 @@ TEST(LaunchBound, CompilingReachesTheModelAlone) {
 // Steps that launch the same are seen together: what one lacks, another one has.
 TEST(LaunchBound, FewSamplesOfManyStepsTellThePartsApart) {
   const auto often = launch_bound_findings(Loop{.steps = 21});
-  const auto rarely = launch_bound_findings(Loop{.steps = 21, .is_sampled_rarely = true});
+  const auto rarely = launch_bound_findings(Loop{.steps = 21, .launches_per_sample = 7});
   ASSERT_NE(find_at(rarely, ""), nullptr);
   EXPECT_EQ(find_at(rarely, "")->saving_step_ns, find_at(often, "")->saving_step_ns);
   ASSERT_NE(find_at(rarely, "train.py:30"), nullptr);
   EXPECT_EQ(find_at(rarely, "train.py:30")->saving_step_ns, find_at(often, "train.py:30")->saving_step_ns);
-}
-
-TEST(LaunchBound, CompilingMayJoinKernelsToo) {
-  const Finding plain = *find_at(launch_bound_findings(Loop{}), "");
-  const Finding joined =
-      *find_at(launch_bound_findings(Loop{.model_kernel = "_ZN2at6native29vectorized_elementwise_kernelILi4E"}), "");
-  EXPECT_EQ(joined.saving_step_low_ns, plain.saving_step_low_ns);
-  // Of 60 kernels in a row one is left.
-  EXPECT_EQ(*joined.saving_step_high_ns - *plain.saving_step_high_ns, 59 * 2 * kUs);
-  EXPECT_EQ(joined.saving_step_expected_ns, plain.saving_step_expected_ns);
-  EXPECT_NE(joined.saving_reason.find("its compiler joins kernels, which saves at most 118 us a step"),
-            std::string::npos)
-      << joined.saving_reason;
 }
 
 TEST(LaunchBound, ReadsInTheModelMakeCompilingReachLessAndThenNothing) {
@@ -253,6 +198,7 @@ TEST(LaunchBound, AnOptimizerOfManyLaunchesHasAFindingOfItsOwn) {
   const auto findings = launch_bound_findings(Loop{});
   const Finding* optimizer = find_at(findings, "train.py:30");
   ASSERT_NE(optimizer, nullptr);
+  EXPECT_EQ(optimizer->title, "the optimizer updates its parameters in many launches");
   EXPECT_NE(optimizer->advice.find("fused=True"), std::string::npos);
   EXPECT_NEAR(optimizer->saving_pct.value_or(0), 9, 2);
   EXPECT_EQ(find_at(launch_bound_findings(Loop{.optimizer_kernel = "FusedAdamMathFunctor"}), "train.py:30"), nullptr);

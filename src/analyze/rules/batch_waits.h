@@ -13,9 +13,10 @@ namespace turnpike::analyze {
 
 // Those of one loop in which the thread did the same.
 struct BatchWaits {
-  Doing doing = Doing::kElse;  // kElse: samples show no DataLoader, or there are none
-  Where where{};               // the line of the loop where a DataLoader is seen, else the line that takes the batch
-  Selection takers{};          // the calls behind the pauses, rising
+  // kElse: samples show no DataLoader, or there are none. kOtherWork: also all but the DataLoader where one is seen.
+  Doing doing = Doing::kElse;
+  Where where{};       // the line of the loop where a DataLoader is seen, else the line that takes the batch
+  Selection takers{};  // the calls behind the pauses, rising
   std::vector<Interval> gaps{};
   std::int64_t total_ns = 0;     // of the pauses, without what follows
   std::int64_t other_ns = 0;     // of them, work of the program that is not the loader's
@@ -24,9 +25,7 @@ struct BatchWaits {
   bool has_first_epoch = false;
 };
 
-std::uint64_t link_bytes(const ProcessModel& model, std::uint32_t call, Direction direction);
-
-// By what was done, then place. Pauses that were mostly for other work of the program are left out.
+// By what was done, then place.
 std::vector<BatchWaits> find_batch_waits(const ProcessModel& model);
 
 // A loader that is late makes each step wait, also those in which it is late by less than a pause that tells a loader.

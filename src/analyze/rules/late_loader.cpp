@@ -6,6 +6,7 @@
 #include "analyze/cost_model.h"
 #include "analyze/model/intervals.h"
 #include "analyze/rules/batch_memory.h"
+#include "analyze/rules/batch_pauses.h"
 #include "analyze/rules/batch_waits.h"
 #include "analyze/rules/loader.h"
 #include "analyze/rules/loader_advice.h"
@@ -114,6 +115,7 @@ void find_late_loader(const RuleInput& input, std::vector<Candidate>& found) {
   std::vector<BatchWaits> all = find_batch_waits(model);
   const Selection starts = takers_of_starts(all);
   for (BatchWaits& waits : all) {
+    if (waits.doing == Doing::kOtherWork) continue;
     if (waits.gaps.size() + (waits.has_first_epoch ? 1 : 0) < kFewGaps) continue;
     if (waits.doing == Doing::kStartsWorkers) {
       found.push_back(candidate_of_starts(model, waits));

@@ -11,6 +11,7 @@
 #include "analyze/cost_model.h"
 #include "analyze/model/cpu_use.h"
 #include "analyze/model/metadata_words.h"
+#include "analyze/rules/batch_pauses.h"
 #include "analyze/rules/measure.h"
 #include "analyze/whatif/scenario.h"
 

@@ -107,7 +107,7 @@ Doing doing_of(std::span<const Frame* const> frames) {
   if (has_frame(frames, starts_workers)) return Doing::kStartsWorkers;
   if (has_frame(frames, awaits_workers)) return Doing::kAwaitsWorkers;
   if (has_frame(frames, is_of_data_loader)) return Doing::kLoads;
-  return has_frame(frames, writes_results) ? Doing::kWritesResults : Doing::kElse;
+  return has_frame(frames, writes_results) ? Doing::kOtherWork : Doing::kElse;
 }
 
 // A data set may use a DataLoader of its own: the loop is outside of the outermost one.

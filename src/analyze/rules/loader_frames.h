@@ -14,7 +14,7 @@ namespace turnpike::analyze {
 // What a thread was doing.
 enum class Doing : std::uint8_t {
   kElse,           // nothing of the below
-  kWritesResults,  // a checkpoint, a picture, a plot, a log
+  kOtherWork,      // what is no loading: it wrote a checkpoint, a picture, a plot, a log
   kLoads,          // a DataLoader ran the data set's code in this process
   kAwaitsWorkers,  // a DataLoader waited until its processes deliver
   kStartsWorkers,  // a DataLoader started its processes for an epoch, or ended those of the one before

@@ -241,6 +241,12 @@ TEST(LateLoader, NamesTheLineOfTheLoop) {
   }
 }
 
+TEST(LateLoader, IsOneForOneLoopWhateverLineTakesTheBatch) {
+  const auto findings = findings_of_loop(8, [](int) { return Deeds{kAwaits3}; }, "", {1, 3, 5, 7});
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_TRUE(findings[0].evidence.starts_with("once a step")) << findings[0].evidence;
+}
+
 // Some pauses fall between two samples.
 TEST(LateLoader, TakesAPauseWithoutASampleForWhatTheOthersAre) {
   const auto findings =

@@ -1,26 +1,18 @@
-// Knows the DataLoader by the names of its files and functions.
+// Looks at the samples one after another.
 #include "analyze/rules/loader.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
-#include <string_view>
 
+#include "analyze/rules/loader_frames.h"
 #include "trace/frames.h"
 
 namespace turnpike::analyze {
 namespace {
 
-// Where a DataLoader runs the data set's code.
-bool is_of_data_set(const trace::Frame& frame) {
-  return std::string_view(frame.file).ends_with("torch/utils/data/_utils/fetch.py");
-}
-
-void look_at(const trace::Frame& frame, LoaderSeen& seen) {
-  const std::string_view file = frame.file;
-  if (frame.function.find("_try_get_data") != std::string::npos) seen.is_in_workers = true;
-  if (is_of_data_set(frame)) seen.is_in_main_process = true;
-  if (file.find("torch_geometric/data/") != file.npos) seen.is_of_graphs = true;
+bool is_of_graphs(const trace::Frame& frame) {
+  return frame.file.find("torch_geometric/data/") != std::string::npos;
 }
 
 }  // namespace
@@ -33,7 +25,9 @@ LoaderSeen loader_in(const ProcessModel& model, std::uint32_t thread, const Inte
   for (const trace::SampleRecord& sample : model.timeline().samples) {
     if (sample.thread != thread || times.covered_ns(sample.time_ns, sample.time_ns + 1) == 0) continue;
     if (!model.process().stacks.contains(sample.stack)) continue;
-    for (const trace::Frame* frame : trace::frames_of(model.process(), sample.stack)) look_at(*frame, seen);
+    const auto frames = trace::frames_of(model.process(), sample.stack);
+    seen.is_of_graphs |=
+        std::any_of(frames.begin(), frames.end(), [](const trace::Frame* frame) { return is_of_graphs(*frame); });
     const Place& place = model.place_of_stack(sample.stack);
     ++all;
     if (place.phase == Phase::kOptimizer) ++of_optimizer;

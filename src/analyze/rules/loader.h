@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <string>
 
 #include "analyze/graph/process_model.h"
@@ -12,11 +10,9 @@
 namespace turnpike::analyze {
 
 struct LoaderSeen {
-  bool is_in_workers = false;       // a thread waited for a DataLoader's processes to deliver
-  bool is_in_main_process = false;  // a DataLoader ran the data set's code here
-  bool is_of_graphs = false;        // PyTorch Geometric put a batch together
-  bool is_optimizer = false;        // an optimizer on the CPU took most of the time
-  std::string place;                // where most samples were taken; empty: there are none
+  bool is_of_graphs = false;  // PyTorch Geometric put a batch together
+  bool is_optimizer = false;  // an optimizer on the CPU took most of the time
+  std::string place;          // where most samples were taken; empty: there are none
 };
 
 // What samples of `thread` show that lie in `times`.

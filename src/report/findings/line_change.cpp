@@ -135,10 +135,19 @@ bool can_go(const std::string& line, const std::string& above) {
          is_shaped(stripped(line), R"(torch\.cuda\.synchronize\((?:)" + kName + R"()?\))" + kEnd);
 }
 
+using FileLine = std::pair<std::string, std::uint32_t>;
+
+// The line at which the loop asks its DataLoader for a batch makes no call of its own.
+std::optional<FileLine> line_of_loop(const Finding& finding) {
+  if (!finding.file || !finding.line) return std::nullopt;
+  return FileLine(*finding.file, *finding.line);
+}
+
 // The calls of a finding as the report has them; nullopt when they are not all of one line of one file.
-std::optional<std::pair<std::string, std::uint32_t>> place_of(const Finding& finding, const analyze::Report& report) {
+std::optional<FileLine> place_of(const Finding& finding, const analyze::Report& report) {
   if (finding.edit.kind == LineEdit::Kind::kNone || finding.site.empty() || finding.library_site) return std::nullopt;
-  std::set<std::pair<std::string, std::uint32_t>> places;
+  if (finding.edit.kind == LineEdit::Kind::kLoadInWorkers) return line_of_loop(finding);
+  std::set<FileLine> places;
   bool is_sure = true;
   const auto look_at = [&](const analyze::CallSite& site) {
     if (site.site != finding.site) return;

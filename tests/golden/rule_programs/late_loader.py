@@ -29,14 +29,14 @@ class Images(torch.utils.data.Dataset):
 def forever():
     images = Images()
     while True:
-        yield from torch.utils.data.DataLoader(images, batch_size=SAMPLES // 2)
+        yield from torch.utils.data.DataLoader(images, batch_size=SAMPLES // 2)  # <- site
 
 
 def positive(device):
     loader = forever()
 
     def step(i):
-        x = next(loader).to(device)  # <- site
+        x = next(loader).to(device)
         x.mul_(2).sum()
 
     return step

@@ -160,6 +160,24 @@ TEST_F(LineChangeOfReport, NamesTheFileAndTheLine) {
   EXPECT_EQ(change->after, "x = tp.to(x, device)");
 }
 
+// It makes no call that a table of the report has.
+TEST_F(LineChangeOfReport, IsOfTheLoopThatMakesItsDataLoader) {
+  const std::string loop = "/home/me/loop.py";
+  report_.source_text.add(loop, "", 1, "def train(data):\n    for x in DataLoader(data, 64):\n        step(x)\n");
+  Finding finding = kLoader;
+  finding.site = "loop.py:2";
+  report_.findings = {finding};
+  EXPECT_FALSE(is_found()) << "the file is not known";
+  report_.findings[0].file = loop;
+  report_.findings[0].line = 2;
+  const auto change = line_changes(report_).at(0);
+  ASSERT_TRUE(change);
+  EXPECT_EQ(change->file, loop);
+  EXPECT_EQ(change->after, "for x in DataLoader(data, 64, num_workers=4, pin_memory=True):");
+  report_.findings[0].line = 3;
+  EXPECT_FALSE(is_found()) << "the loop of a DataLoader that was made elsewhere";
+}
+
 TEST_F(LineChangeOfReport, IsNotWithoutTheLineAndTheOneAbove) {
   report_.source_text = {};
   EXPECT_FALSE(is_found());

@@ -1,0 +1,90 @@
+// Looks up the samples of each pause.
+#include "analyze/rules/batch_pauses.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "trace/frames.h"
+
+namespace turnpike::analyze {
+namespace {
+
+// What a sample shows.
+struct SampleShows {
+  Doing doing;
+  std::optional<Where> loop;
+};
+
+// By stack: many samples have the same.
+class SampleReader {
+ public:
+  explicit SampleReader(const ProcessModel& model) : model_(model) {}
+
+  const SampleShows& of(std::uint32_t stack) {
+    const auto known = by_stack_.find(stack);
+    if (known != by_stack_.end()) return known->second;
+    const auto frames = trace::frames_of(model_.process(), stack);
+    return by_stack_.emplace(stack, SampleShows{doing_of(frames), loop_line_of(frames)}).first->second;
+  }
+
+ private:
+  const ProcessModel& model_;
+  std::map<std::uint32_t, SampleShows> by_stack_;
+};
+
+void read_samples(const ProcessModel& model, SampleReader& reader, BatchPause& pause) {
+  const auto& samples = model.timeline().samples;
+  const std::uint32_t thread = model.call(pause.taker).thread;
+  auto sample = std::lower_bound(samples.begin(), samples.end(), std::pair(thread, pause.time.start_ns),
+                                 [](const trace::SampleRecord& one, const std::pair<std::uint32_t, std::int64_t>& at) {
+                                   return std::pair(one.thread, one.time_ns) < at;
+                                 });
+  for (; sample != samples.end() && sample->thread == thread && sample->time_ns < pause.time.end_ns; ++sample) {
+    if (!model.process().stacks.contains(sample->stack)) continue;
+    const SampleShows& shows = reader.of(sample->stack);
+    ++pause.samples[static_cast<std::size_t>(shows.doing)];
+    if (shows.loop) pause.loop = shows.loop;
+  }
+}
+
+}  // namespace
+
+bool is_work_of_another_kind(const ProcessModel& model, std::uint32_t call) {
+  std::uint32_t before = model.graph().previous_call[call];
+  if (before != kNone && model.call(before).kind == trace::CallKind::kSynchronize) {
+    before = model.graph().previous_call[before];
+  }
+  if (before == kNone) return false;
+  const trace::CallKind kind = model.call(before).kind;
+  if (kind == trace::CallKind::kHostAlloc || kind == trace::CallKind::kHostRegister) return true;
+  const std::uint64_t down = link_bytes(model, before, Direction::kDeviceToHost);
+  return down > 0 && down == link_bytes(model, call, Direction::kHostToDevice);
+}
+
+std::vector<BatchPause> find_batch_pauses(const ProcessModel& model) {
+  std::vector<BatchPause> pauses;
+  SampleReader reader(model);
+  std::uint32_t call = 0;
+  for (const Interval& gap : model.batch_gaps()) {
+    const auto count = static_cast<std::uint32_t>(model.graph().calls.size());
+    while (call < count && model.call(call).start_ns < gap.end_ns) ++call;
+    if (call == count) break;
+    if (model.call(call).start_ns != gap.end_ns) continue;  // outside of the stretch
+    if (is_work_of_another_kind(model, call)) continue;
+    pauses.push_back({.time = gap, .taker = call, .site = model.facts_of_call(call).place.site});
+    read_samples(model, reader, pauses.back());
+  }
+  return pauses;
+}
+
+std::uint64_t link_bytes(const ProcessModel& model, std::uint32_t call, Direction direction) {
+  std::uint64_t bytes = 0;
+  for (const std::uint32_t operation : model.operations_of(call)) {
+    const Transfer* transfer = model.transfer_of(model.graph().operations[operation]);
+    if (transfer != nullptr && transfer->direction == direction) bytes += transfer->bytes;
+  }
+  return bytes;
+}
+
+}  // namespace turnpike::analyze

@@ -225,6 +225,11 @@ bool may_answer(const Judged& leader, const Judged& other) {
   return other.finding.site.empty() || share_calls(leader, other);
 }
 
+std::string saving_alone(const Finding& finding) {
+  if (!finding.saving_pct) return "";
+  return " (" + rounded_percent_text(*finding.saving_pct) + " alone)";
+}
+
 std::string at_text(const Finding& finding) {
   return finding.site.empty() ? "" : " at " + finding.site;
 }
@@ -244,7 +249,7 @@ void choose_leaders(const ProcessModel& model, Scenario& scenario, Pauses base, 
       settled += (settled.empty() ? "" : ", ") + other.finding.title + saving_alone(other.finding) +
                  (is_same_place(other.finding, leader.finding) ? "" : at_text(other.finding));
     }
-    if (!settled.empty()) leader.finding.evidence += "; also seen here, with nothing left to gain then: " + settled;
+    if (!settled.empty()) leader.finding.evidence += "; the same change mends: " + settled;
   }
 }
 

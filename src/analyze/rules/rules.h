@@ -20,12 +20,14 @@ void find_many_small_copies(const RuleInput& input, std::vector<Candidate>& foun
 void find_copy_on_compute_stream(const RuleInput& input, std::vector<Candidate>& found);
 void find_peer_copy_serialised(const RuleInput& input, std::vector<Candidate>& found);
 void find_strided_or_converting_copy(const RuleInput& input, std::vector<Candidate>& found);
+void find_copies_inside_gpu(const RuleInput& input, std::vector<Candidate>& found);
+void find_exposed_collectives(const RuleInput& input, std::vector<Candidate>& found);
 void find_slow_link(const RuleInput& input, std::vector<Candidate>& found);
 void find_wrong_numa_node(const RuleInput& input, std::vector<Candidate>& found);
 void find_pinning_in_loop(const RuleInput& input, std::vector<Candidate>& found);
 void find_slow_load(const RuleInput& input, std::vector<Candidate>& found);
-void find_pinned_rounding(const RuleInput& input, std::vector<Candidate>& found);
 void find_late_loader(const RuleInput& input, std::vector<Candidate>& found);
+void find_cpu_work(const RuleInput& input, std::vector<Candidate>& found);
 void find_late_weights(const RuleInput& input, std::vector<Candidate>& found);
 void find_launch_bound(const RuleInput& input, std::vector<Candidate>& found);
 void find_checkpoint_blocks_step(const RuleInput& input, std::vector<Candidate>& found);

@@ -74,6 +74,18 @@ class Changer {
     }
   }
 
+  void leave_out_device_copy(std::uint32_t call) {
+    if (!is_of(call, Direction::kDeviceToDevice)) return;
+    drop_copy(call);
+    applied_.push_back(call);
+  }
+
+  void leave_out_cpu_work(std::uint32_t call) {
+    if (pause_ns(graph_, call) <= kQuietNs) return;
+    end_pause(graph_, call, 0);
+    applied_.push_back(call);
+  }
+
   void hoist_upload(std::uint32_t call) {
     if (!is_of(call, Direction::kHostToDevice)) return;
     drop_copy(call);
@@ -535,6 +547,11 @@ constexpr std::array kTable = {
     Entry{Change::kStageInThreads, "stage_in_threads",
           "threads stage the upload of pageable memory, as tp.to does, and the CPU waits for them alone",
           each<&Changer::stage_in_threads>},
+    Entry{Change::kNoCpuWork, "no_cpu_work",
+          "the CPU does no work of its own before the call, where that took over 2 ms",
+          each<&Changer::leave_out_cpu_work>},
+    Entry{Change::kNoDeviceCopy, "no_device_copy", "the copy inside the GPU is not made",
+          each<&Changer::leave_out_device_copy>},
 };
 
 constexpr bool is_in_order() {
@@ -543,7 +560,7 @@ constexpr bool is_in_order() {
   }
   return true;
 }
-static_assert(is_in_order() && static_cast<std::size_t>(Change::kStageInThreads) + 1 == kTable.size());
+static_assert(is_in_order() && static_cast<std::size_t>(Change::kNoDeviceCopy) + 1 == kTable.size());
 
 const Entry& entry_of(Change change) {
   return kTable[static_cast<std::size_t>(change)];

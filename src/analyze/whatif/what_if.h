@@ -32,7 +32,9 @@ enum class Change : std::uint8_t {
   kRemoveAllocation,
   kFullLinkWidth,
   kHoistWork,
-  kStageInThreads
+  kStageInThreads,
+  kNoCpuWork,
+  kNoDeviceCopy
 };
 const char* name_of(Change change);     // "hoist_upload"
 const char* meaning_of(Change change);  // "the upload is made once, before the loop"

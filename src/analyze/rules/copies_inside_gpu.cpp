@@ -1,0 +1,52 @@
+// Copies from one place of a GPU's memory to another take a part of each step.
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "analyze/rules/measure.h"
+#include "analyze/rules/rules.h"
+
+namespace turnpike::analyze {
+namespace {
+
+bool is_on_stack(const SiteCalls& site, std::string_view function) {
+  const auto& stack = site.facts->place.stack;
+  return std::any_of(stack.begin(), stack.end(),
+                     [=](const std::string& frame) { return frame.find(function) != frame.npos; });
+}
+
+bool is_of_distributed(const ProcessModel& model, const SiteCalls& site, std::uint32_t call) {
+  // The reducer of DistributedDataParallel runs in autograd's thread, below no line of Python.
+  return model.is_autograd_thread(model.call(call).thread) && site.facts->place.op == "aten::copy_" &&
+         !site.facts->place.line;
+}
+
+std::string advice_for(const ProcessModel& model, const SiteCalls& site, std::uint32_t call) {
+  if (is_of_distributed(model, site, call) || is_on_stack(site, "DistributedDataParallel")) {
+    return "DistributedDataParallel(model, gradient_as_bucket_view=True): gradients lie in the buckets that are sent, "
+           "and are not copied there and back.";
+  }
+  return "Leave the copy out where nothing changes the source afterwards: x.detach() instead of x.clone(), and write "
+         "results in place (out=). x.contiguous() copies where the layout differs: make x in the layout that is used.";
+}
+
+}  // namespace
+
+void find_copies_inside_gpu(const RuleInput& input, std::vector<Candidate>& found) {
+  const ProcessModel& model = input.model;
+  for (const SiteCalls& site : input.sites) {
+    const Selection& calls = copies_of(site, Direction::kDeviceToDevice);
+    if (calls.empty() || !is_regular(model, calls)) continue;
+    const CopyCount& copies = count_copies(site, Direction::kDeviceToDevice);
+    if (!matters(model, copies.device_ns)) continue;
+    found.push_back({.where = site.facts->place,
+                     .title = "copies inside the GPU",
+                     .evidence = times_a_step(model, copies.count) + ", " + mean_bytes_text(copies) +
+                                 " each; the copies took " + time_a_step(model, copies.device_ns),
+                     .advice = advice_for(model, site, calls.front()),
+                     .changes = {{Change::kNoDeviceCopy, calls}},
+                     .reach = {.low = 0, .high = 1, .reason = "only the program knows which of them it needs"}});
+  }
+}
+
+}  // namespace turnpike::analyze

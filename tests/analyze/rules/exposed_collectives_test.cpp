@@ -1,0 +1,44 @@
+// Collectives beside which nothing runs.
+#include <gtest/gtest.h>
+
+#include "analyze/rules/step_program.h"
+
+namespace turnpike::analyze {
+namespace {
+
+constexpr const char* kExposedCollectives = "exposed_collectives";
+constexpr const char* kAllReduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
+
+std::vector<Finding> findings_of(int collectives_a_step, std::int64_t collective_ns) {
+  StepProgram program;
+  program.steps(6, [&](int) {
+    program.kernel(1000 * kUs);
+    for (int i = 0; i < collectives_a_step; ++i) program.kernel(collective_ns, 0, kAllReduce);
+    program.sync(trace::kNoId, "cudaDeviceSynchronize");
+  });
+  return program.findings(kExposedCollectives);
+}
+
+TEST(ExposedCollectives, AreToldWithWhatCouldBeGained) {
+  const auto findings = findings_of(3, 200 * kUs);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].site, "");
+  EXPECT_NE(findings[0].evidence.find("collectives 3 times a step; nothing else runs for 600 us a step"),
+            std::string::npos)
+      << findings[0].evidence;
+  EXPECT_EQ(findings[0].saving_pct, std::nullopt);
+  EXPECT_NE(findings[0].advice.find("gradient_as_bucket_view"), std::string::npos) << findings[0].advice;
+}
+
+TEST(ExposedCollectives, OfASingleTensorEachAreAdvisedToBePutTogether) {
+  const auto findings = findings_of(60, 20 * kUs);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_NE(findings[0].advice.find("bucket_cap_mb"), std::string::npos) << findings[0].advice;
+}
+
+TEST(ExposedCollectives, AreNoneWhereTheyTakeLittle) {
+  EXPECT_TRUE(findings_of(1, 30 * kUs).empty());
+}
+
+}  // namespace
+}  // namespace turnpike::analyze

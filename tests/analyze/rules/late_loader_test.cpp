@@ -270,9 +270,9 @@ TEST(LateLoader, TellsEpochsThatStartNewWorkers) {
   EXPECT_EQ(starts->library_site, "torch: utils/data/dataloader.py (DataLoader.__iter__)");
   EXPECT_TRUE(starts->advice.starts_with("Keep the workers: DataLoader(..., persistent_workers=True)."))
       << starts->advice;
-  EXPECT_TRUE(
-      starts->evidence.starts_with("in 4 of 16 steps an epoch began: the program started worker processes, and "
-                                   "waited for their first batch. It took 30.0 ms each time, 7.50 ms a step"))
+  EXPECT_TRUE(starts->evidence.starts_with(
+      "in 4 of 16 steps an epoch began: the program ended its worker processes and started new ones, and "
+      "waited for their first batch. It took 30.0 ms each time, 7.50 ms a step"))
       << starts->evidence;
   EXPECT_EQ(starts->superseded_by, std::nullopt);
   // What is sure to go is the starting.

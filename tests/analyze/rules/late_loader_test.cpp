@@ -368,6 +368,8 @@ TEST(LateLoader, AdvisesAsManyWorkersAsTheTimeOfABatchTells) {
       std::string::npos)
       << full[0].advice;
   EXPECT_EQ(full[0].saving_step_low_ns, 0);
+  const auto far = late_loader_findings(20'000 * kUs, 500 * kUs, Sampled::kWorkers);
+  EXPECT_TRUE(far.at(0).advice.starts_with("Do less for each sample")) << "no machine has so many cores";
 }
 
 // Each batch is two tensors of ordinary memory, each of which the CPU waits 2 ms for. Samples show a data set.

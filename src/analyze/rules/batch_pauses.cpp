@@ -12,7 +12,7 @@ namespace {
 
 // What a sample shows.
 struct SampleShows {
-  Doing doing;
+  std::optional<Doing> doing;
   std::optional<Where> loop;
 };
 
@@ -43,7 +43,7 @@ void read_samples(const ProcessModel& model, SampleReader& reader, BatchPause& p
   for (; sample != samples.end() && sample->thread == thread && sample->time_ns < pause.time.end_ns; ++sample) {
     if (!model.process().stacks.contains(sample->stack)) continue;
     const SampleShows& shows = reader.of(sample->stack);
-    ++pause.samples[static_cast<std::size_t>(shows.doing)];
+    if (shows.doing) ++pause.samples[static_cast<std::size_t>(*shows.doing)];
     if (shows.loop) pause.loop = shows.loop;
   }
 }

@@ -18,9 +18,9 @@ namespace turnpike::analyze {
 struct BatchPause {
   Interval time;
   std::uint32_t taker;
-  std::string site;  // of the taker
-  std::array<std::size_t, kDoingCount> samples{};
-  std::optional<Where> loop{};  // of the last sample that shows one
+  std::string site;                                // of the taker
+  std::array<std::size_t, kDoingCount> samples{};  // that tell, by Doing
+  std::optional<Where> loop{};                     // of the last sample that shows one
 
   std::size_t count(Doing doing) const { return samples[static_cast<std::size_t>(doing)]; }
   std::size_t all() const { return std::accumulate(samples.begin(), samples.end(), std::size_t{0}); }

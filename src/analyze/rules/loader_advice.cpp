@@ -85,10 +85,10 @@ std::string part_of_ready_batches(const ProcessModel& model, double ready_step_n
          " less, and this reaches a part of it: " + reason;
 }
 
-// The workers together load a batch in what a step takes that begins no epoch. They are to do so in what it takes with
-// ready batches. Rounded up to one digit behind the point.
+// The workers together deliver one batch in the time of a step, without the pauses that begin an epoch. They must
+// deliver one in the time of a step with ready batches. Rounded up to one decimal.
 double times_as_many_workers(const ProcessModel& model, const BatchWaits& waits, const Selection& starts) {
-  constexpr double kTooMany = 1e6;
+  constexpr double kTooMany = 1000;
   constexpr double kRounding = 1e-6;
   double step_ns = model.measured_step_ns();
   std::vector<NamedChange> changes = changes_for(model, waits, false);
@@ -107,7 +107,7 @@ std::string times_text(double times) {
   return text;
 }
 
-// All ranks of a machine are told the same, and what is busy is the work of all.
+// The busy cores are those of all ranks of a machine, and all ranks get the same advice.
 bool has_cores_for(const std::optional<CpuUse>& cpu, double times) {
   return cpu ? times * cpu->busy <= cpu->cores : times <= static_cast<double>(kManyWorkers);
 }

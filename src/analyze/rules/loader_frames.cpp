@@ -102,11 +102,11 @@ bool is_of_data_set(const Frame& frame) {
 }
 
 // A data set may write, too, and a DataLoader without workers also has an iterator to get.
-Doing doing_of(std::span<const Frame* const> frames) {
+std::optional<Doing> doing_of(std::span<const Frame* const> frames) {
   if (has_frame(frames, loads_here)) return Doing::kLoads;
   if (has_frame(frames, starts_workers)) return Doing::kStartsWorkers;
   if (has_frame(frames, awaits_workers)) return Doing::kAwaitsWorkers;
-  if (has_frame(frames, is_of_data_loader)) return Doing::kLoads;
+  if (has_frame(frames, is_of_data_loader)) return std::nullopt;
   return has_frame(frames, writes_results) ? Doing::kOtherWork : Doing::kElse;
 }
 

@@ -17,12 +17,12 @@ enum class Doing : std::uint8_t {
   kOtherWork,      // what is no loading: it wrote a checkpoint, a picture, a plot, a log
   kLoads,          // a DataLoader ran the data set's code in this process
   kAwaitsWorkers,  // a DataLoader waited until its processes deliver
-  kStartsWorkers,  // a DataLoader started its processes for an epoch, or ended those of the one before
+  kStartsWorkers,  // a DataLoader ended its processes behind an epoch, or started new ones for the next
 };
 inline constexpr std::size_t kDoingCount = 5;
 
-// `frames`: innermost first.
-Doing doing_of(std::span<const trace::Frame* const> frames);
+// `frames`: innermost first. nullopt: it was in a DataLoader, and nothing tells who loads.
+std::optional<Doing> doing_of(std::span<const trace::Frame* const> frames);
 
 // Whether the data set's code runs below this frame, in this process.
 bool is_of_data_set(const trace::Frame& frame);

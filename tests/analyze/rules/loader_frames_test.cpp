@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ std::vector<const Frame*> pointers_to(const std::vector<Frame>& frames) {
 }
 
 // In a loop of the program; innermost first.
-Doing doing_in(std::vector<Frame> frames) {
+std::optional<Doing> doing_in(std::vector<Frame> frames) {
   frames.push_back(python("train", "/home/me/train.py", 39));
   return doing_of(pointers_to(frames));
 }
@@ -49,6 +50,12 @@ TEST(DoingOf, KnowsTheDataLoader) {
   EXPECT_EQ(doing_in({python("_StatefulMultiProcessingDataLoaderIter._get_data",
                              kPackages + "torchdata/stateful_dataloader/stateful_dataloader.py")}),
             Doing::kAwaitsWorkers);
+}
+
+TEST(DoingOf, DoesNotGuessWhoLoads) {
+  EXPECT_EQ(doing_in({python("record_function.__exit__", kPackages + "torch/autograd/profiler.py"),
+                      python("_BaseDataLoaderIter.__next__", kDataLoader)}),
+            std::nullopt);
 }
 
 TEST(DoingOf, KnowsTheDataLoaderWithoutQualifiedNames) {

@@ -114,6 +114,7 @@ bool Inputs::add_process(const InputFile& file, const trace::Process& process, c
   if (const auto program = process.metadata.find("program"); program != process.metadata.end()) {
     input.programs.insert(program->second);
   }
+  has_profiled_stacks_ = has_profiled_stacks_ || process.metadata.contains("profiled_stacks");
   const auto rank = number_in<std::int64_t>(value_of(process, "rank"));
   const auto world_size = number_in<std::int64_t>(value_of(process, "world_size"));
   const std::string_view group = value_of(process, "process_group");
@@ -158,6 +159,11 @@ InputRemarks Inputs::remarks() const {
     remarks.notes.push_back(read[i]->name + " shares neither time nor program with " +
                             (i == 1 ? read.front()->name : "the runs before it") +
                             ": several runs are taken for ranks of one program. `turnpike diff` compares two.");
+  }
+  if (has_profiled_stacks_) {
+    remarks.notes.push_back(
+        "torch.profiler recorded the stacks of Python (with_stack=True), which slows the CPU down: the program itself "
+        "launches faster than this shows.");
   }
   for (const auto& [group, job] : profiled_) {
     const std::string missing = missing_ranks(job.ranks, job.world_size);

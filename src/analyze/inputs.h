@@ -72,6 +72,7 @@ class Inputs {
 
   std::vector<Input> inputs_;
   std::map<std::string, Profiled> profiled_;  // by process group
+  bool has_profiled_stacks_ = false;
   std::vector<InputFile> files_;
   std::map<Fingerprint, std::filesystem::path> known_;  // the file in which each was read first
   std::vector<std::string> unreadable_;

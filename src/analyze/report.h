@@ -305,6 +305,7 @@ struct Verdict {
       launch_lead;                  // from the return of a launch to the start of its kernel: how far ahead the host is
   std::vector<HostThread> threads;  // the busiest first: it is the limit where the host is
   std::map<Bound, std::uint64_t> steps_by_bound;  // how many steps are bound by what, each looked at alone
+  std::string why_not_compiled{};  // a clause; empty: compiling is advised, or launching is not the matter
 };
 
 // NVTX ranges of one name, numbers apart, on the host's clock: what the devices did while they were open.

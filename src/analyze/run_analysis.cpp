@@ -9,6 +9,7 @@
 #include "analyze/inputs.h"
 #include "analyze/model/device_step.h"
 #include "analyze/model/source.h"
+#include "analyze/rules/launch_bound.h"
 #include "analyze/sums/host_threads.h"
 #include "analyze/sums/part_verdicts.h"
 #include "trace/losses.h"
@@ -156,6 +157,7 @@ void RunAnalysis::add_model(const ProcessModel& model, const DeviceTimes& times,
   details_.threads = std::move(threads);
   details_.launch_lead = launch_lead_of(model);
   details_.steps_by_bound = steps_by_bound(times, steps);
+  details_.why_not_compiled = why_not_compiled(model).value_or("");
 }
 
 // Ranges of several processes: of each name the process that spent most time in it speaks for all.
@@ -261,6 +263,7 @@ Report RunAnalysis::finish(const std::string& source_kind) {
   report_.verdict.threads = std::move(details_.threads);
   report_.verdict.launch_lead = details_.launch_lead;
   report_.verdict.steps_by_bound = std::move(details_.steps_by_bound);
+  report_.verdict.why_not_compiled = std::move(details_.why_not_compiled);
   std::stable_sort(report_.ranges.begin(), report_.ranges.end(),
                    [](const RangeVerdict& a, const RangeVerdict& b) { return a.total_ns > b.total_ns; });
   ranks_.apply_to(report_);

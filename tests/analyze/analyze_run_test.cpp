@@ -14,6 +14,7 @@ namespace turnpike::analyze {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 namespace fs = std::filesystem;
@@ -220,6 +221,18 @@ TEST(AnalyzeRun, SaysWhichRanksOfAJobHaveNoFileOfTorchProfiler) {
   EXPECT_THAT(notes({"-1", "3"}, "2", "nccl"), IsEmpty());
   // A recording of Turnpike's own is of the ranks that its user recorded.
   EXPECT_THAT(notes({"0"}, "2", ""), IsEmpty());
+}
+
+TEST(AnalyzeRun, SaysThatRecordedStacksSlowTheProgramDown) {
+  const auto notes = [](bool has_stacks) {
+    Inputs inputs({"run"});
+    trace::Process process;
+    if (has_stacks) process.metadata["profiled_stacks"] = "yes";
+    for (int file = 0; file < 2; ++file) inputs.add_process({.path = "run", .input = 0}, process, Timeline{});
+    return inputs.remarks().notes;
+  };
+  EXPECT_THAT(notes(true), ElementsAre(HasSubstr("with_stack=True")));
+  EXPECT_THAT(notes(false), IsEmpty());
 }
 
 TEST(AnalyzeRun, CountsAFileThatIsGivenTwiceOnce) {

@@ -30,6 +30,14 @@ std::uint64_t size_of_device(const Timeline& timeline, std::uint32_t device) {
   return 0;
 }
 
+// Whether nobody needs to think of one more batch.
+bool has_ample_room(const Timeline& timeline, std::uint32_t device, double batch_bytes) {
+  constexpr double kAmple = 10;  // times what is added
+  const auto peak = peak_device_bytes_of(timeline, device);
+  const std::uint64_t size = size_of_device(timeline, device);
+  return peak && size > *peak && static_cast<double>(size - *peak) >= kAmple * batch_bytes;
+}
+
 std::string taken_text(const Timeline& timeline, std::uint32_t device) {
   const auto size = static_cast<double>(size_of_device(timeline, device));
   const auto peak = peak_device_bytes_of(timeline, device);
@@ -45,7 +53,9 @@ std::string one_more_batch_text(const ProcessModel& model) {
   if (!model.steps() || uploads.empty()) return "";
   const auto [device, bytes] = *std::max_element(uploads.begin(), uploads.end(),
                                                  [](const auto& a, const auto& b) { return a.second < b.second; });
-  const std::string batch = bytes_text(static_cast<double>(bytes) / static_cast<double>(model.step_count()));
+  const double batch_bytes = static_cast<double>(bytes) / static_cast<double>(model.step_count());
+  if (has_ample_room(model.timeline(), device, batch_bytes)) return "";
+  const std::string batch = bytes_text(batch_bytes);
   return "; one more batch in flight takes " + batch + " on the GPU and " + batch + " page-locked on the CPU's side" +
          taken_text(model.timeline(), device);
 }

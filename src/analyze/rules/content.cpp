@@ -99,7 +99,7 @@ bool is_of_python_values(const ProcessModel& model, std::uint32_t call) {
 }
 
 std::string doubt_of_sample(bool is_sampled) {
-  return is_sampled ? " (as far as sampled; turnpike record --verify-content makes sure)" : "";
+  return is_sampled ? " (by sample; turnpike record --verify-content compares all bytes)" : "";
 }
 
 }  // namespace turnpike::analyze

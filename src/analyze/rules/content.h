@@ -55,7 +55,7 @@ class UploadHistory {
 // Whether the copy is of a tensor that the same line made of Python's values: torch.tensor([0.2, 0.8], device=device).
 bool is_of_python_values(const ProcessModel& model, std::uint32_t call);
 
-// " (as far as sampled; ...)" where not everything was hashed, else "".
+// " (by sample; ...)" where not everything was hashed, else "".
 std::string doubt_of_sample(bool is_sampled);
 
 }  // namespace turnpike::analyze

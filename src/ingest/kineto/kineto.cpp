@@ -49,6 +49,7 @@ class TopLevel {
     if (key == "baseTimeNanoseconds") records_.set_base_time(*number);
     if (key == "cuda_runtime_version" || key == "cuda_driver_version") put(key, cuda_version(*number));
     if (key == "cupti_version") put(key, std::string(value.text));
+    if (key == "with_stack" && *number != 0) put("profiled_stacks", "yes");
   }
 
   // The file was made from a recording of ours, whose records it holds in another shape.

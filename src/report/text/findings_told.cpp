@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyze/step_time.h"
 #include "report/text/saving_words.h"
 #include "report/text/verdict_remark.h"
 
@@ -11,6 +12,26 @@ namespace turnpike::report {
 namespace {
 
 constexpr double kLargePct = 1;
+// Findings that together gain less of the largest loss leave most of it as it is.
+constexpr double kAnsweredShare = 0.5;
+
+bool is_gain_known(const std::vector<const analyze::Finding*>& findings) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [](const analyze::Finding* finding) { return finding->saving_pct.has_value(); });
+}
+
+double largest_loss_pct(const analyze::Report& report) {
+  double largest_pct = 0;
+  for (const analyze::TimePart& part : analyze::parts_of_time(report)) {
+    if (part.use != analyze::TimeUse::kComputing) largest_pct = std::max(largest_pct, part.pct);
+  }
+  return largest_pct;
+}
+
+bool is_answered(const analyze::Report& report) {
+  if (report.verdict.bound_by == analyze::Bound::kGpu) return false;
+  return report.saving_pct_all.value_or(0) >= kAnsweredShare * largest_loss_pct(report);
+}
 
 }  // namespace
 
@@ -25,14 +46,10 @@ ToldFindings told_findings(const analyze::Report& report) {
   return told;
 }
 
-bool is_gain_known(const std::vector<const analyze::Finding*>& findings) {
-  return std::any_of(findings.begin(), findings.end(),
-                     [](const analyze::Finding* finding) { return finding->saving_pct.has_value(); });
-}
-
-std::string nothing_to_gain_text(const analyze::Report& report, bool is_all) {
-  return fmt::format("Nothing {}was found that is known to gain 1 % of {} or more. {}", is_all ? "" : "else ",
-                     report.steps ? "a step" : "the time", remark_on(report));
+std::string unanswered_text(const analyze::Report& report, const ToldFindings& told) {
+  if (is_gain_known(told.large)) return is_answered(report) ? "" : remark_on(report);
+  return fmt::format("Nothing {}was found that is known to gain 1 % of {} or more. {}",
+                     told.large.empty() ? "" : "else ", report.steps ? "a step" : "the time", remark_on(report));
 }
 
 }  // namespace turnpike::report

@@ -8,16 +8,15 @@
 
 namespace turnpike::report {
 
-// Those that no other at the same place leads, in the order of the report, which must outlive them.
+// Those that no other one leads, in the order of the report, which must outlive them.
 struct ToldFindings {
   std::vector<const analyze::Finding*> large;  // also those whose saving is not known
   std::vector<const analyze::Finding*> small;  // expected to save less than 1 % of a step
 };
 ToldFindings told_findings(const analyze::Report& report);
 
-bool is_gain_known(const std::vector<const analyze::Finding*>& findings);
-
-// Why nothing is advised, where no gain is known. `is_all`: nothing else is advised either.
-std::string nothing_to_gain_text(const analyze::Report& report, bool is_all);
+// What no finding answers, in sentences: why nothing is advised where no gain is known; and what the largest loss of
+// time is where all findings together gain less than half of it. Empty: the findings say it all.
+std::string unanswered_text(const analyze::Report& report, const ToldFindings& told);
 
 }  // namespace turnpike::report

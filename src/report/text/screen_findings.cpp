@@ -92,8 +92,8 @@ void print_rest(const analyze::Report& report, const ToldFindings& told, Page& p
                                percent_text(report.saving_pct_all), whole_of(report)));
   }
   print_small(report, told.small, page);
-  if (!is_gain_known(told.large)) {
-    page.paragraph("  ", nothing_to_gain_text(report, told.large.empty()), Style::kPlain, kRemarkLines);
+  if (const std::string text = unanswered_text(report, told); !text.empty()) {
+    page.paragraph("  ", text, Style::kPlain, kRemarkLines);
   }
   if (const std::string remark = wait_remark_on(report); !remark.empty()) {
     page.paragraph("  ", cleaned(remark), Style::kPlain, kLinesEach);

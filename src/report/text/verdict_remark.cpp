@@ -80,7 +80,8 @@ std::string of_bound(const Verdict& verdict) {
       return "The CPU stands still in synchronisations and allocations, but none of them is known to be needless, or "
              "leaving it out would only move the wait.";
     case Bound::kLaunch:
-      return "The GPU waits for the CPU to issue its work, more than for any transfer or synchronisation.";
+      return "The GPU waits for the CPU to issue its work, more than for any transfer or synchronisation." +
+             (verdict.why_not_compiled.empty() ? "" : " Compiling is not advised: " + verdict.why_not_compiled + ".");
     case Bound::kHost:
       return of_host(verdict);
     case Bound::kCommunication:

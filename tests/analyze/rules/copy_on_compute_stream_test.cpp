@@ -47,7 +47,7 @@ TEST(CopyOnComputeStream, SaysWhatOneMoreBatchTakesAsFarAsTheMemoryIsKnown) {
   with_size(sized);
   EXPECT_TRUE(evidence_of(std::move(sized)).ends_with(batch + " (the GPU has 80.0 GB)"));
 
-  const auto allocate = [](StepProgram& program, std::uint32_t device) {
+  const auto allocate = [](StepProgram& program, std::uint32_t device, std::uint64_t bytes) {
     program.builder().call({.kind = trace::CallKind::kDeviceAlloc,
                             .start_ns = 0,
                             .end_ns = 1,
@@ -55,16 +55,20 @@ TEST(CopyOnComputeStream, SaysWhatOneMoreBatchTakesAsFarAsTheMemoryIsKnown) {
                             .name = "cudaMalloc",
                             .device = device,
                             .context = 99,
-                            .bytes = 2'000'000'000,
+                            .bytes = bytes,
                             .dst = 0x1000});
   };
   StepProgram known = copy_on_compute_stream_program({});
   with_size(known);
-  allocate(known, 0);
+  allocate(known, 0, 79'900'000'000);
   EXPECT_TRUE(evidence_of(std::move(known))
-                  .ends_with(batch + " (the GPU has 80.0 GB, of which 2.00 GB were taken at the peak)"));
+                  .ends_with(batch + " (the GPU has 80.0 GB, of which 79.9 GB were taken at the peak)"));
+  StepProgram ample = copy_on_compute_stream_program({});
+  with_size(ample);
+  allocate(ample, 0, 2'000'000'000);
+  EXPECT_EQ(evidence_of(std::move(ample)).find("one more batch"), std::string::npos);
   StepProgram elsewhere = copy_on_compute_stream_program({});
-  allocate(elsewhere, trace::kUnknownId);
+  allocate(elsewhere, trace::kUnknownId, 2'000'000'000);
   EXPECT_TRUE(evidence_of(std::move(elsewhere)).ends_with(batch)) << "memory of an unknown device";
 }
 

@@ -137,7 +137,7 @@ TEST(KinetoFields, OfDevicesAndVersions) {
       {"id": 0, "name": "A", "numSms": 108, "totalGlobalMem": 85899345920},
       {"id": 4294967294, "name": "B", "numSms": 1048577, "totalGlobalMem": -5},
       {"id": 4294967295, "name": "C"}, {"id": 1, "numSms": 1048576}, {"id": 2, "numSms": -1}],
-      "cuda_runtime_version": 13000, "cuda_driver_version": 12340, "cupti_version": 26,
+      "with_stack": 1, "record_shapes": 1, "cuda_runtime_version": 13000, "cuda_driver_version": 12340, "cupti_version": 26,
       "otherData": {"written_by": "someone"}, "distributedInfo": {"rank": 1, "world_size": 2, "rank_text": 9}, )"));
   EXPECT_THAT(texts_of(read.records.devices, read.process),
               ElementsAre("A device=0 multiprocessors=108 memory=85899345920 domain=0 bus=0 slot=0 numa=65535 ",
@@ -147,6 +147,7 @@ TEST(KinetoFields, OfDevicesAndVersions) {
   const std::map<std::string, std::string> expected = {{"cuda_runtime_version", "13.0"},
                                                        {"cuda_driver_version", "12.34"},
                                                        {"cupti_version", "26"},
+                                                       {"profiled_stacks", "yes"},
                                                        {"rank", "1"},
                                                        {"world_size", "2"}};
   EXPECT_THAT(read.process.metadata, ::testing::ContainerEq(expected));

@@ -44,8 +44,8 @@ std::set<std::uint32_t> steps_of(const ProcessModel& model, const Selection& cal
 // Whether they come all the time and not only when the program starts: in at least half of the steps. Without steps, at
 // least five times, and none takes as long as all others together: the first call into a library does.
 bool is_regular(const ProcessModel& model, const Selection& calls);
-// Whether they come again: in more than one step; without steps at least five times. The results at the end of a program
-// are read once.
+// Whether they come again: in more than one step; without steps at least five times. The results at the end of a
+// program are read once.
 bool is_recurring(const ProcessModel& model, const Selection& calls);
 // The time in the calls themselves.
 std::int64_t duration_ns(const ProcessModel& model, const Selection& calls);

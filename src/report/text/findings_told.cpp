@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analyze/step_time.h"
+#include "base/units.h"
 #include "report/text/saving_words.h"
 #include "report/text/verdict_remark.h"
 
@@ -29,8 +30,12 @@ double largest_loss_pct(const analyze::Report& report) {
 }
 
 bool is_answered(const analyze::Report& report) {
-  if (report.verdict.bound_by == analyze::Bound::kGpu) return false;
   return report.saving_pct_all.value_or(0) >= kAnsweredShare * largest_loss_pct(report);
+}
+
+std::string computing_text(const analyze::Verdict& verdict) {
+  return fmt::format("For {} of the time the GPU computes: only faster kernels make that shorter.",
+                     percent_text(verdict.gpu_busy_pct));
 }
 
 }  // namespace
@@ -47,7 +52,10 @@ ToldFindings told_findings(const analyze::Report& report) {
 }
 
 std::string unanswered_text(const analyze::Report& report, const ToldFindings& told) {
-  if (is_gain_known(told.large)) return is_answered(report) ? "" : remark_on(report);
+  if (is_gain_known(told.large)) {
+    if (report.verdict.bound_by == analyze::Bound::kGpu) return computing_text(report.verdict);
+    return is_answered(report) ? "" : remark_on(report);
+  }
   return fmt::format("Nothing {}was found that is known to gain 1 % of {} or more. {}",
                      told.large.empty() ? "" : "else ", report.steps ? "a step" : "the time", remark_on(report));
 }

@@ -93,7 +93,7 @@ void print_rest(const analyze::Report& report, const ToldFindings& told, Page& p
   }
   print_small(report, told.small, page);
   if (const std::string text = unanswered_text(report, told); !text.empty()) {
-    page.paragraph("  ", text, Style::kPlain, kRemarkLines);
+    page.paragraph("  ", cleaned(text), Style::kPlain, kRemarkLines);
   }
   if (const std::string remark = wait_remark_on(report); !remark.empty()) {
     page.paragraph("  ", cleaned(remark), Style::kPlain, kLinesEach);

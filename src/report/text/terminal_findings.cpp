@@ -44,7 +44,7 @@ void print_findings(const analyze::Report& report, Page& page) {
   for (const auto& findings : {told.large, told.small}) {
     for (const analyze::Finding* finding : findings) print_finding(*finding, ++number, has_steps, page);
   }
-  if (const std::string text = unanswered_text(report, told); !text.empty()) page.paragraph("  ", text);
+  if (const std::string text = unanswered_text(report, told); !text.empty()) page.paragraph("  ", cleaned(text));
   if (report.saving_pct_all && number > 1) {
     page.paragraph("  ",
                    fmt::format("All of these together: {} of {}. One can hide or help another, so they do not add up.",

@@ -54,8 +54,7 @@ TEST(Findings, OfTwoAnswersToOneQuestionTheOneThatGainsMoreLeads) {
   EXPECT_GT(leader->saving_pct.value_or(0), other->saving_pct.value_or(100));
   EXPECT_EQ(leader->superseded_by, std::nullopt);
   EXPECT_EQ(other->superseded_by, "repeated_upload");
-  EXPECT_NE(leader->evidence.find("; the same change mends: " + other->title + " ("),
-            std::string::npos)
+  EXPECT_NE(leader->evidence.find("; the same change mends: " + other->title + " ("), std::string::npos)
       << leader->evidence;
   EXPECT_EQ(other->evidence.find("the same change mends"), std::string::npos);
 }

@@ -340,7 +340,7 @@ class TestWhatif:
     def test_every_change_of_the_help_is_one(self, run, recording):
         listed = run("whatif", "--help").stdout.split("Changes:\n")[1].split("\n\n")[0]
         names = re.findall(r"^  (\w+) ", listed, re.MULTILINE)
-        assert len(names) == 19
+        assert len(names) == 21
         for name in names:
             assert run("whatif", recording, "--edit", name, "--link-gbps", "0.5").returncode == 0, name
 

@@ -45,11 +45,11 @@ std::string idle_text(const ProcessModel& model, const BatchWaits& waits) {
 }
 
 std::string evidence_of_starts(const ProcessModel& model, const BatchWaits& waits) {
-  const auto count = static_cast<std::int64_t>(waits.gaps.size());
+  const auto count = static_cast<double>(waits.gaps.size());
   return times_a_step(model, waits.gaps.size()) +
          " an epoch began: the program ended its worker processes and started new ones" +
          (waits.awaiting_ns > 0 ? ", and waited for their first batch" : "") + ". It took " +
-         time_text(static_cast<double>(waits.total_ns / count)) + " each time, " + idle_text(model, waits);
+         time_text(static_cast<double>(waits.total_ns) / count) + " each time, " + idle_text(model, waits);
 }
 
 std::string evidence_of_waits(const ProcessModel& model, const BatchWaits& waits, const LoaderSeen& seen) {

@@ -27,8 +27,7 @@ std::string decorator_advice(const ProcessModel& model, const ModelCode& code) {
   const auto named = [](const OwnFunction& function) { return function.name() + " (" + function.site() + ")"; };
   if (code.function) return decorator + "def " + named(*code.function);
   const auto most = innermost_launching_function(model);
-  return decorator + "the def of a function that makes one step" +
-         (most ? "; most launches come from " + named(*most) : "");
+  return decorator + "the function of a step" + (most ? ". Most launches come from " + named(*most) : "");
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ std::string advice_for(const ProcessModel& model, const SiteCalls& site, std::ui
     return "DistributedDataParallel(model, gradient_as_bucket_view=True): gradients lie in the buckets that are sent, "
            "and are not copied there and back.";
   }
-  return "Leave the copy out where nothing changes the source afterwards: x.detach() instead of x.clone(), and write "
-         "results in place (out=). x.contiguous() copies where the layout differs: make x in the layout that is used.";
+  return "Copy only what is changed afterwards: x.detach() instead of x.clone(). Write results where they belong "
+         "(out=), and make x in the layout that is used: x.contiguous() copies where it differs.";
 }
 
 }  // namespace

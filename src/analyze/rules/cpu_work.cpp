@@ -114,8 +114,8 @@ Candidate candidate_of(const ProcessModel& model, const Where& line, Work work) 
                       time_a_step(model, pauses.total_ns()) + ", of which the GPU had nothing to do for " +
                       time_a_step(model, idle_ns(model, pauses)) + function_text(work),
           .advice =
-              "Do less here, do it less often, or do it while the GPU computes: in another thread if it releases "
-              "the GIL, else in another process.",
+              "Do less here, or less often, or in another thread while the GPU computes. What holds the GIL needs "
+              "another process.",
           .changes = {{Change::kNoCpuWork, std::move(work.calls)}},
           .reach = {.low = 0, .high = 1, .reason = "nothing tells how much of this work can be left out"}};
 }

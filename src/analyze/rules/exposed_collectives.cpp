@@ -51,11 +51,11 @@ Collectives measure(const ProcessModel& model) {
 
 std::string advice_for(double a_step) {
   if (a_step > kManyAStep) {
-    return "Send many tensors in one collective: DistributedDataParallel(model) puts gradients into buckets of 25 MB "
-           "(bucket_cap_mb=) and sends them while the backward pass runs. By hand: flatten them into one tensor.";
+    return "Send many tensors in one collective: DistributedDataParallel(model, bucket_cap_mb=25). It sends buckets of "
+           "gradients while the backward pass runs. By hand: flatten the tensors into one.";
   }
-  return "Let them run beside the backward pass: DistributedDataParallel(model, gradient_as_bucket_view=True), with "
-         "model.no_sync() in all but the last pass of an accumulated step. Half the bytes: "
+  return "Compute meanwhile: DistributedDataParallel(model) sends gradients while the backward pass runs. Send less "
+         "often, with model.no_sync() in all but the last pass of an accumulated step, or half the bytes: "
          "model.register_comm_hook(None, default_hooks.bf16_compress_hook).";
 }
 

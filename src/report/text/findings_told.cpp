@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
-#include "analyze/step_time.h"
 #include "base/units.h"
 #include "report/text/saving_words.h"
 #include "report/text/verdict_remark.h"
@@ -13,29 +14,48 @@ namespace turnpike::report {
 namespace {
 
 constexpr double kLargePct = 1;
-// Findings that together gain less of the largest loss leave most of it as it is.
-constexpr double kAnsweredShare = 0.5;
+
+// The rules whose findings shorten what a verdict names. Of what the GPU computes, of unrecorded work and of several
+// causes there is none.
+struct Answers {
+  analyze::Bound bound;
+  std::string_view rules;  // between blanks
+};
+constexpr std::array kAnswers = {
+    Answers{analyze::Bound::kTransfer,
+            " blocking_copy checkpoint_blocks_step copies_in_step copy_on_compute_stream late_weights "
+            "many_small_copies pageable_async_copy peer_copy_serialised repeated_upload round_trip slow_link slow_load "
+            "strided_or_converting_copy wrong_numa_node "},
+    Answers{analyze::Bound::kSync,
+            " alloc_free_sync blocking_copy implicit_sync needless_explicit_sync pageable_async_copy "
+            "repeated_upload round_trip "},
+    Answers{analyze::Bound::kLaunch, " launch_bound "},
+    Answers{analyze::Bound::kHost,
+            " alloc_free_sync checkpoint_blocks_step cpu_work pinning_in_loop slow_load strided_or_converting_copy "},
+    Answers{analyze::Bound::kInput, " cpu_work late_loader "},
+    Answers{analyze::Bound::kCommunication, " exposed_collectives peer_copy_serialised "}};
+
+bool answers(const analyze::Finding& finding, analyze::Bound bound) {
+  return std::any_of(kAnswers.begin(), kAnswers.end(), [&](const Answers& one) {
+    return one.bound == bound && one.rules.find(' ' + finding.rule + ' ') != one.rules.npos;
+  });
+}
 
 bool is_gain_known(const std::vector<const analyze::Finding*>& findings) {
   return std::any_of(findings.begin(), findings.end(),
                      [](const analyze::Finding* finding) { return finding->saving_pct.has_value(); });
 }
 
-double largest_loss_pct(const analyze::Report& report) {
-  double largest_pct = 0;
-  for (const analyze::TimePart& part : analyze::parts_of_time(report)) {
-    if (part.use != analyze::TimeUse::kComputing) largest_pct = std::max(largest_pct, part.pct);
-  }
-  return largest_pct;
-}
-
+// Whether a finding is about what the verdict names.
 bool is_answered(const analyze::Report& report) {
-  return report.saving_pct_all.value_or(0) >= kAnsweredShare * largest_loss_pct(report);
+  const auto bound = report.verdict.bound_by.value_or(analyze::Bound::kMixed);
+  return std::any_of(report.findings.begin(), report.findings.end(),
+                     [=](const analyze::Finding& finding) { return answers(finding, bound); });
 }
 
-std::string computing_text(const analyze::Verdict& verdict) {
-  return fmt::format("For {} of the time the GPU computes: only faster kernels make that shorter.",
-                     percent_text(verdict.gpu_busy_pct));
+std::string computing_text(const analyze::Report& report) {
+  return fmt::format("The GPU computes for {} of {}: only faster kernels make that shorter.",
+                     percent_text(report.verdict.gpu_busy_pct), report.steps ? "a usual step" : "the time");
 }
 
 }  // namespace
@@ -53,7 +73,7 @@ ToldFindings told_findings(const analyze::Report& report) {
 
 std::string unanswered_text(const analyze::Report& report, const ToldFindings& told) {
   if (is_gain_known(told.large)) {
-    if (report.verdict.bound_by == analyze::Bound::kGpu) return computing_text(report.verdict);
+    if (report.verdict.bound_by == analyze::Bound::kGpu) return computing_text(report);
     return is_answered(report) ? "" : remark_on(report);
   }
   return fmt::format("Nothing {}was found that is known to gain 1 % of {} or more. {}",

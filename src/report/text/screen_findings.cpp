@@ -85,14 +85,15 @@ void print_small(const analyze::Report& report, const std::vector<const Finding*
   page.line(text + end);
 }
 
-void print_rest(const analyze::Report& report, const ToldFindings& told, Page& page) {
+// `has_room`: also for what no finding answers.
+void print_rest(const analyze::Report& report, const ToldFindings& told, bool has_room, Page& page) {
   if (report.saving_pct_all && told.large.size() > 1) {
     page.paragraph("  ",
                    fmt::format("All of these together: {} of {}. One can hide or help another, so they do not add up.",
                                percent_text(report.saving_pct_all), whole_of(report)));
   }
   print_small(report, told.small, page);
-  if (const std::string text = unanswered_text(report, told); !text.empty()) {
+  if (const std::string text = unanswered_text(report, told); has_room && !text.empty()) {
     page.paragraph("  ", cleaned(text), Style::kPlain, kRemarkLines);
   }
   if (const std::string remark = wait_remark_on(report); !remark.empty()) {
@@ -105,9 +106,13 @@ void print_rest(const analyze::Report& report, const ToldFindings& told, Page& p
 void print_screen_findings(const analyze::Report& report, std::size_t most_lines, Page& page) {
   if (!report.verdict.gpu_busy_pct) return;  // without kernels nothing was looked for
   const ToldFindings told = told_findings(report);
-  Page rest(page.width(), page.has_colour());
-  print_rest(report, told, rest);
   constexpr std::size_t kHeadLines = 2;
+  Page rest(page.width(), page.has_colour());
+  print_rest(report, told, true, rest);
+  if (!told.large.empty() && kHeadLines + kLinesEach * told.large.size() + rest.line_count() > most_lines) {
+    rest = Page(page.width(), page.has_colour());
+    print_rest(report, told, false, rest);
+  }
   const std::size_t taken = kHeadLines + rest.line_count();
   if (taken >= most_lines) return;
   const auto room_for = [&](std::size_t lines) { return lines / kLinesEach; };

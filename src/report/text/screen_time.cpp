@@ -25,13 +25,22 @@ std::string bar_of(double pct) {
   return std::string(static_cast<std::size_t>(std::lround(length)), '#');
 }
 
-// Of a part, each once, most time first: as many as fit, and how many there are besides.
-std::string places_text(const analyze::TimePart& part, std::size_t width) {
+// Of a part, each once, most time first. A call without a line says little beside a line.
+std::vector<std::string> places_of(const analyze::TimePart& part) {
+  const bool has_lines = std::any_of(part.sites.begin(), part.sites.end(),
+                                     [](const analyze::IdleSite* site) { return site->line.has_value(); });
   std::vector<std::string> places;
   for (const analyze::IdleSite* site : part.sites) {
+    if (has_lines && !site->line) continue;
     std::string place = cleaned(analyze::place_of(*site));
     if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(std::move(place));
   }
+  return places;
+}
+
+// As many as fit, and how many there are besides.
+std::string places_text(const analyze::TimePart& part, std::size_t width) {
+  const std::vector<std::string> places = places_of(part);
   std::string text;
   for (std::size_t i = 0; i < places.size(); ++i) {
     const std::string more = i + 1 < places.size() ? fmt::format(" and {} more", places.size() - i - 1) : "";

@@ -213,8 +213,8 @@ TEST(Compiling, NamesNoPlaceWhereTheLoopItselfLaunches) {
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->site, "");
   EXPECT_EQ(finding->advice,
-            "Launch less often: @torch.compile(mode=\"reduce-overhead\") above the def of a function that makes one "
-            "step; most launches come from main (train.py:4). It replays what the function launches as CUDA graphs. Or "
+            "Launch less often: @torch.compile(mode=\"reduce-overhead\") above the function of a step. Most "
+            "launches come from main (train.py:4). It replays what the function launches as CUDA graphs. Or "
             "give each launch more to do: a larger batch.");
 }
 

@@ -15,8 +15,8 @@ struct ToldFindings {
 };
 ToldFindings told_findings(const analyze::Report& report);
 
-// What no finding answers, in sentences: why nothing is advised where no gain is known, or where no finding is about what
-// the verdict names. Empty: the findings say it all.
+// What no finding answers, in sentences: why nothing is advised where no gain is known, or where no finding is about
+// what the verdict names. Empty: the findings say it all.
 std::string unanswered_text(const analyze::Report& report, const ToldFindings& told);
 
 }  // namespace turnpike::report

@@ -469,7 +469,7 @@ def test_a_suite_without_stress_tests_fails(stressed):
 def test_many_stress_tests_share_the_time(script, monkeypatch):
     monkeypatch.delenv(script.STRESS_VARIABLE, raising=False)
     assert script.stress_seconds(3, 1) == script.STRESS_SECONDS
-    assert script.stress_seconds(1200, 1) == 1 and script.stress_seconds(120, 2) == 20
+    assert script.stress_seconds(400, 1) == 1 and script.stress_seconds(80, 2) == 10
 
 
 def test_other_suites_do_not_stress(script, monkeypatch, tmp_path):

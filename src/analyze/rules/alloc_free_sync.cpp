@@ -21,15 +21,8 @@ Selection without_ordered(const ProcessModel& model, const Selection& calls) {
   return rest;
 }
 
-bool is_by_empty_cache(const SiteCalls& site) {
-  for (const std::string& frame : site.facts->place.stack) {
-    if (frame.find("empty_cache") != frame.npos) return true;
-  }
-  return false;
-}
-
 std::string advice_for(const SiteCalls& site) {
-  if (is_by_empty_cache(site)) {
+  if (is_on_stack(site.facts->place, "empty_cache")) {
     return "Leave torch.cuda.empty_cache() out of the loop: PyTorch reuses its memory by itself. If it ran out of "
            "memory without, set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True instead.";
   }

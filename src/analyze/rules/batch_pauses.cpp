@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "analyze/rules/samples.h"
 #include "trace/frames.h"
 
 namespace turnpike::analyze {
@@ -34,15 +35,9 @@ class SampleReader {
 };
 
 void read_samples(const ProcessModel& model, SampleReader& reader, BatchPause& pause) {
-  const auto& samples = model.timeline().samples;
-  const std::uint32_t thread = model.call(pause.taker).thread;
-  auto sample = std::lower_bound(samples.begin(), samples.end(), std::pair(thread, pause.time.start_ns),
-                                 [](const trace::SampleRecord& one, const std::pair<std::uint32_t, std::int64_t>& at) {
-                                   return std::pair(one.thread, one.time_ns) < at;
-                                 });
-  for (; sample != samples.end() && sample->thread == thread && sample->time_ns < pause.time.end_ns; ++sample) {
-    if (!model.process().stacks.contains(sample->stack)) continue;
-    const SampleShows& shows = reader.of(sample->stack);
+  for (const trace::SampleRecord& sample : samples_in(model, model.call(pause.taker).thread, pause.time)) {
+    if (!model.process().stacks.contains(sample.stack)) continue;
+    const SampleShows& shows = reader.of(sample.stack);
     if (shows.doing) ++pause.samples[static_cast<std::size_t>(*shows.doing)];
     if (shows.loop) pause.loop = shows.loop;
   }

@@ -1,19 +1,11 @@
 // Copies from one place of a GPU's memory to another take a part of each step.
-#include <algorithm>
 #include <string>
-#include <string_view>
 
 #include "analyze/rules/measure.h"
 #include "analyze/rules/rules.h"
 
 namespace turnpike::analyze {
 namespace {
-
-bool is_on_stack(const SiteCalls& site, std::string_view function) {
-  const auto& stack = site.facts->place.stack;
-  return std::any_of(stack.begin(), stack.end(),
-                     [=](const std::string& frame) { return frame.find(function) != frame.npos; });
-}
 
 bool is_of_distributed(const ProcessModel& model, const SiteCalls& site, std::uint32_t call) {
   // The reducer of DistributedDataParallel runs in autograd's thread, below no line of Python.
@@ -22,7 +14,7 @@ bool is_of_distributed(const ProcessModel& model, const SiteCalls& site, std::ui
 }
 
 std::string advice_for(const ProcessModel& model, const SiteCalls& site, std::uint32_t call) {
-  if (is_of_distributed(model, site, call) || is_on_stack(site, "DistributedDataParallel")) {
+  if (is_of_distributed(model, site, call) || is_on_stack(site.facts->place, "DistributedDataParallel")) {
     return "DistributedDataParallel(model, gradient_as_bucket_view=True): gradients lie in the buckets that are sent, "
            "and are not copied there and back.";
   }

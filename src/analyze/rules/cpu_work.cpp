@@ -10,6 +10,7 @@
 #include "analyze/rules/batch_waits.h"
 #include "analyze/rules/measure.h"
 #include "analyze/rules/rules.h"
+#include "analyze/rules/samples.h"
 #include "trace/frames.h"
 
 namespace turnpike::analyze {
@@ -25,15 +26,6 @@ struct Work {
   std::map<std::string, std::size_t> functions{};  // by name: how many samples were in it
 };
 using WorkByLine = std::map<Where, Work>;
-
-std::span<const trace::SampleRecord> samples_in(const ProcessModel& model, std::uint32_t thread, const Interval& time) {
-  const auto& samples = model.timeline().samples;
-  const auto is_before = [](const trace::SampleRecord& sample, const std::pair<std::uint32_t, std::int64_t>& key) {
-    return std::pair(sample.thread, sample.time_ns) < key;
-  };
-  const auto from = std::lower_bound(samples.begin(), samples.end(), std::pair(thread, time.start_ns), is_before);
-  return {from, std::lower_bound(from, samples.end(), std::pair(thread, time.end_ns), is_before)};
-}
 
 // The innermost function of Python: what the line had called.
 std::string innermost_function(const ProcessModel& model, std::uint32_t stack) {

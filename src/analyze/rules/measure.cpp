@@ -74,6 +74,11 @@ const Selection& copies_of(const SiteCalls& site, Direction direction) {
   return site.copies[static_cast<std::size_t>(direction)];
 }
 
+bool is_on_stack(const Place& place, std::string_view part) {
+  return std::any_of(place.stack.begin(), place.stack.end(),
+                     [=](const std::string& frame) { return frame.find(part) != frame.npos; });
+}
+
 Where without_library(Where where) {
   where.library_site.reset();
   return where;

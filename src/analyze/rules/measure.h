@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyze/model/intervals.h"
@@ -26,6 +27,8 @@ std::int64_t held_ns(const ProcessModel& model, std::uint32_t call);
 // Whether the rate of the link is known that the copies of these calls took.
 bool is_link_known(const ProcessModel& model, const Selection& copies, Direction direction);
 
+// Whether a frame of Python that led to a place names this function or file.
+bool is_on_stack(const Place& place, std::string_view part);
 // A place without the line of a library that made the call: what is the matter there is the program's.
 Where without_library(Where where);
 // That of a call.

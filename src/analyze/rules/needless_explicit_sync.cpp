@@ -78,8 +78,7 @@ class NeededWaits {
 
 // PyTorch waits before it captures a CUDA graph: nobody can take that away.
 bool is_before_capture(const Place& place) {
-  return std::any_of(place.stack.begin(), place.stack.end(),
-                     [](const std::string& frame) { return frame.find("torch/cuda/graphs.py") != frame.npos; });
+  return is_on_stack(place, "torch/cuda/graphs.py");
 }
 
 Selection explicit_syncs_of(const ProcessModel& model, const NeededWaits& needed, const SiteCalls& site) {

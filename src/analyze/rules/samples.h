@@ -1,9 +1,10 @@
-// Samples beside launches: they tell what a launch is of, which carries no stack.
+// Finds samples by thread and time.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
+#include "analyze/model/intervals.h"
 #include "analyze/rules/rule.h"
 #include "trace/format.h"
 
@@ -11,6 +12,9 @@ namespace turnpike::analyze {
 
 // Samples are a millisecond apart; one farther than this is of something else.
 inline constexpr std::int64_t kNearNs = 5'000'000;
+
+// Those of a thread in a part of time.
+std::span<const trace::SampleRecord> samples_in(const ProcessModel& model, std::uint32_t thread, const Interval& time);
 
 // `samples`: by thread, then time. nullptr: none is near.
 const trace::SampleRecord* nearest_sample(std::span<const trace::SampleRecord> samples, std::uint32_t thread,

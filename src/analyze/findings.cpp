@@ -216,9 +216,9 @@ bool share_calls(const Judged& a, const Judged& b) {
   return !both.empty();
 }
 
-// Whether one may answer what the other asks: they are at one place, or the other is about the step as a whole, or they
-// change the same calls. At another place of its own rule, the same is to be done once more; and a mere question leads
-// only where it stands.
+// Whether the leader's fix can make the other finding superfluous: both are at one place, both change the same calls,
+// or the other is about the whole step. Two findings of one rule at different lines need two fixes, and an uncertain
+// finding (info) hides nothing at other lines.
 bool may_answer(const Judged& leader, const Judged& other) {
   if (is_same_place(leader.finding, other.finding)) return true;
   if (leader.finding.rule == other.finding.rule || leader.finding.severity == Severity::kInfo) return false;

@@ -32,7 +32,7 @@ struct BatchPause {
   }
 };
 
-// In their order. Without those that other rules tell.
+// In the order of time. Leaves out the pauses that other rules report.
 std::vector<BatchPause> find_batch_pauses(const ProcessModel& model);
 
 // Whether what the thread did before the call was to copy into memory that it had just page-locked, or to work on as

@@ -13,7 +13,7 @@ namespace turnpike::analyze {
 
 // Those of one loop in which the thread did the same.
 struct BatchWaits {
-  // kElse: samples show no DataLoader, or there are none. kOtherWork: also all but the DataLoader where one is seen.
+  // kElse: no sample shows a DataLoader. If one does, all other work counts as kOtherWork.
   Doing doing = Doing::kElse;
   Where where{};       // the line of the loop where a DataLoader is seen, else the line that takes the batch
   Selection takers{};  // the calls behind the pauses, rising

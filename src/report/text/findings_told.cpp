@@ -15,8 +15,7 @@ namespace {
 
 constexpr double kLargePct = 1;
 
-// The rules whose findings shorten what a verdict names. Of what the GPU computes, of unrecorded work and of several
-// causes there is none.
+// The rules that address each verdict. No rule addresses computing, unrecorded work or several causes.
 struct Answers {
   analyze::Bound bound;
   std::string_view rules;  // between blanks

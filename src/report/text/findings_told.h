@@ -15,8 +15,8 @@ struct ToldFindings {
 };
 ToldFindings told_findings(const analyze::Report& report);
 
-// What no finding answers, in sentences: why nothing is advised where no gain is known, or where no finding is about
-// what the verdict names. Empty: the findings say it all.
+// Sentences that explain why nothing is advised: no saving is known, or no finding is about the verdict's cause. Empty
+// if a finding is.
 std::string unanswered_text(const analyze::Report& report, const ToldFindings& told);
 
 }  // namespace turnpike::report

@@ -40,13 +40,18 @@ struct OfDevice {
   std::map<std::string_view, std::int64_t> time_of_kind_ns;
 };
 
+// Empty for a copy.
+std::string_view name_of_kernel(const ProcessModel& model, const Operation& operation) {
+  if (operation.kernel == kNone) return {};
+  return model.process().string(model.timeline().kernels[operation.kernel].name);
+}
+
 std::map<std::uint32_t, OfDevice> work_by_device(const ProcessModel& model) {
   std::map<std::uint32_t, OfDevice> devices;
   for (const Operation& operation : model.graph().operations) {
     OfDevice& device = devices[operation.device];
     const Interval time{operation.start_ns, operation.end_ns};
-    const std::string_view name =
-        operation.kernel == kNone ? "" : model.process().string(model.timeline().kernels[operation.kernel].name);
+    const std::string_view name = name_of_kernel(model, operation);
     if (!is_of_nccl(name)) {
       device.others.push_back(time);
       continue;

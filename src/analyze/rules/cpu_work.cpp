@@ -105,12 +105,20 @@ std::string function_text(const Work& work) {
   return most == work.functions.end() || most->first.empty() ? "" : "; most samples were in " + most->first + "()";
 }
 
+// "once a step"; of what comes more seldom "32 times, in 2 of 58 steps,".
+std::string pauses_text(const ProcessModel& model, const Selection& calls) {
+  const std::size_t steps = steps_of(model, calls).size();
+  if (!model.steps() || steps == calls.size() || calls.size() >= model.step_count())
+    return times_a_step(model, calls.size());
+  return std::to_string(calls.size()) + " times, " + times_a_step(model, steps) + ',';
+}
+
 Candidate candidate_of(const ProcessModel& model, const Where& line, Work work) {
   std::sort(work.calls.begin(), work.calls.end());
   const IntervalSet pauses(work.pauses);
   return {.where = line,
           .title = "the GPU waits for work on the CPU",
-          .evidence = times_a_step(model, work.calls.size()) + " the program made no call to CUDA: " +
+          .evidence = pauses_text(model, work.calls) + " the program made no call to CUDA: " +
                       time_a_step(model, pauses.total_ns()) + ", of which the GPU had nothing to do for " +
                       time_a_step(model, idle_ns(model, pauses)) + function_text(work),
           .advice =

@@ -46,7 +46,7 @@ std::string innermost_function(const ProcessModel& model, std::uint32_t stack) {
 // Of a sample; nullopt: it shows no line of the program, or a data loader, whose work another rule tells.
 std::optional<Where> line_of_sample(const ProcessModel& model, const trace::SampleRecord& sample) {
   const Place& place = model.place_of_stack(sample.stack);
-  if (!place.line || place.is_of_library || place.phase == Phase::kLoader) return std::nullopt;
+  if (!place.file || place.is_of_library || place.phase == Phase::kLoader) return std::nullopt;
   Where where = without_library(place);
   where.op.reset();
   return where;

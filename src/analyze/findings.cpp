@@ -249,7 +249,7 @@ void choose_leaders(const ProcessModel& model, Scenario& scenario, Pauses base, 
       settled += (settled.empty() ? "" : ", ") + other.finding.title + saving_alone(other.finding) +
                  (is_same_place(other.finding, leader.finding) ? "" : at_text(other.finding));
     }
-    if (!settled.empty()) leader.finding.evidence += "; the same change mends: " + settled;
+    if (!settled.empty()) leader.finding.evidence += "; then nothing is left to gain from: " + settled;
   }
 }
 

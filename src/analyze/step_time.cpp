@@ -7,13 +7,20 @@ namespace {
 
 constexpr double kVisiblePct = 0.05;
 
+// None where most of the time has no place: those that are known would stand for all of it.
 std::vector<const IdleSite*> sites_of(const Report& report, IdleCause cause) {
   std::vector<const IdleSite*> sites;
+  std::int64_t all_ns = 0;
+  std::int64_t known_ns = 0;
   for (const IdleSite& site : report.idle) {
-    const bool has_time = report.steps ? site.in_steps_ns > 0 : site.time_ns > 0;
-    if (site.cause == cause && has_time && !site.site.empty()) sites.push_back(&site);
+    const std::int64_t time_ns = report.steps ? site.in_steps_ns : site.time_ns;
+    if (site.cause != cause || time_ns <= 0) continue;
+    all_ns += time_ns;
+    if (site.site.empty()) continue;
+    known_ns += time_ns;
+    sites.push_back(&site);
   }
-  return sites;
+  return 2 * known_ns < all_ns ? std::vector<const IdleSite*>() : sites;
 }
 
 TimePart without(const Report& report, IdleCause cause, double pct) {

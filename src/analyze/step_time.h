@@ -19,7 +19,7 @@ struct TimePart {
   TimeUse use = TimeUse::kComputing;
   std::optional<IdleCause> cause{};  // of kWithout; nullopt where the causes are not known
   double pct = 0;                    // of a step; of the whole run where it has no steps
-  // Where that time was spent, most first: rows of the report whose place is known.
+  // Where that time was spent, most first: rows of the report whose place is known. Empty if that is less than half.
   std::vector<const IdleSite*> sites{};
 };
 

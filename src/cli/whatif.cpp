@@ -87,7 +87,7 @@ std::string text_of(const analyze::WhatIfAnswer& answer, const std::vector<std::
   const double model_pct = 100 * (answer.typical_step_ns / answer.measured_step_ns - 1);
   const char* whose = answer.rank_count > 1 ? " of the rank that makes the most calls" : "";
   page.paragraph("", fmt::format("A step{} takes {:.3f} ms on average (of {}, once it had settled); the dependencies "
-                                 "alone explain it to {:+.1f} %.",
+                                 "alone miss it by {:+.1f} %.",
                                  whose, answer.measured_step_ns / 1e6, answer.step_count, model_pct));
   if (answer.rank_count > 1) {
     page.paragraph("", fmt::format("{} ranks are re-timed together: they wait for each other in {} collectives.",

@@ -54,9 +54,9 @@ TEST(Findings, OfTwoAnswersToOneQuestionTheOneThatGainsMoreLeads) {
   EXPECT_GT(leader->saving_pct.value_or(0), other->saving_pct.value_or(100));
   EXPECT_EQ(leader->superseded_by, std::nullopt);
   EXPECT_EQ(other->superseded_by, "repeated_upload");
-  EXPECT_NE(leader->evidence.find("; the same change mends: " + other->title + " ("), std::string::npos)
+  EXPECT_NE(leader->evidence.find("; then nothing is left to gain from: " + other->title + " ("), std::string::npos)
       << leader->evidence;
-  EXPECT_EQ(other->evidence.find("the same change mends"), std::string::npos);
+  EXPECT_EQ(other->evidence.find("then nothing is left to gain from"), std::string::npos);
 }
 
 // Without the rate of the link nobody knows what pinning gains; but copies that are not made any more need none.
@@ -89,7 +89,7 @@ TEST(Findings, StandBesideEachOtherWhereEachGainsSomething) {
   ASSERT_TRUE(of_rule(findings, "pageable_async_copy"));
   for (const Finding& finding : findings) {
     EXPECT_EQ(finding.superseded_by, std::nullopt) << finding.rule;
-    EXPECT_EQ(finding.evidence.find("the same change mends"), std::string::npos) << finding.evidence;
+    EXPECT_EQ(finding.evidence.find("then nothing is left to gain from"), std::string::npos) << finding.evidence;
   }
 }
 

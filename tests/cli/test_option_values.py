@@ -275,7 +275,7 @@ class TestWhatif:
             model = 100 * (answer["typical_step_ns"] / answer["measured_step_ns"] - 1)
             assert text.startswith(
                 f"A step takes {answer['measured_step_ns'] / 1e6:.3f} ms on average (of {answer['steps']}, once it had "
-                f"settled); the dependencies alone explain it to {model:+.1f} %."
+                f"settled); the dependencies alone miss it by {model:+.1f} %."
             )
             for edit in answer["edits"]:
                 assert f" {edit['edit']}: {edit['calls']} calls" in text

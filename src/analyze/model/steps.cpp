@@ -26,6 +26,8 @@ constexpr std::size_t kMinTransfers = 5;
 constexpr std::int64_t kWarmUpMedians = 3;
 constexpr std::size_t kMinSteady = 2;  // so many starts at least stay in the window
 constexpr double kMaxVariation = 0.5;
+// A range that lasts for less of the time to the next one is not all of a step.
+constexpr double kCoveredShare = 0.95;
 
 std::int64_t median_distance_ns(const std::vector<std::int64_t>& starts_ns) {
   std::vector<std::int64_t> distances_ns;
@@ -89,6 +91,20 @@ class NamedRanges {
     for (const Range* range : ranges_) starts_ns.push_back(range->start_ns);
     return starts_ns;
   }
+  // From each start to the next; of the last to its end, where each range ends when the next one starts: else the
+  // program does more in a step than the range covers.
+  std::vector<std::int64_t> lengths_ns() const {
+    std::vector<std::int64_t> lengths_ns;
+    bool is_covered = true;
+    for (std::size_t i = 0; i + 1 < ranges_.size(); ++i) {
+      const std::int64_t length_ns = ranges_[i + 1]->start_ns - ranges_[i]->start_ns;
+      const auto covered_ns = static_cast<double>(ranges_[i]->end_ns - ranges_[i]->start_ns);
+      is_covered = is_covered && covered_ns >= kCoveredShare * static_cast<double>(length_ns);
+      lengths_ns.push_back(length_ns);
+    }
+    if (is_covered) lengths_ns.push_back(ranges_.back()->end_ns - ranges_.back()->start_ns);
+    return lengths_ns;
+  }
 
  private:
   bool do_overlap() const {
@@ -120,6 +136,7 @@ std::optional<FoundSteps> steps_of_ranges(const trace::Process& process, const T
   });
   if (most == by_name.end()) return std::nullopt;
   FoundSteps found = steps_from(StepSource::kRanges, std::string(most->first), most->second.starts_ns());
+  found.steps.median_ns = median(most->second.lengths_ns()).value_or(0);
   found.window.end_ns = most->second.end_ns();
   ++found.whole_count;  // the end of the last is known
   return found;

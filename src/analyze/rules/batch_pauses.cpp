@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "analyze/rules/samples.h"
@@ -43,6 +44,47 @@ void read_samples(const ProcessModel& model, SampleReader& reader, BatchPause& p
   }
 }
 
+// A request to a DataLoader, as PyTorch marks it with a range:
+// "enumerate(DataLoader)#_MultiProcessingDataLoaderIter..".
+struct Request {
+  Interval time;
+  std::uint32_t thread;
+  Doing doing;
+};
+
+std::optional<Doing> doing_of_range(std::string_view name) {
+  if (name.find("DataLoaderIter.__next__") == name.npos) return std::nullopt;
+  return name.find("_MultiProcessing") != name.npos ? Doing::kAwaitsWorkers : Doing::kLoads;
+}
+
+std::vector<Request> requests_of(const ProcessModel& model) {
+  std::map<std::uint32_t, std::optional<Doing>> of_name;
+  std::vector<Request> requests;
+  for (const Range& range : model.timeline().ranges) {
+    const auto [known, is_new] = of_name.try_emplace(range.name);
+    if (is_new) known->second = doing_of_range(model.process().string(range.name));
+    if (known->second) requests.push_back({{range.start_ns, range.end_ns}, range.thread, *known->second});
+  }
+  return requests;
+}
+
+std::int64_t common_ns(const Interval& a, const Interval& b) {
+  return std::min(a.end_ns, b.end_ns) - std::max(a.start_ns, b.start_ns);
+}
+
+// What samples show of no DataLoader was done for it where a request lasts for most of the pause.
+void read_requests(const ProcessModel& model, const std::vector<Request>& requests, BatchPause& pause) {
+  if (pause.of_loader() > 0) return;
+  const std::uint32_t thread = model.call(pause.taker).thread;
+  for (const Request& request : requests) {
+    if (request.thread != thread) continue;
+    if (2 * common_ns(request.time, pause.time) <= pause.time.end_ns - pause.time.start_ns) continue;
+    pause.samples = {};
+    pause.samples[static_cast<std::size_t>(request.doing)] = 1;
+    return;
+  }
+}
+
 }  // namespace
 
 bool is_work_of_another_kind(const ProcessModel& model, std::uint32_t call) {
@@ -60,6 +102,7 @@ bool is_work_of_another_kind(const ProcessModel& model, std::uint32_t call) {
 std::vector<BatchPause> find_batch_pauses(const ProcessModel& model) {
   std::vector<BatchPause> pauses;
   SampleReader reader(model);
+  const std::vector<Request> requests = requests_of(model);
   std::uint32_t call = 0;
   for (const Interval& gap : model.batch_gaps()) {
     const auto count = static_cast<std::uint32_t>(model.graph().calls.size());
@@ -69,6 +112,7 @@ std::vector<BatchPause> find_batch_pauses(const ProcessModel& model) {
     if (is_work_of_another_kind(model, call)) continue;
     pauses.push_back({.time = gap, .taker = call, .site = model.facts_of_call(call).place.site});
     read_samples(model, reader, pauses.back());
+    read_requests(model, requests, pauses.back());
   }
   return pauses;
 }

@@ -38,7 +38,7 @@ std::string innermost_function(const ProcessModel& model, std::uint32_t stack) {
 // Of a sample; nullopt: it shows no line of the program, or a data loader, whose work another rule tells.
 std::optional<Where> line_of_sample(const ProcessModel& model, const trace::SampleRecord& sample) {
   const Place& place = model.place_of_stack(sample.stack);
-  if (!place.line || place.is_of_library || place.phase == Phase::kLoader) return std::nullopt;
+  if (!place.file || place.is_of_library || place.phase == Phase::kLoader) return std::nullopt;
   Where where = without_library(place);
   where.op.reset();
   return where;
@@ -97,12 +97,20 @@ std::string function_text(const Work& work) {
   return most == work.functions.end() || most->first.empty() ? "" : "; most samples were in " + most->first + "()";
 }
 
+// "once a step"; of what comes more seldom "32 times, in 2 of 58 steps,".
+std::string pauses_text(const ProcessModel& model, const Selection& calls) {
+  const std::size_t steps = steps_of(model, calls).size();
+  if (!model.steps() || steps == calls.size() || calls.size() >= model.step_count())
+    return times_a_step(model, calls.size());
+  return std::to_string(calls.size()) + " times, " + times_a_step(model, steps) + ',';
+}
+
 Candidate candidate_of(const ProcessModel& model, const Where& line, Work work) {
   std::sort(work.calls.begin(), work.calls.end());
   const IntervalSet pauses(work.pauses);
   return {.where = line,
           .title = "the GPU waits for work on the CPU",
-          .evidence = times_a_step(model, work.calls.size()) + " the program made no call to CUDA: " +
+          .evidence = pauses_text(model, work.calls) + " the program made no call to CUDA: " +
                       time_a_step(model, pauses.total_ns()) + ", of which the GPU had nothing to do for " +
                       time_a_step(model, idle_ns(model, pauses)) + function_text(work),
           .advice =

@@ -18,6 +18,8 @@ using trace::CallKind;
 // With fewer launches there is little to gain from fewer.
 constexpr double kFewLaunchesAStep = 8;
 constexpr double kMuchIdlePct = 15;
+// The GPU is behind a CPU whose kernels start so much later than they were launched.
+constexpr std::int64_t kLongLeadNs = 100'000;
 // With less, the host did not launch for most of the time: copies, a loader or something else is the matter.
 constexpr double kMuchIssuingPct = 50;
 // Beyond this, what the host waits for is the matter, not how fast it launches.
@@ -95,6 +97,7 @@ double percent_of_stretch(const ProcessModel& model, std::int64_t part_ns) {
 std::optional<LaunchFigures> measure_launch_bound(const ProcessModel& model) {
   if (!model.steps()) return std::nullopt;
   LaunchFigures launching = measure_launches(model);
+  if (launching.median_lead_ns > kLongLeadNs) return std::nullopt;
   const double a_step = static_cast<double>(launching.count) / static_cast<double>(model.step_count());
   if (a_step < kFewLaunchesAStep) return std::nullopt;
   launching.idle_pct = percent_of_stretch(model, idle_ns(model));

@@ -124,6 +124,12 @@ Reach reach_of_more_workers(const ProcessModel& model, const BatchWaits& waits, 
           .reason = has_room ? reason : part_of_ready_batches(model, rest_ns(model, waits), reason)};
 }
 
+Reach reach_of_less_work(const ProcessModel& model, const BatchWaits& waits) {
+  return {
+      .low = 0,
+      .reason = part_of_ready_batches(model, rest_ns(model, waits), "how much less a sample can take is not known")};
+}
+
 LoaderAdvice advice_for_workers(const ProcessModel& model, const BatchWaits& waits, const Selection& starts) {
   const auto cpu = cpu_use_of(model.process());
   const double times = times_as_many_workers(model, waits, starts);
@@ -133,10 +139,9 @@ LoaderAdvice advice_for_workers(const ProcessModel& model, const BatchWaits& wai
                 "also keep more of them ready (prefetch_factor=).",
             reach_of_more_workers(model, waits, cpu, times)};
   }
-  const std::string reason = "how much less a sample can take is not known";
   return {"Do less for each sample: decode and resize once and store that, and normalise on the GPU. It would take " +
               times_text(times) + " as many workers, and the CPU has no cores for them" + of_cores_text(cpu) + ".",
-          {.low = 0, .reason = part_of_ready_batches(model, rest_ns(model, waits), reason)}};
+          reach_of_less_work(model, waits)};
 }
 
 // Workers that stay have nothing to start, but the first batch of an epoch is still to be loaded: at worst that takes
@@ -181,7 +186,8 @@ LoaderAdvice advice_for_main_process(const ProcessModel& model, const BatchWaits
   if (workers < needed && workers == kManyWorkers) {
     return {
         "Do less for each sample, or prepare the data once and store it. Loading takes so much longer than the rest "
-        "of the step that workers alone will not hide it."};
+        "of the step that workers alone will not hide it.",
+        reach_of_less_work(model, waits)};
   }
   LoaderAdvice advice{.text = "Load in workers: tp.prefetch(DataLoader(..., num_workers=" + std::to_string(workers) +
                               ", pin_memory=True), device). They load in other processes while the GPU computes; with "

@@ -37,12 +37,19 @@ class NeededWaits {
   void pass(std::uint32_t call) {
     const std::uint32_t paired = model_.synchronisation_of(call);
     if (paired != kNone) needed_.insert(paired);
+    if (gives_memory_back(model_.call(call).kind) && last_wait_ != kNone) needed_.insert(last_wait_);
     if (model_.call(call).kind == trace::CallKind::kSynchronize) {
+      last_wait_ = call;
       if (is_reading_ || is_of_copy_before(call) || is_guard_of_source(call)) needed_.insert(call);
       is_reading_ = false;
     } else if (is_unawaited_download(call)) {
       is_reading_ = true;
     }
+  }
+
+  // Page-locked memory may be given back only when no copy uses it any more.
+  static bool gives_memory_back(trace::CallKind kind) {
+    return kind == trace::CallKind::kHostUnregister || kind == trace::CallKind::kHostFree;
   }
 
   // The host may read what such a copy brings only behind a synchronisation.
@@ -74,6 +81,7 @@ class NeededWaits {
   const ProcessModel& model_;
   std::set<std::uint32_t> needed_;
   bool is_reading_ = false;
+  std::uint32_t last_wait_ = kNone;
 };
 
 // PyTorch waits before it captures a CUDA graph: nobody can take that away.

@@ -18,7 +18,8 @@ const char* level_of(const analyze::Finding& finding) {
 }
 
 std::string message_of(const analyze::Finding& finding, bool has_steps) {
-  return cleaned(finding.title + "; " + saving_text(finding, has_steps) + ". " + finding.advice);
+  const std::string place = finding.site.empty() ? "" : finding.site + ": ";
+  return cleaned(place + finding.title + "; " + saving_text(finding, has_steps) + ". " + finding.advice);
 }
 
 }  // namespace turnpike::report

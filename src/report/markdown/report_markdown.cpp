@@ -2,16 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-
-#include "analyze/compare/figures.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "report/markdown/markdown.h"
+#include "report/text/findings_told.h"
 #include "report/text/incomplete.h"
-#include "report/text/item_text.h"
 #include "report/text/saving_words.h"
+#include "report/text/screen_parts.h"
 #include "report/text/terminal_sections.h"
 #include "report/text/verdict_remark.h"
 
@@ -91,25 +88,8 @@ std::string findings_markdown(const Report& report, const std::vector<FindingDat
   }
   if (number == 0) return markdown_text(remark_on(report)) + "\n";
   if (left_out > 0) details += fmt::format("\nand {} more: `turnpike report --json` holds all\n", left_out);
-  return table + "\n" + details;
-}
-
-// By direction, in the unit that the run has.
-std::string transfers_markdown(const Report& report) {
-  const bool has_steps = analyze::has_whole_steps(report);
-  std::array<analyze::Figures, analyze::kDirectionCount> sums;
-  for (const analyze::Item& item : analyze::items_of(report, has_steps ? analyze::Unit::kStep : analyze::Unit::kRun)) {
-    if (item.direction) sums[static_cast<std::size_t>(*item.direction)].add(item.figures);
-  }
-  std::vector<std::string> parts;
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    if (sums[i].count == 0) continue;
-    parts.push_back(fmt::format("{} {} ({})", words_for(static_cast<analyze::Direction>(i)),
-                                turnpike::amount_text(sums[i].count), bytes_text(sums[i].bytes)));
-  }
-  if (parts.empty()) return "";
-  return markdown_text(std::string(has_steps ? "Transfers per step: " : "Transfers: ") + joined(parts, ", ") + ".") +
-         "\n";
+  const std::string together = together_text(report, told_findings(report));
+  return table + "\n" + details + (together.empty() ? "" : "\n" + markdown_text(together) + "\n");
 }
 
 }  // namespace
@@ -119,8 +99,9 @@ std::string to_markdown(const Report& report, const std::vector<FindingData>& da
   if (const std::string incomplete = incomplete_sentence(report.source.inputs); !incomplete.empty()) {
     text += "\n" + markdown_text(incomplete) + "\n";
   }
+  for (const std::string& note : report.source.inputs.notes) text += "\n" + markdown_text(note) + "\n";
   if (report.verdict.gpu_busy_pct) text += "\n" + findings_markdown(report, data);
-  if (const std::string transfers = transfers_markdown(report); !transfers.empty()) text += "\n" + transfers;
+  text += "\n" + markdown_text("Transfers: " + transfers_text(report) + ".") + "\n";
   return text;
 }
 

@@ -17,7 +17,7 @@ CauseWords words_of_cause(analyze::IdleCause cause) {
     case analyze::IdleCause::kLaunch:
       return {"CPU issues work", "the CPU issues work too late"};
     case analyze::IdleCause::kUnknown:
-      return {"other work on the CPU", "the CPU makes no call to CUDA"};
+      return {"other work on the CPU", "the CPU makes no call to CUDA, or is in one in which the driver loads code"};
     case analyze::IdleCause::kBetweenKernels:
       return {"between kernels", "the GPU goes from one piece of work to the next"};
     case analyze::IdleCause::kOtherDevice:

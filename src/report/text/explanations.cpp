@@ -7,6 +7,7 @@
 #include "analyze/step_time.h"
 #include "base/units.h"
 #include "report/text/cause_words.h"
+#include "report/text/findings_told.h"
 #include "report/text/step_words.h"
 #include "report/text/terminal_sections.h"
 #include "report/text/text_width.h"
@@ -24,19 +25,11 @@ void print_time(const analyze::Report& report, Page& page) {
   }
 }
 
-// Percentages are of the re-timed step, which the report does not hold. The largest saving tells it.
 std::string basis_text(const analyze::Report& report) {
-  const auto largest = std::max_element(
-      report.findings.begin(), report.findings.end(),
-      [](const auto& a, const auto& b) { return a.saving_pct.value_or(0) < b.saving_pct.value_or(0); });
   std::string text = "saves: what the run takes less when it is re-timed with the change";
-  if (report.steps && largest->saving_pct.value_or(0) > 0 && largest->saving_step_ns) {
-    const double step_ns = 100 * static_cast<double>(*largest->saving_step_ns) / *largest->saving_pct;
-    // A damaged recording may claim steps that no time holds.
-    if (step_ns > 0 && step_ns < static_cast<double>(std::numeric_limits<std::int64_t>::max())) {
-      text += fmt::format(". Percentages are of {}, the mean step", duration_text(static_cast<std::int64_t>(step_ns)));
-      if (report.source.process_count > 1) text += ", on the rank that would gain most";
-    }
+  if (const auto base_ns = base_of_savings_ns(report); base_ns && report.steps) {
+    text += fmt::format(". Percentages are of {}, the mean step", duration_text(*base_ns));
+    if (report.source.process_count > 1) text += ", on the rank that would gain most";
   }
   return text + ". A range: the advice may reach more or less. `turnpike whatif` tries other changes.";
 }

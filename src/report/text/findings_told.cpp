@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <string_view>
 
 #include "base/units.h"
@@ -52,6 +54,12 @@ bool is_answered(const analyze::Report& report) {
                      [=](const analyze::Finding& finding) { return answers(finding, bound); });
 }
 
+// By so much that a reader would miss it.
+bool differs(std::int64_t base_ns, std::int64_t step_ns) {
+  constexpr double kSame = 0.1;
+  return std::abs(static_cast<double>(base_ns - step_ns)) > kSame * static_cast<double>(step_ns);
+}
+
 std::string computing_text(const analyze::Report& report) {
   return fmt::format("The GPU computes for {} of {}: only faster kernels make that shorter.",
                      percent_text(report.verdict.gpu_busy_pct), report.steps ? "a usual step" : "the time");
@@ -68,6 +76,32 @@ ToldFindings told_findings(const analyze::Report& report) {
     (is_small ? told.small : told.large).push_back(&finding);
   }
   return told;
+}
+
+std::optional<std::int64_t> base_of_savings_ns(const analyze::Report& report) {
+  const auto largest = std::max_element(
+      report.findings.begin(), report.findings.end(),
+      [](const auto& a, const auto& b) { return a.saving_pct.value_or(0) < b.saving_pct.value_or(0); });
+  if (largest == report.findings.end() || largest->saving_pct.value_or(0) <= 0) return std::nullopt;
+  if (!largest->saving_step_ns) return std::nullopt;
+  const double base_ns = 100 * static_cast<double>(*largest->saving_step_ns) / *largest->saving_pct;
+  // A damaged recording may claim steps that no time holds.
+  if (!(base_ns > 0) || base_ns >= static_cast<double>(std::numeric_limits<std::int64_t>::max())) return std::nullopt;
+  return static_cast<std::int64_t>(base_ns);
+}
+
+std::string together_text(const analyze::Report& report, const ToldFindings& told) {
+  std::string text;
+  if (report.saving_pct_all && told.large.size() > 1) {
+    text = fmt::format("All of these together: up to {} of {}. One can hide or help another, so they do not add up.",
+                       percent_text(report.saving_pct_all), report.steps ? "a step" : "the time");
+  }
+  const auto base_ns = base_of_savings_ns(report);
+  if (base_ns && report.steps && differs(*base_ns, report.steps->typical_ns())) {
+    text += fmt::format("{}Savings are of {}, the mean step with its pauses.", text.empty() ? "" : " ",
+                        duration_text(*base_ns));
+  }
+  return text;
 }
 
 std::string unanswered_text(const analyze::Report& report, const ToldFindings& told) {

@@ -1,6 +1,8 @@
 // Which findings of a report are told, and as what: the same on the first screen and in full.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,5 +20,12 @@ ToldFindings told_findings(const analyze::Report& report);
 // Sentences that explain why nothing is advised: no saving is known, or no finding is about the verdict's cause. Empty
 // if a finding is.
 std::string unanswered_text(const analyze::Report& report, const ToldFindings& told);
+
+// What all findings save together, and what the percentages of savings are of where that is not the step that the
+// verdict names. Empty: neither is to be said.
+std::string together_text(const analyze::Report& report, const ToldFindings& told);
+
+// The time that savings are per cent of: the mean of the re-timed steps. nullopt: no saving is known.
+std::optional<std::int64_t> base_of_savings_ns(const analyze::Report& report);
 
 }  // namespace turnpike::report

@@ -87,11 +87,7 @@ void print_small(const analyze::Report& report, const std::vector<const Finding*
 
 // `has_room`: also for what no finding answers.
 void print_rest(const analyze::Report& report, const ToldFindings& told, bool has_room, Page& page) {
-  if (report.saving_pct_all && told.large.size() > 1) {
-    page.paragraph("  ",
-                   fmt::format("All of these together: {} of {}. One can hide or help another, so they do not add up.",
-                               percent_text(report.saving_pct_all), whole_of(report)));
-  }
+  if (const std::string text = together_text(report, told); !text.empty()) page.paragraph("  ", text);
   print_small(report, told.small, page);
   if (const std::string text = unanswered_text(report, told); has_room && !text.empty()) {
     page.paragraph("  ", cleaned(text), Style::kPlain, kRemarkLines);

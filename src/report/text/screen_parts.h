@@ -26,6 +26,10 @@ void print_screen_more(const analyze::Report& report, Page& page);
 // end of its file's name.
 std::string screen_place(const std::string& site, std::size_t width);
 
+// What crosses in a usual step, with the medians of the report, or in the whole run: "a step: up 4.10 kB in 1; CPU
+// blocked 2.10 ms".
+std::string transfers_text(const analyze::Report& report);
+
 // The first sentence of an advice, without its full stop: what to do, with the code to write.
 std::string first_sentence(const std::string& advice);
 

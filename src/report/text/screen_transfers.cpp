@@ -52,6 +52,8 @@ std::string blocked_text(const analyze::Steps& steps) {
   return "; CPU blocked " + duration_text(static_cast<std::int64_t>(steps.medians->blocked_ns));
 }
 
+}  // namespace
+
 std::string transfers_text(const analyze::Report& report) {
   const std::vector<std::string> of_run = ways_of_run(report);
   if (report.steps && report.steps->medians) {
@@ -62,8 +64,6 @@ std::string transfers_text(const analyze::Report& report) {
   }
   return of_run.empty() ? none_words(report, "none between CPU and GPU") : "in the whole run: " + joined(of_run, ", ");
 }
-
-}  // namespace
 
 void print_screen_transfers(const analyze::Report& report, Page& page) {
   page.blank();

@@ -45,11 +45,7 @@ void print_findings(const analyze::Report& report, Page& page) {
     for (const analyze::Finding* finding : findings) print_finding(*finding, ++number, has_steps, page);
   }
   if (const std::string text = unanswered_text(report, told); !text.empty()) page.paragraph("  ", cleaned(text));
-  if (report.saving_pct_all && number > 1) {
-    page.paragraph("  ",
-                   fmt::format("All of these together: {} of {}. One can hide or help another, so they do not add up.",
-                               percent_text(report.saving_pct_all), has_steps ? "a step" : "the time"));
-  }
+  if (const std::string text = together_text(report, told); !text.empty()) page.paragraph("  ", text);
   if (const std::string remark = wait_remark_on(report); !remark.empty()) page.paragraph("  ", cleaned(remark));
 }
 

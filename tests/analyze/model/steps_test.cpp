@@ -53,6 +53,17 @@ TEST(Steps, AreRangesNamedStep) {
   EXPECT_EQ(source_text(found->steps), "nvtx:step");
 }
 
+// torch.profiler ends a step where the next one starts, so the last one counts, too.
+TEST(Steps, OfRangesWithoutGapsHaveALastOneOfKnownLength) {
+  ProcessBuilder builder;
+  builder.range("ProfilerStep#1", 0, 444);
+  builder.range("ProfilerStep#2", 444, 570);
+  builder.range("ProfilerStep#3", 570, 727);
+  const auto found = find(builder);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->steps.median_ns, 157);
+}
+
 TEST(Steps, AreRangesThatDifferInTheirNumber) {
   ProcessBuilder builder;
   for (std::int64_t i = 0; i < 3; ++i) builder.range("ProfilerStep#" + std::to_string(i), i * 50, i * 50 + 40);

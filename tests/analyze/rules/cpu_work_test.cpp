@@ -45,6 +45,15 @@ TEST(CpuWork, IsToldWithItsLineAndWhatItCalls) {
   EXPECT_EQ(findings[0].saving_step_low_ns, 0);  // nobody knows how much of it is needed
 }
 
+// As torch.profiler has it: the function, and no line in it.
+TEST(CpuWork, IsToldWithItsFunctionWhereNoLineIsKnown) {
+  StepProgram program;
+  const std::uint32_t stack = program.builder().stack({program.builder().python("run", "/home/me/model.py", 0)});
+  const auto findings = working(8 * kMs, stack, std::move(program)).findings(kCpuWork);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].site, "model.py (run)");
+}
+
 TEST(CpuWork, IsNoneWithoutSamples) {
   EXPECT_TRUE(working(8 * kMs, trace::kNoId).findings(kCpuWork).empty());
 }

@@ -177,12 +177,12 @@ TEST(FiguresOf, RepeatedUpload) {
       told(figures_program(table, 50 * kUs), "repeated_upload"),
       "warning at train.py:23: uploads the same data again and again\n"
       "saves 308000 ns of a step, 3080000 ns in all, 85.79 %\n"
-      "once a step, 10.0 MB each; always the same data; the CPU stood still for 348 us a step; the same change mends: uploads from ordinary (pageable) memory (29 % alone)");
+      "once a step, 10.0 MB each; always the same data; the CPU stood still for 348 us a step; then nothing is left to gain from: uploads from ordinary (pageable) memory (29 % alone)");
   EXPECT_EQ(
       told(figures_program(table, 50 * kUs, 0, 4), "repeated_upload"),
       "warning at train.py:23: uploads the same data again and again\n"
       "saves 308000 ns of a step, 1232000 ns in all, 85.79 %\n"
-      "once a step, 10.0 MB each; always the same data; the CPU stood still for 342 us a step; the same change mends: uploads from ordinary (pageable) memory (29 % alone)");
+      "once a step, 10.0 MB each; always the same data; the CPU stood still for 342 us a step; then nothing is left to gain from: uploads from ordinary (pageable) memory (29 % alone)");
   EXPECT_EQ(told(figures_program(table, 50 * kUs, 0, 3), "repeated_upload"), "none");  // two repeats
 }
 
@@ -209,13 +209,13 @@ TEST(FiguresOf, RepeatedUploadIsOfOneGpu) {
             "warning at train.py:23: uploads the same data again and again\n"
             "saves 616000 ns of a step, 1848000 ns in all, 99.84 %\n"
             "twice a step, 10.0 MB each; 4 of 6 uploads carried what had gone up before, 20.0 MB in all; the "
-            "CPU stood still for 616 us a step; the same change mends: uploads from "
+            "CPU stood still for 616 us a step; then nothing is left to gain from: uploads from "
             "ordinary (pageable) memory (67 % alone)");
   EXPECT_EQ(
       uploading_to(false),
       "warning at train.py:23: uploads the same data again and again\n"
       "saves 616000 ns of a step, 1848000 ns in all, 99.84 %\n"
-      "twice a step, 10.0 MB each; always the same data; the CPU stood still for 616 us a step; the same change mends: uploads from ordinary (pageable) memory (34 % alone)");
+      "twice a step, 10.0 MB each; always the same data; the CPU stood still for 616 us a step; then nothing is left to gain from: uploads from ordinary (pageable) memory (34 % alone)");
 }
 
 TEST(FiguresOf, RepeatedUploadOfPieces) {
@@ -256,8 +256,8 @@ TEST(FiguresOf, RepeatedUploadOfABuffer) {
       "info at train.py:23: uploads the same buffer again and again\n"
       "saves 353000 ns of a step, 3530000 ns in all, 77.07 %\n"
       "once a step, 10.0 MB each; always from the same buffer (its content was not recorded, but the "
-      "CPU had only 100 us in between to change it); the CPU stood still for 348 us a step; the same change mends: uploads from ordinary (pageable) memory (45 % alone)");  // 100 us at
-                                                                                                                                                                            // 100 GB/s
+      "CPU had only 100 us in between to change it); the CPU stood still for 348 us a step; then nothing is left to gain from: uploads from ordinary (pageable) memory (45 % alone)");  // 100 us at
+                                                                                                                                                                                        // 100 GB/s
   EXPECT_EQ(buffer(10'000'000, 99), "none");
   EXPECT_NE(buffer(1'048'576, 9), "none");
   EXPECT_EQ(buffer(1'048'575, 9), "none");
@@ -287,19 +287,20 @@ TEST(FiguresOf, RoundTrip) {
     });
     return told(std::move(program), "round_trip");
   };
-  EXPECT_EQ(trip(1, 1),
-            "warning at train.py:17: uploads what has just come down from the GPU, unchanged\n"
-            "saves 562000 ns of a step, 5620000 ns in all, 84.13 %\n"
-            "once a step, 10.0 MB each; the same data came down at train.py:16; the CPU stood still for 562 "
-            "us a step by both copies; the same change mends: the CPU waits for a result, which comes into ordinary "
-            "(pageable) memory (31 % alone) at train.py:16, uploads from ordinary "
-            "(pageable) memory (1 % alone)");
+  EXPECT_EQ(
+      trip(1, 1),
+      "warning at train.py:17: uploads what has just come down from the GPU, unchanged\n"
+      "saves 562000 ns of a step, 5620000 ns in all, 84.13 %\n"
+      "once a step, 10.0 MB each; the same data came down at train.py:16; the CPU stood still for 562 "
+      "us a step by both copies; then nothing is left to gain from: the CPU waits for a result, which comes into ordinary "
+      "(pageable) memory (31 % alone) at train.py:16, uploads from ordinary "
+      "(pageable) memory (1 % alone)");
   EXPECT_EQ(trip(1, 2),
             "info at train.py:17: uploads as much as has just come down from the GPU: work on the CPU in "
             "between?\n"
             "saves 617000 ns of a step, 6170000 ns in all, 92.37 %\n"
             "once a step, 10.0 MB each; as many bytes came down right before it, at train.py:16; the CPU "
-            "stood still for 562 us a step by both copies; the same change mends: "
+            "stood still for 562 us a step by both copies; then nothing is left to gain from: "
             "uploads from ordinary (pageable) memory (1 % alone)");
   EXPECT_NE(trip(1, 1, 4096), "none");
   EXPECT_EQ(trip(1, 1, 4095), "none");
@@ -347,13 +348,13 @@ TEST(FiguresOf, CopyOnComputeStream) {
             "saves 301000 ns of a step, 3010000 ns in all, 42.88 %\n"
             "once a step, 10.0 MB each; they took 300 us a step, 300 us of it without a kernel beside them; "
             "one more batch in flight takes 10.0 MB on the GPU and 10.0 MB page-locked on the CPU's side; "
-            "the same change mends: this copy reaches only 67 % of the link's speed "
+            "then nothing is left to gain from: this copy reaches only 67 % of the link's speed "
             "(14 % alone)");
   EXPECT_EQ(told(downloading(batch), "copy_on_compute_stream"),
             "warning at train.py:40: the GPU stops computing while this result comes down\n"
             "saves 301000 ns of a step, 3010000 ns in all, 42.88 %\n"
             "once a step, 10.0 MB each; they took 300 us a step, 300 us of it without a kernel beside them; "
-            "the same change mends: this copy reaches only 67 % of the link's speed "
+            "then nothing is left to gain from: this copy reaches only 67 % of the link's speed "
             "(14 % alone)");
   // 1 % of a step: 5 of 500.
   EXPECT_EQ(told(figures_program({.bytes = 200'000, .duration_ns = 5 * kUs}, 493 * kUs), "copy_on_compute_stream"),
@@ -443,7 +444,7 @@ TEST(FiguresOf, SlowLinkOfTheSecondGpu) {
       told(std::move(program), "slow_link"),
       "warning at train.py:24: this copy reaches only 25 % of the link's speed\n"
       "saves 298800 ns of a step, 2988000 ns in all, 59.52 %\n"
-      "once a step, 5.00 MB each at 12.5 GB/s of 50.0 GB/s; the copies took 400 us a step; the same change mends: the GPU stops computing while this upload crosses (20 % "
+      "once a step, 5.00 MB each at 12.5 GB/s of 50.0 GB/s; the copies took 400 us a step; then nothing is left to gain from: the GPU stops computing while this upload crosses (20 % "
       "alone)");
 }
 
@@ -552,14 +553,14 @@ TEST(FiguresOf, CopiesInStep) {
             "warning at train.py:17: makes the same tensor on the CPU in each step, and uploads it\n"
             "saves 30000 ns of a step, 300000 ns in all, 37.04 %\n"
             "once a step, 16.4 kB each, always the same data, made anew each time; the CPU stood still for "
-            "65.5 us a step; the same change mends: the CPU waits for an upload "
+            "65.5 us a step; then nothing is left to gain from: the CPU waits for an upload "
             "that could run by itself (11 % alone)");
   EXPECT_EQ(
       made(0, 10),
       "info at train.py:17: makes a tensor with torch.tensor(...) in each step, and uploads it\n"
       "saves 30000 ns of a step, 300000 ns in all, 37.04 %\n"
       "once a step, 16.4 kB each, made by torch.tensor(...) (whether its values change was not "
-      "recorded); the CPU stood still for 65.5 us a step; the same change mends: the CPU waits for an upload that could run by itself (11 % alone)");
+      "recorded); the CPU stood still for 65.5 us a step; then nothing is left to gain from: the CPU waits for an upload that could run by itself (11 % alone)");
   EXPECT_NE(made(7, 4), "none");
   EXPECT_EQ(made(7, 3), "none");
   EXPECT_NE(made(0, 3), "none");

@@ -66,6 +66,29 @@ TEST(LateLoader, TellsToRaiseTheNumberOfWorkersThatThereAre) {
   EXPECT_TRUE(findings[0].advice.starts_with("Start 10.9 times as many workers (num_workers=)")) << findings[0].advice;
 }
 
+// torch.profiler has no samples without with_stack=True, but PyTorch marks each request to a DataLoader.
+std::vector<Finding> findings_with_range(const std::string& iterator) {
+  StepProgram program;
+  const std::uint32_t to = program.stack(40, {"copy_", "to_dtype_layout"});
+  program.steps(8, [&](int) {
+    const std::int64_t start_ns = program.now_ns();
+    program.work(6000 * kUs);
+    program.builder().range("enumerate(DataLoader)#" + iterator + ".__next__", start_ns, program.now_ns());
+    program.upload({.stack = to, .bytes = kMiB, .duration_ns = 50 * kUs});
+    program.kernel(500 * kUs);
+  });
+  return program.findings(kLateLoader);
+}
+
+TEST(LateLoader, KnowsWhoLoadsByTheRangesOfPyTorch) {
+  const auto workers = findings_with_range("_MultiProcessingDataLoaderIter");
+  ASSERT_EQ(workers.size(), 1u);
+  EXPECT_TRUE(workers[0].advice.starts_with("Start ")) << workers[0].advice;
+  const auto main = findings_with_range("_SingleProcessDataLoaderIter");
+  ASSERT_EQ(main.size(), 1u);
+  EXPECT_NE(main[0].evidence.find("the main process loads the data itself"), std::string::npos) << main[0].evidence;
+}
+
 // The advice reaches a part of what ready batches would save: a figure of the whole says that it is one.
 TEST(LateLoader, TellsWhatReadyBatchesWouldSaveWhereTheAdviceReachesAPartOfIt) {
   const auto whole = late_loader_findings(6000 * kUs, 500 * kUs, Sampled::kDataSet);

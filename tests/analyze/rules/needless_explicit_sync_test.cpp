@@ -64,6 +64,20 @@ TEST(NeedlessExplicitSync, IsNoneThatPyTorchMakesBeforeItCapturesAGraph) {
   EXPECT_TRUE(program.findings(kNeedlessExplicitSync).empty());
 }
 
+TEST(NeedlessExplicitSync, IsNoneBeforePageLockedMemoryIsGivenBack) {
+  StepProgram program;
+  const std::uint32_t upload = program.stack(16, {"copy_"});
+  const std::uint32_t stack = program.stack(18, {});
+  program.steps(6, [&](int) {
+    program.call(trace::CallKind::kHostRegister, stack, "cudaHostRegister", 100 * kUs);
+    program.upload({.stack = upload});
+    program.sync(stack, "cudaDeviceSynchronize");
+    program.call(trace::CallKind::kHostUnregister, stack, "cudaHostUnregister", 100 * kUs);
+    program.kernel(400 * kUs);
+  });
+  EXPECT_TRUE(program.findings(kNeedlessExplicitSync).empty());
+}
+
 TEST(NeedlessExplicitSync, IsNoOperatorsOwnWait) {
   StepProgram program;
   const std::uint32_t stack = program.stack(18, {"item"});

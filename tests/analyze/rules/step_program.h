@@ -77,6 +77,8 @@ class StepProgram {
     sync(trace::kNoId, "cudaDeviceSynchronize");
   }
 
+  std::int64_t now_ns() const { return host_ns_; }
+
   void work(std::int64_t duration_ns) { host_ns_ += duration_ns; }
 
   // Where the host is now, until the next call.

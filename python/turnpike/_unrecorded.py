@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import pathlib
-import time
 
-_reasons: dict[str, tuple[str, float]] = {}
+# A file's name, inode, size and time of change in ns. A file's time comes from a clock that lags behind time.time() by
+# some milliseconds. So files are compared with what they were, never with a time of day.
+_Files = frozenset[tuple[str, int, int, int]]
+
+_reasons: dict[str, tuple[str, _Files]] = {}
 
 
 def absolute(run: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> str:
@@ -19,7 +22,7 @@ def absolute(run: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> str:
 
 def note(run: str, reason: str) -> None:
     """Nothing is recorded into `run`, an absolute path."""
-    _reasons[run] = reason, time.time()
+    _reasons[run] = reason, _files_of(pathlib.Path(run))
 
 
 def forget(run: str) -> None:
@@ -33,7 +36,12 @@ def reason_of(run: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> str |
     What lies there from before is not what the caller means.
     """
     path = pathlib.Path(absolute(run))
-    reason, since = _reasons.get(str(path), (None, 0.0))
-    if reason is None or any(file.stat().st_mtime > since for file in path.glob("*.tpt")):
+    reason, before = _reasons.get(str(path), (None, frozenset()))
+    if reason is None or _files_of(path) - before:
         return None
     return reason
+
+
+def _files_of(run: pathlib.Path) -> _Files:
+    stats = ((file.name, file.stat()) for file in run.glob("*.tpt"))
+    return frozenset((name, about.st_ino, about.st_size, about.st_mtime_ns) for name, about in stats)

@@ -405,6 +405,7 @@ class Report:
     paths: list[dict[str, Any]]  #: every way to a transfer or a synchronisation, most cost first
     findings: list[Finding]  #: errors first, then most expected saving
     saving_pct_all: float | None  #: of a step, with all findings done together
+    why_no_advice: str | None  #: why no finding is about what the verdict names; None: one is
     losses: dict[str, int]  #: by name, only those that happened: what the recording lacks
     loss_sentences: dict[str, str]  #: what each of them means and what to do
     incomplete: Incomplete | None  #: what of the run is damaged, cut off or unreadable; None: nothing
@@ -442,6 +443,7 @@ class Report:
         self.paths = values["paths"]
         self.findings = [_finding(finding) for finding in values["findings"]]
         self.saving_pct_all = values["saving_pct_all"]
+        self.why_no_advice = values["why_no_advice"]
         self.losses = values["losses"]
         self.loss_sentences = values["loss_sentences"]
         self.incomplete = None if values["incomplete"] is None else _row(Incomplete, values["incomplete"])

@@ -2,6 +2,7 @@
 #include "analyze/whatif_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <map>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "analyze/cost_model.h"
 #include "analyze/graph/build.h"
 #include "analyze/graph/ranks.h"
 #include "analyze/model/collectives.h"
@@ -191,6 +193,9 @@ Result<WhatIfAnswer> what_if(std::span<const LoadedProcess> processes, const std
   answer.measured_step_ns = model.measured_step_ns(pauses);
   answer.retimed_step_ns = ranks.scenario().unchanged_step_ns(pauses);
   answer.typical_step_ns = ranks.typical_step_ns(pauses);
+  answer.has_steps = model.steps().has_value();
+  answer.is_reliable =
+      std::abs(answer.typical_step_ns - answer.measured_step_ns) < kUselessShare * answer.measured_step_ns;
   answer.contradicted_count = model.graph().contradicted_count;
   answer.rank_count = group.members.size();
   answer.meeting_count = ranks.meeting_count();

@@ -31,6 +31,9 @@ struct WhatIfAnswer {
   std::size_t rank_count = 1;         // how many processes were re-timed together, because they meet in collectives
   std::size_t meeting_count = 0;      // in how many
   bool has_lost_collectives = false;  // several processes hold collectives that could not be matched
+  bool has_steps = true;              // false: the whole run was re-timed as one
+  // false: the model misses the recorded step by so much (kUselessShare) that the report would claim no saving.
+  bool is_reliable = true;
 };
 
 // The process with the most calls speaks for a run, together with all that it meets in collectives: a change is made on

@@ -70,6 +70,8 @@ std::string to_json(const analyze::WhatIfAnswer& answer, const std::vector<std::
                          {"ranks", answer.rank_count},
                          {"collectives", answer.meeting_count},
                          {"collectives_lost", answer.has_lost_collectives},
+                         {"has_steps", answer.has_steps},
+                         {"reliable", answer.is_reliable},
                          {"predicted_step_ns", nullptr},
                          {"edits", nlohmann::json::array()},
                          {"incomplete", report::incomplete_object(inputs)}};
@@ -86,9 +88,16 @@ std::string text_of(const analyze::WhatIfAnswer& answer, const std::vector<std::
   if (inputs.is_incomplete()) page.paragraph("", report::incomplete_sentence(inputs) + ".");
   const double model_pct = 100 * (answer.typical_step_ns / answer.measured_step_ns - 1);
   const char* whose = answer.rank_count > 1 ? " of the rank that makes the most calls" : "";
-  page.paragraph("", fmt::format("A step{} takes {:.3f} ms on average (of {}, once it had settled); the dependencies "
-                                 "alone miss it by {:+.1f} %.",
-                                 whose, answer.measured_step_ns / 1e6, answer.step_count, model_pct));
+  const std::string what = answer.has_steps ? "A step" : "No steps were found, so the whole run is one: it";
+  const std::string of =
+      answer.has_steps ? fmt::format(" on average (of {}, once it had settled)", answer.step_count) : "";
+  page.paragraph("", fmt::format("{}{} takes {:.3f} ms{}; the dependencies alone miss it by {:+.1f} %.", what, whose,
+                                 answer.measured_step_ns / 1e6, of, model_pct));
+  if (!answer.is_reliable) {
+    page.paragraph("",
+                   "That is too much to rely on: the recording lacks something that the program waits for. A report "
+                   "claims no saving here. Take the prediction as a hint, and measure.");
+  }
   if (answer.rank_count > 1) {
     page.paragraph("", fmt::format("{} ranks are re-timed together: they wait for each other in {} collectives.",
                                    answer.rank_count, answer.meeting_count));

@@ -61,13 +61,26 @@ TEST(StepTime, LinesAreThoseWithTimeInTheStepsOrOfTheRun) {
   site.in_steps_ns = 0;
   report.idle.push_back(site);
   site.site = "";
-  site.in_steps_ns = 7;
+  site.in_steps_ns = 4;
   report.idle.push_back(site);
   const auto of_steps = parts_of_time(report).back().sites;
   ASSERT_EQ(of_steps.size(), 1u);
   EXPECT_EQ(of_steps[0]->site, "train.py:1");
   report.steps.reset();
   EXPECT_EQ(parts_of_time(report).back().sites.size(), 2u);
+}
+
+TEST(StepTime, LinesAreNotNamedWhereMostOfTheTimeHasNone) {
+  Report report = divided_report();
+  IdleSite site;
+  site.cause = IdleCause::kInput;
+  site.site = "train.py:1";
+  site.in_steps_ns = 5;
+  report.idle.push_back(site);
+  site.site = "";
+  site.in_steps_ns = 7;
+  report.idle.push_back(site);
+  EXPECT_TRUE(parts_of_time(report).back().sites.empty());
 }
 
 }  // namespace

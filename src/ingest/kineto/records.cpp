@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -410,6 +411,18 @@ void KinetoRecords::settle_copies() {
   for (trace::MemsetRecord& memset : memsets_) settle_size(memset);
 }
 
+// A trace names all GPUs of its machine. Where some did work, the others have nothing to do with the program.
+void KinetoRecords::emit_devices(trace::RecordSink& sink) const {
+  std::set<std::uint32_t> at_work;
+  for (const trace::MemcpyRecord& copy : copies_) at_work.insert({copy.device, copy.src_device, copy.dst_device});
+  for (const trace::MemsetRecord& memset : memsets_) at_work.insert(memset.device);
+  for (const trace::KernelRecord& kernel : kernels_) at_work.insert(kernel.device);
+  at_work.erase(trace::kUnknownId);
+  for (const trace::DeviceRecord& device : devices_) {
+    if (at_work.empty() || at_work.contains(device.device)) sink.on(device);
+  }
+}
+
 void KinetoRecords::emit_device_work(trace::RecordSink& sink) {
   const auto emit = [&](auto& records) {
     for (auto& record : records) {
@@ -419,7 +432,7 @@ void KinetoRecords::emit_device_work(trace::RecordSink& sink) {
     }
     records = {};
   };
-  for (const trace::DeviceRecord& device : devices_) sink.on(device);
+  emit_devices(sink);
   emit(ranges_);
   emit(copies_);
   emit(memsets_);

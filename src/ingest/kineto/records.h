@@ -95,6 +95,7 @@ class KinetoRecords {
   bool is_capturing(std::int64_t time_ns) const;
   void drop_calls_inside_of_others(Thread& thread) const;
   void apply_node_starts(Thread& thread);
+  void emit_devices(trace::RecordSink& sink) const;
   void emit_device_work(trace::RecordSink& sink);
   void emit_thread(std::uint32_t id, Thread& thread, std::int64_t pitch_ns, trace::RecordSink& sink);
   void emit_call(std::uint32_t thread, const Call& call, OpenSpans& open, trace::RecordSink& sink);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "report/json/item_json.h"
+#include "report/text/findings_told.h"
 #include "report/text/loss_sentence.h"
 
 namespace turnpike::report {
@@ -430,6 +431,8 @@ std::string to_json(const analyze::Report& report, const std::vector<FindingData
   add_items("lines", report.lines);
   object.add("incomplete", incomplete_object(report.source.inputs));
   object.add("used_gpu", analyze::used_gpu(report));
+  const std::string unanswered = unanswered_text(report, told_findings(report));
+  object.add("why_no_advice", unanswered.empty() ? Json(nullptr) : Json(unanswered));
   return object.take();
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "report/text/bound_words.h"
 #include "report/text/diff_text.h"
 #include "report/text/item_text.h"
 
@@ -97,14 +98,8 @@ std::string changes_sentence(const Comparison& comparison) {
 
 std::string bound_sentence(std::optional<analyze::Bound> before, std::optional<analyze::Bound> after) {
   if (!before && !after) return "What limits the runs is unknown.";
-  const auto named = [](std::optional<analyze::Bound> bound) {
-    if (bound == analyze::Bound::kGpu) return "the GPU";
-    if (bound == analyze::Bound::kHost) return "other work on the CPU";
-    if (bound == analyze::Bound::kUnrecorded) return "work that was not recorded";
-    return bound ? analyze::name_of(*bound) : "unknown";
-  };
-  if (before == after) return fmt::format("Still bound by {}.", named(after));
-  return fmt::format("Now bound by {} (before: {}).", named(after), named(before));
+  if (before == after) return fmt::format("Still {}.", words_of_bound(after));
+  return fmt::format("Now {} (before: {}).", words_of_bound(after), words_of_bound(before));
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST(ExposedCollectives, AreNoneBesideACopy) {
   StepProgram program;
   program.steps(6, [&](int) {
     program.kernel(1000 * kUs);
-    program.upload({.duration_ns = 300 * kUs, .stream = kSideStream});
+    program.upload({.duration_ns = 1500 * kUs, .stream = kSideStream});  // also beside the kernel before
     program.kernel(200 * kUs, 0, kAllReduce);
     program.sync(trace::kNoId, "cudaDeviceSynchronize");
   });

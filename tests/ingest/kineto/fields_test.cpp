@@ -154,6 +154,19 @@ TEST(KinetoFields, OfDevicesAndVersions) {
   EXPECT_EQ(read.process.path, "trace.json");
 }
 
+// torch.profiler names all GPUs of a machine.
+TEST(KinetoFields, OfDevicesAreThoseThatDidWork) {
+  const ReadTrace read = read_text(
+      trace_of({event("kernel", "k", times(4, 7, "1", "1"), R"("device": 1, "stream": 7, "correlation": 4)"),
+                event("gpu_memcpy", "Memcpy PtoP (Device -> Device)", times(4, 5, "1", "1"),
+                      R"("bytes": 8, "device": 1, "fromDevice": 1, "toDevice": 3, "stream": 7, "correlation": 1)")},
+               R"("deviceProperties": [{"id": 0, "name": "A"}, {"id": 1, "name": "B"}, {"id": 2, "name": "C"},
+                              {"id": 3, "name": "D"}], )"));
+  ASSERT_EQ(read.records.devices.size(), 2u);
+  EXPECT_EQ(read.records.devices[0].device, 1u);
+  EXPECT_EQ(read.records.devices[1].device, 3u);
+}
+
 // Numbers that records have no room for.
 TEST(KinetoFields, AreUnknownBeyondTheirRange) {
   const auto copy = [](const char* more) {

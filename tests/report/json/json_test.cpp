@@ -22,7 +22,8 @@ const Contract kReport = {{"schema", "i"},   {"source", "o"},          {"span_ns
                           {"syncs", "o"},    {"steps", "o0"},          {"verdict", "o"},     {"idle", "a"},
                           {"ranges", "a"},   {"memory", "o0"},         {"sites", "a"},       {"sync_sites", "a"},
                           {"findings", "a"}, {"saving_pct_all", "n0"}, {"losses", "o"},      {"loss_sentences", "o"},
-                          {"paths", "a"},    {"lines", "a"},           {"incomplete", "o0"}, {"used_gpu", "b"}};
+                          {"paths", "a"},    {"lines", "a"},           {"incomplete", "o0"}, {"used_gpu", "b"},
+                          {"why_no_advice", "s0"}};
 const Contract kSource = {{"kind", "s"},     {"paths", "a"},      {"processes", "i"}, {"devices", "a"},
                           {"hosts", "a"},    {"program", "s0"},   {"detail", "s0"},   {"versions", "o"},
                           {"unusable", "a"}, {"unreadable", "a"}, {"notes", "a"},     {"identities", "a"},
@@ -183,6 +184,18 @@ void expect_whole_contract(const Json& json) {
   }
   for (const Json& site : json["idle"]) expect_contract(site, kIdleSite);
   for (const Json& finding : json["findings"]) expect_contract(finding, kFinding);
+}
+
+TEST(Json, SaysWhyNothingIsAdvised) {
+  analyze::Report report = ordinary_report();
+  report.verdict.bound_by = analyze::Bound::kTransfer;
+  ASSERT_FALSE(report.findings.empty());
+  report.findings[0].rule = "blocking_copy";
+  EXPECT_TRUE(Json::parse(to_json(report))["why_no_advice"].is_null());
+  report.findings.clear();
+  const Json why = Json::parse(to_json(report))["why_no_advice"];
+  ASSERT_TRUE(why.is_string());
+  EXPECT_TRUE(why.get<std::string>().starts_with("Nothing was found that is known to gain 1 % ")) << why;
 }
 
 TEST(Json, KeepsTheContract) {

@@ -62,13 +62,13 @@ TEST(DiffSummary, DurationsDifferFromTwoPercentOn) {
     comparison.unit = unit;
     comparison.before.duration_ns = before_ns;
     comparison.after.duration_ns = after_ns;
-    EXPECT_EQ(summary(comparison), std::string(sentence) + "No transfer changed. Still bound by sync.");
+    EXPECT_EQ(summary(comparison), std::string(sentence) + "No transfer changed. Still sync-bound.");
   }
   comparison.before.duration_ns.reset();
-  EXPECT_EQ(summary(comparison), "No transfer changed. Still bound by sync.");
+  EXPECT_EQ(summary(comparison), "No transfer changed. Still sync-bound.");
   comparison.before.duration_ns = 1;
   comparison.after.duration_ns.reset();
-  EXPECT_EQ(summary(comparison), "No transfer changed. Still bound by sync.");
+  EXPECT_EQ(summary(comparison), "No transfer changed. Still sync-bound.");
 }
 
 TEST(DiffSummary, SaysThatAStepIsThatOfTheGpu) {
@@ -80,7 +80,7 @@ TEST(DiffSummary, SaysThatAStepIsThatOfTheGpu) {
   EXPECT_EQ(
       summary(comparison),
       "The CPU runs ahead; on the GPU a step takes 1.00 ms instead of 2.00 ms (-50 %). No transfer changed. Still "
-      "bound by sync.");
+      "sync-bound.");
 }
 
 TEST(DiffSummary, SynchronisationsAreCountedFromAHundredthOn) {
@@ -93,17 +93,17 @@ TEST(DiffSummary, SynchronisationsAreCountedFromAHundredthOn) {
   for (const auto& [before, after, sentence] : cases) {
     comparison.before.syncs.count = before;
     comparison.after.syncs.count = after;
-    EXPECT_EQ(summary(comparison), std::string(sentence) + " Still bound by sync.");
+    EXPECT_EQ(summary(comparison), std::string(sentence) + " Still sync-bound.");
   }
   comparison.unit = analyze::Unit::kRun;
-  EXPECT_EQ(summary(comparison), "2 fewer synchronisations. Still bound by sync.");
+  EXPECT_EQ(summary(comparison), "2 fewer synchronisations. Still sync-bound.");
 }
 
 TEST(DiffSummary, OfAChangedPlaceTheMostTellingIsSaid) {
   const auto clause = [](const Item& before, const Item& after, analyze::Unit unit = analyze::Unit::kStep) {
     return summary(comparison_of({changed(before, after)}, unit));
   };
-  const std::string still = " Still bound by sync.";
+  const std::string still = " Still sync-bound.";
   EXPECT_EQ(clause(item_at("a.py:1", 1), item_at("a.py:2", 0)),
             "The upload at a.py:2 no longer blocks the CPU." + still);
   EXPECT_EQ(clause(item_at("a.py:1", 0), item_at("a.py:2", 1'500)),
@@ -137,20 +137,22 @@ TEST(DiffSummary, ThreePlacesAreNamedAndNoSynchronisation) {
                      changed(item_at("d.py:1", 1), item_at("d.py:1", 0))});
   EXPECT_EQ(summary(comparison),
             "The upload at a.py:1 is gone; a new upload at b.py:1; the upload at c.py:1 no longer blocks the CPU. "
-            "Still bound by sync.");
+            "Still sync-bound.");
 }
 
 TEST(DiffSummary, WhatIsTheSameIsNotNamed) {
   const Comparison comparison =
       comparison_of({{.kind = ChangeKind::kSame, .before = item_at("a.py:1", 1), .after = item_at("a.py:1", 0)}});
-  EXPECT_EQ(summary(comparison), "No transfer changed. Still bound by sync.");
+  EXPECT_EQ(summary(comparison), "No transfer changed. Still sync-bound.");
 }
 
 TEST(DiffSummary, SaysWhatLimitsTheRuns) {
   const Comparison comparison = comparison_of({});
   EXPECT_EQ(summary(comparison, {}, {}), "No transfer changed. What limits the runs is unknown.");
-  EXPECT_EQ(summary(comparison, Bound::kGpu, {}), "No transfer changed. Now bound by unknown (before: the GPU).");
-  EXPECT_EQ(summary(comparison, {}, Bound::kGpu), "No transfer changed. Now bound by the GPU (before: unknown).");
+  EXPECT_EQ(summary(comparison, Bound::kGpu, {}),
+            "No transfer changed. Now unknown what limits this program (before: gpu-bound).");
+  EXPECT_EQ(summary(comparison, {}, Bound::kGpu),
+            "No transfer changed. Now gpu-bound (before: unknown what limits this program).");
 }
 
 TEST(DiffSummary, OfARunWithoutWorkThereIsNothingToCompare) {

@@ -102,7 +102,7 @@ TEST(DiffText, TheSummaryNamesTheLargestChanges) {
   EXPECT_EQ(summary(before_the_fix(), after_the_fix()),
             "A step takes 2.90 ms instead of 4.10 ms (-29 %). 2 fewer synchronisations per step; the upload at "
             "train.py:34 no longer blocks the CPU; the download at train.py:40 is gone; a new download at train.py:60. "
-            "Now bound by launch (before: sync).");
+            "Now launch-bound (before: sync-bound).");
 }
 
 TEST(DiffText, TheSummaryOfARegressionSaysWhatBlocksNow) {

@@ -258,7 +258,7 @@ TEST(FindingsText, ABasisIsNamedWhereThereAreStepsAndASaving) {
   EXPECT_EQ(basis(), plain);
   EXPECT_THAT(text_of(report), HasSubstr("The title of the first finding; saves 50 ns (5 %)"));
   report.findings.push_back(report.findings[0]);
-  EXPECT_THAT(text_of(report), HasSubstr("All of these together: 41 % of the time."));
+  EXPECT_THAT(text_of(report), HasSubstr("All of these together: up to 41 % of the time."));
   report.saving_pct_all.reset();
   EXPECT_THAT(text_of(report), Not(HasSubstr("All of these")));
   report.verdict.gpu_busy_pct.reset();

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analyze/model/metadata_words.h"
+#include "analyze/process_doubts.h"
 #include "trace/format.h"
 #include "trace/losses.h"
 #include "trace/reader.h"
@@ -111,6 +112,7 @@ bool Inputs::add_process(const InputFile& file, const trace::Process& process, c
   }
   ++input.process_count;
   add_unread(process, unread_);
+  for (std::string& doubt : doubts_about(process, timeline)) notes_.push_back(std::move(doubt));
   if (const auto program = process.metadata.find("program"); program != process.metadata.end()) {
     input.programs.insert(program->second);
   }

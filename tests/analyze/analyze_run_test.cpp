@@ -199,6 +199,53 @@ TEST(AnalyzeRun, SaysThatRunsShareNeitherTimeNorProgram) {
       ElementsAre((run / "3.tpt").string() + " shares neither time nor program with the runs before it" + stranger));
 }
 
+std::vector<std::string> notes_on(const trace::Process& process, const Timeline& timeline) {
+  Inputs inputs({"run"});
+  inputs.add_process({.path = "run", .input = 0}, process, timeline);
+  return inputs.remarks().notes;
+}
+
+TEST(AnalyzeRun, SaysThatTheClocksOfAFileDisagree) {
+  const auto notes = [](std::int64_t offset_ns, std::size_t kernel_count) {
+    Timeline timeline;
+    for (std::uint32_t i = 0; i < kernel_count; ++i) {
+      const std::int64_t start_ns = i * 100'000;
+      Call call{};
+      call.start_ns = start_ns;
+      call.end_ns = start_ns + 5'000;
+      timeline.calls.push_back(call);
+      Kernel kernel{};
+      kernel.start_ns = start_ns + (i < 100 ? offset_ns : 10'000);
+      kernel.end_ns = start_ns + 90'000;
+      kernel.call = i;
+      timeline.kernels.push_back(kernel);
+    }
+    trace::Process process;
+    process.path = "rank0.json";
+    return notes_on(process, timeline);
+  };
+  EXPECT_THAT(notes(-2'000, 100), IsEmpty());
+  EXPECT_THAT(notes(-50'000, 10'000), IsEmpty());  // one in a hundred may have other reasons
+  EXPECT_THAT(notes(-50'000, 9'900),
+              ElementsAre("rank0.json: 100 of 9900 copies and kernels start before the call that asked for them, by "
+                          "50.0 us (median). The clocks of the CPU and the GPU disagree in this file, so the verdict "
+                          "and savings may be wrong. Record again."));
+}
+
+TEST(AnalyzeRun, SaysThatAFileHoldsSeveralProcesses) {
+  trace::Process process;
+  process.path = "merged.json";
+  process.metadata["calling_processes"] = "2";
+  EXPECT_THAT(notes_on(process, Timeline{}), IsEmpty());
+  Timeline with_work;
+  with_work.kernels.push_back(Kernel{});
+  with_work.kernels.back().call = kNone;
+  EXPECT_THAT(notes_on(process, with_work),
+              ElementsAre("merged.json holds the calls of 2 processes, whose work on GPUs cannot be told apart: steps, "
+                          "the verdict and savings may be wrong. Give the files of the ranks as they were before they "
+                          "were merged."));
+}
+
 TEST(AnalyzeRun, SaysWhichRanksOfAJobHaveNoFileOfTorchProfiler) {
   const auto notes = [](const std::vector<std::string>& ranks, const std::string& size, const std::string& group) {
     Inputs inputs({"run"});

@@ -9,6 +9,7 @@
 
 #include "analyze/graph/played.h"
 #include "analyze/rules/step_program.h"
+#include "analyze/whatif_run.h"
 
 namespace turnpike::analyze {
 namespace {
@@ -287,6 +288,16 @@ TEST(Findings, AreAsSureAsTheModelExplainsTheRecording) {
   EXPECT_EQ(poor.finding.saving_step_expected_ns, std::nullopt);
   EXPECT_EQ(poor.finding.saving_reason.find("no saving is claimed: the dependencies that the recording shows give"), 0u)
       << poor.finding.saving_reason;
+}
+
+TEST(Findings, ClaimNoSavingWhereWhatIfCannotBeReliedOn) {
+  const auto answer_of = [](const std::vector<std::int64_t>& lags_us) {
+    const LoadedProcess processes[] = {starting_late_in_turn(lags_us).builder().take()};
+    return what_if(processes, {}, link_of(55)).value();
+  };
+  EXPECT_TRUE(answer_of({600}).is_reliable);
+  EXPECT_TRUE(answer_of({350, 480, 350, 560}).is_reliable);
+  EXPECT_FALSE(answer_of({5, 995}).is_reliable);
 }
 
 }  // namespace

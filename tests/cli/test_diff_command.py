@@ -109,7 +109,7 @@ def test_losses_make_it_doubtful(run, before, tmp_path):
 def test_a_run_beside_itself_is_the_same(run):
     result = run("diff", EXAMPLE, EXAMPLE)
     assert result.returncode == 0
-    assert "No transfer changed. Still bound by launch." in " ".join(result.stdout.split())
+    assert "No transfer changed. Still launch-bound." in " ".join(result.stdout.split())
     assert "Both are the same run." in result.stdout
 
 

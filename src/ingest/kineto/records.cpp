@@ -235,6 +235,7 @@ std::uint32_t KinetoRecords::correlation_of(const KinetoEvent& event) {
 
 void KinetoRecords::add_call(const KinetoEvent& event) {
   if (!has_host_times(event)) return count_loss(Loss::kUnreadableEvent);
+  callers_.insert(event.pid);
   const std::uint32_t correlation = correlation_of(event);
   if (event.name.text.ends_with("StreamBeginCapture")) captures_.emplace_back(event.start_ns, 1);
   if (event.name.text.ends_with("StreamEndCapture")) captures_.emplace_back(end_of(event), -1);
@@ -346,6 +347,7 @@ void KinetoRecords::finish(trace::Process& process, trace::RecordSink& sink) {
   std::sort(captures_.begin(), captures_.end());
   name_calls_by_effect();
   settle_copies();
+  if (callers_.size() > 1) process.metadata["calling_processes"] = std::to_string(callers_.size());
   process.pid = static_cast<std::uint32_t>(std::max<std::int64_t>(pid_, 0));
   for (const ThreadName& named : thread_names_) {
     if (named.pid != pid_) continue;  // rows of devices, whose threads are streams

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -126,6 +127,7 @@ class KinetoRecords {
   Thread* last_thread_ = nullptr;
   std::uint32_t last_thread_id_ = 0;
   std::int64_t pid_ = kAbsent;
+  std::set<std::int64_t> callers_;  // processes that called CUDA: more than one where somebody merged files
   std::int64_t base_ns_ = 0;
   std::uint64_t known_count_ = 0;
   std::uint32_t next_unknown_correlation_ = trace::kUnknownId;

@@ -154,6 +154,18 @@ TEST(KinetoFields, OfDevicesAndVersions) {
   EXPECT_EQ(read.process.path, "trace.json");
 }
 
+TEST(KinetoFields, OfCallsTellSeveralProcesses) {
+  const auto callers = [](std::initializer_list<int> pids) {
+    std::vector<std::string> events;
+    for (const int pid : pids) {
+      events.push_back(event("cuda_runtime", "cudaLaunchKernel", times(pid, 41, "1", "1"), R"("correlation": 1)"));
+    }
+    return read_text(trace_of(events)).process.metadata["calling_processes"];
+  };
+  EXPECT_EQ(callers({40, 40}), "");
+  EXPECT_EQ(callers({40, 41, 40}), "2");
+}
+
 // torch.profiler names all GPUs of a machine.
 TEST(KinetoFields, OfDevicesAreThoseThatDidWork) {
   const ReadTrace read = read_text(

@@ -234,7 +234,9 @@ class TestSavings:
     def test_the_text_says_what_each_saving_is_of(self, run):
         text = words(run("report", EXAMPLE).stdout)
         report = json.loads(run("report", EXAMPLE, "--json").stdout)
-        together = f"All of these together: up to {report['saving_pct_all']:.0f} % of a step. One can hide or help another"
+        together = (
+            f"All of these together: up to {report['saving_pct_all']:.0f} % of a step. One can hide or help another"
+        )
         assert report["saving_pct_all"] > 50 and together in text
         finding = report["findings"][0]
         step_ms = finding["saving_step_ns"] / finding["saving_pct"] / 1e4

@@ -261,9 +261,9 @@ class TestWhatif:
         answer = json.loads(run("whatif", recording, "--json").stdout)
         assert list(answer) == sorted(answer)
         assert answer == {
-            "collectives": 0, "collectives_lost": False, "contradicted": 0, "edits": [], "has_steps": True, "incomplete": None,
-            "measured_step_ns": MS, "predicted_step_ns": MS, "ranks": 1, "reliable": True, "retimed_step_ns": MS,
-            "steps": COPIES - 1, "typical_step_ns": MS,
+            "collectives": 0, "collectives_lost": False, "contradicted": 0, "edits": [], "has_steps": True,
+            "incomplete": None, "measured_step_ns": MS, "predicted_step_ns": MS, "ranks": 1, "reliable": True,
+            "retimed_step_ns": MS, "steps": COPIES - 1, "typical_step_ns": MS,
         }  # fmt: skip
 
     @pytest.mark.parametrize("program", [None, EXAMPLE], ids=["made", "recorded"])

@@ -18,12 +18,12 @@ using Json = nlohmann::ordered_json;
 // What a value may be: i integer, n number, s text, b boolean, a array, o object, 0 null.
 using Contract = std::vector<std::pair<std::string, std::string>>;
 
-const Contract kReport = {{"schema", "i"},   {"source", "o"},          {"span_ns", "i"},     {"totals", "o"},
-                          {"syncs", "o"},    {"steps", "o0"},          {"verdict", "o"},     {"idle", "a"},
-                          {"ranges", "a"},   {"memory", "o0"},         {"sites", "a"},       {"sync_sites", "a"},
-                          {"findings", "a"}, {"saving_pct_all", "n0"}, {"losses", "o"},      {"loss_sentences", "o"},
-                          {"paths", "a"},    {"lines", "a"},           {"incomplete", "o0"}, {"used_gpu", "b"},
-                          {"why_no_advice", "s0"}};
+const Contract kReport = {
+    {"schema", "i"},         {"source", "o"},     {"span_ns", "i"},  {"totals", "o"},          {"syncs", "o"},
+    {"steps", "o0"},         {"verdict", "o"},    {"idle", "a"},     {"ranges", "a"},          {"memory", "o0"},
+    {"sites", "a"},          {"sync_sites", "a"}, {"findings", "a"}, {"saving_pct_all", "n0"}, {"losses", "o"},
+    {"loss_sentences", "o"}, {"paths", "a"},      {"lines", "a"},    {"incomplete", "o0"},     {"used_gpu", "b"},
+    {"why_no_advice", "s0"}};
 const Contract kSource = {{"kind", "s"},     {"paths", "a"},      {"processes", "i"}, {"devices", "a"},
                           {"hosts", "a"},    {"program", "s0"},   {"detail", "s0"},   {"versions", "o"},
                           {"unusable", "a"}, {"unreadable", "a"}, {"notes", "a"},     {"identities", "a"},

@@ -97,8 +97,8 @@ constexpr LossInfo kLosses[] = {
      "killed: its calls are complete, but what the GPU did in the last 20 ms may be missing. Let the program synchronize "
      "before it exits, or stop the recording before that."},
     {Loss::kNotClosed, LossEffect::kIncomplete, "not_closed",
-     "The file has no end: the process was killed, or became another program by exec, when no `turnpike record` waited for "
-     "it, and what came after the last write is missing. Let the program end by itself, or stop the recording before it ends.",
+     "The recording was cut off, and its last moments are missing: the process was killed, or became another program by "
+     "exec, and no `turnpike record` waited for it. Let the program end by itself, or stop the recording before it ends.",
      "The file ends in the midst of its list of events: it was cut off, or is still being written. Copy it again from where "
      "it was made, or export it again."},
     {Loss::kDamagedBytes, LossEffect::kIncomplete, "damaged_bytes",

@@ -188,17 +188,6 @@ class ProcessBuilder {
     record.resident_bytes = bytes;
     loader_.on(record);
   }
-  // What a GPU counted of its PCIe link.
-  void link_traffic(std::int64_t start_ns, std::int64_t end_ns, std::uint64_t in_bytes, std::uint64_t out_bytes,
-                    std::uint32_t device = 0) {
-    trace::LinkTrafficRecord record{};
-    record.device = device;
-    record.start_ns = start_ns;
-    record.end_ns = end_ns;
-    record.pcie_in_bytes = in_bytes;
-    record.pcie_out_bytes = out_bytes;
-    loader_.on(record);
-  }
   // Where a thread was.
   void sample(std::int64_t time_ns, std::uint32_t stack, std::uint32_t thread = kMainThread) {
     trace::SampleRecord record{};

@@ -90,14 +90,25 @@ def adapt_to_cpu(target):
         path.write_text(text, encoding="utf-8")
 
 
-def command(program, target, cpu):
+def call(program, cpu=False):
+    """The variables that are set, and the words of the command."""
     settings = dict(program.get("environment", {}))
     arguments = program["command"]
     if cpu:
         settings["CUDA_VISIBLE_DEVICES"] = ""
         arguments = program.get("cpu_command", arguments)
-    words = [f"{key}={value}" for key, value in settings.items()] + shlex.split(arguments)
-    return f"cd {shlex.quote(str((target / program['folder']).resolve()))} && env {shlex.join(words)}"
+    return settings, shlex.split(arguments)
+
+
+def folder_of(program, target):
+    """The folder in which the command runs."""
+    return (target / program["folder"]).resolve()
+
+
+def command(program, target, cpu):
+    settings, words = call(program, cpu)
+    words = [f"{key}={value}" for key, value in settings.items()] + words
+    return f"cd {shlex.quote(str(folder_of(program, target)))} && env {shlex.join(words)}"
 
 
 def prepare(program, repositories, scratch, cpu=False):

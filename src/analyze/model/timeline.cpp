@@ -287,10 +287,6 @@ void TimelineLoader::on(const trace::SampleRecord& record) {
   timeline_.samples.push_back(record);
 }
 
-void TimelineLoader::on(const trace::LinkTrafficRecord& record) {
-  timeline_.link_traffic.push_back(record);
-}
-
 void TimelineLoader::make_room(double share_read) {
   make_room_in(timeline_.calls, share_read);
   make_room_in(timeline_.transfers, share_read);

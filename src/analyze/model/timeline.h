@@ -117,7 +117,6 @@ struct Timeline {
   std::vector<trace::ContentRecord> contents;                         // by correlation
   std::vector<trace::MemoryRecord> memory;                            // by time
   std::vector<trace::SampleRecord> samples;                           // by thread, then time
-  std::vector<trace::LinkTrafficRecord> link_traffic;                 // in the order of the file
   std::uint64_t unmatched_count = 0;                                  // device records without their call
   std::uint64_t missing_count = 0;                                    // calls that must copy, without a device record
   std::uint64_t unclassified_count = 0;                               // copies whose direction cannot be told
@@ -142,7 +141,6 @@ class TimelineLoader final : public trace::RecordSink {
   void on(const trace::ContentRecord& record) override;
   void on(const trace::MemoryRecord& record) override;
   void on(const trace::SampleRecord& record) override;
-  void on(const trace::LinkTrafficRecord& record) override;
 
   // Reserves memory for the whole source, of which `share_read` has been read, assuming that the rest looks the same.
   // Without this, growing vectors move all records again and again. Does nothing where memory is short.

@@ -111,8 +111,7 @@ Candidate candidate_of(const ProcessModel& model, const Where& line, Work work) 
   return {.where = line,
           .title = "the GPU waits for work on the CPU",
           .evidence = pauses_text(model, work.calls) + " the program made no call to CUDA: " +
-                      time_a_step(model, pauses.total_ns()) + ", of which the GPU had nothing to do for " +
-                      time_a_step(model, idle_ns(model, pauses)) + function_text(work),
+                      time_with_idle_gpu(model, pauses.total_ns(), idle_ns(model, pauses)) + function_text(work),
           .advice =
               "Do less here, or less often, or in another thread while the GPU computes. What holds the GIL needs "
               "another process.",

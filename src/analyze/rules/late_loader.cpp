@@ -40,8 +40,7 @@ LoaderSeen seen_in(const ProcessModel& model, const BatchWaits& waits) {
 }
 
 std::string idle_text(const ProcessModel& model, const BatchWaits& waits) {
-  return time_a_step(model, waits.total_ns) + ", of which the GPU had nothing to do for " +
-         time_a_step(model, idle_ns(model, waits));
+  return time_with_idle_gpu(model, waits.total_ns, idle_ns(model, waits));
 }
 
 std::string evidence_of_starts(const ProcessModel& model, const BatchWaits& waits) {
@@ -53,8 +52,8 @@ std::string evidence_of_starts(const ProcessModel& model, const BatchWaits& wait
 }
 
 std::string evidence_of_waits(const ProcessModel& model, const BatchWaits& waits, const LoaderSeen& seen) {
-  std::string text = times_a_step(model, waits.gaps.size()) + " the program did nothing for the GPU until its batch " +
-                     "was ready: " + idle_text(model, waits);
+  std::string text =
+      times_a_step(model, waits.gaps.size()) + " the batch was not ready in time: " + idle_text(model, waits);
   if (waits.doing == Doing::kAwaitsWorkers) {
     text += "; it waited for the worker processes of its DataLoader";
   } else if (waits.doing == Doing::kLoads) {

@@ -81,8 +81,8 @@ std::string of_cores_text(const std::optional<CpuUse>& cpu) {
 
 // The saving that the finding names is of the part that the advice reaches.
 std::string part_of_ready_batches(const ProcessModel& model, double ready_step_ns, const std::string& reason) {
-  return "if each batch were ready, a step would take " + time_text(model.measured_step_ns() - ready_step_ns) +
-         " less, and this reaches a part of it: " + reason;
+  return "with every batch ready, a step would take " + time_text(model.measured_step_ns() - ready_step_ns) +
+         " less; this reaches a part of it: " + reason;
 }
 
 // The workers together deliver one batch in the time of a step, without the pauses that begin an epoch. They must

@@ -158,6 +158,15 @@ std::string time_a_step(const ProcessModel& model, std::int64_t total_ns) {
   return time_text(total / static_cast<double>(model.step_count())) + " a step";
 }
 
+std::string time_with_idle_gpu(const ProcessModel& model, std::int64_t total_ns, std::int64_t idle_ns) {
+  constexpr double kNearlyAllPct = 95;
+  const std::string time = time_a_step(model, total_ns);
+  if (100.0 * static_cast<double>(idle_ns) >= kNearlyAllPct * static_cast<double>(total_ns)) {
+    return time + ", and the GPU was idle meanwhile";
+  }
+  return time + ", of which the GPU was idle for " + time_a_step(model, idle_ns);
+}
+
 std::string mean_bytes_text(const CopyCount& copies) {
   if (copies.count == 0) return bytes_text(0);
   return bytes_text(static_cast<double>(copies.bytes) / static_cast<double>(copies.count));

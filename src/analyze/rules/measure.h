@@ -62,6 +62,8 @@ const char* each_step_text(const ProcessModel& model);
 std::string times_a_step(const ProcessModel& model, std::uint64_t count);
 // "1.3 ms a step"; without steps "1.3 ms".
 std::string time_a_step(const ProcessModel& model, std::int64_t total_ns);
+// "10.5 ms a step, and the GPU was idle meanwhile"; else for how much of it.
+std::string time_with_idle_gpu(const ProcessModel& model, std::int64_t total_ns, std::int64_t idle_ns);
 std::string mean_bytes_text(const CopyCount& copies);
 // "the kernel flash_attention", from a symbol or from what other tools hand over; "a kernel" without one.
 std::string kernel_text(const std::string& symbol);

@@ -30,7 +30,6 @@ std::span<const Rule> all_rules() {
       Rule{"checkpoint_blocks_step", find_checkpoint_blocks_step},
       Rule{"copies_in_step", find_copies_in_step},
       Rule{"alloc_free_sync", find_alloc_free_sync},
-      Rule{"dark_traffic", find_dark_traffic},
       Rule{"unsafe_read", find_unsafe_read},
   };
   return kRules;

@@ -33,7 +33,6 @@ void find_launch_bound(const RuleInput& input, std::vector<Candidate>& found);
 void find_checkpoint_blocks_step(const RuleInput& input, std::vector<Candidate>& found);
 void find_copies_in_step(const RuleInput& input, std::vector<Candidate>& found);
 void find_alloc_free_sync(const RuleInput& input, std::vector<Candidate>& found);
-void find_dark_traffic(const RuleInput& input, std::vector<Candidate>& found);
 void find_unsafe_read(const RuleInput& input, std::vector<Candidate>& found);
 
 }  // namespace turnpike::analyze

@@ -498,8 +498,8 @@ TEST(FiguresOf, LateLoader) {
       loading(6000),
       "warning at train.py:40: the GPU waits for the next batch, which the CPU is still preparing\n"
       "saves 5510000 ns of a step, 55100000 ns in all, 91.67 %\n"
-      "in 9 of 10 steps the program did nothing for the GPU until its batch was ready: 5.40 ms a step, "
-      "of which the GPU had nothing to do for 4.91 ms a step; a batch is 1.00 MB; one more batch in flight takes 1.00 MB on the GPU and 1.00 MB "
+      "in 9 of 10 steps the batch was not ready in time: 5.40 ms a step, "
+      "of which the GPU was idle for 4.91 ms a step; a batch is 1.00 MB; one more batch in flight takes 1.00 MB on the GPU and 1.00 MB "
       "page-locked on the CPU's side");
   EXPECT_NE(loading(2000), "none");
   EXPECT_EQ(loading(1999), "none");

@@ -98,9 +98,9 @@ TEST(LateLoader, TellsWhatReadyBatchesWouldSaveWhereTheAdviceReachesAPartOfIt) {
   const auto part = late_loader_findings(6000 * kUs, 500 * kUs, Sampled::kWorkers);
   ASSERT_EQ(part.size(), 1u);
   EXPECT_EQ(part[0].evidence.find("would"), std::string::npos) << part[0].evidence;
-  EXPECT_EQ(part[0].saving_reason, "if each batch were ready, a step would take " +
+  EXPECT_EQ(part[0].saving_reason, "with every batch ready, a step would take " +
                                        time_text(static_cast<double>(part[0].saving_step_ns.value_or(0))) +
-                                       " less, and this reaches a part of it: 10.9 times as many workers load 10.9 "
+                                       " less; this reaches a part of it: 10.9 times as many workers load 10.9 "
                                        "times as fast, as far as the CPU has cores for them");
   EXPECT_LT(part[0].saving_step_expected_ns, part[0].saving_step_ns);
 }
@@ -449,7 +449,7 @@ TEST(LateLoader, CountsTheShorterWaitsForTheSameLoader) {
   EXPECT_NEAR(saved_us(uploads_behind_loading(now_and_then), {}), (3000 + 1500) / 2 - 100, 10);
   const auto findings = uploads_behind_loading(now_and_then).findings(kLateLoader);
   ASSERT_EQ(findings.size(), 1u);
-  EXPECT_NE(findings[0].evidence.find("in 7 of 8 steps the program did nothing"), std::string::npos)
+  EXPECT_NE(findings[0].evidence.find("in 7 of 8 steps the batch was not ready"), std::string::npos)
       << findings[0].evidence;
   EXPECT_NE(findings[0].evidence.find("a batch is 16.8 MB"), std::string::npos) << findings[0].evidence;
 }

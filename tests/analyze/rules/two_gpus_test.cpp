@@ -107,7 +107,7 @@ TEST(TwoGpus, ALateLoaderLeavesOneOfThemWithoutWork) {
   const auto findings = program.findings("late_loader");
   ASSERT_EQ(findings.size(), 1u);
   // Nine gaps of 6001 us; the first GPU is done with its step 541 us into each.
-  EXPECT_THAT(findings[0].evidence, HasSubstr("5.40 ms a step, of which the GPU had nothing to do for 4.91 ms a step"));
+  EXPECT_THAT(findings[0].evidence, HasSubstr("5.40 ms a step, of which the GPU was idle for 4.91 ms a step"));
 }
 
 }  // namespace

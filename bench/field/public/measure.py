@@ -40,6 +40,8 @@ from processes import Failed, Running, Window, wait_for  # noqa: E402
 AS_IS, CHANGED = "as-it-is", "changed"
 TURN_S = 16.0  # of one run, at most: what must be left of the time
 START_S = 20.0  # what must be left to start a group
+COMPILED_STEPS = 6  # after which a program is compiled and its graphs are captured
+COMPILE_S = 150.0  # until then, at most
 
 
 @dataclasses.dataclass
@@ -55,6 +57,14 @@ class Change:
     @property
     def name(self) -> str:
         return f"{self.program['name']}/{self.finding}"
+
+    @property
+    def compiles(self) -> bool:
+        return ".compile(" in self.patch
+
+    @property
+    def is_slow(self) -> bool:
+        return self.compiles or self.program["name"] in prepared.SLOW_S
 
     def as_json(self) -> dict[str, Any]:
         shares = [1 - changed.mean_us / as_is.mean_us for as_is, changed in self.pairs]
@@ -121,6 +131,7 @@ class Measurement:
             for program in prepared.chosen(args.only)
             for patch in sorted((args.changes / program["name"]).glob("*.patch"))
         ]
+        self.changes = [one for one in self.changes if (one.expected.get("expected") or 0) >= args.least]
         self.port = prepared.FIRST_PORT
         self.turns = 0
         args.out.mkdir(parents=True, exist_ok=True)
@@ -152,10 +163,14 @@ class Measurement:
         self.write()
 
     def groups(self, changes: list[Change]) -> list[list[Change]]:
-        """Pairs that start together. A change that failed twice is left out."""
+        """Pairs that start together, those that start slowly by themselves. A change that failed twice is left out."""
         able = [one for one in changes if len(one.problems) < 2]
-        count = -(-len(able) // self.args.together)
-        return [able[first::count] for first in range(count)]
+        found = []
+        for is_slow in (False, True):
+            some = [one for one in able if one.is_slow == is_slow]
+            count = -(-len(some) // self.args.together)
+            found += [some[first::count] for first in range(count)]
+        return found
 
     def take(self, group: list[Change], turn: int) -> None:
         self.say(f"turn {turn + 1}: start {', '.join(one.name for one in group)}")
@@ -166,7 +181,10 @@ class Measurement:
                 for variant in (AS_IS, CHANGED):
                     self.start(one, variant, started, copies)
             programs = [one.program for one in group]
-            seconds = min(prepared.start_seconds(programs, self.args), max(START_S, self.left() - 2 * TURN_S))
+            seconds = prepared.start_seconds(programs, self.args)
+            if any(one.compiles for one in group):
+                seconds = max(seconds, COMPILE_S)
+            seconds = min(seconds, max(START_S, self.left() - 2 * TURN_S))
             failed = wait_for(started, seconds)
             for one in group:
                 keys = {variant: f"{one.name}/{variant}" for variant in (AS_IS, CHANGED)}
@@ -190,6 +208,8 @@ class Measurement:
             copied = copies[key] = prepared.copy(one.program, f"{one.finding}-{variant}", self.args, patch)
             self.port += 1
             environment = prepared.environment(copied, self.args, self.port)
+            if one.compiles:
+                environment["FIELD_READY_STEPS"] = str(COMPILED_STEPS)
             state = self.args.scratch.resolve() / "state" / copied.name
             started[key] = Running(copied.words, copied.folder, environment, state)
         except (hook.CannotChange, SystemExit, OSError, SyntaxError, IndexError) as error:
@@ -235,6 +255,7 @@ def main() -> int:
     parser.add_argument("changes", type=Path, help="the folder of the patches")
     parser.add_argument("--results", type=Path, help="results.json of record.py")
     parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--least", type=float, default=0, help="leave out changes that are expected to gain less")
     args = parser.parse_args()
     measurement = Measurement(args)
     if not measurement.changes:

@@ -47,9 +47,17 @@ REPORT_S = 90
 ARCHIVE_BYTES, ARCHIVES = 15 << 20, 5
 FINDING = (
     "id", "rule", "severity", "title", "site", "file", "line", "function", "op", "library_site", "superseded_by",
-    "saving_step_low_ns", "saving_step_expected_ns", "saving_step_high_ns", "saving_pct", "saving_reason", "evidence",
+    "saving_step_ns", "saving_step_low_ns", "saving_step_expected_ns", "saving_step_high_ns", "saving_pct",
+    "saving_reason", "evidence",
     "advice", "alternatives", "change",
 )  # fmt: skip
+
+
+def base_of(finding: dict[str, Any]) -> float | None:
+    """What a saving is a share of, in ns: the mean step with its pauses, as the report re-timed it."""
+    if not finding.get("saving_step_ns") or not finding.get("saving_pct"):
+        return None
+    return float(100 * finding["saving_step_ns"] / finding["saving_pct"])
 
 
 @dataclasses.dataclass
@@ -94,15 +102,16 @@ class Taken:
         return bool(file) and (one.endswith(other) or other.endswith(one))
 
     def of_report(self, report: dict[str, Any]) -> dict[str, Any]:
-        """The claims, as shares of the report's step, too."""
+        """The claims, also as shares of the mean step."""
         steps = report["steps"] or {}
         step_ns = steps.get("device_median_ns" if steps.get("is_host_ahead") else "median_ns")
         findings = []
         for finding in report["findings"]:
             kept = {key: finding.get(key) for key in FINDING}
+            base_ns = base_of(finding)
             for key in ("low", "expected", "high"):
                 saving = finding.get(f"saving_step_{key}_ns")
-                kept[f"share_{key}"] = round(saving / step_ns, 4) if saving is not None and step_ns else None
+                kept[f"share_{key}"] = round(saving / base_ns, 4) if saving is not None and base_ns else None
             if (line := finding.get("line")) and self.is_of_loop(finding.get("file") or "") and line > self.hook_line:
                 kept["line"] = line - 1
             findings.append(kept)

@@ -21,6 +21,8 @@ inline constexpr double kStagedInThreadsGbps = 33.7;
 inline constexpr std::int64_t kStagedTensorNs = 6'600;
 // Taking one tensor out of a packed one: a view; ns; an estimate
 inline constexpr std::int64_t kViewNs = 1'000;
+// What Python and PyTorch do around one call of an operator, at most; ns; a choice
+inline constexpr std::int64_t kOperatorNs = 20'000;
 // Launching a CUDA graph; ns; an estimate
 inline constexpr std::int64_t kGraphLaunchNs = 10'000;
 // Taking over a batch that is ready; ns; a choice

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -47,6 +48,35 @@ TEST(WhatIfRun, CountsPausesForWhatIsDoneInThemAsTheReportDoes) {
   EXPECT_EQ(std::llround(pinned->measured_step_ns - *pinned->predicted_step_ns), found->saving_step_ns);
   EXPECT_LT(freed->measured_step_ns, 330'000);  // a usual step takes 306 us
   EXPECT_GT(pinned->measured_step_ns, 600'000);
+}
+
+// 12 steps: a kernel, work on the CPU, then a wait or several small uploads, behind which more of the same work stands.
+LoadedProcess working(const std::function<void(StepProgram&, std::uint32_t line)>& call) {
+  StepProgram program;
+  const std::uint32_t line = program.stack(50, kTo);
+  program.steps(12, [&](int) {
+    program.kernel(100 * kUs);
+    for (int i = 0; i < 2; ++i) {
+      program.work(2000 * kUs);
+      call(program, line);
+    }
+  });
+  return program.builder().take();
+}
+
+TEST(WhatIfRun, LeavesTheProgramItsWorkBeforeACallThatIsLeftOut) {
+  const LoadedProcess waiting[] = {
+      working([](StepProgram& program, std::uint32_t line) { program.sync(line, "cudaDeviceSynchronize"); })};
+  const auto without_wait = what_if(waiting, {{Change::kRemoveSync, "train.py:50"}}, link_of(55));
+  ASSERT_TRUE(without_wait && without_wait->predicted_step_ns);
+  EXPECT_EQ(without_wait->changed[0], 24u);
+  EXPECT_GT(*without_wait->predicted_step_ns, 3'900'000);
+  const LoadedProcess uploading[] = {working([](StepProgram& program, std::uint32_t line) {
+    program.upload({.stack = line, .bytes = 64, .duration_ns = 2 * kUs, .host = trace::MemoryKind::kPageable});
+  })};
+  const auto merged = what_if(uploading, {{Change::kMergeCopies, "train.py:50"}}, link_of(55));
+  ASSERT_TRUE(merged && merged->predicted_step_ns);
+  EXPECT_GT(*merged->predicted_step_ns, 3'900'000);
 }
 
 // For each finding of a report on two ranks: what `turnpike whatif` says of the same changes at the same line.

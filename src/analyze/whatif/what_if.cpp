@@ -62,11 +62,11 @@ class Changer {
     applied_.push_back(call);
   }
 
-  // A synchronisation, or a copy to the host.
+  // A synchronisation, or a copy to the host. What the CPU did before it is the program's own work.
   void remove_sync(std::uint32_t call) {
     const CallKind kind = model_.call(call).kind;
     if (kind == CallKind::kSynchronize) {
-      remove_call(graph_, call, true);
+      remove_call(graph_, call, false);
       applied_.push_back(call);
     } else if (is_of(call, Direction::kDeviceToHost)) {
       drop_copy(call);
@@ -434,7 +434,8 @@ class Changer {
     }
     for (auto call = group.begin() + 1; call != group.end(); ++call) {
       drop_copy(*call);
-      remove_call(graph_, *call, true);
+      const std::int64_t gap = gap_ns(graph_, *call);
+      set_gap(graph_, *call, std::max<std::int64_t>(0, gap - kOperatorNs));
     }
     const std::int64_t views_ns = kViewNs * static_cast<std::int64_t>(group.size());
     set_gap(graph_, first, gap_ns(graph_, first) + host_copy_ns + views_ns);

@@ -25,7 +25,7 @@ struct BatchPause {
   std::size_t count(Doing doing) const { return samples[static_cast<std::size_t>(doing)]; }
   std::size_t all() const { return std::accumulate(samples.begin(), samples.end(), std::size_t{0}); }
   std::size_t of_loader() const {
-    return count(Doing::kStartsWorkers) + count(Doing::kAwaitsWorkers) + count(Doing::kLoads);
+    return count(Doing::kStartsWorkers) + count(Doing::kAwaitsWorkers) + count(Doing::kReceives) + count(Doing::kLoads);
   }
   std::size_t of_other_work(bool has_loader) const {
     return count(Doing::kOtherWork) + (has_loader ? count(Doing::kElse) : 0);

@@ -2,6 +2,7 @@
 #include "analyze/rules/batch_waits.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -31,7 +32,7 @@ class PausesOfLine {
     if (pause.of_loader() == 0) return;
     has_loader_ = true;
     const auto loop = loop_of(pause);
-    if (loop.doing == Doing::kAwaitsWorkers || loop.doing == Doing::kLoads) {
+    if (loop.doing != Doing::kStartsWorkers && loop.doing != Doing::kOtherWork) {
       ++usual_.try_emplace(loop.key(), loop, 0u).first->second.second;
     }
   }
@@ -44,8 +45,10 @@ class PausesOfLine {
     if (pause.count(Doing::kStartsWorkers) > 0) return Loop{Doing::kStartsWorkers, line_of_loop(pause)};
     if (2 * pause.of_other_work(has_loader_) > pause.all()) return other_work(pause);
     if (!has_loader_) return Loop{Doing::kElse, line_of(model_, pause.taker)};
-    const bool awaits = pause.count(Doing::kAwaitsWorkers) >= pause.count(Doing::kLoads);
-    return Loop{awaits ? Doing::kAwaitsWorkers : Doing::kLoads, line_of_loop(pause)};
+    constexpr std::array kOfABatch = {Doing::kAwaitsWorkers, Doing::kReceives, Doing::kLoads};
+    const auto most = std::max_element(kOfABatch.begin(), kOfABatch.end(),
+                                       [&](Doing a, Doing b) { return pause.count(a) < pause.count(b); });
+    return Loop{*most, line_of_loop(pause)};
   }
 
   Loop other_work(const BatchPause& pause) const { return {Doing::kOtherWork, line_of(model_, pause.taker)}; }

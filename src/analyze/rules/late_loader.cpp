@@ -56,6 +56,8 @@ std::string evidence_of_waits(const ProcessModel& model, const BatchWaits& waits
       times_a_step(model, waits.gaps.size()) + " the batch was not ready in time: " + idle_text(model, waits);
   if (waits.doing == Doing::kAwaitsWorkers) {
     text += "; it waited for the worker processes of its DataLoader";
+  } else if (waits.doing == Doing::kReceives) {
+    text += "; the worker processes of its DataLoader had it, and the main process took it over, tensor by tensor";
   } else if (waits.doing == Doing::kLoads) {
     text += "; the main process loads the data itself (num_workers=0)";
   }
@@ -73,7 +75,8 @@ bool is_loader(const ProcessModel& model, const BatchWaits& waits, const LoaderS
 
 bool is_cheaper_here(const BatchWaits& waits, const LoaderSeen& seen) {
   const auto count = static_cast<std::int64_t>(waits.gaps.size());
-  return seen.is_of_graphs && waits.doing != Doing::kAwaitsWorkers && waits.total_ns < kHandingGraphsNs * count;
+  const bool has_workers = waits.doing == Doing::kAwaitsWorkers || waits.doing == Doing::kReceives;
+  return seen.is_of_graphs && !has_workers && waits.total_ns < kHandingGraphsNs * count;
 }
 
 Selection takers_of_starts(const std::vector<BatchWaits>& all) {
@@ -100,7 +103,9 @@ Candidate candidate_of_waits(const ProcessModel& model, const BatchWaits& waits,
   LoaderAdvice advice = advice_for(model, waits, seen, starts);
   const std::string memory = advice.is_deeper ? one_more_batch_text(model) : "";
   return {.where = waits.where,
-          .title = "the GPU waits for the next batch, which the CPU is still preparing",
+          .title = waits.doing == Doing::kReceives
+                       ? "the GPU waits while the CPU takes the next batch over from a worker process"
+                       : "the GPU waits for the next batch, which the CPU is still preparing",
           .evidence = evidence_of_waits(model, waits, seen) + memory,
           .advice = std::move(advice.text),
           .edit = advice.edit,

@@ -169,14 +169,13 @@ Reach reach_of_few_workers(const ProcessModel& model, const BatchWaits& waits, c
 
 // The change is that each batch is ready, of which this reaches a part that may be none: so other findings about the
 // same uploads stay beside it. When a batch is there, it also was brought up ahead.
-Reach reach_of_a_thread(const ProcessModel& model, const BatchWaits& waits) {
+Reach reach_of_a_thread(const ProcessModel& model, const BatchWaits& waits, const std::string& doing) {
   const double rest = rest_ns(model, waits);
   return {.low = 0,
           .high = kThreadAtMost,
           .adds_ns = std::max(rest - step_ns_with(model, waits, true), 0.0),
           .reason = part_of_ready_batches(model, rest,
-                                          "a thread of this process makes them: Python runs one thread at a time, and "
-                                          "a generator that draws random numbers may not run ahead")};
+                                          "a thread of this process " + doing + ": Python runs one thread at a time")};
 }
 
 LoaderAdvice advice_for_main_process(const ProcessModel& model, const BatchWaits& waits) {
@@ -211,12 +210,18 @@ LoaderAdvice advice_by_doing(const ProcessModel& model, const BatchWaits& waits,
         reach_of_staying_workers(waits)};
   }
   if (waits.doing == Doing::kAwaitsWorkers) return advice_for_workers(model, waits, starts);
+  if (waits.doing == Doing::kReceives) {
+    return {
+        "Take batches over in another thread: DataLoader(..., pin_memory=True). More workers gain nothing here. Fewer "
+        "and larger tensors, or a larger batch, take less; a small data set loads faster with num_workers=0.",
+        reach_of_a_thread(model, waits, "takes them over")};
+  }
   // Without samples nothing tells who makes the batch: mostly it is a DataLoader.
   if (waits.doing == Doing::kLoads || seen.place.empty()) return advice_for_main_process(model, waits);
   return {
       "Make the next batch while the GPU computes: for x in tp.prefetch(batches, device). Here batches is a "
       "generator.",
-      reach_of_a_thread(model, waits), true};
+      reach_of_a_thread(model, waits, "makes them, unless the generator draws random numbers"), true};
 }
 
 // The change ends whole pauses.

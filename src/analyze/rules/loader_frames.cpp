@@ -86,6 +86,13 @@ bool awaits_workers(const Frame& frame) {
                                       has_word(frame, "MultiProcessingDataLoaderIter"));
 }
 
+// A tensor comes from another process as a file descriptor, over a connection that is made for it.
+bool receives(const Frame& frame) {
+  const std::string_view file = frame.file;
+  return file.ends_with("torch/multiprocessing/reductions.py") ||
+         file.ends_with("multiprocessing/resource_sharer.py") || file.ends_with("multiprocessing/reduction.py");
+}
+
 bool loads_here(const Frame& frame) {
   return is_of_data_set(frame) || (is_of_data_loader(frame) && has_word(frame, "SingleProcessDataLoaderIter"));
 }
@@ -105,7 +112,7 @@ bool is_of_data_set(const Frame& frame) {
 std::optional<Doing> doing_of(std::span<const Frame* const> frames) {
   if (has_frame(frames, loads_here)) return Doing::kLoads;
   if (has_frame(frames, starts_workers)) return Doing::kStartsWorkers;
-  if (has_frame(frames, awaits_workers)) return Doing::kAwaitsWorkers;
+  if (has_frame(frames, awaits_workers)) return has_frame(frames, receives) ? Doing::kReceives : Doing::kAwaitsWorkers;
   if (has_frame(frames, is_of_data_loader)) return std::nullopt;
   return has_frame(frames, writes_results) ? Doing::kOtherWork : Doing::kElse;
 }

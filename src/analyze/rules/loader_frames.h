@@ -17,9 +17,10 @@ enum class Doing : std::uint8_t {
   kOtherWork,      // what is no loading: it wrote a checkpoint, a picture, a plot, a log
   kLoads,          // a DataLoader ran the data set's code in this process
   kAwaitsWorkers,  // a DataLoader waited until its processes deliver
+  kReceives,       // a DataLoader took over a batch that its processes had ready
   kStartsWorkers,  // a DataLoader ended its processes behind an epoch, or started new ones for the next
 };
-inline constexpr std::size_t kDoingCount = 5;
+inline constexpr std::size_t kDoingCount = 6;
 
 // `frames`: innermost first. nullopt: it was in a DataLoader, and nothing tells who loads.
 std::optional<Doing> doing_of(std::span<const trace::Frame* const> frames);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kLateLoader = "late_loader";
 
-enum class Sampled { kNothing, kDataSet, kWorkers };
+enum class Sampled { kNothing, kDataSet, kWorkers, kReceiving };
 
 std::vector<Finding> late_loader_findings(std::int64_t loading_ns, std::int64_t kernel_ns,
                                           Sampled sampled = Sampled::kNothing, const char* cpu = "",
@@ -32,8 +32,14 @@ std::vector<Finding> late_loader_findings(std::int64_t loading_ns, std::int64_t 
   const std::uint32_t in_workers = builder.stack(
       {builder.python("_MultiProcessingDataLoaderIter._try_get_data", std::string(library) + "dataloader.py", 1200),
        loop});
+  const std::uint32_t receiving = builder.stack(
+      {builder.python("rebuild_storage_fd", "/opt/lib/python3.12/site-packages/torch/multiprocessing/reductions.py",
+                      540),
+       builder.python("_MultiProcessingDataLoaderIter._try_get_data", std::string(library) + "dataloader.py", 1200),
+       loop});
   program.steps(8, [&](int) {
     program.work(loading_ns / 2);
+    if (sampled == Sampled::kReceiving) program.sample(receiving);
     if (sampled == Sampled::kDataSet) program.sample(in_data_set);
     if (sampled == Sampled::kWorkers) program.sample(in_workers);
     program.work(loading_ns / 2);
@@ -64,6 +70,15 @@ TEST(LateLoader, TellsToRaiseTheNumberOfWorkersThatThereAre) {
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_NE(findings[0].evidence.find("it waited for the worker processes"), std::string::npos) << findings[0].evidence;
   EXPECT_TRUE(findings[0].advice.starts_with("Start 10.9 times as many workers (num_workers=)")) << findings[0].advice;
+}
+
+// In bench/field/public, NCF and CIFAR: half as many workers more gained nothing.
+TEST(LateLoader, DoesNotAdviseMoreWorkersWhereTakingABatchOverTakesTheTime) {
+  const auto findings = late_loader_findings(6000 * kUs, 500 * kUs, Sampled::kReceiving);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_NE(findings[0].evidence.find("the main process took it over"), std::string::npos) << findings[0].evidence;
+  EXPECT_NE(findings[0].advice.find("pin_memory=True"), std::string::npos) << findings[0].advice;
+  EXPECT_EQ(findings[0].saving_step_low_ns, 0);
 }
 
 // torch.profiler has no samples without with_stack=True, but PyTorch marks each request to a DataLoader.

@@ -52,6 +52,18 @@ TEST(DoingOf, KnowsTheDataLoader) {
             Doing::kAwaitsWorkers);
 }
 
+TEST(DoingOf, TellsTakingABatchOverFromWaitingForIt) {
+  const Frame get = python("Queue.get", "/opt/lib/python3.12/multiprocessing/queues.py");
+  const Frame try_get = python("_MultiProcessingDataLoaderIter._try_get_data", kDataLoader);
+  const Frame rebuild = python("rebuild_storage_fd", kPackages + "torch/multiprocessing/reductions.py");
+  EXPECT_EQ(doing_in({python("DupFd.detach", "/opt/lib/python3.12/multiprocessing/resource_sharer.py"), rebuild, get,
+                      try_get}),
+            Doing::kReceives);
+  EXPECT_EQ(doing_in({python("Connection._poll", "/opt/lib/python3.12/multiprocessing/connection.py"), get, try_get}),
+            Doing::kAwaitsWorkers);
+  EXPECT_EQ(doing_in({rebuild, get}), Doing::kElse) << "a queue of the program's own";
+}
+
 TEST(DoingOf, DoesNotGuessWhoLoads) {
   EXPECT_EQ(doing_in({python("record_function.__exit__", kPackages + "torch/autograd/profiler.py"),
                       python("_BaseDataLoaderIter.__next__", kDataLoader)}),

@@ -120,7 +120,7 @@ def test_a_run_within_its_budget_passes_and_its_report_is_in_the_summary(job):
     assert codes == {"Install Turnpike": 0, "Record": 0, "Report": 0, "Check": 0}, printed
     summary = job.summary.read_text().splitlines()
     assert summary[:2] == ["### Turnpike", ""] and summary[2].startswith("**Turnpike: ")
-    assert any("CPU > GPU" in line for line in summary)
+    assert any(line.startswith("Transfers: ") and "up " in line for line in summary)
     assert len(list(pathlib.Path(job.recording).glob("*.tpt"))) == 1
 
 

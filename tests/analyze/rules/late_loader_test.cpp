@@ -461,7 +461,7 @@ TEST(LateLoader, ClaimsWhatItsWholeAdviceGains) {
 // It is as late in the steps in which it is late by less than what tells a loader.
 TEST(LateLoader, CountsTheShorterWaitsForTheSameLoader) {
   const auto now_and_then = [](int step) { return (step % 2 == 0 ? 3000 : 1500) * kUs; };
-  EXPECT_NEAR(saved_us(uploads_behind_loading(now_and_then), {}), (3000 + 1500) / 2 - 100, 10);
+  EXPECT_NEAR(saved_us(uploads_behind_loading(now_and_then), {}), (3000 + 1500) / 2.0 - 100, 10);
   const auto findings = uploads_behind_loading(now_and_then).findings(kLateLoader);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_NE(findings[0].evidence.find("in 7 of 8 steps the batch was not ready"), std::string::npos)

@@ -34,7 +34,7 @@ MOST_STEPS = int(os.environ.get("FIELD_MOST_STEPS", "4000"))
 RECORDING = os.environ.get("FIELD_RECORDING", "")
 RECORDING_BYTES = int(os.environ.get("FIELD_RECORDING_BYTES", "0"))  # the window ends when the recording is larger
 LEAST_STEPS = 5  # of a window that ends because of the size
-# After so long a program that has not ended, or stands still, is ended without its own end.
+# A program that has not ended after this time is killed.
 LATE_S = float(os.environ.get("FIELD_LATE_S", "8"))
 READ_AHEAD = 2  # batches that each worker of a loader has ready
 

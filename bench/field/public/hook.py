@@ -61,7 +61,7 @@ def _statement_at(text: str, line: int) -> ast.stmt:
 
 
 def _new_lines(original: str, text: str, line: int) -> tuple[int, int]:
-    """The lines of the new text that stand for a line of the original: from the first to the one behind the last."""
+    """Maps a line of the original to a range of lines in the new text: its first line, and the line after its last."""
     matcher = difflib.SequenceMatcher(None, original.splitlines(), text.splitlines(), autojunk=False)
     for tag, first, end, new_first, new_end in matcher.get_opcodes():
         if first < line <= end:

@@ -1,4 +1,4 @@
-"""Measures what changes of the public programs gain, beside what the reports expect of them.
+"""Measures how much time changes of the public programs save, and compares it with what the reports predicted.
 
     python measure.py REPOSITORIES SCRATCH CHANGES --out FOLDER [--results results.json] [--turns 5]
 
@@ -25,7 +25,6 @@ import dataclasses
 import json
 import statistics
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,6 @@ from medians import interval  # noqa: E402
 from processes import Failed, Running, Window, wait_for  # noqa: E402
 
 AS_IS, CHANGED = "as-it-is", "changed"
-TURN_S = 16.0  # of one run, at most: what must be left of the time
 START_S = 20.0  # what must be left to start a group
 COMPILED_STEPS = 6  # after which a program is compiled and its graphs are captured
 COMPILE_S = 150.0  # until then, at most
@@ -119,12 +117,11 @@ def expectations(folder: Path, results: Path | None) -> Any:
     return expected
 
 
-class Measurement:
+class Measurement(prepared.TimedRun):
     """One run of measure.py."""
 
     def __init__(self, args: argparse.Namespace) -> None:
-        self.args = args
-        self.deadline = time.monotonic() + args.seconds_in_all - (time.time() - args.started)
+        super().__init__(args)
         expected = expectations(args.changes, args.results)
         self.changes = [
             Change(program, patch.stem, patch.read_text(encoding="utf-8"), expected(program["name"], patch.stem))
@@ -132,15 +129,7 @@ class Measurement:
             for patch in sorted((args.changes / program["name"]).glob("*.patch"))
         ]
         self.changes = [one for one in self.changes if (one.expected.get("expected") or 0) >= args.least]
-        self.port = prepared.FIRST_PORT
         self.turns = 0
-        args.out.mkdir(parents=True, exist_ok=True)
-
-    def left(self) -> float:
-        return self.deadline - time.monotonic()
-
-    def say(self, text: str) -> None:
-        print(f"[{time.time() - self.args.started:5.0f} s] {text}", flush=True)
 
     def run(self) -> None:
         programs = list({one.program["name"]: one.program for one in self.changes}.values())
@@ -151,7 +140,7 @@ class Measurement:
         self.say(f"the data is made; {self.left():.0f} s are left for {len(able)} changes")
         for turn in range(self.args.turns):
             for group in self.groups(able):
-                if self.left() < START_S + 2 * TURN_S:
+                if self.left() < START_S + 2 * self.turn_s:
                     break
                 self.take(group, turn)
             else:
@@ -184,7 +173,7 @@ class Measurement:
             seconds = prepared.start_seconds(programs, self.args)
             if any(one.compiles for one in group):
                 seconds = max(seconds, COMPILE_S)
-            seconds = min(seconds, max(START_S, self.left() - 2 * TURN_S))
+            seconds = min(seconds, max(START_S, self.left() - 2 * self.turn_s))
             failed = wait_for(started, seconds)
             for one in group:
                 keys = {variant: f"{one.name}/{variant}" for variant in (AS_IS, CHANGED)}
@@ -216,7 +205,7 @@ class Measurement:
             one.problems += [f"{variant}: not prepared: {error!r}"] * 2
 
     def take_pair(self, one: Change, pair: dict[str, Running], turn: int) -> None:
-        if self.left() < 2 * TURN_S:
+        if self.left() < 2 * self.turn_s:
             return
         windows = {}
         for variant in (AS_IS, CHANGED) if turn % 2 == 0 else (CHANGED, AS_IS):
@@ -238,15 +227,12 @@ class Measurement:
         rows = [one.as_json() for one in self.changes]
         measured = [one for one in rows if one.get("inside") is not None]
         results = {
-            "seconds": round(time.time() - self.args.started, 1),
             "turns_complete": self.turns,
             "inside": sum(one["inside"] for one in measured),
             "judged": len(measured),
             "changes": rows,
         }
-        part = self.args.out / "measured.json.part"
-        part.write_text(json.dumps(results, indent=1) + "\n")
-        part.replace(self.args.out / "measured.json")
+        self.write_results("measured.json", results)
 
 
 def main() -> int:

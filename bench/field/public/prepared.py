@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import json
 import os
 import shlex
 import shutil
@@ -68,6 +69,35 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cpu", action="store_true", help="replace the GPU in the copy: only for a try")
     parser.add_argument("--patience", type=float, default=1.0, help="a factor of all limits of time of one program")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the data to make: only for a try")
+
+
+class TimedRun:
+    """One run of record.py or measure.py: it has a limit of time, and writes its results to a folder."""
+
+    turn_s = 16.0  # what one run of a program takes at most
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.args = args
+        self.deadline = time.monotonic() + args.seconds_in_all - (time.time() - args.started)
+        self.port = FIRST_PORT
+        args.out.mkdir(parents=True, exist_ok=True)
+
+    def left(self) -> float:
+        """Seconds until the limit."""
+        return self.deadline - time.monotonic()
+
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.time() - float(self.args.started)
+
+    def say(self, text: str) -> None:
+        print(f"[{self.seconds():5.0f} s] {text}", flush=True)
+
+    def write_results(self, name: str, results: dict[str, Any]) -> None:
+        """Writes a file of the folder whole or not at all, with the seconds that the run has taken so far."""
+        part = self.args.out / f"{name}.part"
+        part.write_text(json.dumps({"seconds": round(self.seconds(), 1), **results}, indent=1) + "\n")
+        part.replace(self.args.out / name)
 
 
 def chosen(given: str) -> list[Program]:
@@ -170,7 +200,7 @@ def remove(one: Copy) -> None:
 
 
 def environment(one: Copy, args: argparse.Namespace, port: int) -> dict[str, str]:
-    """What a program runs under: no network, one GPU, and a folder of its own for what it leaves."""
+    """Returns the variables of a program's process. They forbid the network, show one GPU and name its own folder."""
     temporary = args.scratch.resolve() / "tmp" / one.program["name"]  # its variants share what they have compiled
     temporary.mkdir(parents=True, exist_ok=True)
     paths = [str(hook_folder(args.scratch)), os.environ.get("PYTHONPATH", "")]

@@ -170,8 +170,8 @@ class Running:
 
 
 def wait_for(starting: dict[str, Running], seconds: float, may_lag: Container[str] = ()) -> dict[str, str]:
-    """Waits until all are ready, and stops each as soon as it is. Those that are not, and why, are ended. Those that
-    may lag are only stopped, as soon as the others are ready."""
+    """Waits until all programs are ready, and pauses each one then. Ends those that are not ready in time, and returns
+    why. A program that may lag is not ended: it is paused when all others are ready."""
     failed = {}
     waiting = dict(starting)
     until = time.monotonic() + seconds

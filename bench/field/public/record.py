@@ -27,7 +27,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,6 @@ from processes import Failed, Running, Window, wait_for  # noqa: E402
 
 PLAIN, RECORDED = "plain", "recorded"
 END_S = 20.0  # until `turnpike record` has ended
-TURN_S = 16.0  # of one run, at most: what must be left of the time
 RESERVE_S = 25.0  # for the last reports and the results
 REPORT_S = 90
 ARCHIVE_BYTES, ARCHIVES = 15 << 20, 5
@@ -127,23 +125,18 @@ class Taken:
         }
 
 
-class Recorder:
+class Recorder(prepared.TimedRun):
     """One run of record.py."""
 
     def __init__(self, args: argparse.Namespace) -> None:
-        self.args, self.scratch = args, args.scratch.resolve()
-        self.deadline = time.monotonic() + args.seconds_in_all - (time.time() - args.started)
+        super().__init__(args)
+        self.scratch = args.scratch.resolve()
         self.taken = {program["name"]: Taken(program) for program in prepared.chosen(args.only)}
         self.pool = concurrent.futures.ThreadPoolExecutor(8)
         self.jobs: list[concurrent.futures.Future[None]] = []
         self.lagging: dict[str, tuple[prepared.Copy, Running]] = {}  # not ready yet, and stopped
         self.ending: dict[Running, Taken] = {}
-        self.port = prepared.FIRST_PORT
         self.link_problem = ""
-        args.out.mkdir(parents=True, exist_ok=True)
-
-    def left(self) -> float:
-        return self.deadline - time.monotonic()
 
     def run(self) -> None:
         programs = [one.program for one in self.taken.values()]
@@ -177,9 +170,6 @@ class Recorder:
             missing = [failed[link["set"]] for link in program.get("data", []) if link["set"] in failed]
             self.taken[program["name"]].problems += missing
 
-    def say(self, text: str) -> None:
-        print(f"[{time.time() - self.args.started:5.0f} s] {text}", flush=True)
-
     def measure_link(self) -> None:
         """So that reports know the link's rate."""
         try:
@@ -196,7 +186,7 @@ class Recorder:
 
     def take(self, group: list[prepared.Program]) -> None:
         """Starts a group, and lets it and what lagged behind before take their turns."""
-        needed = TURN_S * len(self.variants()) + RESERVE_S
+        needed = self.turn_s * len(self.variants()) + RESERVE_S
         if self.left() < needed + 10:
             for program in group:
                 self.taken[program["name"]].problems.append("not reached: the time was over")
@@ -272,7 +262,7 @@ class Recorder:
     def take_turn(self, one: prepared.Copy, running: Running) -> None:
         taken = self.taken[one.program["name"]]
         variant = one.name.rsplit("-", 1)[1]
-        if self.left() < TURN_S + RESERVE_S:
+        if self.left() < self.turn_s + RESERVE_S:
             self.give_up(one, running, "not reached: the time was over")
             return
         try:
@@ -334,12 +324,9 @@ class Recorder:
         results = {
             "link_problem": self.link_problem,
             "recordings_left_out": self.archives() if archives else [],
-            "seconds": round(time.time() - self.args.started, 1),
             "programs": {name: one.as_json() for name, one in self.taken.items()},
         }
-        part = self.args.out / "results.json.part"
-        part.write_text(json.dumps(results, indent=1) + "\n")
-        part.replace(self.args.out / "results.json")
+        self.write_results("results.json", results)
 
     def archives(self) -> list[str]:
         """Writes the reports and the recordings. The names of those for which there was no room."""

@@ -405,7 +405,7 @@ class Report:
     paths: list[dict[str, Any]]  #: every way to a transfer or a synchronisation, most cost first
     findings: list[Finding]  #: errors first, then most expected saving
     saving_pct_all: float | None  #: of a step, with all findings done together
-    why_no_advice: str | None  #: why no finding is about what the verdict names; None: one is
+    why_no_advice: str | None  #: why nothing is advised about the verdict's cause; None if a finding is about it
     losses: dict[str, int]  #: by name, only those that happened: what the recording lacks
     loss_sentences: dict[str, str]  #: what each of them means and what to do
     incomplete: Incomplete | None  #: what of the run is damaged, cut off or unreadable; None: nothing

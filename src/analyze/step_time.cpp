@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kVisiblePct = 0.05;
 
-// None where most of the time has no place: those that are known would stand for all of it.
+// Empty if most of the time has no line: a reader would take the lines that are known for all of it.
 std::vector<const IdleSite*> sites_of(const Report& report, IdleCause cause) {
   std::vector<const IdleSite*> sites;
   std::int64_t all_ns = 0;

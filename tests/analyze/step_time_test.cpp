@@ -49,20 +49,18 @@ TEST(StepTime, NothingIsSaidWhereTheGpuIsUnknownAndNoCauseWhereNoneIs) {
   for (const TimePart& part : parts_of_time(report)) EXPECT_FALSE(std::isnan(part.pct));
 }
 
-TEST(StepTime, LinesAreThoseWithTimeInTheStepsOrOfTheRun) {
-  Report report = divided_report();
+IdleSite input_site(const std::string& place, std::int64_t in_steps_ns) {
   IdleSite site;
   site.cause = IdleCause::kInput;
-  site.site = "train.py:1";
-  site.in_steps_ns = 5;
+  site.site = place;
+  site.in_steps_ns = in_steps_ns;
   site.time_ns = 9;
-  report.idle.push_back(site);
-  site.site = "start.py:2";
-  site.in_steps_ns = 0;
-  report.idle.push_back(site);
-  site.site = "";
-  site.in_steps_ns = 4;
-  report.idle.push_back(site);
+  return site;
+}
+
+TEST(StepTime, LinesAreThoseWithTimeInTheStepsOrOfTheRun) {
+  Report report = divided_report();
+  report.idle = {input_site("train.py:1", 5), input_site("start.py:2", 0), input_site("", 4)};
   const auto of_steps = parts_of_time(report).back().sites;
   ASSERT_EQ(of_steps.size(), 1u);
   EXPECT_EQ(of_steps[0]->site, "train.py:1");
@@ -72,14 +70,7 @@ TEST(StepTime, LinesAreThoseWithTimeInTheStepsOrOfTheRun) {
 
 TEST(StepTime, LinesAreNotNamedWhereMostOfTheTimeHasNone) {
   Report report = divided_report();
-  IdleSite site;
-  site.cause = IdleCause::kInput;
-  site.site = "train.py:1";
-  site.in_steps_ns = 5;
-  report.idle.push_back(site);
-  site.site = "";
-  site.in_steps_ns = 7;
-  report.idle.push_back(site);
+  report.idle = {input_site("train.py:1", 5), input_site("", 7)};
   EXPECT_TRUE(parts_of_time(report).back().sites.empty());
 }
 

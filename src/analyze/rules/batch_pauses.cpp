@@ -72,18 +72,30 @@ std::int64_t common_ns(const Interval& a, const Interval& b) {
   return std::min(a.end_ns, b.end_ns) - std::max(a.start_ns, b.start_ns);
 }
 
-// What samples show of no DataLoader was done for it where a request lasts for most of the pause.
-void read_requests(const ProcessModel& model, const std::vector<Request>& requests, BatchPause& pause) {
-  if (pause.of_loader() > 0) return;
-  const std::uint32_t thread = model.call(pause.taker).thread;
-  for (const Request& request : requests) {
-    if (request.thread != thread) continue;
-    if (2 * common_ns(request.time, pause.time) <= pause.time.end_ns - pause.time.start_ns) continue;
-    pause.samples = {};
-    pause.samples[static_cast<std::size_t>(request.doing)] = 1;
-    return;
+// In the order of their starts. Asked for pauses in the order of time.
+class RequestReader {
+ public:
+  explicit RequestReader(std::vector<Request> requests) : requests_(std::move(requests)) {}
+
+  // If a request to a DataLoader lasts for most of the pause, the thread did its work, whatever samples show.
+  void read(const ProcessModel& model, BatchPause& pause) {
+    while (first_ < requests_.size() && requests_[first_].time.end_ns <= pause.time.start_ns) ++first_;
+    if (pause.of_loader() > 0) return;
+    const std::uint32_t thread = model.call(pause.taker).thread;
+    for (std::size_t i = first_; i < requests_.size() && requests_[i].time.start_ns < pause.time.end_ns; ++i) {
+      const Request& request = requests_[i];
+      if (request.thread != thread) continue;
+      if (2 * common_ns(request.time, pause.time) <= pause.time.end_ns - pause.time.start_ns) continue;
+      pause.samples = {};
+      pause.samples[static_cast<std::size_t>(request.doing)] = 1;
+      return;
+    }
   }
-}
+
+ private:
+  std::vector<Request> requests_;
+  std::size_t first_ = 0;
+};
 
 }  // namespace
 
@@ -102,7 +114,7 @@ bool is_work_of_another_kind(const ProcessModel& model, std::uint32_t call) {
 std::vector<BatchPause> find_batch_pauses(const ProcessModel& model) {
   std::vector<BatchPause> pauses;
   SampleReader reader(model);
-  const std::vector<Request> requests = requests_of(model);
+  RequestReader requests(requests_of(model));
   std::uint32_t call = 0;
   for (const Interval& gap : model.batch_gaps()) {
     const auto count = static_cast<std::uint32_t>(model.graph().calls.size());
@@ -112,7 +124,7 @@ std::vector<BatchPause> find_batch_pauses(const ProcessModel& model) {
     if (is_work_of_another_kind(model, call)) continue;
     pauses.push_back({.time = gap, .taker = call, .site = model.facts_of_call(call).place.site});
     read_samples(model, reader, pauses.back());
-    read_requests(model, requests, pauses.back());
+    requests.read(model, pauses.back());
   }
   return pauses;
 }

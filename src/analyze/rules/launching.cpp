@@ -18,7 +18,7 @@ using trace::CallKind;
 // With fewer launches there is little to gain from fewer.
 constexpr double kFewLaunchesAStep = 8;
 constexpr double kMuchIdlePct = 15;
-// The GPU is behind a CPU whose kernels start so much later than they were launched.
+// If kernels start this long after their launch, the CPU is ahead, and launching limits nothing.
 constexpr std::int64_t kLongLeadNs = 100'000;
 // With less, the host did not launch for most of the time: copies, a loader or something else is the matter.
 constexpr double kMuchIssuingPct = 50;

@@ -1,8 +1,8 @@
 // What the words and figures of the report mean, as far as they are shown.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <limits>
+#include <cstddef>
+#include <string>
 
 #include "analyze/step_time.h"
 #include "base/units.h"

@@ -21,8 +21,8 @@ ToldFindings told_findings(const analyze::Report& report);
 // if a finding is.
 std::string unanswered_text(const analyze::Report& report, const ToldFindings& told);
 
-// What all findings save together, and what the percentages of savings are of where that is not the step that the
-// verdict names. Empty: neither is to be said.
+// Says what all findings save together, and names the step that savings are shares of if the verdict names another one.
+// Empty if there is nothing to say.
 std::string together_text(const analyze::Report& report, const ToldFindings& told);
 
 // The time that savings are per cent of: the mean of the re-timed steps. nullopt: no saving is known.

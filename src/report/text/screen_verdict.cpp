@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kVerdictLines = 3;
 constexpr double kToldCollectivesPct = 1;
 
-// Collectives are no computing, and where they wait for another rank no work at all.
+// A GPU that runs only collectives does not compute, and may just wait for another rank.
 std::string busy_text(const analyze::Verdict& verdict) {
   const double collectives_pct = verdict.exposed_collective_pct.value_or(0);
   if (collectives_pct < kToldCollectivesPct) return "is busy for " + percent_text(verdict.gpu_busy_pct);

@@ -115,6 +115,8 @@ inline constexpr std::int64_t kReturnNs = 25'000;
 inline constexpr std::size_t kLongQueue = 256;
 // A thread that makes no call for longer may wait for another thread; ns; a choice
 inline constexpr std::int64_t kPauseOfThreadNs = 100'000;
+// Worker processes of a DataLoader for which a thread waits less of the time could deliver faster; share; a choice
+inline constexpr double kLateWorkers = 0.05;
 // So shortly after the other thread's call it goes on; ns; a choice
 inline constexpr std::int64_t kHandoverNs = 200'000;
 // A link on which copies of page-locked memory reach less of its rate is not what they wait for; share; a choice

@@ -16,6 +16,11 @@ bool is_of_other_stream(const Edge& edge) {
   return edge.kind == EdgeKind::kEvent || edge.kind == EdgeKind::kDefaultStream;
 }
 
+// A wait for another thread, or for other processes.
+bool is_for_others(const Edge& edge) {
+  return edge.kind == EdgeKind::kSignal || edge.kind == EdgeKind::kBatch;
+}
+
 bool is_gap(const Edge& edge) {
   return edge.kind == EdgeKind::kProgram || edge.kind == EdgeKind::kHandover;
 }
@@ -85,19 +90,19 @@ std::int64_t gap_ns(const Graph& graph, std::uint32_t call) {
 
 std::int64_t pause_ns(const Graph& graph, std::uint32_t call) {
   std::int64_t gap_ns = 0;
-  bool is_signalled = false;
+  bool has_waited = false;
   for (const Edge& edge : graph.edges_to(graph.call_start(call))) {
-    is_signalled = is_signalled || (edge.kind == EdgeKind::kSignal && edge.lag_ns != kRemoved);
+    has_waited = has_waited || (is_for_others(edge) && edge.lag_ns != kRemoved);
     if (is_gap(edge)) gap_ns = edge.lag_ns;
   }
   const std::uint32_t before = graph.previous_call[call];
-  if (!is_signalled || before == kNone) return gap_ns;
+  if (!has_waited || before == kNone) return gap_ns;
   return graph.measured_ns[graph.call_start(call)] - graph.measured_ns[graph.call_end(before)];
 }
 
 void end_pause(Graph& graph, std::uint32_t call, std::int64_t gap_ns) {
   for (Edge& edge : graph.edges_to(graph.call_start(call))) {
-    if (edge.kind == EdgeKind::kSignal) edge.lag_ns = kRemoved;
+    if (is_for_others(edge)) edge.lag_ns = kRemoved;
   }
   set_gap(graph, call, gap_ns);
 }

@@ -27,6 +27,7 @@ enum class EdgeKind : std::uint8_t {
   kProgram,        // the end of a call to the next call of its thread: what the host did between them
   kHandover,       // one thread went on where another stopped: into a backward pass and out of it
   kSignal,         // a thread waited for another one: through a queue, a future, a lock
+  kBatch,          // a thread waited for a batch that worker processes delivered: see batch_arrivals.h
   kCall,           // a call's own work on the host
   kLaunch,         // a call to the operation that it asked for
   kStream,         // the operation before on the same stream

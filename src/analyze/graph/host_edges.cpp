@@ -1,8 +1,9 @@
-// The time between the calls of a thread, and the waits of one thread for another: autograd's thread waits for the main
-// thread, and a consumer waits for the data that another thread prepares.
+// The time between the calls of a thread, and the waits of a thread for others: autograd's thread waits for the main
+// thread, and a consumer waits for the data that another thread or a worker process prepares.
 #include <unordered_map>
 #include <utility>
 
+#include "analyze/graph/batch_arrivals.h"
 #include "analyze/graph/draft.h"
 #include "analyze/graph/handovers.h"
 #include "analyze/model/threads.h"
@@ -38,6 +39,7 @@ void add_host_edges(Draft& draft) {
   const auto turns = threads_that_take_turns(draft, autograd);
   note_previous_calls(draft);
   const std::vector<ThreadHandover> handovers = find_thread_handovers(draft);
+  const std::vector<BatchArrival> arrivals = find_batch_arrivals(draft);
   std::uint32_t last_of_turns = kNone;
   for (std::uint32_t index = 0; index < graph.calls.size(); ++index) {
     const Call& call = draft.call(index);
@@ -59,9 +61,14 @@ void add_host_edges(Draft& draft) {
       draft.add_edge(Graph::kOriginPoint, graph.call_start(index), start_ns, EdgeKind::kOrigin);
     } else if (draft.end_of_call(own_before) <= start_ns) {
       const auto [from, own_ns] = handovers[index];
-      const std::int64_t gap_ns = start_ns - draft.end_of_call(own_before);
+      const BatchArrival& arrival = arrivals[index];
+      const std::int64_t gap_ns = arrival.is_awaited ? arrival.own_ns : start_ns - draft.end_of_call(own_before);
       draft.add_edge(graph.call_end(own_before), graph.call_start(index), from == kNone ? gap_ns : own_ns,
                      EdgeKind::kProgram);
+      if (arrival.is_awaited) {
+        draft.add_edge(arrival.since, graph.call_start(index), start_ns - graph.measured_ns[arrival.since],
+                       EdgeKind::kBatch);
+      }
       if (from != kNone) {
         draft.add_edge(graph.call_end(from), graph.call_start(index), start_ns - draft.end_of_call(from),
                        EdgeKind::kSignal);

@@ -11,7 +11,7 @@
 
 #include "analyze/graph/process_model.h"
 #include "analyze/model/intervals.h"
-#include "analyze/rules/loader_frames.h"
+#include "analyze/model/loader_frames.h"
 
 namespace turnpike::analyze {
 

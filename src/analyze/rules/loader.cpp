@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "analyze/rules/loader_frames.h"
+#include "analyze/model/loader_frames.h"
 #include "trace/frames.h"
 
 namespace turnpike::analyze {

@@ -19,6 +19,8 @@ inline std::string name_of(EdgeKind kind) {
       return "handover";
     case EdgeKind::kSignal:
       return "signal";
+    case EdgeKind::kBatch:
+      return "batch";
     case EdgeKind::kCall:
       return "call";
     case EdgeKind::kLaunch:

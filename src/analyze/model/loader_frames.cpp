@@ -1,5 +1,5 @@
 // Names of PyTorch's DataLoader, and of what writes results.
-#include "analyze/rules/loader_frames.h"
+#include "analyze/model/loader_frames.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // What stacks of a thread show of loading.
-#include "analyze/rules/loader_frames.h"
+#include "analyze/model/loader_frames.h"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@ namespace {
 
 using trace::Frame;
 
-const std::string kPackages = "/opt/lib/python3.12/site-packages/";
-const std::string kDataLoader = kPackages + "torch/utils/data/dataloader.py";
+const std::string kSitePackages = "/opt/lib/python3.12/site-packages/";
+const std::string kDataLoader = kSitePackages + "torch/utils/data/dataloader.py";
 
 Frame python(const std::string& function, const std::string& file, std::uint32_t line = 1) {
   return {.kind = trace::FrameKind::kPython, .function = function, .file = file, .line = line};
@@ -44,18 +44,18 @@ TEST(DoingOf, KnowsTheDataLoader) {
       << "the workers are there";
   EXPECT_EQ(doing_in({python("_MultiProcessingDataLoaderIter._try_get_data", kDataLoader), next}),
             Doing::kAwaitsWorkers);
-  EXPECT_EQ(doing_in({python("pin_memory", kPackages + "torch/utils/data/_utils/pin_memory.py"),
+  EXPECT_EQ(doing_in({python("pin_memory", kSitePackages + "torch/utils/data/_utils/pin_memory.py"),
                       python("_SingleProcessDataLoaderIter._next_data", kDataLoader), next}),
             Doing::kLoads);
   EXPECT_EQ(doing_in({python("_StatefulMultiProcessingDataLoaderIter._get_data",
-                             kPackages + "torchdata/stateful_dataloader/stateful_dataloader.py")}),
+                             kSitePackages + "torchdata/stateful_dataloader/stateful_dataloader.py")}),
             Doing::kAwaitsWorkers);
 }
 
 TEST(DoingOf, TellsTakingABatchOverFromWaitingForIt) {
   const Frame get = python("Queue.get", "/opt/lib/python3.12/multiprocessing/queues.py");
   const Frame try_get = python("_MultiProcessingDataLoaderIter._try_get_data", kDataLoader);
-  const Frame rebuild = python("rebuild_storage_fd", kPackages + "torch/multiprocessing/reductions.py");
+  const Frame rebuild = python("rebuild_storage_fd", kSitePackages + "torch/multiprocessing/reductions.py");
   EXPECT_EQ(doing_in({python("DupFd.detach", "/opt/lib/python3.12/multiprocessing/resource_sharer.py"), rebuild, get,
                       try_get}),
             Doing::kReceives);
@@ -65,7 +65,7 @@ TEST(DoingOf, TellsTakingABatchOverFromWaitingForIt) {
 }
 
 TEST(DoingOf, DoesNotGuessWhoLoads) {
-  EXPECT_EQ(doing_in({python("record_function.__exit__", kPackages + "torch/autograd/profiler.py"),
+  EXPECT_EQ(doing_in({python("record_function.__exit__", kSitePackages + "torch/autograd/profiler.py"),
                       python("_BaseDataLoaderIter.__next__", kDataLoader)}),
             std::nullopt);
 }
@@ -76,7 +76,7 @@ TEST(DoingOf, KnowsTheDataLoaderWithoutQualifiedNames) {
   EXPECT_EQ(doing_in({start, init, python("_get_iterator", kDataLoader), python("__iter__", kDataLoader)}),
             Doing::kStartsWorkers);
   EXPECT_EQ(doing_in({python("_try_get_data", kDataLoader), python("__next__", kDataLoader)}), Doing::kAwaitsWorkers);
-  EXPECT_EQ(doing_in({python("fetch", kPackages + "torch/utils/data/_utils/fetch.py"),
+  EXPECT_EQ(doing_in({python("fetch", kSitePackages + "torch/utils/data/_utils/fetch.py"),
                       python("_next_data", kDataLoader), python("__next__", kDataLoader)}),
             Doing::kLoads);
   EXPECT_EQ(doing_in({start}), Doing::kElse) << "processes of the program's own";
@@ -85,25 +85,25 @@ TEST(DoingOf, KnowsTheDataLoaderWithoutQualifiedNames) {
 TEST(DoingOf, KnowsWhatWritesResults) {
   const std::string standard = "/opt/lib/python3.12/";
   for (const Frame& frame :
-       {python("_save", kPackages + "torch/serialization.py"), python("Image.save", kPackages + "PIL/Image.py"),
-        python("save_image", kPackages + "torchvision/utils.py"), python("dump", standard + "json/__init__.py"),
-        python("Figure.savefig", kPackages + "matplotlib/figure.py"),
+       {python("_save", kSitePackages + "torch/serialization.py"), python("Image.save", kSitePackages + "PIL/Image.py"),
+        python("save_image", kSitePackages + "torchvision/utils.py"), python("dump", standard + "json/__init__.py"),
+        python("Figure.savefig", kSitePackages + "matplotlib/figure.py"),
         python("StreamHandler.flush", standard + "logging/__init__.py"),
-        python("SummaryWriter.add_scalar", kPackages + "torch/utils/tensorboard/writer.py")}) {
+        python("SummaryWriter.add_scalar", kSitePackages + "torch/utils/tensorboard/writer.py")}) {
     EXPECT_EQ(doing_in({frame}), Doing::kOtherWork) << frame.file;
   }
   for (const Frame& frame :
-       {python("load", kPackages + "torch/serialization.py"), python("open", kPackages + "PIL/Image.py"),
-        python("imread", kPackages + "matplotlib/image.py"), python("load", standard + "json/__init__.py"),
+       {python("load", kSitePackages + "torch/serialization.py"), python("open", kSitePackages + "PIL/Image.py"),
+        python("imread", kSitePackages + "matplotlib/image.py"), python("load", standard + "json/__init__.py"),
         python("save", "/home/me/json/__init__.py"), python("save", "/home/me/train.py")}) {
     EXPECT_EQ(doing_in({frame}), Doing::kElse) << frame.file;
   }
 }
 
 TEST(DoingOf, TakesWhatADataSetWritesForLoading) {
-  EXPECT_EQ(doing_in({python("_save", kPackages + "torch/serialization.py"),
+  EXPECT_EQ(doing_in({python("_save", kSitePackages + "torch/serialization.py"),
                       python("Images.__getitem__", "/home/me/images.py"),
-                      python("_MapDatasetFetcher.fetch", kPackages + "torch/utils/data/_utils/fetch.py")}),
+                      python("_MapDatasetFetcher.fetch", kSitePackages + "torch/utils/data/_utils/fetch.py")}),
             Doing::kLoads);
 }
 
@@ -113,9 +113,9 @@ TEST(LoopLine, IsTheProgramsOutsideOfAllDataLoaders) {
   const std::vector<Frame> nested = {
       next,
       python("Both.__iter__", "/home/me/images.py", 8),
-      python("_IterableDatasetFetcher.fetch", kPackages + "torch/utils/data/_utils/fetch.py"),
+      python("_IterableDatasetFetcher.fetch", kSitePackages + "torch/utils/data/_utils/fetch.py"),
       next,
-      python("_FetchIterator.__next__", kPackages + "lightning/pytorch/loops/fetchers.py"),
+      python("_FetchIterator.__next__", kSitePackages + "lightning/pytorch/loops/fetchers.py"),
       loop,
       python("<module>", "/home/me/train.py", 90)};
   const auto where = loop_line_of(pointers_to(nested));

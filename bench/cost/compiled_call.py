@@ -16,6 +16,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 import torch  # before bench is on the path: a file there has the name of a module of Python's
 
@@ -71,7 +72,9 @@ def busy_us(call: Callable[[], None]) -> float:
     return sum(event.time_range.elapsed_us() for event in on_gpu) / 10
 
 
-def rows_of(name: str, prepare: Callable[[torch.nn.Module, torch.Tensor], Callable[[], None]], layers: int) -> list:
+def rows_of(
+    name: str, prepare: Callable[[torch.nn.Module, torch.Tensor], Callable[[], None]], layers: int
+) -> list[dict[str, Any]]:
     torch.compiler.reset()
     torch.manual_seed(0)
     batch = torch.randn(64, 64, device="cuda")

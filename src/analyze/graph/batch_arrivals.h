@@ -19,11 +19,11 @@ namespace turnpike::analyze {
 
 struct BatchArrival {
   bool is_awaited = false;
-  std::uint32_t since = 0;  // the point from which the batch takes as long as it took: new workers, or the origin
-  std::int64_t own_ns = 0;  // what the thread did in the pause besides waiting
+  std::uint32_t since = 0;  // point: the batch comes as long after it as recorded; new workers, or the origin
+  std::int64_t own_ns = 0;  // the thread's own work in the pause
 };
 
-// By call: of the pause before it. Only samples tell: without them, none is awaited.
+// The batch before each call. Only samples show a wait.
 std::vector<BatchArrival> find_batch_arrivals(const Draft& draft);
 
 }  // namespace turnpike::analyze

@@ -37,8 +37,10 @@ std::string compiling_advice(const ProcessModel& model, const ModelCode& code) {
   if (!can_compile_in_place(model)) {
     return "model = torch.compile(model, mode=\"reduce-overhead\"). It replays the model's passes as CUDA graphs";
   }
+  // Dynamo skips the frames of torch.nn, and the forward of a Sequential is one.
   return "model.compile(mode=\"reduce-overhead\"), which is torch.compile in place. It replays the model's passes as "
-         "CUDA graphs";
+         "CUDA graphs. Where the model itself is an nn.Sequential, its compile() does nothing: write "
+         "model = torch.compile(model, mode=\"reduce-overhead\")";
 }
 
 }  // namespace turnpike::analyze

@@ -60,6 +60,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("repositories", type=Path, help="the folder of the checkouts")
     parser.add_argument("scratch", type=Path, help="a folder for copies and data")
     parser.add_argument("--out", type=Path, default=Path("out"), help="the folder of the results")
+    parser.add_argument("--programs", type=Path, default=run.PROGRAMS, metavar="FILE", help="the list of the programs")
     parser.add_argument("--only", default="", help="the programs, with commas between them (default: all)")
     parser.add_argument("--together", type=int, default=6, help="programs that start together")
     parser.add_argument("--at-once", type=int, default=12, help="processes that make data")
@@ -100,9 +101,9 @@ class TimedRun:
         part.replace(self.args.out / name)
 
 
-def chosen(given: str) -> list[Program]:
-    known = run.programs()
-    names = [name for name in given.split(",") if name] or list(known)
+def chosen(args: argparse.Namespace) -> list[Program]:
+    known = run.programs(args.programs)
+    names = [name for name in args.only.split(",") if name] or list(known)
     if wrong := [name for name in names if name not in known]:
         sys.exit(f"no program is called {', '.join(wrong)}; there are {', '.join(known)}")
     return [known[name] for name in names]

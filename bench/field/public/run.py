@@ -3,6 +3,7 @@
     python run.py REPOSITORIES SCRATCH NAME [NAME ...]
 
 REPOSITORIES holds one checkout for each program, in a folder with the name that `programs.toml` calls `checkout`.
+`--programs second.toml` names the second set instead.
 The program is copied to SCRATCH/NAME, and its data is made in SCRATCH/data. The last line for each program is the
 command to run. A substitution whose old text is not found exactly once stops the preparation.
 """
@@ -20,6 +21,7 @@ import make_data
 import tomllib
 
 HERE = Path(__file__).parent
+PROGRAMS = HERE / "programs.toml"
 
 # What --cpu changes in all files of the copy, so that a program can be tried without a GPU. It is rough on purpose.
 FOR_A_CPU = [
@@ -34,8 +36,8 @@ FOR_A_CPU = [
 ]
 
 
-def programs():
-    with (HERE / "programs.toml").open("rb") as file:
+def programs(path=PROGRAMS):
+    with Path(path).open("rb") as file:
         return {table["name"]: table for table in tomllib.load(file)["program"]}
 
 
@@ -126,11 +128,12 @@ def main():
     parser.add_argument("repositories", type=Path)
     parser.add_argument("scratch", type=Path)
     parser.add_argument("names", nargs="+", metavar="NAME")
+    parser.add_argument("--programs", type=Path, default=PROGRAMS, metavar="FILE", help="the list of the programs")
     parser.add_argument("--cpu", action="store_true", help="replace the GPU in the copy: only for a try")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the data to make: only for a try")
     options = parser.parse_args()
     make_data.SCALE = options.scale
-    known = programs()
+    known = programs(options.programs)
     for name in options.names:
         if name not in known:
             sys.exit(f"no program is called {name}; there are {', '.join(known)}")

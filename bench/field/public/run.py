@@ -23,12 +23,14 @@ import tomllib
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "programs.toml"
 
+ARGUMENTS = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"  # with parentheses inside parentheses
 # What --cpu changes in all files of the copy, so that a program can be tried without a GPU. It is rough on purpose.
 FOR_A_CPU = [
     (r"\.cuda\((?:[^()]|\(\))*\)", ".cpu()"),
     (r"""(['"])cuda(?::\{:d\}|:\d)?\1""", r"\1cpu\1"),
     (r"""(['"])nccl\1""", r"\1gloo\1"),
-    (r"torch\.cuda\.(?:set_device|synchronize|manual_seed|manual_seed_all|empty_cache)\([^()]*\)", "None"),
+    (rf"torch\.cuda\.(?:set_device|synchronize|manual_seed|manual_seed_all|empty_cache){ARGUMENTS}", "None"),
+    (rf"torch\.cuda\.(?:max_memory_allocated|max_memory_reserved|reset_peak_memory_stats){ARGUMENTS}", "0"),
     (r"assert torch\.cuda\.is_available\(\)", "assert True"),
     (r"(?<![.\w])rank % torch\.cuda\.device_count\(\)", '"cpu"'),
     (r"device_ids=\[[^\]]*\]", "device_ids=None"),

@@ -20,17 +20,17 @@ import run
 
 HERE = Path(__file__).resolve().parent
 # Those that take long are made first. The others are made in any order.
-LONG = ("llama", "criteo", "carvana", "modelnet40", "sts", "imagenet", "e2e")
+LONG = ("llama", "criteo", "carvana", "modelnet40", "sts", "imagenet", "e2e", "coco_instances", "sentences")
 # A process of its own in a group of programs cannot use the port that the program has fixed. With these variables the
 # program takes the way of its README, which starts it by a launcher.
 LAUNCHED = {"dino": {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1"}}
 FIRST_PORT = 29600
 # Seconds until a program is ready, where it takes longer than others: it compiles, or makes a large model on the CPU.
 START_S = 75.0
-SLOW_S = {"gpt_fast": 200.0, "dlrm": 120.0, "whisper": 120.0}
+SLOW_S = {"gpt_fast": 200.0, "dlrm": 120.0, "whisper": 120.0, "rotate": 120.0, "segment_anything": 120.0}
 
 # Programs that let cuDNN choose the fastest algorithms take their first steps when they are alone.
-READY_STEPS = {"cifar": 0, "dino": 0, "hifigan": 0, "ncf": 0}
+READY_STEPS = {"cifar": 0, "dino": 0, "hifigan": 0, "ncf": 0, "captioning": 0, "edm": 0, "stargan": 0, "swin": 0}
 # For a try on a CPU, which shows no more than that the steps are noted.
 FEW_STEPS = {"FIELD_READY_STEPS": "1", "FIELD_LONGEST_WARM_S": "0", "FIELD_STEPS": "2", "FIELD_WINDOW_S": "0",
              "FIELD_LONGEST_WINDOW_S": "60"}  # fmt: skip

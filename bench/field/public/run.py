@@ -31,6 +31,7 @@ FOR_A_CPU = [
     (r"""(['"])nccl\1""", r"\1gloo\1"),
     (rf"torch\.cuda\.(?:set_device|synchronize|manual_seed|manual_seed_all|empty_cache){ARGUMENTS}", "None"),
     (rf"torch\.cuda\.(?:max_memory_allocated|max_memory_reserved|reset_peak_memory_stats){ARGUMENTS}", "0"),
+    (r"torch\.cuda\.amp\.GradScaler\(\)", 'torch.amp.GradScaler("cpu")'),
     (r"assert torch\.cuda\.is_available\(\)", "assert True"),
     (r"(?<![.\w])rank % torch\.cuda\.device_count\(\)", '"cpu"'),
     (r"device_ids=\[[^\]]*\]", "device_ids=None"),

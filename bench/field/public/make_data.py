@@ -393,10 +393,264 @@ def modelnet40(folder):
         (folder / f"modelnet40_{part}.txt").write_text("\n".join(list_of_names) + "\n")
 
 
+def voc2012(folder):
+    """Pascal VOC 2012 with the added masks: JPEG files of 500 x 375 and a mask each; 10,582 and 1,449."""
+    generator = np.random.default_rng(30)
+    root = folder / "VOCdevkit/VOC2012"
+    parts = {"train": [f"2008_{i:06d}" for i in range(scaled(10582, 64))]}
+    parts["val"] = [f"2009_{i:06d}" for i in range(scaled(1449, 16))]
+    names = parts["train"] + parts["val"]
+    photos(root, [f"JPEGImages/{name}.jpg" for name in names], 128, (500, 375), 31, quality=90)
+    for place, listed in (("SegmentationClassAug", parts["train"]), ("SegmentationClass", names)):
+        (root / place).mkdir(exist_ok=True)
+        for index, name in enumerate(listed):
+            path = root / f"{place}/{name}.png"
+            if index < 32:
+                mask = Image.fromarray(generator.choice([0, 0, 0, 255, *range(1, 21)], (5, 7)).astype(np.uint8))
+                mask.resize((500, 375), Image.NEAREST).save(path)
+            else:
+                os.link(root / f"{place}/{listed[index % 32]}.png", path)
+    (root / "ImageSets/Segmentation").mkdir(parents=True, exist_ok=True)
+    for part, listed in parts.items():
+        (root / f"ImageSets/Segmentation/{part}.txt").write_text("\n".join(listed) + "\n")
+    (folder / "train_aug.txt").write_text("\n".join(parts["train"]) + "\n")
+
+
+def coco_instances(folder):
+    """COCO with its annotations: JPEG files of 640 x 480, seven objects each; 4,096 for training, 256 held out."""
+    generator = np.random.default_rng(32)
+    (folder / "annotations").mkdir(parents=True, exist_ok=True)
+    kinds = [i for i in range(1, 91) if i not in (12, 26, 29, 30, 45, 66, 68, 69, 71, 83)]
+    for part, count in (("train2017", scaled(4096, 32)), ("val2017", scaled(256, 8))):
+        names = [f"{i:012d}.jpg" for i in range(count)]
+        photos(folder, [f"{part}/{name}" for name in names], 128, (640, 480), 33, quality=90)
+        objects = []
+        for image in range(count):
+            for _ in range(7):
+                x, y = generator.uniform(0, 400), generator.uniform(0, 300)
+                w, h = generator.uniform(20, 230), generator.uniform(20, 170)
+                outline = [x, y, x + w, y, x + w, y + h, x, y + h]
+                told = {"id": len(objects) + 1, "image_id": image, "category_id": int(generator.choice(kinds))}
+                objects.append(told | {"bbox": [x, y, w, h], "area": w * h, "iscrowd": 0, "segmentation": [outline]})
+        images = [{"id": i, "file_name": name, "width": 640, "height": 480} for i, name in enumerate(names)]
+        told = {"images": images, "annotations": objects, "categories": [{"id": k, "name": f"kind {k}"} for k in kinds]}
+        (folder / f"annotations/instances_{part}.json").write_text(json.dumps(told))
+
+
+def coco_captions(folder):
+    """COCO for captions as the program's own script writes it: 2,000 pictures of 256 x 256 with five captions each."""
+    import h5py
+
+    generator = np.random.default_rng(34)
+    folder.mkdir(parents=True, exist_ok=True)
+    base = "coco_5_cap_per_img_5_min_word_freq"
+    numbers = {f"w{i}": i for i in range(1, 9487)}
+    numbers |= {"<unk>": 9487, "<start>": 9488, "<end>": 9489, "<pad>": 0}
+    (folder / f"WORDMAP_{base}.json").write_text(json.dumps(numbers))
+    for part, count in (("TRAIN", scaled(2000, 40)), ("VAL", scaled(200, 8))):
+        with h5py.File(folder / f"{part}_IMAGES_{base}.hdf5", "w") as file:
+            file.attrs["captions_per_image"] = 5
+            pictures = file.create_dataset("images", (count, 3, 256, 256), dtype="uint8")
+            for i in range(count):
+                pictures[i] = generator.integers(0, 256, (3, 256, 256), dtype=np.uint8)
+        lengths = np.clip(generator.poisson(10.5, 5 * count), 7, 50)
+        captions = [[9488, *generator.integers(1, 9487, n).tolist(), 9489] + [0] * (50 - int(n)) for n in lengths]
+        (folder / f"{part}_CAPTIONS_{base}.json").write_text(json.dumps(captions))
+        (folder / f"{part}_CAPLENS_{base}.json").write_text(json.dumps([int(n) + 2 for n in lengths]))
+
+
+def celeba(folder):
+    """CelebA, aligned: 24,000 JPEG files of 178 x 218 of the original's 202,599, and the list of 40 attributes."""
+    generator = np.random.default_rng(35)
+    count = max(2064, scaled(24000))  # the program holds out the first 2,000
+    names = [f"{i + 1:06d}.jpg" for i in range(count)]
+    photos(folder / "images", names, 256, (178, 218), 36, quality=90)
+    known = ["Black_Hair", "Blond_Hair", "Brown_Hair", "Male", "Young"] + [f"Attribute_{i}" for i in range(35)]
+    signs = generator.choice([" 1", "-1"], (count, 40))
+    rows = [f"{name}  {' '.join(row)}" for name, row in zip(names, signs, strict=True)]
+    (folder / "list_attr_celeba.txt").write_text("\n".join([str(count), " ".join(known), *rows]) + "\n")
+
+
+def flying_chairs(folder):
+    """FlyingChairs: PPM pairs of 512 x 384 with a FLO file each; 4,000 of the original's 22,872."""
+    generator = np.random.default_rng(37)
+    count, distinct = scaled(4000, 40), 24
+    pairs = [f"data/{i:05d}" for i in range(1, count + 1)]
+    photos(folder, [f"{pair}_img{k}.ppm" for pair in pairs for k in (1, 2)], 2 * distinct, (512, 384), 38)
+    for index, pair in enumerate(pairs):
+        path = folder / f"{pair}_flow.flo"
+        if index < distinct:
+            coarse = Image.fromarray(generator.normal(0, 8, (6, 8)).astype(np.float32))
+            flow = np.asarray(coarse.resize((512, 384), Image.BICUBIC))
+            head = struct.pack("<f2i", 202021.25, 512, 384)
+            path.write_bytes(head + np.stack([flow, flow[::-1]], -1).astype("<f4").tobytes())
+        else:
+            os.link(folder / f"{pairs[index % distinct]}_flow.flo", path)
+
+
+def cifar10_zip(folder):
+    """CIFAR-10 as the program's own tool packs it: a ZIP file with 50,000 PNG files of 32 x 32 and their labels."""
+    import io
+    import zipfile
+
+    generator = np.random.default_rng(39)
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    for _ in range(512):
+        file = io.BytesIO()
+        photo(generator, 32, 32).save(file, format="png", compress_level=0)
+        files.append(file.getvalue())
+    names = [f"{i // 1000:05d}/img{i:08d}.png" for i in range(scaled(50000, 256))]
+    with zipfile.ZipFile(folder / "cifar10-32x32.zip", "w", zipfile.ZIP_STORED) as archive:
+        for index, name in enumerate(names):
+            archive.writestr(name, files[index % 512])
+        labels = [[name, int(kind)] for name, kind in zip(names, generator.integers(0, 10, len(names)), strict=True)]
+        archive.writestr("dataset.json", json.dumps({"labels": labels}))
+
+
+def enwik8(folder):
+    """enwik8 as the usual script prepares it: a number for each byte; 6 million of the original's 90 for training."""
+    generator = np.random.default_rng(40)
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = 1 / np.arange(1, 205) ** 1.1
+    known = [byte for byte in range(32, 236) if byte != 10]
+    for part, count in (("train", scaled(6000000, 100000)), ("valid", scaled(400000, 20000)), ("test", 20000)):
+        bytes_ = generator.choice(known, count, p=weights / weights.sum())
+        line_ends = generator.random(count) < 0.01
+        texts = ["\n" if end else str(byte) for byte, end in zip(bytes_.tolist(), line_ends.tolist(), strict=True)]
+        (folder / f"{part}.txt").write_text(" ".join(texts))
+
+
+def sentences(folder):
+    """A corpus for BERT-pytorch: 300,000 lines of two sentences, 30,000 words, and the program's own vocabulary."""
+    import collections
+    import sys
+    import types
+
+    generator = np.random.default_rng(41)
+    folder.mkdir(parents=True, exist_ok=True)
+    spoken = np.array(sorted(set(words(generator, 90000)))[:30000])
+    weights = 1 / np.arange(1, len(spoken) + 1)
+    count = scaled(300000, 2000)
+    lengths = generator.integers(6, 15, (count, 2))
+    drawn = generator.choice(spoken, int(lengths.sum()), p=weights / weights.sum()).tolist()
+    at = 0
+    with (folder / "corpus.small").open("w") as file:
+        for first, second in lengths.tolist():
+            ends = at + first, at + first + second
+            file.write(" ".join(drawn[at : ends[0]]) + "\t" + " ".join(drawn[ends[0] : ends[1]]) + "\n")
+            at = ends[1]
+    marks = ["<pad>", "<unk>", "<eos>", "<sos>", "<mask>"]
+    freqs = collections.Counter(drawn)
+    itos = marks + sorted(freqs, key=lambda word: (-freqs[word], word))
+    module = types.ModuleType("bert_pytorch.dataset.vocab")  # pickle takes the name of the class from here
+    module.WordVocab = type("WordVocab", (), {"__module__": module.__name__})
+    names = ["bert_pytorch", "bert_pytorch.dataset"]
+    sys.modules |= {name: types.ModuleType(name) for name in names} | {module.__name__: module}
+    vocabulary = module.WordVocab()
+    vocabulary.__dict__.update(
+        freqs=freqs, itos=itos, stoi={word: i for i, word in enumerate(itos)}, vectors=None,
+        pad_index=0, unk_index=1, eos_index=2, sos_index=3, mask_index=4,
+    )  # fmt: skip
+    with (folder / "vocab.small").open("wb") as file:
+        pickle.dump(vocabulary, file)
+    for name in [*names, module.__name__]:
+        del sys.modules[name]
+
+
+def mutag(folder):
+    """MUTAG: 188 small graphs of two classes, about 18 nodes each of seven kinds, about 20 edges."""
+    generator = np.random.default_rng(42)
+    (folder / "MUTAG").mkdir(parents=True, exist_ok=True)
+    lines = ["188"]
+    for graph in range(188):
+        count = int(generator.integers(10, 29))
+        near = [set() for _ in range(count)]
+        chain = [(i, i + 1) for i in range(count - 1)]
+        for one, other in [*chain, *generator.integers(0, count, (3, 2)).tolist()]:
+            if one != other:
+                near[one].add(other)
+                near[other].add(one)
+        lines.append(f"{count} {graph % 2}")
+        for node in range(count):
+            kind = (
+                node if graph == 0 and node < 7 else int(generator.choice(7, p=[0.7, 0.1, 0.1, 0.04, 0.03, 0.02, 0.01]))
+            )
+            lines.append(" ".join(map(str, [kind, len(near[node]), *sorted(near[node])])))
+    (folder / "MUTAG/MUTAG.txt").write_text("\n".join(lines) + "\n")
+
+
+def fb15k(folder):
+    """FB15k: 14,951 entities, 1,345 relations, 483,142 facts; 640 and 640 held out of 50,000 and 59,071."""
+    generator = np.random.default_rng(43)
+    folder.mkdir(parents=True, exist_ok=True)
+    entities = [f"/m/{i:06x}" for i in range(scaled(14951, 500))]
+    relations = [f"/kind/of/relation/{i}" for i in range(scaled(1345, 50))]
+    for name, listed in (("entities", entities), ("relations", relations)):
+        (folder / f"{name}.dict").write_text("".join(f"{i}\t{one}\n" for i, one in enumerate(listed)))
+    for part, count in (("train", scaled(483142, 5000)), ("valid", scaled(640, 16)), ("test", scaled(640, 16))):
+        heads, tails = (
+            generator.integers(0, len(entities), (2, count)) // generator.integers(1, 9, (2, count))
+        ).tolist()
+        kinds = generator.integers(0, len(relations), count).tolist()
+        rows = zip(heads, kinds, tails, strict=True)
+        (folder / f"{part}.txt").write_text(
+            "".join(f"{entities[h]}\t{relations[r]}\t{entities[t]}\n" for h, r, t in rows)
+        )
+
+
+def movielens_order(folder):
+    """MovieLens 1M as SASRec takes it: a user and a film a line, in order of time; 6,040 users, 3,416 films."""
+    generator = np.random.default_rng(44)
+    folder.mkdir(parents=True, exist_ok=True)
+    users = scaled(6040, 300)
+    lengths = np.clip(generator.lognormal(4.55, 1.05, users), 18, 2300).astype(int)
+    with (folder / "ml-1m.txt").open("w") as file:
+        for user, length in enumerate(lengths.tolist(), 1):
+            films = generator.choice(np.arange(1, 3417), length, replace=False).tolist()
+            if user == 1:
+                films[0] = 3416
+            file.write("".join(f"{user} {film}\n" for film in films))
+
+
+def ljspeech_features(folder):
+    """LJ Speech as FastSpeech 2 prepares it: spectra, pitch, energy and lengths of phones; 12,588 and 512 texts."""
+    generator = np.random.default_rng(45)
+    vowels = [f"{one}{k}" for one in ("AA", "AE", "AH", "AO", "EH", "ER", "IH", "IY", "OW", "UW") for k in (0, 1, 2)]
+    phones = [*vowels, *"B CH D DH F G HH JH K L M N NG P R S SH T TH V W Y Z ZH".split()]
+    for kind in ("mel", "pitch", "energy", "duration"):
+        (folder / kind).mkdir(parents=True, exist_ok=True)
+    texts, names = [], [f"LJ{i // 200:03d}-{i % 200:04d}" for i in range(scaled(12588, 160) + scaled(512, 16))]
+    for index, name in enumerate(names):
+        paths = {kind: folder / f"{kind}/LJSpeech-{kind}-{name}.npy" for kind in ("mel", "pitch", "energy", "duration")}
+        if index >= 128:
+            for kind, path in paths.items():
+                os.link(folder / f"{kind}/LJSpeech-{kind}-{names[index % 128]}.npy", path)
+            texts.append(texts[index % 128])
+            continue
+        count = int(generator.integers(20, 130))
+        lengths = np.clip(generator.poisson(7, count), 1, None)
+        texts.append("{" + " ".join(generator.choice(phones, count)) + "}")
+        np.save(paths["mel"], generator.normal(-5, 2, (lengths.sum(), 80)).astype(np.float32))
+        np.save(paths["pitch"], generator.normal(0, 1, count).clip(-2, 10))
+        np.save(paths["energy"], generator.normal(0, 1, count).clip(-1.3, 7).astype(np.float32))
+        np.save(paths["duration"], lengths)
+    rows = [f"{name}|LJSpeech|{text}|a text\n" for name, text in zip(names, texts, strict=True)]
+    held_out = scaled(512, 16)
+    (folder / "val.txt").write_text("".join(rows[:held_out]))
+    (folder / "train.txt").write_text("".join(rows[held_out:]))
+    (folder / "speakers.json").write_text('{"LJSpeech": 0}')
+    (folder / "stats.json").write_text(
+        json.dumps({"pitch": [-2.0, 11.0, 200.0, 50.0], "energy": [-1.4, 8.0, 40.0, 30.0]})
+    )
+
+
 SETS = {
     made.__name__: made
     for made in (imagenet, imagenet64, coco, coco_folder, bsds300, monet2photo, carvana, cifar10, mnist, omniglot,
-                 shakespeare, e2e, sts, cora, criteo, movielens, ett, ljspeech, whisper_turbo, llama, lego, modelnet40)
+                 shakespeare, e2e, sts, cora, criteo, movielens, ett, ljspeech, whisper_turbo, llama, lego, modelnet40,
+                 voc2012, coco_instances, coco_captions, celeba, flying_chairs, cifar10_zip, enwik8, sentences, mutag,
+                 fb15k, movielens_order, ljspeech_features)
 }  # fmt: skip
 
 

@@ -125,7 +125,7 @@ class Measurement(prepared.TimedRun):
         expected = expectations(args.changes, args.results)
         self.changes = [
             Change(program, patch.stem, patch.read_text(encoding="utf-8"), expected(program["name"], patch.stem))
-            for program in prepared.chosen(args.only)
+            for program in prepared.chosen(args)
             for patch in sorted((args.changes / program["name"]).glob("*.patch"))
         ]
         self.changes = [one for one in self.changes if (one.expected.get("expected") or 0) >= args.least]

@@ -20,17 +20,17 @@ import run
 
 HERE = Path(__file__).resolve().parent
 # Those that take long are made first. The others are made in any order.
-LONG = ("llama", "criteo", "carvana", "modelnet40", "sts", "imagenet", "e2e")
+LONG = ("llama", "criteo", "carvana", "modelnet40", "sts", "imagenet", "e2e", "coco_instances", "sentences")
 # A process of its own in a group of programs cannot use the port that the program has fixed. With these variables the
 # program takes the way of its README, which starts it by a launcher.
 LAUNCHED = {"dino": {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1"}}
 FIRST_PORT = 29600
 # Seconds until a program is ready, where it takes longer than others: it compiles, or makes a large model on the CPU.
 START_S = 75.0
-SLOW_S = {"gpt_fast": 200.0, "dlrm": 120.0, "whisper": 120.0}
+SLOW_S = {"gpt_fast": 200.0, "dlrm": 120.0, "whisper": 120.0, "rotate": 120.0, "segment_anything": 120.0}
 
 # Programs that let cuDNN choose the fastest algorithms take their first steps when they are alone.
-READY_STEPS = {"cifar": 0, "dino": 0, "hifigan": 0, "ncf": 0}
+READY_STEPS = {"cifar": 0, "dino": 0, "hifigan": 0, "ncf": 0, "captioning": 0, "edm": 0, "stargan": 0, "swin": 0}
 # For a try on a CPU, which shows no more than that the steps are noted.
 FEW_STEPS = {"FIELD_READY_STEPS": "1", "FIELD_LONGEST_WARM_S": "0", "FIELD_STEPS": "2", "FIELD_WINDOW_S": "0",
              "FIELD_LONGEST_WINDOW_S": "60"}  # fmt: skip
@@ -60,6 +60,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("repositories", type=Path, help="the folder of the checkouts")
     parser.add_argument("scratch", type=Path, help="a folder for copies and data")
     parser.add_argument("--out", type=Path, default=Path("out"), help="the folder of the results")
+    parser.add_argument("--programs", type=Path, default=run.PROGRAMS, metavar="FILE", help="the list of the programs")
     parser.add_argument("--only", default="", help="the programs, with commas between them (default: all)")
     parser.add_argument("--together", type=int, default=6, help="programs that start together")
     parser.add_argument("--at-once", type=int, default=12, help="processes that make data")
@@ -100,9 +101,9 @@ class TimedRun:
         part.replace(self.args.out / name)
 
 
-def chosen(given: str) -> list[Program]:
-    known = run.programs()
-    names = [name for name in given.split(",") if name] or list(known)
+def chosen(args: argparse.Namespace) -> list[Program]:
+    known = run.programs(args.programs)
+    names = [name for name in args.only.split(",") if name] or list(known)
     if wrong := [name for name in names if name not in known]:
         sys.exit(f"no program is called {', '.join(wrong)}; there are {', '.join(known)}")
     return [known[name] for name in names]

@@ -131,7 +131,7 @@ class Recorder(prepared.TimedRun):
     def __init__(self, args: argparse.Namespace) -> None:
         super().__init__(args)
         self.scratch = args.scratch.resolve()
-        self.taken = {program["name"]: Taken(program) for program in prepared.chosen(args.only)}
+        self.taken = {program["name"]: Taken(program) for program in prepared.chosen(args)}
         self.pool = concurrent.futures.ThreadPoolExecutor(8)
         self.jobs: list[concurrent.futures.Future[None]] = []
         self.lagging: dict[str, tuple[prepared.Copy, Running]] = {}  # not ready yet, and stopped

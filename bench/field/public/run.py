@@ -3,6 +3,7 @@
     python run.py REPOSITORIES SCRATCH NAME [NAME ...]
 
 REPOSITORIES holds one checkout for each program, in a folder with the name that `programs.toml` calls `checkout`.
+`--programs second.toml` names the second set instead.
 The program is copied to SCRATCH/NAME, and its data is made in SCRATCH/data. The last line for each program is the
 command to run. A substitution whose old text is not found exactly once stops the preparation.
 """
@@ -20,13 +21,17 @@ import make_data
 import tomllib
 
 HERE = Path(__file__).parent
+PROGRAMS = HERE / "programs.toml"
 
+ARGUMENTS = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"  # with parentheses inside parentheses
 # What --cpu changes in all files of the copy, so that a program can be tried without a GPU. It is rough on purpose.
 FOR_A_CPU = [
     (r"\.cuda\((?:[^()]|\(\))*\)", ".cpu()"),
     (r"""(['"])cuda(?::\{:d\}|:\d)?\1""", r"\1cpu\1"),
     (r"""(['"])nccl\1""", r"\1gloo\1"),
-    (r"torch\.cuda\.(?:set_device|synchronize|manual_seed|manual_seed_all|empty_cache)\([^()]*\)", "None"),
+    (rf"torch\.cuda\.(?:set_device|synchronize|manual_seed|manual_seed_all|empty_cache){ARGUMENTS}", "None"),
+    (rf"torch\.cuda\.(?:max_memory_allocated|max_memory_reserved|reset_peak_memory_stats){ARGUMENTS}", "0"),
+    (r"torch\.cuda\.amp\.GradScaler\(\)", 'torch.amp.GradScaler("cpu")'),
     (r"assert torch\.cuda\.is_available\(\)", "assert True"),
     (r"(?<![.\w])rank % torch\.cuda\.device_count\(\)", '"cpu"'),
     (r"device_ids=\[[^\]]*\]", "device_ids=None"),
@@ -34,8 +39,8 @@ FOR_A_CPU = [
 ]
 
 
-def programs():
-    with (HERE / "programs.toml").open("rb") as file:
+def programs(path=PROGRAMS):
+    with Path(path).open("rb") as file:
         return {table["name"]: table for table in tomllib.load(file)["program"]}
 
 
@@ -126,11 +131,12 @@ def main():
     parser.add_argument("repositories", type=Path)
     parser.add_argument("scratch", type=Path)
     parser.add_argument("names", nargs="+", metavar="NAME")
+    parser.add_argument("--programs", type=Path, default=PROGRAMS, metavar="FILE", help="the list of the programs")
     parser.add_argument("--cpu", action="store_true", help="replace the GPU in the copy: only for a try")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the data to make: only for a try")
     options = parser.parse_args()
     make_data.SCALE = options.scale
-    known = programs()
+    known = programs(options.programs)
     for name in options.names:
         if name not in known:
             sys.exit(f"no program is called {name}; there are {', '.join(known)}")

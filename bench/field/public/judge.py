@@ -6,7 +6,8 @@ RESULTS is the results.json of record.py, CHANGES the folder of the patches, MEA
 measure.py: their turns are put together. DATE is when they were measured, in UTC.
 
 A prediction comes true if it is off by at most 3 % of a step, or a fifth of the saving, whichever is more. It has the
-wrong sign if the changed program was slower in the median turn. `narrow` says whether the turns lie within 4 % of a
+wrong sign if the changed program was slower in the median turn. It broke if the changed program failed before its steps
+in every turn, and the program as it is did not. `narrow` says whether the turns lie within 4 % of a
 step of each other: those of other changes need more turns before anybody can rely on them.
 """
 
@@ -50,6 +51,7 @@ def row_of(name: str, finding: str, expected: dict[str, Any], shares: list[float
         inside=expected["low"] <= measured <= expected["high"] if measured is not None else None,
         wrong_sign=measured < 0 if measured is not None else None,
         narrow=max(shares) - min(shares) < NARROW if len(shares) > 1 else False,
+        broke=not shares and any(problem.startswith("turn") and "changed:" in problem for problem in problems),
         finding=expected["id"],
         turns=shares,
         problems=problems,
@@ -79,6 +81,7 @@ def summary(programs: dict[str, Any], rows: list[Any], not_done: dict[str, Any])
         "changes": len(rows),
         "not_done": sum(map(len, not_done.values())),
         "measured": len(measured),
+        "broke": sum(row["broke"] for row in rows),
         "true": sum(row["met"] for row in measured),
         "inside": sum(row["inside"] for row in measured),
         "wrong_sign": sum(row["wrong_sign"] for row in measured),

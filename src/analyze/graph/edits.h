@@ -34,7 +34,7 @@ void set_gap(Graph& graph, std::uint32_t call, std::int64_t gap_ns);
 std::int64_t gap_ns(const Graph& graph, std::uint32_t call);
 // The same with what the thread waited for another one, or for worker processes.
 std::int64_t pause_ns(const Graph& graph, std::uint32_t call);
-// The thread waits for no other one and for no worker process before the call, and what the host does before it takes `gap_ns`.
+// Before the call, the thread waits for no other one and for no worker process, and what the host does takes `gap_ns`.
 void end_pause(Graph& graph, std::uint32_t call, std::int64_t gap_ns);
 
 // The operation leaves its stream: it waits for its launch and its engine alone, and nothing on the stream for it. The

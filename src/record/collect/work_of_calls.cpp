@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t kPatienceNs = 2'000'000'000;
 // In calls: those that were under way when the first one was heard. A thread may have been put aside meanwhile.
-constexpr std::uint32_t kNear = 1u << 16;
+constexpr std::int32_t kNear = 1 << 16;
 
 }  // namespace
 
@@ -23,10 +23,11 @@ void WorkOfCalls::begin_span() noexcept {
   first_of_span_ = 0;
 }
 
-// Ids have 32 bits: those of a recording of weeks come round again.
+// On a busy machine, the device's records can be on for any time before calls are heard: all work of before then is
+// unheard. Ids have 32 bits, and those of a recording of weeks come round again: the nearer half of them is before.
 bool WorkOfCalls::is_unheard(std::uint32_t correlation) const noexcept {
-  const bool is_near = correlation - first_of_span_ + kNear < 2 * kNear;
-  return !are_calls_lost_ && (!is_heard_ || first_of_span_ == 0 || is_near);
+  const bool is_before_or_near = static_cast<std::int32_t>(correlation - first_of_span_) < kNear;
+  return !are_calls_lost_ && (!is_heard_ || first_of_span_ == 0 || is_before_or_near);
 }
 
 void WorkOfCalls::release(std::int64_t now_ns, RecordBatch& batch) {

@@ -78,6 +78,22 @@ TEST_F(WorkOfCallsTest, IsLeftOutWhereCallsBegunToBeHeard) {
   EXPECT_THAT(released(6 * kSecond), ElementsAre()) << "it is gone";
 }
 
+// A machine was busy for so long between the moments when the device's records and the calls began to be on.
+TEST_F(WorkOfCallsTest, IsLeftOutHoweverLongBeforeCallsBegunToBeHeard) {
+  work_.begin_span();
+  work_.note_call(kFar);
+  for (std::uint32_t i = 1; i < kFar; i += 10) keep(i);
+  EXPECT_THAT(released(0), ElementsAre()) << "more than may wait";
+  EXPECT_THAT(released(2 * kSecond), ElementsAre());
+  // Where ids have come round.
+  work_.end_span();
+  work_.begin_span();
+  work_.note_call(5);
+  keep(0u - kFar);
+  EXPECT_THAT(released(3 * kSecond), ElementsAre());
+  EXPECT_THAT(released(5 * kSecond), ElementsAre());
+}
+
 TEST_F(WorkOfCallsTest, IsLeftOutWhileNoCallIsHeard) {
   work_.begin_span();
   work_.note_call(10);

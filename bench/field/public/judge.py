@@ -6,9 +6,9 @@ RESULTS is the results.json of record.py, CHANGES the folder of the patches, MEA
 measure.py: their turns are put together. DATE is when they were measured, in UTC.
 
 A prediction comes true if it is off by at most 3 % of a step, or a fifth of the saving, whichever is more. It has the
-wrong sign if the changed program was slower in the median turn. It broke if the changed program failed before its steps
-in every turn, and the program as it is did not. `narrow` says whether the turns lie within 4 % of a
-step of each other: those of other changes need more turns before anybody can rely on them.
+wrong sign if the changed program was slower in the median turn. It broke if the changed program failed before its
+steps in every turn. `narrow` says whether the turns lie within 4 % of a step of each other: those of other changes need
+more turns before anybody can rely on them.
 """
 
 from __future__ import annotations

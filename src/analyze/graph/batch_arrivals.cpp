@@ -1,12 +1,10 @@
 // Looks at the samples of each pause between two calls of a thread.
 #include "analyze/graph/batch_arrivals.h"
 
-#include <algorithm>
 #include <array>
 #include <numeric>
 #include <optional>
 #include <unordered_map>
-#include <utility>
 
 #include "analyze/cost_model.h"
 #include "analyze/model/loader_frames.h"
@@ -19,16 +17,11 @@ class PauseSamples {
  public:
   explicit PauseSamples(const Draft& draft) : draft_(draft) {}
 
-  // By Doing: how many samples of the thread in this time show it.
-  std::array<std::size_t, kDoingCount> count(std::uint32_t thread, const Interval& time) {
-    const std::int64_t base_ns = draft_.graph.window.start_ns;
-    const auto& samples = draft_.timeline.samples;
+  // By Doing: how many samples of the pause before the call show it.
+  std::array<std::size_t, kDoingCount> count(std::uint32_t call) {
     std::array<std::size_t, kDoingCount> counts{};
-    auto sample = std::lower_bound(
-        samples.begin(), samples.end(), std::pair(thread, time.start_ns + base_ns),
-        [](const trace::SampleRecord& one, const auto& key) { return std::pair(one.thread, one.time_ns) < key; });
-    for (; sample != samples.end() && sample->thread == thread && sample->time_ns < time.end_ns + base_ns; ++sample) {
-      if (const auto doing = doing_in(sample->stack)) ++counts[static_cast<std::size_t>(*doing)];
+    for (const trace::SampleRecord& sample : draft_.samples_before(call)) {
+      if (const auto doing = doing_in(sample.stack)) ++counts[static_cast<std::size_t>(*doing)];
     }
     return counts;
   }
@@ -56,11 +49,10 @@ std::vector<BatchArrival> find_batch_arrivals(const Draft& draft) {
   for (std::uint32_t index = 0; index < graph.calls.size(); ++index) {
     const std::uint32_t before = graph.previous_call[index];
     if (before == kNone) continue;
-    const Interval pause{draft.end_of_call(before), draft.start_of_call(index)};
-    const std::int64_t pause_ns = pause.end_ns - pause.start_ns;
+    const std::int64_t pause_ns = draft.start_of_call(index) - draft.end_of_call(before);
     if (pause_ns <= kPauseOfThreadNs) continue;
     const std::uint32_t thread = draft.call(index).thread;
-    const auto counts = samples.count(thread, pause);
+    const auto counts = samples.count(index);
     if (counts[static_cast<std::size_t>(Doing::kStartsWorkers)] > 0) {
       workers_since[thread] = graph.call_start(index);
       continue;

@@ -4,9 +4,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "analyze/model/thread_samples.h"
 #include "base/statistics.h"
 
 namespace turnpike::analyze {
+
+std::span<const trace::SampleRecord> Draft::samples_before(std::uint32_t index) const {
+  return samples_in(timeline, call(index).thread, {call(graph.previous_call[index]).end_ns, call(index).start_ns});
+}
 
 bool Draft::is_of_counted_step(std::uint32_t call) const {
   if (graph.step_starts_ns.size() < 3) return true;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,8 @@ struct Draft {
   std::int64_t start_of_call(std::uint32_t index) const { return graph.measured_ns[graph.call_start(index)]; }
   std::int64_t end_of_call(std::uint32_t index) const { return graph.measured_ns[graph.call_end(index)]; }
   std::int64_t end_of_operation(std::uint32_t index) const { return graph.measured_ns[graph.operation_end(index)]; }
+  // Those of the call's thread since its call before. There is one.
+  std::span<const trace::SampleRecord> samples_before(std::uint32_t call) const;
   // Whether the call is of a step that step_ns() counts; all are, where there are no steps.
   bool is_of_counted_step(std::uint32_t call) const;
   // Adds a lag of a call's, unless it is of a pause.

@@ -115,18 +115,11 @@ class Evidence {
   Place place_of(const Pause& pause) const { return {draft_.call(pause.call).thread, draft_.call(pause.call).stack}; }
 
   void add_samples(const Pause& pause) {
-    const auto& samples = draft_.timeline.samples;
-    const std::uint32_t thread = draft_.call(pause.call).thread;
-    const std::int64_t base_ns = draft_.graph.window.start_ns;
-    auto sample = std::lower_bound(
-        samples.begin(), samples.end(), std::pair(thread, pause.time.start_ns + base_ns),
-        [](const trace::SampleRecord& one, const auto& key) { return std::pair(one.thread, one.time_ns) < key; });
-    for (; sample != samples.end() && sample->thread == thread && sample->time_ns < pause.time.end_ns + base_ns;
-         ++sample) {
+    for (const trace::SampleRecord& sample : draft_.samples_before(pause.call)) {
       Sampled& of_place = samples_of_place_[place_of(pause)];
       ++of_place.count;
-      const auto [known, is_new] = is_waiting_.try_emplace(sample->stack);
-      if (is_new) known->second = is_waiting(draft_.process, sample->stack);
+      const auto [known, is_new] = is_waiting_.try_emplace(sample.stack);
+      if (is_new) known->second = is_waiting(draft_.process, sample.stack);
       if (known->second) ++of_place.waiting;
     }
   }

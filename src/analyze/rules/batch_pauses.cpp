@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "analyze/rules/samples.h"
+#include "analyze/model/thread_samples.h"
 #include "trace/frames.h"
 
 namespace turnpike::analyze {
@@ -36,7 +36,7 @@ class SampleReader {
 };
 
 void read_samples(const ProcessModel& model, SampleReader& reader, BatchPause& pause) {
-  for (const trace::SampleRecord& sample : samples_in(model, model.call(pause.taker).thread, pause.time)) {
+  for (const trace::SampleRecord& sample : samples_in(model.timeline(), model.call(pause.taker).thread, pause.time)) {
     if (!model.process().stacks.contains(sample.stack)) continue;
     const SampleShows& shows = reader.of(sample.stack);
     if (shows.doing) ++pause.samples[static_cast<std::size_t>(*shows.doing)];

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "analyze/model/batch_gaps.h"
+#include "analyze/model/thread_samples.h"
 #include "analyze/rules/batch_waits.h"
 #include "analyze/rules/measure.h"
 #include "analyze/rules/rules.h"
-#include "analyze/rules/samples.h"
 #include "trace/frames.h"
 
 namespace turnpike::analyze {
@@ -54,7 +54,7 @@ std::optional<Where> line_with_most(const ProcessModel& model, std::span<const t
 }
 
 void add_pause(const ProcessModel& model, std::uint32_t call, const Interval& pause, WorkByLine& work) {
-  const auto samples = samples_in(model, model.call(call).thread, pause);
+  const auto samples = samples_in(model.timeline(), model.call(call).thread, pause);
   const auto line = line_with_most(model, samples);
   if (!line) return;
   Work& at_line = work[*line];

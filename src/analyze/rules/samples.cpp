@@ -1,32 +1,17 @@
 // Searches by time.
 #include "analyze/rules/samples.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <iterator>
-#include <utility>
+
+#include "analyze/model/thread_samples.h"
 
 namespace turnpike::analyze {
 
 using trace::SampleRecord;
 
-namespace {
-
-auto first_from(std::span<const SampleRecord> samples, std::uint32_t thread, std::int64_t time_ns) {
-  return std::lower_bound(
-      samples.begin(), samples.end(), std::pair(thread, time_ns),
-      [](const SampleRecord& sample, const auto& key) { return std::pair(sample.thread, sample.time_ns) < key; });
-}
-
-}  // namespace
-
-std::span<const SampleRecord> samples_in(const ProcessModel& model, std::uint32_t thread, const Interval& time) {
-  const std::span<const SampleRecord> samples(model.timeline().samples);
-  return {first_from(samples, thread, time.start_ns), first_from(samples, thread, time.end_ns)};
-}
-
 const SampleRecord* nearest_sample(std::span<const SampleRecord> samples, std::uint32_t thread, std::int64_t time_ns) {
-  const auto after = first_from(samples, thread, time_ns);
+  const auto after = first_sample_from(samples, thread, time_ns);
   const SampleRecord* best = nullptr;
   const auto offer = [&](const SampleRecord& sample) {
     const auto distance = [&](const SampleRecord& one) { return std::abs(one.time_ns - time_ns); };

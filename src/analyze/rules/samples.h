@@ -1,10 +1,9 @@
-// Finds samples by thread and time.
+// Finds samples of the stretch, and those near a moment.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
-#include "analyze/model/intervals.h"
 #include "analyze/rules/rule.h"
 #include "trace/format.h"
 
@@ -12,9 +11,6 @@ namespace turnpike::analyze {
 
 // Samples are a millisecond apart; one farther than this is of something else.
 inline constexpr std::int64_t kNearNs = 5'000'000;
-
-// Those of a thread in a part of time.
-std::span<const trace::SampleRecord> samples_in(const ProcessModel& model, std::uint32_t thread, const Interval& time);
 
 // `samples`: by thread, then time. nullptr: none is near.
 const trace::SampleRecord* nearest_sample(std::span<const trace::SampleRecord> samples, std::uint32_t thread,

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "analyze/model/thread_samples.h"
 #include "analyze/rules/copy_fault.h"
 #include "analyze/rules/rules.h"
 #include "trace/frames.h"
@@ -51,21 +52,16 @@ bool is_in_to_copy(const trace::Process& process, std::uint32_t stack_id) {
 
 SeenBefore look_before(const ProcessModel& model, const Selection& calls) {
   const Graph& graph = model.graph();
-  const auto& samples = model.timeline().samples;
   SeenBefore seen;
   for (const std::uint32_t call : calls) {
     const std::uint32_t before = graph.previous_call[call];
     if (before == kNone) continue;
-    const std::uint32_t thread = model.call(call).thread;
-    auto sample = std::lower_bound(
-        samples.begin(), samples.end(), std::pair(thread, model.call(before).end_ns),
-        [](const trace::SampleRecord& one, const auto& key) { return std::pair(one.thread, one.time_ns) < key; });
-    for (; sample != samples.end() && sample->thread == thread && sample->time_ns < model.call(call).start_ns;
-         ++sample) {
+    const Interval pause{model.call(before).end_ns, model.call(call).start_ns};
+    for (const trace::SampleRecord& sample : samples_in(model.timeline(), model.call(call).thread, pause)) {
       ++seen.count;
-      if (!is_in_to_copy(model.process(), sample->stack)) continue;
+      if (!is_in_to_copy(model.process(), sample.stack)) continue;
       ++seen.copying_count;
-      const Place& place = model.place_of_stack(sample->stack);
+      const Place& place = model.place_of_stack(sample.stack);
       ++seen.copying.try_emplace(place.site, SeenBefore::AtSite{without_library(place)}).first->second.count;
     }
   }
